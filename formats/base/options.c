@@ -72,29 +72,36 @@ static enum ws_status set_real(const struct ws_opt *opt, const char *text, struc
 	return WS_OK;
 }
 
-static enum ws_status set_size(const struct ws_opt *opt, const char *text, struct ws_err *err)
+bool ws_size_parse(const char *text, int64_t *bytes)
 {
 	static const char units[] = "KMG";
 	int64_t number = 0;
 	const char *end, *unit;
-	char limits[64];
 	int shift = 0;
 
 	if (parse_int(text, &end, &number) != WS_OK)
-		goto wrong;
+		return false;
 	unit = *end ? strchr(units, *end) : NULL;
 	if (unit) {
 		shift = (int)(unit - units + 1) * 10;
 		end++;
 	}
-	if (*end || number > INT64_MAX >> shift || !is_within(opt, number << shift))
-		goto wrong;
-	*(int64_t *)opt->target = number << shift;
+	if (*end || number > INT64_MAX >> shift)
+		return false;
+	*bytes = number << shift;
+	return true;
+}
+
+static enum ws_status set_size(const struct ws_opt *opt, const char *text, struct ws_err *err)
+{
+	int64_t bytes;
+	char limits[64];
+
+	WS_FAIL_IF(!ws_size_parse(text, &bytes) || !is_within(opt, bytes), err, USAGE,
+	           "--%s needs a size in bytes%s, such as 4096, 64K or 1M, not '%s'", opt->name,
+	           bounds(opt, limits), text);
+	*(int64_t *)opt->target = bytes;
 	return WS_OK;
-wrong:
-	return WS_FAIL(err, USAGE,
-	               "--%s needs a size in bytes%s, such as 4096, 64K or 1M, not '%s'", opt->name,
-	               bounds(opt, limits), text);
 }
 
 static enum ws_status set_seconds(const struct ws_opt *opt, const char *text, struct ws_err *err)

@@ -96,6 +96,9 @@ enum ws_status ws_opt_take(struct ws_opt_parser *p, const struct ws_opt **taken,
 enum ws_status ws_opt_unknown(const struct ws_opt *opts, size_t nopts, const char *word,
                               struct ws_err *err);
 
+/* Bytes of "4096", "64K", "1M" or "2G", by powers of 1024; false: it is no size. */
+bool ws_size_parse(const char *text, int64_t *bytes);
+
 /* --help or -h is among the words before "--": it wins over whatever else is wrong. */
 bool ws_opt_asks_help(int argc, char *const *argv);
 

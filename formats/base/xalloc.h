@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "formats/base/status.h"
@@ -28,6 +29,12 @@ void *ws_xarray(size_t n, size_t item_bytes) __attribute__((malloc, returns_nonn
 /* old, NULL or of these functions, with room for n items; what is added is not initialised. */
 void *ws_xreallocarray(void *old, size_t n, size_t item_bytes) __attribute__((returns_nonnull));
 
+/*
+ * Before a library works that crashes without memory, or does without what it was to do: can this
+ * process have so many bytes more? Else the program ends.
+ */
+void ws_xroom(size_t bytes);
+
 /* What a function of libc that opens something returned: fopen, opendir. NULL, but not for lack of
  * memory. */
 void *ws_xopened(void *opened);
@@ -40,5 +47,33 @@ _Noreturn void ws_end_program(enum ws_status status, const char *text);
 _Noreturn void ws_out_of_memory(size_t bytes);
 /* What is called before that, once; it may not ask for memory. NULL: nothing. */
 void ws_out_of_memory_first(void (*clean_up)(void));
-/* A second line for the message, which says the cure; it is not copied. NULL: none. */
-void ws_out_of_memory_hint(const char *text);
+/* Who knows more for the message: why there is none for so many bytes, or a cure; it may return
+ * NULL, and may not ask for memory. */
+void ws_out_of_memory_reason(const char *(*reason)(size_t bytes));
+
+/* --- limits --------------------------------------------------------------------------------- */
+
+/*
+ * How much memory and processor time this process may take for its inputs: so much for any, and
+ * more for what they hold. A sound file stays far below; one that was made to do harm ends the
+ * program there, with exit status 5 and a line that names the limit and what raises it.
+ * docs/dev/guarantees.md, section 7.
+ */
+
+/*
+ * From now on this process has the limits. For who reads what others made; in a program that does
+ * not call it the rest does nothing. USAGE: WARPSHEET_MAX_MEMORY or WARPSHEET_MAX_SECONDS, which
+ * take the place of what is worked out here, is none.
+ */
+enum ws_status ws_allowance_begin(struct ws_err *err);
+
+/* An input of so many bytes is opened. Any thread may call these. */
+void ws_allowance_file(uint64_t bytes);
+/* … and declares so many rows. */
+void ws_allowance_rows(uint64_t rows);
+
+/* Give this process, which becomes another program, the limits that it was started with. */
+void ws_allowance_end(void);
+
+/* What the limit of memory is and what raises it, for a message that a library had none. */
+const char *ws_allowance_text(void);

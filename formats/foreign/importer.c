@@ -242,6 +242,18 @@ bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns
 	return 0;
 }
 
+/* Of which category most records were left out: "category 'mtia_ccp_events'"; NULL. */
+static const char *most_skipped(const struct ws_import_stats *s)
+{
+	const struct ws_import_skip *most = NULL;
+
+	for (size_t i = 0; i < s->nskips; i++)
+		if (!strncmp(s->skips[i].reason, "category '", 10) &&
+		    (!most || s->skips[i].count > most->count))
+			most = &s->skips[i];
+	return most ? most->reason : NULL;
+}
+
 void ws_import_out_finish(struct ws_import_out *o)
 {
 	static const struct {
@@ -280,6 +292,8 @@ void ws_import_out_finish(struct ws_import_out *o)
 		                       NULL);
 		ws_import_row(o, WS_KIND_LOSS, &loss);
 	}
+	if (o->lost[WS_LOST_import_unknown_kind] && most_skipped(o->stats))
+		ws_trace_writer_meta(o->w, "import.left_out", most_skipped(o->stats), NULL);
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		o->stats->rows[kind] = ws_trace_writer_rows(o->w, (enum ws_kind)kind);
 }

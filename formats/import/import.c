@@ -1,6 +1,7 @@
 #include "formats/import/import.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/outfile.h"
@@ -132,8 +133,11 @@ static enum ws_status find(const char *path, const struct ws_importer **importer
 	const char *cure;
 	char names[300] = "";
 	size_t len = 0;
+	struct stat st;
 
 	*stats = (struct ws_import_stats){0};
+	if (stat(path, &st) == 0)
+		ws_allowance_file((uint64_t)st.st_size);
 	WS_FORWARD(ws_import_find(path, importer, err));
 	if (*importer)
 		return WS_OK;

@@ -479,6 +479,7 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 {
 	struct ws_trace_reader *r = ws_xarray(1, sizeof(*r));
 	const struct ws_walk *w = &r->walk;
+	uint64_t rows = 0;
 
 	ws_walk_run(&r->walk, data, size, is_map, fn, ctx);
 	r->decoder = ws_xmalloc(sizeof(*r->decoder));
@@ -500,6 +501,7 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 		const struct ws_block_info *block = &w->blocks[i];
 
 		r->summary.unknown_blocks += !ws_schema_kind(block->kind);
+		rows += block->rows;
 		if (!holds_two_kinds(block)) {
 			add_part(r, i, block->kind, block->rows);
 			continue;
@@ -509,6 +511,7 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 		add_part(r, i, WS_KIND_API, block->api_rows);
 		add_part(r, i, WS_KIND_NVTX, block->rows - block->api_rows);
 	}
+	ws_allowance_rows(rows);
 	load_schema(r);
 	ws_trace_index_verify(r, NULL, NULL, &r->summary.closed);
 	return r;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"
@@ -40,6 +41,7 @@ enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, str
 		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
 	else if (data)
 		*map = (struct ws_trace_map){data, (size_t)st.st_size};
+	ws_allowance_file(map->size);
 	close(fd);
 	return status;
 }

@@ -8,11 +8,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 
+#include "kernels/nvtx/abi.h"
 #include "recorder/collect/text.h"
-#include "recorder/shared/clock.h"
 #include "recorder/shared/record.h"
 #include "recorder/shared/segment.h"
+#include "recorder/shared/system.h"
 
 #define WS_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define WS_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -98,11 +101,6 @@ static inline struct ws_thread_buffer *ws_thread_buffer_self(void)
  * that the system has for it when it is new. 0: there was no room for it.
  */
 uint32_t ws_thread_of(uint32_t tid);
-/* The same for a thread that takes a thread buffer: one that had a thread buffer before ended
- * since. */
-uint32_t ws_thread_with_buffer(uint32_t tid, const char *name);
-/* The calling thread ends; its system id may come again. */
-void ws_thread_ended(uint32_t tid);
 /* After fork: nobody is in the middle of anything. */
 void ws_thread_forked(void);
 
@@ -190,3 +188,108 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr);
 struct ws_schema *ws_schema_find(uint64_t id);
 /* Size in bytes of a predefined entry type, 0 = it has none. */
 uint32_t ws_entry_size(uint64_t type);
+
+/* --- event.c --- */
+
+/* An NVTX event on its way into the ring of its thread. */
+
+/* A payload, ready to be copied. */
+struct ws_payload {
+	uint64_t schema;   /* as in the trace; 0: no payload */
+	const void *bytes; /* in the program's memory, or &number */
+	uint32_t size;     /* of bytes */
+	uint32_t total;    /* with the texts that follow them */
+	uint64_t number;
+	const struct ws_schema *layout;             /* NULL: nothing to follow */
+	struct ws_event_text text[WS_SCHEMA_TEXTS]; /* set as far as the layout has texts */
+};
+
+struct ws_event {
+	uint32_t domain; /* WS_DEF_NONE: one that found no room; the event is counted only */
+	uint32_t category;
+	uint32_t color;
+	uint32_t string; /* registered message, 0 = text */
+	struct ws_event_text text;
+	struct ws_payload payload;
+};
+
+/* Domain number of a handle, WS_DEF_NONE when it is none of ours. */
+uint32_t ws_event_domain(wsn_domain handle);
+/* An event without attributes but this message, which may be NULL. */
+void ws_event_init(struct ws_event *ev, uint32_t domain, const void *text, enum ws_text_kind kind);
+/* An event with these attributes; attr may be NULL. */
+void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct wsn_event *attr);
+/* The first of n payloads; the others are counted as left out. */
+void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *payload, size_t n);
+
+/* A call of an operation that ended: its times, numbers and config; size and type are ours. */
+void ws_event_op(struct ws_rec_op *rec);
+
+/* Each returns what NVTX prescribes: the level, from 0; -1 for a pop without a push. */
+int ws_event_push(struct ws_event *ev);
+int ws_event_pop(struct ws_event *ev);
+void ws_event_mark(struct ws_event *ev);
+uint64_t ws_event_start(struct ws_event *ev);
+void ws_event_end(struct ws_event *ev, uint64_t range);
+
+/* --- control.c --- */
+
+/* Finding the segment that this process records into. */
+
+/*
+ * The segment that belongs to this process now, mapped: the one that WS_SEG_ENV
+ * names for the first process that asks and for its later images, one of its
+ * own beside it for each further process. NULL: this process is not recorded;
+ * where there was a recording it is counted as process_not_recorded. Called
+ * once in each copy of the library.
+ */
+struct ws_seg_header *ws_control_claim(void);
+
+/* --- thread.c: ranges of --capture-range --- */
+
+/*
+ * The ranges that the user wants recorded (--capture-range): recognized on the
+ * thread that is in them, told to the launcher through the definition log.
+ */
+
+/* 1 when NVTX ranges are to be looked at. */
+static inline int ws_range_wanted(void)
+{
+	return WS_UNLIKELY(ws_collector.seg->plan.window.ranges == WS_RANGES_NVTX);
+}
+
+/*
+ * A range of this thread has been pushed at this level, and popped. Inside a
+ * range that matches no other one is looked for.
+ */
+void ws_range_pushed(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
+                     uint32_t level);
+void ws_range_popped(struct ws_thread_buffer *thread_buffer, uint32_t domain, uint32_t level,
+                     int64_t time_ns);
+/* The thread of this thread buffer is gone; what it did not pop ends here. */
+void ws_range_abandoned(struct ws_thread_buffer *thread_buffer);
+
+/* A range begins that ends on any thread: 1 when that is to be told to ws_range_ended(). */
+bool ws_range_started(const struct ws_event *ev);
+void ws_range_ended(int64_t time_ns);
+
+/* The program called cudaProfilerStart (1) or cudaProfilerStop (0). */
+void ws_range_profiler(int start);
+
+/* --- control.c: libraries --- */
+
+/* Versions of NVIDIA's libraries in the traced program, as facts of the trace. */
+
+/* Path of a library of this process whose file's name begins so; 0: there is none. */
+bool ws_library_path(const char *file, char *path, size_t size);
+/*
+ * Path of another library whose file's name begins so than the one that `function` is of; 0: there
+ * is none. One file under two names is one library.
+ */
+bool ws_library_second(const char *file, const void *function, char *path, size_t size);
+/*
+ * Ask each library that was loaded since the last call for its version. Not
+ * for the program's own threads: it waits while a library is being loaded.
+ * One thread at a time. 1 when any was loaded.
+ */
+bool ws_libraries_define(void);

@@ -1,12 +1,10 @@
 /* From NVTX attributes to a record in the ring: what is kept, what is counted. */
-#include "recorder/collect/event.h"
-
 #include <signal.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "recorder/collect/capture_range.h"
+#include "recorder/collect/collector.h"
 
 /* --- attributes --- */
 

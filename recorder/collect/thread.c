@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "recorder/collect/collector.h"
+#include "recorder/shared/system.h"
 
 /* When the table is full, what CUPTI says of further threads stays with the system's ids. */
 #define MAX_THREADS 3072
@@ -31,7 +33,7 @@ static int place_of(uint32_t tid)
 }
 
 /* Define a thread, and remember it when there is a place. 0: no room. */
-static uint32_t begin(uint32_t tid, const char *name, int place, uint32_t with_thread_buffer)
+static uint32_t begin_thread(uint32_t tid, const char *name, int place, uint32_t with_thread_buffer)
 {
 	uint32_t thread = atomic_fetch_add(&ws_collector.seg->next_thread, 1) + 1;
 
@@ -77,13 +79,13 @@ uint32_t ws_thread_of(uint32_t tid)
 		thread = table[place].thread;
 	} else if (place >= 0) { /* once for each thread, and hardly ever on the program's own */
 		read_name(tid, name, sizeof(name));
-		thread = begin(tid, name, place, 0);
+		thread = begin_thread(tid, name, place, 0);
 	}
 	ws_unlock(&lock, &before);
 	return thread;
 }
 
-uint32_t ws_thread_with_buffer(uint32_t tid, const char *name)
+static uint32_t thread_with_buffer(uint32_t tid, const char *name)
 {
 	uint32_t thread = 0;
 	sigset_t before;
@@ -97,12 +99,12 @@ uint32_t ws_thread_with_buffer(uint32_t tid, const char *name)
 		table[place].had_thread_buffer = 1;
 	}
 	if (!thread)
-		thread = begin(tid, name, place, 1);
+		thread = begin_thread(tid, name, place, 1);
 	ws_unlock(&lock, &before);
 	return thread;
 }
 
-void ws_thread_ended(uint32_t tid)
+static void thread_ended_by_tid(uint32_t tid)
 {
 	sigset_t before;
 	int place;
@@ -119,4 +121,253 @@ void ws_thread_forked(void)
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
 	lock = unlocked;
+}
+
+/* --- thread buffers --- */
+
+/* One thread buffer for each thread: taken at its first event, given up when it ends. */
+
+/* Of a ring that grows, what a thread has from its first event on, and gets at a time later. */
+#define FIRST_BYTES (UINT32_C(64) << 10)
+#define MORE_BYTES  (UINT32_C(256) << 10)
+
+__thread struct ws_self ws_self;
+
+static pthread_key_t thread_buffer_key;
+
+static _Atomic uint32_t *state_of(const struct ws_thread_buffer *thread_buffer)
+{
+	const struct ws_seg_header *seg = ws_collector.seg;
+	uint64_t offset = (uint64_t)((const char *)thread_buffer - (const char *)seg) -
+	                  seg->thread_buffers_offset;
+
+	return ws_seg_thread_state(seg, (uint32_t)(offset / seg->thread_buffer_stride));
+}
+
+static void thread_ended(void *arg)
+{
+	struct ws_thread_buffer *thread_buffer = arg;
+
+	ws_self.thread_buffer = NULL;
+	ws_range_abandoned(thread_buffer);
+	thread_ended_by_tid(ws_thread_id());
+	atomic_store_explicit(state_of(thread_buffer), WS_THREAD_BUFFER_LEFT, memory_order_release);
+}
+
+int ws_thread_buffer_setup(void)
+{
+	return pthread_key_create(&thread_buffer_key, thread_ended);
+}
+
+/* One that is ours by now, and has its memory. */
+static struct ws_thread_buffer *begin_buffer(struct ws_thread_buffer *thread_buffer)
+{
+	char name[17] = "";
+	uint32_t thread;
+
+	prctl(PR_GET_NAME, name);
+	thread = thread_with_buffer(ws_thread_id(), name);
+	if (!thread || pthread_setspecific(thread_buffer_key, thread_buffer)) {
+		atomic_store(state_of(thread_buffer), WS_THREAD_BUFFER_FREE);
+		return NULL;
+	}
+	thread_buffer->thread = thread;
+	thread_buffer->pops_owed = 0;
+	thread_buffer->kernels = 0;
+	atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
+	memset(thread_buffer->domains, 0, sizeof(thread_buffer->domains));
+	ws_self.thread_buffer = thread_buffer;
+	return thread_buffer;
+}
+
+int ws_thread_buffer_grow(struct ws_thread_buffer *thread_buffer)
+{
+	const uint32_t ready = thread_buffer->ready;
+	const uint32_t more = ready < MORE_BYTES ? ready : MORE_BYTES;
+
+	if (ready >= ws_collector.ring_size ||
+	    ws_seg_populate(ws_collector.seg, ws_thread_buffer_bytes(thread_buffer) + ready, more))
+		return -1;
+	thread_buffer->ready = ready + more;
+	return 0;
+}
+
+/*
+ * Take a buffer in this state: FREE, which has its memory, or NONE, which gets it here. Page faults
+ * belong here, at a thread's first event, not into its measured ranges. NULL: there is none.
+ */
+static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
+{
+	const bool is_new = wanted == WS_THREAD_BUFFER_NONE;
+	struct ws_seg_header *seg = ws_collector.seg;
+	const uint32_t ring_size = ws_collector.ring_size;
+	const uint32_t first = seg->grows && ring_size > FIRST_BYTES ? FIRST_BYTES : ring_size;
+
+	for (uint32_t i = 0; i < seg->thread_buffer_count; i++) {
+		struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(seg, i);
+		_Atomic uint32_t *state = ws_seg_thread_state(seg, i);
+		uint32_t found = wanted;
+
+		if (atomic_load_explicit(state, memory_order_relaxed) != wanted ||
+		    !atomic_compare_exchange_strong(state, &found,
+		                                    is_new ? WS_THREAD_BUFFER_COMING
+		                                           : WS_THREAD_BUFFER_OWNED))
+			continue;
+		/* of a segment that cannot grow all buffers are FREE from the start, and not
+		 * touched yet */
+		if ((is_new || thread_buffer->ready < first) &&
+		    ws_seg_populate(seg, thread_buffer, WS_THREAD_BUFFER_HEADER_SIZE + first)) {
+			atomic_store(state, wanted);
+			return NULL;
+		}
+		if (thread_buffer->ready < first)
+			thread_buffer->ready = first;
+		if (is_new)
+			atomic_store(state, WS_THREAD_BUFFER_OWNED);
+		return begin_buffer(thread_buffer);
+	}
+	return NULL;
+}
+
+struct ws_thread_buffer *ws_thread_buffer_find(void)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	struct ws_thread_buffer *found;
+	uint32_t freed = atomic_load(&seg->thread_buffers_freed);
+
+	/* in the middle of a range its pops would have no push; else look when it makes sense */
+	if (ws_self.depth || ws_self.looked == freed + 1)
+		return NULL;
+	ws_self.looked = freed + 1;
+	/* what has memory first: so a program of short threads takes no more than it must */
+	found = take(WS_THREAD_BUFFER_FREE);
+	return found ? found : take(WS_THREAD_BUFFER_NONE);
+}
+
+/* --- ranges of --capture-range --- */
+
+#define LONGEST_NAME 256 /* of a range whose name is not UTF-8 already */
+
+/* 1 when the pattern, in which * is any text and ? any byte, is that of the whole text. */
+static bool matches(const char *pattern, const char *text, size_t size)
+{
+	const char *star = NULL;
+	size_t at = 0, star_at = 0;
+
+	while (at < size) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			star_at = at;
+		} else if (*pattern && (*pattern == '?' || *pattern == text[at])) {
+			pattern++;
+			at++;
+		} else if (star) { /* the star takes one more */
+			pattern = star;
+			at = ++star_at;
+		} else {
+			return 0;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static bool is_wanted(const struct ws_event *ev)
+{
+	const char *pattern = ws_collector.seg->plan.window.pattern;
+	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, ev->text.size};
+	char name[LONGEST_NAME];
+	const char *text;
+	uint32_t size = 0;
+
+	if (ev->string) {
+		text = ws_string_text(ev->string, &size);
+		return text && matches(pattern, text, size);
+	}
+	if (ev->text.kind == WS_TEXT_BYTES)
+		return matches(pattern, ev->text.ptr, ev->text.size);
+	size = ws_text_next(&cursor, name, sizeof(name));
+	return matches(pattern, name, size);
+}
+
+/* The next instance begins. 1: it is one of those to be recorded. */
+static bool begin_instance(void)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	const uint64_t instance = atomic_fetch_add(&seg->control.instances, 1) + 1;
+
+	if (instance < seg->plan.window.first || instance > seg->plan.window.last)
+		return 0;
+	ws_define_window(ws_now_ns(), 1);
+	return 1;
+}
+
+static void end_instance(int64_t time_ns)
+{
+	const struct ws_seg_window *window = &ws_collector.seg->plan.window;
+	struct ws_seg_control *control = &ws_collector.seg->control;
+
+	ws_define_window(time_ns, 0);
+	/* all that were asked for are behind us */
+	if (atomic_fetch_add(&control->instances_ended, 1) + 1 == window->last - window->first + 1)
+		atomic_store(&control->has_ended, 1);
+}
+
+void ws_range_pushed(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
+                     uint32_t level)
+{
+	if (thread_buffer->range.is_open || !is_wanted(ev))
+		return;
+	thread_buffer->range.domain = ev->domain;
+	thread_buffer->range.level = level;
+	thread_buffer->range.is_kept = (uint32_t)begin_instance();
+	thread_buffer->range.is_open = 1;
+}
+
+void ws_range_popped(struct ws_thread_buffer *thread_buffer, uint32_t domain, uint32_t level,
+                     int64_t time_ns)
+{
+	if (!thread_buffer->range.is_open || thread_buffer->range.domain != domain ||
+	    thread_buffer->range.level != level)
+		return;
+	thread_buffer->range.is_open = 0;
+	if (thread_buffer->range.is_kept)
+		end_instance(time_ns);
+}
+
+void ws_range_abandoned(struct ws_thread_buffer *thread_buffer)
+{
+	if (thread_buffer->range.is_open && thread_buffer->range.is_kept)
+		end_instance(ws_now_ns());
+	thread_buffer->range.is_open = 0;
+}
+
+bool ws_range_started(const struct ws_event *ev)
+{
+	return is_wanted(ev) && begin_instance();
+}
+
+void ws_range_ended(int64_t time_ns)
+{
+	end_instance(time_ns);
+}
+
+void ws_range_profiler(int start)
+{
+	struct ws_seg_control *control = &ws_collector.seg->control;
+	uint32_t was;
+
+	if (ws_collector.seg->plan.window.ranges != WS_RANGES_PROFILER)
+		return;
+	if (!start) {
+		if (atomic_exchange(&control->profiler, WS_PROFILER_OFF) == WS_PROFILER_KEPT)
+			end_instance(ws_now_ns());
+		return;
+	}
+	was = WS_PROFILER_OFF;
+	if (!atomic_compare_exchange_strong(&control->profiler, &was, WS_PROFILER_ON))
+		return; /* started twice is on once */
+	if (begin_instance())
+		atomic_store(&control->profiler, WS_PROFILER_KEPT);
 }

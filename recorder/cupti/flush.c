@@ -1,6 +1,6 @@
 /*
- * The thread that makes CUPTI hand over what it has, and what it notices while it
- * does: whether CUPTI still tells us anything, and whose clock it tells.
+ * A thread makes CUPTI hand over what it has, and notices meanwhile whether CUPTI
+ * still hands records to us, and whose clock it uses.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "recorder/collect/libraries.h"
-#include "recorder/cupti/scope.h"
+#include "recorder/collect/collector.h"
+#include "recorder/cupti/calls.h"
 #include "recorder/cupti/source.h"
-#include "recorder/shared/procfs.h"
-#include "recorder/shared/segment_slots.h"
+#include "recorder/shared/segment.h"
+#include "recorder/shared/system.h"
 
 /* Slots that are free while there is room, so that no launch has to wait for memory. */
 #define STOCK_SLOTS    4
@@ -64,8 +64,6 @@ static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 	}
 }
 
-/* --- handing over --- */
-
 /* CUPTI has no records of flushes that it was asked for, so they are timed here. */
 static void note_flush(int64_t ns)
 {
@@ -101,8 +99,6 @@ void ws_cupti_flush(uint32_t flag)
 	if (ws_cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == WS_CUPTI_OK && dropped)
 		ws_lost(WS_DROPPED_activity_dropped, dropped);
 }
-
-/* --- does CUPTI still tell us anything? --- */
 
 /*
  * A profiler inside the program can register its own buffers in the place of
@@ -241,8 +237,6 @@ void ws_cupti_look_at_clock(void)
 		atomic_store(&gpu->realtime_apart_ns, real_ns);
 	note_clock(gpu, before_ns, apart_ns, at_ns);
 }
-
-/* --- the thread --- */
 
 /*
  * Page faults belong here, not into the launches that fill the buffers (measured: 70 ns a launch

@@ -9,55 +9,32 @@
 #include "recorder/collect/collector.h"
 #include "recorder/shared/cupti_abi.h"
 
-/* --- state.c --- */
-
-extern struct ws_cupti ws_cupti;              /* every function that is needed, once loaded */
-extern int ws_cupti_has_thread_buffers;       /* each thread that launches has its own (13.0) */
-extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit is done */
-extern _Atomic int ws_cupti_is_final;         /* CUPTI tore itself down */
-extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread */
-
-/* Note a failure of one of CUPTI's functions while recording; its name is a format with values. */
-void ws_cupti_count_error(int result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same in CUPTI's own words, which may be NULL; uncounted. */
-void ws_cupti_keep_error(const char *what, const char *words, int result);
-
-/* --- source.c --- */
-
 /*
  * Begin to record CUDA, once in each process image; called while the driver
  * initializes, so before anything can be launched. How it went is in the
  * segment's header. The program goes on in any case.
  */
 void ws_cupti_start(void);
-
-/* --- launches.c --- */
-
-/* Which calls launch; before the next two. */
-void ws_cupti_find_launches(void);
-/* CUPTI's records go to somebody else from now on: say so, and count the launches. */
-void ws_cupti_taken(void);
-/* Is it a launch of which no record will tell? */
-bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid);
-
-/* --- flush.c --- */
-
-/* A function of the driver without effect, whose record shows that records come. */
-#define WS_CUPTI_PROBE_CALL "cuDriverGetVersion"
-
-/* Make CUPTI hand over what it has; flag: 0 or WS_CUPTI_FLUSH_FORCED. No lock may be held. */
-void ws_cupti_flush(uint32_t flag);
-/* The thread that flushes from time to time. 0, or -1 when there is none. */
-int ws_cupti_start_thread(void);
-void ws_cupti_wake(void);       /* flush now */
-void ws_cupti_slot_taken(void); /* get memory for another, when few are free */
-/* Note how far CUPTI's clock is from ours. One thread at a time. */
-void ws_cupti_look_at_clock(void);
-void ws_cupti_at_exit(void);
-/* After fork: the child has no flushing thread, and its CUPTI is not ours to use. */
+/* CUPTI's number of a context or stream with this handle; -1: unknown. */
+int64_t ws_cupti_context_number(uint64_t handle);
+int64_t ws_cupti_stream_number(uint64_t handle);
+/* After fork: the child has no flushing thread, and must not use its CUPTI. */
 void ws_cupti_forked(void);
 
-/* --- load.c --- */
+#define WS_CUDART "libcudart.so" /* the runtime, where it is not linked into the program */
+
+/* --- interface.c --- */
+
+extern struct ws_cupti ws_cupti;              /* every function that is needed, once loaded */
+extern int ws_cupti_has_thread_buffers;       /* each thread that launches has its own (13.0) */
+extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit is done */
+extern _Atomic int ws_cupti_is_final;         /* CUPTI shut down: nothing of it may be called */
+extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread */
+
+/* Count a failure of one of CUPTI's functions; its name is a format with values. */
+void ws_cupti_count_error(int result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Keep an error in CUPTI's own words, which may be NULL; uncounted. */
+void ws_cupti_keep_error(const char *what, const char *words, int result);
 
 /*
  * Load CUPTI into ws_cupti: the copy that is loaded already, else the one
@@ -65,19 +42,61 @@ void ws_cupti_forked(void);
  * state and text of the segment's header set.
  */
 int ws_cupti_load(struct ws_seg_gpu *gpu);
-#define WS_CUDART "libcudart.so" /* where the program has not linked it in */
 
-/* --- buffers.c --- */
+/* What CUPTI calls for buffers; _v2: where each subscriber has its own. */
+struct ws_cupti_buffers {
+	ws_cupti_request request;
+	ws_cupti_complete complete;
+	ws_cupti_scoped_request request_v2;
+	ws_cupti_scoped_complete complete_v2;
+};
+struct ws_cupti_subscription {
+	ws_cupti_callback callback;
+	const struct ws_cupti_buffers *buffers;
+	void (*set_attributes)(void); /* before buffers are registered, as the header asks for */
+	char *other_tool;             /* room for the name of another tool, if the result is
+	                                 MULTIPLE_SUBSCRIBERS */
+	size_t other_size;
+	const char *function; /* what failed */
+};
+/* Each returns a CUptiResult, or WS_CUPTI_NO_FUNCTION where this version lacks the function. */
+#define WS_CUPTI_NO_FUNCTION (-1)
+int ws_cupti_subscribe(struct ws_cupti_subscription *s);
+int ws_cupti_set(int attribute); /* to 1 */
+int ws_cupti_enable(int kind);
+int ws_cupti_enable_call(uint32_t domain, uint32_t cbid);
+int ws_cupti_enable_callback(uint32_t domain, uint32_t cbid);
+int ws_cupti_next(uint8_t *buffer, size_t valid_size, uint8_t **record);
+int ws_cupti_time(uint64_t *now);
 
-struct ws_cupti_buffers;
-extern const struct ws_cupti_buffers ws_cupti_buffers; /* what CUPTI calls; scope.h */
-/* Names may lie elsewhere now: a module was loaded. */
-void ws_cupti_names_changed(void);
-
-/* --- facts.c --- */
-
-/* CUPTI's number of a context or a stream that the program has the handle of; -1: not told. */
-int64_t ws_cupti_context_number(uint64_t handle);
-int64_t ws_cupti_stream_number(uint64_t handle);
-/* Versions and device limits that no record carries; once a context exists. */
+/*
+ * Tell the launcher how long records are: it steps from one to the next by these sizes, and opens
+ * no library of the program's. CUPTI of 13.2 and later knows the sizes only with a driver, and
+ * maybe not while that initializes. So this is called before each buffer is handed over, until they
+ * are known.
+ */
+void ws_cupti_tell_sizes(void);
+/* Define versions and device limits that no record has; once a context exists. */
 void ws_cupti_define_facts(void);
+
+/* Note which calls launch; before the next two. */
+void ws_cupti_find_launches(void);
+/* CUPTI's records go to somebody else from now on: say so, and count the launches. */
+void ws_cupti_taken(void);
+/* Is this a launch of which there will be no record? */
+bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid);
+
+/* --- flush.c --- */
+
+/* A function of the driver without effect: its record shows that records come. */
+#define WS_CUPTI_PROBE_CALL "cuDriverGetVersion"
+
+/* Make CUPTI hand over what it has; flag: 0 or WS_CUPTI_FLUSH_FORCED. No lock may be held. */
+void ws_cupti_flush(uint32_t flag);
+/* Start the thread that flushes from time to time. 0, or -1 when there is none. */
+int ws_cupti_start_thread(void);
+void ws_cupti_wake(void);       /* flush now */
+void ws_cupti_slot_taken(void); /* get memory for another, when few are free */
+/* Note how far CUPTI's clock is from ours. One thread at a time. */
+void ws_cupti_look_at_clock(void);
+void ws_cupti_at_exit(void);

@@ -1,9 +1,159 @@
-#include "recorder/drain/activity.h"
-
+/*
+ * CUPTI's buffers become rows. Slots are read once they are done, in the order in which they were
+ * done; whatever their records name was defined before.
+ */
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "recorder/shared/segment_slots.h"
+#include "recorder/drain/private.h"
+#include "recorder/shared/cupti_abi.h"
+#include "recorder/shared/segment.h"
+
+#define MAX_CALLS    4096 /* callback ids that can have a name */
+#define MAX_KEPT     65536
+#define MAX_PAIRS    262144
+#define MAX_CONTEXTS 256
+
+enum fate {
+	ROW,     /* the record was understood */
+	DAMAGED, /* it makes no sense */
+	UNKNOWN, /* it is of a kind that is not read */
+};
+
+/* What follows from a call of the CUDA API. */
+enum effect {
+	EFFECT_NONE,
+	EFFECT_LAUNCH, /* work on a device, unless it is captured */
+	EFFECT_CAPTURE_BEGINS,
+	EFFECT_CAPTURE_ENDS,
+};
+
+/* Bits: what has been seen of a correlation id. */
+enum seen {
+	SEEN_LAUNCH = 1,
+	SEEN_WORK = 2,
+};
+
+/*
+ * From record to record in a buffer that CUPTI filled, by the sizes that the collector found with
+ * that CUPTI's own iterator. No library of the traced program is ever opened here.
+ */
+struct steps {
+	uint32_t image; /* of the process, whose CUPTI the sizes are of; 0: none so far */
+	uint16_t size[WS_SEG_KINDS]; /* 0: there are no records of this kind */
+};
+
+/*
+ * When launches were captured: recorded into a CUDA graph instead of done. A launch in that time
+ * has a record of its call and no work. Calls of one capture may come from several threads
+ * (PyTorch's backward pass), so a capture counts for all of them.
+ */
+struct captures {
+	struct capture_change {
+		int64_t time_ns;
+		int32_t change; /* 1: a capture begins, -1: one ends */
+		int32_t open;   /* captures that are open after it */
+	} * list;               /* in the order of time */
+	size_t n, size;
+};
+
+struct ws_activity {
+	struct steps steps;
+	uint64_t *looked; /* by slot: `done` when this pass began */
+
+	/* names of API calls, in the segment: driver, runtime */
+	struct api_call {
+		struct ws_bytes name;
+		uint8_t effect; /* enum effect */
+	} * calls[2];           /* by callback id; NULL: none has a name so far */
+	/* names of kernels by address, for records whose process died before they were done */
+	struct ws_map kernels;
+
+	/* API calls: one row for each correlation id, the outermost call */
+	uint32_t *kept; /* ids that have a row */
+	size_t nkept;   /* a power of two, by what the segment's buffers can hold */
+	uint32_t kept_image;
+	struct runtime_call {
+		uint32_t correlation;
+		uint32_t slot; /* number of the slot, so that nothing need be cleared */
+	} * runtime;           /* runtime calls of a slot */
+	size_t runtime_size;   /* a power of two */
+	uint32_t runtime_slot;
+
+	/* launches and the work they became, by correlation id; an older one gives way */
+	struct pair {
+		uint32_t correlation; /* 0: unused */
+		uint32_t image;
+		uint32_t seen;    /* bits of enum seen */
+		int64_t start_ns; /* of the launch */
+	} * pairs;
+	size_t npairs;    /* a power of two, by what the segment's buffers can hold */
+	size_t pairs_end; /* those from here on were never used, and have no memory yet */
+	struct captures captures;
+
+	struct context {
+		uint32_t image, id, device;
+	} contexts[MAX_CONTEXTS]; /* by id: the newest */
+
+	struct ws_row_launch_config last_config;
+	uint64_t last_config_id; /* 0: none */
+};
+
+/* --- captures of graphs --- */
+
+/* Of a program that captures again and again the newest are enough. */
+#define MAX_CHANGES 65536
+
+static void release_captures(struct captures *c)
+{
+	free(c->list);
+	*c = (struct captures){0};
+}
+
+/* How many changes were at this time or before. */
+static size_t changes_until(const struct captures *c, int64_t time_ns)
+{
+	size_t i;
+
+	WS_COUNT_FIRST(i, c->n, c->list[i].time_ns <= time_ns);
+	return i;
+}
+
+static void change_captures(struct captures *c, int64_t time_ns, int begins)
+{
+	int32_t open;
+	size_t at;
+
+	if (c->n == MAX_CHANGES) {
+		memmove(c->list, c->list + MAX_CHANGES / 2, MAX_CHANGES / 2 * sizeof(*c->list));
+		c->n = MAX_CHANGES / 2;
+	}
+	WS_GROW(c->list, c->n + 1, c->size);
+	at = changes_until(c, time_ns);
+	memmove(&c->list[at + 1], &c->list[at], (c->n - at) * sizeof(*c->list));
+	c->list[at] = (struct capture_change){time_ns, begins ? 1 : -1, 0};
+	c->n++;
+	/* an end whose begin was lost ends nothing */
+	open = at ? c->list[at - 1].open : 0;
+	for (; at < c->n; at++) {
+		open += c->list[at].change;
+		open = open < 0 ? 0 : open;
+		c->list[at].open = open;
+	}
+}
+
+static bool is_captured(const struct captures *c, int64_t time_ns)
+{
+	size_t n = changes_until(c, time_ns);
+
+	return n && c->list[n - 1].open;
+}
+
+/* --- making one --- */
 
 static size_t power_of_two(size_t n)
 {
@@ -22,9 +172,9 @@ struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 	a->runtime_size = power_of_two(seg->activity.stride / 8 + 1);
 	/* a launch's records are two calls and a kernel: some 300 bytes */
 	a->npairs = power_of_two(seg->activity.count * seg->activity.stride / 512);
-	a->npairs = a->npairs < WS_ACTIVITY_PAIRS ? a->npairs : WS_ACTIVITY_PAIRS;
+	a->npairs = a->npairs < MAX_PAIRS ? a->npairs : MAX_PAIRS;
 	a->pairs = ws_xarray(a->npairs, sizeof(*a->pairs));
-	a->nkept = a->npairs < WS_ACTIVITY_KEPT ? a->npairs : WS_ACTIVITY_KEPT;
+	a->nkept = a->npairs < MAX_KEPT ? a->npairs : MAX_KEPT;
 	a->kept = ws_xarray(a->nkept, sizeof(*a->kept));
 	a->looked = ws_xarray(seg->activity.count, sizeof(*a->looked));
 	a->runtime = ws_xarray(a->runtime_size, sizeof(*a->runtime));
@@ -33,7 +183,7 @@ struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 
 void ws_activity_free(struct ws_activity *a)
 {
-	ws_graph_captures_release(&a->captures);
+	release_captures(&a->captures);
 	free(a->looked);
 	free(a->runtime);
 	ws_map_free(&a->kernels);
@@ -44,7 +194,33 @@ void ws_activity_free(struct ws_activity *a)
 	free(a);
 }
 
-/* --- definitions --- */
+/* --- sizes of records --- */
+
+static bool take_steps(struct steps *steps, const struct ws_seg_gpu *gpu, uint32_t image)
+{
+	const struct ws_seg_sizes *sizes = &gpu->sizes[image % WS_SEG_IMAGES];
+
+	if (steps->image && steps->image == image)
+		return 1;
+	if (!image || atomic_load_explicit(&sizes->image, memory_order_acquire) != image)
+		return 0;
+	memcpy(steps->size, sizes->of_kind, sizeof(steps->size));
+	for (uint32_t kind = 0; kind < WS_SEG_KINDS; kind++)
+		if (steps->size[kind] % 8 || steps->size[kind] > WS_SEG_MAX_RECORD)
+			steps->size[kind] = 0;
+	steps->image = image;
+	return 1;
+}
+
+static size_t record_size(const struct steps *steps, const uint8_t *buffer, size_t valid, size_t at)
+{
+	uint32_t kind = at + 8 <= valid ? ws_cupti_kind(buffer + at) : 0;
+	size_t size = kind < WS_SEG_KINDS ? steps->size[kind] : 0;
+
+	return size <= valid - at ? size : 0;
+}
+
+/* --- definitions of the collector --- */
 
 static bool contains(struct ws_bytes name, const char *part)
 {
@@ -52,13 +228,13 @@ static bool contains(struct ws_bytes name, const char *part)
 }
 
 /* Of kernels and graphs; cudaLaunchHostFunc launches nothing on a device. */
-static enum ws_activity_effect effect_of(struct ws_bytes name)
+static enum effect effect_of(struct ws_bytes name)
 {
 	if (contains(name, "Launch") && !contains(name, "HostFunc"))
-		return WS_EFFECT_LAUNCH;
+		return EFFECT_LAUNCH;
 	if (contains(name, "StreamBeginCapture"))
-		return WS_EFFECT_CAPTURE_BEGINS;
-	return contains(name, "StreamEndCapture") ? WS_EFFECT_CAPTURE_ENDS : WS_EFFECT_NONE;
+		return EFFECT_CAPTURE_BEGINS;
+	return contains(name, "StreamEndCapture") ? EFFECT_CAPTURE_ENDS : EFFECT_NONE;
 }
 
 bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
@@ -68,11 +244,11 @@ bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid
 
 	if (domain != WS_CUPTI_DOMAIN_DRIVER && domain != WS_CUPTI_DOMAIN_RUNTIME)
 		return 0;
-	if (cbid >= WS_ACTIVITY_CALLS)
+	if (cbid >= MAX_CALLS)
 		return 1;
 	if (!a->calls[d])
-		a->calls[d] = ws_xarray(WS_ACTIVITY_CALLS, sizeof(*a->calls[d]));
-	a->calls[d][cbid] = (struct ws_activity_api){name, effect_of(name)};
+		a->calls[d] = ws_xarray(MAX_CALLS, sizeof(*a->calls[d]));
+	a->calls[d][cbid] = (struct api_call){name, effect_of(name)};
 	return 1;
 }
 
@@ -83,7 +259,7 @@ bool ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t s
 	return address != 0;
 }
 
-uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address)
+static uint32_t kernel_at(const struct ws_activity *a, uint64_t address)
 {
 	const uint64_t *string = ws_map_get(&a->kernels, address);
 
@@ -93,10 +269,10 @@ uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address)
 /* --- one row for each API call --- */
 
 /* Where the runtime call is noted or belongs. */
-static struct ws_activity_call *runtime_place(struct ws_activity *a, uint32_t correlation)
+static struct runtime_call *runtime_place(struct ws_activity *a, uint32_t correlation)
 {
 	for (size_t i = correlation;; i++) {
-		struct ws_activity_call *call = &a->runtime[i & (a->runtime_size - 1)];
+		struct runtime_call *call = &a->runtime[i & (a->runtime_size - 1)];
 
 		if (call->slot != a->runtime_slot || call->correlation == correlation)
 			return call;
@@ -108,8 +284,8 @@ static struct ws_activity_call *runtime_place(struct ws_activity *a, uint32_t co
  * lie close together, the inner one first. Of two in one slot the runtime call
  * is kept, of two in different slots the one that came first.
  */
-bool ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
-                           uint32_t correlation)
+static bool keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
+                      uint32_t correlation)
 {
 	uint32_t *kept = &a->kept[correlation & (a->nkept - 1)];
 
@@ -127,11 +303,28 @@ bool ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot 
 	return 1;
 }
 
-/* A capture of which a later buffer tells makes its launches be none, whenever they are asked. */
-static bool lacks_work(const struct ws_activity *a, const struct ws_activity_pair *pair)
+static void note_runtime_calls(struct ws_activity *a, const uint8_t *buffer, size_t valid)
 {
-	return pair->seen == WS_ACTIVITY_LAUNCH &&
-	       !ws_graph_captures_has(&a->captures, pair->start_ns);
+	size_t size;
+
+	a->runtime_slot++;
+	for (size_t at = 0; (size = record_size(&a->steps, buffer, valid, at)); at += size) {
+		struct ws_cupti_api api;
+
+		if (ws_cupti_kind(buffer + at) != WS_CUPTI_KIND_RUNTIME)
+			continue;
+		ws_cupti_read_api(&api, buffer + at, size);
+		*runtime_place(a, api.correlation) =
+		        (struct runtime_call){api.correlation, a->runtime_slot};
+	}
+}
+
+/* --- launches without work --- */
+
+/* A capture of which a later buffer tells makes its launches be none, whenever they are asked. */
+static bool lacks_work(const struct ws_activity *a, const struct pair *pair)
+{
+	return pair->seen == SEEN_LAUNCH && !is_captured(&a->captures, pair->start_ns);
 }
 
 uint64_t ws_activity_waiting(const struct ws_activity *a)
@@ -147,12 +340,12 @@ uint64_t ws_activity_waiting(const struct ws_activity *a)
  * Work mostly comes with its launch or soon after; so whatever has to give way
  * to a launch that much younger has waited long enough.
  */
-void ws_activity_note(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
-                      enum ws_activity_seen what, int64_t start_ns)
+static void note_pair(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
+                      enum seen what, int64_t start_ns)
 {
 	struct ws_activity *a = d->activity;
 	const size_t at = correlation & (a->npairs - 1);
-	struct ws_activity_pair *pair = &a->pairs[at];
+	struct pair *pair = &a->pairs[at];
 
 	if (!correlation)
 		return;
@@ -160,26 +353,767 @@ void ws_activity_note(struct ws_drain *d, const struct ws_activity_slot *slot, u
 		a->pairs_end = at + 1;
 	if (pair->correlation != correlation || pair->image != slot->image) {
 		d->counted[WS_DROPPED_launch_without_work] += (uint64_t)lacks_work(a, pair);
-		*pair = (struct ws_activity_pair){correlation, (uint32_t)slot->image, 0, 0};
+		*pair = (struct pair){correlation, (uint32_t)slot->image, 0, 0};
 	}
 	pair->seen |= what;
-	if (what == WS_ACTIVITY_LAUNCH)
+	if (what == SEEN_LAUNCH)
 		pair->start_ns = start_ns;
 }
 
-void ws_activity_note_runtime_calls(struct ws_activity *a, const uint8_t *buffer, size_t valid)
+/* --- what all records have --- */
+
+static uint64_t recorded_pid(const struct ws_drain *d)
 {
-	size_t size;
+	return atomic_load(&d->seg->owner.pid);
+}
 
-	a->runtime_slot++;
-	for (size_t at = 0; (size = ws_cupti_record_size(&a->steps, buffer, valid, at));
-	     at += size) {
-		struct ws_cupti_api api;
+/* Start and end as CUPTI has them; 0 and 0: not measured. 0 when they make no sense. */
+static bool read_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                       uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+{
+	*start_ns = 0;
+	*dur_ns = 0;
+	if (!start && !end)
+		return 1;
+	return ws_drain_gpu_times(d, slot, start, end, start_ns, dur_ns);
+}
 
-		if (ws_cupti_kind(buffer + at) != WS_CUPTI_KIND_RUNTIME)
-			continue;
-		ws_cupti_read_api(&api, buffer + at, size);
-		*runtime_place(a, api.correlation) =
-		        (struct ws_activity_call){api.correlation, a->runtime_slot};
+/*
+ * Of work on a device. What a forced flush found running has a start and never gets an
+ * end, and by somebody else's clock no time can be placed: neither is measured.
+ */
+static bool read_work_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
+                            uint64_t end, int64_t *start_ns, int64_t *dur_ns)
+{
+	if (start && !end)
+		return read_times(d, slot, 0, 0, start_ns, dur_ns);
+	if (read_times(d, slot, start, end, start_ns, dur_ns))
+		return 1;
+	return start <= end && atomic_load(&d->seg->gpu.stopped) & WS_GPU_STOP_CLOCK &&
+	       read_times(d, slot, 0, 0, start_ns, dur_ns);
+}
+
+/* What all records of work on a device have. */
+struct work {
+	uint64_t start, end;
+	uint32_t device, correlation;
+};
+#define WORK(r) (&(struct work){(r)->start, (r)->end, (r)->device, (r)->correlation})
+
+/* Times of work; its device has a row from now on, and its launch has become something. */
+static bool read_work(struct ws_drain *d, const struct ws_activity_slot *slot,
+                      const struct work *work, int64_t *start_ns, int64_t *dur_ns)
+{
+	if (!read_work_times(d, slot, work->start, work->end, start_ns, dur_ns) ||
+	    !ws_drain_device(d, work->device))
+		return 0;
+	note_pair(d, slot, work->correlation, SEEN_WORK, 0);
+	return 1;
+}
+
+/* Ids begin anew with each image of a process, and the CPU backend's have image 0. */
+static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t correlation)
+{
+	return correlation ? slot->image << 32 | correlation : 0;
+}
+
+/* What rows of work have in common, but kernels, which have it in their configuration. */
+#define WHERE(r)                                                                       \
+	.correlation = correlation_of(slot, (r)->correlation), .pid = recorded_pid(d), \
+	.device = (r)->device, .context = (r)->context, .stream = (r)->stream
+
+static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
+{
+	uint32_t string;
+	uint64_t id;
+	char text[40];
+	int known;
+
+	id = ws_drain_text(d, address, &known);
+	if (known)
+		return id;
+	/* its process died first, but mostly the same kernel ran before */
+	string = kernel_at(d->activity, address);
+	id = string ? ws_drain_string_id(d, string, &known) : 0;
+	if (known)
+		return id;
+	snprintf(text, sizeof(text), "unknown kernel 0x%llx", (unsigned long long)address);
+	return ws_drain_intern(d, ws_bytes_of(text));
+}
+
+/* Device of a context; 0 when the context's record was never seen. */
+static uint32_t device_of(const struct ws_activity *a, const struct ws_activity_slot *slot,
+                          uint32_t context)
+{
+	const struct context *c = &a->contexts[context % MAX_CONTEXTS];
+
+	return c->id == context && c->image == slot->image ? c->device : 0;
+}
+
+/* --- devices, contexts and streams --- */
+
+static void add_device_attr(struct ws_drain *d, uint32_t device, const char *name, int64_t value)
+{
+	struct ws_row_device_attr row = {
+	        .device = device,
+	        .attr = ws_drain_intern(d, ws_bytes_of(name)),
+	        .value = value,
+	};
+
+	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
+}
+
+/* -1, which is no value of an attribute, when it is absurd. */
+static int64_t product(uint64_t a, uint64_t b)
+{
+	int64_t result;
+
+	return __builtin_mul_overflow(a, b, &result) ? -1 : result;
+}
+
+/* X(attribute of the trace, value from the record c) */
+#define DEVICE_ATTR_LIST(X)                                                 \
+	X(compute_capability_major, c->major)                               \
+	X(compute_capability_minor, c->minor)                               \
+	X(sm_count, c->sm_count)                                            \
+	X(warp_size, c->warp_size)                                          \
+	X(max_threads_per_block, c->threads_per_block)                      \
+	X(max_threads_per_sm, product(c->warps_per_sm, c->warp_size))       \
+	X(max_warps_per_sm, c->warps_per_sm)                                \
+	X(max_blocks_per_sm, c->blocks_per_sm)                              \
+	X(registers_per_block, c->registers_per_block)                      \
+	X(registers_per_sm, c->registers_per_sm)                            \
+	X(shared_per_block_bytes, c->shared_per_block)                      \
+	X(shared_per_sm_bytes, c->shared_per_sm)                            \
+	X(global_memory_bytes, product(c->memory_size, 1))                  \
+	X(constant_memory_bytes, c->constant_size)                          \
+	X(l2_cache_bytes, c->l2_size)                                       \
+	X(memory_bandwidth_bytes_per_s, product(c->memory_bandwidth, 1000)) \
+	X(core_clock_hz, product(c->core_clock, 1000))                      \
+	X(copy_engines, c->copy_engines)                                    \
+	X(ecc, c->ecc)                                                      \
+	X(mig, c->mig)                                                      \
+	X(mig_gpu_instance, c->mig ? (int64_t)c->gpu_instance : -1)         \
+	X(mig_compute_instance, c->mig ? (int64_t)c->compute_instance : -1)
+
+static enum fate add_device(struct ws_drain *d, const struct ws_activity_slot *slot,
+                            const struct ws_cupti_device *c)
+{
+	struct ws_row_device row = {.id = c->id, .kind = WS_DEVICE_CUDA};
+	int known;
+
+	(void)slot;
+	if (c->id >= WS_MAX_GPUS || !c->sm_count)
+		return DAMAGED;
+	row.name = ws_drain_text(d, c->name, &known);
+	ws_drain_add(d, WS_KIND_DEVICE, &row);
+	d->gpus |= UINT64_C(1) << c->id;
+#define X(attr, value)             \
+	if ((int64_t)(value) >= 0) \
+		add_device_attr(d, c->id, #attr, (int64_t)(value));
+	DEVICE_ATTR_LIST(X)
+#undef X
+	return ROW;
+}
+
+static enum fate add_context(struct ws_drain *d, const struct ws_activity_slot *slot,
+                             const struct ws_cupti_context *c)
+{
+	struct ws_row_context row = {
+	        .pid = recorded_pid(d),
+	        .id = c->id,
+	        .device = c->device,
+	        .api = c->api <= 2 ? c->api : 0,
+	        .null_stream = c->null_stream,
+	        .parent = c->is_green ? c->parent : 0,
+	        .sm_count = c->is_green ? c->sm_count : 0,
+	};
+
+	if (!c->id || !ws_drain_device(d, c->device))
+		return DAMAGED;
+	d->activity->contexts[c->id % MAX_CONTEXTS] =
+	        (struct context){(uint32_t)slot->image, c->id, c->device};
+	ws_drain_add(d, WS_KIND_CONTEXT, &row);
+	return ROW;
+}
+
+/* A part of a device's processors as a context; from 13.2 on it has a record of its own. */
+static enum fate add_green_context(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                   const struct ws_cupti_green *c)
+{
+	return add_context(d, slot,
+	                   &(struct ws_cupti_context){
+	                           .id = c->id,
+	                           .device = c->device,
+	                           .api = 1, /* CUDA */
+	                           .parent = c->parent,
+	                           .is_green = 1,
+	                           .sm_count = c->sm_count,
+	                   });
+}
+
+static enum fate add_stream(struct ws_drain *d, const struct ws_activity_slot *slot,
+                            const struct ws_cupti_stream *s)
+{
+	struct ws_row_stream row = {
+	        .pid = recorded_pid(d),
+	        .context = s->context,
+	        .id = s->id,
+	        .priority = (int32_t)s->priority,
+	        .flag = s->flag <= 3 ? s->flag : 0,
+	};
+
+	(void)slot;
+	ws_drain_add(d, WS_KIND_STREAM, &row);
+	return ROW;
+}
+
+/* --- kernels --- */
+
+static enum fate add_kernel(struct ws_drain *d, const struct ws_activity_slot *slot,
+                            const struct ws_cupti_kernel *k)
+{
+	struct ws_activity *a = d->activity;
+	struct ws_row_launch_config config = {
+	        .pid = recorded_pid(d),
+	        .device = k->device,
+	        .context = k->context,
+	        .stream = k->stream,
+	        .grid_x = k->grid_x,
+	        .grid_y = k->grid_y,
+	        .grid_z = k->grid_z,
+	        .block_x = k->block_x,
+	        .block_y = k->block_y,
+	        .block_z = k->block_z,
+	        .cluster_x = k->cluster_x,
+	        .cluster_y = k->cluster_y,
+	        .cluster_z = k->cluster_z,
+	        .registers = k->registers,
+	        .shared_static_bytes = k->shared_static,
+	        .shared_dynamic_bytes = k->shared_dynamic,
+	        .local_bytes = k->local,
+	        .shared_executed_bytes = k->shared_executed,
+	        .launch_type = k->launch_type,
+	};
+	struct ws_row_kernel row = {
+	        .correlation = correlation_of(slot, k->correlation),
+	        .graph_node = k->graph_node,
+	        .graph = k->graph,
+	};
+
+	if (!read_work(d, slot, WORK(k), &row.start_ns, &row.dur_ns))
+		return DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return ROW;
+	if (!row.start_ns) {
+		row.flags = WS_KERNEL_NO_TIME;
+		d->counted[WS_DROPPED_kernel_without_time]++;
 	}
+	config.name = kernel_name(d, k->name);
+	if (!a->last_config_id || memcmp(&a->last_config, &config, sizeof(config)) != 0) {
+		a->last_config_id = ws_drain_intern_config(d, &config);
+		a->last_config = config;
+	}
+	row.config = a->last_config_id;
+	ws_drain_add(d, WS_KIND_KERNEL, &row);
+	d->counts.kernels++;
+	d->counts.gpu_kernels++;
+	return ROW;
+}
+
+/* --- copies and fills --- */
+
+static uint64_t copy_flags(int64_t start_ns, uint32_t flags)
+{
+	return (start_ns ? 0 : WS_COPY_NO_TIME) | (flags & WS_CUPTI_ASYNC ? WS_COPY_ASYNC : 0);
+}
+
+/* Is a copy or fill for the file: inside the window, and wanted? */
+static bool keeps_copy(struct ws_drain *d, uint64_t correlation, int64_t start_ns, int64_t dur_ns)
+{
+	/* the filter counts what it leaves out: it is asked in any case */
+	return ws_filter_keeps_work(d, correlation, start_ns, dur_ns) &&
+	       !d->seg->capture.kernels_only;
+}
+
+/*
+ * Between devices that do not reach each other a copy goes by way of the host, and CUPTI tells two,
+ * one that reads and one that writes, both with device memory on both sides. The bytes of both
+ * are the first one's.
+ */
+static void mark_half(struct ws_row_memcpy *row)
+{
+	const bool is_write = row->kind == WS_MEMCPY_HTOD;
+
+	if ((!is_write && row->kind != WS_MEMCPY_DTOH) || row->src_kind != WS_MEMORY_DEVICE ||
+	    row->dst_kind != WS_MEMORY_DEVICE)
+		return;
+	row->kind = WS_MEMCPY_PTOP;
+	row->src_device = row->dst_device = row->device; /* the other one's is not told */
+	row->flags |= WS_COPY_STAGED;
+	if (is_write)
+		row->bytes = 0;
+}
+
+static enum fate add_memcpy(struct ws_drain *d, const struct ws_activity_slot *slot,
+                            const struct ws_cupti_memcpy *m)
+{
+	struct ws_row_memcpy row = {
+	        WHERE(m),
+	        .kind = m->kind,
+	        .src_kind = m->src_kind,
+	        .dst_kind = m->dst_kind,
+	        .bytes = m->bytes,
+	        .graph_node = m->graph_node,
+	        .copies = m->copies > 1 ? m->copies : 0,
+	};
+
+	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns))
+		return DAMAGED;
+	row.flags = copy_flags(row.start_ns, m->flags);
+	mark_half(&row);
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
+		ws_drain_add(d, WS_KIND_MEMCPY, &row);
+	return ROW;
+}
+
+static enum fate add_ptop(struct ws_drain *d, const struct ws_activity_slot *slot,
+                          const struct ws_cupti_ptop *m)
+{
+	struct ws_row_memcpy row = {
+	        WHERE(m),
+	        .kind = m->kind,
+	        .src_kind = m->src_kind,
+	        .dst_kind = m->dst_kind,
+	        .bytes = m->bytes,
+	        .src_device = m->src_device,
+	        .dst_device = m->dst_device,
+	        .graph_node = m->graph_node,
+	};
+
+	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns) ||
+	    !ws_drain_device(d, m->src_device) || !ws_drain_device(d, m->dst_device))
+		return DAMAGED;
+	row.flags = copy_flags(row.start_ns, m->flags);
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
+		ws_drain_add(d, WS_KIND_MEMCPY, &row);
+	return ROW;
+}
+
+static enum fate add_memset(struct ws_drain *d, const struct ws_activity_slot *slot,
+                            const struct ws_cupti_memset *m)
+{
+	struct ws_row_memset row = {
+	        .memory_kind = m->memory_kind,
+	        .value = m->value,
+	        .bytes = m->bytes,
+	        .graph_node = m->graph_node,
+	        WHERE(m),
+	};
+
+	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns))
+		return DAMAGED;
+	row.flags = copy_flags(row.start_ns, m->flags);
+	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
+		ws_drain_add(d, WS_KIND_MEMSET, &row);
+	return ROW;
+}
+
+static enum fate add_graph(struct ws_drain *d, const struct ws_activity_slot *slot,
+                           const struct ws_cupti_graph *g)
+{
+	struct ws_row_graph_launch row = {
+	        WHERE(g),
+	        .graph = g->id,
+	};
+
+	if (!read_work(d, slot, WORK(g), &row.start_ns, &row.dur_ns))
+		return DAMAGED;
+	if (ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		ws_drain_add(d, WS_KIND_GRAPH_LAUNCH, &row);
+	return ROW;
+}
+
+/* --- calls and waits on the host --- */
+
+/* Id in the trace of a thread: the collector's, else by the system's id of it. */
+static uint64_t thread_of(struct ws_drain *d, uint32_t thread)
+{
+	if (thread & WS_SLOT_THREAD_ID)
+		return thread & ~WS_SLOT_THREAD_ID;
+	return ws_drain_thread_by_tid(d, recorded_pid(d), thread);
+}
+
+/* What the collector said of a call; all of it 0 when nothing. */
+static struct api_call api_of(const struct ws_activity *a, uint32_t domain, uint32_t cbid)
+{
+	const struct api_call *calls = a->calls[domain - WS_CUPTI_DOMAIN_DRIVER];
+
+	return calls && cbid < MAX_CALLS ? calls[cbid] : (struct api_call){0};
+}
+
+static uint64_t call_name(struct ws_drain *d, uint32_t domain, uint32_t cbid)
+{
+	const struct ws_bytes defined = api_of(d->activity, domain, cbid).name;
+	char text[32];
+
+	if (defined.len)
+		return ws_drain_intern(d, defined);
+	snprintf(text, sizeof(text), "%s call %u",
+	         domain == WS_CUPTI_DOMAIN_DRIVER ? "driver" : "runtime", cbid);
+	return ws_drain_intern(d, ws_bytes_of(text));
+}
+
+static enum fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t domain,
+                         const struct ws_cupti_api *c)
+{
+	struct ws_row_api row = {
+	        .correlation = correlation_of(slot, c->correlation),
+	        .result = (int32_t)c->result,
+	};
+	enum effect effect;
+
+	/* what our own thread asked of the driver is no doing of the program */
+	if (c->thread && c->thread == atomic_load(&d->seg->gpu.flush_thread))
+		return ROW;
+	if (!read_times(d, slot, c->start, c->end, &row.start_ns, &row.dur_ns))
+		return DAMAGED;
+	row.thread = thread_of(d, c->thread);
+	if (!row.thread)
+		return DAMAGED;
+	effect = api_of(d->activity, domain, c->cbid).effect;
+	if (!c->result && effect == EFFECT_LAUNCH)
+		note_pair(d, slot, c->correlation, SEEN_LAUNCH, row.start_ns);
+	if (!keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME, c->correlation))
+		return ROW;
+	/* an end that failed, as a capture was invalid, is one all the same */
+	if (effect == EFFECT_CAPTURE_ENDS)
+		change_captures(&d->activity->captures, row.start_ns + row.dur_ns, 0);
+	else if (effect == EFFECT_CAPTURE_BEGINS && !c->result)
+		change_captures(&d->activity->captures, row.start_ns, 1);
+	if (!ws_filter_keeps_call(d, row.correlation, row.start_ns))
+		return ROW;
+	row.name = call_name(d, domain, c->cbid);
+	ws_drain_add(d, WS_KIND_API, &row);
+	return ROW;
+}
+
+/* CUPTI's "no such", which the trace has as 0. */
+static uint32_t or_zero(uint32_t id)
+{
+	return id == WS_CUPTI_NONE ? 0 : id;
+}
+
+static int64_t id_or_none(uint32_t id)
+{
+	return id == WS_CUPTI_NONE ? -1 : (int64_t)id;
+}
+
+static enum fate add_sync(struct ws_drain *d, const struct ws_activity_slot *slot,
+                          const struct ws_cupti_sync *s)
+{
+	struct ws_row_sync row = {
+	        .correlation = correlation_of(slot, s->correlation),
+	        .pid = recorded_pid(d),
+	        .device = device_of(d->activity, slot, s->context),
+	        .context = or_zero(s->context),
+	        .stream = id_or_none(s->stream),
+	        .type = s->type <= WS_SYNC_CONTEXT ? s->type : WS_SYNC_UNKNOWN,
+	        .event = id_or_none(s->event),
+	        .event_stream = -1,
+	};
+
+	/* a query that found work undone waited for nothing */
+	if (s->result == WS_CUPTI_CUDA_NOT_READY)
+		return ROW;
+	if (!read_times(d, slot, s->start, s->end, &row.start_ns, &row.dur_ns))
+		return DAMAGED;
+	if (!ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return ROW;
+	ws_drain_device(d, (uint32_t)row.device);
+	ws_drain_add(d, WS_KIND_SYNC, &row);
+	return ROW;
+}
+
+/* Both kinds of record of what took time and was no work of the program's. */
+static enum fate add_lost_time(struct ws_drain *d, const struct ws_activity_slot *slot,
+                               struct ws_row_overhead row, uint64_t start, uint64_t end,
+                               uint32_t thread)
+{
+	if (!read_times(d, slot, start, end, &row.start_ns, &row.dur_ns))
+		return DAMAGED;
+	if (!ws_filter_keeps_work(d, 0, row.start_ns, row.dur_ns))
+		return ROW;
+	row.thread = thread ? thread_of(d, thread) : 0;
+	ws_drain_add(d, WS_KIND_OVERHEAD, &row);
+	return ROW;
+}
+
+static enum fate add_overhead(struct ws_drain *d, const struct ws_activity_slot *slot,
+                              const struct ws_cupti_overhead *o)
+{
+	struct ws_row_overhead row = {.kind = o->kind};
+
+	/* 1, then 1 << 16, 2 << 16 … */
+	if (o->kind > WS_OVERHEAD_DRIVER_COMPILER)
+		row.kind = (o->kind >> 16) + 1;
+	if (row.kind > WS_OVERHEAD_UVM_INIT)
+		row.kind = WS_OVERHEAD_UNKNOWN;
+	return add_lost_time(d, slot, row, o->start, o->end,
+	                     o->object_kind == WS_CUPTI_OBJECT_THREAD ? o->thread : 0);
+}
+
+static enum fate add_jit(struct ws_drain *d, const struct ws_activity_slot *slot,
+                         const struct ws_cupti_jit *j)
+{
+	const struct ws_row_overhead row = {
+	        .kind = j->op >= 1 && j->op <= 3 ? WS_OVERHEAD_JIT_CACHE_LOAD + j->op - 1
+	                                         : WS_OVERHEAD_UNKNOWN,
+	};
+
+	return add_lost_time(d, slot, row, j->start, j->end, j->thread);
+}
+
+/* --- memory --- */
+
+/* Both kinds of record that concern memory, in the form of one. */
+static enum fate add_memory(struct ws_drain *d, const struct ws_activity_slot *slot,
+                            struct ws_row_memory *row, uint64_t time)
+{
+	int64_t dur_ns;
+
+	if (!time || !read_times(d, slot, time, time, &row->time_ns, &dur_ns) ||
+	    !ws_drain_device(d, (uint32_t)row->device))
+		return DAMAGED;
+	if (!ws_filter_keeps_work(d, row->correlation, row->time_ns, 0))
+		return ROW;
+	row->pid = recorded_pid(d);
+	ws_drain_add(d, WS_KIND_MEMORY, row);
+	return ROW;
+}
+
+/* Memory of the host has no device in CUPTI, and 0 in the trace. */
+static uint32_t known_device(uint32_t device)
+{
+	return device < WS_MAX_GPUS ? device : 0;
+}
+
+static enum fate add_allocation(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                const struct ws_cupti_memory *m)
+{
+	struct ws_row_memory row = {
+	        .op = m->op - 1,
+	        .memory_kind = m->kind <= WS_MEMORY_MANAGED_STATIC ? m->kind : WS_MEMORY_UNKNOWN,
+	        .device = known_device(m->device),
+	        .context = or_zero(m->context),
+	        .stream = or_zero(m->stream),
+	        .correlation = correlation_of(slot, m->correlation),
+	        .address = m->address,
+	        .bytes = m->bytes,
+	};
+
+	if (m->op < 1 || m->op > 2)
+		return DAMAGED;
+	if (m->pool_type) {
+		row.total_allocated_bytes = m->pool_used;
+		row.total_reserved_bytes = m->pool_size;
+	}
+	return add_memory(d, slot, &row, m->time);
+}
+
+static enum fate add_pool(struct ws_drain *d, const struct ws_activity_slot *slot,
+                          const struct ws_cupti_pool *p)
+{
+	struct ws_row_memory row = {
+	        .op = WS_MEMORY_OP_POOL_CREATE + p->op - 1,
+	        .memory_kind = WS_MEMORY_DEVICE,
+	        .device = known_device(p->device),
+	        .correlation = correlation_of(slot, p->correlation),
+	        .address = p->address,
+	        .bytes = p->size,
+	        .total_allocated_bytes = p->used,
+	        .total_reserved_bytes = p->size,
+	};
+
+	if (p->op < 1 || p->op > 3)
+		return DAMAGED;
+	return add_memory(d, slot, &row, p->time);
+}
+
+/* --- by kind --- */
+
+static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *slot,
+                            const uint8_t *record, size_t size)
+{
+	union {
+#define R(NAME, name, type, full, least) struct ws_cupti_##name name;
+		WS_CUPTI_RECORD_LIST(R)
+		WS_CUPTI_LATER_RECORD_LIST(R)
+#undef R
+	} u;
+	const uint32_t kind = ws_cupti_kind(record);
+
+	switch (kind) {
+	case WS_CUPTI_KIND_KERNEL:
+	case WS_CUPTI_KIND_CONCURRENT_KERNEL:
+		if (size < WS_CUPTI_LEAST_kernel)
+			return DAMAGED;
+		ws_cupti_read_kernel(&u.kernel, record, size);
+		if (!u.kernel.grid_x || !u.kernel.block_x)
+			return DAMAGED;
+		return add_kernel(d, slot, &u.kernel);
+	case WS_CUPTI_KIND_DRIVER:
+	case WS_CUPTI_KIND_RUNTIME:
+		if (size < WS_CUPTI_LEAST_api)
+			return DAMAGED;
+		ws_cupti_read_api(&u.api, record, size);
+		return add_api(d, slot,
+		               kind == WS_CUPTI_KIND_DRIVER ? WS_CUPTI_DOMAIN_DRIVER
+		                                            : WS_CUPTI_DOMAIN_RUNTIME,
+		               &u.api);
+	case WS_CUPTI_KIND_CONTEXT:
+		if (size < WS_CUPTI_LEAST_context)
+			return DAMAGED;
+		ws_cupti_read_context(&u.context, record, size);
+		if (size == WS_CUPTI_SIZE_context_12_4) /* has other bytes there */
+			u.context.sm_count = 0;
+		return add_context(d, slot, &u.context);
+#define ADD(KIND, name, add)                                 \
+	case WS_CUPTI_KIND_##KIND:                           \
+		if (size < WS_CUPTI_LEAST_##name)            \
+			return DAMAGED;                      \
+		ws_cupti_read_##name(&u.name, record, size); \
+		return add(d, slot, &u.name);
+		ADD(MEMCPY, memcpy, add_memcpy)
+		ADD(MEMCPY2, ptop, add_ptop)
+		ADD(MEMSET, memset, add_memset)
+		ADD(GRAPH_TRACE, graph, add_graph)
+		ADD(DEVICE, device, add_device)
+		ADD(GREEN_CONTEXT, green, add_green_context)
+		ADD(STREAM, stream, add_stream)
+		ADD(SYNCHRONIZATION, sync, add_sync)
+		ADD(OVERHEAD, overhead, add_overhead)
+		ADD(JIT, jit, add_jit)
+		ADD(MEMORY2, memory, add_allocation)
+		ADD(MEMORY_POOL, pool, add_pool)
+#undef ADD
+	default:
+		return UNKNOWN;
+	}
+}
+
+/* --- slots --- */
+
+static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *slot,
+                             const uint8_t *buffer, size_t valid)
+{
+	struct ws_activity *a = d->activity;
+	size_t at = 0, size;
+	uint64_t n = 0;
+
+	for (; (size = record_size(&a->steps, buffer, valid, at)); at += size, n++) {
+		switch (add_record(d, slot, buffer + at, size)) {
+		case ROW:
+			break;
+		case UNKNOWN:
+			d->counted[WS_DROPPED_activity_unknown]++;
+			break;
+		case DAMAGED:
+			/* of an unfinished slot too: others of its thread may be whole behind it */
+			d->counted[WS_DROPPED_activity_damaged]++;
+			break;
+		}
+	}
+	/* a buffer that CUPTI still had in hand ends in zeros, which are no record either */
+	if (at != valid && !slot->unfinished)
+		d->counted[WS_DROPPED_activity_damaged]++;
+	return n;
+}
+
+static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unfinished,
+                            const uint8_t *buffer, uint64_t valid)
+{
+	const uint32_t image = s->image;
+	struct ws_activity_slot slot = {
+	        .image = image,
+	        .unfinished = unfinished,
+	        .taken_ns = s->taken_ns,
+	        .done_ns = s->done_ns,
+	};
+
+	/* how many records it holds nobody can tell */
+	if (!take_steps(&d->activity->steps, &d->seg->gpu, image)) {
+		d->counted[WS_DROPPED_activity_unknown]++;
+		return 1;
+	}
+	note_runtime_calls(d->activity, buffer, valid);
+	return read_records(d, &slot, buffer, valid);
+}
+
+static uint64_t read_slot(struct ws_drain *d, uint32_t i)
+{
+	const struct ws_slot *s = ws_seg_slot(d->seg, i);
+
+	return read_buffer(d, s, s->unfinished != 0, ws_slot_bytes(d->seg, i),
+	                   ws_slot_valid(d->seg, i));
+}
+
+void ws_activity_look(struct ws_drain *d)
+{
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		d->activity->looked[i] =
+		        atomic_load_explicit(&ws_seg_slot(d->seg, i)->done, memory_order_acquire);
+}
+
+struct todo {
+	uint64_t done;
+	uint32_t slot;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const struct todo *x = a, *y = b;
+
+	return x->done < y->done ? -1 : x->done > y->done;
+}
+
+uint64_t ws_activity_pass(struct ws_drain *d)
+{
+	struct todo todo[WS_SEG_MAX_SLOTS];
+	size_t ntodo = 0;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		if (d->activity->looked[i] && d->activity->looked[i] != d->slots_read[i])
+			todo[ntodo++] = (struct todo){d->activity->looked[i], i};
+	qsort(todo, ntodo, sizeof(*todo), by_number);
+	for (size_t k = 0; k < ntodo; k++) {
+		n += read_slot(d, todo[k].slot);
+		d->slots_read[todo[k].slot] = todo[k].done;
+	}
+	return n;
+}
+
+/*
+ * CUPTI writes on meanwhile, so it is a copy that is read. A slot that it finished
+ * while it was copied is read as one that is done.
+ */
+void ws_activity_pass_in_hand(struct ws_drain *d)
+{
+	const uint64_t stride = d->seg->activity.stride;
+	uint8_t *copy = ws_xmalloc(stride);
+
+	for (uint32_t i = 0; i < d->seg->activity.count; i++) {
+		const struct ws_slot *s = ws_seg_slot(d->seg, i);
+
+		if (!ws_slot_is_used(d->seg, i) ||
+		    (d->slots_read[i] && atomic_load(&s->done) == d->slots_read[i]))
+			continue;
+		memcpy(copy, ws_slot_bytes(d->seg, i), stride);
+		if (atomic_load_explicit(&s->done, memory_order_acquire))
+			read_slot(d, i);
+		else
+			read_buffer(d, s, 1, copy, stride);
+	}
+	free(copy);
 }

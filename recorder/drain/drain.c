@@ -1,23 +1,42 @@
 /* Passes and commits: the part of the drain that must be exact. */
 #include "recorder/drain/drain.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "recorder/drain/activity.h"
-#include "recorder/shared/segment_slots.h"
+#include "recorder/drain/private.h"
+#include "recorder/shared/segment.h"
+#include "recorder/shared/system.h"
 
 /* Slots that are read before they are worth a commit. */
 #define COMMIT_SLOTS 8
 
-enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err)
+/* --- losses --- */
+
+const char *ws_dropped_name(enum ws_dropped cause)
 {
-	return ws_trace_writer_check_open(d->writer, err);
+	static const char *const names[] = {
+#define X(name, meaning) #name,
+	        WS_DROPPED_LIST(X)
+#undef X
+	};
+
+	return names[cause];
 }
 
-static void intern_causes(struct ws_drain *d);
+static void intern_causes(struct ws_drain *d)
+{
+	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
+		const char *name = ws_dropped_name((enum ws_dropped)i);
 
-/* --- making one --- */
+		if (!d->causes[i])
+			d->causes[i] = ws_drain_intern(d, ws_bytes_of(name));
+	}
+}
+
+/* --- beginning, and going on after a commit --- */
 
 /* The last one without its tails; all 0 when there is none. */
 static struct ws_seg_commit last_commit(const struct ws_seg_header *seg)
@@ -107,8 +126,8 @@ struct ws_drain *ws_drain_new(struct ws_seg_header *seg, struct ws_trace_writer 
 	d->commit = ws_xarray(1, ws_seg_commit_size(seg));
 	d->activity = ws_activity_new(seg);
 	ws_filter_init(&d->filter, seg);
-	ws_drain_clock_start(d);
-	ws_drain_clock_look(d);
+	ws_drain_start_clocks(d);
+	ws_drain_read_clock(d);
 	restore(d);
 	if (d->commit->number) /* they are in the file, and may be needed when it cannot grow */
 		intern_causes(d);
@@ -196,7 +215,7 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 	uint64_t n = 0;
 	uint64_t heads[WS_SEG_MAX_THREAD_BUFFERS];
 
-	ws_drain_clock_look(d);
+	ws_drain_read_clock(d);
 	/* heads first: whatever these records name was defined before they were written */
 	ws_activity_look(d);
 	ws_filter_look(d);
@@ -214,13 +233,13 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 void ws_drain_program_ended(struct ws_drain *d)
 {
 	ws_slots_give_up(d->seg);
-	d->activity->has_ended = 1;
+	d->has_ended = 1;
 }
 
 void ws_drain_last_pass(struct ws_drain *d)
 {
 	ws_drain_pass(d);
-	if (!d->activity->has_ended)
+	if (!d->has_ended)
 		ws_activity_pass_in_hand(d);
 	ws_filter_finish(d);
 	ws_filter_commit(d);
@@ -330,24 +349,13 @@ void ws_drain_make_repeatable(struct ws_drain *d)
 
 /* --- statistics --- */
 
-const char *ws_dropped_name(enum ws_dropped cause)
-{
-	static const char *const names[] = {
-#define X(name, meaning) #name,
-	        WS_DROPPED_LIST(X)
-#undef X
-	};
-
-	return names[cause];
-}
-
 uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause)
 {
 	uint64_t n = atomic_load_explicit(&d->seg->lost[cause], memory_order_relaxed);
 
 	if (cause == WS_DROPPED_disk_full)
 		n += ws_trace_writer_rows_lost(d->writer);
-	if (cause == WS_DROPPED_launch_without_work && d->activity->has_ended)
+	if (cause == WS_DROPPED_launch_without_work && d->has_ended)
 		n += ws_activity_waiting(d->activity);
 	return n + d->counted[cause];
 }
@@ -362,16 +370,6 @@ struct ws_drain_counts ws_drain_counts(const struct ws_drain *d)
 	return d->counts;
 }
 
-static void intern_causes(struct ws_drain *d)
-{
-	for (int i = 0; i < WS_DROPPED_COUNT; i++) {
-		const char *name = ws_dropped_name((enum ws_dropped)i);
-
-		if (!d->causes[i])
-			d->causes[i] = ws_drain_intern(d, ws_bytes_of(name));
-	}
-}
-
 static void read_losses(const struct ws_drain *d, int64_t time_ns,
                         struct ws_row_loss rows[WS_DROPPED_COUNT])
 {
@@ -383,7 +381,7 @@ static void read_losses(const struct ws_drain *d, int64_t time_ns,
 
 void ws_drain_statistics(struct ws_drain *d)
 {
-	int64_t time_ns = ws_drain_clock_row(d);
+	int64_t time_ns = ws_drain_add_clock_row(d);
 	struct ws_row_loss rows[WS_DROPPED_COUNT];
 
 	intern_causes(d);
@@ -401,4 +399,9 @@ void ws_drain_last_words(struct ws_drain *d)
 	read_losses(d, ws_drain_now_ns(d) - d->seg->base_ns, rows);
 	/* the failure is known, and a second one changes nothing */
 	(void)ws_trace_writer_last_words(d->writer, rows, WS_DROPPED_COUNT, NULL);
+}
+
+enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err)
+{
+	return ws_trace_writer_check_open(d->writer, err);
 }

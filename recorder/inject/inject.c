@@ -1,13 +1,539 @@
-/* The library's entry points. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "recorder/collect/event.h"
+#include "formats/schema/schema.h"
+#include "recorder/collect/collector.h"
 #include "recorder/cupti/source.h"
-#include "recorder/inject/attach.h"
-#include "recorder/inject/nvtx_source.h"
 #include "recorder/pytorch/pytorch.h"
+#include "recorder/shared/segment.h"
+#include "recorder/shared/system.h"
+
+/* --- attaching --- */
+
+/*
+ * What happens once in each process: find the segment, become its owner,
+ * survive fork and exec.
+ */
+
+struct ws_collector ws_collector;
+
+static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
+static int attach_tried;
+static _Atomic int forked_unseen; /* a forked child that has not used NVTX so far */
+
+/*
+ * A forked child shares the mapping; nothing it does may reach the parent's
+ * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
+ * are not used any more; the buffers that CUPTI has in hand keep what is in
+ * them, as its handlers of exit may go through them.
+ */
+static void make_private(struct ws_seg_header *seg)
+{
+	char *old = (char *)seg + seg->threads_offset;
+	size_t size = seg->total_size - seg->threads_offset;
+	char *fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (fresh == MAP_FAILED) {
+		(void)mmap(old, size, PROT_READ | PROT_WRITE,
+		           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		return;
+	}
+	for (uint32_t i = 0; i < seg->activity.count; i++)
+		if (ws_slot_is_used(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
+			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)old),
+			       ws_slot_bytes(seg, i), seg->activity.stride);
+	mremap(fresh, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, old);
+}
+
+static void after_fork_in_child(void)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	if (!seg)
+		return;
+	attach_lock = unlocked;
+	if (!atomic_exchange(&ws_collector.is_recording, 0))
+		return;
+	atomic_store(&forked_unseen, 1);
+	ws_thread_forked();
+	ws_cupti_forked();
+	make_private(seg);
+}
+
+bool ws_attach_off(void)
+{
+	if (WS_UNLIKELY(atomic_load_explicit(&forked_unseen, memory_order_relaxed)) &&
+	    atomic_exchange(&forked_unseen, 0))
+		ws_lost(WS_DROPPED_process_not_recorded, 1);
+	return 0;
+}
+
+static void attach(void)
+{
+	struct ws_seg_header *seg = ws_control_claim();
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (!seg)
+		return;
+	ws_collector.seg = seg;
+	ws_collector.ring_size = seg->ring_size;
+	if (ws_thread_buffer_setup() || pthread_atfork(NULL, NULL, after_fork_in_child))
+		return;
+
+	/* after an exec: the CUPTI of the image before writes no more */
+	if (atomic_load(&seg->images))
+		ws_slots_give_up(seg);
+	ws_def_reload();
+	for (uint32_t i = 0; i < seg->thread_buffer_count; i++)
+		if (ws_seg_has_thread_buffer(seg, i))
+			ws_range_abandoned(ws_seg_thread_buffer(seg, i));
+	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = 0;
+	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;
+	ws_define_process(ws_now_ns(), ws_collector.image, path);
+	atomic_store(&seg->attached, 1);
+	atomic_store(&ws_collector.is_recording, 1);
+}
+
+static bool attach_once(void)
+{
+	sigset_t before;
+	int on;
+
+	ws_lock(&attach_lock, &before);
+	if (!attach_tried) {
+		attach_tried = 1;
+		attach();
+	}
+	on = atomic_load(&ws_collector.is_recording);
+	ws_unlock(&attach_lock, &before);
+	return on ? 1 : ws_attach_off();
+}
+
+/* --- NVTX --- */
+
+/* The NVTX callbacks: each turns its arguments into an event or a definition. */
+
+static struct ws_event_text bytes_text(const char *text)
+{
+	return (struct ws_event_text){text, WS_TEXT_BYTES, 0};
+}
+
+static struct ws_event_text wide_text(const wchar_t *text)
+{
+	return (struct ws_event_text){text, WS_TEXT_UTF32, 0};
+}
+
+/* It may be a step of the program's own. */
+static void see_range(const struct ws_event *ev)
+{
+	uint32_t size;
+
+	if (ev->string || ev->text.kind == WS_TEXT_BYTES)
+		ws_pytorch_saw_range(ev->string ? ws_string_text(ev->string, &size) : ev->text.ptr);
+}
+
+/*
+ * The callback NAME of an event: fill sets ev up, and act records it. off: what the program gets
+ * where nothing is recorded.
+ */
+#define EVENT(ret, name, params, off, fill, act) \
+	static ret on_##name params              \
+	{                                        \
+		struct ws_event ev;              \
+                                                 \
+		if (!ws_collector_on())          \
+			return off;              \
+		fill;                            \
+		act;                             \
+	}
+#define MARK(name, params, fill) EVENT(void, name, params, , fill, ws_event_mark(&ev))
+#define START(name, params, fill) \
+	EVENT(wsn_range_id, name, params, 0, fill, see_range(&ev); return ws_event_start(&ev))
+#define END(name, params, fill) EVENT(void, name, params, , fill, ws_event_end(&ev, id))
+#define PUSH(name, params, fill)                                                 \
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, see_range(&ev); \
+	      return ws_event_push(&ev))
+#define POP(name, params, fill) \
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
+
+/*
+ * The callbacks NAMEA and NAMEW, whose last parameter is a text; act makes a definition of it.
+ * first: the parameters before it, each with its comma.
+ */
+#define PLAIN(...) __VA_ARGS__
+#define TEXT_OF(ret, name, first, type, text_of, off, act)        \
+	static ret on_##name(PLAIN first const type *chars)       \
+	{                                                         \
+		const struct ws_event_text text = text_of(chars); \
+                                                                  \
+		if (!ws_collector_on())                           \
+			return off;                               \
+		act;                                              \
+	}
+#define TEXT(ret, name, first, off, act)                         \
+	TEXT_OF(ret, name##A, first, char, bytes_text, off, act) \
+	TEXT_OF(ret, name##W, first, wchar_t, wide_text, off, act)
+
+/* --- core: the default domain --- */
+
+MARK(MarkEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NULL, attr))
+MARK(MarkA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
+MARK(MarkW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
+START(RangeStartEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NULL, attr))
+START(RangeStartA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
+START(RangeStartW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
+END(RangeEnd, (wsn_range_id id), ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES))
+PUSH(RangePushEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NULL, attr))
+PUSH(RangePushA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
+PUSH(RangePushW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
+POP(RangePop, (void), ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES))
+
+TEXT(void, NameCategory, (uint32_t category, ), , ws_define_category(0, category, text))
+TEXT(void, NameOsThread, (uint32_t tid, ), , ws_define_thread_name(tid, text))
+
+/* --- core 2: domains --- */
+
+MARK(DomainMarkEx, (wsn_domain domain, const struct wsn_event *attr),
+     ws_event_attributes(&ev, domain, attr))
+START(DomainRangeStartEx, (wsn_domain domain, const struct wsn_event *attr),
+      ws_event_attributes(&ev, domain, attr))
+END(DomainRangeEnd, (wsn_domain domain, wsn_range_id id),
+    ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES))
+PUSH(DomainRangePushEx, (wsn_domain domain, const struct wsn_event *attr),
+     ws_event_attributes(&ev, domain, attr))
+POP(DomainRangePop, (wsn_domain domain),
+    ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES))
+
+/* What a program got a handle of and nothing is kept: any address that is not NULL. */
+static char token;
+
+/* As the kind `resource` numbers NVTX's types, which are a class and an index in it. */
+static uint32_t resource_type(uint32_t type)
+{
+	static const struct {
+		uint32_t first, last, number;
+	} types[] = {
+	        {WSN_RESOURCE_GENERIC_POINTER, WSN_RESOURCE_GENERIC_HANDLE, WS_RESOURCE_POINTER},
+	        {WSN_RESOURCE_GENERIC_THREAD_POSIX, WSN_RESOURCE_GENERIC_THREAD_POSIX,
+	         WS_RESOURCE_THREAD},
+	        {WSN_RESOURCE_CUDA_DEVICE, WSN_RESOURCE_CUDA_EVENT, WS_RESOURCE_CUDA_DEVICE},
+	        {WSN_RESOURCE_CUDART_DEVICE, WSN_RESOURCE_CUDART_DEVICE, WS_RESOURCE_CUDA_DEVICE},
+	        {WSN_RESOURCE_CUDART_STREAM, WSN_RESOURCE_CUDART_EVENT, WS_RESOURCE_CUDA_STREAM},
+	        {WSN_RESOURCE_OPENCL_DEVICE, WSN_RESOURCE_OPENCL_EVENT, WS_RESOURCE_OPENCL_DEVICE},
+	        {WSN_RESOURCE_PTHREAD_MUTEX, WSN_RESOURCE_PTHREAD_ONCE, WS_RESOURCE_PTHREAD_MUTEX},
+	        {WSN_RESOURCE_LINUX_MUTEX, WSN_RESOURCE_LINUX_RCU, WS_RESOURCE_LINUX_MUTEX},
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (type >= types[i].first && type <= types[i].last)
+			return types[i].number + (type - types[i].first);
+	return WS_RESOURCE_OTHER;
+}
+
+/* type: as the kind `resource` numbers them. */
+static void name_resource(wsn_domain domain, uint32_t type, uint64_t handle,
+                          struct ws_event_text name)
+{
+	struct ws_def_resource resource = {.handle = handle,
+	                                   .number = -1,
+	                                   .type = type,
+	                                   .domain = ws_event_domain(domain)};
+
+	if (type == WS_RESOURCE_CUDA_CONTEXT)
+		resource.number = ws_cupti_context_number(handle);
+	else if (type == WS_RESOURCE_CUDA_STREAM)
+		resource.number = ws_cupti_stream_number(handle);
+	ws_define_resource(&resource, name);
+}
+
+static struct ws_event_text message_text(int32_t type, union wsn_message message)
+{
+	uint32_t size;
+
+	if (type == WSN_MESSAGE_ASCII)
+		return bytes_text(message.ascii);
+	if (type == WSN_MESSAGE_UNICODE)
+		return wide_text(message.unicode);
+	return bytes_text(type == WSN_MESSAGE_REGISTERED
+	                          ? ws_string_text((uintptr_t)message.registered, &size)
+	                          : NULL);
+}
+
+static wsn_resource on_DomainResourceCreate(wsn_domain domain, struct wsn_resource_attr *attr)
+{
+	struct ws_event_text name;
+	uint32_t tid = 0;
+
+	if (!ws_collector_on() || !attr || attr->size < sizeof(*attr))
+		return NULL;
+	name = message_text(attr->message_type, attr->message);
+	if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_NATIVE)
+		tid = (uint32_t)attr->identifier.ull;
+	else if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_POSIX &&
+	         pthread_equal((pthread_t)attr->identifier.ull, pthread_self()))
+		tid = ws_thread_id();
+	if (name.ptr && tid)
+		ws_define_thread_name(tid, name);
+	else if (name.ptr)
+		name_resource(domain, resource_type((uint32_t)attr->identifier_type),
+		              attr->identifier.ull, name);
+	return (wsn_resource)(void *)&token;
+}
+
+/* Its name stays: the trace is of all the time. */
+static void on_DomainResourceDestroy(wsn_resource resource)
+{
+	(void)resource;
+}
+
+TEXT(void, DomainNameCategory, (wsn_domain domain, uint32_t category, ), ,
+     ws_define_category(ws_event_domain(domain), category, text))
+TEXT(wsn_string, DomainRegisterString, (wsn_domain domain, ), NULL, (void)domain;
+     return (wsn_string)(uintptr_t)ws_define_string(text))
+TEXT(wsn_domain, DomainCreate, (), NULL, return (wsn_domain)(uintptr_t)ws_define_domain(text))
+
+/* A domain is its name: created again it is the same, so nothing is taken down. */
+static void on_DomainDestroy(wsn_domain domain)
+{
+	(void)domain;
+}
+
+static void on_Initialize(const void *reserved)
+{
+	(void)reserved;
+}
+
+/* --- CUDA, its runtime, OpenCL: names --- */
+
+/* NAMEA and NAMEW, which name a handle of this type (WS_RESOURCE_TYPE). */
+#define NAME(name, type, handle_type)              \
+	TEXT(void, name, (handle_type handle, ), , \
+	     name_resource(NULL, WS_RESOURCE_##type, (uint64_t)(uintptr_t)handle, text))
+
+NAME(NameCuDevice, CUDA_DEVICE, int)
+NAME(NameCuContext, CUDA_CONTEXT, const void *)
+NAME(NameCuStream, CUDA_STREAM, const void *)
+NAME(NameCuEvent, CUDA_EVENT, const void *)
+NAME(NameCudaDevice, CUDA_DEVICE, int)
+NAME(NameCudaStream, CUDA_STREAM, const void *)
+NAME(NameCudaEvent, CUDA_EVENT, const void *)
+NAME(NameClDevice, OPENCL_DEVICE, const void *)
+NAME(NameClContext, OPENCL_CONTEXT, const void *)
+NAME(NameClCommandQueue, OPENCL_QUEUE, const void *)
+NAME(NameClMemObject, OPENCL_MEMORY, const void *)
+NAME(NameClSampler, OPENCL_SAMPLER, const void *)
+NAME(NameClProgram, OPENCL_PROGRAM, const void *)
+NAME(NameClEvent, OPENCL_EVENT, const void *)
+
+/* --- payload extension --- */
+
+static uint64_t on_PayloadSchemaRegister(wsn_domain domain, const struct wsn_schema_attr *attr)
+{
+	if (!ws_collector_on() || !attr)
+		return 0;
+	return ws_schema_register(ws_event_domain(domain), attr);
+}
+
+static uint64_t on_PayloadEnumRegister(wsn_domain domain, const struct wsn_enum_attr *attr)
+{
+	if (!ws_collector_on() || !attr)
+		return 0;
+	return ws_enum_register(ws_event_domain(domain), attr);
+}
+
+static void with_payloads(struct ws_event *ev, wsn_domain domain,
+                          const struct wsn_payload_data *payload, size_t n)
+{
+	ws_event_init(ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
+	ws_event_payloads(ev, payload, n);
+}
+
+MARK(MarkPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
+     with_payloads(&ev, domain, payload, n))
+PUSH(RangePushPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
+     with_payloads(&ev, domain, payload, n))
+POP(RangePopPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
+    with_payloads(&ev, domain, payload, n))
+START(RangeStartPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
+      with_payloads(&ev, domain, payload, n))
+END(RangeEndPayload,
+    (wsn_domain domain, wsn_range_id id, const struct wsn_payload_data *payload, size_t n),
+    with_payloads(&ev, domain, payload, n))
+
+/* Always served: headers of NVTX 3.2.0 and 3.2.1 take a missing answer for "no". */
+static uint8_t on_DomainIsEnabled(wsn_domain domain)
+{
+	return ws_collector_on() && ws_event_domain(domain) != WS_DEF_NONE;
+}
+
+static int64_t on_TimestampGet(void)
+{
+	return ws_now_ns();
+}
+
+/* --- what is not kept, but counted --- */
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+/* NOLINTBEGIN(misc-unused-parameters) */
+
+/* The callback NAME: counts n more of this loss; `answer` is what the program gets. */
+#define COUNT(ret, name, params, loss, n, answer)        \
+	static ret on_##name params                      \
+	{                                                \
+		if (ws_collector_on())                   \
+			ws_lost(WS_DROPPED_##loss, (n)); \
+		return answer;                           \
+	}
+#define NOT_KEPT(name, params, kind) COUNT(void, name, params, nvtx_not_kept_##kind, 1, )
+#define NOT_KEPT_BATCH(name, params, kind) \
+	COUNT(void, name, params, nvtx_not_kept_##kind, batch ? batch->count : 0, )
+/* The program must get a handle, or it would say no more. */
+#define NOT_KEPT_HANDLE(ret, name, params, kind) \
+	COUNT(ret, name, params, nvtx_not_kept_##kind, 1, (ret)(void *)&token)
+#define NOT_KEPT_ID(name, params, kind, chosen)                \
+	COUNT(uint64_t, name, params, nvtx_not_kept_##kind, 1, \
+	      attr && attr->chosen ? attr->chosen : WSN_SCHEMA_ID_DYNAMIC_START)
+
+#define PAYLOADS wsn_domain domain, const struct wsn_payload_data *payload, size_t n
+COUNT(void, EventSubmit, (PAYLOADS), deferred_event, 1, )
+COUNT(void, EventBatchSubmit, (wsn_domain domain, const void *batch), deferred_event, 1, )
+
+NOT_KEPT_ID(ScopeRegister, (wsn_domain domain, const struct wsn_scope_attr *attr), scopes, scope_id)
+
+NOT_KEPT_ID(TimeDomainRegister, (wsn_domain domain, const struct wsn_time_domain_attr *attr),
+            time_domains, time_domain_id)
+NOT_KEPT(TimerSource, (wsn_domain domain, uint64_t id, uint64_t flags, int64_t (*now)(void)),
+         time_domains)
+NOT_KEPT(TimerSourceWithData,
+         (wsn_domain domain, uint64_t id, uint64_t flags, int64_t (*now)(void *), void *data),
+         time_domains)
+NOT_KEPT(TimeSyncPoint,
+         (wsn_domain domain, uint64_t one, uint64_t two, int64_t time1, int64_t time2),
+         time_domains)
+NOT_KEPT(TimeSyncPointTable,
+         (wsn_domain domain, uint64_t from, uint64_t to, const void *points, size_t n),
+         time_domains)
+NOT_KEPT(TimestampConversionFactor,
+         (wsn_domain domain, uint64_t from, uint64_t to, double slope, int64_t time1,
+          int64_t time2),
+         time_domains)
+
+NOT_KEPT_ID(CounterRegister, (wsn_domain domain, const struct wsn_counter_attr *attr), counters,
+            counter_id)
+NOT_KEPT(CounterSampleInt64, (wsn_domain domain, uint64_t id, int64_t value), counter_samples)
+NOT_KEPT(CounterSampleFloat64, (wsn_domain domain, uint64_t id, double value), counter_samples)
+NOT_KEPT(CounterSample, (wsn_domain domain, uint64_t id, const void *values, size_t size),
+         counter_samples)
+NOT_KEPT(CounterSampleNoValue, (wsn_domain domain, uint64_t id, uint8_t reason), counter_samples)
+NOT_KEPT(CounterBatchSubmit, (wsn_domain domain, const void *batch), counter_batches)
+
+NOT_KEPT_HANDLE(void *, MemHeapRegister, (wsn_domain domain, const void *heap), memory_heaps)
+NOT_KEPT(MemHeapUnregister, (wsn_domain domain, void *heap), memory_heaps)
+NOT_KEPT(MemHeapReset, (wsn_domain domain, void *heap), memory_heaps)
+NOT_KEPT_BATCH(MemRegionsRegister, (wsn_domain domain, const struct wsn_mem_batch *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemRegionsResize, (wsn_domain domain, const struct wsn_mem_list *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemRegionsUnregister, (wsn_domain domain, const struct wsn_mem_list *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemRegionsName, (wsn_domain domain, const struct wsn_mem_list *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemCudaMarkInitialized,
+               (wsn_domain domain, const void *stream, uint8_t is_per_thread,
+                const struct wsn_mem_list *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemPermissionsAssign, (wsn_domain domain, const struct wsn_mem_batch *batch),
+               memory_permissions)
+NOT_KEPT_HANDLE(void *, MemPermissionsCreate, (wsn_domain domain, int32_t flags),
+                memory_permissions)
+NOT_KEPT(MemPermissionsDestroy, (wsn_domain domain, void *permissions), memory_permissions)
+NOT_KEPT(MemPermissionsReset, (wsn_domain domain, void *permissions), memory_permissions)
+NOT_KEPT(MemPermissionsBind, (wsn_domain domain, void *permissions, uint32_t scope, uint32_t flags),
+         memory_permissions)
+NOT_KEPT(MemPermissionsUnbind, (wsn_domain domain, uint32_t scope), memory_permissions)
+NOT_KEPT_HANDLE(void *, MemCudaGetProcessWidePermissions, (wsn_domain domain), memory_permissions)
+NOT_KEPT_HANDLE(void *, MemCudaGetDeviceWidePermissions, (wsn_domain domain, int device),
+                memory_permissions)
+NOT_KEPT(MemCudaSetPeerAccess, (wsn_domain domain, void *permissions, int device, uint32_t flags),
+         memory_permissions)
+
+NOT_KEPT_HANDLE(wsn_resource, DomainSyncUserCreate, (wsn_domain domain, const void *attr),
+                sync_objects)
+NOT_KEPT(DomainSyncUserDestroy, (wsn_resource object), sync_objects)
+NOT_KEPT(DomainSyncUserAcquireStart, (wsn_resource object), sync_objects)
+NOT_KEPT(DomainSyncUserAcquireFailed, (wsn_resource object), sync_objects)
+NOT_KEPT(DomainSyncUserAcquireSuccess, (wsn_resource object), sync_objects)
+NOT_KEPT(DomainSyncUserReleasing, (wsn_resource object), sync_objects)
+
+/* NOLINTEND(misc-unused-parameters) */
+#pragma GCC diagnostic pop
+
+/* --- attaching --- */
+
+/* A name and its callback; the assignment checks the callback's type. */
+#define M(list, module)          list(X)
+#define X(name, id, ret, params) static const wsn_fn_##name typed_##name = on_##name;
+WSN_MODULE_LIST(M)
+WSN_EXT_LIST(M)
+#undef X
+#undef M
+
+static bool hook_core(wsn_get_export_table get)
+{
+	const struct wsn_callbacks_table *callbacks = get(WSN_ETID_CALLBACKS);
+	unsigned int size;
+	wsn_fn **table;
+
+	if (!callbacks || callbacks->struct_size < sizeof(*callbacks))
+		return 0;
+		/* an older NVTX has shorter tables: take what there is */
+#define X(name, id, ret, params)    \
+	if (id < size && table[id]) \
+		*table[id] = (wsn_fn)typed_##name;
+#define M(list, module)                                                    \
+	if (callbacks->get_module_function_table(module, &table, &size)) { \
+		list(X)                                                    \
+	}
+	WSN_MODULE_LIST(M)
+#undef M
+#undef X
+	return 1;
+}
+
+static bool hook_extension(struct wsn_ext_module *module)
+{
+	struct wsn_ext_segment *segment = module->segments;
+
+	if (!module->segments_count)
+		return 0;
+	switch (module->module_id) {
+#define X(name, id, ret, params)      \
+	if (id < segment->slot_count) \
+		segment->function_slots[id] = (intptr_t)typed_##name;
+#define M(list, module) \
+	case module:    \
+		list(X) return 1;
+		WSN_EXT_LIST(M)
+#undef M
+#undef X
+	default: /* what it says cannot be counted, only that it would */
+		ws_lost(WS_DROPPED_nvtx_not_kept_extensions, 1);
+		return 0;
+	}
+}
+
+/* --- entry points --- */
+
+/* The library's entry points. */
 
 #define WS_EXPORT __attribute__((visibility("default")))
 
@@ -37,7 +563,7 @@ static void find_pytorch(void)
 
 int InitializeInjection(void)
 {
-	if (ws_attach_once()) {
+	if (attach_once()) {
 		ws_cupti_start();
 		find_pytorch();
 	}
@@ -46,7 +572,7 @@ int InitializeInjection(void)
 
 int InitializeInjectionNvtx2(wsn_get_export_table get)
 {
-	if (!ws_attach_once() || !ws_nvtx_hook_core(get))
+	if (!attach_once() || !hook_core(get))
 		return 0;
 	atomic_fetch_add(&ws_collector.seg->modules, 1);
 	return 1;
@@ -54,14 +580,14 @@ int InitializeInjectionNvtx2(wsn_get_export_table get)
 
 int InitializeInjectionNvtxExtension(struct wsn_ext_module *module)
 {
-	return ws_attach_once() && ws_nvtx_hook_extension(module);
+	return attach_once() && hook_extension(module);
 }
 
 void warpsheet_push(const char *name)
 {
 	struct ws_event ev;
 
-	if (!ws_attach_once())
+	if (!attach_once())
 		return;
 	/* it counts as what calls the collector, or nothing would seem to be recorded */
 	(void)!atomic_fetch_or(&ws_collector.seg->modules, 1);
@@ -74,8 +600,109 @@ void warpsheet_pop(void)
 {
 	struct ws_event ev;
 
-	if (!ws_attach_once())
+	if (!attach_once())
 		return;
 	ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES);
 	ws_event_pop(&ev);
 }
+
+/* --- preloading, for --pytorch --- */
+
+/*
+ * With --pytorch the library is there from the start of a program (LD_PRELOAD), and looks at what
+ * is loaded later: Python opens PyTorch by dlopen. No other call of dlopen is touched: it goes to
+ * the C library's with its caller's return address, as that decides where libraries are looked for.
+ */
+
+typedef void *(*open_fn)(const char *path, int flags);
+
+static bool is_wanted;
+static _Atomic(open_fn) next_open;
+
+static void look(void *handle)
+{
+	if (ws_pytorch_is_in(handle) && attach_once())
+		ws_pytorch_attach(handle);
+}
+
+/* Of a program that is linked to PyTorch. */
+__attribute__((constructor)) static void look_at_program(void)
+{
+	const char *value = getenv(WS_PYTORCH_ENV);
+
+	is_wanted = value && *value && strcmp(value, "off") != 0;
+	if (is_wanted)
+		look(RTLD_DEFAULT);
+}
+
+static open_fn find_next(void)
+{
+	open_fn found = atomic_load_explicit(&next_open, memory_order_relaxed);
+	void *symbol;
+
+	if (!found) {
+		symbol = dlsym(RTLD_NEXT, "dlopen");
+		memcpy(&found, &symbol, sizeof(found));
+		atomic_store_explicit(&next_open, found, memory_order_relaxed);
+	}
+	return found;
+}
+
+static void *open_and_look(const char *path, int flags)
+{
+	void *handle = find_next()(path, flags);
+
+	if (handle)
+		look(handle);
+	return handle;
+}
+
+static void *open_nothing(const char *path, int flags)
+{
+	(void)path;
+	(void)flags;
+	return NULL;
+}
+
+/* Which function a dlopen of this path is to be: by an absolute path nothing is looked for. */
+__attribute__((used)) static open_fn choose(const char *path) __asm__("ws_preload_choose");
+static open_fn choose(const char *path)
+{
+	const char *name = path ? strrchr(path, '/') : NULL;
+
+	if (!find_next())
+		return open_nothing;
+	if (!is_wanted || !name || strchr(path, '$') ||
+	    (strncmp(name, "/_C.", 4) != 0 && strncmp(name, "/libtorch", 9) != 0))
+		return find_next();
+	return open_and_look;
+}
+
+/* dlopen: ask which it is to be, then go there as if it had been called. */
+__asm__(".text\n"
+        ".globl dlopen\n"
+        ".type dlopen, %function\n"
+        "dlopen:\n"
+#if defined(__x86_64__)
+        "	endbr64\n"
+        "	push %rdi\n"
+        "	push %rsi\n"
+        "	sub $8, %rsp\n"
+        "	call ws_preload_choose\n"
+        "	add $8, %rsp\n"
+        "	pop %rsi\n"
+        "	pop %rdi\n"
+        "	jmp *%rax\n"
+#elif defined(__aarch64__)
+        "	hint 34\n"
+        "	stp x0, x1, [sp, -32]!\n"
+        "	str x30, [sp, 16]\n"
+        "	bl ws_preload_choose\n"
+        "	mov x16, x0\n"
+        "	ldr x30, [sp, 16]\n"
+        "	ldp x0, x1, [sp], 32\n"
+        "	br x16\n"
+#else
+#error "what does a tail call look like here?"
+#endif
+        ".size dlopen, . - dlopen\n");

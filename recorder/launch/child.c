@@ -1,13 +1,17 @@
+/* --- finding --- */
 #include "recorder/launch/child.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,9 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/shared/procfs.h"
-
-/* --- finding --- */
+#include "formats/base/xalloc.h"
+#include "recorder/shared/system.h"
 
 /* 0, or why the file cannot be run: ENOENT, EACCES. */
 static int runnable(const char *path)
@@ -234,4 +237,93 @@ enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char
 	WS_FAIL_IF(error == ENOMEM, err, NO_MEMORY, "out of memory: cannot run %s", path);
 	*exit_code = error == ENOENT ? WS_EXIT_NOT_FOUND : WS_EXIT_NOT_EXECUTABLE;
 	return WS_FAIL(err, ENVIRONMENT, "cannot run %s: %s", path, strerror(error));
+}
+
+/* --- pids in other namespaces --- */
+
+/* Is its innermost pid this one, in a namespace below the one whose /proc this is? */
+static bool has_inner_pid(const char *process, uint32_t pid)
+{
+	char path[64], line[512], *inner;
+	bool found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%.32s/status", process);
+	f = ws_xopened(fopen(path, "re"));
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "NSpid:", 6) != 0)
+			continue;
+		inner = strrchr(line, '\t'); /* from the outermost on, a tab before each */
+		found = inner - line > 6 && strtoul(inner + 1, NULL, 10) == pid;
+		break;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* One whose namespace we may not ask for is told by its start time alone. */
+static bool is_in_namespace(const char *process, uint64_t namespace)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%.32s/ns/pid", process);
+	return stat(path, &st) || st.st_ino == namespace;
+}
+
+uint32_t ws_host_pid_find(struct ws_proc process)
+{
+	DIR *dir = ws_xopened(opendir("/proc"));
+	uint32_t found = 0;
+
+	for (struct dirent *e; dir && !found && (e = readdir(dir));) {
+		uint32_t candidate = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		if (candidate && has_inner_pid(e->d_name, process.pid) &&
+		    is_in_namespace(e->d_name, process.namespace) &&
+		    ws_proc_alive((struct ws_proc){candidate, process.start_ticks, 0}))
+			found = candidate;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* --- missing pages --- */
+
+static volatile sig_atomic_t replaced, page_bytes;
+
+/* What the kernel does for it is one call, and nothing else here is touched. */
+static void on_missing_page(int number, siginfo_t *info, void *context)
+{
+	const uintptr_t page = (uintptr_t)info->si_addr & ~((uintptr_t)page_bytes - 1);
+	void *at = (void *)page; /* NOLINT(performance-no-int-to-ptr): as the kernel gave it */
+
+	(void)context;
+	if (info->si_code == BUS_ADRERR &&
+	    mmap(at, (size_t)page_bytes, PROT_READ | PROT_WRITE,
+	         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at) {
+		replaced++;
+		return;
+	}
+	signal(number, SIG_DFL); /* as without us, when the instruction is tried again */
+}
+
+void ws_missing_pages_replace(void)
+{
+	struct sigaction action = {.sa_sigaction = on_missing_page, .sa_flags = SA_SIGINFO};
+
+	page_bytes = (sig_atomic_t)sysconf(_SC_PAGESIZE);
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGBUS, &action, NULL);
+}
+
+unsigned ws_missing_pages(void)
+{
+	static unsigned known;
+	const unsigned before = known;
+
+	known = (unsigned)replaced;
+	return known - before;
 }

@@ -6,6 +6,7 @@
 
 #include "formats/base/status.h"
 #include "recorder/shared/segment.h"
+#include "recorder/shared/system.h"
 
 /* What a shell ends with when it cannot run a command. */
 #define WS_EXIT_NOT_EXECUTABLE 126
@@ -51,3 +52,28 @@ pid_t ws_witness_start(void);
  * were sent to the group. */
 uint64_t ws_witness_signals(pid_t witness);
 void ws_witness_end(pid_t witness);
+
+/* --- pids in other namespaces --- */
+
+/*
+ * A process in a PID namespace of its own (unshare, bubblewrap, Apptainer) tells us its pid there,
+ * which here is another process's or nobody's.
+ */
+
+/*
+ * Our pid of the process of another PID namespace; 0: there is none, or none that we see. Looks at
+ * all processes.
+ */
+uint32_t ws_host_pid_find(struct ws_proc process);
+
+/* --- missing pages --- */
+
+/*
+ * A traced program can cut its segment short, and memory can run out under one: then pages of it
+ * are missing where the launcher reads or writes (SIGBUS).
+ */
+
+/* From now on a page of zeros comes in the place of each that is missing, and is counted. */
+void ws_missing_pages_replace(void);
+/* How many there were since this was last asked. */
+unsigned ws_missing_pages(void);

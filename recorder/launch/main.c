@@ -1,19 +1,19 @@
 /* warpsheet-record: the command line. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <libgen.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "formats/trace/small_input.h"
 #include "recorder/launch/options.h"
-#include "recorder/launch/trace_name.h"
 #include "recorder/launch/provenance.h"
-#include "recorder/launch/segments.h"
+#include "recorder/launch/recording.h"
 #include "recorder/launch/series.h"
+#include "recorder/launch/trace_name.h"
 #include "recorder/shared/segment_file.h"
 
 #define NAME         "warpsheet-record"
@@ -239,13 +239,6 @@ static int require_gpu(const struct ws_record_result *r)
 
 /* --- the commands --- */
 
-/* Of a command that reads what others made. */
-static void limit(char *const *files, int n)
-{
-	if (ws_small_input_limit(files, n))
-		ws_out_of_memory_hint(WS_SMALL_INPUT_MEMORY);
-}
-
 /* The code to end with. */
 static int failed(enum ws_status status, const struct ws_err *err)
 {
@@ -255,14 +248,15 @@ static int failed(enum ws_status status, const struct ws_err *err)
 
 static int salvage(struct ws_record_command *cmd)
 {
-	char *const segment = (char *)cmd->salvage;
-	struct ws_record_result result;
+	struct ws_record_result result = {0};
 	struct ws_err err;
-	enum ws_status status;
+	struct stat st;
+	enum ws_status status = ws_allowance_begin(&err);
 
-	limit(&segment, 1);
+	if (stat(cmd->salvage, &st) == 0)
+		ws_allowance_file((uint64_t)st.st_size);
 	cmd->record.output = cmd->output;
-	status = ws_record_salvage(&cmd->record, cmd->salvage, &result, &err);
+	WS_THEN(status, ws_record_salvage(&cmd->record, cmd->salvage, &result, &err));
 	if (status == WS_OK) {
 		if (result.found == WS_SALVAGE_FINISHED)
 			complain("the trace was finished; %s is removed", cmd->salvage);

@@ -5,7 +5,7 @@
 
 #include "formats/base/options.h"
 #include "formats/base/xalloc.h"
-#include "recorder/shared/segment_folder.h"
+#include "recorder/shared/segment_file.h"
 
 /* A thread that launches makes 100 MB of events a second: this holds a tenth of one. */
 #define DEFAULT_BUFFER_SIZE (UINT32_C(8) << 20)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "recorder/launch/launcher.h"
+#include "recorder/launch/recording.h"
 
 struct ws_record_command {
 	struct ws_record_opts record;

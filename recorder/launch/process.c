@@ -11,13 +11,12 @@
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/reader.h"
-#include "formats/trace/small_input.h"
-#include "recorder/launch/host_pid.h"
-#include "recorder/launch/missing_pages.h"
+#include "recorder/launch/child.h"
 #include "recorder/launch/trace_name.h"
-#include "recorder/shared/clock.h"
+#include "recorder/shared/system.h"
 
 /* Room for the last loss counters when the disk is full: some 20 rows of small numbers. */
+#define LEAST_SEGMENT_BYTES ((uint64_t)1 << 20) /* that a recorder makes */
 #define LAST_WORDS_BYTES 4096
 /* Under a second, so that no second of a trace is without its loss counters. */
 #define STATISTICS_INTERVAL_NS 900000000
@@ -245,7 +244,7 @@ enum ws_life ws_process_life(struct ws_process *p)
 	        ws_process_pid(p) ? p->owner : ws_seg_process(&p->file.seg->started);
 
 	/* no recorder makes them so small: whoever did must not make us wait for whom he names */
-	if (p->is_salvaged && p->file.size < WS_SMALL_INPUT_BYTES)
+	if (p->is_salvaged && p->file.size < LEAST_SEGMENT_BYTES)
 		return WS_LIFE_OVER;
 	if (is_elsewhere(p)) {
 		search(p);

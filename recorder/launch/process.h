@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "recorder/launch/launcher.h"
-#include "recorder/launch/trace_name.h"
 #include "recorder/launch/provenance.h"
+#include "recorder/launch/recording.h"
+#include "recorder/launch/trace_name.h"
 #include "recorder/shared/segment_file.h"
 
 struct ws_process {

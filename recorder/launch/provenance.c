@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "recorder/gpu/readings.h"
+#include "recorder/launch/gpu.h"
 #include "recorder/launch/secrets.h"
-#include "recorder/shared/clock.h"
-#include "recorder/shared/procfs.h"
+#include "recorder/shared/system.h"
 
 /* --- quoting --- */
 
@@ -42,19 +41,16 @@ static void put_quoted(FILE *f, const char *arg)
 
 char *ws_quote(char *const *arguments)
 {
-	char *text = NULL;
+	char *text;
 	size_t size;
-	FILE *f = ws_xopened(open_memstream(&text, &size));
-	bool is_whole;
+	FILE *f = ws_xmemstream(&text, &size);
 
 	for (int i = 0; arguments[i]; i++) {
 		if (i)
 			fputc(' ', f);
 		put_quoted(f, arguments[i]);
 	}
-	is_whole = !ferror(f);
-	if (fclose(f) || !is_whole)
-		ws_out_of_memory(0);
+	ws_xfclose(f);
 	return text;
 }
 

@@ -1,6 +1,7 @@
 #include "recorder/launch/secrets.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

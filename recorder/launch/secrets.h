@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 /* Begin with the program's path, and zeros. */
 struct ws_secrets {
 	const char *program; /* a few clients have options of their own; NULL: not known */

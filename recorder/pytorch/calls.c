@@ -4,12 +4,75 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "recorder/collect/event.h"
+#include "recorder/collect/collector.h"
 #include "recorder/pytorch/pytorch.h"
-#include "recorder/pytorch/torch.h"
+
+/* --- steps --- */
+
+/*
+ * Steps of a program that says none: an optimizer's step ends one, and the next begins. The first
+ * iteration, which pays for what is set up, so is none. Where an iteration has several optimizers,
+ * or one within another, the first that ended goes by its name: others of another class end none.
+ */
+
+#define STEP_DOMAIN "pytorch.step"
+
+static _Atomic bool has_own; /* the program says its steps itself */
+static uint32_t step_domain = WS_DEF_NONE;
+static _Atomic uint32_t step_thread; /* whose optimizer ends steps: trace id; 0: none so far */
+static char optimizer[128];          /* its name; of that thread alone */
+static __thread bool is_open;
+
+static void push_or_pop(bool push)
+{
+	struct ws_event ev;
+
+	ws_event_init(&ev, step_domain, push ? "step" : NULL, WS_TEXT_BYTES);
+	if (push)
+		ws_event_push(&ev);
+	else
+		ws_event_pop(&ev);
+	is_open = push;
+}
+
+static void begin_steps(void)
+{
+	step_domain = ws_define_domain((struct ws_event_text){.ptr = STEP_DOMAIN});
+}
+
+static void optimizer_ended(const char *name)
+{
+	const struct ws_thread_buffer *buffer = ws_thread_buffer_self();
+	uint32_t first = 0;
+
+	if (!buffer || step_domain == WS_DEF_NONE)
+		return;
+	if (atomic_compare_exchange_strong(&step_thread, &first, buffer->thread))
+		snprintf(optimizer, sizeof(optimizer), "%s", name);
+	else if (first != buffer->thread || strncmp(optimizer, name, sizeof(optimizer) - 1) != 0)
+		return;
+	if (is_open)
+		push_or_pop(0);
+	if (!atomic_load(&has_own))
+		push_or_pop(1);
+}
+
+/* Ours ends before the program's first begins, or it would lie in it. */
+void ws_pytorch_saw_range(const char *name)
+{
+	if (step_domain == WS_DEF_NONE || atomic_load_explicit(&has_own, memory_order_relaxed) ||
+	    !name || (strcmp(name, "step") != 0 && strncmp(name, "ProfilerStep#", 13) != 0))
+		return;
+	atomic_store(&has_own, 1);
+	if (is_open)
+		push_or_pop(0);
+}
+
+/* --- calls that are open --- */
 
 /* Calls of a thread that are open. More than any program nests; no memory is behind the entries
  * that are not used. */
@@ -440,7 +503,7 @@ static void end(const void *fn)
 	ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
 	ws_event_pop(&ev);
 	if (call.is_optimizer)
-		ws_torch_optimizer_ended(ws_torch.name(fn));
+		optimizer_ended(ws_torch.name(fn));
 }
 
 /* --- modules --- */
@@ -485,7 +548,7 @@ static void on_end(const void *fn, void *context)
 	end(fn);
 }
 
-bool ws_torch_register(bool with_inputs)
+static bool register_callbacks(bool with_inputs)
 {
 	struct ws_torch_callback callback = {
 	        .start = (void *)ws_torch_start_op,
@@ -495,7 +558,7 @@ bool ws_torch_register(bool with_inputs)
 	};
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
-	ws_torch_steps_begin();
+	begin_steps();
 	ws_ops_defined(remember_defined);
 	if (pthread_key_create(&thread_key, forget_thread))
 		return 0;
@@ -509,4 +572,35 @@ bool ws_torch_register(bool with_inputs)
 	ws_torch.add_callback(callback);
 	is_registered = 1;
 	return 1;
+}
+
+/* --- attaching --- */
+
+static bool has_shim(void)
+{
+	const struct ws_torch *t = &ws_torch;
+
+	return t->num_inputs && t->remove_callback && t->key_name && t->is_tensor_list &&
+	       t->shim.empty_strided && t->shim.copy && t->shim.sizes && t->shim.strides &&
+	       t->shim.delete;
+}
+
+void ws_pytorch_attach(void *handle)
+{
+	static atomic_int tried;
+	const uint32_t wanted = ws_collector.seg->capture.pytorch;
+
+	if (wanted == WS_PYTORCH_OFF || atomic_exchange(&tried, 1))
+		return;
+	if (!ws_torch_find(handle)) {
+		ws_define_fact("pytorch.operations", "none; functions not found");
+		return;
+	}
+	if (wanted == WS_PYTORCH_SHAPES && has_shim())
+		ws_torch_prove();
+	if (register_callbacks(ws_torch.has_inputs))
+		ws_define_fact("pytorch.operations", wanted == WS_PYTORCH_NAMES ? "names"
+		                                     : ws_torch.has_inputs
+		                                             ? "shapes"
+		                                             : "names; inputs not proved");
 }

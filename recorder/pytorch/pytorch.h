@@ -2,6 +2,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A library of this handle (dlopen, or RTLD_DEFAULT) is PyTorch. */
 bool ws_pytorch_is_in(void *handle);
@@ -9,3 +11,118 @@ bool ws_pytorch_is_in(void *handle);
 void ws_pytorch_attach(void *handle);
 /* The program is about to push a range of this name, which may be a step. */
 void ws_pytorch_saw_range(const char *name);
+
+/* --- within this room --- */
+
+/*
+ * What is known of the PyTorch in this process: its functions, by name, and where its objects
+ * keep what is read, as proved on objects whose contents are known. docs/dev/pytorch.md says how.
+ */
+
+/* at::RecordFunctionCallback, which is passed by value. */
+struct ws_torch_callback {
+	void *start, *end;
+	double sampling;
+	uint8_t scopes[10];
+	uint8_t needs_inputs, needs_outputs, needs_ids;
+};
+
+/* Of at::RecordScope. */
+enum ws_torch_scope {
+	WS_SCOPE_FUNCTION = 0,
+	WS_SCOPE_USER = 7,
+};
+
+/* Of c10::IValue: the tags that are found. */
+struct ws_torch_tags {
+	uint32_t tensor, integer, boolean, list;
+	uint32_t real, complex; /* behind tensors, before integers in each PyTorch there was */
+};
+
+/* Offsets of c10::TensorImpl. */
+struct ws_torch_tensor {
+	uint32_t ndim, sizes, strides, numel, type;
+	uint32_t keys;   /* of dispatch: a bit each … */
+	uint64_t python; /* … and that of classes in Python, which say other sizes than these */
+};
+
+#define WS_TORCH_INLINE_DIMS 5 /* more lie in memory of their own */
+
+struct ws_torch {
+	/* functions */
+	uint64_t (*add_callback)(struct ws_torch_callback callback);
+	void (*remove_callback)(uint64_t handle);
+	const char *(*name)(const void *fn);
+	size_t (*num_inputs)(const void *fn);
+	int64_t (*peek_sequence)(void); /* NULL: no links */
+	const void *undefined;          /* the TensorImpl of an undefined tensor; NULL: unknown */
+	const char *(*key_name)(uint16_t key);
+	bool (*is_tensor_list)(const void *value);
+	struct {
+		int32_t (*empty_strided)(int64_t ndim, const int64_t *sizes, const int64_t *strides,
+		                         int32_t type, int32_t device, int32_t index, void **out);
+		int32_t (*copy)(void *self, void *from, int32_t non_blocking);
+		int32_t (*sizes)(void *tensor, int64_t **out);
+		int32_t (*strides)(void *tensor, int64_t **out);
+		int32_t (*delete)(void *tensor);
+	} shim;
+
+	/* proved */
+	bool has_inputs; /* all below is */
+	uint32_t inputs; /* of RecordFunction: pointer and count */
+	uint32_t items;  /* of a list: begin and end of its IValues */
+	struct ws_torch_tags tags;
+	struct ws_torch_tensor tensor;
+};
+extern struct ws_torch ws_torch;
+
+#define WS_TORCH_IVALUE 16 /* bytes: 8 of the value, 4 of the tag */
+
+/* --- inputs.c --- */
+
+/* Look the functions up. 0: it is no PyTorch that can be recorded. */
+bool ws_torch_find(void *handle);
+/* Copy memory that may not be there. Returns the bytes that are. */
+size_t ws_torch_peek(const void *from, void *to, size_t size);
+/* Have PyTorch run operations whose inputs are known, and set what is proved by them. */
+void ws_torch_prove(void);
+
+/* Largest definition of an operation and its inputs. */
+#define WS_TORCH_BODY 65536
+
+/* Write struct ws_def_op and the name alone. Returns the bytes. */
+uint32_t ws_torch_name(const char *name, uint8_t body[WS_TORCH_BODY]);
+/*
+ * Write struct ws_def_op, the name and the inputs, with or without values of numbers. Returns the
+ * bytes; *whole 0: the inputs are left out, as they are unknown or too many.
+ */
+uint32_t ws_torch_body(const void *fn, const char *name, bool with_numbers,
+                       uint8_t body[WS_TORCH_BODY], bool *whole);
+
+/* --- a start, as PyTorch calls it --- */
+
+/*
+ * A start returns a std::unique_ptr, which in C++'s calling convention is written where the caller
+ * says: the first argument on x86-64, register x8 on AArch64. Ours is always empty.
+ */
+#if defined(__x86_64__)
+#define WS_TORCH_START(name, what)                        \
+	static void **name(void **result, const void *fn) \
+	{                                                 \
+		*result = NULL;                           \
+		what;                                     \
+		return result;                            \
+	}
+#elif defined(__aarch64__)
+#define WS_TORCH_START(name, what)                                                                \
+	__attribute__((used)) static void name##_called(const void *fn) __asm__(#name "_called"); \
+	static void name##_called(const void *fn)                                                 \
+	{                                                                                         \
+		what;                                                                             \
+	}                                                                                         \
+	void name(void);                                                                          \
+	__asm__(".text\n.hidden " #name "\n.global " #name "\n.type " #name ", %function\n" #name \
+	        ":\n\tstr xzr, [x8]\n\tb " #name "_called\n");
+#else
+#error "how is a std::unique_ptr returned here?"
+#endif

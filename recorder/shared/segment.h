@@ -1,9 +1,9 @@
 /*
- * The shared segment: the memory between the traced program (which only
- * produces) and the launcher (which only consumes). docs/dev/recorder.md
- * says how it is used; this header is its layout. Nothing here opens, maps or
- * allocates, and it needs no library, because the collector that compiles it
- * links libc alone.
+ * The shared segment: the memory between the traced program, which only
+ * produces, and the launcher, which only consumes. docs/dev/recorder.md
+ * describes how it is used; this header is its layout. Nothing here opens, maps
+ * or allocates, and it needs no library but libc, because the collector
+ * compiles it too. Whoever changes the layout changes WS_SEG_VERSION.
  */
 #pragma once
 
@@ -12,19 +12,209 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "formats/schema/loss.h"
-#include "recorder/shared/control.h"
-#include "recorder/shared/procfs.h"
-#include "recorder/shared/ring.h"
-#include "recorder/shared/segment_capture.h"
+#include "recorder/shared/record.h"
+#include "recorder/shared/system.h"
+
+/* --- what is to be recorded, and how it went with CUDA --- */
+
+/* What is recorded of PyTorch's operations. */
+enum ws_capture_pytorch {
+	WS_PYTORCH_OFF,
+	WS_PYTORCH_NAMES,
+	WS_PYTORCH_SHAPES, /* names, and shapes, types and scalars of the inputs */
+};
+
+enum ws_capture_api {
+	WS_CAPTURE_LAUNCHES, /* calls that launch, copy, wait, allocate or load; the default */
+	WS_CAPTURE_ALL,
+	WS_CAPTURE_NO_API, /* no calls; a kernel is then not linked to the call that launched it */
+};
+
+/* Written by the launcher before the program starts. All 0 is the default. */
+struct ws_seg_capture {
+	uint32_t no_cupti;            /* 1: no CUPTI at all; NVTX is recorded */
+	uint32_t api;                 /* enum ws_capture_api */
+	uint32_t graph_level;         /* 1: a graph launch is one row; 0: each node is */
+	uint32_t kernels_only;        /* no copies, waits, allocations, overhead */
+	uint32_t flush_interval_ms;   /* 0 = WS_CAPTURE_FLUSH_MS */
+	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it, 0 = as they are */
+	uint32_t pytorch;             /* enum ws_capture_pytorch */
+};
+#define WS_CAPTURE_FLUSH_MS 1000
+
+/* X(NAME): whether GPU work of a process is recorded, and why not. */
+#define WS_GPU_STATE_LIST(X)                                                              \
+	X(NONE)          /* the program never initialized CUDA, or not before it ended */ \
+	X(ON)            /* recorded */                                                   \
+	X(CUPTI_MISSING) /* text: where it was looked for */                              \
+	X(CUPTI_TOO_OLD) /* text: its path */                                             \
+	X(CUPTI_LACKS)   /* text: its path, and the function */                           \
+	X(OTHER_TOOL)    /* text: its name, may be empty */                               \
+	X(NOT_PERMITTED) /* text: the function that was refused */                        \
+	X(CUPTI_FAILED)  /* text: the function, and CUPTI's words */
+
+enum ws_gpu_state {
+#define X(name) WS_GPU_##name,
+	WS_GPU_STATE_LIST(X)
+#undef X
+};
+
+/* Why GPU work is missing or lacks times: bits. */
+enum ws_gpu_stop {
+	WS_GPU_STOP_TAKEN = 1,   /* another profiler registered its buffers in place of ours */
+	WS_GPU_STOP_FATAL = 2,   /* CUPTI met a fatal error and shut down */
+	WS_GPU_STOP_CLOCK = 4,   /* another tool gave CUPTI another clock */
+	WS_GPU_STOP_FOREIGN = 8, /* buffers of another profiler were handed to us */
+	WS_GPU_STOP_SECOND = 16, /* the program has loaded a second CUPTI (ws_seg_gpu.second) */
+	WS_GPU_STOP_FLAWED = 32, /* this version of CUPTI has known faults */
+	WS_GPU_STOP_LAST = WS_GPU_STOP_FLAWED,
+};
+
+/*
+ * Bytes of a record of each kind of activity (CUpti_ActivityKind), as the iterator of the CUPTI in
+ * one image of the process steps. Set before the first buffer of that image.
+ */
+#define WS_SEG_KINDS      64
+#define WS_SEG_MAX_RECORD 2048
+#define WS_SEG_IMAGES     4 /* the newest images; the buffers of earlier ones are read by then */
+struct ws_seg_sizes {
+	_Atomic uint32_t image;         /* 0: none */
+	uint16_t of_kind[WS_SEG_KINDS]; /* 0: there are no records of it */
+};
+
+/*
+ * One distance of CUPTI's clock from CLOCK_MONOTONIC, and the span in which it held: it was first
+ * read just before from_ns and last just after until_ns. CUPTI's clock mostly is CLOCK_REALTIME, so
+ * each step of that clock begins another entry. If the clock drifts, apart_ns is the distance at
+ * from_ns and grows by drift_ppb; a new drift begins another entry.
+ */
+#define WS_SEG_GPU_CLOCKS 64
+struct ws_seg_gpu_clock {
+	int64_t apart_ns;
+	int64_t drift_ppb;
+	int64_t from_ns;
+	_Atomic int64_t until_ns;
+};
+
+/* Written by the collector; state last. */
+struct ws_seg_gpu {
+	_Atomic uint32_t state;         /* enum ws_gpu_state */
+	int32_t result;                 /* CUptiResult that decided, 0 = none */
+	_Atomic uint32_t cupti_version; /* 0 = not loaded */
+	_Atomic uint32_t stopped;       /* bits of enum ws_gpu_stop */
+	_Atomic uint32_t flush_thread;  /* system id of our own thread, whose calls make no rows */
+	uint32_t reserved;
+	/* what the flushes cost; CUPTI has no records of that */
+	_Atomic uint64_t flushes, flush_ns, flush_longest_ns;
+	struct ws_seg_sizes sizes[WS_SEG_IMAGES]; /* of image n at n % WS_SEG_IMAGES */
+	_Atomic uint32_t nclocks;
+	_Atomic int64_t realtime_apart_ns; /* CUPTI's clock less CLOCK_REALTIME: the largest */
+	struct ws_seg_gpu_clock clocks[WS_SEG_GPU_CLOCKS];
+	char text[1024];
+	char last_error[256]; /* what CUPTI last reported while recording */
+	char second[256];     /* path of the second CUPTI that the program has loaded */
+};
+
+/* --- what the launcher says to every process that it records --- */
+
+/* Set by the launcher with --pytorch; "off" in it keeps a process out. */
+#define WS_PYTORCH_ENV "WARPSHEET_PYTORCH"
+
+/* Bytes of an output pattern, its NUL included. */
+#define WS_MAX_OUTPUT 2048
+/* Bytes of the strings about a process; one that does not fit is left out. */
+#define WS_MAX_ENVIRONMENT 1024
+#define WS_MAX_COMMAND     4096
+
+/*
+ * X(key, variable): the variables of a process's environment that hold its
+ * place in a distributed program, in the order of precedence. Of the rest of
+ * the environment only what %q{NAME} of the output pattern names is read.
+ */
+#define WS_RANK_VARIABLES(X)                                  \
+	X("process.rank", "RANK")                             \
+	X("process.rank", "OMPI_COMM_WORLD_RANK")             \
+	X("process.rank", "PMIX_RANK")                        \
+	X("process.rank", "PMI_RANK")                         \
+	X("process.rank", "MV2_COMM_WORLD_RANK")              \
+	X("process.rank", "SLURM_PROCID")                     \
+	X("process.local_rank", "LOCAL_RANK")                 \
+	X("process.local_rank", "OMPI_COMM_WORLD_LOCAL_RANK") \
+	X("process.local_rank", "MPI_LOCALRANKID")            \
+	X("process.local_rank", "MV2_COMM_WORLD_LOCAL_RANK")  \
+	X("process.local_rank", "SLURM_LOCALID")              \
+	X("process.world_size", "WORLD_SIZE")                 \
+	X("process.world_size", "OMPI_COMM_WORLD_SIZE")       \
+	X("process.world_size", "PMI_SIZE")                   \
+	X("process.world_size", "MV2_COMM_WORLD_SIZE")        \
+	X("process.world_size", "SLURM_NTASKS")
+
+/* Bytes of the pattern of --capture-range, its NUL included. */
+#define WS_MAX_RANGE_PATTERN 256
+
+enum ws_window_ranges {
+	WS_RANGES_NONE,     /* everything in the span is recorded */
+	WS_RANGES_NVTX,     /* only in NVTX ranges whose name fits the pattern */
+	WS_RANGES_PROFILER, /* only from cudaProfilerStart to cudaProfilerStop */
+};
+
+/* When to record; all 0: always. */
+struct ws_seg_window {
+	int64_t begin_ns;     /* CLOCK_MONOTONIC, 0 = the beginning */
+	int64_t duration_ns;  /* from then, 0 = for ever */
+	uint64_t first, last; /* instances of ranges, from 1 */
+	uint32_t ranges;      /* enum ws_window_ranges */
+	char pattern[WS_MAX_RANGE_PATTERN];
+};
+
+enum ws_profiler_state {
+	WS_PROFILER_OFF,
+	WS_PROFILER_ON,   /* started; this instance is not to be recorded */
+	WS_PROFILER_KEPT, /* started; this instance is to be recorded */
+};
+
+/* Fixed by the launcher before the program starts; further segments get a copy. */
+struct ws_seg_plan {
+	uint32_t no_args;           /* 1: arguments of programs are not kept, not even here */
+	char output[WS_MAX_OUTPUT]; /* absolute pattern of the traces' names */
+	uint32_t keep_existing;     /* 1: no file is replaced; the trace gets another name */
+	struct ws_seg_window window;
+};
+
+/* Part of the segment's header. */
+struct ws_seg_control {
+	/* written by the collector before `attached`, as the process may be gone when the launcher
+	   looks. Strings that end with a NUL each; an empty one ends the list. */
+	char environment[WS_MAX_ENVIRONMENT]; /* NAME=VALUE */
+	char command[WS_MAX_COMMAND];         /* path of the program, its arguments */
+
+	_Atomic uint64_t instances;       /* ranges of --capture-range that began */
+	_Atomic uint64_t instances_ended; /* of those to be recorded, the ones that ended */
+	_Atomic uint32_t profiler;        /* enum ws_profiler_state */
+
+	/* written by both sides */
+	_Atomic uint32_t has_ended; /* 1: nothing that begins from now on is recorded */
+	_Atomic uint64_t noutside;  /* events outside the window, which were left out */
+
+	/* written by the launcher */
+	_Atomic int64_t stop_ns; /* CLOCK_MONOTONIC: nothing later is recorded; 0: no limit */
+
+	/* written by the collector, in the first segment only */
+	_Atomic uint32_t processes; /* further segments that were made */
+	_Atomic uint32_t no_room;   /* pid of a process for whose segment there was no room */
+};
+
+/* --- the layout --- */
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
 #define WS_SEG_VERSION 13
-/* The part of the header that is fixed when the segment is made. It has pages of its own, of any
- * size that there is, so that each side keeps a private copy of it in its place. */
+/* The part of the header that is fixed when the segment is made. It has pages of its own, whatever
+ * the size of a page is, so that each side can put a private copy in its place. */
 #define WS_SEG_FIXED_SIZE         65536
-#define WS_SEG_SPARE              32768 /* where it lies once more in the file */
+#define WS_SEG_SPARE              32768 /* position of its second copy in the file */
 #define WS_SEG_HEADER_SIZE        (WS_SEG_FIXED_SIZE + 20480)
 #define WS_SEG_ENV                "WARPSHEET_SEGMENT"
 #define WS_SEG_PAGE               4096u
@@ -77,17 +267,16 @@ static inline void ws_seg_set_process(struct ws_seg_process *p, struct ws_proc p
 }
 
 /* Where everything is: a function of struct ws_seg_opts. */
-#define WS_SEG_LAYOUT                                                                            \
-	uint64_t total_size;                                                                     \
-	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */                    \
-	uint64_t threads_offset; /* one enum ws_thread_buffer_state for each thread buffer */    \
-	uint64_t slots_offset;   /* one struct ws_slot for each buffer for CUPTI */              \
-	uint64_t defs_offset, defs_size;                                                         \
-	uint64_t thread_buffers_offset, thread_buffer_stride;                                    \
-	uint32_t thread_buffer_count;                                                            \
-	uint32_t ring_size;            /* bytes, a power of two */                               \
-	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h \
-	                                */
+#define WS_SEG_LAYOUT                                                                         \
+	uint64_t total_size;                                                                  \
+	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */                 \
+	uint64_t threads_offset; /* one enum ws_thread_buffer_state for each thread buffer */ \
+	uint64_t slots_offset;   /* one struct ws_slot for each buffer for CUPTI */           \
+	uint64_t defs_offset, defs_size;                                                      \
+	uint64_t thread_buffers_offset, thread_buffer_stride;                                 \
+	uint32_t thread_buffer_count;                                                         \
+	uint32_t ring_size;            /* bytes, a power of two */                            \
+	struct ws_seg_region activity; /* buffers for CUPTI: slots */
 struct ws_seg_layout {
 	WS_SEG_LAYOUT
 };
@@ -108,8 +297,7 @@ struct ws_seg_header {
 			int64_t base_ns; /* CLOCK_MONOTONIC at time 0 of the trace */
 			int64_t base_realtime_ns; /* CLOCK_REALTIME then */
 			int64_t base_raw_ns;      /* CLOCK_MONOTONIC_RAW then */
-			uint64_t boot; /* of the machine (ws_proc_boot): the clocks are its; 0:
-			                  unknown */
+			uint64_t boot; /* of the machine that the clocks are of; 0: unknown */
 			struct ws_seg_capture capture;
 			struct ws_seg_plan plan;
 			uint64_t fixed_check; /* of all before it; 0 until ws_seg_seal() */
@@ -135,8 +323,7 @@ struct ws_seg_header {
 	/* written by both sides */
 	_Alignas(64) _Atomic uint64_t slots_free[WS_SEG_MAX_SLOTS / 64]; /* bit set: free */
 	_Atomic uint64_t slots_done;                                     /* counts them up */
-	_Atomic uint32_t
-	        slots_no_room; /* 1: the last try to have one more failed, or all are there */
+	_Atomic uint32_t slots_no_room; /* 1: there is no room for another slot, or all exist */
 
 	/* written by the launcher */
 	_Alignas(64) _Atomic uint32_t state; /* enum ws_seg_state */
@@ -372,4 +559,164 @@ static inline uint8_t *ws_slot_bytes(const struct ws_seg_header *seg, uint32_t i
 static inline void ws_seg_count(struct ws_seg_header *seg, enum ws_dropped cause, uint64_t n)
 {
 	atomic_fetch_add_explicit(&seg->lost[cause], n, memory_order_relaxed);
+}
+
+/* --- slots --- */
+
+/*
+ * The pool of buffers that CUPTI fills. A slot that has memory is free (its bit is set), in CUPTI's
+ * hands (bit clear, done 0) or done (done is its number). Taking one takes a few instructions and
+ * no lock, from any thread. The launcher reads slots that are done, and gives them back, zeroed,
+ * once their rows are committed.
+ *
+ * A launcher that is killed between clearing `done` and setting the bit leaves the slot in nobody's
+ * hands: there is one buffer less until the program ends.
+ */
+
+/*
+ * In a record, instead of a pointer to text: id of the text in the definition
+ * log; instead of the system's id of a thread: its id in the trace. The
+ * collector puts them there while the pointers are alive. No address has the
+ * first bit, no thread of Linux the second.
+ */
+#define WS_SLOT_TEXT_ID   (UINT64_C(1) << 63)
+#define WS_SLOT_THREAD_ID (UINT32_C(1) << 31)
+
+/* --- producer --- */
+
+/* Get memory for one more slot, which nobody has then. -1: there are no more, or no room. */
+static inline int ws_slot_grow(struct ws_seg_header *seg)
+{
+	for (uint32_t i = 0; i < seg->activity.count; i++) {
+		_Atomic uint32_t *room = &ws_seg_slot(seg, i)->room;
+		uint32_t none = WS_ROOM_NONE;
+		int failed;
+
+		if (!atomic_compare_exchange_strong(room, &none, WS_ROOM_COMING))
+			continue;
+		failed = ws_seg_populate(seg, ws_slot_bytes(seg, i), seg->activity.stride);
+		atomic_store(&seg->slots_no_room, failed != 0);
+		atomic_store(room, failed ? WS_ROOM_NONE : WS_ROOM_READY);
+		return failed ? -1 : (int)i;
+	}
+	atomic_store(&seg->slots_no_room, 1);
+	return -1;
+}
+
+/* A slot that is free, now the caller's, or -1. */
+static inline int ws_slot_take_free(struct ws_seg_header *seg)
+{
+	for (uint32_t w = 0; w < WS_SEG_MAX_SLOTS / 64; w++) {
+		uint64_t bits = atomic_load_explicit(&seg->slots_free[w], memory_order_relaxed);
+
+		while (bits) {
+			uint64_t lowest = bits & -bits;
+			uint64_t before = atomic_fetch_and_explicit(&seg->slots_free[w], ~lowest,
+			                                            memory_order_acquire);
+
+			if (before & lowest)
+				return (int)w * 64 + __builtin_ctzll(lowest);
+			bits = before & ~lowest;
+		}
+	}
+	return -1;
+}
+
+/*
+ * A slot, now the caller's, or -1. When none is free one more is made, which
+ * takes time, but not at each launch when there was no room for it.
+ */
+static inline int ws_slot_take(struct ws_seg_header *seg, uint32_t image)
+{
+	int i = ws_slot_take_free(seg);
+
+	if (i < 0 && !atomic_load_explicit(&seg->slots_no_room, memory_order_relaxed))
+		i = ws_slot_grow(seg);
+	if (i < 0)
+		return -1;
+	ws_seg_slot(seg, (uint32_t)i)->image = image;
+	ws_seg_slot(seg, (uint32_t)i)->taken_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	return i;
+}
+
+/* How many are free. */
+static inline uint32_t ws_slots_free(const struct ws_seg_header *seg)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < WS_SEG_MAX_SLOTS / 64; w++)
+		n += (uint32_t)__builtin_popcountll(
+		        atomic_load_explicit(&seg->slots_free[w], memory_order_relaxed));
+	return n;
+}
+
+/* Hand a slot of which nothing was used back. */
+static inline void ws_slot_put_back(struct ws_seg_header *seg, uint32_t i)
+{
+	atomic_fetch_or_explicit(&seg->slots_free[i / 64], UINT64_C(1) << (i % 64),
+	                         memory_order_release);
+}
+
+/* Its first `valid` bytes are records: the launcher's now. */
+static inline void ws_slot_finish(struct ws_seg_header *seg, uint32_t i, uint64_t valid)
+{
+	struct ws_slot *slot = ws_seg_slot(seg, i);
+
+	slot->valid = valid;
+	slot->done_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	atomic_store_explicit(&slot->done, atomic_fetch_add(&seg->slots_done, 1) + 1,
+	                      memory_order_release);
+}
+
+static inline int ws_slot_is_free(const struct ws_seg_header *seg, uint32_t i)
+{
+	return (int)(atomic_load(&seg->slots_free[i / 64]) >> (i % 64) & 1);
+}
+
+/* It is there, and CUPTI's or done. */
+static inline bool ws_slot_is_used(const struct ws_seg_header *seg, uint32_t i)
+{
+	return atomic_load(&ws_seg_slot(seg, i)->room) == WS_ROOM_READY && !ws_slot_is_free(seg, i);
+}
+
+/*
+ * What CUPTI had in hand when its process or image ended becomes done, as far
+ * as it was written. Only when nobody can write into it any more.
+ */
+static inline void ws_slots_give_up(struct ws_seg_header *seg)
+{
+	for (uint32_t i = 0; i < seg->activity.count; i++) {
+		struct ws_slot *slot = ws_seg_slot(seg, i);
+		uint32_t coming = WS_ROOM_COMING;
+
+		atomic_compare_exchange_strong(&slot->room, &coming, WS_ROOM_NONE);
+		if (!ws_slot_is_used(seg, i) || atomic_load(&slot->done))
+			continue;
+		slot->unfinished = 1;
+		ws_slot_finish(seg, i, seg->activity.stride);
+	}
+}
+
+/* --- consumer --- */
+
+/* Its bytes with records: read once, as the program can write there at any time. */
+static inline uint64_t ws_slot_valid(const struct ws_seg_header *seg, uint32_t i)
+{
+	const uint64_t valid = *(const volatile uint64_t *)&ws_seg_slot(seg, i)->valid;
+
+	return valid < seg->activity.stride ? valid : seg->activity.stride;
+}
+
+/* Its rows are in the file: zeroed, as CUPTI was promised, and free again. */
+static inline void ws_slot_return(struct ws_seg_header *seg, uint32_t i)
+{
+	struct ws_slot *slot = ws_seg_slot(seg, i);
+	const uint64_t used = ws_slot_valid(seg, i);
+
+	memset(ws_slot_bytes(seg, i), 0, used);
+	slot->valid = 0;
+	slot->unfinished = 0;
+	slot->done_ns = 0;
+	atomic_store_explicit(&slot->done, 0, memory_order_relaxed);
+	ws_slot_put_back(seg, i);
 }

@@ -225,5 +225,9 @@ const char *ws_advice_each(const struct ws_advice *a);
 double ws_advice_share(const struct ws_advice *a, int64_t ns);
 /* Major compute capability times 10; -1 = not recorded. */
 int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device);
+/* A card for games: fp16 sums in fp32 at half the rate, and fp64 is slow. */
+bool ws_advice_is_geforce(const struct ws_advice *a, uint32_t device);
+/* Does a matrix product tell its sizes? */
+bool ws_advice_has_sizes(const struct ws_advice *a);
 /* Is it a matrix product or convolution, by its class? */
 bool ws_advice_is_product(const struct ws_advice *a, size_t config);

@@ -6,6 +6,8 @@
 
 #include "report/advice/advice.h"
 
+#define SMALL_COPY_BYTES 65536
+
 /* Mean over the devices: they wait side by side, so a step gains no more than one does. */
 static double mean_ns(const struct ws_advice *a, enum ws_use use)
 {
@@ -34,7 +36,44 @@ static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whati
 		}
 		change->dur_ns = dur_ns;
 	}
-	return use != WS_USE_UNKNOWN;
+	return use < WS_USE_UNKNOWN;
+}
+
+/* Are launches that the device waits for those of small copies, or of as many kernels, which serve
+ * the copies? */
+static bool waits_for_small_copies(const struct ws_advice *a)
+{
+	uint64_t copies = 0, bytes = 0;
+
+	for (size_t i = 0; i < a->m->nwork; i++)
+		if (a->m->work[i].kind == WS_WORK_MEMCPY && ws_work_ran(a->tab->sel, a->m, i)) {
+			copies++;
+			bytes += a->m->work[i].bytes;
+		}
+	return copies && bytes / copies < SMALL_COPY_BYTES &&
+	       (copies > a->kernels ||
+	        2 * a->idle->launch_before_copies_ns > a->idle->all.ns[WS_USE_LAUNCH]);
+}
+
+/* What to do about a cause of waiting in this trace. */
+static const char *cure_of(struct ws_advice *a, enum ws_use use)
+{
+	const struct ws_host_activity *host = ws_host_activity_find(a->m, a->tab->sel);
+	int64_t alloc_ns = 0;
+
+	for (size_t i = 0; i < host->alloc.n; i++)
+		alloc_ns += host->alloc.span[i].end_ns - host->alloc.span[i].start_ns;
+	if (use == WS_USE_HOST && 2 * (double)alloc_ns > mean_ns(a, use))
+		return ws_advice_text(a,
+		                      "Allocate once, before the loop: allocating and freeing "
+		                      "memory in it takes the host %s%s",
+		                      ws_advice_time(a, (double)alloc_ns), ws_advice_each(a));
+	if (use == WS_USE_LAUNCH && waits_for_small_copies(a))
+		return "Copy once: put the small arrays into one array, and copy that";
+	/* what PyTorch calls it helps where operations say that it is PyTorch */
+	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
+		return "Synchronise less: let the host run ahead, and read results one step later";
+	return ws_use_defs[use].cure;
 }
 
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
@@ -42,6 +81,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	struct ws_whatif change;
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
 	const uint64_t gaps = a->idle->all.gaps[use];
+	const bool is_side_issue = use == WS_USE_LAUNCH && !a->idle->verdict.launch_bound;
 	const char *of_gaps = "";
 
 	if (!a->idle->wall_ns || share < WS_WAIT_PERCENT)
@@ -57,15 +97,12 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 		                                   (double)a->idle->all.ns[use] / (double)gaps),
 		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
 	ws_advice_add(a, rule,
-	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
-	              change_without(a, use, &change) ? &change : NULL, "whole run",
+	              share >= WS_WAIT_STRONG_PERCENT && !is_side_issue ? WS_SEVERITY_STRONG
+	                                                                : WS_SEVERITY_WEAK,
+	              ns, change_without(a, use, &change) ? &change : NULL, "whole run",
 	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s", ws_use_defs[use].name,
 	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps),
-	              /* what PyTorch calls it helps where operations say that it is PyTorch */
-	              use == WS_USE_SYNC && a->costs->n == a->costs->nranges
-	                      ? "Synchronise less: let the host run ahead, and "
-	                        "read results one step later"
-	                      : ws_use_defs[use].cure);
+	              cure_of(a, use));
 }
 
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
@@ -98,7 +135,8 @@ static void add_paths(struct ws_advice *a)
 		size_t len;
 
 		if (100 * ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns ||
-		    !ws_path_is_launch_bound(a->idle, p) || has_launch_bound_parent(a, p))
+		    !a->idle->path_kernel_ns[p] || !ws_path_is_launch_bound(a->idle, p) ||
+		    has_launch_bound_parent(a, p))
 			continue;
 		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;
@@ -123,6 +161,8 @@ void ws_rule_launch_bound(struct ws_advice *a)
 		judge_use(a, WS_RULE_launch_bound, WS_USE_LAUNCH);
 	else
 		add_paths(a);
+	if (!a->found->fired[WS_RULE_launch_bound])
+		judge_use(a, WS_RULE_launch_bound, WS_USE_LAUNCH);
 	if (2 * a->idle->all.ns[WS_USE_UNKNOWN] >
 	    a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE])
 		a->found->not_judged[WS_RULE_launch_bound] =
@@ -144,3 +184,4 @@ RULE_OF_USE(stream_wait, WAIT)
 RULE_OF_USE(queue, DEVICE)
 RULE_OF_USE(late_start, START)
 RULE_OF_USE(late_end, END)
+RULE_OF_USE(managed_memory, PAGING)

@@ -5,18 +5,6 @@
 /* Kinds of launches named in the sentence. */
 #define SHOWN 3
 
-/* A function that launches a kernel, or a graph of them, of CUDA or HIP. */
-static bool name_launches(struct ws_bytes name)
-{
-	static const char *const parts[] = {"LaunchKernel", "GraphLaunch",
-	                                    "LaunchCooperativeKernel"};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (memmem(name.ptr, name.len, parts[i], strlen(parts[i])))
-			return true;
-	return false;
-}
-
 struct launches {
 	uint64_t *of_name; /* text -> calls */
 	uint64_t n;
@@ -31,7 +19,7 @@ static void count_launches(const struct ws_model *m, const struct ws_selection *
 	for (uint32_t i = 0; i < rows->ncalls; i++) {
 		const uint32_t name = ws_joined_rows_call(rows, i)->kind->name;
 
-		if (!name_launches(m->texts[name]))
+		if (!ws_call_launches(m->texts[name]))
 			continue;
 		out->of_name[name]++;
 		out->n++;

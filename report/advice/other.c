@@ -211,22 +211,55 @@ void ws_rule_layout(struct ws_advice *a)
 		                    ws_advice_top_kernels(a, is_layout), NULL);
 }
 
+/* Has a recorded product a weight or a bias of so many elements? */
+static bool is_weight(const struct ws_advice *a, uint64_t elements)
+{
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_cost_op *op = &a->work[i].op;
+
+		if (op->m && (op->n == elements || op->n * op->k == elements))
+			return true;
+	}
+	return false;
+}
+
+#define CAST_BYTES 6 /* of an element, read and written: of 32 and 16 bits */
+
+/* Are most casts, by their shapes, of tensors that no product has as its weight? */
+static bool are_of_activations(const struct ws_advice *a)
+{
+	int64_t activation_ns = 0;
+
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *g = &a->work[i];
+
+		if (a->cast != WS_NONE && g->op.class == a->cast && g->op.bytes > 0 &&
+		    !is_weight(a, (uint64_t)g->op.bytes / CAST_BYTES))
+			activation_ns += g->gpu_ns;
+	}
+	return 2 * activation_ns > a->casts.gpu_ns && ws_advice_has_sizes(a);
+}
+
 void ws_rule_casts(struct ws_advice *a)
 {
 	const int64_t ns = a->casts.gpu_ns;
 
 	if (ws_advice_share(a, ns) > WS_A12_PERCENT)
-		ws_advice_add_claim(a, WS_RULE_casts, WS_SEVERITY_WEAK,
-		                    (struct ws_claim){rate_of_casts, NULL, 0}, "casts",
-		                    ws_advice_text(a, "%.1f %% of the GPU time in %s",
-		                                   ws_advice_share(a, ns),
-		                                   kernels_text(a, a->casts.kernels)),
-		                    2 * a->casts.narrow_ns > ns
-		                            ? "Cast to 8 bits in the kernel before, or in "
-		                              "the product's own epilogue"
-		                    : a->trains ? "Keep weights in 16 bits with fp32 masters; "
-		                                  "cast once a layer"
-		                                : NULL);
+		ws_advice_add_claim(
+		        a, WS_RULE_casts, WS_SEVERITY_WEAK,
+		        (struct ws_claim){rate_of_casts, NULL, 0}, "casts",
+		        ws_advice_text(a, "%.1f %% of the GPU time in %s", ws_advice_share(a, ns),
+		                       kernels_text(a, a->casts.kernels)),
+		        are_of_activations(a)
+		                ? "Change the type less often: run norms and softmax in the "
+		                  "type of their inputs, or fuse casts with what is beside "
+		                  "them. Most of what is cast is no weight"
+		        : 2 * a->casts.narrow_ns > ns
+		                ? "Cast to 8 bits in the kernel before, or in "
+		                  "the product's own epilogue"
+		        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
+		                      "cast once a layer"
+		                    : NULL);
 }
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */

@@ -35,7 +35,7 @@ static const char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
 	                      (const char *)dtype.ptr);
 }
 
-static bool has_shapes(const struct ws_advice *a)
+bool ws_advice_has_sizes(const struct ws_advice *a)
 {
 	for (size_t i = 0; i < a->nwork; i++)
 		if (a->work[i].op.m)
@@ -198,7 +198,7 @@ void ws_rule_alignment(struct ws_advice *a)
 		                    NULL);
 	for (size_t i = 0; i < a->nwork; i++)
 		align_group(a, &a->work[i], &shown);
-	if (!named && !has_shapes(a))
+	if (!named && !ws_advice_has_sizes(a))
 		a->found->not_judged[WS_RULE_alignment] =
 		        "no operation tells the sizes of its matrix "
 		        "products, and no kernel's name its alignment";

@@ -140,7 +140,7 @@ static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 
 void ws_rule_precision(struct ws_advice *a)
 {
-	int64_t skipped = ws_fact_number(a->m, "skipped_steps"), half_ns = 0;
+	int64_t skipped = ws_fact_number(a->m, "skipped_steps"), half_ns = 0, geforce_ns = 0;
 
 	judge_loss_scale(a);
 	if (skipped)
@@ -158,12 +158,20 @@ void ws_rule_precision(struct ws_advice *a)
 		         "small updates vanish",
 		         "Keep weights and optimizer state in fp32");
 	for (size_t i = 0; i < a->m->nconfigs; i++)
-		half_ns += a->config_ns[i] && sums_in_fp16(a, i) ? a->config_ns[i] : 0;
+		if (a->config_ns[i] && sums_in_fp16(a, i)) {
+			half_ns += a->config_ns[i];
+			geforce_ns += ws_advice_is_geforce(a, a->m->configs[i].device)
+			                      ? a->config_ns[i]
+			                      : 0;
+		}
 	if (ws_advice_share(a, half_ns) >= WS_A3_SHARE_PERCENT)
-		ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_HINT, NAN, NULL,
-		              "matrix products that sum in fp16",
-		              ws_advice_top_kernels(a, sums_in_fp16),
-		              "Ask for fp32 as compute type");
+		ws_advice_add(
+		        a, WS_RULE_precision, WS_SEVERITY_HINT, NAN, NULL,
+		        "matrix products that sum in fp16", ws_advice_top_kernels(a, sums_in_fp16),
+		        2 * geforce_ns > half_ns
+		                ? "Check the results. If they are exact enough, sum in fp16: on "
+		                  "this GPU sums in fp32 run at half the rate"
+		                : "Ask for fp32 as compute type");
 	if (!a->found->fired[WS_RULE_precision] && !ws_model_fact(a->m, "dtype").len)
 		a->found->not_judged[WS_RULE_precision] =
 		        "the program does not say its precision (workload.dtype, "

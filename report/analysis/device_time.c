@@ -128,12 +128,16 @@ static void match(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
 	f->device_end[w] = end_ns > f->device_end[w] ? end_ns : f->device_end[w];
 }
 
-/* The first window begins no earlier than the work ends that began before all steps. Work inside
- * the step that has no launch record moves nothing. */
+/* The first window begins no earlier than the work ends that was launched before all steps. Work
+ * without a launch record may be the step's own: it moves the begin by a tenth of the step at most.
+ */
 static void find_earlier(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
 {
-	if (w == SIZE_MAX && start_ns < f->windows[0].start_ns && end_ns < f->device_start[0] &&
-	    end_ns > f->earlier_ns)
+	const struct ws_time_window *first = &f->windows[0];
+
+	(void)start_ns;
+	if (w == SIZE_MAX && end_ns < f->device_start[0] && end_ns > f->earlier_ns &&
+	    end_ns - first->start_ns <= (first->end_ns - first->start_ns) / 10)
 		f->earlier_ns = end_ns;
 }
 
@@ -185,6 +189,24 @@ static void move_bounds(struct finder *f)
 	}
 }
 
+/* PyTorch's steps at the end without device work are left out, and the last one if it was cut off.
+ */
+static size_t keep_windows(const struct finder *f)
+{
+	size_t kept = f->n;
+
+	if (kept < 2 || !f->m->steps[f->windows[0].step].is_pytorch)
+		return kept;
+	while (kept && !f->windows[kept - 1].device_work)
+		kept--;
+	if (!kept)
+		return f->n;
+	if (kept > 1 && (double)f->windows[kept - 2].device_work * 0.8 >
+	                        (double)f->windows[kept - 1].device_work)
+		kept--;
+	return kept;
+}
+
 /* Those of the report and those of warm-up steps are kept apart. */
 static const struct ws_windows *find_windows(const struct ws_model *m,
                                              const struct ws_selection *sel, int warm_up)
@@ -201,8 +223,8 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 	if (f.n && f.windows[0].step != WS_NONE)
 		move_bounds(&f);
 	windows->window = f.windows;
-	windows->n = f.n;
-	windows->cut = warm_up ? 0 : m->ncut;
+	windows->n = keep_windows(&f);
+	windows->cut = f.n - windows->n;
 	ws_keep_result(sel, &keys[warm_up], windows, NULL);
 	ws_arena_free(&f.temp);
 	return windows;

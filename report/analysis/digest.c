@@ -4,8 +4,109 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/analysis/cost_ops.h"
 #include "report/base/spans.h"
+#include "report/pass/pass.h"
+
+/* --- the sums ----------------------------------------------------------------------------- */
+
+/* Room for sums of paths 0 .. npaths - 1. */
+static void reserve_paths(struct ws_digest *d, size_t npaths)
+{
+	size_t busy = d->paths_capacity;
+
+	npaths += 2;
+	if (npaths > d->paths_capacity) {
+		ws_grow(&d->busy, &busy, npaths, d->ndevices * sizeof(*d->busy));
+		WS_GROW(d->paths, npaths, d->paths_capacity);
+	}
+	for (; d->npaths < npaths; d->npaths++) {
+		d->paths[d->npaths] = (struct ws_path_sums){0};
+		memset(d->busy + d->npaths * d->ndevices, 0, d->ndevices * sizeof(*d->busy));
+	}
+}
+
+/* nkinds: how many kinds of kernels there are, which without a join are configurations. */
+static void init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds)
+{
+	*d = (struct ws_digest){.parts = parts,
+	                        .ndevices = m->ndevices ? m->ndevices : 1,
+	                        .ntexts = m->ntexts};
+	if (parts & WS_DIGEST_CALLS)
+		d->calls = ws_xarray(d->ntexts, sizeof(*d->calls));
+	if (parts & WS_DIGEST_COSTS) {
+		d->flops = ws_xarray(d->ntexts, sizeof(*d->flops));
+		d->flops_unknown = ws_xarray(d->ntexts, sizeof(*d->flops_unknown));
+	}
+	d->cell_of = ws_xarray(nkinds, sizeof(*d->cell_of));
+	memset(d->cell_of, 0xff, nkinds * sizeof(*d->cell_of));
+	reserve_paths(d, 0);
+}
+
+void ws_digest_release(struct ws_digest *d)
+{
+	for (size_t i = 0; i < d->ncells; i++)
+		ws_values_free(&d->cells[i].dur_ns);
+	for (size_t i = 0; i < d->npaths; i++)
+		ws_values_free(&d->paths[i].dur_ns);
+	for (size_t i = 0; d->calls && i < d->ntexts; i++)
+		ws_values_free(&d->calls[i].dur_ns);
+	free(d->cells);
+	ws_strtab_free(&d->cell_ids);
+	free(d->paths);
+	free(d->busy);
+	free(d->cell_of);
+	free(d->calls);
+	free(d->flops);
+	free(d->flops_unknown);
+	*d = (struct ws_digest){0};
+}
+
+/* The number of the cell of a configuration and place, which is that of the kind. */
+static uint32_t add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
+                         const struct ws_kernel_place *place)
+{
+	const uint32_t key[] = {config, place->path, place->class, place->direction, place->dtype};
+	const uint64_t id = ws_strtab_add(&d->cell_ids, key, sizeof(key));
+
+	if (id > d->ncells) {
+		WS_GROW(d->cells, d->ncells + 1, d->cells_capacity);
+		d->cells[d->ncells++] = (struct ws_digest_cell){.config = config,
+		                                                .place = *place,
+		                                                .first = UINT64_MAX};
+	}
+	return d->cell_of[kind] = (uint32_t)(id - 1);
+}
+
+/* All kernels are in: the sums over all cells. */
+static void finish(struct ws_digest *d)
+{
+	d->kernels = 0;
+	d->gpu_ns = 0;
+	for (size_t i = 0; i < d->ncells; i++) {
+		d->kernels += ws_digest_cell_count(&d->cells[i]);
+		d->gpu_ns += d->cells[i].total_ns;
+	}
+}
+
+int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path)
+{
+	const struct ws_union *busy = d->busy + (size_t)(uint32_t)(path + 2) * d->ndevices;
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < d->ndevices; i++)
+		ns += busy[i].busy_ns;
+	return ns;
+}
+
+static void add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed)
+{
+	d->ncalls++;
+	d->calls[name].failed += (uint64_t)failed;
+	d->calls[name].total_ns += dur_ns;
+	ws_values_add(&d->calls[name].dur_ns, dur_ns);
+}
 
 /* A kernel as the sums take it. */
 struct kernel {
@@ -37,10 +138,12 @@ static void count_in_cell(struct ws_digest *d, uint32_t cell, const struct kerne
 
 	if (k->order < c->first)
 		c->first = k->order;
-	if (!k->timed)
+	if (!k->timed) {
 		c->without_time++;
-	else
-		ws_digest_add_time(d, cell, k->dur_ns);
+		return;
+	}
+	c->total_ns += k->dur_ns;
+	ws_values_add(&c->dur_ns, k->dur_ns);
 }
 
 /* marks: WS_IN_… of the range that launched it. */
@@ -193,7 +296,7 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	uint32_t cell = f->d->cell_of[k->kind->number];
 
 	if (cell == WS_NONE)
-		cell = ws_digest_add_cell(f->d, k->kind->number, k->kind->config, &place);
+		cell = add_cell(f->d, k->kind->number, k->kind->config, &place);
 	count_in_cell(f->d, cell, kernel);
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_COSTS)
@@ -300,7 +403,7 @@ static void add_calls(struct filling *f)
 		const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
 
 		if (ws_call_selected(f->m, f->sel, &call, i))
-			ws_digest_add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
+			add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
 	}
 	f->d->ncalls = rows->ncalls;
 }
@@ -309,7 +412,7 @@ static void add_all(struct filling *f)
 {
 	const unsigned parts = f->d->parts;
 
-	ws_digest_reserve_paths(f->d, f->m->ranges.npaths);
+	reserve_paths(f->d, f->m->ranges.npaths);
 	if (parts & WS_DIGEST_PATHS)
 		prepare_paths(f);
 	if (parts & WS_DIGEST_COSTS)
@@ -329,11 +432,73 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 {
 	struct filling f = {.d = d, .m = m, .sel = sel};
 
-	ws_digest_init(d, m, parts, sel->rows->nkinds);
+	init(d, m, parts, sel->rows->nkinds);
 	add_all(&f);
-	ws_digest_finish(d);
+	finish(d);
 	ws_spill_close(&f.spans);
 	ws_arena_free(&f.temp);
+}
+
+/* --- of rows that nobody joins --------------------------------------------------------------- */
+
+struct unjoined {
+	struct ws_digest *d;
+	unsigned parts;
+};
+
+static void begin_unjoined(void *ctx, struct ws_model *m)
+{
+	const struct unjoined *u = ctx;
+
+	init(u->d, m, u->parts, m->nconfigs);
+}
+
+static void add_unjoined_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
+{
+	const struct unjoined *u = ctx;
+
+	*number = 0;
+	add_call(u->d, call->kind->name, call->dur_ns, call->kind->failed);
+}
+
+/* Its cell is that of its configuration. */
+static void add_unjoined_kernel(void *ctx, const struct ws_pass_kernel *k)
+{
+	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
+	const struct kernel kernel = {.dur_ns = k->dur_ns, .timed = k->timed};
+	struct ws_digest *d = ((const struct unjoined *)ctx)->d;
+	uint32_t cell = d->cell_of[k->config];
+
+	if (cell == WS_NONE)
+		cell = add_cell(d, k->config, k->config, &nowhere);
+	count_in_cell(d, cell, &kernel);
+}
+
+enum ws_status ws_digest_of_trace(struct ws_digest *d, struct ws_joined_rows *rows,
+                                  const struct ws_trace_reader *r, const char *name,
+                                  const struct ws_model_opts *opts, enum ws_scope scope,
+                                  unsigned parts, struct ws_model **m, struct ws_err *err)
+{
+	struct unjoined u = {d, parts};
+	const struct ws_joined_sink sink = {.ctx = &u,
+	                                    .call = add_unjoined_call,
+	                                    .halfway = begin_unjoined,
+	                                    .kernel = add_unjoined_kernel};
+
+	const struct ws_pass_unjoined wanted = {.kernels = parts & WS_DIGEST_KERNELS,
+	                                        .calls = parts & WS_DIGEST_CALLS,
+	                                        .names = parts & WS_DIGEST_NAMES,
+	                                        .scope = scope};
+
+	*m = NULL;
+	if (!(parts & WS_DIGEST_JOINED))
+		WS_FORWARD(ws_pass_run_unjoined(r, name, opts, &wanted, &sink, m, err));
+	if (!*m)
+		return WS_OK;
+	finish(d);
+	rows->in_scope[WS_SCOPE_OUTSIDE].kernels = d->kernels;
+	rows->in_scope[WS_SCOPE_OUTSIDE].gpu_ns = d->gpu_ns;
+	return WS_OK;
 }
 
 uint32_t ws_digest_class(const struct ws_model *m, const struct ws_digest_cell *cell)

@@ -1,10 +1,10 @@
 #include "report/analysis/filter.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/xalloc.h"
+#include "report/base/expression.h"
 #include "report/base/spans.h"
 #include "report/model/steps.h"
 
@@ -162,8 +162,10 @@ void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
 	s->kept->first = r;
 }
 
-void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
-                     struct ws_selection *s)
+/* What was asked for, of a model with its steps; STEPS is ALL where no device work is known to have
+ * been launched in one (any_in_steps = 0), as where no API calls were recorded. */
+static void select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
+                         struct ws_selection *s)
 {
 	s->scope =
 	        asked == WS_SCOPE_STEPS && !(m->nmeasured && any_in_steps) ? WS_SCOPE_ALL : asked;
@@ -178,7 +180,7 @@ void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_s
 
 static enum ws_status compile(const struct ws_filter *f, regex_t *out, struct ws_err *err)
 {
-	const int error = regcomp(out, f->kernel, REG_EXTENDED | REG_NOSUB);
+	const int error = ws_expression_compile(out, f->kernel);
 	char why[128];
 
 	if (!error)
@@ -217,7 +219,8 @@ static void match_names(struct selector *c)
 			continue;
 		seen[name] = 1;
 		text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
-		c->name_matches[name] = !regexec(&expression, text, 0, NULL, 0);
+		ws_expression_reserve();
+		c->name_matches[name] = ws_expression_matches(&expression, text);
 	}
 	regfree(&expression);
 }
@@ -455,8 +458,7 @@ static void select_by(struct selector *c)
 	if (f && f->kernel)
 		match_names(c);
 	ws_filter_words(c->s, f);
-	ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c),
-	                c->s);
+	select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c), c->s);
 	select_all(c);
 }
 

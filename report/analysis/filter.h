@@ -6,8 +6,9 @@
 #include <stdbool.h>
 
 #include "report/model/model.h"
-#include "report/pass/digest.h"
 #include "report/joined/rows.h"
+
+struct ws_digest;
 
 struct ws_selection {
 	struct ws_joined_rows *rows; /* what is selected from; NULL: of a pass without rows */
@@ -117,14 +118,6 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
  */
 void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, const char *nvtx,
                       uint8_t *inside);
-
-/*
- * s->scope, measured and scope_words: what was asked for, of a model with its
- * steps; STEPS is ALL where no device work is known to have been launched in one
- * (any_in_steps = 0), as where no API calls were recorded.
- */
-void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
-                     struct ws_selection *s);
 
 /* --- filter_words.c: of a selection whose filters, or whose scope, are set ------------------- */
 

@@ -13,7 +13,7 @@ struct piece {
 	int64_t start_ns, end_ns;
 	uint32_t call, path; /* WS_NONE */
 	uint32_t name;       /* text of a kernel's, WS_NONE */
-	uint8_t use;         /* WS_USE_COMPUTE, _COLLECTIVE or _COPY */
+	uint8_t use;         /* WS_USE_COMPUTE, _COLLECTIVE, _COPY or _PAGING */
 };
 
 /* Where the sweep over one device's pieces is. */
@@ -21,10 +21,9 @@ struct place {
 	size_t kernel, kernels_end, work, work_end; /* rows of the device from here on */
 	struct piece next;                          /* the one that begins next */
 	bool has_next;
-	struct ws_values dur_ns; /* of kernels in windows that it went past */
-	int64_t until_ns[WS_USE_COPY +
-	                 1]; /* until when work of each use ran; INT64_MIN: none yet */
-	int64_t at_ns;       /* what is before this is counted */
+	struct ws_values dur_ns;   /* of kernels in windows that it went past */
+	int64_t until_ns[WS_USES]; /* until when work of each use ran; INT64_MIN: none yet */
+	int64_t at_ns;             /* what is before this is counted */
 };
 
 struct finder {
@@ -33,9 +32,10 @@ struct finder {
 	const struct ws_windows *w;
 	struct ws_idle *out;
 	struct ws_arena *results; /* of out */
-	struct ws_host_activity host;
-	struct place *place;                                         /* of each device */
-	uint32_t device;                                             /* the one that is swept */
+	const struct ws_host_activity *host;
+	bool may_wait;       /* something recorded can hold back work that is launched */
+	struct place *place; /* of each device */
+	uint32_t device;     /* the one that is swept */
 	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
 	void *ctx;
 	struct ws_arena arena;
@@ -53,11 +53,21 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 	                      k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
 }
 
+/* CUPTI's kinds of copies of managed memory: page faults or prefetching make them, no call does. */
+enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
+
 static struct piece piece_of_work(const struct ws_work *w)
 {
-	return (struct piece){w->start_ns, w->start_ns + w->dur_ns,
-	                      w->call,     w->path,
-	                      WS_NONE,     w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : WS_USE_COPY};
+	const bool is_paging = w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
+	                       w->direction <= COPY_MANAGED_LAST;
+
+	return (struct piece){
+	        w->start_ns,
+	        w->start_ns + w->dur_ns,
+	        w->call,
+	        w->path,
+	        WS_NONE,
+	        w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : is_paging ? WS_USE_PAGING : WS_USE_COPY};
 }
 
 /* The next kernel, or the next other work, which stays; false: there is none. */
@@ -115,11 +125,26 @@ static void open_places(struct finder *c)
 		while (work < m->nwork && m->work[work].device <= d)
 			work++;
 		p->work_end = work;
-		for (int use = 0; use <= WS_USE_COPY; use++)
+		for (int use = 0; use < WS_USES; use++)
 			p->until_ns[use] = INT64_MIN;
 	}
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		step_on(c, &c->place[d]);
+}
+
+/* Work that is launched and whose device is idle waits for another device, or for what a call told
+ * its stream to wait for. */
+static bool can_wait(const struct ws_model *m)
+{
+	size_t busy = 0;
+
+	for (size_t d = 0; d < m->ndevices; d++)
+		busy += m->devices[d].kernels > 0;
+	for (size_t i = 0; i < m->ntexts && busy < 2; i++)
+		if (memmem(m->texts[i].ptr, m->texts[i].len, "StreamWait", 10) ||
+		    memmem(m->texts[i].ptr, m->texts[i].len, "LaunchHostFunc", 14))
+			return true;
+	return busy > 1;
 }
 
 static void prepare(struct finder *c)
@@ -128,7 +153,8 @@ static void prepare(struct finder *c)
 		c->w = ws_windows(c->m, c->sel);
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	open_places(c);
-	ws_host_activity_find(c->m, c->sel->rows, &c->host);
+	c->host = ws_host_activity_find(c->m, c->sel);
+	c->may_wait = can_wait(c->m);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -157,9 +183,22 @@ static void add_part(struct gap *g, int64_t end_ns, enum ws_use use)
 	g->part[g->n++] = (struct part){end_ns, use};
 }
 
-static enum ws_use launch_or_host(int64_t ns)
+/* Was the host in this for most of the time? */
+static bool is_mostly(const struct ws_spans *spans, int64_t from_ns, int64_t to_ns)
 {
-	return ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
+	return 2 * ws_spans_inside(spans, from_ns, to_ns) > to_ns - from_ns;
+}
+
+static enum ws_use launch_or_host(const struct finder *c, int64_t from_ns, int64_t to_ns)
+{
+	return to_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000  ? WS_USE_LAUNCH
+	       : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
+	                                                    : WS_USE_HOST;
+}
+
+static enum ws_use wait_or_unknown(const struct finder *c)
+{
+	return c->may_wait ? WS_USE_WAIT : WS_USE_UNKNOWN;
 }
 
 /* The host had not launched what comes next: what did it do from `from` to `to`? Had it not waited
@@ -169,51 +208,59 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64
 {
 	int64_t waited_ns;
 
-	if (2 * ws_spans_inside(&c->host.data, from_ns, to_ns) > to_ns - from_ns) {
+	if (is_mostly(&c->host->data, from_ns, to_ns)) {
 		add_part(g, to_ns, WS_USE_DATA);
 		return;
 	}
-	waited_ns = min_ns(ws_host_waited(&c->host, from_ns, call_ns), to_ns - from_ns);
+	waited_ns = min_ns(ws_host_waited(c->host, from_ns, call_ns), to_ns - from_ns);
 	if (waited_ns)
 		add_part(g, from_ns + waited_ns, WS_USE_SYNC);
 	if (from_ns + waited_ns < to_ns)
-		add_part(g, to_ns, launch_or_host(to_ns - from_ns - waited_ns));
+		add_part(g, to_ns, launch_or_host(c, from_ns + waited_ns, to_ns));
 }
 
-static struct gap explain(struct finder *c, int64_t from_ns, int64_t to_ns,
+/* since_ns: when the device became idle, INT64_MIN: it had done nothing; from_ns: that, or the
+ * begin of the window. */
+static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, int64_t to_ns,
                           const struct piece *next)
 {
 	const struct ws_joined_call *call;
 	struct gap g = {0};
 	int64_t call_ns, made_ns;
 
-	call = from_ns == INT64_MIN || !next ? NULL : ws_joined_rows_call(c->sel->rows, next->call);
+	call = since_ns == INT64_MIN || !next ? NULL
+	                                      : ws_joined_rows_call(c->sel->rows, next->call);
 	if (!call) {
+		const bool is_known = next && since_ns != INT64_MIN;
+
 		add_part(&g, to_ns,
-		         from_ns == INT64_MIN ? WS_USE_START
-		         : next               ? WS_USE_UNKNOWN
-		                              : WS_USE_END);
+		         is_known && next->use == WS_USE_PAGING       ? WS_USE_PAGING
+		         : is_known                                   ? WS_USE_UNKNOWN
+		         : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
+		         : next                                       ? WS_USE_START
+		                                                      : WS_USE_END);
 		return g;
 	}
 	call_ns = call->start_ns;
 	made_ns = call->start_ns + call->dur_ns;
 	if (made_ns <= from_ns) { /* it had been launched */
 		add_part(&g, to_ns,
-		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE : WS_USE_WAIT);
+		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE
+		                                                    : wait_or_unknown(c));
 		return g;
 	}
 	if (call_ns > from_ns)
 		explain_host(c, from_ns, min_ns(to_ns, made_ns), call_ns, &g);
 	else /* the launch itself took long */
-		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(made_ns - from_ns));
+		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(c, from_ns, made_ns));
 	/* launched by then, and yet it began late */
 	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000)
-		add_part(&g, to_ns, WS_USE_WAIT);
+		add_part(&g, to_ns, wait_or_unknown(c));
 	g.part[g.n - 1].end_ns = to_ns;
 	return g;
 }
 
-/* From start to end; a gap is part of one of whole_ns. */
+/* From start to end; a gap is part of one of whole_ns, work of none (0). */
 static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_use what,
                     int64_t start_ns, int64_t end_ns, int64_t whole_ns)
 {
@@ -225,7 +272,7 @@ static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_u
 		c->on_span(c->ctx, &(struct ws_idle_span){c->device, what, start_ns, end_ns});
 	use->ns[what] += ns;
 	use->window_ns += ns;
-	if (what <= WS_USE_COPY)
+	if (!whole_ns)
 		return;
 	use->gaps[what]++;
 	use->longest_ns[what] = max_ns(use->longest_ns[what], whole_ns);
@@ -260,7 +307,7 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 {
 	int64_t begin = from_ns == INT64_MIN ? at_ns : from_ns;
 	int64_t end = next ? next->start_ns : to_ns;
-	const struct gap g = explain(c, from_ns, end, next);
+	const struct gap g = explain(c, from_ns, begin, end, next);
 	int64_t most_ns = -1;
 	enum ws_use cause = WS_USE_UNKNOWN;
 
@@ -271,6 +318,8 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 		use_add(c, use, what, first, last, g.part[i].end_ns - begin);
 		if (next && last > first)
 			add_to_path(c->out->path_gap_ns[what], c->m, next->path, last - first);
+		if (last > first && what == WS_USE_LAUNCH && next && next->use == WS_USE_COPY)
+			c->out->launch_before_copies_ns += last - first;
 		if (last - first > most_ns) {
 			most_ns = last - first;
 			cause = what;
@@ -293,12 +342,16 @@ static void advance(struct finder *c, struct place *p, int64_t to_ns, const stru
 {
 	int64_t idle_from = INT64_MIN;
 
-	for (int what = WS_USE_COMPUTE; what <= WS_USE_COPY; what++) {
+	static const enum ws_use running[] = {WS_USE_COMPUTE, WS_USE_COLLECTIVE, WS_USE_COPY,
+	                                      WS_USE_PAGING};
+
+	for (size_t i = 0; i < sizeof(running) / sizeof(*running); i++) {
+		const enum ws_use what = running[i];
 		int64_t until = min_ns(p->until_ns[what], to_ns);
 
 		idle_from = max_ns(idle_from, p->until_ns[what]);
 		if (until > p->at_ns) {
-			use_add(c, use, (enum ws_use)what, p->at_ns, until, 0);
+			use_add(c, use, what, p->at_ns, until, 0);
 			p->at_ns = until;
 		}
 	}
@@ -416,7 +469,6 @@ static void release(struct finder *c)
 {
 	for (size_t d = 0; c->place && d < c->m->ndevices; d++)
 		ws_values_free(&c->place[d].dur_ns);
-	ws_host_activity_release(&c->host);
 	ws_arena_free(&c->arena);
 }
 

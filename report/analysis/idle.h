@@ -12,7 +12,8 @@
 
 /*
  * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time
- * without computation; all after COPY, time in which the device did nothing.
+ * without computation; all after COPY, time in which the device did nothing (PAGING: or migrated
+ * pages).
  */
 #define WS_USE_LIST(X)                                                                             \
 	X(COMPUTE, "computing", "at least one kernel other than communication ran",                \
@@ -48,8 +49,19 @@
 	  "Leave start-up out with warm-up steps, or launch earlier.")                             \
 	X(END, "after the last work", "nothing more came for the device",                          \
 	  "Move the host's work after the last kernel out of the step.")                           \
-	X(UNKNOWN, "unknown", "the next work has no record of its launch",                         \
-	  "Record API calls, so that the cause can be told.")
+	X(UNKNOWN, "unknown",                                                                      \
+	  "the next work has no record of its launch, or it began late and nothing that was "      \
+	  "recorded held it back",                                                                 \
+	  "Record API calls. If they are recorded, look for what is not: module loading, clocks, " \
+	  "another process on the device.")                                                        \
+	X(SETUP, "starting up",                                                                    \
+	  "the host did what happens once: it loaded a module, captured a graph, or made a call "  \
+	  "that does not recur",                                                                   \
+	  "Warm up before measuring: it happens once.")                                            \
+	X(PAGING, "page faults of managed memory",                                                 \
+	  "pages of managed memory migrated, or the device did nothing until they did: the host "  \
+	  "or a kernel touched them",                                                              \
+	  "Prefetch managed memory, advise where it lives, or allocate it on the device.")
 enum ws_use {
 #define X(NAME, name, what, cure) WS_USE_##NAME,
 	WS_USE_LIST(X)
@@ -65,6 +77,8 @@ extern const struct ws_use_def ws_use_defs[WS_USES];
 #define WS_IDLE_LAUNCH_US 100
 /* Queued work begins within this time; later, it waited for something. As in HTA. */
 #define WS_IDLE_QUEUE_US 30
+/* A first step is start-up if it takes more than so many times the median of the others. */
+#define WS_IDLE_FIRST_TIMES 2
 /* A device that computes for more than this is busy, whatever the rest is. */
 #define WS_IDLE_BUSY_PERCENT 90
 /* Launch-bound: launches are the largest cause, and at least this share of the time. */
@@ -112,6 +126,7 @@ struct ws_idle {
 		int64_t ns[WS_USES];
 	} * of_window;
 	struct ws_idle_verdict verdict;
+	int64_t launch_before_copies_ns; /* of all.ns[WS_USE_LAUNCH]: gaps that end with a copy */
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */
 	size_t nlongest;
 	/* one entry a range path and those around it: time of the gaps of a cause before work that
@@ -150,17 +165,19 @@ const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t siz
 /* Does a call of this name wait for the device: …Synchronize, a blocking copy? */
 bool ws_call_waits(struct ws_bytes name);
 
-/* Starts as all zeros; free with ws_host_activity_release. */
 struct ws_host_activity {
 	struct ws_spans data;  /* when it loaded data: disjoint, by begin */
+	struct ws_spans setup; /* when it did what happens once, the same */
+	struct ws_spans alloc; /* when it allocated or freed memory again and again, the same */
 	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */
 	int64_t *wait_end_ns;  /* the latest end of those up to each */
-	struct ws_arena arena;
+	uint64_t captured;     /* launches that were captured into a graph, and did not run */
 };
-/* Of the joined ranges, calls and operations. */
-void ws_host_activity_find(const struct ws_model *m, struct ws_joined_rows *rows,
-                           struct ws_host_activity *out);
-void ws_host_activity_release(struct ws_host_activity *host);
+/* Of the joined ranges, calls and operations; once a selection: it lives as long as that. */
+const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
+                                                     const struct ws_selection *sel);
+/* Does a call of this name launch a kernel or a graph of them? */
+bool ws_call_launches(struct ws_bytes name);
 
 /* For how long, in ns, had the host waited for the device, when that had become idle at from, and
  * was free again before the launch at call? Of several the longest wait; 0: it had not. */

@@ -1,6 +1,21 @@
 #include "report/analysis/idle.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "formats/base/grow.h"
+#include "report/base/stat.h"
+
+static bool has_part(struct ws_bytes name, const char *part)
+{
+	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
+}
+
+bool ws_call_launches(struct ws_bytes name)
+{
+	return has_part(name, "LaunchKernel") || has_part(name, "GraphLaunch") ||
+	       has_part(name, "LaunchCooperativeKernel");
+}
 
 bool ws_call_waits(struct ws_bytes name)
 {
@@ -24,12 +39,12 @@ bool ws_call_waits(struct ws_bytes name)
 }
 
 static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
-                       struct ws_host_activity *host)
+                       struct ws_host_activity *host, struct ws_arena *arena)
 {
 	int64_t latest = INT64_MIN;
 	bool *is_sync, any = false;
 
-	WS_NEW(&host->arena, is_sync, m->ntexts);
+	WS_NEW(arena, is_sync, m->ntexts);
 	for (size_t i = 0; i < m->ntexts; i++)
 		any |= is_sync[i] = ws_call_waits(m->texts[i]);
 	for (uint32_t i = 0; any && i < rows->ncalls; i++) {
@@ -39,7 +54,7 @@ static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
 			ws_spans_add(&host->waits, call->start_ns, call->start_ns + call->dur_ns);
 	}
 	ws_spans_sort(&host->waits);
-	WS_NEW(&host->arena, host->wait_end_ns, host->waits.n);
+	WS_NEW(arena, host->wait_end_ns, host->waits.n);
 	for (size_t i = 0; i < host->waits.n; i++) {
 		latest = host->waits.span[i].end_ns > latest ? host->waits.span[i].end_ns : latest;
 		host->wait_end_ns[i] = latest;
@@ -47,12 +62,12 @@ static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
 }
 
 static void find_data_loading(const struct ws_model *m, struct ws_joined_rows *rows,
-                              struct ws_host_activity *host)
+                              struct ws_host_activity *host, struct ws_arena *arena)
 {
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	bool *loads_data, any = false;
 
-	WS_NEW(&host->arena, loads_data, m->ntexts);
+	WS_NEW(arena, loads_data, m->ntexts);
 	for (size_t i = 0; i < m->ntexts; i++)
 		any |= loads_data[i] = ws_name_loads_data(m->texts[i]);
 	for (uint32_t i = 0; any && i < rows->nranges; i++) {
@@ -67,18 +82,277 @@ static void find_data_loading(const struct ws_model *m, struct ws_joined_rows *r
 	ws_spans_merge(&host->data);
 }
 
-void ws_host_activity_find(const struct ws_model *m, struct ws_joined_rows *rows,
-                           struct ws_host_activity *out)
+/* --- what happens once ------------------------------------------------------------------------ */
+
+#define QUARTERS      4
+#define LONG_PAUSE_NS 1000000
+#define PAUSE_TIMES   4 /* as long as every later one: a pause that the first launch alone has */
+
+/* A call that takes longer than a launch does, and neither waits nor copies. */
+struct long_call {
+	uint32_t row, name, kernel; /* kernel: name of the first that it launched, WS_NONE */
+	struct ws_span span;
+};
+
+/* The host made no call for longer than a launch takes, and then launched. */
+struct pause {
+	uint32_t row; /* of the launch */
+	struct ws_span span;
+};
+
+/* The launches of a kernel's name. */
+struct launched {
+	uint32_t first; /* row of the first call, plus 1; 0: none */
+	uint64_t n;
+	const struct pause *pause; /* before the first; NULL */
+	int64_t later_ns;          /* the longest before another one */
+};
+
+/* Which calls of a name take long, in which quarter of all calls. */
+struct recurrence {
+	bool in_quarter[QUARTERS];
+};
+
+enum call_role {
+	ROLE_LAUNCH = 1,
+	ROLE_ALLOC = 2,
+	ROLE_CAPTURE_BEGINS = 4,
+	ROLE_CAPTURE_ENDS = 8,
+	ROLE_NO_SETUP = 16, /* it waits for the device, or stages data */
+};
+
+static uint8_t role_of(struct ws_bytes name)
 {
-	find_waits(m, rows, out);
-	find_data_loading(m, rows, out);
+	uint8_t role = 0;
+
+	role |= ws_call_launches(name) ? ROLE_LAUNCH : 0;
+	role |= has_part(name, "Malloc") || has_part(name, "MemAlloc") || has_part(name, "Free")
+	                ? ROLE_ALLOC
+	                : 0;
+	role |= has_part(name, "StreamBeginCapture") ? ROLE_CAPTURE_BEGINS : 0;
+	role |= has_part(name, "StreamEndCapture") ? ROLE_CAPTURE_ENDS : 0;
+	role |= ws_call_waits(name) || has_part(name, "Memcpy") ? ROLE_NO_SETUP : 0;
+	return role;
 }
 
-void ws_host_activity_release(struct ws_host_activity *host)
+struct setup_finder {
+	struct ws_joined_rows *rows;
+	struct ws_host_activity *host;
+	uint8_t *role;             /* of each text */
+	int64_t *captures_from_ns; /* of each thread: since when it captures, plus 1; 0: not */
+	int64_t *made_until_ns;    /* of each thread: the end of its last call; 0: none yet */
+	struct long_call *call;    /* by row */
+	size_t ncalls, calls_capacity;
+	bool is_new_in[QUARTERS]; /* a kernel was launched that never was before */
+	struct pause *pause;      /* by row */
+	size_t npauses, pauses_capacity;
+};
+
+static void look_at_call(struct setup_finder *f, uint32_t row)
 {
+	const struct ws_joined_call *call = ws_joined_rows_call(f->rows, row);
+	const int64_t end_ns = call->start_ns + call->dur_ns;
+	const uint8_t role = f->role[call->kind->name];
+	int64_t *captures_from_ns = &f->captures_from_ns[call->kind->thread];
+	int64_t *made_until_ns = &f->made_until_ns[call->kind->thread];
+
+	if (role & ROLE_CAPTURE_BEGINS)
+		*captures_from_ns = call->start_ns + 1;
+	f->host->captured += *captures_from_ns && role & ROLE_LAUNCH;
+	if (role & ROLE_CAPTURE_ENDS && *captures_from_ns) {
+		ws_spans_add(&f->host->setup, *captures_from_ns - 1, end_ns);
+		*captures_from_ns = 0;
+	}
+	if (role & ROLE_LAUNCH && *made_until_ns &&
+	    call->start_ns - *made_until_ns > WS_IDLE_LAUNCH_US * 1000) {
+		WS_GROW(f->pause, f->npauses + 1, f->pauses_capacity);
+		f->pause[f->npauses++] = (struct pause){row, {*made_until_ns, call->start_ns}};
+	}
+	*made_until_ns = end_ns;
+	if (call->dur_ns <= WS_IDLE_LAUNCH_US * 1000 || role & ROLE_NO_SETUP)
+		return;
+	WS_GROW(f->call, f->ncalls + 1, f->calls_capacity);
+	f->call[f->ncalls++] =
+	        (struct long_call){row, call->kind->name, WS_NONE, {call->start_ns, end_ns}};
+}
+
+static const struct pause *pause_before(const struct setup_finder *f, uint32_t row)
+{
+	size_t at;
+
+	WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < row);
+	return at < f->npauses && f->pause[at].row == row ? &f->pause[at] : NULL;
+}
+
+static int64_t pause_ns(const struct pause *pause)
+{
+	return pause ? pause->span.end_ns - pause->span.start_ns : 0;
+}
+
+/* Another launch of the kernel; rows of kernels do not stand in the order of their calls. */
+static void add_launch(const struct setup_finder *f, struct launched *l, uint32_t row)
+{
+	const struct pause *pause = pause_before(f, row);
+	const bool is_first = !l->first || row + 1 < l->first;
+	const int64_t other_ns = pause_ns(is_first ? l->pause : pause);
+
+	l->n++;
+	l->later_ns = other_ns > l->later_ns ? other_ns : l->later_ns;
+	if (is_first) {
+		l->first = row + 1;
+		l->pause = pause;
+	}
+}
+
+static size_t quarter_of(const struct setup_finder *f, uint32_t row)
+{
+	return (size_t)((uint64_t)QUARTERS * row / f->rows->ncalls);
+}
+
+/* A launch that takes long loads the module of its kernel if it is the first of that name. So does
+ * what the host does before it, if no other launch of the kernel is preceded by anything like it.
+ */
+static void find_first_launches(struct setup_finder *f, const struct ws_model *m,
+                                struct ws_arena *arena)
+{
+	struct launched *of_name;
+
+	if (!f->ncalls && !f->npauses)
+		return;
+	WS_NEW(arena, of_name, m->ntexts);
+	for (size_t i = 0; i < f->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
+
+		if (k->call != WS_NONE)
+			add_launch(f, &of_name[m->configs[k->kind->config].name], k->call);
+	}
+	for (uint32_t text = 0; text < m->ntexts; text++) {
+		const struct launched *l = &of_name[text];
+		size_t at;
+
+		if (!l->first)
+			continue;
+		f->is_new_in[quarter_of(f, l->first - 1)] = true;
+		WS_COUNT_FIRST(at, f->ncalls, f->call[at].row < l->first - 1);
+		if (at < f->ncalls && f->call[at].row == l->first - 1)
+			f->call[at].kernel = text;
+		if (l->pause && l->n > 2 && PAUSE_TIMES * l->later_ns < pause_ns(l->pause))
+			ws_spans_add(&f->host->setup, l->pause->span.start_ns,
+			             l->pause->span.end_ns);
+	}
+}
+
+/* What takes long in the last three quarters of a program as well is in its loop; but a program
+ * that launches new kernels in each of them has no loop yet. */
+static void add_long_calls(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
+{
+	struct recurrence *of_name;
+	bool has_loop = false;
+
+	WS_NEW(arena, of_name, m->ntexts);
+	for (size_t i = 1; i < QUARTERS; i++)
+		has_loop |= !f->is_new_in[i];
+	for (size_t i = 0; i < f->ncalls; i++)
+		of_name[f->call[i].name].in_quarter[quarter_of(f, f->call[i].row)] = true;
+	for (size_t i = 0; i < f->ncalls; i++) {
+		const struct long_call *call = &f->call[i];
+		const bool *in_quarter = of_name[call->name].in_quarter;
+		const bool recurs = has_loop && in_quarter[1] && in_quarter[2] && in_quarter[3];
+		const uint8_t role = f->role[call->name];
+
+		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE : !recurs)
+			ws_spans_add(&f->host->setup, call->span.start_ns, call->span.end_ns);
+		else if (role & ROLE_ALLOC)
+			ws_spans_add(&f->host->alloc, call->span.start_ns, call->span.end_ns);
+	}
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+	return ws_order_compare(*(const uint64_t *)pa, *(const uint64_t *)pb);
+}
+
+/* A first step that is far longer than the others does what they do not. */
+static void add_first_step(const struct ws_windows *w, struct ws_host_activity *host,
+                           struct ws_arena *arena)
+{
+	uint64_t *ns;
+
+	if (w->n < WS_STAT_MIN_SAMPLES || w->window[0].step != 0)
+		return;
+	WS_NEW(arena, ns, w->n);
+	for (size_t i = 0; i < w->n; i++)
+		ns[i] = (uint64_t)(w->window[i].end_ns - w->window[i].start_ns);
+	qsort(ns + 1, w->n - 1, sizeof(*ns), by_value);
+	if (ns[0] > WS_IDLE_FIRST_TIMES * ns[1 + (w->n - 1) / 2])
+		ws_spans_add(&host->setup, w->window[0].start_ns, w->window[0].end_ns);
+}
+
+/* A trace of one window that is mostly start-up is a program's first iteration: what else held the
+ * host up for long there, a compiler for example, happens once as well. */
+static void add_pauses(const struct setup_finder *f, const struct ws_windows *w)
+{
+	int64_t setup_ns = 0;
+
+	for (size_t i = 0; i < f->host->setup.n; i++)
+		setup_ns += f->host->setup.span[i].end_ns - f->host->setup.span[i].start_ns;
+	if (w->n != 1 || 2 * setup_ns <= w->window[0].end_ns - w->window[0].start_ns)
+		return;
+	for (size_t i = 0; i < f->npauses; i++)
+		if (pause_ns(&f->pause[i]) > LONG_PAUSE_NS)
+			ws_spans_add(&f->host->setup, f->pause[i].span.start_ns,
+			             f->pause[i].span.end_ns);
+	ws_spans_merge(&f->host->setup);
+}
+
+static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
+                       struct ws_host_activity *host, struct ws_arena *arena)
+{
+	struct setup_finder f = {.rows = sel->rows, .host = host};
+
+	WS_NEW(arena, f.role, m->ntexts);
+	WS_NEW(arena, f.captures_from_ns, m->nthreads);
+	WS_NEW(arena, f.made_until_ns, m->nthreads);
+	for (size_t i = 0; i < m->ntexts; i++)
+		f.role[i] = role_of(m->texts[i]);
+	for (uint32_t i = 0; i < f.rows->ncalls; i++)
+		look_at_call(&f, i);
+	find_first_launches(&f, m, arena);
+	add_long_calls(&f, m, arena);
+	add_first_step(ws_windows(m, sel), host, arena);
+	ws_spans_merge(&host->setup);
+	ws_spans_merge(&host->alloc);
+	add_pauses(&f, ws_windows(m, sel));
+	free(f.call);
+	free(f.pause);
+}
+
+static void release(void *result)
+{
+	struct ws_host_activity *host = result;
+
 	ws_spans_release(&host->data);
+	ws_spans_release(&host->setup);
+	ws_spans_release(&host->alloc);
 	ws_spans_release(&host->waits);
-	ws_arena_free(&host->arena);
+}
+
+const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
+                                                     const struct ws_selection *sel)
+{
+	static const char key;
+	struct ws_host_activity *host = ws_kept_result(sel, &key);
+	struct ws_arena temp = {0};
+
+	if (host)
+		return host;
+	WS_NEW(&sel->kept->arena, host, 1);
+	find_waits(m, sel->rows, host, &sel->kept->arena);
+	find_data_loading(m, sel->rows, host, &temp);
+	find_setup(m, sel, host, &temp);
+	ws_arena_free(&temp);
+	ws_keep_result(sel, &key, host, release);
+	return host;
 }
 
 int64_t ws_host_waited(const struct ws_host_activity *host, int64_t from_ns, int64_t call_ns)

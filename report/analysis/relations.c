@@ -68,7 +68,7 @@ static uint32_t row_of_path(const struct ws_model *m, uint32_t path)
 	  WS_DIGEST_NAMES)                                                                       \
 	X(times, ws_put_samples(out, &c->dur_ns), 0)                                             \
 	X(in_steps, ws_put_count(out, c->in_steps), WS_DIGEST_STEPS)                             \
-	X(first, ws_put_int(out, (int64_t)(c->first & INT64_MAX)), 0)                            \
+	X(first, ws_put_int(out, (int64_t)(c->first & INT64_MAX)), WS_DIGEST_PLACES)             \
 	X(flops, if (d->flops && !d->flops_unknown[k->name]) ws_put_int(out, d->flops[k->name]), \
 	  WS_DIGEST_COSTS)
 
@@ -207,7 +207,10 @@ static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
 	X(place, ws_put_int(out, place_of(r, row)), 0)                                            \
 	X(path, put_path_text(m, (uint32_t)row, false, out), 0)                                   \
 	X(rolled_up, put_path_text(m, (uint32_t)row, true, out), 0)                               \
-	X(domain, if (p) ws_put_copy(out, m->texts[p->domain].ptr, m->texts[p->domain].len), 0)   \
+	X(domain,                                                                                 \
+	  if (p && m->texts[p->domain].len)                                                       \
+	          ws_put_copy(out, m->texts[p->domain].ptr, m->texts[p->domain].len),             \
+	  0)                                                                                      \
 	X(style, if (p) ws_put_str(out, ws_path_style(m, (uint32_t)row)), 0)                      \
 	X(is_shown, ws_put_int(out, ws_path_is_shown(r, (uint32_t)row)), WS_DIGEST_PATHS)         \
 	X(instances, if (p) ws_put_count(out, ws_values_count(&s->dur_ns)), WS_DIGEST_PATHS)      \

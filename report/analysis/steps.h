@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "report/analysis/filter.h"
+#include "report/base/spans.h"
 #include "report/base/stat.h"
 
 /* What the kernels launched in a step cost. */

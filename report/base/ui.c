@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
+
 static pid_t pager_pid;
 static const char *pager_name;
 
@@ -49,6 +51,7 @@ static void pager_exec(const char *pager)
 {
 	/* quit when it fits one screen, let colours through, leave the text on the screen */
 	setenv("LESS", "FRX", 0);
+	ws_allowance_end();
 	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
 	_exit(127);
 }

@@ -1,8 +1,8 @@
 /* warpsheet: finds the command, prints its error, makes the exit code. */
 #include "formats/base/xalloc.h"
 #include "formats/trace/reader.h"
-#include "formats/trace/small_input.h"
 #include "report/commands/command.h"
+#include "report/query/query.h"
 
 static enum ws_status (*const runs[])(int argc, char **argv, struct ws_err *err) = {
 #define X(function, name, arguments, summary, help) ws_cmd_##function,
@@ -49,21 +49,19 @@ static enum ws_status run(int argc, char **argv, struct ws_err *err)
 int main(int argc, char **argv)
 {
 	struct ws_err err = {0}, late = {0};
-	enum ws_status status, written;
-	bool is_limited;
+	enum ws_status status = WS_OK, written;
 
 	ws_trace_map_end_well_when_cut();
-	/* record limits itself where it reads traces */
-	is_limited =
-	        argc > 2 && strcmp(argv[1], "record") && ws_small_input_limit(argv + 2, argc - 2);
-	if (is_limited)
-		ws_out_of_memory_hint(WS_SMALL_INPUT_MEMORY);
-	status = run(argc, argv, &err);
+	ws_sqlite_begin();
+	/* record runs a program, which has no limits of ours */
+	if (argc > 1 && strcmp(argv[1], "record"))
+		status = ws_allowance_begin(&err);
+	WS_THEN(status, run(argc, argv, &err));
 	written = ws_ui_stdout_finish(&late);
-	if (status != WS_OK && err.text[0])
+	if (status == WS_NO_MEMORY && *ws_allowance_text())
+		ws_ui_print("%s; %s", err.text, ws_allowance_text());
+	else if (status != WS_OK && err.text[0])
 		ws_ui_print("%s", err.text);
-	if (status == WS_NO_MEMORY && is_limited)
-		ws_ui_print(WS_SMALL_INPUT_MEMORY);
 	/* output that nobody got matters more than a finding in it */
 	if (written != WS_OK &&
 	    (status == WS_OK || status == WS_FINDING || status == WS_UNDECIDED)) {

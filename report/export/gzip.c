@@ -22,9 +22,14 @@ static ssize_t put(void *cookie, const char *bytes, size_t size)
 {
 	struct gzip *g = cookie;
 
+	int code;
+
 	errno = 0;
 	if (gzwrite(g->gz, bytes, (unsigned)size) == (int)size)
 		return (ssize_t)size;
+	gzerror(g->gz, &code);
+	if (code == Z_MEM_ERROR)
+		ws_out_of_memory(BUFFER_BYTES);
 	if (!g->first_errno)
 		g->first_errno = errno ? errno : EIO;
 	errno = g->first_errno;

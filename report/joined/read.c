@@ -139,59 +139,6 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	ws_kernel_join_begin(&reading->join, m);
 }
 
-/*
- * PyTorch's last steps without device work are no steps: the last call of prof.step() opens a step
- * that the end of the profile closes. The last one with under 0.8 times the device work of the one
- * before was cut off. Neither is in any statistic.
- */
-static void leave_out_cut_steps(struct ws_joined_rows *rows, struct ws_model *m)
-{
-	struct ws_arena temp = {0};
-	uint64_t *work; /* of each step */
-	size_t end = m->nsteps, before;
-
-	if (!m->nmeasured || !m->steps[m->nsteps - 1].is_pytorch || !rows->nkernels)
-		return;
-	WS_NEW(&temp, work, m->nsteps);
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const uint32_t step = ws_joined_rows_kernel(rows, i)->step;
-
-		if (step != WS_NONE)
-			work[step]++;
-	}
-	for (size_t i = 0; i < m->nwork; i++)
-		if (m->work[i].step != WS_NONE)
-			work[m->work[i].step]++;
-	while (end && (!work[end - 1] || !ws_step_is_measured(m, (uint32_t)end - 1)))
-		end--;
-	for (before = end ? end - 1 : 0; before && !ws_step_is_measured(m, (uint32_t)before - 1);)
-		before--;
-	if (before && (double)work[before - 1] * 0.8 > (double)work[end - 1])
-		end = before;
-	for (size_t s = end; end && s < m->nsteps; s++) {
-		if (!ws_step_is_measured(m, (uint32_t)s))
-			continue;
-		m->steps[s].unfinished = true;
-		m->nmeasured--;
-		m->ncut++;
-	}
-	/* what they launched is outside steps */
-	for (size_t i = 0; m->ncut && i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		if (k->step == WS_NONE || k->step < end || !m->steps[k->step].unfinished)
-			continue;
-		rows->in_scope[WS_SCOPE_STEPS].kernels--;
-		rows->in_scope[WS_SCOPE_STEPS].gpu_ns -= k->dur_ns;
-		rows->in_scope[WS_SCOPE_OUTSIDE].kernels++;
-		rows->in_scope[WS_SCOPE_OUTSIDE].gpu_ns += k->dur_ns;
-	}
-	for (size_t i = 0; m->ncut && i < m->nwork; i++)
-		if (m->work[i].step != WS_NONE && m->steps[m->work[i].step].unfinished)
-			m->work[i].scope = WS_SCOPE_OUTSIDE;
-	ws_arena_free(&temp);
-}
-
 static enum ws_status read_rows(struct reading *reading, const char *name,
                                 const struct ws_model_opts *opts, struct ws_err *err)
 {
@@ -206,7 +153,6 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 	device.ctx = *reading->m;
 	ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel), rows->nkernels,
 	                   &device);
-	leave_out_cut_steps(rows, *reading->m);
 	return WS_OK;
 }
 

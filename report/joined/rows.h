@@ -7,7 +7,6 @@
 #include "formats/trace/reader.h"
 #include "report/base/spill.h"
 #include "report/model/model.h"
-#include "report/pass/digest.h"
 #include "report/pass/joined.h"
 
 /* Kernels by device, then start; ranges by number. Starts as all zeros. */

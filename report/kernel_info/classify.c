@@ -1,7 +1,6 @@
 #include "report/kernel_info/classify.h"
 
 #include <locale.h>
-#include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
+#include "report/base/expression.h"
 #include "report/kernel_info/demangle.h"
 #include "report/base/signature.h"
 #include "report/kernel_info/text_lines.h"
@@ -95,7 +95,7 @@ static int value_of(enum attribute attribute, struct ws_text word)
 
 static enum ws_status compile(struct rule *r, struct ws_err *err)
 {
-	int error = regcomp(&r->regex, r->pattern, REG_EXTENDED | REG_NOSUB);
+	int error = ws_expression_compile(&r->regex, r->pattern);
 	char why[128];
 
 	r->is_compiled = !error;
@@ -221,6 +221,7 @@ static int own_class(const char *name)
 static int decide(struct ws_classifier *c, enum attribute attribute, const char *name,
                   const char *counts)
 {
+	ws_expression_reserve();
 	for (size_t i = 0; i < c->nrules; i++) {
 		struct rule *r = &c->rules[i];
 
@@ -229,7 +230,7 @@ static int decide(struct ws_classifier *c, enum attribute attribute, const char 
 		/* the rules of the user are compiled, ours are known to be right */
 		if (!r->is_compiled && compile(r, NULL) != WS_OK)
 			ws_out_of_memory(sizeof(r->regex));
-		if (!regexec(&r->regex, r->is_users ? name : counts, 0, NULL, 0))
+		if (ws_expression_matches(&r->regex, r->is_users ? name : counts))
 			return r->value;
 	}
 	return attributes[attribute].otherwise;

@@ -266,7 +266,6 @@ struct ws_model {
 	struct ws_model_step *steps; /* by begin */
 	size_t nsteps;
 	size_t nmeasured; /* finished steps that are no warm-up */
-	size_t ncut;      /* PyTorch's steps at the end that were cut off: they are unfinished */
 	struct ws_leftovers leftovers;
 	bool has_comm; /* a kernel is one of communication */
 };

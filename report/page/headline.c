@@ -7,7 +7,9 @@
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
+#include "report/model/columns.h"
 #include "report/page/private.h"
 
 #define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
@@ -45,6 +47,29 @@ static double use_ns(const struct ws_page_making *p, enum ws_use use)
 	return p->page->step_ns * use_percent(p, use) / 100;
 }
 
+/* Does an operation run on a GPU alone, by its name? */
+static bool has_gpu_operations(const struct ws_model *m)
+{
+	static const char *const names[] = {"aten::cudnn_*", "aten::miopen_*", "aten::_cudnn_*"};
+
+	for (size_t i = 0; i < m->cpu_ops.tree.n; i++)
+		if (WS_NAME_IS_ONE_OF(m->texts[m->cpu_ops.tree.name[i]], names))
+			return true;
+	return false;
+}
+
+/* Records of another accelerator, perhaps: "; 5 records of category 'mtia_ccp_events', perhaps a
+ * device's, were left out." */
+static const char *words_of_left_out(const struct ws_page_making *p)
+{
+	const struct ws_bytes kind = ws_meta_value(&p->m->meta, "import.left_out");
+	const uint64_t n = p->page->unknown_records;
+
+	return ws_arena_format(p->texts, "; %s record%s%s%.*s, perhaps a device's, left out.",
+	                       ws_say_number(p->texts, (double)n), n == 1 ? "" : "s",
+	                       kind.len ? " of " : "", (int)kind.len, (const char *)kind.ptr);
+}
+
 static void say_how_long(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -53,7 +78,11 @@ static void say_how_long(struct ws_page_making *p)
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
 	if (page->has_operations)
-		ws_page_say(p->page, "", what, time, " on the CPU; no GPU kernel was recorded.",
+		ws_page_say(p->page, "", what, time,
+		            has_gpu_operations(p->m)
+		                    ? "; a GPU computed, and its work was not recorded."
+		            : page->unknown_records ? words_of_left_out(p)
+		                                    : " on the CPU; no GPU kernel was recorded.",
 		            NULL);
 	else if (!p->sel->kernels)
 		ws_page_say(p->page, "",
@@ -97,7 +126,7 @@ static const char *where_it_waits(const struct ws_page_making *p, enum ws_use us
 
 static void say_why_idle(struct ws_page_making *p)
 {
-	static const struct {
+	const struct {
 		const char *prefix, *suffix;
 	} words[WS_USES] = {
 	        [WS_USE_COLLECTIVE] = {"Communication alone takes ",
@@ -112,7 +141,9 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_START] = {"It starts late: ", " pass before the first kernel."},
 	        [WS_USE_END] = {"It ends late: ", " pass after the last kernel."},
 	        [WS_USE_UNKNOWN] = {"The GPU is idle for an unknown reason: ",
-	                            "; record API calls."},
+	                            p->sel->rows->ncalls ? "; nothing recorded explains it."
+	                                                 : "; record API calls."},
+	        [WS_USE_PAGING] = {"Page faults of managed memory take ", "."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
 	const char *suffix;
@@ -120,14 +151,35 @@ static void say_why_idle(struct ws_page_making *p)
 	if (!p->idle || p->page->on_cpu)
 		return;
 	for (int i = most; i < WS_USES; i++)
-		if (p->idle->all.ns[i] > p->idle->all.ns[most])
+		if (words[i].prefix && p->idle->all.ns[i] > p->idle->all.ns[most])
 			most = (enum ws_use)i;
-	if (!(use_percent(p, most) > IDLE_PERCENT) || !words[most].prefix)
+	if (!(use_percent(p, most) > IDLE_PERCENT))
 		return;
 	suffix = words[most].suffix ? words[most].suffix
 	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
+}
+
+/* What happens once is no part of a step or of a loop, and no finding is about it. */
+static void say_what_happens_once(struct ws_page_making *p)
+{
+	const struct ws_host_activity *host;
+
+	if (!p->idle || p->page->on_cpu)
+		return;
+	host = ws_host_activity_find(p->m, p->sel);
+	if (host->captured)
+		ws_page_say(p->page, "", "",
+		            ws_arena_format(p->texts, "%s launch%s",
+		                            ws_say_number(p->texts, (double)host->captured),
+		                            host->captured == 1 ? "" : "es"),
+		            " of the host went into a CUDA graph and did not run.", NULL);
+	else if (use_percent(p, WS_USE_SETUP) > IDLE_PERCENT)
+		ws_page_say(p->page, "", "The first iteration starts up: ",
+		            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
+		                                          (double)p->idle->nworked),
+		            "; it happens once.", NULL);
 }
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
@@ -359,6 +411,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 	say_how_long(p);
 	if (p->sel->kernels) {
 		say_why_idle(p);
+		say_what_happens_once(p);
 		say_largest_part(p);
 		say_first(p);
 	} else if (p->page->has_operations) {

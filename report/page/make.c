@@ -85,6 +85,7 @@ struct lost {
 	uint64_t causes, most_events;
 	struct ws_bytes cause; /* that of most_events */
 	uint64_t events;       /* of ranges and marks, for which there was no room */
+	uint64_t unknown;      /* records of a kind that is not known */
 	bool is_killed;
 	const char *uncounted; /* who counts none; NULL */
 };
@@ -109,6 +110,8 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 		}
 		lost->causes++;
 	}
+	if (ws_name_is(missing->cause, "import_unknown_kind"))
+		lost->unknown = missing->count;
 	if (ws_name_is(missing->cause, "ring_overflow") ||
 	    ws_name_is(missing->cause, "thread_without_ring"))
 		lost->events += missing->count;
@@ -123,6 +126,7 @@ static const char *losses_of(const struct ws_page_making *p)
 
 	ws_missing_each(p->m, count_lost, &lost);
 	p->page->lost_events = lost.events;
+	p->page->unknown_records = lost.unknown;
 	killed = lost.is_killed ? "the program was killed; " : "";
 	if (!lost.causes)
 		return ws_arena_format(p->texts, "%s%s", killed,

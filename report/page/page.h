@@ -167,6 +167,7 @@ struct ws_page {
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events; /* of ranges: parts of the model may lack some */
+	uint64_t unknown_records; /* that the import left out: their kind is not known */
 	bool has_steps;
 	bool on_cpu;         /* times of the CPU reference, no GPU's */
 	bool has_operations; /* no kernel was recorded: `kernel` has the CPU's operations */

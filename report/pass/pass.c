@@ -1,6 +1,6 @@
 /*
- * From the blocks of a trace to the rows of the join, and to sums that need
- * none: which columns, in which order.
+ * From the blocks of a trace to the rows of the join: which columns, in which
+ * order.
  */
 #include "formats/base/xalloc.h"
 #include "report/pass/pass.h"
@@ -14,12 +14,29 @@
 
 /* --- rows -------------------------------------------------------------------------------- */
 
+/* Of the block at hand, as they come. */
+static void tell_calls(struct ws_pass *p)
+{
+	uint32_t number;
+
+	for (size_t i = p->taken.first; i < p->taken.n; i++) {
+		const struct ws_pass_row *row = (struct ws_pass_row *)p->taken.rows + i;
+
+		if (p->shapes.shape[row->shape].type == WS_THREAD_EVENT_API)
+			ws_pass_emit_call(p, row, WS_NONE, &number);
+	}
+}
+
 static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *rows, uint32_t block,
                                        int64_t until_ns, struct ws_err *err)
 {
 	struct ws_pass *p = pass;
 
 	WS_FORWARD(ws_pass_take_thread_rows(p, rows, block, err));
+	if (!p->joins) {
+		tell_calls(p);
+		return WS_OK;
+	}
 	ws_pass_rows_merge(&p->rows, &p->taken);
 	return ws_pass_join(p, until_ns, err);
 }
@@ -58,13 +75,9 @@ static enum ws_status take_kernels(void *pass, const struct ws_block_rows *rows,
 	return WS_OK;
 }
 
-static enum ws_status emit_kernels(struct ws_pass *p, struct ws_err *err)
+static enum ws_status tell_kernels(struct ws_pass *p, ws_column_set of_kernels, struct ws_err *err)
 {
-	const ws_column_set columns[WS_KIND_END] = {
-	        [WS_KIND_KERNEL] = WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
-	                           WS_COLUMN(kernel, flags) | WS_COLUMN(kernel, config) |
-	                           WS_COLUMN(kernel, correlation),
-	};
+	const ws_column_set columns[WS_KIND_END] = {[WS_KIND_KERNEL] = of_kernels};
 
 	free(p->rows.rows);
 	p->rows = (struct ws_pass_rows){.row_size = sizeof(struct ws_pass_kernel)};
@@ -93,7 +106,11 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(ws_pass_read_ends(p, err));
 	WS_FORWARD(join_calls(p, err));
 	p->sink->halfway(p->sink->ctx, m);
-	WS_FORWARD(emit_kernels(p, err));
+	WS_FORWARD(tell_kernels(p,
+	                        WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
+	                                WS_COLUMN(kernel, flags) | WS_COLUMN(kernel, config) |
+	                                WS_COLUMN(kernel, correlation),
+	                        err));
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);
 	if (m->begin_ns > m->end_ns)
@@ -101,17 +118,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- sums --------------------------------------------------------------------------------- */
-
-static enum ws_status sum_rows(void *pass, const struct ws_block_rows *rows, uint32_t block,
-                               int64_t until_ns, struct ws_err *err)
-{
-	struct ws_pass *p = pass;
-
-	(void)until_ns;
-	return rows->info.kind == WS_KIND_KERNEL ? ws_pass_sum_kernels(p, rows, block, err)
-	                                         : ws_pass_sum_calls(p, rows, block, err);
-}
+/* --- rows that nobody joins --------------------------------------------------------------- */
 
 /* Measured steps are all of a trace in which nothing is called like a step. */
 static void may_have_steps(struct ws_pass *p, bool *may_have)
@@ -129,33 +136,25 @@ static void may_have_steps(struct ws_pass *p, bool *may_have)
 }
 
 /* *may_have: steps, which are the scope. */
-static enum ws_status sum_all(struct ws_pass *p, enum ws_scope scope, unsigned parts,
-                              bool *may_have, struct ws_err *err)
+static enum ws_status tell_unjoined(struct ws_pass *p, const struct ws_pass_unjoined *wanted,
+                                    bool *may_have, struct ws_err *err)
 {
-	ws_column_set columns[WS_KIND_END] = {0};
-	struct ws_model *m = p->m;
+	const ws_column_set calls[WS_KIND_END] = {[WS_KIND_API] = WS_COLUMN(api, dur_ns) |
+	                                                          WS_COLUMN(api, name) |
+	                                                          WS_COLUMN(api, result)};
+	const ws_column_set kernels =
+	        WS_COLUMN(kernel, config) | WS_COLUMN(kernel, dur_ns) | WS_COLUMN(kernel, flags);
 
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
-	if (scope == WS_SCOPE_STEPS)
+	if (wanted->scope == WS_SCOPE_STEPS)
 		may_have_steps(p, may_have);
 	if (*may_have)
 		return WS_OK;
 	WS_FORWARD(ws_load_work(&p->l, err));
-	ws_digest_init(p->d, m, parts, m->nconfigs);
-	if (parts & WS_DIGEST_KERNELS)
-		columns[WS_KIND_KERNEL] = WS_COLUMN(kernel, config) | WS_COLUMN(kernel, dur_ns) |
-		                          WS_COLUMN(kernel, flags);
-	if (parts & WS_DIGEST_CALLS)
-		columns[WS_KIND_API] =
-		        WS_COLUMN(api, dur_ns) | WS_COLUMN(api, name) | WS_COLUMN(api, result);
-	WS_FORWARD(ws_feed_each(p->l.r, columns, sum_rows, p, err));
-	ws_digest_finish(p->d);
-	for (size_t i = 0; i < p->d->ncells; i++) {
-		const struct ws_digest_cell *cell = &p->d->cells[i];
-
-		m->devices[m->configs[cell->config].device].kernels += ws_digest_cell_count(cell);
-	}
-	return WS_OK;
+	p->sink->halfway(p->sink->ctx, p->m);
+	if (wanted->calls)
+		WS_FORWARD(ws_feed_each(p->l.r, calls, take_thread_rows, p, err));
+	return wanted->kernels ? tell_kernels(p, kernels, err) : WS_OK;
 }
 
 /* --- the pass ---------------------------------------------------------------------------- */
@@ -199,7 +198,7 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_model_opts *opts, const struct ws_joined_sink *sink,
                            struct ws_model **m, struct ws_err *err)
 {
-	struct ws_pass p = {.sink = sink};
+	struct ws_pass p = {.sink = sink, .joins = true};
 	enum ws_status status;
 
 	begin(&p, r, name, opts, m);
@@ -212,21 +211,22 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 	return status;
 }
 
-enum ws_status ws_pass_sums(const struct ws_trace_reader *r, const char *name,
-                            const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
-                            struct ws_model **m, struct ws_digest *d, struct ws_err *err)
+enum ws_status ws_pass_run_unjoined(const struct ws_trace_reader *r, const char *name,
+                                    const struct ws_model_opts *opts,
+                                    const struct ws_pass_unjoined *wanted,
+                                    const struct ws_joined_sink *sink, struct ws_model **m,
+                                    struct ws_err *err)
 {
-	struct ws_pass p = {.d = d};
+	struct ws_pass p = {.sink = sink};
 	bool may_have = false;
 	enum ws_status status;
 
 	*m = NULL;
-	*d = (struct ws_digest){0};
-	if (parts & WS_DIGEST_JOINED || scope > WS_SCOPE_STEPS || (opts && opts->step))
+	if (wanted->scope > WS_SCOPE_STEPS || (opts && opts->step))
 		return WS_OK;
 	begin(&p, r, name, opts, m);
-	p.l.plain_names = !(parts & WS_DIGEST_NAMES);
-	status = sum_all(&p, scope, parts, &may_have, err);
+	p.l.plain_names = !wanted->names;
+	status = tell_unjoined(&p, wanted, &may_have, err);
 	release(&p);
 	if (status != WS_OK || may_have) {
 		ws_model_free(*m);

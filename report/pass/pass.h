@@ -5,7 +5,7 @@
 #pragma once
 
 #include "formats/trace/reader.h"
-#include "report/pass/digest.h"
+#include "report/model/model.h"
 #include "report/pass/joined.h"
 
 /*
@@ -17,12 +17,19 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_model_opts *opts, const struct ws_joined_sink *sink,
                            struct ws_model **m, struct ws_err *err);
 
+/* What to tell of a trace whose rows nobody joins. */
+struct ws_pass_unjoined {
+	bool kernels, calls; /* rows of these */
+	bool names;          /* what kernels' names tell of class, direction and dtype */
+	enum ws_scope scope; /* that of a report */
+};
 /*
- * Sums that need no join, many times as fast: kernels by configuration, calls by name, in all of a
- * trace. *m is NULL where parts (enum ws_digest_part), the scope or the user's own steps ask for
- * more: where a range of the trace may be a step, STEPS is not ALL. Free *m and d, also after a
- * failure.
+ * These rows as they come, without times, ranges and launches: a tenth of the work. The sink is
+ * told first that the model has all. *m is NULL where the scope asks for the join: where a range of
+ * the trace may be a step, STEPS is not ALL.
  */
-enum ws_status ws_pass_sums(const struct ws_trace_reader *r, const char *name,
-                            const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
-                            struct ws_model **m, struct ws_digest *d, struct ws_err *err);
+enum ws_status ws_pass_run_unjoined(const struct ws_trace_reader *r, const char *name,
+                                    const struct ws_model_opts *opts,
+                                    const struct ws_pass_unjoined *wanted,
+                                    const struct ws_joined_sink *sink, struct ws_model **m,
+                                    struct ws_err *err);

@@ -22,8 +22,7 @@ static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 enum ws_token_flags {
 	WS_TOKEN_NESTS = 1u << 0, /* it is a push or a pop */
 	WS_TOKEN_CALL = 1u << 1,
-	WS_TOKEN_FAILED = 1u << 2, /* the call did */
-	WS_TOKEN_TIMED = 1u << 3,  /* the kernel, if it has a time */
+	WS_TOKEN_TIMED = 1u << 3, /* the kernel, if it has a time */
 	WS_TOKEN_CUT_OFF = 1u << 4,
 };
 struct ws_pass_token {
@@ -119,7 +118,7 @@ struct ws_pass {
 	int64_t first_ns, last_ns;           /* first and last moment of any row */
 	struct ws_pass_rows taken;           /* of the block that is taken, in order */
 	struct ws_pass_rows rows;            /* those that wait: calls and events, then kernels */
-	struct ws_digest *d;                 /* of sums without a join; NULL */
+	bool joins;                          /* else rows are told as they come, without times */
 	struct ws_recorded_ranges *recorded; /* of events without a join; NULL */
 	struct ws_strtab recorded_of;        /* an event -> its number there, plus 1 */
 	/* --- of the join --- */
@@ -144,11 +143,6 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
                                     uint32_t block, struct ws_err *err);
 enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
                                         uint32_t block, struct ws_err *err);
-/* The rows of a block, into p->d: kernels by configuration, calls by name. */
-enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                   struct ws_err *err);
-enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                 struct ws_err *err);
 /* The number of what rows share. */
 uint32_t ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape);
 #define WS_PASS_EVENT_COLUMNS                                                         \

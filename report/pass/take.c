@@ -1,5 +1,5 @@
 /*
- * Rows of blocks to rows of the join; and to sums that need none.
+ * Rows of blocks to rows of the join.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +50,12 @@ static void start_tokens(struct ws_pass *p, const struct ws_block_rows *b, bool 
 	*of_row = p->numbers;
 }
 
+/* 0 of a column that nobody asked for. */
+static inline uint64_t value_of(const struct ws_block_rows *b, unsigned at, uint32_t i)
+{
+	return b->v[at] ? ws_block_value(b, at, i) : 0;
+}
+
 /* --- rows -------------------------------------------------------------------------------- */
 
 /* What the tokens of a block of kernels tell. */
@@ -75,35 +81,6 @@ static void start_kernels(struct ws_pass *p, const struct ws_block_rows *b, cons
 	}
 }
 
-/* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
-enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                   struct ws_err *err)
-{
-	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
-	const uint64_t *durs = b->v[WS_COL_kernel_dur_ns];
-	const uint16_t *of_row = NULL;
-
-	start_kernels(p, b, &of_row);
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		const struct ws_pass_token token = p->tokens[of_row[i]];
-		uint32_t cell = p->d->cell_of[token.shape];
-		int64_t dur = (int64_t)durs[i];
-		bool timed = token.flags & WS_TOKEN_TIMED && dur >= 0;
-
-		if (timed && dur > WS_MAX_TIME_NS)
-			return ws_pass_refuse_time(p, b, block, i, dur, err);
-		if (cell == WS_NONE)
-			cell = ws_digest_add_cell(p->d, token.shape, token.shape, &nowhere);
-		if (!timed) {
-			p->d->cells[cell].without_time++;
-			continue;
-		}
-		WS_FORWARD(add_kernel_time(p, dur, err));
-		ws_digest_add_time(p->d, cell, dur);
-	}
-	return WS_OK;
-}
-
 /* What a link of the framework tells of this id; WS_NONE. */
 static inline uint32_t linked(const struct ws_idmap *of, uint64_t correlation)
 {
@@ -122,10 +99,10 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 	start_kernels(p, b, &of_row);
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
-		const uint64_t id = ws_block_value(b, WS_COL_kernel_correlation, i);
+		const uint64_t id = value_of(b, WS_COL_kernel_correlation, i);
 		int64_t dur = (int64_t)durs[i];
 
-		k->start_ns = (int64_t)starts[i];
+		k->start_ns = starts ? (int64_t)starts[i] : b->info.time_min_ns;
 		k->correlation = id;
 		k->position = ws_pass_at(block, i);
 		k->config = token.shape;
@@ -166,49 +143,10 @@ static bool shape_is_by_token(const struct ws_block_rows *b)
 	return b->token != NULL;
 }
 
-/* 0 of a column that nobody asked for. */
-static inline uint64_t value_of(const struct ws_block_rows *b, unsigned at, uint32_t i)
-{
-	return b->v[at] ? ws_block_value(b, at, i) : 0;
-}
-
 /* Of what has none that is defined: UINT32_MAX. */
 static inline uint32_t type_of(uint64_t type)
 {
 	return type <= WS_THREAD_EVENT_API ? (uint32_t)type : UINT32_MAX;
-}
-
-/* Calls by name: that, as text, is the shape of their tokens here. */
-enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                 struct ws_err *err)
-{
-	const uint16_t *of_row = NULL;
-
-	start_tokens(p, b, shape_is_by_token(b), &of_row);
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		struct ws_pass_token *token = &p->tokens[of_row[i]];
-		/* ranges and marks have none */
-		int64_t dur = (int64_t)value_of(b, WS_COL_thread_event_dur_ns, i);
-
-		if (token->shape == WS_NONE)
-			*token = (struct ws_pass_token){
-			        .shape = ws_model_text(p->m,
-			                               value_of(b, WS_COL_thread_event_name, i)),
-			        .flags = (value_of(b, WS_COL_thread_event_type, i) ==
-			                                  WS_THREAD_EVENT_API
-			                          ? WS_TOKEN_CALL
-			                          : 0) |
-			                 (value_of(b, WS_COL_thread_event_result, i)
-			                          ? WS_TOKEN_FAILED
-			                          : 0)};
-		if (!(token->flags & WS_TOKEN_CALL))
-			continue;
-		if (dur > WS_MAX_TIME_NS)
-			return ws_pass_refuse_time(p, b, block, i, dur, err);
-		ws_digest_add_call(p->d, token->shape, dur < 0 ? 0 : dur,
-		                   (token->flags & WS_TOKEN_FAILED) != 0);
-	}
-	return WS_OK;
 }
 
 static void add_mark(struct ws_pass *p, uint64_t at, uint32_t text)
@@ -372,7 +310,7 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
                                         uint32_t block, struct ws_err *err)
 {
-	const uint64_t *times = b->v[WS_COL_thread_event_time_ns];
+	const uint64_t *times = b->v[WS_COL_thread_event_time_ns]; /* NULL: as those of a kernel */
 	const uint32_t n = b->info.rows;
 	uint32_t ncalls = 0;
 	struct ws_pass_row *row = ws_pass_rows_begin(&p->taken, sizeof(*row), n), *first = row;
@@ -384,7 +322,7 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 	for (uint32_t i = 0; i < n; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
-		row->time_ns = (int64_t)times[i];
+		row->time_ns = times ? (int64_t)times[i] : b->info.time_min_ns;
 		row->position = ws_pass_at(block, i);
 		row->shape = token->shape;
 		if (token->flags & WS_TOKEN_NESTS) {
@@ -410,8 +348,9 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 	}
 	if (ncalls != b->info.api_rows)
 		return ws_pass_refuse_calls(b, ncalls, err);
-	WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
-	ws_pass_rows_filled(&p->taken, (size_t)(row - first), unsorted);
+	if (times)
+		WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
+	ws_pass_rows_filled(&p->taken, (size_t)(row - first), unsorted && p->joins);
 	ws_pass_rows_sort(&p->taken);
 	return WS_OK;
 }

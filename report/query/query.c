@@ -1120,3 +1120,36 @@ enum ws_status ws_query_check_table(struct ws_query *q, const struct ws_table_qu
 	free(totals);
 	return status;
 }
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static sqlite3_mem_methods own; /* SQLite's, which asks the C library */
+
+static void *get(int bytes)
+{
+	void *p = own.xMalloc(bytes);
+
+	if (!p)
+		ws_out_of_memory((size_t)bytes);
+	return p;
+}
+
+static void *get_again(void *old, int bytes)
+{
+	void *p = own.xRealloc(old, bytes);
+
+	if (!p)
+		ws_out_of_memory((size_t)bytes);
+	return p;
+}
+
+void ws_sqlite_begin(void)
+{
+	sqlite3_mem_methods methods;
+
+	sqlite3_config(SQLITE_CONFIG_GETMALLOC, &own);
+	methods = own;
+	methods.xMalloc = get;
+	methods.xRealloc = get_again;
+	sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+}

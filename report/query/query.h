@@ -206,3 +206,7 @@ enum ws_status ws_query_check_table(struct ws_query *q, const struct ws_table_qu
 /* The columns of a relation that queries of q read: bit c for column c. Bit WS_RELATION_COLUMNS: it
  * is read at all, if only to count its rows. 0: no query reads it. */
 uint64_t ws_query_columns_read(const struct ws_query *q, const struct ws_relation *rel);
+
+/* From now on SQLite has memory, or the program ends (xalloc.h): its error codes do not reach every
+ * caller. Once, before it is used. */
+void ws_sqlite_begin(void);

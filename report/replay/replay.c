@@ -32,16 +32,18 @@ struct point {
 	uint32_t waits;  /* of an end: the piece that the call waited for, WS_NONE */
 	double gap_ns;   /* since the anchor, or since the end of the piece if that was later */
 	double data_ns;  /* part of the gap in which the host loaded data */
+	double setup_ns; /* … in which it did what happens once */
 	bool is_end;
 };
 
 /* A piece and what holds it back. Each delay counts from the end of what it names. */
 struct piece {
-	uint32_t launch; /* point, WS_NONE: no record of it */
-	uint32_t before; /* piece on its stream, WS_NONE: it is the first of the step */
+	uint32_t launch;    /* point, WS_NONE: no record of it */
+	uint32_t before;    /* piece on its stream, WS_NONE: it is the first of the step */
 	uint32_t neighbour; /* piece of another stream that it waited for, WS_NONE */
 	double latency_ns, gap_ns, neighbour_ns;
-	double offset_ns; /* of one that nothing launched: since the begin of the step */
+	double unknown_ns; /* how much later than all that it began, for no reason that is known */
+	double offset_ns;  /* of one that nothing launched: since the begin of the step */
 };
 
 struct stream {
@@ -110,11 +112,14 @@ static void add_piece(struct ws_replay *r, struct ws_replay_piece piece, uint32_
 		s->before_ns = end_ns > s->before_ns ? end_ns : s->before_ns;
 	}
 	/* what was launched outside of all steps holds up the step in whose time it runs */
-	if (is_of_step || (step == WS_NONE && piece.start_ns >= r->window_start_ns &&
-	                   piece.start_ns < r->window_end_ns)) {
-		WS_GROW(r->work, r->npieces + 1, r->work_capacity);
-		r->work[r->npieces++] = piece;
-	}
+	if (!is_of_step && (step != WS_NONE || piece.start_ns < r->window_start_ns ||
+	                    piece.start_ns >= r->window_end_ns))
+		return;
+	/* of more than that none is played, so none is kept */
+	if (r->npieces > MOST_PIECES)
+		return;
+	WS_GROW(r->work, r->npieces + 1, r->work_capacity);
+	r->work[r->npieces++] = piece;
 }
 
 static int by_begin(const void *pa, const void *pb)
@@ -343,7 +348,9 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 		else if (free_ns != INT64_MIN && begin_ns - free_ns <= WS_IDLE_QUEUE_US * 1000)
 			gaps[ngaps++] = fmax(0, (double)(begin_ns - free_ns));
 	}
-	r->latency_ns = median_or(latencies, nlatencies, TYPICAL_LATENCY);
+	/* a latency that is longer is a wait that nothing explains */
+	r->latency_ns =
+	        fmin(median_or(latencies, nlatencies, TYPICAL_LATENCY), WS_IDLE_QUEUE_US * 1000);
 	r->queue_gap_ns = median_or(gaps, ngaps, TYPICAL_GAP);
 	for (uint32_t i = 0; i < r->npieces; i++) {
 		struct piece *p = &r->piece[i];
@@ -368,8 +375,17 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 			continue;
 		p->neighbour =
 		        last_ended(r, begin_ns - BESIDE_NS, begin_ns, begin_ns, r->work[i].stream);
-		if (p->neighbour == WS_NONE)
+		if (p->neighbour == WS_NONE && p->launch == WS_NONE)
 			continue; /* what held it back is unknown, and stays */
+		if (p->neighbour == WS_NONE) {
+			p->latency_ns = fmin(p->latency_ns, r->latency_ns);
+			p->gap_ns = fmin(p->gap_ns, r->queue_gap_ns);
+			ready_ns = fmax((double)call_ns + p->latency_ns,
+			                free_ns == INT64_MIN ? -INFINITY
+			                                     : (double)free_ns + p->gap_ns);
+			p->unknown_ns = (double)begin_ns - ready_ns;
+			continue;
+		}
 		p->neighbour_ns = (double)(begin_ns - ws_piece_end(&r->work[p->neighbour]));
 		p->latency_ns = fmin(p->latency_ns, r->latency_ns);
 		p->gap_ns = fmin(p->gap_ns, r->queue_gap_ns);
@@ -405,7 +421,7 @@ static void link_points(struct ws_replay *r, struct ws_arena *temp)
 {
 	struct ws_joined_rows *rows = r->sel->rows;
 	const bool *blocks = find_blocking(r->m, temp);
-	struct ws_host_activity host = {0};
+	const struct ws_host_activity *host = ws_host_activity_find(r->m, r->sel);
 	uint32_t *last_of_thread, *launched; /* + 1; pieces launched by each point or before */
 	uint32_t last = WS_NONE;             /* point of any thread */
 	double *gaps;
@@ -417,7 +433,6 @@ static void link_points(struct ws_replay *r, struct ws_arena *temp)
 	for (size_t i = 0; i < r->npieces; i++)
 		if (r->piece[i].launch != WS_NONE)
 			launched[r->piece[i].launch]++;
-	ws_host_activity_find(r->m, rows, &host);
 	r->tail = WS_NONE;
 	for (uint32_t i = 0; i < r->npoints; i++) {
 		struct point *p = &r->point[i];
@@ -432,7 +447,7 @@ static void link_points(struct ws_replay *r, struct ws_arena *temp)
 		}
 		if (p->call == WS_NONE)
 			r->tail = i;
-		p->data_ns = (double)ws_spans_inside(&host.data, since_ns, p->at_ns);
+		p->data_ns = (double)ws_spans_inside(&host->data, since_ns, p->at_ns);
 		if (p->is_end && p->call != WS_NONE) {
 			const struct ws_joined_call *call = ws_joined_rows_call(rows, p->call);
 			const bool is_held = call->dur_ns > WS_IDLE_LAUNCH_US * 1000 &&
@@ -445,6 +460,8 @@ static void link_points(struct ws_replay *r, struct ws_arena *temp)
 				since_ns = ws_piece_end(&r->work[p->waits]);
 		}
 		p->gap_ns = (double)(p->at_ns - since_ns);
+		p->setup_ns = fmin(p->gap_ns - p->data_ns,
+		                   (double)ws_spans_inside(&host->setup, since_ns, p->at_ns));
 		if (p->waits == WS_NONE && p->gap_ns <= WS_IDLE_LAUNCH_US * 1000)
 			gaps[ngaps++] = p->gap_ns;
 		nlaunched += launched[i];
@@ -452,7 +469,6 @@ static void link_points(struct ws_replay *r, struct ws_arena *temp)
 		last = i;
 	}
 	r->launch_gap_ns = median_or(gaps, ngaps, TYPICAL_GAP);
-	ws_host_activity_release(&host);
 }
 
 /* A node of the replay: points first, then pieces. */
@@ -516,7 +532,8 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 	const bool is_cut = i <= r->first_launch        ? change->no_late_start
 	                    : p->at_ns > r->last_end_ns ? change->no_late_end
 	                                                : change->no_host_gaps;
-	const double other_ns = p->gap_ns - p->data_ns, limit_ns = WS_IDLE_LAUNCH_US * 1000;
+	const double other_ns = p->gap_ns - p->data_ns - p->setup_ns;
+	const double limit_ns = WS_IDLE_LAUNCH_US * 1000;
 	double kept_ns = other_ns;
 
 	if (other_ns > limit_ns && is_cut)
@@ -524,7 +541,8 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 	if (kept_ns <= limit_ns && change->as_graph &&
 	    (!change->graph_path || is_in_path(r, p, change->graph_path - 1)))
 		kept_ns = 0;
-	return kept_ns + (change->no_data_waits ? 0 : p->data_ns);
+	/* start-up is no saving of the loop */
+	return kept_ns + p->setup_ns + (change->no_data_waits ? 0 : p->data_ns);
 }
 
 /* Is `ns` later than *at? Then that is what the node waits for. */
@@ -572,6 +590,8 @@ static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
 	if (p->neighbour != WS_NONE && !change->no_stream_waits)
 		wait_until(&at_ns, r->end_of_piece_ns[p->neighbour] + p->neighbour_ns, cause,
 		           (uint32_t)r->npoints + p->neighbour);
+	if (!change->no_stream_waits)
+		at_ns += p->unknown_ns;
 	/* nothing says what it waited for: it begins when it did */
 	if (p->launch == WS_NONE && p->gap_ns > WS_IDLE_QUEUE_US * 1000)
 		at_ns = fmax(at_ns, base_ns + p->offset_ns);
@@ -826,13 +846,14 @@ double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
 /* --- the critical path --------------------------------------------------------------------------
  */
 
-static enum ws_use use_of_gap(const struct ws_replay *r, const struct point *p, bool has_waited)
+static enum ws_use use_of_gap(const struct point *p, bool has_waited)
 {
 	if (has_waited)
 		return WS_USE_SYNC;
 	if (2 * p->data_ns > p->gap_ns)
 		return WS_USE_DATA;
-	(void)r;
+	if (2 * p->setup_ns > p->gap_ns)
+		return WS_USE_SETUP;
 	return p->gap_ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
 }
 
@@ -870,7 +891,7 @@ static void trace_back(struct ws_replay *r, size_t *capacity)
 
 			add_stretch(r, capacity,
 			            (struct ws_replay_stretch){WS_NONE, p->range,
-			                                       use_of_gap(r, p, from_piece),
+			                                       use_of_gap(p, from_piece),
 			                                       isnan(from_ns) ? p->gap_ns
 			                                                      : r->point_ns[node] -
 			                                                                from_ns});
@@ -887,9 +908,11 @@ static void trace_back(struct ws_replay *r, size_t *capacity)
 				            (struct ws_replay_stretch){
 				                    WS_NONE, WS_NONE,
 				                    !from_piece ? WS_USE_LAUNCH
-				                    : began_ns - from_ns > WS_IDLE_QUEUE_US * 1000
+				                    : began_ns - from_ns <= WS_IDLE_QUEUE_US * 1000
+				                            ? WS_USE_DEVICE
+				                    : cause - r->npoints == r->piece[i].neighbour
 				                            ? WS_USE_WAIT
-				                            : WS_USE_DEVICE,
+				                            : WS_USE_UNKNOWN,
 				                    began_ns - from_ns});
 		}
 		node = cause;

@@ -196,7 +196,7 @@ static void set_row(struct ws_cell *row, const struct breakdown *b, size_t n)
 		ws_cell_set_real(&row[WS_TC_execution_computing_us + use],
 		                 (double)b->use.ns[use] / scale);
 }
-_Static_assert(WS_TC_execution_unknown_us - WS_TC_execution_computing_us == WS_USE_UNKNOWN,
+_Static_assert(WS_TC_execution_paging_us - WS_TC_execution_computing_us == WS_USES - 1,
                "order of columns");
 
 /* Times side by side do not say how much they are of the step. */

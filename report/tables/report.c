@@ -296,41 +296,23 @@ static void give_model(struct ws_report *report, struct ws_model *m)
 
 /* --- from a trace ------------------------------------------------------------------------- */
 
-/* All of a trace, of which no rows are there. */
-static void select_all(const struct ws_model *m, enum ws_scope asked, const struct ws_digest *d,
-                       struct ws_selection *sel)
-{
-	*sel = (struct ws_selection){.kernels = d->kernels,
-	                             .gpu_ns = d->gpu_ns,
-	                             .step_last = INT64_MAX,
-	                             .time_first_ns = INT64_MIN,
-	                             .time_end_ns = INT64_MAX};
-	WS_NEW(&sel->arena, sel->work, m->nwork);
-	WS_NEW(&sel->arena, sel->kept, 1);
-	sel->words = ws_arena_copy(&sel->arena, "", 0);
-	memset(sel->work, 1, m->nwork);
-	ws_select_scope(m, asked, 0, sel);
-}
-
-/* Of rows of any scope, from which a filter selects, and sums of those. says_nothing: it is an
- * error that nothing passes. */
+/* Of rows of any scope, from which a filter selects, and sums of those: d, or empty where these are
+ * not made yet. says_nothing: it is an error that nothing passes. */
 static enum ws_status make_selected(const struct asked *a, const struct ws_model *m,
-                                    struct ws_joined_rows *rows, bool says_nothing,
-                                    struct ws_report **out, struct ws_err *err)
+                                    struct ws_joined_rows *rows, struct ws_digest *d,
+                                    bool says_nothing, struct ws_report **out, struct ws_err *err)
 {
 	struct ws_selection sel = {0};
-	struct ws_digest d = {0};
-	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
+	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = d};
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_filter_check_kernel(a->filter, err));
 	ws_select_rows(m, rows, a->filter, &sel);
 	if (says_nothing)
 		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
-	if (status == WS_OK) {
-		ws_digest_of_rows(&d, m, &sel, a->parts);
-		status = make_report(&tab, &d, a, out, err);
-	}
+	if (status == WS_OK && !d->parts)
+		ws_digest_of_rows(d, m, &sel, a->parts);
+	WS_THEN(status, make_report(&tab, d, a, out, err));
 	ws_selection_release(&sel);
 	return status;
 }
@@ -341,58 +323,35 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_
                                      struct ws_report **out, struct ws_err *err)
 {
 	struct asked a = {.filter = filter, .defs = defs, .ndefs = ndefs};
+	struct ws_digest d = {0};
 
 	*out = NULL;
 	WS_FORWARD(find_parts(&a, err));
-	return make_selected(&a, m, rows, false, out, err);
-}
-
-static enum ws_status stream_selected(const struct asked *a, struct ws_report **out,
-                                      struct ws_err *err)
-{
-	struct ws_joined_rows rows = {0};
-	struct ws_model *m = NULL;
-	const bool has_kernels =
-	        a->parts & (WS_DIGEST_OF_KERNELS | WS_DIGEST_ROWS) || !ws_filter_is_all(a->filter);
-	enum ws_status status =
-	        ws_joined_rows_read(&rows, a->r, a->name, a->opts, has_kernels, &m, err);
-
-	WS_THEN(status, make_selected(a, m, &rows, true, out, err));
-	ws_joined_rows_free(&rows);
-	give_model(*out, m);
-	return status;
-}
-
-/* Sums that no row has to be joined for, which is many times quicker; *out stays NULL where that is
- * not all that is asked for. */
-static enum ws_status stream_summed(const struct asked *a, struct ws_report **out,
-                                    struct ws_err *err)
-{
-	struct ws_selection sel = {0};
-	struct ws_model *m = NULL;
-	struct ws_digest d = {0};
-	struct ws_table_context tab = {.sel = &sel, .digest = &d};
-	enum ws_status status =
-	        ws_pass_sums(a->r, a->name, a->opts, a->filter->scope, a->parts, &m, &d, err);
-
-	tab.m = m;
-	if (status == WS_OK && m) {
-		select_all(m, a->filter->scope, &d, &sel);
-		status = make_report(&tab, &d, a, out, err);
-	}
-	ws_selection_release(&sel);
-	ws_digest_release(&d);
-	give_model(*out, m);
-	return status;
+	return make_selected(&a, m, rows, &d, false, out, err);
 }
 
 static enum ws_status stream(struct asked *a, struct ws_report **out, struct ws_err *err)
 {
+	struct ws_joined_rows rows = {0};
+	struct ws_model *m = NULL;
+	struct ws_digest d = {0};
+	enum ws_status status = WS_OK;
+	bool has_kernels;
+
 	*out = NULL;
 	WS_FORWARD(find_parts(a, err));
+	has_kernels =
+	        a->parts & (WS_DIGEST_OF_KERNELS | WS_DIGEST_ROWS) || !ws_filter_is_all(a->filter);
 	if (ws_filter_is_all(a->filter))
-		WS_FORWARD(stream_summed(a, out, err));
-	return *out ? WS_OK : stream_selected(a, out, err);
+		status = ws_digest_of_trace(&d, &rows, a->r, a->name, a->opts, a->filter->scope,
+		                            a->parts, &m, err);
+	if (status == WS_OK && !m)
+		status = ws_joined_rows_read(&rows, a->r, a->name, a->opts, has_kernels, &m, err);
+	WS_THEN(status, make_selected(a, m, &rows, &d, true, out, err));
+	ws_digest_release(&d);
+	ws_joined_rows_free(&rows);
+	give_model(*out, m);
+	return status;
 }
 
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,

@@ -1,6 +1,7 @@
 /* tables.def as data, and what the builders of the tables share. */
 #pragma once
 
+#include "report/analysis/digest.h"
 #include "report/analysis/relations.h"
 #include "report/analysis/utilization.h"
 #include "report/model/model.h"

@@ -73,7 +73,7 @@ def offences(root):
 PLANTED = (
     ("formats/base/a.c", "formats/trace/reader.h"), ("formats/trace/a.c", "report/table/table.h"),
     ("formats/trace/a.h", "zstd.h"), ("formats/codec/a.h", "xxhash.h"),
-    ("kernels/cuda/own/a.cu", "formats/codec/block.h"), ("kernels/run/a.c", "recorder/shared/ring.h"),
+    ("kernels/cuda/own/a.cu", "formats/codec/block.h"), ("kernels/run/a.c", "recorder/shared/record.h"),
     ("kernels/graph/a.h", "kernels/exec/exec.h"), ("recorder/launch/a.c", "kernels/graph/op.h"),
     ("recorder/cupti/a.c", "cupti.h"), ("recorder/collect/a.c", "formats/trace/writer.h"),
     ("report/tables/a.c", "xlsxwriter.h"), ("report/model/a.h", "report/tables/tables.h"),

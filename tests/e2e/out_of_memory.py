@@ -27,6 +27,13 @@ COMMANDS = [
 ]
 
 
+# … and these with less and less memory in all: what libxlsxwriter takes has no place of its own
+WORKBOOKS = [
+    ("report", "fixtures/imports/bert-small-h100.json.gz", "-o", "out.xlsx"),
+    ("diff", STEP, "fixtures/traces/step-bf16.wtrace", "-o", "out.xlsx"),
+]
+
+
 def snapshot(folder):
     found = {}
     for top, _, names in os.walk(folder):
@@ -42,7 +49,8 @@ def run(program, preload, root, command, variables):
     words = [os.path.join(root, w) if w.startswith("fixtures/") else w for w in command]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as temporary:
         done = subprocess.run([program, *words], cwd=folder, capture_output=True, check=False,
-                              env={**os.environ, "LD_PRELOAD": preload, "TMPDIR": temporary, **variables})
+                              env={**os.environ, **({"LD_PRELOAD": preload} if preload else {}),
+                                   "TMPDIR": temporary, **variables})
         files = snapshot(folder)
         # libxlsxwriter makes a file, asks for the memory of its stream, and then takes the name away
         files.update((f"TMPDIR/{f}", b) for f, b in snapshot(temporary).items() if b)
@@ -62,6 +70,27 @@ def judge(good, got):
     if sum("memory" in line for line in words.splitlines()) != 1:
         return f"does not say why: {words.strip()[-300:]}"
     return None
+
+
+def limit_memory(program, root):
+    """A limit that is a megabyte higher each time, until twice all is well: wrong endings."""
+    bad = 0
+    for command in WORKBOOKS:
+        good = run(program, "", root, command, {})
+        well = runs = 0
+        for megabytes in range(4, 480):
+            got = run(program, "", root, command, {"WARPSHEET_MAX_MEMORY": f"{megabytes}M"})
+            fault = judge(good, got)
+            runs += 1
+            if fault or (got[0] == 5 and "Raise it with WARPSHEET_MAX_MEMORY" not in got[2]):
+                bad += 1
+                print(f"{' '.join(command)}, {megabytes} MB: {fault or got[2]}")
+            well += got[0] == 0
+            if well == 2:
+                break
+        print(f"{runs} limits of memory: {' '.join(command)}", flush=True)
+        bad += well < 2 or runs < 6
+    return bad
 
 
 def main():
@@ -92,6 +121,7 @@ def main():
         if ended < len(calls) / 2:
             print("  too few: the allocations that fail are not those of the program")
             bad += 1
+    bad += limit_memory(program, root)
     print(f"{bad} wrong endings")
     sys.exit(bad > 0)
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "recorder/shared/record.h"
-#include "recorder/shared/segment_slots.h"
+#include "recorder/shared/segment.h"
 #include "tests/support/recorder/cupti_sizes.h"
 
 #define RING      4096u

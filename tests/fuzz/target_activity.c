@@ -9,7 +9,7 @@
 
 #include "tests/support/drain_has_all.h"
 #include "recorder/drain/drain.h"
-#include "recorder/shared/segment_slots.h"
+#include "recorder/shared/segment.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/recorder/cupti_sizes.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "recorder/drain/private.h"
-#include "recorder/shared/segment_slots.h"
+#include "recorder/shared/segment.h"
 
 static inline int drain_has_all(const struct ws_drain *d)
 {

@@ -128,10 +128,10 @@ static void check_execution(const struct ws_table *t)
 	static const char *const roles[] = {"kernel_us", "memcpy_us",  "memset_us",
 	                                    "comm_us",   "runtime_us", "data_loader_us",
 	                                    "cpu_us",    "other_us"};
-	static const char *const uses[] = {"computing_us", "collective_us", "copy_us",
-	                                   "launch_us",    "host_us",       "sync_us",
-	                                   "data_us",      "wait_us",       "device_us",
-	                                   "start_us",     "end_us",        "unknown_us"};
+	static const char *const uses[] = {"computing_us", "collective_us", "copy_us", "launch_us",
+	                                   "host_us",      "sync_us",       "data_us", "wait_us",
+	                                   "device_us",    "start_us",      "end_us",  "unknown_us",
+	                                   "setup_us",     "paging_us"};
 
 	for (size_t row = 0; row < t->nrows; row++) {
 		double total = tb_real(t, row, "total_us"), idle = tb_real(t, row, "idle_us");

@@ -1,6 +1,7 @@
 /*
  * The first sheet: one page about the run.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,9 +120,18 @@ static void add_waits(const struct ws_summary_page *p, const struct ws_device_us
 static void add_idle(const struct ws_summary_page *p)
 {
 	const struct ws_idle *idle;
+	uint64_t captured;
 	char words[256];
 
 	idle = ws_idle_find(p->tab->m, p->tab->sel);
+	captured = ws_host_activity_find(p->tab->m, p->tab->sel)->captured;
+	if (captured) {
+		snprintf(words, sizeof(words),
+		         "%" PRIu64 " launch%s captured into a graph and did "
+		         "not run",
+		         captured, captured == 1 ? " was" : "es were");
+		ws_page_words(p, "graph capture", words);
+	}
 	if (idle->all.kernels) {
 		ws_page_words(p, "why the device is idle",
 		              ws_idle_words(&idle->verdict, words, sizeof(words)));

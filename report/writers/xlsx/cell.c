@@ -16,8 +16,14 @@
 #define COLOUR_WARNING   0x7F3F00
 #define COLOUR_WARN_BAND 0xFFF2CC
 
+/* Of a call at most: a text of 32,767 characters, twice, and a row. */
+#define CALLS_AT_ONCE 64
+#define CALLS_BYTES   ((size_t)16 << 20)
+
 void ws__xlsx_try(struct ws_xlsx *x, lxw_error error)
 {
+	if (++x->calls % CALLS_AT_ONCE == 0)
+		ws_xroom(CALLS_BYTES);
 	if (error == LXW_ERROR_MEMORY_MALLOC_FAILED)
 		ws_out_of_memory(sizeof(*x->book));
 	if (error != LXW_NO_ERROR && x->failed == LXW_NO_ERROR)

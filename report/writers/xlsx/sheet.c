@@ -642,10 +642,14 @@ static void set_properties(struct ws_xlsx *x)
 	ws__xlsx_try(x, workbook_set_properties(x->book, &p));
 }
 
+/* What the library takes beside cells at most: to begin, and to compress. */
+#define WORKBOOK_BYTES ((size_t)16 << 20)
+
 static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
 {
 	lxw_error error;
 
+	ws_xroom(WORKBOOK_BYTES);
 	x->book = workbook_new(name);
 	if (!x->book)
 		ws_out_of_memory(sizeof(*x->book));
@@ -654,6 +658,7 @@ static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_
 	WS_FORWARD(check(x, err));
 	WS_FORWARD(add_sheets(x, err));
 	WS_FORWARD(write_sheets(x, err));
+	ws_xroom(WORKBOOK_BYTES);
 	errno = 0;
 	error = workbook_close(x->book);
 	x->book = NULL;

@@ -86,6 +86,7 @@ struct ws_xlsx {
 	char *clean;                           /* the last cleaned text */
 	size_t clean_capacity;
 	lxw_error failed;      /* the first failure of the library */
+	unsigned calls;        /* of the library since there was room for many of them */
 	struct ws_arena arena; /* texts */
 	size_t big_integers;   /* written as text on the sheet at hand */
 	size_t cut_texts;      /* cut on the sheet at hand */
@@ -97,7 +98,11 @@ static inline const struct ws_xlsx_sheet *ws__xlsx_first(const struct ws_xlsx *x
 	return x->front.sheet ? &x->front : x->sheets;
 }
 
-/* Remember a failure of the library. */
+/*
+ * Remember a failure of the library, and see that there is room for its next calls. It does not
+ * look whether it got memory: without it crashes, or leaves cells out, and it has no hooks for an
+ * allocator.
+ */
 void ws__xlsx_try(struct ws_xlsx *x, lxw_error error);
 
 /* The title of a column. */

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/shared/clock.h"
+#include "recorder/shared/system.h"
 #include "tests/recorder/cuda/cuda_run.h"
 
 static struct run run;

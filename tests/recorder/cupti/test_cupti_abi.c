@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 
 #include "recorder/cupti/calls.h"
-#include "recorder/cupti/sizes.h"
 #include "recorder/shared/cupti_abi.h"
 #include "tests/support/paths.h"
 

@@ -15,7 +15,6 @@
 
 #include "formats/base/own_file.h"
 #include "recorder/shared/segment_file.h"
-#include "recorder/shared/segment_folder.h"
 #include "tests/support/recorder/run.h"
 #include "tests/environment/scratch.h"
 

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "recorder/shared/procfs.h"
+#include "recorder/shared/system.h"
 #include "tests/support/paths.h"
 #include "tests/environment/random.h"
 #include "tests/support/recorder/by_hand.h"

@@ -1,7 +1,7 @@
 /* The ring: order, wrap-around, fullness. Two threads at once: tests/recorder/record/stress.c. */
 #include <criterion/criterion.h>
 
-#include "recorder/shared/ring.h"
+#include "recorder/shared/record.h"
 
 #define SIZE 4096u
 

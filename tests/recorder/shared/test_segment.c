@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "recorder/shared/segment_slots.h"
+#include "recorder/shared/segment.h"
 
 static const struct ws_seg_opts small = {.thread_buffers = 2, .ring_size = 4096, .defs_size = 4096};
 

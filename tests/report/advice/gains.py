@@ -35,6 +35,17 @@ def table(warpsheet, trace, name, *options):
     return list(csv.DictReader(line for line in text.splitlines() if not line.startswith('#')))
 
 
+def union(spans):
+    """Disjoint and ascending."""
+    out = []
+    for start, end in sorted(spans):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], end))
+        else:
+            out.append((start, end))
+    return out
+
+
 class Trace:
     def __init__(self, warpsheet, path, devices, folder):
         database = os.path.join(folder, 'trace.sqlite')
@@ -55,6 +66,7 @@ class Trace:
         self.read_windows()
         self.read_kernels(table(warpsheet, path, 'kernel-trace', '--scope', 'all'))
         self.read_copies()
+        self.find_setup()
         self.find_operations()
         os.path.exists(database + '.wtrace') and os.unlink(database + '.wtrace')
 
@@ -65,7 +77,7 @@ class Trace:
             return []
 
     def read_calls(self):
-        self.calls, self.syncs, self.all_calls = {}, [], {}
+        self.calls, self.syncs, self.all_calls, self.host_calls = {}, [], {}, []
         for start, end, tid, correlation, name in self.rows(
                 'select start, end, globalTid, correlationId, nameId from CUPTI_ACTIVITY_KIND_RUNTIME'):
             self.calls.setdefault((tid >> 24, correlation), (start, end, tid))
@@ -74,6 +86,7 @@ class Trace:
                 self.syncs.append((start, end))
             frees = self.strings[name] in ('cudaFree', 'cuMemFree', 'cuMemFree_v2', 'hipFree')
             self.all_calls[tid >> 24, correlation, start] = (start, end, tid, bool(waits or frees))
+            self.host_calls.append((end, start, tid, self.strings[name], (tid >> 24, correlation)))
 
     def read_windows(self):
         ranges = self.rows("select start, end, coalesce(text, (select value from StringIds where id = textId)), globalTid from NVTX_EVENTS "
@@ -95,6 +108,7 @@ class Trace:
             call = self.calls.get(((pid or 0) >> 24, correlation))
             self.kernels.append(dict(start=start, end=end, ns=end - start, call=call, key=((pid or 0) >> 24, correlation), name=self.strings[name],
                                      device=device, stream=(pid, device, stream),
+                                     blocks=math.prod(int(row['Grid ' + d] or 0) for d in 'XYZ'),
                                      kind=row['Op Class'], path=row['Path'], tensor=row['Tensor Cores'], dtype=row['Dtype'],
                                      step=self.step_of(call[0] if call else start)))
         if not self.steps:
@@ -119,6 +133,51 @@ class Trace:
             ends[self.step_of(call[0] if call else start)].append(end)
         for at, step in enumerate(self.measured):  # a step lasts to the end of its last device work
             self.measured[at] = (step[0], max([step[1]] + ends[at]))
+
+    def find_setup(self):
+        """What happens once, as idle.md has it: spans, disjoint."""
+        spans, pauses, until, capture, long_calls, kernels = [], {}, {}, {}, [], collections.defaultdict(list)
+        for k in self.kernels:
+            if k['call']:
+                kernels[k['name']].append(k['key'])
+        self.host_calls.sort(key=lambda c: c[0])
+        row = {}
+        for i, (end, start, tid, name, key) in enumerate(self.host_calls):
+            launches = re.search('LaunchKernel|GraphLaunch|LaunchCooperativeKernel', name)
+            row[key] = i
+            if 'StreamBeginCapture' in name:
+                capture[tid] = start
+            if 'StreamEndCapture' in name and tid in capture:
+                spans.append((capture.pop(tid), end))
+            if launches and tid in until and start - until[tid] > 100000:
+                pauses[i] = (until[tid], start)
+            until[tid] = end
+            if end - start > 100000 and not re.search('Synchronize|Memcpy', name):
+                long_calls.append((i, name, bool(launches), start, end))
+        first = {}
+        for name, keys in kernels.items():
+            rows = sorted(row[key] for key in keys if key in row)
+            if not rows:
+                continue
+            first[rows[0]] = name
+            length = [p[1] - p[0] if p else 0 for p in map(pauses.get, rows)]
+            if len(rows) > 2 and length[0] > 4 * max(length[1:]):
+                spans.append(pauses[rows[0]])
+        quarters = collections.defaultdict(set)
+        for i, name, *_ in long_calls:
+            quarters[name].add(4 * i // len(self.host_calls))
+        has_loop = {1, 2, 3} - {4 * i // len(self.host_calls) for i in first}
+        spans += [(start, end) for i, name, launches, start, end in long_calls
+                  if (i in first if launches else not has_loop or not {1, 2, 3} <= quarters[name])]
+        steps = [e - s for s, e in self.measured]
+        if len(steps) > 2 and self.hosts[0] == self.steps[0] and steps[0] > 2 * sorted(steps[1:])[(len(steps) - 1) // 2]:
+            spans.append(self.measured[0])
+        window = self.measured if self.steps else [(min(k['start'] for k in self.kernels), max(k['end'] for k in self.kernels))]
+        if len(window) == 1 and 2 * sum(e - s for s, e in union(spans)) > window[0][1] - window[0][0]:
+            spans += [p for p in pauses.values() if p[1] - p[0] > 1000000]
+        self.setup = union(spans)
+        self.may_wait = len({k['device'] for k in self.kernels}) > 1 or \
+            any(re.search('StreamWait|LaunchHostFunc', s) for s in self.strings.values())
 
     def find_operations(self):
         """Each kernel's innermost operation whose cost is known: by the thread and the time of its launch."""
@@ -207,7 +266,7 @@ class Trace:
         for p in pieces:
             p['in_step'] = step is None or p['step'] == which or \
                 (p['step'] is None and window[0] <= p['start'] < window[1])
-        return Replay(pieces, self.all_calls, self.loads, window, step, between, self.path_of_call)
+        return Replay(pieces, self.all_calls, self.loads, self.setup, window, step, between, self.path_of_call)
 
     def path_of_call(self, key):
         """The names of the ranges around a call, outermost first; a step's number is no part of its name."""
@@ -220,7 +279,7 @@ class Trace:
         """The first window begins no earlier than the work before all steps ends."""
         mine = [k['start'] for k in self.kernels if k['call'] and k['step'] == at] + [c[0] for c in self.copies if self.step_of_copy(c) == at]
         earlier = [k['end'] for k in self.kernels if not k['call'] or k['step'] is None] + [c[1] for c in self.copies if self.step_of_copy(c) is None]
-        return max([start] + [e for e in earlier if mine and e < min(mine)])
+        return max([start] + [e for e in earlier if mine and e < min(mine) and e - start <= (self.hosts[at][1] - start) / 10])
 
     def step_of_copy(self, copy):
         return self.step_of(copy[2][0]) if copy[2] else None
@@ -256,15 +315,21 @@ class Trace:
             earlier = any(w[0] < a or w[1] <= a for w in work if w[0] < a)
             following = inside[bisect.bisect_left(starts, b)] if bisect.bisect_left(starts, b) < len(inside) else None
             if not earlier:
-                out['start'] += b - a
+                out['setup' if self.is_setup(a, b) else 'start'] += b - a
             elif not following:
                 after = next((w for w in work if w[0] >= b), None)
                 if after:
                     self.explain(a, b, after[0], after, out, began if a == start else a)
                 else:
-                    out['end'] += b - a
+                    out['setup' if self.is_setup(a, b) else 'end'] += b - a
             else:
                 self.explain(a, b, b, following, out, began if a == start else a)
+
+    def late(self):
+        return 'wait' if self.may_wait else 'unknown'
+
+    def is_setup(self, start, end):
+        return 2 * sum(max(0, min(e, end) - max(s, start)) for s, e in self.setup) > end - start
 
     def explain(self, a, b, begins, work, out, since):
         """Idle from a to b, which may be part of a gap that began before the window, at since."""
@@ -273,7 +338,7 @@ class Trace:
             out['unknown'] += b - a
             return
         if call[1] <= since:
-            out['queue' if begins - since <= 30000 else 'wait'] += b - a
+            out['queue' if begins - since <= 30000 else self.late()] += b - a
             return
         made, waited, cause = min(begins, call[1]), 0, None
         host = made - since
@@ -283,12 +348,12 @@ class Trace:
                 cause = 'data'
             else:
                 waited = min(host, max((e - s for s, e in self.syncs if s < since <= e <= call[0]), default=0))
-        cause = cause or ('launch' if host - waited <= 100000 else 'host')
+        cause = cause or ('launch' if host - waited <= 100000 else 'setup' if self.is_setup(since + waited, made) else 'host')
         ends = call[1] if begins - call[1] > 30000 else b
-        for use, first, last in (('sync', since, since + waited), (cause, since + waited, ends), ('wait', ends, b)):
+        for use, first, last in (('sync', since, since + waited), (cause, since + waited, ends), (self.late(), ends, b)):
             ns = max(0, min(last, b) - max(first, a))
             out[use] += ns
-            if use != 'wait':
+            if use not in ('wait', 'unknown'):
                 out[use, work[4]] += ns
 
 
@@ -388,13 +453,23 @@ def a22(trace, scope):
     return lambda k: saved.get(id(k.get('group')), -1) if saved.get(id(k.get('group')), -1) > 0 else -1
 
 
+def a9(trace, scope):
+    return lambda k: 1 if re.search('(nchw|nhwc)to(nchw|nhwc)|batched_transpose|ws_layout', k['name'], re.I) else -1
+
+
 def a12(trace, scope):
     return lambda k: 1 if k['kind'] == 'cast' or 'float16_copy_kernel' in k['name'] else -1
 
 
+def a27(trace, scope):
+    def rate(k):
+        return 1 - k['blocks'] / trace.sms if trace.sms and 0 < k['blocks'] < trace.sms and k['kind'] != 'comm' else -1
+    return rate
+
+
 # those that need no operation of a framework, which alone this program groups
-OF_NAMES = ('A4', 'A12', 'A21')
-FORMULAS = {'A3': a3, 'A4': a4, 'A5': a5, 'A8': a8, 'A10': a10, 'A12': a12, 'A21': a21, 'A22': a22}
+OF_NAMES = ('A4', 'A9', 'A12', 'A21', 'A27')
+FORMULAS = {'A3': a3, 'A4': a4, 'A5': a5, 'A8': a8, 'A9': a9, 'A10': a10, 'A12': a12, 'A21': a21, 'A22': a22, 'A27': a27}
 
 
 CHANGES = {'A1': 'as_graph', 'A16': 'no_data_waits', 'A19': 'no_syncs', 'A20': 'no_host_gaps', 'A23': 'no_stream_waits',

@@ -16,7 +16,7 @@ class Point:
 class Replay:
     """pieces: dicts with start, ns, stream, call (a key of calls or None), use, in_step; calls: key -> (start, end, thread, blocks)."""
 
-    def __init__(self, pieces, calls, loads, window, step, between, path_of_call):
+    def __init__(self, pieces, calls, loads, setup, window, step, between, path_of_call):
         self.path_of_call = path_of_call
         self.window, self.step, self.between = window, step, between
         self.start, self.end = (step[0], step[1]) if step else window
@@ -43,7 +43,7 @@ class Replay:
         self.by_end = sorted(range(len(self.pieces)), key=lambda i: (self.piece_end(i), i))
         self.ends = [self.piece_end(i) for i in self.by_end]
         self.time_pieces()
-        self.link_points(calls, loads)
+        self.link_points(calls, loads, setup)
         self.first_launch = min((p['launch'] for p in self.pieces if p['launch'] is not None), default=None)
         self.last_end = self.ends[-1]
         self.order()
@@ -68,7 +68,7 @@ class Replay:
         alone = [p['start'] - c for p, c, f in zip(self.pieces, call, free) if c > -math.inf and f <= c]
         queued = [max(0, p['start'] - f) for p, c, f in zip(self.pieces, call, free)
                   if not (c > -math.inf and f <= c) and f > -math.inf and p['start'] - f <= QUEUE]
-        self.latency = statistics.median(alone) if alone else 5000
+        self.latency = min(statistics.median(alone) if alone else 5000, QUEUE)
         self.queue_gap = statistics.median(queued) if queued else 1000
         for p, c, f in zip(self.pieces, call, free):
             since_call, since_free, was_queued = p['start'] - c, p['start'] - f, f > -math.inf and f > c
@@ -80,11 +80,14 @@ class Replay:
             if p['start'] - ready <= QUEUE:
                 continue
             p['beside'] = self.last_ended(p['start'] - BESIDE, p['start'], p['start'], p['stream'])
+            if p['beside'] is None and p['launch'] is not None:
+                p['latency'], p['gap'] = min(p['latency'], self.latency), min(p['gap'], self.queue_gap)
+                p['unknown'] = p['start'] - max(c + p['latency'], f + p['gap'])
             if p['beside'] is not None:
                 p['beside_gap'] = p['start'] - self.piece_end(p['beside'])
                 p['latency'], p['gap'] = min(p['latency'], self.latency), min(p['gap'], self.queue_gap)
 
-    def link_points(self, calls, loads):
+    def link_points(self, calls, loads, setup):
         launches = sorted(p['launch'] for p in self.pieces if p['launch'] is not None)
         own, last, gaps = {}, None, []
         self.tail = None
@@ -105,6 +108,7 @@ class Replay:
                 if q.waits is not None:
                     since = max(since, self.piece_end(q.waits))
             q.gap = q.at - since
+            q.setup = min(q.gap - q.data, sum(max(0, min(e, q.at) - max(s, since)) for s, e in setup))
             if q.waits is None and q.gap <= LAUNCH:
                 gaps.append(q.gap)
             own[q.thread] = last = i
@@ -123,13 +127,13 @@ class Replay:
         q = self.points[i]
         is_cut = change.get('no_late_start') if self.first_launch is None or i <= self.first_launch else \
             change.get('no_late_end') if q.at > self.last_end else change.get('no_host_gaps')
-        kept = q.gap - q.data
+        kept = q.gap - q.data - q.setup
         if kept > LAUNCH and is_cut:
             kept = self.launch_gap
         path = change.get('graph_path')
         if kept <= LAUNCH and change.get('as_graph') and (path is None or self.is_in_path(q, path)):
             kept = 0
-        return kept + (0 if change.get('no_data_waits') else q.data)
+        return kept + q.setup + (0 if change.get('no_data_waits') else q.data)
 
     def is_in_path(self, q, path):
         """Was the call made in a range of this path?"""
@@ -155,6 +159,7 @@ class Replay:
             t = max(t, (free.get(p['stream'], -math.inf) if p['before'] is None else done[p['before']]) + gap)
             if p['beside'] is not None and not change.get('no_stream_waits'):
                 t = max(t, done[p['beside']] + p['beside_gap'])
+            t += 0 if change.get('no_stream_waits') else p.get('unknown', 0)
             if t == -math.inf or (p['launch'] is None and p['gap'] > QUEUE):
                 t = max(t, base + p['start'] - self.start)
             begin[i], done[i] = t, t + change.get('ns', {}).get(i, p['ns'])

@@ -89,16 +89,20 @@ def write_trace(program, text, path):
 
 
 class Trace:
-    """A trace file and what the report says of it."""
-    def __init__(self, warpsheet, path):
+    """The traces of a test by their letters, of which the first is `a`, and what a command says of them: `report a`."""
+    def __init__(self, warpsheet, paths):
         self.warpsheet = warpsheet
-        self.path = path
+        self.paths = paths
+        self.path = paths["a"]
+        self.command = ["report", self.path]
         self.known = {}
 
     def run(self, arguments, form):
-        scope = [] if "--scope" in arguments else ["--scope", "all"]
-        return subprocess.run([self.warpsheet, "report", self.path, *scope, *arguments, "--format", form], text=True,
-                              capture_output=True, check=False)
+        scope = ["--scope", "all"] if self.command[0] == "report" and "--scope" not in arguments else []
+        # without COLUMNS no line is cut
+        return subprocess.run([self.warpsheet, *self.command, *scope, *arguments, "--format", form], text=True,
+                              capture_output=True, check=False,
+                              env={name: value for name, value in os.environ.items() if name != "COLUMNS"})
 
     def table(self, arguments):
         """Of `NAME OPTION…`: the table as docs/reference/json.md has it."""
@@ -210,7 +214,7 @@ def check_advice(part, trace):
     table = trace.table(f"advice {part.rest}".strip())
     notes = table["notes"]
     quiet = re.findall(r"\bA\d+\b", " ".join(n[n.find("not found:"):] for n in notes if "not found:" in n))
-    for rule in (f"A{i}" for i in range(1, 27)):
+    for rule in (f"A{i}" for i in range(1, 30)):
         said = (any(row[0] == rule for row in table["rows"]) or any(n.startswith(f"{rule}: ") and "alternatives" in n for n in notes),
                 rule in quiet,
                 any(f"Not judged: {rule} " in n for n in notes))
@@ -240,6 +244,28 @@ def has(row, column, value, found):
     return is_same(value, row[column])
 
 
+def check_command(part, trace):
+    """`command sweep a b OPTION…`: what the tables are of from here on."""
+    trace.command = [trace.paths.get(word, word) for word in split(part.rest)]
+    trace.known = {}
+
+
+def check_failed(part, trace):
+    """`failed LETTER`: why the run of that trace failed, as `record --repeat` leaves it beside."""
+    with open(trace.paths[part.rest].removesuffix(".wtrace") + ".status", "w", encoding="utf-8") as f:
+        f.write(f"result={part.lines[0]}\n")
+
+
+def check_screen(part, trace):
+    """Each line is part of what a terminal without an end shows, or with `!` in front of nothing."""
+    made = trace.run(split(part.rest), "text")
+    if made.returncode:
+        raise Wrong(made.stderr.strip())
+    for line in part.lines:
+        if (line.removeprefix("! ") in made.stdout) == line.startswith("! "):
+            raise Wrong("the screen is\n" + made.stdout)
+
+
 def check_refusal(part, trace):
     """`refused STATUS OPTION…`: the exit status; each line is a part of the message."""
     status, *options = split(part.rest)
@@ -249,22 +275,25 @@ def check_refusal(part, trace):
 
 
 CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
-          "kept": check_kept, "advice": check_advice, "refused": check_refusal}
+          "kept": check_kept, "advice": check_advice, "refused": check_refusal, "command": check_command, "failed": check_failed,
+          "screen": check_screen}
 
 
 def make_traces(maker, folder, path):
-    """The trace of each test, by its name."""
-    texts, paths, defined = {}, {}, {}
+    """The traces of each test, by its name and their letters."""
+    texts, paths, defined, test = {}, {}, {}, None
     for part in parts(path):
         try:
             if part.what == "define":
                 name, *parameters = part.rest.split()
                 defined[name] = parameters, part.lines
-            elif part.what == "test":
-                if part.rest in paths:
+            elif part.what in ("test", "and"):
+                letter = "a" if part.what == "test" else part.rest
+                if letter == "a" and part.rest in paths:
                     raise Wrong("a name that stands here already")
-                paths[part.rest] = os.path.join(folder, f"{part.number}.wtrace")
-                texts[paths[part.rest]] = "".join(line + "\n" for line in expand(part.lines, {}, defined))
+                test = part.rest if letter == "a" else test
+                paths.setdefault(test, {})[letter] = os.path.join(folder, f"{part.number}.wtrace")
+                texts[paths[test][letter]] = "".join(line + "\n" for line in expand(part.lines, {}, defined))
         except Wrong as wrong:
             raise Wrong(f"{path}:{part.number}: {part.rest}: {wrong}") from None
     write_traces(maker, texts)
@@ -282,7 +311,7 @@ def run_file(warpsheet, maker, path, more_checks):
                 if part.what == "test":
                     tests.append(part.rest)
                     trace = Trace(warpsheet, paths[part.rest])
-                elif part.what == "define":
+                elif part.what in ("define", "and"):
                     pass
                 elif part.what in checks and trace:
                     checks[part.what](part, trace)

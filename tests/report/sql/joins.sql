@@ -235,7 +235,8 @@ CREATE INDEX temp.every_kernel_of ON every_kernel (id);
 CREATE INDEX temp.held_by ON held (range);
 
 -- Time of a step with its device work: from its begin, or the end of those before, to its end or that
--- of the work that was launched in it. Warm-up apart. Of PyTorch's steps those at the end are left out whose
+-- of the work that was launched in it. Work that no step launched moves the begin of the first one by a
+-- tenth of it at most. Warm-up apart. Of PyTorch's steps those at the end are left out whose
 -- work the profiler cut off.
 CREATE TEMP TABLE window AS
 WITH host AS (
@@ -252,8 +253,8 @@ WITH host AS (
 	       (SELECT min(start) FROM launched l WHERE l.n = 1 AND l.is_warm_up = h.is_warm_up) AS first_work
 	FROM host h
 ), earlier AS (
-	SELECT d.*, (SELECT max(end) FROM work w
-		WHERE w.end < first_work AND w.id NOT IN (SELECT work FROM launched l WHERE l.is_warm_up = d.is_warm_up)) AS before_all
+	SELECT d.*, (SELECT max(w.end) FROM work w JOIN host f ON f.n = 1 AND f.is_warm_up = d.is_warm_up
+		WHERE w.end < first_work AND w.end - f.start <= (f.end - f.start) / 10 AND w.id NOT IN (SELECT work FROM launched l WHERE l.is_warm_up = d.is_warm_up)) AS before_all
 	FROM device d
 ), ended AS (
 	SELECT *, coalesce(max(max(end, coalesce(work_end, end), start)) OVER (

@@ -145,7 +145,7 @@ def open_export(warpsheet, maker, trace, folder):
         path = os.path.join(folder, "names.wtrace")
         scenario.write_trace(maker, "".join(f"kernel {quoted(n)} 0 1\n" for n in names), path)
         columns = ["name", "class_by_name", "direction", "dtype", "tensor"]
-        rows, _ = scenario.cut(scenario.Trace(warpsheet, path).table("kernel-summary"), columns)
+        rows, _ = scenario.cut(scenario.Trace(warpsheet, {"a": path}).table("kernel-summary"), columns)
         db.executemany("INSERT INTO kernel_name VALUES (?, ?, ?, ?, ?)", rows)
     load_kinds(db)
     db.executescript(text_of("joins.sql"))
@@ -167,7 +167,7 @@ def quoted(text):
 
 def is_same(a, b):
     if isinstance(a, str):
-        a = a.replace("\0", "\ufffd") or None  # what an export writes for what readers stop at
+        a = a.replace("\0", "\ufffd")  # what an export writes for what readers stop at
     if isinstance(a, float) or isinstance(b, float):
         return a is not None and b is not None and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
     return a == b
@@ -224,7 +224,7 @@ def wrongs(warpsheet, maker, trace):
     compared = 0
     with tempfile.TemporaryDirectory() as folder:
         db = open_export(warpsheet, maker, trace, folder)
-        report = scenario.Trace(warpsheet, trace)
+        report = scenario.Trace(warpsheet, {"a": trace})
         phases_are_ranges = not db.execute("SELECT count(*) FROM op").fetchone()[0]
         in_steps = db.execute("SELECT count(*) FROM part WHERE sort = 'work' AND scope = 'steps'").fetchone()[0]
         for options, work, call, ranges, tables in REPORTS:

@@ -13,7 +13,7 @@ import sys
 
 MOST = 1.0
 # classes that are parts of another, or two words for one thing
-PARTS = {'conv_aux': 'conv', 'gemm_aux': 'gemm', 'layout': 'conv', 'scale': 'elementwise', 'mask': 'elementwise'}
+PARTS = {'conv_aux': 'conv', 'gemm_aux': 'gemm', 'layout': 'conv', 'scale': 'elementwise', 'mask': 'elementwise', 'gather': 'embedding'}
 
 
 def judge(judged, name):

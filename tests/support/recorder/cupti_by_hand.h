@@ -4,7 +4,7 @@
 #pragma once
 
 #include "recorder/shared/cupti_abi.h"
-#include "recorder/shared/segment_slots.h"
+#include "recorder/shared/segment.h"
 #include "tests/support/recorder/by_hand.h"
 #include "tests/support/recorder/cupti_sizes.h"
 

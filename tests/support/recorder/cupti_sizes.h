@@ -2,7 +2,7 @@
 #pragma once
 
 #include "recorder/shared/cupti_abi.h"
-#include "recorder/shared/segment_capture.h"
+#include "recorder/shared/segment.h"
 
 static inline void put_cupti_sizes(struct ws_seg_gpu *gpu, uint32_t image)
 {

@@ -1,0 +1,516 @@
+/* CUPTI and the driver: loaded, subscribed to, and asked for what no record has. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/collect/collector.h"
+#include "recorder/cupti/calls.h"
+#include "recorder/cupti/source.h"
+#include "recorder/shared/segment.h"
+#include "recorder/shared/system.h"
+
+/* --- state, and what went wrong --- */
+
+struct ws_cupti ws_cupti;
+int ws_cupti_has_thread_buffers;
+_Atomic int ws_cupti_may_flush;
+_Atomic int ws_cupti_is_final;
+_Atomic uint64_t ws_cupti_own_records;
+
+void ws_cupti_keep_error(const char *what, const char *words, int result)
+{
+	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
+
+	snprintf(gpu->last_error, sizeof(gpu->last_error), "%s: %d %s", what, result,
+	         words ? words : "");
+}
+
+void ws_cupti_count_error(int result, const char *fmt, ...)
+{
+	const char *words = NULL;
+	char function[96];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(function, sizeof(function), fmt, ap);
+	va_end(ap);
+
+	ws_lost(WS_DROPPED_activity_error, 1);
+	if (ws_cupti.GetResultString(result, &words) != WS_CUPTI_OK)
+		words = NULL;
+	ws_cupti_keep_error(function, words, result);
+}
+
+/* --- loading --- */
+
+#define LOAD_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) /* never unloaded: CUPTI crashes then */
+
+/* The major version that the program's runtime has goes first. */
+static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
+#define NSONAMES 2
+
+struct search {
+	int first;         /* index of the soname to begin with */
+	bool takes_flawed; /* there is none but one with known faults */
+	void *lib;
+};
+
+/* CUPTI of exactly CUDA 13.0, as a toolkit has it: the name of its file tells, before it is loaded.
+ */
+static bool is_flawed(const char *path)
+{
+	static const char flawed[] = "/libcupti.so.2025.3.0";
+	char real[PATH_MAX];
+	size_t len = realpath(path, real) ? strlen(real) : 0;
+
+	return len >= strlen(flawed) && !strcmp(real + len - strlen(flawed), flawed);
+}
+
+/* Both major versions in this folder. */
+static void try_folder(struct search *s, const char *folder)
+{
+	char path[PATH_MAX];
+
+	for (int i = 0; !s->lib && i < NSONAMES; i++) {
+		const char *soname = sonames[(s->first + i) % NSONAMES];
+		int n = snprintf(path, sizeof(path), "%s/%s", folder, soname);
+
+		if (n > 0 && (size_t)n < sizeof(path) && (s->takes_flawed || !is_flawed(path)))
+			s->lib = dlopen(path, LOAD_FLAGS);
+	}
+}
+
+static void try_sonames(struct search *s, int flags)
+{
+	for (int i = 0; !s->lib && i < NSONAMES; i++)
+		s->lib = dlopen(sonames[(s->first + i) % NSONAMES], flags);
+}
+
+/* As toolkits, Linux distributions and Python packages lay it out. */
+static void try_beside(struct search *s, const char *cudart)
+{
+	static const char *const folders[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64",
+	                                      "/../cupti/lib"};
+	int dir = (int)(strrchr(cudart, '/') - cudart);
+	char path[PATH_MAX];
+
+	for (size_t i = 0; !s->lib && i < sizeof(folders) / sizeof(*folders); i++) {
+		int n = snprintf(path, sizeof(path), "%.*s%s", dir, cudart, folders[i]);
+
+		if (n > 0 && (size_t)n < sizeof(path))
+			try_folder(s, path);
+	}
+}
+
+static void *find_library(void)
+{
+	const char *named = secure_getenv("WARPSHEET_CUPTI_PATH");
+	struct search s = {0};
+	char cudart[PATH_MAX];
+	int has_cudart = ws_library_path(WS_CUDART, cudart, sizeof(cudart));
+
+	s.first = has_cudart && strstr(cudart, "libcudart.so.12") != NULL;
+	/* two copies in one process are more than CUPTI bears */
+	try_sonames(&s, LOAD_FLAGS | RTLD_NOLOAD);
+	if (!s.lib && named && *named) {
+		s.lib = dlopen(named, LOAD_FLAGS);
+		s.takes_flawed = 1;
+		try_folder(&s, named);
+		return s.lib; /* whoever names one wants no other */
+	}
+	for (int i = 0; !s.lib && i < 2; i++) {
+		s.takes_flawed = i == 1;
+		if (has_cudart)
+			try_beside(&s, cudart);
+		try_folder(&s, "/usr/local/cuda/lib64");
+		try_folder(&s, "/usr/local/cuda/extras/CUPTI/lib64");
+	}
+	try_sonames(&s, LOAD_FLAGS);
+	return s.lib;
+}
+
+/* The state is what the launcher looks at, so it is set last. */
+static int fail(struct ws_seg_gpu *gpu, enum ws_gpu_state state, void *function, const char *lacks)
+{
+	const char *path = "";
+	Dl_info info;
+
+	if (function && dladdr(function, &info) && info.dli_fname)
+		path = info.dli_fname;
+	snprintf(gpu->text, sizeof(gpu->text), "%s%s%s", path, *lacks ? " lacks " : "", lacks);
+	atomic_store(&gpu->state, state);
+	return -1;
+}
+
+static const char *look_up(void *lib)
+{
+#define F(name, needed, params)                               \
+	*(void **)&ws_cupti.name = dlsym(lib, "cupti" #name); \
+	if ((needed) && !ws_cupti.name)                       \
+		return "cupti" #name;
+	WS_CUPTI_FUNCTION_LIST(F)
+#undef F
+	return NULL;
+}
+
+int ws_cupti_load(struct ws_seg_gpu *gpu)
+{
+	void *lib = find_library();
+	ws_cupti_fn_GetVersion get_version;
+	const char *missing;
+	uint32_t version = 0;
+
+	if (!lib)
+		return fail(gpu, WS_GPU_CUPTI_MISSING, NULL, "");
+	*(void **)&get_version = dlsym(lib, "cuptiGetVersion");
+	if (!get_version)
+		return fail(gpu, WS_GPU_CUPTI_LACKS, NULL, "cuptiGetVersion");
+	gpu->result = get_version(&version);
+	if (gpu->result) { /* as that of 13.3 does without a driver that it likes */
+		snprintf(gpu->text, sizeof(gpu->text), "cuptiGetVersion");
+		atomic_store(&gpu->state, WS_GPU_CUPTI_FAILED);
+		return -1;
+	}
+	atomic_store(&gpu->cupti_version, version);
+	if (version == WS_CUPTI_VERSION_13_0)
+		atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_FLAWED);
+	if (version < WS_CUPTI_VERSION_12_0)
+		return fail(gpu, WS_GPU_CUPTI_TOO_OLD, *(void **)&get_version, "");
+	missing = look_up(lib);
+	if (missing)
+		return fail(gpu, WS_GPU_CUPTI_LACKS, *(void **)&get_version, missing);
+	return 0;
+}
+
+/* --- scope --- */
+
+/*
+ * CUPTI has two interfaces for activities. That of 13.0 and before is one for the whole
+ * process: whoever registers buffers last gets all records. From 13.3 on each subscriber can
+ * have its own ("subscriber scope"). The newer one is used where the library has all of it, and
+ * nothing outside this section need know which one it is.
+ */
+static void *subscriber;
+static bool is_scoped;
+
+/* All that the newer interface is used for; 13.2 has a part. */
+static bool has_scopes(void)
+{
+	return atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_3 &&
+	       ws_cupti.Subscribe_v2 && ws_cupti.Unsubscribe &&
+	       ws_cupti.ActivityRegisterCallbacks_v2 && ws_cupti.ActivitySetAttribute_v2 &&
+	       ws_cupti.ActivityEnable_v2 && ws_cupti.ActivityEnableRuntimeApi_v2 &&
+	       ws_cupti.ActivityEnableDriverApi_v2 && ws_cupti.ActivityGetNextRecord_v2 &&
+	       ws_cupti.GetTimestamp_v2;
+}
+
+/* A driver that is too old for it says so at one of the two calls. */
+static bool subscribe_scoped(const struct ws_cupti_subscription *s)
+{
+	struct ws_cupti_subscriber_params params = {.struct_size = sizeof(params),
+	                                            .name = "warpsheet",
+	                                            .allow_multiple = 1};
+
+	if (!has_scopes() ||
+	    ws_cupti.Subscribe_v2(&subscriber, s->callback, NULL, &params) != WS_CUPTI_OK)
+		return 0;
+	is_scoped = 1;
+	s->set_attributes();
+	if (ws_cupti.ActivityRegisterCallbacks_v2(subscriber, s->buffers->request_v2,
+	                                          s->buffers->complete_v2) == WS_CUPTI_OK)
+		return 1;
+	is_scoped = 0;
+	ws_cupti.Unsubscribe(subscriber);
+	return 0;
+}
+
+int ws_cupti_subscribe(struct ws_cupti_subscription *s)
+{
+	struct ws_cupti_subscriber_params params = {
+	        .struct_size = WS_CUPTI_PARAMS_13_0,
+	        .name = "warpsheet",
+	        .other_name = s->other_tool,
+	        .other_size = s->other_size,
+	};
+	int result;
+
+	if (subscribe_scoped(s))
+		return WS_CUPTI_OK;
+	s->function = "cuptiSubscribe";
+	result = ws_cupti.Subscribe_v2
+	                 ? ws_cupti.Subscribe_v2(&subscriber, s->callback, NULL, &params)
+	                 : ws_cupti.Subscribe(&subscriber, s->callback, NULL);
+	if (result != WS_CUPTI_OK)
+		return result;
+	s->set_attributes();
+	s->function = "cuptiActivityRegisterCallbacks";
+	return ws_cupti.ActivityRegisterCallbacks(s->buffers->request, s->buffers->complete);
+}
+
+int ws_cupti_set(int attribute)
+{
+	uint8_t yes = 1;
+	size_t size = sizeof(yes);
+
+	return is_scoped ? ws_cupti.ActivitySetAttribute_v2(subscriber, attribute, &size, &yes)
+	                 : ws_cupti.ActivitySetAttribute(attribute, &size, &yes);
+}
+
+int ws_cupti_enable(int kind)
+{
+	return is_scoped ? ws_cupti.ActivityEnable_v2(subscriber, kind, NULL)
+	                 : ws_cupti.ActivityEnable(kind);
+}
+
+int ws_cupti_enable_call(uint32_t domain, uint32_t cbid)
+{
+	const int runtime = domain == WS_CUPTI_DOMAIN_RUNTIME;
+	ws_cupti_fn_ActivityEnableRuntimeApi enable =
+	        runtime ? ws_cupti.ActivityEnableRuntimeApi : ws_cupti.ActivityEnableDriverApi;
+
+	if (is_scoped)
+		return runtime ? ws_cupti.ActivityEnableRuntimeApi_v2(subscriber, cbid, 1)
+		               : ws_cupti.ActivityEnableDriverApi_v2(subscriber, cbid, 1);
+	return enable ? enable(cbid, 1) : WS_CUPTI_NO_FUNCTION;
+}
+
+int ws_cupti_enable_callback(uint32_t domain, uint32_t cbid)
+{
+	return ws_cupti.EnableCallback(1, subscriber, domain, cbid);
+}
+
+int ws_cupti_next(uint8_t *buffer, size_t valid_size, uint8_t **record)
+{
+	return is_scoped ? ws_cupti.ActivityGetNextRecord_v2(subscriber, buffer, valid_size, record)
+	                 : ws_cupti.ActivityGetNextRecord(buffer, valid_size, record);
+}
+
+int ws_cupti_time(uint64_t *now)
+{
+	if (is_scoped)
+		return ws_cupti.GetTimestamp_v2(subscriber, now);
+	return ws_cupti.GetTimestamp ? ws_cupti.GetTimestamp(now) : WS_CUPTI_NO_FUNCTION;
+}
+
+/* --- sizes of records --- */
+
+void ws_cupti_tell_sizes(void)
+{
+	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
+	struct ws_seg_sizes *sizes = &gpu->sizes[ws_collector.image % WS_SEG_IMAGES];
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static _Atomic bool are_told;
+	sigset_t before;
+
+	if (WS_LIKELY(atomic_load_explicit(&are_told, memory_order_acquire)))
+		return;
+	ws_lock(&lock, &before);
+	if (!atomic_load(&are_told)) {
+		atomic_store(&sizes->image, 0);
+		ws_cupti_find_sizes(ws_cupti_next, sizes->of_kind);
+		if (sizes->of_kind[WS_CUPTI_KIND_CONCURRENT_KERNEL]) {
+			atomic_store_explicit(&sizes->image, ws_collector.image,
+			                      memory_order_release);
+			atomic_store_explicit(&are_told, 1, memory_order_release);
+		}
+	}
+	ws_unlock(&lock, &before);
+}
+
+/* --- facts of the driver --- */
+
+/* What no activity record carries: versions, and limits that occupancy needs. */
+
+/* What the driver calls an attribute, and the trace; some can be 0, of others it says "not told".
+ */
+static const struct {
+	int attribute;
+	const char *name;
+	int64_t unit, minimum;
+} attributes[] = {
+#define A(number, NAME, name, unit, least) {number, #name, unit, least},
+        WS_CUDA_ATTRIBUTE_LIST(A)
+#undef A
+};
+
+/* The version that the library's function tells. */
+static void define_version(const char *key, void *library, const char *function)
+{
+	int (*get_version)(int *version), version = 0;
+	char text[32];
+
+	*(void **)&get_version = dlsym(library, function);
+	if (!get_version || get_version(&version) || !version)
+		return;
+	snprintf(text, sizeof(text), "%d.%d", version / 1000, version % 1000 / 10);
+	ws_define_fact(key, text);
+}
+
+/* Functions of the driver; what one lacks is not told. */
+struct driver {
+	int (*get_count)(int *count);
+	int (*get_attribute)(int *value, int attribute, int device);
+	int (*get_name)(char *name, int size, int device);
+	int (*get_uuid)(uint8_t uuid[16], int device);
+	int (*get_memory)(size_t *bytes, int device);
+};
+
+/* The number that eight bytes are, the first one on top: as a UUID is written. */
+static int64_t half_of(const uint8_t *bytes)
+{
+	uint64_t half = 0;
+
+	for (int i = 0; i < 8; i++)
+		half = half << 8 | bytes[i];
+	return (int64_t)half;
+}
+
+/* By what the driver calls it: CUPTI's record of a device need not come. */
+static void define_device(const struct driver *driver, int device)
+{
+	uint8_t uuid[16];
+	char name[256];
+	size_t memory;
+
+	if (driver->get_name && !driver->get_name(name, sizeof(name), device))
+		ws_define_device((uint32_t)device, name);
+	if (driver->get_uuid && !driver->get_uuid(uuid, device)) {
+		ws_define_device_attr((uint32_t)device, "uuid_high", half_of(uuid));
+		ws_define_device_attr((uint32_t)device, "uuid_low", half_of(uuid + 8));
+	}
+	if (driver->get_memory && !driver->get_memory(&memory, device) && memory <= INT64_MAX)
+		ws_define_device_attr((uint32_t)device, "global_memory_bytes", (int64_t)memory);
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+		int value = -1;
+
+		if (!driver->get_attribute(&value, attributes[i].attribute, device) &&
+		    value >= attributes[i].minimum)
+			ws_define_device_attr((uint32_t)device, attributes[i].name,
+			                      value * attributes[i].unit);
+	}
+}
+
+static void define_devices(void *library)
+{
+	struct driver driver;
+	int count = 0;
+
+	*(void **)&driver.get_count = dlsym(library, "cuDeviceGetCount");
+	*(void **)&driver.get_attribute = dlsym(library, "cuDeviceGetAttribute");
+	*(void **)&driver.get_name = dlsym(library, "cuDeviceGetName");
+	*(void **)&driver.get_uuid = dlsym(library, "cuDeviceGetUuid_v2");
+	*(void **)&driver.get_memory = dlsym(library, "cuDeviceTotalMem_v2");
+	if (!driver.get_count || !driver.get_attribute || driver.get_count(&count))
+		return;
+	for (int device = 0; device < count; device++)
+		define_device(&driver, device);
+}
+
+static void define_runtime_version(void)
+{
+	char path[PATH_MAX];
+	void *runtime;
+
+	if (!ws_library_path(WS_CUDART, path, sizeof(path)))
+		return;
+	runtime = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (!runtime)
+		return;
+	define_version("cuda.runtime_version", runtime, "cudaRuntimeGetVersion");
+	dlclose(runtime);
+}
+
+void ws_cupti_define_facts(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+
+	define_runtime_version();
+	if (!driver)
+		return;
+	define_version("cuda.driver_version", driver, "cuDriverGetVersion");
+	define_devices(driver);
+	dlclose(driver);
+}
+
+/* --- numbers of what has a name --- */
+
+static bool may_be_asked(void)
+{
+	return atomic_load(&ws_collector.seg->gpu.state) == WS_GPU_ON &&
+	       !atomic_load(&ws_cupti_is_final);
+}
+
+int64_t ws_cupti_context_number(uint64_t handle)
+{
+	uint32_t number;
+
+	if (!may_be_asked() || !ws_cupti.GetContextId ||
+	    ws_cupti.GetContextId((void *)(uintptr_t)handle, &number) != WS_CUPTI_OK)
+		return -1;
+	return number;
+}
+
+int64_t ws_cupti_stream_number(uint64_t handle)
+{
+	uint32_t number;
+
+	if (!may_be_asked() || !ws_cupti.GetStreamIdEx ||
+	    ws_cupti.GetStreamIdEx(NULL, (void *)(uintptr_t)handle, 0, &number) != WS_CUPTI_OK)
+		return -1;
+	return number;
+}
+
+/* --- launches --- */
+
+/* Launches that nobody tells us of, once somebody else gets CUPTI's records. */
+
+#define LAUNCHES 64
+
+/* Calls of the driver that launch, for the time when no records tell of them. */
+static uint32_t launch_calls[LAUNCHES];
+static size_t nlaunch_calls;
+static _Atomic int counts_launches;
+
+void ws_cupti_find_launches(void)
+{
+	const char *name = NULL;
+
+	for (uint32_t cbid = 1;
+	     nlaunch_calls < LAUNCHES &&
+	     ws_cupti.GetCallbackName(WS_CUPTI_DOMAIN_DRIVER, cbid, &name) == WS_CUPTI_OK;
+	     cbid++)
+		if (name && ws_cupti_is_launch(name))
+			launch_calls[nlaunch_calls++] = cbid;
+}
+
+static bool is_launch(uint32_t domain, uint32_t cbid)
+{
+	for (size_t i = 0; domain == WS_CUPTI_DOMAIN_DRIVER && i < nlaunch_calls; i++)
+		if (launch_calls[i] == cbid)
+			return 1;
+	return 0;
+}
+
+bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid)
+{
+	return atomic_load_explicit(&counts_launches, memory_order_relaxed) &&
+	       is_launch(domain, cbid);
+}
+
+/*
+ * Others get the records now. What can still be done is to count the launches
+ * that nobody tells us of: callbacks are each subscriber's own.
+ */
+void ws_cupti_taken(void)
+{
+	atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_TAKEN);
+	atomic_store(&counts_launches, 1);
+	for (size_t i = 0; i < nlaunch_calls; i++)
+		ws_cupti_enable_callback(WS_CUPTI_DOMAIN_DRIVER, launch_calls[i]);
+}

@@ -1,0 +1,394 @@
+#include "recorder/launch/gpu.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/base/xalloc.h"
+
+/* --- is a program one of CUDA? --- */
+
+/* How the names of their files begin; PyTorch's have a hash in the middle. */
+static const char *const libraries[] = {"libcuda.so.", "libcudart", "libcublas", "libcudnn"};
+#define NLIBRARIES (sizeof(libraries) / sizeof(*libraries))
+
+static bool is_cuda_library(const char *name)
+{
+	for (size_t i = 0; i < NLIBRARIES; i++)
+		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+			return 1;
+	return 0;
+}
+
+/* --- a file --- */
+
+/* Of a large one the begin, where the names of libraries lie, and the end, with those of sections:
+ * a second for each gigabyte would be the recording's end. */
+#define BEGIN_BYTES ((size_t)64 << 20)
+#define END_BYTES   ((size_t)1 << 20)
+
+/* Device code has a section of its own; libraries are named as strings. */
+static bool uses_cuda(const uint8_t *bytes, size_t size)
+{
+	bool found = memmem(bytes, size, ".nv_fatbin", sizeof(".nv_fatbin")) != NULL;
+
+	for (size_t i = 0; i < NLIBRARIES && !found; i++) {
+		char name[16] = "";
+
+		memcpy(name + 1, libraries[i], strlen(libraries[i]));
+		found = memmem(bytes, size, name, 1 + strlen(libraries[i])) != NULL;
+	}
+	return found;
+}
+
+int ws_cuda_use_of_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), result = 0;
+	struct stat st;
+	uint8_t *bytes;
+	size_t size;
+
+	if (fd < 0)
+		return 0;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		size = (size_t)st.st_size;
+		bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (bytes != MAP_FAILED) {
+			result = uses_cuda(bytes, size < BEGIN_BYTES ? size : BEGIN_BYTES) ||
+			         (size > BEGIN_BYTES &&
+			          uses_cuda(bytes + size - END_BYTES, END_BYTES));
+			munmap(bytes, size);
+		}
+	}
+	close(fd);
+	return result;
+}
+
+/* --- a process --- */
+
+int ws_cuda_use_of_process(uint32_t pid)
+{
+	char path[32], line[PATH_MAX + 128];
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", (unsigned)pid);
+	f = ws_xopened(fopen(path, "re"));
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		const char *name = strrchr(line, '/');
+
+		found = name && is_cuda_library(name + 1);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* --- why GPU work is missing --- */
+
+#define CUDA_ERROR_NO_DEVICE 100
+
+/* The program can still write there: nothing is trusted to end. */
+static void take_text(char *out, size_t size, const char *field)
+{
+	memcpy(out, field, size);
+	out[size - 1] = 0;
+}
+
+struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu)
+{
+	struct ws_gpu_report report = {
+	        .state = atomic_load(&gpu->state),
+	        .result = gpu->result,
+	        .cupti_version = atomic_load(&gpu->cupti_version),
+	        .stopped = atomic_load(&gpu->stopped),
+	};
+
+	take_text(report.text, sizeof(report.text), gpu->text);
+	take_text(report.last_error, sizeof(report.last_error), gpu->last_error);
+	take_text(report.second, sizeof(report.second), gpu->second);
+	return report;
+}
+
+const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size)
+{
+	const char *text = *r->text ? r->text : "of an unknown name";
+
+	switch (r->state) {
+	case WS_GPU_NONE:
+	case WS_GPU_ON:
+		return NULL;
+	case WS_GPU_CUPTI_MISSING:
+		snprintf(out, size,
+		         "CUPTI is not found%s%s. Install the CUPTI of the program's CUDA "
+		         "version, or name its folder in WARPSHEET_CUPTI_PATH",
+		         *r->text ? ": " : "", r->text);
+		break;
+	case WS_GPU_CUPTI_TOO_OLD:
+		snprintf(out, size,
+		         "CUPTI %u is too old (%s). Install a newer one, or name its folder in "
+		         "WARPSHEET_CUPTI_PATH",
+		         (unsigned)r->cupti_version, text);
+		break;
+	case WS_GPU_CUPTI_LACKS:
+		snprintf(out, size, "CUPTI %s; install that of a CUDA toolkit", text);
+		break;
+	case WS_GPU_OTHER_TOOL:
+		snprintf(out, size,
+		         "another tool uses CUPTI (%s), and CUPTI serves one tool at a time. "
+		         "Run the program without that tool",
+		         text);
+		break;
+	case WS_GPU_NOT_PERMITTED:
+		snprintf(out, size,
+		         "the driver does not permit profiling (%s). Ask for the permission, or "
+		         "see NVreg_RestrictProfilingToAdminUsers",
+		         text);
+		break;
+	case WS_GPU_CUPTI_FAILED:
+		snprintf(out, size, "CUPTI failed (%s, result %d)", text, r->result);
+		break;
+	default: /* written by the program over its segment */
+		return NULL;
+	}
+	return out;
+}
+
+const char *ws_gpu_warning(enum ws_gpu_stop stop, const struct ws_gpu_report *r, char *out,
+                           size_t size)
+{
+	switch (stop) {
+	case WS_GPU_STOP_TAKEN:
+		snprintf(out, size,
+		         "a profiler inside the program (PyTorch's, for example) took CUPTI "
+		         "over. GPU work since then is not recorded; its launches are counted "
+		         "(launch_not_told). Record without that profiler, or with CUPTI 13.3 "
+		         "or later, which serves both");
+		break;
+	case WS_GPU_STOP_FATAL:
+		snprintf(out, size,
+		         "CUPTI failed (%s) and stopped. GPU work since then is not recorded",
+		         *r->last_error ? r->last_error : "it did not say which");
+		break;
+	case WS_GPU_STOP_CLOCK:
+		snprintf(out, size,
+		         "a profiler inside the program gave CUPTI its own clock. GPU work "
+		         "measured by it has no times here. Record without that profiler");
+		break;
+	case WS_GPU_STOP_FOREIGN:
+		snprintf(out, size,
+		         "records for a profiler inside the program came here and were left "
+		         "out. That profiler misses them. Record without it");
+		break;
+	case WS_GPU_STOP_SECOND:
+		snprintf(out, size,
+		         "the program has loaded a second CUPTI (%s). As a rule a driver serves "
+		         "one. If kernels are missing, here or in the program's own profile, "
+		         "record without the profiler that loads it",
+		         r->second);
+		break;
+	case WS_GPU_STOP_FLAWED:
+		snprintf(out, size,
+		         "this CUPTI is that of CUDA 13.0. It can crash a program, and reports no "
+		         "waits of cudaDeviceSynchronize. Install that of 13.0 Update 1 or later, "
+		         "or name its folder in WARPSHEET_CUPTI_PATH");
+		break;
+	default:
+		return NULL;
+	}
+	return out;
+}
+
+const char *ws_gpu_absence(char *out, size_t size)
+{
+	void *driver;
+	int (*init)(unsigned int) = NULL;
+	int result = 0;
+
+	/* ours is not the program to be recorded */
+	unsetenv("CUDA_INJECTION64_PATH");
+	driver = ws_xdlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (driver)
+		*(void **)&init = dlsym(driver, "cuInit");
+	if (init)
+		result = init(0);
+	if (!init)
+		snprintf(out, size,
+		         "no NVIDIA driver: libcuda.so.1 cannot be loaded. Install the driver, "
+		         "or start the container with its GPUs");
+	else if (result == CUDA_ERROR_NO_DEVICE)
+		snprintf(out, size,
+		         "the driver finds no GPU. Check nvidia-smi, CUDA_VISIBLE_DEVICES and "
+		         "the container's GPUs");
+	else if (result)
+		snprintf(out, size, "the driver does not start (CUDA error %d). Check nvidia-smi",
+		         result);
+	else
+		snprintf(out, size,
+		         "there is a GPU, but the program never initialized CUDA. Or it is "
+		         "statically linked, runs as another user, or clears its environment");
+	return out;
+}
+
+/* --- readings of the GPUs --- */
+
+#define NVML_CLOCK_SM     1
+#define NVML_CLOCK_MEMORY 2
+#define NVML_SENSOR_GPU   0
+#define MAX_GPUS          64u
+
+/* nvmlPciInfo_t, as nvmlDeviceGetPciInfo_v3 fills it. */
+struct pci_info {
+	char legacy_id[16];
+	unsigned domain, bus, device, device_id, subsystem_id;
+	char id[32];
+};
+
+/* X(function, parameters); all return 0 when they did it. */
+#define NVML_LIST(X)                                                        \
+	X(nvmlInit_v2, (void))                                              \
+	X(nvmlSystemGetDriverVersion, (char *text, unsigned size))          \
+	X(nvmlDeviceGetCount_v2, (unsigned *n))                             \
+	X(nvmlDeviceGetHandleByIndex_v2, (unsigned i, void **gpu))          \
+	X(nvmlDeviceGetName, (void *gpu, char *text, unsigned size))        \
+	X(nvmlDeviceGetPciInfo_v3, (void *gpu, struct pci_info *info))      \
+	X(nvmlDeviceGetEnforcedPowerLimit, (void *gpu, unsigned *mw))       \
+	X(nvmlDeviceGetPowerUsage, (void *gpu, unsigned *mw))               \
+	X(nvmlDeviceGetClockInfo, (void *gpu, int clock, unsigned *mhz))    \
+	X(nvmlDeviceGetTemperature, (void *gpu, int sensor, unsigned *deg)) \
+	X(nvmlDeviceGetCurrentClocksThrottleReasons, (void *gpu, unsigned long long *bits))
+
+static struct {
+	int tried;
+	const char *absent; /* why there is nothing to ask; NULL: there is */
+#define X(name, parameters) int(*name) parameters;
+	NVML_LIST(X)
+#undef X
+} nvml;
+
+/* Functions that an older library lacks stay NULL: their values are not read. */
+static const char *load(void)
+{
+	void *lib = ws_xdlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib)
+		return "none: NVML (libnvidia-ml.so.1) is not here";
+#define X(name, parameters) *(void **)&nvml.name = dlsym(lib, #name);
+	NVML_LIST(X)
+#undef X
+	if (!nvml.nvmlInit_v2 || !nvml.nvmlDeviceGetCount_v2 || !nvml.nvmlDeviceGetHandleByIndex_v2)
+		return "none: NVML is too old";
+	return nvml.nvmlInit_v2() ? "none: NVML does not start" : NULL;
+}
+
+/* --- rows --- */
+
+/* One of GPU `gpu` and of this time, "" for what is always so. */
+static void add(struct ws_drain *d, unsigned gpu, const char *when, const char *key,
+                const char *value)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "gpu.%u.%s%s%s", gpu, when, *when ? "." : "", key);
+	ws_drain_add_meta(d, name, "%s", value);
+}
+
+static void add_number(struct ws_drain *d, unsigned gpu, const char *when, const char *key,
+                       unsigned long long value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", value);
+	add(d, gpu, when, key, text);
+}
+
+/* By the bits of nvmlClocksThrottleReason*. */
+static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
+                         unsigned long long bits)
+{
+	static const char *const names[] = {
+	        "gpu_idle",       "applications_clocks", "sw_power_cap",        "hw_slowdown",
+	        "sync_boost",     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
+	        "display_clocks",
+	};
+	char text[256] = "none";
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (bits >> i & 1)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+			                        len ? "," : "", names[i]);
+	if (bits >> (sizeof(names) / sizeof(*names)))
+		snprintf(text + len, sizeof(text) - len, "%sother", len ? "," : "");
+	add(d, gpu, when, "throttle", text);
+}
+
+/* 1 when NVML has the function and it gave its answer. */
+#define NVML_TELLS(function, ...) (nvml.function && !nvml.function(__VA_ARGS__))
+
+static void add_fixed(struct ws_drain *d, unsigned i, void *gpu)
+{
+	struct pci_info pci = {0};
+	char name[96] = "";
+	unsigned value;
+
+	if (NVML_TELLS(nvmlDeviceGetName, gpu, name, sizeof(name)))
+		add(d, i, "", "name", name);
+	if (NVML_TELLS(nvmlDeviceGetPciInfo_v3, gpu, &pci))
+		add_number(d, i, "", "pci_bus", pci.bus);
+	if (NVML_TELLS(nvmlDeviceGetEnforcedPowerLimit, gpu, &value))
+		add_number(d, i, "", "power_limit_mw", value);
+}
+
+static void add_readings(struct ws_drain *d, unsigned i, void *gpu, const char *when)
+{
+	unsigned long long bits;
+	unsigned value;
+
+	if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_SM, &value))
+		add_number(d, i, when, "sm_clock_mhz", value);
+	if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_MEMORY, &value))
+		add_number(d, i, when, "memory_clock_mhz", value);
+	if (NVML_TELLS(nvmlDeviceGetPowerUsage, gpu, &value))
+		add_number(d, i, when, "power_mw", value);
+	if (NVML_TELLS(nvmlDeviceGetTemperature, gpu, NVML_SENSOR_GPU, &value))
+		add_number(d, i, when, "temperature_c", value);
+	if (NVML_TELLS(nvmlDeviceGetCurrentClocksThrottleReasons, gpu, &bits))
+		add_throttle(d, i, when, bits);
+}
+
+void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
+{
+	char version[96] = "";
+	unsigned n = 0;
+	void *gpu;
+
+	if (!nvml.tried) {
+		nvml.tried = 1;
+		nvml.absent = load();
+	}
+	if (nvml.absent) {
+		if (is_first)
+			ws_drain_add_meta(d, "gpu.readings", "%s", nvml.absent);
+		return;
+	}
+	if (is_first && NVML_TELLS(nvmlSystemGetDriverVersion, version, sizeof(version)))
+		ws_drain_add_meta(d, "gpu.driver_version", "%s", version);
+	if (nvml.nvmlDeviceGetCount_v2(&n) || n > MAX_GPUS)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		if (nvml.nvmlDeviceGetHandleByIndex_v2(i, &gpu))
+			continue;
+		if (is_first)
+			add_fixed(d, i, gpu);
+		add_readings(d, i, gpu, when);
+	}
+}

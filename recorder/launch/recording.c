@@ -1,0 +1,1201 @@
+#include "recorder/launch/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "formats/base/grow.h"
+#include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
+#include "kernels/nvtx/abi.h"
+#include "recorder/drain/drain.h"
+#include "recorder/launch/child.h"
+#include "recorder/launch/gpu.h"
+#include "recorder/launch/process.h"
+#include "recorder/launch/trace_name.h"
+#include "recorder/shared/segment_file.h"
+#include "recorder/shared/system.h"
+
+/* --- segments, found by name --- */
+
+/* found(ctx, path) for each file in dir whose name begins like this. */
+static void each_with_prefix(const char *dir, const char *prefix,
+                             void (*found)(void *ctx, const char *path), void *ctx)
+{
+	struct dirent *entry;
+	DIR *d = NULL;
+	int fd;
+
+	if (ws_segment_folder_open(dir, &fd, NULL) == WS_OK && !(d = ws_xopened(fdopendir(fd))))
+		close(fd);
+
+	while (d && (entry = readdir(d))) {
+		char path[PATH_MAX];
+		int n;
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		if (n > 0 && (size_t)n < sizeof(path))
+			found(ctx, path);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* Only the header and the commits are looked at: a folder may hold many. */
+static bool is_abandoned(const char *path)
+{
+	struct ws_segment_file file;
+	struct ws_proc launcher;
+	bool result;
+
+	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
+		return 0;
+	launcher = ws_seg_process(&file.seg->launcher);
+	/* whether a launcher in another PID namespace lives cannot be told: it is left alone */
+	result = !ws_drain_is_finished(file.seg) && !ws_proc_is_elsewhere(launcher.namespace) &&
+	         (atomic_load(&file.seg->attached) || ws_drain_file_size(file.seg)) &&
+	         !ws_proc_alive(launcher);
+	ws_segment_file_close(&file);
+	return result;
+}
+
+/* ctx: the caller's function. */
+static void look_at_segment(void *ctx, const char *path)
+{
+	void (*const *found)(const char *path) = ctx;
+
+	if (is_abandoned(path))
+		(*found)(path);
+}
+
+void ws_segments_abandoned(const char *dir, void (*found)(const char *path))
+{
+	char standard[PATH_MAX];
+
+	if (dir)
+		each_with_prefix(dir, WS_SEG_PREFIX, look_at_segment, &found);
+	for (unsigned i = 0; !dir && i < WS_SEG_FOLDERS; i++)
+		if (ws_segment_folder_default(i, 0, standard))
+			each_with_prefix(standard, WS_SEG_PREFIX, look_at_segment, &found);
+}
+
+static void each_further_segment(const char *first_path, void (*found)(void *ctx, const char *path),
+                         void *ctx)
+{
+	const char *name = strrchr(first_path, '/');
+	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
+
+	if (name)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path), first_path);
+	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name ? name + 1 : first_path);
+	each_with_prefix(dir, prefix, found, ctx);
+}
+
+/* --- a recording --- */
+
+/* The loop that record and salvage share: all processes of a recording. */
+struct session {
+	const struct ws_record_opts *opts;
+	struct ws_process **processes; /* [0]: the first segment's */
+	size_t nprocesses, capacity;
+	int signals;                 /* signalfd, -1 = none */
+	pid_t child;                 /* our child while it is not reaped, else 0 */
+	pid_t witness;               /* of signals to our process group; 0: none */
+	uint32_t started;            /* pid of the program we started, 0 for salvage */
+	int wait_status;             /* of the child, once reaped */
+	int folder;                  /* of the traces' names, opened once; -1: it cannot be */
+	char pattern[WS_MAX_OUTPUT]; /* of the traces' names, absolute: the launcher's own, or of
+	                                the first segment for salvage; never of another one */
+	int keep_existing;           /* as in struct ws_record_opts, from the same place */
+	bool no_args;                /* the same; for salvage also when it is asked for there */
+	/* files beside the first segment that are not to be trusted: at this look, at the last
+	   one that the user was told of, and why the first of them */
+	unsigned foreign, foreign_told;
+	struct ws_err foreign_why;
+	int stop;              /* the user wants an end, though the program still runs */
+	uint32_t scanned;      /* further segments there were at the last look for them */
+	int look_again;        /* and one of them was not ready */
+	int uses_cuda;         /* a process has a library of CUDA in its memory, or had */
+	int64_t cuda_look_ns;  /* when to look next, by CLOCK_MONOTONIC */
+	int64_t cuda_pause_ns; /* from that look to the one after it */
+	bool is_hidden;        /* a process of the program cannot see the segment */
+	int64_t hidden_look_ns, hidden_pause_ns; /* the same of looking for such a one */
+	uint64_t records;      /* read so far */
+	int64_t begin_ns;      /* of the loop, by CLOCK_MONOTONIC */
+	int64_t tell_after_ns; /* from there: when to say that it goes on */
+	enum ws_status status; /* the first failure of any trace */
+	struct ws_err failure;
+};
+
+/* Pauses between passes: short while there is something to do, longer when there is not. */
+#define PAUSE_MIN_MS 1
+#define PAUSE_MAX_MS 10
+/* Records in a pass after which the next follows at once. */
+#define BUSY_RECORDS 4096
+/* The first look for libraries of CUDA; each pause is twice the last, as looking costs the program
+ * something. */
+#define CUDA_LOOK_NS 50000000
+/* The first look for processes that cannot see the segment: it costs them nothing. */
+#define HIDDEN_LOOK_NS 2000000
+/* When the user is told that it goes on: first, and at most so far apart. */
+#define TELL_FIRST_NS 3000000000
+#define TELL_EACH_NS  60000000000
+
+static void note(struct session *s, enum ws_status status, const struct ws_err *err)
+{
+	if (status == WS_OK || s->status != WS_OK)
+		return;
+	s->status = status;
+	s->failure = *err;
+}
+
+static void add_process(struct session *s, struct ws_process *p)
+{
+	WS_GROW(s->processes, s->nprocesses + 1, s->capacity);
+	s->processes[s->nprocesses++] = p;
+}
+
+/* --- signals --- */
+
+static enum ws_status block_signals(struct session *s, sigset_t *before, struct ws_err *err)
+{
+	static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+	                                SIGUSR1, SIGUSR2, SIGCHLD};
+	sigset_t set, pipe;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
+		sigaddset(&set, forwarded[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+	/* when nobody reads our messages any more the recording goes on; a file that may not grow
+	   (ulimit -f) is an error like a full disk. The program gets the mask of before. */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigaddset(&pipe, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &pipe, NULL);
+	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	WS_FAIL_IF(s->signals < 0, err, ENVIRONMENT, "cannot wait for signals: %s",
+	           strerror(errno));
+	return WS_OK;
+}
+
+#define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal)-1))
+
+/* Bits of the signals that came; of those that the kernel sent also in *from_kernel. */
+static uint64_t read_signals(struct session *s, uint64_t *from_kernel)
+{
+	uint64_t signals = 0;
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		signals |= SIGNAL_BIT(info.ssi_signo);
+		*from_kernel |= info.ssi_code > 0 ? SIGNAL_BIT(info.ssi_signo) : 0;
+	}
+	return signals;
+}
+
+/*
+ * While our child lives a signal is for the program. One that was sent to the process group has
+ * reached the program already: it is the one that the witness has, too. Without a witness what
+ * comes from the kernel is taken for that, as Ctrl-C does; but a closed terminal's SIGHUP goes to
+ * its leader alone.
+ *
+ * A signal stays pending in the witness, so another one takes its place. That one is there before
+ * the first is asked for the last time, so each signal to the group is in one of them. It has to be
+ * without signals when it takes over: what it has may have been read here already.
+ */
+static void pass_on(struct session *s, uint64_t signals, uint64_t from_kernel)
+{
+	uint64_t to_group =
+	        s->witness ? ws_witness_signals(s->witness) : from_kernel & ~SIGNAL_BIT(SIGHUP);
+	bool is_clean = !s->witness || !to_group;
+
+	while (!is_clean) {
+		const pid_t next = ws_witness_start();
+
+		signals |= read_signals(s, &from_kernel);
+		to_group |= ws_witness_signals(s->witness);
+		is_clean = !next || !ws_witness_signals(next);
+		ws_witness_end(s->witness);
+		s->witness = next;
+	}
+	for (int signal = 1; signal <= 64; signal++)
+		if (signals & ~to_group & SIGNAL_BIT(signal))
+			kill(s->child, signal);
+}
+
+static void handle_signals(struct session *s)
+{
+	uint64_t from_kernel = 0;
+	const uint64_t signals = read_signals(s, &from_kernel);
+
+	if (signals && s->child)
+		pass_on(s, signals, from_kernel);
+	else if (signals & ~(SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2)))
+		s->stop = 1;
+	if (s->child && waitpid(s->child, &s->wait_status, WNOHANG) == s->child) {
+		s->child = 0;
+		s->stop |= s->opts->stop_on_exit;
+		if (s->witness)
+			ws_witness_end(s->witness);
+		s->witness = 0;
+	}
+}
+
+/* --- the recorded processes --- */
+
+static struct ws_seg_header *first_segment(const struct session *s)
+{
+	return s->processes[0]->file.seg;
+}
+
+/* Whether anything can still come from this process. */
+static bool is_alive(const struct session *s, struct ws_process *p)
+{
+	const enum ws_life life = ws_process_life(p);
+	const uint32_t pid = ws_process_our_pid(p);
+
+	/* nobody has attached: the child may, or a process that it starts */
+	if (!ws_process_pid(p))
+		return s->child != 0 || life == WS_LIFE_ON;
+	if (life == WS_LIFE_UNSEEN || (pid && pid == s->started))
+		return s->child != 0;
+	return life == WS_LIFE_ON;
+}
+
+static void resolve(struct session *s, struct ws_process *p, uint32_t pid)
+{
+	const struct ws_process_naming naming = {s->pattern, s->keep_existing, s->processes,
+	                                         s->nprocesses};
+
+	ws_process_resolve(p, pid, &naming);
+}
+
+/* How the process ended: known for our own child only. */
+static void finish(struct session *s, struct ws_process *p)
+{
+	struct ws_row_process_end end = {.pid = s->started, .how = WS_END_UNKNOWN};
+	const bool attached = ws_process_pid(p) != 0;
+	uint32_t pid = attached ? ws_process_pid(p) : s->started;
+	const bool is_child =
+	        pid && s->started && (attached ? ws_process_our_pid(p) : pid) == s->started;
+	enum ws_status status;
+	struct ws_err err;
+
+	if (!p->is_settled)
+		resolve(s, p, pid);
+	if (is_child && WIFEXITED(s->wait_status)) {
+		end.how = WS_END_EXITED;
+		end.code = WEXITSTATUS(s->wait_status);
+	} else if (is_child && WIFSIGNALED(s->wait_status)) {
+		end.how = WS_END_SIGNALED;
+		end.code = WTERMSIG(s->wait_status);
+	}
+	status = ws_process_finish(p, pid && p->is_gone ? &end : NULL, &err);
+	note(s, status, &err);
+	/* a salvage may be tried again */
+	ws_process_close(p, p->is_salvaged && status != WS_OK);
+}
+
+/* --- further processes --- */
+
+static void no_trace_for(struct session *s, uint32_t pid, enum ws_status status,
+                         const struct ws_err *err)
+{
+	ws_record_notice(s->opts, "process %u is not recorded: %s", (unsigned)pid, err->text);
+	ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
+	note(s, status, err);
+}
+
+/* What it says of its process is for the trace; where that lies it has no say in. */
+static enum ws_status begin_further(struct session *s, struct ws_segment_file *file,
+                                    uint32_t pid, struct ws_process **out, struct ws_err *err)
+{
+	char text[WS_MAX_COMMAND]; /* a copy: the program can write there at any time */
+	char **command = ws_strings_array(
+	        ws_strings_in(memcpy(text, file->seg->control.command, sizeof(text)),
+	                      sizeof(text)));
+	const struct ws_provenance provenance = {
+	        .program = command[0],
+	        .arguments = command[0] && !s->no_args ? command + 1 : NULL,
+	        .options = s->opts->options_text,
+	        .no_gpu = (int)s->opts->capture.no_cupti,
+	        .cpu_time_quantum_ns = file->seg->capture.cpu_time_quantum_ns,
+	};
+	char path[PATH_MAX];
+	enum ws_status status;
+
+	status = ws_trace_path_part(file, s->pattern, pid, path, err);
+	if (status == WS_OK)
+		status = ws_process_begin(out, s->opts, file, s->folder, path, &provenance, err);
+	else
+		ws_segment_file_remove(file);
+	free(command);
+	return status;
+}
+
+/* As a launcher before this one left it. */
+static enum ws_status resume_further(struct session *s, struct ws_segment_file *file,
+                                     uint32_t pid, struct ws_process **out, struct ws_err *err)
+{
+	enum ws_salvage found;
+	enum ws_status status;
+	char path[PATH_MAX];
+
+	/* it can be salvaged alone, too */
+	status = ws_segment_file_lock(file, err);
+	if (status == WS_OK && ws_drain_is_finished(file->seg))
+		status = WS_FAIL(err, ENVIRONMENT, "%s has been salvaged in the meantime",
+		                 file->path);
+	WS_THEN(status, ws_trace_path_left_at(file, s->folder, s->pattern, pid, path, err));
+	if (status == WS_OK)
+		return ws_process_resume(out, s->opts, file, s->folder, path, &found, err);
+	ws_segment_file_close(file);
+	return status;
+}
+
+/* Who made a further segment, by its name: the file may not be ready to tell. */
+static struct ws_proc maker_of(const char *path)
+{
+	const char *at = strstr(path, WS_SEG_FURTHER);
+	unsigned long long number[3] = {0};
+	char *end;
+
+	at = at ? at + strlen(WS_SEG_FURTHER) : "";
+	for (int i = 0; i < 3; i++) {
+		number[i] = strtoull(at, &end, 10);
+		if (*end != '-')
+			break;
+		at = end + 1;
+	}
+	return (struct ws_proc){(uint32_t)number[0], number[1], number[2]};
+}
+
+/* One in another PID namespace that is not to be seen lives as long as our child, for all we know.
+ */
+static bool maker_lives(const struct session *s, struct ws_proc maker)
+{
+	if (!ws_proc_is_elsewhere(maker.namespace))
+		return ws_proc_alive(maker);
+	return ws_host_pid_find(maker) || s->child;
+}
+
+/* Left alone, and not waited for: whoever made it could make us wait for ever. */
+static void note_foreign(struct session *s, const struct ws_err *why)
+{
+	if (!s->foreign++)
+		s->foreign_why = *why;
+}
+
+static void tell_foreign(struct session *s)
+{
+	if (s->foreign <= s->foreign_told)
+		return;
+	s->foreign_told = s->foreign;
+	ws_record_notice(s->opts, "%u file%s beside the segment %s ignored: %s", s->foreign,
+	                 s->foreign == 1 ? "" : "s", s->foreign == 1 ? "is" : "are",
+	                 s->foreign_why.text);
+}
+
+/* A segment beside the first one; it may be known, half made, or left by a killed launcher. */
+static void look_at(void *ctx, const char *path)
+{
+	struct session *s = ctx;
+	struct ws_segment_file file;
+	struct ws_process *p = NULL;
+	const struct ws_proc maker = maker_of(path);
+	const uint32_t pid = maker.pid;
+	enum ws_status status;
+	struct ws_err err;
+	bool is_alive_yet;
+
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
+			return;
+	if (ws_segment_file_is_word(path)) {
+		ws_record_notice(s->opts,
+		                 "process %u is not recorded: it had no descriptor or memory left "
+		                 "for the segment",
+		                 (unsigned)pid);
+		ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
+		ws_segment_file_unlink(path);
+		return;
+	}
+	/* asked first: of a process that was gone before the look nothing changes after it */
+	is_alive_yet = maker_lives(s, maker);
+	status = ws_segment_file_open(&file, path, &err);
+	if (status != WS_OK) {
+		if (status == WS_ENVIRONMENT)
+			note_foreign(s, &err);
+		else if (is_alive_yet)
+			s->look_again = 1;
+		else
+			ws_segment_file_unlink(path);
+		return;
+	}
+	if (is_alive_yet && !file.is_attached) {
+		s->look_again = 1;
+		ws_segment_file_close(&file);
+		return;
+	}
+	if (!atomic_load(&file.seg->attached) || ws_drain_is_finished(file.seg)) {
+		ws_segment_file_remove(&file);
+		return;
+	}
+	status = ws_drain_file_size(file.seg) ? resume_further(s, &file, pid, &p, &err)
+	                                      : begin_further(s, &file, pid, &p, &err);
+	if (p)
+		add_process(s, p);
+	else if (status != WS_OK)
+		no_trace_for(s, pid, status, &err);
+}
+
+static void find_further(struct session *s)
+{
+	struct ws_seg_control *control = &first_segment(s)->control;
+	uint32_t processes = atomic_load(&control->processes);
+	uint32_t no_room = atomic_exchange(&control->no_room, 0);
+
+	if (no_room)
+		ws_record_notice(s->opts,
+		                 "process %u is not recorded: no room for its segment beside %s; "
+		                 "--segment-dir names another folder, --buffers fewer rings",
+		                 (unsigned)no_room, s->processes[0]->file.path);
+	if (processes == s->scanned && !s->look_again)
+		return;
+	s->scanned = processes;
+	s->look_again = 0;
+	s->foreign = 0;
+	each_further_segment(s->processes[0]->file.path, look_at, s);
+	tell_foreign(s);
+}
+
+/* --- programs that want CUDA --- */
+
+static void look_for_cuda(struct session *s)
+{
+	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
+
+	if (s->uses_cuda || s->opts->capture.no_cupti || now < s->cuda_look_ns)
+		return;
+	s->cuda_pause_ns = s->cuda_pause_ns ? s->cuda_pause_ns * 2 : CUDA_LOOK_NS;
+	s->cuda_look_ns = now + s->cuda_pause_ns;
+	s->uses_cuda = s->child && ws_cuda_use_of_process((uint32_t)s->child);
+	for (size_t i = 0; i < s->nprocesses && !s->uses_cuda; i++)
+		s->uses_cuda = !s->processes[i]->is_gone && ws_process_our_pid(s->processes[i]) &&
+		               ws_cuda_use_of_process(ws_process_our_pid(s->processes[i]));
+}
+
+/* --- programs that cannot see the segment --- */
+
+/* Where this process looks for the segment there is none: its root, or its /dev/shm, is another. */
+static bool lacks_segment(long pid, const char *segment)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%ld/root/.", pid);
+	if (stat(path, &st))
+		return 0; /* it is gone, or may not be looked at */
+	snprintf(path, sizeof(path), "/proc/%ld/root%s", pid, segment);
+	return stat(path, &st) && errno == ENOENT;
+}
+
+/* The process, or one that it started, down to this depth. */
+static bool any_lacks_segment(long pid, const char *segment, int depth)
+{
+	char path[64];
+	bool found = lacks_segment(pid, segment);
+	FILE *children;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", pid, pid);
+	children = found || !depth ? NULL : ws_xopened(fopen(path, "re"));
+	while (children && !found && fscanf(children, "%ld", &pid) == 1)
+		found = any_lacks_segment(pid, segment, depth - 1);
+	if (children)
+		fclose(children);
+	return found;
+}
+
+/* As long as nobody has attached: it may be the reason. */
+static void look_for_hidden(struct session *s)
+{
+	const char *segment = s->processes[0]->file.path;
+	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
+
+	if (s->is_hidden || !s->child || *segment != '/' || ws_process_pid(s->processes[0]) ||
+	    now < s->hidden_look_ns)
+		return;
+	s->hidden_pause_ns = s->hidden_pause_ns ? s->hidden_pause_ns * 2 : HIDDEN_LOOK_NS;
+	s->hidden_look_ns = now + s->hidden_pause_ns;
+	s->is_hidden = any_lacks_segment(s->child, segment, 8);
+}
+
+/* --- the loop --- */
+
+/*
+ * One pass over all processes. Returns the records read; *alive tells whether
+ * any process can still add to them.
+ */
+static uint64_t pass(struct session *s, int *alive)
+{
+	uint64_t n = 0, records;
+
+	*alive = 0;
+	find_further(s);
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		struct ws_process *p = s->processes[i];
+		int gone;
+
+		if (p->is_gone)
+			continue;
+		/* looked at before the pass: what a dead process left is all in this pass */
+		gone = s->stop || !is_alive(s, p);
+		*alive |= !gone;
+		if (!p->is_settled && ws_process_pid(p))
+			resolve(s, p, ws_process_pid(p));
+		if (gone && !is_alive(s, p))
+			ws_drain_program_ended(p->drain);
+		records = ws_process_step(p);
+		ws_process_look_unseen(p, records);
+		n += records;
+		if (!gone)
+			continue;
+		p->is_gone = !is_alive(s, p);
+		p->gone_ns = ws_drain_now_ns(p->drain);
+		ws_drain_commit(p->drain);
+		/* the first segment shows others the way, so it stays until the end */
+		if (i && p->is_gone)
+			finish(s, p);
+	}
+	return n;
+}
+
+/*
+ * Nothing is alive: let nobody begin any more. Returns 0 when it is the end; 1
+ * when somebody had begun before that.
+ */
+static bool end_attaching(struct session *s)
+{
+	size_t before = s->nprocesses;
+
+	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
+	s->look_again = 1;
+	find_further(s);
+	if (s->stop || (s->nprocesses == before && !s->look_again))
+		return 0;
+	atomic_store(&first_segment(s)->state, WS_SEG_OPEN);
+	return 1;
+}
+
+static void tell_who_runs(const struct session *s)
+{
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (!s->processes[i]->is_gone && ws_process_who_runs(s->processes[i]))
+			ws_record_notice(s->opts,
+			                 "process %u still runs and is still being recorded; "
+			                 "interrupt to end the recording",
+			                 (unsigned)ws_process_who_runs(s->processes[i]));
+}
+
+/* That it goes on, for a person who waits: after 3 s, 6 s, 12 s, … and then each minute. In whole
+ * lines, for the program may write to the same terminal. */
+static void tell_progress(struct session *s)
+{
+	int64_t for_ns = ws_clock_ns(CLOCK_MONOTONIC) - s->begin_ns;
+
+	if (!s->opts->tell_progress || for_ns < s->tell_after_ns)
+		return;
+	ws_record_notice(s->opts, "recording for %.0f s: %llu records so far", (double)for_ns / 1e9,
+	                 (unsigned long long)s->records);
+	s->tell_after_ns += s->tell_after_ns < TELL_EACH_NS ? s->tell_after_ns : TELL_EACH_NS;
+}
+
+static void run_loop(struct session *s)
+{
+	int pause_ms = PAUSE_MIN_MS, is_told = 0, alive;
+
+	s->begin_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	s->tell_after_ns = TELL_FIRST_NS;
+	for (;;) {
+		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
+		uint64_t n;
+
+		handle_signals(s);
+		look_for_cuda(s);
+		look_for_hidden(s);
+		n = pass(s, &alive);
+		s->records += n;
+		tell_progress(s);
+		alive |= s->child != 0;
+		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))
+			return;
+		if (!s->child && alive && !is_told++)
+			tell_who_runs(s);
+		pause_ms = n ? PAUSE_MIN_MS : pause_ms < PAUSE_MAX_MS ? pause_ms + 1 : PAUSE_MAX_MS;
+		if (n < BUSY_RECORDS)
+			poll(&poll_fd, 1, pause_ms);
+	}
+}
+
+/* --- the end --- */
+
+/* The program said why it did not run; a trace of that would only replace a good one. */
+static bool is_usage_error(const struct session *s)
+{
+	return s->opts->expect_usage_error && s->nprocesses == 1 &&
+	       !ws_process_pid(s->processes[0]) && WIFEXITED(s->wait_status) &&
+	       WEXITSTATUS(s->wait_status) == 2;
+}
+
+static enum ws_status finish_session(struct session *s, struct ws_record_result *result,
+                                 struct ws_err *err)
+{
+	if (is_usage_error(s)) {
+		ws_process_remove_trace(s->processes[0]);
+		return WS_OK;
+	}
+	result->traces = ws_xarray(s->nprocesses, sizeof(*result->traces));
+	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
+	/* the first one last: it counts what the others could not */
+	for (size_t i = s->nprocesses; i--;)
+		if (s->processes[i]->file.seg)
+			finish(s, s->processes[i]);
+
+	result->ntraces = s->nprocesses;
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		result->traces[i] = s->processes[i]->result;
+		s->processes[i]->trace = NULL; /* the result's now */
+	}
+	if (s->status != WS_OK && err)
+		*err = s->failure;
+	return s->status;
+}
+
+void ws_record_result_release(struct ws_record_result *result)
+{
+	for (size_t i = 0; i < result->ntraces; i++)
+		free(result->traces[i].path);
+	free(result->traces);
+	result->traces = NULL;
+	result->ntraces = 0;
+}
+
+static void close_session(struct session *s, int keep_segments)
+{
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		ws_process_close(s->processes[i], keep_segments);
+		ws_process_free(s->processes[i]);
+	}
+	ws_out_of_memory_first(NULL); /* nothing is left that it would have to remove, or tell of */
+	ws_out_of_memory_reason(NULL);
+	free(s->processes);
+	s->processes = NULL;
+	s->nprocesses = 0;
+	if (s->witness)
+		ws_witness_end(s->witness);
+	s->witness = 0;
+	if (s->signals >= 0)
+		close(s->signals);
+	if (s->folder >= 0)
+		close(s->folder);
+}
+
+#define COLLECTOR_NAME "libwarpsheet-collect.so"
+#define ENV_NVTX       WSN_ENV_INJECTION
+#define ENV_CUDA       "CUDA_INJECTION64_PATH"
+#define ENV_PRELOAD    "LD_PRELOAD"
+#define ENV_PYTHON     "PYTHONPATH"
+
+/* --- what is needed before anything is started --- */
+
+/* Beside this program, as in the build tree, or where it is installed. */
+static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
+{
+	static const char *const places[] = {"", "/../lib/warpsheet"};
+	char self[PATH_MAX], path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	WS_FAIL_IF(n < 0, err, ENVIRONMENT, "cannot find this program itself: %s", strerror(errno));
+	self[n] = 0;
+	dirname(self);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		int len = snprintf(path, sizeof(path), "%s%s/" COLLECTOR_NAME, self, places[i]);
+
+		if (len > 0 && (size_t)len < sizeof(path) && realpath(path, out))
+			return WS_OK;
+	}
+	return WS_FAIL(err, ENVIRONMENT,
+	               COLLECTOR_NAME " is neither in %s nor in %s/../lib/warpsheet", self, self);
+}
+
+/* Each of these variables names one tool; a second one would silently replace the first. */
+static enum ws_status check_other_tools(const char *collector, struct ws_err *err)
+{
+	static const char *const names[] = {ENV_NVTX, ENV_CUDA};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *value = getenv(names[i]);
+
+		WS_FAIL_IF(
+		        value && *value && strcmp(value, collector) != 0, err, ENVIRONMENT,
+		        "%s is set to another tool (%s); unset it, or give --force to replace it",
+		        names[i], value);
+	}
+	return WS_OK;
+}
+
+/* The pattern for further processes and for --salvage, from whatever folder that will be called. */
+static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTPUT],
+                                       struct ws_err *err)
+{
+	char cwd[PATH_MAX], escaped[PATH_MAX];
+	int n;
+
+	if (*pattern == '/') {
+		n = snprintf(out, WS_MAX_OUTPUT, "%s", pattern);
+	} else {
+		WS_FAIL_IF(!getcwd(cwd, sizeof(cwd)), err, ENVIRONMENT,
+		           "cannot find the current folder: %s", strerror(errno));
+		WS_FAIL_IF(ws_output_escape(cwd, escaped, sizeof(escaped)), err, USAGE,
+		           "the path %s is too long", cwd);
+		n = snprintf(out, WS_MAX_OUTPUT, "%s/%s", escaped, pattern);
+	}
+	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long", pattern);
+	return WS_OK;
+}
+
+static void tell_shrunk(const struct ws_record_opts *opts, const struct ws_segment_file *file)
+{
+	if (file->is_shrunk)
+		ws_record_notice(opts,
+		                 "ulimit -f or ulimit -v leaves %u MiB for shared memory: buffers "
+		                 "for %u threads at a time, of %u KiB each",
+		                 (unsigned)(file->size >> 20), file->seg->thread_buffer_count,
+		                 file->seg->ring_size >> 10);
+}
+
+/* The folder of further processes' segments too: room for this many in all, or another one. */
+#define ROOM_SEGMENTS 8
+
+/*
+ * In memory if it can be, else beside the trace. A folder that others can reach
+ * into is an error: whoever prepared it must not choose where else we go.
+ */
+static enum ws_status make_segment(const struct ws_record_opts *opts, const char *trace,
+                                   struct ws_segment_file *file, struct ws_err *err)
+{
+	const uint64_t room = ws_seg_room(&opts->segment);
+	const char *dir = opts->segment_dir;
+	char standard[PATH_MAX];
+	enum ws_status status;
+	struct ws_err first;
+	int fd;
+
+	if (!dir) {
+		ws_segment_folder_make(ROOM_SEGMENTS * room, standard);
+		dir = standard;
+	}
+	status = ws_segment_folder_open(dir, &fd, &first);
+	if (status == WS_OK) {
+		close(fd);
+		status = ws_segment_file_create(file, dir, &opts->segment, &first);
+		if (status == WS_OK) {
+			tell_shrunk(opts, file);
+			return WS_OK;
+		}
+	} else if (status != WS_IO_READ) {
+		return ws_fail(err, status, first.file, first.line, "%s", first.text);
+	}
+	if (ws_segment_file_create_beside(file, trace, &opts->segment, err) != WS_OK)
+		return ws_fail(err, WS_ENVIRONMENT, __FILE__, __LINE__,
+		               "%s, and none beside the trace", first.text);
+	ws_record_notice(opts, "%s; using %s", first.text, file->path);
+	tell_shrunk(opts, file);
+	return WS_OK;
+}
+
+/* The folder of a path. `missing` is the status where there is none. */
+static enum ws_status open_folder(const char *path, int *folder, enum ws_status missing,
+                                  struct ws_err *err)
+{
+	const char *name;
+
+	*folder = ws_own_file_folder(path, &name);
+	return *folder >= 0 ? WS_OK
+	                    : ws_fail(err, missing, __FILE__, __LINE__, "cannot open %s: %s", path,
+	                              strerror(errno));
+}
+
+void ws_record_folder_id(int folder, char out[48])
+{
+	struct stat st = {0};
+
+	fstat(folder, &st);
+	snprintf(out, 48, "%llu:%llu", (unsigned long long)st.st_dev,
+	         (unsigned long long)st.st_ino);
+}
+
+/* What the pattern stands for while nobody is recorded. */
+static enum ws_status plain_path(const struct session *s, char out[PATH_MAX], struct ws_err *err)
+{
+	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL};
+
+	return ws_output_expand(s->pattern, &vars, out, PATH_MAX - 64, err);
+}
+
+/*
+ * Where the first trace begins. Who will be recorded, and so the name, is not
+ * known yet; and what the name belongs to now stays until there is something
+ * to replace it. Until then it is called after its segment, which nobody can
+ * guess. A device or pipe is written to at once.
+ */
+static enum ws_status first_path(struct session *s, char out[PATH_MAX], bool *is_settled,
+                                 struct ws_err *err)
+{
+	const char *name;
+	struct stat st;
+	char id[48];
+
+	WS_FORWARD(plain_path(s, out, err));
+	WS_FORWARD(open_folder(out, &s->folder, WS_IO_WRITE, err));
+	ws_record_folder_id(s->folder, id);
+	WS_FAIL_IF(s->opts->folder_id && strcmp(id, s->opts->folder_id) != 0, err, IO_WRITE,
+	           "cannot write %s: its folder has made way for another", out);
+	name = strrchr(out, '/') + 1;
+	*is_settled = ws_own_file_descriptor(out) >= 0 ||
+	              (!fstatat(s->folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	               !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode));
+	return WS_OK;
+}
+
+/* --- record --- */
+
+/* What is made for a program that does not run yet. */
+static struct {
+	struct ws_segment_file segment;
+	int folder;
+	char trace[PATH_MAX]; /* its name there; empty: the user's own */
+} unstarted;
+
+/* Without memory it goes; once the program runs all that was recorded stays. */
+static void remove_unstarted(void)
+{
+	ws_segment_file_remove(&unstarted.segment);
+	if (*unstarted.trace)
+		unlinkat(unstarted.folder, unstarted.trace, 0);
+}
+
+static char cure[PATH_MAX + 64];
+
+static const char *how_to_finish(size_t bytes)
+{
+	(void)bytes;
+	return cure;
+}
+
+static void keep_from_now_on(const char *segment)
+{
+	snprintf(cure, sizeof(cure), "finish the trace: warpsheet-record --salvage %s", segment);
+	ws_out_of_memory_reason(how_to_finish);
+	ws_out_of_memory_first(NULL);
+}
+
+static void start_clock(struct ws_seg_header *seg)
+{
+	seg->boot = ws_proc_boot();
+	seg->base_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
+	seg->realtime_apart_ns = ws_clock_realtime_apart();
+	seg->base_realtime_ns = seg->base_ns + seg->realtime_apart_ns;
+}
+
+static enum ws_status open_session(struct session *s, const char *program, char *const argv[],
+                                   struct ws_err *err)
+{
+	const struct ws_record_opts *opts = s->opts;
+	const struct ws_provenance provenance = {
+	        .program = program,
+	        .arguments = opts->no_args ? NULL : argv + 1,
+	        .options = opts->options_text,
+	        .no_gpu = (int)opts->capture.no_cupti,
+	        .cpu_time_quantum_ns = opts->capture.cpu_time_quantum_ns,
+	};
+	struct ws_segment_file file;
+	struct ws_process *first;
+	struct ws_seg_plan *plan;
+	enum ws_status status;
+	char path[PATH_MAX];
+	bool is_settled = false;
+
+	WS_FORWARD(first_path(s, path, &is_settled, err));
+	WS_FORWARD(make_segment(opts, path, &file, err));
+	if (!is_settled) {
+		snprintf(path + strlen(path), 64, ".%s.part",
+		         strrchr(file.path, '/') + 1 + strlen(WS_SEG_PREFIX));
+		snprintf(unstarted.trace, sizeof(unstarted.trace), "%s", strrchr(path, '/') + 1);
+	}
+	unstarted.segment = file;
+	unstarted.folder = s->folder;
+	ws_out_of_memory_first(remove_unstarted);
+	start_clock(file.seg);
+	plan = &file.seg->plan;
+	plan->no_args = (uint32_t)opts->no_args;
+	memcpy(plan->output, s->pattern, strlen(s->pattern) + 1);
+	plan->keep_existing = (uint32_t)opts->keep_existing;
+	file.seg->capture = opts->capture;
+	plan->window = opts->window;
+	if (opts->delay_ns || opts->window.duration_ns)
+		plan->window.begin_ns = file.seg->base_ns + opts->delay_ns;
+	status = ws_segment_file_seal(&file, err);
+	if (status != WS_OK) {
+		ws_segment_file_remove(&file);
+		return status;
+	}
+	WS_FORWARD(ws_process_begin(&first, opts, &file, s->folder, path, &provenance, err));
+	first->is_settled = is_settled;
+	add_process(s, first);
+	return WS_OK;
+}
+
+#define COUNT_ONE(variable, value) +1
+#define MAX_VARIABLES              (6 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
+
+/* Returns how many of them are not set so far. */
+static size_t add_library_ranges(struct ws_child_env *env)
+{
+	size_t n = 0;
+
+#define X(variable, level)     \
+	if (!getenv(variable)) \
+		env[n++] = (struct ws_child_env){variable, level};
+	WS_LIBRARY_RANGES_LIST(X)
+#undef X
+	return n;
+}
+
+struct pytorch_env {
+	char preload[2 * PATH_MAX], python[2 * PATH_MAX];
+};
+
+/* PATH variable NAME with one more entry, before or behind what the user has there. */
+static enum ws_status longer_path(const char *name, const char *entry, bool is_first,
+                                  char out[2 * PATH_MAX], struct ws_err *err)
+{
+	const char *before = getenv(name);
+	int n;
+
+	if (!before || !*before)
+		n = snprintf(out, 2 * PATH_MAX, "%s", entry);
+	else
+		n = snprintf(out, 2 * PATH_MAX, "%s:%s", is_first ? entry : before,
+		             is_first ? before : entry);
+	WS_FAIL_IF(n < 0 || n >= 2 * PATH_MAX, err, ENVIRONMENT, "%s is too long", name);
+	return WS_OK;
+}
+
+/* What --pytorch needs in the program's environment. Of preloaded libraries an allocator of the
+ * user's must come first; of Python's folders ours, as it then goes on to the user's. */
+static enum ws_status add_pytorch(const char *collector, struct pytorch_env *env,
+                                  struct ws_err *err)
+{
+	char python[PATH_MAX + 32];
+
+	WS_FAIL_IF(strpbrk(collector, ": "), err, ENVIRONMENT,
+	           "--pytorch: the path %s has a blank or a colon, so the system cannot load it "
+	           "into a program (LD_PRELOAD)",
+	           collector);
+	/* our sitecustomize.py lies in a folder beside the collector */
+	snprintf(python, sizeof(python), "%.*s/python", (int)(strrchr(collector, '/') - collector),
+	         collector);
+	WS_FORWARD(longer_path(ENV_PRELOAD, collector, 0, env->preload, err));
+	return longer_path(ENV_PYTHON, python, 1, env->python, err);
+}
+
+/* mask: the signals that the program is to find blocked. */
+static enum ws_status start_program(struct session *s, const char *collector,
+                                    const char *program, char *const argv[], const sigset_t *mask,
+                                    struct ws_record_result *result, struct ws_err *err)
+{
+	struct ws_child_env env[MAX_VARIABLES] = {
+	        {ENV_NVTX, collector},
+	        {WS_SEG_ENV, s->processes[0]->file.path},
+	};
+	struct pytorch_env pytorch;
+	size_t n = 2;
+
+	if (s->opts->capture.pytorch)
+		WS_FORWARD(add_pytorch(collector, &pytorch, err));
+	if (!s->opts->capture.no_cupti)
+		env[n++] = (struct ws_child_env){ENV_CUDA, collector};
+	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
+		n += add_library_ranges(env + n);
+	if (s->opts->capture.pytorch) {
+		env[n++] = (struct ws_child_env){WS_PYTORCH_ENV, "on"};
+		env[n++] = (struct ws_child_env){ENV_PRELOAD, pytorch.preload};
+		env[n++] = (struct ws_child_env){ENV_PYTHON, pytorch.python};
+	}
+	WS_FORWARD(ws_child_start(&s->child, &s->witness, program, argv, env, n, mask,
+	                          &s->processes[0]->file.seg->started, &result->exit_code, err));
+	s->started = (uint32_t)s->child;
+	keep_from_now_on(s->processes[0]->file.path);
+	return WS_OK;
+}
+
+static void take_wait_status(const struct session *s, struct ws_record_result *result)
+{
+	if (WIFSIGNALED(s->wait_status)) {
+		result->term_signal = WTERMSIG(s->wait_status);
+		result->exit_code = 128 + result->term_signal;
+	} else {
+		result->exit_code = WEXITSTATUS(s->wait_status);
+	}
+}
+
+enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv[],
+                             struct ws_record_result *result, struct ws_err *err)
+{
+	struct session s = {.opts = opts,
+	                       .signals = -1,
+	                       .folder = -1,
+	                       .keep_existing = opts->keep_existing,
+	                       .no_args = opts->no_args};
+	char program[PATH_MAX], collector[PATH_MAX];
+	enum ws_status status;
+	sigset_t before;
+
+	*result = (struct ws_record_result){0};
+	ws_missing_pages_replace();
+	WS_FORWARD(ws_child_find(argv[0], program, sizeof(program), &result->exit_code, err));
+	WS_FORWARD(find_collector(collector, err));
+	if (!opts->force)
+		WS_FORWARD(check_other_tools(collector, err));
+	WS_FORWARD(absolute_pattern(opts->output, s.pattern, err));
+
+	status = block_signals(&s, &before, err);
+	WS_THEN(status, open_session(&s, program, argv, err));
+	WS_THEN(status, start_program(&s, collector, program, argv, &before, result, err));
+	if (status != WS_OK) {
+		if (s.nprocesses)
+			ws_process_remove_trace(s.processes[0]); /* no program ran */
+		close_session(&s, 0);
+		return status;
+	}
+	run_loop(&s);
+	take_wait_status(&s, result);
+	result->is_hidden = s.is_hidden;
+	result->obstacle = ws_child_obstacle(program);
+	result->uses_cuda = s.uses_cuda || ws_cuda_use_of_file(program);
+	status = finish_session(&s, result, err);
+	close_session(&s, 0);
+	return status;
+}
+
+/* --- salvage --- */
+
+static enum ws_status check_salvageable(const struct ws_seg_header *seg, const char *path,
+                                        struct ws_err *err)
+{
+	const struct ws_proc launcher = ws_seg_process(&seg->launcher);
+
+	WS_FAIL_IF(ws_proc_is_elsewhere(launcher.namespace) ? ws_host_pid_find(launcher) != 0
+	                                                    : ws_proc_alive(launcher),
+	           err, USAGE, "%s is in use: process %u is recording into it", path,
+	           (unsigned)launcher.pid);
+	WS_FAIL_IF(!ws_drain_file_size(seg), err, CORRUPT,
+	           "%s holds nothing: its program was never started", path);
+	return WS_OK;
+}
+
+/* What the launcher that is gone had in its own memory, for all processes of the recording. */
+static enum ws_status take_names(struct session *s, const struct ws_seg_header *first,
+                                 const char *path, struct ws_err *err)
+{
+	const struct ws_seg_plan *plan = &first->plan;
+
+	WS_FAIL_IF(!memchr(plan->output, 0, sizeof(plan->output)), err, CORRUPT,
+	           "%s cannot be salvaged: it names no trace", path);
+	memcpy(s->pattern, plan->output, sizeof(s->pattern));
+	s->keep_existing = plan->keep_existing != 0;
+	s->no_args |= plan->no_args != 0;
+	return WS_OK;
+}
+
+/* Where the first trace is, and the open folder that it lies in, which can have been moved alone.
+ */
+static enum ws_status find_trace(struct session *s, const struct ws_segment_file *file,
+                                 char path[PATH_MAX], int *folder, struct ws_err *err)
+{
+	enum ws_status status;
+
+	WS_FORWARD(plain_path(s, path, err));
+	status = open_folder(path, &s->folder, WS_IO_READ, err);
+	*folder = s->folder;
+	if (s->opts->output) {
+		snprintf(path, PATH_MAX, "%s", s->opts->output);
+		return open_folder(path, folder, WS_IO_READ, err);
+	}
+	WS_FORWARD(status);
+	return ws_trace_path_first_left_at(file, s->folder, s->pattern, path, err);
+}
+
+enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
+                                 struct ws_record_result *result, struct ws_err *err)
+{
+	struct session s = {.opts = opts,
+	                       .signals = -1,
+	                       .folder = -1,
+	                       .look_again = 1,
+	                       .no_args = opts->no_args};
+	struct ws_segment_file file;
+	struct ws_process *first = NULL;
+	enum ws_status status;
+	char path[PATH_MAX];
+	sigset_t before;
+	int folder = -1;
+
+	*result = (struct ws_record_result){0};
+	ws_missing_pages_replace();
+	WS_FORWARD(ws_segment_file_open(&file, segment, err));
+	status = ws_segment_file_lock(&file, err);
+	WS_THEN(status, check_salvageable(file.seg, segment, err));
+	WS_THEN(status, take_names(&s, file.seg, segment, err));
+	if (status != WS_OK) {
+		ws_segment_file_close(&file);
+		return status;
+	}
+	/* killed after the trace was closed: only the segment was left to be removed */
+	if (ws_drain_is_finished(file.seg)) {
+		result->found = WS_SALVAGE_FINISHED;
+		ws_segment_file_remove(&file);
+		return WS_OK;
+	}
+	status = block_signals(&s, &before, err);
+	WS_THEN(status, find_trace(&s, &file, path, &folder, err));
+	WS_THEN(status, ws_process_resume(&first, opts, &file, folder, path, &result->found, err));
+	if (status == WS_OK && first) {
+		first->is_settled |= opts->output != NULL;
+		add_process(&s, first);
+		run_loop(&s);
+		status = finish_session(&s, result, err);
+	}
+	ws_segment_file_close(&file);
+	close_session(&s, status != WS_OK);
+	if (opts->output && folder >= 0)
+		close(folder);
+	return status;
+}

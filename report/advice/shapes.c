@@ -1,0 +1,165 @@
+/* Rules about what a launch leaves unused: A27 multiprocessors without a block, A29 units for fp64
+ * that a device has few of. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/advice/advice.h"
+#include "report/base/names.h"
+
+/* 0: not recorded. */
+static uint64_t blocks_of(const struct ws_config *c)
+{
+	return c->shape.grid_x * (c->shape.grid_y ? c->shape.grid_y : 1) *
+	       (c->shape.grid_z ? c->shape.grid_z : 1);
+}
+
+static uint64_t threads_of(const struct ws_config *c)
+{
+	return c->shape.block_x * (c->shape.block_y ? c->shape.block_y : 1) *
+	       (c->shape.block_z ? c->shape.block_z : 1);
+}
+
+static int64_t multiprocessors_of(const struct ws_advice *a, const struct ws_config *c)
+{
+	return c->device < a->m->ndevices ? a->m->devices[c->device].facts.sm_count : 0;
+}
+
+/* Kernels of communication use few blocks on purpose. */
+static bool is_comm(const struct ws_advice *a, size_t config)
+{
+	return a->traits[config].op_class == WS_CLASS_COMM;
+}
+
+static bool leaves_empty(const struct ws_advice *a, size_t config)
+{
+	const struct ws_config *c = &a->m->configs[config];
+	const uint64_t blocks = blocks_of(c);
+	const int64_t sms = multiprocessors_of(a, c);
+
+	return blocks && sms > 0 && blocks < (uint64_t)sms && !is_comm(a, config);
+}
+
+static bool has_tiny_blocks(const struct ws_advice *a, size_t config)
+{
+	const struct ws_config *c = &a->m->configs[config];
+	const uint64_t threads = threads_of(c);
+
+	return threads && threads < WS_A27_THREADS && !leaves_empty(a, config) &&
+	       !is_comm(a, config);
+}
+
+/* At most: the same work on all multiprocessors. */
+static double rate_of_empty(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                            const struct ws_claim *claim)
+{
+	const struct ws_config *c = &a->m->configs[cell->config];
+
+	(void)claim;
+	return leaves_empty(a, cell->config)
+	               ? 1 - (double)blocks_of(c) / (double)multiprocessors_of(a, c)
+	               : -1;
+}
+
+/* What larger blocks save is not known. */
+static double rate_of_tiny(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                           const struct ws_claim *claim)
+{
+	(void)claim;
+	return has_tiny_blocks(a, cell->config) ? NAN : -1;
+}
+
+/* "solve (99.9 %): 1 block of 32 threads on 132 multiprocessors; …": those with most time. */
+static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
+{
+	uint32_t top[WS_ADVICE_TOP];
+	const char *text = "";
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < a->m->nconfigs; i++)
+		if (a->config_ns[i] && which(a, i))
+			n = ws_advice_rank(top, n, a->config_ns, i);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_config *c = &a->m->configs[top[i]];
+		const uint64_t blocks = blocks_of(c);
+
+		text = ws_advice_text(a, "%s%s%s (%.1f %%): %s block%s of %" PRIu64 " thread%s",
+		                      text, i ? "; " : "", ws_advice_name(a, c->name),
+		                      ws_advice_share(a, a->config_ns[top[i]]),
+		                      ws_say_number(a->texts, (double)blocks),
+		                      blocks == 1 ? "" : "s", threads_of(c),
+		                      threads_of(c) == 1 ? "" : "s");
+		if (multiprocessors_of(a, c) > 0)
+			text = ws_advice_text(a, "%s on %" PRId64 " multiprocessors", text,
+			                      multiprocessors_of(a, c));
+	}
+	return text;
+}
+
+static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		ns += a->config_ns[i] && which(a, i) ? a->config_ns[i] : 0;
+	return ns;
+}
+
+void ws_rule_empty_grids(struct ws_advice *a)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		is_known |= a->config_ns[i] && blocks_of(&a->m->configs[i]);
+	if (!is_known)
+		a->found->not_judged[WS_RULE_empty_grids] = "no kernel tells its blocks";
+	if (ws_advice_share(a, time_of(a, leaves_empty)) >= WS_A27_PERCENT)
+		ws_advice_add_claim(a, WS_RULE_empty_grids, WS_SEVERITY_STRONG,
+		                    (struct ws_claim){rate_of_empty, NULL, 0},
+		                    "fewer blocks than multiprocessors", shapes(a, leaves_empty),
+		                    NULL);
+	if (ws_advice_share(a, time_of(a, has_tiny_blocks)) >= WS_A27_PERCENT)
+		ws_advice_add_claim(
+		        a, WS_RULE_empty_grids, WS_SEVERITY_WEAK,
+		        (struct ws_claim){rate_of_tiny, NULL, 0}, "blocks of few threads",
+		        shapes(a, has_tiny_blocks),
+		        "Use blocks of 128 threads or more: a multiprocessor holds few blocks "
+		        "at a time");
+}
+
+/* --- A29 fp64 --------------------------------------------------------------------------------- */
+
+bool ws_advice_is_geforce(const struct ws_advice *a, uint32_t device)
+{
+	return device < a->m->ndevices &&
+	       ws_name_matches(ws_bytes_of("*GeForce*"), a->m->texts[a->m->devices[device].name]);
+}
+
+/* A kernel of no class, whose parameters are doubles and no other numbers with a fraction. */
+static bool has_doubles(const struct ws_advice *a, size_t config)
+{
+	static const char *const others[] = {"*float*", "*half*"};
+	const struct ws_bytes name = a->m->texts[a->m->configs[config].name];
+
+	return a->traits[config].op_class == WS_CLASS_OTHER &&
+	       ws_name_matches(ws_bytes_of("*double*"), name) && !WS_NAME_IS_ONE_OF(name, others);
+}
+
+static bool is_slow_fp64(const struct ws_advice *a, size_t config)
+{
+	const struct ws_config *c = &a->m->configs[config];
+
+	return ws_advice_is_geforce(a, c->device) &&
+	       (ws_name_is(a->m->texts[c->name_dtype], "fp64") || has_doubles(a, config));
+}
+
+void ws_rule_slow_fp64(struct ws_advice *a)
+{
+	const int64_t ns = time_of(a, is_slow_fp64);
+
+	if (ws_advice_share(a, ns) < WS_A29_PERCENT)
+		return;
+	ws_advice_add(a, WS_RULE_slow_fp64, WS_SEVERITY_HINT, NAN, NULL, "kernels in fp64",
+	              ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
+	                             ws_advice_top_kernels(a, is_slow_fp64)),
+	              NULL);
+}
