@@ -236,7 +236,7 @@ static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
 	  if (s->says_flops)                                                                      \
 	          ws_put_real(out,                                                                \
 	                      ws_stat_ratio((double)s->flops, (double)s->inclusive_ns) / 1e3),    \
-	  WS_DIGEST_COSTS)                                                                        \
+	  WS_DIGEST_COSTS | WS_DIGEST_PATHS)                                                      \
 	X(bytes, if (s->says_bytes) ws_put_int(out, s->bytes), WS_DIGEST_COSTS)
 
 static void put_path(void *ctx, size_t row, int column, struct ws_put *out)

@@ -41,8 +41,8 @@ struct report_opts {
 		.to = {.format = -1}, .filter = WS_FILTER_ALL, .scope = WS_SCOPE_STEPS, \
 		.steps = {-1, -1}, .stream = -1, .process = -1, .rows = -1              \
 	}
-#define BY_CHOICES    "launch|gpu-time"
-#define SCOPE_CHOICES "all|steps|warm-up|setup|outside"
+#define BY_CHOICES     "launch|gpu-time"
+#define SCOPE_CHOICES  "all|steps|warm-up|setup|outside"
 #define MOST_SQL_BYTES ((size_t)1 << 20)
 
 /* A small file of the user's, - for standard input, with a NUL behind; *text stays NULL without
@@ -490,8 +490,11 @@ static enum ws_status query_trace(struct ws_trace_file *f, struct report_opts *o
 	enum ws_status status = read_user_files(o, &u, err);
 
 	WS_THEN(status, ws_trace_file_opts(f, &u.opts, &u.opts, err));
-	WS_THEN(status, ws_report_query(f->reader, f->name, &u.opts, &o->filter, NULL, 0,
-	                                sql ? sql : u.sql, &report, err));
+	if (status == WS_OK && !sql && !u.sql)
+		report = ws_report_relations(f->name);
+	else
+		WS_THEN(status, ws_report_query(f->reader, f->name, &u.opts, &o->filter, NULL, 0,
+		                                sql ? sql : u.sql, &report, err));
 	if (status == WS_OK) {
 		ws_trace_file_print_damage(f);
 		o->to.rows = o->rows >= 0 ? o->rows : 0;
@@ -531,13 +534,6 @@ enum ws_status ws_cmd_query(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_resolve(&o.to, "", err));
 	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
 	WS_FORWARD(resolve_filter(&o, err));
-	if (n == 1 && !o.sql_path) {
-		struct ws_report *list = ws_report_relations(argv[0]);
-
-		status = ws_destination_write(&o.to, list, err);
-		ws_report_free(list);
-		return status;
-	}
 	status = ws_trace_file_open(&f, argv[0], err);
 	WS_THEN(status, query_trace(&f, &o, n == 2 ? argv[1] : NULL, err));
 	ws_trace_file_close(&f);

@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/bytes.h"
@@ -43,9 +42,6 @@ struct ws_query {
 	struct ws_stat last_stat;
 	enum ws_status blame;
 	bool is_connecting; /* a relation declares its columns, which is no statement of a query */
-	bool is_guarded;    /* by these two */
-	double most_seconds;
-	struct timespec begin;
 };
 
 struct ws_query_run {
@@ -200,27 +196,38 @@ static struct bound *bound_of(sqlite3_vtab_cursor *cursor)
 	return ((struct virtual_table *)cursor->pVtab)->bound;
 }
 
+/* In quotes, as a column may be called "check". */
+static char *declare(const struct ws_relation *rel)
+{
+	char *sql;
+	size_t len;
+	FILE *f = ws_xmemstream(&sql, &len);
+	const char *before = "CREATE TABLE x(";
+
+	for (const char *p = rel->columns; *p; p += strcspn(p, ",") + 1, before = ", ")
+		fprintf(f, "%s\"%.*s\"", before, (int)strcspn(p, ","), p);
+	fputs(")", f);
+	ws_xfclose(f);
+	return sql;
+}
+
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
                    char **error)
 {
 	struct bound *bound = aux;
 	struct virtual_table *t = ws_xarray(1, sizeof(*t));
-	const char *columns = bound->rel->columns;
-	char *declaration = ws_xformat("CREATE TABLE x(%.*s)", (int)strlen(columns) - 1, columns);
+	char *declaration = declare(bound->rel);
 	int code;
 
 	(void)argc;
 	(void)argv;
+	(void)error;
 	bound->q->is_connecting = true;
 	code = sqlite3_declare_vtab(db, declaration);
 	bound->q->is_connecting = false;
-	if (code != SQLITE_OK)
-		*error = sqlite3_mprintf("%s: %s", bound->rel->name, sqlite3_errmsg(db));
 	free(declaration);
 	t->bound = bound;
 	*out = &t->base;
-	if (code != SQLITE_OK)
-		free(t);
 	return code;
 }
 
@@ -380,16 +387,6 @@ static void *gathered(sqlite3_context *ctx, size_t bytes)
 	return p;
 }
 
-#define MOST_VALUES ((size_t)1 << 24) /* of a group, in a query of a user's */
-
-static bool has_room(sqlite3_context *ctx, size_t n)
-{
-	if (!function_of(ctx)->q->is_guarded || n < MOST_VALUES)
-		return true;
-	sqlite3_result_error(ctx, "a group has over 16 million values", -1);
-	return false;
-}
-
 static void add_list(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct ws_query *q = function_of(ctx)->q;
@@ -404,8 +401,6 @@ static void add_list(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_error(ctx, "this is no list of samples", -1);
 		return;
 	}
-	if (!has_room(ctx, l->n))
-		return;
 	WS_GROW(l->list, l->n + 1, l->capacity);
 	l->list[l->n++] = q->samples[number - 1];
 }
@@ -481,7 +476,7 @@ static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *
 	const int type = sqlite3_value_numeric_type(value);
 
 	if (!s || (type != SQLITE_INTEGER && type != SQLITE_FLOAT) ||
-	    sqlite3_value_type(whole) == SQLITE_NULL || !has_room(ctx, s->n))
+	    sqlite3_value_type(whole) == SQLITE_NULL)
 		return;
 	s->has_real |= type == SQLITE_FLOAT;
 	WS_GROW(s->term, s->n + 1, s->capacity);
@@ -629,8 +624,6 @@ static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 				s->text[i].place = place;
 			return;
 		}
-	if (!has_room(ctx, s->n))
-		return;
 	WS_GROW(s->text, s->n + 1, s->capacity);
 	s->text[s->n] = (struct seen_text){place, ws_xmalloc(len + 1), len};
 	memcpy(s->text[s->n++].text, text, len);
@@ -788,12 +781,7 @@ void ws_query_set_real(struct ws_query *q, const char *name, double value)
 	ws_cell_set_real(parameter(q, name), value);
 }
 
-void ws_query_blame(struct ws_query *q, enum ws_status status)
-{
-	q->blame = status;
-}
-
-/* --- bounds of a user's queries -------------------------------------------------------------- */
+/* --- queries of users ------------------------------------------------------------------------ */
 
 static int authorize(void *query, int action, const char *of, const char *name, const char *db,
                      const char *trigger)
@@ -810,28 +798,10 @@ static int authorize(void *query, int action, const char *of, const char *name, 
 	               : SQLITE_DENY;
 }
 
-static int is_too_long(void *query)
+void ws_query_only_reads(struct ws_query *q)
 {
-	const struct ws_query *q = query;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - q->begin.tv_sec) +
-	               (double)(now.tv_nsec - q->begin.tv_nsec) / 1e9 >
-	       q->most_seconds;
-}
-
-void ws_query_guard(struct ws_query *q, double most_seconds)
-{
-	enum { STEPS = 100000, MOST_BYTES = 16 << 20 };
-
-	q->is_guarded = true;
 	q->blame = WS_USAGE;
-	q->most_seconds = most_seconds;
-	clock_gettime(CLOCK_MONOTONIC, &q->begin);
-	sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH, MOST_BYTES);
 	sqlite3_set_authorizer(q->db, authorize, q);
-	sqlite3_progress_handler(q->db, STEPS, is_too_long, q);
 }
 
 /* --- queries -------------------------------------------------------------------------------- */
@@ -842,10 +812,6 @@ static enum ws_status fail(const struct ws_query *q, int code, struct ws_err *er
 		return WS_FAIL(err, NO_MEMORY, "out of memory for a query");
 	if (code == SQLITE_AUTH)
 		return WS_FAIL(err, USAGE, "a query only reads: SELECT, or WITH … SELECT");
-	if (code == SQLITE_INTERRUPT)
-		return WS_FAIL(err, USAGE,
-		               "the query ran for over %g s: a condition makes it shorter",
-		               q->most_seconds);
 	return ws_fail(err, q->blame, __FILE__, __LINE__, "the query: %s", sqlite3_errmsg(q->db));
 }
 
@@ -885,13 +851,13 @@ enum ws_status ws_query_split(struct ws_query *q, const char *sql, const char **
                               struct ws_err *err)
 {
 	sqlite3_stmt *statement;
-	const int code = sqlite3_prepare_v2(q->db, sql, -1, &statement, end);
+	int code = sqlite3_prepare_v2(q->db, sql, -1, &statement, end);
 
-	if (code != SQLITE_OK)
-		return fail(q, code, err);
 	*end = statement ? *end : sql;
+	if (statement && !sqlite3_column_count(statement))
+		code = SQLITE_AUTH; /* REINDEX asks no authorizer */
 	sqlite3_finalize(statement);
-	return WS_OK;
+	return code == SQLITE_OK ? WS_OK : fail(q, code, err);
 }
 
 enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_query_rows *rows,

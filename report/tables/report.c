@@ -104,8 +104,6 @@ struct asked {
 	const struct ws_model_opts *opts;
 };
 
-#define MOST_SECONDS 60 /* of the queries of a user */
-
 /* --- what each table needs of a digest, so that only that is read and joined ------------------ */
 
 #define ALWAYS  (-1)
@@ -188,7 +186,7 @@ static enum ws_status find_parts(struct asked *a, struct ws_err *err)
 		status = add_needs(q, a->defs[i], a->columns, &a->parts, err);
 	if (a->sql && status == WS_OK) {
 		ws_user_tables_add(&users, q, NULL);
-		ws_query_guard(q, MOST_SECONDS);
+		ws_query_only_reads(q);
 		status = ws_user_queries_check(&users, a->sql, err);
 		WS_THEN(status, ws_user_tables_parts(&users, &a->parts, err));
 	}
@@ -243,7 +241,7 @@ static enum ws_status make_tables(const struct ws_table_context *tab, const stru
 		status = make_table(&relations, q, a->defs[i], a->columns, &report->tables[i], err);
 	if (a->sql && status == WS_OK) {
 		ws_user_tables_add(&users, q, &relations);
-		ws_query_guard(q, MOST_SECONDS);
+		ws_query_only_reads(q);
 		status = ws_user_queries_make(&users, a->sql, &k->arena, report, err);
 	}
 	ws_query_close(q);

@@ -7,7 +7,7 @@
 #include "formats/base/xalloc.h"
 #include "report/tables/tables.h"
 
-/* --- tables as relations ------------------------------------------------------------------------ */
+/* --- tables as relations ---------------------------------------------------------------------- */
 
 /* A table that queries can read: it is made when the first of them does. */
 struct ws_user_table {
@@ -93,6 +93,8 @@ enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts,
 
 		for (size_t c = 0; c < WS_RELATION_COLUMNS; c++)
 			wanted[c] = read >> c & 1;
+		/* what only counts the rows reads what they are made of, as a column does */
+		wanted[0] |= read == (uint64_t)1 << WS_RELATION_COLUMNS;
 		if (read && u->def == &ws_def_kernel_trace)
 			*parts |= WS_DIGEST_ROWS;
 		else if (read)
@@ -108,24 +110,26 @@ void ws_user_tables_release(struct ws_user_tables *all)
 	ws_arena_free(&all->arena);
 }
 
-/* --- a result as a table ------------------------------------------------------------------------ */
+/* --- a result as a table ---------------------------------------------------------------------- */
 
 #define MOST_ROWS 1000000
 
-/* Lower case, and one _ for all else between letters and digits: "Total (ns)" is total_ns. */
-static const char *make_id(struct ws_arena *arena, const char *title, char between)
+/* Lower case, and one _ for all else between letters and digits: "Total (ns)" is total_ns. Without
+ * any of these: other. */
+static const char *make_id(struct ws_arena *arena, const char *title, char between,
+                           const char *other)
 {
 	char *id = ws_arena_copy(arena, title, strlen(title)), *end = id;
 
 	for (const char *p = title; *p; p++)
-		if (isalnum((unsigned char)*p) || (unsigned char)*p >= 0x80)
+		if ((unsigned char)*p < 0x80 && isalnum((unsigned char)*p))
 			*end++ = (char)tolower((unsigned char)*p);
 		else if (end > id && end[-1] != between)
 			*end++ = between;
 	while (end > id && end[-1] == between)
 		end--;
 	*end = '\0';
-	return *id ? id : "column";
+	return *id ? id : other;
 }
 
 /* What stands in parentheses at the end of a title, or behind its last _. */
@@ -166,12 +170,11 @@ static struct ws_table_column *make_columns(struct ws_arena *arena,
 		struct ws_table_column *c = &columns[i];
 		const char *title = ws_query_column_name(rows, i);
 
-		*c = (struct ws_table_column){
-		        .title = ws_arena_copy(arena, title, strlen(title)),
-		        .unit = "",
-		        .definition = "",
-		        .rank = i ? WS_RANK_ANSWER : WS_RANK_NAME};
-		c->id = make_id(arena, title, '_');
+		*c = (struct ws_table_column){.title = ws_arena_copy(arena, title, strlen(title)),
+		                              .unit = "",
+		                              .definition = "",
+		                              .rank = i ? WS_RANK_ANSWER : WS_RANK_NAME};
+		c->id = make_id(arena, title, '_', "column");
 		for (int before = 0; before < i; before++)
 			if (!strcmp(columns[before].id, c->id)) {
 				c->id = ws_arena_format(arena, "%s_%d", c->id, i + 1);
@@ -214,10 +217,27 @@ static void set_types(struct ws_table *t, struct ws_table_column *columns)
 	}
 }
 
+/* Of a table of ours, or one that the report has. */
+static bool has_name(const struct ws_report *report, const char *name)
+{
+	size_t n;
+	const struct ws_table_def *const *defs = ws_table_defs_all(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(defs[i]->name, name))
+			return true;
+	for (size_t i = 0; i < report->ntables; i++)
+		if (!strcmp(report->tables[i]->def->name, name))
+			return true;
+	return false;
+}
+
 /* "-- Title", and what a row is in the comments below. */
-static void set_words(struct ws_arena *arena, const char *sql, struct ws_table_def *def)
+static void set_words(struct ws_arena *arena, const char *sql, const struct ws_report *report,
+                      struct ws_table_def *def)
 {
 	char *words = NULL;
+	const char *name;
 
 	while (*(sql += strspn(sql, " \t\r\n;"))) {
 		size_t len = strcspn(sql, "\r\n"), begin = 2;
@@ -229,20 +249,23 @@ static void set_words(struct ws_arena *arena, const char *sql, struct ws_table_d
 		if (!def->title)
 			def->title = ws_arena_copy(arena, sql + begin, len - begin);
 		else
-			words = ws_arena_format(arena, "%s%s%.*s", words ? words : "", words ? " " : "",
-			                        (int)(len - begin), sql + begin);
+			words = ws_arena_format(arena, "%s%s%.*s", words ? words : "",
+			                        words ? " " : "", (int)(len - begin), sql + begin);
 		sql += len;
 	}
 	if (!def->title || !*def->title)
 		def->title = "Query";
 	def->meaning = words ? words : "";
-	def->name = make_id(arena, def->title, '-');
-	def->sheet = ws_arena_copy(arena, def->title,
-	                           strlen(def->title) < 31 ? strlen(def->title) : 31);
+	def->sheet = def->title;
+	def->name = name =
+	        ws_arena_format(arena, "%.60s", make_id(arena, def->title, '-', "query"));
+	for (int n = 2; has_name(report, def->name); n++)
+		def->name = ws_arena_format(arena, "%s-%d", name, n);
 }
 
 static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, const char *sql,
-                                 struct ws_table **out, struct ws_err *err)
+                                 const struct ws_report *report, struct ws_table **out,
+                                 struct ws_err *err)
 {
 	struct ws_query_rows rows;
 	struct ws_table_def *def;
@@ -251,7 +274,7 @@ static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, con
 
 	WS_FORWARD(ws_query_start(q, sql, &rows, err));
 	WS_NEW(arena, def, 1);
-	set_words(arena, sql, def);
+	set_words(arena, sql, report, def);
 	def->columns = columns = make_columns(arena, &rows);
 	def->ncolumns = (size_t)rows.ncolumns;
 	t = *out = ws_table_new(def);
@@ -308,7 +331,7 @@ static enum ws_status add_table(void *ctx, const char *sql, struct ws_err *err)
 	struct tables *s = ctx;
 	struct ws_report *r = s->report;
 	struct ws_table *t = NULL;
-	enum ws_status status = make_table(s->q, s->arena, sql, &t, err);
+	enum ws_status status = make_table(s->q, s->arena, sql, r, &t, err);
 
 	/* a table that a query reads failed */
 	if (s->all->status != WS_OK) {
@@ -342,14 +365,20 @@ enum ws_status ws_user_queries_check(struct ws_user_tables *all, const char *sql
 	return each_query(all->q, sql, check, all->q, err);
 }
 
-/* --- what there is to ask ----------------------------------------------------------------------- */
+/* --- what there is to ask --------------------------------------------------------------------- */
 
 static const struct ws_table_column list_columns[] = {
-        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What a query calls it.", WS_RANK_NAME},
+        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What a query calls it.",
+         WS_RANK_NAME},
         {"row", "A Row Is", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What a row is.", WS_RANK_ANSWER},
         {"columns", "Columns", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Their names.", WS_RANK_ANSWER},
 };
-static const struct ws_table_def list_def = {"relations", "What Queries Can Read", "Relations", "A row is what a query can read from", list_columns, 3};
+static const struct ws_table_def list_def = {"relations",
+                                             "What Queries Can Read",
+                                             "Relations",
+                                             "One row per relation that a query can read",
+                                             list_columns,
+                                             3};
 
 static void list_relation(void *table, const struct ws_relation *rel, const char *row_is)
 {

@@ -15,3 +15,8 @@ warpsheet query "$trace" --sql - --format json <mine.sql | grep '"\(columns\|id\
 warpsheet report "$trace" --sql mine.sql -o report.json
 grep -o '"gpu-time-by-dtype": {\|"kernels": {\|"kernel-summary": {' report.json
 warpsheet report "$trace" --sql mine.sql -o report.xlsx && echo workbook
+# no two tables have one name
+printf '%s\n' '-- Steps' 'SELECT 1;' '-- Steps' 'SELECT 2' >same.sql
+warpsheet report "$trace" --sql same.sql -o same.json
+grep -o '"steps[^"]*": {' same.json
+warpsheet report "$trace" --sql same.sql -o same.xlsx && echo workbook

@@ -1,7 +1,7 @@
 # what is no question: each says what is wrong, and nothing is read or written
 trace=fixtures/recorded/h100/resnet50.wtrace
 for query in 'DELETE FROM cell' 'PRAGMA user_version = 1' "ATTACH 'x' AS x" 'CREATE TABLE t (x)' \
-	"SELECT load_extension('x')" 'SELECT nothing FROM cell' '' '-- nothing' 'SELECT median_of(5)' \
+	"SELECT load_extension('x')" REINDEX 'SELECT nothing FROM cell' '' '-- nothing' 'SELECT median_of(5)' \
 	'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c'; do
 	warpsheet query "$trace" "$query" 2>&1
 	echo "status $?"
