@@ -236,7 +236,7 @@ static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
 	  if (s->says_flops)                                                                      \
 	          ws_put_real(out,                                                                \
 	                      ws_stat_ratio((double)s->flops, (double)s->inclusive_ns) / 1e3),    \
-	  WS_DIGEST_COSTS)                                                                        \
+	  WS_DIGEST_COSTS | WS_DIGEST_PATHS)                                                      \
 	X(bytes, if (s->says_bytes) ws_put_int(out, s->bytes), WS_DIGEST_COSTS)
 
 static void put_path(void *ctx, size_t row, int column, struct ws_put *out)
@@ -546,17 +546,34 @@ static const struct ws_relation cell = {"cell", CELL(WS_COLUMN_NAME), count_cell
 #define PARTS(name, put, parts) parts,
 static const struct {
 	const struct ws_relation *rel;
+	const char *row_is;
 	unsigned of_all; /* the parts that any query of it takes */
 	unsigned of_columns[WS_RELATION_COLUMNS];
 } relations[] = {
-        {&cell, WS_DIGEST_KERNELS, {CELL(PARTS)}},
-        {&ws_relation_path, 0, {PATH(PARTS)}},
-        {&call, WS_DIGEST_CALLS, {0}},
-        {&work, 0, {0}},
-        {&launch, WS_DIGEST_ROWS, {0}},
-        {&ws_relation_kernel, WS_DIGEST_ROWS, {0}},
+        {&cell,
+         "kernels of one configuration, range, class, direction and dtype",
+         WS_DIGEST_KERNELS,
+         {CELL(PARTS)}},
+        {&ws_relation_path,
+         "NVTX ranges of one path; the last two: kernels in no range, and without a launch",
+         0,
+         {PATH(PARTS)}},
+        {&call, "API calls of one function", WS_DIGEST_CALLS, {0}},
+        {&work, "copies in one direction, or fills", 0, {0}},
+        {&launch,
+         "kernels of one name, launched by one function on one thread for one device",
+         WS_DIGEST_ROWS,
+         {0}},
+        {&ws_relation_kernel, "an execution of a kernel", WS_DIGEST_ROWS, {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))
+
+void ws_relations_each(void (*with)(void *ctx, const struct ws_relation *rel, const char *row_is),
+                       void *ctx)
+{
+	for (size_t i = 0; i < NRELATIONS; i++)
+		with(ctx, relations[i].rel, relations[i].row_is);
+}
 
 void ws_relations_add(struct ws_query *q, struct ws_relations *r)
 {

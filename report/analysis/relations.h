@@ -47,6 +47,9 @@ const uint32_t *ws_paths_in_order(struct ws_relations *r);
 /* Adds them to a database, with the parameters of a report. r may be NULL: queries are only
  * checked. */
 void ws_relations_add(struct ws_query *q, struct ws_relations *r);
+/* Each of them, with what a row is. */
+void ws_relations_each(void (*with)(void *ctx, const struct ws_relation *rel, const char *row_is),
+                       void *ctx);
 /* The parts of a digest (enum ws_digest_part) that queries of q have read. */
 unsigned ws_relations_parts(const struct ws_query *q);
 

@@ -33,17 +33,25 @@ struct report_opts {
 	int64_t rows;
 	int scope;     /* enum ws_scope */
 	int by_choice; /* position in BY_CHOICES */
-	const char *time, *rules_path, *peaks_path, *step, *device_name, *timeline;
+	const char *time, *rules_path, *peaks_path, *step, *device_name, *timeline, *sql_path;
 	double softmax_flops;
 };
-#define BY_CHOICES    "launch|gpu-time"
-#define SCOPE_CHOICES "all|steps|warm-up|setup|outside"
+#define REPORT_OPTS                                                                     \
+	{                                                                               \
+		.to = {.format = -1}, .filter = WS_FILTER_ALL, .scope = WS_SCOPE_STEPS, \
+		.steps = {-1, -1}, .stream = -1, .process = -1, .rows = -1              \
+	}
+#define BY_CHOICES     "launch|gpu-time"
+#define SCOPE_CHOICES  "all|steps|warm-up|setup|outside"
+#define MOST_SQL_BYTES ((size_t)1 << 20)
 
-/* A small file of the user's; *text stays NULL without one. The caller frees it. */
+/* A small file of the user's, - for standard input, with a NUL behind; *text stays NULL without
+ * one. The caller frees it. */
 static enum ws_status read_text(const char *path, size_t max_bytes, char **text, size_t *len,
                                 struct ws_err *err)
 {
-	FILE *f = path ? fopen(path, "rb") : NULL;
+	const bool is_stdin = path && !strcmp(path, "-");
+	FILE *f = is_stdin ? stdin : path ? fopen(path, "rb") : NULL;
 	enum ws_status status = WS_OK;
 
 	if (!path)
@@ -55,19 +63,24 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 		status = WS_FAIL(err, IO_READ, "cannot read '%s': %s", path, strerror(errno));
 	else if (*len > max_bytes)
 		status = WS_FAIL(err, USAGE, "'%s' is over %zu bytes long", path, max_bytes);
-	fclose(f);
+	else
+		(*text)[*len] = '\0';
+	if (!is_stdin)
+		fclose(f);
 	return status;
 }
 
-/* What the user gives to a model; the texts are freed by the caller. */
+/* What the user gives to a report; the texts are freed by the caller. */
 struct user_files {
-	char *rules, *peaks;
+	char *rules, *peaks, *sql;
 	struct ws_model_opts opts;
 };
 
 static enum ws_status read_user_files(const struct report_opts *o, struct user_files *u,
                                       struct ws_err *err)
 {
+	size_t sql_len;
+
 	*u = (struct user_files){.opts = {.softmax_flops = o->softmax_flops,
 	                                  .step = o->step,
 	                                  .device_name = o->device_name}};
@@ -77,7 +90,14 @@ static enum ws_status read_user_files(const struct report_opts *o, struct user_f
 	WS_FORWARD(
 	        read_text(o->peaks_path, WS_PEAKS_MAX_BYTES, &u->peaks, &u->opts.peaks_len, err));
 	u->opts.peaks = u->peaks;
-	return WS_OK;
+	return read_text(o->sql_path, MOST_SQL_BYTES, &u->sql, &sql_len, err);
+}
+
+static void free_user_files(struct user_files *u)
+{
+	free(u->rules);
+	free(u->peaks);
+	free(u->sql);
 }
 
 static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o,
@@ -88,10 +108,13 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 	enum ws_status status = read_user_files(o, &u, err);
 
 	WS_THEN(status, ws_trace_file_opts(f, &u.opts, &u.opts, err));
-	WS_THEN(status, ws_report_stream(f->reader, f->name, &u.opts, &o->filter, defs, ndefs,
-	                                 o->choice.wanted, out, err));
-	free(u.rules);
-	free(u.peaks);
+	if (status == WS_OK && u.sql)
+		status = ws_report_query(f->reader, f->name, &u.opts, &o->filter, defs, ndefs,
+		                         u.sql, out, err);
+	else
+		WS_THEN(status, ws_report_stream(f->reader, f->name, &u.opts, &o->filter, defs,
+		                                 ndefs, o->choice.wanted, out, err));
+	free_user_files(&u);
 	return status;
 }
 
@@ -221,7 +244,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	view = *report;
 	if (o->table)
 		status = ws_report_select(report, o->table, &view, slots, err);
-	else if (is_short)
+	else if (is_short && !o->sql_path)
 		shorten(report, &view, slots);
 	if (status == WS_OK && o->sort)
 		status = sort_table(view.tables[0], o->sort, err);
@@ -272,8 +295,7 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	}
 	ws_report_free(report);
 	ws_ranks_free(ranks);
-	free(u.rules);
-	free(u.peaks);
+	free_user_files(&u);
 	return status;
 }
 
@@ -282,9 +304,10 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	struct ws_trace_list list = {0};
 	enum ws_status status;
 
-	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns || o->sort, err, USAGE,
-	           "filters, --columns and --sort need a single trace; this is a run of several "
-	           "ranks");
+	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns || o->sort || o->sql_path, err,
+	           USAGE,
+	           "filters, --columns, --sort and --sql need a single trace; this is a run of "
+	           "several ranks");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
 	status = ws_trace_list_add(&list, n, names, false, err);
@@ -292,6 +315,39 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	ws_trace_list_release(&list);
 	return status;
 }
+
+/* Which part of a trace, and what it means: of a report, and of a query. */
+#define FILTER_OPTS(o)                                                                     \
+	WS_OPT("scope", 0, CHOICE, SCOPE_CHOICES, &(o)->scope,                             \
+	       "part of the run: steps (default; the whole trace if there\n"               \
+	       "are none), warm-up, setup, outside of those, or all"),                     \
+	        WS_OPT("nvtx", 0, TEXT, "PATTERN", &(o)->filter.nvtx,                      \
+	               "work launched in ranges whose path matches, e.g.\n"                \
+	               "'step/forward*'; [domain:]path, with wildcards * and ?;\n"         \
+	               "#N or #A..B at the end: only these instances, from 0"),            \
+	        WS_OPT("by", 0, CHOICE, BY_CHOICES, &(o)->by_choice,                       \
+	               "with --nvtx: work launched in the ranges, or work that ran\n"      \
+	               "while one of them was open"),                                      \
+	        WS_OPT("steps", 0, RANGE, "A..B", (o)->steps,                              \
+	               "measured steps A to B, by their number in `steps`"),               \
+	        WS_OPT("device", 0, INT, "N", &(o)->filter.device, "kernels of device N"), \
+	        WS_OPT("stream", 0, INT, "N", &(o)->stream, "kernels of stream N"),        \
+	        WS_OPT("process", 0, INT, "PID", &(o)->process, "work of process PID"),    \
+	        WS_OPT("kernel", 0, TEXT, "REGEX", &(o)->filter.kernel,                    \
+	               "kernels whose name matches the POSIX regular expression"),         \
+	        WS_OPT("time", 0, TEXT, "A..B", &(o)->time,                                \
+	               "work that overlaps this time, from the trace's start, e.g.\n"      \
+	               "1.5ms..3ms; units ns (default), us, ms, s")
+#define MODEL_OPTS(o)                                                                  \
+	WS_OPT("rules", 0, TEXT, "FILE", &(o)->rules_path,                             \
+	       "extra rules for a kernel's class by its name, before\n"                \
+	       "the built-in ones"),                                                   \
+	        WS_OPT("peaks", 0, TEXT, "FILE", &(o)->peaks_path,                     \
+	               "extra peak rates of devices, before the built-in ones"),       \
+	        WS_OPT_STEP(&(o)->step),                                               \
+	        WS_OPT("device-name", 0, TEXT, "NAME", &(o)->device_name,              \
+	               "name of a device that the file does not name; sets its peak\n" \
+	               "rates, e.g. 'AMD Instinct MI300X'")
 
 /* Into *o, which holds the defaults. *n, *done: see ws_command_parse. */
 static enum ws_status parse_options(int argc, char **argv, struct report_opts *o, int *n, int *done,
@@ -308,38 +364,14 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "with --table: rows by this column, largest numbers first;\n"
 	               "COLUMN,asc or COLUMN,desc gives the direction"),
 	        WS_OPT_FORMAT(&o->to.format, "; csv needs --table"),
-	        WS_OPT("scope", 0, CHOICE, SCOPE_CHOICES, &o->scope,
-	               "part of the run: steps (default; the whole trace if there\n"
-	               "are none), warm-up, setup, outside of those, or all"),
-	        WS_OPT("nvtx", 0, TEXT, "PATTERN", &o->filter.nvtx,
-	               "work launched in ranges whose path matches, e.g.\n"
-	               "'step/forward*'; [domain:]path, with wildcards * and ?;\n"
-	               "#N or #A..B at the end: only these instances, from 0"),
-	        WS_OPT("by", 0, CHOICE, BY_CHOICES, &o->by_choice,
-	               "with --nvtx: work launched in the ranges, or work that ran\n"
-	               "while one of them was open"),
-	        WS_OPT("steps", 0, RANGE, "A..B", o->steps,
-	               "measured steps A to B, by their number in `steps`"),
-	        WS_OPT("device", 0, INT, "N", &o->filter.device, "kernels of device N"),
-	        WS_OPT("stream", 0, INT, "N", &o->stream, "kernels of stream N"),
-	        WS_OPT("process", 0, INT, "PID", &o->process, "work of process PID"),
-	        WS_OPT("kernel", 0, TEXT, "REGEX", &o->filter.kernel,
-	               "kernels whose name matches the POSIX regular expression"),
-	        WS_OPT("time", 0, TEXT, "A..B", &o->time,
-	               "work that overlaps this time, from the trace's start, e.g.\n"
-	               "1.5ms..3ms; units ns (default), us, ms, s"),
-	        WS_OPT("rules", 0, TEXT, "FILE", &o->rules_path,
-	               "extra rules for a kernel's class by its name, before\n"
-	               "the built-in ones"),
-	        WS_OPT("peaks", 0, TEXT, "FILE", &o->peaks_path,
-	               "extra peak rates of devices, before the built-in ones"),
-	        WS_OPT_STEP(&o->step),
-	        WS_OPT("device-name", 0, TEXT, "NAME", &o->device_name,
-	               "name of a device that the file does not name; sets its peak\n"
-	               "rates, e.g. 'AMD Instinct MI300X'"),
+	        FILTER_OPTS(o),
+	        MODEL_OPTS(o),
 	        WS_OPT("timeline", 0, TEXT, "STEP", &o->timeline,
 	               "HTML: measured step that the timeline draws, by its number\n"
 	               "in `steps`; none: no timeline (default: the median step)"),
+	        WS_OPT("sql", 0, TEXT, "FILE", &o->sql_path,
+	               "adds a table for each query in FILE, as `warpsheet query`\n"
+	               "makes it: its title is the comment before it"),
 	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
 	               "FLOPs per softmax element in softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,
@@ -416,13 +448,7 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 
 enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 {
-	struct report_opts o = {.to = {.format = -1},
-	                        .filter = WS_FILTER_ALL,
-	                        .scope = WS_SCOPE_STEPS,
-	                        .steps = {-1, -1},
-	                        .stream = -1,
-	                        .process = -1,
-	                        .rows = -1};
+	struct report_opts o = REPORT_OPTS;
 	struct ws_trace_file f;
 	enum ws_status status;
 	int n, done;
@@ -438,6 +464,8 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE,
 	           "--softmax-flops needs a number of 0 or more, not %g", o.softmax_flops);
+	WS_FAIL_IF(o.table && o.sql_path, err, USAGE,
+	           "--sql adds tables to a report; `warpsheet query` shows them alone");
 	WS_FORWARD(resolve_filter(&o, err));
 	WS_FORWARD(resolve_timeline(&o, err));
 	if (ws_trace_list_is_many(n, argv))
@@ -449,5 +477,65 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 		ws_trace_file_close(&f);
 	}
 	ws_columns_release(&o.choice);
+	return status;
+}
+
+/* --- query -------------------------------------------------------------------------------- */
+
+static enum ws_status query_trace(struct ws_trace_file *f, struct report_opts *o, const char *sql,
+                                  struct ws_err *err)
+{
+	struct user_files u;
+	struct ws_report *report = NULL;
+	enum ws_status status = read_user_files(o, &u, err);
+
+	WS_THEN(status, ws_trace_file_opts(f, &u.opts, &u.opts, err));
+	if (status == WS_OK && !sql && !u.sql)
+		report = ws_report_relations(f->name);
+	else
+		WS_THEN(status, ws_report_query(f->reader, f->name, &u.opts, &o->filter, NULL, 0,
+		                                sql ? sql : u.sql, &report, err));
+	if (status == WS_OK) {
+		ws_trace_file_print_damage(f);
+		o->to.rows = o->rows >= 0 ? o->rows : 0;
+		if (o->to.format == WS_FORMAT_CSV && report->ntables > 1)
+			status = WS_FAIL(err, USAGE,
+			                 "CSV holds one table, and these are %zu queries",
+			                 report->ntables);
+	}
+	WS_THEN(status, ws_destination_write(&o->to, report, err));
+	ws_report_free(report);
+	free_user_files(&u);
+	return status;
+}
+
+enum ws_status ws_cmd_query(int argc, char **argv, struct ws_err *err)
+{
+	struct report_opts o = REPORT_OPTS;
+	struct ws_trace_file f;
+	enum ws_status status;
+	int n;
+	const struct ws_opt opts[] = {
+	        WS_OPT_OUTPUT(&o.to.path),
+	        WS_OPT_FORMAT(&o.to.format, ""),
+	        WS_OPT("sql", 0, TEXT, "FILE", &o.sql_path,
+	               "queries of FILE (-: standard input), with ; between them;\n"
+	               "a comment before a query is the title of its table"),
+	        FILTER_OPTS(&o),
+	        MODEL_OPTS(&o),
+	        WS_OPT("rows", 0, INT, "N", &o.rows,
+	               "at most N rows of each table as text; 0 = all"),
+	        WS_OPTS_SHOWN(&o.to),
+	};
+	const struct ws_arguments a = WS_ARGUMENTS("query", opts, 1, 2, NULL);
+
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
+	WS_FAIL_IF(n == 2 && o.sql_path, err, USAGE, "give a query or --sql FILE, not both");
+	WS_FORWARD(ws_destination_resolve(&o.to, "", err));
+	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
+	WS_FORWARD(resolve_filter(&o, err));
+	status = ws_trace_file_open(&f, argv[0], err);
+	WS_THEN(status, query_trace(&f, &o, n == 2 ? argv[1] : NULL, err));
+	ws_trace_file_close(&f);
 	return status;
 }

@@ -41,6 +41,7 @@ struct ws_query {
 	size_t nlast;
 	struct ws_stat last_stat;
 	enum ws_status blame;
+	bool is_connecting; /* a relation declares its columns, which is no statement of a query */
 };
 
 struct ws_query_run {
@@ -195,19 +196,37 @@ static struct bound *bound_of(sqlite3_vtab_cursor *cursor)
 	return ((struct virtual_table *)cursor->pVtab)->bound;
 }
 
+/* In quotes, as a column may be called "check". */
+static char *declare(const struct ws_relation *rel)
+{
+	char *sql;
+	size_t len;
+	FILE *f = ws_xmemstream(&sql, &len);
+	const char *before = "CREATE TABLE x(";
+
+	for (const char *p = rel->columns; *p; p += strcspn(p, ",") + 1, before = ", ")
+		fprintf(f, "%s\"%.*s\"", before, (int)strcspn(p, ","), p);
+	fputs(")", f);
+	ws_xfclose(f);
+	return sql;
+}
+
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
                    char **error)
 {
+	struct bound *bound = aux;
 	struct virtual_table *t = ws_xarray(1, sizeof(*t));
-	const char *columns = ((const struct bound *)aux)->rel->columns;
-	char *declaration = ws_xformat("CREATE TABLE x(%.*s)", (int)strlen(columns) - 1, columns);
-	const int code = sqlite3_declare_vtab(db, declaration);
+	char *declaration = declare(bound->rel);
+	int code;
 
 	(void)argc;
 	(void)argv;
 	(void)error;
+	bound->q->is_connecting = true;
+	code = sqlite3_declare_vtab(db, declaration);
+	bound->q->is_connecting = false;
 	free(declaration);
-	t->bound = aux;
+	t->bound = bound;
 	*out = &t->base;
 	return code;
 }
@@ -440,81 +459,34 @@ static void finish_lists(sqlite3_context *ctx)
 
 /* --- aggregates of numbers ------------------------------------------------------------------ */
 
-struct numbers {
-	struct ws_values whole;
-	double *real; /* all of them, once one is not whole */
-	size_t n, capacity;
-	bool has_real;
-};
-
-static void add_number(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	struct numbers *s = gathered(ctx, sizeof(*s));
-	const int type = sqlite3_value_numeric_type(argv[0]);
-
-	(void)argc;
-	if (!s || (type != SQLITE_INTEGER && type != SQLITE_FLOAT))
-		return;
-	s->has_real |= type == SQLITE_FLOAT;
-	if (type == SQLITE_INTEGER)
-		ws_values_add(&s->whole, sqlite3_value_int64(argv[0]));
-	WS_GROW(s->real, s->n + 1, s->capacity);
-	s->real[s->n++] = sqlite3_value_double(argv[0]);
-}
-
-static double deviation_of_reals(const double *v, size_t n)
-{
-	double mean = 0, squares = 0;
-
-	for (size_t i = 0; i < n; i++)
-		mean += v[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (v[i] - mean) * (v[i] - mean);
-	return n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
-}
-
-static void finish_numbers(sqlite3_context *ctx)
-{
-	const enum statistic result = function_of(ctx)->result;
-	struct numbers *s = gathered(ctx, 0);
-	struct ws_stat stat;
-
-	if (!s || !s->n)
-		return;
-	if (s->has_real) {
-		/* the median sorts them, so the deviation adds them up in one order, too */
-		const double median = ws_stat_median(s->real, s->n);
-
-		sqlite3_result_double(ctx, result == MEDIAN ? median
-		                                            : deviation_of_reals(s->real, s->n));
-	} else {
-		ws_values_stat_of(&s->whole, &stat);
-		put_statistic(ctx, result, &stat);
-	}
-	ws_values_free(&s->whole);
-	free(s->real);
-}
-
-/* What sum_in_order(place, value) and weighted_mean(value, weight) gather: a double by a whole
- * number.
- */
+/* What they gather: a number, and a whole number: itself, or the place or weight of it. */
 struct terms {
 	struct term {
 		double value;
-		int64_t whole; /* place or weight */
+		int64_t whole;
 	} * term;
 	size_t n, capacity;
+	bool has_real; /* some value is not whole */
 };
 
+/* NULL is left out. */
 static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *whole)
 {
 	struct terms *s = gathered(ctx, sizeof(*s));
+	const int type = sqlite3_value_numeric_type(value);
 
-	if (!s || sqlite3_value_type(value) == SQLITE_NULL ||
+	if (!s || (type != SQLITE_INTEGER && type != SQLITE_FLOAT) ||
 	    sqlite3_value_type(whole) == SQLITE_NULL)
 		return;
+	s->has_real |= type == SQLITE_FLOAT;
 	WS_GROW(s->term, s->n + 1, s->capacity);
 	s->term[s->n++] = (struct term){sqlite3_value_double(value), sqlite3_value_int64(whole)};
+}
+
+static void add_number(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	add_term(ctx, argv[0], argv[0]);
 }
 
 static void add_placed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -546,7 +518,46 @@ static int by_value(const void *pa, const void *pb)
 	return 0;
 }
 
-/* In the order of the places, whatever order the rows came in. */
+/* In the order of the values, so that they add up to the same whatever the order of rows. */
+static double deviation_of_reals(const struct terms *s)
+{
+	double mean = 0, squares = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		mean += s->term[i].value / (double)s->n;
+	for (size_t i = 0; i < s->n; i++)
+		squares += (s->term[i].value - mean) * (s->term[i].value - mean);
+	return s->n > 1 ? sqrt(squares / (double)(s->n - 1)) : 0;
+}
+
+/* median(x), deviation(x) */
+static void finish_numbers(sqlite3_context *ctx)
+{
+	const enum statistic result = function_of(ctx)->result;
+	struct terms *s = gathered(ctx, 0);
+	struct ws_values whole = {0};
+	struct ws_stat stat;
+
+	if (!s || !s->n)
+		return;
+	if (!s->has_real) {
+		for (size_t i = 0; i < s->n; i++)
+			ws_values_add(&whole, s->term[i].whole);
+		ws_values_stat_of(&whole, &stat);
+		ws_values_free(&whole);
+		put_statistic(ctx, result, &stat);
+	} else {
+		const struct term *middle = &s->term[s->n / 2];
+
+		ws_sort(s->term, s->n, sizeof(*s->term), by_value);
+		sqlite3_result_double(ctx, result == DEVIATION ? deviation_of_reals(s)
+		                           : s->n % 2          ? middle->value
+		                                      : (middle[-1].value + middle->value) / 2);
+	}
+	free(s->term);
+}
+
+/* sum_in_order(place, x): in the order of the places, whatever order the rows came in. */
 static void finish_sum(sqlite3_context *ctx)
 {
 	struct terms *s = gathered(ctx, 0);
@@ -561,8 +572,8 @@ static void finish_sum(sqlite3_context *ctx)
 	sqlite3_result_double(ctx, sum);
 }
 
-/* In the order of the values, and of equal values once: so neither the order of the rows matters
- * nor how the weight of a value is divided among them. */
+/* weighted_mean(x, weight): in the order of the values, and of equal values once. So neither the
+ * order of the rows matters nor how the weight of a value is divided among them. */
 static void finish_mean(sqlite3_context *ctx)
 {
 	struct terms *s = gathered(ctx, 0);
@@ -770,9 +781,27 @@ void ws_query_set_real(struct ws_query *q, const char *name, double value)
 	ws_cell_set_real(parameter(q, name), value);
 }
 
-void ws_query_blame(struct ws_query *q, enum ws_status status)
+/* --- queries of users ------------------------------------------------------------------------ */
+
+static int authorize(void *query, int action, const char *of, const char *name, const char *db,
+                     const char *trigger)
 {
-	q->blame = status;
+	(void)of;
+	(void)db;
+	(void)trigger;
+	if (((const struct ws_query *)query)->is_connecting)
+		return SQLITE_OK;
+	if (action == SQLITE_FUNCTION)
+		return name && !strcmp(name, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+	return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE
+	               ? SQLITE_OK
+	               : SQLITE_DENY;
+}
+
+void ws_query_only_reads(struct ws_query *q)
+{
+	q->blame = WS_USAGE;
+	sqlite3_set_authorizer(q->db, authorize, q);
 }
 
 /* --- queries -------------------------------------------------------------------------------- */
@@ -781,6 +810,8 @@ static enum ws_status fail(const struct ws_query *q, int code, struct ws_err *er
 {
 	if (code == SQLITE_NOMEM)
 		return WS_FAIL(err, NO_MEMORY, "out of memory for a query");
+	if (code == SQLITE_AUTH)
+		return WS_FAIL(err, USAGE, "a query only reads: SELECT, or WITH … SELECT");
 	return ws_fail(err, q->blame, __FILE__, __LINE__, "the query: %s", sqlite3_errmsg(q->db));
 }
 
@@ -814,6 +845,19 @@ static enum ws_status prepare(struct ws_query *q, const char *sql, sqlite3_stmt 
 	*out = NULL;
 	return ws_fail(err, q->blame, __FILE__, __LINE__, "a query is one SELECT, not %s",
 	               *rest ? "several statements" : "none");
+}
+
+enum ws_status ws_query_split(struct ws_query *q, const char *sql, const char **end,
+                              struct ws_err *err)
+{
+	sqlite3_stmt *statement;
+	int code = sqlite3_prepare_v2(q->db, sql, -1, &statement, end);
+
+	*end = statement ? *end : sql;
+	if (statement && !sqlite3_column_count(statement))
+		code = SQLITE_AUTH; /* REINDEX asks no authorizer */
+	sqlite3_finalize(statement);
+	return code == SQLITE_OK ? WS_OK : fail(q, code, err);
 }
 
 enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_query_rows *rows,

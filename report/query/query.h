@@ -139,8 +139,8 @@ void ws_query_add(struct ws_query *q, const struct ws_relation *rel, void *ctx);
 void ws_query_set_int(struct ws_query *q, const char *name, int64_t value);
 void ws_query_set_real(struct ws_query *q, const char *name, double value);
 
-/* What a query that cannot be run is to blame on: BUG, unless a user wrote it (USAGE). */
-void ws_query_blame(struct ws_query *q, enum ws_status status);
+/* For queries of users: all but reading is refused, and one that cannot be run is USAGE, not BUG. */
+void ws_query_only_reads(struct ws_query *q);
 
 /* --- queries -------------------------------------------------------------------------------- */
 
@@ -184,6 +184,11 @@ struct ws_table_query {
  */
 enum ws_status ws_query_table(struct ws_query *q, struct ws_table *t,
                               const struct ws_table_query *of, const uint8_t *wanted,
+                              struct ws_err *err);
+
+/* *end = behind the first statement of sql, with its semicolon; = sql where there are only
+ * comments. */
+enum ws_status ws_query_split(struct ws_query *q, const char *sql, const char **end,
                               struct ws_err *err);
 
 /* --- what queries read ---------------------------------------------------------------------- */

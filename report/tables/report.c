@@ -61,9 +61,9 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	ws_table_set_title(t, own, NULL);
 }
 
-static enum ws_status make(struct ws_relations *relations, struct ws_query *q,
-                           const struct ws_table_def *def, const uint8_t *columns,
-                           struct ws_table **out, struct ws_err *err)
+static enum ws_status make_table(struct ws_relations *relations, struct ws_query *q,
+                                 const struct ws_table_def *def, const uint8_t *columns,
+                                 struct ws_table **out, struct ws_err *err)
 {
 	const struct builder *builder = builder_of(def);
 	struct ws_arena temp = {0};
@@ -90,6 +90,19 @@ static enum ws_status make(struct ws_relations *relations, struct ws_query *q,
 		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
 	return WS_OK;
 }
+
+/* What is asked for. */
+struct asked {
+	const struct ws_filter *filter;
+	const struct ws_table_def *const *defs;
+	size_t ndefs;
+	const uint8_t *columns; /* of the only table, those that are wanted; NULL: all */
+	const char *sql;        /* queries of the user's; NULL: none */
+	unsigned parts;
+	const struct ws_trace_reader *r;
+	const char *name;
+	const struct ws_model_opts *opts;
+};
 
 /* --- what each table needs of a digest, so that only that is read and joined ------------------ */
 
@@ -147,29 +160,40 @@ static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
 	return known ? parts : WS_DIGEST_ROWS;
 }
 
-/* What these tables are views of; columns: of the only one, those that are wanted, NULL = all. */
-static enum ws_status parts_of(const struct ws_table_def *const *defs, size_t ndefs,
-                               const uint8_t *columns, unsigned *parts, struct ws_err *err)
+static enum ws_status add_needs(struct ws_query *q, const struct ws_table_def *def,
+                                const uint8_t *columns, unsigned *parts, struct ws_err *err)
 {
-	struct ws_query *q;
-	enum ws_status status;
+	const struct ws_table_query *query = builder_of(def)->query;
 
-	*parts = 0;
+	if (*query->from)
+		return ws_query_check_table(q, query, columns, err);
+	*parts |= needs_of(def, columns);
+	return WS_OK;
+}
+
+/* What the tables are views of that are asked for. */
+static enum ws_status find_parts(struct asked *a, struct ws_err *err)
+{
+	struct ws_user_tables users = {.make = make_table, .needs = add_needs};
+	enum ws_status status;
+	struct ws_query *q;
+
 	WS_FORWARD(ws_query_open(&q, err));
 	ws_relations_add(q, NULL);
 	ws_replay_relations_add(q, NULL);
 	status = WS_OK;
-	for (size_t i = 0; i < ndefs && status == WS_OK; i++) {
-		const struct ws_table_query *query = builder_of(defs[i])->query;
-
-		if (*query->from)
-			status = ws_query_check_table(q, query, columns, err);
-		else
-			*parts |= needs_of(defs[i], columns);
+	for (size_t i = 0; i < a->ndefs && status == WS_OK; i++)
+		status = add_needs(q, a->defs[i], a->columns, &a->parts, err);
+	if (a->sql && status == WS_OK) {
+		ws_user_tables_add(&users, q, NULL);
+		ws_query_only_reads(q);
+		status = ws_user_queries_check(&users, a->sql, err);
+		WS_THEN(status, ws_user_tables_parts(&users, &a->parts, err));
 	}
 	/* every table says where kernels ran on the CPU */
-	*parts |= ws_relations_parts(q) | ws_replay_relations_parts(q) | WS_DIGEST_KERNELS;
+	a->parts |= ws_relations_parts(q) | ws_replay_relations_parts(q) | WS_DIGEST_KERNELS;
 	ws_query_close(q);
+	ws_user_tables_release(&users);
 	return status;
 }
 
@@ -186,6 +210,7 @@ static bool has_summary(const struct ws_table_def *const *defs, size_t ndefs)
 struct kept {
 	struct ws_model *model;
 	struct ws_digest digest;
+	struct ws_arena arena; /* kinds of tables of a user's queries */
 };
 
 static void free_kept(void *kept)
@@ -194,16 +219,17 @@ static void free_kept(void *kept)
 
 	ws_digest_release(&k->digest);
 	ws_model_free(k->model);
+	ws_arena_free(&k->arena);
 	free(k);
 }
 
-/* All tables, in the order of defs. */
-static enum ws_status make_tables(const struct ws_table_context *tab,
-                                  const struct ws_table_def *const *defs, size_t ndefs,
-                                  const uint8_t *columns, struct ws_table **tables,
-                                  struct ws_err *err)
+/* Those in the order of defs, and those of the user's queries. */
+static enum ws_status make_tables(const struct ws_table_context *tab, const struct asked *a,
+                                  struct ws_report *report, struct ws_err *err)
 {
+	struct kept *k = report->kept;
 	struct ws_relations relations = {.tab = tab};
+	struct ws_user_tables users = {.make = make_table, .needs = add_needs};
 	struct ws_query *q;
 	enum ws_status status;
 
@@ -211,18 +237,22 @@ static enum ws_status make_tables(const struct ws_table_context *tab,
 	ws_relations_add(q, &relations);
 	ws_replay_relations_add(q, tab);
 	status = WS_OK;
-	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
-		status = make(&relations, q, defs[i], columns, &tables[i], err);
+	for (size_t i = 0; i < a->ndefs && status == WS_OK; i++)
+		status = make_table(&relations, q, a->defs[i], a->columns, &report->tables[i], err);
+	if (a->sql && status == WS_OK) {
+		ws_user_tables_add(&users, q, &relations);
+		ws_query_only_reads(q);
+		status = ws_user_queries_make(&users, a->sql, &k->arena, report, err);
+	}
 	ws_query_close(q);
+	ws_user_tables_release(&users);
 	ws_relations_release(&relations);
 	return status;
 }
 
 /* All tables from what is in tab; the report takes the digest, of which rows are made, too. */
 static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest *d,
-                                  const struct ws_table_def *const *defs, size_t ndefs,
-                                  const uint8_t *columns, struct ws_report **out,
-                                  struct ws_err *err)
+                                  const struct asked *a, struct ws_report **out, struct ws_err *err)
 {
 	struct ws_report *report = ws_xarray(1, sizeof(*report));
 	struct kept *k = ws_xarray(1, sizeof(*k));
@@ -233,17 +263,17 @@ static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest
 	tab->digest = &k->digest;
 	report->kept = k;
 	report->free_kept = free_kept;
-	report->title = "Warpsheet report";
+	report->title = a->ndefs ? "Warpsheet report" : "Warpsheet query";
 	report->created_ns = tab->m->file.base_ns;
 	report->lacks_comm = tab->digest->parts & WS_DIGEST_LEFT && ws_model_lacks_comm(tab->m);
 	report->trace = ws_xstrdup(tab->m->name);
 	report->filter = ws_xstrdup(tab->sel->words);
 	report->scope = ws_xstrdup(tab->sel->scope_words);
-	report->tables = ws_xarray(ndefs + 1, sizeof(struct ws_table *));
-	report->ntables = ndefs;
-	if (has_summary(defs, ndefs))
+	report->tables = ws_xarray(a->ndefs + 1, sizeof(struct ws_table *));
+	report->ntables = a->ndefs;
+	if (has_summary(a->defs, a->ndefs))
 		status = ws_page_make(tab, &report->page, err);
-	WS_THEN(status, make_tables(tab, defs, ndefs, columns, report->tables, err));
+	WS_THEN(status, make_tables(tab, a, report, err));
 	if (status == WS_OK)
 		*out = report;
 	else
@@ -264,16 +294,6 @@ static void give_model(struct ws_report *report, struct ws_model *m)
 
 /* --- from a trace ------------------------------------------------------------------------- */
 
-/* What is asked for. */
-struct asked {
-	const struct ws_filter *filter;
-	const struct ws_table_def *const *defs;
-	size_t ndefs;
-	const uint8_t *columns; /* of the only table, those that are wanted; NULL: all */
-	unsigned parts;
-	const struct ws_model_opts *opts;
-};
-
 /* Of rows of any scope, from which a filter selects, and sums of those: d, or empty where these are
  * not made yet. says_nothing: it is an error that nothing passes. */
 static enum ws_status make_selected(const struct asked *a, const struct ws_model *m,
@@ -290,7 +310,7 @@ static enum ws_status make_selected(const struct asked *a, const struct ws_model
 		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
 	if (status == WS_OK && !d->parts)
 		ws_digest_of_rows(d, m, &sel, a->parts);
-	WS_THEN(status, make_report(&tab, d, a->defs, a->ndefs, a->columns, out, err));
+	WS_THEN(status, make_report(&tab, d, a, out, err));
 	ws_selection_release(&sel);
 	return status;
 }
@@ -304,8 +324,32 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_
 	struct ws_digest d = {0};
 
 	*out = NULL;
-	WS_FORWARD(parts_of(defs, ndefs, NULL, &a.parts, err));
+	WS_FORWARD(find_parts(&a, err));
 	return make_selected(&a, m, rows, &d, false, out, err);
+}
+
+static enum ws_status stream(struct asked *a, struct ws_report **out, struct ws_err *err)
+{
+	struct ws_joined_rows rows = {0};
+	struct ws_model *m = NULL;
+	struct ws_digest d = {0};
+	enum ws_status status = WS_OK;
+	bool has_kernels;
+
+	*out = NULL;
+	WS_FORWARD(find_parts(a, err));
+	has_kernels =
+	        a->parts & (WS_DIGEST_OF_KERNELS | WS_DIGEST_ROWS) || !ws_filter_is_all(a->filter);
+	if (ws_filter_is_all(a->filter))
+		status = ws_digest_of_trace(&d, &rows, a->r, a->name, a->opts, a->filter->scope,
+		                            a->parts, &m, err);
+	if (status == WS_OK && !m)
+		status = ws_joined_rows_read(&rows, a->r, a->name, a->opts, has_kernels, &m, err);
+	WS_THEN(status, make_selected(a, m, &rows, &d, true, out, err));
+	ws_digest_release(&d);
+	ws_joined_rows_free(&rows);
+	give_model(*out, m);
+	return status;
 }
 
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
@@ -313,27 +357,31 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out, struct ws_err *err)
 {
-	struct asked a = {filter, defs, ndefs, columns, 0, opts};
-	struct ws_joined_rows rows = {0};
-	struct ws_model *m = NULL;
-	struct ws_digest d = {0};
-	enum ws_status status;
-	bool has_kernels;
+	struct asked a = {.filter = filter,
+	                  .defs = defs,
+	                  .ndefs = ndefs,
+	                  .columns = columns,
+	                  .r = r,
+	                  .name = name,
+	                  .opts = opts};
 
-	*out = NULL;
-	WS_FORWARD(parts_of(defs, ndefs, columns, &a.parts, err));
-	has_kernels =
-	        a.parts & (WS_DIGEST_OF_KERNELS | WS_DIGEST_ROWS) || !ws_filter_is_all(filter);
-	status = ws_filter_is_all(filter) ? ws_digest_of_trace(&d, &rows, r, name, opts,
-	                                                       filter->scope, a.parts, &m, err)
-	                                  : WS_OK;
-	if (status == WS_OK && !m)
-		status = ws_joined_rows_read(&rows, r, name, opts, has_kernels, &m, err);
-	WS_THEN(status, make_selected(&a, m, &rows, &d, true, out, err));
-	ws_digest_release(&d);
-	ws_joined_rows_free(&rows);
-	give_model(*out, m);
-	return status;
+	return stream(&a, out, err);
+}
+
+enum ws_status ws_report_query(const struct ws_trace_reader *r, const char *name,
+                               const struct ws_model_opts *opts, const struct ws_filter *filter,
+                               const struct ws_table_def *const *defs, size_t ndefs,
+                               const char *sql, struct ws_report **out, struct ws_err *err)
+{
+	struct asked a = {.filter = filter,
+	                  .defs = defs,
+	                  .ndefs = ndefs,
+	                  .sql = sql,
+	                  .r = r,
+	                  .name = name,
+	                  .opts = opts};
+
+	return stream(&a, out, err);
 }
 
 enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,

@@ -32,6 +32,13 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out, struct ws_err *err);
+/* The same, and a table for each query in sql (docs/reference/query.md); defs may be none. */
+enum ws_status ws_report_query(const struct ws_trace_reader *r, const char *name,
+                               const struct ws_model_opts *opts, const struct ws_filter *filter,
+                               const struct ws_table_def *const *defs, size_t ndefs,
+                               const char *sql, struct ws_report **out, struct ws_err *err);
+/* What queries can read, as a report of one table. */
+struct ws_report *ws_report_relations(const char *trace);
 /* A report of more than one trace. */
 struct ws_query;
 struct ws_report_plan {

@@ -5,33 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of what follows a column's or table's place in tables.def: its definition, and its SQL. */
-#define WORDS(words, ...) words
-#define SQL(words, ...)   __VA_ARGS__
-
-#define C(table, column, title, unit, type, display, rank, ...)                                  \
-	{#column,       title, unit, WS_CELL_##type, WS_DISPLAY_##display, WORDS(__VA_ARGS__, ), \
-	 WS_RANK_##rank},
-#define T(id, name, title, sheet, ...)                                           \
-	static const struct ws_table_column columns_##id[] = {WS_TCOLS_##id(C)}; \
-	const struct ws_table_def ws_def_##id = {                                \
-	        name,         title,                                             \
-	        sheet,        WORDS(__VA_ARGS__, ),                              \
-	        columns_##id, sizeof(columns_##id) / sizeof(*columns_##id),      \
-	};
-WS_ALL_TABLES(T)
-#undef T
-#undef C
-
-#define C(table, column, title, unit, type, display, rank, ...) {SQL(__VA_ARGS__)},
-#define T(id, name, title, sheet, ...)                                  \
-	static const char *const sql_##id[][2] = {WS_TCOLS_##id(C)};    \
-	const struct ws_table_query ws_sql_##id = {.def = &ws_def_##id, \
-	                                           .columns = sql_##id, \
-	                                           .from = "" SQL(__VA_ARGS__)};
-WS_ALL_TABLES(T)
-#undef T
-#undef C
+WS_ALL_TABLES(WS_TABLE_MADE)
 
 #define T(id, ...) &ws_def_##id,
 /* those of every report, then those on request */
@@ -76,6 +50,12 @@ const struct ws_table_query *ws_table_query_of(const struct ws_table_def *def)
 	while (queries[i]->def != def)
 		i++;
 	return queries[i];
+}
+
+const struct ws_table_def *const *ws_table_defs_all(size_t *count)
+{
+	*count = NKNOWN;
+	return report_defs;
 }
 
 static const struct {

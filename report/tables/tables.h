@@ -32,6 +32,34 @@ const struct ws_table_query *ws_table_query_of(const struct ws_table_def *def);
 void ws_replay_relations_add(struct ws_query *q, const struct ws_table_context *tab);
 unsigned ws_replay_relations_parts(const struct ws_query *q);
 
+/*
+ * A line of tables.def with the columns WS_TCOLS_<id> as data: ws_def_<id> and ws_sql_<id>. What
+ * follows a line's fixed places is its words, and then its SQL.
+ */
+#define WS_WORDS_OF(words, ...) words
+#define WS_SQL_OF(words, ...)   __VA_ARGS__
+#define WS_COLUMN_DEF(table, column, title, unit, type, display, rank, ...) \
+	{#column,                                                           \
+	 title,                                                             \
+	 unit,                                                              \
+	 WS_CELL_##type,                                                    \
+	 WS_DISPLAY_##display,                                              \
+	 WS_WORDS_OF(__VA_ARGS__, ),                                        \
+	 WS_RANK_##rank},
+#define WS_COLUMN_SQL(table, column, title, unit, type, display, rank, ...) \
+	{WS_SQL_OF(__VA_ARGS__)},
+#define WS_TABLE_MADE(id, name, title, sheet, ...)                                           \
+	static const struct ws_table_column columns_##id[] = {WS_TCOLS_##id(WS_COLUMN_DEF)}; \
+	const struct ws_table_def ws_def_##id = {                                            \
+	        name,         title,                                                         \
+	        sheet,        WS_WORDS_OF(__VA_ARGS__, ),                                    \
+	        columns_##id, sizeof(columns_##id) / sizeof(*columns_##id),                  \
+	};                                                                                   \
+	static const char *const sql_##id[][2] = {WS_TCOLS_##id(WS_COLUMN_SQL)};             \
+	const struct ws_table_query ws_sql_##id = {.def = &ws_def_##id,                      \
+	                                           .columns = sql_##id,                      \
+	                                           .from = "" WS_SQL_OF(__VA_ARGS__)};
+
 /* What tables of kernels say of a trace without any. */
 #define WS_NO_KERNELS \
 	"The trace holds no kernel: the program launched none, or its GPU was not recorded."
@@ -42,6 +70,46 @@ unsigned ws_replay_relations_parts(const struct ws_query *q);
 WS_REPORT_TABLES(T)
 WS_REQUEST_TABLES(T)
 #undef T
+
+/* Those of a report, and those made only on request. */
+const struct ws_table_def *const *ws_table_defs_all(size_t *count);
+
+/* --- user_query.c: queries of users, over relations and all tables -------------------------- */
+
+/* All tables as relations, their names with _ for -. All zero but for the functions; free with
+ * ws_user_tables_release, behind the queries. */
+struct ws_user_tables {
+	/* Makes a table with all that a report adds; columns: those that are wanted, NULL = all.
+	 * *out is made also where this fails. */
+	enum ws_status (*make)(struct ws_relations *relations, struct ws_query *q,
+	                       const struct ws_table_def *def, const uint8_t *columns,
+	                       struct ws_table **out, struct ws_err *err);
+	/* Adds the parts of a digest that a table takes; those of its query are what q has read. */
+	enum ws_status (*needs)(struct ws_query *q, const struct ws_table_def *def,
+	                        const uint8_t *columns, unsigned *parts, struct ws_err *err);
+	struct ws_query *q;
+	struct ws_relations *relations;
+	struct ws_user_table *table;
+	size_t n;
+	struct ws_arena arena;
+	enum ws_status status; /* of making those that queries read */
+	struct ws_err err;
+};
+/* relations: NULL where queries are only checked. */
+void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
+                        struct ws_relations *relations);
+/* Adds the parts of a digest that the tables take which queries have read. */
+enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts,
+                                    struct ws_err *err);
+void ws_user_tables_release(struct ws_user_tables *all);
+
+enum ws_status ws_user_queries_check(struct ws_user_tables *all, const char *sql,
+                                     struct ws_err *err);
+/* Appends a table for each query in sql to the report; arena: for what they are of, which lives as
+ * long as the report. */
+enum ws_status ws_user_queries_make(struct ws_user_tables *all, const char *sql,
+                                    struct ws_arena *arena, struct ws_report *report,
+                                    struct ws_err *err);
 
 /* The table `method` for these tables. */
 void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, size_t ndefs);

@@ -964,7 +964,8 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	fputs(ws_display_title(t, title), f);
 	text_style(f, opts, WS_TEXT_PLAIN);
 	fputc('\n', f);
-	paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
+	if (*t->def->meaning)
+		paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
 	fputc('\n', f);
 	if (t->not_recorded) {
 		fputs("not recorded:\n", f);

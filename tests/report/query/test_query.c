@@ -236,7 +236,7 @@ Test(query, what_cannot_be_run_is_an_error_with_what_sqlite_says)
 		cr_assert(ne(ptr, strstr(err.text, wrong[i].says), NULL), "%s: %s", wrong[i].sql,
 		          err.text);
 	}
-	ws_query_blame(q, WS_USAGE);
+	ws_query_only_reads(q);
 	cr_assert(eq(int, ws_query_into(q, t, "SELECT colour FROM fruit", &err), WS_USAGE));
 	cr_assert(eq(int, ws_query_check(q, "SELECT kind FROM fruit; ", &err), WS_OK));
 }

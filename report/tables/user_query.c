@@ -1,0 +1,422 @@
+/* Tables of a user's queries, over the relations of a trace and over its tables. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/bytes.h"
+#include "formats/base/xalloc.h"
+#include "report/tables/tables.h"
+
+/* --- tables as relations ---------------------------------------------------------------------- */
+
+/* A table that queries can read: it is made when the first of them does. */
+struct ws_user_table {
+	const struct ws_table_def *def;
+	struct ws_relation rel;
+	struct ws_user_tables *all;
+	struct ws_table *t;
+	size_t row_after; /* cells are those of row_after - 1 */
+	const struct ws_cell *cells;
+};
+
+static size_t count_rows(void *ctx)
+{
+	struct ws_user_table *u = ctx;
+	struct ws_user_tables *all = u->all;
+
+	if (!u->t && all->status == WS_OK)
+		all->status = all->make(all->relations, all->q, u->def, NULL, &u->t, &all->err);
+	return all->status == WS_OK ? u->t->nrows : 0;
+}
+
+static void put_cell(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	struct ws_user_table *u = ctx;
+	const struct ws_cell *cell;
+
+	if (u->row_after != row + 1)
+		u->cells = ws_table_cells(u->t, row);
+	u->row_after = row + 1;
+	cell = &u->cells[column];
+	if (cell->type == WS_CELL_INT)
+		ws_put_int(out, cell->i);
+	else if (cell->type == WS_CELL_REAL)
+		ws_put_real(out, cell->r);
+	else if (cell->type == WS_CELL_TEXT)
+		ws_put_copy(out, cell->text.ptr, cell->text.len);
+}
+
+/* "kernel-summary" as kernel_summary, which needs no quotes in SQL; its columns by their ids. */
+static void describe(struct ws_user_table *u, struct ws_arena *arena)
+{
+	char *name = ws_arena_format(arena, "%s", u->def->name);
+	const char *columns = "";
+
+	for (char *p = name; *p; p++)
+		*p = *p == '-' ? '_' : *p;
+	for (size_t c = 0; c < u->def->ncolumns; c++)
+		columns = ws_arena_format(arena, "%s%s,", columns, u->def->columns[c].id);
+	u->rel = (struct ws_relation){name, columns, count_rows, put_cell};
+}
+
+void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
+                        struct ws_relations *relations)
+{
+	const struct ws_table_def *const *defs = ws_table_defs_all(&all->n);
+
+	all->q = q;
+	all->relations = relations;
+	WS_NEW(&all->arena, all->table, all->n);
+	for (size_t i = 0; i < all->n; i++) {
+		struct ws_user_table *u = &all->table[i];
+
+		*u = (struct ws_user_table){.def = defs[i], .all = all};
+		describe(u, &all->arena);
+		/* which takes the rows of kernels with it */
+		if (u->def == &ws_def_kernel_trace) {
+			u->rel.count = ws_relation_kernel.count;
+			u->rel.put = ws_relation_kernel.put;
+			ws_query_add(q, &u->rel, relations);
+		} else {
+			ws_query_add(q, &u->rel, u);
+		}
+	}
+}
+
+/* What queries have read of tables, of which the table's own parts are made. */
+enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts, struct ws_err *err)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct ws_user_table *u = &all->table[i];
+		const uint64_t read = ws_query_columns_read(all->q, &u->rel);
+		uint8_t wanted[WS_RELATION_COLUMNS] = {0};
+
+		for (size_t c = 0; c < WS_RELATION_COLUMNS; c++)
+			wanted[c] = read >> c & 1;
+		/* what only counts the rows reads what they are made of, as a column does */
+		wanted[0] |= read == (uint64_t)1 << WS_RELATION_COLUMNS;
+		if (read && u->def == &ws_def_kernel_trace)
+			*parts |= WS_DIGEST_ROWS;
+		else if (read)
+			WS_FORWARD(all->needs(all->q, u->def, wanted, parts, err));
+	}
+	return WS_OK;
+}
+
+void ws_user_tables_release(struct ws_user_tables *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		ws_table_free(all->table[i].t);
+	ws_arena_free(&all->arena);
+}
+
+/* --- a result as a table ---------------------------------------------------------------------- */
+
+#define MOST_ROWS 1000000
+
+/* Lower case, and one _ for all else between letters and digits: "Total (ns)" is total_ns. Without
+ * any of these: other. */
+static const char *make_id(struct ws_arena *arena, const char *title, char between,
+                           const char *other)
+{
+	char *id = ws_arena_copy(arena, title, strlen(title)), *end = id;
+
+	for (const char *p = title; *p; p++)
+		if ((unsigned char)*p < 0x80 && isalnum((unsigned char)*p))
+			*end++ = (char)tolower((unsigned char)*p);
+		else if (end > id && end[-1] != between)
+			*end++ = between;
+	while (end > id && end[-1] == between)
+		end--;
+	*end = '\0';
+	return *id ? id : other;
+}
+
+/* What stands in parentheses at the end of a title, or behind its last _. */
+static const struct unit {
+	const char *unit, *title, *id;
+	enum ws_display display;
+} units[] = {
+        {"ns", " (ns)", "_ns", WS_DISPLAY_TIME_NS},
+        {"%", " (%)", "_percent", WS_DISPLAY_PERCENT},
+        {"bytes", " (bytes)", "_bytes", WS_DISPLAY_BYTES},
+        {"FLOP", " (FLOP)", "_flops", WS_DISPLAY_FLOPS},
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t len = strlen(text), n = strlen(end);
+
+	return len > n && !strcmp(text + len - n, end);
+}
+
+static void set_unit(struct ws_table_column *c)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (ends_with(c->title, units[i].title) || ends_with(c->title, units[i].id)) {
+			c->unit = units[i].unit;
+			c->display = units[i].display;
+		}
+}
+
+/* The first column names the rows; people see the others in the order of the query. */
+static struct ws_table_column *make_columns(struct ws_arena *arena,
+                                            const struct ws_query_rows *rows)
+{
+	struct ws_table_column *columns;
+
+	WS_NEW(arena, columns, (size_t)rows->ncolumns);
+	for (int i = 0; i < rows->ncolumns; i++) {
+		struct ws_table_column *c = &columns[i];
+		const char *title = ws_query_column_name(rows, i);
+
+		*c = (struct ws_table_column){.title = ws_arena_copy(arena, title, strlen(title)),
+		                              .unit = "",
+		                              .definition = "",
+		                              .rank = i ? WS_RANK_ANSWER : WS_RANK_NAME};
+		c->id = make_id(arena, title, '_', "column");
+		for (int before = 0; before < i; before++)
+			if (!strcmp(columns[before].id, c->id)) {
+				c->id = ws_arena_format(arena, "%s_%d", c->id, i + 1);
+				before = -1;
+			}
+		set_unit(c);
+	}
+	return columns;
+}
+
+/* Of a column the widest type of its cells, of which numbers beside texts become texts. */
+static void set_types(struct ws_table *t, struct ws_table_column *columns)
+{
+	for (size_t c = 0; c < t->def->ncolumns; c++) {
+		bool has_text = false, has_real = false, has_int = false;
+
+		for (size_t r = 0; r < t->nrows; r++) {
+			const enum ws_cell_type type = t->cells[r * t->def->ncolumns + c].type;
+
+			has_text |= type == WS_CELL_TEXT;
+			has_real |= type == WS_CELL_REAL;
+			has_int |= type == WS_CELL_INT;
+		}
+		columns[c].type = has_text || (!has_real && !has_int) ? WS_CELL_TEXT
+		                  : has_real                          ? WS_CELL_REAL
+		                                                      : WS_CELL_INT;
+		if (columns[c].display == WS_DISPLAY_PLAIN && columns[c].type == WS_CELL_REAL)
+			columns[c].display = WS_DISPLAY_REAL;
+		for (size_t r = 0; has_text && r < t->nrows; r++) {
+			struct ws_cell *cell = &t->cells[r * t->def->ncolumns + c];
+			char text[40];
+
+			if (cell->type == WS_CELL_INT)
+				snprintf(text, sizeof(text), "%lld", (long long)cell->i);
+			else if (cell->type == WS_CELL_REAL)
+				snprintf(text, sizeof(text), "%.17g", cell->r);
+			if (cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL)
+				ws_cell_set_str(t, cell, text);
+		}
+	}
+}
+
+/* Of a table of ours, or one that the report has. */
+static bool has_name(const struct ws_report *report, const char *name)
+{
+	size_t n;
+	const struct ws_table_def *const *defs = ws_table_defs_all(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(defs[i]->name, name))
+			return true;
+	for (size_t i = 0; i < report->ntables; i++)
+		if (!strcmp(report->tables[i]->def->name, name))
+			return true;
+	return false;
+}
+
+/* "-- Title", and what a row is in the comments below. */
+static void set_words(struct ws_arena *arena, const char *sql, const struct ws_report *report,
+                      struct ws_table_def *def)
+{
+	char *words = NULL;
+	const char *name;
+
+	while (*(sql += strspn(sql, " \t\r\n;"))) {
+		size_t len = strcspn(sql, "\r\n"), begin = 2;
+
+		if (strncmp(sql, "--", 2) != 0)
+			break;
+		begin += strspn(sql + 2, " \t");
+		begin = begin < len ? begin : len;
+		if (!def->title)
+			def->title = ws_arena_copy(arena, sql + begin, len - begin);
+		else
+			words = ws_arena_format(arena, "%s%s%.*s", words ? words : "",
+			                        words ? " " : "", (int)(len - begin), sql + begin);
+		sql += len;
+	}
+	if (!def->title || !*def->title)
+		def->title = "Query";
+	def->meaning = words ? words : "";
+	def->sheet = def->title;
+	def->name = name =
+	        ws_arena_format(arena, "%.60s", make_id(arena, def->title, '-', "query"));
+	for (int n = 2; has_name(report, def->name); n++)
+		def->name = ws_arena_format(arena, "%s-%d", name, n);
+}
+
+static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, const char *sql,
+                                 const struct ws_report *report, struct ws_table **out,
+                                 struct ws_err *err)
+{
+	struct ws_query_rows rows;
+	struct ws_table_def *def;
+	struct ws_table_column *columns;
+	struct ws_table *t;
+
+	WS_FORWARD(ws_query_start(q, sql, &rows, err));
+	WS_NEW(arena, def, 1);
+	set_words(arena, sql, report, def);
+	def->columns = columns = make_columns(arena, &rows);
+	def->ncolumns = (size_t)rows.ncolumns;
+	t = *out = ws_table_new(def);
+	while (t->nrows <= MOST_ROWS && ws_query_next(&rows)) {
+		struct ws_cell *row = ws_table_row(t);
+
+		for (size_t c = 0; c < def->ncolumns; c++)
+			if (rows.cells[c].type == WS_CELL_TEXT)
+				ws_cell_set_text(t, &row[c], rows.cells[c].text.ptr,
+				                 rows.cells[c].text.len);
+			else
+				row[c] = rows.cells[c];
+	}
+	WS_FORWARD(ws_query_end(&rows, err));
+	WS_FAIL_IF(t->nrows > MOST_ROWS, err, USAGE,
+	           "the query has over %d rows: a condition or LIMIT makes it shorter", MOST_ROWS);
+	set_types(t, columns);
+	return WS_OK;
+}
+
+/* The text of each statement. */
+static enum ws_status each_query(struct ws_query *q, const char *sql,
+                                 enum ws_status (*with)(void *ctx, const char *sql,
+                                                        struct ws_err *err),
+                                 void *ctx, struct ws_err *err)
+{
+	size_t n = 0;
+
+	for (const char *end;; sql = end, n++) {
+		char *one;
+		enum ws_status status;
+
+		WS_FORWARD(ws_query_split(q, sql, &end, err));
+		if (end == sql)
+			break;
+		one = ws_xstrndup(sql, (size_t)(end - sql));
+		status = with(ctx, one, err);
+		free(one);
+		WS_FORWARD(status);
+	}
+	WS_FAIL_IF(!n, err, USAGE, "there is no query: write SELECT …");
+	return WS_OK;
+}
+
+struct tables {
+	struct ws_query *q;
+	struct ws_arena *arena;
+	struct ws_user_tables *all;
+	struct ws_report *report;
+};
+
+static enum ws_status add_table(void *ctx, const char *sql, struct ws_err *err)
+{
+	struct tables *s = ctx;
+	struct ws_report *r = s->report;
+	struct ws_table *t = NULL;
+	enum ws_status status = make_table(s->q, s->arena, sql, r, &t, err);
+
+	/* a table that a query reads failed */
+	if (s->all->status != WS_OK) {
+		*err = s->all->err;
+		status = s->all->status;
+	}
+	if (t) {
+		r->tables = ws_xreallocarray(r->tables, r->ntables + 1, sizeof(*r->tables));
+		r->tables[r->ntables++] = t;
+	}
+	return status;
+}
+
+enum ws_status ws_user_queries_make(struct ws_user_tables *all, const char *sql,
+                                    struct ws_arena *arena, struct ws_report *report,
+                                    struct ws_err *err)
+{
+	struct tables s = {all->q, arena, all, report};
+
+	return each_query(all->q, sql, add_table, &s, err);
+}
+
+static enum ws_status check(void *query, const char *sql, struct ws_err *err)
+{
+	return ws_query_check(query, sql, err);
+}
+
+enum ws_status ws_user_queries_check(struct ws_user_tables *all, const char *sql,
+                                     struct ws_err *err)
+{
+	return each_query(all->q, sql, check, all->q, err);
+}
+
+/* --- what there is to ask --------------------------------------------------------------------- */
+
+static const struct ws_table_column list_columns[] = {
+        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What a query calls it.",
+         WS_RANK_NAME},
+        {"row", "A Row Is", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What a row is.", WS_RANK_ANSWER},
+        {"columns", "Columns", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Their names.", WS_RANK_ANSWER},
+};
+static const struct ws_table_def list_def = {"relations",
+                                             "What Queries Can Read",
+                                             "Relations",
+                                             "One row per relation that a query can read",
+                                             list_columns,
+                                             3};
+
+static void list_relation(void *table, const struct ws_relation *rel, const char *row_is)
+{
+	struct ws_table *t = table;
+	struct ws_cell *row = ws_table_row(t);
+	struct ws_buf columns = {0};
+
+	for (const char *p = rel->columns; *p; p += strcspn(p, ",") + 1) {
+		if (columns.len)
+			ws_buf_put(&columns, ", ", 2);
+		ws_buf_put(&columns, p, strcspn(p, ","));
+	}
+	ws_cell_set_str(t, &row[0], rel->name);
+	ws_cell_set_str(t, &row[1], row_is);
+	ws_cell_set_text(t, &row[2], (const char *)columns.data, columns.len);
+	ws_buf_free(&columns);
+}
+
+struct ws_report *ws_report_relations(const char *trace)
+{
+	struct ws_report *report = ws_xarray(1, sizeof(*report));
+	struct ws_table *t = ws_table_new(&list_def);
+	struct ws_arena arena = {0};
+	size_t n;
+	const struct ws_table_def *const *defs = ws_table_defs_all(&n);
+
+	report->title = "Warpsheet query";
+	report->trace = ws_xstrdup(trace);
+	report->filter = ws_xstrdup("");
+	report->tables = ws_xarray(1, sizeof(*report->tables));
+	report->tables[report->ntables++] = t;
+	ws_relations_each(list_relation, t);
+	for (size_t i = 0; i < n; i++) {
+		struct ws_user_table u = {.def = defs[i]};
+
+		describe(&u, &arena);
+		list_relation(t, &u.rel, u.def->meaning);
+	}
+	ws_arena_free(&arena);
+	return report;
+}
