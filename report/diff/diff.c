@@ -59,13 +59,11 @@ bool ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
 static void match(struct ws_diff *d)
 {
 	struct ws_work_list list[2];
-	uint32_t cast;
 
-	cast = ws_texts_add_str(&d->names.texts, "cast");
 	for (int s = 0; s < 2; s++)
 		list[s] = (struct ws_work_list){d->side[s].slots, d->side[s].nslots,
 		                                d->side[s].slots_ns};
-	ws_match_find(&d->match, &d->names, &list[0], &list[1], cast);
+	ws_match_find(&d->match, &d->names, &list[0], &list[1], true);
 	ws_diff_sum_work(d);
 }
 

@@ -390,29 +390,49 @@ static bool is_matched(const struct matcher *m, int side, size_t i)
 	       ws_match_kind(m->out, m->out->kind[group])->criterion != WS_MATCHED_BY_CAST;
 }
 
-/* A run of casts that stands beside matched work is what that work's other dtype costs. */
-static void match_casts(struct matcher *m, uint32_t cast)
+static bool is_unmatched(const struct matcher *m, int side, uint32_t i,
+                         enum ws_precision_work precision)
 {
-	for (int s = 0; s < 2; s++) {
-		uint32_t n = (uint32_t)m->side[s].n, end;
+	return i < m->side[side].n && m->out->group[side][i] == WS_NONE &&
+	       item_of(m, side, i)->precision == precision;
+}
 
-		for (uint32_t i = 0; i < n; i = end) {
-			end = i + 1;
-			if (item_of(m, s, i)->kind != cast || m->out->group[s][i] != WS_NONE)
-				continue;
-			while (end < n && item_of(m, s, end)->kind == cast &&
-			       m->out->group[s][end] == WS_NONE)
-				end++;
-			if (!is_matched(m, s, end) && !(i && is_matched(m, s, i - 1)))
-				continue;
-			for (uint32_t k = i; k < end; k++) {
-				struct positions alone[2] = {{NULL, 0}, {NULL, 0}};
+static void join_alone(struct matcher *m, int side, uint32_t i, enum ws_matched_by by)
+{
+	struct positions alone[2] = {{NULL, 0}, {NULL, 0}};
 
-				alone[s] = (struct positions){&k, 1};
-				join(m, alone, WS_MATCHED_BY_CAST);
-			}
-		}
+	alone[side] = (struct positions){&i, 1};
+	join(m, alone, by);
+}
+
+/* A run of casts that stands beside matched work is what that work's other dtype costs. */
+static void match_casts(struct matcher *m, int s)
+{
+	for (uint32_t i = 0, end; i < m->side[s].n; i = end) {
+		end = i + 1;
+		if (!is_unmatched(m, s, i, WS_PRECISION_CAST))
+			continue;
+		while (is_unmatched(m, s, end, WS_PRECISION_CAST))
+			end++;
+		if (!is_matched(m, s, end) && !(i && is_matched(m, s, i - 1)))
+			continue;
+		for (uint32_t k = i; k < end; k++)
+			join_alone(m, s, k, WS_MATCHED_BY_CAST);
 	}
+}
+
+/* A side that scales its loss does so with gradients, and with numbers: the scale, what it
+ * multiplies, its reciprocal, the flag of an infinity. */
+static void match_scaling(struct matcher *m, int s)
+{
+	bool scales = false;
+
+	for (uint32_t i = 0; i < m->side[s].n; i++)
+		scales |= is_unmatched(m, s, i, WS_PRECISION_SCALING);
+	for (uint32_t i = 0; scales && i < m->side[s].n; i++)
+		if (is_unmatched(m, s, i, WS_PRECISION_SCALING) ||
+		    is_unmatched(m, s, i, WS_PRECISION_SCALAR))
+			join_alone(m, s, i, WS_MATCHED_BY_SCALING);
 }
 
 /* Nothing but the same work in the same ranges in the same order: then what matches is known
@@ -458,7 +478,7 @@ static bool comes_first(const struct ws_work_list *a, const struct ws_work_list 
 	return a->n != b->n ? a->n < b->n : a->gpu_ns <= b->gpu_ns;
 }
 
-static void find(struct matcher *m, uint32_t cast)
+static void find(struct matcher *m, bool of_two_sides)
 {
 	struct ws_match *out = m->out;
 
@@ -476,12 +496,14 @@ static void find(struct matcher *m, uint32_t cast)
 	match_ranges(m);
 	match_left(m);
 	match_neighbours(m);
-	if (cast)
-		match_casts(m, cast);
+	for (int s = 0; of_two_sides && s < 2; s++) {
+		match_scaling(m, s);
+		match_casts(m, s);
+	}
 }
 
 void ws_match_find(struct ws_match *out, const struct ws_names *names, const struct ws_work_list *a,
-                   const struct ws_work_list *b, uint32_t cast)
+                   const struct ws_work_list *b, bool of_two_sides)
 {
 	const bool swapped = !comes_first(a, b);
 	struct matcher m = {.names = names,
@@ -493,7 +515,7 @@ void ws_match_find(struct ws_match *out, const struct ws_names *names, const str
 	for (size_t i = 0; i < sizeof(m.sized) / sizeof(*m.sized); i++)
 		m.sized[i] = (uint32_t)ws_strtab_find(&names->texts.known, sized_classes[i],
 		                                      strlen(sized_classes[i]));
-	find(&m, cast);
+	find(&m, of_two_sides);
 	if (swapped) {
 		uint32_t *group = out->group[0];
 

@@ -6,7 +6,8 @@
  * 3. class in launch order within the phase, where a side has no operation
  * 4. what stands between matched neighbours: so many kernels became so many, of one class or with
  *    the same FLOPs
- * 5. a cast that one side needs for matched work beside it: a group of its own
+ * 5. what one side's precision adds, a group of its own each: a cast beside matched work, the
+ *    scaling of the loss
  */
 #pragma once
 
@@ -20,7 +21,8 @@
 	X(OPERATION, "operation and order") \
 	X(CLASS, "class and order")         \
 	X(NEIGHBOURS, "matched neighbours") \
-	X(CAST, "cast beside matched work")
+	X(CAST, "cast beside matched work") \
+	X(SCALING, "loss scaling")
 enum ws_matched_by {
 #define X(NAME, name) WS_MATCHED_BY_##NAME,
 	WS_MATCHED_BY_LIST(X)
@@ -50,7 +52,7 @@ struct ws_work_list {
 struct ws_match_kind {
 	uint32_t item[2];   /* of the first call of each side; 0 = it has none */
 	uint32_t n[2];      /* calls of each side */
-	uint32_t criterion; /* enum ws_matched_by; of CAST only one side has calls */
+	uint32_t criterion; /* enum ws_matched_by; of CAST and SCALING only one side has calls */
 	float flops[2];     /* of a group's calls on each side, as recorded; 0 = not known */
 };
 struct ws_match {
@@ -59,6 +61,11 @@ struct ws_match {
 	size_t ngroups;
 	struct ws_texts kinds;
 };
+/* Is it what the precision of one side adds? */
+static inline bool ws_match_is_added(const struct ws_match_kind *kind)
+{
+	return kind->criterion == WS_MATCHED_BY_CAST || kind->criterion == WS_MATCHED_BY_SCALING;
+}
 /* The number of a kind, also of one that no group has. */
 static inline void ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
                                      uint32_t *number)
@@ -70,8 +77,8 @@ static inline const struct ws_match_kind *ws_match_kind(const struct ws_match *m
 {
 	return m->kinds.text[number].ptr;
 }
-/* cast: the text of that kind. Time and memory: that of ws_align. Free with ws_match_release, also
- * after a failure. */
+/* of_two_sides: rule 5 holds; samples of one side have the same precision. Time and memory: that of
+ * ws_align. Free with ws_match_release, also after a failure. */
 void ws_match_find(struct ws_match *out, const struct ws_names *names, const struct ws_work_list *a,
-                   const struct ws_work_list *b, uint32_t cast);
+                   const struct ws_work_list *b, bool of_two_sides);
 void ws_match_release(struct ws_match *m);

@@ -52,6 +52,8 @@ struct ws_diff {
 		uint64_t kernels; /* of what has none */
 		uint64_t casts;   /* kernels beside matched work */
 		int64_t cast_ns;
+		uint64_t scalings; /* kernels that scale the loss */
+		int64_t scaling_ns;
 	} unmatched[2];
 	bool by_steps; /* the samples of both sides are steps */
 	/* why they are not the same work; none: they are */

@@ -15,6 +15,9 @@
 #include "report/diff/reader.h"
 #include "report/tables/tables.h"
 
+/* What an operation on a few numbers reads and writes at most: three doubles. */
+#define MOST_BYTES_OF_SCALARS 24
+
 /* A kernel in a sample. */
 struct launch {
 	int64_t launch_ns; /* of one without a launch record its start */
@@ -198,6 +201,38 @@ static uint32_t class_of(struct work *w, const struct ws_joined_kernel *k)
 	return class ? class : w->c->unclassified;
 }
 
+/*
+ * A cast is a cast under any name: `aten::copy_` between two types, as autocast calls it. Where
+ * types were not recorded the kernel tells it. GradScaler's operations begin with amp_, and its
+ * kernels have that in their names.
+ */
+static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
+                          struct ws_work_item *item)
+{
+	const struct ws_model *m = w->c->m;
+	struct ws_texts *texts = &w->c->names->texts;
+	const struct ws_op_config *op = ws_cpu_op_config(m, cpu_op);
+	const struct ws_config *config = &m->configs[k->kind->config];
+	const struct ws_bytes kernel = m->texts[config->name],
+	                      name = bare_op_name(ws_texts_get(texts, item->op)),
+	                      class = ws_texts_get(texts, item->class);
+	static const char amp[] = "amp_";
+	static const char *const copying[] = {"copy", "to", "to_copy", "type", "type_as"};
+	const bool copies = !item->op || WS_NAME_IS_ONE_OF(name, copying);
+
+	if (ws_bytes_begin(name, amp) ||
+	    (ws_name_is(class, "optimizer") && memmem(kernel.ptr, kernel.len, amp, strlen(amp))))
+		item->precision = WS_PRECISION_SCALING;
+	else if (copies &&
+	         (ws_name_is(class, "cast") ||
+	          (ws_name_is(class, "copy") && ws_name_is(m->texts[config->name_class], "cast"))))
+		item->precision = WS_PRECISION_CAST;
+	else if (op && op->bytes > 0 && op->bytes <= MOST_BYTES_OF_SCALARS)
+		item->precision = WS_PRECISION_SCALAR;
+	if (item->precision == WS_PRECISION_CAST)
+		item->kind = ws_texts_add_str(texts, "cast");
+}
+
 static void new_item(struct work *w, const struct ws_joined_kernel *k,
                      const struct ws_joined_range *op, uint32_t cpu_op, struct ws_work_item *item)
 {
@@ -206,6 +241,7 @@ static void new_item(struct work *w, const struct ws_joined_kernel *k,
 		item->place = w->c->place_of_path[k->kind->path];
 	item->class = class_of(w, k);
 	set_operation(w, op, cpu_op, item);
+	set_precision(w, k, op ? WS_NONE : cpu_op, item);
 }
 
 /* "name", then "name + other"; a name that is there already, and what is over 2 KB, is left out. */

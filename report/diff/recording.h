@@ -16,6 +16,14 @@
 /* What must be equal for two items to face each other, beside their phase, from strict to loose. */
 enum ws_likeness { WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND, WS_LIKE_CLASS, WS_LIKENESSES };
 
+/* What only a program of another precision needs: casts, and the scaling of its loss. */
+enum ws_precision_work {
+	WS_PRECISION_NONE,
+	WS_PRECISION_CAST,
+	WS_PRECISION_SCALING, /* gradients unscaled, infinities looked for, the scale updated */
+	WS_PRECISION_SCALAR,  /* one element: what computes with a scale, or anything else */
+};
+
 /*
  * The kernels that one call of an operation launched, or one kernel of no operation: what calls
  * that are alike have in common, which most of a program are. Known by its bytes, so without holes.
@@ -30,7 +38,8 @@ struct ws_work_item {
 	uint32_t dtype;   /* what it reads */
 	uint32_t kernels; /* names of its kernels */
 	uint16_t phase;   /* enum ws_phase */
-	uint16_t tensor;  /* enum ws_tensor, of its longest kernel */
+	uint8_t tensor;   /* enum ws_tensor, of its longest kernel */
+	uint8_t precision; /* enum ws_precision_work */
 	uint32_t nkernels;
 	float flops;                      /* as recorded; 0 = not known */
 	float volume;                     /* product of the recorded sizes; 0 = not known */

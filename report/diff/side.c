@@ -90,7 +90,7 @@ static void match_sample(struct merger *g, const struct ws_work_list *list, bool
 	*same = of_first.n == list->n && same_work(g, list);
 	if (*same)
 		return;
-	ws_match_find(&match, g->names, &of_first, list, 0);
+	ws_match_find(&match, g->names, &of_first, list, false);
 	slot_of_group = ws_xarray(match.ngroups + 1, sizeof(*slot_of_group));
 	for (uint32_t i = (uint32_t)of_first.n; i-- > 0;)
 		if (match.group[0][i] != WS_NONE)

@@ -379,6 +379,10 @@ static void add_unmatched(const struct verdict *v)
 			ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
 			                (double)rest->casts / n, per,
 			                ws_say_time_in((double)rest->cast_ns / n, time));
+		if (rest->scalings)
+			ws_sentence_add(&text, " %s adds %.4g kernels that scale the loss%s (%s).",
+			                side->name, (double)rest->scalings / n, per,
+			                ws_say_time_in((double)rest->scaling_ns / n, time));
 		ws_table_add(v->t, s ? "only in B" : "only in A", "%s", text.text);
 	}
 }

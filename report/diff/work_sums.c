@@ -79,6 +79,9 @@ static void add_to_side(struct ws_diff *d, int s, const struct ws_work_sum *sum)
 	if (kind->criterion == WS_MATCHED_BY_CAST) {
 		rest->casts += sum->kernels;
 		rest->cast_ns += sum->gpu_ns;
+	} else if (kind->criterion == WS_MATCHED_BY_SCALING) {
+		rest->scalings += sum->kernels;
+		rest->scaling_ns += sum->gpu_ns;
 	}
 	if (kind->flops[0] > 0 && kind->flops[1] > 0)
 		d->flops[s] += (double)kind->flops[s] / kind->n[s] * (double)sum->instances /
@@ -168,7 +171,7 @@ static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum 
 	row->kernels[s] += sum->kernels;
 	in_sample->ns += sum->gpu_ns;
 	row->call_ns[s] += sum->gpu_ns;
-	if (kind->criterion == WS_NONE || kind->criterion == WS_MATCHED_BY_CAST)
+	if (kind->criterion == WS_NONE || ws_match_is_added(kind))
 		return;
 	if (!ws_diff_is_like(d, kind, &ratio)) {
 		row->apart_calls[s] += sum->instances;

@@ -104,6 +104,14 @@ static struct work op(uint32_t kind, uint32_t shape)
 	                              .phase = 0}};
 }
 
+static struct work precision(uint32_t kind, enum ws_precision_work precision)
+{
+	struct work work = op(kind, 0);
+
+	work.item.precision = (uint8_t)precision;
+	return work;
+}
+
 static struct work in_range(struct work work, uint32_t place, uint32_t instance)
 {
 	work.item.place = place;
@@ -138,7 +146,7 @@ static void find(const struct work *a, size_t na, const struct work *b, size_t n
 			list[s].gpu_ns += work[s][i].gpu_ns;
 			call[s][i].item = ws_names_add_item(&names, &item);
 		}
-	ws_match_find(&match, &names, &list[0], &list[1], CAST);
+	ws_match_find(&match, &names, &list[0], &list[1], true);
 	ws_names_release(&names);
 }
 
@@ -290,8 +298,8 @@ Test(match, what_is_left_in_a_small_range_is_the_same_unless_its_size_matters)
 Test(match, a_cast_belongs_to_the_work_beside_it)
 {
 	const struct work a[] = {op(GEMM, SMALL)};
-	const struct work b[] = {op(CAST, 0), op(CAST, 0), op(GEMM, SMALL), op(ADD, 0),
-	                         op(CAST, 0)};
+	const struct work cast = precision(CAST, WS_PRECISION_CAST);
+	const struct work b[] = {cast, cast, op(GEMM, SMALL), op(ADD, 0), cast};
 
 	find(a, N(a), b, N(b));
 	expect_same(0, 2, WS_MATCHED_BY_OPERATION);
