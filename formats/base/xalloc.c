@@ -260,13 +260,30 @@ static uint64_t memory_in_use(void)
 /* What the C library asks for at once on behalf of something smaller, at most. */
 #define SPARE_BYTES (UINT64_C(1) << 20)
 
-/* Why there was no memory for so many bytes more: our limit. NULL: for another reason. */
+/* Can so many bytes be had under the limit that the process was started with? */
+static bool is_there_memory_without_limit(size_t bytes)
+{
+	struct rlimit now;
+	void *room;
+
+	getrlimit(RLIMIT_DATA, &now);
+	setrlimit(RLIMIT_DATA, &limits.memory_before);
+	room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	setrlimit(RLIMIT_DATA, &now);
+	return room != MAP_FAILED && munmap(room, bytes) == 0;
+}
+
+/*
+ * Why there was no memory for so many bytes more: our limit. NULL: for another reason. What is in
+ * use now is not evidence enough, as other threads may have freed memory since.
+ */
 static const char *why_no_memory(size_t bytes)
 {
 	const uint64_t used = memory_in_use(), most = limits.memory_limit;
 
 	if (!most || limits.memory_before.rlim_cur < most ||
-	    (used + SPARE_BYTES <= most && bytes <= most - used - SPARE_BYTES))
+	    (used + SPARE_BYTES <= most && bytes <= most - used - SPARE_BYTES &&
+	     !is_there_memory_without_limit(bytes + SPARE_BYTES)))
 		return NULL;
 	return limits.memory_text;
 }

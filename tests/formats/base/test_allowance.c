@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "formats/base/xalloc.h"
 
@@ -67,4 +69,38 @@ Test(allowance, a_limit_that_is_none_is_wrong_use)
 		cr_expect(eq(int, ws_allowance_begin(&err), WS_USAGE), "%s", wrong[i]);
 		cr_expect(strstr(err.text, wrong[i]) != NULL, "%s", err.text);
 	}
+}
+
+/* What out of memory for so many bytes says, in a process of its own with a limit of 64 MB. */
+static void expect_reason(size_t bytes, const char *reason)
+{
+	char said[512] = "";
+	int pipes[2], status;
+	pid_t child;
+
+	cr_assert(eq(int, pipe(pipes), 0));
+	child = fork();
+	if (!child) {
+		struct ws_err err;
+
+		dup2(pipes[1], STDERR_FILENO);
+		setenv("WARPSHEET_MAX_MEMORY", "64M", 1);
+		ws_allowance_begin(&err);
+		ws_out_of_memory(bytes);
+	}
+	close(pipes[1]);
+	for (size_t n = 0; n < sizeof(said) - 1; n++)
+		if (read(pipes[0], said + n, 1) != 1)
+			break;
+	close(pipes[0]);
+	waitpid(child, &status, 0);
+	cr_expect(eq(int, WEXITSTATUS(status), 5));
+	cr_expect(strstr(said, reason) != NULL, "%s", said);
+}
+
+/* Another thread may have freed memory since: what is in use now is no evidence. */
+Test(allowance, the_limit_is_the_reason_if_without_it_there_is_memory,
+     .disabled = !HAS_MEMORY_LIMIT)
+{
+	expect_reason(4 << 20, "Raise it with WARPSHEET_MAX_MEMORY");
 }
