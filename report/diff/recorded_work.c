@@ -29,6 +29,12 @@ struct launched {
 	struct ws_joined_kernel kernel;
 };
 
+/* The last call of attention on a stream, in the sample at hand. */
+struct last_attention {
+	uint64_t stream;
+	uint32_t device, call;
+};
+
 struct work {
 	struct ws_reader *c;
 	struct ws_spill sorted; /* struct launched; none where the rows are in this order */
@@ -40,6 +46,11 @@ struct work {
 	uint32_t *after;       /* … the item with it, by number of that - 1 */
 	size_t nafter, after_capacity;
 	size_t classes_capacity;
+	struct last_attention *attention;
+	size_t nattention, attention_capacity;
+	struct ws_joined_kernel *waiting; /* for the call behind them */
+	size_t nwaiting, waiting_capacity;
+	uint32_t sample; /* that these are of */
 };
 
 static void work_release(struct work *w)
@@ -48,6 +59,8 @@ static void work_release(struct work *w)
 	ws_texts_release(&w->known);
 	ws_arena_free(&w->temp);
 	free(w->after);
+	free(w->attention);
+	free(w->waiting);
 }
 
 /* --- kernels in launch order --------------------------------------------------------------- */
@@ -358,25 +371,29 @@ static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint
 	return cpu_op == WS_NONE ? WS_NONE : w->call_of_op[cpu_op];
 }
 
-static void add_kernel(struct work *w, const struct ws_joined_kernel *k, struct ws_sample *s)
+/* into: the call that it is a part of, WS_NONE: that of its operation, or a new one. *call: it. */
+static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_t into,
+                       uint32_t *call_number)
 {
 	struct ws_recording *r = w->c->r;
+	struct ws_sample *s = &r->samples[w->sample];
 	const uint32_t op_range = ws_joined_rows_op_range(w->c->rows, k->range);
 	uint32_t cpu_op = op_range == WS_NONE ? k->cpu_op : WS_NONE, instance;
 	uint32_t at = find_call(w, k, op_range, cpu_op, &instance);
 	struct ws_work_call call = {.instance = instance, .longest_ns = INT64_MIN};
 
+	at = at == WS_NONE ? into : at;
 	if (at != WS_NONE && s->ncalls && at >= s->first_call) {
 		call = *ws_recording_call(r, at);
 	} else {
 		if (!s->ncalls++)
 			s->first_call = r->ncalls;
 		at = (uint32_t)r->ncalls++;
-		if (op_range != WS_NONE)
-			w->call_of_range[op_range] = at;
-		else if (cpu_op != WS_NONE)
-			w->call_of_op[cpu_op] = at;
 	}
+	if (op_range != WS_NONE)
+		w->call_of_range[op_range] = at;
+	else if (cpu_op != WS_NONE)
+		w->call_of_op[cpu_op] = at;
 	find_item(w, k, op_range, cpu_op, k->dur_ns > call.longest_ns, &call.item);
 	call.gpu_ns += k->dur_ns;
 	if (k->dur_ns > call.longest_ns)
@@ -384,6 +401,71 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, struct 
 	s->gpu_ns += k->dur_ns;
 	s->phase_gpu_ns[k->kind->phase] += k->dur_ns;
 	ws_spill_put(&r->calls, sizeof(call), at, &call);
+	*call_number = at;
+}
+
+/* --- attention: one call in several kernels --------------------------------------------------- */
+
+static const struct ws_config *config_of(const struct work *w, const struct ws_joined_kernel *k)
+{
+	return &w->c->m->configs[k->kind->config];
+}
+
+static bool is_attention(struct work *w, const struct ws_joined_kernel *k)
+{
+	return ws_name_is(ws_texts_get(&w->c->names->texts, class_of(w, k)), "attention");
+}
+
+static struct last_attention *find_last_attention(struct work *w, const struct ws_config *config)
+{
+	for (size_t i = 0; i < w->nattention; i++)
+		if (w->attention[i].device == config->device &&
+		    w->attention[i].stream == config->stream)
+			return &w->attention[i];
+	WS_GROW(w->attention, w->nattention + 1, w->attention_capacity);
+	w->attention[w->nattention] =
+	        (struct last_attention){config->stream, config->device, WS_NONE};
+	return &w->attention[w->nattention++];
+}
+
+/* What waits on the stream of this attention, NULL = on any, gets its call: WS_NONE = its own. */
+static void add_waiting(struct work *w, const struct last_attention *to)
+{
+	size_t kept = 0;
+	uint32_t call;
+
+	for (size_t i = 0; i < w->nwaiting; i++) {
+		const struct ws_joined_kernel k = w->waiting[i];
+
+		if (to && (config_of(w, &k)->device != to->device ||
+		           config_of(w, &k)->stream != to->stream))
+			w->waiting[kept++] = k;
+		else
+			add_kernel(w, &k, to ? to->call : WS_NONE, &call);
+	}
+	w->nwaiting = kept;
+}
+
+/* The sum over the splits of a call comes behind it, its schedule before it, also where no
+ * operation holds them together. */
+static void add_attention(struct work *w, const struct ws_joined_kernel *k)
+{
+	const struct ws_config *config = config_of(w, k);
+	struct last_attention *last = find_last_attention(w, config);
+
+	if (config->call == WS_NAME_CALL_BEHIND) {
+		WS_GROW(w->waiting, w->nwaiting + 1, w->waiting_capacity);
+		w->waiting[w->nwaiting++] = *k;
+		return;
+	}
+	add_kernel(w, k, config->call == WS_NAME_CALL_BEFORE ? last->call : WS_NONE, &last->call);
+	add_waiting(w, last);
+}
+
+static void end_sample(struct work *w)
+{
+	add_waiting(w, NULL);
+	w->nattention = 0;
 }
 
 /* Kernels of each class in each sample. */
@@ -416,6 +498,7 @@ static void read_kernels(struct work *w)
 	struct ws_reader *c = w->c;
 	struct ws_recording *r = c->r;
 	const size_t n = w->sorted.data ? w->nsorted : c->rows->nkernels;
+	uint32_t call;
 
 	ws_spill_open(&r->calls, n * sizeof(struct ws_work_call));
 	for (size_t i = 0; i < n; i++) {
@@ -427,9 +510,16 @@ static void read_kernels(struct work *w)
 
 		if (sample == WS_NONE)
 			continue;
-		add_kernel(w, k, &r->samples[sample]);
+		if (sample != w->sample)
+			end_sample(w);
+		w->sample = sample;
+		if (is_attention(w, k))
+			add_attention(w, k);
+		else
+			add_kernel(w, k, WS_NONE, &call);
 		add_class(w, k, &r->samples[sample]);
 	}
+	end_sample(w);
 }
 
 /* --- copies ---------------------------------------------------------------------------------- */

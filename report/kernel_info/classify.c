@@ -287,7 +287,7 @@ static const char builtin_rules[] = {
 #include "class_rules.inc"
 };
 
-enum attribute { ATTR_CLASS, ATTR_TENSOR, ATTR_DIRECTION, ATTR_DTYPE, ATTR_COUNT };
+enum attribute { ATTR_CLASS, ATTR_TENSOR, ATTR_DIRECTION, ATTR_DTYPE, ATTR_CALL, ATTR_COUNT };
 
 static const char *const class_names[] = {
 #define X(NAME, name, SUMMARY, meaning) [WS_CLASS_##NAME] = #name,
@@ -313,6 +313,12 @@ static const char *const dtype_names[] = {
 #undef X
 };
 
+static const char *const call_names[] = {
+#define X(NAME, name) [WS_NAME_CALL_##NAME] = #name,
+        WS_NAME_CALL_LIST(X)
+#undef X
+};
+
 /* What a rule may say, and what holds where no rule matches. */
 static const struct {
 	const char *name;
@@ -325,6 +331,7 @@ static const struct {
         [ATTR_DIRECTION] = {"direction", direction_names, WS_NAME_DIRECTION_COUNT,
                             WS_NAME_DIRECTION_UNKNOWN},
         [ATTR_DTYPE] = {"dtype", dtype_names, WS_NAME_DTYPE_COUNT, WS_NAME_DTYPE_NONE},
+        [ATTR_CALL] = {"call", call_names, WS_NAME_CALL_COUNT, WS_NAME_CALL_OWN},
 };
 
 struct rule {
@@ -400,7 +407,7 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 
 		WS_FAIL_IF(a < 0, err, USAGE,
 		           "class rules, line %u: '%.*s' is not one of class, tensor, direction, "
-		           "dtype",
+		           "dtype, call",
 		           r->line, WS_TEXT_SHOWN(attribute));
 		v = value_of((enum attribute)a, value);
 		WS_FAIL_IF(v < 0, err, USAGE, "class rules, line %u: '%.*s' is not a value of %s",
@@ -516,6 +523,8 @@ static void apply_rules(struct ws_classifier *c, const char *name, const char *f
 	out->op_class = (enum ws_op_class)(own < 0 ? decide(c, ATTR_CLASS, name, function) : own);
 	out->direction = (enum ws_name_direction)decide(c, ATTR_DIRECTION, name, name);
 	out->dtype = (enum ws_name_dtype)decide(c, ATTR_DTYPE, name, name);
+	if (out->op_class == WS_CLASS_ATTENTION)
+		out->call = (enum ws_name_call)decide(c, ATTR_CALL, name, function);
 	out->tensor = WS_TENSOR_NOT_APPLICABLE;
 	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV ||
 	    out->op_class == WS_CLASS_ATTENTION)

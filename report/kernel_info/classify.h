@@ -97,11 +97,26 @@ enum ws_name_dtype {
 	        WS_NAME_DTYPE_COUNT
 };
 
+/* Of fused attention: does the kernel make a call of its own, or is it a part of another's? A sum
+ * over splits of keys belongs to the call before it, a schedule to the one behind. NAME, name */
+#define WS_NAME_CALL_LIST(X) \
+	X(OWN, own)          \
+	X(BEFORE, before)    \
+	X(BEHIND, behind)
+
+enum ws_name_call {
+#define X(NAME, name) WS_NAME_CALL_##NAME,
+	WS_NAME_CALL_LIST(X)
+#undef X
+	        WS_NAME_CALL_COUNT
+};
+
 struct ws_kernel_traits {
 	enum ws_op_class op_class;
 	enum ws_tensor tensor;
 	enum ws_name_direction direction;
 	enum ws_name_dtype dtype;
+	enum ws_name_call call;
 	/* gemm and conv only; 0 = the name does not tell */
 	unsigned tile_m, tile_n; /* output tile of a block */
 	unsigned align;          /* least alignment of an operand in elements: 1 and 2 are slow */

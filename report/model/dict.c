@@ -274,6 +274,7 @@ static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_co
 	}
 	ws_classify(l->classifier, name.ptr, name.len, &traits);
 	c->tensor = (uint8_t)traits.tensor;
+	c->call = (uint8_t)traits.call;
 	if (traits.op_class != WS_CLASS_OTHER)
 		c->name_class = ws_intern_text(m, ws_bytes_of(ws_op_class_name(traits.op_class)));
 	if (traits.direction == WS_NAME_DIRECTION_FWD ||

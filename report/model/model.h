@@ -89,6 +89,7 @@ struct ws_config {
 	uint8_t tensor; /* enum ws_tensor */
 	/* TF32 of fp32 data, or 8 bits and less: an operation's recorded types do not tell it */
 	uint8_t dtype_is_narrow;
+	uint8_t call; /* enum ws_name_call */
 	uint8_t has_occupancy;
 	uint32_t process;
 	uint32_t device; /* index into devices */

@@ -157,6 +157,60 @@ Test(classify, a_users_rule_stands_before_the_built_in_ones)
 	ws_classifier_free(c);
 }
 
+Test(classify, the_parts_of_a_call_of_attention_are_told_from_calls)
+{
+	static const struct {
+		const char *name;
+		enum ws_name_call call;
+	} cases[] = {
+	        {"void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16>(int)",
+	         WS_NAME_CALL_BEFORE},
+	        {"void vllm::paged_attention_v2_reduce_kernel<float, 128>(float*)",
+	         WS_NAME_CALL_BEFORE},
+	        {"void flash::flash_fwd_splitkv_combine_kernel<Traits<128>, 4>(Flash_fwd_params)",
+	         WS_NAME_CALL_BEFORE},
+	        {"void "
+	         "cutlass::device_kernel<flash::FlashAttnFwdCombine<cute::tuple<cute::C<8>>>>(P)",
+	         WS_NAME_CALL_BEFORE},
+	        {"void flash_fwd_mla_combine_kernel<cutlass::bfloat16_t, 512>(Params)",
+	         WS_NAME_CALL_BEFORE},
+	        {"_fwd_kernel_stage2", WS_NAME_CALL_BEFORE},
+	        {"_decode_softmax_reducev_fwd_kernel", WS_NAME_CALL_BEFORE},
+	        {"reduce_segments", WS_NAME_CALL_BEFORE},
+	        {"void merge_attn_states_kernel<__nv_bfloat16, 128u>(int)", WS_NAME_CALL_BEFORE},
+	        {"void flashinfer::MergeStatesKernel<8u, 16u, __nv_bfloat16>(int)",
+	         WS_NAME_CALL_BEFORE},
+	        {"void flashinfer::PersistentVariableLengthMergeStatesKernel<8u>(int)",
+	         WS_NAME_CALL_BEFORE},
+	        {"void flash_bwd_convert_dq_kernel<Flash_bwd_kernel_traits<64>>(P)",
+	         WS_NAME_CALL_BEFORE},
+	        {"void flash_bwd_dot_do_o_kernel<true, Flash_bwd_kernel_traits<64>>(P)",
+	         WS_NAME_CALL_BEHIND},
+	        {"flash::prepare_varlen_num_blocks_kernel(int, int)", WS_NAME_CALL_BEHIND},
+	        {"get_mla_metadata_kernel(Mla_metadata_params)", WS_NAME_CALL_BEHIND},
+	        {"_fwd_grouped_kernel_stage1", WS_NAME_CALL_OWN},
+	        {"kernel_unified_attention_3d", WS_NAME_CALL_OWN},
+	        {"void paged_attention_ll4mi_QKV_mfma16_kernel<0>(int)", WS_NAME_CALL_OWN},
+	        {"void flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128>>(P)",
+	         WS_NAME_CALL_OWN},
+	        {"void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<T<64>>(P)", WS_NAME_CALL_OWN},
+	        {"void at::native::reduce_kernel<512, 1>(int)", WS_NAME_CALL_OWN},
+	};
+	struct ws_classifier *c = classifier(NULL);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct ws_kernel_traits t = traits_of(c, cases[i].name);
+
+		cr_expect(eq(int, t.call, cases[i].call), "%s", cases[i].name);
+		cr_expect(t.op_class == WS_CLASS_ATTENTION || t.call == WS_NAME_CALL_OWN, "%s",
+		          cases[i].name);
+		cr_expect(eq(int, t.op_class == WS_CLASS_ATTENTION,
+		             i + 1 < sizeof(cases) / sizeof(*cases)),
+		          "%s", cases[i].name);
+	}
+	ws_classifier_free(c);
+}
+
 static void expect_error(const char *rules, const char *text)
 {
 	struct ws_classifier *c;
@@ -170,7 +224,8 @@ static void expect_error(const char *rules, const char *text)
 Test(classify, a_bad_rule_is_refused_with_its_line_and_what_is_wrong)
 {
 	expect_error("class gemm a\nclas gemm b\n",
-	             "class rules, line 2: 'clas' is not one of class, tensor, direction, dtype");
+	             "class rules, line 2: 'clas' is not one of class, tensor, direction, dtype, "
+	             "call");
 	expect_error("\nclass matmul b", "class rules, line 2: 'matmul' is not a value of class");
 	expect_error("tensor maybe b", "class rules, line 1: 'maybe' is not a value of tensor");
 	expect_error("# x\nclass gemm   \n", "class rules, line 2: no pattern after 'gemm'");
