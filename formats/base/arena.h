@@ -1,4 +1,4 @@
-/* Memory that is freed all at once. Nothing in it moves. Where there is none the program ends
+/* Memory that is freed all at once. Nothing in it moves. Without memory the program ends
  * (xalloc.h). */
 #pragma once
 
@@ -12,8 +12,8 @@ struct ws_arena {
 	struct ws_arena_chunk *chunks;
 };
 
-/* Pieces from this size on lie in files without names (in $TMPDIR or /tmp), where there is room: so
- * the arrays of a trace of an hour need not fit into memory. */
+/* Pieces of this size or more lie in files without names (in $TMPDIR or /tmp), if there is space:
+ * so the arrays of an hour's trace need not fit into memory. */
 #define WS_ARENA_FILE_BYTES ((size_t)32 << 20)
 
 /* size zero bytes, aligned for any type. */
@@ -23,7 +23,7 @@ void *ws_arena_array(struct ws_arena *arena, size_t n, size_t item_bytes)
         __attribute__((returns_nonnull));
 /* p = n zero items of what p points to. */
 #define WS_NEW(arena, p, n) ((p) = ws_arena_array((arena), (n), sizeof(*(p))))
-/* A copy of len bytes with a NUL behind. */
+/* A copy of len bytes, followed by a NUL. */
 char *ws_arena_copy(struct ws_arena *arena, const void *bytes, size_t len)
         __attribute__((returns_nonnull));
 char *ws_arena_format(struct ws_arena *arena, const char *fmt, ...)

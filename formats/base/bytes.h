@@ -1,7 +1,6 @@
 /*
- * Bytes in and out of memory: a bounded cursor to read, a growing buffer to
- * write, LEB128 and zigzag. Numbers in files are little-endian, as are all
- * machines that Warpsheet runs on.
+ * Reading and writing bytes: a bounded cursor, a growing buffer, LEB128 and zigzag. Numbers in
+ * files are little-endian, as are all machines that Warpsheet runs on.
  */
 #pragma once
 
@@ -72,7 +71,7 @@ static inline void ws_store_u64(void *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Small numbers of either sign become small unsigned ones: 0, -1, 1, -2 … are 0, 1, 2, 3 … */
+/* Map small numbers of either sign to small unsigned ones: 0, -1, 1, -2 … to 0, 1, 2, 3 … */
 static inline uint64_t ws_zigzag(uint64_t v)
 {
 	return (v << 1) ^ (0 - (v >> 63));
@@ -83,7 +82,7 @@ static inline uint64_t ws_unzigzag(uint64_t v)
 	return (v >> 1) ^ (0 - (v & 1));
 }
 
-/* Bytes of v as LEB128, 1..10: a byte for each 7 bits. */
+/* The bytes of v as LEB128, 1..10: one for each 7 bits. */
 static inline unsigned ws_varint_size(uint64_t v)
 {
 	unsigned top_bit = 63u - (unsigned)__builtin_clzll(v | 1);
@@ -91,7 +90,7 @@ static inline unsigned ws_varint_size(uint64_t v)
 	return (top_bit * 9 + 73) / 64; /* = top_bit / 7 + 1 for 0..63, without the division */
 }
 
-/* Write v as LEB128 to p, which has room for it; the end. */
+/* Write v as LEB128 to p, which has room for it. Returns the end. */
 static inline uint8_t *ws_varint_put(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -102,10 +101,8 @@ static inline uint8_t *ws_varint_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/*
- * Borrowed bytes that are read from the front. A get that fails returns
- * CORRUPT and does not move.
- */
+/* Borrowed bytes that are read from the front. A read that fails returns CORRUPT and does not move
+ * the cursor. */
 struct ws_cursor {
 	const uint8_t *pos;
 	const uint8_t *end;

@@ -1,4 +1,4 @@
-/* The checksum of trace files. xxhash is known to checksum.c only. */
+/* The checksum of trace files. Only checksum.c includes xxhash. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 /* XXH3-64 with seed 0. */
 uint64_t ws_checksum(const void *data, size_t size);
 
-/* The same of bytes that come in pieces. */
+/* The same for bytes that come in pieces. */
 struct ws_checksum {
 	_Alignas(64) unsigned char state[576];
 };

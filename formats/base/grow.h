@@ -1,21 +1,21 @@
-/* Arrays that grow, their order, and places in those that are in order: one idiom for all. */
+/* Arrays that grow, sorting, and searching in sorted arrays. */
 #pragma once
 
 #include <stddef.h>
 
 /*
- * Room for `need` items in array, which is NULL or of malloc; capacity (size_t)
- * counts the items there is room for. What is added is not initialised.
- * Without memory the program ends (xalloc.h).
+ * Makes room for `need` items in array, which is NULL or from malloc. capacity (a size_t) is the
+ * number of items that it has room for; it at least doubles when it is too small. New items are not
+ * initialised. Without memory the program ends (xalloc.h).
  *   WS_GROW(list->items, list->n + 1, list->capacity);
  */
 #define WS_GROW(array, need, capacity) \
 	((need) <= (capacity) ? (void)0 : ws_grow(&(array), &(capacity), (need), sizeof(*(array))))
 
-/* The same where array points to the pointer to the items; at least doubles what there was. */
+/* The same; array points to the pointer to the items. */
 void ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes);
 
-/* In a function that compares: says which comes first; where they are equal, what follows does. */
+/* In a comparison function: returns the order of a and b, unless they are equal. */
 #define WS_ORDER_BY(a, b)                          \
 	do {                                       \
 		if ((a) != (b))                    \
@@ -23,8 +23,9 @@ void ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes);
 	} while (0)
 
 /*
- * at = how many of the n first items fit, when those that do come first; fits: of the item at.
- *   WS_COUNT_FIRST(i, list->n, list->items[i].time_ns < time_ns);
+ * Sets `at` to the number of the first items for which `fits` is true, an expression of `at`. It
+ * must be false for all items after those. WS_COUNT_FIRST(i, list->n, list->items[i].time_ns <
+ * time_ns);
  */
 #define WS_COUNT_FIRST(at, n, fits)                                \
 	do {                                                       \

@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
+/* The slot of the key, or the free slot for it. */
 static struct ws_map_entry *slot_of(struct ws_map_entry *slots, size_t nslots, uint64_t key)
 {
 	size_t i = mix(key) & (nslots - 1);

@@ -1,4 +1,4 @@
-/* A hash map from 64-bit keys to 64-bit values: ids that files chose, to places in our arrays. */
+/* A hash map from 64-bit keys to 64-bit values, such as ids in files to indices of our arrays. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,10 +18,10 @@ struct ws_map {
 	uint64_t zero;              /* its value */
 };
 
-/* NULL when the key is not in the map; borrowed until the next change of it. */
+/* NULL if the key is not in the map; borrowed until the map changes. */
 const uint64_t *ws_map_get(const struct ws_map *m, uint64_t key);
-/* The first value of a key stays. */
+/* Add a key; if it is in the map already, its value stays. */
 void ws_map_add(struct ws_map *m, uint64_t key, uint64_t value);
-/* The last value of a key stays. */
+/* Set the value of a key. */
 void ws_map_put(struct ws_map *m, uint64_t key, uint64_t value);
 void ws_map_free(struct ws_map *m); /* empties it */

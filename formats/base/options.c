@@ -42,36 +42,6 @@ static const char *bounds(const struct ws_opt *opt, char text[64])
 	return text;
 }
 
-static bool is_within(const struct ws_opt *opt, int64_t value)
-{
-	return value >= opt->min && (!opt->max || value <= opt->max);
-}
-
-static enum ws_status set_int(const struct ws_opt *opt, const char *text, struct ws_err *err)
-{
-	int64_t *value = opt->target;
-	const char *end;
-	char limits[64];
-
-	WS_FAIL_IF(parse_int(text, &end, value) != WS_OK || *end || !is_within(opt, *value), err,
-	           USAGE, "--%s needs a whole number%s, not '%s'", opt->name, bounds(opt, limits),
-	           text);
-	return WS_OK;
-}
-
-static enum ws_status set_real(const struct ws_opt *opt, const char *text, struct ws_err *err)
-{
-	char *end, limits[64];
-	double value = strtod(text, &end);
-
-	WS_FAIL_IF(end == text || *end || !isfinite(value) ||
-	                   (opt->max && !(value >= (double)opt->min && value <= (double)opt->max)),
-	           err, USAGE, "--%s needs a number%s, not '%s'", opt->name, bounds(opt, limits),
-	           text);
-	*(double *)opt->target = value;
-	return WS_OK;
-}
-
 bool ws_size_parse(const char *text, int64_t *bytes)
 {
 	static const char units[] = "KMG";
@@ -92,29 +62,50 @@ bool ws_size_parse(const char *text, int64_t *bytes)
 	return true;
 }
 
-static enum ws_status set_size(const struct ws_opt *opt, const char *text, struct ws_err *err)
+/* Read a number of any kind into its target. */
+static bool take_number(const struct ws_opt *opt, const char *text)
 {
-	int64_t bytes;
-	char limits[64];
+	int64_t number = 0;
+	const char *stop;
+	char *end;
 
-	WS_FAIL_IF(!ws_size_parse(text, &bytes) || !is_within(opt, bytes), err, USAGE,
-	           "--%s needs a size in bytes%s, such as 4096, 64K or 1M, not '%s'", opt->name,
-	           bounds(opt, limits), text);
-	*(int64_t *)opt->target = bytes;
-	return WS_OK;
+	if (opt->kind == WS_OPT_REAL || opt->kind == WS_OPT_SECONDS) {
+		const double real = strtod(text, &end);
+
+		if (end == text || *end || !isfinite(real))
+			return false;
+		if (opt->kind == WS_OPT_REAL) {
+			*(double *)opt->target = real;
+			return !opt->max || (real >= (double)opt->min && real <= (double)opt->max);
+		}
+		if (!(real >= 0 && real <= MAX_SECONDS))
+			return false;
+		number = llround(real * 1e9);
+	} else if (opt->kind == WS_OPT_SIZE) {
+		if (!ws_size_parse(text, &number))
+			return false;
+	} else if (parse_int(text, &stop, &number) != WS_OK || *stop) {
+		return false;
+	}
+	*(int64_t *)opt->target = number;
+	return number >= opt->min && (!opt->max || number <= opt->max);
 }
 
-static enum ws_status set_seconds(const struct ws_opt *opt, const char *text, struct ws_err *err)
+static enum ws_status set_number(const struct ws_opt *opt, const char *text, struct ws_err *err)
 {
-	char *end;
-	double seconds = strtod(text, &end);
+	const bool is_size = opt->kind == WS_OPT_SIZE;
+	char limits[64];
 
-	WS_FAIL_IF(end == text || *end || !(seconds >= 0 && seconds <= MAX_SECONDS) ||
-	                   !is_within(opt, llround(seconds * 1e9)),
-	           err, USAGE, "--%s needs seconds %s 0, at most %g, not '%s'", opt->name,
-	           opt->min ? "above" : "from", MAX_SECONDS, text);
-	*(int64_t *)opt->target = llround(seconds * 1e9);
-	return WS_OK;
+	if (take_number(opt, text))
+		return WS_OK;
+	if (opt->kind == WS_OPT_SECONDS)
+		return WS_FAIL(err, USAGE, "--%s needs seconds %s 0, at most %g, not '%s'",
+		               opt->name, opt->min ? "above" : "from", MAX_SECONDS, text);
+	return WS_FAIL(err, USAGE, "--%s needs a %s%s%s, not '%s'", opt->name,
+	               is_size                   ? "size in bytes"
+	               : opt->kind == WS_OPT_INT ? "whole number"
+	                                         : "number",
+	               bounds(opt, limits), is_size ? ", such as 4096, 64K or 1M" : "", text);
 }
 
 /* The i-th value of a CHOICE and its length, NULL after the last. */
@@ -202,17 +193,14 @@ static enum ws_status set_value(const struct ws_opt *opt, const char *text, stru
 		*(const char **)opt->target = text;
 		return WS_OK;
 	case WS_OPT_INT:
-		return set_int(opt, text, err);
 	case WS_OPT_REAL:
-		return set_real(opt, text, err);
+	case WS_OPT_SIZE:
+	case WS_OPT_SECONDS:
+		return set_number(opt, text, err);
 	case WS_OPT_CHOICE:
 		return set_choice(opt, text, err);
 	case WS_OPT_RANGE:
 		return set_range(opt, text, err);
-	case WS_OPT_SIZE:
-		return set_size(opt, text, err);
-	case WS_OPT_SECONDS:
-		return set_seconds(opt, text, err);
 	}
 	return WS_FAIL(err, BUG, "option --%s has no kind", opt->name);
 }

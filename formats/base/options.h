@@ -1,7 +1,5 @@
-/*
- * Options as tables: one table gives parsing, --help and the suggestion
- * after a typing error; tests compare it with the man page.
- */
+/* Options as tables. From one table come parsing, --help and suggestions for misspelled options;
+ * tests compare it with the man page. */
 #pragma once
 
 #include <stdbool.h>

@@ -14,15 +14,15 @@
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
 
-/* A file or folder that has not got its name yet, or a folder that was made for files. */
+/* A file or folder that does not have its name yet, or a folder that was made for files. */
 struct ws_outfile_unfinished {
-	int folder;
-	const char *final; /* a name in the folder, as temp is; NULL: temp is the name */
-	char *temp;
-	int flags; /* of unlinkat: AT_REMOVEDIR of a folder */
+	int folder;        /* owned by a file */
+	const char *final; /* the name that it will get in the folder; NULL: temp is its name */
+	char *temp;        /* owned */
+	int flags;         /* of unlinkat: AT_REMOVEDIR for a folder */
 };
 
-/* --- who is interrupted leaves no temporary files --- */
+/* --- a program that is interrupted leaves no temporary files --- */
 
 #define MAX_PENDING 64 /* further ones stay when the program is interrupted */
 
@@ -31,12 +31,12 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 static struct ws_outfile_unfinished *_Atomic pending[MAX_PENDING];
 
-/* Of calls only unlinkat, which a signal's handler may make. */
+/* A signal handler may call this: its only system call is unlinkat. */
 void ws_outfile_remove_unfinished(void)
 {
 	bool is_removed;
 
-	/* a folder goes once it is empty */
+	/* a folder can be removed once it is empty */
 	do {
 		is_removed = false;
 		for (size_t i = 0; i < MAX_PENDING; i++) {
@@ -59,7 +59,7 @@ static void remember(struct ws_outfile_unfinished *u)
 	static int installed;
 
 	for (size_t i = 0; !installed && i < NSIGNALS; i++)
-		/* one that is ignored, as under nohup, stays so */
+		/* a signal that is ignored, as under nohup, stays ignored */
 		if (signal(signals[i], on_signal) == SIG_IGN)
 			signal(signals[i], SIG_IGN);
 	installed = 1;
@@ -79,21 +79,16 @@ static void forget(const struct ws_outfile_unfinished *u)
 			atomic_store(&pending[i], NULL);
 }
 
-static void release(struct ws_outfile *o)
+static void free_unfinished(struct ws_outfile_unfinished *u)
 {
-	struct ws_outfile_unfinished *u = o->unfinished;
-
-	if (u) {
-		forget(u);
+	if (!u)
+		return;
+	forget(u);
+	if (!u->flags)
 		close(u->folder);
-		free(u->temp);
-		free(u);
-	}
-	free(o->path);
-	memset(o, 0, sizeof(*o));
+	free(u->temp);
+	free(u);
 }
-
-/* --- a file --- */
 
 static void hold_signals(sigset_t *before)
 {
@@ -115,45 +110,36 @@ void ws_outfile_hold_signals(bool are_held)
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A signal waits until what is made is known to its handler. -1: errno says why there is none. */
-static int make_remembered(struct ws_outfile_unfinished *u)
-{
-	sigset_t before;
-	int fd, why;
-
-	hold_signals(&before);
-	fd = !u->flags  ? ws_own_file_temporary(u->folder, u->temp, 0666)
-	     : u->final ? ws_own_folder_temporary(u->folder, u->temp, 0777)
-	                : mkdirat(u->folder, u->temp, 0777);
-	why = errno;
-	if (fd >= 0)
-		remember(u);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = why;
-	return fd;
-}
-
-/* Takes folder. "name" is made as ".name.XXXXXXXX" beside it. -1: errno. */
-static int make_unfinished(struct ws_outfile *o, int folder, const char *name)
+/*
+ * Make a file (flags 0) or a folder under the name temp, which is taken over, as is a file's
+ * folder. What will get the name `final` is made under a name that nobody can guess. Signals wait
+ * until their handler knows what was made. NULL: errno.
+ */
+static struct ws_outfile_unfinished *make(int folder, char *temp, const char *final, int flags,
+                                          int *fd)
 {
 	struct ws_outfile_unfinished *u = ws_xarray(1, sizeof(*u));
-	int fd, why;
+	sigset_t before;
+	int why;
 
-	u->temp = ws_xformat(".%s.XXXXXXXX", name);
-	u->folder = folder;
-	u->final = name;
-	fd = make_remembered(u);
-	if (fd >= 0) {
-		o->unfinished = u;
-		return fd;
-	}
+	*u = (struct ws_outfile_unfinished){folder, final, temp, flags};
+	hold_signals(&before);
+	*fd = !flags  ? ws_own_file_temporary(folder, temp, 0666)
+	      : final ? ws_own_folder_temporary(folder, temp, 0777)
+	              : mkdirat(folder, temp, 0777);
 	why = errno;
-	close(folder);
-	free(u->temp);
-	free(u);
+	if (*fd >= 0)
+		remember(u);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (*fd < 0) {
+		free_unfinished(u);
+		u = NULL;
+	}
 	errno = why;
-	return -1;
+	return u;
 }
+
+/* --- a file --- */
 
 static enum ws_status cannot_create(struct ws_outfile *o, struct ws_err *err)
 {
@@ -164,7 +150,7 @@ static enum ws_status cannot_create(struct ws_outfile *o, struct ws_err *err)
 	return status;
 }
 
-/* Takes folder (-1: errno); name ends o->path. */
+/* Takes the folder over (-1: errno); name is the end of o->path. */
 static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name,
                               struct ws_err *err)
 {
@@ -181,7 +167,7 @@ static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name
 		return status;
 	}
 	if (fd < 0)
-		fd = make_unfinished(o, folder, name);
+		o->unfinished = make(folder, ws_xformat(".%s.XXXXXXXX", name), name, 0, &fd);
 	if (fd < 0)
 		return cannot_create(o, err);
 	snprintf(o->name, sizeof(o->name), "/proc/self/fd/%d", fd);
@@ -219,55 +205,47 @@ const char *ws_outfile_name(const struct ws_outfile *o)
 	return o->name;
 }
 
-/* What has the unfinished name could be somebody else's by now: that is not to pass for ours. */
-static enum ws_status check_name(const struct ws_outfile *o, struct ws_err *err)
+enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 {
 	const struct ws_outfile_unfinished *u = o->unfinished;
 	struct stat ours, named;
-
-	WS_FAIL_IF(u && (fstat(fileno(o->f), &ours) ||
-	                 fstatat(u->folder, u->temp, &named, AT_SYMLINK_NOFOLLOW) ||
-	                 ours.st_dev != named.st_dev || ours.st_ino != named.st_ino),
-	           err, IO_WRITE,
-	           "cannot write '%s': somebody else replaced it while it was made; take a folder "
-	           "that others cannot write to",
-	           o->path);
-	return WS_OK;
-}
-
-static enum ws_status close_checked(struct ws_outfile *o, struct ws_err *err)
-{
-	/* an earlier failed write is remembered by ferror, its errno is not */
-	int failed = ferror(o->f), why = 0;
+	/* by now the unfinished name may be another file's, which must not pass for ours */
+	const bool is_ours = !u || (!fstat(fileno(o->f), &ours) &&
+	                            !fstatat(u->folder, u->temp, &named, AT_SYMLINK_NOFOLLOW) &&
+	                            ours.st_dev == named.st_dev && ours.st_ino == named.st_ino);
+	/* ferror remembers that an earlier write failed, but not its errno */
+	bool failed = ferror(o->f) != 0;
+	int why = 0;
 
 	if (fflush(o->f) != 0) {
-		failed = 1;
+		failed = true;
 		why = errno;
 	}
 	if (fclose(o->f) != 0 && !failed) {
-		failed = 1;
+		failed = true;
 		why = errno;
 	}
 	o->f = NULL;
-	if (failed)
-		return WS_FAIL(err, IO_WRITE, "cannot write '%s'%s%s", o->path, why ? ": " : "",
-		               why ? strerror(why) : "");
-	return WS_OK;
-}
-
-enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
-{
-	struct ws_outfile_unfinished *u = o->unfinished;
-	enum ws_status status = check_name(o, err);
-
-	WS_THEN(status, close_checked(o, err));
-	if (status == WS_OK && u && renameat(u->folder, u->temp, u->folder, u->final))
-		status = WS_FAIL(err, IO_WRITE, "cannot write '%s': %s", o->path, strerror(errno));
-	if (status == WS_OK)
-		release(o);
-	else
+	if (is_ours && !failed && u && renameat(u->folder, u->temp, u->folder, u->final)) {
+		failed = true;
+		why = errno;
+	}
+	if (!is_ours)
+		WS_FAIL(err, IO_WRITE,
+		        "cannot write '%s': somebody else replaced it while it was made; take a "
+		        "folder that others cannot write to",
+		        o->path);
+	else if (failed)
+		WS_FAIL(err, IO_WRITE, "cannot write '%s'%s%s", o->path, why ? ": " : "",
+		        why ? strerror(why) : "");
+	if (!is_ours || failed) {
 		ws_outfile_abandon(o);
-	return status;
+		return WS_IO_WRITE;
+	}
+	free_unfinished(o->unfinished);
+	free(o->path);
+	*o = (struct ws_outfile){0};
+	return WS_OK;
 }
 
 enum ws_status ws_outfile_end(struct ws_outfile *o, enum ws_status status,
@@ -287,12 +265,14 @@ void ws_outfile_abandon(struct ws_outfile *o)
 		fclose(o->f);
 	if (o->unfinished)
 		unlinkat(o->unfinished->folder, o->unfinished->temp, 0);
-	release(o);
+	free_unfinished(o->unfinished);
+	free(o->path);
+	*o = (struct ws_outfile){0};
 }
 
-/* --- folders of them --- */
+/* --- a folder of files --- */
 
-/* What was opened (-1: errno) is a folder that no other user can have put there. */
+/* Check that what was opened (-1: errno) is a folder that no other user can have put there. */
 static enum ws_status check_folder(int folder, const char *path, struct ws_err *err)
 {
 	const int why = errno;
@@ -313,28 +293,12 @@ static enum ws_status check_folder(int folder, const char *path, struct ws_err *
 	return WS_OK;
 }
 
-/* The folder `name` was made, or with final one whose name it will take; NULL: errno says why not.
- */
-static struct ws_outfile_unfinished *make_folder(int parent, char *name, const char *final)
-{
-	struct ws_outfile_unfinished *u = ws_xarray(1, sizeof(*u));
-	int why;
-
-	*u = (struct ws_outfile_unfinished){parent, final, name, AT_REMOVEDIR};
-	if (make_remembered(u) >= 0)
-		return u;
-	why = errno;
-	free(u);
-	errno = why;
-	return NULL;
-}
-
 static char *path_of(const struct ws_outfolder *f, const char *name)
 {
 	return ws_xformat("%s/%s", f->levels[f->depth - 1].path, name);
 }
 
-/* Takes path. */
+/* Takes path over. */
 static struct ws_outfolder_level *add_level(struct ws_outfolder *f, char *path)
 {
 	WS_GROW(f->levels, f->depth + 1, f->levels_capacity);
@@ -342,7 +306,7 @@ static struct ws_outfolder_level *add_level(struct ws_outfolder *f, char *path)
 	return &f->levels[f->depth++];
 }
 
-/* The level's folder is there, under this name in a parent: opened, it is nobody else's. */
+/* Open the level's folder, which has this name in the parent, and check whose it is. */
 static enum ws_status open_level(struct ws_outfolder_level *level, int parent, const char *name,
                                  struct ws_err *err)
 {
@@ -350,14 +314,16 @@ static enum ws_status open_level(struct ws_outfolder_level *level, int parent, c
 	return check_folder(level->fd, level->path, err);
 }
 
-/* Make and open the folder `name` of a parent. Takes path, which is that of it. */
+/* Make and open the folder `name` of a parent. Takes over path, its whole path. */
 static enum ws_status enter(struct ws_outfolder *f, int parent, const char *name, char *path,
                             struct ws_err *err)
 {
 	struct ws_outfolder_level *level = add_level(f, path);
 	char *slash = strrchr(path, '/');
+	int fd;
 
-	level->made = make_folder(parent, slash && slash[1] ? slash + 1 : path, NULL);
+	level->made = make(parent, ws_xstrdup(slash && slash[1] ? slash + 1 : path), NULL,
+	                   AT_REMOVEDIR, &fd);
 	WS_FAIL_IF(!level->made && errno != EEXIST, err, IO_WRITE,
 	           "cannot make the folder '%s': %s", path, strerror(errno));
 	return open_level(level, parent, name, err);
@@ -375,7 +341,7 @@ enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struc
 	char *copy;
 
 	while (len > 1 && path[len - 1] == '/')
-		len--; /* behind a slash a link would be followed */
+		len--; /* with a slash behind its name, a link would be followed */
 	copy = ws_xstrndup(path, len);
 	*f = (struct ws_outfolder){.parent = -1};
 	f->parent = ws_own_file_folder(copy, &name);
@@ -392,7 +358,7 @@ enum ws_status ws_outfolder_enter(struct ws_outfolder *f, const char *name, stru
 	return enter(f, ws_outfolder_fd(f), name, path_of(f, name), err);
 }
 
-/* Others may use the new folder as they may that of before. */
+/* Give the new folder the permissions of the one that it replaces. */
 static void keep_rights(const struct ws_outfolder_level *level)
 {
 	struct stat st;
@@ -412,21 +378,17 @@ enum ws_status ws_outfolder_replace(struct ws_outfolder *f, const char *name,
 {
 	const int parent = ws_outfolder_fd(f);
 	struct ws_outfolder_level *level = add_level(f, path_of(f, name));
-	char *temp;
+	int fd;
 
 	f->is_old = is_old;
 	level->before = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (level->before >= 0 || errno != ENOENT)
 		WS_FORWARD(check_folder(level->before, level->path, err));
-	temp = ws_xformat(".%s.XXXXXXXX", name);
-	level->made = make_folder(parent, temp, strrchr(level->path, '/') + 1);
-	if (!level->made) {
-		WS_FAIL(err, IO_WRITE, "cannot make a folder beside '%s': %s", level->path,
-		        strerror(errno));
-		free(temp);
-		return WS_IO_WRITE;
-	}
-	WS_FORWARD(open_level(level, parent, temp, err));
+	level->made = make(parent, ws_xformat(".%s.XXXXXXXX", name), strrchr(level->path, '/') + 1,
+	                   AT_REMOVEDIR, &fd);
+	WS_FAIL_IF(!level->made, err, IO_WRITE, "cannot make a folder beside '%s': %s", level->path,
+	           strerror(errno));
+	WS_FORWARD(open_level(level, parent, level->made->temp, err));
 	keep_rights(level);
 	return WS_OK;
 }
@@ -459,8 +421,8 @@ static bool is_replacing(const struct ws_outfolder_level *level)
 }
 
 /*
- * Two folders change names. Where the file system cannot do that at once, as NFS, there is none of
- * the name `final` for a moment. -1: errno; all is as it was.
+ * Exchange the names of two folders. On a file system that cannot do that in one step, such as NFS,
+ * no folder has the name `final` for a moment. -1: errno; the names are as before.
  */
 static int exchange(int folder, const char *temp, const char *final)
 {
@@ -489,7 +451,7 @@ static int exchange(int folder, const char *temp, const char *final)
 	return result;
 }
 
-/* The new folder gets its name, or, when it has it, gives it back. -1: errno. */
+/* Give the new folder its name or, if it has it already, take it back. -1: errno. */
 static int change_places(struct ws_outfolder_level *level)
 {
 	const struct ws_outfile_unfinished *u = level->made;
@@ -505,7 +467,7 @@ static int change_places(struct ws_outfolder_level *level)
 	return result;
 }
 
-/* Names that an open folder has, but . and .. of it; for free() each, and all. -1: errno. */
+/* The names in an open folder, except . and ..; free() each, and the array. -1: errno. */
 static int list_names(int folder, struct dirent ***entries)
 {
 	int n = scandirat(folder, ".", entries, NULL, alphasort), kept = 0;
@@ -521,7 +483,7 @@ static int list_names(int folder, struct dirent ***entries)
 	return n < 0 ? n : kept;
 }
 
-/* A name moves into another folder, where nothing has it. -1: errno. */
+/* Move a name to another folder, which must not have it. -1: errno. */
 static int move(int from, const char *name, int to)
 {
 	struct stat st;
@@ -537,7 +499,7 @@ static int move(int from, const char *name, int to)
 	return renameat(from, name, to, name);
 }
 
-/* Files of the folder of before that are old go; all else that lies there moves. */
+/* Remove old files from the replaced folder, move all others to the new one, and remove it. */
 static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *err)
 {
 	const struct ws_outfolder_level *level = &f->levels[f->depth - 1];
@@ -567,7 +529,7 @@ static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *
 	return status;
 }
 
-/* What was made for a folder that nobody is to see. */
+/* Remove the files of an abandoned new folder. */
 static void remove_new(struct ws_outfolder_level *level)
 {
 	struct dirent **entries;
@@ -593,11 +555,7 @@ static void release_folder(struct ws_outfolder *f, bool is_abandoned)
 			remove_new(level);
 		if (is_abandoned && level->made)
 			unlinkat(level->made->folder, level->made->temp, AT_REMOVEDIR);
-		if (level->made)
-			forget(level->made);
-		if (is_replacing(level))
-			free(level->made->temp);
-		free(level->made);
+		free_unfinished(level->made);
 		free(level->path);
 		if (level->fd >= 0)
 			close(level->fd);
@@ -622,7 +580,7 @@ enum ws_status ws_outfolder_show(struct ws_outfolder *f, struct ws_err *err)
 		if (change_places(level))
 			return WS_FAIL(err, IO_WRITE, "cannot replace the folder '%s': %s",
 			               level->path, strerror(errno));
-		forget(level->made); /* its name is that of the folder of before */
+		forget(level->made); /* its temporary name is now that of the replaced folder */
 	}
 	if (status == WS_OK)
 		f->nfiles = 0;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static enum ws_status open_descriptor(int named, const char *path, int *fd, stru
 	return *fd < 0 ? cannot_open(path, err) : WS_OK;
 }
 
-/* Why what is no regular file is not written to; NULL: it is. */
+/* Why a file that is not a regular one cannot be written to; NULL: it can. */
 static const char *direct_problem(const struct stat *st)
 {
 	if (S_ISCHR(st->st_mode))
@@ -90,7 +91,7 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 	*fd = -1;
 	if (named >= 0)
 		return open_descriptor(named, path, fd, err);
-	/* looked at first, as opening does something to a pipe or a device; then what was seen */
+	/* opening has effects on a pipe or a device: look at it first, then open what was seen */
 	found = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (found < 0 || fstat(found, &st) || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) {
 		if (found >= 0)
@@ -107,11 +108,11 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 	           problem);
 	WS_FAIL_IF(*fd < 0, err, IO_WRITE, "cannot write to '%s': %s", path,
 	           why == ENXIO ? "nobody reads this pipe; start its reader first" : strerror(why));
-	fcntl(*fd, F_SETFL, 0); /* from here on a full pipe is waited for */
+	fcntl(*fd, F_SETFL, 0); /* from now on, writing to a full pipe waits */
 	return WS_OK;
 }
 
-/* The checks are of what is open: the name may stand for something else by now. */
+/* Check the open file: its name may be another file's by now. */
 static enum ws_status take(const char *path, int *fd, struct ws_err *err)
 {
 	const char *problem = ws_own_file_problem(*fd, 0);
@@ -171,45 +172,39 @@ enum ws_status ws_own_file_create(int folder, const char *name, const char *path
 
 #define LETTERS 8 /* of 32: 40 bits */
 
-/* The XXXXXXXX that end a name become letters that nobody can guess. -1: errno. */
-static int choose_letters(char *name)
+/* Make a file or a folder; the XXXXXXXX that end its name become letters that nobody can guess. -1:
+ * errno. */
+static int make_temporary(int folder, char *name, mode_t mode, bool is_folder)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
 	char *end = name + strlen(name) - LETTERS;
 	uint8_t random[LETTERS];
+	int result;
 
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -1;
-	for (size_t i = 0; i < LETTERS; i++)
-		end[i] = letters[random[i] % 32];
-	return 0;
+	do {
+		if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -1;
+		for (size_t i = 0; i < LETTERS; i++)
+			end[i] = letters[random[i] % 32];
+		result = is_folder
+		                 ? mkdirat(folder, name, mode)
+		                 : openat(folder, name,
+		                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	} while (result < 0 && errno == EEXIST);
+	return result;
 }
 
 int ws_own_file_temporary(int folder, char *name, mode_t mode)
 {
-	int fd;
-
-	do {
-		if (choose_letters(name))
-			return -1;
-		fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-	} while (fd < 0 && errno == EEXIST);
-	return fd;
+	return make_temporary(folder, name, mode, false);
 }
 
 int ws_own_folder_temporary(int folder, char *name, mode_t mode)
 {
-	int result;
-
-	do {
-		if (choose_letters(name))
-			return -1;
-		result = mkdirat(folder, name, mode);
-	} while (result && errno == EEXIST);
-	return result;
+	return make_temporary(folder, name, mode, true);
 }
 
-/* Closes folder; errno stays. */
+/* Close a folder and keep errno. */
 static int end_in(int folder, int result)
 {
 	const int why = errno;

@@ -1,7 +1,6 @@
 /*
- * Files in folders that others may write to: which may be written or trusted,
- * and new ones under a name that nobody can guess. Only libc: the collector
- * compiles it too.
+ * Files in folders that others may write to: which of them may be written or trusted, and new ones
+ * under names that nobody can guess. Uses only libc, because the collector compiles it, too.
  */
 #pragma once
 
@@ -10,49 +9,45 @@
 #include "formats/base/status.h"
 
 /*
- * NULL when the open file is regular, of the user who runs this program, has
- * no second name and none of these permission bits; else what is wrong with it
- * ("belongs to another user").
+ * What is wrong with an open file ("belongs to another user"); NULL if it is a regular file of the
+ * user who runs this program, without a second name and without these permission bits.
  */
 const char *ws_own_file_problem(int fd, mode_t forbidden);
 
 /*
- * The open descriptor that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names, -1 for
- * any other path. These are the only links that are followed: they lead to what is open already.
+ * The descriptor that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names; -1 for any
+ * other path. Only these links are followed: they lead to files that are open already.
  */
 int ws_own_file_descriptor(const char *path);
 /*
- * Open what is written to where it is, in a folder that is open (AT_FDCWD: by the path alone): a
- * descriptor, a character device, or a pipe of the user's own that somebody reads. *fd is -1 for
- * what is replaced instead: nothing, a regular file, a link wherever it leads. IO_WRITE for the
- * rest: a folder, a socket, a disk, a pipe of another user or without a reader (never waited for).
+ * Open an output that cannot be replaced, in an open folder (AT_FDCWD: by the path alone): a
+ * descriptor, a character device, or a pipe of the user's own that has a reader. *fd is -1 for an
+ * output that is replaced instead: no file, a regular file, or any link. IO_WRITE for all others: a
+ * folder, a socket, a disk, a pipe of another user or without a reader, which is not waited for.
  */
 enum ws_status ws_own_file_direct(int folder, const char *name, const char *path, int *fd,
                                   struct ws_err *err);
 
-/* The folder that a path lies in, reached as the user says, and the name there. -1: errno. */
+/* Open the folder that a path lies in; *name is the name in it. -1: errno. */
 int ws_own_file_folder(const char *path, const char **name);
 /*
- * Open a file of an open folder (AT_FDCWD: name is the path) for writing at its end, empty: a new
- * one, or one of the user's own, never through a link and never somebody else's (IO_WRITE); or
- * what ws_own_file_direct() opens.
+ * Open a file in an open folder (AT_FDCWD: name is the path), emptied, for writing at its end: a
+ * new file, one of the user's own, or what ws_own_file_direct() opens. Never another user's file,
+ * and never through a link (IO_WRITE).
  */
 enum ws_status ws_own_file_create(int folder, const char *name, const char *path, int *fd,
                                   struct ws_err *err);
-/* The same for a regular file of the user's, which keeps its bytes. IO_READ: there is none. */
+/* Open a regular file of the user's own without emptying it. IO_READ: there is none. */
 enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
                                 struct ws_err *err);
 
-/*
- * Make an empty file in a folder that is open, for writing and reading: the
- * XXXXXXXX that end its name become letters that nobody can guess. -1: errno
- * says why not.
- */
+/* Make an empty file in an open folder, for writing and reading. The XXXXXXXX that end its name
+ * become letters that nobody can guess. -1: errno. */
 int ws_own_file_temporary(int folder, char *name, mode_t mode);
-/* The same for a folder, which is not opened. 0: it is made. */
+/* Make a folder with such a name; it is not opened. -1: errno, else 0. */
 int ws_own_folder_temporary(int folder, char *name, mode_t mode);
-/* Make a folder, or remove an empty one, in the folder that its path names. -1: errno. */
+/* Make a folder, or remove an empty one, in the folder that its path lies in. -1: errno. */
 int ws_own_folder_make(const char *path, mode_t mode);
 int ws_own_folder_remove(const char *path);
-/* A file that has no name any more, in $TMPDIR or /tmp. IO_WRITE. */
+/* Open a new file without a name, in $TMPDIR or /tmp. IO_WRITE. */
 enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err);

@@ -38,12 +38,12 @@ enum ws_status ws_err_prefix(struct ws_err *err, enum ws_status status, const ch
 
 void ws_defuse(char *text)
 {
-	unsigned due = 0; /* bytes of this character that are still to come */
+	unsigned due = 0; /* bytes that this character still lacks */
 
 	for (unsigned char *p = (unsigned char *)text; *p; p++) {
 		bool is_inner = (*p & 0xc0) == 0x80;
-		/* 0x80 to 0x9f are control characters to a terminal when they stand alone,
-		   U+0080 to U+009f (behind 0xc2) to one that reads UTF-8 */
+		/* to a terminal, single bytes 0x80 to 0x9f are control characters; to one that
+		   reads UTF-8, U+0080 to U+009f are, which begin with 0xc2 */
 		int is_harmful = *p < 0x20 || *p == 0x7f || (is_inner && !due) ||
 		                 (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f);
 

@@ -26,7 +26,7 @@ enum ws_status {
 #undef X
 };
 
-/* What failed, on what, and the cure when known: one line, no full stop. */
+/* What failed, on what, and the cure if it is known: one line, no full stop. */
 struct ws_err {
 	enum ws_status status;
 	const char *file; /* source file of the check that failed */
@@ -42,7 +42,7 @@ enum ws_status ws_fail(struct ws_err *err, enum ws_status status, const char *fi
 enum ws_status ws_err_prefix(struct ws_err *err, enum ws_status status, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
-/* Control characters of a text for a terminal become '?', those of the upper half (C1) too. */
+/* Replace the control characters of a text for a terminal by '?', also those above 0x7f (C1). */
 void ws_defuse(char *text);
 
 /* The exit code that a program ends with for this status (docs: spec "Exit codes"). */
@@ -64,7 +64,8 @@ int ws_status_exit_code(enum ws_status status);
 			return ws_forward_status_;          \
 	} while (0)
 
-/* The next of several steps behind which something is to be cleaned up: nothing after a failure. */
+/* Take the next of several steps, unless one before it failed. For functions that clean up at their
+ * end. */
 #define WS_THEN(status, ...)                    \
 	do {                                    \
 		if ((status) == WS_OK)          \

@@ -8,7 +8,7 @@
 
 #define FIRST_SLOTS 256u
 
-/* The slot that holds these bytes, or the free one where they would go. */
+/* The slot of these bytes, or the free slot for them. */
 static struct ws_strtab_entry *slot_of(const struct ws_strtab *t, uint64_t hash, const void *bytes,
                                        size_t len)
 {
@@ -50,7 +50,7 @@ uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len
 	return slot_of(t, ws_checksum(bytes, len), bytes, len)->id;
 }
 
-/* Bytes that are not in the table get this id. */
+/* Add bytes with this id, if they are not in the table. */
 static const struct ws_strtab_entry *put(struct ws_strtab *t, const void *bytes, size_t len,
                                          uint64_t id)
 {

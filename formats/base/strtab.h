@@ -1,7 +1,5 @@
-/*
- * Interning: the same bytes get the same id. Used for texts, payloads and
- * launch configurations alike; a struct is interned as its bytes.
- */
+/* Interning: equal bytes get the same id. For texts, payloads and launch configurations alike: a
+ * struct is interned as its bytes. */
 #pragma once
 
 #include <stddef.h>
@@ -13,7 +11,7 @@
 struct ws_strtab_entry {
 	uint64_t hash;
 	uint64_t id;
-	const void *bytes; /* in the arena: they never move */
+	const void *bytes; /* in the arena; they never move */
 	size_t len;
 };
 
@@ -26,18 +24,15 @@ struct ws_strtab {
 	struct ws_arena arena; /* of the bytes */
 };
 
-/* The id of these bytes, 0 when they are not in the table. */
+/* The id of these bytes, 0 if they are not in the table. */
 uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len);
-/* The id of these bytes. Those that are not in the table are copied into it and get the next id.
- */
+/* The id of these bytes. New ones are copied into the table and get the next id. */
 uint64_t ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len);
-/* The same with where the bytes are kept; valid until the next are put in, its bytes as long as the
- * table. */
+/* The same, as the table's entry, which is valid until the next bytes are added; its bytes are
+ * valid as long as the table. */
 const struct ws_strtab_entry *ws_strtab_put(struct ws_strtab *t, const void *bytes, size_t len);
-/*
- * Put bytes with an id given by a file that is being continued; later ids go
- * on behind the highest. The first id of equal bytes stays.
- */
+/* Add bytes with the id that they have in a file that is being continued; new ids follow the
+ * highest. Of equal bytes, the first id stays. */
 enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len, uint64_t id,
                               struct ws_err *err);
 void ws_strtab_free(struct ws_strtab *t); /* empties it */

@@ -1,9 +1,9 @@
 #include "formats/base/utf8.h"
 
 /*
- * What the first byte says: bytes in all, and the range of the second byte,
- * which is narrower where overlong forms, surrogates and too large values
- * would begin (Unicode 15, table 3-7). 0 bytes: cannot be first.
+ * What follows from the first byte: the length of the sequence, and the range of the second byte,
+ * which is narrower for first bytes of overlong forms, surrogates and too large values (Unicode 15,
+ * table 3-7). 0 bytes: no sequence begins so.
  */
 struct lead {
 	unsigned bytes;

@@ -1,13 +1,9 @@
-/*
- * Loss counters: what recording can lose. The recorder counts them, the file
- * carries them as `loss` rows, the reports explain them.
- */
+/* Loss counters: what a recording can lose. The recorder counts the losses, the file has them as
+ * `loss` rows, the reports explain them. */
 #pragma once
 
-/*
- * Every way in which something can get lost, X(name, meaning). The names are
- * those of the `loss` rows; all of them count up from the start of the run.
- */
+/* X(name, meaning) for every way in which something can get lost. The names are those of the `loss`
+ * rows; each counts up from the start of the run. */
 #define WS_DROPPED_LIST(X)                                                                         \
 	X(ring_overflow, "events dropped because the ring of their thread was full, and events "   \
 	                 "inside a range whose push was dropped")                                  \
@@ -57,7 +53,7 @@
 	  "call to call, as half of the room for definitions was used")                            \
 	X(pytorch_unfinished, "PyTorch operations of which no end was seen on their thread")
 
-/* The same for imports: how damage of the input shows. */
+/* The same for imports: kinds of damage of the input. */
 #define WS_IMPORT_LOSS_LIST(X)                                                               \
 	X(import_unreadable, "records whose text cannot be read")                            \
 	X(import_cut_off, "records cut off where the input ends")                            \

@@ -1,7 +1,5 @@
-/*
- * The record kinds in memory, made from schema.def: one row struct a kind
- * (struct ws_row_kernel …), ids, and tables that describe them.
- */
+/* The record kinds in memory, made from schema.def: a row struct for each kind (struct
+ * ws_row_kernel …), ids, and tables that describe them. */
 #pragma once
 
 #include <stdbool.h>
@@ -77,20 +75,48 @@ struct ws_kind_def {
 	const struct ws_column_def *columns;
 };
 
-/* The definition of a kind this program knows, or NULL. */
+/* The definition of a kind, or NULL if this program lacks it. */
 const struct ws_kind_def *ws_schema_kind(unsigned id);
 const struct ws_kind_def *ws_schema_kind_by_name(const char *name);
 /* Position of the column with this id in def->columns, or -1. */
 int ws_schema_column(const struct ws_kind_def *def, unsigned column_id);
-/* Does the trace writer make the rows of this kind itself? schema, index, thread_event. */
+/* Is it a kind whose rows the trace writer makes itself: schema, index, thread_event? */
 bool ws_kind_is_made(unsigned id);
-/* What a program did: no definition, and nothing that its recorder says of itself. */
+/* Is it a kind of what a program did, not a definition or a fact about the recording? */
 bool ws_kind_is_event(unsigned id);
 bool ws_kind_has_blobs(const struct ws_kind_def *def);
-/* "TIME" for WS_TYPE_TIME; NULL for a type this program does not know. */
+/* "TIME" for WS_TYPE_TIME; NULL for a type that this program lacks. */
 const char *ws_type_name(unsigned type);
-/* Name of value in an ENUM column's unit text ("0=push,1=pop"); len 0 when it has none. */
+/* The name of a value in an ENUM column's unit ("0=push,1=pop"); empty if it has none. */
 struct ws_bytes ws_enum_name(const char *unit, uint64_t value);
+
+/* --- which columns define ids, and which name them: section 3.2 of docs/dev/trace-format.md prints
+ * these lists --- */
+
+/* A column that defines ids, each with its row. */
+struct ws_id_column {
+	enum ws_kind kind;
+	unsigned position; /* WS_COL_<kind>_<column> */
+	int counted;       /* a new id is one more than the highest so far */
+	int may_repeat;    /* a later row with the same id replaces the earlier one */
+};
+extern const struct ws_id_column ws_id_columns[];
+extern const size_t ws_id_columns_count;
+
+/* A column that names rows of another kind. STR columns, which name strings, are not listed. */
+struct ws_ref_column {
+	enum ws_kind kind;
+	unsigned position;
+	enum ws_kind target; /* one of ws_id_columns */
+	int zero_is_none;    /* 0 names no row */
+};
+extern const struct ws_ref_column ws_ref_columns[];
+extern const size_t ws_ref_columns_count;
+
+/* The definition of ids in this column, or NULL. */
+const struct ws_id_column *ws_id_column_at(unsigned kind, unsigned position);
+/* Does the column name rows, and which? STR columns do. */
+bool ws_ref_column_at(const struct ws_kind_def *def, unsigned position, struct ws_ref_column *ref);
 
 #define WS_MAX_BLOCK_ROWS 65536u
 #define WS_MAX_BLOB_BYTES (1u << 24) /* of one BLOB value */
@@ -110,7 +136,7 @@ enum ws_nvtx_type {
 	WS_THREAD_EVENT_API, /* of a thread_event that is an api row */
 };
 
-/* Of resource.type; those that are not here follow the one before them. */
+/* Of resource.type; values that are not listed follow the one before them. */
 enum ws_resource_type {
 	WS_RESOURCE_OTHER = 0,
 	WS_RESOURCE_POINTER = 1,
@@ -135,7 +161,7 @@ enum ws_device_kind {
 	WS_DEVICE_CUDA,
 };
 
-/* Of ws_row_memcpy.kind, those that a reader asks for. */
+/* Of ws_row_memcpy.kind; those that readers use. */
 enum ws_memcpy_kind {
 	WS_MEMCPY_HTOD = 1,
 	WS_MEMCPY_DTOH = 2,
@@ -169,7 +195,7 @@ enum ws_memory_op {
 	WS_MEMORY_OP_POOL_TRIM,
 };
 
-/* From the second to UVM_INIT in the order of CUPTI's numbers. */
+/* From the second to UVM_INIT in the order of CUPTI's numbers; those not listed follow. */
 enum ws_overhead_kind {
 	WS_OVERHEAD_UNKNOWN,
 	WS_OVERHEAD_DRIVER_COMPILER,
@@ -191,7 +217,7 @@ enum ws_flow_kind {
 	WS_FLOW_FORWARD_BACKWARD,
 };
 
-/* ws_row_op_config.cost: how much is known of what a call costs. */
+/* Of ws_row_op_config.cost: which costs of a call are known. */
 enum ws_op_cost_known {
 	WS_COST_NONE,
 	WS_COST_FLOPS,

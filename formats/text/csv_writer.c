@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/base/number.h"
 #include "formats/base/utf8.h"
+#include "formats/text/json_writer.h"
 
 void ws_csv_begin(struct ws_csv *c, FILE *f)
 {

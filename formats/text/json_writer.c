@@ -2,11 +2,31 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/number.h"
 #include "formats/base/utf8.h"
+
+const char *ws_number_real(char buf[WS_NUMBER_BYTES], double value)
+{
+	const char *point = localeconv()->decimal_point;
+	char *at;
+
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(buf, WS_NUMBER_BYTES, "%.*g", digits, value);
+		if (strtod(buf, NULL) == value)
+			break;
+	}
+	/* snprintf writes the decimal point of the locale, which may be several bytes */
+	at = strcmp(point, ".") ? strstr(buf, point) : NULL;
+	if (at) {
+		*at = '.';
+		memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
+	}
+	return buf;
+}
 
 void ws_json_begin(struct ws_json_writer *j, FILE *f)
 {

@@ -1,7 +1,6 @@
 /*
- * Strict JSON (RFC 8259) to a FILE, value by value. Commas, escapes and
- * nesting are the writer's business; errors are told once, by
- * ws_json_finish.
+ * Writes strict JSON (RFC 8259) to a FILE, value by value. The writer adds commas and escapes, and
+ * checks nesting; ws_json_finish reports errors.
  */
 #pragma once
 
@@ -11,6 +10,11 @@
 
 #include "formats/base/status.h"
 
+#define WS_NUMBER_BYTES 32
+/* A finite value as text, the same in every locale, with the fewest digits from 15 to 17 that read
+ * back equal. Returns buf. */
+const char *ws_number_real(char buf[WS_NUMBER_BYTES], double value);
+
 #define WS_JSON_MAX_DEPTH 32u
 
 struct ws_json_writer {
@@ -19,10 +23,10 @@ struct ws_json_writer {
 	struct {
 		uint8_t is_object, has_values;
 	} open[WS_JSON_MAX_DEPTH]; /* open[depth - 1] is the innermost */
-	uint8_t after_key;         /* a value must come next */
-	uint8_t break_line;        /* before the next key, value or end */
-	uint8_t done;              /* the one value is complete */
-	const char *misuse;        /* the first call that would not make JSON */
+	uint8_t after_key;         /* a value must follow */
+	uint8_t break_line;        /* break the line before the next key, value or end */
+	uint8_t done;              /* the document is complete */
+	const char *misuse;        /* the first call that does not fit, or NULL */
 };
 
 void ws_json_begin(struct ws_json_writer *j, FILE *f);
@@ -34,28 +38,26 @@ void ws_json_array_end(struct ws_json_writer *j);
 /* The name of the next value of an object; NUL-terminated UTF-8. Returns j, for that value. */
 struct ws_json_writer *ws_json_key(struct ws_json_writer *j, const char *key);
 
-/* Any bytes: control characters escaped, what is no UTF-8 as U+FFFD. */
+/* Any bytes: control characters are escaped, invalid UTF-8 becomes U+FFFD. */
 void ws_json_string(struct ws_json_writer *j, const void *bytes, size_t len);
 void ws_json_str(struct ws_json_writer *j, const char *text); /* NUL-terminated; NULL is null */
 /*
- * A text that is a JSON array, as that array; any other text as a string. Arrays, strings of
- * printable ASCII and numbers, at most 16 levels deep, are taken for JSON: recorded shapes are so.
+ * Write a text as the JSON array that it is; any other text as a string. Only arrays of arrays,
+ * numbers and strings of printable ASCII count, at most 16 levels deep: recorded shapes are such.
  */
 void ws_json_array_text(struct ws_json_writer *j, const void *bytes, size_t len);
 void ws_json_i64(struct ws_json_writer *j, int64_t value);
 void ws_json_u64(struct ws_json_writer *j, uint64_t value);
-/* Reads back equal; NaN and infinity, which JSON lacks, are null. */
+/* NaN and infinity, which JSON lacks, become null; other values read back equal. */
 void ws_json_f64(struct ws_json_writer *j, double value);
 /* value / 10^digits, exactly: 1234 with 3 digits is 1.234. */
 void ws_json_decimal(struct ws_json_writer *j, int64_t value, unsigned digits);
 void ws_json_bool(struct ws_json_writer *j, int value);
 void ws_json_null(struct ws_json_writer *j);
 
-/* What comes next begins a line: for people and for diff. */
+/* Begin a line before the next item: for people and for diff. */
 void ws_json_break(struct ws_json_writer *j);
 
-/*
- * End with a newline. IO_WRITE when f has an error, BUG when the calls did not
- * make one complete value.
- */
+/* End the document with a newline. IO_WRITE if f has an error, BUG if the calls did not make one
+ * complete value. */
 enum ws_status ws_json_finish(struct ws_json_writer *j, struct ws_err *err);

@@ -5,7 +5,7 @@
 
 #include "formats/base/map.h"
 #include "formats/base/xalloc.h"
-#include "formats/schema/references.h"
+#include "formats/schema/schema.h"
 #include "formats/trace/internal.h"
 
 #define K(NAME, name, id, class, meaning) \

@@ -1,20 +1,128 @@
 #include "formats/trace/writer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
-#include "formats/base/sink.h"
+#include "formats/base/own_file.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/internal.h"
 
 #define DEFAULT_ZSTD_LEVEL 1
 
+/* --- the file that it writes, or memory --- */
+
+/* An append is whole or leaves nothing behind. */
+struct sink {
+	int fd;            /* -1 = memory */
+	char *path;        /* for messages; NULL = memory */
+	struct ws_buf mem; /* what was appended to memory */
+	uint64_t size;     /* bytes appended */
+	bool can_cut;     /* it is a regular file of our own, whose unfinished end can be cut off */
+	uint64_t reserve; /* bytes of disk space to keep free behind the end, if it can be cut */
+};
+
+/* Open what fd is, with a descriptor of its own; path is for messages. */
+static enum ws_status open_sink(struct sink *s, int fd, const char *path, struct ws_err *err)
+{
+	struct stat st;
+
+	s->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	WS_FAIL_IF(s->fd < 0, err, IO_WRITE, "cannot open %s: %s", path, strerror(errno));
+	s->path = ws_xstrdup(path);
+	/* a file that another program opened, as a shell does stdout, may hold more than ours */
+	s->can_cut = ws_own_file_descriptor(path) < 0 && !fstat(s->fd, &st) && S_ISREG(st.st_mode);
+	return WS_OK;
+}
+
+/* Allocate space for what is appended next and for the reserve behind it. */
+static enum ws_status keep_room(struct sink *s, size_t len, struct ws_err *err)
+{
+	int result;
+
+	do {
+		result = fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->size,
+		                   (off_t)(len + s->reserve));
+	} while (result && errno == EINTR);
+	if (!result)
+		return WS_OK;
+	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+		return WS_FAIL(err, IO_WRITE, "cannot write to %s: %s", s->path, strerror(errno));
+	s->reserve = 0; /* a device, a pipe, a file system that cannot */
+	return WS_OK;
+}
+
+/*
+ * From now on an append fails if it would leave less free space than this, and so many bytes can be
+ * appended after that (once the reserve is set to 0). IO_WRITE if there is not so much space now; a
+ * file system that cannot allocate space is no error.
+ */
+static enum ws_status reserve_space(struct sink *s, uint64_t bytes, struct ws_err *err)
+{
+	s->reserve = s->can_cut ? bytes : 0;
+	return s->reserve ? keep_room(s, 0, err) : WS_OK;
+}
+
+static enum ws_status append(struct sink *s, const void *bytes, size_t len, struct ws_err *err)
+{
+	const uint8_t *p = bytes;
+	size_t left = len;
+
+	if (s->fd < 0) {
+		ws_buf_put(&s->mem, bytes, len);
+		s->size += len;
+		return WS_OK;
+	}
+	if (s->reserve)
+		WS_FORWARD(keep_room(s, len, err));
+	while (left) {
+		ssize_t n = write(s->fd, p, left);
+		int cause = errno;
+
+		if (n < 0 && cause == EINTR)
+			continue;
+		if (n < 0) {
+			/* if this fails, too: a reader skips half a block */
+			if (left != len && s->can_cut && !ftruncate(s->fd, (off_t)s->size))
+				lseek(s->fd, (off_t)s->size, SEEK_SET);
+			return WS_FAIL(err, IO_WRITE, "cannot write to %s: %s", s->path,
+			               strerror(cause));
+		}
+		p += n;
+		left -= (size_t)n;
+	}
+	s->size += len;
+	return WS_OK;
+}
+
+/* Make a file durable and close it; memory stays. */
+static enum ws_status close_sink(struct sink *s, struct ws_err *err)
+{
+	int cause = 0;
+
+	if (s->fd < 0)
+		return WS_OK;
+	/* give back the space behind the end */
+	if (s->reserve && ftruncate(s->fd, (off_t)s->size))
+		cause = errno;
+	/* some files cannot be synced, such as /dev/null */
+	if (fsync(s->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+		cause = errno;
+	if (close(s->fd) != 0 && !cause)
+		cause = errno;
+	s->fd = -1;
+	WS_FAIL_IF(cause, err, IO_WRITE, "cannot write to %s: %s", s->path, strerror(cause));
+	return WS_OK;
+}
+
 struct ws_trace_writer {
-	struct ws_sink sink;
+	struct sink sink;
 	struct ws_block_encoder encoder;
 	struct ws_buf block; /* being encoded */
 	struct ws_row_buf pending[WS_KIND_END];
@@ -82,7 +190,7 @@ static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, stru
 	ws_block_encode(&w->encoder, rows, w->sequence, &w->block, &header);
 	row = (struct ws_row_index){w->sink.size, header.kind, header.rows, header.time_min_ns,
 	                            header.time_max_ns};
-	WS_FORWARD(ws_sink_append(&w->sink, w->block.data, w->block.len, err));
+	WS_FORWARD(append(&w->sink, w->block.data, w->block.len, err));
 	w->sequence++;
 	ws_row_buf_clear(rows);
 	note_block(w, &row);
@@ -315,7 +423,7 @@ static struct ws_trace_writer *new_writer(const struct ws_trace_writer_opts *opt
 	struct ws_trace_writer *w = ws_xarray(1, sizeof(*w));
 
 	w->cpu_time_quantum_ns = opts->cpu_time_quantum_ns;
-	ws_sink_open_mem(&w->sink);
+	w->sink.fd = -1;
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		w->pending[kind].def = ws_schema_kind(kind);
 		w->addable[kind] = w->pending[kind].def && !ws_kind_is_made(kind);
@@ -329,7 +437,7 @@ static enum ws_status opened(struct ws_trace_writer **out, struct ws_trace_write
                              const struct ws_trace_writer_opts *opts, enum ws_status status,
                              struct ws_err *err)
 {
-	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
+	WS_THEN(status, reserve_space(&w->sink, opts->reserve_bytes, err));
 	*out = status == WS_OK ? w : NULL;
 	if (status != WS_OK)
 		ws_trace_writer_free(w);
@@ -342,7 +450,7 @@ static enum ws_status begin(struct ws_trace_writer *w, int64_t base_ns, struct w
 	uint8_t header[WS_FILE_HEADER_BYTES];
 
 	ws_file_header_put(header, base_ns);
-	WS_FORWARD(ws_sink_append(&w->sink, header, sizeof(header), err));
+	WS_FORWARD(append(&w->sink, header, sizeof(header), err));
 	ws_block_schema_rows(&w->pending[WS_KIND_SCHEMA]);
 	w->rows[WS_KIND_SCHEMA] = w->pending[WS_KIND_SCHEMA].rows;
 	return write_block(w, WS_KIND_SCHEMA, err);
@@ -352,7 +460,7 @@ enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, int fd, cons
                                       const struct ws_trace_writer_opts *opts, struct ws_err *err)
 {
 	struct ws_trace_writer *w = new_writer(opts);
-	enum ws_status status = path ? ws_sink_open_fd(&w->sink, fd, path, err) : WS_OK;
+	enum ws_status status = path ? open_sink(&w->sink, fd, path, err) : WS_OK;
 
 	WS_THEN(status, begin(w, opts->base_ns, err));
 	return opened(out, w, opts, status, err);
@@ -451,7 +559,7 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
 	struct ws_trace_writer *w = new_writer(opts);
 	struct ws_trace_reader *r = NULL;
 	struct ws_trace_map map = {0};
-	enum ws_status status = ws_sink_open_fd(&w->sink, fd, path, err);
+	enum ws_status status = open_sink(&w->sink, fd, path, err);
 	struct ws_file_header header;
 	char open_file[32];
 
@@ -473,7 +581,11 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
 	}
 	ws_trace_reader_free(r);
 	ws_trace_map_close(&map);
-	WS_THEN(status, ws_sink_cut(&w->sink, size, err));
+	if (status == WS_OK &&
+	    (ftruncate(w->sink.fd, (off_t)size) || lseek(w->sink.fd, (off_t)size, SEEK_SET) < 0))
+		status = WS_FAIL(err, IO_WRITE, "cannot cut %s to %" PRIu64 " bytes: %s", path,
+		                 size, strerror(errno));
+	w->sink.size = size;
 	return opened(out, w, opts, status, err);
 }
 
@@ -506,7 +618,7 @@ static enum ws_status write_index(struct ws_trace_writer *w, struct ws_err *err)
 			WS_FORWARD(write_block(w, WS_KIND_INDEX, err));
 	}
 	ws_trailer_put(bytes, index_offset, w->sink.size + sizeof(bytes));
-	return ws_sink_append(&w->sink, bytes, sizeof(bytes), err);
+	return append(&w->sink, bytes, sizeof(bytes), err);
 }
 
 enum ws_status ws_trace_writer_last_words(struct ws_trace_writer *w, const struct ws_row_loss *rows,
@@ -526,7 +638,7 @@ enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *e
 	struct ws_err cause;
 
 	WS_THEN(status, write_index(w, err));
-	if (ws_sink_close(&w->sink, &cause) != WS_OK && status == WS_OK) {
+	if (close_sink(&w->sink, &cause) != WS_OK && status == WS_OK) {
 		status = cause.status;
 		if (err)
 			*err = cause;
@@ -567,7 +679,10 @@ void ws_trace_writer_free(struct ws_trace_writer *w)
 	ws_block_encoder_free(&w->encoder);
 	ws_buf_free(&w->block);
 	ws_buf_free(&w->key);
-	ws_sink_free(&w->sink);
+	if (w->sink.fd >= 0)
+		close(w->sink.fd);
+	free(w->sink.path);
+	ws_buf_free(&w->sink.mem);
 	free(w->config_lanes);
 	free(w->blocks);
 	free(w);

@@ -1,7 +1,7 @@
 #include "report/export/csv.h"
 
 #include "formats/text/csv_writer.h"
-#include "formats/schema/references.h"
+#include "formats/schema/schema.h"
 
 #define MAX_COLUMNS 64
 

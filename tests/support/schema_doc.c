@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 
-#include "formats/schema/references.h"
 #include "formats/schema/schema.h"
 
 void ws_schema_doc_print_kinds(FILE *f)

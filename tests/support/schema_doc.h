@@ -5,5 +5,5 @@
 
 /* Section 3.1: a table for each kind of schema.def. */
 void ws_schema_doc_print_kinds(FILE *f);
-/* Section 3.2: the tables of references.c. */
+/* Section 3.2: which columns define ids, and which name them. */
 void ws_schema_doc_print_references(FILE *f);

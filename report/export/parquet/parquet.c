@@ -10,7 +10,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
-#include "formats/schema/references.h"
+#include "formats/schema/schema.h"
 #include "formats/trace/reader.h"
 #include "report/base/order.h"
 #include "report/base/signature.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/schema/references.h"
 #include "formats/schema/schema.h"
 #include "tests/support/doc_section.h"
 #include "tests/support/schema_doc.h"

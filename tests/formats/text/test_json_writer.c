@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "formats/text/json_writer.h"
-#include "formats/base/number.h"
 
 /* What calls write; the caller frees. */
 struct memory {

@@ -1,5 +1,3 @@
-#include "formats/base/xalloc.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +14,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "formats/base/arena.h"
+#include "formats/base/grow.h"
 #include "formats/base/options.h"
+#include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 
 static const char *(*_Atomic reason_of)(size_t);
 static void (*_Atomic first)(void);
@@ -31,8 +33,8 @@ void ws_out_of_memory_first(void (*clean_up)(void))
 	first = clean_up;
 }
 
-/* write() and _exit(): streams and exit handlers may need memory themselves. Of several threads
- * that end at once, the first one speaks. */
+/* By write() and _exit(), because streams and exit handlers may need memory. If several threads end
+ * the program at once, only the first one prints its line. */
 _Noreturn void ws_end_program(enum ws_status status, const char *text)
 {
 	static atomic_flag ends = ATOMIC_FLAG_INIT;
@@ -77,10 +79,10 @@ void *ws_xopened(void *opened)
 	return opened;
 }
 
-/* More than loading a library takes, which fails without memory as if its file were not there. */
+/* More than loading a library takes: without memory dlopen fails as if there were no such file. */
 #define LIBRARY_BYTES ((size_t)4 << 20)
 
-/* errno is dlopen's own of a failed allocation, and stays what it was when a file is not there. */
+/* dlopen sets errno when it cannot allocate memory, but not when there is no such file. */
 void *ws_xdlopen(const char *file, int flags)
 {
 	ws_xroom(LIBRARY_BYTES);
@@ -132,7 +134,7 @@ char *ws_xformat(const char *fmt, ...)
 	return text;
 }
 
-/* The memory of a stream. That of open_memstream loses what it has no room for, and says nothing.
+/* The memory of a stream. That of open_memstream drops bytes without an error if memory is short.
  */
 struct memory {
 	char **text;
@@ -181,7 +183,7 @@ void ws_xfclose(FILE *memstream)
 		ws_out_of_memory(BUFSIZ);
 }
 
-/* The bytes of n items; a size that no memory can have where they are too many. */
+/* The bytes of n items; SIZE_MAX, which no memory has, if that overflows. */
 static size_t bytes_of(size_t n, size_t item_bytes)
 {
 	size_t bytes;
@@ -207,7 +209,150 @@ void *ws_xreallocarray(void *old, size_t n, size_t item_bytes)
 	return p;
 }
 
-/* --- limits --------------------------------------------------------------------------------- */
+/* --- arrays that grow --- */
+
+#define FIRST_ITEMS 16
+
+void ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes)
+{
+	size_t want = *capacity < FIRST_ITEMS / 2 ? FIRST_ITEMS
+	              : *capacity < SIZE_MAX / 2  ? *capacity * 2
+	                                          : need;
+	void *items;
+
+	if (need <= *capacity)
+		return;
+	if (want < need)
+		want = need;
+	/* array may be of any type, so its pointer may only be copied */
+	memcpy(&items, array, sizeof(items));
+	items = ws_xreallocarray(items, want, item_bytes);
+	memcpy(array, &items, sizeof(items));
+	*capacity = want;
+}
+
+/* --- arenas --- */
+
+#define CHUNK_BYTES ((size_t)64 << 10)
+#define ALIGNMENT   _Alignof(max_align_t)
+
+struct ws_arena_chunk {
+	struct ws_arena_chunk *next;
+	size_t used, size;
+	bool is_file;
+	max_align_t data[];
+};
+
+/* Zero bytes in a file without a name, which go to the disk when memory is short; NULL if that
+ * fails. The space is allocated now, because a full disk would end the program when a page is
+ * written. */
+static struct ws_arena_chunk *map_file(size_t bytes)
+{
+	struct ws_arena_chunk *chunk = MAP_FAILED;
+	int fd;
+
+	if (ws_own_file_unnamed(&fd, NULL) != WS_OK)
+		return NULL;
+	if (posix_fallocate(fd, 0, (off_t)bytes) == 0)
+		chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (chunk == MAP_FAILED)
+		return NULL;
+	chunk->is_file = true;
+	return chunk;
+}
+
+/* Add a chunk with room for size bytes. A large piece gets a chunk of its own, behind the first
+ * one, which still has room. */
+static struct ws_arena_chunk *add_chunk(struct ws_arena *arena, size_t size)
+{
+	const size_t room = size > CHUNK_BYTES / 4 ? size : CHUNK_BYTES;
+	struct ws_arena_chunk *chunk = NULL, **at = &arena->chunks;
+	const size_t bytes = sizeof(*chunk) + room;
+
+	if (room >= WS_ARENA_FILE_BYTES)
+		chunk = map_file(bytes);
+	if (!chunk)
+		chunk = ws_xarray(1, bytes);
+	chunk->size = room;
+	if (room == size && *at)
+		at = &(*at)->next;
+	chunk->next = *at;
+	*at = chunk;
+	return chunk;
+}
+
+void *ws_arena_alloc(struct ws_arena *arena, size_t size)
+{
+	struct ws_arena_chunk *chunk = arena->chunks;
+	size_t rounded;
+
+	if (size > SIZE_MAX / 2)
+		ws_out_of_memory(size);
+	rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	if (!chunk || chunk->size - chunk->used < rounded)
+		chunk = add_chunk(arena, rounded);
+	chunk->used += rounded;
+	return (char *)chunk->data + chunk->used - rounded;
+}
+
+void *ws_arena_array(struct ws_arena *arena, size_t n, size_t item_bytes)
+{
+	const size_t size = bytes_of(n, item_bytes);
+
+	return ws_arena_alloc(arena, size ? size : 1);
+}
+
+char *ws_arena_copy(struct ws_arena *arena, const void *bytes, size_t len)
+{
+	char *copy = ws_arena_alloc(arena, len < SIZE_MAX ? len + 1 : len);
+
+	if (len)
+		memcpy(copy, bytes, len);
+	return copy;
+}
+
+char *ws_arena_vformat(struct ws_arena *arena, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *text;
+	int len;
+
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, ap);
+	if (len < 0)
+		ws_out_of_memory(strlen(fmt));
+	text = ws_arena_alloc(arena, (size_t)len + 1);
+	vsnprintf(text, (size_t)len + 1, fmt, again);
+	va_end(again);
+	return text;
+}
+
+char *ws_arena_format(struct ws_arena *arena, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = ws_arena_vformat(arena, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+void ws_arena_free(struct ws_arena *arena)
+{
+	while (arena->chunks) {
+		struct ws_arena_chunk *chunk = arena->chunks;
+
+		arena->chunks = chunk->next;
+		if (chunk->is_file)
+			munmap(chunk, sizeof(*chunk) + chunk->size);
+		else
+			free(chunk);
+	}
+}
+
+/* --- limits --- */
 
 #define MEMORY_VARIABLE  "WARPSHEET_MAX_MEMORY"
 #define SECONDS_VARIABLE "WARPSHEET_MAX_SECONDS"
