@@ -89,6 +89,8 @@ const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_select
 		                       "activity was not asked for.",
 		                       ws_say_number(arena, (double)sel->rows->ncalls),
 		                       ws_say_number(arena, (double)m->cpu_ops.tree.n));
+	if (sel->rows->nranges)
+		return "No GPU work was recorded.";
 	return "No kernel, no launch and no operation was recorded: the program launched none, or "
 	       "the "
 	       "recording did not reach it.";

@@ -4,15 +4,20 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/base/names.h"
+
+bool ws_name_is_collective(struct ws_bytes name)
+{
+	static const char *const patterns[] = {"nccl:*", "gloo:*", "mpi:*", "ucc:*", "xccl:*"};
+
+	return WS_NAME_IS_ONE_OF(name, patterns);
+}
 
 bool ws_name_loads_data(struct ws_bytes name)
 {
-	static const char *const prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#"};
+	static const char *const patterns[] = {"enumerate(DataLoader)#*", "enumerate(DataPipe)#*"};
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (ws_bytes_begin(name, prefixes[i]))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(name, patterns);
 }
 
 /* --- windows ---------------------------------------------------------------------------- */

@@ -38,5 +38,7 @@ void ws_device_work_span(const struct ws_model *m, const struct ws_selection *se
 const struct ws_windows *ws_warm_up_windows(const struct ws_model *m,
                                             const struct ws_selection *sel);
 
+/* Is a range of this name a collective operation of a backend of PyTorch? */
+bool ws_name_is_collective(struct ws_bytes name);
 /* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
 bool ws_name_loads_data(struct ws_bytes name);

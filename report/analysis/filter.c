@@ -380,10 +380,12 @@ static bool any_call(const struct selector *c)
 	return false;
 }
 
-/* A framework's operations on the CPU alone: its steps are in the report all the same. */
+/* Operations of a framework or ranges on the CPU alone: their steps are in the report all the same.
+ */
 static bool used_device(const struct selector *c)
 {
-	return c->m->nwork || c->rows->nkernels || !c->m->cpu_ops.tree.n;
+	return c->m->nwork || ws_model_has_kernels(c->m) ||
+	       (!c->m->cpu_ops.tree.n && !c->rows->nranges);
 }
 
 static void select_all(struct selector *c)

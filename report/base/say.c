@@ -60,10 +60,16 @@ static const struct scale *scale_of(const struct scale *scales, size_t n, double
 	return &scales[i];
 }
 
-const char *ws_say_time_in(double ns, char out[WS_SAY_TIME])
+static const struct scale *scale_of_time(double ns)
 {
 	static const struct scale units[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
-	const struct scale *s = scale_of(units, 4, ns);
+
+	return scale_of(units, 4, ns);
+}
+
+const char *ws_say_time_in(double ns, char out[WS_SAY_TIME])
+{
+	const struct scale *s = scale_of_time(ns);
 
 	digits_of(ns / s->unit, out);
 	snprintf(out + strlen(out), WS_SAY_TIME - strlen(out), " %s", s->prefix);
@@ -75,6 +81,14 @@ const char *ws_say_time(struct ws_arena *texts, double ns)
 	char out[WS_SAY_TIME];
 
 	return ws_arena_format(texts, "%s", ws_say_time_in(ns, out));
+}
+
+const char *ws_say_time_of(struct ws_arena *texts, double ns, double whole_ns)
+{
+	const struct scale *s = scale_of_time(whole_ns);
+
+	return ws_arena_format(texts, "%.2f of %.2f %s", ns / s->unit, whole_ns / s->unit,
+	                       s->prefix);
 }
 
 const char *ws_say_si(struct ws_arena *texts, double value, const char *unit)

@@ -1,5 +1,7 @@
 #include "report/front/front.h"
 
+#include "report/base/stat.h"
+
 #define COLUMN(id, title, unit, type, display, rank)                                      \
 	{                                                                                 \
 		id, title, unit, WS_CELL_##type, WS_DISPLAY_##display, "", WS_RANK_##rank \
@@ -13,7 +15,17 @@ static const struct ws_table_column tree_columns[] = {
         COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
         COLUMN("kernels", "Kernels", "", REAL, COUNT, ANSWER),
 };
-enum { PART, PART_TIME, PART_SHARE, PART_OWN, PART_CALLS, PART_KERNELS };
+enum { PART, PART_TIME, PART_SHARE, PART_OWN, PART_CALLS, PART_KERNELS, PART_MEAN = PART_KERNELS };
+
+/* … where nothing but ranges was recorded. */
+static const struct ws_table_column host_columns[] = {
+        COLUMN("part", "Part", "", TEXT, PLAIN, NAME),
+        COLUMN("time_ns", "Host Time (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
+        COLUMN("own_ns", "Own Time (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
+        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),
+};
 
 /* Of kernels, or where there are none of operations; the title of the rates has their unit. */
 #define COST_COLUMNS(what, device)                                                           \
@@ -60,6 +72,8 @@ enum { CHANGE, CHANGE_CLASS, CHANGE_A, CHANGE_B, CHANGE_DIFF, CHANGE_RATIO, CHAN
 		name, title, title, "", columns, sizeof(columns) / sizeof(*(columns)) \
 	}
 static const struct ws_table_def tree_def = DEF("front-tree", "Where in the model", tree_columns);
+static const struct ws_table_def host_def =
+        DEF("front-tree", "Where in the program", host_columns);
 static const struct ws_table_def kernel_def =
         DEF("front-kernels", "Kernels that cost most", kernel_columns);
 static const struct ws_table_def change_def =
@@ -139,12 +153,16 @@ static void add_part(const struct tree *t, struct ws_table *table, size_t i, uns
 	ws_cell_set_real(&row[PART_OWN], (double)node->exclusive_ns / page->samples);
 	if (node->calls)
 		ws_cell_set_real(&row[PART_CALLS], (double)node->calls / page->samples);
-	ws_cell_set_real(&row[PART_KERNELS], (double)node->kernels / page->samples);
+	if (page->has_host_ranges)
+		ws_cell_set_real(&row[PART_MEAN],
+		                 ws_stat_ratio((double)node->inclusive_ns, (double)node->calls));
+	else
+		ws_cell_set_real(&row[PART_KERNELS], (double)node->kernels / page->samples);
 }
 
 struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows)
 {
-	struct ws_table *table = ws_table_new(&tree_def);
+	struct ws_table *table = ws_table_new(page->has_host_ranges ? &host_def : &tree_def);
 	struct tree t = {.page = page};
 	struct ws_arena arena = {0};
 	unsigned *depth; /* of those that are shown */

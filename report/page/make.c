@@ -256,7 +256,7 @@ static void make_range_boxes(struct tree *t, const uint8_t *is_step)
 
 	for (uint32_t i = 0; i < r->npaths; i++)
 		some |= is_step[i] && r->paths[i].parent == WS_NONE;
-	some &= t->p->sel->scope == WS_SCOPE_STEPS;
+	some &= t->p->sel->scope == WS_SCOPE_STEPS && !t->p->page->has_host_ranges;
 	for (uint32_t i = 0; i < r->npaths && some; i++)
 		if (is_step[i])
 			root = make_range_box(t, i, WS_NONE);
@@ -323,6 +323,30 @@ static void add_kernels(const struct placing *g)
 			t->box[at].backward_ns += k->dur_ns;
 		t->box[at].kernels++;
 		t->box[at].colour_ns[ws_page_colour_of_class(t->p, k->kind->class)] += k->dur_ns;
+	}
+}
+
+/* The host's time in each range: its own is what no range inside it has. Counts the ranges. */
+static void add_host_time(struct tree *t)
+{
+	struct ws_joined_rows *rows = t->p->sel->rows;
+	struct ws_page *page = t->p->page;
+
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+		const uint32_t path = r->context->path,
+		               up = t->p->m->ranges.paths[path].parent;
+		const int64_t ns = r->end_ns - r->start_ns;
+
+		if (!ws_range_selected(t->p->m, t->p->sel, r, i))
+			continue;
+		page->host_ranges++;
+		t->box[t->of_path[path]].exclusive_ns += ns;
+		t->box[t->of_path[path]].colour_ns[WS_PAGE_GREY] += ns;
+		if (up == WS_NONE)
+			page->gpu_ns += ns;
+		else
+			t->box[t->of_path[up]].exclusive_ns -= ns;
 	}
 }
 
@@ -477,7 +501,8 @@ static void name_tree(const struct tree *t)
 		layers |= page->node[i].folded > 1;
 	for (size_t i = 0; i < m->ranges.npaths; i++)
 		modules |= m->ranges.paths[i].domain == WS_TEXT_MODULE_DOMAIN;
-	page->tree_title = t->has_ranges ? "Where in the model" : "Where in the program";
+	page->tree_title = t->has_ranges && !page->has_host_ranges ? "Where in the model"
+	                                                           : "Where in the program";
 	if (t->has_ranges && page->lost_events)
 		page->tree_title = ws_arena_format(
 		        t->p->texts, "Where in the model (incomplete: %s range events were lost)",
@@ -515,7 +540,11 @@ static void make(struct tree *t)
 	for (uint32_t i = 0; i < p->m->ranges.npaths; i++)
 		t->box[t->of_path[i]].is_step |= g.is_step[i];
 	t->has_ranges = t->n > 0;
-	add_kernels(&g);
+	p->page->gpu_ns = p->sel->gpu_ns;
+	if (p->page->has_host_ranges)
+		add_host_time(t);
+	else
+		add_kernels(&g);
 	struct ws_joined_rows *rows = t->p->sel->rows;
 
 	for (uint32_t i = 0; i < rows->nranges; i++) {
@@ -551,11 +580,10 @@ static void make(struct tree *t)
 		for (int c = 0; c < WS_PAGE_NCOLOURS; c++)
 			up->colour_ns[c] += b->colour_ns[c];
 	}
-	l.least_ns = (int64_t)ceil((double)p->sel->gpu_ns * LEAST_PERCENT / 100);
+	l.least_ns = (int64_t)ceil((double)p->page->gpu_ns * LEAST_PERCENT / 100);
 	sort_boxes(&l);
 	WS_NEW(p->texts, p->page->node, 2 * t->n + 1);
 	lay(&l, WS_NONE, WS_PAGE_ROOT);
-	p->page->gpu_ns = p->sel->gpu_ns;
 	name_tree(t);
 }
 
@@ -1030,6 +1058,13 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	return page;
 }
 
+/* Nothing but ranges: no device work and no operation of a framework. */
+static bool has_ranges_alone(const struct ws_page_making *p)
+{
+	return !ws_model_has_kernels(p->m) && !p->m->nwork && !p->m->cpu_ops.tree.n &&
+	       p->sel->rows->nranges;
+}
+
 /* Operations, and no call of a GPU's API: with one, kernels may be missing. */
 static bool ran_on_the_cpu(const struct ws_page_making *p)
 {
@@ -1050,6 +1085,9 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	with_temp.temp = &temp;
 	add_grey_line(&p);
 	add_bar(&p);
+	page->has_host_ranges = has_ranges_alone(&p);
+	if (page->has_host_ranges)
+		page->step_ns = find_step_ns(&p);
 	add_tree(&p);
 	add_roofline(&p);
 	if (ran_on_the_cpu(&p))

@@ -8,6 +8,7 @@
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/advice/advice.h"
+#include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
@@ -487,6 +488,74 @@ static void add_figures(struct ws_page_making *p)
 	}
 }
 
+/* Where nothing but ranges was recorded: how many, and the one with the most time of its own. */
+static void say_ranges(struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+	const struct ws_page_node *most = NULL;
+
+	for (size_t i = 0; i < page->nnodes; i++)
+		if (!page->node[i].is_rest &&
+		    (!most || page->node[i].exclusive_ns > most->exclusive_ns))
+			most = &page->node[i];
+	if (p->sel->rows->ncalls || !most)
+		ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
+	if (most)
+		ws_page_say(p->page, "",
+		            p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
+		            ws_arena_format(p->texts, "%s NVTX range%s",
+		                            ws_say_number(p->texts, (double)page->host_ranges),
+		                            page->host_ranges == 1 ? "" : "s"),
+		            ws_arena_format(p->texts, ": %s ", most->label),
+		            ws_say_time_of(p->texts, (double)most->exclusive_ns,
+		                           (double)page->gpu_ns),
+		            ".", NULL);
+}
+
+/* Collectives of backends that run on the host's threads: of all windows, the time in any of them.
+ */
+static void say_host_collectives(struct ws_page_making *p)
+{
+	const struct ws_windows *windows = ws_windows(p->m, p->sel);
+	struct ws_joined_rows *rows = p->sel->rows;
+	struct ws_spans spans = {0};
+	int64_t ns = 0, whole_ns = 0, *of_name;
+	uint32_t most = 0;
+
+	WS_NEW(p->tab->temp, of_name, p->m->ntexts);
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+		const uint32_t name = p->m->ranges.paths[r->context->path].name;
+
+		if (!ws_name_is_collective(p->m->texts[name]))
+			continue;
+		ws_spans_cover(&spans, r->start_ns, r->end_ns);
+		of_name[name] += r->end_ns - r->start_ns;
+		most = of_name[name] > of_name[most] ? name : most;
+	}
+	ws_spans_merge(&spans);
+	for (size_t i = 0; i < windows->n; i++) {
+		const struct ws_time_window *w = &windows->window[i];
+
+		whole_ns += w->end_ns - w->start_ns;
+		ns += ws_spans_inside(&spans, w->start_ns, w->end_ns);
+	}
+	ws_spans_release(&spans);
+	const double percent = ws_stat_percent((double)ns, (double)whole_ns);
+
+	if (!(percent > IDLE_PERCENT))
+		return;
+	ws_page_say(p->page, "", "",
+	            ws_arena_format(p->texts, "%s covers %s", ws_page_text_of(p, most),
+	                            ws_say_part_of(p->texts, p->page->step_ns * percent / 100,
+	                                           percent)),
+	            p->page->has_steps ? " of each step." : " of it.", NULL);
+	say_line(&p->page->first,
+	         "First: exchange less, or overlap it with computation: larger buckets, 16-bit "
+	         "gradients, a faster network. At most ",
+	         ws_say_part_of(p->texts, p->page->step_ns * percent / 100, percent), ".", NULL);
+}
+
 void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -501,6 +570,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 		            : page->unknown_records ? words_of_left_out(p)
 		                                    : " on the CPU; no GPU kernel was recorded.",
 		            NULL);
+	else if (page->has_host_ranges)
+		say_ranges(p);
 	else if (!p->sel->kernels)
 		ws_page_say(p->page, "",
 		            ws_model_has_kernels(p->m)
@@ -526,6 +597,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		say_largest_part(p);
 		say_first(p);
 	} else if (p->page->has_operations) {
+		say_host_collectives(p);
 		say_operations(p);
 	}
 	add_figures(p);

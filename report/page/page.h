@@ -180,6 +180,7 @@ struct ws_page {
 	bool has_steps;
 	bool on_cpu;         /* times of the CPU reference, no GPU's */
 	bool has_operations; /* no kernel was recorded: `kernel` has the CPU's operations */
+	bool has_host_ranges; /* nothing but ranges was recorded: the tree has the host's time */
 	double samples;      /* measured steps, else 1 */
 	double step_ns;      /* mean of the measured steps, else of the window */
 	struct ws_page_line headline[WS_PAGE_LINES];
@@ -194,7 +195,8 @@ struct ws_page {
 	size_t nsegments;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
-	int64_t gpu_ns;         /* what the tree's outermost boxes add up to */
+	int64_t gpu_ns;         /* what the tree's outermost boxes add up to; of ranges alone the host's time */
+	uint64_t host_ranges;   /* how many there are of those */
 	struct ws_page_node *node;
 	size_t nnodes;
 	struct ws_page_point *point; /* longest first */
@@ -234,7 +236,10 @@ void ws_page_say(struct ws_page *page, const char *grade, ...) __attribute__((se
 /* Whose time its parts have. */
 static inline const char *ws_page_work(const struct ws_page *page)
 {
-	return page->has_operations ? "CPU" : page->on_cpu ? "kernel" : "GPU";
+	return page->has_operations    ? "CPU"
+	       : page->has_host_ranges ? "host"
+	       : page->on_cpu          ? "kernel"
+	                               : "GPU";
 }
 
 /* Of a step, on a device. */

@@ -50,7 +50,7 @@ static enum role role_of_name(struct ws_bytes name)
 {
 	if (ws_name_loads_data(name))
 		return ROLE_DATA_LOADER;
-	if (ws_bytes_begin(name, "nccl:") || ws_bytes_begin(name, "gloo:"))
+	if (ws_name_is_collective(name))
 		return HOST_COMM;
 	return ROLE_CPU;
 }
