@@ -214,9 +214,6 @@ struct ws_importer {
 	/* Read the file. CORRUPT: nothing of it could be read. */
 	enum ws_status (*run)(struct ws_import_out *o, const char *path,
 	                      struct ws_import_clock *clock, struct ws_err *err);
-	/* How to make a readable file of one that the same tool wrote in another format, by the
-	   file's name; NULL: there is no way. The function may be NULL. */
-	const char *(*cure)(const char *path);
 	/* What a file of which nothing was kept seems to be, and what to do: "it seems to be …" */
 	void (*empty)(const struct ws_import_stats *stats, char *text, size_t size);
 };

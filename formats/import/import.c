@@ -16,8 +16,9 @@ static const struct ws_importer *const importers[] = {
 };
 #define NIMPORTERS (sizeof(importers) / sizeof(*importers))
 
-enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
-                              struct ws_err *err)
+/* The importer for a file, NULL, and what it is that no importer reads, NULL. */
+static enum ws_status look_at(const char *path, const struct ws_importer **importer,
+                              const char **other, struct ws_err *err)
 {
 	struct ws_text_file f;
 	enum ws_status status = WS_OK;
@@ -25,6 +26,7 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
 	char *first;
 
 	*importer = NULL;
+	*other = NULL;
 	WS_FORWARD(ws_text_file_open(&f, path, err));
 	first = ws_xmalloc(WS_IMPORT_LOOK_BYTES);
 	do {
@@ -33,9 +35,13 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
 		        ws_text_file_read(&f, first + len, WS_IMPORT_LOOK_BYTES - len, &got, err));
 		len += got;
 	} while (got && len < WS_IMPORT_LOOK_BYTES);
-	for (size_t i = 0; i < NIMPORTERS && status == WS_OK && !*importer; i++)
+	if (status == WS_OK)
+		*other = ws_import_other_file("", first, len);
+	for (size_t i = 0; i < NIMPORTERS && status == WS_OK && !*other && !*importer; i++)
 		if (importers[i]->recognises(first, len))
 			*importer = importers[i];
+	if (status == WS_OK && !*importer)
+		*other = ws_import_other_file(path, first, len);
 	if (*importer && !(*importer)->reads_gzip && ws_text_file_is_gzip(&f))
 		status = WS_FAIL(err, IO_READ, "a compressed %s cannot be read: gunzip it first",
 		                 (*importer)->name);
@@ -44,14 +50,20 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
 	return status == WS_OK ? WS_OK : ws_err_prefix(err, status, "%s", path);
 }
 
+enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
+                              struct ws_err *err)
+{
+	const char *other;
+
+	return look_at(path, importer, &other, err);
+}
+
 const char *ws_import_cure(const char *path)
 {
-	const char *cure = NULL;
+	const struct ws_importer *importer;
+	const char *other;
 
-	for (size_t i = 0; i < NIMPORTERS && !cure; i++)
-		if (importers[i]->cure)
-			cure = importers[i]->cure(path);
-	return cure;
+	return look_at(path, &importer, &other, NULL) == WS_OK ? other : NULL;
 }
 
 /* Higher than a recorder's, for a few percent of size: an import has the time. */
@@ -130,7 +142,7 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 static enum ws_status find(const char *path, const struct ws_importer **importer,
                            struct ws_import_stats *stats, struct ws_err *err)
 {
-	const char *cure;
+	const char *other;
 	char names[300] = "";
 	size_t len = 0;
 	struct stat st;
@@ -138,15 +150,14 @@ static enum ws_status find(const char *path, const struct ws_importer **importer
 	*stats = (struct ws_import_stats){0};
 	if (stat(path, &st) == 0)
 		ws_allowance_file((uint64_t)st.st_size);
-	WS_FORWARD(ws_import_find(path, importer, err));
+	WS_FORWARD(look_at(path, importer, &other, err));
 	if (*importer)
 		return WS_OK;
-	cure = ws_import_cure(path);
+	WS_FAIL_IF(other, err, IO_READ, "cannot import %s: %s", path, other);
 	for (size_t i = 0; i < NIMPORTERS && len < sizeof(names); i++)
 		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? " or " : "",
 		                        importers[i]->name);
-	return WS_FAIL(err, IO_READ, "cannot import %s: it is not a %s%s%s", path, names,
-	               cure ? "; " : "", cure ? cure : "");
+	return WS_FAIL(err, IO_READ, "cannot import %s: it is not a %s", path, names);
 }
 
 enum ws_status ws_import_file(const char *path, const char *out_path,

@@ -263,6 +263,15 @@ static int64_t one_number(sqlite3 *db, const char *sql)
 	return value;
 }
 
+/* Does any call launch a kernel or a graph? */
+static bool has_launch(const struct ws_nsys *n)
+{
+	return one_number(n->db, "SELECT EXISTS(SELECT 1 FROM main.CUPTI_ACTIVITY_KIND_RUNTIME "
+	                         "WHERE nameId IN (SELECT id FROM main.StringIds WHERE "
+	                         "instr(value, 'LaunchKernel') OR instr(value, 'GraphLaunch') OR "
+	                         "instr(value, 'LaunchCooperative')))") > 0;
+}
+
 /* Does a column exist? column NULL: does a table exist, which may be a virtual one? */
 static bool has_column(struct ws_nsys *n, const char *table, const char *column)
 {
@@ -1355,9 +1364,8 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		count_the_rest(&n);
 		if (ws_trace_writer_rows(o->w, WS_KIND_API) &&
 		    !ws_trace_writer_rows(o->w, WS_KIND_KERNEL) &&
-		    !ws_trace_writer_rows(o->w, WS_KIND_GRAPH_LAUNCH) &&
-		    !ws_trace_writer_rows(o->w, WS_KIND_MEMCPY))
-			ws_import_warn(o, "there are API calls but no device work: the recording "
+		    !ws_trace_writer_rows(o->w, WS_KIND_GRAPH_LAUNCH) && has_launch(&n))
+			ws_import_warn(o, "there are launches but no device work: the recording "
 			                  "lacked it (WSL, missing permissions)");
 		if (n.several_places)
 			ws_import_warn(o, "records of several machines: processes and threads of "
@@ -1372,16 +1380,6 @@ static bool recognises(const char *first, size_t len)
 	static const char magic[16] = "SQLite format 3";
 
 	return len >= sizeof(magic) && memcmp(first, magic, sizeof(magic)) == 0;
-}
-
-/* Reports have a format that is not public. */
-static const char *cure(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot && (strcmp(dot, ".nsys-rep") == 0 || strcmp(dot, ".qdrep") == 0)
-	               ? "'nsys export --type sqlite' makes one of a report"
-	               : NULL;
 }
 
 static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_import_clock *clock,
@@ -1406,6 +1404,5 @@ const struct ws_importer ws_importer_nsys = {
         .name = "Nsight Systems SQLite export",
         .recognises = recognises,
         .run = run,
-        .cure = cure,
         .empty = empty,
 };

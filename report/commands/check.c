@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "formats/import/import.h"
 #include "formats/trace/check.h"
 #include "report/commands/command.h"
 #include "report/commands/trace_open.h"
@@ -59,6 +60,9 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	if (!ws_trace_is_foreign(argv[0])) {
+		const char *other = ws_import_cure(argv[0]);
+
+		WS_FAIL_IF(other, err, CORRUPT, "%s: %s", argv[0], other);
 		WS_FORWARD(ws_trace_check_file(argv[0], print_finding, NULL, &result, err));
 		print_result(argv[0], &result);
 		return result.damage ? WS_FINDING : WS_OK;

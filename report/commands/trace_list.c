@@ -74,7 +74,8 @@ static bool is_foreign(const char *path)
 	const struct ws_importer *importer;
 	struct stat st;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode) ||
+	/* reports lie beside traces */
+	if (ends_with(path, ".html") || stat(path, &st) || !S_ISREG(st.st_mode) ||
 	    ws_import_find(path, &importer, NULL) != WS_OK)
 		return false;
 	if (!importer && ws_import_cure(path))

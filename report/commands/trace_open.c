@@ -60,10 +60,15 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 
 enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, struct ws_err *err)
 {
+	enum ws_status status;
+	const char *other;
+
 	*f = (struct ws_trace_file){.name = name};
 	if (ws_trace_is_foreign(name))
 		return import(f, err);
-	return ws_trace_reader_open(&f->reader, name, err);
+	status = ws_trace_reader_open(&f->reader, name, err);
+	other = status == WS_CORRUPT ? ws_import_cure(name) : NULL;
+	return other ? WS_FAIL(err, CORRUPT, "%s: %s", name, other) : status;
 }
 
 void ws_trace_file_close(struct ws_trace_file *f)

@@ -72,8 +72,7 @@ enum { CHANGE, CHANGE_CLASS, CHANGE_A, CHANGE_B, CHANGE_DIFF, CHANGE_RATIO, CHAN
 		name, title, title, "", columns, sizeof(columns) / sizeof(*(columns)) \
 	}
 static const struct ws_table_def tree_def = DEF("front-tree", "Where in the model", tree_columns);
-static const struct ws_table_def host_def =
-        DEF("front-tree", "Where in the program", host_columns);
+static const struct ws_table_def host_def = DEF("front-tree", "Where in the program", host_columns);
 static const struct ws_table_def kernel_def =
         DEF("front-kernels", "Kernels that cost most", kernel_columns);
 static const struct ws_table_def change_def =

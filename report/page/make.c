@@ -334,8 +334,7 @@ static void add_host_time(struct tree *t)
 
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-		const uint32_t path = r->context->path,
-		               up = t->p->m->ranges.paths[path].parent;
+		const uint32_t path = r->context->path, up = t->p->m->ranges.paths[path].parent;
 		const int64_t ns = r->end_ns - r->start_ns;
 
 		if (!ws_range_selected(t->p->m, t->p->sel, r, i))

@@ -501,8 +501,7 @@ static void say_ranges(struct ws_page_making *p)
 	if (p->sel->rows->ncalls || !most)
 		ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
 	if (most)
-		ws_page_say(p->page, "",
-		            p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
+		ws_page_say(p->page, "", p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
 		            ws_arena_format(p->texts, "%s NVTX range%s",
 		                            ws_say_number(p->texts, (double)page->host_ranges),
 		                            page->host_ranges == 1 ? "" : "s"),

@@ -195,8 +195,9 @@ struct ws_page {
 	size_t nsegments;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
-	int64_t gpu_ns;         /* what the tree's outermost boxes add up to; of ranges alone the host's time */
-	uint64_t host_ranges;   /* how many there are of those */
+	int64_t gpu_ns; /* what the tree's outermost boxes add up to; of ranges alone the host's
+	                   time */
+	uint64_t host_ranges; /* how many there are of those */
 	struct ws_page_node *node;
 	size_t nnodes;
 	struct ws_page_point *point; /* longest first */
