@@ -245,3 +245,20 @@ const struct ws_windows *ws_warm_up_windows(const struct ws_model *m,
 {
 	return find_windows(m, sel, 1);
 }
+
+const struct ws_windows *ws_windows_in_scope(const struct ws_model *m,
+                                             const struct ws_selection *sel)
+{
+	static const char key;
+	struct ws_windows *windows = ws_kept_result(sel, &key);
+
+	if (!ws_is_of_all(sel))
+		return ws_windows(m, sel);
+	if (windows)
+		return windows;
+	WS_NEW(&sel->kept->arena, windows, 1);
+	WS_NEW(&sel->kept->arena, windows->window, 1);
+	windows->window[windows->n++] = whole_window(m, sel);
+	ws_keep_result(sel, &key, windows, NULL);
+	return windows;
+}

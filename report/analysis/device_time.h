@@ -29,6 +29,15 @@ struct ws_windows {
  */
 const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel);
 
+/* Is the report about all of a trace that has steps? */
+static inline bool ws_is_of_all(const struct ws_selection *sel)
+{
+	return sel->scope == WS_SCOPE_ALL && sel->measured && !sel->has_steps;
+}
+/* Of such a report one window, else the same. */
+const struct ws_windows *ws_windows_in_scope(const struct ws_model *m,
+                                             const struct ws_selection *sel);
+
 /* From the first device work that passes the filters to the end of the last; all of the trace where
  * there is none. */
 void ws_device_work_span(const struct ws_model *m, const struct ws_selection *sel,

@@ -488,11 +488,13 @@ static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *
 	release(f);
 }
 
-const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel)
+/* windows NULL: those of ws_windows. */
+static const struct ws_idle *find_in(const struct ws_model *m, const struct ws_selection *sel,
+                                     const struct ws_windows *windows)
 {
-	static const char key;
-	const struct ws_idle *out = ws_kept_result(sel, &key);
-	struct finder f = {.m = m, .sel = sel};
+	static const char key[2];
+	const struct ws_idle *out = ws_kept_result(sel, &key[windows != NULL]);
+	struct finder f = {.m = m, .sel = sel, .w = windows};
 	struct ws_idle *idle;
 
 	if (out)
@@ -502,8 +504,19 @@ const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_sel
 	for (size_t d = 0; d < m->ndevices; d++)
 		use_join(&idle->all, &idle->device[d]);
 	idle->verdict = ws_idle_judge(m, &idle->all);
-	ws_keep_result(sel, &key, idle, NULL);
+	ws_keep_result(sel, &key[windows != NULL], idle, NULL);
 	return idle;
+}
+
+const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel)
+{
+	return find_in(m, sel, NULL);
+}
+
+const struct ws_idle *ws_idle_find_in_scope(const struct ws_model *m,
+                                            const struct ws_selection *sel)
+{
+	return find_in(m, sel, ws_is_of_all(sel) ? ws_windows_in_scope(m, sel) : NULL);
 }
 
 void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,

@@ -136,6 +136,9 @@ struct ws_idle {
 
 /* Lives as long as sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);
+/* The same of all of the trace where that is the scope and the trace has steps. */
+const struct ws_idle *ws_idle_find_in_scope(const struct ws_model *m,
+                                            const struct ws_selection *sel);
 /* What a device did for a while. */
 struct ws_idle_span {
 	uint32_t device;

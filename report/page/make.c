@@ -10,6 +10,7 @@
 #include "formats/base/xalloc.h"
 #include "report/analysis/cost_groups.h"
 #include "report/analysis/cost_ops.h"
+#include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/missing.h"
 #include "report/base/names.h"
@@ -127,8 +128,8 @@ static void add_bar(struct ws_page_making *p)
 	page->bar_title = page->has_steps ? "Where the step goes" : "Where the time goes";
 	if (!p->sel->rows->nkernels && !p->m->nwork)
 		return;
-	p->idle = ws_idle_find(p->m, p->sel);
-	p->windows = ws_windows(p->m, p->sel);
+	p->idle = ws_idle_find_in_scope(p->m, p->sel);
+	p->windows = ws_windows_in_scope(p->m, p->sel);
 	page->whole_ns = p->idle->all.window_ns;
 	page->step_ns = ws_stat_ratio((double)p->idle->wall_ns, (double)p->windows->n);
 	WS_NEW(p->tab->temp, w.class_ns, p->m->ntexts);
@@ -1028,7 +1029,7 @@ static void add_grey_line(struct ws_page_making *p)
 	page->source = source_of(p);
 	page->scope = scope_of(p);
 	page->losses = losses_of(p);
-	page->has_steps = sel->measured > 0;
+	page->has_steps = sel->measured > 0 && !ws_is_of_all(sel);
 	page->samples = page->has_steps ? (double)sel->measured : 1;
 	page->on_cpu = ws_model_on_cpu(p->m) == 1;
 }
@@ -1102,6 +1103,8 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	page->rate_name = most >= 1e12 ? "TFLOP/s" : most >= 1e9 ? "GFLOP/s" : "MFLOP/s";
 	ws_page_add_findings(&p);
 	ws_page_add_headline(&p);
+	if (p.windows)
+		p.windows = ws_windows(tab->m, tab->sel); /* a timeline is of one step */
 	if (tab->sel->has_timeline && p.windows && p.windows->n)
 		status = ws_page_add_timeline(&p, tab->sel->timeline, err);
 	ws_arena_free(&temp);

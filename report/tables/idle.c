@@ -17,7 +17,7 @@ static void add_use(const struct ws_table_context *tab, struct ws_table *t, cons
 	ws_cell_set_str(t, &row[WS_TC_idle_use], ws_use_defs[what].name);
 	ws_cell_set_int(&row[WS_TC_idle_time_ns], use->ns[what]);
 	ws_cell_set_real(&row[WS_TC_idle_share], ws_stat_percent(ns, (double)use->window_ns));
-	if (tab->sel->measured)
+	if (tab->sel->measured && !ws_is_of_all(tab->sel))
 		ws_cell_set_real(&row[WS_TC_idle_per_step_ns], ns / (double)tab->sel->measured);
 	if (use->gaps[what]) {
 		ws_cell_set_int(&row[WS_TC_idle_gaps], (int64_t)use->gaps[what]);
@@ -49,7 +49,7 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	idle = ws_idle_find(m, tab->sel);
+	idle = ws_idle_find_in_scope(m, tab->sel);
 	for (size_t d = 0; d < idle->ndevices; d++) {
 		snprintf(text, sizeof(text), "%" PRIu64, m->devices[d].id);
 		if (idle->device[d].window_ns)

@@ -98,7 +98,7 @@ void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 	uint32_t calls[WS_IDLE_LONGEST], ranges[WS_IDLE_LONGEST];
 	const struct ws_idle *idle;
 
-	idle = ws_idle_find(tab->m, tab->sel);
+	idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	if (!idle->all.kernels) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;

@@ -103,7 +103,7 @@ void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *
 		                                  : WS_NO_KERNELS);
 		return;
 	}
-	idle = ws_idle_find(tab->m, tab->sel);
+	idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	ws_table_note(t, "%s: %s (table idle).",
 	              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
 	              ws_idle_words(&idle->verdict, words, sizeof(words)));

@@ -123,7 +123,7 @@ static void add_idle(const struct ws_summary_page *p)
 	uint64_t captured;
 	char words[256];
 
-	idle = ws_idle_find(p->tab->m, p->tab->sel);
+	idle = ws_idle_find_in_scope(p->tab->m, p->tab->sel);
 	captured = ws_host_activity_find(p->tab->m, p->tab->sel)->captured;
 	if (captured) {
 		snprintf(words, sizeof(words),
