@@ -16,18 +16,17 @@ static struct tb *builder;
 static struct joined *joined;
 static struct ws_report *report;
 
-static const struct ws_page *page_in(struct tb *b, const struct ws_filter *filter)
-{
-	builder = b;
-	joined = tb_joined(b);
-	cr_assert(eq(int, all_tables(joined->m, &joined->rows, filter, &report, NULL), WS_OK));
-	cr_assert_not_null(report->page);
-	return report->page;
-}
-
+/* In the scope that a report has unless another is asked for. */
 static const struct ws_page *page_of(struct tb *b)
 {
-	return page_in(b, NULL);
+	struct ws_filter filter = WS_FILTER_ALL;
+
+	filter.scope = WS_SCOPE_STEPS;
+	builder = b;
+	joined = tb_joined(b);
+	cr_assert(eq(int, all_tables(joined->m, &joined->rows, &filter, &report, NULL), WS_OK));
+	cr_assert_not_null(report->page);
+	return report->page;
 }
 
 static void done(void)
@@ -252,7 +251,6 @@ Test(page, losses_are_named_and_lost_ranges_stand_where_they_lack)
 /* A range of the user's that begins in one step and ends in the next. */
 Test(page, what_crosses_a_step_stands_below_the_steps)
 {
-	struct ws_filter filter = WS_FILTER_ALL;
 	struct tb *b = tb_new();
 	const struct ws_page *page;
 
@@ -264,8 +262,7 @@ Test(page, what_crosses_a_step_stands_below_the_steps)
 		tb_pop(b, (1000 * i + 1100) * US);
 		tb_end(b, (1000 * i + 900) * US, (uint64_t)(2 * i + 1));
 	}
-	filter.scope = WS_SCOPE_STEPS;
-	page = page_in(b, &filter);
+	page = page_of(b);
 	cr_assert(page->has_steps);
 	SAYS(page->node[0].label, "step");
 	SAYS(page->node[1].label, "model");
