@@ -37,11 +37,16 @@ static bool is_html(const char *text, const char *end)
 	return begins(text, end, "<!doctype html") || begins(text, end, "<html");
 }
 
-/* No document has a line break between two objects. */
+/* The first line is an object, and so is the second. */
 static bool is_json_lines(const char *text, const char *end)
 {
+	const char *line_end;
+
 	text = begin_of(text, end);
-	return text < end && *text == '{' && (find(text, end, "}\n{") || find(text, end, "}\r\n{"));
+	line_end = memchr(text, '\n', (size_t)(end - text));
+	if (!line_end || *text != '{' || line_end + 1 == end || line_end[1] != '{')
+		return false;
+	return line_end[-1] == '}' || (line_end[-1] == '\r' && line_end[-2] == '}');
 }
 
 /* A list of timelines instead of one: their key stands before that of any event. */
@@ -89,7 +94,7 @@ static bool is_speedscope(const char *text, const char *end)
 static const struct {
 	const char *ending;
 	bool (*has_content)(const char *text, const char *end);
-	const char *what;
+	const char *cure;
 } others[] = {
         {"", is_lfs, "it is a Git LFS pointer, not the file: run 'git lfs pull'"},
         {"", is_html,
@@ -140,7 +145,7 @@ const char *ws_import_other_file(const char *path, const char *first, size_t len
 
 		if (n <= path_len && !strcmp(path + path_len - n, others[i].ending) &&
 		    (!others[i].has_content || others[i].has_content(first, first + len)))
-			return others[i].what;
+			return others[i].cure;
 	}
 	return NULL;
 }
