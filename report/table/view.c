@@ -221,7 +221,8 @@ size_t ws_view_label(const struct ws_view *v, const struct ws_cell *cells, char 
 	for (size_t i = 1; i < path->text.len; i++)
 		if (path->text.ptr[i] == '/' && path->text.ptr[i - 1] != '\\')
 			begin = i + 1;
-	*depth = (unsigned)(depth_of(path) - v->least_depth);
+	/* totals, and rows behind those that the view was made of, may lie higher */
+	*depth = depth_of(path) > v->least_depth ? (unsigned)(depth_of(path) - v->least_depth) : 0;
 	len = path->text.len - begin;
 	if (paths >= 0)
 		len = stem_of(path->text.ptr + begin, len, is_module);
