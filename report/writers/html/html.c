@@ -33,26 +33,6 @@ static const unsigned char script_hash[] = {
 /* Rows of a table in the page: what a browser shows at once, and a mail takes. */
 #define MOST_ROWS 1000
 
-/* Text between tags. */
-static void put_text(FILE *f, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", f);
-			break;
-		case '<':
-			fputs("&lt;", f);
-			break;
-		case '>':
-			fputs("&gt;", f);
-			break;
-		default:
-			fputc(*text, f);
-		}
-	}
-}
-
 /* Of a tree: the label and depth of each row, which the script makes into branches. */
 static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t rows)
 {
@@ -189,7 +169,7 @@ static void put_part(FILE *f, const char *text, const char **before)
 	if (!text || !*text)
 		return;
 	fputs(*before, f);
-	put_text(f, text);
+	ws_html_put_text(f, text);
 	*before = " · ";
 }
 
@@ -200,7 +180,7 @@ static void put_title(FILE *f, const struct ws_report *report)
 	const char *before = "";
 
 	fputs("<h1>", f);
-	put_text(f, page ? page->title : report->title);
+	ws_html_put_text(f, page ? page->title : report->title);
 	fputs("</h1>\n<p>", f);
 	if (page) {
 		put_part(f, page->device, &before);
@@ -231,18 +211,17 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
 	      f);
-	put_text(f, report->title);
+	ws_html_put_text(f, report->title);
 	fputs(": ", f);
-	put_text(f, report->trace);
+	ws_html_put_text(f, report->trace);
 	fputs("</title>\n<style>", f);
 	fwrite(style, 1, sizeof(style), f);
 	fputs("</style>\n</head>\n", f);
 	fputs("<body>\n<header>\n", f);
 	put_title(f, report);
-	fputs("</header>\n<nav aria-label=\"Sections\"></nav>\n<main>\n<noscript>The page needs "
-	      "JavaScript: this file contains it, but your browser is set not to run "
-	      "it.</noscript>\n</main>\n",
-	      f);
+	fputs("</header>\n<nav aria-label=\"Sections\"></nav>\n<main>\n", f);
+	ws_html_put_plain(f, report);
+	fputs("</main>\n", f);
 	put_packed_data(f, report, &status, err);
 	if (page && page->timeline)
 		ws_html_put_boxes(f, page->timeline, "boxes");

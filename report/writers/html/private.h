@@ -3,11 +3,17 @@
 
 #include "formats/text/json_writer.h"
 #include "report/page/page.h"
+#include "report/table/table.h"
 
 static inline struct ws_json_writer *key(struct ws_json_writer *j, const char *name)
 {
 	return ws_json_key(j, name);
 }
+
+/* Text between tags, or between double quotes; as people see it, so always UTF-8. */
+void ws_html_put_text(FILE *f, const char *text);
+/* What a reader sees where no script runs. */
+void ws_html_put_plain(FILE *f, const struct ws_report *report);
 
 /* Each an object, or null: of a comparison, a sweep or ranks; of one trace. */
 void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page);

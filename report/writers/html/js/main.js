@@ -61,6 +61,7 @@ async function open() {
   ({ report, views, cut, classes: classColours, colours } = data);
   const tables = inOrder(Object.values(report.tables), page);
   sides = (tables.find(t => t.sides) || { sides: [] }).sides;
+  main.replaceChildren(); // what stands there for those who run no scripts
   setColours();
   dark.addEventListener("change", setColours);
   document.body.append(told);

@@ -1,12 +1,16 @@
 """HTML pages in Chromium: what is shown is what the tables say, a reader can use it by pointer and
 keyboard, hostile names stay text, and nothing is requested from anywhere.
 
-html.py WARPSHEET FOLDER ROOT; the folder has ranks.html and long.wtrace. 77 without Chromium.
+pages.py WARPSHEET FOLDER ROOT; the folder has ranks.html and long.wtrace. 77 without Chromium.
 """
+import functools
+import http.server
 import json
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import page_data
 from browser import Browser, find
@@ -252,6 +256,42 @@ def check_phone():
         equal("columns", b.run("getComputedStyle(document.querySelector('.pair')).gridTemplateColumns.split(' ').length"), 1)
 
 
+def check_without_scripts(data):
+    """Under a policy of the server that blocks the page's script the answer is there, and names stay text."""
+    class Strict(http.server.SimpleHTTPRequestHandler):
+        def end_headers(self):
+            self.send_header("Content-Security-Policy", "script-src 'self'")
+            super().end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Strict, directory=FOLDER))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = data["page"]
+    sentences = ["".join(part for part, _ in line) for line in page["headline"]]
+    for name, want in ("step.html", sentences), ("hostile.html", None), ("diff.html", None):
+        with Browser(FOLDER) as b:
+            b.tell("Page.navigate", {"url": f"http://127.0.0.1:{server.server_port}/{name}"})
+            while not b.run("location.protocol === 'http:' && document.readyState === 'complete'"):
+                time.sleep(0.02)
+            equal(f"{name}: the script ran", b.run("document.body.dataset.ready || ''"), "")
+            said = b.run("[...document.querySelectorAll('.say')].map(e => e.textContent)")
+            truth(f"{name}: has a headline", said and all(said), said)
+            truth(f"{name}: has tables", b.run("document.querySelectorAll('main tr').length") > 10)
+            equal(f"{name}: elements that names made", b.run("""document.querySelectorAll("main img, main script, main iframe, main a").length"""), 0)
+            if not want:
+                continue
+            equal("sentences", said, want)
+            words = b.run("document.querySelector('main').textContent")
+            for text in [f["advice"] for f in page["findings"]["list"][:5]] + [k["name"] for k in page["kernels"]["list"][:10]]:
+                truth(f"{text!r} is there", text in words)
+            widths = b.run("[...document.querySelectorAll('h2 + svg rect')].map(e => e.getBoundingClientRect().width)")
+            for width, part in zip(widths, page["bar"]["segments"], strict=True):
+                truth("a part of the bar is as wide as its share", abs(100 * width / sum(widths) - part["percent"]) < 1, (width, part))
+    server.shutdown()
+
+
 def check_hostile():
     report(trace("hostile"), "hostile.html")
     with Browser(FOLDER) as b:
@@ -376,6 +416,7 @@ def main():
     check_phone()
     check_hostile()
     check_diff()
+    check_without_scripts(page_data.read_page(os.path.join(FOLDER, "step.html"))[0])
     check_long()
 
 
