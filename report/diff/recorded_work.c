@@ -215,9 +215,9 @@ static uint32_t class_of(struct work *w, const struct ws_joined_kernel *k)
 }
 
 /*
- * A cast is a cast under any name: `aten::copy_` between two types, as autocast calls it. Where
- * types were not recorded the kernel tells it. GradScaler's operations begin with amp_, and its
- * kernels have that in their names.
+ * A cast is a cast under any name: `aten::copy_` between two types, as autocast calls it; "cast to
+ * bf16" of our own steps. Where types were not recorded the kernel tells it. GradScaler's
+ * operations begin with amp_, and its kernels have that in their names.
  */
 static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
                           struct ws_work_item *item)
@@ -231,7 +231,8 @@ static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint
 	                      class = ws_texts_get(texts, item->class);
 	static const char amp[] = "amp_";
 	static const char *const copying[] = {"copy", "to", "to_copy", "type", "type_as"};
-	const bool copies = !item->op || WS_NAME_IS_ONE_OF(name, copying);
+	const bool copies = !item->op || WS_NAME_IS_ONE_OF(name, copying) ||
+	                    ws_bytes_begin(name, "cast") || ws_bytes_begin(name, "convert");
 
 	if (ws_bytes_begin(name, amp) ||
 	    (ws_name_is(class, "optimizer") && memmem(kernel.ptr, kernel.len, amp, strlen(amp))))
