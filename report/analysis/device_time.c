@@ -13,13 +13,6 @@ bool ws_name_is_collective(struct ws_bytes name)
 	return WS_NAME_IS_ONE_OF(name, patterns);
 }
 
-bool ws_name_loads_data(struct ws_bytes name)
-{
-	static const char *const patterns[] = {"enumerate(DataLoader)#*", "enumerate(DataPipe)#*"};
-
-	return WS_NAME_IS_ONE_OF(name, patterns);
-}
-
 /* --- windows ---------------------------------------------------------------------------- */
 
 struct finder {
@@ -31,6 +24,7 @@ struct finder {
 	int64_t *reach_ns;                  /* the latest end of each window and those before it */
 	int64_t *device_start, *device_end; /* of each window's work; start INT64_MAX: none */
 	int64_t earlier_ns;                 /* end of the work before all steps */
+	int64_t unknown_ns;                 /* … or of work without a launch record */
 	struct ws_arena temp;
 };
 
@@ -122,10 +116,14 @@ static size_t window_of(const struct finder *f, const struct ws_joined_call *cal
 }
 
 /* A piece of device work and the call that launched it. */
-typedef void (*work_fn)(struct finder *f, size_t window, int64_t start_ns, int64_t end_ns);
+typedef void (*work_fn)(struct finder *f, const struct ws_joined_call *call, int64_t start_ns,
+                        int64_t end_ns);
 
-static void match(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
+static void match(struct finder *f, const struct ws_joined_call *call, int64_t start_ns,
+                  int64_t end_ns)
 {
+	const size_t w = window_of(f, call);
+
 	if (w == SIZE_MAX)
 		return;
 	f->windows[w].device_work++;
@@ -134,16 +132,19 @@ static void match(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
 }
 
 /* The first window begins no earlier than the work ends that was launched before all steps. Work
- * without a launch record may be the step's own: it moves the begin by a tenth of the step at most.
- */
-static void find_earlier(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
+ * without a launch record was so if it began before them; else it may be the step's own. */
+static void find_earlier(struct finder *f, const struct ws_joined_call *call, int64_t start_ns,
+                         int64_t end_ns)
 {
 	const struct ws_time_window *first = &f->windows[0];
 
-	(void)start_ns;
-	if (w == SIZE_MAX && end_ns < f->device_start[0] && end_ns > f->earlier_ns &&
-	    end_ns - first->start_ns <= (first->end_ns - first->start_ns) / 10)
+	if (end_ns >= f->device_start[0])
+		return;
+	if ((call ? call->start_ns : start_ns) < first->start_ns && end_ns > f->earlier_ns)
 		f->earlier_ns = end_ns;
+	else if (!call && end_ns > f->unknown_ns &&
+	         end_ns - first->start_ns <= (first->end_ns - first->start_ns) / 10)
+		f->unknown_ns = end_ns;
 }
 
 static void look_at_work(struct finder *f, work_fn look)
@@ -155,14 +156,14 @@ static void look_at_work(struct finder *f, work_fn look)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
 		if (ws_kernel_ran(f->sel, k, i))
-			look(f, window_of(f, ws_joined_rows_call(rows, k->call)), k->start_ns,
+			look(f, ws_joined_rows_call(rows, k->call), k->start_ns,
 			     k->start_ns + k->dur_ns);
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 
 		if (ws_work_ran(f->sel, m, i))
-			look(f, window_of(f, ws_joined_rows_call(rows, w->call)), w->start_ns,
+			look(f, ws_joined_rows_call(rows, w->call), w->start_ns,
 			     w->start_ns + w->dur_ns);
 	}
 }
@@ -177,7 +178,7 @@ static void move_bounds(struct finder *f)
 		matched += f->windows[i].device_work;
 	if (!matched)
 		return;
-	f->earlier_ns = f->windows[0].start_ns;
+	f->earlier_ns = f->unknown_ns = f->windows[0].start_ns;
 	if (f->device_start[0] != INT64_MAX)
 		look_at_work(f, find_earlier);
 	before = f->earlier_ns;
@@ -192,24 +193,6 @@ static void move_bounds(struct finder *f)
 			w->end_ns = w->start_ns;
 		before = w->end_ns;
 	}
-}
-
-/* PyTorch's steps at the end without device work are left out, and the last one if it was cut off.
- */
-static size_t keep_windows(const struct finder *f)
-{
-	size_t kept = f->n;
-
-	if (kept < 2 || !f->m->steps[f->windows[0].step].is_pytorch)
-		return kept;
-	while (kept && !f->windows[kept - 1].device_work)
-		kept--;
-	if (!kept)
-		return f->n;
-	if (kept > 1 && (double)f->windows[kept - 2].device_work * 0.8 >
-	                        (double)f->windows[kept - 1].device_work)
-		kept--;
-	return kept;
 }
 
 /* Those of the report and those of warm-up steps are kept apart. */
@@ -228,8 +211,11 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 	if (f.n && f.windows[0].step != WS_NONE)
 		move_bounds(&f);
 	windows->window = f.windows;
-	windows->n = keep_windows(&f);
-	windows->cut = f.n - windows->n;
+	windows->n = f.n;
+	windows->gpu_begin_ns = f.n && f.unknown_ns > f.windows[0].start_ns
+	                                ? f.unknown_ns
+	                        : f.n ? f.windows[0].start_ns
+	                              : 0;
 	ws_keep_result(sel, &keys[warm_up], windows, NULL);
 	ws_arena_free(&f.temp);
 	return windows;

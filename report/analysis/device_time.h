@@ -18,13 +18,16 @@ struct ws_time_window {
 
 struct ws_windows {
 	struct ws_time_window *window;
-	size_t n, cut;
+	size_t n;
+	/* Begin of the first, or the end of device work without a launch record in its first tenth:
+	 * PyTorch's TensorBoard plugin takes that for work of an earlier step, and begins behind it
+	 * what it divides by. */
+	int64_t gpu_begin_ns;
 };
 
 /*
- * The windows of the selected measured steps, ascending and disjoint; cut counts the steps at the
- * end that were cut off and are none. A trace without finished steps has one window, from
- * its first device work to its last, or all of it where that was asked for.
+ * The windows of the selected measured steps, ascending and disjoint. A trace without finished steps
+ * has one window, from its first device work to its last, or all of it where that was asked for.
  * They live as long as sel. Source: definitions of PyTorch's TensorBoard plugin.
  */
 const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel);
@@ -49,5 +52,3 @@ const struct ws_windows *ws_warm_up_windows(const struct ws_model *m,
 
 /* Is a range of this name a collective operation of a backend of PyTorch? */
 bool ws_name_is_collective(struct ws_bytes name);
-/* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
-bool ws_name_loads_data(struct ws_bytes name);

@@ -250,7 +250,7 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 	extend_by(f, k->range, kernel);
 	/* another thread launched it in the step's time: the step has it all the same, and what was
 	 * launched in its range counts once */
-	if (step != WS_NONE) {
+	if (step != WS_NONE && f->path_of[step] != WS_NONE) {
 		add_to_path_and_parents(f->d, m->ranges.paths, f->path_of[step], kernel);
 		extend_by(f, m->steps[step].range, kernel);
 	}
@@ -334,8 +334,12 @@ static void prepare_paths(struct filling *f)
 	struct ws_joined_rows *rows = f->sel->rows;
 
 	WS_NEW(&f->temp, f->path_of, f->m->nsteps);
-	for (size_t s = 0; s < f->m->nsteps; s++)
-		f->path_of[s] = ws_joined_rows_range(rows, f->m->steps[s].range)->context->path;
+	for (size_t s = 0; s < f->m->nsteps; s++) {
+		const struct ws_joined_range *r =
+		        ws_joined_rows_range(rows, f->m->steps[s].range);
+
+		f->path_of[s] = r ? r->context->path : WS_NONE;
+	}
 	ws_spill_open(&f->spans, rows->nranges * sizeof(struct ws_span));
 }
 

@@ -73,6 +73,11 @@ char *ws_scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_se
 
 	switch (s->scope) {
 	case WS_SCOPE_STEPS:
+		if (m->step_mark)
+			return ws_arena_format(arena,
+			                       "the %zu measured steps, each to the end of '%.*s'",
+			                       m->nmeasured, (int)m->texts[m->step_mark].len,
+			                       (const char *)m->texts[m->step_mark].ptr);
 		return m->nmeasured == 1 ? ws_arena_format(arena, "the only measured step")
 		                         : ws_arena_format(arena,
 		                                           "the %zu measured steps%s%s%s, without "

@@ -524,7 +524,7 @@ void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
                    void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx)
 {
 	struct ws_time_window copy = *window;
-	const struct ws_windows one = {&copy, 1, 0};
+	const struct ws_windows one = {&copy, 1, window->start_ns};
 	struct finder f = {.m = m, .sel = sel, .w = &one, .on_span = tell, .ctx = ctx};
 	struct ws_arena results = {0};
 	struct ws_idle idle;

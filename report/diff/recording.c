@@ -52,7 +52,8 @@ static void find_samples(struct ws_reader *c)
 
 	c->windows = ws_windows(m, &c->sel);
 	r->nsamples = c->windows->n;
-	r->cut = c->windows->cut;
+	for (size_t s = 0; s < m->nsteps; s++)
+		r->unfinished += m->steps[s].unfinished;
 	r->has_steps = r->nsamples && c->windows->window[0].step != WS_NONE;
 	r->samples = ws_xarray(r->nsamples + 1, sizeof(*r->samples));
 	WS_NEW(&c->arena, c->sample_of_step, m->nsteps);

@@ -128,7 +128,7 @@ struct ws_recording {
 	size_t nfacts;
 	uint64_t *dtypes; /* of each place: bits of those that were read in it */
 	size_t nplaces;
-	size_t cut;                  /* steps at the end that were left out as cut off */
+	size_t unfinished;           /* steps that recording ended in, which are left out */
 	uint32_t ndevices;           /* that ran kernels */
 	int on_cpu;                  /* as ws_model_on_cpu */
 	struct ws_idle_verdict idle; /* of the measured steps */

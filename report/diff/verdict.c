@@ -418,11 +418,11 @@ static void add_notes(const struct verdict *v)
 				              "them is compared.",
 				              (int)name.len, (const char *)name.ptr,
 				              (double)r->graphs_ns / 1e6);
-			if (r->cut)
+			if (r->unfinished)
 				ws_table_note(v->t,
-				              "%.*s: %zu steps at its end were cut off and are "
-				              "left out.",
-				              (int)name.len, (const char *)name.ptr, r->cut);
+				              "%.*s: %zu of its steps %s cut off, and left out.",
+				              (int)name.len, (const char *)name.ptr,
+				              r->unfinished, r->unfinished == 1 ? "was" : "were");
 		}
 	}
 }

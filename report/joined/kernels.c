@@ -203,6 +203,11 @@ void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *f
 
 	complete_kernel(j, from, call, &k);
 	count_unattributed(j, &k);
+	if (k.step != WS_NONE) {
+		j->work_of_step[k.step]++;
+		j->kernels_of_step[k.step]++;
+		j->gpu_ns_of_step[k.step] += k.dur_ns;
+	}
 	scope = ws_scope_of(j->m, k.step, k.kind->marks);
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
@@ -231,16 +236,43 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 	range = ws_joined_rows_range(j->rows, w->range);
 	w->path = range ? range->context->path : WS_NONE;
 	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
+	if (w->step != WS_NONE)
+		j->work_of_step[w->step]++;
 }
 
 void ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m)
 {
 	j->m = m;
 	WS_NEW(&j->temp, j->launched, j->rows->nranges);
+	WS_NEW(&j->temp, j->work_of_step, m->nsteps);
+	WS_NEW(&j->temp, j->kernels_of_step, m->nsteps);
+	WS_NEW(&j->temp, j->gpu_ns_of_step, m->nsteps);
 	m->leftovers.ops_without_kernel = j->counted_ops;
 	ws_launches_of_rows(&j->launches, j->rows, m);
 	for (size_t i = 0; i < m->nwork; i++)
 		join_work(j, &m->work[i]);
+}
+
+void ws_kernel_join_end(struct ws_kernel_join *j)
+{
+	struct ws_model *m = j->m;
+	uint8_t *was_measured;
+
+	WS_NEW(&j->temp, was_measured, m->nsteps);
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		was_measured[s] = ws_step_is_measured(m, s);
+	ws_steps_find_unfinished(m, j->work_of_step);
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		if (!was_measured[s] || ws_step_is_measured(m, s))
+			continue;
+		j->rows->in_scope[WS_SCOPE_STEPS].kernels -= j->kernels_of_step[s];
+		j->rows->in_scope[WS_SCOPE_STEPS].gpu_ns -= j->gpu_ns_of_step[s];
+		j->rows->in_scope[WS_SCOPE_OUTSIDE].kernels += j->kernels_of_step[s];
+		j->rows->in_scope[WS_SCOPE_OUTSIDE].gpu_ns += j->gpu_ns_of_step[s];
+	}
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].scope == WS_SCOPE_STEPS && !ws_step_is_measured(m, m->work[i].step))
+			m->work[i].scope = WS_SCOPE_OUTSIDE;
 }
 
 void ws_kernel_join_free(struct ws_kernel_join *j)

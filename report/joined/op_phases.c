@@ -206,32 +206,44 @@ static void split_step(struct ws_model_step *step, const struct phase_span *span
 	step->phase_ns[WS_PHASE_OTHER] = step->total_ns - covered_ns;
 }
 
+/* The step that a range is, or lies in, on their thread. */
+static uint32_t step_of_range(const struct runs *f, const struct ws_joined_range *r)
+{
+	uint32_t step = ws_joined_range_step(f->rows, r);
+
+	if (step == WS_NONE && f->m->step_mark)
+		step = ws_step_holding(f->m, r->context->process, r->start_ns, r->end_ns, WS_NONE);
+	return step != WS_NONE && f->m->steps[step].thread == r->context->thread ? step : WS_NONE;
+}
+
 /* Ranges that are the outermost of a phase in their step. */
 static void add_ranges(struct runs *f)
 {
 	for (uint32_t i = 0; i < f->rows->nranges; i++) {
 		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
-		const uint32_t step = ws_joined_range_step(f->rows, &r);
+		const uint32_t step = step_of_range(f, &r);
 
 		if (step == WS_NONE || r.context->phase == WS_PHASE_OTHER)
 			continue;
 		parent = ws_joined_rows_range(f->rows, r.parent);
 		if (!parent || parent->context->phase == WS_PHASE_OTHER ||
-		    ws_joined_range_step(f->rows, parent) != step)
+		    step_of_range(f, parent) != step)
 			f->spans[f->n++] =
 			        (struct phase_span){r.start_ns, r.end_ns, step, r.context->phase};
 	}
 }
 
-static void add_linked_phases(struct runs *f)
+static void add_phases(struct runs *f, bool has_links)
 {
 	struct ws_model *m = f->m;
 	size_t nops = m->cpu_ops.tree.n;
 
 	WS_NEW(&f->temp, f->backward, nops);
 	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges);
-	label_ops(f);
-	find_runs(f);
+	if (has_links) {
+		label_ops(f);
+		find_runs(f);
+	}
 	add_ranges(f);
 	ws_sort(f->spans, f->n, sizeof(*f->spans), by_step);
 	for (size_t i = 0, next; i < f->n; i = next) {
@@ -253,7 +265,8 @@ void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m)
 			f.has_backward[ops->forward[i]] = 1;
 			links++;
 		}
-	if (links)
-		add_linked_phases(&f);
+	/* what lies in no range of a step was not told it as it ended */
+	if (links || m->step_mark)
+		add_phases(&f, links > 0);
 	ws_arena_free(&f.temp);
 }

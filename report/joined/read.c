@@ -81,6 +81,8 @@ static void number_steps(struct ws_joined_rows *rows, struct ws_model *m)
 	rows->step_of = ws_xmalloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
 	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
 	for (size_t i = 0; i < m->nsteps; i++) {
+		if (m->steps[i].range == WS_NONE)
+			continue;
 		rows->step_of[m->steps[i].range] = (uint32_t)i;
 		m->steps[i].range = rows->range_of[m->steps[i].range];
 	}
@@ -128,7 +130,7 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	struct ws_joined_rows *rows = reading->rows;
 
 	number_steps(rows, m);
-	if (ws_framework_is_in(reading->r))
+	if (ws_framework_is_in(reading->r) || m->step_mark)
 		ws_framework_find_phases(rows, m);
 	for (size_t i = 0; i < m->nmemory; i++) {
 		struct ws_memory_event *e = &m->memory[i];
@@ -149,6 +151,7 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 
 	WS_FORWARD(open_rooms(reading, err));
 	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));
+	ws_kernel_join_end(&reading->join);
 	device.n = (*reading->m)->ndevices;
 	device.ctx = *reading->m;
 	ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel), rows->nkernels,

@@ -4,18 +4,22 @@
 #include <string.h>
 
 #include "formats/base/strtab.h"
+#include "report/base/names.h"
+#include "report/model/label.h"
 
 /* Steps lie this deep at most: main / epoch / iteration. */
 #define DEPTH_MAX 3
 /* A step holds most of what runs. */
-#define LEAST_PERCENT 20
+#define LEAST_PERCENT 50
+/* More instances of a range than so many in a period of the kernels are parts of a step. */
+#define MOST_IN_PERIOD 2
 /* Of the kernels, that repeat what was a period earlier. */
 #define REPEAT_PERCENT 90
 /* Rare kernels that may mark a period: each costs two looks at all kernels. */
 #define NAMES_TRIED 8
 
 struct group {
-	uint64_t count;
+	uint64_t count, names; /* names: that differ, in their numbers */
 	double sum_ns;
 	int64_t gpu_ns;
 	uint32_t depth;
@@ -59,9 +63,10 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 /* Names that are steps even where only one was recorded. */
 static bool is_known(struct ws_bytes name)
 {
-	static const char *const words[] = {"execute_context", "step[",         "train_step",
-	                                    "training_step",   "iteration",     "Iteration",
-	                                    "train_batch",     "inference_step"};
+	static const char *const words[] = {"train_step", "training_step", "iteration",
+	                                    "Iteration",  "train_batch",   "inference_step",
+	                                    "execute_",   "step[",         "prefill[",
+	                                    "decode["};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (ws_bytes_begin(name, words[i]))
@@ -69,17 +74,17 @@ static bool is_known(struct ws_bytes name)
 	return false;
 }
 
-/* A phase of a step, an operation or a library's call is none. */
+/* A phase of a step, an operation, a layer or a library's call is none. */
 static bool may_be_step(const struct ws_model *m, const struct ws_path *path)
 {
+	/* CudnnConvolutionBackward, MmBackward0: what autograd runs for a layer */
+	static const char *const parts[] = {"*::*",       "nccl*",       "cublas*",    "cudnn*",
+	                                    "*Backward", "*Backward?", "*Backward??"};
 	const struct ws_bytes name = m->texts[path->name];
 
 	return path->depth < DEPTH_MAX && name.len && name.len < 128 &&
-	       !memmem(name.ptr, name.len, "::", 2) && !ws_bytes_begin(name, "nccl") &&
-	       !ws_bytes_begin(name, "cublas") && !ws_bytes_begin(name, "cudnn") &&
-	       path->name != WS_TEXT_FORWARD && path->name != WS_TEXT_BACKWARD &&
-	       path->name != WS_TEXT_LOSS && path->name != WS_TEXT_OPTIMIZER &&
-	       path->name != WS_TEXT_SETUP && path->name != WS_TEXT_WARM_UP;
+	       !WS_NAME_IS_ONE_OF(name, parts) && !ws_name_marks_iteration(name) &&
+	       ws_label_phase(m, path->name) == WS_PHASE_OTHER && path->name != WS_TEXT_SETUP && path->name != WS_TEXT_WARM_UP;
 }
 
 static void group_paths(struct finder *f)
@@ -105,6 +110,30 @@ static void group_paths(struct finder *f)
 			        (struct group){.pattern = pattern, .depth = r->paths[i].depth};
 		f->of_path[i] = (uint32_t)id - 1;
 	}
+}
+
+/* Names that come back, as layers are numbered anew in each step, are of parts of it. */
+static void count_names(struct finder *f)
+{
+	const struct ws_ranges *r = &f->m->ranges;
+	struct ws_strtab seen = {0}; /* group and name */
+
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		const uint32_t key[] = {f->of_path[i], r->paths[i].name};
+		const size_t before = seen.used;
+
+		if (f->of_path[i] == WS_NONE)
+			continue;
+		ws_strtab_add(&seen, key, sizeof(key));
+		f->group[f->of_path[i]].names += seen.used > before;
+	}
+	ws_strtab_free(&seen);
+}
+
+static bool is_part(const struct group *g, const struct ws_step_candidates *out)
+{
+	return (g->names > 1 && g->count > g->names) ||
+	       (out->times && g->count > MOST_IN_PERIOD * out->times);
 }
 
 static void sum_up(struct finder *f)
@@ -156,7 +185,7 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 		for (size_t i = 0; i < f->ngroups; i++) {
 			struct group *g = &f->group[i];
 
-			if ((g->count > 1 || (g->count && is_known(g->pattern))) &&
+			if (!is_part(g, out) && (g->count > 1 || (g->count && is_known(g->pattern))) &&
 			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
 			    g->gpu_ns && (!best || is_better(g, best)))
 				best = g;
@@ -249,9 +278,9 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 
 	*out = (struct ws_step_candidates){0};
 	group_paths(&f);
+	count_names(&f);
 	sum_up(&f);
+	find_period(&f, out);
 	choose(&f, out);
-	if (!out->n)
-		find_period(&f, out);
 	ws_strtab_free(&f.patterns);
 }

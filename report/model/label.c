@@ -2,8 +2,28 @@
 
 #include <string.h>
 
+#include "report/base/names.h"
+
 /* PyTorch calls its optimizers' steps Optimizer.step#Adam.step. */
 #define PYTORCH_OPTIMIZER "Optimizer.step#"
+
+bool ws_name_loads_data(struct ws_bytes name)
+{
+	static const char *const patterns[] = {"enumerate(DataLoader)#*", "enumerate(DataPipe)#*"};
+
+	return WS_NAME_IS_ONE_OF(name, patterns);
+}
+
+bool ws_name_is_optimizer_step(struct ws_bytes name)
+{
+	return ws_bytes_begin(name, PYTORCH_OPTIMIZER);
+}
+
+bool ws_name_marks_iteration(struct ws_bytes name)
+{
+	return ws_name_is_optimizer_step(name) || ws_name_loads_data(name) ||
+	       ws_bytes_begin(name, "Optimizer.zero_grad#");
+}
 
 enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
 {
@@ -17,8 +37,7 @@ enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
 	case WS_TEXT_OPTIMIZER:
 		return WS_PHASE_OPTIMIZER;
 	default:
-		return ws_bytes_begin(m->texts[name], PYTORCH_OPTIMIZER) ? WS_PHASE_OPTIMIZER
-		                                                         : WS_PHASE_OTHER;
+		return ws_name_is_optimizer_step(m->texts[name]) ? WS_PHASE_OPTIMIZER : WS_PHASE_OTHER;
 	}
 }
 

@@ -22,6 +22,14 @@ enum ws_attention_word {
 /* Names with "::" are operations, and no parts. */
 enum ws_attention_word ws_label_attention(struct ws_bytes name);
 
+/* Does a range of this name load data? By the names of PyTorch's loaders. */
+bool ws_name_loads_data(struct ws_bytes name);
+/* Is it the step of one of PyTorch's optimizers? */
+bool ws_name_is_optimizer_step(struct ws_bytes name);
+/* Does it tell where an iteration of a training begins or ends: one of these, or the gradients set to
+ * zero? */
+bool ws_name_marks_iteration(struct ws_bytes name);
+
 /* name: text. */
 enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name);
 uint8_t ws_label_marks(const struct ws_model *m, uint32_t name);

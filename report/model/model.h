@@ -183,7 +183,9 @@ struct ws_model_step {
 	bool by_time;     /* it holds what other threads of its process did in its time, too */
 	int64_t reach_ns; /* the latest end of it and all such steps before it */
 	bool is_pytorch;
-	bool unfinished; /* its range never ended: left out of every statistic */
+	/* no range, but the time to the end of an optimizer's step: `range` is WS_NONE */
+	bool by_marks;
+	bool unfinished; /* recording began or ended in it: left out of every statistic */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* of their ranges, or by links; OTHER = the rest */
 	uint8_t phases;              /* bit p: phase p is known of the step */
@@ -256,6 +258,7 @@ struct ws_model {
 	uint64_t overheads; /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
 	char *step_found;         /* the pattern of --step auto; NULL: it was not asked for */
+	uint32_t step_mark;       /* text: steps end as a range of this name does; 0: they are ranges */
 	struct ws_peaks *peaks;   /* owns what the devices' peaks point to */
 	double softmax_flops;     /* as asked for */
 	int64_t begin_ns, end_ns; /* first and last moment of any record */

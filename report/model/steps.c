@@ -7,12 +7,25 @@
 #include "formats/base/grow.h"
 #include "report/base/names.h"
 
+/* Names that are steps in whatever program: of PyTorch's profiler, of servers of language models (a
+ * batch of SGLang, vLLM or ATOM, with its sizes), of Lightning's profiler. */
+static bool is_known_name(struct ws_bytes name)
+{
+	static const char *const patterns[] = {
+	        WS_PYTORCH_STEP "*",         "step[* bs=*", "execute_*context_*generation_*",
+	        "execute_new_*_cached_*",    "prefill[bs=*", "decode[bs=*",
+	        "[pl][profile]run_training_batch",
+	};
+
+	return WS_NAME_IS_ONE_OF(name, patterns);
+}
+
 bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern)
 {
 	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0};
 
 	return pattern ? ws_name_matches(wanted, m->texts[name])
-	               : name == WS_TEXT_STEP || ws_bytes_begin(m->texts[name], WS_PYTORCH_STEP);
+	               : name == WS_TEXT_STEP || is_known_name(m->texts[name]);
 }
 
 void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
@@ -57,6 +70,13 @@ static uint32_t number_of_step(const struct ws_model *m, uint32_t name, uint32_t
 	return number;
 }
 
+static void count_measured(struct ws_model *m)
+{
+	m->nmeasured = 0;
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		m->nmeasured += (size_t)ws_step_is_measured(m, s);
+}
+
 void ws_steps_sort(struct ws_model *m)
 {
 	uint32_t count[2] = {0, 0};
@@ -73,11 +93,46 @@ void ws_steps_sort(struct ws_model *m)
 			reach_ns = step->start_ns + step->total_ns;
 		step->reach_ns = reach_ns;
 		step->number = number_of_step(m, step->name, step->index);
-		m->nmeasured += (size_t)ws_step_is_measured(m, s);
 		step->phase_ns[WS_PHASE_OTHER] = step->total_ns;
 		for (int p = 0; p < WS_PHASE_OTHER; p++)
 			step->phase_ns[WS_PHASE_OTHER] -= step->phase_ns[p];
 	}
+	count_measured(m);
+}
+
+/* A step with less than this of the work of each other step is a part of one. */
+#define LEAST_OF_A_STEP 0.8
+
+/* Did the step launch a part only of what each other measured step launched? */
+static bool is_part(const struct ws_model *m, const uint64_t *work, uint32_t step)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		if (s != step && ws_step_is_measured(m, s) && work[s] < least)
+			least = work[s];
+	return least != UINT64_MAX && (double)work[step] < LEAST_OF_A_STEP * (double)least;
+}
+
+void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work)
+{
+	uint32_t first = WS_NONE, last = WS_NONE; /* with work */
+
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		if (!ws_step_is_measured(m, s) || !work[s])
+			continue;
+		first = first == WS_NONE ? s : first;
+		last = s;
+	}
+	if (first == WS_NONE)
+		return;
+	for (uint32_t s = last + 1; s < m->nsteps; s++)
+		m->steps[s].unfinished |= ws_step_is_measured(m, s);
+	if (m->steps[last].is_pytorch && is_part(m, work, last))
+		m->steps[last].unfinished = true;
+	if (m->steps[first].by_marks && is_part(m, work, first))
+		m->steps[first].unfinished = true;
+	count_measured(m);
 }
 
 uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
@@ -89,7 +144,8 @@ uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t sta
 	while (at-- > 0 && m->steps[at].reach_ns >= end_ns) {
 		const struct ws_model_step *s = &m->steps[at];
 
-		if (s->by_time && s->start_ns + s->total_ns >= end_ns && s->thread != but_thread &&
+		if (s->by_time && s->start_ns + s->total_ns >= end_ns &&
+		    (s->by_marks || s->thread != but_thread) &&
 		    m->threads[s->thread].process == process)
 			return (uint32_t)at;
 	}

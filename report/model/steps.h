@@ -22,8 +22,16 @@ void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32
  * are PyTorch's; the other fields are there. Counts nmeasured.
  */
 void ws_steps_sort(struct ws_model *m);
-/* The step of the process, on any thread but this, that began last before [start, end] and ended no
- * earlier; WS_NONE. */
+/*
+ * Which measured steps recording ended in, beside those whose ranges never ended, by the device work
+ * that each step launched: those at the end that launched none, where another did; and the last one
+ * if it is PyTorch's and launched under 0.8 times what each of the others did. The last prof.step()
+ * opens such a step, and the end of profiling closes it. Likewise the first of those that end with
+ * an optimizer's step: recording began in it. Counts nmeasured anew.
+ */
+void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work);
+/* The step of the process that began last before [start, end] and ended no earlier; WS_NONE. A step
+ * that is a range of this thread is none: what it holds lies in its range. */
 uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
                          int64_t end_ns, uint32_t but_thread);
 /* The part of the run that something belongs to, by its step (WS_NONE: none) and the marks of its

@@ -944,6 +944,24 @@ static const char *source_of(const struct ws_page_making *p)
 	return source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
 }
 
+/* ", without step 7, which was cut off" */
+static const char *unfinished_of(const struct ws_page_making *p)
+{
+	uint32_t number = 0;
+	size_t n = 0;
+
+	for (size_t s = 0; s < p->m->nsteps; s++)
+		if (p->m->steps[s].unfinished && !p->m->steps[s].warm_up) {
+			number = p->m->steps[s].number;
+			n++;
+		}
+	if (!n || p->sel->has_steps)
+		return "";
+	return n == 1 ? ws_arena_format(p->texts, ", without step %" PRIu32 ", which was cut off",
+	                                number)
+	              : ws_arena_format(p->texts, ", without %zu that were cut off", n);
+}
+
 /* "6 measured steps; device 0" */
 static const char *scope_of(const struct ws_page_making *p)
 {
@@ -951,8 +969,9 @@ static const char *scope_of(const struct ws_page_making *p)
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
-		return ws_arena_format(p->texts, "%zu measured %s%s", sel->measured,
-		                       sel->measured == 1 ? "step" : "steps", behind);
+		return ws_arena_format(p->texts, "%zu measured %s%s%s", sel->measured,
+		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p),
+		                       behind);
 	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
 		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
 	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);

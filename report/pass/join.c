@@ -32,6 +32,7 @@ static void resolve_context(void *ctx, struct ws_range_context *f)
 	f->direction = op ? op->direction : 0;
 	f->dtype = op ? op->dtype : 0;
 	ws_step_is_path(p->m, &r, f->path, p->l.opts->step, &f->is_step);
+	f->marks_iteration = !p->l.opts->step && ws_name_marks_iteration(p->m->texts[f->name]);
 	f->begins_step = f->is_step || f->name == WS_TEXT_WARM_UP;
 	/* of the ranges around it in its step, its phase is the first */
 	f->tells_step = f->begins_step || (f->phase != WS_PHASE_OTHER &&
@@ -85,6 +86,8 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 	ws_pass_emit_range(p, range, open);
 	if (context->tells_step && r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
+	if (context->marks_iteration && !open)
+		ws_pass_take_iteration_mark(p, r);
 	return WS_OK;
 }
 

@@ -120,7 +120,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 
 /* --- rows that nobody joins --------------------------------------------------------------- */
 
-/* Measured steps are all of a trace in which nothing is called like a step. */
+/* Measured steps are all of a trace in which nothing is called like a step or marks one. */
 static void may_have_steps(struct ws_pass *p, bool *may_have)
 {
 	const struct ws_model *m = p->m;
@@ -131,7 +131,8 @@ static void may_have_steps(struct ws_pass *p, bool *may_have)
 
 		if (text != WS_NONE)
 			*may_have = ws_step_is_name(m, text, NULL) ||
-			            ws_step_is_name(m, m->steady_of[text], NULL);
+			            ws_step_is_name(m, m->steady_of[text], NULL) ||
+			            ws_name_is_optimizer_step(m->texts[text]);
 	}
 }
 
@@ -174,6 +175,7 @@ static void release(struct ws_pass *p)
 	ws_live_free(&p->live);
 	ws_arena_free(&p->ends_arena);
 	free(p->steps);
+	free(p->iteration_marks);
 	free(p->marks);
 }
 

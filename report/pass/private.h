@@ -65,6 +65,14 @@ struct ws_pass_step {
 	uint8_t has_step;
 };
 
+/* A range that tells where an iteration of a training begins or ends: an optimizer's step, gradients
+ * set to zero, or the loading of the next batch. In the order in which they end. */
+struct ws_pass_iteration_mark {
+	int64_t start_ns, end_ns;
+	uint32_t thread, name;
+	bool steps, loads_data;
+};
+
 /* Rows that came and are not done, in order of time once sorted. A row begins with its time and
  * its place. */
 struct ws_pass_rows {
@@ -128,6 +136,8 @@ struct ws_pass {
 	struct ws_arena ends_arena;
 	struct ws_pass_step *steps;
 	size_t nsteps, steps_capacity;
+	struct ws_pass_iteration_mark *iteration_marks;
+	size_t niteration_marks, iteration_marks_capacity;
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 };
 
@@ -201,7 +211,10 @@ void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_
 void ws_pass_begin_step(struct ws_pass *p, uint32_t range);
 /* A range in a step ended, or is the step. */
 void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range, int open);
-/* The steps get their numbers, in the model. */
+/* A range ended that marks an iteration. */
+void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *r);
+/* The steps get their numbers, in the model. Without any they are the times to the end of an
+ * optimizer's step. */
 void ws_pass_end_steps(struct ws_pass *p);
 
 /* --- overlapping_ranges.c

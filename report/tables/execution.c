@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "report/analysis/idle.h"
+#include "report/model/label.h"
 #include "report/tables/tables.h"
 
 /* In order of priority. */
@@ -258,15 +259,11 @@ static void add_rows(struct execution *e, struct ws_table *t, const struct ws_ti
 }
 
 static void add_notes(const struct ws_model *m, struct ws_table *t,
-                      const struct ws_time_window *windows, size_t n, size_t cut)
+                      const struct ws_time_window *windows, size_t n)
 {
 	if (n && windows[0].step == WS_NONE)
 		ws_table_note(t, "The trace has no finished step: the row `all` is the time from "
 		                 "its first record to its last.");
-	if (cut)
-		ws_table_note(t,
-		              "%zu steps at the end are left out: their device work was cut off.",
-		              cut);
 	if (m->ndevices > 1)
 		ws_table_note(t, "Up to Total, all devices count together; the columns after it "
 		                 "add up over devices. `--device N` shows one.");
@@ -286,7 +283,7 @@ void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 	e.idle = ws_idle_find(m, tab->sel);
 	prepare(&e);
 	add_rows(&e, t, w->window, w->n);
-	add_notes(m, t, w->window, w->n, w->cut);
+	add_notes(m, t, w->window, w->n);
 	for (int lane = 0; lane < LANES; lane++)
 		ws_spans_release(&e.spans[lane]);
 }

@@ -342,7 +342,7 @@ void ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t)
 	}
 	w = ws_windows(m, tab->sel);
 	if (w->n) {
-		g.start_ns = w->window[0].start_ns;
+		g.start_ns = w->gpu_begin_ns;
 		g.end_ns = w->window[w->n - 1].end_ns;
 	}
 	for (uint32_t i = 0; i < m->ndevices; i++)
@@ -356,8 +356,4 @@ void ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t)
 	if (g.idle_devices)
 		ws_table_note(t, "%zu more devices are listed in the trace but did no work in it.",
 		              g.idle_devices);
-	if (w->cut)
-		ws_table_note(t,
-		              "%zu steps at the end are left out: their device work was cut off.",
-		              w->cut);
 }

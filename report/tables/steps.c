@@ -102,10 +102,12 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].unfinished)
 			ws_table_note(t,
-			              "%s %" PRIu32 " did not finish (the trace ends inside it) "
-			              "and is left out.",
+			              "%s %" PRIu32 " %s, and is left out.",
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
-			              m->steps[s].number);
+			              m->steps[s].number,
+			              m->steps[s].by_marks
+			                      ? "had begun before recording did"
+			                      : "did not finish (the trace ends inside it)");
 	ws_table_note(t,
 	              "Total is the step's window, its device work included. A phase's window "
 	              "lasts from the first start to the last end of its kernels. GPU columns are "

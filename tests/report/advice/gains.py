@@ -94,6 +94,10 @@ class Trace:
         self.ranges = ranges
         self.loads = sorted(r[:2] for r in ranges if 'dataloader' in r[2].lower())
         self.steps = [(r[0], r[1], r[3]) for r in ranges if re.fullmatch(r'step|ProfilerStep#\d+', r[2])]
+        ends = [(r[1], r[3]) for r in ranges if r[2].startswith('Optimizer.step#')]
+        if not self.steps and len(ends) > 1:  # iterations that one optimizer marks
+            first = min([r[0] for r in ranges if r[2].startswith('Optimizer.')] + [r[0] for r in self.rows('select start_ns from WARPSHEET_cpu_op')])
+            self.steps = [(start, end, thread) for (start, _), (end, thread) in zip([(first, None)] + ends, ends)]
         warm = [r[:2] for r in ranges if r[2] == 'warm-up']
         self.hosts = [s for s in self.steps if not any(w[0] <= s[0] < w[1] for w in warm)]
         self.measured = [s[:2] for s in self.hosts]
@@ -278,8 +282,8 @@ class Trace:
     def first_begin(self, start, at):
         """The first window begins no earlier than the work before all steps ends."""
         mine = [k['start'] for k in self.kernels if k['call'] and k['step'] == at] + [c[0] for c in self.copies if self.step_of_copy(c) == at]
-        earlier = [k['end'] for k in self.kernels if not k['call'] or k['step'] is None] + [c[1] for c in self.copies if self.step_of_copy(c) is None]
-        return max([start] + [e for e in earlier if mine and e < min(mine) and e - start <= (self.hosts[at][1] - start) / 10])
+        work = [(k['call'], k['start'], k['end']) for k in self.kernels] + [(c[2], c[0], c[1]) for c in self.copies]
+        return max([start] + [end for call, begin, end in work if mine and end < min(mine) and (call[0] if call else begin) < start])
 
     def step_of_copy(self, copy):
         return self.step_of(copy[2][0]) if copy[2] else None

@@ -52,7 +52,9 @@ CREATE TEMP TABLE label (range INTEGER PRIMARY KEY, path, key, step, warm_up, is
 CREATE TEMP TABLE own AS
 SELECT r.*, replace(name, '/', '\/') AS text,
        name || char(1) || domain || char(1) || style AS element,
-       iif(name = 'step' OR name LIKE 'ProfilerStep#%', r.id, NULL) AS is_step,
+       iif(name = 'step' OR name GLOB 'ProfilerStep#*' OR name GLOB 'step[[]* bs=*' OR name GLOB 'execute_*context_*generation_*'
+           OR name GLOB 'execute_new_*_cached_*' OR name GLOB 'prefill[[]bs=*' OR name GLOB 'decode[[]bs=*'
+           OR name = '[pl][profile]run_training_batch', r.id, NULL) AS is_step,
        iif(name = 'warm-up', r.id, NULL) AS is_warm_up,
        CASE WHEN name IN ('forward', 'loss', 'backward', 'optimizer') THEN name
             WHEN name LIKE 'Optimizer.step#%' THEN 'optimizer' END AS own_phase,
@@ -76,7 +78,7 @@ WHERE step IS NULL AND warm_up NOT IN (SELECT warm_up FROM warm_up_with_steps);
 
 -- Steps: number is the framework's own, else the place among those of its sort.
 CREATE TEMP TABLE step AS
-SELECT id, start, end, is_open, thread, process, is_warm_up, is_step, name LIKE 'ProfilerStep#%' AS is_pytorch,
+SELECT id, start, end, is_open, thread, process, is_warm_up, is_step, 0 AS by_marks, name LIKE 'ProfilerStep#%' AS is_pytorch,
        iif(name LIKE 'ProfilerStep#%', CAST(substr(recorded, 14) AS INTEGER), position) AS number
 FROM (
 	SELECT r.*, (SELECT text FROM NVTX_EVENTS WHERE eventId = event) AS recorded,
@@ -117,6 +119,55 @@ WITH RECURSIVE down (id, forward) AS (
 	UNION ALL SELECT o.id, coalesce(o.forward, d.forward) FROM down d JOIN op o ON o.parent = d.id)
 SELECT * FROM down;
 UPDATE op SET forward = (SELECT forward FROM inherited i WHERE i.id = op.id);
+
+-- One batch of a server is no step.
+DELETE FROM step WHERE NOT is_warm_up AND (SELECT count(*) FROM step WHERE NOT is_warm_up) = 1
+AND (SELECT name FROM range r WHERE r.id = step.id) != 'step' AND NOT is_pytorch;
+UPDATE label SET step = NULL WHERE step NOT IN (SELECT id FROM step);
+-- Without steps these are the times to the end of an optimizer's step, the outermost of those in each other.
+CREATE TEMP TABLE mark AS
+SELECT *, name GLOB 'Optimizer.step#*' AS steps, name GLOB 'enumerate(DataLoader)#*' OR name GLOB 'enumerate(DataPipe)#*' AS loads
+FROM range WHERE NOT is_open AND (name GLOB 'Optimizer.*' OR name GLOB 'enumerate(*')
+AND (name GLOB 'Optimizer.step#*' OR name GLOB 'Optimizer.zero_grad#*' OR name GLOB 'enumerate(DataLoader)#*' OR name GLOB 'enumerate(DataPipe)#*')
+AND NOT EXISTS (SELECT 1 FROM step WHERE NOT is_warm_up);
+DELETE FROM mark WHERE steps AND EXISTS (
+	SELECT 1 FROM mark o WHERE o.steps AND o.thread = mark.thread AND o.id < mark.id AND o.end >= mark.end);
+CREATE TEMP TABLE turn AS
+SELECT t.*, (SELECT count(*) FROM op o WHERE o.thread = t.thread AND o.start < t.end AND o.start >= coalesce(before, o.start)) AS ops,
+       n < turns AND EXISTS (SELECT 1 FROM mark l WHERE l.loads AND l.thread = t.thread AND l.start >= t.end AND l.start < next) AS is_last
+FROM (SELECT id, name, start, end, thread, process, row_number() OVER w AS n, count(*) OVER (PARTITION BY thread) AS turns,
+             lag(end) OVER w AS before, lead(start) OVER w AS next
+      FROM mark WHERE steps WINDOW w AS (PARTITION BY thread ORDER BY end)) t;
+-- One ends before the next batch is asked for; behind the last batch where as many turns were taken as before.
+CREATE TEMP TABLE batched AS
+SELECT thread, max(n) AS last, coalesce((SELECT max(n) FROM turn b WHERE b.thread = t.thread AND is_last AND n < max(t.n)), 0) AS before
+FROM turn t WHERE is_last GROUP BY thread;
+UPDATE turn SET is_last = 1 WHERE n = turns AND EXISTS (SELECT 1 FROM batched b WHERE b.thread = turn.thread AND turns - b.last >= b.last - b.before);
+-- Else optimizers take turns: each is as the one a period before by its name and, at best, by the operations that lead to it.
+WITH RECURSIVE c (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM c WHERE c < 16
+), period AS (
+	SELECT t.thread, c, by_ops FROM c JOIN (SELECT 1 AS by_ops UNION SELECT 0) JOIN turn t JOIN turn b ON b.thread = t.thread AND b.n = t.n - c
+	WHERE 2 * c <= t.turns AND NOT (by_ops AND t.n <= 2 * c AND t.turns > 2 * c)
+	GROUP BY 1, 2, 3
+	HAVING 10 * sum(t.name = b.name AND (NOT by_ops OR abs(t.ops - b.ops) * 20 <= max(t.ops, b.ops))) >= 9 * count(*)
+), best AS (SELECT thread, c, row_number() OVER (PARTITION BY thread ORDER BY by_ops DESC, c) AS place FROM period)
+UPDATE turn SET is_last = n % coalesce((SELECT c FROM best b WHERE b.thread = turn.thread AND place = 1), 1) = 0
+WHERE thread NOT IN (SELECT thread FROM batched);
+CREATE TEMP TABLE iteration AS
+SELECT t.*, row_number() OVER w AS place, lag(end) OVER w AS since, lead(start) OVER w AS second
+FROM turn t WHERE is_last AND thread IN (SELECT thread FROM turn WHERE is_last GROUP BY thread HAVING count(*) > 1)
+WINDOW w AS (PARTITION BY thread ORDER BY n);
+-- The first begins with as many batches as the second has, else with the first mark or operation of its thread. PyTorch
+-- gives no time to what was open when it stopped.
+INSERT INTO step
+SELECT -id, begin, end, 0, thread, process, 0, 1, 1, 0, row_number() OVER (ORDER BY begin, thread) - 1
+FROM (SELECT id, thread, process, coalesce(since, (
+	SELECT start FROM (SELECT start, row_number() OVER (ORDER BY start) AS k, count(*) FILTER (WHERE start < i.start) OVER () AS own,
+	                          count(*) FILTER (WHERE start < i.second) OVER () AS both FROM mark l WHERE l.loads AND l.thread = i.thread)
+	WHERE own AND both > own AND k = max(own - (both - own), 0) + 1),
+	min(coalesce((SELECT min(start) FROM op o WHERE o.thread = i.thread), i.start), (SELECT min(start) FROM mark m WHERE m.thread = i.thread))) AS begin,
+	iif(n = turns AND start = end, coalesce((SELECT max(o.end) FROM op o WHERE o.thread = i.thread AND o.start >= i.start), end), end) AS end
+FROM iteration i);
 
 -- Innermost range and operation of each call; its step is that of its range, or the one of its
 -- process in whose time it lies.
@@ -175,6 +226,18 @@ WHERE range IS NULL;
 UPDATE work SET step = coalesce(
 	(SELECT step FROM label l WHERE l.range = work.range),
 	iif((SELECT warm_up FROM label l WHERE l.range = work.range) IS NULL, (SELECT step FROM call c WHERE c.id = work.call), NULL));
+-- Recording ended in the measured steps at the end that launched no device work, where others did; and of
+-- PyTorch's in the last one if it launched under 0.8 times what each of the others did. It began so in the first that
+-- an optimizer's step ends.
+CREATE TEMP TABLE work_of_step AS
+SELECT s.id, s.is_pytorch, s.by_marks, count(w.id) AS works, row_number() OVER (ORDER BY s.start, s.thread, s.id) AS n
+FROM step s LEFT JOIN work w ON w.step = s.id WHERE NOT is_warm_up AND NOT is_open GROUP BY s.id;
+UPDATE step SET is_open = 1 WHERE id IN (
+	SELECT id FROM work_of_step WHERE n > (SELECT max(n) FROM work_of_step WHERE works)
+	UNION SELECT id FROM work_of_step l WHERE n = (SELECT max(n) FROM work_of_step WHERE works) AND is_pytorch
+	      AND works < 0.8 * (SELECT min(works) FROM work_of_step o WHERE o.n < l.n)
+	UNION SELECT id FROM work_of_step f WHERE n = (SELECT min(n) FROM work_of_step WHERE works) AND by_marks
+	      AND works < 0.8 * (SELECT min(works) FROM work_of_step o WHERE o.n != f.n AND o.n <= (SELECT max(n) FROM work_of_step WHERE works)));
 -- The part of the run that device work, calls and ranges belong to: --scope. A range on another thread
 -- than the step may lie in its time, too.
 CREATE TEMP TABLE part AS
@@ -184,7 +247,7 @@ WITH placed AS (
 	UNION ALL
 	SELECT 'range', r.id, r.id, coalesce(l.step, iif(l.warm_up IS NULL, (
 		SELECT s.id FROM step s
-		WHERE is_step AND s.process = r.process AND s.thread != r.thread AND s.end >= r.end
+		WHERE is_step AND s.process = r.process AND (by_marks OR s.thread != r.thread) AND s.end >= r.end
 		AND s.start <= r.start - (r.start = r.end) ORDER BY s.start DESC, s.id DESC LIMIT 1), NULL))
 	FROM range r JOIN label l ON l.range = r.id)
 SELECT p.sort, p.id, p.step, number, NOT is_warm_up AND NOT is_open AS is_measured, CASE
@@ -205,7 +268,7 @@ INSERT OR IGNORE INTO held SELECT * FROM around;
 INSERT OR IGNORE INTO held
 WITH RECURSIVE up (work, range) AS (
 	SELECT * FROM around
-	UNION SELECT id, step FROM work WHERE step
+	UNION SELECT id, step FROM work WHERE step > 0
 	UNION SELECT work, parent FROM up JOIN range r ON r.id = up.range WHERE parent)
 SELECT * FROM up;
 
@@ -235,9 +298,8 @@ CREATE INDEX temp.every_kernel_of ON every_kernel (id);
 CREATE INDEX temp.held_by ON held (range);
 
 -- Time of a step with its device work: from its begin, or the end of those before, to its end or that
--- of the work that was launched in it. Work that no step launched moves the begin of the first one by a
--- tenth of it at most. Warm-up apart. Of PyTorch's steps those at the end are left out whose
--- work the profiler cut off.
+-- of the work that was launched in it. Work that was launched before all steps moves the begin of the
+-- first one, work without a launch record if it began before all steps. Warm-up apart.
 CREATE TEMP TABLE window AS
 WITH host AS (
 	SELECT id, is_warm_up, start, end, is_pytorch, row_number() OVER w AS n, max(end) OVER w AS reach FROM step WHERE NOT is_open
@@ -254,7 +316,7 @@ WITH host AS (
 	FROM host h
 ), earlier AS (
 	SELECT d.*, (SELECT max(w.end) FROM work w JOIN host f ON f.n = 1 AND f.is_warm_up = d.is_warm_up
-		WHERE w.end < first_work AND w.end - f.start <= (f.end - f.start) / 10 AND w.id NOT IN (SELECT work FROM launched l WHERE l.is_warm_up = d.is_warm_up)) AS before_all
+		LEFT JOIN call c ON c.id = w.call WHERE w.end < first_work AND coalesce(c.start, w.start) < f.start) AS before_all
 	FROM device d
 ), ended AS (
 	SELECT *, coalesce(max(max(end, coalesce(work_end, end), start)) OVER (
@@ -264,19 +326,17 @@ SELECT id AS step, is_warm_up, n, is_pytorch, works,
        iif(has_work, max(start, before, coalesce(before_all, start)), start) AS start,
        iif(has_work, max(end, coalesce(work_end, end), start, before, coalesce(before_all, start)), end) AS end
 FROM ended JOIN (SELECT is_warm_up AS sort, sum(works) > 0 AS has_work FROM ended GROUP BY 1) ON sort = is_warm_up;
-CREATE TEMP VIEW last_window AS
-SELECT l.*, n - (works < 0.8 * (SELECT works FROM window b WHERE b.is_warm_up = l.is_warm_up AND b.n = l.n - 1)) AS last
-FROM (SELECT is_warm_up, max(n) AS n, works FROM window WHERE works GROUP BY is_warm_up) l
-WHERE (SELECT is_pytorch FROM window f WHERE f.is_warm_up = l.is_warm_up AND f.n = 1);
-DELETE FROM window WHERE EXISTS (SELECT 1 FROM last_window l WHERE l.is_warm_up = window.is_warm_up AND window.n > coalesce(last, l.n));
-
 -- Phases of each finished step, as its ranges tell: the outermost in it; the remainder is the rest.
 CREATE TEMP TABLE phase_of_step AS
 WITH phase (place, phase) AS (VALUES (0, 'forward'), (1, 'loss'), (2, 'backward'), (3, 'optimizer')
+), placed AS (
+	SELECT l.phase, r.*, coalesce(l.step, (
+		SELECT s.id FROM step s WHERE by_marks AND s.thread = r.thread AND s.start <= r.start AND s.end >= r.end
+		ORDER BY s.start DESC LIMIT 1)) AS step
+	FROM label l JOIN range r ON r.id = l.range WHERE l.phase IS NOT NULL
 ), begun AS (
-	SELECT l.step, l.phase, r.end - r.start AS ns FROM label l JOIN range r ON r.id = l.range
-	LEFT JOIN label p ON p.range = r.parent
-	WHERE l.step AND l.phase IS NOT NULL AND (p.step IS NOT l.step OR p.phase IS NULL))
+	SELECT l.step, l.phase, l.end - l.start AS ns FROM placed l LEFT JOIN placed p ON p.id = l.parent
+	WHERE l.step AND (p.step IS NOT l.step OR p.phase IS NULL))
 SELECT s.id AS step, p.place, p.phase, (SELECT sum(ns) FROM begun b WHERE b.step = s.id AND b.phase = p.phase) AS host_ns,
        (SELECT sum(dur) FROM every_kernel k WHERE k.step = s.id AND k.phase = p.phase) AS gpu_ns,
        max(w.start, (SELECT min(k.start) FROM every_kernel k WHERE k.step = s.id AND k.phase = p.phase)) AS first_ns,
