@@ -181,6 +181,35 @@ static double softmax_share(const struct ws_model *m, const struct ws_selection 
 	return ws_stat_percent(softmax, (double)sel->gpu_ns);
 }
 
+/* Traces of programs that tell no dtype are not of one configuration when their products ran in
+ * different ones: the dtype of most of the time of their products. */
+static void add_dtype(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
+                      const struct ws_selection *sel)
+{
+	static const char *const products[] = {"gemm", "conv", "attention"};
+	struct ws_joined_rows *rows = sel->rows;
+	struct ws_arena temp = {0};
+	uint32_t most = 0;
+	int64_t *ns;
+
+	if (ws_model_fact(m, "dtype").len)
+		return;
+	WS_NEW(&temp, ns, m->ntexts);
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (!ws_kernel_selected(m, sel, k, i) ||
+		    !WS_NAME_IS_ONE_OF(m->texts[k->kind->class], products))
+			continue;
+		ns[k->kind->dtype] += k->dur_ns;
+		if (ns[k->kind->dtype] > ns[most])
+			most = k->kind->dtype;
+	}
+	if (most)
+		add_fact(s, run, ws_bytes_of("dtype"), m->texts[most]);
+	ws_arena_free(&temp);
+}
+
 static void keep_failure(struct ws_sweep *s, struct ws_sweep_run *run, const char *reason)
 {
 	struct ws_bytes result = ws_sweep_text(s, run, "result");
@@ -217,6 +246,7 @@ static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 	keep_times(s, run, m, &sel, w);
 	keep_flops(run, m, &sel);
 	run->softmax_percent = softmax_share(m, &sel);
+	add_dtype(s, run, m, &sel);
 	ws_selection_release(&sel);
 }
 
