@@ -12,17 +12,19 @@
 #define PYTORCH_BACKWARD "autograd::engine::evaluate_function: "
 
 /* A span of a step's time. What it takes from others is by rank, 0 first: the program's ranges,
- * then operations, of which a later phase beats an earlier one. */
+ * then operations, of which a later phase beats an earlier one, then an optimizer around them. */
 struct phase_span {
 	int64_t start_ns, end_ns;
 	uint32_t step;
 	uint8_t rank;
 };
-enum { RANK_OF_OPS = WS_PHASE_OTHER, RANKS = 2 * WS_PHASE_OTHER };
+enum { RANK_OF_OPS = WS_PHASE_OTHER, RANK_OF_CLOSURE = 2 * WS_PHASE_OTHER, RANKS };
 
 static enum ws_phase phase_of_rank(int rank)
 {
-	return (enum ws_phase)(rank < RANK_OF_OPS ? rank : RANKS - 1 - rank);
+	if (rank == RANK_OF_CLOSURE)
+		return WS_PHASE_OPTIMIZER;
+	return (enum ws_phase)(rank < RANK_OF_OPS ? rank : RANK_OF_CLOSURE - 1 - rank);
 }
 
 static bool computes_loss(struct ws_bytes name)
@@ -38,25 +40,6 @@ static bool computes_loss(struct ws_bytes name)
 		if (ws_bytes_begin(name, prefixes[i]))
 			return 1;
 	return 0;
-}
-
-/* What the operation itself tells, which lies in the range, NULL = in none. */
-static enum ws_phase phase_of_op(const struct ws_model *m, uint32_t op,
-                                 const struct ws_joined_range *range, int has_backward)
-{
-	const struct ws_cpu_ops *ops = &m->cpu_ops;
-	uint32_t parent = ops->tree.parent[op];
-	struct ws_bytes name = m->texts[ops->tree.name[op]];
-
-	if (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER)
-		return (enum ws_phase)ops->phase[parent];
-	if (range && range->context->phase != WS_PHASE_OTHER)
-		return (enum ws_phase)range->context->phase;
-	if (ops->forward[op] != WS_NONE || ws_bytes_begin(name, PYTORCH_BACKWARD))
-		return WS_PHASE_BACKWARD;
-	if (computes_loss(name))
-		return WS_PHASE_LOSS;
-	return has_backward ? WS_PHASE_FORWARD : ws_label_phase(m, ops->tree.name[op]);
 }
 
 struct runs {
@@ -77,6 +60,37 @@ static bool any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t 
 
 	WS_COUNT_FIRST(i, n, times[i] < from_ns);
 	return i < n && times[i] < to_ns;
+}
+
+/* An optimizer that runs backward runs forward, too: in its closure. */
+static bool is_closure(const struct runs *f, const struct ws_joined_range *range)
+{
+	return range->context->phase == WS_PHASE_OPTIMIZER &&
+	       any_within(f->backward, f->nbackward, range->start_ns, range->end_ns);
+}
+
+/* What the operation itself tells, which lies in the range, NULL = in none. */
+static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
+                                 const struct ws_joined_range *range)
+{
+	const struct ws_model *m = f->m;
+	const struct ws_cpu_ops *ops = &m->cpu_ops;
+	uint32_t parent = ops->tree.parent[op];
+	struct ws_bytes name = m->texts[ops->tree.name[op]];
+
+	if (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER)
+		return (enum ws_phase)ops->phase[parent];
+	if (range && range->context->phase != WS_PHASE_OTHER && !is_closure(f, range))
+		return (enum ws_phase)range->context->phase;
+	if (ops->forward[op] != WS_NONE || ws_bytes_begin(name, PYTORCH_BACKWARD))
+		return WS_PHASE_BACKWARD;
+	if (computes_loss(name))
+		return WS_PHASE_LOSS;
+	if (f->has_backward[op])
+		return WS_PHASE_FORWARD;
+	return range && range->context->phase != WS_PHASE_OTHER
+	               ? (enum ws_phase)range->context->phase
+	               : ws_label_phase(m, ops->tree.name[op]);
 }
 
 /*
@@ -110,14 +124,13 @@ static void label_ops(struct runs *f)
 {
 	struct ws_cpu_ops *ops = &f->m->cpu_ops;
 
-	for (uint32_t i = 0; i < ops->tree.n; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, ops->range[i]);
-
-		ops->phase[i] = (uint8_t)phase_of_op(f->m, i, range, f->has_backward[i]);
+	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] != WS_NONE)
 			f->backward[f->nbackward++] = ops->tree.start_ns[i];
-	}
 	ws_sort(f->backward, f->nbackward, sizeof(*f->backward), by_time);
+	for (uint32_t i = 0; i < ops->tree.n; i++)
+		ops->phase[i] =
+		        (uint8_t)phase_of_op(f, i, ws_joined_rows_range(f->rows, ops->range[i]));
 }
 
 uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t op)
@@ -151,7 +164,8 @@ static void find_runs(struct runs *f)
 			continue;
 		range = ws_joined_rows_range(f->rows, ops->range[i]);
 		step = ws_step_of_op(m, f->rows, i);
-		if (step == WS_NONE || (range && range->context->phase != WS_PHASE_OTHER)) {
+		if (step == WS_NONE || (range && range->context->phase != WS_PHASE_OTHER &&
+		                        !(is_closure(f, range) && phase != WS_PHASE_OPTIMIZER))) {
 			run = NULL; /* of no step, or the range's time counts */
 			continue;
 		}
@@ -159,7 +173,7 @@ static void find_runs(struct runs *f)
 		    r->thread[i] != r->thread[last] || is_interrupted(f, run, r->start_ns[i])) {
 			run = &f->spans[f->n++];
 			*run = (struct phase_span){r->start_ns[i], r->end_ns[i], step,
-			                           (uint8_t)(RANKS - 1 - phase)};
+			                           (uint8_t)(RANK_OF_CLOSURE - 1 - phase)};
 		} else {
 			while (++last < i)
 				if (r->end_ns[last] <= r->start_ns[i] &&
@@ -226,10 +240,12 @@ static void add_ranges(struct runs *f)
 		if (step == WS_NONE || r.context->phase == WS_PHASE_OTHER)
 			continue;
 		parent = ws_joined_rows_range(f->rows, r.parent);
-		if (!parent || parent->context->phase == WS_PHASE_OTHER ||
+		if (!parent || parent->context->phase != r.context->phase ||
 		    step_of_range(f, parent) != step)
 			f->spans[f->n++] =
-			        (struct phase_span){r.start_ns, r.end_ns, step, r.context->phase};
+			        (struct phase_span){r.start_ns, r.end_ns, step,
+			                            is_closure(f, &r) ? RANK_OF_CLOSURE
+			                                              : r.context->phase};
 	}
 }
 

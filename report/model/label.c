@@ -37,8 +37,25 @@ enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
 	case WS_TEXT_OPTIMIZER:
 		return WS_PHASE_OPTIMIZER;
 	default:
-		return ws_name_is_optimizer_step(m->texts[name]) ? WS_PHASE_OPTIMIZER : WS_PHASE_OTHER;
+		break;
 	}
+	if (ws_name_is_optimizer_step(m->texts[name]))
+		return WS_PHASE_OPTIMIZER;
+	/* Lightning's profiler: [pl][profile][Strategy]SingleDeviceStrategy.training_step */
+	if (ws_name_matches(ws_bytes_of("[pl][profile]*training_step"), m->texts[name]))
+		return WS_PHASE_FORWARD;
+	if (ws_name_matches(ws_bytes_of("[pl][profile]*.backward"), m->texts[name]))
+		return WS_PHASE_BACKWARD;
+	return WS_PHASE_OTHER;
+}
+
+enum ws_phase ws_label_phase_in(const struct ws_model *m, enum ws_phase around, uint32_t name)
+{
+	const enum ws_phase own = around == WS_PHASE_OTHER || around == WS_PHASE_OPTIMIZER
+	                                  ? ws_label_phase(m, name)
+	                                  : WS_PHASE_OTHER;
+
+	return own == WS_PHASE_OTHER ? around : own;
 }
 
 /* --- words of attention ------------------------------------------------------------------ */

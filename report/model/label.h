@@ -32,6 +32,9 @@ bool ws_name_marks_iteration(struct ws_bytes name);
 
 /* name: text. */
 enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name);
+/* … in a range of a phase: that one, but an optimizer may run forward and backward as its closure.
+ */
+enum ws_phase ws_label_phase_in(const struct ws_model *m, enum ws_phase around, uint32_t name);
 uint8_t ws_label_marks(const struct ws_model *m, uint32_t name);
 /* Class, as text, of a range with these marks in this operation, which may be NULL. */
 uint32_t ws_label_class(const struct ws_op_facts *op, uint8_t marks);

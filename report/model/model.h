@@ -302,6 +302,10 @@ static inline enum ws_phase ws_phase_of(const struct ws_model *m, uint8_t of_ran
 {
 	if (op != WS_NONE && m->cpu_ops.forward[op] != WS_NONE)
 		return WS_PHASE_BACKWARD;
+	/* what an optimizer runs as its closure is told by operations */
+	if (of_range == WS_PHASE_OPTIMIZER && op != WS_NONE &&
+	    m->cpu_ops.phase[op] != WS_PHASE_OTHER)
+		return (enum ws_phase)m->cpu_ops.phase[op];
 	if (of_range != WS_PHASE_OTHER)
 		return (enum ws_phase)of_range;
 	return op == WS_NONE ? WS_PHASE_OTHER : (enum ws_phase)m->cpu_ops.phase[op];

@@ -17,9 +17,10 @@ static void resolve_context(void *ctx, struct ws_range_context *f)
 	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
 	const struct ws_op_facts *op = NULL;
 
-	f->phase = parent && parent->phase != WS_PHASE_OTHER
-	                   ? parent->phase
-	                   : (uint8_t)ws_label_phase(p->m, f->name);
+	f->phase =
+	        (uint8_t)ws_label_phase_in(p->m,
+	                                   parent ? (enum ws_phase)parent->phase : WS_PHASE_OTHER,
+	                                   f->name);
 	f->marks =
 	        ws_label_marks(p->m, f->name) | (parent ? parent->marks & WS_MARKS_INHERITED : 0);
 	f->op = parent ? parent->op : WS_NONE;
@@ -34,9 +35,9 @@ static void resolve_context(void *ctx, struct ws_range_context *f)
 	ws_step_is_path(p->m, &r, f->path, p->l.opts->step, &f->is_step);
 	f->marks_iteration = !p->l.opts->step && ws_name_marks_iteration(p->m->texts[f->name]);
 	f->begins_step = f->is_step || f->name == WS_TEXT_WARM_UP;
-	/* of the ranges around it in its step, its phase is the first */
-	f->tells_step = f->begins_step || (f->phase != WS_PHASE_OTHER &&
-	                                   !(parent && parent->phase != WS_PHASE_OTHER));
+	/* the ranges around it in its step are of another phase, or of none */
+	f->tells_step = f->begins_step ||
+	                (f->phase != WS_PHASE_OTHER && !(parent && parent->phase == f->phase));
 }
 
 static inline void begin_range(void *ctx, uint32_t range)

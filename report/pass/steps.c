@@ -57,11 +57,14 @@ void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32
 	struct ws_pass_step *s = &p->steps[r->step];
 	const struct ws_open_range *parent =
 	        r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
+	const int around =
+	        parent && parent->step == r->step ? parent->context->phase : WS_PHASE_OTHER;
 	int64_t dur = r->end_ns - r->start_ns;
 
-	if (r->context->phase != WS_PHASE_OTHER &&
-	    !(parent && parent->step == r->step && parent->context->phase != WS_PHASE_OTHER)) {
+	if (r->context->phase != WS_PHASE_OTHER && r->context->phase != around) {
 		s->step.phase_ns[r->context->phase] += dur;
+		if (around != WS_PHASE_OTHER)
+			s->step.phase_ns[around] -= dur;
 		s->step.phases |= (uint8_t)(1u << r->context->phase);
 	}
 	if (s->live != range || !s->open)

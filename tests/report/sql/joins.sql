@@ -57,7 +57,9 @@ SELECT r.*, replace(name, '/', '\/') AS text,
            OR name = '[pl][profile]run_training_batch', r.id, NULL) AS is_step,
        iif(name = 'warm-up', r.id, NULL) AS is_warm_up,
        CASE WHEN name IN ('forward', 'loss', 'backward', 'optimizer') THEN name
-            WHEN name LIKE 'Optimizer.step#%' THEN 'optimizer' END AS own_phase,
+            WHEN name LIKE 'Optimizer.step#%' THEN 'optimizer'
+            WHEN name GLOB '[[]pl][[]profile]*training_step' THEN 'forward'
+            WHEN name GLOB '[[]pl][[]profile]*.backward' THEN 'backward' END AS own_phase,
        (SELECT o.event FROM operation o WHERE o.event = r.event) AS is_op
 FROM range r;
 CREATE INDEX temp.own_in ON own (parent);
@@ -68,7 +70,7 @@ WITH RECURSIVE tree (id, path, key, step, warm_up, is_setup, phase, op, is_softm
 	FROM own WHERE parent IS NULL
 	UNION ALL
 	SELECT o.id, t.path || '/' || o.text, t.key || char(2) || o.element, coalesce(t.step, o.is_step),
-	       coalesce(t.warm_up, o.is_warm_up), t.is_setup OR o.name = 'setup', coalesce(t.phase, o.own_phase),
+	       coalesce(t.warm_up, o.is_warm_up), t.is_setup OR o.name = 'setup', iif(t.phase = 'optimizer', coalesce(o.own_phase, t.phase), coalesce(t.phase, o.own_phase)),
 	       iif(o.is_op, o.id, t.op), t.is_softmax OR o.name LIKE 'computing softmax%'
 	FROM tree t JOIN own o ON o.parent = t.id)
 SELECT * FROM tree;
@@ -336,7 +338,9 @@ WITH phase (place, phase) AS (VALUES (0, 'forward'), (1, 'loss'), (2, 'backward'
 	FROM label l JOIN range r ON r.id = l.range WHERE l.phase IS NOT NULL
 ), begun AS (
 	SELECT l.step, l.phase, l.end - l.start AS ns FROM placed l LEFT JOIN placed p ON p.id = l.parent
-	WHERE l.step AND (p.step IS NOT l.step OR p.phase IS NULL))
+	WHERE l.step AND (p.step IS NOT l.step OR p.phase IS NOT l.phase)
+	UNION ALL SELECT l.step, p.phase, l.start - l.end FROM placed l JOIN placed p ON p.id = l.parent
+	WHERE l.step AND p.step = l.step AND p.phase != l.phase)
 SELECT s.id AS step, p.place, p.phase, (SELECT sum(ns) FROM begun b WHERE b.step = s.id AND b.phase = p.phase) AS host_ns,
        (SELECT sum(dur) FROM every_kernel k WHERE k.step = s.id AND k.phase = p.phase) AS gpu_ns,
        max(w.start, (SELECT min(k.start) FROM every_kernel k WHERE k.step = s.id AND k.phase = p.phase)) AS first_ns,
