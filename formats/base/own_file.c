@@ -55,18 +55,6 @@ int ws_own_file_descriptor(const char *path)
 	return -1;
 }
 
-static enum ws_status open_descriptor(int named, const char *path, int *fd, struct ws_err *err)
-{
-	const int flags = fcntl(named, F_GETFL);
-
-	if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
-		errno = EBADF;
-		return cannot_open(path, err);
-	}
-	*fd = fcntl(named, F_DUPFD_CLOEXEC, 0);
-	return *fd < 0 ? cannot_open(path, err) : WS_OK;
-}
-
 /* Why a file that is not a regular one cannot be written to; NULL: it can. */
 static const char *direct_problem(const struct stat *st)
 {
@@ -89,8 +77,16 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 	int found, why;
 
 	*fd = -1;
-	if (named >= 0)
-		return open_descriptor(named, path, fd, err);
+	if (named >= 0) {
+		const int flags = fcntl(named, F_GETFL);
+
+		if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
+			errno = EBADF;
+			return cannot_open(path, err);
+		}
+		*fd = fcntl(named, F_DUPFD_CLOEXEC, 0);
+		return *fd < 0 ? cannot_open(path, err) : WS_OK;
+	}
 	/* opening has effects on a pipe or a device: look at it first, then open what was seen */
 	found = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (found < 0 || fstat(found, &st) || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) {

@@ -324,52 +324,12 @@ static void open_strings(struct ws_nsys *n)
 		ws_import_warn(n->out, "StringIds cannot be read: %s", sqlite3_errmsg(n->db));
 }
 
-/* Limit the work: in a damaged file, pages can lead to each other in circles. Reading a table takes
- * some 30 instructions per row, and a row takes some 60 bytes. */
-static void limit_work(struct ws_nsys *n)
-{
-	uint64_t pages = (uint64_t)one_number(n->db, "PRAGMA page_count");
-	uint64_t bytes = (uint64_t)one_number(n->db, "PRAGMA page_size");
-
-	if (__builtin_mul_overflow(pages, bytes, &bytes) || bytes > UINT64_MAX / 100)
-		bytes = UINT64_MAX / 100;
-	n->work_limit = bytes * 10 / PROGRESS_STEP + 1000;
-	sqlite3_progress_handler(n->db, PROGRESS_STEP, count_work, n);
-}
-
 /* The tables that are imported, by their names. */
 static const char *const imported[] = {
 #define TABLE(ID, name, first, KIND) name,
 #include "formats/nsys/nsys.def"
 };
 #define NIMPORTED (sizeof(imported) / sizeof(*imported))
-
-static void estimate_rows(struct ws_nsys *n)
-{
-	for (size_t i = 0; i < NIMPORTED && n->out->opts && n->out->opts->progress; i++) {
-		char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", imported[i]);
-		int64_t rows = sql ? one_number(n->db, sql) : 0;
-
-		n->rows_total += rows > 0 ? (uint64_t)rows : 0;
-		sqlite3_free(sql);
-	}
-}
-
-static void free_nsys(struct ws_nsys *n)
-{
-	sqlite3_finalize(n->string);
-	sqlite3_finalize(n->table);
-	sqlite3_progress_handler(n->db, 0, NULL, NULL);
-	ws_map_free(&n->string_rows);
-	ws_map_free(&n->strings);
-	ws_map_free(&n->domains);
-	ws_map_free(&n->payloads);
-	ws_map_free(&n->payload_schemas);
-	ws_map_free(&n->op_configs);
-	free(n->event_payload);
-	ws_map_free(&n->other_payloads);
-	ws_map_free(&n->domain_names);
-}
 
 /* --- rows of a table --- */
 
@@ -1344,10 +1304,25 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 {
 	struct ws_nsys n = {.out = o, .clock = clock, .db = db};
 	enum ws_status status = WS_OK;
+	uint64_t pages;
+	uint64_t bytes;
 
 	WS_FORWARD(check_pages(db, err));
-	limit_work(&n);
-	estimate_rows(&n);
+	/* Limit the work: in a damaged file, pages can lead to each other in circles. Reading a
+	 * table takes some 30 instructions per row, and a row takes some 60 bytes. */
+	pages = (uint64_t)one_number(n.db, "PRAGMA page_count");
+	bytes = (uint64_t)one_number(n.db, "PRAGMA page_size");
+	if (__builtin_mul_overflow(pages, bytes, &bytes) || bytes > UINT64_MAX / 100)
+		bytes = UINT64_MAX / 100;
+	n.work_limit = bytes * 10 / PROGRESS_STEP + 1000;
+	sqlite3_progress_handler(n.db, PROGRESS_STEP, count_work, &n);
+	for (size_t i = 0; i < NIMPORTED && n.out->opts && n.out->opts->progress; i++) {
+		char *sql = sqlite3_mprintf("SELECT max(rowid) FROM main.\"%w\"", imported[i]);
+		int64_t rows = sql ? one_number(n.db, sql) : 0;
+
+		n.rows_total += rows > 0 ? (uint64_t)rows : 0;
+		sqlite3_free(sql);
+	}
 	if (one_number(db, "SELECT count(*) FROM sqlite_master") == 0)
 		status = WS_FAIL(err, CORRUPT, "the database has no tables");
 	else if (!has_table(&n, "StringIds") && !has_table(&n, "CUPTI_ACTIVITY_KIND_KERNEL"))
@@ -1371,7 +1346,18 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 			ws_import_warn(o, "records of several machines: processes and threads of "
 			                  "the same number are taken for one");
 	}
-	free_nsys(&n);
+	sqlite3_finalize(n.string);
+	sqlite3_finalize(n.table);
+	sqlite3_progress_handler(n.db, 0, NULL, NULL);
+	ws_map_free(&n.string_rows);
+	ws_map_free(&n.strings);
+	ws_map_free(&n.domains);
+	ws_map_free(&n.payloads);
+	ws_map_free(&n.payload_schemas);
+	ws_map_free(&n.op_configs);
+	free(n.event_payload);
+	ws_map_free(&n.other_payloads);
+	ws_map_free(&n.domain_names);
 	return status;
 }
 

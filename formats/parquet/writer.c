@@ -480,23 +480,6 @@ struct extremes {
 	uint64_t number[2]; /* what min and max of numbers point to */
 };
 
-static void extremes_of_integers(const struct values *c, struct extremes *e)
-{
-	/* with the sign bit turned, unsigned order is signed order */
-	const uint64_t turn = c->column->type == WS_PARQUET_U64 ? 1ull << 63 : 0;
-	int64_t min = INT64_MAX, max = INT64_MIN;
-
-	for (size_t i = 0; i < c->n; i++) {
-		int64_t v = (int64_t)(c->v[i] ^ turn);
-
-		min = v < min ? v : min;
-		max = v > max ? v : max;
-	}
-	e->known = c->n > 0;
-	e->number[0] = (uint64_t)min ^ turn;
-	e->number[1] = (uint64_t)max ^ turn;
-}
-
 /* The format's rules for readers that compare in other ways: a column with a NaN has no extremes; a
  * least zero is -0, a greatest one +0. */
 static void extremes_of_reals(const struct values *c, struct extremes *e)
@@ -526,35 +509,43 @@ static bool sorts_before(struct ws_bytes a, struct ws_bytes b)
 	return order ? order < 0 : a.len < b.len;
 }
 
-static void extremes_of_texts(const struct values *c, struct extremes *e)
-{
-	const uint8_t *p = c->dict.data;
-
-	for (uint32_t i = 0; i < c->ndict; i++) {
-		struct ws_bytes text = {p + sizeof(uint32_t), ws_load_u32(p)};
-
-		if (!i || sorts_before(text, e->min))
-			e->min = text;
-		if (!i || sorts_before(e->max, text))
-			e->max = text;
-		p += sizeof(uint32_t) + text.len;
-	}
-	e->known = c->ndict && e->min.len <= WS_PARQUET_MAX_STAT_BYTES &&
-	           e->max.len <= WS_PARQUET_MAX_STAT_BYTES;
-}
-
 static void put_statistics(struct thrift *t, int16_t id, const struct values *c)
 {
 	struct extremes e = {.min = {NULL, sizeof(uint64_t)}, .max = {NULL, sizeof(uint64_t)}};
 
 	e.min.ptr = &e.number[0];
 	e.max.ptr = &e.number[1];
-	if (c->column->type == WS_PARQUET_TEXT)
-		extremes_of_texts(c, &e);
-	else if (c->column->type == WS_PARQUET_F64)
+	if (c->column->type == WS_PARQUET_TEXT) {
+		const uint8_t *p = c->dict.data;
+
+		for (uint32_t i = 0; i < c->ndict; i++) {
+			struct ws_bytes text = {p + sizeof(uint32_t), ws_load_u32(p)};
+
+			if (!i || sorts_before(text, e.min))
+				e.min = text;
+			if (!i || sorts_before(e.max, text))
+				e.max = text;
+			p += sizeof(uint32_t) + text.len;
+		}
+		e.known = c->ndict && e.min.len <= WS_PARQUET_MAX_STAT_BYTES &&
+		          e.max.len <= WS_PARQUET_MAX_STAT_BYTES;
+	} else if (c->column->type == WS_PARQUET_F64)
 		extremes_of_reals(c, &e);
-	else
-		extremes_of_integers(c, &e);
+	else {
+		/* with the sign bit turned, unsigned order is signed order */
+		const uint64_t turn = c->column->type == WS_PARQUET_U64 ? 1ull << 63 : 0;
+		int64_t min = INT64_MAX, max = INT64_MIN;
+
+		for (size_t i = 0; i < c->n; i++) {
+			int64_t v = (int64_t)(c->v[i] ^ turn);
+
+			min = v < min ? v : min;
+			max = v > max ? v : max;
+		}
+		e.known = c->n > 0;
+		e.number[0] = (uint64_t)min ^ turn;
+		e.number[1] = (uint64_t)max ^ turn;
+	}
 	begin_struct(t, id);
 	put_i64(t, 3, (int64_t)(c->rows - c->n)); /* null_count */
 	if (e.known) {
@@ -773,29 +764,6 @@ enum { REQUIRED = 0, OPTIONAL = 1 };
 enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_64 = 14 };
 enum { LOGICAL_STRING = 1, LOGICAL_INTEGER = 10 };
 
-static void put_schema_element(struct thrift *t, const struct ws_parquet_column *c)
-{
-	const bool is_text = c->type == WS_PARQUET_TEXT;
-
-	begin_element(t);
-	put_i32(t, 1, physical_types[c->type]);
-	put_i32(t, 3, c->optional ? OPTIONAL : REQUIRED);
-	put_str(t, 4, c->name);
-	if (is_text || c->type == WS_PARQUET_U64) {
-		put_i32(t, 6, is_text ? CONVERTED_UTF8 : CONVERTED_UINT_64);
-		begin_struct(t, 10);
-		begin_struct(t, is_text ? LOGICAL_STRING : LOGICAL_INTEGER);
-		if (!is_text) {
-			put_field(t, 1, THRIFT_I8); /* bits */
-			put_byte(t, 64);
-			put_field(t, 2, THRIFT_FALSE); /* signed */
-		}
-		end_struct(t);
-		end_struct(t);
-	}
-	end_struct(t);
-}
-
 static void put_footer(struct ws_parquet_writer *w, struct thrift *t)
 {
 	put_i32(t, 1, 2); /* version: V2 pages */
@@ -804,8 +772,28 @@ static void put_footer(struct ws_parquet_writer *w, struct thrift *t)
 	put_str(t, 4, "schema");
 	put_i32(t, 5, (int32_t)w->ncolumns);
 	end_struct(t);
-	for (size_t i = 0; i < w->ncolumns; i++)
-		put_schema_element(t, w->values[i].column);
+	for (size_t i = 0; i < w->ncolumns; i++) {
+		const struct ws_parquet_column *c = w->values[i].column;
+		const bool is_text = c->type == WS_PARQUET_TEXT;
+
+		begin_element(t);
+		put_i32(t, 1, physical_types[c->type]);
+		put_i32(t, 3, c->optional ? OPTIONAL : REQUIRED);
+		put_str(t, 4, c->name);
+		if (is_text || c->type == WS_PARQUET_U64) {
+			put_i32(t, 6, is_text ? CONVERTED_UTF8 : CONVERTED_UINT_64);
+			begin_struct(t, 10);
+			begin_struct(t, is_text ? LOGICAL_STRING : LOGICAL_INTEGER);
+			if (!is_text) {
+				put_field(t, 1, THRIFT_I8); /* bits */
+				put_byte(t, 64);
+				put_field(t, 2, THRIFT_FALSE); /* signed */
+			}
+			end_struct(t);
+			end_struct(t);
+		}
+		end_struct(t);
+	}
 	put_i64(t, 3, (int64_t)w->all_rows);
 	begin_list(t, 4, THRIFT_STRUCT, w->ngroups);
 	ws_buf_put(&t->buf, w->groups.buf.data, w->groups.buf.len);

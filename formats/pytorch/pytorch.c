@@ -390,14 +390,6 @@ static bool has_call(const struct ws_pytorch *p, uint64_t correlation)
 	return ids && *ids >> correlation % 64 & 1;
 }
 
-static void note_call_id(struct ws_pytorch *p, uint64_t correlation)
-{
-	const uint64_t *ids = ws_map_get(&p->call_ids, correlation / 64 + 1);
-
-	ws_map_put(&p->call_ids, correlation / 64 + 1,
-	           (ids ? *ids : 0) | (uint64_t)1 << correlation % 64);
-}
-
 /* The operation behind device work, by its External id. Some generations write the correlation id
  * there if they know of no operation. */
 static void add_link(struct ws_pytorch *p, const struct event *e, uint64_t correlation)
@@ -647,10 +639,15 @@ static void on_gpu_annotation(struct ws_pytorch *p, const struct event *e)
 static void on_call(struct ws_pytorch *p, const struct event *e)
 {
 	struct ws_row_api row = {.correlation = ARG_U64(e, CORRELATION)};
+	uint64_t correlation;
+	const uint64_t *ids;
 
 	if (!span_of(p, e, &row.start_ns, &row.dur_ns))
 		return;
-	note_call_id(p, row.correlation);
+	correlation = row.correlation;
+	ids = ws_map_get(&p->call_ids, correlation / 64 + 1);
+	ws_map_put(&p->call_ids, correlation / 64 + 1,
+	           (ids ? *ids : 0) | (uint64_t)1 << correlation % 64);
 	take_host_pid(p, e);
 	thread_of(p, e, &row.thread);
 	text_of(p, &e->name, &row.name);
@@ -1022,29 +1019,12 @@ static void link_group(struct deferred *const *group, size_t n, uint64_t *made, 
 	*found += pairs ? calls : 0;
 }
 
-static void link_by_external_id(struct ws_pytorch *p, uint64_t *found)
-{
-	struct deferred **some = ws_xarray(p->ndeferred + 1, sizeof(*some));
-	uint64_t made = FIRST_MADE_ID;
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->ndeferred; i++)
-		if (p->deferred[i].lacks_id && !p->deferred[i].correlation &&
-		    p->deferred[i].external_id)
-			some[n++] = &p->deferred[i];
-	qsort(some, n, sizeof(*some), compare_external);
-	for (size_t from = 0, to; from < n; from = to) {
-		for (to = from + 1; to < n && some[to]->external_id == some[from]->external_id &&
-		                    some[to]->work == some[from]->work;)
-			to++;
-		link_group(some + from, to - from, &made, found);
-	}
-	free(some);
-}
-
 static void find_ids(struct ws_pytorch *p)
 {
 	uint64_t by_arrow = 0, by_external_id = 0;
+	struct deferred **some;
+	uint64_t made;
+	size_t n;
 
 	/* counted again, without begins that have no end or whose end has an id */
 	p->without_id = 0;
@@ -1068,7 +1048,21 @@ static void find_ids(struct ws_pytorch *p)
 		d->correlation = p->arrows[at - 1].id;
 		by_arrow += !d->is_call;
 	}
-	link_by_external_id(p, &by_external_id);
+	some = ws_xarray(p->ndeferred + 1, sizeof(*some));
+	made = FIRST_MADE_ID;
+	n = 0;
+	for (size_t j = 0; j < p->ndeferred; j++)
+		if (p->deferred[j].lacks_id && !p->deferred[j].correlation &&
+		    p->deferred[j].external_id)
+			some[n++] = &p->deferred[j];
+	qsort(some, n, sizeof(*some), compare_external);
+	for (size_t from = 0, to; from < n; from = to) {
+		for (to = from + 1; to < n && some[to]->external_id == some[from]->external_id &&
+		                    some[to]->work == some[from]->work;)
+			to++;
+		link_group(some + from, to - from, &made, &by_external_id);
+	}
+	free(some);
 	ws_import_warn(p->out,
 	               "device work without a correlation id: %" PRIu64
 	               ". Its launch is found by an arrow: %" PRIu64
@@ -1156,24 +1150,6 @@ static void read_again(struct ws_pytorch *p, const struct deferred *d, struct ev
 static struct ws_json_value number(const char *text)
 {
 	return (struct ws_json_value){.type = WS_JSON_NUMBER, .text = text, .len = strlen(text)};
-}
-
-/* Make a begin the whole event: with its duration, and the arguments that only its end has. */
-static void take_end(struct ws_pytorch *p, const struct deferred *begin, struct event *e,
-                     char dur[48])
-{
-	const struct deferred *end = &p->deferred[begin->end - 1];
-	struct event last;
-	int64_t dur_ns;
-
-	read_again(p, end, &last);
-	for (unsigned i = 0; i < NARGS; i++)
-		if (e->arg[i].type == WS_JSON_ABSENT)
-			e->arg[i] = last.arg[i];
-	if (__builtin_sub_overflow(end->time_ns, begin->time_ns, &dur_ns))
-		return;
-	snprintf(dur, 48, "%" PRId64 ".%03" PRId64, dur_ns / 1000, dur_ns % 1000);
-	e->dur = number(dur);
 }
 
 /* --- which event is what --- */
@@ -1308,8 +1284,22 @@ static void put_deferred(struct ws_pytorch *p, const struct deferred *d)
 		return;
 	}
 	read_again(p, d, &e);
-	if (d->phase == 'B')
-		take_end(p, d, &e, dur);
+	if (d->phase == 'B') {
+		/* Make a begin the whole event: with its duration, and the arguments that only its
+		 * end has. */
+		const struct deferred *end = &p->deferred[d->end - 1];
+		struct event last;
+		int64_t dur_ns;
+
+		read_again(p, end, &last);
+		for (unsigned i = 0; i < NARGS; i++)
+			if (e.arg[i].type == WS_JSON_ABSENT)
+				e.arg[i] = last.arg[i];
+		if (!__builtin_sub_overflow(end->time_ns, d->time_ns, &dur_ns)) {
+			snprintf(dur, 48, "%" PRId64 ".%03" PRId64, dur_ns / 1000, dur_ns % 1000);
+			e.dur = number(dur);
+		}
+	}
 	if (d->lacks_id && d->correlation) {
 		snprintf(id, sizeof(id), "%" PRIu64, d->correlation);
 		e.arg[WS_ARG_CORRELATION] = number(id);

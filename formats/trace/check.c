@@ -60,18 +60,6 @@ static bool has_id(const struct id_set *set, uint64_t id)
 	return (id && id <= set->dense) || ws_map_get(&set->sparse, id);
 }
 
-static void add_id(struct id_set *set, uint64_t id)
-{
-	if (id > set->highest)
-		set->highest = id;
-	if (!id || id > set->dense + 1) {
-		ws_map_put(&set->sparse, id, 1);
-		return;
-	}
-	if (id == set->dense + 1)
-		set->dense = id;
-}
-
 static void check_ids(struct check *c, const struct ws_block_view *view,
                       const struct ws_id_column *column)
 {
@@ -87,7 +75,14 @@ static void check_ids(struct check *c, const struct ws_block_view *view,
 			first_missing = missing ? first_missing : next;
 			missing += id - next;
 		}
-		add_id(set, id);
+		if (id > set->highest)
+			set->highest = id;
+		if (!id || id > set->dense + 1) {
+			ws_map_put(&set->sparse, id, 1);
+			continue;
+		}
+		if (id == set->dense + 1)
+			set->dense = id;
 	}
 	if (missing)
 		FIND(c, WS_FINDING_DAMAGE, view->offset,
@@ -99,31 +94,6 @@ static void check_ids(struct check *c, const struct ws_block_view *view,
 		     "%s: ids defined twice: %" PRIu64 ", the first is %" PRIu64
 		     "; rows that name them are ambiguous",
 		     view->label, repeated, first_repeated);
-}
-
-static void check_refs(struct check *c, const struct ws_block_view *view,
-                       const struct ws_ref_column *ref)
-{
-	const struct id_set *set = &c->defined[ref->target];
-	uint64_t dangling = 0, first_id = 0;
-	uint32_t first_row = 0;
-
-	for (uint32_t i = 0; i < view->header.rows; i++) {
-		uint64_t id = c->v[i];
-
-		if ((id == 0 && ref->zero_is_none) || has_id(set, id))
-			continue;
-		if (!dangling++) {
-			first_row = i;
-			first_id = id;
-		}
-	}
-	if (dangling)
-		FIND(c, WS_FINDING_DAMAGE, view->offset,
-		     "%s, column %s: rows name a %s that no earlier row defines: %" PRIu64 ". "
-		     "The first is row %u with id %" PRIu64,
-		     view->label, view->def->columns[ref->position].name,
-		     ws_schema_kind(ref->target)->name, dangling, first_row, first_id);
 }
 
 /* --- one block --- */
@@ -160,8 +130,29 @@ static void check_values(struct check *c, const struct ws_block_view *view, int 
 	}
 	if (ids)
 		check_ids(c, view, ids);
-	if (ws_ref_column_at(view->def, (unsigned)position, &ref))
-		check_refs(c, view, &ref);
+	if (ws_ref_column_at(view->def, (unsigned)position, &ref)) {
+		const struct id_set *set = &c->defined[ref.target];
+		uint64_t dangling = 0, first_id = 0;
+		uint32_t first_row = 0;
+
+		for (uint32_t i = 0; i < view->header.rows; i++) {
+			uint64_t id = c->v[i];
+
+			if ((id == 0 && ref.zero_is_none) || has_id(set, id))
+				continue;
+			if (!dangling++) {
+				first_row = i;
+				first_id = id;
+			}
+		}
+		if (dangling)
+			FIND(c, WS_FINDING_DAMAGE, view->offset,
+			     "%s, column %s: rows name a %s that no earlier row defines: %" PRIu64
+			     ". "
+			     "The first is row %u with id %" PRIu64,
+			     view->label, view->def->columns[ref.position].name,
+			     ws_schema_kind(ref.target)->name, dangling, first_row, first_id);
+	}
 }
 
 /* Sets *whole to 0 when the column is damaged. */
@@ -187,25 +178,6 @@ static void check_column(struct check *c, const struct ws_block_view *view, unsi
 	else if (status != WS_OK)
 		FIND(c, WS_FINDING_DAMAGE, view->offset, "%s", cause.text);
 	*whole &= status == WS_OK || status == WS_TOO_NEW;
-}
-
-/* Columns that the file has and this program does not, and the other way round. */
-static void note_columns(struct check *c, const struct ws_block_view *view)
-{
-	if (!view->def)
-		FIND(c, WS_FINDING_NOTE, view->offset, "%s: %u rows that a newer program can read",
-		     view->label, view->header.rows);
-	for (unsigned i = 0; view->def && i < view->header.ncolumns; i++)
-		if (view->columns[i].position < 0)
-			FIND(c, WS_FINDING_NOTE, view->offset,
-			     "%s: unknown column %u that a newer program can read", view->label,
-			     view->columns[i].entry.column);
-	/* a column that is not in the file's schema came with a later format; it is not missing */
-	for (unsigned p = 0; view->def && p < view->def->ncolumns; p++)
-		if ((!c->is_described || c->described[view->header.kind] >> p & 1) &&
-		    ws_block_view_column(view, p) < 0)
-			FIND(c, WS_FINDING_NOTE, view->offset, "%s: it has no column %s",
-			     view->label, view->def->columns[p].name);
 }
 
 /* The writer numbers blocks: a jump shows how many are missing. If they are missing where a damaged
@@ -242,7 +214,21 @@ static void check_block(struct check *c, size_t i)
 		FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[i].offset, "%s", cause.text);
 		return;
 	}
-	note_columns(c, &view);
+	/* Columns that the file has and this program does not, and the other way round. */
+	if (!view.def)
+		FIND(c, WS_FINDING_NOTE, view.offset, "%s: %u rows that a newer program can read",
+		     view.label, view.header.rows);
+	for (unsigned j = 0; view.def && j < view.header.ncolumns; j++)
+		if (view.columns[j].position < 0)
+			FIND(c, WS_FINDING_NOTE, view.offset,
+			     "%s: unknown column %u that a newer program can read", view.label,
+			     view.columns[j].entry.column);
+	/* a column that is not in the file's schema came with a later format; it is not missing */
+	for (unsigned p = 0; view.def && p < view.def->ncolumns; p++)
+		if ((!c->is_described || c->described[view.header.kind] >> p & 1) &&
+		    ws_block_view_column(&view, p) < 0)
+			FIND(c, WS_FINDING_NOTE, view.offset, "%s: it has no column %s", view.label,
+			     view.def->columns[p].name);
 	for (unsigned col = 0; col < view.header.ncolumns; col++)
 		check_column(c, &view, col, &whole);
 	if (whole) {

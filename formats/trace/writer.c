@@ -304,24 +304,6 @@ static int64_t rounded(int64_t t, int64_t quantum)
 	return __builtin_add_overflow(t, to, &sum) ? t : sum;
 }
 
-/* Round the begin and the end of the row added last, so that what began when another row ended
- * still does. */
-static void round_last_row(struct ws_trace_writer *w, enum ws_kind kind)
-{
-	const struct ws_row_buf *rows = &w->pending[kind];
-	const uint32_t i = rows->rows - 1;
-	uint64_t *time = &rows->columns[rows->def->time_column].v[i];
-	int64_t begin = (int64_t)*time, end;
-
-	*time = (uint64_t)rounded(begin, w->cpu_time_quantum_ns);
-	if (kind == WS_KIND_API) {
-		uint64_t *dur = &rows->columns[WS_COL_api_dur_ns].v[i];
-
-		if (!__builtin_add_overflow(begin, (int64_t)*dur, &end))
-			*dur = (uint64_t)rounded(end, w->cpu_time_quantum_ns) - *time;
-	}
-}
-
 enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
                                    struct ws_err *err)
 {
@@ -332,8 +314,22 @@ enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind,
 		return ws_trace_writer_check_open(w, err);
 	}
 	ws_row_buf_add(&w->pending[kind], row);
-	if (w->cpu_time_quantum_ns && is_thread_event(kind))
-		round_last_row(w, kind);
+	if (w->cpu_time_quantum_ns && is_thread_event(kind)) {
+		/* Round the begin and the end of the row added last, so that what began when
+		 * another row ended still does. */
+		const struct ws_row_buf *rows = &w->pending[kind];
+		const uint32_t i = rows->rows - 1;
+		uint64_t *time = &rows->columns[rows->def->time_column].v[i];
+		int64_t begin = (int64_t)*time, end;
+
+		*time = (uint64_t)rounded(begin, w->cpu_time_quantum_ns);
+		if (kind == WS_KIND_API) {
+			uint64_t *dur = &rows->columns[WS_COL_api_dur_ns].v[i];
+
+			if (!__builtin_add_overflow(begin, (int64_t)*dur, &end))
+				*dur = (uint64_t)rounded(end, w->cpu_time_quantum_ns) - *time;
+		}
+	}
 	if (kind == WS_KIND_LAUNCH_CONFIG)
 		note_config(w, row);
 	w->rows[kind]++;

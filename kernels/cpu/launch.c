@@ -105,22 +105,6 @@ static void store_item(void *arg, int64_t item)
 	              ws_reals(&copy->t, first));
 }
 
-static void copies_load(struct ws_cpu *cpu)
-{
-	for (int i = 0; i < cpu->copy_count; i++)
-		if (cpu->copies[i].is_read)
-			ws_pool_run(cpu->pool, ws_div_up(cpu->copies[i].t.count, WS_GRAIN),
-			            load_item, &cpu->copies[i]);
-}
-
-static void copies_store(struct ws_cpu *cpu)
-{
-	for (int i = 0; i < cpu->copy_count; i++)
-		if (cpu->copies[i].is_written)
-			ws_pool_run(cpu->pool, ws_div_up(cpu->copies[i].t.count, WS_GRAIN),
-			            store_item, &cpu->copies[i]);
-}
-
 /* --- launching -----------------------------------------------------------------------------------
  */
 
@@ -133,12 +117,18 @@ void ws_cpu_kernel_begin(struct ws_cpu *cpu, int64_t items)
 	launch.block_x = (uint32_t)ws_pool_threads(cpu->pool);
 	if (wsnvtx_attached())
 		wsnvtx_kernel_push(ws_op_kernel_name(cpu->op, name, sizeof(name)), &launch);
-	copies_load(cpu);
+	for (int i = 0; i < cpu->copy_count; i++)
+		if (cpu->copies[i].is_read)
+			ws_pool_run(cpu->pool, ws_div_up(cpu->copies[i].t.count, WS_GRAIN),
+			            load_item, &cpu->copies[i]);
 }
 
 void ws_cpu_kernel_end(struct ws_cpu *cpu)
 {
-	copies_store(cpu);
+	for (int i = 0; i < cpu->copy_count; i++)
+		if (cpu->copies[i].is_written)
+			ws_pool_run(cpu->pool, ws_div_up(cpu->copies[i].t.count, WS_GRAIN),
+			            store_item, &cpu->copies[i]);
 	wsnvtx_kernel_pop();
 }
 

@@ -265,32 +265,6 @@ static cudnnBackendDescriptor_t mask(struct flash *f, cudnnBackendDescriptor_t s
 	                 virtual_tensor(f, CUDNN_DATA_FLOAT, f->scores));
 }
 
-static void describe_forward(struct flash *f)
-{
-	cudnnBackendDescriptor_t s, max, e, sum, log, p;
-
-	s = mask(f, scaled_scores(f, operand(f, Q, false), operand(f, K, true)));
-	max = reduce(f, CUDNN_REDUCE_TENSOR_MAX, s);
-	e = compute(f, CUDNN_POINTWISE_EXP, compute(f, CUDNN_POINTWISE_SUB, s, max, f->scores),
-	            NULL, f->scores);
-	sum = reduce(f, CUDNN_REDUCE_TENSOR_ADD, e);
-	log = compute(f, CUDNN_POINTWISE_LOG, sum, NULL, f->rows);
-	compute_into(f, CUDNN_POINTWISE_ADD, max, log, row_values(f, LOG_SUM));
-	p = compute_into(f, CUDNN_POINTWISE_DIV, e, sum, virtual_tensor(f, f->low, f->scores));
-	product(f, p, operand(f, V, false), operand(f, Y, false));
-}
-
-/* The sums of dy y of each row. */
-static cudnnBackendDescriptor_t describe_delta(struct flash *f, cudnnBackendDescriptor_t dy)
-{
-	cudnnBackendDescriptor_t sum =
-	        reduce(f, CUDNN_REDUCE_TENSOR_ADD,
-	               compute(f, CUDNN_POINTWISE_MUL, dy, operand(f, Y, false), f->heads));
-
-	/* the product with 1 is where engines expect the factor of a dropout */
-	return compute_into(f, CUDNN_POINTWISE_MUL, sum, number(f, ONE), row_values(f, DELTA));
-}
-
 /* x, made by a product, as the transposed operand of the next: [B, H, keys, queries]. */
 static cudnnBackendDescriptor_t as_transposed(struct flash *f, cudnnBackendDescriptor_t x)
 {
@@ -315,26 +289,6 @@ static void describe_dq(struct flash *f, cudnnBackendDescriptor_t ds,
 	sum = tensor(f, DQ_SUM + 1, CUDNN_DATA_FLOAT, f->heads, false);
 	product(f, ds, k, sum);
 	compute_into(f, CUDNN_POINTWISE_IDENTITY, sum, NULL, dq);
-}
-
-static void describe_backward(struct flash *f)
-{
-	cudnnBackendDescriptor_t q = operand(f, Q, false), k_transposed = operand(f, K, true);
-	cudnnBackendDescriptor_t dy = operand(f, DY, false), delta, s, p, dp, ds;
-
-	delta = describe_delta(f, dy);
-	s = compute(f, CUDNN_POINTWISE_SUB, scaled_scores(f, q, k_transposed),
-	            row_values(f, LOG_SUM), f->scores);
-	p = compute(f, CUDNN_POINTWISE_EXP, mask(f, s), NULL, f->scores);
-	product(f, as_transposed(f, p), dy, operand(f, DV, false));
-
-	dp = virtual_tensor(f, CUDNN_DATA_FLOAT, f->scores);
-	product(f, dy, operand(f, V, true), dp);
-	ds = compute(f, CUDNN_POINTWISE_SUB, dp, delta, f->scores);
-	ds = compute(f, CUDNN_POINTWISE_MUL, ds, p, f->scores);
-	ds = compute(f, CUDNN_POINTWISE_MUL, ds, number(f, SCALE), f->scores);
-	product(f, as_transposed(f, ds), q, operand(f, DK, false));
-	describe_dq(f, ds, k_transposed);
 }
 
 static enum ws_status find_plan(const struct ws_dnn_target *target, const struct flash *f,
@@ -373,10 +327,44 @@ enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target, const 
 	};
 
 	*plan = NULL;
-	if (op->kind == WS_OP_ATTENTION)
-		describe_forward(&f);
-	else
-		describe_backward(&f);
+	if (op->kind == WS_OP_ATTENTION) {
+		cudnnBackendDescriptor_t s, max, e, sum, log, p;
+
+		s = mask(&f, scaled_scores(&f, operand(&f, Q, false), operand(&f, K, true)));
+		max = reduce(&f, CUDNN_REDUCE_TENSOR_MAX, s);
+		e = compute(&f, CUDNN_POINTWISE_EXP,
+		            compute(&f, CUDNN_POINTWISE_SUB, s, max, f.scores), NULL, f.scores);
+		sum = reduce(&f, CUDNN_REDUCE_TENSOR_ADD, e);
+		log = compute(&f, CUDNN_POINTWISE_LOG, sum, NULL, f.rows);
+		compute_into(&f, CUDNN_POINTWISE_ADD, max, log, row_values(&f, LOG_SUM));
+		p = compute_into(&f, CUDNN_POINTWISE_DIV, e, sum,
+		                 virtual_tensor(&f, f.low, f.scores));
+		product(&f, p, operand(&f, V, false), operand(&f, Y, false));
+	} else {
+		cudnnBackendDescriptor_t q = operand(&f, Q, false),
+		                         k_transposed = operand(&f, K, true);
+		cudnnBackendDescriptor_t dy = operand(&f, DY, false), delta, s, p, dp, ds;
+		cudnnBackendDescriptor_t sum = reduce(&f, CUDNN_REDUCE_TENSOR_ADD,
+		                                      compute(&f, CUDNN_POINTWISE_MUL, dy,
+		                                              operand(&f, Y, false), f.heads));
+
+		/* The sums of dy y of each row. */
+		/* the product with 1 is where engines expect the factor of a dropout */
+		delta = compute_into(&f, CUDNN_POINTWISE_MUL, sum, number(&f, ONE),
+		                     row_values(&f, DELTA));
+		s = compute(&f, CUDNN_POINTWISE_SUB, scaled_scores(&f, q, k_transposed),
+		            row_values(&f, LOG_SUM), f.scores);
+		p = compute(&f, CUDNN_POINTWISE_EXP, mask(&f, s), NULL, f.scores);
+		product(&f, as_transposed(&f, p), dy, operand(&f, DV, false));
+
+		dp = virtual_tensor(&f, CUDNN_DATA_FLOAT, f.scores);
+		product(&f, dy, operand(&f, V, true), dp);
+		ds = compute(&f, CUDNN_POINTWISE_SUB, dp, delta, f.scores);
+		ds = compute(&f, CUDNN_POINTWISE_MUL, ds, p, f.scores);
+		ds = compute(&f, CUDNN_POINTWISE_MUL, ds, number(&f, SCALE), f.scores);
+		product(&f, as_transposed(&f, ds), q, operand(&f, DK, false));
+		describe_dq(&f, ds, k_transposed);
+	}
 	if (f.status == WS_OK)
 		f.status = find_plan(target, &f, plan, err);
 	while (f.made_count > 0)

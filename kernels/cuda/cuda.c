@@ -177,26 +177,6 @@ enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *ar
 /* --- plans
  * ----------------------------------------------------------------------------------------- */
 
-static bool same_gemm(const struct ws_gemm *a, const struct ws_gemm *b)
-{
-	return a->batch == b->batch && a->m == b->m && a->n == b->n && a->k == b->k &&
-	       a->trans_a == b->trans_a && a->trans_b == b->trans_b;
-}
-
-static bool same_attention(const struct ws_attention *a, const struct ws_attention *b)
-{
-	/* no padding in it: all its fields take 8 bytes */
-	return !memcmp(&a->head, &b->head, sizeof(a->head)) && a->scale == b->scale;
-}
-
-static bool same_conv(const struct ws_conv *a, const struct ws_conv *b)
-{
-	return a->layout == b->layout && a->n == b->n && a->c == b->c && a->h == b->h &&
-	       a->w == b->w && a->k == b->k && a->r == b->r && a->s == b->s && a->p == b->p &&
-	       a->q == b->q && a->stride == b->stride && a->pad_h == b->pad_h &&
-	       a->pad_w == b->pad_w && a->groups == b->groups;
-}
-
 /* Does one plan serve both? */
 static bool alike(const struct ws_op *a, const struct ws_op *b)
 {
@@ -205,11 +185,25 @@ static bool alike(const struct ws_op *a, const struct ws_op *b)
 	for (int i = 0; i < a->in_count + a->out_count; i++)
 		if (ws_op_tensor(a, i)->dtype != ws_op_tensor(b, i)->dtype)
 			return false;
-	if (a->kind == WS_OP_GEMM)
-		return same_gemm(&a->u.gemm, &b->u.gemm);
-	if (a->kind == WS_OP_ATTENTION || a->kind == WS_OP_ATTENTION_GRAD)
-		return same_attention(&a->u.attention, &b->u.attention);
-	return same_conv(&a->u.conv, &b->u.conv);
+	if (a->kind == WS_OP_GEMM) {
+		return a->u.gemm.batch == b->u.gemm.batch && a->u.gemm.m == b->u.gemm.m &&
+		       a->u.gemm.n == b->u.gemm.n && a->u.gemm.k == b->u.gemm.k &&
+		       a->u.gemm.trans_a == b->u.gemm.trans_a &&
+		       a->u.gemm.trans_b == b->u.gemm.trans_b;
+	}
+	if (a->kind == WS_OP_ATTENTION || a->kind == WS_OP_ATTENTION_GRAD) {
+		/* no padding in it: all its fields take 8 bytes */
+		return !memcmp(&a->u.attention.head, &b->u.attention.head,
+		               sizeof(a->u.attention.head)) &&
+		       a->u.attention.scale == b->u.attention.scale;
+	}
+	return a->u.conv.layout == b->u.conv.layout && a->u.conv.n == b->u.conv.n &&
+	       a->u.conv.c == b->u.conv.c && a->u.conv.h == b->u.conv.h &&
+	       a->u.conv.w == b->u.conv.w && a->u.conv.k == b->u.conv.k &&
+	       a->u.conv.r == b->u.conv.r && a->u.conv.s == b->u.conv.s &&
+	       a->u.conv.p == b->u.conv.p && a->u.conv.q == b->u.conv.q &&
+	       a->u.conv.stride == b->u.conv.stride && a->u.conv.pad_h == b->u.conv.pad_h &&
+	       a->u.conv.pad_w == b->u.conv.pad_w && a->u.conv.groups == b->u.conv.groups;
 }
 
 const struct ws_cuda_plan *ws_cuda_plan_of(const struct ws_cuda *cuda, const struct ws_op *op)
@@ -258,31 +252,6 @@ static uint64_t cuda_workspace_bytes(const struct ws_backend *backend,
 	       plan_dnn_bytes(plan);
 }
 
-static enum ws_status prepare_workspaces(struct ws_cuda *cuda, uint64_t dnn_bytes,
-                                         struct ws_err *err)
-{
-	if (!cuda->gemm_workspace)
-		WS_FORWARD(ws_cuda_malloc(&cuda->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
-		                          "the workspace of cuBLAS", err));
-	WS_CUBLAS_TRY(cublasSetWorkspace(cuda->blas, cuda->gemm_workspace,
-	                                 WS_CUDA_GEMM_WORKSPACE_BYTES),
-	              err);
-	if (dnn_bytes)
-		WS_FORWARD(ws_cuda_malloc(&cuda->dnn_workspace, dnn_bytes, "the workspace of cuDNN",
-		                          err));
-	if (cuda->scratch_bytes)
-		WS_FORWARD(ws_cuda_malloc(&cuda->scratch, cuda->scratch_bytes,
-		                          "the scratch memory of kernels", err));
-	return WS_OK;
-}
-
-static enum ws_status open_dnn(struct ws_cuda *cuda, struct ws_err *err)
-{
-	WS_CUDNN_TRY(cudnnCreate(&cuda->dnn), err);
-	WS_CUDNN_TRY(cudnnSetStream(cuda->dnn, cuda->stream), err);
-	return WS_OK;
-}
-
 const char *ws_cuda_op_problem(const struct ws_op *op)
 {
 	for (int i = 0; i < op->in_count + op->out_count; i++)
@@ -301,25 +270,8 @@ static enum ws_status make_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
 	                                      : ws_cuda_conv_plan(cuda, plan, err);
 }
 
-/* A plan for each op of a session that needs one. */
-static enum ws_status make_plans(struct ws_cuda *cuda, const struct ws_backend_plan *session,
-                                 struct ws_err *err)
-{
-	cuda->plans = ws_xarray((size_t)session->op_count, sizeof(*cuda->plans));
-	for (int i = 0; i < session->op_count; i++) {
-		const struct ws_op *op = session->ops[i];
-		bool gemm = op->kind == WS_OP_GEMM && ws_cuda_is_timed(cuda);
-
-		if (!(gemm || ws_cuda_is_conv(op) || ws_cuda_is_attention(op)) ||
-		    ws_cuda_plan_of(cuda, op))
-			continue;
-		cuda->plans[cuda->plan_count].op = op;
-		WS_FORWARD(make_plan(cuda, &cuda->plans[cuda->plan_count++], err));
-	}
-	return WS_OK;
-}
-
-static void close_plans(struct ws_cuda *cuda)
+/* What was prepared for the session before, if there was one. */
+static void drop_plan(struct ws_cuda *cuda)
 {
 	for (int i = 0; i < cuda->plan_count; i++) {
 		ws_dnn_destroy(&cuda->plans[i].dnn);
@@ -328,12 +280,6 @@ static void close_plans(struct ws_cuda *cuda)
 	free(cuda->plans);
 	cuda->plans = NULL;
 	cuda->plan_count = 0;
-}
-
-/* What was prepared for the session before, if there was one. */
-static void drop_plan(struct ws_cuda *cuda)
-{
-	close_plans(cuda);
 	cudaFree(cuda->scratch);
 	cudaFree(cuda->dnn_workspace);
 	cudaFree(cuda->block);
@@ -352,11 +298,35 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
 		           "op %s cannot run on a GPU: %s", plan->ops[i]->message,
 		           ws_cuda_op_problem(plan->ops[i]));
 	cuda->scratch_bytes = plan_most(plan, ws_cuda_scratch_bytes);
-	WS_FORWARD(prepare_workspaces(cuda, dnn_bytes, err));
-	if (!cuda->dnn && (dnn_bytes || plan_has(plan, ws_cuda_is_function)))
-		WS_FORWARD(open_dnn(cuda, err));
+	if (!cuda->gemm_workspace)
+		WS_FORWARD(ws_cuda_malloc(&cuda->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
+		                          "the workspace of cuBLAS", err));
+	WS_CUBLAS_TRY(cublasSetWorkspace(cuda->blas, cuda->gemm_workspace,
+	                                 WS_CUDA_GEMM_WORKSPACE_BYTES),
+	              err);
+	if (dnn_bytes)
+		WS_FORWARD(ws_cuda_malloc(&cuda->dnn_workspace, dnn_bytes, "the workspace of cuDNN",
+		                          err));
+	if (cuda->scratch_bytes)
+		WS_FORWARD(ws_cuda_malloc(&cuda->scratch, cuda->scratch_bytes,
+		                          "the scratch memory of kernels", err));
+	if (!cuda->dnn && (dnn_bytes || plan_has(plan, ws_cuda_is_function))) {
+		WS_CUDNN_TRY(cudnnCreate(&cuda->dnn), err);
+		WS_CUDNN_TRY(cudnnSetStream(cuda->dnn, cuda->stream), err);
+	}
 	/* before the tensors take the memory that timing needs */
-	WS_FORWARD(make_plans(cuda, plan, err));
+	/* A plan for each op of a session that needs one. */
+	cuda->plans = ws_xarray((size_t)plan->op_count, sizeof(*cuda->plans));
+	for (int j = 0; j < plan->op_count; j++) {
+		const struct ws_op *op = plan->ops[j];
+		bool gemm = op->kind == WS_OP_GEMM && ws_cuda_is_timed(cuda);
+
+		if (!(gemm || ws_cuda_is_conv(op) || ws_cuda_is_attention(op)) ||
+		    ws_cuda_plan_of(cuda, op))
+			continue;
+		cuda->plans[cuda->plan_count].op = op;
+		WS_FORWARD(make_plan(cuda, &cuda->plans[cuda->plan_count++], err));
+	}
 	WS_FORWARD(ws_cuda_malloc(&cuda->block, plan->block_bytes, "the tensors of a step", err));
 	*block = cuda->block;
 	return WS_OK;
@@ -429,22 +399,6 @@ static void cuda_forget(struct ws_backend *backend, void *recording)
 	cudaGraphExecDestroy(recording);
 }
 
-/* What a batch is drawn from, on the device. */
-static enum ws_status upload_table(struct ws_cuda *cuda, const void *table, uint64_t size_bytes,
-                                   struct ws_err *err)
-{
-	if (cuda->table_bytes < size_bytes) {
-		cudaFree(cuda->table);
-		cuda->table_bytes = 0;
-		WS_FORWARD(ws_cuda_malloc(&cuda->table, size_bytes, "drawing a batch", err));
-		cuda->table_bytes = size_bytes;
-	}
-	CUDA_TRY(cudaMemcpyAsync(cuda->table, table, size_bytes, cudaMemcpyHostToDevice,
-	                         cuda->stream),
-	         err);
-	return WS_OK;
-}
-
 static enum ws_status cuda_draw_images(struct ws_backend *backend,
                                        const struct ws_image_batch *batch,
                                        const struct ws_plane *planes, struct ws_tensor *t,
@@ -452,9 +406,18 @@ static enum ws_status cuda_draw_images(struct ws_backend *backend,
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
+	uint64_t size_bytes = (uint64_t)(batch->n * batch->c) * sizeof(*planes);
 
-	WS_FORWARD(
-	        upload_table(cuda, planes, (uint64_t)(batch->n * batch->c) * sizeof(*planes), err));
+	/* What a batch is drawn from, on the device. */
+	if (cuda->table_bytes < size_bytes) {
+		cudaFree(cuda->table);
+		cuda->table_bytes = 0;
+		WS_FORWARD(ws_cuda_malloc(&cuda->table, size_bytes, "drawing a batch", err));
+		cuda->table_bytes = size_bytes;
+	}
+	CUDA_TRY(cudaMemcpyAsync(cuda->table, planes, size_bytes, cudaMemcpyHostToDevice,
+	                         cuda->stream),
+	         err);
 	return ws_cuda_draw_images(&launch, batch, cuda->table, t, err);
 }
 
@@ -498,56 +461,36 @@ static const struct ws_backend_ops cuda_ops = {
         .forget = cuda_forget,
 };
 
-/* Why no GPU answers, and the cure. */
-static enum ws_status fail_no_gpu(cudaError_t error, struct ws_err *err)
-{
-	int driver = 0, runtime = 0;
-
-	(void)cudaDriverGetVersion(&driver);
-	(void)cudaRuntimeGetVersion(&runtime);
-	WS_FAIL_IF(driver == 0 || error == cudaErrorStubLibrary, err, ENVIRONMENT,
-	           "no NVIDIA driver on this machine (libcuda.so.1 is missing or a stub). "
-	           "Install one for CUDA %d.%d or newer, or use --device cpu",
-	           runtime / 1000, runtime % 1000 / 10);
-	WS_FAIL_IF(error == cudaErrorInsufficientDriver, err, ENVIRONMENT,
-	           "the NVIDIA driver is for CUDA %d.%d, but this program needs CUDA %d.%d. Update "
-	           "the driver, or use --device cpu",
-	           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-	WS_FAIL_IF(error == cudaErrorNoDevice || error == cudaSuccess, err, ENVIRONMENT,
-	           "the NVIDIA driver sees no GPU; see nvidia-smi and CUDA_VISIBLE_DEVICES, or use "
-	           "--device cpu");
-	return WS_FAIL(err, ENVIRONMENT, "no GPU answers: %s; use --device cpu",
-	               cudaGetErrorString(error));
-}
-
 static enum ws_status choose_gpu(int gpu, struct ws_err *err)
 {
 	int count = 0;
 	cudaError_t error = cudaGetDeviceCount(&count);
 
-	if (error != cudaSuccess || count < 1)
-		return fail_no_gpu(error, err);
+	if (error != cudaSuccess || count < 1) {
+		/* Why no GPU answers, and the cure. */
+		int driver = 0, runtime = 0;
+
+		(void)cudaDriverGetVersion(&driver);
+		(void)cudaRuntimeGetVersion(&runtime);
+		WS_FAIL_IF(driver == 0 || error == cudaErrorStubLibrary, err, ENVIRONMENT,
+		           "no NVIDIA driver on this machine (libcuda.so.1 is missing or a stub). "
+		           "Install one for CUDA %d.%d or newer, or use --device cpu",
+		           runtime / 1000, runtime % 1000 / 10);
+		WS_FAIL_IF(error == cudaErrorInsufficientDriver, err, ENVIRONMENT,
+		           "the NVIDIA driver is for CUDA %d.%d, but this program needs CUDA "
+		           "%d.%d. Update "
+		           "the driver, or use --device cpu",
+		           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+		WS_FAIL_IF(error == cudaErrorNoDevice || error == cudaSuccess, err, ENVIRONMENT,
+		           "the NVIDIA driver sees no GPU; see nvidia-smi and "
+		           "CUDA_VISIBLE_DEVICES, or use "
+		           "--device cpu");
+		return WS_FAIL(err, ENVIRONMENT, "no GPU answers: %s; use --device cpu",
+		               cudaGetErrorString(error));
+	}
 	WS_FAIL_IF(gpu >= count, err, USAGE, "--gpu %d: there %s %d, numbered from 0", gpu,
 	           count == 1 ? "is" : "are", count);
 	CUDA_TRY(cudaSetDevice(gpu), err);
-	return WS_OK;
-}
-
-static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err)
-{
-	struct cudaDeviceProp properties;
-	int runtime = 0, blas = 0;
-
-	CUDA_TRY(cudaGetDeviceProperties(&properties, gpu), err);
-	CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
-	WS_CUBLAS_TRY(cublasGetVersion(cuda->blas, &blas), err);
-	cuda->sm_count = properties.multiProcessorCount;
-	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", properties.name,
-	         properties.major, properties.minor);
-	snprintf(cuda->base.libraries, sizeof(cuda->base.libraries),
-	         "CUDA %d.%d, cuBLAS %d.%d.%d, cuDNN %zu.%zu.%zu", runtime / 1000,
-	         runtime % 1000 / 10, blas / 10000, blas / 100 % 100, blas % 100,
-	         cudnnGetVersion() / 10000, cudnnGetVersion() / 100 % 100, cudnnGetVersion() % 100);
 	return WS_OK;
 }
 
@@ -568,12 +511,27 @@ static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
 {
 	const struct ws_backend_options *o = &cuda->options;
 	size_t free_bytes, total_bytes;
+	int gpu;
+	struct cudaDeviceProp properties;
+	int runtime, blas;
 
 	WS_FORWARD(choose_gpu(o->gpu, err));
 	WS_FORWARD(open_stream(cuda, err));
 	if (o->autotune)
 		WS_CUBLAS_TRY(cublasLtCreate(&cuda->lt), err);
-	WS_FORWARD(describe(cuda, o->gpu, err));
+	gpu = o->gpu;
+	runtime = 0;
+	blas = 0;
+	CUDA_TRY(cudaGetDeviceProperties(&properties, gpu), err);
+	CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
+	WS_CUBLAS_TRY(cublasGetVersion(cuda->blas, &blas), err);
+	cuda->sm_count = properties.multiProcessorCount;
+	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", properties.name,
+	         properties.major, properties.minor);
+	snprintf(cuda->base.libraries, sizeof(cuda->base.libraries),
+	         "CUDA %d.%d, cuBLAS %d.%d.%d, cuDNN %zu.%zu.%zu", runtime / 1000,
+	         runtime % 1000 / 10, blas / 10000, blas / 100 % 100, blas % 100,
+	         cudnnGetVersion() / 10000, cudnnGetVersion() / 100 % 100, cudnnGetVersion() % 100);
 	CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), err);
 	cuda->base.limit_bytes =
 	        free_bytes > WS_CUDA_MARGIN_BYTES ? free_bytes - WS_CUDA_MARGIN_BYTES : 0;

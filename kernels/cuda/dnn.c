@@ -408,19 +408,6 @@ void ws_cuda_conv_operation_close(struct ws_cuda_conv_operation *operation)
 
 /* --- plans -------------------------------------------------------------------------------- */
 
-static enum ws_status fail_no_engine(const struct ws_op *op, struct ws_err *err)
-{
-	const struct ws_conv *f = &op->u.conv;
-
-	return WS_FAIL(
-	        err, ENVIRONMENT,
-	        "cuDNN's graph API has no engine for %s of %lldx%lldx%lldx%lld by %lld filters "
-	        "%lldx%lld; try --layout %s",
-	        ws_op_info(op->kind)->name, (long long)f->n, (long long)f->c, (long long)f->h,
-	        (long long)f->w, (long long)f->k, (long long)f->r, (long long)f->s,
-	        f->layout == WS_LAYOUT_NHWC ? "nchw" : "nhwc");
-}
-
 /* The plans of an op, at least one. most: how many are wanted. */
 static enum ws_status find_plans(struct ws_cuda *cuda, const struct ws_op *op, int most,
                                  cudnnBackendDescriptor_t *plans, int *count, struct ws_err *err)
@@ -437,8 +424,17 @@ static enum ws_status find_plans(struct ws_cuda *cuda, const struct ws_op *op, i
 	WS_FORWARD(ws_cuda_conv_operation_open(op, &operation, err));
 	status = ws_dnn_plans(&target, &rules, &operation.operation, 1, most, plans, count, err);
 	ws_cuda_conv_operation_close(&operation);
-	if (status == WS_OK && *count == 0)
-		status = fail_no_engine(op, err);
+	if (status == WS_OK && *count == 0) {
+		const struct ws_conv *f = &op->u.conv;
+
+		status = WS_FAIL(err, ENVIRONMENT,
+		                 "cuDNN's graph API has no engine for %s of %lldx%lldx%lldx%lld by "
+		                 "%lld filters "
+		                 "%lldx%lld; try --layout %s",
+		                 ws_op_info(op->kind)->name, (long long)f->n, (long long)f->c,
+		                 (long long)f->h, (long long)f->w, (long long)f->k, (long long)f->r,
+		                 (long long)f->s, f->layout == WS_LAYOUT_NHWC ? "nchw" : "nhwc");
+	}
 	return status;
 }
 

@@ -111,24 +111,6 @@ static enum ws_status layout(cublasLtMatrixLayout_t *made, enum ws_dtype dtype, 
 	return WS_OK;
 }
 
-static enum ws_status describe_lt(const struct ws_op *op, struct ws_cuda_lt *lt, struct ws_err *err)
-{
-	const struct ws_gemm *g = &op->u.gemm;
-	cublasOperation_t op_a = operation(g->trans_b), op_b = operation(g->trans_a);
-	enum ws_dtype in = op->in[0]->dtype;
-
-	WS_CUBLAS_TRY(cublasLtMatmulDescCreate(&lt->desc, compute_type(op), CUDA_R_32F), err);
-	WS_CUBLAS_TRY(cublasLtMatmulDescSetAttribute(lt->desc, CUBLASLT_MATMUL_DESC_TRANSA, &op_a,
-	                                             sizeof(op_a)),
-	              err);
-	WS_CUBLAS_TRY(cublasLtMatmulDescSetAttribute(lt->desc, CUBLASLT_MATMUL_DESC_TRANSB, &op_b,
-	                                             sizeof(op_b)),
-	              err);
-	WS_FORWARD(layout(&lt->a, in, b_columns(g), g->trans_b ? g->n : g->k, g, err));
-	WS_FORWARD(layout(&lt->b, in, a_columns(g), g->trans_a ? g->k : g->m, g, err));
-	return layout(&lt->c, op->out[0]->dtype, g->n, g->m, g, err);
-}
-
 void ws_cuda_lt_close(struct ws_cuda_lt *lt)
 {
 	if (!lt)
@@ -203,9 +185,27 @@ static enum ws_status choose(struct trial *trial, struct ws_cuda_lt *lt, bool *f
 	cublasLtMatmulHeuristicResult_t found[CANDIDATES];
 	float best_ms, ms;
 	int count = 0, best = -1;
+	const struct ws_op *op;
+	const struct ws_gemm *g;
+	cublasOperation_t op_a, op_b;
+	enum ws_dtype in;
 
 	WS_FORWARD(ws_cuda_time(trial->cuda, run_trial, trial, &best_ms, err)); /* cuBLAS's own */
-	WS_FORWARD(describe_lt(trial->op, lt, err));
+	op = trial->op;
+	g = &op->u.gemm;
+	op_a = operation(g->trans_b);
+	op_b = operation(g->trans_a);
+	in = op->in[0]->dtype;
+	WS_CUBLAS_TRY(cublasLtMatmulDescCreate(&lt->desc, compute_type(op), CUDA_R_32F), err);
+	WS_CUBLAS_TRY(cublasLtMatmulDescSetAttribute(lt->desc, CUBLASLT_MATMUL_DESC_TRANSA, &op_a,
+	                                             sizeof(op_a)),
+	              err);
+	WS_CUBLAS_TRY(cublasLtMatmulDescSetAttribute(lt->desc, CUBLASLT_MATMUL_DESC_TRANSB, &op_b,
+	                                             sizeof(op_b)),
+	              err);
+	WS_FORWARD(layout(&lt->a, in, b_columns(g), g->trans_b ? g->n : g->k, g, err));
+	WS_FORWARD(layout(&lt->b, in, a_columns(g), g->trans_a ? g->k : g->m, g, err));
+	WS_FORWARD(layout(&lt->c, op->out[0]->dtype, g->n, g->m, g, err));
 	WS_FORWARD(ask_lt(trial->cuda, lt, found, &count, err));
 	trial->lt = lt;
 	for (int i = 0; i < count; i++) {

@@ -288,13 +288,6 @@ static void enter_scope(struct ws_exec *exec, struct ws_scope *target)
 		wsnvtx_push(exec->scopes[exec->scope_depth]->name);
 }
 
-static void count_outputs(struct ws_exec *exec, const struct ws_op *op)
-{
-	for (int i = op->in_count; i < ws_op_touched(op); i++)
-		if (ws_op_touches(op, i))
-			set_alive(exec, ws_op_touches(op, i), true);
-}
-
 static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
 {
 	for (int i = 0; i < ws_op_touched(op); i++) {
@@ -329,7 +322,9 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, bool rec
 		const struct ws_op *op = exec->graph->ops[i];
 		enum ws_status status;
 
-		count_outputs(exec, op);
+		for (int j = op->in_count; j < ws_op_touched(op); j++)
+			if (ws_op_touches(op, j))
+				set_alive(exec, ws_op_touches(op, j), true);
 		if (!records) { /* a range would say that its ops run now */
 			enter_scope(exec, op->scope);
 			wsnvtx_push_op(op->message, &op->payload);

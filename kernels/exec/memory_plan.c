@@ -9,16 +9,6 @@ bool ws_memory_is_transient(const struct ws_tensor *t)
 	return t->role == WS_ROLE_ACTIVATION || t->role == WS_ROLE_GRAD;
 }
 
-static void find_last_uses(const struct ws_graph *graph)
-{
-	for (int i = 0; i < graph->tensor_count; i++)
-		graph->tensors[i]->last_use = -1;
-	for (int i = 0; i < graph->op_count; i++)
-		for (int j = 0; j < ws_op_touched(graph->ops[i]); j++)
-			if (ws_op_touches(graph->ops[i], j))
-				ws_op_touches(graph->ops[i], j)->last_use = i;
-}
-
 struct walk {
 	const struct ws_graph *graph;
 	struct ws_tensor **alive; /* in the order of their places */
@@ -122,20 +112,6 @@ static void walk_step_begin(struct walk *w)
 			give(w, w->graph->tensors[i]);
 }
 
-/* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
-static void walk_ops(struct walk *w)
-{
-	bool in_setup = true;
-
-	for (int i = 0; i < w->graph->op_count; i++) {
-		if (in_setup && w->graph->ops[i]->payload.phase != WSNVTX_PHASE_setup) {
-			walk_step_begin(w);
-			in_setup = false;
-		}
-		walk_op(w, i);
-	}
-}
-
 static void walk_session(struct walk *w)
 {
 	for (int i = 0; i < w->graph->tensor_count; i++) {
@@ -153,12 +129,26 @@ static void walk_session(struct walk *w)
 struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 {
 	struct walk w = {.graph = graph};
+	bool in_setup;
 
 	w.alive = ws_xarray((size_t)graph->tensor_count, sizeof(struct ws_tensor *));
 	w.is_alive = ws_xarray((size_t)graph->tensor_count, sizeof(*w.is_alive));
-	find_last_uses(graph);
+	for (int i = 0; i < graph->tensor_count; i++)
+		graph->tensors[i]->last_use = -1;
+	for (int i = 0; i < graph->op_count; i++)
+		for (int j = 0; j < ws_op_touched(graph->ops[i]); j++)
+			if (ws_op_touches(graph->ops[i], j))
+				ws_op_touches(graph->ops[i], j)->last_use = i;
 	walk_session(&w);
-	walk_ops(&w);
+	/* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
+	in_setup = true;
+	for (int k = 0; k < w.graph->op_count; k++) {
+		if (in_setup && w.graph->ops[k]->payload.phase != WSNVTX_PHASE_setup) {
+			walk_step_begin(&w);
+			in_setup = false;
+		}
+		walk_op(&w, k);
+	}
 	free(w.alive);
 	free(w.is_alive);
 	return w.plan;

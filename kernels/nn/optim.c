@@ -145,21 +145,6 @@ static struct ws_tensor *state(struct ws_graph *graph, const struct update *u, c
 	return t;
 }
 
-static void make_states(struct ws_graph *graph, const struct ws_optimizer *o, struct update *list,
-                        int count)
-{
-	for (int i = 0; i < count; i++) {
-		graph->layer = list[i].param->layer;
-		if (o->kind != WS_OPTIMIZER_SGD) {
-			list[i].m = state(graph, &list[i], "m");
-			list[i].v = state(graph, &list[i], "v");
-		} else if (o->momentum != 0) {
-			list[i].m = state(graph, &list[i], "momentum");
-		}
-	}
-	graph->layer = -1;
-}
-
 /* --- the course's loop ------------------------------------------------------------- */
 
 static void adamw_cs336(struct ws_graph *graph, const struct ws_optimizer *o,
@@ -431,7 +416,16 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 		optim.correction = ws_graph_tensor(graph, "optimizer.correction", WS_ROLE_INPUT,
 		                                   exact, WS_SHAPE(1));
 	make_grads(graph, list, count, scaler);
-	make_states(graph, optimizer, list, count);
+	for (int i = 0; i < count; i++) {
+		graph->layer = list[i].param->layer;
+		if (optimizer->kind != WS_OPTIMIZER_SGD) {
+			list[i].m = state(graph, &list[i], "m");
+			list[i].v = state(graph, &list[i], "v");
+		} else if (optimizer->momentum != 0) {
+			list[i].m = state(graph, &list[i], "momentum");
+		}
+	}
+	graph->layer = -1;
 	graph->unless = scaler ? scaler->found_inf : NULL;
 	clip(graph, optimizer->clip_norm, list, count);
 	append_updates(graph, optimizer, &optim, list, count);

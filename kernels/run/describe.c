@@ -30,15 +30,6 @@ struct description {
 	FILE *out;
 };
 
-static void sum_up(struct description *d)
-{
-	for (size_t i = 0; i < PHASES; i++)
-		d->phase[i] = ws_cost_phase(d->graph, (enum wsnvtx_phase)i);
-	d->parameters = ws_graph_param_count(d->graph);
-	for (int i = 0; i < d->graph->tensor_count; i++)
-		d->parameter_tensors += d->graph->tensors[i]->role == WS_ROLE_PARAM;
-}
-
 /* "fp32[4x128x768]" */
 static void print_tensor(FILE *out, const struct ws_tensor *t)
 {
@@ -137,7 +128,11 @@ enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, str
 	WS_FORWARD(ws_step_build(options, &step, err));
 	d.graph = step->graph;
 	d.memory = ws_memory_plan(d.graph);
-	sum_up(&d);
+	for (size_t i = 0; i < PHASES; i++)
+		d.phase[i] = ws_cost_phase(d.graph, (enum wsnvtx_phase)i);
+	d.parameters = ws_graph_param_count(d.graph);
+	for (int i = 0; i < d.graph->tensor_count; i++)
+		d.parameter_tensors += d.graph->tensors[i]->role == WS_ROLE_PARAM;
 	print_head(&d);
 	print_ops(&d);
 	ws_step_close(step);
@@ -188,24 +183,6 @@ static const struct ws_tensor *updated(const struct ws_graph *graph, const struc
 	return target;
 }
 
-static void print_param_dtypes(FILE *out, const struct ws_graph *graph)
-{
-	for (int i = 0; i < graph->tensor_count; i++) {
-		const struct ws_tensor *t = graph->tensors[i];
-		const struct ws_tensor *target;
-		struct dtype_row row = {.role = "weight"};
-
-		if (t->role != WS_ROLE_PARAM)
-			continue;
-		target = t->grad ? updated(graph, t) : NULL;
-		row.dtype = ws_dtype_name(t->dtype);
-		row.gradient = t->grad ? ws_dtype_name(t->grad->dtype) : NULL;
-		row.optimizer = target ? ws_dtype_name(target->dtype) : NULL;
-		row.name = t->name;
-		print_dtype_row(out, &row);
-	}
-}
-
 static void print_op_dtypes(FILE *out, const struct ws_graph *graph, enum wsnvtx_phase phase,
                             const struct ws_model_io *io)
 {
@@ -233,7 +210,20 @@ enum ws_status ws_dtypes_print(const struct ws_step_options *options, FILE *out,
 	graph = step->graph;
 	fprintf(out, "%-10s  %-9s  %-9s  %-9s  %-9s  %s\n", "What", "Dtype", "Reads", "Gradient",
 	        "Optimizer", "Name");
-	print_param_dtypes(out, graph);
+	for (int i = 0; i < graph->tensor_count; i++) {
+		const struct ws_tensor *t = graph->tensors[i];
+		const struct ws_tensor *target;
+		struct dtype_row row = {.role = "weight"};
+
+		if (t->role != WS_ROLE_PARAM)
+			continue;
+		target = t->grad ? updated(graph, t) : NULL;
+		row.dtype = ws_dtype_name(t->dtype);
+		row.gradient = t->grad ? ws_dtype_name(t->grad->dtype) : NULL;
+		row.optimizer = target ? ws_dtype_name(target->dtype) : NULL;
+		row.name = t->name;
+		print_dtype_row(out, &row);
+	}
 	print_op_dtypes(out, graph, WSNVTX_PHASE_forward, &step->io);
 	print_op_dtypes(out, graph, WSNVTX_PHASE_loss, &step->io);
 	ws_step_close(step);

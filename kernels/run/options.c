@@ -113,17 +113,6 @@ static enum ws_status check_fit(const struct ws_step_command *c, const struct ws
 	return WS_OK;
 }
 
-static enum ws_status check_output(const struct ws_step_command *c, struct ws_err *err)
-{
-	bool looks = c->describe || c->print_dtypes;
-
-	WS_FAIL_IF(c->describe && c->print_dtypes, err, USAGE,
-	           "--describe and --print-dtypes: one at a time");
-	WS_FAIL_IF(looks && c->dump_loss, err, USAGE,
-	           "--dump-loss: --describe and --print-dtypes run nothing");
-	return WS_OK;
-}
-
 /* --- what the values mean --- */
 
 /* "none", "dynamic" or "static:N" */
@@ -159,29 +148,13 @@ static enum ws_status resolve_loss_scale(struct ws_step_options *step, const cha
 	return WS_OK;
 }
 
-/* The optimizer's own defaults, and what was given instead. */
-static void resolve_optimizer(struct ws_step_command *c)
-{
-	struct ws_optimizer *o = &c->run.step.optimizer;
-
-	*o = ws_optimizer_defaults((enum ws_optimizer_kind)c->optimizer);
-	o->impl = (enum ws_optimizer_impl)c->optimizer_impl;
-	o->clip_norm = c->clip_norm;
-	if (c->given[WS_STEP_OPTION_LR])
-		o->lr = c->lr;
-	if (c->given[WS_STEP_OPTION_WEIGHT_DECAY])
-		o->weight_decay = c->weight_decay;
-	if (c->given[WS_STEP_OPTION_MOMENTUM])
-		o->momentum = c->momentum;
-	if (c->given[WS_STEP_OPTION_EPSILON])
-		o->eps = c->epsilon;
-}
-
 static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *table,
                               struct ws_err *err)
 {
 	static const char *const devices[] = {"auto", "cuda", "cpu"};
 	struct ws_step_options *step = &c->run.step;
+	bool looks;
+	struct ws_optimizer *o;
 
 	step->model = ws_network_at(c->model);
 	if (!c->given[WS_STEP_OPTION_OPTIMIZER] && step->model->image)
@@ -196,9 +169,26 @@ static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *ta
 	for (size_t i = 0; i < WS_STEP_OPTIONS; i++)
 		if (c->given[i])
 			WS_FORWARD(check_fit(c, &table[i], err));
-	resolve_optimizer(c);
+	/* The optimizer's own defaults, and what was given instead. */
+	o = &c->run.step.optimizer;
+	*o = ws_optimizer_defaults((enum ws_optimizer_kind)c->optimizer);
+	o->impl = (enum ws_optimizer_impl)c->optimizer_impl;
+	o->clip_norm = c->clip_norm;
+	if (c->given[WS_STEP_OPTION_LR])
+		o->lr = c->lr;
+	if (c->given[WS_STEP_OPTION_WEIGHT_DECAY])
+		o->weight_decay = c->weight_decay;
+	if (c->given[WS_STEP_OPTION_MOMENTUM])
+		o->momentum = c->momentum;
+	if (c->given[WS_STEP_OPTION_EPSILON])
+		o->eps = c->epsilon;
 	WS_FORWARD(resolve_loss_scale(step, c->loss_scale, &c->scale_ignored, err));
-	return check_output(c, err);
+	looks = c->describe || c->print_dtypes;
+	WS_FAIL_IF(c->describe && c->print_dtypes, err, USAGE,
+	           "--describe and --print-dtypes: one at a time");
+	WS_FAIL_IF(looks && c->dump_loss, err, USAGE,
+	           "--dump-loss: --describe and --print-dtypes run nothing");
+	return WS_OK;
 }
 
 enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char **argv,

@@ -167,23 +167,6 @@ static enum ws_status feed(struct ws_step *step, struct ws_err *err)
 	                     step->done - step->skipped + 1, err);
 }
 
-/* The optimizer phase; what became of the scale is followed here. */
-static enum ws_status run_optimizer(struct ws_step *step, struct ws_err *err)
-{
-	bool skipped;
-
-	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_optimizer, err));
-	if (!step->scaler.dynamic)
-		return WS_OK;
-	skipped = ws_exec_skipped(step->exec) > 0;
-	step->skipped += skipped;
-	ws_scaler_next(&step->scaler.rule, skipped, &step->scale, &step->tracker);
-	wsnvtx_counter_real("loss_scale", step->scale);
-	if (skipped)
-		wsnvtx_counter("skipped_steps", step->skipped);
-	return WS_OK;
-}
-
 static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 {
 	enum ws_step_phase phase = step->options.phase;
@@ -199,8 +182,20 @@ static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_loss, err));
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_backward, err));
 	}
-	if (phase >= WS_STEP_FULL)
-		WS_FORWARD(run_optimizer(step, err));
+	if (phase >= WS_STEP_FULL) {
+		/* The optimizer phase; what became of the scale is followed here. */
+		bool skipped;
+
+		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_optimizer, err));
+		if (step->scaler.dynamic) {
+			skipped = ws_exec_skipped(step->exec) > 0;
+			step->skipped += skipped;
+			ws_scaler_next(&step->scaler.rule, skipped, &step->scale, &step->tracker);
+			wsnvtx_counter_real("loss_scale", step->scale);
+			if (skipped)
+				wsnvtx_counter("skipped_steps", step->skipped);
+		}
+	}
 	return step->backend->ops->sync(step->backend, err);
 }
 

@@ -342,19 +342,6 @@ static const struct {
 };
 #define NLIBRARIES (sizeof(libraries) / sizeof(*libraries))
 
-/* 91900 is 9.19.0; before that scheme came, 8907 was 8.9.7. */
-static void define_version(const char *key, long version)
-{
-	long minor = version >= 10000 ? 100 : 10;
-	char text[32];
-
-	if (version <= 0)
-		return;
-	snprintf(text, sizeof(text), "%ld.%ld.%ld", version / (100 * minor), version / 100 % minor,
-	         version % 100);
-	ws_define_fact(key, text);
-}
-
 bool ws_libraries_define(void)
 {
 	static unsigned long long loads_seen;
@@ -370,11 +357,21 @@ bool ws_libraries_define(void)
 		void *lib = !is_known[i] && ws_library_path(libraries[i].file, path, sizeof(path))
 		                    ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)
 		                    : NULL;
+		long version;
+		long minor;
+		char text[32];
 
 		if (!lib)
 			continue;
 		is_known[i] = 1;
-		define_version(libraries[i].key, libraries[i].version(lib, libraries[i].function));
+		/* 91900 is 9.19.0; before that scheme came, 8907 was 8.9.7. */
+		version = libraries[i].version(lib, libraries[i].function);
+		minor = version >= 10000 ? 100 : 10;
+		if (version > 0) {
+			snprintf(text, sizeof(text), "%ld.%ld.%ld", version / (100 * minor),
+			         version / 100 % minor, version % 100);
+			ws_define_fact(libraries[i].key, text);
+		}
 		dlclose(lib);
 	}
 	return 1;

@@ -68,29 +68,23 @@ static void remember(uint64_t pos, uint32_t hash)
 	table_used++;
 }
 
-/* Bytes that can be written from pos on: with memory behind them, or got now. */
-static uint64_t ready_from(struct ws_seg_header *seg, uint64_t pos)
-{
-	uint64_t to = pos + WS_DEFS_AHEAD;
-
-	if (to > seg->defs_size)
-		to = seg->defs_size;
-	if (seg->defs_ready < to && seg->defs_ready < pos + WS_MAX_DEF + WS_DEF_FRAME &&
-	    !ws_seg_populate(seg, ws_seg_defs(seg) + seg->defs_ready, to - seg->defs_ready))
-		seg->defs_ready = to;
-	return seg->defs_ready > pos ? seg->defs_ready - pos : 0;
-}
-
 uint8_t *ws_def_begin(uint32_t *room)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
-	uint64_t pos, ready;
+	uint64_t pos, ready, to;
 	sigset_t before;
 
 	ws_lock(&define_lock, &before);
 	signals_before = before;
 	pos = atomic_load_explicit(&seg->defs_head, memory_order_relaxed);
-	ready = ready_from(seg, pos);
+	/* Bytes that can be written from pos on: with memory behind them, or got now. */
+	to = pos + WS_DEFS_AHEAD;
+	if (to > seg->defs_size)
+		to = seg->defs_size;
+	if (seg->defs_ready < to && seg->defs_ready < pos + WS_MAX_DEF + WS_DEF_FRAME &&
+	    !ws_seg_populate(seg, ws_seg_defs(seg) + seg->defs_ready, to - seg->defs_ready))
+		seg->defs_ready = to;
+	ready = seg->defs_ready > pos ? seg->defs_ready - pos : 0;
 	ready = ready < WS_DEF_FRAME ? 0 : ready - WS_DEF_FRAME;
 	*room = ready < WS_MAX_DEF ? (uint32_t)ready : WS_MAX_DEF;
 	return (uint8_t *)(def_at(pos) + 1);

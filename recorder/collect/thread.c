@@ -104,18 +104,6 @@ static uint32_t thread_with_buffer(uint32_t tid, const char *name)
 	return thread;
 }
 
-static void thread_ended_by_tid(uint32_t tid)
-{
-	sigset_t before;
-	int place;
-
-	ws_lock(&lock, &before);
-	place = place_of(tid);
-	if (place >= 0 && table[place].tid)
-		table[place].ended = 1;
-	ws_unlock(&lock, &before);
-}
-
 void ws_thread_forked(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
@@ -147,10 +135,18 @@ static _Atomic uint32_t *state_of(const struct ws_thread_buffer *thread_buffer)
 static void thread_ended(void *arg)
 {
 	struct ws_thread_buffer *thread_buffer = arg;
+	uint32_t tid;
+	sigset_t before;
+	int place;
 
 	ws_self.thread_buffer = NULL;
 	ws_range_abandoned(thread_buffer);
-	thread_ended_by_tid(ws_thread_id());
+	tid = ws_thread_id();
+	ws_lock(&lock, &before);
+	place = place_of(tid);
+	if (place >= 0 && table[place].tid)
+		table[place].ended = 1;
+	ws_unlock(&lock, &before);
 	atomic_store_explicit(state_of(thread_buffer), WS_THREAD_BUFFER_LEFT, memory_order_release);
 }
 

@@ -64,19 +64,6 @@ static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 	}
 }
 
-/* CUPTI has no records of flushes that it was asked for, so they are timed here. */
-static void note_flush(int64_t ns)
-{
-	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
-	uint64_t longest = atomic_load(&gpu->flush_longest_ns);
-
-	atomic_fetch_add(&gpu->flushes, 1);
-	atomic_fetch_add(&gpu->flush_ns, (uint64_t)ns);
-	while ((uint64_t)ns > longest &&
-	       !atomic_compare_exchange_weak(&gpu->flush_longest_ns, &longest, (uint64_t)ns))
-		;
-}
-
 /*
  * Called with no lock held, as the completion callback may run inside. FlushAll
  * gives back what is complete; forced also what is not, whose kernels then have
@@ -85,14 +72,24 @@ static void note_flush(int64_t ns)
 void ws_cupti_flush(uint32_t flag)
 {
 	size_t dropped = 0;
-	int64_t begin_ns;
+	int64_t begin_ns, ns;
 	int result;
+	struct ws_seg_gpu *gpu;
+	uint64_t longest;
 
 	if (!atomic_load(&ws_collector.is_recording) || atomic_load(&ws_cupti_is_final))
 		return;
 	begin_ns = ws_now_ns();
 	result = ws_cupti.ActivityFlushAll(flag);
-	note_flush(ws_now_ns() - begin_ns);
+	/* CUPTI has no records of flushes that it was asked for, so they are timed here. */
+	ns = ws_now_ns() - begin_ns;
+	gpu = &ws_collector.seg->gpu;
+	longest = atomic_load(&gpu->flush_longest_ns);
+	atomic_fetch_add(&gpu->flushes, 1);
+	atomic_fetch_add(&gpu->flush_ns, (uint64_t)ns);
+	while ((uint64_t)ns > longest &&
+	       !atomic_compare_exchange_weak(&gpu->flush_longest_ns, &longest, (uint64_t)ns))
+		;
 	if (result != WS_CUPTI_OK)
 		ws_cupti_count_error(result, "cuptiActivityFlushAll");
 	/* counts from 0 again each time it is read */
@@ -120,23 +117,6 @@ static void probe_begin(void)
 		probe.call(&version);
 }
 
-static void probe_end(int misses_allowed)
-{
-	uint64_t seen = atomic_load(&ws_cupti_own_records);
-
-	if (!probe.call) /* else what we ask of the driver for facts would count */
-		return;
-	if (seen != probe.seen) {
-		probe.is_armed = 1;
-		probe.missed = 0;
-	} else if (probe.is_armed && ++probe.missed > misses_allowed) {
-		probe.call = NULL;
-		probe.is_armed = 0;
-		ws_cupti_taken();
-	}
-	probe.seen = seen;
-}
-
 /* Once there is a context: only with a buffer for each thread is ours complete at any time. */
 static void probe_start(void)
 {
@@ -157,8 +137,21 @@ static void flush_and_look(uint32_t flag, int misses_allowed)
 	uint64_t refused = atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused]);
 
 	ws_cupti_flush(flag);
-	if (refused == atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused]))
-		probe_end(misses_allowed);
+	if (refused == atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused])) {
+		uint64_t seen = atomic_load(&ws_cupti_own_records);
+
+		if (probe.call) {
+			if (seen != probe.seen) {
+				probe.is_armed = 1;
+				probe.missed = 0;
+			} else if (probe.is_armed && ++probe.missed > misses_allowed) {
+				probe.call = NULL;
+				probe.is_armed = 0;
+				ws_cupti_taken();
+			}
+			probe.seen = seen;
+		}
+	}
 }
 
 /* CUPTI 13 under WSL2 tells CLOCK_MONOTONIC_RAW: nobody can set it, and it drifts. */
@@ -265,19 +258,6 @@ static void wait_and_stock_up(struct ws_seg_header *seg, uint32_t ms)
 	         !wait_ms(&wake, (uint32_t)(left_ns / 1000000)) && !atomic_exchange(&flush_now, 0));
 }
 
-/* A profiler that brings a CUPTI of its own, as Triton's Proton does. */
-static void look_for_second(void)
-{
-	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
-	static const char file[] = "libcupti";
-
-	if (atomic_load(&gpu->stopped) & WS_GPU_STOP_SECOND)
-		return;
-	if (ws_library_second(file, *(void **)&ws_cupti.GetVersion, gpu->second,
-	                      sizeof(gpu->second)))
-		atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_SECOND);
-}
-
 /* Once there is a context. True the first time. */
 static bool define_facts(bool *known)
 {
@@ -295,8 +275,17 @@ static void flush_once(bool *facts_known)
 		return;
 	if (define_facts(facts_known))
 		probe_start();
-	if (ws_libraries_define())
-		look_for_second();
+	if (ws_libraries_define()) {
+		/* A profiler that brings a CUPTI of its own, as Triton's Proton does. */
+		struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
+		static const char file[] = "libcupti";
+
+		if (!(atomic_load(&gpu->stopped) & WS_GPU_STOP_SECOND)) {
+			if (ws_library_second(file, *(void **)&ws_cupti.GetVersion, gpu->second,
+			                      sizeof(gpu->second)))
+				atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_SECOND);
+		}
+	}
 	probe_begin();
 	ws_cupti_look_at_clock();
 	flush_and_look(0, MISSES - 1);

@@ -371,31 +371,6 @@ static int64_t half_of(const uint8_t *bytes)
 	return (int64_t)half;
 }
 
-/* By what the driver calls it: CUPTI's record of a device need not come. */
-static void define_device(const struct driver *driver, int device)
-{
-	uint8_t uuid[16];
-	char name[256];
-	size_t memory;
-
-	if (driver->get_name && !driver->get_name(name, sizeof(name), device))
-		ws_define_device((uint32_t)device, name);
-	if (driver->get_uuid && !driver->get_uuid(uuid, device)) {
-		ws_define_device_attr((uint32_t)device, "uuid_high", half_of(uuid));
-		ws_define_device_attr((uint32_t)device, "uuid_low", half_of(uuid + 8));
-	}
-	if (driver->get_memory && !driver->get_memory(&memory, device) && memory <= INT64_MAX)
-		ws_define_device_attr((uint32_t)device, "global_memory_bytes", (int64_t)memory);
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
-		int value = -1;
-
-		if (!driver->get_attribute(&value, attributes[i].attribute, device) &&
-		    value >= attributes[i].minimum)
-			ws_define_device_attr((uint32_t)device, attributes[i].name,
-			                      value * attributes[i].unit);
-	}
-}
-
 static void define_devices(void *library)
 {
 	struct driver driver;
@@ -408,8 +383,30 @@ static void define_devices(void *library)
 	*(void **)&driver.get_memory = dlsym(library, "cuDeviceTotalMem_v2");
 	if (!driver.get_count || !driver.get_attribute || driver.get_count(&count))
 		return;
-	for (int device = 0; device < count; device++)
-		define_device(&driver, device);
+	for (int device = 0; device < count; device++) {
+		/* By what the driver calls it: CUPTI's record of a device need not come. */
+		uint8_t uuid[16];
+		char name[256];
+		size_t memory;
+
+		if (driver.get_name && !driver.get_name(name, sizeof(name), device))
+			ws_define_device((uint32_t)device, name);
+		if (driver.get_uuid && !driver.get_uuid(uuid, device)) {
+			ws_define_device_attr((uint32_t)device, "uuid_high", half_of(uuid));
+			ws_define_device_attr((uint32_t)device, "uuid_low", half_of(uuid + 8));
+		}
+		if (driver.get_memory && !driver.get_memory(&memory, device) && memory <= INT64_MAX)
+			ws_define_device_attr((uint32_t)device, "global_memory_bytes",
+			                      (int64_t)memory);
+		for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+			int value = -1;
+
+			if (!driver.get_attribute(&value, attributes[i].attribute, device) &&
+			    value >= attributes[i].minimum)
+				ws_define_device_attr((uint32_t)device, attributes[i].name,
+				                      value * attributes[i].unit);
+		}
+	}
 }
 
 static void define_runtime_version(void)

@@ -50,11 +50,6 @@ static uint32_t names_used;
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t modules_loaded;
 
-static void names_changed(void)
-{
-	atomic_fetch_add_explicit(&modules_loaded, 1, memory_order_relaxed);
-}
-
 /* Where the name is or belongs. The table is never full. */
 static uint32_t name_place(uint64_t address)
 {
@@ -324,9 +319,9 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 		return;
 	if (domain == WS_CUPTI_DOMAIN_RESOURCE && cbid == WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
 		context_created();
-	else if (domain == WS_CUPTI_DOMAIN_RESOURCE)
-		names_changed();
-	else if (domain == WS_CUPTI_DOMAIN_STATE)
+	else if (domain == WS_CUPTI_DOMAIN_RESOURCE) {
+		atomic_fetch_add_explicit(&modules_loaded, 1, memory_order_relaxed);
+	} else if (domain == WS_CUPTI_DOMAIN_STATE)
 		state_changed(cbid, data);
 	else if (api->site == WS_CUPTI_SITE_ENTER)
 		call_entered(domain, cbid);
@@ -448,44 +443,6 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	}
 }
 
-static void enable_kinds(const struct ws_seg_capture *capture)
-{
-	for (size_t i = 0; i < sizeof(kernel_kinds) / sizeof(*kernel_kinds); i++)
-		enable_kind(kernel_kinds[i]);
-	/* else each query of a stream or an event is told as a wait, also the many that find
-	   nothing done */
-	if (ws_cupti.ActivityEnableAllSyncRecords)
-		ws_cupti.ActivityEnableAllSyncRecords(0);
-	for (size_t i = 0; !capture->kernels_only && i < sizeof(other_kinds) / sizeof(*other_kinds);
-	     i++)
-		enable_kind(other_kinds[i]);
-	/* from 13.2 on a green context has no record of the kind of contexts */
-	if (!capture->kernels_only &&
-	    atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_2)
-		enable_kind(WS_CUPTI_KIND_GREEN_CONTEXT);
-	if (capture->graph_level)
-		enable_kind(WS_CUPTI_KIND_GRAPH_TRACE);
-	if (capture->api == WS_CAPTURE_ALL) {
-		enable_kind(WS_CUPTI_KIND_RUNTIME);
-		enable_kind(WS_CUPTI_KIND_DRIVER);
-	} else if (capture->api == WS_CAPTURE_LAUNCHES) {
-		enable_calls(WS_CUPTI_DOMAIN_RUNTIME, (int)capture->kernels_only);
-		enable_calls(WS_CUPTI_DOMAIN_DRIVER, (int)capture->kernels_only);
-	}
-}
-
-static void define_cupti_version(uint32_t version)
-{
-	char text[32];
-
-	if (version >= WS_CUPTI_VERSION_13_0)
-		snprintf(text, sizeof(text), "%u.%u.%u", version / 10000, version / 100 % 100,
-		         version % 100);
-	else
-		snprintf(text, sizeof(text), "API %u", version);
-	ws_define_fact("cupti.version", text);
-}
-
 /* All there are, before the first of them: its program can die before its buffer is handed over. */
 static void define_calls(uint32_t domain)
 {
@@ -511,7 +468,28 @@ static int start(struct ws_seg_header *seg)
 	define_calls(WS_CUPTI_DOMAIN_RUNTIME);
 	define_calls(WS_CUPTI_DOMAIN_DRIVER);
 	ws_cupti_look_at_clock();
-	enable_kinds(&seg->capture);
+	for (size_t i = 0; i < sizeof(kernel_kinds) / sizeof(*kernel_kinds); i++)
+		enable_kind(kernel_kinds[i]);
+	/* else each query of a stream or an event is told as a wait, also the many that find
+	   nothing done */
+	if (ws_cupti.ActivityEnableAllSyncRecords)
+		ws_cupti.ActivityEnableAllSyncRecords(0);
+	for (size_t i = 0;
+	     !seg->capture.kernels_only && i < sizeof(other_kinds) / sizeof(*other_kinds); i++)
+		enable_kind(other_kinds[i]);
+	/* from 13.2 on a green context has no record of the kind of contexts */
+	if (!seg->capture.kernels_only &&
+	    atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_2)
+		enable_kind(WS_CUPTI_KIND_GREEN_CONTEXT);
+	if (seg->capture.graph_level)
+		enable_kind(WS_CUPTI_KIND_GRAPH_TRACE);
+	if (seg->capture.api == WS_CAPTURE_ALL) {
+		enable_kind(WS_CUPTI_KIND_RUNTIME);
+		enable_kind(WS_CUPTI_KIND_DRIVER);
+	} else if (seg->capture.api == WS_CAPTURE_LAUNCHES) {
+		enable_calls(WS_CUPTI_DOMAIN_RUNTIME, (int)seg->capture.kernels_only);
+		enable_calls(WS_CUPTI_DOMAIN_DRIVER, (int)seg->capture.kernels_only);
+	}
 	enable_callbacks();
 	ws_cupti_find_launches();
 	if (ws_cupti_start_thread())
@@ -524,11 +502,19 @@ void ws_cupti_start(void)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
 	static _Atomic int started;
+	uint32_t version;
+	char text[32];
 
 	if (atomic_exchange(&started, 1) || seg->capture.no_cupti || !seg->activity.count)
 		return;
 	if (start(seg))
 		return;
-	define_cupti_version(atomic_load(&seg->gpu.cupti_version));
+	version = atomic_load(&seg->gpu.cupti_version);
+	if (version >= WS_CUPTI_VERSION_13_0)
+		snprintf(text, sizeof(text), "%u.%u.%u", version / 10000, version / 100 % 100,
+		         version % 100);
+	else
+		snprintf(text, sizeof(text), "API %u", version);
+	ws_define_fact("cupti.version", text);
 	atomic_store(&seg->gpu.state, WS_GPU_ON);
 }

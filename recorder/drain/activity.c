@@ -108,12 +108,6 @@ struct ws_activity {
 /* Of a program that captures again and again the newest are enough. */
 #define MAX_CHANGES 65536
 
-static void release_captures(struct captures *c)
-{
-	free(c->list);
-	*c = (struct captures){0};
-}
-
 /* How many changes were at this time or before. */
 static size_t changes_until(const struct captures *c, int64_t time_ns)
 {
@@ -183,7 +177,8 @@ struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 
 void ws_activity_free(struct ws_activity *a)
 {
-	release_captures(&a->captures);
+	free(a->captures.list);
+	a->captures = (struct captures){0};
 	free(a->looked);
 	free(a->runtime);
 	ws_map_free(&a->kernels);

@@ -180,34 +180,6 @@ static void put_scalars(struct texts *t, struct reader *r, struct ws_def_input i
 	put_numbers(&t->strides, r, 0);
 }
 
-static void put_input(struct texts *t, struct reader *r)
-{
-	const struct ws_def_input input = take_input(r);
-
-	switch (input.kind) {
-	case WS_INPUT_TENSOR:
-		put_shape(t, r, input);
-		put_quoted(&t->types, input.type < sizeof(scalar_types) / sizeof(*scalar_types) &&
-		                                      scalar_types[input.type]
-		                              ? scalar_types[input.type]
-		                              : "");
-		put_quoted(&t->inputs, "");
-		break;
-	case WS_INPUT_TENSOR_LIST:
-		put_list(t, r, input.n);
-		break;
-	case WS_INPUT_OTHER:
-		put_numbers(&t->dims, r, 0);
-		put_numbers(&t->strides, r, 0);
-		put_quoted(&t->types, "");
-		put_quoted(&t->inputs, "");
-		break;
-	default:
-		r->is_short |= input.kind > WS_INPUT_BOOL_LIST;
-		put_scalars(t, r, input);
-	}
-}
-
 static struct ws_bytes closed(struct ws_buf *b)
 {
 	put(b, "]");
@@ -233,8 +205,34 @@ static bool add_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_o
 		put(&t.types, "[");
 		put(&t.strides, "[");
 		put(&t.inputs, "[");
-		for (uint32_t i = 0; i < def->inputs && !r.is_short; i++)
-			put_input(&t, &r);
+		for (uint32_t i = 0; i < def->inputs && !r.is_short; i++) {
+			const struct ws_def_input input = take_input(&r);
+
+			switch (input.kind) {
+			case WS_INPUT_TENSOR:
+				put_shape(&t, &r, input);
+				put_quoted(&t.types,
+				           input.type < sizeof(scalar_types) /
+				                                           sizeof(*scalar_types) &&
+				                           scalar_types[input.type]
+				                   ? scalar_types[input.type]
+				                   : "");
+				put_quoted(&t.inputs, "");
+				break;
+			case WS_INPUT_TENSOR_LIST:
+				put_list(&t, &r, input.n);
+				break;
+			case WS_INPUT_OTHER:
+				put_numbers(&t.dims, &r, 0);
+				put_numbers(&t.strides, &r, 0);
+				put_quoted(&t.types, "");
+				put_quoted(&t.inputs, "");
+				break;
+			default:
+				r.is_short |= input.kind > WS_INPUT_BOOL_LIST;
+				put_scalars(&t, &r, input);
+			}
+		}
 		op.dims = closed(&t.dims);
 		op.types = closed(&t.types);
 		op.strides = closed(&t.strides);
@@ -332,20 +330,6 @@ static bool define_thread(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-/* Keep the name until the thread has its first event; a later name replaces it. */
-static void keep_name(struct ws_drain *d, const struct ws_def_thread *who, struct ws_bytes name)
-{
-	size_t i;
-
-	for (i = 0; i < d->nnames; i++)
-		if (d->names[i].pid == who->pid && d->names[i].tid == who->tid)
-			break;
-	WS_GROW(d->names, i + 1, d->names_capacity);
-	if (i == d->nnames)
-		d->nnames++;
-	d->names[i] = (struct ws_drain_thread_name){who->pid, who->tid, name};
-}
-
 static bool define_thread_name(struct ws_drain *d, const struct def *def)
 {
 	const struct ws_def_thread *who = &def->fixed.thread;
@@ -353,8 +337,18 @@ static bool define_thread_name(struct ws_drain *d, const struct def *def)
 
 	if (id)
 		add_thread_row(d, def, id, def->tail);
-	else
-		keep_name(d, who, def->tail);
+	else {
+		/* Keep the name until the thread has its first event; a later name replaces it. */
+		size_t i;
+
+		for (i = 0; i < d->nnames; i++)
+			if (d->names[i].pid == who->pid && d->names[i].tid == who->tid)
+				break;
+		WS_GROW(d->names, i + 1, d->names_capacity);
+		if (i == d->nnames)
+			d->nnames++;
+		d->names[i] = (struct ws_drain_thread_name){who->pid, who->tid, def->tail};
+	}
 	return 1;
 }
 

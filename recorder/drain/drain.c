@@ -291,55 +291,48 @@ bool ws_drain_wants_commit(const struct ws_drain *d)
 	return thread_buffers_run_short(d) || slots_run_short(d);
 }
 
-static void write_commit(struct ws_drain *d)
-{
-	const struct ws_seg_header *seg = d->seg;
-	struct ws_seg_commit *commit = d->commit;
-
-	commit->number++;
-	commit->file_size = ws_trace_writer_size(d->writer);
-	commit->defs_pos = d->defs_pos > d->defs_in_file ? d->defs_pos : d->defs_in_file;
-	commit->next_correlation = d->next_correlation;
-	memcpy(commit->counted, d->counted, sizeof(commit->counted));
-	commit->flags = d->flags;
-	commit->gpus = d->gpus;
-	for (uint32_t i = 0; i < seg->thread_buffer_count; i++)
-		commit->tails[i] = d->tails[i];
-	for (uint32_t i = 0; i < seg->activity.count; i++)
-		commit->tails[seg->thread_buffer_count + i] = d->slots_read[i];
-	ws_seg_commit_write(seg, commit);
-}
-
-/* Give buffers and ring space back, and thread buffers whose thread ended to the next thread. */
-static void give_back(struct ws_drain *d)
-{
-	give_slots_back(d);
-	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
-		struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
-		_Atomic uint32_t *state = ws_seg_thread_state(d->seg, i);
-		/* before head is read: a thread that ended moves it no more */
-		uint32_t found = atomic_load(state);
-		const bool has_left = found == WS_THREAD_BUFFER_LEFT;
-
-		if (!has_thread_buffer(d, i))
-			continue;
-		ws_ring_release(&thread_buffer->ring, d->tails[i]);
-		if (has_left && ws_ring_head(&thread_buffer->ring) == d->tails[i] &&
-		    atomic_compare_exchange_strong(state, &found, WS_THREAD_BUFFER_FREE))
-			atomic_fetch_add(&d->seg->thread_buffers_freed, 1);
-	}
-}
-
 void ws_drain_commit(struct ws_drain *d)
 {
 	const bool is_written = ws_trace_writer_flush(d->writer, NULL) == WS_OK;
 
 	ws_filter_commit(d);
 	/* a writer that failed keeps the commit before it; what follows is counted as lost */
-	if (is_written)
-		write_commit(d);
-	if (is_written || !d->is_repeatable)
-		give_back(d);
+	if (is_written) {
+		const struct ws_seg_header *seg = d->seg;
+		struct ws_seg_commit *commit = d->commit;
+
+		commit->number++;
+		commit->file_size = ws_trace_writer_size(d->writer);
+		commit->defs_pos = d->defs_pos > d->defs_in_file ? d->defs_pos : d->defs_in_file;
+		commit->next_correlation = d->next_correlation;
+		memcpy(commit->counted, d->counted, sizeof(commit->counted));
+		commit->flags = d->flags;
+		commit->gpus = d->gpus;
+		for (uint32_t i = 0; i < seg->thread_buffer_count; i++)
+			commit->tails[i] = d->tails[i];
+		for (uint32_t i = 0; i < seg->activity.count; i++)
+			commit->tails[seg->thread_buffer_count + i] = d->slots_read[i];
+		ws_seg_commit_write(seg, commit);
+	}
+	if (is_written || !d->is_repeatable) {
+		/* Give buffers and ring space back, and thread buffers whose thread ended to the
+		 * next thread. */
+		give_slots_back(d);
+		for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
+			struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
+			_Atomic uint32_t *state = ws_seg_thread_state(d->seg, i);
+			/* before head is read: a thread that ended moves it no more */
+			uint32_t found = atomic_load(state);
+			const bool has_left = found == WS_THREAD_BUFFER_LEFT;
+
+			if (!has_thread_buffer(d, i))
+				continue;
+			ws_ring_release(&thread_buffer->ring, d->tails[i]);
+			if (has_left && ws_ring_head(&thread_buffer->ring) == d->tails[i] &&
+			    atomic_compare_exchange_strong(state, &found, WS_THREAD_BUFFER_FREE))
+				atomic_fetch_add(&d->seg->thread_buffers_freed, 1);
+		}
+	}
 }
 
 void ws_drain_make_repeatable(struct ws_drain *d)

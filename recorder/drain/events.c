@@ -374,15 +374,6 @@ static bool keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
 	return ws_capture_window_keeps(&d->filter.window, start_ns, end_ns);
 }
 
-static bool push(struct ws_drain *d, uint32_t thread, struct ws_held_records *held,
-                 const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
-{
-	if (!keeps(d, ev->head.time_ns, ev->head.time_ns) && hold(held, thread, ev, rec, size))
-		return 1;
-	release_pushes(d, held);
-	return add_record(d, thread, rec, size);
-}
-
 /* A pop ends the newest push of its domain; when that waits, both are decided now. */
 static bool pop(struct ws_drain *d, uint32_t thread, struct ws_held_records *held,
                 const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
@@ -439,7 +430,11 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 		return 0;
 	switch (ev.head.type) {
 	case WS_REC_PUSH:
-		return push(d, thread, &who->held, &ev, rec, size);
+		if (!keeps(d, ev.head.time_ns, ev.head.time_ns) &&
+		    hold(&who->held, thread, &ev, rec, size))
+			return 1;
+		release_pushes(d, &who->held);
+		return add_record(d, thread, rec, size);
 	case WS_REC_POP:
 		return pop(d, thread, &who->held, &ev, rec, size);
 	case WS_REC_START:

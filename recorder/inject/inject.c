@@ -25,19 +25,32 @@ static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static int attach_tried;
 static _Atomic int forked_unseen; /* a forked child that has not used NVTX so far */
 
-/*
- * A forked child shares the mapping; nothing it does may reach the parent's
- * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
- * are not used any more; the buffers that CUPTI has in hand keep what is in
- * them, as its handlers of exit may go through them.
- */
-static void make_private(struct ws_seg_header *seg)
+static void after_fork_in_child(void)
 {
-	char *old = (char *)seg + seg->threads_offset;
-	size_t size = seg->total_size - seg->threads_offset;
-	char *fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
-	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct ws_seg_header *seg = ws_collector.seg;
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+	char *old;
+	size_t size;
+	char *fresh;
 
+	if (!seg)
+		return;
+	attach_lock = unlocked;
+	if (!atomic_exchange(&ws_collector.is_recording, 0))
+		return;
+	atomic_store(&forked_unseen, 1);
+	ws_thread_forked();
+	ws_cupti_forked();
+	/*
+	 * A forked child shares the mapping; nothing it does may reach the parent's
+	 * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
+	 * are not used any more; the buffers that CUPTI has in hand keep what is in
+	 * them, as its handlers of exit may go through them.
+	 */
+	old = (char *)seg + seg->threads_offset;
+	size = seg->total_size - seg->threads_offset;
+	fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (fresh == MAP_FAILED) {
 		(void)mmap(old, size, PROT_READ | PROT_WRITE,
 		           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
@@ -48,22 +61,6 @@ static void make_private(struct ws_seg_header *seg)
 			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)old),
 			       ws_slot_bytes(seg, i), seg->activity.stride);
 	mremap(fresh, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, old);
-}
-
-static void after_fork_in_child(void)
-{
-	struct ws_seg_header *seg = ws_collector.seg;
-	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-
-	if (!seg)
-		return;
-	attach_lock = unlocked;
-	if (!atomic_exchange(&ws_collector.is_recording, 0))
-		return;
-	atomic_store(&forked_unseen, 1);
-	ws_thread_forked();
-	ws_cupti_forked();
-	make_private(seg);
 }
 
 bool ws_attach_off(void)
@@ -548,24 +545,21 @@ WS_EXPORT int InitializeInjection(void);
 WS_EXPORT void warpsheet_push(const char *name);
 WS_EXPORT void warpsheet_pop(void);
 
-/* In a program that took our LD_PRELOAD away: it is loaded by now, as it is that asks for CUDA. */
-static void find_pytorch(void)
-{
-	const char *value = getenv(WS_PYTORCH_ENV);
-	void *torch;
-
-	if (!value || !strcmp(value, "off"))
-		return;
-	torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-	if (torch)
-		ws_pytorch_attach(torch);
-}
-
 int InitializeInjection(void)
 {
 	if (attach_once()) {
+		const char *value;
+		void *torch;
+
 		ws_cupti_start();
-		find_pytorch();
+		/* In a program that took our LD_PRELOAD away: it is loaded by now, as it is that
+		 * asks for CUDA. */
+		value = getenv(WS_PYTORCH_ENV);
+		if (value && strcmp(value, "off")) {
+			torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+			if (torch)
+				ws_pytorch_attach(torch);
+		}
 	}
 	return 1; /* the program runs on in any case */
 }

@@ -334,20 +334,6 @@ static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
 /* 1 when NVML has the function and it gave its answer. */
 #define NVML_TELLS(function, ...) (nvml.function && !nvml.function(__VA_ARGS__))
 
-static void add_fixed(struct ws_drain *d, unsigned i, void *gpu)
-{
-	struct pci_info pci = {0};
-	char name[96] = "";
-	unsigned value;
-
-	if (NVML_TELLS(nvmlDeviceGetName, gpu, name, sizeof(name)))
-		add(d, i, "", "name", name);
-	if (NVML_TELLS(nvmlDeviceGetPciInfo_v3, gpu, &pci))
-		add_number(d, i, "", "pci_bus", pci.bus);
-	if (NVML_TELLS(nvmlDeviceGetEnforcedPowerLimit, gpu, &value))
-		add_number(d, i, "", "power_limit_mw", value);
-}
-
 static void add_readings(struct ws_drain *d, unsigned i, void *gpu, const char *when)
 {
 	unsigned long long bits;
@@ -387,8 +373,18 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 	for (unsigned i = 0; i < n; i++) {
 		if (nvml.nvmlDeviceGetHandleByIndex_v2(i, &gpu))
 			continue;
-		if (is_first)
-			add_fixed(d, i, gpu);
+		if (is_first) {
+			struct pci_info pci = {0};
+			char name[96] = "";
+			unsigned value;
+
+			if (NVML_TELLS(nvmlDeviceGetName, gpu, name, sizeof(name)))
+				add(d, i, "", "name", name);
+			if (NVML_TELLS(nvmlDeviceGetPciInfo_v3, gpu, &pci))
+				add_number(d, i, "", "pci_bus", pci.bus);
+			if (NVML_TELLS(nvmlDeviceGetEnforcedPowerLimit, gpu, &value))
+				add_number(d, i, "", "power_limit_mw", value);
+		}
 		add_readings(d, i, gpu, when);
 	}
 }

@@ -108,29 +108,6 @@ static void print_losses(const struct ws_record_result *r)
 		fputc('\n', stderr);
 }
 
-/* No loss: it was asked for. */
-static void print_outside(const struct ws_record_result *r)
-{
-	uint64_t outside = 0;
-
-	for (size_t i = 0; i < r->ntraces; i++)
-		outside += r->traces[i].noutside;
-	if (outside)
-		complain("%" PRIu64 " events outside the capture range were left out", outside);
-}
-
-static void print_masked(const struct ws_record_result *r)
-{
-	unsigned masked = 0;
-
-	for (size_t i = 0; i < r->ntraces; i++)
-		masked += r->traces[i].masked;
-	if (masked)
-		complain("secrets in %u argument%s are masked in the trace; --no-args keeps all "
-		         "arguments out",
-		         masked, masked == 1 ? "" : "s");
-}
-
 /* Paths in this folder without it, as they were most likely given. */
 static const char *short_path(const char *path)
 {
@@ -145,6 +122,8 @@ static const char *short_path(const char *path)
 
 static void print_traces(const struct ws_record_result *r, const char *rescued)
 {
+	uint64_t outside;
+
 	for (size_t i = 0; i < r->ntraces; i++) {
 		const struct ws_trace_result *t = &r->traces[i];
 		char process[32] = "", operations[48] = "";
@@ -159,7 +138,12 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 		         short_path(t->path), process, t->counts.kernels, t->counts.ranges,
 		         t->counts.marks, operations, rescued, t->file_size);
 	}
-	print_outside(r);
+	/* No loss: it was asked for. */
+	outside = 0;
+	for (size_t j = 0; j < r->ntraces; j++)
+		outside += r->traces[j].noutside;
+	if (outside)
+		complain("%" PRIu64 " events outside the capture range were left out", outside);
 	print_losses(r);
 }
 
@@ -201,6 +185,8 @@ static void print_pytorch_absence(const struct ws_record_result *r)
 
 static void print_summary(const struct ws_record_result *r)
 {
+	unsigned masked;
+
 	if (r->term_signal)
 		complain("the program was killed by signal %d (%s)", r->term_signal,
 		         strsignal(r->term_signal));
@@ -215,7 +201,13 @@ static void print_summary(const struct ws_record_result *r)
 		         "statically linked, runs as another user, clears its environment, or has "
 		         "a /dev/shm of its own, as in a container (see --segment-dir)");
 	print_gpu_problems(r);
-	print_masked(r);
+	masked = 0;
+	for (size_t i = 0; i < r->ntraces; i++)
+		masked += r->traces[i].masked;
+	if (masked)
+		complain("secrets in %u argument%s are masked in the trace; --no-args keeps all "
+		         "arguments out",
+		         masked, masked == 1 ? "" : "s");
 	print_traces(r, "");
 }
 
@@ -372,16 +364,6 @@ static int record_series(struct ws_record_command *cmd)
 	return ws_status_exit_code(status);
 }
 
-static void print_help(void)
-{
-	printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
-	       "       " NAME " [-o FILE] [options] --model NAME [model options]\n"
-	       "       " NAME " --salvage SEGMENT [-o FILE]\n\n"
-	       "Records what a program does into a trace file, however it ends.\n"
-	       "Ends with the program's own exit status (128 + signal when it was killed).\n\n");
-	ws_record_options_print(stdout);
-}
-
 static bool names_model(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -413,7 +395,13 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 	int code;
 
 	if (cmd->help) {
-		print_help();
+		printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
+		       "       " NAME " [-o FILE] [options] --model NAME [model options]\n"
+		       "       " NAME " --salvage SEGMENT [-o FILE]\n\n"
+		       "Records what a program does into a trace file, however it ends.\n"
+		       "Ends with the program's own exit status (128 + signal when it was "
+		       "killed).\n\n");
+		ws_record_options_print(stdout);
 		return names_model(argc, argv) ? print_model_help(cmd, argv) : 0;
 	}
 	if (cmd->version) {

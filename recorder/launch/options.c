@@ -73,46 +73,6 @@ static bool parse_instances(const char *text, struct ws_seg_window *window)
 	return true;
 }
 
-/* An @ that no instances follow is part of the name. */
-static enum ws_status resolve_range(struct ws_seg_window *window, const char *value,
-                                    struct ws_err *err)
-{
-	const char *at = strrchr(value, '@');
-	size_t len = strlen(value);
-
-	window->first = 1;
-	window->last = UINT64_MAX;
-	if (at && at[1] >= '0' && at[1] <= '9') {
-		WS_FAIL_IF(!parse_instances(at + 1, window), err, USAGE,
-		           "--capture-range %s: instances are @N, @N.. or @N..M, from 1", value);
-		len = (size_t)(at - value);
-	}
-	WS_FAIL_IF(!len || len >= sizeof(window->pattern), err, USAGE,
-	           "--capture-range %s: a name has 1 to %zu bytes", value,
-	           sizeof(window->pattern) - 1);
-	memcpy(window->pattern, value, len);
-	window->pattern[len] = 0;
-	window->ranges =
-	        strcmp(window->pattern, PROFILER_RANGE) ? WS_RANGES_NVTX : WS_RANGES_PROFILER;
-	return WS_OK;
-}
-
-static enum ws_status resolve_rings(struct ws_record_command *cmd, const struct given *g,
-                                    struct ws_err *err)
-{
-	struct ws_seg_opts *segment = &cmd->record.segment;
-
-	WS_FAIL_IF(g->buffer_size_bytes & (g->buffer_size_bytes - 1), err, USAGE,
-	           "--buffer-size needs a power of two, not %lld", (long long)g->buffer_size_bytes);
-	segment->thread_buffers = g->buffers ? (uint32_t)g->buffers : DEFAULT_BUFFERS;
-	segment->reserved_thread_buffers = g->buffers ? 0 : RESERVED_BUFFERS;
-	segment->ring_size =
-	        g->buffer_size_bytes ? (uint32_t)g->buffer_size_bytes : DEFAULT_BUFFER_SIZE;
-	segment->reserved_ring_size = g->buffer_size_bytes ? 0 : RESERVED_BUFFER_SIZE;
-	segment->slots = (uint32_t)g->gpu_buffers;
-	return WS_OK;
-}
-
 /* The environment can only take it away: whoever set that need not see this command line. */
 static uint32_t pytorch_of(const struct given *g)
 {
@@ -127,6 +87,7 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
                               struct ws_err *err)
 {
 	struct ws_record_opts *r = &cmd->record;
+	struct ws_seg_opts *segment;
 
 	r->max_size = (uint64_t)g->max_size_bytes;
 	r->capture.no_cupti = !g->gpu_buffers;
@@ -141,32 +102,41 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 	r->capture.cpu_time_quantum_ns = (uint32_t)g->cpu_time_quantum_ns;
 	r->zstd_level = (int)g->level;
 	r->capture.pytorch = pytorch_of(g);
-	if (g->capture_range)
-		WS_FORWARD(resolve_range(&r->window, g->capture_range, err));
-	return resolve_rings(cmd, g, err);
+	if (g->capture_range) {
+		/* An @ that no instances follow is part of the name. */
+		const char *value = g->capture_range;
+		const char *at = strrchr(value, '@');
+		size_t len = strlen(value);
+
+		r->window.first = 1;
+		r->window.last = UINT64_MAX;
+		if (at && at[1] >= '0' && at[1] <= '9') {
+			WS_FAIL_IF(!parse_instances(at + 1, &r->window), err, USAGE,
+			           "--capture-range %s: instances are @N, @N.. or @N..M, from 1",
+			           value);
+			len = (size_t)(at - value);
+		}
+		WS_FAIL_IF(!len || len >= sizeof(r->window.pattern), err, USAGE,
+		           "--capture-range %s: a name has 1 to %zu bytes", value,
+		           sizeof(r->window.pattern) - 1);
+		memcpy(r->window.pattern, value, len);
+		r->window.pattern[len] = 0;
+		r->window.ranges = strcmp(r->window.pattern, PROFILER_RANGE) ? WS_RANGES_NVTX
+		                                                             : WS_RANGES_PROFILER;
+	}
+	segment = &cmd->record.segment;
+	WS_FAIL_IF(g->buffer_size_bytes & (g->buffer_size_bytes - 1), err, USAGE,
+	           "--buffer-size needs a power of two, not %lld", (long long)g->buffer_size_bytes);
+	segment->thread_buffers = g->buffers ? (uint32_t)g->buffers : DEFAULT_BUFFERS;
+	segment->reserved_thread_buffers = g->buffers ? 0 : RESERVED_BUFFERS;
+	segment->ring_size =
+	        g->buffer_size_bytes ? (uint32_t)g->buffer_size_bytes : DEFAULT_BUFFER_SIZE;
+	segment->reserved_ring_size = g->buffer_size_bytes ? 0 : RESERVED_BUFFER_SIZE;
+	segment->slots = (uint32_t)g->gpu_buffers;
+	return WS_OK;
 }
 
 /* --- the command line --- */
-
-/* What is no option of ours is one of warpsheet-step. */
-static enum ws_status check_rest(const struct ws_record_command *cmd, const struct ws_opt *table,
-                                 size_t noptions, struct ws_err *err)
-{
-	if (cmd->model) {
-		WS_FAIL_IF(cmd->program, err, USAGE, "--model and a program exclude each other");
-		return WS_OK;
-	}
-	for (int i = 0; i < cmd->nrest; i++) {
-		const char *word = cmd->rest[i];
-
-		if (word[0] == '-' && word[1])
-			return ws_opt_unknown(table, noptions, word, err);
-		return WS_FAIL(err, USAGE,
-		               "unexpected argument %s: a program and its arguments stand after --",
-		               word);
-	}
-	return WS_OK;
-}
 
 static enum ws_status take_all(struct ws_record_command *cmd, const struct ws_opt *table,
                                size_t noptions, int argc, char **argv, struct ws_err *err)
@@ -187,7 +157,21 @@ static enum ws_status take_all(struct ws_record_command *cmd, const struct ws_op
 		for (int i = first; taken && taken->tags == IN_PROVENANCE && i < p.pos; i++)
 			cmd->capture_options[cmd->ncapture_options++] = argv[i];
 	}
-	return check_rest(cmd, table, noptions, err);
+	/* What is no option of ours is one of warpsheet-step. */
+	if (cmd->model) {
+		WS_FAIL_IF(cmd->program, err, USAGE, "--model and a program exclude each other");
+		return WS_OK;
+	}
+	for (int j = 0; j < cmd->nrest; j++) {
+		const char *word = cmd->rest[j];
+
+		if (word[0] == '-' && word[1])
+			return ws_opt_unknown(table, noptions, word, err);
+		return WS_FAIL(err, USAGE,
+		               "unexpected argument %s: a program and its arguments stand after --",
+		               word);
+	}
+	return WS_OK;
 }
 
 enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, char **argv,

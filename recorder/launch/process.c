@@ -226,18 +226,6 @@ uint32_t ws_process_our_pid(struct ws_process *p)
 	return is_elsewhere(p) ? p->found_pid : ws_process_pid(p);
 }
 
-/* At once, then after pauses of twice the last, as it looks at all processes. */
-static void search(struct ws_process *p)
-{
-	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
-
-	if (p->found_pid || now < p->next_search_ns)
-		return;
-	p->found_pid = ws_host_pid_find(p->owner);
-	p->search_pause_ns = p->search_pause_ns ? p->search_pause_ns * 2 : SEARCH_PAUSE_NS;
-	p->next_search_ns = now + p->search_pause_ns;
-}
-
 enum ws_life ws_process_life(struct ws_process *p)
 {
 	struct ws_proc process =
@@ -247,7 +235,15 @@ enum ws_life ws_process_life(struct ws_process *p)
 	if (p->is_salvaged && p->file.size < LEAST_SEGMENT_BYTES)
 		return WS_LIFE_OVER;
 	if (is_elsewhere(p)) {
-		search(p);
+		int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
+
+		/* At once, then after pauses of twice the last, as it looks at all processes. */
+		if (!p->found_pid && now >= p->next_search_ns) {
+			p->found_pid = ws_host_pid_find(p->owner);
+			p->search_pause_ns =
+			        p->search_pause_ns ? p->search_pause_ns * 2 : SEARCH_PAUSE_NS;
+			p->next_search_ns = now + p->search_pause_ns;
+		}
 		if (!p->found_pid)
 			return WS_LIFE_UNSEEN;
 		process.pid = p->found_pid;
@@ -428,35 +424,29 @@ uint64_t ws_process_step(struct ws_process *p)
 
 /* --- the end --- */
 
-static void last_rows(struct ws_process *p, const struct ws_row_process_end *end)
-{
-	struct ws_seg_header *seg = p->file.seg;
-
-	if (ws_drain_flag(p->drain, WS_COMMIT_ENDED))
-		return;
-	ws_drain_last_pass(p->drain);
-	tell_missing_pages(p);
-	if (end) {
-		struct ws_row_process_end row = *end;
-
-		row.time_ns = p->gone_ns - seg->base_ns;
-		if (ws_process_pid(p))
-			row.pid = ws_process_pid(p);
-		ws_drain_add(p->drain, WS_KIND_PROCESS_END, &row);
-	}
-	ws_drain_look_for_step(p->drain);
-	ws_provenance_end(p->drain, seg, p->is_salvaged);
-	ws_drain_statistics(p->drain);
-	ws_drain_set_flag(p->drain, WS_COMMIT_ENDED);
-}
-
 enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_process_end *end,
                                  struct ws_err *err)
 {
 	struct ws_trace_result *result = &p->result;
 	enum ws_status status;
+	struct ws_seg_header *seg = p->file.seg;
 
-	last_rows(p, end);
+	if (!ws_drain_flag(p->drain, WS_COMMIT_ENDED)) {
+		ws_drain_last_pass(p->drain);
+		tell_missing_pages(p);
+		if (end) {
+			struct ws_row_process_end row = *end;
+
+			row.time_ns = p->gone_ns - seg->base_ns;
+			if (ws_process_pid(p))
+				row.pid = ws_process_pid(p);
+			ws_drain_add(p->drain, WS_KIND_PROCESS_END, &row);
+		}
+		ws_drain_look_for_step(p->drain);
+		ws_provenance_end(p->drain, seg, p->is_salvaged);
+		ws_drain_statistics(p->drain);
+		ws_drain_set_flag(p->drain, WS_COMMIT_ENDED);
+	}
 	warn_of_gpu(p);
 	ws_drain_commit(p->drain);
 	ws_drain_last_words(p->drain);

@@ -23,22 +23,6 @@ static bool is_plain(const char *arg)
 	return *arg && !arg[strspn(arg, plain)];
 }
 
-static void put_quoted(FILE *f, const char *arg)
-{
-	if (is_plain(arg)) {
-		fputs(arg, f);
-		return;
-	}
-	fputc('\'', f);
-	for (; *arg; arg++) {
-		if (*arg == '\'')
-			fputs("'\\''", f);
-		else
-			fputc(*arg, f);
-	}
-	fputc('\'', f);
-}
-
 char *ws_quote(char *const *arguments)
 {
 	char *text;
@@ -46,76 +30,29 @@ char *ws_quote(char *const *arguments)
 	FILE *f = ws_xmemstream(&text, &size);
 
 	for (int i = 0; arguments[i]; i++) {
+		const char *arg;
+
 		if (i)
 			fputc(' ', f);
-		put_quoted(f, arguments[i]);
+		arg = arguments[i];
+		if (is_plain(arg)) {
+			fputs(arg, f);
+			continue;
+		}
+		fputc('\'', f);
+		for (; *arg; arg++) {
+			if (*arg == '\'')
+				fputs("'\\''", f);
+			else
+				fputc(*arg, f);
+		}
+		fputc('\'', f);
 	}
 	ws_xfclose(f);
 	return text;
 }
 
 /* --- rows --- */
-
-static void add_cpu_model(struct ws_drain *d)
-{
-	FILE *f = ws_xopened(fopen("/proc/cpuinfo", "re"));
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		char *colon = strstr(line, ": ");
-
-		if (strncmp(line, "model name", 10) != 0 || !colon)
-			continue;
-		line[strcspn(line, "\n")] = 0;
-		ws_drain_add_meta(d, "host.cpu", "%s", colon + 2);
-		break;
-	}
-	if (f)
-		fclose(f);
-}
-
-static void add_host(struct ws_drain *d)
-{
-	struct utsname u;
-
-	if (!uname(&u)) {
-		ws_drain_add_meta(d, "host.kernel", "%s %s", u.sysname, u.release);
-		ws_drain_add_meta(d, "host.machine", "%s", u.machine);
-	}
-	add_cpu_model(d);
-	ws_drain_add_meta(d, "host.cores", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-static void add_clock(struct ws_drain *d, const struct ws_seg_header *seg)
-{
-	ws_drain_add_meta(d, "clock.base_ns", "%ld", seg->base_ns);
-	if (seg->boot)
-		ws_drain_add_meta(d, "clock.boot", "%016" PRIx64, seg->boot);
-	ws_drain_add_meta(d, "clock.times", "CLOCK_MONOTONIC");
-}
-
-/* What other clocks did meanwhile. */
-static void add_clock_end(struct ws_drain *d, const struct ws_seg_header *seg)
-{
-	const struct ws_drain_real_time real = ws_drain_real_time(d);
-	int64_t raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW) - seg->base_raw_ns;
-	int64_t slew_ns = ws_clock_ns(CLOCK_MONOTONIC) - seg->base_ns - raw_ns;
-
-	/* not before a second has passed, and not of another boot */
-	if (raw_ns >= 1000000000 && seg->boot == ws_proc_boot())
-		ws_drain_add_meta(d, "clock.slew_ppm", "%.1f",
-		                  (double)slew_ns * 1e6 / (double)raw_ns);
-	if (real.largest_step_ns) {
-		ws_drain_add_meta(d, "clock.largest_step_ns", "%ld", real.largest_step_ns);
-		ws_drain_add_meta(d, "clock.realtime_apart_ns", "%ld",
-		                  (int64_t)((uint64_t)real.apart_ns -
-		                            ((uint64_t)seg->base_realtime_ns -
-		                             (uint64_t)seg->base_ns)));
-	}
-	if (atomic_load(&seg->gpu.nclocks))
-		ws_drain_add_meta(d, "clock.cupti_apart_ns", "%ld",
-		                  atomic_load(&seg->gpu.realtime_apart_ns));
-}
 
 /* Without the secrets in them. */
 static void add_arguments(struct ws_drain *d, char *const *arguments, struct ws_secrets *secrets)
@@ -143,6 +80,9 @@ unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 	time_t seconds = (time_t)(seg->base_realtime_ns / 1000000000);
 	char utc[32] = "";
 	struct tm tm;
+	struct utsname u;
+	FILE *f;
+	char line[512];
 
 	if (gmtime_r(&seconds, &tm))
 		strftime(utc, sizeof(utc), "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -157,8 +97,27 @@ unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 		ws_drain_add_meta(d, "program.path", "%s", p->program);
 	if (p->arguments)
 		add_arguments(d, p->arguments, &secrets);
-	add_clock(d, seg);
-	add_host(d);
+	ws_drain_add_meta(d, "clock.base_ns", "%ld", seg->base_ns);
+	if (seg->boot)
+		ws_drain_add_meta(d, "clock.boot", "%016" PRIx64, seg->boot);
+	ws_drain_add_meta(d, "clock.times", "CLOCK_MONOTONIC");
+	if (!uname(&u)) {
+		ws_drain_add_meta(d, "host.kernel", "%s %s", u.sysname, u.release);
+		ws_drain_add_meta(d, "host.machine", "%s", u.machine);
+	}
+	f = ws_xopened(fopen("/proc/cpuinfo", "re"));
+	while (f && fgets(line, sizeof(line), f)) {
+		char *colon = strstr(line, ": ");
+
+		if (strncmp(line, "model name", 10) != 0 || !colon)
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		ws_drain_add_meta(d, "host.cpu", "%s", colon + 2);
+		break;
+	}
+	if (f)
+		fclose(f);
+	ws_drain_add_meta(d, "host.cores", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	if (!p->no_gpu)
 		ws_gpu_readings_add(d, "start", 1);
 	return secrets.masked;
@@ -195,9 +154,30 @@ void ws_provenance_process(struct ws_drain *d, struct ws_strings env)
 
 void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged)
 {
+	struct ws_drain_real_time real;
+	int64_t raw_ns;
+	int64_t slew_ns;
+
 	if (!seg->capture.no_cupti)
 		ws_gpu_readings_add(d, "end", 0);
-	add_clock_end(d, seg);
+	/* What other clocks did meanwhile. */
+	real = ws_drain_real_time(d);
+	raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW) - seg->base_raw_ns;
+	slew_ns = ws_clock_ns(CLOCK_MONOTONIC) - seg->base_ns - raw_ns;
+	/* not before a second has passed, and not of another boot */
+	if (raw_ns >= 1000000000 && seg->boot == ws_proc_boot())
+		ws_drain_add_meta(d, "clock.slew_ppm", "%.1f",
+		                  (double)slew_ns * 1e6 / (double)raw_ns);
+	if (real.largest_step_ns) {
+		ws_drain_add_meta(d, "clock.largest_step_ns", "%ld", real.largest_step_ns);
+		ws_drain_add_meta(d, "clock.realtime_apart_ns", "%ld",
+		                  (int64_t)((uint64_t)real.apart_ns -
+		                            ((uint64_t)seg->base_realtime_ns -
+		                             (uint64_t)seg->base_ns)));
+	}
+	if (atomic_load(&seg->gpu.nclocks))
+		ws_drain_add_meta(d, "clock.cupti_apart_ns", "%ld",
+		                  atomic_load(&seg->gpu.realtime_apart_ns));
 	ws_drain_add_meta(d, "collector.modules", "%ld", (long)atomic_load(&seg->modules));
 	ws_drain_add_meta(d, "collector.images", "%ld", (long)atomic_load(&seg->images));
 	if (atomic_load(&seg->control.noutside))

@@ -313,14 +313,6 @@ static void finish(struct session *s, struct ws_process *p)
 
 /* --- further processes --- */
 
-static void no_trace_for(struct session *s, uint32_t pid, enum ws_status status,
-                         const struct ws_err *err)
-{
-	ws_record_notice(s->opts, "process %u is not recorded: %s", (unsigned)pid, err->text);
-	ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
-	note(s, status, err);
-}
-
 /* What it says of its process is for the trace; where that lies it has no say in. */
 static enum ws_status begin_further(struct session *s, struct ws_segment_file *file,
                                     uint32_t pid, struct ws_process **out, struct ws_err *err)
@@ -394,23 +386,6 @@ static bool maker_lives(const struct session *s, struct ws_proc maker)
 	return ws_host_pid_find(maker) || s->child;
 }
 
-/* Left alone, and not waited for: whoever made it could make us wait for ever. */
-static void note_foreign(struct session *s, const struct ws_err *why)
-{
-	if (!s->foreign++)
-		s->foreign_why = *why;
-}
-
-static void tell_foreign(struct session *s)
-{
-	if (s->foreign <= s->foreign_told)
-		return;
-	s->foreign_told = s->foreign;
-	ws_record_notice(s->opts, "%u file%s beside the segment %s ignored: %s", s->foreign,
-	                 s->foreign == 1 ? "" : "s", s->foreign == 1 ? "is" : "are",
-	                 s->foreign_why.text);
-}
-
 /* A segment beside the first one; it may be known, half made, or left by a killed launcher. */
 static void look_at(void *ctx, const char *path)
 {
@@ -439,9 +414,12 @@ static void look_at(void *ctx, const char *path)
 	is_alive_yet = maker_lives(s, maker);
 	status = ws_segment_file_open(&file, path, &err);
 	if (status != WS_OK) {
-		if (status == WS_ENVIRONMENT)
-			note_foreign(s, &err);
-		else if (is_alive_yet)
+		if (status == WS_ENVIRONMENT) {
+			/* Left alone, and not waited for: whoever made it could make us wait for
+			 * ever. */
+			if (!s->foreign++)
+				s->foreign_why = err;
+		} else if (is_alive_yet)
 			s->look_again = 1;
 		else
 			ws_segment_file_unlink(path);
@@ -460,8 +438,12 @@ static void look_at(void *ctx, const char *path)
 	                                      : begin_further(s, &file, pid, &p, &err);
 	if (p)
 		add_process(s, p);
-	else if (status != WS_OK)
-		no_trace_for(s, pid, status, &err);
+	else if (status != WS_OK) {
+		ws_record_notice(s->opts, "process %u is not recorded: %s", (unsigned)pid,
+		                 err.text);
+		ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
+		note(s, status, &err);
+	}
 }
 
 static void find_further(struct session *s)
@@ -481,7 +463,12 @@ static void find_further(struct session *s)
 	s->look_again = 0;
 	s->foreign = 0;
 	each_further_segment(s->processes[0]->file.path, look_at, s);
-	tell_foreign(s);
+	if (s->foreign <= s->foreign_told)
+		return;
+	s->foreign_told = s->foreign;
+	ws_record_notice(s->opts, "%u file%s beside the segment %s ignored: %s", s->foreign,
+	                 s->foreign == 1 ? "" : "s", s->foreign == 1 ? "is" : "are",
+	                 s->foreign_why.text);
 }
 
 /* --- programs that want CUDA --- */
@@ -529,20 +516,6 @@ static bool any_lacks_segment(long pid, const char *segment, int depth)
 	if (children)
 		fclose(children);
 	return found;
-}
-
-/* As long as nobody has attached: it may be the reason. */
-static void look_for_hidden(struct session *s)
-{
-	const char *segment = s->processes[0]->file.path;
-	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
-
-	if (s->is_hidden || !s->child || *segment != '/' || ws_process_pid(s->processes[0]) ||
-	    now < s->hidden_look_ns)
-		return;
-	s->hidden_pause_ns = s->hidden_pause_ns ? s->hidden_pause_ns * 2 : HIDDEN_LOOK_NS;
-	s->hidden_look_ns = now + s->hidden_pause_ns;
-	s->is_hidden = any_lacks_segment(s->child, segment, 8);
 }
 
 /* --- the loop --- */
@@ -634,10 +607,21 @@ static void run_loop(struct session *s)
 	for (;;) {
 		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
 		uint64_t n;
+		const char *segment;
+		int64_t now;
 
 		handle_signals(s);
 		look_for_cuda(s);
-		look_for_hidden(s);
+		/* As long as nobody has attached: it may be the reason. */
+		segment = s->processes[0]->file.path;
+		now = ws_clock_ns(CLOCK_MONOTONIC);
+		if (!s->is_hidden && s->child && *segment == '/' &&
+		    !ws_process_pid(s->processes[0]) && now >= s->hidden_look_ns) {
+			s->hidden_pause_ns =
+			        s->hidden_pause_ns ? s->hidden_pause_ns * 2 : HIDDEN_LOOK_NS;
+			s->hidden_look_ns = now + s->hidden_pause_ns;
+			s->is_hidden = any_lacks_segment(s->child, segment, 8);
+		}
 		n = pass(s, &alive);
 		s->records += n;
 		tell_progress(s);
@@ -741,22 +725,6 @@ static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
 	}
 	return WS_FAIL(err, ENVIRONMENT,
 	               COLLECTOR_NAME " is neither in %s nor in %s/../lib/warpsheet", self, self);
-}
-
-/* Each of these variables names one tool; a second one would silently replace the first. */
-static enum ws_status check_other_tools(const char *collector, struct ws_err *err)
-{
-	static const char *const names[] = {ENV_NVTX, ENV_CUDA};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *value = getenv(names[i]);
-
-		WS_FAIL_IF(
-		        value && *value && strcmp(value, collector) != 0, err, ENVIRONMENT,
-		        "%s is set to another tool (%s); unset it, or give --force to replace it",
-		        names[i], value);
-	}
-	return WS_OK;
 }
 
 /* The pattern for further processes and for --salvage, from whatever folder that will be called. */
@@ -908,22 +876,6 @@ static const char *how_to_finish(size_t bytes)
 	return cure;
 }
 
-static void keep_from_now_on(const char *segment)
-{
-	snprintf(cure, sizeof(cure), "finish the trace: warpsheet-record --salvage %s", segment);
-	ws_out_of_memory_reason(how_to_finish);
-	ws_out_of_memory_first(NULL);
-}
-
-static void start_clock(struct ws_seg_header *seg)
-{
-	seg->boot = ws_proc_boot();
-	seg->base_ns = ws_clock_ns(CLOCK_MONOTONIC);
-	seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
-	seg->realtime_apart_ns = ws_clock_realtime_apart();
-	seg->base_realtime_ns = seg->base_ns + seg->realtime_apart_ns;
-}
-
 static enum ws_status open_session(struct session *s, const char *program, char *const argv[],
                                    struct ws_err *err)
 {
@@ -941,6 +893,7 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 	enum ws_status status;
 	char path[PATH_MAX];
 	bool is_settled = false;
+	struct ws_seg_header *seg;
 
 	WS_FORWARD(first_path(s, path, &is_settled, err));
 	WS_FORWARD(make_segment(opts, path, &file, err));
@@ -952,7 +905,12 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 	unstarted.segment = file;
 	unstarted.folder = s->folder;
 	ws_out_of_memory_first(remove_unstarted);
-	start_clock(file.seg);
+	seg = file.seg;
+	seg->boot = ws_proc_boot();
+	seg->base_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
+	seg->realtime_apart_ns = ws_clock_realtime_apart();
+	seg->base_realtime_ns = seg->base_ns + seg->realtime_apart_ns;
 	plan = &file.seg->plan;
 	plan->no_args = (uint32_t)opts->no_args;
 	memcpy(plan->output, s->pattern, strlen(s->pattern) + 1);
@@ -1008,24 +966,6 @@ static enum ws_status longer_path(const char *name, const char *entry, bool is_f
 	return WS_OK;
 }
 
-/* What --pytorch needs in the program's environment. Of preloaded libraries an allocator of the
- * user's must come first; of Python's folders ours, as it then goes on to the user's. */
-static enum ws_status add_pytorch(const char *collector, struct pytorch_env *env,
-                                  struct ws_err *err)
-{
-	char python[PATH_MAX + 32];
-
-	WS_FAIL_IF(strpbrk(collector, ": "), err, ENVIRONMENT,
-	           "--pytorch: the path %s has a blank or a colon, so the system cannot load it "
-	           "into a program (LD_PRELOAD)",
-	           collector);
-	/* our sitecustomize.py lies in a folder beside the collector */
-	snprintf(python, sizeof(python), "%.*s/python", (int)(strrchr(collector, '/') - collector),
-	         collector);
-	WS_FORWARD(longer_path(ENV_PRELOAD, collector, 0, env->preload, err));
-	return longer_path(ENV_PYTHON, python, 1, env->python, err);
-}
-
 /* mask: the signals that the program is to find blocked. */
 static enum ws_status start_program(struct session *s, const char *collector,
                                     const char *program, char *const argv[], const sigset_t *mask,
@@ -1038,8 +978,23 @@ static enum ws_status start_program(struct session *s, const char *collector,
 	struct pytorch_env pytorch;
 	size_t n = 2;
 
-	if (s->opts->capture.pytorch)
-		WS_FORWARD(add_pytorch(collector, &pytorch, err));
+	if (s->opts->capture.pytorch) {
+		/* What --pytorch needs in the program's environment. Of preloaded libraries an
+		 * allocator of the user's must come first; of Python's folders ours, as it then
+		 * goes on to the user's. */
+		char python[PATH_MAX + 32];
+
+		WS_FAIL_IF(strpbrk(collector, ": "), err, ENVIRONMENT,
+		           "--pytorch: the path %s has a blank or a colon, so the system cannot "
+		           "load it "
+		           "into a program (LD_PRELOAD)",
+		           collector);
+		/* our sitecustomize.py lies in a folder beside the collector */
+		snprintf(python, sizeof(python), "%.*s/python",
+		         (int)(strrchr(collector, '/') - collector), collector);
+		WS_FORWARD(longer_path(ENV_PRELOAD, collector, 0, pytorch.preload, err));
+		WS_FORWARD(longer_path(ENV_PYTHON, python, 1, pytorch.python, err));
+	}
 	if (!s->opts->capture.no_cupti)
 		env[n++] = (struct ws_child_env){ENV_CUDA, collector};
 	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
@@ -1052,18 +1007,11 @@ static enum ws_status start_program(struct session *s, const char *collector,
 	WS_FORWARD(ws_child_start(&s->child, &s->witness, program, argv, env, n, mask,
 	                          &s->processes[0]->file.seg->started, &result->exit_code, err));
 	s->started = (uint32_t)s->child;
-	keep_from_now_on(s->processes[0]->file.path);
+	snprintf(cure, sizeof(cure), "finish the trace: warpsheet-record --salvage %s",
+	         s->processes[0]->file.path);
+	ws_out_of_memory_reason(how_to_finish);
+	ws_out_of_memory_first(NULL);
 	return WS_OK;
-}
-
-static void take_wait_status(const struct session *s, struct ws_record_result *result)
-{
-	if (WIFSIGNALED(s->wait_status)) {
-		result->term_signal = WTERMSIG(s->wait_status);
-		result->exit_code = 128 + result->term_signal;
-	} else {
-		result->exit_code = WEXITSTATUS(s->wait_status);
-	}
 }
 
 enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv[],
@@ -1082,8 +1030,21 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	ws_missing_pages_replace();
 	WS_FORWARD(ws_child_find(argv[0], program, sizeof(program), &result->exit_code, err));
 	WS_FORWARD(find_collector(collector, err));
-	if (!opts->force)
-		WS_FORWARD(check_other_tools(collector, err));
+	if (!opts->force) {
+		/* Each of these variables names one tool; a second one would silently replace the
+		 * first. */
+		static const char *const names[] = {ENV_NVTX, ENV_CUDA};
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+			const char *value = getenv(names[i]);
+
+			WS_FAIL_IF(value && *value && strcmp(value, collector) != 0, err,
+			           ENVIRONMENT,
+			           "%s is set to another tool (%s); unset it, or give --force to "
+			           "replace it",
+			           names[i], value);
+		}
+	}
 	WS_FORWARD(absolute_pattern(opts->output, s.pattern, err));
 
 	status = block_signals(&s, &before, err);
@@ -1096,7 +1057,12 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 		return status;
 	}
 	run_loop(&s);
-	take_wait_status(&s, result);
+	if (WIFSIGNALED(s.wait_status)) {
+		result->term_signal = WTERMSIG(s.wait_status);
+		result->exit_code = 128 + result->term_signal;
+	} else {
+		result->exit_code = WEXITSTATUS(s.wait_status);
+	}
 	result->is_hidden = s.is_hidden;
 	result->obstacle = ws_child_obstacle(program);
 	result->uses_cuda = s.uses_cuda || ws_cuda_use_of_file(program);

@@ -146,11 +146,17 @@ static enum ws_status make_points(struct planner *p, const char *program, struct
 	return WS_OK;
 }
 
-static enum ws_status plan_runs(struct ws_grid *grid, int64_t repeat, uint64_t seed,
-                                struct ws_err *err)
+enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const *rest, int nrest,
+                            const char *program, int64_t repeat, uint64_t seed, struct ws_err *err)
 {
-	uint64_t state = seed;
+	struct planner p = {.grid = grid};
+	uint64_t state;
 
+	*grid = (struct ws_grid){0};
+	if (model)
+		find_axes(&p, model, rest, nrest);
+	WS_FORWARD(make_points(&p, program, err));
+	state = seed;
 	WS_FAIL_IF(repeat > MOST_POINTS || (size_t)repeat * grid->npoints > MOST_POINTS, err, USAGE,
 	           "the lists and --repeat make more than %d recordings", MOST_POINTS);
 	grid->runs =
@@ -173,18 +179,6 @@ static enum ws_status plan_runs(struct ws_grid *grid, int64_t repeat, uint64_t s
 		grid->nruns += grid->npoints;
 	}
 	return WS_OK;
-}
-
-enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const *rest, int nrest,
-                            const char *program, int64_t repeat, uint64_t seed, struct ws_err *err)
-{
-	struct planner p = {.grid = grid};
-
-	*grid = (struct ws_grid){0};
-	if (model)
-		find_axes(&p, model, rest, nrest);
-	WS_FORWARD(make_points(&p, program, err));
-	return plan_runs(grid, repeat, seed, err);
 }
 
 void ws_grid_free(struct ws_grid *grid)

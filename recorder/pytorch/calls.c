@@ -39,11 +39,6 @@ static void push_or_pop(bool push)
 	is_open = push;
 }
 
-static void begin_steps(void)
-{
-	step_domain = ws_define_domain((struct ws_event_text){.ptr = STEP_DOMAIN});
-}
-
 static void optimizer_ended(const char *name)
 {
 	const struct ws_thread_buffer *buffer = ws_thread_buffer_self();
@@ -328,22 +323,6 @@ static int64_t number_of(const void *fn)
 	return number;
 }
 
-/* Keep the words that are (is_backward) a small number, or 0. What is left. */
-static uint32_t keep_words(const void *fn, bool is_backward)
-{
-	uint32_t words = atomic_load_explicit(&thread_words, memory_order_relaxed);
-
-	if (!(words & (words - 1)))
-		return words;
-	for (uint32_t i = 0; i < LINK_WORDS; i++) {
-		const uint64_t word = words >> i & 1 ? link_word(fn, i) : 0;
-
-		if (is_backward ? !word || word >> 20 : word)
-			words &= ~(1u << i);
-	}
-	return atomic_fetch_and(&thread_words, words) & words;
-}
-
 #define FORWARD_CALLS 64 /* that are looked at, as each costs some calls of the system */
 
 /* While it is not known which word it is. Returns those that are left. */
@@ -354,21 +333,22 @@ static uint32_t link_first(const void *fn, int64_t number)
 	if (is_forward && number > 0)
 		atomic_fetch_add(&forward_calls, 1);
 	if (is_forward ? atomic_load(&forward_calls) < FORWARD_CALLS
-	               : atomic_load(&forward_calls) > 0)
-		return keep_words(fn, !is_forward);
+	               : atomic_load(&forward_calls) > 0) {
+		/* Keep the words that are (is_backward) a small number, or 0. What is left. */
+		bool is_backward = !is_forward;
+		uint32_t words = atomic_load_explicit(&thread_words, memory_order_relaxed);
+
+		if (!(words & (words - 1)))
+			return words;
+		for (uint32_t i = 0; i < LINK_WORDS; i++) {
+			const uint64_t word = words >> i & 1 ? link_word(fn, i) : 0;
+
+			if (is_backward ? !word || word >> 20 : word)
+				words &= ~(1u << i);
+		}
+		return atomic_fetch_and(&thread_words, words) & words;
+	}
 	return atomic_load(&thread_words);
-}
-
-/* What runs a backward operation has no number of its own: it has that one's, as in a profile. */
-static void link_engine(struct open_call *engine, const struct open_call *call)
-{
-	static const char name[] = "autograd::engine::evaluate_function: ";
-
-	if (engine->is_range || engine->is_module || engine->sequence >= 0 ||
-	    strncmp(ws_torch.name(engine->fn), name, sizeof(name) - 1) != 0)
-		return;
-	engine->sequence = call->sequence;
-	engine->forward_thread = call->forward_thread;
 }
 
 /* In a call of forward PyTorch's own counter says the same number. */
@@ -388,25 +368,21 @@ static void link_call(const void *fn, struct open_call *call)
 		       sizeof(call->forward_thread));
 	if (call->forward_thread || ws_torch.peek_sequence() == number)
 		call->sequence = number;
-	if (call->forward_thread && self->nopen > 1)
-		link_engine(call - 1, call);
+	if (call->forward_thread && self->nopen > 1) {
+		/* What runs a backward operation has no number of its own: it has that one's, as in
+		 * a profile. */
+		struct open_call *engine = call - 1;
+		static const char name[] = "autograd::engine::evaluate_function: ";
+
+		if (!engine->is_range && !engine->is_module && engine->sequence < 0 &&
+		    strncmp(ws_torch.name(engine->fn), name, sizeof(name) - 1) == 0) {
+			engine->sequence = call->sequence;
+			engine->forward_thread = call->forward_thread;
+		}
+	}
 }
 
 /* --- the calls --- */
-
-/* So many can only be calls whose ends were on other threads. Ranges among them end now, or all
- * that follow on this thread would lie in them. */
-static void give_up_open(struct thread *t)
-{
-	struct ws_event ev;
-
-	ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
-	while (t->nopen)
-		if (t->open[--t->nopen].is_range) {
-			ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
-			ws_event_pop(&ev);
-		}
-}
 
 static struct open_call *open_one(const void *fn)
 {
@@ -417,8 +393,18 @@ static struct open_call *open_one(const void *fn)
 		ws_lost(WS_DROPPED_thread_without_ring, 1);
 		return NULL;
 	}
-	if (WS_UNLIKELY(t->nopen == MAX_OPEN))
-		give_up_open(t);
+	if (WS_UNLIKELY(t->nopen == MAX_OPEN)) {
+		/* So many can only be calls whose ends were on other threads. Ranges among them end
+		 * now, or all that follow on this thread would lie in them. */
+		struct ws_event ev;
+
+		ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
+		while (t->nopen)
+			if (t->open[--t->nopen].is_range) {
+				ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
+				ws_event_pop(&ev);
+			}
+	}
 	call = &t->open[t->nopen++];
 	call->fn = fn;
 	call->sequence = -1;
@@ -461,22 +447,6 @@ static void begin_range(const void *fn)
 	ws_event_push(&ev);
 }
 
-static void end_op(const struct open_call *call, int64_t now_ns)
-{
-	struct ws_rec_op rec = {
-	        .head.time_ns = call->start_ns,
-	        .config = call->config,
-	        .forward_thread = call->forward_thread,
-	        .end_ns = now_ns,
-	        .sequence = call->sequence,
-	};
-
-	if (WS_UNLIKELY(call->config == WS_DEF_NONE))
-		ws_lost(WS_DROPPED_definition_overflow, 1);
-	else
-		ws_event_op(&rec);
-}
-
 static void end(const void *fn)
 {
 	const int64_t now_ns = ws_now_ns();
@@ -497,7 +467,18 @@ static void end(const void *fn)
 		memmove(&t->open[i - 1], &t->open[i], (t->nopen - i) * sizeof(call));
 	t->nopen--;
 	if (!call.is_range) {
-		end_op(&call, now_ns);
+		struct ws_rec_op rec = {
+		        .head.time_ns = call.start_ns,
+		        .config = call.config,
+		        .forward_thread = call.forward_thread,
+		        .end_ns = now_ns,
+		        .sequence = call.sequence,
+		};
+
+		if (WS_UNLIKELY(call.config == WS_DEF_NONE))
+			ws_lost(WS_DROPPED_definition_overflow, 1);
+		else
+			ws_event_op(&rec);
 		return;
 	}
 	ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
@@ -558,7 +539,7 @@ static bool register_callbacks(bool with_inputs)
 	};
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
-	begin_steps();
+	step_domain = ws_define_domain((struct ws_event_text){.ptr = STEP_DOMAIN});
 	ws_ops_defined(remember_defined);
 	if (pthread_key_create(&thread_key, forget_thread))
 		return 0;

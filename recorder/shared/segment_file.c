@@ -486,26 +486,25 @@ void ws_segment_file_close(struct ws_segment_file *file)
 	file->seg = NULL;
 }
 
-/* The folder made beside a trace is for its segments alone; it stays while there is another. */
-static void remove_folder(char *path)
-{
-	char *slash = strrchr(path, '/'), *name;
-
-	if (!slash)
-		return;
-	*slash = 0;
-	name = strrchr(path, '/');
-	name = name ? name + 1 : path;
-	if (!strncmp(name, WS_SEG_BESIDE, strlen(WS_SEG_BESIDE)))
-		ws_own_folder_remove(path);
-	*slash = '/';
-}
-
 void ws_segment_file_remove(struct ws_segment_file *file)
 {
 	if (file->seg) {
+		char *path;
+		char *slash, *name;
+
 		unlink_own(file->path);
-		remove_folder(file->path);
+		/* The folder made beside a trace is for its segments alone; it stays while there is
+		 * another. */
+		path = file->path;
+		slash = strrchr(path, '/');
+		if (slash) {
+			*slash = 0;
+			name = strrchr(path, '/');
+			name = name ? name + 1 : path;
+			if (!strncmp(name, WS_SEG_BESIDE, strlen(WS_SEG_BESIDE)))
+				ws_own_folder_remove(path);
+			*slash = '/';
+		}
 	}
 	ws_segment_file_close(file);
 }

@@ -20,17 +20,6 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void print_result(const char *path, const struct ws_check_result *r)
-{
-	ws_display_name(stdout, path);
-	printf(": %" PRIu64 " block%s with %" PRIu64 " row%s, %s; ", r->blocks, plural(r->blocks),
-	       r->rows, plural(r->rows), r->closed ? "closed" : "not closed");
-	if (r->damage)
-		printf("damaged, %" PRIu64 " finding%s\n", r->damage, plural(r->damage));
-	else
-		puts("whole");
-}
-
 /* What an import could not read is the damage of a file of another profiler. */
 static enum ws_status check_import(const struct ws_trace_file *f)
 {
@@ -64,7 +53,15 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 
 		WS_FAIL_IF(other, err, CORRUPT, "%s: %s", argv[0], other);
 		WS_FORWARD(ws_trace_check_file(argv[0], print_finding, NULL, &result, err));
-		print_result(argv[0], &result);
+		ws_display_name(stdout, argv[0]);
+		printf(": %" PRIu64 " block%s with %" PRIu64 " row%s, %s; ", result.blocks,
+		       plural(result.blocks), result.rows, plural(result.rows),
+		       result.closed ? "closed" : "not closed");
+		if (result.damage)
+			printf("damaged, %" PRIu64 " finding%s\n", result.damage,
+			       plural(result.damage));
+		else
+			puts("whole");
 		return result.damage ? WS_FINDING : WS_OK;
 	}
 	status = ws_trace_file_open(&f, argv[0], err);

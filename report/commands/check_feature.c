@@ -28,13 +28,6 @@ static const struct feature {
 };
 #define NFEATURES (sizeof(features) / sizeof(*features))
 
-static void list(void)
-{
-	for (size_t i = 0; i < NFEATURES; i++)
-		printf("%-10s %-4s %s\n", features[i].name, features[i].present ? "yes" : "no",
-		       features[i].meaning);
-}
-
 enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 {
 	int n;
@@ -43,7 +36,9 @@ enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	if (!n) {
-		list();
+		for (size_t i = 0; i < NFEATURES; i++)
+			printf("%-10s %-4s %s\n", features[i].name,
+			       features[i].present ? "yes" : "no", features[i].meaning);
 		return WS_OK;
 	}
 	for (size_t i = 0; i < NFEATURES; i++) {

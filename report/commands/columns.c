@@ -37,18 +37,6 @@ enum ws_status ws_column_find(const char *name, size_t len, const struct ws_tabl
 	return ws_opt_unknown_name("column", text, column_id, def, cure, err);
 }
 
-static enum ws_status take_name(struct ws_column_choice *c, const char *name, size_t len,
-                                const struct ws_table_def *def, struct ws_err *err)
-{
-	size_t i;
-
-	WS_FORWARD(ws_column_find(name, len, def, &i, err));
-	WS_FAIL_IF(c->wanted[i], err, USAGE, "--columns has '%.*s' twice", (int)len, name);
-	c->wanted[i] = 1;
-	c->index[c->n++] = i;
-	return WS_OK;
-}
-
 enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def,
                                 struct ws_column_choice *out, struct ws_err *err)
 {
@@ -62,8 +50,12 @@ enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def
 	out->def.columns = columns;
 	for (const char *p = list;; p++) {
 		size_t len = strcspn(p, ",");
+		size_t i;
 
-		WS_FORWARD(take_name(out, p, len, def, err));
+		WS_FORWARD(ws_column_find(p, len, def, &i, err));
+		WS_FAIL_IF(out->wanted[i], err, USAGE, "--columns has '%.*s' twice", (int)len, p);
+		out->wanted[i] = 1;
+		out->index[out->n++] = i;
 		p += len;
 		if (!*p)
 			break;

@@ -40,16 +40,6 @@ void ws_command_list(FILE *f)
 	      f);
 }
 
-static void print_tables(FILE *f, const struct ws_table_def *const *(*tables)(size_t *count))
-{
-	size_t count;
-	const struct ws_table_def *const *defs = tables(&count);
-
-	fputs("\ntables:\n", f);
-	for (size_t i = 0; i < count; i++)
-		fprintf(f, "  %-16s %s\n", defs[i]->name, defs[i]->title);
-}
-
 static void print_help(FILE *f, const struct ws_arguments *a)
 {
 	const struct ws_command *command = &commands[ws_command_find(a->command)];
@@ -58,8 +48,14 @@ static void print_help(FILE *f, const struct ws_arguments *a)
 	        command->arguments);
 	fprintf(f, "%s\n\noptions:\n", command->help);
 	ws_opt_print_help(f, a->opts, a->nopts);
-	if (a->tables)
-		print_tables(f, a->tables);
+	if (a->tables) {
+		size_t count;
+		const struct ws_table_def *const *defs = a->tables(&count);
+
+		fputs("\ntables:\n", f);
+		for (size_t i = 0; i < count; i++)
+			fprintf(f, "  %-16s %s\n", defs[i]->name, defs[i]->title);
+	}
 }
 
 enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **argv, int *n,

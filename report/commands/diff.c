@@ -28,16 +28,6 @@ static const char *const comment_tables[] = {
 #define NCOMMENT     (sizeof(comment_tables) / sizeof(*comment_tables))
 #define MOST_COMMENT 65535 /* characters, and so bytes, of a comment */
 
-static void markdown_size(const struct ws_report *report, size_t *size)
-{
-	char *text = NULL;
-	FILE *f = ws_xmemstream(&text, size);
-
-	ws_out_markdown(f, report);
-	ws_xfclose(f);
-	free(text);
-}
-
 /* The first rows of each table, as many as a comment holds. */
 static enum ws_status write_comment(const struct ws_report *report, const struct diff_opts *o,
                                     struct ws_err *err)
@@ -50,6 +40,9 @@ static enum ws_status write_comment(const struct ws_report *report, const struct
 	ws_table_note(slots[0], "Markdown shows only the first rows of each table. A workbook "
 	                        "(-o FILE.xlsx) or --table has all rows.");
 	for (size_t rows = 64; rows; rows /= 2) {
+		char *text;
+		FILE *f;
+
 		for (size_t i = 0; i < view.ntables; i++) {
 			cut[i] = *slots[i];
 			/* the verdict is whole */
@@ -58,7 +51,11 @@ static enum ws_status write_comment(const struct ws_report *report, const struct
 		}
 		for (size_t i = 0; i < view.ntables; i++)
 			slots[i] = &cut[i];
-		markdown_size(&view, &size);
+		text = NULL;
+		f = ws_xmemstream(&text, &size);
+		ws_out_markdown(f, &view);
+		ws_xfclose(f);
+		free(text);
 		if (size <= MOST_COMMENT)
 			break;
 	}
@@ -100,21 +97,6 @@ static enum ws_status check_percent(const char *name, double percent, struct ws_
 	WS_FAIL_IF(percent < 0, err, USAGE, "--%s needs a percentage of 0 or more, not %g", name,
 	           percent);
 	return WS_OK;
-}
-
-/* threshold: NaN where it is not given */
-static enum ws_status check_percents(struct ws_diff_opts *diff, double threshold,
-                                     struct ws_err *err)
-{
-	WS_FAIL_IF(threshold < 0, err, USAGE,
-	           "--threshold needs a percentage of 0 or more, not %g: B is a finding when it is "
-	           "that much slower than A",
-	           threshold);
-	if (!isnan(threshold))
-		diff->threshold_percent = threshold;
-	WS_FORWARD(check_percent("min-effect", diff->min_effect_percent, err));
-	WS_FORWARD(check_percent("same-within", diff->same_within_percent, err));
-	return check_percent("run-noise", diff->run_noise_percent, err);
 }
 
 /* Take --aa out of the words, wherever it stands. */
@@ -197,7 +179,16 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 		memmove(argv + n, argv + separator + 1, (size_t)nb * sizeof(*argv));
 		separator = n;
 	}
-	WS_FORWARD(check_percents(&o.diff, threshold, err));
+	/* threshold: NaN where it is not given */
+	WS_FAIL_IF(threshold < 0, err, USAGE,
+	           "--threshold needs a percentage of 0 or more, not %g: B is a finding when it is "
+	           "that much slower than A",
+	           threshold);
+	if (!isnan(threshold))
+		o.diff.threshold_percent = threshold;
+	WS_FORWARD(check_percent("min-effect", o.diff.min_effect_percent, err));
+	WS_FORWARD(check_percent("same-within", o.diff.same_within_percent, err));
+	WS_FORWARD(check_percent("run-noise", o.diff.run_noise_percent, err));
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n + nb; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));

@@ -51,20 +51,6 @@ static int format_of_path(const char *path)
 	return -1;
 }
 
-static void print_left_out(const char *path, const struct ws_export_stats *s)
-{
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
-		if (s->skipped[kind])
-			ws_ui_print("note: '%s' cannot hold records of kind %s: %" PRIu64, path,
-			            ws_schema_kind(kind)->name, s->skipped[kind]);
-	if (s->without_time)
-		ws_ui_print("note: kernels and copies without a recorded time, left out: %" PRIu64,
-		            s->without_time);
-	if (s->dangling)
-		ws_ui_print("note: ends of ranges without a start, left out: %" PRIu64,
-		            s->dangling);
-}
-
 struct export_opts {
 	const char *to;
 	int format; /* place in exporters, -1 = by the extension of `to` */
@@ -86,7 +72,16 @@ static enum ws_status export_trace(struct ws_trace_file *f, const struct export_
 	if (status != WS_OK)
 		return status;
 	ws_trace_file_print_damage(f);
-	print_left_out(o->to, &stats);
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
+		if (stats.skipped[kind])
+			ws_ui_print("note: '%s' cannot hold records of kind %s: %" PRIu64, o->to,
+			            ws_schema_kind(kind)->name, stats.skipped[kind]);
+	if (stats.without_time)
+		ws_ui_print("note: kernels and copies without a recorded time, left out: %" PRIu64,
+		            stats.without_time);
+	if (stats.dangling)
+		ws_ui_print("note: ends of ranges without a start, left out: %" PRIu64,
+		            stats.dangling);
 	return WS_OK;
 }
 

@@ -46,20 +46,6 @@ struct gate {
 	size_t naccepted, accepted_capacity;
 };
 
-static void gate_release(struct gate *g)
-{
-	for (size_t i = 0; i < g->ncases; i++) {
-		struct gate_case *c = &g->cases[i];
-
-		ws_sides_free(c->sides);
-		free(c->path);
-		ws_trace_list_release(&c->baseline);
-		ws_report_free(c->report);
-	}
-	free(g->cases);
-	free(g->accepted);
-}
-
 /* --- what is given ------------------------------------------------------------------------ */
 
 static struct gate_case *case_of(struct gate *g, const struct ws_gate_key *key)
@@ -173,24 +159,6 @@ static char *list_folder(const char *path)
 	return list;
 }
 
-/* There is no baseline: is it of another device? */
-static void say_no_baseline(const struct gate *g, struct gate_case *c)
-{
-	char *workload = ws_xformat("%s/%s", g->o.baseline, c->key.workload);
-	char *devices = list_folder(workload);
-
-	c->judgement.outcome = WS_GATE_UNDECIDED;
-	if (*devices)
-		snprintf(c->judgement.words, sizeof(c->judgement.words),
-		         "The baseline is of another device: %.300s.", devices);
-	else
-		snprintf(c->judgement.words, sizeof(c->judgement.words),
-		         "There is no baseline. Make these runs the baseline with --update.");
-	ws_defuse(c->judgement.words);
-	free(workload);
-	free(devices);
-}
-
 static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_err *err)
 {
 	char *folder = folder_of(g, c);
@@ -200,8 +168,23 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 	if (there)
 		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
 	free(folder);
-	if (!there)
-		say_no_baseline(g, c);
+	if (!there) {
+		/* There is no baseline: is it of another device? */
+		char *workload = ws_xformat("%s/%s", g->o.baseline, c->key.workload);
+		char *devices = list_folder(workload);
+
+		c->judgement.outcome = WS_GATE_UNDECIDED;
+		if (*devices)
+			snprintf(c->judgement.words, sizeof(c->judgement.words),
+			         "The baseline is of another device: %.300s.", devices);
+		else
+			snprintf(c->judgement.words, sizeof(c->judgement.words),
+			         "There is no baseline. Make these runs the baseline with "
+			         "--update.");
+		ws_defuse(c->judgement.words);
+		free(workload);
+		free(devices);
+	}
 	if (status != WS_OK || !there)
 		return status;
 	WS_THEN(status, ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, err));
@@ -350,24 +333,19 @@ static void print_updated(const struct gate *g, const struct gate_case *c)
 	free(folder);
 }
 
-/* Each workload has a few descriptors, and each of its runs, until all of them are whole. */
-static void allow_descriptors(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
-}
-
 /* Whatever fails, all workloads are new or none is; when the program is killed, each by itself. */
 static enum ws_status update(const struct gate *g, struct ws_err *err)
 {
 	struct ws_outfolder *folders = ws_xarray(g->ncases + 1, sizeof(*folders));
 	enum ws_status status = WS_OK;
+	struct rlimit files;
 
-	allow_descriptors();
+	/* Each workload has a few descriptors, and each of its runs, until all of them are whole.
+	 */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	for (size_t i = 0; i < g->ncases; i++)
 		WS_THEN(status, prepare_case(g, &g->cases[i], &folders[i], err));
 	ws_outfile_hold_signals(true);
@@ -479,24 +457,6 @@ static void print_details(FILE *f, const struct gate_case *c, size_t rows)
 	fputs("\n</details>\n", f);
 }
 
-static void print_comment(FILE *f, const struct gate *g, const struct ws_report *report,
-                          size_t cases, size_t rows)
-{
-	struct ws_table table = *report->tables[0], *slot = &table;
-	struct ws_report view = *report;
-
-	view.tables = &slot;
-	view.ntables = 1;
-	table.nrows = table.nrows > cases ? cases : table.nrows;
-	table.nnotes = table.nheadline_notes = 0; /* the rows say it */
-	ws_out_markdown(f, &view);
-	if (table.nrows < g->ncases)
-		fprintf(f, "\n%zu more are left out.\n", g->ncases - table.nrows);
-	for (size_t i = 0; i < g->ncases && rows; i++)
-		if (g->cases[i].report && g->cases[i].judgement.outcome != WS_GATE_PASSED)
-			print_details(f, &g->cases[i], rows);
-}
-
 /* As many rows of details, and then as many workloads, as a comment holds. */
 static void write_comment(const struct gate *g, const struct ws_report *report)
 {
@@ -505,8 +465,19 @@ static void write_comment(const struct gate *g, const struct ws_report *report)
 	for (bool fits = false; !fits; rows /= 2) {
 		char *text = NULL;
 		FILE *f = ws_xmemstream(&text, &size);
+		struct ws_table table = *report->tables[0], *slot = &table;
+		struct ws_report view = *report;
 
-		print_comment(f, g, report, cases, rows);
+		view.tables = &slot;
+		view.ntables = 1;
+		table.nrows = table.nrows > cases ? cases : table.nrows;
+		table.nnotes = table.nheadline_notes = 0; /* the rows say it */
+		ws_out_markdown(f, &view);
+		if (table.nrows < g->ncases)
+			fprintf(f, "\n%zu more are left out.\n", g->ncases - table.nrows);
+		for (size_t i = 0; i < g->ncases && rows; i++)
+			if (g->cases[i].report && g->cases[i].judgement.outcome != WS_GATE_PASSED)
+				print_details(f, &g->cases[i], rows);
 		ws_xfclose(f);
 		fits = size < MOST_COMMENT || (!rows && cases <= 1);
 		if (fits)
@@ -539,22 +510,10 @@ static enum ws_status write_gate(struct gate *g, struct ws_err *err)
 	return status;
 }
 
-/* Slower is worse than not to know, which is worse than all else. */
-static enum ws_status status_of(const struct gate *g)
-{
-	enum ws_gate_outcome worst = WS_GATE_PASSED;
-
-	for (size_t i = 0; i < g->ncases; i++)
-		if (g->cases[i].judgement.outcome > worst)
-			worst = g->cases[i].judgement.outcome;
-	return worst == WS_GATE_SLOWER      ? WS_FINDING
-	       : worst == WS_GATE_UNDECIDED ? WS_UNDECIDED
-	                                    : WS_OK;
-}
-
 static enum ws_status run(struct gate *g, const struct ws_trace_list *list, struct ws_err *err)
 {
 	enum ws_status status = read_accepted(g, err);
+	enum ws_gate_outcome worst;
 
 	WS_THEN(status, check_baseline(g, err));
 	if (g->o.update)
@@ -570,7 +529,14 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, stru
 		WS_THEN(status, add_missing(g, err));
 	WS_FORWARD(status);
 	WS_FORWARD(write_gate(g, err));
-	return status_of(g);
+	/* Slower is worse than not to know, which is worse than all else. */
+	worst = WS_GATE_PASSED;
+	for (size_t j = 0; j < g->ncases; j++)
+		if (g->cases[j].judgement.outcome > worst)
+			worst = g->cases[j].judgement.outcome;
+	return worst == WS_GATE_SLOWER      ? WS_FINDING
+	       : worst == WS_GATE_UNDECIDED ? WS_UNDECIDED
+	                                    : WS_OK;
 }
 
 static enum ws_status check_opts(struct gate_opts *o, const char *format, char today[11],
@@ -642,7 +608,16 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 		WS_FORWARD(ws_output_check(o->to.path, argv[i], err));
 	status = ws_trace_list_add(&list, n, argv, false, err);
 	WS_THEN(status, run(&g, &list, err));
-	gate_release(&g);
+	for (size_t j = 0; j < g.ncases; j++) {
+		struct gate_case *c = &g.cases[j];
+
+		ws_sides_free(c->sides);
+		free(c->path);
+		ws_trace_list_release(&c->baseline);
+		ws_report_free(c->report);
+	}
+	free(g.cases);
+	free(g.accepted);
 	ws_trace_list_release(&list);
 	return status;
 }

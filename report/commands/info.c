@@ -111,19 +111,6 @@ struct kind_sum {
 	uint64_t blocks, rows, bytes;
 };
 
-static void put_kind(const struct ws_trace_reader *r, unsigned kind, const struct kind_sum *sum)
-{
-	const char *name = ws_trace_reader_kind_name(r, kind);
-	char rows[WS_DISPLAY_NUMBER_MAX], bytes[WS_DISPLAY_NUMBER_MAX];
-	char unknown[24];
-
-	snprintf(unknown, sizeof(unknown), "kind %u", kind);
-	put_label(name ? name : unknown);
-	printf("%14s  %8" PRIu64 "  %14s  %9.2f\n", grouped(sum->rows, rows), sum->blocks,
-	       grouped(sum->bytes, bytes),
-	       sum->rows ? (double)sum->bytes / (double)sum->rows : 0.0);
-}
-
 static void put_records(const struct ws_trace_reader *r)
 {
 	const struct ws_trace_summary *s = ws_trace_reader_summary(r);
@@ -140,8 +127,18 @@ static void put_records(const struct ws_trace_reader *r)
 	printf("\n  %-*s  %14s  %8s  %14s  %9s\n", LABEL_WIDTH, "records", "rows", "blocks",
 	       "bytes", "bytes/row");
 	for (unsigned kind = 0; kind <= UINT16_MAX; kind++)
-		if (sums[kind].blocks)
-			put_kind(r, kind, &sums[kind]);
+		if (sums[kind].blocks) {
+			const char *name = ws_trace_reader_kind_name(r, kind);
+			char rows[WS_DISPLAY_NUMBER_MAX], bytes[WS_DISPLAY_NUMBER_MAX];
+			char unknown[24];
+
+			snprintf(unknown, sizeof(unknown), "kind %u", kind);
+			put_label(name ? name : unknown);
+			printf("%14s  %8" PRIu64 "  %14s  %9.2f\n", grouped(sums[kind].rows, rows),
+			       sums[kind].blocks, grouped(sums[kind].bytes, bytes),
+			       sums[kind].rows ? (double)sums[kind].bytes / (double)sums[kind].rows
+			                       : 0.0);
+		}
 	launches = sums[WS_KIND_KERNEL].rows;
 	if (launches) {
 		put_label("bytes a launch");

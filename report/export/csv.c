@@ -84,20 +84,6 @@ static void put_title(struct ws_csv *csv, const struct ws_column_def *column)
 	ws_csv_str(csv, text);
 }
 
-static void put_header(struct ws_csv *csv, const struct ws_kind_def *def)
-{
-	char text[100];
-
-	for (unsigned i = 0; i < def->ncolumns; i++) {
-		put_title(csv, &def->columns[i]);
-		if (!named_kind(def, i))
-			continue;
-		snprintf(text, sizeof(text), "%s name", def->columns[i].name);
-		ws_csv_str(csv, text);
-	}
-	ws_csv_end_row(csv);
-}
-
 /* --- rows --- */
 
 /* A name where the value has one; else the number, which is the file's. */
@@ -205,11 +191,19 @@ enum ws_status ws_export_csv_kind(struct ws_export_csv *c, enum ws_kind kind, FI
 	const struct ws_kind_def *def = ws_schema_kind(kind);
 	struct ws_block block;
 	struct ws_csv csv;
+	char text[100];
 
 	WS_FAIL_IF(def->ncolumns > MAX_COLUMNS, err, BUG, "kind %s has too many columns",
 	           def->name);
 	ws_csv_begin(&csv, f);
-	put_header(&csv, def);
+	for (unsigned j = 0; j < def->ncolumns; j++) {
+		put_title(&csv, &def->columns[j]);
+		if (!named_kind(def, j))
+			continue;
+		snprintf(text, sizeof(text), "%s name", def->columns[j].name);
+		ws_csv_str(&csv, text);
+	}
+	ws_csv_end_row(&csv);
 	for (size_t i = 0; i < ws_trace_reader_block_count(c->r); i++) {
 		if (ws_trace_reader_block(c->r, i)->kind != kind)
 			continue;

@@ -25,19 +25,6 @@ static enum ws_status write_kind(struct ws_outfolder *f, struct ws_export_csv *c
 	return ws_outfile_end(&out, status, &cause, err);
 }
 
-/* Files of kinds that the trace lacks are of an earlier export. */
-static void remove_others(const struct ws_outfolder *f, const struct ws_trace_reader *r)
-{
-	char name[80];
-
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		if (!ws_export_csv_has(kind) || ws_trace_reader_count(r, kind))
-			continue;
-		file_name(name, kind);
-		ws_outfolder_remove(f, name);
-	}
-}
-
 static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
                             struct ws_export_stats *stats, struct ws_err *err)
 {
@@ -54,7 +41,15 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 			status = write_kind(&f, &csv, kind, err);
 	ws_export_csv_free(&csv);
 	if (status == WS_OK) {
-		remove_others(&f, r);
+		char name[80];
+
+		/* Files of kinds that the trace lacks are of an earlier export. */
+		for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+			if (!ws_export_csv_has(kind) || ws_trace_reader_count(r, kind))
+				continue;
+			file_name(name, kind);
+			ws_outfolder_remove(&f, name);
+		}
 		return ws_outfolder_commit(&f, err);
 	}
 out:

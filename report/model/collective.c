@@ -30,19 +30,6 @@ static void on_collective(void *ctx, const void *row)
 		ws_idmap_put(&t->by_external, r->external_id, at);
 }
 
-/* By the id of an operation, or of one around it: parents stand before their children. */
-static void find_of_ops(struct ws_cpu_ops *ops, const struct ws_idmap *by_external)
-{
-	for (uint32_t i = 0; i < ops->tree.n; i++) {
-		uint32_t parent = ops->tree.parent[i];
-
-		ops->collective[i] =
-		        ops->external[i] ? ws_idmap_get(by_external, ops->external[i]) : WS_NONE;
-		if (ops->collective[i] == WS_NONE && parent != WS_NONE)
-			ops->collective[i] = ops->collective[parent];
-	}
-}
-
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err)
 {
@@ -55,8 +42,20 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_corr
 	WS_NEW(&t.m->arena, t.m->collectives, n);
 	WS_NEW(&t.m->arena, t.m->cpu_ops.collective, t.m->cpu_ops.tree.n);
 	status = ws_load_each(l, WS_KIND_COLLECTIVE, on_collective, &t, err);
-	if (status == WS_OK)
-		find_of_ops(&t.m->cpu_ops, &t.by_external);
+	if (status == WS_OK) {
+		/* By the id of an operation, or of one around it: parents stand before their
+		 * children. */
+		for (uint32_t i = 0; i < t.m->cpu_ops.tree.n; i++) {
+			uint32_t parent = t.m->cpu_ops.tree.parent[i];
+
+			t.m->cpu_ops.collective[i] =
+			        t.m->cpu_ops.external[i]
+			                ? ws_idmap_get(&t.by_external, t.m->cpu_ops.external[i])
+			                : WS_NONE;
+			if (t.m->cpu_ops.collective[i] == WS_NONE && parent != WS_NONE)
+				t.m->cpu_ops.collective[i] = t.m->cpu_ops.collective[parent];
+		}
+	}
 	ws_idmap_free(&t.by_external);
 	return status;
 }

@@ -75,15 +75,6 @@ static void on_config(void *loader, const void *row)
 	ws_idmap_put(&l->op_config_of, r->id, at);
 }
 
-static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-
-	ops->nconfigs = 1;
-	WS_NEW(&l->m->arena, ops->configs, ws_trace_reader_count(l->r, WS_KIND_OP_CONFIG) + 1);
-	return ws_load_each(l, WS_KIND_OP_CONFIG, on_config, l, err);
-}
-
 /* --- the tree ---------------------------------------------------------------------------- */
 
 /* What autograd numbers: a backward operation has the number of the forward one, and its thread. */
@@ -111,26 +102,6 @@ static void allocate(struct ws_model *m, size_t rows)
 	memset(ops->range, 0xff, rows * sizeof(*ops->range));
 	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
 	memset(ops->phase, WS_PHASE_OTHER, rows);
-}
-
-/* Rows by thread, then begin, the longer one first: parents before their children. */
-static void order_rows(struct ws_arena *temp, struct ws_loader *l, const struct ws_column_data *t,
-                       uint32_t *order)
-{
-	int64_t *key;
-
-	WS_NEW(temp, key, t->rows);
-	for (uint64_t i = 0; i < t->rows; i++)
-		/* descending; a negation could overflow */
-		key[i] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, i);
-	ws_order_identity(order, t->rows);
-	ws_order_by(order, key, t->rows);
-	for (uint64_t i = 0; i < t->rows; i++)
-		key[i] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, i);
-	ws_order_by(order, key, t->rows);
-	for (uint64_t i = 0; i < t->rows; i++)
-		key[i] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0);
-	ws_order_by(order, key, t->rows);
 }
 
 static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
@@ -284,11 +255,24 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	struct op_sequence *sequence;
 	int64_t total = 0;
 	uint32_t *order;
+	int64_t *key;
 
 	allocate(l->m, t->rows);
 	WS_NEW(temp, order, t->rows);
 	WS_NEW(temp, sequence, t->rows);
-	order_rows(temp, l, t, order);
+	/* Rows by thread, then begin, the longer one first: parents before their children. */
+	WS_NEW(temp, key, t->rows);
+	for (uint64_t j = 0; j < t->rows; j++)
+		/* descending; a negation could overflow */
+		key[j] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, j);
+	ws_order_identity(order, t->rows);
+	ws_order_by(order, key, t->rows);
+	for (uint64_t j = 0; j < t->rows; j++)
+		key[j] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, j);
+	ws_order_by(order, key, t->rows);
+	for (uint64_t j = 0; j < t->rows; j++)
+		key[j] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, j), 0);
+	ws_order_by(order, key, t->rows);
 	for (uint32_t i = 0; i < t->rows; i++) {
 		WS_FORWARD(take_op(l, t, order[i], i, &sequence[i], err));
 		WS_FAIL_IF(__builtin_add_overflow(total,
@@ -305,8 +289,11 @@ enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
 	struct ws_arena temp = {0};
 	struct ws_column_data t;
 	enum ws_status status;
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 
-	WS_FORWARD(load_configs(l, err));
+	ops->nconfigs = 1;
+	WS_NEW(&l->m->arena, ops->configs, ws_trace_reader_count(l->r, WS_KIND_OP_CONFIG) + 1);
+	WS_FORWARD(ws_load_each(l, WS_KIND_OP_CONFIG, on_config, l, err));
 	WS_FORWARD(ws_load_kind(l, WS_KIND_CPU_OP, &t, err));
 	status = load_ops(&temp, l, &t, err);
 	ws_arena_free(&temp);

@@ -406,14 +406,6 @@ static void on_end(void *loader, const void *row)
 	m->ends[m->nends++] = (struct ws_process_end){r->pid, (int)(r->how & 0xff), r->code};
 }
 
-static enum ws_status load_ends(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-
-	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));
-	return ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err);
-}
-
 static void on_process(void *loader, const void *row)
 {
 	(void)row;
@@ -422,6 +414,8 @@ static void on_process(void *loader, const void *row)
 
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 {
+	struct ws_model *m;
+
 	WS_FORWARD(load_texts(l, ws_trace_reader_count(l->r, WS_KIND_LAUNCH_CONFIG), err));
 	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS, on_process, l, err));
 	WS_FORWARD(ws_load_each(l, WS_KIND_DEVICE, on_device, l, err));
@@ -436,7 +430,9 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	load_short_names(l);
 	find_makers(l->m);
 	WS_FORWARD(load_payloads(l, err));
-	WS_FORWARD(load_ends(l, err));
+	m = l->m;
+	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));
+	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err));
 	WS_FORWARD(ws_resources_load(&l->m->resources, l->r, err));
 	WS_FORWARD(ws_load_kind(l, WS_KIND_META, &l->m->meta, err));
 	return ws_load_kind(l, WS_KIND_LOSS, &l->m->loss, err);

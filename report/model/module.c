@@ -54,25 +54,6 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data
 	return WS_OK;
 }
 
-static enum ws_status load_calls(struct ws_loader *l, struct ws_module_call **calls, size_t *n,
-                                 struct ws_err *err)
-{
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
-
-	WS_FORWARD(ws_load_kind(l, WS_KIND_PYTHON_CALL, &t, err));
-	WS_NEW(&l->temp, *calls, t.rows);
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
-		if (t.columns[WS_COL_python_call_module].present &&
-		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
-			status = take_call(l, &t, i, &(*calls)[(*n)++], err);
-	ws_column_data_release(&t);
-	WS_FAIL_IF(status == WS_OK && *n >= WS_NONE / 2, err, NO_MEMORY,
-	           "the trace has more calls of modules than a report handles");
-	qsort(*calls, *n, sizeof(**calls), by_thread_and_begin);
-	return status;
-}
-
 static void put_event(struct ws_module_event *events, size_t *n, const struct ws_module_call *call,
                       bool begins)
 {
@@ -84,27 +65,6 @@ static void put_event(struct ws_module_event *events, size_t *n, const struct ws
 	        .begins = begins,
 	};
 	++*n;
-}
-
-/* The calls that are open lie below i already, in the places from 0 on. */
-static void put_events(struct ws_module_call *calls, size_t ncalls, struct ws_module_event *events,
-                       size_t *n)
-{
-	size_t open = 0;
-
-	for (size_t i = 0; i < ncalls; i++) {
-		struct ws_module_call call = calls[i];
-
-		while (open && (calls[open - 1].thread != call.thread ||
-		                calls[open - 1].end_ns <= call.start_ns))
-			put_event(events, n, &calls[--open], false);
-		if (open && calls[open - 1].end_ns < call.end_ns)
-			call.end_ns = calls[open - 1].end_ns;
-		put_event(events, n, &call, true);
-		calls[open++] = call;
-	}
-	while (open)
-		put_event(events, n, &calls[--open], false);
 }
 
 static int by_time(const void *pa, const void *pb)
@@ -120,11 +80,41 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 {
 	struct ws_module_call *calls;
 	size_t ncalls = 0;
+	struct ws_column_data t;
+	enum ws_status status;
+	struct ws_module_event *events;
+	size_t open;
 
 	*n = 0;
-	WS_FORWARD(load_calls(l, &calls, &ncalls, err));
+	status = WS_OK;
+	WS_FORWARD(ws_load_kind(l, WS_KIND_PYTHON_CALL, &t, err));
+	WS_NEW(&l->temp, calls, t.rows);
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
+		if (t.columns[WS_COL_python_call_module].present &&
+		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
+			status = take_call(l, &t, i, &calls[ncalls++], err);
+	ws_column_data_release(&t);
+	WS_FAIL_IF(status == WS_OK && ncalls >= WS_NONE / 2, err, NO_MEMORY,
+	           "the trace has more calls of modules than a report handles");
+	qsort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
+	WS_FORWARD(status);
 	WS_NEW(arena, *out, 2 * ncalls);
-	put_events(calls, ncalls, *out, n);
+	/* The calls that are open were moved to the front of the list, which was read already. */
+	events = *out;
+	open = 0;
+	for (size_t j = 0; j < ncalls; j++) {
+		struct ws_module_call call = calls[j];
+
+		while (open && (calls[open - 1].thread != call.thread ||
+		                calls[open - 1].end_ns <= call.start_ns))
+			put_event(events, n, &calls[--open], false);
+		if (open && calls[open - 1].end_ns < call.end_ns)
+			call.end_ns = calls[open - 1].end_ns;
+		put_event(events, n, &call, true);
+		calls[open++] = call;
+	}
+	while (open)
+		put_event(events, n, &calls[--open], false);
 	ws_sort(*out, *n, sizeof(**out), by_time);
 	return WS_OK;
 }

@@ -7,14 +7,6 @@
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 
-static void reserve(struct ws_path_table *t)
-{
-	size_t capacity = t->capacity;
-
-	WS_GROW(t->next, t->npaths + 1, capacity);
-	WS_GROW(t->paths, t->npaths + 1, t->capacity);
-}
-
 uint32_t ws_path_intern(struct ws_path_table *t, const struct ws_path *path)
 {
 	/* WS_NONE + 1 wraps to 0: no parent */
@@ -25,7 +17,10 @@ uint32_t ws_path_intern(struct ws_path_table *t, const struct ws_path *path)
 		if (t->paths[at].domain == path->domain && t->paths[at].style == path->style)
 			break;
 	if (at == WS_NONE) {
-		reserve(t);
+		size_t capacity = t->capacity;
+
+		WS_GROW(t->next, t->npaths + 1, capacity);
+		WS_GROW(t->paths, t->npaths + 1, t->capacity);
 		at = (uint32_t)t->npaths++;
 		t->paths[at] = *path;
 		t->next[at] = first;

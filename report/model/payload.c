@@ -217,15 +217,23 @@ static void decode_op(const struct decoder *d, const struct layout *l, struct ws
 	op->dtype = field_entry(d, l->row[FIELD_DTYPE], payload);
 }
 
-static void decode_all(const struct decoder *d, struct ws_ops *out)
+void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 {
-	const struct ws_column_data *t = d->in->payload;
-	const struct ws_column *bytes = &t->columns[WS_COL_payload_bytes];
+	struct decoder d = {.in = tables};
+	uint64_t n = tables->payload->rows;
+	const struct ws_column_data *t;
+	const struct ws_column *bytes;
 
+	*out = (struct ws_ops){.n = n};
+	out->op = ws_xarray(n ? n : 1, sizeof(*out->op));
+	out->is_op = ws_xarray(n ? n : 1, 1);
+	find_layouts(&d);
+	t = d.in->payload;
+	bytes = &t->columns[WS_COL_payload_bytes];
 	for (uint64_t i = 0; i < t->rows && bytes->present; i++) {
 		uint64_t schema = ws_value(t, WS_COL_payload_schema, i);
-		uint32_t at = ws_idmap_get(&d->layout_of, schema);
-		const struct layout *l = at == WS_NONE ? NULL : &d->layouts[at];
+		uint32_t at = ws_idmap_get(&d.layout_of, schema);
+		const struct layout *l = at == WS_NONE ? NULL : &d.layouts[at];
 		int64_t value;
 
 		if (!l)
@@ -233,28 +241,16 @@ static void decode_all(const struct decoder *d, struct ws_ops *out)
 		if (l->row[FIELD_FLOPS] != WS_NONE) {
 			out->is_op[i] = 1;
 			out->undecodable +=
-			        !field_number(d, l->row[FIELD_FLOPS], bytes->b[i], &value);
+			        !field_number(&d, l->row[FIELD_FLOPS], bytes->b[i], &value);
 		} else if (l->row[FIELD_OP] != WS_NONE) {
 			uint64_t type =
-			        ws_value(d->in->field, WS_COL_payload_field_type, l->row[FIELD_OP]);
+			        ws_value(d.in->field, WS_COL_payload_field_type, l->row[FIELD_OP]);
 
-			out->is_op[i] = (uint8_t)is_enum(d, type);
+			out->is_op[i] = (uint8_t)is_enum(&d, type);
 		}
 		if (out->is_op[i])
-			decode_op(d, l, bytes->b[i], &out->op[i]);
+			decode_op(&d, l, bytes->b[i], &out->op[i]);
 	}
-}
-
-void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
-{
-	struct decoder d = {.in = tables};
-	uint64_t n = tables->payload->rows;
-
-	*out = (struct ws_ops){.n = n};
-	out->op = ws_xarray(n ? n : 1, sizeof(*out->op));
-	out->is_op = ws_xarray(n ? n : 1, 1);
-	find_layouts(&d);
-	decode_all(&d, out);
 	ws_idmap_free(&d.layout_of);
 	ws_idmap_free(&d.enum_of);
 	ws_idmap_free(&d.entry_of);

@@ -71,18 +71,6 @@ static int by_device_and_start(const void *pa, const void *pb)
 	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
 }
 
-static enum ws_status check_sums(const struct ws_model *m, struct ws_err *err)
-{
-	int64_t ns = 0, bytes = 0;
-
-	for (size_t i = 0; i < m->nwork; i++)
-		if (__builtin_add_overflow(ns, m->work[i].dur_ns, &ns) ||
-		    __builtin_add_overflow(bytes, (int64_t)m->work[i].bytes, &bytes))
-			return WS_FAIL(err, CORRUPT,
-			               "times or bytes of the copies add up to over 2^63");
-	return WS_OK;
-}
-
 static enum ws_status take_overhead(struct ws_model *m, const struct ws_row_overhead *r,
                                     struct ws_err *err)
 {
@@ -114,6 +102,7 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 	struct ws_column_data t[NWORK_COLUMNS_OF] = {{0}};
 	enum ws_status status = WS_OK;
 	size_t n = 0;
+	int64_t ns, bytes;
 
 	for (size_t i = 0; i < NWORK_COLUMNS_OF && status == WS_OK; i++) {
 		status = ws_load_kind(l, work_columns_of[i].kind, &t[i], err);
@@ -132,7 +121,13 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 		ws_column_data_release(&t[i]);
 	WS_FORWARD(status);
 	ws_sort(m->work, m->nwork, sizeof(*m->work), by_device_and_start);
-	WS_FORWARD(check_sums(m, err));
+	ns = 0;
+	bytes = 0;
+	for (size_t j = 0; j < m->nwork; j++)
+		if (__builtin_add_overflow(ns, m->work[j].dur_ns, &ns) ||
+		    __builtin_add_overflow(bytes, (int64_t)m->work[j].bytes, &bytes))
+			return WS_FAIL(err, CORRUPT,
+			               "times or bytes of the copies add up to over 2^63");
 	WS_FORWARD(ws_load_each(l, WS_KIND_OVERHEAD, on_overhead, &overheads, err));
 	return overheads.status;
 }

@@ -11,14 +11,6 @@ bool ws_framework_is_in(const struct ws_trace_reader *r)
 	       ws_trace_reader_count(r, WS_KIND_COLLECTIVE);
 }
 
-static void order_ops(struct ws_framework *f, const struct ws_model *m)
-{
-	f->nops = m->cpu_ops.tree.n;
-	WS_NEW(&f->arena, f->op_order, f->nops);
-	ws_order_identity(f->op_order, f->nops);
-	ws_order_by(f->op_order, m->cpu_ops.tree.end_ns, f->nops);
-}
-
 enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -31,7 +23,10 @@ enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, st
 	for (size_t i = 0; i < m->nwork; i++)
 		if (m->work[i].correlation)
 			m->work[i].op = ws_idmap_get(&f->op_of, m->work[i].correlation);
-	order_ops(f, m);
+	f->nops = m->cpu_ops.tree.n;
+	WS_NEW(&f->arena, f->op_order, f->nops);
+	ws_order_identity(f->op_order, f->nops);
+	ws_order_by(f->op_order, m->cpu_ops.tree.end_ns, f->nops);
 	return WS_OK;
 }
 

@@ -70,31 +70,6 @@ static uint32_t rank_of(const void *ranks, const void *row)
 	return ((const uint32_t *)ranks)[range->begin];
 }
 
-/* By the ids of their threads: each event tells the rank of its thread. */
-static void order_by_thread(struct ws_recorded_ranges *to)
-{
-	struct ws_spill_key key = {.n = 0, .key = rank_of};
-	struct ws_arena temp = {0};
-	uint32_t *order, *rank;
-	int64_t *thread;
-
-	WS_NEW(&temp, order, to->nevents);
-	WS_NEW(&temp, rank, to->nevents);
-	WS_NEW(&temp, thread, to->nevents);
-	for (size_t i = 0; i < to->nevents; i++)
-		thread[i] = (int64_t)to->events[i].thread;
-	ws_order_identity(order, to->nevents);
-	ws_order_by(order, thread, to->nevents);
-	for (size_t i = 0; i < to->nevents; i++) {
-		key.n += !i || thread[order[i]] != thread[order[i - 1]];
-		rank[order[i]] = (uint32_t)key.n - 1;
-	}
-	key.ctx = rank;
-	ws_spill_partition(&to->ranges, ROW_BYTES, to->nranges, &key);
-	ws_spill_partition(&to->marks, ROW_BYTES, to->nmarks, &key);
-	ws_arena_free(&temp);
-}
-
 enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err)
 {
 	const uint64_t events = ws_trace_reader_count(p->l.r, WS_KIND_NVTX);
@@ -109,8 +84,29 @@ enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err)
 	ws_spill_open(&to->marks, events * ROW_BYTES);
 	status = ws_pass_each_event(p, pair, &pairing, err);
 	ws_range_pairs_free(&pairing.pairs);
-	if (status == WS_OK)
-		order_by_thread(to);
+	if (status == WS_OK) {
+		/* By the ids of their threads: each event tells the rank of its thread. */
+		struct ws_spill_key key = {.n = 0, .key = rank_of};
+		struct ws_arena temp = {0};
+		uint32_t *order, *rank;
+		int64_t *thread;
+
+		WS_NEW(&temp, order, to->nevents);
+		WS_NEW(&temp, rank, to->nevents);
+		WS_NEW(&temp, thread, to->nevents);
+		for (size_t i = 0; i < to->nevents; i++)
+			thread[i] = (int64_t)to->events[i].thread;
+		ws_order_identity(order, to->nevents);
+		ws_order_by(order, thread, to->nevents);
+		for (size_t i = 0; i < to->nevents; i++) {
+			key.n += !i || thread[order[i]] != thread[order[i - 1]];
+			rank[order[i]] = (uint32_t)key.n - 1;
+		}
+		key.ctx = rank;
+		ws_spill_partition(&to->ranges, ROW_BYTES, to->nranges, &key);
+		ws_spill_partition(&to->marks, ROW_BYTES, to->nmarks, &key);
+		ws_arena_free(&temp);
+	}
 	return status;
 }
 

@@ -24,13 +24,6 @@ static inline bool is_valid_time(const struct ws_block_rows *b, int64_t start_ns
 	       start_ns >= -WS_MAX_TIME_NS;
 }
 
-static inline enum ws_status add_kernel_time(struct ws_pass *p, int64_t dur_ns, struct ws_err *err)
-{
-	WS_FAIL_IF(__builtin_add_overflow(p->kernel_ns, dur_ns, &p->kernel_ns), err, CORRUPT,
-	           "the kernels' times add up to over 2^63 ns");
-	return WS_OK;
-}
-
 /* Have p->tokens for the rows of a block, by token where that tells all of them, or else by row;
  * *of_row: the place there of each row. */
 static void start_tokens(struct ws_pass *p, const struct ws_block_rows *b, bool by_token,
@@ -118,7 +111,8 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 			return ws_pass_refuse_time(p, b, block, i, k->dur_ns, err);
 		if (!k->timed)
 			continue;
-		WS_FORWARD(add_kernel_time(p, dur, err));
+		WS_FAIL_IF(__builtin_add_overflow(p->kernel_ns, dur, &p->kernel_ns), err, CORRUPT,
+		           "the kernels' times add up to over 2^63 ns");
 		ws_pass_see_time(p, k->start_ns, k->start_ns + dur);
 	}
 	ws_pass_rows_filled(&p->taken, b->info.rows, unsorted);
@@ -182,30 +176,6 @@ uint32_t ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descripto
 	return (uint32_t)(known - 1);
 }
 
-/* All that was recorded of an event but its time and range, by its number; for exports. */
-static void number_recorded(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
-                            uint32_t *number)
-{
-	struct ws_recorded_ranges *to = p->recorded;
-	const struct ws_recorded_event e = {
-	        .type = value_of(b, WS_COL_thread_event_type, i),
-	        .thread = value_of(b, WS_COL_thread_event_thread, i),
-	        .domain = value_of(b, WS_COL_thread_event_domain, i),
-	        .name = value_of(b, WS_COL_thread_event_name, i),
-	        .category = value_of(b, WS_COL_thread_event_category, i),
-	        .color = value_of(b, WS_COL_thread_event_color, i),
-	        .payload = value_of(b, WS_COL_thread_event_payload, i),
-	};
-	uint64_t known;
-
-	known = ws_strtab_add(&p->recorded_of, &e, sizeof(e));
-	*number = (uint32_t)(known - 1);
-	if (*number < to->nevents)
-		return;
-	WS_GROW(to->events, to->nevents + 1, to->events_capacity);
-	to->events[to->nevents++] = e;
-}
-
 /* The number of what row i shares with others; *recorded: its name, with what differs. */
 static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                        uint32_t *shape, uint32_t *recorded)
@@ -228,8 +198,28 @@ static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_
 	*recorded = s.name;
 	if (s.type < WS_NVTX_MARK)
 		s.name = p->m->steady_of[s.name];
-	if (p->recorded)
-		number_recorded(p, b, i, recorded);
+	if (p->recorded) {
+		/* All that was recorded of an event but its time and range, by its number; for
+		 * exports. */
+		struct ws_recorded_ranges *to = p->recorded;
+		const struct ws_recorded_event e = {
+		        .type = value_of(b, WS_COL_thread_event_type, i),
+		        .thread = value_of(b, WS_COL_thread_event_thread, i),
+		        .domain = value_of(b, WS_COL_thread_event_domain, i),
+		        .name = value_of(b, WS_COL_thread_event_name, i),
+		        .category = value_of(b, WS_COL_thread_event_category, i),
+		        .color = value_of(b, WS_COL_thread_event_color, i),
+		        .payload = value_of(b, WS_COL_thread_event_payload, i),
+		};
+		uint64_t known;
+
+		known = ws_strtab_add(&p->recorded_of, &e, sizeof(e));
+		*recorded = (uint32_t)(known - 1);
+		if (*recorded >= to->nevents) {
+			WS_GROW(to->events, to->nevents + 1, to->events_capacity);
+			to->events[to->nevents++] = e;
+		}
+	}
 	*shape = ws_pass_number_shape(p, &s);
 }
 

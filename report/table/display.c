@@ -207,18 +207,6 @@ static size_t first_statistic(const struct ws_table_def *def)
 	return i;
 }
 
-/* "Kernel (us)" of the data is "Kernel (µs)" to people. */
-static void print_title(const struct ws_table_column *def, char *out, size_t size)
-{
-	static const char ascii[] = "(us)";
-	const size_t len = strlen(def->title), n = sizeof(ascii) - 1;
-
-	if (len > n && !strcmp(def->title + len - n, ascii))
-		snprintf(out, size, "%.*s(µs)", (int)(len - n), def->title);
-	else
-		snprintf(out, size, "%s", def->title);
-}
-
 static void show_column(const struct ws_table *t, size_t column, const struct ws_column_profile *p,
                         struct ws_shown_column *out)
 {
@@ -237,8 +225,17 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 	out->unit = unit ? unit->name : def->unit;
 	if (unit)
 		title_with_unit(def, unit->name, out->title, sizeof(out->title));
-	else
-		print_title(def, out->title, sizeof(out->title));
+	else {
+		/* "Kernel (us)" of the data is "Kernel (µs)" to people. */
+		size_t size = sizeof(out->title);
+		static const char ascii[] = "(us)";
+		const size_t len = strlen(def->title), n = sizeof(ascii) - 1;
+
+		if (len > n && !strcmp(def->title + len - n, ascii))
+			snprintf(out->title, size, "%.*s(µs)", (int)(len - n), def->title);
+		else
+			snprintf(out->title, size, "%s", def->title);
+	}
 	ws_display_sides(t, out->title, sizeof(out->title));
 	if (t->without_gpu)
 		name_without_gpu(out->title, sizeof(out->title));
@@ -337,22 +334,6 @@ int ws_display_decimals(const struct ws_shown_column *shown, const struct ws_cel
 	return magnitude == rint(magnitude) ? 0 : three_digits((int)floor(log10(magnitude)), 0, 9);
 }
 
-static size_t print_real(const struct ws_shown_column *shown, double value, char *out)
-{
-	int shift = shown->decimals - shown->exponent;
-	double digits = fabs(value);
-
-	digits = shift >= 0 ? digits * (double)power_of_ten(shift)
-	                    : digits / (double)power_of_ten(-shift);
-	digits = round(digits); /* half away from zero */
-	/* beyond 2^53 the digits after the point mean nothing any more */
-	if (digits >= 9007199254740992.0)
-		return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%.6e", value);
-	if (digits == 0)
-		return print_small(out, value, shown->decimals);
-	return print_digits(out, value < 0, (uint64_t)digits, shown->decimals);
-}
-
 size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_cell *cell,
                          char out[WS_DISPLAY_NUMBER_MAX])
 {
@@ -367,9 +348,24 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 		return print_int(shown, cell->i, out);
 	}
 	if (cell->type == WS_CELL_REAL) {
+		double value;
+		int shift;
+		double digits;
+
 		if (shown->display == WS_DISPLAY_PLAIN)
 			return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%.10g", cell->r);
-		return print_real(shown, cell->r, out);
+		value = cell->r;
+		shift = shown->decimals - shown->exponent;
+		digits = fabs(value);
+		digits = shift >= 0 ? digits * (double)power_of_ten(shift)
+		                    : digits / (double)power_of_ten(-shift);
+		digits = round(digits); /* half away from zero */
+		/* beyond 2^53 the digits after the point mean nothing any more */
+		if (digits >= 9007199254740992.0)
+			return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%.6e", value);
+		if (digits == 0)
+			return print_small(out, value, shown->decimals);
+		return print_digits(out, value < 0, (uint64_t)digits, shown->decimals);
 	}
 	return 0;
 }

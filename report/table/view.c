@@ -39,25 +39,6 @@ static bool is_double(const struct ws_view *v, size_t rows, size_t column)
 	return false;
 }
 
-static void add_same(struct ws_arena *arena, struct ws_view *v, size_t column)
-{
-	const struct ws_cell *cell = &ws_table_cells(v->t, 0)[column];
-	const char *title = v->t->def->columns[column].title;
-	const char *gap = v->constants ? "; " : "";
-	size_t len = cell->type == WS_CELL_TEXT ? cell->text.len : 0;
-
-	if (len && cell->text.ptr[len - 1] == '.') /* those who show it end the sentence */
-		len--;
-	if (cell->type == WS_CELL_TEXT)
-		v->constants =
-		        ws_arena_format(arena, "%s%s%s %.*s", v->constants ? v->constants : "", gap,
-		                        title, (int)len, cell->text.ptr);
-	else
-		v->constants =
-		        ws_arena_format(arena, "%s%s%s %lld", v->constants ? v->constants : "", gap,
-		                        title, (long long)cell->i);
-}
-
 /* Nothing is told by a column that says the same of each of several rows. */
 static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
                          const struct ws_column_profile *p, size_t rows, size_t column)
@@ -73,8 +54,25 @@ static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
 	if (rows < 2)
 		return false;
 	if (p[column].is_constant && (is_id || is_detail)) {
-		if (is_id)
-			add_same(arena, v, column);
+		if (is_id) {
+			const struct ws_cell *cell = &ws_table_cells(v->t, 0)[column];
+			const char *title = v->t->def->columns[column].title;
+			const char *gap = v->constants ? "; " : "";
+			size_t len = cell->type == WS_CELL_TEXT ? cell->text.len : 0;
+
+			if (len &&
+			    cell->text.ptr[len - 1] == '.') /* those who show it end the sentence */
+				len--;
+			if (cell->type == WS_CELL_TEXT)
+				v->constants =
+				        ws_arena_format(arena, "%s%s%s %.*s",
+				                        v->constants ? v->constants : "", gap,
+				                        title, (int)len, cell->text.ptr);
+			else
+				v->constants = ws_arena_format(arena, "%s%s%s %lld",
+				                               v->constants ? v->constants : "",
+				                               gap, title, (long long)cell->i);
+		}
 		return true;
 	}
 	return is_detail && is_double(v, rows, column);
@@ -90,17 +88,6 @@ static void add_column(struct ws_view *v, size_t index, enum ws_column_rank rank
 	ws_display_column_of(v->t, index, rows, &c->shown);
 	v->nkeys += rank <= WS_RANK_KEY;
 	v->nanswers += rank <= WS_RANK_ANSWER;
-}
-
-/* The path at length is the last detail; what stands first is its last part. */
-static void split_path(struct ws_view *v, size_t path, size_t rows)
-{
-	struct ws_view_column *name = &v->column[0];
-	const bool is_module = !strncmp(v->t->def->title, "Module", 6);
-
-	add_column(v, path, WS_RANK_FULL, rows);
-	name->is_tree = true;
-	snprintf(name->shown.title, sizeof(name->shown.title), is_module ? "Module" : "Range");
 }
 
 static size_t depth_of(const struct ws_cell *path)
@@ -164,8 +151,19 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 				add_column(out, c, own, rows);
 		}
 	if (is_tree(t)) {
+		size_t path;
+		struct ws_view_column *name;
+		bool is_module;
+
 		measure_tree(out, out->column[0].index, rows);
-		split_path(out, out->column[0].index, rows);
+		/* The path at length is the last detail; what stands first is its last part. */
+		path = out->column[0].index;
+		name = &out->column[0];
+		is_module = !strncmp(out->t->def->title, "Module", 6);
+		add_column(out, path, WS_RANK_FULL, rows);
+		name->is_tree = true;
+		snprintf(name->shown.title, sizeof(name->shown.title),
+		         is_module ? "Module" : "Range");
 	}
 }
 

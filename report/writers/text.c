@@ -364,33 +364,6 @@ static void end_line(struct text_table *x)
 	fputc('\n', x->f);
 }
 
-static void put_header(struct text_table *x)
-{
-	struct ws_bytes line[HEADER_LINES];
-	size_t lines = 1;
-
-	for (size_t i = 0; i < x->n; i++) {
-		size_t n = split_header(x->columns[i].view->shown.title, x->columns[i].width, line);
-
-		lines = n > lines ? n : lines;
-	}
-	for (size_t l = 0; l < lines; l++) {
-		text_style(x->f, x->opts, WS_TEXT_BOLD);
-		for (size_t i = 0; i < x->n; i++) {
-			const struct text_column *c = &x->columns[i];
-			size_t own = split_header(c->view->shown.title, c->width, line);
-
-			if (l + own >= lines) /* short titles stand on the last line */
-				put_field(x, i, line[l + own - lines].ptr,
-				          line[l + own - lines].len);
-			else
-				put_field(x, i, "", 0);
-		}
-		text_style(x->f, x->opts, WS_TEXT_PLAIN);
-		end_line(x);
-	}
-}
-
 static void put_rule(const struct text_table *x)
 {
 	for (size_t i = 0; i < x->n; i++) {
@@ -464,31 +437,13 @@ static void put_cells(struct text_table *x, const struct ws_cell *cells)
 		put_line(x, cells, nth);
 }
 
-/* What is not shown is said. */
-static void put_left_out(struct text_table *x)
-{
-	size_t hidden = x->view.n - x->n;
-	char text[128];
-
-	if (x->rows < x->t->nrows)
-		fprintf(x->f, "… %zu more %s (--rows 0)\n", x->t->nrows - x->rows,
-		        x->t->nrows - x->rows == 1 ? "row" : "rows");
-	if (x->view.constants)
-		paragraph(x->f, x->opts, WS_TEXT_DIM, 0,
-		          ws_arena_format(&x->arena, "Same in all rows: %s.", x->view.constants));
-	if (!hidden)
-		return;
-	snprintf(text, sizeof(text),
-	         "%zu %s hidden (narrow terminal). Show %s with %sa wider window.", hidden,
-	         hidden == 1 ? "column" : "columns", hidden == 1 ? "it" : "them",
-	         x->opts->takes_columns ? "--columns or " : "");
-	paragraph(x->f, x->opts, WS_TEXT_DIM, 0, text);
-}
-
 /* Header, rows and totals of a table, and what the width left out. */
 static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
 {
 	struct text_table x = {.f = f, .t = t, .opts = opts};
+	size_t hidden, lines;
+	char text[128];
+	struct ws_bytes line[HEADER_LINES];
 
 	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
 	ws_view_make(&x.arena, t, x.rows, &x.view);
@@ -497,7 +452,27 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 	for (size_t i = 0; i < x.n; i++)
 		if (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path))
 			cut_names(&x, &x.columns[i]);
-	put_header(&x);
+	lines = 1;
+	for (size_t j = 0; j < x.n; j++) {
+		size_t n = split_header(x.columns[j].view->shown.title, x.columns[j].width, line);
+
+		lines = n > lines ? n : lines;
+	}
+	for (size_t l = 0; l < lines; l++) {
+		text_style(x.f, x.opts, WS_TEXT_BOLD);
+		for (size_t j = 0; j < x.n; j++) {
+			const struct text_column *c = &x.columns[j];
+			size_t own = split_header(c->view->shown.title, c->width, line);
+
+			if (l + own >= lines) /* short titles stand on the last line */
+				put_field(&x, j, line[l + own - lines].ptr,
+				          line[l + own - lines].len);
+			else
+				put_field(&x, j, "", 0);
+		}
+		text_style(x.f, x.opts, WS_TEXT_PLAIN);
+		end_line(&x);
+	}
 	put_rule(&x);
 	for (size_t row = 0; row < x.rows; row++)
 		put_cells(&x, ws_table_cells(t, row));
@@ -507,7 +482,21 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 		put_cells(&x, t->totals);
 		text_style(f, opts, WS_TEXT_PLAIN);
 	}
-	put_left_out(&x);
+	/* What is not shown is said. */
+	hidden = x.view.n - x.n;
+	if (x.rows < x.t->nrows)
+		fprintf(x.f, "… %zu more %s (--rows 0)\n", x.t->nrows - x.rows,
+		        x.t->nrows - x.rows == 1 ? "row" : "rows");
+	if (x.view.constants)
+		paragraph(x.f, x.opts, WS_TEXT_DIM, 0,
+		          ws_arena_format(&x.arena, "Same in all rows: %s.", x.view.constants));
+	if (hidden) {
+		snprintf(text, sizeof(text),
+		         "%zu %s hidden (narrow terminal). Show %s with %sa wider window.", hidden,
+		         hidden == 1 ? "column" : "columns", hidden == 1 ? "it" : "them",
+		         x.opts->takes_columns ? "--columns or " : "");
+		paragraph(x.f, x.opts, WS_TEXT_DIM, 0, text);
+	}
 	ws_arena_free(&x.arena);
 }
 

@@ -605,23 +605,13 @@ static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, siz
 
 /* --- all of them --- */
 
-/* Where a row of a thread has a number of its own, the thread's is told. */
-static void put_thread(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_chrome_track *t = &ch->track[s->track];
-	const struct ws_row_thread *row;
-
-	if (t->type != WS_CHROME_THREAD)
-		return;
-	row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
-	if (row && row->tid != t->tid[s->subtrack])
-		put_u64(ch, "on thread", row->tid);
-}
-
 /* Threads come first in the order of tracks, so the begin of an arrow before its end. */
 void ws_chrome_put_slices(struct ws_chrome *ch)
 {
 	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_track *t;
+		const struct ws_row_thread *row;
+
 		if (i % TELL_SLICES == 0 && ch->opts->progress)
 			ch->opts->progress(ch->opts->progress_ctx, i, ch->nslices);
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
@@ -637,7 +627,13 @@ void ws_chrome_put_slices(struct ws_chrome *ch)
 
 		ch->form->begin_slice(ch, s);
 		put[s->kind](ch, s);
-		put_thread(ch, s);
+		/* Where a row of a thread has a number of its own, the thread's is told. */
+		t = &ch->track[s->track];
+		if (t->type == WS_CHROME_THREAD) {
+			row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
+			if (row && row->tid != t->tid[s->subtrack])
+				put_u64(ch, "on thread", row->tid);
+		}
 		if (ch->form->end_args)
 			ch->form->end_args(ch);
 		/* right behind the slice that it binds to, as both are at one moment */
@@ -674,28 +670,6 @@ void ws_chrome_put_marks(struct ws_chrome *ch)
 		if (ch->form->end_mark)
 			ch->form->end_mark(ch);
 	}
-}
-
-/* An instant of PyTorch's profiler: memory that a thread took or gave back. */
-static void put_memory_mark(struct ws_chrome *ch, const struct ws_row_memory *r)
-{
-	const bool is_host = r->memory_kind == WS_MEMORY_PAGEABLE;
-	const bool is_free = r->op == WS_MEMORY_OP_FREE;
-	const char *name = r->op == WS_MEMORY_OP_OUT_OF_MEMORY ? "[OutOfMemory]" : "[memory]";
-
-	ch->form->begin_mark(ch, r->time_ns, r->thread, thread_track(ch, r->thread));
-	put_name(ch, ws_bytes_of(name), "cpu_instant_event");
-	if (r->memory_kind != WS_MEMORY_UNKNOWN)
-		put_i64(ch, "Device Type", !is_host);
-	put_i64(ch, "Device Id", is_host ? -1 : (int64_t)r->device);
-	put_known(ch, "Addr", r->address);
-	put_i64(ch, "Bytes", (int64_t)(is_free ? -r->bytes : r->bytes));
-	put_known(ch, "Total Allocated", r->total_allocated_bytes);
-	put_known(ch, "Total Reserved", r->total_reserved_bytes);
-	if (ch->form->end_args)
-		ch->form->end_args(ch);
-	if (ch->form->end_mark)
-		ch->form->end_mark(ch);
 }
 
 /* From an operation to its backward pass; both ends are at the start of a slice. */
@@ -782,8 +756,29 @@ static void put_memories(struct ws_chrome *ch)
 		uint64_t pid, sum;
 
 		/* of a thread: what a framework says of its allocator, as it says it */
-		if (r->thread && r->op <= WS_MEMORY_OP_OUT_OF_MEMORY)
-			put_memory_mark(ch, r);
+		if (r->thread && r->op <= WS_MEMORY_OP_OUT_OF_MEMORY) {
+			/* An instant of PyTorch's profiler: memory that a thread took or gave back.
+			 */
+			const bool is_host = r->memory_kind == WS_MEMORY_PAGEABLE;
+			const bool is_free = r->op == WS_MEMORY_OP_FREE;
+			const char *name =
+			        r->op == WS_MEMORY_OP_OUT_OF_MEMORY ? "[OutOfMemory]" : "[memory]";
+
+			ch->form->begin_mark(ch, r->time_ns, r->thread,
+			                     thread_track(ch, r->thread));
+			put_name(ch, ws_bytes_of(name), "cpu_instant_event");
+			if (r->memory_kind != WS_MEMORY_UNKNOWN)
+				put_i64(ch, "Device Type", !is_host);
+			put_i64(ch, "Device Id", is_host ? -1 : (int64_t)r->device);
+			put_known(ch, "Addr", r->address);
+			put_i64(ch, "Bytes", (int64_t)(is_free ? -r->bytes : r->bytes));
+			put_known(ch, "Total Allocated", r->total_allocated_bytes);
+			put_known(ch, "Total Reserved", r->total_reserved_bytes);
+			if (ch->form->end_args)
+				ch->form->end_args(ch);
+			if (ch->form->end_mark)
+				ch->form->end_mark(ch);
+		}
 		if (r->thread && r->op == WS_MEMORY_OP_OUT_OF_MEMORY)
 			continue;
 		if (r->op != WS_MEMORY_OP_ALLOC && r->op != WS_MEMORY_OP_FREE) {

@@ -224,18 +224,6 @@ static enum ws_status write_losses(struct ws_nsys_out *o, struct ws_err *err)
 	return status;
 }
 
-static void write_left_out(struct ws_nsys_out *o)
-{
-	char text[200];
-
-	if (!o->stats->without_time)
-		return;
-	snprintf(text, sizeof(text),
-	         "not in this export: kernels and copies without time: %" PRIu64,
-	         o->stats->without_time);
-	warn(o, 0, text);
-}
-
 static void on_process_end(void *ctx, const void *data)
 {
 	const struct ws_row_process_end *row = data;
@@ -252,6 +240,8 @@ static void on_process_end(void *ctx, const void *data)
 static enum ws_status write_info(struct ws_nsys_out *o, struct ws_records *processes,
                                  struct ws_err *err)
 {
+	char text[200];
+
 	WS_FORWARD(ws_records_load_by(processes, o->r, WS_KIND_PROCESS, 0, err));
 	static const struct {
 		const char *name, *value;
@@ -284,7 +274,12 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_records *proce
 	WS_FORWARD(write_table(o, WS_NSYS_STREAM, err));
 	write_threads(o);
 	WS_FORWARD(write_losses(o, err));
-	write_left_out(o);
+	if (o->stats->without_time) {
+		snprintf(text, sizeof(text),
+		         "not in this export: kernels and copies without time: %" PRIu64,
+		         o->stats->without_time);
+		warn(o, 0, text);
+	}
 	return ws_records_each(o->r, WS_KIND_PROCESS_END, on_process_end, o, err);
 }
 

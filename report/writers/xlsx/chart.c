@@ -260,21 +260,6 @@ static int convert(struct ws_xlsx *x, const struct chart_cells *cells, const cha
 	return col;
 }
 
-/* "Forward (ns)" is "Forward" in a legend. */
-static void series_name(lxw_chart_series *series, const struct chart_cells *cells,
-                        const char *title)
-{
-	struct ws_shown_column shown;
-	char name[128];
-
-	if (!shown_column(cells, title, &shown))
-		return;
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(shown.title, "("), shown.title);
-	for (size_t n = strlen(name); n && name[n - 1] == ' '; n--)
-		name[n - 1] = '\0';
-	chart_series_set_name(series, name);
-}
-
 #define CLASSES_MAX 20
 
 /* A class has one colour in every picture. */
@@ -306,6 +291,8 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 	lxw_chart_fill fill = {.color = colour_of(nth)};
 	lxw_chart_line line = {.color = colour_of(nth), .width = 2};
 	lxw_chart_series *series;
+	struct ws_shown_column shown;
+	char name[128];
 
 	if (column < 0)
 		return false;
@@ -316,7 +303,13 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 	                            category);
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
 	                        cells->last, (lxw_col_t)column);
-	series_name(series, cells, title);
+	/* "Forward (ns)" is "Forward" in a legend. */
+	if (shown_column(cells, title, &shown)) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(shown.title, "("), shown.title);
+		for (size_t n = strlen(name); n && name[n - 1] == ' '; n--)
+			name[n - 1] = '\0';
+		chart_series_set_name(series, name);
+	}
 	if (def->type == LXW_CHART_LINE)
 		chart_series_set_line(series, &line);
 	else

@@ -43,20 +43,6 @@ static void put_words(struct ws_xlsx_front *f, const char *text, enum ws_xlsx_st
 
 /* --- headline, figures, links ---------------------------------------------------------------- */
 
-/* What to do first may take more than a line. */
-static void add_first(struct ws_xlsx_front *f, lxw_rich_string_tuple *const *parts, size_t n)
-{
-	const double width = FRONT_WIDTH / 1.25; /* the letters are larger */
-	const char *text = "";
-	size_t lines;
-
-	for (size_t i = 0; i < n; i++)
-		text = ws__xlsx_format(f->x, "%s%s", text, parts[i]->string);
-	lines = ws__xlsx_lines(text, strlen(text), width);
-	ws__xlsx_paragraph(f->x, f->sheet, f->row, FRONT_LAST, width, text, WS_XLSX_FIRST);
-	set_height(f, f->row++, 19 * (double)lines);
-}
-
 /* What counts is bold. */
 static void put_sentence(struct ws_xlsx_front *f, const struct ws_page_line *of,
                          bool is_first_thing)
@@ -85,7 +71,17 @@ static void put_sentence(struct ws_xlsx_front *f, const struct ws_page_line *of,
 	if (!n)
 		return;
 	if (is_first_thing) {
-		add_first(f, parts, n);
+		const double width = FRONT_WIDTH / 1.25;
+		/* the letters are larger */
+		const char *text = "";
+		size_t lines;
+
+		/* What to do first may take more than a line. */
+		for (size_t i = 0; i < n; i++)
+			text = ws__xlsx_format(f->x, "%s%s", text, parts[i]->string);
+		lines = ws__xlsx_lines(text, strlen(text), width);
+		ws__xlsx_paragraph(f->x, f->sheet, f->row, FRONT_LAST, width, text, WS_XLSX_FIRST);
+		set_height(f, f->row++, 19 * (double)lines);
 		return;
 	}
 	parts[n] = NULL;
@@ -278,32 +274,6 @@ static uint16_t add_number(struct ws_xlsx_front *f, const struct ws_cell *cells,
 	return 1;
 }
 
-static void add_line(struct ws_xlsx_front *f, const struct ws_page_columns *columns,
-                     const struct ws_cell *cells, const struct ws_shown_column *shown)
-{
-	const struct ws_cell *text = &cells[columns->text], *item = &cells[columns->item];
-	const uint16_t first = add_number(f, cells, shown);
-	double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
-	size_t lines = 1, n;
-
-	if (text->type == WS_CELL_TEXT && text->text.len) {
-		ws__xlsx_try(f->x,
-		             worksheet_merge_range(f->sheet, f->row, first, f->row, FRONT_LAST, "",
-		                                   f->x->styles[WS_XLSX_LABEL]));
-		ws__xlsx_words(f->x, f->sheet, f->row, first, text, f->x->styles[WS_XLSX_LABEL]);
-		lines = ws__xlsx_lines(text->text.ptr, text->text.len, width);
-	}
-	if (item->type == WS_CELL_TEXT) {
-		ws__xlsx_words(f->x, f->sheet, f->row, 0, item, f->x->styles[WS_XLSX_LABEL]);
-		n = ws__xlsx_lines(item->text.ptr, item->text.len, FRONT_NAME);
-		lines = n > lines ? n : lines;
-	}
-	lines = lines < LINES_MAX ? lines : LINES_MAX;
-	if (lines > 1)
-		set_height(f, f->row, WS_XLSX_ROW_POINTS * (double)lines);
-	f->row++;
-}
-
 static void add_lines(struct ws_xlsx_front *f)
 {
 	const struct ws_table *t = f->t;
@@ -321,8 +291,34 @@ static void add_lines(struct ws_xlsx_front *f)
 		front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&section)));
 		for (size_t c = 0; c < t->def->ncolumns; c++)
 			ws_display_section_column(t, c, begin, end, &shown[c]);
-		for (size_t r = begin; r < end; r++)
-			add_line(f, &columns, ws_table_cells(t, r), shown);
+		for (size_t r = begin; r < end; r++) {
+			const struct ws_cell *cells = ws_table_cells(t, r);
+			const struct ws_cell *text = &cells[columns.text],
+			                     *item = &cells[columns.item];
+			const uint16_t first = add_number(f, cells, shown);
+			double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
+			size_t lines = 1, n;
+
+			if (text->type == WS_CELL_TEXT && text->text.len) {
+				ws__xlsx_try(f->x,
+				             worksheet_merge_range(f->sheet, f->row, first, f->row,
+				                                   FRONT_LAST, "",
+				                                   f->x->styles[WS_XLSX_LABEL]));
+				ws__xlsx_words(f->x, f->sheet, f->row, first, text,
+				               f->x->styles[WS_XLSX_LABEL]);
+				lines = ws__xlsx_lines(text->text.ptr, text->text.len, width);
+			}
+			if (item->type == WS_CELL_TEXT) {
+				ws__xlsx_words(f->x, f->sheet, f->row, 0, item,
+				               f->x->styles[WS_XLSX_LABEL]);
+				n = ws__xlsx_lines(item->text.ptr, item->text.len, FRONT_NAME);
+				lines = n > lines ? n : lines;
+			}
+			lines = lines < LINES_MAX ? lines : LINES_MAX;
+			if (lines > 1)
+				set_height(f, f->row, WS_XLSX_ROW_POINTS * (double)lines);
+			f->row++;
+		}
 	}
 	if (t->not_recorded)
 		put_words(f, ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
