@@ -123,8 +123,9 @@ void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work)
 	}
 	if (first == WS_NONE)
 		return;
-	for (uint32_t s = last + 1; s < m->nsteps; s++)
-		m->steps[s].unfinished |= ws_step_is_measured(m, s);
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		if (s < first || s > last)
+			m->steps[s].unfinished |= ws_step_is_measured(m, s);
 	if (m->steps[last].is_pytorch && is_part(m, work, last))
 		m->steps[last].unfinished = true;
 	if (m->steps[first].by_marks && is_part(m, work, first))

@@ -114,6 +114,13 @@ static void name_host_times(struct ws_table *t)
 		ws_table_show_as(t, WS_TC_steps_forward_ns + p, titles[p]);
 }
 
+static bool is_before_measured(const struct ws_model *m, size_t step)
+{
+	while (step < m->nsteps && !ws_step_is_measured(m, (uint32_t)step))
+		step++;
+	return step < m->nsteps;
+}
+
 static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t,
                            const struct ws_step_times *times, size_t shown)
 {
@@ -123,11 +130,10 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 		ws_table_set_not_recorded(t, NO_STEPS);
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].unfinished)
-			ws_table_note(t,
-			              "%s %" PRIu32 " %s, and is left out.",
+			ws_table_note(t, "%s %" PRIu32 " %s, and is left out.",
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number,
-			              m->steps[s].by_marks
+			              is_before_measured(m, s)
 			                      ? "had begun before recording did"
 			                      : "did not finish (the trace ends inside it)");
 	ws_table_note(t,
