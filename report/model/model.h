@@ -127,6 +127,8 @@ struct ws_op_config {
 	int64_t flops, bytes; /* of one call, -1 = not known */
 	int64_t flops_needed; /* of fused attention whose mask is known; -1 */
 	uint8_t mask;         /* enum ws_op_mask */
+	/* of attention over packed sequences; 0: it is none, see struct ws_op_cost */
+	uint64_t queries, flops_per_pair;
 };
 
 /* Calls of framework operations on a thread contain each other. Sorted by thread, then begin:
