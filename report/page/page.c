@@ -302,6 +302,10 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
 			owner = n;
 	}
+	/* one that is nothing but another part has no row of its own */
+	while (owner && owner->whole != WS_PAGE_ROOT &&
+	       (page->node[owner->whole].is_range || ws_page_passed(page, owner->whole)))
+		owner = &page->node[owner->whole];
 	return owner;
 }
 
@@ -631,8 +635,11 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 		n += all->skipped[i];
 	}
 	p->page->findings_note = ws_arena_format(
-	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s", judged,
+	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s%s", judged,
 	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
+	        p->m->cpu_ops.tree.n && !p->m->cpu_ops.with_shapes
+	                ? " (shapes were not recorded: record_shapes=True)"
+	                : "",
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "
