@@ -121,9 +121,9 @@ static const char *name_of(const struct tree *t, struct ws_arena *arena, size_t 
 {
 	const struct ws_page_node *all = t->page->node;
 
-	return stands_for_parent(t, i) ? ws_arena_format(arena, "%s › %s",
-	                                                 all[all[i].parent].label, all[i].label)
-	                               : all[i].label;
+	return stands_for_parent(t, i)
+	               ? ws_arena_format(arena, "%s › %s", all[all[i].parent].label, all[i].label)
+	               : all[i].label;
 }
 
 /* The nearest part around one that has a row; NONE. */
@@ -182,9 +182,9 @@ static const char *distinction(const struct tree *t, struct ws_arena *arena, siz
 			a = all[a].parent;
 			b = all[b].parent;
 			if (strcmp(all[a].label, all[b].label) != 0)
-				return ws_arena_format(
-				        arena, "%s › ",
-				        differing_part(arena, all[a].label, all[b].label));
+				return ws_arena_format(arena, "%s › ",
+				                       differing_part(arena, all[a].label,
+				                                      all[b].label));
 		}
 	}
 	return same ? ws_arena_format(arena, "%zu: ", nth) : "";

@@ -157,7 +157,7 @@ static void add_bar(struct ws_page_making *p)
 /* --- where in the model ---------------------------------------------------------------------- */
 
 #define LEAST_PERCENT 0.1 /* boxes under this are one with their neighbours */
-#define WHOLE_SHARE 0.97 /* of a part's time: the part says nothing of its own */
+#define WHOLE_SHARE   0.97 /* of a part's time: the part says nothing of its own */
 
 enum kind { KIND_RANGE, KIND_NONE, KIND_OP, KIND_CLASS, KIND_KERNEL };
 

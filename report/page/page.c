@@ -302,9 +302,8 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
 			owner = n;
 	}
-	/* one that is nothing but another part has no row of its own */
-	while (owner && owner->whole != WS_PAGE_ROOT &&
-	       (page->node[owner->whole].is_range || ws_page_passed(page, owner->whole)))
+	/* a row has the names of two parts, of which the outer one is nothing but the inner one */
+	while (owner && owner->whole != WS_PAGE_ROOT && ws_page_passed(page, owner->whole))
 		owner = &page->node[owner->whole];
 	return owner;
 }
