@@ -564,6 +564,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
 	const char *time = ws_say_time(p->texts, page->step_ns);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
+	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
 	if (page->has_operations)
 		ws_page_say(p->page, "", what, time,
@@ -593,6 +594,10 @@ void ws_page_add_headline(struct ws_page_making *p)
 		ws_page_say(p->page, "", what, time, "; the GPU computes for ",
 		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing),
 		            " of it.", NULL);
+	if (loss.len)
+		ws_page_say(p->page, "", "The loss is not finite in ",
+		            ws_page_copy(p->texts, loss.ptr, loss.len),
+		            ": times hold, values do not.", NULL);
 	if (p->sel->kernels) {
 		say_why_idle(p);
 		say_what_happens_once(p);
