@@ -114,16 +114,14 @@ static uint8_t part_of(const struct softmax *s, const struct ws_cost_op *op, uin
 	                        s->attention[i - s->costs->nranges] == WS_ATTENTION_NONE
 	                ? by_chain
 	                : s->attention[i - s->costs->nranges];
-	const bool may_multiply =
-	        !op->class || ws_bytes_begin(s->tab->m->texts[op->class], "gemm");
+	const bool may_multiply = !op->class || ws_bytes_begin(s->tab->m->texts[op->class], "gemm");
 
 	if (by_sizes != WS_ATTENTION_NONE &&
 	    (named == WS_ATTENTION_NONE || named == WS_ATTENTION_OTHER))
 		return by_sizes;
 	if (op->class == WS_TEXT_FUSED_ATTENTION)
 		return WS_ATTENTION_FUSED;
-	if (named != WS_ATTENTION_NONE &&
-	    (op->class == WS_TEXT_SCALE || op->class == WS_TEXT_MASK))
+	if (named != WS_ATTENTION_NONE && (op->class == WS_TEXT_SCALE || op->class == WS_TEXT_MASK))
 		return WS_ATTENTION_SCALE_MASK;
 	switch (named) {
 	case WS_ATTENTION_SCORES:
@@ -242,7 +240,7 @@ static void add_up(struct work *to, const struct work *from)
 	to->roof_unknown |= from->roof_unknown;
 }
 
-static bool has_any(struct ws_bytes name, const char *const *words)
+static bool holds_word(struct ws_bytes name, const char *const *words)
 {
 	for (; *words; words++)
 		if (memmem(name.ptr, name.len, *words, strlen(*words)))
@@ -270,7 +268,7 @@ static bool is_of_loss(struct ws_bytes name)
 	static const char *const words[] = {"log_kernel", "LogSoftMax", "logsoftmax", "log_softmax",
 	                                    NULL};
 
-	return has_any(name, words) || is_log_of_warp(name);
+	return holds_word(name, words) || is_log_of_warp(name);
 }
 
 /* Adds an operation with its kernels to its part, and to what the whole model has of its class. */
@@ -334,12 +332,12 @@ static enum link link_of(const struct ws_model *m, const struct ws_config *c)
 	if (ws_class_is_product(c->name_class) || is_of_loss(name))
 		return LINK_BREAK;
 	if (c->name_class == WS_TEXT_SOFTMAX)
-		return has_any(name, backward) ? LINK_BREAK : LINK_SOFTMAX;
-	return has_any(name, max)      ? LINK_MAX
-	       : has_any(name, exp)    ? LINK_EXP
-	       : has_any(name, sum)    ? LINK_SUM
-	       : has_any(name, divide) ? LINK_DIVIDE
-	                               : LINK_OTHER;
+		return holds_word(name, backward) ? LINK_BREAK : LINK_SOFTMAX;
+	return holds_word(name, max)      ? LINK_MAX
+	       : holds_word(name, exp)    ? LINK_EXP
+	       : holds_word(name, sum)    ? LINK_SUM
+	       : holds_word(name, divide) ? LINK_DIVIDE
+	                                  : LINK_OTHER;
 }
 
 static void set_chain(struct softmax *s, size_t row, enum ws_attention_part part)
@@ -549,7 +547,8 @@ static void compare(struct ws_table *t, void (*say)(struct ws_table *, const cha
 		return;
 	if (knows_flops(matmul) && knows_flops(softmax) && softmax->flops && matmul->flops)
 		say(t,
-		    "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of the FLOPs: "
+		    "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of the "
+		    "FLOPs: "
 		    "per FLOP it takes %.1f times as long.",
 		    where, direction_names[d], decimals, time, products, flops, time * flops);
 	else
@@ -626,7 +625,8 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 	if (fused->scores > 0 && !fused->bytes_unknown)
 		ws_table_note(
 		        t,
-		        "Fused attention, %s, keeps the T x T scores, %.0f per step, out of memory. "
+		        "Fused attention, %s, keeps the T x T scores, %.0f per step, out of "
+		        "memory. "
 		        "Eager attention writes and reads them: in 16 bits, %.1f MB in each pass. "
 		        "Fused attention moves %.1f MB in all.",
 		        direction_names[d], fused->scores / (double)s->basis,
