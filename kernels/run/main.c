@@ -73,7 +73,8 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 		        c->run.step.precision->name);
 	if (c->epsilon_is_large)
 		fprintf(stderr,
-		        PROGRAM ": --dtype fp16 holds no 1e-8: --epsilon is %g unless it is given\n",
+		        PROGRAM
+		        ": --dtype fp16 holds no 1e-8: --epsilon is %g unless it is given\n",
 		        c->run.step.optimizer.eps);
 	c->run.not_finite = warn_not_finite;
 	status = ws_pool_create((int)c->threads, &pool, err);

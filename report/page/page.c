@@ -566,6 +566,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
+	if (page->unknown_records && p->sel->kernels)
+		ws_page_say(p->page, "", words_of_left_out(p) + strlen("; "), NULL);
 	if (page->has_operations)
 		ws_page_say(p->page, "", what, time,
 		            has_gpu_operations(p->m)
@@ -628,6 +630,28 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y); /* as the rules stand */
 }
 
+/* " (the GPU has no name: --device-name NAME)": what most rules need, and how to give it; "" */
+static const char *what_rules_lack(const struct ws_page_making *p)
+{
+	const char *lack = "";
+
+	for (size_t i = 0; i < p->m->ndevices && !*lack && !p->page->on_cpu; i++) {
+		const struct ws_device *d = &p->m->devices[i];
+
+		if (!d->kernels || d->has_peaks)
+			continue;
+		lack = p->m->texts[d->name].len
+		               ? ws_arena_format(p->texts,
+		                                 "the peak rates of %s are not known: --peaks FILE",
+		                                 ws_page_text_of(p, d->name))
+		               : "the GPU has no name: --device-name NAME";
+	}
+	if (p->m->cpu_ops.tree.n && !p->m->cpu_ops.with_shapes)
+		lack = ws_arena_format(p->texts, "%s%sshapes were not recorded: record_shapes=True",
+		                       lack, *lack ? "; " : "");
+	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
+}
+
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 {
 	size_t n = all->n;
@@ -641,9 +665,7 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 	p->page->findings_note = ws_arena_format(
 	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s%s", judged,
 	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
-	        p->m->cpu_ops.tree.n && !p->m->cpu_ops.with_shapes
-	                ? " (shapes were not recorded: record_shapes=True)"
-	                : "",
+	        judged < WS_RULES ? what_rules_lack(p) : "",
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "
