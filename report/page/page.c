@@ -305,6 +305,10 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 	/* a row has the names of two parts, of which the outer one is nothing but the inner one */
 	while (owner && owner->whole != WS_PAGE_ROOT && ws_page_passed(page, owner->whole))
 		owner = &page->node[owner->whole];
+	/* nor does a name say which of several */
+	for (size_t i = 0; owner && i < page->nnodes; i++)
+		if (&page->node[i] != owner && !strcmp(page->node[i].label, owner->label))
+			return NULL;
 	return owner;
 }
 
@@ -372,10 +376,15 @@ static void say_largest_part(struct ws_page_making *p)
 		            ".", NULL);
 		return;
 	}
+	/* its row has the time of what is nearly all of it */
+	const struct ws_page_node *row =
+	        owner->whole == WS_PAGE_ROOT ? owner : &page->node[owner->whole];
+
 	/* As a sentence begins. */
 	char *copy = ws_arena_copy(p->texts, owner->label, strlen(owner->label));
 
-	*copy = (char)toupper((unsigned char)*copy);
+	if (!strstr(copy, "::"))
+		*copy = (char)toupper((unsigned char)*copy);
 	whose = copy;
 	if (has_both_ways(owner))
 		whose = ws_arena_format(p->texts, "%s and its backward hold ", whose);
@@ -383,7 +392,7 @@ static void say_largest_part(struct ws_page_making *p)
 		whose = ws_arena_format(p->texts, "%s holds ", whose);
 	if (words_in(whose) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
 		other = other_share = "";
-	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, owner)),
+	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, row)),
 	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
 	            NULL);
