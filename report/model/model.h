@@ -257,7 +257,8 @@ struct ws_model {
 	size_t ncollectives;
 	struct ws_memory_event *memory;
 	size_t nmemory;
-	uint64_t overheads; /* rows of the kind overhead, and their time */
+	uint64_t python_calls; /* of functions and modules, as recorded */
+	uint64_t overheads;    /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
 	char *step_found;         /* the pattern of --step auto; NULL: it was not asked for */
 	uint32_t step_mark;       /* text: steps end as a range of this name does; 0: they are ranges */

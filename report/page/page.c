@@ -302,6 +302,13 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
 			owner = n;
 	}
+	/* a row has the names of two parts, of which the outer one is nothing but the inner one */
+	while (owner && owner->whole != WS_PAGE_ROOT && ws_page_passed(page, owner->whole))
+		owner = &page->node[owner->whole];
+	/* nor does a name say which of several */
+	for (size_t i = 0; owner && i < page->nnodes; i++)
+		if (&page->node[i] != owner && !strcmp(page->node[i].label, owner->label))
+			return NULL;
 	return owner;
 }
 
@@ -369,10 +376,15 @@ static void say_largest_part(struct ws_page_making *p)
 		            ".", NULL);
 		return;
 	}
+	/* its row has the time of what is nearly all of it */
+	const struct ws_page_node *row =
+	        owner->whole == WS_PAGE_ROOT ? owner : &page->node[owner->whole];
+
 	/* As a sentence begins. */
 	char *copy = ws_arena_copy(p->texts, owner->label, strlen(owner->label));
 
-	*copy = (char)toupper((unsigned char)*copy);
+	if (!strstr(copy, "::"))
+		*copy = (char)toupper((unsigned char)*copy);
 	whose = copy;
 	if (has_both_ways(owner))
 		whose = ws_arena_format(p->texts, "%s and its backward hold ", whose);
@@ -380,7 +392,7 @@ static void say_largest_part(struct ws_page_making *p)
 		whose = ws_arena_format(p->texts, "%s holds ", whose);
 	if (words_in(whose) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
 		other = other_share = "";
-	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, owner)),
+	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, row)),
 	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
 	            NULL);
@@ -575,7 +587,10 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
 	const char *time = ws_say_time(p->texts, page->step_ns);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
+	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
+	if (page->unknown_records && p->sel->kernels)
+		ws_page_say(p->page, "", words_of_left_out(p) + strlen("; "), NULL);
 	if (page->has_operations)
 		ws_page_say(p->page, "", what, time,
 		            has_gpu_operations(p->m)
@@ -604,6 +619,10 @@ void ws_page_add_headline(struct ws_page_making *p)
 		ws_page_say(p->page, "", what, time, "; the GPU computes for ",
 		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing),
 		            " of it.", NULL);
+	if (loss.len)
+		ws_page_say(p->page, "", "The loss is not finite in ",
+		            ws_page_copy(p->texts, loss.ptr, loss.len),
+		            ": times hold, values do not.", NULL);
 	if (p->sel->kernels) {
 		say_why_idle(p);
 		say_what_happens_once(p);
@@ -634,6 +653,28 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y); /* as the rules stand */
 }
 
+/* " (the GPU has no name: --device-name NAME)": what most rules need, and how to give it; "" */
+static const char *what_rules_lack(const struct ws_page_making *p)
+{
+	const char *lack = "";
+
+	for (size_t i = 0; i < p->m->ndevices && !*lack && !p->page->on_cpu; i++) {
+		const struct ws_device *d = &p->m->devices[i];
+
+		if (!d->kernels || d->has_peaks)
+			continue;
+		lack = p->m->texts[d->name].len
+		               ? ws_arena_format(p->texts,
+		                                 "the peak rates of %s are not known: --peaks FILE",
+		                                 ws_page_text_of(p, d->name))
+		               : "the GPU has no name: --device-name NAME";
+	}
+	if (p->m->cpu_ops.tree.n && !p->m->cpu_ops.with_shapes)
+		lack = ws_arena_format(p->texts, "%s%sshapes were not recorded: record_shapes=True",
+		                       lack, *lack ? "; " : "");
+	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
+}
+
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 {
 	size_t n = all->n;
@@ -645,8 +686,9 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 		n += all->skipped[i];
 	}
 	p->page->findings_note = ws_arena_format(
-	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s", judged,
+	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s%s", judged,
 	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
+	        judged < WS_RULES ? what_rules_lack(p) : "",
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "

@@ -106,6 +106,7 @@ struct ws_page_node {
 	bool is_range;      /* else an operation, class or kernel */
 	bool is_rest;       /* "(3 more)" */
 	size_t counterpart; /* of a comparison: the same part on the other side; WS_PAGE_ROOT */
+	size_t whole;       /* the part in it that is nearly all of it; WS_PAGE_ROOT */
 };
 
 /* A circle of the roofline: an operation of one dtype and device with 0.5 % of GPU time or more. */
@@ -241,6 +242,12 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	       : page->has_host_ranges ? "host"
 	       : page->on_cpu          ? "kernel"
 	                               : "GPU";
+}
+
+/* Is nearly all of a part one part in it, which says more? */
+static inline bool ws_page_passed(const struct ws_page *page, size_t node)
+{
+	return page->node[node].whole != WS_PAGE_ROOT;
 }
 
 /* Of a step, on a device. */

@@ -53,7 +53,7 @@ function icicleOf({ title, total, nodes, per }, work, paintOf) {
   let top = root;
   const lines = n => [n.path, `${shownTime(n.inclusive / per)}, ${shownPercent(100 * n.inclusive / total)} of ${work} time`, paintOf && n !== root ? paintOf(n).words : "",
     n.children.length ? `itself: ${shownTime(n.exclusive / per)}` : "", n.folded > 1 ? `${n.folded} equal layers` : "",
-    [n.calls && `${shownCount(n.calls)} calls`, work !== "host" && `${shownCount(n.kernels)} kernels`].filter(Boolean).join(", ") + " in all",
+    [n.calls && counted(n.calls, "call"), work !== "host" && counted(n.kernels, "kernel")].filter(Boolean).join(", ") + " in all",
     n.flops >= 0 ? `${shownSI(n.flops / per, "FLOP")}, ${shownSI(n.flops / n.inclusive * 1e9, "FLOP/s")}` : ""].filter(Boolean);
   function place(n, left, width, row) {
     if (width < 0.12) return row; // under a pixel: its parent shows through

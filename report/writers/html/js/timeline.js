@@ -296,7 +296,7 @@ async function openTimeline(t, id, whole, group) {
   const buttons = make("div", { className: "tools" }, ...[["−", "zoom out", () => zoom(1 / 0.6, (state.from + state.to) / 2)], ["+", "zoom in", () => zoom(0.6, (state.from + state.to) / 2)],
     ["◂", "move left", () => move(-0.25)], ["▸", "move right", () => move(0.25)], ["all", "show all", () => view(0, whole)]]
     .map(([words, label, onclick]) => make("button", { textContent: words, "aria-label": label, onclick })),
-    make("span", { className: "soft", textContent: `${shownCount(t.kernels)} kernels, ${shownCount(t.copies)} copies, ${shownCount(t.ranges)} ranges${t.ops ? `, ${shownCount(t.ops)} operations` : ""}.${left}` }));
+    make("span", { className: "soft", textContent: `${counted(t.kernels, "kernel")}, ${counted(t.copies, "copy")}, ${counted(t.ranges, "range")}${t.ops ? `, ${counted(t.ops, "operation")}` : ""}.${left}` }));
   new ResizeObserver(repaint).observe(canvas);
   timelineOf = { state, boxes, t, view, px, laneOf, rowOf };
   return [canvas, buttons, detail];
