@@ -17,6 +17,7 @@
 #include "report/model/columns.h"
 #include "report/page/private.h"
 #include "report/page/timeline.h"
+#include "report/replay/whatif.h"
 
 /* --- the page -------------------------------------------------------------------------------- */
 
@@ -432,6 +433,36 @@ static void say_first(struct ws_page_making *p)
 	         ".", NULL);
 }
 
+static void say_whatif(struct ws_page_making *p)
+{
+	const struct ws_whatif_answers *all = ws_whatif_answers(p->sel);
+	struct ws_page *page = p->page;
+
+	if (!all)
+		return;
+	WS_NEW(p->texts, page->whatif, all->n);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct ws_whatif_answer *a = &all->answer[i];
+		const char *change = ws_arena_format(p->texts, "If %s: ", a->change), *range = "";
+
+		if (!isnan(a->least_ns))
+			range = ws_arena_format(p->texts, ", at best %s, at worst %s",
+			                        ws_say_time(p->texts, a->least_ns),
+			                        ws_say_time(p->texts, a->most_ns));
+		if (isnan(a->then_ns))
+			say_line(&page->whatif[page->nwhatif++], change, a->reason, ".", NULL);
+		else
+			say_line(&page->whatif[page->nwhatif++], change,
+			         ws_arena_format(p->texts, "%s → %s",
+			                         ws_say_time(p->texts, a->now_ns),
+			                         ws_say_time(p->texts, a->then_ns)),
+			         ws_arena_format(p->texts, "%s%s.",
+			                         all->has_steps ? " in the median step" : "",
+			                         range),
+			         NULL);
+	}
+}
+
 /* --- figures ---------------------------------------------------------------------------------- */
 
 static void add_figure(struct ws_page_making *p, const char *value, const char *what)
@@ -595,6 +626,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		say_what_happens_once(p);
 		say_largest_part(p);
 		say_first(p);
+		say_whatif(p);
 	} else if (p->page->has_operations) {
 		say_host_collectives(p);
 		say_operations(p);

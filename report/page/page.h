@@ -187,6 +187,8 @@ struct ws_page {
 	size_t nheadline;
 	const char *note;          /* what they rest on; NULL */
 	struct ws_page_line first; /* "First: …" */
+	struct ws_page_line *whatif; /* "If class=gemm x0.5: …", for each answer to --whatif */
+	size_t nwhatif;
 	struct ws_page_figure *figure;
 	size_t nfigures;
 	const char *bar_title; /* "Where the step goes" */

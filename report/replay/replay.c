@@ -525,24 +525,29 @@ static bool is_in_path(const struct ws_replay *r, const struct point *p, uint32_
 	return at == path;
 }
 
+/* What is left of a wait from one time to another. */
+static double remaining_until(double from_ns, double to_ns, double removed)
+{
+	return (1 - removed) * to_ns + removed * from_ns;
+}
+
 /* The gap in front of point i. */
 static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_whatif *change)
 {
 	const struct point *p = &r->point[i];
-	const bool is_cut = i <= r->first_launch        ? change->no_late_start
-	                    : p->at_ns > r->last_end_ns ? change->no_late_end
-	                                                : change->no_host_gaps;
-	const double other_ns = p->gap_ns - p->data_ns - p->setup_ns;
+	const enum ws_use of_other = i <= r->first_launch        ? WS_USE_START
+	                             : p->at_ns > r->last_end_ns ? WS_USE_END
+	                                                         : WS_USE_HOST;
 	const double limit_ns = WS_IDLE_LAUNCH_US * 1000;
-	double kept_ns = other_ns;
+	double kept_ns = p->gap_ns - p->data_ns - p->setup_ns;
 
-	if (other_ns > limit_ns && is_cut)
-		kept_ns = r->launch_gap_ns;
-	if (kept_ns <= limit_ns && change->as_graph &&
+	if (kept_ns > limit_ns)
+		kept_ns = remaining_until(r->launch_gap_ns, kept_ns, change->removed[of_other]);
+	if (kept_ns <= limit_ns &&
 	    (!change->graph_path || is_in_path(r, p, change->graph_path - 1)))
-		kept_ns = 0;
-	/* start-up is no saving of the loop */
-	return kept_ns + p->setup_ns + (change->no_data_waits ? 0 : p->data_ns);
+		kept_ns *= 1 - change->removed[WS_USE_LAUNCH];
+	return kept_ns + (1 - change->removed[WS_USE_SETUP]) * p->setup_ns +
+	       (1 - change->removed[WS_USE_DATA]) * p->data_ns;
 }
 
 /* Is `ns` later than *at? Then that is what the node waits for. */
@@ -561,9 +566,11 @@ static void play_point(struct ws_replay *r, uint32_t i, double base_ns,
 	double at_ns = p->anchor == WS_NONE ? base_ns : r->point_ns[p->anchor];
 
 	r->cause[i] = p->anchor;
-	if (p->waits != WS_NONE && !change->no_syncs)
-		wait_until(&at_ns, r->end_of_piece_ns[p->waits], &r->cause[i],
-		           (uint32_t)r->npoints + p->waits);
+	if (p->waits != WS_NONE)
+		wait_until(&at_ns,
+		           remaining_until(at_ns, r->end_of_piece_ns[p->waits],
+		                           change->removed[WS_USE_SYNC]),
+		           &r->cause[i], (uint32_t)r->npoints + p->waits);
 	r->point_ns[i] = at_ns + gap_with(r, i, change);
 }
 
@@ -572,26 +579,27 @@ static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
 {
 	const struct ws_replay_piece *w = &r->work[i];
 	const struct piece *p = &r->piece[i];
-	const double gap_ns =
-	        change->no_queue_gaps && p->gap_ns <= WS_IDLE_QUEUE_US * 1000 ? 0 : p->gap_ns;
+	const double of_wait = change->removed[WS_USE_WAIT];
+	const double gap_ns = p->gap_ns > WS_IDLE_QUEUE_US * 1000
+	                              ? remaining_until(r->queue_gap_ns, p->gap_ns, of_wait)
+	                              : (1 - change->removed[WS_USE_DEVICE]) * p->gap_ns;
 	const double before_ns =
 	        p->before == WS_NONE ? r->stream_ns[w->stream] : r->end_of_piece_ns[p->before];
 	uint32_t *cause = &r->cause[r->npoints + i];
-	double at_ns = -INFINITY;
+	double at_ns = -INFINITY, beside_ns;
 
 	*cause = WS_NONE;
 	if (p->launch != WS_NONE)
 		wait_until(&at_ns, r->point_ns[p->launch] + p->latency_ns, cause, p->launch);
-	wait_until(&at_ns,
-	           before_ns + (change->no_stream_waits && gap_ns > WS_IDLE_QUEUE_US * 1000
-	                                ? r->queue_gap_ns
-	                                : gap_ns),
-	           cause, p->before == WS_NONE ? WS_NONE : (uint32_t)r->npoints + p->before);
-	if (p->neighbour != WS_NONE && !change->no_stream_waits)
-		wait_until(&at_ns, r->end_of_piece_ns[p->neighbour] + p->neighbour_ns, cause,
-		           (uint32_t)r->npoints + p->neighbour);
-	if (!change->no_stream_waits)
-		at_ns += p->unknown_ns;
+	wait_until(&at_ns, before_ns + gap_ns, cause,
+	           p->before == WS_NONE ? WS_NONE : (uint32_t)r->npoints + p->before);
+	if (p->neighbour != WS_NONE) {
+		beside_ns = r->end_of_piece_ns[p->neighbour] + p->neighbour_ns;
+		wait_until(&at_ns,
+		           isinf(at_ns) ? beside_ns : remaining_until(at_ns, beside_ns, of_wait),
+		           cause, (uint32_t)r->npoints + p->neighbour);
+	}
+	at_ns += (1 - of_wait) * p->unknown_ns;
 	/* nothing says what it waited for: it begins when it did */
 	if (p->launch == WS_NONE && p->gap_ns > WS_IDLE_QUEUE_US * 1000)
 		at_ns = fmax(at_ns, base_ns + p->offset_ns);
@@ -840,7 +848,7 @@ double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
 	if (r->facts.obstacle)
 		return NAN;
 	saved_ns = r->period_ns - play(r, change);
-	return r->facts.recorded_ns - fmin(fmax(0, saved_ns), r->facts.recorded_ns);
+	return r->facts.recorded_ns - fmin(saved_ns, r->facts.recorded_ns);
 }
 
 /* --- the critical path --------------------------------------------------------------------------

@@ -29,15 +29,12 @@ struct ws_replay; /* one step, ready to be played */
 /* What is changed. All zeros: nothing. */
 struct ws_whatif {
 	const double *dur_ns; /* of each piece; NULL: as recorded */
-	bool no_data_waits;   /* the host never loads data */
-	bool no_host_gaps;    /* between launches the host does nothing else: its typical pace */
-	bool no_late_start;   /* the same before the first launch */
-	bool no_late_end;     /* … and behind the last device work */
-	bool no_syncs;        /* no call waits for the device */
-	bool as_graph;        /* launches cost the host nothing, */
-	uint32_t graph_path;  /* if made in ranges of this path, plus 1; 0: all of them */
-	bool no_stream_waits; /* no piece waits for another stream or for an unknown thing */
-	bool no_queue_gaps;   /* queued pieces follow each other at once */
+	/* the share of the waits for each cause that goes: 1 all of them, under 0 they grow. HOST
+	 * is the host's other work between launches, START the same before the first launch, END
+	 * behind the last device work; LAUNCH is what launches cost the host. Those of COMPUTE,
+	 * COLLECTIVE and COPY are in dur_ns; UNKNOWN and PAGING stay. */
+	double removed[WS_USES];
+	uint32_t graph_path; /* LAUNCH: only in ranges of this path, plus 1; 0: everywhere */
 };
 
 /* A stretch of the critical path. */
