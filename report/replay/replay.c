@@ -57,7 +57,7 @@ struct ws_replay {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	const struct ws_windows *windows;
-	struct ws_arena *arena; /* of the selection's results: holds what stays */
+	struct ws_arena kept, *arena; /* arena: for what stays, this one unless it is a check */
 	struct ws_replay_facts facts;
 	int64_t start_ns, end_ns;               /* of the step on the host */
 	int64_t window_start_ns, window_end_ns; /* with its device work */
@@ -184,7 +184,8 @@ static int by_time(const void *pa, const void *pb)
 
 	WS_ORDER_BY(a->at_ns, b->at_ns);
 	WS_ORDER_BY(a->thread, b->thread);
-	return a->is_end - b->is_end;
+	WS_ORDER_BY(a->is_end, b->is_end);
+	return (a->call > b->call) - (a->call < b->call); /* the end of the step is the last */
 }
 
 static void add_point(struct ws_replay *r, struct point point)
@@ -662,10 +663,8 @@ static double play(struct ws_replay *r, const struct ws_whatif *change)
 /* --- one step, checked -------------------------------------------------------------------------
  */
 
-static void free_replay(void *replay)
+static void release(struct ws_replay *r)
 {
-	struct ws_replay *r = replay;
-
 	free(r->point);
 	free(r->work);
 	free(r->stream);
@@ -783,7 +782,7 @@ static void check_steps(struct ws_replay *median)
 		read_window(&r, which);
 		median->facts.checked++;
 		median->facts.passed += !r.facts.obstacle && agrees(&r);
-		free_replay(&r);
+		release(&r);
 	}
 	ws_arena_free(&arena);
 }
@@ -818,21 +817,42 @@ static void read_median_step(struct ws_replay *r)
 	check_steps(r);
 }
 
+struct ws_replay *ws_replay_new(const struct ws_model *m, const struct ws_selection *sel)
+{
+	struct ws_replay *r = ws_xarray(1, sizeof(*r));
+
+	r->m = m;
+	r->sel = sel;
+	r->windows = ws_windows(m, sel);
+	r->arena = &r->kept;
+	r->facts.step = WS_NONE;
+	read_median_step(r);
+	return r;
+}
+
+void ws_replay_free(struct ws_replay *r)
+{
+	if (!r)
+		return;
+	release(r);
+	ws_arena_free(&r->kept);
+	free(r);
+}
+
+static void free_result(void *replay)
+{
+	ws_replay_free(replay);
+}
+
 struct ws_replay *ws_replay_of(const struct ws_model *m, const struct ws_selection *sel)
 {
 	static const char key;
 	struct ws_replay *r = ws_kept_result(sel, &key);
 
-	if (r)
-		return r;
-	WS_NEW(&sel->kept->arena, r, 1);
-	*r = (struct ws_replay){.m = m,
-	                        .sel = sel,
-	                        .windows = ws_windows(m, sel),
-	                        .arena = &sel->kept->arena};
-	r->facts.step = WS_NONE;
-	read_median_step(r);
-	ws_keep_result(sel, &key, r, free_replay);
+	if (!r) {
+		r = ws_replay_new(m, sel);
+		ws_keep_result(sel, &key, r, free_result);
+	}
 	return r;
 }
 

@@ -57,6 +57,10 @@ struct ws_replay_facts {
 
 /* Of the median measured step of the selection, once: it lives as long as sel. Never NULL. */
 struct ws_replay *ws_replay_of(const struct ws_model *m, const struct ws_selection *sel);
+/* One that may outlive m and sel: then a change has no graph_path. Free with ws_replay_free; NULL
+ * is legal. */
+struct ws_replay *ws_replay_new(const struct ws_model *m, const struct ws_selection *sel);
+void ws_replay_free(struct ws_replay *r);
 const struct ws_replay_facts *ws_replay_facts(const struct ws_replay *r);
 /* Time of the step with this change, ns; NaN where facts have an obstacle. */
 double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change);
