@@ -425,7 +425,7 @@ static void say_first(struct ws_page_making *p)
 	const char *advice;
 
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
-	if (!p->page->nfindings || !(f->gain_ns > 0))
+	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat)
 		return;
 	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
@@ -641,12 +641,19 @@ static double gain_of(const struct ws_finding *f)
 	return isnan(f->gain_ns) ? -1 : f->gain_ns;
 }
 
-/* Largest gain first; of those without one the most severe. */
+/* About where the recording begins and ends, which a loop does not have. */
+static bool is_caveat(const struct ws_finding *f)
+{
+	return f->rule == WS_RULE_late_start || f->rule == WS_RULE_late_end;
+}
+
+/* Largest gain first; of those without one the most severe. Caveats come last. */
 static int compare(const void *a, const void *b)
 {
 	const struct ws_finding *x = *(const struct ws_finding *const *)a,
 	                        *y = *(const struct ws_finding *const *)b;
 
+	WS_ORDER_BY(is_caveat(x), is_caveat(y));
 	WS_ORDER_BY(gain_of(y), gain_of(x));
 	WS_ORDER_BY(x->severity, y->severity);
 	return (x > y) - (x < y); /* as the rules stand */
@@ -706,6 +713,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 		        .evidence = ws_arena_copy(p->texts, order[i]->evidence,
 		                                  strlen(order[i]->evidence)),
 		        .gain_ns = order[i]->gain_ns,
+		        .is_caveat = is_caveat(order[i]),
 		        .gain = ws_finding_gain(p->texts, all, order[i]),
 		        .gain_percent = ws_stat_percent(order[i]->gain_ns, all->step_ns)};
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];

@@ -139,6 +139,7 @@ struct ws_page_finding {
 	double gain_ns, gain_percent; /* of a step (of the run without steps); NaN */
 	const char *gain;             /* in words, see ws_finding_gain */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
+	bool is_caveat;               /* about the ends of the recording: never what comes first */
 };
 
 struct ws_page_kernel {

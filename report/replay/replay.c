@@ -20,6 +20,7 @@
 #define MOST_UNLAUNCHED 0.05   /* of the device time, without a launch record */
 #define TYPICAL_LATENCY 5000.0 /* ns, where no piece of the step shows it */
 #define TYPICAL_GAP     1000.0
+#define MOST_SKEW_NS    1000000 /* of the clocks of host and device */
 
 /* The begin or the end of a call on a thread that launches device work. */
 struct point {
@@ -239,12 +240,16 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 
 		if (call->start_ns > r->end_ns && end_ns > r->end_ns + rows->longest_call_ns)
 			break;
-		if (!launches[point.thread] || call->start_ns < r->start_ns || end_ns > r->end_ns)
+		if (!launches[point.thread] || call->start_ns < r->start_ns ||
+		    call->start_ns > r->end_ns)
 			continue;
 		range = ws_joined_rows_range(rows, point.range);
 		if (range)
 			point.path = range->context->path;
 		add_point(r, point);
+		/* behind the end of the step there is nothing of it */
+		if (r->repeats && end_ns > r->end_ns)
+			continue;
 		point.at_ns = end_ns;
 		point.is_end = true;
 		add_point(r, point);
@@ -317,6 +322,80 @@ static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
 		r->by_end[i] = i;
 	}
 	qsort_r(r->by_end, r->npieces, sizeof(*r->by_end), by_recorded_end, r);
+}
+
+/* A call that begins to wait for the device at once, by its name. */
+static bool *find_blocking(const struct ws_model *m, struct ws_arena *temp)
+{
+	static const char *const frees[] = {"cudaFree", "cuMemFree", "cuMemFree_v2", "hipFree"};
+	bool *blocks;
+
+	WS_NEW(temp, blocks, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++) {
+		blocks[i] = ws_call_waits(m->texts[i]);
+		for (size_t k = 0; k < sizeof(frees) / sizeof(*frees); k++)
+			blocks[i] |= m->texts[i].len == strlen(frees[k]) &&
+			             !memcmp(m->texts[i].ptr, frees[k], m->texts[i].len);
+	}
+	return blocks;
+}
+
+/* How far the clock of the device is ahead: calls that wait for it end before what they waited for,
+ * by its record. */
+static int64_t find_skew(const struct ws_replay *r, const bool *blocks, struct ws_arena *temp)
+{
+	struct ws_joined_rows *rows = r->sel->rows;
+	struct open {
+		uint32_t call;
+		int64_t busy_until_ns; /* by what was launched before it */
+	} * open_of;                   /* by thread */
+	int64_t *busy_until_ns;        /* by what each point launches; 0: nothing */
+	int64_t latest_ns = INT64_MIN;
+	double *late_ns, median;
+	size_t n = 0;
+
+	WS_NEW(temp, open_of, r->m->nthreads);
+	WS_NEW(temp, busy_until_ns, r->npoints);
+	WS_NEW(temp, late_ns, r->npoints);
+	for (size_t i = 0; i < r->npieces; i++) {
+		const uint32_t launch = r->piece[i].launch;
+
+		if (launch != WS_NONE && ws_piece_end(&r->work[i]) > busy_until_ns[launch])
+			busy_until_ns[launch] = ws_piece_end(&r->work[i]);
+	}
+	for (size_t i = 0; i < r->npoints; i++) {
+		const struct point *p = &r->point[i];
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, p->call);
+		struct open *open = &open_of[p->thread];
+
+		if (busy_until_ns[i] > latest_ns)
+			latest_ns = busy_until_ns[i];
+		if (!call || !blocks[call->kind->name])
+			continue;
+		if (!p->is_end)
+			*open = (struct open){p->call, latest_ns};
+		else if (open->call == p->call && open->busy_until_ns > call->start_ns &&
+		         llabs(p->at_ns - open->busy_until_ns) <= MOST_SKEW_NS)
+			late_ns[n++] = (double)(p->at_ns - open->busy_until_ns);
+	}
+	if (!n)
+		return 0;
+	median = ws_stat_median(late_ns, n); /* sorts them */
+	return median < 0 ? (int64_t)-late_ns[n / 10] : 0;
+}
+
+/* From here on times of the device are by the host's clock. */
+static void turn_back(struct ws_replay *r, int64_t skew_ns)
+{
+	for (size_t i = 0; i < r->npieces; i++)
+		r->work[i].start_ns -= skew_ns;
+	for (size_t i = 0; i < r->nstreams; i++)
+		if (r->stream[i].before_ns != INT64_MIN)
+			r->stream[i].before_ns -= skew_ns;
+	if (!r->repeats || r->window_start_ns > r->start_ns)
+		r->window_start_ns -= skew_ns;
+	if (!r->repeats || r->window_end_ns > r->end_ns)
+		r->window_end_ns -= skew_ns;
 }
 
 static double median_or(double *values, size_t n, double otherwise)
@@ -393,22 +472,6 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 	}
 }
 
-/* A call that begins to wait for the device at once, by its name. */
-static bool *find_blocking(const struct ws_model *m, struct ws_arena *temp)
-{
-	static const char *const frees[] = {"cudaFree", "cuMemFree", "cuMemFree_v2", "hipFree"};
-	bool *blocks;
-
-	WS_NEW(temp, blocks, m->ntexts);
-	for (size_t i = 0; i < m->ntexts; i++) {
-		blocks[i] = ws_call_waits(m->texts[i]);
-		for (size_t k = 0; k < sizeof(frees) / sizeof(*frees); k++)
-			blocks[i] |= m->texts[i].len == strlen(frees[k]) &&
-			             !memcmp(m->texts[i].ptr, frees[k], m->texts[i].len);
-	}
-	return blocks;
-}
-
 /* Pieces launched by then and not yet done. */
 static size_t queued_at(const struct ws_replay *r, size_t launched, int64_t at_ns)
 {
@@ -418,10 +481,9 @@ static size_t queued_at(const struct ws_replay *r, size_t launched, int64_t at_n
 	return launched > done ? launched - done : 0;
 }
 
-static void link_points(struct ws_replay *r, struct ws_arena *temp)
+static void link_points(struct ws_replay *r, const bool *blocks, struct ws_arena *temp)
 {
 	struct ws_joined_rows *rows = r->sel->rows;
-	const bool *blocks = find_blocking(r->m, temp);
 	const struct ws_host_activity *host = ws_host_activity_find(r->m, r->sel);
 	uint32_t *last_of_thread, *launched; /* + 1; pieces launched by each point or before */
 	uint32_t last = WS_NONE;             /* point of any thread */
@@ -601,9 +663,7 @@ static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
 		           cause, (uint32_t)r->npoints + p->neighbour);
 	}
 	at_ns += (1 - of_wait) * p->unknown_ns;
-	/* nothing says what it waited for: it begins when it did */
-	if (p->launch == WS_NONE && p->gap_ns > WS_IDLE_QUEUE_US * 1000)
-		at_ns = fmax(at_ns, base_ns + p->offset_ns);
+	/* nothing is before it: it begins when it did */
 	if (isinf(at_ns))
 		at_ns = base_ns + p->offset_ns;
 	r->begin_ns[i] = at_ns;
@@ -676,6 +736,7 @@ static void read_window(struct ws_replay *r, size_t which)
 	const struct ws_time_window *w = &r->windows->window[which];
 	struct ws_arena temp = {0};
 	double unlaunched_ns = 0, device_ns = 0;
+	const bool *blocks;
 
 	r->facts.step = w->step;
 	r->repeats = w->step != WS_NONE;
@@ -707,8 +768,10 @@ static void read_window(struct ws_replay *r, size_t which)
 	}
 	gather_points(r, &temp);
 	link_pieces(r, &temp);
+	blocks = find_blocking(r->m, &temp);
+	turn_back(r, find_skew(r, blocks, &temp));
 	time_pieces(r, &temp);
-	link_points(r, &temp);
+	link_points(r, blocks, &temp);
 	order_nodes(r, &temp);
 	r->first_launch = WS_NONE;
 	for (size_t i = 0; i < r->npieces; i++)
@@ -735,16 +798,16 @@ static void read_window(struct ws_replay *r, size_t which)
 static bool agrees(struct ws_replay *r)
 {
 	const double recorded_ns = r->facts.recorded_ns;
+	const double end_of_work_ns = (double)ws_piece_end(&r->work[r->by_end[r->npieces - 1]]);
+	/* a window of one clock is as long by either; behind the last device work of one without
+	 * steps nothing is played */
+	const double expected_ns = r->repeats ? (double)(r->window_end_ns - r->window_start_ns)
+	                                      : end_of_work_ns - (double)r->window_start_ns;
 	double end_ns;
 
 	rewind_streams(r);
 	end_ns = play_once(r, &(struct ws_whatif){0}, 0) + (double)r->start_ns;
-	r->facts.replayed_ns = end_ns -
-	                       (double)(r->repeats ? r->window_start_ns : r->window_end_ns) +
-	                       (r->repeats ? 0 : recorded_ns);
-	if (!r->repeats) /* behind the last device work a window stays as it is */
-		r->facts.replayed_ns += (double)(r->window_end_ns -
-		                                 ws_piece_end(&r->work[r->by_end[r->npieces - 1]]));
+	r->facts.replayed_ns = recorded_ns + end_ns - (double)r->window_start_ns - expected_ns;
 	if (fabs(r->facts.replayed_ns - recorded_ns) > STEP_TOLERANCE * recorded_ns)
 		return false;
 	for (size_t i = 0; i < r->npieces; i++)
