@@ -789,6 +789,7 @@ static void read_window(struct ws_replay *r, size_t which)
 	}
 	if (unlaunched_ns > MOST_UNLAUNCHED * device_ns)
 		r->facts.obstacle = "too much device work has no record of its launch";
+	r->facts.start_ns = r->start_ns;
 	r->facts.npieces = r->npieces;
 	r->facts.pieces = r->work;
 	ws_arena_free(&temp);

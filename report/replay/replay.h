@@ -48,6 +48,7 @@ struct ws_replay_stretch {
 struct ws_replay_facts {
 	const char *obstacle;   /* why gains cannot be replayed; NULL: they can */
 	uint32_t step;          /* of the model, WS_NONE: the whole window */
+	int64_t start_ns;       /* when it begins on the host, from where its path counts */
 	double recorded_ns;     /* time of the step */
 	double replayed_ns;     /* with nothing changed */
 	size_t checked, passed; /* measured steps that were played unchanged; those that agree */

@@ -130,10 +130,12 @@ static void put_stretch_name(const struct ws_table_context *tab, const struct ws
 		ws_put_str(out, "(no range)");
 }
 
-#define STRETCH(X)                                                       \
-	X(name, put_stretch_name(tab, s, k, out))                        \
-	X(what, ws_put_str(out, ws_use_defs[s->use].name))               \
-	X(class, if (k) ws_put_text(out, tab->m->texts[k->kind->class])) \
+#define STRETCH(X)                                                                      \
+	X(name, put_stretch_name(tab, s, k, out))                                       \
+	X(what, ws_put_str(out, ws_use_defs[s->use].name))                              \
+	X(class, if (k) ws_put_text(out, tab->m->texts[k->kind->class]))                \
+	X(phase, if (k && k->kind->phase != WS_PHASE_OTHER)                             \
+	                 ws_put_str(out, ws_phase_name((enum ws_phase)k->kind->phase))) \
 	X(ns, ws_put_real(out, s->ns))
 
 static void put_stretch(void *ctx, size_t row, int column, struct ws_put *out)

@@ -65,6 +65,9 @@ def of_parts(page):
         for p in roofline['points']:
             if p['attained'] is not None and p['attained'] > 100 or p['percent'] > 100:
                 yield f'{p["name"]} {p["dtype"]} attains {p["attained"]} %, {p["percent"]} % of the time'
+    lanes = (page.get('timeline') or {}).get('lanes', ())
+    if lanes and (page.get('findings') or {}).get('rungs') and sum(lane['n'] > 0 for lane in lanes if lane['kind'] == 'path') != 1:
+        yield 'a step that is replayed has no critical path in the timeline'
     for k in (page.get('kernels') or {}).get('list', ()):
         if k['percent'] > 100.001 or (k.get('attained') or 0) > 100:
             yield f'{k["name"]}: {k["percent"]} % of the time, {k.get("attained")} % of its roof'
@@ -80,7 +83,7 @@ def of_gains(page):
     if any(g > 100.001 for g in gains):
         yield f'a finding saves more than there is: {gains}'
     timeline = page.get('timeline') or {}
-    lanes = [lane for lane in timeline.get('lanes', ()) if lane['kind'] != 'thread']
+    lanes = [lane for lane in timeline.get('lanes', ()) if lane['kind'] not in ('thread', 'path')]
     if len(lanes) == 1 and sum(gains) > 100.001:
         yield f'together {sum(gains):.1f} % on one stream: {gains}'
 
