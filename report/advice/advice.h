@@ -126,7 +126,8 @@ struct ws_advice {
 	const struct ws_step_times *times;
 	const struct ws_idle *idle;
 	struct ws_replay *replay;
-	const struct ws_replay_facts *replayed;
+	struct ws_replay_facts facts;           /* of it; on the CPU reference with an obstacle */
+	const struct ws_replay_facts *replayed; /* these */
 	uint32_t *cell_of; /* of each of its pieces, WS_NONE: none */
 	uint32_t *of_row;  /* its pieces that are kernels, by row */
 	size_t nof_row, next_of_row;

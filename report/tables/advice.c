@@ -195,7 +195,10 @@ static void note_replay(const struct ws_table_context *tab, struct ws_table *t)
 
 void ws_tab_ladder(const struct ws_table_context *tab, struct ws_table *t)
 {
-	note_replay(tab, t);
+	if (ws_model_on_cpu(tab->m))
+		ws_table_note(t, "Nothing bounds a GPU here: kernels ran on the CPU reference.");
+	else
+		note_replay(tab, t);
 }
 
 void ws_tab_critical_path(const struct ws_table_context *tab, struct ws_table *t)

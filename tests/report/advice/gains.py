@@ -85,7 +85,9 @@ class Trace:
             if waits:
                 self.syncs.append((start, end))
             frees = self.strings[name] in ('cudaFree', 'cuMemFree', 'cuMemFree_v2', 'hipFree')
-            self.all_calls[tid >> 24, correlation, start] = (start, end, tid, bool(waits or frees))
+            kind = re.search('(Device|Thread|Ctx|Stream)Synchronize', self.strings[name])
+            self.all_calls[tid >> 24, correlation, start] = (start, end, tid, not kind and bool(waits or frees) or
+                                                             kind and ('stream' if kind[1] == 'Stream' else 'all'))
             self.host_calls.append((end, start, tid, self.strings[name], (tid >> 24, correlation)))
 
     def read_windows(self):

@@ -131,6 +131,8 @@ class Replay:
                 waiting = bisect.bisect_left(launches, i) - bisect.bisect_right(self.ends, begin)
                 if blocks or (end - begin > LAUNCH and waiting > DEEP):
                     q.waits = self.last_ended(begin, q.at, begin, None)
+                if q.waits is None and (blocks == 'all' or blocks == 'stream' and len({p['stream'] for p in self.pieces} | set(self.free)) == 1):
+                    q.waits = self.last_ended(-math.inf, q.at, begin, None)
                 if q.waits is not None:
                     since = max(since, self.piece_end(q.waits))
             q.gap = q.at - since
