@@ -18,7 +18,7 @@
 #define MOST_PIECES     250000 /* of a window without steps */
 #define STEP_TOLERANCE  0.005  /* of the step, how far a sound replay may be off */
 #define PIECE_TOLERANCE 0.02   /* …, and the begin of each piece */
-#define MOST_UNLAUNCHED 0.05   /* of the device time, without a launch record */
+#define MOST_UNLAUNCHED 0.10   /* of the device time, without a launch record */
 #define TYPICAL_LATENCY 5000.0 /* ns, where no piece of the step shows it */
 #define TYPICAL_GAP     1000.0
 #define MOST_SKEW_NS    1000000 /* of the clocks of host and device */

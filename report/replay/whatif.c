@@ -404,18 +404,28 @@ static double bytes_of_dtype(struct ws_bytes dtype)
 	return NAN;
 }
 
-/* The least time of an operation by these rates, ns; NaN: not known. */
-static double roof_ns(const struct ws_roof *roof, const struct ws_cost_op *op, double bytes_factor)
-{
-	const bool is_product = ws_class_is_product(op->class);
-	double compute = op->flops > 0 && roof->flops_per_s > 0
-	                         ? (double)op->flops / roof->flops_per_s
-	                         : NAN;
-	double memory = op->bytes > 0 && roof->bytes_per_s > 0
-	                        ? bytes_factor * (double)op->bytes / roof->bytes_per_s
-	                        : NAN;
+/* Times of an operation at these rates, ns; NaN: not known. */
+struct bound {
+	double least_ns; /* computing and memory side by side */
+	double both_ns;  /* one after the other: what is near neither is slowed by both */
+};
 
-	return 1e9 * (is_product && isnan(compute) ? NAN : fmax(compute, memory));
+static struct bound bound_of(const struct ws_roof *roof, const struct ws_cost_op *op,
+                             double bytes_factor)
+{
+	const double compute_ns = op->flops > 0 && roof->flops_per_s > 0
+	                                  ? 1e9 * (double)op->flops / roof->flops_per_s
+	                                  : NAN;
+	const double memory_ns =
+	        op->bytes > 0 && roof->bytes_per_s > 0
+	                ? 1e9 * bytes_factor * (double)op->bytes / roof->bytes_per_s
+	                : NAN;
+
+	if (isnan(compute_ns) && (isnan(memory_ns) || ws_class_is_product(op->class)))
+		return (struct bound){NAN, NAN};
+	return (struct bound){fmax(compute_ns, memory_ns),
+	                      (isnan(compute_ns) ? 0 : compute_ns) +
+	                              (isnan(memory_ns) ? 0 : memory_ns)};
 }
 
 /* Classes that mixed precision leaves in fp32, or that do not compute. */
@@ -480,30 +490,32 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	const struct ws_bytes dtype = a->m->texts[text];
 	const bool is_product = ws_class_is_product(k->kind->class);
 	const bool changes = a->dtype && (is_product || !keeps_dtype(a->m, k->kind->class));
-	const struct ws_bytes then = changes ? ws_bytes_of(a->dtype) : dtype;
-	const double width = changes ? bytes_of_dtype(then) / bytes_of_dtype(dtype) : 1;
+	const struct ws_bytes new_dtype = changes ? ws_bytes_of(a->dtype) : dtype;
+	const double width = changes ? bytes_of_dtype(new_dtype) / bytes_of_dtype(dtype) : 1;
 	struct ws_roof from, to;
-	double from_ns, to_ns, compute, memory;
+	struct bound now, then;
+	double compute, memory;
 
 	if (!op)
 		return guess(a, own, other, k, width, f);
 	ws_roof_of(own, op->class, dtype, op->tensor, &from);
-	ws_roof_of(other, op->class, then, changes ? WS_TENSOR_YES : op->tensor, &to);
-	from_ns = roof_ns(&from, op, 1);
-	to_ns = roof_ns(&to, op, width);
-	if (isnan(from_ns) || isnan(to_ns))
+	ws_roof_of(other, op->class, new_dtype, changes ? WS_TENSOR_YES : op->tensor, &to);
+	now = bound_of(&from, op, 1);
+	then = bound_of(&to, op, width);
+	if (isnan(now.least_ns) || isnan(then.least_ns))
 		return guess(a, own, other, k, width, f);
 	compute = from.flops_per_s > 0 && to.flops_per_s > 0 ? from.flops_per_s / to.flops_per_s
 	                                                     : NAN;
 	memory = from.bytes_per_s > 0 && to.bytes_per_s > 0
 	                 ? width * from.bytes_per_s / to.bytes_per_s
 	                 : NAN;
-	f->factor[THEN] = to_ns / from_ns;
-	f->factor[LEAST] = op->gpu_ns > 0 ? fmin(f->factor[THEN], to_ns / (double)op->gpu_ns)
-	                                  : f->factor[THEN];
+	f->factor[THEN] = then.both_ns / now.both_ns;
+	f->factor[LEAST] = op->gpu_ns > 0
+	                           ? fmin(f->factor[THEN], then.least_ns / (double)op->gpu_ns)
+	                           : f->factor[THEN];
 	f->factor[MOST] = fmax(f->factor[THEN], fmax(compute, memory));
 	/* what is not bound by its roof may gain nothing by another one */
-	if (100 * from_ns < ROOF_PERCENT * (double)op->gpu_ns)
+	if (100 * now.least_ns < ROOF_PERCENT * (double)op->gpu_ns)
 		f->factor[MOST] = fmax(f->factor[MOST], 1);
 	return true;
 }

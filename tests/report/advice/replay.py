@@ -208,7 +208,7 @@ class Replay:
 
     def is_sound(self):
         device = sum(p['ns'] for p in self.pieces)
-        return sum(p['ns'] for p in self.pieces if p['launch'] is None) <= 0.05 * device
+        return sum(p['ns'] for p in self.pieces if p['launch'] is None) <= 0.10 * device
 
     def gain(self, change):
         return min(max(0, self.period - self.play(change)), self.recorded)
