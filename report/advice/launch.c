@@ -20,14 +20,8 @@ static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whati
 {
 	double *dur_ns;
 
-	*change = (struct ws_whatif){.as_graph = use == WS_USE_LAUNCH,
-	                             .no_host_gaps = use == WS_USE_HOST,
-	                             .no_syncs = use == WS_USE_SYNC,
-	                             .no_data_waits = use == WS_USE_DATA,
-	                             .no_stream_waits = use == WS_USE_WAIT,
-	                             .no_queue_gaps = use == WS_USE_DEVICE,
-	                             .no_late_start = use == WS_USE_START,
-	                             .no_late_end = use == WS_USE_END};
+	*change = (struct ws_whatif){0};
+	change->removed[use] = 1;
 	if (use == WS_USE_COLLECTIVE || use == WS_USE_COPY) {
 		WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
 		for (size_t i = 0; i < a->replayed->npieces; i++) {
@@ -159,7 +153,7 @@ static void add_paths(struct ws_advice *a)
 			continue;
 		ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len);
 		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
-		              &(struct ws_whatif){.as_graph = true, .graph_path = p + 1},
+		              &(struct ws_whatif){.removed[WS_USE_LAUNCH] = 1, .graph_path = p + 1},
 		              ws_arena_copy(a->texts, path, len),
 		              ws_advice_text(a, "%s waits for launches %s%s; its kernels run %s%s",
 		                             ws_advice_name(a, a->m->ranges.paths[p].name),

@@ -28,6 +28,7 @@ void ws_sides_free(struct ws_sides *s)
 		free(s->d.unlike_phase_ns[side]);
 		free(s->d.more_place_ns[side]);
 	}
+	free(s->d.kind_of_piece);
 	ws_spill_close(&s->d.work[0].rows);
 	ws_spill_close(&s->d.work[1].rows);
 	ws_side_release(&s->d.side[0]);
@@ -48,7 +49,9 @@ bool ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
 			return false;
 		}
 	WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side]);
-	ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, rows);
+	ws_recording_read(&to->recordings[to->nrecordings], &s->d.names, m, rows,
+	                  !side && !to->nrecordings);
+	to->nrecordings++;
 	if (is_shown && !s->d.page[side])
 		s->d.page[side] = ws_page_make_side(m, rows);
 	return true;
@@ -65,6 +68,7 @@ static void match(struct ws_diff *d)
 		                                d->side[s].slots_ns};
 	ws_match_find(&d->match, &d->names, &list[0], &list[1], true);
 	ws_diff_sum_work(d);
+	ws_diff_replay(d);
 }
 
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu)

@@ -1,8 +1,10 @@
 /*
- * What gained and what lost, and whether Tensor Cores took over: rows of diff-verdict.
+ * What gained and what lost, whether Tensor Cores took over, and what the times of kernels alone
+ * explain: rows of diff-verdict.
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/base/names.h"
 #include "report/diff/private.h"
@@ -224,4 +226,96 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 	add_tensor_cores(d, t, &classes);
 	ws_diff_rows_release(&rows);
 	ws_diff_rows_release(&classes);
+}
+
+/* --- what the times of kernels explain: A's median step, replayed with B's times of the work that
+ * both did, docs/dev/replay.md ----------------------------------------------------------------- */
+
+/* GPU time a sample of each kind of a side. */
+static double *times_of_kinds(struct ws_diff *d, int s, struct ws_arena *temp)
+{
+	double *ns;
+
+	WS_NEW(temp, ns, d->match.kinds.n + 1);
+	for (size_t i = 0; i < d->work[s].n; i++) {
+		const struct ws_work_sum *sum = ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
+
+		ns[sum->kind] += (double)sum->gpu_ns / (double)d->side[s].nsamples;
+	}
+	return ns;
+}
+
+void ws_diff_replay(struct ws_diff *d)
+{
+	struct ws_replay *replay = d->side[0].recordings[0].replay;
+	const struct ws_replay_facts *facts = replay ? ws_replay_facts(replay) : NULL;
+	struct ws_arena temp = {0};
+	double *dur_ns, *ns[2];
+
+	d->replayed_ns[0] = d->replayed_ns[1] = NAN;
+	if (!d->kind_of_piece)
+		return;
+	for (int s = 0; s < 2; s++)
+		ns[s] = times_of_kinds(d, s, &temp);
+	WS_NEW(&temp, dur_ns, facts->npieces);
+	for (size_t i = 0; i < facts->npieces; i++) {
+		const uint32_t kind = d->kind_of_piece[i];
+
+		dur_ns[i] = (double)facts->pieces[i].dur_ns;
+		if (kind && ns[0][kind] > 0 && ws_match_kind(&d->match, kind)->criterion != WS_NONE)
+			dur_ns[i] *= ns[1][kind] / ns[0][kind];
+	}
+	d->replayed_ns[0] = facts->recorded_ns;
+	d->replayed_ns[1] = ws_replay_step_ns(replay, &(struct ws_whatif){.dur_ns = dur_ns});
+	ws_arena_free(&temp);
+}
+
+const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
+                                   char out[64])
+{
+	const double by_kernels = d->replayed_ns[1] - d->replayed_ns[0];
+	const double percent = 100 * by_kernels / (overall->typical[1] - overall->typical[0]);
+
+	*out = '\0';
+	if (isnan(percent) || !ws_grade_is_different(overall->grade))
+		return out;
+	if (fabs(percent) < 0.5)
+		snprintf(out, 64, "0 %% of the difference");
+	else if (percent < 0)
+		snprintf(out, 64, "against the difference");
+	else if (percent > 100.5)
+		snprintf(out, 64, "more than the difference");
+	else
+		snprintf(out, 64, "%.0f %% of the difference", percent);
+	return out;
+}
+
+void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
+                         const struct ws_comparison *overall)
+{
+	const struct ws_replay *replay = d->side[0].recordings[0].replay;
+	const char *a = d->side[0].name, *b = d->side[1].name, *obstacle;
+	char now[WS_SAY_TIME], then[WS_SAY_TIME], share[64];
+	struct ws_cell *row;
+
+	/* on the CPU kernels are the host's own time, and unlike work has no counterpart */
+	if (!replay || ws_diff_is_on_cpu(d) || ws_diff_is_unlike(d))
+		return;
+	obstacle = ws_replay_facts(replay)->obstacle;
+	if (obstacle || isnan(d->replayed_ns[1])) {
+		ws_table_add(t, "kernel times alone",
+		             "Cannot tell what they explain: %s's step cannot be replayed, as %s.",
+		             a, obstacle ? obstacle : "it ran no kernel");
+		return;
+	}
+	ws_diff_replayed_share(d, overall, share);
+	ws_say_time_in(d->replayed_ns[0], now);
+	ws_say_time_in(d->replayed_ns[1], then);
+	row = ws_table_add(
+	        t, "kernel times alone",
+	        strcmp(now, then)
+	                ? "With %s's kernel times %s's %s would take %s, not %s%s%s."
+	                : "With %s's kernel times %s's %s would take as long: %s%.0s%s%s.",
+	        b, a, d->by_steps ? "median step" : "run", then, now, *share ? ": " : "", share);
+	ws_verdict_numbers(t, row, d->replayed_ns[0] / 1e6, d->replayed_ns[1] / 1e6, "ms");
 }

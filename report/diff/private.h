@@ -55,6 +55,10 @@ struct ws_diff {
 		uint64_t scalings; /* kernels that scale the loss */
 		int64_t scaling_ns;
 	} unmatched[2];
+	uint32_t *kind_of_piece; /* of A's replay: kind of its call, 0: none; NULL: no replay */
+	/* A's replayed step: as recorded, and with B's times of matched kernels; NaN: cannot tell
+	 */
+	double replayed_ns[2];
 	bool by_steps; /* the samples of both sides are steps */
 	/* why they are not the same work; none: they are */
 	char reasons[WS_DIFF_MAX_REASONS][160];
@@ -165,6 +169,15 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
                          enum ws_diff_measure measure);
 
 /* --- gains.c: rows of diff-verdict ---------------------------------------------------------- */
+
+/* What of B - A the kernel times alone explain: behind the sums. */
+void ws_diff_replay(struct ws_diff *d);
+/* A row of the verdict about it; overall: the times of both sides. */
+void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
+                         const struct ws_comparison *overall);
+/* "74 % of the difference"; "" where there is none. */
+const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
+                                   char out[64]);
 
 /* The sentences of a row grow here; what does not fit is left out. */
 struct ws_sentence {

@@ -26,6 +26,8 @@ void ws_recording_release(struct ws_recording *r)
 	free(r->facts);
 	free(r->dtypes);
 	ws_table_free(r->origin);
+	ws_replay_free(r->replay);
+	free(r->call_of_piece);
 	*r = (struct ws_recording){0};
 }
 
@@ -305,7 +307,7 @@ static void read_rows(struct ws_reader *c)
 }
 
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
-                       struct ws_joined_rows *rows)
+                       struct ws_joined_rows *rows, bool is_replayed)
 {
 	struct ws_reader c = {.m = m, .r = out, .names = names};
 	struct ws_filter steps = WS_FILTER_ALL;
@@ -319,6 +321,8 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	find_places(&c);
 	read_facts(&c);
 	read_state(&c);
+	if (is_replayed)
+		out->replay = ws_replay_new(m, &c.sel);
 	read_rows(&c);
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);

@@ -35,6 +35,30 @@ static void find_kinds(struct ws_diff *d, int s)
 	}
 }
 
+/* The same of what A's replay plays. */
+static void find_kinds_of_pieces(struct ws_diff *d)
+{
+	const struct ws_side *side = &d->side[0];
+	struct ws_recording *r = &side->recordings[0];
+	const struct ws_sample *of;
+	size_t n;
+
+	if (!r->call_of_piece || !side->nsamples)
+		return;
+	n = ws_replay_facts(r->replay)->npieces;
+	of = side->samples[r->replayed_sample];
+	d->kind_of_piece = ws_xarray(n + 1, sizeof(*d->kind_of_piece));
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t call = r->call_of_piece[i];
+
+		if (call == WS_NONE)
+			continue;
+		d->kind_of_piece[i] =
+		        d->match.group[0][of->calls_are_slots ? call - of->first_call
+		                                              : ws_recording_call(r, call)->slot];
+	}
+}
+
 static void add_calls(struct adder *a, uint32_t sample)
 {
 	const struct ws_side *side = &a->d->side[a->side];
@@ -126,6 +150,7 @@ void ws_diff_sum_work(struct ws_diff *d)
 
 	for (int s = 0; s < 2; s++)
 		find_kinds(d, s);
+	find_kinds_of_pieces(d);
 	for (int s = 0; s < 2; s++) {
 		d->unlike_phase_ns[s] = ws_xarray(d->side[s].nsamples * WS_PHASES + 1,
 		                                  sizeof(**d->unlike_phase_ns));

@@ -17,6 +17,7 @@
 #include "report/model/columns.h"
 #include "report/page/private.h"
 #include "report/page/timeline.h"
+#include "report/replay/whatif.h"
 
 /* --- the page -------------------------------------------------------------------------------- */
 
@@ -436,12 +437,42 @@ static void say_first(struct ws_page_making *p)
 	const char *advice;
 
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
-	if (!p->page->nfindings || !(f->gain_ns > 0))
+	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat)
 		return;
 	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
 	         ".", NULL);
+}
+
+static void say_whatif(struct ws_page_making *p)
+{
+	const struct ws_whatif_answers *all = ws_whatif_answers(p->sel);
+	struct ws_page *page = p->page;
+
+	if (!all)
+		return;
+	WS_NEW(p->texts, page->whatif, all->n);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct ws_whatif_answer *a = &all->answer[i];
+		const char *change = ws_arena_format(p->texts, "If %s: ", a->change), *range = "";
+
+		if (!isnan(a->least_ns))
+			range = ws_arena_format(p->texts, ", at best %s, at worst %s",
+			                        ws_say_time(p->texts, a->least_ns),
+			                        ws_say_time(p->texts, a->most_ns));
+		if (isnan(a->then_ns))
+			say_line(&page->whatif[page->nwhatif++], change, a->reason, ".", NULL);
+		else
+			say_line(&page->whatif[page->nwhatif++], change,
+			         ws_arena_format(p->texts, "%s → %s",
+			                         ws_say_time(p->texts, a->now_ns),
+			                         ws_say_time(p->texts, a->then_ns)),
+			         ws_arena_format(p->texts, "%s%s.",
+			                         all->has_steps ? " in the median step" : "",
+			                         range),
+			         NULL);
+	}
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -628,6 +659,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		say_what_happens_once(p);
 		say_largest_part(p);
 		say_first(p);
+		say_whatif(p);
 	} else if (p->page->has_operations) {
 		say_host_collectives(p);
 		say_operations(p);
@@ -642,12 +674,19 @@ static double gain_of(const struct ws_finding *f)
 	return isnan(f->gain_ns) ? -1 : f->gain_ns;
 }
 
-/* Largest gain first; of those without one the most severe. */
+/* About where the recording begins and ends, which a loop does not have. */
+static bool is_caveat(const struct ws_finding *f)
+{
+	return f->rule == WS_RULE_late_start || f->rule == WS_RULE_late_end;
+}
+
+/* Largest gain first; of those without one the most severe. Caveats come last. */
 static int compare(const void *a, const void *b)
 {
 	const struct ws_finding *x = *(const struct ws_finding *const *)a,
 	                        *y = *(const struct ws_finding *const *)b;
 
+	WS_ORDER_BY(is_caveat(x), is_caveat(y));
 	WS_ORDER_BY(gain_of(y), gain_of(x));
 	WS_ORDER_BY(x->severity, y->severity);
 	return (x > y) - (x < y); /* as the rules stand */
@@ -730,6 +769,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 		        .evidence = ws_arena_copy(p->texts, order[i]->evidence,
 		                                  strlen(order[i]->evidence)),
 		        .gain_ns = order[i]->gain_ns,
+		        .is_caveat = is_caveat(order[i]),
 		        .gain = ws_finding_gain(p->texts, all, order[i]),
 		        .gain_percent = ws_stat_percent(order[i]->gain_ns, all->step_ns)};
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];

@@ -140,6 +140,7 @@ struct ws_page_finding {
 	double gain_ns, gain_percent; /* of a step (of the run without steps); NaN */
 	const char *gain;             /* in words, see ws_finding_gain */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
+	bool is_caveat;               /* about the ends of the recording: never what comes first */
 };
 
 struct ws_page_kernel {
@@ -188,6 +189,8 @@ struct ws_page {
 	size_t nheadline;
 	const char *note;          /* what they rest on; NULL */
 	struct ws_page_line first; /* "First: …" */
+	struct ws_page_line *whatif; /* "If class=gemm x0.5: …", for each answer to --whatif */
+	size_t nwhatif;
 	struct ws_page_figure *figure;
 	size_t nfigures;
 	const char *bar_title; /* "Where the step goes" */

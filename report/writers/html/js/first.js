@@ -9,7 +9,7 @@ function card(id, title, what, ...content) {
 function addHeadline(page, to) {
   const box = make("section", { className: "box headline", id: "overview", "aria-label": "Overview" },
     ...page.headline.map(line => make("p", { className: "say" }, ...sentence(line))));
-  if (page.first.length) box.append(make("p", { className: "first" }, "→ ", ...sentence(page.first)));
+  for (const line of [page.first, ...page.whatif]) if (line.length) box.append(make("p", { className: "first" }, "→ ", ...sentence(line)));
   box.append(make("dl", { className: "figures" }, ...page.figures.map(([value, what]) =>
     make("div", null, make("dd", { textContent: value }), make("dt", { textContent: what })))));
   to.append(box);
