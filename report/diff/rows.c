@@ -17,19 +17,16 @@ void ws_diff_rows_release(struct ws_diff_rows *r)
 	*r = (struct ws_diff_rows){0};
 }
 
-struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS])
+struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const struct ws_diff_key *key)
 {
-	const uint32_t number =
-	        ws_texts_add(&r->keys, (struct ws_bytes){key, WS_DIFF_FIELDS * sizeof(*key)});
+	const uint32_t number = ws_texts_add(&r->keys, (struct ws_bytes){key, sizeof(*key)});
 	struct ws_diff_row *row;
 
 	if (number <= r->n)
 		return &r->row[number - 1];
 	WS_GROW(r->row, r->n + 1, r->capacity);
 	row = &r->row[r->n++];
-	*row = (struct ws_diff_row){0};
-	memcpy(row->field, key, sizeof(row->field));
-	row->noise = r->noise;
+	*row = (struct ws_diff_row){.key = *key, .noise = r->noise};
 	return row;
 }
 
@@ -220,12 +217,13 @@ static void compare_like(const struct ws_diff *d, struct ws_diff_row *row)
 #define GRADED_CALL_NS 20000
 #define GRADED_CALLS   5
 
-static bool is_too_little(const struct ws_diff_rows *r, const struct ws_diff_row *row)
+static bool is_too_little(const struct ws_diff *d, const struct ws_diff_rows *r,
+                          const struct ws_diff_row *row)
 {
 	for (int s = 0; s < 2; s++) {
 		const double calls = (double)(r->of_work ? row->like_calls[s] : row->instances[s]);
 		const double ns = r->of_work ? (double)row->like_ns[s]
-		                             : row->mean[s] * (double)r->nsamples[s];
+		                             : row->mean[s] * (double)d->side[s].nsamples;
 
 		if (calls < GRADED_CALLS || ns / calls < GRADED_CALL_NS)
 			return true;
@@ -253,7 +251,7 @@ static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
 	if (!both)
 		row->c.grade = WS_GRADE_NONE;
 	else if (r->of_calls && row->c.basis == WS_BASIS_STEPS && !row->c.identical &&
-	         row->c.grade != WS_GRADE_UNLIKE && is_too_little(r, row))
+	         row->c.grade != WS_GRADE_UNLIKE && is_too_little(d, r, row))
 		row->c.grade = WS_GRADE_NONE;
 }
 
@@ -280,7 +278,7 @@ static int by_change(const void *pa, const void *pb)
 	double x = change(a), y = change(b);
 
 	WS_ORDER_BY(y, x);
-	return memcmp(a->field, b->field, sizeof(a->field));
+	return memcmp(&a->key, &b->key, sizeof(a->key));
 }
 
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
@@ -292,7 +290,7 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		struct ws_diff_row *row = &r->row[i / 2];
 		int s = i % 2;
 
-		row->mean[s] = row->instances[s] ? mean_of(&row->sums[s], r->nsamples[s]) : NAN;
+		row->mean[s] = row->instances[s] ? mean_of(&row->sums[s], d->side[s].nsamples) : NAN;
 	}
 	if (r->n)
 		qsort(r->row, r->n, sizeof(*r->row), by_change);

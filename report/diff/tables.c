@@ -1,5 +1,6 @@
 /*
- * diff-memory and diff-config.
+ * What tables of a comparison have beside the rows of their queries (compared.c), and diff-memory
+ * and diff-config.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -9,6 +10,73 @@
 #include "report/model/copies.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
+
+/* --- notes ---------------------------------------------------------------------------------- */
+
+void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
+{
+	ws_table_set_sides(t, d->side[0].name, d->side[1].name);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+
+		ws_table_note(t, "%s is %s: %zu recording%s, %zu %s%s in all.", s ? "B" : "A",
+		              side->name, side->nrecordings, side->nrecordings == 1 ? "" : "s",
+		              side->nsamples,
+		              side->recordings[0].has_steps ? "measured step" : "whole trace",
+		              side->nsamples == 1 ? "" : "s");
+		ws_diff_note_copies(side, s ? "B: " : "A: ", t);
+	}
+}
+
+void ws_diff_note_copies(const struct ws_side *side, const char *before, struct ws_table *t)
+{
+	const bool is_one = side->ncopies == 1;
+
+	if (side->ncopies)
+		ws_table_note(t,
+		              "%s%zu trace%s left out: %s has the same bytes as another, and a "
+		              "recording counts once.",
+		              before, side->ncopies, is_one ? " is" : "s are",
+		              is_one ? "it" : "each");
+}
+
+void ws_diff_note_work(struct ws_diff *d, struct ws_table *t)
+{
+	if (!t->nrows)
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+	ws_diff_note_samples(d, t);
+}
+
+void ws_diff_note_only(struct ws_diff *d, struct ws_table *t)
+{
+	if (!t->nrows)
+		ws_table_note(t, "All GPU work of both sides is matched.");
+	ws_diff_note_samples(d, t);
+}
+void ws_diff_note_phases(struct ws_diff *d, struct ws_table *t)
+{
+	if (!d->by_steps) {
+		ws_table_set_not_recorded(
+		        t, "No steps found, so there are no phases to compare. Use --step PATTERN "
+		           "to name the step range.");
+		return;
+	}
+	if (ws_diff_has_phases(d))
+		ws_table_note(
+		        t, "The rows of measure wall add up to its total, and so do those of GPU.");
+	ws_diff_note_samples(d, t);
+}
+
+void ws_diff_note_ranges(struct ws_diff *d, struct ws_table *t)
+{
+	if (!t->nrows)
+		ws_table_set_not_recorded(t, "Neither trace has NVTX ranges to match.");
+	ws_table_note(t,
+	              "Shares are of the time of all kernels in %s. Rows nest: a range holds the "
+	              "time of the ranges in it.",
+	              d->by_steps ? "the measured steps" : "the traces");
+	ws_diff_note_samples(d, t);
+}
 
 /* --- diff-memory ------------------------------------------------------------------------- */
 
@@ -66,7 +134,7 @@ double ws_side_copies(const struct ws_side *s, uint32_t name, enum ws_copies wha
 	return sum / (double)s->nsamples;
 }
 
-void ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t)
+void ws_diff_note_memory(struct ws_diff *d, struct ws_table *t)
 {
 	static const struct {
 		const char *section, *unit;
@@ -178,7 +246,16 @@ static void values_of(struct ws_diff *d, int s, uint32_t key, uint32_t *out)
 		*out = ws_texts_add(&d->names.texts, (struct ws_bytes){text, n});
 }
 
-void ws_diff_fill_config(struct ws_diff *d, struct ws_table *t)
+static void set_text(const struct ws_diff *d, struct ws_table *t, struct ws_cell *cell,
+                     uint32_t text)
+{
+	const struct ws_bytes bytes = ws_texts_get(&d->names.texts, text);
+
+	if (bytes.len)
+		ws_cell_set_text(t, cell, bytes.ptr, bytes.len);
+}
+
+void ws_diff_note_config(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_arena temp = {0};
 	struct ws_row_key *keys;
@@ -198,9 +275,9 @@ void ws_diff_fill_config(struct ws_diff *d, struct ws_table *t)
 			continue;
 		}
 		row = ws_table_row(t);
-		ws_diff_set_text(d, t, &row[WS_TC_diff_config_key], keys[i].row);
-		ws_diff_set_text(d, t, &row[WS_TC_diff_config_a], value[0]);
-		ws_diff_set_text(d, t, &row[WS_TC_diff_config_b], value[1]);
+		set_text(d, t, &row[WS_TC_diff_config_key], keys[i].row);
+		set_text(d, t, &row[WS_TC_diff_config_a], value[0]);
+		set_text(d, t, &row[WS_TC_diff_config_b], value[1]);
 	}
 	ws_arena_free(&temp);
 	ws_table_note(t, "%zu other facts are the same on both sides.", same);
