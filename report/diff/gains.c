@@ -102,8 +102,8 @@ static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *class
 	}
 	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
 		double change = change_of(&classes->row[i]);
-		struct ws_bytes name =
-		        ws_diff_class_name(ws_texts_get(&d->names.texts, classes->row[i].key.class));
+		struct ws_bytes name = ws_diff_class_name(
+		        ws_texts_get(&d->names.texts, classes->row[i].key.class));
 		char time[WS_SAY_TIME];
 
 		if (change < fmax(gained / 100, SMALL_LOSS * whole))

@@ -27,8 +27,8 @@ struct ws_work_sum {
 	int64_t gpu_ns;
 };
 
-/* What a row is of: 0 where its table does not ask for it. Of rows that changed as much the order of
- * these decides. */
+/* What a row is of: 0 where its table does not ask for it. Of rows that changed as much the order
+ * of these decides. */
 struct ws_diff_key {
 	uint32_t side; /* of work without a counterpart: 1 = A, 2 = B */
 	uint32_t path, domain, style, match;
@@ -277,6 +277,9 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t);
 /* Traces that were given twice. */
 void ws_diff_note_copies(const struct ws_side *side, const char *before, struct ws_table *t);
 
+/* A fact of a recording: side, key, value. */
+struct ws_relation;
+extern const struct ws_relation ws_diff_relation_fact;
 /* What a table has beside the rows of its query; or all of it. */
 #define X(name) void ws_diff_note_##name(struct ws_diff *d, struct ws_table *t);
 X(verdict)

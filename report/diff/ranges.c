@@ -93,7 +93,8 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
 
 void ws_diff_gather_phases(struct ws_diff *d, struct ws_diff_rows *rows)
 {
-	for (int phase = ws_diff_has_phases(d) ? 0 : WS_PHASES; phase <= WS_PHASES && d->by_steps; phase++) {
+	for (int phase = ws_diff_has_phases(d) ? 0 : WS_PHASES; phase <= WS_PHASES && d->by_steps;
+	     phase++) {
 		ws_diff_gather_time(d, rows, phase, WS_MEASURE_STEP);
 		ws_diff_gather_time(d, rows, phase, WS_MEASURE_GPU);
 		ws_diff_gather_time(d, rows, phase, WS_MEASURE_WALL);

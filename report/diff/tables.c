@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "report/model/copies.h"
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
+#include "report/query/query.h"
 
 /* --- notes ---------------------------------------------------------------------------------- */
 
@@ -184,102 +186,61 @@ static bool is_told_apart(struct ws_bytes key)
 	return WS_NAME_IS_ONE_OF(key, keys);
 }
 
-/* Every key of both sides once, in order; its text is the row. */
-static void list_keys(const struct ws_diff *d, struct ws_arena *temp, struct ws_row_key **out,
-                      size_t *n)
+/* The fact in this place among those of all recordings, and the side that has it; NULL: no more. */
+static const struct ws_recorded_fact *fact_at(const struct ws_diff *d, size_t place, int *side)
 {
-	uint8_t *seen;
+	for (*side = 0; *side < 2; ++*side)
+		for (size_t r = 0; r < d->side[*side].nrecordings; r++) {
+			const struct ws_recording *of = &d->side[*side].recordings[r];
 
-	*n = 0;
-	WS_NEW(temp, seen, d->names.texts.n + 1);
-	WS_NEW(temp, *out, d->names.texts.n + 1);
-	for (int s = 0; s < 2; s++)
-		for (size_t r = 0; r < d->side[s].nrecordings; r++)
-			for (size_t i = 0; i < d->side[s].recordings[r].nfacts; i++) {
-				uint32_t key = d->side[s].recordings[r].facts[i].key;
-
-				if (!seen[key])
-					(*out)[(*n)++] = (struct ws_row_key){
-					        .text = {ws_texts_get(&d->names.texts, key)},
-					        .row = key};
-				seen[key] = 1;
-			}
-	ws_row_keys_sort(*out, *n);
-}
-
-/* The values of a fact in the recordings of a side, each once: "a | b"; text of the comparison. */
-static void values_of(struct ws_diff *d, int s, uint32_t key, uint32_t *out)
-{
-	const struct ws_side *side = &d->side[s];
-	uint32_t seen[4], value;
-	size_t nseen = 0;
-	char text[512];
-	size_t n = 0;
-
-	*out = 0;
-	for (size_t r = 0; r < side->nrecordings; r++) {
-		struct ws_bytes bytes;
-		size_t i = 0;
-
-		value = 0;
-		for (size_t k = 0; k < side->recordings[r].nfacts; k++)
-			if (side->recordings[r].facts[k].key == key)
-				value = side->recordings[r].facts[k].value;
-		while (i < nseen && seen[i] != value)
-			i++;
-		if (!value || i < nseen || nseen == sizeof(seen) / sizeof(*seen))
-			continue;
-		seen[nseen++] = value;
-		bytes = ws_texts_get(&d->names.texts, value);
-		if (nseen == 1)
-			*out = value;
-		if (bytes.len + 3 > sizeof(text) - n)
-			continue;
-		if (n) {
-			memcpy(text + n, " | ", 3);
-			n += 3;
+			if (place < of->nfacts)
+				return &of->facts[place];
+			place -= of->nfacts;
 		}
-		memcpy(text + n, bytes.ptr, bytes.len);
-		n += bytes.len;
-	}
-	if (nseen > 1)
-		*out = ws_texts_add(&d->names.texts, (struct ws_bytes){text, n});
+	return NULL;
 }
 
-static void set_text(const struct ws_diff *d, struct ws_table *t, struct ws_cell *cell,
-                     uint32_t text)
+static size_t count_facts(void *ctx)
 {
-	const struct ws_bytes bytes = ws_texts_get(&d->names.texts, text);
+	size_t n = 0;
+	int side;
 
-	if (bytes.len)
-		ws_cell_set_text(t, cell, bytes.ptr, bytes.len);
+	while (fact_at(ctx, n, &side))
+		n++;
+	return n;
 }
+
+#define FACT(X)                                                             \
+	X(side, ws_put_str(out, side ? "B" : "A"))                          \
+	X(key, ws_put_text(out, key))                                       \
+	X(value, ws_put_text(out, ws_texts_get(&d->names.texts, f->value))) \
+	X(is_told_apart, ws_put_int(out, is_told_apart(key)))
+
+static void put_fact(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_diff *d = ctx;
+	int side;
+	const struct ws_recorded_fact *f = fact_at(d, row, &side);
+	const struct ws_bytes key = ws_texts_get(&d->names.texts, f->key);
+
+	WS_PUT_COLUMN(column, FACT);
+}
+
+const struct ws_relation ws_diff_relation_fact = {"fact", FACT(WS_COLUMN_NAME), count_facts,
+                                                  put_fact};
 
 void ws_diff_note_config(struct ws_diff *d, struct ws_table *t)
 {
-	struct ws_arena temp = {0};
-	struct ws_row_key *keys;
-	uint32_t value[2] = {0, 0};
-	size_t n, same = 0;
+	uint8_t *seen = ws_xarray(d->names.texts.n + 1, sizeof(*seen)); /* key */
+	const struct ws_recorded_fact *f;
+	size_t keys = 0;
+	int side;
 
-	list_keys(d, &temp, &keys, &n);
-	for (size_t i = 0; i < n; i++) {
-		struct ws_cell *row;
-
-		if (is_told_apart(keys[i].text[0]))
-			continue;
-		for (int s = 0; s < 2; s++)
-			values_of(d, s, keys[i].row, &value[s]);
-		if (value[0] == value[1]) {
-			same++;
-			continue;
-		}
-		row = ws_table_row(t);
-		set_text(d, t, &row[WS_TC_diff_config_key], keys[i].row);
-		set_text(d, t, &row[WS_TC_diff_config_a], value[0]);
-		set_text(d, t, &row[WS_TC_diff_config_b], value[1]);
+	for (size_t i = 0; (f = fact_at(d, i, &side)); i++) {
+		keys += !seen[f->key] && !is_told_apart(ws_texts_get(&d->names.texts, f->key));
+		seen[f->key] = 1;
 	}
-	ws_arena_free(&temp);
-	ws_table_note(t, "%zu other facts are the same on both sides.", same);
+	free(seen);
+	ws_table_note(t, "%zu other facts are the same on both sides.", keys - t->nrows);
 	ws_diff_note_samples(d, t);
 }
