@@ -21,24 +21,12 @@ void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, doubl
 
 #define MOST_NAMED 3
 
-static void key_of_gain(const struct ws_diff *d, const struct ws_work_item *const item[2],
-                        const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
-{
-	const struct ws_work_item *name = item[0] ? item[0] : item[1];
-
-	(void)d;
-	(void)n;
-	key[0] = name->op ? name->op : name->class;
-	key[1] = name->phase;
-	key[2] = by >= 0;
-}
-
 static double change_of(const struct ws_diff_row *row)
 {
 	return (row->instances[1] ? row->mean[1] : 0) - (row->instances[0] ? row->mean[0] : 0);
 }
 
-/* Matched work with a graded change; what one side did alone is told apart. */
+/* A graded change. */
 static bool is_change(const struct ws_diff_row *row, bool gained)
 {
 	if (gained ? change_of(row) >= 0 : change_of(row) <= 0)
@@ -68,7 +56,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct ws_diff_row *row = &rows->row[i];
 		struct ws_bytes name =
-		        ws_diff_class_name(ws_texts_get(&d->names.texts, row->field[0]));
+		        ws_diff_class_name(ws_texts_get(&d->names.texts, row->key.op));
 
 		if (!is_change(row, gained))
 			continue;
@@ -79,7 +67,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 		                name.len < 60 ? (int)name.len : 60, (const char *)name.ptr);
 		if (d->by_steps)
 			ws_sentence_add(&text, " (%s)",
-			                ws_phase_name((enum ws_phase)row->field[1]));
+			                ws_phase_name((enum ws_phase)row->key.phase));
 		ws_sentence_add(&text, ": ");
 		add_change(&text, change_of(row));
 	}
@@ -116,8 +104,8 @@ static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *class
 	}
 	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
 		double change = change_of(&classes->row[i]);
-		struct ws_bytes name =
-		        ws_diff_class_name(ws_texts_get(&d->names.texts, classes->row[i].field[0]));
+		struct ws_bytes name = ws_diff_class_name(
+		        ws_texts_get(&d->names.texts, classes->row[i].key.class));
 		char time[WS_SAY_TIME];
 
 		if (change < fmax(gained / 100, SMALL_LOSS * whole))
@@ -178,7 +166,7 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 	for (size_t i = 0; i < classes->n; i++) {
 		const struct ws_diff_row *row = &classes->row[i];
 
-		if (!is_matmul_class(ws_texts_get(&d->names.texts, row->field[0])))
+		if (!is_matmul_class(ws_texts_get(&d->names.texts, row->key.class)))
 			continue;
 		for (int s = 0; s < 2; s++) {
 			on[s] += (double)row->tensor_ns[s];
@@ -214,9 +202,13 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
                       const double gpu_ns[2])
 {
-	struct ws_diff_rows rows, classes;
+	/* matched work; what one side did alone is told apart */
+	static const struct ws_diff_key fields = {.op = UINT32_MAX,
+	                                          .phase = UINT32_MAX,
+	                                          .side = UINT32_MAX};
+	struct ws_diff_rows rows = {0}, classes = {0};
 
-	ws_diff_rows_of_work(d, key_of_gain, &rows);
+	ws_diff_gather_work(d, &fields, &rows);
 	ws_diff_gather_classes(d, &classes);
 	if (!ws_diff_is_unlike(d)) {
 		add_changes(d, t, &rows, true);

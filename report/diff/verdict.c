@@ -181,8 +181,8 @@ static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_dif
                                     int phase)
 {
 	for (size_t i = 0; i < rows->n; i++)
-		if (rows->row[i].field[0] == (uint32_t)measure &&
-		    rows->row[i].field[1] == (uint32_t)phase)
+		if (rows->row[i].key.measure == (uint32_t)measure &&
+		    rows->row[i].key.phase == (uint32_t)phase)
 			return &rows->row[i];
 	return NULL;
 }
@@ -257,7 +257,7 @@ static void add_beside(const struct verdict *v)
 static bool add_times(const struct verdict *v, double gpu_ns[2])
 {
 	struct ws_diff *d = v->d;
-	struct ws_diff_rows rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
+	struct ws_diff_rows rows = {0};
 	struct ws_diff_row *row;
 	bool any;
 
@@ -423,7 +423,7 @@ static void add_notes(const struct verdict *v)
 	}
 }
 
-void ws_diff_fill_verdict(struct ws_diff *d, struct ws_table *t)
+void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 {
 	const struct verdict v = {d, t};
 	double gpu_ns[2] = {NAN, NAN};
