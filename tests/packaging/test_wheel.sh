@@ -55,7 +55,8 @@ def decorated():
     return 7
 
 
-assert decorated() == 7
+with warpsheet.step():
+    assert decorated() == 7
 PY
 cat >"$work/look.py" <<'PY'
 import os
@@ -64,7 +65,7 @@ import warpsheet
 
 ranges = warpsheet.report(sys.argv[1], "ranges")
 rows = dict(zip(ranges["Path"], ranges["Instances"]))
-assert rows["step"] == 3 and rows["step/work"] == 3 and rows["nan"] == 1, rows
+assert rows["step"] == 4 and rows["step/work"] == 3 and rows["step/nan"] == 1, rows
 assert None in ranges["Domain"], "the default domain has no name: an empty cell is None"
 assert isinstance(ranges["Instances"][0], int)
 try:
