@@ -12,8 +12,8 @@
 	X(payload_truncated, "payloads left out or not copied in full")                            \
 	X(unmatched_pop, "pops without a push")                                                    \
 	X(unknown_record, "records in the segment that could not be understood")                   \
-	X(process_not_recorded, "processes not recorded: no shared memory left, end not visible, " \
-	                        "or forked without exec")                                          \
+	X(process_not_recorded,                                                                    \
+	  "processes not recorded: no shared memory left, or end not visible")                     \
 	X(definition_overflow, "definitions, and events that need them, beyond the room for them") \
 	X(deferred_event, "events and batches submitted with a time of their own")                 \
 	X(disk_full, "rows of events that could not be written")                                   \

@@ -30,7 +30,8 @@ extern struct ws_collector ws_collector;
 
 /* --- inject.c --- */
 
-/* Called for an event while off: counts a forked child that goes on using NVTX. Returns 0. */
+/* Called for an event while off: at the first one of a forked child it gets a segment of its own.
+ * Is this process recorded now? */
 bool ws_attach_off(void);
 
 static inline bool ws_collector_on(void)
@@ -82,6 +83,8 @@ extern __thread struct ws_self ws_self;
 
 /* Prepare thread-exit handling; once, before the first thread buffer. 0 = done. */
 int ws_thread_buffer_setup(void);
+/* Of a forked child, in its only thread: it has no buffer any more. */
+void ws_thread_buffer_forked(void);
 /* Find a thread buffer for the calling thread; NULL when none is free. */
 struct ws_thread_buffer *ws_thread_buffer_find(void);
 
@@ -101,7 +104,7 @@ static inline struct ws_thread_buffer *ws_thread_buffer_self(void)
  * that the system has for it when it is new. 0: there was no room for it.
  */
 uint32_t ws_thread_of(uint32_t tid);
-/* After fork: nobody is in the middle of anything. */
+/* After fork: nobody is in the middle of anything, and the threads are gone. */
 void ws_thread_forked(void);
 
 /* --- define.c --- */
@@ -121,6 +124,13 @@ const struct ws_def_head *ws_def_publish(enum ws_def_type type, uint32_t body_si
 void ws_def_end(void);
 /* 1 when the log has a schema or an enumeration of this id; between begin and end. */
 bool ws_def_has_schema(uint64_t id);
+/* After fork: no thread holds a lock. */
+void ws_def_forked(void);
+/*
+ * Of a forked child, in its own segment: what its parent had defined, under the same ids, as the
+ * program has handles of it. 0: there is no room.
+ */
+bool ws_def_take_over(const struct ws_seg_header *parent);
 /* Learn the definitions that an earlier image of this process left in the log. */
 void ws_def_reload(void);
 

@@ -23,6 +23,7 @@ static uint32_t table_used;
 #define WS_DEF_FRAME (sizeof(struct ws_def_head) + 8)
 
 static pthread_mutex_t define_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t domain_order = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t signals_before; /* of the thread that holds it */
 
 _Atomic uint32_t ws_cpu_domain = WS_DEF_NONE;
@@ -153,6 +154,41 @@ void ws_def_reload(void)
 	}
 }
 
+void ws_def_forked(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	define_lock = unlocked;
+	domain_order = unlocked;
+}
+
+bool ws_def_take_over(const struct ws_seg_header *parent)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	const uint64_t used = atomic_load_explicit(&parent->defs_head, memory_order_acquire);
+	uint8_t *log = ws_seg_defs(seg);
+
+	if (used > seg->defs_size || ws_seg_populate(seg, log, used))
+		return 0;
+	memcpy(log, ws_seg_defs(parent), used);
+	seg->defs_ready = used;
+	for (uint64_t at = 0; at < used;) {
+		struct ws_def_head *def = def_at(at);
+
+		/* its threads and its window; ids are places in the log, so these are kept */
+		if (def->type < WS_DEF_DOMAIN || def->type == WS_DEF_WINDOW)
+			def->type = WS_DEF_OF_PARENT;
+		at += def->size;
+	}
+	atomic_store(&seg->next_domain, atomic_load(&parent->next_domain));
+	atomic_store_explicit(&seg->defs_head, used, memory_order_release);
+	/* one that a thread of the parent had in hand is in the table, and may not be in the log */
+	memset(table, 0, sizeof(table));
+	table_used = 0;
+	ws_def_reload();
+	return 1;
+}
+
 /* Append a measured text at body + at, in UTF-8. Returns the end. */
 static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text *text)
 {
@@ -233,18 +269,17 @@ uint32_t ws_define_op(const void *bytes, uint32_t size)
 /* Ids are given out in order, as a thread buffer has a place for each domain. */
 uint32_t ws_define_domain(struct ws_event_text name)
 {
-	static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 	static const char cpu_name[] = WSNVTX_CPU_DOMAIN;
 	struct ws_seg_header *seg = ws_collector.seg;
 	uint32_t next, id;
 	sigset_t before;
 
-	ws_lock(&order, &before);
+	ws_lock(&domain_order, &before);
 	next = atomic_load(&seg->next_domain) + 1;
 	id = define(WS_DEF_DOMAIN, "", 0, name, next);
 	if (id == next && id < WS_SEG_MAX_DOMAINS)
 		atomic_store(&seg->next_domain, next);
-	ws_unlock(&order, &before);
+	ws_unlock(&domain_order, &before);
 
 	if (id >= WS_SEG_MAX_DOMAINS) {
 		if (id != WS_DEF_NONE)

@@ -109,6 +109,7 @@ void ws_thread_forked(void)
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
 	lock = unlocked;
+	memset(table, 0, sizeof(table));
 }
 
 /* --- thread buffers --- */
@@ -153,6 +154,12 @@ static void thread_ended(void *arg)
 int ws_thread_buffer_setup(void)
 {
 	return pthread_key_create(&thread_buffer_key, thread_ended);
+}
+
+void ws_thread_buffer_forked(void)
+{
+	ws_self = (struct ws_self){0};
+	pthread_setspecific(thread_buffer_key, NULL);
 }
 
 /* One that is ours by now, and has its memory. */

@@ -77,7 +77,7 @@ void ws_cupti_flush(uint32_t flag)
 	struct ws_seg_gpu *gpu;
 	uint64_t longest;
 
-	if (!atomic_load(&ws_collector.is_recording) || atomic_load(&ws_cupti_is_final))
+	if (!ws_cupti_is_ours() || atomic_load(&ws_cupti_is_final))
 		return;
 	begin_ns = ws_now_ns();
 	result = ws_cupti.ActivityFlushAll(flag);
@@ -362,7 +362,7 @@ void ws_cupti_at_exit(void)
 {
 	int has_ended;
 
-	if (!atomic_load(&ws_collector.is_recording))
+	if (!ws_cupti_is_ours())
 		return;
 	atomic_store(&exiting, 1);
 	post(&wake);
@@ -379,6 +379,10 @@ void ws_cupti_at_exit(void)
 
 void ws_cupti_forked(void)
 {
+	/* CUDA does not outlive a fork; a child of a process without it may start it */
+	if (atomic_load(&ws_collector.seg->gpu.state) == WS_GPU_NONE)
+		return;
+	atomic_store(&ws_cupti_is_parents, 1);
 	atomic_store(&exiting, 1);
 	atomic_store(&is_running, 0);
 }

@@ -21,6 +21,7 @@ struct ws_cupti ws_cupti;
 int ws_cupti_has_thread_buffers;
 _Atomic int ws_cupti_may_flush;
 _Atomic int ws_cupti_is_final;
+_Atomic int ws_cupti_is_parents;
 _Atomic uint64_t ws_cupti_own_records;
 
 void ws_cupti_keep_error(const char *what, const char *words, int result)

@@ -26,7 +26,7 @@ static void request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 	int slot = -1;
 
 	*max_records = 0; /* as many as there is room for */
-	if (WS_LIKELY(atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed))) {
+	if (WS_LIKELY(ws_cupti_is_ours())) {
 		slot = ws_slot_take(seg, ws_collector.image);
 		if (slot < 0)
 			ws_lost(WS_DROPPED_activity_refused, 1);
@@ -208,7 +208,7 @@ static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, siz
 	(void)stream;
 	(void)size;
 	/* a forked child's: that memory is its own and nobody reads it */
-	if (!atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed))
+	if (!ws_cupti_is_ours())
 		return;
 	/* a buffer that another profiler gave CUPTI: we are told of it, so that one is not */
 	if (offset % seg->activity.stride || slot >= seg->activity.count) {
@@ -315,7 +315,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	const struct ws_cupti_api_callback *api = data;
 
 	(void)user;
-	if (!atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed))
+	if (!ws_cupti_is_ours())
 		return;
 	if (domain == WS_CUPTI_DOMAIN_RESOURCE && cbid == WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
 		context_created();

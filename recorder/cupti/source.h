@@ -28,6 +28,7 @@ void ws_cupti_forked(void);
 extern struct ws_cupti ws_cupti;              /* every function that is needed, once loaded */
 extern int ws_cupti_has_thread_buffers;       /* each thread that launches has its own (13.0) */
 extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit is done */
+extern _Atomic int ws_cupti_is_parents;       /* a fork left CUPTI behind: nothing of it counts */
 extern _Atomic int ws_cupti_is_final;         /* CUPTI shut down: nothing of it may be called */
 extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread */
 
@@ -85,6 +86,13 @@ void ws_cupti_find_launches(void);
 void ws_cupti_taken(void);
 /* Is this a launch of which there will be no record? */
 bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid);
+
+/* Is this process recorded, and CUPTI this process's own? */
+static inline bool ws_cupti_is_ours(void)
+{
+	return atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed) &&
+	       !atomic_load_explicit(&ws_cupti_is_parents, memory_order_relaxed);
+}
 
 /* --- flush.c --- */
 

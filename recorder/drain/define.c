@@ -538,6 +538,13 @@ static bool define_op(struct ws_drain *d, const struct def *def)
 	return def->in_file || add_op_config(d, d->nops, &def->fixed.op, def->tail);
 }
 
+static bool define_nothing(struct ws_drain *d, const struct def *def)
+{
+	(void)d;
+	(void)def;
+	return 1;
+}
+
 /* By type. A body is at least its fixed part. */
 static const struct def_type {
 	bool (*define)(struct ws_drain *d, const struct def *def); /* 0: it makes no sense */
@@ -560,6 +567,7 @@ static const struct def_type {
         [WS_DEF_WINDOW] = {define_window, sizeof(struct ws_def_window), 0},
         [WS_DEF_RESOURCE] = {define_resource, sizeof(struct ws_def_resource), 1},
         [WS_DEF_OP] = {define_op, sizeof(struct ws_def_op), 0},
+        [WS_DEF_OF_PARENT] = {define_nothing, 0, 1},
 };
 
 static bool define(struct ws_drain *d, unsigned type, struct def *def)

@@ -25,13 +25,44 @@ static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static int attach_tried;
 static _Atomic int forked_unseen; /* a forked child that has not used NVTX so far */
 
+/* Memory of this process alone, of zeros, from the address on; filled is moved there if it is some.
+ */
+static void replace(void *old, size_t size, void *filled)
+{
+	if (filled != MAP_FAILED)
+		mremap(filled, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, old);
+	else
+		(void)mmap(old, size, PROT_READ | PROT_WRITE,
+		           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+/*
+ * A forked child shares the mapping; nothing it does may reach the parent's
+ * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
+ * are not used any more; the buffers that CUPTI has in hand keep what is in
+ * them, as its handlers of exit may go through them. The definitions stay: they
+ * are read (ws_def_take_over), and no callback that makes one can be interrupted.
+ */
+static void make_private(struct ws_seg_header *seg)
+{
+	char *threads = (char *)seg + seg->threads_offset,
+	     *buffers = (char *)seg + seg->thread_buffers_offset;
+	const size_t size = seg->total_size - seg->thread_buffers_offset;
+	char *fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	for (uint32_t i = 0; fresh != MAP_FAILED && i < seg->activity.count; i++)
+		if (ws_slot_is_used(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
+			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)buffers),
+			       ws_slot_bytes(seg, i), seg->activity.stride);
+	replace(buffers, size, fresh);
+	replace(threads, seg->defs_offset - seg->threads_offset, MAP_FAILED);
+}
+
 static void after_fork_in_child(void)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-	char *old;
-	size_t size;
-	char *fresh;
 
 	if (!seg)
 		return;
@@ -40,42 +71,63 @@ static void after_fork_in_child(void)
 		return;
 	atomic_store(&forked_unseen, 1);
 	ws_thread_forked();
+	ws_def_forked();
 	ws_cupti_forked();
-	/*
-	 * A forked child shares the mapping; nothing it does may reach the parent's
-	 * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
-	 * are not used any more; the buffers that CUPTI has in hand keep what is in
-	 * them, as its handlers of exit may go through them.
-	 */
-	old = (char *)seg + seg->threads_offset;
-	size = seg->total_size - seg->threads_offset;
-	fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
-	             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (fresh == MAP_FAILED) {
-		(void)mmap(old, size, PROT_READ | PROT_WRITE,
-		           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	make_private(seg);
+}
+
+static void begin(void)
+{
+	struct ws_seg_header *seg = ws_collector.seg;
+	char path[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = 0;
+	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;
+	ws_define_process(ws_now_ns(), ws_collector.image, path);
+	atomic_store(&seg->attached, 1);
+	atomic_store(&ws_collector.is_recording, 1);
+}
+
+/*
+ * A forked child is recorded from its first event on, in a segment of its own. The mapping of its
+ * parent's stays: CUPTI may have buffers in it.
+ */
+static void attach_child(void)
+{
+	const struct ws_seg_header *parent = ws_collector.seg;
+	struct ws_seg_header *seg = ws_control_claim();
+
+	if (!seg)
+		return;
+	ws_collector.seg = seg;
+	ws_collector.ring_size = seg->ring_size;
+	if (!ws_def_take_over(parent)) {
+		ws_lost(WS_DROPPED_process_not_recorded, 1);
 		return;
 	}
-	for (uint32_t i = 0; i < seg->activity.count; i++)
-		if (ws_slot_is_used(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
-			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)old),
-			       ws_slot_bytes(seg, i), seg->activity.stride);
-	mremap(fresh, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, old);
+	atomic_store(&seg->modules, atomic_load(&parent->modules));
+	ws_thread_buffer_forked();
+	ws_pytorch_forked();
+	begin();
 }
 
 bool ws_attach_off(void)
 {
-	if (WS_UNLIKELY(atomic_load_explicit(&forked_unseen, memory_order_relaxed)) &&
-	    atomic_exchange(&forked_unseen, 0))
-		ws_lost(WS_DROPPED_process_not_recorded, 1);
-	return 0;
+	sigset_t before;
+
+	if (WS_LIKELY(!atomic_load_explicit(&forked_unseen, memory_order_relaxed)))
+		return 0;
+	ws_lock(&attach_lock, &before);
+	if (atomic_exchange(&forked_unseen, 0))
+		attach_child();
+	ws_unlock(&attach_lock, &before);
+	return atomic_load(&ws_collector.is_recording);
 }
 
 static void attach(void)
 {
 	struct ws_seg_header *seg = ws_control_claim();
-	char path[PATH_MAX];
-	ssize_t n;
 
 	if (!seg)
 		return;
@@ -91,12 +143,7 @@ static void attach(void)
 	for (uint32_t i = 0; i < seg->thread_buffer_count; i++)
 		if (ws_seg_has_thread_buffer(seg, i))
 			ws_range_abandoned(ws_seg_thread_buffer(seg, i));
-	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = 0;
-	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;
-	ws_define_process(ws_now_ns(), ws_collector.image, path);
-	atomic_store(&seg->attached, 1);
-	atomic_store(&ws_collector.is_recording, 1);
+	begin();
 }
 
 static bool attach_once(void)

@@ -140,6 +140,15 @@ static struct body_table shapes = {shape_entries, 1u << 17, 0};
 static struct body_table names = {name_entries, 1u << 16, 0};
 static pthread_mutex_t define_lock = PTHREAD_MUTEX_INITIALIZER;
 
+void ws_pytorch_forked(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	define_lock = unlocked;
+	atomic_store(&step_thread, 0);
+	is_open = 0;
+}
+
 static struct body_table *table_of(const uint8_t *body)
 {
 	struct ws_def_op op;

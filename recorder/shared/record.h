@@ -185,6 +185,7 @@ enum ws_def_type {
 	WS_DEF_RESOURCE,    /* struct ws_def_resource, name */
 	WS_DEF_OP,          /* struct ws_def_op, name, its inputs */
 	WS_DEF_DEVICE,      /* struct ws_def_device, name */
+	WS_DEF_OF_PARENT,   /* of the process that this one was forked from, and of it alone */
 };
 
 /* Starts every definition; body_size bytes follow, padded to 8. */

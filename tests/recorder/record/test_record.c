@@ -109,17 +109,49 @@ Test(record, exec_in_the_recorded_process_goes_on_in_the_same_trace)
 	probe_close(&p);
 }
 
-Test(record, a_forked_child_leaves_the_recording_alone_and_is_counted)
+/* Each in a segment of its own, with the handles that its parent got before the fork. */
+Test(record, forked_children_are_recorded_whatever_their_parent_has_used)
 {
+	char paths[8][RUN_PATH];
 	struct probe p;
 
 	cr_expect_eq(RECORD(&r, "fork", "2000"), 0);
-	p = run_open_whole(&r);
-	run_check_rounds(&r, &p, 0);
-	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 0);
-	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
-	cr_expect_not_null(strstr(r.text, "process_not_recorded 1"), "%s", r.text);
-	probe_close(&p);
+	cr_assert_eq(run_traces(&r, paths, 8), 3, "%s", r.text);
+	for (int i = 0; i < 3; i++) {
+		probe_open(&p, paths[i]);
+		probe_expect_no_loss(&p);
+		if (!strcmp(paths[i], r.trace)) {
+			run_check_rounds(&r, &p, 0);
+			cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 0);
+		} else {
+			cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 1000);
+			cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "registered by the parent"), 1);
+			cr_expect_eq(ROWS(&p, process), 1);
+			cr_expect_eq(ROWS(&p, thread), 1,
+			             "the parent's threads are not the child's");
+		}
+		probe_close(&p);
+	}
+}
+
+Test(record, forks_beside_busy_threads_neither_hang_nor_lose_a_child)
+{
+	enum { FORKS = 60 };
+	static char paths[FORKS + 2][RUN_PATH];
+	struct probe p;
+	int whole = 0;
+
+	cr_expect_eq(RECORD(&r, "fork-many", "60", "--buffers", "8", "--buffer-size", "64K"), 0,
+	             "%s", r.text);
+	cr_assert_eq(run_traces(&r, paths, FORKS + 2), FORKS + 1, "%s", r.text);
+	for (int i = 0; i <= FORKS; i++) {
+		probe_open(&p, paths[i]);
+		whole += probe_count(&p, WS_NVTX_MARK, "mark of the child") == 10 &&
+		         probe_count(&p, WS_NVTX_MARK, "registered by the parent") == 1;
+		cr_expect_eq(probe_loss(&p, "process_not_recorded"), 0);
+		probe_close(&p);
+	}
+	cr_expect_eq(whole, FORKS);
 }
 
 Test(record, threads_that_outlive_the_main_thread_are_recorded)
@@ -317,8 +349,8 @@ Test(record, a_signal_to_the_process_group_reaches_the_program_once)
 	                                      WS_TEST_VICTIM, "count-signals", "1", r.tally, NULL});
 	while (!r.rounds[2])
 		usleep(1000);
-	/* both at once, and the next as soon as they are there: the launcher reads them together, and
-	   has to be ready for the next before it passes the other one on */
+	/* both at once, and the next as soon as they are there: the launcher reads them together,
+	   and has to be ready for the next before it passes the other one on */
 	for (int i = 1; i <= 200; i++) {
 		cr_assert_eq(kill(0, SIGUSR1), 0);
 		/* passed on in the order in which they come: another SIGUSR1 would come first */

@@ -127,20 +127,78 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
+/* What a forked child does: marks of its own, and one by what its parent registered. */
+static void as_forked_child(int count, wsn_domain domain, wsn_string name)
+{
+	const struct wsn_event attr = {
+	        .version = WSN_VERSION,
+	        .size = sizeof(attr),
+	        .message_type = WSN_MESSAGE_REGISTERED,
+	        .message = {.registered = name},
+	};
+
+	for (int i = 0; i < count; i++)
+		nvtx.MarkA("mark of the child");
+	nvtx.DomainMarkEx(domain, &attr);
+	exit(7);
+}
+
 static int with_forked_child(int count)
 {
+	wsn_domain domain = nvtx.DomainCreateA("of the parent");
+	wsn_string name = nvtx.DomainRegisterStringA(domain, "registered by the parent");
 	pid_t pid;
 
 	rounds(0, count / 2);
 	pid = fork();
 	if (!pid) {
-		for (int i = 0; i < 1000; i++)
-			nvtx.MarkA("mark of the child");
-		exit(7);
+		/* a child of a child that has recorded nothing is one, too */
+		if (!(pid = fork()))
+			as_forked_child(1000, domain, name);
+		wait_for(pid);
+		as_forked_child(1000, domain, name);
 	}
 	wait_for(pid);
 	rounds(count / 2, count - count / 2);
 	return 0;
+}
+
+static atomic_bool forks_are_done;
+
+static void *marks_until_done(void *arg)
+{
+	char name[32];
+
+	(void)arg;
+	for (int i = 0; !atomic_load(&forks_are_done); i++) {
+		/* each one defined anew: a lock is held most of the time */
+		snprintf(name, sizeof(name), "busy %d", i % 1000);
+		nvtx.DomainRegisterStringA(NULL, name);
+		nvtx.MarkA(name);
+	}
+	return NULL;
+}
+
+/* COUNT forks beside three threads that record all the time. */
+static int with_many_forks(int count)
+{
+	wsn_string name = nvtx.DomainRegisterStringA(NULL, "registered by the parent");
+	pthread_t threads[3];
+	int wrong = 0;
+
+	for (int t = 0; t < 3; t++)
+		pthread_create(&threads[t], NULL, marks_until_done, NULL);
+	for (int i = 0; i < count; i++) {
+		const pid_t pid = fork();
+
+		if (!pid)
+			as_forked_child(10, NULL, name);
+		wrong += wait_for(pid) != 7;
+	}
+	atomic_store(&forks_are_done, 1);
+	for (int t = 0; t < 3; t++)
+		pthread_join(threads[t], NULL);
+	return wrong ? 8 : 0;
 }
 
 static int with_forked_program(int count)
@@ -290,6 +348,7 @@ static const struct {
         {"second-image", as_second_image},
         {"fork", with_forked_child},
         {"fork-exec", with_forked_program},
+        {"fork-many", with_many_forks},
         {"other", as_other},
         {"threads-after-main", with_threads_after_main},
         {"threads", with_threads},
