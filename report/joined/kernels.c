@@ -186,6 +186,24 @@ static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t c
 	                                               .start_ns = timed ? start_ns : INT64_MAX});
 }
 
+/* Row i counts, but its time is not believed. */
+static void forget_time(void *join, size_t i)
+{
+	struct ws_kernel_join *j = join;
+	struct ws_joined_kernel k = *ws_joined_rows_kernel(j->rows, i);
+	struct ws_kernel_kind kind = *k.kind;
+
+	j->m->leftovers.no_time++;
+	j->m->leftovers.cut_off -= kind.cut_off;
+	j->rows->in_scope[ws_scope_of(j->m, k.step, kind.marks)].gpu_ns -= k.dur_ns;
+	if (k.step != WS_NONE)
+		j->gpu_ns_of_step[k.step] -= k.dur_ns;
+	kind.timed = kind.cut_off = 0;
+	k.kind = intern_kind(j, &kind);
+	k.dur_ns = 0;
+	ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
+}
+
 void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from)
 {
 	const struct ws_config *config = &j->m->configs[from->config];
@@ -193,6 +211,7 @@ void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *f
 	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
 	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
 	enum ws_scope scope;
+	size_t overrun;
 	struct ws_joined_kernel k = {.start_ns = from->start_ns,
 	                             .dur_ns = from->dur_ns,
 	                             .call = number,
@@ -211,9 +230,10 @@ void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *f
 	scope = ws_scope_of(j->m, k.step, k.kind->marks);
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
-	if (!j->keeps_rows)
-		return;
+	overrun = ws_judge_kernel(&j->judge, from, call, &k, j->rows->nkernels);
 	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
+	if (overrun != SIZE_MAX)
+		forget_time(j, overrun);
 }
 
 static void join_work(struct ws_kernel_join *j, struct ws_work *w)
@@ -249,8 +269,16 @@ void ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m)
 	WS_NEW(&j->temp, j->gpu_ns_of_step, m->nsteps);
 	m->leftovers.ops_without_kernel = j->counted_ops;
 	ws_launches_of_rows(&j->launches, j->rows, m);
-	for (size_t i = 0; i < m->nwork; i++)
+	j->judge.rows = j->rows;
+	j->judge.m = m;
+	j->judge.forget_time = forget_time;
+	j->judge.ctx = j;
+	ws_judge_begin(&j->judge);
+	ws_judge_drop_equal_work(&j->judge);
+	for (size_t i = 0; i < m->nwork; i++) {
 		join_work(j, &m->work[i]);
+		ws_judge_work(&j->judge, &m->work[i]);
+	}
 }
 
 void ws_kernel_join_end(struct ws_kernel_join *j)
@@ -261,6 +289,7 @@ void ws_kernel_join_end(struct ws_kernel_join *j)
 	WS_NEW(&j->temp, was_measured, m->nsteps);
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		was_measured[s] = ws_step_is_measured(m, s);
+	ws_judge_end(&j->judge);
 	ws_steps_find_unfinished(m, j->work_of_step);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		if (!was_measured[s] || ws_step_is_measured(m, s))
@@ -281,4 +310,5 @@ void ws_kernel_join_free(struct ws_kernel_join *j)
 	ws_strtab_free(&j->kinds);
 	free(j->kind);
 	ws_arena_free(&j->temp);
+	ws_judge_free(&j->judge);
 }

@@ -790,6 +790,10 @@ static void read_median_step(struct ws_replay *r)
 		r->facts.obstacle = "kernels ran on the CPU reference, which does not wait";
 		return;
 	}
+	if (r->m->soundness.obstacle) {
+		r->facts.obstacle = r->m->soundness.obstacle;
+		return;
+	}
 	if (!r->windows->n || !r->sel->rows) {
 		r->facts.obstacle = "there is no device work";
 		return;

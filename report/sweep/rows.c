@@ -8,6 +8,7 @@
 static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
                         const struct ws_sweep_run *b)
 {
+	WS_ORDER_BY(a->nameless, b->nameless);
 	for (size_t i = 0; i < WS_SWEEP_FACTS; i++) {
 		int c = ws_sweep_compare_values(s, ws_sweep_fact(s, a, ws_sweep_facts[i]),
 		                                ws_sweep_fact(s, b, ws_sweep_facts[i]));

@@ -313,5 +313,7 @@ void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reas
 		if (key < len && !ws_name_is(name, "result"))
 			add_fact(s, run, name, (struct ws_bytes){line + key + 1, len - key - 1});
 	}
+	if (!*facts)
+		run->nameless = s->nruns;
 	keep_failure(s, run, reason);
 }
