@@ -334,9 +334,9 @@ static void event(struct ws_import_out *o, const struct ws_import_range *r, enum
 }
 
 void ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
-                         uint64_t end_thread)
+                         uint64_t end_thread, bool of_thread)
 {
-	uint64_t id = o->next_range++;
+	const uint64_t id = o->next_range++ | (of_thread ? WS_RANGE_OF_THREAD : 0);
 
 	event(o, r, WS_NVTX_START, r->start_ns, r->thread, id);
 	if (r->end_ns == WS_IMPORT_OPEN)
@@ -386,7 +386,7 @@ void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *
 	}
 	if (n->depth && n->stack[n->depth - 1].end_ns < r->end_ns) {
 		n->crossing++;
-		ws_import_start_end(n->out, r, r->thread);
+		ws_import_start_end(n->out, r, r->thread, true);
 		return;
 	}
 	if (is_twice(n, r)) {

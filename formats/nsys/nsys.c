@@ -1133,7 +1133,8 @@ static void on_range(const struct rows *r, struct ws_import_nest *nest, bool pus
 	end_thread = range.thread;
 	if (!is_null(r, WS_NSYS_NVTX_endGlobalTid))
 		thread_at(r, WS_NSYS_NVTX_endGlobalTid, &end_thread);
-	ws_import_start_end(r->n->out, &range, end_thread);
+	ws_import_start_end(r->n->out, &range, end_thread,
+	                    u64_at(r, WS_NSYS_NVTX_rangeId) & WS_RANGE_OF_THREAD);
 }
 
 static void on_event(const struct rows *r, struct ws_import_nest *nest)

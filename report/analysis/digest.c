@@ -259,7 +259,9 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 	     c = m->attribution.crossings[c].next) {
 		uint32_t other = m->attribution.crossings[c].range;
 
-		add_to_path(f->d, ws_joined_rows_range(f->sel->rows, other)->context->path, kernel);
+		add_to_path_and_parents(
+		        f->d, m->ranges.paths,
+		        ws_joined_rows_range(f->sel->rows, other)->context->path, kernel);
 		extend_by(f, other, kernel);
 	}
 }

@@ -176,7 +176,7 @@ static void emit_join(const struct emitter *e)
 	emit(e, "join", "range ends without a start", m->ranges.unmatched_ends,
 	     "Their ranges began before recording did, or were ended twice.");
 	emit(e, "join", "ranges ended on another thread", m->ranges.cross_thread,
-	     "They hold what was launched on the thread that began them.");
+	     "Start/end ranges hold what their process launched, whatever thread ends them.");
 	emit(e, "join", "ranges nested too deep", m->ranges.folded,
 	     "Below 512 levels ranges share the path of the level above.");
 	emit(e, "join", "launches with too many crossing ranges", m->attribution.not_followed,

@@ -32,6 +32,34 @@ static uint32_t inherited_step(const struct ws_joined_rows *rows,
 	return step != WS_NONE || range->context->marks & WS_IN_WARM_UP ? step : of_call;
 }
 
+/* Of what was launched in no range of its thread, and inherits none: the start/end range of its
+ * process around it that began last, else the step. */
+static uint32_t range_of_process(const struct ws_model *m, uint32_t call)
+{
+	const struct ws_attribution *a = &m->attribution;
+	uint32_t last = WS_NONE;
+
+	for (uint32_t c = a->first ? a->first[call] : WS_NONE; c != WS_NONE;
+	     c = a->crossings[c].next)
+		last = last == WS_NONE || a->crossings[c].range > last ? a->crossings[c].range
+		                                                       : last;
+	return last;
+}
+
+/* The same for a kernel, copy or fill, whose step may be that of the range. */
+static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
+                                  uint32_t *step)
+{
+	const struct ws_joined_range *range;
+
+	*number = range_of_process(j->m, call);
+	range = ws_joined_rows_range(j->rows, *number);
+	if (range)
+		*step = inherited_step(j->rows, range, *step);
+	else if (*step != WS_NONE)
+		*number = j->m->steps[*step].range;
+}
+
 static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
                              const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
@@ -154,6 +182,10 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 	range = ws_joined_rows_range(j->rows, k->range);
 	if (inherits && range)
 		k->step = inherited_step(j->rows, range, k->step);
+	if (!range && call) {
+		take_range_of_process(j, k->call, &k->range, &k->step);
+		range = ws_joined_rows_range(j->rows, k->range);
+	}
 	set_kind(j, from, range ? (struct ws_range_context *)range->context : NULL, k);
 }
 
@@ -253,6 +285,8 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 		range = ws_joined_rows_range(j->rows, w->range);
 		w->step = range ? inherited_step(j->rows, range, w->step) : w->step;
 	}
+	if (w->range == WS_NONE && call)
+		take_range_of_process(j, w->call, &w->range, &w->step);
 	range = ws_joined_rows_range(j->rows, w->range);
 	w->path = range ? range->context->path : WS_NONE;
 	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);

@@ -176,6 +176,7 @@ static void release(struct ws_pass *p)
 	ws_live_free(&p->live);
 	ws_arena_free(&p->ends_arena);
 	free(p->steps);
+	free(p->process_ranges);
 	free(p->iteration_marks);
 	free(p->marks);
 }
