@@ -170,6 +170,8 @@ struct ws_nsys {
 	struct ws_map
 	        place_of_pid;     /* process number -> the machine or container that has it first */
 	struct ws_map process_of; /* pid of the trace -> a small number */
+	struct ws_import_range last_start_end; /* equal ones stand behind each other */
+	uint64_t last_range_id;
 };
 
 #define PROGRESS_STEP 100000 /* virtual machine instructions between two looks at the limit */
@@ -1110,6 +1112,21 @@ static void on_thread_name(const struct rows *r)
 		ws_import_row(r->n->out, WS_KIND_THREAD, &row);
 }
 
+/* Is this start/end range the one before it, equal in every field? */
+static bool is_last_again(const struct rows *r, const struct ws_import_range *range)
+{
+	struct ws_nsys *n = r->n;
+	const struct ws_import_range last = n->last_start_end;
+	const uint64_t id = u64_at(r, WS_NSYS_NVTX_rangeId), last_id = n->last_range_id;
+
+	n->last_start_end = *range;
+	n->last_range_id = id;
+	return last.thread == range->thread && last.start_ns == range->start_ns &&
+	       last.end_ns == range->end_ns && last.domain == range->domain &&
+	       last.name == range->name && last.category == range->category &&
+	       last.color == range->color && last.payload == range->payload && last_id == id;
+}
+
 static void on_range(const struct rows *r, struct ws_import_nest *nest, bool push_pop)
 {
 	struct ws_import_range range = {.start_ns = i64_at(r, WS_NSYS_NVTX_start),
@@ -1128,6 +1145,10 @@ static void on_range(const struct rows *r, struct ws_import_nest *nest, bool pus
 	ws_import_keep(r->n->out, 1);
 	if (push_pop) {
 		ws_import_nest_add(nest, &range);
+		return;
+	}
+	if (is_last_again(r, &range)) {
+		r->n->out->lost[WS_LOST_import_duplicate]++;
 		return;
 	}
 	end_thread = range.thread;
