@@ -89,6 +89,7 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	status = WS_OK;
 	WS_FORWARD(ws_load_kind(l, WS_KIND_PYTHON_CALL, &t, err));
 	WS_NEW(&l->temp, calls, t.rows);
+	l->m->python_calls = t.rows;
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
 		if (t.columns[WS_COL_python_call_module].present &&
 		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
