@@ -65,11 +65,13 @@ static enum ws_status end(struct reading *r, bool is_wanted, struct ws_err *err)
 /* The next is read on a thread of its own; none after one that cannot be opened, as what is wrong
  * with that one is told first. */
 enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
-                              ws_trace_fn fn, void *ctx, struct ws_err *err)
+                              ws_trace_fn fn, ws_trace_failed_fn failed, void *ctx,
+                              struct ws_err *err)
 {
 	struct reading *two = ws_xarray(2, sizeof(*two));
-	size_t begun = 0;
-	enum ws_status status = WS_OK;
+	size_t begun = 0, nfailed = 0;
+	enum ws_status status = WS_OK, first = WS_OK;
+	struct ws_err why, of_first;
 	bool opened = true;
 
 	mallopt(M_MMAP_THRESHOLD, GIVEN_BACK_BYTES);
@@ -81,12 +83,28 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 			        (struct reading){.opts = opts, .fn = fn, .ctx = ctx, .i = begun};
 			opened = begin(&two[begun % 2], list->path[begun]);
 		}
-		status = end(&two[i % 2], true, err);
+		status = end(&two[i % 2], true, &why);
 		ws_ui_progress_end();
+		if (failed && ws_is_of_file(status)) {
+			if (!nfailed++) {
+				first = status;
+				of_first = why;
+			}
+			failed(ctx, i, why.text);
+			status = WS_OK;
+			opened = true;
+		}
 		if (status != WS_OK && begun > i + 1)
 			end(&two[(i + 1) % 2], false, NULL);
 	}
 	free(two);
+	if (status != WS_OK && err)
+		*err = why;
+	if (status == WS_OK && nfailed && nfailed == list->n) {
+		status = first;
+		if (err)
+			*err = of_first;
+	}
 	return status;
 }
 
@@ -115,7 +133,7 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 	memcpy(both.path, a->path, a->n * sizeof(*a->path));
 	if (b)
 		memcpy(both.path + a->n, b->path, b->n * sizeof(*b->path));
-	status = ws_traces_read(&both, opts, add_to_side, &to, err);
+	status = ws_traces_read(&both, opts, add_to_side, NULL, &to, err);
 	free(both.path);
 	return status;
 }

@@ -92,7 +92,7 @@ enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model
 	if (!out->step || strcmp(out->step, "auto") != 0)
 		return WS_OK;
 	out->step = NULL;
-	status = ws_joined_rows_read(&rows, f->reader, f->name, out, true, &m, err);
+	status = ws_joined_rows_read(&rows, f->reader, f->name, out, &m, err);
 	if (status == WS_OK && !m->nmeasured) {
 		ws_step_candidates_find(m, &rows, &arena, &found);
 		if (found.n) {
@@ -121,7 +121,7 @@ enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model *
 
 	*m = NULL;
 	WS_FORWARD(ws_trace_file_opts(f, opts, &of_file, err));
-	return ws_joined_rows_read(rows, f->reader, f->name, &of_file, true, m, err);
+	return ws_joined_rows_read(rows, f->reader, f->name, &of_file, m, err);
 }
 
 void ws_trace_file_print_damage(const struct ws_trace_file *f)

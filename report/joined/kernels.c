@@ -32,6 +32,34 @@ static uint32_t inherited_step(const struct ws_joined_rows *rows,
 	return step != WS_NONE || range->context->marks & WS_IN_WARM_UP ? step : of_call;
 }
 
+/* Of what was launched in no range of its thread, and inherits none: the start/end range of its
+ * process around it that began last, else the step. */
+static uint32_t range_of_process(const struct ws_model *m, uint32_t call)
+{
+	const struct ws_attribution *a = &m->attribution;
+	uint32_t last = WS_NONE;
+
+	for (uint32_t c = a->first ? a->first[call] : WS_NONE; c != WS_NONE;
+	     c = a->crossings[c].next)
+		last = last == WS_NONE || a->crossings[c].range > last ? a->crossings[c].range
+		                                                       : last;
+	return last;
+}
+
+/* The same for a kernel, copy or fill, whose step may be that of the range. */
+static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
+                                  uint32_t *step)
+{
+	const struct ws_joined_range *range;
+
+	*number = range_of_process(j->m, call);
+	range = ws_joined_rows_range(j->rows, *number);
+	if (range)
+		*step = inherited_step(j->rows, range, *step);
+	else if (*step != WS_NONE)
+		*number = j->m->steps[*step].range;
+}
+
 static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
                              const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
@@ -154,6 +182,10 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 	range = ws_joined_rows_range(j->rows, k->range);
 	if (inherits && range)
 		k->step = inherited_step(j->rows, range, k->step);
+	if (!range && call) {
+		take_range_of_process(j, k->call, &k->range, &k->step);
+		range = ws_joined_rows_range(j->rows, k->range);
+	}
 	set_kind(j, from, range ? (struct ws_range_context *)range->context : NULL, k);
 }
 
@@ -186,6 +218,24 @@ static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t c
 	                                               .start_ns = timed ? start_ns : INT64_MAX});
 }
 
+/* Row i counts, but its time is not believed. */
+static void forget_time(void *join, size_t i)
+{
+	struct ws_kernel_join *j = join;
+	struct ws_joined_kernel k = *ws_joined_rows_kernel(j->rows, i);
+	struct ws_kernel_kind kind = *k.kind;
+
+	j->m->leftovers.no_time++;
+	j->m->leftovers.cut_off -= kind.cut_off;
+	j->rows->in_scope[ws_scope_of(j->m, k.step, kind.marks)].gpu_ns -= k.dur_ns;
+	if (k.step != WS_NONE)
+		j->gpu_ns_of_step[k.step] -= k.dur_ns;
+	kind.timed = kind.cut_off = 0;
+	k.kind = intern_kind(j, &kind);
+	k.dur_ns = 0;
+	ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
+}
+
 void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from)
 {
 	const struct ws_config *config = &j->m->configs[from->config];
@@ -193,6 +243,7 @@ void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *f
 	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
 	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
 	enum ws_scope scope;
+	size_t overrun;
 	struct ws_joined_kernel k = {.start_ns = from->start_ns,
 	                             .dur_ns = from->dur_ns,
 	                             .call = number,
@@ -211,9 +262,10 @@ void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *f
 	scope = ws_scope_of(j->m, k.step, k.kind->marks);
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
-	if (!j->keeps_rows)
-		return;
+	overrun = ws_judge_kernel(&j->judge, from, call, &k, j->rows->nkernels);
 	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
+	if (overrun != SIZE_MAX)
+		forget_time(j, overrun);
 }
 
 static void join_work(struct ws_kernel_join *j, struct ws_work *w)
@@ -233,6 +285,8 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 		range = ws_joined_rows_range(j->rows, w->range);
 		w->step = range ? inherited_step(j->rows, range, w->step) : w->step;
 	}
+	if (w->range == WS_NONE && call)
+		take_range_of_process(j, w->call, &w->range, &w->step);
 	range = ws_joined_rows_range(j->rows, w->range);
 	w->path = range ? range->context->path : WS_NONE;
 	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
@@ -249,8 +303,16 @@ void ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m)
 	WS_NEW(&j->temp, j->gpu_ns_of_step, m->nsteps);
 	m->leftovers.ops_without_kernel = j->counted_ops;
 	ws_launches_of_rows(&j->launches, j->rows, m);
-	for (size_t i = 0; i < m->nwork; i++)
+	j->judge.rows = j->rows;
+	j->judge.m = m;
+	j->judge.forget_time = forget_time;
+	j->judge.ctx = j;
+	ws_judge_begin(&j->judge);
+	ws_judge_drop_equal_work(&j->judge);
+	for (size_t i = 0; i < m->nwork; i++) {
 		join_work(j, &m->work[i]);
+		ws_judge_work(&j->judge, &m->work[i]);
+	}
 }
 
 void ws_kernel_join_end(struct ws_kernel_join *j)
@@ -261,6 +323,7 @@ void ws_kernel_join_end(struct ws_kernel_join *j)
 	WS_NEW(&j->temp, was_measured, m->nsteps);
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		was_measured[s] = ws_step_is_measured(m, s);
+	ws_judge_end(&j->judge);
 	ws_steps_find_unfinished(m, j->work_of_step);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		if (!was_measured[s] || ws_step_is_measured(m, s))
@@ -281,4 +344,5 @@ void ws_kernel_join_free(struct ws_kernel_join *j)
 	ws_strtab_free(&j->kinds);
 	free(j->kind);
 	ws_arena_free(&j->temp);
+	ws_judge_free(&j->judge);
 }

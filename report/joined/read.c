@@ -21,11 +21,25 @@ struct reading {
 	uint64_t last_id; /* of calls */
 };
 
+/* A record that is equal to the one before it, which returned at the same moment. */
+static bool is_equal_call(const struct ws_joined_call *call, const struct ws_joined_call *before)
+{
+	return before && call->correlation && call->correlation == before->correlation &&
+	       call->start_ns == before->start_ns && call->dur_ns == before->dur_ns &&
+	       call->kind == before->kind;
+}
+
 static void take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
 {
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
 
+	if (call->correlation == reading->last_id && rows->ncalls &&
+	    is_equal_call(call, ws_joined_rows_call(rows, (uint32_t)rows->ncalls - 1))) {
+		*number = (uint32_t)rows->ncalls - 1;
+		(*reading->m)->soundness.broken[WS_LAW_ONCE].calls++;
+		return;
+	}
 	*number = (uint32_t)rows->ncalls;
 	rows->calls_by_id &= call->correlation > reading->last_id;
 	reading->last_id = call->correlation;
@@ -38,7 +52,10 @@ static void take_kernel(void *ctx, const struct ws_pass_kernel *kernel)
 {
 	struct reading *reading = ctx;
 
-	ws_kernel_join_add(&reading->join, kernel);
+	if (ws_judge_counts(&reading->join.judge, kernel))
+		ws_kernel_join_add(&reading->join, kernel);
+	else
+		(*reading->m)->devices[(*reading->m)->configs[kernel->config].device].kernels--;
 }
 
 /* A range that ends has its place by its begin: those inside it stand behind. */
@@ -68,8 +85,7 @@ static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
 
 	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than an export handles");
-	if (reading->join.keeps_rows)
-		ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
+	ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
 	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
 	ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range));
 	return WS_OK;
@@ -163,12 +179,9 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
-                                   bool has_kernels, struct ws_model **m, struct ws_err *err)
+                                   struct ws_model **m, struct ws_err *err)
 {
-	struct reading reading = {.rows = rows,
-	                          .r = r,
-	                          .m = m,
-	                          .join = {.rows = rows, .keeps_rows = has_kernels}};
+	struct reading reading = {.rows = rows, .r = r, .m = m, .join = {.rows = rows}};
 	enum ws_status status;
 
 	*m = NULL;

@@ -80,6 +80,8 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,
 	           CORRUPT, "the ranges' times add up to over 2^63 ns");
 	p->m->ranges.folded += context->depth >= WS_RANGE_MAX_DEPTH;
+	if (context->style == WS_RANGE_START_END)
+		ws_pass_end_process_range(p, r->number, r->end_ns);
 	if (r->op == range && r->counted) {
 		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
 		p->m->leftovers.ops_too_big += !r->counted;
@@ -111,6 +113,8 @@ static void join_call(struct ws_pass *p, const struct ws_pass_row *c,
 	if (p->m->attribution.first && shape->thread < p->live.nthreads &&
 	    p->live.threads[shape->thread].crosses)
 		ws_pass_add_crossings(p, c, shape->thread, range, call);
+	if (p->nprocess_ranges)
+		ws_pass_add_process_ranges(p, c, shape, call);
 }
 
 static void join_op(struct ws_pass *p, const struct ws_pass_row *op,
@@ -145,6 +149,8 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 			const struct ws_live_row event = ws_pass_event(row);
 
 			WS_FORWARD(ws_live_event(&p->live, &live_events, &event, shape, err));
+			if (shape->type == WS_NVTX_START && p->m->attribution.first)
+				ws_pass_begin_process_range(p, shape, row->id);
 		}
 	}
 	return WS_OK;

@@ -13,6 +13,7 @@ struct reading {
 	struct ws_pass *p;
 	struct ws_live_ranges live;
 	uint32_t rank;   /* of what ends next */
+	bool has_starts; /* … of ranges that hold what their process does */
 	bool at_the_end; /* what ends now does so on another thread, when the trace ends */
 };
 
@@ -50,6 +51,7 @@ static enum ws_status join_event(void *ctx, const struct ws_pass_row *row, struc
 	const struct ws_live_row event = ws_pass_event(row);
 	struct reading *e = ctx;
 
+	e->has_starts |= e->p->shapes.shape[row->shape].type == WS_NVTX_START;
 	WS_FORWARD(ws_live_pass_time(&e->live, row->time_ns, err));
 	return ws_live_event(&e->live, e->live.events, &event, &e->p->shapes.shape[row->shape],
 	                     err);
@@ -72,7 +74,7 @@ static void keep(struct reading *e)
 	struct ws_pass *p = e->p;
 	struct ws_attribution *a = &p->m->attribution;
 	const uint64_t ncalls = ws_trace_reader_count(p->l.r, WS_KIND_API);
-	bool any = false;
+	bool any = e->has_starts;
 
 	if (e->live.nthreads)
 		ws_live_add_threads(&p->live, (uint32_t)e->live.nthreads - 1);
@@ -181,4 +183,51 @@ void ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint3
 			add_crossing(a, call, ws_pass_range_number(p, at));
 		}
 	}
+}
+
+/* --- what holds calls of other threads --------------------------------------------------- */
+
+void ws_pass_begin_process_range(struct ws_pass *p, const struct ws_event_descriptor *shape,
+                                 uint64_t id)
+{
+	const struct ws_open_range *r = &p->live.range[p->live.threads[shape->thread].last];
+
+	if (id & WS_RANGE_OF_THREAD)
+		return;
+	WS_GROW(p->process_ranges, p->nprocess_ranges + 1, p->process_ranges_capacity);
+	p->process_ranges[p->nprocess_ranges++] =
+	        (struct ws_process_range){r->number, r->start_ns, INT64_MAX, shape->thread,
+	                                  shape->process};
+}
+
+void ws_pass_end_process_range(struct ws_pass *p, uint64_t number, int64_t end_ns)
+{
+	for (size_t i = p->nprocess_ranges; i-- > 0;)
+		if (p->process_ranges[i].number == number) {
+			p->process_ranges[i].end_ns = end_ns;
+			return;
+		}
+}
+
+void ws_pass_add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c,
+                                const struct ws_event_descriptor *shape, uint32_t call)
+{
+	struct ws_attribution *a = &p->m->attribution;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nprocess_ranges; i++) {
+		const struct ws_process_range r = p->process_ranges[i];
+
+		if (r.end_ns < c->time_ns)
+			continue; /* no later call ends in it */
+		p->process_ranges[kept++] = r;
+		if (r.thread == shape->thread || r.process != shape->process ||
+		    r.start_ns > c->start_ns)
+			continue;
+		if (a->ncrossings < WS_MAX_CROSSINGS)
+			add_crossing(a, call, (uint32_t)r.number);
+		else
+			a->not_followed++;
+	}
+	p->nprocess_ranges = kept;
 }

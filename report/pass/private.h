@@ -138,6 +138,13 @@ struct ws_pass {
 	size_t nsteps, steps_capacity;
 	struct ws_pass_iteration_mark *iteration_marks;
 	size_t niteration_marks, iteration_marks_capacity;
+	/* start/end ranges in which a call may still end: they hold what their process does */
+	struct ws_process_range {
+		uint64_t number;
+		int64_t start_ns, end_ns;
+		uint32_t thread, process;
+	} * process_ranges;
+	size_t nprocess_ranges, process_ranges_capacity;
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 };
 
@@ -222,6 +229,13 @@ void ws_pass_end_steps(struct ws_pass *p);
 
 /* Where ranges may cross: a first look at when they end, p->ends, which p->live has from now on. */
 enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err);
+/* A start/end range began last on its thread; one that ended. */
+void ws_pass_begin_process_range(struct ws_pass *p, const struct ws_event_descriptor *shape,
+                                 uint64_t id);
+void ws_pass_end_process_range(struct ws_pass *p, uint64_t number, int64_t end_ns);
+/* Those of other threads around a call that was told. */
+void ws_pass_add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c,
+                                const struct ws_event_descriptor *shape, uint32_t call);
 /* The ranges around a call that was told, besides its range, WS_NONE, and those around that. */
 void ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint32_t thread,
                            uint32_t range, uint32_t call);
