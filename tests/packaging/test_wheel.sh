@@ -85,7 +85,7 @@ env -i PATH="$work/venv/bin:/usr/bin:/bin" HOME="$work" WARPSHEET_SEGMENT_DIR="$
 	python look.py t.wtrace
 	warpsheet report t.wtrace -o t.xlsx
 	warpsheet record -o page.wtrace -- python "$0/page.py" "$0/../.." program
-	warpsheet report page.wtrace --table ranges --format csv >page.csv
+	warpsheet report page.wtrace --table ranges --scope all --format csv >page.csv
 	grep -q evaluation page.csv
 	grep -q tokenize page.csv
 	python "$0/page.py" "$0/../.." report
