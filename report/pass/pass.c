@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/label.h"
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 

@@ -6,10 +6,122 @@
 
 #include "formats/trace/reader.h"
 #include "report/model/load.h"
+#include "report/model/ranges.h"
 #include "report/pass/framework.h"
-#include "report/pass/live.h"
+#include "report/pass/joined.h"
 #include "report/pass/pass.h"
 #include "report/pass/recorded.h"
+
+/*
+ * NVTX ranges that are open, and those that a range inside them still needs. How many these are
+ * depends on what is open, not on the length of the trace.
+ *
+ * Events and calls come in order of time. The path of a range is known when it begins, while ranges
+ * of a thread nest; if they cross, or if a range ends on another thread, the order of ends must be
+ * known before (struct ws_live_ends).
+ */
+
+/* A shape: everything that similar events, or similar calls, share. Most rows have the shape of an
+ * earlier row. */
+struct ws_event_descriptor {
+	uint32_t type; /* enum ws_nvtx_type */
+	uint32_t thread, process;
+	uint32_t domain, name; /* texts */
+	uint32_t payload;      /* row, WS_NONE */
+	uint32_t failed;       /* of a call */
+};
+
+/* One such event. */
+struct ws_live_row {
+	uint32_t shape;    /* number of its struct ws_event_descriptor */
+	uint32_t recorded; /* text: the whole name of a push or a start; a shape has it without
+	                      numbers */
+	int64_t time_ns;
+	uint64_t id; /* of a start and an end */
+};
+
+struct ws_open_range {
+	int64_t start_ns, end_ns; /* end_ns of a closed one */
+	uint64_t number;          /* of its begin: the later, the greater */
+	struct ws_range_context *context;
+	uint32_t parent; /* WS_NONE for an outermost one; lives as long as this */
+	/* the ranges of its thread that began next and before it, among those that are open or
+	 * ended at this moment; below: WS_NONE for the first */
+	uint32_t above, below;
+	uint32_t ended; /* of a closed one: the range that closed before it, see ws_live_thread */
+	uint32_t refs;  /* how many need it: itself while it is open, and its children */
+	uint32_t op;    /* the innermost operation around it, or itself; WS_NONE */
+	uint32_t step;  /* number of the step around it, WS_NONE */
+	uint32_t recorded; /* text: its name as recorded */
+	uint8_t counted;   /* an operation without one inside */
+};
+
+/* What the pass does when a range begins or ends. A range begins with the values of the range
+ * around it in the fields from op on; these functions may change them. */
+struct ws_live_events {
+	/* a context is new: fill its fields that are still 0 */
+	void (*look)(void *ctx, struct ws_range_context *context);
+	/* a range begins */
+	void (*begin)(void *ctx, uint32_t range);
+	/* a range has ended, or the trace has and it is open */
+	enum ws_status (*close)(void *ctx, uint32_t range, int open, struct ws_err *err);
+};
+
+struct ws_live_thread {
+	/* the range that began last, of those that are open or ended at ended_ns: a call that ends
+	 * at ended_ns lies in these, too */
+	uint32_t last;
+	uint32_t nlisted; /* how many ranges that list has: last and those below it */
+	uint32_t ended;   /* the range that ended last, of those that ended at ended_ns */
+	/* while ranges nest: the range around what begins now. If ranges cross: that range, or one
+	 * inside it that is still open */
+	uint32_t innermost;
+	int64_t ended_ns;
+	struct ws_range_context *last_context; /* of the range that began last, NULL */
+	bool crosses; /* some of its ranges cross, at any time; set once ends are known */
+};
+
+/* The order in which ranges end, found by a pass of its own before the others. */
+struct ws_live_ends {
+	bool known; /* false: this is that pass, in which parents do not matter */
+	/* by number of the range: a lower rank ends earlier. WS_NONE: it never ends; of two such
+	 * ranges the later one lies in the earlier */
+	uint32_t *rank;
+};
+static inline bool ws_live_ends_before(const struct ws_live_ends *e, uint64_t a, uint64_t b)
+{
+	return e->rank[a] != e->rank[b] ? e->rank[a] < e->rank[b] : a > b;
+}
+
+/* The ranges that are open. Set events, ctx and the arena of contexts, and all else to zero; free
+ * with ws_live_free. */
+struct ws_live_ranges {
+	const struct ws_live_events *events;
+	void *ctx;
+	struct ws_arena *arena;
+	struct ws_open_range *range;
+	size_t nranges, capacity;
+	uint32_t *free_slots;
+	size_t nfree, free_capacity;
+	struct ws_range_pairs pairs;
+	struct ws_path_table paths;
+	struct ws_range_context **contexts; /* by number, from 1 on */
+	size_t ncontexts, contexts_capacity;
+	struct ws_idmap context_of; /* parent << 32 | shape -> number */
+	struct ws_live_thread *threads;
+	size_t nthreads;
+	uint64_t begun, open_at_end;
+	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
+	const struct ws_live_ends *ends;         /* NULL: ranges nest */
+	/* Ranges that another thread ended, at late_ns: they end after everything else that
+	 * happens on their own thread at late_ns. number << 32 | range */
+	uint64_t *late;
+	size_t nlate, late_capacity;
+	int64_t late_ns;
+	uint64_t cross_thread; /* how many ranges another thread ended */
+};
+
+void ws_live_free(struct ws_live_ranges *l);
 
 /* Where a row stands in the file: block << 16 | row. What happened at one time stays in this order.
  */
@@ -65,8 +177,8 @@ struct ws_pass_step {
 	uint8_t has_step;
 };
 
-/* A range that tells where an iteration of a training begins or ends: an optimizer's step, gradients
- * set to zero, or the loading of the next batch. In the order in which they end. */
+/* A range that tells where an iteration of a training begins or ends: an optimizer's step,
+ * gradients set to zero, or the loading of the next batch. In the order in which they end. */
 struct ws_pass_iteration_mark {
 	int64_t start_ns, end_ns;
 	uint32_t thread, name;
@@ -192,39 +304,15 @@ enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err);
 
 /* --- damage.c --------------------------------------------------------------------------- */
 
-/* Row i of a block has a time before that in the block's header, or out of bounds, or takes too
- * long: CORRUPT, in the words of ws_trace_check_file and ws_check_time. */
-enum ws_status ws_pass_refuse_time(const struct ws_pass *p, const struct ws_block_rows *b,
-                                   uint32_t block, uint32_t i, int64_t dur_ns, struct ws_err *err);
-/* So many of its rows are calls, and its header has another number: the same. */
-enum ws_status ws_pass_refuse_calls(const struct ws_block_rows *b, uint32_t ncalls,
-                                    struct ws_err *err);
-
 /* --- framework.c ------------------------------------------------------------------------ */
 
-/* What its framework recorded before until_ns becomes rows of the join. */
-void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to);
-
 /* --- steps.c ---------------------------------------------------------------------------- */
-
-/* Which step a new range lies in, or is. */
-void ws_pass_begin_step(struct ws_pass *p, uint32_t range);
-/* A range in a step ended, or is the step. */
-void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range, int open);
-/* A range ended that marks an iteration. */
-void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *r);
-/* The steps get their numbers, in the model. Without any they are the times to the end of an
- * optimizer's step. */
-void ws_pass_end_steps(struct ws_pass *p);
 
 /* --- overlapping_ranges.c
  * ------------------------------------------------------------------------- */
 
 /* Where ranges may cross: a first look at when they end, p->ends, which p->live has from now on. */
 enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err);
-/* The ranges around a call that was told, besides its range, WS_NONE, and those around that. */
-void ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint32_t thread,
-                           uint32_t range, uint32_t call);
 
 /* --- emit.c ----------------------------------------------------------------------------- */
 
@@ -239,7 +327,6 @@ static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t rang
 	return range == WS_NONE ? 0 : p->live.range[range].context->marks;
 }
 
-void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, int open);
 /* range: that it lies in, WS_NONE. *call: the number by which kernels name it. */
 void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
                        uint32_t *call);

@@ -1,13 +1,262 @@
-/*
- * Rows of blocks to rows of the join.
- */
+/* What is wrong with a block whose rows cannot be joined, said when one was found. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
+#include "formats/codec/block.h"
 #include "formats/trace/reader.h"
 #include "report/pass/private.h"
+
+/* Of a row: in a block of two kinds that of the row. */
+static enum ws_kind kind_of(const struct ws_block_rows *b, uint32_t i)
+{
+	if (b->info.kind != WS_KIND_THREAD_EVENT)
+		return (enum ws_kind)b->info.kind;
+	return ws_block_value(b, WS_COL_thread_event_type, i) == WS_THREAD_EVENT_API ? WS_KIND_API
+	                                                                             : WS_KIND_NVTX;
+}
+
+/* Its number among those of its kind in the file. */
+static uint64_t row_in_file(const struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
+                            uint32_t i)
+{
+	const enum ws_kind kind = kind_of(b, i);
+	uint64_t row = 0;
+
+	for (uint32_t before = 0; before < block; before++) {
+		const struct ws_block_info *info = ws_trace_reader_block(p->l.r, before);
+
+		row += info->kind == kind ? info->rows : 0;
+	}
+	for (uint32_t before = 0; before < i; before++)
+		row += kind_of(b, before) == kind;
+	return row;
+}
+
+/* Row i of a block has a time before that in the block's header, or out of bounds, or takes too
+ * long: CORRUPT, in the words of ws_trace_check_file and ws_check_time. */
+static enum ws_status pass_refuse_time(const struct ws_pass *p, const struct ws_block_rows *b,
+                                       uint32_t block, uint32_t i, int64_t dur_ns,
+                                       struct ws_err *err)
+{
+	static const char *const what[WS_KIND_END] = {[WS_KIND_KERNEL] = "kernel",
+	                                              [WS_KIND_API] = "API call",
+	                                              [WS_KIND_NVTX] = "NVTX event"};
+	const struct ws_block_info *info = &b->info;
+	const int64_t *times = (const int64_t *)b->v[ws_schema_kind(info->kind)->time_column];
+	const char *name = what[kind_of(b, i)];
+	const uint64_t row = row_in_file(p, b, block, i);
+	int64_t least = INT64_MAX, greatest = INT64_MIN;
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	if (!times) /* nobody asked for them */
+		return WS_FAIL(err, CORRUPT,
+		               "time of %s %" PRIu64 " is out of bounds: it takes %" PRId64 " ns",
+		               name, row, dur_ns);
+	if (times[i] >= info->time_min_ns)
+		return ws_check_time(times[i], dur_ns, name, row, err);
+	for (uint32_t k = 0; k < info->rows; k++) {
+		least = times[k] < least ? times[k] : least;
+		greatest = times[k] > greatest ? times[k] : greatest;
+	}
+	return WS_FAIL(err, CORRUPT,
+	               "%s: its header says times %" PRId64 " to %" PRId64
+	               " ns, its rows have %" PRId64 " to %" PRId64,
+	               ws_block_label(label, info->kind, info->offset), info->time_min_ns,
+	               info->time_max_ns, least, greatest);
+}
+
+/* So many of its rows are calls, and its header has another number: the same. */
+static enum ws_status pass_refuse_calls(const struct ws_block_rows *b, uint32_t ncalls,
+                                        struct ws_err *err)
+{
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	return WS_FAIL(err, CORRUPT, "%s: %" PRIu32 " rows are api rows, its header says %" PRIu32,
+	               ws_block_label(label, b->info.kind, b->info.offset), ncalls,
+	               b->info.api_rows);
+}
+
+/* --- rows --- */
+
+/*
+ * Rows that wait for their time, in order of it.
+ */
+
+void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
+{
+	if (r->first) {
+		memmove(r->rows, r->rows + r->first * r->row_size, (r->n - r->first) * r->row_size);
+		r->n -= r->first;
+		r->first = 0;
+	}
+	if (r->n + n > r->capacity) {
+		/* what waits is little: no doubling */
+		size_t want = r->n + n + r->n / 2;
+
+		r->rows = ws_xreallocarray(r->rows, want, r->row_size);
+		r->capacity = want;
+	}
+	return r->rows + r->n * r->row_size;
+}
+
+/* So many that wait are put in front of those that come without another thought. */
+#define IN_FRONT 1024u
+
+void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n)
+{
+	uint8_t *rows;
+
+	r->capacity = r->row_size ? r->capacity * r->row_size / row_size : 0;
+	r->row_size = row_size;
+	r->first = r->n = 0;
+	r->unsorted = 0;
+	rows = ws_pass_rows_reserve(r, n + IN_FRONT);
+	r->first = r->n = IN_FRONT;
+	return rows + IN_FRONT * row_size;
+}
+
+static inline struct ws_pass_when time_of_row(const uint8_t *row)
+{
+	return (struct ws_pass_when){(int64_t)ws_load_u64(row), ws_load_u64(row + sizeof(int64_t))};
+}
+
+void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted)
+{
+	const uint8_t *row = r->rows + r->n * r->row_size;
+
+	r->unsorted |=
+	        unsorted || (r->n > r->first && n &&
+	                     ws_pass_is_before(time_of_row(row), time_of_row(row - r->row_size)));
+	r->n += n;
+}
+
+/* Put rows that stand a little too late in their places; false when that is not done with few
+ * moves. */
+static bool sort_nearly_sorted(struct ws_pass_rows *r)
+{
+	const size_t size = r->row_size;
+	uint8_t *first = r->rows + r->first * size, *end = r->rows + r->n * size;
+	uint8_t late[WS_PASS_ROW_MAX_BYTES];
+	size_t moves = 16 * (r->n - r->first);
+
+	for (uint8_t *row = first + size; row < end; row += size) {
+		struct ws_pass_when when = time_of_row(row);
+		uint8_t *to = row;
+
+		while (to > first && moves && ws_pass_is_before(when, time_of_row(to - size))) {
+			to -= size;
+			moves--;
+		}
+		if (!moves)
+			return false;
+		if (to == row)
+			continue;
+		memcpy(late, row, size);
+		memmove(to + size, to, (size_t)(row - to));
+		memcpy(to, late, size);
+	}
+	return true;
+}
+
+void ws_pass_rows_sort(struct ws_pass_rows *r)
+{
+	size_t n = r->n - r->first;
+	uint8_t *from, *sorted;
+	uint32_t *order;
+	int64_t *key;
+
+	if (!r->unsorted) /* there may be no row at all */
+		return;
+	from = r->rows + r->first * r->row_size;
+	if (sort_nearly_sorted(r)) {
+		r->unsorted = 0;
+		return;
+	}
+	order = ws_xarray(n, sizeof(*order));
+	key = ws_xarray(n, sizeof(*key));
+	sorted = ws_xmalloc(r->capacity * r->row_size);
+	ws_order_identity(order, n);
+	for (size_t i = 0; i < n; i++)
+		key[i] = (int64_t)time_of_row(from + i * r->row_size).position;
+	ws_order_by(order, key, n);
+	for (size_t i = 0; i < n; i++)
+		key[i] = time_of_row(from + i * r->row_size).time_ns;
+	ws_order_by(order, key, n);
+	for (size_t i = 0; i < n; i++)
+		memcpy(sorted + i * r->row_size, from + order[i] * r->row_size, r->row_size);
+	free(r->rows);
+	r->rows = sorted;
+	r->first = 0;
+	r->n = n;
+	r->unsorted = 0;
+	free(order);
+	free(key);
+}
+
+/* Both are in order: those of `waiting`, which are few, stand in front of `more` until those that
+ * are less stand in front of them. */
+static void merge_in_front(const struct ws_pass_rows *waiting, struct ws_pass_rows *more)
+{
+	const size_t size = more->row_size, n = waiting->n - waiting->first;
+	const uint8_t *a = waiting->rows + waiting->first * size, *a_end = a + n * size;
+	const uint8_t *b = more->rows + more->first * size, *b_end = more->rows + more->n * size;
+	uint8_t *to = more->rows + (more->first - n) * size;
+
+	for (; a < a_end; to += size) {
+		const bool later = b < b_end && ws_pass_is_before(time_of_row(b), time_of_row(a));
+
+		memcpy(to, later ? b : a, size);
+		*(later ? &b : &a) += size;
+	}
+	more->first -= n;
+}
+
+/* … and `more` goes behind `waiting`, from its last one on. */
+static void merge_behind(struct ws_pass_rows *waiting, const struct ws_pass_rows *more)
+{
+	const size_t size = more->row_size;
+	const uint8_t *a = waiting->rows + waiting->first * size;
+	const uint8_t *a_end = waiting->rows + waiting->n * size;
+	const uint8_t *b = more->rows + more->first * size, *b_end = more->rows + more->n * size;
+	uint8_t *to = waiting->rows + (waiting->n + more->n - more->first) * size;
+
+	while (b < b_end) {
+		const bool later = a < a_end && ws_pass_is_before(time_of_row(b_end - size),
+		                                                  time_of_row(a_end - size));
+
+		to -= size;
+		*(later ? &a_end : &b_end) -= size;
+		memcpy(to, later ? a_end : b_end, size);
+	}
+	waiting->n += more->n - more->first;
+}
+
+void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
+{
+	struct ws_pass_rows was;
+
+	ws_pass_rows_sort(waiting);
+	was = *waiting;
+	if (waiting->n - waiting->first > more->first) {
+		ws_pass_rows_reserve(waiting, more->n - more->first);
+		merge_behind(waiting, more);
+		return;
+	}
+	if (waiting->first < waiting->n) /* else there may be no room of theirs */
+		merge_in_front(waiting, more);
+	*waiting = *more;
+	*more = was;
+}
+
+/* --- take --- */
+
+/*
+ * Rows of blocks to rows of the join.
+ */
 
 static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 {
@@ -108,7 +357,7 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 		before_ns = k->start_ns;
 		if (k->start_ns < b->info.time_min_ns ||
 		    (k->timed && (!is_valid_time(b, k->start_ns) || dur > WS_MAX_TIME_NS)))
-			return ws_pass_refuse_time(p, b, block, i, k->dur_ns, err);
+			return pass_refuse_time(p, b, block, i, k->dur_ns, err);
 		if (!k->timed)
 			continue;
 		WS_FAIL_IF(__builtin_add_overflow(p->kernel_ns, dur, &p->kernel_ns), err, CORRUPT,
@@ -250,7 +499,7 @@ static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b,
 		dur = (int64_t)b->v[WS_COL_thread_event_dur_ns][i];
 	dur = dur < 0 ? 0 : dur;
 	if (!is_valid_time(b, row->time_ns) || dur > WS_MAX_TIME_NS)
-		return ws_pass_refuse_time(p, b, block, i, dur, err);
+		return pass_refuse_time(p, b, block, i, dur, err);
 	ws_pass_see_time(p, row->time_ns, row->time_ns + dur);
 	switch (shape->type) {
 	case WS_NVTX_START:
@@ -293,7 +542,7 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 	/* a call may begin in bounds and end out of them */
 	for (size_t i = 0; i < n; i++)
 		if (!(rows[i].position & WS_PASS_AT_CALL) && !is_valid_time(b, rows[i].time_ns))
-			return ws_pass_refuse_time(p, b, block, (uint16_t)rows[i].position, 0, err);
+			return pass_refuse_time(p, b, block, (uint16_t)rows[i].position, 0, err);
 	return WS_OK;
 }
 
@@ -337,7 +586,7 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 		row++;
 	}
 	if (ncalls != b->info.api_rows)
-		return ws_pass_refuse_calls(b, ncalls, err);
+		return pass_refuse_calls(b, ncalls, err);
 	if (times)
 		WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
 	ws_pass_rows_filled(&p->taken, (size_t)(row - first), unsorted && p->joins);
@@ -365,7 +614,7 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 		if (p->shapes.shape[token->shape].type > last_type)
 			continue;
 		if (times[i] < b->info.time_min_ns)
-			return ws_pass_refuse_time(p, b, block, i, 0, err);
+			return pass_refuse_time(p, b, block, i, 0, err);
 		*row++ = (struct ws_pass_row){
 		        .time_ns = times[i],
 		        .position = ws_pass_at(block, i),
@@ -375,7 +624,7 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 		};
 	}
 	if (ncalls != b->info.api_rows)
-		return ws_pass_refuse_calls(b, ncalls, err);
+		return pass_refuse_calls(b, ncalls, err);
 	ws_pass_rows_filled(to, (size_t)(row - first), true);
 	return WS_OK;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "report/advice/advice.h"
-#include "report/model/copies.h"
+#include "report/model/model.h"
 #include "report/tables/tables.h"
 
 static void add_row(struct ws_table *t, const struct ws_findings *a, const struct ws_finding *f)

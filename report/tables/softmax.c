@@ -8,7 +8,7 @@
 #include "report/analysis/attention_ops.h"
 #include "report/base/say.h"
 #include "report/base/stat.h"
-#include "report/model/label.h"
+#include "report/model/steps.h"
 #include "report/tables/tables.h"
 
 enum direction { FORWARD, BACKWARD, UNKNOWN, DIRECTIONS };
@@ -102,16 +102,14 @@ static uint8_t part_of(const struct softmax *s, const struct ws_cost_op *op, uin
 	const uint8_t by_sizes = i == WS_NONE || i < s->costs->nranges
 	                                 ? WS_ATTENTION_NONE
 	                                 : s->attention[i - s->costs->nranges];
-	const bool may_multiply =
-	        !op->class || ws_bytes_begin(s->tab->m->texts[op->class], "gemm");
+	const bool may_multiply = !op->class || ws_bytes_begin(s->tab->m->texts[op->class], "gemm");
 
 	if (by_sizes != WS_ATTENTION_NONE &&
 	    (named == WS_ATTENTION_NONE || named == WS_ATTENTION_OTHER))
 		return by_sizes;
 	if (op->class == WS_TEXT_FUSED_ATTENTION)
 		return WS_ATTENTION_FUSED;
-	if (named != WS_ATTENTION_NONE &&
-	    (op->class == WS_TEXT_SCALE || op->class == WS_TEXT_MASK))
+	if (named != WS_ATTENTION_NONE && (op->class == WS_TEXT_SCALE || op->class == WS_TEXT_MASK))
 		return WS_ATTENTION_SCALE_MASK;
 	switch (named) {
 	case WS_ATTENTION_SCORES:
@@ -366,7 +364,8 @@ static void compare(struct ws_table *t, void (*say)(struct ws_table *, const cha
 		return;
 	if (knows_flops(matmul) && knows_flops(softmax) && softmax->flops && matmul->flops)
 		say(t,
-		    "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of the FLOPs: "
+		    "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of the "
+		    "FLOPs: "
 		    "per FLOP it takes %.1f times as long.",
 		    where, direction_names[d], decimals, time, products, flops, time * flops);
 	else
@@ -443,7 +442,8 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 	if (fused->scores > 0 && !fused->bytes_unknown)
 		ws_table_note(
 		        t,
-		        "Fused attention, %s, keeps the T x T scores, %.0f per step, out of memory. "
+		        "Fused attention, %s, keeps the T x T scores, %.0f per step, out of "
+		        "memory. "
 		        "Eager attention writes and reads them: in 16 bits, %.1f MB in each pass. "
 		        "Fused attention moves %.1f MB in all.",
 		        direction_names[d], fused->scores / (double)s->basis,
