@@ -32,7 +32,7 @@ static void live_make_room(struct ws_live_ranges *l)
 }
 
 static struct ws_range_context *add_context(struct ws_live_ranges *l,
-                                            struct ws_range_context *parent, uint32_t shape,
+                                            struct ws_range_context *parent,
                                             const struct ws_event_descriptor *e, int64_t time_ns)
 {
 	struct ws_range_context *context;
@@ -47,7 +47,6 @@ static struct ws_range_context *add_context(struct ws_live_ranges *l,
 	*context = (struct ws_range_context){
 	        .parent = parent,
 	        .number = (uint32_t)l->ncontexts,
-	        .shape = shape,
 	        .depth = parent ? parent->depth + 1 : 0,
 	        .thread = e->thread,
 	        .process = e->process,
@@ -65,25 +64,25 @@ static struct ws_range_context *add_context(struct ws_live_ranges *l,
 	return context;
 }
 
-/* Set t->last_context to the context of a range that begins. parent: the context around it, or
- * NULL. */
-static void live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
-                              struct ws_range_context *parent, uint32_t shape,
-                              const struct ws_event_descriptor *e, int64_t time_ns)
-{
-	const uint64_t key = (uint64_t)(parent ? parent->number : 0) << 32 | shape;
-	const uint32_t number = ws_idmap_get(&l->context_of, key);
-	struct ws_range_context *context;
+/* What tells contexts apart. */
+struct context_key {
+	uint32_t parent; /* its number, 0: none */
+	uint32_t type, thread, domain, name, payload;
+};
 
-	if (number == WS_NONE) {
-		context = add_context(l, parent, shape, e, time_ns);
-		ws_idmap_put(&l->context_of, key, context->number);
-	} else {
-		context = l->contexts[number - 1];
-	}
-	if (t->last_context)
-		t->last_context->next = context;
-	t->last_context = context;
+/* The context of a range that begins. parent: the context around it, or NULL. */
+static struct ws_range_context *find_context(struct ws_live_ranges *l,
+                                             struct ws_range_context *parent,
+                                             const struct ws_event_descriptor *e, int64_t time_ns)
+{
+	const struct context_key key = {
+	        parent ? parent->number : 0, e->type, e->thread, e->domain, e->name, e->payload};
+	const uint64_t known = ws_strtab_find(&l->context_of, &key, sizeof(key));
+
+	if (known)
+		return l->contexts[known - 1];
+	ws_strtab_add(&l->context_of, &key, sizeof(key));
+	return add_context(l, parent, e, time_ns);
 }
 
 /* Find the range around the one that begins now, if ranges cross. Only the range that began last
@@ -98,29 +97,13 @@ static uint32_t innermost_open_range(const struct ws_live_ranges *l, const struc
 	return range;
 }
 
-/* Try the context that followed last time: ranges come in the same order in every layer and step.
- */
-static inline bool live_guess_context(struct ws_live_thread *t,
-                                      const struct ws_range_context *parent, uint32_t shape)
-{
-	struct ws_range_context *next = t->last_context ? t->last_context->next : NULL;
-
-	if (!next || next->parent != parent || next->shape != shape)
-		return false;
-	t->last_context = next;
-	return true;
-}
-
 static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                  const struct ws_live_row *row,
-                                  const struct ws_event_descriptor *e)
+                                  const struct ws_pass_row *row)
 {
 	uint32_t parent = l->ends ? innermost_open_range(l, t) : t->innermost, range;
 	struct ws_range_context *around = parent == WS_NONE ? NULL : l->range[parent].context;
 	struct ws_open_range *r;
 
-	if (!live_guess_context(t, around, row->shape))
-		live_find_context(l, t, around, row->shape, e, row->time_ns);
 	if (!l->nfree)
 		live_make_room(l);
 	range = l->free_slots[--l->nfree];
@@ -128,7 +111,7 @@ static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_threa
 	/* field by field: this happens for every range, and not all need a value here */
 	r->start_ns = row->time_ns;
 	r->number = l->begun++;
-	r->context = t->last_context;
+	r->context = find_context(l, around, &row->description, row->time_ns);
 	r->recorded = row->recorded;
 	r->parent = parent;
 	r->refs = 1;
@@ -243,12 +226,12 @@ static inline enum ws_status live_pass_time(struct ws_live_ranges *l, int64_t no
 	return l->nlate && l->late_ns != now_ns ? live_end_late(l, err) : WS_OK;
 }
 
-/* Take an event. e: the shape of the row. Marks are ignored. */
+/* Take an event. Marks are ignored. */
 static inline enum ws_status live_event(struct ws_live_ranges *l,
                                         const struct ws_live_events *events,
-                                        const struct ws_live_row *row,
-                                        const struct ws_event_descriptor *e, struct ws_err *err)
+                                        const struct ws_pass_row *row, struct ws_err *err)
 {
+	const struct ws_event_descriptor *e = &row->description;
 	struct ws_live_thread *t;
 	uint32_t range;
 
@@ -259,7 +242,7 @@ static inline enum ws_status live_event(struct ws_live_ranges *l,
 	switch (e->type) {
 	case WS_NVTX_PUSH:
 	case WS_NVTX_START:
-		range = live_begin(l, t, row, e);
+		range = live_begin(l, t, row);
 		if (e->type == WS_NVTX_PUSH)
 			ws_range_push(&l->pairs, e->thread, e->domain, range);
 		else
@@ -338,7 +321,7 @@ void ws_live_free(struct ws_live_ranges *l)
 	free(l->range);
 	free(l->free_slots);
 	free(l->contexts);
-	ws_idmap_free(&l->context_of);
+	ws_strtab_free(&l->context_of);
 	ws_range_pairs_free(&l->pairs);
 	ws_path_table_free(&l->paths);
 	*l = (struct ws_live_ranges){0};
@@ -366,14 +349,34 @@ static void pass_emit_range(const struct ws_pass *p, uint32_t range, int open)
 	p->sink->range(p->sink->ctx, (uint32_t)r->number, &row);
 }
 
-void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
+/* What calls of one name, thread and result share; add the marks of the range around the call. */
+static const struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
+                                                    const struct ws_event_descriptor *e)
+{
+	const uint32_t key[] = {e->name, e->thread, e->failed};
+	uint64_t known = ws_strtab_find(&p->call_kind_of, key, sizeof(key));
+	struct ws_joined_call_kind *kinds;
+
+	if (known)
+		return p->call_kinds[known - 1];
+	known = ws_strtab_add(&p->call_kind_of, key, sizeof(key));
+	WS_NEW(&p->m->arena, kinds, WS_MARKS_OF_SCOPE + 1);
+	for (unsigned marks = 0; marks <= WS_MARKS_OF_SCOPE; marks++)
+		kinds[marks] = (struct ws_joined_call_kind){e->name, e->thread, (uint8_t)marks,
+		                                            e->failed != 0};
+	WS_GROW(p->call_kinds, known, p->call_kinds_capacity);
+	p->call_kinds[known - 1] = kinds;
+	return kinds;
+}
+
+void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
                        uint32_t *call)
 {
 	const struct ws_joined_call row = {
 	        .start_ns = c->start_ns,
 	        .dur_ns = c->time_ns - c->start_ns,
 	        .correlation = c->id,
-	        .kind = p->shapes.calls[c->shape] +
+	        .kind = call_kinds(p, &c->description) +
 	                (ws_pass_range_marks(p, range) & WS_MARKS_OF_SCOPE),
 	        .range = ws_pass_range_number(p, range),
 	};
@@ -428,11 +431,10 @@ static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_er
 
 static enum ws_status join_event(void *ctx, const struct ws_pass_row *row, struct ws_err *err)
 {
-	const struct ws_live_row event = ws_pass_event(row);
 	struct reading *e = ctx;
 
 	WS_FORWARD(live_pass_time(&e->live, row->time_ns, err));
-	return live_event(&e->live, e->live.events, &event, &e->p->shapes.shape[row->shape], err);
+	return live_event(&e->live, e->live.events, row, err);
 }
 
 /* Those that ended on another thread, with the last event. */
@@ -934,7 +936,10 @@ void ws_framework_free(struct ws_framework *f)
 
 static void put_event(struct ws_pass *p, const struct ws_module_event *e, struct ws_pass_row *row)
 {
-	const struct ws_event_descriptor shape = {
+	row->time_ns = e->time_ns;
+	row->position = AT_FRAMEWORK | e->position;
+	row->recorded = e->name;
+	row->description = (struct ws_event_descriptor){
 	        .type = e->begins ? WS_NVTX_PUSH : WS_NVTX_POP,
 	        .thread = e->thread,
 	        .process = p->m->threads[e->thread].process,
@@ -942,27 +947,22 @@ static void put_event(struct ws_pass *p, const struct ws_module_event *e, struct
 	        .name = p->m->steady_of[e->name],
 	        .payload = WS_NONE,
 	};
-
-	row->time_ns = e->time_ns;
-	row->position = AT_FRAMEWORK | e->position;
-	row->recorded = e->name;
-	row->shape = ws_pass_number_shape(p, &shape);
 }
 
 /* An operation is joined when it ends, like a call. */
 static void put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row)
 {
 	const struct ws_op_tree *ops = &p->m->cpu_ops.tree;
-	const struct ws_event_descriptor shape = {.type = WS_PASS_CPU_OP,
-	                                          .thread = ops->thread[op],
-	                                          .process = p->m->threads[ops->thread[op]].process,
-	                                          .payload = WS_NONE};
 
 	row->time_ns = ops->end_ns[op];
 	row->start_ns = ops->start_ns[op];
 	row->position = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
 	row->id = op;
-	row->shape = ws_pass_number_shape(p, &shape);
+	row->description =
+	        (struct ws_event_descriptor){.type = WS_PASS_CPU_OP,
+	                                     .thread = ops->thread[op],
+	                                     .process = p->m->threads[ops->thread[op]].process,
+	                                     .payload = WS_NONE};
 }
 
 /* What its framework recorded before until_ns becomes rows of the join. */
@@ -1143,22 +1143,22 @@ const struct ws_live_events *ws_pass_live_events(void)
 
 /* --- in order of time -------------------------------------------------------------------- */
 
-static void join_call(struct ws_pass *p, const struct ws_pass_row *c,
-                      const struct ws_event_descriptor *shape)
+static void join_call(struct ws_pass *p, const struct ws_pass_row *c)
 {
-	const uint32_t range = live_innermost(&p->live, shape->thread, c->start_ns, c->time_ns);
+	const uint32_t range =
+	        live_innermost(&p->live, c->description.thread, c->start_ns, c->time_ns);
 	uint32_t call;
 
 	ws_pass_emit_call(p, c, range, &call);
-	if (p->m->attribution.first && shape->thread < p->live.nthreads &&
-	    p->live.threads[shape->thread].crosses)
-		pass_add_crossings(p, c, shape->thread, range, call);
+	if (p->m->attribution.first && c->description.thread < p->live.nthreads &&
+	    p->live.threads[c->description.thread].crosses)
+		pass_add_crossings(p, c, c->description.thread, range, call);
 }
 
-static void join_op(struct ws_pass *p, const struct ws_pass_row *op,
-                    const struct ws_event_descriptor *shape)
+static void join_op(struct ws_pass *p, const struct ws_pass_row *op)
 {
-	uint32_t range = live_innermost(&p->live, shape->thread, op->start_ns, op->time_ns);
+	uint32_t range =
+	        live_innermost(&p->live, op->description.thread, op->start_ns, op->time_ns);
 
 	p->m->cpu_ops.range[op->id] = ws_pass_range_number(p, range);
 }
@@ -1174,19 +1174,16 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 	ws_pass_rows_sort(rows);
 	for (; rows->first < rows->n; rows->first++) {
 		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
-		const struct ws_event_descriptor *shape = &p->shapes.shape[row->shape];
 
 		if (row->time_ns >= until_ns)
 			return WS_OK;
 		WS_FORWARD(live_pass_time(&p->live, row->time_ns, err));
-		if (shape->type == WS_THREAD_EVENT_API) {
-			join_call(p, row, shape);
-		} else if (shape->type == WS_PASS_CPU_OP) {
-			join_op(p, row, shape);
+		if (row->description.type == WS_THREAD_EVENT_API) {
+			join_call(p, row);
+		} else if (row->description.type == WS_PASS_CPU_OP) {
+			join_op(p, row);
 		} else {
-			const struct ws_live_row event = ws_pass_event(row);
-
-			WS_FORWARD(live_event(&p->live, &live_events, &event, shape, err));
+			WS_FORWARD(live_event(&p->live, &live_events, row, err));
 		}
 	}
 	return WS_OK;

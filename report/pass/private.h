@@ -12,6 +12,43 @@
 #include "report/pass/pass.h"
 #include "report/pass/recorded.h"
 
+/* Where a row stands in the file: block << 16 | row. What happened at one time stays in this order.
+ */
+static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
+{
+	return (uint64_t)block << 16 | row;
+}
+
+/* Of a call: with what happens at one time, it stands behind events. */
+#define WS_PASS_AT_CALL (UINT64_C(1) << 62)
+
+#define WS_PASS_ROW_MAX_BYTES 64u
+
+/* The type of a row that is an operation of a framework, joined like a call. */
+#define WS_PASS_CPU_OP (WS_THREAD_EVENT_API + 1)
+
+/* What an event or a call is. Names are without the numbers that differ from one to the next. */
+struct ws_event_descriptor {
+	uint32_t type; /* enum ws_nvtx_type, WS_THREAD_EVENT_API or WS_PASS_CPU_OP */
+	uint32_t thread, process;
+	uint32_t domain, name; /* texts */
+	uint32_t payload;      /* row, WS_NONE */
+	uint32_t failed;       /* of a call */
+};
+
+/* An event, or a call, which is joined when it returns. */
+struct ws_pass_row {
+	int64_t time_ns; /* of a call: its end */
+	uint64_t position;
+	union {
+		int64_t start_ns;  /* of a call */
+		uint32_t recorded; /* of an event: text of its whole name; for exports, its number
+		                      in ws_recorded_ranges.events */
+	};
+	uint64_t id; /* of a start or an end: the range; of a call: its correlation */
+	struct ws_event_descriptor description;
+};
+
 /*
  * NVTX ranges that are open, and those that a range inside them still needs. How many these are
  * depends on what is open, not on the length of the trace.
@@ -20,25 +57,6 @@
  * of a thread nest; if they cross, or if a range ends on another thread, the order of ends must be
  * known before (struct ws_live_ends).
  */
-
-/* A shape: everything that similar events, or similar calls, share. Most rows have the shape of an
- * earlier row. */
-struct ws_event_descriptor {
-	uint32_t type; /* enum ws_nvtx_type */
-	uint32_t thread, process;
-	uint32_t domain, name; /* texts */
-	uint32_t payload;      /* row, WS_NONE */
-	uint32_t failed;       /* of a call */
-};
-
-/* One such event. */
-struct ws_live_row {
-	uint32_t shape;    /* number of its struct ws_event_descriptor */
-	uint32_t recorded; /* text: the whole name of a push or a start; a shape has it without
-	                      numbers */
-	int64_t time_ns;
-	uint64_t id; /* of a start and an end */
-};
 
 struct ws_open_range {
 	int64_t start_ns, end_ns; /* end_ns of a closed one */
@@ -77,7 +95,6 @@ struct ws_live_thread {
 	 * inside it that is still open */
 	uint32_t innermost;
 	int64_t ended_ns;
-	struct ws_range_context *last_context; /* of the range that began last, NULL */
 	bool crosses; /* some of its ranges cross, at any time; set once ends are known */
 };
 
@@ -107,7 +124,7 @@ struct ws_live_ranges {
 	struct ws_path_table paths;
 	struct ws_range_context **contexts; /* by number, from 1 on */
 	size_t ncontexts, contexts_capacity;
-	struct ws_idmap context_of; /* parent << 32 | shape -> number */
+	struct ws_strtab context_of; /* struct context_key -> number */
 	struct ws_live_thread *threads;
 	size_t nthreads;
 	uint64_t begun, open_at_end;
@@ -122,46 +139,6 @@ struct ws_live_ranges {
 };
 
 void ws_live_free(struct ws_live_ranges *l);
-
-/* Where a row stands in the file: block << 16 | row. What happened at one time stays in this order.
- */
-static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
-{
-	return (uint64_t)block << 16 | row;
-}
-
-/* What a token of a block tells. */
-enum ws_token_flags {
-	WS_TOKEN_NESTS = 1u << 0, /* it is a push or a pop */
-	WS_TOKEN_CALL = 1u << 1,
-	WS_TOKEN_TIMED = 1u << 3, /* the kernel, if it has a time */
-	WS_TOKEN_CUT_OFF = 1u << 4,
-};
-struct ws_pass_token {
-	uint32_t shape;    /* WS_NONE = not looked up yet; configuration of a kernel */
-	uint32_t flags;    /* enum ws_token_flags */
-	uint32_t recorded; /* of events: text of the name, of which the shape has what stays */
-};
-
-/* Of a call: with what happens at one time, it stands behind events. */
-#define WS_PASS_AT_CALL (UINT64_C(1) << 62)
-
-#define WS_PASS_ROW_MAX_BYTES 64u
-
-/* The type of a row that is an operation of a framework, joined like a call. */
-#define WS_PASS_CPU_OP (WS_THREAD_EVENT_API + 1)
-
-/* An event, or a call, which is joined when it returns. */
-struct ws_pass_row {
-	int64_t time_ns; /* of a call: its end */
-	uint64_t position;
-	union {
-		int64_t start_ns;  /* of a call */
-		uint32_t recorded; /* of an event: text of its name; for exports all of it */
-	};
-	uint64_t id;    /* of a range; of a call, what its kernels have, too */
-	uint32_t shape; /* what it is, in p->shapes */
-};
 
 struct ws_pass_mark {
 	uint64_t position;
@@ -213,25 +190,12 @@ void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n);
 /* Those of `more`, which are in order, wait, too; more has what memory is not needed any more. */
 void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more);
 
-/* What is known of rows that are alike, by its number. */
-struct ws_pass_shapes {
-	struct ws_event_descriptor *shape;
-	struct ws_joined_call_kind *
-	        *calls; /* of a call: what is told of it, by its marks; else NULL */
-	size_t n, capacity, calls_capacity;
-};
-
 struct ws_pass {
 	struct ws_model *m;
 	const struct ws_joined_sink *sink;
 	struct ws_loader l;
 	/* --- what is taken out of blocks --- */
-	bool has_dur;                 /* kernels of this trace tell how long they took */
-	struct ws_pass_shapes shapes; /* every one so far */
-	struct ws_strtab shape_of;    /* a shape -> its number, plus 1 */
-	struct ws_pass_token *tokens; /* of the block that is taken */
-	size_t tokens_capacity;
-	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
+	bool has_dur; /* kernels of this trace have durations */
 	struct ws_pass_mark *marks;
 	size_t nmarks, marks_capacity;
 	int64_t kernel_ns;                   /* a sum that must not overflow */
@@ -242,6 +206,10 @@ struct ws_pass {
 	struct ws_recorded_ranges *recorded; /* of events without a join; NULL */
 	struct ws_strtab recorded_of;        /* an event -> its number there, plus 1 */
 	/* --- of the join --- */
+	struct ws_strtab call_kind_of; /* name, thread, failed -> number, from 1 on */
+	struct ws_joined_call_kind *
+	        *call_kinds; /* by number - 1: one kind for each value of the marks */
+	size_t call_kinds_capacity;
 	struct ws_framework framework;
 	struct ws_live_ranges live;
 	struct ws_live_ends ends; /* of those that cross */
@@ -253,11 +221,6 @@ struct ws_pass {
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 };
 
-static inline struct ws_live_row ws_pass_event(const struct ws_pass_row *row)
-{
-	return (struct ws_live_row){row->shape, row->recorded, row->time_ns, row->id};
-}
-
 /* --- take.c ----------------------------------------------------------------------------- */
 
 /* The rows of a block, into p->taken: struct ws_pass_kernel, or struct ws_pass_row. */
@@ -265,8 +228,6 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
                                     uint32_t block, struct ws_err *err);
 enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
                                         uint32_t block, struct ws_err *err);
-/* The number of what rows share. */
-uint32_t ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape);
 #define WS_PASS_EVENT_COLUMNS                                                         \
 	(WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) | WS_COLUMN(nvtx, type) | \
 	 WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |   \
@@ -328,7 +289,7 @@ static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t rang
 }
 
 /* range: that it lies in, WS_NONE. *call: the number by which kernels name it. */
-void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
+void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
                        uint32_t *call);
 
 /* --- join.c ----------------------------------------------------------------------------- */
