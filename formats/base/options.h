@@ -12,12 +12,19 @@
 enum ws_opt_kind {
 	WS_OPT_FLAG,    /* bool: --name sets true, --no-name sets false */
 	WS_OPT_TEXT,    /* const char *: borrowed from argv, never empty */
+	WS_OPT_TEXTS,   /* struct ws_opt_texts: the same, may be given several times */
 	WS_OPT_INT,     /* int64_t, from 0 */
 	WS_OPT_REAL,    /* double, finite */
 	WS_OPT_CHOICE,  /* int or an enum: the position of the value among those that there are */
 	WS_OPT_RANGE,   /* int64_t[2]: A..B, A.., ..B or A; an open end is -1 */
 	WS_OPT_SIZE,    /* int64_t: bytes; K, M and G behind a number are powers of 1024 */
 	WS_OPT_SECONDS, /* int64_t: ns; seconds with a fraction on the command line */
+};
+
+#define WS_OPT_TEXTS_MOST 16
+struct ws_opt_texts {
+	const char *text[WS_OPT_TEXTS_MOST];
+	size_t n;
 };
 
 struct ws_opt {
@@ -49,6 +56,7 @@ struct ws_opt {
 	}
 #define WS_OPT_TARGET_FLAG(p)    (1 ? (p) : (bool *)NULL)
 #define WS_OPT_TARGET_TEXT(p)    (1 ? (p) : (const char **)NULL)
+#define WS_OPT_TARGET_TEXTS(p)   (1 ? (p) : (struct ws_opt_texts *)NULL)
 #define WS_OPT_TARGET_INT(p)     (1 ? (p) : (int64_t *)NULL)
 #define WS_OPT_TARGET_REAL(p)    (1 ? (p) : (double *)NULL)
 #define WS_OPT_TARGET_CHOICE(p)  ((p) + 0 * sizeof(char[sizeof(*(p)) == sizeof(int) ? 1 : -1]))

@@ -646,6 +646,20 @@ static void rule_attention_by_time(struct inputs *op, const struct cost_call *c)
 	cost_attention(op, c, 2, 1, true);
 }
 
+/* Queries of several sequences, and two products with each pair's key and value. */
+static void rule_attention_packed(struct inputs *op, const struct cost_call *c)
+{
+	const struct input *q = tensor_at(op, c->a);
+	uint64_t width = 4;
+
+	if (!q->is_tensor || q->ndim < 2 || q->ndim > 3)
+		return;
+	for (unsigned d = 1; d < q->ndim; d++)
+		width = MUL(width, q->dim[d]);
+	c->cost->queries = q->dim[0];
+	c->cost->flops_per_pair = width;
+}
+
 /* With a window, fewer pairs are computed, and how many is not modelled. A causal window has no
  * right half. */
 static void rule_attention_windowed(struct inputs *op, const struct cost_call *c)

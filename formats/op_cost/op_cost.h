@@ -76,6 +76,9 @@ struct ws_op_cost {
 	uint64_t bytes_read, bytes_written;
 	enum ws_op_mask mask;  /* of fused attention */
 	uint64_t flops_needed; /* where the mask is known: those of the pairs that it keeps */
+	/* of attention over sequences packed together: queries, and FLOPs of a pair of query and
+	 * key. How many pairs there are its inputs do not tell */
+	uint64_t queries, flops_per_pair;
 };
 
 /* Always fills out; what is unknown is 0. */

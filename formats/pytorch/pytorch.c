@@ -424,8 +424,7 @@ static void add_collective(struct ws_pytorch *p, const struct event *e, int64_t 
 	struct ws_row_collective *row = &g.collective;
 	const struct ws_json_value *name = &e->arg[WS_ARG_COLLECTIVE];
 
-	/* after a collective the host waits: "wait" is none */
-	if (name->type != WS_JSON_STRING || WS_JSON_IS(name, "wait"))
+	if (name->type != WS_JSON_STRING)
 		return;
 	*row = (struct ws_row_collective){.time_ns = time_ns,
 	                                  .correlation = correlation,

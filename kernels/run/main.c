@@ -40,6 +40,13 @@ static enum ws_status dump_loss(void *arg, bool warmup, int64_t number, double l
 	return WS_OK;
 }
 
+static void warn_not_finite(const char *step)
+{
+	fprintf(stderr,
+	        PROGRAM ": warning: the loss is not finite in %s: times hold, values do not\n",
+	        step);
+}
+
 /* A line on the terminal that renews itself: the step that begins. */
 static void show_progress(int64_t step, int64_t steps, bool warmup)
 {
@@ -64,6 +71,12 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 	if (c->scale_ignored)
 		fprintf(stderr, PROGRAM ": --dtype %s has no loss scale: --loss-scale is ignored\n",
 		        c->run.step.precision->name);
+	if (c->epsilon_is_large)
+		fprintf(stderr,
+		        PROGRAM
+		        ": --dtype fp16 holds no 1e-8: --epsilon is %g unless it is given\n",
+		        c->run.step.optimizer.eps);
+	c->run.not_finite = warn_not_finite;
 	status = ws_pool_create((int)c->threads, &pool, err);
 	WS_THEN(status, ws_backend_open(&c->backend, pool, &backend, why, sizeof(why), err));
 	if (status == WS_OK) {

@@ -148,6 +148,8 @@ static enum ws_status resolve_loss_scale(struct ws_step_options *step, const cha
 	return WS_OK;
 }
 
+#define FP16_EPSILON 1e-4
+
 static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *table,
                               struct ws_err *err)
 {
@@ -180,7 +182,13 @@ static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *ta
 		o->weight_decay = c->weight_decay;
 	if (c->given[WS_STEP_OPTION_MOMENTUM])
 		o->momentum = c->momentum;
-	if (c->given[WS_STEP_OPTION_EPSILON])
+	/* in fp16 1e-8 is 0, and so are squares of small gradients: 0 / 0 */
+	c->epsilon_is_large = step->precision->storage == WS_DTYPE_F16 &&
+	                      !step->precision->masters && c->optimizer != WS_OPTIMIZER_SGD &&
+	                      step->phase == WS_STEP_FULL && !c->given[WS_STEP_OPTION_EPSILON];
+	if (c->epsilon_is_large)
+		o->eps = FP16_EPSILON;
+	else if (c->given[WS_STEP_OPTION_EPSILON])
 		o->eps = c->epsilon;
 	WS_FORWARD(resolve_loss_scale(step, c->loss_scale, &c->scale_ignored, err));
 	looks = c->describe || c->print_dtypes;

@@ -23,6 +23,7 @@ struct ws_step_command {
 	const char *loss_scale;
 	double clip_norm, lr, weight_decay, momentum, epsilon;
 	bool scale_ignored; /* the dtype has no loss scale */
+	bool epsilon_is_large; /* the dtype does not hold the usual one */
 	bool given[WS_STEP_OPTIONS];
 };
 

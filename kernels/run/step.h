@@ -80,6 +80,8 @@ struct ws_step_run_options {
 	enum ws_status (*report)(void *arg, bool warmup, int64_t number, double loss,
 	                         struct ws_err *err);
 	void *report_arg;
+	/* NULL, or told of the first step whose loss is not finite: "step 2", "warm-up 3" */
+	void (*not_finite)(const char *step);
 	/* NULL, or called as each step begins, and with step == steps after the last */
 	void (*progress)(int64_t step, int64_t steps, bool warmup);
 };

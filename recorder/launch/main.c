@@ -277,6 +277,15 @@ static int record(struct ws_record_command *cmd)
 		unsetenv(WS_SERIES_FOLDER_ENV);
 	}
 	cmd->record.output = cmd->output;
+	if (cmd->output && !folder_id) {
+		snprintf(output, sizeof(output), "%s", cmd->output);
+		status = ws_output_add_rank(output, sizeof(output), &err);
+		if (status != WS_OK) {
+			complain("%s", err.text);
+			return ws_status_exit_code(status);
+		}
+		cmd->record.output = output;
+	}
 	/* a model tells its steps itself */
 	cmd->record.tell_progress = !cmd->model && isatty(STDERR_FILENO);
 	if (!cmd->output) {

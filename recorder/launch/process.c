@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -280,31 +281,90 @@ static bool is_anothers(const struct ws_process_naming *naming, const char *path
 	return 0;
 }
 
+/*
+ * Recorders that choose names in a folder do so one after the other. -1: this folder cannot be
+ * locked, as on some network file systems, or somebody else holds it for long.
+ */
+static int lock_folder(int folder)
+{
+	enum { TRIES = 100, PAUSE_US = 10000 };
+	const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0;
+	     fd >= 0 && i < TRIES && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; i++)
+		usleep(PAUSE_US);
+	return fd;
+}
+
+static void unlock_folder(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Written to since this recording began: of another one, which runs or has just ended. */
+static bool is_of_another_recording(const struct ws_process *p, const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, p->trace) != 0 &&
+	       !fstatat(p->folder, ws_trace_path_name(path), &st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISREG(st.st_mode) &&
+	       st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec >= p->begun_ns;
+}
+
 struct claims {
-	const struct ws_process_naming *naming;
 	const struct ws_process *process; /* whose present path is nobody else's */
+	const struct ws_process_naming *naming; /* NULL: other recordings alone count */
+	const char *plain;                      /* the name without a number */
+	bool is_contended;                      /* another recording has that one */
 };
 
+/* A number that tells recordings apart replaces nothing. */
 static bool is_taken(void *ctx, const char *path)
 {
-	const struct claims *claims = ctx;
+	const struct claims *c = ctx;
+	const bool is_new = (c->naming && c->naming->keep_existing) ||
+	                    (c->is_contended && strcmp(path, c->plain) != 0);
 
-	if (is_anothers(claims->naming, path))
+	if ((c->naming && is_anothers(c->naming, path)) || is_of_another_recording(c->process, path))
 		return 1;
-	return claims->naming->keep_existing && strcmp(path, claims->process->trace) != 0 &&
-	       ws_trace_path_exists(claims->process->folder, path);
+	return is_new && strcmp(path, c->process->trace) != 0 &&
+	       ws_trace_path_exists(c->process->folder, path);
+}
+
+/* The name, or one with what tells it from those that are taken: pid (0: nothing), then a number. */
+static enum ws_status choose_name(const struct ws_process *p, uint32_t pid,
+                                  const struct ws_process_naming *naming, char path[PATH_MAX],
+                                  struct ws_err *err)
+{
+	char plain[PATH_MAX];
+	const bool is_contended = !(naming && is_anothers(naming, path)) &&
+	                          is_of_another_recording(p, path);
+	struct claims claims = {p, naming, plain, is_contended};
+
+	memcpy(plain, path, sizeof(plain));
+	WS_FORWARD(ws_output_choose(path, PATH_MAX, pid, is_taken, &claims, err));
+	if (is_contended)
+		ws_record_notice(p->opts,
+		                 "another recording has written %s meanwhile; this one's trace is %s",
+		                 plain, ws_trace_path_name(path));
+	return WS_OK;
 }
 
 static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
                                  const struct ws_process_naming *naming, char out[PATH_MAX],
                                  struct ws_err *err)
 {
-	struct claims claims = {naming, p};
+	char unset[WS_OUTPUT_VARIABLE] = "";
 
-	WS_FORWARD(ws_trace_path_plain(p->file.seg, naming->pattern, pid, out, err));
+	WS_FORWARD(ws_trace_path_plain(p->file.seg, naming->pattern, pid, out, unset, err));
+	if (*unset)
+		ws_record_notice(p->opts,
+		                 "process %u: the variable %s of -o is not set; its trace is %s",
+		                 (unsigned)pid, unset, ws_trace_path_name(out));
 	/* the pid tells processes of one recording apart, a number recordings */
-	return ws_output_choose(out, PATH_MAX, is_anothers(naming, out) ? pid : 0, is_taken,
-	                        &claims, err);
+	return choose_name(p, is_anothers(naming, out) ? pid : 0, naming, out, err);
 }
 
 static void take_name(struct ws_process *p, char *path)
@@ -330,8 +390,10 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 {
 	char path[PATH_MAX], environment[WS_MAX_ENVIRONMENT], *copy = NULL;
 	const struct ws_strings env = ws_trace_path_environment(p->file.seg, environment);
+	const int lock = lock_folder(p->folder);
 	struct ws_err err;
 
+	p->begun_ns = naming->begun_ns;
 	if (final_name(p, pid, naming, path, &err) == WS_OK)
 		copy = ws_xstrdup(path);
 	else
@@ -340,13 +402,14 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 	p->is_settled = 1;
 	if (ws_process_pid(p))
 		ws_provenance_process(p->drain, env);
-	if (!copy)
+	/* what is there may be better than what will become of ours */
+	if (copy && strcmp(path, p->trace) != 0 && ws_trace_path_exists(p->folder, path))
+		p->final = copy;
+	else if (copy)
+		take_name(p, copy);
+	unlock_folder(lock);
+	if (!copy || p->final)
 		return;
-	if (strcmp(path, p->trace) != 0 && ws_trace_path_exists(p->folder, path)) {
-		p->final = copy; /* what is there may be better than what will become of ours */
-		return;
-	}
-	take_name(p, copy);
 	ws_drain_set_flag(p->drain, WS_COMMIT_SETTLED);
 	ws_drain_commit(p->drain);
 }
@@ -424,6 +487,23 @@ uint64_t ws_process_step(struct ws_process *p)
 
 /* --- the end --- */
 
+/* In place of the file that was there before this recording, unless another one was faster. */
+static void take_final_name(struct ws_process *p)
+{
+	const int lock = lock_folder(p->folder);
+	char path[PATH_MAX];
+	struct ws_err err;
+
+	snprintf(path, sizeof(path), "%s", p->final);
+	if (choose_name(p, 0, NULL, path, &err) == WS_OK)
+		take_name(p, ws_xstrdup(path));
+	else
+		ws_record_notice(p->opts, "%s; the trace is %s", err.text, p->trace);
+	free(p->final);
+	p->final = NULL;
+	unlock_folder(lock);
+}
+
 enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_process_end *end,
                                  struct ws_err *err)
 {
@@ -451,10 +531,9 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	ws_drain_commit(p->drain);
 	ws_drain_last_words(p->drain);
 	status = ws_trace_writer_close(p->writer, err);
-	if (p->final && status == WS_OK) {
-		take_name(p, p->final);
-		p->final = NULL;
-	} else if (p->final)
+	if (p->final && status == WS_OK)
+		take_final_name(p);
+	else if (p->final)
 		ws_record_notice(p->opts, "%s is left as it was; what was recorded is in %s",
 		                 p->final, p->trace);
 	if (status == WS_OK)

@@ -16,6 +16,7 @@ struct ws_process {
 	struct ws_drain *drain;
 	int folder;       /* the trace's, open; the caller's */
 	char *trace;      /* path of the trace as it is now */
+	int64_t begun_ns; /* as in struct ws_process_naming; 0: it has no name yet */
 	char *final;      /* and once it is whole, where another file
 	                     has that name until then; else NULL */
 	bool is_settled;  /* that is its name for good */
@@ -78,11 +79,13 @@ struct ws_process_naming {
 	int keep_existing;                   /* a file there is not replaced */
 	struct ws_process *const *processes; /* of the recording, whose names are not given twice */
 	size_t nprocesses;
+	int64_t begun_ns; /* of the recording, by CLOCK_REALTIME */
 };
 
 /*
  * Give the trace the name that it has by the pattern when pid is the process.
- * A name that cannot be had is told and the present one kept.
+ * A name that cannot be had is told and the present one kept. A file that was written to since
+ * begun_ns is of another recording of the same time: it stays, and this trace gets a number.
  */
 void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming);
 /* Empty the segment once; statistics and commits when they are due. Returns the records read. */

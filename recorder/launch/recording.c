@@ -132,6 +132,7 @@ struct session {
 	int64_t cuda_pause_ns; /* from that look to the one after it */
 	bool is_hidden;        /* a process of the program cannot see the segment */
 	int64_t hidden_look_ns, hidden_pause_ns; /* the same of looking for such a one */
+	int64_t begun_ns;      /* by CLOCK_REALTIME; for salvage INT64_MAX: no file is newer */
 	uint64_t records;      /* read so far */
 	int64_t begin_ns;      /* of the loop, by CLOCK_MONOTONIC */
 	int64_t tell_after_ns; /* from there: when to say that it goes on */
@@ -280,7 +281,7 @@ static bool is_alive(const struct session *s, struct ws_process *p)
 static void resolve(struct session *s, struct ws_process *p, uint32_t pid)
 {
 	const struct ws_process_naming naming = {s->pattern, s->keep_existing, s->processes,
-	                                         s->nprocesses};
+	                                         s->nprocesses, s->begun_ns};
 
 	ws_process_resolve(p, pid, &naming);
 }
@@ -821,7 +822,7 @@ void ws_record_folder_id(int folder, char out[48])
 /* What the pattern stands for while nobody is recorded. */
 static enum ws_status plain_path(const struct session *s, char out[PATH_MAX], struct ws_err *err)
 {
-	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL};
+	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL, NULL};
 
 	return ws_output_expand(s->pattern, &vars, out, PATH_MAX - 64, err);
 }
@@ -1021,6 +1022,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	                       .signals = -1,
 	                       .folder = -1,
 	                       .keep_existing = opts->keep_existing,
+	                       .begun_ns = ws_clock_ns(CLOCK_REALTIME),
 	                       .no_args = opts->no_args};
 	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
@@ -1098,6 +1100,7 @@ static enum ws_status take_names(struct session *s, const struct ws_seg_header *
 	memcpy(s->pattern, plan->output, sizeof(s->pattern));
 	s->keep_existing = plan->keep_existing != 0;
 	s->no_args |= plan->no_args != 0;
+	s->begun_ns = INT64_MAX;
 	return WS_OK;
 }
 

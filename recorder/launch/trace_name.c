@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
@@ -85,19 +86,29 @@ static void put_host(struct name_text *o)
 	put_value(o, host, strcspn(host, "."));
 }
 
+/* The value of a variable; NULL if it is not set or empty. */
+static const char *value_of(const char *name, const struct ws_strings *env)
+{
+	const char *value = env ? ws_strings_value(*env, name, strlen(name)) : getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
 /* {NAME} at p. Returns what follows, NULL when it is no such thing. */
-static const char *put_variable(struct name_text *o, const char *p, const struct ws_strings *env)
+static const char *put_variable(struct name_text *o, const char *p,
+                                const struct ws_output_vars *vars)
 {
 	const char *end = *p == '{' ? strchr(p, '}') : NULL;
-	char name[256];
+	char name[WS_OUTPUT_VARIABLE];
 	const char *value;
 
 	if (!end || end == p + 1 || end - p > (ptrdiff_t)sizeof(name))
 		return NULL;
 	snprintf(name, sizeof(name), "%.*s", (int)(end - p - 1), p + 1);
-	value = env ? ws_strings_value(*env, name, strlen(name)) : getenv(name);
-	if (!value || !*value)
-		value = "unset";
+	value = value_of(name, vars->env);
+	if (!value && vars->unset && !*vars->unset)
+		memcpy(vars->unset, name, sizeof(name));
+	value = value ? value : "unset";
 	put_value(o, value, strlen(value));
 	return end + 1;
 }
@@ -131,7 +142,7 @@ enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars
 			put_host(&o);
 			break;
 		case 'q':
-			p = put_variable(&o, p, vars->env);
+			p = put_variable(&o, p, vars);
 			break;
 		default:
 			p = NULL;
@@ -198,6 +209,45 @@ enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output
 	return WS_FAIL(err, USAGE, "no name is left for %s; give one with -o", first);
 }
 
+/* What launchers of many ranks set for each: its number, and how many there are. */
+static const char *const rank_variables[][2] = {
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"PMI_RANK", "PMI_SIZE"},
+        {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+        /* a batch script has SLURM_PROCID, too, but is no step */
+        {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+        {"RANK", "WORLD_SIZE"},
+};
+
+enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err)
+{
+	const size_t stem = stem_length(pattern),
+	             n = sizeof(rank_variables) / sizeof(*rank_variables);
+	char plain[PATH_MAX];
+	struct stat st;
+	int len;
+
+	for (const char *p = pattern; (p = strchr(p, '%')); p += 2)
+		if (p[1] != '%')
+			return WS_OK;
+	snprintf(plain, sizeof(plain), "%s", pattern);
+	for (size_t i = 0; i < n; i++) {
+		const char *rank = value_of(rank_variables[i][0], NULL),
+		           *ranks = value_of(rank_variables[i][1], NULL);
+
+		if (!rank || !ranks || strtol(ranks, NULL, 10) < 2 || rank[strspn(rank, "0123456789")])
+			continue;
+		if (!stat(plain, &st) && !S_ISREG(st.st_mode))
+			return WS_OK;
+		len = snprintf(pattern, size, "%.*s.rank%s%s", (int)stem, plain, rank,
+		               plain + stem);
+		WS_FAIL_IF(len < 0 || (size_t)len >= size, err, USAGE, "the path %s is too long",
+		           plain);
+		return WS_OK;
+	}
+	return WS_OK;
+}
+
 /* Can ws_output_choose() have made this choice of this path and pid? */
 static bool could_choose(const char *path, uint32_t pid, const char *choice)
 {
@@ -262,12 +312,13 @@ struct ws_strings ws_trace_path_environment(const struct ws_seg_header *seg,
 }
 
 enum ws_status ws_trace_path_plain(const struct ws_seg_header *seg, const char *pattern,
-                                   uint32_t pid, char out[PATH_MAX], struct ws_err *err)
+                                   uint32_t pid, char out[PATH_MAX], char *unset,
+                                   struct ws_err *err)
 {
 	char copy[WS_MAX_ENVIRONMENT];
 	const struct ws_strings env = ws_trace_path_environment(seg, copy);
 	/* of a process that did not attach only what it had from us is known */
-	const struct ws_output_vars vars = {pid, atomic_load(&seg->attached) ? &env : NULL};
+	const struct ws_output_vars vars = {pid, atomic_load(&seg->attached) ? &env : NULL, unset};
 
 	return ws_output_expand(pattern, &vars, out, PATH_MAX, err);
 }
@@ -287,7 +338,7 @@ enum ws_status ws_trace_path_part(const struct ws_segment_file *file, const char
 {
 	char plain[PATH_MAX];
 
-	WS_FORWARD(ws_trace_path_plain(file->seg, pattern, pid, plain, err));
+	WS_FORWARD(ws_trace_path_plain(file->seg, pattern, pid, plain, NULL, err));
 	return part_of(file, plain, out, err);
 }
 
@@ -298,7 +349,7 @@ enum ws_status ws_trace_path_left_at(const struct ws_segment_file *file, int fol
 	char trace[sizeof(file->seg->trace_path)], plain[PATH_MAX];
 
 	WS_FORWARD(path_told(file, folder, trace, err));
-	WS_FORWARD(ws_trace_path_plain(file->seg, pattern, pid, plain, err));
+	WS_FORWARD(ws_trace_path_plain(file->seg, pattern, pid, plain, NULL, err));
 	WS_FORWARD(part_of(file, plain, out, err));
 	if (!strcmp(trace, out))
 		return WS_OK;
@@ -319,10 +370,10 @@ static enum ws_status first_part(const struct ws_segment_file *file, const char 
 
 	if (!strncmp(name, WS_SEG_PREFIX, strlen(WS_SEG_PREFIX)))
 		name += strlen(WS_SEG_PREFIX);
-	WS_FORWARD(
-	        ws_output_expand(pattern,
-	                         &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10), NULL},
-	                         plain, PATH_MAX, err));
+	WS_FORWARD(ws_output_expand(pattern,
+	                            &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10),
+	                                                     NULL, NULL},
+	                            plain, PATH_MAX, err));
 	n = snprintf(out, PATH_MAX, "%s.%s.part", plain, name);
 	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
 	return WS_OK;
@@ -339,7 +390,7 @@ enum ws_status ws_trace_path_first_left_at(const struct ws_segment_file *file, i
 
 	WS_FORWARD(path_told(file, folder, out, err));
 	WS_FORWARD(first_part(file, pattern, part, err));
-	WS_FORWARD(ws_trace_path_plain(seg, pattern, pid, plain, err));
+	WS_FORWARD(ws_trace_path_plain(seg, pattern, pid, plain, NULL, err));
 	WS_FAIL_IF(strcmp(out, part) != 0 && !could_choose(plain, pid, out), err, CORRUPT,
 	           "%s cannot be salvaged: this recording gives no trace the name %s; give the "
 	           "trace's name with -o",

@@ -1,6 +1,6 @@
 /*
- * Names of traces: by the pattern of -o and the process, by what a segment says, and by what of that
- * is believed.
+ * Names of traces: by the pattern of -o and the process, by what a segment says, and by what of
+ * that is believed.
  */
 #pragma once
 
@@ -31,7 +31,9 @@ char **ws_strings_array(struct ws_strings list);
 struct ws_output_vars {
 	uint32_t pid;
 	const struct ws_strings *env; /* NULL: the environment of this program */
+	char *unset; /* room for the name of the first variable that is not set; NULL: not asked */
 };
+#define WS_OUTPUT_VARIABLE 256 /* bytes of a name of a variable, with a NUL */
 
 /*
  * Expand a pattern: %p the process id, %h the host's name without its domain,
@@ -41,6 +43,12 @@ struct ws_output_vars {
  */
 enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars *vars, char *out,
                                 size_t size, struct ws_err *err);
+
+/*
+ * Under a launcher of several ranks (srun, mpirun, torchrun) a pattern without a percent sign gets
+ * the rank before its extension: x.rank3.wtrace. One of a device or pipe stays. USAGE: too long.
+ */
+enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err);
 
 /* A pattern that stands for this path: percent signs doubled. 0 = done, -1 = too long. */
 int ws_output_escape(const char *path, char *out, size_t size);
@@ -67,9 +75,11 @@ bool ws_trace_path_exists(int folder, const char *path);
  */
 struct ws_strings ws_trace_path_environment(const struct ws_seg_header *seg,
                                             char copy[WS_MAX_ENVIRONMENT]);
-/* The name by the pattern, when no other process of the recording has it. USAGE: it is too long. */
+/* The name by the pattern, when no other process of the recording has it; unset: as in struct
+ * ws_output_vars. USAGE: it is too long. */
 enum ws_status ws_trace_path_plain(const struct ws_seg_header *seg, const char *pattern,
-                                   uint32_t pid, char out[PATH_MAX], struct ws_err *err);
+                                   uint32_t pid, char out[PATH_MAX], char *unset,
+                                   struct ws_err *err);
 /*
  * Where the trace of a further segment is begun: in the folder of the
  * pattern's names, under the segment's own name, which is nobody else's.

@@ -259,7 +259,10 @@ static int by_row(const void *pa, const void *pb, void *arg)
 static void open_replay(struct ws_advice *a)
 {
 	a->replay = ws_replay_of(a->m, a->tab->sel);
-	a->replayed = ws_replay_facts(a->replay);
+	a->facts = *ws_replay_facts(a->replay);
+	if (ws_model_on_cpu(a->m))
+		a->facts.obstacle = "kernels ran on the CPU reference, whose times are no GPU's";
+	a->replayed = &a->facts;
 	a->found->obstacle = a->replayed->obstacle;
 	if (a->replayed->obstacle)
 		return;

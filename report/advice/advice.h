@@ -104,6 +104,7 @@ struct ws_claim {
 	               const struct ws_claim *claim);
 	const struct ws_work_group *work;
 	double value;
+	bool is_bound; /* the rate is the most that the advice could save: so is the gain */
 };
 
 #define WS_CAST        1 /* between 16 and 32 bits */
@@ -125,7 +126,8 @@ struct ws_advice {
 	const struct ws_step_times *times;
 	const struct ws_idle *idle;
 	struct ws_replay *replay;
-	const struct ws_replay_facts *replayed;
+	struct ws_replay_facts facts;           /* of it; on the CPU reference with an obstacle */
+	const struct ws_replay_facts *replayed; /* these */
 	uint32_t *cell_of; /* of each of its pieces, WS_NONE: none */
 	uint32_t *of_row;  /* its pieces that are kernels, by row */
 	size_t nof_row, next_of_row;
@@ -197,7 +199,8 @@ struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
  * formula; "" where it has none. */
 const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *all,
                             const struct ws_finding *f);
-/* Its gain, or the time of its kernels, is under a per cent of the step: no first page shows it. */
+/* Its gain, or the time of its kernels, is under a per cent of the step or under what launches vary
+ * by: no first page shows it. */
 bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f);
 /* Fills the ladder. */
 void ws_advice_climb(struct ws_advice *a);

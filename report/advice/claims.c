@@ -45,7 +45,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 	add(a,
 	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns, is_replayed, NAN,
 	                        scope, evidence, advice},
-	    (struct ws_claim){NULL, NULL, 0});
+	    (struct ws_claim){.rate = NULL});
 }
 
 static double rate_of_work(const struct ws_advice *a, const struct ws_advice_cell *cell,
@@ -56,7 +56,7 @@ static double rate_of_work(const struct ws_advice *a, const struct ws_advice_cel
 
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns)
 {
-	return (struct ws_claim){rate_of_work, g, gain_ns / (double)g->gpu_ns};
+	return (struct ws_claim){rate_of_work, g, gain_ns / (double)g->gpu_ns, false};
 }
 
 /* --- sums over kernels ------------------------------------------------------------------------ */
@@ -143,7 +143,7 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 
 	add(a,
 	    (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
-	                        !a->replayed->obstacle && !isnan(s.gain_ns),
+	                        !a->replayed->obstacle && !isnan(s.gain_ns) && !claim.is_bound,
 	                        (double)s.all_ns / a->samples, scope, evidence, advice},
 	    claim);
 }
@@ -171,7 +171,8 @@ bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding 
 {
 	const double most_ns = isnan(f->gain_ns) ? f->kernels_ns : f->gain_ns;
 
-	return !isnan(most_ns) && 100 * most_ns < WS_WAIT_PERCENT * all->step_ns;
+	return !isnan(most_ns) &&
+	       (100 * most_ns < WS_WAIT_PERCENT * all->step_ns || most_ns < WS_LAUNCH_NOISE_NS);
 }
 
 void ws_advice_number_work(struct ws_advice *a)

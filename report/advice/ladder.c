@@ -75,11 +75,12 @@ void ws_advice_climb(struct ws_advice *a)
 		return;
 	a->found->rung[a->found->nrungs++] =
 	        (struct ws_ladder_rung){"now", a->replayed->recorded_ns};
-	change.no_data_waits = true;
+	change.removed[WS_USE_DATA] = 1;
 	add_rung(a, "without waits for data", &change);
-	change.no_host_gaps = change.no_late_start = change.no_late_end = change.no_syncs = true;
+	change.removed[WS_USE_HOST] = change.removed[WS_USE_START] = change.removed[WS_USE_END] =
+	        change.removed[WS_USE_SYNC] = 1;
 	add_rung(a, "without gaps of the host", &change);
-	change.as_graph = true;
+	change.removed[WS_USE_LAUNCH] = 1;
 	add_rung(a, "launches as one graph", &change);
 	WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
 	for (size_t i = 0; i < a->replayed->npieces; i++)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/advice/advice.h"
+#include "report/model/columns.h"
 
 #define SMALL_COPY_BYTES 65536
 
@@ -19,14 +20,8 @@ static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whati
 {
 	double *dur_ns;
 
-	*change = (struct ws_whatif){.as_graph = use == WS_USE_LAUNCH,
-	                             .no_host_gaps = use == WS_USE_HOST,
-	                             .no_syncs = use == WS_USE_SYNC,
-	                             .no_data_waits = use == WS_USE_DATA,
-	                             .no_stream_waits = use == WS_USE_WAIT,
-	                             .no_queue_gaps = use == WS_USE_DEVICE,
-	                             .no_late_start = use == WS_USE_START,
-	                             .no_late_end = use == WS_USE_END};
+	*change = (struct ws_whatif){0};
+	change->removed[use] = 1;
 	if (use == WS_USE_COLLECTIVE || use == WS_USE_COPY) {
 		WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
 		for (size_t i = 0; i < a->replayed->npieces; i++) {
@@ -76,6 +71,21 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 	return ws_use_defs[use].cure;
 }
 
+/* A profiler that records calls of Python slows the host: what is bound by the host may be bound by
+ * the profiler. */
+static const char *stack_caveat(struct ws_advice *a, enum ws_use use)
+{
+	const struct ws_bytes by = ws_meta_value(&a->m->meta, "import.source");
+
+	if ((use != WS_USE_LAUNCH && use != WS_USE_HOST) || a->m->python_calls <= a->kernels ||
+	    !ws_bytes_begin(by, "PyTorch"))
+		return "";
+	return ws_advice_text(a,
+	                      ". The profiler recorded %s Python calls, which slows the host: "
+	                      "record without with_stack to be sure",
+	                      ws_say_number(a->texts, (double)a->m->python_calls));
+}
+
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 {
 	struct ws_whatif change;
@@ -100,8 +110,9 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	              share >= WS_WAIT_STRONG_PERCENT && !is_side_issue ? WS_SEVERITY_STRONG
 	                                                                : WS_SEVERITY_WEAK,
 	              ns, change_without(a, use, &change) ? &change : NULL, "whole run",
-	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s", ws_use_defs[use].name,
-	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps),
+	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s%s", ws_use_defs[use].name,
+	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps,
+	                             stack_caveat(a, use)),
 	              cure_of(a, use));
 }
 
@@ -142,12 +153,13 @@ static void add_paths(struct ws_advice *a)
 			continue;
 		ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len);
 		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
-		              &(struct ws_whatif){.as_graph = true, .graph_path = p + 1},
+		              &(struct ws_whatif){.removed[WS_USE_LAUNCH] = 1, .graph_path = p + 1},
 		              ws_arena_copy(a->texts, path, len),
-		              ws_advice_text(a, "%s waits for launches %s%s; its kernels run %s",
+		              ws_advice_text(a, "%s waits for launches %s%s; its kernels run %s%s",
 		                             ws_advice_name(a, a->m->ranges.paths[p].name),
 		                             ws_advice_time(a, ns), ws_advice_each(a),
-		                             ws_advice_time(a, (double)a->idle->path_kernel_ns[p])),
+		                             ws_advice_time(a, (double)a->idle->path_kernel_ns[p]),
+		                             stack_caveat(a, WS_USE_LAUNCH)),
 		              NULL);
 		free(path);
 	}

@@ -53,7 +53,7 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	        a, WS_RULE_low_mfu,
 	        100 * saved_ns >= WS_WAIT_STRONG_PERCENT * wall_ns ? WS_SEVERITY_STRONG
 	                                                           : WS_SEVERITY_WEAK,
-	        (struct ws_claim){rate_near_the_roof, NULL, 0}, "matrix products",
+	        (struct ws_claim){.rate = rate_near_the_roof}, "matrix products",
 	        ws_advice_text(a,
 	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %s "
 	                       "of a step of %s. Their kernels took %s. The GPU computed "

@@ -104,7 +104,7 @@ void ws_rule_other_work(struct ws_advice *a)
 	/* of attention that is not fused A21 tells the gain */
 	if (fused && !has_eager_attention(a))
 		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
-		                    (struct ws_claim){rate_of_scale_and_mask, NULL, 0}, "whole run",
+		                    (struct ws_claim){.rate = rate_of_scale_and_mask}, "whole run",
 		                    evidence,
 		                    "Fuse scale, mask and softmax: the scores are "
 		                    "then read and written once, not three times");
@@ -159,7 +159,7 @@ void ws_rule_eager_attention(struct ws_advice *a)
 	top = ws_advice_top_kernels(a, is_softmax);
 	ws_advice_add_claim(
 	        a, WS_RULE_eager_attention, WS_SEVERITY_STRONG,
-	        (struct ws_claim){located ? rate_of_attention : rate_of_softmax, NULL, 0},
+	        (struct ws_claim){.rate = located ? rate_of_attention : rate_of_softmax},
 	        "attention",
 	        ws_advice_text(a, "%ssoftmax, scale and mask: %.1f %% of the GPU time%s%s",
 	                       located ? ws_advice_text(a, "all of attention: %.1f %%; ",
@@ -207,7 +207,7 @@ void ws_rule_layout(struct ws_advice *a)
 		ns += is_layout(a, i) ? a->config_ns[i] : 0;
 	if (ws_advice_share(a, ns) > WS_A9_PERCENT)
 		ws_advice_add_claim(a, WS_RULE_layout, WS_SEVERITY_STRONG,
-		                    (struct ws_claim){rate_of_layouts, NULL, 0}, "class layout",
+		                    (struct ws_claim){.rate = rate_of_layouts}, "class layout",
 		                    ws_advice_top_kernels(a, is_layout), NULL);
 }
 
@@ -247,7 +247,7 @@ void ws_rule_casts(struct ws_advice *a)
 	if (ws_advice_share(a, ns) > WS_A12_PERCENT)
 		ws_advice_add_claim(
 		        a, WS_RULE_casts, WS_SEVERITY_WEAK,
-		        (struct ws_claim){rate_of_casts, NULL, 0}, "casts",
+		        (struct ws_claim){.rate = rate_of_casts}, "casts",
 		        ws_advice_text(a, "%.1f %% of the GPU time in %s", ws_advice_share(a, ns),
 		                       kernels_text(a, a->casts.kernels)),
 		        are_of_activations(a)
@@ -379,13 +379,12 @@ void ws_rule_optimizer(struct ws_advice *a)
 		                                 "bandwidth"
 		                               : "It is fused already. Step less often (accumulate "
 		                                 "gradients), or keep its state in fewer bytes";
-	ws_advice_add_claim(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
-	                    (struct ws_claim){rate_of_optimizer, NULL,
-	                                      floor_ns < (double)ns ? 1 - floor_ns / (double)ns
-	                                                            : NAN},
-	                    "optimizer",
-	                    ws_advice_text(a, "%.1f %% of the GPU time in %s%s",
-	                                   ws_advice_share(a, ns),
-	                                   kernels_text(a, a->optimizer.kernels), needs),
-	                    advice);
+	ws_advice_add_claim(
+	        a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
+	        (struct ws_claim){.rate = rate_of_optimizer,
+	                          .value = floor_ns < (double)ns ? 1 - floor_ns / (double)ns : NAN},
+	        "optimizer",
+	        ws_advice_text(a, "%.1f %% of the GPU time in %s%s", ws_advice_share(a, ns),
+	                       kernels_text(a, a->optimizer.kernels), needs),
+	        advice);
 }

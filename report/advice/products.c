@@ -193,7 +193,7 @@ void ws_rule_alignment(struct ws_advice *a)
 	/* where operations tell the sizes, they are findings of their own */
 	if (ws_advice_share(a, named_ns) >= WS_A3_SHARE_PERCENT && 2 * sized_ns < named_ns)
 		ws_advice_add_claim(a, WS_RULE_alignment, WS_SEVERITY_STRONG,
-		                    (struct ws_claim){rate_of_unaligned_names, NULL, 0},
+		                    (struct ws_claim){.rate = rate_of_unaligned_names},
 		                    "kernels by name", ws_advice_top_kernels(a, is_unaligned_name),
 		                    NULL);
 	for (size_t i = 0; i < a->nwork; i++)
@@ -305,7 +305,7 @@ void ws_rule_no_tensor_cores(struct ws_advice *a)
 	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
 		return;
 	ws_advice_add_claim(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
-	                    (struct ws_claim){rate_of_tensor_cores, NULL, 0},
+	                    (struct ws_claim){.rate = rate_of_tensor_cores},
 	                    "matrix products and convolutions",
 	                    ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
 	                                   ws_advice_top_kernels(a, without_tensor_cores)),
@@ -343,7 +343,7 @@ void ws_rule_old_kernels(struct ws_advice *a)
 		if (of_older_architecture(a, a->work[i].config))
 			a->work[i].new_kernels_ns = gain_at_best_rate(a, &a->work[i], is_native);
 	ws_advice_add_claim(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK,
-	                    (struct ws_claim){rate_of_new_kernels, NULL, 0},
+	                    (struct ws_claim){.rate = rate_of_new_kernels},
 	                    "matrix products and convolutions",
 	                    ws_advice_text(a, "%.1f %% of their time: %s",
 	                                   100 * (double)ns / (double)all,

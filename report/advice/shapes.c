@@ -60,12 +60,20 @@ static double rate_of_empty(const struct ws_advice *a, const struct ws_advice_ce
 	               : -1;
 }
 
-/* What larger blocks save is not known. */
+/* At most: a multiprocessor holds as many threads as it can. */
 static double rate_of_tiny(const struct ws_advice *a, const struct ws_advice_cell *cell,
                            const struct ws_claim *claim)
 {
+	const struct ws_config *c = &a->m->configs[cell->config];
+	const struct ws_device *device = &a->m->devices[c->device];
+
 	(void)claim;
-	return has_tiny_blocks(a, cell->config) ? NAN : -1;
+	if (!has_tiny_blocks(a, cell->config))
+		return -1;
+	if (!c->has_occupancy || !device->has_limits)
+		return NAN;
+	return fmax(0, 1 - (double)(c->occupancy.active_blocks * threads_of(c)) /
+	                               device->limits.threads_per_sm);
 }
 
 /* "solve (99.9 %): 1 block of 32 threads on 132 multiprocessors; …": those with most time. */
@@ -114,14 +122,14 @@ void ws_rule_empty_grids(struct ws_advice *a)
 		a->found->not_judged[WS_RULE_empty_grids] = "no kernel tells its blocks";
 	if (ws_advice_share(a, time_of(a, leaves_empty)) >= WS_A27_PERCENT)
 		ws_advice_add_claim(a, WS_RULE_empty_grids, WS_SEVERITY_STRONG,
-		                    (struct ws_claim){rate_of_empty, NULL, 0},
+		                    (struct ws_claim){.rate = rate_of_empty},
 		                    "fewer blocks than multiprocessors", shapes(a, leaves_empty),
 		                    NULL);
 	if (ws_advice_share(a, time_of(a, has_tiny_blocks)) >= WS_A27_PERCENT)
 		ws_advice_add_claim(
 		        a, WS_RULE_empty_grids, WS_SEVERITY_WEAK,
-		        (struct ws_claim){rate_of_tiny, NULL, 0}, "blocks of few threads",
-		        shapes(a, has_tiny_blocks),
+		        (struct ws_claim){.rate = rate_of_tiny, .is_bound = true},
+		        "blocks of few threads", shapes(a, has_tiny_blocks),
 		        "Use blocks of 128 threads or more: a multiprocessor holds few blocks "
 		        "at a time");
 }
@@ -152,14 +160,24 @@ static bool is_slow_fp64(const struct ws_advice *a, size_t config)
 	       (ws_name_is(a->m->texts[c->name_dtype], "fp64") || has_doubles(a, config));
 }
 
+/* At most: fp32 runs at 32 times the rate of fp64 or more. */
+static double rate_of_fp64(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                           const struct ws_claim *claim)
+{
+	(void)claim;
+	return is_slow_fp64(a, cell->config) ? 1 - 1.0 / WS_A29_TIMES : -1;
+}
+
 void ws_rule_slow_fp64(struct ws_advice *a)
 {
 	const int64_t ns = time_of(a, is_slow_fp64);
 
 	if (ws_advice_share(a, ns) < WS_A29_PERCENT)
 		return;
-	ws_advice_add(a, WS_RULE_slow_fp64, WS_SEVERITY_HINT, NAN, NULL, "kernels in fp64",
-	              ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
-	                             ws_advice_top_kernels(a, is_slow_fp64)),
-	              NULL);
+	ws_advice_add_claim(a, WS_RULE_slow_fp64, WS_SEVERITY_HINT,
+	                    (struct ws_claim){.rate = rate_of_fp64, .is_bound = true},
+	                    "kernels in fp64",
+	                    ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
+	                                   ws_advice_top_kernels(a, is_slow_fp64)),
+	                    NULL);
 }

@@ -359,11 +359,26 @@ bool ws_class_is_product(uint32_t class)
 	return class == WS_TEXT_GEMM || class == WS_TEXT_CONV || class == WS_TEXT_FUSED_ATTENTION;
 }
 
+void ws_roof_of(const struct ws_device_peaks *peaks, uint32_t class, struct ws_bytes dtype,
+                uint8_t tensor, struct ws_roof *out)
+{
+	const bool on_tensor_cores = ws_class_is_product(class) && tensor != WS_TENSOR_NO;
+
+	out->unconfirmed = ws_peaks_unconfirmed(peaks);
+	out->bytes_per_s = peaks->value[WS_PEAK_MEMORY];
+	/* outside of Tensor Cores 16-bit data is computed with in fp32 */
+	out->flops_per_s = peaks->value[WS_PEAK_FP32];
+	if (!dtype.len || ws_name_is(dtype, "fp64"))
+		out->flops_per_s = 0;
+	for (int i = WS_PEAK_TF32; i <= WS_PEAK_FP8 && on_tensor_cores; i++)
+		if (ws_name_is(dtype, ws_peak_name((enum ws_peak)i)))
+			out->flops_per_s = peaks->value[i];
+}
+
 void ws_roof_find(const struct ws_model *m, uint32_t device, uint32_t class, uint32_t dtype,
                   uint8_t tensor, struct ws_roof *out)
 {
 	struct ws_device_peaks peaks = {{0}, 0, NULL, NULL, 0};
-	int on_tensor_cores = ws_class_is_product(class) && tensor != WS_TENSOR_NO;
 
 	*out = (struct ws_roof){0, 0, false};
 	if (device == WS_NONE)
@@ -371,15 +386,7 @@ void ws_roof_find(const struct ws_model *m, uint32_t device, uint32_t class, uin
 	if (m->devices[device].has_peaks)
 		peaks = m->devices[device].peaks;
 	apply_measured(m, &peaks);
-	out->unconfirmed = ws_peaks_unconfirmed(&peaks);
-	out->bytes_per_s = peaks.value[WS_PEAK_MEMORY];
-	/* outside of Tensor Cores 16-bit data is computed with in fp32 */
-	out->flops_per_s = peaks.value[WS_PEAK_FP32];
-	if (!dtype || ws_name_is(m->texts[dtype], "fp64"))
-		out->flops_per_s = 0;
-	for (int i = WS_PEAK_TF32; i <= WS_PEAK_FP8 && on_tensor_cores; i++)
-		if (ws_name_is(m->texts[dtype], ws_peak_name((enum ws_peak)i)))
-			out->flops_per_s = peaks.value[i];
+	ws_roof_of(&peaks, class, m->texts[dtype], tensor, out);
 }
 
 const char *ws_roof_bound(const struct ws_roof *roof, double flops, double bytes)

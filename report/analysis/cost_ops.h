@@ -72,5 +72,8 @@ struct ws_roof {
  */
 void ws_roof_find(const struct ws_model *m, uint32_t device, uint32_t class, uint32_t dtype,
                   uint8_t tensor, struct ws_roof *out);
+/* The same by these peaks; dtype: its name. */
+void ws_roof_of(const struct ws_device_peaks *peaks, uint32_t class, struct ws_bytes dtype,
+                uint8_t tensor, struct ws_roof *out);
 /* "compute" or "memory": what bounds work of so many FLOPs a byte; NULL when that is not known. */
 const char *ws_roof_bound(const struct ws_roof *roof, double flops, double bytes);

@@ -473,6 +473,8 @@ static void begin(const struct ws_model *m, const struct ws_filter *f, struct ws
 	s->has_nvtx = f && f->nvtx;
 	s->has_timeline = f && f->has_timeline;
 	s->timeline = f ? f->timeline : -1;
+	s->whatif = f ? f->whatif : NULL;
+	s->nwhatif = f ? f->nwhatif : 0;
 	s->has_steps = f && (f->step_first >= 0 || f->step_last >= 0);
 	s->has_device = f && f->device >= 0;
 	s->has_process = f && f->has_process;

@@ -27,6 +27,8 @@ struct ws_selection {
 	size_t measured;   /* measured steps in the report */
 	bool has_timeline; /* as in the filter */
 	int64_t timeline;
+	const char *const *whatif; /* as in the filter */
+	size_t nwhatif;
 	int64_t step_first, step_last;      /* their numbers; all of them without a filter */
 	int64_t time_first_ns, time_end_ns; /* what overlaps this; everything without a filter */
 	uint64_t pid;

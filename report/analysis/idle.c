@@ -236,6 +236,7 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 		add_part(&g, to_ns,
 		         is_known && next->use == WS_USE_PAGING       ? WS_USE_PAGING
 		         : is_known                                   ? WS_USE_UNKNOWN
+		         : is_mostly(&c->host->data, from_ns, to_ns)  ? WS_USE_DATA
 		         : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
 		         : next                                       ? WS_USE_START
 		                                                      : WS_USE_END);

@@ -45,7 +45,8 @@
 	X(DEVICE, "between queued kernels",                                                        \
 	  "the next work was queued, and the device took this long to start it",                   \
 	  "Use fewer, larger kernels, or CUDA graphs.")                                            \
-	X(START, "before the first work", "the device had done nothing yet",                       \
+	X(START, "before the first work",                                                          \
+	  "the device had done nothing yet, and nothing that was recorded says what the host did", \
 	  "Leave start-up out with warm-up steps, or launch earlier.")                             \
 	X(END, "after the last work", "nothing more came for the device",                          \
 	  "Move the host's work after the last kernel out of the step.")                           \

@@ -7,6 +7,7 @@
 #include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/base/interval.h"
+#include "report/model/batch.h"
 
 static int by_start(const void *pa, const void *pb)
 {
@@ -160,6 +161,36 @@ bool ws_step_phase_present(const struct ws_step_times *t, int phase)
 	if (phase == WS_PHASE_OTHER)
 		return t->phases & ((1u << WS_PHASE_OTHER) - 1);
 	return phase > WS_PHASE_OTHER || (t->phases >> phase & 1);
+}
+
+size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,
+                       struct ws_batch_steps out[WS_BATCH_KINDS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nmeasured; i++) {
+		const uint32_t s = t->measured[i];
+		struct ws_batch b;
+		size_t k = 0;
+
+		if (!ws_batch_of_name(m->texts[m->steps[s].name], &b) || !*ws_batch_kind(&b) ||
+		    t->step_ns[s] < 0)
+			continue;
+		while (k < n && strcmp(out[k].kind, ws_batch_kind(&b)) != 0)
+			k++;
+		if (k == n)
+			out[n++] = (struct ws_batch_steps){.kind = ws_batch_kind(&b)};
+		out[k].steps++;
+		out[k].ns += (double)t->step_ns[s];
+		out[k].requests += (double)b.context.requests + (double)b.generation.requests;
+		out[k].tokens += (double)b.context.queries + (double)b.generation.queries;
+	}
+	for (size_t k = 0; k < n; k++) {
+		out[k].ns /= (double)out[k].steps;
+		out[k].requests /= (double)out[k].steps;
+		out[k].tokens /= (double)out[k].steps;
+	}
+	return n;
 }
 
 int64_t ws_fact_number(const struct ws_model *m, const char *key)

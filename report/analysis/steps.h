@@ -53,5 +53,16 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
  * there are other phases. */
 bool ws_step_phase_present(const struct ws_step_times *t, int phase);
 
+/* Measured steps that are batches of a server, of one kind: means. */
+struct ws_batch_steps {
+	const char *kind; /* "prefill", "decode", "mixed" */
+	uint64_t steps;
+	double ns, requests, tokens; /* tokens: that it computes */
+};
+#define WS_BATCH_KINDS 3
+/* Those of each kind that there is; how many are. */
+size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,
+                       struct ws_batch_steps out[WS_BATCH_KINDS]);
+
 /* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
 int64_t ws_fact_number(const struct ws_model *m, const char *key);

@@ -37,6 +37,10 @@ static inline bool ws_grade_is_slower(enum ws_grade grade)
 {
 	return grade == WS_GRADE_SLOWER || grade == WS_GRADE_LIKELY_SLOWER;
 }
+static inline bool ws_grade_is_different(enum ws_grade grade)
+{
+	return ws_grade_is_faster(grade) || ws_grade_is_slower(grade);
+}
 /* For quantities that are no times: LESS and MORE. */
 const char *ws_grade_count_name(enum ws_grade grade);
 

@@ -16,6 +16,9 @@ bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text);
 #define WS_NAME_IS_ONE_OF(text, list) ws_name_is_one_of(text, list, sizeof(list) / sizeof(*(list)))
 bool ws_name_is_one_of(struct ws_bytes text, const char *const *patterns, size_t n);
 
+/* Is it the batch of a server of language models, with its sizes: step[DECODE bs=16]? */
+bool ws_name_is_batch(struct ws_bytes name);
+
 /* < 0, 0 or > 0 by bytes, as memcmp; a shorter text comes before its continuations. */
 int ws_name_compare(struct ws_bytes a, struct ws_bytes b);
 

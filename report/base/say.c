@@ -220,6 +220,15 @@ bool ws_name_is_one_of(struct ws_bytes text, const char *const *patterns, size_t
 	return n > 0;
 }
 
+bool ws_name_is_batch(struct ws_bytes name)
+{
+	static const char *const patterns[] = {"step[* bs=*", "execute_*context_*generation_*",
+	                                       "execute_new_*_cached_*", "prefill[bs=*",
+	                                       "decode[bs=*"};
+
+	return WS_NAME_IS_ONE_OF(name, patterns);
+}
+
 bool ws_name_is(struct ws_bytes name, const char *text)
 {
 	return name.len == strlen(text) && !memcmp(name.ptr, text, name.len);

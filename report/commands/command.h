@@ -84,5 +84,6 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 #define WS_OPT_STEP(target)                                               \
 	WS_OPT("step", 0, TEXT, "PATTERN", (target),                      \
 	       "the range that marks a step: a name or path with * and\n" \
-	       "?, e.g. 'iter*'; default `step` and ProfilerStep#N;\n"    \
-	       "auto takes the best candidate of the summary")
+	       "?, e.g. 'iter*'; default `step`, ProfilerStep#N, else\n"  \
+	       "batches of servers, or iterations that an optimizer\n"    \
+	       "marks; auto takes the best candidate of the summary")

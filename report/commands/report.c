@@ -14,12 +14,13 @@
 #include "report/kernel_info/classify.h"
 #include "report/kernel_info/device_peaks.h"
 #include "report/ranks/ranks.h"
+#include "report/replay/whatif.h"
 #include "report/tables/report.h"
 
 #define SHORT_ROWS 12 /* of each table in the short report */
 
 /* What the report without --table and -o shows; a trace may lack some. */
-static const char *const short_tables[] = {"summary", "step-statistics", NULL};
+static const char *const short_tables[] = {"summary", "whatif", "step-statistics", NULL};
 #define NSHORT (sizeof(short_tables) / sizeof(*short_tables) - 1)
 
 struct report_opts {
@@ -31,6 +32,7 @@ struct report_opts {
 	int64_t rows;
 	int scope;     /* enum ws_scope */
 	int by_choice; /* position in BY_CHOICES */
+	struct ws_opt_texts whatif;
 	const char *time, *rules_path, *peaks_path, *step, *device_name, *timeline, *sql_path;
 	double softmax_flops;
 };
@@ -123,17 +125,30 @@ static enum ws_status make(struct ws_trace_file *f, struct report_opts *o, int i
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
 	const struct ws_table_def *some[NSHORT];
 	const struct ws_table_def *const *all;
+	const struct ws_table_def **with_whatif;
 	size_t nall;
+	enum ws_status status;
 
 	if (one)
 		return make_tables(f, o, &one, 1, out, err);
 	if (is_short) {
+		nall = 0;
 		for (size_t i = 0; i < NSHORT; i++)
-			some[i] = ws_table_def_by_name(short_tables[i]);
-		return make_tables(f, o, some, NSHORT, out, err);
+			if (o->whatif.n || strcmp(short_tables[i], "whatif") != 0)
+				some[nall++] = ws_table_def_by_name(short_tables[i]);
+		return make_tables(f, o, some, nall, out, err);
 	}
 	all = ws_table_defs(&nall);
-	return make_tables(f, o, all, nall, out, err);
+	if (!o->whatif.n)
+		return make_tables(f, o, all, nall, out, err);
+	/* behind the summary, and the method stays the last */
+	with_whatif = ws_xarray(nall + 1, sizeof(*with_whatif));
+	with_whatif[0] = all[0];
+	with_whatif[1] = ws_table_def_by_name("whatif");
+	memcpy(&with_whatif[2], &all[1], (nall - 1) * sizeof(*all));
+	status = make_tables(f, o, with_whatif, nall + 1, out, err);
+	free(with_whatif);
+	return status;
 }
 
 /* --- --time ------------------------------------------------------------------------------- */
@@ -223,8 +238,7 @@ static void shorten(const struct ws_report *report, struct ws_report *view, stru
 	ws_report_shorten(report, short_tables, view, slots);
 	last = view->tables[view->ntables - 1];
 	steps = ws_table_column_index(last->def, "steps");
-	if (view->ntables == NSHORT &&
-	    (!last->nrows || ws_cell_magnitude(&ws_table_cells(last, 0)[steps]) < 2))
+	if (steps >= 0 && (!last->nrows || ws_cell_magnitude(&ws_table_cells(last, 0)[steps]) < 2))
 		view->ntables--;
 }
 
@@ -302,9 +316,11 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	struct ws_trace_list list = {0};
 	enum ws_status status;
 
-	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns || o->sort || o->sql_path, err,
-	           USAGE,
-	           "filters, --columns, --sort and --sql need a single trace; this is a run of "
+	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns || o->sort || o->sql_path ||
+	                   o->whatif.n,
+	           err, USAGE,
+	           "filters, --columns, --sort, --sql and --whatif need a single trace; this is a "
+	           "run of "
 	           "several ranks");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
@@ -367,6 +383,10 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT("timeline", 0, TEXT, "STEP", &o->timeline,
 	               "HTML: measured step that the timeline draws, by its number\n"
 	               "in `steps`; none: no timeline (default: the median step)"),
+	        WS_OPT("whatif", 0, TEXTS, "CHANGE", &o->whatif,
+	               "the step's time with a change, such as\n"
+	               "'class=gemm x0.5', 'cause=data x0',\n"
+	               "dtype=bf16 or gpu=H200; may be given several times"),
 	        WS_OPT("sql", 0, TEXT, "FILE", &o->sql_path,
 	               "adds a table for each query in FILE, as `warpsheet query`\n"
 	               "makes it: its title is the comment before it"),
@@ -422,6 +442,19 @@ static enum ws_status resolve_timeline(struct report_opts *o, struct ws_err *err
 	return WS_OK;
 }
 
+static enum ws_status resolve_whatif(struct report_opts *o, struct ws_err *err)
+{
+	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
+
+	WS_FAIL_IF(def && !strcmp(def->name, "whatif") && !o->whatif.n, err, USAGE,
+	           "table whatif needs a change: --whatif 'class=gemm x0.5'");
+	for (size_t i = 0; i < o->whatif.n; i++)
+		WS_FORWARD(ws_whatif_check(o->whatif.text[i], err));
+	o->filter.whatif = o->whatif.text;
+	o->filter.nwhatif = o->whatif.n;
+	return WS_OK;
+}
+
 static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 {
 	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
@@ -466,6 +499,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	           "--sql adds tables to a report; `warpsheet query` shows them alone");
 	WS_FORWARD(resolve_filter(&o, err));
 	WS_FORWARD(resolve_timeline(&o, err));
+	WS_FORWARD(resolve_whatif(&o, err));
 	if (ws_trace_list_is_many(n, argv))
 		return list_ranks(n, argv, &o, err);
 	status = resolve_columns(&o, err);

@@ -193,6 +193,19 @@ static void say_main_change(const struct answering *a, const struct ws_diff_part
 	            against ? "." : "", NULL);
 }
 
+/* What of the change the kernels explain, where they changed. row: of their time, NULL. */
+static void say_replayed(const struct answering *a, const struct ws_cell *row)
+{
+	const char *grade = row ? copy(a, &row[WS_TC_diff_verdict_grade]) : "";
+	const double *ns = a->d->replayed_ns;
+	char share[64];
+
+	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
+	if (*share && (strstr(grade, "FASTER") || strstr(grade, "SLOWER")))
+		ws_page_say(a->out, "", "Kernel times alone: ", both_times(a->texts, ns[0], ns[1]),
+		            ", ", share, ".", NULL);
+}
+
 static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	const bool by_steps = a->d->by_steps;
@@ -210,6 +223,7 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 	if (row)
 		say_time(a, row, "The kernels", "are", "take");
 	say_main_change(a, parts);
+	say_replayed(a, row);
 }
 
 /* --- from A to B ---------------------------------------------------------------------------- */

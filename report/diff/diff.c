@@ -28,6 +28,7 @@ void ws_sides_free(struct ws_sides *s)
 		free(s->d.unlike_phase_ns[side]);
 		free(s->d.more_place_ns[side]);
 	}
+	free(s->d.kind_of_piece);
 	ws_spill_close(&s->d.work[0].rows);
 	ws_spill_close(&s->d.work[1].rows);
 	ws_side_release(&s->d.side[0]);
@@ -48,7 +49,9 @@ bool ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
 			return false;
 		}
 	WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side]);
-	ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, rows);
+	ws_recording_read(&to->recordings[to->nrecordings], &s->d.names, m, rows,
+	                  !side && !to->nrecordings);
+	to->nrecordings++;
 	if (is_shown && !s->d.page[side])
 		s->d.page[side] = ws_page_make_side(m, rows);
 	return true;
@@ -65,6 +68,7 @@ static void match(struct ws_diff *d)
 		                                d->side[s].slots_ns};
 	ws_match_find(&d->match, &d->names, &list[0], &list[1], true);
 	ws_diff_sum_work(d);
+	ws_diff_replay(d);
 }
 
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu)
@@ -104,7 +108,7 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts)
 /* The time that is compared: of steps, or from the first device work to the last. */
 static void find_typical(struct ws_diff *d)
 {
-	struct ws_diff_rows rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
+	struct ws_diff_rows rows = {0};
 
 	d->typical_ns[0] = d->typical_ns[1] = NAN;
 	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
@@ -129,19 +133,20 @@ static void prepare(struct ws_diff *d)
 	find_typical(d);
 }
 
+/* The rows of queries are there already. */
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
-	typedef void (*fill_fn)(struct ws_diff *, struct ws_table *);
 	/* in the order of WS_DIFF_TABLES */
-	static const fill_fn fills[] = {
-	        ws_diff_fill_verdict, ws_diff_fill_waterfall, ws_diff_fill_idle,
-	        ws_diff_fill_phases,  ws_diff_fill_ranges,    ws_diff_fill_ops,
-	        ws_diff_fill_classes, ws_diff_fill_kernels,   ws_diff_fill_memory,
-	        ws_diff_fill_only,    ws_diff_fill_config,
+	static void (*const note[])(struct ws_diff *, struct ws_table *) = {
+	        ws_diff_note_verdict, ws_diff_note_waterfall, ws_diff_note_idle,
+	        ws_diff_note_phases,  ws_diff_note_ranges,    ws_diff_note_work,
+	        ws_diff_note_work,    ws_diff_note_work,      ws_diff_note_memory,
+	        ws_diff_note_only,    ws_diff_note_config,
 	};
 
 	(void)err;
-	fills[which](ctx, *t);
+	ws_diff_relations_release(ctx);
+	note[which](ctx, *t);
 	return WS_OK;
 }
 
@@ -182,7 +187,11 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	plan.trace = trace = name_report(d);
 	plan.created_ns = d->side[1].recordings[0].base_ns;
 	plan.defs = ws_diff_defs(&plan.ndefs);
-	status = ws_report_of_plan(&plan, out, err);
+	status = ws_query_open(&plan.query, err);
+	if (status == WS_OK)
+		ws_diff_relations(plan.query, d);
+	WS_THEN(status, ws_report_of_plan(&plan, out, err));
+	ws_query_close(plan.query);
 	free(trace);
 	if (status == WS_OK)
 		ws_diff_answer(d, *out);

@@ -62,3 +62,8 @@ void ws_sides_free(struct ws_sides *s);
 enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
                             struct ws_report **out, struct ws_diff_result *result,
                             struct ws_err *err);
+
+/* The relations of the queries of these tables; d NULL: they are only checked. */
+struct ws_query;
+struct ws_diff;
+void ws_diff_relations(struct ws_query *q, struct ws_diff *d);

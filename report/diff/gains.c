@@ -1,8 +1,10 @@
 /*
- * What gained and what lost, and whether Tensor Cores took over: rows of diff-verdict.
+ * What gained and what lost, whether Tensor Cores took over, and what the times of kernels alone
+ * explain: rows of diff-verdict.
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/base/names.h"
 #include "report/diff/private.h"
@@ -19,24 +21,12 @@ void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, doubl
 
 #define MOST_NAMED 3
 
-static void key_of_gain(const struct ws_diff *d, const struct ws_work_item *const item[2],
-                        const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
-{
-	const struct ws_work_item *name = item[0] ? item[0] : item[1];
-
-	(void)d;
-	(void)n;
-	key[0] = name->op ? name->op : name->class;
-	key[1] = name->phase;
-	key[2] = by >= 0;
-}
-
 static double change_of(const struct ws_diff_row *row)
 {
 	return (row->instances[1] ? row->mean[1] : 0) - (row->instances[0] ? row->mean[0] : 0);
 }
 
-/* Matched work with a graded change; what one side did alone is told apart. */
+/* A graded change. */
 static bool is_change(const struct ws_diff_row *row, bool gained)
 {
 	if (gained ? change_of(row) >= 0 : change_of(row) <= 0)
@@ -66,7 +56,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct ws_diff_row *row = &rows->row[i];
 		struct ws_bytes name =
-		        ws_diff_class_name(ws_texts_get(&d->names.texts, row->field[0]));
+		        ws_diff_class_name(ws_texts_get(&d->names.texts, row->key.op));
 
 		if (!is_change(row, gained))
 			continue;
@@ -77,7 +67,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 		                name.len < 60 ? (int)name.len : 60, (const char *)name.ptr);
 		if (d->by_steps)
 			ws_sentence_add(&text, " (%s)",
-			                ws_phase_name((enum ws_phase)row->field[1]));
+			                ws_phase_name((enum ws_phase)row->key.phase));
 		ws_sentence_add(&text, ": ");
 		add_change(&text, change_of(row));
 	}
@@ -114,8 +104,8 @@ static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *class
 	}
 	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
 		double change = change_of(&classes->row[i]);
-		struct ws_bytes name =
-		        ws_diff_class_name(ws_texts_get(&d->names.texts, classes->row[i].field[0]));
+		struct ws_bytes name = ws_diff_class_name(
+		        ws_texts_get(&d->names.texts, classes->row[i].key.class));
 		char time[WS_SAY_TIME];
 
 		if (change < fmax(gained / 100, SMALL_LOSS * whole))
@@ -176,7 +166,7 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 	for (size_t i = 0; i < classes->n; i++) {
 		const struct ws_diff_row *row = &classes->row[i];
 
-		if (!is_matmul_class(ws_texts_get(&d->names.texts, row->field[0])))
+		if (!is_matmul_class(ws_texts_get(&d->names.texts, row->key.class)))
 			continue;
 		for (int s = 0; s < 2; s++) {
 			on[s] += (double)row->tensor_ns[s];
@@ -212,9 +202,13 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
                       const double gpu_ns[2])
 {
-	struct ws_diff_rows rows, classes;
+	/* matched work; what one side did alone is told apart */
+	static const struct ws_diff_key fields = {.op = UINT32_MAX,
+	                                          .phase = UINT32_MAX,
+	                                          .side = UINT32_MAX};
+	struct ws_diff_rows rows = {0}, classes = {0};
 
-	ws_diff_rows_of_work(d, key_of_gain, &rows);
+	ws_diff_gather_work(d, &fields, &rows);
 	ws_diff_gather_classes(d, &classes);
 	if (!ws_diff_is_unlike(d)) {
 		add_changes(d, t, &rows, true);
@@ -224,4 +218,96 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 	add_tensor_cores(d, t, &classes);
 	ws_diff_rows_release(&rows);
 	ws_diff_rows_release(&classes);
+}
+
+/* --- what the times of kernels explain: A's median step, replayed with B's times of the work that
+ * both did, docs/dev/replay.md ----------------------------------------------------------------- */
+
+/* GPU time a sample of each kind of a side. */
+static double *times_of_kinds(struct ws_diff *d, int s, struct ws_arena *temp)
+{
+	double *ns;
+
+	WS_NEW(temp, ns, d->match.kinds.n + 1);
+	for (size_t i = 0; i < d->work[s].n; i++) {
+		const struct ws_work_sum *sum = ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
+
+		ns[sum->kind] += (double)sum->gpu_ns / (double)d->side[s].nsamples;
+	}
+	return ns;
+}
+
+void ws_diff_replay(struct ws_diff *d)
+{
+	struct ws_replay *replay = d->side[0].recordings[0].replay;
+	const struct ws_replay_facts *facts = replay ? ws_replay_facts(replay) : NULL;
+	struct ws_arena temp = {0};
+	double *dur_ns, *ns[2];
+
+	d->replayed_ns[0] = d->replayed_ns[1] = NAN;
+	if (!d->kind_of_piece)
+		return;
+	for (int s = 0; s < 2; s++)
+		ns[s] = times_of_kinds(d, s, &temp);
+	WS_NEW(&temp, dur_ns, facts->npieces);
+	for (size_t i = 0; i < facts->npieces; i++) {
+		const uint32_t kind = d->kind_of_piece[i];
+
+		dur_ns[i] = (double)facts->pieces[i].dur_ns;
+		if (kind && ns[0][kind] > 0 && ws_match_kind(&d->match, kind)->criterion != WS_NONE)
+			dur_ns[i] *= ns[1][kind] / ns[0][kind];
+	}
+	d->replayed_ns[0] = facts->recorded_ns;
+	d->replayed_ns[1] = ws_replay_step_ns(replay, &(struct ws_whatif){.dur_ns = dur_ns});
+	ws_arena_free(&temp);
+}
+
+const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
+                                   char out[64])
+{
+	const double by_kernels = d->replayed_ns[1] - d->replayed_ns[0];
+	const double percent = 100 * by_kernels / (overall->typical[1] - overall->typical[0]);
+
+	*out = '\0';
+	if (isnan(percent) || !ws_grade_is_different(overall->grade))
+		return out;
+	if (fabs(percent) < 0.5)
+		snprintf(out, 64, "0 %% of the difference");
+	else if (percent < 0)
+		snprintf(out, 64, "against the difference");
+	else if (percent > 100.5)
+		snprintf(out, 64, "more than the difference");
+	else
+		snprintf(out, 64, "%.0f %% of the difference", percent);
+	return out;
+}
+
+void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
+                         const struct ws_comparison *overall)
+{
+	const struct ws_replay *replay = d->side[0].recordings[0].replay;
+	const char *a = d->side[0].name, *b = d->side[1].name, *obstacle;
+	char now[WS_SAY_TIME], then[WS_SAY_TIME], share[64];
+	struct ws_cell *row;
+
+	/* on the CPU kernels are the host's own time, and unlike work has no counterpart */
+	if (!replay || ws_diff_is_on_cpu(d) || ws_diff_is_unlike(d))
+		return;
+	obstacle = ws_replay_facts(replay)->obstacle;
+	if (obstacle || isnan(d->replayed_ns[1])) {
+		ws_table_add(t, "kernel times alone",
+		             "Cannot tell what they explain: %s's step cannot be replayed, as %s.",
+		             a, obstacle ? obstacle : "it ran no kernel");
+		return;
+	}
+	ws_diff_replayed_share(d, overall, share);
+	ws_say_time_in(d->replayed_ns[0], now);
+	ws_say_time_in(d->replayed_ns[1], then);
+	row = ws_table_add(
+	        t, "kernel times alone",
+	        strcmp(now, then)
+	                ? "With %s's kernel times %s's %s would take %s, not %s%s%s."
+	                : "With %s's kernel times %s's %s would take as long: %s%.0s%s%s.",
+	        b, a, d->by_steps ? "median step" : "run", then, now, *share ? ": " : "", share);
+	ws_verdict_numbers(t, row, d->replayed_ns[0] / 1e6, d->replayed_ns[1] / 1e6, "ms");
 }

@@ -27,6 +27,64 @@ struct ws_work_sum {
 	int64_t gpu_ns;
 };
 
+/* What a row is of: 0 where its table does not ask for it. Of rows that changed as much the order
+ * of these decides. */
+struct ws_diff_key {
+	uint32_t side; /* of work without a counterpart: 1 = A, 2 = B */
+	uint32_t path, domain, style, match;
+	uint32_t measure;
+	uint32_t op, phase, shape, class;
+	uint32_t dtype[2];
+	uint32_t matched_by; /* enum ws_matched_by, plus 1 */
+	uint32_t count[2];
+	uint32_t shape_b; /* where it differs */
+	uint32_t kernels[2];
+	uint32_t tensor[2]; /* enum ws_tensor, plus 1 */
+};
+struct ws_diff_row {
+	struct ws_diff_key key;
+	struct ws_diff_sums {
+		/* what the row has in a sample of the side; samples that have nothing of it are
+		 * left out, so memory follows what there is, not steps × rows */
+		struct ws_diff_sum {
+			uint32_t sample;
+			int64_t ns;
+			int64_t like_ns; /* matched work of one size */
+			/* calls of that, of which several count as one where they face one */
+			double groups;
+		} * sum; /* by sample */
+		size_t n, capacity;
+	} sums[2];
+	bool compares_like; /* like_ns is compared, not ns */
+	enum ws_diff_noise noise;
+	uint64_t instances[2], kernels[2];
+	uint64_t like_calls[2], apart_calls[2]; /* matched, and of one size or not */
+	int64_t like_ns[2], call_ns[2];         /* of those of one size; of all */
+	double more_ns[2];                      /* as that of struct ws_diff */
+	/* of classes, over all samples: on Tensor Cores, and where that is not known */
+	int64_t tensor_ns[2], unknown_ns[2];
+	double mean[2]; /* ns a sample; NaN: the side has no such work */
+	struct ws_comparison c;
+};
+/* Starts as all zeros. */
+struct ws_diff_rows {
+	bool of_work;             /* rows are of matched work */
+	bool of_calls;            /* few or short ones are not graded */
+	enum ws_diff_noise noise; /* of their times */
+	struct ws_texts keys;
+	struct ws_diff_row *row;
+	size_t n, capacity;
+	struct ws_arena arena; /* for who fills them */
+};
+/* The rows of a relation, made when a query asks for them. */
+struct ws_compared {
+	struct ws_diff *d;
+	void (*gather)(struct ws_diff *d, struct ws_diff_rows *rows);
+	struct ws_diff_rows rows;
+	bool is_made;
+};
+#define WS_DIFF_RELATIONS 7
+
 struct ws_diff {
 	struct ws_side side[2];
 	struct ws_names names;
@@ -55,11 +113,16 @@ struct ws_diff {
 		uint64_t scalings; /* kernels that scale the loss */
 		int64_t scaling_ns;
 	} unmatched[2];
+	uint32_t *kind_of_piece; /* of A's replay: kind of its call, 0: none; NULL: no replay */
+	/* A's replayed step: as recorded, and with B's times of matched kernels; NaN: cannot tell
+	 */
+	double replayed_ns[2];
 	bool by_steps; /* the samples of both sides are steps */
 	/* why they are not the same work; none: they are */
 	char reasons[WS_DIFF_MAX_REASONS][160];
 	size_t nreasons;
 	struct ws_diff_result *result;
+	struct ws_compared compared[WS_DIFF_RELATIONS];
 	struct ws_page *page[2]; /* what is shown of each side, until the report has it; NULL */
 };
 
@@ -75,49 +138,12 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts);
 
 /* --- rows.c: sums a sample, and their grades ---------------------------------------------- */
 
-#define WS_DIFF_FIELDS 10
-struct ws_diff_row {
-	uint32_t field[WS_DIFF_FIELDS]; /* what the row is of: the key */
-	struct ws_diff_sums {
-		/* what the row has in a sample of the side; samples that have nothing of it are
-		 * left out, so memory follows what there is, not steps × rows */
-		struct ws_diff_sum {
-			uint32_t sample;
-			int64_t ns;
-			int64_t like_ns; /* matched work of one size */
-			/* calls of that, of which several count as one where they face one */
-			double groups;
-		} * sum; /* by sample */
-		size_t n, capacity;
-	} sums[2];
-	bool compares_like; /* like_ns is compared, not ns */
-	enum ws_diff_noise noise;
-	uint64_t instances[2], kernels[2];
-	uint64_t like_calls[2], apart_calls[2]; /* matched, and of one size or not */
-	int64_t like_ns[2], call_ns[2];         /* of those of one size; of all */
-	double more_ns[2];                      /* as that of struct ws_diff */
-	/* of classes, over all samples: on Tensor Cores, and where that is not known */
-	int64_t tensor_ns[2], unknown_ns[2];
-	double mean[2]; /* ns a sample; NaN: the side has no such work */
-	struct ws_comparison c;
-};
-/* Starts as all zeros but nsamples. */
 /* How times of this kind are compared. */
 struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise);
 
-struct ws_diff_rows {
-	size_t nsamples[2];
-	bool of_work;             /* rows are of matched work */
-	bool of_calls;            /* few or short ones are not graded */
-	enum ws_diff_noise noise; /* of their times */
-	struct ws_texts keys;
-	struct ws_diff_row *row;
-	size_t n, capacity;
-	struct ws_arena arena; /* for who fills them */
-};
 void ws_diff_rows_release(struct ws_diff_rows *r);
 /* The row of this key, new where there is none; valid until the next call. */
-struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS]);
+struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const struct ws_diff_key *key);
 /* What the row has in a sample of side s, nothing so far where it is new; valid until the next
  * call. */
 struct ws_diff_sum *ws_diff_sum_of(struct ws_diff_row *row, int s, uint32_t sample);
@@ -129,14 +155,19 @@ int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int ph
 
 /* Adds up calls by what they are matched with: once they are. */
 void ws_diff_sum_work(struct ws_diff *d);
-/* The work of both sides by this key; the groups' first items, or one item alone, by: -1. */
-typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_work_item *const item[2],
-                               const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
-void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out);
+/* The matched and unmatched work of both sides: a row of all that is alike in the fields of which
+ * the bits are set in `fields`. */
+void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
+                         struct ws_diff_rows *out);
 
 /* --- rows.c, too: noise of what is graded, by what it is ------------------------------------ */
 
 void ws_diff_assume_noise(struct ws_diff *d);
+
+/* --- compared.c ---------------------------------------------------------------------------- */
+
+/* Frees their rows; whoever asks for them again makes them anew. */
+void ws_diff_relations_release(struct ws_diff *d);
 
 /* --- like.c ------------------------------------------------------------------------------- */
 
@@ -146,8 +177,8 @@ bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, 
 /* Reasons why the sides did not do the same work. */
 void ws_diff_find_reasons(struct ws_diff *d);
 
-/* One row a class: field 0. */
-void ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows);
+/* A row of each class. */
+void ws_diff_gather_classes(struct ws_diff *d, struct ws_diff_rows *rows);
 
 /* Most bytes allocated on devices in any recording; -1 = not recorded. */
 double ws_side_peak(const struct ws_side *s);
@@ -160,11 +191,25 @@ enum ws_grade ws_diff_grade_count(const struct ws_diff *d, double a, double b);
 /* --- ranges.c: times of samples ------------------------------------------------------------ */
 
 enum ws_diff_measure { WS_MEASURE_STEP, WS_MEASURE_GPU, WS_MEASURE_WALL };
-/* A row of fields measure and phase, WS_PHASES = the whole; none where neither side has it. */
+/* A row of this measure and phase, WS_PHASES = the whole; none where neither side has it. */
 void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
                          enum ws_diff_measure measure);
+bool ws_diff_has_phases(const struct ws_diff *d);
+/* Those of diff-phases; of diff-ranges. */
+void ws_diff_gather_phases(struct ws_diff *d, struct ws_diff_rows *rows);
+void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows);
+enum ws_diff_match { WS_DIFF_BOTH, WS_DIFF_ONLY_A, WS_DIFF_ONLY_B };
 
 /* --- gains.c: rows of diff-verdict ---------------------------------------------------------- */
+
+/* What of B - A the kernel times alone explain: behind the sums. */
+void ws_diff_replay(struct ws_diff *d);
+/* A row of the verdict about it; overall: the times of both sides. */
+void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
+                         const struct ws_comparison *overall);
+/* "74 % of the difference"; "" where there is none. */
+const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
+                                   char out[64]);
 
 /* The sentences of a row grow here; what does not fit is left out. */
 struct ws_sentence {
@@ -240,28 +285,22 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report);
 
 /* --- the tables --------------------------------------------------------------------------- */
 
-/* What is graded: the typical time of A and of B, cells beside each other, and their ratio. */
-void ws_diff_set_typical(const struct ws_diff_row *row, struct ws_cell *cells);
-void ws_diff_set_ratio(const struct ws_diff *d, const struct ws_diff_row *row,
-                       struct ws_cell *cell);
-void ws_diff_set_grade(const struct ws_diff_row *row, struct ws_table *t, struct ws_cell *cell);
-/* A text of the comparison; the empty text leaves the cell empty. */
-void ws_diff_set_text(const struct ws_diff *d, struct ws_table *t, struct ws_cell *cell,
-                      uint32_t text);
 /* Says once a table what its times are of. */
 void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t);
 /* Traces that were given twice. */
 void ws_diff_note_copies(const struct ws_side *side, const char *before, struct ws_table *t);
 
-#define X(name) void ws_diff_fill_##name(struct ws_diff *d, struct ws_table *t);
+/* A fact of a recording: side, key, value. */
+struct ws_relation;
+extern const struct ws_relation ws_diff_relation_fact;
+/* What a table has beside the rows of its query; or all of it. */
+#define X(name) void ws_diff_note_##name(struct ws_diff *d, struct ws_table *t);
 X(verdict)
 X(waterfall)
 X(idle)
 X(phases)
 X(ranges)
-X(ops)
-X(classes)
-X(kernels)
+X(work)
 X(memory)
 X(only)
 X(config)

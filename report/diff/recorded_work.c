@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/map.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/names/names.h"
@@ -45,6 +46,7 @@ struct work {
 	struct ws_texts known; /* what adding a kernel to an item depends on, and … */
 	uint32_t *after;       /* … the item with it, by number of that - 1 */
 	size_t nafter, after_capacity;
+	struct ws_map piece_of_kernel; /* of the replayed step */
 	size_t classes_capacity;
 	struct last_attention *attention;
 	size_t nattention, attention_capacity;
@@ -57,6 +59,7 @@ static void work_release(struct work *w)
 {
 	ws_spill_close(&w->sorted);
 	ws_texts_release(&w->known);
+	ws_map_free(&w->piece_of_kernel);
 	ws_arena_free(&w->temp);
 	free(w->after);
 	free(w->attention);
@@ -372,11 +375,18 @@ static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint
 	return cpu_op == WS_NONE ? WS_NONE : w->call_of_op[cpu_op];
 }
 
+/* What no other kernel of a step has: when it began, and its configuration, with its stream. */
+static uint64_t key_of_kernel(const struct ws_joined_kernel *k)
+{
+	return (uint64_t)k->start_ns ^ (uint64_t)k->kind->config << 44;
+}
+
 /* into: the call that it is a part of, WS_NONE: that of its operation, or a new one. *call: it. */
 static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_t into,
                        uint32_t *call_number)
 {
 	struct ws_recording *r = w->c->r;
+	const uint64_t *piece = ws_map_get(&w->piece_of_kernel, key_of_kernel(k));
 	struct ws_sample *s = &r->samples[w->sample];
 	const uint32_t op_range = ws_joined_rows_op_range(w->c->rows, k->range);
 	uint32_t cpu_op = op_range == WS_NONE ? k->cpu_op : WS_NONE, instance;
@@ -402,6 +412,8 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_
 	s->gpu_ns += k->dur_ns;
 	s->phase_gpu_ns[k->kind->phase] += k->dur_ns;
 	ws_spill_put(&r->calls, sizeof(call), at, &call);
+	if (piece && w->sample == r->replayed_sample)
+		r->call_of_piece[*piece] = at;
 	*call_number = at;
 }
 
@@ -568,6 +580,28 @@ static void read_copies(struct work *w)
 	}
 }
 
+static void find_pieces(struct work *w)
+{
+	struct ws_recording *r = w->c->r;
+	const struct ws_replay_facts *facts;
+
+	if (!r->replay)
+		return;
+	facts = ws_replay_facts(r->replay);
+	if (facts->obstacle)
+		return;
+	r->replayed_sample = facts->step == WS_NONE ? 0 : w->c->sample_of_step[facts->step];
+	r->call_of_piece = ws_xarray(facts->npieces + 1, sizeof(*r->call_of_piece));
+	for (size_t i = 0; i < facts->npieces; i++) {
+		r->call_of_piece[i] = WS_NONE;
+		if (facts->pieces[i].is_kernel)
+			ws_map_add(&w->piece_of_kernel,
+			           key_of_kernel(ws_joined_rows_kernel(w->c->rows,
+			                                               facts->pieces[i].row)),
+			           i);
+	}
+}
+
 void ws_reader_read_work(struct ws_reader *c)
 {
 	struct work w = {.c = c};
@@ -578,6 +612,7 @@ void ws_reader_read_work(struct ws_reader *c)
 	memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
 	memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
 	sort_kernels(&w);
+	find_pieces(&w);
 	read_kernels(&w);
 	read_copies(&w);
 	work_release(&w);

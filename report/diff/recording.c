@@ -1,5 +1,7 @@
 #include "report/diff/recording.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/reader.h"
+#include "report/model/batch.h"
 #include "report/model/columns.h"
 #include "report/tables/tables.h"
 
@@ -23,6 +26,8 @@ void ws_recording_release(struct ws_recording *r)
 	free(r->facts);
 	free(r->dtypes);
 	ws_table_free(r->origin);
+	ws_replay_free(r->replay);
+	free(r->call_of_piece);
 	*r = (struct ws_recording){0};
 }
 
@@ -162,15 +167,51 @@ static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, u
 	++*n;
 }
 
+/* What all batches of a server have in common is a fact of the workload: the kind, and the number
+ * of requests. Their kernels alone need not tell, where a graph hides the sizes. */
+static void add_batch(struct ws_reader *c)
+{
+	const struct ws_model *m = c->m;
+	uint64_t requests = 0;
+	const char *kind = NULL;
+	bool same = true;
+	char text[24];
+
+	for (uint32_t i = 0; i < c->rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
+		struct ws_batch b;
+		uint64_t n;
+
+		if (!ws_name_is_batch(m->texts[m->ranges.paths[r->context->path].name]) ||
+		    !ws_batch_of_name(m->texts[r->recorded], &b) || !*ws_batch_kind(&b))
+			continue;
+		if (kind && strcmp(kind, ws_batch_kind(&b)) != 0)
+			return;
+		n = b.context.requests + b.generation.requests;
+		same &= !kind || n == requests;
+		requests = n;
+		kind = ws_batch_kind(&b);
+	}
+	if (!kind)
+		return;
+	if (!ws_model_fact(m, "phase").len)
+		add_fact(c, "workload.", ws_bytes_of("phase"), ws_bytes_of(kind));
+	if (!same || ws_model_fact(m, "batch").len)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64, requests);
+	add_fact(c, "workload.", ws_bytes_of("batch"), ws_bytes_of(text));
+}
+
 static void read_facts(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
 	double clocks = 0;
 	unsigned readings = 0;
 
-	c->r->facts = ws_xarray(m->nfacts + m->meta.rows + 2, sizeof(*c->r->facts));
+	c->r->facts = ws_xarray(m->nfacts + m->meta.rows + 4, sizeof(*c->r->facts));
 	for (size_t i = 0; i < m->nfacts; i++)
 		add_fact(c, "workload.", m->facts[i].key, m->facts[i].value);
+	add_batch(c);
 	for (size_t i = 0; i < m->ndevices; i++)
 		c->r->ndevices += m->devices[i].kernels > 0;
 	add_fact(c, "", ws_bytes_of("device"), ws_model_device_name(m));
@@ -266,7 +307,7 @@ static void read_rows(struct ws_reader *c)
 }
 
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
-                       struct ws_joined_rows *rows)
+                       struct ws_joined_rows *rows, bool is_replayed)
 {
 	struct ws_reader c = {.m = m, .r = out, .names = names};
 	struct ws_filter steps = WS_FILTER_ALL;
@@ -280,6 +321,8 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	find_places(&c);
 	read_facts(&c);
 	read_state(&c);
+	if (is_replayed)
+		out->replay = ws_replay_new(m, &c.sel);
 	read_rows(&c);
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);

@@ -10,6 +10,7 @@
 #include "report/base/spill.h"
 #include "report/base/texts.h"
 #include "report/model/model.h"
+#include "report/replay/replay.h"
 #include "report/table/table.h"
 
 /* What must be equal for two items to face each other, beside their phase, from strict to loose. */
@@ -138,6 +139,9 @@ struct ws_recording {
 	char peak[240];                  /* what they are held against */
 	double clock_mhz;        /* mean reading of the multiprocessors' clock; 0 = not recorded */
 	struct ws_table *origin; /* its notes say how recording ended */
+	struct ws_replay *replay; /* of its median step; NULL: none was asked for */
+	uint32_t *call_of_piece;  /* that the kernel of each of its pieces is of, WS_NONE */
+	uint32_t replayed_sample; /* which sample that step is */
 };
 
 /* What recordings share. */
@@ -162,9 +166,10 @@ static inline const struct ws_work_item *ws_names_item(const struct ws_names *na
 }
 void ws_names_release(struct ws_names *names);
 
-/* names: of all recordings of a comparison. Free with ws_recording_release. */
+/* names: of all recordings of a comparison. is_replayed: with the replay of its median step. Free
+ * with ws_recording_release. */
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
-                       struct ws_joined_rows *rows);
+                       struct ws_joined_rows *rows, bool is_replayed);
 void ws_recording_release(struct ws_recording *r);
 /* Row i of each, to be used before the next is asked for. */
 static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, size_t i)

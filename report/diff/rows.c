@@ -17,19 +17,16 @@ void ws_diff_rows_release(struct ws_diff_rows *r)
 	*r = (struct ws_diff_rows){0};
 }
 
-struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS])
+struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const struct ws_diff_key *key)
 {
-	const uint32_t number =
-	        ws_texts_add(&r->keys, (struct ws_bytes){key, WS_DIFF_FIELDS * sizeof(*key)});
+	const uint32_t number = ws_texts_add(&r->keys, (struct ws_bytes){key, sizeof(*key)});
 	struct ws_diff_row *row;
 
 	if (number <= r->n)
 		return &r->row[number - 1];
 	WS_GROW(r->row, r->n + 1, r->capacity);
 	row = &r->row[r->n++];
-	*row = (struct ws_diff_row){0};
-	memcpy(row->field, key, sizeof(row->field));
-	row->noise = r->noise;
+	*row = (struct ws_diff_row){.key = *key, .noise = r->noise};
 	return row;
 }
 
@@ -112,40 +109,6 @@ static void compare(const struct ws_diff *d, struct compared side[2], enum ws_di
 	}
 }
 
-/* All samples of each side: a row takes no time in those that have nothing of it. Grade: AMBIGUOUS,
- * or UNLIKE. */
-static void compare_samples(const struct ws_diff *d, const struct ws_diff_row *row,
-                            struct ws_comparison *out)
-{
-	struct compared c[2];
-
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &d->side[s];
-		const struct ws_diff_sum *sum = row->sums[s].sum, *end = sum + row->sums[s].n;
-		size_t sample = 0, until = 0;
-
-		compare_init(&c[s], side, 2 * row->sums[s].n + side->nrecordings + 1);
-		for (size_t r = 0; r < side->nrecordings; r++) {
-			const size_t first = c[s].n;
-
-			until += side->steps[r];
-			for (; sum < end && sum->sample < until; sum++) {
-				if (sum->sample > sample)
-					compare_add(&c[s], 0, sum->sample - sample);
-				compare_add(&c[s],
-				            (double)(row->compares_like ? sum->like_ns : sum->ns),
-				            1);
-				sample = sum->sample + 1;
-			}
-			if (until > sample)
-				compare_add(&c[s], 0, until - sample);
-			sample = until;
-			compare_end_recording(&c[s], first);
-		}
-	}
-	compare(d, c, row->noise, out);
-}
-
 /* What B takes less, and more, for work that only one side did is no difference. whole_ns: of each
  * side, over all samples; only_ns: that of work that only it did. */
 static void set_work(struct ws_comparison *c, const double whole_ns[2], const double only_ns[2])
@@ -185,32 +148,42 @@ static double mean_groups(const struct ws_diff_sums *sums)
 	return having ? all / (double)having : 0;
 }
 
-/* Matched work of one size, of so many calls in each sample; samples without it do not count. */
-static void compare_like(const struct ws_diff *d, struct ws_diff_row *row)
+/* The samples of each side: all of them, since a row takes no time in those that have nothing of
+ * it; or matched work of one size, of as many calls in each sample that has some. */
+static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bool matched)
 {
-	const double calls = mean_groups(&row->sums[0]);
+	const double calls = matched ? mean_groups(&row->sums[0]) : 0;
+	const double whole[2] = {(double)row->like_ns[0], (double)row->like_ns[1]};
 	struct compared c[2];
-	double whole[2];
 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 		const struct ws_diff_sum *sum = row->sums[s].sum, *end = sum + row->sums[s].n;
-		size_t until = 0;
+		size_t sample = 0, until = 0;
 
-		compare_init(&c[s], side, row->sums[s].n + 1);
+		compare_init(&c[s], side, 2 * row->sums[s].n + side->nrecordings + 1);
 		for (size_t r = 0; r < side->nrecordings; r++) {
 			const size_t first = c[s].n;
 
 			until += side->steps[r];
-			for (; sum < end && sum->sample < until; sum++)
-				if (sum->groups > 0)
-					compare_add(&c[s],
-					            fmax((double)sum->like_ns, 0.5) / sum->groups *
-					                    calls,
-					            1);
+			for (; sum < end && sum->sample < until; sum++) {
+				const double ns =
+				        (double)(matched || row->compares_like ? sum->like_ns
+				                                               : sum->ns);
+
+				if (!matched && sum->sample > sample)
+					compare_add(&c[s], 0, sum->sample - sample);
+				if (!matched)
+					compare_add(&c[s], ns, 1);
+				else if (sum->groups > 0)
+					compare_add(&c[s], fmax(ns, 0.5) / sum->groups * calls, 1);
+				sample = sum->sample + 1;
+			}
+			if (!matched && until > sample)
+				compare_add(&c[s], 0, until - sample);
+			sample = until;
 			compare_end_recording(&c[s], first);
 		}
-		whole[s] = (double)row->like_ns[s];
 	}
 	compare(d, c, row->noise, &row->c);
 	set_work(&row->c, whole, row->more_ns);
@@ -220,12 +193,13 @@ static void compare_like(const struct ws_diff *d, struct ws_diff_row *row)
 #define GRADED_CALL_NS 20000
 #define GRADED_CALLS   5
 
-static bool is_too_little(const struct ws_diff_rows *r, const struct ws_diff_row *row)
+static bool is_too_little(const struct ws_diff *d, const struct ws_diff_rows *r,
+                          const struct ws_diff_row *row)
 {
 	for (int s = 0; s < 2; s++) {
 		const double calls = (double)(r->of_work ? row->like_calls[s] : row->instances[s]);
 		const double ns = r->of_work ? (double)row->like_ns[s]
-		                             : row->mean[s] * (double)r->nsamples[s];
+		                             : row->mean[s] * (double)d->side[s].nsamples;
 
 		if (calls < GRADED_CALLS || ns / calls < GRADED_CALL_NS)
 			return true;
@@ -237,23 +211,17 @@ static bool is_too_little(const struct ws_diff_rows *r, const struct ws_diff_row
 static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
                         struct ws_diff_row *row)
 {
-	const bool both = row->instances[0] && row->instances[1];
+	const bool both = row->instances[0] && row->instances[1],
+	           matched = r->of_work && row->like_calls[0] && row->like_calls[1];
 
-	if (r->of_work && row->like_calls[0] && row->like_calls[1]) {
-		compare_like(d, row);
-	} else {
-		/* of work that one side has alone the typical time is wanted, no grade */
-		const double whole[2] = {(double)row->like_ns[0], (double)row->like_ns[1]};
-
-		compare_samples(d, row, &row->c);
-		set_work(&row->c, whole, row->more_ns);
-		if (r->of_work && both)
-			row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
-	}
+	/* of work that one side has alone the typical time is wanted, no grade */
+	compare_samples(d, row, matched);
+	if (r->of_work && both && !matched)
+		row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
 	if (!both)
 		row->c.grade = WS_GRADE_NONE;
 	else if (r->of_calls && row->c.basis == WS_BASIS_STEPS && !row->c.identical &&
-	         row->c.grade != WS_GRADE_UNLIKE && is_too_little(r, row))
+	         row->c.grade != WS_GRADE_UNLIKE && is_too_little(d, r, row))
 		row->c.grade = WS_GRADE_NONE;
 }
 
@@ -280,7 +248,7 @@ static int by_change(const void *pa, const void *pb)
 	double x = change(a), y = change(b);
 
 	WS_ORDER_BY(y, x);
-	return memcmp(a->field, b->field, sizeof(a->field));
+	return memcmp(&a->key, &b->key, sizeof(a->key));
 }
 
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
@@ -292,7 +260,8 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		struct ws_diff_row *row = &r->row[i / 2];
 		int s = i % 2;
 
-		row->mean[s] = row->instances[s] ? mean_of(&row->sums[s], r->nsamples[s]) : NAN;
+		row->mean[s] =
+		        row->instances[s] ? mean_of(&row->sums[s], d->side[s].nsamples) : NAN;
 	}
 	if (r->n)
 		qsort(r->row, r->n, sizeof(*r->row), by_change);

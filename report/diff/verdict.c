@@ -104,11 +104,6 @@ static bool clocks_explain(const struct ws_diff *d, const struct ws_comparison *
 	return fabs(log(c->ratio * mhz[1] / mhz[0])) < log1p(d->grade.min_effect);
 }
 
-static bool is_different(const struct ws_comparison *c)
-{
-	return ws_grade_is_faster(c->grade) || ws_grade_is_slower(c->grade);
-}
-
 static bool are_launch_bound(const struct ws_diff *d)
 {
 	return d->side[0].recordings[0].idle.launch_bound &&
@@ -127,7 +122,7 @@ static void add_launch_bound(const struct ws_diff *d, struct ws_sentence *text)
 /* Why nothing is called different although the step differs; false: nothing keeps it. */
 static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct ws_sentence *text)
 {
-	if (is_different(c) && clocks_explain(d, c)) {
+	if (ws_grade_is_different(c->grade) && clocks_explain(d, c)) {
 		*text->text = '\0';
 		ws_sentence_add(
 		        text,
@@ -155,7 +150,7 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 
 	ws_sentence_add(&text, "%s: ", d->by_steps ? "Step" : "Elapsed time");
 	ws_diff_print(d, c, text.text + strlen(text.text), sizeof(text.text) - strlen(text.text));
-	if (!add_excuse(d, c, &text) && is_different(c)) {
+	if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
 		struct ws_diff_parts parts;
 		char cause[256];
 
@@ -174,6 +169,7 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	}
 	snprintf(d->result->verdict, sizeof(d->result->verdict), "%s", text.text);
 	add_time(v, "overall", text.text, c);
+	ws_verdict_replayed(d, v->t, c);
 	d->result->overall = *c;
 	d->result->finding = d->opts.threshold_percent >= 0 &&
 	                     (c->grade == WS_GRADE_SLOWER || (c->grade == WS_GRADE_LIKELY_SLOWER &&
@@ -185,8 +181,8 @@ static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_dif
                                     int phase)
 {
 	for (size_t i = 0; i < rows->n; i++)
-		if (rows->row[i].field[0] == (uint32_t)measure &&
-		    rows->row[i].field[1] == (uint32_t)phase)
+		if (rows->row[i].key.measure == (uint32_t)measure &&
+		    rows->row[i].key.phase == (uint32_t)phase)
 			return &rows->row[i];
 	return NULL;
 }
@@ -261,7 +257,7 @@ static void add_beside(const struct verdict *v)
 static bool add_times(const struct verdict *v, double gpu_ns[2])
 {
 	struct ws_diff *d = v->d;
-	struct ws_diff_rows rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
+	struct ws_diff_rows rows = {0};
 	struct ws_diff_row *row;
 	bool any;
 
@@ -427,7 +423,7 @@ static void add_notes(const struct verdict *v)
 	}
 }
 
-void ws_diff_fill_verdict(struct ws_diff *d, struct ws_table *t)
+void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 {
 	const struct verdict v = {d, t};
 	double gpu_ns[2] = {NAN, NAN};

@@ -241,7 +241,7 @@ static void note_parts(const struct ws_diff *d, struct ws_table *t)
 	ws_diff_note_samples(d, t);
 }
 
-void ws_diff_fill_waterfall(struct ws_diff *d, struct ws_table *t)
+void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_parts parts;
 	double at;
@@ -322,7 +322,7 @@ static void add_device(const struct ws_diff *d, struct ws_table *t, const char *
 	}
 }
 
-void ws_diff_fill_idle(struct ws_diff *d, struct ws_table *t)
+void ws_diff_note_idle(struct ws_diff *d, struct ws_table *t)
 {
 	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
 	const size_t n = a->ndevice_times > b->ndevice_times ? a->ndevice_times : b->ndevice_times;

@@ -3,6 +3,7 @@
  * of their own, so tables are made of these sums.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/xalloc.h"
 #include "report/diff/private.h"
@@ -32,6 +33,30 @@ static void find_kinds(struct ws_diff *d, int s)
 		alone.item[s] = d->side[s].slots[i].item;
 		alone.n[s] = 1;
 		ws_match_add_kind(m, &alone, &slot[i]);
+	}
+}
+
+/* The same of what A's replay plays. */
+static void find_kinds_of_pieces(struct ws_diff *d)
+{
+	const struct ws_side *side = &d->side[0];
+	struct ws_recording *r = &side->recordings[0];
+	const struct ws_sample *of;
+	size_t n;
+
+	if (!r->call_of_piece || !side->nsamples)
+		return;
+	n = ws_replay_facts(r->replay)->npieces;
+	of = side->samples[r->replayed_sample];
+	d->kind_of_piece = ws_xarray(n + 1, sizeof(*d->kind_of_piece));
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t call = r->call_of_piece[i];
+
+		if (call == WS_NONE)
+			continue;
+		d->kind_of_piece[i] =
+		        d->match.group[0][of->calls_are_slots ? call - of->first_call
+		                                              : ws_recording_call(r, call)->slot];
 	}
 }
 
@@ -126,6 +151,7 @@ void ws_diff_sum_work(struct ws_diff *d)
 
 	for (int s = 0; s < 2; s++)
 		find_kinds(d, s);
+	find_kinds_of_pieces(d);
 	for (int s = 0; s < 2; s++) {
 		d->unlike_phase_ns[s] = ws_xarray(d->side[s].nsamples * WS_PHASES + 1,
 		                                  sizeof(**d->unlike_phase_ns));
@@ -142,21 +168,46 @@ void ws_diff_sum_work(struct ws_diff *d)
 	ws_arena_free(&a.temp);
 }
 
-static void find_rows(const struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out,
-                      uint32_t *row_of)
+static struct ws_diff_key key_of(const struct ws_diff *d, const struct ws_match_kind *kind)
+{
+	const bool is_matched = kind->criterion != WS_NONE;
+	const struct ws_work_item *item[2] = {NULL, NULL}, *name;
+	struct ws_diff_key key = {.matched_by = is_matched ? kind->criterion + 1 : 0};
+
+	for (int s = 0; s < 2; s++) {
+		if (!kind->item[s])
+			continue;
+		item[s] = ws_names_item(&d->names, kind->item[s]);
+		key.dtype[s] = item[s]->dtype;
+		key.kernels[s] = item[s]->kernels;
+		key.tensor[s] = item[s]->tensor + 1u;
+	}
+	name = item[0] ? item[0] : item[1];
+	key.op = name->op ? name->op : name->class;
+	key.phase = name->phase;
+	key.shape = name->shape;
+	key.class = name->class;
+	if (item[1] && item[1]->shape != name->shape)
+		key.shape_b = item[1]->shape;
+	if (!is_matched || kind->criterion == WS_MATCHED_BY_NEIGHBOURS)
+		memcpy(key.count, kind->n, sizeof(key.count));
+	if (!is_matched)
+		key.side = item[0] ? 1 : 2;
+	if (!is_matched && name->place != WS_NONE)
+		key.path = d->names.places[name->place].text;
+	return key;
+}
+
+/* Each kind's row. */
+static void find_rows(const struct ws_diff *d, const struct ws_diff_key *fields,
+                      struct ws_diff_rows *out, uint32_t *row_of)
 {
 	for (uint32_t k = 1; k <= d->match.kinds.n; k++) {
-		const struct ws_match_kind *kind = ws_match_kind(&d->match, k);
-		const struct ws_work_item *item[2] = {NULL, NULL};
-		uint32_t key[WS_DIFF_FIELDS] = {0};
-		struct ws_diff_row *row;
+		struct ws_diff_key key = key_of(d, ws_match_kind(&d->match, k));
 
-		for (int s = 0; s < 2; s++)
-			if (kind->item[s])
-				item[s] = ws_names_item(&d->names, kind->item[s]);
-		key_of(d, item, kind->n, (int)kind->criterion, key);
-		row = ws_diff_row_of(out, key);
-		row_of[k] = (uint32_t)(row - out->row);
+		for (size_t i = 0; i < sizeof(key) / sizeof(uint32_t); i++)
+			((uint32_t *)&key)[i] &= ((const uint32_t *)fields)[i];
+		row_of[k] = (uint32_t)(ws_diff_row_of(out, &key) - out->row);
 	}
 }
 
@@ -184,17 +235,16 @@ static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum 
 	row->more_ns[s] += excess_ns(sum->gpu_ns, s, ratio);
 }
 
-void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out)
+void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
+                         struct ws_diff_rows *out)
 {
 	struct ws_arena temp = {0};
 	uint32_t *row_of;
 
-	*out = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples},
-	                             .of_work = true,
-	                             .of_calls = true,
-	                             .noise = WS_DIFF_NOISE_GPU};
+	out->of_work = out->of_calls = true;
+	out->noise = WS_DIFF_NOISE_GPU;
 	WS_NEW(&temp, row_of, d->match.kinds.n + 1);
-	find_rows(d, key_of, out, row_of);
+	find_rows(d, fields, out, row_of);
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->work[s].n; i++) {
 			const struct ws_work_sum *sum =

@@ -1,5 +1,7 @@
 #include "report/front/front.h"
 
+#include <string.h>
+
 #include "report/base/stat.h"
 
 #define COLUMN(id, title, unit, type, display, rank)                                      \
@@ -85,28 +87,11 @@ static const struct ws_table_def time_def = DEF("front-time", "Time", time_colum
 
 #define NONE        SIZE_MAX
 #define LEAST_SHARE 0.005 /* of the GPU time: less is no part to look at */
-#define WHOLE_SHARE 0.97  /* of its parent: the parent says nothing of its own */
 
 struct tree {
 	const struct ws_page *page;
 	bool *is_shown;
-	const bool *passed;
 };
-
-const bool *ws_front_passed(struct ws_arena *arena, const struct ws_page *page)
-{
-	bool *passed = ws_arena_array(arena, page->nnodes + 1, sizeof(*passed));
-
-	for (size_t i = 0; i < page->nnodes; i++) {
-		const struct ws_page_node *node = &page->node[i];
-
-		if (node->parent != WS_PAGE_ROOT &&
-		    (double)node->inclusive_ns >=
-		            WHOLE_SHARE * (double)page->node[node->parent].inclusive_ns)
-			passed[node->parent] = true;
-	}
-	return passed;
-}
 
 /* The longest first; as a parent is as long as its parts, none is shown without its parents. */
 static size_t longest(const struct tree *t)
@@ -115,7 +100,7 @@ static size_t longest(const struct tree *t)
 	size_t most = NONE;
 
 	for (size_t i = 0; i < t->page->nnodes; i++)
-		if (!t->is_shown[i] && !t->passed[i] &&
+		if (!t->is_shown[i] && !ws_page_passed(t->page, i) &&
 		    (most == NONE || all[i].inclusive_ns > all[most].inclusive_ns))
 			most = i;
 	if (most == NONE || (double)all[most].inclusive_ns < LEAST_SHARE * (double)t->page->gpu_ns)
@@ -129,8 +114,80 @@ static bool stands_for_parent(const struct tree *t, size_t i)
 	const struct ws_page_node *all = t->page->node;
 	const size_t up = all[i].parent;
 
-	return up != WS_PAGE_ROOT && t->passed[up] &&
-	       (double)all[i].inclusive_ns >= WHOLE_SHARE * (double)all[up].inclusive_ns;
+	return up != WS_PAGE_ROOT && all[up].whole == i;
+}
+
+static const char *name_of(const struct tree *t, struct ws_arena *arena, size_t i)
+{
+	const struct ws_page_node *all = t->page->node;
+
+	return stands_for_parent(t, i)
+	               ? ws_arena_format(arena, "%s › %s", all[all[i].parent].label, all[i].label)
+	               : all[i].label;
+}
+
+/* The nearest part around one that has a row; NONE. */
+static size_t row_around(const struct tree *t, size_t i)
+{
+	size_t up = t->page->node[i].parent;
+
+	while (up != WS_PAGE_ROOT && !t->is_shown[up])
+		up = t->page->node[up].parent;
+	return up;
+}
+
+#define DISTINCT_BYTES 32
+
+/* Of a label what differs from the other one: all of it where it is short, else what lies between
+ * quotes or brackets there: "(6, 3, 5, 5)" of "{'op': 'conv2d', 'shape': (6, 3, 5, 5), …}". */
+static const char *differing_part(struct ws_arena *arena, const char *label, const char *other)
+{
+	size_t at = 0, end;
+
+	if (strlen(label) <= DISTINCT_BYTES)
+		return label;
+	while (label[at] && label[at] == other[at])
+		at++;
+	end = at + strcspn(label + at, "'\")]}");
+	while (at && !strchr("'\"([{", label[at - 1]))
+		at--;
+	if (at && label[at - 1] == '(' && label[end] == ')') {
+		at--;
+		end++;
+	}
+	if (end - at <= DISTINCT_BYTES)
+		return ws_arena_format(arena, "%.*s", (int)(end - at), label + at);
+	for (end = at + DISTINCT_BYTES; ((unsigned char)label[end] & 0xc0) == 0x80;)
+		end--; /* no part of a character */
+	return ws_arena_format(arena, "%.*s…", (int)(end - at), label + at);
+}
+
+/* What tells a row from another one of the same name in the same part: a part around it that has no
+ * row; "" where no other row is called so. */
+static const char *distinction(const struct tree *t, struct ws_arena *arena, size_t i)
+{
+	const struct ws_page_node *all = t->page->node;
+	const char *name = name_of(t, arena, i);
+	size_t nth = 1, same = 0;
+
+	for (size_t k = 0; k < t->page->nnodes; k++) {
+		size_t a = i, b = k;
+
+		if (k == i || !t->is_shown[k] || row_around(t, k) != row_around(t, i) ||
+		    strcmp(name_of(t, arena, k), name) != 0)
+			continue;
+		same++;
+		nth += k < i;
+		while (all[a].parent != WS_PAGE_ROOT && all[b].parent != WS_PAGE_ROOT) {
+			a = all[a].parent;
+			b = all[b].parent;
+			if (strcmp(all[a].label, all[b].label) != 0)
+				return ws_arena_format(arena, "%s › ",
+				                       differing_part(arena, all[a].label,
+				                                      all[b].label));
+		}
+	}
+	return same ? ws_arena_format(arena, "%zu: ", nth) : "";
 }
 
 static void add_part(const struct tree *t, struct ws_table *table, size_t i, unsigned depth)
@@ -141,10 +198,8 @@ static void add_part(const struct tree *t, struct ws_table *table, size_t i, uns
 	struct ws_arena arena = {0};
 
 	ws_cell_set_str(table, &row[PART],
-	                ws_arena_format(&arena, "%*s%s%s%s", 2 * (int)depth, "",
-	                                stands_for_parent(t, i) ? page->node[node->parent].label
-	                                                        : "",
-	                                stands_for_parent(t, i) ? " › " : "", node->label));
+	                ws_arena_format(&arena, "%*s%s%s", 2 * (int)depth, "",
+	                                distinction(t, &arena, i), name_of(t, &arena, i)));
 	ws_arena_free(&arena);
 	ws_cell_set_real(&row[PART_TIME], (double)node->inclusive_ns / page->samples);
 	ws_cell_set_real(&row[PART_SHARE],
@@ -172,7 +227,6 @@ struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows)
 	table->is_chosen = true; /* in this order, whatever they hold */
 	WS_NEW(&arena, t.is_shown, page->nnodes);
 	WS_NEW(&arena, depth, page->nnodes);
-	t.passed = ws_front_passed(&arena, page);
 	for (size_t i = 0; i < rows && (node = longest(&t)) != NONE; i++)
 		t.is_shown[node] = true;
 	for (size_t i = 0; i < page->nnodes; i++) {

@@ -12,8 +12,6 @@
  * every level. A part that is nothing but one other part is left out.
  */
 struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows);
-/* By node: is nearly all of it one part in it, which says more? In the arena. */
-const bool *ws_front_passed(struct ws_arena *arena, const struct ws_page *page);
 /* Blanks before a name of the tree: its depth. */
 unsigned ws_front_depth(const struct ws_cell *name);
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows);

@@ -6,6 +6,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
+#include "report/joined/batches.h"
 #include "report/joined/op_phases.h"
 #include "report/joined/rows.h"
 #include "report/model/load.h"
@@ -435,6 +436,7 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	struct ws_joined_rows *rows = reading->rows;
 
 	number_steps(rows, m);
+	ws_batches_find_flops(rows, m);
 	if (ws_framework_is_in(reading->r) || m->step_mark)
 		ws_framework_find_phases(rows, m);
 	for (size_t i = 0; i < m->nmemory; i++) {

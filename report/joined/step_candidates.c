@@ -46,9 +46,17 @@ static bool is_digit(char c)
 /* "Iteration *" of "Iteration 17": numbers change from step to step. */
 static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 {
-	char *out = ws_arena_array(arena, name.len + 1, 1);
+	char *out = ws_arena_array(arena, name.len + 2, 1);
 	const char *p = name.ptr;
 	size_t n = 0;
+
+	/* "step[*", "execute_*": of a batch all sizes change */
+	if (ws_name_is_batch(name)) {
+		while (p[n] != '[' && p[n] != '_')
+			n++;
+		n++;
+		return (struct ws_bytes){ws_arena_format(arena, "%.*s*", (int)n, p), n + 1};
+	}
 
 	for (size_t i = 0; i < name.len; i++) {
 		if (!is_digit(p[i]))

@@ -26,9 +26,9 @@ static int64_t cost_of(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? -1 : (int64_t)sum;
 }
 
-/* What attention says of its mask, which the record has no column for. */
-static void set_mask(const struct ws_model *m, const struct ws_row_op_config *r,
-                     struct ws_op_config *c)
+/* What attention says of its mask and its packed sequences, which the record has no columns for. */
+static void set_attention(const struct ws_model *m, const struct ws_row_op_config *r,
+                          struct ws_op_config *c)
 {
 	const struct ws_op_desc desc = {.name = m->texts[ws_model_text(m, r->name)],
 	                                .dims = m->texts[ws_model_text(m, r->dims)],
@@ -37,9 +37,12 @@ static void set_mask(const struct ws_model *m, const struct ws_row_op_config *r,
 	                                .inputs = m->texts[ws_model_text(m, r->inputs)]};
 	struct ws_op_cost cost;
 
-	if (r->kind != WS_NVTX_OP_ATTENTION)
+	if (r->kind != WS_NVTX_OP_ATTENTION &&
+	    (r->kind != WS_NVTX_OP_OTHER || ws_bytes_begin(desc.name, "aten::")))
 		return;
 	ws_op_cost(&desc, &cost);
+	c->queries = cost.queries;
+	c->flops_per_pair = cost.flops_per_pair;
 	c->mask = (uint8_t)cost.mask;
 	if (cost.mask != WS_MASK_NOT_KNOWN && cost.known != WS_COST_NONE)
 		c->flops_needed = cost_of(cost.flops_needed, 0);
@@ -67,7 +70,7 @@ static void on_config(void *loader, const void *row)
 		c->flops = cost_of(r->flops, 0);
 	if (r->cost == WS_COST_FLOPS_AND_BYTES)
 		c->bytes = cost_of(r->bytes_read, r->bytes_written);
-	set_mask(m, r, c);
+	set_attention(m, r, c);
 	c->kind = enum_text(m, WS_COL_op_config_kind, r->kind);
 	c->name = ws_steady_text(m, ws_model_text(m, r->name));
 	c->direction = enum_text(m, WS_COL_op_config_direction, r->direction);
@@ -421,6 +424,7 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	status = WS_OK;
 	WS_FORWARD(ws_load_kind(l, WS_KIND_PYTHON_CALL, &t, err));
 	WS_NEW(&l->temp, calls, t.rows);
+	l->m->python_calls = t.rows;
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
 		if (t.columns[WS_COL_python_call_module].present &&
 		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)

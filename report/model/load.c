@@ -488,8 +488,12 @@ static void on_collective(void *ctx, const void *row)
 {
 	const struct ws_row_collective *r = row;
 	struct taking *t = ctx;
-	uint32_t at = (uint32_t)t->m->ncollectives++;
+	uint32_t at;
 
+	/* what follows a collective, and is none */
+	if (ws_name_is(t->m->texts[ws_model_text(t->m, r->name)], "wait"))
+		return;
+	at = (uint32_t)t->m->ncollectives++;
 	t->m->collectives[at] = (struct ws_collective){
 	        .name = ws_model_text(t->m, r->name),
 	        .group = ws_model_text(t->m, r->group),

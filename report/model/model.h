@@ -128,6 +128,8 @@ struct ws_op_config {
 	int64_t flops, bytes; /* of one call, -1 = not known */
 	int64_t flops_needed; /* of fused attention whose mask is known; -1 */
 	uint8_t mask;         /* enum ws_op_mask */
+	/* of attention over packed sequences; 0: it is none, see struct ws_op_cost */
+	uint64_t queries, flops_per_pair;
 };
 
 /* Calls of framework operations on a thread contain each other. Sorted by thread, then begin:
@@ -275,7 +277,8 @@ struct ws_model {
 	size_t ncollectives;
 	struct ws_memory_event *memory;
 	size_t nmemory;
-	uint64_t overheads; /* rows of the kind overhead, and their time */
+	uint64_t python_calls; /* of functions and modules, as recorded */
+	uint64_t overheads;    /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
 	char *step_found;   /* the pattern of --step auto; NULL: it was not asked for */
 	uint32_t step_mark; /* text: steps end as a range of this name does; 0: they are ranges */

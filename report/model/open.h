@@ -65,6 +65,9 @@ struct ws_filter {
 	/* no filter: a page draws a timeline, of this measured step; -1 = the median one */
 	bool has_timeline;
 	int64_t timeline;
+	/* no filter: changes whose effect a report tells, see replay/whatif.h */
+	const char *const *whatif;
+	size_t nwhatif;
 };
 #define WS_FILTER_ALL                                                                  \
 	{                                                                              \

@@ -228,21 +228,14 @@ void ws_range_pairs_free(struct ws_range_pairs *p)
 
 /* Which ranges are steps, and what was done in them. */
 
-/* Names that are steps in whatever program: of PyTorch's profiler, of servers of language models (a
- * batch of SGLang, vLLM or ATOM, with its sizes), of Lightning's profiler. */
+/* Names that are steps in whatever program: of PyTorch's profiler, of servers of language models,
+ * of Lightning's profiler. */
 static bool is_known_name(struct ws_bytes name)
 {
-	static const char *const patterns[] = {
-	        WS_PYTORCH_STEP "*",
-	        "step[* bs=*",
-	        "execute_*context_*generation_*",
-	        "execute_new_*_cached_*",
-	        "prefill[bs=*",
-	        "decode[bs=*",
-	        "[pl][profile]run_training_batch",
-	};
+	static const char *const patterns[] = {WS_PYTORCH_STEP "*",
+	                                       "[pl][profile]run_training_batch"};
 
-	return WS_NAME_IS_ONE_OF(name, patterns);
+	return WS_NAME_IS_ONE_OF(name, patterns) || ws_name_is_batch(name);
 }
 
 bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern)
@@ -351,8 +344,9 @@ void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work)
 	}
 	if (first == WS_NONE)
 		return;
-	for (uint32_t s = last + 1; s < m->nsteps; s++)
-		m->steps[s].unfinished |= ws_step_is_measured(m, s);
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		if (s < first || s > last)
+			m->steps[s].unfinished |= ws_step_is_measured(m, s);
 	if (m->steps[last].is_pytorch && is_part(m, work, last))
 		m->steps[last].unfinished = true;
 	if (m->steps[first].by_marks && is_part(m, work, first))

@@ -23,11 +23,11 @@ void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32
  */
 void ws_steps_sort(struct ws_model *m);
 /*
- * Which measured steps recording ended in, beside those whose ranges never ended, by the device
- * work that each step launched: those at the end that launched none, where another did; and the
- * last one if it is PyTorch's and launched under 0.8 times what each of the others did. The last
- * prof.step() opens such a step, and the end of profiling closes it. Likewise the first of those
- * that end with an optimizer's step: recording began in it. Counts nmeasured anew.
+ * Which measured steps recording began or ended in, beside those whose ranges never ended, by the
+ * device work that each step launched: those at the begin and the end that launched none, where
+ * another did; and the last one if it is PyTorch's and launched under 0.8 times what each of the
+ * others did. The last prof.step() opens such a step, and the end of profiling closes it. Likewise
+ * the first of those that end with an optimizer's step. Counts nmeasured anew.
  */
 void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work);
 /* The step of the process that began last before [start, end] and ended no earlier; WS_NONE. A step

@@ -228,11 +228,31 @@ static const char *skip_appended(const char *p, const char *end)
 	return p;
 }
 
+/* Sizes differ from batch to batch; that there are none of a kind is what the batch is. */
+static size_t steady_batch(struct ws_bytes name, char *out)
+{
+	const char *p = name.ptr, *end = p + name.len;
+	size_t n = 0;
+
+	while (p < end) {
+		const char *rest = skip_digits(p, end, 0);
+
+		if (rest > p)
+			out[n++] = rest == p + 1 && *p == '0' ? '0' : 'N';
+		else
+			out[n++] = *rest++;
+		p = rest;
+	}
+	return n;
+}
+
 size_t ws_name_steady(struct ws_bytes name, char *out)
 {
 	const char *p = name.ptr, *end = p + name.len;
 	size_t n = 0;
 
+	if (ws_name_is_batch(name))
+		return steady_batch(name, out);
 	while (p < end) {
 		const char *rest = *p == ',' ? skip_appended(p, end) : p;
 		int address = ws_name_begins(p, end, "0x"), digits_at = address ? 2 : 1;

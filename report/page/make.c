@@ -157,6 +157,7 @@ static void add_bar(struct ws_page_making *p)
 /* --- where in the model ---------------------------------------------------------------------- */
 
 #define LEAST_PERCENT 0.1 /* boxes under this are one with their neighbours */
+#define WHOLE_SHARE   0.97 /* of a part's time: the part says nothing of its own */
 
 enum kind { KIND_RANGE, KIND_NONE, KIND_OP, KIND_CLASS, KIND_KERNEL };
 
@@ -446,7 +447,10 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 	        .colour = colour_of(b),
 	        .is_step = b->is_step,
 	        .is_range = b->path != WS_NONE,
-	        .counterpart = WS_PAGE_ROOT};
+	        .counterpart = WS_PAGE_ROOT,
+	        .whole = WS_PAGE_ROOT};
+	if (up && (double)b->inclusive_ns >= WHOLE_SHARE * (double)up->inclusive_ns)
+		up->whole = page->nnodes - 1;
 }
 
 /* What is too little for a box of its own, in one. */

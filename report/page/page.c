@@ -17,6 +17,7 @@
 #include "report/model/columns.h"
 #include "report/page/private.h"
 #include "report/page/timeline.h"
+#include "report/replay/whatif.h"
 
 /* --- the page -------------------------------------------------------------------------------- */
 
@@ -302,6 +303,13 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
 			owner = n;
 	}
+	/* a row has the names of two parts, of which the outer one is nothing but the inner one */
+	while (owner && owner->whole != WS_PAGE_ROOT && ws_page_passed(page, owner->whole))
+		owner = &page->node[owner->whole];
+	/* nor does a name say which of several */
+	for (size_t i = 0; owner && i < page->nnodes; i++)
+		if (&page->node[i] != owner && !strcmp(page->node[i].label, owner->label))
+			return NULL;
 	return owner;
 }
 
@@ -369,10 +377,15 @@ static void say_largest_part(struct ws_page_making *p)
 		            ".", NULL);
 		return;
 	}
+	/* its row has the time of what is nearly all of it */
+	const struct ws_page_node *row =
+	        owner->whole == WS_PAGE_ROOT ? owner : &page->node[owner->whole];
+
 	/* As a sentence begins. */
 	char *copy = ws_arena_copy(p->texts, owner->label, strlen(owner->label));
 
-	*copy = (char)toupper((unsigned char)*copy);
+	if (!strstr(copy, "::"))
+		*copy = (char)toupper((unsigned char)*copy);
 	whose = copy;
 	if (has_both_ways(owner))
 		whose = ws_arena_format(p->texts, "%s and its backward hold ", whose);
@@ -380,7 +393,7 @@ static void say_largest_part(struct ws_page_making *p)
 		whose = ws_arena_format(p->texts, "%s holds ", whose);
 	if (words_in(whose) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
 		other = other_share = "";
-	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, owner)),
+	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, row)),
 	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
 	            NULL);
@@ -424,12 +437,42 @@ static void say_first(struct ws_page_making *p)
 	const char *advice;
 
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
-	if (!p->page->nfindings || !(f->gain_ns > 0))
+	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat)
 		return;
 	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
 	         ".", NULL);
+}
+
+static void say_whatif(struct ws_page_making *p)
+{
+	const struct ws_whatif_answers *all = ws_whatif_answers(p->sel);
+	struct ws_page *page = p->page;
+
+	if (!all)
+		return;
+	WS_NEW(p->texts, page->whatif, all->n);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct ws_whatif_answer *a = &all->answer[i];
+		const char *change = ws_arena_format(p->texts, "If %s: ", a->change), *range = "";
+
+		if (!isnan(a->least_ns))
+			range = ws_arena_format(p->texts, ", at best %s, at worst %s",
+			                        ws_say_time(p->texts, a->least_ns),
+			                        ws_say_time(p->texts, a->most_ns));
+		if (isnan(a->then_ns))
+			say_line(&page->whatif[page->nwhatif++], change, a->reason, ".", NULL);
+		else
+			say_line(&page->whatif[page->nwhatif++], change,
+			         ws_arena_format(p->texts, "%s → %s",
+			                         ws_say_time(p->texts, a->now_ns),
+			                         ws_say_time(p->texts, a->then_ns)),
+			         ws_arena_format(p->texts, "%s%s.",
+			                         all->has_steps ? " in the median step" : "",
+			                         range),
+			         NULL);
+	}
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -439,16 +482,30 @@ static void add_figure(struct ws_page_making *p, const char *value, const char *
 	p->page->figure[p->page->nfigures++] = (struct ws_page_figure){value, what};
 }
 
+/* Prompts and generation are other work: "9 ms per decode step (762 of 8 requests)". */
+static void add_batches(struct ws_page_making *p)
+{
+	struct ws_batch_steps batch[WS_BATCH_KINDS];
+	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->sel), batch);
+
+	for (size_t i = 0; i < n; i++)
+		add_figure(p, ws_say_time(p->texts, batch[i].ns),
+		           ws_arena_format(p->texts, "per %s step (%llu, of %.4g request%s)",
+		                           batch[i].kind, (unsigned long long)batch[i].steps,
+		                           batch[i].requests, batch[i].requests == 1 ? "" : "s"));
+}
+
 static void add_figures(struct ws_page_making *p)
 {
 	const struct ws_utilization *use;
 	const struct ws_page *page = p->page;
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
-	WS_NEW(p->texts, p->page->figure, 8);
+	WS_NEW(p->texts, p->page->figure, 8 + WS_BATCH_KINDS);
 	if (page->step_ns > 0)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
 		           page->has_steps ? "step" : "run");
+	add_batches(p);
 	if (!isnan(computing) && !page->on_cpu)
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {
@@ -561,7 +618,10 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
 	const char *time = ws_say_time(p->texts, page->step_ns);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
+	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
+	if (page->unknown_records && p->sel->kernels)
+		ws_page_say(p->page, "", words_of_left_out(p) + strlen("; "), NULL);
 	if (page->has_operations)
 		ws_page_say(p->page, "", what, time,
 		            has_gpu_operations(p->m)
@@ -590,11 +650,16 @@ void ws_page_add_headline(struct ws_page_making *p)
 		ws_page_say(p->page, "", what, time, "; the GPU computes for ",
 		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing),
 		            " of it.", NULL);
+	if (loss.len)
+		ws_page_say(p->page, "", "The loss is not finite in ",
+		            ws_page_copy(p->texts, loss.ptr, loss.len),
+		            ": times hold, values do not.", NULL);
 	if (p->sel->kernels) {
 		say_why_idle(p);
 		say_what_happens_once(p);
 		say_largest_part(p);
 		say_first(p);
+		say_whatif(p);
 	} else if (p->page->has_operations) {
 		say_host_collectives(p);
 		say_operations(p);
@@ -609,15 +674,44 @@ static double gain_of(const struct ws_finding *f)
 	return isnan(f->gain_ns) ? -1 : f->gain_ns;
 }
 
-/* Largest gain first; of those without one the most severe. */
+/* About where the recording begins and ends, which a loop does not have. */
+static bool is_caveat(const struct ws_finding *f)
+{
+	return f->rule == WS_RULE_late_start || f->rule == WS_RULE_late_end;
+}
+
+/* Largest gain first; of those without one the most severe. Caveats come last. */
 static int compare(const void *a, const void *b)
 {
 	const struct ws_finding *x = *(const struct ws_finding *const *)a,
 	                        *y = *(const struct ws_finding *const *)b;
 
+	WS_ORDER_BY(is_caveat(x), is_caveat(y));
 	WS_ORDER_BY(gain_of(y), gain_of(x));
 	WS_ORDER_BY(x->severity, y->severity);
 	return (x > y) - (x < y); /* as the rules stand */
+}
+
+/* " (the GPU has no name: --device-name NAME)": what most rules need, and how to give it; "" */
+static const char *what_rules_lack(const struct ws_page_making *p)
+{
+	const char *lack = "";
+
+	for (size_t i = 0; i < p->m->ndevices && !*lack && !p->page->on_cpu; i++) {
+		const struct ws_device *d = &p->m->devices[i];
+
+		if (!d->kernels || d->has_peaks)
+			continue;
+		lack = p->m->texts[d->name].len
+		               ? ws_arena_format(p->texts,
+		                                 "the peak rates of %s are not known: --peaks FILE",
+		                                 ws_page_text_of(p, d->name))
+		               : "the GPU has no name: --device-name NAME";
+	}
+	if (p->m->cpu_ops.tree.n && !p->m->cpu_ops.with_shapes)
+		lack = ws_arena_format(p->texts, "%s%sshapes were not recorded: record_shapes=True",
+		                       lack, *lack ? "; " : "");
+	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
 }
 
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
@@ -631,8 +725,9 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 		n += all->skipped[i];
 	}
 	p->page->findings_note = ws_arena_format(
-	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s", judged,
+	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s%s", judged,
 	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
+	        judged < WS_RULES ? what_rules_lack(p) : "",
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "
@@ -674,6 +769,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 		        .evidence = ws_arena_copy(p->texts, order[i]->evidence,
 		                                  strlen(order[i]->evidence)),
 		        .gain_ns = order[i]->gain_ns,
+		        .is_caveat = is_caveat(order[i]),
 		        .gain = ws_finding_gain(p->texts, all, order[i]),
 		        .gain_percent = ws_stat_percent(order[i]->gain_ns, all->step_ns)};
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];

@@ -106,6 +106,7 @@ struct ws_page_node {
 	bool is_range;      /* else an operation, class or kernel */
 	bool is_rest;       /* "(3 more)" */
 	size_t counterpart; /* of a comparison: the same part on the other side; WS_PAGE_ROOT */
+	size_t whole;       /* the part in it that is nearly all of it; WS_PAGE_ROOT */
 };
 
 /* A circle of the roofline: an operation of one dtype and device with 0.5 % of GPU time or more. */
@@ -139,6 +140,7 @@ struct ws_page_finding {
 	double gain_ns, gain_percent; /* of a step (of the run without steps); NaN */
 	const char *gain;             /* in words, see ws_finding_gain */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
+	bool is_caveat;               /* about the ends of the recording: never what comes first */
 };
 
 struct ws_page_kernel {
@@ -187,6 +189,8 @@ struct ws_page {
 	size_t nheadline;
 	const char *note;          /* what they rest on; NULL */
 	struct ws_page_line first; /* "First: …" */
+	struct ws_page_line *whatif; /* "If class=gemm x0.5: …", for each answer to --whatif */
+	size_t nwhatif;
 	struct ws_page_figure *figure;
 	size_t nfigures;
 	const char *bar_title; /* "Where the step goes" */
@@ -241,6 +245,12 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	       : page->has_host_ranges ? "host"
 	       : page->on_cpu          ? "kernel"
 	                               : "GPU";
+}
+
+/* Is nearly all of a part one part in it, which says more? */
+static inline bool ws_page_passed(const struct ws_page *page, size_t node)
+{
+	return page->node[node].whole != WS_PAGE_ROOT;
 }
 
 /* Of a step, on a device. */

@@ -1,6 +1,7 @@
 /* The timeline of a page: boxes on lanes, at levels of detail. */
 #include "report/page/timeline.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "report/model/model.h"
 #include "report/page/boxes.h"
 #include "report/page/private.h"
+#include "report/replay/replay.h"
 
 static inline bool boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
 {
@@ -413,6 +415,53 @@ static void add_idle(void *ctx, const struct ws_idle_span *span)
 	boxes_add(&f->boxes, device_lane(f, WS_TIMELINE_IDLE, span->device, 0, 0), &box);
 }
 
+/* The longest chain of the step, where it is the one that is replayed: from its begin on the host
+ * on without a pause. */
+static void add_critical_path(struct filling *f)
+{
+	struct ws_replay *replay = ws_replay_of(f->m, f->p->sel);
+	const struct ws_replay_facts *facts = ws_replay_facts(replay);
+	double at_ns;
+	size_t n;
+	const struct ws_replay_stretch *path = ws_replay_critical_path(replay, &n);
+
+	if (facts->step != f->window->step)
+		return;
+	at_ns = (double)facts->start_ns;
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_replay_piece *piece =
+		        path[i].piece == WS_NONE ? NULL : &facts->pieces[path[i].piece];
+		const char *use = ws_use_defs[path[i].use].name;
+		const int64_t start_ns = llround(at_ns);
+		const struct ws_lane_key key = {.kind = WS_TIMELINE_PATH};
+		struct ws_timeline_box box;
+		bool is_new, is_inside;
+
+		at_ns += path[i].ns;
+		is_inside = box_of(f, start_ns, llround(at_ns) - start_ns, &box);
+		if (!is_inside || !box.dur_ns)
+			continue;
+		if (piece && piece->is_kernel) {
+			const struct ws_joined_kernel k =
+			        *ws_joined_rows_kernel(f->p->sel->rows, piece->row);
+			const uint32_t name = f->m->configs[k.kind->config].name;
+			const struct ws_bytes text = ws_model_short_name(f->m, name);
+
+			box.name = text_of(f, text.ptr, text.len);
+			box.class = model_text(f, k.kind->class);
+			box.colour = f->class_colour[k.kind->class];
+		} else {
+			box.name = text_of(f, use, strlen(use));
+			box.colour = piece ? WS_PAGE_OCHRE : WS_PAGE_IDLE;
+		}
+		const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
+
+		if (is_new)
+			f->out->lane[lane].name = "critical path";
+		boxes_add(&f->boxes, lane, &box);
+	}
+}
+
 /* --- the window ----------------------------------------------------------------------------------
  */
 
@@ -507,6 +556,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		add_copies(f);
 		if (ws_model_on_cpu(f->m) != 1)
 			ws_idle_spans(f->m, f->p->sel, f->window, add_idle, f);
+		add_critical_path(f);
 		if (f->boxes.nboxes <= most)
 			break;
 		/* All boxes are forgotten, lanes too. */

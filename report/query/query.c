@@ -606,6 +606,7 @@ struct seen {
 		size_t len;
 	} * text;
 	size_t n, capacity;
+	char separator[16];
 };
 
 static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -615,9 +616,15 @@ static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	const unsigned char *text = sqlite3_value_text(argv[1]);
 	const size_t len = (size_t)sqlite3_value_bytes(argv[1]);
 
-	(void)argc;
 	if (!s || !text)
 		return;
+	if (argc > 2 && sqlite3_value_bytes(argv[2]) >= (int)sizeof(s->separator)) {
+		sqlite3_result_error(ctx, "in_order takes at most 15 bytes between texts", -1);
+		return;
+	}
+	if (argc == 2 || sqlite3_value_text(argv[2]))
+		snprintf(s->separator, sizeof(s->separator), "%s",
+		         argc == 2 ? ", " : (const char *)sqlite3_value_text(argv[2]));
 	for (size_t i = 0; i < s->n; i++)
 		if (s->text[i].len == len && !memcmp(s->text[i].text, text, len)) {
 			if (place < s->text[i].place)
@@ -647,7 +654,7 @@ static void finish_texts(sqlite3_context *ctx)
 	ws_sort(s->text, s->n, sizeof(*s->text), by_first_place);
 	for (size_t i = 0; i < s->n; i++) {
 		if (i)
-			ws_buf_put(&list, ", ", 2);
+			ws_buf_put(&list, s->separator, strlen(s->separator));
 		ws_buf_put(&list, s->text[i].text, s->text[i].len);
 		free(s->text[i].text);
 	}
@@ -705,6 +712,7 @@ static struct function_def {
         {"sum_in_order", 2, SUM, add_placed, finish_sum},
         {"weighted_mean", 2, MEAN, add_weighted, finish_mean},
         {"in_order", 2, COUNT, add_text, finish_texts},
+        {"in_order", 3, COUNT, add_text, finish_texts},
         {"percent", 2, COUNT, put_percent, NULL},
         {"per", 2, COUNT, put_per, NULL},
 };

@@ -29,15 +29,12 @@ struct ws_replay; /* one step, ready to be played */
 /* What is changed. All zeros: nothing. */
 struct ws_whatif {
 	const double *dur_ns; /* of each piece; NULL: as recorded */
-	bool no_data_waits;   /* the host never loads data */
-	bool no_host_gaps;    /* between launches the host does nothing else: its typical pace */
-	bool no_late_start;   /* the same before the first launch */
-	bool no_late_end;     /* … and behind the last device work */
-	bool no_syncs;        /* no call waits for the device */
-	bool as_graph;        /* launches cost the host nothing, */
-	uint32_t graph_path;  /* if made in ranges of this path, plus 1; 0: all of them */
-	bool no_stream_waits; /* no piece waits for another stream or for an unknown thing */
-	bool no_queue_gaps;   /* queued pieces follow each other at once */
+	/* the share of the waits for each cause that goes: 1 all of them, under 0 they grow. HOST
+	 * is the host's other work between launches, START the same before the first launch, END
+	 * behind the last device work; LAUNCH is what launches cost the host. Those of COMPUTE,
+	 * COLLECTIVE and COPY are in dur_ns; UNKNOWN and PAGING stay. */
+	double removed[WS_USES];
+	uint32_t graph_path; /* LAUNCH: only in ranges of this path, plus 1; 0: everywhere */
 };
 
 /* A stretch of the critical path. */
@@ -51,6 +48,7 @@ struct ws_replay_stretch {
 struct ws_replay_facts {
 	const char *obstacle;   /* why gains cannot be replayed; NULL: they can */
 	uint32_t step;          /* of the model, WS_NONE: the whole window */
+	int64_t start_ns;       /* when it begins on the host, from where its path counts */
 	double recorded_ns;     /* time of the step */
 	double replayed_ns;     /* with nothing changed */
 	size_t checked, passed; /* measured steps that were played unchanged; those that agree */
@@ -60,6 +58,10 @@ struct ws_replay_facts {
 
 /* Of the median measured step of the selection, once: it lives as long as sel. Never NULL. */
 struct ws_replay *ws_replay_of(const struct ws_model *m, const struct ws_selection *sel);
+/* One that may outlive m and sel: then a change has no graph_path. Free with ws_replay_free; NULL
+ * is legal. */
+struct ws_replay *ws_replay_new(const struct ws_model *m, const struct ws_selection *sel);
+void ws_replay_free(struct ws_replay *r);
 const struct ws_replay_facts *ws_replay_facts(const struct ws_replay *r);
 /* Time of the step with this change, ns; NaN where facts have an obstacle. */
 double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change);

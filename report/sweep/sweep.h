@@ -4,6 +4,7 @@
 #include "report/diff/diff.h"
 
 struct ws_sweep;
+struct ws_query;
 struct ws_sweep *ws_sweep_new(void);
 void ws_sweep_free(struct ws_sweep *s); /* after the report; NULL is legal */
 
@@ -25,3 +26,6 @@ struct ws_sweep_opts {
 /* The tables of WS_SWEEP_TABLES. USAGE: a key or column that is none. Once only. */
 enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opts,
                              struct ws_report **out, struct ws_err *err);
+
+/* The relation `configuration`, of the queries of these tables; s NULL: they are only checked. */
+void ws_sweep_relations(struct ws_query *q, struct ws_sweep *s);

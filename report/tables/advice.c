@@ -1,9 +1,10 @@
-/* What is odd about the run, and what could be done: findings of the rules, the ladder and the
- * critical path. */
+/* What is odd about the run, and what could be done: findings of the rules, the ladder, the
+ * critical path and what changes of a user would save. */
 #include <math.h>
 
 #include "report/advice/advice.h"
 #include "report/model/model.h"
+#include "report/replay/whatif.h"
 #include "report/tables/tables.h"
 
 static void add_row(struct ws_table *t, const struct ws_findings *a, const struct ws_finding *f)
@@ -129,10 +130,12 @@ static void put_stretch_name(const struct ws_table_context *tab, const struct ws
 		ws_put_str(out, "(no range)");
 }
 
-#define STRETCH(X)                                                       \
-	X(name, put_stretch_name(tab, s, k, out))                        \
-	X(what, ws_put_str(out, ws_use_defs[s->use].name))               \
-	X(class, if (k) ws_put_text(out, tab->m->texts[k->kind->class])) \
+#define STRETCH(X)                                                                      \
+	X(name, put_stretch_name(tab, s, k, out))                                       \
+	X(what, ws_put_str(out, ws_use_defs[s->use].name))                              \
+	X(class, if (k) ws_put_text(out, tab->m->texts[k->kind->class]))                \
+	X(phase, if (k && k->kind->phase != WS_PHASE_OTHER)                             \
+	                 ws_put_str(out, ws_phase_name((enum ws_phase)k->kind->phase))) \
 	X(ns, ws_put_real(out, s->ns))
 
 static void put_stretch(void *ctx, size_t row, int column, struct ws_put *out)
@@ -192,10 +195,45 @@ static void note_replay(const struct ws_table_context *tab, struct ws_table *t)
 
 void ws_tab_ladder(const struct ws_table_context *tab, struct ws_table *t)
 {
-	note_replay(tab, t);
+	if (ws_model_on_cpu(tab->m))
+		ws_table_note(t, "Nothing bounds a GPU here: kernels ran on the CPU reference.");
+	else
+		note_replay(tab, t);
 }
 
 void ws_tab_critical_path(const struct ws_table_context *tab, struct ws_table *t)
 {
+	note_replay(tab, t);
+}
+
+void ws_tab_whatif(const struct ws_table_context *tab, struct ws_table *t)
+{
+	const struct ws_whatif_answers *all = ws_whatif_answers(tab->sel);
+
+	if (!ws_model_has_kernels(tab->m)) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return;
+	}
+	if (!all) {
+		ws_table_set_not_recorded(t, "No change was asked about: --whatif does.");
+		return;
+	}
+	for (size_t i = 0; i < all->n; i++) {
+		const struct ws_whatif_answer *a = &all->answer[i];
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[WS_TC_whatif_change], a->change);
+		ws_cell_set_real(&row[WS_TC_whatif_now_ns], a->now_ns);
+		ws_cell_set_real(&row[WS_TC_whatif_then_ns], a->then_ns);
+		ws_cell_set_real(&row[WS_TC_whatif_saved_ns], a->now_ns - a->then_ns);
+		ws_cell_set_real(&row[WS_TC_whatif_saved_percent],
+		                 ws_stat_percent(a->now_ns - a->then_ns, a->now_ns));
+		ws_cell_set_real(&row[WS_TC_whatif_least_ns], a->least_ns);
+		ws_cell_set_real(&row[WS_TC_whatif_most_ns], a->most_ns);
+		ws_cell_set_real(&row[WS_TC_whatif_passed],
+		                 ws_stat_percent((double)all->passed, (double)all->checked));
+		if (*a->reason)
+			ws_cell_set_str(t, &row[WS_TC_whatif_reason], a->reason);
+	}
 	note_replay(tab, t);
 }

@@ -9,6 +9,7 @@
 #include "report/analysis/rank.h"
 #include "report/page/make.h"
 #include "report/pass/pass.h"
+#include "report/replay/whatif.h"
 #include "report/tables/tables.h"
 
 static const struct builder {
@@ -137,6 +138,7 @@ static const struct need {
         {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
         {&ws_def_summary, ALWAYS, CLASSES | WS_DIGEST_STEPS | WS_DIGEST_LEFT | WS_DIGEST_ROWS},
         {&ws_def_advice, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
+        {&ws_def_whatif, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
         {&ws_def_losses, ALWAYS, WS_DIGEST_NAMES | WS_DIGEST_LEFT},
         {&ws_def_method, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_resources, ALWAYS, WS_DIGEST_KERNELS},
@@ -308,6 +310,7 @@ static enum ws_status make_selected(const struct asked *a, const struct ws_model
 	ws_select_rows(m, rows, a->filter, &sel);
 	if (says_nothing)
 		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
+	WS_THEN(status, ws_whatif_answer(m, &sel, err));
 	if (status == WS_OK && !d->parts)
 		ws_digest_of_rows(d, m, &sel, a->parts);
 	WS_THEN(status, make_report(&tab, d, a, out, err));

@@ -4,8 +4,11 @@
  */
 #include <stdbool.h>
 #include <math.h>
+#include <string.h>
 
+#include "formats/base/strtab.h"
 #include "report/analysis/attention_ops.h"
+#include "report/base/names.h"
 #include "report/base/say.h"
 #include "report/base/stat.h"
 #include "report/model/steps.h"
@@ -37,6 +40,12 @@ struct softmax {
 	uint8_t *attention;     /* operation of a framework -> enum ws_attention_part */
 	uint8_t *runs_backward; /* thread -> some operation on it is backward */
 	struct ws_cost_ops *costs;
+	/* kernel row -> enum ws_attention_part by the kernels around it, and the same of the
+	 * operations that launched such kernels */
+	uint8_t *by_chain, *op_by_chain;
+	uint64_t chains;       /* between two products of attention */
+	uint64_t loose_chains; /* that look like a softmax, and lie between no products of attention
+	                        */
 	struct work parts[DIRECTIONS][WS_ATTENTION_NONE];
 	struct work model_softmax[DIRECTIONS], model_products[DIRECTIONS];
 };
@@ -96,12 +105,15 @@ static void label_paths(struct softmax *s)
  * scale and mask, and its word counts where nothing tells the class. Where words do not tell the
  * part, the order and sizes of a framework's operations do. i: number of the operation, WS_NONE.
  */
-static uint8_t part_of(const struct softmax *s, const struct ws_cost_op *op, uint32_t i)
+static uint8_t part_of(const struct softmax *s, const struct ws_cost_op *op, uint32_t i,
+                       uint8_t by_chain)
 {
 	const uint8_t named = op->path == WS_NONE ? WS_ATTENTION_NONE : s->named[op->path];
-	const uint8_t by_sizes = i == WS_NONE || i < s->costs->nranges
-	                                 ? WS_ATTENTION_NONE
-	                                 : s->attention[i - s->costs->nranges];
+	const uint8_t by_sizes =
+	        i == WS_NONE || i < s->costs->nranges ||
+	                        s->attention[i - s->costs->nranges] == WS_ATTENTION_NONE
+	                ? by_chain
+	                : s->attention[i - s->costs->nranges];
 	const bool may_multiply = !op->class || ws_bytes_begin(s->tab->m->texts[op->class], "gemm");
 
 	if (by_sizes != WS_ATTENTION_NONE &&
@@ -228,22 +240,191 @@ static void add_up(struct work *to, const struct work *from)
 	to->roof_unknown |= from->roof_unknown;
 }
 
+static bool holds_word(struct ws_bytes name, const char *const *words)
+{
+	for (; *words; words++)
+		if (memmem(name.ptr, name.len, *words, strlen(*words)))
+			return true;
+	return false;
+}
+
+/* softmax_warp_forward<T, T, T, log2 of the elements, is it a LogSoftmax?, …> */
+static bool is_log_of_warp(struct ws_bytes name)
+{
+	static const char begin[] = "softmax_warp_forward<";
+	const char *at = memmem(name.ptr, name.len, begin, sizeof(begin) - 1);
+	const char *end = (const char *)name.ptr + name.len;
+
+	for (int commas = 0; at && commas < 4; commas++) {
+		at = memchr(at, ',', (size_t)(end - at));
+		at += at != NULL;
+	}
+	return at && (ws_name_begins(at, end, " true") || ws_name_begins(at, end, " (bool)1"));
+}
+
+/* With a logarithm it is a loss, and no attention: by the name of an operation or kernel. */
+static bool is_of_loss(struct ws_bytes name)
+{
+	static const char *const words[] = {"log_kernel", "LogSoftMax", "logsoftmax", "log_softmax",
+	                                    NULL};
+
+	return holds_word(name, words) || is_log_of_warp(name);
+}
+
 /* Adds an operation with its kernels to its part, and to what the whole model has of its class. */
-static void count(struct softmax *s, const struct ws_cost_op *op, uint32_t i)
+static void count(struct softmax *s, const struct ws_cost_op *op, uint32_t i, uint8_t by_chain)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, op->range);
-	const enum direction d = direction_of(s, op->direction, op->cpu_op, range);
-	const uint8_t part = part_of(s, op, i);
+	const enum direction told = direction_of(s, op->direction, op->cpu_op, range);
+	/* a backward has no exp of scores */
+	const enum direction d = told == UNKNOWN && by_chain != WS_ATTENTION_NONE ? FORWARD : told;
+	const uint8_t part = part_of(s, op, i, by_chain);
 
 	if (s->tab->sel->measured && !ws_step_selected(s->tab->m, s->tab->sel, op->step))
 		return;
-	if (op->class == WS_TEXT_SOFTMAX)
-		add_op(s, &s->model_softmax[d], op, false);
+	if ((op->class == WS_TEXT_SOFTMAX && !is_of_loss(s->tab->m->texts[op->name])) ||
+	    by_chain == WS_ATTENTION_SOFTMAX)
+		add_op(s, &s->model_softmax[told], op, false);
 	if (op->class == WS_TEXT_GEMM)
-		add_op(s, &s->model_products[d], op, false);
+		add_op(s, &s->model_products[told], op, false);
 	if (part != WS_ATTENTION_NONE)
 		add_op(s, &s->parts[d][part], op,
 		       part == WS_ATTENTION_SCORES || part == WS_ATTENTION_FINAL);
+}
+
+/* --- a softmax of several kernels --------------------------------------------------------- */
+
+/* What a kernel can be in `Q K^T, [scale, mask,] max, subtract, exp, sum, divide, P V`. */
+enum link {
+	LINK_OTHER,
+	LINK_MAX,
+	LINK_EXP,
+	LINK_SUM,
+	LINK_DIVIDE,
+	LINK_SOFTMAX, /* all of these in one */
+	LINK_PRODUCT, /* of several matrices each */
+	LINK_BREAK,   /* no attention goes on behind it */
+};
+
+#define LINKS_MOST 16 /* kernels between the two products */
+
+/* Of one stream: the product that may be Q K^T, and what ran since. */
+struct chain {
+	bool is_open;
+	uint64_t matrices;
+	size_t scores, row[LINKS_MOST], n;
+	enum link reached; /* of max, exp, sum and divide; LINK_OTHER: none */
+	size_t first, end; /* the softmax: of row */
+};
+
+/* By the names of PyTorch's kernels. */
+static enum link link_of(const struct ws_model *m, const struct ws_config *c)
+{
+	static const char *const max[] = {"MaxOps", "MaxNan", NULL},
+	                         *const exp[] = {"exp_kernel", NULL},
+	                         *const sum[] = {"sum_functor", "SumOps", NULL},
+	                         *const divide[] = {"DivFunctor", "div_true", "div_kernel", NULL},
+	                         *const backward[] = {"ackward", NULL};
+	const struct ws_bytes name = m->texts[c->name];
+
+	if (c->name_class == WS_TEXT_GEMM && c->shape.grid_z > 1)
+		return LINK_PRODUCT;
+	if (ws_class_is_product(c->name_class) || is_of_loss(name))
+		return LINK_BREAK;
+	if (c->name_class == WS_TEXT_SOFTMAX)
+		return holds_word(name, backward) ? LINK_BREAK : LINK_SOFTMAX;
+	return holds_word(name, max)      ? LINK_MAX
+	       : holds_word(name, exp)    ? LINK_EXP
+	       : holds_word(name, sum)    ? LINK_SUM
+	       : holds_word(name, divide) ? LINK_DIVIDE
+	                                  : LINK_OTHER;
+}
+
+static void set_chain(struct softmax *s, size_t row, enum ws_attention_part part)
+{
+	const struct ws_joined_kernel *k = ws_joined_rows_kernel(s->tab->sel->rows, row);
+	const uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
+
+	s->by_chain[row] = (uint8_t)part;
+	if (op != WS_NONE)
+		s->op_by_chain[op] = (uint8_t)part;
+}
+
+/* Its second product follows. */
+static void close_chain(struct softmax *s, const struct chain *c, size_t final)
+{
+	s->chains++;
+	s->loose_chains -= c->reached == LINK_DIVIDE;
+	set_chain(s, c->scores, WS_ATTENTION_SCORES);
+	for (size_t i = 0; i < c->n; i++)
+		set_chain(s, c->row[i],
+		          i < c->first ? WS_ATTENTION_SCALE_MASK
+		          : i < c->end ? WS_ATTENTION_SOFTMAX
+		                       : WS_ATTENTION_OTHER);
+	set_chain(s, final, WS_ATTENTION_FINAL);
+}
+
+static void go_on(struct softmax *s, struct chain *c, size_t row, enum link link, uint64_t matrices)
+{
+	bool is_whole = false;
+
+	if (link == LINK_PRODUCT) {
+		if (c->is_open && c->matrices == matrices && c->end)
+			close_chain(s, c, row);
+		*c = (struct chain){.is_open = true, .matrices = matrices, .scores = row};
+		return;
+	}
+	if (link == LINK_BREAK)
+		*c = (struct chain){0};
+	if (link == LINK_MAX ||
+	    (link > LINK_MAX && link < LINK_SOFTMAX && link == c->reached + 1)) {
+		c->reached = link;
+		is_whole = link == LINK_DIVIDE;
+	}
+	s->loose_chains += is_whole;
+	c->is_open &= c->n < LINKS_MOST;
+	if (!c->is_open)
+		return;
+	c->row[c->n++] = row;
+	if (link == LINK_SOFTMAX || link == LINK_MAX)
+		c->first = c->n - 1;
+	if (link == LINK_SOFTMAX || is_whole)
+		c->end = c->n;
+}
+
+/* Kernels stand by device, then begin. */
+static void find_chains(struct softmax *s)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	const struct ws_model *m = s->tab->m;
+	struct ws_strtab streams = {0};
+	uint32_t *stream_of;
+	struct chain *chain;
+	uint8_t *link;
+
+	WS_NEW(s->tab->temp, s->by_chain, rows->nkernels);
+	WS_NEW(s->tab->temp, s->op_by_chain, s->costs->n);
+	memset(s->by_chain, WS_ATTENTION_NONE, rows->nkernels);
+	memset(s->op_by_chain, WS_ATTENTION_NONE, s->costs->n);
+	WS_NEW(s->tab->temp, stream_of, m->nconfigs);
+	WS_NEW(s->tab->temp, chain, m->nconfigs);
+	WS_NEW(s->tab->temp, link, m->nconfigs);
+	for (size_t i = 0; i < m->nconfigs; i++) {
+		const struct ws_config *c = &m->configs[i];
+		const uint64_t key[] = {c->process, c->device, c->stream};
+
+		stream_of[i] = (uint32_t)ws_strtab_add(&streams, key, sizeof(key)) - 1;
+		link[i] = (uint8_t)link_of(m, c);
+	}
+	ws_strtab_free(&streams);
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const uint32_t config = k->kind->config;
+
+		if (ws_kernel_selected(m, s->tab->sel, k, i))
+			go_on(s, &chain[stream_of[config]], i, (enum link)link[config],
+			      m->configs[config].shape.grid_z);
+	}
 }
 
 static void gather(struct softmax *s)
@@ -259,10 +440,11 @@ static void gather(struct softmax *s)
 		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
 	s->costs = ws_cost_ops_find(m, s->tab->sel);
 	s->attention = ws_attention_find(m, s->costs, s->tab->temp);
+	find_chains(s);
 	for (uint32_t i = 0; i < s->costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
 
-		count(s, &op, i);
+		count(s, &op, i, s->op_by_chain[i]);
 	}
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
@@ -272,7 +454,8 @@ static void gather(struct softmax *s)
 		if (ws_kernel_selected(m, s->tab->sel, k, i) &&
 		    ws_cost_ops_of_kernel(s->costs, k) == WS_NONE)
 			count(s,
-			      &(struct ws_cost_op){.class = k->kind->class,
+			      &(struct ws_cost_op){.name = m->configs[k->kind->config].name,
+			                           .class = k->kind->class,
 			                           .direction = k->kind->direction,
 			                           .flops = -1,
 			                           .bytes = -1,
@@ -284,7 +467,7 @@ static void gather(struct softmax *s)
 			                           .path = range ? range->context->path : WS_NONE,
 			                           .step = k->step,
 			                           .device = WS_NONE},
-			      WS_NONE);
+			      WS_NONE, s->by_chain[i]);
 	}
 }
 
@@ -484,8 +667,10 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 	bool no_peaks = false, no_scale_mask = false;
 
 	for (int d = 0; d < DIRECTIONS; d++) {
-		compare(t, ws_table_note, "Whole model", (enum direction)d, "all matrix products",
-		        &s->model_products[d], &s->model_softmax[d]);
+		/* where some may be softmax, the others are not all of it */
+		if (!s->loose_chains)
+			compare(t, ws_table_note, "Whole model", (enum direction)d,
+			        "all matrix products", &s->model_products[d], &s->model_softmax[d]);
 		no_scale_mask |= s->parts[d][WS_ATTENTION_SOFTMAX].kernels &&
 		                 !s->parts[d][WS_ATTENTION_SCALE_MASK].kernels;
 	}
@@ -500,6 +685,12 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 		              "The trace has no finished range `step`, so the numbers are of all "
 		              "%s in the report.",
 		              has_kernels ? "kernels" : "operations");
+	if (s->chains)
+		ws_table_note(t,
+		              "%s time%s no range and no operation tells the parts of attention: a "
+		              "softmax is what lies between two products of as many matrices each.",
+		              ws_say_number(s->tab->temp, (double)s->chains),
+		              s->chains == 1 ? "" : "s");
 	note_pairs(s, t);
 	if (no_scale_mask)
 		ws_table_note(t, "No separate kernel scales or masks: the kernels of softmax "
@@ -531,7 +722,15 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 	}
 	for (int d = 0; d < DIRECTIONS; d++)
 		some |= add_direction(&s, t, (enum direction)d);
-	if (!some)
+	if (!some && s.loose_chains)
+		ws_table_answer(t,
+		                "Cannot tell: this trace names no attention. %s exp and %s max "
+		                "kernels look like its softmax. Add the NVTX range `computing "
+		                "softmax` around them, and `computing attention scores` and `final "
+		                "matmul` around the products.",
+		                ws_say_number(tab->temp, (double)s.loose_chains),
+		                ws_say_number(tab->temp, (double)s.loose_chains));
+	else if (!some)
 		ws_table_answer(
 		        t, "Cannot tell softmax from the products of attention: no attention was "
 		           "recorded. Put ranges `computing attention scores`, `computing "

@@ -7,6 +7,7 @@
 
 #include "formats/base/xalloc.h"
 #include "report/analysis/steps.h"
+#include "report/model/batch.h"
 #include "report/tables/tables.h"
 
 #define NO_STEPS                                                                                  \
@@ -34,6 +35,20 @@ static void set_utilization(struct ws_table *t, struct ws_cell *row,
 		ws_cell_set_str(t, &row[WS_TC_steps_check], over);
 }
 
+static void set_batch(struct ws_table *t, struct ws_cell *row, const struct ws_batch *b)
+{
+	const struct ws_batch_part *c = &b->context, *g = &b->generation;
+
+	ws_cell_set_str(t, &row[WS_TC_steps_batch], ws_batch_kind(b));
+	ws_cell_set_int(&row[WS_TC_steps_requests], (int64_t)(c->requests + g->requests));
+	if (c->queries || g->queries)
+		ws_cell_set_int(&row[WS_TC_steps_batch_tokens], (int64_t)(c->queries + g->queries));
+	if (!b->has_sums)
+		return;
+	ws_cell_set_int(&row[WS_TC_steps_key_tokens], (int64_t)(c->keys + g->keys));
+	ws_cell_set_int(&row[WS_TC_steps_pairs], (int64_t)(c->pairs + g->pairs));
+}
+
 static void add_step(const struct ws_table_context *tab, struct ws_table *t,
                      const struct ws_step_times *times, const struct ws_stat *total,
                      const struct ws_utilization *use, uint32_t s)
@@ -46,7 +61,12 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 
 	bool told = false; /* some phase has kernels: the rest is a remainder */
 
+	struct ws_batch batch;
+	const bool is_batch = ws_batch_of_name(tab->m->texts[step->name], &batch);
+
 	ws_cell_set_int(&row[WS_TC_steps_step], step->number);
+	if (is_batch)
+		set_batch(t, row, &batch);
 	ws_cell_set_str(t, &row[WS_TC_steps_warm_up], step->warm_up ? "yes" : "no");
 	for (int p = 0; p < WS_PHASES; p++) {
 		int present = p == WS_PHASE_OTHER ? ws_step_phase_present(times, p)
@@ -70,6 +90,8 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	if (total_ns < 0)
 		return;
 	ws_cell_set_int(&row[WS_TC_steps_total_ns], total_ns);
+	if (!tokens && is_batch)
+		tokens = (int64_t)(batch.context.queries + batch.generation.queries);
 	if (tokens)
 		ws_cell_set_real(&row[WS_TC_steps_tokens_per_s],
 		                 ws_stat_ratio((double)tokens * 1e9, (double)total_ns));
@@ -92,6 +114,13 @@ static void name_host_times(struct ws_table *t)
 		ws_table_show_as(t, WS_TC_steps_forward_ns + p, titles[p]);
 }
 
+static bool is_before_measured(const struct ws_model *m, size_t step)
+{
+	while (step < m->nsteps && !ws_step_is_measured(m, (uint32_t)step))
+		step++;
+	return step < m->nsteps;
+}
+
 static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t,
                            const struct ws_step_times *times, size_t shown)
 {
@@ -101,11 +130,10 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 		ws_table_set_not_recorded(t, NO_STEPS);
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].unfinished)
-			ws_table_note(t,
-			              "%s %" PRIu32 " %s, and is left out.",
+			ws_table_note(t, "%s %" PRIu32 " %s, and is left out.",
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number,
-			              m->steps[s].by_marks
+			              is_before_measured(m, s)
 			                      ? "had begun before recording did"
 			                      : "did not finish (the trace ends inside it)");
 	ws_table_note(t,

@@ -702,6 +702,8 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 	fputc('\n', f);
 	text_headline(f, page, opts);
 	put_sentence(f, opts, &page->first);
+	for (size_t i = 0; i < page->nwhatif; i++)
+		put_sentence(f, opts, &page->whatif[i]);
 	put_figures(f, opts, page);
 	if (page->nsegments) {
 		fputc('\n', f);

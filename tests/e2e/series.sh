@@ -46,3 +46,49 @@ grep -q 'bach' log || { cat log; say "the wrong option is not named"; }
 rc=0
 "$ws" record --model mlp,lenet5 2>log || rc=$?
 [ $rc = 2 ] || say "no folder ends with $rc"
+
+# --- recordings that run at the same time under one name ---
+mkdir "$work/same"
+cd "$work/same"
+record="${ws}-record"
+# two that have both begun before either ends
+overlap() {
+	rm -f began.? end.?
+	for who in a b; do
+		mkfifo began.$who end.$who
+		"$record" -o same.wtrace -- sh -c "echo >began.$who; read -r _ <end.$who" 2>log.$who &
+		eval "pid_$who=$!"
+		read -r _ <began.$who
+	done
+	for who in b a; do
+		echo >end.$who
+		eval "wait \$pid_$who" || fail "recording $who ended with $?: $(cat log.$who)"
+	done
+}
+number_of_traces() { find . -name '*.wtrace' | wc -l; }
+
+overlap
+[ "$(number_of_traces)" = 2 ] || fail "one of two traces is lost: $(ls)"
+[ -e same-2.wtrace ] || fail "the second is not called same-2.wtrace: $(ls)"
+grep -q 'another recording has written .*same.wtrace meanwhile; this one.s trace is same-2.wtrace' log.? ||
+	fail "nobody said so: $(cat log.a log.b)"
+# what was there before both is replaced once, and a number replaces nothing
+overlap
+[ "$(number_of_traces)" = 3 ] || fail "two more recordings of one name leave not three traces: $(ls)"
+for trace in *.wtrace; do
+	"$ws" check "$trace" >check.log || fail "$trace: $(cat check.log)"
+done
+rm ./*.wtrace
+"$record" -o same.wtrace -- true 2>log
+before=$("$ws" info same.wtrace | md5sum)
+"$record" -o same.wtrace -- true 2>log
+[ "$(number_of_traces)" = 1 ] && [ "$before" != "$("$ws" info same.wtrace | md5sum)" ] ||
+	fail "a later recording did not replace the trace: $(ls) $(cat log)"
+
+# a launcher's ranks, and a variable that nobody set
+env -u OMPI_COMM_WORLD_RANK -u PMI_RANK -u MV2_COMM_WORLD_RANK -u SLURM_PROCID RANK=1 WORLD_SIZE=2 \
+	"$record" -o ranks.wtrace -- true 2>log
+[ -e ranks.rank1.wtrace ] || fail "no trace of rank 1: $(ls)"
+"$record" -o '%q{WS_NO_SUCH_VARIABLE}.wtrace' -- true 2>log
+grep -q 'the variable WS_NO_SUCH_VARIABLE of -o is not set; its trace is unset.wtrace' log ||
+	fail "a variable that is not set: $(cat log)"

@@ -16,11 +16,13 @@ static void parse_table(int argc, char **argv)
 	bool flag = false, given = false;
 	const char *text = NULL;
 	int64_t number = 0, range[2] = {-1, -1}, size = 0, seconds = 0;
+	struct ws_opt_texts texts = {.n = 0};
 	double real = 0;
 	int choice = 0, n = 0;
 	const struct ws_opt opts[] = {
 	        WS_OPT("flag", 'f', FLAG, NULL, &flag, "a flag"),
 	        WS_OPT("text", 't', TEXT, "WORD", &text, "a word", .given = &given),
+	        WS_OPT("texts", 0, TEXTS, "WORD", &texts, "some words"),
 	        WS_OPT("number", 'n', INT, "N", &number, "a number", .min = 1, .max = 1000),
 	        WS_OPT("real", 'r', REAL, "X", &real, "a fraction"),
 	        WS_OPT("choice", 'c', CHOICE, "one|two|three", &choice, "one of three"),

@@ -374,8 +374,8 @@ static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
 		const struct ws_call_key call = {ws_chrome_correlation(ch, s),
-		                                   (uint32_t)ch->track[s->track].pid, (uint32_t)i,
-		                                   s->start_ns};
+		                                 (uint32_t)ch->track[s->track].pid, (uint32_t)i,
+		                                 s->start_ns};
 
 		if (s->kind == WS_KIND_API)
 			ws_launches_add(&calls, &call);
@@ -394,8 +394,8 @@ static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 		if (process)
 			launch.call = ws_launches_find(
 			        &calls, (struct ws_call_key){.correlation = launch.correlation,
-			                                       .process = (uint32_t)*process,
-			                                       .start_ns = s->start_ns});
+			                                     .process = (uint32_t)*process,
+			                                     .start_ns = s->start_ns});
 		ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch);
 	}
 	ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,

@@ -95,6 +95,25 @@ static void add_candidates(const struct ws_summary_page *p)
 	}
 }
 
+/* Prompts and generation are other work. */
+static void add_batches(const struct ws_summary_page *p, const struct ws_step_times *times)
+{
+	struct ws_batch_steps batch[WS_BATCH_KINDS];
+	const size_t n = ws_step_batches(p->tab->m, times, batch);
+
+	for (size_t i = 0; i < n; i++) {
+		struct ws_cell *row =
+		        ws_page_row(p, ws_bytes_of(ws_arena_format(p->tab->temp, "%s step, mean",
+		                                                   batch[i].kind)));
+
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)batch[i].steps);
+		ws_cell_set_real(&row[WS_TC_summary_time_ns], batch[i].ns);
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
+		                ws_arena_format(p->tab->temp, "of %.4g requests and %.5g tokens",
+		                                batch[i].requests, batch[i].tokens));
+	}
+}
+
 static void add_step_times(const struct ws_summary_page *p, const struct ws_step_times *times)
 {
 	const struct ws_model *m = p->tab->m;
@@ -118,6 +137,7 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 		ws_page_time(p, "step, shortest", (double)total.min);
 		ws_page_time(p, "step, longest", (double)total.max);
 	}
+	add_batches(p, times);
 	add_phases(p, times, total.mean, WS_MEASURE_STEP, "window of ");
 	add_phases(p, times, total.mean, WS_MEASURE_GPU, "GPU time of ");
 	if (host.sum != total.sum)

@@ -222,6 +222,10 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 		put_line(j, &page->headline[i]);
 	ws_json_array_end(j);
 	put_line(key(j, "first"), &page->first);
+	ws_json_array_begin(key(j, "whatif"));
+	for (size_t i = 0; i < page->nwhatif; i++)
+		put_line(j, &page->whatif[i]);
+	ws_json_array_end(j);
 	ws_json_array_begin(key(j, "figures"));
 	for (size_t i = 0; i < page->nfigures; i++) {
 		ws_json_array_begin(j);

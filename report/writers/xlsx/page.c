@@ -347,6 +347,8 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 		f.row++;
 		front_headline(&f, page);
 		put_sentence(&f, &page->first, true);
+		for (size_t i = 0; i < page->nwhatif; i++)
+			put_sentence(&f, &page->whatif[i], true);
 		if (page->nfigures)
 			set_height(&f, f.row++, GAP_POINTS);
 		for (size_t i = 0; i < page->nfigures; i++) {

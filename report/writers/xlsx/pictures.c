@@ -354,7 +354,6 @@ struct icicle {
 static void lay_out(const struct ws_page *page, double scale, struct icicle *icicle)
 {
 	struct ws_arena arena = {0};
-	const bool *passed = ws_front_passed(&arena, page);
 	size_t *depth;        /* of what a node holds */
 	double *begin, *used; /* used: by the children of each */
 
@@ -367,10 +366,10 @@ static void lay_out(const struct ws_page *page, double scale, struct icicle *ici
 		const double width = scale * (double)node->inclusive_ns / (double)page->gpu_ns;
 		const size_t level = depth[up];
 
-		depth[i] = level + !passed[i];
+		depth[i] = level + !ws_page_passed(page, i);
 		begin[i] = (up < page->nnodes ? begin[up] : 0) + used[up];
 		used[up] += width;
-		if (passed[i] || width < BOX_LEAST || level >= ICICLE_LEVELS ||
+		if (ws_page_passed(page, i) || width < BOX_LEAST || level >= ICICLE_LEVELS ||
 		    icicle->n[level] + 2 > SLOTS_MAX)
 			continue;
 		/* boxes of a level come in this order where nodes are in that of the tree */

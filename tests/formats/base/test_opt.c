@@ -232,3 +232,27 @@ Test(opt, long_help_is_wrapped)
 	                      "nine ten eleven\n"
 	                      "                            twelve\n");
 }
+
+Test(opt, some_options_may_be_given_several_times)
+{
+	struct ws_opt_texts texts = {.n = 0};
+	const struct ws_opt words[] = {WS_OPT("word", 0, TEXTS, "WORD", &texts, "a word")};
+	char option[] = "--word", joined[] = "--word=b", a[] = "a", c[] = "c";
+	char *few[] = {option, a, joined, option, c};
+	char *many[2 * (WS_OPT_TEXTS_MOST + 1)];
+
+	cr_assert(eq(int, ws_opt_parse(words, 1, 5, few, &nargs, &err), WS_OK));
+	cr_assert(eq(sz, texts.n, 3));
+	cr_assert_str_eq(texts.text[0], "a");
+	cr_assert_str_eq(texts.text[1], "b");
+	cr_assert_str_eq(texts.text[2], "c");
+
+	texts.n = 0;
+	for (int i = 0; i <= WS_OPT_TEXTS_MOST; i++) {
+		many[2 * i] = option;
+		many[2 * i + 1] = a;
+	}
+	cr_assert(eq(int, ws_opt_parse(words, 1, 2 * WS_OPT_TEXTS_MOST + 2, many, &nargs, &err),
+	             WS_USAGE));
+	cr_assert_str_eq(err.text, "--word is given over 16 times");
+}

@@ -188,6 +188,23 @@ Test(step_cli, a_loss_scale_is_ignored_with_a_word_where_the_dtype_has_none)
 	}
 }
 
+/* In fp16 the usual epsilon is 0, and a step 0 / 0. */
+Test(step_cli, native_fp16_trains_with_an_epsilon_that_it_holds)
+{
+	struct outcome o = run(TINY "--dtype fp16 --steps 3 --dump-loss 2>&1");
+	struct outcome given = run(TINY "--dtype fp16 --steps 3 --epsilon 1e-8 --dump-loss 2>&1");
+	struct outcome other = run(TINY "--dtype bf16 --steps 3 --dump-loss 2>&1");
+
+	cr_assert_eq(o.code, 0, "%s", o.text);
+	cr_assert_not_null(strstr(o.text, "--epsilon is 0.0001"), "%s", o.text);
+	cr_assert_null(strstr(o.text, "nan"), "%s", o.text);
+	cr_assert_null(strstr(o.text, "not finite"), "%s", o.text);
+	cr_assert_null(strstr(given.text, "--epsilon is"), "%s", given.text);
+	cr_assert_not_null(strstr(given.text, "the loss is not finite in step 1:"), "%s",
+	                   given.text);
+	cr_assert_null(strstr(other.text, "--epsilon is"), "%s", other.text);
+}
+
 Test(step_cli, image_models_take_their_options_and_refuse_those_of_others)
 {
 #define SMALL "--model lenet5 --batch 2 --warmup 0 --steps 1 "

@@ -130,11 +130,6 @@ static int train_in(const char *dtype, double gain, int argc, char **argv)
 
 	for (int i = 3; i < argc && n < ARGUMENTS; i++)
 		arguments[n++] = argv[i];
-	/* native fp16 cannot hold the usual epsilon: docs/seeds.md */
-	if (!strcmp(dtype, "fp16") && n + 2 <= ARGUMENTS) {
-		arguments[n++] = "--epsilon";
-		arguments[n++] = "1e-4";
-	}
 	if (ws_step_command_parse(&c, n, (char **)arguments, &err) != WS_OK ||
 	    ws_pool_create((int)c.threads, &pool, &err) != WS_OK) {
 		fprintf(stderr, "default_steps: %s\n", err.text);

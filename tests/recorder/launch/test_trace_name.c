@@ -11,7 +11,7 @@ static const struct ws_strings env = {env_text, sizeof(env_text) - 1};
 static const char *expand(const char *pattern)
 {
 	static char out[64];
-	const struct ws_output_vars vars = {1234, &env};
+	const struct ws_output_vars vars = {1234, &env, NULL};
 	struct ws_err err;
 
 	return ws_output_expand(pattern, &vars, out, sizeof(out), &err) == WS_OK ? out : NULL;
@@ -19,7 +19,7 @@ static const char *expand(const char *pattern)
 
 static enum ws_status refusal(const char *pattern)
 {
-	const struct ws_output_vars vars = {1234, &env};
+	const struct ws_output_vars vars = {1234, &env, NULL};
 	struct ws_err err;
 	char out[64];
 
@@ -136,4 +136,44 @@ Test(trace_name, strings_a_field_without_its_last_nul_ends_before_the_cut_off_st
 	cr_expect_null(array[2]);
 	free(array);
 	cr_expect_eq(ws_strings_in("", 1).size, 0);
+}
+
+static const char *with_rank(const char *pattern)
+{
+	static char out[64];
+	struct ws_err err;
+
+	snprintf(out, sizeof(out), "%s", pattern);
+	return ws_output_add_rank(out, sizeof(out), &err) == WS_OK ? out : NULL;
+}
+
+Test(trace_name, ranks_of_a_launcher_have_names_of_their_own)
+{
+	static const char *const pairs[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	                                       {"PMI_RANK", "PMI_SIZE"},
+	                                       {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+	                                       {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+	                                       {"RANK", "WORLD_SIZE"}};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		unsetenv(pairs[i][0]);
+		unsetenv(pairs[i][1]);
+	}
+	cr_expect_str_eq(with_rank("t.wtrace"), "t.wtrace");
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		setenv(pairs[i][0], "3", 1);
+		cr_expect_str_eq(with_rank("t.wtrace"), "t.wtrace", "a batch script is no rank");
+		setenv(pairs[i][1], "1", 1);
+		cr_expect_str_eq(with_rank("t.wtrace"), "t.wtrace", "one rank needs no number");
+		setenv(pairs[i][1], "4", 1);
+		cr_expect_str_eq(with_rank("/x.y/t.wtrace"), "/x.y/t.rank3.wtrace", "%s",
+		                 pairs[i][0]);
+		cr_expect_str_eq(with_rank("100%%.w"), "100%%.rank3.w");
+		cr_expect_str_eq(with_rank("t.%q{RANK}.w"), "t.%q{RANK}.w", "the user's own");
+		cr_expect_str_eq(with_rank("/dev/null"), "/dev/null");
+		setenv(pairs[i][0], "a/b", 1);
+		cr_expect_str_eq(with_rank("t.wtrace"), "t.wtrace", "a rank is a number");
+		unsetenv(pairs[i][0]);
+		unsetenv(pairs[i][1]);
+	}
 }

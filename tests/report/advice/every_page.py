@@ -2,10 +2,11 @@
 
     python3 every_page.py WARPSHEET FOLDER
 
-No finding saves under 1 %; gains are of different time, so together they save no more than there is, unless devices or
+No finding saves under 1 %, or under what a launch varies by; what comes first saves time by replay, or says that it is an upper bound; gains are of different time, so together they save no more than there is, unless devices or
 streams worked side by side; no text holds nan, inf or a minus before 0; no share is over 100 %, no segment, bar or figure is empty, no part of
-the model has more time than what it is in. Exit status 77: there is no such folder.
+the model has more time than what it is in. The tables `idle` and `execution` give the devices' time to the same causes. Exit status 77: there is no such folder.
 """
+import csv
 import os
 import re
 import subprocess
@@ -64,6 +65,9 @@ def of_parts(page):
         for p in roofline['points']:
             if p['attained'] is not None and p['attained'] > 100 or p['percent'] > 100:
                 yield f'{p["name"]} {p["dtype"]} attains {p["attained"]} %, {p["percent"]} % of the time'
+    lanes = (page.get('timeline') or {}).get('lanes', ())
+    if lanes and (page.get('findings') or {}).get('rungs') and sum(lane['n'] > 0 for lane in lanes if lane['kind'] == 'path') != 1:
+        yield 'a step that is replayed has no critical path in the timeline'
     for k in (page.get('kernels') or {}).get('list', ()):
         if k['percent'] > 100.001 or (k.get('attained') or 0) > 100:
             yield f'{k["name"]}: {k["percent"]} % of the time, {k.get("attained")} % of its roof'
@@ -79,9 +83,56 @@ def of_gains(page):
     if any(g > 100.001 for g in gains):
         yield f'a finding saves more than there is: {gains}'
     timeline = page.get('timeline') or {}
-    lanes = [lane for lane in timeline.get('lanes', ()) if lane['kind'] != 'thread']
+    lanes = [lane for lane in timeline.get('lanes', ()) if lane['kind'] not in ('thread', 'path')]
     if len(lanes) == 1 and sum(gains) > 100.001:
         yield f'together {sum(gains):.1f} % on one stream: {gains}'
+
+
+def ns_of(time):
+    value, unit = re.fullmatch(r'([\d.,]+) (ns|µs|ms|s)', time).groups()
+    return float(value.replace(',', '')) * {'ns': 1, 'µs': 1e3, 'ms': 1e6, 's': 1e9}[unit]
+
+
+def of_first(page):
+    """"First: do this. 29.1 ms → 23.4 ms per step.", or "At most 5.7 ms (19 %) per step.": of the largest gain."""
+    text = ''.join(part for part, _ in page.get('first') or ())
+    findings = (page.get('findings') or {}).get('list') or [{}]
+    gain, percent = findings[0].get('gain'), findings[0].get('percent')
+    if not text:
+        if percent:
+            yield f'a finding saves {percent} %, and nothing comes first'
+        return
+    if (percent or 0) < LEAST and (findings[0] or 'At most' not in text):  # the host's collectives are no finding of a rule
+        yield f'what comes first saves {percent} %'
+    replayed = re.search(r'([\d.,]+ \w+) → ([\d.,]+ \w+)', text)
+    if replayed:
+        now, then = (ns_of(time) for time in replayed.groups())
+        # times have three digits
+        if not then < now or abs(100 * (now - then) / now - percent) > 0.8:
+            yield f'{text!r} is no gain of {percent} %'
+    elif not re.search(r'At most [\d.,]+ \w+ \([\d.<]+ %\)', text):
+        yield f'{text!r} tells no gain'
+
+
+USES = {'Computing': 'computing', 'Only Communication': 'waiting for communication', 'Only Copies': 'waiting for copies',
+        'Idle: Launches': 'waiting for launches', 'Idle: Host': 'waiting for the host', 'Idle: Synchronisation': 'after a host synchronisation',
+        'Idle: Data': 'waiting for data', 'Idle: Stream or Event': 'waiting for a stream or event', 'Idle: Between Kernels': 'between queued kernels',
+        'Idle: Before First Work': 'before the first work', 'Idle: After Last Work': 'after the last work', 'Idle: Unknown': 'unknown',
+        'Idle: Starting Up': 'starting up', 'Page Faults': 'page faults of managed memory'}
+
+
+def of_uses(warpsheet, trace):
+    """`idle` and `execution`, of all devices."""
+    def table(name):
+        text = subprocess.run([warpsheet, 'report', trace, '--table', name, '--format', 'csv'], capture_output=True, text=True).stdout
+        return list(csv.DictReader(line for line in text.splitlines() if not line.startswith('#')))
+    idle, steps = table('idle'), [row for row in table('execution') if row['Step'] != 'Average']
+    devices = {row['Device'] for row in idle}
+    told = {row['Use']: int(row['Time (ns)']) for row in idle if row['Device'] == 'all' or len(devices) == 1}
+    for column, use in USES.items():
+        ns = sum(1e3 * float(row[f'{column} (us)'] or 0) for row in steps)
+        if told and steps and abs(ns - told.get(use, 0)) > 1e-6 * sum(told.values()) + 1:
+            yield f'{use}: {told.get(use, 0)} ns in idle, {ns:.0f} ns in execution'
 
 
 def traces_below(folder):
@@ -112,7 +163,8 @@ def main(warpsheet, folder):
             terminal = subprocess.run([warpsheet, 'report', trace, '--color', 'never'], capture_output=True, text=True,
                                       env={**os.environ, 'COLUMNS': '160'}).stdout
             bad = [f'html: {b}' for t in texts_of(page) for b in of_text(t)]
-            bad += [f'html: {b}' for of in (of_parts, of_gains) for b in of(page)]
+            bad += [f'html: {b}' for of in (of_parts, of_gains, of_first) for b in of(page)]
+            bad += of_uses(warpsheet, trace)
             bad += [f'terminal: {b}' for b in of_text(terminal)]
             for b in bad:
                 print(f'{os.path.relpath(trace, folder)}: {b}')

@@ -85,7 +85,9 @@ class Trace:
             if waits:
                 self.syncs.append((start, end))
             frees = self.strings[name] in ('cudaFree', 'cuMemFree', 'cuMemFree_v2', 'hipFree')
-            self.all_calls[tid >> 24, correlation, start] = (start, end, tid, bool(waits or frees))
+            kind = re.search('(Device|Thread|Ctx|Stream)Synchronize', self.strings[name])
+            self.all_calls[tid >> 24, correlation, start] = (start, end, tid, not kind and bool(waits or frees) or
+                                                             kind and ('stream' if kind[1] == 'Stream' else 'all'))
             self.host_calls.append((end, start, tid, self.strings[name], (tid >> 24, correlation)))
 
     def read_windows(self):
@@ -319,18 +321,21 @@ class Trace:
             earlier = any(w[0] < a or w[1] <= a for w in work if w[0] < a)
             following = inside[bisect.bisect_left(starts, b)] if bisect.bisect_left(starts, b) < len(inside) else None
             if not earlier:
-                out['setup' if self.is_setup(a, b) else 'start'] += b - a
+                out['data' if self.is_loading(a, b) else 'setup' if self.is_setup(a, b) else 'start'] += b - a
             elif not following:
                 after = next((w for w in work if w[0] >= b), None)
                 if after:
                     self.explain(a, b, after[0], after, out, began if a == start else a)
                 else:
-                    out['setup' if self.is_setup(a, b) else 'end'] += b - a
+                    out['data' if self.is_loading(a, b) else 'setup' if self.is_setup(a, b) else 'end'] += b - a
             else:
                 self.explain(a, b, b, following, out, began if a == start else a)
 
     def late(self):
         return 'wait' if self.may_wait else 'unknown'
+
+    def is_loading(self, start, end):
+        return 2 * sum(max(0, min(e, end) - max(s, start)) for s, e in self.loads) > end - start
 
     def is_setup(self, start, end):
         return 2 * sum(max(0, min(e, end) - max(s, start)) for s, e in self.setup) > end - start
@@ -499,6 +504,8 @@ def by_hand(trace):
             yield row, replay.gain({'as_graph': True, 'graph_path': row['Scope']})
         elif rule in CHANGES:
             yield row, replay.gain({CHANGES[rule]: True})
+        elif rule == 'A29' or rule == 'A27' and row['Scope'] == 'blocks of few threads':
+            yield row, None  # upper bounds
         elif rule in FORMULAS and (trace.groups or rule in OF_NAMES):
             rate = FORMULAS[rule](trace, row['Scope'], *([row['Evidence']] if rule == 'A10' else []))
             ns, about = {}, 0

@@ -192,6 +192,8 @@ Test(query, texts_in_order_of_their_first_place)
 	cr_assert(ws_cell_is(&list, "pear, apple, melon"));
 	list = value_of("SELECT in_order(-rowid, kind) FROM fruit WHERE kind > 'b' OR price = 1");
 	cr_assert(ws_cell_is(&list, "melon, apple, pear"));
+	list = value_of("SELECT in_order(rowid, kind, ' | ') FROM fruit");
+	cr_assert(ws_cell_is(&list, "pear | apple | melon"));
 	list = value_of("SELECT in_order(rowid, NULL) FROM fruit");
 	cr_assert(eq(int, list.type, WS_CELL_EMPTY));
 }

@@ -228,16 +228,16 @@ WHERE range IS NULL;
 UPDATE work SET step = coalesce(
 	(SELECT step FROM label l WHERE l.range = work.range),
 	iif((SELECT warm_up FROM label l WHERE l.range = work.range) IS NULL, (SELECT step FROM call c WHERE c.id = work.call), NULL));
--- Recording ended in the measured steps at the end that launched no device work, where others did; and of
+-- Recording began or ended in the measured steps at either end that launched no device work, where others did; and of
 -- PyTorch's in the last one if it launched under 0.8 times what each of the others did. It began so in the first that
 -- an optimizer's step ends.
 CREATE TEMP TABLE work_of_step AS
 SELECT s.id, s.is_pytorch, s.by_marks, count(w.id) AS works, row_number() OVER (ORDER BY s.start, s.thread, s.id) AS n
 FROM step s LEFT JOIN work w ON w.step = s.id WHERE NOT is_warm_up AND NOT is_open GROUP BY s.id;
 UPDATE step SET is_open = 1 WHERE id IN (
-	SELECT id FROM work_of_step WHERE n > (SELECT max(n) FROM work_of_step WHERE works)
+	SELECT id FROM work_of_step WHERE n > (SELECT max(n) FROM work_of_step WHERE works) OR n < (SELECT min(n) FROM work_of_step WHERE works)
 	UNION SELECT id FROM work_of_step l WHERE n = (SELECT max(n) FROM work_of_step WHERE works) AND is_pytorch
-	      AND works < 0.8 * (SELECT min(works) FROM work_of_step o WHERE o.n < l.n)
+	      AND works < 0.8 * (SELECT min(works) FROM work_of_step o WHERE o.n < l.n AND o.n >= (SELECT min(n) FROM work_of_step WHERE works))
 	UNION SELECT id FROM work_of_step f WHERE n = (SELECT min(n) FROM work_of_step WHERE works) AND by_marks
 	      AND works < 0.8 * (SELECT min(works) FROM work_of_step o WHERE o.n != f.n AND o.n <= (SELECT max(n) FROM work_of_step WHERE works)));
 -- The part of the run that device work, calls and ranges belong to: --scope. A range on another thread

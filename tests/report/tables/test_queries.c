@@ -2,7 +2,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "report/diff/diff.h"
 #include "report/ranks/ranks.h"
+#include "report/sweep/sweep.h"
 #include "report/tables/tables.h"
 
 static const struct ws_table_query *const queries[] = {
@@ -27,6 +29,8 @@ Test(queries, each_is_prepared_as_a_whole_and_for_each_column_alone)
 		cr_assert(eq(int, ws_query_open(&q, &err), WS_OK));
 		ws_relations_add(q, NULL);
 		ws_ranks_relations(q, NULL);
+		ws_diff_relations(q, NULL);
+		ws_sweep_relations(q, NULL);
 		ws_replay_relations_add(q, NULL);
 		cr_expect(eq(int, ws_query_check_table(q, of, NULL, &err), WS_OK), "%s: %s",
 		          of->def->name, err.text);

@@ -9,20 +9,21 @@
 
 #include "report/front/front.h"
 
-#define NODE(up, name, inclusive, exclusive)                                        \
+#define NODE(up, name, inclusive, exclusive, all_of_it)                              \
 	{                                                                           \
 		.parent = (up), .label = (name), .inclusive_ns = (inclusive),       \
 		.exclusive_ns = (exclusive), .kernels = 2, .calls = 2, .flops = -1, \
-		.is_range = true                                                    \
+		.is_range = true, .whole = (all_of_it)                              \
 	}
+#define NONE WS_PAGE_ROOT
 
 /* step > model > (embed, encoder > layer > (attention, mlp)); backward > layer */
 static struct ws_page_node nodes[] = {
-        NODE(WS_PAGE_ROOT, "step", 2000, 0), NODE(0, "Model", 1300, 0),
-        NODE(1, "Encoder", 1200, 0),         NODE(2, "Layer ×12", 1200, 100),
-        NODE(3, "Attention ×12", 900, 900),  NODE(3, "Mlp ×12", 200, 200),
-        NODE(1, "Embed", 100, 100),          NODE(0, "backward", 700, 0),
-        NODE(7, "Layer ×12", 690, 690),      NODE(0, "tiny", 2, 2),
+        NODE(WS_PAGE_ROOT, "step", 2000, 0, NONE), NODE(0, "Model", 1300, 0, NONE),
+        NODE(1, "Encoder", 1200, 0, 3),            NODE(2, "Layer ×12", 1200, 100, NONE),
+        NODE(3, "Attention ×12", 900, 900, NONE),  NODE(3, "Mlp ×12", 200, 200, NONE),
+        NODE(1, "Embed", 100, 100, NONE),          NODE(0, "backward", 700, 0, 8),
+        NODE(7, "Layer ×12", 690, 690, NONE),      NODE(0, "tiny", 2, 2, NONE),
 };
 static struct ws_page_segment segments[] = {
         {.name = "gemm", .ns = 1500, .percent = 50, .is_idle = false, .colour = WS_PAGE_BLUE},

@@ -9,7 +9,7 @@ function card(id, title, what, ...content) {
 function addHeadline(page, to) {
   const box = make("section", { className: "box headline", id: "overview", "aria-label": "Overview" },
     ...page.headline.map(line => make("p", { className: "say" }, ...sentence(line))));
-  if (page.first.length) box.append(make("p", { className: "first" }, "→ ", ...sentence(page.first)));
+  for (const line of [page.first, ...page.whatif]) if (line.length) box.append(make("p", { className: "first" }, "→ ", ...sentence(line)));
   box.append(make("dl", { className: "figures" }, ...page.figures.map(([value, what]) =>
     make("div", null, make("dd", { textContent: value }), make("dt", { textContent: what })))));
   to.append(box);
@@ -53,7 +53,7 @@ function icicleOf({ title, total, nodes, per }, work, paintOf) {
   let top = root;
   const lines = n => [n.path, `${shownTime(n.inclusive / per)}, ${shownPercent(100 * n.inclusive / total)} of ${work} time`, paintOf && n !== root ? paintOf(n).words : "",
     n.children.length ? `itself: ${shownTime(n.exclusive / per)}` : "", n.folded > 1 ? `${n.folded} equal layers` : "",
-    [n.calls && `${shownCount(n.calls)} calls`, work !== "host" && `${shownCount(n.kernels)} kernels`].filter(Boolean).join(", ") + " in all",
+    [n.calls && counted(n.calls, "call"), work !== "host" && counted(n.kernels, "kernel")].filter(Boolean).join(", ") + " in all",
     n.flops >= 0 ? `${shownSI(n.flops / per, "FLOP")}, ${shownSI(n.flops / n.inclusive * 1e9, "FLOP/s")}` : ""].filter(Boolean);
   function place(n, left, width, row) {
     if (width < 0.12) return row; // under a pixel: its parent shows through

@@ -127,7 +127,7 @@ async function openTimeline(t, id, whole, group) {
       pen.fillRect(x0, y, wide > 3 ? wide - 0.6 : wide, ROW - 2);
       pen.globalAlpha = 1;
       if (wide > 34) {
-        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : "kernels"}` : text[boxes.name[i]];
+        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : lane.kind === "path" ? "stretches" : "kernels"}` : text[boxes.name[i]];
         pen.fillStyle = words;
         pen.save();
         pen.beginPath();
@@ -200,7 +200,7 @@ async function openTimeline(t, id, whole, group) {
     }
     return best;
   }
-  const KINDS = { thread: "range", ops: "operation", stream: "kernel", copies: "copy", idle: "idle" };
+  const KINDS = { thread: "range", ops: "operation", stream: "kernel", copies: "copy", idle: "idle", path: "on the longest chain" };
   function facts(i) {
     const lane = laneOf(i), many = boxes.count[i] > 1, list = [];
     const add = (what, value) => { if (value) list.push([what, value]); };
@@ -296,7 +296,7 @@ async function openTimeline(t, id, whole, group) {
   const buttons = make("div", { className: "tools" }, ...[["−", "zoom out", () => zoom(1 / 0.6, (state.from + state.to) / 2)], ["+", "zoom in", () => zoom(0.6, (state.from + state.to) / 2)],
     ["◂", "move left", () => move(-0.25)], ["▸", "move right", () => move(0.25)], ["all", "show all", () => view(0, whole)]]
     .map(([words, label, onclick]) => make("button", { textContent: words, "aria-label": label, onclick })),
-    make("span", { className: "soft", textContent: `${shownCount(t.kernels)} kernels, ${shownCount(t.copies)} copies, ${shownCount(t.ranges)} ranges${t.ops ? `, ${shownCount(t.ops)} operations` : ""}.${left}` }));
+    make("span", { className: "soft", textContent: `${counted(t.kernels, "kernel")}, ${counted(t.copies, "copy")}, ${counted(t.ranges, "range")}${t.ops ? `, ${counted(t.ops, "operation")}` : ""}.${left}` }));
   new ResizeObserver(repaint).observe(canvas);
   timelineOf = { state, boxes, t, view, px, laneOf, rowOf };
   return [canvas, buttons, detail];
