@@ -284,7 +284,8 @@ void ws_import_out_finish(struct ws_import_out *o)
 		        i != WS_LOST_import_damaged_table && /* counts tables */
 		        i != WS_LOST_import_unknown_kind &&  /* skipped by name, too */
 		        i != WS_LOST_import_merged_ranks &&  /* kept, without their process */
-		        i != WS_LOST_import_cut_text;        /* kept, without the rest */
+		        i != WS_LOST_import_cut_text &&      /* kept, without the rest */
+		        i != WS_LOST_import_duplicate;       /* kept, once */
 		skip->count = loss.count = o->lost[i];
 		if (!loss.count)
 			continue;
@@ -333,9 +334,9 @@ static void event(struct ws_import_out *o, const struct ws_import_range *r, enum
 }
 
 void ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
-                         uint64_t end_thread)
+                         uint64_t end_thread, bool of_thread)
 {
-	uint64_t id = o->next_range++;
+	const uint64_t id = o->next_range++ | (of_thread ? WS_RANGE_OF_THREAD : 0);
 
 	event(o, r, WS_NVTX_START, r->start_ns, r->thread, id);
 	if (r->end_ns == WS_IMPORT_OPEN)
@@ -357,6 +358,21 @@ static void pop(struct ws_import_nest *n)
 	event(n->out, top, WS_NVTX_POP, top->end_ns, top->thread, 0);
 }
 
+/* Does the same range lie around it, equal in all but its place in the file? */
+static bool is_twice(const struct ws_import_nest *n, const struct ws_import_range *r)
+{
+	for (size_t i = n->depth; i-- > 0;) {
+		const struct ws_import_range *around = &n->stack[i];
+
+		if (around->start_ns != r->start_ns || around->end_ns != r->end_ns)
+			return false;
+		if (around->name == r->name && around->category == r->category &&
+		    around->color == r->color && around->payload == r->payload)
+			return true;
+	}
+	return false;
+}
+
 void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r)
 {
 	const struct ws_import_range *top;
@@ -370,7 +386,11 @@ void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *
 	}
 	if (n->depth && n->stack[n->depth - 1].end_ns < r->end_ns) {
 		n->crossing++;
-		ws_import_start_end(n->out, r, r->thread);
+		ws_import_start_end(n->out, r, r->thread, true);
+		return;
+	}
+	if (is_twice(n, r)) {
+		n->out->lost[WS_LOST_import_duplicate]++;
 		return;
 	}
 	WS_GROW(n->stack, n->depth + 1, n->capacity);

@@ -173,9 +173,10 @@ int ws_import_range_compare(const void *a, const void *b);
 void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r);
 /* Pop the remaining ranges, warn of crossings, and free. */
 void ws_import_nest_finish(struct ws_import_nest *n);
-/* A start and an end event; no end for an open range. */
+/* A start and an end event; no end for an open range. of_thread: it was a push and a pop, and holds
+ * what its thread does alone (WS_RANGE_OF_THREAD). */
 void ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
-                         uint64_t end_thread);
+                         uint64_t end_thread, bool of_thread);
 /* A mark at the start of r. */
 void ws_import_mark(struct ws_import_out *o, const struct ws_import_range *r);
 

@@ -167,8 +167,11 @@ struct ws_nsys {
 	size_t nevent_payloads, event_payloads_capacity, event_payload_at;
 	struct ws_map other_payloads;
 	struct ws_map domain_names; /* pid and string id -> the domain of that name */
-	uint64_t places;            /* bits above pid and tid of a global id: one machine */
-	bool several_places;
+	struct ws_map
+	        place_of_pid;     /* process number -> the machine or container that has it first */
+	struct ws_map process_of; /* pid of the trace -> a small number */
+	struct ws_import_range last_start_end; /* equal ones stand behind each other */
+	uint64_t last_range_id;
 };
 
 #define PROGRESS_STEP 100000 /* virtual machine instructions between two looks at the limit */
@@ -546,17 +549,30 @@ static bool span_at(const struct rows *r, enum ws_nsys_column start, enum ws_nsy
 	return ws_import_time_ok(r->n->out, *start_ns, *dur_ns);
 }
 
-/* The process of a global id, which is HW:8, VM:8, PID:24, TID:24. */
+/* The process of a global id, which is HW:8, VM:8, PID:24, TID:24. Where several machines or
+ * containers use a number, all but the first of its processes have the bits of their place, too. */
 static uint64_t pid_at(const struct rows *r, enum ws_nsys_column global_id)
 {
-	uint64_t id = (uint64_t)i64_at(r, global_id), place = id >> 48;
+	const uint64_t id = (uint64_t)i64_at(r, global_id), place = id >> 48;
+	const uint64_t pid = id >> 24 & 0xffffff, *first;
 
 	if (is_null(r, global_id))
 		return r->n->default_pid;
-	if (!r->n->places)
-		r->n->places = place;
-	r->n->several_places |= place != r->n->places;
-	return id >> 24 & 0xffffff;
+	first = ws_map_get(&r->n->place_of_pid, pid);
+	if (!first)
+		ws_map_add(&r->n->place_of_pid, pid, place);
+	/* no place is 0x10000 */
+	return !first || *first == place ? pid : (place ? place : 0x10000) << 24 | pid;
+}
+
+/* A number of the process that leaves room for others beside it in a key. */
+static uint64_t process_at(const struct rows *r, enum ws_nsys_column global_id)
+{
+	struct ws_map *numbers = &r->n->process_of;
+	const uint64_t pid = pid_at(r, global_id), next = numbers->n + 1;
+
+	ws_map_add(numbers, pid + 1, next); /* what is there stays */
+	return *ws_map_get(numbers, pid + 1);
 }
 
 static void thread_at(const struct rows *r, enum ws_nsys_column global_tid, uint64_t *thread)
@@ -986,7 +1002,7 @@ static void import_records(struct ws_nsys *n)
 /* A domain belongs to a process; its number is small. */
 static uint64_t domain_key(const struct rows *r)
 {
-	return pid_at(r, WS_NSYS_NVTX_globalTid) << 40 ^ u64_at(r, WS_NSYS_NVTX_domainId);
+	return process_at(r, WS_NSYS_NVTX_globalTid) << 40 ^ u64_at(r, WS_NSYS_NVTX_domainId);
 }
 
 static void message(const struct rows *r, uint64_t *name)
@@ -1013,7 +1029,7 @@ static void name_domain(const struct rows *r, uint64_t key, struct ws_bytes name
 	int len;
 
 	ws_import_text(n->out, name, id);
-	taken = pid_at(r, WS_NSYS_NVTX_globalTid) << 40 ^ *id;
+	taken = process_at(r, WS_NSYS_NVTX_globalTid) << 40 ^ *id;
 	if (!*id || ws_map_get(&n->domain_names, taken)) {
 		if (name.len > 200)
 			name.len = 200;
@@ -1096,6 +1112,21 @@ static void on_thread_name(const struct rows *r)
 		ws_import_row(r->n->out, WS_KIND_THREAD, &row);
 }
 
+/* Is this start/end range the one before it, equal in every field? */
+static bool is_last_again(const struct rows *r, const struct ws_import_range *range)
+{
+	struct ws_nsys *n = r->n;
+	const struct ws_import_range last = n->last_start_end;
+	const uint64_t id = u64_at(r, WS_NSYS_NVTX_rangeId), last_id = n->last_range_id;
+
+	n->last_start_end = *range;
+	n->last_range_id = id;
+	return last.thread == range->thread && last.start_ns == range->start_ns &&
+	       last.end_ns == range->end_ns && last.domain == range->domain &&
+	       last.name == range->name && last.category == range->category &&
+	       last.color == range->color && last.payload == range->payload && last_id == id;
+}
+
 static void on_range(const struct rows *r, struct ws_import_nest *nest, bool push_pop)
 {
 	struct ws_import_range range = {.start_ns = i64_at(r, WS_NSYS_NVTX_start),
@@ -1116,10 +1147,15 @@ static void on_range(const struct rows *r, struct ws_import_nest *nest, bool pus
 		ws_import_nest_add(nest, &range);
 		return;
 	}
+	if (is_last_again(r, &range)) {
+		r->n->out->lost[WS_LOST_import_duplicate]++;
+		return;
+	}
 	end_thread = range.thread;
 	if (!is_null(r, WS_NSYS_NVTX_endGlobalTid))
 		thread_at(r, WS_NSYS_NVTX_endGlobalTid, &end_thread);
-	ws_import_start_end(r->n->out, &range, end_thread);
+	ws_import_start_end(r->n->out, &range, end_thread,
+	                    u64_at(r, WS_NSYS_NVTX_rangeId) & WS_RANGE_OF_THREAD);
 }
 
 static void on_event(const struct rows *r, struct ws_import_nest *nest)
@@ -1342,9 +1378,6 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		    !ws_trace_writer_rows(o->w, WS_KIND_GRAPH_LAUNCH) && has_launch(&n))
 			ws_import_warn(o, "there are launches but no device work: the recording "
 			                  "lacked it (WSL, missing permissions)");
-		if (n.several_places)
-			ws_import_warn(o, "records of several machines: processes and threads of "
-			                  "the same number are taken for one");
 	}
 	sqlite3_finalize(n.string);
 	sqlite3_finalize(n.table);
@@ -1358,6 +1391,8 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 	free(n.event_payload);
 	ws_map_free(&n.other_payloads);
 	ws_map_free(&n.domain_names);
+	ws_map_free(&n.place_of_pid);
+	ws_map_free(&n.process_of);
 	return status;
 }
 

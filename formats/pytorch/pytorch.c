@@ -71,10 +71,12 @@ struct deferred {
 	size_t name, name_len;
 	uint64_t row; /* of pid and tid */
 	int64_t time_ns;
-	size_t end;           /* of a begin: 1 + the place of its end */
-	uint64_t external_id; /* of one without a correlation id, */
-	uint64_t correlation; /* and the correlation id that is found for it */
-	uint8_t work;         /* enum work */
+	size_t end;            /* of a begin: 1 + the place of its end */
+	int64_t lost_after_ns; /* of a begin: a range around it ended then, so it has lost its end
+	                        */
+	uint64_t external_id;  /* of one without a correlation id, */
+	uint64_t correlation;  /* and the correlation id that is found for it */
+	uint8_t work;          /* enum work */
 	bool is_call, lacks_id;
 	char phase; /* 'B', 'E', or 'X' without a correlation id */
 };
@@ -1091,29 +1093,63 @@ static bool ends(const struct ws_pytorch *p, const struct deferred *begin,
 	                                  text + end->text + end->name, end->name_len));
 }
 
-/* The begins and ends of one row, in order of time: an end closes the innermost begin that it may.
- */
+/* The place of the begin that an end closes, plus 1; 0: none. At one moment ranges end before
+ * others begin: an end with a name closes an earlier begin of it if there is one, else the
+ * innermost. */
+static size_t closed_by(const struct ws_pytorch *p, struct deferred *const *open, size_t depth,
+                        const struct deferred *end)
+{
+	size_t found = 0;
+
+	for (size_t at = depth; at; at--) {
+		const struct deferred *begin = open[at - 1];
+
+		if (begin->lost_after_ns < end->time_ns || !ends(p, begin, end))
+			continue;
+		found = found ? found : at;
+		if (!end->name_len)
+			break;
+		if (begin->time_ns < end->time_ns)
+			return at;
+	}
+	return found;
+}
+
+/* The begins and ends of one row, in order of time. Begins inside a range that ended have lost
+ * their ends, unless those come at the same moment; what begins or ends with it is not inside. */
 static void pair_row(struct ws_pytorch *p, struct deferred *const *event, size_t n,
                      struct deferred **open)
 {
+	struct deferred *begin;
 	size_t depth = 0, at;
 
 	for (size_t i = 0; i < n; i++) {
+		const int64_t now_ns = event[i]->time_ns;
+
+		while (depth && open[depth - 1]->lost_after_ns < now_ns)
+			depth--;
 		if (event[i]->phase == 'B') {
+			event[i]->lost_after_ns = INT64_MAX;
 			open[depth++] = event[i];
 			continue;
 		}
-		for (at = depth; at && !ends(p, open[at - 1], event[i]);)
-			at--;
+		at = closed_by(p, open, depth, event[i]);
 		if (!at) {
-			p->dropped[WS_DROPPED_END]++;
+			p->out->lost[WS_LOST_import_end_without_begin]++;
 			continue;
 		}
-		depth = at - 1; /* begins inside it have lost their ends */
-		open[depth]->end = (size_t)(event[i] - p->deferred) + 1;
-		open[depth]->lacks_id &= !event[i]->correlation;
-		if (!open[depth]->external_id)
-			open[depth]->external_id = event[i]->external_id;
+		begin = open[at - 1];
+		for (size_t k = at; k < depth; k++) {
+			open[k - 1] = open[k];
+			if (open[k]->time_ns > begin->time_ns && open[k]->time_ns < now_ns &&
+			    open[k]->lost_after_ns > now_ns)
+				open[k]->lost_after_ns = now_ns;
+		}
+		depth--;
+		begin->end = (size_t)(event[i] - p->deferred) + 1;
+		begin->lacks_id &= !event[i]->correlation;
+		if (!begin->external_id)
+			begin->external_id = event[i]->external_id;
 	}
 }
 
@@ -1279,7 +1315,7 @@ static void put_deferred(struct ws_pytorch *p, const struct deferred *d)
 	if (d->phase == 'E')
 		return; /* it is written with its begin */
 	if (d->phase == 'B' && !d->end) {
-		p->dropped[WS_DROPPED_BEGIN]++;
+		p->out->lost[WS_LOST_import_begin_without_end]++;
 		return;
 	}
 	read_again(p, d, &e);

@@ -54,18 +54,22 @@
 	X(pytorch_unfinished, "PyTorch operations of which no end was seen on their thread")
 
 /* The same for imports: kinds of damage of the input. */
-#define WS_IMPORT_LOSS_LIST(X)                                                               \
-	X(import_unreadable, "records whose text cannot be read")                            \
-	X(import_cut_off, "records cut off where the input ends")                            \
-	X(import_bad_time, "records whose times are missing, reversed or out of bounds")     \
-	X(import_bad_value, "records with a value of the wrong type, or a negative device")  \
-	X(import_missing_field, "records that lack what their kind needs")                   \
-	X(import_damaged_table, "tables that cannot be read to their end")                   \
-	X(import_unknown_kind, "records of a category or phase that this program does not "  \
-	                       "know")                                                       \
-	X(import_merged_ranks, "the process of device work: the file merges several ranks, " \
-	                       "so this work is in no range. Import each rank's own file")   \
-	X(import_cut_text, "the rest of texts longer than 16 MiB")
+#define WS_IMPORT_LOSS_LIST(X)                                                                  \
+	X(import_unreadable, "records whose text cannot be read")                               \
+	X(import_cut_off, "records cut off where the input ends")                               \
+	X(import_bad_time, "records whose times are missing, reversed or out of bounds")        \
+	X(import_bad_value, "records with a value of the wrong type, or a negative device")     \
+	X(import_missing_field, "records that lack what their kind needs")                      \
+	X(import_damaged_table, "tables that cannot be read to their end")                      \
+	X(import_unknown_kind, "records of a category or phase that this program does not "     \
+	                       "know")                                                          \
+	X(import_merged_ranks, "the process of device work: the file merges several ranks, "    \
+	                       "so this work is in no range. Import each rank's own file")      \
+	X(import_cut_text, "the rest of texts longer than 16 MiB")                              \
+	X(import_begin_without_end, "begins of ranges and events whose end is not in the file") \
+	X(import_end_without_begin, "ends of ranges and events whose begin is not in the file") \
+	X(import_duplicate,                                                                     \
+	  "ranges and operations that stand twice, equal in every field: they count once")
 
 enum ws_dropped {
 #define X(name, meaning) WS_DROPPED_##name,

@@ -94,7 +94,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	const bool is_side_issue = use == WS_USE_LAUNCH && !a->idle->verdict.launch_bound;
 	const char *of_gaps = "";
 
-	if (!a->idle->wall_ns || share < WS_WAIT_PERCENT)
+	if (!a->idle->wall_ns || share < WS_WAIT_PERCENT || a->m->soundness.obstacle)
 		return;
 	if (gaps == 1)
 		of_gaps = ", in one gap";

@@ -81,7 +81,7 @@ static void host_windows(struct finder *f)
 	WS_NEW(&f->temp, f->device_start, m->nsteps + 1);
 	WS_NEW(&f->temp, f->device_end, m->nsteps + 1);
 	for (uint32_t s = 0; s < m->nsteps; s++)
-		if (f->warm_up ? m->steps[s].warm_up && !m->steps[s].unfinished
+		if (f->warm_up ? m->steps[s].warm_up && !ws_step_is_left_out(&m->steps[s])
 		               : ws_step_selected(m, sel, s))
 			f->windows[f->n++] =
 			        (struct ws_time_window){m->steps[s].start_ns,

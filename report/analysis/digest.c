@@ -7,6 +7,7 @@
 #include "formats/base/xalloc.h"
 #include "report/analysis/cost_ops.h"
 #include "report/base/spans.h"
+#include "report/joined/soundness.h"
 #include "report/pass/pass.h"
 
 /* --- the sums ----------------------------------------------------------------------------- */
@@ -258,7 +259,9 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 	     c = m->attribution.crossings[c].next) {
 		uint32_t other = m->attribution.crossings[c].range;
 
-		add_to_path(f->d, ws_joined_rows_range(f->sel->rows, other)->context->path, kernel);
+		add_to_path_and_parents(
+		        f->d, m->ranges.paths,
+		        ws_joined_rows_range(f->sel->rows, other)->context->path, kernel);
 		extend_by(f, other, kernel);
 	}
 }
@@ -448,13 +451,19 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 struct unjoined {
 	struct ws_digest *d;
 	unsigned parts;
+	struct ws_judged_streams streams;
+	const struct ws_model *m;
+	struct ws_arena arena;
+	bool is_sound; /* no kernel is there twice or cannot have ended when it says */
 };
 
 static void begin_unjoined(void *ctx, struct ws_model *m)
 {
-	const struct unjoined *u = ctx;
+	struct unjoined *u = ctx;
 
 	init(u->d, m, u->parts, m->nconfigs);
+	u->m = m;
+	ws_judged_streams_begin(&u->streams, m, &u->arena);
 }
 
 static void add_unjoined_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
@@ -470,8 +479,13 @@ static void add_unjoined_kernel(void *ctx, const struct ws_pass_kernel *k)
 {
 	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
 	const struct kernel kernel = {.dur_ns = k->dur_ns, .timed = k->timed};
-	struct ws_digest *d = ((const struct unjoined *)ctx)->d;
+	struct unjoined *u = ctx;
+	struct ws_digest *d = u->d;
+	struct ws_judged_kernel overrun;
 	uint32_t cell = d->cell_of[k->config];
+
+	u->is_sound &= !ws_judged_streams_has(&u->streams, u->m, k) &&
+	               !ws_judged_streams_add(&u->streams, k, WS_NONE, 0, &overrun);
 
 	if (cell == WS_NONE)
 		cell = add_cell(d, k->config, k->config, &nowhere);
@@ -483,7 +497,7 @@ enum ws_status ws_digest_of_trace(struct ws_digest *d, struct ws_joined_rows *ro
                                   const struct ws_model_opts *opts, enum ws_scope scope,
                                   unsigned parts, struct ws_model **m, struct ws_err *err)
 {
-	struct unjoined u = {d, parts};
+	struct unjoined u = {.d = d, .parts = parts, .is_sound = true};
 	const struct ws_joined_sink sink = {.ctx = &u,
 	                                    .call = add_unjoined_call,
 	                                    .halfway = begin_unjoined,
@@ -497,6 +511,12 @@ enum ws_status ws_digest_of_trace(struct ws_digest *d, struct ws_joined_rows *ro
 	*m = NULL;
 	if (!(parts & WS_DIGEST_JOINED))
 		WS_FORWARD(ws_pass_run_unjoined(r, name, opts, &wanted, &sink, m, err));
+	ws_arena_free(&u.arena);
+	if (*m && !u.is_sound) { /* only the join tells what counts */
+		ws_digest_release(d);
+		ws_model_free(*m);
+		*m = NULL;
+	}
 	if (!*m)
 		return WS_OK;
 	finish(d);

@@ -136,7 +136,7 @@ bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, ui
 {
 	const struct ws_model_step *st = step == WS_NONE ? NULL : &m->steps[step];
 
-	if (!st || st->unfinished || s->scope > WS_SCOPE_WARM_UP ||
+	if (!st || ws_step_is_left_out(st) || s->scope > WS_SCOPE_WARM_UP ||
 	    (st->warm_up != 0) != (s->scope == WS_SCOPE_WARM_UP))
 		return false;
 	return st->number >= s->step_first && st->number <= s->step_last &&

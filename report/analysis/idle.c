@@ -228,6 +228,10 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 	struct gap g = {0};
 	int64_t call_ns, made_ns;
 
+	if (c->m->soundness.obstacle) {
+		add_part(&g, to_ns, WS_USE_UNKNOWN);
+		return g;
+	}
 	call = since_ns == INT64_MIN || !next ? NULL
 	                                      : ws_joined_rows_call(c->sel->rows, next->call);
 	if (!call) {

@@ -9,6 +9,7 @@
 
 #include "report/analysis/device_time.h"
 #include "report/base/spans.h"
+#include "report/joined/soundness.h"
 
 /*
  * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time
@@ -180,8 +181,6 @@ struct ws_host_activity {
 /* Of the joined ranges, calls and operations; once a selection: it lives as long as that. */
 const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
                                                      const struct ws_selection *sel);
-/* Does a call of this name launch a kernel or a graph of them? */
-bool ws_call_launches(struct ws_bytes name);
 
 /* For how long, in ns, had the host waited for the device, when that had become idle at from, and
  * was free again before the launch at call? Of several the longest wait; 0: it had not. */

@@ -12,12 +12,6 @@ static bool has_part(struct ws_bytes name, const char *part)
 	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
 }
 
-bool ws_call_launches(struct ws_bytes name)
-{
-	return has_part(name, "LaunchKernel") || has_part(name, "GraphLaunch") ||
-	       has_part(name, "LaunchCooperativeKernel");
-}
-
 bool ws_call_waits(struct ws_bytes name)
 {
 	static const char *const blocking[] = {"cudaMemcpy", "cuMemcpyDtoH", "cuMemcpyHtoD",
@@ -130,8 +124,8 @@ static uint8_t role_of(struct ws_bytes name)
 	role |= has_part(name, "Malloc") || has_part(name, "MemAlloc") || has_part(name, "Free")
 	                ? ROLE_ALLOC
 	                : 0;
-	role |= has_part(name, "StreamBeginCapture") ? ROLE_CAPTURE_BEGINS : 0;
-	role |= has_part(name, "StreamEndCapture") ? ROLE_CAPTURE_ENDS : 0;
+	role |= ws_call_begins_capture(name) ? ROLE_CAPTURE_BEGINS : 0;
+	role |= ws_call_ends_capture(name) ? ROLE_CAPTURE_ENDS : 0;
 	role |= ws_call_waits(name) || has_part(name, "Memcpy") ? ROLE_NO_SETUP : 0;
 	return role;
 }

@@ -15,6 +15,8 @@ struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_d
 
 	if (ws_model_on_cpu(m))
 		v.obstacle = "the CPU reference is not a device that waits";
+	else if (m->soundness.obstacle)
+		v.obstacle = m->soundness.obstacle;
 	else if (!use->window_ns || !use->kernels)
 		v.obstacle = "no kernel with a time";
 	if (v.obstacle)

@@ -96,6 +96,22 @@ static void emit_file(const struct emitter *e)
 	     "1 when recording was cut off before the file was finished.");
 }
 
+static void emit_soundness(const struct emitter *e)
+{
+	const struct ws_broken_law *twice = &e->m->soundness.broken[WS_LAW_ONCE];
+
+	emit(e, "soundness", "import_duplicate", ws_broken_count(twice),
+	     "Records that stood twice, equal in every field: they count once.");
+	emit(e, "soundness", "time_impossible",
+	     ws_broken_count(&e->m->soundness.broken[WS_LAW_BEFORE_LAUNCH]) +
+	             ws_broken_count(&e->m->soundness.broken[WS_LAW_FAR_AWAY]) +
+	             ws_broken_count(&e->m->soundness.broken[WS_LAW_ONE_AT_A_TIME]),
+	     "Records whose times cannot be true: see table soundness.");
+	emit(e, "soundness", "launch_without_kernel",
+	     ws_broken_count(&e->m->soundness.broken[WS_LAW_LAUNCH_HAS_WORK]),
+	     "Launches, copies and fills whose device work the trace lacks: see table soundness.");
+}
+
 static void emit_program(const struct emitter *e)
 {
 	const struct ws_model *m = e->m;
@@ -137,6 +153,8 @@ static void emit_join(const struct emitter *e)
 	     "of kernels.");
 	emit(e, "join", "copies and fills without a time", copies_without_time,
 	     "They count as done, but are in no sum of times.");
+	emit(e, "join", "launches behind the last recorded work", m->leftovers.launches_behind,
+	     "Recording ended before the device had done them; their steps are not finished.");
 	emit(e, "join", "kernels cut off", m->leftovers.cut_off,
 	     "Still running when recording ended; their time is too short.");
 	emit(e, "join", "kernels whose description was lost", m->leftovers.no_config,
@@ -158,7 +176,7 @@ static void emit_join(const struct emitter *e)
 	emit(e, "join", "range ends without a start", m->ranges.unmatched_ends,
 	     "Their ranges began before recording did, or were ended twice.");
 	emit(e, "join", "ranges ended on another thread", m->ranges.cross_thread,
-	     "They hold what was launched on the thread that began them.");
+	     "Start/end ranges hold what their process launched, whatever thread ends them.");
 	emit(e, "join", "ranges nested too deep", m->ranges.folded,
 	     "Below 512 levels ranges share the path of the level above.");
 	emit(e, "join", "launches with too many crossing ranges", m->attribution.not_followed,
@@ -172,6 +190,7 @@ void ws_missing_each(const struct ws_model *m,
 
 	emit_recorder(&e);
 	emit_file(&e);
+	emit_soundness(&e);
 	emit_program(&e);
 	emit_join(&e);
 }

@@ -65,9 +65,10 @@ static const struct scale *scale_of(const struct scale *scales, size_t n, double
 
 static const struct scale *scale_of_time(double ns)
 {
-	static const struct scale units[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
+	static const struct scale units[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}},
+	                          days = {86400e9, "d"};
 
-	return scale_of(units, 4, ns);
+	return fabs(ns) < days.unit ? scale_of(units, 4, ns) : &days;
 }
 
 const char *ws_say_time_in(double ns, char out[WS_SAY_TIME])

@@ -20,8 +20,33 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* What a trace says that cannot be true. One whose rows cannot be joined is damaged, and was told
+ * so.
+ */
+static bool print_unsound(struct ws_trace_file *f)
+{
+	struct ws_joined_rows rows = {0};
+	struct ws_arena texts = {0};
+	struct ws_model *m = NULL;
+	struct ws_err ignored;
+	bool is_sound = true;
+
+	if (ws_trace_file_rows(&rows, &m, f, NULL, &ignored) == WS_OK)
+		for (int law = 0; law < WS_LAWS; law++) {
+			if (!ws_broken_count(&m->soundness.broken[law]))
+				continue;
+			is_sound = false;
+			printf("unsound: %s. %s\n", ws_law_defs[law].law,
+			       ws_broken_what(&texts, &m->soundness, (enum ws_law)law));
+		}
+	ws_arena_free(&texts);
+	ws_joined_rows_free(&rows);
+	ws_model_free(m);
+	return !is_sound;
+}
+
 /* What an import could not read is the damage of a file of another profiler. */
-static enum ws_status check_import(const struct ws_trace_file *f)
+static enum ws_status check_import(struct ws_trace_file *f)
 {
 	uint64_t lost = 0;
 
@@ -33,7 +58,7 @@ static enum ws_status check_import(const struct ws_trace_file *f)
 		printf("damaged, %" PRIu64 " lost\n", lost);
 	else
 		puts("whole");
-	return lost ? WS_FINDING : WS_OK;
+	return print_unsound(f) || lost ? WS_FINDING : WS_OK;
 }
 
 enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
@@ -62,7 +87,11 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 			       plural(result.damage));
 		else
 			puts("whole");
-		return result.damage ? WS_FINDING : WS_OK;
+		status = ws_trace_file_open(&f, argv[0], err);
+		if (status == WS_OK && (print_unsound(&f) || result.damage))
+			status = WS_FINDING;
+		ws_trace_file_close(&f);
+		return result.damage ? WS_FINDING : status;
 	}
 	status = ws_trace_file_open(&f, argv[0], err);
 	WS_THEN(status, check_import(&f));

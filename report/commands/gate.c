@@ -11,6 +11,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
+#include "report/base/names.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/traces.h"
@@ -79,6 +80,26 @@ static void add_run(void *ctx, size_t i, const struct ws_model *m, struct ws_joi
 	}
 	WS_GROW(c->path, c->nruns + 1, c->paths_capacity);
 	c->path[c->nruns++] = path;
+}
+
+static void set_failed(struct gate_case *c, const char *why)
+{
+	c->judgement.outcome = WS_GATE_FAILED;
+	snprintf(c->judgement.words, sizeof(c->judgement.words), "%s.", why);
+}
+
+/* A run that cannot be read has a row of its own, by its file. */
+static void add_unread(void *ctx, size_t i, const char *why)
+{
+	const struct of_runs *of = ctx;
+	const struct ws_bytes name = ws_name_of_file(ws_bytes_of(of->list->path[i]));
+	struct gate_case c = {.nruns = 1};
+
+	snprintf(c.key.workload, sizeof(c.key.workload), "%.*s", (int)name.len,
+	         (const char *)name.ptr);
+	set_failed(&c, why);
+	WS_GROW(of->g->cases, of->g->ncases + 1, of->g->capacity);
+	of->g->cases[of->g->ncases++] = c;
 }
 
 static enum ws_status read_accepted(struct gate *g, struct ws_err *err)
@@ -164,6 +185,7 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 	char *folder = folder_of(g, c);
 	enum ws_status status = WS_OK;
 	const bool there = !access(folder, F_OK);
+	struct ws_err why;
 
 	if (there)
 		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
@@ -187,7 +209,13 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 	}
 	if (status != WS_OK || !there)
 		return status;
-	WS_THEN(status, ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, err));
+	status = ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, &why);
+	if (ws_is_of_file(status)) {
+		set_failed(c, why.text);
+		return WS_OK;
+	}
+	if (status != WS_OK && err)
+		*err = why;
 	WS_THEN(status, ws_diff_make(c->sides, &g->o.diff, &c->report, &c->result, err));
 	if (status == WS_OK)
 		ws_gate_judge(&c->result, &g->o.diff, &c->key, g->accepted, g->naccepted,
@@ -236,7 +264,8 @@ static enum ws_status add_missing(struct gate *g, struct ws_err *err)
 	           strerror(errno));
 	for (int i = 0; i < n; free(entries[i++]))
 		for (size_t k = 0; k < given; k++)
-			add_if_missing(g, entries[i]->d_name, g->cases[k].key.device);
+			if (*g->cases[k].key.device)
+				add_if_missing(g, entries[i]->d_name, g->cases[k].key.device);
 	free(entries);
 	return WS_OK;
 }
@@ -417,8 +446,8 @@ static void add_case(struct ws_table *t, const struct gate_case *c)
 	if (c->judgement.runs_needed)
 		ws_cell_set_int(&row[WS_TC_gate_needed], c->judgement.runs_needed);
 	ws_cell_set_str(t, &row[WS_TC_gate_verdict], c->judgement.words);
-	ws_table_answer(t, "%s on %s: %s. %s", c->key.workload, c->key.device,
-	                ws_gate_name(c->judgement.outcome), c->judgement.words);
+	ws_table_answer(t, "%s%s%s: %s. %s", c->key.workload, *c->key.device ? " on " : "",
+	                c->key.device, ws_gate_name(c->judgement.outcome), c->judgement.words);
 }
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
@@ -518,12 +547,13 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, stru
 	WS_THEN(status, check_baseline(g, err));
 	if (g->o.update)
 		WS_THEN(status, check_update(g, list, err));
-	WS_THEN(status,
-	        ws_traces_read(list, &g->o.model, add_run, &(struct of_runs){g, list}, err));
+	WS_THEN(status, ws_traces_read(list, &g->o.model, add_run, g->o.update ? NULL : add_unread,
+	                               &(struct of_runs){g, list}, err));
 	if (status == WS_OK && g->o.update)
 		return update(g, err);
 	for (size_t i = 0; i < g->ncases; i++)
-		WS_THEN(status, judge_case(g, &g->cases[i], err));
+		if (g->cases[i].judgement.outcome != WS_GATE_FAILED)
+			WS_THEN(status, judge_case(g, &g->cases[i], err));
 	/* with --workload it is the only one that is asked about */
 	if (!g->o.workload)
 		WS_THEN(status, add_missing(g, err));
@@ -534,7 +564,7 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, stru
 	for (size_t j = 0; j < g->ncases; j++)
 		if (g->cases[j].judgement.outcome > worst)
 			worst = g->cases[j].judgement.outcome;
-	return worst == WS_GATE_SLOWER      ? WS_FINDING
+	return worst >= WS_GATE_SLOWER      ? WS_FINDING
 	       : worst == WS_GATE_UNDECIDED ? WS_UNDECIDED
 	                                    : WS_OK;
 }

@@ -281,10 +281,27 @@ out:
 
 static const char *const short_rank_tables[] = {"ranks-verdict", "ranks", "collectives", NULL};
 
-static void add_rank(void *ranks, size_t i, const struct ws_model *m, struct ws_joined_rows *rows)
+struct of_ranks {
+	struct ws_ranks *ranks;
+	size_t failed;
+};
+
+static void add_rank(void *ctx, size_t i, const struct ws_model *m, struct ws_joined_rows *rows)
 {
+	const struct of_ranks *of = ctx;
+
 	(void)i;
-	ws_ranks_add(ranks, m, rows);
+	ws_ranks_add(of->ranks, m, rows);
+}
+
+static void add_unread_rank(void *ctx, size_t i, const char *why)
+{
+	struct of_ranks *of = ctx;
+
+	(void)i;
+	of->failed++;
+	ws_ui_print("warning: %s", why);
+	ws_ranks_add_failed(of->ranks, why);
 }
 
 static enum ws_status report_ranks(const struct ws_trace_list *list, struct report_opts *o,
@@ -293,11 +310,12 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	struct ws_ranks *ranks = ws_ranks_new();
 	struct ws_report *report = NULL;
 	struct user_files u = {0};
+	struct of_ranks of = {.ranks = ranks};
 	const char *alarm = NULL;
 	enum ws_status status = WS_OK;
 
 	WS_THEN(status, read_user_files(o, &u, err));
-	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, ranks, err));
+	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, add_unread_rank, &of, err));
 	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
 	o->to.rows = o->rows >= 0 ? o->rows : 0;
 	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_rank_tables, err));
@@ -305,6 +323,8 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 		ws_ui_print("alarm: %s", alarm);
 		status = WS_FINDING;
 	}
+	if (status == WS_OK && of.failed)
+		status = WS_FINDING;
 	ws_report_free(report);
 	ws_ranks_free(ranks);
 	free_user_files(&u);

@@ -48,6 +48,27 @@ struct of_run {
 	const char *reason;
 };
 
+/* What was read so far. */
+struct read_runs {
+	size_t failed; /* files that could not be read */
+	enum ws_status status;
+	struct ws_err err; /* of the first of those */
+};
+
+/* A file that cannot be read is a failed run. facts: what its state says; "". */
+static void add_unread(struct ws_sweep *sweep, struct read_runs *runs, const char *facts,
+                       enum ws_status status, const struct ws_err *why)
+{
+	char *reason = ws_xformat("failed: %s", why->text);
+
+	if (!runs->failed++) {
+		runs->status = status;
+		runs->err = *why;
+	}
+	ws_sweep_add_failed(sweep, facts, reason);
+	free(reason);
+}
+
 static void add_trace(void *ctx, size_t i, const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	const struct of_run *run = ctx;
@@ -58,7 +79,7 @@ static void add_trace(void *ctx, size_t i, const struct ws_model *m, struct ws_j
 
 /* A trace, and what its state says; or a state alone. */
 static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct ws_model_opts *opts,
-                              struct ws_err *err)
+                              struct read_runs *runs, struct ws_err *err)
 {
 	const struct ws_trace_list one = {.path = &path, .n = 1};
 	size_t len = strlen(path), ending = strlen(".wtrace");
@@ -66,14 +87,21 @@ static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct w
 	char *status_path, *text = NULL;
 	const char *reason = NULL;
 	enum ws_status status = WS_OK;
+	struct ws_err why;
 
 	status_path = ws_xformat("%.*s.status", (int)(is_trace ? len - ending : len), path);
 	read_status(is_trace ? status_path : path, &text, &reason);
 	if (is_trace || access(path, F_OK) || !strstr(path, ".status"))
-		status =
-		        ws_traces_read(&one, opts, add_trace, &(struct of_run){sweep, reason}, err);
+		status = ws_traces_read(&one, opts, add_trace, NULL,
+		                        &(struct of_run){sweep, reason}, &why);
 	else if (reason)
 		ws_sweep_add_failed(sweep, text, reason);
+	if (ws_is_of_file(status)) {
+		add_unread(sweep, runs, is_trace ? text : "", status, &why);
+		status = WS_OK;
+	} else if (status != WS_OK) {
+		*err = why;
+	}
 	free(status_path);
 	free((char *)reason);
 	free(text);
@@ -85,15 +113,22 @@ static enum ws_status sweep_traces(const struct ws_trace_list *list, const struc
 {
 	struct ws_sweep *sweep = ws_sweep_new();
 	struct ws_report *report = NULL;
+	struct read_runs runs = {0};
 	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
 		ws_ui_progress("traces", i, list->n);
-		status = add_run(sweep, list->path[i], &o->model, err);
+		status = add_run(sweep, list->path[i], &o->model, &runs, err);
 	}
 	ws_ui_progress_end();
+	if (status == WS_OK && runs.failed == list->n) {
+		*err = runs.err;
+		status = runs.status;
+	}
 	WS_THEN(status, ws_sweep_make(sweep, &o->sweep, &report, err));
 	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_tables, err));
+	if (status == WS_OK && runs.failed)
+		status = WS_FINDING;
 	ws_report_free(report);
 	ws_sweep_free(sweep);
 	return status;

@@ -232,7 +232,7 @@ enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model
 	if (!out->step || strcmp(out->step, "auto") != 0)
 		return WS_OK;
 	out->step = NULL;
-	status = ws_joined_rows_read(&rows, f->reader, f->name, out, true, &m, err);
+	status = ws_joined_rows_read(&rows, f->reader, f->name, out, &m, err);
 	if (status == WS_OK && !m->nmeasured) {
 		ws_step_candidates_find(m, &rows, &arena, &found);
 		if (found.n) {
@@ -253,17 +253,15 @@ enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model
 	return status;
 }
 
-/* Its joined rows, and what they name; both must be freed before the file is closed, also after a
- * failure. Reports call it by its name. opts may be NULL. */
-static enum ws_status trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,
-                                      struct ws_trace_file *f, const struct ws_model_opts *opts,
-                                      struct ws_err *err)
+enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,
+                                  struct ws_trace_file *f, const struct ws_model_opts *opts,
+                                  struct ws_err *err)
 {
 	struct ws_model_opts of_file;
 
 	*m = NULL;
 	WS_FORWARD(ws_trace_file_opts(f, opts, &of_file, err));
-	return ws_joined_rows_read(rows, f->reader, f->name, &of_file, true, m, err);
+	return ws_joined_rows_read(rows, f->reader, f->name, &of_file, m, err);
 }
 
 void ws_trace_file_print_damage(const struct ws_trace_file *f)
@@ -305,7 +303,7 @@ static void read_rows(void *ctx)
 {
 	struct reading *r = ctx;
 
-	r->status = trace_file_rows(&r->rows, &r->m, &r->file, r->opts, &r->err);
+	r->status = ws_trace_file_rows(&r->rows, &r->m, &r->file, r->opts, &r->err);
 }
 
 /* What is said of the file is said here, so in the order of the files. */
@@ -338,11 +336,13 @@ static enum ws_status end(struct reading *r, bool is_wanted, struct ws_err *err)
 /* The next is read on a thread of its own; none after one that cannot be opened, as what is wrong
  * with that one is told first. */
 enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
-                              ws_trace_fn fn, void *ctx, struct ws_err *err)
+                              ws_trace_fn fn, ws_trace_failed_fn failed, void *ctx,
+                              struct ws_err *err)
 {
 	struct reading *two = ws_xarray(2, sizeof(*two));
-	size_t begun = 0;
-	enum ws_status status = WS_OK;
+	size_t begun = 0, nfailed = 0;
+	enum ws_status status = WS_OK, first = WS_OK;
+	struct ws_err why, of_first;
 	bool opened = true;
 
 	mallopt(M_MMAP_THRESHOLD, GIVEN_BACK_BYTES);
@@ -354,12 +354,28 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 			        (struct reading){.opts = opts, .fn = fn, .ctx = ctx, .i = begun};
 			opened = begin(&two[begun % 2], list->path[begun]);
 		}
-		status = end(&two[i % 2], true, err);
+		status = end(&two[i % 2], true, &why);
 		ws_ui_progress_end();
+		if (failed && ws_is_of_file(status)) {
+			if (!nfailed++) {
+				first = status;
+				of_first = why;
+			}
+			failed(ctx, i, why.text);
+			status = WS_OK;
+			opened = true;
+		}
 		if (status != WS_OK && begun > i + 1)
 			end(&two[(i + 1) % 2], false, NULL);
 	}
 	free(two);
+	if (status != WS_OK && err)
+		*err = why;
+	if (status == WS_OK && nfailed && nfailed == list->n) {
+		status = first;
+		if (err)
+			*err = of_first;
+	}
 	return status;
 }
 
@@ -388,7 +404,7 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 	memcpy(both.path, a->path, a->n * sizeof(*a->path));
 	if (b)
 		memcpy(both.path + a->n, b->path, b->n * sizeof(*b->path));
-	status = ws_traces_read(&both, opts, add_to_side, &to, err);
+	status = ws_traces_read(&both, opts, add_to_side, NULL, &to, err);
 	free(both.path);
 	return status;
 }

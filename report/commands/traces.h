@@ -56,6 +56,11 @@ void ws_trace_file_close(struct ws_trace_file *f); /* all zero is legal */
 enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model_opts *opts,
                                   struct ws_model_opts *out, struct ws_err *err);
 
+/* Its joined rows, and what they name; both must be freed before the file is closed, also after a
+ * failure. Reports call it by its name. opts may be NULL. */
+enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,
+                                  struct ws_trace_file *f, const struct ws_model_opts *opts,
+                                  struct ws_err *err);
 /* A trace with holes is used as far as it goes, and that is said on stderr. */
 void ws_trace_file_print_damage(const struct ws_trace_file *f);
 
@@ -74,8 +79,18 @@ struct ws_import_opts ws_import_opts_watched(const char *path);
  */
 typedef void (*ws_trace_fn)(void *ctx, size_t i, const struct ws_model *m,
                             struct ws_joined_rows *rows);
+/* Told of a file that cannot be read. */
+typedef void (*ws_trace_failed_fn)(void *ctx, size_t i, const char *why);
+/* Is this failure one of the file, so that others can be read all the same? */
+static inline bool ws_is_of_file(enum ws_status status)
+{
+	return status == WS_IO_READ || status == WS_CORRUPT;
+}
+/* failed: NULL where one file that cannot be read is the failure of all. It is, too, where none can
+ * be read. */
 enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
-                              ws_trace_fn fn, void *ctx, struct ws_err *err);
+                              ws_trace_fn fn, ws_trace_failed_fn failed, void *ctx,
+                              struct ws_err *err);
 
 /* Add a's to side 0 and b's, which may be NULL, to side 1. are_shown: the first of each with what
  * its first screen shows. */

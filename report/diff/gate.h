@@ -11,7 +11,8 @@
 	X(PASSED, "passed")         \
 	X(ACCEPTED, "accepted")     \
 	X(UNDECIDED, "cannot tell") \
-	X(SLOWER, "slower")
+	X(SLOWER, "slower")         \
+	X(FAILED, "failed")
 enum ws_gate_outcome {
 #define X(NAME, name) WS_GATE_##NAME,
 	WS_GATE_LIST(X)

@@ -9,6 +9,7 @@
 #include "report/joined/batches.h"
 #include "report/joined/op_phases.h"
 #include "report/joined/rows.h"
+#include "report/joined/soundness.h"
 #include "report/model/load.h"
 #include "report/model/ranges.h"
 #include "report/model/steps.h"
@@ -22,10 +23,10 @@ struct ws_kernel_join {
 	struct ws_launches launches;
 	uint64_t counted_ops; /* ranges with is_counted */
 	uint8_t *launched;    /* by range: it is an operation that a kernel has as its own */
-	bool keeps_rows;      /* kernels become rows, and are not only counted */
 	/* of each step: kernels, copies and fills that it launched, and kernels alone */
 	uint64_t *work_of_step, *kernels_of_step;
 	int64_t *gpu_ns_of_step;
+	struct ws_judge judge;
 	struct ws_strtab kinds;
 	struct ws_kernel_kind **kind; /* by number of a kind */
 	size_t kinds_capacity;
@@ -53,6 +54,34 @@ static uint32_t inherited_step(const struct ws_joined_rows *rows,
 	const uint32_t step = ws_joined_range_step(rows, range);
 
 	return step != WS_NONE || range->context->marks & WS_IN_WARM_UP ? step : of_call;
+}
+
+/* Of what was launched in no range of its thread, and inherits none: the start/end range of its
+ * process around it that began last, else the step. */
+static uint32_t range_of_process(const struct ws_model *m, uint32_t call)
+{
+	const struct ws_attribution *a = &m->attribution;
+	uint32_t last = WS_NONE;
+
+	for (uint32_t c = a->first ? a->first[call] : WS_NONE; c != WS_NONE;
+	     c = a->crossings[c].next)
+		last = last == WS_NONE || a->crossings[c].range > last ? a->crossings[c].range
+		                                                       : last;
+	return last;
+}
+
+/* The same for a kernel, copy or fill, whose step may be that of the range. */
+static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
+                                  uint32_t *step)
+{
+	const struct ws_joined_range *range;
+
+	*number = range_of_process(j->m, call);
+	range = ws_joined_rows_range(j->rows, *number);
+	if (range)
+		*step = inherited_step(j->rows, range, *step);
+	else if (*step != WS_NONE)
+		*number = j->m->steps[*step].range;
 }
 
 static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
@@ -177,6 +206,10 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 	range = ws_joined_rows_range(j->rows, k->range);
 	if (inherits && range)
 		k->step = inherited_step(j->rows, range, k->step);
+	if (!range && call) {
+		take_range_of_process(j, k->call, &k->range, &k->step);
+		range = ws_joined_rows_range(j->rows, k->range);
+	}
 	set_kind(j, from, range ? (struct ws_range_context *)range->context : NULL, k);
 }
 
@@ -209,6 +242,24 @@ static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t c
 	                                             .start_ns = timed ? start_ns : INT64_MAX});
 }
 
+/* Row i counts, but its time is not believed. */
+static void forget_time(void *join, size_t i)
+{
+	struct ws_kernel_join *j = join;
+	struct ws_joined_kernel k = *ws_joined_rows_kernel(j->rows, i);
+	struct ws_kernel_kind kind = *k.kind;
+
+	j->m->leftovers.no_time++;
+	j->m->leftovers.cut_off -= kind.cut_off;
+	j->rows->in_scope[ws_scope_of(j->m, k.step, kind.marks)].gpu_ns -= k.dur_ns;
+	if (k.step != WS_NONE)
+		j->gpu_ns_of_step[k.step] -= k.dur_ns;
+	kind.timed = kind.cut_off = 0;
+	k.kind = intern_kind(j, &kind);
+	k.dur_ns = 0;
+	ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
+}
+
 /* The next kernel becomes a row, and the model knows what the join left over. */
 static void kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from)
 {
@@ -217,6 +268,7 @@ static void kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kerne
 	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
 	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
 	enum ws_scope scope;
+	size_t overrun;
 	struct ws_joined_kernel k = {.start_ns = from->start_ns,
 	                             .dur_ns = from->dur_ns,
 	                             .call = number,
@@ -235,9 +287,10 @@ static void kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kerne
 	scope = ws_scope_of(j->m, k.step, k.kind->marks);
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
-	if (!j->keeps_rows)
-		return;
+	overrun = ws_judge_kernel(&j->judge, from, call, &k, j->rows->nkernels);
 	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
+	if (overrun != SIZE_MAX)
+		forget_time(j, overrun);
 }
 
 static void join_work(struct ws_kernel_join *j, struct ws_work *w)
@@ -257,6 +310,8 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 		range = ws_joined_rows_range(j->rows, w->range);
 		w->step = range ? inherited_step(j->rows, range, w->step) : w->step;
 	}
+	if (w->range == WS_NONE && call)
+		take_range_of_process(j, w->call, &w->range, &w->step);
 	range = ws_joined_rows_range(j->rows, w->range);
 	w->path = range ? range->context->path : WS_NONE;
 	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
@@ -275,8 +330,16 @@ static void kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m)
 	WS_NEW(&j->temp, j->gpu_ns_of_step, m->nsteps);
 	m->leftovers.ops_without_kernel = j->counted_ops;
 	ws_launches_of_rows(&j->launches, j->rows, m);
-	for (size_t i = 0; i < m->nwork; i++)
+	j->judge.rows = j->rows;
+	j->judge.m = m;
+	j->judge.forget_time = forget_time;
+	j->judge.ctx = j;
+	ws_judge_begin(&j->judge);
+	ws_judge_drop_equal_work(&j->judge);
+	for (size_t i = 0; i < m->nwork; i++) {
 		join_work(j, &m->work[i]);
+		ws_judge_work(&j->judge, &m->work[i]);
+	}
 }
 
 /* All kernels are rows: the steps in which recording ended are no measured ones. */
@@ -288,6 +351,7 @@ static void kernel_join_end(struct ws_kernel_join *j)
 	WS_NEW(&j->temp, was_measured, m->nsteps);
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		was_measured[s] = ws_step_is_measured(m, s);
+	ws_judge_end(&j->judge);
 	ws_steps_find_unfinished(m, j->work_of_step);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		if (!was_measured[s] || ws_step_is_measured(m, s))
@@ -309,6 +373,7 @@ static void kernel_join_free(struct ws_kernel_join *j)
 	ws_strtab_free(&j->kinds);
 	free(j->kind);
 	ws_arena_free(&j->temp);
+	ws_judge_free(&j->judge);
 }
 
 /* --- read --- */
@@ -326,11 +391,25 @@ struct reading {
 	uint64_t last_id; /* of calls */
 };
 
+/* A record that is equal to the one before it, which returned at the same moment. */
+static bool is_equal_call(const struct ws_joined_call *call, const struct ws_joined_call *before)
+{
+	return before && call->correlation && call->correlation == before->correlation &&
+	       call->start_ns == before->start_ns && call->dur_ns == before->dur_ns &&
+	       call->kind == before->kind;
+}
+
 static void take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
 {
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
 
+	if (call->correlation == reading->last_id && rows->ncalls &&
+	    is_equal_call(call, ws_joined_rows_call(rows, (uint32_t)rows->ncalls - 1))) {
+		*number = (uint32_t)rows->ncalls - 1;
+		(*reading->m)->soundness.broken[WS_LAW_ONCE].calls++;
+		return;
+	}
 	*number = (uint32_t)rows->ncalls;
 	rows->calls_by_id &= call->correlation > reading->last_id;
 	reading->last_id = call->correlation;
@@ -343,7 +422,10 @@ static void take_kernel(void *ctx, const struct ws_pass_kernel *kernel)
 {
 	struct reading *reading = ctx;
 
-	kernel_join_add(&reading->join, kernel);
+	if (ws_judge_counts(&reading->join.judge, kernel))
+		kernel_join_add(&reading->join, kernel);
+	else
+		(*reading->m)->devices[(*reading->m)->configs[kernel->config].device].kernels--;
 }
 
 /* A range that ends has its place by its begin: those inside it stand behind. */
@@ -373,8 +455,7 @@ static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
 
 	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than an export handles");
-	if (reading->join.keeps_rows)
-		ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
+	ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
 	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
 	ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range));
 	return WS_OK;
@@ -468,12 +549,9 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
-                                   bool has_kernels, struct ws_model **m, struct ws_err *err)
+                                   struct ws_model **m, struct ws_err *err)
 {
-	struct reading reading = {.rows = rows,
-	                          .r = r,
-	                          .m = m,
-	                          .join = {.rows = rows, .keeps_rows = has_kernels}};
+	struct reading reading = {.rows = rows, .r = r, .m = m, .join = {.rows = rows}};
 	enum ws_status status;
 
 	*m = NULL;

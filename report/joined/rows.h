@@ -27,11 +27,10 @@ struct ws_joined_rows {
 	size_t nsteps_of;
 };
 
-/* Of one pass (ws_pass_run). has_kernels: else there are no rows of kernels, only what the model
- * and in_scope say of them. Free both, rows first, also after a failure. */
+/* Of one pass (ws_pass_run), judged (soundness.h). Free both, rows first, also after a failure. */
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
-                                   bool has_kernels, struct ws_model **m, struct ws_err *err);
+                                   struct ws_model **m, struct ws_err *err);
 void ws_joined_rows_free(struct ws_joined_rows *rows);
 /* Row i; to be used before the next of its kind is asked for. */
 static inline const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows,

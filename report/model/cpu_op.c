@@ -128,9 +128,18 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
 	        (int64_t)ws_value(t, WS_COL_cpu_op_sequence, row),
 	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
 	};
-	ops->with_shapes += ops->configs[ops->config[to]].has_dims;
 	r->thread[to] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0);
 	return WS_OK;
+}
+
+/* Is it the record of the operation before it, which has an id of its own? */
+static bool is_twice(const struct ws_cpu_ops *ops, uint32_t op)
+{
+	const struct ws_op_tree *r = &ops->tree;
+
+	return op && ops->external[op] && ops->external[op] == ops->external[op - 1] &&
+	       r->start_ns[op] == r->start_ns[op - 1] && r->end_ns[op] == r->end_ns[op - 1] &&
+	       r->thread[op] == r->thread[op - 1] && ops->config[op] == ops->config[op - 1];
 }
 
 /*
@@ -276,12 +285,21 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	for (uint64_t j = 0; j < t->rows; j++)
 		key[j] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, j), 0);
 	ws_order_by(order, key, t->rows);
-	for (uint32_t i = 0; i < t->rows; i++) {
-		WS_FORWARD(take_op(l, t, order[i], i, &sequence[i], err));
+	ops->tree.n = 0;
+	for (uint64_t row = 0; row < t->rows; row++) {
+		const uint32_t i = (uint32_t)ops->tree.n;
+
+		WS_FORWARD(take_op(l, t, order[row], i, &sequence[i], err));
+		if (is_twice(ops, i)) {
+			l->m->soundness.broken[WS_LAW_ONCE].calls++;
+			continue;
+		}
 		WS_FAIL_IF(__builtin_add_overflow(total,
 		                                  ops->tree.end_ns[i] - ops->tree.start_ns[i],
 		                                  &total),
 		           err, CORRUPT, "the operations' times add up to over 2^63 ns");
+		ops->with_shapes += ops->configs[ops->config[i]].has_dims;
+		ops->tree.n++;
 	}
 	nest(l->m);
 	return t->rows ? follow_flows(l, sequence, err) : WS_OK;

@@ -18,6 +18,7 @@
 #include "report/kernel_info/occupancy.h"
 #include "report/model/open.h"
 #include "report/model/payload.h"
+#include "report/model/soundness.h"
 #include "report/model/ranges.h"
 #include "report/records/records.h"
 
@@ -188,7 +189,8 @@ struct ws_model_step {
 	bool is_pytorch;
 	/* no range, but the time to the end of an optimizer's step: `range` is WS_NONE */
 	bool by_marks;
-	bool unfinished; /* recording began or ended in it: left out of every statistic */
+	bool unfinished; /* recording, or that of its work, began or ended in it */
+	bool unsound;    /* it holds what cannot be true */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* of their ranges, or by links; OTHER = the rest */
 	uint8_t phases;              /* bit p: phase p is known of the step */
@@ -211,6 +213,7 @@ struct ws_leftovers {
 	uint64_t no_range;           /* kernels launched in no range */
 	uint64_t no_time;            /* kernels whose time is not known */
 	uint64_t cut_off;            /* kernels that still ran when recording ended */
+	uint64_t launches_behind;    /* launches behind the last one that has work */
 	uint64_t no_config;          /* kernels whose description was lost */
 	uint64_t unknown_class;      /* kernels of no known class */
 	uint64_t ops_without_kernel; /* annotated operations that launched nothing */
@@ -294,6 +297,7 @@ struct ws_model {
 	size_t nsteps;
 	size_t nmeasured; /* finished steps that are no warm-up */
 	struct ws_leftovers leftovers;
+	struct ws_soundness soundness;
 	bool has_comm; /* a kernel is one of communication */
 };
 
@@ -333,10 +337,14 @@ static inline enum ws_phase ws_phase_of(const struct ws_model *m, uint8_t of_ran
 		return (enum ws_phase)of_range;
 	return op == WS_NONE ? WS_PHASE_OTHER : (enum ws_phase)m->cpu_ops.phase[op];
 }
+static inline bool ws_step_is_left_out(const struct ws_model_step *s)
+{
+	return s->unfinished || s->unsound;
+}
 /* Is it a step that the statistics are made of? */
 static inline bool ws_step_is_measured(const struct ws_model *m, uint32_t step)
 {
-	return step != WS_NONE && !m->steps[step].warm_up && !m->steps[step].unfinished;
+	return step != WS_NONE && !m->steps[step].warm_up && !ws_step_is_left_out(&m->steps[step]);
 }
 /* The framework operation's description; NULL for WS_NONE. */
 const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op);

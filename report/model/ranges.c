@@ -376,7 +376,7 @@ enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks
 	const struct ws_model_step *s = step == WS_NONE ? NULL : &m->steps[step];
 
 	if (s && !s->warm_up)
-		return s->unfinished ? WS_SCOPE_OUTSIDE : WS_SCOPE_STEPS;
+		return ws_step_is_left_out(s) ? WS_SCOPE_OUTSIDE : WS_SCOPE_STEPS;
 	if (s || marks & WS_IN_WARM_UP)
 		return WS_SCOPE_WARM_UP;
 	return marks & WS_IN_SETUP ? WS_SCOPE_SETUP : WS_SCOPE_OUTSIDE;

@@ -966,6 +966,16 @@ static const char *unfinished_of(const struct ws_page_making *p)
 	              : ws_arena_format(p->texts, ", without %zu that were cut off", n);
 }
 
+/* ", 2 left out": they hold what cannot be true */
+static const char *unsound_of(const struct ws_page_making *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->m->nsteps; i++)
+		n += p->m->steps[i].unsound && !p->m->steps[i].warm_up;
+	return n ? ws_arena_format(p->texts, ", %zu left out", n) : "";
+}
+
 /* "6 measured steps; device 0" */
 static const char *scope_of(const struct ws_page_making *p)
 {
@@ -973,8 +983,9 @@ static const char *scope_of(const struct ws_page_making *p)
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
-		return ws_arena_format(p->texts, "%zu measured %s%s%s", sel->measured,
+		return ws_arena_format(p->texts, "%zu measured %s%s%s%s", sel->measured,
 		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p),
+		                       unsound_of(p),
 		                       behind);
 	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
 		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);

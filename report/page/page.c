@@ -246,7 +246,7 @@ static void say_why_idle(struct ws_page_making *p)
 	enum ws_use most = WS_USE_COLLECTIVE;
 	const char *suffix;
 
-	if (!p->idle || p->page->on_cpu)
+	if (!p->idle || p->page->on_cpu || p->m->soundness.obstacle)
 		return;
 	for (int i = most; i < WS_USES; i++)
 		if (words[i].prefix && p->idle->all.ns[i] > p->idle->all.ns[most])
@@ -506,7 +506,8 @@ static void add_figures(struct ws_page_making *p)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
 		           page->has_steps ? "step" : "run");
 	add_batches(p);
-	if (!isnan(computing) && !page->on_cpu)
+	if (!isnan(computing) && !page->on_cpu &&
+	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {
 		use = ws_utilization_find(p->m, p->sel);
@@ -612,14 +613,94 @@ static void say_host_collectives(struct ws_page_making *p)
 	         ws_say_part_of(p->texts, p->page->step_ns * percent / 100, percent), ".", NULL);
 }
 
+/* --- what cannot be true ---------------------------------------------------------------------- */
+
+static const char *verb(const struct ws_broken_law *b, const char *one, const char *many)
+{
+	return ws_broken_count(b) == 1 ? one : many;
+}
+
+/* Launches behind the last recorded kernel; a few are usual where recording ends. */
+#define BEHIND_PERCENT 5
+
+/* Before all else: what follows rests on the rest. */
+static void say_what_is_unsound(struct ws_page_making *p)
+{
+	const struct ws_soundness *s = &p->m->soundness;
+	const uint64_t behind = p->m->leftovers.launches_behind,
+	               launches = s->broken[WS_LAW_LAUNCH_HAS_WORK].judged;
+	size_t left_out = 0;
+
+	for (size_t i = 0; i < p->m->nsteps; i++)
+		left_out += p->m->steps[i].unsound && !p->m->steps[i].warm_up;
+	for (int law = 0; law < WS_LAWS; law++) {
+		const struct ws_broken_law *b = &s->broken[law];
+		const char *most = ws_say_time(p->texts, (double)b->most_ns);
+		const char *rest = NULL;
+
+		if (!ws_broken_count(b))
+			continue;
+		switch ((enum ws_law)law) {
+		case WS_LAW_BEFORE_LAUNCH:
+			rest = ws_arena_format(p->texts,
+			                       " %s before %s launch, by up to %s: the device's "
+			                       "clock is off; idle causes and latencies are not "
+			                       "known.",
+			                       verb(b, "begins", "begin"), verb(b, "its", "their"),
+			                       most);
+			break;
+		case WS_LAW_FAR_AWAY:
+			rest = ws_arena_format(
+			        p->texts,
+			        " %s %s %s everything else: %s clock is another; left out of the "
+			        "run.",
+			        verb(b, "lies", "lie"), most,
+			        b->first_ns > p->m->end_ns ? "after" : "before",
+			        verb(b, "its", "their"));
+			break;
+		case WS_LAW_ONE_AT_A_TIME:
+			rest = ws_arena_format(p->texts,
+			                       " %s up to %s after later kernels of the same "
+			                       "stream began: %s not believed.",
+			                       verb(b, "ends", "end"), most,
+			                       verb(b, "its end is", "their ends are"));
+			break;
+		case WS_LAW_LAUNCH_HAS_WORK:
+			rest = ws_arena_format(p->texts, " %s no %s in the trace%s",
+			                       verb(b, "has", "have"),
+			                       b->copies ? "device work" : "kernel",
+			                       left_out ? "; the steps that hold them are left out."
+			                                : ".");
+			break;
+		case WS_LAW_ONCE:
+			rest = ws_arena_format(p->texts, " stood twice and %s once.",
+			                       verb(b, "counts", "count"));
+			break;
+		case WS_LAWS:
+			continue;
+		}
+		ws_page_say(p->page, "", "", ws_broken_what(p->texts, s, (enum ws_law)law), rest,
+		            NULL);
+	}
+	if (100 * behind > BEHIND_PERCENT * launches)
+		ws_page_say(p->page, "", "",
+		            ws_arena_format(p->texts, "%s of %s launches",
+		                            ws_say_number(p->texts, (double)behind),
+		                            ws_say_number(p->texts, (double)launches)),
+		            " come after the last recorded kernel: theirs are not in the trace.",
+		            NULL);
+}
+
 void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
 	const char *time = ws_say_time(p->texts, page->step_ns);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
+	const struct ws_soundness *s = &p->m->soundness;
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
+	say_what_is_unsound(p);
 	if (page->unknown_records && p->sel->kernels)
 		ws_page_say(p->page, "", words_of_left_out(p) + strlen("; "), NULL);
 	if (page->has_operations)
@@ -641,6 +722,9 @@ void ws_page_add_headline(struct ws_page_making *p)
 		ws_page_say(p->page, "", what, time, " on the CPU reference; no GPU ran.", NULL);
 	else if (isnan(computing))
 		ws_page_say(p->page, "", what, time, ".", NULL);
+	else if (s->obstacle && !s->clock_is_off)
+		ws_page_say(p->page, "", what, time,
+		            "; how long the GPU computes is not known: ", s->obstacle, ".", NULL);
 	else if (p->idle->nworked > 1)
 		ws_page_say(p->page, "", what, time,
 		            ws_arena_format(p->texts, "; its %zu GPUs compute for ",

@@ -25,7 +25,7 @@ struct ws_page_line {
 	const char *grade; /* "LIKELY FASTER"; "" = none */
 };
 
-#define WS_PAGE_LINES 4
+#define WS_PAGE_LINES 8
 
 /* "383 ms", "step": only what is known. */
 struct ws_page_figure {
@@ -177,14 +177,14 @@ struct ws_page {
 	const char *title; /* of the trace, without folders and endings: "fp32 (A) → bf16 (B)" */
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
-	uint64_t lost_events; /* of ranges: parts of the model may lack some */
+	uint64_t lost_events;     /* of ranges: parts of the model may lack some */
 	uint64_t unknown_records; /* that the import left out: their kind is not known */
 	bool has_steps;
-	bool on_cpu;         /* times of the CPU reference, no GPU's */
-	bool has_operations; /* no kernel was recorded: `kernel` has the CPU's operations */
+	bool on_cpu;          /* times of the CPU reference, no GPU's */
+	bool has_operations;  /* no kernel was recorded: `kernel` has the CPU's operations */
 	bool has_host_ranges; /* nothing but ranges was recorded: the tree has the host's time */
-	double samples;      /* measured steps, else 1 */
-	double step_ns;      /* mean of the measured steps, else of the window */
+	double samples;       /* measured steps, else 1 */
+	double step_ns;       /* mean of the measured steps, else of the window */
 	struct ws_page_line headline[WS_PAGE_LINES];
 	size_t nheadline;
 	const char *note;          /* what they rest on; NULL */

@@ -397,6 +397,7 @@ struct reading {
 	struct ws_pass *p;
 	struct ws_live_ranges live;
 	uint32_t rank;   /* of what ends next */
+	bool has_starts; /* … of ranges that hold what their process does */
 	bool at_the_end; /* what ends now does so on another thread, when the trace ends */
 };
 
@@ -433,6 +434,7 @@ static enum ws_status join_event(void *ctx, const struct ws_pass_row *row, struc
 {
 	struct reading *e = ctx;
 
+	e->has_starts |= row->description.type == WS_NVTX_START;
 	WS_FORWARD(live_pass_time(&e->live, row->time_ns, err));
 	return live_event(&e->live, e->live.events, row, err);
 }
@@ -454,7 +456,7 @@ static void keep(struct reading *e)
 	struct ws_pass *p = e->p;
 	struct ws_attribution *a = &p->m->attribution;
 	const uint64_t ncalls = ws_trace_reader_count(p->l.r, WS_KIND_API);
-	bool any = false;
+	bool any = e->has_starts;
 
 	if (e->live.nthreads)
 		live_add_threads(&p->live, (uint32_t)e->live.nthreads - 1);
@@ -563,6 +565,55 @@ static void pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, u
 			add_crossing(a, call, ws_pass_range_number(p, at));
 		}
 	}
+}
+
+/* --- what holds calls of other threads --------------------------------------------------- */
+
+/* The start/end range of this row began. */
+static void begin_process_range(struct ws_pass *p, const struct ws_pass_row *row)
+{
+	const struct ws_open_range *r =
+	        &p->live.range[p->live.threads[row->description.thread].last];
+
+	if (row->id & WS_RANGE_OF_THREAD)
+		return;
+	WS_GROW(p->process_ranges, p->nprocess_ranges + 1, p->process_ranges_capacity);
+	p->process_ranges[p->nprocess_ranges++] =
+	        (struct ws_process_range){r->number, r->start_ns, INT64_MAX,
+	                                  row->description.thread, row->description.process};
+}
+
+/* The range of this number ended, if it is one of these. */
+static void end_process_range(struct ws_pass *p, uint64_t number, int64_t end_ns)
+{
+	for (size_t i = p->nprocess_ranges; i-- > 0;)
+		if (p->process_ranges[i].number == number) {
+			p->process_ranges[i].end_ns = end_ns;
+			return;
+		}
+}
+
+/* Add the ranges of other threads around a call that was told. */
+static void add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c, uint32_t call)
+{
+	struct ws_attribution *a = &p->m->attribution;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nprocess_ranges; i++) {
+		const struct ws_process_range r = p->process_ranges[i];
+
+		if (r.end_ns < c->time_ns)
+			continue; /* no later call ends in it */
+		p->process_ranges[kept++] = r;
+		if (r.thread == c->description.thread || r.process != c->description.process ||
+		    r.start_ns > c->start_ns)
+			continue;
+		if (a->ncrossings < WS_MAX_CROSSINGS)
+			add_crossing(a, call, (uint32_t)r.number);
+		else
+			a->not_followed++;
+	}
+	p->nprocess_ranges = kept;
 }
 
 /* --- steps --- */
@@ -1122,6 +1173,8 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,
 	           CORRUPT, "the ranges' times add up to over 2^63 ns");
 	p->m->ranges.folded += context->depth >= WS_RANGE_MAX_DEPTH;
+	if (context->style == WS_RANGE_START_END)
+		end_process_range(p, r->number, r->end_ns);
 	if (r->op == range && r->counted) {
 		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
 		p->m->leftovers.ops_too_big += !r->counted;
@@ -1153,6 +1206,8 @@ static void join_call(struct ws_pass *p, const struct ws_pass_row *c)
 	if (p->m->attribution.first && c->description.thread < p->live.nthreads &&
 	    p->live.threads[c->description.thread].crosses)
 		pass_add_crossings(p, c, c->description.thread, range, call);
+	if (p->nprocess_ranges)
+		add_process_ranges(p, c, call);
 }
 
 static void join_op(struct ws_pass *p, const struct ws_pass_row *op)
@@ -1184,6 +1239,8 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 			join_op(p, row);
 		} else {
 			WS_FORWARD(live_event(&p->live, &live_events, row, err));
+			if (row->description.type == WS_NVTX_START && p->m->attribution.first)
+				begin_process_range(p, row);
 		}
 	}
 	return WS_OK;

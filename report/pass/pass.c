@@ -142,8 +142,9 @@ static enum ws_status tell_unjoined(struct ws_pass *p, const struct ws_pass_unjo
 	const ws_column_set calls[WS_KIND_END] = {[WS_KIND_API] = WS_COLUMN(api, dur_ns) |
 	                                                          WS_COLUMN(api, name) |
 	                                                          WS_COLUMN(api, result)};
-	const ws_column_set kernels =
-	        WS_COLUMN(kernel, config) | WS_COLUMN(kernel, dur_ns) | WS_COLUMN(kernel, flags);
+	const ws_column_set kernels = WS_COLUMN(kernel, config) | WS_COLUMN(kernel, start_ns) |
+	                              WS_COLUMN(kernel, dur_ns) | WS_COLUMN(kernel, flags) |
+	                              WS_COLUMN(kernel, correlation);
 
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
 	if (wanted->scope == WS_SCOPE_STEPS)
@@ -171,6 +172,7 @@ static void release(struct ws_pass *p)
 	ws_live_free(&p->live);
 	ws_arena_free(&p->ends_arena);
 	free(p->steps);
+	free(p->process_ranges);
 	free(p->iteration_marks);
 	free(p->marks);
 }

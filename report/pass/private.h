@@ -218,6 +218,13 @@ struct ws_pass {
 	size_t nsteps, steps_capacity;
 	struct ws_pass_iteration_mark *iteration_marks;
 	size_t niteration_marks, iteration_marks_capacity;
+	/* start/end ranges in which a call may still end: they hold what their process does */
+	struct ws_process_range {
+		uint64_t number;
+		int64_t start_ns, end_ns;
+		uint32_t thread, process;
+	} * process_ranges;
+	size_t nprocess_ranges, process_ranges_capacity;
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 };
 

@@ -54,7 +54,8 @@ enum ws_rank_time {
 struct ws_rank_step {
 	int64_t number; /* as the program counts, the same on all ranks */
 	double ns[WS_RANK_TIMES];
-	uint32_t calls; /* matched ones */
+	uint32_t calls; /* judged ones */
+	bool is_common; /* all ranks recorded it: means are over such steps */
 };
 
 struct ws_rank {
@@ -63,6 +64,7 @@ struct ws_rank {
 	uint32_t given;               /* that place */
 	uint32_t name, device, dtype; /* texts */
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
+	int64_t recorded_ns, span_ns; /* since 1970 and for so long; -1 = not known */
 	bool has_steps;
 	struct ws_rank_step *steps;
 	size_t nsteps, first_step; /* first_step: of all ranks' steps, one after the other */
@@ -71,10 +73,13 @@ struct ws_rank {
 	/* after the clocks are aligned; NaN = cannot be told */
 	double offset_ns, residual_ns;
 	uint32_t component; /* ranks of other components share no collective with it */
-	uint64_t matched,
-	        last; /* its calls in meetings of several; those at which it surely was the last */
+	uint64_t matched;   /* its calls in meetings of several, */
+	uint64_t judged;    /* of those that all members of their group recorded, */
+	uint64_t last;      /* of those that at which it surely was the last */
 	/* from here on: by ws_ranks_make */
-	double mean_ns[WS_RANK_TIMES]; /* over its steps; NaN without any */
+	double mean_ns[WS_RANK_TIMES]; /* over its common steps, where there are none over all of
+	                                  them; NaN without any */
+	size_t ncommon;
 	double slower; /* its computation over the median of ranks of its dtype, less 1; NaN */
 	double caused_share; /* percent of all waiting: others' waiting while it was the last */
 	size_t peers;        /* ranks that share collectives with it */
@@ -84,6 +89,7 @@ struct ws_rank {
 struct ws_meeting {
 	size_t first;
 	uint32_t n;
+	bool is_judged; /* several ranks, and all members of the group, recorded it */
 	uint32_t first_rank, last_rank; /* calls; WS_NONE = cannot be told */
 	double skew_ns;                 /* between first and last arrival */
 	double residual_ns;             /* how far the ends are apart by aligned clocks */
@@ -99,15 +105,21 @@ struct ws_ranks {
 	size_t ncalls, calls_capacity;
 	struct ws_meeting *meetings;
 	size_t nmeetings, meetings_capacity;
+	const char **failed; /* why traces could not be read */
+	size_t nfailed, failed_capacity;
 	uint64_t unmatched; /* calls that could face each other, but not surely do */
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */
 	/* from here on: by ws_ranks_make */
-	double calls_ns, judged_ns;    /* time of all calls; of those that match on several ranks */
-	uint64_t judged, asymmetric;   /* those calls; calls that can never show who is late */
-	size_t njudged_meetings;       /* meetings of several ranks */
-	double mean_ns[WS_RANK_TIMES]; /* over the ranks with steps; NaN: none has any */
-	const struct ws_rank *last;    /* caused most waiting; NULL: none did */
+	double all_ns;               /* time of all calls, */
+	double calls_ns, judged_ns;  /* of those in common steps, of judged ones */
+	uint64_t judged, asymmetric; /* judged calls; calls that can never show who is late */
+	uint64_t lacking;            /* calls whose group has a rank that did not record them … */
+	size_t lacking_meetings;     /* … as one of all its ranks */
+	size_t nmatched_meetings, njudged_meetings; /* of several ranks */
+	size_t ncommon;                             /* most common steps of a rank */
+	double mean_ns[WS_RANK_TIMES];    /* over the ranks with steps; NaN: none has any */
+	const struct ws_rank *last;       /* caused most waiting; NULL: none did */
 	const struct ws_rank *straggler;  /* last, if it caused most of all waiting and most of the
 	                                     communication is judged; else NULL */
 	const struct ws_rank *least_sure; /* of the largest residual; NULL: no clock is aligned */

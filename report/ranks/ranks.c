@@ -4,6 +4,7 @@
  */
 #include "report/ranks/ranks.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "report/analysis/device_time.h"
 #include "report/analysis/rank.h"
 #include "report/base/names.h"
+#include "report/base/say.h"
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
 
@@ -237,6 +239,8 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	*rank = (struct ws_rank){.number = ws_model_rank(m),
 	                         .world_size = ws_model_world_size(m),
 	                         .base_ns = m->file.base_ns,
+	                         .recorded_ns = ws_model_recorded_ns(m),
+	                         .span_ns = m->end_ns - m->begin_ns,
 	                         .name = ws_texts_add_str(&r->texts, m->name),
 	                         .dtype = ws_texts_add(&r->texts, ws_model_fact(m, "dtype")),
 	                         .offset_ns = NAN,
@@ -260,6 +264,12 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	ws_spans_release(&c.comm);
 }
 
+void ws_ranks_add_failed(struct ws_ranks *r, const char *why)
+{
+	WS_GROW(r->failed, r->nfailed + 1, r->failed_capacity);
+	r->failed[r->nfailed++] = ws_arena_copy(&r->arena, why, strlen(why));
+}
+
 /* --- which calls are one collective -------------------------------------------------------
  *
  * Calls match by the sequence number in their group if it was recorded; else by step and order in
@@ -273,6 +283,36 @@ static int by_number(const void *pa, const void *pb)
 
 	WS_ORDER_BY(a->number, b->number);
 	return (a->given > b->given) - (a->given < b->given);
+}
+
+/* Ranks of one run are recorded at about one time; clocks of machines differ by less than this. */
+#define APART_NS (INT64_C(3600) * 1000000000)
+
+/* Can both be ranks of one run? */
+static enum ws_status check_pair(const struct ws_ranks *r, const struct ws_rank *a,
+                                 const struct ws_rank *b, struct ws_err *err)
+{
+	const struct ws_bytes of_a = ws_texts_get(&r->texts, a->name);
+	const struct ws_bytes of_b = ws_texts_get(&r->texts, b->name);
+	const struct ws_rank *first = a->recorded_ns <= b->recorded_ns ? a : b;
+	const int64_t apart_ns = (first == a ? b : a)->recorded_ns - first->recorded_ns;
+	char time[WS_SAY_TIME];
+
+	WS_FAIL_IF(a->number == b->number, err, USAGE,
+	           "'%.*s' and '%.*s' are both of rank %" PRId64
+	           ": give one trace per rank, of one run",
+	           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len, (const char *)of_b.ptr,
+	           a->number);
+	WS_FAIL_IF(a->world_size && b->world_size && a->world_size != b->world_size, err, USAGE,
+	           "'%.*s' is of a run of %" PRId64 " ranks, '%.*s' of one of %" PRId64
+	           ": give the traces of one run",
+	           (int)of_a.len, (const char *)of_a.ptr, a->world_size, (int)of_b.len,
+	           (const char *)of_b.ptr, b->world_size);
+	WS_FAIL_IF(first->recorded_ns > 0 && apart_ns - first->span_ns > APART_NS, err, USAGE,
+	           "'%.*s' and '%.*s' were recorded %s apart: give the traces of one run",
+	           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len, (const char *)of_b.ptr,
+	           ws_say_time_in((double)apart_ns, time));
+	return WS_OK;
 }
 
 /* Sorts the ranks by number, or as they were given if a trace lacks its number. */
@@ -295,16 +335,8 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 		place[r->ranks[i].given] = i;
 	for (size_t i = 0; i < r->ncalls; i++)
 		r->calls[i].rank = place[r->calls[i].rank];
-	for (size_t i = 1; i < r->n; i++) {
-		const struct ws_bytes a = ws_texts_get(&r->texts, r->ranks[i - 1].name);
-		const struct ws_bytes b = ws_texts_get(&r->texts, r->ranks[i].name);
-
-		WS_FAIL_IF(r->ranks[i].number == r->ranks[i - 1].number, err, USAGE,
-		           "'%.*s' and '%.*s' are both of rank %" PRId64
-		           ": give one trace per rank, of one run",
-		           (int)a.len, (const char *)a.ptr, (int)b.len, (const char *)b.ptr,
-		           r->ranks[i].number);
-	}
+	for (size_t i = 1; i < r->n; i++)
+		WS_FORWARD(check_pair(r, &r->ranks[i - 1], &r->ranks[i], err));
 	return WS_OK;
 }
 
@@ -335,6 +367,27 @@ static int by_ordinal(const void *pa, const void *pb)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
+/* How many numbers stand in "[0, 1, 4]"; 0: some are left out. */
+static size_t count_numbers(struct ws_bytes list)
+{
+	const char *text = list.ptr;
+	size_t n = 0;
+
+	if (memmem(text, list.len, "...", 3))
+		return 0;
+	for (size_t i = 0; i < list.len; i++)
+		n += isdigit((unsigned char)text[i]) && !(i && isdigit((unsigned char)text[i - 1]));
+	return n;
+}
+
+/* How many ranks make a call of this kind; of one whose group is not recorded all that are here. */
+static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *kind)
+{
+	const size_t listed = kind->ranks ? count_numbers(ws_texts_get(&r->texts, kind->ranks)) : 0;
+
+	return listed ? listed : kind->group_size ? kind->group_size : r->n;
+}
+
 static void add_meetings(struct ws_ranks *r, size_t from, size_t to)
 {
 	for (size_t i = from, next; i < to; i = next) {
@@ -346,6 +399,9 @@ static void add_meetings(struct ws_ranks *r, size_t from, size_t to)
 		meeting = &r->meetings[r->nmeetings++];
 		*meeting = (struct ws_meeting){.first = i,
 		                               .n = (uint32_t)(next - i),
+		                               .is_judged =
+		                                       next - i > 1 &&
+		                                       next - i >= members_of(r, &r->calls[i].kind),
 		                               .first_rank = WS_NONE,
 		                               .last_rank = WS_NONE,
 		                               .skew_ns = NAN,
@@ -559,6 +615,8 @@ static void judge_meeting(struct aligner *a, size_t at)
 		struct ws_rank_step *mine = &r->ranks[call[k].rank].steps[call[k].step];
 
 		mine->calls++;
+		mine->is_common = true;
+		r->ranks[call[k].rank].judged++;
 		mine->ns[WS_RANK_WAITING] += waited;
 		r->waiting_ns += waited;
 		if (meeting->last_rank != WS_NONE)
@@ -566,6 +624,14 @@ static void judge_meeting(struct aligner *a, size_t at)
 			        .steps[call[last_call].step]
 			        .ns[WS_RANK_CAUSED] += waited;
 	}
+}
+
+static bool has_step(const struct ws_rank *rank, int64_t number)
+{
+	for (size_t i = 0; i < rank->nsteps; i++)
+		if (rank->steps[i].number == number)
+			return true;
+	return false;
 }
 
 static void align_clocks(struct ws_ranks *r)
@@ -585,8 +651,28 @@ static void align_clocks(struct ws_ranks *r)
 	for (size_t i = 0; i < r->n; i++)
 		measure_residual(&a, i);
 	for (size_t i = 0; i < r->nmeetings; i++)
-		if (r->meetings[i].n > 1)
+		if (r->meetings[i].is_judged)
 			judge_meeting(&a, i);
+}
+
+/* A step is common where it holds a judged call, or, if no call of its rank can be matched at all,
+ * where all ranks have one of its number. */
+static void find_common_steps(struct ws_ranks *r)
+{
+	for (size_t i = 0; i < r->n && !r->nmeetings; i++)
+		for (size_t k = 0; k < r->ranks[i].nsteps; k++) {
+			struct ws_rank_step *step = &r->ranks[i].steps[k];
+			size_t have = 0;
+
+			for (size_t other = 0; other < r->n; other++)
+				have += has_step(&r->ranks[other], step->number);
+			step->is_common = have == r->n;
+		}
+	for (size_t i = 0; i < r->n; i++) {
+		for (size_t k = 0; k < r->ranks[i].nsteps; k++)
+			r->ranks[i].ncommon += r->ranks[i].steps[k].is_common;
+		r->ncommon = r->ranks[i].ncommon > r->ncommon ? r->ranks[i].ncommon : r->ncommon;
+	}
 }
 
 /* --- what tables and sentences share --------------------------------------------------------- */
@@ -597,8 +683,10 @@ static void summarise_rank(struct ws_rank *rank)
 		double sum = 0;
 
 		for (size_t i = 0; i < rank->nsteps; i++)
-			sum += rank->steps[i].ns[time];
-		rank->mean_ns[time] = ws_stat_ratio(sum, (double)rank->nsteps);
+			sum += rank->steps[i].is_common || !rank->ncommon ? rank->steps[i].ns[time]
+			                                                  : 0;
+		rank->mean_ns[time] =
+		        ws_stat_ratio(sum, (double)(rank->ncommon ? rank->ncommon : rank->nsteps));
 	}
 }
 
@@ -619,14 +707,24 @@ static double slower_than_median(const struct ws_ranks *r, const struct ws_rank 
 static void count_judged_calls(struct ws_ranks *r)
 {
 	for (size_t i = 0; i < r->ncalls; i++) {
-		r->calls_ns += (double)(r->calls[i].end_ns - r->calls[i].start_ns);
+		const struct ws_rank_call *call = &r->calls[i];
+
+		r->all_ns += (double)(call->end_ns - call->start_ns);
+		if (!r->ncommon || r->ranks[call->rank].steps[call->step].is_common)
+			r->calls_ns += (double)(call->end_ns - call->start_ns);
 		r->asymmetric += r->calls[i].kind.op == WS_OP_ASYMMETRIC;
 	}
 	for (size_t i = 0; i < r->nmeetings; i++) {
 		const struct ws_meeting *meeting = &r->meetings[i];
 
-		if (meeting->n < 2)
+		r->nmatched_meetings += meeting->n > 1;
+		if (!meeting->is_judged) {
+			if (meeting->n < members_of(r, &r->calls[meeting->first].kind)) {
+				r->lacking += meeting->n;
+				r->lacking_meetings++;
+			}
 			continue;
+		}
 		r->njudged_meetings++;
 		r->judged += meeting->n;
 		for (uint32_t c = 0; c < meeting->n; c++) {
@@ -679,7 +777,8 @@ static void summarise(struct ws_ranks *r)
 			rank->peers += k != i && r->ranks[k].component == rank->component;
 		if (rank->nsteps) {
 			const double caused_ns =
-			        rank->mean_ns[WS_RANK_CAUSED] * (double)rank->nsteps;
+			        rank->mean_ns[WS_RANK_CAUSED] *
+			        (double)(rank->ncommon ? rank->ncommon : rank->nsteps);
 
 			rank->caused_share = ws_stat_percent(caused_ns, r->waiting_ns);
 			if (caused_ns > most_ns) {
@@ -712,6 +811,7 @@ void ws_ranks_free(struct ws_ranks *r)
 	free(r->ranks);
 	free(r->calls);
 	free(r->meetings);
+	free(r->failed);
 	ws_texts_release(&r->texts);
 	ws_arena_free(&r->arena);
 	free(r);
@@ -723,6 +823,7 @@ enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const c
 	*out = NULL;
 	WS_FORWARD(match_calls(r, err));
 	align_clocks(r);
+	find_common_steps(r);
 	summarise(r);
 	WS_FORWARD(ws_ranks_report(r, out, err));
 	*alarm = *r->alarm ? r->alarm : NULL;

@@ -14,6 +14,8 @@ void ws_ranks_free(struct ws_ranks *r); /* after the report; NULL is legal */
 
 /* A rank's trace, and its rows. Neither is needed any more. */
 void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows);
+/* A trace that cannot be read, and why. */
+void ws_ranks_add_failed(struct ws_ranks *r, const char *why);
 
 /*
  * The tables of WS_RANKS_TABLES. *alarm: what must not be missed, as a

@@ -32,24 +32,24 @@ static size_t count_ranks(void *ctx)
 	return ((const struct ws_ranks *)ctx)->n;
 }
 
-#define RANK(X)                                                                            \
-	X(number, ws_put_int(out, rank->number))                                           \
-	X(trace, put_text(out, r, rank->name))                                             \
-	X(device, put_text(out, r, rank->device))                                          \
-	X(steps, ws_put_count(out, rank->has_steps ? rank->nsteps : 0))                    \
-	X(step_ns, ws_put_real(out, rank->mean_ns[WS_RANK_STEP]))                          \
-	X(compute_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMPUTE]))                    \
-	X(slower, ws_put_real(out, 100 * rank->slower))                                    \
-	X(comm_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMM]))                          \
-	X(exposed_ns, ws_put_real(out, rank->mean_ns[WS_RANK_EXPOSED]))                    \
-	/* the rest is unknown of a rank that shares no collective with another */         \
-	X(waiting_ns, if (rank->matched) ws_put_real(out, rank->mean_ns[WS_RANK_WAITING])) \
-	X(caused_ns, if (rank->matched) ws_put_real(out, rank->mean_ns[WS_RANK_CAUSED]))   \
-	X(matched, if (rank->matched) ws_put_count(out, rank->matched))                    \
-	X(last, ws_put_count(out, rank->last))                                             \
-	X(straggler, if (rank == r->straggler) ws_put_str(out, "yes"))                     \
-	X(offset_ns, if (rank->matched && rank->component == r->ranks[0].component)        \
-	                     ws_put_real(out, rank->offset_ns - r->ranks[0].offset_ns))    \
+#define RANK(X)                                                                           \
+	X(number, ws_put_int(out, rank->number))                                          \
+	X(trace, put_text(out, r, rank->name))                                            \
+	X(device, put_text(out, r, rank->device))                                         \
+	X(steps, ws_put_count(out, rank->has_steps ? rank->nsteps : 0))                   \
+	X(step_ns, ws_put_real(out, rank->mean_ns[WS_RANK_STEP]))                         \
+	X(compute_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMPUTE]))                   \
+	X(slower, ws_put_real(out, 100 * rank->slower))                                   \
+	X(comm_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMM]))                         \
+	X(exposed_ns, ws_put_real(out, rank->mean_ns[WS_RANK_EXPOSED]))                   \
+	/* the rest is unknown of a rank that shares no collective with another */        \
+	X(waiting_ns, if (rank->judged) ws_put_real(out, rank->mean_ns[WS_RANK_WAITING])) \
+	X(caused_ns, if (rank->judged) ws_put_real(out, rank->mean_ns[WS_RANK_CAUSED]))   \
+	X(matched, if (rank->matched) ws_put_count(out, rank->matched))                   \
+	X(last, ws_put_count(out, rank->last))                                            \
+	X(straggler, if (rank == r->straggler) ws_put_str(out, "yes"))                    \
+	X(offset_ns, if (rank->matched && rank->component == r->ranks[0].component)       \
+	                     ws_put_real(out, rank->offset_ns - r->ranks[0].offset_ns))   \
 	X(residual_ns, if (rank->matched) ws_put_real(out, rank->residual_ns))
 
 static void put_rank(void *ctx, size_t row, int column, struct ws_put *out)
@@ -119,7 +119,7 @@ static void put_bus_factor(struct ws_put *out, const struct ws_call_kind *kind)
 	X(counts, ws_put_int(out, !met || call == first))                                     \
 	X(gpu_ns, ws_put_int(out, call->end_ns - call->start_ns))                             \
 	X(ranks, if (meeting) ws_put_int(out, meeting->n))                                    \
-	X(waiting_ns, if (met) ws_put_real(out, call->waiting_ns))                            \
+	X(waiting_ns, if (meeting && meeting->is_judged) ws_put_real(out, call->waiting_ns))  \
 	X(step, if (met && call == first)                                                     \
 	                ws_put_int(out, r->ranks[call->rank].steps[call->step].number))       \
 	X(begin_ns, ws_put_int(out, call->start_ns))                                          \
@@ -233,6 +233,49 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 	ws_table_add(t, "ALARM", "%s", r->alarm);
 }
 
+/* "ranks 0, 1 and ranks 2, 3": those that a chain of common calls joins stand together. */
+static const char *words_of_components(const struct ws_ranks *r, struct ws_arena *arena)
+{
+	const char *all = "";
+
+	for (uint32_t component = 0; component < r->n; component++) {
+		const char *one = "";
+		size_t n = 0;
+
+		for (size_t i = 0; i < r->n; i++)
+			if (r->ranks[i].component == component) {
+				one = ws_arena_format(arena, "%s%s%" PRId64, one, n ? ", " : "",
+				                      r->ranks[i].number);
+				n++;
+			}
+		if (n)
+			all = ws_arena_format(arena, "%s%srank%s %s", all, *all ? " and " : "",
+			                      n == 1 ? "" : "s", one);
+	}
+	return all;
+}
+
+static bool is_joined(const struct ws_ranks *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].component != r->ranks[0].component)
+			return false;
+	return true;
+}
+
+/* Why no call is judged, though ranks share some or could; NULL: one is. */
+static const char *why_nothing_is_judged(const struct ws_ranks *r, struct ws_arena *arena)
+{
+	if (r->njudged_meetings || !r->lacking)
+		return NULL;
+	if (is_joined(r))
+		return "no call was recorded by all ranks of its group";
+	return ws_arena_format(arena,
+	                       "no call was recorded by all ranks of its group (%s recorded "
+	                       "other calls)",
+	                       words_of_components(r, arena));
+}
+
 static void set_share(struct ws_cell *row, double ns, double of_ns)
 {
 	ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], ns);
@@ -244,8 +287,15 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 	const struct ws_rank *last = r->last;
 	double caused_ns;
 	char compute[128], time[WS_SAY_TIME];
+	struct ws_arena arena = {0};
+	const char *why = why_nothing_is_judged(r, &arena);
 	struct ws_cell *row;
 
+	if (why)
+		ws_table_add(t, "straggler", "cannot tell: %s", why);
+	ws_arena_free(&arena);
+	if (r->lacking && !r->njudged_meetings)
+		return;
 	if (!last) {
 		ws_table_add(t, "straggler",
 		             "cannot tell: all ranks arrive within the error of the clocks");
@@ -273,7 +323,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 		        "rank %" PRId64 " causes %.3g %% of all waiting: the others wait "
 		        "%s per step for it. It is the last at %.0f %% of its collectives. %s",
 		        last->number, last->caused_share, ws_say_time_in(caused_ns, time),
-		        ws_stat_percent((double)last->last, (double)last->matched), compute);
+		        ws_stat_percent((double)last->last, (double)last->judged), compute);
 	else
 		row = ws_table_add(
 		        t, "straggler",
@@ -288,13 +338,16 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
 	const int64_t recorded = recorded_world_size(r);
 	const uint64_t not_judged = r->ncalls - r->judged;
-	const double not_judged_ns = r->calls_ns - r->judged_ns;
+	const double not_judged_ns = r->all_ns - r->judged_ns;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], waiting_ns = r->mean_ns[WS_RANK_WAITING],
 	             exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
 	char time[WS_SAY_TIME];
+	struct ws_arena arena = {0};
 	struct ws_cell *row;
 
 	sound_alarm(r, t);
+	for (size_t i = 0; i < r->nfailed; i++)
+		ws_table_add(t, "failed", "%s", r->failed[i]);
 	if (recorded > (int64_t)r->n)
 		ws_table_add(t, "ranks",
 		             "%zu of %" PRId64 " ranks are here; a missing rank may be the late "
@@ -302,20 +355,26 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		             r->n, recorded);
 	else
 		ws_table_add(t, "ranks",
-		             recorded ? "%zu ranks (complete)" : "%zu ranks of an unknown number",
+		             !recorded    ? "%zu ranks of an unknown number"
+		             : r->lacking ? "%zu ranks, that did not record the same calls"
+		                          : "%zu ranks (complete)",
 		             r->n);
 	if (not_judged)
-		set_share(ws_table_add(t, "not judged",
-		                       "%" PRIu64 " of %zu calls, %.3g %% of communication time "
-		                       "(%s), cannot show who is late. %" PRIu64
-		                       " are sends, broadcasts "
-		                       "or of unknown kind, %" PRIu64
-		                       " have no match on another rank",
-		                       not_judged, r->ncalls,
-		                       ws_stat_percent(not_judged_ns, r->calls_ns),
-		                       ws_say_time_in(not_judged_ns, time), r->asymmetric,
-		                       not_judged - r->asymmetric),
-		          not_judged_ns, r->calls_ns);
+		set_share(ws_table_add(
+		                  t, "not judged",
+		                  "%" PRIu64 " of %zu calls, %.3g %% of communication time "
+		                  "(%s), cannot show who is late. %" PRIu64
+		                  " are sends, broadcasts "
+		                  "or of unknown kind, %s%" PRIu64 " have no match on another rank",
+		                  not_judged, r->ncalls, ws_stat_percent(not_judged_ns, r->all_ns),
+		                  ws_say_time_in(not_judged_ns, time), r->asymmetric,
+		                  r->lacking ? ws_arena_format(&arena,
+		                                               "%" PRIu64 " lack a rank of their "
+		                                               "group, ",
+		                                               r->lacking)
+		                             : "",
+		                  not_judged - r->asymmetric - r->lacking),
+		          not_judged_ns, r->all_ns);
 	if (!r->least_sure) {
 		ws_table_add(t, "clocks",
 		             "Clocks cannot be aligned (no common collective), so there is no "
@@ -324,13 +383,20 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		const double residual_ns = r->least_sure->residual_ns;
 
 		row = ws_table_add(t, "clocks",
-		                   "aligned on the ends of %zu collectives; 95 %% of them end "
+		                   "%s on the ends of %zu collectives; 95 %% of them end "
 		                   "together within %s on every rank",
-		                   r->njudged_meetings, ws_say_time_in(residual_ns, time));
+		                   is_joined(r) ? "aligned"
+		                                : ws_arena_format(&arena,
+		                                                  "aligned within %s, but not of "
+		                                                  "one with the other,",
+		                                                  words_of_components(r, &arena)),
+		                   r->nmatched_meetings, ws_say_time_in(residual_ns, time));
 		ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], r->least_sure->number);
 		ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], residual_ns);
 		add_straggler(r, t);
-		if (waiting_ns < residual_ns && !r->last)
+		if (!r->njudged_meetings)
+			ws_table_add(t, "waiting", "cannot tell: no call is judged");
+		else if (waiting_ns < residual_ns && !r->last)
 			ws_table_add(t, "waiting", "cannot tell: the clocks agree only within %s",
 			             ws_say_time_in(residual_ns, time));
 		else
@@ -351,6 +417,7 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		                       ws_say_time_in(exposed_ns, time),
 		                       ws_stat_percent(exposed_ns, step_ns)),
 		          exposed_ns, step_ns);
+	ws_arena_free(&arena);
 }
 
 /* --- the first screen ------------------------------------------------------------------------ */
@@ -380,8 +447,11 @@ static void say_late_rank(const struct ws_rank *late, struct ws_page *out)
 static void say_waiting(const struct ws_ranks *r, struct ws_page *out)
 {
 	struct ws_arena *t = &out->arena;
+	const char *why = why_nothing_is_judged(r, t);
 
-	if (!r->least_sure)
+	if (why)
+		ws_page_say(out, "", "Cannot tell who waits for whom: ", why, ".", NULL);
+	else if (!r->least_sure)
 		ws_page_say(out, "",
 		            "Nobody can tell who waits for whom: the ranks share no collective.",
 		            NULL);
@@ -414,7 +484,19 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 	if (*r->alarm)
 		ws_page_say(out, "ALARM",
 		            ws_arena_format(t, "%c%s.", toupper(*r->alarm), r->alarm + 1), NULL);
+	if (r->nfailed)
+		ws_page_say(out, "", "",
+		            ws_arena_format(t, "%zu trace%s", r->nfailed,
+		                            r->nfailed == 1 ? "" : "s"),
+		            " cannot be read: ", r->failed[0], ".", NULL);
 	say_waiting(r, out);
+	if (r->lacking && r->njudged_meetings)
+		ws_page_say(out, "", "",
+		            ws_arena_format(t, "%s of %s calls",
+		                            ws_say_number(t, (double)r->lacking_meetings),
+		                            ws_say_number(t, (double)r->nmeetings)),
+		            " were not recorded by all ranks of their group and are not judged.",
+		            NULL);
 	if (!isnan(step_ns) && *r->alarm)
 		ws_page_say(out, "", "A step takes ", ws_say_time(t, step_ns), ".", NULL);
 	else if (!isnan(step_ns))

@@ -884,6 +884,10 @@ static void read_median_step(struct ws_replay *r)
 		r->facts.obstacle = "some kernels ran on the CPU reference";
 		return;
 	}
+	if (r->m->soundness.obstacle) {
+		r->facts.obstacle = r->m->soundness.obstacle;
+		return;
+	}
 	if (!r->windows->n || !r->sel->rows) {
 		r->facts.obstacle = "there is no device work";
 		return;

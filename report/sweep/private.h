@@ -31,6 +31,7 @@ struct ws_sweep_run {
 	double model_ns, ran_ns;    /* that the model's and all need at the peak; NaN = not known */
 	double peak_bytes, softmax_percent;
 	uint32_t failed; /* text: why; 0 = it did not fail */
+	size_t nameless; /* nothing is known of its configuration: a number of its own; 0 */
 	uint64_t file_hash, file_size; /* 0: it left no trace */
 	bool has_steps; /* else its only time is the elapsed one, as in diff */
 };

@@ -309,6 +309,8 @@ void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reas
 		if (key < len && !ws_name_is(name, "result"))
 			add_fact(s, run, name, (struct ws_bytes){line + key + 1, len - key - 1});
 	}
+	if (!*facts)
+		run->nameless = s->nruns;
 	keep_failure(s, run, reason);
 }
 
@@ -318,7 +320,7 @@ void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reas
 static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
                         const struct ws_sweep_run *b)
 {
-	int c = 0;
+	int c = (a->nameless > b->nameless) - (a->nameless < b->nameless);
 
 	for (size_t i = 0; i < WS_SWEEP_FACTS && !c; i++) {
 		const uint32_t key = ws_sweep_key(s, ws_sweep_facts[i]);

@@ -103,6 +103,10 @@ void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *
 		                                  : WS_NO_KERNELS);
 		return;
 	}
+	if (tab->m->soundness.clock_is_off) {
+		ws_table_set_not_recorded(t, "Cannot tell: %s.", tab->m->soundness.obstacle);
+		return;
+	}
 	idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	ws_table_note(t, "%s: %s (table idle).",
 	              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",

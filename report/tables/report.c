@@ -337,17 +337,14 @@ static enum ws_status stream(struct asked *a, struct ws_report **out, struct ws_
 	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
 	enum ws_status status = WS_OK;
-	bool has_kernels;
 
 	*out = NULL;
 	WS_FORWARD(find_parts(a, err));
-	has_kernels =
-	        a->parts & (WS_DIGEST_OF_KERNELS | WS_DIGEST_ROWS) || !ws_filter_is_all(a->filter);
 	if (ws_filter_is_all(a->filter))
 		status = ws_digest_of_trace(&d, &rows, a->r, a->name, a->opts, a->filter->scope,
 		                            a->parts, &m, err);
 	if (status == WS_OK && !m)
-		status = ws_joined_rows_read(&rows, a->r, a->name, a->opts, has_kernels, &m, err);
+		status = ws_joined_rows_read(&rows, a->r, a->name, a->opts, &m, err);
 	WS_THEN(status, make_selected(a, m, &rows, &d, true, out, err));
 	ws_digest_release(&d);
 	ws_joined_rows_free(&rows);
@@ -409,8 +406,8 @@ enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_re
 			break;
 		}
 		if (*ws_table_query_of(plan->defs[i])->from)
-			status = ws_query_table(plan->query, *t, ws_table_query_of(plan->defs[i]), NULL,
-			                        err);
+			status = ws_query_table(plan->query, *t, ws_table_query_of(plan->defs[i]),
+			                        NULL, err);
 		WS_THEN(status, plan->fill(plan->ctx, i, t, err));
 	}
 	if (status == WS_OK)

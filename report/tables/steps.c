@@ -136,6 +136,10 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 			              is_before_measured(m, s)
 			                      ? "had begun before recording did"
 			                      : "did not finish (the trace ends inside it)");
+		else if (m->steps[s].unsound)
+			ws_table_note(t, "%s %" PRIu32 " is left out: see table soundness.",
+			              m->steps[s].warm_up ? "Warm-up step" : "Step",
+			              m->steps[s].number);
 	ws_table_note(t,
 	              "Total is the step's window, its device work included. A phase's window "
 	              "lasts from the first start to the last end of its kernels. GPU columns are "
@@ -180,7 +184,8 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_model_step *step = &m->steps[s];
 
-		if (step->unfinished || (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
+		if (ws_step_is_left_out(step) ||
+		    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
 		    (step->warm_up &&
 		     (tab->sel->has_steps || !ws_time_selected(tab->sel, step->start_ns,
 		                                               step->start_ns + step->total_ns))))

@@ -24,7 +24,7 @@ enum ws_status joined_open_reader(struct joined **out, const struct ws_trace_rea
 
 	*out = NULL;
 	WS_FAIL_IF(!j, err, NO_MEMORY, "out of memory");
-	status = ws_joined_rows_read(&j->rows, r, name, opts, true, &j->m, err);
+	status = ws_joined_rows_read(&j->rows, r, name, opts, &j->m, err);
 	if (status == WS_OK)
 		*out = j;
 	else

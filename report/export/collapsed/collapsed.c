@@ -118,7 +118,7 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 {
 	struct folding f = {0};
 	struct ws_outfile out;
-	enum ws_status status = ws_joined_rows_read(&f.rows, r, job->trace, NULL, true, &f.m, err);
+	enum ws_status status = ws_joined_rows_read(&f.rows, r, job->trace, NULL, &f.m, err);
 
 	WS_THEN(status, ws_outfile_open(&out, job->to, err));
 	if (status == WS_OK) {

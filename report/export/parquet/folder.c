@@ -251,6 +251,7 @@ void ws_parquet_step_kind(struct ws_parquet_writer *w, const struct ws_model *m,
 		ws_parquet_null(w);
 	else
 		ws_parquet_str(w, s->unfinished ? "unfinished"
+		                  : s->unsound  ? "unsound"
 		                  : s->warm_up  ? "warm-up"
 		                                : "measured");
 }

@@ -738,7 +738,7 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 {
 	struct ws_joined_rows rows = {0};
 	struct ws_model *m = NULL;
-	enum ws_status status = ws_joined_rows_read(&rows, r, job->trace, NULL, true, &m, err);
+	enum ws_status status = ws_joined_rows_read(&rows, r, job->trace, NULL, &m, err);
 
 	(void)stats; /* every kind has its table */
 	if (job->rollup)

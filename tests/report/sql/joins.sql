@@ -225,9 +225,18 @@ UPDATE work SET
 	              (SELECT op FROM call c WHERE c.id = work.call));
 UPDATE work SET range = (SELECT f.range FROM op o JOIN op f ON f.id = o.forward WHERE o.id = work.op)
 WHERE range IS NULL;
+-- Start/end ranges hold what other threads of their process launch in them, too.
+CREATE TEMP VIEW process_range AS
+SELECT r.* FROM range r JOIN NVTX_EVENTS n ON n.eventId = r.event WHERE r.style = 'StartEnd' AND coalesce(n.rangeId, 0) >= 0;
+UPDATE work SET range = (
+	SELECT r.id FROM process_range r JOIN call c ON c.id = work.call
+	WHERE r.process = c.process AND r.thread != c.thread AND r.start <= c.start AND r.end >= c.end
+	ORDER BY r.start DESC, r.id DESC LIMIT 1)
+WHERE range IS NULL;
 UPDATE work SET step = coalesce(
 	(SELECT step FROM label l WHERE l.range = work.range),
 	iif((SELECT warm_up FROM label l WHERE l.range = work.range) IS NULL, (SELECT step FROM call c WHERE c.id = work.call), NULL));
+UPDATE work SET range = step WHERE range IS NULL AND step > 0;
 -- Recording began or ended in the measured steps at either end that launched no device work, where others did; and of
 -- PyTorch's in the last one if it launched under 0.8 times what each of the others did. It began so in the first that
 -- an optimizer's step ends.
@@ -264,6 +273,8 @@ CREATE INDEX temp.part_of ON part (sort, id);
 CREATE TEMP TABLE around AS
 SELECT w.id AS work, r.id AS range FROM work w JOIN call c ON c.id = w.call
 JOIN range r ON r.thread = c.thread AND r.start <= c.start AND r.end >= c.end
+UNION SELECT w.id, r.id FROM work w JOIN call c ON c.id = w.call
+JOIN process_range r ON r.process = c.process AND r.start <= c.start AND r.end >= c.end
 UNION SELECT id, range FROM work WHERE range;
 CREATE TEMP TABLE held (work, range, UNIQUE (work, range));
 INSERT OR IGNORE INTO held SELECT * FROM around;

@@ -150,6 +150,8 @@ def open_export(warpsheet, maker, trace, folder):
         rows, _ = scenario.cut(scenario.Trace(warpsheet, {"a": path}).table("kernel-summary"), columns)
         db.executemany("INSERT INTO kernel_name VALUES (?, ?, ?, ?, ?)", rows)
     load_kinds(db)
+    if "rangeId" not in [row[1] for row in db.execute("PRAGMA table_info(NVTX_EVENTS)")]:
+        db.execute("ALTER TABLE NVTX_EVENTS ADD COLUMN rangeId")
     db.executescript(text_of("joins.sql"))
     return db
 

@@ -107,16 +107,22 @@ class Scene:
     def call(self, thread):
         r, start, number = self.r, self.now, self.next_id()
         dur = 1 + r.randrange(20)
-        self.say(f"call {start} {dur} {0 if self.one_in(10) else number}")
+        # a launch has a kernel, and one without an id may have none: else its step is in no table
+        ids = [0 if self.one_in(20) else number for _ in range(r.randrange(4) if self.one_in(8) else 1)]
+        call_id = 0 if self.one_in(10) else number
+        name = "" if not call_id or call_id in ids else " name=cudaEventRecord"
+        self.say(f"call {start} {dur} {call_id}{name}")
         self.now += dur
-        for _ in range(r.randrange(4) if self.one_in(8) else 1):
+        for kernel_id in ids:
             begin = self.begins(start)
             if start <= begin < self.busy_until and not self.one_in(4):
                 begin = self.busy_until
-            dur = 5 << 32 if self.one_in(50) else r.choice([64, r.randrange(300)])
+            is_long = self.one_in(50)  # on a stream of its own: a stream runs one kernel at a time
+            dur = 5 << 32 if is_long else r.choice([64, r.randrange(300)])
+            stream = 100 + len(self.lines) if is_long else r.choice([7, 8])
             self.busy_until = begin + dur
-            self.say(f"kernel {r.choice(KERNELS)} {begin} {dur} correlation={0 if self.one_in(20) else number}"
-                     f" device={r.randrange(2)} pid={self.process(thread)} stream={r.choice([7, 8])}"
+            self.say(f"kernel {r.choice(KERNELS)} {begin} {dur} correlation={kernel_id}"
+                     f" device={r.randrange(2)} pid={self.process(thread)} stream={stream}"
                      f" registers={r.choice([0, 32, 64])} grid_x={r.choice([1, 8])} grid_y=1 grid_z=1 block_y=1 block_z=1")
 
     def other_call(self, thread):
