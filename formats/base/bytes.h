@@ -133,3 +133,16 @@ void ws_buf_free(struct ws_buf *b); /* empties it */
 /* The text with U+FFFD for broken sequences, and for NUL unless has_nul. Borrowed from text, if
  * nothing was to be replaced, else from room. */
 struct ws_bytes ws_utf8_repair(struct ws_buf *room, struct ws_bytes text, bool has_nul);
+
+/* The checksum of trace files. Only bytes.c includes xxhash. */
+
+/* XXH3-64 with seed 0. */
+uint64_t ws_checksum(const void *data, size_t size);
+
+/* The same for bytes that come in pieces. */
+struct ws_checksum {
+	_Alignas(64) unsigned char state[576];
+};
+void ws_checksum_begin(struct ws_checksum *c);
+void ws_checksum_add(struct ws_checksum *c, const void *data, size_t size);
+uint64_t ws_checksum_end(const struct ws_checksum *c);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/checksum.h"
+#include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 

@@ -46,12 +46,9 @@ struct ws_walk {
 void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, ws_finding_fn fn,
                  void *ctx);
 void ws_walk_free(struct ws_walk *w);
-uint64_t ws_walk_checksum(const struct ws_walk *w); /* of all bytes */
 /* Open block i. CORRUPT as ws_block_view_open. */
 enum ws_status ws_walk_view(const struct ws_walk *w, size_t i, struct ws_block_view *view,
                             struct ws_err *err);
-/* Block i was read: it need not stay in memory, but may be read again. */
-void ws_walk_let_go(const struct ws_walk *w, size_t i);
 
 /* Make a finding of this text, which is cut if it is too long, and pass it to fn (may be NULL). */
 void ws_check_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level,

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/checksum.h"
+#include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/own_file.h"
 #include "formats/base/strtab.h"

@@ -85,8 +85,5 @@ struct ws_memory_plan {
 	const struct ws_tensor *unwritten;     /* read before that; NULL: none */
 };
 
-/* Does it live from its first write to its last use only? */
-bool ws_memory_is_transient(const struct ws_tensor *t);
-
 /* Sets last_use and offset of each tensor: those alive at the same time lie apart. */
 struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph);

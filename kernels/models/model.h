@@ -123,12 +123,3 @@ const char *ws_loss_name(int i);
 enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *model,
                              const struct ws_image_options *options, const struct ws_model_io *io,
                              int64_t step, struct ws_err *err);
-
-/* The models: torchvision's definitions, but for those said otherwise. */
-#define WS_IMAGE(name, function, ...)                                         \
-	struct ws_image function(struct ws_image_net *net, struct ws_image x, \
-	                         const struct ws_image_options *options);
-#define WS_TRANSFORMER(...)
-#include "kernels/models/models.def"
-#undef WS_TRANSFORMER
-#undef WS_IMAGE

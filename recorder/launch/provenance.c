@@ -1,5 +1,4 @@
-#include "recorder/launch/provenance.h"
-
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,8 +9,285 @@
 
 #include "formats/base/xalloc.h"
 #include "recorder/launch/gpu.h"
-#include "recorder/launch/secrets.h"
+#include "recorder/launch/provenance.h"
 #include "recorder/shared/system.h"
+
+#define MASK "***"
+
+#define LETTERS_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#define NAME_CHARS     LETTERS_DIGITS "-_."
+#define BLANKS         " \t\r\n"
+#define QUOTES         "\"'`"
+
+/* A value and the text around it, in an argument. */
+struct span {
+	const char *begin, *end;
+};
+
+static bool is_one_of(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+/* --- names --- */
+
+static bool is_word(const char *text, size_t len, const char *const *words)
+{
+	for (; *words; words++)
+		if (len == strlen(*words) && !strncasecmp(text, *words, len))
+			return 1;
+	return 0;
+}
+
+/*
+ * The last part of a name says what its value is: --api-key, API_TOKEN, accessToken,
+ * db.password, X-Auth-Token. Of names that mean something else as well, as "forward-pass", only
+ * the whole name counts.
+ */
+static bool names_secret(const char *name, size_t len)
+{
+	static const char *const last_parts[] = {"password", "passwd",        "passphrase",
+	                                         "passcode", "pwd",           "secret",
+	                                         "token",    "key",           "apikey",
+	                                         "auth",     "authorization", "cookie",
+	                                         "cookies",  "credential",    "credentials",
+	                                         "bearer",   "signature",     NULL};
+	static const char *const whole_names[] = {"pass", "pw", "pat", "sig", NULL};
+	size_t begin = len;
+
+	while (begin && !is_one_of(name[begin - 1], "-_.") &&
+	       !(begin < len && isupper((unsigned char)name[begin]) &&
+	         islower((unsigned char)name[begin - 1])))
+		begin--;
+	if (is_word(name + begin, len - begin, last_parts))
+		return 1;
+	for (begin = 0; begin < len && name[begin] == '-'; begin++)
+		;
+	return is_word(name + begin, len - begin, whole_names);
+}
+
+/* --- tokens that begin with what they are --- */
+
+/* Bytes at text that are a token; *shown: of them, those that say which kind it is. */
+static size_t token_at(const char *text, size_t *shown)
+{
+	static const struct {
+		const char *prefix, *other_chars; /* besides letters and digits */
+		size_t min_chars;                 /* behind the prefix */
+	} tokens[] = {
+	        {"sk-proj-", "-_", 20}, /* OpenAI, Anthropic and those who follow them */
+	        {"sk-ant-", "-_", 20},     {"sk-svcacct-", "-_", 20},
+	        {"sk-or-", "-_", 20},      {"sk-", "", 16},
+	        {"ghp_", "", 16}, /* GitHub, GitLab */
+	        {"gho_", "", 16},          {"ghu_", "", 16},
+	        {"ghs_", "", 16},          {"ghr_", "", 16},
+	        {"github_pat_", "_", 16},  {"glpat-", "-_", 16},
+	        {"hf_", "", 16}, /* Hugging Face, NVIDIA, Groq, Replicate */
+	        {"nvapi-", "-_", 16},      {"gsk_", "", 16},
+	        {"r8_", "", 16},           {"AKIA", "", 16}, /* AWS, Google, Slack */
+	        {"ASIA", "", 16},          {"AIza", "-_", 30},
+	        {"xoxb-", "-", 10},        {"xoxp-", "-", 10},
+	        {"xoxa-", "-", 10},        {"xoxr-", "-", 10},
+	        {"xoxs-", "-", 10},        {"hooks.slack.com/services/", "/", 10},
+	        {"npm_", "", 20},                               /* registries */
+	        {"pypi-", "-_", 40},       {"eyJ", "-_.=", 40}, /* a JSON web token */
+	        {"Bearer ", "-_.=~+/", 8},
+	};
+
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(*tokens); i++) {
+		char chars[sizeof(LETTERS_DIGITS) + 8];
+		size_t len = strlen(tokens[i].prefix), n;
+
+		if (strncmp(text, tokens[i].prefix, len) != 0)
+			continue;
+		snprintf(chars, sizeof(chars), LETTERS_DIGITS "%s", tokens[i].other_chars);
+		n = strspn(text + len, chars);
+		if (n < tokens[i].min_chars || (*text == 'e' && !memchr(text, '.', len + n)))
+			continue;
+		*shown = len;
+		return len + n;
+	}
+	return 0;
+}
+
+/* --- values --- */
+
+/* Its value has blanks, commas and semicolons. */
+static bool is_header(const char *name, const char *colon)
+{
+	static const char *const names[] = {"authorization", "proxy-authorization", "cookie",
+	                                    "set-cookie", NULL};
+
+	return is_word(name, (size_t)(colon - name), names);
+}
+
+/* The password of https://user:PASSWORD@host; text: behind "://". */
+static struct span password_of_url(const char *text)
+{
+	const char *end = text + strcspn(text, "/?#" BLANKS QUOTES);
+	const char *colon = memchr(text, ':', (size_t)(end - text)), *at = end;
+
+	while (at > text && *at != '@')
+		at--;
+	if (!colon || at <= colon + 1)
+		return (struct span){0};
+	return (struct span){colon + 1, at};
+}
+
+/* The next argument is one for a shell: sh -c, bash -lc. */
+static bool is_command(const struct ws_secrets *s)
+{
+	return s->before && *s->before == '-' && s->before[strlen(s->before) - 1] == 'c' &&
+	       strlen(s->before) <= 4;
+}
+
+/*
+ * The value behind a name that names a secret, of which `at` is the separator: NAME=VALUE,
+ * "NAME": "VALUE", NAME: VALUE, or, in a shell's command, --NAME VALUE.
+ */
+static struct span value_behind(const struct ws_secrets *s, const char *argument, const char *at)
+{
+	const char *end = at, *name, *value = at + 1;
+	const char *stop = "&;,)]}" BLANKS QUOTES;
+	char close[3] = "";
+	bool is_whole, is_option;
+
+	if (end > argument && is_one_of(end[-1], QUOTES))
+		end--;
+	if (end > argument && end < at && end[-1] == '\\')
+		end--;
+	for (name = end; name > argument && is_one_of(name[-1], NAME_CHARS); name--)
+		;
+	if (!names_secret(name, (size_t)(end - name)))
+		return (struct span){0};
+	is_option = *name == '-' && (name == argument || is_one_of(name[-1], BLANKS QUOTES));
+	/* nothing else is in the argument */
+	is_whole = name == argument && !is_one_of(*at, BLANKS) && !is_command(s);
+	if (*at != '=')
+		value += strspn(value, BLANKS);
+	if (is_one_of(*at, BLANKS) && (!is_option || *value == '-'))
+		return (struct span){0};
+	/* paths around a colon are a mount; what begins with a dollar sign is the name of a
+	 * variable */
+	if ((*at == ':' && (*value == '/' || (name > argument && name[-1] == '/'))) ||
+	    is_one_of(*value, "$" BLANKS))
+		return (struct span){0};
+	if (value[0] == '\\' && is_one_of(value[1], QUOTES))
+		snprintf(close, sizeof(close), "\\%c", value[1]);
+	else if (is_one_of(value[0], QUOTES))
+		snprintf(close, sizeof(close), "%c", value[0]);
+	value += strlen(close);
+	if (*close && strstr(value, close))
+		end = strstr(value, close);
+	else if (is_whole)
+		end = value + strlen(value);
+	else if (*at == ':' && value > at + 1) /* a header, or YAML: several words */
+		end = value +
+		      strcspn(value, is_header(name, at) ? "}\n" QUOTES : "&;,)]}\n" QUOTES);
+	else
+		end = value + strcspn(value, stop);
+	return (struct span){value, end};
+}
+
+/* --- options of single clients, whose names say nothing --- */
+
+static struct span value_of_client(const struct ws_secrets *s, const char *argument)
+{
+	static const struct {
+		const char *client, *option;
+		bool is_attached; /* to the option; else it is the next argument */
+		bool has_user;    /* USER:PASSWORD */
+	} options[] = {
+	        {"curl", "-u", 0, 1},       {"curl", "--user", 0, 1},
+	        {"curl", "-U", 0, 1},       {"curl", "--proxy-user", 0, 1},
+	        {"curl", "-b", 0, 0},       {"sshpass", "-p", 0, 0},
+	        {"sshpass", "-p", 1, 0},    {"mysql", "-p", 1, 0},
+	        {"mysqldump", "-p", 1, 0},  {"mysqladmin", "-p", 1, 0},
+	        {"mariadb", "-p", 1, 0},    {"mongosh", "-p", 0, 0},
+	        {"mongodump", "-p", 0, 0},  {"redis-cli", "-a", 0, 0},
+	        {"ldapsearch", "-w", 0, 0},
+	};
+	const char *client = s->program ? s->program : "", *slash = strrchr(client, '/');
+
+	client = slash ? slash + 1 : client;
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		const char *option = options[i].option, *value = argument;
+
+		if (strcmp(client, options[i].client) != 0)
+			continue;
+		if (options[i].is_attached && !strncmp(argument, option, strlen(option)) &&
+		    argument[strlen(option)])
+			return (struct span){argument + strlen(option),
+			                     argument + strlen(argument)};
+		if (options[i].is_attached || !s->before || strcmp(s->before, option) != 0)
+			continue;
+		if (options[i].has_user)
+			value = strchr(argument, ':') ? strchr(argument, ':') + 1 : "";
+		if (*value)
+			return (struct span){value, value + strlen(value)};
+	}
+	return (struct span){0};
+}
+
+/* --- arguments --- */
+
+/* The whole of an argument that its option calls a secret. */
+static struct span value_of_option(const struct ws_secrets *s, const char *argument)
+{
+	if (!s->before || *s->before != '-' || strchr(s->before, '=') || *argument == '-' ||
+	    !names_secret(s->before, strlen(s->before)))
+		return (struct span){0};
+	return (struct span){argument, argument + strlen(argument)};
+}
+
+/* Where a secret is that begins at p, or behind the separator there; begin NULL: none. */
+static struct span secret_at(const struct ws_secrets *s, const char *argument, const char *p)
+{
+	static const char private_key[] = "PRIVATE KEY-----";
+	size_t shown, len;
+
+	if (p == argument || !is_one_of(p[-1], LETTERS_DIGITS "_")) {
+		len = token_at(p, &shown);
+		if (len)
+			return (struct span){p + shown, p + len};
+	}
+	if (!strncmp(p, private_key, strlen(private_key)))
+		return (struct span){p + strlen(private_key), p + strlen(p)};
+	if (!strncmp(p, "://", 3))
+		return password_of_url(p + 3);
+	return is_one_of(*p, "=:" BLANKS) ? value_behind(s, argument, p) : (struct span){0};
+}
+
+char *ws_secrets_mask(struct ws_secrets *s, const char *argument)
+{
+	struct span secret = value_of_option(s, argument);
+	char *text = NULL;
+	bool is_masked = 0;
+	size_t size;
+	FILE *f = ws_xopened(open_memstream(&text, &size));
+
+	if (!secret.begin)
+		secret = value_of_client(s, argument);
+	for (const char *p = argument; *p; secret = (struct span){0}) {
+		if (!secret.begin)
+			secret = secret_at(s, argument, p);
+		if (secret.begin < secret.end) {
+			fwrite(p, 1, (size_t)(secret.begin - p), f);
+			fputs(MASK, f);
+			is_masked = 1;
+			p = secret.end;
+		} else {
+			fputc(*p++, f);
+		}
+	}
+	if (ferror(f) | fclose(f))
+		ws_out_of_memory(0);
+	s->masked += is_masked;
+	s->before = argument;
+	return text;
+}
+
+/* --- provenance --- */
 
 /* --- quoting --- */
 

@@ -26,3 +26,18 @@ void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int 
 
 /* Arguments quoted for a POSIX shell, joined by blanks; for free(). */
 char *ws_quote(char *const *arguments);
+
+/*
+ * Secrets in a program's arguments, which a trace must not hold. They are known by their shapes
+ * alone, which docs/record.md lists.
+ */
+
+/* Begin with the program's path, and zeros. */
+struct ws_secrets {
+	const char *program; /* a few clients have options of their own; NULL: not known */
+	const char *before;  /* the argument before this one; NULL: this is the first */
+	unsigned masked;     /* arguments so far that had a secret */
+};
+
+/* The next argument, with "***" for each secret in it; for free(). */
+char *ws_secrets_mask(struct ws_secrets *s, const char *argument);

@@ -5,7 +5,7 @@
 
 #include "formats/base/grow.h"
 #include "report/base/stat.h"
-#include "report/model/label.h"
+#include "report/model/steps.h"
 
 static bool has_part(struct ws_bytes name, const char *part)
 {

@@ -8,7 +8,7 @@
 #include "formats/base/xalloc.h"
 #include "report/analysis/digest.h"
 #include "report/kernel_info/classify.h"
-#include "report/model/copies.h"
+#include "report/model/model.h"
 #include "report/names/names.h"
 
 /*

@@ -1,9 +1,12 @@
-#include "report/base/say.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "formats/base/grow.h"
+#include "report/base/names.h"
+#include "report/base/say.h"
+#include "report/base/texts.h"
 
 void ws_say_add(char *text, size_t size, const char *fmt, ...)
 {
@@ -139,4 +142,113 @@ const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent)
 {
 	return ws_arena_format(texts, "%s (%s)", ws_say_time(texts, ns),
 	                       ws_say_percent(texts, percent));
+}
+
+/* --- texts --- */
+
+uint32_t ws_texts_add(struct ws_texts *t, struct ws_bytes text)
+{
+	const struct ws_strtab_entry *known;
+
+	if (!text.len)
+		return 0;
+	WS_GROW(t->text, t->n + 2, t->capacity);
+	known = ws_strtab_put(&t->known, text.ptr, text.len);
+	if (known->id > t->n)
+		t->text[++t->n] = (struct ws_bytes){known->bytes, known->len};
+	return (uint32_t)known->id;
+}
+
+uint32_t ws_texts_add_str(struct ws_texts *t, const char *text)
+{
+	return ws_texts_add(t, ws_bytes_of(text));
+}
+
+struct ws_bytes ws_texts_get(const struct ws_texts *t, uint32_t number)
+{
+	return number ? t->text[number] : (struct ws_bytes){"", 0};
+}
+
+void ws_texts_release(struct ws_texts *t)
+{
+	free(t->text);
+	free(t->recent);
+	ws_strtab_free(&t->known);
+	*t = (struct ws_texts){0};
+}
+
+/* --- names --- */
+
+bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
+{
+	const char *p = pattern.ptr, *pend = p + pattern.len;
+	const char *t = text.ptr, *tend = t + text.len;
+	const char *star = NULL, *star_t = NULL;
+
+	/* on a mismatch let the last star take one byte more: no recursion, no bad case but n × m
+	 */
+	while (t < tend) {
+		if (p < pend && *p == '*') {
+			star = p++;
+			star_t = t;
+		} else if (p < pend && (*p == '?' || *p == *t)) {
+			p++;
+			t++;
+		} else if (star) {
+			p = star + 1;
+			t = ++star_t;
+		} else {
+			return false;
+		}
+	}
+	while (p < pend && *p == '*')
+		p++;
+	return p == pend;
+}
+
+int ws_name_compare(struct ws_bytes a, struct ws_bytes b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int c = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+	return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+bool ws_name_is_one_of(struct ws_bytes text, const char *const *patterns, size_t n)
+{
+	while (n && !ws_name_matches(ws_bytes_of(patterns[n - 1]), text))
+		n--;
+	return n > 0;
+}
+
+bool ws_name_is_batch(struct ws_bytes name)
+{
+	static const char *const patterns[] = {"step[* bs=*", "execute_*context_*generation_*",
+	                                       "execute_new_*_cached_*", "prefill[bs=*",
+	                                       "decode[bs=*"};
+
+	return WS_NAME_IS_ONE_OF(name, patterns);
+}
+
+bool ws_name_is(struct ws_bytes name, const char *text)
+{
+	return name.len == strlen(text) && !memcmp(name.ptr, text, name.len);
+}
+
+struct ws_bytes ws_name_of_file(struct ws_bytes path)
+{
+	static const char *const endings[] = {".gz",     ".json",     ".trace", ".pt",
+	                                      ".wtrace", ".nsys-rep", ".sqlite"};
+	const char *p = path.ptr, *slash = memrchr(p, '/', path.len);
+	struct ws_bytes name = path;
+
+	if (slash && slash + 1 < p + path.len)
+		name = (struct ws_bytes){slash + 1, path.len - (size_t)(slash + 1 - p)};
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		const size_t n = strlen(endings[i]);
+
+		if (name.len > n && !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
+			name.len -= n;
+	}
+	return name;
 }

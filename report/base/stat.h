@@ -30,7 +30,6 @@ struct ws_stat_part {
  * Statistics of values, which takes no memory. The caller guarantees that their sum fits into an
  * int64_t (a pass refuses traces where it does not).
  */
-void ws_stat_of_parts(const struct ws_stat_part *part, size_t nparts, struct ws_stat *out);
 void ws_stat_of(const int64_t *values, size_t n, struct ws_stat *out);
 
 /* The k-th smallest (k from 0) of n > k values. */

@@ -1,13 +1,13 @@
-#include "report/base/ui.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
+#include "report/base/ui.h"
 
 static pid_t pager_pid;
 static const char *pager_name;
@@ -178,4 +178,20 @@ void ws_ui_print(const char *fmt, ...)
 	va_end(ap);
 	ws_defuse(text);
 	fprintf(stderr, "warpsheet: %s\n", text);
+}
+
+/* --- executable dir --- */
+
+enum ws_status ws_executable_dir(char folder[PATH_MAX], struct ws_err *err)
+{
+	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+	char *slash;
+
+	WS_FAIL_IF(n < 0, err, ENVIRONMENT, "cannot find this program itself: /proc/self/exe: %s",
+	           strerror(errno));
+	folder[n] = '\0';
+	slash = strrchr(folder, '/');
+	WS_FAIL_IF(!slash, err, ENVIRONMENT, "cannot find the folder of '%s'", folder);
+	slash[1] = '\0';
+	return WS_OK;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,3 +45,8 @@ void ws_ui_progress_end(void);
 
 /* "warpsheet: …" and a newline on stderr; control characters become '?'. */
 void ws_ui_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Where this program lies: what belongs to it lies beside it, or is installed near it. */
+
+/* The folder with the slash behind it. ENVIRONMENT when the system does not say. */
+enum ws_status ws_executable_dir(char folder[PATH_MAX], struct ws_err *err);

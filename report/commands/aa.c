@@ -2,7 +2,7 @@
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
-#include "report/commands/sides_read.h"
+#include "report/commands/traces.h"
 #include "report/diff/aa.h"
 #include "report/tables/report.h"
 

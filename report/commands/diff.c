@@ -6,7 +6,7 @@
 #include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
-#include "report/commands/sides_read.h"
+#include "report/commands/traces.h"
 #include "report/tables/report.h"
 
 struct diff_opts {

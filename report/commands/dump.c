@@ -4,9 +4,9 @@
 
 #include "formats/base/utf8.h"
 #include "report/commands/command.h"
+#include "report/commands/traces.h"
 #include "report/records/records.h"
 #include "report/table/display.h"
-#include "report/commands/trace_open.h"
 
 #define HEX_BYTES_MAX 256 /* of a value that is no text */
 

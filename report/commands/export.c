@@ -4,8 +4,7 @@
 #include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
-#include "report/commands/trace_list.h"
-#include "report/commands/trace_open.h"
+#include "report/commands/traces.h"
 #include "report/export/exporter.h"
 #include "report/export/parquet/parquet.h"
 

@@ -14,7 +14,7 @@
 #include "report/base/names.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
-#include "report/commands/sides_read.h"
+#include "report/commands/traces.h"
 #include "report/diff/gate.h"
 #include "report/tables/tables.h"
 

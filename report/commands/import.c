@@ -3,7 +3,7 @@
 #include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
-#include "report/commands/trace_open.h"
+#include "report/commands/traces.h"
 #include "report/table/display.h"
 
 static void print_count(uint64_t count, const char *what)

@@ -2,9 +2,9 @@
 
 #include "formats/base/xalloc.h"
 #include "report/commands/command.h"
+#include "report/commands/traces.h"
 #include "report/records/records.h"
 #include "report/table/display.h"
-#include "report/commands/trace_open.h"
 
 #define LABEL_WIDTH 22
 

@@ -1,8 +1,145 @@
-/* warpsheet: finds the command, prints its error, makes the exit code. */
+#include <errno.h>
+#include <unistd.h>
+
 #include "formats/base/xalloc.h"
 #include "formats/trace/reader.h"
+#include "report/base/ui.h"
 #include "report/commands/command.h"
 #include "report/query/query.h"
+#include "report/tables/report.h"
+
+enum ws_status ws_cmd_version(int argc, char **argv, struct ws_err *err)
+{
+	int n;
+	const struct ws_opt opts[] = {WS_OPT_HELP};
+	const struct ws_arguments a = WS_ARGUMENTS("version", opts, 0, 0, NULL);
+
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
+	puts("warpsheet " WS_VERSION);
+	return WS_OK;
+}
+
+/* --- tables --- */
+
+static void list(const char *of, const struct ws_table_def *const *defs, size_t n)
+{
+	printf("%s\n", of);
+	for (size_t i = 0; i < n; i++)
+		printf("  %-18s %s\n", defs[i]->name, defs[i]->title);
+}
+
+enum ws_status ws_cmd_tables(int argc, char **argv, struct ws_err *err)
+{
+	static const struct {
+		const char *command;
+		const struct ws_table_def *const *(*defs)(size_t *count);
+	} groups[] = {
+	        {"report TRACE", ws_table_defs}, {"report TRACE...: ranks", ws_ranks_defs},
+	        {"diff", ws_diff_defs},          {"sweep", ws_sweep_defs},
+	        {"gate", ws_gate_defs},          {"aa", ws_aa_defs},
+	};
+	int n;
+	const struct ws_opt opts[] = {WS_OPT_HELP};
+	const struct ws_arguments a = WS_ARGUMENTS("tables", opts, 0, 0, NULL);
+
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		size_t count;
+		const struct ws_table_def *const *defs = groups[i].defs(&count);
+
+		fputs(i ? "\n" : "", stdout);
+		list(groups[i].command, defs, count);
+	}
+	return WS_OK;
+}
+
+/* --- check feature --- */
+
+/* WS_HAVE_…: 1 or 0, from the build. */
+#define FEATURES(X)                                                               \
+	X("cpu", 1, "the CPU reference backend of warpsheet-step")                \
+	X("openblas", WS_HAVE_OPENBLAS, "its matrix multiplications by OpenBLAS") \
+	X("cuda", WS_HAVE_CUDA, "the CUDA backend of warpsheet-step")             \
+	X("cupti", 1, "recording of CUDA programs through CUPTI")                 \
+	X("nvtx", 1, "recording of NVTX ranges")                                  \
+	X("zstd", 1, "compression of traces")                                     \
+	X("xlsx", 1, "reports as workbooks")                                      \
+	X("csv", 1, "reports as CSV")                                             \
+	X("json", 1, "reports as JSON")                                           \
+	X("md", 1, "reports as Markdown")                                         \
+	X("import", 1, "reading of other tools' traces")                          \
+	X("export", 1, "writing of other tools' formats")                         \
+	X("parquet", 1, "writing of Parquet, one of them")                        \
+	X("sweep", 0, "many traces in one table")
+
+static const struct feature {
+	const char *name;
+	int present;
+	const char *meaning;
+} features[] = {
+#define X(name, present, meaning) {name, present, meaning},
+        FEATURES(X)
+#undef X
+};
+#define NFEATURES (sizeof(features) / sizeof(*features))
+
+enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
+{
+	int n;
+	const struct ws_opt opts[] = {WS_OPT_HELP};
+	const struct ws_arguments a = WS_ARGUMENTS("check-feature", opts, 0, 1, NULL);
+
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
+	if (!n) {
+		for (size_t i = 0; i < NFEATURES; i++)
+			printf("%-10s %-4s %s\n", features[i].name,
+			       features[i].present ? "yes" : "no", features[i].meaning);
+		return WS_OK;
+	}
+	for (size_t i = 0; i < NFEATURES; i++) {
+		if (!strcmp(features[i].name, argv[0])) {
+			printf("%s: %s\n", argv[0], features[i].present ? "yes" : "no");
+			return features[i].present ? WS_OK : WS_FINDING;
+		}
+	}
+	return WS_FAIL(err, FINDING, "this version has no feature called '%s'", argv[0]);
+}
+
+/* --- record --- */
+
+/* `warpsheet record` is warpsheet-record: people learn one name. */
+
+#define RECORDER "warpsheet-record"
+
+/* Where the recorder may lie as seen from the folder of this program: beside it, or installed. */
+static const char *const places[] = {"", "../bin/"};
+
+enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
+{
+	char folder[PATH_MAX], path[PATH_MAX + sizeof(RECORDER) + 16], name[] = RECORDER;
+	char **args = ws_xarray((size_t)argc + 2, sizeof(*args));
+	enum ws_status status;
+
+	args[0] = name;
+	for (int i = 0; i < argc; i++)
+		args[i + 1] = argv[i];
+	status = ws_executable_dir(folder, err);
+	for (size_t i = 0; status == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(path, sizeof(path), "%s%s" RECORDER, folder, places[i]);
+		execv(path, args);
+		if (errno != ENOENT)
+			status = WS_FAIL(err, ENVIRONMENT, "cannot run '%s': %s", path,
+			                 strerror(errno));
+	}
+	WS_THEN(status, WS_FAIL(err, ENVIRONMENT,
+	                        "cannot find " RECORDER " beside this program in '%s'", folder));
+	free(args);
+	return status;
+}
+
+/* --- main --- */
+
+/* warpsheet: finds the command, prints its error, makes the exit code. */
 
 static enum ws_status (*const runs[])(int argc, char **argv, struct ws_err *err) = {
 #define X(function, name, arguments, summary, help) ws_cmd_##function,

@@ -8,16 +8,14 @@
 #include "formats/base/xalloc.h"
 #include "report/analysis/filter.h"
 #include "report/analysis/rank.h"
-#include "report/tables/report.h"
-#include "report/kernel_info/classify.h"
-#include "report/commands/columns.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
-#include "report/commands/sides_read.h"
+#include "report/commands/traces.h"
+#include "report/kernel_info/classify.h"
 #include "report/kernel_info/device_peaks.h"
 #include "report/ranks/ranks.h"
 #include "report/replay/whatif.h"
-#include "report/commands/trace_open.h"
+#include "report/tables/report.h"
 
 #define SHORT_ROWS 12 /* of each table in the short report */
 

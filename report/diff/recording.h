@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "report/model/copies.h"
 #include "report/analysis/idle.h"
 #include "report/base/spill.h"
 #include "report/base/texts.h"
@@ -32,14 +31,14 @@ enum ws_precision_work {
 struct ws_work_item {
 	uint32_t place; /* of its innermost range, WS_NONE: in no range */
 	/* texts; 0 = not known */
-	uint32_t op;      /* name of the operation */
-	uint32_t kind;    /* what it is, under whatever name: "gemm", "add" */
-	uint32_t shape;   /* "4x128x768", without dtypes */
-	uint32_t class;   /* never 0 */
-	uint32_t dtype;   /* what it reads */
-	uint32_t kernels; /* names of its kernels */
-	uint16_t phase;   /* enum ws_phase */
-	uint8_t tensor;   /* enum ws_tensor, of its longest kernel */
+	uint32_t op;       /* name of the operation */
+	uint32_t kind;     /* what it is, under whatever name: "gemm", "add" */
+	uint32_t shape;    /* "4x128x768", without dtypes */
+	uint32_t class;    /* never 0 */
+	uint32_t dtype;    /* what it reads */
+	uint32_t kernels;  /* names of its kernels */
+	uint16_t phase;    /* enum ws_phase */
+	uint8_t tensor;    /* enum ws_tensor, of its longest kernel */
 	uint8_t precision; /* enum ws_precision_work */
 	uint32_t nkernels;
 	float flops;                      /* as recorded; 0 = not known */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/copies.h"
+#include "report/model/model.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"

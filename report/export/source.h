@@ -7,7 +7,10 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "formats/base/bytes.h"
+#include "formats/base/status.h"
 #include "formats/base/strtab.h"
 #include "formats/trace/reader.h"
 
@@ -55,3 +58,12 @@ static inline struct ws_bytes ws_export_readable(struct ws_buf *room, struct ws_
 enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
                               const struct ws_export_opts *opts, struct ws_export_stats *stats,
                               struct ws_err *err);
+
+/* A file of text that is compressed as it is written. */
+
+/*
+ * Create path, or truncate it. What is written to *f appears there in gzip
+ * format, without name or time: the same text gives the same bytes. Errors are
+ * those of stdio; fclose ends the file. IO_WRITE when it cannot be created.
+ */
+enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *err);

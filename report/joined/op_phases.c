@@ -5,7 +5,6 @@
 
 #include "report/base/interval.h"
 #include "report/base/order.h"
-#include "report/model/label.h"
 #include "report/model/steps.h"
 
 /* PyTorch wraps what its autograd runs, the gradients' accumulation too, which has no forward. */

@@ -1,15 +1,385 @@
-/* From a pass to joined rows: calls and ranges are kept as they are told, then kernels are joined
- * to them. */
+/*
+ * Kernels and copies find their calls, and by those their ranges, operations and steps.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/joined/batches.h"
-#include "report/joined/kernels.h"
 #include "report/joined/op_phases.h"
+#include "report/joined/rows.h"
+#include "report/joined/soundness.h"
+#include "report/model/load.h"
+#include "report/model/ranges.h"
+#include "report/model/steps.h"
 #include "report/pass/framework.h"
 #include "report/pass/pass.h"
+
+/* Starts with rows, all else zero. */
+struct ws_kernel_join {
+	struct ws_joined_rows *rows;
+	struct ws_model *m;
+	struct ws_launches launches;
+	uint64_t counted_ops; /* ranges with is_counted */
+	uint8_t *launched;    /* by range: it is an operation that a kernel has as its own */
+	/* of each step: kernels, copies and fills that it launched, and kernels alone */
+	uint64_t *work_of_step, *kernels_of_step;
+	int64_t *gpu_ns_of_step;
+	struct ws_judge judge;
+	struct ws_strtab kinds;
+	struct ws_kernel_kind **kind; /* by number of a kind */
+	size_t kinds_capacity;
+	struct ws_kernel_kind *without_range; /* the last kind of a kernel in no range, NULL */
+	struct ws_arena temp;
+};
+
+/*
+ * Autograd runs backward on a thread of its own, where no range of the
+ * program's is open. What is launched there belongs to the range of the
+ * forward operation that it is the backward of.
+ */
+static uint32_t inherited_range(const struct ws_cpu_ops *ops, uint32_t op)
+{
+	uint32_t forward = op == WS_NONE ? WS_NONE : ops->forward[op];
+
+	return forward == WS_NONE ? WS_NONE : ops->range[forward];
+}
+
+/* Of what was launched in a range that it inherited: the range's, where that is of a step or of
+ * warm-up, else that of its call. */
+static uint32_t inherited_step(const struct ws_joined_rows *rows,
+                               const struct ws_joined_range *range, uint32_t of_call)
+{
+	const uint32_t step = ws_joined_range_step(rows, range);
+
+	return step != WS_NONE || range->context->marks & WS_IN_WARM_UP ? step : of_call;
+}
+
+/* Of what was launched in no range of its thread, and inherits none: the start/end range of its
+ * process around it that began last, else the step. */
+static uint32_t range_of_process(const struct ws_model *m, uint32_t call)
+{
+	const struct ws_attribution *a = &m->attribution;
+	uint32_t last = WS_NONE;
+
+	for (uint32_t c = a->first ? a->first[call] : WS_NONE; c != WS_NONE;
+	     c = a->crossings[c].next)
+		last = last == WS_NONE || a->crossings[c].range > last ? a->crossings[c].range
+		                                                       : last;
+	return last;
+}
+
+/* The same for a kernel, copy or fill, whose step may be that of the range. */
+static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
+                                  uint32_t *step)
+{
+	const struct ws_joined_range *range;
+
+	*number = range_of_process(j->m, call);
+	range = ws_joined_rows_range(j->rows, *number);
+	if (range)
+		*step = inherited_step(j->rows, range, *step);
+	else if (*step != WS_NONE)
+		*number = j->m->steps[*step].range;
+}
+
+static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
+                             const struct ws_op_facts *annotated, const struct ws_op_config *op)
+{
+	if (annotated && annotated->direction)
+		return annotated->direction;
+	if (cpu_op != WS_NONE && m->cpu_ops.forward[cpu_op] != WS_NONE)
+		return WS_TEXT_BACKWARD;
+	if (op && op->direction)
+		return op->direction;
+	return m->configs[config].name_direction;
+}
+
+/* "fp32", "bf16": what is computed with, not an index. */
+static bool is_float(struct ws_bytes dtype)
+{
+	return ws_bytes_begin(dtype, "fp") || ws_bytes_begin(dtype, "bf");
+}
+
+static uint32_t dtype_of(const struct ws_model *m, const struct ws_config *config,
+                         const struct ws_op_facts *annotated, const struct ws_op_config *op)
+{
+	/* what was recorded beats what a name tells, where the operation is known: another's first
+	 * input may be anything. But operations do not know that fp32 is multiplied as TF32, or
+	 * that operands are narrower than their tensors */
+	if (config->dtype_is_narrow)
+		return config->name_dtype;
+	if (annotated && annotated->dtype)
+		return annotated->dtype;
+	if (op && op->kind && is_float(m->texts[op->dtype]))
+		return op->dtype;
+	if (config->name_dtype)
+		return config->name_dtype;
+	return op ? op->dtype : WS_TEXT_EMPTY;
+}
+
+/* --- kinds ------------------------------------------------------------------------------- */
+
+#define KEY_BYTES (sizeof(struct ws_kernel_kind) - offsetof(struct ws_kernel_kind, config))
+
+/* The kind that is like this one. */
+static struct ws_kernel_kind *intern_kind(struct ws_kernel_join *j,
+                                          const struct ws_kernel_kind *like)
+{
+	const size_t before = j->kinds.used;
+	const uint32_t number = (uint32_t)ws_strtab_add(&j->kinds, &like->config, KEY_BYTES) - 1;
+	struct ws_kernel_kind *kind;
+
+	if (j->kinds.used == before)
+		return j->kind[number];
+	WS_GROW(j->kind, j->kinds.used, j->kinds_capacity);
+	WS_NEW(&j->m->arena, kind, 1);
+	*kind = *like;
+	kind->number = number;
+	j->kind[number] = kind;
+	j->rows->nkinds = j->kinds.used;
+	return kind;
+}
+
+/* context: of the range around its launch, NULL; call: WS_NONE where it has none. */
+static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
+                                        const struct ws_range_context *context,
+                                        const struct ws_joined_kernel *k)
+{
+	const struct ws_model *m = j->m;
+	const struct ws_config *config = &m->configs[from->config];
+	const struct ws_op_facts *annotated =
+	        context && context->op != WS_NONE ? &m->ops.op[context->op] : NULL;
+	const struct ws_op_config *op = ws_cpu_op_config(m, k->cpu_op);
+	struct ws_kernel_kind kind = {.config = from->config,
+	                              .path = context ? context->path : WS_NONE,
+	                              .range_class = context && context->class ? context->class
+	                                             : op                      ? op->kind
+	                                                                       : WS_TEXT_EMPTY,
+	                              .direction = direction_of(m, from->config, k->cpu_op,
+	                                                        annotated, op),
+	                              .dtype = dtype_of(m, config, annotated, op),
+	                              .marks = context ? context->marks : 0,
+	                              .timed = from->timed,
+	                              .cut_off = from->cut_off,
+	                              .has_call = k->call != WS_NONE,
+	                              .collective = from->collective};
+
+	if (kind.collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
+		kind.collective = m->cpu_ops.collective[k->cpu_op];
+	kind.class = kind.range_class ? kind.range_class : config->name_class;
+	kind.phase = (uint8_t)ws_phase_of(m, context ? context->phase : WS_PHASE_OTHER, k->cpu_op);
+	return intern_kind(j, &kind);
+}
+
+static void set_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
+                     struct ws_range_context *context, struct ws_joined_kernel *k)
+{
+	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
+
+	/* nearly always that of the kernel before it in such a range; these tell all of it */
+	if (k->cpu_op != WS_NONE || !kind || kind->config != from->config ||
+	    kind->timed != from->timed || kind->cut_off != from->cut_off ||
+	    kind->has_call != (k->call != WS_NONE) || kind->collective != from->collective)
+		kind = find_kind(j, from, context, k);
+	if (k->cpu_op == WS_NONE)
+		*last = kind;
+	k->kind = kind;
+}
+
+/* --- kernels ----------------------------------------------------------------------------- */
+
+/* call: its own, NULL = it has none. */
+static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
+                            const struct ws_joined_call *call, struct ws_joined_kernel *k)
+{
+	const struct ws_model *m = j->m;
+	const struct ws_joined_range *range;
+	bool inherits;
+
+	if (k->cpu_op == WS_NONE && call)
+		k->cpu_op = ws_joined_call_op(m, call);
+	inherits = k->range == WS_NONE;
+	if (inherits)
+		k->range = inherited_range(&m->cpu_ops, k->cpu_op);
+	range = ws_joined_rows_range(j->rows, k->range);
+	if (inherits && range)
+		k->step = inherited_step(j->rows, range, k->step);
+	if (!range && call) {
+		take_range_of_process(j, k->call, &k->range, &k->step);
+		range = ws_joined_rows_range(j->rows, k->range);
+	}
+	set_kind(j, from, range ? (struct ws_range_context *)range->context : NULL, k);
+}
+
+static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
+{
+	struct ws_leftovers *left = &j->m->leftovers;
+	const struct ws_kernel_kind *kind = k->kind;
+	const uint32_t op = ws_joined_rows_op_range(j->rows, k->range);
+
+	left->no_launch += k->call == WS_NONE;
+	left->no_range += k->call != WS_NONE && k->range == WS_NONE;
+	left->no_time += !kind->timed;
+	left->cut_off += kind->timed && kind->cut_off;
+	left->no_config += !kind->config;
+	left->unknown_class += !kind->class;
+	j->m->has_comm |= kind->class == WS_TEXT_COMM;
+	if (op == WS_NONE || j->launched[op])
+		return;
+	j->launched[op] = 1;
+	left->ops_without_kernel -= ws_joined_rows_range(j->rows, op)->is_counted;
+}
+
+/* The row of its call, WS_NONE. */
+static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t correlation,
+                          bool timed, int64_t start_ns)
+{
+	return ws_launches_find(&j->launches,
+	                        (struct ws_call_key){.correlation = correlation,
+	                                             .process = process,
+	                                             .start_ns = timed ? start_ns : INT64_MAX});
+}
+
+/* Row i counts, but its time is not believed. */
+static void forget_time(void *join, size_t i)
+{
+	struct ws_kernel_join *j = join;
+	struct ws_joined_kernel k = *ws_joined_rows_kernel(j->rows, i);
+	struct ws_kernel_kind kind = *k.kind;
+
+	j->m->leftovers.no_time++;
+	j->m->leftovers.cut_off -= kind.cut_off;
+	j->rows->in_scope[ws_scope_of(j->m, k.step, kind.marks)].gpu_ns -= k.dur_ns;
+	if (k.step != WS_NONE)
+		j->gpu_ns_of_step[k.step] -= k.dur_ns;
+	kind.timed = kind.cut_off = 0;
+	k.kind = intern_kind(j, &kind);
+	k.dur_ns = 0;
+	ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
+}
+
+/* The next kernel becomes a row, and the model knows what the join left over. */
+static void kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from)
+{
+	const struct ws_config *config = &j->m->configs[from->config];
+	const uint32_t number =
+	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
+	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
+	enum ws_scope scope;
+	size_t overrun;
+	struct ws_joined_kernel k = {.start_ns = from->start_ns,
+	                             .dur_ns = from->dur_ns,
+	                             .call = number,
+	                             .range = call ? call->range : WS_NONE,
+	                             .cpu_op = from->cpu_op,
+	                             .step = call ? ws_joined_call_step(j->rows, j->m, call)
+	                                          : WS_NONE};
+
+	complete_kernel(j, from, call, &k);
+	count_unattributed(j, &k);
+	if (k.step != WS_NONE) {
+		j->work_of_step[k.step]++;
+		j->kernels_of_step[k.step]++;
+		j->gpu_ns_of_step[k.step] += k.dur_ns;
+	}
+	scope = ws_scope_of(j->m, k.step, k.kind->marks);
+	j->rows->in_scope[scope].kernels++;
+	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
+	overrun = ws_judge_kernel(&j->judge, from, call, &k, j->rows->nkernels);
+	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
+	if (overrun != SIZE_MAX)
+		forget_time(j, overrun);
+}
+
+static void join_work(struct ws_kernel_join *j, struct ws_work *w)
+{
+	const struct ws_model *m = j->m;
+	const struct ws_joined_call *call;
+	const struct ws_joined_range *range;
+
+	w->call = find_call(j, w->process, w->correlation, !w->no_time, w->start_ns);
+	call = ws_joined_rows_call(j->rows, w->call);
+	w->range = call ? call->range : WS_NONE;
+	w->step = call ? ws_joined_call_step(j->rows, m, call) : WS_NONE;
+	if (w->op == WS_NONE && call)
+		w->op = ws_joined_call_op(m, call);
+	if (w->range == WS_NONE) {
+		w->range = inherited_range(&m->cpu_ops, w->op);
+		range = ws_joined_rows_range(j->rows, w->range);
+		w->step = range ? inherited_step(j->rows, range, w->step) : w->step;
+	}
+	if (w->range == WS_NONE && call)
+		take_range_of_process(j, w->call, &w->range, &w->step);
+	range = ws_joined_rows_range(j->rows, w->range);
+	w->path = range ? range->context->path : WS_NONE;
+	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
+	if (w->step != WS_NONE)
+		j->work_of_step[w->step]++;
+}
+
+/* All calls and ranges are told, steps and the framework's phases known: the model's copies are
+ * joined. */
+static void kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m)
+{
+	j->m = m;
+	WS_NEW(&j->temp, j->launched, j->rows->nranges);
+	WS_NEW(&j->temp, j->work_of_step, m->nsteps);
+	WS_NEW(&j->temp, j->kernels_of_step, m->nsteps);
+	WS_NEW(&j->temp, j->gpu_ns_of_step, m->nsteps);
+	m->leftovers.ops_without_kernel = j->counted_ops;
+	ws_launches_of_rows(&j->launches, j->rows, m);
+	j->judge.rows = j->rows;
+	j->judge.m = m;
+	j->judge.forget_time = forget_time;
+	j->judge.ctx = j;
+	ws_judge_begin(&j->judge);
+	ws_judge_drop_equal_work(&j->judge);
+	for (size_t i = 0; i < m->nwork; i++) {
+		join_work(j, &m->work[i]);
+		ws_judge_work(&j->judge, &m->work[i]);
+	}
+}
+
+/* All kernels are rows: the steps in which recording ended are no measured ones. */
+static void kernel_join_end(struct ws_kernel_join *j)
+{
+	struct ws_model *m = j->m;
+	uint8_t *was_measured;
+
+	WS_NEW(&j->temp, was_measured, m->nsteps);
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		was_measured[s] = ws_step_is_measured(m, s);
+	ws_judge_end(&j->judge);
+	ws_steps_find_unfinished(m, j->work_of_step);
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		if (!was_measured[s] || ws_step_is_measured(m, s))
+			continue;
+		j->rows->in_scope[WS_SCOPE_STEPS].kernels -= j->kernels_of_step[s];
+		j->rows->in_scope[WS_SCOPE_STEPS].gpu_ns -= j->gpu_ns_of_step[s];
+		j->rows->in_scope[WS_SCOPE_OUTSIDE].kernels += j->kernels_of_step[s];
+		j->rows->in_scope[WS_SCOPE_OUTSIDE].gpu_ns += j->gpu_ns_of_step[s];
+	}
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].scope == WS_SCOPE_STEPS && !ws_step_is_measured(m, m->work[i].step))
+			m->work[i].scope = WS_SCOPE_OUTSIDE;
+}
+
+/* All kernels are rows: the steps in which recording ended are no measured ones. */
+static void kernel_join_free(struct ws_kernel_join *j)
+{
+	ws_launches_free(&j->launches);
+	ws_strtab_free(&j->kinds);
+	free(j->kind);
+	ws_arena_free(&j->temp);
+	ws_judge_free(&j->judge);
+}
+
+/* --- read --- */
+
+/* From a pass to joined rows: calls and ranges are kept as they are told, then kernels are joined
+ * to them. */
 
 /* --- the sink ------------------------------------------------------------------------------ */
 
@@ -53,7 +423,7 @@ static void take_kernel(void *ctx, const struct ws_pass_kernel *kernel)
 	struct reading *reading = ctx;
 
 	if (ws_judge_counts(&reading->join.judge, kernel))
-		ws_kernel_join_add(&reading->join, kernel);
+		kernel_join_add(&reading->join, kernel);
 	else
 		(*reading->m)->devices[(*reading->m)->configs[kernel->config].device].kernels--;
 }
@@ -156,7 +526,7 @@ static void join_kernels(void *ctx, struct ws_model *m)
 		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
 	}
 	place_memory(rows, m);
-	ws_kernel_join_begin(&reading->join, m);
+	kernel_join_begin(&reading->join, m);
 }
 
 static enum ws_status read_rows(struct reading *reading, const char *name,
@@ -169,7 +539,7 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 
 	WS_FORWARD(open_rooms(reading, err));
 	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));
-	ws_kernel_join_end(&reading->join);
+	kernel_join_end(&reading->join);
 	device.n = (*reading->m)->ndevices;
 	device.ctx = *reading->m;
 	ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel), rows->nkernels,
@@ -187,6 +557,6 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
 	*m = NULL;
 	rows->calls_by_id = true;
 	status = read_rows(&reading, name, opts, err);
-	ws_kernel_join_free(&reading.join);
+	kernel_join_free(&reading.join);
 	return status;
 }

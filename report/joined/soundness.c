@@ -5,7 +5,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
-#include "report/joined/launches.h"
+#include "report/joined/rows.h"
 #include "report/model/load.h"
 #include "report/model/steps.h"
 
@@ -278,7 +278,7 @@ static void look_at_names(struct hole_finder *f)
  * and work is joined to one of the two. */
 static bool is_only_one(struct hole_finder *f, uint32_t row, const struct ws_joined_call *call)
 {
-	struct ws_launch_key key = {.correlation = call->correlation,
+	struct ws_call_key key = {.correlation = call->correlation,
 	                            .process = f->j->m->threads[call->kind->thread].process,
 	                            .start_ns = INT64_MAX};
 

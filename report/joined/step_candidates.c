@@ -5,7 +5,7 @@
 
 #include "formats/base/strtab.h"
 #include "report/base/names.h"
-#include "report/model/label.h"
+#include "report/model/steps.h"
 
 /* Steps lie this deep at most: main / epoch / iteration. */
 #define DEPTH_MAX 3
@@ -86,13 +86,14 @@ static bool is_known(struct ws_bytes name)
 static bool may_be_step(const struct ws_model *m, const struct ws_path *path)
 {
 	/* CudnnConvolutionBackward, MmBackward0: what autograd runs for a layer */
-	static const char *const parts[] = {"*::*",       "nccl*",       "cublas*",    "cudnn*",
+	static const char *const parts[] = {"*::*",      "nccl*",      "cublas*",    "cudnn*",
 	                                    "*Backward", "*Backward?", "*Backward??"};
 	const struct ws_bytes name = m->texts[path->name];
 
 	return path->depth < DEPTH_MAX && name.len && name.len < 128 &&
 	       !WS_NAME_IS_ONE_OF(name, parts) && !ws_name_marks_iteration(name) &&
-	       ws_label_phase(m, path->name) == WS_PHASE_OTHER && path->name != WS_TEXT_SETUP && path->name != WS_TEXT_WARM_UP;
+	       ws_label_phase(m, path->name) == WS_PHASE_OTHER && path->name != WS_TEXT_SETUP &&
+	       path->name != WS_TEXT_WARM_UP;
 }
 
 static void group_paths(struct finder *f)
@@ -193,7 +194,8 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 		for (size_t i = 0; i < f->ngroups; i++) {
 			struct group *g = &f->group[i];
 
-			if (!is_part(g, out) && (g->count > 1 || (g->count && is_known(g->pattern))) &&
+			if (!is_part(g, out) &&
+			    (g->count > 1 || (g->count && is_known(g->pattern))) &&
 			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
 			    g->gpu_ns && (!best || is_better(g, best)))
 				best = g;

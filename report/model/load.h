@@ -45,9 +45,6 @@ enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct
  */
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err);
 
-/* The same for the ids of processes and devices; ones that no row defines get a number too. */
-uint32_t ws_process_number(struct ws_loader *l, uint64_t pid);
-uint32_t ws_device_number(struct ws_loader *l, uint64_t id);
 /* The text, added when it is new; only for names of classes and the like. */
 uint32_t ws_intern_text(struct ws_model *m, struct ws_bytes text);
 

@@ -6,20 +6,21 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
 #include "formats/trace/reader.h"
-#include "report/model/attribution.h"
 #include "report/kernel_info/classify.h"
 #include "report/kernel_info/device_peaks.h"
-#include "report/model/open.h"
 #include "report/kernel_info/occupancy.h"
-#include "report/model/paths.h"
+#include "report/model/open.h"
 #include "report/model/payload.h"
 #include "report/model/soundness.h"
-#include "report/records/resources.h"
+#include "report/model/ranges.h"
+#include "report/records/records.h"
 
 /* PyTorch calls its steps ProfilerStep#5, and numbers them anew in each recording. */
 #define WS_PYTORCH_STEP "ProfilerStep#"
@@ -219,6 +220,25 @@ struct ws_leftovers {
 	uint64_t ops_too_big;        /* operations whose FLOPs or bytes overflow the sum */
 };
 
+/*
+ * Ranges that contain a call without containing the call's innermost range:
+ * where ranges of a thread cross.
+ */
+struct ws_crossing {
+	uint32_t range;
+	uint32_t next; /* in ws_attribution.crossings, WS_NONE = last */
+};
+
+struct ws_attribution {
+	uint32_t *first; /* by call: its list in crossings, WS_NONE; NULL when nothing crosses */
+	struct ws_crossing *crossings;
+	size_t ncrossings, crossings_capacity;
+	uint64_t not_followed; /* calls past WS_MAX_CROSSINGS whose crossing ranges were left out */
+};
+
+/* Ceiling of the list above: 512 MiB. Only a trace made to hurt gets there. */
+#define WS_MAX_CROSSINGS ((size_t)1 << 26)
+
 struct ws_model {
 	struct ws_arena arena; /* holds every array whose length was known when it was made */
 	char *name;
@@ -263,8 +283,8 @@ struct ws_model {
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
-	char *step_found;         /* the pattern of --step auto; NULL: it was not asked for */
-	uint32_t step_mark;       /* text: steps end as a range of this name does; 0: they are ranges */
+	char *step_found;   /* the pattern of --step auto; NULL: it was not asked for */
+	uint32_t step_mark; /* text: steps end as a range of this name does; 0: they are ranges */
 	struct ws_peaks *peaks;   /* owns what the devices' peaks point to */
 	double softmax_flops;     /* as asked for */
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
@@ -344,3 +364,8 @@ struct ws_bytes ws_model_device_name(const struct ws_model *m);
 int64_t ws_model_recorded_ns(const struct ws_model *m);
 /* Value of a fact; len 0 when it is not known. */
 struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
+
+/* Copies in one direction, or fills: what they are called, from 0 to WS_COPY_NAMES - 1. */
+#define WS_COPY_NAMES 15u
+uint32_t ws_copy_name_of(const struct ws_work *w); /* a copy or fill */
+const char *ws_copy_name(uint32_t name);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/checksum.h"
+#include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"

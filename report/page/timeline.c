@@ -8,12 +8,12 @@
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
-#include "report/model/copies.h"
+#include "report/model/model.h"
 #include "report/page/boxes.h"
 #include "report/page/private.h"
 #include "report/replay/replay.h"
 
-static inline bool ws_boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
+static inline bool boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
 {
 	return dur_ns < b->shortest_ns;
 }
@@ -100,10 +100,10 @@ static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_
 	open = &l->open[box->depth];
 	open_end_ns = open->box.start_ns + open->box.dur_ns;
 	if (open->box.count &&
-	    (!ws_boxes_is_short(b, box->dur_ns) || box->start_ns - open_end_ns >= b->shortest_ns ||
+	    (!boxes_is_short(b, box->dur_ns) || box->start_ns - open_end_ns >= b->shortest_ns ||
 	     end_ns - open->box.start_ns > MOST_TIMES * b->shortest_ns))
 		close_box(b, lane, open);
-	if (!ws_boxes_is_short(b, box->dur_ns)) {
+	if (!boxes_is_short(b, box->dur_ns)) {
 		push(b, lane, box);
 		return;
 	}

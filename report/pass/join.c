@@ -1,12 +1,1105 @@
-/*
- * The join: events to ranges, calls to ranges, as they happened.
- */
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/label.h"
+#include "formats/base/grow.h"
 #include "report/model/steps.h"
+#include "report/pass/framework.h"
 #include "report/pass/private.h"
+
+/* --- the ranges that are open -------------------------------------------------------------- */
+
+static void live_add_threads(struct ws_live_ranges *l, uint32_t thread)
+{
+	size_t before = l->nthreads;
+
+	WS_GROW(l->threads, (size_t)thread + 1, l->nthreads);
+	for (; before < l->nthreads; before++)
+		l->threads[before] = (struct ws_live_thread){.last = WS_NONE,
+		                                             .ended = WS_NONE,
+		                                             .innermost = WS_NONE};
+}
+
+/* Make room for one more range. */
+static void live_make_room(struct ws_live_ranges *l)
+{
+	size_t slots = l->capacity;
+
+	if (l->nranges == l->capacity) {
+		WS_GROW(l->free_slots, l->nranges + 1, slots);
+		WS_GROW(l->range, l->nranges + 1, l->capacity);
+	}
+	l->free_slots[l->nfree++] = (uint32_t)l->nranges++;
+}
+
+static struct ws_range_context *add_context(struct ws_live_ranges *l,
+                                            struct ws_range_context *parent,
+                                            const struct ws_event_descriptor *e, int64_t time_ns)
+{
+	struct ws_range_context *context;
+	struct ws_path path = {.parent = parent ? parent->path : WS_NONE,
+	                       .name = e->name,
+	                       .domain = e->domain,
+	                       .first_ns = time_ns};
+
+	WS_GROW(l->contexts, l->ncontexts + 1, l->contexts_capacity);
+	WS_NEW(l->arena, context, 1);
+	l->contexts[l->ncontexts++] = context;
+	*context = (struct ws_range_context){
+	        .parent = parent,
+	        .number = (uint32_t)l->ncontexts,
+	        .depth = parent ? parent->depth + 1 : 0,
+	        .thread = e->thread,
+	        .process = e->process,
+	        .name = e->name,
+	        .payload = e->payload,
+	        .style = e->type == WS_NVTX_START ? WS_RANGE_START_END : 0,
+	};
+	path.depth = context->depth;
+	path.style = context->style;
+	if (context->depth >= WS_RANGE_MAX_DEPTH)
+		context->path = parent->path;
+	else
+		context->path = ws_path_intern(&l->paths, &path);
+	l->events->look(l->ctx, context);
+	return context;
+}
+
+/* What tells contexts apart. */
+struct context_key {
+	uint32_t parent; /* its number, 0: none */
+	uint32_t type, thread, domain, name, payload;
+};
+
+/* The context of a range that begins. parent: the context around it, or NULL. */
+static struct ws_range_context *find_context(struct ws_live_ranges *l,
+                                             struct ws_range_context *parent,
+                                             const struct ws_event_descriptor *e, int64_t time_ns)
+{
+	const struct context_key key = {
+	        parent ? parent->number : 0, e->type, e->thread, e->domain, e->name, e->payload};
+	const uint64_t known = ws_strtab_find(&l->context_of, &key, sizeof(key));
+
+	if (known)
+		return l->contexts[known - 1];
+	ws_strtab_add(&l->context_of, &key, sizeof(key));
+	return add_context(l, parent, e, time_ns);
+}
+
+/* Find the range around the one that begins now, if ranges cross. Only the range that began last
+ * and its ancestors can contain a new range: every other open range ends before one of them does.
+ * Of these, a range that ends before the new one is skipped. */
+static uint32_t innermost_open_range(const struct ws_live_ranges *l, const struct ws_live_thread *t)
+{
+	uint32_t range = l->ends->known ? t->innermost : WS_NONE;
+
+	while (range != WS_NONE && ws_live_ends_before(l->ends, l->range[range].number, l->begun))
+		range = l->range[range].parent;
+	return range;
+}
+
+static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                  const struct ws_pass_row *row)
+{
+	uint32_t parent = l->ends ? innermost_open_range(l, t) : t->innermost, range;
+	struct ws_range_context *around = parent == WS_NONE ? NULL : l->range[parent].context;
+	struct ws_open_range *r;
+
+	if (!l->nfree)
+		live_make_room(l);
+	range = l->free_slots[--l->nfree];
+	r = &l->range[range];
+	/* field by field: this happens for every range, and not all need a value here */
+	r->start_ns = row->time_ns;
+	r->number = l->begun++;
+	r->context = find_context(l, around, &row->description, row->time_ns);
+	r->recorded = row->recorded;
+	r->parent = parent;
+	r->refs = 1;
+	r->op = parent == WS_NONE ? WS_NONE : l->range[parent].op;
+	r->step = parent == WS_NONE ? WS_NONE : l->range[parent].step;
+	r->counted = 0;
+	if (parent != WS_NONE)
+		l->range[parent].refs++;
+	r->below = t->last;
+	if (t->last != WS_NONE)
+		l->range[t->last].above = range;
+	t->last = t->innermost = range;
+	t->nlisted++;
+	return range;
+}
+
+/* Give back the slots of a range that nothing needs, and of its parents. */
+static inline void live_drop(struct ws_live_ranges *l, uint32_t range)
+{
+	while (range != WS_NONE && !--l->range[range].refs) {
+		l->free_slots[l->nfree++] = range; /* has room for every range */
+		range = l->range[range].parent;
+	}
+}
+
+/* Take a range off the list of its thread: no later range or call lies in it. */
+static inline void live_forget(struct ws_live_ranges *l, struct ws_live_thread *t, uint32_t range)
+{
+	const struct ws_open_range *r = &l->range[range];
+
+	t->nlisted--;
+	if (t->last == range) {
+		t->last = r->below;
+	} else {
+		l->range[r->above].below = r->below;
+		if (r->below != WS_NONE)
+			l->range[r->below].above = r->above;
+	}
+	live_drop(l, range);
+}
+
+/* Forget the ranges that ended before now: no call that ends now or later lies in them. */
+static inline void live_forget_ended(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                     int64_t now_ns)
+{
+	if (t->ended_ns == now_ns)
+		return;
+	while (t->ended != WS_NONE) {
+		uint32_t range = t->ended;
+
+		t->ended = l->range[range].ended;
+		live_forget(l, t, range);
+	}
+}
+
+/* End a range on its own thread. events is l->events as a constant, so that the compiler can inline
+ * its functions. */
+static inline enum ws_status live_close(struct ws_live_ranges *l,
+                                        const struct ws_live_events *events,
+                                        struct ws_live_thread *t, uint32_t range, int64_t time_ns,
+                                        struct ws_err *err)
+{
+	struct ws_open_range *r = &l->range[range];
+
+	WS_FAIL_IF(t->innermost != range && !l->ends, err, BUG, "ranges cross, which nobody saw");
+	if (t->innermost == range)
+		t->innermost = r->parent;
+	r->end_ns = t->ended_ns = time_ns;
+	r->ended = t->ended;
+	t->ended = range;
+	return events->close(l->ctx, range, 0, err);
+}
+
+/* Note that another thread ended a range: it ends at the end of this moment. */
+static enum ws_status live_close_late(struct ws_live_ranges *l, uint32_t range, int64_t time_ns,
+                                      struct ws_err *err)
+{
+	WS_FAIL_IF(!l->ends, err, BUG, "ranges end on other threads, which nobody saw");
+	WS_GROW(l->late, l->nlate + 1, l->late_capacity);
+	l->late[l->nlate++] = l->range[range].number << 32 | range;
+	l->late_ns = time_ns;
+	l->cross_thread++;
+	return WS_OK;
+}
+
+static int began_first(const void *pa, const void *pb)
+{
+	return ws_order_compare(*(const uint64_t *)pa, *(const uint64_t *)pb);
+}
+
+/* End the ranges that other threads ended at late_ns. */
+static enum ws_status live_end_late(struct ws_live_ranges *l, struct ws_err *err)
+{
+	ws_sort(l->late, l->nlate, sizeof(*l->late), began_first);
+	while (l->nlate) {
+		const uint32_t range = (uint32_t)l->late[--l->nlate];
+		struct ws_live_thread *t = &l->threads[l->range[range].context->thread];
+
+		if (t->innermost == range)
+			t->innermost = l->range[range].parent;
+		l->range[range].end_ns = l->late_ns;
+		WS_FORWARD(l->events->close(l->ctx, range, 0, err));
+		live_forget(l, t, range);
+	}
+	return WS_OK;
+}
+
+/* Call before each event and call, with its time. */
+static inline enum ws_status live_pass_time(struct ws_live_ranges *l, int64_t now_ns,
+                                            struct ws_err *err)
+{
+	return l->nlate && l->late_ns != now_ns ? live_end_late(l, err) : WS_OK;
+}
+
+/* Take an event. Marks are ignored. */
+static inline enum ws_status live_event(struct ws_live_ranges *l,
+                                        const struct ws_live_events *events,
+                                        const struct ws_pass_row *row, struct ws_err *err)
+{
+	const struct ws_event_descriptor *e = &row->description;
+	struct ws_live_thread *t;
+	uint32_t range;
+
+	if (e->thread >= l->nthreads)
+		live_add_threads(l, e->thread);
+	t = &l->threads[e->thread];
+	live_forget_ended(l, t, row->time_ns);
+	switch (e->type) {
+	case WS_NVTX_PUSH:
+	case WS_NVTX_START:
+		range = live_begin(l, t, row);
+		if (e->type == WS_NVTX_PUSH)
+			ws_range_push(&l->pairs, e->thread, e->domain, range);
+		else
+			ws_range_start(&l->pairs, e->process, row->id, range);
+		events->begin(l->ctx, range);
+		return WS_OK;
+	case WS_NVTX_POP:
+		range = ws_range_pop(&l->pairs, e->thread, e->domain);
+		l->unmatched_pops += range == WS_NONE;
+		break;
+	case WS_NVTX_END:
+		range = ws_range_end(&l->pairs, e->process, row->id);
+		l->unmatched_ends += range == WS_NONE;
+		if (range != WS_NONE && l->range[range].context->thread != e->thread)
+			return live_close_late(l, range, row->time_ns, err);
+		break;
+	default:
+		return WS_OK;
+	}
+	return range == WS_NONE ? WS_OK : live_close(l, events, t, range, row->time_ns, err);
+}
+
+static uint32_t find_enclosing_range(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
+                                     int64_t end_ns)
+{
+	struct ws_live_thread *t;
+	uint32_t range;
+
+	if (thread >= l->nthreads)
+		return WS_NONE;
+	t = &l->threads[thread];
+	live_forget_ended(l, t, end_ns);
+	for (range = t->last; range != WS_NONE && l->range[range].start_ns > start_ns;)
+		range = l->range[range].below;
+	return range;
+}
+
+/* The innermost range around a call that ended now, or WS_NONE. Events up to end_ns, including
+ * those at end_ns, have been taken. */
+static inline uint32_t live_innermost(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
+                                      int64_t end_ns)
+{
+	const struct ws_live_thread *t = thread < l->nthreads ? &l->threads[thread] : NULL;
+
+	/* nearly always it is the one that began last */
+	if (t && t->last != WS_NONE && t->ended == WS_NONE &&
+	    l->range[t->last].start_ns <= start_ns)
+		return t->last;
+	return find_enclosing_range(l, thread, start_ns, end_ns);
+}
+
+/* End the ranges that are open when the trace ends. */
+static enum ws_status live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_err *err)
+{
+	WS_FORWARD(live_end_late(l, err));
+	for (size_t i = 0; i < l->nthreads; i++) {
+		struct ws_live_thread *t = &l->threads[i];
+
+		live_forget_ended(l, t, INT64_MAX);
+		while (t->last != WS_NONE) {
+			uint32_t range = t->last;
+
+			l->range[range].end_ns = end_ns;
+			l->open_at_end++;
+			WS_FORWARD(l->events->close(l->ctx, range, 1, err));
+			live_forget(l, t, range);
+		}
+	}
+	return WS_OK;
+}
+
+void ws_live_free(struct ws_live_ranges *l)
+{
+	free(l->threads);
+	free(l->late);
+	free(l->range);
+	free(l->free_slots);
+	free(l->contexts);
+	ws_strtab_free(&l->context_of);
+	ws_range_pairs_free(&l->pairs);
+	ws_path_table_free(&l->paths);
+	*l = (struct ws_live_ranges){0};
+}
+
+/* --- emit --- */
+
+/* What a pass joined, as the rows that its sink is told of. */
+
+static void pass_emit_range(const struct ws_pass *p, uint32_t range, int open)
+{
+	const struct ws_open_range *r = &p->live.range[range];
+	const struct ws_joined_range row = {
+	        .start_ns = r->start_ns,
+	        .end_ns = r->end_ns,
+	        .context = r->context,
+	        .parent = ws_pass_range_number(p, r->parent),
+	        .recorded = r->recorded,
+	        .step = r->step,
+	        .is_open = open != 0,
+	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
+	        .is_counted = r->op == range && r->counted,
+	};
+
+	p->sink->range(p->sink->ctx, (uint32_t)r->number, &row);
+}
+
+/* What calls of one name, thread and result share; add the marks of the range around the call. */
+static const struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
+                                                    const struct ws_event_descriptor *e)
+{
+	const uint32_t key[] = {e->name, e->thread, e->failed};
+	uint64_t known = ws_strtab_find(&p->call_kind_of, key, sizeof(key));
+	struct ws_joined_call_kind *kinds;
+
+	if (known)
+		return p->call_kinds[known - 1];
+	known = ws_strtab_add(&p->call_kind_of, key, sizeof(key));
+	WS_NEW(&p->m->arena, kinds, WS_MARKS_OF_SCOPE + 1);
+	for (unsigned marks = 0; marks <= WS_MARKS_OF_SCOPE; marks++)
+		kinds[marks] = (struct ws_joined_call_kind){e->name, e->thread, (uint8_t)marks,
+		                                            e->failed != 0};
+	WS_GROW(p->call_kinds, known, p->call_kinds_capacity);
+	p->call_kinds[known - 1] = kinds;
+	return kinds;
+}
+
+void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
+                       uint32_t *call)
+{
+	const struct ws_joined_call row = {
+	        .start_ns = c->start_ns,
+	        .dur_ns = c->time_ns - c->start_ns,
+	        .correlation = c->id,
+	        .kind = call_kinds(p, &c->description) +
+	                (ws_pass_range_marks(p, range) & WS_MARKS_OF_SCOPE),
+	        .range = ws_pass_range_number(p, range),
+	};
+
+	p->sink->call(p->sink->ctx, &row, call);
+}
+
+/* --- overlapping ranges --- */
+
+/*
+ * Ranges that cross, or end on another thread: when they end is read before
+ * all else, so that their parents are known when they begin.
+ */
+
+/* --- when ranges end --------------------------------------------------------------------- */
+
+struct reading {
+	struct ws_pass *p;
+	struct ws_live_ranges live;
+	uint32_t rank;   /* of what ends next */
+	bool has_starts; /* … of ranges that hold what their process does */
+	bool at_the_end; /* what ends now does so on another thread, when the trace ends */
+};
+
+static void look_at_none(void *ctx, struct ws_range_context *context)
+{
+	(void)ctx, (void)context;
+}
+
+static void begin_one(void *ctx, uint32_t range)
+{
+	(void)ctx, (void)range;
+}
+
+/* Those that never end, and what ends on another thread when they are taken to end, lie in each
+ * other. */
+static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_err *err)
+{
+	struct reading *e = ctx;
+	const struct ws_open_range *r = &e->live.range[range];
+	struct ws_live_thread *t = &e->live.threads[r->context->thread];
+	uint32_t *rank = e->p->ends.rank;
+
+	(void)open, (void)err;
+	if (e->at_the_end)
+		return WS_OK;
+	rank[r->number] = e->rank++;
+	/* what lies further above and is open had crossed that one already */
+	if (t->last != range && rank[e->live.range[r->above].number] == WS_NONE)
+		t->crosses = true;
+	return WS_OK;
+}
+
+static enum ws_status join_event(void *ctx, const struct ws_pass_row *row, struct ws_err *err)
+{
+	struct reading *e = ctx;
+
+	e->has_starts |= row->description.type == WS_NVTX_START;
+	WS_FORWARD(live_pass_time(&e->live, row->time_ns, err));
+	return live_event(&e->live, e->live.events, row, err);
+}
+
+/* Those that ended on another thread, with the last event. */
+static enum ws_status end_late(struct reading *e, struct ws_err *err)
+{
+	struct ws_pass *p = e->p;
+
+	if (!e->live.nlate)
+		return WS_OK;
+	WS_FORWARD(ws_pass_see_times(p, true, err));
+	e->at_the_end = e->live.late_ns >= p->last_ns && e->live.late_ns >= p->m->end_ns;
+	return live_end_late(&e->live, err);
+}
+
+static void keep(struct reading *e)
+{
+	struct ws_pass *p = e->p;
+	struct ws_attribution *a = &p->m->attribution;
+	const uint64_t ncalls = ws_trace_reader_count(p->l.r, WS_KIND_API);
+	bool any = e->has_starts;
+
+	if (e->live.nthreads)
+		live_add_threads(&p->live, (uint32_t)e->live.nthreads - 1);
+	for (size_t i = 0; i < e->live.nthreads; i++)
+		any |= p->live.threads[i].crosses = e->live.threads[i].crosses;
+	p->ends.known = true;
+	p->live.ends = &p->ends;
+	if (!any)
+		return;
+	WS_NEW(&p->m->arena, a->first, ncalls);
+	memset(a->first, 0xff, ncalls * sizeof(*a->first));
+}
+
+static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
+{
+	static const struct ws_live_events events = {look_at_none, begin_one, note_end};
+	const uint64_t n = ws_trace_reader_count(p->l.r, WS_KIND_NVTX) +
+	                   ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL);
+	struct reading e = {
+	        .p = p,
+	        .live = {.events = &events, .ctx = &e, .arena = &p->ends_arena, .ends = &p->ends}};
+	enum ws_status status;
+
+	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records of one kind than a report handles");
+	WS_NEW(&p->ends_arena, p->ends.rank, n);
+	memset(p->ends.rank, 0xff, n * sizeof(*p->ends.rank));
+	status = ws_pass_each_event(p, join_event, &e, err);
+	WS_THEN(status, end_late(&e, err));
+	if (status == WS_OK)
+		keep(&e);
+	ws_live_free(&e.live);
+	return status;
+}
+
+/* --- may they cross? --------------------------------------------------------------------- */
+
+/* Pushes and pops of a domain nest. Calls of modules are of one. */
+static enum ws_status look_for_crossings(struct ws_pass *p, struct ws_idmap *domain_of, bool *found,
+                                         struct ws_err *err)
+{
+	const ws_column_set columns[WS_KIND_END] = {[WS_KIND_NVTX] = WS_COLUMN(nvtx, type) |
+	                                                             WS_COLUMN(nvtx, thread) |
+	                                                             WS_COLUMN(nvtx, domain)};
+	const struct ws_framework *f = &p->framework;
+	const struct ws_block_rows *rows = NULL;
+	struct ws_feed *feed;
+	int64_t until_ns;
+	enum ws_status status;
+
+	for (size_t i = 0; i < f->nevents; i++)
+		ws_idmap_put(domain_of, f->events[i].thread, WS_TEXT_MODULE_DOMAIN);
+	ws_feed_open(&feed, p->l.r, columns);
+	do {
+		status = ws_feed_next(feed, &rows, &until_ns, err);
+		if (status == WS_OK && rows)
+			ws_pass_look_for_crossings(p, rows, domain_of, found);
+
+	} while (status == WS_OK && rows && !*found);
+	ws_feed_close(feed);
+	return status;
+}
+
+enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
+{
+	struct ws_idmap domain_of = {0};
+	bool found = false;
+	enum ws_status status = look_for_crossings(p, &domain_of, &found, err);
+
+	ws_idmap_free(&domain_of);
+	return status == WS_OK && found ? read_ends(p, err) : status;
+}
+
+/* --- what crosses a call ----------------------------------------------------------------- */
+
+static void add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range)
+{
+	WS_GROW(a->crossings, a->ncrossings + 1, a->crossings_capacity);
+	a->crossings[a->ncrossings] = (struct ws_crossing){range, a->first[call]};
+	a->first[call] = (uint32_t)a->ncrossings++;
+}
+
+/* From the range that began last on, one can stop at an ancestor that has as many ancestors as
+ * there are ranges below it: those are its ancestors. */
+static void pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint32_t thread,
+                               uint32_t range, uint32_t call)
+{
+	const struct ws_live_thread *t = &p->live.threads[thread];
+	struct ws_attribution *a = &p->m->attribution;
+	const bool full = a->ncrossings >= WS_MAX_CROSSINGS;
+	uint32_t ancestor = range, below = t->nlisted;
+	const struct ws_open_range *r;
+
+	for (uint32_t at = t->last; at != WS_NONE; at = r->below) {
+		r = &p->live.range[at];
+		below--;
+		if (at == ancestor) {
+			if (r->context->depth == below)
+				break;
+			ancestor = r->parent;
+
+		} else if (r->start_ns <= c->start_ns) {
+			a->not_followed += full;
+			if (full)
+				break;
+			add_crossing(a, call, ws_pass_range_number(p, at));
+		}
+	}
+}
+
+/* --- what holds calls of other threads --------------------------------------------------- */
+
+/* The start/end range of this row began. */
+static void begin_process_range(struct ws_pass *p, const struct ws_pass_row *row)
+{
+	const struct ws_open_range *r =
+	        &p->live.range[p->live.threads[row->description.thread].last];
+
+	if (row->id & WS_RANGE_OF_THREAD)
+		return;
+	WS_GROW(p->process_ranges, p->nprocess_ranges + 1, p->process_ranges_capacity);
+	p->process_ranges[p->nprocess_ranges++] =
+	        (struct ws_process_range){r->number, r->start_ns, INT64_MAX,
+	                                  row->description.thread, row->description.process};
+}
+
+/* The range of this number ended, if it is one of these. */
+static void end_process_range(struct ws_pass *p, uint64_t number, int64_t end_ns)
+{
+	for (size_t i = p->nprocess_ranges; i-- > 0;)
+		if (p->process_ranges[i].number == number) {
+			p->process_ranges[i].end_ns = end_ns;
+			return;
+		}
+}
+
+/* Add the ranges of other threads around a call that was told. */
+static void add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c, uint32_t call)
+{
+	struct ws_attribution *a = &p->m->attribution;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->nprocess_ranges; i++) {
+		const struct ws_process_range r = p->process_ranges[i];
+
+		if (r.end_ns < c->time_ns)
+			continue; /* no later call ends in it */
+		p->process_ranges[kept++] = r;
+		if (r.thread == c->description.thread || r.process != c->description.process ||
+		    r.start_ns > c->start_ns)
+			continue;
+		if (a->ncrossings < WS_MAX_CROSSINGS)
+			add_crossing(a, call, (uint32_t)r.number);
+		else
+			a->not_followed++;
+	}
+	p->nprocess_ranges = kept;
+}
+
+/* --- steps --- */
+
+/*
+ * Steps as a pass finds them: which ranges are, and what lies in them.
+ */
+
+static void new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up)
+{
+	struct ws_open_range *r = &p->live.range[range];
+
+	WS_GROW(p->steps, p->nsteps + 1, p->steps_capacity);
+	p->steps[p->nsteps] = (struct ws_pass_step){
+	        .step = {.range = (uint32_t)p->nsteps,
+	                 .name = r->recorded,
+	                 .thread = r->context->thread,
+	                 .start_ns = r->start_ns,
+	                 .warm_up = (r->context->marks & WS_IN_WARM_UP) != 0},
+	        .live = range,
+	        .open = 1,
+	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
+	};
+	p->steps[p->nsteps].step.by_time = !is_whole_warm_up;
+	r->step = (uint32_t)p->nsteps++;
+}
+
+/*
+ * Which step a new range lies in, or is. A step is an outermost range `step`
+ * or PyTorch's ProfilerStep#N, or what the user names; it is a warm-up step
+ * when it lies in a range `warm-up`. A range `warm-up` with no step inside is
+ * a warm-up step.
+ */
+static void pass_begin_step(struct ws_pass *p, uint32_t range)
+{
+	struct ws_open_range *r = &p->live.range[range];
+	uint32_t step = r->step;
+	bool in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
+
+	if (in_step)
+		return;
+	if (step == WS_NONE && r->context->name == WS_TEXT_WARM_UP) {
+		new_step(p, range, 1);
+		return;
+	}
+	if (!r->context->is_step)
+		return;
+	if (step != WS_NONE)
+		p->steps[step].has_step = 1;
+	new_step(p, range, 0);
+}
+
+/* A range in a step ended, or is the step. */
+static void pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range,
+                            int open)
+{
+	struct ws_pass_step *s = &p->steps[r->step];
+	const struct ws_open_range *parent =
+	        r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
+	const int around =
+	        parent && parent->step == r->step ? parent->context->phase : WS_PHASE_OTHER;
+	int64_t dur = r->end_ns - r->start_ns;
+
+	if (r->context->phase != WS_PHASE_OTHER && r->context->phase != around) {
+		s->step.phase_ns[r->context->phase] += dur;
+		if (around != WS_PHASE_OTHER)
+			s->step.phase_ns[around] -= dur;
+		s->step.phases |= (uint8_t)(1u << r->context->phase);
+	}
+	if (s->live != range || !s->open)
+		return;
+	s->open = 0;
+	s->step.total_ns = dur;
+	s->step.unfinished = open;
+}
+
+/* --- iterations that only their optimizer marks ----------------------------------------------- */
+
+/* A range ended that marks an iteration. */
+static void pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *r)
+{
+	const struct ws_bytes name = p->m->texts[r->context->name];
+
+	WS_GROW(p->iteration_marks, p->niteration_marks + 1, p->iteration_marks_capacity);
+	p->iteration_marks[p->niteration_marks++] =
+	        (struct ws_pass_iteration_mark){.start_ns = r->start_ns,
+	                                        .end_ns = r->end_ns,
+	                                        .thread = r->context->thread,
+	                                        .name = r->context->name,
+	                                        .steps = ws_name_is_optimizer_step(name),
+	                                        .loads_data = ws_name_loads_data(name)};
+}
+
+/* The optimizers' steps of a thread, as they end, and what lies between them. */
+struct iterations {
+	const struct ws_model *m;
+	uint32_t thread;
+	const struct ws_pass_iteration_mark **mark, **load;
+	uint64_t *ops;    /* operations of the framework since the mark before */
+	uint8_t *is_last; /* of its iteration */
+	size_t n, nloads;
+	int64_t begin_ns; /* of the first mark of any kind, or of the first operation */
+	struct ws_arena temp;
+};
+
+static size_t ops_begun(const struct ws_op_tree *ops, uint32_t thread, int64_t until_ns)
+{
+	size_t n, first;
+
+	if (thread >= ops->nthreads)
+		return 0;
+	first = ops->thread_first[thread];
+	WS_COUNT_FIRST(n, ops->thread_first[thread + 1] - first,
+	               ops->start_ns[first + n] < until_ns);
+	return n;
+}
+
+/* Of a thread; of optimizers' steps in each other the outermost, which ends last. */
+static void find_marks(struct iterations *it, const struct ws_pass *p)
+{
+	const struct ws_op_tree *ops = &it->m->cpu_ops.tree;
+
+	it->begin_ns = INT64_MAX;
+	if (it->thread < ops->nthreads &&
+	    ops->thread_first[it->thread] < ops->thread_first[it->thread + 1])
+		it->begin_ns = ops->start_ns[ops->thread_first[it->thread]];
+	WS_NEW(&it->temp, it->mark, p->niteration_marks);
+	WS_NEW(&it->temp, it->load, p->niteration_marks);
+	for (size_t i = 0; i < p->niteration_marks; i++) {
+		const struct ws_pass_iteration_mark *mark = &p->iteration_marks[i];
+
+		if (mark->thread != it->thread)
+			continue;
+		if (mark->start_ns < it->begin_ns)
+			it->begin_ns = mark->start_ns;
+		if (mark->loads_data)
+			it->load[it->nloads++] = mark;
+		if (!mark->steps)
+			continue;
+		while (it->n && it->mark[it->n - 1]->start_ns >= mark->start_ns)
+			it->n--;
+		it->mark[it->n++] = mark;
+	}
+	WS_NEW(&it->temp, it->ops, it->n);
+	WS_NEW(&it->temp, it->is_last, it->n);
+	for (size_t i = 0; i < it->n; i++)
+		it->ops[i] = ops_begun(ops, it->thread, it->mark[i]->end_ns) -
+		             (i ? ops_begun(ops, it->thread, it->mark[i - 1]->end_ns) : 0);
+}
+
+/* How many batches were asked for before a time. */
+static size_t loads_before(const struct iterations *it, int64_t time_ns)
+{
+	size_t n;
+
+	WS_COUNT_FIRST(n, it->nloads, it->load[n]->start_ns < time_ns);
+	return n;
+}
+
+/* An iteration ends with the last step of an optimizer before the next batch is asked for. Behind
+ * the last batch it ends where as many steps were made as in the iteration before. */
+static bool end_with_batches(struct iterations *it)
+{
+	size_t in_iteration = 0, before = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < it->n; i++) {
+		in_iteration++;
+		it->is_last[i] = i + 1 < it->n ? loads_before(it, it->mark[i]->end_ns) <
+		                                         loads_before(it, it->mark[i + 1]->start_ns)
+		                               : !before || in_iteration >= before;
+		found |= i + 1 < it->n && it->is_last[i];
+		if (it->is_last[i]) {
+			before = in_iteration;
+			in_iteration = 0;
+		}
+	}
+	return found;
+}
+
+/* Programs that train several models take turns: their steps are as those a period earlier. Those
+ * of two optimizers of one name differ by the operations that lead to them. */
+static bool repeats(const struct iterations *it, size_t period, bool by_ops)
+{
+	size_t same = 0, n = 0;
+
+	for (size_t i = period; i < it->n; i++) {
+		const uint64_t a = it->ops[i], b = it->ops[i - period];
+		const bool is_start = i < 2 * period && it->n > 2 * period;
+
+		if (by_ops && is_start)
+			continue;
+		n++;
+		same += it->mark[i]->name == it->mark[i - period]->name &&
+		        (!by_ops || (a > b ? a - b : b - a) * 20 <= (a > b ? a : b));
+	}
+	return n && 10 * same >= 9 * n;
+}
+
+#define LONGEST_CYCLE 16
+
+static void end_with_cycles(struct iterations *it)
+{
+	size_t period = 0;
+
+	for (int by_ops = 1; by_ops >= 0 && !period; by_ops--)
+		for (size_t c = 1; c <= LONGEST_CYCLE && 2 * c <= it->n && !period; c++)
+			if (repeats(it, c, by_ops))
+				period = c;
+	for (size_t i = 0; i < it->n; i++)
+		it->is_last[i] = !period || i % period == period - 1;
+}
+
+/* Where the first iteration begins: with its batches, as many as the second has; else with the
+ * first that its thread did. */
+static int64_t first_begin(const struct iterations *it, size_t first, size_t second)
+{
+	const size_t before = loads_before(it, it->mark[first]->start_ns),
+	             of_second = loads_before(it, it->mark[second]->start_ns) - before;
+
+	if (before && of_second)
+		return it->load[before > of_second ? before - of_second : 0]->start_ns;
+	return it->begin_ns;
+}
+
+/* PyTorch gives no time to a range that was open when it stopped: the last step of an optimizer
+ * lasts as long as its thread works. */
+static int64_t end_of(const struct iterations *it, size_t i)
+{
+	const struct ws_op_tree *ops = &it->m->cpu_ops.tree;
+	int64_t end_ns = it->mark[i]->end_ns;
+
+	if (i + 1 < it->n || end_ns > it->mark[i]->start_ns || it->thread >= ops->nthreads)
+		return end_ns;
+	for (size_t k = ops->thread_first[it->thread + 1];
+	     k-- > ops->thread_first[it->thread] && ops->start_ns[k] >= it->mark[i]->start_ns;)
+		if (ops->end_ns[k] > end_ns)
+			end_ns = ops->end_ns[k];
+	return end_ns;
+}
+
+static void add_iterations(struct iterations *it, struct ws_model *m)
+{
+	size_t second = SIZE_MAX, first = SIZE_MAX;
+	int64_t begin_ns;
+
+	for (size_t i = it->n; i-- > 0;)
+		if (it->is_last[i]) {
+			second = first;
+			first = i;
+		}
+	if (second == SIZE_MAX)
+		return;
+	begin_ns = first_begin(it, first, second);
+	for (size_t i = 0; i < it->n; i++) {
+		if (!it->is_last[i])
+			continue;
+		m->steps[m->nsteps++] = (struct ws_model_step){.range = WS_NONE,
+		                                               .name = it->mark[i]->name,
+		                                               .thread = it->thread,
+		                                               .start_ns = begin_ns,
+		                                               .total_ns = end_of(it, i) - begin_ns,
+		                                               .by_time = true,
+		                                               .by_marks = true};
+		m->step_mark = it->mark[i]->name;
+		begin_ns = it->mark[i]->end_ns;
+	}
+}
+
+static void find_iterations(struct ws_pass *p)
+{
+	struct ws_model *m = p->m;
+
+	for (uint32_t t = 0; t < m->nthreads; t++) {
+		struct iterations it = {.m = m, .thread = t};
+
+		find_marks(&it, p);
+		if (it.n > 1) {
+			if (!it.nloads || !end_with_batches(&it))
+				end_with_cycles(&it);
+			add_iterations(&it, m);
+		}
+		ws_arena_free(&it.temp);
+	}
+}
+
+static size_t count_warm_up(const struct ws_model *m)
+{
+	size_t n = 0;
+
+	for (size_t s = 0; s < m->nsteps; s++)
+		n += (size_t)(m->steps[s].warm_up != 0);
+	return n;
+}
+
+/* One batch of a server is no loop: nothing tells what its device did before its range began. */
+static void drop_only_batch(struct ws_pass *p)
+{
+	struct ws_model *m = p->m;
+	size_t only = 0;
+
+	if (p->l.opts->step || m->nsteps != count_warm_up(m) + 1)
+		return;
+	while (m->steps[only].warm_up)
+		only++;
+	if (m->steps[only].name == WS_TEXT_STEP ||
+	    ws_bytes_begin(m->texts[m->steps[only].name], WS_PYTORCH_STEP))
+		return;
+	memmove(&m->steps[only], &m->steps[only + 1], (--m->nsteps - only) * sizeof(*m->steps));
+}
+
+/* The steps get their numbers, in the model. Without any they are the times to the end of an
+ * optimizer's step. */
+static void pass_end_steps(struct ws_pass *p)
+{
+	struct ws_model *m = p->m;
+
+	WS_NEW(&m->arena, m->steps, p->nsteps + p->niteration_marks);
+	for (size_t i = 0; i < p->nsteps; i++) {
+		const struct ws_pass_step *s = &p->steps[i];
+
+		if (!s->is_whole_warm_up || !s->has_step)
+			m->steps[m->nsteps++] = s->step;
+	}
+	drop_only_batch(p);
+	if (p->niteration_marks && m->nsteps == count_warm_up(m))
+		find_iterations(p);
+	ws_steps_sort(m);
+}
+
+/* --- framework --- */
+
+bool ws_framework_is_in(const struct ws_trace_reader *r)
+{
+	return ws_trace_reader_count(r, WS_KIND_CPU_OP) ||
+	       ws_trace_reader_count(r, WS_KIND_PYTHON_CALL) ||
+	       ws_trace_reader_count(r, WS_KIND_COLLECTIVE);
+}
+
+enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+
+	f->is_present = true;
+	WS_FORWARD(ws_load_cpu_ops(l, err));
+	WS_FORWARD(ws_load_op_links(l, &f->op_of, err));
+	WS_FORWARD(ws_load_collectives(l, &f->collective_of, err));
+	WS_FORWARD(ws_load_module_events(l, &f->arena, &f->events, &f->nevents, err));
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].correlation)
+			m->work[i].op = ws_idmap_get(&f->op_of, m->work[i].correlation);
+	f->nops = m->cpu_ops.tree.n;
+	WS_NEW(&f->arena, f->op_order, f->nops);
+	ws_order_identity(f->op_order, f->nops);
+	ws_order_by(f->op_order, m->cpu_ops.tree.end_ns, f->nops);
+	return WS_OK;
+}
+
+void ws_framework_free(struct ws_framework *f)
+{
+	ws_idmap_free(&f->op_of);
+	ws_idmap_free(&f->collective_of);
+	ws_arena_free(&f->arena);
+	*f = (struct ws_framework){0};
+}
+
+/* --- rows of the join ---------------------------------------------------------------------- */
+
+/* Behind what the file has of the same time. */
+#define AT_FRAMEWORK (UINT64_C(1) << 60)
+
+static void put_event(struct ws_pass *p, const struct ws_module_event *e, struct ws_pass_row *row)
+{
+	row->time_ns = e->time_ns;
+	row->position = AT_FRAMEWORK | e->position;
+	row->recorded = e->name;
+	row->description = (struct ws_event_descriptor){
+	        .type = e->begins ? WS_NVTX_PUSH : WS_NVTX_POP,
+	        .thread = e->thread,
+	        .process = p->m->threads[e->thread].process,
+	        .domain = WS_TEXT_MODULE_DOMAIN,
+	        .name = p->m->steady_of[e->name],
+	        .payload = WS_NONE,
+	};
+}
+
+/* An operation is joined when it ends, like a call. */
+static void put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row)
+{
+	const struct ws_op_tree *ops = &p->m->cpu_ops.tree;
+
+	row->time_ns = ops->end_ns[op];
+	row->start_ns = ops->start_ns[op];
+	row->position = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
+	row->id = op;
+	row->description =
+	        (struct ws_event_descriptor){.type = WS_PASS_CPU_OP,
+	                                     .thread = ops->thread[op],
+	                                     .process = p->m->threads[ops->thread[op]].process,
+	                                     .payload = WS_NONE};
+}
+
+/* What its framework recorded before until_ns becomes rows of the join. */
+static void pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to)
+{
+	struct ws_framework *f = &p->framework;
+	const size_t first_event = f->next_event, first_op = f->next_op;
+	const int64_t *end_ns = p->m->cpu_ops.tree.end_ns;
+	struct ws_pass_row *row;
+	size_t n;
+
+	while (f->next_event < f->nevents && f->events[f->next_event].time_ns < until_ns)
+		f->next_event++;
+	while (f->next_op < f->nops && end_ns[f->op_order[f->next_op]] < until_ns)
+		f->next_op++;
+	n = f->next_event - first_event + f->next_op - first_op;
+	if (!n)
+		return;
+	row = ws_pass_rows_reserve(to, n);
+	memset(row, 0, n * sizeof(*row));
+	for (size_t i = first_event; i < f->next_event; i++)
+		put_event(p, &f->events[i], row++);
+	for (size_t i = first_op; i < f->next_op; i++)
+		put_op(p, f->op_order[i], row++);
+	ws_pass_rows_filled(to, n, true);
+}
+
+/* --- events --- */
+
+/* Events alone, in order of time. */
+
+struct events {
+	struct ws_pass *p;
+	struct ws_pass_rows rows; /* that wait */
+	ws_pass_event_fn fn;
+	void *ctx;
+};
+
+/* Those before until_ns. */
+static enum ws_status tell_events(struct events *e, int64_t until_ns, struct ws_err *err)
+{
+	struct ws_pass_rows *rows = &e->rows;
+
+	if (e->p->framework.is_present)
+		pass_take_framework(e->p, until_ns, rows);
+	ws_pass_rows_sort(rows);
+	for (; rows->first < rows->n; rows->first++) {
+		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
+
+		if (row->time_ns >= until_ns && until_ns != INT64_MAX)
+			return WS_OK;
+		WS_FORWARD(e->fn(e->ctx, row, err));
+	}
+	return WS_OK;
+}
+
+static enum ws_status take_events(void *events, const struct ws_block_rows *b, uint32_t block,
+                                  int64_t until_ns, struct ws_err *err)
+{
+	struct events *e = events;
+
+	WS_FORWARD(ws_pass_take_events(e->p, b, block, &e->rows, err));
+	return tell_events(e, until_ns, err);
+}
+
+enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *ctx,
+                                  struct ws_err *err)
+{
+	const ws_column_set more = WS_COLUMN(nvtx, category) | WS_COLUMN(nvtx, color);
+	const ws_column_set columns[WS_KIND_END] = {[WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS |
+	                                                             (p->recorded ? more : 0)};
+	struct events e = {p, {.row_size = sizeof(struct ws_pass_row)}, fn, ctx};
+	enum ws_status status = ws_feed_each(p->l.r, columns, take_events, &e, err);
+
+	WS_THEN(status,
+	        tell_events(&e, INT64_MAX, err)); /* a framework's, where there is no block */
+	free(e.rows.rows);
+	p->framework.next_event = p->framework.next_op = 0;
+	return status;
+}
+
+/* --- join --- */
+
+/*
+ * The join: events to ranges, calls to ranges, as they happened.
+ */
 
 /* --- ranges ------------------------------------------------------------------------------ */
 
@@ -54,7 +1147,7 @@ static inline void begin_range(void *ctx, uint32_t range)
 		r->counted = 1;
 	}
 	if (context->begins_step)
-		ws_pass_begin_step(p, range);
+		pass_begin_step(p, range);
 }
 
 /* No sum of FLOPs or bytes may overflow: an operation that is too big for that is not counted. In
@@ -81,16 +1174,16 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 	           CORRUPT, "the ranges' times add up to over 2^63 ns");
 	p->m->ranges.folded += context->depth >= WS_RANGE_MAX_DEPTH;
 	if (context->style == WS_RANGE_START_END)
-		ws_pass_end_process_range(p, r->number, r->end_ns);
+		end_process_range(p, r->number, r->end_ns);
 	if (r->op == range && r->counted) {
 		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
 		p->m->leftovers.ops_too_big += !r->counted;
 	}
-	ws_pass_emit_range(p, range, open);
+	pass_emit_range(p, range, open);
 	if (context->tells_step && r->step != WS_NONE)
-		ws_pass_close_step(p, r, range, open);
+		pass_close_step(p, r, range, open);
 	if (context->marks_iteration && !open)
-		ws_pass_take_iteration_mark(p, r);
+		pass_take_iteration_mark(p, r);
 	return WS_OK;
 }
 
@@ -103,24 +1196,24 @@ const struct ws_live_events *ws_pass_live_events(void)
 
 /* --- in order of time -------------------------------------------------------------------- */
 
-static void join_call(struct ws_pass *p, const struct ws_pass_row *c,
-                      const struct ws_event_descriptor *shape)
+static void join_call(struct ws_pass *p, const struct ws_pass_row *c)
 {
-	const uint32_t range = ws_live_innermost(&p->live, shape->thread, c->start_ns, c->time_ns);
+	const uint32_t range =
+	        live_innermost(&p->live, c->description.thread, c->start_ns, c->time_ns);
 	uint32_t call;
 
 	ws_pass_emit_call(p, c, range, &call);
-	if (p->m->attribution.first && shape->thread < p->live.nthreads &&
-	    p->live.threads[shape->thread].crosses)
-		ws_pass_add_crossings(p, c, shape->thread, range, call);
+	if (p->m->attribution.first && c->description.thread < p->live.nthreads &&
+	    p->live.threads[c->description.thread].crosses)
+		pass_add_crossings(p, c, c->description.thread, range, call);
 	if (p->nprocess_ranges)
-		ws_pass_add_process_ranges(p, c, shape, call);
+		add_process_ranges(p, c, call);
 }
 
-static void join_op(struct ws_pass *p, const struct ws_pass_row *op,
-                    const struct ws_event_descriptor *shape)
+static void join_op(struct ws_pass *p, const struct ws_pass_row *op)
 {
-	uint32_t range = ws_live_innermost(&p->live, shape->thread, op->start_ns, op->time_ns);
+	uint32_t range =
+	        live_innermost(&p->live, op->description.thread, op->start_ns, op->time_ns);
 
 	p->m->cpu_ops.range[op->id] = ws_pass_range_number(p, range);
 }
@@ -132,25 +1225,22 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 	struct ws_pass_rows *rows = &p->rows;
 
 	if (p->framework.is_present)
-		ws_pass_take_framework(p, until_ns, rows);
+		pass_take_framework(p, until_ns, rows);
 	ws_pass_rows_sort(rows);
 	for (; rows->first < rows->n; rows->first++) {
 		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
-		const struct ws_event_descriptor *shape = &p->shapes.shape[row->shape];
 
 		if (row->time_ns >= until_ns)
 			return WS_OK;
-		WS_FORWARD(ws_live_pass_time(&p->live, row->time_ns, err));
-		if (shape->type == WS_THREAD_EVENT_API) {
-			join_call(p, row, shape);
-		} else if (shape->type == WS_PASS_CPU_OP) {
-			join_op(p, row, shape);
+		WS_FORWARD(live_pass_time(&p->live, row->time_ns, err));
+		if (row->description.type == WS_THREAD_EVENT_API) {
+			join_call(p, row);
+		} else if (row->description.type == WS_PASS_CPU_OP) {
+			join_op(p, row);
 		} else {
-			const struct ws_live_row event = ws_pass_event(row);
-
-			WS_FORWARD(ws_live_event(&p->live, &live_events, &event, shape, err));
-			if (shape->type == WS_NVTX_START && p->m->attribution.first)
-				ws_pass_begin_process_range(p, shape, row->id);
+			WS_FORWARD(live_event(&p->live, &live_events, row, err));
+			if (row->description.type == WS_NVTX_START && p->m->attribution.first)
+				begin_process_range(p, row);
 		}
 	}
 	return WS_OK;
@@ -195,8 +1285,8 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		WS_FORWARD(ws_pass_see_times(p, false, err));
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);
-	WS_FORWARD(ws_live_end(&p->live, m->end_ns, err));
-	ws_pass_end_steps(p);
+	WS_FORWARD(live_end(&p->live, m->end_ns, err));
+	pass_end_steps(p);
 	m->ranges.open = p->live.open_at_end;
 	m->ranges.cross_thread = p->live.cross_thread;
 	m->ranges.unmatched_pops = p->live.unmatched_pops;

@@ -12,25 +12,24 @@
 struct ws_model;
 
 /*
- * What all ranges have in common that are alike and lie in ranges that are: nearly every range is
- * one of a context that is known, for a program does the same in every step. The model's.
+ * Everything that similar ranges inside similar ranges share. Nearly every range has the context of
+ * an earlier one, since a program does the same in every step. In the memory of the model.
  */
 struct ws_range_context {
 	struct ws_range_context *parent; /* of the range around it, NULL */
-	struct ws_range_context *next;   /* the one whose range began next last time, NULL */
 	struct ws_kernel_kind *kind;     /* of the last kernel that was launched in one, NULL */
-	uint32_t number, shape;          /* number of it, and of what its begin is */
+	uint32_t number;                 /* from 1 on */
 	uint32_t path, depth;
 	uint32_t thread, process, name;
 	uint32_t payload; /* row, WS_NONE */
 	uint32_t op;      /* payload of the innermost operation around a range of it; WS_NONE */
 	uint32_t class, direction, dtype; /* texts of that, as for ws_place; 0 = unknown */
 	uint8_t style, phase;
-	uint8_t marks;       /* WS_IN_… */
-	uint8_t is_op;       /* a range of it is an operation */
-	uint8_t is_step;     /* … is called like a step */
-	uint8_t begins_step; /* … or like a warm-up */
-	uint8_t tells_step;  /* what its step is to know when it ends: see ws_pass_close_step */
+	uint8_t marks;           /* WS_IN_… */
+	uint8_t is_op;           /* a range of it is an operation */
+	uint8_t is_step;         /* … is called like a step */
+	uint8_t begins_step;     /* … or like a warm-up */
+	uint8_t tells_step;      /* what its step is to know when it ends: see ws_pass_close_step */
 	uint8_t marks_iteration; /* see ws_pass_take_iteration_mark */
 };
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/model/label.h"
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
@@ -22,7 +21,7 @@ static void tell_calls(struct ws_pass *p)
 	for (size_t i = p->taken.first; i < p->taken.n; i++) {
 		const struct ws_pass_row *row = (struct ws_pass_row *)p->taken.rows + i;
 
-		if (p->shapes.shape[row->shape].type == WS_THREAD_EVENT_API)
+		if (row->description.type == WS_THREAD_EVENT_API)
 			ws_pass_emit_call(p, row, WS_NONE, &number);
 	}
 }
@@ -167,11 +166,8 @@ static void release(struct ws_pass *p)
 	ws_framework_free(&p->framework);
 	free(p->rows.rows);
 	free(p->taken.rows);
-	free(p->shapes.shape);
-	free(p->shapes.calls);
-	free(p->tokens);
-	free(p->numbers);
-	ws_strtab_free(&p->shape_of);
+	free(p->call_kinds);
+	ws_strtab_free(&p->call_kind_of);
 	ws_strtab_free(&p->recorded_of);
 	ws_live_free(&p->live);
 	ws_arena_free(&p->ends_arena);

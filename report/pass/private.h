@@ -6,8 +6,9 @@
 
 #include "formats/trace/reader.h"
 #include "report/model/load.h"
+#include "report/model/ranges.h"
 #include "report/pass/framework.h"
-#include "report/pass/live.h"
+#include "report/pass/joined.h"
 #include "report/pass/pass.h"
 #include "report/pass/recorded.h"
 
@@ -18,19 +19,6 @@ static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 	return (uint64_t)block << 16 | row;
 }
 
-/* What a token of a block tells. */
-enum ws_token_flags {
-	WS_TOKEN_NESTS = 1u << 0, /* it is a push or a pop */
-	WS_TOKEN_CALL = 1u << 1,
-	WS_TOKEN_TIMED = 1u << 3, /* the kernel, if it has a time */
-	WS_TOKEN_CUT_OFF = 1u << 4,
-};
-struct ws_pass_token {
-	uint32_t shape;    /* WS_NONE = not looked up yet; configuration of a kernel */
-	uint32_t flags;    /* enum ws_token_flags */
-	uint32_t recorded; /* of events: text of the name, of which the shape has what stays */
-};
-
 /* Of a call: with what happens at one time, it stands behind events. */
 #define WS_PASS_AT_CALL (UINT64_C(1) << 62)
 
@@ -39,17 +27,118 @@ struct ws_pass_token {
 /* The type of a row that is an operation of a framework, joined like a call. */
 #define WS_PASS_CPU_OP (WS_THREAD_EVENT_API + 1)
 
+/* What an event or a call is. Names are without the numbers that differ from one to the next. */
+struct ws_event_descriptor {
+	uint32_t type; /* enum ws_nvtx_type, WS_THREAD_EVENT_API or WS_PASS_CPU_OP */
+	uint32_t thread, process;
+	uint32_t domain, name; /* texts */
+	uint32_t payload;      /* row, WS_NONE */
+	uint32_t failed;       /* of a call */
+};
+
 /* An event, or a call, which is joined when it returns. */
 struct ws_pass_row {
 	int64_t time_ns; /* of a call: its end */
 	uint64_t position;
 	union {
 		int64_t start_ns;  /* of a call */
-		uint32_t recorded; /* of an event: text of its name; for exports all of it */
+		uint32_t recorded; /* of an event: text of its whole name; for exports, its number
+		                      in ws_recorded_ranges.events */
 	};
-	uint64_t id;    /* of a range; of a call, what its kernels have, too */
-	uint32_t shape; /* what it is, in p->shapes */
+	uint64_t id; /* of a start or an end: the range; of a call: its correlation */
+	struct ws_event_descriptor description;
 };
+
+/*
+ * NVTX ranges that are open, and those that a range inside them still needs. How many these are
+ * depends on what is open, not on the length of the trace.
+ *
+ * Events and calls come in order of time. The path of a range is known when it begins, while ranges
+ * of a thread nest; if they cross, or if a range ends on another thread, the order of ends must be
+ * known before (struct ws_live_ends).
+ */
+
+struct ws_open_range {
+	int64_t start_ns, end_ns; /* end_ns of a closed one */
+	uint64_t number;          /* of its begin: the later, the greater */
+	struct ws_range_context *context;
+	uint32_t parent; /* WS_NONE for an outermost one; lives as long as this */
+	/* the ranges of its thread that began next and before it, among those that are open or
+	 * ended at this moment; below: WS_NONE for the first */
+	uint32_t above, below;
+	uint32_t ended; /* of a closed one: the range that closed before it, see ws_live_thread */
+	uint32_t refs;  /* how many need it: itself while it is open, and its children */
+	uint32_t op;    /* the innermost operation around it, or itself; WS_NONE */
+	uint32_t step;  /* number of the step around it, WS_NONE */
+	uint32_t recorded; /* text: its name as recorded */
+	uint8_t counted;   /* an operation without one inside */
+};
+
+/* What the pass does when a range begins or ends. A range begins with the values of the range
+ * around it in the fields from op on; these functions may change them. */
+struct ws_live_events {
+	/* a context is new: fill its fields that are still 0 */
+	void (*look)(void *ctx, struct ws_range_context *context);
+	/* a range begins */
+	void (*begin)(void *ctx, uint32_t range);
+	/* a range has ended, or the trace has and it is open */
+	enum ws_status (*close)(void *ctx, uint32_t range, int open, struct ws_err *err);
+};
+
+struct ws_live_thread {
+	/* the range that began last, of those that are open or ended at ended_ns: a call that ends
+	 * at ended_ns lies in these, too */
+	uint32_t last;
+	uint32_t nlisted; /* how many ranges that list has: last and those below it */
+	uint32_t ended;   /* the range that ended last, of those that ended at ended_ns */
+	/* while ranges nest: the range around what begins now. If ranges cross: that range, or one
+	 * inside it that is still open */
+	uint32_t innermost;
+	int64_t ended_ns;
+	bool crosses; /* some of its ranges cross, at any time; set once ends are known */
+};
+
+/* The order in which ranges end, found by a pass of its own before the others. */
+struct ws_live_ends {
+	bool known; /* false: this is that pass, in which parents do not matter */
+	/* by number of the range: a lower rank ends earlier. WS_NONE: it never ends; of two such
+	 * ranges the later one lies in the earlier */
+	uint32_t *rank;
+};
+static inline bool ws_live_ends_before(const struct ws_live_ends *e, uint64_t a, uint64_t b)
+{
+	return e->rank[a] != e->rank[b] ? e->rank[a] < e->rank[b] : a > b;
+}
+
+/* The ranges that are open. Set events, ctx and the arena of contexts, and all else to zero; free
+ * with ws_live_free. */
+struct ws_live_ranges {
+	const struct ws_live_events *events;
+	void *ctx;
+	struct ws_arena *arena;
+	struct ws_open_range *range;
+	size_t nranges, capacity;
+	uint32_t *free_slots;
+	size_t nfree, free_capacity;
+	struct ws_range_pairs pairs;
+	struct ws_path_table paths;
+	struct ws_range_context **contexts; /* by number, from 1 on */
+	size_t ncontexts, contexts_capacity;
+	struct ws_strtab context_of; /* struct context_key -> number */
+	struct ws_live_thread *threads;
+	size_t nthreads;
+	uint64_t begun, open_at_end;
+	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
+	const struct ws_live_ends *ends;         /* NULL: ranges nest */
+	/* Ranges that another thread ended, at late_ns: they end after everything else that
+	 * happens on their own thread at late_ns. number << 32 | range */
+	uint64_t *late;
+	size_t nlate, late_capacity;
+	int64_t late_ns;
+	uint64_t cross_thread; /* how many ranges another thread ended */
+};
+
+void ws_live_free(struct ws_live_ranges *l);
 
 struct ws_pass_mark {
 	uint64_t position;
@@ -65,8 +154,8 @@ struct ws_pass_step {
 	uint8_t has_step;
 };
 
-/* A range that tells where an iteration of a training begins or ends: an optimizer's step, gradients
- * set to zero, or the loading of the next batch. In the order in which they end. */
+/* A range that tells where an iteration of a training begins or ends: an optimizer's step,
+ * gradients set to zero, or the loading of the next batch. In the order in which they end. */
 struct ws_pass_iteration_mark {
 	int64_t start_ns, end_ns;
 	uint32_t thread, name;
@@ -101,25 +190,12 @@ void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n);
 /* Those of `more`, which are in order, wait, too; more has what memory is not needed any more. */
 void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more);
 
-/* What is known of rows that are alike, by its number. */
-struct ws_pass_shapes {
-	struct ws_event_descriptor *shape;
-	struct ws_joined_call_kind *
-	        *calls; /* of a call: what is told of it, by its marks; else NULL */
-	size_t n, capacity, calls_capacity;
-};
-
 struct ws_pass {
 	struct ws_model *m;
 	const struct ws_joined_sink *sink;
 	struct ws_loader l;
 	/* --- what is taken out of blocks --- */
-	bool has_dur;                 /* kernels of this trace tell how long they took */
-	struct ws_pass_shapes shapes; /* every one so far */
-	struct ws_strtab shape_of;    /* a shape -> its number, plus 1 */
-	struct ws_pass_token *tokens; /* of the block that is taken */
-	size_t tokens_capacity;
-	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
+	bool has_dur; /* kernels of this trace have durations */
 	struct ws_pass_mark *marks;
 	size_t nmarks, marks_capacity;
 	int64_t kernel_ns;                   /* a sum that must not overflow */
@@ -130,6 +206,10 @@ struct ws_pass {
 	struct ws_recorded_ranges *recorded; /* of events without a join; NULL */
 	struct ws_strtab recorded_of;        /* an event -> its number there, plus 1 */
 	/* --- of the join --- */
+	struct ws_strtab call_kind_of; /* name, thread, failed -> number, from 1 on */
+	struct ws_joined_call_kind *
+	        *call_kinds; /* by number - 1: one kind for each value of the marks */
+	size_t call_kinds_capacity;
 	struct ws_framework framework;
 	struct ws_live_ranges live;
 	struct ws_live_ends ends; /* of those that cross */
@@ -148,11 +228,6 @@ struct ws_pass {
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 };
 
-static inline struct ws_live_row ws_pass_event(const struct ws_pass_row *row)
-{
-	return (struct ws_live_row){row->shape, row->recorded, row->time_ns, row->id};
-}
-
 /* --- take.c ----------------------------------------------------------------------------- */
 
 /* The rows of a block, into p->taken: struct ws_pass_kernel, or struct ws_pass_row. */
@@ -160,8 +235,6 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
                                     uint32_t block, struct ws_err *err);
 enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
                                         uint32_t block, struct ws_err *err);
-/* The number of what rows share. */
-uint32_t ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape);
 #define WS_PASS_EVENT_COLUMNS                                                         \
 	(WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) | WS_COLUMN(nvtx, type) | \
 	 WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |   \
@@ -199,46 +272,15 @@ enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err);
 
 /* --- damage.c --------------------------------------------------------------------------- */
 
-/* Row i of a block has a time before that in the block's header, or out of bounds, or takes too
- * long: CORRUPT, in the words of ws_trace_check_file and ws_check_time. */
-enum ws_status ws_pass_refuse_time(const struct ws_pass *p, const struct ws_block_rows *b,
-                                   uint32_t block, uint32_t i, int64_t dur_ns, struct ws_err *err);
-/* So many of its rows are calls, and its header has another number: the same. */
-enum ws_status ws_pass_refuse_calls(const struct ws_block_rows *b, uint32_t ncalls,
-                                    struct ws_err *err);
-
 /* --- framework.c ------------------------------------------------------------------------ */
 
-/* What its framework recorded before until_ns becomes rows of the join. */
-void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to);
-
 /* --- steps.c ---------------------------------------------------------------------------- */
-
-/* Which step a new range lies in, or is. */
-void ws_pass_begin_step(struct ws_pass *p, uint32_t range);
-/* A range in a step ended, or is the step. */
-void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range, int open);
-/* A range ended that marks an iteration. */
-void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *r);
-/* The steps get their numbers, in the model. Without any they are the times to the end of an
- * optimizer's step. */
-void ws_pass_end_steps(struct ws_pass *p);
 
 /* --- overlapping_ranges.c
  * ------------------------------------------------------------------------- */
 
 /* Where ranges may cross: a first look at when they end, p->ends, which p->live has from now on. */
 enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err);
-/* A start/end range began last on its thread; one that ended. */
-void ws_pass_begin_process_range(struct ws_pass *p, const struct ws_event_descriptor *shape,
-                                 uint64_t id);
-void ws_pass_end_process_range(struct ws_pass *p, uint64_t number, int64_t end_ns);
-/* Those of other threads around a call that was told. */
-void ws_pass_add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c,
-                                const struct ws_event_descriptor *shape, uint32_t call);
-/* The ranges around a call that was told, besides its range, WS_NONE, and those around that. */
-void ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint32_t thread,
-                           uint32_t range, uint32_t call);
 
 /* --- emit.c ----------------------------------------------------------------------------- */
 
@@ -253,9 +295,8 @@ static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t rang
 	return range == WS_NONE ? 0 : p->live.range[range].context->marks;
 }
 
-void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, int open);
 /* range: that it lies in, WS_NONE. *call: the number by which kernels name it. */
-void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
+void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
                        uint32_t *call);
 
 /* --- join.c ----------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ static void end(struct ws_recorded_ranges *to, uint32_t range, const struct ws_p
 static enum ws_status pair(void *ctx, const struct ws_pass_row *row, struct ws_err *err)
 {
 	struct pairing *pairing = ctx;
-	const struct ws_event_descriptor *e = &pairing->p->shapes.shape[row->shape];
+	const struct ws_event_descriptor *e = &row->description;
 	struct ws_recorded_ranges *to = pairing->p->recorded;
 	const uint32_t next = (uint32_t)to->nranges;
 

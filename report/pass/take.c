@@ -1,13 +1,262 @@
-/*
- * Rows of blocks to rows of the join.
- */
+/* What is wrong with a block whose rows cannot be joined, said when one was found. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
+#include "formats/codec/block.h"
 #include "formats/trace/reader.h"
 #include "report/pass/private.h"
+
+/* Of a row: in a block of two kinds that of the row. */
+static enum ws_kind kind_of(const struct ws_block_rows *b, uint32_t i)
+{
+	if (b->info.kind != WS_KIND_THREAD_EVENT)
+		return (enum ws_kind)b->info.kind;
+	return ws_block_value(b, WS_COL_thread_event_type, i) == WS_THREAD_EVENT_API ? WS_KIND_API
+	                                                                             : WS_KIND_NVTX;
+}
+
+/* Its number among those of its kind in the file. */
+static uint64_t row_in_file(const struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
+                            uint32_t i)
+{
+	const enum ws_kind kind = kind_of(b, i);
+	uint64_t row = 0;
+
+	for (uint32_t before = 0; before < block; before++) {
+		const struct ws_block_info *info = ws_trace_reader_block(p->l.r, before);
+
+		row += info->kind == kind ? info->rows : 0;
+	}
+	for (uint32_t before = 0; before < i; before++)
+		row += kind_of(b, before) == kind;
+	return row;
+}
+
+/* Row i of a block has a time before that in the block's header, or out of bounds, or takes too
+ * long: CORRUPT, in the words of ws_trace_check_file and ws_check_time. */
+static enum ws_status pass_refuse_time(const struct ws_pass *p, const struct ws_block_rows *b,
+                                       uint32_t block, uint32_t i, int64_t dur_ns,
+                                       struct ws_err *err)
+{
+	static const char *const what[WS_KIND_END] = {[WS_KIND_KERNEL] = "kernel",
+	                                              [WS_KIND_API] = "API call",
+	                                              [WS_KIND_NVTX] = "NVTX event"};
+	const struct ws_block_info *info = &b->info;
+	const int64_t *times = (const int64_t *)b->v[ws_schema_kind(info->kind)->time_column];
+	const char *name = what[kind_of(b, i)];
+	const uint64_t row = row_in_file(p, b, block, i);
+	int64_t least = INT64_MAX, greatest = INT64_MIN;
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	if (!times) /* nobody asked for them */
+		return WS_FAIL(err, CORRUPT,
+		               "time of %s %" PRIu64 " is out of bounds: it takes %" PRId64 " ns",
+		               name, row, dur_ns);
+	if (times[i] >= info->time_min_ns)
+		return ws_check_time(times[i], dur_ns, name, row, err);
+	for (uint32_t k = 0; k < info->rows; k++) {
+		least = times[k] < least ? times[k] : least;
+		greatest = times[k] > greatest ? times[k] : greatest;
+	}
+	return WS_FAIL(err, CORRUPT,
+	               "%s: its header says times %" PRId64 " to %" PRId64
+	               " ns, its rows have %" PRId64 " to %" PRId64,
+	               ws_block_label(label, info->kind, info->offset), info->time_min_ns,
+	               info->time_max_ns, least, greatest);
+}
+
+/* So many of its rows are calls, and its header has another number: the same. */
+static enum ws_status pass_refuse_calls(const struct ws_block_rows *b, uint32_t ncalls,
+                                        struct ws_err *err)
+{
+	char label[WS_BLOCK_LABEL_BYTES];
+
+	return WS_FAIL(err, CORRUPT, "%s: %" PRIu32 " rows are api rows, its header says %" PRIu32,
+	               ws_block_label(label, b->info.kind, b->info.offset), ncalls,
+	               b->info.api_rows);
+}
+
+/* --- rows --- */
+
+/*
+ * Rows that wait for their time, in order of it.
+ */
+
+void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
+{
+	if (r->first) {
+		memmove(r->rows, r->rows + r->first * r->row_size, (r->n - r->first) * r->row_size);
+		r->n -= r->first;
+		r->first = 0;
+	}
+	if (r->n + n > r->capacity) {
+		/* what waits is little: no doubling */
+		size_t want = r->n + n + r->n / 2;
+
+		r->rows = ws_xreallocarray(r->rows, want, r->row_size);
+		r->capacity = want;
+	}
+	return r->rows + r->n * r->row_size;
+}
+
+/* So many that wait are put in front of those that come without another thought. */
+#define IN_FRONT 1024u
+
+void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n)
+{
+	uint8_t *rows;
+
+	r->capacity = r->row_size ? r->capacity * r->row_size / row_size : 0;
+	r->row_size = row_size;
+	r->first = r->n = 0;
+	r->unsorted = 0;
+	rows = ws_pass_rows_reserve(r, n + IN_FRONT);
+	r->first = r->n = IN_FRONT;
+	return rows + IN_FRONT * row_size;
+}
+
+static inline struct ws_pass_when time_of_row(const uint8_t *row)
+{
+	return (struct ws_pass_when){(int64_t)ws_load_u64(row), ws_load_u64(row + sizeof(int64_t))};
+}
+
+void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted)
+{
+	const uint8_t *row = r->rows + r->n * r->row_size;
+
+	r->unsorted |=
+	        unsorted || (r->n > r->first && n &&
+	                     ws_pass_is_before(time_of_row(row), time_of_row(row - r->row_size)));
+	r->n += n;
+}
+
+/* Put rows that stand a little too late in their places; false when that is not done with few
+ * moves. */
+static bool sort_nearly_sorted(struct ws_pass_rows *r)
+{
+	const size_t size = r->row_size;
+	uint8_t *first = r->rows + r->first * size, *end = r->rows + r->n * size;
+	uint8_t late[WS_PASS_ROW_MAX_BYTES];
+	size_t moves = 16 * (r->n - r->first);
+
+	for (uint8_t *row = first + size; row < end; row += size) {
+		struct ws_pass_when when = time_of_row(row);
+		uint8_t *to = row;
+
+		while (to > first && moves && ws_pass_is_before(when, time_of_row(to - size))) {
+			to -= size;
+			moves--;
+		}
+		if (!moves)
+			return false;
+		if (to == row)
+			continue;
+		memcpy(late, row, size);
+		memmove(to + size, to, (size_t)(row - to));
+		memcpy(to, late, size);
+	}
+	return true;
+}
+
+void ws_pass_rows_sort(struct ws_pass_rows *r)
+{
+	size_t n = r->n - r->first;
+	uint8_t *from, *sorted;
+	uint32_t *order;
+	int64_t *key;
+
+	if (!r->unsorted) /* there may be no row at all */
+		return;
+	from = r->rows + r->first * r->row_size;
+	if (sort_nearly_sorted(r)) {
+		r->unsorted = 0;
+		return;
+	}
+	order = ws_xarray(n, sizeof(*order));
+	key = ws_xarray(n, sizeof(*key));
+	sorted = ws_xmalloc(r->capacity * r->row_size);
+	ws_order_identity(order, n);
+	for (size_t i = 0; i < n; i++)
+		key[i] = (int64_t)time_of_row(from + i * r->row_size).position;
+	ws_order_by(order, key, n);
+	for (size_t i = 0; i < n; i++)
+		key[i] = time_of_row(from + i * r->row_size).time_ns;
+	ws_order_by(order, key, n);
+	for (size_t i = 0; i < n; i++)
+		memcpy(sorted + i * r->row_size, from + order[i] * r->row_size, r->row_size);
+	free(r->rows);
+	r->rows = sorted;
+	r->first = 0;
+	r->n = n;
+	r->unsorted = 0;
+	free(order);
+	free(key);
+}
+
+/* Both are in order: those of `waiting`, which are few, stand in front of `more` until those that
+ * are less stand in front of them. */
+static void merge_in_front(const struct ws_pass_rows *waiting, struct ws_pass_rows *more)
+{
+	const size_t size = more->row_size, n = waiting->n - waiting->first;
+	const uint8_t *a = waiting->rows + waiting->first * size, *a_end = a + n * size;
+	const uint8_t *b = more->rows + more->first * size, *b_end = more->rows + more->n * size;
+	uint8_t *to = more->rows + (more->first - n) * size;
+
+	for (; a < a_end; to += size) {
+		const bool later = b < b_end && ws_pass_is_before(time_of_row(b), time_of_row(a));
+
+		memcpy(to, later ? b : a, size);
+		*(later ? &b : &a) += size;
+	}
+	more->first -= n;
+}
+
+/* … and `more` goes behind `waiting`, from its last one on. */
+static void merge_behind(struct ws_pass_rows *waiting, const struct ws_pass_rows *more)
+{
+	const size_t size = more->row_size;
+	const uint8_t *a = waiting->rows + waiting->first * size;
+	const uint8_t *a_end = waiting->rows + waiting->n * size;
+	const uint8_t *b = more->rows + more->first * size, *b_end = more->rows + more->n * size;
+	uint8_t *to = waiting->rows + (waiting->n + more->n - more->first) * size;
+
+	while (b < b_end) {
+		const bool later = a < a_end && ws_pass_is_before(time_of_row(b_end - size),
+		                                                  time_of_row(a_end - size));
+
+		to -= size;
+		*(later ? &a_end : &b_end) -= size;
+		memcpy(to, later ? a_end : b_end, size);
+	}
+	waiting->n += more->n - more->first;
+}
+
+void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
+{
+	struct ws_pass_rows was;
+
+	ws_pass_rows_sort(waiting);
+	was = *waiting;
+	if (waiting->n - waiting->first > more->first) {
+		ws_pass_rows_reserve(waiting, more->n - more->first);
+		merge_behind(waiting, more);
+		return;
+	}
+	if (waiting->first < waiting->n) /* else there may be no room of theirs */
+		merge_in_front(waiting, more);
+	*waiting = *more;
+	*more = was;
+}
+
+/* --- take --- */
+
+/*
+ * Rows of blocks to rows of the join.
+ */
 
 static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 {
@@ -24,25 +273,6 @@ static inline bool is_valid_time(const struct ws_block_rows *b, int64_t start_ns
 	       start_ns >= -WS_MAX_TIME_NS;
 }
 
-/* Have p->tokens for the rows of a block, by token where that tells all of them, or else by row;
- * *of_row: the place there of each row. */
-static void start_tokens(struct ws_pass *p, const struct ws_block_rows *b, bool by_token,
-                         const uint16_t **of_row)
-{
-	uint32_t n = by_token ? b->ntokens : b->info.rows;
-
-	WS_GROW(p->tokens, n, p->tokens_capacity);
-	for (uint32_t i = 0; i < n; i++)
-		p->tokens[i] = (struct ws_pass_token){.shape = WS_NONE};
-	*of_row = by_token ? b->token : p->numbers;
-	if (*of_row)
-		return;
-	p->numbers = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*p->numbers));
-	for (uint32_t i = 0; i < WS_MAX_BLOCK_ROWS; i++)
-		p->numbers[i] = (uint16_t)i;
-	*of_row = p->numbers;
-}
-
 /* 0 of a column that nobody asked for. */
 static inline uint64_t value_of(const struct ws_block_rows *b, unsigned at, uint32_t i)
 {
@@ -50,29 +280,6 @@ static inline uint64_t value_of(const struct ws_block_rows *b, unsigned at, uint
 }
 
 /* --- rows -------------------------------------------------------------------------------- */
-
-/* What the tokens of a block of kernels tell. */
-static void start_kernels(struct ws_pass *p, const struct ws_block_rows *b, const uint16_t **of_row)
-{
-	const ws_column_set both = WS_COLUMN(kernel, config) |
-	                           (b->v[WS_COL_kernel_flags] ? WS_COLUMN(kernel, flags) : 0);
-	const bool by_token = (b->by_token & both) == both;
-	uint32_t n = by_token ? b->ntokens : b->info.rows;
-
-	start_tokens(p, b, by_token, of_row);
-	for (uint32_t k = 0; k < n; k++) {
-		uint64_t id = by_token ? b->v[WS_COL_kernel_config][k]
-		                       : ws_block_value(b, WS_COL_kernel_config, k);
-		uint64_t flags = !b->v[WS_COL_kernel_flags] ? 0
-		                 : by_token                 ? b->v[WS_COL_kernel_flags][k]
-		                            : ws_block_value(b, WS_COL_kernel_flags, k);
-
-		p->tokens[k] = (struct ws_pass_token){
-		        .shape = config_of(p, id),
-		        .flags = (p->has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_TOKEN_TIMED : 0) |
-		                 (flags & WS_KERNEL_CUT_OFF ? WS_TOKEN_CUT_OFF : 0)};
-	}
-}
 
 /* What a link of the framework tells of this id; WS_NONE. */
 static inline uint32_t linked(const struct ws_idmap *of, uint64_t correlation)
@@ -86,29 +293,27 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 	const uint64_t *starts = b->v[WS_COL_kernel_start_ns], *durs = b->v[WS_COL_kernel_dur_ns];
 	struct ws_pass_kernel *k = ws_pass_rows_begin(&p->taken, sizeof(*k), b->info.rows);
 	int64_t before_ns = INT64_MIN;
-	const uint16_t *of_row = NULL;
 	bool unsorted = false;
 
-	start_kernels(p, b, &of_row);
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
-		const struct ws_pass_token token = p->tokens[of_row[i]];
+		const uint64_t flags = value_of(b, WS_COL_kernel_flags, i);
 		const uint64_t id = value_of(b, WS_COL_kernel_correlation, i);
 		int64_t dur = (int64_t)durs[i];
 
 		k->start_ns = starts ? (int64_t)starts[i] : b->info.time_min_ns;
 		k->correlation = id;
 		k->position = ws_pass_at(block, i);
-		k->config = token.shape;
+		k->config = config_of(p, ws_block_value(b, WS_COL_kernel_config, i));
 		k->cpu_op = linked(&p->framework.op_of, id);
 		k->collective = linked(&p->framework.collective_of, id);
-		k->timed = token.flags & WS_TOKEN_TIMED && dur >= 0;
-		k->cut_off = (token.flags & WS_TOKEN_CUT_OFF) != 0;
+		k->timed = p->has_dur && !(flags & WS_KERNEL_NO_TIME) && dur >= 0;
+		k->cut_off = (flags & WS_KERNEL_CUT_OFF) != 0;
 		k->dur_ns = k->timed ? dur : 0;
 		unsorted |= k->start_ns < before_ns;
 		before_ns = k->start_ns;
 		if (k->start_ns < b->info.time_min_ns ||
 		    (k->timed && (!is_valid_time(b, k->start_ns) || dur > WS_MAX_TIME_NS)))
-			return ws_pass_refuse_time(p, b, block, i, k->dur_ns, err);
+			return pass_refuse_time(p, b, block, i, k->dur_ns, err);
 		if (!k->timed)
 			continue;
 		WS_FAIL_IF(__builtin_add_overflow(p->kernel_ns, dur, &p->kernel_ns), err, CORRUPT,
@@ -122,21 +327,6 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 
 /* --- calls and events --------------------------------------------------------------------- */
 
-/* Every value of what a shape is made of stands once a token: i may be one. */
-static bool shape_is_by_token(const struct ws_block_rows *b)
-{
-	const ws_column_set of_shape =
-	        WS_COLUMN(thread_event, type) | WS_COLUMN(thread_event, thread) |
-	        WS_COLUMN(thread_event, domain) | WS_COLUMN(thread_event, name) |
-	        WS_COLUMN(thread_event, payload) | WS_COLUMN(thread_event, result) |
-	        WS_COLUMN(thread_event, category) | WS_COLUMN(thread_event, color);
-
-	for (unsigned at = 0; at < WS_NCOLS_thread_event; at++)
-		if (b->v[at] && of_shape >> at & ~b->by_token >> at & 1)
-			return false;
-	return b->token != NULL;
-}
-
 /* Of what has none that is defined: UINT32_MAX. */
 static inline uint32_t type_of(uint64_t type)
 {
@@ -149,36 +339,9 @@ static void add_mark(struct ws_pass *p, uint64_t at, uint32_t text)
 	p->marks[p->nmarks++] = (struct ws_pass_mark){at, text};
 }
 
-static struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
-                                              const struct ws_event_descriptor *shape)
-{
-	struct ws_joined_call_kind *kinds;
-
-	WS_NEW(&p->m->arena, kinds, WS_MARKS_OF_SCOPE + 1);
-	for (unsigned marks = 0; marks <= WS_MARKS_OF_SCOPE; marks++)
-		kinds[marks] = (struct ws_joined_call_kind){shape->name, shape->thread,
-		                                            (uint8_t)marks, shape->failed != 0};
-	return kinds;
-}
-
-uint32_t ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape)
-{
-	uint64_t known = ws_strtab_find(&p->shape_of, shape, sizeof(*shape));
-
-	if (!known) {
-		WS_GROW(p->shapes.shape, p->shapes.n + 1, p->shapes.capacity);
-		WS_GROW(p->shapes.calls, p->shapes.n + 1, p->shapes.calls_capacity);
-		p->shapes.calls[p->shapes.n] =
-		        shape->type == WS_THREAD_EVENT_API ? call_kinds(p, shape) : NULL;
-		known = ws_strtab_add(&p->shape_of, shape, sizeof(*shape));
-		p->shapes.shape[p->shapes.n++] = *shape;
-	}
-	return (uint32_t)(known - 1);
-}
-
-/* The number of what row i shares with others; *recorded: its name, with what differs. */
-static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
-                       uint32_t *shape, uint32_t *recorded)
+/* Fill what row i of a block is, and its name as recorded. */
+static void describe(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
+                     struct ws_pass_row *row)
 {
 	const uint64_t payload = value_of(b, WS_COL_thread_event_payload, i);
 	struct ws_event_descriptor s = {.type = type_of(value_of(b, WS_COL_thread_event_type, i)),
@@ -195,7 +358,7 @@ static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_
 		s.name = ws_model_text(p->m, value_of(b, WS_COL_thread_event_name, i));
 		s.payload = payload ? ws_idmap_get(&p->l.payload_of, payload) : WS_NONE;
 	}
-	*recorded = s.name;
+	row->recorded = s.name;
 	if (s.type < WS_NVTX_MARK)
 		s.name = p->m->steady_of[s.name];
 	if (p->recorded) {
@@ -214,52 +377,39 @@ static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_
 		uint64_t known;
 
 		known = ws_strtab_add(&p->recorded_of, &e, sizeof(e));
-		*recorded = (uint32_t)(known - 1);
-		if (*recorded >= to->nevents) {
+		row->recorded = (uint32_t)(known - 1);
+		if (row->recorded >= to->nevents) {
 			WS_GROW(to->events, to->nevents + 1, to->events_capacity);
 			to->events[to->nevents++] = e;
 		}
 	}
-	*shape = ws_pass_number_shape(p, &s);
+	row->description = s;
 }
 
-/* A token that no row has says nothing, so it is looked up with its first row. */
-static void look_at_token(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
-                          struct ws_pass_token *token)
-{
-	uint32_t type;
-
-	find_shape(p, b, i, &token->shape, &token->recorded);
-	type = p->shapes.shape[token->shape].type;
-	token->flags = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_TOKEN_NESTS
-	               : type == WS_THREAD_EVENT_API               ? WS_TOKEN_CALL
-	                                                           : 0;
-}
-
-/* What a row has besides its time and shape, unless it is a push or pop; *keep = true when it is
- * joined. */
+/* Fill what a row has besides its time and description, unless it is a push or pop. *keep: whether
+ * it is joined. */
 static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                                struct ws_pass_row *row, bool *keep, struct ws_err *err)
 {
-	const struct ws_event_descriptor *shape = &p->shapes.shape[row->shape];
+	const struct ws_event_descriptor *d = &row->description;
 	const uint32_t block = (uint32_t)(row->position >> 16);
 	int64_t dur = 0;
 
-	*keep = shape->type < WS_NVTX_MARK || shape->type == WS_THREAD_EVENT_API;
-	if (shape->type == WS_THREAD_EVENT_API)
+	*keep = d->type < WS_NVTX_MARK || d->type == WS_THREAD_EVENT_API;
+	if (d->type == WS_THREAD_EVENT_API)
 		dur = (int64_t)b->v[WS_COL_thread_event_dur_ns][i];
 	dur = dur < 0 ? 0 : dur;
 	if (!is_valid_time(b, row->time_ns) || dur > WS_MAX_TIME_NS)
-		return ws_pass_refuse_time(p, b, block, i, dur, err);
+		return pass_refuse_time(p, b, block, i, dur, err);
 	ws_pass_see_time(p, row->time_ns, row->time_ns + dur);
-	switch (shape->type) {
+	switch (d->type) {
 	case WS_NVTX_START:
 	case WS_NVTX_END:
 		row->id = value_of(b, WS_COL_thread_event_range, i);
 		return WS_OK;
 	case WS_NVTX_MARK:
-		if (shape->domain == WS_TEXT_DOMAIN)
-			add_mark(p, row->position, shape->name);
+		if (d->domain == WS_TEXT_DOMAIN)
+			add_mark(p, row->position, d->name);
 		return WS_OK;
 	case WS_THREAD_EVENT_API:
 		row->start_ns = row->time_ns;
@@ -293,7 +443,7 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 	/* a call may begin in bounds and end out of them */
 	for (size_t i = 0; i < n; i++)
 		if (!(rows[i].position & WS_PASS_AT_CALL) && !is_valid_time(b, rows[i].time_ns))
-			return ws_pass_refuse_time(p, b, block, (uint16_t)rows[i].position, 0, err);
+			return pass_refuse_time(p, b, block, (uint16_t)rows[i].position, 0, err);
 	return WS_OK;
 }
 
@@ -305,39 +455,31 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 	uint32_t ncalls = 0;
 	struct ws_pass_row *row = ws_pass_rows_begin(&p->taken, sizeof(*row), n), *first = row;
 	int64_t before_ns = INT64_MIN, call_ns = INT64_MIN; /* the last of any, and call */
-	const uint16_t *of_row = NULL;
 	bool unsorted = false, keep;
 
-	start_tokens(p, b, shape_is_by_token(b), &of_row);
 	for (uint32_t i = 0; i < n; i++) {
-		struct ws_pass_token *token = &p->tokens[of_row[i]];
+		bool is_call;
 
 		row->time_ns = times ? (int64_t)times[i] : b->info.time_min_ns;
 		row->position = ws_pass_at(block, i);
-		row->shape = token->shape;
-		if (token->flags & WS_TOKEN_NESTS) {
+		describe(p, b, i, row);
+		if (row->description.type == WS_NVTX_PUSH || row->description.type == WS_NVTX_POP) {
 			unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns);
-			row->recorded = token->recorded;
 			before_ns = row++->time_ns;
 			continue;
 		}
-		if (token->shape == WS_NONE) {
-			look_at_token(p, b, i--, token);
-			continue;
-		}
-		row->recorded = token->recorded;
+		is_call = row->description.type == WS_THREAD_EVENT_API;
 		WS_FORWARD(take_row(p, b, i, row, &keep, err));
-		ncalls += (token->flags & WS_TOKEN_CALL) != 0;
+		ncalls += is_call;
 		if (!keep)
 			continue;
-		unsorted |= (row->time_ns < before_ns) |
-		            (row->time_ns == call_ns && !(token->flags & WS_TOKEN_CALL));
+		unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns && !is_call);
 		before_ns = row->time_ns;
-		call_ns = token->flags & WS_TOKEN_CALL ? row->time_ns : call_ns;
+		call_ns = is_call ? row->time_ns : call_ns;
 		row++;
 	}
 	if (ncalls != b->info.api_rows)
-		return ws_pass_refuse_calls(b, ncalls, err);
+		return pass_refuse_calls(b, ncalls, err);
 	if (times)
 		WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
 	ws_pass_rows_filled(&p->taken, (size_t)(row - first), unsorted && p->joins);
@@ -351,31 +493,22 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 	const uint32_t last_type = p->recorded ? WS_NVTX_MARK : WS_NVTX_END;
 	const int64_t *times = (const int64_t *)b->v[WS_COL_thread_event_time_ns];
 	struct ws_pass_row *row = ws_pass_rows_reserve(to, b->info.rows), *first = row;
-	const uint16_t *of_row = NULL;
 	uint32_t ncalls = 0;
 
-	start_tokens(p, b, shape_is_by_token(b), &of_row);
 	for (uint32_t i = 0; i < b->info.rows; i++) {
-		struct ws_pass_token *token = &p->tokens[of_row[i]];
-
-		if (token->shape == WS_NONE)
-			look_at_token(p, b, i, token);
-		ncalls += p->shapes.shape[token->shape].type == WS_THREAD_EVENT_API;
+		describe(p, b, i, row);
+		ncalls += row->description.type == WS_THREAD_EVENT_API;
 		ws_pass_see_time(p, times[i], times[i]);
-		if (p->shapes.shape[token->shape].type > last_type)
+		if (row->description.type > last_type)
 			continue;
 		if (times[i] < b->info.time_min_ns)
-			return ws_pass_refuse_time(p, b, block, i, 0, err);
-		*row++ = (struct ws_pass_row){
-		        .time_ns = times[i],
-		        .position = ws_pass_at(block, i),
-		        .recorded = token->recorded,
-		        .id = value_of(b, WS_COL_thread_event_range, i),
-		        .shape = token->shape,
-		};
+			return pass_refuse_time(p, b, block, i, 0, err);
+		row->time_ns = times[i];
+		row->position = ws_pass_at(block, i);
+		row++->id = value_of(b, WS_COL_thread_event_range, i);
 	}
 	if (ncalls != b->info.api_rows)
-		return ws_pass_refuse_calls(b, ncalls, err);
+		return pass_refuse_calls(b, ncalls, err);
 	ws_pass_rows_filled(to, (size_t)(row - first), true);
 	return WS_OK;
 }
@@ -383,22 +516,26 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b,
                                 struct ws_idmap *domain_of, bool *found)
 {
-	const bool by_token = shape_is_by_token(b);
-	const uint32_t n = by_token ? b->ntokens : b->info.rows;
-	struct ws_block_rows values = *b;
+	uint64_t last_thread = 0, last_domain = 0;
+	bool is_first = true;
 
-	if (by_token)
-		values.by_token = 0; /* i is a token */
-	for (uint32_t i = 0; i < n && !*found; i++) {
-		const uint32_t type = type_of(value_of(&values, WS_COL_thread_event_type, i));
+	for (uint32_t i = 0; i < b->info.rows && !*found; i++) {
+		const uint32_t type = type_of(value_of(b, WS_COL_thread_event_type, i));
+		uint64_t thread_id, domain_id;
 		uint32_t domain, known, thread;
 
 		*found = type == WS_NVTX_START;
 		if (type != WS_NVTX_PUSH)
 			continue;
-		domain = ws_model_text(p->m, value_of(&values, WS_COL_thread_event_domain, i));
-		thread = ws_thread_number(&p->l, value_of(&values, WS_COL_thread_event_thread, i),
-		                          0);
+		thread_id = value_of(b, WS_COL_thread_event_thread, i);
+		domain_id = value_of(b, WS_COL_thread_event_domain, i);
+		if (!is_first && thread_id == last_thread && domain_id == last_domain)
+			continue;
+		is_first = false;
+		last_thread = thread_id;
+		last_domain = domain_id;
+		domain = ws_model_text(p->m, domain_id);
+		thread = ws_thread_number(&p->l, thread_id, 0);
 		known = ws_idmap_get(domain_of, thread);
 		*found = known != WS_NONE && known != domain;
 		if (known == WS_NONE)

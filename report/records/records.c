@@ -4,7 +4,6 @@
 #include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "report/records/resources.h"
 
 /* --- rows ------------------------------------------------------------------------------------ */
 

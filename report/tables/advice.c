@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "report/advice/advice.h"
-#include "report/model/copies.h"
+#include "report/model/model.h"
 #include "report/replay/whatif.h"
 #include "report/tables/tables.h"
 

@@ -11,7 +11,7 @@
 #include "report/base/names.h"
 #include "report/base/say.h"
 #include "report/base/stat.h"
-#include "report/model/label.h"
+#include "report/model/steps.h"
 #include "report/tables/tables.h"
 
 enum direction { FORWARD, BACKWARD, UNKNOWN, DIRECTIONS };

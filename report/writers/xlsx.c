@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "report/base/executable_dir.h"
+#include "report/base/ui.h"
 #include "report/table/table.h"
 
 #define MODULE "warpsheet-xlsx.so"

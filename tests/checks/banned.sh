@@ -13,12 +13,12 @@ bad=0
 # files that may print or end the program: mains and commands
 may_print='^(formats/base/memory|report/commands/[a-z_]*|report/base/ui|recorder/launch/main|kernels/run/main)\.c:'
 # Arrays grow by WS_GROW. By hand, so as to have less room to spare: values.h, since there are many
-# small ones; rows.c, since hardly any rows wait
-may_grow='^(formats/base/memory\.c|report/base/values\.c|report/pass/rows\.c):'
+# small ones; take.c, since hardly any rows wait
+may_grow='^(formats/base/memory\.c|report/base/values\.c|report/pass/take\.c):'
 # Installed, and read by programs with compilers of their own: they have guards.
 may_guard='^kernels/nvtx/(abi|client|warpsheet_nvtx)\.h$'
 # a child after fork that could not exec, and a signal's handler
-may_exit='^(formats/trace/walk|recorder/launch/(child|series)|report/base/ui)\.c:.*_exit\('
+may_exit='^(formats/trace/reader|recorder/launch/(child|series)|report/base/ui)\.c:.*_exit\('
 
 # The room that opens a folder once and goes on from there; docs/dev/guarantees.md, 1
 may_make='^formats/base/(own_file|outfile)\.c:'

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/checksum.h"
 #include "formats/codec/block.h"
 
 static void must(int ok, const char *what)

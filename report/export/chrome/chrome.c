@@ -6,7 +6,7 @@
 #include "formats/base/outfile.h"
 #include "report/export/chrome/private.h"
 #include "report/export/exporter.h"
-#include "report/export/gzip.h"
+#include "report/export/source.h"
 
 /* --- JSON: the Trace Event Format ------------------------------------------------------------ */
 

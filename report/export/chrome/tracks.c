@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "formats/base/grow.h"
 #include "report/export/chrome/private.h"
-#include "report/joined/launches.h"
+#include "report/joined/rows.h"
 
 /* --- what is found by id --------------------------------------------------------------------- */
 
@@ -373,9 +373,9 @@ static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 	ws_launches_open(&calls, ch->kind[WS_KIND_API].n);
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
-		const struct ws_launch_key call = {ws_chrome_correlation(ch, s),
-		                                   (uint32_t)ch->track[s->track].pid, (uint32_t)i,
-		                                   s->start_ns};
+		const struct ws_call_key call = {ws_chrome_correlation(ch, s),
+		                                 (uint32_t)ch->track[s->track].pid, (uint32_t)i,
+		                                 s->start_ns};
 
 		if (s->kind == WS_KIND_API)
 			ws_launches_add(&calls, &call);
@@ -393,9 +393,9 @@ static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 			continue;
 		if (process)
 			launch.call = ws_launches_find(
-			        &calls, (struct ws_launch_key){.correlation = launch.correlation,
-			                                       .process = (uint32_t)*process,
-			                                       .start_ns = s->start_ns});
+			        &calls, (struct ws_call_key){.correlation = launch.correlation,
+			                                     .process = (uint32_t)*process,
+			                                     .start_ns = s->start_ns});
 		ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch);
 	}
 	ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,

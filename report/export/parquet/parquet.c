@@ -16,7 +16,6 @@
 #include "report/base/signature.h"
 #include "report/export/parquet/folder.h"
 #include "report/export/parquet/parquet.def"
-#include "report/export/parquet/rollup.h"
 #include "report/joined/rows.h"
 #include "report/model/columns.h"
 #include "report/names/names.h"

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "formats/base/bytes.h"
 #include "formats/codec/block.h"
-#include "formats/base/checksum.h"
 
 /* A block in memory and a look into it. */
 struct made {

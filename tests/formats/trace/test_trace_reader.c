@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "formats/base/checksum.h"
+#include "formats/base/bytes.h"
 #include "formats/codec/block.h"
 #include "tests/support/trace_sample.h"
 

@@ -1,7 +1,7 @@
 /* When to record: spans and ranges of time, by hand. */
 #include <criterion/criterion.h>
 
-#include "recorder/drain/window.h"
+#include "recorder/drain/private.h"
 
 static struct ws_capture_window w;
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "recorder/launch/secrets.h"
+#include "recorder/launch/provenance.h"
 
 #define MOST 4
 
@@ -19,15 +19,14 @@ static void check(const struct example *e)
 	for (int i = 0; i < MOST && e->given[i]; i++) {
 		char *kept = ws_secrets_mask(&s, e->given[i]);
 
-		cr_expect_str_eq(kept, e->kept[i] ? e->kept[i] : e->given[i], "of %s",
-		                 e->given[i]);
+		cr_expect_str_eq(kept, e->kept[i] ? e->kept[i] : e->given[i], "of %s", e->given[i]);
 		masked += e->kept[i] != NULL;
 		free(kept);
 	}
 	cr_expect_eq(s.masked, masked, "%s: %u", e->given[0], s.masked);
 }
 
-#define CHECK_ALL(list)                                                \
+#define CHECK_ALL(list)                                             \
 	for (size_t i = 0; i < sizeof(list) / sizeof(*(list)); i++) \
 	check(&(list)[i])
 
@@ -56,7 +55,8 @@ Test(secrets, what_a_name_calls_a_secret)
 Test(secrets, headers)
 {
 	static const struct example list[] = {
-	        {.given = {"-H", "Authorization: Bearer hunter2"}, .kept = {NULL, "Authorization: ***"}},
+	        {.given = {"-H", "Authorization: Bearer hunter2"},
+	         .kept = {NULL, "Authorization: ***"}},
 	        {.given = {"-H", "Cookie: a=hunter2; b=c"}, .kept = {NULL, "Cookie: ***"}},
 	        {.given = {"-H", "X-Api-Key: hunter2"}, .kept = {NULL, "X-Api-Key: ***"}},
 	        {.given = {"--header=Proxy-Authorization: Basic aHVudGVyMg=="},
@@ -73,11 +73,13 @@ Test(secrets, headers)
 Test(secrets, urls)
 {
 	static const struct example list[] = {
-	        {.given = {"https://user:hunter2@host/x?y=1"}, .kept = {"https://user:***@host/x?y=1"}},
+	        {.given = {"https://user:hunter2@host/x?y=1"},
+	         .kept = {"https://user:***@host/x?y=1"}},
 	        {.given = {"--db=postgresql://u:hun@ter2@host:5432/db"},
 	         .kept = {"--db=postgresql://u:***@host:5432/db"}},
 	        {.given = {"https://h/x?token=hunter2&n=1"}, .kept = {"https://h/x?token=***&n=1"}},
-	        {.given = {"https://h/x?X-Amz-Signature=hunter2"}, .kept = {"https://h/x?X-Amz-Signature=***"}},
+	        {.given = {"https://h/x?X-Amz-Signature=hunter2"},
+	         .kept = {"https://h/x?X-Amz-Signature=***"}},
 	        {.given = {"https://hooks.slack.com/services/T0000/B0000/hunter2"},
 	         .kept = {"https://hooks.slack.com/services/***"}},
 	        {.given = {"https://host:8080/a@b", "ssh://git@host/x", "tcp://10.0.0.1:29500"}},
@@ -89,11 +91,15 @@ Test(secrets, urls)
 Test(secrets, json_and_text_inside_an_argument)
 {
 	static const struct example list[] = {
-	        {.given = {"{\"token\":\"hunter2\",\"lr\":0.1}"}, .kept = {"{\"token\":\"***\",\"lr\":0.1}"}},
-	        {.given = {"{\\\"token\\\": \\\"hunter2\\\"}"}, .kept = {"{\\\"token\\\": \\\"***\\\"}"}},
-	        {.given = {"{'password': 'hunter2', 'n': 1}"}, .kept = {"{'password': '***', 'n': 1}"}},
+	        {.given = {"{\"token\":\"hunter2\",\"lr\":0.1}"},
+	         .kept = {"{\"token\":\"***\",\"lr\":0.1}"}},
+	        {.given = {"{\\\"token\\\": \\\"hunter2\\\"}"},
+	         .kept = {"{\\\"token\\\": \\\"***\\\"}"}},
+	        {.given = {"{'password': 'hunter2', 'n': 1}"},
+	         .kept = {"{'password': '***', 'n': 1}"}},
 	        {.given = {"{token: hunter2, lr: 0.1}"}, .kept = {"{token: ***, lr: 0.1}"}},
-	        {.given = {"host=a password=hunter2 dbname=b"}, .kept = {"host=a password=*** dbname=b"}},
+	        {.given = {"host=a password=hunter2 dbname=b"},
+	         .kept = {"host=a password=*** dbname=b"}},
 	        {.given = {"-c", "KEY=hunter2 python train.py --token hunter2 --lr 1"},
 	         .kept = {NULL, "KEY=*** python train.py --token *** --lr 1"}},
 	        {.given = {"-c", "python train.py --token $TOKEN --key=${KEY}"}},
@@ -111,7 +117,8 @@ Test(secrets, tokens_that_begin_with_what_they_are)
 	static const struct example list[] = {
 	        {.given = {"sk-abcdefghijklmnop1234"}, .kept = {"sk-***"}},
 	        {.given = {"sk-proj-abcd_efgh-ijklmnop1234"}, .kept = {"sk-proj-***"}},
-	        {.given = {"use ghp_abcdefghijklmnop1234, please"}, .kept = {"use ghp_***, please"}},
+	        {.given = {"use ghp_abcdefghijklmnop1234, please"},
+	         .kept = {"use ghp_***, please"}},
 	        {.given = {"x=github_pat_11ABCDEFG0123456789_abc"}, .kept = {"x=github_pat_***"}},
 	        {.given = {"AKIAIOSFODNN7EXAMPLE"}, .kept = {"AKIA***"}},
 	        {.given = {"--hub", "hf_AbCdEfGhIjKlMnOpQrStUv"}, .kept = {NULL, "hf_***"}},

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/export/parquet/rollup.h"
+#include "report/export/parquet/parquet.h"
 
 Test(rollup, buckets_of_times_computed_by_hand)
 {

@@ -3,7 +3,7 @@
 #include <criterion/new/assert.h>
 #include <stdlib.h>
 
-#include "report/joined/launches.h"
+#include "report/joined/rows.h"
 
 static uint32_t seed;
 
@@ -16,11 +16,11 @@ static uint32_t pick(uint32_t n)
 }
 
 /* The last of its process and id that began no later, or else the first. */
-static uint32_t find_slowly(const struct ws_launch_key *calls, size_t n, struct ws_launch_key k)
+static uint32_t find_slowly(const struct ws_call_key *calls, size_t n, struct ws_call_key k)
 {
-	const struct ws_launch_key *last = NULL, *first = NULL;
+	const struct ws_call_key *last = NULL, *first = NULL;
 
-	for (const struct ws_launch_key *c = calls; c < calls + n; c++) {
+	for (const struct ws_call_key *c = calls; c < calls + n; c++) {
 		if (!k.correlation || c->process != k.process || c->correlation != k.correlation)
 			continue;
 		if (c->start_ns <= k.start_ns && (!last || c->start_ns >= last->start_ns))
@@ -31,12 +31,12 @@ static uint32_t find_slowly(const struct ws_launch_key *calls, size_t n, struct 
 	return last ? last->call : first ? first->call : WS_NONE;
 }
 
-static void find_some(struct ws_launches *l, const struct ws_launch_key *calls, uint32_t n,
+static void find_some(struct ws_launches *l, const struct ws_call_key *calls, uint32_t n,
                       uint32_t ids, uint32_t mixed)
 {
 	for (uint32_t i = 0; i < 3000; i++) {
 		/* after the last one, anywhere, of no call, of no known time */
-		const struct ws_launch_key kernel = {.correlation = i % 5 ? (i + pick(mixed)) % ids
+		const struct ws_call_key kernel = {.correlation = i % 5 ? (i + pick(mixed)) % ids
 		                                                          : pick(2 * ids),
 		                                     .process = pick(3),
 		                                     .start_ns = i % 7 ? (int64_t)pick(2 * n)
@@ -50,12 +50,12 @@ static void find_some(struct ws_launches *l, const struct ws_launch_key *calls, 
 /* Ids from a range of so many, in order but for the nearest `mixed`. */
 static void compare(uint32_t n, uint32_t ids, uint32_t mixed)
 {
-	struct ws_launch_key *calls = calloc(n, sizeof(*calls));
+	struct ws_call_key *calls = calloc(n, sizeof(*calls));
 	struct ws_launches l = {0};
 
 	ws_launches_open(&l, n);
 	for (uint32_t i = 0; i < n; i++) {
-		calls[i] = (struct ws_launch_key){.correlation = (i + pick(mixed)) % ids,
+		calls[i] = (struct ws_call_key){.correlation = (i + pick(mixed)) % ids,
 		                                  .process = pick(2),
 		                                  .call = i,
 		                                  .start_ns = 2 * (int64_t)pick(n)};
@@ -74,7 +74,7 @@ static void compare_rows(uint32_t n, bool by_id)
 	const struct ws_joined_call_kind kinds[] = {{.thread = 0}, {.thread = 1}};
 	const struct ws_model m = {.threads = threads, .nthreads = 2};
 	struct ws_joined_rows rows = {.ncalls = n, .calls_by_id = by_id};
-	struct ws_launch_key *calls = calloc(n, sizeof(*calls));
+	struct ws_call_key *calls = calloc(n, sizeof(*calls));
 	struct ws_launches l = {0};
 
 	ws_spill_open(&rows.calls, n * sizeof(struct ws_joined_call));
@@ -84,7 +84,7 @@ static void compare_rows(uint32_t n, bool by_id)
 
 		id += 1 + pick(3);
 		call.correlation = by_id ? id : pick(n);
-		calls[i] = (struct ws_launch_key){call.correlation, call.kind->thread, i,
+		calls[i] = (struct ws_call_key){call.correlation, call.kind->thread, i,
 		                                  call.start_ns};
 		ws_spill_put(&rows.calls, sizeof(call), i, &call);
 	}
@@ -110,7 +110,7 @@ Test(launches, a_kernel_finds_its_call)
 
 Test(launches, where_there_is_no_call_none_is_found)
 {
-	const struct ws_launch_key kernel = {.correlation = 1, .start_ns = 5};
+	const struct ws_call_key kernel = {.correlation = 1, .start_ns = 5};
 	struct ws_launches l = {0};
 
 	ws_launches_open(&l, 0);
