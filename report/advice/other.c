@@ -1,4 +1,4 @@
-/* Rules about work that is no matrix product: A6, A9, A10, A12, A13. */
+/* Rules about work that is no matrix product: A6, A9, A10, A12, A13, A30. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -169,7 +169,8 @@ void ws_rule_eager_attention(struct ws_advice *a)
 	        NULL);
 }
 
-/* --- A9, A12: classes ----------------------------------------------------------------------- */
+/* --- A9, A12, A30: classes -----------------------------------------------------------------------
+ */
 
 static bool is_layout(const struct ws_advice *a, size_t config)
 {
@@ -209,6 +210,31 @@ void ws_rule_layout(struct ws_advice *a)
 		ws_advice_add_claim(a, WS_RULE_layout, WS_SEVERITY_STRONG,
 		                    (struct ws_claim){.rate = rate_of_layouts}, "class layout",
 		                    ws_advice_top_kernels(a, is_layout), NULL);
+}
+
+static bool is_gather(const struct ws_advice *a, size_t config)
+{
+	return a->traits[config].op_class == WS_CLASS_GATHER;
+}
+
+/* At most: some rows must be read in any case. */
+static double rate_of_gathers(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                              const struct ws_claim *claim)
+{
+	(void)claim;
+	return is_gather(a, cell->config) ? 1 : -1;
+}
+
+void ws_rule_gathers(struct ws_advice *a)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		ns += is_gather(a, i) ? a->config_ns[i] : 0;
+	if (ws_advice_share(a, ns) > WS_A30_PERCENT)
+		ws_advice_add_claim(a, WS_RULE_gathers, WS_SEVERITY_WEAK,
+		                    (struct ws_claim){.rate = rate_of_gathers, .is_bound = true},
+		                    "class gather", ws_advice_top_kernels(a, is_gather), NULL);
 }
 
 /* Has a recorded product a weight or a bias of so many elements? */

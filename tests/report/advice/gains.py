@@ -504,7 +504,7 @@ def by_hand(trace):
             yield row, replay.gain({'as_graph': True, 'graph_path': row['Scope']})
         elif rule in CHANGES:
             yield row, replay.gain({CHANGES[rule]: True})
-        elif rule == 'A29' or rule == 'A27' and row['Scope'] == 'blocks of few threads':
+        elif rule in ('A29', 'A30') or rule == 'A27' and row['Scope'] == 'blocks of few threads':
             yield row, None  # upper bounds
         elif rule in FORMULAS and (trace.groups or rule in OF_NAMES):
             rate = FORMULAS[rule](trace, row['Scope'], *([row['Evidence']] if rule == 'A10' else []))
