@@ -87,6 +87,16 @@ const char *ws_say_time(struct ws_arena *texts, double ns)
 	return ws_arena_format(texts, "%s", ws_say_time_in(ns, out));
 }
 
+const char *ws_say_times(struct ws_arena *texts, double a_ns, const char *between, double b_ns)
+{
+	const char *a = ws_say_time(texts, a_ns), *b = ws_say_time(texts, b_ns);
+	const char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
+
+	if (unit_a && unit_b && !strcmp(unit_a, unit_b))
+		a = ws_arena_copy(texts, a, (size_t)(unit_a - a));
+	return ws_arena_format(texts, "%s %s %s", a, between, b);
+}
+
 const char *ws_say_time_of(struct ws_arena *texts, double ns, double whole_ns)
 {
 	const struct scale *s = scale_of_time(whole_ns);

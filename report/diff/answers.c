@@ -56,17 +56,6 @@ static const char *change_of(struct ws_arena *texts, double ratio)
 	                       ws_say_percent(texts, fabs(100 * (ratio - 1))));
 }
 
-/* "383 → 391 ms", in one unit where it is the same */
-static const char *both_times(struct ws_arena *texts, double a_ns, double b_ns)
-{
-	const char *a = ws_say_time(texts, a_ns), *b = ws_say_time(texts, b_ns);
-	const char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
-
-	if (unit_a && unit_b && !strcmp(unit_a, unit_b))
-		a = ws_arena_copy(texts, a, (size_t)(unit_a - a));
-	return ws_arena_format(texts, "%s → %s", a, b);
-}
-
 /* Why a change is called none: as the row of the verdict says. */
 static const char *say_no_change(const struct answering *a, const struct ws_cell *row)
 {
@@ -94,7 +83,7 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 	const double ns[2] = {1e6 * ws_cell_number(&row[WS_TC_diff_verdict_a]),
 	                      1e6 * ws_cell_number(&row[WS_TC_diff_verdict_b])};
 	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]);
-	const char *times = both_times(t, ns[0], ns[1]);
+	const char *times = ws_say_times(t, ns[0], "→", ns[1]);
 	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
 
@@ -202,8 +191,9 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 
 	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
 	if (*share && (strstr(grade, "FASTER") || strstr(grade, "SLOWER")))
-		ws_page_say(a->out, "", "Kernel times alone: ", both_times(a->texts, ns[0], ns[1]),
-		            ", ", share, ".", NULL);
+		ws_page_say(a->out, "",
+		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
+		            share, ".", NULL);
 }
 
 static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)

@@ -392,6 +392,10 @@ static void put_one(struct markdown *m, const struct ws_table *t)
 	fputs("\n## ", f);
 	put_str(m, ws_display_title(t, title));
 	fputs("\n\n", f);
+	for (size_t i = 0; i < t->nheadline_notes; i++) {
+		put_str(m, t->notes[i]);
+		fputs("\n\n", f);
+	}
 	put_str(m, t->def->meaning);
 	fputs("\n\n", f);
 	if (t->not_recorded) {
@@ -403,8 +407,8 @@ static void put_one(struct markdown *m, const struct ws_table *t)
 	}
 	if (t->nrows)
 		put_table(m, t);
-	for (size_t i = 0; i < t->nnotes; i++) {
-		fputs(i ? "- " : "\n- ", f);
+	for (size_t i = t->nheadline_notes; i < t->nnotes; i++) {
+		fputs(i > t->nheadline_notes ? "- " : "\n- ", f);
 		put_str(m, t->notes[i]);
 		fputc('\n', f);
 	}

@@ -955,8 +955,12 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	fputs(ws_display_title(t, title), f);
 	text_style(f, opts, WS_TEXT_PLAIN);
 	fputc('\n', f);
-	if (*t->def->meaning)
+	for (size_t i = 0; i < t->nheadline_notes; i++)
+		paragraph(f, opts, NULL, 0, t->notes[i]);
+	if (*t->def->meaning) {
+		fputs(t->nheadline_notes ? "\n" : "", f);
 		paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
+	}
 	fputc('\n', f);
 	if (t->not_recorded) {
 		fputs("not recorded:\n", f);
@@ -969,8 +973,8 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 		put_page(f, t, opts, &page);
 	else if (t->nrows)
 		table(f, t, opts);
-	for (size_t i = 0; i < t->nnotes; i++) {
-		fputs(i ? "" : "\n", f);
+	for (size_t i = t->nheadline_notes; i < t->nnotes; i++) {
+		fputs(i > t->nheadline_notes ? "" : "\n", f);
 		paragraph(f, opts, WS_TEXT_DIM, 0, t->notes[i]);
 	}
 }

@@ -72,29 +72,34 @@ static void check_classes(const struct ws_table *classes, const struct ws_table 
 	}
 }
 
-/* 0 of a part that did not run. */
-static double real_or_zero(const struct ws_table *t, size_t row, const char *column)
-{
-	return tb_is_empty(t, row, column) ? 0 : tb_real(t, row, column);
-}
-
+/* Of each direction some of the parts, then the whole. */
 static void check_attention(const struct ws_table *t)
 {
-	static const char *const columns[] = {"kernels", "gpu_ns"};
+	static const char *const columns[] = {"kernels", "gpu_ns"},
+	                         *const parts[] = {"computing attention scores",
+	                                           "computing softmax", "final matmul"};
 
-	cr_assert(eq(sz, t->nrows % 5, 0), "five rows a direction");
-	for (size_t row = 0; row < t->nrows; row += 5)
-		for (size_t i = 0; i < 2; i++) {
-			const double scores = real_or_zero(t, row, columns[i]),
-			             softmax = real_or_zero(t, row + 1, columns[i]),
-			             final = real_or_zero(t, row + 2, columns[i]);
+	for (size_t i = 0; i < 2; i++) {
+		double part[3] = {0}, products = -1;
 
-			if (!tb_is_empty(t, row + 3, columns[i]))
-				cr_assert(fabs(scores + final - tb_real(t, row + 3, columns[i])) <
-				          1e-6);
-			cr_assert(scores + softmax + final <=
-			          real_or_zero(t, row + 4, columns[i]) + 1e-6);
+		for (size_t row = 0; row < t->nrows; row++) {
+			const char *name = tb_str(t, row, "part");
+			const double n =
+			        tb_is_empty(t, row, columns[i]) ? 0 : tb_real(t, row, columns[i]);
+
+			for (size_t p = 0; p < 3; p++)
+				part[p] += !strcmp(name, parts[p]) ? n : 0;
+			if (!strcmp(name, "both products"))
+				products = n;
+			if (strcmp(name, "whole attention") != 0)
+				continue;
+			cr_assert(products < 0 || fabs(part[0] + part[2] - products) < 1e-6);
+			cr_assert(part[0] + part[1] + part[2] <= n + 1e-6);
+			memset(part, 0, sizeof(part));
+			products = -1;
 		}
+		cr_assert(eq(dbl, part[0] + part[1] + part[2], 0), "no whole behind its parts");
+	}
 }
 
 static void check_steps(const struct ws_table *t)
