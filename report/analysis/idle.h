@@ -79,7 +79,7 @@ extern const struct ws_use_def ws_use_defs[WS_USES];
 #define WS_IDLE_LAUNCH_US 100
 /* Queued work begins within this time; later, it waited for something. As in HTA. */
 #define WS_IDLE_QUEUE_US 30
-/* A first step is start-up if it takes more than so many times the median of the others. */
+/* First steps are start-up if each takes more than so many times the median step. */
 #define WS_IDLE_FIRST_TIMES 2
 /* A device that computes for more than this is busy, whatever the rest is. */
 #define WS_IDLE_BUSY_PERCENT 90
@@ -177,6 +177,7 @@ struct ws_host_activity {
 	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */
 	int64_t *wait_end_ns;  /* the latest end of those up to each */
 	uint64_t captured;     /* launches that were captured into a graph, and did not run */
+	size_t first_steps;    /* measured steps at the begin that are start-up, whole */
 };
 /* Of the joined ranges, calls and operations; once a selection: it lives as long as that. */
 const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,

@@ -1078,7 +1078,7 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	struct ws_selection sel = {0};
 	const struct ws_table_context tab = {.m = m, .sel = &sel, .temp = &temp};
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
-	struct ws_page_making p = {&tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
+	struct ws_page_making p = {&tab, &tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
 
 	filter.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &filter, &sel);
@@ -1106,18 +1106,32 @@ static bool ran_on_the_cpu(const struct ws_page_making *p)
 	       p->m->cpu_ops.tree.n;
 }
 
+/* What stands on the page is one step's, so that its parts add up. */
+static void look_at_median_step(struct ws_page_making *p, struct ws_table_context *tab)
+{
+	const struct ws_table_context *median = ws_median_step(tab);
+
+	if (median == tab)
+		return;
+	tab->sel = p->sel = median->sel;
+	tab->digest = median->digest;
+	p->page->samples = 1;
+}
+
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err)
 {
 	struct ws_arena temp = {0};
 	struct ws_table_context with_temp = *tab;
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
-	struct ws_page_making p = {&with_temp,   tab->m,        tab->sel, page,
-	                           &page->arena, WS_PAGE_BOXES, NULL,     NULL};
+	struct ws_page_making p = {tab,          &with_temp,    tab->m, tab->sel, page,
+	                           &page->arena, WS_PAGE_BOXES, NULL,   NULL};
 	enum ws_status status = WS_OK;
 
 	with_temp.temp = &temp;
 	add_grey_line(&p);
+	if (page->has_steps)
+		look_at_median_step(&p, &with_temp);
 	add_bar(&p);
 	page->has_host_ranges = has_ranges_alone(&p);
 	if (page->has_host_ranges)
@@ -1137,8 +1151,9 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	page->rate_name = most >= 1e12 ? "TFLOP/s" : most >= 1e9 ? "GFLOP/s" : "MFLOP/s";
 	ws_page_add_findings(&p);
 	ws_page_add_headline(&p);
+	p.sel = tab->sel; /* a timeline is of any step */
 	if (p.windows)
-		p.windows = ws_windows(tab->m, tab->sel); /* a timeline is of one step */
+		p.windows = ws_windows(tab->m, tab->sel);
 	if (tab->sel->has_timeline && p.windows && p.windows->n)
 		status = ws_page_add_timeline(&p, tab->sel->timeline, err);
 	ws_arena_free(&temp);

@@ -1,6 +1,7 @@
 /* A page: what is said on it. Its sentences, findings and changes; pictures are made in make.c. */
 #include "report/page/page.h"
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -259,6 +260,21 @@ static void say_why_idle(struct ws_page_making *p)
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
 
+/* "Step 0 takes 4.49 s: start-up, which is set apart." */
+static void say_first_steps(struct ws_page_making *p, size_t n)
+{
+	const struct ws_windows *w = ws_windows(p->m, p->whole->sel);
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ns += w->window[i].end_ns - w->window[i].start_ns;
+	ws_page_say(p->page, "",
+	            n == 1 ? ws_arena_format(p->texts, "Step %" PRIu32 " takes ",
+	                                     p->m->steps[w->window[0].step].number)
+	                   : ws_arena_format(p->texts, "The first %zu steps take ", n),
+	            ws_say_time(p->texts, (double)ns), ": start-up, which is set apart.", NULL);
+}
+
 /* What happens once is no part of a step or of a loop, and no finding is about it. */
 static void say_what_happens_once(struct ws_page_making *p)
 {
@@ -267,6 +283,8 @@ static void say_what_happens_once(struct ws_page_making *p)
 	if (!p->idle || p->page->on_cpu)
 		return;
 	host = ws_host_activity_find(p->m, p->sel);
+	if (host->first_steps)
+		say_first_steps(p, host->first_steps);
 	if (host->captured)
 		ws_page_say(p->page, "", "",
 		            ws_arena_format(p->texts, "%s launch%s",
@@ -447,7 +465,7 @@ static void say_first(struct ws_page_making *p)
 
 static void say_whatif(struct ws_page_making *p)
 {
-	const struct ws_whatif_answers *all = ws_whatif_answers(p->sel);
+	const struct ws_whatif_answers *all = ws_whatif_answers(p->whole->sel);
 	struct ws_page *page = p->page;
 
 	if (!all)
@@ -486,13 +504,31 @@ static void add_figure(struct ws_page_making *p, const char *value, const char *
 static void add_batches(struct ws_page_making *p)
 {
 	struct ws_batch_steps batch[WS_BATCH_KINDS];
-	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->sel), batch);
+	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->whole->sel), batch);
 
 	for (size_t i = 0; i < n; i++)
 		add_figure(p, ws_say_time(p->texts, batch[i].ns),
 		           ws_arena_format(p->texts, "per %s step (%llu, of %.4g request%s)",
 		                           batch[i].kind, (unsigned long long)batch[i].steps,
 		                           batch[i].requests, batch[i].requests == 1 ? "" : "s"));
+}
+
+/* "step, the median of 3: 6.22 ms to 7.73 ms" */
+static const char *words_of_spread(const struct ws_page_making *p)
+{
+	const struct ws_step_times *times = ws_step_times(p->m, p->whole->sel);
+	const char *least, *most;
+	struct ws_stat stat;
+
+	ws_step_stat(p->m, times, WS_PHASES, WS_MEASURE_STEP, &stat);
+	if (stat.n < 2)
+		return "step";
+	least = ws_say_time(p->texts, (double)stat.min);
+	most = ws_say_time(p->texts, (double)stat.max);
+	return strcmp(least, most)
+	               ? ws_arena_format(p->texts, "step, the median of %zu: %s to %s",
+	                                 (size_t)stat.n, least, most)
+	               : ws_arena_format(p->texts, "step, the median of %zu", (size_t)stat.n);
 }
 
 static void add_figures(struct ws_page_making *p)
@@ -504,7 +540,7 @@ static void add_figures(struct ws_page_making *p)
 	WS_NEW(p->texts, p->page->figure, 8 + WS_BATCH_KINDS);
 	if (page->step_ns > 0)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
-		           page->has_steps ? "step" : "run");
+		           page->has_steps ? words_of_spread(p) : "run");
 	add_batches(p);
 	if (!isnan(computing) && !page->on_cpu &&
 	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
@@ -560,9 +596,10 @@ static void say_ranges(struct ws_page_making *p)
 		ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
 	if (most)
 		ws_page_say(p->page, "", p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
-		            ws_arena_format(p->texts, "%s NVTX range%s",
+		            ws_arena_format(p->texts, "%s NVTX range%s%s",
 		                            ws_say_number(p->texts, (double)page->host_ranges),
-		                            page->host_ranges == 1 ? "" : "s"),
+		                            page->host_ranges == 1 ? "" : "s",
+		                            page->has_steps ? " per step" : ""),
 		            ws_arena_format(p->texts, ": %s ", most->label),
 		            ws_say_time_of(p->texts, (double)most->exclusive_ns,
 		                           (double)page->gpu_ns),
@@ -828,7 +865,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 
 	if (!ws_model_has_kernels(p->m))
 		return;
-	all = ws_advice_find(p->tab);
+	all = ws_advice_find(p->whole);
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
 	for (size_t i = 0; i < all->n; i++)

@@ -3,7 +3,8 @@
  * on: HTML, the first sheet of a workbook, a terminal. Plain data, made once, by page/make.h or
  * with the tables of a comparison; writers choose places and never numbers. docs/dev/pages.md
  *
- * Times are sums in ns over all that the report is about. A time a step is that over `samples`.
+ * Times are sums in ns: of a report with steps over the median step, of a side of a comparison over
+ * all steps. A time a step is that over `samples`.
  * Texts are UTF-8 as recorded: a writer escapes them as its format asks.
  */
 #pragma once
@@ -183,8 +184,8 @@ struct ws_page {
 	bool on_cpu;          /* times of the CPU reference, no GPU's */
 	bool has_operations;  /* no kernel was recorded: `kernel` has the CPU's operations */
 	bool has_host_ranges; /* nothing but ranges was recorded: the tree has the host's time */
-	double samples;       /* measured steps, else 1 */
-	double step_ns;       /* mean of the measured steps, else of the window */
+	double samples;       /* of a side of a comparison: measured steps; else 1 */
+	double step_ns;       /* of the median step, of such a side the mean; else of the window */
 	struct ws_page_line headline[WS_PAGE_LINES];
 	size_t nheadline;
 	const char *note;          /* what they rest on; NULL */
