@@ -105,6 +105,16 @@ const char *ws_say_si(struct ws_arena *texts, double value, const char *unit)
 	                    ws_arena_format(texts, "%s%s", s->prefix, unit));
 }
 
+const char *ws_say_change(struct ws_arena *texts, double before_ns, double after_ns)
+{
+	const char *a = ws_say_time(texts, before_ns), *b = ws_say_time(texts, after_ns);
+	const char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
+
+	if (unit_a && unit_b && !strcmp(unit_a, unit_b))
+		a = ws_arena_copy(texts, a, (size_t)(unit_a - a));
+	return ws_arena_format(texts, "%s → %s", a, b);
+}
+
 const char *ws_say_percent(struct ws_arena *texts, double percent)
 {
 	if (percent > 0 && percent < 0.05)

@@ -11,6 +11,8 @@ void ws_say_add(char *text, size_t size, const char *fmt, ...)
 #define WS_SAY_TIME 32
 const char *ws_say_time_in(double ns, char out[WS_SAY_TIME]); /* returns out */
 const char *ws_say_time(struct ws_arena *texts, double ns);
+/* "383 → 391 ms", in one unit where it is the same */
+const char *ws_say_change(struct ws_arena *texts, double before_ns, double after_ns);
 const char *ws_say_percent(struct ws_arena *texts, double percent);
 /* How much more or less, always over 1: "1.6×", "2.3 %". */
 #define WS_SAY_TIMES_FROM 1.1 /* from here on as times, below in percent */

@@ -56,17 +56,6 @@ static const char *change_of(struct ws_arena *texts, double ratio)
 	                       ws_say_percent(texts, fabs(100 * (ratio - 1))));
 }
 
-/* "383 → 391 ms", in one unit where it is the same */
-static const char *both_times(struct ws_arena *texts, double a_ns, double b_ns)
-{
-	const char *a = ws_say_time(texts, a_ns), *b = ws_say_time(texts, b_ns);
-	const char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
-
-	if (unit_a && unit_b && !strcmp(unit_a, unit_b))
-		a = ws_arena_copy(texts, a, (size_t)(unit_a - a));
-	return ws_arena_format(texts, "%s → %s", a, b);
-}
-
 /* Why a change is called none: as the row of the verdict says. */
 static const char *say_no_change(const struct answering *a, const struct ws_cell *row)
 {
@@ -87,17 +76,24 @@ static const char *say_no_change(const struct answering *a, const struct ws_cell
 }
 
 /* "The step is 1.3× faster: 155 → 119 ms." row: of the verdict. */
-static void say_time(const struct answering *a, const struct ws_cell *row, const char *what,
-                     const char *are, const char *take)
+static void print_time(const struct answering *a, const struct ws_cell *row, const char *name,
+                       const char *what, const char *are, const char *take)
 {
 	struct ws_arena *t = a->texts;
 	const double ns[2] = {1e6 * ws_cell_number(&row[WS_TC_diff_verdict_a]),
 	                      1e6 * ws_cell_number(&row[WS_TC_diff_verdict_b])};
 	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]);
-	const char *times = both_times(t, ns[0], ns[1]);
+	const char *times = ws_say_change(t, ns[0], ns[1]);
 	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
 
+	a->out->compared[a->out->ncompared++] =
+	        (struct ws_compared_time){.name = name,
+	                                  .grade = grade,
+	                                  .ns = {ns[0], ns[1]},
+	                                  .ratio = ratio,
+	                                  .low = ws_cell_number(&row[WS_TC_diff_verdict_low]),
+	                                  .high = ws_cell_number(&row[WS_TC_diff_verdict_high])};
 	if (isnan(ratio)) {
 		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s not compared: ", what, are),
 		            times, ".", NULL);
@@ -120,6 +116,13 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 		            : !strcmp(grade, "SAME") ? ": the same."
 		                                     : say_no_change(a, row),
 		            NULL);
+}
+
+static void say_time(const struct answering *a, const struct ws_cell *row, const char *name,
+                     const char *what, const char *are, const char *take)
+{
+	print_time(a, row, name, what, are, take);
+	a->out->headline[a->out->nheadline - 1].is_compared = true;
 }
 
 static void say_reasons(const struct answering *a)
@@ -202,8 +205,9 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 
 	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
 	if (*share && (strstr(grade, "FASTER") || strstr(grade, "SLOWER")))
-		ws_page_say(a->out, "", "Kernel times alone: ", both_times(a->texts, ns[0], ns[1]),
-		            ", ", share, ".", NULL);
+		ws_page_say(a->out, "",
+		            "Kernel times alone: ", ws_say_change(a->texts, ns[0], ns[1]), ", ",
+		            share, ".", NULL);
 }
 
 static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)
@@ -218,10 +222,11 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 		return;
 	}
 	if (row)
-		say_time(a, row, by_steps ? "The step" : "The run", "is", "takes");
+		say_time(a, row, by_steps ? "step" : "run", by_steps ? "The step" : "The run", "is",
+		         "takes");
 	row = verdict_of(a, by_steps ? "GPU time of a step" : "GPU time of kernels");
 	if (row)
-		say_time(a, row, "The kernels", "are", "take");
+		say_time(a, row, "kernels", "The kernels", "are", "take");
 	say_main_change(a, parts);
 	say_replayed(a, row);
 }
