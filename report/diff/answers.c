@@ -76,8 +76,8 @@ static const char *say_no_change(const struct answering *a, const struct ws_cell
 }
 
 /* "The step is 1.3× faster: 155 → 119 ms." row: of the verdict. */
-static void say_time(const struct answering *a, const struct ws_cell *row, const char *what,
-                     const char *are, const char *take)
+static void print_time(const struct answering *a, const struct ws_cell *row, const char *name,
+                       const char *what, const char *are, const char *take)
 {
 	struct ws_arena *t = a->texts;
 	const double ns[2] = {1e6 * ws_cell_number(&row[WS_TC_diff_verdict_a]),
@@ -87,6 +87,13 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
 
+	a->out->compared[a->out->ncompared++] =
+	        (struct ws_compared_time){.name = name,
+	                                  .grade = grade,
+	                                  .ns = {ns[0], ns[1]},
+	                                  .ratio = ratio,
+	                                  .low = ws_cell_number(&row[WS_TC_diff_verdict_low]),
+	                                  .high = ws_cell_number(&row[WS_TC_diff_verdict_high])};
 	if (isnan(ratio)) {
 		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s not compared: ", what, are),
 		            times, ".", NULL);
@@ -109,6 +116,13 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 		            : !strcmp(grade, "SAME") ? ": the same."
 		                                     : say_no_change(a, row),
 		            NULL);
+}
+
+static void say_time(const struct answering *a, const struct ws_cell *row, const char *name,
+                     const char *what, const char *are, const char *take)
+{
+	print_time(a, row, name, what, are, take);
+	a->out->headline[a->out->nheadline - 1].is_compared = true;
 }
 
 static void say_reasons(const struct answering *a)
@@ -208,10 +222,11 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 		return;
 	}
 	if (row)
-		say_time(a, row, by_steps ? "The step" : "The run", "is", "takes");
+		say_time(a, row, by_steps ? "step" : "run", by_steps ? "The step" : "The run", "is",
+		         "takes");
 	row = verdict_of(a, by_steps ? "GPU time of a step" : "GPU time of kernels");
 	if (row)
-		say_time(a, row, "The kernels", "are", "take");
+		say_time(a, row, "kernels", "The kernels", "are", "take");
 	say_main_change(a, parts);
 	say_replayed(a, row);
 }

@@ -152,10 +152,10 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	ws_diff_print(d, c, text.text + strlen(text.text), sizeof(text.text) - strlen(text.text));
 	if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
 		struct ws_diff_parts parts;
-		char cause[256];
+		char *cause = d->result->cause;
 
 		ws_diff_find_parts(d, d->typical_ns, &parts);
-		ws_diff_print_cause(d, &parts, cause, sizeof(cause));
+		ws_diff_print_cause(d, &parts, cause, sizeof(d->result->cause));
 		ws_sentence_add(&text, "%s%s", *cause ? " " : "", cause);
 		ws_diff_parts_release(&parts);
 		if (are_launch_bound(d))

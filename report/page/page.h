@@ -24,6 +24,7 @@ struct ws_page_line {
 	} part[WS_PAGE_PARTS];
 	size_t nparts;     /* 0: there is no such sentence */
 	const char *grade; /* "LIKELY FASTER"; "" = none */
+	bool is_compared;  /* its numbers are one of page.compared */
 };
 
 #define WS_PAGE_LINES 8
@@ -172,6 +173,14 @@ struct ws_change {
 	double calls[2], ns[2], ratio, low, high; /* NaN = not known */
 };
 
+/* The step, its kernels: what the headline of a comparison is of. */
+#define WS_COMPARED_TIMES 2
+
+struct ws_compared_time {
+	const char *name, *grade;
+	double ns[2], ratio, low, high; /* NaN = not known, or not compared */
+};
+
 struct ws_timeline;
 
 struct ws_page {
@@ -223,6 +232,8 @@ struct ws_page {
 
 	/* of a comparison, a sweep or ranks, which have these and no figures, bar and so on */
 	bool is_comparison;
+	struct ws_compared_time compared[WS_COMPARED_TIMES];
+	size_t ncompared; /* 0: no diff, or there is nothing to compare */
 	struct ws_change_bar *change_bar;
 	size_t nchange_bars;                 /* 0: nothing is compared */
 	struct ws_change change[WS_CHANGES]; /* largest first */
