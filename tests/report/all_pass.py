@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""A filter that lets everything through changes no number: sums do not depend on the way by which rows come.
+"""A filter that lets everything through changes no number: sums do not depend on the way by which rows come. Whatever passes
+a filter adds up to the totals that are shown.
 all_pass.py SCENARIO_TRACE TRACE...
 """
 import json
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "scenarios"))
+for folder in "scenarios", "sql":
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), folder))
 import scenario  # pylint: disable=wrong-import-position
+import sums  # pylint: disable=wrong-import-position
 
 # filters that let all of a trace through, and the tables that they are of: none = all
 FILTERS = [
     (["--time", "0..1000000s"], []),
     (["--kernel", ".*"], ["kernel-summary", "kernel-launches", "kernel-trace", "classes", "range-kernels"]),
 ]
+SOME = [["--nvtx", "*step*"], ["--steps", "1..2"], ["--device", "0"], ["--kernel", "gemm|elementwise"],
+        ["--time", "100000..900000"]]
 # these say what the filter is
 ABOUT_FILTERS = ["method", "summary"]
 
@@ -46,6 +51,9 @@ def main(program, *traces):
 
     for trace in traces:
         everything = tables_of(program, trace)
+        for options in [], *SOME:
+            some = tables_of(program, trace, *options)
+            wrong += [f"{trace} {' '.join(options)}: {why}" for why in (sums.wrongs(some) if some else ())]
         for options, names in FILTERS:
             # of killed.wtrace a kernel has no time, so it ran in none
             if "--time" in options and "killed" in trace:

@@ -5,7 +5,7 @@ oracle.py SCENARIO_TRACE TRACE...    exit status 77: no such file is here
 joins.sql joins the rows of an export, TABLE.sql makes the table of them: its columns are named as
 those of the table, which it need not have all, and its rows stand in the table's order. Whole numbers are
 the same, others to a billionth. What names alone tell of kernels, classes and dtypes, is asked of the
-product: a trace of nothing but these names.
+product: a trace of nothing but these names. In each of these reports parts add up: sums.py.
 """
 import json
 import math
@@ -18,6 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "scenarios"))
 import scenario  # pylint: disable=wrong-import-position
+import sums  # pylint: disable=wrong-import-position
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -243,6 +244,9 @@ def wrongs(program, trace):
                     why = None if nothing else str(wrong)
                 if why:
                     yield f"{table} {options}: {why}"
+        for known, tables in report.known.items():
+            if known[0] == "all":
+                yield from (f"{known[1]}: {why}" for why in sums.wrongs(tables))
     if not compared:
         yield "no table was compared"
 
