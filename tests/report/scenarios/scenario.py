@@ -1,6 +1,7 @@
 """Scenarios: files that hold the rows of small traces and what reports must say of them. README.md
 beside this has the form."""
 import atexit
+import base64
 import csv
 import json
 import math
@@ -8,6 +9,7 @@ import os
 import re
 import subprocess
 import tempfile
+import zlib
 
 
 class Wrong(Exception):
@@ -299,6 +301,20 @@ def check_screen(part, trace):
             raise Wrong("the screen is\n" + made.stdout)
 
 
+def check_page(part, trace):
+    """Each line is part of what the scripts of an HTML page read of its first screen."""
+    path = trace.path + ".html"
+    made = trace.program.run(*trace.command, "-o", path, *split(part.rest))
+    if made.returncode:
+        raise Wrong(made.stderr.strip())
+    with open(path, encoding="utf-8") as f:
+        data = re.search(r'id="data">([^<]*)<', f.read())[1]
+    page = json.dumps(json.loads(zlib.decompress(base64.b64decode(data)))["page"], ensure_ascii=False)
+    for line in part.lines:
+        if (line.removeprefix("! ") in page) == line.startswith("! "):
+            raise Wrong("the page is\n" + page)
+
+
 def check_refusal(part, trace):
     """`refused STATUS OPTION…`: the exit status; each line is a part of the message."""
     status, *options = split(part.rest)
@@ -309,7 +325,7 @@ def check_refusal(part, trace):
 
 CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
           "kept": check_kept, "advice": check_advice, "refused": check_refusal, "command": check_command, "failed": check_failed,
-          "screen": check_screen}
+          "screen": check_screen, "page": check_page}
 
 
 def make_traces(program, folder, path):
