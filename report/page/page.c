@@ -480,7 +480,8 @@ static void say_whatif(struct ws_page_making *p)
 			                        ws_say_time(p->texts, a->least_ns),
 			                        ws_say_time(p->texts, a->most_ns));
 		if (isnan(a->then_ns))
-			say_line(&page->whatif[page->nwhatif++], change, a->reason, ".", NULL);
+			say_line(&page->whatif[page->nwhatif++], change,
+			         ws_arena_format(p->texts, "%s", a->reason), ".", NULL);
 		else
 			say_line(&page->whatif[page->nwhatif++], change,
 			         ws_arena_format(p->texts, "%s → %s",

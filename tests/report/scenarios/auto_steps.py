@@ -1,15 +1,14 @@
 """--step auto takes the best candidate in every comparison, and says which.
 
-    python3 auto_steps.py WARPSHEET SCENARIO_TRACE
+    python3 auto_steps.py SCENARIO_TRACE
 """
 import os
-import subprocess
 import sys
 import tempfile
 
 import scenario
 
-warpsheet, maker = sys.argv[1:]
+program = scenario.Program(sys.argv[1])
 
 
 def trace(path, name, step_us):
@@ -19,11 +18,7 @@ def trace(path, name, step_us):
         at = step_us * i
         lines += [f"push {at + 1}us \"{name} {i}\"" if name else f"push {at + 1}us \"{'abcde'[i] * 3}\"",
                   f"launch {at + 3}us k {at + 20}us 18us", f"pop {at + 81}us"]
-    scenario.write_trace(maker, "\n".join(lines + [f"pop {5 * step_us}us", ""]), path)
-
-
-def run(*arguments):
-    return subprocess.run([warpsheet, *arguments], capture_output=True, text=True, check=False)
+    program.write_trace("\n".join(lines + [f"pop {5 * step_us}us", ""]), path)
 
 
 def main():
@@ -36,16 +31,16 @@ def main():
         gate = ["gate", "--baseline", os.path.join(folder, "base"), "--workload", "loop"]
         for command, traces in ((["diff"], [a, b]), (["aa"], [a, b]), (["sweep"], [a, b]), (["report"], [a, b]),
                                 (gate + ["--update"], ["--", a]), (gate, ["--", b])):
-            told = run(*command, "--step", "auto", *traces)
+            told = program.run(*command, "--step", "auto", *traces)
             name = command[0]
             if "Steps of" not in told.stderr or "ranges 'Iteration *' (--step auto)" not in told.stderr:
                 wrong += 1
                 print(f"{name}: says nothing of its steps: {told.returncode} {told.stderr}")
-        refused = run("diff", none, a, "--step", "auto")
+        refused = program.run("diff", none, a, "--step", "auto")
         if refused.returncode != 2 or "no range of" not in refused.stderr:
             wrong += 1
             print(f"diff without candidates: {refused.returncode} {refused.stderr}")
-        plain = run("diff", a, b)
+        plain = program.run("diff", a, b)
         if "Steps of" in plain.stderr:
             wrong += 1
             print("diff takes candidates without being asked")
