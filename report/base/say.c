@@ -240,6 +240,28 @@ bool ws_name_is_batch(struct ws_bytes name)
 	return WS_NAME_IS_ONE_OF(name, patterns);
 }
 
+bool ws_name_is_warm_up(struct ws_bytes name)
+{
+	static const char *const names[] = {"warmup",          "warmupstep",  "warmupsteps",
+	                                    "warmupiteration", "warmupiter",  "warmupiterations",
+	                                    "warmuprun",       "warmupruns",  "warmupphase",
+	                                    "warmuploop",      "warmupepoch", "warmupbatch"};
+	char letters[20];
+	size_t n = 0;
+
+	for (size_t i = 0; i < name.len; i++) {
+		const char c = ((const char *)name.ptr)[i];
+		const bool is_digit = c >= '0' && c <= '9';
+
+		if ((c && strchr(" -_#:.", c)) || (n && is_digit))
+			continue;
+		if (!((c | 32) >= 'a' && (c | 32) <= 'z') || n == sizeof(letters))
+			return false;
+		letters[n++] = (char)(c | 32);
+	}
+	return WS_NAME_IS_ONE_OF(((struct ws_bytes){letters, n}), names);
+}
+
 bool ws_name_is(struct ws_bytes name, const char *text)
 {
 	return name.len == strlen(text) && !memcmp(name.ptr, text, name.len);

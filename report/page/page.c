@@ -729,6 +729,15 @@ static void say_what_is_unsound(struct ws_page_making *p)
 		            NULL);
 }
 
+static void say_no_steps(struct ws_page_making *p)
+{
+	const struct ws_steps_hint hint =
+	        ws_steps_hint(p->texts, p->m, ws_step_candidates(p->m, p->sel));
+
+	ws_page_say(p->page, "", hint.words, hint.command,
+	            ws_arena_format(p->texts, "%s.", hint.numbers), NULL);
+}
+
 void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -739,6 +748,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
 	say_what_is_unsound(p);
+	if (p->sel->kernels && !p->m->nmeasured)
+		say_no_steps(p);
 	if (page->unknown_records && p->sel->kernels)
 		ws_page_say(p->page, "", words_of_left_out(p) + strlen("; "), NULL);
 	if (page->has_operations)
