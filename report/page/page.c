@@ -38,13 +38,22 @@ enum ws_page_colour ws_page_class_colour(const char *name, size_t len)
 	        {"embedding", WS_PAGE_OLIVE},    {"gather", WS_PAGE_OLIVE},
 	        {"loss", WS_PAGE_PINK},          {"optimizer", WS_PAGE_BROWN},
 	        {"sort", WS_PAGE_OLIVE},         {"comm", WS_PAGE_PINK},
-	        {"communication", WS_PAGE_PINK}, {"copies", WS_PAGE_OCHRE},
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (strlen(of[i].class) == len && !memcmp(of[i].class, name, len))
 			return of[i].colour;
 	return WS_PAGE_GREY;
+}
+
+_Static_assert((int)WS_PAGE_USES == (int)WS_USES, "each cause of idle time has a colour");
+
+enum ws_page_colour ws_page_use_colour(int use)
+{
+	return use == WS_USE_COLLECTIVE ? WS_PAGE_PINK
+	       : use == WS_USE_COPY     ? WS_PAGE_OCHRE
+	       : use == WS_USE_COMPUTE  ? WS_PAGE_COMPUTING
+	                                : (enum ws_page_colour)(WS_PAGE_IDLE + use - WS_USE_LAUNCH);
 }
 
 static void set_line(struct ws_page_line *line, const char *grade, va_list ap)
@@ -223,6 +232,35 @@ static const char *where_it_waits(const struct ws_page_making *p, enum ws_use us
 	                                 ws_page_text_of(p, r->paths[at].name));
 }
 
+/* "Communication runs 113 ms; 96 % is hidden behind compute, 4.2 ms is not." Is nothing hidden, what
+ * is idle says it. */
+static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *runs)
+{
+	const struct ws_page *page = p->page;
+	const enum ws_page_colour colour = ws_page_use_colour(use);
+	const char *hidden, *rest;
+
+	for (size_t i = 0; i < page->nsegments; i++) {
+		const struct ws_page_segment *s = &page->segment[i];
+		const double ns = (double)(s->ns + s->hidden_ns);
+
+		if (s->is_class || s->is_idle || s->colour != colour || !s->hidden_ns ||
+		    !(100 * ns >= IDLE_PERCENT * (double)page->whole_ns))
+			continue;
+		hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
+		rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
+		ws_page_say(p->page, "", runs,
+		            ws_say_time(p->texts,
+		                        ns * page->step_ns / (double)page->whole_ns),
+		            s->ns ? ws_arena_format(p->texts, "; %s is hidden behind compute, ",
+		                                    hidden)
+		                  : "; all of it is hidden behind compute.",
+		            s->ns ? rest : "", s->ns ? " is not." : "", NULL);
+		return true;
+	}
+	return false;
+}
+
 static void say_why_idle(struct ws_page_making *p)
 {
 	const struct {
@@ -249,10 +287,16 @@ static void say_why_idle(struct ws_page_making *p)
 
 	if (!p->idle || p->page->on_cpu || p->m->soundness.obstacle)
 		return;
+	const bool is_said[WS_USES] = {
+	        [WS_USE_COLLECTIVE] =
+	                say_hidden(p, WS_USE_COLLECTIVE, "Communication runs "),
+	        [WS_USE_COPY] = say_hidden(p, WS_USE_COPY, "Copies run ")};
+
 	for (int i = most; i < WS_USES; i++)
-		if (words[i].prefix && p->idle->all.ns[i] > p->idle->all.ns[most])
+		if (words[i].prefix && !is_said[i] &&
+		    (is_said[most] || p->idle->all.ns[i] > p->idle->all.ns[most]))
 			most = (enum ws_use)i;
-	if (!(use_percent(p, most) > IDLE_PERCENT))
+	if (is_said[most] || !(use_percent(p, most) > IDLE_PERCENT))
 		return;
 	suffix = words[most].suffix ? words[most].suffix
 	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
@@ -354,19 +398,21 @@ static bool say_graphs(struct ws_page_making *p)
 	return true;
 }
 
-/* "gemm (40 %)" of the nth class, kernels that overlap counting each; "" where it has too little.
- */
-static void describe_class(const struct ws_page_making *p, const struct ws_ranking *by_class,
-                           size_t nth, double least_ns, const char **name, const char **share)
+/* "gemm" and "70 ms" of the nth class of the bar; "" where it has too little. */
+static void describe_class(const struct ws_page_making *p, size_t nth, double least_percent,
+                           const char **name, const char **time)
 {
-	const uint32_t class = nth < by_class->n ? by_class->order[nth].row : 0;
-	const double ns = nth < by_class->n ? (double)by_class->groups[class].time.sum : 0;
+	const struct ws_page *page = p->page;
+	double computing = 0;
 
-	*name = *share = "";
-	if (!(ns > 0) || ns < least_ns)
+	*name = *time = "";
+	for (size_t i = 0; i < page->nsegments && page->segment[i].is_class; i++)
+		computing += page->segment[i].percent;
+	if (nth >= page->nsegments || !page->segment[nth].is_class ||
+	    100 * page->segment[nth].percent < least_percent * computing)
 		return;
-	*name = ws_page_class_of(p, class);
-	*share = ws_say_percent(p->texts, 100 * ns / (double)p->page->gpu_ns);
+	*name = page->segment[nth].name;
+	*time = ws_say_time(p->texts, ws_page_segment_ns(page, &page->segment[nth]));
 }
 
 static void say_largest_part(struct ws_page_making *p)
@@ -376,13 +422,11 @@ static void say_largest_part(struct ws_page_making *p)
 	const double whole = (double)page->gpu_ns;
 	const char *work = ws_page_work(page);
 	const char *name, *share, *whose, *other, *other_share;
-	struct ws_ranking by_class;
 
 	if (say_graphs(p) || !(whole > 0))
 		return;
-	ws_digest_rank(p->tab, ws_digest_class, &by_class);
-	describe_class(p, &by_class, 0, 0, &name, &share);
-	describe_class(p, &by_class, 1, SECOND_PERCENT * whole / 100, &other, &other_share);
+	describe_class(p, 0, 0, &name, &share);
+	describe_class(p, 1, SECOND_PERCENT, &other, &other_share);
 	if (!*name)
 		return;
 	if (!owner ||
@@ -514,24 +558,6 @@ static void add_batches(struct ws_page_making *p)
 		                           batch[i].requests, batch[i].requests == 1 ? "" : "s"));
 }
 
-/* "step, the median of 3: 6.22 ms to 7.73 ms" */
-static const char *words_of_spread(const struct ws_page_making *p)
-{
-	const struct ws_step_times *times = ws_step_times(p->m, p->whole->sel);
-	const char *least, *most;
-	struct ws_stat stat;
-
-	ws_step_stat(p->m, times, WS_PHASES, WS_MEASURE_STEP, &stat);
-	if (stat.n < 2)
-		return "step";
-	least = ws_say_time(p->texts, (double)stat.min);
-	most = ws_say_time(p->texts, (double)stat.max);
-	return strcmp(least, most)
-	               ? ws_arena_format(p->texts, "step, the median of %zu: %s to %s",
-	                                 (size_t)stat.n, least, most)
-	               : ws_arena_format(p->texts, "step, the median of %zu", (size_t)stat.n);
-}
-
 static void add_figures(struct ws_page_making *p)
 {
 	const struct ws_utilization *use;
@@ -541,7 +567,10 @@ static void add_figures(struct ws_page_making *p)
 	WS_NEW(p->texts, p->page->figure, 8 + WS_BATCH_KINDS);
 	if (page->step_ns > 0)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
-		           page->has_steps ? words_of_spread(p) : "run");
+		           page->nsteps      ? ws_arena_format(p->texts, "step, the median of %zu",
+		                                               page->nsteps)
+		           : page->has_steps ? "step"
+		                             : "run");
 	add_batches(p);
 	if (!isnan(computing) && !page->on_cpu &&
 	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
@@ -738,11 +767,34 @@ static void say_no_steps(struct ws_page_making *p)
 	            ws_arena_format(p->texts, "%s.", hint.numbers), NULL);
 }
 
+/* Do the steps differ, as they are shown? */
+static bool steps_spread(const struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+
+	return page->nsteps && strcmp(ws_say_time(p->texts, (double)page->shortest_step_ns),
+	                              ws_say_time(p->texts, (double)page->longest_step_ns)) != 0;
+}
+
+/* "7.06 ms, 6.22 to 7.73 over 3 steps" */
+static const char *say_step_time(const struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+
+	if (!steps_spread(p))
+		return ws_say_time(p->texts, page->step_ns);
+	return ws_arena_format(p->texts, "%s over %zu steps",
+	                       ws_say_time_range(p->texts, page->step_ns,
+	                                         (double)page->shortest_step_ns,
+	                                         (double)page->longest_step_ns),
+	                       page->nsteps);
+}
+
 void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
-	const char *time = ws_say_time(p->texts, page->step_ns);
+	const char *time = say_step_time(p);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 	const struct ws_soundness *s = &p->m->soundness;
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
@@ -774,15 +826,28 @@ void ws_page_add_headline(struct ws_page_making *p)
 	else if (s->obstacle && !s->clock_is_off)
 		ws_page_say(p->page, "", what, time,
 		            "; how long the GPU computes is not known: ", s->obstacle, ".", NULL);
-	else if (p->idle->nworked > 1)
-		ws_page_say(p->page, "", what, time,
-		            ws_arena_format(p->texts, "; its %zu GPUs compute for ",
-		                            p->idle->nworked),
-		            ws_say_percent(p->texts, computing), " of it.", NULL);
-	else
-		ws_page_say(p->page, "", what, time, "; the GPU computes for ",
-		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing),
-		            " of it.", NULL);
+	else {
+		const char *who =
+		        p->idle->nworked > 1
+		                ? ws_arena_format(p->texts, "ts %zu GPUs compute for ",
+		                                  p->idle->nworked)
+		                : "he GPU computes for ";
+		const char *part =
+		        ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing);
+		const bool is_one = p->idle->nworked < 2;
+
+		/* with its spread it is a sentence of its own */
+		if (steps_spread(p)) {
+			ws_page_say(p->page, "", what, time, ".", NULL);
+			ws_page_say(p->page, "",
+			            ws_arena_format(p->texts, "%s%s", is_one ? "T" : "I", who),
+			            part, " of it.", NULL);
+		} else {
+			ws_page_say(p->page, "", what, time,
+			            ws_arena_format(p->texts, "; %s%s", is_one ? "t" : "i", who),
+			            part, " of it.", NULL);
+		}
+	}
 	if (loss.len)
 		ws_page_say(p->page, "", "The loss is not finite in ",
 		            ws_page_copy(p->texts, loss.ptr, loss.len),

@@ -241,22 +241,6 @@ static lxw_chart *new_chart(struct ws_xlsx *x, const char *title)
 
 /* --- the step ------------------------------------------------------------------------------- */
 
-/* Idle time is pale, each cause a shade of its own. */
-static lxw_color_t colour_of(const struct ws_page_segment *segment, size_t nth_idle)
-{
-	const uint32_t light = ws_page_colour_def(segment->colour).light;
-	lxw_color_t mixed = 0;
-
-	if (!segment->is_idle)
-		return light;
-	for (int shift = 0; shift < 24; shift += 8) {
-		const double channel = light >> shift & 0xff;
-
-		mixed |= (lxw_color_t)(channel * (1 - 0.09 * (double)(nth_idle % 5))) << shift;
-	}
-	return mixed;
-}
-
 struct bar {
 	struct ws_xlsx *x;
 	const struct ws_xlsx_sheet *s;
@@ -298,7 +282,6 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	/* Work, then idle time; what is too small for a name is one part of each. */
 	for (int idle = 0; idle < 2; idle++) {
 		double ns = 0, percent = 0;
-		size_t nth = 0;
 
 		for (size_t i = 0; i < page->nsegments; i++) {
 			const struct ws_page_segment *part = &page->segment[i];
@@ -308,7 +291,7 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 				continue;
 			if (part->percent >= NAMED_LEAST) {
 				add_part(&b, part->name, time, part->percent,
-				         colour_of(part, nth++));
+				         ws_page_colour_def(part->colour).light);
 				continue;
 			}
 			ns += time;
@@ -394,7 +377,8 @@ struct painting {
 	lxw_chart *chart;
 };
 
-/* Of a comparison by what changed, else by the class with most time. */
+/* Of a comparison by what changed, else a range by its depth, and
+ * anything else by its class. */
 static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
                                           const struct ws_page_node *node)
 {
@@ -408,7 +392,7 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 	if (!node)
 		return ws_page_colour_def(WS_PAGE_IDLE);
 	if (!of->other_page)
-		return ws_page_colour_def(node->colour);
+		return node->is_range ? ws_page_shade(node->depth) : ws_page_colour_def(node->colour);
 	return changes[ws_change_colour(ws_pages_ratio(of->page, of->other_page,
 	                                               (size_t)(node - of->page->node), of->is_b))];
 }

@@ -229,11 +229,33 @@ Test(names, two_kernels_never_share_one)
 	};
 	static const char *const expected[] = {"softmax_warp_forward [9]",
 	                                       "softmax_warp_forward [10]",
-	                                       "ns::alone",
+	                                       "alone",
 	                                       "cat [4u, 3]",
 	                                       "cat [8u, 4]",
 	                                       "overloaded [int]",
 	                                       "overloaded [float]"};
+
+	check_set(names, expected, sizeof(names) / sizeof(*names));
+}
+
+Test(names, namespaces_go_but_those_that_tell_apart)
+{
+	static const char *const names[] = {
+	        "void dpsk::gemm::fp8_acc::GemmKernel<128>(P)",
+	        "void dpsk::gemm::fp8_acc::GemmKernel<64>(P)",
+	        "void dpsk::gemm::m_grouped::GemmKernel<128>(P)",
+	        "void a::x::run(int)",
+	        "void b::x::run(int)",
+	        "at::native::(anonymous namespace)::cunn_SoftMaxForward(float*)",
+	        "reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float> > >(R)",
+	};
+	static const char *const expected[] = {"fp8_acc::GemmKernel [128]",
+	                                       "fp8_acc::GemmKernel [64]",
+	                                       "m_grouped::GemmKernel",
+	                                       "a::x::run",
+	                                       "b::x::run",
+	                                       "cunn_SoftMaxForward",
+	                                       "reduce_kernel<MeanOps<float>>"};
 
 	check_set(names, expected, sizeof(names) / sizeof(*names));
 }
