@@ -26,7 +26,7 @@ struct ws_page_line {
 	const char *grade; /* "LIKELY FASTER"; "" = none */
 };
 
-#define WS_PAGE_LINES 8
+#define WS_PAGE_LINES 12
 
 /* "383 ms", "step": only what is known. */
 struct ws_page_figure {
@@ -179,6 +179,8 @@ struct ws_page {
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events;     /* of ranges: parts of the model may lack some */
+	uint64_t lost_records;    /* for most_lost, which lost most of those that make a trace incomplete */
+	const char *most_lost;    /* the counter's name; NULL: none was lost */
 	uint64_t unknown_records; /* that the import left out: their kind is not known */
 	bool has_steps;
 	bool on_cpu;          /* times of the CPU reference, no GPU's */
