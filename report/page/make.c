@@ -1120,7 +1120,7 @@ static const char *scope_of(const struct ws_page_making *p)
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
-		return ws_arena_format(p->texts, "%zu measured %s%s%s%s", sel->measured,
+		return ws_arena_format(p->texts, "%s measured %s%s%s%s", ws_say_number(p->texts, (double)sel->measured),
 		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p),
 		                       unsound_of(p),
 		                       behind);
@@ -1134,9 +1134,41 @@ struct lost {
 	struct ws_bytes cause; /* that of most_events */
 	uint64_t events;       /* of ranges and marks, for which there was no room */
 	uint64_t unknown;      /* records of a kind that is not known */
+	uint64_t most_records; /* most that one cause took of what a report needs */
+	struct ws_bytes most_records_cause;
 	bool is_killed;
 	const char *uncounted; /* who counts none; NULL */
 };
+
+/* Does this counter count records without which a report is another one? */
+static bool is_of_records(struct ws_bytes cause)
+{
+	static const char *const names[] = {"ring_overflow",
+	                                    "thread_without_ring",
+	                                    "unknown_record",
+	                                    "process_not_recorded",
+	                                    "definition_overflow",
+	                                    "disk_full",
+	                                    "activity_refused",
+	                                    "activity_dropped",
+	                                    "activity_damaged",
+	                                    "activity_unknown",
+	                                    "launch_not_told",
+	                                    "import_unreadable",
+	                                    "import_cut_off",
+	                                    "import_bad_time",
+	                                    "import_bad_value",
+	                                    "import_missing_field",
+	                                    "import_damaged_table",
+	                                    "damaged blocks",
+	                                    "skipped bytes",
+	                                    "blocks of unknown kind"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (ws_name_is(cause, names[i]))
+			return true;
+	return false;
+}
 
 static void count_lost(void *ctx, const struct ws_missing *missing)
 {
@@ -1157,6 +1189,10 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 			lost->cause = missing->cause;
 		}
 		lost->causes++;
+		if (is_of_records(missing->cause) && missing->count > lost->most_records) {
+			lost->most_records = missing->count;
+			lost->most_records_cause = missing->cause;
+		}
 	}
 	if (ws_name_is(missing->cause, "import_unknown_kind"))
 		lost->unknown = missing->count;
@@ -1175,6 +1211,10 @@ static const char *losses_of(const struct ws_page_making *p)
 	ws_missing_each(p->m, count_lost, &lost);
 	p->page->lost_events = lost.events;
 	p->page->unknown_records = lost.unknown;
+	p->page->lost_records = lost.most_records;
+	p->page->most_lost = lost.most_records ? ws_page_copy(p->texts, lost.most_records_cause.ptr,
+	                                                      lost.most_records_cause.len)
+	                                       : NULL;
 	killed = lost.is_killed ? "the program was killed; " : "";
 	if (!lost.causes)
 		return ws_arena_format(p->texts, "%s%s", killed,

@@ -790,6 +790,105 @@ static const char *say_step_time(const struct ws_page_making *p)
 	                       page->nsteps);
 }
 
+/* Records that the recorder or the import lost, and what keeps them. */
+static void say_what_was_lost(struct ws_page_making *p)
+{
+	static const struct {
+		const char *cause, *rest;
+	} of[] = {
+	        {"ring_overflow",
+	         " events were lost: fewer ranges or a larger --buffer-size keep them."},
+	        {"thread_without_ring", " events of threads were lost: a higher --buffers keeps them."},
+	        {"process_not_recorded",
+	         " processes were not recorded: more /dev/shm or --segment-dir helps."},
+	        {"disk_full", " rows were lost: the disk was full."},
+	        {"activity_refused",
+	         " times CUPTI dropped GPU records: a higher --gpu-buffers keeps them."},
+	        {"activity_dropped",
+	         " GPU records were lost: --kernels-only or a higher --gpu-buffers keeps them."},
+	        {"launch_not_told",
+	         " launches went to another profiler in the program: run it without."},
+	        {"skipped bytes", " bytes of the trace are damaged: their records are missing."},
+	        {"damaged blocks", " blocks of the trace are damaged: their records are missing."},
+	};
+	const char *rest = " records were lost: the table Losses names the cause.";
+
+	if (!p->page->most_lost)
+		return;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strcmp(p->page->most_lost, of[i].cause))
+			rest = of[i].rest;
+	ws_page_say(p->page, "", "",
+	            ws_say_number(p->texts, (double)p->page->lost_records), rest, NULL);
+}
+
+#define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
+
+/* Kernels whose launch was not recorded belong to no step and no range. Those that their streams ran
+ * before any of a recorded launch were queued as recording began. */
+static void say_what_has_no_launch(struct ws_page_making *p)
+{
+	struct ws_joined_rows *rows = p->sel->rows;
+	struct ws_strtab streams = {0}; /* that have run a kernel whose launch is known */
+	size_t n = 0, early = 0;
+
+	if (!rows->ncalls || p->page->on_cpu || !ws_model_has_kernels(p->m))
+		return;
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const struct ws_config *config = &p->m->configs[k->kind->config];
+		const uint64_t stream[] = {config->process, config->device, config->stream};
+
+		if (k->call != WS_NONE) {
+			ws_strtab_add(&streams, stream, sizeof(stream));
+			continue;
+		}
+		n++;
+		early += !ws_strtab_find(&streams, stream, sizeof(stream));
+	}
+	ws_strtab_free(&streams);
+	if (100 * n < UNLAUNCHED_PERCENT * rows->nkernels || !n)
+		return;
+	ws_page_say(p->page, "", "",
+	            ws_arena_format(p->texts, "%s of %s kernel%s",
+	                            ws_say_number(p->texts, (double)n),
+	                            ws_say_number(p->texts, (double)rows->nkernels),
+	                            rows->nkernels == 1 ? "" : "s"),
+	            2 * early > n ? " have no launch record: begin recording on an idle GPU."
+	                          : " have no launch record: they are in no step and range.",
+	            NULL);
+}
+
+/* What ran in the step's time counts as computing, whoever launched it. */
+static void say_what_is_not_of_the_step(struct ws_page_making *p)
+{
+	struct ws_joined_rows *rows = p->sel->rows;
+	int64_t ns = 0;
+
+	if (!p->page->has_steps || !p->windows || !rows->ncalls)
+		return;
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (k->call != WS_NONE || !ws_kernel_ran(p->sel, k, i))
+			continue;
+		for (size_t w = 0; w < p->windows->n; w++) {
+			const struct ws_time_window *at = &p->windows->window[w];
+			const int64_t from_ns = k->start_ns > at->start_ns ? k->start_ns
+			                                                   : at->start_ns,
+			              end_ns = k->start_ns + k->dur_ns,
+			              to_ns = end_ns < at->end_ns ? end_ns : at->end_ns;
+
+			ns += to_ns > from_ns ? to_ns - from_ns : 0;
+		}
+	}
+	if (100.0 * (double)ns < UNLAUNCHED_PERCENT * use_ns(p, WS_USE_COMPUTE))
+		return;
+	ws_page_say(p->page, "", "", ws_say_time(p->texts, (double)ns),
+	            " of that are kernels without a launch record: no table of steps has them.",
+	            NULL);
+}
+
 void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -799,7 +898,9 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const struct ws_soundness *s = &p->m->soundness;
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
+	say_what_was_lost(p);
 	say_what_is_unsound(p);
+	say_what_has_no_launch(p);
 	if (p->sel->kernels && !p->m->nmeasured)
 		say_no_steps(p);
 	if (page->unknown_records && p->sel->kernels)
@@ -848,6 +949,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            part, " of it.", NULL);
 		}
 	}
+	if (p->sel->kernels && !page->on_cpu && !isnan(computing))
+		say_what_is_not_of_the_step(p);
 	if (loss.len)
 		ws_page_say(p->page, "", "The loss is not finite in ",
 		            ws_page_copy(p->texts, loss.ptr, loss.len),

@@ -27,7 +27,7 @@ struct ws_page_line {
 	bool is_compared;  /* its numbers are one of page.compared */
 };
 
-#define WS_PAGE_LINES 8
+#define WS_PAGE_LINES 12
 
 /* "383 ms", "step": only what is known. */
 struct ws_page_figure {
@@ -241,6 +241,8 @@ struct ws_page {
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events;     /* of ranges: parts of the model may lack some */
+	uint64_t lost_records;    /* for most_lost, which lost most of those that make a trace incomplete */
+	const char *most_lost;    /* the counter's name; NULL: none was lost */
 	uint64_t unknown_records; /* that the import left out: their kind is not known */
 	bool has_steps;
 	bool on_cpu;          /* times of the CPU reference, no GPU's */
