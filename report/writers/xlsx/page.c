@@ -364,6 +364,7 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 		ws__xlsx_front_links(&f, 1);
 		if (page->nsegments) {
 			front_section(&f, page->bar_title);
+			f.row = ws__xlsx_add_steps(f.x, s, f.row);
 			f.row = ws__xlsx_add_bar(f.x, s, f.row);
 		}
 		front_table(&f, ws_front_tree(page, TREE_ROWS));
