@@ -266,20 +266,20 @@ static void add_bar(struct ws_page_making *p)
 
 /* --- how long kernels take --------------------------------------------------------------------- */
 
-/* 1, 2, 5, 10 ns …: three a decade up to some hours. */
-#define DURATION_BINS 45
+/* Less than 100 ns, then three a decade, 100, 200, 500 ns …, up to some hours. */
+#define DURATION_BINS  40
+#define DURATION_LEAST 2 /* the power of ten that they begin with */
 
 static void add_durations(struct ws_page_making *p)
 {
-	static const double first[] = {1, 2, 5};
-	struct ws_page_durations bin[DURATION_BINS];
+	static const double digit[] = {1, 2, 5};
+	struct ws_page_durations bin[DURATION_BINS] = {{0}};
 	struct ws_page *page = p->page;
 	size_t begin = DURATION_BINS, end = 0;
 
-	for (size_t i = 0; i < DURATION_BINS; i++)
-		bin[i] = (struct ws_page_durations){.from_ns = i ? pow(10, (double)(i / 3)) *
-		                                                           first[i % 3]
-		                                                 : 0};
+	for (size_t i = 1; i < DURATION_BINS; i++)
+		bin[i].from_ns =
+		        pow(10, DURATION_LEAST + (double)((i - 1) / 3)) * digit[(i - 1) % 3];
 	for (size_t i = 0; i < DURATION_BINS; i++)
 		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
 	for (size_t i = 0; i < p->sel->rows->nkernels; i++) {

@@ -155,7 +155,7 @@ async function openTimeline(t, id, whole, group) {
       if (is && !is[i]) pen.globalAlpha *= 0.2;
       pen.fillRect(x0, y, wide > 3 ? wide - 0.6 : wide, ROW - 2);
       pen.globalAlpha = 1;
-      if (wide > 34) {
+      if (wide > 34 && !(lane.group && !lane.group.first.open)) { // names of streams on each other say nothing
         const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : lane.kind === "path" ? "stretches" : "kernels"}` : text[boxes.name[i]];
         pen.fillStyle = is && !is[i] ? ink : words;
         pen.save();
