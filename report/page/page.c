@@ -823,7 +823,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		} else {
 			ws_page_say(p->page, "", what, time,
 			            ws_arena_format(p->texts, "; %s%s", is_one ? "t" : "i", who),
-			            part, " of it.", NULL);
+			            part, is_one ? " of it." : ".", NULL);
 		}
 	}
 	if (loss.len)
