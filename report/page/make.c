@@ -32,8 +32,8 @@ struct walk {
 	int64_t *class_ns, graph_ns; /* by text */
 	int64_t until_ns;            /* what is before this belongs to somebody */
 	size_t window;               /* the first that ends behind that */
-	struct ws_spans beside;      /* when communication, then copies, ran on the device */
-	int64_t beside_ns[2];        /* how long, of all devices: communication, copies */
+	struct ws_spans overlapping; /* when communication, then copies, ran on the device */
+	int64_t overlapping_ns[2];   /* how long, of all devices: communication, copies */
 };
 
 static int64_t later(int64_t a, int64_t b)
@@ -76,17 +76,17 @@ static void give_graphs(struct walk *w, uint32_t device, size_t *next, int64_t s
 }
 
 /* The time of what ran beside other work or alone, inside the windows; it is forgotten. */
-static int64_t take_beside(struct walk *w)
+static int64_t take_overlapping(struct walk *w)
 {
 	const struct ws_windows *windows = w->p->windows;
 	int64_t ns = 0;
 
-	ws_spans_merge(&w->beside);
+	ws_spans_merge(&w->overlapping);
 	for (size_t i = 0; i < windows->n; i++)
-		ns += ws_spans_inside(&w->beside, windows->window[i].start_ns,
+		ns += ws_spans_inside(&w->overlapping, windows->window[i].start_ns,
 		                      windows->window[i].end_ns);
-	ws_spans_release(&w->beside);
-	w->beside = (struct ws_spans){0};
+	ws_spans_release(&w->overlapping);
+	w->overlapping = (struct ws_spans){0};
 	return ns;
 }
 
@@ -94,13 +94,13 @@ static void walk_copies(struct walk *w, uint32_t device)
 {
 	const struct ws_model *m = w->p->m;
 
-	ws_spans_open(&w->beside, m->nwork);
+	ws_spans_open(&w->overlapping, m->nwork);
 	for (size_t i = 0; i < m->nwork; i++)
 		if (m->work[i].device == device && m->work[i].kind != WS_WORK_GRAPH &&
 		    ws_work_ran(w->p->sel, m, i))
-			ws_spans_cover(&w->beside, m->work[i].start_ns,
+			ws_spans_cover(&w->overlapping, m->work[i].start_ns,
 			               m->work[i].start_ns + m->work[i].dur_ns);
-	w->beside_ns[1] += take_beside(w);
+	w->overlapping_ns[1] += take_overlapping(w);
 }
 
 static void walk_device(struct walk *w, uint32_t device)
@@ -112,21 +112,21 @@ static void walk_device(struct walk *w, uint32_t device)
 	w->until_ns = INT64_MIN;
 	w->window = 0;
 	if (w->p->m->has_comm)
-		ws_spans_open(&w->beside, w->p->sel->rows->nkernels);
+		ws_spans_open(&w->overlapping, w->p->sel->rows->nkernels);
 	for (size_t i = ws_first_kernel_of(w->p->m, sel, device); i < end; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 
 		if (!ws_kernel_ran(sel, k, i))
 			continue;
 		if (k->kind->class == WS_TEXT_COMM) {
-			ws_spans_cover(&w->beside, k->start_ns, k->start_ns + k->dur_ns);
+			ws_spans_cover(&w->overlapping, k->start_ns, k->start_ns + k->dur_ns);
 			continue;
 		}
 		give_graphs(w, device, &work, k->start_ns);
 		give(w, k->start_ns, k->start_ns + k->dur_ns, &w->class_ns[k->kind->class]);
 	}
 	give_graphs(w, device, &work, INT64_MAX);
-	w->beside_ns[0] += take_beside(w);
+	w->overlapping_ns[0] += take_overlapping(w);
 	walk_copies(w, device);
 }
 
@@ -152,7 +152,7 @@ static struct ws_page_segment segment_of_use(enum ws_use use, int64_t ns)
 }
 
 /* Of communication and copies what is not hidden, then idle time by cause. */
-static void add_waits(struct ws_page_making *p, const int64_t beside_ns[2])
+static void add_waits(struct ws_page_making *p, const int64_t overlapping_ns[2])
 {
 	const int64_t *ns = p->idle->all.ns;
 	enum ws_use order[WS_USES];
@@ -160,7 +160,7 @@ static void add_waits(struct ws_page_making *p, const int64_t beside_ns[2])
 	for (int use = WS_USE_COLLECTIVE; use <= WS_USE_COPY; use++) {
 		struct ws_page_segment s = segment_of_use((enum ws_use)use, ns[use]);
 
-		s.hidden_ns = beside_ns[use - WS_USE_COLLECTIVE] - s.ns;
+		s.hidden_ns = overlapping_ns[use - WS_USE_COLLECTIVE] - s.ns;
 		/* pages that migrate are copies, and time of their own */
 		if (s.hidden_ns < 0 || (use == WS_USE_COPY && ns[WS_USE_PAGING]))
 			s.hidden_ns = 0;
@@ -259,27 +259,27 @@ static void add_bar(struct ws_page_making *p)
 	}
 	add_segment(p, (struct ws_page_segment){
 	                       .name = "CUDA graphs", .ns = w.graph_ns, .colour = WS_PAGE_GREY});
-	add_waits(p, w.beside_ns);
+	add_waits(p, w.overlapping_ns);
 	add_devices(p);
 	add_steps(p);
 }
 
 /* --- how long kernels take --------------------------------------------------------------------- */
 
-/* 1, 2, 5, 10 ns …: three a decade up to some hours. */
-#define DURATION_BINS 45
+/* Less than 100 ns, then three a decade, 100, 200, 500 ns …, up to some hours. */
+#define DURATION_BINS  40
+#define DURATION_LEAST 2 /* the power of ten that they begin with */
 
 static void add_durations(struct ws_page_making *p)
 {
-	static const double first[] = {1, 2, 5};
-	struct ws_page_durations bin[DURATION_BINS];
+	static const double digit[] = {1, 2, 5};
+	struct ws_page_durations bin[DURATION_BINS] = {{0}};
 	struct ws_page *page = p->page;
 	size_t begin = DURATION_BINS, end = 0;
 
-	for (size_t i = 0; i < DURATION_BINS; i++)
-		bin[i] = (struct ws_page_durations){.from_ns = i ? pow(10, (double)(i / 3)) *
-		                                                           first[i % 3]
-		                                                 : 0};
+	for (size_t i = 1; i < DURATION_BINS; i++)
+		bin[i].from_ns =
+		        pow(10, DURATION_LEAST + (double)((i - 1) / 3)) * digit[(i - 1) % 3];
 	for (size_t i = 0; i < DURATION_BINS; i++)
 		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
 	for (size_t i = 0; i < p->sel->rows->nkernels; i++) {

@@ -110,6 +110,18 @@ void ws_page_free(struct ws_page *page)
 	free(page);
 }
 
+const char *ws_page_segment_words(struct ws_arena *texts, const struct ws_page *page,
+                                  const struct ws_page_segment *s)
+{
+	const double hidden_ns = (double)s->hidden_ns * page->step_ns / (double)page->whole_ns;
+	const char *part = ws_say_part_of(texts, ws_page_segment_ns(page, s), s->percent);
+
+	if (!s->hidden_ns)
+		return ws_arena_format(texts, "%s %s", s->name, part);
+	return ws_arena_format(texts, "%s %s, %s more hidden", s->name, part,
+	                       ws_say_time(texts, hidden_ns));
+}
+
 /* --- words of a trace ------------------------------------------------------------------------ */
 
 const char *ws_page_copy(struct ws_arena *arena, const void *text, size_t len)
@@ -946,7 +958,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		} else {
 			ws_page_say(p->page, "", what, time,
 			            ws_arena_format(p->texts, "; %s%s", is_one ? "t" : "i", who),
-			            part, " of it.", NULL);
+			            part, is_one ? " of it." : ".", NULL);
 		}
 	}
 	if (p->sel->kernels && !page->on_cpu && !isnan(computing))

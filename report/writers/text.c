@@ -647,9 +647,7 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 
 		if (s->percent < LEGEND_SHARE)
 			continue;
-		text = ws_arena_format(&arena, " %s %s", s->name,
-		                       ws_say_part_of(&arena, ws_page_segment_ns(page, s),
-		                                      s->percent));
+		text = ws_arena_format(&arena, " %s", ws_page_segment_words(&arena, page, s));
 		width = 1 + ws_display_width(text, strlen(text));
 		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
 			fputc('\n', f);

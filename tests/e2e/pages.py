@@ -556,6 +556,7 @@ def check_diff():
         equal("the answer's grade", b.run("document.querySelector('#overview .grade').textContent"), "LIKELY FASTER")
         truth("the answer's cause", "gemm kernels" in b.run("document.querySelector('#overview').textContent"))
         truth("intervals of the ratios", b.run("document.querySelectorAll('#changes .ratio rect').length") == b.run("document.querySelectorAll('#changes .ratio').length"))
+        equal("tables of a diff that are open", b.run("[...document.querySelectorAll('section:has(> .scroll.rows)')].map(s => s.id)"), ["diff-verdict"])
         truth("grades", b.run("document.querySelectorAll('td.FASTER').length") > 0)
         heads = b.run("[...document.querySelectorAll('th, h2, h3')].map(e => e.textContent)")
         truth("the sides are named", any("fp32" in h for h in heads) and any("bf16" in h for h in heads))

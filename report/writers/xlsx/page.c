@@ -259,6 +259,17 @@ static bool is_shown_above(const struct ws_cell *section)
 	return false;
 }
 
+/* A fact that is a whole number, so that it can be summed up. */
+static bool is_whole_number(const struct ws_cell *text)
+{
+	size_t n = 0;
+
+	while (text->type == WS_CELL_TEXT && n < text->text.len &&
+	       ((const char *)text->text.ptr)[n] >= '0' && ((const char *)text->text.ptr)[n] <= '9')
+		n++;
+	return n && n == text->text.len && n < 16; /* a cell holds so many digits */
+}
+
 /* The first number of a line, in B with its unit in C; returns the column for a text. */
 static uint16_t add_number(struct ws_xlsx_front *f, const struct ws_cell *cells,
                            const struct ws_shown_column *shown)
@@ -299,7 +310,14 @@ static void add_lines(struct ws_xlsx_front *f)
 			double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
 			size_t lines = 1, n;
 
-			if (text->type == WS_CELL_TEXT && text->text.len) {
+			if (ws_cell_is(&section, "Workload") && is_whole_number(text)) {
+				const struct ws_shown_column count = {.display = WS_DISPLAY_COUNT};
+				struct ws_cell number;
+
+				ws_cell_set_int(&number, strtoll(text->text.ptr, NULL, 10));
+				ws__xlsx_cell(f->x, f->sheet, f->row, 1, &number, &count,
+				              WS_XLSX_CELL);
+			} else if (text->type == WS_CELL_TEXT && text->text.len) {
 				ws__xlsx_try(f->x,
 				             worksheet_merge_range(f->sheet, f->row, first, f->row,
 				                                   FRONT_LAST, "",
@@ -364,6 +382,7 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 		ws__xlsx_front_links(&f, 1);
 		if (page->nsegments) {
 			front_section(&f, page->bar_title);
+			f.row = ws__xlsx_add_steps(f.x, s, f.row);
 			f.row = ws__xlsx_add_bar(f.x, s, f.row);
 		}
 		front_table(&f, ws_front_tree(page, TREE_ROWS));

@@ -342,7 +342,7 @@ function addDurations(page, to) {
     time += ns;
     line.push(`${x + each},${py(time / all)}`);
     if (to !== null && count / kernels - time / all > best[0]) best = [count / kernels - time / all, to, count / kernels, time / all];
-    if (i % every === 0) svg.append(draw("text", { x, y: high - bottom + 16, "text-anchor": "middle", class: "soft" }, label(from)));
+    if (i % every === 0) svg.append(draw("text", { x, y: high - bottom + 16, "text-anchor": "middle", class: "soft" }, from ? label(from) : "0"));
   });
   svg.append(draw("polyline", { points: line.join(" "), class: "sum" }), draw("text", { x: wide - 8, y: high - 4, "text-anchor": "end", class: "soft" }, "duration, log scale"));
   const words = best[0] ? `${shownPercent(100 * best[2])} of kernels take less than ${shownTime(best[1])}: ${shownPercent(100 * best[3])} of the time.` : "";

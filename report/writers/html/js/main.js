@@ -26,17 +26,18 @@ function addNotes(section, table) { // many are folded
 }
 const drawn = new Set(); // each chart once: where it is first
 const isVerdict = table => /-verdict$/.test(table.table);
-// to: where its pictures stand, apart from it; it is closed then, until a link opens it.
-function addSection(main, table, summary, to) {
+// to: where its pictures stand, apart from it. closed: until a link opens it.
+function addSection(main, table, summary, to, closed) {
   const section = make("section", { id: table.table, "aria-label": sided(table.title) }), verdict = isVerdict(table);
   const charts = CHARTS.filter(c => (verdict ? c.first : c.table === table.table) && !drawn.has(c)).map(c => { const card = chart(c); if (card) drawn.add(c); return card; }).filter(Boolean);
   const head = [make("h2", { textContent: sided(table.title) + " " }), summary ? "" : make("span", { className: "what", textContent: sided(table.what) + "." })];
-  const inside = to ? make("details", { className: "table" }, make("summary", null, ...head)) : section;
-  if (to) section.append(inside); else head[0].append(head[1]), section.append(head[0]);
+  const inside = closed ? make("details", { className: "table" }, make("summary", null, ...head)) : section;
+  if (!closed) { head[0].append(head[1]); section.append(head[0]); }
   if (table.not_recorded) inside.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
   const cards = charts.length ? make("div", { className: "cards" }, ...charts) : "";
   if (to) to.append(...charts);
   else if (!verdict) section.append(cards);
+  if (closed) section.append(inside);
   if (summary) inside.append(addSummary(table));
   const answers = ["softmax-matmul", "idle"].includes(table.table); // of these the notes are what people look for
   if (answers) addNotes(inside, table);
@@ -86,11 +87,12 @@ async function open() {
     if (page.timeline) place.replaceWith(await timelineCard(page.timeline));
     main.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
   }
-  if (data.first && data.first.bars.length) await addDiffScreen(data.first, main);
+  const isDiff = data.first && data.first.bars.length > 0;
+  if (isDiff) await addDiffScreen(data.first, main);
   else if (data.first) addAnswers(data.first, main);
   const pictures = page ? make("div", { className: "cards", id: "pictures" }) : null;
   if (page) $("#tables").before(pictures);
-  for (const table of tables) if (!page || table.rows.length) addSection(main, table, page && table.table === "summary", pictures);
+  for (const table of tables) if (!page || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, page || (isDiff && !isVerdict(table)));
   if (page) addEmpty(main, tables.filter(t => !t.rows.length));
   addNav(tables);
   addEventListener("hashchange", () => openLinked(location.hash));

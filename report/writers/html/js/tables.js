@@ -37,6 +37,8 @@ function treeOf(table) {
 function placeOf(table, row) {
   const value = (...ids) => ids.map(id => row[at(table, id)]).find(v => v !== undefined && v !== null && v !== "");
   const name = value("short_name", "kernel", "next_kernel"), path = value("path", "range"), cls = value("op_class", "class"), op = value("op", "operation"), cause = value("cause");
+  if (table.table === "losses") return null;
+  if (op && op.startsWith("[CUDA ")) return [op, { name: op.slice(6, -1), kinds: ["copies"] }];
   if (value("start_ns") !== undefined && table.table !== "idle-gaps") return [name || path || op || "row", { start: value("start_ns"), name: name || undefined }];
   if (table.table === "idle-gaps" && value("start_ns") !== undefined) return [cause || "gap", { start: value("start_ns"), kinds: ["idle"] }];
   if (name) return [name, { name, kinds: ["stream", "copies"] }];

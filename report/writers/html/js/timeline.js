@@ -28,7 +28,7 @@ function readBoxes(bytes, lanes) {
   return boxes;
 }
 
-const ROW = 18, LEFT = 128, AXIS = 24, GAP = 7, MOST_ROWS = 12, MOST_STREAMS = 8;
+const ROW = 18, AXIS = 24, GAP = 7, MOST_ROWS = 12, MOST_STREAMS = 8;
 const TIMELINE_HELP = "scroll to zoom, drag to move, shift and drag to sum up, click a box; or keys w a s d, arrows, escape";
 const timelines = []; // that are open: what is asked for elsewhere on the page is found in them
 // Finds what `how` names in the timelines and shows the first of it; see `isOf`.
@@ -72,9 +72,10 @@ async function openTimeline(t, id, whole, group) {
   layOut();
   whole = whole || 1;
   const state = { from: 0, to: whole, chosen: -1, hovered: -1, wide: 900, found: null, at: -1, area: null };
+  let left = 128; // of the names
   const least = Math.min(whole, 200); // ns: nothing is shorter than what a screen of these shows
-  const px = ns => LEFT + (ns - state.from) / (state.to - state.from) * (state.wide - LEFT);
-  const ns = x => state.from + (x - LEFT) / (state.wide - LEFT) * (state.to - state.from);
+  const px = ns => left + (ns - state.from) / (state.to - state.from) * (state.wide - left);
+  const ns = x => state.from + (x - left) / (state.wide - left) * (state.to - state.from);
 
   const isNested = lane => lane.kind === "thread" || lane.kind === "ops";
   const isSeen = (lane, i) => boxes.depth[i] < lane.rows;
@@ -97,7 +98,7 @@ async function openTimeline(t, id, whole, group) {
   }
 
   function drawAxis(pen, ink, grid) {
-    const span = state.to - state.from, want = span / Math.max(2, (state.wide - LEFT) / 110), power = 10 ** Math.floor(Math.log10(want));
+    const span = state.to - state.from, want = span / Math.max(3, (state.wide - left) / 110), power = 10 ** Math.floor(Math.log10(want));
     const tick = power * [1, 2, 5, 10].find(k => k * power >= want), shift = state.from - state.from % tick;
     // where three digits tell no tick from the next, ticks count from the first one
     const first = shift < state.from ? shift + tick : shift, base = state.to / tick > 100 ? first : 0, said = [];
@@ -122,7 +123,7 @@ async function openTimeline(t, id, whole, group) {
   }
   // Boxes under a pixel share it: so much of it is filled as they fill of its time.
   function drawLane(pen, lane, ink, back) {
-    const perPixel = (state.to - state.from) / (state.wide - LEFT), ends = new Float64Array(lane.rows).fill(-1), covered = new Float64Array(lane.rows), colour = new Array(lane.rows), hot = new Uint8Array(lane.rows), is = state.found && state.found.is;
+    const perPixel = (state.to - state.from) / (state.wide - left), ends = new Float64Array(lane.rows).fill(-1), covered = new Float64Array(lane.rows), colour = new Array(lane.rows), hot = new Uint8Array(lane.rows), is = state.found && state.found.is;
     const flush = row => {
       if (ends[row] < 0) return;
       pen.globalAlpha = hot[row] ? 1 : Math.min(1, 0.12 + 0.88 * covered[row] / perPixel) * (is ? 0.2 : 1);
@@ -134,7 +135,7 @@ async function openTimeline(t, id, whole, group) {
     for (let i = firstIn(lane, state.from); i < lane.first + lane.n && boxes.start[i] < state.to; i++) {
       const end = boxes.start[i] + boxes.dur[i];
       if (end < state.from || !isSeen(lane, i)) continue;
-      const row = rowOf(lane, i), x0 = Math.max(LEFT, px(boxes.start[i])), x1 = Math.min(state.wide, px(end)), wide = x1 - x0;
+      const row = rowOf(lane, i), x0 = Math.max(left, px(boxes.start[i])), x1 = Math.min(state.wide, px(end)), wide = x1 - x0;
       if (wide < 1) {
         const pixel = Math.floor(x0);
         if (ends[row] !== pixel) {
@@ -154,7 +155,7 @@ async function openTimeline(t, id, whole, group) {
       if (is && !is[i]) pen.globalAlpha *= 0.2;
       pen.fillRect(x0, y, wide > 3 ? wide - 0.6 : wide, ROW - 2);
       pen.globalAlpha = 1;
-      if (wide > 34) {
+      if (wide > 34 && !(lane.group && !lane.group.first.open)) { // names of streams on each other say nothing
         const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : lane.kind === "path" ? "stretches" : "kernels"}` : text[boxes.name[i]];
         pen.fillStyle = is && !is[i] ? ink : words;
         pen.save();
@@ -168,17 +169,17 @@ async function openTimeline(t, id, whole, group) {
     for (let row = 0; row < lane.rows; row++) flush(row);
     if (isInside(lane)) return;
     pen.fillStyle = back;
-    pen.fillRect(0, lane.y - 1, LEFT - 4, lane.rows * ROW + 1);
+    pen.fillRect(0, lane.y - 1, left - 4, lane.rows * ROW + 1);
     pen.fillStyle = ink;
     pen.textAlign = "left";
-    pen.fillText(clip(nameOf(lane), 20), 0, lane.y + 12);
+    pen.fillText(clip(nameOf(lane), left > 100 ? 20 : 12), 0, lane.y + 12);
     if (lane.depths > MOST_ROWS) pen.fillText(lane.open ? "▴ fold" : `▾ ${lane.depths - MOST_ROWS} deeper`, 0, lane.y + 12 + ROW);
   }
   function outline(pen, i, paint) {
     const lane = laneOf(i);
     if (!lane) return;
-    const x0 = Math.max(LEFT, px(boxes.start[i])), x1 = Math.min(state.wide, px(boxes.start[i] + boxes.dur[i]));
-    if (x1 < LEFT || x0 > state.wide) return;
+    const x0 = Math.max(left, px(boxes.start[i])), x1 = Math.min(state.wide, px(boxes.start[i] + boxes.dur[i]));
+    if (x1 < left || x0 > state.wide) return;
     pen.strokeStyle = paint;
     pen.lineWidth = 2;
     pen.strokeRect(x0, lane.y + rowOf(lane, i) * ROW, Math.max(2, x1 - x0), ROW - 2);
@@ -188,6 +189,7 @@ async function openTimeline(t, id, whole, group) {
   function paint() {
     asked = false;
     state.wide = canvas.clientWidth || 900;
+    left = state.wide < 520 ? 84 : 128;
     const ratio = devicePixelRatio || 1, pen = canvas.getContext("2d"), css = getComputedStyle(document.documentElement);
     canvas.style.height = high + "px";
     if (canvas.width !== Math.round(state.wide * ratio) || canvas.height !== Math.round(high * ratio)) {
@@ -200,7 +202,7 @@ async function openTimeline(t, id, whole, group) {
     drawAxis(pen, css.getPropertyValue("--soft"), css.getPropertyValue("--grid"));
     for (const lane of t.lanes) drawLane(pen, lane, css.getPropertyValue("--soft"), css.getPropertyValue("--back"));
     if (state.area) {
-      const { from, to, y0, y1 } = state.area, x0 = Math.max(LEFT, px(from)), x1 = Math.min(state.wide, px(to));
+      const { from, to, y0, y1 } = state.area, x0 = Math.max(left, px(from)), x1 = Math.min(state.wide, px(to));
       pen.globalAlpha = 0.18;
       pen.fillStyle = css.getPropertyValue("--link");
       if (x1 > x0) pen.fillRect(x0, y0, x1 - x0, y1 - y0);
@@ -224,9 +226,9 @@ async function openTimeline(t, id, whole, group) {
 
   // --- what is under the pointer, and what is told of it
   function boxAt(x, y) {
-    const at = ns(x), near = (state.to - state.from) / (state.wide - LEFT) * 2;
+    const at = ns(x), near = (state.to - state.from) / (state.wide - left) * 2;
     let best = -1, distance = near;
-    if (x < LEFT) return -1;
+    if (x < left) return -1;
     for (const lane of t.lanes.filter(l => y >= l.y && y < l.y + l.rows * ROW)) {
       const row = Math.floor((y - lane.y) / ROW);
       for (let i = firstIn(lane, at - near); i < lane.first + lane.n && boxes.start[i] < at + near; i++) {
@@ -365,7 +367,7 @@ async function openTimeline(t, id, whole, group) {
 
   // A click on the name of a deep lane, or the key e, shows all its levels.
   function unfold(x, y) {
-    const lanes = t.lanes.filter(l => (l.depths > MOST_ROWS || (l.group && (l === l.group.first || !isInside(l)))) && (x === undefined || (x < LEFT && y >= l.y && y < l.y + l.rows * ROW)));
+    const lanes = t.lanes.filter(l => (l.depths > MOST_ROWS || (l.group && (l === l.group.first || !isInside(l)))) && (x === undefined || (x < left && y >= l.y && y < l.y + l.rows * ROW)));
     for (const lane of new Set(lanes.map(l => l.group ? l.group.first : l))) lane.open = !lane.open;
     if (lanes.length) { layOut(); repaint(); }
     return lanes.length > 0;
@@ -373,16 +375,16 @@ async function openTimeline(t, id, whole, group) {
 
   let drag = null;
   canvas.addEventListener("wheel", e => {
-    if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) move((e.deltaX || e.deltaY) / 600); else zoom(Math.exp(Math.max(-60, Math.min(60, e.deltaY)) / 150), ns(Math.max(LEFT, e.offsetX)));
+    if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) move((e.deltaX || e.deltaY) / 600); else zoom(Math.exp(Math.max(-60, Math.min(60, e.deltaY)) / 150), ns(Math.max(left, e.offsetX)));
     e.preventDefault();
   }, { passive: false });
   canvas.addEventListener("pointerdown", e => { drag = { x: e.offsetX, y: e.offsetY, from: state.from, to: state.to, moved: false, sums: e.shiftKey || summing.ariaPressed === "true" }; canvas.setPointerCapture(e.pointerId); });
   canvas.addEventListener("pointermove", e => {
     if (drag) {
-      const by = (drag.x - e.offsetX) / (state.wide - LEFT) * (drag.to - drag.from);
+      const by = (drag.x - e.offsetX) / (state.wide - left) * (drag.to - drag.from);
       drag.moved = drag.moved || Math.abs(drag.x - e.offsetX) > 3;
       if (drag.moved && drag.sums) {
-        const [from, to] = [drag.x, e.offsetX].map(x => Math.max(0, Math.min(whole, ns(Math.max(LEFT, Math.min(state.wide, x)))))).sort((a, b) => a - b), [y0, y1] = [drag.y, e.offsetY].sort((a, b) => a - b);
+        const [from, to] = [drag.x, e.offsetX].map(x => Math.max(0, Math.min(whole, ns(Math.max(left, Math.min(state.wide, x)))))).sort((a, b) => a - b), [y0, y1] = [drag.y, e.offsetY].sort((a, b) => a - b);
         untell();
         state.area = { from, to, y0, y1: y1 + 1 };
         showSum();
@@ -413,14 +415,14 @@ async function openTimeline(t, id, whole, group) {
   addEventListener("resize", repaint);
   addEventListener("beforeprint", paint);
   choose(-1);
-  const left = t.shortest ? ` What is shorter than ${shownTime(t.shortest)} is drawn together; --timeline STEP draws one step, warpsheet export --format chrome has all.` : "";
+  const rest = t.shortest ? ` What is shorter than ${shownTime(t.shortest)} is drawn together; --timeline STEP draws one step, warpsheet export --format chrome has all.` : "";
   const summing = make("button", { textContent: "sum up", ariaPressed: "false", title: "drag over an area: its kernels, their time, by class",
     onclick: () => { summing.ariaPressed = String(summing.ariaPressed !== "true"); canvas.style.cursor = summing.ariaPressed === "true" ? "crosshair" : ""; canvas.style.touchAction = summing.ariaPressed === "true" ? "none" : ""; } });
   const buttons = make("div", { className: "tools" }, ...[["−", "zoom out", () => zoom(1 / 0.6, (state.from + state.to) / 2)], ["+", "zoom in", () => zoom(0.6, (state.from + state.to) / 2)],
     ["◂", "move left", () => move(-0.25)], ["▸", "move right", () => move(0.25)], ["all", "show all", () => view(0, whole)]]
     .map(([words, label, onclick]) => make("button", { textContent: words, "aria-label": label, onclick })),
     summing, finder, foundWords);
-  const counts = make("p", { className: "soft", textContent: `${counted(t.kernels, "kernel")}, ${counted(t.copies, "copy")}, ${counted(t.ranges, "range")}${t.ops ? `, ${counted(t.ops, "operation")}` : ""}.${left}` });
+  const counts = make("p", { className: "soft", textContent: `${counted(t.kernels, "kernel")}, ${counted(t.copies, "copy")}, ${counted(t.ranges, "range")}${t.ops ? `, ${counted(t.ops, "operation")}` : ""}.${rest}` });
   new ResizeObserver(repaint).observe(canvas);
   timelineOf = { state, boxes, t, view, px, laneOf, rowOf, sumOf, paint };
   timelines.push({ find });
