@@ -498,32 +498,6 @@ Test(record, another_tool_is_not_pushed_aside_without_force)
 	cr_expect_eq(r.rounds[0], 10);
 }
 
-Test(record, command_lines_that_make_no_sense_end_with_2)
-{
-	cr_expect_eq(RUN(&r, "--"), 2);
-	cr_expect_eq(RUN(&r, "ls"), 2);
-	cr_expect_not_null(strstr(r.text, "after --"), "%s", r.text);
-	cr_expect_eq(RUN(&r, "-o"), 2);
-	cr_expect_eq(RUN(&r, "--buffer-size", "1000", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffer-size", "x", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffer-size", "8G", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffer-size", "17179869185G", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffers", "0", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffers", "-1", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--compress", "20", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--flush-interval", "0", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--model", "m", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--api", "some", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--graph-level", "kernel", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--library-ranges", "maybe", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--gpu-buffers", "1025", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "-o", "%x.wtrace", "--", "ls"), 2);
-	cr_expect_not_null(strstr(r.text, "percent"), "%s", r.text);
-	cr_expect_eq(RUN(&r, "-o", "%p/t.wtrace", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--help"), 0);
-	cr_expect_eq(RUN(&r, "--version"), 0);
-}
-
 Test(record, without_o_the_trace_is_named_after_the_program_and_replaces_none)
 {
 	struct stat st;
