@@ -16,6 +16,7 @@
 
 #include "report/base/ui.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/trace_sample.h"
 
 /* By --wrap: main of report/commands/main.c, and what it does at its end, which closes stdout. */
 int __real_main(int argc, char **argv);
@@ -37,6 +38,11 @@ struct scenario {
 	uint64_t thread, last_id;
 	bool unclosed;
 	FILE *answers;
+	struct lie { /* a field of the header of the n-th block of a kind, changed in the file */
+		enum ws_kind kind;
+		unsigned n, field, width;
+		uint64_t value;
+	} lie;
 };
 
 static _Noreturn void reject(const struct scenario *s, const char *why, const char *what)
@@ -285,6 +291,20 @@ static void push(struct scenario *s)
 	tb_push_sized_op(s->b, number(s, 1), word(s, 2), &op, &value[3]);
 }
 
+/* header KIND N api_rows=VALUE, or time_min=VALUE */
+static void set_header(struct scenario *s)
+{
+	const struct ws_kind_def *def = ws_schema_kind_by_name(word(s, 1));
+	const char *rows = value_of(word(s, 3), "api_rows"),
+	           *time = value_of(word(s, 3), "time_min");
+	int64_t n;
+
+	if (!def || (!rows && !time) || !is_number(rows ? rows : time, &n))
+		reject(s, "no header:", word(s, 3));
+	s->lie = (struct lie){(enum ws_kind)def->id, (unsigned)number(s, 2), rows ? 12 : 24,
+	                      rows ? 4 : 8, (uint64_t)n};
+}
+
 static void take_line(struct scenario *s)
 {
 	const char *what = word(s, 0);
@@ -318,6 +338,8 @@ static void take_line(struct scenario *s)
 		ws_trace_writer_flush(tb_writer(s->b), NULL);
 	} else if (!strcmp(what, "unclosed")) {
 		s->unclosed = true;
+	} else if (!strcmp(what, "header")) {
+		set_header(s);
 	} else if (def && !ws_kind_is_made(def->id)) {
 		add_row(s, def);
 	} else {
@@ -325,10 +347,10 @@ static void take_line(struct scenario *s)
 	}
 }
 
-static bool is_written(struct ws_bytes bytes, const char *path)
+static bool is_written(struct ws_sample bytes, const char *path)
 {
 	FILE *f = fopen(path, "wb");
-	bool is = f && fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len;
+	bool is = f && fwrite(bytes.data, 1, bytes.size, f) == bytes.size;
 
 	return f && fclose(f) == 0 && is;
 }
@@ -336,17 +358,30 @@ static bool is_written(struct ws_bytes bytes, const char *path)
 /* Write the trace that was made. */
 static void finish(struct scenario *s)
 {
+	struct ws_sample bytes;
+
 	if (!s->b)
 		return;
 	if (s->unclosed)
 		ws_trace_writer_flush(tb_writer(s->b), NULL);
-	if (!is_written(s->unclosed ? tb_bytes(s->b) : tb_close(s->b), s->path)) {
+	else
+		tb_close(s->b);
+	bytes = ws_sample_take(tb_writer(s->b));
+	if (s->lie.kind) {
+		const size_t offset = ws_sample_block(&bytes, s->lie.kind, s->lie.n);
+
+		ws_sample_poke(&bytes, offset + s->lie.field, s->lie.width, s->lie.value);
+		ws_sample_seal_block(&bytes, offset);
+	}
+	if (!is_written(bytes, s->path)) {
 		perror(s->path);
 		exit(4);
 	}
+	ws_sample_free(&bytes);
 	tb_free(s->b);
 	free(s->path);
 	s->b = NULL;
+	s->lie = (struct lie){0};
 }
 
 static void begin(struct scenario *s, const char *path)
