@@ -145,6 +145,8 @@ static void paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr,
 
 #define HEADER_LINES    3
 #define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
+#define NAME_LEAST      20  /* of the first column and of other texts, before an answer leaves */
+#define TEXT_LEAST      8
 #define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
 #define READING_COLUMNS 6   /* a table of so few, or of verdicts, is for reading: it is wrapped */
 
@@ -267,7 +269,40 @@ static void cap(struct text_column *c, size_t width)
 		c->width = width;
 }
 
-/* Cut texts, then leave out columns from the right, details first, until a row fits the line. */
+/* Texts become narrower, the widest first, until a row fits; false: none that is left tells enough.
+ */
+static bool shrink_texts(struct text_table *x, size_t limit)
+{
+	size_t *before;
+
+	WS_NEW(&x->arena, before, x->n);
+	for (size_t i = 0; i < x->n; i++)
+		before[i] = x->columns[i].width;
+	while (total_width(x) > limit) {
+		struct text_column *widest = NULL;
+
+		for (size_t i = 0; i < x->n; i++) {
+			struct text_column *c = &x->columns[i];
+			const size_t head = header_width(c->view->shown.title),
+			             least = i ? TEXT_LEAST : NAME_LEAST;
+
+			if (c->is_text && c->width > (head > least ? head : least) &&
+			    (!widest || c->width > widest->width))
+				widest = c;
+		}
+		if (!widest)
+			break;
+		widest->width--;
+	}
+	if (total_width(x) <= limit)
+		return true;
+	for (size_t i = 0; i < x->n; i++)
+		x->columns[i].width = before[i];
+	return false;
+}
+
+/* Cut texts, then leave out details from the right, then cut texts more, until a row fits the line.
+ * Only then answers leave. */
 static void fit(struct text_table *x)
 {
 	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
@@ -282,8 +317,11 @@ static void fit(struct text_table *x)
 		natural[i] = x->columns[i].width;
 		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
 	}
-	while (x->n > 1 && total_width(x) > limit)
+	while (x->n > x->view.nanswers && x->n > 1 && total_width(x) > limit)
 		x->n--;
+	if (!shrink_texts(x, limit))
+		while (x->n > 1 && total_width(x) > limit)
+			x->n--;
 	if (total_width(x) > limit)
 		cap(&x->columns[0], limit);
 	used = total_width(x);
