@@ -1,4 +1,5 @@
 /* Reports for a terminal: the first screen, pages, tables and notes, in lines of its width. */
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 #include "report/base/names.h"
@@ -598,23 +599,44 @@ static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct w
 
 /* --- the bar ------------------------------------------------------------------------------ */
 
-/* Neighbours differ; work is dark and idle time pale, also without colours. */
-static const char *glyph_of(const struct ws_page_segment *s, size_t nth)
+/* The letter of a segment without colours: the first of its name that no earlier one has; + of one
+ * that has no name below the bar. */
+static char letter_of(const struct ws_page *page, size_t nth)
+{
+	bool taken[128] = {false};
+	char letter = '+';
+
+	for (size_t i = 0; i <= nth; i++) {
+		const char *p = page->segment[i].name;
+
+		letter = '+';
+		if (page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE)
+			continue;
+		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
+			p++;
+		letter = *p ? *p : '+';
+		taken[(unsigned char)letter] = true;
+	}
+	return letter;
+}
+
+/* Work has the colour of its class, or a letter; idle time is pale. */
+static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page,
+                      size_t nth)
 {
 	static const char *const busy[] = {"█", "▓", "▒"};
 	static const char *const idle[] = {"░", "·"};
-
-	return s->is_idle ? idle[nth % 2] : busy[nth % 3];
-}
-
-static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_page_segment *s,
-                      size_t nth)
-{
+	const struct ws_page_segment *s = &page->segment[nth];
 	const uint32_t rgb = ws_page_colour_def(s->colour).dark;
+	const char letter[] = {letter_of(page, nth), '\0'};
 
-	if (opts->colour && !s->is_idle)
-		fprintf(f, "\033[38;2;%u;%u;%um", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff);
-	fputs(glyph_of(s, nth), f);
+	if (!opts->colour)
+		fputs(s->is_idle ? "·" : letter, f);
+	else if (s->is_idle)
+		fputs(idle[nth % 2], f);
+	else
+		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff,
+		        rgb & 0xff, busy[nth % 3]);
 }
 
 static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
@@ -626,7 +648,7 @@ static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_pa
 	for (size_t i = 0; i < page->nsegments; i++) {
 		sum += page->segment[i].percent;
 		for (; at < width && ((double)at + 0.5) * 100 < sum * (double)width; at++)
-			put_glyph(f, opts, &page->segment[i], i);
+			put_glyph(f, opts, page, i);
 	}
 	text_style(f, opts, WS_TEXT_PLAIN);
 	fputc('\n', f);
@@ -653,7 +675,7 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 			used = 0;
 		}
 		fputs(used ? "   " : "", f);
-		put_glyph(f, opts, s, i);
+		put_glyph(f, opts, page, i);
 		text_style(f, opts, WS_TEXT_PLAIN);
 		put_text(f, text);
 		used += (used ? 3 : 0) + width;
@@ -681,11 +703,11 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 {
 	struct ws_arena arena = {0};
 
-	if (!page->nfindings)
-		return;
 	fputc('\n', f);
 	put_styled(f, opts, WS_TEXT_BOLD, "What to do");
 	fputc('\n', f);
+	if (page->no_finding)
+		paragraph(f, opts, NULL, 0, ws_arena_format(&arena, "%s.", page->no_finding));
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
 		const struct ws_page_finding *finding = &page->finding[i];
 		const char *text =

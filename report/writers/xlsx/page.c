@@ -223,9 +223,11 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 	                                               .decimals = 1};
 	const double width = FRONT_WIDTH - FRONT_OTHERS;
 
-	if (!page->nfindings && !page->findings_note)
+	if (!page->nfindings && !page->no_finding)
 		return;
 	front_section(f, "What to do");
+	if (page->no_finding)
+		put_words(f, ws__xlsx_format(f->x, "%s.", page->no_finding), WS_XLSX_ADVICE);
 	if (page->nfindings && page->finding[0].gain_ns > 0) /* that is the largest */
 		ws__xlsx_text(f->x, f->sheet, f->row - 1, FRONT_LAST, "Gain (%)",
 		              f->x->styles[WS_XLSX_SECTION]);

@@ -175,8 +175,8 @@ Test(front, the_bar_is_as_wide_as_the_terminal_and_its_parts_have_their_share)
 		show(&p, widths[i], text, sizeof(text));
 		bar = strstr(text, "Where the step goes\n") + 20;
 		for (const char *c = bar; *c != '\n'; c++) {
-			glyphs[0] += !strncmp(c, "█", 3);
-			glyphs[1] += !strncmp(c, "▓", 3);
+			glyphs[0] += *c == 'g';
+			glyphs[1] += *c == 's';
 			glyphs[2] += !strncmp(c, "·", 2);
 		}
 		cr_expect(eq(int, glyphs[0], widths[i] / 2), "%s", text);
