@@ -136,6 +136,9 @@ struct ws_idle {
 	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
 
+/* A copy of managed memory, which page faults or prefetching make, and no call. */
+bool ws_work_is_paging(const struct ws_work *w);
+
 /* Lives as long as sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);
 /* The same of all of the trace where that is the scope and the trace has steps. */

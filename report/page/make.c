@@ -693,6 +693,9 @@ static void make(struct tree *t)
 		t->box[t->of_path[i]].is_step |= g.is_step[i];
 	t->has_ranges = t->n > 0;
 	p->page->gpu_ns = p->sel->gpu_ns;
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, m, i))
+			p->page->graph_ns += m->work[i].dur_ns;
 	if (p->page->has_host_ranges)
 		add_host_time(t);
 	else
@@ -889,7 +892,7 @@ static void add_roof(struct ws_page_making *p, double flops_per_s, double bytes_
 
 static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 {
-	const double percent = ws_stat_percent((double)g->gpu_ns, (double)p->sel->gpu_ns);
+	const double percent = ws_stat_percent((double)g->gpu_ns, ws_page_gpu_ns(p->page));
 	const char *dtype = ws_page_text_of(p, g->dtype);
 	struct ws_page *page = p->page;
 	const struct ws_attained a = ws_cost_group_attained(p->m, g);
@@ -1017,7 +1020,7 @@ static void page_add_kernels(struct ws_page_making *p)
 		        .colour = ws_page_colour_of_class(s.p, s.class[s.by_name.order[i].row]),
 		        .calls = g->time.n + g->without_time,
 		        .ns = g->time.sum,
-		        .percent = ws_stat_percent((double)g->time.sum, (double)s.p->sel->gpu_ns),
+		        .percent = ws_stat_percent((double)g->time.sum, ws_page_gpu_ns(page)),
 		        .mean_ns = ws_stat_ratio((double)g->time.sum, (double)g->time.n),
 		        .flops_per_s = rate,
 		        .attained = attained(&s, s.by_name.order[i].row, rate)};

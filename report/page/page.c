@@ -358,7 +358,7 @@ static void say_what_happens_once(struct ws_page_making *p)
 
 static double node_percent(const struct ws_page *page, const struct ws_page_node *n)
 {
-	return ws_stat_percent((double)n->inclusive_ns, (double)page->gpu_ns);
+	return ws_stat_percent((double)n->inclusive_ns, ws_page_gpu_ns(page));
 }
 
 /* The innermost range that holds most of the GPU time, and yet not all of it; of ranges in each
@@ -398,16 +398,32 @@ static bool has_both_ways(const struct ws_page_node *n)
 /* Graphs that are traced as a whole, where they have more time than all kernels. */
 static bool say_graphs(struct ws_page_making *p)
 {
-	int64_t ns = 0;
+	if (p->page->graph_ns <= p->page->gpu_ns)
+		return false;
+	ws_page_say(p->page, "", "CUDA graphs take ",
+	            ws_say_time(p->texts, (double)p->page->graph_ns),
+	            "; their kernels are not recorded: record graphs by node.", NULL);
+	return true;
+}
+
+/* Pages that move: kernels wait for them, and no other part of the page has it. */
+static void say_migrations(struct ws_page_making *p)
+{
+	uint64_t migrations = 0, bytes = 0;
 
 	for (size_t i = 0; i < p->m->nwork; i++)
-		if (p->m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, p->m, i))
-			ns += p->m->work[i].dur_ns;
-	if (ns <= p->page->gpu_ns)
-		return false;
-	ws_page_say(p->page, "", "CUDA graphs take ", ws_say_time(p->texts, (double)ns),
-	            "; their kernels are not recorded.", NULL);
-	return true;
+		if (ws_work_is_paging(&p->m->work[i]) && ws_work_ran(p->sel, p->m, i)) {
+			migrations++;
+			bytes += p->m->work[i].bytes;
+		}
+	if (!migrations)
+		return;
+	ws_page_say(p->page, "", "",
+	            ws_arena_format(p->texts, "%s migration%s",
+	                            ws_say_number(p->texts, (double)migrations),
+	                            migrations == 1 ? "" : "s"),
+	            " of managed memory moved ", ws_say_si(p->texts, (double)bytes, "B"), ".",
+	            NULL);
 }
 
 /* "gemm" and "70 ms" of the nth class of the bar; "" where it has too little. */
@@ -431,7 +447,7 @@ static void say_largest_part(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
-	const double whole = (double)page->gpu_ns;
+	const double whole = ws_page_gpu_ns(page);
 	const char *work = ws_page_work(page);
 	const char *name, *share, *whose, *other, *other_share;
 
@@ -970,6 +986,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 	if (p->sel->kernels) {
 		say_why_idle(p);
 		say_what_happens_once(p);
+		say_migrations(p);
 		say_largest_part(p);
 		say_first(p);
 		say_whatif(p);
@@ -1027,20 +1044,55 @@ static const char *what_rules_lack(const struct ws_page_making *p)
 	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
 }
 
+/* In place of findings. "Nothing stands out" needs most rules judged, over most of the GPU time. */
+static const char *why_no_finding(const struct ws_page_making *p, int judged)
+{
+	const struct ws_page *page = p->page;
+
+	if (page->graph_ns > page->gpu_ns)
+		return ws_arena_format(
+		        p->texts,
+		        "Cannot tell: kernels inside CUDA graphs were not recorded, and graphs take "
+		        "%s of the GPU time. Record graphs by node: warpsheet record --graph-level "
+		        "node; with nsys --cuda-graph-trace=node",
+		        ws_say_percent(p->texts,
+		                       100 * (double)page->graph_ns / ws_page_gpu_ns(page)));
+	if (page->on_cpu)
+		return ws_arena_format(p->texts,
+		                       "Nothing stands out in %d of %d rules. The others are about "
+		                       "GPU times, and no GPU ran",
+		                       judged, WS_RULES);
+	if (2 * judged > WS_RULES)
+		return "Nothing stands out";
+	return ws_arena_format(p->texts, "%s rule%s could be judged%s",
+	                       !judged ? "No"
+	                               : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
+	                                                 judged, WS_RULES),
+	                       judged ? "s" : "", what_rules_lack(p));
+}
+
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 {
-	size_t n = all->n;
+	size_t n = all->n, shown = 0;
 	int judged = 0;
 	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
+	const char *count = "";
 
 	for (int i = 0; i < WS_RULES; i++) {
 		judged += !all->not_judged[i];
 		n += all->skipped[i];
 	}
+	for (size_t i = 0; i < p->page->nfindings; i++)
+		shown += 1 + p->page->finding[i].nsimilar;
+	if (n)
+		count = ws_arena_format(p->texts, "; %zu of %zu %s shown%s", shown, n,
+		                        n == 1 ? "finding" : "findings",
+		                        shown < n ? " (the rest under 1 %)" : "");
+	if (!p->page->nfindings)
+		p->page->no_finding = why_no_finding(p, judged);
 	p->page->findings_note = ws_arena_format(
-	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s%s", judged,
-	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
-	        judged < WS_RULES ? what_rules_lack(p) : "",
+	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES,
+	        count, WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "
@@ -1055,8 +1107,10 @@ void ws_page_add_findings(struct ws_page_making *p)
 	struct ws_page_finding *shown[WS_RULES] = {0};
 	size_t n = 0;
 
+	p->page->no_finding = "Without kernels no rule can be judged";
 	if (!ws_model_has_kernels(p->m))
 		return;
+	p->page->no_finding = NULL;
 	all = ws_advice_find(p->whole);
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);

@@ -271,6 +271,8 @@ struct ws_page {
 	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
+	int64_t graph_ns; /* graphs that were traced as a whole, which the tree lacks; shares are of
+	                     both */
 	int64_t gpu_ns; /* what the tree's outermost boxes add up to; of ranges alone the host's
 	                   time */
 	uint64_t host_ranges; /* how many there are of those */
@@ -284,7 +286,8 @@ struct ws_page {
 	size_t nrungs;
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
-	const char *findings_note; /* "18 of 22 rules checked; 11 findings in all; 4 lacked data" */
+	const char *no_finding;    /* a sentence in place of findings, where there are none */
+	const char *findings_note; /* "18 of 22 rules checked; 4 lacked data (…)"; NULL: no kernels */
 	struct ws_page_kernel *kernel; /* most time first */
 	size_t nkernels;
 	double rate_unit;             /* of what is shown of them, in FLOP/s; 0: none is known */
@@ -319,6 +322,12 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	       : page->has_host_ranges ? "host"
 	       : page->on_cpu          ? "kernel"
 	                               : "GPU";
+}
+
+/* What shares of GPU time are of: that of all kernels, and of graphs that were traced as a whole. */
+static inline double ws_page_gpu_ns(const struct ws_page *page)
+{
+	return (double)(page->gpu_ns + page->graph_ns);
 }
 
 /* Is nearly all of a part one part in it, which says more? */
