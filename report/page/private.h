@@ -30,6 +30,9 @@ const char *ws_page_class_of(const struct ws_page_making *p, uint32_t class);
 enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint32_t class);
 void ws_page_add_findings(struct ws_page_making *p);
 
+/* The median of p->windows, of an even number the shorter one; NULL: there is none. */
+const struct ws_time_window *ws_page_median_window(const struct ws_page_making *p);
+
 /* Of this measured step, by its number; -1: the median one, or all where there are none. Behind the
  * bar. */
 enum ws_status ws_page_add_timeline(struct ws_page_making *p, int64_t step, struct ws_err *err);

@@ -475,10 +475,12 @@ static int by_length(const void *a, const void *b)
 	return 0;
 }
 
-static const struct ws_time_window *median_of(const struct ws_page_making *p)
+const struct ws_time_window *ws_page_median_window(const struct ws_page_making *p)
 {
 	const struct ws_time_window **order;
 
+	if (!p->windows->n)
+		return NULL;
 	WS_NEW(p->tab->temp, order, p->windows->n);
 	for (size_t i = 0; i < p->windows->n; i++)
 		order[i] = &p->windows->window[i];
@@ -491,7 +493,7 @@ static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err
 	const struct ws_windows *w = f->p->windows;
 	const struct ws_model_step *steps = f->m->steps;
 
-	f->window = step < 0 ? median_of(f->p) : NULL;
+	f->window = step < 0 ? ws_page_median_window(f->p) : NULL;
 	for (size_t i = 0; i < w->n && !f->window; i++)
 		if (w->window[i].step != WS_NONE && steps[w->window[i].step].number == step)
 			f->window = &w->window[i];

@@ -78,17 +78,21 @@ Test(answers, other_work_has_no_ratio)
 	ws_report_free(report);
 }
 
-/* The same trace twice: nothing changed, so there is no reason. */
-Test(answers, the_same_has_no_reason)
+/* Two runs of one program: what cannot be told has no reason and no colour, but a cure. */
+Test(answers, without_a_verdict_there_is_no_reason)
 {
 	struct training a = plain_training;
+	char text[512];
 	struct ws_diff_result result;
 	struct ws_report *report;
 
 	training_state = 9;
 	report = training_compare(&a, &a, 1, NULL, &result);
-	cr_expect(report->page->nheadline >= 2);
-	expect_begins(report->page, 0, "The step takes ", "");
+	expect_begins(report->page, 0, "The step looks ", "but the runs vary too much to be sure.");
+	expect_begins(report->page, 2, "", "per side");
+	cr_expect(report->page->is_unsure);
+	for (size_t i = 0; i < report->page->nheadline; i++)
+		cr_expect(strncmp(words(report->page, i, text), "Why", 3) != 0, "%s", text);
 	cr_expect_str_eq(report->page->title, "test (A) → test (B)");
 	cr_expect_str_eq(report->page->side_title[0], "test (A)");
 	ws_report_free(report);

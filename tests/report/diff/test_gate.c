@@ -100,9 +100,9 @@ Test(gate, steps_that_wait_for_launches_are_judged_as_others)
 	struct ws_gate_judgement j = judge_launch_bound(30, 90, &opts);
 
 	expect(j, WS_GATE_SLOWER, "slower than baseline");
-	expect(j, WS_GATE_SLOWER, "1.19 ms more waiting for launches.");
+	expect(j, WS_GATE_SLOWER, "1.2 ms more waiting for launches.");
 	expect(j, WS_GATE_SLOWER, "Both runs are launch-bound (the GPU waits for launches 6");
-	expect(judge_launch_bound(90, 30, &opts), WS_GATE_PASSED, "1.19 ms less waiting");
+	expect(judge_launch_bound(90, 30, &opts), WS_GATE_PASSED, "1.2 ms less waiting");
 	expect(judge_launch_bound(30, 30, &opts), WS_GATE_PASSED, "the same time");
 	/* of kernels such steps say nothing: so diff, which nobody asks about a threshold */
 	opts.threshold_percent = -1;
