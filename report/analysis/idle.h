@@ -127,6 +127,7 @@ struct ws_idle {
 	struct ws_window_use {
 		int64_t ns[WS_USES];
 	} * of_window;
+	struct ws_window_use **of_device; /* of each device of these its part of each window */
 	struct ws_idle_verdict verdict;
 	int64_t launch_before_copies_ns; /* of all.ns[WS_USE_LAUNCH]: gaps that end with a copy */
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */

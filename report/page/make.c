@@ -20,6 +20,7 @@
 #include "report/model/columns.h"
 #include "report/names/names.h"
 #include "report/page/private.h"
+#include "report/page/timeline.h"
 
 /* Boxes that a timeline has at most: over that, short ones stand together. */
 #define WS_PAGE_BOXES 150000
@@ -1259,14 +1260,32 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	const struct ws_table_context tab = {.m = m, .sel = &sel, .temp = &temp};
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
 	struct ws_page_making p = {&tab, &tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
+	const struct ws_time_window *median;
+	size_t nsteps;
 
 	filter.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &filter, &sel);
+	p.windows = ws_windows(m, &sel);
+	nsteps = p.windows->n;
+	median = nsteps ? ws_windows_median(p.windows) : NULL;
+	if (median && median->step != WS_NONE) {
+		/* all parts of the page are of this step, and add up to it */
+		filter.step_first = filter.step_last = m->steps[median->step].number;
+		ws_selection_release(&sel);
+		sel = (struct ws_selection){0};
+		ws_select_rows(m, rows, &filter, &sel);
+	}
 	add_grey_line(&p);
 	add_bar(&p);
 	add_tree(&p);
-	if (p.windows && p.windows->n) /* of no step that is asked for, so there is one */
+	if (p.windows && p.windows->n) { /* of no step that is asked for, so there is one */
 		ws_page_add_timeline(&p, -1, NULL);
+		if (page->timeline && nsteps > 1)
+			page->timeline->title =
+			        ws_arena_format(&page->timeline->arena,
+			                        "%s, the median of %zu measured steps",
+			                        page->timeline->title, nsteps);
+	}
 	ws_arena_free(&temp);
 	ws_selection_release(&sel);
 	return page;

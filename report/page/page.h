@@ -299,6 +299,7 @@ struct ws_page {
 	bool is_comparison;
 	struct ws_compared_time compared[WS_COMPARED_TIMES];
 	size_t ncompared; /* 0: no diff, or there is nothing to compare */
+	bool is_unsure;   /* of the first: no change is called good or bad */
 	struct ws_change_bar *change_bar;
 	size_t nchange_bars;                 /* 0: nothing is compared */
 	struct ws_change change[WS_CHANGES]; /* largest first */
