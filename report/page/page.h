@@ -215,6 +215,7 @@ struct ws_page {
 	size_t nrungs;
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
+	const char *no_finding;    /* in place of findings where there is none */
 	const char *findings_note; /* "18 of 22 rules checked; 11 findings in all; 4 lacked data" */
 	struct ws_page_kernel *kernel; /* most time first */
 	size_t nkernels;

@@ -643,11 +643,13 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 {
 	struct ws_arena arena = {0};
 
-	if (!page->nfindings)
+	if (!page->findings_note)
 		return;
 	fputc('\n', f);
 	put_styled(f, opts, WS_TEXT_BOLD, "What to do");
 	fputc('\n', f);
+	if (!page->nfindings)
+		paragraph(f, opts, NULL, 0, page->no_finding);
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
 		const struct ws_page_finding *finding = &page->finding[i];
 		const char *text =
@@ -662,8 +664,7 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 		if (finding->evidence)
 			paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);
 	}
-	if (page->findings_note)
-		paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
+	paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
 	if (page->nrungs) {
 		fputc('\n', f);
 		put_styled(f, opts, WS_TEXT_BOLD, "What bounds the step");
