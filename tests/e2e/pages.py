@@ -450,6 +450,10 @@ def check_phone():
         over = b.run("""[...document.querySelectorAll(".scroll.rows")].filter(e => { const key = e.querySelector("td.key"), r = e.getBoundingClientRect();
             return key && r.width && key.getBoundingClientRect().width > 0.45 * r.width + 1; }).map(e => e.getAttribute("aria-label"))""")
         equal("tables whose frozen column hides the numbers", over, [])
+        seen = b.run("""["#top-kernels tbody tr", "#kernel-summary tbody tr"].map(rows => [...document.querySelector(rows).querySelectorAll("td.n")].filter(e => e.getBoundingClientRect().right <= 390).length)""")
+        truth("calls and time of a kernel, and a number of the table, are seen without scrolling", seen[0] >= 2 and seen[1] >= 1, seen)
+        small = b.run("""[...document.querySelectorAll("main svg text")].filter(e => e.getBoundingClientRect().height && e.getBoundingClientRect().height < 9).map(e => e.textContent)""")
+        equal("letters of pictures that are too small", small, [])
         equal("evidence that is cut", b.run("[...document.querySelectorAll('.todo .soft')].filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== 'visible').length"), 0)
         equal("columns", b.run("getComputedStyle(document.querySelector('.pair')).gridTemplateColumns.split(' ').length"), 1)
 
