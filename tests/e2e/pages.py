@@ -605,6 +605,9 @@ def check_long():
         frame(b)
         truth("something is drawn", b.run("""(() => { const c = document.querySelector(".time canvas");
             return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v); })()"""))
+        b.run("findIn('gemm', { kinds: ['stream'], class: 'gemm', colour: classColours.gemm })")
+        told = b.run("document.querySelector('.time .tools').textContent")
+        truth("boxes of many are not said to be of one class", "boxes, each mostly" in told or "is not in" in told, told)
     print(f"long trace: {data['page']['timeline']['kernels']} kernels, {sum(lane['n'] for lane, _ in lanes)} boxes, "
           f"{os.path.getsize(os.path.join(FOLDER, 'long.html'))} bytes, open in {seconds:.2f} s")
 
