@@ -21,8 +21,8 @@ function shown(value, by, decimals) {
 const SERIES = [0, 7, 8, 6, 3, 1, 9, 10], PHASES = ["forward", "loss", "backward", "optimizer", "remainder"];
 const USES = ["computing", "collective", "copy", "launch", "host", "sync", "data", "wait", "device", "start", "end", "unknown", "setup", "paging"];
 function colour(i, id = "") {
-  const use = USES.indexOf(id.replace(/_us$/, "")), phase = PHASES.findIndex(p => id.includes(p));
-  return use >= 0 ? fill(uses[use]) : phase >= 0 ? hex(shades[[3, 5, 1, 4, 6][phase]][0]) : fill(SERIES[i % SERIES.length]);
+  const use = USES.indexOf({ compute_ns: "computing", exposed_ns: "collective" }[id] || id.replace(/_us$/, "")), phase = PHASES.findIndex(p => id.includes(p));
+  return use >= 0 ? fill(uses[use]) : phase >= 0 ? hex(phases[phase]) : fill(SERIES[i % SERIES.length]);
 }
 const clip = (text, n) => text.length > n ? text.slice(0, 9) + "…" + text.slice(10 - n) : text; // the end tells more
 function clips(texts, n) { // of those that would look alike, from where they differ
