@@ -41,7 +41,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 {
 	const bool is_replayed = change && !a->replayed->obstacle;
 
-	gain_ns = is_replayed ? replay_gain(a, change) : gain_ns / a->samples;
+	gain_ns = is_replayed ? replay_gain(a, change) : gain_ns;
 	add(a,
 	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns, is_replayed, NAN,
 	                        scope, evidence, advice},
@@ -83,7 +83,7 @@ static double bound_gain(const struct ws_advice *a, const double *gain_ns)
 			gain = fmin(gain, (double)a->idle->device[d].ns[WS_USE_COMPUTE]);
 		most = isnan(most) ? gain : fmax(most, gain);
 	}
-	return most / a->samples;
+	return most;
 }
 
 /* The same, replayed. cell_rate: of each cell, NaN: it stays as it is. */
@@ -144,7 +144,7 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 	add(a,
 	    (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
 	                        !a->replayed->obstacle && !isnan(s.gain_ns) && !claim.is_bound,
-	                        (double)s.all_ns / a->samples, scope, evidence, advice},
+	                        (double)s.all_ns, scope, evidence, advice},
 	    claim);
 }
 
@@ -158,10 +158,7 @@ const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *al
 		return "";
 	if (f->is_replayed)
 		return ws_arena_format(texts, "%s → %s%s", now,
-		                       ws_say_time(texts, all->step_ns - f->gain_ns),
-		                       strcmp(now, ws_say_time(texts, all->mean_step_ns))
-		                               ? " in the median step"
-		                               : each);
+		                       ws_say_time(texts, all->step_ns - f->gain_ns), each);
 	return ws_arena_format(texts, "at most %s%s",
 	                       ws_say_part_of(texts, f->gain_ns, 100 * f->gain_ns / all->step_ns),
 	                       each);

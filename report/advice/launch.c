@@ -54,10 +54,12 @@ static bool waits_for_small_copies(const struct ws_advice *a)
 static const char *cure_of(struct ws_advice *a, enum ws_use use)
 {
 	const struct ws_host_activity *host = ws_host_activity_find(a->m, a->tab->sel);
+	const struct ws_windows *w = ws_windows(a->m, a->tab->sel);
 	int64_t alloc_ns = 0;
 
-	for (size_t i = 0; i < host->alloc.n; i++)
-		alloc_ns += host->alloc.span[i].end_ns - host->alloc.span[i].start_ns;
+	for (size_t i = 0; i < w->n; i++)
+		alloc_ns +=
+		        ws_spans_inside(&host->alloc, w->window[i].start_ns, w->window[i].end_ns);
 	if (use == WS_USE_HOST && 2 * (double)alloc_ns > mean_ns(a, use))
 		return ws_advice_text(a,
 		                      "Allocate once, before the loop: allocating and freeing "
@@ -100,9 +102,8 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 		of_gaps = ", in one gap";
 	else if (gaps)
 		of_gaps =
-		        ws_advice_text(a, ". %s gaps%s: mean %s, longest %s",
+		        ws_advice_text(a, ". %s gaps: mean %s, longest %s",
 		                       ws_say_number(a->texts, (double)gaps),
-		                       a->times->nmeasured > 1 ? " in all" : "",
 		                       ws_say_time(a->texts,
 		                                   (double)a->idle->all.ns[use] / (double)gaps),
 		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));

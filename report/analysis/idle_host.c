@@ -262,25 +262,20 @@ static void add_long_calls(struct setup_finder *f, const struct ws_model *m, str
 	}
 }
 
-static int by_value(const void *pa, const void *pb)
+/* First steps that are far longer than the others do what they do not. */
+static void add_first_steps(const struct ws_windows *w, struct ws_host_activity *host)
 {
-	return ws_order_compare(*(const uint64_t *)pa, *(const uint64_t *)pb);
-}
-
-/* A first step that is far longer than the others does what they do not. */
-static void add_first_step(const struct ws_windows *w, struct ws_host_activity *host,
-                           struct ws_arena *arena)
-{
-	uint64_t *ns;
+	const struct ws_time_window *median;
 
 	if (w->n < WS_STAT_MIN_SAMPLES || w->window[0].step != 0)
 		return;
-	WS_NEW(arena, ns, w->n);
-	for (size_t i = 0; i < w->n; i++)
-		ns[i] = (uint64_t)(w->window[i].end_ns - w->window[i].start_ns);
-	qsort(ns + 1, w->n - 1, sizeof(*ns), by_value);
-	if (ns[0] > WS_IDLE_FIRST_TIMES * ns[1 + (w->n - 1) / 2])
-		ws_spans_add(&host->setup, w->window[0].start_ns, w->window[0].end_ns);
+	median = ws_windows_median(w);
+	for (const struct ws_time_window *at = w->window;
+	     at->end_ns - at->start_ns > WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
+	     at++) {
+		ws_spans_add(&host->setup, at->start_ns, at->end_ns);
+		host->first_steps++;
+	}
 }
 
 /* A trace of one window that is mostly start-up is a program's first iteration: what else held the
@@ -314,7 +309,7 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 		look_at_call(&f, i);
 	find_first_launches(&f, m, arena);
 	add_long_calls(&f, m, arena);
-	add_first_step(ws_windows(m, sel), host, arena);
+	add_first_steps(ws_windows(m, sel), host);
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
 	add_pauses(&f, ws_windows(m, sel));
@@ -336,9 +331,11 @@ const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
                                                      const struct ws_selection *sel)
 {
 	static const char key;
-	struct ws_host_activity *host = ws_kept_result(sel, &key);
+	struct ws_host_activity *host;
 	struct ws_arena temp = {0};
 
+	sel = ws_selection_whole(sel); /* what happens once, all steps tell */
+	host = ws_kept_result(sel, &key);
 	if (host)
 		return host;
 	WS_NEW(&sel->kept->arena, host, 1);

@@ -20,6 +20,7 @@
 #include "report/model/columns.h"
 #include "report/names/names.h"
 #include "report/page/private.h"
+#include "report/page/timeline.h"
 
 /* Boxes that a timeline has at most: over that, short ones stand together. */
 #define WS_PAGE_BOXES 150000
@@ -197,10 +198,10 @@ static void add_devices(struct ws_page_making *p)
 	}
 }
 
-/* The strip of steps: that of windows, as the mean that the page begins with. */
+/* The strip of all measured steps; the rest of the page is about the median one. */
 static void add_steps(struct ws_page_making *p)
 {
-	const struct ws_windows *w = p->windows;
+	const struct ws_windows *w = ws_windows_in_scope(p->m, p->whole->sel);
 	struct ws_page *page = p->page;
 	struct ws_stat stat;
 	int64_t *ns;
@@ -693,6 +694,9 @@ static void make(struct tree *t)
 		t->box[t->of_path[i]].is_step |= g.is_step[i];
 	t->has_ranges = t->n > 0;
 	p->page->gpu_ns = p->sel->gpu_ns;
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, m, i))
+			p->page->graph_ns += m->work[i].dur_ns;
 	if (p->page->has_host_ranges)
 		add_host_time(t);
 	else
@@ -889,7 +893,7 @@ static void add_roof(struct ws_page_making *p, double flops_per_s, double bytes_
 
 static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 {
-	const double percent = ws_stat_percent((double)g->gpu_ns, (double)p->sel->gpu_ns);
+	const double percent = ws_stat_percent((double)g->gpu_ns, ws_page_gpu_ns(p->page));
 	const char *dtype = ws_page_text_of(p, g->dtype);
 	struct ws_page *page = p->page;
 	const struct ws_attained a = ws_cost_group_attained(p->m, g);
@@ -1017,7 +1021,7 @@ static void page_add_kernels(struct ws_page_making *p)
 		        .colour = ws_page_colour_of_class(s.p, s.class[s.by_name.order[i].row]),
 		        .calls = g->time.n + g->without_time,
 		        .ns = g->time.sum,
-		        .percent = ws_stat_percent((double)g->time.sum, (double)s.p->sel->gpu_ns),
+		        .percent = ws_stat_percent((double)g->time.sum, ws_page_gpu_ns(page)),
 		        .mean_ns = ws_stat_ratio((double)g->time.sum, (double)g->time.n),
 		        .flops_per_s = rate,
 		        .attained = attained(&s, s.by_name.order[i].row, rate)};
@@ -1120,7 +1124,7 @@ static const char *scope_of(const struct ws_page_making *p)
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
-		return ws_arena_format(p->texts, "%zu measured %s%s%s%s", sel->measured,
+		return ws_arena_format(p->texts, "%s measured %s%s%s%s", ws_say_number(p->texts, (double)sel->measured),
 		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p),
 		                       unsound_of(p),
 		                       behind);
@@ -1134,9 +1138,41 @@ struct lost {
 	struct ws_bytes cause; /* that of most_events */
 	uint64_t events;       /* of ranges and marks, for which there was no room */
 	uint64_t unknown;      /* records of a kind that is not known */
+	uint64_t most_records; /* most that one cause took of what a report needs */
+	struct ws_bytes most_records_cause;
 	bool is_killed;
 	const char *uncounted; /* who counts none; NULL */
 };
+
+/* Does this counter count records without which a report is another one? */
+static bool is_of_records(struct ws_bytes cause)
+{
+	static const char *const names[] = {"ring_overflow",
+	                                    "thread_without_ring",
+	                                    "unknown_record",
+	                                    "process_not_recorded",
+	                                    "definition_overflow",
+	                                    "disk_full",
+	                                    "activity_refused",
+	                                    "activity_dropped",
+	                                    "activity_damaged",
+	                                    "activity_unknown",
+	                                    "launch_not_told",
+	                                    "import_unreadable",
+	                                    "import_cut_off",
+	                                    "import_bad_time",
+	                                    "import_bad_value",
+	                                    "import_missing_field",
+	                                    "import_damaged_table",
+	                                    "damaged blocks",
+	                                    "skipped bytes",
+	                                    "blocks of unknown kind"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (ws_name_is(cause, names[i]))
+			return true;
+	return false;
+}
 
 static void count_lost(void *ctx, const struct ws_missing *missing)
 {
@@ -1157,6 +1193,10 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 			lost->cause = missing->cause;
 		}
 		lost->causes++;
+		if (is_of_records(missing->cause) && missing->count > lost->most_records) {
+			lost->most_records = missing->count;
+			lost->most_records_cause = missing->cause;
+		}
 	}
 	if (ws_name_is(missing->cause, "import_unknown_kind"))
 		lost->unknown = missing->count;
@@ -1175,6 +1215,10 @@ static const char *losses_of(const struct ws_page_making *p)
 	ws_missing_each(p->m, count_lost, &lost);
 	p->page->lost_events = lost.events;
 	p->page->unknown_records = lost.unknown;
+	p->page->lost_records = lost.most_records;
+	p->page->most_lost = lost.most_records ? ws_page_copy(p->texts, lost.most_records_cause.ptr,
+	                                                      lost.most_records_cause.len)
+	                                       : NULL;
 	killed = lost.is_killed ? "the program was killed; " : "";
 	if (!lost.causes)
 		return ws_arena_format(p->texts, "%s%s", killed,
@@ -1215,15 +1259,33 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	struct ws_selection sel = {0};
 	const struct ws_table_context tab = {.m = m, .sel = &sel, .temp = &temp};
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
-	struct ws_page_making p = {&tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
+	struct ws_page_making p = {&tab, &tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
+	const struct ws_time_window *median;
+	size_t nsteps;
 
 	filter.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &filter, &sel);
+	p.windows = ws_windows(m, &sel);
+	nsteps = p.windows->n;
+	median = nsteps ? ws_windows_median(p.windows) : NULL;
+	if (median && median->step != WS_NONE) {
+		/* all parts of the page are of this step, and add up to it */
+		filter.step_first = filter.step_last = m->steps[median->step].number;
+		ws_selection_release(&sel);
+		sel = (struct ws_selection){0};
+		ws_select_rows(m, rows, &filter, &sel);
+	}
 	add_grey_line(&p);
 	add_bar(&p);
 	add_tree(&p);
-	if (p.windows && p.windows->n) /* of no step that is asked for, so there is one */
+	if (p.windows && p.windows->n) { /* of no step that is asked for, so there is one */
 		ws_page_add_timeline(&p, -1, NULL);
+		if (page->timeline && nsteps > 1)
+			page->timeline->title =
+			        ws_arena_format(&page->timeline->arena,
+			                        "%s, the median of %zu measured steps",
+			                        page->timeline->title, nsteps);
+	}
 	ws_arena_free(&temp);
 	ws_selection_release(&sel);
 	return page;
@@ -1243,18 +1305,32 @@ static bool ran_on_the_cpu(const struct ws_page_making *p)
 	       p->m->cpu_ops.tree.n;
 }
 
+/* What stands on the page is one step's, so that its parts add up. */
+static void look_at_median_step(struct ws_page_making *p, struct ws_table_context *tab)
+{
+	const struct ws_table_context *median = ws_median_step(tab);
+
+	if (median == tab)
+		return;
+	tab->sel = p->sel = median->sel;
+	tab->digest = median->digest;
+	p->page->samples = 1;
+}
+
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err)
 {
 	struct ws_arena temp = {0};
 	struct ws_table_context with_temp = *tab;
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
-	struct ws_page_making p = {&with_temp,   tab->m,        tab->sel, page,
-	                           &page->arena, WS_PAGE_BOXES, NULL,     NULL};
+	struct ws_page_making p = {tab,          &with_temp,    tab->m, tab->sel, page,
+	                           &page->arena, WS_PAGE_BOXES, NULL,   NULL};
 	enum ws_status status = WS_OK;
 
 	with_temp.temp = &temp;
 	add_grey_line(&p);
+	if (page->has_steps)
+		look_at_median_step(&p, &with_temp);
 	add_bar(&p);
 	page->has_host_ranges = has_ranges_alone(&p);
 	if (page->has_host_ranges)
@@ -1275,8 +1351,9 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	page->rate_name = most >= 1e12 ? "TFLOP/s" : most >= 1e9 ? "GFLOP/s" : "MFLOP/s";
 	ws_page_add_findings(&p);
 	ws_page_add_headline(&p);
+	p.sel = tab->sel; /* a timeline is of any step */
 	if (p.windows)
-		p.windows = ws_windows(tab->m, tab->sel); /* a timeline is of one step */
+		p.windows = ws_windows(tab->m, tab->sel);
 	if (tab->sel->has_timeline && p.windows && p.windows->n)
 		status = ws_page_add_timeline(&p, tab->sel->timeline, err);
 	ws_arena_free(&temp);

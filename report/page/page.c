@@ -1,6 +1,7 @@
 /* A page: what is said on it. Its sentences, findings and changes; pictures are made in make.c. */
 #include "report/page/page.h"
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -324,6 +325,21 @@ static void say_why_idle(struct ws_page_making *p)
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
 
+/* "Step 0 takes 4.49 s: start-up, which is set apart." */
+static void say_first_steps(struct ws_page_making *p, size_t n)
+{
+	const struct ws_windows *w = ws_windows(p->m, p->whole->sel);
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ns += w->window[i].end_ns - w->window[i].start_ns;
+	ws_page_say(p->page, "",
+	            n == 1 ? ws_arena_format(p->texts, "Step %" PRIu32 " takes ",
+	                                     p->m->steps[w->window[0].step].number)
+	                   : ws_arena_format(p->texts, "The first %zu steps take ", n),
+	            ws_say_time(p->texts, (double)ns), ": start-up, which is set apart.", NULL);
+}
+
 /* What happens once is no part of a step or of a loop, and no finding is about it. */
 static void say_what_happens_once(struct ws_page_making *p)
 {
@@ -332,6 +348,8 @@ static void say_what_happens_once(struct ws_page_making *p)
 	if (!p->idle || p->page->on_cpu)
 		return;
 	host = ws_host_activity_find(p->m, p->sel);
+	if (host->first_steps)
+		say_first_steps(p, host->first_steps);
 	if (host->captured)
 		ws_page_say(p->page, "", "",
 		            ws_arena_format(p->texts, "%s launch%s",
@@ -349,7 +367,7 @@ static void say_what_happens_once(struct ws_page_making *p)
 
 static double node_percent(const struct ws_page *page, const struct ws_page_node *n)
 {
-	return ws_stat_percent((double)n->inclusive_ns, (double)page->gpu_ns);
+	return ws_stat_percent((double)n->inclusive_ns, ws_page_gpu_ns(page));
 }
 
 /* The innermost range that holds most of the GPU time, and yet not all of it; of ranges in each
@@ -389,16 +407,32 @@ static bool has_both_ways(const struct ws_page_node *n)
 /* Graphs that are traced as a whole, where they have more time than all kernels. */
 static bool say_graphs(struct ws_page_making *p)
 {
-	int64_t ns = 0;
+	if (p->page->graph_ns <= p->page->gpu_ns)
+		return false;
+	ws_page_say(p->page, "", "CUDA graphs take ",
+	            ws_say_time(p->texts, (double)p->page->graph_ns),
+	            "; their kernels are not recorded: record graphs by node.", NULL);
+	return true;
+}
+
+/* Pages that move: kernels wait for them, and no other part of the page has it. */
+static void say_migrations(struct ws_page_making *p)
+{
+	uint64_t migrations = 0, bytes = 0;
 
 	for (size_t i = 0; i < p->m->nwork; i++)
-		if (p->m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, p->m, i))
-			ns += p->m->work[i].dur_ns;
-	if (ns <= p->page->gpu_ns)
-		return false;
-	ws_page_say(p->page, "", "CUDA graphs take ", ws_say_time(p->texts, (double)ns),
-	            "; their kernels are not recorded.", NULL);
-	return true;
+		if (ws_work_is_paging(&p->m->work[i]) && ws_work_ran(p->sel, p->m, i)) {
+			migrations++;
+			bytes += p->m->work[i].bytes;
+		}
+	if (!migrations)
+		return;
+	ws_page_say(p->page, "", "",
+	            ws_arena_format(p->texts, "%s migration%s",
+	                            ws_say_number(p->texts, (double)migrations),
+	                            migrations == 1 ? "" : "s"),
+	            " of managed memory moved ", ws_say_si(p->texts, (double)bytes, "B"), ".",
+	            NULL);
 }
 
 /* "gemm" and "70 ms" of the nth class of the bar; "" where it has too little. */
@@ -422,7 +456,7 @@ static void say_largest_part(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
-	const double whole = (double)page->gpu_ns;
+	const double whole = ws_page_gpu_ns(page);
 	const char *work = ws_page_work(page);
 	const char *name, *share, *whose, *other, *other_share;
 
@@ -512,7 +546,7 @@ static void say_first(struct ws_page_making *p)
 
 static void say_whatif(struct ws_page_making *p)
 {
-	const struct ws_whatif_answers *all = ws_whatif_answers(p->sel);
+	const struct ws_whatif_answers *all = ws_whatif_answers(p->whole->sel);
 	struct ws_page *page = p->page;
 
 	if (!all)
@@ -527,7 +561,8 @@ static void say_whatif(struct ws_page_making *p)
 			                        ws_say_time(p->texts, a->least_ns),
 			                        ws_say_time(p->texts, a->most_ns));
 		if (isnan(a->then_ns))
-			say_line(&page->whatif[page->nwhatif++], change, a->reason, ".", NULL);
+			say_line(&page->whatif[page->nwhatif++], change,
+			         ws_arena_format(p->texts, "%s", a->reason), ".", NULL);
 		else
 			say_line(&page->whatif[page->nwhatif++], change,
 			         ws_arena_format(p->texts, "%s → %s",
@@ -551,7 +586,7 @@ static void add_figure(struct ws_page_making *p, const char *value, const char *
 static void add_batches(struct ws_page_making *p)
 {
 	struct ws_batch_steps batch[WS_BATCH_KINDS];
-	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->sel), batch);
+	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->whole->sel), batch);
 
 	for (size_t i = 0; i < n; i++)
 		add_figure(p, ws_say_time(p->texts, batch[i].ns),
@@ -569,7 +604,10 @@ static void add_figures(struct ws_page_making *p)
 	WS_NEW(p->texts, p->page->figure, 8 + WS_BATCH_KINDS);
 	if (page->step_ns > 0)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
-		           page->has_steps ? "step" : "run");
+		           page->nsteps      ? ws_arena_format(p->texts, "step, the median of %zu",
+		                                               page->nsteps)
+		           : page->has_steps ? "step"
+		                             : "run");
 	add_batches(p);
 	if (!isnan(computing) && !page->on_cpu &&
 	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
@@ -625,9 +663,10 @@ static void say_ranges(struct ws_page_making *p)
 		ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
 	if (most)
 		ws_page_say(p->page, "", p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
-		            ws_arena_format(p->texts, "%s NVTX range%s",
+		            ws_arena_format(p->texts, "%s NVTX range%s%s",
 		                            ws_say_number(p->texts, (double)page->host_ranges),
-		                            page->host_ranges == 1 ? "" : "s"),
+		                            page->host_ranges == 1 ? "" : "s",
+		                            page->has_steps ? " per step" : ""),
 		            ws_arena_format(p->texts, ": %s ", most->label),
 		            ws_say_time_of(p->texts, (double)most->exclusive_ns,
 		                           (double)page->gpu_ns),
@@ -756,6 +795,15 @@ static void say_what_is_unsound(struct ws_page_making *p)
 		            NULL);
 }
 
+static void say_no_steps(struct ws_page_making *p)
+{
+	const struct ws_steps_hint hint =
+	        ws_steps_hint(p->texts, p->m, ws_step_candidates(p->m, p->sel));
+
+	ws_page_say(p->page, "", hint.words, hint.command,
+	            ws_arena_format(p->texts, "%s.", hint.numbers), NULL);
+}
+
 /* Do the steps differ, as they are shown? */
 static bool steps_spread(const struct ws_page_making *p)
 {
@@ -779,6 +827,105 @@ static const char *say_step_time(const struct ws_page_making *p)
 	                       page->nsteps);
 }
 
+/* Records that the recorder or the import lost, and what keeps them. */
+static void say_what_was_lost(struct ws_page_making *p)
+{
+	static const struct {
+		const char *cause, *rest;
+	} of[] = {
+	        {"ring_overflow",
+	         " events were lost: fewer ranges or a larger --buffer-size keep them."},
+	        {"thread_without_ring", " events of threads were lost: a higher --buffers keeps them."},
+	        {"process_not_recorded",
+	         " processes were not recorded: more /dev/shm or --segment-dir helps."},
+	        {"disk_full", " rows were lost: the disk was full."},
+	        {"activity_refused",
+	         " times CUPTI dropped GPU records: a higher --gpu-buffers keeps them."},
+	        {"activity_dropped",
+	         " GPU records were lost: --kernels-only or a higher --gpu-buffers keeps them."},
+	        {"launch_not_told",
+	         " launches went to another profiler in the program: run it without."},
+	        {"skipped bytes", " bytes of the trace are damaged: their records are missing."},
+	        {"damaged blocks", " blocks of the trace are damaged: their records are missing."},
+	};
+	const char *rest = " records were lost: the table Losses names the cause.";
+
+	if (!p->page->most_lost)
+		return;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strcmp(p->page->most_lost, of[i].cause))
+			rest = of[i].rest;
+	ws_page_say(p->page, "", "",
+	            ws_say_number(p->texts, (double)p->page->lost_records), rest, NULL);
+}
+
+#define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
+
+/* Kernels whose launch was not recorded belong to no step and no range. Those that their streams ran
+ * before any of a recorded launch were queued as recording began. */
+static void say_what_has_no_launch(struct ws_page_making *p)
+{
+	struct ws_joined_rows *rows = p->sel->rows;
+	struct ws_strtab streams = {0}; /* that have run a kernel whose launch is known */
+	size_t n = 0, early = 0;
+
+	if (!rows->ncalls || p->page->on_cpu || !ws_model_has_kernels(p->m))
+		return;
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const struct ws_config *config = &p->m->configs[k->kind->config];
+		const uint64_t stream[] = {config->process, config->device, config->stream};
+
+		if (k->call != WS_NONE) {
+			ws_strtab_add(&streams, stream, sizeof(stream));
+			continue;
+		}
+		n++;
+		early += !ws_strtab_find(&streams, stream, sizeof(stream));
+	}
+	ws_strtab_free(&streams);
+	if (100 * n < UNLAUNCHED_PERCENT * rows->nkernels || !n)
+		return;
+	ws_page_say(p->page, "", "",
+	            ws_arena_format(p->texts, "%s of %s kernel%s",
+	                            ws_say_number(p->texts, (double)n),
+	                            ws_say_number(p->texts, (double)rows->nkernels),
+	                            rows->nkernels == 1 ? "" : "s"),
+	            2 * early > n ? " have no launch record: begin recording on an idle GPU."
+	                          : " have no launch record: they are in no step and range.",
+	            NULL);
+}
+
+/* What ran in the step's time counts as computing, whoever launched it. */
+static void say_what_is_not_of_the_step(struct ws_page_making *p)
+{
+	struct ws_joined_rows *rows = p->sel->rows;
+	int64_t ns = 0;
+
+	if (!p->page->has_steps || !p->windows || !rows->ncalls)
+		return;
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (k->call != WS_NONE || !ws_kernel_ran(p->sel, k, i))
+			continue;
+		for (size_t w = 0; w < p->windows->n; w++) {
+			const struct ws_time_window *at = &p->windows->window[w];
+			const int64_t from_ns = k->start_ns > at->start_ns ? k->start_ns
+			                                                   : at->start_ns,
+			              end_ns = k->start_ns + k->dur_ns,
+			              to_ns = end_ns < at->end_ns ? end_ns : at->end_ns;
+
+			ns += to_ns > from_ns ? to_ns - from_ns : 0;
+		}
+	}
+	if (100.0 * (double)ns < UNLAUNCHED_PERCENT * use_ns(p, WS_USE_COMPUTE))
+		return;
+	ws_page_say(p->page, "", "", ws_say_time(p->texts, (double)ns),
+	            " of that are kernels without a launch record: no table of steps has them.",
+	            NULL);
+}
+
 void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -788,7 +935,11 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const struct ws_soundness *s = &p->m->soundness;
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
+	say_what_was_lost(p);
 	say_what_is_unsound(p);
+	say_what_has_no_launch(p);
+	if (p->sel->kernels && !p->m->nmeasured)
+		say_no_steps(p);
 	if (page->unknown_records && p->sel->kernels)
 		ws_page_say(p->page, "", words_of_left_out(p) + strlen("; "), NULL);
 	if (page->has_operations)
@@ -835,6 +986,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            part, is_one ? " of it." : ".", NULL);
 		}
 	}
+	if (p->sel->kernels && !page->on_cpu && !isnan(computing))
+		say_what_is_not_of_the_step(p);
 	if (loss.len)
 		ws_page_say(p->page, "", "The loss is not finite in ",
 		            ws_page_copy(p->texts, loss.ptr, loss.len),
@@ -842,6 +995,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 	if (p->sel->kernels) {
 		say_why_idle(p);
 		say_what_happens_once(p);
+		say_migrations(p);
 		say_largest_part(p);
 		say_first(p);
 		say_whatif(p);
@@ -899,20 +1053,55 @@ static const char *what_rules_lack(const struct ws_page_making *p)
 	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
 }
 
+/* In place of findings. "Nothing stands out" needs most rules judged, over most of the GPU time. */
+static const char *why_no_finding(const struct ws_page_making *p, int judged)
+{
+	const struct ws_page *page = p->page;
+
+	if (page->graph_ns > page->gpu_ns)
+		return ws_arena_format(
+		        p->texts,
+		        "Cannot tell: kernels inside CUDA graphs were not recorded, and graphs take "
+		        "%s of the GPU time. Record graphs by node: warpsheet record --graph-level "
+		        "node; with nsys --cuda-graph-trace=node",
+		        ws_say_percent(p->texts,
+		                       100 * (double)page->graph_ns / ws_page_gpu_ns(page)));
+	if (page->on_cpu)
+		return ws_arena_format(p->texts,
+		                       "Nothing stands out in %d of %d rules. The others are about "
+		                       "GPU times, and no GPU ran",
+		                       judged, WS_RULES);
+	if (2 * judged > WS_RULES)
+		return "Nothing stands out";
+	return ws_arena_format(p->texts, "%s rule%s could be judged%s",
+	                       !judged ? "No"
+	                               : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
+	                                                 judged, WS_RULES),
+	                       judged ? "s" : "", what_rules_lack(p));
+}
+
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 {
-	size_t n = all->n;
+	size_t n = all->n, shown = 0;
 	int judged = 0;
 	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
+	const char *count = "";
 
 	for (int i = 0; i < WS_RULES; i++) {
 		judged += !all->not_judged[i];
 		n += all->skipped[i];
 	}
+	for (size_t i = 0; i < p->page->nfindings; i++)
+		shown += 1 + p->page->finding[i].nsimilar;
+	if (n)
+		count = ws_arena_format(p->texts, "; %zu of %zu %s shown%s", shown, n,
+		                        n == 1 ? "finding" : "findings",
+		                        shown < n ? " (the rest under 1 %)" : "");
+	if (!p->page->nfindings)
+		p->page->no_finding = why_no_finding(p, judged);
 	p->page->findings_note = ws_arena_format(
-	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s%s", judged,
-	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
-	        judged < WS_RULES ? what_rules_lack(p) : "",
+	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES,
+	        count, WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "
@@ -927,9 +1116,11 @@ void ws_page_add_findings(struct ws_page_making *p)
 	struct ws_page_finding *shown[WS_RULES] = {0};
 	size_t n = 0;
 
+	p->page->no_finding = "Without kernels no rule can be judged";
 	if (!ws_model_has_kernels(p->m))
 		return;
-	all = ws_advice_find(p->tab);
+	p->page->no_finding = NULL;
+	all = ws_advice_find(p->whole);
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
 	for (size_t i = 0; i < all->n; i++)

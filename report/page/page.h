@@ -3,7 +3,8 @@
  * on: HTML, the first sheet of a workbook, a terminal. Plain data, made once, by page/make.h or
  * with the tables of a comparison; writers choose places and never numbers. docs/dev/pages.md
  *
- * Times are sums in ns over all that the report is about. A time a step is that over `samples`.
+ * Times are sums in ns: of a report with steps over the median step, of a side of a comparison over
+ * all steps. A time a step is that over `samples`.
  * Texts are UTF-8 as recorded: a writer escapes them as its format asks.
  */
 #pragma once
@@ -23,9 +24,10 @@ struct ws_page_line {
 	} part[WS_PAGE_PARTS];
 	size_t nparts;     /* 0: there is no such sentence */
 	const char *grade; /* "LIKELY FASTER"; "" = none */
+	bool is_compared;  /* its numbers are one of page.compared */
 };
 
-#define WS_PAGE_LINES 8
+#define WS_PAGE_LINES 12
 
 /* "383 ms", "step": only what is known. */
 struct ws_page_figure {
@@ -236,6 +238,14 @@ struct ws_change {
 	double calls[2], ns[2], ratio, low, high; /* NaN = not known */
 };
 
+/* The step, its kernels: what the headline of a comparison is of. */
+#define WS_COMPARED_TIMES 2
+
+struct ws_compared_time {
+	const char *name, *grade;
+	double ns[2], ratio, low, high; /* NaN = not known, or not compared */
+};
+
 struct ws_timeline;
 
 struct ws_page {
@@ -243,13 +253,15 @@ struct ws_page {
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events;     /* of ranges: parts of the model may lack some */
+	uint64_t lost_records;    /* for most_lost, which lost most of those that make a trace incomplete */
+	const char *most_lost;    /* the counter's name; NULL: none was lost */
 	uint64_t unknown_records; /* that the import left out: their kind is not known */
 	bool has_steps;
 	bool on_cpu;          /* times of the CPU reference, no GPU's */
 	bool has_operations;  /* no kernel was recorded: `kernel` has the CPU's operations */
 	bool has_host_ranges; /* nothing but ranges was recorded: the tree has the host's time */
-	double samples;       /* measured steps, else 1 */
-	double step_ns;       /* mean of the measured steps, else of the window */
+	double samples;       /* of a side of a comparison: measured steps; else 1 */
+	double step_ns;       /* of the median step, of such a side the mean; else of the window */
 	struct ws_page_line headline[WS_PAGE_LINES];
 	size_t nheadline;
 	const char *note;          /* what they rest on; NULL */
@@ -271,6 +283,8 @@ struct ws_page {
 	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
+	int64_t graph_ns; /* graphs that were traced as a whole, which the tree lacks; shares are of
+	                     both */
 	int64_t gpu_ns; /* what the tree's outermost boxes add up to; of ranges alone the host's
 	                   time */
 	uint64_t host_ranges; /* how many there are of those */
@@ -284,7 +298,8 @@ struct ws_page {
 	size_t nrungs;
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
-	const char *findings_note; /* "18 of 22 rules checked; 11 findings in all; 4 lacked data" */
+	const char *no_finding;    /* a sentence in place of findings, where there are none */
+	const char *findings_note; /* "18 of 22 rules checked; 4 lacked data (…)"; NULL: no kernels */
 	struct ws_page_kernel *kernel; /* most time first */
 	size_t nkernels;
 	double rate_unit;             /* of what is shown of them, in FLOP/s; 0: none is known */
@@ -294,6 +309,9 @@ struct ws_page {
 
 	/* of a comparison, a sweep or ranks, which have these and no figures, bar and so on */
 	bool is_comparison;
+	struct ws_compared_time compared[WS_COMPARED_TIMES];
+	size_t ncompared; /* 0: no diff, or there is nothing to compare */
+	bool is_unsure;   /* of the first: no change is called good or bad */
 	struct ws_change_bar *change_bar;
 	size_t nchange_bars;                 /* 0: nothing is compared */
 	struct ws_change change[WS_CHANGES]; /* largest first */
@@ -317,6 +335,12 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	       : page->has_host_ranges ? "host"
 	       : page->on_cpu          ? "kernel"
 	                               : "GPU";
+}
+
+/* What shares of GPU time are of: that of all kernels, and of graphs that were traced as a whole. */
+static inline double ws_page_gpu_ns(const struct ws_page *page)
+{
+	return (double)(page->gpu_ns + page->graph_ns);
 }
 
 /* Is nearly all of a part one part in it, which says more? */

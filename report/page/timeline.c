@@ -501,33 +501,12 @@ static void add_critical_path(struct filling *f)
 /* --- the window ----------------------------------------------------------------------------------
  */
 
-static int by_length(const void *a, const void *b)
-{
-	const struct ws_time_window *x = *(const struct ws_time_window *const *)a,
-	                            *y = *(const struct ws_time_window *const *)b;
-
-	WS_ORDER_BY(x->end_ns - x->start_ns, y->end_ns - y->start_ns);
-	WS_ORDER_BY(x->start_ns, y->start_ns);
-	return 0;
-}
-
-static const struct ws_time_window *median_of(const struct ws_page_making *p)
-{
-	const struct ws_time_window **order;
-
-	WS_NEW(p->tab->temp, order, p->windows->n);
-	for (size_t i = 0; i < p->windows->n; i++)
-		order[i] = &p->windows->window[i];
-	qsort(order, p->windows->n, sizeof(*order), by_length);
-	return order[(p->windows->n - 1) / 2];
-}
-
 static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err)
 {
 	const struct ws_windows *w = f->p->windows;
 	const struct ws_model_step *steps = f->m->steps;
 
-	f->window = step < 0 ? median_of(f->p) : NULL;
+	f->window = step < 0 ? ws_windows_median(f->p->windows) : NULL;
 	for (size_t i = 0; i < w->n && !f->window; i++)
 		if (w->window[i].step != WS_NONE && steps[w->window[i].step].number == step)
 			f->window = &w->window[i];

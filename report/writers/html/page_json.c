@@ -322,6 +322,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_object_end(j);
 	ws_json_object_begin(key(j, "findings"));
 	ws_json_str(key(j, "note"), page->findings_note);
+	ws_json_str(key(j, "none"), page->no_finding);
 	ws_json_str(key(j, "each"), page->has_steps ? "a step" : "the run");
 	ws_json_array_begin(key(j, "rungs"));
 	for (size_t i = 0; i < page->nrungs; i++) {
@@ -379,6 +380,7 @@ void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 	}
 	ws_json_array_end(j);
 	ws_json_str(key(j, "note"), page->note);
+	ws_json_bool(key(j, "unsure"), page->is_unsure);
 	ws_json_array_begin(key(j, "bars"));
 	for (size_t i = 0; i < page->nchange_bars; i++) {
 		const struct ws_change_bar *bar = &page->change_bar[i];

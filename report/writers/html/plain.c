@@ -131,8 +131,10 @@ static void put_findings(FILE *f, const struct ws_page *page)
 {
 	struct ws_arena texts = {0};
 
-	if (page->nfindings || page->findings_note)
+	if (page->nfindings || page->no_finding)
 		put_element(f, "h2", NULL, "What to do");
+	if (page->no_finding)
+		put_element(f, "p", NULL, ws_arena_format(&texts, "%s.", page->no_finding));
 	if (page->nfindings)
 		fputs("<ol>\n", f);
 	for (size_t i = 0; i < page->nfindings && i < FINDINGS; i++) {

@@ -452,8 +452,11 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 		return ws_page_colour_def(WS_PAGE_IDLE);
 	if (!of->other_page)
 		return node->is_range ? ws_page_shade(node->depth) : ws_page_colour_def(node->colour);
-	return changes[ws_change_colour(ws_pages_ratio(of->page, of->other_page,
-	                                               (size_t)(node - of->page->node), of->is_b))];
+	const enum ws_change_colour change =
+	        ws_change_colour(ws_pages_ratio(of->page, of->other_page,
+	                                        (size_t)(node - of->page->node), of->is_b));
+
+	return changes[of->is_unsure && change != WS_CHANGE_ALONE ? WS_CHANGE_NONE : change];
 }
 
 /* LibreOffice breaks a name into lines: one that would have more than three is cut in its middle.

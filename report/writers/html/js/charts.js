@@ -79,14 +79,14 @@ function ticksOf(greatest) { // round steps of a linear axis from 0: their size 
   const power = 10 ** Math.floor(Math.log10(greatest / 4)), tick = power * [1, 2, 2.5, 5, 10].find(k => 4 * k * power >= greatest * 0.999);
   return [tick, Math.ceil(greatest / tick - 1e-3)];
 }
-function ratios(rows, names, [of]) { // bars from 1, on a logarithmic axis: left of the line is less
+function ratios(rows, names, [of], unit, axis, grade) { // bars from 1, on a logarithmic axis: left of the line is less
   const high = 22, [left, wide] = isNarrow() ? [140, 220] : [250, 460], bars = rows.filter(r => r[of.at] > 0), reach = Math.max(0.05, ...bars.map(r => Math.abs(Math.log(r[of.at]))));
   const px = v => left + wide / 2 + Math.log(v) / reach * (wide / 2 - 50);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${bars.length * high + 8}`, role: "img" }), labels = clips(bars.map(r => String(r[names])), isNarrow() ? 18 : 32);
   bars.forEach((r, i) => {
     const value = r[of.at], x = px(value), words = ratioWords(value);
     svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]),
-      draw("rect", { x: Math.min(x, px(1)), y: i * high + 4, width: Math.max(1, Math.abs(x - px(1))), height: high - 6, class: value < 1 ? "saves" : "costs" }, tip(`${r[names]}: ${words}`)),
+      draw("rect", { x: Math.min(x, px(1)), y: i * high + 4, width: Math.max(1, Math.abs(x - px(1))), height: high - 6, class: kindOf(r[grade]) }, tip(`${r[names]}: ${words}`)),
       draw("text", { x: value < 1 ? x - 5 : x + 5, y: i * high + 16, "text-anchor": value < 1 ? "end" : "start", class: "soft" }, words));
   });
   svg.append(draw("line", { x1: px(1), x2: px(1), y1: 0, y2: bars.length * high, class: "one" }));
@@ -163,7 +163,7 @@ function chart(spec) {
   if (rows.length < (spec.kind ? 1 : 2) || !used.length) return null;
   const unit = table.columns[series[0].at].unit;
   const card = make("div", { className: "card chart" }, make("h3", { textContent: sided(spec.title) }), (spec.kind || bars)(rows, names, used, unit,
-    sided(table.columns[names].title).toLowerCase()));
+    sided(table.columns[names].title).toLowerCase(), at(table, "grade")));
   if (used.length > 1 || spec.kind === columnsChart) card.append(legend(used));
   card.querySelector("svg").setAttribute("aria-label", `${sided(spec.title)}. The numbers are in the table ${sided(table.title)}.`);
   return card;

@@ -282,7 +282,7 @@ function ladder(rungs) {
 }
 
 function addFindings(page, to) {
-  const { list, note, rungs } = page.findings;
+  const { list, none, note, rungs } = page.findings;
   const items = list.map(f => {
     const li = make("li", null, make("span", { className: "do", textContent: f.advice + " " }));
     if (f.gain > 0) li.append(make("b", { className: "gain", textContent: f.saves }));
@@ -290,7 +290,7 @@ function addFindings(page, to) {
     return li;
   });
   const box = make("div", { className: "box todo" });
-  box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: note ? "Nothing stands out." : "Without kernels no rule can be judged." }));
+  box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: none + "." }));
   if (items.length > 5)
     box.append(make("details", null, make("summary", { textContent: `${items.length - 5} more` }), make("ol", { start: 6 }, ...items.slice(5))));
   if (note) box.append(make("p", { className: "soft", textContent: note + "." }));
