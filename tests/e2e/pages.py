@@ -272,8 +272,11 @@ def check_ticks(b):
         truth("and say where they are", ticks[0].startswith("24.8" if span < 1e9 else "25 s"), ticks)
 
 
-def check_equal(b, page, summary, classes):
-    """All numbers of the page for one thing are equal: time of the step, of a class, of a kernel."""
+def check_equal(b, page, lanes, summary, classes):
+    """All numbers of the page for one thing are equal: time of the step, of a class, of a kernel, all of the median step."""
+    kernels = [x for lane, boxes in lanes if lane["kind"] == "stream" for x in boxes]
+    equal("kernels of the timeline", [(k["name"], k["ns"]) for k in page["kernels"]["list"]],
+          [(k["name"], sum(x["dur"] for x in kernels if x["name"] == k["name"])) for k in page["kernels"]["list"]])
     words = lambda selector: b.run(f"[...document.querySelectorAll({selector!r})].map(e => e.textContent)")
     step = b.run(f"shownTime({page['bar']['step']})")
     truth("the step in headline, figures, bar", step in words(".say")[0] and step == words(".figures dd")[0] and step in words("#where-time h2 .what")[0])
@@ -343,7 +346,8 @@ def check_step():
             check_finding(b, lanes, summary)
             check_sum(b, lanes)
             check_ticks(b)
-            check_equal(b, data["page"], summary, page_data.rows(PROGRAM, trace("step-fp32"), "classes"))
+            median = re.match(r"step (\d+), the median of", data["page"]["timeline"]["what"])[1]
+            check_equal(b, data["page"], lanes, *(page_data.rows(PROGRAM, trace("step-fp32"), table, "--steps", median) for table in ("kernel-summary", "classes")))
             check_access(b)
             check_deep_lanes(b)
             # labels of a chart that would look alike show where their names differ
