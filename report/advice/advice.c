@@ -280,6 +280,7 @@ static void open_replay(struct ws_advice *a)
 static void prepare(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
+	double setup_ns;
 
 	WS_NEW(&a->arena, a->is_cast, m->nconfigs);
 	WS_NEW(&a->arena, a->tried, m->ntexts);
@@ -291,6 +292,11 @@ static void prepare(struct ws_advice *a)
 	a->found->has_steps = a->times->nmeasured > 0;
 	open_replay(a);
 	a->found->step_ns = (double)a->idle->wall_ns;
+	setup_ns = a->idle->nworked
+	                   ? (double)a->idle->all.ns[WS_USE_SETUP] / (double)a->idle->nworked
+	                   : 0;
+	a->found->setup_ns =
+	        100 * setup_ns >= WS_WAIT_STRONG_PERCENT * a->found->step_ns ? setup_ns : 0;
 	find_casts(a);
 	count_kernels(a);
 	find_traits(a);

@@ -61,6 +61,7 @@ struct ws_findings {
 	struct ws_finding *finding; /* most severe first, then greatest gain, then rule */
 	size_t n;
 	double step_ns;       /* wall time of the median step, else of all */
+	double setup_ns; /* start-up in it, which no loop has, if it is a tenth or more; else 0 */
 	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
 	bool has_steps;
 	uint8_t fired[WS_RULES];
@@ -194,6 +195,8 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
                          const char *advice);
 /* About the kernels of one group; gain_ns of all of them, NaN = not known. */
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
+/* What its gain is a part of: the step without start-up. */
+double ws_finding_whole_ns(const struct ws_findings *all, const struct ws_finding *f);
 /* Its gain in words: "29.1 ms → 23.4 ms per step" by replay, "at most 5.7 ms (19 %) per step" by
  * formula; "" where it has none. */
 const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *all,

@@ -13,7 +13,8 @@ static enum ws_severity severity_of(const struct ws_advice *a, enum ws_severity 
                                     double gain_ns)
 {
 	return severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
-	                       100 * gain_ns < WS_WAIT_PERCENT * a->found->step_ns
+	                       100 * gain_ns <
+	                               WS_WAIT_PERCENT * (a->found->step_ns - a->found->setup_ns)
 	               ? WS_SEVERITY_WEAK
 	               : severity;
 }
@@ -148,17 +149,25 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 	    claim);
 }
 
+double ws_finding_whole_ns(const struct ws_findings *all, const struct ws_finding *f)
+{
+	/* a replay may save what stands beside start-up in one gap */
+	return f->gain_ns < all->step_ns - all->setup_ns ? all->step_ns - all->setup_ns
+	                                                 : all->step_ns;
+}
+
 const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *all,
                             const struct ws_finding *f)
 {
 	const char *each = all->has_steps ? " per step" : "";
-	const char *now = ws_say_time(texts, all->step_ns);
+	const double now_ns = ws_finding_whole_ns(all, f);
 
 	if (!(f->gain_ns > 0) || !(all->step_ns > 0))
 		return "";
 	if (f->is_replayed)
-		return ws_arena_format(texts, "%s → %s%s", now,
-		                       ws_say_time(texts, all->step_ns - f->gain_ns), each);
+		return ws_arena_format(texts, "%s → %s%s%s", ws_say_time(texts, now_ns),
+		                       ws_say_time(texts, now_ns - f->gain_ns), each,
+		                       now_ns < all->step_ns ? ", start-up left out" : "");
 	return ws_arena_format(texts, "at most %s%s",
 	                       ws_say_part_of(texts, f->gain_ns, 100 * f->gain_ns / all->step_ns),
 	                       each);
@@ -169,7 +178,8 @@ bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding 
 	const double most_ns = isnan(f->gain_ns) ? f->kernels_ns : f->gain_ns;
 
 	return !isnan(most_ns) &&
-	       (100 * most_ns < WS_WAIT_PERCENT * all->step_ns || most_ns < WS_LAUNCH_NOISE_NS);
+	       (100 * most_ns < WS_WAIT_PERCENT * (all->step_ns - all->setup_ns) ||
+	        most_ns < WS_LAUNCH_NOISE_NS);
 }
 
 void ws_advice_number_work(struct ws_advice *a)

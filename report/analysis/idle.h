@@ -128,6 +128,9 @@ struct ws_idle {
 		int64_t ns[WS_USES];
 	} * of_window;
 	struct ws_window_use **of_device; /* of each device of these its part of each window */
+	/* WAIT is for no recorded work: the only device does nothing meanwhile, and no function of
+	 * the host is in its streams */
+	bool waits_for_unrecorded;
 	struct ws_idle_verdict verdict;
 	int64_t launch_before_copies_ns; /* of all.ns[WS_USE_LAUNCH]: gaps that end with a copy */
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */

@@ -176,6 +176,7 @@ enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint
 
 /* --- the headline ---------------------------------------------------------------------------- */
 
+#define START_UP_PERCENT 50   /* over that a trace is of a program's begin, not of its work */
 #define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
 #define PART_PERCENT   50   /* a part of the model that holds less is none either */
 #define WHOLE_PERCENT  99.5 /* nor is one that holds everything */
@@ -320,7 +321,9 @@ static void say_why_idle(struct ws_page_making *p)
 	if (is_said[most] || !(use_percent(p, most) > IDLE_PERCENT))
 		return;
 	suffix = words[most].suffix ? words[most].suffix
-	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
+	         : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
+	                 ? "; its cause is unrecorded."
+	                 : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
@@ -407,11 +410,20 @@ static bool has_both_ways(const struct ws_page_node *n)
 /* Graphs that are traced as a whole, where they have more time than all kernels. */
 static bool say_graphs(struct ws_page_making *p)
 {
+	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
+	const char *option;
+
 	if (p->page->graph_ns <= p->page->gpu_ns)
 		return false;
 	ws_page_say(p->page, "", "CUDA graphs take ",
 	            ws_say_time(p->texts, (double)p->page->graph_ns),
-	            "; their kernels are not recorded: record graphs by node.", NULL);
+	            "; their kernels are not recorded.", NULL);
+	option = !source.len                        ? "--graph-level node"
+	         : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
+	                                            : NULL;
+	if (option)
+		say_line(&p->page->first, "First: record the kernels inside the graphs: ", option,
+		         ".", NULL);
 	return true;
 }
 
@@ -535,9 +547,16 @@ static void say_first(struct ws_page_making *p)
 	const struct ws_page_finding *f = p->page->finding;
 	const char *advice;
 
-	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
-	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat)
+	if (p->page->first.nparts)
 		return;
+	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
+	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat) {
+		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT)
+			say_line(&p->page->first, "First: warm up, then record: ",
+			         ws_say_percent(p->texts, use_percent(p, WS_USE_SETUP)),
+			         " of this is start-up.", NULL);
+		return;
+	}
 	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
@@ -1000,6 +1019,10 @@ void ws_page_add_headline(struct ws_page_making *p)
 		say_first(p);
 		say_whatif(p);
 	} else if (p->page->has_operations) {
+		if (has_gpu_operations(p->m))
+			say_line(&p->page->first, "First: record the GPU as well: ",
+			         "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]", ".",
+			         NULL);
 		say_host_collectives(p);
 		say_operations(p);
 	}
@@ -1147,7 +1170,8 @@ void ws_page_add_findings(struct ws_page_making *p)
 		        .gain_ns = order[i]->gain_ns,
 		        .is_caveat = is_caveat(order[i]),
 		        .gain = ws_finding_gain(p->texts, all, order[i]),
-		        .gain_percent = ws_stat_percent(order[i]->gain_ns, all->step_ns)};
+		        .gain_percent = ws_stat_percent(order[i]->gain_ns,
+		                                        ws_finding_whole_ns(all, order[i]))};
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
 	}
 	note_rules(p, all);

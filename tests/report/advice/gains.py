@@ -180,12 +180,13 @@ class Trace:
             length = [p[1] - p[0] if p else 0 for p in map(pauses.get, rows)]
             if len(rows) > 2 and length[0] > 4 * max(length[1:]):
                 spans.append(pauses[rows[0]])
-        quarters = collections.defaultdict(set)
-        for i, name, *_ in long_calls:
-            quarters[name].add(4 * i // len(self.host_calls))
+        longest = collections.defaultdict(lambda: [0] * 4)
+        for i, name, _, start, end in long_calls:
+            quarter = 4 * i // len(self.host_calls)
+            longest[name][quarter] = max(longest[name][quarter], end - start)
         has_loop = {1, 2, 3} - {4 * i // len(self.host_calls) for i in first}
         spans += [(start, end) for i, name, launches, start, end in long_calls
-                  if (i in first if launches else not has_loop or not {1, 2, 3} <= quarters[name])]
+                  if (i in first if launches else not has_loop or 4 * min(longest[name][1:]) < end - start)]
         if len(self.windows) > 2 and self.hosts[0] == self.steps[0]:
             median = self.windows[self.which][1] - self.windows[self.which][0]
             spans += itertools.takewhile(lambda w: w[1] - w[0] > 2 * median, self.windows)
