@@ -442,6 +442,10 @@ def check_print():
 
 def check_phone():
     """One column, readable without zoom: nothing of the first screen is wider than the screen."""
+    report(os.path.join(ROOT, "fixtures", "imports", "bert-small-h100.json.gz"), "gains.html")
+    with Browser(FOLDER, width=390, phone=True) as b:
+        b.open("gains.html")
+        equal("width of a page with long gains", b.run("document.documentElement.scrollWidth"), 390)
     with Browser(FOLDER, width=390, phone=True) as b:
         b.open("step.html")
         equal("width of the page", b.run("document.documentElement.scrollWidth"), 390)
