@@ -56,18 +56,19 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 /* CUPTI's kinds of copies of managed memory: page faults or prefetching make them, no call does. */
 enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
 
+enum ws_use ws_use_of_work(const struct ws_work *w)
+{
+	return w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE
+	       : w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
+	                       w->direction <= COPY_MANAGED_LAST
+	               ? WS_USE_PAGING
+	               : WS_USE_COPY;
+}
+
 static struct piece piece_of_work(const struct ws_work *w)
 {
-	const bool is_paging = w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
-	                       w->direction <= COPY_MANAGED_LAST;
-
-	return (struct piece){
-	        w->start_ns,
-	        w->start_ns + w->dur_ns,
-	        w->call,
-	        w->path,
-	        WS_NONE,
-	        w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : is_paging ? WS_USE_PAGING : WS_USE_COPY};
+	return (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
+	                      WS_NONE,     ws_use_of_work(w)};
 }
 
 /* The next kernel, or the next other work, which stays; false: there is none. */

@@ -75,6 +75,9 @@ struct ws_use_def {
 };
 extern const struct ws_use_def ws_use_defs[WS_USES];
 
+/* Of a copy, fill or whole graph: COPY, PAGING or COMPUTE. */
+enum ws_use ws_use_of_work(const struct ws_work *w);
+
 /* A gap before a launch longer than this is the host's other work, not launching. */
 #define WS_IDLE_LAUNCH_US 100
 /* Queued work begins within this time; later, it waited for something. As in HTA. */

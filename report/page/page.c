@@ -469,7 +469,13 @@ static void say_first(struct ws_page_making *p)
 		return;
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
 	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat) {
-		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT)
+		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
+		    ws_host_activity_find(p->m, p->sel)->captured)
+			say_line(&p->page->first,
+			         "First: record replays of the graph as well, not its capture "
+			         "alone.",
+			         NULL);
+		else if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT)
 			say_line(&p->page->first, "First: warm up, then record: ",
 			         ws_say_percent(p->texts, use_percent(p, WS_USE_SETUP)),
 			         " of this is start-up.", NULL);
