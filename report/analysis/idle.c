@@ -218,6 +218,10 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64
 		add_part(g, to_ns, WS_USE_DATA);
 		return;
 	}
+	if (is_mostly(&c->host->searches, from_ns, to_ns)) {
+		add_part(g, to_ns, WS_USE_SETUP);
+		return;
+	}
 	waited_ns = min_ns(ws_host_waited(c->host, from_ns, call_ns), to_ns - from_ns);
 	if (waited_ns)
 		add_part(g, from_ns + waited_ns, WS_USE_SYNC);

@@ -298,7 +298,10 @@ static void say_what_happens_once(struct ws_page_making *p)
 		ws_page_say(p->page, "", "Start-up takes ",
 		            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
 		                                          (double)p->idle->nworked),
-		            "; it happens once.", NULL);
+		            host->searches.n ? ", with a search for convolution algorithms; it "
+		                               "happens once."
+		                             : "; it happens once.",
+		            NULL);
 }
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
