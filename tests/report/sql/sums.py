@@ -47,10 +47,19 @@ def of_summary(tables, gpu_ns):
 
 
 def of_attention(rows):
-    for scores, softmax, final, both, whole in zip(*[iter(rows)] * 5):
+    """Of each direction the parts that ran, then the whole."""
+    parts = {}
+    for r in rows:
+        parts[r["part"]] = r
+        if r["part"] != "whole attention":
+            continue
+        scores, softmax, final = (parts.get(p, {}) for p in ("computing attention scores", "computing softmax", "final matmul"))
+        both = parts.get("both products", {})
         for c in ("kernels", "gpu_ns"):
-            if both[c] and not near(scores[c] + final[c], both[c]) or scores[c] + softmax[c] + final[c] > whole[c] + 1e-6:
-                yield f"{c} of {whole}"
+            products = (scores.get(c) or 0) + (final.get(c) or 0)
+            if both.get(c) and not near(products, both[c]) or products + (softmax.get(c) or 0) > (r[c] or 0) + 1e-6:
+                yield f"{c} of {r}"
+        parts = {}
 
 
 def of_times(tables):
@@ -66,7 +75,7 @@ def of_times(tables):
                 and near(used, round(used))):
             yield f"execution: {r}"
     for r in rows_of(tables["gpu"]):
-        if (r["computation_ns"] + r["comm_exposed_ns"] + r["copy_exposed_ns"] != r["busy_ns"]
+        if (r["computation_ns"] + r["comm_exposed_ns"] + r["copy_exposed_ns"] + (r["graph_ns"] or 0) != r["busy_ns"]
                 or r["busy_ns"] + r["idle_ns"] != r["timeline_ns"]):
             yield f"gpu: {r}"
 
