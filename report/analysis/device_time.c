@@ -78,9 +78,6 @@ static void host_windows(struct finder *f)
 	const struct ws_model *m = f->m;
 
 	WS_NEW(&sel->kept->arena, f->windows, m->nsteps + 1);
-	WS_NEW(&f->temp, f->reach_ns, m->nsteps + 1);
-	WS_NEW(&f->temp, f->device_start, m->nsteps + 1);
-	WS_NEW(&f->temp, f->device_end, m->nsteps + 1);
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		if (f->warm_up ? m->steps[s].warm_up && !ws_step_is_left_out(&m->steps[s])
 		               : ws_step_selected(m, sel, s))
@@ -91,13 +88,6 @@ static void host_windows(struct finder *f)
 	if (!f->n && !m->nmeasured && !sel->has_steps && !f->warm_up)
 		f->windows[f->n++] = whole_window(m, sel);
 	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
-	for (size_t i = 0; i < f->n; i++) {
-		int64_t end_ns = f->windows[i].end_ns;
-
-		f->reach_ns[i] = i && f->reach_ns[i - 1] > end_ns ? f->reach_ns[i - 1] : end_ns;
-		f->device_start[i] = INT64_MAX;
-		f->device_end[i] = INT64_MIN;
-	}
 }
 
 /* The window that holds a call wholly, WS_NONE: the first that does not end by its begin. */
@@ -174,6 +164,16 @@ static void move_bounds(struct finder *f)
 	uint64_t matched = 0;
 	int64_t before;
 
+	WS_NEW(&f->temp, f->reach_ns, f->n);
+	WS_NEW(&f->temp, f->device_start, f->n);
+	WS_NEW(&f->temp, f->device_end, f->n);
+	for (size_t i = 0; i < f->n; i++) {
+		const int64_t end_ns = f->windows[i].end_ns;
+
+		f->reach_ns[i] = i && f->reach_ns[i - 1] > end_ns ? f->reach_ns[i - 1] : end_ns;
+		f->device_start[i] = INT64_MAX;
+		f->device_end[i] = INT64_MIN;
+	}
 	look_at_work(f, match);
 	for (size_t i = 0; i < f->n; i++)
 		matched += f->windows[i].device_work;
@@ -205,6 +205,17 @@ static struct ws_windows window_of_step(const struct ws_windows *all, uint32_t s
 			one = (struct ws_windows){&all->window[i], 1,
 			                          i ? all->window[i].start_ns : all->gpu_begin_ns};
 	return one;
+}
+
+void ws_windows_with_work(const struct ws_model *m, const struct ws_selection *sel,
+                          struct ws_time_window *windows, size_t n)
+{
+	struct finder f = {.m = m, .sel = sel, .windows = windows, .n = n};
+
+	ws_sort(windows, n, sizeof(*windows), by_window);
+	if (n)
+		move_bounds(&f);
+	ws_arena_free(&f.temp);
 }
 
 /* Those of the report and those of warm-up steps are kept apart. */

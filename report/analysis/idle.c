@@ -433,6 +433,7 @@ static void sweep_device(struct finder *c, uint32_t device)
 	const bool worked = p->has_next;
 
 	c->device = device;
+	WS_NEW(c->results, c->out->of_device[device], c->w->n);
 	for (size_t i = 0; i < c->w->n; i++) {
 		const bool counts = c->m->devices[device].kernels || p->has_next;
 		struct ws_device_use use = {0};
@@ -442,8 +443,10 @@ static void sweep_device(struct finder *c, uint32_t device)
 		sweep(c, p, &c->w->window[i], &use);
 		if (worked)
 			use_join(&c->out->device[device], &use);
-		for (int what = 0; counts && what < WS_USES; what++)
+		for (int what = 0; counts && what < WS_USES; what++) {
 			c->out->of_window[i].ns[what] += use.ns[what];
+			c->out->of_device[device][i].ns[what] = use.ns[what];
+		}
 	}
 	while (p->has_next)
 		pass(c, p);
@@ -473,6 +476,7 @@ static void find(struct finder *c)
 {
 	prepare(c);
 	WS_NEW(c->results, c->out->of_window, c->w->n);
+	WS_NEW(c->results, c->out->of_device, c->m->ndevices);
 	for (size_t i = 0; i < c->w->n; i++)
 		c->out->wall_ns += c->w->window[i].end_ns - c->w->window[i].start_ns;
 	for (uint32_t d = 0; d < c->m->ndevices; d++)

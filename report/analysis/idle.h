@@ -130,6 +130,7 @@ struct ws_idle {
 	struct ws_window_use {
 		int64_t ns[WS_USES];
 	} * of_window;
+	struct ws_window_use **of_device; /* of each device of these its part of each window */
 	/* WAIT is for no recorded work: the only device does nothing meanwhile, and no function of
 	 * the host is in its streams */
 	bool waits_for_unrecorded;
@@ -141,6 +142,7 @@ struct ws_idle {
 	 * was launched in it, and time of the kernels launched in it */
 	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
+
 
 /* Lives as long as sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);
