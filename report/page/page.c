@@ -553,7 +553,7 @@ static void say_first(struct ws_page_making *p)
 	if (p->page->first.nparts)
 		return;
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
-	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat) {
+	if (!p->page->nfindings || !(f->gain_ns > 0) || !*f->gain || f->is_caveat) {
 		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
 		    ws_host_activity_find(p->m, p->sel)->captured)
 			say_line(&p->page->first,
@@ -987,6 +987,12 @@ void ws_page_add_headline(struct ws_page_making *p)
 		            NULL);
 	else if (page->on_cpu)
 		ws_page_say(p->page, "", what, time, " on the CPU reference; no GPU ran.", NULL);
+	else if (isnan(page->step_ns)) /* what is in no step has no window */
+		ws_page_say(p->page, "", "",
+		            ws_arena_format(p->texts, "%s kernel%s",
+		                            ws_say_number(p->texts, (double)p->sel->kernels),
+		                            p->sel->kernels == 1 ? "" : "s"),
+		            " ran in this part of the trace.", NULL);
 	else if (isnan(computing))
 		ws_page_say(p->page, "", what, time, ".", NULL);
 	else if (s->obstacle && !s->clock_is_off)
