@@ -86,6 +86,32 @@ static const char *stack_caveat(struct ws_advice *a, enum ws_use use)
 	                      ws_say_number(a->texts, (double)a->m->python_calls));
 }
 
+/* ", while the host is in hipMemcpyWithStream, before ampere_sgemm": of the longest gap; "" where
+ * nobody knows, and of waits that are many and short. */
+static const char *object_of(struct ws_advice *a, enum ws_use use)
+{
+	uint32_t host[WS_IDLE_LONGEST];
+	size_t i = 0;
+	const char *out = "";
+
+	while (i < a->idle->nlongest && a->idle->longest[i].cause != use)
+		i++;
+	if (i == a->idle->nlongest || use == WS_USE_LAUNCH || use == WS_USE_DEVICE)
+		return "";
+	ws_idle_find_hosts(a->tab->sel->rows, a->idle, host);
+	if (a->idle->nworked > 1)
+		out = ws_advice_text(
+		        a, " of GPU %llu",
+		        (unsigned long long)a->m->devices[a->idle->longest[i].device].id);
+	if (host[i] != WS_NONE)
+		out = ws_advice_text(a, "%s, while the host is in %s", out,
+		                     ws_advice_name(a, host[i]));
+	if (a->idle->longest[i].next != WS_NONE)
+		out = ws_advice_text(a, "%s, before %s", out,
+		                     ws_advice_name(a, a->idle->longest[i].next));
+	return out;
+}
+
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 {
 	struct ws_whatif change;
@@ -110,8 +136,9 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	              share >= WS_WAIT_STRONG_PERCENT && !is_side_issue ? WS_SEVERITY_STRONG
 	                                                                : WS_SEVERITY_WEAK,
 	              ns, change_without(a, use, &change) ? &change : NULL, "whole run",
-	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s%s", ws_use_defs[use].name,
-	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps,
+	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s%s%s",
+	                             ws_use_defs[use].name, share, ws_advice_time(a, ns),
+	                             ws_advice_each(a), of_gaps, object_of(a, use),
 	                             stack_caveat(a, use)),
 	              cure_of(a, use));
 }

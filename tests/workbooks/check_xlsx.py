@@ -227,11 +227,13 @@ def compare_sheet(sheet, table, first):
 
 
 def compare_front(sheet, table):
-    """Below the first screen: the sections that it does not have, each line with its number or text."""
+    """Below the first screen: the sections that it does not have, each line with its numbers and text. Where a line of
+    a section has several numbers, all stand under heads; else the one stands before its unit."""
     columns = [c["id"] for c in table["columns"]]
+    numbers = ("count", "time_ns", "share", "value")
+    lines = [dict(zip(columns, values)) for values in table["rows"]]
     section = row = None
-    for values in table["rows"]:
-        line = dict(zip(columns, values))
+    for line in lines:
         if line["section"] in SHOWN_ABOVE:
             continue
         if line["section"] != section:
@@ -240,13 +242,26 @@ def compare_front(sheet, table):
             if row is None:
                 complain(f"{sheet.name}: no section {section}")
                 return
+            alike = [other for other in lines if other["section"] == section]
+            heads = [c for c in numbers if any(other[c] is not None for other in alike)]
+            if max(sum(other[c] is not None for c in numbers) for other in alike) < 2:
+                heads = []
+            row += bool(heads)
+            titles = [sheet.cells.get((row, 1 + i)) for i in range(len(heads))]
+            for c, title in zip(heads, titles):
+                if not isinstance(title, str) or not title.startswith(table["columns"][columns.index(c)]["title"].split(" (")[0]):
+                    complain(f"{sheet.name}: {section}: the head of {c} is {title!r}")
+                    return
         row += 1
-        numbers = [line[c] for c in ("count", "time_ns", "share", "value") if line[c] is not None]
         if sheet.cells.get((row, 0)) != shown(line["item"] or ""):
             complain(f"{sheet.name}: row {row} is not {line['item']!r:.60}")
-        if numbers and not same(float(numbers[0]), sheet.cells.get((row, 1)), SCALES.get(sheet.cells.get((row, 2)), 1)):
-            complain(f"{sheet.name}: {line['item']!r:.60}: {sheet.cells.get((row, 1))!r} is not {numbers[0]!r}")
-        if line["text"] and sheet.cells.get((row, 3 if numbers else 1)) != shown(line["text"]):
+        found = [(line[c], sheet.cells.get((row, 1 + i)), scale_of(title, table["columns"][columns.index(c)])) for i, (c, title) in enumerate(zip(heads, titles))]
+        if not heads:
+            found = [(line[c], sheet.cells.get((row, 1)), SCALES.get(sheet.cells.get((row, 2)), 1)) for c in numbers if line[c] is not None]
+        for value, cell, scale in found:
+            if cell is not None if value is None else not same(float(value), cell, scale):
+                complain(f"{sheet.name}: {line['item']!r:.60}: {cell!r} is not {value!r}")
+        if line["text"] and sheet.cells.get((row, 1 + len(heads) if heads else 3 if found else 1)) != shown(line["text"]):
             complain(f"{sheet.name}: {line['item']!r:.60}: not {line['text']!r:.60}")
     for note in table["notes"]:
         if shown(note) not in sheet.cells.values():
