@@ -325,11 +325,15 @@ PAPER = {"landscape": 11.69 - 0.8, "portrait": 8.27 - 0.8}  # inches between the
 
 
 def check_paper(book, sheet):
-    """One page wide, with letters of 7 points at least; charts end within it."""
+    """One page wide, with letters of 7 points at least; charts end within it. Or nothing: one cell in a hidden column."""
     defined = [d.text for d in book.book.iterfind("m:definedNames/m:definedName", NS) if d.get("name") == "_xlnm.Print_Area"]
     area = next((re.search(r"!\$([A-Z]+)\$\d+:\$([A-Z]+)\$\d+$", d) for d in defined
                  if d.split("!")[0].strip("'") == sheet.name), None)
     setup = sheet.root.find("m:pageSetup", NS)
+    if any(d.split("!")[0].strip("'") == sheet.name and d.endswith("!$XFD$1") for d in defined):
+        if not any(c.get("min") == "16384" and c.get("hidden") == "1" for c in sheet.root.iterfind("m:cols/m:col", NS)):
+            complain(f"{sheet.name}: an empty cell is printed")
+        return
     if area is None or setup is None:
         complain(f"{sheet.name}: does not say what of it is printed")
         return
