@@ -6,6 +6,7 @@
 
 #include "report/advice/advice.h"
 #include "report/model/columns.h"
+#include "report/model/steps.h"
 
 #define SMALL_COPY_BYTES 65536
 
@@ -103,7 +104,7 @@ static const char *object_of(struct ws_advice *a, enum ws_use use)
 		out = ws_advice_text(
 		        a, " of GPU %llu",
 		        (unsigned long long)a->m->devices[a->idle->longest[i].device].id);
-	if (host[i] != WS_NONE)
+	if (host[i] != WS_NONE && !ws_step_is_name(a->m, host[i], NULL))
 		out = ws_advice_text(a, "%s, while the host is in %s", out,
 		                     ws_advice_name(a, host[i]));
 	if (a->idle->longest[i].next != WS_NONE)
