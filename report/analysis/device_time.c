@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 
 bool ws_name_is_collective(struct ws_bytes name)
@@ -195,6 +196,17 @@ static void move_bounds(struct finder *f)
 	}
 }
 
+static struct ws_windows window_of_step(const struct ws_windows *all, uint32_t step)
+{
+	struct ws_windows one = {NULL, 0, 0};
+
+	for (size_t i = 0; i < all->n && !one.n; i++)
+		if (all->window[i].step == step)
+			one = (struct ws_windows){&all->window[i], 1,
+			                          i ? all->window[i].start_ns : all->gpu_begin_ns};
+	return one;
+}
+
 void ws_windows_with_work(const struct ws_model *m, const struct ws_selection *sel,
                           struct ws_time_window *windows, size_t n)
 {
@@ -217,6 +229,11 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 	if (windows)
 		return windows;
 	WS_NEW(&sel->kept->arena, windows, 1);
+	if (sel->whole) {
+		*windows = window_of_step(find_windows(m, sel->whole, warm_up), sel->step);
+		ws_keep_result(sel, &keys[warm_up], windows, NULL);
+		return windows;
+	}
 	host_windows(&f);
 	/* without steps all of the trace counts, what has no launch record too */
 	if (f.n && f.windows[0].step != WS_NONE)
@@ -230,6 +247,28 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 	ws_keep_result(sel, &keys[warm_up], windows, NULL);
 	ws_arena_free(&f.temp);
 	return windows;
+}
+
+static int by_length(const void *pa, const void *pb)
+{
+	const struct ws_time_window *a = *(const struct ws_time_window *const *)pa,
+	                            *b = *(const struct ws_time_window *const *)pb;
+
+	WS_ORDER_BY(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
+	WS_ORDER_BY(b->start_ns, a->start_ns);
+	return 0;
+}
+
+const struct ws_time_window *ws_windows_median(const struct ws_windows *w)
+{
+	const struct ws_time_window **order = ws_xarray(w->n, sizeof(*order)), *median;
+
+	for (size_t i = 0; i < w->n; i++)
+		order[i] = &w->window[i];
+	qsort(order, w->n, sizeof(*order), by_length);
+	median = order[(w->n - 1) / 2];
+	free(order);
+	return median;
 }
 
 const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel)

@@ -97,6 +97,15 @@ const char *ws_say_times(struct ws_arena *texts, double a_ns, const char *betwee
 	return ws_arena_format(texts, "%s %s %s", a, between, b);
 }
 
+const char *ws_say_time_range(struct ws_arena *texts, double ns, double least_ns, double most_ns)
+{
+	const double unit = scale_of_time(ns)->unit;
+	char least[WS_SAY_TIME], most[WS_SAY_TIME];
+
+	return ws_arena_format(texts, "%s, %s to %s", ws_say_time(texts, ns),
+	                       digits_of(least_ns / unit, least), digits_of(most_ns / unit, most));
+}
+
 const char *ws_say_time_of(struct ws_arena *texts, double ns, double whole_ns)
 {
 	const struct scale *s = scale_of_time(whole_ns);

@@ -26,7 +26,7 @@ static const struct ws_table_column host_columns[] = {
         COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
         COLUMN("own_ns", "Own Time (ns)", "ns", REAL, TIME_NS, ANSWER),
         COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
-        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, EACH_NS, ANSWER),
 };
 
 /* Of kernels, or where there are none of operations; the title of the rates has their unit. */
@@ -37,7 +37,7 @@ static const struct ws_table_column host_columns[] = {
 		        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),                   \
 		        COLUMN("time_ns", device " Time (ns)", "ns", REAL, TIME_NS, ANSWER), \
 		        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),            \
-		        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),         \
+		        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, EACH_NS, ANSWER),         \
 		        COLUMN("rate", "FLOP/s", "", REAL, REAL, ANSWER),                    \
 		        COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER)    \
 	}

@@ -1,6 +1,7 @@
 /* Reports for a terminal: the first screen, pages, tables and notes, in lines of its width. */
 #include <ctype.h>
 #include <stdbool.h>
+#include <inttypes.h>
 #include <string.h>
 #include "report/base/names.h"
 #include "report/base/say.h"
@@ -545,6 +546,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 #define KERNEL_ROWS  6
 #define FINDING_ROWS 5
 #define BAR_WIDTH    100 /* where lines have no limit */
+#define OUTLIERS_NAMED 6
 #define LEGEND_SHARE 1.0 /* percent: less has no name below the bar */
 
 static void put_text(FILE *f, const char *text)
@@ -594,6 +596,45 @@ static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct w
 		fputc('\n', f);
 		paragraph(f, opts, NULL, 0, all);
 	}
+	ws_arena_free(&arena);
+}
+
+/* --- the strip of steps -------------------------------------------------------------------- */
+
+/* "steps ▆▆▆█▆", from 0 on; of more than fit, the longest of some neighbours each. Outliers are bold
+ * and named. */
+static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char label[] = "steps ";
+	const size_t whole = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	const size_t width = whole > strlen(label) ? whole - strlen(label) : 1;
+	const size_t each = (page->nsteps + width - 1) / width;
+	struct ws_arena arena = {0};
+	const char *named = "";
+	size_t outliers = 0;
+
+	if (!page->nsteps)
+		return;
+	fputs(label, f);
+	for (size_t i = 0; i < page->nsteps; i += each) {
+		const struct ws_page_step *most = &page->step[i];
+
+		for (size_t k = i; k < i + each && k < page->nsteps; k++)
+			most = page->step[k].ns > most->ns ? &page->step[k] : most;
+		text_style(f, opts, most->is_outlier ? WS_TEXT_BOLD : WS_TEXT_PLAIN);
+		fputs(blocks[(8 * most->ns - 1) / page->longest_step_ns], f);
+	}
+	text_style(f, opts, WS_TEXT_PLAIN);
+	fputc('\n', f);
+	for (size_t i = 0; i < page->nsteps; i++)
+		if (page->step[i].is_outlier && outliers++ < OUTLIERS_NAMED)
+			named = ws_arena_format(&arena, "%s%s%" PRIu32, named, *named ? ", " : "",
+			                        page->step[i].number);
+	if (outliers)
+		paragraph(f, opts, WS_TEXT_DIM, 0,
+		          ws_arena_format(&arena, "Far from the others: step %s%s.", named,
+		                          outliers > OUTLIERS_NAMED ? " and more" : ""));
 	ws_arena_free(&arena);
 }
 
@@ -666,9 +707,7 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 
 		if (s->percent < LEGEND_SHARE)
 			continue;
-		text = ws_arena_format(&arena, " %s %s", s->name,
-		                       ws_say_part_of(&arena, ws_page_segment_ns(page, s),
-		                                      s->percent));
+		text = ws_arena_format(&arena, " %s", ws_page_segment_words(&arena, page, s));
 		width = 1 + ws_display_width(text, strlen(text));
 		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
 			fputc('\n', f);
@@ -765,6 +804,7 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 	for (size_t i = 0; i < page->nwhatif; i++)
 		put_sentence(f, opts, &page->whatif[i]);
 	put_figures(f, opts, page);
+	put_steps(f, opts, page);
 	if (page->nsegments) {
 		fputc('\n', f);
 		put_styled(f, opts, WS_TEXT_BOLD, page->bar_title);

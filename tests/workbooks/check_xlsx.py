@@ -261,7 +261,10 @@ def compare_front(sheet, table):
         for value, cell, scale in found:
             if cell is not None if value is None else not same(float(value), cell, scale):
                 complain(f"{sheet.name}: {line['item']!r:.60}: {cell!r} is not {value!r}")
-        if line["text"] and sheet.cells.get((row, 1 + len(heads) if heads else 3 if found else 1)) != shown(line["text"]):
+        if section == "Workload" and re.fullmatch(r"\d{1,15}", line["text"] or ""):
+            if sheet.cells.get((row, 1)) != float(line["text"]):
+                complain(f"{sheet.name}: {line['item']!r:.60}: {sheet.cells.get((row, 1))!r} is not the number {line['text']}")
+        elif line["text"] and sheet.cells.get((row, 1 + len(heads) if heads else 3 if found else 1)) != shown(line["text"]):
             complain(f"{sheet.name}: {line['item']!r:.60}: not {line['text']!r:.60}")
     for note in table["notes"]:
         if shown(note) not in sheet.cells.values():

@@ -120,10 +120,7 @@ static void put_bar(FILE *f, const struct ws_page *page)
 		        "height=\"10\" "
 		        "fill=\"#%06x\"/></svg> ",
 		        (unsigned)ws_page_colour_def(s->colour).light);
-		ws_html_put_text(f,
-		                 ws_arena_format(&texts, "%s %s", s->name,
-		                                 ws_say_part_of(&texts, ws_page_segment_ns(page, s),
-		                                                s->percent)));
+		ws_html_put_text(f, ws_page_segment_words(&texts, page, s));
 		fputs("</li>\n", f);
 	}
 	fputs("</ul>\n", f);

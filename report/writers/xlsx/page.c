@@ -261,6 +261,17 @@ static bool is_shown_above(const struct ws_cell *section)
 	return false;
 }
 
+/* A fact that is a whole number, so that it can be summed up. */
+static bool is_whole_number(const struct ws_cell *text)
+{
+	size_t n = 0;
+
+	while (text->type == WS_CELL_TEXT && n < text->text.len &&
+	       ((const char *)text->text.ptr)[n] >= '0' && ((const char *)text->text.ptr)[n] <= '9')
+		n++;
+	return n && n == text->text.len && n < 16; /* a cell holds so many digits */
+}
+
 static bool has_number(const struct ws_cell *cell)
 {
 	return cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL;
@@ -339,7 +350,14 @@ static void add_lines(struct ws_xlsx_front *f)
 			for (size_t i = 0; i < n; i++)
 				ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)(1 + i),
 				              &cells[at[i]], &shown[at[i]], WS_XLSX_CELL);
-			if (text->type == WS_CELL_TEXT && text->text.len) {
+			if (ws_cell_is(&section, "Workload") && is_whole_number(text)) {
+				const struct ws_shown_column count = {.display = WS_DISPLAY_COUNT};
+				struct ws_cell number;
+
+				ws_cell_set_int(&number, strtoll(text->text.ptr, NULL, 10));
+				ws__xlsx_cell(f->x, f->sheet, f->row, 1, &number, &count,
+				              WS_XLSX_CELL);
+			} else if (text->type == WS_CELL_TEXT && text->text.len) {
 				ws__xlsx_try(f->x,
 				             worksheet_merge_range(f->sheet, f->row, first, f->row,
 				                                   FRONT_LAST, "",
@@ -379,8 +397,9 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	            page ? ws_front_source(&x->arena, page) : "");
 	if (page) {
 		const struct ws_xlsx_icicle icicle = {
-		        page, NULL, false, 1,
-		        "Parts of the model, each below its parent; width is time"};
+		        .page = page,
+		        .scale = 1,
+		        .title = "Parts of the model, each below its parent; width is time"};
 
 		const struct ws_report *r = f.x->report;
 
@@ -406,6 +425,7 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 		ws__xlsx_front_links(&f, 1);
 		if (page->nsegments) {
 			front_section(&f, page->bar_title);
+			f.row = ws__xlsx_add_steps(f.x, s, f.row);
 			f.row = ws__xlsx_add_bar(f.x, s, f.row);
 		}
 		front_table(&f, ws_front_tree(page, TREE_ROWS));
@@ -464,8 +484,10 @@ static void put_bar(const struct waterfall *w, size_t i)
 
 static void add_series(const struct waterfall *w, lxw_chart *chart, int which)
 {
-	static const lxw_color_t colours[SERIES] = {
-	        [WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E};
+	static const lxw_color_t
+	        judged[SERIES] = {[WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E},
+	        unsure[SERIES] = {[WHOLE] = 0x233A5E, [SAVES] = 0x98A1AD, [COSTS] = 0x98A1AD};
+	const lxw_color_t *colours = w->page->is_unsure ? unsure : judged;
 	const uint32_t last = w->row + (uint32_t)w->page->nchange_bars;
 	const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + which);
 	lxw_chart_series *series = ws__xlsx_series(chart);
@@ -509,10 +531,11 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 	const double unit = pow(10, w->shown.exponent);
 	const double span = w->most_ns - w->least_ns;
 
-	chart_title_set_name(chart, w->least_ns > 0
-	                                    ? "Green saves, red costs; the bars add up; the "
-	                                      "axis does not begin at 0"
-	                                    : "Green saves, red costs; the bars add up");
+	chart_title_set_name(chart,
+	                     ws__xlsx_format(w->x, "%she bars add up%s",
+	                                     w->page->is_unsure ? "T" : "Green saves, red costs; t",
+	                                     w->least_ns > 0 ? "; the axis does not begin at 0"
+	                                                     : ""));
 	chart_title_set_name_font(chart, &title);
 	chart_axis_major_gridlines_set_visible(chart->y_axis, LXW_FALSE);
 	chart_axis_set_min(chart->y_axis, w->least_ns / unit);
@@ -580,12 +603,12 @@ static void add_icicles(struct ws_xlsx_front *f, const struct ws_page *page, con
 		        .page = page->side[s],
 		        .other_page = page->side[1 - s],
 		        .is_b = s == 1,
+		        .is_unsure = page->is_unsure,
 		        .scale = ns[s] / most,
 		        .title = ws__xlsx_format(
-		                f->x,
-		                "Parts of the model, %s, %s: green is faster, red slower, "
-		                "ochre on one side only",
-		                page->side_title[s], ws_say_time(&f->x->arena, ns[s]))};
+		                f->x, "Parts of the model, %s, %s: %sochre on one side only",
+		                page->side_title[s], ws_say_time(&f->x->arena, ns[s]),
+		                page->is_unsure ? "" : "green is faster, red slower, ")};
 
 		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row);
 	}
@@ -602,7 +625,8 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	ws__xlsx_front_links(&f, 0);
 	if (page->nchange_bars) {
 		if (page->nchange_bars > 2) { /* else nothing changed */
-			front_section(&f, "Why the time changed");
+			front_section(&f, page->is_unsure ? "What the time is made of"
+			                                  : "Why the time changed");
 			f.row = add_waterfall(x, s, f.row);
 		}
 		if (page->nchanges)

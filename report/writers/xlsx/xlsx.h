@@ -194,6 +194,8 @@ lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class);
 /* The step's time as a stacked bar, at a row; its cells stand beside the page. Returns the row
  * below. */
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
+/* A bar for each measured step, the same way; nothing of fewer than two. */
+uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
 
 /*
  * Put the charts of this report on its first sheet from row on. Only of tables that are there and
