@@ -287,7 +287,8 @@ def check_bar(sheet):
         while isinstance(sheet.cells.get((row + 1 + len(parts), col + 1)), float):
             parts.append(sheet.cells[row + 1 + len(parts), col + 1])
         unit = re.search(r"\((.*)\)$", sheet.cells[row, col + 1]).group(1)
-        step = next(v for (r, c), v in sheet.cells.items() if sheet.cells.get((r + 1, c)) in ("step", "run"))
+        step = next(v for (r, c), v in sheet.cells.items()
+                    if re.fullmatch(r"(step|run)(, .*)?", str(sheet.cells.get((r + 1, c)))) and re.fullmatch(r"[\d.]+ \S+", str(v)))
         value, name = step.split(" ")
         if not math.isclose(sum(parts) * SCALES.get(unit, 1), float(value) * SCALES.get(name, 1), rel_tol=0.01):
             complain(f"{sheet.name}: the bar has {sum(parts)} {unit}, the step {step}")
