@@ -262,7 +262,7 @@ static void open_replay(struct ws_advice *a)
 	a->replay = ws_replay_of(a->m, a->tab->sel);
 	a->facts = *ws_replay_facts(a->replay);
 	if (ws_model_on_cpu(a->m))
-		a->facts.obstacle = "kernels ran on the CPU reference, whose times are no GPU's";
+		a->facts.obstacle = "kernels ran on the CPU reference, whose times are not GPU times";
 	a->replayed = &a->facts;
 	a->found->obstacle = a->replayed->obstacle;
 	if (a->replayed->obstacle)
@@ -330,7 +330,7 @@ static void judge(struct ws_advice *a)
 	for (int i = 0; i < WS_RULES; i++) {
 		if (ws_rule_defs[i].gpu && on_cpu)
 			a->found->not_judged[i] =
-			        "kernels ran on the CPU reference, whose times are no GPU's";
+			        "kernels ran on the CPU reference, whose times are not GPU times";
 		else if (ws_rule_defs[i].gpu && !a->gpu_ns)
 			a->found->not_judged[i] = "no kernel with a known time counts";
 		else

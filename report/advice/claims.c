@@ -214,9 +214,9 @@ static void merge(struct ws_advice *a, struct ws_finding *to, const struct ws_fi
 	const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].advice;
 	const size_t len = strlen(text);
 
-	to->advice = ws_advice_text(a, "%.*s. Alternatively: %s (%s)",
+	to->advice = ws_advice_text(a, "%.*s. Alternatively: %s",
 	                            (int)(len - (len && text[len - 1] == '.')), text,
-	                            first_sentence(a, from), ws_rule_defs[from->rule].id);
+	                            first_sentence(a, from));
 }
 
 struct merger {

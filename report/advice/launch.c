@@ -7,6 +7,7 @@
 
 #include "report/advice/advice.h"
 #include "report/model/columns.h"
+#include "report/model/steps.h"
 
 #define SMALL_COPY_BYTES 65536
 
@@ -75,9 +76,8 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 	if (use == WS_USE_HOST && !a->found->has_steps &&
 	    2 * a->idle->all.longest_ns[use] > a->idle->all.ns[use])
 		return ws_advice_text(a,
-		                      "Look at what the host does in the longest gap, %s: "
-		                      "idle-gaps names it. If it is in the loop, do it before, or "
-		                      "in the background",
+		                      "Look at what the host does in the longest gap, %s. If it is "
+		                      "in the loop, do it before, or in the background",
 		                      ws_advice_time(a, (double)a->idle->all.longest_ns[use]));
 	/* what PyTorch calls it helps where operations say that it is PyTorch */
 	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
@@ -98,6 +98,32 @@ static const char *stack_caveat(struct ws_advice *a, enum ws_use use)
 	                      ". The profiler recorded %s Python calls, which slows the host: "
 	                      "record without with_stack to be sure",
 	                      ws_say_number(a->texts, (double)a->m->python_calls));
+}
+
+/* ", while the host is in hipMemcpyWithStream, before ampere_sgemm": of the longest gap; "" where
+ * nobody knows, and of waits that are many and short. */
+static const char *object_of(struct ws_advice *a, enum ws_use use)
+{
+	uint32_t host[WS_IDLE_LONGEST];
+	size_t i = 0;
+	const char *out = "";
+
+	while (i < a->idle->nlongest && a->idle->longest[i].cause != use)
+		i++;
+	if (i == a->idle->nlongest || use == WS_USE_LAUNCH || use == WS_USE_DEVICE)
+		return "";
+	ws_idle_find_hosts(a->tab->sel->rows, a->idle, host);
+	if (a->idle->nworked > 1)
+		out = ws_advice_text(
+		        a, " of GPU %llu",
+		        (unsigned long long)a->m->devices[a->idle->longest[i].device].id);
+	if (host[i] != WS_NONE && !ws_step_is_name(a->m, host[i], NULL))
+		out = ws_advice_text(a, "%s, while the host is in %s", out,
+		                     ws_advice_name(a, host[i]));
+	if (a->idle->longest[i].next != WS_NONE)
+		out = ws_advice_text(a, "%s, before %s", out,
+		                     ws_advice_name(a, a->idle->longest[i].next));
+	return out;
 }
 
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
@@ -126,8 +152,9 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	                                                                : WS_SEVERITY_WEAK,
 	              ns, !isnan(ns) && change_without(a, use, &change) ? &change : NULL,
 	              "whole run",
-	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s%s", ws_use_defs[use].name,
-	                             share, time, ws_advice_each(a), of_gaps, stack_caveat(a, use)),
+	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s%s%s",
+	                             ws_use_defs[use].name, share, time, ws_advice_each(a), of_gaps,
+	                             object_of(a, use), stack_caveat(a, use)),
 	              cure_of(a, use));
 }
 

@@ -96,11 +96,12 @@ void ws_rule_other_work(struct ws_advice *a)
 	share = ws_advice_share(a, other);
 	if (share <= WS_A6_PERCENT)
 		return;
-	evidence = ws_advice_text(a,
-	                          "%.1f %% of the GPU time. Free matrix products would make it at "
-	                          "most %.2f times faster. Most of it: %s",
-	                          share, (double)a->gpu_ns / (double)(a->gpu_ns - products),
-	                          describe_classes(a));
+	evidence =
+	        ws_advice_text(a,
+	                       "%.1f %% of the GPU time. Even if matrix products took no time, the "
+	                       "rest would limit the step to %.2f×. Most of it: %s",
+	                       share, (double)a->gpu_ns / (double)(a->gpu_ns - products),
+	                       describe_classes(a));
 	/* of attention that is not fused A21 tells the gain */
 	if (fused && !has_eager_attention(a))
 		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
@@ -279,8 +280,8 @@ void ws_rule_casts(struct ws_advice *a)
 		                  "type of their inputs, or fuse casts with what is beside "
 		                  "them. Most of what is cast is no weight"
 		        : 2 * a->casts.narrow_ns > ns
-		                ? "Cast to 8 bits in the kernel before, or in "
-		                  "the product's own epilogue"
+		                ? "Fuse the fp8 casts into the preceding kernel or the "
+		                  "GEMM epilogue"
 		        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
 		                      "cast once a layer"
 		                    : NULL);
@@ -399,10 +400,16 @@ void ws_rule_optimizer(struct ws_advice *a)
 		                       ws_advice_time(a, (double)ns), weights,
 		                       ws_advice_time(a, floor_ns));
 	if (is_fused)
-		advice = floor_ns < (double)ns ? "It is fused already. Bring it to the memory "
-		                                 "bandwidth"
-		                               : "It is fused already. Step less often (accumulate "
-		                                 "gradients), or keep its state in fewer bytes";
+		advice =
+		        floor_ns < (double)ns
+		                ? ws_advice_text(a,
+		                                 "The optimizer is already %s; it needs %s where "
+		                                 "bandwidth allows %s",
+		                                 kernels_text(a, a->optimizer.kernels),
+		                                 ws_advice_time(a, (double)ns),
+		                                 ws_advice_time(a, floor_ns))
+		                : "Step less often (accumulate gradients), or keep the "
+		                  "optimizer's state in fewer bytes: its kernels are already fused";
 	ws_advice_add_claim(
 	        a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
 	        (struct ws_claim){.rate = rate_of_optimizer,

@@ -568,3 +568,74 @@ void ws_uses_by_time(const struct ws_device_use *use, enum ws_use order[WS_USES]
 		order[at] = (enum ws_use)i;
 	}
 }
+
+/* --- the longest gaps ------------------------------------------------------------------------- */
+
+/* The call that covers most of each gap, and at least half of it; WS_NONE. */
+static void find_calls(struct ws_joined_rows *rows, const struct ws_idle *idle,
+                       uint32_t names[WS_IDLE_LONGEST])
+{
+	int64_t most[WS_IDLE_LONGEST];
+
+	for (size_t g = 0; g < idle->nlongest; g++) {
+		most[g] = (idle->longest[g].end_ns - idle->longest[g].start_ns) / 2;
+		names[g] = WS_NONE;
+	}
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		for (size_t g = 0; g < idle->nlongest; g++) {
+			const int64_t ns =
+			        ws_span_overlap(idle->longest[g].start_ns, idle->longest[g].end_ns,
+			                        call->start_ns, call->start_ns + call->dur_ns);
+
+			if (ns <= most[g])
+				continue;
+			most[g] = ns;
+			names[g] = call->kind->name;
+		}
+	}
+}
+
+/* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
+static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
+                        uint32_t names[WS_IDLE_LONGEST])
+{
+	uint32_t depth[WS_IDLE_LONGEST] = {0}, thread[WS_IDLE_LONGEST];
+
+	/* asked once: calls lie in a file, far from each other */
+	for (size_t g = 0; g < idle->nlongest; g++) {
+		const struct ws_joined_call *call =
+		        ws_joined_rows_call(rows, idle->longest[g].call);
+
+		thread[g] = call ? call->kind->thread : WS_NONE;
+	}
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		for (size_t g = 0; g < idle->nlongest; g++) {
+			const struct ws_idle_gap *gap = &idle->longest[g];
+			const int64_t middle_ns = gap->start_ns + (gap->end_ns - gap->start_ns) / 2;
+
+			if (thread[g] == WS_NONE || thread[g] != r->context->thread ||
+			    r->start_ns > middle_ns || r->end_ns < middle_ns ||
+			    r->context->depth + 1 <= depth[g])
+				continue;
+			depth[g] = r->context->depth + 1;
+			names[g] = r->context->name;
+		}
+	}
+}
+
+void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
+                        uint32_t names[WS_IDLE_LONGEST])
+{
+	uint32_t ranges[WS_IDLE_LONGEST];
+
+	for (size_t i = 0; i < WS_IDLE_LONGEST; i++)
+		ranges[i] = WS_NONE;
+	find_calls(rows, idle, names);
+	find_ranges(rows, idle, ranges);
+	for (size_t i = 0; i < idle->nlongest; i++)
+		names[i] = names[i] != WS_NONE ? names[i] : ranges[i];
+}

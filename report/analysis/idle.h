@@ -32,7 +32,7 @@
 	X(HOST, "waiting for the host",                                                            \
 	  "the next work had not been launched, and the host did other things for longer than a "  \
 	  "launch takes",                                                                          \
-	  "Move host work out of the loop or into the background: idle-gaps names it.")            \
+	  "Move host work out of the loop or into the background.")                                \
 	X(SYNC, "after a host synchronisation",                                                    \
 	  "the host waited for the device and launched the next work only then",                   \
 	  "Synchronise less: no .item(), .cpu() or print in the loop; copy asynchronously, read "  \
@@ -42,7 +42,7 @@
 	X(WAIT, "waiting for a stream or event",                                                   \
 	  "the next work had been launched, but began late: it waited for an event, another "      \
 	  "stream or another device",                                                              \
-	  "Remove what this device waits for: idle-gaps names it. Balance the devices.")           \
+	  "Launch earlier what this stream waits for, or remove the wait.")                        \
 	X(DEVICE, "between queued kernels",                                                        \
 	  "the next work was queued, and the device took this long to start it",                   \
 	  "Use fewer, larger kernels, or CUDA graphs.")                                            \
@@ -143,6 +143,11 @@ struct ws_idle {
 	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
 
+
+/* What the host did in each of the longest gaps, as texts: the call that covers most of it, else
+ * the deepest range on the thread of the next launch; WS_NONE. */
+void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
+                        uint32_t names[WS_IDLE_LONGEST]);
 
 /* Lives as long as sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);

@@ -1,9 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/arena.h"
 #include "formats/base/options.h"
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
+#include "report/base/say.h"
 #include "report/base/ui.h"
 #include "report/commands/destination.h"
 #include "report/page/page.h"
@@ -57,6 +59,25 @@ enum ws_status ws_destination_resolve(struct ws_destination *d, const char *tabl
 	return WS_OK;
 }
 
+/* The report with the first rows of each of its tables, whose rest it shares. */
+static const struct ws_report *first_rows(struct ws_arena *arena, const struct ws_report *report,
+                                          size_t rows)
+{
+	struct ws_report *out;
+	struct ws_table *cut;
+
+	WS_NEW(arena, out, 1);
+	WS_NEW(arena, cut, report->ntables);
+	*out = *report;
+	WS_NEW(arena, out->tables, report->ntables);
+	for (size_t i = 0; i < report->ntables; i++) {
+		cut[i] = *report->tables[i];
+		cut[i].nrows = cut[i].nrows > rows ? rows : cut[i].nrows;
+		out->tables[i] = &cut[i];
+	}
+	return out;
+}
+
 static enum ws_status write_format(FILE *f, const struct ws_destination *d,
                                    const struct ws_report *report, const struct ws_text_opts *text,
                                    struct ws_err *err)
@@ -85,7 +106,12 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 	struct ws_text_opts text = {0};
 	struct ws_outfile out;
 	struct ws_err inner;
+	struct ws_arena arena = {0};
+	enum ws_status status;
 
+	if (d->rows && (d->format == WS_FORMAT_CSV || d->format == WS_FORMAT_JSON ||
+	                d->format == WS_FORMAT_MD))
+		report = first_rows(&arena, report, (size_t)d->rows);
 	text.max_rows = (size_t)d->rows;
 	text.takes_columns = d->takes_columns;
 	text.has_front = d->has_front;
@@ -97,10 +123,15 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 		text.colour = ws_ui_colour((enum ws_ui_when)d->colour);
 		if (!d->no_pager && d->format == WS_FORMAT_TEXT)
 			ws_ui_pager_start();
-		return write_format(stdout, d, report, &text, err);
+		status = write_format(stdout, d, report, &text, err);
+	} else {
+		status = ws_outfile_open(&out, d->path, err);
+		if (status == WS_OK)
+			status = ws_outfile_end(&out, write_format(out.f, d, report, &text, &inner),
+			                        &inner, err);
 	}
-	WS_FORWARD(ws_outfile_open(&out, d->path, err));
-	return ws_outfile_end(&out, write_format(out.f, d, report, &text, &inner), &inner, err);
+	ws_arena_free(&arena);
+	return status;
 }
 
 bool ws_destination_is_terminal(const struct ws_destination *d)
@@ -140,6 +171,20 @@ static const char *table_name(const void *ctx, size_t i)
 	return i < report->ntables ? report->tables[i]->def->name : NULL;
 }
 
+enum ws_status ws_table_unknown(const char *name, const char *(*names)(const void *ctx, size_t i),
+                                const void *ctx, struct ws_err *err)
+{
+	char matches[512] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; names(ctx, i); i++)
+		if (*name && !strncmp(names(ctx, i), name, strlen(name)))
+			ws_say_add(matches, sizeof(matches), "%s%s", n++ ? ", " : "",
+			           names(ctx, i));
+	WS_FAIL_IF(n > 1, err, USAGE, "several tables begin with '%s': %s", name, matches);
+	return ws_opt_unknown_name("table", name, names, ctx, "'warpsheet tables' lists all", err);
+}
+
 enum ws_status ws_report_select(const struct ws_report *report, const char *name,
                                 struct ws_report *out, struct ws_table **slot, struct ws_err *err)
 {
@@ -164,8 +209,7 @@ enum ws_status ws_report_select(const struct ws_report *report, const char *name
 	*slot = report->tables[begins];
 	if (nbegin == 1)
 		return WS_OK;
-	return ws_opt_unknown_name("table", name, table_name, report,
-	                           "'warpsheet tables' lists all", err);
+	return ws_table_unknown(name, table_name, report, err);
 }
 
 /* --- columns --- */
@@ -188,16 +232,22 @@ static bool is_named(const struct ws_table_column *c, const char *text)
 	       (title == len && !strncasecmp(c->title, text, len));
 }
 
+#define MOST_NAMES 340 /* bytes of columns that a message lists */
+
 enum ws_status ws_column_find(const char *name, size_t len, const struct ws_table_def *def,
                               size_t *out, struct ws_err *err)
 {
-	char text[128], cure[128];
+	char text[128], cure[512] = "";
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, name);
 	for (*out = 0; *out < def->ncolumns; ++*out)
 		if (is_named(&def->columns[*out], text))
 			return WS_OK;
-	snprintf(cure, sizeof(cure), "--table method has those of table %s", def->name);
+	ws_say_add(cure, sizeof(cure), "table %s has ", def->name);
+	for (size_t i = 0; i < def->ncolumns && strlen(cure) < MOST_NAMES; i++)
+		ws_say_add(cure, sizeof(cure), "%s%s", i ? ", " : "", def->columns[i].id);
+	if (strlen(cure) >= MOST_NAMES)
+		ws_say_add(cure, sizeof(cure), " and others: --table method");
 	return ws_opt_unknown_name("column", text, column_id, def, cure, err);
 }
 

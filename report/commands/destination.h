@@ -20,7 +20,7 @@ struct ws_destination {
 	int format;       /* enum ws_format, -1 = by the extension of path, else text */
 	int colour;       /* enum ws_ui_when */
 	bool no_pager;
-	int64_t rows;       /* of each table as text, 0 = all */
+	int64_t rows;       /* of each table as text, CSV, JSON or Markdown; 0 = all */
 	bool takes_columns; /* the command has --columns */
 	bool has_front;     /* text begins with the first screen */
 };
@@ -51,6 +51,11 @@ void ws_report_shorten(const struct ws_report *report, const char *const *names,
  */
 enum ws_status ws_report_select(const struct ws_report *report, const char *name,
                                 struct ws_report *out, struct ws_table **slot, struct ws_err *err);
+
+/* USAGE: the tables that begin so, where there are several; else the nearest name. names: NULL
+ * behind the last. */
+enum ws_status ws_table_unknown(const char *name, const char *(*names)(const void *ctx, size_t i),
+                                const void *ctx, struct ws_err *err);
 
 /* --columns: some columns of a table, in the order asked for. */
 

@@ -112,7 +112,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("aa", 0, FLAG, NULL, &aa,
 	               "an A/A test of all recordings instead: 'warpsheet aa'"),
 	        WS_OPT("rows", 0, INT, "N", &o.to.rows,
-	               "at most N rows of each table as text; 0 = all"),
+	               "at most N rows of each table; 0 = all. HTML and workbooks\n"
+	               "have all"),
 	        WS_OPTS_SHOWN(&o.to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("diff", opts, 0, INT_MAX, ws_diff_defs);

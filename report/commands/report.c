@@ -16,6 +16,7 @@
 #include "report/ranks/ranks.h"
 #include "report/replay/whatif.h"
 #include "report/tables/report.h"
+#include "report/tables/tables.h"
 
 #define SHORT_ROWS 12 /* of each table in the short report */
 
@@ -413,7 +414,8 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
 	               "FLOPs per softmax element in softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,
-	               "at most N rows of each table as text; 0 = all"),
+	               "at most N rows of each table; 0 = all. HTML and workbooks\n"
+	               "have all"),
 	        WS_OPT("top", 0, INT, "N", &o->rows, "the same as --rows"),
 	        WS_OPTS_SHOWN(&o->to),
 	};
@@ -475,17 +477,27 @@ static enum ws_status resolve_whatif(struct report_opts *o, struct ws_err *err)
 	return WS_OK;
 }
 
+static const char *any_table(const void *ctx, size_t i)
+{
+	size_t n;
+	const struct ws_table_def *const *all = ws_table_defs_all(&n);
+
+	(void)ctx;
+	return i < n ? all[i]->name : NULL;
+}
+
 static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 {
 	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
 
 	WS_FAIL_IF((o->columns || o->sort) && !o->table, err, USAGE,
 	           "--%s needs one table: choose it with --table", o->columns ? "columns" : "sort");
+	if (o->table && !def)
+		return ws_table_unknown(o->table, any_table, NULL, err);
 	if (def)
 		o->table = def->name;
 	o->to.takes_columns = true;
-	/* a wrong name of a table is told by whoever lists the tables */
-	if (!o->columns || !def)
+	if (!o->columns)
 		return WS_OK;
 	WS_FORWARD(ws_columns_parse(o->columns, def, &o->choice, err));
 	if (o->sort && strcmp(o->sort, "tree") != 0) {
@@ -573,7 +585,8 @@ enum ws_status ws_cmd_query(int argc, char **argv, struct ws_err *err)
 	        FILTER_OPTS(&o),
 	        MODEL_OPTS(&o),
 	        WS_OPT("rows", 0, INT, "N", &o.rows,
-	               "at most N rows of each table as text; 0 = all"),
+	               "at most N rows of each table; 0 = all. HTML and workbooks\n"
+	               "have all"),
 	        WS_OPTS_SHOWN(&o.to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("query", opts, 1, 2, NULL);

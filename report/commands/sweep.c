@@ -144,8 +144,8 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_TABLE(&o.table, ""),
 	        WS_OPT_FORMAT(&o.to.format, "; csv needs --table"),
 	        WS_OPT("baseline", 0, TEXT, "KEY=VALUE", &o.sweep.baseline,
-	               "baseline of speed-ups: the same configuration but for this fact;\n"
-	               "default dtype=fp32"),
+	               "speed-ups are relative to KEY=VALUE, all else equal\n"
+	               "(default dtype=fp32)"),
 	        WS_OPT("rows", 0, TEXT, "KEY", &o.sweep.rows,
 	               "fact of the pivot's rows; default model"),
 	        WS_OPT("columns", 0, TEXT, "KEY", &o.sweep.columns,

@@ -282,11 +282,6 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 	print_verdict(aa, aa->verdict);
 	ws_table_note(t, "%s", aa->verdict);
 	ws_diff_note_copies(aa->side, "", t);
-	if (aa->splits)
-		ws_table_note(t, "Halves of one series share their runs, so they are no "
-		                 "independent trials. Even of independent runs, up to half of all "
-		                 "series show over 5 %% false alarms. The mean over many series "
-		                 "must stay below 5 %%.");
 	if (isnan(aa->d->grade.run_noise))
 		ws_table_note(t, "CPU runs are not graded from one recording. Pass --run-noise to "
 		                 "assume a noise level.");

@@ -67,10 +67,12 @@ static void add_matched(const struct verdict *v)
 
 	for (int s = 0; s < 2; s++)
 		share[s] = ws_stat_percent((double)d->matched_ns[s], (double)d->side[s].gpu_ns);
-	if (d->side[0].gpu_ns && d->side[1].gpu_ns)
+	if (share[0] >= 99.95 && share[1] >= 99.95)
+		row = ws_table_add(v->t, "matched work", "All work of both sides is matched.");
+	else if (d->side[0].gpu_ns && d->side[1].gpu_ns)
 		row = ws_table_add(v->t, "matched work",
-		                   "%.1f %% of %s's %s and %.1f %% of %s's have a counterpart.",
-		                   share[0], d->side[0].name, ws_diff_work_time(d), share[1],
+		                   "%.1f %% of %s's %s and %.1f %% of %s's are matched.", share[0],
+		                   d->side[0].name, ws_diff_work_time(d), share[1],
 		                   d->side[1].name);
 	else
 		row = ws_table_add(v->t, "matched work",

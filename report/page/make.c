@@ -1185,7 +1185,7 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 	if (ws_bytes_begin(missing->cause, "processes killed"))
 		lost->is_killed = true;
 	else if (ws_bytes_begin(missing->cause, "profiles without a loss counter"))
-		lost->uncounted = "the profiler counts no losses";
+		lost->uncounted = "losses unknown: the profiler does not count them";
 	else if (ws_bytes_begin(missing->cause, "recordings without a loss counter"))
 		lost->uncounted = "losses are not counted";
 	else if (strcmp(missing->source, "join") !=

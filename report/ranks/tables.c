@@ -394,8 +394,8 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		const double residual_ns = r->least_sure->residual_ns;
 
 		row = ws_table_add(t, "clocks",
-		                   "%s on the ends of %zu collectives; 95 %% of them end "
-		                   "together within %s on every rank",
+		                   "%s by assuming that %zu collectives end together; 95 %% of "
+		                   "them do within %s on every rank",
 		                   is_joined(r) ? "aligned"
 		                                : ws_arena_format(&arena,
 		                                                  "aligned within %s, but not of "

@@ -2,66 +2,7 @@
 #include <stdlib.h>
 
 #include "report/analysis/idle.h"
-#include "report/base/spans.h"
 #include "report/tables/tables.h"
-
-/* The call that covers most of each gap, and at least half of it; WS_NONE. */
-static void find_calls(const struct ws_table_context *tab, const struct ws_idle *idle,
-                       uint32_t names[WS_IDLE_LONGEST])
-{
-	struct ws_joined_rows *rows = tab->sel->rows;
-	int64_t most[WS_IDLE_LONGEST];
-
-	for (size_t g = 0; g < idle->nlongest; g++) {
-		most[g] = (idle->longest[g].end_ns - idle->longest[g].start_ns) / 2;
-		names[g] = WS_NONE;
-	}
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
-		for (size_t g = 0; g < idle->nlongest; g++) {
-			const int64_t ns =
-			        ws_span_overlap(idle->longest[g].start_ns, idle->longest[g].end_ns,
-			                        call->start_ns, call->start_ns + call->dur_ns);
-
-			if (ns <= most[g])
-				continue;
-			most[g] = ns;
-			names[g] = call->kind->name;
-		}
-	}
-}
-
-/* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
-static void find_ranges(const struct ws_table_context *tab, const struct ws_idle *idle,
-                        uint32_t names[WS_IDLE_LONGEST])
-{
-	struct ws_joined_rows *rows = tab->sel->rows;
-	uint32_t depth[WS_IDLE_LONGEST] = {0}, thread[WS_IDLE_LONGEST];
-
-	/* asked once: calls lie in a file, far from each other */
-	for (size_t g = 0; g < idle->nlongest; g++) {
-		const struct ws_joined_call *call =
-		        ws_joined_rows_call(rows, idle->longest[g].call);
-
-		thread[g] = call ? call->kind->thread : WS_NONE;
-	}
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
-		for (size_t g = 0; g < idle->nlongest; g++) {
-			const struct ws_idle_gap *gap = &idle->longest[g];
-			const int64_t middle_ns = gap->start_ns + (gap->end_ns - gap->start_ns) / 2;
-
-			if (thread[g] == WS_NONE || thread[g] != r->context->thread ||
-			    r->start_ns > middle_ns || r->end_ns < middle_ns ||
-			    r->context->depth + 1 <= depth[g])
-				continue;
-			depth[g] = r->context->depth + 1;
-			names[g] = r->context->name;
-		}
-	}
-}
 
 static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
                     const struct ws_idle_gap *gap, uint32_t host)
@@ -95,7 +36,7 @@ static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
 
 void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 {
-	uint32_t calls[WS_IDLE_LONGEST], ranges[WS_IDLE_LONGEST];
+	uint32_t host[WS_IDLE_LONGEST];
 	const struct ws_idle *idle;
 
 	idle = ws_idle_find_in_scope(tab->m, tab->sel);
@@ -103,10 +44,7 @@ void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	for (size_t i = 0; i < WS_IDLE_LONGEST; i++)
-		ranges[i] = WS_NONE;
-	find_calls(tab, idle, calls);
-	find_ranges(tab, idle, ranges);
+	ws_idle_find_hosts(tab->sel->rows, idle, host);
 	for (size_t i = 0; i < idle->nlongest; i++)
-		add_gap(tab, t, &idle->longest[i], calls[i] != WS_NONE ? calls[i] : ranges[i]);
+		add_gap(tab, t, &idle->longest[i], host[i]);
 }

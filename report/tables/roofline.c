@@ -4,6 +4,7 @@
 
 #include "report/analysis/cost_groups.h"
 #include "report/base/order.h"
+#include "report/base/say.h"
 #include "report/tables/tables.h"
 
 #define TOP_OPS 20
@@ -101,14 +102,22 @@ static void add_notes(struct roofline *s)
 {
 	const struct ws_model *m = s->tab->m;
 
-	if (s->tab->sel->gpu_ns)
-		ws_table_note(
-		        s->t,
-		        "The rows of classes cover %.2f %% of the GPU time. %.2f %% of it has no "
-		        "FLOP model: no operation whose FLOPs are known launched it.",
-		        ws_stat_percent((double)s->groups->counted_ns, (double)s->tab->sel->gpu_ns),
-		        ws_stat_percent((double)(s->tab->sel->gpu_ns - s->groups->modelled_ns),
-		                        (double)s->tab->sel->gpu_ns));
+	const double all_ns = (double)s->tab->sel->gpu_ns,
+	             missing_ns = all_ns - (double)s->groups->modelled_ns;
+
+	if (all_ns > 0)
+		ws_table_answer(
+		        s->t, "The rows of classes hold %s of the GPU time%s.",
+		        ws_say_percent(s->tab->temp, 100 * (double)s->groups->counted_ns / all_ns),
+		        missing_ns <= 0
+		                ? ""
+		                : ws_arena_format(
+		                          s->tab->temp, "; %s of it has no FLOPs: %s",
+		                          ws_say_percent(s->tab->temp, 100 * missing_ns / all_ns),
+		                          m->cpu_ops.tree.n && !m->cpu_ops.with_shapes
+		                                  ? "shapes were not recorded (record_shapes=True)"
+		                                  : "no operation whose FLOPs are known launched "
+		                                    "it"));
 	ws_table_note(s->t, "A multiply-add is 2 FLOPs, softmax 5 per element; bytes are the least "
 	                    "that must move.");
 	if (s->mask_unknown)

@@ -124,38 +124,6 @@ def check_tree(table, view):
         seen[key] = row[tree]
 
 
-def check_summary(table, sheet):
-    """Every text and number of a line is in its row of the first sheet, those of several under heads."""
-    above = "GPU time by class", "Top kernels", "Why the device is idle", "What to do"
-    names = [c["id"] for c in table["columns"]]
-    numbers = [names.index(n) for n in ("count", "time_ns", "share", "value")]
-    rows = {}
-    for (r, c), value in sheet.cells.items():
-        rows.setdefault(r, {})[c] = value
-    at, inside = -1, None
-    for row in table["rows"]:
-        section, item, text = (row[names.index(n)] for n in ("section", "item", "text"))
-        if section in above:
-            continue
-        if section != inside:
-            at = next(r for r in sorted(rows) if r > at and rows[r].get(0) == section)
-            inside, heads = section, at + 1
-        at = next((r for r in sorted(rows) if r > at and rows[r].get(0) == item), None)
-        if at is None:
-            complain(f"summary: {section} has no line {item} on its sheet")
-            return
-        seen = rows[at]
-        wanted = [row[k] for k in numbers if row[k] is not None]
-        shown = [v for c, v in seen.items() if c and isinstance(v, (int, float))]
-        for value in wanted:
-            if not any(abs(v * 10 ** k - value) <= 1e-6 * abs(value) for v in shown for k in (0, 3, 6, 9)):
-                complain(f"summary, {section}, {item}: {value} is not among {shown}")
-        if text and text not in seen.values() and not (text.isdigit() and float(text) in seen.values()):
-            complain(f"summary, {section}, {item}: no text {text}")
-        if len(wanted) > 1 and not all(isinstance(rows[heads].get(c), str) for c in range(1, 1 + len(wanted))):
-            complain(f"summary, {section}, {item}: {len(wanted)} numbers, and heads {rows[heads]}")
-
-
 def report_of(program, trace, folder):
     """The JSON, the views of the page and the workbook."""
     run(program, trace, "-o", f"{folder}/r.xlsx")
@@ -177,7 +145,7 @@ def main():
                 trace = f"{folder}/t.wtrace"
             report, views, book = report_of(program, trace, folder)
             if "summary" in report["tables"]:
-                check_summary(report["tables"]["summary"], book.sheets[0])
+                check_xlsx.compare_front(book.sheets[0], report["tables"]["summary"])
             for name, table in report["tables"].items():
                 if name == "summary" or not table["rows"]:
                     continue
@@ -192,8 +160,8 @@ def main():
                     check_page(table, views[name])
                     check_tree(table, views[name])
                 checked += 1
-    if bad or not checked:
-        sys.exit(f"{bad} faults in {checked} tables")
+    if bad or check_xlsx.bad or not checked:
+        sys.exit(f"{bad + check_xlsx.bad} faults in {checked} tables")
     print(f"{checked} tables of {len(traces)} traces begin with names, and show keys and answers, in text, Markdown, HTML and workbook")
 
 

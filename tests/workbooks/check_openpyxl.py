@@ -97,14 +97,18 @@ def check_form(sheet, table):
     area = sheet.auto_filter.ref
     if not area or range_boundaries(area)[:3] != (1, HEADER_ROW, columns):
         bad.append(f"the filter is {area}, of {columns} columns")
-    wide = [c for c, d in sheet.column_dimensions.items() if d.width and not 4 <= d.width <= 110]
+    wide = [c for c, d in sheet.column_dimensions.items() if d.width and not 4 <= d.width <= 110 and c != "XFD"]
     if wide:
         bad.append(f"widths of {wide}")
-    if not sheet.print_area or sheet.print_title_rows != f"${HEADER_ROW}:${HEADER_ROW}":
+    # a sheet of details prints nothing: its print area is a hidden column
+    on_paper = "XFD" not in str(sheet.print_area)
+    if on_paper == sheet.column_dimensions["XFD"].hidden:
+        bad.append(f"printed: {sheet.print_area}, and the last column is not hidden")
+    if on_paper and (not sheet.print_area or sheet.print_title_rows != f"${HEADER_ROW}:${HEADER_ROW}"):
         bad.append(f"printed: {sheet.print_area}, heads {sheet.print_title_rows}")
-    if not sheet.sheet_properties.pageSetUpPr.fitToPage or sheet.page_setup.fitToWidth not in (None, 1) or int(sheet.page_setup.fitToHeight) != 0:
+    if on_paper and (not sheet.sheet_properties.pageSetUpPr.fitToPage or sheet.page_setup.fitToWidth not in (None, 1) or int(sheet.page_setup.fitToHeight) != 0):
         bad.append("not one page wide")
-    hidden = {k for c, d in sheet.column_dimensions.items() if d.hidden for k in range(d.min, d.max + 1)}
+    hidden = {k for c, d in sheet.column_dimensions.items() if d.hidden for k in range(d.min, d.max + 1)} - {16384}
     folded = {k for c, d in sheet.column_dimensions.items() if d.outlineLevel for k in range(d.min, d.max + 1)}
     if hidden - folded:
         bad.append(f"columns {sorted(hidden - folded)} are hidden and in no group")

@@ -227,11 +227,13 @@ def compare_sheet(sheet, table, first):
 
 
 def compare_front(sheet, table):
-    """Below the first screen: the sections that it does not have, each line with its number or text."""
+    """Below the first screen: the sections that it does not have, each line with its numbers and text. Where a line of
+    a section has several numbers, all stand under heads; else the one stands before its unit."""
     columns = [c["id"] for c in table["columns"]]
+    numbers = ("count", "time_ns", "share", "value")
+    lines = [dict(zip(columns, values)) for values in table["rows"]]
     section = row = None
-    for values in table["rows"]:
-        line = dict(zip(columns, values))
+    for line in lines:
         if line["section"] in SHOWN_ABOVE:
             continue
         if line["section"] != section:
@@ -240,16 +242,29 @@ def compare_front(sheet, table):
             if row is None:
                 complain(f"{sheet.name}: no section {section}")
                 return
+            alike = [other for other in lines if other["section"] == section]
+            heads = [c for c in numbers if any(other[c] is not None for other in alike)]
+            if max(sum(other[c] is not None for c in numbers) for other in alike) < 2:
+                heads = []
+            row += bool(heads)
+            titles = [sheet.cells.get((row, 1 + i)) for i in range(len(heads))]
+            for c, title in zip(heads, titles):
+                if not isinstance(title, str) or not title.startswith(table["columns"][columns.index(c)]["title"].split(" (")[0]):
+                    complain(f"{sheet.name}: {section}: the head of {c} is {title!r}")
+                    return
         row += 1
-        numbers = [line[c] for c in ("count", "time_ns", "share", "value") if line[c] is not None]
         if sheet.cells.get((row, 0)) != shown(line["item"] or ""):
             complain(f"{sheet.name}: row {row} is not {line['item']!r:.60}")
-        if numbers and not same(float(numbers[0]), sheet.cells.get((row, 1)), SCALES.get(sheet.cells.get((row, 2)), 1)):
-            complain(f"{sheet.name}: {line['item']!r:.60}: {sheet.cells.get((row, 1))!r} is not {numbers[0]!r}")
+        found = [(line[c], sheet.cells.get((row, 1 + i)), scale_of(title, table["columns"][columns.index(c)])) for i, (c, title) in enumerate(zip(heads, titles))]
+        if not heads:
+            found = [(line[c], sheet.cells.get((row, 1)), SCALES.get(sheet.cells.get((row, 2)), 1)) for c in numbers if line[c] is not None]
+        for value, cell, scale in found:
+            if cell is not None if value is None else not same(float(value), cell, scale):
+                complain(f"{sheet.name}: {line['item']!r:.60}: {cell!r} is not {value!r}")
         if section == "Workload" and re.fullmatch(r"\d{1,15}", line["text"] or ""):
             if sheet.cells.get((row, 1)) != float(line["text"]):
                 complain(f"{sheet.name}: {line['item']!r:.60}: {sheet.cells.get((row, 1))!r} is not the number {line['text']}")
-        elif line["text"] and sheet.cells.get((row, 3 if numbers else 1)) != shown(line["text"]):
+        elif line["text"] and sheet.cells.get((row, 1 + len(heads) if heads else 3 if found else 1)) != shown(line["text"]):
             complain(f"{sheet.name}: {line['item']!r:.60}: not {line['text']!r:.60}")
     for note in table["notes"]:
         if shown(note) not in sheet.cells.values():
@@ -272,7 +287,8 @@ def check_bar(sheet):
         while isinstance(sheet.cells.get((row + 1 + len(parts), col + 1)), float):
             parts.append(sheet.cells[row + 1 + len(parts), col + 1])
         unit = re.search(r"\((.*)\)$", sheet.cells[row, col + 1]).group(1)
-        step = next(v for (r, c), v in sheet.cells.items() if sheet.cells.get((r + 1, c)) in ("step", "run"))
+        step = next(v for (r, c), v in sheet.cells.items()
+                    if re.fullmatch(r"(step|run)(, .*)?", str(sheet.cells.get((r + 1, c)))) and re.fullmatch(r"[\d.]+ \S+", str(v)))
         value, name = step.split(" ")
         if not math.isclose(sum(parts) * SCALES.get(unit, 1), float(value) * SCALES.get(name, 1), rel_tol=0.01):
             complain(f"{sheet.name}: the bar has {sum(parts)} {unit}, the step {step}")
@@ -313,11 +329,15 @@ PAPER = {"landscape": 11.69 - 0.8, "portrait": 8.27 - 0.8}  # inches between the
 
 
 def check_paper(book, sheet):
-    """One page wide, with letters of 7 points at least; charts end within it."""
+    """One page wide, with letters of 7 points at least; charts end within it. Or nothing: one cell in a hidden column."""
     defined = [d.text for d in book.book.iterfind("m:definedNames/m:definedName", NS) if d.get("name") == "_xlnm.Print_Area"]
     area = next((re.search(r"!\$([A-Z]+)\$\d+:\$([A-Z]+)\$\d+$", d) for d in defined
                  if d.split("!")[0].strip("'") == sheet.name), None)
     setup = sheet.root.find("m:pageSetup", NS)
+    if any(d.split("!")[0].strip("'") == sheet.name and d.endswith("!$XFD$1") for d in defined):
+        if not any(c.get("min") == "16384" and c.get("hidden") == "1" for c in sheet.root.iterfind("m:cols/m:col", NS)):
+            complain(f"{sheet.name}: an empty cell is printed")
+        return
     if area is None or setup is None:
         complain(f"{sheet.name}: does not say what of it is printed")
         return

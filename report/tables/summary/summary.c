@@ -362,7 +362,7 @@ static void add_finding(const struct ws_summary_page *p, const struct ws_finding
 		snprintf(gain, sizeof(gain), " Gain: %s.", ws_finding_gain(p->tab->temp, a, f));
 	if (more)
 		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
-	item = ws_xformat("%s: %s (%s)", rule->title, f->scope, rule->id);
+	item = ws_xformat("%s: %s", rule->title, f->scope);
 	/* some end in a full stop, some do not */
 	text = ws_xformat("%.*s.%s Evidence: %s%s.",
 	                  (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain,

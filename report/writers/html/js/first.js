@@ -268,7 +268,7 @@ function addRoofline(page, to) {
     if (Math.abs(d) > 13) svg.append(draw("line", { x1: x, y1: y, x2: x + side * (r + 3), y2: at - 4, class: "lead" }));
     svg.append(draw("text", { x: x + side * (r + 4), y: at, "text-anchor": side < 0 ? "end" : "start", class: "halo" }, words));
   }
-  to.append(card("where-roof", "Roofline", `one circle an operation, area = ${page.work} time` + (roofs.length ? "" : "; the peaks of this device are unknown: pass --peaks"), make("div", { className: "box" }, svg)));
+  to.append(card("where-roof", "Roofline", `one circle per operation, area = ${page.work} time; circles hold ${shownPercent(points.reduce((sum, p) => sum + p.percent, 0))} of it` + (roofs.length ? "" : "; the peaks of this device are unknown: pass --peaks"), make("div", { className: "box" }, svg)));
 }
 
 // The bound of the step: each bar is its time without what the bar names, nor what stands above it.

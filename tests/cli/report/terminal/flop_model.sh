@@ -19,4 +19,4 @@ kernel() { # kernel ID NAME BEGIN DURATION
 } >t.json
 warpsheet import t.json -o t.wtrace >import.txt
 warpsheet report t.wtrace --table roofline --format csv | cut -d, -f1-10
-warpsheet report t.wtrace --table roofline | grep 'FLOP model'
+warpsheet report t.wtrace --table roofline | grep 'no FLOPs'

@@ -1,0 +1,1 @@
+warpsheet report fixtures/traces/step-fp32.wtrace --table kernel
