@@ -198,51 +198,6 @@ Test(cuda_problems, a_pool_of_one_buffer_drops_counts_and_never_blocks)
 	cr_expect_lt(ROWS(&p, kernel), 4000);
 }
 
-/* --- what people see of it --- */
-
-/* The lines of `warpsheet dump` for the blocks of a kind; to be freed. */
-static char *dump_of(const char *kind)
-{
-	char command[4096], line[8192], begin[64];
-	char *text = calloc(1, 1 << 20);
-	size_t len = 0;
-	int inside = 0;
-	FILE *f;
-
-	snprintf(command, sizeof(command), "'%s' dump '%s'", WS_TEST_WARPSHEET, run.trace);
-	snprintf(begin, sizeof(begin), ": %s (", kind);
-	f = popen(command, "re");
-	cr_assert(f && text);
-	while (fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "block ", 6))
-			inside = strstr(line, begin) != NULL;
-		if (inside && len + strlen(line) < 1 << 20)
-			len += (size_t)snprintf(text + len, (1 << 20) - len, "%s", line);
-	}
-	cr_assert_eq(pclose(f), 0);
-	return text;
-}
-
-Test(cuda_problems, the_dump_shows_every_column_of_what_was_recorded)
-{
-	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,      WS_KIND_LAUNCH_CONFIG,
-	                                     WS_KIND_API,         WS_KIND_DEVICE,
-	                                     WS_KIND_DEVICE_ATTR, WS_KIND_CONTEXT};
-
-	record("1", NULL, NULL);
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		const struct ws_kind_def *def = ws_schema_kind(kinds[k]);
-		char *text = dump_of(def->name), wanted[64];
-
-		for (unsigned c = 0; c < def->ncolumns; c++) {
-			snprintf(wanted, sizeof(wanted), " %s=", def->columns[c].name);
-			cr_expect_not_null(strstr(text, wanted), "%s.%s", def->name,
-			                   def->columns[c].name);
-		}
-		free(text);
-	}
-}
-
 /* --- what is asked for --- */
 
 Test(cuda_problems, the_device_has_its_name_limits_and_versions)

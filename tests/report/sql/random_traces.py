@@ -14,7 +14,7 @@ import oracle
 import scenario
 
 THREADS = 3
-RANGES = ["warm-up", "step", "forward", "backward", "setup", "a", "b", "optimizer", "step", "forward", "computing softmax",
+RANGES = ["warm-up", "Warmup Step 1", "step", "forward", "backward", "setup", "a", "b", "optimizer", "step", "forward", "computing softmax",
           "layer 2", "final matmul", "loss", "enumerate(DataLoader)#0", "ProfilerStep#", "batch 0x", "x/y"]
 KERNELS = ["ws_softmax_k", "elementwise_kernel", "unheard_of", "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
            "at::native::float16_copy_kernel_cuda", "ws_gemm_k", "sgemm_128x64"]

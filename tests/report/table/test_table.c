@@ -104,22 +104,59 @@ static void expect_titles(const struct ws_table_column *of, size_t n, const int6
 	ws_table_free(t);
 }
 
-#define TIME_OF(id, title)                                                            \
-	{                                                                             \
-		id, title, "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER \
+#define COLUMN_OF(id, title, display)                                                   \
+	{                                                                               \
+		id, title, "ns", WS_CELL_INT, WS_DISPLAY_##display, "d", WS_RANK_ANSWER \
 	}
+#define TIME_OF(id, title) COLUMN_OF(id, title, TIME_NS)
 
-/* Rows of a pivot compare across its groups of columns, whatever the size of each. */
-Test(table, display_groups_of_a_pivot_have_one_unit)
+Test(table, display_times_of_a_table_have_one_unit)
 {
-	static const struct ws_table_column compared[] = {
-	        TIME_OF("forward_ns_0", "8 Forward (ns)"),
-	        TIME_OF("backward_ns_0", "8 Backward (ns)"),
-	        TIME_OF("forward_ns_1", "16 Forward (ns)"), TIME_OF("total_ns", "Total (ns)")};
+	static const struct ws_table_column compared[] = {TIME_OF("gpu_a_ns", "A (ns)"),
+	                                                  TIME_OF("gpu_b_ns", "B (ns)"),
+	                                                  TIME_OF("diff_ns", "B - A (ns)"),
+	                                                  TIME_OF("low_ns", "Low (ns)"),
+	                                                  COLUMN_OF("avg_ns", "Avg (ns)", EACH_NS),
+	                                                  COLUMN_OF("std_ns", "StdDev (ns)",
+	                                                            EACH_NS)};
 
-	expect_titles(compared, 4, (const int64_t[]){90000, 1000, 2000000, 3000},
-	              (const char *const[]){"8 Forward (ms)", "8 Backward (ms)", "16 Forward (ms)",
-	                                    "Total (µs)"});
+	/* of a column of zeros, too */
+	expect_titles(compared, 6, (const int64_t[]){2000000, 2000900, 900, 0, 1500, 0},
+	              (const char *const[]){"A (ms)", "B (ms)", "B - A (ms)", "Low (ms)",
+	                                    "Avg (µs)", "StdDev (µs)"});
+}
+
+Test(table, display_moments_have_the_unit_of_times_that_are_not_much_less)
+{
+	static const struct ws_table_column compared[] = {COLUMN_OF("start_ns", "Start (ns)",
+	                                                            START_NS),
+	                                                  TIME_OF("dur_ns", "Duration (ns)")};
+
+	expect_titles(compared, 2, (const int64_t[]){240000000, 900000},
+	              (const char *const[]){"Start (ms)", "Duration (ms)"});
+	expect_titles(compared, 2, (const int64_t[]){900, 240000000},
+	              (const char *const[]){"Start (ms)", "Duration (ms)"});
+	expect_titles(compared, 2, (const int64_t[]){24800000000, 218000},
+	              (const char *const[]){"Start (s)", "Duration (µs)"});
+}
+
+/* A part of a thousandth of the largest column keeps its digits. */
+Test(table, display_small_columns_have_digits_in_the_unit_of_large_ones)
+{
+	static const struct ws_table_column compared[] = {TIME_OF("a_ns", "A (ns)"),
+	                                                  TIME_OF("diff_ns", "B - A (ns)")};
+	const struct ws_table_def of = {"t", "T", "T", "A row.", compared, 2};
+	struct ws_table *t = ws_table_new(&of);
+	struct ws_cell *row = ws_table_row(t);
+	struct ws_shown_column shown;
+	char out[WS_DISPLAY_NUMBER_MAX];
+
+	ws_cell_set_int(&row[0], 2000000);
+	ws_cell_set_int(&row[1], -945);
+	ws_display_column(t, 1, &shown);
+	ws_display_number(&shown, &row[1], out);
+	cr_expect_str_eq(out, "-0.00095");
+	ws_table_free(t);
 }
 
 Test(table, display_the_greatest_values_fit_the_buffer)
