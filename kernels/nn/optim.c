@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "formats/base/options.h"
-#include "kernels/nn/optim.h"
+#include "kernels/nn/layers.h"
 
 /* --- loss scaling -------------------------------------------------------------------------- */
 

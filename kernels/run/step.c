@@ -8,7 +8,6 @@
 
 #include "formats/base/options.h"
 #include "formats/base/xalloc.h"
-#include "kernels/exec/data.h"
 #include "kernels/graph/graph.h"
 #include "kernels/exec/exec.h"
 

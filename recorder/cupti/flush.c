@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "recorder/collect/collector.h"
-#include "recorder/cupti/calls.h"
 #include "recorder/cupti/source.h"
 #include "recorder/shared/segment.h"
 #include "recorder/shared/system.h"

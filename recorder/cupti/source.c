@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "recorder/collect/collector.h"
-#include "recorder/cupti/calls.h"
 #include "recorder/shared/segment.h"
 #include "recorder/shared/system.h"
 

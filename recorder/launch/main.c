@@ -9,11 +9,7 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "recorder/launch/options.h"
-#include "recorder/launch/provenance.h"
-#include "recorder/launch/recording.h"
-#include "recorder/launch/series.h"
-#include "recorder/launch/trace_name.h"
+#include "recorder/launch/launch.h"
 #include "recorder/shared/segment_file.h"
 
 #define NAME         "warpsheet-record"

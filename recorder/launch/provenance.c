@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "recorder/launch/gpu.h"
-#include "recorder/launch/provenance.h"
+#include "recorder/launch/launch.h"
 #include "recorder/shared/system.h"
 
 #define MASK "***"

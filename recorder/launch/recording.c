@@ -1,4 +1,3 @@
-#include "recorder/launch/recording.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,10 +18,7 @@
 #include "formats/base/xalloc.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/drain/drain.h"
-#include "recorder/launch/child.h"
-#include "recorder/launch/gpu.h"
-#include "recorder/launch/process.h"
-#include "recorder/launch/trace_name.h"
+#include "recorder/launch/launch.h"
 #include "recorder/shared/segment_file.h"
 #include "recorder/shared/system.h"
 
@@ -92,7 +88,7 @@ void ws_segments_abandoned(const char *dir, void (*found)(const char *path))
 }
 
 static void each_further_segment(const char *first_path, void (*found)(void *ctx, const char *path),
-                         void *ctx)
+                                 void *ctx)
 {
 	const char *name = strrchr(first_path, '/');
 	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
@@ -315,8 +311,8 @@ static void finish(struct session *s, struct ws_process *p)
 /* --- further processes --- */
 
 /* What it says of its process is for the trace; where that lies it has no say in. */
-static enum ws_status begin_further(struct session *s, struct ws_segment_file *file,
-                                    uint32_t pid, struct ws_process **out, struct ws_err *err)
+static enum ws_status begin_further(struct session *s, struct ws_segment_file *file, uint32_t pid,
+                                    struct ws_process **out, struct ws_err *err)
 {
 	char text[WS_MAX_COMMAND]; /* a copy: the program can write there at any time */
 	char **command = ws_strings_array(
@@ -342,8 +338,8 @@ static enum ws_status begin_further(struct session *s, struct ws_segment_file *f
 }
 
 /* As a launcher before this one left it. */
-static enum ws_status resume_further(struct session *s, struct ws_segment_file *file,
-                                     uint32_t pid, struct ws_process **out, struct ws_err *err)
+static enum ws_status resume_further(struct session *s, struct ws_segment_file *file, uint32_t pid,
+                                     struct ws_process **out, struct ws_err *err)
 {
 	enum ws_salvage found;
 	enum ws_status status;
@@ -648,7 +644,7 @@ static bool is_usage_error(const struct session *s)
 }
 
 static enum ws_status finish_session(struct session *s, struct ws_record_result *result,
-                                 struct ws_err *err)
+                                     struct ws_err *err)
 {
 	if (is_usage_error(s)) {
 		ws_process_remove_trace(s->processes[0]);
@@ -968,8 +964,8 @@ static enum ws_status longer_path(const char *name, const char *entry, bool is_f
 }
 
 /* mask: the signals that the program is to find blocked. */
-static enum ws_status start_program(struct session *s, const char *collector,
-                                    const char *program, char *const argv[], const sigset_t *mask,
+static enum ws_status start_program(struct session *s, const char *collector, const char *program,
+                                    char *const argv[], const sigset_t *mask,
                                     struct ws_record_result *result, struct ws_err *err)
 {
 	struct ws_child_env env[MAX_VARIABLES] = {
@@ -1019,11 +1015,11 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
                              struct ws_record_result *result, struct ws_err *err)
 {
 	struct session s = {.opts = opts,
-	                       .signals = -1,
-	                       .folder = -1,
-	                       .keep_existing = opts->keep_existing,
-	                       .begun_ns = ws_clock_ns(CLOCK_REALTIME),
-	                       .no_args = opts->no_args};
+	                    .signals = -1,
+	                    .folder = -1,
+	                    .keep_existing = opts->keep_existing,
+	                    .begun_ns = ws_clock_ns(CLOCK_REALTIME),
+	                    .no_args = opts->no_args};
 	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
 	sigset_t before;
@@ -1126,10 +1122,10 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
                                  struct ws_record_result *result, struct ws_err *err)
 {
 	struct session s = {.opts = opts,
-	                       .signals = -1,
-	                       .folder = -1,
-	                       .look_again = 1,
-	                       .no_args = opts->no_args};
+	                    .signals = -1,
+	                    .folder = -1,
+	                    .look_again = 1,
+	                    .no_args = opts->no_args};
 	struct ws_segment_file file;
 	struct ws_process *first = NULL;
 	enum ws_status status;

@@ -1,4 +1,3 @@
-#include "recorder/launch/series.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +13,7 @@
 
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
-#include "recorder/launch/recording.h"
+#include "recorder/launch/launch.h"
 
 /* --- grids --- */
 

@@ -1,4 +1,4 @@
-#include "report/joined/step_candidates.h"
+#include "report/joined/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

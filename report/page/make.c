@@ -16,7 +16,7 @@
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/base/stat.h"
-#include "report/joined/op_phases.h"
+#include "report/joined/rows.h"
 #include "report/model/columns.h"
 #include "report/names/names.h"
 #include "report/page/private.h"

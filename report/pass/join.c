@@ -3,7 +3,6 @@
 
 #include "formats/base/grow.h"
 #include "report/model/steps.h"
-#include "report/pass/framework.h"
 #include "report/pass/private.h"
 
 /* --- the ranges that are open -------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 
 #include "kernels/graph/ops.h"
 #include "kernels/nn/layers.h"
-#include "kernels/nn/optim.h"
 #include "tests/support/precision_named.h"
 
 static struct ws_tensor *param(struct ws_graph *graph, const char *name, int64_t rows, int64_t cols)

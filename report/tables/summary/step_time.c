@@ -1,6 +1,6 @@
 /* How long a step takes, how steady it is, and how much of the devices' arithmetic it uses. */
 #include "report/analysis/steps.h"
-#include "report/joined/step_candidates.h"
+#include "report/joined/rows.h"
 #include "report/model/steps.h"
 #include "report/tables/summary/rows.h"
 

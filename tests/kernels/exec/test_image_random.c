@@ -1,6 +1,6 @@
 #include "tests/support/kernels_run.h"
 
-#include "kernels/exec/data.h"
+#include "kernels/exec/exec.h"
 #include "kernels/graph/ops.h"
 
 static const struct ws_precision bf16 = {.name = "bf16",
