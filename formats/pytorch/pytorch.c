@@ -1348,20 +1348,6 @@ static void put_deferred(struct ws_pytorch *p, const struct deferred *d)
 		p->dropped[WS_DROPPED_END_LEFT_OUT]++;
 }
 
-static void count_work_without_call(struct ws_pytorch *p)
-{
-	uint64_t n[2] = {0, 0};
-
-	for (size_t i = 0; i < p->nwork_ids; i++)
-		if (!has_call(p, p->work_ids[i].correlation))
-			n[p->work_ids[i].has_operation]++;
-	if (n[0] + n[1])
-		ws_import_warn(p->out,
-		               "device work with a correlation id that no call has: %" PRIu64
-		               ". Its operation is known by an External id: %" PRIu64,
-		               n[0] + n[1], n[1]);
-}
-
 /* Write what waited for the last event: deferred events, rows, ranges, names, counts. */
 static void finish(struct ws_pytorch *p)
 {
@@ -1377,7 +1363,17 @@ static void finish(struct ws_pytorch *p)
 	count_arrows(p);
 	for (size_t i = 0; i < p->ndeferred; i++)
 		put_deferred(p, &p->deferred[i]);
-	count_work_without_call(p);
+
+	uint64_t n[2] = {0, 0};
+
+	for (size_t i = 0; i < p->nwork_ids; i++)
+		if (!has_call(p, p->work_ids[i].correlation))
+			n[p->work_ids[i].has_operation]++;
+	if (n[0] + n[1])
+		ws_import_warn(p->out,
+		               "device work with a correlation id that no call has: %" PRIu64
+		               ". Its operation is known by an External id: %" PRIu64,
+		               n[0] + n[1], n[1]);
 	put_waiting(p);
 
 	if (p->nranges)

@@ -243,20 +243,6 @@ static bool stock_up(struct ws_seg_header *seg)
 	return slot >= 0;
 }
 
-/* Wait for the time of the next flush, and meanwhile for slots that are taken. */
-static void wait_and_stock_up(struct ws_seg_header *seg, uint32_t ms)
-{
-	int64_t until_ns = ws_now_ns() + (int64_t)ms * 1000000, left_ns;
-
-	do {
-		/* a program that never has a context needs none */
-		while (atomic_load(&ws_cupti_may_flush) && !atomic_load(&exiting) && stock_up(seg))
-			;
-		left_ns = until_ns - ws_now_ns();
-	} while (left_ns > 0 && !atomic_load(&exiting) &&
-	         !wait_ms(&wake, (uint32_t)(left_ns / 1000000)) && !atomic_exchange(&flush_now, 0));
-}
-
 /* Once there is a context. True the first time. */
 static bool define_facts(bool *known)
 {
@@ -306,7 +292,19 @@ static void *flush_from_time_to_time(void *arg)
 	prctl(PR_SET_NAME, "warpsheet");
 	atomic_store(&seg->gpu.flush_thread, ws_thread_id());
 	while (!atomic_load(&exiting)) {
-		wait_and_stock_up(seg, interval_ms < longest_ms ? interval_ms : longest_ms);
+		/* Wait for the time of the next flush, and meanwhile for slots that are taken. */
+		const uint32_t ms = interval_ms < longest_ms ? interval_ms : longest_ms;
+		int64_t until_ns = ws_now_ns() + (int64_t)ms * 1000000, left_ns;
+
+		do {
+			/* a program that never has a context needs none */
+			while (atomic_load(&ws_cupti_may_flush) && !atomic_load(&exiting) &&
+			       stock_up(seg))
+				;
+			left_ns = until_ns - ws_now_ns();
+		} while (left_ns > 0 && !atomic_load(&exiting) &&
+		         !wait_ms(&wake, (uint32_t)(left_ns / 1000000)) &&
+		         !atomic_exchange(&flush_now, 0));
 		interval_ms = interval_ms < longest_ms ? interval_ms * 2 : longest_ms;
 		if (atomic_load(&exiting))
 			break;

@@ -155,16 +155,6 @@ static void replace_thread(uint8_t *record, size_t at, uint32_t *tid, uint32_t *
 	memcpy(record + at, &value, sizeof(value));
 }
 
-/* From 12.4 on CUPTI allocates a description of this kind of overhead that is ours to free. */
-static void free_overhead_data(const uint8_t *record)
-{
-	struct ws_cupti_overhead o;
-
-	ws_cupti_read_overhead(&o, record, WS_CUPTI_SIZE_overhead);
-	if (o.kind == WS_CUPTI_OVERHEAD_COMMAND_BUFFER_FULL)
-		free((void *)(uintptr_t)o.data); /* NOLINT: as CUPTI gave it */
-}
-
 static void prepare(uint8_t *buffer, size_t valid)
 {
 	const int has_overhead_data =
@@ -186,8 +176,16 @@ static void prepare(uint8_t *buffer, size_t valid)
 			replace_name(record, WS_CUPTI_AT_device_name);
 			break;
 		case WS_CUPTI_KIND_OVERHEAD:
-			if (has_overhead_data)
-				free_overhead_data(record);
+			if (has_overhead_data) {
+				/* From 12.4 on CUPTI allocates a description of this kind of
+				 * overhead that is ours to free. */
+				struct ws_cupti_overhead o;
+
+				ws_cupti_read_overhead(&o, record, WS_CUPTI_SIZE_overhead);
+				if (o.kind == WS_CUPTI_OVERHEAD_COMMAND_BUFFER_FULL)
+					free((void *)(uintptr_t)
+					             o.data); /* NOLINT: as CUPTI gave it */
+			}
 			break;
 		default:
 			break;
@@ -296,19 +294,6 @@ static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *d
 	}
 }
 
-/* The runtime's profiler calls call the driver's; saying it twice does no harm. */
-static void call_entered(uint32_t domain, uint32_t cbid)
-{
-	if (domain == WS_CUPTI_DOMAIN_RUNTIME && cbid == WS_CUPTI_CBID_RUNTIME_DEVICE_RESET)
-		ws_cupti_flush(WS_CUPTI_FLUSH_FORCED); /* before all is gone */
-	else if (ws_cupti_is_untold_launch(domain, cbid))
-		ws_lost(WS_DROPPED_launch_not_told, 1);
-	else
-		ws_range_profiler(domain == WS_CUPTI_DOMAIN_RUNTIME
-		                          ? cbid == WS_CUPTI_CBID_RUNTIME_PROFILER_START
-		                          : cbid == WS_CUPTI_CBID_DRIVER_PROFILER_START);
-}
-
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	const struct ws_cupti_api_callback *api = data;
@@ -322,8 +307,17 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 		atomic_fetch_add_explicit(&modules_loaded, 1, memory_order_relaxed);
 	} else if (domain == WS_CUPTI_DOMAIN_STATE)
 		state_changed(cbid, data);
-	else if (api->site == WS_CUPTI_SITE_ENTER)
-		call_entered(domain, cbid);
+	else if (api->site == WS_CUPTI_SITE_ENTER) {
+		/* The runtime's profiler calls call the driver's; saying it twice does no harm. */
+		if (domain == WS_CUPTI_DOMAIN_RUNTIME && cbid == WS_CUPTI_CBID_RUNTIME_DEVICE_RESET)
+			ws_cupti_flush(WS_CUPTI_FLUSH_FORCED); /* before all is gone */
+		else if (ws_cupti_is_untold_launch(domain, cbid))
+			ws_lost(WS_DROPPED_launch_not_told, 1);
+		else
+			ws_range_profiler(domain == WS_CUPTI_DOMAIN_RUNTIME
+			                          ? cbid == WS_CUPTI_CBID_RUNTIME_PROFILER_START
+			                          : cbid == WS_CUPTI_CBID_DRIVER_PROFILER_START);
+	}
 }
 
 /* 1 when CUPTI does so. */

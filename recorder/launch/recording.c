@@ -572,16 +572,6 @@ static bool end_attaching(struct session *s)
 	return 1;
 }
 
-static void tell_who_runs(const struct session *s)
-{
-	for (size_t i = 0; i < s->nprocesses; i++)
-		if (!s->processes[i]->is_gone && ws_process_who_runs(s->processes[i]))
-			ws_record_notice(s->opts,
-			                 "process %u still runs and is still being recorded; "
-			                 "interrupt to end the recording",
-			                 (unsigned)ws_process_who_runs(s->processes[i]));
-}
-
 /* That it goes on, for a person who waits: after 3 s, 6 s, 12 s, … and then each minute. In whole
  * lines, for the program may write to the same terminal. */
 static void tell_progress(struct session *s)
@@ -625,8 +615,17 @@ static void run_loop(struct session *s)
 		alive |= s->child != 0;
 		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))
 			return;
-		if (!s->child && alive && !is_told++)
-			tell_who_runs(s);
+		if (!s->child && alive && !is_told++) {
+			for (size_t i = 0; i < s->nprocesses; i++)
+				if (!s->processes[i]->is_gone &&
+				    ws_process_who_runs(s->processes[i]))
+					ws_record_notice(s->opts,
+					                 "process %u still runs and is still being "
+					                 "recorded; "
+					                 "interrupt to end the recording",
+					                 (unsigned)ws_process_who_runs(
+					                         s->processes[i]));
+		}
 		pause_ms = n ? PAUSE_MIN_MS : pause_ms < PAUSE_MAX_MS ? pause_ms + 1 : PAUSE_MAX_MS;
 		if (n < BUSY_RECORDS)
 			poll(&poll_fd, 1, pause_ms);
@@ -722,26 +721,6 @@ static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
 	}
 	return WS_FAIL(err, ENVIRONMENT,
 	               COLLECTOR_NAME " is neither in %s nor in %s/../lib/warpsheet", self, self);
-}
-
-/* The pattern for further processes and for --salvage, from whatever folder that will be called. */
-static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTPUT],
-                                       struct ws_err *err)
-{
-	char cwd[PATH_MAX], escaped[PATH_MAX];
-	int n;
-
-	if (*pattern == '/') {
-		n = snprintf(out, WS_MAX_OUTPUT, "%s", pattern);
-	} else {
-		WS_FAIL_IF(!getcwd(cwd, sizeof(cwd)), err, ENVIRONMENT,
-		           "cannot find the current folder: %s", strerror(errno));
-		WS_FAIL_IF(ws_output_escape(cwd, escaped, sizeof(escaped)), err, USAGE,
-		           "the path %s is too long", cwd);
-		n = snprintf(out, WS_MAX_OUTPUT, "%s/%s", escaped, pattern);
-	}
-	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long", pattern);
-	return WS_OK;
 }
 
 static void tell_shrunk(const struct ws_record_opts *opts, const struct ws_segment_file *file)
@@ -1043,7 +1022,23 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 			           names[i], value);
 		}
 	}
-	WS_FORWARD(absolute_pattern(opts->output, s.pattern, err));
+
+	/* The pattern for further processes and for --salvage, from whatever folder that will be
+	 * called. */
+	char cwd[PATH_MAX], escaped[PATH_MAX];
+	int n;
+
+	if (*opts->output == '/') {
+		n = snprintf(s.pattern, WS_MAX_OUTPUT, "%s", opts->output);
+	} else {
+		WS_FAIL_IF(!getcwd(cwd, sizeof(cwd)), err, ENVIRONMENT,
+		           "cannot find the current folder: %s", strerror(errno));
+		WS_FAIL_IF(ws_output_escape(cwd, escaped, sizeof(escaped)), err, USAGE,
+		           "the path %s is too long", cwd);
+		n = snprintf(s.pattern, WS_MAX_OUTPUT, "%s/%s", escaped, opts->output);
+	}
+	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long",
+	           opts->output);
 
 	status = block_signals(&s, &before, err);
 	WS_THEN(status, open_session(&s, program, argv, err));

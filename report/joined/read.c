@@ -175,21 +175,6 @@ static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct w
 	return intern_kind(j, &kind);
 }
 
-static void set_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
-                     struct ws_range_context *context, struct ws_joined_kernel *k)
-{
-	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
-
-	/* nearly always that of the kernel before it in such a range; these tell all of it */
-	if (k->cpu_op != WS_NONE || !kind || kind->config != from->config ||
-	    kind->timed != from->timed || kind->cut_off != from->cut_off ||
-	    kind->has_call != (k->call != WS_NONE) || kind->collective != from->collective)
-		kind = find_kind(j, from, context, k);
-	if (k->cpu_op == WS_NONE)
-		*last = kind;
-	k->kind = kind;
-}
-
 /* --- kernels ----------------------------------------------------------------------------- */
 
 /* call: its own, NULL = it has none. */
@@ -212,7 +197,18 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 		take_range_of_process(j, k->call, &k->range, &k->step);
 		range = ws_joined_rows_range(j->rows, k->range);
 	}
-	set_kind(j, from, range ? (struct ws_range_context *)range->context : NULL, k);
+
+	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;
+	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
+
+	/* nearly always that of the kernel before it in such a range; these tell all of it */
+	if (k->cpu_op != WS_NONE || !kind || kind->config != from->config ||
+	    kind->timed != from->timed || kind->cut_off != from->cut_off ||
+	    kind->has_call != (k->call != WS_NONE) || kind->collective != from->collective)
+		kind = find_kind(j, from, context, k);
+	if (k->cpu_op == WS_NONE)
+		*last = kind;
+	k->kind = kind;
 }
 
 static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
@@ -321,29 +317,6 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 		j->work_of_step[w->step]++;
 }
 
-/* All calls and ranges are told, steps and the framework's phases known: the model's copies are
- * joined. */
-static void kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m)
-{
-	j->m = m;
-	WS_NEW(&j->temp, j->launched, j->rows->nranges);
-	WS_NEW(&j->temp, j->work_of_step, m->nsteps);
-	WS_NEW(&j->temp, j->kernels_of_step, m->nsteps);
-	WS_NEW(&j->temp, j->gpu_ns_of_step, m->nsteps);
-	m->leftovers.ops_without_kernel = j->counted_ops;
-	ws_launches_of_rows(&j->launches, j->rows, m);
-	j->judge.rows = j->rows;
-	j->judge.m = m;
-	j->judge.forget_time = forget_time;
-	j->judge.ctx = j;
-	ws_judge_begin(&j->judge);
-	ws_judge_drop_equal_work(&j->judge);
-	for (size_t i = 0; i < m->nwork; i++) {
-		join_work(j, &m->work[i]);
-		ws_judge_work(&j->judge, &m->work[i]);
-	}
-}
-
 /* All kernels are rows: the steps in which recording ended are no measured ones. */
 static void kernel_join_end(struct ws_kernel_join *j)
 {
@@ -366,16 +339,6 @@ static void kernel_join_end(struct ws_kernel_join *j)
 	for (size_t i = 0; i < m->nwork; i++)
 		if (m->work[i].scope == WS_SCOPE_STEPS && !ws_step_is_measured(m, m->work[i].step))
 			m->work[i].scope = WS_SCOPE_OUTSIDE;
-}
-
-/* All kernels are rows: the steps in which recording ended are no measured ones. */
-static void kernel_join_free(struct ws_kernel_join *j)
-{
-	ws_launches_free(&j->launches);
-	ws_strtab_free(&j->kinds);
-	free(j->kind);
-	ws_arena_free(&j->temp);
-	ws_judge_free(&j->judge);
 }
 
 /* --- read --- */
@@ -465,18 +428,6 @@ static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
 
 /* --- what only all rows tell ---------------------------------------------------------------- */
 
-static void number_steps(struct ws_joined_rows *rows, struct ws_model *m)
-{
-	rows->step_of = ws_xmalloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	for (size_t i = 0; i < m->nsteps; i++) {
-		if (m->steps[i].range == WS_NONE)
-			continue;
-		rows->step_of[m->steps[i].range] = (uint32_t)i;
-		m->steps[i].range = rows->range_of[m->steps[i].range];
-	}
-}
-
 static uint32_t device_of_kernel(const void *ctx, const void *row)
 {
 	const struct ws_joined_kernel *kernel = row;
@@ -518,7 +469,14 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
 
-	number_steps(rows, m);
+	rows->step_of = ws_xmalloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
+	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
+	for (size_t i = 0; i < m->nsteps; i++) {
+		if (m->steps[i].range == WS_NONE)
+			continue;
+		rows->step_of[m->steps[i].range] = (uint32_t)i;
+		m->steps[i].range = rows->range_of[m->steps[i].range];
+	}
 	ws_batches_find_flops(rows, m);
 	if (ws_framework_is_in(reading->r) || m->step_mark)
 		ws_framework_find_phases(rows, m);
@@ -528,7 +486,26 @@ static void join_kernels(void *ctx, struct ws_model *m)
 		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
 	}
 	place_memory(rows, m);
-	kernel_join_begin(&reading->join, m);
+
+	/* All calls and ranges are told, steps and the framework's phases known: the model's copies
+	 * are joined. */
+	reading->join.m = m;
+	WS_NEW(&reading->join.temp, reading->join.launched, reading->join.rows->nranges);
+	WS_NEW(&reading->join.temp, reading->join.work_of_step, m->nsteps);
+	WS_NEW(&reading->join.temp, reading->join.kernels_of_step, m->nsteps);
+	WS_NEW(&reading->join.temp, reading->join.gpu_ns_of_step, m->nsteps);
+	m->leftovers.ops_without_kernel = reading->join.counted_ops;
+	ws_launches_of_rows(&reading->join.launches, reading->join.rows, m);
+	reading->join.judge.rows = reading->join.rows;
+	reading->join.judge.m = m;
+	reading->join.judge.forget_time = forget_time;
+	reading->join.judge.ctx = &reading->join;
+	ws_judge_begin(&reading->join.judge);
+	ws_judge_drop_equal_work(&reading->join.judge);
+	for (size_t i = 0; i < m->nwork; i++) {
+		join_work(&reading->join, &m->work[i]);
+		ws_judge_work(&reading->join.judge, &m->work[i]);
+	}
 }
 
 static enum ws_status read_rows(struct reading *reading, const char *name,
@@ -559,7 +536,13 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
 	*m = NULL;
 	rows->calls_by_id = true;
 	status = read_rows(&reading, name, opts, err);
-	kernel_join_free(&reading.join);
+
+	/* All kernels are rows: the steps in which recording ended are no measured ones. */
+	ws_launches_free(&reading.join.launches);
+	ws_strtab_free(&reading.join.kinds);
+	free(reading.join.kind);
+	ws_arena_free(&reading.join.temp);
+	ws_judge_free(&reading.join.judge);
 	return status;
 }
 
@@ -678,20 +661,6 @@ static int by_time(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* Gives the operations their phases, each on its own: parents stand before their children. */
-static void label_ops(struct runs *f)
-{
-	struct ws_cpu_ops *ops = &f->m->cpu_ops;
-
-	for (uint32_t i = 0; i < ops->tree.n; i++)
-		if (ops->forward[i] != WS_NONE)
-			f->backward[f->nbackward++] = ops->tree.start_ns[i];
-	ws_sort(f->backward, f->nbackward, sizeof(*f->backward), by_time);
-	for (uint32_t i = 0; i < ops->tree.n; i++)
-		ops->phase[i] =
-		        (uint8_t)phase_of_op(f, i, ws_joined_rows_range(f->rows, ops->range[i]));
-}
-
 uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t op)
 {
 	const struct ws_op_tree *tree = &m->cpu_ops.tree;
@@ -789,9 +758,30 @@ static uint32_t step_of_range(const struct runs *f, const struct ws_joined_range
 	return step != WS_NONE && f->m->steps[step].thread == r->context->thread ? step : WS_NONE;
 }
 
-/* Ranges that are the outermost of a phase in their step. */
-static void add_ranges(struct runs *f)
+static void add_phases(struct runs *f, bool has_links)
 {
+	struct ws_model *m = f->m;
+	size_t nops = m->cpu_ops.tree.n;
+
+	WS_NEW(&f->temp, f->backward, nops);
+	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges);
+	if (has_links) {
+		/* Gives the operations their phases, each on its own: parents stand before their
+		 * children. */
+		struct ws_cpu_ops *ops = &f->m->cpu_ops;
+
+		for (uint32_t i = 0; i < ops->tree.n; i++)
+			if (ops->forward[i] != WS_NONE)
+				f->backward[f->nbackward++] = ops->tree.start_ns[i];
+		ws_sort(f->backward, f->nbackward, sizeof(*f->backward), by_time);
+		for (uint32_t i = 0; i < ops->tree.n; i++)
+			ops->phase[i] =
+			        (uint8_t)phase_of_op(f, i,
+			                             ws_joined_rows_range(f->rows, ops->range[i]));
+		find_runs(f);
+	}
+
+	/* Ranges that are the outermost of a phase in their step. */
 	for (uint32_t i = 0; i < f->rows->nranges; i++) {
 		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
 		const uint32_t step = step_of_range(f, &r);
@@ -806,20 +796,6 @@ static void add_ranges(struct runs *f)
 			                            is_closure(f, &r) ? RANK_OF_CLOSURE
 			                                              : r.context->phase};
 	}
-}
-
-static void add_phases(struct runs *f, bool has_links)
-{
-	struct ws_model *m = f->m;
-	size_t nops = m->cpu_ops.tree.n;
-
-	WS_NEW(&f->temp, f->backward, nops);
-	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges);
-	if (has_links) {
-		label_ops(f);
-		find_runs(f);
-	}
-	add_ranges(f);
 	ws_sort(f->spans, f->n, sizeof(*f->spans), by_step);
 	for (size_t i = 0, next; i < f->n; i = next) {
 		for (next = i + 1; next < f->n && f->spans[next].step == f->spans[i].step;)

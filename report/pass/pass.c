@@ -17,19 +17,6 @@
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-/* Of the block at hand, as they come. */
-static void tell_calls(struct ws_pass *p)
-{
-	uint32_t number;
-
-	for (size_t i = p->taken.first; i < p->taken.n; i++) {
-		const struct ws_pass_row *row = (struct ws_pass_row *)p->taken.rows + i;
-
-		if (row->description.type == WS_THREAD_EVENT_API)
-			ws_pass_emit_call(p, row, WS_NONE, &number);
-	}
-}
-
 static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *rows, uint32_t block,
                                        int64_t until_ns, struct ws_err *err)
 {
@@ -37,25 +24,19 @@ static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *r
 
 	WS_FORWARD(ws_pass_take_thread_rows(p, rows, block, err));
 	if (!p->joins) {
-		tell_calls(p);
+		/* Of the block at hand, as they come. */
+		uint32_t number;
+
+		for (size_t i = p->taken.first; i < p->taken.n; i++) {
+			const struct ws_pass_row *row = (struct ws_pass_row *)p->taken.rows + i;
+
+			if (row->description.type == WS_THREAD_EVENT_API)
+				ws_pass_emit_call(p, row, WS_NONE, &number);
+		}
 		return WS_OK;
 	}
 	ws_pass_rows_merge(&p->rows, &p->taken);
 	return ws_pass_join(p, until_ns, err);
-}
-
-static enum ws_status join_calls(struct ws_pass *p, struct ws_err *err)
-{
-	const ws_column_set columns[WS_KIND_END] = {
-	        [WS_KIND_API] = WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns) |
-	                        WS_COLUMN(api, thread) | WS_COLUMN(api, correlation) |
-	                        WS_COLUMN(api, name) | WS_COLUMN(api, result),
-	        [WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS,
-	};
-
-	p->rows.row_size = sizeof(struct ws_pass_row);
-	WS_FORWARD(ws_feed_each(p->l.r, columns, take_thread_rows, p, err));
-	return ws_pass_end(p, err);
 }
 
 static enum ws_status take_kernels(void *pass, const struct ws_block_rows *rows, uint32_t block,
@@ -107,7 +88,17 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 		WS_FORWARD(ws_framework_load(&p->framework, &p->l, err));
 	normalize_names(m);
 	WS_FORWARD(ws_pass_read_ends(p, err));
-	WS_FORWARD(join_calls(p, err));
+
+	const ws_column_set columns[WS_KIND_END] = {
+	        [WS_KIND_API] = WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns) |
+	                        WS_COLUMN(api, thread) | WS_COLUMN(api, correlation) |
+	                        WS_COLUMN(api, name) | WS_COLUMN(api, result),
+	        [WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS,
+	};
+
+	p->rows.row_size = sizeof(struct ws_pass_row);
+	WS_FORWARD(ws_feed_each(p->l.r, columns, take_thread_rows, p, err));
+	WS_FORWARD(ws_pass_end(p, err));
 	p->sink->halfway(p->sink->ctx, m);
 	WS_FORWARD(tell_kernels(p,
 	                        WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |

@@ -787,26 +787,6 @@ static void align_clocks(struct ws_ranks *r)
 			judge_meeting(&a, i);
 }
 
-/* A step is common where it holds a judged call, or, if no call of its rank can be matched at all,
- * where all ranks have one of its number. */
-static void find_common_steps(struct ws_ranks *r)
-{
-	for (size_t i = 0; i < r->n && !r->nmeetings; i++)
-		for (size_t k = 0; k < r->ranks[i].nsteps; k++) {
-			struct ws_rank_step *step = &r->ranks[i].steps[k];
-			size_t have = 0;
-
-			for (size_t other = 0; other < r->n; other++)
-				have += has_step(&r->ranks[other], step->number);
-			step->is_common = have == r->n;
-		}
-	for (size_t i = 0; i < r->n; i++) {
-		for (size_t k = 0; k < r->ranks[i].nsteps; k++)
-			r->ranks[i].ncommon += r->ranks[i].steps[k].is_common;
-		r->ncommon = r->ranks[i].ncommon > r->ncommon ? r->ranks[i].ncommon : r->ncommon;
-	}
-}
-
 /* --- what tables and sentences share --------------------------------------------------------- */
 
 static void summarise_rank(struct ws_rank *rank)
@@ -867,9 +847,14 @@ static void count_judged_calls(struct ws_ranks *r)
 	}
 }
 
-/* Kinds in the order of their first calls. */
-static void number_kinds(struct ws_ranks *r)
+static void summarise(struct ws_ranks *r)
 {
+	size_t with_steps = 0;
+	double most_ns = 0;
+
+	count_judged_calls(r);
+
+	/* Kinds in the order of their first calls. */
 	struct ws_strtab kinds = {0};
 
 	for (size_t i = 0; i < r->ncalls; i++) {
@@ -887,15 +872,6 @@ static void number_kinds(struct ws_ranks *r)
 	for (uint32_t i = 0; i < r->nmeetings; i++)
 		for (uint32_t k = 0; k < r->meetings[i].n; k++)
 			r->calls[r->meetings[i].first + k].meeting = i;
-}
-
-static void summarise(struct ws_ranks *r)
-{
-	size_t with_steps = 0;
-	double most_ns = 0;
-
-	count_judged_calls(r);
-	number_kinds(r);
 	for (size_t i = 0; i < r->n; i++) {
 		summarise_rank(&r->ranks[i]);
 		r->ranks[i].first_step = r->nsteps;
@@ -955,7 +931,23 @@ enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const c
 	*out = NULL;
 	WS_FORWARD(match_calls(r, err));
 	align_clocks(r);
-	find_common_steps(r);
+
+	/* A step is common where it holds a judged call, or, if no call of its rank can be matched
+	 * at all, where all ranks have one of its number. */
+	for (size_t i = 0; i < r->n && !r->nmeetings; i++)
+		for (size_t k = 0; k < r->ranks[i].nsteps; k++) {
+			struct ws_rank_step *step = &r->ranks[i].steps[k];
+			size_t have = 0;
+
+			for (size_t other = 0; other < r->n; other++)
+				have += has_step(&r->ranks[other], step->number);
+			step->is_common = have == r->n;
+		}
+	for (size_t i = 0; i < r->n; i++) {
+		for (size_t k = 0; k < r->ranks[i].nsteps; k++)
+			r->ranks[i].ncommon += r->ranks[i].steps[k].is_common;
+		r->ncommon = r->ranks[i].ncommon > r->ncommon ? r->ranks[i].ncommon : r->ncommon;
+	}
 	summarise(r);
 	WS_FORWARD(ws_ranks_report(r, out, err));
 	*alarm = *r->alarm ? r->alarm : NULL;

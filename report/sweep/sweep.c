@@ -230,18 +230,6 @@ static const char *ws_sweep_list_others(struct ws_sweep *s, const char *list,
 	return list;
 }
 
-static void find_what_varies(struct ws_sweep *s)
-{
-	s->varies = ws_arena_array(&s->arena, s->keys.n + 1, sizeof(*s->varies));
-	for (uint32_t k = 1; k <= s->keys.n; k++)
-		for (uint32_t i = 0, first = 0; i < s->nruns; i++) {
-			const uint32_t value = ws_sweep_value(&s->runs[i], k);
-
-			s->varies[k] |= value && first && value != first;
-			first = first ? first : value;
-		}
-}
-
 /* --- times ------------------------------------------------------------------------------- */
 
 static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
@@ -672,7 +660,15 @@ static enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_swe
 			s->rows[s->nrows++].run = &s->runs[i];
 		s->rows[s->nrows - 1].n++;
 	}
-	find_what_varies(s);
+
+	s->varies = ws_arena_array(&s->arena, s->keys.n + 1, sizeof(*s->varies));
+	for (uint32_t k = 1; k <= s->keys.n; k++)
+		for (uint32_t i = 0, first = 0; i < s->nruns; i++) {
+			const uint32_t value = ws_sweep_value(&s->runs[i], k);
+
+			s->varies[k] |= value && first && value != first;
+			first = first ? first : value;
+		}
 	for (size_t i = 0; i < s->nrows; i++) {
 		find_times(s, &s->rows[i]);
 		find_status(s, &s->rows[i]);
@@ -981,9 +977,19 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 	}
 }
 
-/* " It is significantly faster in 3 and slower in 0." */
-static void print_significance(const struct ws_sweep_gain *g, char *out, size_t size)
+static void add_speedup(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_gain *g)
 {
+	struct ws_bytes name = ws_texts_get(&s->texts, g->value),
+	                base = ws_texts_get(&s->texts, s->baseline_value);
+	char significance[160], range[64] = "";
+	struct ws_cell *row;
+
+	if (!g->n)
+		return;
+
+	/* " It is significantly faster in 3 and slower in 0." */
+	char *out = significance;
+	const size_t size = sizeof(significance);
 	size_t used = 0;
 
 	*out = '\0';
@@ -999,18 +1005,6 @@ static void print_significance(const struct ws_sweep_gain *g, char *out, size_t 
 	if (g->unknown)
 		snprintf(out + used, size - used,
 		         " CPU runs need at least three per side for an interval.");
-}
-
-static void add_speedup(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_gain *g)
-{
-	struct ws_bytes name = ws_texts_get(&s->texts, g->value),
-	                base = ws_texts_get(&s->texts, s->baseline_value);
-	char significance[160], range[64] = "";
-	struct ws_cell *row;
-
-	if (!g->n)
-		return;
-	print_significance(g, significance, sizeof(significance));
 	if (g->n > 1)
 		snprintf(range, sizeof(range), ", %.3g× to %.3g×", g->min, g->max);
 	row = ws_table_add(t, "speed-up",
@@ -1115,25 +1109,6 @@ static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 	return WS_GRADE_AMBIGUOUS;
 }
 
-/* "bf16 is 1.6× faster than fp32 (mean of 4 configurations, 1.5× to 1.8×)." */
-static void say_speed(const struct answering *a, const struct ws_sweep_gain *g)
-{
-	const char *name = text_of(a, g->value), *base = text_of(a, a->s->baseline_value);
-	const bool faster = g->mean > 1;
-	const char *grade = ws_grade_name(grade_of(g));
-	const char *of = "";
-
-	if (g->n > 1)
-		of = ws_arena_format(a->texts, " (mean of %u configurations)", g->n);
-	if (fmax(g->mean, 1 / g->mean) < UNSEEN)
-		ws_page_say(a->out, grade, "", name, " is as fast as ", base, of, ".", NULL);
-	else
-		ws_page_say(a->out, grade, "", name, " is ",
-		            ws_arena_format(a->texts, "%s %s", ws_say_amount(a->texts, g->mean),
-		                            faster ? "faster" : "slower"),
-		            ws_arena_format(a->texts, " than %s%s.", base, of), NULL);
-}
-
 /* "Highest throughput: transformer-tiny, context 16: 16.1 k tokens per second, 1.2× the next." */
 static bool say_throughput(const struct answering *a, bool tokens)
 {
@@ -1219,8 +1194,25 @@ static void make_first_screen(const struct ws_sweep *s, struct ws_report *report
 	out->title = ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
 	                             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
 	say_failures(&a);
-	if (best)
-		say_speed(&a, best);
+	if (best) {
+		/* "bf16 is 1.6× faster than fp32 (mean of 4 configurations, 1.5× to 1.8×)." */
+		const char *name = text_of(&a, best->value),
+		           *base = text_of(&a, a.s->baseline_value);
+		const bool faster = best->mean > 1;
+		const char *grade = ws_grade_name(grade_of(best));
+		const char *of = "";
+
+		if (best->n > 1)
+			of = ws_arena_format(a.texts, " (mean of %u configurations)", best->n);
+		if (fmax(best->mean, 1 / best->mean) < UNSEEN)
+			ws_page_say(a.out, grade, "", name, " is as fast as ", base, of, ".", NULL);
+		else
+			ws_page_say(a.out, grade, "", name, " is ",
+			            ws_arena_format(a.texts, "%s %s",
+			                            ws_say_amount(a.texts, best->mean),
+			                            faster ? "faster" : "slower"),
+			            ws_arena_format(a.texts, " than %s%s.", base, of), NULL);
+	}
 	if (!say_throughput(&a, true))
 		say_throughput(&a, false);
 	if (best)

@@ -209,14 +209,6 @@ static void add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, con
 	ws_spill_put(&ch->slices, sizeof(s), ch->nslices++, &s);
 }
 
-static void add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, uint64_t thread,
-                          int64_t start_ns, int64_t dur_ns)
-{
-	const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread), thread};
-
-	add_slice(ch, kind, row, key, start_ns, dur_ns);
-}
-
 /*
  * A slice of each row of a kind, on the track of this key; rows that have no time are counted. In a
  * function with ch and err.
@@ -257,8 +249,12 @@ static void collect_ranges(struct ws_chrome *ch)
 
 		if (__builtin_sub_overflow(end, r->start_ns, &dur))
 			dur = INT64_MAX;
-		add_on_thread(ch, WS_KIND_NVTX, i, ranges->events[r->begin].thread, r->start_ns,
-		              dur);
+
+		const uint64_t thread = ranges->events[r->begin].thread;
+		const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread),
+		                         thread};
+
+		add_slice(ch, WS_KIND_NVTX, i, key, r->start_ns, dur);
 	}
 }
 
@@ -1192,25 +1188,6 @@ static void ws_chrome_put_marks(struct ws_chrome *ch)
 	}
 }
 
-/* From an operation to its backward pass; both ends are at the start of a slice. */
-static void ws_chrome_put_forward_backward(struct ws_chrome *ch)
-{
-	uint64_t id = WS_CHROME_FIRST_MADE_ID + ch->nlaunches;
-
-	WS_CHROME_EACH(ch, FLOW, flow, r) {
-		const struct ws_chrome_track *from = thread_track(ch, r->from_thread);
-		const struct ws_chrome_track *to = thread_track(ch, r->to_thread);
-
-		if (!from || !to) {
-			ch->stats->skipped[WS_KIND_FLOW]++;
-			continue;
-		}
-		id++;
-		ch->form->link(ch, id, from, r->from_ns, 1);
-		ch->form->link(ch, id, to, r->to_ns, 0);
-	}
-}
-
 /* --- counters -------------------------------------------------------------------------------- */
 
 /* --- memory --- */
@@ -1365,15 +1342,6 @@ static void put_occupancy(struct ws_chrome *ch)
 	}
 	ws_map_free(&sums);
 	ws_spill_close(&changes);
-}
-
-static void ws_chrome_put_counters(struct ws_chrome *ch)
-{
-	WS_CHROME_EACH(ch, COUNTER, counter, r)
-		ch->form->counter(ch, ws_chrome_device(r->device), ws_chrome_text(ch, r->name),
-		                  r->time_ns, "value", r->value, 0);
-	put_memories(ch);
-	put_occupancy(ch);
 }
 
 /* --- JSON: the Trace Event Format ------------------------------------------------------------ */
@@ -1739,8 +1707,28 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 		ch->stats->skipped[WS_KIND_COLLECTIVE] =
 		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told.n;
 		ws_chrome_put_marks(ch);
-		ws_chrome_put_forward_backward(ch);
-		ws_chrome_put_counters(ch);
+
+		/* From an operation to its backward pass; both ends are at the start of a slice. */
+		uint64_t id = WS_CHROME_FIRST_MADE_ID + ch->nlaunches;
+
+		WS_CHROME_EACH(ch, FLOW, flow, r) {
+			const struct ws_chrome_track *from = thread_track(ch, r->from_thread);
+			const struct ws_chrome_track *to = thread_track(ch, r->to_thread);
+
+			if (!from || !to) {
+				ch->stats->skipped[WS_KIND_FLOW]++;
+				continue;
+			}
+			id++;
+			ch->form->link(ch, id, from, r->from_ns, 1);
+			ch->form->link(ch, id, to, r->to_ns, 0);
+		}
+		WS_CHROME_EACH(ch, COUNTER, counter, r)
+			ch->form->counter(ch, ws_chrome_device(r->device),
+			                  ws_chrome_text(ch, r->name), r->time_ns, "value",
+			                  r->value, 0);
+		put_memories(ch);
+		put_occupancy(ch);
 	}
 	/* it frees, too */
 	return status == WS_OK ? ch->form->end(ch, err) : (ch->form->end(ch, NULL), status);

@@ -260,24 +260,13 @@ static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, 
 	return WS_OK;
 }
 
+/* Writes what is left. IO_WRITE. */
 static enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err)
 {
 	execute(o, "COMMIT");
 	if (o->status != WS_OK && err)
 		*err = o->err;
 	return o->status;
-}
-
-/* Write what is left. IO_WRITE. */
-static void ws_nsys_out_close(struct ws_nsys_out *o)
-{
-	for (size_t i = 0; i < WS_NSYS_TABLES; i++)
-		sqlite3_finalize(o->table[i]);
-	sqlite3_close(o->db);
-	if (o->files.zName) {
-		o->files.xSetSystemCall(&o->files, "open", NULL);
-		sqlite3_vfs_unregister(&o->files);
-	}
 }
 
 /* --- rows --- */
@@ -292,12 +281,6 @@ static void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_column c, uint
 {
 	if (value)
 		ws_nsys_set(o, c, (int64_t)value);
-}
-
-static void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_column c, double value)
-{
-	o->value[c].type = SQLITE_FLOAT;
-	o->value[c].real = value;
 }
 
 static void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_column c, struct ws_bytes text)
@@ -1077,9 +1060,10 @@ static bool set_payload_number(struct nvtx *n, uint64_t id)
 	memcpy(&bits, row->bytes.ptr, p->bytes);
 	memcpy(&real, &bits, sizeof(real));
 	memcpy(&single, &bits, sizeof(single));
-	if (p->is_real)
-		ws_nsys_set_real(n->o, p->column, p->bytes == 8 ? real : (double)single);
-	else if (p->is_signed && p->bytes == 4)
+	if (p->is_real) {
+		n->o->value[p->column].type = SQLITE_FLOAT;
+		n->o->value[p->column].real = p->bytes == 8 ? real : (double)single;
+	} else if (p->is_signed && p->bytes == 4)
 		ws_nsys_set(n->o, p->column, (int32_t)(uint32_t)bits);
 	else
 		ws_nsys_set(n->o, p->column, (int64_t)bits);
@@ -1193,7 +1177,14 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	WS_THEN(status, write_events(&o, err));
 	WS_THEN(status, nsys_write_info(&o, err));
 	WS_THEN(status, ws_nsys_out_finish(&o, err));
-	ws_nsys_out_close(&o);
+
+	for (size_t i = 0; i < WS_NSYS_TABLES; i++)
+		sqlite3_finalize(o.table[i]);
+	sqlite3_close(o.db);
+	if (o.files.zName) {
+		o.files.xSetSystemCall(&o.files, "open", NULL);
+		sqlite3_vfs_unregister(&o.files);
+	}
 	ws_nsys_ids_free(&o);
 	return status;
 }
