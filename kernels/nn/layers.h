@@ -1,6 +1,6 @@
 /*
  * The layers that models are made of: functions that append one or a few ops to a graph, under an
- * NVTX scope; where graph->fusion is full, a fused op (ops.h) under the same scope.
+ * NVTX scope; where graph->fusion is full, a fused op (graph.h) under the same scope.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 /*
  * The parts that models are made of. Each is a few primitive ops under an NVTX
- * scope or, where graph->fusion is full, a fused op (ops.h) under the same scope.
+ * scope or, where graph->fusion is full, a fused op (graph.h) under the same scope.
  *
  * Shapes: B batch, T time (context), D width, H heads, V vocabulary.
  */

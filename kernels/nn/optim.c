@@ -1,5 +1,5 @@
 
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 #include <math.h>
 

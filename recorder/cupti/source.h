@@ -96,20 +96,10 @@ static inline bool ws_cupti_is_ours(void)
 	       !atomic_load_explicit(&ws_cupti_is_parents, memory_order_relaxed);
 }
 
-/* --- flush.c --- */
+/* --- flushing --- */
 
 /* A function of the driver without effect: its record shows that records come. */
 #define WS_CUPTI_PROBE_CALL "cuDriverGetVersion"
-
-/* Make CUPTI hand over what it has; flag: 0 or WS_CUPTI_FLUSH_FORCED. No lock may be held. */
-void ws_cupti_flush(uint32_t flag);
-/* Start the thread that flushes from time to time. 0, or -1 when there is none. */
-int ws_cupti_start_thread(void);
-void ws_cupti_wake(void);       /* flush now */
-void ws_cupti_slot_taken(void); /* get memory for another, when few are free */
-/* Note how far CUPTI's clock is from ours. One thread at a time. */
-void ws_cupti_look_at_clock(void);
-void ws_cupti_at_exit(void);
 
 /* --- which calls of the CUDA API are worth a record each ------------------------------------- */
 

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 
 #include "report/advice/advice.def"
-#include "report/analysis/attention_ops.h"
-#include "report/analysis/cost_ops.h"
+#include "report/analysis/costs.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"

@@ -156,9 +156,6 @@ void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
 void ws_uses_by_time(const struct ws_device_use *use, enum ws_use order[WS_USES]);
 /* The verdict alone, for which nothing is read where it cannot be told. */
 struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel);
-/* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell.
- */
-struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use);
 /*
  * The verdict in a sentence without its full stop: "the GPU computes 62.1 % of the time; the
  * largest other part is waiting for data (33.4 %)". Returns out.

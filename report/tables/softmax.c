@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/base/strtab.h"
-#include "report/analysis/attention_ops.h"
+#include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/base/say.h"
 #include "report/base/stat.h"

@@ -3,7 +3,7 @@
  */
 #include "tests/cuda_host/checked.h"
 
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 #include "kernels/nn/layers.h"
 #include "tests/support/precision_named.h"
 

@@ -5,7 +5,6 @@
 #include "kernels/exec/exec.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
-#include "kernels/graph/ops.h"
 #include "kernels/run/step.h"
 
 enum { BATCH = 2, TIME = 16, STEPS = 3, SEED = 7 };
