@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/bytes.h"
@@ -11,191 +10,6 @@
 #include "formats/base/xalloc.h"
 #include "formats/codec/block.h"
 #include "formats/import/import.h"
-
-static const char *ws_import_other_file(const char *path, const char *first, size_t len);
-
-static const struct ws_importer *const importers[] = {
-#define X(name) &ws_importer_##name,
-        WS_IMPORTERS(X)
-#undef X
-};
-#define NIMPORTERS (sizeof(importers) / sizeof(*importers))
-
-/* The importer for a file, NULL, and what it is that no importer reads, NULL. */
-static enum ws_status look_at(const char *path, const struct ws_importer **importer,
-                              const char **other, struct ws_err *err)
-{
-	struct ws_text_file f;
-	enum ws_status status = WS_OK;
-	size_t len = 0, got;
-	char *first;
-
-	*importer = NULL;
-	*other = NULL;
-	WS_FORWARD(ws_text_file_open(&f, path, err));
-	first = ws_xmalloc(WS_IMPORT_LOOK_BYTES);
-	do {
-		got = 0;
-		WS_THEN(status,
-		        ws_text_file_read(&f, first + len, WS_IMPORT_LOOK_BYTES - len, &got, err));
-		len += got;
-	} while (got && len < WS_IMPORT_LOOK_BYTES);
-	if (status == WS_OK)
-		*other = ws_import_other_file("", first, len);
-	for (size_t i = 0; i < NIMPORTERS && status == WS_OK && !*other && !*importer; i++)
-		if (importers[i]->recognises(first, len))
-			*importer = importers[i];
-	if (status == WS_OK && !*importer)
-		*other = ws_import_other_file(path, first, len);
-	if (*importer && !(*importer)->reads_gzip && ws_text_file_is_gzip(&f))
-		status = WS_FAIL(err, IO_READ, "a compressed %s cannot be read: gunzip it first",
-		                 (*importer)->name);
-	free(first);
-	ws_text_file_close(&f);
-	return status == WS_OK ? WS_OK : ws_err_prefix(err, status, "%s", path);
-}
-
-enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
-                              struct ws_err *err)
-{
-	const char *other;
-
-	return look_at(path, importer, &other, err);
-}
-
-const char *ws_import_cure(const char *path)
-{
-	const struct ws_importer *importer;
-	const char *other;
-
-	return look_at(path, &importer, &other, NULL) == WS_OK ? other : NULL;
-}
-
-/* Higher than a recorder's, for a few percent of size: an import has the time. */
-#define ZSTD_LEVEL 9
-
-/* Does the trace hold anything that happened? */
-static bool has_events(const struct ws_import_stats *s)
-{
-	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,       WS_KIND_API,
-	                                     WS_KIND_NVTX,         WS_KIND_MEMCPY,
-	                                     WS_KIND_MEMSET,       WS_KIND_SYNC,
-	                                     WS_KIND_MEMORY,       WS_KIND_OVERHEAD,
-	                                     WS_KIND_COUNTER,      WS_KIND_CPU_OP,
-	                                     WS_KIND_GRAPH_LAUNCH, WS_KIND_GPU_RANGE,
-	                                     WS_KIND_PYTHON_CALL};
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		n += s->rows[kinds[i]];
-	return n > 0;
-}
-
-/* A message that names the kind of file is of more use than an empty report. */
-static enum ws_status refuse_empty(const struct ws_importer *importer,
-                                   const struct ws_import_stats *s, struct ws_err *err)
-{
-	uint64_t lost = 0;
-	char seems[256];
-
-	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
-		lost += s->losses[i].is_summed ? s->losses[i].count : 0;
-	if (lost > s->events / 2)
-		snprintf(seems, sizeof(seems),
-		         "%llu of its %llu records cannot be read. It seems to be damaged: export "
-		         "or copy it again",
-		         (unsigned long long)lost, (unsigned long long)s->events);
-	else
-		importer->empty(s, seems, sizeof(seems));
-	return WS_FAIL(err, CORRUPT, "it has nothing to import: %s", seems);
-}
-
-/* Import into the file that is open; out_path is for messages. */
-static enum ws_status import_to(const struct ws_importer *importer, const char *path, int fd,
-                                const char *out_path, const struct ws_import_opts *opts,
-                                struct ws_import_stats *stats, struct ws_err *err)
-{
-	const struct ws_trace_writer_opts writer_opts = {.zstd_level = ZSTD_LEVEL};
-	struct ws_import_clock clock = {0};
-	struct ws_import_out o;
-	struct ws_trace_writer *w;
-	uint8_t header[WS_FILE_HEADER_BYTES];
-	enum ws_status status;
-
-	stats->source = importer->name;
-	WS_FORWARD(ws_trace_writer_create(&w, fd, out_path, &writer_opts, err));
-	ws_import_out_init(&o, w, stats);
-	o.opts = opts;
-	status = importer->run(&o, path, &clock, err);
-	if (status == WS_OK)
-		ws_import_out_finish(&o);
-	WS_THEN(status, ws_trace_writer_close(w, err));
-	if (status == WS_OK && !has_events(stats))
-		status = refuse_empty(importer, stats, err);
-	ws_import_out_free(&o);
-	ws_trace_writer_free(w);
-	if (status != WS_OK)
-		return status == WS_IO_WRITE ? status : ws_err_prefix(err, status, "%s", path);
-	/* some files have the base time at their end: only now can it go into the header */
-	ws_file_header_put(header, clock.base_ns);
-	WS_FAIL_IF(pwrite(fd, header, sizeof(header), 0) != (ssize_t)sizeof(header) || fsync(fd),
-	           err, IO_WRITE, "cannot write %s: %s", out_path, strerror(errno));
-	return WS_OK;
-}
-
-/* Find the importer of a file, which must have one. */
-static enum ws_status find_file(const char *path, const struct ws_importer **importer,
-                                struct ws_import_stats *stats, struct ws_err *err)
-{
-	const char *other;
-	char names[300] = "";
-	size_t len = 0;
-	struct stat st;
-
-	*stats = (struct ws_import_stats){0};
-	if (stat(path, &st) == 0)
-		ws_allowance_file((uint64_t)st.st_size);
-	WS_FORWARD(look_at(path, importer, &other, err));
-	if (*importer)
-		return WS_OK;
-	WS_FAIL_IF(other, err, IO_READ, "cannot import %s: %s", path, other);
-	for (size_t i = 0; i < NIMPORTERS && len < sizeof(names); i++)
-		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? " or " : "",
-		                        importers[i]->name);
-	return WS_FAIL(err, IO_READ, "cannot import %s: it is not a %s", path, names);
-}
-
-enum ws_status ws_import_file(const char *path, const char *out_path,
-                              const struct ws_import_opts *opts, struct ws_import_stats *stats,
-                              struct ws_err *err)
-{
-	const struct ws_importer *importer;
-	struct ws_outfile out;
-	enum ws_status status;
-
-	WS_FORWARD(find_file(path, &importer, stats, err));
-	WS_FORWARD(ws_outfile_open(&out, out_path, err));
-	status = import_to(importer, path, fileno(out.f), out_path, opts, stats, err);
-	if (status == WS_OK)
-		return ws_outfile_commit(&out, err);
-	ws_outfile_abandon(&out);
-	return status;
-}
-enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
-                                 struct ws_import_stats *stats, struct ws_err *err)
-{
-	const struct ws_importer *importer;
-	enum ws_status status;
-
-	WS_FORWARD(ws_own_file_unnamed(fd, err));
-	status = find_file(path, &importer, stats, err);
-	WS_THEN(status, import_to(importer, path, *fd, "a temporary file", opts, stats, err));
-	if (status != WS_OK) {
-		close(*fd);
-		*fd = -1;
-	}
-	return status;
-}
 
 /* --- other files ----------------------------------------------------------------------------- */
 
@@ -344,4 +158,187 @@ static const char *ws_import_other_file(const char *path, const char *first, siz
 			return others[i].cure;
 	}
 	return NULL;
+}
+
+static const struct ws_importer *const importers[] = {
+#define X(name) &ws_importer_##name,
+        WS_IMPORTERS(X)
+#undef X
+};
+#define NIMPORTERS (sizeof(importers) / sizeof(*importers))
+
+/* The importer for a file, NULL, and what it is that no importer reads, NULL. */
+static enum ws_status look_at(const char *path, const struct ws_importer **importer,
+                              const char **other, struct ws_err *err)
+{
+	struct ws_text_file f;
+	enum ws_status status = WS_OK;
+	size_t len = 0, got;
+	char *first;
+
+	*importer = NULL;
+	*other = NULL;
+	WS_FORWARD(ws_text_file_open(&f, path, err));
+	first = ws_xmalloc(WS_IMPORT_LOOK_BYTES);
+	do {
+		got = 0;
+		WS_THEN(status,
+		        ws_text_file_read(&f, first + len, WS_IMPORT_LOOK_BYTES - len, &got, err));
+		len += got;
+	} while (got && len < WS_IMPORT_LOOK_BYTES);
+	if (status == WS_OK)
+		*other = ws_import_other_file("", first, len);
+	for (size_t i = 0; i < NIMPORTERS && status == WS_OK && !*other && !*importer; i++)
+		if (importers[i]->recognises(first, len))
+			*importer = importers[i];
+	if (status == WS_OK && !*importer)
+		*other = ws_import_other_file(path, first, len);
+	if (*importer && !(*importer)->reads_gzip && ws_text_file_is_gzip(&f))
+		status = WS_FAIL(err, IO_READ, "a compressed %s cannot be read: gunzip it first",
+		                 (*importer)->name);
+	free(first);
+	ws_text_file_close(&f);
+	return status == WS_OK ? WS_OK : ws_err_prefix(err, status, "%s", path);
+}
+
+enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
+                              struct ws_err *err)
+{
+	const char *other;
+
+	return look_at(path, importer, &other, err);
+}
+
+const char *ws_import_cure(const char *path)
+{
+	const struct ws_importer *importer;
+	const char *other;
+
+	return look_at(path, &importer, &other, NULL) == WS_OK ? other : NULL;
+}
+
+/* Higher than a recorder's, for a few percent of size: an import has the time. */
+#define ZSTD_LEVEL 9
+
+/* Does the trace hold anything that happened? */
+static bool has_events(const struct ws_import_stats *s)
+{
+	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,       WS_KIND_API,
+	                                     WS_KIND_NVTX,         WS_KIND_MEMCPY,
+	                                     WS_KIND_MEMSET,       WS_KIND_SYNC,
+	                                     WS_KIND_MEMORY,       WS_KIND_OVERHEAD,
+	                                     WS_KIND_COUNTER,      WS_KIND_CPU_OP,
+	                                     WS_KIND_GRAPH_LAUNCH, WS_KIND_GPU_RANGE,
+	                                     WS_KIND_PYTHON_CALL};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		n += s->rows[kinds[i]];
+	return n > 0;
+}
+
+/* A message that names the kind of file is of more use than an empty report. */
+static enum ws_status refuse_empty(const struct ws_importer *importer,
+                                   const struct ws_import_stats *s, struct ws_err *err)
+{
+	uint64_t lost = 0;
+	char seems[256];
+
+	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
+		lost += s->losses[i].is_summed ? s->losses[i].count : 0;
+	if (lost > s->events / 2)
+		snprintf(seems, sizeof(seems),
+		         "%llu of its %llu records cannot be read. It seems to be damaged: export "
+		         "or copy it again",
+		         (unsigned long long)lost, (unsigned long long)s->events);
+	else
+		importer->empty(s, seems, sizeof(seems));
+	return WS_FAIL(err, CORRUPT, "it has nothing to import: %s", seems);
+}
+
+/* Import into the file that is open; out_path is for messages. */
+static enum ws_status import_to(const struct ws_importer *importer, const char *path, int fd,
+                                const char *out_path, const struct ws_import_opts *opts,
+                                struct ws_import_stats *stats, struct ws_err *err)
+{
+	const struct ws_trace_writer_opts writer_opts = {.zstd_level = ZSTD_LEVEL};
+	struct ws_import_clock clock = {0};
+	struct ws_import_out o;
+	struct ws_trace_writer *w;
+	uint8_t header[WS_FILE_HEADER_BYTES];
+	enum ws_status status;
+
+	stats->source = importer->name;
+	WS_FORWARD(ws_trace_writer_create(&w, fd, out_path, &writer_opts, err));
+	ws_import_out_init(&o, w, stats);
+	o.opts = opts;
+	status = importer->run(&o, path, &clock, err);
+	if (status == WS_OK)
+		ws_import_out_finish(&o);
+	WS_THEN(status, ws_trace_writer_close(w, err));
+	if (status == WS_OK && !has_events(stats))
+		status = refuse_empty(importer, stats, err);
+	ws_import_out_free(&o);
+	ws_trace_writer_free(w);
+	if (status != WS_OK)
+		return status == WS_IO_WRITE ? status : ws_err_prefix(err, status, "%s", path);
+	/* some files have the base time at their end: only now can it go into the header */
+	ws_file_header_put(header, clock.base_ns);
+	WS_FAIL_IF(ws_file_write_at(fd, 0, header, sizeof(header)) || ws_file_sync(fd), err,
+	           IO_WRITE, "cannot write %s: %s", out_path, strerror(errno));
+	return WS_OK;
+}
+
+/* Find the importer of a file, which must have one. */
+static enum ws_status find_file(const char *path, const struct ws_importer **importer,
+                                struct ws_import_stats *stats, struct ws_err *err)
+{
+	const char *other;
+	char names[300] = "";
+	size_t len = 0;
+	struct ws_file_info file;
+
+	*stats = (struct ws_import_stats){0};
+	if (!ws_file_look(WS_HERE, path, true, &file))
+		ws_allowance_file(file.size);
+	WS_FORWARD(look_at(path, importer, &other, err));
+	if (*importer)
+		return WS_OK;
+	WS_FAIL_IF(other, err, IO_READ, "cannot import %s: %s", path, other);
+	for (size_t i = 0; i < NIMPORTERS && len < sizeof(names); i++)
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? " or " : "",
+		                        importers[i]->name);
+	return WS_FAIL(err, IO_READ, "cannot import %s: it is not a %s", path, names);
+}
+
+enum ws_status ws_import_file(const char *path, const char *out_path,
+                              const struct ws_import_opts *opts, struct ws_import_stats *stats,
+                              struct ws_err *err)
+{
+	const struct ws_importer *importer;
+	struct ws_outfile out;
+	enum ws_status status;
+
+	WS_FORWARD(find_file(path, &importer, stats, err));
+	WS_FORWARD(ws_outfile_open(&out, out_path, err));
+	status = import_to(importer, path, fileno(out.f), out_path, opts, stats, err);
+	if (status == WS_OK)
+		return ws_outfile_commit(&out, err);
+	ws_outfile_abandon(&out);
+	return status;
+}
+enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
+                                 struct ws_import_stats *stats, struct ws_err *err)
+{
+	const struct ws_importer *importer;
+	enum ws_status status;
+
+	WS_FORWARD(ws_own_file_unnamed(fd, err));
+	status = find_file(path, &importer, stats, err);
+	WS_THEN(status, import_to(importer, path, *fd, "a temporary file", opts, stats, err));
+	if (status != WS_OK) {
+		close(*fd);
+		*fd = -1;
+	}
+	return status;
 }

@@ -20,6 +20,9 @@ struct ws_trace_reader;
  */
 enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *path,
                                     struct ws_err *err);
+/* The same of a file that is open, at its beginning; path is for messages. */
+enum ws_status ws_trace_reader_open_file(struct ws_trace_reader **out, int fd, const char *path,
+                                         struct ws_err *err);
 /* data must outlive the reader. */
 enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void *data, size_t size,
                                         struct ws_err *err);

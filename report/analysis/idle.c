@@ -59,18 +59,22 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 /* CUPTI's kinds of copies of managed memory: page faults or prefetching make them, no call does. */
 enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
 
+bool ws_work_is_paging(const struct ws_work *w)
+{
+	return w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
+	       w->direction <= COPY_MANAGED_LAST;
+}
+
 static struct piece piece_of_work(const struct ws_work *w)
 {
-	const bool is_paging = w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
-	                       w->direction <= COPY_MANAGED_LAST;
-
-	return (struct piece){
-	        w->start_ns,
-	        w->start_ns + w->dur_ns,
-	        w->call,
-	        w->path,
-	        WS_NONE,
-	        w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : is_paging ? WS_USE_PAGING : WS_USE_COPY};
+	return (struct piece){w->start_ns,
+	                      w->start_ns + w->dur_ns,
+	                      w->call,
+	                      w->path,
+	                      WS_NONE,
+	                      w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE
+	                      : ws_work_is_paging(w)   ? WS_USE_PAGING
+	                                               : WS_USE_COPY};
 }
 
 /* The next kernel, or the next other work, which stays; false: there is none. */
@@ -137,17 +141,22 @@ static void open_places(struct finder *c)
 
 /* Work that is launched and whose device is idle waits for another device, or for what a call told
  * its stream to wait for. */
-static bool can_wait(const struct ws_model *m)
+static bool can_wait(struct finder *c)
 {
+	const struct ws_model *m = c->m;
+	bool for_event = false, for_host = false;
 	size_t busy = 0;
 
 	for (size_t d = 0; d < m->ndevices; d++)
 		busy += m->devices[d].kernels > 0;
-	for (size_t i = 0; i < m->ntexts && busy < 2; i++)
-		if (memmem(m->texts[i].ptr, m->texts[i].len, "StreamWait", 10) ||
-		    memmem(m->texts[i].ptr, m->texts[i].len, "LaunchHostFunc", 14))
-			return true;
-	return busy > 1;
+	for (size_t i = 0; i < m->ntexts && busy < 2; i++) {
+		const struct ws_bytes text = m->texts[i];
+
+		for_event |= memmem(text.ptr, text.len, "StreamWait", 10) != NULL;
+		for_host |= memmem(text.ptr, text.len, "LaunchHostFunc", 14) != NULL;
+	}
+	c->out->waits_for_unrecorded = busy < 2 && !for_host;
+	return busy > 1 || for_event || for_host;
 }
 
 static void prepare(struct finder *c)
@@ -157,7 +166,7 @@ static void prepare(struct finder *c)
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	open_places(c);
 	c->host = ws_host_activity_find(c->m, c->sel);
-	c->may_wait = can_wait(c->m);
+	c->may_wait = can_wait(c);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -426,6 +435,7 @@ static void sweep_device(struct finder *c, uint32_t device)
 	const bool worked = p->has_next;
 
 	c->device = device;
+	WS_NEW(c->results, c->out->of_device[device], c->w->n);
 	for (size_t i = 0; i < c->w->n; i++) {
 		const bool counts = c->m->devices[device].kernels || p->has_next;
 		struct ws_device_use use = {0};
@@ -435,8 +445,10 @@ static void sweep_device(struct finder *c, uint32_t device)
 		sweep(c, p, &c->w->window[i], &use);
 		if (worked)
 			use_join(&c->out->device[device], &use);
-		for (int what = 0; counts && what < WS_USES; what++)
+		for (int what = 0; counts && what < WS_USES; what++) {
 			c->out->of_window[i].ns[what] += use.ns[what];
+			c->out->of_device[device][i].ns[what] = use.ns[what];
+		}
 	}
 	while (p->has_next)
 		pass(c, p);
@@ -466,6 +478,7 @@ static void find(struct finder *c)
 {
 	prepare(c);
 	WS_NEW(c->results, c->out->of_window, c->w->n);
+	WS_NEW(c->results, c->out->of_device, c->m->ndevices);
 	for (size_t i = 0; i < c->w->n; i++)
 		c->out->wall_ns += c->w->window[i].end_ns - c->w->window[i].start_ns;
 	for (uint32_t d = 0; d < c->m->ndevices; d++)

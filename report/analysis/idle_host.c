@@ -81,7 +81,7 @@ static void find_data_loading(const struct ws_model *m, struct ws_joined_rows *r
 
 #define QUARTERS      4
 #define LONG_PAUSE_NS 1000000
-#define PAUSE_TIMES   4 /* as long as every later one: a pause that the first launch alone has */
+#define ALONE_TIMES   4 /* as long as every other one: it happens once */
 
 /* A call that takes longer than a launch does, and neither waits nor copies. */
 struct long_call {
@@ -103,9 +103,9 @@ struct launched {
 	int64_t later_ns;          /* the longest before another one */
 };
 
-/* Which calls of a name take long, in which quarter of all calls. */
+/* How long the longest call of a name takes, in each quarter of all calls; 0: none takes long. */
 struct recurrence {
-	bool in_quarter[QUARTERS];
+	int64_t longest_ns[QUARTERS];
 };
 
 enum call_role {
@@ -231,14 +231,28 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 		WS_COUNT_FIRST(at, f->ncalls, f->call[at].row < l->first - 1);
 		if (at < f->ncalls && f->call[at].row == l->first - 1)
 			f->call[at].kernel = text;
-		if (l->pause && l->n > 2 && PAUSE_TIMES * l->later_ns < pause_ns(l->pause))
+		if (l->pause && l->n > 2 && ALONE_TIMES * l->later_ns < pause_ns(l->pause))
 			ws_spans_add(&f->host->setup, l->pause->span.start_ns,
 			             l->pause->span.end_ns);
 	}
 }
 
-/* What takes long in the last three quarters of a program as well is in its loop; but a program
- * that launches new kernels in each of them has no loop yet. */
+static int64_t call_ns(const struct long_call *call)
+{
+	return call->span.end_ns - call->span.start_ns;
+}
+
+/* Calls as long are in the last three quarters of the program as well. */
+static bool recurs(const struct recurrence *of_name, const struct long_call *call)
+{
+	for (size_t i = 1; i < QUARTERS; i++)
+		if (ALONE_TIMES * of_name->longest_ns[i] < call_ns(call))
+			return false;
+	return true;
+}
+
+/* What recurs is in the program's loop; but a program that launches new kernels in each of the last
+ * three quarters has no loop yet. */
 static void add_long_calls(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
 {
 	struct recurrence *of_name;
@@ -247,40 +261,38 @@ static void add_long_calls(struct setup_finder *f, const struct ws_model *m, str
 	WS_NEW(arena, of_name, m->ntexts);
 	for (size_t i = 1; i < QUARTERS; i++)
 		has_loop |= !f->is_new_in[i];
-	for (size_t i = 0; i < f->ncalls; i++)
-		of_name[f->call[i].name].in_quarter[quarter_of(f, f->call[i].row)] = true;
 	for (size_t i = 0; i < f->ncalls; i++) {
 		const struct long_call *call = &f->call[i];
-		const bool *in_quarter = of_name[call->name].in_quarter;
-		const bool recurs = has_loop && in_quarter[1] && in_quarter[2] && in_quarter[3];
+		int64_t *longest_ns = &of_name[call->name].longest_ns[quarter_of(f, call->row)];
+
+		*longest_ns = call_ns(call) > *longest_ns ? call_ns(call) : *longest_ns;
+	}
+	for (size_t i = 0; i < f->ncalls; i++) {
+		const struct long_call *call = &f->call[i];
 		const uint8_t role = f->role[call->name];
 
-		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE : !recurs)
+		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE
+		                       : !has_loop || !recurs(&of_name[call->name], call))
 			ws_spans_add(&f->host->setup, call->span.start_ns, call->span.end_ns);
 		else if (role & ROLE_ALLOC)
 			ws_spans_add(&f->host->alloc, call->span.start_ns, call->span.end_ns);
 	}
 }
 
-static int by_value(const void *pa, const void *pb)
+/* First steps that are far longer than the others do what they do not. */
+static void add_first_steps(const struct ws_windows *w, struct ws_host_activity *host)
 {
-	return ws_order_compare(*(const uint64_t *)pa, *(const uint64_t *)pb);
-}
-
-/* A first step that is far longer than the others does what they do not. */
-static void add_first_step(const struct ws_windows *w, struct ws_host_activity *host,
-                           struct ws_arena *arena)
-{
-	uint64_t *ns;
+	const struct ws_time_window *median;
 
 	if (w->n < WS_STAT_MIN_SAMPLES || w->window[0].step != 0)
 		return;
-	WS_NEW(arena, ns, w->n);
-	for (size_t i = 0; i < w->n; i++)
-		ns[i] = (uint64_t)(w->window[i].end_ns - w->window[i].start_ns);
-	qsort(ns + 1, w->n - 1, sizeof(*ns), by_value);
-	if (ns[0] > WS_IDLE_FIRST_TIMES * ns[1 + (w->n - 1) / 2])
-		ws_spans_add(&host->setup, w->window[0].start_ns, w->window[0].end_ns);
+	median = ws_windows_median(w);
+	for (const struct ws_time_window *at = w->window;
+	     at->end_ns - at->start_ns > WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
+	     at++) {
+		ws_spans_add(&host->setup, at->start_ns, at->end_ns);
+		host->first_steps++;
+	}
 }
 
 /* A trace of one window that is mostly start-up is a program's first iteration: what else held the
@@ -314,7 +326,7 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 		look_at_call(&f, i);
 	find_first_launches(&f, m, arena);
 	add_long_calls(&f, m, arena);
-	add_first_step(ws_windows(m, sel), host, arena);
+	add_first_steps(ws_windows(m, sel), host);
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
 	add_pauses(&f, ws_windows(m, sel));
@@ -336,9 +348,11 @@ const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
                                                      const struct ws_selection *sel)
 {
 	static const char key;
-	struct ws_host_activity *host = ws_kept_result(sel, &key);
+	struct ws_host_activity *host;
 	struct ws_arena temp = {0};
 
+	sel = ws_selection_whole(sel); /* what happens once, all steps tell */
+	host = ws_kept_result(sel, &key);
 	if (host)
 		return host;
 	WS_NEW(&sel->kept->arena, host, 1);

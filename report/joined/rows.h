@@ -5,6 +5,7 @@
 #pragma once
 
 #include "formats/trace/reader.h"
+#include "report/base/spans.h"
 #include "report/base/order.h"
 #include "report/base/spill.h"
 #include "report/model/model.h"
@@ -167,10 +168,11 @@ uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, ui
 #define WS_STEP_CANDIDATES 3
 struct ws_step_candidate {
 	char *pattern; /* for --step: the name with * for its numbers */
-	uint64_t count;
-	double mean_ns; /* of the ranges on their threads */
-	int64_t gpu_ns; /* of kernels launched in them */
-	double percent; /* of the GPU time of all kernels */
+	uint64_t count;       /* of the steps that --step makes of it */
+	struct ws_span *span; /* of each, on its thread */
+	double mean_ns;       /* of their windows: see ws_step_candidates */
+	int64_t gpu_ns;       /* of kernels launched in such ranges, without warm-up */
+	double percent;       /* of the GPU time of all kernels but those of warm-up */
 };
 
 struct ws_step_candidates {

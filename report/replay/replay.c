@@ -841,15 +841,6 @@ static bool agrees(struct ws_replay *r)
 	return true;
 }
 
-static int by_length(const void *pa, const void *pb, void *arg)
-{
-	const struct ws_time_window *w = arg;
-	const struct ws_time_window *a = &w[*(const uint32_t *)pa], *b = &w[*(const uint32_t *)pb];
-
-	WS_ORDER_BY(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
-	return (a > b) - (a < b);
-}
-
 /* How many of some measured steps a replay reproduces. */
 static void check_steps(struct ws_replay *median)
 {
@@ -876,10 +867,6 @@ static void check_steps(struct ws_replay *median)
 
 static void read_median_step(struct ws_replay *r)
 {
-	struct ws_time_window *window = r->windows->window;
-	struct ws_arena temp = {0};
-	uint32_t *order;
-
 	if (ws_model_on_cpu(r->m) == 2) {
 		r->facts.obstacle = "some kernels ran on the CPU reference";
 		return;
@@ -892,11 +879,7 @@ static void read_median_step(struct ws_replay *r)
 		r->facts.obstacle = "there is no device work";
 		return;
 	}
-	WS_NEW(&temp, order, r->windows->n);
-	ws_order_identity(order, r->windows->n);
-	qsort_r(order, r->windows->n, sizeof(*order), by_length, window);
-	read_window(r, order[(r->windows->n - 1) / 2]);
-	ws_arena_free(&temp);
+	read_window(r, (size_t)(ws_windows_median(r->windows) - r->windows->window));
 	if (r->facts.obstacle)
 		return;
 	r->period_ns = play(r, &(struct ws_whatif){0});
@@ -938,11 +921,12 @@ static void free_result(void *replay)
 struct ws_replay *ws_replay_of(const struct ws_model *m, const struct ws_selection *sel)
 {
 	static const char key;
-	struct ws_replay *r = ws_kept_result(sel, &key);
+	const struct ws_selection *whole = ws_selection_whole(sel);
+	struct ws_replay *r = ws_kept_result(whole, &key);
 
 	if (!r) {
-		r = ws_replay_new(m, sel);
-		ws_keep_result(sel, &key, r, free_result);
+		r = ws_replay_new(m, whole);
+		ws_keep_result(whole, &key, r, free_result);
 	}
 	return r;
 }

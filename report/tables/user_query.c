@@ -236,13 +236,26 @@ static bool ends_with(const char *text, const char *end)
 	return len > n && !strcmp(text + len - n, end);
 }
 
+/* A column that is called like one of a report is shown like it. */
 static void set_unit(struct ws_table_column *c)
 {
+	size_t n;
+	const struct ws_table_def *const *defs = ws_table_defs_all(&n);
+
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (ends_with(c->title, units[i].title) || ends_with(c->title, units[i].id)) {
 			c->unit = units[i].unit;
 			c->display = units[i].display;
 		}
+	for (size_t i = 0; i < n; i++) {
+		const int like = ws_table_column_index(defs[i], c->id);
+
+		if (like >= 0 && !strcmp(c->unit, "ns") &&
+		    !strcmp(defs[i]->columns[like].unit, "ns")) {
+			c->display = defs[i]->columns[like].display;
+			return;
+		}
+	}
 }
 
 /* The first column names the rows; people see the others in the order of the query. */

@@ -9,6 +9,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"
+#include "formats/base/system/system.h"
 #include "report/base/names.h"
 #include "report/export/chrome/chrome.h"
 #include "report/export/exporter.h"
@@ -1804,9 +1805,9 @@ enum ws_status ws_chrome_write(const struct ws_chrome_form *form, const struct w
 
 	WS_FORWARD(ws_outfile_open(&out, job->to, err));
 	if (is_compressed(job->to))
-		status = ws_export_gzip_open(&gz, ws_outfile_name(&out), &cause);
+		status = ws_export_gzip_open(&gz, out.f, &cause);
 	WS_THEN(status, ws_export_timeline(form, r, gz ? gz : out.f, job->opts, stats, &cause));
-	if (gz && fclose(gz) != 0 && status == WS_OK)
+	if (gz && ws_stream_close(gz) != 0 && status == WS_OK)
 		status = WS_FAIL(&cause, IO_WRITE, "%s", strerror(errno));
 	return ws_outfile_end(&out, status, &cause, err);
 }

@@ -18,7 +18,7 @@ struct ws_xlsx_chart {
 	const char *category;                       /* title of the column that names the bars */
 	const char *values[WS_XLSX_SERIES_MAX + 1]; /* titles of columns, NULL behind the last */
 	const char *names_axis, *values_axis;
-	const char *names_format;    /* where the category is a number */
+	const char *names_format;    /* of a scatter chart, whose category is a number */
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
@@ -82,11 +82,11 @@ static const struct ws_xlsx_chart charts[] = {
          WHERE("Section", "over time"),
          .same_column = "Device",
          .title = "Device memory over time",
-         .alt_text = "Line chart: peak of the allocated memory in each part of the time",
+         .alt_text = "Chart over time: peak of the allocated memory in each part of it",
          SHOWS("Time (ns)", "allocated", "Allocated (bytes)"),
          .names_axis = "time from the first record",
          .names_format = "#,##0.0",
-         FORM(LINE, 0, 200, 16)},
+         FORM(SCATTER_STRAIGHT, 0, 200, 16)},
         {.table = "diff-phases",
          WHERE("Measure", "GPU"),
          .title = "Kernel time of a typical step by phase, A and B",
@@ -310,7 +310,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 			name[n - 1] = '\0';
 		chart_series_set_name(series, name);
 	}
-	if (def->type == LXW_CHART_LINE)
+	if (def->type == LXW_CHART_SCATTER_STRAIGHT)
 		chart_series_set_line(series, &line);
 	else
 		chart_series_set_fill(series, &fill);
@@ -384,8 +384,6 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
 	if (def->names_format) {
 		chart_axis_set_num_format(names, def->names_format);
-		chart_axis_set_interval_unit(names, 40);
-		chart_axis_set_interval_tick(names, 40);
 	}
 	chart_axis_major_gridlines_set_visible(values, LXW_TRUE);
 	chart_axis_major_gridlines_set_visible(names, LXW_FALSE);
