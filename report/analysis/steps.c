@@ -164,6 +164,39 @@ bool ws_step_phase_present(const struct ws_step_times *t, int phase)
 	return phase > WS_PHASE_OTHER || (t->phases >> phase & 1);
 }
 
+size_t ws_steps_apart(const struct ws_model *m)
+{
+	size_t n = 0;
+
+	for (size_t s = 0; s < m->nsteps; s++)
+		n += m->steps[s].apart != WS_STEP_NOT_APART;
+	return n;
+}
+
+const char *ws_step_apart_name(uint8_t apart)
+{
+	return apart == WS_STEP_EVALUATES ? "evaluation" : "prefill";
+}
+
+/* All are apart for one reason: a program that trains reads no prompts. */
+const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena)
+{
+	const size_t n = ws_steps_apart(m);
+	uint8_t why = WS_STEP_NOT_APART;
+
+	for (size_t s = 0; s < m->nsteps; s++)
+		why |= m->steps[s].apart;
+	if (!n)
+		return "";
+	return ws_arena_format(arena, "%zu of %zu steps %s %s", n, n + m->nmeasured,
+	                       why == WS_STEP_EVALUATES ? n == 1 ? "contains" : "contain"
+	                       : n == 1                 ? "is"
+	                                                : "are",
+	                       why == WS_STEP_EVALUATES ? "an evaluation"
+	                       : n == 1                 ? "a prefill"
+	                                                : "prefills");
+}
+
 size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,
                        struct ws_batch_steps out[WS_BATCH_KINDS])
 {

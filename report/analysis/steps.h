@@ -17,11 +17,12 @@ struct ws_step_gpu {
 	int64_t phase_ns[WS_PHASES];
 	struct ws_span phase[WS_PHASES]; /* first start to last end; empty: end before start */
 };
-#define WS_NO_PHASES                                                                      \
-	{                                                                                 \
-		WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY \
+#define WS_NO_PHASES                                                                       \
+	{                                                                                  \
+		WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, \
+		        WS_SPAN_EMPTY                                                      \
 	}
-_Static_assert(WS_PHASES == 5, "WS_NO_PHASES has one of each");
+_Static_assert(WS_PHASES == 6, "WS_NO_PHASES has one of each");
 
 struct ws_step_times {
 	struct ws_step_gpu *gpu; /* one for each step of the model */
@@ -53,6 +54,12 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
 /* Is there anything to say about this phase? The whole step always is, and the remainder where
  * there are other phases. */
 bool ws_step_phase_present(const struct ws_step_times *t, int phase);
+
+/* Steps that are not measured since they hold something else (enum ws_step_apart): how many, what
+ * that is, and "2 of 14 steps contain an evaluation"; "" where there are none. */
+size_t ws_steps_apart(const struct ws_model *m);
+const char *ws_step_apart_name(uint8_t apart);
+const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena);
 
 /* Measured steps that are batches of a server, of one kind: means. */
 struct ws_batch_steps {

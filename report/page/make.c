@@ -12,6 +12,7 @@
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/missing.h"
+#include "report/analysis/steps.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/base/stat.h"
@@ -1123,13 +1124,14 @@ static const char *unsound_of(const struct ws_page_making *p)
 static const char *scope_of(const struct ws_page_making *p)
 {
 	const struct ws_selection *sel = p->sel;
+	const char *apart = ws_steps_apart_words(p->m, p->texts);
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
-		return ws_arena_format(p->texts, "%s measured %s%s%s%s",
+		return ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s",
 		                       ws_say_number(p->texts, (double)sel->measured),
 		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p),
-		                       unsound_of(p), behind);
+		                       unsound_of(p), *apart ? "; " : "", apart, behind);
 	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
 		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
 	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);

@@ -56,6 +56,15 @@ enum ws_page_colour ws_page_use_colour(int use)
 	                                : (enum ws_page_colour)(WS_PAGE_IDLE + use - WS_USE_LAUNCH);
 }
 
+enum ws_page_colour ws_page_use_name_colour(const char *name, size_t len)
+{
+	for (int use = 0; use < WS_USES; use++)
+		if (strlen(ws_use_defs[use].name) == len &&
+		    !memcmp(ws_use_defs[use].name, name, len))
+			return ws_page_use_colour(use);
+	return WS_PAGE_COMPUTING;
+}
+
 static void set_line(struct ws_page_line *line, const char *grade, va_list ap)
 {
 	const char *text;

@@ -94,6 +94,8 @@ enum ws_page_colour ws_page_class_colour(const char *name, size_t len);
 /* Of communication, copies and causes of idle time, wherever they stand: use is an enum ws_use. */
 #define WS_PAGE_USES (3 + WS_PAGE_COMPUTING - WS_PAGE_IDLE)
 enum ws_page_colour ws_page_use_colour(int use);
+/* The same by its name, "waiting for data"; of another name that of computing. */
+enum ws_page_colour ws_page_use_name_colour(const char *name, size_t len);
 
 /* Ranges are no class: a shade for each level, the outermost first, with its ink. */
 #define WS_PAGE_SHADES 7
@@ -105,6 +107,16 @@ static inline struct ws_page_colour_def ws_page_shade(size_t depth)
 	const size_t at = depth < WS_PAGE_SHADES ? depth : WS_PAGE_SHADES - 1;
 
 	return (struct ws_page_colour_def){shades[at], shades[at], at < 3 ? 0xffffff : 0x10212b};
+}
+
+/* Of forward, loss, backward, optimizer and remainder: parts of a step, as ranges are. */
+#define WS_PAGE_PHASES 5
+
+static inline uint32_t ws_page_phase_colour(size_t phase)
+{
+	static const uint8_t depth[WS_PAGE_PHASES] = {3, 5, 1, 4, 6}; /* neighbours differ */
+
+	return ws_page_shade(depth[phase]).light;
 }
 
 /* A part of the bar: GPU time by class, then copies and communication, then idle time by cause.

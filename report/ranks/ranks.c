@@ -81,6 +81,7 @@ struct ws_rank_step {
 struct ws_rank {
 	int64_t number; /* as recorded, else the place among the traces */
 	bool has_number;
+	bool did_nothing; /* its trace has neither device work, nor operations, nor steps */
 	uint32_t given;               /* that place */
 	uint32_t name, device, dtype; /* texts */
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
@@ -127,6 +128,8 @@ struct ws_ranks {
 	size_t nmeetings, meetings_capacity;
 	const char **failed; /* why traces could not be read */
 	size_t nfailed, failed_capacity;
+	struct ws_bytes *launchers; /* names of traces that are none of a rank */
+	size_t nlaunchers;
 	uint64_t unmatched; /* calls that could face each other, but not surely do */
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */
@@ -378,6 +381,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	                         .offset_ns = NAN,
 	                         .residual_ns = NAN};
 	rank->has_number = rank->number >= 0;
+	rank->did_nothing = !m->nsteps && !ws_model_has_work(m) && !m->cpu_ops.tree.n;
 	ws_select_rows(m, rows, NULL, &c.sel);
 	c.rows = c.sel.rows;
 	read_steps(&c);
@@ -447,12 +451,37 @@ static enum ws_status check_pair(const struct ws_ranks *r, const struct ws_rank 
 	return WS_OK;
 }
 
+/* A trace that says no rank and did nothing, beside traces of ranks, is of what started them. */
+static void leave_launchers_out(struct ws_ranks *r)
+{
+	bool numbers = false;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		numbers |= r->ranks[i].has_number;
+	WS_NEW(&r->arena, r->launchers, r->n);
+	for (size_t i = 0; i < r->n && numbers; i++) {
+		const struct ws_rank rank = r->ranks[i];
+
+		if (!rank.has_number && rank.did_nothing) {
+			r->launchers[r->nlaunchers++] = ws_texts_get(&r->texts, rank.name);
+			continue;
+		}
+		for (size_t c = 0; c < r->ncalls; c++)
+			if (r->calls[c].rank == i)
+				r->calls[c].rank = (uint32_t)kept;
+		r->ranks[kept++] = rank;
+	}
+	r->n = numbers ? kept : r->n;
+}
+
 /* Sorts the ranks by number, or as they were given if a trace lacks its number. */
 static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
 	uint32_t *place; /* rank as given -> by number */
 	bool known = true;
 
+	leave_launchers_out(r);
 	WS_NEW(&r->arena, place, r->n);
 	for (size_t i = 0; i < r->n; i++)
 		known &= r->ranks[i].has_number;
@@ -1151,7 +1180,13 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 	const int64_t recorded = recorded_world_size(r);
 	size_t silent = 0;
 	const struct ws_rank *first = NULL;
+	bool has_kernels = false;
 
+	for (size_t i = 0; i < r->n; i++)
+		has_kernels |= r->ranks[i].device != 0;
+	/* on a CPU communication is no kernel */
+	if (!has_kernels && recorded)
+		return;
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->ranks[i].comm_kernels) {
 			silent++;
@@ -1291,6 +1326,11 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	struct ws_cell *row;
 
 	sound_alarm(r, t);
+	for (size_t i = 0; i < r->nlaunchers; i++)
+		ws_table_add(t, "left out",
+		             "%.*s: it says no rank, and has no step, operation or device work, as "
+		             "the launcher of ranks",
+		             (int)r->launchers[i].len, (const char *)r->launchers[i].ptr);
 	for (size_t i = 0; i < r->nfailed; i++)
 		ws_table_add(t, "failed", "%s", r->failed[i]);
 	if (recorded > (int64_t)r->n)

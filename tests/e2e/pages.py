@@ -272,8 +272,11 @@ def check_ticks(b):
         truth("and say where they are", ticks[0].startswith("24.8" if span < 1e9 else "25 s"), ticks)
 
 
-def check_equal(b, page, summary, classes):
-    """All numbers of the page for one thing are equal: time of the step, of a class, of a kernel."""
+def check_equal(b, page, lanes, summary, classes):
+    """All numbers of the page for one thing are equal: time of the step, of a class, of a kernel, all of the median step."""
+    kernels = [x for lane, boxes in lanes if lane["kind"] == "stream" for x in boxes]
+    equal("kernels of the timeline", [(k["name"], k["ns"]) for k in page["kernels"]["list"]],
+          [(k["name"], sum(x["dur"] for x in kernels if x["name"] == k["name"])) for k in page["kernels"]["list"]])
     words = lambda selector: b.run(f"[...document.querySelectorAll({selector!r})].map(e => e.textContent)")
     step = b.run(f"shownTime({page['bar']['step']})")
     truth("the step in headline, figures, bar", step in words(".say")[0] and step == words(".figures dd")[0] and step in words("#where-time h2 .what")[0])
@@ -343,7 +346,8 @@ def check_step():
             check_finding(b, lanes, summary)
             check_sum(b, lanes)
             check_ticks(b)
-            check_equal(b, data["page"], summary, page_data.rows(PROGRAM, trace("step-fp32"), "classes"))
+            median = re.match(r"step (\d+), the median of", data["page"]["timeline"]["what"])[1]
+            check_equal(b, data["page"], lanes, *(page_data.rows(PROGRAM, trace("step-fp32"), table, "--steps", median) for table in ("kernel-summary", "classes")))
             check_access(b)
             check_deep_lanes(b)
             # labels of a chart that would look alike show where their names differ
@@ -450,6 +454,10 @@ def check_phone():
         over = b.run("""[...document.querySelectorAll(".scroll.rows")].filter(e => { const key = e.querySelector("td.key"), r = e.getBoundingClientRect();
             return key && r.width && key.getBoundingClientRect().width > 0.45 * r.width + 1; }).map(e => e.getAttribute("aria-label"))""")
         equal("tables whose frozen column hides the numbers", over, [])
+        seen = b.run("""["#top-kernels tbody tr", "#kernel-summary tbody tr"].map(rows => [...document.querySelector(rows).querySelectorAll("td.n")].filter(e => e.getBoundingClientRect().right <= 390).length)""")
+        truth("calls and time of a kernel, and a number of the table, are seen without scrolling", seen[0] >= 2 and seen[1] >= 1, seen)
+        small = b.run("""[...document.querySelectorAll("main svg text")].filter(e => e.getBoundingClientRect().height && e.getBoundingClientRect().height < 9).map(e => e.textContent)""")
+        equal("letters of pictures that are too small", small, [])
         equal("evidence that is cut", b.run("[...document.querySelectorAll('.todo .soft')].filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== 'visible').length"), 0)
         equal("columns", b.run("getComputedStyle(document.querySelector('.pair')).gridTemplateColumns.split(' ').length"), 1)
 
@@ -601,6 +609,9 @@ def check_long():
         frame(b)
         truth("something is drawn", b.run("""(() => { const c = document.querySelector(".time canvas");
             return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v); })()"""))
+        b.run("findIn('gemm', { kinds: ['stream'], class: 'gemm', colour: classColours.gemm })")
+        told = b.run("document.querySelector('.time .tools').textContent")
+        truth("boxes of many are not said to be of one class", "boxes, each mostly" in told or "is not in" in told, told)
     print(f"long trace: {data['page']['timeline']['kernels']} kernels, {sum(lane['n'] for lane, _ in lanes)} boxes, "
           f"{os.path.getsize(os.path.join(FOLDER, 'long.html'))} bytes, open in {seconds:.2f} s")
 

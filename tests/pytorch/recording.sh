@@ -62,7 +62,7 @@ for want in sys.argv[2:]:
     if not any(want in " ".join(str(v) for v in r.values()) for r in rows):
         sys.exit(f"no {want} in {names}")
 PY
-python3 look.py all.wtrace.ranges.csv "0 (Linear)" "1 (Sequential)" "Optimizer.step#SGD.step" pytorch.module pytorch.step
+python3 look.py all.wtrace.ranges.csv "0 (Linear)" "1 (Sequential)" "Optimizer.step#SGD.step" pytorch.module
 # measured steps, and no other: a line each behind the head of the table
 finished() {
 	table "$1" steps

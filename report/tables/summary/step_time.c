@@ -125,6 +125,8 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 	ws_page_count(p, "measured steps", total.n);
 	ws_page_time(p, total.n == 1 ? "step" : "step, mean", total.mean);
 	add_steadiness(p, &total);
+	if (ws_steps_apart(m))
+		ws_page_words(p, "not measured", ws_steps_apart_words(m, p->tab->temp));
 	if (total.n > 1) {
 		ws_page_time(p, "step, sample standard deviation", total.std);
 		ws_page_time(p, "step, median", total.median);

@@ -121,6 +121,10 @@ static void put_colours(struct ws_json_writer *j)
 		ws_json_array_end(j);
 	}
 	ws_json_array_end(j);
+	ws_json_array_begin(ws_json_key(j, "phases"));
+	for (size_t phase = 0; phase < WS_PAGE_PHASES; phase++)
+		ws_json_i64(j, ws_page_phase_colour(phase));
+	ws_json_array_end(j);
 	ws_json_object_begin(ws_json_key(j, "classes"));
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		ws_json_i64(ws_json_key(j, classes[i]),

@@ -44,7 +44,7 @@ const counted = (n, noun) => `${shownCount(n)} ${n === 1 ? noun : noun.endsWith(
 
 // --- colours: those of the page's data, on light and on dark ---------------------------------------
 const dark = matchMedia("(prefers-color-scheme: dark)");
-let colours = [], uses = [], shades = []; // by use: computing, communication, copies, causes of idle time; of ranges by depth
+let colours = [], uses = [], shades = [], phases = []; // by use: computing, communication, copies, causes of idle time; of ranges by depth
 const hex = n => "#" + n.toString(16).padStart(6, "0");
 const shadeOf = depth => shades[Math.min(depth, shades.length - 1)].map(hex);
 const fill = i => `var(--c${i})`, ink = i => `var(--i${i})`;

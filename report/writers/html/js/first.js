@@ -210,7 +210,7 @@ function addTree(page, to) {
 function addRoofline(page, to) {
   const { points, roofs } = page.roofline;
   if (points.length < 2) return;
-  const wide = innerWidth < 720 ? 340 : 520, high = 330, left = 48, bottom = 44, top = 22; // letters stay readable on a phone
+  const wide = isNarrow() ? 340 : 520, high = 330, left = 48, bottom = 44, top = 22;
   const flops = Math.max(...roofs.map(r => r.flops), 0), bytes = Math.max(...roofs.map(r => r.bytes), 0);
   const xs = points.map(p => Math.log10(p.intensity)), ys = points.map(p => Math.log10(p.rate));
   if (flops && bytes) xs.push(Math.log10(flops / bytes) + 0.4);
@@ -327,7 +327,7 @@ function addKernels(page, to) {
 function addDurations(page, to) {
   const bins = page.durations, kernels = bins.reduce((s, b) => s + b[2], 0), all = bins.reduce((s, b) => s + b[3], 0);
   if (kernels < 20 || !all || bins.length < 2) return;
-  const wide = 560, high = 200, left = 44, bottom = 36, top = 14, each = (wide - left - 8) / bins.length, most = Math.max(...bins.flatMap(b => [b[2] / kernels, b[3] / all]));
+  const wide = isNarrow() ? 340 : 560, high = 200, left = 44, bottom = 36, top = 14, each = (wide - left - 8) / bins.length, most = Math.max(...bins.flatMap(b => [b[2] / kernels, b[3] / all]));
   const py = share => high - bottom - share * (high - bottom - top), label = ns => shownTime(ns).replace(/ /, "\u00a0");
   const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img" });
   for (const share of [0, 0.25, 0.5, 0.75, 1])
@@ -357,11 +357,11 @@ function addMemory(to) {
   const [section, device, time, used, held] = ["section", "device", "time_ns", "allocated", "reserved"].map(id => at(table, id)), rows = table.rows.filter(r => r[section] === "over time");
   const devices = [...new Set(rows.map(r => r[device]))], most = Math.max(...rows.flatMap(r => [r[used], r[held] || 0])), from = Math.min(...rows.map(r => r[time])), till = Math.max(...rows.map(r => r[time]));
   if (rows.length < 3 || !(most > 0) || !(till > from)) return;
-  const wide = 560, high = 200, left = 56, bottom = 26, top = 14, [by, unit] = scaleOf("bytes", [most]), [tick, ticks] = ticksOf(most / by);
+  const wide = isNarrow() ? 340 : 560, high = 200, left = 56, bottom = 26, top = 14, [by, unit] = scaleOf("bytes", [most]), [tick, ticks] = ticksOf(most / by);
   const px = ns => left + (ns - from) / (till - from) * (wide - left - 12), py = v => high - bottom - v / (ticks * tick * by) * (high - bottom - top);
   const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `Memory over time: at most ${shown(most, by)} ${unit}` });
   for (let i = 0; i <= ticks; i++) svg.append(draw("line", { x1: left, x2: wide - 12, y1: py(i * tick * by), y2: py(i * tick * by), class: "grid" }), draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick, 1)}${i === ticks ? " " + unit : ""}`));
-  for (let i = 0; i <= 4; i++) svg.append(draw("text", { x: px(from + i / 4 * (till - from)), y: high - 8, "text-anchor": i === 4 ? "end" : i ? "middle" : "start", class: "soft" }, shownTime(from + i / 4 * (till - from))));
+  for (let i = 0; i <= 4; i += isNarrow() ? 2 : 1) svg.append(draw("text", { x: px(from + i / 4 * (till - from)), y: high - 8, "text-anchor": i === 4 ? "end" : i ? "middle" : "start", class: "soft" }, shownTime(from + i / 4 * (till - from))));
   devices.forEach((d, k) => [[used, "used"], [held, "held"]].forEach(([column, kind]) => {
     const own = rows.filter(r => r[device] === d && r[column] !== null).sort((a, b) => a[time] - b[time]);
     if (!own.length) return;

@@ -307,7 +307,7 @@ async function openTimeline(t, id, whole, group) {
       choose(found.list[state.at]);
     }
     foundWords.replaceChildren(!found ? "" : !n ? `“${clip(found.said, 40)}” is not in ${t.what}${t.shortest ? ", or too short to be drawn by itself" : ""}`
-      : `${state.at >= 0 ? shownCount(state.at + 1) + " of " : ""}${shownCount(found.count)}, ${shownTime(found.time)}: ${clip(found.said, 60)} `,
+      : `${state.at >= 0 ? shownCount(state.at + 1) + " of " : ""}${found.list.some(i => boxes.count[i] > 1) ? `${counted(n, "box").replace(/xs$/, "xes")}, each mostly` : `${shownCount(n)}, ${shownTime(found.time)}:`} ${clip(found.said, 60)} `,
       n > 1 ? make("button", { textContent: "‹", "aria-label": "previous one found", onclick: () => go(-1) }) : "", n > 1 ? make("button", { textContent: "›", "aria-label": "next one found", onclick: () => go(1) }) : "",
       found ? make("button", { textContent: "×", "aria-label": "forget what was found", onclick: forget }) : "",
       from !== undefined && !finder.value ? make("button", { textContent: "↩ back", onclick: () => scrollTo({ top: from }) }) : "");
