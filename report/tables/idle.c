@@ -68,33 +68,6 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 
 /* The longest gaps of the devices: when, why, what the host did, what came next. */
 
-/* The call that covers most of each gap, and at least half of it; WS_NONE. */
-static void find_calls(const struct ws_table_context *tab, const struct ws_idle *idle,
-                       uint32_t names[WS_IDLE_LONGEST])
-{
-	struct ws_joined_rows *rows = tab->sel->rows;
-	int64_t most[WS_IDLE_LONGEST];
-
-	for (size_t g = 0; g < idle->nlongest; g++) {
-		most[g] = (idle->longest[g].end_ns - idle->longest[g].start_ns) / 2;
-		names[g] = WS_NONE;
-	}
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
-		for (size_t g = 0; g < idle->nlongest; g++) {
-			const int64_t ns =
-			        ws_span_overlap(idle->longest[g].start_ns, idle->longest[g].end_ns,
-			                        call->start_ns, call->start_ns + call->dur_ns);
-
-			if (ns <= most[g])
-				continue;
-			most[g] = ns;
-			names[g] = call->kind->name;
-		}
-	}
-}
-
 /* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
 static void find_ranges(const struct ws_table_context *tab, const struct ws_idle *idle,
                         uint32_t names[WS_IDLE_LONGEST])
@@ -168,7 +141,29 @@ void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 	}
 	for (size_t i = 0; i < WS_IDLE_LONGEST; i++)
 		ranges[i] = WS_NONE;
-	find_calls(tab, idle, calls);
+
+	/* The call that covers most of each gap, and at least half of it; WS_NONE. */
+	struct ws_joined_rows *rows = tab->sel->rows;
+	int64_t most[WS_IDLE_LONGEST];
+
+	for (size_t g = 0; g < idle->nlongest; g++) {
+		most[g] = (idle->longest[g].end_ns - idle->longest[g].start_ns) / 2;
+		calls[g] = WS_NONE;
+	}
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		for (size_t g = 0; g < idle->nlongest; g++) {
+			const int64_t ns =
+			        ws_span_overlap(idle->longest[g].start_ns, idle->longest[g].end_ns,
+			                        call->start_ns, call->start_ns + call->dur_ns);
+
+			if (ns <= most[g])
+				continue;
+			most[g] = ns;
+			calls[g] = call->kind->name;
+		}
+	}
 	find_ranges(tab, idle, ranges);
 	for (size_t i = 0; i < idle->nlongest; i++)
 		add_gap(tab, t, &idle->longest[i], calls[i] != WS_NONE ? calls[i] : ranges[i]);

@@ -253,23 +253,6 @@ struct calls {
 	} * threads;
 };
 
-/* What began before the longest call could have begun lies in none that is still to return. */
-static void push(const struct calls *c, struct returned_of *t, struct returned call)
-{
-	const int64_t longest_ns = c->s->tab->sel->rows->longest_call_ns;
-	size_t old = 0;
-
-	if (t->n == t->capacity) {
-		while (old < t->n && t->call[old].start_ns < call.end_ns - longest_ns)
-			old++;
-		t->n -= old;
-		if (old)
-			memmove(t->call, t->call + old, t->n * sizeof(*t->call));
-		WS_GROW(t->call, 2 * t->n + 1, t->capacity);
-	}
-	t->call[t->n++] = call;
-}
-
 /*
  * Calls take their time from the operation around them, but a call inside a
  * call (a driver function in a runtime function) from that call. Of two that
@@ -309,23 +292,21 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 	}
 	if (new.owner)
 		new.owner->self_cpu_ns -= call->dur_ns;
-	push(c, t, new);
-}
 
-/* Sums of API calls by name. They take their time from the operations around them. */
-static void ws_ops_share_out_calls(struct ws_ops_table *s)
-{
-	struct ws_joined_rows *rows = s->tab->sel->rows;
-	struct calls c = {.s = s};
+	/* What began before the longest call could have begun lies in none that is still to return.
+	 */
+	const int64_t longest_ns = c->s->tab->sel->rows->longest_call_ns;
+	size_t old = 0;
 
-	WS_NEW(s->tab->temp, c.threads, s->tab->m->nthreads);
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
-		share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, i));
+	if (t->n == t->capacity) {
+		while (old < t->n && t->call[old].start_ns < new.end_ns - longest_ns)
+			old++;
+		t->n -= old;
+		if (old)
+			memmove(t->call, t->call + old, t->n * sizeof(*t->call));
+		WS_GROW(t->call, 2 * t->n + 1, t->capacity);
 	}
-	for (size_t i = 0; i < s->tab->m->nthreads; i++)
-		free(c.threads[i].call);
+	t->call[t->n++] = new;
 }
 
 /* --- sums ----------------------------------------------------------------------------------- */
@@ -366,35 +347,6 @@ static bool repeats_parent(const struct ws_ops_node *node, const struct ws_ops_n
 	return parent && parent->selected && parent->children == 1 && parent->name == node->name;
 }
 
-/* Children stand behind their parents: the last first, each adds to its parent. */
-static void add_up(struct ws_ops_table *s)
-{
-	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
-		const struct ws_ops_node *node = ws_ops_node_at(s, i);
-		const struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
-		struct ws_ops_sums *sums = &s->sums[node->kind][node->name];
-		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
-		int64_t flops;
-
-		if (parent && cuda_ns)
-			*ws_ops_cuda_ns(s, node->parent) += cuda_ns;
-		if (!node->selected || repeats_parent(node, parent))
-			continue;
-		sums->calls++;
-		sums->cpu_ns += node->dur_ns;
-		sums->cuda_ns += cuda_ns;
-		flops = ws_ops_node_flops(s, node);
-		sums->flops_unknown |=
-		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
-	}
-	s->all_cuda_ns = s->without_op.self_cuda_ns;
-	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
-		for (size_t text = 0; text < s->tab->m->ntexts; text++) {
-			s->all_cpu_ns += s->sums[kind][text].self_cpu_ns;
-			s->all_cuda_ns += s->sums[kind][text].self_cuda_ns;
-		}
-}
-
 static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t row)
 {
 	size_t ntexts = s->tab->m->ntexts;
@@ -415,9 +367,15 @@ static void set_cuda(const struct ws_ops_table *s, struct ws_cell *row,
 	ws_cell_set_int(&row[WS_TC_ops_device_work], (int64_t)sums->device_work);
 }
 
-static void set_name(const struct ws_ops_table *s, struct ws_table *t, struct ws_cell *row,
-                     enum ws_ops_kind kind, struct ws_bytes text)
+static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t number)
 {
+	const struct ws_model *m = s->tab->m;
+	const struct ws_ops_sums *sums = sums_of(s, number);
+	const enum ws_ops_kind kind = (enum ws_ops_kind)(number / m->ntexts);
+	struct ws_cell *row = ws_table_row(t);
+
+	struct ws_bytes text = m->texts[number % m->ntexts];
+
 	if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
 		text = ws_bytes_of(ALL_STEPS);
 	else if (!text.len)
@@ -427,16 +385,6 @@ static void set_name(const struct ws_ops_table *s, struct ws_table *t, struct ws
 	                                        : kind == WS_OPS_RANGE || s->are_ranges
 	                                                ? "range"
 	                                                : "operation");
-}
-
-static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t number)
-{
-	const struct ws_model *m = s->tab->m;
-	const struct ws_ops_sums *sums = sums_of(s, number);
-	const enum ws_ops_kind kind = (enum ws_ops_kind)(number / m->ntexts);
-	struct ws_cell *row = ws_table_row(t);
-
-	set_name(s, t, row, kind, m->texts[number % m->ntexts]);
 	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
 	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
 	ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
@@ -503,9 +451,46 @@ static void fill(struct ws_ops_table *s, struct ws_table *t)
 		ws_ops_merge(s);
 	ws_spill_open(&s->cuda_ns, s->nnodes * sizeof(int64_t));
 	ws_spill_reserve(&s->cuda_ns, s->nnodes * sizeof(int64_t));
-	ws_ops_share_out_calls(s);
+
+	/* Sums of API calls by name. They take their time from the operations around them. */
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	struct calls c = {.s = s};
+
+	WS_NEW(s->tab->temp, c.threads, s->tab->m->nthreads);
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, i));
+	}
+	for (size_t i = 0; i < s->tab->m->nthreads; i++)
+		free(c.threads[i].call);
 	add_all_work(s);
-	add_up(s);
+
+	/* Children stand behind their parents: the last first, each adds to its parent. */
+	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
+		const struct ws_ops_node *node = ws_ops_node_at(s, i);
+		const struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
+		struct ws_ops_sums *sums = &s->sums[node->kind][node->name];
+		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
+		int64_t flops;
+
+		if (parent && cuda_ns)
+			*ws_ops_cuda_ns(s, node->parent) += cuda_ns;
+		if (!node->selected || repeats_parent(node, parent))
+			continue;
+		sums->calls++;
+		sums->cpu_ns += node->dur_ns;
+		sums->cuda_ns += cuda_ns;
+		flops = ws_ops_node_flops(s, node);
+		sums->flops_unknown |=
+		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
+	}
+	s->all_cuda_ns = s->without_op.self_cuda_ns;
+	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
+		for (size_t text = 0; text < s->tab->m->ntexts; text++) {
+			s->all_cpu_ns += s->sums[kind][text].self_cpu_ns;
+			s->all_cuda_ns += s->sums[kind][text].self_cuda_ns;
+		}
 	add_rows(s, t);
 }
 
