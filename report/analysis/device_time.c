@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/base/names.h"
 
 bool ws_name_is_collective(struct ws_bytes name)

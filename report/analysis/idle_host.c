@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/base/stat.h"
 #include "report/model/steps.h"
 
@@ -278,7 +279,7 @@ static void add_first_step(const struct ws_windows *w, struct ws_host_activity *
 	WS_NEW(arena, ns, w->n);
 	for (size_t i = 0; i < w->n; i++)
 		ns[i] = (uint64_t)(w->window[i].end_ns - w->window[i].start_ns);
-	qsort(ns + 1, w->n - 1, sizeof(*ns), by_value);
+	ws_sort(ns + 1, w->n - 1, sizeof(*ns), by_value);
 	if (ns[0] > WS_IDLE_FIRST_TIMES * ns[1 + (w->n - 1) / 2])
 		ws_spans_add(&host->setup, w->window[0].start_ns, w->window[0].end_ns);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
@@ -128,7 +129,7 @@ void ws_diff_find_parts(struct ws_diff *d, const double typical[2], struct ws_di
 	if (fabs(late[0]) > 0.5 || fabs(late[1]) > 0.5)
 		memcpy(part_of(out, WS_PART_LATE, text("steps far from the typical"))->ns, late,
 		       sizeof(late));
-	qsort(out->part, out->n, sizeof(*out->part), by_change);
+	ws_sort(out->part, out->n, sizeof(*out->part), by_change);
 }
 
 void ws_diff_parts_release(struct ws_diff_parts *p)

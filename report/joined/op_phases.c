@@ -5,6 +5,7 @@
 
 #include "report/base/interval.h"
 #include "report/base/order.h"
+#include "formats/base/sort.h"
 #include "report/model/steps.h"
 
 /* PyTorch wraps what its autograd runs, the gradients' accumulation too, which has no forward. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/steps.h"
@@ -548,7 +549,7 @@ enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_sweep_opts
 	if (isnan(opts->grade.run_noise_percent) && !s->on_cpu)
 		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
 	if (s->nruns)
-		qsort_r(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
+		ws_sort_by(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
 	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
 	for (size_t i = 0; i < s->nruns; i++) {
 		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/utilization.h"
 #include "report/base/say.h"
@@ -169,7 +170,7 @@ static void find_groups(struct pivot *p)
 	for (size_t i = 0; i < s->nrows; i++)
 		p->group[i] = ws_sweep_value(s->rows[i].run, p->column);
 	if (s->nrows)
-		qsort_r(p->group, s->nrows, sizeof(*p->group), by_value, s);
+		ws_sort_by(p->group, s->nrows, sizeof(*p->group), by_value, s);
 	for (size_t i = 0; i < s->nrows; i++)
 		if (!i || p->group[i] != p->group[p->ngroups - 1])
 			p->group[p->ngroups++] = p->group[i];

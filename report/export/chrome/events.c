@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/export/chrome/private.h"
 
@@ -749,7 +750,7 @@ static void put_memories(struct ws_chrome *ch)
 	WS_NEW(&ch->arena, order, n);
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
-	qsort_r(order, n, sizeof(*order), compare_by_time, NULL);
+	ws_sort_by(order, n, sizeof(*order), compare_by_time, NULL);
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_memory *r = WS_CHROME_ROW(ch, MEMORY, memory, order[i].key);
 		const uint64_t *before;

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/export/chrome/private.h"
 #include "report/joined/rows.h"
 
@@ -463,7 +464,7 @@ enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 	WS_NEW(&ch->arena, order, ch->ntracks);
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i] = &ch->track[i];
-	qsort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
+	ws_sort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i]->rank = (uint32_t)i;
 	ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices, compare_slices,

@@ -19,6 +19,7 @@
 #include "report/joined/rows.h"
 #include "report/model/columns.h"
 #include "report/names/names.h"
+#include "formats/base/sort.h"
 #include "report/records/records.h"
 
 /* KIND, name of the table */

@@ -1,5 +1,6 @@
 /* Calls of operations as one tree: ranges, or a framework's with the ranges around them. */
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/tables/ops/ops.h"
 
 #include <string.h>
