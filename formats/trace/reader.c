@@ -10,6 +10,7 @@
 #include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"
+#include "formats/base/sort.h"
 #include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/internal.h"
@@ -983,7 +984,7 @@ void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
 			continue;
 		f->wanted[f->n++] = (struct wanted){info->time_min_ns, (uint32_t)i};
 	}
-	qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
+	ws_sort(f->wanted, f->n, sizeof(*f->wanted), by_time);
 	ws_block_decoder_init(&f->decoder);
 }
 

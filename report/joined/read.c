@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/base/interval.h"
 #include "report/base/order.h"

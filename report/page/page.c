@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/sort.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/advice/advice.h"
@@ -1147,7 +1148,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 	for (size_t i = 0; i < all->n; i++)
 		if (!ws_finding_is_small(all, &all->finding[i]))
 			order[n++] = &all->finding[i];
-	qsort(order, n, sizeof(*order), compare);
+	ws_sort(order, n, sizeof(*order), compare);
 	for (size_t i = 0; i < n; i++) {
 		struct ws_page_finding **of_rule = &shown[order[i]->rule];
 

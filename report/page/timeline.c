@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/model/model.h"
@@ -593,7 +594,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		for (size_t depth = 0; depth < f->boxes.lane[i].ndepths; depth++)
 			close_box(&f->boxes, i, &f->boxes.lane[i].open[depth]);
 		if (l->n)
-			qsort(l->box, l->n, sizeof(*l->box), by_start);
+			ws_sort(l->box, l->n, sizeof(*l->box), by_start);
 	}
 	if (f->boxes.out->nlanes) {
 		struct ws_timeline *out = f->boxes.out;
@@ -603,7 +604,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 			placed[i] = (struct placed){.lane = out->lane[i], .input = i};
 			memcpy(placed[i].order, f->boxes.lane[i].order, sizeof(placed[i].order));
 		}
-		qsort(placed, out->nlanes, sizeof(*placed), by_order);
+		ws_sort(placed, out->nlanes, sizeof(*placed), by_order);
 		for (size_t i = 0; i < out->nlanes; i++)
 			out->lane[i] = placed[i].lane;
 		free(placed);

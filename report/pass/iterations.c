@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/model/columns.h"
 #include "report/model/steps.h"
 #include "report/pass/private.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/model/steps.h"
 #include "report/pass/private.h"
@@ -1058,7 +1059,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	m->ranges.unmatched_ends = p->live.unmatched_ends;
 	ws_path_table_give(&p->live.paths, &m->ranges.paths, &m->ranges.npaths);
 	if (p->nmarks)
-		qsort(p->marks, p->nmarks, sizeof(*p->marks), by_place);
+		ws_sort(p->marks, p->nmarks, sizeof(*p->marks), by_place);
 
 	struct ws_strtab keys = {0};
 

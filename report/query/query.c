@@ -10,6 +10,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/base/order.h"
+#include "formats/base/sort.h"
 #include "report/base/stat.h"
 
 /* A relation of a database. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
@@ -586,7 +587,7 @@ static enum ws_status match_calls(struct ws_ranks *r, struct ws_err *err)
 {
 	WS_FORWARD(number_ranks(r, err));
 	if (r->ncalls)
-		qsort(r->calls, r->ncalls, sizeof(*r->calls), by_rank);
+		ws_sort(r->calls, r->ncalls, sizeof(*r->calls), by_rank);
 	for (size_t i = 0; i < r->ncalls; i++) {
 		const struct ws_rank_call *before = i ? &r->calls[i - 1] : NULL;
 
@@ -595,7 +596,7 @@ static enum ws_status match_calls(struct ws_ranks *r, struct ws_err *err)
 			r->calls[i].ordinal = before->ordinal + 1;
 	}
 	if (r->ncalls)
-		qsort(r->calls, r->ncalls, sizeof(*r->calls), by_ordinal);
+		ws_sort(r->calls, r->ncalls, sizeof(*r->calls), by_ordinal);
 	for (size_t i = 0, next; i < r->ncalls; i = next) {
 		for (next = i + 1;
 		     next < r->ncalls && !compare_slots(&r->calls[i], &r->calls[next]);)

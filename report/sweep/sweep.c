@@ -7,6 +7,7 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/steps.h"
@@ -653,7 +654,7 @@ static enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_swe
 	if (isnan(opts->grade.run_noise_percent) && !s->on_cpu)
 		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
 	if (s->nruns)
-		qsort_r(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
+		ws_sort_by(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
 	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
 	for (size_t i = 0; i < s->nruns; i++) {
 		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))
@@ -838,7 +839,7 @@ static void find_groups(struct pivot *p)
 	for (size_t i = 0; i < s->nrows; i++)
 		p->group[i] = ws_sweep_value(s->rows[i].run, p->column);
 	if (s->nrows)
-		qsort_r(p->group, s->nrows, sizeof(*p->group), by_value, s);
+		ws_sort_by(p->group, s->nrows, sizeof(*p->group), by_value, s);
 	for (size_t i = 0; i < s->nrows; i++)
 		if (!i || p->group[i] != p->group[p->ngroups - 1])
 			p->group[p->ngroups++] = p->group[i];

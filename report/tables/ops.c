@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/base/order.h"
 #include "report/tables/tables.h"
 

@@ -163,7 +163,7 @@ int ws_name_move(int from, const char *name, int to, const char *as, enum ws_nam
 {
 	if (how == WS_NAME_REPLACE)
 		return renameat(descriptor_of(from), name, descriptor_of(to), as);
-#ifdef WS_SYSTEM_LINUX
+#if defined(WS_SYSTEM_LINUX) && defined(RENAME_EXCHANGE)
 	return renameat2(descriptor_of(from), name, descriptor_of(to), as,
 	                 how == WS_NAME_NEW ? RENAME_NOREPLACE : RENAME_EXCHANGE);
 #else

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/outfile.h"
 #include "formats/base/system/system.h"
 #include "report/base/names.h"
@@ -481,7 +482,7 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 	WS_NEW(&ch->arena, order, ch->ntracks);
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i] = &ch->track[i];
-	qsort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
+	ws_sort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i]->rank = (uint32_t)i;
 	ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices, compare_slices,
@@ -1245,7 +1246,7 @@ static void put_memories(struct ws_chrome *ch)
 	WS_NEW(&ch->arena, order, n);
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
-	qsort_r(order, n, sizeof(*order), compare_by_time, NULL);
+	ws_sort_by(order, n, sizeof(*order), compare_by_time, NULL);
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_memory *r = WS_CHROME_ROW(ch, MEMORY, memory, order[i].key);
 		const uint64_t *before;

@@ -21,6 +21,7 @@
 #include "report/joined/rows.h"
 #include "report/model/columns.h"
 #include "report/names/names.h"
+#include "formats/base/sort.h"
 #include "report/records/records.h"
 
 /* --- values ----------------------------------------------------------------------------------- */
