@@ -74,9 +74,11 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 	/* in a trace without steps one gap need not be in a loop */
 	if (use == WS_USE_HOST && !a->found->has_steps &&
 	    2 * a->idle->all.longest_ns[use] > a->idle->all.ns[use])
-		return "Look at what the host does in the longest gap: idle-gaps names it. If it "
-		       "is in the "
-		       "loop, do it before, or in the background";
+		return ws_advice_text(a,
+		                      "Look at what the host does in the longest gap, %s: "
+		                      "idle-gaps names it. If it is in the loop, do it before, or "
+		                      "in the background",
+		                      ws_advice_time(a, (double)a->idle->all.longest_ns[use]));
 	/* what PyTorch calls it helps where operations say that it is PyTorch */
 	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
 		return "Synchronise less: let the host run ahead, and read results one step later";

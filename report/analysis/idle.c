@@ -59,22 +59,19 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 /* CUPTI's kinds of copies of managed memory: page faults or prefetching make them, no call does. */
 enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
 
-bool ws_work_is_paging(const struct ws_work *w)
+enum ws_use ws_use_of_work(const struct ws_work *w)
 {
-	return w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
-	       w->direction <= COPY_MANAGED_LAST;
+	return w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE
+	       : w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
+	                       w->direction <= COPY_MANAGED_LAST
+	               ? WS_USE_PAGING
+	               : WS_USE_COPY;
 }
 
 static struct piece piece_of_work(const struct ws_work *w)
 {
-	return (struct piece){w->start_ns,
-	                      w->start_ns + w->dur_ns,
-	                      w->call,
-	                      w->path,
-	                      WS_NONE,
-	                      w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE
-	                      : ws_work_is_paging(w)   ? WS_USE_PAGING
-	                                               : WS_USE_COPY};
+	return (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
+	                      WS_NONE,     ws_use_of_work(w)};
 }
 
 /* The next kernel, or the next other work, which stays; false: there is none. */
@@ -222,6 +219,10 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64
 
 	if (is_mostly(&c->host->data, from_ns, to_ns)) {
 		add_part(g, to_ns, WS_USE_DATA);
+		return;
+	}
+	if (is_mostly(&c->host->searches, from_ns, to_ns)) {
+		add_part(g, to_ns, WS_USE_SETUP);
 		return;
 	}
 	waited_ns = min_ns(ws_host_waited(c->host, from_ns, call_ns), to_ns - from_ns);

@@ -75,6 +75,9 @@ struct ws_use_def {
 };
 extern const struct ws_use_def ws_use_defs[WS_USES];
 
+/* Of a copy, fill or whole graph: COPY, PAGING or COMPUTE. */
+enum ws_use ws_use_of_work(const struct ws_work *w);
+
 /* A gap before a launch longer than this is the host's other work, not launching. */
 #define WS_IDLE_LAUNCH_US 100
 /* Queued work begins within this time; later, it waited for something. As in HTA. */
@@ -140,9 +143,6 @@ struct ws_idle {
 	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
 
-/* A copy of managed memory, which page faults or prefetching make, and no call. */
-bool ws_work_is_paging(const struct ws_work *w);
-
 /* Lives as long as sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);
 /* The same of all of the trace where that is the scope and the trace has steps. */
@@ -181,6 +181,7 @@ struct ws_host_activity {
 	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */
 	int64_t *wait_end_ns;  /* the latest end of those up to each */
 	uint64_t captured;     /* launches that were captured into a graph, and did not run */
+	struct ws_spans searches; /* of setup: when a library looked for the fastest algorithm */
 	size_t first_steps;    /* measured steps at the begin that are start-up, whole */
 };
 /* Of the joined ranges, calls and operations; once a selection: it lives as long as that. */

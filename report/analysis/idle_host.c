@@ -5,6 +5,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/sort.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/model/steps.h"
 
@@ -280,6 +281,88 @@ static void add_long_calls(struct setup_finder *f, const struct ws_model *m, str
 	}
 }
 
+/* --- a search for algorithms ------------------------------------------------------------------ */
+
+#define SEARCH_KERNELS 4 /* of different names, each timed by a wait for an event: a search */
+
+/* The kernels of convolutions that a thread launched, with waits for events between them. */
+struct search {
+	int64_t from_ns, until_ns; /* from the first launch to the end of the last wait */
+	uint32_t name[SEARCH_KERNELS];
+	size_t names, waits;
+	bool has_conv, is_open; /* is_open: something was launched */
+	bool has_new;           /* … since the last wait */
+};
+
+static void end_search(struct search *s, struct ws_host_activity *host)
+{
+	if (s->has_conv && s->names == SEARCH_KERNELS && s->waits >= SEARCH_KERNELS) {
+		ws_spans_add(&host->setup, s->from_ns, s->until_ns);
+		ws_spans_add(&host->searches, s->from_ns, s->until_ns);
+	}
+	*s = (struct search){0};
+}
+
+static void add_launch_to_search(struct search *s, uint32_t name, bool is_conv, int64_t start_ns)
+{
+	size_t i = 0;
+
+	if (!s->is_open)
+		s->from_ns = start_ns;
+	s->is_open = s->has_new = true;
+	s->has_conv |= is_conv;
+	while (i < s->names && s->name[i] != name)
+		i++;
+	if (i == s->names && i < SEARCH_KERNELS)
+		s->name[s->names++] = name;
+}
+
+/* A library that looks for the fastest algorithm of a convolution runs one after the other, each
+ * between two events, and waits for the second: nothing else is launched meanwhile, and no loop
+ * does so. */
+static void find_searches(const struct setup_finder *f, const struct ws_model *m,
+                          struct ws_arena *arena)
+{
+	static const char *const classes[] = {"conv", "conv_aux", "gemm", "gemm_aux", "layout"};
+	struct search *of_thread;
+	uint32_t *kernel_of; /* call -> row of its last kernel plus 1; 0: none */
+	bool *is_wait, any = false;
+
+	WS_NEW(arena, is_wait, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		any |= is_wait[i] = has_part(m->texts[i], "EventSynchronize");
+	if (!any)
+		return;
+	WS_NEW(arena, of_thread, m->nthreads);
+	WS_NEW(arena, kernel_of, f->rows->ncalls);
+	for (size_t i = 0; i < f->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
+
+		if (k->call != WS_NONE)
+			kernel_of[k->call] = (uint32_t)i + 1;
+	}
+	for (uint32_t i = 0; i < f->rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(f->rows, i);
+		struct search *s = &of_thread[call->kind->thread];
+		const struct ws_joined_kernel *k =
+		        kernel_of[i] ? ws_joined_rows_kernel(f->rows, kernel_of[i] - 1) : NULL;
+
+		if (k && WS_NAME_IS_ONE_OF(m->texts[k->kind->class], classes)) {
+			add_launch_to_search(s, m->configs[k->kind->config].name,
+			                     k->kind->class == WS_TEXT_CONV, call->start_ns);
+		} else if (k) {
+			end_search(s, f->host);
+		} else if (is_wait[call->kind->name] && s->has_new) {
+			s->waits++;
+			s->has_new = false;
+			s->until_ns = call->start_ns + call->dur_ns;
+		}
+	}
+	for (size_t t = 0; t < m->nthreads; t++)
+		end_search(&of_thread[t], f->host);
+	ws_spans_merge(&f->host->searches);
+}
+
 /* First steps that are far longer than the others do what they do not. */
 static void add_first_steps(const struct ws_windows *w, struct ws_host_activity *host)
 {
@@ -327,6 +410,7 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 		look_at_call(&f, i);
 	find_first_launches(&f, m, arena);
 	add_long_calls(&f, m, arena);
+	find_searches(&f, m, arena);
 	add_first_steps(ws_windows(m, sel), host);
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
@@ -342,6 +426,7 @@ static void release(void *result)
 	ws_spans_release(&host->data);
 	ws_spans_release(&host->setup);
 	ws_spans_release(&host->alloc);
+	ws_spans_release(&host->searches);
 	ws_spans_release(&host->waits);
 }
 

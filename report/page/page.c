@@ -362,7 +362,10 @@ static void say_what_happens_once(struct ws_page_making *p)
 		ws_page_say(p->page, "", "Start-up takes ",
 		            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
 		                                          (double)p->idle->nworked),
-		            "; it happens once.", NULL);
+		            host->searches.n ? ", with a search for convolution algorithms; it "
+		                               "happens once."
+		                             : "; it happens once.",
+		            NULL);
 }
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
@@ -432,7 +435,8 @@ static void say_migrations(struct ws_page_making *p)
 	uint64_t migrations = 0, bytes = 0;
 
 	for (size_t i = 0; i < p->m->nwork; i++)
-		if (ws_work_is_paging(&p->m->work[i]) && ws_work_ran(p->sel, p->m, i)) {
+		if (ws_use_of_work(&p->m->work[i]) == WS_USE_PAGING &&
+		    ws_work_ran(p->sel, p->m, i)) {
 			migrations++;
 			bytes += p->m->work[i].bytes;
 		}
@@ -550,7 +554,13 @@ static void say_first(struct ws_page_making *p)
 		return;
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
 	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat) {
-		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT)
+		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
+		    ws_host_activity_find(p->m, p->sel)->captured)
+			say_line(&p->page->first,
+			         "First: record replays of the graph as well, not its capture "
+			         "alone.",
+			         NULL);
+		else if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT)
 			say_line(&p->page->first, "First: warm up, then record: ",
 			         ws_say_percent(p->texts, use_percent(p, WS_USE_SETUP)),
 			         " of this is start-up.", NULL);

@@ -250,7 +250,7 @@ static size_t device_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 		                        stream);
 	else
 		*name = ws_arena_format(&f->out->arena, "%s%s", of_device(f, device),
-		                        kind == WS_TIMELINE_COPIES ? "copies" : "idle");
+		                        kind == WS_TIMELINE_COPIES ? "memcpy" : "idle");
 	return lane;
 }
 

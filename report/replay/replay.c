@@ -20,6 +20,7 @@
 #define STEP_TOLERANCE  0.005  /* of the step, how far a sound replay may be off */
 #define PIECE_TOLERANCE 0.02   /* …, and the begin of each piece */
 #define MOST_UNLAUNCHED 0.10   /* of the device time, without a launch record */
+#define MOST_MIGRATIONS 0.01   /* of the pieces: of managed memory, by no call */
 #define TYPICAL_LATENCY 5000.0 /* ns, where no piece of the step shows it */
 #define TYPICAL_GAP     1000.0
 #define MOST_SKEW_NS    1000000 /* of the clocks of host and device */
@@ -169,9 +170,7 @@ static void gather_pieces(struct ws_replay *r)
 		if (ws_work_ran(r->sel, m, i))
 			add_piece(r,
 			          (struct ws_replay_piece){.row = (uint32_t)i,
-			                                   .use = w->kind == WS_WORK_GRAPH
-			                                                  ? WS_USE_COMPUTE
-			                                                  : WS_USE_COPY,
+			                                   .use = ws_use_of_work(w),
 			                                   .device = w->device,
 			                                   .call = w->call,
 			                                   .start_ns = w->start_ns,
@@ -760,6 +759,7 @@ static void read_window(struct ws_replay *r, size_t which)
 	const struct ws_time_window *w = &r->windows->window[which];
 	struct ws_arena temp = {0};
 	double unlaunched_ns = 0, device_ns = 0;
+	size_t migrations = 0;
 	const uint8_t *blocks;
 
 	r->facts.step = w->step;
@@ -810,9 +810,14 @@ static void read_window(struct ws_replay *r, size_t which)
 	for (size_t i = 0; i < r->npieces; i++) {
 		device_ns += (double)r->work[i].dur_ns;
 		unlaunched_ns += r->piece[i].launch == WS_NONE ? (double)r->work[i].dur_ns : 0;
+		migrations += r->work[i].use == WS_USE_PAGING;
 	}
 	if (unlaunched_ns > MOST_UNLAUNCHED * device_ns)
 		r->facts.obstacle = "too much device work has no record of its launch";
+	else if ((double)migrations > MOST_MIGRATIONS * (double)r->npieces)
+		r->facts.obstacle =
+		        "pages of managed memory migrated, and the kernel or the host that "
+		        "touched them is not recorded";
 	r->facts.start_ns = r->start_ns;
 	r->facts.npieces = r->npieces;
 	r->facts.pieces = r->work;

@@ -442,6 +442,10 @@ def check_print():
 
 def check_phone():
     """One column, readable without zoom: nothing of the first screen is wider than the screen."""
+    report(os.path.join(ROOT, "fixtures", "imports", "bert-small-h100.json.gz"), "gains.html")
+    with Browser(FOLDER, width=390, phone=True) as b:
+        b.open("gains.html")
+        equal("width of a page with long gains", b.run("document.documentElement.scrollWidth"), 390)
     with Browser(FOLDER, width=390, phone=True) as b:
         b.open("step.html")
         equal("width of the page", b.run("document.documentElement.scrollWidth"), 390)
@@ -532,6 +536,11 @@ def check_sides(b, data):
         rows = page_data.rows(PROGRAM, trace(("step-fp32", "step-bf16")[side]), "kernel-trace", "--scope", "all")
         page_data.check_kernels(s["timeline"], lanes, rows)
     nodes = b.run("""[...document.querySelectorAll(".side")].map(s => [...s.querySelectorAll(".node")].map(e => getComputedStyle(e).backgroundColor))""")
+    part = next(n for n in sides[0]["tree"]["nodes"] if n["path"].endswith("backward"))
+    b.run("[...document.querySelectorAll('.side .node')].find(e => /backward/.test(e.dataset.path)).click()")
+    told = b.run("[...document.querySelectorAll('.time .tools')].map(e => e.textContent)")
+    truth("a click on a part finds it in both timelines", all(part["path"] in t and " is not in" not in t for t in told) and len(told) == 2, told)
+    b.run("[...document.querySelectorAll('.side .icicle')].forEach(e => e.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })))")
     truth("what got faster is green on both sides", all("rgb(34, 116, 74)" in side for side in nodes), nodes)
     truth("both timelines are drawn", b.run("""[...document.querySelectorAll(".time canvas")].map(c => c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v))""") == [True, True])
     b.run("document.querySelectorAll('.time canvas')[1].focus()")

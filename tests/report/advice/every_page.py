@@ -102,7 +102,7 @@ def of_first(page):
         if percent:
             yield f'a finding saves {percent} %, and nothing comes first'
         return
-    if text.startswith(('First: warm up, then record', 'First: record the')):  # no finding: there is nothing to be replayed
+    if text.startswith(('First: warm up, then record', 'First: record ')):  # no finding: there is nothing to be replayed
         return
     if (percent or 0) < LEAST and (findings[0] or 'At most' not in text):  # the host's collectives are no finding of a rule
         yield f'what comes first saves {percent} %'

@@ -158,7 +158,7 @@ function icicleOf({ title, total, nodes, per }, work, paintOf) {
     e.style.color = paint ? paint.ink : n.range ? shadeOf(row)[1] : ink(n.colour);
     e.dataset.path = n.path;
     tellsOver(e, () => lines(n));
-    e.addEventListener("click", () => { show(n === top ? outer(n) : n); if (!paintOf) findIn(n.path, partOf(n), true); });
+    e.addEventListener("click", () => { show(n === top ? outer(n) : n); findIn(n.path, partOf(n), true); });
     e.addEventListener("keydown", key => {
       if (key.key === "Enter" || key.key === " ") { key.preventDefault(); show(n === top ? outer(n) : n); }
     });

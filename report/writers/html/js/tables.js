@@ -38,14 +38,15 @@ function placeOf(table, row) {
   const value = (...ids) => ids.map(id => row[at(table, id)]).find(v => v !== undefined && v !== null && v !== "");
   const name = value("short_name", "kernel", "next_kernel"), path = value("path", "range"), cls = value("op_class", "class"), op = value("op", "operation"), cause = value("cause");
   if (table.table === "losses") return null;
-  if (op && op.startsWith("[CUDA ")) return [op, { name: op.slice(6, -1), kinds: ["copies"] }];
+  const copies = op && op.match(/^\[[A-Z]+ (mem.*)\]$/); // "[CUDA memcpy Host-to-Device]"
+  if (copies) return [op, { name: copies[1], kinds: ["copies"] }];
   if (value("start_ns") !== undefined && table.table !== "idle-gaps") return [name || path || op || "row", { start: value("start_ns"), name: name || undefined }];
   if (table.table === "idle-gaps" && value("start_ns") !== undefined) return [cause || "gap", { start: value("start_ns"), kinds: ["idle"] }];
   if (name) return [name, { name, kinds: ["stream", "copies"] }];
   if (path && !path.startsWith("(")) return [path, { path: new RegExp("^(.*/)?" + spaced(path).replace(/\\\\\//g, "/") + "(/|$)"), kinds: ["stream", "thread"] }];
   if (op) return [op, { leaves: [op], kinds: ["stream", "ops"] }];
   if (cause) return [cause, { name: cause, kinds: ["idle"] }];
-  return cls ? [cls, { class: cls, colour: classColours[cls], kinds: ["stream"] }] : null;
+  return cls ? [cls, { class: cls.replace(/^\((.*)\)$/, "$1"), colour: classColours[cls], kinds: ["stream"] }] : null;
 }
 const SOME = 50;
 function addTable(section, table) {
