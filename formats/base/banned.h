@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "formats/base/system/libc.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -30,6 +30,17 @@ static inline bool ws_bytes_begin(struct ws_bytes bytes, const char *with)
 	return bytes.len >= strlen(with) && !memcmp(bytes.ptr, with, strlen(with));
 }
 
+/* The last byte of this value; NULL: there is none. */
+static inline const void *ws_last_byte(const void *bytes, char value, size_t n)
+{
+	const char *p = bytes;
+
+	while (n--)
+		if (p[n] == value)
+			return p + n;
+	return NULL;
+}
+
 #define WS_VARINT_MAX 10u /* bytes of the longest LEB128 number */
 
 static inline uint16_t ws_load_u16(const void *p)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/bytes.h"
+
 #define HELP_COLUMN  28 /* where the explanation of an option begins */
 #define HELP_WIDTH   60 /* letters of a line of it */
 #define MAX_SECONDS  1e9
@@ -456,7 +458,7 @@ static size_t line_length(const char *text)
 
 	if (len <= HELP_WIDTH)
 		return len;
-	space = memrchr(text, ' ', HELP_WIDTH + 1);
+	space = ws_last_byte(text, ' ', HELP_WIDTH + 1);
 	return space ? (size_t)(space - text) : len;
 }
 

@@ -350,25 +350,6 @@ bool ws_tokens_size_is_possible(uint64_t size, uint64_t rows)
 
 #define FEW_TOKENS 256u
 
-/* Count the rows of each token. */
-static void count_rows(struct ws_tokens *t, uint32_t rows)
-{
-	uint32_t quarter[4][FEW_TOKENS] = {{0}};
-	uint32_t i = 0;
-
-	memset(t->rows, 0, t->count * sizeof(*t->rows));
-	/* four counters per token, as neighbouring rows often share one: no addition waits for
-	   the one before it */
-	if (t->count <= FEW_TOKENS)
-		for (; i + 4 <= rows; i += 4)
-			for (unsigned k = 0; k < 4; k++)
-				quarter[k][t->of_row[i + k]]++;
-	for (; i < rows; i++)
-		t->rows[t->of_row[i]]++;
-	for (uint32_t k = 0; k < t->count && k < FEW_TOKENS; k++)
-		t->rows[k] += quarter[0][k] + quarter[1][k] + quarter[2][k] + quarter[3][k];
-}
-
 enum ws_status ws_tokens_get(struct ws_tokens *t, enum ws_type type, const uint8_t *data,
                              size_t size, uint32_t rows, uint64_t *values, struct ws_err *err)
 {
@@ -397,7 +378,22 @@ enum ws_status ws_tokens_get(struct ws_tokens *t, enum ws_type type, const uint8
 		greatest = t->of_row[i] > greatest ? t->of_row[i] : greatest;
 	WS_FAIL_IF(greatest >= t->count, err, CORRUPT, "a row has token %u, but there are %u",
 	           greatest, t->count);
-	count_rows(t, rows);
+
+	/* Count the rows of each token. */
+	uint32_t quarter[4][FEW_TOKENS] = {{0}};
+	uint32_t i = 0;
+
+	memset(t->rows, 0, t->count * sizeof(*t->rows));
+	/* four counters per token, as neighbouring rows often share one: no addition waits for
+	   the one before it */
+	if (t->count <= FEW_TOKENS)
+		for (; i + 4 <= rows; i += 4)
+			for (unsigned k = 0; k < 4; k++)
+				quarter[k][t->of_row[i + k]]++;
+	for (; i < rows; i++)
+		t->rows[t->of_row[i]]++;
+	for (uint32_t k = 0; k < t->count && k < FEW_TOKENS; k++)
+		t->rows[k] += quarter[0][k] + quarter[1][k] + quarter[2][k] + quarter[3][k];
 	return WS_OK;
 }
 

@@ -17,8 +17,6 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
 /* What a file is that no importer reads, and how to get one that is read: "it is a Git LFS pointer,
  * …"; NULL: not known. */
 const char *ws_import_cure(const char *path);
-/* The same by the first bytes, decompressed, and the end of the name; "": by the bytes alone. */
-const char *ws_import_other_file(const char *path, const char *first, size_t len);
 
 /*
  * Read path and write the trace out_path, which appears whole or not at all. Damage of the input

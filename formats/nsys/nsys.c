@@ -203,7 +203,7 @@ static enum ws_status refuse_unfinished(sqlite3 *db, struct ws_err *err)
 	const char *beside[] = {sqlite3_filename_wal(name), sqlite3_filename_journal(name)};
 
 	for (size_t i = 0; i < sizeof(beside) / sizeof(*beside); i++) {
-		FILE *f = beside[i] ? fopen(beside[i], "rbe") : NULL;
+		FILE *f = beside[i] ? fopen(beside[i], "rb") : NULL;
 		int first = f ? getc(f) : EOF;
 
 		if (f)

@@ -10,6 +10,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/map.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "formats/foreign/importer.h"
 #include "formats/op_cost/op_cost.h"
@@ -1056,7 +1057,7 @@ static void find_ids(struct ws_pytorch *p)
 		if (p->deferred[j].lacks_id && !p->deferred[j].correlation &&
 		    p->deferred[j].external_id)
 			some[n++] = &p->deferred[j];
-	qsort(some, n, sizeof(*some), compare_external);
+	ws_sort(some, n, sizeof(*some), compare_external);
 	for (size_t from = 0, to; from < n; from = to) {
 		for (to = from + 1; to < n && some[to]->external_id == some[from]->external_id &&
 		                    some[to]->work == some[from]->work;)
@@ -1161,7 +1162,7 @@ static void pair_events(struct ws_pytorch *p)
 	for (size_t i = 0; i < p->ndeferred; i++)
 		if (p->deferred[i].phase != 'X')
 			event[n++] = &p->deferred[i];
-	qsort(event, n, sizeof(*event), compare_rows);
+	ws_sort(event, n, sizeof(*event), compare_rows);
 	for (size_t from = 0, to; from < n; from = to) {
 		for (to = from + 1; to < n && event[to]->row == event[from]->row;)
 			to++;
@@ -1348,20 +1349,6 @@ static void put_deferred(struct ws_pytorch *p, const struct deferred *d)
 		p->dropped[WS_DROPPED_END_LEFT_OUT]++;
 }
 
-static void count_work_without_call(struct ws_pytorch *p)
-{
-	uint64_t n[2] = {0, 0};
-
-	for (size_t i = 0; i < p->nwork_ids; i++)
-		if (!has_call(p, p->work_ids[i].correlation))
-			n[p->work_ids[i].has_operation]++;
-	if (n[0] + n[1])
-		ws_import_warn(p->out,
-		               "device work with a correlation id that no call has: %" PRIu64
-		               ". Its operation is known by an External id: %" PRIu64,
-		               n[0] + n[1], n[1]);
-}
-
 /* Write what waited for the last event: deferred events, rows, ranges, names, counts. */
 static void finish(struct ws_pytorch *p)
 {
@@ -1377,11 +1364,21 @@ static void finish(struct ws_pytorch *p)
 	count_arrows(p);
 	for (size_t i = 0; i < p->ndeferred; i++)
 		put_deferred(p, &p->deferred[i]);
-	count_work_without_call(p);
+
+	uint64_t n[2] = {0, 0};
+
+	for (size_t i = 0; i < p->nwork_ids; i++)
+		if (!has_call(p, p->work_ids[i].correlation))
+			n[p->work_ids[i].has_operation]++;
+	if (n[0] + n[1])
+		ws_import_warn(p->out,
+		               "device work with a correlation id that no call has: %" PRIu64
+		               ". Its operation is known by an External id: %" PRIu64,
+		               n[0] + n[1], n[1]);
 	put_waiting(p);
 
 	if (p->nranges)
-		qsort(p->ranges, p->nranges, sizeof(*p->ranges), ws_import_range_compare);
+		ws_sort(p->ranges, p->nranges, sizeof(*p->ranges), ws_import_range_compare);
 	for (size_t i = 0; i < p->nranges; i++)
 		ws_import_nest_add(&nest, &p->ranges[i]);
 	ws_import_nest_finish(&nest);

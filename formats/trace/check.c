@@ -274,17 +274,6 @@ static void check_schema(struct check *c)
 	ws_column_data_release(&t);
 }
 
-static void check_first_block(struct check *c)
-{
-	const struct ws_walk *w = c->walk;
-
-	if (!w->nblocks)
-		FIND(c, WS_FINDING_DAMAGE, WS_FILE_HEADER_BYTES, "the file has no whole block");
-	else if (w->blocks[0].offset == WS_FILE_HEADER_BYTES && w->blocks[0].kind != WS_KIND_SCHEMA)
-		FIND(c, WS_FINDING_DAMAGE, w->blocks[0].offset,
-		     "the first block is not a schema block; names of columns are missing");
-}
-
 static void check_end(struct check *c)
 {
 	const struct ws_walk *w = c->walk;
@@ -337,7 +326,13 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	c.b = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*c.b));
 	ws_block_decoder_init(&c.decoder);
 
-	check_first_block(&c);
+	const struct ws_walk *w = c.walk;
+
+	if (!w->nblocks)
+		FIND(&c, WS_FINDING_DAMAGE, WS_FILE_HEADER_BYTES, "the file has no whole block");
+	else if (w->blocks[0].offset == WS_FILE_HEADER_BYTES && w->blocks[0].kind != WS_KIND_SCHEMA)
+		FIND(&c, WS_FINDING_DAMAGE, w->blocks[0].offset,
+		     "the first block is not a schema block; names of columns are missing");
 	check_schema(&c);
 	for (size_t i = 0; i < c.walk->nblocks; i++)
 		check_block(&c, i);

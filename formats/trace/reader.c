@@ -10,6 +10,7 @@
 #include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"
+#include "formats/base/sort.h"
 #include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/internal.h"
@@ -128,17 +129,6 @@ static bool header_at(const struct ws_walk *w, size_t pos, size_t end)
 	return ws_block_header_get(w->data + pos, end - pos, pos, &h, NULL) == WS_OK;
 }
 
-/* The next place after pos with a right block header, or end. */
-static size_t resync(const struct ws_walk *w, size_t pos, size_t end)
-{
-	size_t p = pos - pos % WS_ALIGN_BYTES + WS_ALIGN_BYTES;
-
-	for (; p < end && end - p >= WS_BLOCK_HEADER_BYTES; p += WS_ALIGN_BYTES)
-		if (header_at(w, p, end))
-			return p;
-	return end;
-}
-
 /*
  * The end of the damaged stretch at pos. If the header is right and the body is not, the length in
  * the header is trusted when something right follows the body. Otherwise bytes may be missing from
@@ -156,7 +146,14 @@ static size_t end_of_damage(struct ws_walk *w, enum piece piece, size_t pos, siz
 		if (next == end || header_at(w, next, end) || w->hashed_in_vain / 8 > w->size)
 			return next;
 	}
-	return resync(w, pos, end);
+
+	/* The next place after pos with a right block header, or end. */
+	size_t p = pos - pos % WS_ALIGN_BYTES + WS_ALIGN_BYTES;
+
+	for (; p < end && end - p >= WS_BLOCK_HEADER_BYTES; p += WS_ALIGN_BYTES)
+		if (header_at(w, p, end))
+			return p;
+	return end;
 }
 
 #define LET_GO_BYTES ((size_t)1 << 20)
@@ -310,29 +307,6 @@ struct ws_thread_rows {
 	uint64_t values[WS_MAX_BLOCK_ROWS];
 };
 
-/* Find the rows of kind api or nvtx. CORRUPT when the block has no types, or another number of such
- * rows than its header says. */
-static enum ws_status find_rows(struct ws_thread_rows *t, const struct ws_block_view *view,
-                                struct ws_block_decoder *d, enum ws_kind kind, struct ws_err *err)
-{
-	const uint32_t rows = view->header.rows;
-	const uint32_t expected =
-	        kind == WS_KIND_API ? view->header.api_rows : rows - view->header.api_rows;
-	int i = ws_block_view_column(view, WS_COL_thread_event_type);
-
-	WS_FAIL_IF(i < 0, err, CORRUPT, "%s: it has no column type", view->label);
-	WS_FORWARD(ws_block_column_decode(view, (unsigned)i, d, t->values, err));
-	t->n = 0;
-	for (uint32_t k = 0; k < rows; k++) {
-		t->row[t->n] = k;
-		t->n += (t->values[k] == WS_THREAD_EVENT_API) == (kind == WS_KIND_API);
-	}
-	WS_FAIL_IF(t->n != expected, err, CORRUPT,
-	           "%s: %" PRIu32 " rows are %s rows, its header says %" PRIu32, view->label, t->n,
-	           ws_schema_kind(kind)->name, expected);
-	return WS_OK;
-}
-
 /* --- decoding one block --- */
 
 /* The columns of a block as they are stored. */
@@ -381,7 +355,23 @@ static enum ws_status decode_part(const struct ws_trace_reader *r, const struct 
 	const struct ws_kind_def *def = ws_schema_kind(out->info.kind);
 	struct ws_thread_rows *t = r->thread_rows;
 
-	WS_FORWARD(find_rows(t, view, r->decoder, out->info.kind, err));
+	/* Find the rows of kind api or nvtx. CORRUPT when the block has no types, or another number
+	 * of such rows than its header says. */
+	const uint32_t rows = view->header.rows;
+	const uint32_t expected = out->info.kind == WS_KIND_API ? view->header.api_rows
+	                                                        : rows - view->header.api_rows;
+	int i = ws_block_view_column(view, WS_COL_thread_event_type);
+
+	WS_FAIL_IF(i < 0, err, CORRUPT, "%s: it has no column type", view->label);
+	WS_FORWARD(ws_block_column_decode(view, (unsigned)i, r->decoder, t->values, err));
+	t->n = 0;
+	for (uint32_t k = 0; k < rows; k++) {
+		t->row[t->n] = k;
+		t->n += (t->values[k] == WS_THREAD_EVENT_API) == (out->info.kind == WS_KIND_API);
+	}
+	WS_FAIL_IF(t->n != expected, err, CORRUPT,
+	           "%s: %" PRIu32 " rows are %s rows, its header says %" PRIu32, view->label, t->n,
+	           ws_schema_kind(out->info.kind)->name, expected);
 	out->ncolumns = 0;
 	for (unsigned p = 0; p < def->ncolumns; p++) {
 		const int source = column_of_kind(view, out->info.kind, p);
@@ -881,26 +871,6 @@ struct ws_feed {
 	struct ws_task ahead; /* decodes wanted[next], once it was begun */
 };
 
-/* Decode a column as it is stored, into out->v[position]; zeros if the block lacks it. */
-static enum ws_status read_column(struct ws_feed *f, unsigned position, struct ws_block_rows *out,
-                                  struct ws_err *err)
-{
-	const enum ws_type type = f->view.def->columns[position].type;
-	const int c = ws_block_view_column(&f->view, position);
-	bool by_token = out->token && type != WS_TYPE_TIME && type != WS_TYPE_DUR;
-	uint64_t *v = out->v[position];
-
-	if (c < 0)
-		memset(v, 0, (by_token ? out->ntokens : out->info.rows) * sizeof(*v));
-	else if (by_token)
-		WS_FORWARD(ws_block_column_decode_stored(&f->view, (unsigned)c, &f->decoder, v,
-		                                         &by_token, err));
-	else
-		WS_FORWARD(ws_block_column_decode(&f->view, (unsigned)c, &f->decoder, v, err));
-	out->by_token |= (ws_column_set)by_token << position;
-	return WS_OK;
-}
-
 /* Decode the stored block that block i is part of. */
 static enum ws_status read_block(struct ws_feed *f, size_t i, struct ws_block_rows *out,
                                  struct ws_err *err)
@@ -947,7 +917,23 @@ static enum ws_status read_block(struct ws_feed *f, size_t i, struct ws_block_ro
 		unsigned at = (unsigned)__builtin_ctzll(columns);
 
 		out->v[at] = out->memory + values;
-		WS_FORWARD(read_column(f, at, out, err));
+
+		/* Decode a column as it is stored, into out->v[position]; zeros if the block lacks
+		 * it. */
+		const enum ws_type type = f->view.def->columns[at].type;
+		const int c = ws_block_view_column(&f->view, at);
+		bool by_token = out->token && type != WS_TYPE_TIME && type != WS_TYPE_DUR;
+		uint64_t *v = out->v[at];
+
+		if (c < 0)
+			memset(v, 0, (by_token ? out->ntokens : out->info.rows) * sizeof(*v));
+		else if (by_token)
+			WS_FORWARD(ws_block_column_decode_stored(&f->view, (unsigned)c, &f->decoder,
+			                                         v, &by_token, err));
+		else
+			WS_FORWARD(
+			        ws_block_column_decode(&f->view, (unsigned)c, &f->decoder, v, err));
+		out->by_token |= (ws_column_set)by_token << at;
 	}
 	walk_let_go(&f->r->walk, stored);
 	return WS_OK;
@@ -998,7 +984,7 @@ void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
 			continue;
 		f->wanted[f->n++] = (struct wanted){info->time_min_ns, (uint32_t)i};
 	}
-	qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
+	ws_sort(f->wanted, f->n, sizeof(*f->wanted), by_time);
 	ws_block_decoder_init(&f->decoder);
 }
 

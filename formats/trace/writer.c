@@ -464,26 +464,6 @@ enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
 
 /* --- going on with a file --- */
 
-/* The bytes that row i of a dictionary was interned by, in w->key. */
-static void row_key(struct ws_trace_writer *w, const struct ws_column_data *t, uint64_t i)
-{
-	const struct ws_column *c = t->columns;
-
-	w->key.len = 0;
-	if (t->def->id == WS_KIND_STRING) {
-		const struct ws_bytes *text = &c[WS_COL_string_text].b[i];
-
-		ws_buf_put(&w->key, text->ptr, text->len);
-	} else if (t->def->id == WS_KIND_PAYLOAD) {
-		const struct ws_bytes *bytes = &c[WS_COL_payload_bytes].b[i];
-
-		payload_key(w, c[WS_COL_payload_schema].v[i], bytes->ptr, bytes->len);
-	} else {
-		for (unsigned k = 1; k < WS_NCOLS_launch_config; k++)
-			ws_buf_put(&w->key, &c[k].v[i], sizeof(uint64_t));
-	}
-}
-
 /* Load the interned rows of the file, so that their ids go on. The id is their first column. */
 static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace_reader *r,
                                 enum ws_kind kind, struct ws_strtab *tab, struct ws_err *err)
@@ -506,7 +486,23 @@ static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace
 			                    .context = t.columns[WS_COL_launch_config_context].v[i],
 			                    .stream = t.columns[WS_COL_launch_config_stream].v[i],
 			            });
-		row_key(w, &t, i);
+
+		/* The bytes that row i of a dictionary was interned by, in w->key. */
+		const struct ws_column *c = t.columns;
+
+		w->key.len = 0;
+		if (t.def->id == WS_KIND_STRING) {
+			const struct ws_bytes *text = &c[WS_COL_string_text].b[i];
+
+			ws_buf_put(&w->key, text->ptr, text->len);
+		} else if (t.def->id == WS_KIND_PAYLOAD) {
+			const struct ws_bytes *bytes = &c[WS_COL_payload_bytes].b[i];
+
+			payload_key(w, c[WS_COL_payload_schema].v[i], bytes->ptr, bytes->len);
+		} else {
+			for (unsigned k = 1; k < WS_NCOLS_launch_config; k++)
+				ws_buf_put(&w->key, &c[k].v[i], sizeof(uint64_t));
+		}
 		status = ws_strtab_load(tab, w->key.data, w->key.len, t.columns[0].v[i], err);
 	}
 	ws_column_data_release(&t);

@@ -148,19 +148,6 @@ static void delta_item(void *arg, int64_t row)
 	a->delta[row] = (ws_real)dot(a->dy + row * a->width, a->y + row * a->width, a->width);
 }
 
-static void query_grad(const struct attention *a, int64_t row)
-{
-	double dq[WS_ATTENTION_WIDTH_MAX] = {0};
-	int64_t query = row % a->time;
-	ws_real dscore;
-
-	for (int64_t key = 0; key <= query; key++) {
-		pair(a, query, key, &dscore);
-		add_scaled(dq, dscore, a->k + key * a->width, a->width);
-	}
-	store_row(a->out[0] + row * a->width, a->width, dq, (double)a->scale);
-}
-
 static void key_grad(const struct attention *a, int64_t row)
 {
 	double dk[WS_ATTENTION_WIDTH_MAX] = {0}, dv[WS_ATTENTION_WIDTH_MAX] = {0};
@@ -181,7 +168,15 @@ static void grad_item(void *arg, int64_t row)
 	const struct attention *all = arg;
 	struct attention a = head_of(all, row / all->time);
 
-	query_grad(&a, row);
+	double dq[WS_ATTENTION_WIDTH_MAX] = {0};
+	int64_t query = row % a.time;
+	ws_real dscore;
+
+	for (int64_t key = 0; key <= query; key++) {
+		pair(&a, query, key, &dscore);
+		add_scaled(dq, dscore, a.k + key * a.width, a.width);
+	}
+	store_row(a.out[0] + row * a.width, a.width, dq, (double)a.scale);
 	key_grad(&a, row);
 }
 

@@ -179,16 +179,6 @@ static enum ws_status check(const struct ws_op *op, struct ws_err *err)
 	}
 }
 
-/* Tensors lie side by side, so the address sanitizer is told that an op stays in its own. */
-static void hide_others(const struct ws_cpu *cpu, const struct ws_op *op)
-{
-	ASAN_POISON_MEMORY_REGION(cpu->block, cpu->block_bytes);
-	for (int i = 0; i < ws_op_touched(op); i++)
-		if (ws_op_touches(op, i))
-			ASAN_UNPOISON_MEMORY_REGION(ws_op_touches(op, i)->data,
-			                            ws_op_touches(op, i)->size_bytes);
-}
-
 static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op,
                               struct ws_err *err)
 {
@@ -202,7 +192,14 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
 	WS_FORWARD(check(op, err));
 	cpu->scratch = cpu->workspace;
 	cpu->copies_at = cpu->workspace + scratch_bytes(cpu, op);
-	hide_others(cpu, op);
+
+	/* Tensors lie side by side, so the address sanitizer is told that an op stays in its own.
+	 */
+	ASAN_POISON_MEMORY_REGION(cpu->block, cpu->block_bytes);
+	for (int i = 0; i < ws_op_touched(op); i++)
+		if (ws_op_touches(op, i))
+			ASAN_UNPOISON_MEMORY_REGION(ws_op_touches(op, i)->data,
+			                            ws_op_touches(op, i)->size_bytes);
 	kernels[op->kind][real_is_double](cpu, ws_cpu_copies_open(cpu, op));
 	ASAN_UNPOISON_MEMORY_REGION(cpu->block, cpu->block_bytes);
 	return WS_OK;

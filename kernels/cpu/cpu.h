@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "kernels/exec/backend.h"
+#include "kernels/exec/exec.h"
 
 #if !defined(WS_CPU_REAL_IS_DOUBLE)
 #define WS_CPU_REAL_IS_DOUBLE 0

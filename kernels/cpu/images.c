@@ -151,26 +151,6 @@ WS_CPU_ITEMS(batch_norm, block_items(&op->u.norm.ch))
 	}
 }
 
-/* With z = (x - mean) / deviation: dgamma = sum(dy z), dbeta = sum(dy). */
-static void batch_norm_sums(const struct ws_op *op, struct block *b, const ws_real *mean,
-                            const ws_real *inverse, double *dgamma, double *dbeta)
-{
-	memset(dgamma, 0, BLOCK * sizeof(*dgamma));
-	memset(dbeta, 0, BLOCK * sizeof(*dbeta));
-	while (block_next(b)) {
-		const ws_real *dy = ws_reals(op->in[0], b->offset);
-		const ws_real *x = ws_reals(op->in[1], b->offset);
-
-		for (int64_t i = 0; i < b->count; i++) {
-			int64_t c = i * b->step;
-
-			dgamma[c] += (double)dy[i] * ((double)x[i] - (double)mean[c]) *
-			             (double)inverse[c];
-			dbeta[c] += dy[i];
-		}
-	}
-}
-
 /* dx = gamma / deviation (dy - dbeta / count - z dgamma / count) */
 WS_CPU_ITEMS(batch_norm_grad, block_items(&op->u.norm.ch))
 {
@@ -181,7 +161,21 @@ WS_CPU_ITEMS(batch_norm_grad, block_items(&op->u.norm.ch))
 	const ws_real *mean = ws_reals(op->in[3], b.channel);
 	const ws_real *inverse = ws_reals(op->in[4], b.channel);
 
-	batch_norm_sums(op, &b, mean, inverse, dgamma, dbeta);
+	/* With z = (x - mean) / deviation: dgamma = sum(dy z), dbeta = sum(dy). */
+	memset(dgamma, 0, BLOCK * sizeof(*dgamma));
+	memset(dbeta, 0, BLOCK * sizeof(*dbeta));
+	while (block_next(&b)) {
+		const ws_real *dy = ws_reals(op->in[0], b.offset);
+		const ws_real *x = ws_reals(op->in[1], b.offset);
+
+		for (int64_t i = 0; i < b.count; i++) {
+			int64_t c = i * b.step;
+
+			dgamma[c] += (double)dy[i] * ((double)x[i] - (double)mean[c]) *
+			             (double)inverse[c];
+			dbeta[c] += dy[i];
+		}
+	}
 	ws_real_put_sums(op->out[1], b.channel, b.channels, dgamma);
 	ws_real_put_sums(op->out[2], b.channel, b.channels, dbeta);
 	while (block_next(&b)) {

@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#include "kernels/exec/backend.h"
+#include "kernels/exec/exec.h"
 #include "kernels/cuda/own/launch.h"
 
 /* cuBLAS: what NVIDIA advises for Hopper. cuDNN: fixed, for it decides which algorithms may run. */

@@ -3,7 +3,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "kernels/exec/backend.h"
+#include "kernels/base/rng.h"
 #include "kernels/exec/exec.h"
 
 /* Does it live from its first write to its last use only? */
@@ -107,28 +107,6 @@ static void walk_op(struct walk *w, int index)
 	}
 }
 
-/* As ws_exec_step_begin() does: what set-up leaves behind goes before the first step. */
-static void walk_step_begin(struct walk *w)
-{
-	for (int i = 0; i < w->graph->tensor_count; i++)
-		if (memory_is_transient(w->graph->tensors[i]))
-			give(w, w->graph->tensors[i]);
-}
-
-static void walk_session(struct walk *w)
-{
-	for (int i = 0; i < w->graph->tensor_count; i++) {
-		struct ws_tensor *t = w->graph->tensors[i];
-
-		if (memory_is_transient(t))
-			continue;
-		take(w, t);
-		w->plan.by_role_bytes[t->role] += t->size_bytes;
-	}
-	if (w->now_bytes > w->plan.peak_bytes)
-		w->plan.peak_bytes = w->now_bytes;
-}
-
 struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 {
 	struct walk w = {.graph = graph};
@@ -142,12 +120,26 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 		for (int j = 0; j < ws_op_touched(graph->ops[i]); j++)
 			if (ws_op_touches(graph->ops[i], j))
 				ws_op_touches(graph->ops[i], j)->last_use = i;
-	walk_session(&w);
+
+	for (int i = 0; i < w.graph->tensor_count; i++) {
+		struct ws_tensor *t = w.graph->tensors[i];
+
+		if (memory_is_transient(t))
+			continue;
+		take(&w, t);
+		w.plan.by_role_bytes[t->role] += t->size_bytes;
+	}
+	if (w.now_bytes > w.plan.peak_bytes)
+		w.plan.peak_bytes = w.now_bytes;
 	/* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
 	in_setup = true;
 	for (int k = 0; k < w.graph->op_count; k++) {
 		if (in_setup && w.graph->ops[k]->payload.phase != WSNVTX_PHASE_setup) {
-			walk_step_begin(&w);
+			/* As ws_exec_step_begin() does: what set-up leaves behind goes before the
+			 * first step. */
+			for (int i = 0; i < w.graph->tensor_count; i++)
+				if (memory_is_transient(w.graph->tensors[i]))
+					give(&w, w.graph->tensors[i]);
 			in_setup = false;
 		}
 		walk_op(&w, k);
@@ -217,14 +209,6 @@ void ws_first_values(const struct ws_tensor *t, uint64_t seed, struct ws_first_v
 		values->rng[i] = ws_rng_stream(seed, t->parts ? t->part[i] : t->name);
 }
 
-static double rope_value(const struct ws_tensor *t, int64_t i)
-{
-	int64_t pairs = t->shape.dim[2], time = i / pairs % t->shape.dim[1], pair = i % pairs;
-	double angle = (double)time * pow(t->init.value, -(double)pair / (double)pairs);
-
-	return i < t->count / 2 ? cos(angle) : sin(angle);
-}
-
 /* The place of element i of a filter [k, r, s, c] in [k, c, r, s], whose order it is drawn in. */
 static int64_t channels_first(const struct ws_shape *shape, int64_t i)
 {
@@ -240,8 +224,13 @@ double ws_first_value(const struct ws_first_values *values, int64_t i)
 	const struct ws_rng *rng;
 	uint64_t number;
 
-	if (t->init.kind == WS_INIT_ROPE_TABLE)
-		return rope_value(t, i);
+	if (t->init.kind == WS_INIT_ROPE_TABLE) {
+		int64_t pairs = t->shape.dim[2], time = i / pairs % t->shape.dim[1],
+		        pair = i % pairs;
+		double angle = (double)time * pow(t->init.value, -(double)pair / (double)pairs);
+
+		return i < t->count / 2 ? cos(angle) : sin(angle);
+	}
 	if (t->channels_last)
 		i = channels_first(&t->shape, i);
 	rng = &values->rng[i / values->part_count];
@@ -633,4 +622,110 @@ enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_b
 	status = ws_exec_write(exec, t, images, err);
 	free(images);
 	return status;
+}
+
+/* --- data ------------------------------------------------------------------------------------ */
+
+#define LABEL_MAX 0.8
+
+/* A number in ±1. */
+static double draw(const struct ws_rng *rng, uint64_t n)
+{
+	return 2 * ws_rng_uniform(rng, n) - 1;
+}
+
+static struct ws_plane plane_of(uint64_t seed, int64_t class, int64_t channel)
+{
+	struct ws_rng rng;
+	char name[64];
+
+	snprintf(name, sizeof(name), "image class %lld channel %lld", (long long)class,
+	         (long long)channel);
+	rng = ws_rng_stream(seed, name);
+	return (struct ws_plane){
+	        .level = draw(&rng, 0),
+	        .amplitude = 0.5 + 0.5 * ws_rng_uniform(&rng, 1),
+	        .turn_row = 1.5 * draw(&rng, 2),
+	        .turn_col = 1.5 * draw(&rng, 3),
+	        .phase = 3 * draw(&rng, 4),
+	};
+}
+
+void ws_data_image_planes(uint64_t seed, int64_t step, const struct ws_image_batch *batch,
+                          struct ws_plane *planes, double *labels)
+{
+	for (int64_t n = 0; n < batch->n; n++) {
+		struct ws_rng rng;
+		char name[64];
+		int64_t class = 0;
+		double scale = 1;
+
+		snprintf(name, sizeof(name), "image %lld %lld", (long long)step, (long long)n);
+		rng = ws_rng_stream(seed, name);
+		if (batch->classes == 1)
+			labels[n] = scale = LABEL_MAX * draw(&rng, 0);
+		else
+			labels[n] = (double)(class = (int64_t)(ws_rng_bits(&rng, 0) %
+			                                       (uint64_t)batch->classes));
+		for (int64_t c = 0; c < batch->c; c++) {
+			struct ws_plane *plane = &planes[n * batch->c + c];
+
+			*plane = plane_of(seed, class, c);
+			plane->noise = rng;
+			plane->scale = scale;
+			plane->first = 1 + (uint64_t)(c * batch->h * batch->w);
+		}
+	}
+}
+
+void ws_data_images(const struct ws_image_batch *batch, const struct ws_plane *planes,
+                    double *images)
+{
+	int64_t pixels = batch->h * batch->w;
+
+	for (int64_t n = 0; n < batch->n; n++)
+		for (int64_t c = 0; c < batch->c; c++) {
+			const struct ws_plane *plane = &planes[n * batch->c + c];
+			double *image = images + n * batch->c * pixels +
+			                (batch->layout == WS_LAYOUT_NCHW ? c * pixels : c);
+			int64_t step = batch->layout == WS_LAYOUT_NCHW ? 1 : batch->c;
+
+			for (int64_t h = 0; h < batch->h; h++) {
+				struct ws_plane_pen pen = ws_plane_row(plane, h);
+
+				for (int64_t i = h * batch->w; i < (h + 1) * batch->w; i++)
+					image[i * step] = ws_plane_pixel(plane, &pen, i);
+			}
+		}
+}
+
+/* --- tokens -------------------------------------------------------------------------------- */
+
+#define FREQUENT_TOKENS 97 /* that the rule of the language is about, at most */
+
+void ws_data_tokens(uint64_t seed, int64_t step, const struct ws_token_batch *batch, int32_t *x,
+                    int32_t *y)
+{
+	int64_t frequent = batch->vocab < FREQUENT_TOKENS ? batch->vocab : FREQUENT_TOKENS;
+
+	for (int64_t b = 0; b < batch->n; b++) {
+		struct ws_rng rng;
+		char name[64];
+		int64_t token;
+
+		snprintf(name, sizeof(name), "tokens %lld %lld", (long long)step, (long long)b);
+		rng = ws_rng_stream(seed, name);
+		token = (int64_t)(ws_rng_bits(&rng, 0) % (uint64_t)frequent);
+		for (int64_t t = 0; t < batch->context; t++) {
+			x[b * batch->context + t] = (int32_t)token;
+
+			/* The token after `token`, number t of its sequence. frequent: tokens that
+			 * the rule is about. */
+			uint64_t bits = ws_rng_bits(&rng, (uint64_t)t + 1);
+
+			token = bits % 4 ? (5 * token + 17) % frequent
+			                 : (int64_t)((bits >> 2) % (uint64_t)batch->vocab);
+			y[b * batch->context + t] = (int32_t)token;
+		}
+	}
 }

@@ -91,7 +91,8 @@ WS_ELEMENT ws_real ws_element(enum ws_sub sub, ws_real a, ws_real b, ws_real c, 
 #undef OF
 }
 
-/* --- optimizers: all of one; the formulas and their order are in optim.h ---------------------- */
+/* --- optimizers: all of one; the formulas and their order are in layers.h ----------------------
+ */
 
 struct ws_optimizer_factors {
 	ws_real alpha, beta1, rest1, beta2, rest2, eps, decay;

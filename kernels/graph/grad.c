@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 struct tape {
 	struct ws_graph *graph;

@@ -241,16 +241,6 @@ static enum ws_dtype op_dtype(const struct ws_op *op)
 	return dtype;
 }
 
-/* Does a precision with TF32 change what this op reads? */
-static bool op_is_tf32(const struct ws_graph *graph, const struct ws_op *op)
-{
-	enum wsnvtx_op_kind payload = ws_op_info(op->kind)->payload;
-
-	return graph->precision.tf32 && op->in_count && op->in[0]->dtype == WS_DTYPE_F32 &&
-	       (payload == WSNVTX_OP_gemm || payload == WSNVTX_OP_conv ||
-	        payload == WSNVTX_OP_attention);
-}
-
 static enum wsnvtx_op_kind op_payload_kind(const struct ws_graph *graph, const struct ws_op *op)
 {
 	enum wsnvtx_op_kind own = ws_op_info(op->kind)->payload;
@@ -297,7 +287,14 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 	copy->payload.phase = (uint8_t)graph->scope->phase;
 	copy->payload.direction = (uint8_t)phase_direction(graph->scope->phase);
 	copy->unless = graph->unless;
-	copy->tf32 = op_is_tf32(graph, copy);
+
+	/* Does a precision with TF32 change what this op reads? */
+	enum wsnvtx_op_kind payload = ws_op_info(copy->kind)->payload;
+
+	copy->tf32 = graph->precision.tf32 && copy->in_count &&
+	             copy->in[0]->dtype == WS_DTYPE_F32 &&
+	             (payload == WSNVTX_OP_gemm || payload == WSNVTX_OP_conv ||
+	              payload == WSNVTX_OP_attention);
 	copy->payload.dtype =
 	        (uint8_t)(copy->tf32 ? WSNVTX_DTYPE_tf32 : ws_dtype_nvtx(op_dtype(copy)));
 	copy->payload.layer = graph->layer;

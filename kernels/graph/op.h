@@ -251,7 +251,7 @@ struct ws_update {
 	struct ws_update_factors factors;
 };
 
-/* How a dynamic loss scale changes: optim.h. */
+/* How a dynamic loss scale changes: layers.h. */
 struct ws_scaler_rule {
 	double growth, backoff, max;
 	int64_t interval;

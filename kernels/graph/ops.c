@@ -1,4 +1,4 @@
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 /* An op of some operands, as a value. */
 #define OP(SUB, ...)                                                                    \

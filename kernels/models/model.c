@@ -7,7 +7,7 @@
 
 #include "formats/base/options.h"
 #include "formats/base/xalloc.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
 

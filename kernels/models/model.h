@@ -1,7 +1,6 @@
 /* The models that warpsheet-step knows: models.def. */
 #pragma once
 
-#include "kernels/exec/data.h"
 #include "kernels/exec/exec.h"
 #include "kernels/graph/graph.h"
 #include "kernels/nn/layers.h"

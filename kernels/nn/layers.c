@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 /* --- transformers -------------------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
 
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 #include <math.h>
 
 #include "formats/base/options.h"
-#include "kernels/nn/optim.h"
+#include "kernels/nn/layers.h"
 
 /* --- loss scaling -------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "kernels/run/options.h"
+#include "kernels/run/step.h"
 
 #define PROGRAM "warpsheet-step"
 

@@ -1,4 +1,4 @@
-#include "kernels/run/options.h"
+#include "kernels/run/step.h"
 
 #include <float.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 
 #include "formats/base/options.h"
 #include "formats/base/xalloc.h"
-#include "kernels/exec/data.h"
 #include "kernels/graph/graph.h"
 #include "kernels/exec/exec.h"
 
@@ -68,9 +67,12 @@ static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 	return ws_graph_check(step->graph, err);
 }
 
-/* Does the step fit the device? The graph tells, before hours and memory are spent on it. */
-static enum ws_status check_memory(const struct ws_step *step, struct ws_err *err)
+static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, struct ws_err *err)
 {
+	WS_FORWARD(build_graph(step, err));
+
+	/* Does the step fit the device? The graph tells, before hours and memory are spent on it.
+	 */
 	const struct ws_backend *backend = step->backend;
 	struct ws_backend_plan work = {step->graph->ops, step->graph->op_count, 0};
 	struct ws_memory_plan plan = ws_memory_plan(step->graph);
@@ -86,13 +88,6 @@ static enum ws_status check_memory(const struct ws_step *step, struct ws_err *er
 	           "workspace; the device has %" PRIu64 ". Use a smaller batch or model",
 	           plan.block_bytes, plan.peak_op ? plan.peak_op->message : "none", workspace_bytes,
 	           backend->limit_bytes);
-	return WS_OK;
-}
-
-static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, struct ws_err *err)
-{
-	WS_FORWARD(build_graph(step, err));
-	WS_FORWARD(check_memory(step, err));
 	WS_FORWARD(ws_exec_create(step->graph, step->backend, &step->exec, err));
 	WS_FORWARD(ws_exec_init(step->exec, pool, step->options.seed, err));
 	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_setup, err));

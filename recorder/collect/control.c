@@ -141,20 +141,6 @@ static enum claim claim(struct ws_seg_header *seg, struct ws_proc self)
 	return CLAIM_MINE;
 }
 
-/* What the launcher fixed for the first segment holds for the others too. */
-static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first)
-{
-	/* by the first one's distance, so that all traces of a recording have one clock */
-	seg->base_ns = ws_clock_ns(CLOCK_MONOTONIC);
-	seg->base_realtime_ns = first->base_realtime_ns + (seg->base_ns - first->base_ns);
-	seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
-	seg->realtime_apart_ns = ws_clock_realtime_apart();
-	seg->boot = first->boot;
-	ws_seg_set_process(&seg->launcher, ws_seg_process(&first->launcher));
-	seg->plan = first->plan;
-	seg->capture = first->capture;
-}
-
 /* From another PID namespace nobody can tell; there it is taken to live. */
 static bool launcher_lives(const struct ws_seg_header *first)
 {
@@ -199,7 +185,17 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 		ws_segment_file_remove(&file);
 		return NULL;
 	}
-	inherit(file.seg, first);
+
+	/* What the launcher fixed for the first segment holds for the others too. */
+	/* by the first one's distance, so that all traces of a recording have one clock */
+	file.seg->base_ns = ws_clock_ns(CLOCK_MONOTONIC);
+	file.seg->base_realtime_ns = first->base_realtime_ns + (file.seg->base_ns - first->base_ns);
+	file.seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
+	file.seg->realtime_apart_ns = ws_clock_realtime_apart();
+	file.seg->boot = first->boot;
+	ws_seg_set_process(&file.seg->launcher, ws_seg_process(&first->launcher));
+	file.seg->plan = first->plan;
+	file.seg->capture = first->capture;
 	if (ws_segment_file_seal(&file, NULL) != WS_OK) {
 		ws_segment_file_remove(&file);
 		return NULL;

@@ -435,15 +435,6 @@ struct ws_schema *ws_schema_find(uint64_t id)
 	return NULL;
 }
 
-/* What the trace calls the type that the program calls so. */
-static uint64_t traced_id(uint32_t domain, uint64_t type)
-{
-	uint64_t id = ws_schema_id(domain, type);
-	const struct ws_schema *s = id < WSN_SCHEMA_ID_STATIC_START ? NULL : ws_schema_find(id);
-
-	return s ? s->traced : id;
-}
-
 /* With the definition lock held. id: by ws_schema_id(). */
 static void remember_schema(uint64_t id, uint64_t traced, const struct ws_schema *what)
 {
@@ -678,7 +669,13 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 		const struct wsn_schema_entry *e = &attr->entries[i];
 
 		field[i].flags = e->flags;
-		field[i].type = traced_id(domain, e->type);
+
+		/* What the trace calls the type that the program calls so. */
+		uint64_t id = ws_schema_id(domain, e->type);
+		const struct ws_schema *s =
+		        id < WSN_SCHEMA_ID_STATIC_START ? NULL : ws_schema_find(id);
+
+		field[i].type = s ? s->traced : id;
 		field[i].offset = place(&l, e, i);
 		field[i].array_length = e->array_or_union_detail;
 		field[i].name = put_name(&b, e->name);

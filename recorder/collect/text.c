@@ -1,4 +1,4 @@
-#include "recorder/collect/text.h"
+#include "recorder/collect/collector.h"
 
 #include <string.h>
 #include <wchar.h>

@@ -162,27 +162,6 @@ void ws_thread_buffer_forked(void)
 	pthread_setspecific(thread_buffer_key, NULL);
 }
 
-/* One that is ours by now, and has its memory. */
-static struct ws_thread_buffer *begin_buffer(struct ws_thread_buffer *thread_buffer)
-{
-	char name[17] = "";
-	uint32_t thread;
-
-	prctl(PR_GET_NAME, name);
-	thread = thread_with_buffer(ws_thread_id(), name);
-	if (!thread || pthread_setspecific(thread_buffer_key, thread_buffer)) {
-		atomic_store(state_of(thread_buffer), WS_THREAD_BUFFER_FREE);
-		return NULL;
-	}
-	thread_buffer->thread = thread;
-	thread_buffer->pops_owed = 0;
-	thread_buffer->kernels = 0;
-	atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
-	memset(thread_buffer->domains, 0, sizeof(thread_buffer->domains));
-	ws_self.thread_buffer = thread_buffer;
-	return thread_buffer;
-}
-
 int ws_thread_buffer_grow(struct ws_thread_buffer *thread_buffer)
 {
 	const uint32_t ready = thread_buffer->ready;
@@ -227,7 +206,24 @@ static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
 			thread_buffer->ready = first;
 		if (is_new)
 			atomic_store(state, WS_THREAD_BUFFER_OWNED);
-		return begin_buffer(thread_buffer);
+
+		/* One that is ours by now, and has its memory. */
+		char name[17] = "";
+		uint32_t thread;
+
+		prctl(PR_GET_NAME, name);
+		thread = thread_with_buffer(ws_thread_id(), name);
+		if (!thread || pthread_setspecific(thread_buffer_key, thread_buffer)) {
+			atomic_store(state_of(thread_buffer), WS_THREAD_BUFFER_FREE);
+			return NULL;
+		}
+		thread_buffer->thread = thread;
+		thread_buffer->pops_owed = 0;
+		thread_buffer->kernels = 0;
+		atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
+		memset(thread_buffer->domains, 0, sizeof(thread_buffer->domains));
+		ws_self.thread_buffer = thread_buffer;
+		return thread_buffer;
 	}
 	return NULL;
 }

@@ -1,4 +1,4 @@
-#include "recorder/cupti/calls.h"
+#include "recorder/cupti/source.h"
 
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "recorder/collect/collector.h"
-#include "recorder/cupti/calls.h"
 #include "recorder/cupti/source.h"
 #include "recorder/shared/segment.h"
 #include "recorder/shared/system.h"
@@ -50,7 +49,8 @@ void ws_cupti_count_error(int result, const char *fmt, ...)
 
 /* --- loading --- */
 
-#define LOAD_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) /* never unloaded: CUPTI crashes then */
+#define LOAD_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) /* never unloaded: CUPTI crashes then \
+	                                                    */
 
 /* The major version that the program's runtime has goes first. */
 static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "recorder/collect/collector.h"
 #include "recorder/shared/cupti_abi.h"
+#include "recorder/shared/segment.h"
 
 /*
  * Begin to record CUDA, once in each process image; called while the driver
@@ -94,17 +96,27 @@ static inline bool ws_cupti_is_ours(void)
 	       !atomic_load_explicit(&ws_cupti_is_parents, memory_order_relaxed);
 }
 
-/* --- flush.c --- */
+/* --- flushing --- */
 
 /* A function of the driver without effect: its record shows that records come. */
 #define WS_CUPTI_PROBE_CALL "cuDriverGetVersion"
 
-/* Make CUPTI hand over what it has; flag: 0 or WS_CUPTI_FLUSH_FORCED. No lock may be held. */
-void ws_cupti_flush(uint32_t flag);
-/* Start the thread that flushes from time to time. 0, or -1 when there is none. */
-int ws_cupti_start_thread(void);
-void ws_cupti_wake(void);       /* flush now */
-void ws_cupti_slot_taken(void); /* get memory for another, when few are free */
-/* Note how far CUPTI's clock is from ours. One thread at a time. */
-void ws_cupti_look_at_clock(void);
-void ws_cupti_at_exit(void);
+/* --- which calls of the CUDA API are worth a record each ------------------------------------- */
+
+/*
+ * 1 for a function of this domain (enum ws_cupti_domain) with this name, as
+ * CUPTI has it: those that launch, capture launches, copy, fill, wait, allocate or
+ * load code, of the driver too, as some programs have no runtime (of a runtime call and the
+ * driver call in it the launcher keeps one). kernels_only: launches and captures alone. By
+ * name, as each CUPTI has more of them than the one before.
+ */
+bool ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
+/* 1 when the function of this name launches a kernel or a graph on a device. */
+bool ws_cupti_is_launch(const char *name);
+
+/* --- sizes of records --- */
+
+/* How long a record of each kind is, by the iterator of the CUPTI that writes it. */
+
+/* sizes: bytes by kind, 0 where CUPTI has no such records. It needs neither driver nor context. */
+void ws_cupti_find_sizes(ws_cupti_fn_ActivityGetNextRecord next, uint16_t sizes[WS_SEG_KINDS]);

@@ -144,23 +144,6 @@ static void put_list(struct texts *t, struct reader *r, uint32_t n)
 	put_quoted(&t->inputs, "");
 }
 
-/* As PyTorch's operator<< writes a number. */
-static void scalar_text(uint8_t kind, uint64_t word, char text[40])
-{
-	double value;
-
-	memcpy(&value, &word, sizeof(value));
-	if (kind == WS_INPUT_BOOL || kind == WS_INPUT_BOOL_LIST)
-		snprintf(text, 40, "%s", word ? "True" : "False");
-	else if (kind == WS_INPUT_INT || kind == WS_INPUT_INT_LIST)
-		snprintf(text, 40, "%" PRId64, (int64_t)word);
-	else if (fabs(value) < 1e10 && (double)(int64_t)value == value)
-		snprintf(text, 40, "%s%" PRId64 ".", signbit(value) && value == 0 ? "-" : "",
-		         (int64_t)value);
-	else
-		snprintf(text, 40, "%.17g", value);
-}
-
 static void put_scalars(struct texts *t, struct reader *r, struct ws_def_input input)
 {
 	const bool is_list = input.kind >= WS_INPUT_INT_LIST;
@@ -170,7 +153,20 @@ static void put_scalars(struct texts *t, struct reader *r, struct ws_def_input i
 	put_comma(&t->inputs);
 	put(&t->inputs, is_list ? "\"[" : "\"");
 	for (uint32_t i = 0; i < n && !r->is_short; i++) {
-		scalar_text(input.kind, take_word(r), text);
+		/* As PyTorch's operator<< writes a number. */
+		uint64_t word = take_word(r);
+		double value;
+
+		memcpy(&value, &word, sizeof(value));
+		if (input.kind == WS_INPUT_BOOL || input.kind == WS_INPUT_BOOL_LIST)
+			snprintf(text, 40, "%s", word ? "True" : "False");
+		else if (input.kind == WS_INPUT_INT || input.kind == WS_INPUT_INT_LIST)
+			snprintf(text, 40, "%" PRId64, (int64_t)word);
+		else if (fabs(value) < 1e10 && (double)(int64_t)value == value)
+			snprintf(text, 40, "%s%" PRId64 ".",
+			         signbit(value) && value == 0 ? "-" : "", (int64_t)value);
+		else
+			snprintf(text, 40, "%.17g", value);
 		put(&t->inputs, i ? ", " : "");
 		put(&t->inputs, text);
 	}

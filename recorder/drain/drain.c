@@ -69,26 +69,6 @@ static void give_slots_back(struct ws_drain *d)
 			ws_slot_return(d->seg, i);
 }
 
-/*
- * What was read of a thread buffer. A commit's tail may not have reached the ring; that it is
- * behind the ring's can only be when a later commit is damaged, or the ring is: then that is
- * counted.
- */
-static void restore_tail(struct ws_drain *d, uint32_t i, uint64_t committed)
-{
-	struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
-	const uint64_t published = atomic_load(&ring->tail);
-
-	d->seen[i] = WS_SEEN;
-	if (published > committed) {
-		d->counted[WS_DROPPED_unknown_record]++;
-		if (published <= ws_ring_head(ring))
-			committed = published;
-	}
-	d->tails[i] = committed;
-	ws_ring_release(ring, committed);
-}
-
 /* Take up where the last commit left off. */
 static void restore(struct ws_drain *d)
 {
@@ -104,8 +84,25 @@ static void restore(struct ws_drain *d)
 	d->flags = commit->flags;
 	d->gpus = commit->gpus;
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
-		if (commit->tails[i] || ws_seg_has_thread_buffer(d->seg, i))
-			restore_tail(d, i, commit->tails[i]);
+		if (commit->tails[i] || ws_seg_has_thread_buffer(d->seg, i)) {
+			/*
+			 * What was read of a thread buffer. A commit's tail may not have reached
+			 * the ring; that it is behind the ring's can only be when a later commit is
+			 * damaged, or the ring is: then that is counted.
+			 */
+			uint64_t committed = commit->tails[i];
+			struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
+			const uint64_t published = atomic_load(&ring->tail);
+
+			d->seen[i] = WS_SEEN;
+			if (published > committed) {
+				d->counted[WS_DROPPED_unknown_record]++;
+				if (published <= ws_ring_head(ring))
+					committed = published;
+			}
+			d->tails[i] = committed;
+			ws_ring_release(ring, committed);
+		}
 	for (uint32_t i = 0; i < d->seg->activity.count; i++)
 		d->slots_read[i] = commit->tails[d->seg->thread_buffer_count + i];
 	give_slots_back(d);

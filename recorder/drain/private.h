@@ -138,7 +138,7 @@ struct ws_drain {
 	struct ws_drain_counts counts;
 };
 
-/* --- rows.c: rows, and what the numbers in records stand for --- */
+/* --- rows, and what the numbers in records stand for --- */
 
 /* Ids of a text and of a configuration, 0 for none. */
 uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text);

@@ -36,29 +36,6 @@ static void replace(void *old, size_t size, void *filled)
 		           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
-/*
- * A forked child shares the mapping; nothing it does may reach the parent's
- * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
- * are not used any more; the buffers that CUPTI has in hand keep what is in
- * them, as its handlers of exit may go through them. The definitions stay: they
- * are read (ws_def_take_over), and no callback that makes one can be interrupted.
- */
-static void make_private(struct ws_seg_header *seg)
-{
-	char *threads = (char *)seg + seg->threads_offset,
-	     *buffers = (char *)seg + seg->thread_buffers_offset;
-	const size_t size = seg->total_size - seg->thread_buffers_offset;
-	char *fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
-	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	for (uint32_t i = 0; fresh != MAP_FAILED && i < seg->activity.count; i++)
-		if (ws_slot_is_used(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
-			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)buffers),
-			       ws_slot_bytes(seg, i), seg->activity.stride);
-	replace(buffers, size, fresh);
-	replace(threads, seg->defs_offset - seg->threads_offset, MAP_FAILED);
-}
-
 static void after_fork_in_child(void)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
@@ -73,7 +50,26 @@ static void after_fork_in_child(void)
 	ws_thread_forked();
 	ws_def_forked();
 	ws_cupti_forked();
-	make_private(seg);
+
+	/*
+	 * A forked child shares the mapping; nothing it does may reach the parent's
+	 * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
+	 * are not used any more; the buffers that CUPTI has in hand keep what is in
+	 * them, as its handlers of exit may go through them. The definitions stay: they
+	 * are read (ws_def_take_over), and no callback that makes one can be interrupted.
+	 */
+	char *threads = (char *)seg + seg->threads_offset,
+	     *buffers = (char *)seg + seg->thread_buffers_offset;
+	const size_t size = seg->total_size - seg->thread_buffers_offset;
+	char *fresh = mmap(NULL, size, PROT_READ | PROT_WRITE,
+	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	for (uint32_t i = 0; fresh != MAP_FAILED && i < seg->activity.count; i++)
+		if (ws_slot_is_used(seg, i) && !atomic_load(&ws_seg_slot(seg, i)->done))
+			memcpy(fresh + (ws_slot_bytes(seg, i) - (uint8_t *)buffers),
+			       ws_slot_bytes(seg, i), seg->activity.stride);
+	replace(buffers, size, fresh);
+	replace(threads, seg->defs_offset - seg->threads_offset, MAP_FAILED);
 }
 
 static void begin(void)

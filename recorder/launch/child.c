@@ -1,5 +1,5 @@
 /* --- finding --- */
-#include "recorder/launch/child.h"
+#include "recorder/launch/launch.h"
 
 #include <dirent.h>
 #include <elf.h>

@@ -1,4 +1,4 @@
-#include "recorder/launch/gpu.h"
+#include "recorder/launch/launch.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -9,11 +9,7 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "recorder/launch/options.h"
-#include "recorder/launch/provenance.h"
-#include "recorder/launch/recording.h"
-#include "recorder/launch/series.h"
-#include "recorder/launch/trace_name.h"
+#include "recorder/launch/launch.h"
 #include "recorder/shared/segment_file.h"
 
 #define NAME         "warpsheet-record"
@@ -147,19 +143,6 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 	print_losses(r);
 }
 
-/* Each problem once, however many processes have it. */
-static void print_gpu_problems(const struct ws_record_result *r)
-{
-	char line[1600], before[1600] = "";
-
-	for (size_t i = 0; i < r->ntraces; i++) {
-		if (!ws_gpu_problem(&r->traces[i].gpu, line, sizeof(line)) || !strcmp(line, before))
-			continue;
-		complain("no GPU was recorded: %s", line);
-		memcpy(before, line, sizeof(before));
-	}
-}
-
 /* Of a program that is one of CUDA and never came so far as to initialize it. */
 static void print_gpu_absence(const struct ws_record_result *r)
 {
@@ -200,7 +183,16 @@ static void print_summary(const struct ws_record_result *r)
 		complain("nothing to record: the program used neither CUDA nor NVTX. Or it is "
 		         "statically linked, runs as another user, clears its environment, or has "
 		         "a /dev/shm of its own, as in a container (see --segment-dir)");
-	print_gpu_problems(r);
+
+	/* Each problem once, however many processes have it. */
+	char line[1600], before[1600] = "";
+
+	for (size_t i = 0; i < r->ntraces; i++) {
+		if (!ws_gpu_problem(&r->traces[i].gpu, line, sizeof(line)) || !strcmp(line, before))
+			continue;
+		complain("no GPU was recorded: %s", line);
+		memcpy(before, line, sizeof(before));
+	}
 	masked = 0;
 	for (size_t i = 0; i < r->ntraces; i++)
 		masked += r->traces[i].masked;

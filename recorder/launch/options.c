@@ -1,4 +1,4 @@
-#include "recorder/launch/options.h"
+#include "recorder/launch/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

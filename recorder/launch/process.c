@@ -1,4 +1,3 @@
-#include "recorder/launch/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,13 +11,12 @@
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/reader.h"
-#include "recorder/launch/child.h"
-#include "recorder/launch/trace_name.h"
+#include "recorder/launch/launch.h"
 #include "recorder/shared/system.h"
 
 /* Room for the last loss counters when the disk is full: some 20 rows of small numbers. */
 #define LEAST_SEGMENT_BYTES ((uint64_t)1 << 20) /* that a recorder makes */
-#define LAST_WORDS_BYTES 4096
+#define LAST_WORDS_BYTES    4096
 /* Under a second, so that no second of a trace is without its loss counters. */
 #define STATISTICS_INTERVAL_NS 900000000
 /* Until a process in another PID namespace that was not found is looked for again. */
@@ -314,7 +312,7 @@ static bool is_of_another_recording(const struct ws_process *p, const char *path
 }
 
 struct claims {
-	const struct ws_process *process; /* whose present path is nobody else's */
+	const struct ws_process *process;       /* whose present path is nobody else's */
 	const struct ws_process_naming *naming; /* NULL: other recordings alone count */
 	const char *plain;                      /* the name without a number */
 	bool is_contended;                      /* another recording has that one */
@@ -327,28 +325,31 @@ static bool is_taken(void *ctx, const char *path)
 	const bool is_new = (c->naming && c->naming->keep_existing) ||
 	                    (c->is_contended && strcmp(path, c->plain) != 0);
 
-	if ((c->naming && is_anothers(c->naming, path)) || is_of_another_recording(c->process, path))
+	if ((c->naming && is_anothers(c->naming, path)) ||
+	    is_of_another_recording(c->process, path))
 		return 1;
 	return is_new && strcmp(path, c->process->trace) != 0 &&
 	       ws_trace_path_exists(c->process->folder, path);
 }
 
-/* The name, or one with what tells it from those that are taken: pid (0: nothing), then a number. */
+/* The name, or one with what tells it from those that are taken: pid (0: nothing), then a number.
+ */
 static enum ws_status choose_name(const struct ws_process *p, uint32_t pid,
                                   const struct ws_process_naming *naming, char path[PATH_MAX],
                                   struct ws_err *err)
 {
 	char plain[PATH_MAX];
-	const bool is_contended = !(naming && is_anothers(naming, path)) &&
-	                          is_of_another_recording(p, path);
+	const bool is_contended =
+	        !(naming && is_anothers(naming, path)) && is_of_another_recording(p, path);
 	struct claims claims = {p, naming, plain, is_contended};
 
 	memcpy(plain, path, sizeof(plain));
 	WS_FORWARD(ws_output_choose(path, PATH_MAX, pid, is_taken, &claims, err));
 	if (is_contended)
-		ws_record_notice(p->opts,
-		                 "another recording has written %s meanwhile; this one's trace is %s",
-		                 plain, ws_trace_path_name(path));
+		ws_record_notice(
+		        p->opts,
+		        "another recording has written %s meanwhile; this one's trace is %s", plain,
+		        ws_trace_path_name(path));
 	return WS_OK;
 }
 

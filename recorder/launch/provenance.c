@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "recorder/launch/gpu.h"
-#include "recorder/launch/provenance.h"
+#include "recorder/launch/launch.h"
 #include "recorder/shared/system.h"
 
 #define MASK "***"
@@ -119,19 +118,6 @@ static bool is_header(const char *name, const char *colon)
 	                                    "set-cookie", NULL};
 
 	return is_word(name, (size_t)(colon - name), names);
-}
-
-/* The password of https://user:PASSWORD@host; text: behind "://". */
-static struct span password_of_url(const char *text)
-{
-	const char *end = text + strcspn(text, "/?#" BLANKS QUOTES);
-	const char *colon = memchr(text, ':', (size_t)(end - text)), *at = end;
-
-	while (at > text && *at != '@')
-		at--;
-	if (!colon || at <= colon + 1)
-		return (struct span){0};
-	return (struct span){colon + 1, at};
 }
 
 /* The next argument is one for a shell: sh -c, bash -lc. */
@@ -253,8 +239,18 @@ static struct span secret_at(const struct ws_secrets *s, const char *argument, c
 	}
 	if (!strncmp(p, private_key, strlen(private_key)))
 		return (struct span){p + strlen(private_key), p + strlen(p)};
-	if (!strncmp(p, "://", 3))
-		return password_of_url(p + 3);
+	if (!strncmp(p, "://", 3)) {
+		/* The password of https://user:PASSWORD@host; text: behind "://". */
+		const char *text = p + 3;
+		const char *end = text + strcspn(text, "/?#" BLANKS QUOTES);
+		const char *colon = memchr(text, ':', (size_t)(end - text)), *at = end;
+
+		while (at > text && *at != '@')
+			at--;
+		if (!colon || at <= colon + 1)
+			return (struct span){0};
+		return (struct span){colon + 1, at};
+	}
 	return is_one_of(*p, "=:" BLANKS) ? value_behind(s, argument, p) : (struct span){0};
 }
 

@@ -1,4 +1,3 @@
-#include "recorder/launch/recording.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,10 +18,7 @@
 #include "formats/base/xalloc.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/drain/drain.h"
-#include "recorder/launch/child.h"
-#include "recorder/launch/gpu.h"
-#include "recorder/launch/process.h"
-#include "recorder/launch/trace_name.h"
+#include "recorder/launch/launch.h"
 #include "recorder/shared/segment_file.h"
 #include "recorder/shared/system.h"
 
@@ -92,7 +88,7 @@ void ws_segments_abandoned(const char *dir, void (*found)(const char *path))
 }
 
 static void each_further_segment(const char *first_path, void (*found)(void *ctx, const char *path),
-                         void *ctx)
+                                 void *ctx)
 {
 	const char *name = strrchr(first_path, '/');
 	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
@@ -315,8 +311,8 @@ static void finish(struct session *s, struct ws_process *p)
 /* --- further processes --- */
 
 /* What it says of its process is for the trace; where that lies it has no say in. */
-static enum ws_status begin_further(struct session *s, struct ws_segment_file *file,
-                                    uint32_t pid, struct ws_process **out, struct ws_err *err)
+static enum ws_status begin_further(struct session *s, struct ws_segment_file *file, uint32_t pid,
+                                    struct ws_process **out, struct ws_err *err)
 {
 	char text[WS_MAX_COMMAND]; /* a copy: the program can write there at any time */
 	char **command = ws_strings_array(
@@ -342,8 +338,8 @@ static enum ws_status begin_further(struct session *s, struct ws_segment_file *f
 }
 
 /* As a launcher before this one left it. */
-static enum ws_status resume_further(struct session *s, struct ws_segment_file *file,
-                                     uint32_t pid, struct ws_process **out, struct ws_err *err)
+static enum ws_status resume_further(struct session *s, struct ws_segment_file *file, uint32_t pid,
+                                     struct ws_process **out, struct ws_err *err)
 {
 	enum ws_salvage found;
 	enum ws_status status;
@@ -576,16 +572,6 @@ static bool end_attaching(struct session *s)
 	return 1;
 }
 
-static void tell_who_runs(const struct session *s)
-{
-	for (size_t i = 0; i < s->nprocesses; i++)
-		if (!s->processes[i]->is_gone && ws_process_who_runs(s->processes[i]))
-			ws_record_notice(s->opts,
-			                 "process %u still runs and is still being recorded; "
-			                 "interrupt to end the recording",
-			                 (unsigned)ws_process_who_runs(s->processes[i]));
-}
-
 /* That it goes on, for a person who waits: after 3 s, 6 s, 12 s, … and then each minute. In whole
  * lines, for the program may write to the same terminal. */
 static void tell_progress(struct session *s)
@@ -629,8 +615,17 @@ static void run_loop(struct session *s)
 		alive |= s->child != 0;
 		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))
 			return;
-		if (!s->child && alive && !is_told++)
-			tell_who_runs(s);
+		if (!s->child && alive && !is_told++) {
+			for (size_t i = 0; i < s->nprocesses; i++)
+				if (!s->processes[i]->is_gone &&
+				    ws_process_who_runs(s->processes[i]))
+					ws_record_notice(s->opts,
+					                 "process %u still runs and is still being "
+					                 "recorded; "
+					                 "interrupt to end the recording",
+					                 (unsigned)ws_process_who_runs(
+					                         s->processes[i]));
+		}
 		pause_ms = n ? PAUSE_MIN_MS : pause_ms < PAUSE_MAX_MS ? pause_ms + 1 : PAUSE_MAX_MS;
 		if (n < BUSY_RECORDS)
 			poll(&poll_fd, 1, pause_ms);
@@ -648,7 +643,7 @@ static bool is_usage_error(const struct session *s)
 }
 
 static enum ws_status finish_session(struct session *s, struct ws_record_result *result,
-                                 struct ws_err *err)
+                                     struct ws_err *err)
 {
 	if (is_usage_error(s)) {
 		ws_process_remove_trace(s->processes[0]);
@@ -726,26 +721,6 @@ static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
 	}
 	return WS_FAIL(err, ENVIRONMENT,
 	               COLLECTOR_NAME " is neither in %s nor in %s/../lib/warpsheet", self, self);
-}
-
-/* The pattern for further processes and for --salvage, from whatever folder that will be called. */
-static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTPUT],
-                                       struct ws_err *err)
-{
-	char cwd[PATH_MAX], escaped[PATH_MAX];
-	int n;
-
-	if (*pattern == '/') {
-		n = snprintf(out, WS_MAX_OUTPUT, "%s", pattern);
-	} else {
-		WS_FAIL_IF(!getcwd(cwd, sizeof(cwd)), err, ENVIRONMENT,
-		           "cannot find the current folder: %s", strerror(errno));
-		WS_FAIL_IF(ws_output_escape(cwd, escaped, sizeof(escaped)), err, USAGE,
-		           "the path %s is too long", cwd);
-		n = snprintf(out, WS_MAX_OUTPUT, "%s/%s", escaped, pattern);
-	}
-	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long", pattern);
-	return WS_OK;
 }
 
 static void tell_shrunk(const struct ws_record_opts *opts, const struct ws_segment_file *file)
@@ -968,8 +943,8 @@ static enum ws_status longer_path(const char *name, const char *entry, bool is_f
 }
 
 /* mask: the signals that the program is to find blocked. */
-static enum ws_status start_program(struct session *s, const char *collector,
-                                    const char *program, char *const argv[], const sigset_t *mask,
+static enum ws_status start_program(struct session *s, const char *collector, const char *program,
+                                    char *const argv[], const sigset_t *mask,
                                     struct ws_record_result *result, struct ws_err *err)
 {
 	struct ws_child_env env[MAX_VARIABLES] = {
@@ -1019,11 +994,11 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
                              struct ws_record_result *result, struct ws_err *err)
 {
 	struct session s = {.opts = opts,
-	                       .signals = -1,
-	                       .folder = -1,
-	                       .keep_existing = opts->keep_existing,
-	                       .begun_ns = ws_clock_ns(CLOCK_REALTIME),
-	                       .no_args = opts->no_args};
+	                    .signals = -1,
+	                    .folder = -1,
+	                    .keep_existing = opts->keep_existing,
+	                    .begun_ns = ws_clock_ns(CLOCK_REALTIME),
+	                    .no_args = opts->no_args};
 	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
 	sigset_t before;
@@ -1047,7 +1022,23 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 			           names[i], value);
 		}
 	}
-	WS_FORWARD(absolute_pattern(opts->output, s.pattern, err));
+
+	/* The pattern for further processes and for --salvage, from whatever folder that will be
+	 * called. */
+	char cwd[PATH_MAX], escaped[PATH_MAX];
+	int n;
+
+	if (*opts->output == '/') {
+		n = snprintf(s.pattern, WS_MAX_OUTPUT, "%s", opts->output);
+	} else {
+		WS_FAIL_IF(!getcwd(cwd, sizeof(cwd)), err, ENVIRONMENT,
+		           "cannot find the current folder: %s", strerror(errno));
+		WS_FAIL_IF(ws_output_escape(cwd, escaped, sizeof(escaped)), err, USAGE,
+		           "the path %s is too long", cwd);
+		n = snprintf(s.pattern, WS_MAX_OUTPUT, "%s/%s", escaped, opts->output);
+	}
+	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long",
+	           opts->output);
 
 	status = block_signals(&s, &before, err);
 	WS_THEN(status, open_session(&s, program, argv, err));
@@ -1126,10 +1117,10 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
                                  struct ws_record_result *result, struct ws_err *err)
 {
 	struct session s = {.opts = opts,
-	                       .signals = -1,
-	                       .folder = -1,
-	                       .look_again = 1,
-	                       .no_args = opts->no_args};
+	                    .signals = -1,
+	                    .folder = -1,
+	                    .look_again = 1,
+	                    .no_args = opts->no_args};
 	struct ws_segment_file file;
 	struct ws_process *first = NULL;
 	enum ws_status status;

@@ -1,4 +1,3 @@
-#include "recorder/launch/series.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +13,7 @@
 
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
-#include "recorder/launch/recording.h"
+#include "recorder/launch/launch.h"
 
 /* --- grids --- */
 
@@ -61,26 +60,6 @@ static void add_axis(struct planner *p, const char *option, const char *values)
 		return;
 	for (char *value = strsep(&copy, ","); value; value = strsep(&copy, ","))
 		axis->value[axis->n++] = value;
-}
-
-/* "--option value", "--option=value", and flags: an axis without values. */
-static void find_axes(struct planner *p, const char *model, char *const *rest, int nrest)
-{
-	struct ws_arena *arena = &p->grid->arena;
-
-	p->axes = ws_arena_array(arena, (size_t)nrest + 1, sizeof(*p->axes));
-	add_axis(p, "--model", model);
-	for (int i = 0; i < nrest; i++) {
-		const char *equals = !strncmp(rest[i], "--", 2) ? strchr(rest[i], '=') : NULL;
-
-		if (equals)
-			add_axis(p, ws_arena_copy(arena, rest[i], (size_t)(equals - rest[i])),
-			         equals + 1);
-		else if (i + 1 < nrest && rest[i + 1][0] != '-')
-			add_axis(p, rest[i], rest[i + 1]), i++;
-		else
-			add_axis(p, rest[i], NULL);
-	}
 }
 
 /* What says itself stands without its option's name. */
@@ -153,8 +132,26 @@ enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const
 	uint64_t state;
 
 	*grid = (struct ws_grid){0};
-	if (model)
-		find_axes(&p, model, rest, nrest);
+	if (model) {
+		/* "--option value", "--option=value", and flags: an axis without values. */
+		struct ws_arena *arena = &p.grid->arena;
+
+		p.axes = ws_arena_array(arena, (size_t)nrest + 1, sizeof(*p.axes));
+		add_axis(&p, "--model", model);
+		for (int i = 0; i < nrest; i++) {
+			const char *equals =
+			        !strncmp(rest[i], "--", 2) ? strchr(rest[i], '=') : NULL;
+
+			if (equals)
+				add_axis(&p,
+				         ws_arena_copy(arena, rest[i], (size_t)(equals - rest[i])),
+				         equals + 1);
+			else if (i + 1 < nrest && rest[i + 1][0] != '-')
+				add_axis(&p, rest[i], rest[i + 1]), i++;
+			else
+				add_axis(&p, rest[i], NULL);
+		}
+	}
 	WS_FORWARD(make_points(&p, program, err));
 	state = seed;
 	WS_FAIL_IF(repeat > MOST_POINTS || (size_t)repeat * grid->npoints > MOST_POINTS, err, USAGE,
@@ -338,27 +335,6 @@ static enum ws_status show_traces(const struct series *s, const struct ws_grid_r
 	return status;
 }
 
-/* Written last: what has a status is not made again. */
-static enum ws_status write_status(const struct series *s, const struct ws_grid_run *run,
-                                   const struct outcome *o, struct ws_err *err)
-{
-	const char *const *facts = s->grid->points[run->point].facts;
-	char name[PATH_MAX];
-	struct ws_outfile out;
-
-	status_of(s, run, name);
-	WS_FORWARD(ws_outfolder_file(&s->folder, name, &out, err));
-	if (!o->exit_code)
-		fputs("result=ok\n", out.f);
-	else
-		fprintf(out.f, "result=exit status %d%s%s\n", o->exit_code,
-		        *o->last_words ? ": " : "", o->last_words);
-	fprintf(out.f, "repetition=%lld\n", (long long)run->repetition);
-	for (; facts && facts[0]; facts += 2)
-		fprintf(out.f, "%s=%s\n", facts[0], facts[1]);
-	return ws_outfile_commit(&out, err);
-}
-
 /* Signals that were put off. */
 static int stop_asked(void)
 {
@@ -413,7 +389,23 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	if (stop_asked())
 		return WS_OK;
 	WS_FORWARD(show_traces(s, run, err));
-	return write_status(s, run, &o, err);
+
+	/* Written last: what has a status is not made again. */
+	const char *const *facts = s->grid->points[run->point].facts;
+	char name[PATH_MAX];
+	struct ws_outfile out;
+
+	status_of(s, run, name);
+	WS_FORWARD(ws_outfolder_file(&s->folder, name, &out, err));
+	if (!o.exit_code)
+		fputs("result=ok\n", out.f);
+	else
+		fprintf(out.f, "result=exit status %d%s%s\n", o.exit_code,
+		        *o.last_words ? ": " : "", o.last_words);
+	fprintf(out.f, "repetition=%lld\n", (long long)run->repetition);
+	for (; facts && facts[0]; facts += 2)
+		fprintf(out.f, "%s=%s\n", facts[0], facts[1]);
+	return ws_outfile_commit(&out, err);
 }
 
 static enum ws_status make_runs(struct series *s, int *stopped_by, struct ws_err *err)

@@ -1,4 +1,4 @@
-#include "recorder/launch/trace_name.h"
+#include "recorder/launch/launch.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -18,8 +18,9 @@
 #define MAX_OPEN (1u << 16)
 #define LOG_SIZE (1u << 16)
 #define DOMAIN   "pytorch" /* of what the program and PyTorch annotate, as importers call it */
-#define OPTIMIZER_DOMAIN "pytorch.optimizer" /* of which instance steps, where there are several \
-	                                      */
+#define OPTIMIZER_DOMAIN                                                        \
+	"pytorch.optimizer" /* of which instance steps, where there are several \
+	                     */
 
 struct open_call {
 	const void *fn; /* PyTorch's RecordFunction */

@@ -96,24 +96,6 @@ void ws_segment_folder_make(uint64_t bytes, char out[PATH_MAX])
 	(void)!ws_own_folder_make(out, 0700);
 }
 
-/* Make a folder beside this file, which goes with the last segment in it. ENVIRONMENT. */
-static enum ws_status folder_beside(const char *file, char out[PATH_MAX], struct ws_err *err)
-{
-	const char *slash = strrchr(file, '/'), *name;
-	const int before = slash ? (int)(slash - file) + 1 : 0;
-	int n = snprintf(out, PATH_MAX, "%.*s" WS_SEG_BESIDE "XXXXXXXX", before, file);
-	int folder, result;
-
-	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", file);
-	folder = ws_own_file_folder(out, &name);
-	result = folder < 0 ? -1 : ws_own_folder_temporary(folder, out + before, 0700);
-	if (result)
-		WS_FAIL(err, ENVIRONMENT, "cannot make the folder %s: %s", out, strerror(errno));
-	if (folder >= 0)
-		close(folder);
-	return result ? WS_ENVIRONMENT : WS_OK;
-}
-
 /* --- files --- */
 
 /* The first `there` bytes are the file's, what is behind them zeros of nobody's. */
@@ -515,7 +497,20 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
 	char dir[PATH_MAX];
 	enum ws_status status;
 
-	WS_FORWARD(folder_beside(file, dir, err));
+	/* Make a folder beside this file, which goes with the last segment in it. ENVIRONMENT. */
+	const char *slash = strrchr(file, '/'), *name;
+	const int before = slash ? (int)(slash - file) + 1 : 0;
+	int n = snprintf(dir, PATH_MAX, "%.*s" WS_SEG_BESIDE "XXXXXXXX", before, file);
+	int folder, result;
+
+	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", file);
+	folder = ws_own_file_folder(dir, &name);
+	result = folder < 0 ? -1 : ws_own_folder_temporary(folder, dir + before, 0700);
+	if (result)
+		WS_FAIL(err, ENVIRONMENT, "cannot make the folder %s: %s", dir, strerror(errno));
+	if (folder >= 0)
+		close(folder);
+	WS_FORWARD(result ? WS_ENVIRONMENT : WS_OK);
 	status = ws_segment_file_create(out, dir, opts, err);
 	if (status != WS_OK)
 		ws_own_folder_remove(dir);

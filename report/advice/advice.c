@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/analysis/digest.h"
 #include "report/base/names.h"
 
@@ -232,7 +233,7 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 		add_to_cell(a, k, i, op, op == WS_NONE ? WS_NONE : group_of[op] - 1, cells);
 	}
 	if (a->nwork)
-		qsort_r(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
+		ws_sort_by(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
 	ws_advice_number_work(a);
 }
 
@@ -274,7 +275,7 @@ static void open_replay(struct ws_advice *a)
 		if (a->replayed->pieces[i].is_kernel)
 			a->of_row[a->nof_row++] = i;
 	}
-	qsort_r(a->of_row, a->nof_row, sizeof(*a->of_row), by_row, (void *)a->replayed->pieces);
+	ws_sort_by(a->of_row, a->nof_row, sizeof(*a->of_row), by_row, (void *)a->replayed->pieces);
 }
 
 static void prepare(struct ws_advice *a)
@@ -346,7 +347,7 @@ static void sort_findings(struct ws_advice *a)
 	WS_NEW(a->texts, a->found->finding, a->found->n);
 	if (a->found->n) {
 		memcpy(a->found->finding, grown, a->found->n * sizeof(*grown));
-		qsort(a->found->finding, a->found->n, sizeof(*grown), by_rank);
+		ws_sort(a->found->finding, a->found->n, sizeof(*grown), by_rank);
 	}
 	free(grown);
 }

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 
 #include "report/advice/advice.def"
-#include "report/analysis/attention_ops.h"
-#include "report/analysis/cost_ops.h"
+#include "report/analysis/costs.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
@@ -60,7 +59,7 @@ struct ws_ladder_rung {
 struct ws_findings {
 	struct ws_finding *finding; /* most severe first, then greatest gain, then rule */
 	size_t n;
-	double step_ns;       /* wall time of the median step, else of all */
+	double step_ns;  /* wall time of the median step, else of all */
 	double setup_ns; /* start-up in it, which no loop has, if it is a tenth or more; else 0 */
 	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
 	bool has_steps;

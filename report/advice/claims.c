@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/advice/advice.h"
 
 /* --- adding ---------------------------------------------------------------------------------- */
@@ -310,7 +311,7 @@ void ws_advice_merge(struct ws_advice *a)
 		if (a->claim[i].rate)
 			m.order[n++] = i;
 	if (n)
-		qsort_r(m.order, n, sizeof(*m.order), by_weight, all->finding);
+		ws_sort_by(m.order, n, sizeof(*m.order), by_weight, all->finding);
 	for (size_t i = 0; i < n; i++)
 		settle(&m, m.order[i]);
 	n = 0;

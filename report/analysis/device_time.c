@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 

@@ -5,7 +5,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "report/analysis/cost_ops.h"
+#include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
 #include "report/base/spans.h"
 #include "report/joined/soundness.h"

@@ -227,17 +227,6 @@ static void match_names(struct selector *c)
 	regfree(&expression);
 }
 
-static void find_spans(struct selector *c)
-{
-	for (uint32_t i = 0; i < c->rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
-
-		if (c->s->in_pattern[i])
-			ws_spans_add(&c->spans, r->start_ns, r->end_ns);
-	}
-	ws_spans_merge(&c->spans);
-}
-
 /* --- one thing -------------------------------------------------------------------------- */
 
 /* By range, step and time, whatever the scope. */
@@ -409,28 +398,6 @@ static void select_all(struct selector *c)
 	              !any && !any_call(c);
 }
 
-/* Arrays by row only where a row does not tell it by itself. */
-static void allocate(struct selector *c)
-{
-	const struct ws_model *m = c->m;
-	const struct ws_joined_rows *rows = c->rows;
-	struct ws_selection *s = c->s;
-
-	WS_NEW(&s->arena, s->work, m->nwork);
-	WS_NEW(&s->arena, s->any_work, m->nwork);
-	WS_NEW(&s->arena, s->op, m->cpu_ops.tree.n);
-	WS_NEW(&s->arena, s->memory, m->nmemory);
-	WS_NEW(&s->arena, s->kept, 1);
-	if (c->f && !ws_filter_is_all(c->f)) {
-		WS_NEW(&s->arena, s->kernel, rows->nkernels);
-		WS_NEW(&s->arena, s->any_scope, rows->nkernels);
-	}
-	if (s->has_launched || s->has_nvtx)
-		WS_NEW(&s->arena, s->call, rows->ncalls);
-	if (s->has_nvtx)
-		WS_NEW(&s->arena, s->in_pattern, rows->nranges);
-}
-
 static bool any_in_steps(const struct selector *c)
 {
 	const struct ws_model *m = c->m;
@@ -454,11 +421,35 @@ static void select_by(struct selector *c)
 {
 	const struct ws_filter *f = c->f;
 
-	allocate(c);
+	/* Arrays by row only where a row does not tell it by itself. */
+	const struct ws_model *m = c->m;
+	const struct ws_joined_rows *rows = c->rows;
+	struct ws_selection *s = c->s;
+
+	WS_NEW(&s->arena, s->work, m->nwork);
+	WS_NEW(&s->arena, s->any_work, m->nwork);
+	WS_NEW(&s->arena, s->op, m->cpu_ops.tree.n);
+	WS_NEW(&s->arena, s->memory, m->nmemory);
+	WS_NEW(&s->arena, s->kept, 1);
+	if (c->f && !ws_filter_is_all(c->f)) {
+		WS_NEW(&s->arena, s->kernel, rows->nkernels);
+		WS_NEW(&s->arena, s->any_scope, rows->nkernels);
+	}
+	if (s->has_launched || s->has_nvtx)
+		WS_NEW(&s->arena, s->call, rows->ncalls);
+	if (s->has_nvtx)
+		WS_NEW(&s->arena, s->in_pattern, rows->nranges);
 	if (c->s->has_nvtx)
 		ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->in_pattern);
-	if (c->s->has_nvtx && f->by_gpu_time)
-		find_spans(c);
+	if (c->s->has_nvtx && f->by_gpu_time) {
+		for (uint32_t i = 0; i < c->rows->nranges; i++) {
+			const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
+
+			if (c->s->in_pattern[i])
+				ws_spans_add(&c->spans, r->start_ns, r->end_ns);
+		}
+		ws_spans_merge(&c->spans);
+	}
 	if (f && f->kernel)
 		match_names(c);
 	ws_filter_words(c->s, f);
@@ -466,9 +457,14 @@ static void select_by(struct selector *c)
 	select_all(c);
 }
 
-/* What the filter says of times and steps. */
-static void begin(const struct ws_model *m, const struct ws_filter *f, struct ws_selection *s)
+void ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
+                    const struct ws_filter *f, struct ws_selection *out)
 {
+	struct selector c = {.m = m, .rows = rows, .f = f, .s = out};
+
+	/* What the filter says of times and steps. */
+	struct ws_selection *s = out;
+
 	*s = (struct ws_selection){.step_last = INT64_MAX,
 	                           .time_first_ns = INT64_MIN,
 	                           .time_end_ns = INT64_MAX};
@@ -490,14 +486,6 @@ static void begin(const struct ws_model *m, const struct ws_filter *f, struct ws
 		s->time_first_ns = time_of(m, f->time_first_ns);
 		s->time_end_ns = time_of(m, f->time_end_ns);
 	}
-}
-
-void ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
-                    const struct ws_filter *f, struct ws_selection *out)
-{
-	struct selector c = {.m = m, .rows = rows, .f = f, .s = out};
-
-	begin(m, f, out);
 	out->rows = rows;
 	select_by(&c);
 	ws_spans_release(&c.spans);
@@ -552,18 +540,14 @@ void ws_select_step(const struct ws_model *m, const struct ws_selection *sel, ui
 		               ws_joined_call_step(rows, m, ws_joined_rows_call(rows, i)) == step;
 }
 
-static void release_kept(struct ws_kept *kept)
-{
-	for (struct ws_kept_result *r = kept->first; r; r = r->next)
-		if (r->release)
-			r->release(r->result);
-	ws_arena_free(&kept->arena);
-}
-
 void ws_selection_release(struct ws_selection *s)
 {
-	if (s->kept)
-		release_kept(s->kept);
+	if (s->kept) {
+		for (struct ws_kept_result *r = s->kept->first; r; r = r->next)
+			if (r->release)
+				r->release(r->result);
+		ws_arena_free(&s->kept->arena);
+	}
 	ws_arena_free(&s->arena);
 	*s = (struct ws_selection){0};
 }

@@ -44,15 +44,6 @@ static enum ws_status unknown(const char *what, const char *word, const struct n
 	                : WS_FAIL(err, USAGE, "the trace has no %ss", what);
 }
 
-/* The last part of a pattern without domain and instances: what people misspell. */
-static void last_part(const char *nvtx, char out[128])
-{
-	const char *slash = strrchr(nvtx, '/'), *colon = strchr(nvtx, ':');
-	const char *from = slash ? slash + 1 : colon ? colon + 1 : nvtx;
-
-	snprintf(out, 128, "%.*s", (int)strcspn(from, "#"), from);
-}
-
 static enum ws_status unknown_range(const struct ws_model *m, const char *pattern,
                                     struct names *names, struct ws_err *err)
 {
@@ -60,7 +51,12 @@ static enum ws_status unknown_range(const struct ws_model *m, const char *patter
 
 	for (size_t p = 0; p < m->ranges.npaths; p++)
 		add_name(names, m->texts[m->ranges.paths[p].name]);
-	last_part(pattern, word);
+
+	/* The last part of a pattern without domain and instances: what people misspell. */
+	const char *slash = strrchr(pattern, '/'), *colon = strchr(pattern, ':');
+	const char *from = slash ? slash + 1 : colon ? colon + 1 : pattern;
+
+	snprintf(word, 128, "%.*s", (int)strcspn(from, "#"), from);
 	return unknown("range", word, names,
 	               "warpsheet report TRACE --table ranges --scope all lists the ranges", err);
 }
@@ -78,15 +74,6 @@ static bool passes(const struct ws_model *m, struct ws_joined_rows *rows,
 		any |= sel.in_pattern[i];
 	ws_selection_release(&sel);
 	return any;
-}
-
-static enum ws_status check_nvtx(const struct ws_model *m, struct ws_joined_rows *rows,
-                                 const char *nvtx, struct names *names, struct ws_err *err)
-{
-	struct ws_filter only = WS_FILTER_ALL;
-
-	only.nvtx = nvtx;
-	return passes(m, rows, &only) ? WS_OK : unknown_range(m, nvtx, names, err);
 }
 
 static enum ws_status check_kernel(const struct ws_model *m, struct ws_joined_rows *rows,
@@ -122,8 +109,14 @@ static enum ws_status explain_empty(const struct ws_model *m, const struct ws_fi
                                     const struct ws_selection *sel, struct names *names,
                                     struct ws_err *err)
 {
-	if (f->nvtx)
-		WS_FORWARD(check_nvtx(m, sel->rows, f->nvtx, names, err));
+	if (f->nvtx) {
+		const char *nvtx = f->nvtx;
+		struct ws_filter only = WS_FILTER_ALL;
+
+		only.nvtx = nvtx;
+		WS_FORWARD(passes(m, sel->rows, &only) ? WS_OK
+		                                       : unknown_range(m, nvtx, names, err));
+	}
 	if (f->kernel) {
 		names_release(names);
 		names->n = 0;

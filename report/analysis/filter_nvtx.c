@@ -6,6 +6,7 @@
 
 #include "formats/base/grow.h"
 #include "report/analysis/filter.h"
+#include "formats/base/sort.h"
 #include "report/base/names.h"
 
 /* Whole path, or what follows a '/' that separates names ("\/" stands inside a name). */
@@ -160,7 +161,7 @@ static int take_number(const char **at, const char *end, uint32_t *out)
 static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *last)
 {
 	const char *text = pattern->ptr, *end = text + pattern->len;
-	const char *hash = pattern->len ? memrchr(text, '#', pattern->len) : NULL;
+	const char *hash = pattern->len ? ws_last_byte(text, '#', pattern->len) : NULL;
 	const char *at = hash ? hash + 1 : end;
 
 	if (!hash || !take_number(&at, end, first))

@@ -7,16 +7,6 @@
 #include "report/analysis/filter.h"
 #include "report/model/steps.h"
 
-static void print_times(FILE *f, const struct ws_filter *filter)
-{
-	fprintf(f, "what overlaps %.6f ms to ", (double)filter->time_first_ns / 1e6);
-	if (filter->time_end_ns == INT64_MAX)
-		fputs("the end", f);
-	else
-		fprintf(f, "%.6f ms", (double)filter->time_end_ns / 1e6);
-	fputs(" of the trace", f);
-}
-
 static void print(FILE *out, const struct ws_selection *s, const struct ws_filter *f)
 {
 	const char *comma = "";
@@ -52,7 +42,12 @@ static void print(FILE *out, const struct ws_selection *s, const struct ws_filte
 	}
 	if (f && f->has_time) {
 		fputs(comma, out);
-		print_times(out, f);
+		fprintf(out, "what overlaps %.6f ms to ", (double)f->time_first_ns / 1e6);
+		if (f->time_end_ns == INT64_MAX)
+			fputs("the end", out);
+		else
+			fprintf(out, "%.6f ms", (double)f->time_end_ns / 1e6);
+		fputs(" of the trace", out);
 	}
 }
 

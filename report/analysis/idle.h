@@ -143,7 +143,6 @@ struct ws_idle {
 	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
 
-
 /* What the host did in each of the longest gaps, as texts: the call that covers most of it, else
  * the deepest range on the thread of the next launch; WS_NONE. */
 void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
@@ -169,9 +168,6 @@ void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
 void ws_uses_by_time(const struct ws_device_use *use, enum ws_use order[WS_USES]);
 /* The verdict alone, for which nothing is read where it cannot be told. */
 struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel);
-/* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell.
- */
-struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use);
 /*
  * The verdict in a sentence without its full stop: "the GPU computes 62.1 % of the time; the
  * largest other part is waiting for data (33.4 %)". Returns out.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/model/steps.h"

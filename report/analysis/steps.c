@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/base/interval.h"
@@ -36,7 +37,7 @@ static void set_windows(const struct ws_span *step, const struct ws_span phases[
 		if (out[p] >= 0)
 			known[n++] = span;
 	}
-	qsort(known, n, sizeof(*known), by_start);
+	ws_sort(known, n, sizeof(*known), by_start);
 	for (size_t i = 0; i < n; i++)
 		ws_union_add(&covered, known[i].start_ns, known[i].end_ns);
 	out[WS_PHASE_OTHER] = n ? step->end_ns - step->start_ns - covered.busy_ns : -1;

@@ -8,7 +8,7 @@
 #include "report/analysis/filter.h"
 #include "report/base/spans.h"
 #include "report/base/stat.h"
-#include "report/joined/step_candidates.h"
+#include "report/joined/rows.h"
 
 /* What the kernels launched in a step cost. */
 struct ws_step_gpu {

@@ -128,21 +128,6 @@ static bool is_longer(const struct ws_model *m, const struct ws_cost_op *a,
 	return c ? c < 0 : a->tensor < b->tensor;
 }
 
-/* Its time at the peak; NaN when no peak is known. */
-static double time_at_peak(struct state *s, const struct ws_cost_op *op)
-{
-	struct ws_cost_op *longest;
-	struct ws_roof roof;
-
-	ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
-	longest = roof.flops_per_s > 0 ? &s->longest : &s->unknown;
-	if (is_longer(s->m, op, longest))
-		*longest = *op;
-	return roof.flops_per_s > 0
-	               ? (double)op->flops / roof.flops_per_s * 1e9 / (double)s->out->devices
-	               : NAN;
-}
-
 static void say_why_no_peak(struct state *s)
 {
 	struct ws_bytes dtype = s->m->texts[s->unknown.dtype];
@@ -171,7 +156,18 @@ static void add_ops(struct state *s)
 		if (!op.kernels || op.flops <= 0 || !ws_class_is_product(op.class) ||
 		    !is_counted(s->m, s->sel, u, op.step))
 			continue;
-		ns = time_at_peak(s, &op);
+
+		/* Its time at the peak; NaN when no peak is known. */
+		struct ws_cost_op *longest;
+		struct ws_roof roof;
+
+		ws_roof_find(s->m, op.device, op.class, op.dtype, op.tensor, &roof);
+		longest = roof.flops_per_s > 0 ? &s->longest : &s->unknown;
+		if (is_longer(s->m, &op, longest))
+			*longest = op;
+		ns = roof.flops_per_s > 0
+		             ? (double)op.flops / roof.flops_per_s * 1e9 / (double)s->out->devices
+		             : NAN;
 		u->flops += (double)op.flops;
 		u->ran_ns[op.step] += ns;
 		u->ran_sum_ns += ns;
@@ -215,37 +211,26 @@ static void tell_basis(struct state *s)
 	         measured ? "measured by the program" : device->peaks.source);
 }
 
-/* What is not known is not known of any step. */
-static void forget(struct ws_utilization *u, size_t nsteps)
-{
-	for (size_t i = 0; i < nsteps; i++)
-		u->model_ns[i] = u->ran_ns[i] = NAN;
-	u->model_sum_ns = u->ran_sum_ns = NAN;
-}
-
-/* A step that has no window, for it was cut off, counts nowhere. */
-static void time_steps(const struct ws_model *m, const struct ws_selection *sel,
-                       struct ws_utilization *out)
-{
-	out->step_ns = ws_step_times(m, sel)->step_ns;
-	for (uint32_t i = 0; i < m->nsteps; i++)
-		if (is_counted(m, sel, out, i))
-			out->step_sum_ns += out->step_ns[i];
-}
-
 static void find(struct state *s)
 {
 	const struct ws_model *m = s->m;
 	struct ws_utilization *out = s->out;
 
-	time_steps(m, s->sel, out);
+	/* A step that has no window, for it was cut off, counts nowhere. */
+	out->step_ns = ws_step_times(m, s->sel)->step_ns;
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		if (is_counted(m, s->sel, out, i))
+			out->step_sum_ns += out->step_ns[i];
 	look_at_kernels(s);
 	find_obstacle(s);
 	if (!out->obstacle[0])
 		add_ops(s);
-	if (out->obstacle[0])
-		forget(out, m->nsteps);
-	else if (s->longest.kernels)
+	if (out->obstacle[0]) {
+		/* What is not known is not known of any step. */
+		for (size_t i = 0; i < m->nsteps; i++)
+			out->model_ns[i] = out->ran_ns[i] = NAN;
+		out->model_sum_ns = out->ran_sum_ns = NAN;
+	} else if (s->longest.kernels)
 		tell_basis(s);
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (!is_counted(m, s->sel, out, i))

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "report/analysis/cost_ops.h"
+#include "report/analysis/costs.h"
 
 /* Products that do not tell their FLOPs may take this share of the GPU time of all of them. */
 #define WS_UTILIZATION_UNTOLD_PERCENT 1

@@ -1,5 +1,6 @@
 #include "report/base/names.h"
 #include "report/base/order.h"
+#include "formats/base/sort.h"
 #include "report/base/spans.h"
 
 struct item {

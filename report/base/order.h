@@ -45,19 +45,6 @@ static inline int ws_order_compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* qsort, but one look where the order is right already, as it mostly is of what was recorded. */
-static inline void ws_sort(void *items, size_t n, size_t size,
-                           int (*compare)(const void *a, const void *b))
-{
-	const unsigned char *item = items;
-	size_t i;
-
-	for (i = 1; i < n && compare(item + (i - 1) * size, item + i * size) <= 0; i++)
-		;
-	if (i < n)
-		qsort(items, n, size, compare);
-}
-
 /*
  * How many of n items are before the one that is looked for; is_before(ctx, i) holds for these and
  * no others. Outwards from `at`, where the last one was found, in steps that double, then between

@@ -280,7 +280,7 @@ struct ws_bytes ws_name_of_file(struct ws_bytes path)
 {
 	static const char *const endings[] = {".gz",     ".json",     ".trace", ".pt",
 	                                      ".wtrace", ".nsys-rep", ".sqlite"};
-	const char *p = path.ptr, *slash = memrchr(p, '/', path.len);
+	const char *p = path.ptr, *slash = ws_last_byte(p, '/', path.len);
 	struct ws_bytes name = path;
 
 	if (slash && slash + 1 < p + path.len)

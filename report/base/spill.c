@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "formats/base/sort.h"
 #include "formats/base/system/files.h"
 #include "formats/base/xalloc.h"
 
@@ -233,7 +234,7 @@ void ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
 	for (size_t at = 0; at < n; at += run_rows) {
 		const size_t rows = n - at < run_rows ? n - at : run_rows;
 
-		qsort_r((char *)s->data + at * row_bytes, rows, row_bytes, compare, ctx);
+		ws_sort_by((char *)s->data + at * row_bytes, rows, row_bytes, compare, ctx);
 		ws_spill_used(s, rows * row_bytes);
 		m.run[m.nruns++] = (struct run){at, at + rows};
 	}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/base/grade.h"
 #include "report/base/stat.h"
@@ -303,7 +304,7 @@ double ws_stat_median(double *v, size_t n)
 {
 	if (!n)
 		return NAN;
-	qsort(v, n, sizeof(*v), by_value);
+	ws_sort(v, n, sizeof(*v), by_value);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
@@ -520,7 +521,7 @@ static double median_of(struct sample *v, size_t n)
 	double all = 0, below = 0;
 	size_t i = 0;
 
-	qsort(v, n, sizeof(*v), by_real_value);
+	ws_sort(v, n, sizeof(*v), by_real_value);
 	for (size_t k = 0; k < n; k++)
 		all += v[k].times;
 	for (; below + v[i].times < all / 2; i++)
@@ -824,7 +825,7 @@ void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_
 	for (size_t i = 0; i < n; i++)
 		if (is_judged(rows[i]) && !rows[i]->identical && !isnan(rows[i]->p))
 			order[judged++] = rows[i];
-	qsort(order, judged, sizeof(*order), by_p);
+	ws_sort(order, judged, sizeof(*order), by_p);
 	for (size_t i = 0; i < judged; i++)
 		if (order[i]->p <= WS_GRADE_FALSE_DISCOVERY * (double)(i + 1) / (double)judged)
 			discovered = i + 1;

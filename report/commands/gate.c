@@ -102,7 +102,7 @@ static void add_unread(void *ctx, size_t i, const char *why)
 
 static enum ws_status read_accepted(struct gate *g, struct ws_err *err)
 {
-	FILE *f = g->o.accept ? fopen(g->o.accept, "re") : NULL;
+	FILE *f = g->o.accept ? fopen(g->o.accept, "rb") : NULL;
 	enum ws_status status = WS_OK;
 	struct ws_err cause;
 	char *line = NULL;
@@ -317,7 +317,7 @@ static enum ws_status open_baseline(const char *path, struct ws_outfolder *f, st
 static enum ws_status copy_run(const char *from, size_t number, struct ws_outfolder *to,
                                struct ws_err *err)
 {
-	FILE *f = fopen(from, "rbe");
+	FILE *f = fopen(from, "rb");
 	struct ws_outfile out = {0};
 	char buffer[1 << 16], name[32];
 	enum ws_status status;

@@ -13,32 +13,6 @@ static void print_count(uint64_t count, const char *what)
 	putchar('\n');
 }
 
-/* What was read, what it became, and what the trace has no place for. */
-static void print_stats(const char *path, const struct ws_import_stats *s)
-{
-	ws_display_name(stdout, path);
-	printf(": %s, ", s->source);
-	ws_display_name(stdout, s->format);
-	putchar('\n');
-	print_count(s->events, "records read");
-	print_count(s->kept, "records kept");
-	print_count(ws_import_left_out(s), "records left out");
-	printf("rows of the trace:\n");
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		const struct ws_kind_def *def = ws_schema_kind(kind);
-
-		if (def && !def->is_dict && s->rows[kind])
-			print_count(s->rows[kind], def->name);
-	}
-	if (ws_import_left_out(s))
-		printf("left out:\n");
-	for (size_t i = 0; i < s->nskips; i++)
-		print_count(s->skips[i].count, s->skips[i].reason);
-	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
-		if (s->losses[i].is_summed && s->losses[i].count)
-			print_count(s->losses[i].count, s->losses[i].reason);
-}
-
 static enum ws_status import(const char *from, const char *to, struct ws_import_stats *stats,
                              struct ws_err *err)
 {
@@ -67,7 +41,30 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 	stats = ws_xarray(1, sizeof(*stats));
 	status = import(argv[0], to, stats, err);
 	if (status == WS_OK) {
-		print_stats(argv[0], stats);
+		/* What was read, what it became, and what the trace has no place for. */
+		const char *path = argv[0];
+
+		ws_display_name(stdout, path);
+		printf(": %s, ", stats->source);
+		ws_display_name(stdout, stats->format);
+		putchar('\n');
+		print_count(stats->events, "records read");
+		print_count(stats->kept, "records kept");
+		print_count(ws_import_left_out(stats), "records left out");
+		printf("rows of the trace:\n");
+		for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+			const struct ws_kind_def *def = ws_schema_kind(kind);
+
+			if (def && !def->is_dict && stats->rows[kind])
+				print_count(stats->rows[kind], def->name);
+		}
+		if (ws_import_left_out(stats))
+			printf("left out:\n");
+		for (size_t i = 0; i < stats->nskips; i++)
+			print_count(stats->skips[i].count, stats->skips[i].reason);
+		for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
+			if (stats->losses[i].is_summed && stats->losses[i].count)
+				print_count(stats->losses[i].count, stats->losses[i].reason);
 		ws_import_print_damage(stats);
 	}
 	free(stats);

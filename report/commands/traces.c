@@ -12,7 +12,7 @@
 #include "formats/trace/reader.h"
 #include "report/base/ui.h"
 #include "report/commands/traces.h"
-#include "report/joined/step_candidates.h"
+#include "report/joined/rows.h"
 
 #define TRACE_ENDING ".wtrace"
 

@@ -1,7 +1,6 @@
 #include "report/diff/gate.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +58,7 @@ static void add_slug(char *out, size_t size, const char *prefix, struct ws_bytes
 static struct ws_bytes file_stem(const char *path)
 {
 	struct ws_bytes name = ws_name_of_file(ws_bytes_of(path));
-	const char *dash = memrchr(name.ptr, '-', name.len);
+	const char *dash = ws_last_byte(name.ptr, '-', name.len);
 
 	if (dash && dash[1] == 'r' && isdigit((unsigned char)dash[2]) &&
 	    dash + 2 + strspn(dash + 2, "0123456789") == (const char *)name.ptr + name.len)
@@ -168,6 +167,59 @@ enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *
 	return WS_OK;
 }
 
+/* Is c one of a set that begins behind its [, as in [a-z] or [!0-9]? *end: behind its ]; NULL:
+ * none. */
+static bool is_of_set(const char *set, char c, const char **end)
+{
+	const bool is_other = *set == '!' || *set == '^';
+	bool is_in = false;
+	const char *p = set + is_other;
+
+	do {
+		const char last = p[1] == '-' && p[2] && p[2] != ']' ? p[2] : *p;
+
+		if (!*p) {
+			*end = NULL;
+			return false;
+		}
+		is_in |= c >= *p && c <= last;
+		p += last == *p ? 1 : 3;
+	} while (*p != ']');
+	*end = p + 1;
+	return is_in != is_other;
+}
+
+/* A whole text by a pattern of a shell: *, ?, [a-z], \\. */
+static bool matches(const char *pattern, const char *text)
+{
+	const char *star = NULL, *from = text, *end = NULL;
+
+	while (*text) {
+		const bool is_set = *pattern == '[';
+
+		if (*pattern == '*') {
+			star = ++pattern;
+			from = text;
+		} else if (is_set && is_of_set(pattern + 1, *text, &end)) {
+			pattern = end;
+			text++;
+		} else if (*pattern == '?' ||
+		           (!(is_set && end) && *pattern != '\\' && *pattern == *text)) {
+			pattern++;
+			text++;
+		} else if (*pattern == '\\' && pattern[1] == *text) {
+			pattern += 2;
+			text++;
+		} else if (star) {
+			pattern = star;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
+	return !pattern[strspn(pattern, "*")];
+}
+
 /* The one that lasts longest. */
 static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepted *accepted,
                                                     size_t n, const struct ws_gate_key *key,
@@ -176,8 +228,8 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 	const struct ws_gate_accepted *last = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (!fnmatch(accepted[i].workload, key->workload, 0) &&
-		    !fnmatch(accepted[i].device, key->device, 0) &&
+		if (matches(accepted[i].workload, key->workload) &&
+		    matches(accepted[i].device, key->device) &&
 		    ratio <= 1 + accepted[i].percent / 100 &&
 		    (!last || strcmp(accepted[i].last_day, last->last_day) > 0))
 			last = &accepted[i];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/diff/align.h"
 
@@ -246,7 +247,7 @@ static void by_range(struct matcher *m, int side, struct positions *out, uint32_
 		for (uint32_t i = 0; i < list->n; i++)
 			if (temp[i] != WS_NONE)
 				order[n++] = i;
-		qsort_r(order, n, sizeof(*order), by_place, &by);
+		ws_sort_by(order, n, sizeof(*order), by_place, &by);
 		*out = (struct positions){order, n};
 		return;
 	}
@@ -259,8 +260,8 @@ static void by_range(struct matcher *m, int side, struct positions *out, uint32_
 		       list->call[of.order[i - 1]].instance <= list->call[of.order[i]].instance)
 			i++;
 		if (i < of.first[p + 1])
-			qsort_r(of.order + of.first[p], of.first[p + 1] - of.first[p],
-			        sizeof(*of.order), by_place, &by);
+			ws_sort_by(of.order + of.first[p], of.first[p + 1] - of.first[p],
+			           sizeof(*of.order), by_place, &by);
 	}
 }
 

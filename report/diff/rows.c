@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/base/stat.h"
 #include "report/diff/private.h"
@@ -311,7 +312,7 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		}
 	}
 	if (r->n)
-		qsort(r->row, r->n, sizeof(*r->row), by_change);
+		ws_sort(r->row, r->n, sizeof(*r->row), by_change);
 	for (size_t i = 0; i < r->n; i++) {
 		compare_row(d, r, &r->row[i]);
 		both[n++] = &r->row[i].c;

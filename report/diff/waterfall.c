@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
@@ -115,7 +116,7 @@ void ws_diff_find_parts(struct ws_diff *d, struct ws_diff_parts *out)
 	*out = (struct ws_diff_parts){.part = ws_xarray(most_parts(d), sizeof(*out->part))};
 	for (int s = 0; s < 2; s++)
 		add_side(d, s, out);
-	qsort(out->part, out->n, sizeof(*out->part), by_change);
+	ws_sort(out->part, out->n, sizeof(*out->part), by_change);
 }
 
 void ws_diff_parts_release(struct ws_diff_parts *p)

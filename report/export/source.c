@@ -4,7 +4,7 @@
 
 #include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
-#include "report/export/source.h"
+#include "report/export/exporter.h"
 
 #define TELL_ROWS 65536u /* a call a row would cost more than the row */
 

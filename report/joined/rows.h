@@ -5,6 +5,7 @@
 #pragma once
 
 #include "formats/trace/reader.h"
+#include "report/base/spans.h"
 #include "report/base/order.h"
 #include "report/base/spill.h"
 #include "report/model/model.h"
@@ -142,3 +143,45 @@ void ws_launches_sort(struct ws_launches *l);
 /* The row of a call; WS_NONE where none has the process and id, and for id 0, which is none. */
 uint32_t ws_launches_find(struct ws_launches *l, struct ws_call_key kernel);
 void ws_launches_free(struct ws_launches *l);
+
+/* --- batches --------------------------------------------------------------------------------- */
+
+/* FLOPs of attention in the steps of a server, whose names tell how many pairs of query and key a
+ * batch has: an operation's inputs do not. */
+
+/* Once ranges are rows and operations know theirs. */
+void ws_batches_find_flops(struct ws_joined_rows *rows, struct ws_model *m);
+
+/* --- phases that the links of a framework tell ----------------------------------------------- */
+
+/* The step of a framework's operation, WS_NONE: in none. The rule is that of docs/dev/statistics.md
+ * for calls. */
+uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t op);
+
+/* --- step candidates ------------------------------------------------------------------------- */
+
+/*
+ * Ranges that may be steps, of a trace in which none is called so; and how often its kernels
+ * repeat. docs/reference/tables.md, Steps.
+ */
+
+#define WS_STEP_CANDIDATES 3
+struct ws_step_candidate {
+	char *pattern; /* for --step: the name with * for its numbers */
+	uint64_t count;       /* of the steps that --step makes of it */
+	struct ws_span *span; /* of each, on its thread */
+	double mean_ns;       /* of their windows: see ws_step_candidates */
+	int64_t gpu_ns;       /* of kernels launched in such ranges, without warm-up */
+	double percent;       /* of the GPU time of all kernels but those of warm-up */
+};
+
+struct ws_step_candidates {
+	struct ws_step_candidate best[WS_STEP_CANDIDATES]; /* the first is what `auto` takes */
+	size_t n;
+	/* without candidates: at least 90 % of the kernels are those of `period` kernels earlier */
+	uint64_t period, times; /* 0: they do not repeat so */
+};
+
+/* Patterns are texts of the arena. */
+void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *rows,
+                             struct ws_arena *arena, struct ws_step_candidates *out);

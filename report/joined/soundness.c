@@ -535,26 +535,6 @@ static void leave_out_far(struct far_finder *f)
 			spoil_step(f->j, i);
 }
 
-/* What is far away on the clock of a device is not early, but nobody knows when. */
-static void compare_again(struct ws_judge *j)
-{
-	struct ws_joined_rows *rows = j->rows;
-	const struct ws_model *m = j->m;
-
-	j->m->soundness.broken[WS_LAW_BEFORE_LAUNCH] = (struct ws_broken_law){0};
-	for (size_t i = 0; i < m->ndevices; i++)
-		j->before[i] = j->timed[i] = 0, j->lead_ns[i] = 0;
-	for (size_t i = 0; i < m->nwork; i++)
-		ws_judge_work(j, &m->work[i]);
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel k = *ws_joined_rows_kernel(rows, i);
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, k.call);
-
-		if (call && k.kind->timed)
-			compare_with_launch(j, call, &k);
-	}
-}
-
 static void find_far(struct ws_judge *j)
 {
 	const bool is_long = j->m->end_ns - j->m->begin_ns >= FAR_NS;
@@ -575,8 +555,24 @@ static void find_far(struct ws_judge *j)
 		leave_out_far(&f);
 	j->m->begin_ns = f.begin_ns;
 	j->m->end_ns = f.end_ns;
-	if (found)
-		compare_again(j);
+	if (found) {
+		/* What is far away on the clock of a device is not early, but nobody knows when. */
+		struct ws_joined_rows *rows = j->rows;
+		const struct ws_model *m = j->m;
+
+		j->m->soundness.broken[WS_LAW_BEFORE_LAUNCH] = (struct ws_broken_law){0};
+		for (size_t i = 0; i < m->ndevices; i++)
+			j->before[i] = j->timed[i] = 0, j->lead_ns[i] = 0;
+		for (size_t i = 0; i < m->nwork; i++)
+			ws_judge_work(j, &m->work[i]);
+		for (size_t i = 0; i < rows->nkernels; i++) {
+			const struct ws_joined_kernel k = *ws_joined_rows_kernel(rows, i);
+			const struct ws_joined_call *call = ws_joined_rows_call(rows, k.call);
+
+			if (call && k.kind->timed)
+				compare_with_launch(j, call, &k);
+		}
+	}
 }
 
 /* --- what follows ---------------------------------------------------------------------------- */
@@ -609,18 +605,6 @@ static void move_clocks(struct ws_judge *j)
 			m->work[i].start_ns += j->lead_ns[m->work[i].device];
 }
 
-/* Steps that hold what breaks a law are no measured ones any more. */
-static void leave_out_steps(struct ws_judge *j)
-{
-	struct ws_model *m = j->m;
-
-	m->nmeasured = 0;
-	for (uint32_t i = 0; i < m->nsteps; i++) {
-		m->steps[i].unsound = j->spoilt[i] && !m->steps[i].unfinished;
-		m->nmeasured += ws_step_is_measured(m, i);
-	}
-}
-
 void ws_judge_end(struct ws_judge *j)
 {
 	struct ws_soundness *s = &j->m->soundness;
@@ -632,7 +616,15 @@ void ws_judge_end(struct ws_judge *j)
 	s->clock_is_off = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) > 0;
 	if (s->clock_is_off)
 		move_clocks(j);
-	leave_out_steps(j);
+
+	/* Steps that hold what breaks a law are no measured ones any more. */
+	struct ws_model *m = j->m;
+
+	m->nmeasured = 0;
+	for (uint32_t i = 0; i < m->nsteps; i++) {
+		m->steps[i].unsound = j->spoilt[i] && !m->steps[i].unfinished;
+		m->nmeasured += ws_step_is_measured(m, i);
+	}
 	if (s->clock_is_off)
 		s->obstacle = "work begins before its launch, so the device's clock is off";
 	else if (ws_broken_count(&s->broken[WS_LAW_LAUNCH_HAS_WORK]) && !j->m->nmeasured)

@@ -1,4 +1,4 @@
-#include "report/joined/step_candidates.h"
+#include "report/joined/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,24 +119,6 @@ static void group_paths(struct finder *f)
 			        (struct group){.pattern = pattern, .depth = r->paths[i].depth};
 		f->of_path[i] = (uint32_t)id - 1;
 	}
-}
-
-/* Names that come back, as layers are numbered anew in each step, are of parts of it. */
-static void count_names(struct finder *f)
-{
-	const struct ws_ranges *r = &f->m->ranges;
-	struct ws_strtab seen = {0}; /* group and name */
-
-	for (uint32_t i = 0; i < r->npaths; i++) {
-		const uint32_t key[] = {f->of_path[i], r->paths[i].name};
-		const size_t before = seen.used;
-
-		if (f->of_path[i] == WS_NONE)
-			continue;
-		ws_strtab_add(&seen, key, sizeof(key));
-		f->group[f->of_path[i]].names += seen.used > before;
-	}
-	ws_strtab_free(&seen);
 }
 
 static bool is_part(const struct group *g, const struct ws_step_candidates *out)
@@ -326,7 +308,21 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 
 	*out = (struct ws_step_candidates){0};
 	group_paths(&f);
-	count_names(&f);
+
+	/* Names that come back, as layers are numbered anew in each step, are of parts of it. */
+	const struct ws_ranges *r = &f.m->ranges;
+	struct ws_strtab seen = {0}; /* group and name */
+
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		const uint32_t key[] = {f.of_path[i], r->paths[i].name};
+		const size_t before = seen.used;
+
+		if (f.of_path[i] == WS_NONE)
+			continue;
+		ws_strtab_add(&seen, key, sizeof(key));
+		f.group[f.of_path[i]].names += seen.used > before;
+	}
+	ws_strtab_free(&seen);
 	sum_up(&f);
 	find_period(&f, out);
 	choose(&f, out);

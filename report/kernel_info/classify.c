@@ -1,8 +1,6 @@
 /* What a kernel is by its name: demangled, normalised, and held against the rules of
  * class_rules.txt. */
 #include "report/kernel_info/classify.h"
-#include <locale.h>
-#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,7 +30,8 @@
 struct sink {
 	struct ws_buf *out;
 	size_t len; /* appended so far */
-	jmp_buf too_long;
+	bool is_full;
+	ws_jump_place too_long;
 };
 
 /*
@@ -44,8 +43,11 @@ static void collect(const char *text, size_t len, void *opaque)
 {
 	struct sink *sink = opaque;
 
-	if (len > WS_DEMANGLED_MAX_BYTES - sink->len)
-		longjmp(sink->too_long, 1);
+	sink->is_full |= len > WS_DEMANGLED_MAX_BYTES - sink->len;
+	if (sink->is_full) {
+		ws_jump(sink->too_long); /* WebAssembly cannot, and goes on to the end */
+		return;
+	}
 	memcpy(sink->out->data + sink->out->len + sink->len, text, len);
 	sink->len += len;
 }
@@ -53,11 +55,12 @@ static void collect(const char *text, size_t len, void *opaque)
 /* 1 when sink holds the whole signature. */
 static int signature(const char *mangled, struct sink *sink)
 {
-	if (setjmp(sink->too_long))
+	if (ws_jump_here(sink->too_long))
 		return 0;
 	/* without NO_RECURSE_LIMIT names over 1 KiB are refused, CUTLASS's among them */
 	return cplus_demangle_v3_callback(mangled, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT,
-	                                  collect, sink);
+	                                  collect, sink) &&
+	       !sink->is_full;
 }
 
 static bool is_mangled(const char *name, size_t len)
@@ -348,7 +351,6 @@ struct rule {
 struct ws_classifier {
 	struct rule *rules;
 	size_t nrules, rules_capacity;
-	locale_t locale; /* "C": what a pattern matches must not depend on the user's language */
 	struct ws_strtab names;          /* seen so far: id - 1 is the index into traits */
 	struct ws_kernel_traits *traits; /* ntraits */
 	size_t ntraits, traits_capacity;
@@ -434,18 +436,13 @@ enum ws_status ws_classifier_new(const char *user_rules, size_t len, struct ws_c
 {
 	struct ws_classifier *c;
 	enum ws_status status;
-	locale_t before;
 
 	*out = NULL;
 	WS_FAIL_IF(user_rules && len > WS_RULES_MAX_BYTES, err, USAGE,
 	           "class rules: %zu bytes, more than %u", len, WS_RULES_MAX_BYTES);
 	c = ws_xarray(1, sizeof(*c));
-	c->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-
-	before = uselocale(c->locale);
 	status = user_rules ? add_rules(c, user_rules, len, 1, err) : WS_OK;
 	WS_THEN(status, add_rules(c, builtin_rules, sizeof(builtin_rules), 0, err));
-	uselocale(before);
 	if (status != WS_OK) {
 		ws_classifier_free(c);
 		return status;
@@ -464,7 +461,6 @@ void ws_classifier_free(struct ws_classifier *c)
 		free(c->rules[i].pattern);
 	}
 	free(c->rules);
-	freelocale(c->locale);
 	ws_strtab_free(&c->names);
 	free(c->traits);
 	ws_buf_free(&c->demangled);
@@ -571,7 +567,6 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 	uint64_t id = ws_strtab_find(&c->names, name, len);
 	char normal[WS_CLASSIFY_BYTES + 1], function[WS_CLASSIFY_BYTES + 1];
 	struct ws_bytes readable;
-	locale_t before;
 
 	if (id) {
 		*out = c->traits[id - 1];
@@ -584,9 +579,7 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 	ws_name_normalise(readable.ptr, readable.len, normal, sizeof(normal));
 	normalise_function(readable, function, sizeof(function));
 
-	before = uselocale(c->locale);
 	apply_rules(c, normal, function, out);
-	uselocale(before);
 	ws_strtab_add(&c->names, name, len);
 	c->traits[c->ntraits++] = *out;
 }

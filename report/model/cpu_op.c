@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/op_cost/op_cost.h"
 #include "report/model/columns.h"
 #include "report/model/load.h"
@@ -450,7 +451,7 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	ws_column_data_release(&t);
 	WS_FAIL_IF(status == WS_OK && ncalls >= WS_NONE / 2, err, NO_MEMORY,
 	           "the trace has more calls of modules than a report handles");
-	qsort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
+	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
 	WS_FORWARD(status);
 	WS_NEW(arena, *out, 2 * ncalls);
 	/* The calls that are open were moved to the front of the list, which was read already. */

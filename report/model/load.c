@@ -8,6 +8,7 @@
 #include "report/model/columns.h"
 #include "report/model/model.h"
 #include "report/model/load.h"
+#include "formats/base/sort.h"
 #include "report/names/names.h"
 
 void ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/model/ranges.h"
@@ -83,7 +84,7 @@ void ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts, uin
 	/* the last in order is put in front first, so each list of children ends up sorted */
 	ws_order_identity(stack, n);
 	if (n)
-		qsort_r(stack, n, sizeof(*stack), compare_paths, &ctx);
+		ws_sort_by(stack, n, sizeof(*stack), compare_paths, &ctx);
 	for (size_t i = n; i-- > 0;) {
 		uint32_t p = stack[i];
 		uint32_t *head = &child[(uint32_t)(r->paths[p].parent + 1)];
@@ -301,7 +302,7 @@ void ws_steps_sort(struct ws_model *m)
 	int64_t reach_ns = INT64_MIN;
 
 	if (m->nsteps)
-		qsort(m->steps, m->nsteps, sizeof(*m->steps), by_begin);
+		ws_sort(m->steps, m->nsteps, sizeof(*m->steps), by_begin);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		struct ws_model_step *step = &m->steps[s];
 

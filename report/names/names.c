@@ -801,7 +801,8 @@ static void one_round(struct namer *s, bool hashes)
 	}
 }
 
-/* --- namespaces --------------------------------------------------------------------------------- */
+/* --- namespaces ---------------------------------------------------------------------------------
+ */
 
 /* The end of "a::b::f<x::y>" with so many of its namespaces: "f<x::y>" with none. */
 static struct ws_bytes with_namespaces(struct ws_bytes label, unsigned keep)

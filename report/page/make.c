@@ -8,8 +8,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
-#include "report/analysis/cost_groups.h"
-#include "report/analysis/cost_ops.h"
+#include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/missing.h"
@@ -17,7 +16,7 @@
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/base/stat.h"
-#include "report/joined/op_phases.h"
+#include "report/joined/rows.h"
 #include "report/model/columns.h"
 #include "report/names/names.h"
 #include "report/page/private.h"
@@ -252,21 +251,24 @@ static void add_bar(struct ws_page_making *p)
 		const uint32_t class = (uint32_t)order[i].row;
 		const char *name = ws_page_class_of(p, class);
 
-		add_segment(p, (struct ws_page_segment){
-		                       /* beside memcpy: not the same */
-		                       .name = strcmp(name, "copy") ? name : "copy kernels",
-		                       .ns = w.class_ns[class],
-		                       .is_class = true,
-		                       .colour = ws_page_colour_of_class(p, class)});
+		add_segment(p,
+		            (struct ws_page_segment){/* beside memcpy: not the same */
+		                                     .name = strcmp(name, "copy") ? name
+		                                                                  : "copy kernels",
+		                                     .ns = w.class_ns[class],
+		                                     .is_class = true,
+		                                     .colour = ws_page_colour_of_class(p, class)});
 	}
-	add_segment(p, (struct ws_page_segment){
-	                       .name = "CUDA graphs", .ns = w.graph_ns, .colour = WS_PAGE_GREY});
+	add_segment(p, (struct ws_page_segment){.name = "CUDA graphs",
+	                                        .ns = w.graph_ns,
+	                                        .colour = WS_PAGE_GREY});
 	add_waits(p, w.overlapping_ns);
 	add_devices(p);
 	add_steps(p);
 }
 
-/* --- how long kernels take --------------------------------------------------------------------- */
+/* --- how long kernels take ---------------------------------------------------------------------
+ */
 
 /* Less than 100 ns, then three a decade, 100, 200, 500 ns …, up to some hours. */
 #define DURATION_BINS  40
@@ -1149,26 +1151,16 @@ struct lost {
 /* Does this counter count records without which a report is another one? */
 static bool is_of_records(struct ws_bytes cause)
 {
-	static const char *const names[] = {"ring_overflow",
-	                                    "thread_without_ring",
-	                                    "unknown_record",
-	                                    "process_not_recorded",
-	                                    "definition_overflow",
-	                                    "disk_full",
-	                                    "activity_refused",
-	                                    "activity_dropped",
-	                                    "activity_damaged",
-	                                    "activity_unknown",
-	                                    "launch_not_told",
-	                                    "import_unreadable",
-	                                    "import_cut_off",
-	                                    "import_bad_time",
-	                                    "import_bad_value",
-	                                    "import_missing_field",
-	                                    "import_damaged_table",
-	                                    "damaged blocks",
-	                                    "skipped bytes",
-	                                    "blocks of unknown kind"};
+	static const char *const names[] = {"ring_overflow",        "thread_without_ring",
+	                                    "unknown_record",       "process_not_recorded",
+	                                    "definition_overflow",  "disk_full",
+	                                    "activity_refused",     "activity_dropped",
+	                                    "activity_damaged",     "activity_unknown",
+	                                    "launch_not_told",      "import_unreadable",
+	                                    "import_cut_off",       "import_bad_time",
+	                                    "import_bad_value",     "import_missing_field",
+	                                    "import_damaged_table", "damaged blocks",
+	                                    "skipped bytes",        "blocks of unknown kind"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (ws_name_is(cause, names[i]))

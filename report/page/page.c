@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/sort.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/advice/advice.h"
@@ -28,16 +29,16 @@ enum ws_page_colour ws_page_class_colour(const char *name, size_t len)
 		const char *class;
 		enum ws_page_colour colour;
 	} of[] = {
-	        {"gemm", WS_PAGE_BLUE},          {"gemm_aux", WS_PAGE_BLUE},
-	        {"conv", WS_PAGE_INDIGO},        {"conv_aux", WS_PAGE_INDIGO},
-	        {"layout", WS_PAGE_OLIVE},       {"attention", WS_PAGE_CYAN},
-	        {"softmax", WS_PAGE_RED},        {"norm", WS_PAGE_GREEN},
-	        {"recurrence", WS_PAGE_TEAL},    {"activation", WS_PAGE_PURPLE},
-	        {"reduce", WS_PAGE_TEAL},        {"copy", WS_PAGE_OCHRE},
-	        {"cast", WS_PAGE_OCHRE},         {"fill", WS_PAGE_OCHRE},
-	        {"embedding", WS_PAGE_OLIVE},    {"gather", WS_PAGE_OLIVE},
-	        {"loss", WS_PAGE_PINK},          {"optimizer", WS_PAGE_BROWN},
-	        {"sort", WS_PAGE_OLIVE},         {"comm", WS_PAGE_PINK},
+	        {"gemm", WS_PAGE_BLUE},       {"gemm_aux", WS_PAGE_BLUE},
+	        {"conv", WS_PAGE_INDIGO},     {"conv_aux", WS_PAGE_INDIGO},
+	        {"layout", WS_PAGE_OLIVE},    {"attention", WS_PAGE_CYAN},
+	        {"softmax", WS_PAGE_RED},     {"norm", WS_PAGE_GREEN},
+	        {"recurrence", WS_PAGE_TEAL}, {"activation", WS_PAGE_PURPLE},
+	        {"reduce", WS_PAGE_TEAL},     {"copy", WS_PAGE_OCHRE},
+	        {"cast", WS_PAGE_OCHRE},      {"fill", WS_PAGE_OCHRE},
+	        {"embedding", WS_PAGE_OLIVE}, {"gather", WS_PAGE_OLIVE},
+	        {"loss", WS_PAGE_PINK},       {"optimizer", WS_PAGE_BROWN},
+	        {"sort", WS_PAGE_OLIVE},      {"comm", WS_PAGE_PINK},
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
@@ -254,8 +255,8 @@ static const char *where_it_waits(const struct ws_page_making *p, enum ws_use us
 	                                 ws_page_text_of(p, r->paths[at].name));
 }
 
-/* "Communication runs 113 ms; 96 % is hidden behind compute, 4.2 ms is not." Is nothing hidden, what
- * is idle says it. */
+/* "Communication runs 113 ms; 96 % is hidden behind compute, 4.2 ms is not." Is nothing hidden,
+ * what is idle says it. */
 static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *runs)
 {
 	const struct ws_page *page = p->page;
@@ -272,8 +273,7 @@ static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *ru
 		hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
 		rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
 		ws_page_say(p->page, "", runs,
-		            ws_say_time(p->texts,
-		                        ns * page->step_ns / (double)page->whole_ns),
+		            ws_say_time(p->texts, ns * page->step_ns / (double)page->whole_ns),
 		            s->ns ? ws_arena_format(p->texts, "; %s is hidden behind compute, ",
 		                                    hidden)
 		                  : "; all of it is hidden behind compute.",
@@ -309,10 +309,9 @@ static void say_why_idle(struct ws_page_making *p)
 
 	if (!p->idle || p->page->on_cpu || p->m->soundness.obstacle)
 		return;
-	const bool is_said[WS_USES] = {
-	        [WS_USE_COLLECTIVE] =
-	                say_hidden(p, WS_USE_COLLECTIVE, "Communication runs "),
-	        [WS_USE_COPY] = say_hidden(p, WS_USE_COPY, "Copies run ")};
+	const bool is_said[WS_USES] = {[WS_USE_COLLECTIVE] = say_hidden(p, WS_USE_COLLECTIVE,
+	                                                                "Communication runs "),
+	                               [WS_USE_COPY] = say_hidden(p, WS_USE_COPY, "Copies run ")};
 
 	for (int i = most; i < WS_USES; i++)
 		if (words[i].prefix && !is_said[i] &&
@@ -436,7 +435,8 @@ static void say_migrations(struct ws_page_making *p)
 	uint64_t migrations = 0, bytes = 0;
 
 	for (size_t i = 0; i < p->m->nwork; i++)
-		if (ws_use_of_work(&p->m->work[i]) == WS_USE_PAGING && ws_work_ran(p->sel, p->m, i)) {
+		if (ws_use_of_work(&p->m->work[i]) == WS_USE_PAGING &&
+		    ws_work_ran(p->sel, p->m, i)) {
 			migrations++;
 			bytes += p->m->work[i].bytes;
 		}
@@ -863,7 +863,8 @@ static void say_what_was_lost(struct ws_page_making *p)
 	} of[] = {
 	        {"ring_overflow",
 	         " events were lost: fewer ranges or a larger --buffer-size keep them."},
-	        {"thread_without_ring", " events of threads were lost: a higher --buffers keeps them."},
+	        {"thread_without_ring",
+	         " events of threads were lost: a higher --buffers keeps them."},
 	        {"process_not_recorded",
 	         " processes were not recorded: more /dev/shm or --segment-dir helps."},
 	        {"disk_full", " rows were lost: the disk was full."},
@@ -883,14 +884,14 @@ static void say_what_was_lost(struct ws_page_making *p)
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (!strcmp(p->page->most_lost, of[i].cause))
 			rest = of[i].rest;
-	ws_page_say(p->page, "", "",
-	            ws_say_number(p->texts, (double)p->page->lost_records), rest, NULL);
+	ws_page_say(p->page, "", "", ws_say_number(p->texts, (double)p->page->lost_records), rest,
+	            NULL);
 }
 
 #define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
 
-/* Kernels whose launch was not recorded belong to no step and no range. Those that their streams ran
- * before any of a recorded launch were queued as recording began. */
+/* Kernels whose launch was not recorded belong to no step and no range. Those that their streams
+ * ran before any of a recorded launch were queued as recording began. */
 static void say_what_has_no_launch(struct ws_page_making *p)
 {
 	struct ws_joined_rows *rows = p->sel->rows;
@@ -999,13 +1000,11 @@ void ws_page_add_headline(struct ws_page_making *p)
 		ws_page_say(p->page, "", what, time,
 		            "; how long the GPU computes is not known: ", s->obstacle, ".", NULL);
 	else {
-		const char *who =
-		        p->idle->nworked > 1
-		                ? ws_arena_format(p->texts, "ts %zu GPUs compute for ",
-		                                  p->idle->nworked)
-		                : "he GPU computes for ";
-		const char *part =
-		        ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing);
+		const char *who = p->idle->nworked > 1
+		                          ? ws_arena_format(p->texts, "ts %zu GPUs compute for ",
+		                                            p->idle->nworked)
+		                          : "he GPU computes for ";
+		const char *part = ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing);
 		const bool is_one = p->idle->nworked < 2;
 
 		/* with its spread it is a sentence of its own */
@@ -1099,7 +1098,8 @@ static const char *why_no_finding(const struct ws_page_making *p, int judged)
 	if (page->graph_ns > page->gpu_ns)
 		return ws_arena_format(
 		        p->texts,
-		        "Cannot tell: kernels inside CUDA graphs were not recorded, and graphs take "
+		        "Cannot tell: kernels inside CUDA graphs were not recorded, and graphs "
+		        "take "
 		        "%s of the GPU time. Record graphs by node: warpsheet record --graph-level "
 		        "node; with nsys --cuda-graph-trace=node",
 		        ws_say_percent(p->texts,
@@ -1138,8 +1138,8 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 	if (!p->page->nfindings)
 		p->page->no_finding = why_no_finding(p, judged);
 	p->page->findings_note = ws_arena_format(
-	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES,
-	        count, WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",
+	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES, count,
+	        WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "
@@ -1164,7 +1164,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 	for (size_t i = 0; i < all->n; i++)
 		if (!ws_finding_is_small(all, &all->finding[i]))
 			order[n++] = &all->finding[i];
-	qsort(order, n, sizeof(*order), compare);
+	ws_sort(order, n, sizeof(*order), compare);
 	for (size_t i = 0; i < n; i++) {
 		struct ws_page_finding **of_rule = &shown[order[i]->rule];
 

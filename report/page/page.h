@@ -38,32 +38,32 @@ struct ws_page_figure {
  * X(NAME, fill on light, fill on dark, ink on either): colours that the colour-blind tell apart.
  * A class of kernels has the same one in every picture: ws_page_class_colour.
  */
-#define WS_PAGE_COLOURS(X)                                       \
-	X(BLUE, 0x2c68ba, 0x2f6ec4, 0xffffff)                    \
-	X(CYAN, 0x7aece9, 0x7aece9, 0x10212b)                    \
-	X(INDIGO, 0x3c1874, 0x55339a, 0xffffff)                  \
-	X(RED, 0xc24c57, 0xc24c57, 0xffffff)                     \
-	X(GREEN, 0x21531c, 0x2d6b27, 0xffffff)                   \
-	X(GREY, 0x8f969f, 0x8f969f, 0x10212b)                    \
-	X(PURPLE, 0x932f74, 0x932f74, 0xffffff)                  \
-	X(OCHRE, 0xf9ac11, 0xf9ac11, 0x10212b)                   \
-	X(TEAL, 0x6cc569, 0x6cc569, 0x10212b)                    \
-	X(BROWN, 0x4e2231, 0x6b3145, 0xffffff)                   \
-	X(PINK, 0xde90e7, 0xde90e7, 0x10212b)                    \
-	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                   \
+#define WS_PAGE_COLOURS(X)                                                                 \
+	X(BLUE, 0x2c68ba, 0x2f6ec4, 0xffffff)                                              \
+	X(CYAN, 0x7aece9, 0x7aece9, 0x10212b)                                              \
+	X(INDIGO, 0x3c1874, 0x55339a, 0xffffff)                                            \
+	X(RED, 0xc24c57, 0xc24c57, 0xffffff)                                               \
+	X(GREEN, 0x21531c, 0x2d6b27, 0xffffff)                                             \
+	X(GREY, 0x8f969f, 0x8f969f, 0x10212b)                                              \
+	X(PURPLE, 0x932f74, 0x932f74, 0xffffff)                                            \
+	X(OCHRE, 0xf9ac11, 0xf9ac11, 0x10212b)                                             \
+	X(TEAL, 0x6cc569, 0x6cc569, 0x10212b)                                              \
+	X(BROWN, 0x4e2231, 0x6b3145, 0xffffff)                                             \
+	X(PINK, 0xde90e7, 0xde90e7, 0x10212b)                                              \
+	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                                             \
 	/* no class: causes of idle time, in the order of WS_USE_LIST, all of them pale */ \
-	X(IDLE, 0xebcb94, 0xebcb94, 0x10212b)                    \
-	X(IDLE_HOST, 0xb3a599, 0xb3a599, 0x10212b)               \
-	X(IDLE_SYNC, 0xf8ec9b, 0xf8ec9b, 0x10212b)               \
-	X(IDLE_DATA, 0xbed2ff, 0xbed2ff, 0x10212b)               \
-	X(IDLE_WAIT, 0x98cdc2, 0x98cdc2, 0x10212b)               \
-	X(IDLE_DEVICE, 0xd2d1af, 0xd2d1af, 0x10212b)             \
-	X(IDLE_START, 0xabffe2, 0xabffe2, 0x10212b)              \
-	X(IDLE_END, 0xe7f4c1, 0xe7f4c1, 0x10212b)                \
-	X(IDLE_UNKNOWN, 0xafb4d4, 0xafb4d4, 0x10212b)            \
-	X(IDLE_SETUP, 0x86b278, 0x86b278, 0x10212b)              \
-	X(IDLE_PAGING, 0x56c5ff, 0x56c5ff, 0x10212b)             \
-	/* of all classes together: as ranges are */             \
+	X(IDLE, 0xebcb94, 0xebcb94, 0x10212b)                                              \
+	X(IDLE_HOST, 0xb3a599, 0xb3a599, 0x10212b)                                         \
+	X(IDLE_SYNC, 0xf8ec9b, 0xf8ec9b, 0x10212b)                                         \
+	X(IDLE_DATA, 0xbed2ff, 0xbed2ff, 0x10212b)                                         \
+	X(IDLE_WAIT, 0x98cdc2, 0x98cdc2, 0x10212b)                                         \
+	X(IDLE_DEVICE, 0xd2d1af, 0xd2d1af, 0x10212b)                                       \
+	X(IDLE_START, 0xabffe2, 0xabffe2, 0x10212b)                                        \
+	X(IDLE_END, 0xe7f4c1, 0xe7f4c1, 0x10212b)                                          \
+	X(IDLE_UNKNOWN, 0xafb4d4, 0xafb4d4, 0x10212b)                                      \
+	X(IDLE_SETUP, 0x86b278, 0x86b278, 0x10212b)                                        \
+	X(IDLE_PAGING, 0x56c5ff, 0x56c5ff, 0x10212b)                                       \
+	/* of all classes together: as ranges are */                                       \
 	X(COMPUTING, 0x233a5e, 0x3a6db5, 0xffffff)
 
 enum ws_page_colour {
@@ -253,7 +253,8 @@ struct ws_page {
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events;     /* of ranges: parts of the model may lack some */
-	uint64_t lost_records;    /* for most_lost, which lost most of those that make a trace incomplete */
+	uint64_t lost_records;    /* for most_lost, which lost most of those that make a trace
+	                             incomplete */
 	const char *most_lost;    /* the counter's name; NULL: none was lost */
 	uint64_t unknown_records; /* that the import left out: their kind is not known */
 	bool has_steps;
@@ -298,8 +299,9 @@ struct ws_page {
 	size_t nrungs;
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
-	const char *no_finding;    /* a sentence in place of findings, where there are none */
-	const char *findings_note; /* "18 of 22 rules checked; 4 lacked data (…)"; NULL: no kernels */
+	const char *no_finding; /* a sentence in place of findings, where there are none */
+	const char
+	        *findings_note; /* "18 of 22 rules checked; 4 lacked data (…)"; NULL: no kernels */
 	struct ws_page_kernel *kernel; /* most time first */
 	size_t nkernels;
 	double rate_unit;             /* of what is shown of them, in FLOP/s; 0: none is known */
@@ -337,7 +339,8 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	                               : "GPU";
 }
 
-/* What shares of GPU time are of: that of all kernels, and of graphs that were traced as a whole. */
+/* What shares of GPU time are of: that of all kernels, and of graphs that were traced as a whole.
+ */
 static inline double ws_page_gpu_ns(const struct ws_page *page)
 {
 	return (double)(page->gpu_ns + page->graph_ns);

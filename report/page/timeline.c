@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/model/model.h"
@@ -39,8 +40,9 @@ size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is
 	if (*is_new) {
 		WS_GROW(out->lane, id, out->lanes_capacity);
 		WS_GROW(b->lane, id, b->lanes_capacity);
-		out->lane[out->nlanes] = (struct ws_timeline_lane){
-		        .kind = (enum ws_timeline_kind)key->kind, .device = ""};
+		out->lane[out->nlanes] =
+		        (struct ws_timeline_lane){.kind = (enum ws_timeline_kind)key->kind,
+		                                  .device = ""};
 		/* threads first, each with its operations; then device by device its streams,
 		 * copies and idle time */
 		if (key->kind == WS_TIMELINE_THREAD || key->kind == WS_TIMELINE_OPS)
@@ -293,8 +295,8 @@ static void number_lanes(struct ws_timeline *out)
 		const uint64_t id = ws_strtab_add(&names, name, strlen(name));
 
 		if (++times[id] > 1)
-			out->lane[i].name = ws_arena_format(&out->arena, "%s (%" PRIu64 ")",
-			                                    name, times[id]);
+			out->lane[i].name =
+			        ws_arena_format(&out->arena, "%s (%" PRIu64 ")", name, times[id]);
 	}
 	free(times);
 	ws_strtab_free(&names);
@@ -487,8 +489,8 @@ static void add_critical_path(struct filling *f)
 			box.colour = f->class_colour[k.kind->class];
 		} else {
 			box.name = text_of(f, use, strlen(use));
-			box.colour = piece ? WS_PAGE_OCHRE
-			                   : (uint8_t)ws_page_use_colour(path[i].use);
+			box.colour =
+			        piece ? WS_PAGE_OCHRE : (uint8_t)ws_page_use_colour(path[i].use);
 		}
 		const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
 
@@ -592,7 +594,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		for (size_t depth = 0; depth < f->boxes.lane[i].ndepths; depth++)
 			close_box(&f->boxes, i, &f->boxes.lane[i].open[depth]);
 		if (l->n)
-			qsort(l->box, l->n, sizeof(*l->box), by_start);
+			ws_sort(l->box, l->n, sizeof(*l->box), by_start);
 	}
 	if (f->boxes.out->nlanes) {
 		struct ws_timeline *out = f->boxes.out;
@@ -602,7 +604,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 			placed[i] = (struct placed){.lane = out->lane[i], .input = i};
 			memcpy(placed[i].order, f->boxes.lane[i].order, sizeof(placed[i].order));
 		}
-		qsort(placed, out->nlanes, sizeof(*placed), by_order);
+		ws_sort(placed, out->nlanes, sizeof(*placed), by_order);
 		for (size_t i = 0; i < out->nlanes; i++)
 			out->lane[i] = placed[i].lane;
 		free(placed);

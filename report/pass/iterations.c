@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/model/columns.h"
 #include "report/model/steps.h"
-#include "report/pass/framework.h"
+#include "report/pass/private.h"
 #include "report/pass/private.h"
 
 /* --- calls of root modules, and what runs in them --- */
@@ -28,9 +29,10 @@ struct calls {
 	struct ws_pass *p;
 	struct ws_model *m;
 	const struct ws_op_tree *ops;
-	uint32_t *with_backward, *backward; /* forward operations that have one; those of backward */
-	double *flops;                      /* of operations in no other that has some */
-	int64_t *backward_ns;               /* begins of those of backward on any thread, ascending */
+	uint32_t *with_backward,
+	        *backward;    /* forward operations that have one; those of backward */
+	double *flops;        /* of operations in no other that has some */
+	int64_t *backward_ns; /* begins of those of backward on any thread, ascending */
 	size_t nbackward;
 	struct root_call *call; /* by thread, then begin */
 	size_t n;
@@ -106,8 +108,8 @@ static void add_call(struct calls *c, const struct root_call *call)
 			return;
 	c->call[c->n] = *call;
 	c->call[c->n].step = WS_NONE;
-	c->call[c->n].has_backward = between(c, c->with_backward, call->thread, call->start_ns,
-	                                     call->end_ns) > 0;
+	c->call[c->n].has_backward =
+	        between(c, c->with_backward, call->thread, call->start_ns, call->end_ns) > 0;
 	c->trains |= c->call[c->n++].has_backward;
 }
 
@@ -179,7 +181,7 @@ static uint32_t root_module(struct calls *c, bool with_backward)
 	struct sum {
 		int64_t ns;
 		size_t calls;
-	} *sum;
+	} * sum;
 	uint32_t best = 0;
 
 	WS_NEW(&c->temp, sum, c->m->ntexts);
@@ -220,8 +222,8 @@ void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *
 	        .end_ns = r->end_ns,
 	        .thread = r->context->thread,
 	        .name = r->context->name,
-	        .is_instance = p->live.paths.paths[r->context->path].domain ==
-	                       WS_TEXT_OPTIMIZER_DOMAIN,
+	        .is_instance =
+	                p->live.paths.paths[r->context->path].domain == WS_TEXT_OPTIMIZER_DOMAIN,
 	        .steps = ws_name_is_optimizer_step(name),
 	        .loads_data = ws_name_loads_data(name)};
 }
@@ -230,8 +232,8 @@ void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *
 struct optimizer_step {
 	const struct ws_pass_iteration_mark *mark;
 	uint32_t instance; /* text; 0: the first one, or not recorded */
-	uint64_t ops; /* that lead to it: where instances were not recorded */
-	bool is_last; /* of its iteration */
+	uint64_t ops;      /* that lead to it: where instances were not recorded */
+	bool is_last;      /* of its iteration */
 };
 
 /* The optimizers' steps of a thread, as they end, and what lies between them. */
@@ -281,11 +283,12 @@ static void find_marks(struct iterations *it, const struct ws_pass *p)
 			continue;
 		while (it->n && it->step[it->n - 1].mark->start_ns >= mark->start_ns)
 			it->n--;
-		it->step[it->n++] = (struct optimizer_step){
-		        .mark = mark,
-		        .instance = instance && instance->start_ns >= mark->start_ns
-		                            ? instance->name
-		                            : 0};
+		it->step[it->n++] =
+		        (struct optimizer_step){.mark = mark,
+		                                .instance = instance && instance->start_ns >=
+		                                                                    mark->start_ns
+		                                                    ? instance->name
+		                                                    : 0};
 	}
 	for (size_t i = 0; i < it->n; i++)
 		it->step[i].ops =
@@ -395,8 +398,7 @@ static void end_with_cycles(struct iterations *it)
 
 static void end_iterations(struct iterations *it)
 {
-	if ((it->knows_instances && end_with_turns(it)) ||
-	    (it->nloads && end_with_batches(it)))
+	if ((it->knows_instances && end_with_turns(it)) || (it->nloads && end_with_batches(it)))
 		return;
 	if (it->knows_instances)
 		for (size_t i = 0; i < it->n; i++)
@@ -473,7 +475,8 @@ static void add_iterations(struct iterations *it, bool is_recording)
 	}
 }
 
-/* --- iterations that only calls of the root module tell ---------------------------------------- */
+/* --- iterations that only calls of the root module tell ----------------------------------------
+ */
 
 /* Without an optimizer of PyTorch an iteration begins with the call of the root module that follows
  * a backward. */
@@ -530,7 +533,8 @@ void ws_pass_find_iterations(struct ws_pass *p)
 	ws_arena_free(&c.temp);
 }
 
-/* --- steps that hold something else ------------------------------------------------------------- */
+/* --- steps that hold something else -------------------------------------------------------------
+ */
 
 /* An evaluation shorter than this part of a step changes no number that a person reads. */
 #define LEAST_EVALUATION_PERCENT 5
@@ -574,9 +578,9 @@ static void place_calls(const struct steps_of_thread *s, const struct calls *c, 
 	for (size_t i = first, at = 0; i < last; i++) {
 		struct root_call *call = &c->call[i];
 
-		while (at < s->n && c->m->steps[s->step[at]].start_ns +
-		                                    c->m->steps[s->step[at]].total_ns <
-		                            call->end_ns)
+		while (at < s->n &&
+		       c->m->steps[s->step[at]].start_ns + c->m->steps[s->step[at]].total_ns <
+		               call->end_ns)
 			at++;
 		if (at < s->n && c->m->steps[s->step[at]].start_ns <= call->start_ns)
 			call->step = (uint32_t)at;
@@ -625,8 +629,8 @@ static void add_evaluations(const struct steps_of_thread *s, const struct calls 
 		const struct root_call *call = &c->call[i];
 		const uint32_t step = call->step == WS_NONE ? WS_NONE : s->step[call->step];
 
-		if (step == WS_NONE || s->extra_ns[call->step] * 100 <
-		                               s->median_ns * LEAST_EVALUATION_PERCENT)
+		if (step == WS_NONE ||
+		    s->extra_ns[call->step] * 100 < s->median_ns * LEAST_EVALUATION_PERCENT)
 			continue;
 		m->steps[step].apart = WS_STEP_EVALUATES;
 		if (e && e->step == step &&
@@ -676,8 +680,7 @@ static void find_evaluations(struct calls *c)
 
 static bool embeds(const struct calls *c, const struct ws_model_step *step)
 {
-	const size_t end =
-	        ops_begun(c->ops, step->thread, step->start_ns + step->total_ns);
+	const size_t end = ops_begun(c->ops, step->thread, step->start_ns + step->total_ns);
 
 	for (size_t i = ops_begun(c->ops, step->thread, step->start_ns); i < end; i++)
 		if (ws_bytes_begin(c->m->texts[c->ops->name[i]], "aten::embedding"))

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/model/steps.h"
-#include "report/pass/framework.h"
 #include "report/pass/private.h"
 
 /* --- the ranges that are open -------------------------------------------------------------- */
@@ -18,18 +18,6 @@ static void live_add_threads(struct ws_live_ranges *l, uint32_t thread)
 		l->threads[before] = (struct ws_live_thread){.last = WS_NONE,
 		                                             .ended = WS_NONE,
 		                                             .innermost = WS_NONE};
-}
-
-/* Make room for one more range. */
-static void live_make_room(struct ws_live_ranges *l)
-{
-	size_t slots = l->capacity;
-
-	if (l->nranges == l->capacity) {
-		WS_GROW(l->free_slots, l->nranges + 1, slots);
-		WS_GROW(l->range, l->nranges + 1, l->capacity);
-	}
-	l->free_slots[l->nfree++] = (uint32_t)l->nranges++;
 }
 
 static struct ws_range_context *add_context(struct ws_live_ranges *l,
@@ -105,8 +93,16 @@ static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_threa
 	struct ws_range_context *around = parent == WS_NONE ? NULL : l->range[parent].context;
 	struct ws_open_range *r;
 
-	if (!l->nfree)
-		live_make_room(l);
+	if (!l->nfree) {
+		/* Make room for one more range. */
+		size_t slots = l->capacity;
+
+		if (l->nranges == l->capacity) {
+			WS_GROW(l->free_slots, l->nranges + 1, slots);
+			WS_GROW(l->range, l->nranges + 1, l->capacity);
+		}
+		l->free_slots[l->nfree++] = (uint32_t)l->nranges++;
+	}
 	range = l->free_slots[--l->nfree];
 	r = &l->range[range];
 	/* field by field: this happens for every range, and not all need a value here */
@@ -186,18 +182,6 @@ static inline enum ws_status live_close(struct ws_live_ranges *l,
 	return events->close(l->ctx, range, 0, err);
 }
 
-/* Note that another thread ended a range: it ends at the end of this moment. */
-static enum ws_status live_close_late(struct ws_live_ranges *l, uint32_t range, int64_t time_ns,
-                                      struct ws_err *err)
-{
-	WS_FAIL_IF(!l->ends, err, BUG, "ranges end on other threads, which nobody saw");
-	WS_GROW(l->late, l->nlate + 1, l->late_capacity);
-	l->late[l->nlate++] = l->range[range].number << 32 | range;
-	l->late_ns = time_ns;
-	l->cross_thread++;
-	return WS_OK;
-}
-
 static int began_first(const void *pa, const void *pb)
 {
 	return ws_order_compare(*(const uint64_t *)pa, *(const uint64_t *)pb);
@@ -257,8 +241,17 @@ static inline enum ws_status live_event(struct ws_live_ranges *l,
 	case WS_NVTX_END:
 		range = ws_range_end(&l->pairs, e->process, row->id);
 		l->unmatched_ends += range == WS_NONE;
-		if (range != WS_NONE && l->range[range].context->thread != e->thread)
-			return live_close_late(l, range, row->time_ns, err);
+		if (range != WS_NONE && l->range[range].context->thread != e->thread) {
+			/* Note that another thread ended a range: it ends at the end of this
+			 * moment. */
+			WS_FAIL_IF(!l->ends, err, BUG,
+			           "ranges end on other threads, which nobody saw");
+			WS_GROW(l->late, l->nlate + 1, l->late_capacity);
+			l->late[l->nlate++] = l->range[range].number << 32 | range;
+			l->late_ns = row->time_ns;
+			l->cross_thread++;
+			return WS_OK;
+		}
 		break;
 	default:
 		return WS_OK;
@@ -293,26 +286,6 @@ static inline uint32_t live_innermost(struct ws_live_ranges *l, uint32_t thread,
 	    l->range[t->last].start_ns <= start_ns)
 		return t->last;
 	return find_enclosing_range(l, thread, start_ns, end_ns);
-}
-
-/* End the ranges that are open when the trace ends. */
-static enum ws_status live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_err *err)
-{
-	WS_FORWARD(live_end_late(l, err));
-	for (size_t i = 0; i < l->nthreads; i++) {
-		struct ws_live_thread *t = &l->threads[i];
-
-		live_forget_ended(l, t, INT64_MAX);
-		while (t->last != WS_NONE) {
-			uint32_t range = t->last;
-
-			l->range[range].end_ns = end_ns;
-			l->open_at_end++;
-			WS_FORWARD(l->events->close(l->ctx, range, 1, err));
-			live_forget(l, t, range);
-		}
-	}
-	return WS_OK;
 }
 
 void ws_live_free(struct ws_live_ranges *l)
@@ -992,28 +965,6 @@ const struct ws_live_events *ws_pass_live_events(void)
 
 /* --- in order of time -------------------------------------------------------------------- */
 
-static void join_call(struct ws_pass *p, const struct ws_pass_row *c)
-{
-	const uint32_t range =
-	        live_innermost(&p->live, c->description.thread, c->start_ns, c->time_ns);
-	uint32_t call;
-
-	ws_pass_emit_call(p, c, range, &call);
-	if (p->m->attribution.first && c->description.thread < p->live.nthreads &&
-	    p->live.threads[c->description.thread].crosses)
-		pass_add_crossings(p, c, c->description.thread, range, call);
-	if (p->nprocess_ranges)
-		add_process_ranges(p, c, call);
-}
-
-static void join_op(struct ws_pass *p, const struct ws_pass_row *op)
-{
-	uint32_t range =
-	        live_innermost(&p->live, op->description.thread, op->start_ns, op->time_ns);
-
-	p->m->cpu_ops.range[op->id] = ws_pass_range_number(p, range);
-}
-
 /* What happens first, comes first. At one time events stand before calls, as a call that ends with
  * a range lies in it. */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
@@ -1030,9 +981,21 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 			return WS_OK;
 		WS_FORWARD(live_pass_time(&p->live, row->time_ns, err));
 		if (row->description.type == WS_THREAD_EVENT_API) {
-			join_call(p, row);
+			const uint32_t range = live_innermost(&p->live, row->description.thread,
+			                                      row->start_ns, row->time_ns);
+			uint32_t call;
+
+			ws_pass_emit_call(p, row, range, &call);
+			if (p->m->attribution.first && row->description.thread < p->live.nthreads &&
+			    p->live.threads[row->description.thread].crosses)
+				pass_add_crossings(p, row, row->description.thread, range, call);
+			if (p->nprocess_ranges)
+				add_process_ranges(p, row, call);
 		} else if (row->description.type == WS_PASS_CPU_OP) {
-			join_op(p, row);
+			uint32_t range = live_innermost(&p->live, row->description.thread,
+			                                row->start_ns, row->time_ns);
+
+			p->m->cpu_ops.range[row->id] = ws_pass_range_number(p, range);
 		} else {
 			WS_FORWARD(live_event(&p->live, &live_events, row, err));
 			if (row->description.type == WS_NVTX_START && p->m->attribution.first)
@@ -1043,16 +1006,6 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 }
 
 /* --- the end ----------------------------------------------------------------------------- */
-
-static void take_facts(struct ws_pass *p)
-{
-	struct ws_strtab keys = {0};
-
-	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts);
-	for (size_t i = 0; i < p->nmarks; i++)
-		ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text]);
-	ws_strtab_free(&keys);
-}
 
 /* The last mark of a key in the file wins. */
 static int by_place(const void *pa, const void *pb)
@@ -1081,7 +1034,24 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		WS_FORWARD(ws_pass_see_times(p, false, err));
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);
-	WS_FORWARD(live_end(&p->live, m->end_ns, err));
+
+	/* End the ranges that are open when the trace ends. */
+	const int64_t end_ns = m->end_ns;
+
+	WS_FORWARD(live_end_late(&p->live, err));
+	for (size_t i = 0; i < p->live.nthreads; i++) {
+		struct ws_live_thread *t = &p->live.threads[i];
+
+		live_forget_ended(&p->live, t, INT64_MAX);
+		while (t->last != WS_NONE) {
+			uint32_t range = t->last;
+
+			p->live.range[range].end_ns = end_ns;
+			p->live.open_at_end++;
+			WS_FORWARD(p->live.events->close(p->live.ctx, range, 1, err));
+			live_forget(&p->live, t, range);
+		}
+	}
 	pass_end_steps(p);
 	m->ranges.open = p->live.open_at_end;
 	m->ranges.cross_thread = p->live.cross_thread;
@@ -1089,7 +1059,13 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	m->ranges.unmatched_ends = p->live.unmatched_ends;
 	ws_path_table_give(&p->live.paths, &m->ranges.paths, &m->ranges.npaths);
 	if (p->nmarks)
-		qsort(p->marks, p->nmarks, sizeof(*p->marks), by_place);
-	take_facts(p);
+		ws_sort(p->marks, p->nmarks, sizeof(*p->marks), by_place);
+
+	struct ws_strtab keys = {0};
+
+	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts);
+	for (size_t i = 0; i < p->nmarks; i++)
+		ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text]);
+	ws_strtab_free(&keys);
 	return WS_OK;
 }

@@ -2,29 +2,20 @@
  * From the blocks of a trace to the rows of the join: which columns, in which
  * order.
  */
-#include "formats/base/xalloc.h"
-#include "report/pass/pass.h"
-
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/bytes.h"
+#include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
+#include "formats/codec/block.h"
+#include "formats/trace/reader.h"
 #include "report/model/steps.h"
+#include "report/pass/pass.h"
 #include "report/pass/private.h"
 
 /* --- rows -------------------------------------------------------------------------------- */
-
-/* Of the block at hand, as they come. */
-static void tell_calls(struct ws_pass *p)
-{
-	uint32_t number;
-
-	for (size_t i = p->taken.first; i < p->taken.n; i++) {
-		const struct ws_pass_row *row = (struct ws_pass_row *)p->taken.rows + i;
-
-		if (row->description.type == WS_THREAD_EVENT_API)
-			ws_pass_emit_call(p, row, WS_NONE, &number);
-	}
-}
 
 static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *rows, uint32_t block,
                                        int64_t until_ns, struct ws_err *err)
@@ -33,25 +24,19 @@ static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *r
 
 	WS_FORWARD(ws_pass_take_thread_rows(p, rows, block, err));
 	if (!p->joins) {
-		tell_calls(p);
+		/* Of the block at hand, as they come. */
+		uint32_t number;
+
+		for (size_t i = p->taken.first; i < p->taken.n; i++) {
+			const struct ws_pass_row *row = (struct ws_pass_row *)p->taken.rows + i;
+
+			if (row->description.type == WS_THREAD_EVENT_API)
+				ws_pass_emit_call(p, row, WS_NONE, &number);
+		}
 		return WS_OK;
 	}
 	ws_pass_rows_merge(&p->rows, &p->taken);
 	return ws_pass_join(p, until_ns, err);
-}
-
-static enum ws_status join_calls(struct ws_pass *p, struct ws_err *err)
-{
-	const ws_column_set columns[WS_KIND_END] = {
-	        [WS_KIND_API] = WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns) |
-	                        WS_COLUMN(api, thread) | WS_COLUMN(api, correlation) |
-	                        WS_COLUMN(api, name) | WS_COLUMN(api, result),
-	        [WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS,
-	};
-
-	p->rows.row_size = sizeof(struct ws_pass_row);
-	WS_FORWARD(ws_feed_each(p->l.r, columns, take_thread_rows, p, err));
-	return ws_pass_end(p, err);
 }
 
 static enum ws_status take_kernels(void *pass, const struct ws_block_rows *rows, uint32_t block,
@@ -104,7 +89,17 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	normalize_names(m);
 	ws_pass_find_step_module(p);
 	WS_FORWARD(ws_pass_read_ends(p, err));
-	WS_FORWARD(join_calls(p, err));
+
+	const ws_column_set columns[WS_KIND_END] = {
+	        [WS_KIND_API] = WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns) |
+	                        WS_COLUMN(api, thread) | WS_COLUMN(api, correlation) |
+	                        WS_COLUMN(api, name) | WS_COLUMN(api, result),
+	        [WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS,
+	};
+
+	p->rows.row_size = sizeof(struct ws_pass_row);
+	WS_FORWARD(ws_feed_each(p->l.r, columns, take_thread_rows, p, err));
+	WS_FORWARD(ws_pass_end(p, err));
 	p->sink->halfway(p->sink->ctx, m);
 	WS_FORWARD(tell_kernels(p,
 	                        WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
@@ -165,6 +160,122 @@ static enum ws_status tell_unjoined(struct ws_pass *p, const struct ws_pass_unjo
 	if (wanted->calls)
 		WS_FORWARD(ws_feed_each(p->l.r, calls, take_thread_rows, p, err));
 	return wanted->kernels ? tell_kernels(p, kernels, err) : WS_OK;
+}
+
+/* --- events to the ranges that exports tell -------------------------------------------------- */
+
+#define ROW_BYTES sizeof(struct ws_recorded_range)
+
+struct pairing {
+	struct ws_pass *p;
+	struct ws_range_pairs pairs; /* their ranges: rows of p->recorded */
+};
+
+/* Of a range that begins, or a mark. */
+static void add(struct ws_spill *rows, size_t *n, const struct ws_pass_row *event)
+{
+	const struct ws_recorded_range row = {event->time_ns, event->time_ns, event->id,
+	                                      event->recorded, WS_NONE};
+
+	ws_spill_put(rows, ROW_BYTES, (*n)++, &row);
+}
+
+static void end(struct ws_recorded_ranges *to, uint32_t range, const struct ws_pass_row *event)
+{
+	struct ws_recorded_range *row;
+
+	if (range == WS_NONE) {
+		to->dangling++;
+		return;
+	}
+	row = ws_spill_row(&to->ranges, ROW_BYTES, range);
+	row->end_ns = event->time_ns;
+	row->end = event->recorded;
+}
+
+static enum ws_status pair(void *ctx, const struct ws_pass_row *row, struct ws_err *err)
+{
+	struct pairing *pairing = ctx;
+	const struct ws_event_descriptor *e = &row->description;
+	struct ws_recorded_ranges *to = pairing->p->recorded;
+	const uint32_t next = (uint32_t)to->nranges;
+
+	(void)err;
+	switch (e->type) {
+	case WS_NVTX_PUSH:
+		add(&to->ranges, &to->nranges, row);
+		ws_range_push(&pairing->pairs, e->thread, e->domain, next);
+		return WS_OK;
+	case WS_NVTX_START:
+		add(&to->ranges, &to->nranges, row);
+		ws_range_start(&pairing->pairs, e->process, row->id, next);
+		return WS_OK;
+	case WS_NVTX_POP:
+		end(to, ws_range_pop(&pairing->pairs, e->thread, e->domain), row);
+		return WS_OK;
+	case WS_NVTX_END:
+		end(to, ws_range_end(&pairing->pairs, e->process, row->id), row);
+		return WS_OK;
+	default:
+		add(&to->marks, &to->nmarks, row);
+		return WS_OK;
+	}
+}
+
+static uint32_t rank_of(const void *ranks, const void *row)
+{
+	const struct ws_recorded_range *range = row;
+
+	return ((const uint32_t *)ranks)[range->begin];
+}
+
+/* Events become p->recorded. */
+static enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err)
+{
+	const uint64_t events = ws_trace_reader_count(p->l.r, WS_KIND_NVTX);
+	struct ws_recorded_ranges *to = p->recorded;
+	struct pairing pairing = {.p = p};
+	enum ws_status status;
+
+	WS_FAIL_IF(events >= WS_NONE, err, NO_MEMORY,
+	           "the trace has %llu NVTX events, more than an export handles",
+	           (unsigned long long)events);
+	ws_spill_open(&to->ranges, events * ROW_BYTES);
+	ws_spill_open(&to->marks, events * ROW_BYTES);
+	status = ws_pass_each_event(p, pair, &pairing, err);
+	ws_range_pairs_free(&pairing.pairs);
+	if (status == WS_OK) {
+		/* By the ids of their threads: each event tells the rank of its thread. */
+		struct ws_spill_key key = {.n = 0, .key = rank_of};
+		struct ws_arena temp = {0};
+		uint32_t *order, *rank;
+		int64_t *thread;
+
+		WS_NEW(&temp, order, to->nevents);
+		WS_NEW(&temp, rank, to->nevents);
+		WS_NEW(&temp, thread, to->nevents);
+		for (size_t i = 0; i < to->nevents; i++)
+			thread[i] = (int64_t)to->events[i].thread;
+		ws_order_identity(order, to->nevents);
+		ws_order_by(order, thread, to->nevents);
+		for (size_t i = 0; i < to->nevents; i++) {
+			key.n += !i || thread[order[i]] != thread[order[i - 1]];
+			rank[order[i]] = (uint32_t)key.n - 1;
+		}
+		key.ctx = rank;
+		ws_spill_partition(&to->ranges, ROW_BYTES, to->nranges, &key);
+		ws_spill_partition(&to->marks, ROW_BYTES, to->nmarks, &key);
+		ws_arena_free(&temp);
+	}
+	return status;
+}
+
+void ws_recorded_ranges_free(struct ws_recorded_ranges *ranges)
+{
+	ws_spill_close(&ranges->ranges);
+	ws_spill_close(&ranges->marks);
+	free(ranges->events);
+	*ranges = (struct ws_recorded_ranges){0};
 }
 
 /* --- the pass ---------------------------------------------------------------------------- */

@@ -7,10 +7,38 @@
 #include "formats/trace/reader.h"
 #include "report/model/load.h"
 #include "report/model/ranges.h"
-#include "report/pass/framework.h"
 #include "report/pass/joined.h"
 #include "report/pass/pass.h"
-#include "report/pass/recorded.h"
+
+/* --- a framework's operations (join.c) -------------------------------------------------------- */
+
+/*
+ * What a framework recorded of its operations, beside the rows of a pass. The
+ * operations of a trace stand in the model as a whole: a link may lead to any
+ * of them. Calls of modules are ranges; both are given to the join in order of
+ * time, like rows of the file. What needs all rows, the phases of operations
+ * and what backward inherits, is added to the joined rows when they are there
+ * (report/joined).
+ */
+
+/* Starts as all zeros; free with ws_framework_free. */
+struct ws_framework {
+	bool is_present;
+	struct ws_idmap op_of, collective_of; /* by correlation id, as the file links them */
+	struct ws_module_event *events;
+	uint32_t *op_order; /* by end */
+	size_t nevents, nops;
+	size_t next_event, next_op; /* before these everything was given to the join */
+	struct ws_arena arena;
+};
+
+/* Has the trace any of it? */
+bool ws_framework_is_in(const struct ws_trace_reader *r);
+/* After the dictionaries and device work, whose operations it sets where a link tells them. */
+enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, struct ws_err *err);
+void ws_framework_free(struct ws_framework *f);
+
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Where a row stands in the file: block << 16 | row. What happened at one time stays in this order.
  */
@@ -270,8 +298,6 @@ void ws_pass_find_iterations(struct ws_pass *p);
 /* Which sorted steps contain an evaluation, or read a prompt, and so are none that is measured. */
 void ws_pass_set_steps_apart(struct ws_pass *p);
 
-/* --- events.c --------------------------------------------------------------------------- */
-
 /* Each event that begins or ends a range, of the framework's, too, in order of time; of p->recorded
  * marks, too. */
 typedef enum ws_status (*ws_pass_event_fn)(void *ctx, const struct ws_pass_row *row,
@@ -279,24 +305,10 @@ typedef enum ws_status (*ws_pass_event_fn)(void *ctx, const struct ws_pass_row *
 enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *ctx,
                                   struct ws_err *err);
 
-/* --- recorded.c ------------------------------------------------------------------------- */
-
-/* Events become p->recorded. */
-enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err);
-
-/* --- damage.c --------------------------------------------------------------------------- */
-
-/* --- framework.c ------------------------------------------------------------------------ */
-
-/* --- steps.c ---------------------------------------------------------------------------- */
-
-/* --- overlapping_ranges.c
- * ------------------------------------------------------------------------- */
+/* --- join.c ----------------------------------------------------------------------------- */
 
 /* Where ranges may cross: a first look at when they end, p->ends, which p->live has from now on. */
 enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err);
-
-/* --- emit.c ----------------------------------------------------------------------------- */
 
 /* What rows name a range by. */
 static inline uint32_t ws_pass_range_number(const struct ws_pass *p, uint32_t range)
@@ -312,8 +324,6 @@ static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t rang
 /* range: that it lies in, WS_NONE. *call: the number by which kernels name it. */
 void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
                        uint32_t *call);
-
-/* --- join.c ----------------------------------------------------------------------------- */
 
 /* Handlers for p->live. */
 const struct ws_live_events *ws_pass_live_events(void);

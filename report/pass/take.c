@@ -197,44 +197,6 @@ void ws_pass_rows_sort(struct ws_pass_rows *r)
 	free(key);
 }
 
-/* Both are in order: those of `waiting`, which are few, stand in front of `more` until those that
- * are less stand in front of them. */
-static void merge_in_front(const struct ws_pass_rows *waiting, struct ws_pass_rows *more)
-{
-	const size_t size = more->row_size, n = waiting->n - waiting->first;
-	const uint8_t *a = waiting->rows + waiting->first * size, *a_end = a + n * size;
-	const uint8_t *b = more->rows + more->first * size, *b_end = more->rows + more->n * size;
-	uint8_t *to = more->rows + (more->first - n) * size;
-
-	for (; a < a_end; to += size) {
-		const bool later = b < b_end && ws_pass_is_before(time_of_row(b), time_of_row(a));
-
-		memcpy(to, later ? b : a, size);
-		*(later ? &b : &a) += size;
-	}
-	more->first -= n;
-}
-
-/* … and `more` goes behind `waiting`, from its last one on. */
-static void merge_behind(struct ws_pass_rows *waiting, const struct ws_pass_rows *more)
-{
-	const size_t size = more->row_size;
-	const uint8_t *a = waiting->rows + waiting->first * size;
-	const uint8_t *a_end = waiting->rows + waiting->n * size;
-	const uint8_t *b = more->rows + more->first * size, *b_end = more->rows + more->n * size;
-	uint8_t *to = waiting->rows + (waiting->n + more->n - more->first) * size;
-
-	while (b < b_end) {
-		const bool later = a < a_end && ws_pass_is_before(time_of_row(b_end - size),
-		                                                  time_of_row(a_end - size));
-
-		to -= size;
-		*(later ? &a_end : &b_end) -= size;
-		memcpy(to, later ? a_end : b_end, size);
-	}
-	waiting->n += more->n - more->first;
-}
-
 void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 {
 	struct ws_pass_rows was;
@@ -243,11 +205,45 @@ void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 	was = *waiting;
 	if (waiting->n - waiting->first > more->first) {
 		ws_pass_rows_reserve(waiting, more->n - more->first);
-		merge_behind(waiting, more);
+
+		/* … and `more` goes behind `waiting`, from its last one on. */
+		const size_t size = more->row_size;
+		const uint8_t *a = waiting->rows + waiting->first * size;
+		const uint8_t *a_end = waiting->rows + waiting->n * size;
+		const uint8_t *b = more->rows + more->first * size,
+		              *b_end = more->rows + more->n * size;
+		uint8_t *to = waiting->rows + (waiting->n + more->n - more->first) * size;
+
+		while (b < b_end) {
+			const bool later =
+			        a < a_end && ws_pass_is_before(time_of_row(b_end - size),
+			                                       time_of_row(a_end - size));
+
+			to -= size;
+			*(later ? &a_end : &b_end) -= size;
+			memcpy(to, later ? a_end : b_end, size);
+		}
+		waiting->n += more->n - more->first;
 		return;
 	}
-	if (waiting->first < waiting->n) /* else there may be no room of theirs */
-		merge_in_front(waiting, more);
+	if (waiting->first < waiting->n) {
+		/* Both are in order. The few of `waiting` go in front of `more`, whose smaller rows
+		 * then move in front of them. Without any there may be no room for them. */
+		const size_t size = more->row_size, n = waiting->n - waiting->first;
+		const uint8_t *a = waiting->rows + waiting->first * size, *a_end = a + n * size;
+		const uint8_t *b = more->rows + more->first * size,
+		              *b_end = more->rows + more->n * size;
+		uint8_t *to = more->rows + (more->first - n) * size;
+
+		for (; a < a_end; to += size) {
+			const bool later =
+			        b < b_end && ws_pass_is_before(time_of_row(b), time_of_row(a));
+
+			memcpy(to, later ? b : a, size);
+			*(later ? &b : &a) += size;
+		}
+		more->first -= n;
+	}
 	*waiting = *more;
 	*more = was;
 }
@@ -333,12 +329,6 @@ static inline uint32_t type_of(uint64_t type)
 	return type <= WS_THREAD_EVENT_API ? (uint32_t)type : UINT32_MAX;
 }
 
-static void add_mark(struct ws_pass *p, uint64_t at, uint32_t text)
-{
-	WS_GROW(p->marks, p->nmarks + 1, p->marks_capacity);
-	p->marks[p->nmarks++] = (struct ws_pass_mark){at, text};
-}
-
 /* Fill what row i of a block is, and its name as recorded. */
 static void describe(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                      struct ws_pass_row *row)
@@ -408,8 +398,10 @@ static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b,
 		row->id = value_of(b, WS_COL_thread_event_range, i);
 		return WS_OK;
 	case WS_NVTX_MARK:
-		if (d->domain == WS_TEXT_DOMAIN)
-			add_mark(p, row->position, d->name);
+		if (d->domain == WS_TEXT_DOMAIN) {
+			WS_GROW(p->marks, p->nmarks + 1, p->marks_capacity);
+			p->marks[p->nmarks++] = (struct ws_pass_mark){row->position, d->name};
+		}
 		return WS_OK;
 	case WS_THREAD_EVENT_API:
 		row->start_ns = row->time_ns;

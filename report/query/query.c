@@ -10,6 +10,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/base/order.h"
+#include "formats/base/sort.h"
 #include "report/base/stat.h"
 
 /* A relation of a database. */
@@ -953,14 +954,6 @@ enum ws_status ws_query_end(struct ws_query_rows *rows, struct ws_err *err)
 
 /* --- rows of a query as rows of a table ------------------------------------------------------ */
 
-static void set_cell(struct ws_table *t, struct ws_cell *cell, const struct ws_cell *value)
-{
-	if (value->type == WS_CELL_TEXT)
-		ws_cell_set_text(t, cell, value->text.ptr, value->text.len);
-	else
-		*cell = *value;
-}
-
 static bool is_known(const struct ws_cell *cells, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -990,8 +983,15 @@ static enum ws_status append(struct ws_query *q, struct ws_table *t, const char 
 			continue;
 		row = totals ? ws_table_totals(t) : ws_table_row(t);
 		for (int i = 0; i < rows.ncolumns; i++)
-			if (place[i] >= 0)
-				set_cell(t, &row[place[i]], &rows.cells[i]);
+			if (place[i] >= 0) {
+				struct ws_cell *cell = &row[place[i]];
+				const struct ws_cell *value = &rows.cells[i];
+
+				if (value->type == WS_CELL_TEXT)
+					ws_cell_set_text(t, cell, value->text.ptr, value->text.len);
+				else
+					*cell = *value;
+			}
 	}
 	free(place);
 	return ws_query_end(&rows, err);

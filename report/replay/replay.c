@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
@@ -321,7 +322,7 @@ static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
 		r->stream[w->stream].last = i;
 		r->by_end[i] = i;
 	}
-	qsort_r(r->by_end, r->npieces, sizeof(*r->by_end), by_recorded_end, r);
+	ws_sort_by(r->by_end, r->npieces, sizeof(*r->by_end), by_recorded_end, r);
 }
 
 /* What a call waits for, by its name: some piece, if it had not ended; all of its stream; or all.
@@ -592,7 +593,7 @@ static void order_nodes(struct ws_replay *r, struct ws_arena *temp)
 			at_ns = node[r->npoints + before].at_ns;
 		node[r->npoints + i] = (struct node){at_ns, (uint32_t)r->npoints + i, 1};
 	}
-	qsort(node, n, sizeof(*node), by_node);
+	ws_sort(node, n, sizeof(*node), by_node);
 	for (size_t i = 0; i < n; i++)
 		r->order[i] = node[i].number;
 }

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "formats/base/options.h"
-#include "report/analysis/cost_ops.h"
+#include "report/analysis/costs.h"
 #include "report/base/expression.h"
 #include "report/base/names.h"
 #include "report/base/say.h"

@@ -1,16 +1,130 @@
 /* The runs of a sweep: the facts of their configurations and the times of their steps; runs of one
  * configuration together, and what it gains over others. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/arena.h"
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
+#include "report/base/names.h"
+#include "report/base/say.h"
+#include "report/base/texts.h"
 #include "report/diff/recording.h"
-#include "report/sweep/private.h"
+#include "report/page/page.h"
+#include "report/query/query.h"
+#include "report/sweep/sweep.h"
+#include "report/tables/report.h"
+#include "report/tables/tables.h"
+
+/* --- the runs of a sweep and their configurations -----------------------------------------------
+ */
+
+enum ws_sweep_time {
+	WS_SWEEP_FORWARD,
+	WS_SWEEP_BACKWARD,
+	WS_SWEEP_OPTIMIZER,
+	WS_SWEEP_TOTAL,
+	/* on the device: of the kernels */
+	WS_SWEEP_FORWARD_WINDOW,
+	WS_SWEEP_BACKWARD_WINDOW,
+	WS_SWEEP_OPTIMIZER_WINDOW,
+	WS_SWEEP_TIMES
+};
+
+/* One trace, as far as a sweep needs it. */
+struct ws_sweep_run {
+	uint32_t *fact; /* number of the key -> text of its value; 0 = not known */
+	size_t nfacts;
+	size_t nsteps;
+	double *ns[WS_SWEEP_TIMES]; /* of each step; NULL: it has no such phase */
+	double tokens, images;      /* of a step; 0 = not known */
+	double flops;               /* of a step's products; NaN = not known */
+	double model_ns, ran_ns;    /* that the model's and all need at the peak; NaN = not known */
+	double peak_bytes, softmax_percent;
+	uint32_t failed; /* text: why; 0 = it did not fail */
+	size_t nameless; /* nothing is known of its configuration: a number of its own; 0 */
+	uint64_t file_hash, file_size; /* 0: it left no trace */
+	bool has_steps;                /* else its only time is the elapsed one, as in diff */
+};
+
+/* How the status begins of a configuration whose runs did not all fail. */
+#define WS_SWEEP_OK "ok"
+
+/* A configuration with all its runs. */
+struct ws_sweep_row {
+	const struct ws_sweep_run *run; /* the first of n; those that failed are last */
+	size_t n;
+	size_t steps;
+	double mean[WS_SWEEP_TIMES], std[WS_SWEEP_TIMES]; /* NaN = not known */
+	double mfu_percent, hfu_percent, peak_bytes;
+	double speedup, low, high;
+	double memory;     /* its peak over that of the baseline */
+	bool is_assumed;   /* the interval rests on an assumed noise between runs */
+	const char *name;  /* what tells it apart: "transformer-small, context 128, layers 2" */
+	const char *check; /* of its MFU and HFU: ws_over_peak */
+	const char *status;
+};
+
+/* Configurations with one value of the baseline's fact against their baselines: geometric means. */
+struct ws_sweep_gain {
+	uint32_t value;
+	/* configurations: all, under 1, significantly so or over, without an interval */
+	unsigned n, under_1, faster, slower, unknown;
+	double mean, min, max, low, high, memory; /* NaN = not known */
+	bool is_assumed;
+};
+
+struct ws_sweep {
+	struct ws_texts texts; /* values of facts, reasons */
+	struct ws_texts keys;  /* of facts */
+	struct ws_sweep_run *runs;
+	size_t nruns, runs_capacity;
+	size_t ncopies;     /* that were left out: they have the bytes of a run that is there */
+	bool on_cpu;        /* some run is */
+	int64_t created_ns; /* of the first trace */
+	/* from here on: by ws_sweep_find_rows */
+	const struct ws_sweep_opts *opts;
+	struct ws_grade_opts grade;
+	bool *varies; /* key -> do the values differ that runs have? */
+	struct ws_sweep_row *rows;
+	size_t nrows, nfailed;       /* nfailed: runs */
+	const char *baseline;        /* KEY=VALUE that speed-ups are over */
+	uint32_t baseline_key;       /* number of the key; 0: no trace has it with this value */
+	uint32_t baseline_value;     /* text */
+	struct ws_sweep_gain *gains; /* of each other value, in the order of the rows */
+	size_t ngains;
+	const struct ws_table *table; /* sweep, once it is made */
+	struct ws_arena arena;
+};
+
+/* --- sweep.c: facts ------------------------------------------------------------------------- */
+
+/* Facts that have a column, in their order. */
+#define WS_SWEEP_FACTS 5
+static const char *const ws_sweep_facts[WS_SWEEP_FACTS] = {"model", "context", "batch", "dtype",
+                                                           "phase"};
+
+/* The number of a key; 0: no run has it. */
+static uint32_t ws_sweep_key(const struct ws_sweep *s, const char *key);
+/* The value of a fact by the number of its key; 0 = not known. */
+static inline uint32_t ws_sweep_value(const struct ws_sweep_run *run, uint32_t key)
+{
+	return key < run->nfacts ? run->fact[key] : 0;
+}
+/* The same by its name, as a text. */
+static inline struct ws_bytes ws_sweep_text(const struct ws_sweep *s,
+                                            const struct ws_sweep_run *run, const char *key)
+{
+	return ws_texts_get(&s->texts, ws_sweep_value(run, ws_sweep_key(s, key)));
+}
+
+/* --- sweep.c: configurations ---------------------------------------------------------------- */
 
 struct ws_sweep *ws_sweep_new(void)
 {
@@ -31,8 +145,6 @@ void ws_sweep_free(struct ws_sweep *s)
 }
 
 /* --- facts ---------------------------------------------------------------------------------- */
-
-const char *const ws_sweep_facts[] = {"model", "context", "batch", "dtype", "phase"};
 
 /* Two runs of one configuration may differ in this fact. */
 static bool is_no_work(const struct ws_sweep *s, uint32_t key)
@@ -59,12 +171,13 @@ static void add_fact(struct ws_sweep *s, struct ws_sweep_run *run, struct ws_byt
 	run->fact[number] = ws_texts_add(&s->texts, value);
 }
 
-uint32_t ws_sweep_key(const struct ws_sweep *s, const char *key)
+static uint32_t ws_sweep_key(const struct ws_sweep *s, const char *key)
 {
 	return (uint32_t)ws_strtab_find(&s->keys.known, key, strlen(key));
 }
 
-bool ws_sweep_number(struct ws_bytes text, double *out)
+/* The text as a number; false when it is none. */
+static bool ws_sweep_number(struct ws_bytes text, double *out)
 {
 	char copy[32] = "", *end;
 
@@ -75,7 +188,8 @@ bool ws_sweep_number(struct ws_bytes text, double *out)
 	return !*end;
 }
 
-int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b)
+/* < 0 as numbers where both are, else as text; unknown first. */
+static int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b)
 {
 	struct ws_bytes x = ws_texts_get(&s->texts, a), y = ws_texts_get(&s->texts, b);
 	double nx, ny;
@@ -85,8 +199,9 @@ int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b)
 	return ws_name_compare(x, y);
 }
 
-const char *ws_sweep_list(struct ws_sweep *s, const char *list, const char *word,
-                          struct ws_bytes value)
+/* list with ", word value" behind it; an unknown value changes nothing. */
+static const char *ws_sweep_list(struct ws_sweep *s, const char *list, const char *word,
+                                 struct ws_bytes value)
 {
 	enum { MOST_SHOWN = 200 };
 
@@ -98,9 +213,11 @@ const char *ws_sweep_list(struct ws_sweep *s, const char *list, const char *word
 	                       (const char *)value.ptr);
 }
 
-const char *ws_sweep_list_others(struct ws_sweep *s, const char *list,
-                                 const struct ws_sweep_run *run, const char *but,
-                                 const char *and_but)
+/* list with the facts behind it in which runs differ and that have no column, but these two:
+ * "kernel_width 5, layers 2". */
+static const char *ws_sweep_list_others(struct ws_sweep *s, const char *list,
+                                        const struct ws_sweep_run *run, const char *but,
+                                        const char *and_but)
 {
 	for (uint32_t k = 1; k <= s->keys.n; k++) {
 		const struct ws_bytes key = ws_texts_get(&s->keys, k);
@@ -112,18 +229,6 @@ const char *ws_sweep_list_others(struct ws_sweep *s, const char *list,
 			                     ws_texts_get(&s->texts, ws_sweep_value(run, k)));
 	}
 	return list;
-}
-
-static void find_what_varies(struct ws_sweep *s)
-{
-	s->varies = ws_arena_array(&s->arena, s->keys.n + 1, sizeof(*s->varies));
-	for (uint32_t k = 1; k <= s->keys.n; k++)
-		for (uint32_t i = 0, first = 0; i < s->nruns; i++) {
-			const uint32_t value = ws_sweep_value(&s->runs[i], k);
-
-			s->varies[k] |= value && first && value != first;
-			first = first ? first : value;
-		}
 }
 
 /* --- times ------------------------------------------------------------------------------- */
@@ -539,8 +644,9 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 	return WS_OK;
 }
 
-enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_sweep_opts *opts,
-                                  struct ws_err *err)
+/* Fills s from opts on. */
+static enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_sweep_opts *opts,
+                                         struct ws_err *err)
 {
 	s->opts = opts;
 	s->grade = ws_grade_opts_of(&opts->grade, s->on_cpu);
@@ -548,18 +654,609 @@ enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_sweep_opts
 	if (isnan(opts->grade.run_noise_percent) && !s->on_cpu)
 		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
 	if (s->nruns)
-		qsort_r(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
+		ws_sort_by(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
 	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
 	for (size_t i = 0; i < s->nruns; i++) {
 		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))
 			s->rows[s->nrows++].run = &s->runs[i];
 		s->rows[s->nrows - 1].n++;
 	}
-	find_what_varies(s);
+
+	s->varies = ws_arena_array(&s->arena, s->keys.n + 1, sizeof(*s->varies));
+	for (uint32_t k = 1; k <= s->keys.n; k++)
+		for (uint32_t i = 0, first = 0; i < s->nruns; i++) {
+			const uint32_t value = ws_sweep_value(&s->runs[i], k);
+
+			s->varies[k] |= value && first && value != first;
+			first = first ? first : value;
+		}
 	for (size_t i = 0; i < s->nrows; i++) {
 		find_times(s, &s->rows[i]);
 		find_status(s, &s->rows[i]);
 		find_name(s, &s->rows[i]);
 	}
 	return find_speedups(s, err);
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+/* The report of a sweep: its tables, the sentences of its verdict and its first screen. */
+
+/* --- configuration: a row of `sweep` -------------------------------------------------------- */
+
+static size_t count_configurations(void *ctx)
+{
+	return ((const struct ws_sweep *)ctx)->nrows;
+}
+
+/* As a number where it is one. */
+static void put_number(struct ws_put *out, struct ws_bytes value)
+{
+	double number;
+
+	if (ws_sweep_number(value, &number))
+		ws_put_int(out, (int64_t)number);
+	else
+		ws_put_text(out, value);
+}
+
+/* A phase, and its window on the device. */
+#define PHASE(X, name, NAME)                                          \
+	X(name##_ns, ws_put_real(out, row->mean[WS_SWEEP_##NAME]))    \
+	X(name##_std_ns, ws_put_real(out, row->std[WS_SWEEP_##NAME])) \
+	X(window_##name##_ns, ws_put_real(out, row->mean[WS_SWEEP_##NAME##_WINDOW]))
+
+#define CONFIGURATION(X)                                                           \
+	X(model, ws_put_text(out, ws_sweep_text(s, run, "model")))                 \
+	X(context, put_number(out, ws_sweep_text(s, run, "context")))              \
+	X(batch, put_number(out, ws_sweep_text(s, run, "batch")))                  \
+	X(dtype, ws_put_text(out, ws_sweep_text(s, run, "dtype")))                 \
+	X(phase, ws_put_text(out, ws_sweep_text(s, run, "phase")))                 \
+	X(recordings, ws_put_count(out, row->n))                                   \
+	X(steps, if (run->has_steps || !row->steps) ws_put_count(out, row->steps)) \
+	PHASE(X, forward, FORWARD)                                                 \
+	PHASE(X, backward, BACKWARD)                                               \
+	PHASE(X, optimizer, OPTIMIZER)                                             \
+	X(total_ns, ws_put_real(out, row->mean[WS_SWEEP_TOTAL]))                   \
+	X(total_std_ns, ws_put_real(out, row->std[WS_SWEEP_TOTAL]))                \
+	X(step_tokens, if (run->tokens > 0) ws_put_real(out, run->tokens))         \
+	X(step_images, if (run->images > 0) ws_put_real(out, run->images))         \
+	X(step_flops, ws_put_real(out, run->flops))                                \
+	X(mfu, ws_put_real(out, row->mfu_percent))                                 \
+	X(hfu, ws_put_real(out, row->hfu_percent))                                 \
+	X(check, ws_put_str(out, row->check))                                      \
+	X(peak_bytes, ws_put_real(out, row->peak_bytes))                           \
+	X(softmax, ws_put_real(out, run->softmax_percent))                         \
+	X(speedup, ws_put_real(out, row->speedup))                                 \
+	X(low, ws_put_real(out, row->low))                                         \
+	X(high, ws_put_real(out, row->high))                                       \
+	X(status, ws_put_text(out, ws_bytes_of(row->status)))                      \
+	X(others, ws_put_text(out, ws_bytes_of(ws_sweep_list_others(s, "", run, "", ""))))
+
+static void put_configuration(void *ctx, size_t number, int column, struct ws_put *out)
+{
+	struct ws_sweep *s = ctx;
+	const struct ws_sweep_row *row = &s->rows[number];
+	const struct ws_sweep_run *run = row->run;
+
+	WS_PUT_COLUMN(column, CONFIGURATION);
+}
+
+static const struct ws_relation configuration = {"configuration", CONFIGURATION(WS_COLUMN_NAME),
+                                                 count_configurations, put_configuration};
+
+void ws_sweep_relations(struct ws_query *q, struct ws_sweep *s)
+{
+	ws_query_add(q, &configuration, s);
+}
+
+static void note_sweep(const struct ws_sweep *s, struct ws_table *t)
+{
+	ws_table_show_as(t, WS_TC_sweep_forward_ns, "Host Forward (ns)");
+	ws_table_show_as(t, WS_TC_sweep_backward_ns, "Host Backward (ns)");
+	ws_table_show_as(t, WS_TC_sweep_optimizer_ns, "Host Optimizer (ns)");
+	ws_table_note(t, "MFU: FLOPs of the forward's matmuls and convolutions over the step's "
+	                 "time and the dense peak of their dtype. With a backward, three times "
+	                 "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
+	                 "operation computes. Empty where the device's peak is not known.");
+	if (!isnan(s->grade.run_noise))
+		ws_table_note(t,
+		              "Intervals of speed-ups with fewer than three runs per side assume "
+		              "%.3g %% noise between runs (--run-noise).",
+		              s->grade.run_noise * 100);
+}
+
+/* --- sweep-pivot: the table of a sweep by two facts ----------------------------------------- */
+
+#define MOST_SHOWN 5
+
+struct pivot {
+	struct ws_sweep *s;
+	const char *row_title, *column_title; /* keys of the facts of rows and of columns */
+	uint32_t row, column;                 /* their numbers */
+	uint32_t *group;                      /* values of the columns' fact, once each, in order */
+	size_t ngroups;
+	int shown[MOST_SHOWN]; /* columns of the table sweep that each group shows */
+	size_t nshown;
+};
+
+/* The column that --value names, else the phases' times. */
+static enum ws_status find_shown(struct pivot *p, struct ws_err *err)
+{
+	static const int usual[MOST_SHOWN] = {WS_TC_sweep_forward_ns, WS_TC_sweep_forward_std_ns,
+	                                      WS_TC_sweep_backward_ns, WS_TC_sweep_backward_std_ns,
+	                                      WS_TC_sweep_backward_ratio};
+	const struct ws_table_def *def = p->s->table->def;
+	const char *value = p->s->opts->value;
+
+	for (size_t i = 0; i < MOST_SHOWN && !value; i++)
+		p->shown[p->nshown++] = usual[i];
+	for (size_t i = 0; i < def->ncolumns && value && !p->nshown; i++)
+		if (!strcasecmp(def->columns[i].id, value) ||
+		    !strcasecmp(def->columns[i].title, value))
+			p->shown[p->nshown++] = (int)i;
+	WS_FAIL_IF(!p->nshown || def->columns[p->shown[0]].type == WS_CELL_TEXT, err, USAGE,
+	           "--value %s: no column of numbers of the table sweep; write its title, as in "
+	           "'Total (ns)'",
+	           value);
+	return WS_OK;
+}
+
+/* A key that the user gave, else the first of these that runs have in more than one value. */
+static enum ws_status find_key(const struct ws_sweep *s, const char *given, const char *option,
+                               const char *other, const char **out, struct ws_err *err)
+{
+	static const char *const usual[] = {"context", "batch", "dtype", "model", "layers"};
+
+	WS_FAIL_IF(given && !ws_sweep_key(s, given), err, USAGE,
+	           "--%s %s: no trace has such a fact; 'warpsheet info' lists a trace's", option,
+	           given);
+	*out = given;
+	for (size_t k = 0; !*out && k < sizeof(usual) / sizeof(*usual); k++) {
+		const uint32_t key = ws_sweep_key(s, usual[k]);
+
+		for (size_t i = 1; i < s->nrows; i++)
+			if (strcmp(usual[k], other) != 0 &&
+			    ws_sweep_value(s->rows[i].run, key) !=
+			            ws_sweep_value(s->rows[0].run, key))
+				*out = usual[k];
+	}
+	if (!*out)
+		*out = strcmp(other, "context") ? "context" : "batch";
+	return WS_OK;
+}
+
+static int by_value(const void *a, const void *b, void *s)
+{
+	return ws_sweep_compare_values(s, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static void find_groups(struct pivot *p)
+{
+	struct ws_sweep *s = p->s;
+
+	WS_NEW(&s->arena, p->group, s->nrows);
+	for (size_t i = 0; i < s->nrows; i++)
+		p->group[i] = ws_sweep_value(s->rows[i].run, p->column);
+	if (s->nrows)
+		ws_sort_by(p->group, s->nrows, sizeof(*p->group), by_value, s);
+	for (size_t i = 0; i < s->nrows; i++)
+		if (!i || p->group[i] != p->group[p->ngroups - 1])
+			p->group[p->ngroups++] = p->group[i];
+}
+
+/* The fixed columns of def, the first of which is called as --rows, and the groups'. */
+static struct ws_table_def *make_def(const struct pivot *p, const struct ws_table_def *def)
+{
+	struct ws_arena *arena = &p->s->arena;
+	const struct ws_table_column *from = p->s->table->def->columns;
+	struct ws_table_def *made = ws_arena_alloc(arena, sizeof(*made));
+	struct ws_table_column *columns =
+	        ws_arena_array(arena, def->ncolumns + p->ngroups * p->nshown, sizeof(*columns));
+	size_t at = def->ncolumns;
+
+	memcpy(columns, def->columns, at * sizeof(*columns));
+	columns[0].title = ws_arena_copy(arena, p->row_title, strlen(p->row_title));
+	for (size_t c = 0; c < p->ngroups; c++) {
+		struct ws_bytes value = ws_texts_get(&p->s->texts, p->group[c]);
+
+		for (size_t k = 0; k < p->nshown; k++) {
+			const struct ws_table_column *of = &from[p->shown[k]];
+
+			columns[at] = *of;
+			/* the ends of an interval are no ratios to draw */
+			if (p->shown[k] == WS_TC_sweep_low || p->shown[k] == WS_TC_sweep_high)
+				columns[at].display = WS_DISPLAY_REAL;
+			columns[at].id = ws_arena_format(arena, "%s_%zu", of->id, c);
+			columns[at++].title =
+			        ws_arena_format(arena, "%s %.*s%s%s", p->column_title,
+			                        value.len < 60 ? (int)value.len : 60,
+			                        value.len ? (const char *)value.ptr : "",
+			                        value.len ? " " : "", of->title);
+		}
+	}
+	*made = *def;
+	made->columns = columns;
+	made->ncolumns = at;
+	return made;
+}
+
+/* The facts in which rows of the pivot differ beside that of --rows: "dtype fp32, layers 2". */
+static const char *label_of(const struct pivot *p, const struct ws_sweep_run *run)
+{
+	const char *label = "";
+
+	for (size_t k = 0; k < WS_SWEEP_FACTS; k++) {
+		const uint32_t key = ws_sweep_key(p->s, ws_sweep_facts[k]);
+
+		if (key != p->row && key != p->column && p->s->varies[key])
+			label = ws_sweep_list(p->s, label, ws_sweep_facts[k],
+			                      ws_texts_get(&p->s->texts, ws_sweep_value(run, key)));
+	}
+	return ws_sweep_list_others(p->s, label, run, p->row_title, p->column_title);
+}
+
+static void fill_pivot(const struct pivot *p, size_t fixed, struct ws_table *t)
+{
+	struct ws_sweep *s = p->s;
+	/* row of the pivot -> of the sweep with which it begins, and its label */
+	size_t *first = ws_arena_array(&s->arena, s->nrows, sizeof(*first));
+	const char **label = ws_arena_array(&s->arena, s->nrows, sizeof(*label));
+
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_run *run = s->rows[i].run;
+		const uint32_t value = ws_sweep_value(run, p->row);
+		const char *own = label_of(p, run);
+		struct ws_cell *cells;
+		size_t c = 0, r = 0;
+
+		while (p->group[c] != ws_sweep_value(run, p->column))
+			c++;
+		while (r < t->nrows && (ws_sweep_value(s->rows[first[r]].run, p->row) != value ||
+		                        strcmp(label[r], own) != 0))
+			r++;
+		if (r == t->nrows) {
+			const struct ws_bytes text =
+			        value ? ws_texts_get(&s->texts, value) : ws_bytes_of("not known");
+
+			first[r] = i;
+			label[r] = own;
+			cells = ws_table_row(t);
+			ws_cell_set_text(t, &cells[WS_TC_sweep_pivot_row], text.ptr, text.len);
+			if (*own)
+				ws_cell_set_str(t, &cells[WS_TC_sweep_pivot_configuration], own);
+		}
+		cells = t->cells + r * t->def->ncolumns + fixed + c * p->nshown;
+		for (size_t k = 0; k < p->nshown; k++)
+			cells[k] = ws_table_cells(s->table, i)[p->shown[k]];
+	}
+}
+
+/* In place of the empty table *t; after the table sweep. */
+static enum ws_status make_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
+{
+	const struct ws_table_def *fixed = (*t)->def, *def;
+	const char *rows = s->opts->rows;
+	struct pivot p = {.s = s};
+
+	if (!rows && ws_sweep_key(s, "model"))
+		rows = "model";
+	WS_FORWARD(find_shown(&p, err));
+	WS_FORWARD(find_key(s, rows, "rows", "", &p.row_title, err));
+	WS_FORWARD(find_key(s, s->opts->columns, "columns", p.row_title, &p.column_title, err));
+	p.row = ws_sweep_key(s, p.row_title);
+	p.column = ws_sweep_key(s, p.column_title);
+	find_groups(&p);
+	def = make_def(&p, fixed);
+	ws_table_free(*t);
+	*t = ws_table_new(def);
+	fill_pivot(&p, fixed->ncolumns, *t);
+	return WS_OK;
+}
+
+/* --- the verdict ----------------------------------------------------------------------------- */
+
+static void add_failures(const struct ws_sweep *s, struct ws_table *t)
+{
+	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
+	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", s->nfailed);
+	if (s->ncopies)
+		ws_table_add(t, "copies",
+		             "%zu trace%s left out: %s has the same bytes as another, and a run "
+		             "counts once.",
+		             s->ncopies, s->ncopies == 1 ? " is" : "s are",
+		             s->ncopies == 1 ? "it" : "each");
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		const char *colon = *r->name ? ": " : "";
+
+		if (strncmp(r->status, WS_SWEEP_OK, strlen(WS_SWEEP_OK)) != 0)
+			ws_table_add(t, "failed", "%s%s%.200s.", r->name, colon, r->status);
+		if (r->check)
+			ws_table_add(t, "ALARM", "%s%sMFU %.1f %%, HFU %.1f %%, %s", r->name, colon,
+			             r->mfu_percent, r->hfu_percent, WS_OVER_PEAK);
+	}
+}
+
+static void add_speedup(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_gain *g)
+{
+	struct ws_bytes name = ws_texts_get(&s->texts, g->value),
+	                base = ws_texts_get(&s->texts, s->baseline_value);
+	char significance[160], range[64] = "";
+	struct ws_cell *row;
+
+	if (!g->n)
+		return;
+
+	/* " It is significantly faster in 3 and slower in 0." */
+	char *out = significance;
+	const size_t size = sizeof(significance);
+	size_t used = 0;
+
+	*out = '\0';
+	if (g->n > g->unknown && !g->faster && !g->slower)
+		used = (size_t)snprintf(out, size, " %s not significant.",
+		                        g->n == 1 ? "The difference is" : "The differences are");
+	else if (g->n > g->unknown && g->n == 1)
+		used = (size_t)snprintf(out, size, " The difference is significant.");
+	else if (g->n > g->unknown)
+		used = (size_t)snprintf(out, size,
+		                        " It is significantly faster in %u and slower in %u.",
+		                        g->faster, g->slower);
+	if (g->unknown)
+		snprintf(out + used, size - used,
+		         " CPU runs need at least three per side for an interval.");
+	if (g->n > 1)
+		snprintf(range, sizeof(range), ", %.3g× to %.3g×", g->min, g->max);
+	row = ws_table_add(t, "speed-up",
+	                   "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
+	                   name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, g->mean,
+	                   base.len < 80 ? (int)base.len : 80, (const char *)base.ptr,
+	                   g->n > 1 ? "geometric mean of " : "", g->n, g->n == 1 ? "" : "s", range,
+	                   significance);
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_value], g->mean);
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_low], g->low);
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_high], g->high);
+}
+
+/* The configuration with the highest rate, and that of the next one; NULL: none is known. */
+static const struct ws_sweep_row *find_best(const struct ws_sweep *s, bool tokens, double rate[2])
+{
+	const struct ws_sweep_row *best = NULL;
+
+	rate[0] = rate[1] = 0;
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		const double own =
+		        (tokens ? r->run->tokens : r->run->images) / r->mean[WS_SWEEP_TOTAL] * 1e9;
+
+		if (own > rate[0]) {
+			rate[1] = rate[0];
+			rate[0] = own;
+			best = r;
+		} else if (own > rate[1]) {
+			rate[1] = own;
+		}
+	}
+	return best;
+}
+
+static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *subject, bool tokens)
+{
+	double rate[2];
+	const struct ws_sweep_row *best = find_best(s, tokens, rate);
+
+	if (best)
+		ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s.",
+		                               *best->name ? ": " : "",
+		                               best->name)[WS_TC_sweep_verdict_value],
+		                 rate[0]);
+}
+
+static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
+{
+	add_failures(s, t);
+	for (size_t i = 0; i < s->ngains; i++)
+		add_speedup(s, t, &s->gains[i]);
+	if (s->nrows && !s->baseline_key)
+		ws_table_add(t, "speed-up",
+		             "No trace is a baseline (%s). Name another with --baseline "
+		             "KEY=VALUE.",
+		             s->baseline);
+	add_best(s, t, "tokens/s", true);
+	add_best(s, t, "images/s", false);
+	if (s->on_cpu)
+		ws_table_note(t, "Recorded on the CPU reference. These are CPU times, not "
+		                 "GPU performance.");
+}
+
+/* --- the first screen: who is fastest, by how much, and what stands against it --------------- */
+
+#define UNSEEN      1.0005
+#define MEMORY_FROM 1.05 /* more memory than that stands against a speed-up */
+#define NAME_WORDS  6 /* of "Highest throughput: NAME: 16.1 k tokens per second, 1.2× the next." */
+
+struct answering {
+	const struct ws_sweep *s;
+	struct ws_page *out;
+	struct ws_arena *texts;
+};
+
+static const char *text_of(const struct answering *a, uint32_t text)
+{
+	const struct ws_bytes value = ws_texts_get(&a->s->texts, text);
+
+	return ws_arena_copy(a->texts, value.ptr, value.len);
+}
+
+/* That with the highest mean; NULL: nothing is compared. */
+static const struct ws_sweep_gain *find_best_gain(const struct ws_sweep *s)
+{
+	const struct ws_sweep_gain *best = NULL;
+
+	for (const struct ws_sweep_gain *g = s->gains; g < s->gains + s->ngains; g++)
+		if (g->n && (!best || g->mean > best->mean))
+			best = g;
+	return best;
+}
+
+/* Of all rows together: nothing is claimed where one is not sure. */
+static enum ws_grade grade_of(const struct ws_sweep_gain *g)
+{
+	if (g->faster == g->n)
+		return g->is_assumed ? WS_GRADE_LIKELY_FASTER : WS_GRADE_FASTER;
+	if (g->slower == g->n)
+		return g->is_assumed ? WS_GRADE_LIKELY_SLOWER : WS_GRADE_SLOWER;
+	return WS_GRADE_AMBIGUOUS;
+}
+
+/* "Highest throughput: transformer-tiny, context 16: 16.1 k tokens per second, 1.2× the next." */
+static bool say_throughput(const struct answering *a, bool tokens)
+{
+	double rate[2];
+	const struct ws_sweep_row *best = find_best(a->s, tokens, rate);
+	const char *next_one = "";
+	bool is_named;
+	size_t words = 1;
+
+	if (!best)
+		return false;
+	for (const char *c = best->name; *c; c++)
+		words += *c == ' ';
+	is_named = *best->name && words <= NAME_WORDS;
+	if (rate[1] > 0 && rate[0] / rate[1] >= WS_SAY_TIMES_FROM)
+		next_one = ws_arena_format(a->texts, ", %s the next",
+		                           ws_say_amount(a->texts, rate[0] / rate[1]));
+	ws_page_say(a->out, "", "Highest throughput: ",
+	            is_named ? ws_arena_format(a->texts, "%s", best->name) : "",
+	            is_named ? ": " : "",
+	            ws_arena_format(a->texts, "%s%s per second", ws_say_si(a->texts, rate[0], ""),
+	                            tokens ? " tokens" : " images"),
+	            next_one, "", ".", NULL);
+	return true;
+}
+
+static void say_slower_rows(const struct answering *a, const struct ws_sweep_gain *g)
+{
+	const unsigned against = g->mean < 1 ? g->n - g->under_1 : g->under_1,
+	               unsure = g->n - g->unknown - g->faster - g->slower;
+
+	if (a->out->nheadline == WS_PAGE_LINES)
+		return;
+	if (against)
+		ws_page_say(a->out, "", "Against it: ",
+		            ws_arena_format(a->texts, "%s in %u of %u",
+		                            g->mean < 1 ? "faster" : "slower", against, g->n),
+		            ", at most ", ws_say_amount(a->texts, g->mean < 1 ? g->max : g->min),
+		            ".", NULL);
+	else if (g->unknown)
+		ws_page_say(a->out, "",
+		            "Against it: CPU runs need at least three per side for an interval.",
+		            NULL);
+	else if (unsure)
+		ws_page_say(a->out, "", "Against it: ",
+		            ws_arena_format(a->texts, "no significant change in %u of %u", unsure,
+		                            g->n),
+		            ".", NULL);
+	if (a->out->nheadline < WS_PAGE_LINES && g->mean > 1 && g->memory >= MEMORY_FROM)
+		ws_page_say(a->out, "", "Against it: ",
+		            ws_arena_format(a->texts, "%s more memory",
+		                            ws_say_amount(a->texts, g->memory)),
+		            ws_arena_format(a->texts, " than %s.",
+		                            text_of(a, a->s->baseline_value)),
+		            NULL);
+}
+
+static void say_failures(const struct answering *a)
+{
+	const struct ws_sweep *s = a->s;
+
+	for (size_t i = 0; i < s->nrows; i++)
+		if (s->rows[i].check) {
+			ws_page_say(a->out, "ALARM",
+			            "A configuration exceeds the peak: see Verdict.", NULL);
+			break;
+		}
+	if (s->nfailed)
+		ws_page_say(a->out, "", "",
+		            ws_arena_format(a->texts, "%zu of %zu runs failed", s->nfailed,
+		                            s->nruns),
+		            ": see Verdict.", NULL);
+}
+
+static void make_first_screen(const struct ws_sweep *s, struct ws_report *report)
+{
+	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
+	const struct answering a = {s, out, &out->arena};
+	const struct ws_sweep_gain *best = find_best_gain(s);
+
+	out->is_comparison = true;
+	out->source = report->trace;
+	out->title = ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
+	                             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
+	say_failures(&a);
+	if (best) {
+		/* "bf16 is 1.6× faster than fp32 (mean of 4 configurations, 1.5× to 1.8×)." */
+		const char *name = text_of(&a, best->value),
+		           *base = text_of(&a, a.s->baseline_value);
+		const bool faster = best->mean > 1;
+		const char *grade = ws_grade_name(grade_of(best));
+		const char *of = "";
+
+		if (best->n > 1)
+			of = ws_arena_format(a.texts, " (mean of %u configurations)", best->n);
+		if (fmax(best->mean, 1 / best->mean) < UNSEEN)
+			ws_page_say(a.out, grade, "", name, " is as fast as ", base, of, ".", NULL);
+		else
+			ws_page_say(a.out, grade, "", name, " is ",
+			            ws_arena_format(a.texts, "%s %s",
+			                            ws_say_amount(a.texts, best->mean),
+			                            faster ? "faster" : "slower"),
+			            ws_arena_format(a.texts, " than %s%s.", base, of), NULL);
+	}
+	if (!say_throughput(&a, true))
+		say_throughput(&a, false);
+	if (best)
+		say_slower_rows(&a, best);
+	if (report->tables[0]->nnotes)
+		out->note = report->tables[0]->notes[0];
+}
+
+/* The rows of a query are there already: what is left are sentences, and the pivot. */
+static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
+{
+	struct ws_sweep *s = ctx;
+
+	(void)which;
+	if ((*t)->def == &ws_def_sweep_pivot)
+		return make_pivot(s, t, err);
+	if ((*t)->def == &ws_def_sweep_verdict) {
+		fill_verdict(s, *t);
+	} else {
+		s->table = *t;
+		note_sweep(s, *t);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opts,
+                             struct ws_report **out, struct ws_err *err)
+{
+	struct ws_report_plan plan = {.title = "Warpsheet sweep", .fill = fill, .ctx = s};
+	enum ws_status status;
+	char trace[32];
+
+	*out = NULL;
+	WS_FORWARD(ws_sweep_find_rows(s, opts, err));
+	snprintf(trace, sizeof(trace), "%zu traces", s->nruns);
+	plan.trace = trace;
+	plan.created_ns = s->created_ns;
+	plan.defs = ws_sweep_defs(&plan.ndefs);
+	WS_FORWARD(ws_query_open(&plan.query, err));
+	ws_sweep_relations(plan.query, s);
+	status = ws_report_of_plan(&plan, out, err);
+	ws_query_close(plan.query);
+	WS_FORWARD(status);
+	make_first_screen(s, *out);
+	return WS_OK;
 }

@@ -20,22 +20,6 @@ static const struct unit flop_units[] = {
         {"", 0}, {"k", 3}, {"M", 6}, {"G", 9}, {"T", 12}, {"P", 15},
 };
 
-/* "Total Time (ns)" and "ms" make "Total Time (ms)"; a title without its unit gets one. */
-static void title_with_unit(const struct ws_table_column *column, const char *unit, char *out,
-                            size_t size)
-{
-	size_t len = strlen(column->title), ulen = strlen(column->unit);
-
-	if (ulen && len > ulen + 2 && column->title[len - 1] == ')' &&
-	    column->title[len - ulen - 2] == '(' &&
-	    !strncmp(column->title + len - ulen - 1, column->unit, ulen))
-		len -= ulen + 3;
-	if (*unit)
-		snprintf(out, size, "%.*s (%s)", (int)len, column->title, unit);
-	else
-		snprintf(out, size, "%.*s", (int)len, column->title);
-}
-
 static const struct unit *units_of(enum ws_display display, size_t *n)
 {
 #define UNITS(of) (*n = sizeof(of) / sizeof(*(of)), (of))
@@ -76,7 +60,8 @@ static int two_digits(int decade)
 
 /*
  * The scale, by the decade of the largest column that is compared with this one, and decimals that
- * leave the column's own median two digits. Returns the unit where the display has units, else NULL.
+ * leave the column's own median two digits. Returns the unit where the display has units, else
+ * NULL.
  */
 static const struct unit *choose_scale(struct ws_shown_column *out,
                                        const struct ws_table_column *def,
@@ -139,17 +124,6 @@ void ws_display_sides(const struct ws_table *t, char *title, size_t size)
 			title[n++] = *p;
 	}
 	title[n < size ? n : size - 1] = '\0';
-}
-
-/* "Kernel Time (ms)" for "GPU Time (ms)". */
-static void name_without_gpu(char *title, size_t size)
-{
-	const size_t longer = strlen("Kernel") - strlen("GPU"), len = strlen(title);
-
-	if (strncmp(title, "GPU ", 4) != 0 || len + longer >= size)
-		return;
-	memmove(title + longer, title, len + 1);
-	memcpy(title, "Kernel", strlen("Kernel"));
 }
 
 const char *ws_display_title(const struct ws_table *t, char out[WS_DISPLAY_TITLE])
@@ -234,9 +208,21 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 	                (!strcmp(def->id, "value") || ws_table_column_index(t->def, "unit") >= 0);
 	unit = choose_scale(out, def, p, largest);
 	out->unit = unit ? unit->name : def->unit;
-	if (unit)
-		title_with_unit(def, unit->name, out->title, sizeof(out->title));
-	else {
+	if (unit) {
+		/* "Total Time (ns)" and "ms" make "Total Time (ms)"; a title without its unit gets
+		 * one. */
+		const size_t size = sizeof(out->title);
+		size_t len = strlen(def->title), ulen = strlen(def->unit);
+
+		if (ulen && len > ulen + 2 && def->title[len - 1] == ')' &&
+		    def->title[len - ulen - 2] == '(' &&
+		    !strncmp(def->title + len - ulen - 1, def->unit, ulen))
+			len -= ulen + 3;
+		if (*unit->name)
+			snprintf(out->title, size, "%.*s (%s)", (int)len, def->title, unit->name);
+		else
+			snprintf(out->title, size, "%.*s", (int)len, def->title);
+	} else {
 		/* "Kernel (us)" of the data is "Kernel (µs)" to people. */
 		size_t size = sizeof(out->title);
 		static const char ascii[] = "(us)";
@@ -248,8 +234,16 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 			snprintf(out->title, size, "%s", def->title);
 	}
 	ws_display_sides(t, out->title, sizeof(out->title));
-	if (t->without_gpu)
-		name_without_gpu(out->title, sizeof(out->title));
+	if (t->without_gpu) {
+		/* "Kernel Time (ms)" for "GPU Time (ms)". */
+		const size_t size = sizeof(out->title);
+		const size_t longer = strlen("Kernel") - strlen("GPU"), len = strlen(out->title);
+
+		if (strncmp(out->title, "GPU ", 4) != 0 || len + longer >= size)
+			return;
+		memmove(out->title + longer, out->title, len + 1);
+		memcpy(out->title, "Kernel", strlen("Kernel"));
+	}
 }
 
 void ws_display_column_of(const struct ws_table *t, size_t column, size_t rows,
@@ -454,18 +448,6 @@ static const struct code_range harmful[] = {
 
 #define IN(code, ranges) in_ranges((code), (ranges), sizeof(ranges) / sizeof(*(ranges)))
 
-static void glyph_escape(struct ws_glyph *out, uint32_t code)
-{
-	const char *format = code == '\n'   ? "\\n"
-	                     : code == '\r' ? "\\r"
-	                     : code == '\t' ? "\\t"
-	                     : code < 0x100 ? "\\x%02x"
-	                                    : "\\u%04x";
-
-	out->len = out->width =
-	        (uint8_t)snprintf(out->bytes, sizeof(out->bytes), format, (unsigned)code);
-}
-
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out)
 {
 	uint32_t code;
@@ -480,7 +462,14 @@ size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out)
 	if ((code & 0xfffe) == 0xfffe)
 		code = WS_UTF8_REPLACEMENT;
 	if (code < 0x20 || code == 0x7f || IN(code, harmful)) {
-		glyph_escape(out, code);
+		const char *format = code == '\n'   ? "\\n"
+		                     : code == '\r' ? "\\r"
+		                     : code == '\t' ? "\\t"
+		                     : code < 0x100 ? "\\x%02x"
+		                                    : "\\u%04x";
+
+		out->len = out->width =
+		        (uint8_t)snprintf(out->bytes, sizeof(out->bytes), format, (unsigned)code);
 		return taken;
 	}
 	out->len = (uint8_t)ws_utf8_put(code, out->bytes);

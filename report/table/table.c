@@ -6,6 +6,7 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/xalloc.h"
 #include "report/table/table.h"
 
@@ -465,7 +466,7 @@ void ws_table_sort(struct ws_table *t, size_t column, bool descending)
 		if (cell->type == WS_CELL_TEXT && t->source.fill)
 			cell->text.ptr = ws_arena_copy(&texts, cell->text.ptr, cell->text.len);
 	}
-	qsort_r(keys, t->nrows, sizeof(*keys), compare_keys, &descending);
+	ws_sort_by(keys, t->nrows, sizeof(*keys), compare_keys, &descending);
 	order_rows(t, keys);
 	free(keys);
 	ws_arena_free(&texts);

@@ -257,17 +257,6 @@ static void add_rows(struct execution *e, struct ws_table *t, const struct ws_ti
 	answer(t, &sum, windows[0].step != WS_NONE);
 }
 
-static void add_notes(const struct ws_model *m, struct ws_table *t,
-                      const struct ws_time_window *windows, size_t n)
-{
-	if (n && windows[0].step == WS_NONE)
-		ws_table_note(t, "The trace has no finished step: the row `all` is the time from "
-		                 "its first record to its last.");
-	if (m->ndevices > 1)
-		ws_table_note(t, "Up to Total, all devices count together; the columns after it "
-		                 "add up over devices. `--device N` shows one.");
-}
-
 void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -282,7 +271,12 @@ void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 	e.idle = ws_idle_find(m, tab->sel);
 	prepare(&e);
 	add_rows(&e, t, w->window, w->n);
-	add_notes(m, t, w->window, w->n);
+	if (w->n && w->window[0].step == WS_NONE)
+		ws_table_note(t, "The trace has no finished step: the row `all` is the time from "
+		                 "its first record to its last.");
+	if (m->ndevices > 1)
+		ws_table_note(t, "Up to Total, all devices count together; the columns after it "
+		                 "add up over devices. `--device N` shows one.");
 	for (int lane = 0; lane < LANES; lane++)
 		ws_spans_release(&e.spans[lane]);
 }

@@ -10,6 +10,7 @@
 #include "report/base/interval.h"
 #include "report/base/order.h"
 #include "report/base/spans.h"
+#include "formats/base/sort.h"
 #include "report/tables/tables.h"
 
 /* A moment at which the number of resident blocks changes. */

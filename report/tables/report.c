@@ -283,17 +283,6 @@ static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest
 	return status;
 }
 
-/* Rows of the report are made of the model; without a report it goes. */
-static void give_model(struct ws_report *report, struct ws_model *m)
-{
-	struct kept *k = report ? report->kept : NULL;
-
-	if (k)
-		k->model = m;
-	else
-		ws_model_free(m);
-}
-
 /* --- from a trace ------------------------------------------------------------------------- */
 
 /* Of rows of any scope, from which a filter selects, and sums of those: d, or empty where these are
@@ -348,7 +337,15 @@ static enum ws_status stream(struct asked *a, struct ws_report **out, struct ws_
 	WS_THEN(status, make_selected(a, m, &rows, &d, true, out, err));
 	ws_digest_release(&d);
 	ws_joined_rows_free(&rows);
-	give_model(*out, m);
+
+	/* Rows of the report are made of the model; without a report it goes. */
+	struct ws_report *report = *out;
+	struct kept *k = report ? report->kept : NULL;
+
+	if (k)
+		k->model = m;
+	else
+		ws_model_free(m);
 	return status;
 }
 

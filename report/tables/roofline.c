@@ -2,7 +2,7 @@
  * Roofline: what operations attained against what the device can do.
  */
 
-#include "report/analysis/cost_groups.h"
+#include "report/analysis/costs.h"
 #include "report/base/order.h"
 #include "report/base/say.h"
 #include "report/tables/tables.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/base/strtab.h"
-#include "report/analysis/attention_ops.h"
+#include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/base/say.h"
 #include "report/base/stat.h"
@@ -350,27 +350,23 @@ static void set_chain(struct softmax *s, size_t row, enum ws_attention_part part
 		s->op_by_chain[op] = (uint8_t)part;
 }
 
-/* Its second product follows. */
-static void close_chain(struct softmax *s, const struct chain *c, size_t final)
-{
-	s->chains++;
-	s->loose_chains -= c->reached == LINK_DIVIDE;
-	set_chain(s, c->scores, WS_ATTENTION_SCORES);
-	for (size_t i = 0; i < c->n; i++)
-		set_chain(s, c->row[i],
-		          i < c->first ? WS_ATTENTION_SCALE_MASK
-		          : i < c->end ? WS_ATTENTION_SOFTMAX
-		                       : WS_ATTENTION_OTHER);
-	set_chain(s, final, WS_ATTENTION_FINAL);
-}
-
 static void go_on(struct softmax *s, struct chain *c, size_t row, enum link link, uint64_t matrices)
 {
 	bool is_whole = false;
 
 	if (link == LINK_PRODUCT) {
-		if (c->is_open && c->matrices == matrices && c->end)
-			close_chain(s, c, row);
+		if (c->is_open && c->matrices == matrices && c->end) {
+			/* Its second product follows. */
+			s->chains++;
+			s->loose_chains -= c->reached == LINK_DIVIDE;
+			set_chain(s, c->scores, WS_ATTENTION_SCORES);
+			for (size_t i = 0; i < c->n; i++)
+				set_chain(s, c->row[i],
+				          i < c->first ? WS_ATTENTION_SCALE_MASK
+				          : i < c->end ? WS_ATTENTION_SOFTMAX
+				                       : WS_ATTENTION_OTHER);
+			set_chain(s, row, WS_ATTENTION_FINAL);
+		}
 		*c = (struct chain){.is_open = true, .matrices = matrices, .scores = row};
 		return;
 	}
@@ -577,29 +573,6 @@ static void compare(const struct softmax *s, struct ws_table *t,
 	    flops);
 }
 
-/* What stands in no row of its own: "Whole attention, forward, has 12 µs of scale and mask". */
-static void note_rest(const struct softmax *s, struct ws_table *t, enum direction d)
-{
-	static const struct {
-		enum ws_attention_part part;
-		const char *name;
-	} rest[] = {{WS_ATTENTION_SCALE_MASK, "scale and mask"},
-	            {WS_ATTENTION_FUSED, "fused attention"},
-	            {WS_ATTENTION_OTHER, "other kernels"}};
-	char time[WS_SAY_TIME], text[160] = "";
-
-	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
-		const struct work *w = &s->parts[d][rest[i].part];
-
-		if (w->kernels)
-			ws_say_add(text, sizeof(text), "%s%s of %s", *text ? ", " : "",
-			           ws_say_time_in((double)w->gpu_ns / (double)s->basis, time),
-			           rest[i].name);
-	}
-	if (*text)
-		ws_table_note(t, "Whole attention, %s, includes %s.", direction_names[d], text);
-}
-
 /* The sentence that answers the question, and at most five rows. */
 static bool add_direction(const struct softmax *s, struct ws_table *t, enum direction d)
 {
@@ -638,7 +611,27 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 		ws_table_note(t, "No kernel of %s was found, %s. Put its kernels in a range `%s`.",
 		              has_work(scores) ? "PV" : "QK^T", direction_names[d],
 		              has_work(scores) ? "final matmul" : "computing attention scores");
-	note_rest(s, t, d);
+
+	/* What stands in no row of its own: "Whole attention, forward, has 12 µs of scale and
+	 * mask". */
+	static const struct {
+		enum ws_attention_part part;
+		const char *name;
+	} rest[] = {{WS_ATTENTION_SCALE_MASK, "scale and mask"},
+	            {WS_ATTENTION_FUSED, "fused attention"},
+	            {WS_ATTENTION_OTHER, "other kernels"}};
+	char time[WS_SAY_TIME], text[160] = "";
+
+	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
+		const struct work *w = &s->parts[d][rest[i].part];
+
+		if (w->kernels)
+			ws_say_add(text, sizeof(text), "%s%s of %s", *text ? ", " : "",
+			           ws_say_time_in((double)w->gpu_ns / (double)s->basis, time),
+			           rest[i].name);
+	}
+	if (*text)
+		ws_table_note(t, "Whole attention, %s, includes %s.", direction_names[d], text);
 	if (fused->scores > 0 && !fused->bytes_unknown)
 		ws_table_note(
 		        t,
@@ -650,31 +643,6 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 		        2 * fused->scores / (double)s->basis / 1e6,
 		        (double)fused->bytes / (double)s->basis / 1e6);
 	return true;
-}
-
-/* Which pairs of query and key count. */
-static void note_pairs(const struct softmax *s, struct ws_table *t)
-{
-	bool unknown = false, fewer = false;
-
-	for (int d = 0; d < DIRECTIONS; d++)
-		for (int p = 0; p < WS_ATTENTION_NONE; p++) {
-			const struct work *w = &s->parts[d][p];
-
-			unknown |= w->products && w->needed_unknown && knows_flops(w);
-			fewer |= w->products && !w->needed_unknown && w->needed < w->flops &&
-			         (p == WS_ATTENTION_SCORES || p == WS_ATTENTION_FINAL);
-		}
-	if (unknown)
-		ws_table_note(
-		        t, "FLOPs Needed is empty: the mask of attention was not recorded. FLOPs "
-		           "counts the pairs that kernels compute.");
-	if (fewer)
-		ws_table_note(
-		        t,
-		        "Attention is causal: FLOPs counts all pairs that eager kernels compute, "
-		        "FLOPs Needed those that the mask keeps. TFLOP/s Needed compares eager "
-		        "and fused attention.");
 }
 
 static void add_notes(const struct softmax *s, struct ws_table *t)
@@ -711,7 +679,28 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 		        "%s time%s no range or operation names the parts of attention: the "
 		        "kernels between two products of equally many matrices count as softmax.",
 		        ws_say_number(s->tab->temp, (double)s->chains), s->chains == 1 ? "" : "s");
-	note_pairs(s, t);
+
+	/* Which pairs of query and key count. */
+	bool unknown = false, fewer = false;
+
+	for (int d = 0; d < DIRECTIONS; d++)
+		for (int p = 0; p < WS_ATTENTION_NONE; p++) {
+			const struct work *w = &s->parts[d][p];
+
+			unknown |= w->products && w->needed_unknown && knows_flops(w);
+			fewer |= w->products && !w->needed_unknown && w->needed < w->flops &&
+			         (p == WS_ATTENTION_SCORES || p == WS_ATTENTION_FINAL);
+		}
+	if (unknown)
+		ws_table_note(
+		        t, "FLOPs Needed is empty: the mask of attention was not recorded. FLOPs "
+		           "counts the pairs that kernels compute.");
+	if (fewer)
+		ws_table_note(
+		        t,
+		        "Attention is causal: FLOPs counts all pairs that eager kernels compute, "
+		        "FLOPs Needed those that the mask keeps. TFLOP/s Needed compares eager "
+		        "and fused attention.");
 	if (no_scale_mask)
 		ws_table_note(t, "No separate kernel scales or masks: if attention does, the "
 		                 "kernels of softmax "

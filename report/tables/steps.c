@@ -30,19 +30,6 @@ static const struct phase_columns columns_of[WS_PHASES] = {
 #undef OF
 };
 
-static void set_utilization(struct ws_table *t, struct ws_cell *row,
-                            const struct ws_utilization *use, int64_t step_ns, uint32_t s)
-{
-	double mfu = ws_stat_percent(use->model_ns[s], (double)step_ns);
-	double hfu = ws_stat_percent(use->ran_ns[s], (double)step_ns);
-	const char *over = ws_over_peak(fmax(mfu, hfu));
-
-	ws_cell_set_real(&row[WS_TC_steps_mfu], mfu);
-	ws_cell_set_real(&row[WS_TC_steps_hfu], hfu);
-	if (over)
-		ws_cell_set_str(t, &row[WS_TC_steps_check], over);
-}
-
 static void set_batch(struct ws_table *t, struct ws_cell *row, const struct ws_batch *b)
 {
 	const struct ws_batch_part *c = &b->context, *g = &b->generation;
@@ -94,8 +81,17 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
 	ws_cell_set_int(&row[WS_TC_steps_gpu_ns], gpu->total_ns);
-	if (!step->warm_up && use)
-		set_utilization(t, row, use, use->step_ns[s], s);
+	if (!step->warm_up && use) {
+		const int64_t step_ns = use->step_ns[s];
+		double mfu = ws_stat_percent(use->model_ns[s], (double)step_ns);
+		double hfu = ws_stat_percent(use->ran_ns[s], (double)step_ns);
+		const char *over = ws_over_peak(fmax(mfu, hfu));
+
+		ws_cell_set_real(&row[WS_TC_steps_mfu], mfu);
+		ws_cell_set_real(&row[WS_TC_steps_hfu], hfu);
+		if (over)
+			ws_cell_set_str(t, &row[WS_TC_steps_check], over);
+	}
 	if (total_ns < 0)
 		return;
 	ws_cell_set_int(&row[WS_TC_steps_total_ns], total_ns);
@@ -110,17 +106,6 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	if (!step->warm_up && !step->apart)
 		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
 		                ws_stat_is_outlier(total, total_ns) ? "yes" : "no");
-}
-
-/* Beside the windows these are the host's, whatever programs have always read above them. */
-static void name_host_times(struct ws_table *t)
-{
-	static const char *const titles[WS_PHASES] = {
-	        "Host Forward (ns)",   "Host Loss (ns)",       "Host Backward (ns)",
-	        "Host Optimizer (ns)", "Host Evaluation (ns)", "Host Remainder (ns)"};
-
-	for (size_t p = 0; p < WS_PHASES; p++)
-		ws_table_show_as(t, columns_of[p].host, titles[p]);
 }
 
 static bool is_before_measured(const struct ws_model *m, size_t step)
@@ -196,7 +181,14 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 	struct ws_stat total;
 	size_t shown = 0;
 
-	name_host_times(t);
+	/* Beside the windows these are the host's, whatever programs have always read above them.
+	 */
+	static const char *const titles[WS_PHASES] = {
+	        "Host Forward (ns)",   "Host Loss (ns)",       "Host Backward (ns)",
+	        "Host Optimizer (ns)", "Host Evaluation (ns)", "Host Remainder (ns)"};
+
+	for (size_t p = 0; p < WS_PHASES; p++)
+		ws_table_show_as(t, columns_of[p].host, titles[p]);
 	if (tab->digest->parts & WS_DIGEST_ROWS)
 		use = ws_utilization_find(m, tab->sel);
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
@@ -281,22 +273,6 @@ static void add_statistics(const struct ws_model *m, struct ws_table *t,
 		             &stat);
 }
 
-/* Of steps that are not measured, as they contain them. */
-static void add_evaluations(const struct ws_model *m, struct ws_table *t)
-{
-	int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
-	struct ws_stat stat;
-	size_t n = 0;
-
-	for (size_t s = 0; s < m->nsteps; s++)
-		if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 && !m->steps[s].unfinished &&
-		    !m->steps[s].unsound)
-			ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
-	ws_stat_of(ns, n, &stat);
-	add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
-	free(ns);
-}
-
 /* Does the host end some step before its device work? */
 static bool host_differs(const struct ws_model *m, const struct ws_step_times *times)
 {
@@ -316,9 +292,20 @@ static void add_all_statistics(const struct ws_model *m, struct ws_table *t,
 	for (int phase = 0; phase <= WS_PHASES; phase++)
 		add_statistics(m, t, times, phase, WS_MEASURE_GPU);
 	for (int phase = 0; phase <= last; phase++)
-		if (phase == WS_PHASE_EVALUATION)
-			add_evaluations(m, t);
-		else
+		if (phase == WS_PHASE_EVALUATION) {
+			/* Of steps that are not measured, as they contain them. */
+			int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
+			struct ws_stat stat;
+			size_t n = 0;
+
+			for (size_t s = 0; s < m->nsteps; s++)
+				if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 &&
+				    !m->steps[s].unfinished && !m->steps[s].unsound)
+					ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
+			ws_stat_of(ns, n, &stat);
+			add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
+			free(ns);
+		} else
 			add_statistics(m, t, times, phase, WS_MEASURE_WALL);
 }
 

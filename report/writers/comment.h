@@ -14,8 +14,8 @@ struct ws_comment_row {
 	const char *name, *device;           /* device: "" where all rows have one */
 	const struct ws_compared_time *time; /* NULL: nothing was compared */
 	enum ws_comment_sign sign;
-	const char *result; /* "slower" */
-	const char *cause;  /* in sentences; NULL: none */
+	const char *result;              /* "slower" */
+	const char *cause;               /* in sentences; NULL: none */
 	const struct ws_report *details; /* of the comparison; NULL */
 };
 

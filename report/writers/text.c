@@ -601,8 +601,8 @@ static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct w
 
 /* --- the strip of steps -------------------------------------------------------------------- */
 
-/* "steps ▆▆▆█▆", from 0 on; of more than fit, the longest of some neighbours each. Outliers are bold
- * and named. */
+/* "steps ▆▆▆█▆", from 0 on; of more than fit, the longest of some neighbours each. Outliers are
+ * bold and named. */
 static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -676,8 +676,8 @@ static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_
 	else if (s->is_idle)
 		fputs(idle[nth % 2], f);
 	else
-		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff,
-		        rgb & 0xff, busy[nth % 3]);
+		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff,
+		        busy[nth % 3]);
 }
 
 static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)

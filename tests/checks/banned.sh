@@ -45,7 +45,7 @@ check() { # in the current folder
 	code '(^|[^[:alnum:]_])open\(.*O_CREAT' | grep -vE "$may_make" || :
 	code 'fopen\([^"]*"[^"]*[wa+]' | grep -vE "$may_make" || :
 	code 'no_memory\(struct ws_err'
-	# one system is told from another in one room (docs/dev/portability.md); the recorder is for Linux
+	# what differs between systems is in one room (docs/dev/portability.md); the recorder is for Linux
 	code '^[[:space:]]*#.*(__linux__|__APPLE__|_WIN32|__wasi__|WS_SYSTEM_)|/proc/self/(fd/%|exe)' |
 		grep -vE '^(formats/base/system|recorder)/' || :
 	grep -rL '^#pragma once' formats kernels recorder report --include='*.h' --include='*.cuh' |

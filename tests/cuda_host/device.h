@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "kernels/exec/backend.h"
+#include "kernels/exec/exec.h"
 
 /* pool: borrowed, must outlive the backend. */
 enum ws_status ws_test_device_open(struct ws_pool *pool, struct ws_backend **backend,

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "kernels/exec/backend.h"
+#include "kernels/exec/exec.h"
 
 /* What was seen of one kernel. */
 struct ws_shadow_kernel {

@@ -4,7 +4,7 @@
  */
 #include "tests/cuda_host/checked.h"
 
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 static const int64_t sizes[][2] = {{1, 1}, {3, 7}, {7, 33}, {2, 1000}, {45, 1000}};
 

@@ -3,9 +3,8 @@
  */
 #include "tests/cuda_host/checked.h"
 
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 #include "kernels/nn/layers.h"
-#include "kernels/nn/optim.h"
 #include "tests/support/precision_named.h"
 
 static struct ws_tensor *param(struct ws_graph *graph, const char *name, int64_t rows, int64_t cols)

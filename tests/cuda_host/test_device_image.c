@@ -3,7 +3,7 @@
  */
 #include "tests/cuda_host/checked.h"
 
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 /* Images of `rows` numbers a channel and `cols` channels, in both orders. */
 static struct ws_channels first_of(int64_t rows, int64_t cols)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "formats/base/options.h"
-#include "recorder/launch/options.h"
+#include "recorder/launch/launch.h"
 #include "tests/fuzz/mutate.h"
 
 #define MAX_WORDS 24

@@ -26,7 +26,6 @@
 
 #include "kernels/exec/exec.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/ops.h"
 #include "tests/gpu/bench_shapes.h"
 #include "tests/support/precision_named.h"
 

@@ -1,7 +1,6 @@
 #include "tests/gpu/bench_shapes.h"
 
 #include "kernels/graph/graph.h"
-#include "kernels/graph/ops.h"
 #include "tests/support/precision_named.h"
 
 /*

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "recorder/cupti/calls.h"
+#include "recorder/cupti/source.h"
 
 int main(int argc, char **argv)
 {

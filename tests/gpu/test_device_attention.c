@@ -2,7 +2,7 @@
  * Fused attention, forward and backward, on the device against the CPU reference: heads and
  * contexts of the models, and contexts that are no multiple of any tile.
  */
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 #include "tests/cuda_host/device.h"
 #include "tests/support/kernels_run.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tests/cuda_host/checked.h"
 
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 static struct ws_tensor *of_channels(struct ws_graph *graph, enum ws_role role, const char *name,
                                      int64_t channels, struct ws_init init)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/own/launch.h"
-#include "kernels/exec/backend.h"
+#include "kernels/exec/exec.h"
 
 /* One thread: tests run beside each other. Lives as long as the program. */
 static enum ws_status reference_run(const struct ws_cuda_launch *launch, const struct ws_op *op,

@@ -10,7 +10,6 @@
 
 #include "kernels/run/step.h"
 #include "kernels/graph/graph.h"
-#include "kernels/graph/ops.h"
 #include "kernels/base/rng.h"
 
 static const struct ws_precision kernels_fp64 = {.name = "fp64",

@@ -17,8 +17,8 @@
 #ifdef _WIN32
 const void *ws_file_map(int fd, size_t size)
 {
-	HANDLE map = CreateFileMappingA((HANDLE)_get_osfhandle(fd), NULL, PAGE_READONLY, 0, 0,
-	                                NULL);
+	HANDLE map =
+	        CreateFileMappingA((HANDLE)_get_osfhandle(fd), NULL, PAGE_READONLY, 0, 0, NULL);
 	void *data = map ? MapViewOfFile(map, FILE_MAP_READ, 0, 0, size) : NULL;
 
 	if (map)
@@ -328,6 +328,60 @@ const char *ws_library_error(void)
 }
 
 #ifdef _WIN32
+/* --- libc.h --- */
+
+void *memmem(const void *text, size_t n, const void *part, size_t len)
+{
+	const char *at = text;
+
+	if (!len)
+		return (void *)(uintptr_t)text;
+	for (; n >= len; at++, n--) {
+		const char *next = memchr(at, *(const char *)part, n - len + 1);
+
+		if (!next)
+			return NULL;
+		n -= (size_t)(next - at);
+		at = next;
+		if (!memcmp(at, part, len))
+			return (void *)(uintptr_t)at;
+	}
+	return NULL;
+}
+
+char *strcasestr(const char *text, const char *part)
+{
+	const size_t len = strlen(part);
+
+	for (; *text && strncasecmp(text, part, len) != 0; text++)
+		;
+	return *text || !len ? (char *)(uintptr_t)text : NULL;
+}
+
+ssize_t getline(char **line, size_t *size, FILE *f)
+{
+	size_t n = 0;
+	int c;
+
+	while ((c = fgetc(f)) != EOF) {
+		if (n + 2 > *size) {
+			char *more = realloc(*line, 2 * *size + 128);
+
+			if (!more)
+				return -1;
+			*line = more;
+			*size = 2 * *size + 128;
+		}
+		(*line)[n++] = (char)c;
+		(*line)[n] = '\0';
+		if (c == '\n')
+			break;
+	}
+	return n ? (ssize_t)n : -1;
+}
+
+/* --- as it begins --- */
+
 /* Bytes as they are, UTF-8 and colours on the console. */
 __attribute__((constructor)) static void begin(void)
 {

@@ -293,8 +293,7 @@ int ws_name_remove(int folder, const char *name, bool is_dir)
 {
 	struct path path;
 
-	return is_dir ? rmdir(path_of(folder, name, &path))
-	              : unlink(path_of(folder, name, &path));
+	return is_dir ? rmdir(path_of(folder, name, &path)) : unlink(path_of(folder, name, &path));
 }
 
 /* Handles of a folder that got another path, and of those in it, stay its handles. */

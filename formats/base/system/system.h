@@ -1,6 +1,7 @@
 /*
  * What a program needs of its system beside files.h: memory, the terminal, limits, other programs.
- * One of three back ends is compiled in, -DWARPSHEET_SYSTEM=linux|posix|plain; docs/dev/portability.md.
+ * One of three back ends is compiled in, -DWARPSHEET_SYSTEM=linux|posix|plain;
+ * docs/dev/portability.md.
  */
 #pragma once
 

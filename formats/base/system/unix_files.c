@@ -133,8 +133,8 @@ int ws_folder_make(int parent, const char *name, unsigned rights)
 void ws_folder_take_rights(int folder, int from)
 {
 	struct stat st;
-	const int fd = fstat(from, &st) ? -1
-	                                : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int fd =
+	        fstat(from, &st) ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -163,7 +163,7 @@ int ws_name_move(int from, const char *name, int to, const char *as, enum ws_nam
 {
 	if (how == WS_NAME_REPLACE)
 		return renameat(descriptor_of(from), name, descriptor_of(to), as);
-#ifdef WS_SYSTEM_LINUX
+#if defined(WS_SYSTEM_LINUX) && defined(RENAME_EXCHANGE)
 	return renameat2(descriptor_of(from), name, descriptor_of(to), as,
 	                 how == WS_NAME_NEW ? RENAME_NOREPLACE : RENAME_EXCHANGE);
 #else

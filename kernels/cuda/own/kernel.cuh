@@ -34,7 +34,7 @@ typedef float ws_real;
 #define WS_REAL_TANH tanhf
 extern "C" { /* what they declare is C */
 #include "formats/base/status.h"
-#include "kernels/exec/data.h"
+#include "kernels/exec/exec.h"
 #include "kernels/graph/element.h"
 }
 #include "kernels/cuda/own/launch.h"

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #include "formats/base/status.h"
-#include "kernels/exec/data.h"
+#include "kernels/exec/exec.h"
 #include "kernels/graph/op.h"
 
 struct ws_cuda_launch {

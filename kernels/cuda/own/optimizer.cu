@@ -1,5 +1,5 @@
 /*
- * Optimizers, clipping and loss scaling. fp32 inside. Formulas and their order: optim.h.
+ * Optimizers, clipping and loss scaling. fp32 inside. Formulas and their order: layers.h.
  *
  * All walk over many tensors at once: which, a launch is told by its arguments, of which 4 KiB
  * fit; a tensor has a row of blocks.

@@ -1,13 +1,1350 @@
-/* The timeline as a file: its form in JSON, the order of what is written, and the exporters. */
-#include "report/export/chrome/chrome.h"
+/*
+ * A trace as a timeline: slices on tracks and the arrows that join them, what each slice says, and
+ * the timeline as a file of JSON.
+ */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "formats/base/grow.h"
+#include "formats/base/sort.h"
 #include "formats/base/outfile.h"
 #include "formats/base/system/system.h"
-#include "report/export/chrome/private.h"
+#include "report/base/names.h"
+#include "report/export/chrome/chrome.h"
 #include "report/export/exporter.h"
-#include "report/export/source.h"
+#include "report/joined/rows.h"
+
+static uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);
+
+/* --- what is found by id --------------------------------------------------------------------- */
+
+/* Numbers of processes that do not fit, and of devices: Linux gives none over 2^22. */
+#define FIRST_MADE_PID   (UINT64_C(1) << 23)
+#define FIRST_DEVICE_PID (UINT64_C(1) << 24)
+
+static const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, uint64_t id,
+                                                           const struct ws_config **config)
+{
+	static const struct ws_row_launch_config lost;
+	const struct ws_records *configs = &ch->kind[WS_KIND_LAUNCH_CONFIG];
+	const uint64_t *place = ws_map_get(&configs->places, id);
+
+	/* the model has a lost one before them */
+	if (config)
+		*config = &ch->m->configs[place ? *place + 1 : 0];
+	return place ? WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, *place) : &lost;
+}
+
+static struct ws_bytes ws_chrome_text(const struct ws_chrome *ch, uint64_t string)
+{
+	return ws_records_text(&ch->kind[WS_KIND_STRING], string);
+}
+
+/* The process of a thread; 0 when the trace lost it. */
+static uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread)
+{
+	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], thread);
+
+	return row ? row->pid : 0;
+}
+
+static void ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out)
+{
+	const uint64_t *known = ws_map_get(&ch->json_pids, pid);
+
+	*out = known ? *known : pid < FIRST_MADE_PID ? pid : FIRST_MADE_PID + ch->json_pids.n;
+	if (!(known))
+		ws_map_add(&ch->json_pids, pid, *out);
+}
+
+uint64_t ws_chrome_device(uint64_t device)
+{
+	return FIRST_DEVICE_PID + device % FIRST_DEVICE_PID;
+}
+
+int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns)
+{
+	int64_t ns;
+
+	return __builtin_sub_overflow(time_ns, ch->begin_ns, &ns) ? INT64_MAX : ns;
+}
+
+/* --- which operation asked for what ---------------------------------------------------------- */
+
+static void add_link(struct ws_chrome *ch, uint64_t pid, uint64_t correlation, uint64_t external_id)
+{
+	const uint64_t key[2] = {pid, correlation};
+
+	if (!correlation || ws_strtab_find(&ch->links, key, sizeof(key)))
+		return;
+	ws_strtab_add(&ch->links, key, sizeof(key));
+	WS_GROW(ch->external_ids, ch->nexternal_ids + 1, ch->external_ids_capacity);
+	ch->external_ids[ch->nexternal_ids++] = external_id;
+}
+
+/* A kernel has a correlation id; an operation has none, and its External id tells it. */
+static void key_of(uint64_t correlation, uint64_t external_id, int64_t time_ns, uint64_t key[3])
+{
+	key[0] = correlation;
+	key[1] = correlation ? 0 : external_id;
+	key[2] = (uint64_t)time_ns;
+}
+
+static void ws_chrome_load_links(struct ws_chrome *ch)
+{
+	uint64_t key[3];
+
+	WS_CHROME_EACH(ch, EXTERNAL_LINK, external_link, r)
+		add_link(ch, r->pid, r->correlation, r->external_id);
+	WS_NEW(&ch->arena, ch->collective_rows, ch->kind[WS_KIND_COLLECTIVE].n);
+	for (size_t i = 0; i < ch->kind[WS_KIND_COLLECTIVE].n; i++) {
+		const struct ws_row_collective *c = WS_CHROME_ROW(ch, COLLECTIVE, collective, i);
+
+		key_of(c->correlation, c->external_id, c->time_ns, key);
+		ch->collective_rows[ws_strtab_add(&ch->collectives, key, sizeof(key)) - 1] = i;
+	}
+}
+
+/* What a framework says of the collective that this kernel (correlation) or operation (external_id)
+ * is; NULL: nothing. */
+static const struct ws_row_collective *ws_chrome_collective(struct ws_chrome *ch,
+                                                            uint64_t correlation,
+                                                            uint64_t external_id, int64_t time_ns)
+{
+	uint64_t key[3], at;
+
+	key_of(correlation, external_id, time_ns, key);
+	at = ws_strtab_find(&ch->collectives, key, sizeof(key));
+	if (!at)
+		return NULL;
+	ws_map_add(&ch->collectives_told, at, 1);
+	return WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
+}
+
+/* The operation that launched what has this id; 0 = not known. */
+static uint64_t ws_chrome_external_id(const struct ws_chrome *ch, uint64_t pid,
+                                      uint64_t correlation)
+{
+	const uint64_t key[2] = {pid, correlation};
+	const uint64_t link = correlation ? ws_strtab_find(&ch->links, key, sizeof(key)) : 0;
+
+	return link ? ch->external_ids[link - 1] : 0;
+}
+
+/* Forget what has ended on the slice's track. Slices come by track, the outer ones first. */
+static void close_ops(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	if (ch->op_track != s->track)
+		ch->nopen_ops = 0;
+	ch->op_track = s->track;
+	while (ch->nopen_ops && ch->open_ops[ch->nopen_ops - 1].end_ns <= s->start_ns)
+		ch->nopen_ops--;
+}
+
+/* An operation begins: calls inside it are for it, unless they were linked to another. */
+static void ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slice *s,
+                               uint64_t external_id)
+{
+	if (!external_id)
+		return;
+	close_ops(ch, s);
+	WS_GROW(ch->open_ops, ch->nopen_ops + 1, ch->open_ops_capacity);
+	ch->open_ops[ch->nopen_ops++] = (struct ws_chrome_open_op){s->end_ns, external_id};
+}
+
+/* The operation that a call is for; of annotated operations also that of what it launched. */
+static uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const uint64_t pid = ch->track[s->track].a, correlation = ws_chrome_correlation(ch, s);
+	const uint64_t known = ws_chrome_external_id(ch, pid, correlation);
+
+	if (known || !ch->nopen_ops)
+		return known;
+	close_ops(ch, s);
+	if (!ch->nopen_ops)
+		return 0;
+	/* of a framework's operations the work has what was recorded of it, and nothing else */
+	if (!ch->kind[WS_KIND_CPU_OP].n)
+		add_link(ch, pid, correlation, ch->open_ops[ch->nopen_ops - 1].external_id);
+	return ch->open_ops[ch->nopen_ops - 1].external_id;
+}
+
+/* --- tracks, slices and arrows --------------------------------------------------------------- */
+
+/* More subtracks than this would serve nobody; what crosses then shares the last one. */
+#define MAX_SUBTRACKS 256u
+
+/* Numbers of subtracks that have no thread or stream of their own: Linux gives none over 2^22. */
+#define FIRST_MADE_TID (UINT64_C(1) << 23)
+
+static void extend(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
+{
+	if (from_ns < ch->begin_ns)
+		ch->begin_ns = from_ns;
+	if (to_ns > ch->end_ns)
+		ch->end_ns = to_ns;
+}
+
+/* --- tracks and slices --- */
+
+static void add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, const uint64_t key[5],
+                      int64_t start_ns, int64_t dur_ns)
+{
+	struct ws_chrome_slice s = {.start_ns = start_ns, .row = row, .kind = kind};
+
+	uint64_t id = ws_strtab_find(&ch->track_keys, key, 5 * sizeof(*key));
+	struct ws_chrome_track *t;
+
+	if (!id) {
+		WS_GROW(ch->track, ch->ntracks + 1, ch->tracks_capacity);
+		id = ws_strtab_add(&ch->track_keys, key, 5 * sizeof(*key));
+		t = &ch->track[ch->ntracks++];
+		*t = (struct ws_chrome_track){key[0], key[1], key[2], key[3], key[4],
+		                              0,      0,      0,      NULL};
+	}
+	s.track = (uint32_t)(id - 1);
+	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s.end_ns))
+		s.end_ns = INT64_MAX;
+	extend(ch, s.start_ns, s.end_ns);
+	ws_spill_put(&ch->slices, sizeof(s), ch->nslices++, &s);
+}
+
+/*
+ * A slice of each row of a kind, on the track of this key; rows that have no time are counted. In a
+ * function with ch and err.
+ */
+#define COLLECT(NAME, name, ...)                                                       \
+	for (size_t i = 0; i < ch->kind[WS_KIND_##NAME].n; i++) {                      \
+		const struct ws_row_##name *r = WS_CHROME_ROW(ch, NAME, name, i);      \
+		const uint64_t key[5] = {__VA_ARGS__};                                 \
+                                                                                       \
+		if (ws_export_has_time(WS_KIND_##NAME, r))                             \
+			add_slice(ch, WS_KIND_##NAME, i, key, r->start_ns, r->dur_ns); \
+		else                                                                   \
+			ch->stats->without_time++;                                     \
+	}
+
+/* --- the host --- */
+
+#define ON_THREAD WS_CHROME_THREAD, ws_chrome_thread_pid(ch, r->thread), r->thread
+
+/* After all else: a range that never ended lasts as long as the trace. */
+static void collect_ranges(struct ws_chrome *ch)
+{
+	struct ws_recorded_ranges *ranges = &ch->ranges;
+
+	for (size_t i = 0; i < ranges->nmarks; i++) {
+		const struct ws_recorded_range *mark = ws_recorded_range(&ranges->marks, i);
+
+		extend(ch, mark->start_ns, mark->end_ns);
+	}
+	for (size_t i = 0; i < ranges->nranges; i++) {
+		const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
+
+		extend(ch, r->start_ns, r->end_ns);
+	}
+	for (size_t i = 0; i < ranges->nranges; i++) {
+		const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
+		int64_t end = r->end == WS_NONE ? ch->end_ns : r->end_ns, dur;
+
+		if (__builtin_sub_overflow(end, r->start_ns, &dur))
+			dur = INT64_MAX;
+
+		const uint64_t thread = ranges->events[r->begin].thread;
+		const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread),
+		                         thread};
+
+		add_slice(ch, WS_KIND_NVTX, i, key, r->start_ns, dur);
+	}
+}
+
+/* --- devices --- */
+
+#define ON_STREAM WS_CHROME_STREAM, r->device, r->pid, r->context, r->stream
+
+/* --- order and subtracks --- */
+
+static int compare_tracks(const void *a, const void *b)
+{
+	const uint64_t *x = (const uint64_t *)*(struct ws_chrome_track *const *)a;
+	const uint64_t *y = (const uint64_t *)*(struct ws_chrome_track *const *)b;
+
+	/* type, a, b, c, d */
+	for (size_t i = 0; i < 5; i++)
+		WS_ORDER_BY(x[i], y[i]);
+	return 0;
+}
+
+/* Of slices with the same times, the kind that calls the others is outside. */
+static int nesting(uint8_t kind)
+{
+	static const uint8_t outer_first[] = {WS_KIND_PYTHON_CALL, WS_KIND_NVTX, WS_KIND_CPU_OP,
+	                                      WS_KIND_API};
+	int i = 0;
+
+	while (i < (int)sizeof(outer_first) && outer_first[i] != kind)
+		i++;
+	return i;
+}
+
+static int compare_slices(const void *a, const void *b, void *tracks)
+{
+	const struct ws_chrome_slice *x = a, *y = b;
+	const struct ws_chrome_track *track = tracks;
+
+	if (x->track != y->track)
+		WS_ORDER_BY(track[x->track].rank, track[y->track].rank);
+	WS_ORDER_BY(x->start_ns, y->start_ns);
+	WS_ORDER_BY(y->end_ns, x->end_ns);
+	WS_ORDER_BY(nesting(x->kind), nesting(y->kind));
+	WS_ORDER_BY(x->kind, y->kind);
+	WS_ORDER_BY(x->row, y->row);
+	return 0;
+}
+
+/* The ends of the slices that are open in a subtrack, the innermost last. */
+struct subtrack {
+	int64_t *open_ns;
+	size_t depth, capacity;
+};
+
+struct subtracks {
+	struct subtrack subtrack[MAX_SUBTRACKS];
+	uint32_t n;
+};
+
+static bool fits(struct subtrack *l, const struct ws_chrome_slice *s, int alone)
+{
+	while (l->depth && l->open_ns[l->depth - 1] <= s->start_ns)
+		l->depth--;
+	return !l->depth || (!alone && l->open_ns[l->depth - 1] >= s->end_ns);
+}
+
+static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int alone)
+{
+	struct subtrack *l;
+	uint32_t i = 0;
+
+	while (i < subtracks->n && !fits(&subtracks->subtrack[i], s, alone))
+		i++;
+	if (i == MAX_SUBTRACKS)
+		i--;
+	else if (i == subtracks->n)
+		subtracks->n++;
+	l = &subtracks->subtrack[i];
+	WS_GROW(l->open_ns, l->depth + 1, l->capacity);
+	l->open_ns[l->depth++] = s->end_ns;
+	s->subtrack = i;
+}
+
+/* --- numbers of the JSON --- */
+
+/* The first subtrack of a thread or stream has its number, where no other has it. */
+static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
+                           uint32_t subtrack)
+{
+	const struct ws_row_thread *row;
+
+	if (subtrack || t->type > WS_CHROME_STREAM)
+		return UINT64_MAX;
+	if (t->type == WS_CHROME_STREAM)
+		return t->d;
+	row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
+	return row ? row->tid : UINT64_MAX;
+}
+
+/* --- arrows --- */
+
+static int ws_chrome_compare_launches(const void *a, const void *b, void *ctx)
+{
+	const struct ws_chrome_launch *x = a, *y = b;
+
+	(void)ctx;
+	WS_ORDER_BY(x->pid, y->pid);
+	WS_ORDER_BY(x->correlation, y->correlation);
+	return x->work < y->work ? -1 : x->work > y->work;
+}
+
+/* Of device work and calls; 0 of other slices. */
+static uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	static const uint8_t at[WS_KIND_END] = {
+	        [WS_KIND_API] = offsetof(struct ws_row_api, correlation),
+	        [WS_KIND_KERNEL] = offsetof(struct ws_row_kernel, correlation),
+	        [WS_KIND_MEMCPY] = offsetof(struct ws_row_memcpy, correlation),
+	        [WS_KIND_MEMSET] = offsetof(struct ws_row_memset, correlation),
+	        [WS_KIND_GRAPH_LAUNCH] = offsetof(struct ws_row_graph_launch, correlation),
+	};
+	const uint8_t *row = at[s->kind] ? ws_records_row(&ch->kind[s->kind], s->row) : NULL;
+
+	return row ? ws_load_u64(row + at[s->kind]) : 0;
+}
+
+static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct ws_launches calls = {0};
+
+	WS_FAIL_IF(ch->nslices >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records than a timeline handles");
+	ws_launches_open(&calls, ch->kind[WS_KIND_API].n);
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		const struct ws_call_key call = {ws_chrome_correlation(ch, s),
+		                                 (uint32_t)ch->track[s->track].pid, (uint32_t)i,
+		                                 s->start_ns};
+
+		if (s->kind == WS_KIND_API)
+			ws_launches_add(&calls, &call);
+	}
+	ws_launches_sort(&calls);
+	ws_spill_open(&ch->launches, ch->nslices * sizeof(struct ws_chrome_launch));
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		struct ws_chrome_launch launch = {ch->track[s->track].b,
+		                                  ws_chrome_correlation(ch, s), 0, (uint32_t)i,
+		                                  WS_NONE};
+		const uint64_t *process = ws_map_get(&ch->json_pids, launch.pid);
+
+		if (s->kind == WS_KIND_API || !launch.correlation)
+			continue;
+		if (process)
+			launch.call = ws_launches_find(
+			        &calls, (struct ws_call_key){.correlation = launch.correlation,
+			                                     .process = (uint32_t)*process,
+			                                     .start_ns = s->start_ns});
+		ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch);
+	}
+	ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
+	              ws_chrome_compare_launches, NULL);
+	/* The first arrow of a correlation id has that id, where no other process has it; others
+	 * get one.
+	 */
+	struct ws_map pids = {0}, taken = {0};
+	uint64_t before = 0; /* launches of one process come in the order of their ids */
+
+	for (size_t i = 0; i < ch->nlaunches; i++)
+		ws_map_add(&pids, ws_chrome_launch(ch, i)->pid, 1);
+	for (size_t i = 0; i < ch->nlaunches; i++) {
+		struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+		bool is_taken = l->correlation == before || ws_map_get(&taken, l->correlation) ||
+		                l->correlation >= WS_CHROME_FIRST_MADE_ID;
+
+		if (l->call == WS_NONE)
+			continue;
+		if (pids.n > 1)
+			ws_map_add(&taken, l->correlation, 1);
+		before = l->correlation;
+		l->arrow = is_taken ? WS_CHROME_FIRST_MADE_ID + i : l->correlation;
+	}
+	ws_map_free(&pids);
+	ws_map_free(&taken);
+	ws_launches_free(&calls);
+	return WS_OK;
+}
+
+/* Slices of all records on their tracks, sorted; subtracks; arrows. */
+static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
+{
+	size_t most = ch->ranges.nranges;
+
+	for (size_t i = 0; i < WS_KIND_END; i++)
+		most += ch->kind[i].n;
+	ws_spill_open(&ch->slices, most * sizeof(struct ws_chrome_slice));
+	COLLECT(API, api, ON_THREAD)
+	COLLECT(CPU_OP, cpu_op, ON_THREAD)
+	COLLECT(PYTHON_CALL, python_call, ON_THREAD)
+	COLLECT(OVERHEAD, overhead, ON_THREAD)
+	for (size_t i = 0; i < ch->kind[WS_KIND_KERNEL].n; i++) {
+		const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, i);
+		const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, NULL);
+		const uint64_t key[5] = {WS_CHROME_STREAM, c->device, c->pid, c->context,
+		                         c->stream};
+
+		if (ws_export_has_time(WS_KIND_KERNEL, r))
+			add_slice(ch, WS_KIND_KERNEL, i, key, r->start_ns, r->dur_ns);
+		else
+			ch->stats->without_time++;
+	}
+	COLLECT(MEMCPY, memcpy, ON_STREAM)
+	COLLECT(MEMSET, memset, ON_STREAM)
+	COLLECT(GRAPH_LAUNCH, graph_launch, ON_STREAM)
+	COLLECT(SYNC, sync, WS_CHROME_WAITS, r->device, r->pid, r->context, (uint64_t)r->stream)
+	COLLECT(GPU_RANGE, gpu_range, WS_CHROME_RANGES, r->device, r->pid, 0, r->stream)
+	WS_CHROME_EACH(ch, MEMORY, memory, r)
+		extend(ch, r->time_ns, r->time_ns);
+	WS_CHROME_EACH(ch, COUNTER, counter, r)
+		extend(ch, r->time_ns, r->time_ns);
+	collect_ranges(ch);
+	struct ws_chrome_track **order;
+
+	WS_NEW(&ch->arena, order, ch->ntracks);
+	for (size_t i = 0; i < ch->ntracks; i++)
+		order[i] = &ch->track[i];
+	ws_sort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
+	for (size_t i = 0; i < ch->ntracks; i++)
+		order[i]->rank = (uint32_t)i;
+	ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices, compare_slices,
+	              ch->track);
+	struct subtracks *subtracks;
+	uint32_t track = 0; /* of the slice before */
+
+	WS_NEW(&ch->arena, subtracks, 1);
+	for (size_t i = 0; i < ch->nslices; i++) {
+		struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		struct ws_chrome_track *t = &ch->track[s->track];
+
+		if (s->track != track)
+			for (; subtracks->n; subtracks->n--)
+				subtracks->subtrack[subtracks->n - 1].depth = 0;
+		track = s->track;
+		place(subtracks, s, (t->type == WS_CHROME_STREAM));
+		t->subtracks = subtracks->n;
+	}
+	for (size_t l = 0; l < MAX_SUBTRACKS; l++)
+		free(subtracks->subtrack[l].open_ns);
+	struct ws_strtab used = {0};
+	uint64_t made = FIRST_MADE_TID;
+
+	for (size_t i = 0; i < ch->ntracks; i++) {
+		struct ws_chrome_track *t = &ch->track[i];
+
+		WS_NEW(&ch->arena, t->tid, t->subtracks);
+		t->pid = ws_chrome_device(t->a);
+		if (t->type == WS_CHROME_THREAD)
+			ws_chrome_process(ch, t->a, &t->pid);
+		for (uint32_t l = 0; l < t->subtracks; l++) {
+			t->tid[l] = ws_export_unique(&used, t->pid, wanted_tid(ch, t, l),
+			                             FIRST_MADE_TID, &made);
+		}
+	}
+	ws_strtab_free(&used);
+	return collect_launches(ch, err);
+}
+
+/* --- devices, and how the trace was recorded ------------------------------------------------- */
+
+/* Of rows that say the same thing twice, the last one counts: a number for each thing. */
+struct last_rows {
+	struct ws_strtab things;
+	struct ws_map row;
+};
+
+static void last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row)
+{
+	uint64_t id;
+
+	id = ws_strtab_add(&l->things, thing, len);
+	ws_map_put(&l->row, id, row);
+}
+
+static bool last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
+{
+	const uint64_t *last = ws_map_get(&l->row, ws_strtab_find(&l->things, thing, len));
+
+	return last && *last == row;
+}
+
+static void last_rows_free(struct last_rows *l)
+{
+	ws_strtab_free(&l->things);
+	ws_map_free(&l->row);
+}
+
+static void ws_chrome_put_devices(struct ws_chrome *ch)
+{
+	struct last_rows last = {0};
+	struct ws_json_writer *j = &ch->j;
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
+		const struct ws_row_device_attr *row =
+		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+		const uint64_t thing[2] = {row->device, row->attr};
+
+		last_rows_add(&last, thing, sizeof(thing), i);
+	}
+	ws_json_break(j);
+	ws_json_array_begin(ws_json_key(j, "deviceProperties"));
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n; i++) {
+		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
+		struct ws_bytes name = ws_chrome_text(ch, d->name);
+
+		if (ws_records_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
+			continue; /* a later row says more */
+		ws_json_break(j);
+		ws_json_object_begin(j);
+		ws_json_u64(ws_json_key(j, "id"), d->id);
+		ws_json_string(ws_json_key(j, "name"), name.ptr, name.len);
+		/* as PyTorch's profiler has them */
+		static const struct {
+			const char *key, *attr;
+		} properties[] = {
+#define DEVICE(text, attr) {text, attr},
+#include "formats/pytorch/pytorch.def"
+		};
+
+		for (size_t k = 0; k < ch->kind[WS_KIND_DEVICE_ATTR].n; k++) {
+			const struct ws_row_device_attr *row =
+			        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, k);
+			const uint64_t thing[2] = {row->device, row->attr};
+			struct ws_bytes attr = ws_chrome_text(ch, row->attr);
+
+			if (row->device != d->id || !last_rows_is(&last, thing, sizeof(thing), k))
+				continue;
+			for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
+				if (ws_name_is(attr, properties[p].attr))
+					ws_json_i64(ws_json_key(&ch->j, properties[p].key),
+					            row->value);
+		}
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	last_rows_free(&last);
+}
+
+void ws_chrome_each_meta(struct ws_chrome *ch,
+                         void (*fn)(struct ws_chrome *ch, const char *key, struct ws_bytes value))
+{
+	struct last_rows last = {0};
+	char key[200];
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n; i++) {
+		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
+
+		last_rows_add(&last, m->key.ptr, m->key.len, i);
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n; i++) {
+		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
+
+		if (!last_rows_is(&last, m->key.ptr, m->key.len, i) || !m->key.len ||
+		    m->key.len >= sizeof(key))
+			continue;
+		memcpy(key, m->key.ptr, m->key.len);
+		key[m->key.len] = 0;
+		fn(ch, key, (struct ws_bytes){m->value.ptr ? m->value.ptr : "", m->value.len});
+	}
+	last_rows_free(&last);
+}
+
+/* --- what PyTorch's tools look for ---------------------------------------------------------- */
+
+/* A number as one, if it is short enough to be one for sure. */
+static void put_scalar(struct ws_json_writer *j, const char *key, struct ws_bytes value)
+{
+	const char *text = value.ptr;
+	bool is_number = value.len > 0 && value.len < 16;
+	int64_t number = 0;
+
+	for (size_t i = 0; i < value.len && is_number; i++) {
+		is_number = text[i] >= '0' && text[i] <= '9';
+		number = number * 10 + (text[i] - '0');
+	}
+	ws_json_key(j, key);
+	if (is_number)
+		ws_json_i64(j, number);
+	else
+		ws_json_string(j, text, value.len);
+}
+
+static void put_top(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	static const struct {
+		const char *text, *key;
+	} names[] = {
+#define META(text, key) {text, key},
+#include "formats/pytorch/pytorch.def"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(names[i].key, key) != 0)
+			continue;
+		ws_json_break(&ch->j);
+		put_scalar(&ch->j, names[i].text, value);
+	}
+}
+
+static void put_distributed(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	static const char *const ends[] = {"rank", "world_size", "backend", "nccl_version"};
+
+	for (size_t e = 0; e < sizeof(ends) / sizeof(*ends); e++)
+		if (ws_bytes_begin(ws_bytes_of(key), ch->rank_keys) &&
+		    !strcmp(key + strlen(ch->rank_keys), ends[e]))
+			put_scalar(&ch->j, ends[e], value);
+}
+
+/* Of PyTorch's names and of the recorder's: both mean the same, and a trace may have both. */
+static void look_for_rank(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	(void)value;
+	if (!strcmp(key, "distributed.rank"))
+		ch->rank_keys = "distributed.";
+	else if (!strcmp(key, "process.rank") && !ch->rank_keys)
+		ch->rank_keys = "process.";
+}
+
+/* What PyTorch's tools look for at the top. */
+static void ws_chrome_put_pytorch_meta(struct ws_chrome *ch)
+{
+	ws_chrome_each_meta(ch, put_top);
+	ws_chrome_each_meta(ch, look_for_rank);
+	if (!ch->rank_keys)
+		return;
+	ws_json_break(&ch->j);
+	ws_json_object_begin(ws_json_key(&ch->j, "distributedInfo"));
+	ws_chrome_each_meta(ch, put_distributed);
+	ws_json_object_end(&ch->j);
+}
+
+/* --- slices and marks ------------------------------------------------------------------------ */
+
+#define TELL_SLICES 4096 /* between two words about progress */
+
+/* --- arguments --- */
+
+static void put_u64(struct ws_chrome *ch, const char *key, uint64_t value)
+{
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_U64, .u64 = value});
+}
+
+static void put_i64(struct ws_chrome *ch, const char *key, int64_t value)
+{
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_I64, .i64 = value});
+}
+
+static void put_f64(struct ws_chrome *ch, const char *key, double value)
+{
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_F64, .f64 = value});
+}
+
+static void put_yes(struct ws_chrome *ch, const char *key)
+{
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_YES});
+}
+
+static void put_known(struct ws_chrome *ch, const char *key, uint64_t value)
+{
+	if (value)
+		put_u64(ch, key, value);
+}
+
+static void put_text(struct ws_chrome *ch, const char *key, struct ws_bytes text)
+{
+	ch->form->arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_TEXT, .text = text});
+}
+
+static void put_known_text(struct ws_chrome *ch, const char *key, struct ws_bytes text)
+{
+	if (text.len)
+		put_text(ch, key, text);
+}
+
+/* What PyTorch records as an array, and the trace has as its text. */
+static void put_known_array(struct ws_chrome *ch, const char *key, struct ws_bytes text)
+{
+	const struct ws_chrome_value value = {.type = WS_CHROME_ARRAY, .text = text};
+
+	if (text.len)
+		ch->form->arg(ch, key, &value);
+}
+
+static void put_sizes(struct ws_chrome *ch, const char *key, uint64_t x, uint64_t y, uint64_t z)
+{
+	const struct ws_chrome_value value = {.type = WS_CHROME_SIZES, .sizes = {x, y, z}};
+
+	ch->form->arg(ch, key, &value);
+}
+
+/* A number of 8 bits to the power of its unit's name: "htod" of a memcpy's kind. */
+static struct ws_bytes enum_name(enum ws_kind kind, int column, uint64_t value)
+{
+	return ws_enum_name(ws_schema_kind(kind)->columns[column].unit, value);
+}
+
+/* Arguments follow. */
+static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)
+{
+	static const struct ws_bytes unknown = {"(unknown)", 9};
+
+	ch->form->name(ch, name.len ? name : unknown, category);
+}
+
+static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t correlation)
+{
+	const struct ws_chrome_track *t = &ch->track[s->track];
+
+	/* 0: of no operation. Without one TensorBoard's plugin takes it for any collective's. */
+	put_u64(ch, "External id", ws_chrome_external_id(ch, t->b, correlation));
+	put_u64(ch, "device", t->a);
+	put_u64(ch, "context", t->c);
+	put_i64(ch, "stream", (int64_t)t->d); /* -1: of none, as PyTorch has it today */
+	put_known(ch, "correlation", correlation);
+}
+
+/* As PyTorch's profiler tells it of a kernel, and of the operation that asks for one. */
+static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t external_id,
+                           int64_t time_ns)
+{
+	const struct ws_row_collective *c =
+	        ws_chrome_collective(ch, correlation, external_id, time_ns);
+
+	if (!c)
+		return;
+	put_text(ch, "Collective name", ws_chrome_text(ch, c->name));
+	put_u64(ch, "In msg nelems", c->in_elements);
+	put_u64(ch, "Out msg nelems", c->out_elements);
+	put_known(ch, "Group size", c->group_size);
+	put_known_text(ch, "dtype", ws_chrome_text(ch, c->dtype));
+	put_known_text(ch, "Process Group Name", ws_chrome_text(ch, c->group));
+	put_known_text(ch, "Process Group Ranks", ws_chrome_text(ch, c->ranks));
+	if (c->sequence >= 0)
+		put_u64(ch, "Seq", (uint64_t)c->sequence);
+}
+
+/* --- slices of each kind --- */
+
+static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, s->row);
+	const struct ws_config *known;
+	const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, &known);
+	const struct ws_occupancy *o = &known->occupancy;
+	const bool has_name = known->name != WS_TEXT_UNKNOWN_KERNEL;
+
+	put_name(ch,
+	         ch->names_as_recorded ? ws_chrome_text(ch, c->name)
+	         : has_name            ? ch->m->texts[known->name]
+	                               : (struct ws_bytes){"", 0},
+	         "kernel");
+	put_place(ch, s, r->correlation);
+	put_collective(ch, r->correlation, 0, r->start_ns);
+	put_known(ch, "registers per thread", c->registers);
+	put_u64(ch, "shared memory", c->shared_static_bytes + c->shared_dynamic_bytes);
+	put_u64(ch, "static shared memory (bytes)", c->shared_static_bytes);
+	put_u64(ch, "dynamic shared memory (bytes)", c->shared_dynamic_bytes);
+	put_sizes(ch, "grid", c->grid_x, c->grid_y, c->grid_z);
+	put_sizes(ch, "block", c->block_x, c->block_y, c->block_z);
+	if (c->cluster_x)
+		put_sizes(ch, "cluster", c->cluster_x, c->cluster_y, c->cluster_z);
+	if (known->has_occupancy) {
+		put_f64(ch, "blocks per SM", o->blocks_per_sm);
+		put_f64(ch, "warps per SM", o->warps_per_sm);
+		put_u64(ch, "est. achieved occupancy %", o->kineto_percent);
+		put_f64(ch, "est. achieved occupancy opt-in (%)", o->percent);
+	}
+	put_known(ch, "graph node id", r->graph_node);
+	put_known(ch, "graph id", r->graph);
+	if (r->flags & WS_KERNEL_CUT_OFF) {
+		put_yes(ch, "cut off");
+	}
+}
+
+static void put_rate(struct ws_chrome *ch, uint64_t bytes, const struct ws_chrome_slice *s)
+{
+	put_known(ch, "bytes", bytes);
+	if (bytes && s->end_ns > s->start_ns) {
+		put_f64(ch, "memory bandwidth (GB/s)",
+		        (double)bytes / (double)(s->end_ns - s->start_ns));
+	}
+}
+
+/* As PyTorch's profiler writes them: "Memcpy HtoD (Pinned -> Device)". */
+static const char *const directions[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
+                                         "DtoA",    "DtoD", "HtoH", "PtoP", "HtoD", "DtoH", "DtoD"};
+
+static const char *const memories[] = {"Unknown", "Pageable", "Pinned",        "Device",
+                                       "Array",   "Managed",  "Device Static", "Managed Static"};
+
+#define NAME_OF(names, value) (names)[(value) < sizeof(names) / sizeof(*(names)) ? (value) : 0]
+
+static void put_memcpy(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_memcpy *r = WS_CHROME_ROW(ch, MEMCPY, memcpy, s->row);
+	const uint64_t peer = 10, first_unified = 11;
+	char name[80];
+	int len = snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)", NAME_OF(directions, r->kind),
+	                   NAME_OF(memories, r->src_kind), NAME_OF(memories, r->dst_kind));
+
+	put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memcpy");
+	put_place(ch, s, r->correlation);
+	put_rate(ch, r->bytes, s);
+	if (r->kind >= first_unified)
+		put_text(ch, "unified memory",
+		         enum_name(WS_KIND_MEMCPY, WS_COL_memcpy_kind, r->kind));
+	if (r->kind == peer) {
+		put_u64(ch, "fromDevice", r->src_device);
+		put_u64(ch, "toDevice", r->dst_device);
+	}
+	put_known(ch, "graph node id", r->graph_node);
+}
+
+static void put_memset(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_memset *r = WS_CHROME_ROW(ch, MEMSET, memset, s->row);
+	char name[60];
+	int len = snprintf(name, sizeof(name), "Memset (%s)", NAME_OF(memories, r->memory_kind));
+
+	put_name(ch, (struct ws_bytes){name, (size_t)len}, "gpu_memset");
+	put_place(ch, s, r->correlation);
+	put_rate(ch, r->bytes, s);
+	put_u64(ch, "value", r->value);
+	put_known(ch, "graph node id", r->graph_node);
+}
+
+static void put_graph(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_graph_launch *r = WS_CHROME_ROW(ch, GRAPH_LAUNCH, graph_launch, s->row);
+	char name[60];
+	int len = snprintf(name, sizeof(name), "CUDA graph %llu", (unsigned long long)r->graph);
+
+	put_name(ch, (struct ws_bytes){name, (size_t)len}, "cuda_graph");
+	put_place(ch, s, r->correlation);
+	put_u64(ch, "graph id", r->graph);
+	put_known(ch, "executable graph id", r->graph_exec);
+}
+
+static void put_sync(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	static const char *const names[] = {"Synchronization", "Event Sync", "Stream Wait Event",
+	                                    "Stream Sync", "Context Sync"};
+	const struct ws_row_sync *r = WS_CHROME_ROW(ch, SYNC, sync, s->row);
+	const char *name = NAME_OF(names, r->type);
+
+	put_name(ch, ws_bytes_of(name), "cuda_sync");
+	put_place(ch, s, r->correlation);
+	put_text(ch, "cuda_sync_kind", ws_bytes_of(name));
+	if (r->event >= 0)
+		put_u64(ch, "wait_on_cuda_event_id", (uint64_t)r->event);
+	if (r->event_stream >= 0)
+		put_u64(ch, "wait_on_stream", (uint64_t)r->event_stream);
+	put_known(ch, "wait_on_cuda_event_record_corr_id", r->event_correlation);
+}
+
+static void put_gpu_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_gpu_range *r = WS_CHROME_ROW(ch, GPU_RANGE, gpu_range, s->row);
+
+	put_name(ch, ws_chrome_text(ch, r->name), "gpu_user_annotation");
+	put_u64(ch, "device", r->device);
+	/* not "stream": HTA takes what has one for work of the device */
+	put_u64(ch, "on stream", r->stream);
+}
+
+static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, s->row);
+	struct ws_bytes name = ws_chrome_text(ch, r->name);
+
+	put_name(ch, name, ws_export_is_driver_call(name) ? "cuda_driver" : "cuda_runtime");
+	put_u64(ch, "External id", ws_chrome_external_id_of_call(ch, s));
+	put_known(ch, "correlation", r->correlation);
+	if (r->result) {
+		put_i64(ch, "return value", r->result);
+	}
+}
+
+/* The payload's row, and whether it is an operation's. */
+static bool is_op(const struct ws_chrome *ch, uint64_t payload)
+{
+	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
+
+	return payload && place && ch->m->ops.is_op[*place];
+}
+
+/* What an annotated operation says of itself. */
+static void put_op(struct ws_chrome *ch, uint64_t payload)
+{
+	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
+	const struct ws_row_payload *row;
+	const struct ws_op_facts *op;
+	int64_t number;
+
+	if (!payload || !place)
+		return;
+	row = WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
+	op = &ch->m->ops.op[*place];
+	if (ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number)) {
+		put_i64(ch, "value", number);
+	}
+	if (!ch->m->ops.is_op[*place])
+		return;
+	put_known_text(ch, "op", ch->m->texts[op->kind]);
+	put_known_text(ch, "direction", ch->m->texts[op->direction]);
+	put_known_text(ch, "dtype", ch->m->texts[op->dtype]);
+	if (op->layer >= 0)
+		put_u64(ch, "layer", (uint64_t)op->layer);
+	if (op->flops >= 0)
+		put_u64(ch, "FLOPs", (uint64_t)op->flops);
+	if (op->bytes >= 0)
+		put_u64(ch, "bytes read and written", (uint64_t)op->bytes);
+}
+
+static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_recorded_range *r = ws_recorded_range(&ch->ranges.ranges, s->row);
+	const struct ws_recorded_event *begin = &ch->ranges.events[r->begin];
+	struct ws_bytes name = ws_chrome_text(ch, begin->name);
+	char step[40];
+
+	if (name.len == 4 && !memcmp(name.ptr, "step", 4)) {
+		/* A step as PyTorch's tools know it: by the number that it carries, else one after
+		 * the other. */
+		const uint64_t *place =
+		        ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, begin->payload);
+		int64_t number = (int64_t)ch->next_step;
+
+		if (begin->payload && place) {
+			const struct ws_row_payload *row =
+			        WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
+
+			ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number);
+		}
+		ch->next_step++;
+		name = (struct ws_bytes){step,
+		                         (size_t)snprintf(step, sizeof(step), "ProfilerStep#%lld",
+		                                          (long long)number)};
+	}
+	if (is_op(ch, begin->payload)) {
+		put_name(ch, name, "cpu_op");
+		/* like a framework's, where the trace has none of those */
+		if (!ch->kind[WS_KIND_CPU_OP].n) {
+			put_u64(ch, "External id", s->row + 1);
+			ws_chrome_begin_op(ch, s, s->row + 1);
+		}
+	} else {
+		put_name(ch, name, "user_annotation");
+	}
+	put_known_text(ch, "domain", ws_chrome_text(ch, begin->domain));
+	put_known(ch, "category", begin->category);
+	put_op(ch, begin->payload);
+	if (begin->type == WS_NVTX_START)
+		put_u64(ch, "range id", r->id);
+	if (r->end == WS_NONE)
+		put_yes(ch, "never ended");
+}
+
+static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_cpu_op *r = WS_CHROME_ROW(ch, CPU_OP, cpu_op, s->row);
+	const struct ws_row_op_config *c = ws_records_find(&ch->kind[WS_KIND_OP_CONFIG], r->config);
+
+	put_name(ch, c ? ws_chrome_text(ch, c->name) : (struct ws_bytes){"", 0}, "cpu_op");
+	put_known(ch, "External id", r->external_id);
+	ws_chrome_begin_op(ch, s, r->external_id);
+	put_known(ch, "Record function id", r->record_function);
+	if (r->sequence >= 0)
+		put_u64(ch, "Sequence number", (uint64_t)r->sequence);
+	put_known(ch, "Fwd thread id", r->forward_thread);
+	put_collective(ch, 0, r->external_id, r->start_ns);
+	if (!c)
+		return;
+	put_known_array(ch, "Input Dims", ws_chrome_text(ch, c->dims));
+	put_known_array(ch, "Input type", ws_chrome_text(ch, c->types));
+	put_known_array(ch, "Input Strides", ws_chrome_text(ch, c->strides));
+	put_known_array(ch, "Concrete Inputs", ws_chrome_text(ch, c->inputs));
+	if (c->cost != WS_COST_NONE)
+		put_u64(ch, "FLOPs", c->flops);
+	if (c->cost == WS_COST_FLOPS_AND_BYTES) {
+		put_u64(ch, "bytes read", c->bytes_read);
+		put_u64(ch, "bytes written", c->bytes_written);
+	}
+}
+
+static void put_python_call(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_python_call *r = WS_CHROME_ROW(ch, PYTHON_CALL, python_call, s->row);
+
+	put_name(ch, ws_chrome_text(ch, r->name), "python_function");
+	put_known(ch, "Python id", r->id);
+	put_known(ch, "Python parent id", r->parent);
+	if (r->module >= 0)
+		put_u64(ch, "Python module id", (uint64_t)r->module);
+}
+
+static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_row_overhead *r = WS_CHROME_ROW(ch, OVERHEAD, overhead, s->row);
+	struct ws_bytes kind = enum_name(WS_KIND_OVERHEAD, WS_COL_overhead_kind, r->kind);
+	struct ws_bytes name = ws_chrome_text(ch, r->name);
+
+	put_name(ch, name.len ? name : kind, "overhead");
+	put_known_text(ch, "kind", kind);
+}
+
+/* --- arrows --- */
+
+struct search {
+	struct ws_chrome *ch;
+	struct ws_chrome_launch key;
+};
+
+static bool is_earlier_launch(void *ctx, size_t i)
+{
+	const struct search *s = ctx;
+
+	return ws_chrome_compare_launches(ws_chrome_launch(s->ch, i), &s->key, NULL) < 0;
+}
+
+/* The first arrow not before this one. Slices ask in the order of their launches, mostly. */
+static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlation, size_t work)
+{
+	struct search search = {ch, {pid, correlation, 0, (uint32_t)work, WS_NONE}};
+
+	ch->next_launch =
+	        ws_count_before(ch->nlaunches, ch->next_launch, is_earlier_launch, &search);
+	return ch->next_launch;
+}
+
+/* Arrows from a call, the slice of this number, to all that it launched. */
+static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
+{
+	const uint64_t pid = ch->track[s->track].a, correlation = ws_chrome_correlation(ch, s);
+
+	for (size_t i = find_launch(ch, pid, correlation, 0); i < ch->nlaunches; i++) {
+		const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+
+		if (l->pid != pid || l->correlation != correlation)
+			return;
+		if (l->call == slice)
+			ch->form->arrow(ch, s, l->arrow, 1);
+	}
+}
+
+static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
+{
+	const uint64_t correlation = ws_chrome_correlation(ch, s);
+	const size_t i = find_launch(ch, ch->track[s->track].b, correlation, slice);
+	const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+
+	if (l->call != WS_NONE)
+		ch->form->arrow(ch, s, l->arrow, 0);
+}
+
+/* --- all of them --- */
+
+/* Threads come first in the order of tracks, so the begin of an arrow before its end. */
+static void ws_chrome_put_slices(struct ws_chrome *ch)
+{
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_track *t;
+		const struct ws_row_thread *row;
+
+		if (i % TELL_SLICES == 0 && ch->opts->progress)
+			ch->opts->progress(ch->opts->progress_ctx, i, ch->nslices);
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		static void (*const put[WS_KIND_END])(struct ws_chrome *,
+		                                      const struct ws_chrome_slice *) = {
+		        [WS_KIND_KERNEL] = put_kernel,     [WS_KIND_MEMCPY] = put_memcpy,
+		        [WS_KIND_MEMSET] = put_memset,     [WS_KIND_GRAPH_LAUNCH] = put_graph,
+		        [WS_KIND_SYNC] = put_sync,         [WS_KIND_GPU_RANGE] = put_gpu_range,
+		        [WS_KIND_API] = put_api,           [WS_KIND_NVTX] = put_range,
+		        [WS_KIND_CPU_OP] = put_cpu_op,     [WS_KIND_PYTHON_CALL] = put_python_call,
+		        [WS_KIND_OVERHEAD] = put_overhead,
+		};
+
+		ch->form->begin_slice(ch, s);
+		put[s->kind](ch, s);
+		/* Where a row of a thread has a number of its own, the thread's is told. */
+		t = &ch->track[s->track];
+		if (t->type == WS_CHROME_THREAD) {
+			row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
+			if (row && row->tid != t->tid[s->subtrack])
+				put_u64(ch, "on thread", row->tid);
+		}
+		if (ch->form->end_args)
+			ch->form->end_args(ch);
+		/* right behind the slice that it binds to, as both are at one moment */
+		if (s->kind == WS_KIND_API)
+			begin_arrows(ch, s, i);
+		else if (ws_chrome_correlation(ch, s))
+			end_arrow(ch, s, i);
+		if (ch->form->end_slice)
+			ch->form->end_slice(ch, s);
+	}
+}
+
+/* The track of a thread: NULL when nothing is drawn on it. */
+static const struct ws_chrome_track *thread_track(const struct ws_chrome *ch, uint64_t thread)
+{
+	const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread), thread};
+	uint64_t id = ws_strtab_find(&ch->track_keys, key, sizeof(key));
+
+	return id ? &ch->track[id - 1] : NULL;
+}
+
+static void ws_chrome_put_marks(struct ws_chrome *ch)
+{
+	for (size_t i = 0; i < ch->ranges.nmarks; i++) {
+		const struct ws_recorded_range *mark = ws_recorded_range(&ch->ranges.marks, i);
+		const struct ws_recorded_event *r = &ch->ranges.events[mark->begin];
+
+		ch->form->begin_mark(ch, mark->start_ns, r->thread, thread_track(ch, r->thread));
+		put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
+		put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
+		put_op(ch, r->payload);
+		if (ch->form->end_args)
+			ch->form->end_args(ch);
+		if (ch->form->end_mark)
+			ch->form->end_mark(ch);
+	}
+}
+
+/* --- counters -------------------------------------------------------------------------------- */
+
+/* --- memory --- */
+
+static bool is_on_device(uint64_t memory_kind)
+{
+	return memory_kind == WS_MEMORY_DEVICE || memory_kind == WS_MEMORY_DEVICE_STATIC ||
+	       memory_kind == WS_MEMORY_ARRAY;
+}
+
+struct by_time {
+	int64_t time_ns;
+	uint64_t key; /* row, or device */
+	int64_t change;
+};
+
+static int compare_by_time(const void *a, const void *b, void *ctx)
+{
+	const struct by_time *x = a, *y = b;
+
+	(void)ctx;
+	WS_ORDER_BY(x->time_ns, y->time_ns);
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
+                       const struct ws_map *in_use)
+{
+	int on_device = is_on_device(r->memory_kind);
+	uint64_t pid =
+	        on_device ? ws_chrome_device(r->device) : *ws_map_get(&ch->json_pids, r->pid);
+	const uint64_t *sum = ws_map_get(in_use, pid);
+
+	if (r->total_allocated_bytes || r->total_reserved_bytes) {
+		ch->form->counter(ch, pid, ws_bytes_of("memory allocated by the framework"),
+		                  r->time_ns, "bytes", (int64_t)r->total_allocated_bytes, 0);
+		ch->form->counter(ch, pid, ws_bytes_of("memory reserved by the framework"),
+		                  r->time_ns, "bytes", (int64_t)r->total_reserved_bytes, 0);
+	} else {
+		ch->form->counter(ch, pid,
+		                  ws_bytes_of(on_device ? "device memory allocated since the begin"
+		                                        : "host memory allocated since the begin"),
+		                  r->time_ns, "bytes", (int64_t)*sum, 0);
+	}
+}
+
+/* Allocations add, releases subtract; what was allocated before the recording is not known. */
+static void put_memories(struct ws_chrome *ch)
+{
+	size_t n = ch->kind[WS_KIND_MEMORY].n;
+	struct ws_map in_use = {0};
+	struct by_time *order;
+
+	WS_NEW(&ch->arena, order, n);
+	for (size_t i = 0; i < n; i++)
+		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
+	ws_sort_by(order, n, sizeof(*order), compare_by_time, NULL);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_row_memory *r = WS_CHROME_ROW(ch, MEMORY, memory, order[i].key);
+		const uint64_t *before;
+		uint64_t pid, sum;
+
+		/* of a thread: what a framework says of its allocator, as it says it */
+		if (r->thread && r->op <= WS_MEMORY_OP_OUT_OF_MEMORY) {
+			/* An instant of PyTorch's profiler: memory that a thread took or gave back.
+			 */
+			const bool is_host = r->memory_kind == WS_MEMORY_PAGEABLE;
+			const bool is_free = r->op == WS_MEMORY_OP_FREE;
+			const char *name =
+			        r->op == WS_MEMORY_OP_OUT_OF_MEMORY ? "[OutOfMemory]" : "[memory]";
+
+			ch->form->begin_mark(ch, r->time_ns, r->thread,
+			                     thread_track(ch, r->thread));
+			put_name(ch, ws_bytes_of(name), "cpu_instant_event");
+			if (r->memory_kind != WS_MEMORY_UNKNOWN)
+				put_i64(ch, "Device Type", !is_host);
+			put_i64(ch, "Device Id", is_host ? -1 : (int64_t)r->device);
+			put_known(ch, "Addr", r->address);
+			put_i64(ch, "Bytes", (int64_t)(is_free ? -r->bytes : r->bytes));
+			put_known(ch, "Total Allocated", r->total_allocated_bytes);
+			put_known(ch, "Total Reserved", r->total_reserved_bytes);
+			if (ch->form->end_args)
+				ch->form->end_args(ch);
+			if (ch->form->end_mark)
+				ch->form->end_mark(ch);
+		}
+		if (r->thread && r->op == WS_MEMORY_OP_OUT_OF_MEMORY)
+			continue;
+		if (r->op != WS_MEMORY_OP_ALLOC && r->op != WS_MEMORY_OP_FREE) {
+			ch->stats->skipped[WS_KIND_MEMORY]++;
+			continue;
+		}
+		ws_chrome_process(ch, r->pid, &pid);
+		if (is_on_device(r->memory_kind))
+			pid = ws_chrome_device(r->device);
+		before = ws_map_get(&in_use, pid);
+		sum = before ? *before : 0;
+		sum = r->op == WS_MEMORY_OP_ALLOC ? sum + r->bytes : sum - r->bytes;
+		ws_map_put(&in_use, pid, sum);
+		put_memory(ch, r, &in_use);
+	}
+	ws_map_free(&in_use);
+}
+
+/* --- occupancy --- */
+
+#define PERCENT_DIGITS 3 /* of which sums are exact */
+#define PERCENT_ONE    1000
+
+static void put_occupancy(struct ws_chrome *ch)
+{
+	struct ws_spill changes;
+	struct ws_map sums = {0};
+	size_t n = 0;
+
+	ws_spill_open(&changes, 2 * ch->kind[WS_KIND_KERNEL].n * sizeof(struct by_time));
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		const struct ws_config *c;
+		struct by_time change;
+		int64_t share;
+
+		if (s->kind != WS_KIND_KERNEL || s->end_ns <= s->start_ns)
+			continue;
+		ws_chrome_config(ch, WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->config, &c);
+		if (!c->has_occupancy)
+			continue;
+		share = (int64_t)(c->occupancy.percent * PERCENT_ONE + 0.5);
+		change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
+		ws_spill_put(&changes, sizeof(change), (n)++, &change);
+		change = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
+		ws_spill_put(&changes, sizeof(change), (n)++, &change);
+	}
+	ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL);
+	/* The kernels' estimates added up, at most 100: kernels side by side fill the device
+	 * together. */
+	const int64_t full = 100 * PERCENT_ONE;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct by_time *change = ws_spill_row(&changes, sizeof(*change), i);
+		const uint64_t *before = ws_map_get(&sums, change->key);
+		int64_t sum = (before ? (int64_t)*before : 0) + change->change;
+
+		ws_map_put(&sums, change->key, (uint64_t)sum);
+		/* all changes of a moment make one value */
+		if (i + 1 < n && change[1].time_ns == change->time_ns &&
+		    change[1].key == change->key)
+			continue;
+		ch->form->counter(ch, ws_chrome_device(change->key),
+		                  ws_bytes_of("est. achieved occupancy of running kernels"),
+		                  change->time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
+	}
+	ws_map_free(&sums);
+	ws_spill_close(&changes);
+}
 
 /* --- JSON: the Trace Event Format ------------------------------------------------------------ */
 
@@ -96,7 +1433,7 @@ static void begin_mark(struct ws_chrome *ch, int64_t time_ns, uint64_t thread,
 	ws_json_str(ws_json_key(&ch->j, "s"), "t");
 }
 
-static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)
+static void put_title(struct ws_chrome *ch, struct ws_bytes name, const char *category)
 {
 	ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
 	ws_json_str(ws_json_key(&ch->j, "cat"), category);
@@ -234,7 +1571,7 @@ const struct ws_chrome_form ws_chrome_json = {
         .subtrack = subtrack,
         .begin_slice = begin_slice,
         .begin_mark = begin_mark,
-        .name = put_name,
+        .name = put_title,
         .arg = put_arg,
         .end_args = end_args_and_event,
         .arrow = json_arrow,
@@ -372,8 +1709,28 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 		ch->stats->skipped[WS_KIND_COLLECTIVE] =
 		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told.n;
 		ws_chrome_put_marks(ch);
-		ws_chrome_put_forward_backward(ch);
-		ws_chrome_put_counters(ch);
+
+		/* From an operation to its backward pass; both ends are at the start of a slice. */
+		uint64_t id = WS_CHROME_FIRST_MADE_ID + ch->nlaunches;
+
+		WS_CHROME_EACH(ch, FLOW, flow, r) {
+			const struct ws_chrome_track *from = thread_track(ch, r->from_thread);
+			const struct ws_chrome_track *to = thread_track(ch, r->to_thread);
+
+			if (!from || !to) {
+				ch->stats->skipped[WS_KIND_FLOW]++;
+				continue;
+			}
+			id++;
+			ch->form->link(ch, id, from, r->from_ns, 1);
+			ch->form->link(ch, id, to, r->to_ns, 0);
+		}
+		WS_CHROME_EACH(ch, COUNTER, counter, r)
+			ch->form->counter(ch, ws_chrome_device(r->device),
+			                  ws_chrome_text(ch, r->name), r->time_ns, "value",
+			                  r->value, 0);
+		put_memories(ch);
+		put_occupancy(ch);
 	}
 	/* it frees, too */
 	return status == WS_OK ? ch->form->end(ch, err) : (ch->form->end(ch, NULL), status);
@@ -438,9 +1795,9 @@ static bool is_compressed(const char *path)
 	return len > 3 && !strcasecmp(path + len - 3, ".gz");
 }
 
-static enum ws_status write(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
-                            const struct ws_export_job *job, struct ws_export_stats *stats,
-                            struct ws_err *err)
+enum ws_status ws_chrome_write(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
+                               const struct ws_export_job *job, struct ws_export_stats *stats,
+                               struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
 	struct ws_outfile out;
@@ -459,24 +1816,11 @@ static enum ws_status write(const struct ws_chrome_form *form, const struct ws_t
 static enum ws_status write_json(const struct ws_trace_reader *r, const struct ws_export_job *job,
                                  struct ws_export_stats *stats, struct ws_err *err)
 {
-	return write(&ws_chrome_json, r, job, stats, err);
-}
-
-static enum ws_status write_perfetto(const struct ws_trace_reader *r,
-                                     const struct ws_export_job *job, struct ws_export_stats *stats,
-                                     struct ws_err *err)
-{
-	return write(&ws_chrome_perfetto, r, job, stats, err);
+	return ws_chrome_write(&ws_chrome_json, r, job, stats, err);
 }
 
 const struct ws_exporter ws_exporter_json = {
         .name = "json",
         .extensions = {".json", ".json.gz"},
         .write = write_json,
-};
-
-const struct ws_exporter ws_exporter_perfetto = {
-        .name = "perfetto",
-        .extensions = {".perfetto-trace", ".pftrace"},
-        .write = write_perfetto,
 };

@@ -1,19 +1,197 @@
+/* What the parts of the timeline's writer share. Internal to this room. */
+#pragma once
+
+#include "formats/base/strtab.h"
+#include "formats/text/json_writer.h"
+#include "report/export/exporter.h"
+#include "report/pass/pass.h"
+#include "report/records/records.h"
+
+/* Rows of tracks, from the top: a thread; device work; what else concerns a device. */
+enum ws_chrome_track_type {
+	WS_CHROME_THREAD, /* a: process, b: thread id */
+	WS_CHROME_STREAM, /* a: device, b: process, c: context, d: stream */
+	WS_CHROME_WAITS,  /* the same: waits for device work */
+	WS_CHROME_RANGES, /* the same: spans of the work of annotations */
+};
+
+/* Slices of a track nest; those that would cross others go to further subtracks. */
+struct ws_chrome_track {
+	uint64_t type, a, b, c, d; /* first: the key */
+	uint32_t rank;             /* its place in the order of the keys */
+	uint32_t subtracks;
+	uint64_t pid;  /* in the JSON */
+	uint64_t *tid; /* of each subtrack */
+};
+
+/* A span of time, or of an NVTX range when kind is WS_KIND_NVTX. */
+struct ws_chrome_slice {
+	int64_t start_ns, end_ns;
+	uint64_t row; /* of the kind's rows, or of ranges */
+	uint32_t track, subtrack;
+	uint8_t kind; /* enum ws_kind */
+};
+
+/* Device work that names an API call: an arrow from that, if it is there. */
+struct ws_chrome_launch {
+	uint64_t pid, correlation;
+	uint64_t arrow;      /* its id: the correlation id, where no other arrow has it */
+	uint32_t work, call; /* slices; WS_NONE */
+};
+
+/* Ids that no recording has, exact in a double as all numbers of JSON should be. */
+#define WS_CHROME_FIRST_MADE_ID (UINT64_C(1) << 52)
+
+/* An annotated operation of a thread that is still under way. */
+struct ws_chrome_open_op {
+	int64_t end_ns;
+	uint64_t external_id;
+};
+
+/* What an argument of an event is. */
+enum ws_chrome_value_type {
+	WS_CHROME_U64,
+	WS_CHROME_I64,
+	WS_CHROME_F64,
+	WS_CHROME_YES,
+	WS_CHROME_TEXT,
+	WS_CHROME_ARRAY, /* text of an array, as PyTorch writes it */
+	WS_CHROME_SIZES, /* three numbers */
+};
+
+struct ws_chrome_value {
+	enum ws_chrome_value_type type;
+	union {
+		uint64_t u64, sizes[3];
+		int64_t i64;
+		double f64;
+		struct ws_bytes text;
+	};
+};
+
+struct ws_chrome;
+
+/* How a timeline is written: JSON (chrome.c) or Perfetto's protobuf (perfetto.c). */
+struct ws_chrome_form {
+	enum ws_status (*begin)(struct ws_chrome *ch, FILE *f, struct ws_err *err);
+	enum ws_status (*end)(struct ws_chrome *ch, struct ws_err *err);
+	/* pid of the JSON; order: from the top */
+	void (*process)(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, uint64_t order);
+	void (*subtrack)(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t subtrack,
+	                 struct ws_bytes name);
+	/* a slice or a mark: begin, name, arguments, end_args, arrows, end. What ends is NULL where
+	 * nothing is to be done: JSON closes its events with their arguments, Perfetto's are fields
+	 * like others */
+	void (*begin_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
+	void (*end_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
+	/* track: NULL when nothing else is drawn on the thread, which has an id of the trace */
+	void (*begin_mark)(struct ws_chrome *ch, int64_t time_ns, uint64_t thread,
+	                   const struct ws_chrome_track *track);
+	void (*end_mark)(struct ws_chrome *ch);
+	void (*name)(struct ws_chrome *ch, struct ws_bytes name, const char *category);
+	void (*arg)(struct ws_chrome *ch, const char *key, const struct ws_chrome_value *value);
+	void (*end_args)(struct ws_chrome *ch);
+	/* of a launch, at this slice, where it begins or ends */
+	void (*arrow)(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t id,
+	              int begins);
+	/* from an operation to its backward pass, at the start of a slice of the track */
+	void (*link)(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
+	             int64_t time_ns, int begins);
+	/* value / 10^digits */
+	void (*counter)(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, int64_t time_ns,
+	                const char *unit, int64_t value, unsigned digits);
+};
+
+struct ws_chrome {
+	const struct ws_chrome_form *form;
+	const struct ws_trace_reader *r;
+	const struct ws_export_opts *opts;
+	struct ws_export_stats *stats;
+	struct ws_json_writer j;             /* of the form JSON */
+	struct ws_chrome_packets *packets;   /* of the form Perfetto */
+	struct ws_records kind[WS_KIND_END]; /* those that are used */
+	struct ws_recorded_ranges ranges;
+	struct ws_model *m;
+	struct ws_strtab links; /* process and correlation -> place + 1 in external_ids */
+	uint64_t *external_ids;
+	size_t nexternal_ids, external_ids_capacity;
+	struct ws_strtab collectives; /* what each is about -> place + 1 in collective_rows */
+	size_t *collective_rows;
+	struct ws_map collectives_told;     /* by place + 1 */
+	struct ws_chrome_open_op *open_ops; /* of op_track */
+	size_t nopen_ops, open_ops_capacity;
+	uint32_t op_track;
+	uint64_t next_step;     /* number of a step that has none */
+	const char *rank_keys;  /* what the keys of the rank begin with; NULL: no rank is known */
+	bool names_as_recorded; /* of kernels: PyTorch wrote them, and its tools know them so */
+
+	struct ws_strtab track_keys;
+	struct ws_chrome_track *track;
+	size_t ntracks, tracks_capacity;
+	struct ws_arena arena; /* of the arrays that have their length when they are made */
+	struct ws_spill slices, launches; /* of the structs above */
+	size_t nslices, nlaunches;
+	size_t next_launch;       /* behind the last that was found */
+	int64_t begin_ns, end_ns; /* of everything drawn */
+
+	struct ws_map json_pids; /* process -> pid in the JSON */
+};
+
+#define WS_CHROME_ROW(ch, KIND, kind_, i) \
+	((const struct ws_row_##kind_ *)ws_records_row(&(ch)->kind[WS_KIND_##KIND], i))
+
+/* r: each row of a kind; no break. */
+#define WS_CHROME_EACH(ch, KIND, kind_, r)                                                      \
+	for (size_t i_##r = 0; i_##r < (ch)->kind[WS_KIND_##KIND].n; i_##r++)                   \
+		for (const struct ws_row_##kind_ *r = WS_CHROME_ROW(ch, KIND, kind_, i_##r); r; \
+		     r = NULL)
+
+/* To be used now. */
+static inline struct ws_chrome_slice *ws_chrome_slice(struct ws_chrome *ch, size_t i)
+{
+	return ws_spill_row(&ch->slices, sizeof(struct ws_chrome_slice), i);
+}
+
+static inline struct ws_chrome_launch *ws_chrome_launch(struct ws_chrome *ch, size_t i)
+{
+	return ws_spill_row(&ch->launches, sizeof(struct ws_chrome_launch), i);
+}
+
+/* --- what is found by id --- */
+
+/* The row of a launch_config; a lost one is all zeros. *config: what is known of it, if not NULL.
+ */
+int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns);
+
+/* The pid that stands for a process, and the one that stands for a device. */
+uint64_t ws_chrome_device(uint64_t device);
+
+/* --- which operation asked for what --- */
+
+/* --- tracks --- */
+
+/* --- slices --- */
+
+/* --- what the file says of the trace itself --- */
+
+/* Each of the meta rows that count. */
+void ws_chrome_each_meta(struct ws_chrome *ch,
+                         void (*fn)(struct ws_chrome *ch, const char *key, struct ws_bytes value));
+
+/* --- counters --- */
+
+/* --- the timeline as a file --- */
+
 /*
- * A trace as a timeline: as JSON that ui.perfetto.dev and
- * chrome://tracing open, the "Trace Event Format" in the dialect of PyTorch's
- * profiler where that has words for the same things; or as the protobuf of
- * Perfetto, which is smaller and opens faster. docs/reference/export.md says what becomes of every
- * record.
- *
  * Here and not in formats/, for it shows what only analysis knows: readable
  * names, estimated occupancy, the operations of annotated ranges.
  */
-#pragma once
 
-#include "report/export/source.h"
-
-struct ws_chrome_form;
 extern const struct ws_chrome_form ws_chrome_json, ws_chrome_perfetto;
+/* Exports in a form. */
+enum ws_status ws_chrome_write(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
+                               const struct ws_export_job *job, struct ws_export_stats *stats,
+                               struct ws_err *err);
 /* The same trace gives the same bytes. IO_WRITE when f has an error. */
 enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
                                   const struct ws_trace_reader *r, FILE *f,

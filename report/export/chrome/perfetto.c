@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include "formats/base/bytes.h"
 #include "formats/base/xalloc.h"
-#include "report/export/chrome/private.h"
+#include "report/export/chrome/chrome.h"
 
 enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };
 
@@ -460,4 +460,16 @@ const struct ws_chrome_form ws_chrome_perfetto = {
         .arrow = arrow,
         .link = link,
         .counter = counter,
+};
+
+static enum ws_status write_file(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                                 struct ws_export_stats *stats, struct ws_err *err)
+{
+	return ws_chrome_write(&ws_chrome_perfetto, r, job, stats, err);
+}
+
+const struct ws_exporter ws_exporter_perfetto = {
+        .name = "perfetto",
+        .extensions = {".perfetto-trace", ".pftrace"},
+        .write = write_file,
 };

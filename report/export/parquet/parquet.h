@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "formats/base/outfile.h"
+#include "formats/parquet/writer.h"
 #include "report/export/exporter.h"
 #include "report/joined/rows.h"
 
@@ -38,13 +40,6 @@ enum ws_status ws_parquet_fleet_close(struct ws_parquet_fleet *fleet, enum ws_st
  */
 
 /*
- * Write rollup.parquet and rollup_histogram.parquet into the folder. CORRUPT when a sum of squares
- * leaves its 64 bits: a kernel of over 2.3 days.
- */
-enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows *rows,
-                                const struct ws_export_job *job, struct ws_err *err);
-
-/*
  * The histogram's buckets are as in HdrHistogram: times below 128 ns have one
  * each; each octave above is cut into 128 of equal width, so a bucket is at
  * most 1/128 of its times wide. Times of 0 to 2^63 - 1 ns fall into buckets 0
@@ -54,3 +49,47 @@ enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows 
 uint32_t ws_rollup_bucket(uint64_t dur_ns);
 /* The least time of a bucket; of WS_ROLLUP_BUCKETS: 2^63. */
 uint64_t ws_rollup_bucket_from(uint32_t bucket);
+
+/* --- folder ---------------------------------------------------------------------------------- */
+
+/*
+ * The Parquet files of one trace in a folder: their metadata, and that they
+ * appear together or not at all.
+ */
+
+#define WS_PARQUET_MAX_FIELDS 64u
+
+/* A column as users see it. Texts are borrowed. */
+struct ws_parquet_field {
+	const char *name;
+	enum ws_parquet_type type;
+	uint8_t optional;
+	const char *unit; /* "" = none */
+};
+
+struct ws_parquet_folder {
+	const struct ws_model *m;
+	const struct ws_export_job *job;
+	struct ws_export_progress progress;
+	int64_t rank; /* -1 = not known */
+	struct ws_outfolder out;
+};
+
+/* A file in the making. */
+struct ws_parquet_table {
+	struct ws_parquet_folder *folder;
+	struct ws_parquet_column columns[WS_PARQUET_MAX_FIELDS];
+	struct ws_outfile out;
+	struct ws_parquet_writer *w;
+	struct ws_parquet_table *of_fleet; /* whose writer it is; NULL: its own */
+};
+
+/* Puts all rows of a table. */
+typedef enum ws_status (*ws_parquet_fill_fn)(void *ctx, struct ws_parquet_table *t,
+                                             struct ws_err *err);
+
+/* Texts of all paths of the model's ranges; free with ws_parquet_paths_free. */
+struct ws_parquet_paths {
+	struct ws_bytes *text;
+	size_t n;
+};

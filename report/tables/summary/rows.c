@@ -58,30 +58,6 @@ struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes i
 
 /* --- where it comes from ---------------------------------------------------------------- */
 
-/* The last row of each key, in the order of the file. */
-static void add_meta(const struct ws_summary_page *p)
-{
-	const struct ws_column_data *t = &p->tab->m->meta;
-	struct ws_strtab keys = {0};
-	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* key -> its last row */
-	uint64_t nkeys = 0;
-
-	for (uint64_t i = 0; i < t->rows; i++) {
-		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
-		uint64_t id = 0;
-
-		if (key.len)
-			id = ws_strtab_add(&keys, key.ptr, key.len);
-		nkeys = id > nkeys ? id : nkeys;
-		last[id] = i;
-	}
-	for (uint64_t id = 1; id <= nkeys; id++)
-		ws_page_text(p, ws_blob(t, WS_COL_meta_key, last[id]),
-		             ws_blob(t, WS_COL_meta_value, last[id]));
-	ws_strtab_free(&keys);
-	free(last);
-}
-
 static void add_file(const struct ws_summary_page *p)
 {
 	const struct ws_trace_summary *f = &p->tab->m->file;
@@ -99,30 +75,6 @@ static void add_file(const struct ws_summary_page *p)
 	         f->file_size, f->file_hash, f->version_major, f->version_minor);
 	ws_page_words(p, "trace.contents", text);
 	ws_page_words(p, "report.version", WS_VERSION);
-}
-
-/* Devices that did nothing only where all did nothing: `gpu` has them. */
-static void add_devices(const struct ws_summary_page *p)
-{
-	const struct ws_model *m = p->tab->m;
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		const struct ws_device *d = &m->devices[i];
-		struct ws_cell *row;
-		char item[40];
-
-		if (!d->kernels && (ws_model_has_kernels(m) || d->name == WS_TEXT_EMPTY))
-			continue;
-		snprintf(item, sizeof(item),
-		         d->kernels ? "device %" PRIu64 ", kernels" : "device %" PRIu64, d->id);
-		row = ws_page_row(p, ws_bytes_of(item));
-		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
-		if (d->kernels)
-			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
-		if (d->kind == WS_DEVICE_CPU_REFERENCE)
-			ws_page_words(p, "what the times are",
-			              "real CPU timings; not GPU performance");
-	}
 }
 
 static void add_end(const struct ws_summary_page *p)
@@ -153,9 +105,13 @@ struct ws_bytes ws_page_fact(const struct ws_model *m, const char *key)
 	return (struct ws_bytes){0};
 }
 
-/* What the program says of itself; the section Workload has all of it. */
-static void add_workload(const struct ws_summary_page *p)
+void ws_page_what_ran(const struct ws_summary_page *p)
 {
+	static const struct {
+		const char *item, *key;
+	} lines[] = {{"program", "program.path"}, {"recorded by", "import.source"}};
+
+	/* What the program says of itself; the section Workload has all of it. */
 	static const char *const own[] = {"model", "dtype"};
 	static const char *const rest[] = {"phase", "batch", "context", "optimizer"};
 	char text[256] = "";
@@ -177,15 +133,6 @@ static void add_workload(const struct ws_summary_page *p)
 	}
 	if (len)
 		ws_page_words(p, "configuration", text);
-}
-
-void ws_page_what_ran(const struct ws_summary_page *p)
-{
-	static const struct {
-		const char *item, *key;
-	} lines[] = {{"program", "program.path"}, {"recorded by", "import.source"}};
-
-	add_workload(p);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct ws_bytes value = ws_meta_value(&p->tab->m->meta, lines[i].key);
 
@@ -193,13 +140,52 @@ void ws_page_what_ran(const struct ws_summary_page *p)
 		if (value.len && !(i == 0 && ws_page_fact(p->tab->m, "model").len))
 			ws_page_text(p, ws_bytes_of(lines[i].item), value);
 	}
-	add_devices(p);
+
+	/* Devices that did nothing only where all did nothing: `gpu` has them. */
+	const struct ws_model *m = p->tab->m;
+
+	for (size_t i = 0; i < m->ndevices; i++) {
+		const struct ws_device *d = &m->devices[i];
+		struct ws_cell *row;
+		char item[40];
+
+		if (!d->kernels && (ws_model_has_kernels(m) || d->name == WS_TEXT_EMPTY))
+			continue;
+		snprintf(item, sizeof(item),
+		         d->kernels ? "device %" PRIu64 ", kernels" : "device %" PRIu64, d->id);
+		row = ws_page_row(p, ws_bytes_of(item));
+		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
+		if (d->kernels)
+			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
+		if (d->kind == WS_DEVICE_CPU_REFERENCE)
+			ws_page_words(p, "what the times are",
+			              "real CPU timings; not GPU performance");
+	}
 	add_end(p);
 }
 
 void ws_page_provenance(const struct ws_summary_page *p)
 {
-	add_meta(p);
+	/* The last row of each key, in the order of the file. */
+	const struct ws_column_data *t = &p->tab->m->meta;
+	struct ws_strtab keys = {0};
+	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* key -> its last row */
+	uint64_t nkeys = 0;
+
+	for (uint64_t i = 0; i < t->rows; i++) {
+		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
+		uint64_t id = 0;
+
+		if (key.len)
+			id = ws_strtab_add(&keys, key.ptr, key.len);
+		nkeys = id > nkeys ? id : nkeys;
+		last[id] = i;
+	}
+	for (uint64_t id = 1; id <= nkeys; id++)
+		ws_page_text(p, ws_blob(t, WS_COL_meta_key, last[id]),
+		             ws_blob(t, WS_COL_meta_value, last[id]));
+	ws_strtab_free(&keys);
+	free(last);
 	add_file(p);
 }
 

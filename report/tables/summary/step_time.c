@@ -1,5 +1,6 @@
 /* How long a step takes, how steady it is, and how much of the devices' arithmetic it uses. */
 #include "report/analysis/steps.h"
+#include "report/joined/rows.h"
 #include "report/model/steps.h"
 #include "report/tables/summary/rows.h"
 
@@ -24,23 +25,6 @@ static int64_t step_flops(const struct ws_table_context *tab)
 		said = 1;
 	}
 	return said ? flops : -1;
-}
-
-/* How steady the steps are, in words. */
-static void add_steadiness(const struct ws_summary_page *p, const struct ws_stat *total)
-{
-	double spread = ws_stat_percent(total->std, total->mean);
-	char text[160];
-
-	if (total->n < 3)
-		snprintf(text, sizeof(text), "cannot tell: %llu measured %s; 3 or more are needed",
-		         (unsigned long long)total->n, total->n == 1 ? "step" : "steps");
-	else
-		snprintf(text, sizeof(text),
-		         "%s: the standard deviation is %.1f %% of the mean over %llu steps",
-		         spread > STEADY_PERCENT ? "unsteady" : "steady", spread,
-		         (unsigned long long)total->n);
-	ws_page_words(p, "how steady it is", text);
 }
 
 /* Phases of a thousandth of the step and more: `steps` has all, and the host's. */
@@ -88,25 +72,6 @@ static void add_candidates(const struct ws_summary_page *p)
 	}
 }
 
-/* Prompts and generation are other work. */
-static void add_batches(const struct ws_summary_page *p, const struct ws_step_times *times)
-{
-	struct ws_batch_steps batch[WS_BATCH_KINDS];
-	const size_t n = ws_step_batches(p->tab->m, times, batch);
-
-	for (size_t i = 0; i < n; i++) {
-		struct ws_cell *row =
-		        ws_page_row(p, ws_bytes_of(ws_arena_format(p->tab->temp, "%s step, mean",
-		                                                   batch[i].kind)));
-
-		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)batch[i].steps);
-		ws_cell_set_real(&row[WS_TC_summary_time_ns], batch[i].ns);
-		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
-		                ws_arena_format(p->tab->temp, "of %.4g requests and %.5g tokens",
-		                                batch[i].requests, batch[i].tokens));
-	}
-}
-
 static void add_step_times(const struct ws_summary_page *p, const struct ws_step_times *times)
 {
 	const struct ws_model *m = p->tab->m;
@@ -123,7 +88,20 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &host);
 	ws_page_count(p, "measured steps", total.n);
 	ws_page_time(p, total.n == 1 ? "step" : "step, mean", total.mean);
-	add_steadiness(p, &total);
+
+	/* How steady the steps are, in words. */
+	double spread = ws_stat_percent(total.std, total.mean);
+	char text[160];
+
+	if (total.n < 3)
+		snprintf(text, sizeof(text), "cannot tell: %llu measured %s; 3 or more are needed",
+		         (unsigned long long)total.n, total.n == 1 ? "step" : "steps");
+	else
+		snprintf(text, sizeof(text),
+		         "%s: the standard deviation is %.1f %% of the mean over %llu steps",
+		         spread > STEADY_PERCENT ? "unsteady" : "steady", spread,
+		         (unsigned long long)total.n);
+	ws_page_words(p, "how steady it is", text);
 	if (ws_steps_apart(m))
 		ws_page_words(p, "not measured", ws_steps_apart_words(m, p->tab->temp));
 	if (total.n > 1) {
@@ -132,7 +110,22 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 		ws_page_time(p, "step, shortest", (double)total.min);
 		ws_page_time(p, "step, longest", (double)total.max);
 	}
-	add_batches(p, times);
+
+	/* Prompts and generation are other work. */
+	struct ws_batch_steps batch[WS_BATCH_KINDS];
+	const size_t n = ws_step_batches(p->tab->m, times, batch);
+
+	for (size_t i = 0; i < n; i++) {
+		struct ws_cell *row =
+		        ws_page_row(p, ws_bytes_of(ws_arena_format(p->tab->temp, "%s step, mean",
+		                                                   batch[i].kind)));
+
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)batch[i].steps);
+		ws_cell_set_real(&row[WS_TC_summary_time_ns], batch[i].ns);
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
+		                ws_arena_format(p->tab->temp, "of %.4g requests and %.5g tokens",
+		                                batch[i].requests, batch[i].tokens));
+	}
 	add_phases(p, times, total.mean, WS_MEASURE_STEP, "window of ");
 	add_phases(p, times, total.mean, WS_MEASURE_GPU, "GPU time of ");
 	if (host.sum != total.sum)

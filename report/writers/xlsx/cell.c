@@ -118,13 +118,21 @@ static int decimals_of(const struct ws_shown_column *shown, enum ws_cell_type ty
 	return shown->decimals < WS_XLSX_DECIMALS ? shown->decimals : WS_XLSX_DECIMALS;
 }
 
-/*
- * What is too small for the last digit is "<0.1", and 0 is exact, as in ws_display_number. A format
- * has two conditions, which columns with negative numbers use up.
- */
-static void set_number_format(lxw_format *f, const struct ws_shown_column *shown,
-                              enum ws_cell_type type)
+lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column *shown,
+                                 enum ws_cell_type type, enum ws_xlsx_cell_look look)
 {
+	lxw_format **slot = &x->cells[shown->display][decimals_of(shown, type)][type][look]
+	                             [shown->has_negative || shown->is_mixed];
+	lxw_format *f = *slot;
+
+	if (f)
+		return f;
+	f = *slot = new_format(x);
+
+	/*
+	 * What is too small for the last digit is "<0.1", and 0 is exact, as in ws_display_number.
+	 * A format has two conditions, which columns with negative numbers use up.
+	 */
 	static const char zeros[] = "000000000000000";
 	char format[128];
 	int decimals = decimals_of(shown, type);
@@ -144,19 +152,6 @@ static void set_number_format(lxw_format *f, const struct ws_shown_column *shown
 			         decimals, zeros, decimals - 1, zeros, decimals, zeros);
 		format_set_num_format(f, format);
 	}
-}
-
-lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column *shown,
-                                 enum ws_cell_type type, enum ws_xlsx_cell_look look)
-{
-	lxw_format **slot = &x->cells[shown->display][decimals_of(shown, type)][type][look]
-	                             [shown->has_negative || shown->is_mixed];
-	lxw_format *f = *slot;
-
-	if (f)
-		return f;
-	f = *slot = new_format(x);
-	set_number_format(f, shown, type);
 	format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
 	if (type == WS_CELL_TEXT) {
 		/* away from a number that ends right before it */

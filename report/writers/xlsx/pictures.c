@@ -451,7 +451,8 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 	if (!node)
 		return ws_page_colour_def(WS_PAGE_IDLE);
 	if (!of->other_page)
-		return node->is_range ? ws_page_shade(node->depth) : ws_page_colour_def(node->colour);
+		return node->is_range ? ws_page_shade(node->depth)
+		                      : ws_page_colour_def(node->colour);
 	const enum ws_change_colour change =
 	        ws_change_colour(ws_pages_ratio(of->page, of->other_page,
 	                                        (size_t)(node - of->page->node), of->is_b));

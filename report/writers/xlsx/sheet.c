@@ -129,17 +129,6 @@ static const struct ws_table_column *def_of(const struct layout *l, uint16_t c)
 	return &l->view->t->def->columns[l->view->column[c].index];
 }
 
-/* Names, whole or short, and paths take one line, so that a screen shows many rows. */
-static bool is_wrapped(const struct layout *l, uint16_t c)
-{
-	const struct ws_view_column *column = &l->view->column[c];
-	const char *id = def_of(l, c)->id;
-
-	return def_of(l, c)->type == WS_CELL_TEXT && !column->is_tree &&
-	       column->rank <= WS_RANK_ANSWER && strcmp(id, "path") != 0 && !strstr(id, "name") &&
-	       strncmp(id, "kernel", 6) != 0;
-}
-
 /* Long texts share what the page has left. */
 static void share_page(struct layout *l)
 {
@@ -186,7 +175,15 @@ static void measure(const struct ws_table *t, struct layout *l)
 		l->natural[c] = widest + 2;
 		if (widest > TEXT_WIDTH_MAX) {
 			widest = TEXT_WIDTH_MAX;
-			l->wraps[c] = is_wrapped(l, c);
+
+			/* Names, whole or short, and paths take one line, so that a screen shows
+			 * many rows. */
+			const struct ws_view_column *column = &l->view->column[c];
+			const char *id = def_of(l, c)->id;
+
+			l->wraps[c] = def_of(l, c)->type == WS_CELL_TEXT && !column->is_tree &&
+			              column->rank <= WS_RANK_ANSWER && strcmp(id, "path") != 0 &&
+			              !strstr(id, "name") && strncmp(id, "kernel", 6) != 0;
 		}
 		widest += 2;
 		if (widest < header)

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "kernels/exec/backend.h"
+#include "kernels/exec/exec.h"
 
 /* A tensor of an op: its values before the op, and the reference's after it. */
 struct ws_operand {

@@ -3,7 +3,7 @@
  * compiles its kernels, for a GPU that is described to it and is not needed.
  */
 #include "kernels/cuda/cuda.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 #include "tests/kernels/cuda/described_gpu.h"
 #include "tests/support/kernels_run.h"
 

@@ -1,7 +1,7 @@
 #include "tests/support/kernels_run.h"
 
-#include "kernels/exec/data.h"
-#include "kernels/graph/ops.h"
+#include "kernels/exec/exec.h"
+#include "kernels/graph/graph.h"
 
 static const struct ws_precision bf16 = {.name = "bf16",
                                          .storage = WS_DTYPE_BF16,

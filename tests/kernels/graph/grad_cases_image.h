@@ -4,7 +4,7 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/nn/layers.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 #define CASE(name) static struct ws_tensor *case_##name(struct ws_graph *g)
 

@@ -3,7 +3,6 @@
 #include "kernels/graph/graph.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
-#include "kernels/nn/optim.h"
 
 static struct ws_graph *full_step(const char *model, const struct ws_precision *precision,
                                   int64_t batch, int64_t context, enum ws_fusion fusion)

@@ -2,11 +2,9 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/graph/graph.h"
-#include "kernels/exec/data.h"
+#include "kernels/exec/exec.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
-#include "kernels/graph/ops.h"
-#include "kernels/nn/optim.h"
 #include "kernels/run/step.h"
 
 enum { BATCH = 2, TIME = 16, STEPS = 3, SEED = 7 };

@@ -1,7 +1,7 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/nn/layers.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 #include "tests/kernels/graph/grad_cases_image.h"
 
 static struct ws_tensor *input(struct ws_graph *graph, const char *name, enum ws_dtype dtype,

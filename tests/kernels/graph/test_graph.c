@@ -2,7 +2,6 @@
 
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
-#include "kernels/nn/optim.h"
 
 /* A graph of a transformer with loss, backward and AdamW; no data. */
 static struct ws_graph *transformer(const struct ws_precision *precision, int64_t layers,

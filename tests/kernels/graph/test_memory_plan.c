@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "kernels/exec/exec.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 #include "kernels/run/step.h"
 #include "tests/support/precision_named.h"
 

@@ -6,7 +6,7 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/models/model.h"
-#include "kernels/nn/optim.h"
+#include "kernels/nn/layers.h"
 
 /* All phases of a step. */
 static inline struct ws_graph *training_graph(const char *model, struct ws_image_options options,

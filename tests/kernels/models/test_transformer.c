@@ -1,9 +1,8 @@
 #include "tests/support/kernels_run.h"
 
-#include "kernels/exec/data.h"
 #include "kernels/exec/exec.h"
 #include "kernels/models/model.h"
-#include "kernels/nn/optim.h"
+#include "kernels/nn/layers.h"
 #include "kernels/run/step.h"
 #include "tests/support/golden.h"
 #include "tests/support/precision_named.h"

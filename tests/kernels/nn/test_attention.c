@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/cpu.h"
 #include "kernels/exec/exec.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
 #include "kernels/run/step.h"

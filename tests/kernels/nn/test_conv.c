@@ -4,7 +4,7 @@
 #include <malloc.h>
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 /* --- one convolution with its bias: everything that is computed, in NCHW ---------- */
 

@@ -2,7 +2,7 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/nn/layers.h"
-#include "kernels/graph/ops.h"
+#include "kernels/graph/graph.h"
 
 #define FILE_NAME "norm_pool_loss"
 

@@ -1,6 +1,6 @@
 #include "tests/support/kernels_run.h"
 
-#include "kernels/nn/optim.h"
+#include "kernels/nn/layers.h"
 #include "tests/support/golden.h"
 
 /*

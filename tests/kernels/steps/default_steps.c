@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
-#include "kernels/run/options.h"
+#include "kernels/run/step.h"
 
 #define FEW \
 	10 /* AlexNet's loss climbs to 63 in step 3, in fp32 too: its scale halves until step 8 */

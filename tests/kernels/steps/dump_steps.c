@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
-#include "kernels/run/options.h"
+#include "kernels/run/step.h"
 
 static const struct ws_precision fp64 = {.name = "fp64",
                                          .storage = WS_DTYPE_F64,

@@ -1,7 +1,7 @@
 /* Text on its way into the segment: wide characters become UTF-8, limits cut no character. */
 #include <criterion/criterion.h>
 
-#include "recorder/collect/text.h"
+#include "recorder/collect/collector.h"
 
 static const char *encoded(const void *ptr, enum ws_text_kind kind, uint32_t max)
 {

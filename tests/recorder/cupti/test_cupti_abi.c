@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 
-#include "recorder/cupti/calls.h"
+#include "recorder/cupti/source.h"
 #include "recorder/shared/cupti_abi.h"
 #include "tests/support/paths.h"
 

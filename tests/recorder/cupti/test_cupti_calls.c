@@ -1,7 +1,7 @@
 /* Which calls are recorded. What of all names that NVIDIA's CUPTI has: test_cupti_abi.c. */
 #include <criterion/criterion.h>
 
-#include "recorder/cupti/calls.h"
+#include "recorder/cupti/source.h"
 #include "recorder/shared/cupti_abi.h"
 
 #define RUNTIME WS_CUPTI_DOMAIN_RUNTIME

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/launch/child.h"
+#include "recorder/launch/launch.h"
 
 static char path[64];
 

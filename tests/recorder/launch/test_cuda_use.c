@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "recorder/launch/gpu.h"
+#include "recorder/launch/launch.h"
 
 static char dir[] = "/tmp/ws_cuda_use.XXXXXX", path[64];
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "recorder/launch/gpu.h"
+#include "recorder/launch/launch.h"
 #include "tests/support/paths.h"
 
 Test(gpu_message, there_is_no_problem_when_it_was_recorded_or_cuda_was_not_used)

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "recorder/launch/series.h"
+#include "recorder/launch/launch.h"
 
 /* a word of a command line */
 #define W(text) ((char *)(text))

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/launch/options.h"
+#include "recorder/launch/launch.h"
 
 static struct ws_record_command cmd;
 static struct ws_err err;

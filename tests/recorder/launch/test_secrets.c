@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "recorder/launch/provenance.h"
+#include "recorder/launch/launch.h"
 
 #define MOST 4
 

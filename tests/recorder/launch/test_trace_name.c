@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder/launch/trace_name.h"
+#include "recorder/launch/launch.h"
 
 static const char env_text[] = "RANK=7\0PATHLIKE=a/b\0EMPTY=\0RANKS=no\0";
 static const struct ws_strings env = {env_text, sizeof(env_text) - 1};

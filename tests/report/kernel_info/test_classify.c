@@ -1,7 +1,6 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -344,21 +343,6 @@ Test(classify, any_bytes_are_a_name)
 		memcpy(long_name + i, "winograd", 8);
 	ws_classify(c, long_name, sizeof(long_name), &t);
 	cr_expect(eq(int, t.op_class, WS_CLASS_CONV));
-	ws_classifier_free(c);
-}
-
-Test(classify, the_users_language_changes_nothing)
-{
-	struct ws_classifier *c;
-
-	/* a two-byte letter: one character where the language is UTF-8 */
-	cr_assert(ne(ptr, setlocale(LC_ALL, "C.UTF-8"), NULL));
-	c = classifier("class pool ^a..c$\nclass sort ^a.c$\n");
-	cr_expect(eq(int,
-	             traits_of(c, "a\xc3\xa9"
-	                          "c")
-	                     .op_class,
-	             WS_CLASS_POOL));
 	ws_classifier_free(c);
 }
 

@@ -117,4 +117,3 @@ Test(names, comparison_is_total_over_bytes)
 	cr_expect(eq(int, ws_name_compare(a, a), 0));
 	cr_expect(ws_name_compare((struct ws_bytes){"", 0}, a) < 0);
 }
-

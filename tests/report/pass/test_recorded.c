@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/pass/recorded.h"
+#include "report/pass/pass.h"
 #include "tests/support/peak_memory.h"
 #include "tests/support/trace_builder.h"
 

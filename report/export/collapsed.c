@@ -8,6 +8,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"
+#include "formats/base/sort.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/export/exporter.h"
@@ -104,7 +105,7 @@ static void put_lines(const struct folding *f, FILE *out)
 
 	for (size_t i = 0; i < f->n; i++)
 		lines[i] = line_of(f, &room, &f->sum[i]);
-	qsort(lines, f->n, sizeof(*lines), compare);
+	ws_sort(lines, f->n, sizeof(*lines), compare);
 	for (size_t i = 0; i < f->n; i++) {
 		fprintf(out, "%s\n", lines[i]);
 		free(lines[i]);

@@ -1,9 +1,14 @@
-#include "report/analysis/cost_ops.h"
-
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+#include "formats/op_cost/op_cost.h"
+#include "report/analysis/costs.h"
 #include "report/base/names.h"
+#include "report/base/order.h"
+#include "report/base/stat.h"
 
 /* What is kept of one. */
 struct kept {
@@ -394,4 +399,330 @@ const char *ws_roof_bound(const struct ws_roof *roof, double flops, double bytes
 	if (roof->flops_per_s <= 0 || roof->bytes_per_s <= 0 || (flops <= 0 && bytes <= 0))
 		return NULL;
 	return flops * roof->bytes_per_s > bytes * roof->flops_per_s ? "compute" : "memory";
+}
+
+/* --- groups of operations of one kind and size ---------------------------------------------------
+ */
+
+struct gathering {
+	struct ws_cost_groups *out;
+	struct ws_strtab ids; /* level, class, name, dtype and device -> group, from 1 */
+};
+
+static void merge(struct ws_cost_group *to, const struct ws_cost_group *from)
+{
+	/* of kernels as long as each other one, whichever operation comes first */
+	if (from->longest_ns > to->longest_ns ||
+	    (from->longest_ns == to->longest_ns && from->tensor < to->tensor)) {
+		to->longest_ns = from->longest_ns;
+		to->tensor = from->tensor;
+	}
+	to->calls += from->calls;
+	to->kernels += from->kernels;
+	to->gpu_ns += from->gpu_ns;
+	to->flops += from->flops;
+	to->bytes += from->bytes;
+	to->flops_unknown |= from->flops_unknown;
+	to->bytes_unknown |= from->bytes_unknown;
+	to->needed += from->needed;
+	to->needed_unknown |= from->needed_unknown;
+}
+
+/* Adds an operation to those of its class, or of its name. */
+static void add_op(struct gathering *s, const struct ws_cost_op *op, int64_t needed, bool by_name)
+{
+	struct ws_cost_groups *out = s->out;
+	const uint32_t key[] = {by_name, op->class, by_name ? op->name : WS_TEXT_EMPTY, op->dtype,
+	                        op->device};
+	const struct ws_cost_group group = {
+	        .by_name = by_name,
+	        .class = op->class,
+	        .name = key[2],
+	        .dtype = op->dtype,
+	        .device = op->device,
+	        .tensor = op->tensor,
+	        .longest_ns = op->longest_ns,
+	        .calls = 1,
+	        .kernels = op->kernels,
+	        .gpu_ns = op->gpu_ns,
+	        .flops = op->flops > 0 ? op->flops : 0,
+	        .bytes = op->bytes > 0 ? op->bytes : 0,
+	        .flops_unknown = op->flops < 0,
+	        .bytes_unknown = op->bytes<0, .needed = needed> 0 ? needed : 0,
+	        .needed_unknown = needed < 0,
+	};
+	const uint64_t id = ws_strtab_add(&s->ids, key, sizeof(key));
+
+	WS_GROW(out->group, id, out->capacity);
+	if (id > out->n)
+		out->group[out->n++] = group;
+	else
+		merge(&out->group[id - 1], &group);
+}
+
+/* attention: of an operation of a framework; a range's own product says itself what it needs. */
+static int64_t needed_of(const struct ws_model *m, const struct ws_cost_op *op,
+                         const uint8_t *attention)
+{
+	const bool may_be =
+	        attention ? *attention == WS_ATTENTION_SCORES || *attention == WS_ATTENTION_FINAL
+	                  : op->class == WS_TEXT_GEMM;
+
+	return ws_class_is_product(op->class) ? ws_attention_flops_needed(m, op, may_be) : 0;
+}
+
+static void release_groups(void *result)
+{
+	free(((struct ws_cost_groups *)result)->group);
+}
+
+const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
+                                                 const struct ws_selection *sel)
+{
+	static const char key;
+	const struct ws_cost_groups *out = ws_kept_result(sel, &key);
+	struct gathering s = {0};
+	uint8_t *attention;
+	struct ws_cost_ops *costs;
+
+	if (out)
+		return out;
+	costs = ws_cost_ops_find(m, sel);
+	WS_NEW(&sel->kept->arena, s.out, 1);
+	s.out->nops = costs->n;
+	attention = ws_attention_find(m, costs, &sel->kept->arena);
+	for (size_t i = 0; i < costs->n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
+		int64_t needed;
+
+		if (!op.kernels)
+			continue; /* nothing to hold against its cost */
+		s.out->counted_ns += op.gpu_ns;
+		s.out->modelled_ns += op.flops >= 0 ? op.gpu_ns : 0;
+		needed = needed_of(m, &op,
+		                   i < costs->nranges ? NULL : &attention[i - costs->nranges]);
+		add_op(&s, &op, needed, false);
+		add_op(&s, &op, needed, true);
+	}
+	ws_strtab_free(&s.ids);
+	ws_keep_result(sel, &key, s.out, release_groups);
+	return s.out;
+}
+
+size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_groups *all,
+                            bool by_name, struct ws_row_key *order)
+{
+	const struct ws_bytes *texts = m->texts;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct ws_cost_group *g = &all->group[i];
+
+		if (g->by_name == by_name)
+			order[n++] = (struct ws_row_key){.number = {WS_DESCENDING(g->gpu_ns)},
+			                                 .text = {texts[g->class], texts[g->name],
+			                                          texts[g->dtype]},
+			                                 .tie = {g->device},
+			                                 .row = i};
+	}
+	ws_row_keys_sort(order, n);
+	return n;
+}
+
+struct ws_attained ws_cost_group_attained(const struct ws_model *m, const struct ws_cost_group *g)
+{
+	struct ws_attained a = {.seconds = (double)g->gpu_ns / 1e9,
+	                        .flops = g->flops_unknown ? NAN : (double)g->flops,
+	                        .bytes = g->bytes_unknown ? NAN : (double)g->bytes,
+	                        .attainable_flops_per_s = NAN,
+	                        .percent = NAN};
+
+	ws_roof_find(m, g->device, g->class, g->dtype, g->tensor, &a.roof);
+	a.intensity = ws_stat_ratio(a.flops, a.bytes);
+	a.flops_percent = 100 * ws_stat_ratio(a.flops, a.seconds * a.roof.flops_per_s);
+	a.bytes_percent = 100 * ws_stat_ratio(a.bytes, a.seconds * a.roof.bytes_per_s);
+	a.bound = isnan(a.intensity) ? NULL : ws_roof_bound(&a.roof, a.flops, a.bytes);
+	if (a.bound) {
+		a.attainable_flops_per_s =
+		        fmin(a.roof.flops_per_s, a.intensity * a.roof.bytes_per_s);
+		a.percent = fmax(a.flops_percent, a.bytes_percent);
+	}
+	return a;
+}
+
+/* --- operations of attention ---------------------------------------------------------------------
+ */
+
+/* How many operations may lie between a product and the softmax. */
+#define REACH 12
+
+struct attention_finder {
+	const struct ws_model *m;
+	struct ws_cost_ops *costs;
+	size_t n; /* operations of a framework; they are numbered from 0 here */
+	uint8_t *part;
+};
+
+static struct ws_cost_op op_at(const struct attention_finder *f, size_t i)
+{
+	return ws_cost_ops_at(f->costs, f->costs->nranges + i);
+}
+
+/* The n-th batched product from i in direction `by` (1 or -1) on its thread; WS_NONE: it is not
+ * within reach, or work of another layer lies between. */
+static uint32_t product_near(const struct attention_finder *f, size_t i, int by, int n)
+{
+	const uint32_t *thread = f->m->cpu_ops.tree.thread, on = thread[op_at(f, i).cpu_op];
+	size_t at = i;
+
+	for (int steps = 0; steps < REACH; steps++) {
+		struct ws_cost_op op;
+
+		at = by < 0 ? at - 1 : at + 1;
+		if (at >= f->n) /* before the first, too */
+			return WS_NONE;
+		op = op_at(f, at);
+		if (thread[op.cpu_op] != on)
+			return WS_NONE;
+		if (op.class == WS_TEXT_GEMM && op.batch > 1) {
+			if (--n == 0)
+				return (uint32_t)at;
+		} else if (op.class == WS_TEXT_SOFTMAX || ws_class_is_product(op.class)) {
+			return WS_NONE;
+		}
+	}
+	return WS_NONE;
+}
+
+/* What an operation was found to be stays. */
+static void set(struct attention_finder *f, size_t from, size_t end, enum ws_attention_part part)
+{
+	for (size_t i = from; i < end; i++)
+		if (f->part[i] == WS_ATTENTION_NONE)
+			f->part[i] = (uint8_t)part;
+}
+
+/* i: a softmax. Before it lies scale and mask, behind it anything else. */
+static void match_forward(struct attention_finder *f, size_t i)
+{
+	uint32_t scores = product_near(f, i, -1, 1), final = product_near(f, i, 1, 1);
+	struct ws_cost_op a, b;
+
+	if (scores == WS_NONE || final == WS_NONE)
+		return;
+	a = op_at(f, scores);
+	b = op_at(f, final);
+	if (a.batch != b.batch || a.m != b.m || a.n != b.k)
+		return;
+	set(f, scores, scores + 1, WS_ATTENTION_SCORES);
+	set(f, i, i + 1, WS_ATTENTION_SOFTMAX);
+	set(f, final, final + 1, WS_ATTENTION_FINAL);
+	set(f, scores, i, WS_ATTENTION_SCALE_MASK);
+	set(f, i, final, WS_ATTENTION_OTHER);
+}
+
+/* i: a gradient of softmax, between the products for dV and dP and those for dQ and dK. */
+static void match_backward(struct attention_finder *f, size_t i)
+{
+	uint32_t at[4] = {product_near(f, i, -1, 2), product_near(f, i, -1, 1),
+	                  product_near(f, i, 1, 1), product_near(f, i, 1, 2)};
+
+	for (int p = 0; p < 4; p++)
+		if (at[p] == WS_NONE || op_at(f, at[p]).batch != op_at(f, at[0]).batch)
+			return;
+	set(f, i, i + 1, WS_ATTENTION_SOFTMAX);
+	for (int p = 0; p < 4; p++)
+		set(f, at[p], at[p] + 1, p < 2 ? WS_ATTENTION_FINAL : WS_ATTENTION_SCORES);
+	set(f, at[1], i, WS_ATTENTION_OTHER);
+	set(f, i, at[2], WS_ATTENTION_SCALE_MASK);
+}
+
+/* --- pairs ---------------------------------------------------------------------------------- */
+
+/* What fused attention around a product says, or around the forward one that it belongs to. */
+static enum ws_op_mask mask_around(const struct ws_model *m, uint32_t cpu_op)
+{
+	for (int forward = 0; forward < 2 && cpu_op != WS_NONE; forward++) {
+		for (uint32_t at = cpu_op; at != WS_NONE; at = m->cpu_ops.tree.parent[at]) {
+			const uint8_t mask = ws_cpu_op_config(m, at)->mask;
+
+			if (mask != WS_MASK_NOT_KNOWN)
+				return (enum ws_op_mask)mask;
+		}
+		cpu_op = m->cpu_ops.forward[cpu_op];
+	}
+	return WS_MASK_NOT_KNOWN;
+}
+
+/* How many queries a product of self-attention has: of its three sizes two are that; 0. */
+static uint64_t queries_of(const struct ws_cost_op *op)
+{
+	if (op->m == op->n || op->m == op->k)
+		return op->m;
+	return op->n == op->k ? op->n : 0;
+}
+
+int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost_op *op,
+                                  bool in_attention)
+{
+	const uint64_t n = queries_of(op), flops = (uint64_t)op->flops;
+	enum ws_op_mask mask;
+
+	if (op->flops_needed >= 0 || op->flops < 0 || op->class == WS_TEXT_FUSED_ATTENTION)
+		return op->flops_needed;
+	if (!in_attention)
+		return op->flops;
+	mask = mask_around(m, op->cpu_op);
+	if (mask == WS_MASK_CAUSAL && n && flops % n == 0)
+		return (int64_t)((flops + flops / n) / 2);
+	return mask == WS_MASK_NONE ? op->flops : -1;
+}
+
+/* --- all of them ------------------------------------------------------------------------- */
+
+/* Backward operations are what the forward operations are that they are linked to. */
+static void follow_links(struct attention_finder *f, struct ws_arena *arena)
+{
+	const struct ws_op_tree *tree = &f->m->cpu_ops.tree;
+	const uint32_t several = WS_NONE - 1;
+	uint32_t *
+	        inside; /* framework operation -> the one of attention in it, WS_NONE, or several */
+
+	WS_NEW(arena, inside, tree->n);
+	memset(inside, 0xff, tree->n * sizeof(*inside));
+	for (uint32_t i = 0; i < f->n; i++)
+		for (uint32_t at = op_at(f, i).cpu_op;
+		     f->part[i] != WS_ATTENTION_NONE && at != WS_NONE; at = tree->parent[at])
+			inside[at] = inside[at] == WS_NONE ? i : several;
+	for (size_t i = 0; i < f->n; i++) {
+		const uint32_t forward = f->m->cpu_ops.forward[op_at(f, i).cpu_op],
+		               origin = forward == WS_NONE ? WS_NONE : inside[forward];
+
+		if (origin < several)
+			set(f, i, i + 1, (enum ws_attention_part)f->part[origin]);
+	}
+}
+
+uint8_t *ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
+                           struct ws_arena *arena)
+{
+	struct attention_finder f = {.m = m, .costs = costs, .n = costs->n - costs->nranges};
+
+	WS_NEW(arena, f.part, f.n);
+	memset(f.part, WS_ATTENTION_NONE, f.n);
+	for (int backward = 0; backward < 2; backward++) {
+		for (size_t i = 0; i < f.n; i++) {
+			const struct ws_cost_op op = op_at(&f, i);
+
+			if (op.class == WS_TEXT_FUSED_ATTENTION)
+				set(&f, i, i + 1, WS_ATTENTION_FUSED);
+			else if (op.class == WS_TEXT_SOFTMAX &&
+			         (op.direction == WS_TEXT_BACKWARD) == backward &&
+			         f.part[i] == WS_ATTENTION_NONE)
+				(backward ? match_backward : match_forward)(&f, i);
+		}
+		if (!backward)
+			follow_links(&f, arena);
+	}
+	return f.part;
 }

@@ -1,9 +1,49 @@
-/* NVTX ranges: what the kernels cost that each range path launched. */
+/* The long tables, whose rows are made when they are written: every kernel, and all range paths. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/xalloc.h"
 #include "report/tables/tables.h"
+
+/* --- kernel-trace: every execution of every kernel, made only when it is asked for by name -----
+ */
+
+/* Rows are made of it when they are written, when the selection is gone. */
+struct kept {
+	struct ws_relations relations; /* first: it is what free_kept gets */
+	struct ws_joined_rows rows;
+};
+
+static void free_kept(void *ctx)
+{
+	struct kept *k = ctx;
+
+	ws_relations_release(&k->relations);
+	ws_joined_rows_free(&k->rows);
+	free(k);
+}
+
+void ws_tab_kernel_trace(const struct ws_table_context *tab, struct ws_table *t)
+{
+	struct kept *k = ws_xarray(1, sizeof(*k));
+	size_t n;
+
+	k->relations.tab = tab;
+	n = ws_relation_kernel.count(&k->relations);
+	k->rows = *tab->sel->rows;
+	*tab->sel->rows = (struct ws_joined_rows){0};
+	k->relations.kernels.rows = &k->rows;
+	ws_table_show_relation(t,
+	                       &(struct ws_relation_rows){&ws_relation_kernel, &k->relations, NULL,
+	                                                  free_kept},
+	                       n);
+	if (!ws_model_has_kernels(tab->m))
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+	if (tab->sel->kernels)
+		ws_cell_set_int(&ws_table_totals(t)[WS_TC_kernel_trace_dur_ns], tab->sel->gpu_ns);
+}
+
+/* --- ranges: what the kernels cost that each range path launched ------------------------------ */
 
 static void add_notes(const struct ws_model *m, int64_t gpu_ns, struct ws_table *t)
 {
@@ -49,15 +89,15 @@ static void name_modules(const struct ws_model *m, struct ws_table *t, const cha
 }
 
 /* What rows are made of when they are read. */
-struct kept {
-	struct ws_relations relations; /* first: it is what free_kept gets */
+struct kept_ranges {
+	struct ws_relations relations; /* first: it is what free_kept_ranges gets */
 	struct ws_table_context tab;
 	uint32_t *row; /* path of each row */
 };
 
-static void free_kept(void *ctx)
+static void free_kept_ranges(void *ctx)
 {
-	struct kept *k = ctx;
+	struct kept_ranges *k = ctx;
 
 	ws_relations_release(&k->relations);
 	free(k->row);
@@ -69,7 +109,7 @@ void ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	const size_t npaths = m->ranges.npaths + 2;
-	struct kept *k = ws_xarray(1, sizeof(*k));
+	struct kept_ranges *k = ws_xarray(1, sizeof(*k));
 	int64_t exclusive_ns = 0, ops_exclusive = 0;
 	size_t nrows = 0;
 	const uint32_t *order;
@@ -87,7 +127,7 @@ void ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t)
 	}
 	ws_table_show_relation(t,
 	                       &(struct ws_relation_rows){&ws_relation_path, &k->relations, k->row,
-	                                                  free_kept},
+	                                                  free_kept_ranges},
 	                       nrows);
 	if (ws_model_has_work(m)) {
 		ws_cell_set_int(&ws_table_totals(t)[WS_TC_ranges_exclusive_ns], exclusive_ns);

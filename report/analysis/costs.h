@@ -77,3 +77,87 @@ void ws_roof_of(const struct ws_device_peaks *peaks, uint32_t class, struct ws_b
                 uint8_t tensor, struct ws_roof *out);
 /* "compute" or "memory": what bounds work of so many FLOPs a byte; NULL when that is not known. */
 const char *ws_roof_bound(const struct ws_roof *roof, double flops, double bytes);
+
+/* --- cost groups ----------------------------------------------------------------------------- */
+
+/* Operations whose cost is known, by class and by name: what they attained of what the device can
+ * do. */
+
+/* All operations of one class, or of one name, in one dtype on one device. */
+struct ws_cost_group {
+	bool by_name;
+	uint32_t class, name, dtype, device; /* name: 0 for a class */
+	uint8_t tensor;                      /* of the longest kernel */
+	int64_t longest_ns;
+	uint64_t calls, kernels;
+	int64_t gpu_ns, flops, bytes;
+	bool flops_unknown, bytes_unknown;
+	int64_t needed; /* FLOPs of products by the pairs that are needed; 0 of other classes */
+	bool needed_unknown;
+};
+
+struct ws_cost_groups {
+	struct ws_cost_group *group;
+	size_t n, capacity, nops;
+	int64_t counted_ns, modelled_ns; /* of operations; of those that tell their FLOPs */
+};
+
+/* Of the selected operations that launched kernels, found once a selection: they live as long. */
+const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
+                                                 const struct ws_selection *sel);
+
+/* Longest first, then class, name and dtype: of the groups by name, or of those by class. order has
+ * room for all; returns how many there are. */
+size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_groups *all,
+                            bool by_name, struct ws_row_key *order);
+
+/* What a group attained. NaN = not known. */
+struct ws_attained {
+	struct ws_roof roof;
+	double flops, bytes, seconds;
+	double intensity;                    /* FLOP/byte */
+	double flops_percent, bytes_percent; /* of the roof's rates */
+	const char *bound;                   /* "compute", "memory", NULL */
+	double attainable_flops_per_s;       /* at this intensity */
+	double percent;                      /* of the roof that it comes nearer to */
+};
+struct ws_attained ws_cost_group_attained(const struct ws_model *m, const struct ws_cost_group *g);
+
+/* --- attention ops --------------------------------------------------------------------------- */
+
+/*
+ * Self-attention among the operations of a framework: which of them is QK^T,
+ * softmax or PV, told by their order and sizes alone.
+ */
+
+enum ws_attention_part {
+	WS_ATTENTION_SCORES,
+	WS_ATTENTION_SCALE_MASK,
+	WS_ATTENTION_SOFTMAX,
+	WS_ATTENTION_FINAL,
+	WS_ATTENTION_FUSED, /* all of it in one operation */
+	WS_ATTENTION_OTHER, /* in attention, but none of these: dropout, casts */
+	WS_ATTENTION_NONE,
+};
+
+/*
+ * The FLOPs of a product, convolution or fused attention by the pairs of query and key that the
+ * result needs: of causal self-attention n (n + 1) / 2 of n^2. -1: its mask is not known.
+ * in_attention: it is QK^T or PV of attention that is not fused.
+ */
+int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost_op *op,
+                                  bool in_attention);
+
+/*
+ * The enum ws_attention_part of each operation of a framework, in the arena; costs->nranges is the
+ * first of them.
+ *
+ * Forward: a softmax with the batched matrix product before it on its thread,
+ * at most elementwise work between, and one behind it, where the batches are
+ * equal and the second sums over the columns of the first. Backward: what is
+ * linked to such an operation, else a softmax gradient between two pairs of
+ * batched products with equal batches. An operation of class attention is all
+ * of it at once.
+ */
+uint8_t *ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
+                           struct ws_arena *arena);

@@ -1,0 +1,525 @@
+/*
+ * Operations in the way of PyTorch's profiler: what each cost on the CPU and
+ * on devices, by itself and with what it called. Operations are the
+ * framework's where the trace has them, with what the program annotated around
+ * them; else the NVTX ranges.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+#include "formats/base/sort.h"
+#include "report/base/order.h"
+#include "report/tables/tables.h"
+
+enum ws_ops_kind { WS_OPS_OP, WS_OPS_RANGE, WS_OPS_CALL, WS_OPS_KINDS };
+
+/* All operations or calls of one name. */
+struct ws_ops_sums {
+	uint64_t calls, device_work;
+	int64_t self_cpu_ns, cpu_ns, self_cuda_ns, cuda_ns, flops;
+	int flops_unknown;
+};
+
+/* A call of an operation. Parents stand before what is in them. */
+struct ws_ops_node {
+	int64_t dur_ns;
+	uint32_t parent; /* WS_NONE */
+	uint32_t name;
+	uint32_t cost;     /* what tells its FLOPs: an operation of the framework's, or a payload */
+	uint16_t children; /* 2: more than one */
+	uint8_t kind;      /* enum ws_ops_kind */
+	bool selected;
+};
+
+struct ws_ops_table {
+	const struct ws_table_context *tab;
+	bool are_ranges;       /* nodes are the ranges, by their numbers */
+	struct ws_spill nodes; /* struct ws_ops_node */
+	/* int64_t, of each node, with what it called: apart, as a page that is changed costs a
+	 * fault of its own */
+	struct ws_spill cuda_ns;
+	size_t nnodes;
+	uint32_t *node; /* unless are_ranges: operation, then range -> node or WS_NONE */
+	struct ws_ops_sums *sums[WS_OPS_KINDS]; /* by text */
+	struct ws_ops_sums without_op;          /* device work in no operation */
+	int64_t all_cpu_ns, all_cuda_ns;
+};
+
+/* NULL for WS_NONE; to be used before the next is asked for. */
+static inline struct ws_ops_node *ws_ops_node_at(struct ws_ops_table *s, uint32_t i)
+{
+	return i == WS_NONE ? NULL : ws_spill_row(&s->nodes, sizeof(struct ws_ops_node), i);
+}
+static inline int64_t *ws_ops_cuda_ns(struct ws_ops_table *s, uint32_t i)
+{
+	return ws_spill_row(&s->cuda_ns, sizeof(int64_t), i);
+}
+/* What a node counts in; NULL: it is not in the report, or none. */
+static inline struct ws_ops_sums *ws_ops_sums_of(struct ws_ops_table *s,
+                                                 const struct ws_ops_node *node)
+{
+	return node && node->selected ? &s->sums[node->kind][node->name] : NULL;
+}
+
+#define ALL_STEPS "ProfilerStep*" /* what PyTorch's own tables call the row of its steps */
+
+/* --- the tree of calls ---------------------------------------------------------------------------
+ */
+
+/* Calls of operations as one tree: ranges, or a framework's with the ranges around them. */
+
+static int64_t ws_ops_node_flops(const struct ws_ops_table *s, const struct ws_ops_node *node)
+{
+	if (node->cost == WS_NONE)
+		return -1;
+	return s->are_ranges ? s->tab->m->ops.op[node->cost].flops
+	                     : ws_cpu_op_config(s->tab->m, node->cost)->flops;
+}
+
+/* The next node. What it takes is not its parent's own. */
+static void add_node(struct ws_ops_table *s, const struct ws_ops_node *node)
+{
+	struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
+	struct ws_ops_sums *around = ws_ops_sums_of(s, parent);
+
+	if (parent && parent->children < 2)
+		parent->children++;
+	if (around)
+		around->self_cpu_ns -= node->dur_ns;
+	if (node->selected)
+		s->sums[node->kind][node->name].self_cpu_ns += node->dur_ns;
+	ws_spill_put(&s->nodes, sizeof(*node), s->nnodes++, node);
+}
+
+/* Nodes of ranges. */
+static void ws_ops_add_ranges(struct ws_ops_table *s)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	const struct ws_model *m = s->tab->m;
+
+	ws_spill_open(&s->nodes, rows->nranges * sizeof(struct ws_ops_node));
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+		const bool is_op =
+		        r->context->payload != WS_NONE && m->ops.is_op[r->context->payload];
+		const struct ws_ops_node node = {.dur_ns = r->end_ns - r->start_ns,
+		                                 .cost = is_op ? r->context->payload : WS_NONE,
+		                                 .parent = r->parent,
+		                                 .name = r->context->name,
+		                                 .kind = WS_OPS_OP,
+		                                 .selected =
+		                                         ws_range_selected(m, s->tab->sel, r, i)};
+
+		add_node(s, &node);
+	}
+}
+
+/* Modules are no rows of PyTorch's table, and what another thread ends does not nest. */
+static bool is_annotation(const struct ws_model *m, const struct ws_joined_range *range)
+{
+	const struct ws_path *path = &m->ranges.paths[range->context->path];
+
+	return !path->style && path->domain != WS_TEXT_MODULE_DOMAIN;
+}
+
+/* An operation or range, and which; and where its node stands, once there is one. */
+struct placed {
+	int64_t start_ns, end_ns;
+	uint32_t thread, number, parent;
+	bool is_range;
+};
+
+/* By thread, then begin; of those that begin together the longer, then the range, first. */
+static int by_place(const void *pa, const void *pb)
+{
+	const struct placed *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->thread, b->thread);
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	WS_ORDER_BY(b->end_ns, a->end_ns);
+	if (a->is_range != b->is_range)
+		return a->is_range ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static size_t place_all(const struct ws_ops_table *s, struct placed *placed)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	const struct ws_op_tree *ops = &s->tab->m->cpu_ops.tree;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < ops->n; i++)
+		placed[n++] = (struct placed){ops->start_ns[i], ops->end_ns[i], ops->thread[i], i,
+		                              WS_NONE,          false};
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (is_annotation(s->tab->m, r))
+			placed[n++] = (struct placed){r->start_ns, r->end_ns, r->context->thread,
+			                              i,           WS_NONE,   true};
+	}
+	ws_sort(placed, n, sizeof(*placed), by_place);
+	return n;
+}
+
+static struct ws_ops_node node_of_placed(const struct ws_ops_table *s, const struct placed *at)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_selection *sel = s->tab->sel;
+	const uint32_t i = at->number;
+	const struct ws_joined_range *r = at->is_range ? ws_joined_rows_range(sel->rows, i) : NULL;
+
+	return (struct ws_ops_node){.dur_ns = at->end_ns - at->start_ns,
+	                            .cost = r ? WS_NONE : i,
+	                            .parent = at->parent,
+	                            .name = r ? r->context->name : m->cpu_ops.tree.name[i],
+	                            .kind = r ? WS_OPS_RANGE : WS_OPS_OP,
+	                            .selected = r ? ws_range_selected(m, sel, r, i) : sel->op[i]};
+}
+
+/* Operations of a framework, with the ranges that the program put around them. */
+static void ws_ops_merge(struct ws_ops_table *s)
+{
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	const size_t nops = s->tab->m->cpu_ops.tree.n, all = nops + rows->nranges;
+	struct placed *placed;
+	size_t n;
+
+	WS_NEW(s->tab->temp, placed, all);
+	WS_NEW(s->tab->temp, s->node, all);
+	ws_spill_open(&s->nodes, all * sizeof(struct ws_ops_node));
+	memset(s->node, 0xff, all * sizeof(*s->node));
+	n = place_all(s, placed);
+	for (uint32_t i = 0; i < n; i++) {
+		struct placed *at = &placed[i];
+		struct ws_ops_node node;
+
+		at->parent = i ? i - 1 : WS_NONE;
+		while (at->parent != WS_NONE && (placed[at->parent].thread != at->thread ||
+		                                 placed[at->parent].end_ns < at->end_ns))
+			at->parent = placed[at->parent].parent;
+		s->node[at->is_range ? nops + at->number : at->number] = i;
+		node = node_of_placed(s, at);
+		add_node(s, &node);
+	}
+	/* what lies in a range without a node lies in the range around it */
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const uint32_t parent = ws_joined_rows_range(rows, i)->parent;
+
+		if (s->node[nops + i] == WS_NONE && parent != WS_NONE)
+			s->node[nops + i] = s->node[nops + parent];
+	}
+}
+
+/* The node of what lies in this operation and in this range, WS_NONE. */
+static uint32_t ws_ops_node_of(const struct ws_ops_table *s, uint32_t op, uint32_t range)
+{
+	if (s->are_ranges)
+		return range;
+	if (op != WS_NONE)
+		return s->node[op];
+	return range == WS_NONE ? WS_NONE : s->node[s->tab->m->cpu_ops.tree.n + range];
+}
+
+/* --- API calls in it -----------------------------------------------------------------------------
+ */
+
+/* API calls: their own time, and what they take from the operations around them. */
+
+/* Of an operation and a range around a call the inner one stands behind the other. */
+static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joined_call *call)
+{
+	uint32_t a = ws_ops_node_of(s, ws_joined_call_op(s->tab->m, call), call->range), b;
+
+	if (s->are_ranges)
+		return a;
+	b = ws_ops_node_of(s, WS_NONE, call->range);
+	return a == WS_NONE || (b != WS_NONE && b > a) ? b : a;
+}
+
+/* A call that returned, and may yet lie in another. */
+struct returned {
+	int64_t start_ns, end_ns;
+	struct ws_ops_sums *sums;  /* of its name; NULL: it is not in the report */
+	struct ws_ops_sums *owner; /* of the operation that it takes its time from; NULL */
+};
+
+struct calls {
+	struct ws_ops_table *s;
+	struct returned_of {
+		struct returned *call; /* in the order in which they returned, and began */
+		size_t n, capacity;
+	} * threads;
+};
+
+/*
+ * Calls take their time from the operation around them, but a call inside a
+ * call (a driver function in a runtime function) from that call. Of two that
+ * begin and return together the first is around the other.
+ */
+static void share_out(struct calls *c, const struct ws_joined_call *call, bool selected)
+{
+	struct ws_ops_table *s = c->s;
+	struct returned_of *t = &c->threads[call->kind->thread];
+	struct returned new = {.start_ns = call->start_ns,
+	                       .end_ns = call->start_ns + call->dur_ns,
+	                       .sums = selected ? &s->sums[WS_OPS_CALL][call->kind->name] : NULL,
+	                       .owner =
+	                               ws_ops_sums_of(s, ws_ops_node_at(s, node_of_call(s, call)))};
+	int64_t self_ns = call->dur_ns;
+
+	for (; t->n; t->n--) {
+		const struct returned *in = &t->call[t->n - 1];
+
+		if (in->start_ns < new.start_ns ||
+		    (in->start_ns == new.start_ns && in->end_ns == new.end_ns))
+			break;
+		self_ns -= in->end_ns - in->start_ns;
+		if (in->owner)
+			in->owner->self_cpu_ns += in->end_ns - in->start_ns;
+	}
+	if (new.sums) {
+		new.sums->calls++;
+		new.sums->flops_unknown = 1;
+		new.sums->self_cpu_ns += self_ns;
+		new.sums->cpu_ns += call->dur_ns;
+	}
+	if (t->n && t->call[t->n - 1].end_ns == new.end_ns) {
+		if (t->call[t->n - 1].sums)
+			t->call[t->n - 1].sums->self_cpu_ns -= call->dur_ns;
+		return;
+	}
+	if (new.owner)
+		new.owner->self_cpu_ns -= call->dur_ns;
+
+	/* What began before the longest call could have begun lies in none that is still to return.
+	 */
+	const int64_t longest_ns = c->s->tab->sel->rows->longest_call_ns;
+	size_t old = 0;
+
+	if (t->n == t->capacity) {
+		while (old < t->n && t->call[old].start_ns < new.end_ns - longest_ns)
+			old++;
+		t->n -= old;
+		if (old)
+			memmove(t->call, t->call + old, t->n * sizeof(*t->call));
+		WS_GROW(t->call, 2 * t->n + 1, t->capacity);
+	}
+	t->call[t->n++] = new;
+}
+
+/* --- sums ----------------------------------------------------------------------------------- */
+
+static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns)
+{
+	struct ws_ops_sums *sums = ws_ops_sums_of(s, ws_ops_node_at(s, i));
+
+	if (sums)
+		*ws_ops_cuda_ns(s, i) += ns;
+	else
+		sums = &s->without_op;
+	sums->self_cuda_ns += ns;
+	sums->device_work++;
+}
+
+static void add_all_work(struct ws_ops_table *s)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_selection *sel = s->tab->sel;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+
+		if (ws_kernel_selected(m, sel, k, i))
+			add_work(s, ws_ops_node_of(s, k->cpu_op, k->range),
+			         k->kind->timed ? k->dur_ns : 0);
+	}
+	for (size_t i = 0; i < m->nwork; i++)
+		if (sel->work[i])
+			add_work(s, ws_ops_node_of(s, m->work[i].op, m->work[i].range),
+			         m->work[i].dur_ns);
+}
+
+/* An only child with its parent's name is the same operation, seen twice. */
+static bool repeats_parent(const struct ws_ops_node *node, const struct ws_ops_node *parent)
+{
+	return parent && parent->selected && parent->children == 1 && parent->name == node->name;
+}
+
+static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t row)
+{
+	size_t ntexts = s->tab->m->ntexts;
+
+	return &s->sums[row / ntexts][row % ntexts];
+}
+
+/* --- rows ----------------------------------------------------------------------------------- */
+
+/* Empty where the trace has nothing of devices. */
+static void set_cuda(const struct ws_ops_table *s, struct ws_cell *row,
+                     const struct ws_ops_sums *sums)
+{
+	if (!ws_model_has_work(s->tab->m))
+		return;
+	ws_cell_set_int(&row[WS_TC_ops_self_cuda_ns], sums->self_cuda_ns);
+	ws_cell_set_share(&row[WS_TC_ops_self_cuda_percent], sums->self_cuda_ns, s->all_cuda_ns);
+	ws_cell_set_int(&row[WS_TC_ops_device_work], (int64_t)sums->device_work);
+}
+
+static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t number)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_ops_sums *sums = sums_of(s, number);
+	const enum ws_ops_kind kind = (enum ws_ops_kind)(number / m->ntexts);
+	struct ws_cell *row = ws_table_row(t);
+
+	struct ws_bytes text = m->texts[number % m->ntexts];
+
+	if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
+		text = ws_bytes_of(ALL_STEPS);
+	else if (!text.len)
+		text = ws_bytes_of("(no name)");
+	ws_cell_set_text(t, &row[WS_TC_ops_name], text.ptr, text.len);
+	ws_cell_share_str(&row[WS_TC_ops_kind], kind == WS_OPS_CALL ? "API call"
+	                                        : kind == WS_OPS_RANGE || s->are_ranges
+	                                                ? "range"
+	                                                : "operation");
+	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
+	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
+	ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
+	ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], sums->self_cpu_ns, s->all_cpu_ns);
+	ws_cell_set_share(&row[WS_TC_ops_cpu_percent], sums->cpu_ns, s->all_cpu_ns);
+	ws_cell_set_mean(&row[WS_TC_ops_cpu_avg_ns], sums->cpu_ns, sums->calls);
+	if (kind == WS_OPS_CALL)
+		return;
+	set_cuda(s, row, sums);
+	if (ws_model_has_work(m)) {
+		ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
+		ws_cell_set_mean(&row[WS_TC_ops_cuda_avg_ns], sums->cuda_ns, sums->calls);
+	}
+	if (!sums->flops_unknown)
+		ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
+}
+
+static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
+{
+	struct ws_ops_sums total = s->without_op;
+	const size_t all = s->tab->m->ntexts * WS_OPS_KINDS;
+	struct ws_row_key *order;
+	struct ws_cell *row;
+	size_t n = 0;
+
+	WS_NEW(s->tab->temp, order, all);
+	for (uint32_t i = 0; i < all; i++) {
+		if (!sums_of(s, i)->calls && !sums_of(s, i)->device_work)
+			continue;
+		order[n++] =
+		        (struct ws_row_key){.number = {WS_DESCENDING(sums_of(s, i)->self_cuda_ns),
+		                                       WS_DESCENDING(sums_of(s, i)->self_cpu_ns)},
+		                            .text = {s->tab->m->texts[i % s->tab->m->ntexts]},
+		                            .row = i};
+		total.calls += sums_of(s, i)->calls;
+		total.device_work += sums_of(s, i)->device_work;
+	}
+	ws_row_keys_sort(order, n);
+	for (size_t i = 0; i < n; i++)
+		add_row(s, t, order[i].row);
+	if (s->without_op.device_work) {
+		row = ws_table_row(t);
+		ws_cell_share_str(&row[WS_TC_ops_name], "(in no operation)");
+		ws_cell_share_str(&row[WS_TC_ops_kind], "device work");
+		set_cuda(s, row, &s->without_op);
+	}
+	row = ws_table_totals(t);
+	total.self_cuda_ns = s->all_cuda_ns;
+	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)total.calls);
+	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], s->all_cpu_ns);
+	ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], s->all_cpu_ns, s->all_cpu_ns);
+	set_cuda(s, row, &total);
+}
+
+static void fill(struct ws_ops_table *s, struct ws_table *t)
+{
+	const struct ws_model *m = s->tab->m;
+
+	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
+		WS_NEW(s->tab->temp, s->sums[kind], m->ntexts);
+	if (s->are_ranges)
+		ws_ops_add_ranges(s);
+	else
+		ws_ops_merge(s);
+	ws_spill_open(&s->cuda_ns, s->nnodes * sizeof(int64_t));
+	ws_spill_reserve(&s->cuda_ns, s->nnodes * sizeof(int64_t));
+
+	/* Sums of API calls by name. They take their time from the operations around them. */
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+	struct calls c = {.s = s};
+
+	WS_NEW(s->tab->temp, c.threads, s->tab->m->nthreads);
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, i));
+	}
+	for (size_t i = 0; i < s->tab->m->nthreads; i++)
+		free(c.threads[i].call);
+	add_all_work(s);
+
+	/* Children stand behind their parents: the last first, each adds to its parent. */
+	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
+		const struct ws_ops_node *node = ws_ops_node_at(s, i);
+		const struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
+		struct ws_ops_sums *sums = &s->sums[node->kind][node->name];
+		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
+		int64_t flops;
+
+		if (parent && cuda_ns)
+			*ws_ops_cuda_ns(s, node->parent) += cuda_ns;
+		if (!node->selected || repeats_parent(node, parent))
+			continue;
+		sums->calls++;
+		sums->cpu_ns += node->dur_ns;
+		sums->cuda_ns += cuda_ns;
+		flops = ws_ops_node_flops(s, node);
+		sums->flops_unknown |=
+		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
+	}
+	s->all_cuda_ns = s->without_op.self_cuda_ns;
+	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
+		for (size_t text = 0; text < s->tab->m->ntexts; text++) {
+			s->all_cpu_ns += s->sums[kind][text].self_cpu_ns;
+			s->all_cuda_ns += s->sums[kind][text].self_cuda_ns;
+		}
+	add_rows(s, t);
+}
+
+void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
+{
+	const struct ws_model *m = tab->m;
+	struct ws_ops_table s = {.tab = tab, .are_ranges = !m->cpu_ops.tree.n};
+
+	if (s.are_ranges && !tab->sel->rows->nranges) {
+		ws_table_set_not_recorded(t, "Neither framework operations nor NVTX ranges were "
+		                             "recorded. Annotate the program with NVTX, or import "
+		                             "a trace of PyTorch's profiler.");
+		return;
+	}
+	fill(&s, t);
+	ws_spill_close(&s.nodes);
+	ws_spill_close(&s.cuda_ns);
+	ws_table_note(t,
+	              "Operations are %s. Self columns add up; totals count nested "
+	              "operations in every row that contains them, and so do FLOPs.",
+	              s.are_ranges ? "the NVTX ranges: the trace has no framework operations"
+	                           : "the framework's, with the ranges around them");
+	if (!ws_model_has_work(m))
+		ws_table_note(t, WS_NO_KERNELS);
+	if (!s.are_ranges && !m->cpu_ops.with_shapes)
+		ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
+		                 "with record_shapes=True.");
+	if (tab->sel->has_launched)
+		ws_table_note(t, "The filter of device work applies to the CUDA columns and "
+		                 "to the calls; CPU times of operations are unfiltered.");
+}
