@@ -1,13 +1,17 @@
 /* What a trace says about where it comes from; docs/reference/keys.md lists the keys. */
 #pragma once
 
+#include "formats/base/options.h"
 #include "recorder/drain/drain.h"
 #include "recorder/launch/trace_name.h"
+
+#define WS_FACT_KEY_MAX 128 /* with "workload." and the end */
 
 struct ws_provenance {
 	const char *program;          /* path; NULL: not known */
 	char *const *arguments;       /* of the program, NULL-terminated; NULL: not to be told */
 	const char *options;          /* of the recording, quoted; NULL: not known */
+	const struct ws_opt_texts *facts; /* of the workload: "KEY=VALUE" */
 	bool no_gpu;                  /* GPUs are not to be asked */
 	uint32_t cpu_time_quantum_ns; /* 0 = none */
 };

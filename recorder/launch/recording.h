@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "formats/base/options.h"
 #include "recorder/drain/drain.h"
 #include "recorder/launch/gpu.h"
 
@@ -47,6 +48,7 @@ struct ws_record_opts {
 	bool stop_on_exit;       /* end with the program, whatever it left running */
 	bool expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
 	bool tell_progress;      /* by notices while the program runs, fewer and fewer */
+	struct ws_opt_texts facts; /* of the workload: "KEY=VALUE" */
 	const char *options_text; /* for the trace's provenance */
 	/* A line for the user while it goes on: no full stop, no newline. NULL: say nothing. */
 	void (*notice)(const char *line);

@@ -383,10 +383,37 @@ static void add_unmatched(const struct verdict *v)
 	}
 }
 
+/* Of programs that say nothing of their work. */
+static void note_arguments(const struct verdict *v)
+{
+	struct ws_bytes arguments[2];
+
+	for (int s = 0; s < 2; s++) {
+		const struct ws_recording *r = &v->d->side[s].recordings[0];
+
+		for (size_t i = 0; i < r->nfacts; i++)
+			if (ws_bytes_begin(ws_texts_get(&v->d->names.texts, r->facts[i].key),
+			                   "workload."))
+				return;
+		arguments[s] =
+		        ws_texts_get(&v->d->names.texts,
+		                     ws_recording_fact(r, &v->d->names, "program.arguments"));
+	}
+	if (arguments[0].len && arguments[1].len && ws_name_compare(arguments[0], arguments[1]))
+		ws_table_note(v->t,
+		              "The programs ran with other arguments: '%.*s' and '%.*s'. record "
+		              "--fact KEY=VALUE names what they say of the work.",
+		              (int)(arguments[0].len < 80 ? arguments[0].len : 80),
+		              (const char *)arguments[0].ptr,
+		              (int)(arguments[1].len < 80 ? arguments[1].len : 80),
+		              (const char *)arguments[1].ptr);
+}
+
 static void add_notes(const struct verdict *v)
 {
 	const struct ws_diff *d = v->d;
 
+	note_arguments(v);
 	ws_diff_note_samples(d, v->t);
 	if (!d->by_steps)
 		ws_table_note(v->t, "No steps found, so whole traces are compared, from the first "

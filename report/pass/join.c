@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/model/columns.h"
 #include "report/model/steps.h"
 #include "report/pass/framework.h"
 #include "report/pass/private.h"
@@ -1047,9 +1048,24 @@ static void take_facts(struct ws_pass *p)
 {
 	struct ws_strtab keys = {0};
 
-	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts);
+	const struct ws_column_data *meta = &p->m->meta;
+
+	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts + meta->rows);
 	for (size_t i = 0; i < p->nmarks; i++)
 		ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text]);
+	/* whoever recorded the program has the last word */
+	for (uint64_t i = 0; i < meta->rows; i++) {
+		const struct ws_bytes key = ws_blob(meta, WS_COL_meta_key, i),
+		                      value = ws_blob(meta, WS_COL_meta_value, i);
+		char *mark;
+
+		if (!ws_bytes_begin(key, "workload."))
+			continue;
+		mark = ws_arena_format(&p->m->arena, "%.*s=%.*s", (int)key.len,
+		                       (const char *)key.ptr, (int)value.len,
+		                       (const char *)value.ptr);
+		ws_take_fact(p->m, &keys, ws_bytes_of(mark));
+	}
 	ws_strtab_free(&keys);
 }
 
