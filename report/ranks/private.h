@@ -61,7 +61,7 @@ struct ws_rank_step {
 struct ws_rank {
 	int64_t number; /* as recorded, else the place among the traces */
 	bool has_number;
-	bool did_nothing; /* its trace has neither device work, nor operations, nor steps */
+	bool is_workless; /* its trace has neither device work, nor operations, nor steps */
 	uint32_t given;               /* that place */
 	uint32_t name, device, dtype; /* texts */
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
