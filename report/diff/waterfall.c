@@ -67,6 +67,26 @@ static void add_kernels(struct ws_diff *d, int s, size_t sample, double devices,
 		        (double)left * weight;
 }
 
+/* Classes of operations on the host; the rest of the step is in none. */
+static void add_operations(struct ws_diff *d, int s, size_t sample, struct ws_diff_parts *p)
+{
+	const struct ws_side *side = &d->side[s];
+	const struct ws_sample *of = side->samples[sample];
+	const struct ws_class_time *classes =
+	        ws_side_recording(side, sample)->classes + of->first_class;
+	const double n = (double)side->nsamples;
+
+	for (size_t k = 0; k < of->nclasses; k++)
+		part_of(p, WS_PART_OPERATION, ws_texts_get(&d->names.texts, classes[k].class))
+		        ->ns[s] += (double)classes[k].gpu_ns / n;
+	if (of->step_ns > of->gpu_ns)
+		part_of(p, WS_PART_IDLE, text("in no operation"))->ns[s] +=
+		        (double)(of->step_ns - of->gpu_ns) / n;
+	else
+		part_of(p, WS_PART_OVERLAP, text("overlap of operations"))->ns[s] +=
+		        (double)(of->step_ns - of->gpu_ns) / n;
+}
+
 static void add_sample(struct ws_diff *d, int s, size_t sample, struct ws_diff_parts *p)
 {
 	const struct ws_side *side = &d->side[s];
@@ -74,6 +94,10 @@ static void add_sample(struct ws_diff *d, int s, size_t sample, struct ws_diff_p
 	const double devices = devices_of(of);
 
 	p->mean_ns[s] += (double)of->step_ns / (double)side->nsamples;
+	if (ws_diff_is_of_host_ops(d)) {
+		add_operations(d, s, sample, p);
+		return;
+	}
 	if (devices < 1) {
 		if (of->step_ns)
 			part_of(p, WS_PART_IDLE, text("no device worked"))->ns[s] +=
@@ -157,7 +181,9 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 	         : p->kind == WS_PART_LATE ? "in "
 	                                   : "",
 	         name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
-	         p->kind == WS_PART_CLASS ? " kernels" : "");
+	         p->kind == WS_PART_CLASS       ? " kernels"
+	         : p->kind == WS_PART_OPERATION ? " operations"
+	                                        : "");
 }
 
 /* A second part that is under this share of the whole change is not named. */
@@ -199,13 +225,10 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 /* --- diff-waterfall ----------------------------------------------------------------------- */
 
 static const char *const groups[] = {
-        [WS_PART_CLASS] = "kernels",
-        [WS_PART_GRAPHS] = "kernels",
-        [WS_PART_OVERLAP] = "kernels",
-        [WS_PART_COPIES] = "copies",
-        [WS_PART_COMMUNICATION] = "communication",
-        [WS_PART_IDLE] = "idle",
-        [WS_PART_LATE] = "steps",
+        [WS_PART_CLASS] = "kernels",  [WS_PART_OPERATION] = "operations",
+        [WS_PART_GRAPHS] = "kernels", [WS_PART_OVERLAP] = "kernels",
+        [WS_PART_COPIES] = "copies",  [WS_PART_COMMUNICATION] = "communication",
+        [WS_PART_IDLE] = "idle",      [WS_PART_LATE] = "steps",
 };
 
 static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws_bytes name,
@@ -235,9 +258,11 @@ static void note_parts(const struct ws_diff *d, struct ws_table *t)
 	                        "typical step, the median."
 	                      : "The parts add up to the elapsed time, from the first device work "
 	                        "to the last.");
-	ws_table_note(t,
-	              "Kernels that ran at the same time count once: their overlap is taken off. "
-	              "With several devices all times are means of a device.");
+	if (!ws_diff_is_of_host_ops(d))
+		ws_table_note(
+		        t,
+		        "Kernels that ran at the same time count once: their overlap is taken off. "
+		        "With several devices all times are means of a device.");
 	ws_diff_note_samples(d, t);
 }
 
