@@ -8,6 +8,7 @@
 #include "report/analysis/filter.h"
 #include "report/base/spans.h"
 #include "report/base/stat.h"
+#include "report/joined/step_candidates.h"
 
 /* What the kernels launched in a step cost. */
 struct ws_step_gpu {
@@ -73,3 +74,13 @@ size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,
 
 /* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
 int64_t ws_fact_number(const struct ws_model *m, const char *key);
+
+/* What may be the steps of a trace that has none, with the times that --step makes of them. */
+const struct ws_step_candidates *ws_step_candidates(const struct ws_model *m,
+                                                    const struct ws_selection *sel);
+/* "No range is called step. Likely: ", then what to type, then how many and how long. */
+struct ws_steps_hint {
+	const char *words, *command, *numbers; /* the last two "": there is nothing to type */
+};
+struct ws_steps_hint ws_steps_hint(struct ws_arena *texts, const struct ws_model *m,
+                                   const struct ws_step_candidates *c);

@@ -83,6 +83,7 @@ struct ws_device {
 
 struct ws_thread {
 	uint64_t pid, tid;
+	uint32_t name;    /* text; 0 = it has none */
 	uint32_t process; /* number, not pid */
 };
 

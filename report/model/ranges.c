@@ -534,7 +534,7 @@ uint8_t ws_label_marks(const struct ws_model *m, uint32_t name)
 {
 	if (name == WS_TEXT_SETUP)
 		return WS_IN_SETUP;
-	if (name == WS_TEXT_WARM_UP)
+	if (ws_name_is_warm_up(m->texts[name]))
 		return WS_IN_WARM_UP;
 	switch (ws_label_attention(m->texts[name])) {
 	case WS_WORD_ATTENTION:

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/base/names.h"
 #include "report/model/columns.h"
 #include "report/model/steps.h"
 #include "report/pass/framework.h"
@@ -656,7 +657,7 @@ static void pass_begin_step(struct ws_pass *p, uint32_t range)
 
 	if (in_step)
 		return;
-	if (step == WS_NONE && r->context->name == WS_TEXT_WARM_UP) {
+	if (step == WS_NONE && r->context->is_warm_up) {
 		new_step(p, range, 1);
 		return;
 	}
@@ -923,9 +924,9 @@ static void resolve_context(void *ctx, struct ws_range_context *f)
 	f->marks_iteration =
 	        !p->l.opts->step && (r.paths[f->path].domain == WS_TEXT_OPTIMIZER_DOMAIN ||
 	                             ws_name_marks_iteration(p->m->texts[f->name]));
-	f->begins_step = f->is_step || f->name == WS_TEXT_WARM_UP;
+	f->is_warm_up = ws_name_is_warm_up(p->m->texts[f->name]);
 	/* the ranges around it in its step are of another phase, or of none */
-	f->tells_step = f->begins_step ||
+	f->tells_step = f->is_step || f->is_warm_up ||
 	                (f->phase != WS_PHASE_OTHER && !(parent && parent->phase == f->phase));
 }
 
@@ -942,7 +943,7 @@ static inline void begin_range(void *ctx, uint32_t range)
 		r->op = range;
 		r->counted = 1;
 	}
-	if (context->begins_step)
+	if (context->is_step || context->is_warm_up)
 		pass_begin_step(p, range);
 }
 

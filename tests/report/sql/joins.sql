@@ -55,7 +55,7 @@ SELECT r.*, replace(name, '/', '\/') AS text,
        iif(name = 'step' OR name GLOB 'ProfilerStep#*' OR name GLOB 'step[[]* bs=*' OR name GLOB 'execute_*context_*generation_*'
            OR name GLOB 'execute_new_*_cached_*' OR name GLOB 'prefill[[]bs=*' OR name GLOB 'decode[[]bs=*'
            OR name = '[pl][profile]run_training_batch', r.id, NULL) AS is_step,
-       iif(name = 'warm-up', r.id, NULL) AS is_warm_up,
+       iif(name REGEXP '(?i)^warm[-_ #:.]*up[-_ #:.]*((step|run|iter|iteration)s?|phase|loop|epoch|batch)?[-_ #:.0-9]*$', r.id, NULL) AS is_warm_up,
        CASE WHEN name IN ('forward', 'loss', 'backward', 'optimizer') THEN name
             WHEN name LIKE 'Optimizer.step#%' THEN 'optimizer'
             WHEN name GLOB '[[]pl][[]profile]*training_step' THEN 'forward'
@@ -84,7 +84,7 @@ SELECT id, start, end, is_open, thread, process, is_warm_up, is_step, 0 AS by_ma
        iif(name LIKE 'ProfilerStep#%', CAST(substr(recorded, 14) AS INTEGER), position) AS number
 FROM (
 	SELECT r.*, (SELECT text FROM NVTX_EVENTS WHERE eventId = event) AS recorded,
-	       warm_up IS NOT NULL AS is_warm_up, name != 'warm-up' AS is_step,
+	       warm_up IS NOT NULL AS is_warm_up, id NOT IN (SELECT is_warm_up FROM own WHERE is_warm_up) AS is_step,
 	       row_number() OVER (PARTITION BY warm_up IS NOT NULL ORDER BY start, r.id) - 1 AS position
 	FROM label JOIN range r ON r.id = range WHERE step = range);
 
