@@ -577,6 +577,7 @@ WS_EXPORT int InitializeInjection(void);
 /* Called by our Python module: a range of the default domain. */
 WS_EXPORT void warpsheet_push(const char *name);
 WS_EXPORT void warpsheet_pop(void);
+WS_EXPORT void warpsheet_fact(const char *key, const char *value);
 
 int InitializeInjection(void)
 {
@@ -630,6 +631,15 @@ void warpsheet_pop(void)
 		return;
 	ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES);
 	ws_event_pop(&ev);
+}
+
+/* As `record --fact`. key: with "workload." */
+void warpsheet_fact(const char *key, const char *value)
+{
+	if (!attach_once())
+		return;
+	(void)!atomic_fetch_or(&ws_collector.seg->modules, 1);
+	ws_define_fact(key, value);
 }
 
 /* --- preloading, for --pytorch --- */

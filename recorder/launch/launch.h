@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "formats/base/arena.h"
+#include "formats/base/options.h"
 #include "formats/base/status.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment.h"
@@ -179,10 +180,13 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first);
 
 /* What a trace says about where it comes from; docs/reference/keys.md lists the keys. */
 
+#define WS_FACT_KEY_MAX 128 /* with "workload." and the end */
+
 struct ws_provenance {
 	const char *program;          /* path; NULL: not known */
 	char *const *arguments;       /* of the program, NULL-terminated; NULL: not to be told */
 	const char *options;          /* of the recording, quoted; NULL: not known */
+	const struct ws_opt_texts *facts; /* of the workload: "KEY=VALUE" */
 	bool no_gpu;                  /* GPUs are not to be asked */
 	uint32_t cpu_time_quantum_ns; /* 0 = none */
 };
@@ -265,6 +269,7 @@ struct ws_record_opts {
 	bool stop_on_exit;       /* end with the program, whatever it left running */
 	bool expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
 	bool tell_progress;      /* by notices while the program runs, fewer and fewer */
+	struct ws_opt_texts facts; /* of the workload: "KEY=VALUE" */
 	const char *options_text; /* for the trace's provenance */
 	/* A line for the user while it goes on: no full stop, no newline. NULL: say nothing. */
 	void (*notice)(const char *line);

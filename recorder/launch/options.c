@@ -102,6 +102,14 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 	r->capture.cpu_time_quantum_ns = (uint32_t)g->cpu_time_quantum_ns;
 	r->zstd_level = (int)g->level;
 	r->capture.pytorch = pytorch_of(g);
+	for (size_t i = 0; i < r->facts.n; i++) {
+		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
+
+		WS_FAIL_IF(!equals || equals == fact ||
+		                   strchr(" \t\n", fact[strcspn(fact, "= \t\n")]) ||
+		                   equals - fact + sizeof("workload.") > WS_FACT_KEY_MAX,
+		           err, USAGE, "--fact %s: write KEY=VALUE, such as batch=16", fact);
+	}
 	if (g->capture_range) {
 		/* An @ that no instances follow is part of the name. */
 		const char *value = g->capture_range;

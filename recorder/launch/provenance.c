@@ -369,6 +369,13 @@ unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 		ws_drain_add_meta(d, "program.path", "%s", p->program);
 	if (p->arguments)
 		add_arguments(d, p->arguments, &secrets);
+	for (size_t i = 0; p->facts && i < p->facts->n; i++) {
+		const char *fact = p->facts->text[i], *equals = strchr(fact, '=');
+		char key[WS_FACT_KEY_MAX];
+
+		snprintf(key, sizeof(key), "workload.%.*s", (int)(equals - fact), fact);
+		ws_drain_add_meta(d, key, "%s", equals + 1);
+	}
 	ws_drain_add_meta(d, "clock.base_ns", "%ld", seg->base_ns);
 	if (seg->boot)
 		ws_drain_add_meta(d, "clock.boot", "%016" PRIx64, seg->boot);

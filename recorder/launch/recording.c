@@ -322,6 +322,7 @@ static enum ws_status begin_further(struct session *s, struct ws_segment_file *f
 	        .program = command[0],
 	        .arguments = command[0] && !s->no_args ? command + 1 : NULL,
 	        .options = s->opts->options_text,
+	        .facts = &s->opts->facts,
 	        .no_gpu = (int)s->opts->capture.no_cupti,
 	        .cpu_time_quantum_ns = file->seg->capture.cpu_time_quantum_ns,
 	};
@@ -860,6 +861,7 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 	        .program = program,
 	        .arguments = opts->no_args ? NULL : argv + 1,
 	        .options = opts->options_text,
+	        .facts = &opts->facts,
 	        .no_gpu = (int)opts->capture.no_cupti,
 	        .cpu_time_quantum_ns = opts->capture.cpu_time_quantum_ns,
 	};

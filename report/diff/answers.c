@@ -230,9 +230,11 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 	if (a->out->ncompared)
 		a->out->is_unsure = !strcmp(a->out->compared[0].grade, "AMBIGUOUS") ||
 		                    !strcmp(a->out->compared[0].grade, "UNLIKE");
-	row = verdict_of(a, by_steps ? "GPU time of a step" : "GPU time of kernels");
+	row = verdict_of(a, ws_arena_format(a->texts, "%s of %s", ws_diff_sum_name(a->d),
+	                                    by_steps ? "a step" : ws_diff_work_noun(a->d)));
 	if (row)
-		say_time(a, row, "kernels", "The kernels", true);
+		say_time(a, row, ws_diff_work_noun(a->d),
+		         ws_arena_format(a->texts, "The %s", ws_diff_work_noun(a->d)), true);
 	if (a->out->is_unsure) {
 		say_settles(a);
 		return;
@@ -249,6 +251,7 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 static const char *group_name(enum ws_diff_part_kind kind)
 {
 	static const char *const names[] = {
+	        [WS_PART_OPERATION] = "other operations",
 	        [WS_PART_CLASS] = "other kernels",         [WS_PART_GRAPHS] = "other kernels",
 	        [WS_PART_OVERLAP] = "other kernels",       [WS_PART_COPIES] = "other copies",
 	        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "other waiting",

@@ -81,10 +81,12 @@ struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_c
 
 static void resolve_grade(struct ws_diff *d)
 {
-	d->grade = ws_grade_opts_of(&d->opts, ws_diff_is_on_cpu(d));
+	const bool on_cpu = ws_diff_is_on_cpu(d) || ws_diff_is_of_host_ops(d);
+
+	d->grade = ws_grade_opts_of(&d->opts, on_cpu);
 	d->noise[WS_DIFF_NOISE_GPU] = d->grade.run_noise;
 	d->noise[WS_DIFF_NOISE_STEP] = d->noise[WS_DIFF_NOISE_HOST] = d->grade.run_noise;
-	if (isnan(d->opts.run_noise_percent) && !ws_diff_is_on_cpu(d))
+	if (isnan(d->opts.run_noise_percent) && !on_cpu)
 		ws_diff_assume_noise(d);
 }
 

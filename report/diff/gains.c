@@ -126,20 +126,22 @@ static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
                                const double gpu_ns[2])
 {
 	const double gpu = gpu_ns[1] - gpu_ns[0], step = step_ns[1] - step_ns[0];
-	struct ws_sentence text = {"Kernels: "};
+	struct ws_sentence text = {""};
 	char time[WS_SAY_TIME];
 	double other;
 
 	if (isnan(gpu) || isnan(step))
 		return;
+	ws_sentence_add(&text, "%s: ", ws_diff_is_of_host_ops(d) ? "Operations" : "Kernels");
 	add_change(&text, gpu);
 	ws_sentence_add(&text, ". %s: ", d->by_steps ? "Step" : "Elapsed time");
 	add_change(&text, step);
 	ws_sentence_add(&text, ".");
 	other = step - gpu;
 	if (gpu < 0 && other > 0.1 * -gpu)
-		ws_sentence_add(&text, " The other %s became idle time or copies.",
-		                ws_say_time_in(other, time));
+		ws_sentence_add(&text, " The other %s became %s.", ws_say_time_in(other, time),
+		                ws_diff_is_of_host_ops(d) ? "time in no operation"
+		                                          : "idle time or copies");
 	add_losses(d, classes, &text);
 	ws_table_add(t, "where the gain went", "%s", text.text);
 }
@@ -172,7 +174,7 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 			        row->instances[s] ? row->mean[s] * (double)d->side[s].nsamples : 0;
 		}
 	}
-	if (!all[0] || !all[1] || ws_diff_is_on_cpu(d))
+	if (!all[0] || !all[1] || ws_diff_is_on_cpu(d) || ws_diff_is_of_host_ops(d))
 		return;
 	for (int s = 0; s < 2; s++) {
 		share[s] = ws_stat_percent(on[s], all[s]);
@@ -288,7 +290,7 @@ void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
 	struct ws_cell *row;
 
 	/* on the CPU kernels are the host's own time, and unlike work has no counterpart */
-	if (!replay || ws_diff_is_on_cpu(d) || ws_diff_is_unlike(d))
+	if (!replay || ws_diff_is_on_cpu(d) || ws_diff_is_of_host_ops(d) || ws_diff_is_unlike(d))
 		return;
 	obstacle = ws_replay_facts(replay)->obstacle;
 	if (obstacle || isnan(d->replayed_ns[1])) {

@@ -239,6 +239,7 @@ struct ws_bytes ws_diff_class_name(struct ws_bytes name);
 
 enum ws_diff_part_kind {
 	WS_PART_CLASS,
+	WS_PART_OPERATION, /* of a class, on the host: no device worked */
 	WS_PART_GRAPHS,
 	WS_PART_OVERLAP,
 	WS_PART_COPIES,
@@ -272,10 +273,30 @@ static inline bool ws_diff_is_on_cpu(const struct ws_diff *d)
 		is |= d->side[s].nrecordings && d->side[s].recordings[0].on_cpu;
 	return is;
 }
-/* What the sum of their kernels is called. */
+/* Are the operations of the host its work: did no device work on either side? */
+static inline bool ws_diff_is_of_host_ops(const struct ws_diff *d)
+{
+	bool is = true;
+
+	for (int s = 0; s < 2; s++)
+		is &= d->side[s].nrecordings && d->side[s].recordings[0].has_host_ops;
+	return is;
+}
+/* What the sum of their work is called, and its parts. */
 static inline const char *ws_diff_work_time(const struct ws_diff *d)
 {
-	return ws_diff_is_on_cpu(d) ? "kernel time" : "GPU time";
+	return ws_diff_is_of_host_ops(d) ? "operation time"
+	       : ws_diff_is_on_cpu(d)    ? "kernel time"
+	                                 : "GPU time";
+}
+/* Whose rows of the verdict are called so on the CPU reference, too. */
+static inline const char *ws_diff_sum_name(const struct ws_diff *d)
+{
+	return ws_diff_is_of_host_ops(d) ? "operation time" : "GPU time";
+}
+static inline const char *ws_diff_work_noun(const struct ws_diff *d)
+{
+	return ws_diff_is_of_host_ops(d) ? "operations" : "kernels";
 }
 
 /* --- answers.c ------------------------------------------------------------------------------ */

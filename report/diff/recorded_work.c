@@ -14,6 +14,7 @@
 #include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/reader.h"
+#include "report/joined/op_phases.h"
 #include "report/tables/tables.h"
 
 /* What an operation on a few numbers reads and writes at most: three doubles. */
@@ -481,12 +482,11 @@ static void end_sample(struct work *w)
 	w->nattention = 0;
 }
 
-/* Kernels of each class in each sample. */
-static void add_class(struct work *w, const struct ws_joined_kernel *k, struct ws_sample *s)
+/* Work of each class in each sample. */
+static void add_class_time(struct work *w, uint32_t class, uint8_t tensor, int64_t ns,
+                           struct ws_sample *s)
 {
 	struct ws_recording *r = w->c->r;
-	const uint8_t tensor = w->c->m->configs[k->kind->config].tensor;
-	const uint32_t class = class_of(w, k);
 	size_t at;
 
 	if (!s->nclasses)
@@ -499,11 +499,11 @@ static void add_class(struct work *w, const struct ws_joined_kernel *k, struct w
 		s->nclasses++;
 	}
 	r->classes[at].kernels++;
-	r->classes[at].gpu_ns += k->dur_ns;
+	r->classes[at].gpu_ns += ns;
 	if (tensor == WS_TENSOR_YES)
-		r->classes[at].tensor_ns += k->dur_ns;
+		r->classes[at].tensor_ns += ns;
 	else if (tensor != WS_TENSOR_NO)
-		r->classes[at].unknown_ns += k->dur_ns;
+		r->classes[at].unknown_ns += ns;
 }
 
 static void read_kernels(struct work *w)
@@ -530,9 +530,94 @@ static void read_kernels(struct work *w)
 			add_attention(w, k);
 		else
 			add_kernel(w, k, WS_NONE, &call);
-		add_class(w, k, &r->samples[sample]);
+		add_class_time(w, class_of(w, k), w->c->m->configs[k->kind->config].tensor,
+		               k->dur_ns, &r->samples[sample]);
 	}
 	end_sample(w);
+}
+
+/* --- operations on the host ------------------------------------------------------------------- */
+
+/* As an operation of the host does it itself: shape and FLOPs, unless one inside it has FLOPs. */
+static uint32_t item_of_op(struct work *w, uint32_t cpu_op, bool has_inner_flops)
+{
+	struct ws_reader *c = w->c;
+	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
+	const struct ws_op_config *config = ws_cpu_op_config(c->m, cpu_op);
+	const struct ws_joined_range *range = ws_joined_rows_range(c->rows, ops->range[cpu_op]);
+	struct ws_work_item item = {.place = WS_NONE, .phase = ops->phase[cpu_op], .nkernels = 1};
+
+	if (range)
+		item.place = c->place_of_path[range->context->path];
+	item.class = config->kind ? ws_reader_text(c, config->kind) : c->unclassified;
+	set_operation(w, NULL, cpu_op, &item);
+	if (has_inner_flops)
+		item.flops = 0;
+	item.kernels = item.op;
+	item.dtype = ws_reader_text(c, config->dtype);
+	return ws_names_add_item(c->names, &item);
+}
+
+struct host_op {
+	struct launch launch; /* sorted by it, so it is first */
+	int64_t self_ns;
+	bool has_inner_flops;
+};
+
+static void add_host_op(struct work *w, const struct host_op *op)
+{
+	struct ws_reader *c = w->c;
+	struct ws_recording *r = c->r;
+	struct ws_sample *s = &r->samples[op->launch.sample];
+	const uint32_t range = c->m->cpu_ops.range[op->launch.number];
+	struct ws_work_call call = {.gpu_ns = op->self_ns, .longest_ns = op->self_ns};
+
+	if (range != WS_NONE) {
+		struct ws_range_at *at = ws_recording_range(r, range);
+
+		at->gpu_ns += op->self_ns;
+		call.instance = at->instance;
+	}
+	call.item = item_of_op(w, op->launch.number, op->has_inner_flops);
+	if (!s->ncalls++)
+		s->first_call = r->ncalls;
+	s->gpu_ns += op->self_ns;
+	s->phase_gpu_ns[c->m->cpu_ops.phase[op->launch.number]] += op->self_ns;
+	add_class_time(w, ws_names_item(c->names, call.item)->class, WS_TENSOR_NO, op->self_ns, s);
+	ws_spill_put(&r->calls, sizeof(call), r->ncalls++, &call);
+}
+
+/* Where no device worked the operations are the work, each for its time in none inside it. */
+static void read_host_ops(struct work *w)
+{
+	struct ws_reader *c = w->c;
+	const struct ws_op_tree *tree = &c->m->cpu_ops.tree;
+	struct host_op *ops;
+	size_t n = 0;
+
+	WS_NEW(&w->temp, ops, tree->n);
+	for (uint32_t i = 0; i < tree->n; i++)
+		ops[i].self_ns = tree->end_ns[i] - tree->start_ns[i];
+	for (uint32_t i = (uint32_t)tree->n; i-- > 0;) {
+		const uint32_t parent = tree->parent[i];
+
+		if (parent == WS_NONE)
+			continue;
+		ops[parent].self_ns -= tree->end_ns[i] - tree->start_ns[i];
+		ops[parent].has_inner_flops |=
+		        ops[i].has_inner_flops || ws_cpu_op_config(c->m, i)->flops > 0;
+	}
+	for (uint32_t i = 0; i < tree->n; i++) {
+		ops[n] = ops[i];
+		ops[n].launch =
+		        (struct launch){tree->start_ns[i],
+		                        ws_reader_sample(c, ws_step_of_op(c->m, c->rows, i)), i};
+		n += ops[n].launch.sample != WS_NONE;
+	}
+	qsort_r(ops, n, sizeof(*ops), by_launch, NULL);
+	ws_spill_open(&c->r->calls, n * sizeof(struct ws_work_call));
+	for (size_t i = 0; i < n; i++)
+		add_host_op(w, &ops[i]);
 }
 
 /* --- copies ---------------------------------------------------------------------------------- */
@@ -613,7 +698,11 @@ void ws_reader_read_work(struct ws_reader *c)
 	memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
 	sort_kernels(&w);
 	find_pieces(&w);
-	read_kernels(&w);
+	c->r->has_host_ops = !ws_model_has_work(c->m) && nops;
+	if (c->r->has_host_ops)
+		read_host_ops(&w);
+	else
+		read_kernels(&w);
 	read_copies(&w);
 	work_release(&w);
 }

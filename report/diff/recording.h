@@ -131,6 +131,7 @@ struct ws_recording {
 	size_t unfinished;           /* steps that recording ended in, which are left out */
 	uint32_t ndevices;           /* that ran kernels */
 	int on_cpu;                  /* as ws_model_on_cpu */
+	bool has_host_ops; /* no device worked: its work are a framework's operations on the host */
 	struct ws_idle_verdict idle; /* of the measured steps */
 	bool damaged;                /* blocks were lost */
 	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */

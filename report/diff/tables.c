@@ -42,8 +42,28 @@ void ws_diff_note_copies(const struct ws_side *side, const char *before, struct 
 		              is_one ? "it" : "each");
 }
 
+/* On the host these are the operations' own times. */
+static void show_host_times(const struct ws_diff *d, struct ws_table *t)
+{
+	static const char *const titles[][2] = {{"GPU Time A (ns)", "Self CPU A (ns)"},
+	                                        {"GPU Time B (ns)", "Self CPU B (ns)"},
+	                                        {"A GPU Time (ns)", "A Self CPU (ns)"},
+	                                        {"B GPU Time (ns)", "B Self CPU (ns)"},
+	                                        {"GPU Time (ns)", "Self CPU (ns)"}};
+
+	for (size_t c = 0; c < t->def->ncolumns && ws_diff_is_of_host_ops(d); c++)
+		for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+			if (!strcmp(t->def->columns[c].title, titles[i][0]))
+				ws_table_show_as(t, c, titles[i][1]);
+	if (!ws_diff_is_of_host_ops(d))
+		return;
+	ws_table_note(t, "No device worked: times are of operations on the host, without "
+	                 "those inside them.");
+}
+
 void ws_diff_note_work(struct ws_diff *d, struct ws_table *t)
 {
+	show_host_times(d, t);
 	if (!t->nrows)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	ws_diff_note_samples(d, t);
@@ -52,7 +72,9 @@ void ws_diff_note_work(struct ws_diff *d, struct ws_table *t)
 void ws_diff_note_only(struct ws_diff *d, struct ws_table *t)
 {
 	if (!t->nrows)
-		ws_table_note(t, "All GPU work of both sides is matched.");
+		ws_table_note(t, "All %s of both sides is matched.",
+		              ws_diff_is_of_host_ops(d) ? "work" : "GPU work");
+	show_host_times(d, t);
 	ws_diff_note_samples(d, t);
 }
 void ws_diff_note_phases(struct ws_diff *d, struct ws_table *t)
@@ -65,7 +87,8 @@ void ws_diff_note_phases(struct ws_diff *d, struct ws_table *t)
 	}
 	if (ws_diff_has_phases(d))
 		ws_table_note(
-		        t, "The rows of measure wall add up to its total, and so do those of GPU.");
+		        t, "The rows of measure wall add up to its total, and so do those of %s.",
+		        ws_diff_is_of_host_ops(d) ? "operations" : "GPU");
 	ws_diff_note_samples(d, t);
 }
 
@@ -74,9 +97,9 @@ void ws_diff_note_ranges(struct ws_diff *d, struct ws_table *t)
 	if (!t->nrows)
 		ws_table_set_not_recorded(t, "Neither trace has NVTX ranges to match.");
 	ws_table_note(t,
-	              "Shares are of the time of all kernels in %s. Rows nest: a range holds the "
+	              "Shares are of the time of all %s in %s. Rows nest: a range holds the "
 	              "time of the ranges in it.",
-	              d->by_steps ? "the measured steps" : "the traces");
+	              ws_diff_work_noun(d), d->by_steps ? "the measured steps" : "the traces");
 	ws_diff_note_samples(d, t);
 }
 

@@ -202,18 +202,18 @@ static bool is_all(const struct ws_diff *d, const struct ws_diff_row *row)
 static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *rows, int phase)
 {
 	const struct ws_diff_row *row = find_row(rows, WS_MEASURE_GPU, phase);
-	struct ws_sentence text = {""}, subject = {"GPU time of a step"};
+	struct ws_sentence text = {""}, subject = {""};
+	const char *sum = ws_diff_sum_name(v->d);
 
 	if (!row || !(row->mean[0] > 0) || !(row->mean[1] > 0))
 		return;
 	/* the only phase that is known is no phase */
 	if (phase == WS_PHASE_OTHER && is_all(v->d, row))
 		return;
-	if (phase < WS_PHASES)
-		snprintf(subject.text, sizeof(subject.text), "GPU time of %s",
-		         ws_phase_name((enum ws_phase)phase));
-	else if (!v->d->by_steps)
-		snprintf(subject.text, sizeof(subject.text), "GPU time of kernels");
+	snprintf(subject.text, sizeof(subject.text), "%s of %s", sum,
+	         phase < WS_PHASES ? ws_phase_name((enum ws_phase)phase)
+	         : v->d->by_steps  ? "a step"
+	                           : ws_diff_work_noun(v->d));
 	ws_diff_print(v->d, &row->c, text.text, sizeof(text.text));
 	if (row->c.grade == WS_GRADE_UNLIKE) {
 		struct ws_comparison all = row->c;
@@ -359,14 +359,18 @@ static void add_unmatched(const struct verdict *v)
 		struct ws_sentence text = {""};
 
 		const double n = (double)side->nsamples;
+		const bool of_ops = ws_diff_is_of_host_ops(v->d);
 		const char *per = v->d->by_steps ? " per step" : "";
 		char time[WS_SAY_TIME];
 
 		if (!rest->kernels)
-			ws_sentence_add(&text, "All GPU work of %s has a counterpart.", side->name);
+			ws_sentence_add(&text, "All %s of %s %s a counterpart.",
+			                of_ops ? "operations" : "GPU work", side->name,
+			                of_ops ? "have" : "has");
 		else
-			ws_sentence_add(&text, "%s runs %.4g kernels%s without a counterpart (%s).",
-			                side->name, (double)rest->kernels / n, per,
+			ws_sentence_add(&text, "%s runs %.4g %s%s without a counterpart (%s).",
+			                side->name, (double)rest->kernels / n,
+			                ws_diff_work_noun(v->d), per,
 			                ws_say_time_in(((double)side->gpu_ns -
 			                                (double)v->d->matched_ns[s]) /
 			                                       n,
@@ -376,17 +380,45 @@ static void add_unmatched(const struct verdict *v)
 			                (double)rest->casts / n, per,
 			                ws_say_time_in((double)rest->cast_ns / n, time));
 		if (rest->scalings)
-			ws_sentence_add(&text, " %s adds %.4g kernels that scale the loss%s (%s).",
-			                side->name, (double)rest->scalings / n, per,
+			ws_sentence_add(&text, " %s adds %.4g %s that scale the loss%s (%s).",
+			                side->name, (double)rest->scalings / n,
+			                ws_diff_work_noun(v->d), per,
 			                ws_say_time_in((double)rest->scaling_ns / n, time));
 		ws_table_add(v->t, s ? "only in B" : "only in A", "%s", text.text);
 	}
+}
+
+/* Of programs that say nothing of their work. */
+static void note_arguments(const struct verdict *v)
+{
+	struct ws_bytes arguments[2];
+
+	for (int s = 0; s < 2; s++) {
+		const struct ws_recording *r = &v->d->side[s].recordings[0];
+
+		for (size_t i = 0; i < r->nfacts; i++)
+			if (ws_bytes_begin(ws_texts_get(&v->d->names.texts, r->facts[i].key),
+			                   "workload."))
+				return;
+		arguments[s] =
+		        ws_texts_get(&v->d->names.texts,
+		                     ws_recording_fact(r, &v->d->names, "program.arguments"));
+	}
+	if (arguments[0].len && arguments[1].len && ws_name_compare(arguments[0], arguments[1]))
+		ws_table_note(v->t,
+		              "The programs ran with other arguments: '%.*s' and '%.*s'. record "
+		              "--fact KEY=VALUE names what they say of the work.",
+		              (int)(arguments[0].len < 80 ? arguments[0].len : 80),
+		              (const char *)arguments[0].ptr,
+		              (int)(arguments[1].len < 80 ? arguments[1].len : 80),
+		              (const char *)arguments[1].ptr);
 }
 
 static void add_notes(const struct verdict *v)
 {
 	const struct ws_diff *d = v->d;
 
+	note_arguments(v);
 	ws_diff_note_samples(d, v->t);
 	if (!d->by_steps)
 		ws_table_note(v->t, "No steps found, so whole traces are compared, from the first "

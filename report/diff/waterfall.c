@@ -66,6 +66,25 @@ static void add_kernels(struct ws_diff *d, int s, double devices, struct ws_diff
 		        (double)left / devices;
 }
 
+/* Classes of operations on the host; the rest of the step is in none. */
+static void add_operations(struct ws_diff *d, int s, const struct ws_sample *of,
+                           struct ws_diff_parts *p)
+{
+	const struct ws_side *side = &d->side[s];
+	const struct ws_class_time *classes =
+	        ws_side_recording(side, side->shown)->classes + of->first_class;
+
+	for (size_t k = 0; k < of->nclasses; k++)
+		part_of(p, WS_PART_OPERATION, ws_texts_get(&d->names.texts, classes[k].class))
+		        ->ns[s] = (double)classes[k].gpu_ns;
+	if (of->step_ns > of->gpu_ns)
+		part_of(p, WS_PART_IDLE, text("in no operation"))->ns[s] =
+		        (double)(of->step_ns - of->gpu_ns);
+	else
+		part_of(p, WS_PART_OVERLAP, text("overlap of operations"))->ns[s] =
+		        (double)(of->step_ns - of->gpu_ns);
+}
+
 static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
 {
 	const struct ws_side *side = &d->side[s];
@@ -74,6 +93,10 @@ static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
 	const double devices = of ? devices_of(of) : 0;
 
 	p->whole_ns[s] = of ? (double)of->step_ns : 0;
+	if (of && ws_diff_is_of_host_ops(d)) {
+		add_operations(d, s, of, p);
+		return;
+	}
 	if (devices < 1) {
 		if (p->whole_ns[s] > 0)
 			part_of(p, WS_PART_IDLE, text("no device worked"))->ns[s] = p->whole_ns[s];
@@ -142,7 +165,9 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 	snprintf(out, size, "%s %s %s%.*s%s", ws_say_time_in(fabs(change), ns),
 	         change < 0 ? "less" : "more", is_time ? "time " : "",
 	         name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
-	         p->kind == WS_PART_CLASS ? " kernels" : "");
+	         p->kind == WS_PART_CLASS       ? " kernels"
+	         : p->kind == WS_PART_OPERATION ? " operations"
+	                                        : "");
 }
 
 /* A second part that is under this share of the whole change is not named. */
@@ -184,6 +209,7 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 /* --- diff-waterfall ----------------------------------------------------------------------- */
 
 static const char *const groups[] = {
+        [WS_PART_OPERATION] = "operations",
         [WS_PART_CLASS] = "kernels",
         [WS_PART_GRAPHS] = "kernels",
         [WS_PART_OVERLAP] = "kernels",
@@ -220,9 +246,11 @@ static void note_parts(const struct ws_diff *d, struct ws_table *t)
 	                  "step of the median recording."
 	                : "The parts add up to the elapsed time, from the first device work "
 	                  "to the last.");
-	ws_table_note(t,
-	              "Kernels that ran at the same time count once: their overlap is taken off. "
-	              "With several devices all times are means of a device.");
+	if (!ws_diff_is_of_host_ops(d))
+		ws_table_note(
+		        t,
+		        "Kernels that ran at the same time count once: their overlap is taken off. "
+		        "With several devices all times are means of a device.");
 	ws_diff_note_samples(d, t);
 }
 

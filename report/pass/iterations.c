@@ -53,8 +53,8 @@ static size_t ops_begun(const struct ws_op_tree *ops, uint32_t thread, int64_t u
 	return first + n;
 }
 
-static double between(const struct calls *c, const uint32_t *sum, uint32_t thread, int64_t from_ns,
-                      int64_t to_ns)
+static double sum_between(const struct calls *c, const uint32_t *sum, uint32_t thread,
+                          int64_t from_ns, int64_t to_ns)
 {
 	return sum[ops_begun(c->ops, thread, to_ns)] - sum[ops_begun(c->ops, thread, from_ns)];
 }
@@ -109,7 +109,7 @@ static void add_call(struct calls *c, const struct root_call *call)
 	c->call[c->n] = *call;
 	c->call[c->n].step = WS_NONE;
 	c->call[c->n].has_backward =
-	        between(c, c->with_backward, call->thread, call->start_ns, call->end_ns) > 0;
+	        sum_between(c, c->with_backward, call->thread, call->start_ns, call->end_ns) > 0;
 	c->trains |= c->call[c->n++].has_backward;
 }
 
@@ -195,6 +195,21 @@ static uint32_t root_module(struct calls *c, bool with_backward)
 			best = c->call[i].name;
 	}
 	return best;
+}
+
+bool ws_pass_names_steps(const struct ws_model *m)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < m->text_of.map.nslots && !found; i++) {
+		uint32_t text = ws_idmap_get(&m->text_of, m->text_of.map.slots[i].key);
+
+		if (text != WS_NONE)
+			found = ws_step_is_name(m, text, NULL) ||
+			        ws_step_is_name(m, m->steady_of[text], NULL) ||
+			        ws_name_is_optimizer_step(m->texts[text]);
+	}
+	return found;
 }
 
 void ws_pass_find_step_module(struct ws_pass *p)
@@ -361,7 +376,7 @@ static bool end_with_turns(struct iterations *it)
 	return turns > 1 && 10 * in_short >= 8 * it->n;
 }
 
-static bool is_near(uint64_t a, uint64_t b)
+static bool counts_agree(uint64_t a, uint64_t b)
 {
 	return (a > b ? a - b : b - a) * 20 <= (a > b ? a : b);
 }
@@ -379,7 +394,7 @@ static bool repeats(const struct iterations *it, size_t period, bool by_ops)
 		if (by_ops && is_start)
 			continue;
 		n++;
-		same += a->mark->name == b->mark->name && (!by_ops || is_near(a->ops, b->ops));
+		same += a->mark->name == b->mark->name && (!by_ops || counts_agree(a->ops, b->ops));
 	}
 	return n && 10 * same >= 9 * n;
 }
@@ -634,8 +649,9 @@ static void add_evaluations(const struct steps_of_thread *s, const struct calls 
 			continue;
 		m->steps[step].apart = WS_STEP_EVALUATES;
 		if (e && e->step == step &&
-		    between(c, c->with_backward, call->thread, e->end_ns, call->start_ns) == 0 &&
-		    between(c, c->backward, call->thread, e->end_ns, call->start_ns) == 0) {
+		    sum_between(c, c->with_backward, call->thread, e->end_ns, call->start_ns) ==
+		            0 &&
+		    sum_between(c, c->backward, call->thread, e->end_ns, call->start_ns) == 0) {
 			e->end_ns = call->end_ns;
 			continue;
 		}

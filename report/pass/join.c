@@ -4,6 +4,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"
+#include "report/model/columns.h"
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
@@ -1007,6 +1008,31 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 
 /* --- the end ----------------------------------------------------------------------------- */
 
+static void take_facts(struct ws_pass *p)
+{
+	struct ws_strtab keys = {0};
+
+	const struct ws_column_data *meta = &p->m->meta;
+
+	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts + meta->rows);
+	for (size_t i = 0; i < p->nmarks; i++)
+		ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text]);
+	/* whoever recorded the program has the last word */
+	for (uint64_t i = 0; i < meta->rows; i++) {
+		const struct ws_bytes key = ws_blob(meta, WS_COL_meta_key, i),
+		                      value = ws_blob(meta, WS_COL_meta_value, i);
+		char *mark;
+
+		if (!ws_bytes_begin(key, "workload."))
+			continue;
+		mark = ws_arena_format(&p->m->arena, "%.*s=%.*s", (int)key.len,
+		                       (const char *)key.ptr, (int)value.len,
+		                       (const char *)value.ptr);
+		ws_take_fact(p->m, &keys, ws_bytes_of(mark));
+	}
+	ws_strtab_free(&keys);
+}
+
 /* The last mark of a key in the file wins. */
 static int by_place(const void *pa, const void *pb)
 {
@@ -1060,12 +1086,6 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	ws_path_table_give(&p->live.paths, &m->ranges.paths, &m->ranges.npaths);
 	if (p->nmarks)
 		ws_sort(p->marks, p->nmarks, sizeof(*p->marks), by_place);
-
-	struct ws_strtab keys = {0};
-
-	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts);
-	for (size_t i = 0; i < p->nmarks; i++)
-		ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text]);
-	ws_strtab_free(&keys);
+	take_facts(p);
 	return WS_OK;
 }

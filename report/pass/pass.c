@@ -115,21 +115,6 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 
 /* --- rows that nobody joins --------------------------------------------------------------- */
 
-bool ws_pass_names_steps(const struct ws_model *m)
-{
-	bool found = false;
-
-	for (size_t i = 0; i < m->text_of.map.nslots && !found; i++) {
-		uint32_t text = ws_idmap_get(&m->text_of, m->text_of.map.slots[i].key);
-
-		if (text != WS_NONE)
-			found = ws_step_is_name(m, text, NULL) ||
-			        ws_step_is_name(m, m->steady_of[text], NULL) ||
-			        ws_name_is_optimizer_step(m->texts[text]);
-	}
-	return found;
-}
-
 /* Measured steps are all of a trace in which nothing is called like a step or marks one, and no
  * module is called. */
 static void may_have_steps(struct ws_pass *p, bool *may_have)

@@ -82,7 +82,7 @@ struct ws_rank_step {
 struct ws_rank {
 	int64_t number; /* as recorded, else the place among the traces */
 	bool has_number;
-	bool did_nothing; /* its trace has neither device work, nor operations, nor steps */
+	bool is_workless; /* its trace has neither device work, nor operations, nor steps */
 	uint32_t given;               /* that place */
 	uint32_t name, device, dtype; /* texts */
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
@@ -382,7 +382,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	                         .offset_ns = NAN,
 	                         .residual_ns = NAN};
 	rank->has_number = rank->number >= 0;
-	rank->did_nothing = !m->nsteps && !ws_model_has_work(m) && !m->cpu_ops.tree.n;
+	rank->is_workless = !m->nsteps && !ws_model_has_work(m) && !m->cpu_ops.tree.n;
 	ws_select_rows(m, rows, NULL, &c.sel);
 	c.rows = c.sel.rows;
 	read_steps(&c);
@@ -464,7 +464,7 @@ static void leave_launchers_out(struct ws_ranks *r)
 	for (size_t i = 0; i < r->n && numbers; i++) {
 		const struct ws_rank rank = r->ranks[i];
 
-		if (!rank.has_number && rank.did_nothing) {
+		if (!rank.has_number && rank.is_workless) {
 			r->launchers[r->nlaunchers++] = ws_texts_get(&r->texts, rank.name);
 			continue;
 		}

@@ -16,6 +16,7 @@
 #include "report/base/say.h"
 #include "report/base/texts.h"
 #include "report/diff/recording.h"
+#include "report/model/columns.h"
 #include "report/page/page.h"
 #include "report/query/query.h"
 #include "report/sweep/sweep.h"
@@ -388,6 +389,10 @@ void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined
 	run->file_size = m->file.file_size;
 	for (size_t i = 0; i < m->nfacts; i++)
 		add_fact(s, run, m->facts[i].key, m->facts[i].value);
+	/* a program that says nothing of its work says it by its arguments, if at all */
+	if (!m->nfacts)
+		add_fact(s, run, ws_bytes_of("arguments"),
+		         ws_meta_value(&m->meta, "program.arguments"));
 	/* the GPU is part of the configuration */
 	if (ws_model_device_name(m).len)
 		add_fact(s, run, ws_bytes_of("device"), ws_model_device_name(m));

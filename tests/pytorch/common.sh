@@ -24,3 +24,15 @@ is_small() { # is_small TRACE: it has the operations of small.py, with FLOPs: of
 	table "$1" ops
 	equal "FLOPs of addmm in $1" "$(csv_cell "$1.ops.csv" FLOPs Name=aten::addmm)" $((2 * (4 * 16 * (2 * 8 + 1) + 4 * 2 * (2 * 16 + 1))))
 }
+
+found_steps() { # found_steps TRACE: as the programs print it
+	table "$1" steps
+	python3 - "$1.steps.csv" <<'PY'
+import csv
+import sys
+
+rows = [r for r in csv.DictReader(open(sys.argv[1], newline="", encoding="utf-8")) if r["Warm-up"] == "no"]
+apart = sum(bool(r["Contains"]) for r in rows)
+print(f"steps {len(rows) - apart} apart {apart}")
+PY
+}

@@ -48,6 +48,10 @@ for python in python2.7 python2 "$HOME"/.pyenv/versions/2.7*/bin/python python3;
 	"$ws" record --pytorch -o t.wtrace -- "$python" -c 'print("on")' >out 2>log || fail "$python without: $(cat out log)"
 	! grep -q "sitecustomize" log || fail "$python without: $(cat log)"
 done
+# a program that does nothing loads no more modules than alone: each costs all that start
+python3 -c 'import sys; print(len(sys.modules))' >alone
+"$ws" record --pytorch -o t.wtrace -- python3 -c 'import sys; print(len(sys.modules))' >out 2>log
+[ "$(cat out)" -le $(($(cat alone) + 1)) ] || fail "our file loads modules: $(cat alone out)"
 if [ $tried = 0 ]; then
 	echo "SKIP: no Python 2 was run here"
 	exit 77

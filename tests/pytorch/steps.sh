@@ -4,18 +4,6 @@ set -eu
 # shellcheck source=tests/pytorch/common.sh
 . "$(dirname "$0")/common.sh"
 
-found() { # found TRACE: as the programs print it
-	table "$1" steps
-	python3 - "$1.steps.csv" <<'PY'
-import csv
-import sys
-
-rows = [r for r in csv.DictReader(open(sys.argv[1], newline="", encoding="utf-8")) if r["Warm-up"] == "no"]
-apart = sum(bool(r["Contains"]) for r in rows)
-print(f"steps {len(rows) - apart} apart {apart}")
-PY
-}
-
 share() { # share TRACE PHASE: percent of the time of all steps on the host
 	"$ws" report "$1" --table step-statistics --format csv -o "$1.phases.csv" >/dev/null
 	python3 - "$1.phases.csv" "$2" <<'PY'
@@ -31,7 +19,7 @@ PY
 for program in closure evaluation gan critics accumulation distillation rollouts by_hand inference generation; do
 	"$ws" record --pytorch -o $program.wtrace -- "$python" "$here/steps.py" $program >$program.log 2>&1 ||
 		{ cat $program.log; fail "recording $program"; }
-	equal "$program" "$(found $program.wtrace)" "$(grep '^steps' $program.log)"
+	equal "$program" "$(found_steps $program.wtrace)" "$(grep '^steps' $program.log)"
 done
 
 # forward and backward of a closure are no optimizer's, recorded or imported: of 80 million multiplications a step it

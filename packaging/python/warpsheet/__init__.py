@@ -3,21 +3,25 @@
     import warpsheet
     ops = warpsheet.report("run.wtrace", "ops")      # {"Name": [...], "Calls": [...], ...}
     pandas.DataFrame(ops)                            # or polars.DataFrame(ops)
+    warpsheet.page("run.wtrace")                     # the HTML page, in a notebook
 
     with warpsheet.annotate("evaluation"):           # a range, under `warpsheet record`
         evaluate()
+    warpsheet.fact(batch=16)                         # of the recorded work, for diff, gate and sweep
 
 Standard library alone: the numbers come from the program `warpsheet`, beside this Python or in PATH.
 """
 import contextlib
 import ctypes
+import html
 import json
 import os
 import shutil
 import subprocess
 import sysconfig
+import tempfile
 
-__all__ = ["Error", "annotate", "report", "step"]
+__all__ = ["Error", "Page", "Table", "annotate", "diff", "fact", "gate", "page", "record", "report", "step", "sweep"]
 
 
 class Error(Exception):
@@ -38,15 +42,103 @@ def _column(cells):
     return [float(cell) if is_real and type(cell) is int else cell for cell in cells]
 
 
-def report(path, table, *options):
-    """A table of a trace as a dict of columns, in its order; unknown is None, and a column has one type of number.
-    options: of `warpsheet report`."""
-    done = subprocess.run([_program(), "report", os.fspath(path), "--table", table, "--format", "json", *options],
-                          capture_output=True, text=True, encoding="utf-8", check=False)
-    if done.returncode:
+class Table(dict):
+    """A dict of columns, in the table's order; unknown is None, and a column has one type of number. A notebook shows
+    it as the terminal does: title, the rows with units, notes."""
+
+    def __init__(self, made):
+        columns = made["columns"]
+        super().__init__((c["title"], _column([row[i] for row in made["rows"]])) for i, c in enumerate(columns))
+        self.title = made.get("title") or made.get("table", "")
+        self.units = {c["title"]: c["unit"] for c in columns}
+        self.notes = made.get("notes", [])
+
+    def _cell(self, column, row):
+        value = self[column][row]
+        if value is None:
+            return ""
+        return html.escape(f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value))
+
+    def _repr_html_(self):
+        shown = [c for c in self if any(v is not None for v in self[c])] or list(self)
+        nrows = len(next(iter(self.values()), []))
+        head = "".join(f"<th>{html.escape(c)}</th>" for c in shown)
+        rows = "".join("<tr>" + "".join(
+            f"<td style='text-align:{'left' if isinstance(self[c][i], str) else 'right'}'>{self._cell(c, i)}</td>"
+            for c in shown) + "</tr>" for i in range(min(nrows, MOST_SHOWN)))
+        more = f"<p>… {nrows - MOST_SHOWN} more rows</p>" if nrows > MOST_SHOWN else ""
+        notes = "".join(f"<p>{html.escape(str(note))}</p>" for note in self.notes)
+        return f"<b>{html.escape(self.title)}</b><table><tr>{head}</tr>{rows}</table>{more}{notes}"
+
+
+MOST_SHOWN = 40  # rows of a table in a notebook
+
+
+class Page:
+    """An HTML page, which a notebook embeds."""
+
+    def __init__(self, text):
+        self.html = text
+
+    def _repr_html_(self):
+        return ("<iframe style='width:100%;height:720px;border:0' sandbox='allow-scripts' srcdoc=\""
+                + html.escape(self.html) + "\"></iframe>")
+
+
+def _run(arguments, statuses=(0,)):
+    done = subprocess.run([_program(), *arguments], capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode not in statuses:
         raise Error(done.stderr.strip())
-    made = json.loads(done.stdout)
-    return {column["title"]: _column([row[i] for row in made["rows"]]) for i, column in enumerate(made["columns"])}
+    return done
+
+
+def _paths(given):
+    """One path, or several of one side."""
+    return [os.fspath(given)] if isinstance(given, (str, os.PathLike)) else [os.fspath(p) for p in given]
+
+
+def _table(command, traces, table, options, statuses=(0,)):
+    return Table(json.loads(_run([command, *traces, "--table", table, "--format", "json", *options], statuses).stdout))
+
+
+def report(path, table="step-statistics", *options):
+    """A table of a trace, or of the traces of ranks. options: of `warpsheet report`."""
+    return _table("report", _paths(path), table, options)
+
+
+def page(path, *options):
+    """The HTML page of a trace, as `warpsheet report -o page.html` writes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "page.html")
+        _run(["report", *_paths(path), "-o", out, *options])
+        with open(out, encoding="utf-8") as file:
+            return Page(file.read())
+
+
+def diff(a, b, table="diff-verdict", *options):
+    """A table of the comparison of two traces, or folders of several. options: of `warpsheet diff`."""
+    return _table("diff", [os.fspath(a), os.fspath(b)], table, options, (0, 1))
+
+
+def sweep(path, table="sweep", *options):
+    """A table of several recordings by configuration. options: of `warpsheet sweep`."""
+    return _table("sweep", _paths(path), table, options)
+
+
+def gate(traces, baseline, *options):
+    """What `warpsheet gate` says of traces against the baseline in a folder, and its exit status: 0 as fast or
+    faster, 1 slower, 6 cannot tell."""
+    done = _run(["gate", "--baseline", os.fspath(baseline), *options, "--", *_paths(traces)], (0, 1, 6))
+    return done.returncode, done.stdout
+
+
+def record(program, output, *options):
+    """Records a program, a list of its arguments, into a trace; the program's exit status. options: of
+    `warpsheet record`."""
+    done = subprocess.run([_program(), "record", "-o", os.fspath(output), *options, "--", *program], check=False)
+    if not os.path.exists(output):
+        raise Error(f"warpsheet record ended with {done.returncode} and left no {os.fspath(output)}")
+    return done.returncode
 
 
 def _collector():
@@ -58,6 +150,7 @@ def _collector():
         library = ctypes.PyDLL(path)
         library.warpsheet_push.argtypes, library.warpsheet_push.restype = [ctypes.c_char_p], None
         library.warpsheet_pop.restype = None
+        library.warpsheet_fact.argtypes, library.warpsheet_fact.restype = [ctypes.c_char_p] * 2, None
     except (OSError, AttributeError):
         return None
     return library
@@ -86,3 +179,12 @@ class annotate(contextlib.ContextDecorator):
 def step():
     """A range that reports take for a step."""
     return annotate("step")
+
+
+def fact(**facts):
+    """Facts of the workload: fact(batch=16, dtype="bf16"). diff and sweep tell runs apart by them."""
+    if annotate._library is False:
+        annotate._library = _collector()
+    for key, value in facts.items():
+        if annotate._library:
+            annotate._library.warpsheet_fact(os.fsencode("workload." + key), os.fsencode(str(value)))
