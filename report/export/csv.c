@@ -240,8 +240,8 @@ static enum ws_status write_kind(struct ws_outfolder *f, struct ws_export_csv *c
 	return ws_outfile_end(&out, status, &cause, err);
 }
 
-static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
-                            struct ws_export_stats *stats, struct ws_err *err)
+static enum ws_status write_export(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                                   struct ws_export_stats *stats, struct ws_err *err)
 {
 	struct ws_export_csv csv;
 	struct ws_outfolder f;
@@ -275,5 +275,5 @@ out:
 const struct ws_exporter ws_exporter_csv = {
         .name = "csv",
         .extensions = {".csv"},
-        .write = write,
+        .write = write_export,
 };

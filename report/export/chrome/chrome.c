@@ -160,8 +160,8 @@ static void json_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, ui
 	put_arrow(ch, "ac2g", id, t->pid, t->tid[s->subtrack], s->start_ns, begins);
 }
 
-static void link(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
-                 int64_t time_ns, int begins)
+static void link_slices(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
+                        int64_t time_ns, int begins)
 {
 	put_arrow(ch, "fwdbwd", id, t->pid, t->tid[0], time_ns, begins);
 }
@@ -238,7 +238,7 @@ const struct ws_chrome_form ws_chrome_json = {
         .arg = put_arg,
         .end_args = end_args_and_event,
         .arrow = json_arrow,
-        .link = link,
+        .link = link_slices,
         .counter = json_counter,
 };
 
@@ -438,9 +438,9 @@ static bool is_compressed(const char *path)
 	return len > 3 && !strcasecmp(path + len - 3, ".gz");
 }
 
-static enum ws_status write(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
-                            const struct ws_export_job *job, struct ws_export_stats *stats,
-                            struct ws_err *err)
+static enum ws_status write_export(const struct ws_chrome_form *form,
+                                   const struct ws_trace_reader *r, const struct ws_export_job *job,
+                                   struct ws_export_stats *stats, struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
 	struct ws_outfile out;
@@ -459,14 +459,14 @@ static enum ws_status write(const struct ws_chrome_form *form, const struct ws_t
 static enum ws_status write_json(const struct ws_trace_reader *r, const struct ws_export_job *job,
                                  struct ws_export_stats *stats, struct ws_err *err)
 {
-	return write(&ws_chrome_json, r, job, stats, err);
+	return write_export(&ws_chrome_json, r, job, stats, err);
 }
 
 static enum ws_status write_perfetto(const struct ws_trace_reader *r,
                                      const struct ws_export_job *job, struct ws_export_stats *stats,
                                      struct ws_err *err)
 {
-	return write(&ws_chrome_perfetto, r, job, stats, err);
+	return write_export(&ws_chrome_perfetto, r, job, stats, err);
 }
 
 const struct ws_exporter ws_exporter_json = {
