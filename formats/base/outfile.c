@@ -403,11 +403,6 @@ void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out)
 	*out = (struct ws_outfile){0};
 }
 
-void ws_outfolder_remove(const struct ws_outfolder *f, const char *name)
-{
-	ws_name_remove(ws_outfolder_fd(f), name, false);
-}
-
 /* --- one folder in the place of another --- */
 
 static bool is_replacing(const struct ws_outfolder_level *level)

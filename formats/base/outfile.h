@@ -91,8 +91,6 @@ enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err);
 /* Take a file that is whole; out is empty afterwards. */
 void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out);
-/* Remove a file of an earlier output that this one lacks, if it exists. */
-void ws_outfolder_remove(const struct ws_outfolder *f, const char *name);
 
 /* Give all files their names, and a replacing folder its name; _abandon brings the replaced folder
  * back. */

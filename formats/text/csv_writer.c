@@ -125,12 +125,6 @@ void ws_csv_i64(struct ws_csv *c, int64_t value)
 	fprintf(c->f, "%" PRId64, value);
 }
 
-void ws_csv_u64(struct ws_csv *c, uint64_t value)
-{
-	separate(c);
-	fprintf(c->f, "%" PRIu64, value);
-}
-
 void ws_csv_f64(struct ws_csv *c, double value)
 {
 	char buf[WS_NUMBER_BYTES];

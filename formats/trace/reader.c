@@ -519,8 +519,8 @@ void ws_column_data_release(struct ws_column_data *t)
 /* --- the file's own names of kinds and columns --- */
 
 struct ws_reader_schema {
-	uint64_t kind, column;
-	const char *kind_name, *column_name, *unit;
+	uint64_t kind;
+	const char *kind_name;
 };
 
 /* The names are of use, but not needed: a schema that cannot be decoded gives none. */
@@ -539,50 +539,21 @@ static void load_schema(struct ws_trace_reader *r)
 		WS_NEW(&r->names, r->schema, t.rows);
 	for (uint64_t i = 0; complete && i < t.rows; i++) {
 		const struct ws_bytes *kind = &c[WS_COL_schema_kind_name].b[i];
-		const struct ws_bytes *column = &c[WS_COL_schema_column_name].b[i];
-		const struct ws_bytes *unit = &c[WS_COL_schema_unit].b[i];
 
 		r->schema[r->nschema++] = (struct ws_reader_schema){
 		        .kind = c[WS_COL_schema_kind].v[i],
-		        .column = c[WS_COL_schema_column].v[i],
 		        .kind_name = ws_arena_copy(&r->names, kind->ptr, kind->len),
-		        .column_name = ws_arena_copy(&r->names, column->ptr, column->len),
-		        .unit = ws_arena_copy(&r->names, unit->ptr, unit->len),
 		};
 	}
 	ws_column_data_release(&t);
 }
 
-static const struct ws_reader_schema *find_name(const struct ws_trace_reader *r, unsigned kind,
-                                                unsigned column, int any_column)
-{
-	for (size_t i = 0; i < r->nschema; i++)
-		if (r->schema[i].kind == kind && (any_column || r->schema[i].column == column))
-			return &r->schema[i];
-	return NULL;
-}
-
 const char *ws_trace_reader_kind_name(const struct ws_trace_reader *r, unsigned kind)
 {
-	const struct ws_reader_schema *s = find_name(r, kind, 0, 1);
-
-	return s ? s->kind_name : NULL;
-}
-
-const char *ws_trace_reader_column_name(const struct ws_trace_reader *r, unsigned kind,
-                                        unsigned column)
-{
-	const struct ws_reader_schema *s = find_name(r, kind, column, 0);
-
-	return s ? s->column_name : NULL;
-}
-
-const char *ws_trace_reader_column_unit(const struct ws_trace_reader *r, unsigned kind,
-                                        unsigned column)
-{
-	const struct ws_reader_schema *s = find_name(r, kind, column, 0);
-
-	return s ? s->unit : NULL;
+	for (size_t i = 0; i < r->nschema; i++)
+		if (r->schema[i].kind == kind)
+			return r->schema[i].kind_name;
+	return NULL;
 }
 
 /* --- index and trailer --- */

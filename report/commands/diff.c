@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/traces.h"
@@ -20,56 +19,6 @@ struct diff_opts {
 static const char *const short_tables[] = {"diff-verdict", "diff-waterfall", "diff-phases",
                                            "diff-ops",     "diff-config",    NULL};
 
-/* Markdown is for a comment on a pull request, which has a limit; kernels' names are too long for
- * it. */
-static const char *const comment_tables[] = {
-        "diff-verdict", "diff-waterfall", "diff-idle", "diff-phases", "diff-ranges", "diff-ops",
-        "diff-classes", "diff-memory",    "diff-only", "diff-config", NULL};
-#define NCOMMENT     (sizeof(comment_tables) / sizeof(*comment_tables))
-#define MOST_COMMENT 65535 /* characters, and so bytes, of a comment */
-
-/* The first rows of each table, as many as a comment holds. */
-static enum ws_status write_comment(const struct ws_report *report, const struct diff_opts *o,
-                                    struct ws_err *err)
-{
-	struct ws_report view;
-	struct ws_table *slots[NCOMMENT], cut[NCOMMENT];
-	size_t size = 0;
-
-	ws_report_shorten(report, comment_tables, &view, slots);
-	ws_table_note(slots[0], "Markdown shows only the first rows of each table. A workbook "
-	                        "(-o FILE.xlsx) or --table has all rows.");
-	for (size_t rows = 64; rows; rows /= 2) {
-		char *text;
-		FILE *f;
-
-		for (size_t i = 0; i < view.ntables; i++) {
-			cut[i] = *slots[i];
-			/* the verdict is whole */
-			if (i && cut[i].nrows > rows)
-				cut[i].nrows = rows;
-		}
-		for (size_t i = 0; i < view.ntables; i++)
-			slots[i] = &cut[i];
-		text = NULL;
-		f = ws_xmemstream(&text, &size);
-		ws_out_markdown(f, &view);
-		ws_xfclose(f);
-		free(text);
-		if (size <= MOST_COMMENT)
-			break;
-	}
-	return ws_destination_write(&o->to, &view, err);
-}
-
-static enum ws_status write_diff(const struct ws_report *report, const struct diff_opts *o,
-                                 struct ws_err *err)
-{
-	if (o->to.format == WS_FORMAT_MD && !o->table)
-		return write_comment(report, o, err);
-	return ws_destination_show(&o->to, report, o->table, short_tables, err);
-}
-
 static enum ws_status diff_sides(const struct ws_trace_list list[2], const struct diff_opts *o,
                                  struct ws_err *err)
 {
@@ -82,7 +31,7 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 
 	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, are_shown, err));
 	WS_THEN(status, ws_diff_make(sides, &o->diff, &report, &result, err));
-	WS_THEN(status, write_diff(report, o, err));
+	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_tables, err));
 	if (status == WS_OK && result.finding) {
 		ws_ui_print("Over the threshold. %s", result.verdict);
 		status = WS_FINDING;

@@ -14,6 +14,7 @@
 #include "report/commands/traces.h"
 #include "report/diff/gate.h"
 #include "report/tables/tables.h"
+#include "report/writers/comment.h"
 
 struct gate_opts {
 	struct ws_destination to;
@@ -467,56 +468,124 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 /* GitHub takes 65,536 characters a comment. */
 #define MOST_COMMENT 60000
 
-/* What a comment shows of a comparison that did not pass. */
-static const char *const comment_tables[] = {"diff-verdict", "diff-waterfall", "diff-ops", NULL};
-#define NCOMMENT (sizeof(comment_tables) / sizeof(*comment_tables))
-
-static void print_details(FILE *f, const struct gate_case *c, size_t rows)
+static enum ws_comment_sign sign_of(enum ws_gate_outcome outcome)
 {
-	struct ws_report view;
-	struct ws_table *slots[NCOMMENT], cut[NCOMMENT];
-
-	ws_report_shorten(c->report, comment_tables, &view, slots);
-	for (size_t i = 0; i < view.ntables; i++) {
-		cut[i] = *slots[i];
-		cut[i].nrows = cut[i].nrows > rows ? rows : cut[i].nrows;
-		cut[i].nnotes = cut[i].nheadline_notes = 0;
-		slots[i] = &cut[i];
-	}
-	fprintf(f, "\n<details><summary><code>%s</code> on <code>%s</code></summary>\n\n",
-	        c->key.workload, c->key.device);
-	ws_out_markdown(f, &view);
-	fputs("\n</details>\n", f);
+	return outcome == WS_GATE_UNDECIDED  ? WS_COMMENT_UNSURE
+	       : outcome < WS_GATE_UNDECIDED ? WS_COMMENT_GOOD
+	                                     : WS_COMMENT_BAD;
 }
 
-/* As many rows of details, and then as many workloads, as a comment holds. */
-static void write_comment(const struct gate *g, const struct ws_report *report)
+/* "❌ 1 of 5 workloads is slower" */
+static void print_answer(FILE *f, const struct gate *g)
 {
-	size_t cases = g->ncases, rows = 32, size;
+	size_t n[WS_GATE_FAILED + 1] = {0};
+	enum ws_gate_outcome worst = WS_GATE_PASSED;
+	const char *some = g->ncases == 1 ? "" : "s";
 
-	for (bool fits = false; !fits; rows /= 2) {
+	for (size_t i = 0; i < g->ncases; i++) {
+		n[g->cases[i].judgement.outcome]++;
+		if (g->cases[i].judgement.outcome > worst)
+			worst = g->cases[i].judgement.outcome;
+	}
+	fprintf(f, "%s ", ws_comment_sign(sign_of(worst)));
+	if (worst == WS_GATE_UNDECIDED)
+		fprintf(f, "cannot tell: %zu of %zu workload%s", n[worst], g->ncases, some);
+	else if (worst < WS_GATE_UNDECIDED)
+		fprintf(f, "%zu of %zu passed", g->ncases, g->ncases);
+	if (n[WS_GATE_ACCEPTED] && worst < WS_GATE_UNDECIDED)
+		fprintf(f, ", %zu as an accepted slowdown", n[WS_GATE_ACCEPTED]);
+	if (n[WS_GATE_SLOWER])
+		fprintf(f, "%zu of %zu workload%s %s slower", n[WS_GATE_SLOWER], g->ncases, some,
+		        n[WS_GATE_SLOWER] == 1 ? "is" : "are");
+	if (n[WS_GATE_FAILED])
+		fprintf(f, "%s%zu of %zu workload%s could not be read",
+		        n[WS_GATE_SLOWER] ? ", " : "", n[WS_GATE_FAILED], g->ncases, some);
+	if (n[WS_GATE_UNDECIDED] && worst > WS_GATE_UNDECIDED)
+		fprintf(f, "; cannot tell about %zu", n[WS_GATE_UNDECIDED]);
+	fputs("\n", f);
+}
+
+/* The numbers stand in the row: what would settle them. */
+static void print_settles(const struct gate_case *c, char *out, size_t size)
+{
+	const struct ws_gate_judgement *j = &c->judgement;
+	const size_t verdict = strlen(c->result.verdict);
+	const char *rest = strlen(j->words) > verdict ? j->words + verdict + 1 : "";
+
+	if (!j->runs_needed && !*rest)
+		snprintf(out, size, "The runs vary too much for any number of them to tell.");
+	else if (j->runs_needed && !strstr(rest, " per side"))
+		snprintf(out, size, "%s%sRecord %u runs or more per side.", rest, *rest ? " " : "",
+		         j->runs_needed);
+	else
+		snprintf(out, size, "%s", rest);
+}
+
+static struct ws_comment_row row_of(const struct gate *g, const struct gate_case *c, char *cause,
+                                    size_t size)
+{
+	const struct ws_page *page = c->report ? c->report->page : NULL;
+	const struct ws_gate_judgement *j = &c->judgement;
+	struct ws_comment_row row = {.name = c->key.workload,
+	                             .device = "",
+	                             .time = page && page->ncompared ? &page->compared[0] : NULL,
+	                             .sign = sign_of(j->outcome),
+	                             .result = ws_gate_name(j->outcome)};
+
+	for (size_t i = 0; i < g->ncases; i++)
+		if (strcmp(g->cases[i].key.device, c->key.device) != 0)
+			row.device = c->key.device;
+	if (j->outcome == WS_GATE_PASSED)
+		return row;
+	if (j->outcome == WS_GATE_ACCEPTED)
+		snprintf(cause, size, "%s", j->accepted);
+	else if (j->outcome == WS_GATE_SLOWER && *c->result.cause)
+		snprintf(cause, size, "%s%s%s", c->result.cause, *j->accepted ? " " : "",
+		         j->accepted);
+	else if (c->report && c->result.overall.grade != WS_GRADE_UNLIKE &&
+	         c->result.overall.basis != WS_BASIS_NONE)
+		print_settles(c, cause, size);
+	else
+		snprintf(cause, size, "%s", j->words);
+	row.cause = cause;
+	row.details = c->report;
+	return row;
+}
+
+/* The workloads, worst first, as many as a comment holds, of the first of them with details. */
+static void write_comment(const struct gate *g)
+{
+	struct ws_comment_row *rows = ws_xarray(g->ncases, sizeof(*rows));
+	char(*causes)[sizeof(g->cases->judgement.words)] = ws_xarray(g->ncases, sizeof(*causes));
+	size_t cases = 0, details = g->ncases, size;
+
+	for (int outcome = WS_GATE_FAILED; outcome >= WS_GATE_PASSED; outcome--)
+		for (size_t i = 0; i < g->ncases; i++)
+			if ((int)g->cases[i].judgement.outcome == outcome) {
+				rows[cases] = row_of(g, &g->cases[i], causes[cases],
+				                     sizeof(causes[cases]));
+				cases++;
+			}
+	for (bool fits = false; !fits;) {
 		char *text = NULL;
 		FILE *f = ws_xmemstream(&text, &size);
-		struct ws_table table = *report->tables[0], *slot = &table;
-		struct ws_report view = *report;
 
-		view.tables = &slot;
-		view.ntables = 1;
-		table.nrows = table.nrows > cases ? cases : table.nrows;
-		table.nnotes = table.nheadline_notes = 0; /* the rows say it */
-		ws_out_markdown(f, &view);
-		if (table.nrows < g->ncases)
-			fprintf(f, "\n%zu more are left out.\n", g->ncases - table.nrows);
-		for (size_t i = 0; i < g->ncases && rows; i++)
-			if (g->cases[i].report && g->cases[i].judgement.outcome != WS_GATE_PASSED)
-				print_details(f, &g->cases[i], rows);
+		for (size_t i = details; i < cases; i++)
+			rows[i].details = NULL;
+		print_answer(f, g);
+		ws_comment_put(f, "workload", rows, cases);
+		if (cases < g->ncases)
+			fprintf(f, "\n%zu more are left out.\n", g->ncases - cases);
 		ws_xfclose(f);
-		fits = size < MOST_COMMENT || (!rows && cases <= 1);
+		fits = size < MOST_COMMENT || (!details && cases <= 1);
 		if (fits)
 			fwrite(text, 1, size, stdout);
 		free(text);
-		cases = rows ? cases : cases / 2;
+		cases = details ? cases : cases / 2;
+		details /= 2;
 	}
+	free(rows);
+	free(causes);
 }
 
 static enum ws_status write_gate(struct gate *g, struct ws_err *err)
@@ -534,7 +603,7 @@ static enum ws_status write_gate(struct gate *g, struct ws_err *err)
 		if (g->o.to.format == WS_FORMAT_TEXT || g->o.to.format == WS_FORMAT_CSV)
 			view.ntables = 1;
 		if (g->o.github)
-			write_comment(g, report);
+			write_comment(g);
 		else
 			status = ws_destination_write(&g->o.to, &view, err);
 	}

@@ -44,36 +44,13 @@ static const struct ws_cell *verdict_of(const struct answering *a, const char *s
 
 #define UNSEEN 0.0005 /* a change that no percent of one decimal shows */
 
-/* "+2.1 %", under 1.10×; else "1.3×" */
-static const char *change_of(struct ws_arena *texts, double ratio)
-{
-	if (fmax(ratio, 1 / ratio) >= WS_SAY_TIMES_FROM)
-		return ws_say_amount(texts, ratio);
-	return ws_arena_format(texts, "%s%s",
-	                       fabs(ratio - 1) < UNSEEN ? ""
-	                       : ratio < 1              ? "−"
-	                                                : "+",
-	                       ws_say_percent(texts, fabs(100 * (ratio - 1))));
-}
-
-/* "383 → 391 ms", in one unit where it is the same */
-static const char *both_times(struct ws_arena *texts, double a_ns, double b_ns)
-{
-	const char *a = ws_say_time(texts, a_ns), *b = ws_say_time(texts, b_ns);
-	const char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
-
-	if (unit_a && unit_b && !strcmp(unit_a, unit_b))
-		a = ws_arena_copy(texts, a, (size_t)(unit_a - a));
-	return ws_arena_format(texts, "%s → %s", a, b);
-}
-
 /* Why a change is called none: as the row of the verdict says. */
 static const char *say_no_change(const struct answering *a, const struct ws_cell *row)
 {
 	static const char *const of[][2] = {
 	        {"No significant difference in common work",
-	         ", no significant change in common work."},
-	        {"No significant difference in cycles", ", no significant change in cycles."},
+	         ", but one side did more work than the other."},
+	        {"No significant difference in cycles", ", but the clocks differed."},
 	        {"Both runs are launch-bound", ", but both runs are launch-bound."},
 	};
 	const char *verdict = copy(a, &row[WS_TC_diff_verdict_verdict]);
@@ -81,45 +58,59 @@ static const char *say_no_change(const struct answering *a, const struct ws_cell
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (strstr(verdict, of[i][0]))
 			return of[i][1];
+	if (ws_cell_number(&row[WS_TC_diff_verdict_low]) > 1 ||
+	    ws_cell_number(&row[WS_TC_diff_verdict_high]) < 1)
+		return ", which is too little to count.";
 	return isnan(ws_cell_number(&row[WS_TC_diff_verdict_low]))
-	               ? ", but run-to-run noise is unknown."
-	               : ", no significant change.";
+	               ? ", but how much runs vary is unknown."
+	               : ", but the runs vary too much to be sure.";
 }
 
 /* "The step is 1.3× faster: 155 → 119 ms." row: of the verdict. */
-static void say_time(const struct answering *a, const struct ws_cell *row, const char *what,
-                     const char *are, const char *take)
+static void print_time(const struct answering *a, const struct ws_cell *row, const char *name,
+                       const char *what, bool is_many)
 {
+	const char *are = is_many ? "are" : "is";
 	struct ws_arena *t = a->texts;
 	const double ns[2] = {1e6 * ws_cell_number(&row[WS_TC_diff_verdict_a]),
 	                      1e6 * ws_cell_number(&row[WS_TC_diff_verdict_b])};
 	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]);
-	const char *times = both_times(t, ns[0], ns[1]);
+	const char *times = ws_say_times(t, ns[0], "→", ns[1]);
 	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
-	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
+	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER"),
+	           is_same = !strcmp(grade, "SAME");
+	const char *change = ws_arena_format(t, "%s %s", ws_say_amount(t, ratio),
+	                                     ratio < 1 ? "faster" : "slower");
 
-	if (isnan(ratio)) {
+	a->out->compared[a->out->ncompared++] =
+	        (struct ws_compared_time){.name = name,
+	                                  .grade = grade,
+	                                  .ns = {ns[0], ns[1]},
+	                                  .ratio = ratio,
+	                                  .low = ws_cell_number(&row[WS_TC_diff_verdict_low]),
+	                                  .high = ws_cell_number(&row[WS_TC_diff_verdict_high])};
+	if (isnan(ratio))
 		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s not compared: ", what, are),
 		            times, ".", NULL);
-		return;
-	}
-	if (!strcmp(grade, "SAME") && fabs(ratio - 1) < UNSEEN) {
-		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s the same time: ", what, take),
-		            ws_say_time(t, ns[0]), ".", NULL);
-		return;
-	}
-	if (differs && (ratio < 1 / 1.1 || ratio >= 1.1))
+	else if (is_same)
+		ws_page_say(a->out, grade,
+		            ws_arena_format(t, "%s take%s the same time: ", what,
+		                            is_many ? "" : "s"),
+		            fabs(ratio - 1) < UNSEEN ? ws_say_time(t, ns[0]) : times, ".", NULL);
+	else if (differs)
 		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s ", what, are),
-		            ws_arena_format(t, "%s %s: %s", change_of(t, ratio),
-		                            ratio < 1 ? "faster" : "slower", times),
-		            ".", NULL);
+		            ws_arena_format(t, "%s: %s", change, times), ".", NULL);
 	else
-		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s ", what, take),
-		            ws_arena_format(t, "%s (%s)", times, change_of(t, ratio)),
-		            differs                  ? "."
-		            : !strcmp(grade, "SAME") ? ": the same."
-		                                     : say_no_change(a, row),
-		            NULL);
+		ws_page_say(a->out, grade,
+		            ws_arena_format(t, "%s look%s ", what, is_many ? "" : "s"), change,
+		            ws_arena_format(t, " (%s)%s", times, say_no_change(a, row)), NULL);
+}
+
+static void say_time(const struct answering *a, const struct ws_cell *row, const char *name,
+                     const char *what, bool is_many)
+{
+	print_time(a, row, name, what, is_many);
+	a->out->headline[a->out->nheadline - 1].is_compared = true;
 }
 
 static void say_reasons(const struct answering *a)
@@ -168,7 +159,7 @@ static const char *grade_of_part(const struct answering *a, const struct ws_diff
 static void say_main_change(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	const struct ws_diff_part *most = NULL, *against = NULL;
-	const double whole = fmax(parts->typical_ns[0], parts->typical_ns[1]);
+	const double whole = fmax(parts->whole_ns[0], parts->whole_ns[1]);
 
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < parts->n; i++) {
@@ -176,8 +167,6 @@ static void say_main_change(const struct answering *a, const struct ws_diff_part
 			const struct ws_diff_part **to = pass ? &against : &most;
 			const double change = p->ns[1] - p->ns[0];
 
-			if (p->kind == WS_PART_LATE) /* no cause: it is how steps scatter */
-				continue;
 			if (pass && (!most || change * (most->ns[1] - most->ns[0]) >= 0))
 				continue;
 			if (!*to || fabs(change) > fabs((*to)->ns[1] - (*to)->ns[0]))
@@ -202,8 +191,26 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 
 	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
 	if (*share && (strstr(grade, "FASTER") || strstr(grade, "SLOWER")))
-		ws_page_say(a->out, "", "Kernel times alone: ", both_times(a->texts, ns[0], ns[1]),
-		            ", ", share, ".", NULL);
+		ws_page_say(a->out, "",
+		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
+		            share, ".", NULL);
+}
+
+/* What would settle it: the end of the verdict's sentences. */
+static void say_settles(const struct answering *a)
+{
+	static const char *const begins[] = {"Record about ", "These runs vary", "CPU runs need",
+	                                     "Pass --force"};
+	const char *verdict = copy(a, &verdict_of(a, "overall")[WS_TC_diff_verdict_verdict]);
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
+		const char *begin = strstr(verdict, begins[i]);
+
+		if (begin) {
+			ws_page_say(a->out, "", begin, NULL);
+			return;
+		}
+	}
 }
 
 static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)
@@ -218,10 +225,18 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 		return;
 	}
 	if (row)
-		say_time(a, row, by_steps ? "The step" : "The run", "is", "takes");
+		say_time(a, row, by_steps ? "step" : "run", by_steps ? "The step" : "The run",
+		         false);
+	if (a->out->ncompared)
+		a->out->is_unsure = !strcmp(a->out->compared[0].grade, "AMBIGUOUS") ||
+		                    !strcmp(a->out->compared[0].grade, "UNLIKE");
 	row = verdict_of(a, by_steps ? "GPU time of a step" : "GPU time of kernels");
 	if (row)
-		say_time(a, row, "The kernels", "are", "take");
+		say_time(a, row, "kernels", "The kernels", true);
+	if (a->out->is_unsure) {
+		say_settles(a);
+		return;
+	}
 	say_main_change(a, parts);
 	say_replayed(a, row);
 }
@@ -234,13 +249,9 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 static const char *group_name(enum ws_diff_part_kind kind)
 {
 	static const char *const names[] = {
-	        [WS_PART_CLASS] = "other kernels",
-	        [WS_PART_GRAPHS] = "other kernels",
-	        [WS_PART_OVERLAP] = "other kernels",
-	        [WS_PART_COPIES] = "other copies",
-	        [WS_PART_COMMUNICATION] = "communication",
-	        [WS_PART_IDLE] = "other waiting",
-	        [WS_PART_LATE] = "other steps",
+	        [WS_PART_CLASS] = "other kernels",         [WS_PART_GRAPHS] = "other kernels",
+	        [WS_PART_OVERLAP] = "other kernels",       [WS_PART_COPIES] = "other copies",
+	        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "other waiting",
 	};
 
 	return names[kind];
@@ -263,10 +274,10 @@ static void add_bar(struct ws_page *out, const char *name, double change_ns)
 static void add_bars(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	struct ws_page *out = a->out;
-	const double *typical = parts->typical_ns;
+	const double *typical = parts->whole_ns;
 	const double least = BAR_LEAST * fmax(typical[0], typical[1]);
 
-	if (!(parts->mean_ns[0] > 0) || !(parts->mean_ns[1] > 0))
+	if (!(typical[0] > 0) || !(typical[1] > 0))
 		return;
 	WS_NEW(a->texts, out->change_bar, 2 * parts->n + 2);
 	out->change_bar[out->nchange_bars++] =
@@ -363,8 +374,10 @@ static void add_changes(const struct answering *a)
 static void take_pages(struct ws_diff *d, struct ws_page *out)
 {
 	for (int s = 0; s < 2; s++) {
-		out->side[s] = d->page[s];
-		d->page[s] = NULL;
+		struct ws_recording *of = &d->side[s].recordings[d->side[s].shown_recording];
+
+		out->side[s] = of->page;
+		of->page = NULL;
 	}
 	if (out->side[0] && out->side[1])
 		ws_pages_match(out->side[0], out->side[1]);
@@ -388,7 +401,7 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	bool by_letter;
 
 	out->is_comparison = true;
-	ws_diff_find_parts(d, d->typical_ns, &parts);
+	ws_diff_find_parts(d, &parts);
 	/* sides of one name have the letter in it */
 	by_letter = strstr(d->side[0].name, " (A)") && strstr(d->side[1].name, " (B)");
 	for (int s = 0; s < 2; s++) {

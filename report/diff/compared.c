@@ -40,11 +40,12 @@ static void put_share(struct ws_put *out, const struct ws_diff *d, const struct 
 {
 	const struct ws_side *side = &d->side[s];
 
-	ws_put_real(out,
-	            ws_stat_percent(row->mean[s] * (double)side->nsamples, (double)side->gpu_ns));
+	if (side->shown < side->nsamples)
+		ws_put_real(out, ws_stat_percent(row->shown[s],
+		                                 (double)side->samples[side->shown]->gpu_ns));
 }
 
-/* Work that most samples of a side lack has no typical time. */
+/* Work that the shown sample of a side lacks has no ratio. */
 static bool is_typical(const struct ws_diff_row *row, int s)
 {
 	return row->c.typical[s] > 1 && (row->like_calls[s] || row->instances[s]);
@@ -115,6 +116,8 @@ static void put_matched_by(struct ws_put *out, const struct ws_diff_row *row)
 	X(kernels_b, put_mean_count(out, d, row, row->kernels, 1))                                \
 	X(mean_a_ns, ws_put_real(out, row->mean[0]))                                              \
 	X(mean_b_ns, ws_put_real(out, row->mean[1]))                                              \
+	X(shown_a_ns, ws_put_real(out, row->shown[0]))                                            \
+	X(shown_b_ns, ws_put_real(out, row->shown[1]))                                            \
 	X(std_a_ns, put_deviation(out, row, 0))                                                   \
 	X(std_b_ns, put_deviation(out, row, 1))                                                   \
 	X(share_a, put_share(out, d, row, 0))                                                     \

@@ -24,7 +24,6 @@ void ws_sides_free(struct ws_sides *s)
 		return;
 	ws_match_release(&s->d.match);
 	for (int side = 0; side < 2; side++) {
-		ws_page_free(s->d.page[side]);
 		free(s->d.unlike_phase_ns[side]);
 		free(s->d.more_place_ns[side]);
 	}
@@ -49,11 +48,9 @@ bool ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
 			return false;
 		}
 	WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side]);
-	ws_recording_read(&to->recordings[to->nrecordings], &s->d.names, m, rows,
-	                  !side && !to->nrecordings);
+	ws_recording_read(&to->recordings[to->nrecordings], &s->d.names, m, rows, !side);
+	to->recordings[to->nrecordings].page = is_shown ? ws_page_make_side(m, rows) : NULL;
 	to->nrecordings++;
-	if (is_shown && !s->d.page[side])
-		s->d.page[side] = ws_page_make_side(m, rows);
 	return true;
 }
 
@@ -105,19 +102,6 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts)
 	resolve_grade(&s->d);
 }
 
-/* The time that is compared: of steps, or from the first device work to the last. */
-static void find_typical(struct ws_diff *d)
-{
-	struct ws_diff_rows rows = {0};
-
-	d->typical_ns[0] = d->typical_ns[1] = NAN;
-	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
-	ws_diff_rows_grade(d, &rows);
-	if (rows.n)
-		memcpy(d->typical_ns, rows.row->c.typical, sizeof(d->typical_ns));
-	ws_diff_rows_release(&rows);
-}
-
 static void prepare(struct ws_diff *d)
 {
 	for (int s = 0; s < 2; s++)
@@ -130,7 +114,10 @@ static void prepare(struct ws_diff *d)
 	d->by_steps = d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
 	match(d);
 	ws_diff_find_reasons(d);
-	find_typical(d);
+	for (int s = 0; s < 2; s++)
+		d->typical_ns[s] = d->side[s].shown < d->side[s].nsamples
+		                           ? (double)d->side[s].samples[d->side[s].shown]->step_ns
+		                           : NAN;
 }
 
 /* The rows of queries are there already. */

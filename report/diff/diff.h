@@ -39,6 +39,7 @@ struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_c
 struct ws_diff_result {
 	bool finding;                 /* over the threshold */
 	char verdict[512];            /* the answer in sentences */
+	char cause[256];              /* the sentence of it that says why; "" = none */
 	char reasons[512];            /* why it is not the same work, joined; "" = it is */
 	struct ws_comparison overall; /* of steps or elapsed time; its basis NONE: there is none */
 	double clock_mhz[2];          /* mean of the readings of each side; 0 = not recorded */

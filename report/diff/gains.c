@@ -23,7 +23,7 @@ void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, doubl
 
 static double change_of(const struct ws_diff_row *row)
 {
-	return (row->instances[1] ? row->mean[1] : 0) - (row->instances[0] ? row->mean[0] : 0);
+	return (row->instances[1] ? row->shown[1] : 0) - (row->instances[0] ? row->shown[0] : 0);
 }
 
 /* A graded change. */
@@ -92,7 +92,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *classes,
                        struct ws_sentence *text)
 {
-	const double whole = (double)d->side[0].gpu_ns / (double)d->side[0].nsamples;
+	const double whole = (double)d->side[0].samples[d->side[0].shown]->gpu_ns;
 	double gained = 0, lost = 0;
 	int named = 0;
 
@@ -127,7 +127,6 @@ static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
 {
 	const double gpu = gpu_ns[1] - gpu_ns[0], step = step_ns[1] - step_ns[0];
 	struct ws_sentence text = {"Kernels: "};
-	struct ws_diff_parts parts; /* their means: those of the kernels are no typical ones */
 	char time[WS_SAY_TIME];
 	double other;
 
@@ -137,9 +136,7 @@ static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
 	ws_sentence_add(&text, ". %s: ", d->by_steps ? "Step" : "Elapsed time");
 	add_change(&text, step);
 	ws_sentence_add(&text, ".");
-	ws_diff_find_parts(d, step_ns, &parts);
-	other = parts.mean_ns[1] - parts.mean_ns[0] - gpu;
-	ws_diff_parts_release(&parts);
+	other = step - gpu;
 	if (gpu < 0 && other > 0.1 * -gpu)
 		ws_sentence_add(&text, " The other %s became idle time or copies.",
 		                ws_say_time_in(other, time));
@@ -239,7 +236,7 @@ static double *times_of_kinds(struct ws_diff *d, int s, struct ws_arena *temp)
 
 void ws_diff_replay(struct ws_diff *d)
 {
-	struct ws_replay *replay = d->side[0].recordings[0].replay;
+	struct ws_replay *replay = d->side[0].recordings[d->side[0].shown_recording].replay;
 	const struct ws_replay_facts *facts = replay ? ws_replay_facts(replay) : NULL;
 	struct ws_arena temp = {0};
 	double *dur_ns, *ns[2];
@@ -285,7 +282,7 @@ const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comp
 void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
                          const struct ws_comparison *overall)
 {
-	const struct ws_replay *replay = d->side[0].recordings[0].replay;
+	const struct ws_replay *replay = d->side[0].recordings[d->side[0].shown_recording].replay;
 	const char *a = d->side[0].name, *b = d->side[1].name, *obstacle;
 	char now[WS_SAY_TIME], then[WS_SAY_TIME], share[64];
 	struct ws_cell *row;

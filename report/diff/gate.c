@@ -346,11 +346,13 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 		const struct ws_gate_accepted *a =
 		        find_accepted(accepted, naccepted, key, c->ratio);
 
-		if (a && strcmp(today, a->last_day) <= 0) {
+		if (!a)
+			return;
+		if (strcmp(today, a->last_day) <= 0)
 			out->outcome = WS_GATE_ACCEPTED;
-			add_words(out, " Accepted until %s: %s.", a->last_day, a->reason);
-		} else if (a) {
-			add_words(out, " It was accepted until %s: %s.", a->last_day, a->reason);
-		}
+		snprintf(out->accepted, sizeof(out->accepted), "%s until %s: %s.",
+		         out->outcome == WS_GATE_ACCEPTED ? "Accepted" : "It was accepted",
+		         a->last_day, a->reason);
+		add_words(out, " %s", out->accepted);
 	}
 }

@@ -55,6 +55,7 @@ struct ws_gate_judgement {
 	enum ws_gate_outcome outcome;
 	unsigned runs_needed; /* per side to settle it, more than there are; 0 = not known */
 	char words[768];      /* why, in sentences */
+	char accepted[256];   /* the sentence of them about a line of the accepted; "" = none */
 };
 /* opts: as the comparison was made; accepted may be NULL; today: YYYY-MM-DD. */
 void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opts *opts,

@@ -64,6 +64,9 @@ struct ws_diff_row {
 	/* of classes, over all samples: on Tensor Cores, and where that is not known */
 	int64_t tensor_ns[2], unknown_ns[2];
 	double mean[2]; /* ns a sample; NaN: the side has no such work */
+	/* ns in the sample that pages show of the side (side.h); NaN as above. So has c.typical, of
+	 * what is compared, and c.ratio is that of the two. */
+	double shown[2];
 	struct ws_comparison c;
 };
 /* Starts as all zeros. */
@@ -104,7 +107,7 @@ struct ws_diff {
 	/* the same and work without a counterpart, of each range place itself */
 	double *more_place_ns[2];
 	double flops[2]; /* recorded of matched operations that tell them on both sides, a sample */
-	double typical_ns[2]; /* step, or elapsed time, of each side, as diff-verdict has it */
+	double typical_ns[2]; /* step, or elapsed time, that is shown of each side; NaN = none */
 	double noise[WS_DIFF_NOISES]; /* between recordings of one thing; NaN = not known */
 	struct ws_unmatched_work {
 		uint64_t kernels; /* of what has none */
@@ -123,7 +126,6 @@ struct ws_diff {
 	size_t nreasons;
 	struct ws_diff_result *result;
 	struct ws_compared compared[WS_DIFF_RELATIONS];
-	struct ws_page *page[2]; /* what is shown of each side, until the report has it; NULL */
 };
 
 /* Are ratios of the sides' times withheld? */
@@ -242,20 +244,18 @@ enum ws_diff_part_kind {
 	WS_PART_COPIES,
 	WS_PART_COMMUNICATION,
 	WS_PART_IDLE,
-	WS_PART_LATE, /* the typical step less the mean */
 };
 struct ws_diff_parts {
 	struct ws_diff_part {
 		enum ws_diff_part_kind kind;
 		struct ws_bytes name;
-		double ns[2]; /* a step */
+		double ns[2];
 	} * part; /* by kind, then largest change first; of each side they add up to … */
 	size_t n;
-	double typical_ns[2]; /* … the typical step */
-	double mean_ns[2];
+	double whole_ns[2]; /* … the step that is shown of it */
 };
-/* typical: NaN = the mean. Free with ws_diff_parts_release. */
-void ws_diff_find_parts(struct ws_diff *d, const double typical[2], struct ws_diff_parts *out);
+/* Free with ws_diff_parts_release. */
+void ws_diff_find_parts(struct ws_diff *d, struct ws_diff_parts *out);
 void ws_diff_parts_release(struct ws_diff_parts *p);
 /* "47.5 ms less waiting for data", "3.2 ms more gemm kernels" */
 void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size);

@@ -13,6 +13,7 @@
 #include "report/diff/reader.h"
 #include "report/model/batch.h"
 #include "report/model/columns.h"
+#include "report/page/page.h"
 #include "report/tables/tables.h"
 
 void ws_recording_release(struct ws_recording *r)
@@ -21,12 +22,15 @@ void ws_recording_release(struct ws_recording *r)
 	ws_spill_close(&r->calls);
 	ws_spill_close(&r->ranges);
 	free(r->classes);
+	for (size_t i = 0; i < r->ndevice_times; i++)
+		free(r->devices[i].of_sample);
 	free(r->devices);
 	free(r->copies);
 	free(r->facts);
 	free(r->dtypes);
 	ws_table_free(r->origin);
 	ws_replay_free(r->replay);
+	ws_page_free(r->page);
 	free(r->call_of_piece);
 	*r = (struct ws_recording){0};
 }
@@ -270,7 +274,8 @@ static void read_uses(struct ws_reader *c)
 		if (!idle->device[d].window_ns)
 			continue;
 		to->id = c->m->devices[d].id;
-		memcpy(to->use_ns, idle->device[d].ns, sizeof(to->use_ns));
+		to->of_sample = ws_xarray(r->nsamples + 1, sizeof(*to->of_sample));
+		memcpy(to->of_sample, idle->of_device[d], r->nsamples * sizeof(*to->of_sample));
 		r->ndevice_times++;
 	}
 	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* nothing worked */

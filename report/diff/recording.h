@@ -74,7 +74,7 @@ struct ws_class_time {
 /* A device that worked in the samples. */
 struct ws_device_time {
 	uint64_t id;
-	int64_t use_ns[WS_USES]; /* in all samples */
+	struct ws_window_use *of_sample;
 };
 
 /* Copies in one direction, or fills. */
@@ -139,6 +139,7 @@ struct ws_recording {
 	char peak[240];                  /* what they are held against */
 	double clock_mhz;        /* mean reading of the multiprocessors' clock; 0 = not recorded */
 	struct ws_table *origin; /* its notes say how recording ended */
+	struct ws_page *page;    /* what is shown of its median step; NULL: none was asked for */
 	struct ws_replay *replay; /* of its median step; NULL: none was asked for */
 	uint32_t *call_of_piece;  /* that the kernel of each of its pieces is of, WS_NONE */
 	uint32_t replayed_sample; /* which sample that step is */

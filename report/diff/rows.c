@@ -236,10 +236,52 @@ static double mean_of(const struct ws_diff_sums *sums, size_t nsamples)
 	return sum / (double)nsamples;
 }
 
+/* Of the sample that is shown; NULL: the row has nothing of it. */
+static const struct ws_diff_sum *shown_sum(const struct ws_diff *d, const struct ws_diff_row *row,
+                                           int s)
+{
+	const struct ws_diff_sums *sums = &row->sums[s];
+	size_t at;
+
+	WS_COUNT_FIRST(at, sums->n, sums->sum[at].sample < d->side[s].shown);
+	return at < sums->n && sums->sum[at].sample == d->side[s].shown ? &sums->sum[at] : NULL;
+}
+
+/*
+ * The ratio is that of the times which are shown, so that a reader who divides them gets it. It is
+ * one of many that the steps of both sides have, and the interval is of all of them: it covers this
+ * one, too, and no grade stands against it.
+ */
+static void show(const struct ws_diff *d, const struct ws_diff_rows *r, struct ws_diff_row *row)
+{
+	const bool matched = r->of_work && row->like_calls[0] && row->like_calls[1];
+	const struct ws_diff_sum *sum[2] = {shown_sum(d, row, 0), shown_sum(d, row, 1)};
+	struct ws_comparison *c = &row->c;
+	const double before = c->ratio;
+
+	for (int s = 0; s < 2; s++)
+		if (!sum[s])
+			c->typical[s] = 0;
+		else if (matched && sum[0] && sum[1] && sum[0]->groups > 0 && sum[1]->groups > 0)
+			c->typical[s] = (double)sum[s]->like_ns / sum[s]->groups * sum[0]->groups;
+		else
+			c->typical[s] = (double)(matched || row->compares_like ? sum[s]->like_ns
+			                                                       : sum[s]->ns);
+	if (!(c->typical[0] > 0) || !(c->typical[1] > 0) || isnan(before))
+		return;
+	c->ratio = c->typical[1] / c->typical[0];
+	c->low = c->low > c->ratio ? c->ratio : c->low; /* NaN stays: not known */
+	c->high = c->high < c->ratio ? c->ratio : c->high;
+	if ((ws_grade_is_faster(c->grade) && c->ratio >= 1) ||
+	    (ws_grade_is_slower(c->grade) && c->ratio <= 1) ||
+	    (c->grade == WS_GRADE_SAME && fabs(log(c->ratio)) > log1p(d->grade.same_within)))
+		c->grade = WS_GRADE_AMBIGUOUS;
+}
+
 static double change(const struct ws_diff_row *row)
 {
-	return fabs((row->instances[1] ? row->mean[1] : 0) -
-	            (row->instances[0] ? row->mean[0] : 0));
+	return fabs((row->instances[1] ? row->shown[1] : 0) -
+	            (row->instances[0] ? row->shown[0] : 0));
 }
 
 /* Then by what it is: the same order on every run. */
@@ -261,8 +303,13 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		struct ws_diff_row *row = &r->row[i / 2];
 		int s = i % 2;
 
-		row->mean[s] =
-		        row->instances[s] ? mean_of(&row->sums[s], d->side[s].nsamples) : NAN;
+		row->mean[s] = row->shown[s] = NAN;
+		if (row->instances[s]) {
+			const struct ws_diff_sum *shown = shown_sum(d, row, s);
+
+			row->mean[s] = mean_of(&row->sums[s], d->side[s].nsamples);
+			row->shown[s] = shown ? (double)shown->ns : 0;
+		}
 	}
 	if (r->n)
 		ws_sort(r->row, r->n, sizeof(*r->row), by_change);
@@ -271,6 +318,8 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		both[n++] = &r->row[i].c;
 	}
 	ws_grade_rows(both, n, &d->grade);
+	for (size_t i = 0; i < r->n; i++)
+		show(d, r, &r->row[i]);
 	free(both);
 }
 

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/sort.h"
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
+#include "report/base/order.h"
 
 void ws_side_release(struct ws_side *s)
 {
@@ -127,6 +129,40 @@ static void place_sample(struct merger *g, size_t sample)
 	}
 }
 
+static int by_step(const void *pa, const void *pb, void *arg)
+{
+	struct ws_sample *const *samples = arg;
+	const size_t a = *(const size_t *)pa, b = *(const size_t *)pb;
+
+	WS_ORDER_BY(samples[a]->step_ns, samples[b]->step_ns);
+	return (a > b) - (a < b);
+}
+
+static size_t median_sample(const struct ws_side *s, size_t *order, size_t n)
+{
+	ws_sort_by(order, n, sizeof(*order), by_step, s->samples);
+	return order[(n - 1) / 2];
+}
+
+static void choose_shown(struct ws_side *s)
+{
+	size_t *order = ws_xarray(s->nsamples + 1, sizeof(*order)), nmedians = 0, at = 0;
+	size_t *medians = ws_xarray(s->nrecordings + 1, sizeof(*medians));
+
+	for (size_t r = 0; r < s->nrecordings; at += s->steps[r++]) {
+		for (size_t i = 0; i < s->steps[r]; i++)
+			order[i] = at + i;
+		if (s->steps[r])
+			medians[nmedians++] = median_sample(s, order, s->steps[r]);
+	}
+	s->shown = nmedians ? median_sample(s, medians, nmedians) : s->nsamples;
+	for (at = 0; s->shown_recording + 1 < s->nrecordings &&
+	             s->shown >= at + s->steps[s->shown_recording];)
+		at += s->steps[s->shown_recording++];
+	free(order);
+	free(medians);
+}
+
 static void list_samples(struct ws_side *s)
 {
 	size_t n = 0;
@@ -142,6 +178,7 @@ static void list_samples(struct ws_side *s)
 	}
 	for (size_t i = 0; i < n; i++)
 		s->gpu_ns += s->samples[i]->gpu_ns;
+	choose_shown(s);
 }
 
 static void add_first_sample(struct ws_side *s)

@@ -19,6 +19,10 @@ struct ws_side {
 	size_t *steps; /* samples of each recording */
 	size_t nsamples;
 	struct ws_sample **samples;
+	/* what pages show of the side: the median sample of the recording whose median is the
+	 * median, of an even number the shorter one; NSAMPLES where there is none */
+	size_t shown;
+	size_t shown_recording;
 	struct ws_work_ref *slots; /* as where they were found first */
 	size_t nslots, slots_capacity;
 	int64_t slots_ns; /* of the calls that they were found with */

@@ -152,10 +152,10 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	ws_diff_print(d, c, text.text + strlen(text.text), sizeof(text.text) - strlen(text.text));
 	if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
 		struct ws_diff_parts parts;
-		char cause[256];
+		char *cause = d->result->cause;
 
-		ws_diff_find_parts(d, d->typical_ns, &parts);
-		ws_diff_print_cause(d, &parts, cause, sizeof(cause));
+		ws_diff_find_parts(d, &parts);
+		ws_diff_print_cause(d, &parts, cause, sizeof(d->result->cause));
 		ws_sentence_add(&text, "%s%s", *cause ? " " : "", cause);
 		ws_diff_parts_release(&parts);
 		if (are_launch_bound(d))
@@ -216,7 +216,7 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	if (row->c.grade == WS_GRADE_UNLIKE) {
 		struct ws_comparison all = row->c;
 
-		memcpy(all.typical, row->mean, sizeof(all.typical));
+		memcpy(all.typical, row->shown, sizeof(all.typical));
 		add_time(v, subject.text, text.text, &all);
 		return;
 	}
@@ -232,10 +232,8 @@ static void add_beside(const struct verdict *v)
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v->d->side[s];
 
-		for (size_t i = 0; i < side->nsamples; i++)
-			for (int use = WS_USE_COPY + 1; use < WS_USES; use++)
-				ns[1][s] += (double)side->samples[i]->use_ns[use] /
-				            (double)side->nsamples;
+		for (int use = WS_USE_COPY + 1; use < WS_USES; use++)
+			ns[1][s] += (double)side->samples[side->shown]->use_ns[use];
 		for (uint32_t name = 0; name < WS_COPY_NAMES; name++)
 			ns[0][s] += ws_side_copies(side, name, WS_COPIES_NS);
 	}
@@ -276,7 +274,7 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 		if (!d->by_steps)
 			add_beside(v);
 		row = find_row(&rows, WS_MEASURE_GPU, WS_PHASES);
-		memcpy(gpu_ns, row->mean, sizeof(row->mean));
+		memcpy(gpu_ns, row->shown, sizeof(row->shown));
 	} else {
 		snprintf(d->result->verdict, sizeof(d->result->verdict), WS_DIFF_NOTHING);
 		ws_table_add(v->t, "overall", WS_DIFF_NOTHING);

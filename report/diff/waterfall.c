@@ -42,14 +42,12 @@ static struct ws_bytes text(const char *s)
 
 /* Classes of kernels but communication, whose share of a step is what nothing hides. What the
  * classes are longer than the time in which kernels ran is their overlap. */
-static void add_kernels(struct ws_diff *d, int s, size_t sample, double devices,
-                        struct ws_diff_parts *p)
+static void add_kernels(struct ws_diff *d, int s, double devices, struct ws_diff_parts *p)
 {
 	const struct ws_side *side = &d->side[s];
-	const struct ws_sample *of = side->samples[sample];
+	const struct ws_sample *of = side->samples[side->shown];
 	const struct ws_class_time *classes =
-	        ws_side_recording(side, sample)->classes + of->first_class;
-	const double weight = 1 / devices / (double)side->nsamples;
+	        side->recordings[side->shown_recording].classes + of->first_class;
 	int64_t left = of->use_ns[WS_USE_COMPUTE] - of->graph_ns;
 
 	for (size_t k = 0; k < of->nclasses; k++) {
@@ -57,31 +55,31 @@ static void add_kernels(struct ws_diff *d, int s, size_t sample, double devices,
 
 		if (ws_name_is(name, "comm"))
 			continue;
-		part_of(p, WS_PART_CLASS, name)->ns[s] += (double)classes[k].gpu_ns * weight;
+		part_of(p, WS_PART_CLASS, name)->ns[s] += (double)classes[k].gpu_ns / devices;
 		left -= classes[k].gpu_ns;
 	}
 	if (of->graph_ns)
-		part_of(p, WS_PART_GRAPHS, text("CUDA graphs traced as a whole"))->ns[s] +=
-		        (double)of->graph_ns * weight;
+		part_of(p, WS_PART_GRAPHS, text("CUDA graphs traced as a whole"))->ns[s] =
+		        (double)of->graph_ns / devices;
 	if (left)
-		part_of(p, WS_PART_OVERLAP, text("overlap of kernels"))->ns[s] +=
-		        (double)left * weight;
+		part_of(p, WS_PART_OVERLAP, text("overlap of kernels"))->ns[s] =
+		        (double)left / devices;
 }
 
-static void add_sample(struct ws_diff *d, int s, size_t sample, struct ws_diff_parts *p)
+static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
 {
 	const struct ws_side *side = &d->side[s];
-	const struct ws_sample *of = side->samples[sample];
-	const double devices = devices_of(of);
+	const struct ws_sample *of =
+	        side->shown < side->nsamples ? side->samples[side->shown] : NULL;
+	const double devices = of ? devices_of(of) : 0;
 
-	p->mean_ns[s] += (double)of->step_ns / (double)side->nsamples;
+	p->whole_ns[s] = of ? (double)of->step_ns : 0;
 	if (devices < 1) {
-		if (of->step_ns)
-			part_of(p, WS_PART_IDLE, text("no device worked"))->ns[s] +=
-			        (double)of->step_ns / (double)side->nsamples;
+		if (p->whole_ns[s] > 0)
+			part_of(p, WS_PART_IDLE, text("no device worked"))->ns[s] = p->whole_ns[s];
 		return;
 	}
-	add_kernels(d, s, sample, devices, p);
+	add_kernels(d, s, devices, p);
 	for (int use = WS_USE_COMPUTE + 1; use < WS_USES; use++)
 		if (of->use_ns[use])
 			part_of(p,
@@ -89,8 +87,7 @@ static void add_sample(struct ws_diff *d, int s, size_t sample, struct ws_diff_p
 			        : use == WS_USE_COLLECTIVE ? WS_PART_COMMUNICATION
 			                                   : WS_PART_IDLE,
 			        text(ws_use_defs[use].name))
-			        ->ns[s] +=
-			        (double)of->use_ns[use] / devices / (double)side->nsamples;
+			        ->ns[s] += (double)of->use_ns[use] / devices;
 }
 
 static int by_change(const void *pa, const void *pb)
@@ -114,21 +111,11 @@ static size_t most_parts(const struct ws_diff *d)
 	return n;
 }
 
-void ws_diff_find_parts(struct ws_diff *d, const double typical[2], struct ws_diff_parts *out)
+void ws_diff_find_parts(struct ws_diff *d, struct ws_diff_parts *out)
 {
-	double late[2];
-
 	*out = (struct ws_diff_parts){.part = ws_xarray(most_parts(d), sizeof(*out->part))};
-	for (int s = 0; s < 2; s++) {
-		for (size_t i = 0; i < d->side[s].nsamples; i++)
-			add_sample(d, s, i, out);
-		out->typical_ns[s] = isnan(typical[s]) ? out->mean_ns[s] : typical[s];
-		late[s] = out->typical_ns[s] - out->mean_ns[s];
-	}
-	/* means of many samples are not exact to the last digit */
-	if (fabs(late[0]) > 0.5 || fabs(late[1]) > 0.5)
-		memcpy(part_of(out, WS_PART_LATE, text("steps far from the typical"))->ns, late,
-		       sizeof(late));
+	for (int s = 0; s < 2; s++)
+		add_side(d, s, out);
 	ws_sort(out->part, out->n, sizeof(*out->part), by_change);
 }
 
@@ -153,10 +140,7 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 	char ns[WS_SAY_TIME];
 
 	snprintf(out, size, "%s %s %s%.*s%s", ws_say_time_in(fabs(change), ns),
-	         change < 0 ? "less" : "more",
-	         is_time                   ? "time "
-	         : p->kind == WS_PART_LATE ? "in "
-	                                   : "",
+	         change < 0 ? "less" : "more", is_time ? "time " : "",
 	         name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
 	         p->kind == WS_PART_CLASS ? " kernels" : "");
 }
@@ -167,7 +151,7 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
                          size_t size)
 {
-	const double whole = p->typical_ns[1] - p->typical_ns[0];
+	const double whole = p->whole_ns[1] - p->whole_ns[0];
 	const struct ws_diff_part *first = NULL, *second = NULL;
 	char ns[WS_SAY_TIME], name[2][128];
 
@@ -176,7 +160,7 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 		const struct ws_diff_part *part = &p->part[i];
 		const double change = change_of(part);
 
-		if (part->kind == WS_PART_LATE || change * whole <= 0)
+		if (change * whole <= 0)
 			continue;
 		if (!first || fabs(change) > fabs(change_of(first))) {
 			second = first;
@@ -206,7 +190,6 @@ static const char *const groups[] = {
         [WS_PART_COPIES] = "copies",
         [WS_PART_COMMUNICATION] = "communication",
         [WS_PART_IDLE] = "idle",
-        [WS_PART_LATE] = "steps",
 };
 
 static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws_bytes name,
@@ -225,17 +208,18 @@ static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws
 /* What every step and every whole trace has: something ran in it. */
 static bool has_time(const struct ws_diff_parts *p)
 {
-	return p->mean_ns[0] > 0 && p->mean_ns[1] > 0;
+	return p->whole_ns[0] > 0 && p->whole_ns[1] > 0;
 }
 
 static void note_parts(const struct ws_diff *d, struct ws_table *t)
 {
-	ws_table_note(t, "%s",
-	              d->by_steps
-	                      ? "The parts are means of the measured steps. They add up to the "
-	                        "typical step, the median."
-	                      : "The parts add up to the elapsed time, from the first device work "
-	                        "to the last.");
+	ws_table_note(
+	        t, "%s",
+	        d->by_steps
+	                ? "The parts are of one step per side, to which they add up: the median "
+	                  "step of the median recording."
+	                : "The parts add up to the elapsed time, from the first device work "
+	                  "to the last.");
 	ws_table_note(t,
 	              "Kernels that ran at the same time count once: their overlap is taken off. "
 	              "With several devices all times are means of a device.");
@@ -247,9 +231,9 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 	struct ws_diff_parts parts;
 	double at;
 
-	ws_diff_find_parts(d, d->typical_ns, &parts);
+	ws_diff_find_parts(d, &parts);
 	if (has_time(&parts)) {
-		at = parts.typical_ns[0];
+		at = parts.whole_ns[0];
 		for (size_t i = 0; i < parts.n; i++) {
 			const struct ws_diff_part *p = &parts.part[i];
 			struct ws_cell *row =
@@ -259,8 +243,8 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 			at += change_of(p);
 			ws_cell_set_real(&row[WS_TC_diff_waterfall_to_ns], at);
 		}
-		add_part(t, "total", text(d->by_steps ? "step" : "elapsed time"),
-		         parts.typical_ns[0], parts.typical_ns[1]);
+		add_part(t, "total", text(d->by_steps ? "step" : "elapsed time"), parts.whole_ns[0],
+		         parts.whole_ns[1]);
 		note_parts(d, t);
 	} else {
 		ws_table_set_not_recorded(t, "%s", WS_DIFF_NOTHING);
@@ -270,22 +254,19 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 
 /* --- diff-idle ---------------------------------------------------------------------------- */
 
-/* The uses of the device in place `device` of each recording, a sample; SIZE_MAX: of all. False:
- * a recording has no such device. */
+/* The uses of the device in place `device` of the recording that is shown, in its sample; SIZE_MAX:
+ * of all. False: it has no such device. */
 static bool uses_of(const struct ws_side *side, size_t device, double ns[WS_USES])
 {
-	memset(ns, 0, WS_USES * sizeof(*ns));
-	for (size_t r = 0; r < side->nrecordings; r++) {
-		const struct ws_recording *rec = &side->recordings[r];
+	const struct ws_recording *rec = &side->recordings[side->shown_recording];
+	const size_t sample = (size_t)(side->samples[side->shown] - rec->samples);
 
-		if (device != SIZE_MAX && device >= rec->ndevice_times)
-			return false;
-		for (size_t k = 0; k < rec->ndevice_times; k++)
-			for (int use = 0; use < WS_USES && (device == SIZE_MAX || device == k);
-			     use++)
-				ns[use] += (double)rec->devices[k].use_ns[use] /
-				           (double)side->nsamples;
-	}
+	memset(ns, 0, WS_USES * sizeof(*ns));
+	if (device != SIZE_MAX && device >= rec->ndevice_times)
+		return false;
+	for (size_t k = 0; k < rec->ndevice_times; k++)
+		for (int use = 0; use < WS_USES && (device == SIZE_MAX || device == k); use++)
+			ns[use] += (double)rec->devices[k].of_sample[sample].ns[use];
 	return true;
 }
 
@@ -325,7 +306,8 @@ static void add_device(const struct ws_diff *d, struct ws_table *t, const char *
 
 void ws_diff_note_idle(struct ws_diff *d, struct ws_table *t)
 {
-	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
+	const struct ws_recording *a = &d->side[0].recordings[d->side[0].shown_recording],
+	                          *b = &d->side[1].recordings[d->side[1].shown_recording];
 	const size_t n = a->ndevice_times > b->ndevice_times ? a->ndevice_times : b->ndevice_times;
 
 	if (!n) {
@@ -341,7 +323,8 @@ void ws_diff_note_idle(struct ws_diff *d, struct ws_table *t)
 	}
 	if (n > 1)
 		add_device(d, t, "all", SIZE_MAX);
-	ws_table_note(t, "The rows of a device add up to the mean %s.",
-	              d->by_steps ? "step" : "time from the first device work to the last");
+	ws_table_note(t, "The rows of a device add up to %s.",
+	              d->by_steps ? "the median step of the median recording"
+	                          : "the time from the first device work to the last");
 	ws_diff_note_samples(d, t);
 }

@@ -40,14 +40,14 @@ static void find_kinds(struct ws_diff *d, int s)
 static void find_kinds_of_pieces(struct ws_diff *d)
 {
 	const struct ws_side *side = &d->side[0];
-	struct ws_recording *r = &side->recordings[0];
+	struct ws_recording *r = &side->recordings[side->shown_recording];
 	const struct ws_sample *of;
 	size_t n;
 
 	if (!r->call_of_piece || !side->nsamples)
 		return;
 	n = ws_replay_facts(r->replay)->npieces;
-	of = side->samples[r->replayed_sample];
+	of = &r->samples[r->replayed_sample];
 	d->kind_of_piece = ws_xarray(n + 1, sizeof(*d->kind_of_piece));
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t call = r->call_of_piece[i];

@@ -6,9 +6,10 @@
 #include "report/base/say.h"
 
 struct ws_page_making {
-	const struct ws_table_context *tab;
+	const struct ws_table_context *whole; /* of the report */
+	const struct ws_table_context *tab;   /* of the median step; of the report without steps */
 	const struct ws_model *m;
-	const struct ws_selection *sel;
+	const struct ws_selection *sel; /* of tab */
 	struct ws_page *page;
 	struct ws_arena *texts; /* of the page */
 	size_t most_boxes;      /* of its timeline */

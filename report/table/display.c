@@ -41,6 +41,8 @@ static const struct unit *units_of(enum ws_display display, size_t *n)
 #define UNITS(of) (*n = sizeof(of) / sizeof(*(of)), (of))
 	switch (display) {
 	case WS_DISPLAY_TIME_NS:
+	case WS_DISPLAY_EACH_NS:
+	case WS_DISPLAY_START_NS:
 		return UNITS(time_units);
 	case WS_DISPLAY_BYTES:
 		return UNITS(byte_units);
@@ -73,12 +75,13 @@ static int two_digits(int decade)
 }
 
 /*
- * The scale and the decimals, by the decade of the median: it has 1 to 999 of its unit. Returns the
- * unit where the display has units, else NULL.
+ * The scale, by the decade of the largest column that is compared with this one, and decimals that
+ * leave the column's own median two digits. Returns the unit where the display has units, else
+ * NULL.
  */
 static const struct unit *choose_scale(struct ws_shown_column *out,
                                        const struct ws_table_column *def,
-                                       const struct ws_column_profile *p)
+                                       const struct ws_column_profile *p, int largest)
 {
 	const int data = exponent_of_data(def->unit);
 	const int decade = p->decade == INT_MIN ? 0 : p->decade;
@@ -86,12 +89,19 @@ static const struct unit *choose_scale(struct ws_shown_column *out,
 	const struct unit *unit = units_of(out->display, &n);
 
 	if (unit) {
-		while (n > 1 && decade + data >= unit[1].exponent) {
+		if (largest == INT_MIN)
+			largest = 0;
+		while (n > 1 && largest >= unit[1].exponent) {
 			unit++;
 			n--;
 		}
 		out->exponent = unit->exponent - data;
-		out->decimals = three_digits(decade + data - unit->exponent, 1, 2);
+		/* times that are parts of one another have the same */
+		out->decimals = out->display == WS_DISPLAY_TIME_NS
+		                        ? three_digits(largest - unit->exponent, 1, 2)
+		                        : three_digits(decade - out->exponent, 1, 2);
+		if (p->decade != INT_MIN && decade - out->exponent + out->decimals < 1)
+			out->decimals = two_digits(decade - out->exponent);
 		if (!unit->exponent && !p->has_fraction)
 			out->decimals = 0;
 		return unit;
@@ -168,28 +178,6 @@ static int other_side(const struct ws_table_def *def, const char *id)
 	return -1;
 }
 
-/* The column of side A in whose unit a difference or a level of both sides is. */
-static int side_of_difference(const struct ws_table_def *def, const char *id)
-{
-	static const char *const ids[] = {"diff_ns", "from_ns", "to_ns"};
-
-	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
-		if (!strcmp(ids[i], id))
-			return ws_table_column_index(def, "a_ns");
-	return -1;
-}
-
-/* A mean, and what stands beside it of the same times. */
-static bool is_statistic(const char *id)
-{
-	static const char *const ids[] = {"mean_ns", "avg_ns", "med_ns", "min_ns", "max_ns"};
-
-	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
-		if (!strcmp(ids[i], id))
-			return true;
-	return false;
-}
-
 /* A column of a pivot, whose id ends in the number of its group. */
 static bool is_of_group(const struct ws_table_column *column)
 {
@@ -198,17 +186,41 @@ static bool is_of_group(const struct ws_table_column *column)
 	return end && end[1] >= '0' && end[1] <= '9';
 }
 
-static size_t first_statistic(const struct ws_table_def *def)
+/* The decade of a column's median in base units; INT_MIN: it has none. */
+static int base_decade(const struct ws_table_column *column, const struct ws_column_profile *p)
 {
-	size_t i = 0;
+	return p->decade == INT_MIN ? INT_MIN : p->decade + exponent_of_data(column->unit);
+}
 
-	while (!is_statistic(def->columns[i].id))
-		i++;
-	return i;
+/*
+ * The decade by which the column's unit is chosen: that of the largest column of its display.
+ * Moments and times have one unit, unless that would make the times less than its thousandth.
+ */
+static int largest_decade(const struct ws_table_def *def, const struct ws_column_profile *all,
+                          size_t column)
+{
+	const enum ws_display own = def->columns[column].display;
+	int found[WS_DISPLAY_FLOPS + 1];
+
+	for (size_t i = 0; i <= WS_DISPLAY_FLOPS; i++)
+		found[i] = INT_MIN;
+	for (size_t i = 0; i < def->ncolumns; i++) {
+		const int decade = base_decade(&def->columns[i], &all[i]);
+
+		if (decade > found[def->columns[i].display])
+			found[def->columns[i].display] = decade;
+	}
+	if ((own == WS_DISPLAY_START_NS || own == WS_DISPLAY_TIME_NS) &&
+	    found[WS_DISPLAY_TIME_NS] != INT_MIN &&
+	    found[WS_DISPLAY_START_NS] <= found[WS_DISPLAY_TIME_NS] + 3)
+		return found[WS_DISPLAY_START_NS] > found[WS_DISPLAY_TIME_NS]
+		               ? found[WS_DISPLAY_START_NS]
+		               : found[WS_DISPLAY_TIME_NS];
+	return found[own];
 }
 
 static void show_column(const struct ws_table *t, size_t column, const struct ws_column_profile *p,
-                        struct ws_shown_column *out)
+                        int largest, struct ws_shown_column *out)
 {
 	struct ws_table_column shown = t->def->columns[column];
 	const struct ws_table_column *def = &shown;
@@ -221,7 +233,7 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 	out->has_negative = p->has_negative;
 	out->is_mixed = def->display == WS_DISPLAY_REAL &&
 	                (!strcmp(def->id, "value") || ws_table_column_index(t->def, "unit") >= 0);
-	unit = choose_scale(out, def, p);
+	unit = choose_scale(out, def, p, largest);
 	out->unit = unit ? unit->name : def->unit;
 	if (unit)
 		title_with_unit(def, unit->name, out->title, sizeof(out->title));
@@ -246,22 +258,16 @@ void ws_display_column_of(const struct ws_table *t, size_t column, size_t rows,
 {
 	const struct ws_column_profile *all = ws_table_profile(t, rows);
 	const int other = other_side(t->def, t->def->columns[column].id);
-	const int side = side_of_difference(t->def, t->def->columns[column].id);
 	struct ws_column_profile p = all[column];
 
-	/* what people compare has one unit */
+	/* the decimals are those of the larger side, or group */
 	if (other >= 0 && all[other].decade > p.decade)
 		p.decade = all[other].decade;
-	/* its median keeps two digits */
-	if (side >= 0 && all[side].decade == p.decade + 1)
-		p.decade = all[side].decade;
 	for (size_t i = 0; is_of_group(&t->def->columns[column]) && i < t->def->ncolumns; i++)
 		if (is_of_group(&t->def->columns[i]) && all[i].decade > p.decade &&
 		    t->def->columns[i].display == t->def->columns[column].display)
 			p.decade = all[i].decade;
-	if (is_statistic(t->def->columns[column].id))
-		p.decade = all[first_statistic(t->def)].decade;
-	show_column(t, column, &p, out);
+	show_column(t, column, &p, largest_decade(t->def, all, column), out);
 }
 
 void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out)
@@ -403,7 +409,7 @@ void ws_display_section_column(const struct ws_table *t, size_t column, size_t b
 	struct ws_column_profile p;
 
 	ws_table_profile_column(t, column, begin, end, &p);
-	show_column(t, column, &p, out);
+	show_column(t, column, &p, base_decade(&t->def->columns[column], &p), out);
 }
 
 size_t ws_display_quantity(const struct ws_table *t, const struct ws_shown_column *shown,

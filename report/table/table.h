@@ -33,12 +33,16 @@ struct ws_cell {
 enum ws_display {
 	WS_DISPLAY_PLAIN,   /* text, ids: as it is */
 	WS_DISPLAY_COUNT,   /* 1,234 */
-	WS_DISPLAY_TIME_NS, /* ns in the data; scaled to one unit a column for people */
-	WS_DISPLAY_PERCENT, /* 0..100 in the data */
-	WS_DISPLAY_RATIO,   /* 1.23 */
-	WS_DISPLAY_REAL,    /* 1.2345 */
-	WS_DISPLAY_BYTES,   /* bytes in the data; SI units for people */
-	WS_DISPLAY_FLOPS,   /* operations in the data; SI units for people */
+	WS_DISPLAY_TIME_NS, /* ns in the data; people read all such columns of a table in one unit
+	                     */
+	WS_DISPLAY_EACH_NS, /* … of one of many: a mean, and what stands beside it of the same times
+	                     */
+	WS_DISPLAY_START_NS, /* … a moment */
+	WS_DISPLAY_PERCENT,  /* 0..100 in the data */
+	WS_DISPLAY_RATIO,    /* 1.23 */
+	WS_DISPLAY_REAL,     /* 1.2345 */
+	WS_DISPLAY_BYTES,    /* bytes in the data; SI units for people, one for all such columns */
+	WS_DISPLAY_FLOPS,    /* operations in the data; the same */
 };
 
 /*

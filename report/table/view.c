@@ -32,7 +32,8 @@ static bool is_double(const struct ws_view *v, size_t rows, size_t column)
 		const size_t other = v->column[i].index;
 
 		if (def[other].type == def[column].type &&
-		    def[other].display == def[column].display &&
+		    !strcmp(def[other].unit, def[column].unit) &&
+		    (*def[column].unit || def[other].display == def[column].display) &&
 		    same_in_all_rows(v->t, rows, other, column))
 			return true;
 	}
@@ -121,7 +122,7 @@ static size_t find_time(const struct ws_table_def *def, const struct ws_column_p
 	for (size_t c = def->ncolumns; c-- > 0;) {
 		const enum ws_column_rank rank = def->columns[c].rank;
 
-		if (def->columns[c].display != WS_DISPLAY_TIME_NS || rank > WS_RANK_DETAIL)
+		if (strcmp(def->columns[c].unit, "ns") != 0 || rank > WS_RANK_DETAIL)
 			continue;
 		if (rank == WS_RANK_DETAIL)
 			found = p[c].nempty < rows ? c : found;

@@ -1,12 +1,15 @@
 /* GitHub's Markdown: pipe tables with the numbers of the text writer. */
 #include <ctype.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
+#include "report/base/say.h"
 #include "report/table/view.h"
 #include "report/table/table.h"
+#include "report/writers/comment.h"
 
 struct markdown {
 	FILE *f;
@@ -392,6 +395,10 @@ static void put_one(struct markdown *m, const struct ws_table *t)
 	fputs("\n## ", f);
 	put_str(m, ws_display_title(t, title));
 	fputs("\n\n", f);
+	for (size_t i = 0; i < t->nheadline_notes; i++) {
+		put_str(m, t->notes[i]);
+		fputs("\n\n", f);
+	}
 	put_str(m, t->def->meaning);
 	fputs("\n\n", f);
 	if (t->not_recorded) {
@@ -403,17 +410,342 @@ static void put_one(struct markdown *m, const struct ws_table *t)
 	}
 	if (t->nrows)
 		put_table(m, t);
-	for (size_t i = 0; i < t->nnotes; i++) {
-		fputs(i ? "- " : "\n- ", f);
+	for (size_t i = t->nheadline_notes; i < t->nnotes; i++) {
+		fputs(i > t->nheadline_notes ? "- " : "\n- ", f);
 		put_str(m, t->notes[i]);
 		fputc('\n', f);
 	}
+}
+
+/* --- comments ---------------------------------------------------------------------------- */
+
+const char *ws_comment_sign(enum ws_comment_sign sign)
+{
+	static const char *const signs[] = {"✅", "⚠️", "❌"};
+
+	return signs[sign];
+}
+
+#define CHANGE_TIMES_FROM 3 /* as times; below in percent */
+
+/* "+60 %", "−2.1 %", "12×" */
+static void put_change(FILE *f, double ratio, bool has_unit)
+{
+	const double percent = 100 * (ratio - 1), size = fabs(percent);
+
+	if (ratio >= CHANGE_TIMES_FROM)
+		fprintf(f, "%.*f×", ratio < 9.95, ratio);
+	else
+		fprintf(f, "%s%.*f%s",
+		        size < 0.05   ? "±"
+		        : percent < 0 ? "−"
+		                      : "+",
+		        size >= 0.05 && size < 9.95, size, has_unit ? "\u00a0%" : "");
+}
+
+/* "470 → 650 µs", which does not break before its unit. */
+static void put_times(FILE *f, const char *times)
+{
+	static const char arrow[] = "→";
+
+	for (const char *p = times, *end; *p; p = end) {
+		end = strchr(p, ' ');
+		end = end ? end : p + strlen(p);
+		fwrite(p, 1, (size_t)(end - p), f);
+		if (*end)
+			fputs(!strncmp(end + 1, arrow, strlen(arrow)) ||
+			                      !strncmp(p, arrow, strlen(arrow))
+			              ? " "
+			              : "\u00a0",
+			      f);
+		end += *end == ' ';
+	}
+}
+
+static void put_time(struct markdown *m, const struct ws_compared_time *t, bool is_sure)
+{
+	const bool is_bold = is_sure && (t->low > 1 || t->high < 1);
+	struct ws_arena texts = {0};
+
+	put_times(m->f, ws_say_times(&texts, t->ns[0], "→", t->ns[1]));
+	fputs(" | ", m->f);
+	if (isnan(t->ratio)) {
+		fputs("not compared", m->f);
+	} else if (fmax(fabs(t->low - 1), fabs(t->high - 1)) < 0.0005) {
+		put_change(m->f, t->ratio, true);
+	} else {
+		fputs(is_bold ? "**" : "", m->f);
+		put_change(m->f, t->ratio, true);
+		fputs(is_bold ? "** (" : " (", m->f);
+		if (isnan(t->low)) {
+			fputs("noise unknown", m->f);
+		} else {
+			put_change(m->f, t->low, t->high >= CHANGE_TIMES_FROM);
+			fputs(" to ", m->f);
+			put_change(m->f, t->high, true);
+		}
+		fputc(')', m->f);
+	}
+	ws_arena_free(&texts);
+}
+
+#define COMMENT_OPERATIONS 5 /* those that changed most */
+
+#define COMMENT_NAME 60 /* bytes of a name; more does not help on a phone */
+
+static void put_cut_name(struct markdown *m, const char *name)
+{
+	size_t len = strlen(name);
+	const bool is_cut = len > COMMENT_NAME;
+
+	for (len = is_cut ? COMMENT_NAME : len; is_cut && len && (name[len] & 0xc0) == 0x80;)
+		len--;
+	m->in_table = true;
+	put_name(m, name, len);
+	fputs(is_cut ? "…" : "", m->f);
+	m->in_table = false;
+}
+
+/* The way from A to B. */
+static void put_parts(struct markdown *m, const struct ws_page *page)
+{
+	struct ws_arena texts = {0};
+	double at = 0;
+
+	fputs("\n#### What the time is made of\n\n| part | change | time |\n|---|---:|---:|\n",
+	      m->f);
+	for (size_t i = 0; i < page->nchange_bars; i++) {
+		const struct ws_change_bar *b = &page->change_bar[i];
+
+		at = b->to_ns;
+		fputs("| ", m->f);
+		put_cut_name(m, b->name);
+		fputs(" | ", m->f);
+		if (!b->is_whole) {
+			fputs(b->to_ns < b->from_ns ? "−" : "+", m->f);
+			put_times(m->f, ws_say_time(&texts, fabs(b->to_ns - b->from_ns)));
+		}
+		fputs(" | ", m->f);
+		put_times(m->f, ws_say_time(&texts, at));
+		fputs(" |\n", m->f);
+	}
+	ws_arena_free(&texts);
+}
+
+static void put_operations(struct markdown *m, const struct ws_page *page)
+{
+	struct ws_arena texts = {0};
+
+	if (!page->nchanges)
+		return;
+	fputs("\n#### The operations that changed most\n\n| operation | before → after | change |\n"
+	      "|---|---|---|\n",
+	      m->f);
+	for (size_t i = 0; i < page->nchanges && i < COMMENT_OPERATIONS; i++) {
+		const struct ws_change *c = &page->change[i];
+
+		fputs("| ", m->f);
+		put_cut_name(m, c->name);
+		if (*c->shape) {
+			fputc(' ', m->f);
+			put_cut_name(m, c->shape);
+		}
+		fputs(" | ", m->f);
+		put_times(m->f, ws_say_times(&texts, c->ns[0], "→", c->ns[1]));
+		fputs(" | ", m->f);
+		put_change(m->f, c->ratio, true);
+		fputs(" |\n", m->f);
+	}
+	ws_arena_free(&texts);
+}
+
+static void put_details(struct markdown *m, const struct ws_comment_row *row)
+{
+	const struct ws_page *page = row->details->page;
+
+	if (!page || !page->nchange_bars)
+		return;
+	fputs("\n<details><summary>What changed", m->f);
+	if (row->name) {
+		fputs(" in <code>", m->f);
+		fputs(row->name, m->f);
+		fputs("</code>", m->f);
+	}
+	fputs("</summary>\n", m->f);
+	put_parts(m, page);
+	put_operations(m, page);
+	fputs("\n</details>\n", m->f);
+}
+
+/* What all names begin with, and end with, up to a '-'. */
+static void find_common(const struct ws_comment_row *rows, size_t n, size_t *begin, size_t *end)
+{
+	const char *first = rows[0].name;
+
+	*begin = *end = n > 1 ? strlen(first) : 0;
+	for (size_t i = 1; i < n; i++) {
+		const char *name = rows[i].name;
+		size_t same = 0;
+		const size_t len = strlen(name), of = strlen(first);
+
+		while (same < *begin && name[same] == first[same])
+			same++;
+		*begin = same;
+		for (same = 0;
+		     same < *end && same < len && name[len - 1 - same] == first[of - 1 - same];)
+			same++;
+		*end = same;
+	}
+	while (*begin && first[*begin - 1] != '-')
+		--*begin;
+	while (*end && first[strlen(first) - *end] != '-')
+		--*end;
+	for (size_t i = 0; i < n; i++) /* something must be left of each */
+		if (*begin + *end >= strlen(rows[i].name))
+			*begin = *end = 0;
+}
+
+static void put_short_name(struct markdown *m, const char *name, size_t begin, size_t end)
+{
+	put_name(m, name + begin, strlen(name) - begin - end);
+}
+
+/* A line of each cause, with those whose cause it is. */
+static void put_causes(struct markdown *m, const struct ws_comment_row *rows, size_t n,
+                       size_t begin, size_t end)
+{
+	bool is_first = true;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t with = 0, before = 0;
+
+		for (size_t k = 0; rows[i].cause && k < n; k++)
+			if (rows[k].cause && !strcmp(rows[k].cause, rows[i].cause)) {
+				before += k < i;
+				with++;
+			}
+		if (!with || before)
+			continue;
+		fputs(is_first ? "\n- " : "- ", m->f);
+		is_first = false;
+		for (size_t k = i, put = 0; k < n && (with < n || n == 1); k++)
+			if (rows[k].cause && !strcmp(rows[k].cause, rows[i].cause)) {
+				fputs(put++ ? ", " : "", m->f);
+				put_short_name(m, rows[k].name, begin, end);
+			}
+		fputs(with < n || n == 1 ? ": " : "all: ", m->f);
+		put_str(m, rows[i].cause);
+		fputc('\n', m->f);
+	}
+}
+
+void ws_comment_put(FILE *f, const char *of, const struct ws_comment_row *rows, size_t n)
+{
+	struct markdown m = {.f = f};
+	size_t begin, end;
+
+	find_common(rows, n, &begin, &end);
+	fprintf(f, "\n| %s | before → after | change (95 %% CI) | result |\n|---|---|---|---|\n",
+	        of);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_comment_row *r = &rows[i];
+
+		fputs("| ", f);
+		m.in_table = true;
+		put_short_name(&m, r->name, begin, end);
+		if (*r->device) {
+			fputs("<br>", f);
+			put_name(&m, r->device, strlen(r->device));
+		}
+		fputs(" | ", f);
+		if (r->time)
+			put_time(&m, r->time, r->sign != WS_COMMENT_UNSURE);
+		else
+			fputs(" | ", f);
+		m.in_table = false;
+		fprintf(f, " | %s %s |\n", ws_comment_sign(r->sign), r->result);
+	}
+	put_causes(&m, rows, n, begin, end);
+	if (begin || end) {
+		fprintf(f, "\nAll names %s", begin ? "begin with " : "end with ");
+		put_name(&m, begin ? rows[0].name : rows[0].name + strlen(rows[0].name) - end,
+		         begin ? begin : end);
+		if (begin && end) {
+			fputs(" and end with ", f);
+			put_name(&m, rows[0].name + strlen(rows[0].name) - end, end);
+		}
+		fputs(".\n", f);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].details)
+			put_details(&m, &rows[i]);
+	free(m.shown);
+}
+
+/* A diff: its times are the rows. */
+static void put_comparison(struct markdown *m, const struct ws_report *report)
+{
+	const struct ws_page *page = report->page;
+	struct ws_comment_row rows[WS_COMPARED_TIMES];
+
+	for (size_t i = 0; i < page->ncompared; i++) {
+		const struct ws_compared_time *t = &page->compared[i];
+		const bool faster = strstr(t->grade, "FASTER"), slower = strstr(t->grade, "SLOWER");
+		const bool likely = strstr(t->grade, "LIKELY ");
+
+		rows[i] = (struct ws_comment_row){
+		        .name = t->name,
+		        .device = "",
+		        .time = t,
+		        .sign = slower                                ? WS_COMMENT_BAD
+		                : faster || !strcmp(t->grade, "SAME") ? WS_COMMENT_GOOD
+		                                                      : WS_COMMENT_UNSURE,
+		        .result = slower                      ? likely ? "likely slower" : "slower"
+		                  : faster                    ? likely ? "likely faster" : "faster"
+		                  : !strcmp(t->grade, "SAME") ? "the same"
+		                  : !strcmp(t->grade, "UNLIKE") ? "different work"
+		                                                : "cannot tell",
+		};
+	}
+	fprintf(m->f, "%s ", ws_comment_sign(rows[0].sign));
+	put_name(m, page->side_name[1], strlen(page->side_name[1]));
+	fprintf(m->f, "%s%s\n",
+	        rows[0].sign == WS_COMMENT_UNSURE     ? ": "
+	        : !strcmp(rows[0].result, "the same") ? " takes "
+	                                              : " is ",
+	        !strcmp(rows[0].result, "the same") ? "the same time" : rows[0].result);
+	ws_comment_put(m->f, "time", rows, page->ncompared);
+	for (size_t i = 0; i < page->nheadline; i++) {
+		const struct ws_page_line *line = &page->headline[i];
+
+		if (line->is_compared)
+			continue;
+		fputs("\n", m->f);
+		for (size_t k = 0; k < line->nparts; k++) {
+			const bool bold = line->part[k].bold;
+
+			fputs(bold ? "**" : "", m->f);
+			put_str(m, line->part[k].text);
+			fputs(bold ? "**" : "", m->f);
+		}
+		fputs("\n", m->f);
+	}
+	put_details(m, &(struct ws_comment_row){.details = report});
+	fputs("\n", m->f);
+	put_str(m, report->trace);
+	fputs("\n", m->f);
 }
 
 void ws_out_markdown(FILE *f, const struct ws_report *report)
 {
 	struct markdown m = {.f = f};
 
+	/* a whole diff is read in a pull request */
+	if (report->page && report->page->ncompared && report->ntables > 1) {
+		put_comparison(&m, report);
+		free(m.shown);
+		return;
+	}
 	fputs("# ", f);
 	put_str(&m, report->title);
 	fputs("\n\nTrace: ", f);

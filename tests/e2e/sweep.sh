@@ -105,7 +105,7 @@ for d in fp32 amp-bf16; do
 done
 "$ws" diff fp32.wtrace amp-bf16.wtrace --format md >comment.md
 [ "$(wc -c <comment.md)" -lt 65536 ] || fail "a comment of $(wc -c <comment.md) bytes"
-contains comment.md 'only the first rows of each table'
+contains comment.md '| time | before → after |'
 "$ws" diff fp32.wtrace amp-bf16.wtrace --table diff-verdict --format csv -o verdict.csv
 for side in A B; do
 	share=$(csv_cell verdict.csv $side 'Subject=matched work')

@@ -23,6 +23,7 @@ struct ws_xlsx_icicle {
 	bool is_b;
 	double scale; /* its part of the width */
 	const char *title;
+	bool is_unsure;
 };
 
 /* At the row; returns the row below. */

@@ -10,7 +10,7 @@ static const struct ws_table_column kernel_columns[] = {
          WS_RANK_ANSWER},
         {"instances", "Instances", "", WS_CELL_INT, WS_DISPLAY_COUNT, "Launches.", WS_RANK_ANSWER},
         {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Kernel name.", WS_RANK_NAME},
-        {"avg_ns", "Avg (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "Mean.", WS_RANK_ANSWER},
+        {"avg_ns", "Avg (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_EACH_NS, "Mean.", WS_RANK_ANSWER},
 };
 static const struct ws_table_def kernel_def = {
         "kernels",      "Kernels",

@@ -3,6 +3,7 @@
 const signed = (ns, shown = shownTime) => (ns < 0 ? "−" : "+") + shown(Math.abs(ns));
 const change = ratio => { const p = 100 * (ratio - 1); return (p < 0 ? "−" : "+") + shownPercent(Math.abs(p)); };
 const ratioWords = ratio => ratio >= 1.1 || ratio < 1 / 1.1 ? threeDigits(ratio) + "×" : change(ratio);
+const kindOf = grade => /FASTER/.test(grade) ? "saves" : /SLOWER/.test(grade) ? "costs" : "unsure"; // no colour without a verdict
 const gradeChip = grade => grade ? make("span", { className: "grade " + grade, textContent: grade }) : "";
 
 // What people call the sides: short names stand everywhere, long ones in the title alone.
@@ -15,10 +16,11 @@ function addWaterfall(first, to) {
   const wide = Math.max(1040, bars.length * 84), high = 284, bottom = 60, top = 26, levels = bars.flatMap(b => b.total ? [b.to] : [b.from, b.to]);
   const most = Math.max(...levels), low = Math.min(...levels), base = low > most / 2 ? Math.max(0, low - (most - low) * 0.6) : 0;
   const px = i => 8 + i * (wide - 16) / bars.length, py = v => high - bottom - (v - base) / (most - base || 1) * (high - bottom - top), thick = (wide - 16) / bars.length * 0.84;
-  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": "Why the time changed: " + bars.filter(b => !b.total).map(b => `${b.name} ${signed(b.ns)}`).join(", ") });
+  const title = first.unsure ? "What the time is made of" : "Why the time changed";
+  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title + ": " + bars.filter(b => !b.total).map(b => `${b.name} ${signed(b.ns)}`).join(", ") });
   bars.forEach((b, i) => {
     const y0 = py(b.total ? base : Math.max(b.from, b.to)), y1 = py(b.total ? b.to : Math.min(b.from, b.to)), rect = draw("rect", { x: px(i), y: Math.min(y0, y1), width: thick, height: Math.max(1, Math.abs(y1 - y0)), rx: 2,
-      class: b.total ? "whole" : b.ns < 0 ? "saves" : "costs" }, tip(`${b.name}: ${b.total ? shownTime(b.to) : signed(b.ns)}`));
+      class: b.total ? "whole" : first.unsure ? "unsure" : b.ns < 0 ? "saves" : "costs" }, tip(`${b.name}: ${b.total ? shownTime(b.to) : signed(b.ns)}`));
     svg.append(rect, draw("text", { x: px(i) + thick / 2, y: Math.min(y0, y1) - 6, "text-anchor": "middle" }, b.total ? shownTime(b.to) : signed(b.ns)));
     if (i + 1 < bars.length) svg.append(draw("line", { x1: px(i) + thick, x2: px(i + 1), y1: py(b.to), y2: py(b.to), class: "link" }));
     const lines = b.name.split(" ").reduce((all, word) => { // lines of a bar's width
@@ -27,14 +29,14 @@ function addWaterfall(first, to) {
     }, []).slice(0, 3);
     lines.forEach((line, n) => svg.append(draw("text", { x: px(i) + thick / 2, y: high - bottom + 16 + n * 14, "text-anchor": "middle", class: "soft" }, line.length > 15 ? line.slice(0, 14) + "…" : line)));
   });
-  to.append(card("why", "Why the time changed", `green saves, red costs; the parts add up${base ? "; the axis begins at " + shownTime(base) : ""}`,
-    make("div", { className: "box scroll", tabIndex: 0, role: "region", "aria-label": "Why the time changed" }, svg)));
+  to.append(card("why", title, `one step per side, the median one; ${first.unsure ? "" : "green saves, red costs; "}the parts add up${base ? "; the axis begins at " + shownTime(base) : ""}`,
+    make("div", { className: "box scroll", tabIndex: 0, role: "region", "aria-label": title }, svg)));
 }
 
 // A ratio on a logarithmic axis with 1 in the middle: left of the line is faster.
 function ratioMark(ratio, grade, reach, low, high) {
   const svg = draw("svg", { viewBox: "0 0 260 18", class: "ratio", role: "img", "aria-label": change(ratio) });
-  const px = v => 130 + Math.max(-1, Math.min(1, Math.log(v) / reach)) * 70, x = px(ratio), kind = /FASTER/.test(grade) ? "saves" : /SLOWER/.test(grade) ? "costs" : "unsure";
+  const px = v => 130 + Math.max(-1, Math.min(1, Math.log(v) / reach)) * 70, x = px(ratio), kind = kindOf(grade);
   const ends = low > 0 && high > 0 ? [px(low), px(high)] : [x, x];
   svg.append(draw("line", { x1: 130, x2: 130, y1: 1, y2: 17, class: "one" }), draw("rect", { x: ends[0], y: 8, width: ends[1] - ends[0], height: 2, class: kind }), draw("circle", { cx: x, cy: 9, r: 5, class: kind }),
     draw("text", { x: x < 130 ? Math.min(x, ends[0]) - 9 : Math.max(x, ends[1]) + 9, y: 13, "text-anchor": x < 130 ? "end" : "start", class: "soft" }, ratioWords(ratio)));
@@ -69,6 +71,8 @@ function addOnly(table, to) {
 }
 
 // The model on both sides: the longer side is as wide as the page; colour says what changed.
+// Of an uncertain comparison the colour says no more than which parts both sides have.
+const UNSURE = [["both sides", "#8f969f", "#10212b"], ["one side only", "#e8c37a", "#10212b"]];
 const CHANGES = [["under 3 %", "#8f969f", "#10212b"], ["faster", "#22744a", "#fff"], ["slower", "#b13f2d", "#fff"], ["one side only", "#e8c37a", "#10212b"]];
 function changeOf(n, side, sides) {
   if (n.other === undefined) return [3, "no counterpart"];
@@ -79,7 +83,7 @@ function changeOf(n, side, sides) {
 function addIcicles(first, to) {
   const sides = first.sides, times = sides.map(s => s.tree.total / s.tree.per), most = Math.max(...times);
   if (!sides.length || !sides.every(s => s.tree.nodes.length)) return;
-  const legend = make("div", { className: "legend" }, ...CHANGES.map(([words, paint]) => {
+  const legend = make("div", { className: "legend" }, ...(first.unsure ? UNSURE : CHANGES).map(([words, paint]) => {
     const c = make("span", { className: "chip" });
     c.style.background = paint;
     return make("span", null, c, words);
@@ -87,12 +91,13 @@ function addIcicles(first, to) {
   const places = sides.map((s, side) => {
     const place = make("div", { className: "side" }, make("h3", { textContent: `${sideName(side)}: ${shownTime(times[side])}` }), ...icicleOf(s.tree, s.work, n => {
       const [kind, words] = changeOf(n, side, sides);
-      return { paint: CHANGES[kind][1], ink: CHANGES[kind][2], words };
+      const [, paint, ink] = first.unsure && kind < 3 ? UNSURE[0] : CHANGES[kind];
+      return { paint, ink, words };
     }));
     place.style.width = Math.max(8, 100 * times[side] / most) + "%";
     return place;
   });
-  to.append(card("where-model", "Where in the model", `${sides[0].work} time on one scale, ${sideName(0)} above ${sideName(1)}; colour is the change; click to zoom`, legend, ...places));
+  to.append(card("where-model", "Where in the model", `${sides[0].work} time on one scale, ${sideName(0)} above ${sideName(1)}; ${first.unsure ? "" : "colour is the change; "}click to zoom`, legend, ...places));
 }
 async function addTimelines(first, to) {
   const sides = first.sides;

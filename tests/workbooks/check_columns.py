@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Columns that are compared have one unit, in every table of every fixture, in HTML, Markdown and workbook.
+
+    check_columns.py WARPSHEET ROOT
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import check_xlsx
+import page_data
+from layout import HEADER_ROW, bare, title_of
+
+PROGRAM, ROOT = sys.argv[1:]
+# what tells columns of one quantity apart in their ids: sides, and statistics of the same times
+TELLS_APART = {"a", "b", "diff", "low", "high", "from", "to", "typical", "gpu",
+               "avg", "mean", "med", "min", "max", "std", "ns"}
+UNIT = re.compile(r"\((ns|µs|ms|s)\)$")
+bad = checked = 0
+
+
+def complain(text):
+    global bad
+    bad += 1
+    print(text)
+
+
+def fixture(*parts):
+    return sorted(glob.glob(os.path.join(ROOT, "fixtures", *parts)))
+
+
+def commands():
+    for trace in fixture("traces", "*.wtrace") + fixture("recorded", "*", "*.wtrace") + fixture("imports", "*.json.gz"):
+        yield "report", trace
+    yield "diff", *fixture("traces", "step-*.wtrace")
+    yield "diff", *fixture("recorded", "aa", "mlp-r[123].wtrace"), "--", *fixture("recorded", "aa", "mlp-r[456].wtrace")
+    yield "diff", *fixture("recorded", "grid", "transformer-tiny-context8-fp32*"), "--", *fixture("recorded", "grid", "transformer-small-context8-fp32*")
+    yield "diff", "--aa", *fixture("recorded", "aa", "*.wtrace")
+    yield "sweep", os.path.join(ROOT, "fixtures", "recorded", "grid")
+
+
+def run(*args):
+    out = subprocess.run([PROGRAM, *args], capture_output=True, text=True)
+    if out.returncode not in (0, 1, 6):
+        complain(f"{' '.join(args)}: {out.stderr}")
+    return out.stdout
+
+
+def quantity(column):
+    """What a time is of. None: no time. A sum is of another than its parts."""
+    if column["unit"] != "ns":
+        return None
+    words = [w for w in column["id"].split("_") if w not in TELLS_APART and not w.isdigit()]
+    return " ".join(words + (["sum"] if "Total" in column["title"] else []))
+
+
+def check(what, table, titles):
+    """titles: (column of the JSON, what people read for it)."""
+    global checked
+    units = {}
+    for i, title in titles:
+        of, unit = quantity(table["columns"][i]), UNIT.search(title)
+        if of is not None:
+            units.setdefault(of, {})[title] = unit and unit.group(1)
+    for of, of_titles in units.items():
+        checked += len(of_titles) > 1
+        if len(set(of_titles.values())) > 1:
+            complain(f"{what}, {table['table']}: {', '.join(of_titles)}")
+
+
+def by_title(table, heads):
+    """Heads without their units are titles without them, or begin with the names of sides."""
+    found = {}
+    for i, column in enumerate(table["columns"]):
+        title = bare(column["title"])
+        for side, name in zip("AB", table.get("sides", ())):
+            title = " ".join(name if w == side else w for w in title.split(" "))
+        found[title] = i
+    return [(found[bare(h)], h) for h in heads if bare(h) in found]
+
+
+def main():
+    for args in commands():
+        with tempfile.TemporaryDirectory() as folder:
+            run(*args, "-o", f"{folder}/p.html")
+            run(*args, "-o", f"{folder}/p.xlsx")
+            page, book = page_data.read_page(f"{folder}/p.html")[0], check_xlsx.Workbook(f"{folder}/p.xlsx")
+            report = json.loads(run(*args, "--format", "json"))
+            what = " ".join(os.path.basename(a) for a in args)
+            for name, table in report["tables"].items():
+                if not table["rows"]:
+                    continue
+                if name in page["views"]:
+                    check(f"{what}, HTML", table, [(c["index"], c["title"]) for c in page["views"][name]["columns"]])
+                for sheet in book.sheets:
+                    if sheet.cells.get((1, 0)) == title_of(table):
+                        heads = [v for (row, _), v in sorted(sheet.cells.items()) if row == HEADER_ROW and isinstance(v, str)]
+                        check(f"{what}, workbook", table, by_title(table, heads))
+                if any(c["unit"] == "ns" for c in table["columns"]):
+                    head = next(line for line in run(*args, "--table", name, "--format", "md").split("\n") if line.startswith("|"))
+                    check(f"{what}, Markdown", table, by_title(table, [c.strip() for c in head.strip("|\n").split("|")]))
+    if bad or not checked:
+        sys.exit(f"{bad} faults of {checked} groups of columns")
+    print(f"{checked} groups of columns that are compared have one unit each")
+
+
+if __name__ == "__main__":
+    main()
