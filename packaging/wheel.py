@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A wheel of the programs, what they load, and the module warpsheet: wheel.py VERSION SOURCE ROOT OUT.
-ROOT: what was installed, with programs that need the C library alone. The tag says which C library: the newest
-version of its symbols that anything in the wheel asks for. The same bytes each time."""
+"""A wheel of the programs, what they load, and the module warpsheet: wheel.py VERSION SOURCE ROOT OUT [PLATFORM].
+ROOT: what was installed, with programs that need the C library alone. The tag says for which platform it is, else
+which C library: the newest version of its symbols that anything in the wheel asks for. The same bytes each time."""
 import base64
 import hashlib
 import os
@@ -16,7 +16,6 @@ Version: {version}
 Summary: Records kernel launches and PyTorch operations of a program, and reports them as spreadsheets
 License: {licence}
 Requires-Python: >=3.8
-Classifier: Operating System :: POSIX :: Linux
 Description-Content-Type: text/markdown
 
 {text}
@@ -65,11 +64,13 @@ def contents(source, root, version):
             yield f"warpsheet/{os.path.basename(path)}", path
 
 
-def main(version, source, root, out):
+def main(version, source, root, out, platform=None):
     files = dict(contents(source, root, version))
     programs = [p for p in files.values() if is_elf(p)]
-    major, minor = glibc_of(programs)
-    tag = f"py3-none-manylinux_{major}_{minor}_{machine_of(programs)}"
+    if not platform:
+        major, minor = glibc_of(programs)
+        platform = f"manylinux_{major}_{minor}_{machine_of(programs)}"
+    tag = f"py3-none-{platform}"
     info = f"warpsheet-{version}.dist-info"
     with open(os.path.join(source, "LICENSE"), encoding="utf-8") as f:
         licence = f.readline().strip()

@@ -14,10 +14,10 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "loads and stores below copy as they are");
 
-/* Borrowed bytes; not NUL-terminated. */
+/* Borrowed bytes; not NUL-terminated. Rows have no padding, where addresses have 32 bits, too. */
 struct ws_bytes {
-	const void *ptr;
-	size_t len;
+	_Alignas(8) const void *ptr;
+	_Alignas(8) size_t len;
 };
 
 static inline struct ws_bytes ws_bytes_of(const char *text)

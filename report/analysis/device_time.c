@@ -266,7 +266,7 @@ const struct ws_time_window *ws_windows_median(const struct ws_windows *w)
 
 	for (size_t i = 0; i < w->n; i++)
 		order[i] = &w->window[i];
-	qsort(order, w->n, sizeof(*order), by_length);
+	ws_sort(order, w->n, sizeof(*order), by_length);
 	median = order[(w->n - 1) / 2];
 	free(order);
 	return median;

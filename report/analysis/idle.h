@@ -187,7 +187,7 @@ struct ws_host_activity {
 	int64_t *wait_end_ns;  /* the latest end of those up to each */
 	uint64_t captured;     /* launches that were captured into a graph, and did not run */
 	struct ws_spans searches; /* of setup: when a library looked for the fastest algorithm */
-	size_t first_steps;    /* measured steps at the begin that are start-up, whole */
+	size_t first_steps;       /* measured steps at the begin that are start-up, whole */
 };
 /* Of the joined ranges, calls and operations; once a selection: it lives as long as that. */
 const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,

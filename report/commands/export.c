@@ -103,7 +103,8 @@ static enum ws_status export_fleet(const struct ws_trace_list *list, const struc
 	enum ws_status status = ws_parquet_fleet_open(&fleet, o->to, err);
 
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
-		char *name = ws_xstrdup(basename(list->path[i])),
+		const char *slash = strrchr(list->path[i], '/');
+		char *name = ws_xstrdup(slash ? slash + 1 : list->path[i]),
 		     *end = name ? strrchr(name, '.') : NULL;
 
 		if (end && end != name)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/sort.h"
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
@@ -139,7 +140,7 @@ static int by_step(const void *pa, const void *pb, void *arg)
 
 static size_t median_sample(const struct ws_side *s, size_t *order, size_t n)
 {
-	qsort_r(order, n, sizeof(*order), by_step, s->samples);
+	ws_sort_by(order, n, sizeof(*order), by_step, s->samples);
 	return order[(n - 1) / 2];
 }
 

@@ -114,8 +114,8 @@ static void put_lines(const struct folding *f, FILE *out)
 	ws_buf_free(&room);
 }
 
-static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
-                            struct ws_export_stats *stats, struct ws_err *err)
+static enum ws_status write_export(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                                   struct ws_export_stats *stats, struct ws_err *err)
 {
 	struct folding f = {0};
 	struct ws_outfile out;
@@ -139,5 +139,5 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 const struct ws_exporter ws_exporter_collapsed = {
         .name = "collapsed",
         .extensions = {".collapsed", ".folded"},
-        .write = write,
+        .write = write_export,
 };

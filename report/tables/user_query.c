@@ -61,7 +61,8 @@ static void describe(struct ws_user_table *u, struct ws_arena *arena)
 
 /* --- records as relations --------------------------------------------------------------------- */
 
-/* All records of a kind, in the order of the file. They are read when the first query needs them. */
+/* All records of a kind, in the order of the file. They are read when the first query needs them.
+ */
 struct ws_user_records {
 	struct ws_user_tables *all;
 	const struct ws_kind_def *def;
@@ -132,7 +133,8 @@ static bool describe_records(struct ws_user_records *u, unsigned kind, struct ws
 	return true;
 }
 
-/* --- both -------------------------------------------------------------------------------------- */
+/* --- both --------------------------------------------------------------------------------------
+ */
 
 void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
                         struct ws_relations *relations)

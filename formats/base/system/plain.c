@@ -41,6 +41,7 @@ const void *ws_file_map(int fd, size_t size)
 
 	if (!data)
 		return NULL;
+	lseek(fd, 0, SEEK_SET);
 	for (ssize_t got; n < size && (got = read(fd, data + n, size - n)) > 0;)
 		n += (size_t)got;
 	if (n == size)

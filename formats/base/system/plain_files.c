@@ -163,7 +163,7 @@ int ws_file_open(int folder, const char *name, enum ws_file_use use, unsigned ri
 		return open_new(path_of(folder, name, &path));
 #endif
 	fd = open(path_of(folder, name, &path), flags[use] | O_BINARY, rights);
-#if O_NONBLOCK
+#ifdef F_SETFL
 	if (fd >= 0 && use == WS_FILE_DIRECT)
 		fcntl(fd, F_SETFL, 0);
 #endif

@@ -198,9 +198,11 @@ __attribute__((constructor)) static void begin_in_folder(void)
 }
 
 /* libxlsxwriter's files of parts. */
-FILE *tmpfile(void)
+FILE *tmpfileplus(const char *folder, const char *prefix, char **path, int is_kept);
+FILE *tmpfileplus(const char *folder, const char *prefix, char **path, int is_kept)
 {
 	const int fd = ws_file_unnamed(ws_temporary_folder());
 
+	(void)folder, (void)prefix, (void)path, (void)is_kept;
 	return fd < 0 ? NULL : fdopen(fd, "w+");
 }

@@ -29,7 +29,7 @@ class Error(Exception):
 
 
 def _program():
-    beside = os.path.join(sysconfig.get_path("scripts"), "warpsheet")
+    beside = os.path.join(sysconfig.get_path("scripts"), "warpsheet.exe" if os.name == "nt" else "warpsheet")
     found = beside if os.access(beside, os.X_OK) else shutil.which("warpsheet")
     if not found:
         raise Error("the program warpsheet is neither beside this Python nor in PATH")

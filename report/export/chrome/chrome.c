@@ -1497,8 +1497,8 @@ static void json_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, ui
 	put_arrow(ch, "ac2g", id, t->pid, t->tid[s->subtrack], s->start_ns, begins);
 }
 
-static void link(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
-                 int64_t time_ns, int begins)
+static void link_slices(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
+                        int64_t time_ns, int begins)
 {
 	put_arrow(ch, "fwdbwd", id, t->pid, t->tid[0], time_ns, begins);
 }
@@ -1575,7 +1575,7 @@ const struct ws_chrome_form ws_chrome_json = {
         .arg = put_arg,
         .end_args = end_args_and_event,
         .arrow = json_arrow,
-        .link = link,
+        .link = link_slices,
         .counter = json_counter,
 };
 

@@ -333,8 +333,8 @@ static void arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_
 }
 
 /* The slice that it belongs to is written: an event without duration inside it has the end. */
-static void link(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
-                 int64_t time_ns, int begins)
+static void link_slices(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
+                        int64_t time_ns, int begins)
 {
 	begin_event(ch, TYPE_INSTANT, subtrack_uuid(ch, t, 0), time_ns);
 	put_name(ch, ws_bytes_of("fwdbwd"), "fwdbwd");
@@ -458,7 +458,7 @@ const struct ws_chrome_form ws_chrome_perfetto = {
         .name = put_name,
         .arg = put_arg,
         .arrow = arrow,
-        .link = link,
+        .link = link_slices,
         .counter = counter,
 };
 

@@ -1196,8 +1196,8 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	return status;
 }
 
-static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
-                            struct ws_export_stats *stats, struct ws_err *err)
+static enum ws_status write_export(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                                   struct ws_export_stats *stats, struct ws_err *err)
 {
 	struct ws_outfile out;
 	struct ws_err cause;
@@ -1211,5 +1211,5 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 const struct ws_exporter ws_exporter_sqlite = {
         .name = "sqlite",
         .extensions = {".sqlite", ".db"},
-        .write = write,
+        .write = write_export,
 };

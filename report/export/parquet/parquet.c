@@ -1015,8 +1015,8 @@ static enum ws_status export_rows(const struct ws_trace_reader *r, struct ws_mod
 	return status;
 }
 
-static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
-                            struct ws_export_stats *stats, struct ws_err *err)
+static enum ws_status write_export(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                                   struct ws_export_stats *stats, struct ws_err *err)
 {
 	struct ws_joined_rows rows = {0};
 	struct ws_model *m = NULL;
@@ -1036,5 +1036,5 @@ const struct ws_exporter ws_exporter_parquet = {
         .name = "parquet",
         .extensions = {".parquet"},
         .has_ranks = true,
-        .write = write,
+        .write = write_export,
 };
