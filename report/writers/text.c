@@ -240,7 +240,8 @@ static void add_columns(struct text_table *x)
 		def = &x->t->def->columns[c->view->index];
 		c->is_text = def->type == WS_CELL_TEXT;
 		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
-		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names);
+		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names) ||
+		             (def->rank == WS_RANK_NAME && !c->view->is_tree);
 		c->is_prose = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), prose);
 		x->wraps |= c->is_prose && x->opts->width > 0;
 		c->width = ws_view_widest(&x->view, c->view, x->rows);
@@ -267,7 +268,39 @@ static void cap(struct text_column *c, size_t width)
 		c->width = width;
 }
 
-/* Cut texts, then leave out columns from the right, details first, until a row fits the line. */
+/* A text keeps so many columns of the terminal before an answer beside it leaves. */
+#define LEAST_TEXT_WIDTH 10
+
+/* The widest texts, as far as they may, where a row then fits the line. */
+static void squeeze(struct text_table *x, size_t limit)
+{
+	size_t *before;
+	bool some = true;
+
+	WS_NEW(&x->arena, before, x->n);
+	for (size_t i = 0; i < x->n; i++)
+		before[i] = x->columns[i].width;
+	while (some && total_width(x) > limit) {
+		struct text_column *widest = NULL;
+
+		for (size_t i = 0; i < x->n; i++) {
+			struct text_column *c = &x->columns[i];
+			const size_t least = header_width(c->view->shown.title);
+
+			if (c->is_text && c->width > LEAST_TEXT_WIDTH && c->width > least &&
+			    (!widest || c->width > widest->width))
+				widest = c;
+		}
+		some = widest != NULL;
+		if (some)
+			widest->width--;
+	}
+	for (size_t i = 0; i < x->n && !some; i++)
+		x->columns[i].width = before[i];
+}
+
+/* Leave out details from the right, cut texts, and only then leave out answers, until a row fits
+ * the line. */
 static void fit(struct text_table *x)
 {
 	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
@@ -282,6 +315,9 @@ static void fit(struct text_table *x)
 		natural[i] = x->columns[i].width;
 		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
 	}
+	while (x->n > x->view.nanswers && total_width(x) > limit)
+		x->n--;
+	squeeze(x, limit);
 	while (x->n > 1 && total_width(x) > limit)
 		x->n--;
 	if (total_width(x) > limit)
@@ -447,6 +483,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 
 	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
 	ws_view_make(&x.arena, t, x.rows, &x.view);
+	ws_view_join_spreads(&x.view);
 	add_columns(&x);
 	fit(&x);
 	for (size_t i = 0; i < x.n; i++)
