@@ -1,23 +1,18 @@
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/grow.h"
 #include "formats/base/options.h"
-#include "formats/base/own_file.h"
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 
 static const char *(*_Atomic reason_of)(size_t);
@@ -39,11 +34,11 @@ _Noreturn void ws_end_program(enum ws_status status, const char *text)
 {
 	static atomic_flag ends = ATOMIC_FLAG_INIT;
 	char line[PATH_MAX + 256];
-	int n = snprintf(line, sizeof(line), "%s: %s\n", program_invocation_short_name, text);
+	int n = snprintf(line, sizeof(line), "%s: %s\n", ws_program_name(), text);
 	void (*clean_up)(void) = first;
 
 	while (atomic_flag_test_and_set(&ends))
-		pause();
+		sleep(1);
 	if (clean_up)
 		clean_up();
 	if (n > 0)
@@ -65,11 +60,8 @@ _Noreturn void ws_out_of_memory(size_t bytes)
 
 void ws_xroom(size_t bytes)
 {
-	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (room == MAP_FAILED)
+	if (!ws_memory_has(bytes))
 		ws_out_of_memory(bytes);
-	munmap(room, bytes);
 }
 
 void *ws_xopened(void *opened)
@@ -79,15 +71,14 @@ void *ws_xopened(void *opened)
 	return opened;
 }
 
-/* More than loading a library takes: without memory dlopen fails as if there were no such file. */
+/* More than loading a library takes: without memory it fails as if there were no such file. */
 #define LIBRARY_BYTES ((size_t)4 << 20)
 
-/* dlopen sets errno when it cannot allocate memory, but not when there is no such file. */
-void *ws_xdlopen(const char *file, int flags)
+void *ws_xdlopen(const char *file)
 {
 	ws_xroom(LIBRARY_BYTES);
-	errno = 0;
-	return ws_xopened(dlopen(file, flags));
+	errno = 0; /* it is set when there is no memory, but not when there is no such file */
+	return ws_xopened(ws_library_open(file));
 }
 
 void *ws_xmalloc(size_t bytes)
@@ -116,10 +107,17 @@ char *ws_xstrdup(const char *text)
 
 char *ws_xvformat(const char *fmt, va_list ap)
 {
+	va_list again;
 	char *text;
+	int len;
 
-	if (vasprintf(&text, fmt, ap) < 0)
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, ap);
+	if (len < 0)
 		ws_out_of_memory(strlen(fmt));
+	text = ws_xmalloc((size_t)len + 1);
+	vsnprintf(text, (size_t)len + 1, fmt, again);
+	va_end(again);
 	return text;
 }
 
@@ -141,7 +139,7 @@ struct memory {
 	size_t *len, capacity;
 };
 
-static ssize_t memory_write(void *cookie, const char *bytes, size_t n)
+static size_t memory_write(void *cookie, const char *bytes, size_t n)
 {
 	struct memory *m = cookie;
 
@@ -152,7 +150,7 @@ static ssize_t memory_write(void *cookie, const char *bytes, size_t n)
 	memcpy(*m->text + *m->len, bytes, n);
 	*m->len += n;
 	(*m->text)[*m->len] = '\0';
-	return (ssize_t)n;
+	return n;
 }
 
 static int memory_close(void *cookie)
@@ -163,7 +161,7 @@ static int memory_close(void *cookie)
 
 FILE *ws_xmemstream(char **text, size_t *len)
 {
-	const cookie_io_functions_t functions = {.write = memory_write, .close = memory_close};
+	const struct ws_stream_functions functions = {memory_write, memory_close};
 	struct memory *m = ws_xmalloc(sizeof(*m));
 	FILE *f;
 
@@ -171,7 +169,7 @@ FILE *ws_xmemstream(char **text, size_t *len)
 	*text = ws_xmalloc(m->capacity);
 	**text = '\0';
 	*len = 0;
-	f = fopencookie(m, "w", functions);
+	f = ws_stream_open(&functions, m);
 	if (!f)
 		ws_out_of_memory(BUFSIZ);
 	return f;
@@ -179,7 +177,7 @@ FILE *ws_xmemstream(char **text, size_t *len)
 
 void ws_xfclose(FILE *memstream)
 {
-	if (fclose(memstream))
+	if (ws_stream_close(memstream))
 		ws_out_of_memory(BUFSIZ);
 }
 
@@ -202,7 +200,8 @@ void *ws_xarray(size_t n, size_t item_bytes)
 
 void *ws_xreallocarray(void *old, size_t n, size_t item_bytes)
 {
-	void *p = reallocarray(old, n ? n : 1, item_bytes);
+	const size_t bytes = bytes_of(n ? n : 1, item_bytes);
+	void *p = bytes <= PTRDIFF_MAX ? realloc(old, bytes) : NULL;
 
 	if (!p)
 		ws_out_of_memory(bytes_of(n, item_bytes));
@@ -239,26 +238,23 @@ void ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes)
 struct ws_arena_chunk {
 	struct ws_arena_chunk *next;
 	size_t used, size;
-	bool is_file;
+	struct ws_region file; /* all zero: none */
 	max_align_t data[];
 };
 
 /* Zero bytes in a file without a name, which go to the disk when memory is short; NULL if that
- * fails. The space is allocated now, because a full disk would end the program when a page is
- * written. */
+ * fails. */
 static struct ws_arena_chunk *map_file(size_t bytes)
 {
-	struct ws_arena_chunk *chunk = MAP_FAILED;
-	int fd;
+	struct ws_arena_chunk *chunk;
+	struct ws_region file;
 
-	if (ws_own_file_unnamed(&fd, NULL) != WS_OK)
+	if (ws_region_open(&file, bytes, true) || ws_region_grow(&file, bytes)) {
+		ws_region_close(&file);
 		return NULL;
-	if (posix_fallocate(fd, 0, (off_t)bytes) == 0)
-		chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (chunk == MAP_FAILED)
-		return NULL;
-	chunk->is_file = true;
+	}
+	chunk = file.data;
+	chunk->file = file;
 	return chunk;
 }
 
@@ -345,10 +341,13 @@ void ws_arena_free(struct ws_arena *arena)
 		struct ws_arena_chunk *chunk = arena->chunks;
 
 		arena->chunks = chunk->next;
-		if (chunk->is_file)
-			munmap(chunk, sizeof(*chunk) + chunk->size);
-		else
+		if (chunk->file.data) {
+			struct ws_region file = chunk->file; /* its memory holds chunk */
+
+			ws_region_close(&file);
+		} else {
 			free(chunk);
+		}
 	}
 }
 
@@ -368,69 +367,22 @@ void ws_arena_free(struct ws_arena *arena)
 #define ROWS_PER_SECOND  200000
 #define BYTES_PER_SECOND 100000
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LIMITS_MEMORY false /* their shadow memory counts as data, too: terabytes */
-#else
-#define LIMITS_MEMORY true
-#endif
-
 static struct {
 	pthread_mutex_t lock;
 	bool has_begun;
 	uint64_t bytes, rows;            /* of all inputs */
 	int64_t max_memory, max_seconds; /* of the environment; 0: none */
-	struct rlimit memory_before, cpu_before;
 	/* for a handler of a signal, and where memory ran out: made beforehand */
 	uint64_t memory_limit;
 	char memory_text[256], time_text[256];
 } limits = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Bytes of memory that count for the limit; 0: not known. Asks for no memory. */
-static uint64_t memory_in_use(void)
-{
-	const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	unsigned long long pages[6] = {0};
-	char text[128] = "", *at = text;
-
-	if (fd < 0)
-		return 0;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	for (size_t i = 0; i < 6; i++)
-		pages[i] = strtoull(at, &at, 10);
-	return (uint64_t)pages[5] * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* What the C library asks for at once on behalf of something smaller, at most. */
-#define SPARE_BYTES (UINT64_C(1) << 20)
-
-/* Can so many bytes be had under the limit that the process was started with? */
-static bool is_there_memory_without_limit(size_t bytes)
-{
-	struct rlimit now;
-	void *room;
-
-	getrlimit(RLIMIT_DATA, &now);
-	setrlimit(RLIMIT_DATA, &limits.memory_before);
-	room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	setrlimit(RLIMIT_DATA, &now);
-	return room != MAP_FAILED && munmap(room, bytes) == 0;
-}
-
-/*
- * Why there was no memory for so many bytes more: our limit. NULL: for another reason. What is in
- * use now is not evidence enough, as other threads may have freed memory since.
- */
+/* Why there was no memory for so many bytes more: our limit. NULL: for another reason. */
 static const char *why_no_memory(size_t bytes)
 {
-	const uint64_t used = memory_in_use(), most = limits.memory_limit;
-
-	if (!most || limits.memory_before.rlim_cur < most ||
-	    (used + SPARE_BYTES <= most && bytes <= most - used - SPARE_BYTES &&
-	     !is_there_memory_without_limit(bytes + SPARE_BYTES)))
-		return NULL;
-	return limits.memory_text;
+	return limits.memory_limit && ws_limits_refuse(limits.memory_limit, bytes)
+	               ? limits.memory_text
+	               : NULL;
 }
 
 const char *ws_allowance_text(void)
@@ -438,27 +390,16 @@ const char *ws_allowance_text(void)
 	return limits.memory_text;
 }
 
-static void on_cpu_limit(int number)
+static void end_in_time(void)
 {
 	ssize_t ignored = write(STDERR_FILENO, limits.time_text, strlen(limits.time_text));
 	void (*clean_up)(void) = first;
 
 	(void)ignored;
-	(void)number;
 	/* it only reads memory and calls unlink() */
 	if (clean_up)
 		clean_up();
 	_exit(ws_status_exit_code(WS_NO_MEMORY)); /* NOLINT(bugprone-signal-handler) */
-}
-
-/* So high, but not higher than the process was started with. */
-static void limit(__rlimit_resource_t resource, const struct rlimit *before, uint64_t most)
-{
-	struct rlimit now = *before;
-
-	if (now.rlim_cur > most)
-		now.rlim_cur = most;
-	setrlimit(resource, &now);
 }
 
 static void set_limits(void)
@@ -478,12 +419,9 @@ static void set_limits(void)
 	snprintf(limits.time_text, sizeof(limits.time_text),
 	         "%s: out of time; the limit for inputs of %.2f MB and %" PRIu64 " rows is %" PRIu64
 	         " s of processor time. Raise it with " SECONDS_VARIABLE "=%" PRIu64 "\n",
-	         program_invocation_short_name, mb, limits.rows, seconds, 10 * seconds);
-	if (LIMITS_MEMORY) {
-		limits.memory_limit = memory;
-		limit(RLIMIT_DATA, &limits.memory_before, memory);
-	}
-	limit(RLIMIT_CPU, &limits.cpu_before, seconds);
+	         ws_program_name(), mb, limits.rows, seconds, 10 * seconds);
+	limits.memory_limit = memory;
+	ws_limits_set(memory, seconds);
 }
 
 static void add(uint64_t bytes, uint64_t rows)
@@ -526,20 +464,9 @@ enum ws_status ws_allowance_begin(struct ws_err *err)
 	                         &limits.max_memory, err));
 	WS_FORWARD(
 	        read_variable(SECONDS_VARIABLE, "a number of seconds", &limits.max_seconds, err));
-	getrlimit(RLIMIT_DATA, &limits.memory_before);
-	getrlimit(RLIMIT_CPU, &limits.cpu_before);
+	ws_limits_begin(end_in_time);
 	limits.has_begun = true;
-	signal(SIGXCPU, on_cpu_limit);
 	ws_out_of_memory_reason(why_no_memory);
 	set_limits();
 	return WS_OK;
-}
-
-void ws_allowance_end(void)
-{
-	if (!limits.has_begun)
-		return;
-	signal(SIGXCPU, SIG_DFL);
-	setrlimit(RLIMIT_DATA, &limits.memory_before);
-	setrlimit(RLIMIT_CPU, &limits.cpu_before);
 }

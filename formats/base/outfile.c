@@ -1,17 +1,14 @@
 #include "formats/base/outfile.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/grow.h"
 #include "formats/base/own_file.h"
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 
 /* A file or folder that does not have its name yet, or a folder that was made for files. */
@@ -19,19 +16,25 @@ struct ws_outfile_unfinished {
 	int folder;        /* owned by a file */
 	const char *final; /* the name that it will get in the folder; NULL: temp is its name */
 	char *temp;        /* owned */
-	int flags;         /* of unlinkat: AT_REMOVEDIR for a folder */
+	bool is_folder;
 };
 
 /* --- a program that is interrupted leaves no temporary files --- */
 
 #define MAX_PENDING 64 /* further ones stay when the program is interrupted */
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int signals[] = {
+        SIGINT,
+        SIGTERM,
+#ifdef SIGHUP
+        SIGHUP,
+#endif
+};
 #define NSIGNALS (sizeof(signals) / sizeof(*signals))
 
 static struct ws_outfile_unfinished *_Atomic pending[MAX_PENDING];
 
-/* A signal handler may call this: its only system call is unlinkat. */
+/* A signal handler may call this: it only removes names. */
 void ws_outfile_remove_unfinished(void)
 {
 	bool is_removed;
@@ -42,27 +45,47 @@ void ws_outfile_remove_unfinished(void)
 		for (size_t i = 0; i < MAX_PENDING; i++) {
 			const struct ws_outfile_unfinished *u = atomic_load(&pending[i]);
 
-			is_removed |= u && !unlinkat(u->folder, u->temp, u->flags);
+			is_removed |= u && !ws_name_remove(u->folder, u->temp, u->is_folder);
 		}
 	} while (is_removed);
 }
 
+/* While it is above 0 a signal waits. */
+static volatile sig_atomic_t holds, waiting;
+
 static void on_signal(int number)
 {
+	if (holds) {
+		waiting = number;
+		return;
+	}
 	ws_outfile_remove_unfinished();
 	signal(number, SIG_DFL);
 	raise(number);
 }
 
-static void remember(struct ws_outfile_unfinished *u)
+/* From now on, even before the first file is remembered. */
+static void catch_signals(void)
 {
-	static int installed;
+	static bool are_caught;
 
-	for (size_t i = 0; !installed && i < NSIGNALS; i++)
+	for (size_t i = 0; !are_caught && i < NSIGNALS; i++)
 		/* a signal that is ignored, as under nohup, stays ignored */
 		if (signal(signals[i], on_signal) == SIG_IGN)
 			signal(signals[i], SIG_IGN);
-	installed = 1;
+	are_caught = true;
+}
+
+void ws_outfile_hold_signals(bool are_held)
+{
+	catch_signals();
+	holds += are_held ? 1 : -1;
+	if (!holds && waiting)
+		on_signal(waiting);
+}
+
+static void remember(struct ws_outfile_unfinished *u)
+{
 	ws_out_of_memory_first(ws_outfile_remove_unfinished);
 	for (size_t i = 0; i < MAX_PENDING; i++) {
 		if (atomic_load(&pending[i]))
@@ -84,53 +107,32 @@ static void free_unfinished(struct ws_outfile_unfinished *u)
 	if (!u)
 		return;
 	forget(u);
-	if (!u->flags)
-		close(u->folder);
+	if (!u->is_folder)
+		ws_folder_close(u->folder);
 	free(u->temp);
 	free(u);
 }
 
-static void hold_signals(sigset_t *before)
-{
-	sigset_t wait;
-
-	sigemptyset(&wait);
-	for (size_t i = 0; i < NSIGNALS; i++)
-		sigaddset(&wait, signals[i]);
-	pthread_sigmask(SIG_BLOCK, &wait, before);
-}
-
-void ws_outfile_hold_signals(bool are_held)
-{
-	static sigset_t before;
-
-	if (are_held)
-		hold_signals(&before);
-	else
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 /*
- * Make a file (flags 0) or a folder under the name temp, which is taken over, as is a file's
+ * Make a file or a folder under the name temp, which is taken over, as is a file's
  * folder. What will get the name `final` is made under a name that nobody can guess. Signals wait
  * until their handler knows what was made. NULL: errno.
  */
-static struct ws_outfile_unfinished *make(int folder, char *temp, const char *final, int flags,
+static struct ws_outfile_unfinished *make(int folder, char *temp, const char *final, bool is_folder,
                                           int *fd)
 {
 	struct ws_outfile_unfinished *u = ws_xarray(1, sizeof(*u));
-	sigset_t before;
 	int why;
 
-	*u = (struct ws_outfile_unfinished){folder, final, temp, flags};
-	hold_signals(&before);
-	*fd = !flags  ? ws_own_file_temporary(folder, temp, 0666)
-	      : final ? ws_own_folder_temporary(folder, temp, 0777)
-	              : mkdirat(folder, temp, 0777);
+	*u = (struct ws_outfile_unfinished){folder, final, temp, is_folder};
+	ws_outfile_hold_signals(true);
+	*fd = !is_folder ? ws_own_file_temporary(folder, temp, 0666)
+	      : final    ? ws_own_folder_temporary(folder, temp, 0777)
+	                 : ws_folder_make(folder, temp, 0777);
 	why = errno;
 	if (*fd >= 0)
 		remember(u);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ws_outfile_hold_signals(false);
 	if (*fd < 0) {
 		free_unfinished(u);
 		u = NULL;
@@ -161,16 +163,15 @@ static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name
 		return cannot_create(o, err);
 	status = ws_own_file_direct(folder, name, o->path, &fd, err);
 	if (status != WS_OK || fd >= 0)
-		close(folder);
+		ws_folder_close(folder);
 	if (status != WS_OK) {
 		ws_outfile_abandon(o);
 		return status;
 	}
 	if (fd < 0)
-		o->unfinished = make(folder, ws_xformat(".%s.XXXXXXXX", name), name, 0, &fd);
+		o->unfinished = make(folder, ws_xformat(".%s.XXXXXXXX", name), name, false, &fd);
 	if (fd < 0)
 		return cannot_create(o, err);
-	snprintf(o->name, sizeof(o->name), "/proc/self/fd/%d", fd);
 	o->f = ws_xopened(fdopen(fd, "w"));
 	if (o->f)
 		return WS_OK;
@@ -180,9 +181,10 @@ static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name
 
 bool ws_outfile_is_same(const char *path, const char *input)
 {
-	struct stat a, b;
+	struct ws_file_info a, b;
 
-	return !stat(path, &a) && !stat(input, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return !ws_file_look(WS_HERE, path, true, &a) && !ws_file_look(WS_HERE, input, true, &b) &&
+	       ws_file_is_same(&a, &b);
 }
 
 enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws_err *err)
@@ -193,26 +195,30 @@ enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws
 	*o = (struct ws_outfile){.path = ws_xstrdup(path)};
 	folder = ws_own_file_folder(o->path, &name);
 	if (folder >= 0 && !*name) {
-		close(folder);
+		ws_folder_close(folder);
 		folder = -1;
 		errno = EISDIR;
 	}
 	return open_in(o, folder, name, err);
 }
 
-const char *ws_outfile_name(const struct ws_outfile *o)
+const char *ws_outfile_name(struct ws_outfile *o)
 {
+	const struct ws_outfile_unfinished *u = o->unfinished;
+
+	ws_file_path(fileno(o->f), u ? u->folder : WS_HERE, u ? u->temp : o->path, o->name,
+	             sizeof(o->name));
 	return o->name;
 }
 
 enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 {
 	const struct ws_outfile_unfinished *u = o->unfinished;
-	struct stat ours, named;
+	struct ws_file_info ours, named;
 	/* by now the unfinished name may be another file's, which must not pass for ours */
-	const bool is_ours = !u || (!fstat(fileno(o->f), &ours) &&
-	                            !fstatat(u->folder, u->temp, &named, AT_SYMLINK_NOFOLLOW) &&
-	                            ours.st_dev == named.st_dev && ours.st_ino == named.st_ino);
+	const bool is_ours = !u || (!ws_file_look(fileno(o->f), NULL, false, &ours) &&
+	                            !ws_file_look(u->folder, u->temp, false, &named) &&
+	                            ws_file_is_same(&ours, &named));
 	/* ferror remembers that an earlier write failed, but not its errno */
 	bool failed = ferror(o->f) != 0;
 	int why = 0;
@@ -226,7 +232,8 @@ enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 		why = errno;
 	}
 	o->f = NULL;
-	if (is_ours && !failed && u && renameat(u->folder, u->temp, u->folder, u->final)) {
+	if (is_ours && !failed && u &&
+	    ws_name_move(u->folder, u->temp, u->folder, u->final, WS_NAME_REPLACE)) {
 		failed = true;
 		why = errno;
 	}
@@ -264,7 +271,7 @@ void ws_outfile_abandon(struct ws_outfile *o)
 	if (o->f)
 		fclose(o->f);
 	if (o->unfinished)
-		unlinkat(o->unfinished->folder, o->unfinished->temp, 0);
+		ws_name_remove(o->unfinished->folder, o->unfinished->temp, false);
 	free_unfinished(o->unfinished);
 	free(o->path);
 	*o = (struct ws_outfile){0};
@@ -276,17 +283,19 @@ void ws_outfile_abandon(struct ws_outfile *o)
 static enum ws_status check_folder(int folder, const char *path, struct ws_err *err)
 {
 	const int why = errno;
-	struct stat st;
+	struct ws_file_info info;
 
-	WS_FAIL_IF(folder < 0 && !lstat(path, &st) && S_ISLNK(st.st_mode), err, IO_WRITE,
+	WS_FAIL_IF(folder < 0 && !ws_file_look(WS_HERE, path, false, &info) &&
+	                   info.type == WS_FILE_LINK,
+	           err, IO_WRITE,
 	           "cannot write files into '%s': it is a symbolic link; "
 	           "name the folder itself",
 	           path);
 	WS_FAIL_IF(folder < 0 && why == ENOTDIR, err, IO_WRITE,
 	           "cannot write files into '%s': it is not a folder", path);
-	WS_FAIL_IF(folder < 0 || fstat(folder, &st), err, IO_WRITE,
+	WS_FAIL_IF(folder < 0 || ws_file_look(folder, NULL, false, &info), err, IO_WRITE,
 	           "cannot write files into '%s': %s", path, strerror(why));
-	WS_FAIL_IF(st.st_uid && st.st_uid != geteuid(), err, IO_WRITE,
+	WS_FAIL_IF(!info.is_roots && !info.is_users, err, IO_WRITE,
 	           "cannot write files into '%s': it belongs to another user; name a folder of "
 	           "your own, or a new one",
 	           path);
@@ -310,7 +319,7 @@ static struct ws_outfolder_level *add_level(struct ws_outfolder *f, char *path)
 static enum ws_status open_level(struct ws_outfolder_level *level, int parent, const char *name,
                                  struct ws_err *err)
 {
-	level->fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	level->fd = ws_folder_open(parent, name, false);
 	return check_folder(level->fd, level->path, err);
 }
 
@@ -322,8 +331,8 @@ static enum ws_status enter(struct ws_outfolder *f, int parent, const char *name
 	char *slash = strrchr(path, '/');
 	int fd;
 
-	level->made = make(parent, ws_xstrdup(slash && slash[1] ? slash + 1 : path), NULL,
-	                   AT_REMOVEDIR, &fd);
+	level->made =
+	        make(parent, ws_xstrdup(slash && slash[1] ? slash + 1 : path), NULL, true, &fd);
 	WS_FAIL_IF(!level->made && errno != EEXIST, err, IO_WRITE,
 	           "cannot make the folder '%s': %s", path, strerror(errno));
 	return open_level(level, parent, name, err);
@@ -358,21 +367,6 @@ enum ws_status ws_outfolder_enter(struct ws_outfolder *f, const char *name, stru
 	return enter(f, ws_outfolder_fd(f), name, path_of(f, name), err);
 }
 
-/* Give the new folder the permissions of the one that it replaces. */
-static void keep_rights(const struct ws_outfolder_level *level)
-{
-	struct stat st;
-	int fd;
-
-	if (level->before < 0 || fstat(level->before, &st))
-		return;
-	fd = openat(level->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	(void)!fchmod(fd, st.st_mode & 07777);
-	close(fd);
-}
-
 enum ws_status ws_outfolder_replace(struct ws_outfolder *f, const char *name,
                                     bool (*is_old)(const char *name), struct ws_err *err)
 {
@@ -381,15 +375,16 @@ enum ws_status ws_outfolder_replace(struct ws_outfolder *f, const char *name,
 	int fd;
 
 	f->is_old = is_old;
-	level->before = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	level->before = ws_folder_open(parent, name, false);
 	if (level->before >= 0 || errno != ENOENT)
 		WS_FORWARD(check_folder(level->before, level->path, err));
 	level->made = make(parent, ws_xformat(".%s.XXXXXXXX", name), strrchr(level->path, '/') + 1,
-	                   AT_REMOVEDIR, &fd);
+	                   true, &fd);
 	WS_FAIL_IF(!level->made, err, IO_WRITE, "cannot make a folder beside '%s': %s", level->path,
 	           strerror(errno));
 	WS_FORWARD(open_level(level, parent, level->made->temp, err));
-	keep_rights(level);
+	if (level->before >= 0)
+		ws_folder_take_rights(level->fd, level->before);
 	return WS_OK;
 }
 
@@ -397,8 +392,8 @@ enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err)
 {
 	*out = (struct ws_outfile){.path = path_of(f, name)};
-	return open_in(out, fcntl(ws_outfolder_fd(f), F_DUPFD_CLOEXEC, 0),
-	               strrchr(out->path, '/') + 1, err);
+	return open_in(out, ws_folder_copy_handle(ws_outfolder_fd(f)), strrchr(out->path, '/') + 1,
+	               err);
 }
 
 void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out)
@@ -406,11 +401,6 @@ void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out)
 	WS_GROW(f->files, f->nfiles + 1, f->capacity);
 	f->files[f->nfiles++] = *out;
 	*out = (struct ws_outfile){0};
-}
-
-void ws_outfolder_remove(const struct ws_outfolder *f, const char *name)
-{
-	unlinkat(ws_outfolder_fd(f), name, 0);
 }
 
 /* --- one folder in the place of another --- */
@@ -429,21 +419,22 @@ static int exchange(int folder, const char *temp, const char *final)
 	char *aside;
 	int result, why;
 
-	result = renameat2(folder, temp, folder, final, RENAME_EXCHANGE);
+	result = ws_name_move(folder, temp, folder, final, WS_NAME_EXCHANGE);
 	if (!result || (errno != EINVAL && errno != ENOSYS))
 		return result;
 	aside = ws_xstrdup(temp);
 	result = ws_own_folder_temporary(folder, aside, 0700);
-	if (!result && (result = renameat(folder, final, folder, aside))) {
+	if (!result && (result = ws_name_move(folder, final, folder, aside, WS_NAME_REPLACE))) {
 		why = errno;
-		unlinkat(folder, aside, AT_REMOVEDIR);
+		ws_name_remove(folder, aside, true);
 		errno = why;
-	} else if (!result && (result = renameat(folder, temp, folder, final))) {
+	} else if (!result &&
+	           (result = ws_name_move(folder, temp, folder, final, WS_NAME_REPLACE))) {
 		why = errno;
-		renameat(folder, aside, folder, final);
+		ws_name_move(folder, aside, folder, final, WS_NAME_REPLACE);
 		errno = why;
 	} else if (!result) {
-		result = renameat(folder, aside, folder, temp);
+		result = ws_name_move(folder, aside, folder, temp, WS_NAME_REPLACE);
 	}
 	why = errno;
 	free(aside);
@@ -460,43 +451,27 @@ static int change_places(struct ws_outfolder_level *level)
 	if (level->before >= 0)
 		result = exchange(u->folder, u->temp, u->final);
 	else if (level->is_shown)
-		result = renameat(u->folder, u->final, u->folder, u->temp);
+		result = ws_name_move(u->folder, u->final, u->folder, u->temp, WS_NAME_REPLACE);
 	else
-		result = renameat(u->folder, u->temp, u->folder, u->final);
+		result = ws_name_move(u->folder, u->temp, u->folder, u->final, WS_NAME_REPLACE);
 	level->is_shown ^= !result;
 	return result;
-}
-
-/* The names in an open folder, except . and ..; free() each, and the array. -1: errno. */
-static int list_names(int folder, struct dirent ***entries)
-{
-	int n = scandirat(folder, ".", entries, NULL, alphasort), kept = 0;
-
-	for (int i = 0; i < n; i++) {
-		const char *name = (*entries)[i]->d_name;
-
-		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-			(*entries)[kept++] = (*entries)[i];
-		else
-			free((*entries)[i]);
-	}
-	return n < 0 ? n : kept;
 }
 
 /* Move a name to another folder, which must not have it. -1: errno. */
 static int move(int from, const char *name, int to)
 {
-	struct stat st;
+	struct ws_file_info info;
 
-	if (!renameat2(from, name, to, name, RENAME_NOREPLACE))
+	if (!ws_name_move(from, name, to, name, WS_NAME_NEW))
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;
-	if (!fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW)) {
+	if (!ws_file_look(to, name, false, &info)) {
 		errno = EEXIST;
 		return -1;
 	}
-	return renameat(from, name, to, name);
+	return ws_name_move(from, name, to, name, WS_NAME_REPLACE);
 }
 
 /* Remove old files from the replaced folder, move all others to the new one, and remove it. */
@@ -505,15 +480,15 @@ static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *
 	const struct ws_outfolder_level *level = &f->levels[f->depth - 1];
 	const struct ws_outfile_unfinished *u = level->made;
 	enum ws_status status = WS_OK;
-	struct dirent **entries;
-	int n = list_names(level->before, &entries);
+	char **names;
+	int n = ws_folder_names(level->before, &names);
 
 	WS_FAIL_IF(n < 0, err, IO_WRITE, "cannot read the folder of before of '%s': %s",
 	           level->path, strerror(errno));
-	for (int i = 0; i < n; free(entries[i++])) {
-		const char *name = entries[i]->d_name;
+	for (int i = 0; i < n; free(names[i++])) {
+		const char *name = names[i];
 
-		if (f->is_old(name) && !unlinkat(level->before, name, 0))
+		if (f->is_old(name) && !ws_name_remove(level->before, name, false))
 			continue;
 		if (move(level->before, name, level->fd) && status == WS_OK)
 			status = WS_FAIL(err, IO_WRITE,
@@ -521,8 +496,8 @@ static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *
 			                 "it: %s",
 			                 level->path, name, u->temp, strerror(errno));
 	}
-	free(entries);
-	if (status == WS_OK && unlinkat(u->folder, u->temp, AT_REMOVEDIR))
+	free(names);
+	if (status == WS_OK && ws_name_remove(u->folder, u->temp, true))
 		status = WS_FAIL(err, IO_WRITE,
 		                 "'%s' is new, but that of before stays as '%s' beside it: %s",
 		                 level->path, u->temp, strerror(errno));
@@ -532,16 +507,16 @@ static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *
 /* Remove the files of an abandoned new folder. */
 static void remove_new(struct ws_outfolder_level *level)
 {
-	struct dirent **entries;
+	char **names;
 	int n;
 
 	if (level->is_shown && change_places(level))
 		return;
-	n = list_names(level->fd, &entries);
-	for (int i = 0; i < n; free(entries[i++]))
-		unlinkat(level->fd, entries[i]->d_name, 0);
+	n = ws_folder_names(level->fd, &names);
+	for (int i = 0; i < n; free(names[i++]))
+		ws_name_remove(level->fd, names[i], false);
 	if (n >= 0)
-		free(entries);
+		free(names);
 }
 
 /* --- the end --- */
@@ -554,16 +529,16 @@ static void release_folder(struct ws_outfolder *f, bool is_abandoned)
 		if (is_abandoned && is_replacing(level))
 			remove_new(level);
 		if (is_abandoned && level->made)
-			unlinkat(level->made->folder, level->made->temp, AT_REMOVEDIR);
+			ws_name_remove(level->made->folder, level->made->temp, true);
 		free_unfinished(level->made);
 		free(level->path);
 		if (level->fd >= 0)
-			close(level->fd);
+			ws_folder_close(level->fd);
 		if (level->before >= 0)
-			close(level->before);
+			ws_folder_close(level->before);
 	}
 	if (f->depth)
-		close(f->parent);
+		ws_folder_close(f->parent);
 	free(f->levels);
 	free(f->files);
 	*f = (struct ws_outfolder){0};

@@ -16,7 +16,7 @@
 struct ws_outfile {
 	FILE *f;
 	char *path; /* as the user gave it, for messages */
-	char name[32];
+	char name[512];                           /* ws_outfile_name */
 	struct ws_outfile_unfinished *unfinished; /* NULL: nothing is to be renamed */
 };
 
@@ -30,11 +30,11 @@ bool ws_outfile_is_same(const char *path, const char *input);
 enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws_err *err);
 
 /*
- * "/proc/self/fd/N", for a writer that needs the name of a file to open. It is a link. A writer
- * that resolves it first, as SQLite does, gets a name that others can change: let such a writer
- * write to memory.
+ * For a writer that needs the name of a file to open (ws_file_path). Where that is a descriptor's
+ * name it is a link. A writer that resolves it first, as SQLite does, gets a name that others can
+ * change: let such a writer open the descriptor.
  */
-const char *ws_outfile_name(const struct ws_outfile *o);
+const char *ws_outfile_name(struct ws_outfile *o);
 
 /* Check, close and rename the file. o is empty afterwards, also after a failure. */
 enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err);
@@ -91,8 +91,6 @@ enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err);
 /* Take a file that is whole; out is empty afterwards. */
 void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out);
-/* Remove a file of an earlier output that this one lacks, if it exists. */
-void ws_outfolder_remove(const struct ws_outfolder *f, const char *name);
 
 /* Give all files their names, and a replacing folder its name; _abandon brings the replaced folder
  * back. */

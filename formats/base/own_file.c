@@ -1,35 +1,28 @@
 #include "formats/base/own_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-const char *ws_own_file_problem(int fd, mode_t forbidden)
+const char *ws_own_file_problem(int fd, unsigned forbidden)
 {
-	struct stat st;
+	struct ws_file_info file;
 
-	if (fstat(fd, &st))
+	if (ws_file_look(fd, NULL, false, &file))
 		return "cannot be examined";
-	if (!S_ISREG(st.st_mode))
+	if (file.type != WS_FILE_REGULAR)
 		return "is not a regular file";
-	if (st.st_uid != geteuid())
+	if (!file.is_users)
 		return "belongs to another user";
-	if (st.st_nlink > 1)
+	if (file.names > 1)
 		return "has more than one name (a hard link)";
-	if (st.st_mode & forbidden)
+	if (file.rights & forbidden)
 		return "is open to other users";
 	return NULL;
 }
-
-#define FLAGS (O_WRONLY | O_APPEND | O_CLOEXEC)
 
 static enum ws_status cannot_open(const char *path, struct ws_err *err)
 {
@@ -56,56 +49,45 @@ int ws_own_file_descriptor(const char *path)
 }
 
 /* Why a file that is not a regular one cannot be written to; NULL: it can. */
-static const char *direct_problem(const struct stat *st)
+static const char *direct_problem(const struct ws_file_info *file)
 {
-	if (S_ISCHR(st->st_mode))
+	if (file->type == WS_FILE_DEVICE)
 		return NULL;
-	if (S_ISDIR(st->st_mode))
+	if (file->type == WS_FILE_FOLDER)
 		return "is a folder";
-	if (!S_ISFIFO(st->st_mode))
+	if (file->type != WS_FILE_PIPE)
 		return "is neither a file nor a pipe nor a character device";
-	return st->st_uid == geteuid() ? NULL : "is a pipe that belongs to another user";
+	return file->is_users ? NULL : "is a pipe that belongs to another user";
 }
 
 enum ws_status ws_own_file_direct(int folder, const char *name, const char *path, int *fd,
                                   struct ws_err *err)
 {
 	const int named = ws_own_file_descriptor(path);
+	struct ws_file_info seen, opened;
 	const char *problem;
-	struct stat st;
-	char link[32];
-	int found, why;
 
 	*fd = -1;
 	if (named >= 0) {
-		const int flags = fcntl(named, F_GETFL);
-
-		if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
-			errno = EBADF;
-			return cannot_open(path, err);
-		}
-		*fd = fcntl(named, F_DUPFD_CLOEXEC, 0);
+		*fd = ws_file_copy_handle(named, true);
 		return *fd < 0 ? cannot_open(path, err) : WS_OK;
 	}
-	/* opening has effects on a pipe or a device: look at it first, then open what was seen */
-	found = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (found < 0 || fstat(found, &st) || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) {
-		if (found >= 0)
-			close(found);
+	/* opening has effects on a pipe or a device: look at it first */
+	if (ws_file_look(folder, name, false, &seen) || seen.type == WS_FILE_REGULAR ||
+	    seen.type == WS_FILE_LINK)
 		return WS_OK;
-	}
-	problem = direct_problem(&st);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
-	if (!problem)
-		*fd = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	why = errno;
-	close(found);
+	problem = direct_problem(&seen);
 	WS_FAIL_IF(problem, err, IO_WRITE, "cannot write to '%s': it %s; take another name", path,
 	           problem);
+	*fd = ws_file_open(folder, name, WS_FILE_DIRECT, 0);
 	WS_FAIL_IF(*fd < 0, err, IO_WRITE, "cannot write to '%s': %s", path,
-	           why == ENXIO ? "nobody reads this pipe; start its reader first" : strerror(why));
-	fcntl(*fd, F_SETFL, 0); /* from now on, writing to a full pipe waits */
-	return WS_OK;
+	           errno == ENXIO ? "nobody reads this pipe; start its reader first"
+	                          : strerror(errno));
+	if (!ws_file_look(*fd, NULL, false, &opened) && ws_file_is_same(&seen, &opened))
+		return WS_OK;
+	close(*fd);
+	*fd = -1;
+	return WS_FAIL(err, IO_WRITE, "cannot write to '%s': somebody else replaced it", path);
 }
 
 /* Check the open file: its name may be another file's by now. */
@@ -132,13 +114,13 @@ int ws_own_file_folder(const char *path, const char **name)
 	if (len >= sizeof(folder))
 		return -1;
 	memcpy(folder, path, len);
-	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return ws_folder_open(WS_HERE, folder, true);
 }
 
 enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
                                 struct ws_err *err)
 {
-	*fd = openat(folder, name, FLAGS | O_NOFOLLOW | O_NONBLOCK);
+	*fd = ws_file_open(folder, name, WS_FILE_APPEND, 0);
 	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "cannot open %s: %s", path,
 	           strerror(errno));
 	return *fd < 0 ? cannot_open(path, err) : take(path, fd, err);
@@ -147,7 +129,7 @@ enum ws_status ws_own_file_open(int folder, const char *name, const char *path, 
 enum ws_status ws_own_file_create(int folder, const char *name, const char *path, int *fd,
                                   struct ws_err *err)
 {
-	*fd = openat(folder, name, FLAGS | O_CREAT | O_EXCL, 0666);
+	*fd = ws_file_open(folder, name, WS_FILE_NEW_APPEND, 0666);
 	if (*fd >= 0)
 		return WS_OK;
 	if (errno != EEXIST)
@@ -166,38 +148,14 @@ enum ws_status ws_own_file_create(int folder, const char *name, const char *path
 	return WS_OK;
 }
 
-#define LETTERS 8 /* of 32: 40 bits */
-
-/* Make a file or a folder; the XXXXXXXX that end its name become letters that nobody can guess. -1:
- * errno. */
-static int make_temporary(int folder, char *name, mode_t mode, bool is_folder)
+int ws_own_file_temporary(int folder, char *name, unsigned mode)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
-	char *end = name + strlen(name) - LETTERS;
-	uint8_t random[LETTERS];
-	int result;
-
-	do {
-		if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-			return -1;
-		for (size_t i = 0; i < LETTERS; i++)
-			end[i] = letters[random[i] % 32];
-		result = is_folder
-		                 ? mkdirat(folder, name, mode)
-		                 : openat(folder, name,
-		                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-	} while (result < 0 && errno == EEXIST);
-	return result;
+	return ws_name_temporary(folder, name, mode, false);
 }
 
-int ws_own_file_temporary(int folder, char *name, mode_t mode)
+int ws_own_folder_temporary(int folder, char *name, unsigned mode)
 {
-	return make_temporary(folder, name, mode, false);
-}
-
-int ws_own_folder_temporary(int folder, char *name, mode_t mode)
-{
-	return make_temporary(folder, name, mode, true);
+	return ws_name_temporary(folder, name, mode, true);
 }
 
 /* Close a folder and keep errno. */
@@ -205,17 +163,17 @@ static int end_in(int folder, int result)
 {
 	const int why = errno;
 
-	close(folder);
+	ws_folder_close(folder);
 	errno = why;
 	return result;
 }
 
-int ws_own_folder_make(const char *path, mode_t mode)
+int ws_own_folder_make(const char *path, unsigned mode)
 {
 	const char *name;
 	const int folder = ws_own_file_folder(path, &name);
 
-	return folder < 0 ? -1 : end_in(folder, mkdirat(folder, name, mode));
+	return folder < 0 ? -1 : end_in(folder, ws_folder_make(folder, name, mode));
 }
 
 int ws_own_folder_remove(const char *path)
@@ -223,27 +181,16 @@ int ws_own_folder_remove(const char *path)
 	const char *name;
 	const int folder = ws_own_file_folder(path, &name);
 
-	return folder < 0 ? -1 : end_in(folder, unlinkat(folder, name, AT_REMOVEDIR));
+	return folder < 0 ? -1 : end_in(folder, ws_name_remove(folder, name, true));
 }
 
 enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err)
 {
-	const char *path = getenv("TMPDIR");
-	char name[] = "warpsheet-XXXXXXXX";
-	enum ws_status status = WS_OK;
-	int folder;
+	const char *folder = ws_temporary_folder();
 
-	if (!path || !*path)
-		path = "/tmp";
-	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	*fd = folder < 0 ? -1 : ws_own_file_temporary(folder, name, 0600);
-	if (*fd < 0)
-		status = WS_FAIL(err, IO_WRITE,
-		                 "cannot create a file in %s: %s (TMPDIR names the folder)", path,
-		                 strerror(errno));
-	else
-		unlinkat(folder, name, 0);
-	if (folder >= 0)
-		close(folder);
-	return status;
+	*fd = ws_file_unnamed(folder);
+	WS_FAIL_IF(*fd < 0, err, IO_WRITE,
+	           "cannot create a file in %s: %s (TMPDIR names the folder)", folder,
+	           strerror(errno));
+	return WS_OK;
 }

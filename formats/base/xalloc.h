@@ -36,7 +36,7 @@ void ws_xroom(size_t bytes);
  * lack of memory. */
 void *ws_xopened(void *opened);
 /* As dlopen: NULL if there is no such library, or it cannot be loaded. */
-void *ws_xdlopen(const char *file, int flags);
+void *ws_xdlopen(const char *file);
 
 /* End the program with this line on standard error; any thread may call it. For failures that no
  * caller can handle: no memory, no space for a temporary file. */
@@ -68,9 +68,6 @@ enum ws_status ws_allowance_begin(struct ws_err *err);
 void ws_allowance_file(uint64_t bytes);
 /* Raise the limit of time for so many rows, which an input declares. */
 void ws_allowance_rows(uint64_t rows);
-
-/* Restore the limits that this process was started with, before it executes another program. */
-void ws_allowance_end(void);
 
 /* The limit of memory and how to raise it, for a message that a library had no memory. */
 const char *ws_allowance_text(void);

@@ -1,15 +1,14 @@
 #include "formats/foreign/importer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/system/files.h"
 #include "formats/base/xalloc.h"
 #include "formats/op_cost/op_cost.h"
 #include "formats/text/json_reader.h"
@@ -418,19 +417,20 @@ void ws_import_nest_finish(struct ws_import_nest *n)
 enum ws_status ws_text_file_open(struct ws_text_file *f, const char *path, struct ws_err *err)
 {
 	/* a pipe without a writer would be waited for */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st = {0};
+	int fd = ws_file_open(WS_HERE, path, WS_FILE_READ, 0);
+	struct ws_file_info file = {0};
 
 	*f = (struct ws_text_file){0};
 	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
-	if (fstat(fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
+	if (ws_file_look(fd, NULL, false, &file) ||
+	    (file.type != WS_FILE_REGULAR && file.type != WS_FILE_FOLDER)) {
 		close(fd);
 		return WS_FAIL(
 		        err, IO_READ,
 		        "cannot import %s: it is not a regular file, and it must be read twice",
 		        path);
 	}
-	f->size_bytes = (uint64_t)st.st_size;
+	f->size_bytes = file.size;
 	f->gz = gzdopen(fd, "rb");
 	if (!f->gz)
 		ws_out_of_memory(GZ_BUFFER_BYTES);

@@ -1,7 +1,6 @@
 #include "formats/import/import.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/outfile.h"
@@ -133,8 +132,8 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 		return status == WS_IO_WRITE ? status : ws_err_prefix(err, status, "%s", path);
 	/* some files have the base time at their end: only now can it go into the header */
 	ws_file_header_put(header, clock.base_ns);
-	WS_FAIL_IF(pwrite(fd, header, sizeof(header), 0) != (ssize_t)sizeof(header) || fsync(fd),
-	           err, IO_WRITE, "cannot write %s: %s", out_path, strerror(errno));
+	WS_FAIL_IF(ws_file_write_at(fd, 0, header, sizeof(header)) || ws_file_sync(fd), err,
+	           IO_WRITE, "cannot write %s: %s", out_path, strerror(errno));
 	return WS_OK;
 }
 
@@ -145,11 +144,11 @@ static enum ws_status find(const char *path, const struct ws_importer **importer
 	const char *other;
 	char names[300] = "";
 	size_t len = 0;
-	struct stat st;
+	struct ws_file_info file;
 
 	*stats = (struct ws_import_stats){0};
-	if (stat(path, &st) == 0)
-		ws_allowance_file((uint64_t)st.st_size);
+	if (!ws_file_look(WS_HERE, path, true, &file))
+		ws_allowance_file(file.size);
 	WS_FORWARD(look_at(path, importer, &other, err));
 	if (*importer)
 		return WS_OK;

@@ -31,8 +31,7 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
                               struct ws_err *err);
 /*
  * The same into a new file without a name, for programs that read any of these files like a trace.
- * Nothing stays behind, however they end. The caller closes *fd; "/proc/self/fd/N" names the file
- * until then.
+ * Nothing stays behind, however they end. The caller closes *fd.
  */
 enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
                                  struct ws_import_stats *stats, struct ws_err *err);

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "formats/base/system/system.h"
 #include "formats/base/utf8.h"
 #include "formats/text/json_writer.h"
 
@@ -13,7 +13,7 @@ void ws_csv_begin(struct ws_csv *c, FILE *f)
 {
 	c->f = f;
 	c->row_has_fields = 0;
-	c->to_terminal = isatty(fileno(f));
+	c->to_terminal = ws_is_terminal(f);
 }
 
 static void separate(struct ws_csv *c)
@@ -123,12 +123,6 @@ void ws_csv_i64(struct ws_csv *c, int64_t value)
 {
 	separate(c);
 	fprintf(c->f, "%" PRId64, value);
-}
-
-void ws_csv_u64(struct ws_csv *c, uint64_t value)
-{
-	separate(c);
-	fprintf(c->f, "%" PRIu64, value);
 }
 
 void ws_csv_f64(struct ws_csv *c, double value)

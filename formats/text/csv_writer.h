@@ -29,7 +29,6 @@ void ws_csv_begin(struct ws_csv *c, FILE *f);
 void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len);
 void ws_csv_str(struct ws_csv *c, const char *text); /* NUL-terminated; NULL is empty */
 void ws_csv_i64(struct ws_csv *c, int64_t value);
-void ws_csv_u64(struct ws_csv *c, uint64_t value);
 /* Reads back equal; NaN and infinity are empty. */
 void ws_csv_f64(struct ws_csv *c, double value);
 void ws_csv_empty(struct ws_csv *c); /* unknown */

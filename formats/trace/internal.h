@@ -21,6 +21,9 @@ struct ws_trace_map {
  * raises SIGBUS.
  */
 enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err);
+/* The same of a file that is open, at its beginning, and stays so; path is for messages. */
+enum ws_status ws_trace_map_take(struct ws_trace_map *map, int fd, const char *path,
+                                 struct ws_err *err);
 void ws_trace_map_close(struct ws_trace_map *map); /* all zero is legal */
 
 /* --- from block to block, past damage --- */

@@ -1,92 +1,76 @@
 /* --- a file as read-only memory --- */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/reader.h"
 
-enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err)
+enum ws_status ws_trace_map_take(struct ws_trace_map *map, int fd, const char *path,
+                                 struct ws_err *err)
 {
-	enum ws_status status = WS_OK;
-	void *data = NULL;
-	struct stat st;
-	int fd;
+	struct ws_file_info file;
+	const void *data = NULL;
 
 	*map = (struct ws_trace_map){0};
-	/* O_NONBLOCK: a pipe without a writer must not block */
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
-	if (fstat(fd, &st))
-		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		status = WS_FAIL(err, IO_READ, "cannot read %s: not a regular file", path);
-	else if ((uint64_t)st.st_size > SIZE_MAX)
-		status = WS_FAIL(err, IO_READ, "cannot read %s: too large", path);
-	else if (st.st_size)
-		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
-	else if (data)
-		*map = (struct ws_trace_map){data, (size_t)st.st_size};
+	WS_FAIL_IF(ws_file_look(fd, NULL, false, &file), err, IO_READ, "cannot read %s: %s", path,
+	           strerror(errno));
+	WS_FAIL_IF(file.type != WS_FILE_REGULAR, err, IO_READ, "cannot read %s: not a regular file",
+	           path);
+	WS_FAIL_IF(file.size > SIZE_MAX, err, IO_READ, "cannot read %s: too large", path);
+	if (file.size)
+		data = ws_file_map(fd, (size_t)file.size);
+	WS_FAIL_IF(file.size && !data, err, IO_READ, "cannot read %s: %s", path, strerror(errno));
+	*map = (struct ws_trace_map){data, (size_t)file.size};
 	ws_allowance_file(map->size);
+	return WS_OK;
+}
+
+enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err)
+{
+	/* a pipe without a writer is not waited for */
+	const int fd = ws_file_open(WS_HERE, path, WS_FILE_READ, 0);
+	enum ws_status status;
+
+	*map = (struct ws_trace_map){0};
+	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
+	status = ws_trace_map_take(map, fd, path, err);
 	close(fd);
 	return status;
 }
 
-/* Let go of pages of a map: they stop counting as this program's memory until they are read again.
- * In memory other than a map the data would be lost. */
-static void let_go(const void *data, size_t size)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)data % page;
-
-	madvise((uint8_t *)(uintptr_t)data - before, size + before, MADV_DONTNEED);
-}
-
 /* The file of a map was cut: there is no memory behind its new end. */
-static void on_missing_page(int number, siginfo_t *info, void *context)
+static void end_cut(void)
 {
 	static const char words[] =
 	        "warpsheet: an input was cut short while it was read. Try again when nobody "
 	        "writes to it\n";
+	ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
 
-	(void)context;
-	if (info->si_code == BUS_ADRERR) {
-		ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
-
-		(void)ignored;
-		/* both only read memory and call unlink() */
-		ws_outfile_remove_unfinished();         /* NOLINT(bugprone-signal-handler) */
-		_exit(ws_status_exit_code(WS_IO_READ)); /* NOLINT(bugprone-signal-handler) */
-	}
-	raise(number); /* as without us: SA_RESETHAND */
+	(void)ignored;
+	/* both only read memory and remove names */
+	ws_outfile_remove_unfinished();         /* NOLINT(bugprone-signal-handler) */
+	_exit(ws_status_exit_code(WS_IO_READ)); /* NOLINT(bugprone-signal-handler) */
 }
 
 void ws_trace_map_end_well_when_cut(void)
 {
-	struct sigaction action = {.sa_sigaction = on_missing_page,
-	                           .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGBUS, &action, NULL);
+	ws_file_map_when_cut(end_cut);
 }
 
 void ws_trace_map_close(struct ws_trace_map *map)
 {
 	if (map->data)
-		munmap((void *)map->data, map->size);
+		ws_file_unmap(map->data, map->size);
 	*map = (struct ws_trace_map){0};
 }
 
@@ -182,7 +166,7 @@ static void let_go_of_many(const struct ws_walk *w, size_t *begun, size_t pos)
 {
 	if (!w->is_map || pos - *begun < LET_GO_BYTES)
 		return;
-	let_go(w->data + *begun, pos - *begun);
+	ws_file_map_let_go(w->data + *begun, pos - *begun);
 	*begun = pos;
 }
 
@@ -275,7 +259,7 @@ static void walk_let_go(const struct ws_walk *w, size_t i)
 	const uint64_t to = w->size - end < MAPPED_AROUND ? w->size : end + MAPPED_AROUND;
 
 	if (w->is_map)
-		let_go(w->data + from, to - from);
+		ws_file_map_let_go(w->data + from, to - from);
 }
 
 /* --- reader --- */
@@ -534,8 +518,8 @@ void ws_column_data_release(struct ws_column_data *t)
 /* --- the file's own names of kinds and columns --- */
 
 struct ws_reader_schema {
-	uint64_t kind, column;
-	const char *kind_name, *column_name, *unit;
+	uint64_t kind;
+	const char *kind_name;
 };
 
 /* The names are of use, but not needed: a schema that cannot be decoded gives none. */
@@ -554,50 +538,21 @@ static void load_schema(struct ws_trace_reader *r)
 		WS_NEW(&r->names, r->schema, t.rows);
 	for (uint64_t i = 0; complete && i < t.rows; i++) {
 		const struct ws_bytes *kind = &c[WS_COL_schema_kind_name].b[i];
-		const struct ws_bytes *column = &c[WS_COL_schema_column_name].b[i];
-		const struct ws_bytes *unit = &c[WS_COL_schema_unit].b[i];
 
 		r->schema[r->nschema++] = (struct ws_reader_schema){
 		        .kind = c[WS_COL_schema_kind].v[i],
-		        .column = c[WS_COL_schema_column].v[i],
 		        .kind_name = ws_arena_copy(&r->names, kind->ptr, kind->len),
-		        .column_name = ws_arena_copy(&r->names, column->ptr, column->len),
-		        .unit = ws_arena_copy(&r->names, unit->ptr, unit->len),
 		};
 	}
 	ws_column_data_release(&t);
 }
 
-static const struct ws_reader_schema *find_name(const struct ws_trace_reader *r, unsigned kind,
-                                                unsigned column, int any_column)
-{
-	for (size_t i = 0; i < r->nschema; i++)
-		if (r->schema[i].kind == kind && (any_column || r->schema[i].column == column))
-			return &r->schema[i];
-	return NULL;
-}
-
 const char *ws_trace_reader_kind_name(const struct ws_trace_reader *r, unsigned kind)
 {
-	const struct ws_reader_schema *s = find_name(r, kind, 0, 1);
-
-	return s ? s->kind_name : NULL;
-}
-
-const char *ws_trace_reader_column_name(const struct ws_trace_reader *r, unsigned kind,
-                                        unsigned column)
-{
-	const struct ws_reader_schema *s = find_name(r, kind, column, 0);
-
-	return s ? s->column_name : NULL;
-}
-
-const char *ws_trace_reader_column_unit(const struct ws_trace_reader *r, unsigned kind,
-                                        unsigned column)
-{
-	const struct ws_reader_schema *s = find_name(r, kind, column, 0);
-
-	return s ? s->unit : NULL;
+	for (size_t i = 0; i < r->nschema; i++)
+		if (r->schema[i].kind == kind)
+			return r->schema[i].kind_name;
+	return NULL;
 }
 
 /* --- index and trailer --- */
@@ -815,21 +770,38 @@ enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void
 	return open_bytes(out, data, size, false, err);
 }
 
+/* Takes the map over. */
+static enum ws_status open_map(struct ws_trace_reader **out, struct ws_trace_map *map,
+                               const char *path, struct ws_err *err)
+{
+	const enum ws_status status = open_bytes(out, map->data, map->size, true, err);
+
+	if (status != WS_OK) {
+		ws_trace_map_close(map);
+		return ws_err_prefix(err, status, "%s", path);
+	}
+	(*out)->map = *map;
+	return WS_OK;
+}
+
 enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *path,
                                     struct ws_err *err)
 {
 	struct ws_trace_map map;
-	enum ws_status status;
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_map_open(&map, path, err));
-	status = open_bytes(out, map.data, map.size, true, err);
-	if (status != WS_OK) {
-		ws_trace_map_close(&map);
-		return ws_err_prefix(err, status, "%s", path);
-	}
-	(*out)->map = map;
-	return WS_OK;
+	return open_map(out, &map, path, err);
+}
+
+enum ws_status ws_trace_reader_open_file(struct ws_trace_reader **out, int fd, const char *path,
+                                         struct ws_err *err)
+{
+	struct ws_trace_map map;
+
+	*out = NULL;
+	WS_FORWARD(ws_trace_map_take(&map, fd, path, err));
+	return open_map(out, &map, path, err);
 }
 
 void ws_trace_reader_free(struct ws_trace_reader *r)

@@ -20,6 +20,9 @@ struct ws_trace_reader;
  */
 enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *path,
                                     struct ws_err *err);
+/* The same of a file that is open, at its beginning; path is for messages. */
+enum ws_status ws_trace_reader_open_file(struct ws_trace_reader **out, int fd, const char *path,
+                                         struct ws_err *err);
 /* data must outlive the reader. */
 enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void *data, size_t size,
                                         struct ws_err *err);
@@ -68,13 +71,9 @@ const struct ws_block_info *ws_trace_reader_block(const struct ws_trace_reader *
 /* Rows of a kind in all whole blocks. */
 uint64_t ws_trace_reader_count(const struct ws_trace_reader *r, enum ws_kind kind);
 
-/* Names from the file's own schema, also for kinds and columns that this program lacks; NULL when
+/* The name of a kind in the file's own schema, also of a kind that this program lacks; NULL when
  * absent. Borrowed from the reader. */
 const char *ws_trace_reader_kind_name(const struct ws_trace_reader *r, unsigned kind);
-const char *ws_trace_reader_column_name(const struct ws_trace_reader *r, unsigned kind,
-                                        unsigned column);
-const char *ws_trace_reader_column_unit(const struct ws_trace_reader *r, unsigned kind,
-                                        unsigned column);
 
 /* One column of decoded rows. Fixed types: v[i]. BLOB: bytes b[i]. */
 struct ws_column {

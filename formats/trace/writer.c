@@ -1,10 +1,8 @@
 #include "formats/trace/writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/bytes.h"
@@ -31,26 +29,21 @@ struct sink {
 /* Open what fd is, with a descriptor of its own; path is for messages. */
 static enum ws_status open_sink(struct sink *s, int fd, const char *path, struct ws_err *err)
 {
-	struct stat st;
+	struct ws_file_info info;
 
-	s->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	s->fd = ws_file_copy_handle(fd, false);
 	WS_FAIL_IF(s->fd < 0, err, IO_WRITE, "cannot open %s: %s", path, strerror(errno));
 	s->path = ws_xstrdup(path);
 	/* a file that another program opened, as a shell does stdout, may hold more than ours */
-	s->can_cut = ws_own_file_descriptor(path) < 0 && !fstat(s->fd, &st) && S_ISREG(st.st_mode);
+	s->can_cut = ws_own_file_descriptor(path) < 0 && !ws_file_look(s->fd, NULL, false, &info) &&
+	             info.type == WS_FILE_REGULAR;
 	return WS_OK;
 }
 
 /* Allocate space for what is appended next and for the reserve behind it. */
 static enum ws_status keep_room(struct sink *s, size_t len, struct ws_err *err)
 {
-	int result;
-
-	do {
-		result = fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->size,
-		                   (off_t)(len + s->reserve));
-	} while (result && errno == EINTR);
-	if (!result)
+	if (!ws_file_reserve(s->fd, s->size, len + s->reserve))
 		return WS_OK;
 	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
 		return WS_FAIL(err, IO_WRITE, "cannot write to %s: %s", s->path, strerror(errno));
@@ -112,7 +105,7 @@ static enum ws_status close_sink(struct sink *s, struct ws_err *err)
 	if (s->reserve && ftruncate(s->fd, (off_t)s->size))
 		cause = errno;
 	/* some files cannot be synced, such as /dev/null */
-	if (fsync(s->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+	if (ws_file_sync(s->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
 		cause = errno;
 	if (close(s->fd) != 0 && !cause)
 		cause = errno;
@@ -557,11 +550,9 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
 	struct ws_trace_map map = {0};
 	enum ws_status status = open_sink(&w->sink, fd, path, err);
 	struct ws_file_header header;
-	char open_file[32];
 
 	/* read the file that is open, whatever its name stands for by now */
-	snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", w->sink.fd);
-	WS_THEN(status, ws_trace_map_open(&map, open_file, err));
+	WS_THEN(status, ws_trace_map_take(&map, w->sink.fd, path, err));
 	if (status == WS_OK) {
 		/* no two recordings have one base time, which is in ns */
 		if (ws_file_header_get(map.data, map.size, &header, NULL) == WS_OK &&

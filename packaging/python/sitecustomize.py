@@ -48,6 +48,18 @@ def _hook(torch):
     begin_call.argtypes, begin_call.restype, end_call.restype = [c_char_p], None, None
     is_compiling = torch.compiler.is_compiling
     texts, inside, of_thread = {}, {}, local()
+    instances = {}  # kind -> those of it that were called as a root, or stepped
+
+    def instance_text(thing):
+        """"Adam 2" of the second Adam, "Adam" of the first: programs that train several models have
+        one each. There are no names for more than 16, which are made where they are used."""
+        kind = type(thing).__name__
+        known = instances.setdefault(kind, [])
+        at = next((i for i, other in enumerate(known) if other() is thing), None)
+        if at is None:
+            at = next((i for i, other in enumerate(known) if other() is None), len(known))
+            known[at:at + 1] = [ref(thing)] if at < 16 else []
+        return "%s %d" % (kind, at + 1) if 0 < at < 16 else kind
 
     def look_inside(module):
         inside.update((id(below), ref(below)) for below in module.modules() if below is not module)
@@ -71,6 +83,7 @@ def _hook(torch):
                 look_inside(module)
         except Exception:  # it is in neither
             pass
+        kind = kind if inner or module is not root else instance_text(module)
         return ("nn.Module: " + ("%s (%s)" % (inner, kind) if inner else kind)).encode()
 
     def begin(module, _):
@@ -103,8 +116,17 @@ def _hook(torch):
             if calls.pop() is module:
                 break
 
+    def step(optimizer, _, __):
+        text = instance_text(optimizer)
+        if text != type(optimizer).__name__:
+            step_of(text.encode())
+
     modules.register_module_forward_pre_hook(begin)
     modules.register_module_forward_hook(end, always_call=True)
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
+    step_of = library.warpsheet_optimizer
+    step_of.argtypes, step_of.restype = [c_char_p], None
+    register_optimizer_step_pre_hook(step)
 
 
 class _Finder(object):

@@ -175,15 +175,6 @@ static struct ws_event_text wide_text(const wchar_t *text)
 	return (struct ws_event_text){text, WS_TEXT_UTF32, 0};
 }
 
-/* It may be a step of the program's own. */
-static void see_range(const struct ws_event *ev)
-{
-	uint32_t size;
-
-	if (ev->string || ev->text.kind == WS_TEXT_BYTES)
-		ws_pytorch_saw_range(ev->string ? ws_string_text(ev->string, &size) : ev->text.ptr);
-}
-
 /*
  * The callback NAME of an event: fill sets ev up, and act records it. off: what the program gets
  * where nothing is recorded.
@@ -200,11 +191,10 @@ static void see_range(const struct ws_event *ev)
 	}
 #define MARK(name, params, fill) EVENT(void, name, params, , fill, ws_event_mark(&ev))
 #define START(name, params, fill) \
-	EVENT(wsn_range_id, name, params, 0, fill, see_range(&ev); return ws_event_start(&ev))
+	EVENT(wsn_range_id, name, params, 0, fill, return ws_event_start(&ev))
 #define END(name, params, fill) EVENT(void, name, params, , fill, ws_event_end(&ev, id))
-#define PUSH(name, params, fill)                                                 \
-	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, see_range(&ev); \
-	      return ws_event_push(&ev))
+#define PUSH(name, params, fill) \
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_push(&ev))
 #define POP(name, params, fill) \
 	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
 
@@ -632,7 +622,6 @@ void warpsheet_push(const char *name)
 		return;
 	/* it counts as what calls the collector, or nothing would seem to be recorded */
 	(void)!atomic_fetch_or(&ws_collector.seg->modules, 1);
-	ws_pytorch_saw_range(name);
 	ws_event_init(&ev, 0, name, WS_TEXT_BYTES);
 	ws_event_push(&ev);
 }

@@ -215,7 +215,7 @@ const char *ws_gpu_absence(char *out, size_t size)
 
 	/* ours is not the program to be recorded */
 	unsetenv("CUDA_INJECTION64_PATH");
-	driver = ws_xdlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	driver = ws_xdlopen("libcuda.so.1");
 	if (driver)
 		*(void **)&init = dlsym(driver, "cuInit");
 	if (init)
@@ -277,7 +277,7 @@ static struct {
 /* Functions that an older library lacks stay NULL: their values are not read. */
 static const char *load(void)
 {
-	void *lib = ws_xdlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *lib = ws_xdlopen("libnvidia-ml.so.1");
 
 	if (!lib)
 		return "none: NVML (libnvidia-ml.so.1) is not here";

@@ -11,62 +11,6 @@
 #include "recorder/collect/collector.h"
 #include "recorder/pytorch/pytorch.h"
 
-/* --- steps --- */
-
-/*
- * Steps of a program that says none: an optimizer's step ends one, and the next begins. The first
- * iteration, which pays for what is set up, so is none. Where an iteration has several optimizers,
- * or one within another, the first that ended goes by its name: others of another class end none.
- */
-
-#define STEP_DOMAIN "pytorch.step"
-
-static _Atomic bool has_own; /* the program says its steps itself */
-static uint32_t step_domain = WS_DEF_NONE;
-static _Atomic uint32_t step_thread; /* whose optimizer ends steps: trace id; 0: none so far */
-static char optimizer[128];          /* its name; of that thread alone */
-static __thread bool is_open;
-
-static void push_or_pop(bool push)
-{
-	struct ws_event ev;
-
-	ws_event_init(&ev, step_domain, push ? "step" : NULL, WS_TEXT_BYTES);
-	if (push)
-		ws_event_push(&ev);
-	else
-		ws_event_pop(&ev);
-	is_open = push;
-}
-
-static void optimizer_ended(const char *name)
-{
-	const struct ws_thread_buffer *buffer = ws_thread_buffer_self();
-	uint32_t first = 0;
-
-	if (!buffer || step_domain == WS_DEF_NONE)
-		return;
-	if (atomic_compare_exchange_strong(&step_thread, &first, buffer->thread))
-		snprintf(optimizer, sizeof(optimizer), "%s", name);
-	else if (first != buffer->thread || strncmp(optimizer, name, sizeof(optimizer) - 1) != 0)
-		return;
-	if (is_open)
-		push_or_pop(0);
-	if (!atomic_load(&has_own))
-		push_or_pop(1);
-}
-
-/* Ours ends before the program's first begins, or it would lie in it. */
-void ws_pytorch_saw_range(const char *name)
-{
-	if (step_domain == WS_DEF_NONE || atomic_load_explicit(&has_own, memory_order_relaxed) ||
-	    !name || (strcmp(name, "step") != 0 && strncmp(name, "ProfilerStep#", 13) != 0))
-		return;
-	atomic_store(&has_own, 1);
-	if (is_open)
-		push_or_pop(0);
-}
-
 /* --- calls that are open --- */
 
 /* Calls of a thread that are open. More than any program nests; no memory is behind the entries
@@ -74,13 +18,16 @@ void ws_pytorch_saw_range(const char *name)
 #define MAX_OPEN (1u << 16)
 #define LOG_SIZE (1u << 16)
 #define DOMAIN   "pytorch" /* of what the program and PyTorch annotate, as importers call it */
+#define OPTIMIZER_DOMAIN "pytorch.optimizer" /* of which instance steps, where there are several \
+	                                      */
 
 struct open_call {
 	const void *fn; /* PyTorch's RecordFunction */
 	int64_t start_ns, sequence;
 	uint64_t forward_thread;
 	uint32_t config;
-	bool is_range, is_optimizer, is_module;
+	bool is_range, is_module;
+	bool is_optimizer, has_instance; /* an optimizer's step, and a range in it says whose */
 };
 
 struct thread {
@@ -94,7 +41,7 @@ struct thread {
 
 static __thread struct thread *self;
 static pthread_key_t thread_key;
-static uint32_t domain = WS_DEF_NONE;
+static uint32_t domain = WS_DEF_NONE, optimizer_domain = WS_DEF_NONE;
 static bool is_registered;
 
 static void forget_thread(void *thread)
@@ -145,8 +92,6 @@ void ws_pytorch_forked(void)
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
 	define_lock = unlocked;
-	atomic_store(&step_thread, 0);
-	is_open = 0;
 }
 
 static struct body_table *table_of(const uint8_t *body)
@@ -393,6 +338,18 @@ static void link_call(const void *fn, struct open_call *call)
 
 /* --- the calls --- */
 
+static void pop_range(const struct open_call *call)
+{
+	struct ws_event ev;
+
+	if (call->has_instance) {
+		ws_event_init(&ev, optimizer_domain, NULL, WS_TEXT_BYTES);
+		ws_event_pop(&ev);
+	}
+	ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
+	ws_event_pop(&ev);
+}
+
 static struct open_call *open_one(const void *fn)
 {
 	struct thread *t = self ? self : new_thread();
@@ -405,20 +362,16 @@ static struct open_call *open_one(const void *fn)
 	if (WS_UNLIKELY(t->nopen == MAX_OPEN)) {
 		/* So many can only be calls whose ends were on other threads. Ranges among them end
 		 * now, or all that follow on this thread would lie in them. */
-		struct ws_event ev;
-
 		ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
 		while (t->nopen)
-			if (t->open[--t->nopen].is_range) {
-				ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
-				ws_event_pop(&ev);
-			}
+			if (t->open[--t->nopen].is_range)
+				pop_range(&t->open[t->nopen]);
 	}
 	call = &t->open[t->nopen++];
 	call->fn = fn;
 	call->sequence = -1;
 	call->forward_thread = 0;
-	call->is_range = call->is_optimizer = call->is_module = 0;
+	call->is_range = call->is_module = call->is_optimizer = call->has_instance = 0;
 	return call;
 }
 
@@ -451,7 +404,6 @@ static void begin_range(const void *fn)
 	name = ws_torch.name(fn);
 	call->is_range = 1;
 	call->is_optimizer = !strncmp(name, "Optimizer.step#", 15);
-	ws_pytorch_saw_range(name);
 	ws_event_init(&ev, domain, name, WS_TEXT_BYTES);
 	ws_event_push(&ev);
 }
@@ -461,7 +413,6 @@ static void end(const void *fn)
 	const int64_t now_ns = ws_now_ns();
 	struct thread *t = self;
 	struct open_call call;
-	struct ws_event ev;
 	uint32_t i;
 
 	if (!t || !ws_collector_on())
@@ -490,10 +441,7 @@ static void end(const void *fn)
 			ws_event_op(&rec);
 		return;
 	}
-	ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
-	ws_event_pop(&ev);
-	if (call.is_optimizer)
-		optimizer_ended(ws_torch.name(fn));
+	pop_range(&call);
 }
 
 /* --- modules --- */
@@ -505,6 +453,8 @@ static void end(const void *fn)
 #define WS_EXPORT __attribute__((visibility("default")))
 WS_EXPORT void warpsheet_module_begin(const char *name);
 WS_EXPORT void warpsheet_module_end(void);
+/* In an optimizer's step: which instance makes it. */
+WS_EXPORT void warpsheet_optimizer(const char *name);
 
 static const char module_call; /* stands for PyTorch's RecordFunction */
 
@@ -525,6 +475,21 @@ void warpsheet_module_begin(const char *name)
 void warpsheet_module_end(void)
 {
 	end(&module_call);
+}
+
+void warpsheet_optimizer(const char *name)
+{
+	struct open_call *call;
+	struct ws_event ev;
+
+	if (!self || !self->nopen || !ws_collector_on())
+		return;
+	call = &self->open[self->nopen - 1];
+	if (!call->is_optimizer || call->has_instance)
+		return;
+	call->has_instance = 1;
+	ws_event_init(&ev, optimizer_domain, name, WS_TEXT_BYTES);
+	ws_event_push(&ev);
 }
 
 /* --- what PyTorch sees --- */
@@ -548,7 +513,7 @@ static bool register_callbacks(bool with_inputs)
 	};
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
-	step_domain = ws_define_domain((struct ws_event_text){.ptr = STEP_DOMAIN});
+	optimizer_domain = ws_define_domain((struct ws_event_text){.ptr = OPTIMIZER_DOMAIN});
 	ws_ops_defined(remember_defined);
 	if (pthread_key_create(&thread_key, forget_thread))
 		return 0;

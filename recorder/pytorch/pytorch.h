@@ -9,10 +9,8 @@
 bool ws_pytorch_is_in(void *handle);
 /* Once the process is recorded, and wants operations; a second time it does nothing. */
 void ws_pytorch_attach(void *handle);
-/* Of a forked child, in its only thread: no step is open, and no lock held. */
+/* Of a forked child, in its only thread: no lock is held. */
 void ws_pytorch_forked(void);
-/* The program is about to push a range of this name, which may be a step. */
-void ws_pytorch_saw_range(const char *name);
 
 /* --- within this room --- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/analysis/digest.h"
 #include "report/base/names.h"
 
 static uint32_t text_of(const struct ws_model *m, const char *name)
@@ -47,7 +48,7 @@ static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k
 static void look_at_step(struct ws_advice *a, const struct ws_joined_kernel *k, size_t i,
                          uint32_t step)
 {
-	const struct ws_selection *sel = a->tab->sel;
+	const struct ws_selection *sel = a->whole;
 	struct ws_tried *tried = &a->tried[a->m->configs[k->kind->config].name];
 
 	if (step != 0) {
@@ -279,21 +280,23 @@ static void open_replay(struct ws_advice *a)
 static void prepare(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
+	double setup_ns;
 
 	WS_NEW(&a->arena, a->is_cast, m->nconfigs);
 	WS_NEW(&a->arena, a->tried, m->ntexts);
 	WS_NEW(&a->arena, a->traits, m->nconfigs);
 	WS_NEW(&a->arena, a->config_ns, m->nconfigs);
 	WS_NEW(&a->arena, a->class_ns, m->ntexts);
-	a->times = ws_step_times(m, a->tab->sel);
+	a->times = ws_step_times(m, a->whole);
 	a->idle = ws_idle_find(m, a->tab->sel);
 	a->found->has_steps = a->times->nmeasured > 0;
-	a->samples = a->times->nmeasured ? (double)a->times->nmeasured : 1;
 	open_replay(a);
-	a->found->mean_step_ns =
-	        ws_stat_ratio((double)a->idle->wall_ns, (double)ws_windows(m, a->tab->sel)->n);
-	a->found->step_ns = a->replayed->obstacle ? (double)a->idle->wall_ns / a->samples
-	                                          : a->replayed->recorded_ns;
+	a->found->step_ns = (double)a->idle->wall_ns;
+	setup_ns = a->idle->nworked
+	                   ? (double)a->idle->all.ns[WS_USE_SETUP] / (double)a->idle->nworked
+	                   : 0;
+	a->found->setup_ns =
+	        100 * setup_ns >= WS_WAIT_STRONG_PERCENT * a->found->step_ns ? setup_ns : 0;
 	find_casts(a);
 	count_kernels(a);
 	find_traits(a);
@@ -353,10 +356,11 @@ const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 	static const char key;
 	const struct ws_findings *out = ws_kept_result(tab->sel, &key);
 	struct ws_arena *texts = &tab->sel->kept->arena;
-	struct ws_advice a = {.tab = tab, .m = tab->m, .texts = texts};
+	struct ws_advice a = {.m = tab->m, .whole = tab->sel, .texts = texts};
 
 	if (out)
 		return out;
+	a.tab = ws_median_step(tab);
 	WS_NEW(texts, a.found, 1);
 	prepare(&a);
 	judge(&a);

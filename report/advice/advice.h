@@ -60,8 +60,8 @@ struct ws_ladder_rung {
 struct ws_findings {
 	struct ws_finding *finding; /* most severe first, then greatest gain, then rule */
 	size_t n;
-	double mean_step_ns;        /* wall time of the mean step with device work, else of all */
-	double step_ns; /* wall time of the replayed step, else of the mean step, else of all */
+	double step_ns;       /* wall time of the median step, else of all */
+	double setup_ns; /* start-up in it, which no loop has, if it is a tenth or more; else 0 */
 	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
 	bool has_steps;
 	uint8_t fired[WS_RULES];
@@ -120,10 +120,10 @@ struct ws_tried {
 struct ws_advice {
 	const struct ws_table_context *tab;
 	const struct ws_model *m;
-	int64_t gpu_ns; /* of these */
+	const struct ws_selection *whole; /* of all measured steps; tab is about the median one */
+	int64_t gpu_ns;                   /* of that */
 	uint64_t kernels;
-	double samples; /* measured steps, else 1 */
-	const struct ws_step_times *times;
+	const struct ws_step_times *times; /* of all measured steps */
 	const struct ws_idle *idle;
 	struct ws_replay *replay;
 	struct ws_replay_facts facts;           /* of it; on the CPU reference with an obstacle */
@@ -195,6 +195,8 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
                          const char *advice);
 /* About the kernels of one group; gain_ns of all of them, NaN = not known. */
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
+/* What its gain is a part of: the step without start-up. */
+double ws_finding_whole_ns(const struct ws_findings *all, const struct ws_finding *f);
 /* Its gain in words: "29.1 ms → 23.4 ms per step" by replay, "at most 5.7 ms (19 %) per step" by
  * formula; "" where it has none. */
 const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *all,
@@ -221,9 +223,9 @@ const char *ws_advice_top_kernels(struct ws_advice *a,
 size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate);
 /* Is there room for one more finding of the rule? Counts those that are left out. */
 bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown);
-/* Of a step: "1.72 µs", "172 ms". */
-const char *ws_advice_time(const struct ws_advice *a, double all_ns);
-/* " per step", or "" for a trace without steps: what numbers that are divided by samples are for. */
+/* "1.72 µs", "172 ms" */
+const char *ws_advice_time(const struct ws_advice *a, double ns);
+/* " per step", or "" for a trace without steps */
 const char *ws_advice_each(const struct ws_advice *a);
 /* Percent of the GPU time of the kernels that count. */
 double ws_advice_share(const struct ws_advice *a, int64_t ns);

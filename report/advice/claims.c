@@ -13,7 +13,8 @@ static enum ws_severity severity_of(const struct ws_advice *a, enum ws_severity 
                                     double gain_ns)
 {
 	return severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
-	                       100 * gain_ns < WS_WAIT_PERCENT * a->found->step_ns
+	                       100 * gain_ns <
+	                               WS_WAIT_PERCENT * (a->found->step_ns - a->found->setup_ns)
 	               ? WS_SEVERITY_WEAK
 	               : severity;
 }
@@ -41,7 +42,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 {
 	const bool is_replayed = change && !a->replayed->obstacle;
 
-	gain_ns = is_replayed ? replay_gain(a, change) : gain_ns / a->samples;
+	gain_ns = is_replayed ? replay_gain(a, change) : gain_ns;
 	add(a,
 	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns, is_replayed, NAN,
 	                        scope, evidence, advice},
@@ -83,7 +84,7 @@ static double bound_gain(const struct ws_advice *a, const double *gain_ns)
 			gain = fmin(gain, (double)a->idle->device[d].ns[WS_USE_COMPUTE]);
 		most = isnan(most) ? gain : fmax(most, gain);
 	}
-	return most / a->samples;
+	return most;
 }
 
 /* The same, replayed. cell_rate: of each cell, NaN: it stays as it is. */
@@ -144,24 +145,29 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 	add(a,
 	    (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
 	                        !a->replayed->obstacle && !isnan(s.gain_ns) && !claim.is_bound,
-	                        (double)s.all_ns / a->samples, scope, evidence, advice},
+	                        (double)s.all_ns, scope, evidence, advice},
 	    claim);
+}
+
+double ws_finding_whole_ns(const struct ws_findings *all, const struct ws_finding *f)
+{
+	/* a replay may save what stands beside start-up in one gap */
+	return f->gain_ns < all->step_ns - all->setup_ns ? all->step_ns - all->setup_ns
+	                                                 : all->step_ns;
 }
 
 const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *all,
                             const struct ws_finding *f)
 {
 	const char *each = all->has_steps ? " per step" : "";
-	const char *now = ws_say_time(texts, all->step_ns);
+	const double now_ns = ws_finding_whole_ns(all, f);
 
 	if (!(f->gain_ns > 0) || !(all->step_ns > 0))
 		return "";
 	if (f->is_replayed)
-		return ws_arena_format(texts, "%s → %s%s", now,
-		                       ws_say_time(texts, all->step_ns - f->gain_ns),
-		                       strcmp(now, ws_say_time(texts, all->mean_step_ns))
-		                               ? " in the median step"
-		                               : each);
+		return ws_arena_format(texts, "%s → %s%s%s", ws_say_time(texts, now_ns),
+		                       ws_say_time(texts, now_ns - f->gain_ns), each,
+		                       now_ns < all->step_ns ? ", start-up left out" : "");
 	return ws_arena_format(texts, "at most %s%s",
 	                       ws_say_part_of(texts, f->gain_ns, 100 * f->gain_ns / all->step_ns),
 	                       each);
@@ -172,7 +178,8 @@ bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding 
 	const double most_ns = isnan(f->gain_ns) ? f->kernels_ns : f->gain_ns;
 
 	return !isnan(most_ns) &&
-	       (100 * most_ns < WS_WAIT_PERCENT * all->step_ns || most_ns < WS_LAUNCH_NOISE_NS);
+	       (100 * most_ns < WS_WAIT_PERCENT * (all->step_ns - all->setup_ns) ||
+	        most_ns < WS_LAUNCH_NOISE_NS);
 }
 
 void ws_advice_number_work(struct ws_advice *a)

@@ -128,9 +128,9 @@ bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
 	return false;
 }
 
-const char *ws_advice_time(const struct ws_advice *a, double all_ns)
+const char *ws_advice_time(const struct ws_advice *a, double ns)
 {
-	return ws_say_time(a->texts, all_ns / a->samples);
+	return ws_say_time(a->texts, ns);
 }
 
 const char *ws_advice_each(const struct ws_advice *a)

@@ -1,6 +1,7 @@
 /* What the device waits for: A1 launches, A16 data, A17 communication, A18 copies, A19 host
  * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
  * one analysis, idle.h. */
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -54,10 +55,12 @@ static bool waits_for_small_copies(const struct ws_advice *a)
 static const char *cure_of(struct ws_advice *a, enum ws_use use)
 {
 	const struct ws_host_activity *host = ws_host_activity_find(a->m, a->tab->sel);
+	const struct ws_windows *w = ws_windows(a->m, a->tab->sel);
 	int64_t alloc_ns = 0;
 
-	for (size_t i = 0; i < host->alloc.n; i++)
-		alloc_ns += host->alloc.span[i].end_ns - host->alloc.span[i].start_ns;
+	for (size_t i = 0; i < w->n; i++)
+		alloc_ns +=
+		        ws_spans_inside(&host->alloc, w->window[i].start_ns, w->window[i].end_ns);
 	if (use == WS_USE_HOST && 2 * (double)alloc_ns > mean_ns(a, use))
 		return ws_advice_text(a,
 		                      "Allocate once, before the loop: allocating and freeing "
@@ -65,6 +68,17 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 		                      ws_advice_time(a, (double)alloc_ns), ws_advice_each(a));
 	if (use == WS_USE_LAUNCH && waits_for_small_copies(a))
 		return "Copy once: put the small arrays into one array, and copy that";
+	if (use == WS_USE_WAIT && a->idle->waits_for_unrecorded)
+		return "Find out what this device waits for, which the trace lacks: work launched "
+		       "before recording began, another process, the host";
+	/* in a trace without steps one gap need not be in a loop */
+	if (use == WS_USE_HOST && !a->found->has_steps &&
+	    2 * a->idle->all.longest_ns[use] > a->idle->all.ns[use])
+		return ws_advice_text(a,
+		                      "Look at what the host does in the longest gap, %s: "
+		                      "idle-gaps names it. If it is in the loop, do it before, or "
+		                      "in the background",
+		                      ws_advice_time(a, (double)a->idle->all.longest_ns[use]));
 	/* what PyTorch calls it helps where operations say that it is PyTorch */
 	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
 		return "Synchronise less: let the host run ahead, and read results one step later";
@@ -92,7 +106,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
 	const uint64_t gaps = a->idle->all.gaps[use];
 	const bool is_side_issue = use == WS_USE_LAUNCH && !a->idle->verdict.launch_bound;
-	const char *of_gaps = "";
+	const char *of_gaps = "", *time = ws_advice_time(a, ns);
 
 	if (!a->idle->wall_ns || share < WS_WAIT_PERCENT || a->m->soundness.obstacle)
 		return;
@@ -100,19 +114,20 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 		of_gaps = ", in one gap";
 	else if (gaps)
 		of_gaps =
-		        ws_advice_text(a, ". %s gaps%s: mean %s, longest %s",
+		        ws_advice_text(a, ". %s gaps: mean %s, longest %s",
 		                       ws_say_number(a->texts, (double)gaps),
-		                       a->times->nmeasured > 1 ? " in all" : "",
 		                       ws_say_time(a->texts,
 		                                   (double)a->idle->all.ns[use] / (double)gaps),
 		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
+	if (use == WS_USE_WAIT && a->idle->waits_for_unrecorded)
+		ns = NAN; /* nobody knows what would be gone */
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT && !is_side_issue ? WS_SEVERITY_STRONG
 	                                                                : WS_SEVERITY_WEAK,
-	              ns, change_without(a, use, &change) ? &change : NULL, "whole run",
+	              ns, !isnan(ns) && change_without(a, use, &change) ? &change : NULL,
+	              "whole run",
 	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s%s", ws_use_defs[use].name,
-	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps,
-	                             stack_caveat(a, use)),
+	                             share, time, ws_advice_each(a), of_gaps, stack_caveat(a, use)),
 	              cure_of(a, use));
 }
 

@@ -41,7 +41,7 @@ static const char *describe_classes(struct ws_advice *a)
 		if (a->class_ns[c] && c != WS_TEXT_COMM && !is_product_class(a->m->texts[c]))
 			n = ws_advice_rank(top, n, a->class_ns, c);
 	for (size_t i = 0; i < n; i++) {
-		double bytes = class_bytes(a, top[i]) / a->samples;
+		double bytes = class_bytes(a, top[i]);
 
 		text = ws_advice_text(a, "%s%s%s %.1f %%", text, i ? ", " : "",
 		                      top[i] ? ws_advice_name(a, top[i]) : "unclassified",
@@ -180,10 +180,8 @@ static bool is_layout(const struct ws_advice *a, size_t config)
 /* "38 kernels per step" */
 static const char *kernels_text(struct ws_advice *a, uint64_t kernels)
 {
-	const double each = (double)kernels / a->samples;
-
-	return ws_advice_text(a, "%s kernel%s%s", ws_say_number(a->texts, each),
-	                      each == 1 ? "" : "s", ws_advice_each(a));
+	return ws_advice_text(a, "%s kernel%s%s", ws_say_number(a->texts, (double)kernels),
+	                      kernels == 1 ? "" : "s", ws_advice_each(a));
 }
 
 static double rate_of_layouts(const struct ws_advice *a, const struct ws_advice_cell *cell,
@@ -367,7 +365,7 @@ static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, dou
 	if (*weights <= 0 || roof.bytes_per_s <= 0 ||
 	    !keeps_two_moments(ws_model_fact(a->m, "optimizer")))
 		return NAN;
-	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9 * a->samples;
+	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9;
 }
 
 static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advice_cell *cell,
@@ -383,7 +381,7 @@ static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advic
 void ws_rule_optimizer(struct ws_advice *a)
 {
 	const int64_t ns = a->optimizer.gpu_ns;
-	const bool is_fused = (double)a->optimizer.kernels <= FUSED_KERNELS * a->samples;
+	const bool is_fused = a->optimizer.kernels <= FUSED_KERNELS;
 	double floor_ns, weights;
 	const char *needs = "";
 	const char *advice = NULL;

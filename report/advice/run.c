@@ -58,7 +58,8 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	                             phase == WS_PHASES ? "" : ws_phase_name((enum ws_phase)phase),
 	                             phase == WS_PHASES ? "" : " on the host: ",
 	                             ws_say_time(a->texts, stat->mean),
-	                             ws_say_time(a->texts, stat->median),
+	                             ws_say_time(a->texts, phase == WS_PHASES ? a->found->step_ns
+	                                                                      : stat->median),
 	                             ws_say_time(a->texts, stat->std),
 	                             ws_say_number(a->texts, (double)stat->n),
 	                             has_warm_up(a->m) ? "" : ", none of warm-up", which),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 
 bool ws_name_is_collective(struct ws_bytes name)
@@ -77,9 +78,6 @@ static void host_windows(struct finder *f)
 	const struct ws_model *m = f->m;
 
 	WS_NEW(&sel->kept->arena, f->windows, m->nsteps + 1);
-	WS_NEW(&f->temp, f->reach_ns, m->nsteps + 1);
-	WS_NEW(&f->temp, f->device_start, m->nsteps + 1);
-	WS_NEW(&f->temp, f->device_end, m->nsteps + 1);
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		if (f->warm_up ? m->steps[s].warm_up && !ws_step_is_left_out(&m->steps[s])
 		               : ws_step_selected(m, sel, s))
@@ -90,13 +88,6 @@ static void host_windows(struct finder *f)
 	if (!f->n && !m->nmeasured && !sel->has_steps && !f->warm_up)
 		f->windows[f->n++] = whole_window(m, sel);
 	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
-	for (size_t i = 0; i < f->n; i++) {
-		int64_t end_ns = f->windows[i].end_ns;
-
-		f->reach_ns[i] = i && f->reach_ns[i - 1] > end_ns ? f->reach_ns[i - 1] : end_ns;
-		f->device_start[i] = INT64_MAX;
-		f->device_end[i] = INT64_MIN;
-	}
 }
 
 /* The window that holds a call wholly, WS_NONE: the first that does not end by its begin. */
@@ -173,6 +164,16 @@ static void move_bounds(struct finder *f)
 	uint64_t matched = 0;
 	int64_t before;
 
+	WS_NEW(&f->temp, f->reach_ns, f->n);
+	WS_NEW(&f->temp, f->device_start, f->n);
+	WS_NEW(&f->temp, f->device_end, f->n);
+	for (size_t i = 0; i < f->n; i++) {
+		const int64_t end_ns = f->windows[i].end_ns;
+
+		f->reach_ns[i] = i && f->reach_ns[i - 1] > end_ns ? f->reach_ns[i - 1] : end_ns;
+		f->device_start[i] = INT64_MAX;
+		f->device_end[i] = INT64_MIN;
+	}
 	look_at_work(f, match);
 	for (size_t i = 0; i < f->n; i++)
 		matched += f->windows[i].device_work;
@@ -195,6 +196,28 @@ static void move_bounds(struct finder *f)
 	}
 }
 
+static struct ws_windows window_of_step(const struct ws_windows *all, uint32_t step)
+{
+	struct ws_windows one = {NULL, 0, 0};
+
+	for (size_t i = 0; i < all->n && !one.n; i++)
+		if (all->window[i].step == step)
+			one = (struct ws_windows){&all->window[i], 1,
+			                          i ? all->window[i].start_ns : all->gpu_begin_ns};
+	return one;
+}
+
+void ws_windows_with_work(const struct ws_model *m, const struct ws_selection *sel,
+                          struct ws_time_window *windows, size_t n)
+{
+	struct finder f = {.m = m, .sel = sel, .windows = windows, .n = n};
+
+	ws_sort(windows, n, sizeof(*windows), by_window);
+	if (n)
+		move_bounds(&f);
+	ws_arena_free(&f.temp);
+}
+
 /* Those of the report and those of warm-up steps are kept apart. */
 static const struct ws_windows *find_windows(const struct ws_model *m,
                                              const struct ws_selection *sel, int warm_up)
@@ -206,6 +229,11 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 	if (windows)
 		return windows;
 	WS_NEW(&sel->kept->arena, windows, 1);
+	if (sel->whole) {
+		*windows = window_of_step(find_windows(m, sel->whole, warm_up), sel->step);
+		ws_keep_result(sel, &keys[warm_up], windows, NULL);
+		return windows;
+	}
 	host_windows(&f);
 	/* without steps all of the trace counts, what has no launch record too */
 	if (f.n && f.windows[0].step != WS_NONE)
@@ -219,6 +247,28 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 	ws_keep_result(sel, &keys[warm_up], windows, NULL);
 	ws_arena_free(&f.temp);
 	return windows;
+}
+
+static int by_length(const void *pa, const void *pb)
+{
+	const struct ws_time_window *a = *(const struct ws_time_window *const *)pa,
+	                            *b = *(const struct ws_time_window *const *)pb;
+
+	WS_ORDER_BY(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
+	WS_ORDER_BY(b->start_ns, a->start_ns);
+	return 0;
+}
+
+const struct ws_time_window *ws_windows_median(const struct ws_windows *w)
+{
+	const struct ws_time_window **order = ws_xarray(w->n, sizeof(*order)), *median;
+
+	for (size_t i = 0; i < w->n; i++)
+		order[i] = &w->window[i];
+	qsort(order, w->n, sizeof(*order), by_length);
+	median = order[(w->n - 1) / 2];
+	free(order);
+	return median;
 }
 
 const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel)

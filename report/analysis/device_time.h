@@ -32,6 +32,14 @@ struct ws_windows {
  */
 const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel);
 
+/* The window of median length: of two the shorter one, of those as long the last, as a trace begins
+ * with what happens once. There is one. */
+const struct ws_time_window *ws_windows_median(const struct ws_windows *w);
+
+/* Times of ranges become what their windows were if they were the steps: sorted, in place. */
+void ws_windows_with_work(const struct ws_model *m, const struct ws_selection *sel,
+                          struct ws_time_window *windows, size_t n);
+
 /* Is the report about all of a trace that has steps? */
 static inline bool ws_is_of_all(const struct ws_selection *sel)
 {

@@ -6,6 +6,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/cost_ops.h"
+#include "report/analysis/device_time.h"
 #include "report/base/spans.h"
 #include "report/joined/soundness.h"
 #include "report/pass/pass.h"
@@ -564,4 +565,36 @@ void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_o
 		if (out->groups[i].time.n || out->groups[i].without_time)
 			out->order[out->n++] = key_of(&out->groups[i], m->texts[i], i);
 	ws_row_keys_sort(out->order, out->n);
+}
+
+/* --- of one step -------------------------------------------------------------------------- */
+
+struct median_step {
+	struct ws_table_context tab;
+	struct ws_selection sel;
+	struct ws_digest digest;
+};
+
+static void release_median_step(void *result)
+{
+	struct median_step *s = result;
+
+	ws_digest_release(&s->digest);
+	ws_selection_release(&s->sel);
+}
+
+const struct ws_table_context *ws_median_step(const struct ws_table_context *tab)
+{
+	static const char key;
+	struct median_step *s = ws_kept_result(tab->sel, &key);
+	const struct ws_windows *w = ws_windows(tab->m, tab->sel);
+
+	if (s || w->n < 2)
+		return s ? &s->tab : tab;
+	WS_NEW(&tab->sel->kept->arena, s, 1);
+	ws_select_step(tab->m, tab->sel, ws_windows_median(w)->step, &s->sel);
+	s->tab = (struct ws_table_context){.m = tab->m, .sel = &s->sel, .digest = &s->digest};
+	ws_digest_of_rows(&s->digest, tab->m, &s->sel, tab->digest->parts);
+	ws_keep_result(tab->sel, &key, s, release_median_step);
+	return &s->tab;
 }

@@ -139,3 +139,9 @@ struct ws_ranking {
 };
 void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_of,
                     struct ws_ranking *out);
+
+/*
+ * The measured step of median length, which pages and advice are about: the same report about that
+ * one step, or tab itself where a report has no measured steps or one. Lives as long as tab->sel.
+ */
+const struct ws_table_context *ws_median_step(const struct ws_table_context *tab);

@@ -136,6 +136,8 @@ bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, ui
 {
 	const struct ws_model_step *st = step == WS_NONE ? NULL : &m->steps[step];
 
+	if (s->whole)
+		return step == s->step;
 	if (!st || ws_step_is_left_out(st) || s->scope > WS_SCOPE_WARM_UP ||
 	    (st->warm_up != 0) != (s->scope == WS_SCOPE_WARM_UP))
 		return false;
@@ -500,6 +502,54 @@ void ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
 	select_by(&c);
 	ws_spans_release(&c.spans);
 	ws_arena_free(&c.temp);
+}
+
+void ws_select_step(const struct ws_model *m, const struct ws_selection *sel, uint32_t step,
+                    struct ws_selection *out)
+{
+	struct ws_joined_rows *rows = sel->rows;
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+
+	*out = *sel;
+	out->whole = sel;
+	out->step = step;
+	out->has_steps = true;
+	out->measured = 1;
+	out->kernels = 0;
+	out->gpu_ns = 0;
+	out->arena = (struct ws_arena){0};
+	WS_NEW(&out->arena, out->kept, 1);
+	WS_NEW(&out->arena, out->kernel, rows->nkernels);
+	WS_NEW(&out->arena, out->work, m->nwork);
+	WS_NEW(&out->arena, out->op, ops->n);
+	WS_NEW(&out->arena, out->memory, m->nmemory);
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		out->kernel[i] = k->step == step && ws_kernel_selected(m, sel, k, i);
+		out->kernels += out->kernel[i];
+		out->gpu_ns += out->kernel[i] ? k->dur_ns : 0;
+	}
+	for (size_t i = 0; i < m->nwork; i++)
+		out->work[i] = sel->work[i] && m->work[i].step == step;
+	for (uint32_t i = 0; i < ops->n; i++)
+		out->op[i] = sel->op[i] && done_at(m, rows, m->cpu_ops.range[i],
+		                                   m->threads[ops->thread[i]].process,
+		                                   ops->start_ns[i], ops->end_ns[i])
+		                                           .step == step;
+	for (size_t i = 0; i < m->nmemory; i++) {
+		const struct ws_memory_event *e = &m->memory[i];
+
+		out->memory[i] =
+		        sel->memory[i] &&
+		        done_at(m, rows, e->range, e->process, e->time_ns, e->time_ns).step == step;
+	}
+	if (!sel->call)
+		return;
+	WS_NEW(&out->arena, out->call, rows->ncalls);
+	for (uint32_t i = 0; i < rows->ncalls; i++)
+		out->call[i] = sel->call[i] &&
+		               ws_joined_call_step(rows, m, ws_joined_rows_call(rows, i)) == step;
 }
 
 static void release_kept(struct ws_kept *kept)

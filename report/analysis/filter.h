@@ -37,6 +37,9 @@ struct ws_selection {
 	int is_empty;          /* there is a filter, and nothing passes it */
 	char *words;           /* the filters in words; "" = none */
 	char *scope_words;     /* the part of the run, in words */
+	/* what this selects one step of; NULL: it is made by a filter */
+	const struct ws_selection *whole;
+	uint32_t step;         /* that one, of the model */
 	struct ws_kept *kept;  /* what analyses found, for those who ask again */
 	struct ws_arena arena; /* of all these */
 };
@@ -72,6 +75,15 @@ struct ws_table_context {
 void ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
                     const struct ws_filter *filter, struct ws_selection *out);
 void ws_selection_release(struct ws_selection *s);
+/* Of what it selects the one step of the model. What other steps did before it stays known
+ * (any_scope, any_work). sel outlives it. */
+void ws_select_step(const struct ws_model *m, const struct ws_selection *sel, uint32_t step,
+                    struct ws_selection *out);
+/* The selection that it selects one step of, else itself. */
+static inline const struct ws_selection *ws_selection_whole(const struct ws_selection *sel)
+{
+	return sel->whole ? sel->whole : sel;
+}
 /* USAGE: the regular expression is none. filter may be NULL. */
 enum ws_status ws_filter_check_kernel(const struct ws_filter *filter, struct ws_err *err);
 

@@ -9,6 +9,7 @@
 #include "formats/base/options.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/filter.h"
+#include "report/model/steps.h"
 
 /* Texts of the trace that a pattern could have meant. */
 struct names {
@@ -136,13 +137,13 @@ static enum ws_status explain_empty(const struct ws_model *m, const struct ws_fi
 	               sel->scope == WS_SCOPE_ALL ? "" : "; --scope all looks at the whole trace");
 }
 
-/* Is a range a step? One called warm-up is, without anybody asking, and does not count here. */
-static bool any_step(const struct ws_model *m)
+static bool any_step(const struct ws_model *m, const char *pattern)
 {
-	for (size_t s = 0; s < m->nsteps; s++)
-		if (m->steps[s].name != WS_TEXT_WARM_UP)
-			return true;
-	return false;
+	uint8_t is_step = 0;
+
+	for (uint32_t i = 0; i < m->ranges.npaths && !is_step; i++)
+		ws_step_is_path(m, &m->ranges, i, pattern, &is_step);
+	return is_step;
 }
 
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selection *sel,
@@ -151,7 +152,7 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selecti
 	struct names names = {.text = ws_xarray(m->ranges.npaths + 1, sizeof(*names.text))};
 	enum ws_status status = WS_OK;
 
-	if (status == WS_OK && step && !any_step(m))
+	if (status == WS_OK && step && !any_step(m, step))
 		status = unknown_range(m, step, &names, err);
 	if (status == WS_OK && sel->is_empty)
 		status = explain_empty(m, filter, sel, &names, err);

@@ -5,6 +5,7 @@
 
 #include "formats/base/xalloc.h"
 #include "report/analysis/filter.h"
+#include "report/model/steps.h"
 
 static void print_times(FILE *f, const struct ws_filter *filter)
 {
@@ -73,11 +74,17 @@ char *ws_scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_se
 
 	switch (s->scope) {
 	case WS_SCOPE_STEPS:
-		if (m->step_mark)
-			return ws_arena_format(arena,
-			                       "the %zu measured steps, each to the end of '%.*s'",
-			                       m->nmeasured, (int)m->texts[m->step_mark].len,
-			                       (const char *)m->texts[m->step_mark].ptr);
+		if (m->step_mark || m->step_module) {
+			const struct ws_bytes name =
+			        m->texts[m->step_mark ? m->step_mark : m->step_module];
+
+			return ws_arena_format(arena, "the %zu measured steps, each %s '%.*s'",
+			                       m->nmeasured,
+			                       m->step_module                    ? "a call of"
+			                       : ws_name_is_optimizer_step(name) ? "to the end of"
+			                                                         : "from a call of",
+			                       (int)name.len, (const char *)name.ptr);
+		}
 		return m->nmeasured == 1 ? ws_arena_format(arena, "the only measured step")
 		                         : ws_arena_format(arena,
 		                                           "the %zu measured steps%s%s%s, without "

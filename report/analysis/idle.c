@@ -56,18 +56,19 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 /* CUPTI's kinds of copies of managed memory: page faults or prefetching make them, no call does. */
 enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
 
+enum ws_use ws_use_of_work(const struct ws_work *w)
+{
+	return w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE
+	       : w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
+	                       w->direction <= COPY_MANAGED_LAST
+	               ? WS_USE_PAGING
+	               : WS_USE_COPY;
+}
+
 static struct piece piece_of_work(const struct ws_work *w)
 {
-	const bool is_paging = w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
-	                       w->direction <= COPY_MANAGED_LAST;
-
-	return (struct piece){
-	        w->start_ns,
-	        w->start_ns + w->dur_ns,
-	        w->call,
-	        w->path,
-	        WS_NONE,
-	        w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : is_paging ? WS_USE_PAGING : WS_USE_COPY};
+	return (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
+	                      WS_NONE,     ws_use_of_work(w)};
 }
 
 /* The next kernel, or the next other work, which stays; false: there is none. */
@@ -134,17 +135,22 @@ static void open_places(struct finder *c)
 
 /* Work that is launched and whose device is idle waits for another device, or for what a call told
  * its stream to wait for. */
-static bool can_wait(const struct ws_model *m)
+static bool can_wait(struct finder *c)
 {
+	const struct ws_model *m = c->m;
+	bool for_event = false, for_host = false;
 	size_t busy = 0;
 
 	for (size_t d = 0; d < m->ndevices; d++)
 		busy += m->devices[d].kernels > 0;
-	for (size_t i = 0; i < m->ntexts && busy < 2; i++)
-		if (memmem(m->texts[i].ptr, m->texts[i].len, "StreamWait", 10) ||
-		    memmem(m->texts[i].ptr, m->texts[i].len, "LaunchHostFunc", 14))
-			return true;
-	return busy > 1;
+	for (size_t i = 0; i < m->ntexts && busy < 2; i++) {
+		const struct ws_bytes text = m->texts[i];
+
+		for_event |= memmem(text.ptr, text.len, "StreamWait", 10) != NULL;
+		for_host |= memmem(text.ptr, text.len, "LaunchHostFunc", 14) != NULL;
+	}
+	c->out->waits_for_unrecorded = busy < 2 && !for_host;
+	return busy > 1 || for_event || for_host;
 }
 
 static void prepare(struct finder *c)
@@ -154,7 +160,7 @@ static void prepare(struct finder *c)
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	open_places(c);
 	c->host = ws_host_activity_find(c->m, c->sel);
-	c->may_wait = can_wait(c->m);
+	c->may_wait = can_wait(c);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -210,6 +216,10 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64
 
 	if (is_mostly(&c->host->data, from_ns, to_ns)) {
 		add_part(g, to_ns, WS_USE_DATA);
+		return;
+	}
+	if (is_mostly(&c->host->searches, from_ns, to_ns)) {
+		add_part(g, to_ns, WS_USE_SETUP);
 		return;
 	}
 	waited_ns = min_ns(ws_host_waited(c->host, from_ns, call_ns), to_ns - from_ns);

@@ -75,11 +75,14 @@ struct ws_use_def {
 };
 extern const struct ws_use_def ws_use_defs[WS_USES];
 
+/* Of a copy, fill or whole graph: COPY, PAGING or COMPUTE. */
+enum ws_use ws_use_of_work(const struct ws_work *w);
+
 /* A gap before a launch longer than this is the host's other work, not launching. */
 #define WS_IDLE_LAUNCH_US 100
 /* Queued work begins within this time; later, it waited for something. As in HTA. */
 #define WS_IDLE_QUEUE_US 30
-/* A first step is start-up if it takes more than so many times the median of the others. */
+/* First steps are start-up if each takes more than so many times the median step. */
 #define WS_IDLE_FIRST_TIMES 2
 /* A device that computes for more than this is busy, whatever the rest is. */
 #define WS_IDLE_BUSY_PERCENT 90
@@ -128,6 +131,9 @@ struct ws_idle {
 		int64_t ns[WS_USES];
 	} * of_window;
 	struct ws_window_use **of_device; /* of each device of these its part of each window */
+	/* WAIT is for no recorded work: the only device does nothing meanwhile, and no function of
+	 * the host is in its streams */
+	bool waits_for_unrecorded;
 	struct ws_idle_verdict verdict;
 	int64_t launch_before_copies_ns; /* of all.ns[WS_USE_LAUNCH]: gaps that end with a copy */
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */
@@ -136,6 +142,7 @@ struct ws_idle {
 	 * was launched in it, and time of the kernels launched in it */
 	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
+
 
 /* Lives as long as sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);
@@ -178,6 +185,8 @@ struct ws_host_activity {
 	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */
 	int64_t *wait_end_ns;  /* the latest end of those up to each */
 	uint64_t captured;     /* launches that were captured into a graph, and did not run */
+	struct ws_spans searches; /* of setup: when a library looked for the fastest algorithm */
+	size_t first_steps;    /* measured steps at the begin that are start-up, whole */
 };
 /* Of the joined ranges, calls and operations; once a selection: it lives as long as that. */
 const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,

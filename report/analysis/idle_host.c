@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/model/steps.h"
 
@@ -81,7 +82,7 @@ static void find_data_loading(const struct ws_model *m, struct ws_joined_rows *r
 
 #define QUARTERS      4
 #define LONG_PAUSE_NS 1000000
-#define PAUSE_TIMES   4 /* as long as every later one: a pause that the first launch alone has */
+#define ALONE_TIMES   4 /* as long as every other one: it happens once */
 
 /* A call that takes longer than a launch does, and neither waits nor copies. */
 struct long_call {
@@ -103,9 +104,9 @@ struct launched {
 	int64_t later_ns;          /* the longest before another one */
 };
 
-/* Which calls of a name take long, in which quarter of all calls. */
+/* How long the longest call of a name takes, in each quarter of all calls; 0: none takes long. */
 struct recurrence {
-	bool in_quarter[QUARTERS];
+	int64_t longest_ns[QUARTERS];
 };
 
 enum call_role {
@@ -231,14 +232,28 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 		WS_COUNT_FIRST(at, f->ncalls, f->call[at].row < l->first - 1);
 		if (at < f->ncalls && f->call[at].row == l->first - 1)
 			f->call[at].kernel = text;
-		if (l->pause && l->n > 2 && PAUSE_TIMES * l->later_ns < pause_ns(l->pause))
+		if (l->pause && l->n > 2 && ALONE_TIMES * l->later_ns < pause_ns(l->pause))
 			ws_spans_add(&f->host->setup, l->pause->span.start_ns,
 			             l->pause->span.end_ns);
 	}
 }
 
-/* What takes long in the last three quarters of a program as well is in its loop; but a program
- * that launches new kernels in each of them has no loop yet. */
+static int64_t call_ns(const struct long_call *call)
+{
+	return call->span.end_ns - call->span.start_ns;
+}
+
+/* Calls as long are in the last three quarters of the program as well. */
+static bool recurs(const struct recurrence *of_name, const struct long_call *call)
+{
+	for (size_t i = 1; i < QUARTERS; i++)
+		if (ALONE_TIMES * of_name->longest_ns[i] < call_ns(call))
+			return false;
+	return true;
+}
+
+/* What recurs is in the program's loop; but a program that launches new kernels in each of the last
+ * three quarters has no loop yet. */
 static void add_long_calls(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
 {
 	struct recurrence *of_name;
@@ -247,40 +262,120 @@ static void add_long_calls(struct setup_finder *f, const struct ws_model *m, str
 	WS_NEW(arena, of_name, m->ntexts);
 	for (size_t i = 1; i < QUARTERS; i++)
 		has_loop |= !f->is_new_in[i];
-	for (size_t i = 0; i < f->ncalls; i++)
-		of_name[f->call[i].name].in_quarter[quarter_of(f, f->call[i].row)] = true;
 	for (size_t i = 0; i < f->ncalls; i++) {
 		const struct long_call *call = &f->call[i];
-		const bool *in_quarter = of_name[call->name].in_quarter;
-		const bool recurs = has_loop && in_quarter[1] && in_quarter[2] && in_quarter[3];
+		int64_t *longest_ns = &of_name[call->name].longest_ns[quarter_of(f, call->row)];
+
+		*longest_ns = call_ns(call) > *longest_ns ? call_ns(call) : *longest_ns;
+	}
+	for (size_t i = 0; i < f->ncalls; i++) {
+		const struct long_call *call = &f->call[i];
 		const uint8_t role = f->role[call->name];
 
-		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE : !recurs)
+		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE
+		                       : !has_loop || !recurs(&of_name[call->name], call))
 			ws_spans_add(&f->host->setup, call->span.start_ns, call->span.end_ns);
 		else if (role & ROLE_ALLOC)
 			ws_spans_add(&f->host->alloc, call->span.start_ns, call->span.end_ns);
 	}
 }
 
-static int by_value(const void *pa, const void *pb)
+/* --- a search for algorithms ------------------------------------------------------------------ */
+
+#define SEARCH_KERNELS 4 /* of different names, each timed by a wait for an event: a search */
+
+/* The kernels of convolutions that a thread launched, with waits for events between them. */
+struct search {
+	int64_t from_ns, until_ns; /* from the first launch to the end of the last wait */
+	uint32_t name[SEARCH_KERNELS];
+	size_t names, waits;
+	bool has_conv, is_open; /* is_open: something was launched */
+	bool has_new;           /* … since the last wait */
+};
+
+static void end_search(struct search *s, struct ws_host_activity *host)
 {
-	return ws_order_compare(*(const uint64_t *)pa, *(const uint64_t *)pb);
+	if (s->has_conv && s->names == SEARCH_KERNELS && s->waits >= SEARCH_KERNELS) {
+		ws_spans_add(&host->setup, s->from_ns, s->until_ns);
+		ws_spans_add(&host->searches, s->from_ns, s->until_ns);
+	}
+	*s = (struct search){0};
 }
 
-/* A first step that is far longer than the others does what they do not. */
-static void add_first_step(const struct ws_windows *w, struct ws_host_activity *host,
-                           struct ws_arena *arena)
+static void add_launch_to_search(struct search *s, uint32_t name, bool is_conv, int64_t start_ns)
 {
-	uint64_t *ns;
+	size_t i = 0;
+
+	if (!s->is_open)
+		s->from_ns = start_ns;
+	s->is_open = s->has_new = true;
+	s->has_conv |= is_conv;
+	while (i < s->names && s->name[i] != name)
+		i++;
+	if (i == s->names && i < SEARCH_KERNELS)
+		s->name[s->names++] = name;
+}
+
+/* A library that looks for the fastest algorithm of a convolution runs one after the other, each
+ * between two events, and waits for the second: nothing else is launched meanwhile, and no loop
+ * does so. */
+static void find_searches(const struct setup_finder *f, const struct ws_model *m,
+                          struct ws_arena *arena)
+{
+	static const char *const classes[] = {"conv", "conv_aux", "gemm", "gemm_aux", "layout"};
+	struct search *of_thread;
+	uint32_t *kernel_of; /* call -> row of its last kernel plus 1; 0: none */
+	bool *is_wait, any = false;
+
+	WS_NEW(arena, is_wait, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		any |= is_wait[i] = has_part(m->texts[i], "EventSynchronize");
+	if (!any)
+		return;
+	WS_NEW(arena, of_thread, m->nthreads);
+	WS_NEW(arena, kernel_of, f->rows->ncalls);
+	for (size_t i = 0; i < f->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
+
+		if (k->call != WS_NONE)
+			kernel_of[k->call] = (uint32_t)i + 1;
+	}
+	for (uint32_t i = 0; i < f->rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(f->rows, i);
+		struct search *s = &of_thread[call->kind->thread];
+		const struct ws_joined_kernel *k =
+		        kernel_of[i] ? ws_joined_rows_kernel(f->rows, kernel_of[i] - 1) : NULL;
+
+		if (k && WS_NAME_IS_ONE_OF(m->texts[k->kind->class], classes)) {
+			add_launch_to_search(s, m->configs[k->kind->config].name,
+			                     k->kind->class == WS_TEXT_CONV, call->start_ns);
+		} else if (k) {
+			end_search(s, f->host);
+		} else if (is_wait[call->kind->name] && s->has_new) {
+			s->waits++;
+			s->has_new = false;
+			s->until_ns = call->start_ns + call->dur_ns;
+		}
+	}
+	for (size_t t = 0; t < m->nthreads; t++)
+		end_search(&of_thread[t], f->host);
+	ws_spans_merge(&f->host->searches);
+}
+
+/* First steps that are far longer than the others do what they do not. */
+static void add_first_steps(const struct ws_windows *w, struct ws_host_activity *host)
+{
+	const struct ws_time_window *median;
 
 	if (w->n < WS_STAT_MIN_SAMPLES || w->window[0].step != 0)
 		return;
-	WS_NEW(arena, ns, w->n);
-	for (size_t i = 0; i < w->n; i++)
-		ns[i] = (uint64_t)(w->window[i].end_ns - w->window[i].start_ns);
-	qsort(ns + 1, w->n - 1, sizeof(*ns), by_value);
-	if (ns[0] > WS_IDLE_FIRST_TIMES * ns[1 + (w->n - 1) / 2])
-		ws_spans_add(&host->setup, w->window[0].start_ns, w->window[0].end_ns);
+	median = ws_windows_median(w);
+	for (const struct ws_time_window *at = w->window;
+	     at->end_ns - at->start_ns > WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
+	     at++) {
+		ws_spans_add(&host->setup, at->start_ns, at->end_ns);
+		host->first_steps++;
+	}
 }
 
 /* A trace of one window that is mostly start-up is a program's first iteration: what else held the
@@ -314,7 +409,8 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 		look_at_call(&f, i);
 	find_first_launches(&f, m, arena);
 	add_long_calls(&f, m, arena);
-	add_first_step(ws_windows(m, sel), host, arena);
+	find_searches(&f, m, arena);
+	add_first_steps(ws_windows(m, sel), host);
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
 	add_pauses(&f, ws_windows(m, sel));
@@ -329,6 +425,7 @@ static void release(void *result)
 	ws_spans_release(&host->data);
 	ws_spans_release(&host->setup);
 	ws_spans_release(&host->alloc);
+	ws_spans_release(&host->searches);
 	ws_spans_release(&host->waits);
 }
 
@@ -336,9 +433,11 @@ const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
                                                      const struct ws_selection *sel)
 {
 	static const char key;
-	struct ws_host_activity *host = ws_kept_result(sel, &key);
+	struct ws_host_activity *host;
 	struct ws_arena temp = {0};
 
+	sel = ws_selection_whole(sel); /* what happens once, all steps tell */
+	host = ws_kept_result(sel, &key);
 	if (host)
 		return host;
 	WS_NEW(&sel->kept->arena, host, 1);

@@ -583,6 +583,7 @@ void ws_relations_add(struct ws_query *q, struct ws_relations *r)
 		ws_query_add(q, relations[i].rel, r);
 	if (!r)
 		return;
+	ws_query_set_int(q, "base_ns", r->tab->m->file.base_ns);
 	ws_query_set_int(q, "gpu_ns", r->tab->sel->gpu_ns);
 	ws_query_set_int(q, "has_kernels", ws_model_has_kernels(r->tab->m));
 	if (r->tab->sel->measured && r->tab->sel->scope <= WS_SCOPE_STEPS)

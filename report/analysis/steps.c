@@ -7,6 +7,7 @@
 #include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/base/interval.h"
+#include "report/base/say.h"
 #include "report/model/batch.h"
 
 static int by_start(const void *pa, const void *pb)
@@ -163,6 +164,39 @@ bool ws_step_phase_present(const struct ws_step_times *t, int phase)
 	return phase > WS_PHASE_OTHER || (t->phases >> phase & 1);
 }
 
+size_t ws_steps_apart(const struct ws_model *m)
+{
+	size_t n = 0;
+
+	for (size_t s = 0; s < m->nsteps; s++)
+		n += m->steps[s].apart != WS_STEP_NOT_APART;
+	return n;
+}
+
+const char *ws_step_apart_name(uint8_t apart)
+{
+	return apart == WS_STEP_EVALUATES ? "evaluation" : "prefill";
+}
+
+/* All are apart for one reason: a program that trains reads no prompts. */
+const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena)
+{
+	const size_t n = ws_steps_apart(m);
+	uint8_t why = WS_STEP_NOT_APART;
+
+	for (size_t s = 0; s < m->nsteps; s++)
+		why |= m->steps[s].apart;
+	if (!n)
+		return "";
+	return ws_arena_format(arena, "%zu of %zu steps %s %s", n, n + m->nmeasured,
+	                       why == WS_STEP_EVALUATES ? n == 1 ? "contains" : "contain"
+	                       : n == 1                 ? "is"
+	                                                : "are",
+	                       why == WS_STEP_EVALUATES ? "an evaluation"
+	                       : n == 1                 ? "a prefill"
+	                                                : "prefills");
+}
+
 size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,
                        struct ws_batch_steps out[WS_BATCH_KINDS])
 {
@@ -206,4 +240,94 @@ int64_t ws_fact_number(const struct ws_model *m, const char *key)
 	errno = 0;
 	number = strtoll(text, &end, 10);
 	return errno || *end || number < 0 ? 0 : number;
+}
+
+/* --- without steps ---------------------------------------------------------------------------- */
+
+/* The first and last without device work, where others have some, were cut off. */
+static void measure_candidate(const struct ws_model *m, const struct ws_selection *sel,
+                              struct ws_step_candidate *c)
+{
+	struct ws_time_window *windows;
+	bool is_measured = false;
+
+	WS_NEW(&sel->kept->arena, windows, c->count);
+	ws_sort(c->span, c->count, sizeof(*c->span), by_start);
+	while (!is_measured) {
+		size_t first = 0, end = c->count;
+
+		for (size_t w = 0; w < c->count; w++)
+			windows[w] = (struct ws_time_window){c->span[w].start_ns, c->span[w].end_ns,
+			                                     WS_NONE, 0};
+		ws_windows_with_work(m, sel, windows, c->count);
+		while (first < end && !windows[first].device_work)
+			first++;
+		while (end > first && !windows[end - 1].device_work)
+			end--;
+		is_measured = first == end || end - first == c->count;
+		c->span += is_measured ? 0 : first;
+		c->count = is_measured ? c->count : end - first;
+	}
+	for (size_t w = 0; w < c->count; w++)
+		c->mean_ns += (double)(windows[w].end_ns - windows[w].start_ns);
+	c->mean_ns /= (double)c->count;
+}
+
+const struct ws_step_candidates *ws_step_candidates(const struct ws_model *m,
+                                                    const struct ws_selection *sel)
+{
+	static const char key;
+	struct ws_step_candidates *found = ws_kept_result(sel, &key);
+
+	if (found)
+		return found;
+	WS_NEW(&sel->kept->arena, found, 1);
+	ws_step_candidates_find(m, sel->rows, &sel->kept->arena, found);
+	for (size_t i = 0; i < found->n; i++)
+		measure_candidate(m, sel, &found->best[i]);
+	ws_keep_result(sel, &key, found, NULL);
+	return found;
+}
+
+/* As a shell takes it. */
+static const char *quoted(struct ws_arena *texts, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	                            "0123456789-_./:,+@%";
+	const char *out = "'";
+
+	if (*word && !word[strspn(word, plain)])
+		return word;
+	for (size_t n; *word; word += n) {
+		n = strcspn(word, "'");
+		out = ws_arena_format(texts, "%s%.*s%s", out, (int)n, word, word[n] ? "'\\''" : "");
+		n += word[n] != '\0';
+	}
+	return ws_arena_format(texts, "%s'", out);
+}
+
+struct ws_steps_hint ws_steps_hint(struct ws_arena *texts, const struct ws_model *m,
+                                   const struct ws_step_candidates *c)
+{
+	const struct ws_step_candidate *best = &c->best[0];
+
+	if (c->n)
+		return (struct ws_steps_hint){
+		        "No range is called step. Likely: ",
+		        ws_arena_format(texts, "--step %s", quoted(texts, best->pattern)),
+		        ws_arena_format(texts, " (%s × %s)",
+		                        ws_say_number(texts, (double)best->count),
+		                        ws_say_time(texts, best->mean_ns))};
+	if (c->period)
+		return (struct ws_steps_hint){
+		        ws_arena_format(texts,
+		                        "No steps found. A sequence of %s kernels repeats %s times "
+		                        "and may be one",
+		                        ws_say_number(texts, (double)c->period),
+		                        ws_say_number(texts, (double)c->times)),
+		        "", ""};
+	return (struct ws_steps_hint){m->ranges.npaths
+	                                      ? "No steps found: --step PATTERN names their range"
+	                                      : "No steps found: put each in an NVTX range `step`",
+	                              "", ""};
 }

@@ -8,6 +8,7 @@
 #include "report/analysis/filter.h"
 #include "report/base/spans.h"
 #include "report/base/stat.h"
+#include "report/joined/step_candidates.h"
 
 /* What the kernels launched in a step cost. */
 struct ws_step_gpu {
@@ -16,11 +17,12 @@ struct ws_step_gpu {
 	int64_t phase_ns[WS_PHASES];
 	struct ws_span phase[WS_PHASES]; /* first start to last end; empty: end before start */
 };
-#define WS_NO_PHASES                                                                      \
-	{                                                                                 \
-		WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY \
+#define WS_NO_PHASES                                                                       \
+	{                                                                                  \
+		WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, \
+		        WS_SPAN_EMPTY                                                      \
 	}
-_Static_assert(WS_PHASES == 5, "WS_NO_PHASES has one of each");
+_Static_assert(WS_PHASES == 6, "WS_NO_PHASES has one of each");
 
 struct ws_step_times {
 	struct ws_step_gpu *gpu; /* one for each step of the model */
@@ -53,6 +55,12 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
  * there are other phases. */
 bool ws_step_phase_present(const struct ws_step_times *t, int phase);
 
+/* Steps that are not measured since they hold something else (enum ws_step_apart): how many, what
+ * that is, and "2 of 14 steps contain an evaluation"; "" where there are none. */
+size_t ws_steps_apart(const struct ws_model *m);
+const char *ws_step_apart_name(uint8_t apart);
+const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena);
+
 /* Measured steps that are batches of a server, of one kind: means. */
 struct ws_batch_steps {
 	const char *kind; /* "prefill", "decode", "mixed" */
@@ -66,3 +74,13 @@ size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,
 
 /* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
 int64_t ws_fact_number(const struct ws_model *m, const char *key);
+
+/* What may be the steps of a trace that has none, with the times that --step makes of them. */
+const struct ws_step_candidates *ws_step_candidates(const struct ws_model *m,
+                                                    const struct ws_selection *sel);
+/* "No range is called step. Likely: ", then what to type, then how many and how long. */
+struct ws_steps_hint {
+	const char *words, *command, *numbers; /* the last two "": there is nothing to type */
+};
+struct ws_steps_hint ws_steps_hint(struct ws_arena *texts, const struct ws_model *m,
+                                   const struct ws_step_candidates *c);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "report/analysis/steps.h"
 #include "report/base/names.h"
@@ -19,7 +20,7 @@ struct state {
 	struct ws_utilization *out;
 	uint8_t *is_training; /* operation -> ran in backward or the optimizer */
 	uint8_t *devices;     /* ran products */
-	int64_t unknown_ns;
+	int64_t unknown_ns, of_graphs_ns; /* of_graphs_ns: of unknown_ns, launched as CUDA graphs */
 	int has_flops, has_backward, has_optimizer;
 	/* of those with a peak, and of those without; without kernels: there is none */
 	struct ws_cost_op longest, unknown;
@@ -29,6 +30,15 @@ static bool is_counted(const struct ws_model *m, const struct ws_selection *sel,
                        const struct ws_utilization *u, uint32_t step)
 {
 	return ws_step_selected(m, sel, step) && u->step_ns[step] >= 0;
+}
+
+/* Was it launched as part of a CUDA graph? The graph's operations ran when it was captured. */
+static bool is_of_graph(const struct state *s, const struct ws_joined_kernel *k)
+{
+	const struct ws_joined_call *call = ws_joined_rows_call(s->sel->rows, k->call);
+	const struct ws_bytes name = call ? s->m->texts[call->kind->name] : (struct ws_bytes){0};
+
+	return memmem(name.ptr ? name.ptr : "", name.len, "GraphLaunch", 11) != NULL;
 }
 
 static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
@@ -47,9 +57,10 @@ static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 	if (!ws_class_is_product(cost.class ? cost.class : k->kind->class))
 		return 0;
 	s->devices[s->m->configs[k->kind->config].device] = 1;
-	if (cost.flops < 0)
+	if (cost.flops < 0) {
 		s->unknown_ns += k->dur_ns;
-	else
+		s->of_graphs_ns += is_of_graph(s, k) ? k->dur_ns : 0;
+	} else
 		s->has_flops = 1;
 	return k->dur_ns;
 }
@@ -58,8 +69,7 @@ static void look_at_kernels(struct state *s)
 {
 	struct ws_joined_rows *rows = s->sel->rows;
 
-	/* without costs nothing else of kernels is asked */
-	for (size_t i = 0; i < rows->nkernels && s->costs->n; i++) {
+	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
 		if (ws_kernel_selected(s->m, s->sel, k, i) &&
@@ -83,6 +93,9 @@ static void find_obstacle(struct state *s)
 		WHY(u, "there is no measured step");
 	else if (!ws_model_has_kernels(s->m))
 		WHY(u, "no kernel was recorded");
+	else if (!s->has_flops && 2 * s->of_graphs_ns > s->unknown_ns)
+		WHY(u, "cannot tell: matrix products and attention ran as CUDA graphs, for which "
+		       "no profile has shapes");
 	else if (!s->has_flops)
 		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
 		       "FLOPs");
@@ -92,7 +105,10 @@ static void find_obstacle(struct state *s)
 		    "%.1f %% of the GPU time of matrix products, convolutions and fused "
 		    "attention is without FLOPs%s",
 		    100 * (double)s->unknown_ns / (double)u->product_ns,
-		    s->m->cpu_ops.tree.n ? " (PyTorch's profiler: record_shapes=True)" : "");
+		    2 * s->of_graphs_ns > s->unknown_ns
+		            ? ": most of it ran as CUDA graphs, for which no profile has shapes"
+		    : s->m->cpu_ops.tree.n ? " (PyTorch's profiler: record_shapes=True)"
+		                           : "");
 	else
 		u->flops = 0;
 }

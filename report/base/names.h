@@ -19,6 +19,9 @@ bool ws_name_is_one_of(struct ws_bytes text, const char *const *patterns, size_t
 /* Is it the batch of a server of language models, with its sizes: step[DECODE bs=16]? */
 bool ws_name_is_batch(struct ws_bytes name);
 
+/* Is it warm-up, in any case and spelling: "warm-up", "Warmup", "warm_up 3", "Warm-up Step 1"? */
+bool ws_name_is_warm_up(struct ws_bytes name);
+
 /* < 0, 0 or > 0 by bytes, as memcmp; a shorter text comes before its continuations. */
 int ws_name_compare(struct ws_bytes a, struct ws_bytes b);
 

@@ -7,6 +7,13 @@ struct item {
 	uint32_t row;
 };
 
+int ws_by_time(const void *pa, const void *pb)
+{
+	const int64_t *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
 void ws_order_identity(uint32_t *order, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -18,6 +18,9 @@
 /* No row, no range, no node: an absent 32-bit index. */
 #define WS_NONE UINT32_MAX
 
+/* Compares int64_t, for ws_sort. */
+int ws_by_time(const void *pa, const void *pb);
+
 /* order[i] = i */
 void ws_order_identity(uint32_t *order, size_t n);
 

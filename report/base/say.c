@@ -87,6 +87,25 @@ const char *ws_say_time(struct ws_arena *texts, double ns)
 	return ws_arena_format(texts, "%s", ws_say_time_in(ns, out));
 }
 
+const char *ws_say_times(struct ws_arena *texts, double a_ns, const char *between, double b_ns)
+{
+	const char *a = ws_say_time(texts, a_ns), *b = ws_say_time(texts, b_ns);
+	const char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
+
+	if (unit_a && unit_b && !strcmp(unit_a, unit_b))
+		a = ws_arena_copy(texts, a, (size_t)(unit_a - a));
+	return ws_arena_format(texts, "%s %s %s", a, between, b);
+}
+
+const char *ws_say_time_range(struct ws_arena *texts, double ns, double least_ns, double most_ns)
+{
+	const double unit = scale_of_time(ns)->unit;
+	char least[WS_SAY_TIME], most[WS_SAY_TIME];
+
+	return ws_arena_format(texts, "%s, %s to %s", ws_say_time(texts, ns),
+	                       digits_of(least_ns / unit, least), digits_of(most_ns / unit, most));
+}
+
 const char *ws_say_time_of(struct ws_arena *texts, double ns, double whole_ns)
 {
 	const struct scale *s = scale_of_time(whole_ns);
@@ -103,16 +122,6 @@ const char *ws_say_si(struct ws_arena *texts, double value, const char *unit)
 
 	return three_digits(texts, value / s->unit,
 	                    ws_arena_format(texts, "%s%s", s->prefix, unit));
-}
-
-const char *ws_say_change(struct ws_arena *texts, double before_ns, double after_ns)
-{
-	const char *a = ws_say_time(texts, before_ns), *b = ws_say_time(texts, after_ns);
-	const char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
-
-	if (unit_a && unit_b && !strcmp(unit_a, unit_b))
-		a = ws_arena_copy(texts, a, (size_t)(unit_a - a));
-	return ws_arena_format(texts, "%s → %s", a, b);
 }
 
 const char *ws_say_percent(struct ws_arena *texts, double percent)
@@ -238,6 +247,28 @@ bool ws_name_is_batch(struct ws_bytes name)
 	                                       "decode[bs=*"};
 
 	return WS_NAME_IS_ONE_OF(name, patterns);
+}
+
+bool ws_name_is_warm_up(struct ws_bytes name)
+{
+	static const char *const names[] = {"warmup",          "warmupstep",  "warmupsteps",
+	                                    "warmupiteration", "warmupiter",  "warmupiterations",
+	                                    "warmuprun",       "warmupruns",  "warmupphase",
+	                                    "warmuploop",      "warmupepoch", "warmupbatch"};
+	char letters[20];
+	size_t n = 0;
+
+	for (size_t i = 0; i < name.len; i++) {
+		const char c = ((const char *)name.ptr)[i];
+		const bool is_digit = c >= '0' && c <= '9';
+
+		if ((c && strchr(" -_#:.", c)) || (n && is_digit))
+			continue;
+		if (!((c | 32) >= 'a' && (c | 32) <= 'z') || n == sizeof(letters))
+			return false;
+		letters[n++] = (char)(c | 32);
+	}
+	return WS_NAME_IS_ONE_OF(((struct ws_bytes){letters, n}), names);
 }
 
 bool ws_name_is(struct ws_bytes name, const char *text)

@@ -1,12 +1,11 @@
 #include "report/base/spill.h"
 
-#include <fcntl.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "formats/base/own_file.h"
+#include "formats/base/system/files.h"
 #include "formats/base/xalloc.h"
 
 #define STEP_BYTES ((size_t)64 << 20) /* of the file */
@@ -14,36 +13,40 @@
 #define RUN_ROWS  ((size_t)65536)
 #define MOST_RUNS 256u
 
+/* The memory of s is in its fields, where what is inline finds it. */
+static void take_region(struct ws_spill *s)
+{
+	s->data = s->region.data;
+	s->reserved_bytes = s->region.bytes;
+}
+
+/* There is no memory or, with a file, no room on the disk. */
+static _Noreturn void end_without_room(const struct ws_spill *s, size_t bytes, int why)
+{
+	char text[PATH_MAX + 256];
+
+	if (!s->is_file || why == ENOMEM)
+		ws_out_of_memory(bytes);
+	snprintf(text, sizeof(text),
+	         "no room for a temporary file of %zu bytes in %s: %s (TMPDIR names the folder)",
+	         bytes, ws_temporary_folder(), strerror(why));
+	ws_end_program(WS_IO_WRITE, text);
+}
+
 void ws_spill_open(struct ws_spill *s, size_t most_bytes)
 {
 	*s = (struct ws_spill){.most_bytes = most_bytes ? most_bytes : 1,
-	                       .is_file = most_bytes > WS_SPILL_SMALL_BYTES,
-	                       .fd = -1};
-	if (s->is_file) {
-		struct ws_err err;
-
-		if (ws_own_file_unnamed(&s->fd, &err) != WS_OK)
-			ws_end_program(WS_IO_WRITE, err.text);
+	                       .is_file = most_bytes > WS_SPILL_SMALL_BYTES};
+	if (ws_region_open(&s->region, s->most_bytes, s->is_file))
+		end_without_room(s, s->most_bytes, errno);
+	if (s->region.fd >= 0)
 		s->window = ws_xarray(1, WS_SPILL_WINDOW_BYTES);
-	} else {
-		s->reserved_bytes = s->most_bytes;
-	}
-	s->data = mmap(NULL, s->most_bytes, PROT_READ | PROT_WRITE,
-	               s->is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
-	               s->is_file ? s->fd : -1, 0);
-	if (s->data == MAP_FAILED)
-		ws_out_of_memory(s->most_bytes);
-	/* else Linux keeps the file in parts of 2 MB and maps all of one for each row far away */
-	if (s->is_file)
-		madvise(s->data, s->most_bytes, MADV_RANDOM);
+	take_region(s);
 }
 
 void ws_spill_close(struct ws_spill *s)
 {
-	if (s->data)
-		munmap(s->data, s->most_bytes);
-	if (s->is_file && s->fd >= 0)
-		close(s->fd);
+	ws_region_close(&s->region);
 	free(s->window);
 	*s = (struct ws_spill){0};
 }
@@ -58,22 +61,15 @@ void ws_spill_reserve(struct ws_spill *s, size_t bytes)
 	more = bytes - s->reserved_bytes < STEP_BYTES ? STEP_BYTES : bytes - s->reserved_bytes;
 	if (more > s->most_bytes - s->reserved_bytes)
 		more = s->most_bytes - s->reserved_bytes;
-	/* room is taken now: a full disk would end the program when a page is written */
-	code = posix_fallocate(s->fd, (off_t)s->reserved_bytes, (off_t)more);
-	if (code) {
-		char text[256];
-
-		snprintf(text, sizeof(text),
-		         "no room for a temporary file of %zu bytes: %s (TMPDIR names the folder)",
-		         s->reserved_bytes + more, strerror(code));
-		ws_end_program(WS_IO_WRITE, text);
-	}
-	s->reserved_bytes += more;
+	code = ws_region_grow(&s->region, s->reserved_bytes + more);
+	if (code)
+		end_without_room(s, s->reserved_bytes + more, code);
+	take_region(s);
 }
 
 void ws_spill_let_go(struct ws_spill *s)
 {
-	madvise(s->data, s->most_bytes, MADV_DONTNEED);
+	ws_region_let_go(&s->region);
 	s->touched_bytes = 0;
 }
 
@@ -83,9 +79,7 @@ void ws_spill_flush(struct ws_spill *s)
 
 	if (!n)
 		return;
-	/* there is room in the file, so what is not written was interrupted: then page by page */
-	if (pwrite(s->fd, s->window, n, (off_t)s->window_at) != (ssize_t)n)
-		memcpy((char *)s->data + s->window_at, s->window, n);
+	ws_region_write(&s->region, s->window_at, s->window, n);
 	memset(s->window, 0, n);
 	s->window_at += n;
 	s->window_bytes = 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/base/status.h"
+#include "formats/base/system/system.h"
 
 /* Arrays up to this size lie in memory. */
 #define WS_SPILL_SMALL_BYTES ((size_t)8 << 20)
@@ -19,7 +20,8 @@ struct ws_spill {
 	void *data; /* most_bytes of addresses, of which reserved_bytes can be used */
 	size_t most_bytes, reserved_bytes, touched_bytes;
 	size_t last_part, part_before; /* of WS_SPILL_AROUND_BYTES: where rows were used last */
-	int is_file, fd;
+	bool is_file;
+	struct ws_region region;
 	/* of a file: what was put last, and is written at once; from window_at on */
 	char *window;
 	size_t window_at, window_bytes;

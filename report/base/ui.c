@@ -2,14 +2,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <time.h>
 
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "report/base/ui.h"
 
-static pid_t pager_pid;
 static const char *pager_name;
 
 static const char *setting(const char *name)
@@ -25,13 +23,13 @@ bool ws_ui_colour(enum ws_ui_when when)
 
 	if (when != WS_UI_AUTO)
 		return when == WS_UI_ALWAYS;
-	return isatty(STDOUT_FILENO) && !setting("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+	return ws_is_terminal(stdout) && !setting("NO_COLOR") && term && strcmp(term, "dumb") != 0;
 }
 
 int ws_ui_width(void)
 {
 	const char *columns = setting("COLUMNS");
-	struct winsize size;
+	int width;
 
 	if (columns) {
 		char *end;
@@ -40,64 +38,23 @@ int ws_ui_width(void)
 		if (!*end && n > 0 && n <= 100000)
 			return (int)n;
 	}
-	if (!isatty(STDOUT_FILENO))
+	if (!ws_is_terminal(stdout))
 		return 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col;
-	return 80;
-}
-
-static void pager_exec(const char *pager)
-{
-	/* quit when it fits one screen, let colours through, leave the text on the screen */
-	setenv("LESS", "FRX", 0);
-	ws_allowance_end();
-	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
-	_exit(127);
+	width = ws_terminal_width();
+	return width ? width : 80;
 }
 
 void ws_ui_pager_start(void)
 {
 	const char *pager = getenv("PAGER");
-	int pipe_fds[2];
 
-	if (!isatty(STDOUT_FILENO))
+	if (!ws_is_terminal(stdout))
 		return;
 	if (!pager)
 		/* where there is no less the output must not vanish */
 		pager = "command -v less >/dev/null && exec less || exec cat";
-	if (!*pager || !strcmp(pager, "cat") || pipe(pipe_fds) != 0)
-		return;
-
-	pager_name = pager;
-	pager_pid = fork();
-	if (pager_pid == 0) {
-		dup2(pipe_fds[0], STDIN_FILENO);
-		close(pipe_fds[0]);
-		close(pipe_fds[1]);
-		pager_exec(pager);
-	}
-	if (pager_pid > 0)
-		dup2(pipe_fds[1], STDOUT_FILENO);
-	else
-		pager_pid = 0;
-	close(pipe_fds[0]);
-	close(pipe_fds[1]);
-}
-
-static enum ws_status wait_for_pager(struct ws_err *err)
-{
-	enum { SHELL_CANNOT_RUN = 127 };
-	int status = 0;
-
-	if (pager_pid <= 0)
-		return WS_OK;
-	while (waitpid(pager_pid, &status, 0) < 0 && errno == EINTR)
-		;
-	pager_pid = 0;
-	WS_FAIL_IF(WIFEXITED(status) && WEXITSTATUS(status) == SHELL_CANNOT_RUN, err, IO_WRITE,
-	           "cannot run the pager '%s', see --no-pager", pager_name);
-	return WS_OK;
+	if (*pager && strcmp(pager, "cat") != 0 && ws_pager_begin(pager))
+		pager_name = pager;
 }
 
 enum ws_status ws_ui_stdout_finish(struct ws_err *err)
@@ -113,7 +70,8 @@ enum ws_status ws_ui_stdout_finish(struct ws_err *err)
 		failed = 1;
 		why = errno;
 	}
-	WS_FORWARD(wait_for_pager(err));
+	WS_FAIL_IF(!ws_pager_end(), err, IO_WRITE, "cannot run the pager '%s', see --no-pager",
+	           pager_name);
 	if (!failed)
 		return WS_OK;
 	if (why)
@@ -149,7 +107,7 @@ void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
 		progress.begin_ms = now;
 		progress.next_ms = now + PROGRESS_FIRST_MS;
 	}
-	if (now < progress.next_ms || !isatty(STDERR_FILENO))
+	if (now < progress.next_ms || !ws_is_terminal(stderr))
 		return;
 	progress.next_ms = now + PROGRESS_EACH_MS;
 	if (total)
@@ -184,12 +142,10 @@ void ws_ui_print(const char *fmt, ...)
 
 enum ws_status ws_executable_dir(char folder[PATH_MAX], struct ws_err *err)
 {
-	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
 	char *slash;
 
-	WS_FAIL_IF(n < 0, err, ENVIRONMENT, "cannot find this program itself: /proc/self/exe: %s",
-	           strerror(errno));
-	folder[n] = '\0';
+	WS_FAIL_IF(ws_program_path(folder, PATH_MAX), err, ENVIRONMENT,
+	           "cannot find this program itself: %s", strerror(errno));
 	slash = strrchr(folder, '/');
 	WS_FAIL_IF(!slash, err, ENVIRONMENT, "cannot find the folder of '%s'", folder);
 	slash[1] = '\0';

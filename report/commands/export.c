@@ -134,10 +134,16 @@ static enum ws_status resolve(struct export_opts *o, bool is_fleet, int n, char 
                               struct ws_err *err)
 {
 	char extensions[200];
+	size_t len;
 
 	WS_FAIL_IF(!o->to, err, USAGE, "export needs -o FILE: the file or folder to write");
+	len = strlen(o->to);
 	if (o->format < 0)
 		o->format = format_of_path(o->to);
+	WS_FAIL_IF(o->format < 0 && len > 4 && !strcasecmp(o->to + len - 4, ".csv"), err, USAGE,
+	           "export writes no CSV; a query does, of one kind of record: warpsheet query %s "
+	           "\"SELECT * FROM kernel_record\" -o %s",
+	           inputs[0], o->to);
 	WS_FAIL_IF(o->format < 0, err, USAGE,
 	           "cannot tell a format from '%s': use one of %s, or --format", o->to,
 	           list_extensions(extensions));

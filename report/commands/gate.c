@@ -1,15 +1,12 @@
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/commands/command.h"
@@ -144,9 +141,9 @@ static char *folder_of(const struct gate *g, const struct gate_case *c)
 static enum ws_status check_baseline(const struct gate *g, struct ws_err *err)
 {
 	const char *path = g->o.baseline;
-	struct stat st;
+	struct ws_file_info file;
 
-	if (stat(path, &st)) {
+	if (ws_file_look(WS_HERE, path, true, &file)) {
 		WS_FAIL_IF(errno != ENOENT, err, IO_READ, "cannot read '%s': %s", path,
 		           strerror(errno));
 		WS_FAIL_IF(!g->o.update, err, USAGE,
@@ -155,13 +152,24 @@ static enum ws_status check_baseline(const struct gate *g, struct ws_err *err)
 		           path);
 		return WS_OK;
 	}
-	WS_FAIL_IF(!S_ISDIR(st.st_mode), err, USAGE, "--baseline '%s' is no folder", path);
+	WS_FAIL_IF(file.type != WS_FILE_FOLDER, err, USAGE, "--baseline '%s' is no folder", path);
 	return WS_OK;
 }
 
-static int is_visible(const struct dirent *entry)
+/* The visible names in a folder; free() each, and the array. -1: errno. */
+static int visible_names(const char *path, char ***names)
 {
-	return entry->d_name[0] != '.';
+	const int folder = ws_folder_open(WS_HERE, path, true);
+	int n = folder < 0 ? -1 : ws_folder_names(folder, names), kept = 0;
+
+	for (int i = 0; i < n; i++)
+		if ((*names)[i][0] == '.')
+			free((*names)[i]);
+		else
+			(*names)[kept++] = (*names)[i];
+	if (folder >= 0)
+		ws_folder_close(folder);
+	return n < 0 ? n : kept;
 }
 
 /* Names of what is in a folder, joined by ", "; for free(). */
@@ -170,13 +178,13 @@ static char *list_folder(const char *path)
 	char *list = NULL;
 	size_t len;
 	FILE *f = ws_xmemstream(&list, &len);
-	struct dirent **entries;
-	int n = scandir(path, &entries, is_visible, alphasort);
+	char **names;
+	int n = visible_names(path, &names);
 
-	for (int i = 0; i < n; free(entries[i++]))
-		fprintf(f, "%s%s", i ? ", " : "", entries[i]->d_name);
+	for (int i = 0; i < n; free(names[i++]))
+		fprintf(f, "%s%s", i ? ", " : "", names[i]);
 	if (n >= 0)
-		free(entries);
+		free(names);
 	ws_xfclose(f);
 	return list;
 }
@@ -185,7 +193,7 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 {
 	char *folder = folder_of(g, c);
 	enum ws_status status = WS_OK;
-	const bool there = !access(folder, F_OK);
+	const bool there = ws_file_exists(folder);
 	struct ws_err why;
 
 	if (there)
@@ -247,7 +255,7 @@ static void add_if_missing(struct gate *g, const char *workload, const char *dev
 		return; /* none of ours */
 	snprintf(key->device, sizeof(key->device), "%s", device);
 	folder = folder_of(g, &missing);
-	if (!access(folder, F_OK) &&
+	if (ws_file_exists(folder) &&
 	    ws_trace_list_add(&missing.baseline, 1, &folder, false, NULL) == WS_OK) {
 		WS_GROW(g->cases, g->ncases + 1, g->capacity);
 		g->cases[g->ncases++] = missing;
@@ -258,16 +266,16 @@ static void add_if_missing(struct gate *g, const char *workload, const char *dev
 static enum ws_status add_missing(struct gate *g, struct ws_err *err)
 {
 	const size_t given = g->ncases;
-	struct dirent **entries;
-	int n = scandir(g->o.baseline, &entries, is_visible, alphasort);
+	char **names;
+	int n = visible_names(g->o.baseline, &names);
 
 	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", g->o.baseline,
 	           strerror(errno));
-	for (int i = 0; i < n; free(entries[i++]))
+	for (int i = 0; i < n; free(names[i++]))
 		for (size_t k = 0; k < given; k++)
 			if (*g->cases[k].key.device)
-				add_if_missing(g, entries[i]->d_name, g->cases[k].key.device);
-	free(entries);
+				add_if_missing(g, names[i], g->cases[k].key.device);
+	free(names);
 	return WS_OK;
 }
 
@@ -291,11 +299,10 @@ static enum ws_status open_baseline(const char *path, struct ws_outfolder *f, st
 {
 	char *copy = ws_xstrdup(path), *end = copy + strspn(copy, "/"), *rest = NULL;
 	enum ws_status status;
-	struct stat st;
 
 	for (; !rest && *(end += strcspn(end, "/")); end += strspn(end, "/")) {
 		*end = '\0';
-		if (stat(copy, &st))
+		if (!ws_file_exists(copy))
 			rest = end + 1;
 		else
 			*end = '/';
@@ -368,14 +375,10 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 {
 	struct ws_outfolder *folders = ws_xarray(g->ncases + 1, sizeof(*folders));
 	enum ws_status status = WS_OK;
-	struct rlimit files;
 
 	/* Each workload has a few descriptors, and each of its runs, until all of them are whole.
 	 */
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	ws_limits_open_files();
 	for (size_t i = 0; i < g->ncases; i++)
 		WS_THEN(status, prepare_case(g, &g->cases[i], &folders[i], err));
 	ws_outfile_hold_signals(true);
@@ -403,11 +406,11 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 static enum ws_status check_update(const struct gate *g, const struct ws_trace_list *list,
                                    struct ws_err *err)
 {
-	char *baseline = realpath(g->o.baseline, NULL);
+	char *baseline = ws_real_path(g->o.baseline);
 	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
-		char *path = realpath(list->path[i], NULL); /* NULL: reading it will fail */
+		char *path = ws_real_path(list->path[i]); /* NULL: reading it will fail */
 
 		if (!is_trace_name(list->path[i]))
 			status = WS_FAIL(err, USAGE,

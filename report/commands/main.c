@@ -1,6 +1,6 @@
 #include <errno.h>
-#include <unistd.h>
 
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/reader.h"
 #include "report/base/ui.h"
@@ -117,16 +117,20 @@ static const char *const places[] = {"", "../bin/"};
 enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 {
 	char folder[PATH_MAX], path[PATH_MAX + sizeof(RECORDER) + 16], name[] = RECORDER;
-	char **args = ws_xarray((size_t)argc + 2, sizeof(*args));
 	enum ws_status status;
+	char **args;
 
+	WS_FAIL_IF(!ws_system_records(), err, ENVIRONMENT,
+	           "recording is done on Linux, on the machine with the GPU. Run 'warpsheet "
+	           "record' there, and copy the trace here");
+	args = ws_xarray((size_t)argc + 2, sizeof(*args));
 	args[0] = name;
 	for (int i = 0; i < argc; i++)
 		args[i + 1] = argv[i];
 	status = ws_executable_dir(folder, err);
 	for (size_t i = 0; status == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
 		snprintf(path, sizeof(path), "%s%s" RECORDER, folder, places[i]);
-		execv(path, args);
+		ws_program_become(path, args);
 		if (errno != ENOENT)
 			status = WS_FAIL(err, ENVIRONMENT, "cannot run '%s': %s", path,
 			                 strerror(errno));

@@ -1,10 +1,10 @@
 #include <errno.h>
 #include <limits.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "report/analysis/filter.h"
 #include "report/analysis/rank.h"
@@ -532,10 +532,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(parse_options(argc, argv, &o, &n, &done, err));
 	if (done)
 		return WS_OK;
-#ifdef M_TRIM_THRESHOLD
-	/* else what tables need for a while stays: a quarter of the most memory of a workbook */
-	mallopt(M_TRIM_THRESHOLD, 128 << 10);
-#endif
+	ws_memory_give_back();
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE,

@@ -1,8 +1,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "formats/base/system/files.h"
 #include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
@@ -91,7 +91,7 @@ static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct w
 
 	status_path = ws_xformat("%.*s.status", (int)(is_trace ? len - ending : len), path);
 	read_status(is_trace ? status_path : path, &text, &reason);
-	if (is_trace || access(path, F_OK) || !strstr(path, ".status"))
+	if (is_trace || !ws_file_exists(path) || !strstr(path, ".status"))
 		status = ws_traces_read(&one, opts, add_trace, NULL,
 		                        &(struct of_run){sweep, reason}, &why);
 	else if (reason)

@@ -1,14 +1,12 @@
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "formats/import/import.h"
 #include "formats/trace/reader.h"
@@ -42,11 +40,6 @@ static bool ends_with(const char *name, const char *ending)
 	return len > n && name[0] != '.' && !strcmp(name + len - n, ending);
 }
 
-static int is_visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
 /* Does a name go on like this: is it this beginning and one of the endings of other profilers? */
 static bool is_same_run(const char *name, const char *stem, size_t len)
 {
@@ -63,12 +56,11 @@ static bool is_same_run(const char *name, const char *stem, size_t len)
 }
 
 /* Has this a trace of its name beside it? Then the trace stands for both. */
-static bool has_trace(const char *name, struct dirent *const *entries, int n)
+static bool has_trace(const char *name, char *const *names, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (ends_with(entries[i]->d_name, TRACE_ENDING) &&
-		    is_same_run(name, entries[i]->d_name,
-		                strlen(entries[i]->d_name) - strlen(TRACE_ENDING)))
+		if (ends_with(names[i], TRACE_ENDING) &&
+		    is_same_run(name, names[i], strlen(names[i]) - strlen(TRACE_ENDING)))
 			return true;
 	return false;
 }
@@ -77,11 +69,11 @@ static bool has_trace(const char *name, struct dirent *const *entries, int n)
 static bool is_foreign(const char *path)
 {
 	const struct ws_importer *importer;
-	struct stat st;
+	struct ws_file_info file;
 
 	/* reports lie beside traces */
-	if (ends_with(path, ".html") || stat(path, &st) || !S_ISREG(st.st_mode) ||
-	    ws_import_find(path, &importer, NULL) != WS_OK)
+	if (ends_with(path, ".html") || ws_file_look(WS_HERE, path, true, &file) ||
+	    file.type != WS_FILE_REGULAR || ws_import_find(path, &importer, NULL) != WS_OK)
 		return false;
 	if (!importer && ws_import_cure(path))
 		ws_ui_print("warning: '%s' is left out: %s", path, ws_import_cure(path));
@@ -97,15 +89,17 @@ static bool is_wanted(const char *path, const char *name, bool runs)
 static enum ws_status add_folder(struct ws_trace_list *list, const char *folder, bool runs,
                                  struct ws_err *err)
 {
-	struct dirent **entries;
-	int n = scandir(folder, &entries, is_visible, alphasort), added = 0;
+	const int handle = ws_folder_open(WS_HERE, folder, true);
+	char **names;
+	int n = handle < 0 ? -1 : ws_folder_names(handle, &names), added = 0;
 
 	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", folder, strerror(errno));
+	ws_folder_close(handle);
 	for (int i = 0; i < n; i++) {
-		const char *name = entries[i]->d_name;
+		const char *name = names[i];
 		char *path = ws_xformat("%s/%s", folder, name);
 
-		if (!has_trace(name, entries, n) && is_wanted(path, name, runs)) {
+		if (name[0] != '.' && !has_trace(name, names, n) && is_wanted(path, name, runs)) {
 			add(list, path);
 			added++;
 		} else {
@@ -113,8 +107,8 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 		}
 	}
 	for (int i = 0; i < n; i++)
-		free(entries[i]);
-	free(entries);
+		free(names[i]);
+	free(names);
 	WS_FAIL_IF(!added, err, USAGE,
 	           "the folder '%s' holds no trace: neither *" TRACE_ENDING
 	           " nor a file that 'warpsheet import' reads",
@@ -124,9 +118,9 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 
 static bool is_folder(const char *name)
 {
-	struct stat st;
+	struct ws_file_info file;
 
-	return stat(name, &st) == 0 && S_ISDIR(st.st_mode);
+	return !ws_file_look(WS_HERE, name, true, &file) && file.type == WS_FILE_FOLDER;
 }
 
 bool ws_trace_list_is_many(int n, char *const *names)
@@ -181,7 +175,6 @@ bool ws_trace_is_foreign(const char *path)
 static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 {
 	const struct ws_import_opts opts = ws_import_opts_watched(f->name);
-	char path[32];
 	enum ws_status status;
 	int fd;
 
@@ -192,8 +185,7 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 	ws_ui_print("reading '%s' as %s. Run 'warpsheet import' once to skip this next time",
 	            f->name, f->stats->source);
 	ws_import_print_damage(f->stats);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	status = ws_trace_reader_open(&f->reader, path, err);
+	status = ws_trace_reader_open_file(&f->reader, fd, f->name, err);
 	close(fd);
 	return status;
 }
@@ -281,10 +273,6 @@ void ws_trace_file_print_damage(const struct ws_trace_file *f)
 
 /* --- sides read --- */
 
-/* What is larger goes back to the system when it is freed. Else glibc keeps it once it saw it
- * freed, and that for each thread. */
-#define GIVEN_BACK_BYTES (256 << 10)
-
 /* A trace that is read. */
 struct reading {
 	struct ws_trace_file file;
@@ -345,7 +333,7 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 	struct ws_err why, of_first;
 	bool opened = true;
 
-	mallopt(M_MMAP_THRESHOLD, GIVEN_BACK_BYTES);
+	ws_memory_give_back();
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
 		if (list->n > 1)
 			ws_ui_progress("traces", i, list->n);

@@ -75,7 +75,7 @@ static void print_time(const struct answering *a, const struct ws_cell *row, con
 	const double ns[2] = {1e6 * ws_cell_number(&row[WS_TC_diff_verdict_a]),
 	                      1e6 * ws_cell_number(&row[WS_TC_diff_verdict_b])};
 	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]);
-	const char *times = ws_say_change(t, ns[0], ns[1]);
+	const char *times = ws_say_times(t, ns[0], "→", ns[1]);
 	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER"),
 	           is_same = !strcmp(grade, "SAME");
@@ -192,7 +192,7 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
 	if (*share && (strstr(grade, "FASTER") || strstr(grade, "SLOWER")))
 		ws_page_say(a->out, "",
-		            "Kernel times alone: ", ws_say_change(a->texts, ns[0], ns[1]), ", ",
+		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
 		            share, ".", NULL);
 }
 

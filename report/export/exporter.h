@@ -31,7 +31,6 @@ struct ws_exporter {
 	X(sqlite)       \
 	X(json)         \
 	X(perfetto)     \
-	X(csv)          \
 	X(parquet)      \
 	X(collapsed)
 #define X(name) extern const struct ws_exporter ws_exporter_##name;

@@ -1,11 +1,8 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/types.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "formats/base/own_file.h"
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
 #include "report/export/source.h"
 
@@ -77,15 +74,14 @@ struct gzip {
 };
 
 /* 0: nothing taken, an error. */
-static ssize_t put(void *cookie, const char *bytes, size_t size)
+static size_t put(void *cookie, const char *bytes, size_t size)
 {
 	struct gzip *g = cookie;
-
 	int code;
 
 	errno = 0;
 	if (gzwrite(g->gz, bytes, (unsigned)size) == (int)size)
-		return (ssize_t)size;
+		return size;
 	gzerror(g->gz, &code);
 	if (code == Z_MEM_ERROR)
 		ws_out_of_memory(BUFFER_BYTES);
@@ -108,20 +104,20 @@ static int end(void *cookie)
 	return code == Z_OK ? 0 : EOF;
 }
 
-enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *err)
+enum ws_status ws_export_gzip_open(FILE **f, FILE *to, struct ws_err *err)
 {
-	const cookie_io_functions_t functions = {.write = put, .close = end};
+	const struct ws_stream_functions functions = {put, end};
+	const int fd = ws_file_copy_handle(fileno(to), true);
 	struct gzip *g;
-	int fd;
 
 	*f = NULL;
-	WS_FORWARD(ws_own_file_create(AT_FDCWD, path, path, &fd, err));
+	WS_FAIL_IF(fd < 0, err, IO_WRITE, "%s", strerror(errno));
 	g = ws_xarray(1, sizeof(*g));
 	g->gz = gzdopen(fd, "wb6");
 	if (!g->gz)
 		ws_out_of_memory(BUFFER_BYTES);
 	gzbuffer(g->gz, BUFFER_BYTES);
-	*f = fopencookie(g, "w", functions);
+	*f = ws_stream_open(&functions, g);
 	if (!*f)
 		ws_out_of_memory(BUFFER_BYTES);
 	setvbuf(*f, NULL, _IOFBF, BUFFER_BYTES);

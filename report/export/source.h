@@ -62,8 +62,8 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 /* A file of text that is compressed as it is written. */
 
 /*
- * Create path, or truncate it. What is written to *f appears there in gzip
- * format, without name or time: the same text gives the same bytes. Errors are
- * those of stdio; fclose ends the file. IO_WRITE when it cannot be created.
+ * What is written to *f appears in an open file in gzip format, without name or time: the same text
+ * gives the same bytes. Errors are those of stdio; ws_stream_close ends *f. IO_WRITE when it cannot
+ * be opened.
  */
-enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *err);
+enum ws_status ws_export_gzip_open(FILE **f, FILE *to, struct ws_err *err);

@@ -103,7 +103,7 @@ static size_t longest(const struct tree *t)
 		if (!t->is_shown[i] && !ws_page_passed(t->page, i) &&
 		    (most == NONE || all[i].inclusive_ns > all[most].inclusive_ns))
 			most = i;
-	if (most == NONE || (double)all[most].inclusive_ns < LEAST_SHARE * (double)t->page->gpu_ns)
+	if (most == NONE || (double)all[most].inclusive_ns < LEAST_SHARE * ws_page_gpu_ns(t->page))
 		return NONE;
 	return most;
 }
@@ -203,7 +203,7 @@ static void add_part(const struct tree *t, struct ws_table *table, size_t i, uns
 	ws_arena_free(&arena);
 	ws_cell_set_real(&row[PART_TIME], (double)node->inclusive_ns / page->samples);
 	ws_cell_set_real(&row[PART_SHARE],
-	                 100.0 * (double)node->inclusive_ns / (double)page->gpu_ns);
+	                 100.0 * (double)node->inclusive_ns / ws_page_gpu_ns(page));
 	ws_cell_set_real(&row[PART_OWN], (double)node->exclusive_ns / page->samples);
 	if (node->calls)
 		ws_cell_set_real(&row[PART_CALLS], (double)node->calls / page->samples);

@@ -7,9 +7,6 @@
 #include "report/base/order.h"
 #include "report/model/steps.h"
 
-/* PyTorch wraps what its autograd runs, the gradients' accumulation too, which has no forward. */
-#define PYTORCH_BACKWARD "autograd::engine::evaluate_function: "
-
 /* A span of a step's time. What it takes from others is by rank, 0 first: the program's ranges,
  * then operations, of which a later phase beats an earlier one, then an optimizer around them. */
 struct phase_span {
@@ -44,7 +41,7 @@ static bool computes_loss(struct ws_bytes name)
 struct runs {
 	struct ws_model *m;
 	struct ws_joined_rows *rows;
-	uint8_t *has_backward; /* by operation */
+	uint8_t *has_backward; /* by operation: it or one in it */
 	int64_t *backward;     /* begins of operations that are backward by links, sorted */
 	size_t nbackward;
 	struct phase_span *spans;
@@ -61,11 +58,23 @@ static bool any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t 
 	return i < n && times[i] < to_ns;
 }
 
-/* An optimizer that runs backward runs forward, too: in its closure. */
+/* An optimizer that runs backward runs forward, too: in its closure. What lies in its range, as
+ * calls of modules, is of it. */
 static bool is_closure(const struct runs *f, const struct ws_joined_range *range)
 {
+	const struct ws_joined_range *around = range;
+
+	while ((around = ws_joined_rows_range(f->rows, range->parent)) &&
+	       around->context->phase == WS_PHASE_OPTIMIZER)
+		range = around;
 	return range->context->phase == WS_PHASE_OPTIMIZER &&
 	       any_within(f->backward, f->nbackward, range->start_ns, range->end_ns);
+}
+
+static bool is_of_module(const struct ws_model *m, const struct ws_joined_range *range)
+{
+	return range->context->phase == WS_PHASE_OPTIMIZER &&
+	       m->ranges.paths[range->context->path].domain == WS_TEXT_MODULE_DOMAIN;
 }
 
 /* What the operation itself tells, which lies in the range, NULL = in none. */
@@ -81,11 +90,11 @@ static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
 		return (enum ws_phase)ops->phase[parent];
 	if (range && range->context->phase != WS_PHASE_OTHER && !is_closure(f, range))
 		return (enum ws_phase)range->context->phase;
-	if (ops->forward[op] != WS_NONE || ws_bytes_begin(name, PYTORCH_BACKWARD))
+	if (ws_op_is_backward(m, op))
 		return WS_PHASE_BACKWARD;
 	if (computes_loss(name))
 		return WS_PHASE_LOSS;
-	if (f->has_backward[op])
+	if (f->has_backward[op] || (range && is_of_module(m, range)))
 		return WS_PHASE_FORWARD;
 	return range && range->context->phase != WS_PHASE_OTHER
 	               ? (enum ws_phase)range->context->phase
@@ -111,25 +120,39 @@ static bool is_interrupted(const struct runs *f, const struct phase_span *run, i
 	                  until_ns);
 }
 
-static int by_time(const void *pa, const void *pb)
+/* Both are in order of threads and begins; *at goes on. */
+static bool is_in_evaluation(const struct runs *f, uint32_t op, size_t *at)
 {
-	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+	const struct ws_model *m = f->m;
+	const struct ws_op_tree *r = &m->cpu_ops.tree;
+	const struct ws_evaluation *e;
 
-	return (a > b) - (a < b);
+	while (*at < m->nevaluations &&
+	       (m->steps[m->evaluations[*at].step].thread < r->thread[op] ||
+	        (m->steps[m->evaluations[*at].step].thread == r->thread[op] &&
+	         m->evaluations[*at].end_ns <= r->start_ns[op])))
+		++*at;
+	e = *at < m->nevaluations ? &m->evaluations[*at] : NULL;
+	return e && m->steps[e->step].thread == r->thread[op] && e->start_ns <= r->start_ns[op] &&
+	       r->end_ns[op] <= e->end_ns;
 }
 
 /* Gives the operations their phases, each on its own: parents stand before their children. */
 static void label_ops(struct runs *f)
 {
 	struct ws_cpu_ops *ops = &f->m->cpu_ops;
+	size_t at = 0;
 
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] != WS_NONE)
 			f->backward[f->nbackward++] = ops->tree.start_ns[i];
-	ws_sort(f->backward, f->nbackward, sizeof(*f->backward), by_time);
+	ws_sort(f->backward, f->nbackward, sizeof(*f->backward), ws_by_time);
 	for (uint32_t i = 0; i < ops->tree.n; i++)
-		ops->phase[i] =
-		        (uint8_t)phase_of_op(f, i, ws_joined_rows_range(f->rows, ops->range[i]));
+		ops->phase[i] = is_in_evaluation(f, i, &at)
+		                        ? WS_PHASE_EVALUATION
+		                        : (uint8_t)phase_of_op(f, i,
+		                                               ws_joined_rows_range(f->rows,
+		                                                                    ops->range[i]));
 }
 
 uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t op)
@@ -163,9 +186,10 @@ static void find_runs(struct runs *f)
 			continue;
 		range = ws_joined_rows_range(f->rows, ops->range[i]);
 		step = ws_step_of_op(m, f->rows, i);
-		if (step == WS_NONE || (range && range->context->phase != WS_PHASE_OTHER &&
-		                        !(is_closure(f, range) && phase != WS_PHASE_OPTIMIZER))) {
-			run = NULL; /* of no step, or the range's time counts */
+		if (step == WS_NONE || phase == WS_PHASE_EVALUATION ||
+		    (range && range->context->phase != WS_PHASE_OTHER &&
+		     !(is_closure(f, range) && phase != WS_PHASE_OPTIMIZER))) {
+			run = NULL; /* of no step, or the range's or evaluation's time counts */
 			continue;
 		}
 		if (!run || run->step != step || phase_of_rank(run->rank) != phase ||
@@ -254,12 +278,17 @@ static void add_phases(struct runs *f, bool has_links)
 	size_t nops = m->cpu_ops.tree.n;
 
 	WS_NEW(&f->temp, f->backward, nops);
-	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges);
+	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges + m->nevaluations);
 	if (has_links) {
 		label_ops(f);
 		find_runs(f);
 	}
 	add_ranges(f);
+	for (size_t i = 0; i < m->nevaluations; i++)
+		f->spans[f->n++] =
+		        (struct phase_span){m->evaluations[i].start_ns, m->evaluations[i].end_ns,
+		                            m->evaluations[i].step,
+		                            RANK_OF_CLOSURE - 1 - WS_PHASE_EVALUATION};
 	ws_sort(f->spans, f->n, sizeof(*f->spans), by_step);
 	for (size_t i = 0, next; i < f->n; i = next) {
 		for (next = i + 1; next < f->n && f->spans[next].step == f->spans[i].step;)
@@ -280,6 +309,9 @@ void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m)
 			f.has_backward[ops->forward[i]] = 1;
 			links++;
 		}
+	for (uint32_t i = (uint32_t)ops->tree.n; i-- > 0;)
+		if (f.has_backward[i] && ops->tree.parent[i] != WS_NONE)
+			f.has_backward[ops->tree.parent[i]] = 1;
 	/* what lies in no range of a step was not told it as it ended */
 	if (links || m->step_mark)
 		add_phases(&f, links > 0);

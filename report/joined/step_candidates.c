@@ -20,7 +20,6 @@
 
 struct group {
 	uint64_t count, names; /* names: that differ, in their numbers */
-	double sum_ns;
 	int64_t gpu_ns;
 	uint32_t depth;
 	struct ws_bytes pattern;
@@ -35,7 +34,8 @@ struct finder {
 	size_t ngroups;
 	uint32_t *of_path; /* path -> group, WS_NONE */
 	int64_t *path_ns;  /* GPU time of kernels launched in a path, and nothing deeper */
-	int64_t gpu_ns;
+	int64_t gpu_ns;    /* without warm-up, as all of these */
+	struct ws_spans warm_up;
 };
 
 static bool is_digit(char c)
@@ -93,7 +93,7 @@ static bool may_be_step(const struct ws_model *m, const struct ws_path *path)
 	return path->depth < DEPTH_MAX && name.len && name.len < 128 &&
 	       !WS_NAME_IS_ONE_OF(name, parts) && !ws_name_marks_iteration(name) &&
 	       ws_label_phase(m, path->name) == WS_PHASE_OTHER && path->name != WS_TEXT_SETUP &&
-	       path->name != WS_TEXT_WARM_UP;
+	       !ws_name_is_warm_up(name);
 }
 
 static void group_paths(struct finder *f)
@@ -145,6 +145,16 @@ static bool is_part(const struct group *g, const struct ws_step_candidates *out)
 	       (out->times && g->count > MOST_IN_PERIOD * out->times);
 }
 
+/* Was it launched in a warm-up, by whatever thread: autograd's runs the backward of one? */
+static bool is_of_warm_up(const struct finder *f, const struct ws_joined_kernel *k)
+{
+	const struct ws_joined_call *call = ws_joined_rows_call(f->rows, k->call);
+
+	return k->kind->marks & WS_IN_WARM_UP ||
+	       (call &&
+	        ws_spans_inside(&f->warm_up, call->start_ns, call->start_ns + call->dur_ns));
+}
+
 static void sum_up(struct finder *f)
 {
 	const struct ws_ranges *r = &f->m->ranges;
@@ -153,15 +163,16 @@ static void sum_up(struct finder *f)
 		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, i);
 		const uint32_t group = f->of_path[range->context->path];
 
-		if (group == WS_NONE)
-			continue;
-		f->group[group].count++;
-		f->group[group].sum_ns += (double)(range->end_ns - range->start_ns);
+		if (range->context->marks & WS_IN_WARM_UP)
+			ws_spans_cover(&f->warm_up, range->start_ns, range->end_ns);
+		else if (group != WS_NONE)
+			f->group[group].count++;
 	}
+	ws_spans_merge(&f->warm_up);
 	for (size_t i = 0; i < f->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
 
-		if (!k->kind->timed)
+		if (!k->kind->timed || is_of_warm_up(f, k))
 			continue;
 		f->gpu_ns += k->dur_ns;
 		if (k->kind->path < r->npaths)
@@ -186,6 +197,33 @@ static bool is_better(const struct group *a, const struct group *b)
 	return a->depth != b->depth ? a->depth < b->depth : a->count > b->count;
 }
 
+/* The steps that the pattern makes: outermost, finished, and no warm-up. */
+static void add_spans(struct finder *f, struct ws_step_candidate *c)
+{
+	const struct ws_ranges *r = &f->m->ranges;
+	uint8_t *is_step; /* of a path: it, or one around it, is */
+	uint8_t *is_outermost;
+
+	WS_NEW(f->arena, is_step, r->npaths);
+	WS_NEW(f->arena, is_outermost, r->npaths);
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		const uint32_t parent = r->paths[i].parent;
+		const bool in_step = parent != WS_NONE && is_step[parent];
+
+		ws_step_is_path(f->m, r, i, c->pattern, &is_step[i]);
+		is_outermost[i] = is_step[i] && !in_step;
+		is_step[i] |= in_step;
+	}
+	WS_NEW(f->arena, c->span, f->rows->nranges);
+	for (uint32_t i = 0; i < f->rows->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, i);
+
+		if (is_outermost[range->context->path] && !range->is_open &&
+		    !(range->context->marks & WS_IN_WARM_UP))
+			c->span[c->count++] = (struct ws_span){range->start_ns, range->end_ns};
+	}
+}
+
 static void choose(struct finder *f, struct ws_step_candidates *out)
 {
 	for (size_t n = 0; n < WS_STEP_CANDIDATES; n++) {
@@ -204,12 +242,12 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 			return;
 		out->best[out->n++] = (struct ws_step_candidate){
 		        .pattern = ws_arena_copy(f->arena, best->pattern.ptr, best->pattern.len),
-		        .count = best->count,
-		        .mean_ns = best->sum_ns / (double)best->count,
 		        .gpu_ns = best->gpu_ns,
 		        .percent = 100 * (double)best->gpu_ns / (double)f->gpu_ns,
 		};
 		best->count = 0;
+		add_spans(f, &out->best[out->n - 1]);
+		out->n -= !out->best[out->n - 1].count;
 	}
 }
 
@@ -293,4 +331,5 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 	find_period(&f, out);
 	choose(&f, out);
 	ws_strtab_free(&f.patterns);
+	ws_spans_release(&f.warm_up);
 }

@@ -4,15 +4,17 @@
  */
 #pragma once
 
+#include "report/base/spans.h"
 #include "report/joined/rows.h"
 
 #define WS_STEP_CANDIDATES 3
 struct ws_step_candidate {
 	char *pattern; /* for --step: the name with * for its numbers */
-	uint64_t count;
-	double mean_ns; /* of the ranges on their threads */
-	int64_t gpu_ns; /* of kernels launched in them */
-	double percent; /* of the GPU time of all kernels */
+	uint64_t count;       /* of the steps that --step makes of it */
+	struct ws_span *span; /* of each, on its thread */
+	double mean_ns;       /* of their windows: see ws_step_candidates */
+	int64_t gpu_ns;       /* of kernels launched in such ranges, without warm-up */
+	double percent;       /* of the GPU time of all kernels but those of warm-up */
 };
 
 struct ws_step_candidates {

@@ -164,7 +164,7 @@ uint32_t ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid)
 		return at;
 	WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_capacity);
 	at = m->nthreads++;
-	m->threads[at] = (struct ws_thread){pid, 0, process_number(l, pid)};
+	m->threads[at] = (struct ws_thread){pid, 0, 0, process_number(l, pid)};
 	ws_idmap_put(&l->thread_of, id, at);
 	return at;
 }
@@ -280,6 +280,8 @@ static void on_thread(void *loader, const void *row)
 	const uint32_t at = ws_thread_number(l, r->id, r->pid); /* the array may move */
 
 	l->m->threads[at].tid = r->tid;
+	if (r->name)
+		l->m->threads[at].name = ws_model_text(l->m, r->name);
 }
 
 static void demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c)

@@ -68,9 +68,9 @@ enum ws_status ws_check_time(int64_t start_ns, int64_t dur_ns, const char *what,
 const char *ws_phase_name(enum ws_phase phase)
 {
 	static const char *const names[] = {
-	        [WS_PHASE_FORWARD] = "forward",   [WS_PHASE_LOSS] = "loss",
-	        [WS_PHASE_BACKWARD] = "backward", [WS_PHASE_OPTIMIZER] = "optimizer",
-	        [WS_PHASE_OTHER] = "remainder",
+	        [WS_PHASE_FORWARD] = "forward",       [WS_PHASE_LOSS] = "loss",
+	        [WS_PHASE_BACKWARD] = "backward",     [WS_PHASE_OPTIMIZER] = "optimizer",
+	        [WS_PHASE_EVALUATION] = "evaluation", [WS_PHASE_OTHER] = "remainder",
 	};
 
 	return names[phase];

@@ -44,7 +44,8 @@
 	X(CONV, "conv")                       \
 	X(COMM, "comm")                       \
 	X(FUSED_ATTENTION, "attention")       \
-	X(MODULE_DOMAIN, "pytorch.module")
+	X(MODULE_DOMAIN, "pytorch.module")    \
+	X(OPTIMIZER_DOMAIN, "pytorch.optimizer")
 
 enum ws_known_text {
 #define X(id, text) WS_TEXT_##id,
@@ -58,7 +59,8 @@ enum ws_phase {
 	WS_PHASE_LOSS,
 	WS_PHASE_BACKWARD,
 	WS_PHASE_OPTIMIZER,
-	WS_PHASE_OTHER, /* the remainder, or outside all phases */
+	WS_PHASE_EVALUATION, /* calls of a model in a step of training that train nothing */
+	WS_PHASE_OTHER,      /* the remainder, or outside all phases */
 	WS_PHASES,
 };
 const char *ws_phase_name(enum ws_phase phase); /* "forward" … "remainder" */
@@ -81,6 +83,7 @@ struct ws_device {
 
 struct ws_thread {
 	uint64_t pid, tid;
+	uint32_t name;    /* text; 0 = it has none */
 	uint32_t process; /* number, not pid */
 };
 
@@ -177,6 +180,19 @@ struct ws_memory_event {
 	uint8_t op;             /* enum ws_memory_op */
 };
 
+/* What sets a step apart from the others, so that it is not measured. */
+enum ws_step_apart {
+	WS_STEP_NOT_APART,
+	WS_STEP_EVALUATES, /* it contains an evaluation, which most do not */
+	WS_STEP_PREFILLS,  /* it reads a prompt, the others compute a token each */
+};
+
+/* In a step, on its thread. */
+struct ws_evaluation {
+	int64_t start_ns, end_ns;
+	uint32_t step;
+};
+
 struct ws_model_step {
 	uint32_t range; /* its number, which of a pass without rows is none */
 	uint32_t name, thread;
@@ -191,6 +207,7 @@ struct ws_model_step {
 	bool by_marks;
 	bool unfinished; /* recording, or that of its work, began or ended in it */
 	bool unsound;    /* it holds what cannot be true */
+	uint8_t apart;   /* enum ws_step_apart */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* of their ranges, or by links; OTHER = the rest */
 	uint8_t phases;              /* bit p: phase p is known of the step */
@@ -284,7 +301,11 @@ struct ws_model {
 	uint64_t overheads;    /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
 	char *step_found;   /* the pattern of --step auto; NULL: it was not asked for */
-	uint32_t step_mark; /* text: steps end as a range of this name does; 0: they are ranges */
+	uint32_t step_mark; /* text: steps end as a range of this name does, or begin as a module
+	                       of this name is called; 0: they are ranges */
+	uint32_t step_module;              /* text: steps are calls of this module */
+	struct ws_evaluation *evaluations; /* by thread, then begin */
+	size_t nevaluations;
 	struct ws_peaks *peaks;   /* owns what the devices' peaks point to */
 	double softmax_flops;     /* as asked for */
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
@@ -339,7 +360,7 @@ static inline enum ws_phase ws_phase_of(const struct ws_model *m, uint8_t of_ran
 }
 static inline bool ws_step_is_left_out(const struct ws_model_step *s)
 {
-	return s->unfinished || s->unsound;
+	return s->unfinished || s->unsound || s->apart;
 }
 /* Is it a step that the statistics are made of? */
 static inline bool ws_step_is_measured(const struct ws_model *m, uint32_t step)

@@ -288,7 +288,7 @@ static uint32_t number_of_step(const struct ws_model *m, uint32_t name, uint32_t
 	return number;
 }
 
-static void count_measured(struct ws_model *m)
+void ws_steps_count_measured(struct ws_model *m)
 {
 	m->nmeasured = 0;
 	for (uint32_t s = 0; s < m->nsteps; s++)
@@ -315,7 +315,7 @@ void ws_steps_sort(struct ws_model *m)
 		for (int p = 0; p < WS_PHASE_OTHER; p++)
 			step->phase_ns[WS_PHASE_OTHER] -= step->phase_ns[p];
 	}
-	count_measured(m);
+	ws_steps_count_measured(m);
 }
 
 /* A step with less than this of the work of each other step is a part of one. */
@@ -351,7 +351,7 @@ void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work)
 		m->steps[last].unfinished = true;
 	if (m->steps[first].by_marks && is_part(m, work, first))
 		m->steps[first].unfinished = true;
-	count_measured(m);
+	ws_steps_count_measured(m);
 }
 
 uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
@@ -403,6 +403,13 @@ bool ws_name_marks_iteration(struct ws_bytes name)
 {
 	return ws_name_is_optimizer_step(name) || ws_name_loads_data(name) ||
 	       ws_bytes_begin(name, "Optimizer.zero_grad#");
+}
+
+bool ws_op_is_backward(const struct ws_model *m, uint32_t op)
+{
+	return m->cpu_ops.forward[op] != WS_NONE ||
+	       ws_bytes_begin(m->texts[m->cpu_ops.tree.name[op]],
+	                      "autograd::engine::evaluate_function: ");
 }
 
 enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
@@ -527,7 +534,7 @@ uint8_t ws_label_marks(const struct ws_model *m, uint32_t name)
 {
 	if (name == WS_TEXT_SETUP)
 		return WS_IN_SETUP;
-	if (name == WS_TEXT_WARM_UP)
+	if (ws_name_is_warm_up(m->texts[name]))
 		return WS_IN_WARM_UP;
 	switch (ws_label_attention(m->texts[name])) {
 	case WS_WORD_ATTENTION:

@@ -22,6 +22,7 @@ void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32
  * are PyTorch's; the other fields are there. Counts nmeasured.
  */
 void ws_steps_sort(struct ws_model *m);
+void ws_steps_count_measured(struct ws_model *m);
 /*
  * Which measured steps recording began or ended in, beside those whose ranges never ended, by the
  * device work that each step launched: those at the begin and the end that launched none, where
@@ -64,6 +65,10 @@ bool ws_name_is_optimizer_step(struct ws_bytes name);
 /* Does it tell where an iteration of a training begins or ends: one of these, or the gradients set
  * to zero? */
 bool ws_name_marks_iteration(struct ws_bytes name);
+
+/* Is it an operation of a backward, by its link to forward or as PyTorch wraps what autograd runs:
+ * the gradients' accumulation, too, which has no forward? */
+bool ws_op_is_backward(const struct ws_model *m, uint32_t op);
 
 /* name: text. */
 enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name);

@@ -801,6 +801,82 @@ static void one_round(struct namer *s, bool hashes)
 	}
 }
 
+/* --- namespaces --------------------------------------------------------------------------------- */
+
+/* The end of "a::b::f<x::y>" with so many of its namespaces: "f<x::y>" with none. */
+static struct ws_bytes with_namespaces(struct ws_bytes label, unsigned keep)
+{
+	const char *begin = label.ptr, *end = begin + label.len;
+	unsigned depth = 0, parts = 0;
+
+	for (int round = 0; round < 2; round++) {
+		const char *part = begin;
+
+		/* the first round counts them, the second finds the one to begin with */
+		for (const char *p = begin; p < end; p++) {
+			if (round && parts <= keep)
+				return (struct ws_bytes){part, (size_t)(end - part)};
+			if (*p == '<' && !depth && p > begin && ws_name_is_word(p[-1]))
+				break; /* template arguments */
+			depth += *p == '(' || *p == '<' || *p == '{';
+			depth -= depth && (*p == ')' || *p == '>' || *p == '}');
+			if (depth || *p != ':' || p + 2 >= end || p[1] != ':')
+				continue;
+			part = ++p + 1;
+			parts = round ? parts - 1 : parts + 1;
+		}
+		depth = 0;
+		if (round)
+			return (struct ws_bytes){part, (size_t)(end - part)};
+	}
+	return label;
+}
+
+#define NAMESPACES_MAX 16u
+
+/* Namespaces go; of labels that would then be equal and are not, the nearest ones stay that tell
+ * them apart. */
+static void drop_namespaces(struct namer *s)
+{
+	struct ws_arena temp = {0};
+	struct ws_bytes *whole, *shown;
+	unsigned *kept;
+	bool is_done = false;
+
+	WS_NEW(&temp, whole, s->n);
+	WS_NEW(&temp, shown, s->n);
+	WS_NEW(&temp, kept, s->n);
+	for (uint32_t i = 0; i < s->n; i++)
+		whole[i] = label_of(s, i);
+	while (!is_done) {
+		for (uint32_t i = 0; i < s->n; i++) {
+			shown[i] = with_namespaces(whole[i], kept[i]);
+			s->order[i] = (struct ws_row_key){.text = {shown[i], whole[i]}, .row = i};
+		}
+		ws_row_keys_sort(s->order, s->n);
+		is_done = true;
+		for (size_t first = 0, end; first < s->n; first = end) {
+			const size_t a = s->order[first].row;
+
+			for (end = first + 1;
+			     end < s->n && !ws_name_compare(shown[a], shown[s->order[end].row]);)
+				end++;
+			/* by whole label within: the first and the last differ if any do */
+			if (!ws_name_compare(whole[a], whole[s->order[end - 1].row]))
+				continue;
+			for (size_t i = first; i < end; i++) {
+				kept[s->order[i].row]++;
+				is_done &= kept[s->order[i].row] > NAMESPACES_MAX;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		s->label[i].offset += whole[i].len - shown[i].len;
+		s->label[i].len = shown[i].len;
+	}
+	ws_arena_free(&temp);
+}
+
 void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
                     struct ws_bytes *out)
 {
@@ -814,6 +890,7 @@ void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
 		ws_short_name(names[i], text);
 		s.label[i].len = text->len - s.label[i].offset;
 	}
+	drop_namespaces(&s);
 	one_round(&s, false);
 	one_round(&s, true);
 	for (size_t i = 0; i < n; i++)

@@ -42,8 +42,8 @@ size_t ws_name_roll_up(struct ws_bytes text, char *out);
 void ws_short_name(struct ws_bytes name, struct ws_buf *out);
 
 /*
- * The same for n different names at once: those that would be equal get what
- * tells them apart, "f [4, float]" (the template arguments that differ), and
+ * The same for n different names at once, without namespaces but the nearest ones that tell them
+ * apart, "fp8::GemmKernel"; those that would be equal get what tells them apart, "f [4, float]" (the template arguments that differ), and
  * where that is too long a hash of the whole name, "f #1a2b3c4d". out[i] points
  * into text, which is freed by the caller once out is no longer used.
  */

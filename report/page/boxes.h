@@ -3,12 +3,13 @@
 
 #include <stdbool.h>
 #include "formats/base/strtab.h"
+#include "report/page/page.h"
 #include "report/page/timeline.h"
 
 /* A box of many that may take what comes next at its depth. */
 struct ws_open_box {
 	struct ws_timeline_box box; /* count 0: there is none */
-	int64_t colour_ns[16];
+	int64_t colour_ns[WS_PAGE_NCOLOURS];
 };
 
 /* What a lane is: of threads the thread, else a device and a stream. */

@@ -13,6 +13,7 @@
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/missing.h"
+#include "report/analysis/steps.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/base/stat.h"
@@ -33,6 +34,8 @@ struct walk {
 	int64_t *class_ns, graph_ns; /* by text */
 	int64_t until_ns;            /* what is before this belongs to somebody */
 	size_t window;               /* the first that ends behind that */
+	struct ws_spans overlapping; /* when communication, then copies, ran on the device */
+	int64_t overlapping_ns[2];   /* how long, of all devices: communication, copies */
 };
 
 static int64_t later(int64_t a, int64_t b)
@@ -74,6 +77,34 @@ static void give_graphs(struct walk *w, uint32_t device, size_t *next, int64_t s
 	}
 }
 
+/* The time of what ran beside other work or alone, inside the windows; it is forgotten. */
+static int64_t take_overlapping(struct walk *w)
+{
+	const struct ws_windows *windows = w->p->windows;
+	int64_t ns = 0;
+
+	ws_spans_merge(&w->overlapping);
+	for (size_t i = 0; i < windows->n; i++)
+		ns += ws_spans_inside(&w->overlapping, windows->window[i].start_ns,
+		                      windows->window[i].end_ns);
+	ws_spans_release(&w->overlapping);
+	w->overlapping = (struct ws_spans){0};
+	return ns;
+}
+
+static void walk_copies(struct walk *w, uint32_t device)
+{
+	const struct ws_model *m = w->p->m;
+
+	ws_spans_open(&w->overlapping, m->nwork);
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].device == device && m->work[i].kind != WS_WORK_GRAPH &&
+		    ws_work_ran(w->p->sel, m, i))
+			ws_spans_cover(&w->overlapping, m->work[i].start_ns,
+			               m->work[i].start_ns + m->work[i].dur_ns);
+	w->overlapping_ns[1] += take_overlapping(w);
+}
+
 static void walk_device(struct walk *w, uint32_t device)
 {
 	const struct ws_selection *sel = w->p->sel;
@@ -82,43 +113,113 @@ static void walk_device(struct walk *w, uint32_t device)
 
 	w->until_ns = INT64_MIN;
 	w->window = 0;
+	if (w->p->m->has_comm)
+		ws_spans_open(&w->overlapping, w->p->sel->rows->nkernels);
 	for (size_t i = ws_first_kernel_of(w->p->m, sel, device); i < end; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 
-		if (!ws_kernel_ran(sel, k, i) || k->kind->class == WS_TEXT_COMM)
+		if (!ws_kernel_ran(sel, k, i))
 			continue;
+		if (k->kind->class == WS_TEXT_COMM) {
+			ws_spans_cover(&w->overlapping, k->start_ns, k->start_ns + k->dur_ns);
+			continue;
+		}
 		give_graphs(w, device, &work, k->start_ns);
 		give(w, k->start_ns, k->start_ns + k->dur_ns, &w->class_ns[k->kind->class]);
 	}
 	give_graphs(w, device, &work, INT64_MAX);
+	w->overlapping_ns[0] += take_overlapping(w);
+	walk_copies(w, device);
 }
 
 /* --- segments ------------------------------------------------------------------------------- */
 
-/* In the colour of idle time it is idle. */
-static void add_segment(struct ws_page_making *p, const char *name, int64_t ns,
-                        enum ws_page_colour colour)
+/* In the colour of a cause of idle time it is idle. */
+static void add_segment(struct ws_page_making *p, struct ws_page_segment segment)
 {
-	if (ns)
-		p->page->segment[p->page->nsegments++] = (struct ws_page_segment){
-		        .name = name,
-		        .ns = ns,
-		        .percent = ws_stat_percent((double)ns, (double)p->page->whole_ns),
-		        .is_idle = colour == WS_PAGE_IDLE,
-		        .colour = colour};
+	segment.percent = ws_stat_percent((double)segment.ns, (double)p->page->whole_ns);
+	if (segment.ns || segment.hidden_ns)
+		p->page->segment[p->page->nsegments++] = segment;
 }
 
-static void add_waits(struct ws_page_making *p)
+/* How communication, copies and causes of idle time are called and painted. */
+static struct ws_page_segment segment_of_use(enum ws_use use, int64_t ns)
+{
+	return (struct ws_page_segment){.name = use == WS_USE_COLLECTIVE ? "communication"
+	                                        : use == WS_USE_COPY     ? "memcpy"
+	                                                                 : ws_use_defs[use].name,
+	                                .ns = ns,
+	                                .is_idle = use > WS_USE_COPY,
+	                                .colour = ws_page_use_colour(use)};
+}
+
+/* Of communication and copies what is not hidden, then idle time by cause. */
+static void add_waits(struct ws_page_making *p, const int64_t overlapping_ns[2])
 {
 	const int64_t *ns = p->idle->all.ns;
 	enum ws_use order[WS_USES];
 
-	add_segment(p, "communication", ns[WS_USE_COLLECTIVE], WS_PAGE_PINK);
-	add_segment(p, "copies", ns[WS_USE_COPY], WS_PAGE_OCHRE);
+	for (int use = WS_USE_COLLECTIVE; use <= WS_USE_COPY; use++) {
+		struct ws_page_segment s = segment_of_use((enum ws_use)use, ns[use]);
+
+		s.hidden_ns = overlapping_ns[use - WS_USE_COLLECTIVE] - s.ns;
+		/* pages that migrate are copies, and time of their own */
+		if (s.hidden_ns < 0 || (use == WS_USE_COPY && ns[WS_USE_PAGING]))
+			s.hidden_ns = 0;
+		add_segment(p, s);
+	}
 	ws_uses_by_time(&p->idle->all, order);
 	for (int i = 0; i < WS_USES; i++)
 		if (order[i] > WS_USE_COPY)
-			add_segment(p, ws_use_defs[order[i]].name, ns[order[i]], WS_PAGE_IDLE);
+			add_segment(p, segment_of_use(order[i], ns[order[i]]));
+}
+
+/* Each device by itself, of several: some may wait for the others. */
+static void add_devices(struct ws_page_making *p)
+{
+	if (p->idle->nworked < 2)
+		return;
+	WS_NEW(p->texts, p->page->devices, p->idle->ndevices);
+	for (uint32_t d = 0; d < p->idle->ndevices; d++) {
+		const struct ws_device_use *use = &p->idle->device[d];
+		struct ws_page_device *out = &p->page->devices[p->page->ndevices];
+
+		if (!use->window_ns)
+			continue;
+		p->page->ndevices++;
+		out->name = ws_arena_format(p->texts, "GPU %" PRIu64, p->m->devices[d].id);
+		WS_NEW(p->texts, out->segment, WS_USES);
+		for (int u = 0; u < WS_USES; u++) {
+			struct ws_page_segment s = segment_of_use((enum ws_use)u, use->ns[u]);
+
+			s.percent = ws_stat_percent((double)s.ns, (double)use->window_ns);
+			if (s.ns)
+				out->segment[out->nsegments++] = s;
+		}
+	}
+}
+
+/* The strip of all measured steps; the rest of the page is about the median one. */
+static void add_steps(struct ws_page_making *p)
+{
+	const struct ws_windows *w = ws_windows_in_scope(p->m, p->whole->sel);
+	struct ws_page *page = p->page;
+	struct ws_stat stat;
+	int64_t *ns;
+
+	if (!page->has_steps || w->n < 2)
+		return;
+	WS_NEW(p->tab->temp, ns, w->n);
+	WS_NEW(p->texts, page->step, w->n);
+	for (size_t i = 0; i < w->n; i++)
+		ns[i] = w->window[i].end_ns - w->window[i].start_ns;
+	ws_stat_of(ns, w->n, &stat);
+	page->shortest_step_ns = stat.min;
+	page->longest_step_ns = stat.max;
+	for (size_t i = 0; i < w->n; i++)
+		page->step[page->nsteps++] =
+		        (struct ws_page_step){p->m->steps[w->window[i].step].number, ns[i],
+		                              ws_stat_is_outlier(&stat, ns[i])};
 }
 
 static void add_bar(struct ws_page_making *p)
@@ -147,12 +248,60 @@ static void add_bar(struct ws_page_making *p)
 			                                 .text = {p->m->texts[i]},
 			                                 .row = i};
 	ws_row_keys_sort(order, n);
-	for (size_t i = 0; i < n; i++)
-		add_segment(p, ws_page_class_of(p, (uint32_t)order[i].row),
-		            w.class_ns[order[i].row],
-		            ws_page_colour_of_class(p, (uint32_t)order[i].row));
-	add_segment(p, "CUDA graphs", w.graph_ns, WS_PAGE_GREY);
-	add_waits(p);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t class = (uint32_t)order[i].row;
+		const char *name = ws_page_class_of(p, class);
+
+		add_segment(p, (struct ws_page_segment){
+		                       /* beside memcpy: not the same */
+		                       .name = strcmp(name, "copy") ? name : "copy kernels",
+		                       .ns = w.class_ns[class],
+		                       .is_class = true,
+		                       .colour = ws_page_colour_of_class(p, class)});
+	}
+	add_segment(p, (struct ws_page_segment){
+	                       .name = "CUDA graphs", .ns = w.graph_ns, .colour = WS_PAGE_GREY});
+	add_waits(p, w.overlapping_ns);
+	add_devices(p);
+	add_steps(p);
+}
+
+/* --- how long kernels take --------------------------------------------------------------------- */
+
+/* Less than 100 ns, then three a decade, 100, 200, 500 ns …, up to some hours. */
+#define DURATION_BINS  40
+#define DURATION_LEAST 2 /* the power of ten that they begin with */
+
+static void add_durations(struct ws_page_making *p)
+{
+	static const double digit[] = {1, 2, 5};
+	struct ws_page_durations bin[DURATION_BINS] = {{0}};
+	struct ws_page *page = p->page;
+	size_t begin = DURATION_BINS, end = 0;
+
+	for (size_t i = 1; i < DURATION_BINS; i++)
+		bin[i].from_ns =
+		        pow(10, DURATION_LEAST + (double)((i - 1) / 3)) * digit[(i - 1) % 3];
+	for (size_t i = 0; i < DURATION_BINS; i++)
+		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
+	for (size_t i = 0; i < p->sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(p->sel->rows, i);
+		size_t at = 0;
+
+		if (!k->kind->timed || !ws_kernel_selected(p->m, p->sel, k, i))
+			continue;
+		while ((double)k->dur_ns >= bin[at].to_ns)
+			at++;
+		bin[at].kernels++;
+		bin[at].ns += k->dur_ns;
+		begin = at < begin ? at : begin;
+		end = at + 1 > end ? at + 1 : end;
+	}
+	if (begin >= end)
+		return;
+	page->ndurations = end - begin;
+	WS_NEW(p->texts, page->durations, page->ndurations);
+	memcpy(page->durations, &bin[begin], page->ndurations * sizeof(*bin));
 }
 
 /* --- where in the model ---------------------------------------------------------------------- */
@@ -546,6 +695,9 @@ static void make(struct tree *t)
 		t->box[t->of_path[i]].is_step |= g.is_step[i];
 	t->has_ranges = t->n > 0;
 	p->page->gpu_ns = p->sel->gpu_ns;
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, m, i))
+			p->page->graph_ns += m->work[i].dur_ns;
 	if (p->page->has_host_ranges)
 		add_host_time(t);
 	else
@@ -742,7 +894,7 @@ static void add_roof(struct ws_page_making *p, double flops_per_s, double bytes_
 
 static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 {
-	const double percent = ws_stat_percent((double)g->gpu_ns, (double)p->sel->gpu_ns);
+	const double percent = ws_stat_percent((double)g->gpu_ns, ws_page_gpu_ns(p->page));
 	const char *dtype = ws_page_text_of(p, g->dtype);
 	struct ws_page *page = p->page;
 	const struct ws_attained a = ws_cost_group_attained(p->m, g);
@@ -845,17 +997,6 @@ static double attained(const struct kernels *s, uint32_t name, double flops_per_
 	return percent > 100 ? NAN : percent;
 }
 
-/* Without the namespaces before it: "at::native::(anonymous namespace)::f<…>" is "f<…>". */
-static const char *without_namespaces(const char *name)
-{
-	const char *at = name;
-
-	for (const char *p = name; *p && *p != '<' && *p != '['; p++)
-		if (p[0] == ':' && p[1] == ':' && p[2])
-			at = p + 2;
-	return at;
-}
-
 static void page_add_kernels(struct ws_page_making *p)
 {
 	const struct ws_model *m = p->m;
@@ -875,13 +1016,13 @@ static void page_add_kernels(struct ws_page_making *p)
 		const double rate = flops_per_s(&s, s.by_name.order[i].row);
 
 		page->kernel[page->nkernels++] = (struct ws_page_kernel){
-		        .name = without_namespaces(ws_page_name_of(s.p, s.by_name.order[i].row)),
+		        .name = ws_page_name_of(s.p, s.by_name.order[i].row),
 		        .full_name = ws_page_text_of(s.p, s.by_name.order[i].row),
 		        .class = ws_page_class_of(s.p, s.class[s.by_name.order[i].row]),
 		        .colour = ws_page_colour_of_class(s.p, s.class[s.by_name.order[i].row]),
 		        .calls = g->time.n + g->without_time,
 		        .ns = g->time.sum,
-		        .percent = ws_stat_percent((double)g->time.sum, (double)s.p->sel->gpu_ns),
+		        .percent = ws_stat_percent((double)g->time.sum, ws_page_gpu_ns(page)),
 		        .mean_ns = ws_stat_ratio((double)g->time.sum, (double)g->time.n),
 		        .flops_per_s = rate,
 		        .attained = attained(&s, s.by_name.order[i].row, rate)};
@@ -981,13 +1122,14 @@ static const char *unsound_of(const struct ws_page_making *p)
 static const char *scope_of(const struct ws_page_making *p)
 {
 	const struct ws_selection *sel = p->sel;
+	const char *apart = ws_steps_apart_words(p->m, p->texts);
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
-		return ws_arena_format(p->texts, "%zu measured %s%s%s%s", sel->measured,
+		return ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s",
+		                       ws_say_number(p->texts, (double)sel->measured),
 		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p),
-		                       unsound_of(p),
-		                       behind);
+		                       unsound_of(p), *apart ? "; " : "", apart, behind);
 	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
 		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
 	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);
@@ -998,9 +1140,41 @@ struct lost {
 	struct ws_bytes cause; /* that of most_events */
 	uint64_t events;       /* of ranges and marks, for which there was no room */
 	uint64_t unknown;      /* records of a kind that is not known */
+	uint64_t most_records; /* most that one cause took of what a report needs */
+	struct ws_bytes most_records_cause;
 	bool is_killed;
 	const char *uncounted; /* who counts none; NULL */
 };
+
+/* Does this counter count records without which a report is another one? */
+static bool is_of_records(struct ws_bytes cause)
+{
+	static const char *const names[] = {"ring_overflow",
+	                                    "thread_without_ring",
+	                                    "unknown_record",
+	                                    "process_not_recorded",
+	                                    "definition_overflow",
+	                                    "disk_full",
+	                                    "activity_refused",
+	                                    "activity_dropped",
+	                                    "activity_damaged",
+	                                    "activity_unknown",
+	                                    "launch_not_told",
+	                                    "import_unreadable",
+	                                    "import_cut_off",
+	                                    "import_bad_time",
+	                                    "import_bad_value",
+	                                    "import_missing_field",
+	                                    "import_damaged_table",
+	                                    "damaged blocks",
+	                                    "skipped bytes",
+	                                    "blocks of unknown kind"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (ws_name_is(cause, names[i]))
+			return true;
+	return false;
+}
 
 static void count_lost(void *ctx, const struct ws_missing *missing)
 {
@@ -1021,6 +1195,10 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 			lost->cause = missing->cause;
 		}
 		lost->causes++;
+		if (is_of_records(missing->cause) && missing->count > lost->most_records) {
+			lost->most_records = missing->count;
+			lost->most_records_cause = missing->cause;
+		}
 	}
 	if (ws_name_is(missing->cause, "import_unknown_kind"))
 		lost->unknown = missing->count;
@@ -1039,6 +1217,10 @@ static const char *losses_of(const struct ws_page_making *p)
 	ws_missing_each(p->m, count_lost, &lost);
 	p->page->lost_events = lost.events;
 	p->page->unknown_records = lost.unknown;
+	p->page->lost_records = lost.most_records;
+	p->page->most_lost = lost.most_records ? ws_page_copy(p->texts, lost.most_records_cause.ptr,
+	                                                      lost.most_records_cause.len)
+	                                       : NULL;
 	killed = lost.is_killed ? "the program was killed; " : "";
 	if (!lost.causes)
 		return ws_arena_format(p->texts, "%s%s", killed,
@@ -1079,7 +1261,7 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	struct ws_selection sel = {0};
 	const struct ws_table_context tab = {.m = m, .sel = &sel, .temp = &temp};
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
-	struct ws_page_making p = {&tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
+	struct ws_page_making p = {&tab, &tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
 	const struct ws_time_window *median;
 	size_t nsteps;
 
@@ -1087,7 +1269,7 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	ws_select_rows(m, rows, &filter, &sel);
 	p.windows = ws_windows(m, &sel);
 	nsteps = p.windows->n;
-	median = ws_page_median_window(&p);
+	median = nsteps ? ws_windows_median(p.windows) : NULL;
 	if (median && median->step != WS_NONE) {
 		/* all parts of the page are of this step, and add up to it */
 		filter.step_first = filter.step_last = m->steps[median->step].number;
@@ -1125,24 +1307,39 @@ static bool ran_on_the_cpu(const struct ws_page_making *p)
 	       p->m->cpu_ops.tree.n;
 }
 
+/* What stands on the page is one step's, so that its parts add up. */
+static void look_at_median_step(struct ws_page_making *p, struct ws_table_context *tab)
+{
+	const struct ws_table_context *median = ws_median_step(tab);
+
+	if (median == tab)
+		return;
+	tab->sel = p->sel = median->sel;
+	tab->digest = median->digest;
+	p->page->samples = 1;
+}
+
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err)
 {
 	struct ws_arena temp = {0};
 	struct ws_table_context with_temp = *tab;
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
-	struct ws_page_making p = {&with_temp,   tab->m,        tab->sel, page,
-	                           &page->arena, WS_PAGE_BOXES, NULL,     NULL};
+	struct ws_page_making p = {tab,          &with_temp,    tab->m, tab->sel, page,
+	                           &page->arena, WS_PAGE_BOXES, NULL,   NULL};
 	enum ws_status status = WS_OK;
 
 	with_temp.temp = &temp;
 	add_grey_line(&p);
+	if (page->has_steps)
+		look_at_median_step(&p, &with_temp);
 	add_bar(&p);
 	page->has_host_ranges = has_ranges_alone(&p);
 	if (page->has_host_ranges)
 		page->step_ns = find_step_ns(&p);
 	add_tree(&p);
 	add_roofline(&p);
+	add_durations(&p);
 	if (ran_on_the_cpu(&p))
 		add_operations(&p);
 	else
@@ -1156,8 +1353,9 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	page->rate_name = most >= 1e12 ? "TFLOP/s" : most >= 1e9 ? "GFLOP/s" : "MFLOP/s";
 	ws_page_add_findings(&p);
 	ws_page_add_headline(&p);
+	p.sel = tab->sel; /* a timeline is of any step */
 	if (p.windows)
-		p.windows = ws_windows(tab->m, tab->sel); /* a timeline is of one step */
+		p.windows = ws_windows(tab->m, tab->sel);
 	if (tab->sel->has_timeline && p.windows && p.windows->n)
 		status = ws_page_add_timeline(&p, tab->sel->timeline, err);
 	ws_arena_free(&temp);

@@ -1,6 +1,7 @@
 /* A page: what is said on it. Its sentences, findings and changes; pictures are made in make.c. */
 #include "report/page/page.h"
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -37,13 +38,31 @@ enum ws_page_colour ws_page_class_colour(const char *name, size_t len)
 	        {"embedding", WS_PAGE_OLIVE},    {"gather", WS_PAGE_OLIVE},
 	        {"loss", WS_PAGE_PINK},          {"optimizer", WS_PAGE_BROWN},
 	        {"sort", WS_PAGE_OLIVE},         {"comm", WS_PAGE_PINK},
-	        {"communication", WS_PAGE_PINK}, {"copies", WS_PAGE_OCHRE},
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (strlen(of[i].class) == len && !memcmp(of[i].class, name, len))
 			return of[i].colour;
 	return WS_PAGE_GREY;
+}
+
+_Static_assert((int)WS_PAGE_USES == (int)WS_USES, "each cause of idle time has a colour");
+
+enum ws_page_colour ws_page_use_colour(int use)
+{
+	return use == WS_USE_COLLECTIVE ? WS_PAGE_PINK
+	       : use == WS_USE_COPY     ? WS_PAGE_OCHRE
+	       : use == WS_USE_COMPUTE  ? WS_PAGE_COMPUTING
+	                                : (enum ws_page_colour)(WS_PAGE_IDLE + use - WS_USE_LAUNCH);
+}
+
+enum ws_page_colour ws_page_use_name_colour(const char *name, size_t len)
+{
+	for (int use = 0; use < WS_USES; use++)
+		if (strlen(ws_use_defs[use].name) == len &&
+		    !memcmp(ws_use_defs[use].name, name, len))
+			return ws_page_use_colour(use);
+	return WS_PAGE_COMPUTING;
 }
 
 static void set_line(struct ws_page_line *line, const char *grade, va_list ap)
@@ -100,6 +119,18 @@ void ws_page_free(struct ws_page *page)
 	free(page);
 }
 
+const char *ws_page_segment_words(struct ws_arena *texts, const struct ws_page *page,
+                                  const struct ws_page_segment *s)
+{
+	const double hidden_ns = (double)s->hidden_ns * page->step_ns / (double)page->whole_ns;
+	const char *part = ws_say_part_of(texts, ws_page_segment_ns(page, s), s->percent);
+
+	if (!s->hidden_ns)
+		return ws_arena_format(texts, "%s %s", s->name, part);
+	return ws_arena_format(texts, "%s %s, %s more hidden", s->name, part,
+	                       ws_say_time(texts, hidden_ns));
+}
+
 /* --- words of a trace ------------------------------------------------------------------------ */
 
 const char *ws_page_copy(struct ws_arena *arena, const void *text, size_t len)
@@ -145,6 +176,7 @@ enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint
 
 /* --- the headline ---------------------------------------------------------------------------- */
 
+#define START_UP_PERCENT 50   /* over that a trace is of a program's begin, not of its work */
 #define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
 #define PART_PERCENT   50   /* a part of the model that holds less is none either */
 #define WHOLE_PERCENT  99.5 /* nor is one that holds everything */
@@ -222,6 +254,35 @@ static const char *where_it_waits(const struct ws_page_making *p, enum ws_use us
 	                                 ws_page_text_of(p, r->paths[at].name));
 }
 
+/* "Communication runs 113 ms; 96 % is hidden behind compute, 4.2 ms is not." Is nothing hidden, what
+ * is idle says it. */
+static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *runs)
+{
+	const struct ws_page *page = p->page;
+	const enum ws_page_colour colour = ws_page_use_colour(use);
+	const char *hidden, *rest;
+
+	for (size_t i = 0; i < page->nsegments; i++) {
+		const struct ws_page_segment *s = &page->segment[i];
+		const double ns = (double)(s->ns + s->hidden_ns);
+
+		if (s->is_class || s->is_idle || s->colour != colour || !s->hidden_ns ||
+		    !(100 * ns >= IDLE_PERCENT * (double)page->whole_ns))
+			continue;
+		hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
+		rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
+		ws_page_say(p->page, "", runs,
+		            ws_say_time(p->texts,
+		                        ns * page->step_ns / (double)page->whole_ns),
+		            s->ns ? ws_arena_format(p->texts, "; %s is hidden behind compute, ",
+		                                    hidden)
+		                  : "; all of it is hidden behind compute.",
+		            s->ns ? rest : "", s->ns ? " is not." : "", NULL);
+		return true;
+	}
+	return false;
+}
+
 static void say_why_idle(struct ws_page_making *p)
 {
 	const struct {
@@ -248,15 +309,38 @@ static void say_why_idle(struct ws_page_making *p)
 
 	if (!p->idle || p->page->on_cpu || p->m->soundness.obstacle)
 		return;
+	const bool is_said[WS_USES] = {
+	        [WS_USE_COLLECTIVE] =
+	                say_hidden(p, WS_USE_COLLECTIVE, "Communication runs "),
+	        [WS_USE_COPY] = say_hidden(p, WS_USE_COPY, "Copies run ")};
+
 	for (int i = most; i < WS_USES; i++)
-		if (words[i].prefix && p->idle->all.ns[i] > p->idle->all.ns[most])
+		if (words[i].prefix && !is_said[i] &&
+		    (is_said[most] || p->idle->all.ns[i] > p->idle->all.ns[most]))
 			most = (enum ws_use)i;
-	if (!(use_percent(p, most) > IDLE_PERCENT))
+	if (is_said[most] || !(use_percent(p, most) > IDLE_PERCENT))
 		return;
 	suffix = words[most].suffix ? words[most].suffix
-	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
+	         : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
+	                 ? "; its cause is unrecorded."
+	                 : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
+}
+
+/* "Step 0 takes 4.49 s: start-up, which is set apart." */
+static void say_first_steps(struct ws_page_making *p, size_t n)
+{
+	const struct ws_windows *w = ws_windows(p->m, p->whole->sel);
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ns += w->window[i].end_ns - w->window[i].start_ns;
+	ws_page_say(p->page, "",
+	            n == 1 ? ws_arena_format(p->texts, "Step %" PRIu32 " takes ",
+	                                     p->m->steps[w->window[0].step].number)
+	                   : ws_arena_format(p->texts, "The first %zu steps take ", n),
+	            ws_say_time(p->texts, (double)ns), ": start-up, which is set apart.", NULL);
 }
 
 /* What happens once is no part of a step or of a loop, and no finding is about it. */
@@ -267,6 +351,8 @@ static void say_what_happens_once(struct ws_page_making *p)
 	if (!p->idle || p->page->on_cpu)
 		return;
 	host = ws_host_activity_find(p->m, p->sel);
+	if (host->first_steps)
+		say_first_steps(p, host->first_steps);
 	if (host->captured)
 		ws_page_say(p->page, "", "",
 		            ws_arena_format(p->texts, "%s launch%s",
@@ -277,14 +363,17 @@ static void say_what_happens_once(struct ws_page_making *p)
 		ws_page_say(p->page, "", "Start-up takes ",
 		            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
 		                                          (double)p->idle->nworked),
-		            "; it happens once.", NULL);
+		            host->searches.n ? ", with a search for convolution algorithms; it "
+		                               "happens once."
+		                             : "; it happens once.",
+		            NULL);
 }
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
 
 static double node_percent(const struct ws_page *page, const struct ws_page_node *n)
 {
-	return ws_stat_percent((double)n->inclusive_ns, (double)page->gpu_ns);
+	return ws_stat_percent((double)n->inclusive_ns, ws_page_gpu_ns(page));
 }
 
 /* The innermost range that holds most of the GPU time, and yet not all of it; of ranges in each
@@ -324,47 +413,72 @@ static bool has_both_ways(const struct ws_page_node *n)
 /* Graphs that are traced as a whole, where they have more time than all kernels. */
 static bool say_graphs(struct ws_page_making *p)
 {
-	int64_t ns = 0;
+	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
+	const char *option;
 
-	for (size_t i = 0; i < p->m->nwork; i++)
-		if (p->m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, p->m, i))
-			ns += p->m->work[i].dur_ns;
-	if (ns <= p->page->gpu_ns)
+	if (p->page->graph_ns <= p->page->gpu_ns)
 		return false;
-	ws_page_say(p->page, "", "CUDA graphs take ", ws_say_time(p->texts, (double)ns),
+	ws_page_say(p->page, "", "CUDA graphs take ",
+	            ws_say_time(p->texts, (double)p->page->graph_ns),
 	            "; their kernels are not recorded.", NULL);
+	option = !source.len                        ? "--graph-level node"
+	         : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
+	                                            : NULL;
+	if (option)
+		say_line(&p->page->first, "First: record the kernels inside the graphs: ", option,
+		         ".", NULL);
 	return true;
 }
 
-/* "gemm (40 %)" of the nth class, kernels that overlap counting each; "" where it has too little.
- */
-static void describe_class(const struct ws_page_making *p, const struct ws_ranking *by_class,
-                           size_t nth, double least_ns, const char **name, const char **share)
+/* Pages that move: kernels wait for them, and no other part of the page has it. */
+static void say_migrations(struct ws_page_making *p)
 {
-	const uint32_t class = nth < by_class->n ? by_class->order[nth].row : 0;
-	const double ns = nth < by_class->n ? (double)by_class->groups[class].time.sum : 0;
+	uint64_t migrations = 0, bytes = 0;
 
-	*name = *share = "";
-	if (!(ns > 0) || ns < least_ns)
+	for (size_t i = 0; i < p->m->nwork; i++)
+		if (ws_use_of_work(&p->m->work[i]) == WS_USE_PAGING && ws_work_ran(p->sel, p->m, i)) {
+			migrations++;
+			bytes += p->m->work[i].bytes;
+		}
+	if (!migrations)
 		return;
-	*name = ws_page_class_of(p, class);
-	*share = ws_say_percent(p->texts, 100 * ns / (double)p->page->gpu_ns);
+	ws_page_say(p->page, "", "",
+	            ws_arena_format(p->texts, "%s migration%s",
+	                            ws_say_number(p->texts, (double)migrations),
+	                            migrations == 1 ? "" : "s"),
+	            " of managed memory moved ", ws_say_si(p->texts, (double)bytes, "B"), ".",
+	            NULL);
+}
+
+/* "gemm" and "70 ms" of the nth class of the bar; "" where it has too little. */
+static void describe_class(const struct ws_page_making *p, size_t nth, double least_percent,
+                           const char **name, const char **time)
+{
+	const struct ws_page *page = p->page;
+	double computing = 0;
+
+	*name = *time = "";
+	for (size_t i = 0; i < page->nsegments && page->segment[i].is_class; i++)
+		computing += page->segment[i].percent;
+	if (nth >= page->nsegments || !page->segment[nth].is_class ||
+	    100 * page->segment[nth].percent < least_percent * computing)
+		return;
+	*name = page->segment[nth].name;
+	*time = ws_say_time(p->texts, ws_page_segment_ns(page, &page->segment[nth]));
 }
 
 static void say_largest_part(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
-	const double whole = (double)page->gpu_ns;
+	const double whole = ws_page_gpu_ns(page);
 	const char *work = ws_page_work(page);
 	const char *name, *share, *whose, *other, *other_share;
-	struct ws_ranking by_class;
 
 	if (say_graphs(p) || !(whole > 0))
 		return;
-	ws_digest_rank(p->tab, ws_digest_class, &by_class);
-	describe_class(p, &by_class, 0, 0, &name, &share);
-	describe_class(p, &by_class, 1, SECOND_PERCENT * whole / 100, &other, &other_share);
+	describe_class(p, 0, 0, &name, &share);
+	describe_class(p, 1, SECOND_PERCENT, &other, &other_share);
 	if (!*name)
 		return;
 	if (!owner ||
@@ -436,9 +550,22 @@ static void say_first(struct ws_page_making *p)
 	const struct ws_page_finding *f = p->page->finding;
 	const char *advice;
 
-	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
-	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat)
+	if (p->page->first.nparts)
 		return;
+	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
+	if (!p->page->nfindings || !(f->gain_ns > 0) || f->is_caveat) {
+		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
+		    ws_host_activity_find(p->m, p->sel)->captured)
+			say_line(&p->page->first,
+			         "First: record replays of the graph as well, not its capture "
+			         "alone.",
+			         NULL);
+		else if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT)
+			say_line(&p->page->first, "First: warm up, then record: ",
+			         ws_say_percent(p->texts, use_percent(p, WS_USE_SETUP)),
+			         " of this is start-up.", NULL);
+		return;
+	}
 	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
@@ -447,7 +574,7 @@ static void say_first(struct ws_page_making *p)
 
 static void say_whatif(struct ws_page_making *p)
 {
-	const struct ws_whatif_answers *all = ws_whatif_answers(p->sel);
+	const struct ws_whatif_answers *all = ws_whatif_answers(p->whole->sel);
 	struct ws_page *page = p->page;
 
 	if (!all)
@@ -462,7 +589,8 @@ static void say_whatif(struct ws_page_making *p)
 			                        ws_say_time(p->texts, a->least_ns),
 			                        ws_say_time(p->texts, a->most_ns));
 		if (isnan(a->then_ns))
-			say_line(&page->whatif[page->nwhatif++], change, a->reason, ".", NULL);
+			say_line(&page->whatif[page->nwhatif++], change,
+			         ws_arena_format(p->texts, "%s", a->reason), ".", NULL);
 		else
 			say_line(&page->whatif[page->nwhatif++], change,
 			         ws_arena_format(p->texts, "%s → %s",
@@ -486,7 +614,7 @@ static void add_figure(struct ws_page_making *p, const char *value, const char *
 static void add_batches(struct ws_page_making *p)
 {
 	struct ws_batch_steps batch[WS_BATCH_KINDS];
-	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->sel), batch);
+	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->whole->sel), batch);
 
 	for (size_t i = 0; i < n; i++)
 		add_figure(p, ws_say_time(p->texts, batch[i].ns),
@@ -504,7 +632,10 @@ static void add_figures(struct ws_page_making *p)
 	WS_NEW(p->texts, p->page->figure, 8 + WS_BATCH_KINDS);
 	if (page->step_ns > 0)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
-		           page->has_steps ? "step" : "run");
+		           page->nsteps      ? ws_arena_format(p->texts, "step, the median of %zu",
+		                                               page->nsteps)
+		           : page->has_steps ? "step"
+		                             : "run");
 	add_batches(p);
 	if (!isnan(computing) && !page->on_cpu &&
 	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
@@ -560,9 +691,10 @@ static void say_ranges(struct ws_page_making *p)
 		ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
 	if (most)
 		ws_page_say(p->page, "", p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
-		            ws_arena_format(p->texts, "%s NVTX range%s",
+		            ws_arena_format(p->texts, "%s NVTX range%s%s",
 		                            ws_say_number(p->texts, (double)page->host_ranges),
-		                            page->host_ranges == 1 ? "" : "s"),
+		                            page->host_ranges == 1 ? "" : "s",
+		                            page->has_steps ? " per step" : ""),
 		            ws_arena_format(p->texts, ": %s ", most->label),
 		            ws_say_time_of(p->texts, (double)most->exclusive_ns,
 		                           (double)page->gpu_ns),
@@ -691,16 +823,151 @@ static void say_what_is_unsound(struct ws_page_making *p)
 		            NULL);
 }
 
+static void say_no_steps(struct ws_page_making *p)
+{
+	const struct ws_steps_hint hint =
+	        ws_steps_hint(p->texts, p->m, ws_step_candidates(p->m, p->sel));
+
+	ws_page_say(p->page, "", hint.words, hint.command,
+	            ws_arena_format(p->texts, "%s.", hint.numbers), NULL);
+}
+
+/* Do the steps differ, as they are shown? */
+static bool steps_spread(const struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+
+	return page->nsteps && strcmp(ws_say_time(p->texts, (double)page->shortest_step_ns),
+	                              ws_say_time(p->texts, (double)page->longest_step_ns)) != 0;
+}
+
+/* "7.06 ms, 6.22 to 7.73 over 3 steps" */
+static const char *say_step_time(const struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+
+	if (!steps_spread(p))
+		return ws_say_time(p->texts, page->step_ns);
+	return ws_arena_format(p->texts, "%s over %zu steps",
+	                       ws_say_time_range(p->texts, page->step_ns,
+	                                         (double)page->shortest_step_ns,
+	                                         (double)page->longest_step_ns),
+	                       page->nsteps);
+}
+
+/* Records that the recorder or the import lost, and what keeps them. */
+static void say_what_was_lost(struct ws_page_making *p)
+{
+	static const struct {
+		const char *cause, *rest;
+	} of[] = {
+	        {"ring_overflow",
+	         " events were lost: fewer ranges or a larger --buffer-size keep them."},
+	        {"thread_without_ring", " events of threads were lost: a higher --buffers keeps them."},
+	        {"process_not_recorded",
+	         " processes were not recorded: more /dev/shm or --segment-dir helps."},
+	        {"disk_full", " rows were lost: the disk was full."},
+	        {"activity_refused",
+	         " times CUPTI dropped GPU records: a higher --gpu-buffers keeps them."},
+	        {"activity_dropped",
+	         " GPU records were lost: --kernels-only or a higher --gpu-buffers keeps them."},
+	        {"launch_not_told",
+	         " launches went to another profiler in the program: run it without."},
+	        {"skipped bytes", " bytes of the trace are damaged: their records are missing."},
+	        {"damaged blocks", " blocks of the trace are damaged: their records are missing."},
+	};
+	const char *rest = " records were lost: the table Losses names the cause.";
+
+	if (!p->page->most_lost)
+		return;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strcmp(p->page->most_lost, of[i].cause))
+			rest = of[i].rest;
+	ws_page_say(p->page, "", "",
+	            ws_say_number(p->texts, (double)p->page->lost_records), rest, NULL);
+}
+
+#define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
+
+/* Kernels whose launch was not recorded belong to no step and no range. Those that their streams ran
+ * before any of a recorded launch were queued as recording began. */
+static void say_what_has_no_launch(struct ws_page_making *p)
+{
+	struct ws_joined_rows *rows = p->sel->rows;
+	struct ws_strtab streams = {0}; /* that have run a kernel whose launch is known */
+	size_t n = 0, early = 0;
+
+	if (!rows->ncalls || p->page->on_cpu || !ws_model_has_kernels(p->m))
+		return;
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const struct ws_config *config = &p->m->configs[k->kind->config];
+		const uint64_t stream[] = {config->process, config->device, config->stream};
+
+		if (k->call != WS_NONE) {
+			ws_strtab_add(&streams, stream, sizeof(stream));
+			continue;
+		}
+		n++;
+		early += !ws_strtab_find(&streams, stream, sizeof(stream));
+	}
+	ws_strtab_free(&streams);
+	if (100 * n < UNLAUNCHED_PERCENT * rows->nkernels || !n)
+		return;
+	ws_page_say(p->page, "", "",
+	            ws_arena_format(p->texts, "%s of %s kernel%s",
+	                            ws_say_number(p->texts, (double)n),
+	                            ws_say_number(p->texts, (double)rows->nkernels),
+	                            rows->nkernels == 1 ? "" : "s"),
+	            2 * early > n ? " have no launch record: begin recording on an idle GPU."
+	                          : " have no launch record: they are in no step and range.",
+	            NULL);
+}
+
+/* What ran in the step's time counts as computing, whoever launched it. */
+static void say_what_is_not_of_the_step(struct ws_page_making *p)
+{
+	struct ws_joined_rows *rows = p->sel->rows;
+	int64_t ns = 0;
+
+	if (!p->page->has_steps || !p->windows || !rows->ncalls)
+		return;
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (k->call != WS_NONE || !ws_kernel_ran(p->sel, k, i))
+			continue;
+		for (size_t w = 0; w < p->windows->n; w++) {
+			const struct ws_time_window *at = &p->windows->window[w];
+			const int64_t from_ns = k->start_ns > at->start_ns ? k->start_ns
+			                                                   : at->start_ns,
+			              end_ns = k->start_ns + k->dur_ns,
+			              to_ns = end_ns < at->end_ns ? end_ns : at->end_ns;
+
+			ns += to_ns > from_ns ? to_ns - from_ns : 0;
+		}
+	}
+	if (100.0 * (double)ns < UNLAUNCHED_PERCENT * use_ns(p, WS_USE_COMPUTE))
+		return;
+	ws_page_say(p->page, "", "", ws_say_time(p->texts, (double)ns),
+	            " of that are kernels without a launch record: no table of steps has them.",
+	            NULL);
+}
+
 void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
-	const char *time = ws_say_time(p->texts, page->step_ns);
+	const char *time = say_step_time(p);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 	const struct ws_soundness *s = &p->m->soundness;
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
+	say_what_was_lost(p);
 	say_what_is_unsound(p);
+	say_what_has_no_launch(p);
+	if (p->sel->kernels && !p->m->nmeasured)
+		say_no_steps(p);
 	if (page->unknown_records && p->sel->kernels)
 		ws_page_say(p->page, "", words_of_left_out(p) + strlen("; "), NULL);
 	if (page->has_operations)
@@ -725,15 +992,30 @@ void ws_page_add_headline(struct ws_page_making *p)
 	else if (s->obstacle && !s->clock_is_off)
 		ws_page_say(p->page, "", what, time,
 		            "; how long the GPU computes is not known: ", s->obstacle, ".", NULL);
-	else if (p->idle->nworked > 1)
-		ws_page_say(p->page, "", what, time,
-		            ws_arena_format(p->texts, "; its %zu GPUs compute for ",
-		                            p->idle->nworked),
-		            ws_say_percent(p->texts, computing), " of it.", NULL);
-	else
-		ws_page_say(p->page, "", what, time, "; the GPU computes for ",
-		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing),
-		            " of it.", NULL);
+	else {
+		const char *who =
+		        p->idle->nworked > 1
+		                ? ws_arena_format(p->texts, "ts %zu GPUs compute for ",
+		                                  p->idle->nworked)
+		                : "he GPU computes for ";
+		const char *part =
+		        ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing);
+		const bool is_one = p->idle->nworked < 2;
+
+		/* with its spread it is a sentence of its own */
+		if (steps_spread(p)) {
+			ws_page_say(p->page, "", what, time, ".", NULL);
+			ws_page_say(p->page, "",
+			            ws_arena_format(p->texts, "%s%s", is_one ? "T" : "I", who),
+			            part, " of it.", NULL);
+		} else {
+			ws_page_say(p->page, "", what, time,
+			            ws_arena_format(p->texts, "; %s%s", is_one ? "t" : "i", who),
+			            part, is_one ? " of it." : ".", NULL);
+		}
+	}
+	if (p->sel->kernels && !page->on_cpu && !isnan(computing))
+		say_what_is_not_of_the_step(p);
 	if (loss.len)
 		ws_page_say(p->page, "", "The loss is not finite in ",
 		            ws_page_copy(p->texts, loss.ptr, loss.len),
@@ -741,10 +1023,15 @@ void ws_page_add_headline(struct ws_page_making *p)
 	if (p->sel->kernels) {
 		say_why_idle(p);
 		say_what_happens_once(p);
+		say_migrations(p);
 		say_largest_part(p);
 		say_first(p);
 		say_whatif(p);
 	} else if (p->page->has_operations) {
+		if (has_gpu_operations(p->m))
+			say_line(&p->page->first, "First: record the GPU as well: ",
+			         "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]", ".",
+			         NULL);
 		say_host_collectives(p);
 		say_operations(p);
 	}
@@ -798,20 +1085,55 @@ static const char *what_rules_lack(const struct ws_page_making *p)
 	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
 }
 
+/* In place of findings. "Nothing stands out" needs most rules judged, over most of the GPU time. */
+static const char *why_no_finding(const struct ws_page_making *p, int judged)
+{
+	const struct ws_page *page = p->page;
+
+	if (page->graph_ns > page->gpu_ns)
+		return ws_arena_format(
+		        p->texts,
+		        "Cannot tell: kernels inside CUDA graphs were not recorded, and graphs take "
+		        "%s of the GPU time. Record graphs by node: warpsheet record --graph-level "
+		        "node; with nsys --cuda-graph-trace=node",
+		        ws_say_percent(p->texts,
+		                       100 * (double)page->graph_ns / ws_page_gpu_ns(page)));
+	if (page->on_cpu)
+		return ws_arena_format(p->texts,
+		                       "Nothing stands out in %d of %d rules. The others are about "
+		                       "GPU times, and no GPU ran",
+		                       judged, WS_RULES);
+	if (2 * judged > WS_RULES)
+		return "Nothing stands out";
+	return ws_arena_format(p->texts, "%s rule%s could be judged%s",
+	                       !judged ? "No"
+	                               : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
+	                                                 judged, WS_RULES),
+	                       judged ? "s" : "", what_rules_lack(p));
+}
+
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 {
-	size_t n = all->n;
+	size_t n = all->n, shown = 0;
 	int judged = 0;
 	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
+	const char *count = "";
 
 	for (int i = 0; i < WS_RULES; i++) {
 		judged += !all->not_judged[i];
 		n += all->skipped[i];
 	}
+	for (size_t i = 0; i < p->page->nfindings; i++)
+		shown += 1 + p->page->finding[i].nsimilar;
+	if (n)
+		count = ws_arena_format(p->texts, "; %zu of %zu %s shown%s", shown, n,
+		                        n == 1 ? "finding" : "findings",
+		                        shown < n ? " (the rest under 1 %)" : "");
+	if (!p->page->nfindings)
+		p->page->no_finding = why_no_finding(p, judged);
 	p->page->findings_note = ws_arena_format(
-	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s%s", judged,
-	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
-	        judged < WS_RULES ? what_rules_lack(p) : "",
+	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES,
+	        count, WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "
@@ -826,9 +1148,11 @@ void ws_page_add_findings(struct ws_page_making *p)
 	struct ws_page_finding *shown[WS_RULES] = {0};
 	size_t n = 0;
 
+	p->page->no_finding = "Without kernels no rule can be judged";
 	if (!ws_model_has_kernels(p->m))
 		return;
-	all = ws_advice_find(p->tab);
+	p->page->no_finding = NULL;
+	all = ws_advice_find(p->whole);
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
 	for (size_t i = 0; i < all->n; i++)
@@ -855,7 +1179,8 @@ void ws_page_add_findings(struct ws_page_making *p)
 		        .gain_ns = order[i]->gain_ns,
 		        .is_caveat = is_caveat(order[i]),
 		        .gain = ws_finding_gain(p->texts, all, order[i]),
-		        .gain_percent = ws_stat_percent(order[i]->gain_ns, all->step_ns)};
+		        .gain_percent = ws_stat_percent(order[i]->gain_ns,
+		                                        ws_finding_whole_ns(all, order[i]))};
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
 	}
 	note_rules(p, all);

@@ -3,7 +3,8 @@
  * on: HTML, the first sheet of a workbook, a terminal. Plain data, made once, by page/make.h or
  * with the tables of a comparison; writers choose places and never numbers. docs/dev/pages.md
  *
- * Times are sums in ns over all that the report is about. A time a step is that over `samples`.
+ * Times are sums in ns: of a report with steps over the median step, of a side of a comparison over
+ * all steps. A time a step is that over `samples`.
  * Texts are UTF-8 as recorded: a writer escapes them as its format asks.
  */
 #pragma once
@@ -26,7 +27,7 @@ struct ws_page_line {
 	bool is_compared;  /* its numbers are one of page.compared */
 };
 
-#define WS_PAGE_LINES 8
+#define WS_PAGE_LINES 12
 
 /* "383 ms", "step": only what is known. */
 struct ws_page_figure {
@@ -50,8 +51,20 @@ struct ws_page_figure {
 	X(BROWN, 0x4e2231, 0x6b3145, 0xffffff)                   \
 	X(PINK, 0xde90e7, 0xde90e7, 0x10212b)                    \
 	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                   \
-	/* no class: idle time, and what was made pale for it */ \
-	X(IDLE, 0xf1d3b5, 0xe3c3a0, 0x10212b)
+	/* no class: causes of idle time, in the order of WS_USE_LIST, all of them pale */ \
+	X(IDLE, 0xebcb94, 0xebcb94, 0x10212b)                    \
+	X(IDLE_HOST, 0xb3a599, 0xb3a599, 0x10212b)               \
+	X(IDLE_SYNC, 0xf8ec9b, 0xf8ec9b, 0x10212b)               \
+	X(IDLE_DATA, 0xbed2ff, 0xbed2ff, 0x10212b)               \
+	X(IDLE_WAIT, 0x98cdc2, 0x98cdc2, 0x10212b)               \
+	X(IDLE_DEVICE, 0xd2d1af, 0xd2d1af, 0x10212b)             \
+	X(IDLE_START, 0xabffe2, 0xabffe2, 0x10212b)              \
+	X(IDLE_END, 0xe7f4c1, 0xe7f4c1, 0x10212b)                \
+	X(IDLE_UNKNOWN, 0xafb4d4, 0xafb4d4, 0x10212b)            \
+	X(IDLE_SETUP, 0x86b278, 0x86b278, 0x10212b)              \
+	X(IDLE_PAGING, 0x56c5ff, 0x56c5ff, 0x10212b)             \
+	/* of all classes together: as ranges are */             \
+	X(COMPUTING, 0x233a5e, 0x3a6db5, 0xffffff)
 
 enum ws_page_colour {
 #define X(NAME, light, dark, ink) WS_PAGE_##NAME,
@@ -78,14 +91,67 @@ static inline struct ws_page_colour_def ws_page_colour_def(enum ws_page_colour c
 /* Of a class by its name, "gemm"; GREY for those that it does not know. */
 enum ws_page_colour ws_page_class_colour(const char *name, size_t len);
 
+/* Of communication, copies and causes of idle time, wherever they stand: use is an enum ws_use. */
+#define WS_PAGE_USES (3 + WS_PAGE_COMPUTING - WS_PAGE_IDLE)
+enum ws_page_colour ws_page_use_colour(int use);
+/* The same by its name, "waiting for data"; of another name that of computing. */
+enum ws_page_colour ws_page_use_name_colour(const char *name, size_t len);
+
+/* Ranges are no class: a shade for each level, the outermost first, with its ink. */
+#define WS_PAGE_SHADES 7
+
+static inline struct ws_page_colour_def ws_page_shade(size_t depth)
+{
+	static const uint32_t shades[WS_PAGE_SHADES] = {0x233a5e, 0x2d5480, 0x3a6db5, 0x5b8bd0,
+	                                                0x87aadf, 0xb3cbec, 0xd8e4f5};
+	const size_t at = depth < WS_PAGE_SHADES ? depth : WS_PAGE_SHADES - 1;
+
+	return (struct ws_page_colour_def){shades[at], shades[at], at < 3 ? 0xffffff : 0x10212b};
+}
+
+/* Of forward, loss, backward, optimizer and remainder: parts of a step, as ranges are. */
+#define WS_PAGE_PHASES 5
+
+static inline uint32_t ws_page_phase_colour(size_t phase)
+{
+	static const uint8_t depth[WS_PAGE_PHASES] = {3, 5, 1, 4, 6}; /* neighbours differ */
+
+	return ws_page_shade(depth[phase]).light;
+}
+
 /* A part of the bar: GPU time by class, then copies and communication, then idle time by cause.
  * Longest first in each. */
 struct ws_page_segment {
 	const char *name;
 	int64_t ns; /* of `whole_ns`, to which all segments add up */
+	/* of communication and copies, whose `ns` nothing hides: how long they ran beside other
+	 * work, in no segment of their own */
+	int64_t hidden_ns;
 	double percent;
-	bool is_idle;
+	bool is_class, is_idle;
 	enum ws_page_colour colour;
+};
+
+/* A measured step, in order: its window, as the bar has it. */
+struct ws_page_step {
+	uint32_t number;
+	int64_t ns;
+	bool is_outlier;
+};
+
+/* What a device did, as the bar has it of all: its time computing, then as the segments from
+ * communication on. */
+struct ws_page_device {
+	const char *name; /* "GPU 1" */
+	struct ws_page_segment *segment;
+	size_t nsegments;
+};
+
+/* Kernels whose durations begin with these digits: from_ns <= duration < to_ns. */
+struct ws_page_durations {
+	double from_ns, to_ns;
+	uint64_t kernels;
+	int64_t ns; /* sum of their times */
 };
 
 /* A box of the icicle, before all that it holds; children stand longest first. */
@@ -187,13 +253,15 @@ struct ws_page {
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events;     /* of ranges: parts of the model may lack some */
+	uint64_t lost_records;    /* for most_lost, which lost most of those that make a trace incomplete */
+	const char *most_lost;    /* the counter's name; NULL: none was lost */
 	uint64_t unknown_records; /* that the import left out: their kind is not known */
 	bool has_steps;
 	bool on_cpu;          /* times of the CPU reference, no GPU's */
 	bool has_operations;  /* no kernel was recorded: `kernel` has the CPU's operations */
 	bool has_host_ranges; /* nothing but ranges was recorded: the tree has the host's time */
-	double samples;       /* measured steps, else 1 */
-	double step_ns;       /* mean of the measured steps, else of the window */
+	double samples;       /* of a side of a comparison: measured steps; else 1 */
+	double step_ns;       /* of the median step, of such a side the mean; else of the window */
 	struct ws_page_line headline[WS_PAGE_LINES];
 	size_t nheadline;
 	const char *note;          /* what they rest on; NULL */
@@ -206,8 +274,17 @@ struct ws_page {
 	int64_t whole_ns;      /* steps, of each device that worked */
 	struct ws_page_segment *segment;
 	size_t nsegments;
+	struct ws_page_device *devices; /* of several that worked */
+	size_t ndevices;
+	struct ws_page_step *step; /* of more than one measured step */
+	size_t nsteps;
+	int64_t shortest_step_ns, longest_step_ns; /* of those */
+	struct ws_page_durations *durations;       /* ascending, without gaps */
+	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
+	int64_t graph_ns; /* graphs that were traced as a whole, which the tree lacks; shares are of
+	                     both */
 	int64_t gpu_ns; /* what the tree's outermost boxes add up to; of ranges alone the host's
 	                   time */
 	uint64_t host_ranges; /* how many there are of those */
@@ -221,7 +298,8 @@ struct ws_page {
 	size_t nrungs;
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
-	const char *findings_note; /* "18 of 22 rules checked; 11 findings in all; 4 lacked data" */
+	const char *no_finding;    /* a sentence in place of findings, where there are none */
+	const char *findings_note; /* "18 of 22 rules checked; 4 lacked data (…)"; NULL: no kernels */
 	struct ws_page_kernel *kernel; /* most time first */
 	size_t nkernels;
 	double rate_unit;             /* of what is shown of them, in FLOP/s; 0: none is known */
@@ -259,6 +337,12 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	                               : "GPU";
 }
 
+/* What shares of GPU time are of: that of all kernels, and of graphs that were traced as a whole. */
+static inline double ws_page_gpu_ns(const struct ws_page *page)
+{
+	return (double)(page->gpu_ns + page->graph_ns);
+}
+
 /* Is nearly all of a part one part in it, which says more? */
 static inline bool ws_page_passed(const struct ws_page *page, size_t node)
 {
@@ -270,6 +354,10 @@ static inline double ws_page_segment_ns(const struct ws_page *page, const struct
 {
 	return (double)s->ns * page->step_ns / (double)page->whole_ns;
 }
+
+/* "communication 4.19 ms (3.2 %), 109 ms more hidden" */
+const char *ws_page_segment_words(struct ws_arena *texts, const struct ws_page *page,
+                                  const struct ws_page_segment *s);
 
 void ws_page_free(struct ws_page *page); /* NULL is legal */
 

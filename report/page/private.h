@@ -6,9 +6,10 @@
 #include "report/base/say.h"
 
 struct ws_page_making {
-	const struct ws_table_context *tab;
+	const struct ws_table_context *whole; /* of the report */
+	const struct ws_table_context *tab;   /* of the median step; of the report without steps */
 	const struct ws_model *m;
-	const struct ws_selection *sel;
+	const struct ws_selection *sel; /* of tab */
 	struct ws_page *page;
 	struct ws_arena *texts; /* of the page */
 	size_t most_boxes;      /* of its timeline */
@@ -29,9 +30,6 @@ const char *ws_page_name_of(const struct ws_page_making *p, uint32_t text);
 const char *ws_page_class_of(const struct ws_page_making *p, uint32_t class);
 enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint32_t class);
 void ws_page_add_findings(struct ws_page_making *p);
-
-/* The median of p->windows, of an even number the shorter one; NULL: there is none. */
-const struct ws_time_window *ws_page_median_window(const struct ws_page_making *p);
 
 /* Of this measured step, by its number; -1: the median one, or all where there are none. Behind the
  * bar. */

@@ -39,8 +39,8 @@ size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is
 	if (*is_new) {
 		WS_GROW(out->lane, id, out->lanes_capacity);
 		WS_GROW(b->lane, id, b->lanes_capacity);
-		out->lane[out->nlanes] =
-		        (struct ws_timeline_lane){.kind = (enum ws_timeline_kind)key->kind};
+		out->lane[out->nlanes] = (struct ws_timeline_lane){
+		        .kind = (enum ws_timeline_kind)key->kind, .device = ""};
 		/* threads first, each with its operations; then device by device its streams,
 		 * copies and idle time */
 		if (key->kind == WS_TIMELINE_THREAD || key->kind == WS_TIMELINE_OPS)
@@ -241,13 +241,30 @@ static size_t device_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 
 	if (!is_new)
 		return lane;
+	f->out->lane[lane].device =
+	        ws_arena_format(&f->out->arena, "GPU %" PRIu64, f->m->devices[device].id);
 	if (kind == WS_TIMELINE_STREAM)
 		*name = ws_arena_format(&f->out->arena, "%sstream %" PRIu64, of_device(f, device),
 		                        stream);
 	else
 		*name = ws_arena_format(&f->out->arena, "%s%s", of_device(f, device),
-		                        kind == WS_TIMELINE_COPIES ? "copies" : "idle");
+		                        kind == WS_TIMELINE_COPIES ? "memcpy" : "idle");
 	return lane;
+}
+
+/* "pt_autograd_0 1262", "thread 1262": of "thread 1262 (pt_autograd_0)", as PyTorch names it, what
+ * is in brackets. */
+static const char *thread_name(struct filling *f, const struct ws_thread *t)
+{
+	struct ws_bytes own = f->m->texts[t->name];
+	const char *name = own.ptr, *open = memchr(name, '(', own.len);
+
+	if (open && name[own.len - 1] == ')' && ws_bytes_begin(own, "thread "))
+		own = (struct ws_bytes){open + 1, (size_t)(name + own.len - 1 - (open + 1))};
+	if (!own.len)
+		own = ws_bytes_of("thread");
+	return ws_arena_format(&f->out->arena, "%s %" PRIu64,
+	                       ws_page_copy(&f->out->arena, own.ptr, own.len), t->tid);
 }
 
 static size_t thread_lane(struct filling *f, enum ws_timeline_kind kind, uint32_t thread)
@@ -260,9 +277,27 @@ static size_t thread_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 	if (is_new)
 		f->out->lane[lane].name =
 		        kind == WS_TIMELINE_OPS
-		                ? "operations"
-		                : ws_arena_format(&f->out->arena, "thread %" PRIu64, t->tid);
+		                ? ws_arena_format(&f->out->arena, "operations %" PRIu64, t->tid)
+		                : thread_name(f, t);
 	return lane;
+}
+
+/* Lanes of one name, of several processes, get a number. */
+static void number_lanes(struct ws_timeline *out)
+{
+	struct ws_strtab names = {0};
+	uint64_t *times = ws_xarray(out->nlanes + 1, sizeof(*times));
+
+	for (size_t i = 0; i < out->nlanes; i++) {
+		const char *name = out->lane[i].name;
+		const uint64_t id = ws_strtab_add(&names, name, strlen(name));
+
+		if (++times[id] > 1)
+			out->lane[i].name = ws_arena_format(&out->arena, "%s (%" PRIu64 ")",
+			                                    name, times[id]);
+	}
+	free(times);
+	ws_strtab_free(&names);
 }
 
 /* --- what is in the window ------------------------------------------------------------------ */
@@ -411,7 +446,7 @@ static void add_idle(void *ctx, const struct ws_idle_span *span)
 	    !box_of(f, span->start_ns, span->end_ns - span->start_ns, &box))
 		return;
 	box.name = text_of(f, ws_use_defs[span->use].name, strlen(ws_use_defs[span->use].name));
-	box.colour = WS_PAGE_IDLE;
+	box.colour = (uint8_t)ws_page_use_colour(span->use);
 	boxes_add(&f->boxes, device_lane(f, WS_TIMELINE_IDLE, span->device, 0, 0), &box);
 }
 
@@ -452,7 +487,8 @@ static void add_critical_path(struct filling *f)
 			box.colour = f->class_colour[k.kind->class];
 		} else {
 			box.name = text_of(f, use, strlen(use));
-			box.colour = piece ? WS_PAGE_OCHRE : WS_PAGE_IDLE;
+			box.colour = piece ? WS_PAGE_OCHRE
+			                   : (uint8_t)ws_page_use_colour(path[i].use);
 		}
 		const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
 
@@ -465,35 +501,12 @@ static void add_critical_path(struct filling *f)
 /* --- the window ----------------------------------------------------------------------------------
  */
 
-static int by_length(const void *a, const void *b)
-{
-	const struct ws_time_window *x = *(const struct ws_time_window *const *)a,
-	                            *y = *(const struct ws_time_window *const *)b;
-
-	WS_ORDER_BY(x->end_ns - x->start_ns, y->end_ns - y->start_ns);
-	WS_ORDER_BY(x->start_ns, y->start_ns);
-	return 0;
-}
-
-const struct ws_time_window *ws_page_median_window(const struct ws_page_making *p)
-{
-	const struct ws_time_window **order;
-
-	if (!p->windows->n)
-		return NULL;
-	WS_NEW(p->tab->temp, order, p->windows->n);
-	for (size_t i = 0; i < p->windows->n; i++)
-		order[i] = &p->windows->window[i];
-	qsort(order, p->windows->n, sizeof(*order), by_length);
-	return order[(p->windows->n - 1) / 2];
-}
-
 static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err)
 {
 	const struct ws_windows *w = f->p->windows;
 	const struct ws_model_step *steps = f->m->steps;
 
-	f->window = step < 0 ? ws_page_median_window(f->p) : NULL;
+	f->window = step < 0 ? ws_windows_median(f->p->windows) : NULL;
 	for (size_t i = 0; i < w->n && !f->window; i++)
 		if (w->window[i].step != WS_NONE && steps[w->window[i].step].number == step)
 			f->window = &w->window[i];
@@ -593,6 +606,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		for (size_t i = 0; i < out->nlanes; i++)
 			out->lane[i] = placed[i].lane;
 		free(placed);
+		number_lanes(out);
 	}
 	f->out->shortest_ns = f->boxes.shortest_ns;
 	return WS_OK;

@@ -35,7 +35,8 @@ struct ws_timeline_box {
 
 struct ws_timeline_lane {
 	enum ws_timeline_kind kind;
-	const char *name;            /* "stream 7", "GPU 1 idle" */
+	const char *name;            /* "stream 7", "GPU 1 idle": no two lanes have one */
+	const char *device;          /* "GPU 1"; "" of a thread and the critical path */
 	struct ws_timeline_box *box; /* by start */
 	size_t n, capacity;
 	uint16_t depths;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/base/names.h"
 #include "report/model/steps.h"
 #include "report/pass/framework.h"
 #include "report/pass/private.h"
@@ -655,7 +656,7 @@ static void pass_begin_step(struct ws_pass *p, uint32_t range)
 
 	if (in_step)
 		return;
-	if (step == WS_NONE && r->context->name == WS_TEXT_WARM_UP) {
+	if (step == WS_NONE && r->context->is_warm_up) {
 		new_step(p, range, 1);
 		return;
 	}
@@ -690,216 +691,6 @@ static void pass_close_step(struct ws_pass *p, const struct ws_open_range *r, ui
 	s->step.unfinished = open;
 }
 
-/* --- iterations that only their optimizer marks ----------------------------------------------- */
-
-/* A range ended that marks an iteration. */
-static void pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *r)
-{
-	const struct ws_bytes name = p->m->texts[r->context->name];
-
-	WS_GROW(p->iteration_marks, p->niteration_marks + 1, p->iteration_marks_capacity);
-	p->iteration_marks[p->niteration_marks++] =
-	        (struct ws_pass_iteration_mark){.start_ns = r->start_ns,
-	                                        .end_ns = r->end_ns,
-	                                        .thread = r->context->thread,
-	                                        .name = r->context->name,
-	                                        .steps = ws_name_is_optimizer_step(name),
-	                                        .loads_data = ws_name_loads_data(name)};
-}
-
-/* The optimizers' steps of a thread, as they end, and what lies between them. */
-struct iterations {
-	const struct ws_model *m;
-	uint32_t thread;
-	const struct ws_pass_iteration_mark **mark, **load;
-	uint64_t *ops;    /* operations of the framework since the mark before */
-	uint8_t *is_last; /* of its iteration */
-	size_t n, nloads;
-	int64_t begin_ns; /* of the first mark of any kind, or of the first operation */
-	struct ws_arena temp;
-};
-
-static size_t ops_begun(const struct ws_op_tree *ops, uint32_t thread, int64_t until_ns)
-{
-	size_t n, first;
-
-	if (thread >= ops->nthreads)
-		return 0;
-	first = ops->thread_first[thread];
-	WS_COUNT_FIRST(n, ops->thread_first[thread + 1] - first,
-	               ops->start_ns[first + n] < until_ns);
-	return n;
-}
-
-/* Of a thread; of optimizers' steps in each other the outermost, which ends last. */
-static void find_marks(struct iterations *it, const struct ws_pass *p)
-{
-	const struct ws_op_tree *ops = &it->m->cpu_ops.tree;
-
-	it->begin_ns = INT64_MAX;
-	if (it->thread < ops->nthreads &&
-	    ops->thread_first[it->thread] < ops->thread_first[it->thread + 1])
-		it->begin_ns = ops->start_ns[ops->thread_first[it->thread]];
-	WS_NEW(&it->temp, it->mark, p->niteration_marks);
-	WS_NEW(&it->temp, it->load, p->niteration_marks);
-	for (size_t i = 0; i < p->niteration_marks; i++) {
-		const struct ws_pass_iteration_mark *mark = &p->iteration_marks[i];
-
-		if (mark->thread != it->thread)
-			continue;
-		if (mark->start_ns < it->begin_ns)
-			it->begin_ns = mark->start_ns;
-		if (mark->loads_data)
-			it->load[it->nloads++] = mark;
-		if (!mark->steps)
-			continue;
-		while (it->n && it->mark[it->n - 1]->start_ns >= mark->start_ns)
-			it->n--;
-		it->mark[it->n++] = mark;
-	}
-	WS_NEW(&it->temp, it->ops, it->n);
-	WS_NEW(&it->temp, it->is_last, it->n);
-	for (size_t i = 0; i < it->n; i++)
-		it->ops[i] = ops_begun(ops, it->thread, it->mark[i]->end_ns) -
-		             (i ? ops_begun(ops, it->thread, it->mark[i - 1]->end_ns) : 0);
-}
-
-/* How many batches were asked for before a time. */
-static size_t loads_before(const struct iterations *it, int64_t time_ns)
-{
-	size_t n;
-
-	WS_COUNT_FIRST(n, it->nloads, it->load[n]->start_ns < time_ns);
-	return n;
-}
-
-/* An iteration ends with the last step of an optimizer before the next batch is asked for. Behind
- * the last batch it ends where as many steps were made as in the iteration before. */
-static bool end_with_batches(struct iterations *it)
-{
-	size_t in_iteration = 0, before = 0;
-	bool found = false;
-
-	for (size_t i = 0; i < it->n; i++) {
-		in_iteration++;
-		it->is_last[i] = i + 1 < it->n ? loads_before(it, it->mark[i]->end_ns) <
-		                                         loads_before(it, it->mark[i + 1]->start_ns)
-		                               : !before || in_iteration >= before;
-		found |= i + 1 < it->n && it->is_last[i];
-		if (it->is_last[i]) {
-			before = in_iteration;
-			in_iteration = 0;
-		}
-	}
-	return found;
-}
-
-/* Programs that train several models take turns: their steps are as those a period earlier. Those
- * of two optimizers of one name differ by the operations that lead to them. */
-static bool repeats(const struct iterations *it, size_t period, bool by_ops)
-{
-	size_t same = 0, n = 0;
-
-	for (size_t i = period; i < it->n; i++) {
-		const uint64_t a = it->ops[i], b = it->ops[i - period];
-		const bool is_start = i < 2 * period && it->n > 2 * period;
-
-		if (by_ops && is_start)
-			continue;
-		n++;
-		same += it->mark[i]->name == it->mark[i - period]->name &&
-		        (!by_ops || (a > b ? a - b : b - a) * 20 <= (a > b ? a : b));
-	}
-	return n && 10 * same >= 9 * n;
-}
-
-#define LONGEST_CYCLE 16
-
-static void end_with_cycles(struct iterations *it)
-{
-	size_t period = 0;
-
-	for (int by_ops = 1; by_ops >= 0 && !period; by_ops--)
-		for (size_t c = 1; c <= LONGEST_CYCLE && 2 * c <= it->n && !period; c++)
-			if (repeats(it, c, by_ops))
-				period = c;
-	for (size_t i = 0; i < it->n; i++)
-		it->is_last[i] = !period || i % period == period - 1;
-}
-
-/* Where the first iteration begins: with its batches, as many as the second has; else with the
- * first that its thread did. */
-static int64_t first_begin(const struct iterations *it, size_t first, size_t second)
-{
-	const size_t before = loads_before(it, it->mark[first]->start_ns),
-	             of_second = loads_before(it, it->mark[second]->start_ns) - before;
-
-	if (before && of_second)
-		return it->load[before > of_second ? before - of_second : 0]->start_ns;
-	return it->begin_ns;
-}
-
-/* PyTorch gives no time to a range that was open when it stopped: the last step of an optimizer
- * lasts as long as its thread works. */
-static int64_t end_of(const struct iterations *it, size_t i)
-{
-	const struct ws_op_tree *ops = &it->m->cpu_ops.tree;
-	int64_t end_ns = it->mark[i]->end_ns;
-
-	if (i + 1 < it->n || end_ns > it->mark[i]->start_ns || it->thread >= ops->nthreads)
-		return end_ns;
-	for (size_t k = ops->thread_first[it->thread + 1];
-	     k-- > ops->thread_first[it->thread] && ops->start_ns[k] >= it->mark[i]->start_ns;)
-		if (ops->end_ns[k] > end_ns)
-			end_ns = ops->end_ns[k];
-	return end_ns;
-}
-
-static void add_iterations(struct iterations *it, struct ws_model *m)
-{
-	size_t second = SIZE_MAX, first = SIZE_MAX;
-	int64_t begin_ns;
-
-	for (size_t i = it->n; i-- > 0;)
-		if (it->is_last[i]) {
-			second = first;
-			first = i;
-		}
-	if (second == SIZE_MAX)
-		return;
-	begin_ns = first_begin(it, first, second);
-	for (size_t i = 0; i < it->n; i++) {
-		if (!it->is_last[i])
-			continue;
-		m->steps[m->nsteps++] = (struct ws_model_step){.range = WS_NONE,
-		                                               .name = it->mark[i]->name,
-		                                               .thread = it->thread,
-		                                               .start_ns = begin_ns,
-		                                               .total_ns = end_of(it, i) - begin_ns,
-		                                               .by_time = true,
-		                                               .by_marks = true};
-		m->step_mark = it->mark[i]->name;
-		begin_ns = it->mark[i]->end_ns;
-	}
-}
-
-static void find_iterations(struct ws_pass *p)
-{
-	struct ws_model *m = p->m;
-
-	for (uint32_t t = 0; t < m->nthreads; t++) {
-		struct iterations it = {.m = m, .thread = t};
-
-		find_marks(&it, p);
-		if (it.n > 1) {
-			if (!it.nloads || !end_with_batches(&it))
-				end_with_cycles(&it);
-			add_iterations(&it, m);
-		}
-		ws_arena_free(&it.temp);
-	}
-}
-
 static size_t count_warm_up(const struct ws_model *m)
 {
 	size_t n = 0;
@@ -931,7 +722,7 @@ static void pass_end_steps(struct ws_pass *p)
 {
 	struct ws_model *m = p->m;
 
-	WS_NEW(&m->arena, m->steps, p->nsteps + p->niteration_marks);
+	WS_NEW(&m->arena, m->steps, p->nsteps + p->niteration_marks + p->framework.nevents);
 	for (size_t i = 0; i < p->nsteps; i++) {
 		const struct ws_pass_step *s = &p->steps[i];
 
@@ -939,9 +730,10 @@ static void pass_end_steps(struct ws_pass *p)
 			m->steps[m->nsteps++] = s->step;
 	}
 	drop_only_batch(p);
-	if (p->niteration_marks && m->nsteps == count_warm_up(m))
-		find_iterations(p);
+	if (m->nsteps == count_warm_up(m))
+		ws_pass_find_iterations(p);
 	ws_steps_sort(m);
+	ws_pass_set_steps_apart(p);
 }
 
 /* --- framework --- */
@@ -1126,10 +918,14 @@ static void resolve_context(void *ctx, struct ws_range_context *f)
 	f->direction = op ? op->direction : 0;
 	f->dtype = op ? op->dtype : 0;
 	ws_step_is_path(p->m, &r, f->path, p->l.opts->step, &f->is_step);
-	f->marks_iteration = !p->l.opts->step && ws_name_marks_iteration(p->m->texts[f->name]);
-	f->begins_step = f->is_step || f->name == WS_TEXT_WARM_UP;
+	f->is_step |= p->m->step_module && f->name == p->m->step_module &&
+	              r.paths[f->path].domain == WS_TEXT_MODULE_DOMAIN;
+	f->marks_iteration =
+	        !p->l.opts->step && (r.paths[f->path].domain == WS_TEXT_OPTIMIZER_DOMAIN ||
+	                             ws_name_marks_iteration(p->m->texts[f->name]));
+	f->is_warm_up = ws_name_is_warm_up(p->m->texts[f->name]);
 	/* the ranges around it in its step are of another phase, or of none */
-	f->tells_step = f->begins_step ||
+	f->tells_step = f->is_step || f->is_warm_up ||
 	                (f->phase != WS_PHASE_OTHER && !(parent && parent->phase == f->phase));
 }
 
@@ -1146,7 +942,7 @@ static inline void begin_range(void *ctx, uint32_t range)
 		r->op = range;
 		r->counted = 1;
 	}
-	if (context->begins_step)
+	if (context->is_step || context->is_warm_up)
 		pass_begin_step(p, range);
 }
 
@@ -1183,7 +979,7 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 	if (context->tells_step && r->step != WS_NONE)
 		pass_close_step(p, r, range, open);
 	if (context->marks_iteration && !open)
-		pass_take_iteration_mark(p, r);
+		ws_pass_take_iteration_mark(p, r);
 	return WS_OK;
 }
 

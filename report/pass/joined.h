@@ -28,7 +28,7 @@ struct ws_range_context {
 	uint8_t marks;           /* WS_IN_… */
 	uint8_t is_op;           /* a range of it is an operation */
 	uint8_t is_step;         /* … is called like a step */
-	uint8_t begins_step;     /* … or like a warm-up */
+	uint8_t is_warm_up;      /* … or like a warm-up */
 	uint8_t tells_step;      /* what its step is to know when it ends: see ws_pass_close_step */
 	uint8_t marks_iteration; /* see ws_pass_take_iteration_mark */
 };

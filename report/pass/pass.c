@@ -102,6 +102,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	if (ws_framework_is_in(p->l.r))
 		WS_FORWARD(ws_framework_load(&p->framework, &p->l, err));
 	normalize_names(m);
+	ws_pass_find_step_module(p);
 	WS_FORWARD(ws_pass_read_ends(p, err));
 	WS_FORWARD(join_calls(p, err));
 	p->sink->halfway(p->sink->ctx, m);
@@ -119,20 +120,28 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 
 /* --- rows that nobody joins --------------------------------------------------------------- */
 
-/* Measured steps are all of a trace in which nothing is called like a step or marks one. */
-static void may_have_steps(struct ws_pass *p, bool *may_have)
+bool ws_pass_names_steps(const struct ws_model *m)
 {
-	const struct ws_model *m = p->m;
+	bool found = false;
 
-	normalize_names(p->m);
-	for (size_t i = 0; i < m->text_of.map.nslots && !*may_have; i++) {
+	for (size_t i = 0; i < m->text_of.map.nslots && !found; i++) {
 		uint32_t text = ws_idmap_get(&m->text_of, m->text_of.map.slots[i].key);
 
 		if (text != WS_NONE)
-			*may_have = ws_step_is_name(m, text, NULL) ||
-			            ws_step_is_name(m, m->steady_of[text], NULL) ||
-			            ws_name_is_optimizer_step(m->texts[text]);
+			found = ws_step_is_name(m, text, NULL) ||
+			        ws_step_is_name(m, m->steady_of[text], NULL) ||
+			        ws_name_is_optimizer_step(m->texts[text]);
 	}
+	return found;
+}
+
+/* Measured steps are all of a trace in which nothing is called like a step or marks one, and no
+ * module is called. */
+static void may_have_steps(struct ws_pass *p, bool *may_have)
+{
+	normalize_names(p->m);
+	*may_have |=
+	        ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL) || ws_pass_names_steps(p->m);
 }
 
 /* *may_have: steps, which are the scope. */

@@ -154,12 +154,13 @@ struct ws_pass_step {
 	uint8_t has_step;
 };
 
-/* A range that tells where an iteration of a training begins or ends: an optimizer's step,
- * gradients set to zero, or the loading of the next batch. In the order in which they end. */
+/* A range that tells where an iteration of a training begins or ends: an optimizer's step, which
+ * instance steps (in it), gradients set to zero, or the loading of the next batch. In the order in
+ * which they end. */
 struct ws_pass_iteration_mark {
 	int64_t start_ns, end_ns;
 	uint32_t thread, name;
-	bool steps, loads_data;
+	bool steps, is_instance, loads_data;
 };
 
 /* Rows that came and are not done, in order of time once sorted. A row begins with its time and
@@ -255,6 +256,19 @@ static inline void ws_pass_see_time(struct ws_pass *p, int64_t start_ns, int64_t
 	p->first_ns = start_ns < p->first_ns ? start_ns : p->first_ns;
 	p->last_ns = end_ns > p->last_ns ? end_ns : p->last_ns;
 }
+
+/* --- iterations.c ----------------------------------------------------------------------- */
+
+/* A range ended whose context has marks_iteration. */
+void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *r);
+/* Is some text of the trace the name of a step, or of an optimizer's step? */
+bool ws_pass_names_steps(const struct ws_model *m);
+/* Before the join: m->step_module, of a program that neither names its steps nor trains. */
+void ws_pass_find_step_module(struct ws_pass *p);
+/* Of a trace without steps: adds to m->steps, which has room for one a mark and module call. */
+void ws_pass_find_iterations(struct ws_pass *p);
+/* Which sorted steps contain an evaluation, or read a prompt, and so are none that is measured. */
+void ws_pass_set_steps_apart(struct ws_pass *p);
 
 /* --- events.c --------------------------------------------------------------------------- */
 

@@ -61,6 +61,7 @@ struct ws_rank_step {
 struct ws_rank {
 	int64_t number; /* as recorded, else the place among the traces */
 	bool has_number;
+	bool did_nothing; /* its trace has neither device work, nor operations, nor steps */
 	uint32_t given;               /* that place */
 	uint32_t name, device, dtype; /* texts */
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
@@ -107,6 +108,8 @@ struct ws_ranks {
 	size_t nmeetings, meetings_capacity;
 	const char **failed; /* why traces could not be read */
 	size_t nfailed, failed_capacity;
+	struct ws_bytes *launchers; /* names of traces that are none of a rank */
+	size_t nlaunchers;
 	uint64_t unmatched; /* calls that could face each other, but not surely do */
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */

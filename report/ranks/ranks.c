@@ -246,6 +246,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	                         .offset_ns = NAN,
 	                         .residual_ns = NAN};
 	rank->has_number = rank->number >= 0;
+	rank->did_nothing = !m->nsteps && !ws_model_has_work(m) && !m->cpu_ops.tree.n;
 	ws_select_rows(m, rows, NULL, &c.sel);
 	c.rows = c.sel.rows;
 	read_steps(&c);
@@ -315,12 +316,37 @@ static enum ws_status check_pair(const struct ws_ranks *r, const struct ws_rank 
 	return WS_OK;
 }
 
+/* A trace that says no rank and did nothing, beside traces of ranks, is of what started them. */
+static void leave_launchers_out(struct ws_ranks *r)
+{
+	bool numbers = false;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		numbers |= r->ranks[i].has_number;
+	WS_NEW(&r->arena, r->launchers, r->n);
+	for (size_t i = 0; i < r->n && numbers; i++) {
+		const struct ws_rank rank = r->ranks[i];
+
+		if (!rank.has_number && rank.did_nothing) {
+			r->launchers[r->nlaunchers++] = ws_texts_get(&r->texts, rank.name);
+			continue;
+		}
+		for (size_t c = 0; c < r->ncalls; c++)
+			if (r->calls[c].rank == i)
+				r->calls[c].rank = (uint32_t)kept;
+		r->ranks[kept++] = rank;
+	}
+	r->n = numbers ? kept : r->n;
+}
+
 /* Sorts the ranks by number, or as they were given if a trace lacks its number. */
 static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
 	uint32_t *place; /* rank as given -> by number */
 	bool known = true;
 
+	leave_launchers_out(r);
 	WS_NEW(&r->arena, place, r->n);
 	for (size_t i = 0; i < r->n; i++)
 		known &= r->ranks[i].has_number;

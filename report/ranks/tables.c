@@ -214,7 +214,13 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 	const int64_t recorded = recorded_world_size(r);
 	size_t silent = 0;
 	const struct ws_rank *first = NULL;
+	bool has_kernels = false;
 
+	for (size_t i = 0; i < r->n; i++)
+		has_kernels |= r->ranks[i].device != 0;
+	/* on a CPU communication is no kernel */
+	if (!has_kernels && recorded)
+		return;
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->ranks[i].comm_kernels) {
 			silent++;
@@ -354,6 +360,11 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	struct ws_cell *row;
 
 	sound_alarm(r, t);
+	for (size_t i = 0; i < r->nlaunchers; i++)
+		ws_table_add(t, "left out",
+		             "%.*s: it says no rank, and has no step, operation or device work, as "
+		             "the launcher of ranks",
+		             (int)r->launchers[i].len, (const char *)r->launchers[i].ptr);
 	for (size_t i = 0; i < r->nfailed; i++)
 		ws_table_add(t, "failed", "%s", r->failed[i]);
 	if (recorded > (int64_t)r->n)

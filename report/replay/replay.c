@@ -19,6 +19,7 @@
 #define STEP_TOLERANCE  0.005  /* of the step, how far a sound replay may be off */
 #define PIECE_TOLERANCE 0.02   /* …, and the begin of each piece */
 #define MOST_UNLAUNCHED 0.10   /* of the device time, without a launch record */
+#define MOST_MIGRATIONS 0.01   /* of the pieces: of managed memory, by no call */
 #define TYPICAL_LATENCY 5000.0 /* ns, where no piece of the step shows it */
 #define TYPICAL_GAP     1000.0
 #define MOST_SKEW_NS    1000000 /* of the clocks of host and device */
@@ -168,9 +169,7 @@ static void gather_pieces(struct ws_replay *r)
 		if (ws_work_ran(r->sel, m, i))
 			add_piece(r,
 			          (struct ws_replay_piece){.row = (uint32_t)i,
-			                                   .use = w->kind == WS_WORK_GRAPH
-			                                                  ? WS_USE_COMPUTE
-			                                                  : WS_USE_COPY,
+			                                   .use = ws_use_of_work(w),
 			                                   .device = w->device,
 			                                   .call = w->call,
 			                                   .start_ns = w->start_ns,
@@ -759,6 +758,7 @@ static void read_window(struct ws_replay *r, size_t which)
 	const struct ws_time_window *w = &r->windows->window[which];
 	struct ws_arena temp = {0};
 	double unlaunched_ns = 0, device_ns = 0;
+	size_t migrations = 0;
 	const uint8_t *blocks;
 
 	r->facts.step = w->step;
@@ -809,9 +809,14 @@ static void read_window(struct ws_replay *r, size_t which)
 	for (size_t i = 0; i < r->npieces; i++) {
 		device_ns += (double)r->work[i].dur_ns;
 		unlaunched_ns += r->piece[i].launch == WS_NONE ? (double)r->work[i].dur_ns : 0;
+		migrations += r->work[i].use == WS_USE_PAGING;
 	}
 	if (unlaunched_ns > MOST_UNLAUNCHED * device_ns)
 		r->facts.obstacle = "too much device work has no record of its launch";
+	else if ((double)migrations > MOST_MIGRATIONS * (double)r->npieces)
+		r->facts.obstacle =
+		        "pages of managed memory migrated, and the kernel or the host that "
+		        "touched them is not recorded";
 	r->facts.start_ns = r->start_ns;
 	r->facts.npieces = r->npieces;
 	r->facts.pieces = r->work;
@@ -841,15 +846,6 @@ static bool agrees(struct ws_replay *r)
 	return true;
 }
 
-static int by_length(const void *pa, const void *pb, void *arg)
-{
-	const struct ws_time_window *w = arg;
-	const struct ws_time_window *a = &w[*(const uint32_t *)pa], *b = &w[*(const uint32_t *)pb];
-
-	WS_ORDER_BY(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
-	return (a > b) - (a < b);
-}
-
 /* How many of some measured steps a replay reproduces. */
 static void check_steps(struct ws_replay *median)
 {
@@ -876,10 +872,6 @@ static void check_steps(struct ws_replay *median)
 
 static void read_median_step(struct ws_replay *r)
 {
-	struct ws_time_window *window = r->windows->window;
-	struct ws_arena temp = {0};
-	uint32_t *order;
-
 	if (ws_model_on_cpu(r->m) == 2) {
 		r->facts.obstacle = "some kernels ran on the CPU reference";
 		return;
@@ -892,11 +884,7 @@ static void read_median_step(struct ws_replay *r)
 		r->facts.obstacle = "there is no device work";
 		return;
 	}
-	WS_NEW(&temp, order, r->windows->n);
-	ws_order_identity(order, r->windows->n);
-	qsort_r(order, r->windows->n, sizeof(*order), by_length, window);
-	read_window(r, order[(r->windows->n - 1) / 2]);
-	ws_arena_free(&temp);
+	read_window(r, (size_t)(ws_windows_median(r->windows) - r->windows->window));
 	if (r->facts.obstacle)
 		return;
 	r->period_ns = play(r, &(struct ws_whatif){0});
@@ -938,11 +926,12 @@ static void free_result(void *replay)
 struct ws_replay *ws_replay_of(const struct ws_model *m, const struct ws_selection *sel)
 {
 	static const char key;
-	struct ws_replay *r = ws_kept_result(sel, &key);
+	const struct ws_selection *whole = ws_selection_whole(sel);
+	struct ws_replay *r = ws_kept_result(whole, &key);
 
 	if (!r) {
-		r = ws_replay_new(m, sel);
-		ws_keep_result(sel, &key, r, free_result);
+		r = ws_replay_new(m, whole);
+		ws_keep_result(whole, &key, r, free_result);
 	}
 	return r;
 }

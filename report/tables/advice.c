@@ -19,7 +19,8 @@ static void add_row(struct ws_table *t, const struct ws_findings *a, const struc
 	ws_cell_set_str(t, &row[WS_TC_advice_evidence], f->evidence);
 	ws_cell_set_str(t, &row[WS_TC_advice_advice], f->advice ? f->advice : rule->advice);
 	ws_cell_set_real(&row[WS_TC_advice_gain_ns], f->gain_ns);
-	ws_cell_set_real(&row[WS_TC_advice_gain_percent], ws_stat_percent(f->gain_ns, a->step_ns));
+	ws_cell_set_real(&row[WS_TC_advice_gain_percent],
+	                 ws_stat_percent(f->gain_ns, ws_finding_whole_ns(a, f)));
 }
 
 static void add_notes(struct ws_table *t, const struct ws_findings *a)

@@ -104,8 +104,7 @@ static void add_host_work(struct execution *e)
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
-		if (r->is_step || r->context->name == WS_TEXT_WARM_UP ||
-		    r->context->name == WS_TEXT_SETUP ||
+		if (r->is_step || r->context->is_warm_up || r->context->name == WS_TEXT_SETUP ||
 		    m->ranges.paths[r->context->path].domain == WS_TEXT_MODULE_DOMAIN)
 			continue; /* says when or for what, not that the CPU works */
 		ws_spans_cover(&e->spans[role_of[r->context->name]], r->start_ns, r->end_ns);

@@ -130,7 +130,8 @@ static void set_peak(const struct memory *s, struct ws_cell *row, const struct p
 	ws_cell_set_int(&row[WS_TC_memory_count], (int64_t)p->allocations);
 }
 
-static void add_device(struct memory *s, uint32_t device)
+/* Its peak, or that in each phase: rows of one kind stand together. */
+static void add_device(struct memory *s, uint32_t device, bool by_phase)
 {
 	struct peak all = {0}, phases[WS_PHASES] = {{0}};
 	struct ws_cell *row;
@@ -148,10 +149,12 @@ static void add_device(struct memory *s, uint32_t device)
 	}
 	if (!all.events)
 		return;
-	row = new_row(s, "peak", device);
-	ws_cell_set_str(s->t, &row[WS_TC_memory_item], "whole trace");
-	set_peak(s, row, &all);
-	for (int p = 0; p < WS_PHASES; p++) {
+	if (!by_phase) {
+		row = new_row(s, "peak", device);
+		ws_cell_set_str(s->t, &row[WS_TC_memory_item], "whole trace");
+		set_peak(s, row, &all);
+	}
+	for (int p = 0; p < WS_PHASES && by_phase; p++) {
 		if (!phases[p].events)
 			continue;
 		row = new_row(s, "by phase", device);
@@ -344,7 +347,9 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 	}
 	find_states(&s);
 	for (uint32_t d = 0; d < m->ndevices; d++)
-		add_device(&s, d);
+		add_device(&s, d, false);
+	for (uint32_t d = 0; d < m->ndevices; d++)
+		add_device(&s, d, true);
 	add_operations(&s);
 	add_largest(&s);
 	for (uint32_t d = 0; d < m->ndevices; d++)

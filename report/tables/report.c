@@ -231,7 +231,7 @@ static enum ws_status make_tables(const struct ws_table_context *tab, const stru
 {
 	struct kept *k = report->kept;
 	struct ws_relations relations = {.tab = tab};
-	struct ws_user_tables users = {.make = make_table, .needs = add_needs};
+	struct ws_user_tables users = {.r = a->r, .make = make_table, .needs = add_needs};
 	struct ws_query *q;
 	enum ws_status status;
 

@@ -1,6 +1,6 @@
 /*
- * softmax-matmul: softmax against the two matrix products of self-attention. Five rows in each
- * direction, over all layers; what they leave out of the whole stands in notes.
+ * softmax-matmul: softmax against the two matrix products of self-attention. A sentence for each
+ * direction, then five rows, over all layers; notes name the rest of the whole.
  */
 #include <stdbool.h>
 #include <math.h>
@@ -483,20 +483,30 @@ static bool knows_flops(const struct work *w)
 	return w->ops && !w->flops_unknown;
 }
 
-/* w NULL: its numbers are not known. softmax: to compare the row's products with, NULL. */
+/* "compute", "memory"; NULL: not known. */
+static const char *bound_of(const struct work *w)
+{
+	if (!knows_flops(w) || w->bytes_unknown || w->roof_unknown ||
+	    w->compute_s + w->memory_s <= 0)
+		return NULL;
+	return w->compute_s > w->memory_s ? "compute" : "memory";
+}
+
+/* Of work that ran or was recorded. softmax: to compare the row's products with, NULL. */
 static void add_row(const struct softmax *s, struct ws_table *t, enum direction d, const char *part,
                     const struct work *w, const struct work *softmax)
 {
-	struct ws_cell *row = ws_table_row(t);
-	const double ns = w ? (double)w->gpu_ns : 0;
-	const char *over;
+	const double ns = (double)w->gpu_ns;
+	const char *over, *bound = bound_of(w);
+	struct ws_cell *row;
 
+	if (!has_work(w))
+		return;
+	row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_scope], "all layers");
 	if (d != UNKNOWN)
 		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_phase], direction_names[d]);
 	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_part], part);
-	if (!w)
-		return;
 	if (ws_model_has_kernels(s->tab->m)) {
 		ws_cell_set_mean(&row[WS_TC_softmax_matmul_kernels], (int64_t)w->kernels, s->basis);
 		ws_cell_set_mean(&row[WS_TC_softmax_matmul_gpu_ns], w->gpu_ns, s->basis);
@@ -513,10 +523,9 @@ static void add_row(const struct softmax *s, struct ws_table *t, enum direction 
 		if (knows_flops(w))
 			ws_cell_set_real(&row[WS_TC_softmax_matmul_intensity],
 			                 ws_stat_ratio((double)w->flops, (double)w->bytes));
-		if (knows_flops(w) && !w->roof_unknown && w->compute_s + w->memory_s > 0)
-			ws_cell_set_str(t, &row[WS_TC_softmax_matmul_bound],
-			                w->compute_s > w->memory_s ? "compute" : "memory");
 	}
+	if (bound)
+		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_bound], bound);
 	if (w->products && !w->needed_unknown) {
 		ws_cell_set_mean(&row[WS_TC_softmax_matmul_flops_needed], w->needed, s->basis);
 		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops_needed],
@@ -534,28 +543,38 @@ static void add_row(const struct softmax *s, struct ws_table *t, enum direction 
 		                 ws_stat_ratio((double)softmax->gpu_ns, ns));
 }
 
-/* How the difference in time compares with the difference in FLOPs. */
-static void compare(struct ws_table *t, void (*say)(struct ws_table *, const char *, ...),
-                    const char *where, enum direction d, const char *products,
-                    const struct work *matmul, const struct work *softmax)
+/*
+ * "Forward: softmax takes 1.6× as long as QK^T (61.6 vs 38 µs) with 1/21 of its FLOPs: it is bound
+ * by memory." its: of the products.
+ */
+static void compare(const struct softmax *s, struct ws_table *t,
+                    void (*say)(struct ws_table *, const char *, ...), const char *where,
+                    const char *products, const char *its, const struct work *matmul,
+                    const struct work *softmax)
 {
-	double time = ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns);
-	double flops = ws_stat_ratio((double)matmul->flops, (double)softmax->flops);
-	int decimals = time < 0.1 ? 4 : 2; /* of so small a part two would be 0.00 */
+	struct ws_arena *texts = s->tab->temp;
+	const double time = ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns),
+	             less = ws_stat_ratio((double)matmul->flops, (double)softmax->flops),
+	             steps = (double)s->basis;
+	const char *bound = bound_of(softmax), *flops = ". Their FLOPs are not recorded";
 
 	if (!softmax->gpu_ns || !matmul->gpu_ns)
 		return;
 	if (knows_flops(matmul) && knows_flops(softmax) && softmax->flops && matmul->flops)
-		say(t,
-		    "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of the "
-		    "FLOPs: "
-		    "per FLOP it takes %.1f times as long.",
-		    where, direction_names[d], decimals, time, products, flops, time * flops);
-	else
-		say(t,
-		    "%s, %s: softmax takes %.*f times the GPU time of %s. Their FLOPs are not "
-		    "recorded.",
-		    where, direction_names[d], decimals, time, products);
+		flops = ws_arena_format(texts, " with %s%s%s FLOPs%s%s", less < 1 ? "" : "1/",
+		                        ws_say_number(texts, less < 1     ? 1 / less
+		                                             : less >= 10 ? round(less)
+		                                                          : less),
+		                        ws_arena_format(texts, less < 1 ? "× %s" : " of %s", its),
+		                        bound ? ": it is bound by " : "", bound ? bound : "");
+	say(t, "%s: softmax takes %s %s (%s)%s.", where,
+	    time < WS_SAY_TIMES_FROM
+	            ? ws_arena_format(texts, "%s of the time of", ws_say_percent(texts, 100 * time))
+	            : ws_arena_format(texts, "%s as long as", ws_say_amount(texts, time)),
+	    products,
+	    ws_say_times(texts, (double)softmax->gpu_ns / steps, "vs",
+	                 (double)matmul->gpu_ns / steps),
+	    flops);
 }
 
 /* What stands in no row of its own: "Whole attention, forward, has 12 µs of scale and mask". */
@@ -581,46 +600,44 @@ static void note_rest(const struct softmax *s, struct ws_table *t, enum directio
 		ws_table_note(t, "Whole attention, %s, includes %s.", direction_names[d], text);
 }
 
-/* Five rows, and the sentence that answers the question. */
+/* The sentence that answers the question, and at most five rows. */
 static bool add_direction(const struct softmax *s, struct ws_table *t, enum direction d)
 {
+	static const char *const names[DIRECTIONS] = {"Forward", "Backward", "Phase unknown"};
 	const struct work *parts = s->parts[d], *scores = &parts[WS_ATTENTION_SCORES],
 	                  *softmax = &parts[WS_ATTENTION_SOFTMAX],
 	                  *final = &parts[WS_ATTENTION_FINAL], *fused = &parts[WS_ATTENTION_FUSED];
-	const bool has_both = has_work(scores) && has_work(final);
 	struct work both = *scores, whole = {0};
-	/* a part that no kernel is of has zero kernels, but in fused attention nobody knows */
-#define KNOWN(w) (has_work(w) || !has_work(fused) ? (w) : NULL)
 
 	add_up(&both, final);
 	for (int p = 0; p < WS_ATTENTION_NONE; p++)
 		add_up(&whole, &parts[p]);
 	if (!has_work(&whole))
 		return false;
-	add_row(s, t, d, "computing attention scores", KNOWN(scores), softmax);
-	add_row(s, t, d, "computing softmax", KNOWN(softmax), NULL);
-	add_row(s, t, d, "final matmul", KNOWN(final), softmax);
-	add_row(s, t, d, "both products", has_both ? &both : NULL, softmax);
+	add_row(s, t, d, "computing attention scores", scores, softmax);
+	add_row(s, t, d, "computing softmax", softmax, NULL);
+	add_row(s, t, d, "final matmul", final, softmax);
+	if (has_work(scores) && has_work(final))
+		add_row(s, t, d, "both products", &both, softmax);
 	add_row(s, t, d, "whole attention", &whole, NULL);
-#undef KNOWN
-	if (has_both)
-		compare(t, ws_table_answer, "Self-attention", d, "QK^T and PV together", &both,
-		        softmax);
+	if (scores->gpu_ns || final->gpu_ns)
+		compare(s, t, ws_table_answer, names[d], scores->gpu_ns ? "QK^T" : "PV", "its",
+		        scores->gpu_ns ? scores : final, softmax);
 	else if (softmax->gpu_ns)
-		ws_table_answer(t,
-		                "Self-attention, %s: cannot tell, since no kernel of %s was found. "
-		                "Put its kernels in a range `%s`.",
-		                direction_names[d],
-		                has_work(scores)  ? "PV"
-		                : has_work(final) ? "QK^T"
-		                                  : "QK^T and PV",
-		                has_work(scores) ? "final matmul" : "computing attention scores");
+		ws_table_answer(
+		        t,
+		        "%s: cannot tell: no kernel of QK^T or PV was found. Put their "
+		        "kernels in ranges `computing attention scores` and `final matmul`.",
+		        names[d]);
 	else if (fused->kernels)
 		ws_table_answer(t,
-		                "Self-attention, %s: cannot tell, since fused attention computes "
-		                "QK^T, softmax and PV in one kernel. Its FLOPs are those of its "
-		                "products.",
-		                direction_names[d]);
+		                "%s: cannot tell: fused attention computes QK^T, softmax and PV in "
+		                "one kernel. Its FLOPs are those of its products.",
+		                names[d]);
+	if (softmax->kernels && has_work(scores) != has_work(final))
+		ws_table_note(t, "No kernel of %s was found, %s. Put its kernels in a range `%s`.",
+		              has_work(scores) ? "PV" : "QK^T", direction_names[d],
+		              has_work(scores) ? "final matmul" : "computing attention scores");
 	note_rest(s, t, d);
 	if (fused->scores > 0 && !fused->bytes_unknown)
 		ws_table_note(
@@ -669,39 +686,42 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 	for (int d = 0; d < DIRECTIONS; d++) {
 		/* where some may be softmax, the others are not all of it */
 		if (!s->loose_chains)
-			compare(t, ws_table_note, "Whole model", (enum direction)d,
-			        "all matrix products", &s->model_products[d], &s->model_softmax[d]);
+			compare(s, t, ws_table_note,
+			        ws_arena_format(s->tab->temp, "Whole model, %s",
+			                        direction_names[d]),
+			        "all matrix products", "their", &s->model_products[d],
+			        &s->model_softmax[d]);
 		no_scale_mask |= s->parts[d][WS_ATTENTION_SOFTMAX].kernels &&
 		                 !s->parts[d][WS_ATTENTION_SCALE_MASK].kernels;
 	}
 	if (!has_kernels)
 		ws_table_note(t, WS_NO_KERNELS);
 	if (s->tab->sel->measured)
-		ws_table_note(t, "%s are those of one step: the mean over %zu measured steps.",
+		ws_table_note(t, "%s are those of one step: the mean over %zu measured step%s.",
 		              has_kernels ? "Kernels, time, FLOPs and bytes" : "FLOPs and bytes",
-		              s->tab->sel->measured);
+		              s->tab->sel->measured, s->tab->sel->measured == 1 ? "" : "s");
 	else
 		ws_table_note(t,
 		              "The trace has no finished range `step`, so the numbers are of all "
 		              "%s in the report.",
 		              has_kernels ? "kernels" : "operations");
 	if (s->chains)
-		ws_table_note(t,
-		              "%s time%s no range and no operation tells the parts of attention: a "
-		              "softmax is what lies between two products of as many matrices each.",
-		              ws_say_number(s->tab->temp, (double)s->chains),
-		              s->chains == 1 ? "" : "s");
+		ws_table_note(
+		        t,
+		        "%s time%s no range or operation names the parts of attention: the "
+		        "kernels between two products of equally many matrices count as softmax.",
+		        ws_say_number(s->tab->temp, (double)s->chains), s->chains == 1 ? "" : "s");
 	note_pairs(s, t);
 	if (no_scale_mask)
-		ws_table_note(t, "No separate kernel scales or masks: the kernels of softmax "
-		                 "include that work and its FLOPs, or nothing does it.");
-	ws_table_note(
-	        t,
-	        "FLOPs as recorded; a multiply-add is 2, softmax %g per element, attention the "
-	        "full T x T unless the kernel skips half of it. With softmax as 1, 3, 5 or 40 "
-	        "the FLOP ratio is %g, %g, %g or %g times as large (`--softmax-flops N`).",
-	        m->softmax_flops, m->softmax_flops, m->softmax_flops / 3, m->softmax_flops / 5,
-	        m->softmax_flops / 40);
+		ws_table_note(t, "No separate kernel scales or masks: if attention does, the "
+		                 "kernels of softmax "
+		                 "include that work and its FLOPs.");
+	if (t->nrows)
+		ws_table_note(t,
+		              "FLOPs as recorded: a multiply-add is 2, an element of softmax %g "
+		              "(`--softmax-flops N` changes it). Attention counts all T x T pairs "
+		              "unless its kernel skips half of them.",
+		              m->softmax_flops);
 	for (size_t i = 0; i < m->ndevices; i++)
 		no_peaks |= m->devices[i].kernels && !m->devices[i].has_peaks;
 	if (no_peaks)
@@ -724,17 +744,16 @@ void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *
 		some |= add_direction(&s, t, (enum direction)d);
 	if (!some && s.loose_chains)
 		ws_table_answer(t,
-		                "Cannot tell: this trace names no attention. %s exp and %s max "
+		                "Cannot tell: the trace names no attention. %s exp and %s max "
 		                "kernels look like its softmax. Add the NVTX range `computing "
 		                "softmax` around them, and `computing attention scores` and `final "
 		                "matmul` around the products.",
 		                ws_say_number(tab->temp, (double)s.loose_chains),
 		                ws_say_number(tab->temp, (double)s.loose_chains));
 	else if (!some)
-		ws_table_answer(
-		        t, "Cannot tell softmax from the products of attention: no attention was "
-		           "recorded. Put ranges `computing attention scores`, `computing "
-		           "softmax` and `final matmul` around its parts; with PyTorch's "
-		           "profiler, record_shapes=True does it.");
+		ws_table_answer(t, "Cannot tell: the trace names no attention. Add the NVTX ranges "
+		                   "`computing attention scores`, `computing softmax` and `final "
+		                   "matmul` around its parts; with PyTorch's profiler, "
+		                   "record_shapes=True is enough.");
 	add_notes(&s, t);
 }

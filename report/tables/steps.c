@@ -14,13 +14,21 @@
 	"No step has finished: no range is called `step`, or the program was stopped inside the " \
 	"first. `--step PATTERN` names the ranges that are steps; the table ranges lists all."
 
-/* Columns of the phases are in the order of enum ws_phase. */
-_Static_assert(WS_TC_steps_remainder_ns - WS_TC_steps_forward_ns == WS_PHASE_OTHER &&
-                       WS_TC_steps_gpu_remainder_ns - WS_TC_steps_gpu_forward_ns ==
-                               WS_PHASE_OTHER &&
-                       WS_TC_steps_window_remainder_ns - WS_TC_steps_window_forward_ns ==
-                               WS_PHASE_OTHER,
-               "order of columns");
+/* Columns of the phases. */
+struct phase_columns {
+	size_t host, gpu, window;
+};
+static const struct phase_columns columns_of[WS_PHASES] = {
+#define OF(phase)                                                       \
+	{                                                               \
+		WS_TC_steps_##phase##_ns, WS_TC_steps_gpu_##phase##_ns, \
+		        WS_TC_steps_window_##phase##_ns                 \
+	}
+        [WS_PHASE_FORWARD] = OF(forward),       [WS_PHASE_LOSS] = OF(loss),
+        [WS_PHASE_BACKWARD] = OF(backward),     [WS_PHASE_OPTIMIZER] = OF(optimizer),
+        [WS_PHASE_EVALUATION] = OF(evaluation), [WS_PHASE_OTHER] = OF(remainder),
+#undef OF
+};
 
 static void set_utilization(struct ws_table *t, struct ws_cell *row,
                             const struct ws_utilization *use, int64_t step_ns, uint32_t s)
@@ -68,19 +76,20 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	if (is_batch)
 		set_batch(t, row, &batch);
 	ws_cell_set_str(t, &row[WS_TC_steps_warm_up], step->warm_up ? "yes" : "no");
+	if (step->apart)
+		ws_cell_set_str(t, &row[WS_TC_steps_contains], ws_step_apart_name(step->apart));
 	for (int p = 0; p < WS_PHASES; p++) {
 		int present = p == WS_PHASE_OTHER ? ws_step_phase_present(times, p)
 		                                  : (step->phases >> p & 1);
 
 		if (present)
-			ws_cell_set_int(&row[WS_TC_steps_forward_ns + p], step->phase_ns[p]);
+			ws_cell_set_int(&row[columns_of[p].host], step->phase_ns[p]);
 		/* a framework's links tell backward kernels without a range `backward` */
 		told |= p != WS_PHASE_OTHER && gpu->phase_ns[p];
 		if (present || (gpu->phase_ns[p] && told))
-			ws_cell_set_int(&row[WS_TC_steps_gpu_forward_ns + p], gpu->phase_ns[p]);
+			ws_cell_set_int(&row[columns_of[p].gpu], gpu->phase_ns[p]);
 		if (times->window_ns[s][p] >= 0)
-			ws_cell_set_int(&row[WS_TC_steps_window_forward_ns + p],
-			                times->window_ns[s][p]);
+			ws_cell_set_int(&row[columns_of[p].window], times->window_ns[s][p]);
 	}
 	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
@@ -98,7 +107,7 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	if (images)
 		ws_cell_set_real(&row[WS_TC_steps_images_per_s],
 		                 ws_stat_ratio((double)images * 1e9, (double)total_ns));
-	if (!step->warm_up)
+	if (!step->warm_up && !step->apart)
 		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
 		                ws_stat_is_outlier(total, total_ns) ? "yes" : "no");
 }
@@ -106,12 +115,12 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 /* Beside the windows these are the host's, whatever programs have always read above them. */
 static void name_host_times(struct ws_table *t)
 {
-	static const char *const titles[WS_PHASES] = {"Host Forward (ns)", "Host Loss (ns)",
-	                                              "Host Backward (ns)", "Host Optimizer (ns)",
-	                                              "Host Remainder (ns)"};
+	static const char *const titles[WS_PHASES] = {
+	        "Host Forward (ns)",   "Host Loss (ns)",       "Host Backward (ns)",
+	        "Host Optimizer (ns)", "Host Evaluation (ns)", "Host Remainder (ns)"};
 
 	for (size_t p = 0; p < WS_PHASES; p++)
-		ws_table_show_as(t, WS_TC_steps_forward_ns + p, titles[p]);
+		ws_table_show_as(t, columns_of[p].host, titles[p]);
 }
 
 static bool is_before_measured(const struct ws_model *m, size_t step)
@@ -121,6 +130,15 @@ static bool is_before_measured(const struct ws_model *m, size_t step)
 	return step < m->nsteps;
 }
 
+static void note_apart(const struct ws_table_context *tab, struct ws_table *t)
+{
+	const char *words = ws_steps_apart_words(tab->m, tab->temp);
+
+	if (*words)
+		ws_table_note(t, "%s, and %s not measured.", words,
+		              ws_steps_apart(tab->m) == 1 ? "is" : "are");
+}
+
 static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t,
                            const struct ws_step_times *times, size_t shown)
 {
@@ -128,6 +146,7 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 
 	if (!shown)
 		ws_table_set_not_recorded(t, NO_STEPS);
+	note_apart(tab, t);
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].unfinished)
 			ws_table_note(t, "%s %" PRIu32 " %s, and is left out.",
@@ -184,9 +203,11 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_model_step *step = &m->steps[s];
 
-		if (ws_step_is_left_out(step) ||
-		    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
-		    (step->warm_up &&
+		const bool is_measured = !step->warm_up && !step->apart;
+
+		if (step->unfinished || step->unsound ||
+		    (is_measured && !ws_step_selected(m, tab->sel, s)) ||
+		    (!is_measured &&
 		     (tab->sel->has_steps || !ws_time_selected(tab->sel, step->start_ns,
 		                                               step->start_ns + step->total_ns))))
 			continue;
@@ -217,6 +238,33 @@ static void set_outliers(const struct ws_model *m, struct ws_table *t, struct ws
 	free(list);
 }
 
+/* A row of these samples; NULL: there are none. */
+static struct ws_cell *add_row(struct ws_table *t, int phase, enum ws_measure measure,
+                               const struct ws_stat *stat)
+{
+	struct ws_cell *row;
+
+	if (!stat->n)
+		return NULL;
+	row = ws_table_row(t);
+	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase],
+	                phase < WS_PHASES            ? ws_phase_name((enum ws_phase)phase)
+	                : measure == WS_MEASURE_WALL ? "host"
+	                                             : "total");
+	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
+	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat->n);
+	ws_cell_set_real(&row[WS_TC_step_statistics_mean_ns], stat->mean);
+	if (stat->n > 1) {
+		ws_cell_set_real(&row[WS_TC_step_statistics_std_ns], stat->std);
+		ws_cell_set_real(&row[WS_TC_step_statistics_cv],
+		                 ws_stat_ratio(stat->std, stat->mean));
+	}
+	ws_cell_set_real(&row[WS_TC_step_statistics_med_ns], stat->median);
+	ws_cell_set_int(&row[WS_TC_step_statistics_min_ns], stat->min);
+	ws_cell_set_int(&row[WS_TC_step_statistics_max_ns], stat->max);
+	return row;
+}
+
 static void add_statistics(const struct ws_model *m, struct ws_table *t,
                            const struct ws_step_times *times, int phase, enum ws_measure measure)
 {
@@ -227,25 +275,26 @@ static void add_statistics(const struct ws_model *m, struct ws_table *t,
 	    (measure == WS_MEASURE_GPU && !ws_model_has_kernels(m)))
 		return;
 	ws_step_stat(m, times, phase, measure, &stat);
-	if (!stat.n)
-		return;
-	row = ws_table_row(t);
-	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase],
-	                phase < WS_PHASES            ? ws_phase_name((enum ws_phase)phase)
-	                : measure == WS_MEASURE_WALL ? "host"
-	                                             : "total");
-	ws_cell_set_str(t, &row[WS_TC_step_statistics_measure], ws_measure_name(measure));
-	ws_cell_set_int(&row[WS_TC_step_statistics_steps], (int64_t)stat.n);
-	ws_cell_set_real(&row[WS_TC_step_statistics_mean_ns], stat.mean);
-	if (stat.n > 1) {
-		ws_cell_set_real(&row[WS_TC_step_statistics_std_ns], stat.std);
-		ws_cell_set_real(&row[WS_TC_step_statistics_cv],
-		                 ws_stat_ratio(stat.std, stat.mean));
-	}
-	ws_cell_set_real(&row[WS_TC_step_statistics_med_ns], stat.median);
-	ws_cell_set_int(&row[WS_TC_step_statistics_min_ns], stat.min);
-	ws_cell_set_int(&row[WS_TC_step_statistics_max_ns], stat.max);
-	set_outliers(m, t, &row[WS_TC_step_statistics_outliers], times, phase, measure, &stat);
+	row = add_row(t, phase, measure, &stat);
+	if (row)
+		set_outliers(m, t, &row[WS_TC_step_statistics_outliers], times, phase, measure,
+		             &stat);
+}
+
+/* Of steps that are not measured, as they contain them. */
+static void add_evaluations(const struct ws_model *m, struct ws_table *t)
+{
+	int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
+	struct ws_stat stat;
+	size_t n = 0;
+
+	for (size_t s = 0; s < m->nsteps; s++)
+		if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 && !m->steps[s].unfinished &&
+		    !m->steps[s].unsound)
+			ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
+	ws_stat_of(ns, n, &stat);
+	add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
+	free(ns);
 }
 
 /* Does the host end some step before its device work? */
@@ -267,7 +316,10 @@ static void add_all_statistics(const struct ws_model *m, struct ws_table *t,
 	for (int phase = 0; phase <= WS_PHASES; phase++)
 		add_statistics(m, t, times, phase, WS_MEASURE_GPU);
 	for (int phase = 0; phase <= last; phase++)
-		add_statistics(m, t, times, phase, WS_MEASURE_WALL);
+		if (phase == WS_PHASE_EVALUATION)
+			add_evaluations(m, t);
+		else
+			add_statistics(m, t, times, phase, WS_MEASURE_WALL);
 }
 
 void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t)
@@ -278,6 +330,7 @@ void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table 
 		ws_table_set_not_recorded(t, NO_STEPS);
 	if (times->nmeasured)
 		add_all_statistics(tab->m, t, times);
+	note_apart(tab, t);
 	if (times->nmeasured && times->nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
 		              times->nmeasured, times->nmeasured == 1 ? "" : "s");

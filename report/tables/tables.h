@@ -5,6 +5,7 @@
 #include "report/analysis/relations.h"
 #include "report/analysis/utilization.h"
 #include "report/model/model.h"
+#include "report/records/records.h"
 #include "report/tables/report.h"
 #include "report/base/say.h"
 #include "report/base/stat.h"
@@ -74,11 +75,12 @@ WS_REQUEST_TABLES(T)
 /* Those of a report, and those made only on request. */
 const struct ws_table_def *const *ws_table_defs_all(size_t *count);
 
-/* --- user_query.c: queries of users, over relations and all tables -------------------------- */
+/* --- user_query.c: queries of users, over relations, tables and records --------------------- */
 
-/* All tables as relations, their names with _ for -. All zero but for the functions; free with
- * ws_user_tables_release, behind the queries. */
+/* All tables as relations, their names with _ for -; all kinds of records, such as kernel_record.
+ * All zero but for the first three; free with ws_user_tables_release, behind the queries. */
 struct ws_user_tables {
+	const struct ws_trace_reader *r; /* whose records those are; NULL where none is read */
 	/* Makes a table with all that a report adds; columns: those that are wanted, NULL = all.
 	 * *out is made also where this fails. */
 	enum ws_status (*make)(struct ws_relations *relations, struct ws_query *q,
@@ -91,6 +93,8 @@ struct ws_user_tables {
 	struct ws_relations *relations;
 	struct ws_user_table *table;
 	size_t n;
+	struct ws_user_records *records; /* by kind */
+	struct ws_records strings;
 	struct ws_arena arena;
 	enum ws_status status; /* of making those that queries read */
 	struct ws_err err;

@@ -1,4 +1,4 @@
-/* Tables of a user's queries, over the relations of a trace and over its tables. */
+/* Tables of a user's queries, over the relations of a trace, its tables and its records. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +59,81 @@ static void describe(struct ws_user_table *u, struct ws_arena *arena)
 	u->rel = (struct ws_relation){name, columns, count_rows, put_cell};
 }
 
+/* --- records as relations --------------------------------------------------------------------- */
+
+/* All records of a kind, in the order of the file. They are read when the first query needs them. */
+struct ws_user_records {
+	struct ws_user_tables *all;
+	const struct ws_kind_def *def;
+	struct ws_relation rel;
+	struct ws_records rows;
+	bool is_read;
+};
+
+static size_t count_records(void *ctx)
+{
+	struct ws_user_records *u = ctx;
+	struct ws_user_tables *all = u->all;
+
+	if (!u->is_read && all->status == WS_OK) {
+		u->is_read = true;
+		all->status = ws_records_load(&u->rows, all->r, u->def->id, &all->err);
+		if (all->status == WS_OK && !all->strings.room)
+			all->status = ws_records_load_by(&all->strings, all->r, WS_KIND_STRING,
+			                                 WS_COL_string_id, &all->err);
+	}
+	return all->status == WS_OK ? u->rows.n : 0;
+}
+
+static void put_record(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_user_records *u = ctx;
+	const struct ws_column_def *c = &u->def->columns[column];
+	const uint8_t *value = (const uint8_t *)ws_records_row(&u->rows, row) + c->row_offset;
+	struct ws_bytes text;
+	double real;
+
+	switch (c->type) {
+	case WS_TYPE_BLOB:
+		memcpy(&text, value, sizeof(text));
+		ws_put_text(out, text);
+		break;
+	case WS_TYPE_STR:
+		ws_put_text(out, ws_records_text(&u->all->strings, ws_load_u64(value)));
+		break;
+	case WS_TYPE_F64:
+		memcpy(&real, value, sizeof(real));
+		ws_put_real(out, real);
+		break;
+	case WS_TYPE_ENUM:
+		text = ws_enum_name(c->unit, ws_load_u64(value));
+		if (text.len) {
+			ws_put_text(out, text);
+			break;
+		}
+		/* fallthrough */
+	default: /* of numbers from 2^63 on SQLite has the negative ones with the same bits */
+		ws_put_int(out, (int64_t)ws_load_u64(value));
+	}
+}
+
+/* The kind `nvtx` as nvtx_record. What describes the file itself is no record of a program. */
+static bool describe_records(struct ws_user_records *u, unsigned kind, struct ws_arena *arena)
+{
+	const char *columns = "";
+
+	u->def = ws_schema_kind(kind);
+	if (!u->def || ws_kind_is_made(kind))
+		return false;
+	for (unsigned c = 0; c < u->def->ncolumns; c++)
+		columns = ws_arena_format(arena, "%s%s,", columns, u->def->columns[c].name);
+	u->rel = (struct ws_relation){ws_arena_format(arena, "%s_record", u->def->name), columns,
+	                              count_records, put_record};
+	return true;
+}
+
+/* --- both -------------------------------------------------------------------------------------- */
+
 void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
                         struct ws_relations *relations)
 {
@@ -80,6 +155,14 @@ void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
 		} else {
 			ws_query_add(q, &u->rel, u);
 		}
+	}
+	WS_NEW(&all->arena, all->records, WS_KIND_END);
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+		struct ws_user_records *u = &all->records[kind];
+
+		u->all = all;
+		if (describe_records(u, kind, &all->arena))
+			ws_query_add(q, &u->rel, u);
 	}
 }
 
@@ -107,6 +190,9 @@ void ws_user_tables_release(struct ws_user_tables *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		ws_table_free(all->table[i].t);
+	for (size_t kind = 0; all->records && kind < WS_KIND_END; kind++)
+		ws_records_free(&all->records[kind].rows);
+	ws_records_free(&all->strings);
 	ws_arena_free(&all->arena);
 }
 
@@ -429,6 +515,12 @@ struct ws_report *ws_report_relations(const char *trace)
 
 		describe(&u, &arena);
 		list_relation(t, &u.rel, u.def->meaning);
+	}
+	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
+		struct ws_user_records u = {0};
+
+		if (describe_records(&u, kind, &arena))
+			list_relation(t, &u.rel, u.def->meaning);
 	}
 	ws_arena_free(&arena);
 	return report;

@@ -396,6 +396,10 @@ static void put_one(struct markdown *m, const struct ws_table *t)
 	fputs("\n## ", f);
 	put_str(m, ws_display_title(t, title));
 	fputs("\n\n", f);
+	for (size_t i = 0; i < t->nheadline_notes; i++) {
+		put_str(m, t->notes[i]);
+		fputs("\n\n", f);
+	}
 	put_str(m, t->def->meaning);
 	fputs("\n\n", f);
 	if (t->not_recorded) {
@@ -407,8 +411,8 @@ static void put_one(struct markdown *m, const struct ws_table *t)
 	}
 	if (t->nrows)
 		put_table(m, t);
-	for (size_t i = 0; i < t->nnotes; i++) {
-		fputs(i ? "- " : "\n- ", f);
+	for (size_t i = t->nheadline_notes; i < t->nnotes; i++) {
+		fputs(i > t->nheadline_notes ? "- " : "\n- ", f);
 		put_str(m, t->notes[i]);
 		fputc('\n', f);
 	}
@@ -464,7 +468,7 @@ static void put_time(struct markdown *m, const struct ws_compared_time *t, bool 
 	const bool is_bold = is_sure && (t->low > 1 || t->high < 1);
 	struct ws_arena texts = {0};
 
-	put_times(m->f, ws_say_change(&texts, t->ns[0], t->ns[1]));
+	put_times(m->f, ws_say_times(&texts, t->ns[0], "→", t->ns[1]));
 	fputs(" | ", m->f);
 	if (isnan(t->ratio)) {
 		fputs("not compared", m->f);
@@ -548,7 +552,7 @@ static void put_operations(struct markdown *m, const struct ws_page *page)
 			put_cut_name(m, c->shape);
 		}
 		fputs(" | ", m->f);
-		put_times(m->f, ws_say_change(&texts, c->ns[0], c->ns[1]));
+		put_times(m->f, ws_say_times(&texts, c->ns[0], "→", c->ns[1]));
 		fputs(" | ", m->f);
 		put_change(m->f, c->ratio, true);
 		fputs(" |\n", m->f);

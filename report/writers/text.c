@@ -1,5 +1,7 @@
 /* Reports for a terminal: the first screen, pages, tables and notes, in lines of its width. */
+#include <ctype.h>
 #include <stdbool.h>
+#include <inttypes.h>
 #include <string.h>
 #include "report/base/names.h"
 #include "report/base/say.h"
@@ -145,6 +147,8 @@ static void paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr,
 
 #define HEADER_LINES    3
 #define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
+#define NAME_LEAST      20  /* of the first column and of other texts, before an answer leaves */
+#define TEXT_LEAST      8
 #define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
 #define READING_COLUMNS 6   /* a table of so few, or of verdicts, is for reading: it is wrapped */
 
@@ -268,39 +272,40 @@ static void cap(struct text_column *c, size_t width)
 		c->width = width;
 }
 
-/* A text keeps so many columns of the terminal before an answer beside it leaves. */
-#define LEAST_TEXT_WIDTH 10
-
-/* The widest texts, as far as they may, where a row then fits the line. */
-static void squeeze(struct text_table *x, size_t limit)
+/* Texts become narrower, the widest first, until a row fits; false: none that is left tells enough.
+ */
+static bool shrink_texts(struct text_table *x, size_t limit)
 {
 	size_t *before;
-	bool some = true;
 
 	WS_NEW(&x->arena, before, x->n);
 	for (size_t i = 0; i < x->n; i++)
 		before[i] = x->columns[i].width;
-	while (some && total_width(x) > limit) {
+	while (total_width(x) > limit) {
 		struct text_column *widest = NULL;
 
 		for (size_t i = 0; i < x->n; i++) {
 			struct text_column *c = &x->columns[i];
-			const size_t least = header_width(c->view->shown.title);
+			const size_t head = header_width(c->view->shown.title),
+			             least = i ? TEXT_LEAST : NAME_LEAST;
 
-			if (c->is_text && c->width > LEAST_TEXT_WIDTH && c->width > least &&
+			if (c->is_text && c->width > (head > least ? head : least) &&
 			    (!widest || c->width > widest->width))
 				widest = c;
 		}
-		some = widest != NULL;
-		if (some)
-			widest->width--;
+		if (!widest)
+			break;
+		widest->width--;
 	}
-	for (size_t i = 0; i < x->n && !some; i++)
+	if (total_width(x) <= limit)
+		return true;
+	for (size_t i = 0; i < x->n; i++)
 		x->columns[i].width = before[i];
+	return false;
 }
 
-/* Leave out details from the right, cut texts, and only then leave out answers, until a row fits
- * the line. */
+/* Cut texts, then leave out details from the right, then cut texts more, until a row fits the line.
+ * Only then answers leave. */
 static void fit(struct text_table *x)
 {
 	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
@@ -315,11 +320,11 @@ static void fit(struct text_table *x)
 		natural[i] = x->columns[i].width;
 		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
 	}
-	while (x->n > x->view.nanswers && total_width(x) > limit)
+	while (x->n > x->view.nanswers && x->n > 1 && total_width(x) > limit)
 		x->n--;
-	squeeze(x, limit);
-	while (x->n > 1 && total_width(x) > limit)
-		x->n--;
+	if (!shrink_texts(x, limit))
+		while (x->n > 1 && total_width(x) > limit)
+			x->n--;
 	if (total_width(x) > limit)
 		cap(&x->columns[0], limit);
 	used = total_width(x);
@@ -543,6 +548,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 #define KERNEL_ROWS  6
 #define FINDING_ROWS 5
 #define BAR_WIDTH    100 /* where lines have no limit */
+#define OUTLIERS_NAMED 6
 #define LEGEND_SHARE 1.0 /* percent: less has no name below the bar */
 
 static void put_text(FILE *f, const char *text)
@@ -595,25 +601,85 @@ static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct w
 	ws_arena_free(&arena);
 }
 
+/* --- the strip of steps -------------------------------------------------------------------- */
+
+/* "steps ▆▆▆█▆", from 0 on; of more than fit, the longest of some neighbours each. Outliers are bold
+ * and named. */
+static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char label[] = "steps ";
+	const size_t whole = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	const size_t width = whole > strlen(label) ? whole - strlen(label) : 1;
+	const size_t each = (page->nsteps + width - 1) / width;
+	struct ws_arena arena = {0};
+	const char *named = "";
+	size_t outliers = 0;
+
+	if (!page->nsteps)
+		return;
+	fputs(label, f);
+	for (size_t i = 0; i < page->nsteps; i += each) {
+		const struct ws_page_step *most = &page->step[i];
+
+		for (size_t k = i; k < i + each && k < page->nsteps; k++)
+			most = page->step[k].ns > most->ns ? &page->step[k] : most;
+		text_style(f, opts, most->is_outlier ? WS_TEXT_BOLD : WS_TEXT_PLAIN);
+		fputs(blocks[(8 * most->ns - 1) / page->longest_step_ns], f);
+	}
+	text_style(f, opts, WS_TEXT_PLAIN);
+	fputc('\n', f);
+	for (size_t i = 0; i < page->nsteps; i++)
+		if (page->step[i].is_outlier && outliers++ < OUTLIERS_NAMED)
+			named = ws_arena_format(&arena, "%s%s%" PRIu32, named, *named ? ", " : "",
+			                        page->step[i].number);
+	if (outliers)
+		paragraph(f, opts, WS_TEXT_DIM, 0,
+		          ws_arena_format(&arena, "Far from the others: step %s%s.", named,
+		                          outliers > OUTLIERS_NAMED ? " and more" : ""));
+	ws_arena_free(&arena);
+}
+
 /* --- the bar ------------------------------------------------------------------------------ */
 
-/* Neighbours differ; work is dark and idle time pale, also without colours. */
-static const char *glyph_of(const struct ws_page_segment *s, size_t nth)
+/* The letter of a segment without colours: the first of its name that no earlier one has; + of one
+ * that has no name below the bar. */
+static char letter_of(const struct ws_page *page, size_t nth)
+{
+	bool taken[128] = {false};
+	char letter = '+';
+
+	for (size_t i = 0; i <= nth; i++) {
+		const char *p = page->segment[i].name;
+
+		letter = '+';
+		if (page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE)
+			continue;
+		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
+			p++;
+		letter = *p ? *p : '+';
+		taken[(unsigned char)letter] = true;
+	}
+	return letter;
+}
+
+/* Work has the colour of its class, or a letter; idle time is pale. */
+static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page,
+                      size_t nth)
 {
 	static const char *const busy[] = {"█", "▓", "▒"};
 	static const char *const idle[] = {"░", "·"};
-
-	return s->is_idle ? idle[nth % 2] : busy[nth % 3];
-}
-
-static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_page_segment *s,
-                      size_t nth)
-{
+	const struct ws_page_segment *s = &page->segment[nth];
 	const uint32_t rgb = ws_page_colour_def(s->colour).dark;
+	const char letter[] = {letter_of(page, nth), '\0'};
 
-	if (opts->colour && !s->is_idle)
-		fprintf(f, "\033[38;2;%u;%u;%um", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff);
-	fputs(glyph_of(s, nth), f);
+	if (!opts->colour)
+		fputs(s->is_idle ? "·" : letter, f);
+	else if (s->is_idle)
+		fputs(idle[nth % 2], f);
+	else
+		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff,
+		        rgb & 0xff, busy[nth % 3]);
 }
 
 static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
@@ -625,7 +691,7 @@ static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_pa
 	for (size_t i = 0; i < page->nsegments; i++) {
 		sum += page->segment[i].percent;
 		for (; at < width && ((double)at + 0.5) * 100 < sum * (double)width; at++)
-			put_glyph(f, opts, &page->segment[i], i);
+			put_glyph(f, opts, page, i);
 	}
 	text_style(f, opts, WS_TEXT_PLAIN);
 	fputc('\n', f);
@@ -643,16 +709,14 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 
 		if (s->percent < LEGEND_SHARE)
 			continue;
-		text = ws_arena_format(&arena, " %s %s", s->name,
-		                       ws_say_part_of(&arena, ws_page_segment_ns(page, s),
-		                                      s->percent));
+		text = ws_arena_format(&arena, " %s", ws_page_segment_words(&arena, page, s));
 		width = 1 + ws_display_width(text, strlen(text));
 		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
 			fputc('\n', f);
 			used = 0;
 		}
 		fputs(used ? "   " : "", f);
-		put_glyph(f, opts, s, i);
+		put_glyph(f, opts, page, i);
 		text_style(f, opts, WS_TEXT_PLAIN);
 		put_text(f, text);
 		used += (used ? 3 : 0) + width;
@@ -680,11 +744,11 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 {
 	struct ws_arena arena = {0};
 
-	if (!page->nfindings)
-		return;
 	fputc('\n', f);
 	put_styled(f, opts, WS_TEXT_BOLD, "What to do");
 	fputc('\n', f);
+	if (page->no_finding)
+		paragraph(f, opts, NULL, 0, ws_arena_format(&arena, "%s.", page->no_finding));
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
 		const struct ws_page_finding *finding = &page->finding[i];
 		const char *text =
@@ -742,6 +806,7 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 	for (size_t i = 0; i < page->nwhatif; i++)
 		put_sentence(f, opts, &page->whatif[i]);
 	put_figures(f, opts, page);
+	put_steps(f, opts, page);
 	if (page->nsegments) {
 		fputc('\n', f);
 		put_styled(f, opts, WS_TEXT_BOLD, page->bar_title);
@@ -992,8 +1057,12 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	fputs(ws_display_title(t, title), f);
 	text_style(f, opts, WS_TEXT_PLAIN);
 	fputc('\n', f);
-	if (*t->def->meaning)
+	for (size_t i = 0; i < t->nheadline_notes; i++)
+		paragraph(f, opts, NULL, 0, t->notes[i]);
+	if (*t->def->meaning) {
+		fputs(t->nheadline_notes ? "\n" : "", f);
 		paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
+	}
 	fputc('\n', f);
 	if (t->not_recorded) {
 		fputs("not recorded:\n", f);
@@ -1006,8 +1075,8 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 		put_page(f, t, opts, &page);
 	else if (t->nrows)
 		table(f, t, opts);
-	for (size_t i = 0; i < t->nnotes; i++) {
-		fputs(i ? "" : "\n", f);
+	for (size_t i = t->nheadline_notes; i < t->nnotes; i++) {
+		fputs(i > t->nheadline_notes ? "" : "\n", f);
 		paragraph(f, opts, WS_TEXT_DIM, 0, t->notes[i]);
 	}
 }

@@ -3,10 +3,9 @@
  * workbook is wanted: libxlsxwriter brings a library of cryptography, and
  * linking that costs each start of the program more than all the rest.
  */
-#include <dlfcn.h>
 #include <stdio.h>
-#include <unistd.h>
 
+#include "formats/base/system/system.h"
 #include "report/base/ui.h"
 #include "report/table/table.h"
 
@@ -26,12 +25,14 @@ static enum ws_status load(__typeof__(ws_xlsx_write) **write, struct ws_err *err
 	WS_FORWARD(ws_executable_dir(folder, err));
 	do
 		snprintf(path, sizeof(path), "%s%s" MODULE, folder, places[at]);
-	while (access(path, R_OK) != 0 && ++at < sizeof(places) / sizeof(*places));
-	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	while (!ws_file_exists(path) && ++at < sizeof(places) / sizeof(*places));
+	module = ws_library_open(path);
 	WS_FAIL_IF(!module, err, ENVIRONMENT,
-	           "cannot write workbooks: %s; install it, or choose another format", dlerror());
-	*write = (__typeof__(ws_xlsx_write) *)dlsym(module, "ws_xlsx_write");
-	WS_FAIL_IF(!*write, err, ENVIRONMENT, "'%s' is of another version: %s", path, dlerror());
+	           "cannot write workbooks: %s; install it, or choose another format",
+	           ws_library_error());
+	*write = (__typeof__(ws_xlsx_write) *)ws_library_function(module, "ws_xlsx_write");
+	WS_FAIL_IF(!*write, err, ENVIRONMENT, "'%s' is of another version: %s", path,
+	           ws_library_error());
 	return WS_OK;
 }
 

@@ -21,7 +21,7 @@ BOUNDS = [
     (64, ["export", "-o", "t.sqlite"]),
     (80, ["import", "t.sqlite", "-o", "u.wtrace"]),
     (64, ["export", "-o", "t.json.gz"]),
-    (64, ["export", "-o", "t.csv"]),
+    (64, ["query", "SELECT count(*), sum(dur_ns) FROM kernel_record"]),
     (64, ["export", "--rollup", "-o", "sums.parquet"]),
     (64, ["sweep"]),
     (64, ["diff", "t.wtrace"]),

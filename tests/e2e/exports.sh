@@ -21,5 +21,5 @@ for table in kernel-summary ranges range-kernels api-summary softmax-matmul clas
 	cmp want.csv got.csv || fail "$table is another after the round trip"
 done
 
-"$ws" export r.wtrace -o r.csv
-equal "rows of kernel.csv" "$(($(wc -l <r.csv/kernel.csv) - 1))" "$kernels"
+"$ws" query r.wtrace "SELECT * FROM kernel_record" -o kernel.csv
+equal "rows of kernel.csv" "$(($(wc -l <kernel.csv) - 1))" "$kernels"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of `warpsheet sweep`, made from the rows of `warpsheet dump` by a program that shares nothing with it.
+"""The tables of `warpsheet sweep`, made from the records of a trace by a program that shares nothing with it.
 
   grid.py WARPSHEET FOLDER TABLES    compares sweep.csv and pivot.csv in TABLES
 """
@@ -15,25 +15,23 @@ warpsheet, folder, tables = sys.argv[1:]
 
 
 def rows_of(trace, kind):
-    text = subprocess.run([warpsheet, "dump", trace, "--kind", kind], check=True, capture_output=True, text=True).stdout
-    for line in text.splitlines():
-        if re.match(r" +\[\d+\] ", line):
-            row = {k: int(v) for k, v in re.findall(r"(\w+)=(-?\d+)\b", re.sub(r'"[^"]*"', "", line))}
-            row["text"] = dict(re.findall(r'(\w+)=\d+ \(?"([^"]*)"', line))
-            yield row
+    text = subprocess.run([warpsheet, "query", trace, f"SELECT * FROM {kind}_record", "--format", "csv"], check=True,
+                          capture_output=True, text=True).stdout
+    for row in csv.DictReader(text.splitlines()):
+        yield {column: int(value) if re.fullmatch(r"-?\d+", value) else value for column, value in row.items()}
 
 
 def read(trace):
     """Facts, and of each measured step its phases, whole time and time of softmax."""
     facts, stack, steps, phases = {}, [], [], {}
     for e in rows_of(trace, "nvtx"):
-        name = e["text"].get("name", "")
-        if e["text"]["type"] == "mark" and name.startswith("workload."):
+        name = str(e["name"])
+        if e["type"] == "mark" and name.startswith("workload."):
             key, value = name[len("workload."):].split("=", 1)
             facts[key] = value
-        elif e["text"]["type"] == "push":
+        elif e["type"] == "push":
             stack.append((name, e["time_ns"]))
-        elif e["text"]["type"] == "pop":
+        elif e["type"] == "pop":
             name, begin = stack.pop()
             around = [s[0] for s in stack]
             if name == "step" and "warm-up" not in around:

@@ -3,6 +3,7 @@
 # finds every sheet.
 # shellcheck source=tests/e2e/common.sh
 . "$(dirname "$0")/common.sh"
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$work"
 
 soffice=$(command -v soffice || command -v libreoffice || true)
@@ -29,3 +30,18 @@ contains first.txt 'A step takes'
 contains first.txt 'Where the step goes'
 contains first.txt 'Where in the model'
 contains first.txt 'Kernels that cost most'
+
+# on paper the largest recordings take 15 pages at most, without definitions and details
+for trace in "$here"/../../fixtures/recorded/h100/*.wtrace; do
+	"$ws" report "$trace" -o "$(basename "$trace" .wtrace)-paper.xlsx"
+done
+HOME=$work "$soffice" --headless --convert-to pdf --outdir . ./*-paper.xlsx >convert.txt 2>&1 ||
+	fail "conversion: $(cat convert.txt)"
+for pdf in *-paper.pdf; do
+	pdftotext -layout "$pdf" paper.txt
+	pages=$(tr -cd '\f' <paper.txt | wc -c)
+	[ "$pages" -ge 8 ] && [ "$pages" -le 15 ] || fail "$pdf has $pages pages"
+	grep -qE ': 24 of [0-9]+ rows' paper.txt || fail "$pdf does not say how many rows are left out"
+	grep -qE ' (Definitions|Range Kernels|Losses) +page' paper.txt && fail "$pdf prints details"
+done
+exit 0

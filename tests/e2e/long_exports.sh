@@ -36,13 +36,13 @@ for name in t.sqlite t.json t.json.gz; do
 	kill_writer 9 64k $name export big.wtrace -o $name
 	equal "$name after the kill" "$(cat "$name")" before
 done
-kill_writer 9 64k t.csv export big.wtrace -o t.csv
-equal "files in t.csv after the kill" "$(find t.csv -type f)" ""
+kill_writer 9 64k t.parquet export big.wtrace -o t.parquet
+equal "files in t.parquet after the kill" "$(find t.parquet -type f)" ""
 kill_writer 9 0 t.wtrace import big.json -o t.wtrace
 [ ! -e t.wtrace ] || fail "t.wtrace is there after the kill"
 
 # Who is asked to stop removes the temporary file, too.
-for name in t.sqlite t.json t.csv; do
+for name in t.sqlite t.json t.parquet; do
 	kill_writer 15 64k $name export big.wtrace -o $name
 done
 equal "temporary files" "$(find . -path "*/.*.????????")" ""

@@ -23,7 +23,7 @@ COMMANDS = [
     ("export", STEP, "-o", "out.sqlite"),
     ("export", STEP, "-o", "out.json.gz"),
     ("export", STEP, "--format", "parquet", "-o", "out"),
-    ("export", STEP, "--format", "csv", "-o", "out"),
+    ("query", STEP, "SELECT * FROM nvtx_record", "-o", "out.csv"),
 ]
 
 

@@ -197,7 +197,8 @@ def check(program, folder, trace):
     if not page["bar"]["segments"]:
         assert page["timeline"] is None
         return "nothing ran"
-    check_first_screen(page, rows(program, trace, "kernel-summary"))
+    median = re.match(r"step (\d+), the median of", page["timeline"]["what"])
+    check_first_screen(page, rows(program, trace, "kernel-summary", *(("--steps", median[1]) if median else ())))
     check_kernels(page["timeline"], lanes, trace_rows)
     check_operations(page["timeline"], lanes)
     check_lanes(page["timeline"], lanes)

@@ -7,6 +7,7 @@ import functools
 import http.server
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -52,6 +53,11 @@ def column(b, table, number):
 def check_tables(b):
     """Numbers are read back; a click on a head sorts, the field filters, hidden columns come."""
     rows = page_data.rows(PROGRAM, trace("step-fp32"), "kernel-summary")
+    equal("tables that are open", b.run("document.querySelectorAll('details.table[open]').length"), 0)
+    b.run("(() => { location.hash = '#kernel-summary'; })()")
+    frame(b)
+    truth("a link opens a table", b.run("document.querySelector('#kernel-summary > details').open && document.querySelectorAll('details.table[open]').length === 1"))
+    equal("sections without a row", b.run("[...document.querySelectorAll('section:has(details.table)')].filter(s => !s.querySelector('tbody tr, .card')).map(s => s.id)"), [])
     heads = b.run("""[...document.querySelectorAll("#kernel-summary th")].map(t => t.textContent)""")
     at = heads.index("Instances")
     equal("instances", sorted(column(b, "kernel-summary", at), key=int), sorted((str(r["instances"]) for r in rows), key=int))
@@ -107,7 +113,8 @@ def check_gains():
 
 def check_icicle(b, page):
     """Click and keyboard zoom, hover tells."""
-    node = next(n for n in page["tree"]["nodes"] if n["parent"] >= 0 and n["inclusive"] < 0.9 * page["tree"]["total"]
+    drawn = set(b.run("[...document.querySelectorAll('.node')].map(e => e.dataset.path)"))
+    node = next(n for n in page["tree"]["nodes"] if n["path"] in drawn and n["parent"] >= 0 and n["inclusive"] < 0.9 * page["tree"]["total"]
                 and n["inclusive"] > 0.1 * page["tree"]["total"])
     width = f"""[...document.querySelectorAll(".node")].find(e => e.dataset.path === {node["path"]!r}).getBoundingClientRect().width"""
     before = b.run(width)
@@ -181,6 +188,108 @@ def check_timeline(b, lanes):
     equal("Escape shows all", view(b), whole)
 
 
+def click_at(b, script):
+    """A click in the middle of the element that the script gives, scrolled into view."""
+    x, y = b.run(f"""(() => {{ const e = {script}; e.scrollIntoView({{block: "center"}}); const r = e.getBoundingClientRect(); return [r.left + Math.min(r.width / 2, 40), r.top + r.height / 2]; }})()""")
+    b.click(x=x, y=y)
+
+
+FOUND = "timelineOf.state.found && ({ n: timelineOf.state.found.count, ns: timelineOf.state.found.time })"
+
+
+def check_finding(b, lanes, summary):
+    """What is clicked, in a table, the bar, the icicle or a sentence, is found in the timeline; search finds it, too."""
+    kernels = [x for lane, boxes in lanes if lane["kind"] == "stream" for x in boxes]
+    per_name = {r["short_name"]: r for r in summary}
+    name = max(per_name, key=lambda n: per_name[n]["total_ns"])
+    want = {"n": sum(x["name"] == name for x in kernels), "ns": sum(x["dur"] for x in kernels if x["name"] == name)}
+    truth("the kernel is in the step", want["n"] > 0)
+    for place in (f"""[...document.querySelectorAll("#kernel-summary tbody tr")].find(r => r.cells[0].title === {name!r} || r.cells[0].textContent === {name!r})""",
+                  f"""[...document.querySelectorAll("#top-kernels tbody tr")].find(r => r.cells[0].textContent === {name!r})"""):
+        b.run("timelines[0].find('')")
+        b.run("getSelection().empty()")
+        b.run("document.querySelector('#kernel-summary > details').open = true")
+        click_at(b, place)
+        equal(f"what a click on a row finds: {place}", b.run(FOUND), want)
+        truth("the first one is chosen", name in b.run("document.querySelector('.time .detail').textContent"))
+        truth("the timeline is seen", b.run("(() => { const r = document.querySelector('.time canvas').getBoundingClientRect(); return r.top < innerHeight && r.bottom > 0; })()"))
+    cls = max({x["class"] for x in kernels}, key=lambda c: sum(x["dur"] for x in kernels if x["class"] == c))
+    want = {"n": sum(x["class"] == cls for x in kernels), "ns": sum(x["dur"] for x in kernels if x["class"] == cls)}
+    click_at(b, "document.querySelector('.bar div')")
+    equal("what a click on the bar finds", b.run(FOUND), want)
+    click_at(b, f"[...document.querySelectorAll('.say .object')].find(e => e.textContent === {cls!r})")
+    equal("what a click on a sentence finds", b.run(FOUND), want)
+    node = b.run("""[...document.querySelectorAll(".node")].find(e => /forward/.test(e.dataset.path)).dataset.path""")
+    click_at(b, f"[...document.querySelectorAll('.node')].find(e => e.dataset.path === {node!r})")
+    part = re.compile(".*".join(map(re.escape, node.split("*"))) + "(/|$)")
+    inside = [x for lane, boxes in lanes if lane["kind"] in ("stream", "thread") for x in boxes if part.match(re.sub(r"#\\d+", "", x["path"]))]
+    truth("a part has kernels", len(inside) > 2, node)
+    equal(f"what a click on the part {node} finds", b.run(FOUND)["n"], len(inside))
+    b.run("document.querySelector('.icicle').dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))")
+    # search
+    b.run(f"(() => {{ const f = document.querySelector('.time input'); f.focus(); f.value = {name!r}.toUpperCase(); f.dispatchEvent(new Event('input')); }})()")
+    want = [i for i, x in enumerate(x for lane, boxes in lanes for x in [dict(y, kind=lane["kind"]) for y in boxes])
+            if x["kind"] != "path" and any(name.lower() in x[k].lower() for k in ("name", "class", "operation", "path"))]
+    equal("boxes that a search finds", sorted(b.run("timelineOf.state.found.list")), want)
+    first = []
+    for _ in range(len(want) + 1):
+        b.key("Enter")
+        first.append(b.run("timelineOf.state.chosen"))
+    equal("Enter goes through all and begins again", (sorted(first[:-1]), first[-1]), (want, first[0]))
+    truth("how many there are is told", f"1 of {len(want)}" in b.run("document.querySelector('.time .tools').textContent"))
+    b.run("(() => { const f = document.querySelector('.time input'); f.value = 'no such kernel'; f.dispatchEvent(new Event('input')); })()")
+    truth("nothing is found, and that is said", "is not in" in b.run("document.querySelector('.time .tools').textContent"))
+    b.key("Escape")
+
+
+def check_sum(b, lanes):
+    """Dragged over all of the step, the sum has the kernels and the time of the table; half of it has its part."""
+    b.run("document.querySelector('.time canvas').scrollIntoView({ block: 'center' })")
+    x0, y0, wide, high = b.run("(() => { const r = document.querySelector('.time canvas').getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+    kernels = [x for lane, boxes in lanes if lane["kind"] == "stream" for x in boxes]
+    y = y0 + b.run("timelineOf.t.lanes.find(l => l.kind === 'stream').y") + 4
+    b.run("[...document.querySelectorAll('.time button')].find(e => e.textContent === 'sum up').click()")
+    for kind, x in (("mousePressed", x0 + 129), ("mouseMoved", x0 + wide / 2), ("mouseMoved", x0 + wide - 1), ("mouseReleased", x0 + wide - 1)):
+        b.mouse(kind, x, y, button="left", buttons=1, clickCount=1)
+    told = b.run("document.querySelector('.time .detail').textContent")
+    truth("kernels of the sum", f"{len(kernels)} kernels, {b.run('shownTime(%d)' % sum(k['dur'] for k in kernels))}" in told, told)
+    by_class = b.run("Object.fromEntries(timelineOf.sumOf({ from: 0, to: timelineOf.t.length, y0: 0, y1: 1 }).by.map(([name, s]) => [name, s.ns]))")
+    equal("time by class", by_class, {c: sum(k["dur"] for k in kernels if k["class"] == c) for c in {k["class"] for k in kernels}})
+    middle, begin = b.run("[timelineOf.t.length / 2, timelineOf.t.begin]")
+    want = sum(max(0, min(k["start"] - begin + k["dur"], middle) - k["start"] + begin) for k in kernels)
+    truth("half of the step", abs(b.run(f"timelineOf.sumOf({{ from: 0, to: {middle}, y0: 0, y1: 1 }}).all.ns") - want) < 1)
+    b.run("[...document.querySelectorAll('.time button')].find(e => e.textContent === 'sum up').click()")
+    b.run("document.querySelector('.time canvas').focus()")
+    b.key("Escape")
+
+
+def check_ticks(b):
+    """Ticks differ however far from the beginning they are: 1 ms at 24 s."""
+    for span in (1.4e6, 1000, 5e9):
+        ticks = b.run(f"""(() => {{ const c = document.querySelector('.time canvas'), s = timelineOf.state, old = [s.from, s.to];
+            [s.from, s.to] = [24.8e9, 24.8e9 + {span}]; timelineOf.paint(); const words = c.dataset.ticks; [s.from, s.to] = old; timelineOf.paint(); return words.split(" | "); }})()""")
+        truth("ticks differ", len(set(ticks)) == len(ticks) > 2, ticks)
+        truth("and say where they are", ticks[0].startswith("24.8" if span < 1e9 else "25 s"), ticks)
+
+
+def check_equal(b, page, lanes, summary, classes):
+    """All numbers of the page for one thing are equal: time of the step, of a class, of a kernel, all of the median step."""
+    kernels = [x for lane, boxes in lanes if lane["kind"] == "stream" for x in boxes]
+    equal("kernels of the timeline", [(k["name"], k["ns"]) for k in page["kernels"]["list"]],
+          [(k["name"], sum(x["dur"] for x in kernels if x["name"] == k["name"])) for k in page["kernels"]["list"]])
+    words = lambda selector: b.run(f"[...document.querySelectorAll({selector!r})].map(e => e.textContent)")
+    step = b.run(f"shownTime({page['bar']['step']})")
+    truth("the step in headline, figures, bar", step in words(".say")[0] and step == words(".figures dd")[0] and step in words("#where-time h2 .what")[0])
+    cls = page["bar"]["segments"][0]
+    truth("a class in sentence and bar", any(f"{cls['name']} takes {b.run('shownTime(%r)' % (cls['ns'] / page['bar']['whole'] * page['bar']['step']))}" in w for w in words(".say")), words(".say"))
+    for r in classes:
+        of_summary = sum(k["total_ns"] for k in summary if k["op_class"] == r["class"])
+        equal(f"class {r['class']}", of_summary, r["gpu_ns"])
+    equal("the icicle", sum(n["inclusive"] for n in page["tree"]["nodes"] if n["parent"] < 0), sum(k["total_ns"] for k in summary))
+    equal("the histogram", [sum(d[2] for d in page["durations"]), sum(d[3] for d in page["durations"])], [sum(k["instances"] for k in summary), sum(k["total_ns"] for k in summary)])
+    equal("names of kernels", [k["name"] for k in page["kernels"]["list"]], [k["short_name"] for k in summary][:10])
+
+
 def check_deep_lanes(b):
     """A lane of many levels says how many are deeper; the key e shows them, and folds them again."""
     high = lambda: b.run("parseFloat(document.querySelector('.time canvas').style.height)")
@@ -190,7 +299,7 @@ def check_deep_lanes(b):
     tall = high()
     b.key("e")
     frame(b)
-    equal("levels that e unfolds", tall - high(), (40 - 14) * 18)
+    equal("levels that e unfolds", tall - high(), (40 - 12) * 18)
 
 
 def check_access(b):
@@ -232,6 +341,13 @@ def check_step():
             check_icicle(b, data["page"])
             check_timeline(b, lanes)
             check_tables(b)
+            summary = page_data.rows(PROGRAM, trace("step-fp32"), "kernel-summary")
+            b.open("step.html")
+            check_finding(b, lanes, summary)
+            check_sum(b, lanes)
+            check_ticks(b)
+            median = re.match(r"step (\d+), the median of", data["page"]["timeline"]["what"])[1]
+            check_equal(b, data["page"], lanes, *(page_data.rows(PROGRAM, trace("step-fp32"), table, "--steps", median) for table in ("kernel-summary", "classes")))
             check_access(b)
             check_deep_lanes(b)
             # labels of a chart that would look alike show where their names differ
@@ -244,8 +360,92 @@ def check_step():
             quiet(b, "step.html, used")
 
 
+def profile(path, kernels, threads=()):
+    """A PyTorch profile of a step of 1 ms: (name, start, duration, stream, device) in us."""
+    events = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 9, "tid": 9, "ts": 0, "dur": 1000},
+              *({"ph": "M", "name": "thread_name", "pid": 9, "tid": tid, "args": {"name": name}} for tid, name in threads)]
+    for i, (name, start, dur, stream, device) in enumerate(kernels):
+        events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 1 + i, "dur": 0.5, "args": {"correlation": i + 1}},
+                   {"ph": "X", "cat": "kernel", "name": name, "pid": device, "tid": stream, "ts": start, "dur": dur, "args": {"device": device, "context": 1, "stream": stream, "correlation": i + 1}}]
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": d, "name": "NVIDIA A100-SXM4-80GB"} for d in {k[4] for k in kernels}], "traceEvents": events}, f)
+
+
+def check_hidden():
+    """Communication in two tones: under compute, and not; sentence, legend and strip have both times."""
+    path = os.path.join(FOLDER, "hidden.json")
+    profile(path, [("ampere_sgemm_128x64_tn", 100, 400, 7, 0), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 300, 300, 9, 0)], [(9, "thread 9 (trainer)")])
+    report(path, "hidden.html")
+    page = page_data.read_page(os.path.join(FOLDER, "hidden.html"))[0]["page"]
+    segment = next(s for s in page["bar"]["segments"] if s["name"] == "communication")
+    equal("exposed and hidden", [segment["ns"], segment["hidden"]], [100000, 200000])
+    with Browser(FOLDER) as b:
+        b.open("hidden.html")
+        quiet(b, "hidden.html")
+        said = b.run("[...document.querySelectorAll('.say')].map(e => e.textContent)")
+        truth("the sentence has both", "Communication runs 300 µs; 67 % is hidden behind compute, 100 µs is not." in said, said)
+        truth("and no share of it by another denominator", not any("comm takes" in line for line in said), said)
+        wide = b.run("[...document.querySelectorAll('.strip div')].map(e => e.getBoundingClientRect().width)")
+        truth("two tones, as wide as their times", len(wide) == 2 and abs(wide[0] / wide[1] - 2) < 0.02, wide)
+        truth("the legend has both", "200 µs more, hidden" in b.run("document.querySelector('#where-time .legend').textContent"))
+        b.run("document.querySelector('.strip div').click()")
+        equal("a click on it finds the kernel", b.run(FOUND), {"n": 1, "ns": 300000})
+        truth("the thread has its name", "trainer 9" in b.run("timelineOf.t.lanes.map(l => l.name)"))
+
+
+def check_many_lanes():
+    """Many streams of a GPU are one lane until it is opened; no two lanes have one name; each GPU has its bar."""
+    path = os.path.join(FOLDER, "lanes.json")
+    profile(path, [(f"ampere_sgemm_{s}", 100 + 10 * s, 200, s, d) for d in range(8) for s in range(1, 17)])
+    report(path, "lanes.html")
+    with Browser(FOLDER) as b:
+        b.open("lanes.html")
+        quiet(b, "lanes.html")
+        names = b.run("timelineOf.t.lanes.map(l => l.name)")
+        equal("lanes of one name", len(set(names)), len(names))
+        high = lambda: b.run("parseFloat(document.querySelector('.time canvas').style.height)")
+        frame(b)
+        folded = high()
+        truth("8 × 16 streams are low", folded < 900, folded)
+        b.run("document.querySelector('.time canvas').scrollIntoView()")
+        x, y = b.run("(() => { const r = document.querySelector('.time canvas').getBoundingClientRect(), l = timelineOf.t.lanes.find(l => l.group); return [r.left + 20, r.top + l.y + 8]; })()")
+        b.click(x=x, y=y)
+        frame(b)
+        equal("a click opens one", high() - folded, 15 * (18 + 7))
+        equal("bars of the GPUs", b.run("[...document.querySelectorAll('.device > span')].map(e => e.textContent)"), [f"GPU {d}" for d in range(8)])
+
+
+def check_depth():
+    """200 nested ranges are one box of the icicle, and no lane has over 12 levels before it is opened."""
+    path = os.path.join(FOLDER, "deep.json")
+    profile(path, [("ampere_sgemm_128x64_tn", 500, 400, 7, 0)])
+    with open(path, encoding="utf-8") as f:
+        data = json.load(f)
+    data["traceEvents"] += [{"ph": "X", "cat": "user_annotation", "name": f"part {chr(97 + i % 26)}{i}", "pid": 9, "tid": 9, "ts": 0.1 + i * 0.001, "dur": 900 - i * 0.01} for i in range(60)]
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(data, f)
+    report(path, "deep.html")
+    with Browser(FOLDER) as b:
+        b.open("deep.html")
+        quiet(b, "deep.html")
+        truth("the chain is one box", b.run("document.querySelectorAll('.node').length") < 6 and " › … › " in b.run("document.querySelector('.icicle').textContent"), b.run("document.querySelector('.icicle').textContent"))
+        truth("the lane is low", b.run("timelineOf.t.lanes[0].rows") <= 12 < b.run("timelineOf.t.lanes[0].depths"))
+
+
+def check_print():
+    """Printed pages have their colours, whatever the browser leaves out by default."""
+    with Browser(FOLDER) as b:
+        b.open("step.html")
+        b.tell("Emulation.setEmulatedMedia", {"media": "print"})
+        equal("colours on paper", set(b.run("[...document.querySelectorAll('.bar div, .node, .chip')].map(e => getComputedStyle(e).printColorAdjust)")), {"exact"})
+
+
 def check_phone():
     """One column, readable without zoom: nothing of the first screen is wider than the screen."""
+    report(os.path.join(ROOT, "fixtures", "imports", "bert-small-h100.json.gz"), "gains.html")
+    with Browser(FOLDER, width=390, phone=True) as b:
+        b.open("gains.html")
+        equal("width of a page with long gains", b.run("document.documentElement.scrollWidth"), 390)
     with Browser(FOLDER, width=390, phone=True) as b:
         b.open("step.html")
         equal("width of the page", b.run("document.documentElement.scrollWidth"), 390)
@@ -253,6 +453,16 @@ def check_phone():
         # a word that is wider than the screen is broken
         b.run("document.querySelectorAll('p, h2, h3, .what, .soft, td').forEach((e, i) => { if (i % 3 === 0) e.append('x'.repeat(200)); })")
         equal("width of the page with long words", b.run("document.documentElement.scrollWidth"), 390)
+        b.open("step.html")
+        b.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        over = b.run("""[...document.querySelectorAll(".scroll.rows")].filter(e => { const key = e.querySelector("td.key"), r = e.getBoundingClientRect();
+            return key && r.width && key.getBoundingClientRect().width > 0.45 * r.width + 1; }).map(e => e.getAttribute("aria-label"))""")
+        equal("tables whose frozen column hides the numbers", over, [])
+        seen = b.run("""["#top-kernels tbody tr", "#kernel-summary tbody tr"].map(rows => [...document.querySelector(rows).querySelectorAll("td.n")].filter(e => e.getBoundingClientRect().right <= 390).length)""")
+        truth("calls and time of a kernel, and a number of the table, are seen without scrolling", seen[0] >= 2 and seen[1] >= 1, seen)
+        small = b.run("""[...document.querySelectorAll("main svg text")].filter(e => e.getBoundingClientRect().height && e.getBoundingClientRect().height < 9).map(e => e.textContent)""")
+        equal("letters of pictures that are too small", small, [])
+        equal("evidence that is cut", b.run("[...document.querySelectorAll('.todo .soft')].filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== 'visible').length"), 0)
         equal("columns", b.run("getComputedStyle(document.querySelector('.pair')).gridTemplateColumns.split(' ').length"), 1)
 
 
@@ -326,6 +536,11 @@ def check_sides(b, data):
         rows = page_data.rows(PROGRAM, trace(("step-fp32", "step-bf16")[side]), "kernel-trace", "--scope", "all")
         page_data.check_kernels(s["timeline"], lanes, rows)
     nodes = b.run("""[...document.querySelectorAll(".side")].map(s => [...s.querySelectorAll(".node")].map(e => getComputedStyle(e).backgroundColor))""")
+    part = next(n for n in sides[0]["tree"]["nodes"] if n["path"].endswith("backward"))
+    b.run("[...document.querySelectorAll('.side .node')].find(e => /backward/.test(e.dataset.path)).click()")
+    told = b.run("[...document.querySelectorAll('.time .tools')].map(e => e.textContent)")
+    truth("a click on a part finds it in both timelines", all(part["path"] in t and " is not in" not in t for t in told) and len(told) == 2, told)
+    b.run("[...document.querySelectorAll('.side .icicle')].forEach(e => e.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })))")
     truth("what got faster is green on both sides", all("rgb(34, 116, 74)" in side for side in nodes), nodes)
     truth("both timelines are drawn", b.run("""[...document.querySelectorAll(".time canvas")].map(c => c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v))""") == [True, True])
     b.run("document.querySelectorAll('.time canvas')[1].focus()")
@@ -358,6 +573,7 @@ def check_diff():
         equal("the answer's grade", b.run("document.querySelector('#overview .grade').textContent"), "LIKELY FASTER")
         truth("the answer's cause", "gemm kernels" in b.run("document.querySelector('#overview').textContent"))
         truth("intervals of the ratios", b.run("document.querySelectorAll('#changes .ratio rect').length") == b.run("document.querySelectorAll('#changes .ratio').length"))
+        equal("tables of a diff that are open", b.run("[...document.querySelectorAll('section:has(> .scroll.rows)')].map(s => s.id)"), ["diff-verdict"])
         truth("grades", b.run("document.querySelectorAll('td.FASTER').length") > 0)
         heads = b.run("[...document.querySelectorAll('th, h2, h3')].map(e => e.textContent)")
         truth("the sides are named", any("fp32" in h for h in heads) and any("bf16" in h for h in heads))
@@ -404,6 +620,9 @@ def check_long():
         frame(b)
         truth("something is drawn", b.run("""(() => { const c = document.querySelector(".time canvas");
             return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v); })()"""))
+        b.run("findIn('gemm', { kinds: ['stream'], class: 'gemm', colour: classColours.gemm })")
+        told = b.run("document.querySelector('.time .tools').textContent")
+        truth("boxes of many are not said to be of one class", "boxes, each mostly" in told or "is not in" in told, told)
     print(f"long trace: {data['page']['timeline']['kernels']} kernels, {sum(lane['n'] for lane, _ in lanes)} boxes, "
           f"{os.path.getsize(os.path.join(FOLDER, 'long.html'))} bytes, open in {seconds:.2f} s")
 
@@ -416,6 +635,10 @@ def main():
     check_roofline()
     check_gains()
     check_phone()
+    check_print()
+    check_hidden()
+    check_many_lanes()
+    check_depth()
     check_hostile()
     check_diff()
     check_without_scripts(page_data.read_page(os.path.join(FOLDER, "step.html"))[0])

@@ -60,12 +60,9 @@ lost() {
 	echo "${n:-0}"
 }
 
-# rows TRACE KIND PATTERN: rows of this kind in which PATTERN occurs
+# rows TRACE KIND CONDITION: rows of this kind of which it is so
 rows() {
-	ours "$warpsheet" dump "$out/$1.wtrace" | awk -v kind="$2" -v pattern="$3" '
-		/^block/ { on = $0 ~ ": " kind " \\(" }
-		on && /^  \[/ && $0 ~ pattern { n++ }
-		END { print n + 0 }'
+	ours "$warpsheet" query "$out/$1.wtrace" "SELECT count(*) FROM $2_record WHERE $3" --format csv | tr -d '\r' | tail -n 1
 }
 
 # meta TRACE KEY: its value in the trace
@@ -88,11 +85,11 @@ q_buffers() {
 q_calls() {
 	run shared -- runtime 1000 exit
 	must "calls enabled one by one: kernels without a call" \
-		"$(rows shared kernel 'correlation=0 ')" kernels -eq 0
-	must "calls enabled one by one: by the runtime" "$(rows shared api cudaLaunchKernel)" calls -ge 1000
+		"$(rows shared kernel 'correlation = 0')" kernels -eq 0
+	must "calls enabled one by one: by the runtime" "$(rows shared api "name LIKE '%cudaLaunchKernel%'")" calls -ge 1000
 	run driver -- driver 1000 exit
 	must "calls of the driver: kernels without a call" \
-		"$(rows driver kernel 'correlation=0 ')" kernels -eq 0
+		"$(rows driver kernel 'correlation = 0')" kernels -eq 0
 }
 
 q_ends() {
@@ -159,10 +156,10 @@ q_versions() {
 	13.0.0) verdict fail "CUPTI's version" "$version" "" "another than 13.0.0" ;;
 	*) verdict info "CUPTI's version" "$version" ;;
 	esac
-	must "rows of waits" "$(rows versions sync start_ns)" rows -ge 1
-	must "devices with a name" "$(rows versions device 'name=[0-9]+ "[^"]')" rows -ge 1
-	must "devices with a UUID" "$(rows versions device_attr uuid_high)" rows -ge 1
-	must "devices whose processors are counted" "$(rows versions device_attr sm_count)" rows -ge 1
+	must "rows of waits" "$(rows versions sync 1)" rows -ge 1
+	must "devices with a name" "$(rows versions device "name <> ''")" rows -ge 1
+	must "devices with a UUID" "$(rows versions device_attr "attr = 'uuid_high'")" rows -ge 1
+	must "devices whose processors are counted" "$(rows versions device_attr "attr = 'sm_count'")" rows -ge 1
 }
 
 q_refused() {
@@ -177,7 +174,7 @@ q_graphs() {
 	run graph-whole --graph-level graph -- graph "$cost_launches" exit
 	verdict info "whole graphs: a node" "$ns" ns
 	must "whole graphs: rows of graph launches" \
-		"$(rows graph-whole graph_launch start_ns)" rows -ge "$((cost_launches / 100))"
+		"$(rows graph-whole graph_launch 1)" rows -ge "$((cost_launches / 100))"
 	run graph-nodes -- graph "$cost_launches" exit
 	verdict info "graphs by node: a node" "$ns" ns
 	must "capturing a graph: launches that seem to lack their work" \

@@ -33,4 +33,5 @@ contains log "PyTorch "
 is_small t.wtrace
 table t.wtrace ranges
 contains t.wtrace.ranges.csv "0 (Linear)"
-contains t.wtrace.ranges.csv pytorch.step
+table t.wtrace steps
+equal "steps, to the end of the optimizer's" "$(grep -c '^[0-9]*,no,' t.wtrace.steps.csv)" 2

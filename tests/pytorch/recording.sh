@@ -62,7 +62,7 @@ for want in sys.argv[2:]:
     if not any(want in " ".join(str(v) for v in r.values()) for r in rows):
         sys.exit(f"no {want} in {names}")
 PY
-python3 look.py all.wtrace.ranges.csv "0 (Linear)" "1 (Sequential)" "Optimizer.step#SGD.step" pytorch.module pytorch.step
+python3 look.py all.wtrace.ranges.csv "0 (Linear)" "1 (Sequential)" "Optimizer.step#SGD.step" pytorch.module
 # measured steps, and no other: a line each behind the head of the table
 finished() {
 	table "$1" steps
@@ -194,5 +194,5 @@ contains off.log "as it was"
 "$ws" record -o none.wtrace -- "$python" train.py >none.log 2>&1 || true
 contains none.log "as it was"
 for trace in off none; do
-	[ ! -e $trace.wtrace ] || ! "$ws" dump $trace.wtrace | grep -q 'aten::' || fail "operations in $trace"
+	[ ! -e $trace.wtrace ] || ! "$ws" query $trace.wtrace "SELECT text FROM string_record" | grep -q 'aten::' || fail "operations in $trace"
 done

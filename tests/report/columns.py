@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
 """Each column of each table alone is the column of the whole table: what a column needs of a trace
 is read for it, too.
-columns.py WARPSHEET TRACE...
+columns.py SCENARIO_TRACE TRACE...
 """
 import csv
 import io
 import json
-import subprocess
+import os
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "scenarios"))
+import scenario  # pylint: disable=wrong-import-position
 
-def main(warpsheet, *traces):
+
+def main(program, *traces):
+    program = scenario.Program(program)
+
     def report(trace, *options):
-        return subprocess.run([warpsheet, "report", trace, *options], check=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, encoding="utf-8").stdout
+        made = program.run("report", trace, *options)
+        made.check_returncode()
+        return made.stdout
 
     def rows(trace, table, *options):
         return list(csv.reader(io.StringIO(report(trace, "--table", table, "--format", "csv", *options))))

@@ -137,28 +137,6 @@ const char *ws_imported_text(const struct ws_imported *i, uint64_t string_id)
 	return "";
 }
 
-const char *ws_imported_meta(const struct ws_imported *i, const char *key)
-{
-	const struct ws_column_data *t = &i->table[WS_KIND_META];
-
-	for (uint64_t row = 0; t->def && row < t->rows; row++) {
-		const struct ws_bytes *k = &t->columns[WS_COL_meta_key].b[row];
-
-		if (k->len == strlen(key) && memcmp(k->ptr, key, k->len) == 0)
-			return copy(i, &t->columns[WS_COL_meta_value].b[row]);
-	}
-	return NULL;
-}
-
-int64_t ws_imported_sum(const struct ws_imported *i, enum ws_kind kind, int column)
-{
-	int64_t sum = 0;
-
-	for (uint64_t row = 0; row < i->table[kind].rows; row++)
-		sum += (int64_t)ws_imported_cell(i, kind, column, row);
-	return sum;
-}
-
 uint64_t ws_imported_lost(const struct ws_imported *i, const char *words)
 {
 	for (size_t k = 0; k < WS_IMPORT_LOSSES; k++)

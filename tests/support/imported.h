@@ -30,9 +30,6 @@ uint64_t ws_imported_cell(const struct ws_imported *i, enum ws_kind kind, int co
 const char *ws_imported_text(const struct ws_imported *i, uint64_t string_id);
 #define WS_CELL_TEXT(i, KIND, kind, column, row) \
 	ws_imported_text((i), (uint64_t)WS_CELL(i, KIND, kind, column, row))
-/* Value of a meta key, NUL-terminated; NULL when it is not there. */
-const char *ws_imported_meta(const struct ws_imported *i, const char *key);
-int64_t ws_imported_sum(const struct ws_imported *i, enum ws_kind kind, int column);
 /* The count of a loss or of what was left out, by a part of its words. */
 uint64_t ws_imported_lost(const struct ws_imported *i, const char *words);
 uint64_t ws_imported_skipped(const struct ws_imported *i, const char *words);

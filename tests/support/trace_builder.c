@@ -156,11 +156,6 @@ void tb_push(struct tb *b, int64_t time_ns, const char *name)
 	event(b, time_ns, WS_NVTX_PUSH, tb_text(b, name), 0, 0);
 }
 
-void tb_push_bytes(struct tb *b, int64_t time_ns, const void *name, size_t len)
-{
-	event(b, time_ns, WS_NVTX_PUSH, text_bytes(b, name, len), 0, 0);
-}
-
 void tb_pop(struct tb *b, int64_t time_ns)
 {
 	event(b, time_ns, WS_NVTX_POP, 0, 0, 0);
@@ -260,16 +255,6 @@ uint64_t tb_launch(struct tb *b, int64_t call_ns, const char *kernel, int64_t st
 	return k.correlation;
 }
 
-void tb_loss(struct tb *b, const char *cause, uint64_t count)
-{
-	tb_add(b, WS_KIND_LOSS, &(struct ws_row_loss){0, tb_text(b, cause), count});
-}
-
-void tb_process_end(struct tb *b, enum ws_end_how how, int64_t code)
-{
-	tb_add(b, WS_KIND_PROCESS_END, &(struct ws_row_process_end){0, PID, how, code});
-}
-
 struct ws_bytes tb_close(struct tb *b)
 {
 	MUST(ws_trace_writer_close(b->w, err));
@@ -296,24 +281,8 @@ struct joined *tb_joined(struct tb *b)
 	return open_joined(b);
 }
 
-struct joined *tb_joined_unclosed(struct tb *b)
-{
-	MUST(ws_trace_writer_flush(b->w, err));
-	return open_joined(b);
-}
-
 /* --- reading tables ----------------------------------------------------------------------------
  */
-
-struct ws_table *tb_table(struct joined *j, const char *name, const struct ws_filter *filter)
-{
-	const struct ws_table_def *def = ws_table_def_by_name(name);
-	struct ws_table *t = NULL;
-
-	cr_assert(def != NULL, "no table %s", name);
-	MUST(one_table(j->m, &j->rows, def, filter, &t, err));
-	return t;
-}
 
 struct ws_table *tb_table_of(const struct ws_report *report, const char *name)
 {
@@ -331,14 +300,6 @@ const struct ws_cell *tb_cell(const struct ws_table *t, size_t row, const char *
 	cr_assert(c >= 0, "no column %s in %s", column, t->def->name);
 	cr_assert(row < t->nrows, "row %zu of %zu", row, t->nrows);
 	return &ws_table_cells(t, row)[c];
-}
-
-int64_t tb_int(const struct ws_table *t, size_t row, const char *column)
-{
-	const struct ws_cell *cell = tb_cell(t, row, column);
-
-	cr_assert(eq(int, cell->type, WS_CELL_INT), "%s of row %zu", column, row);
-	return cell->i;
 }
 
 double tb_real(const struct ws_table *t, size_t row, const char *column)
@@ -370,58 +331,4 @@ size_t tb_find(const struct ws_table *t, size_t from, const char *column, const 
 			return row;
 	cr_fatal("no row of %s with %s = %s", t->def->name, column, text);
 	return 0;
-}
-
-size_t tb_count(const struct ws_table *t, const char *column, const char *text)
-{
-	size_t n = 0;
-
-	for (size_t row = 0; row < t->nrows; row++)
-		n += !strcmp(tb_str(t, row, column), text);
-	return n;
-}
-
-int tb_notes_say(const struct ws_table *t, const char *part)
-{
-	for (size_t i = 0; i < t->nnotes; i++)
-		if (strstr(t->notes[i], part))
-			return 1;
-	return 0;
-}
-
-static int cells_equal(const struct ws_cell *a, const struct ws_cell *b)
-{
-	if (a->type != b->type)
-		return 0;
-	switch (a->type) {
-	case WS_CELL_TEXT:
-		return a->text.len == b->text.len && !memcmp(a->text.ptr, b->text.ptr, a->text.len);
-	case WS_CELL_INT:
-		return a->i == b->i;
-	case WS_CELL_REAL:
-		return a->r == b->r || (isnan(a->r) && isnan(b->r));
-	default:
-		return 1;
-	}
-}
-
-int tb_tables_equal(const struct ws_table *a, const struct ws_table *b)
-{
-	if (a->def != b->def || a->nrows != b->nrows || a->nnotes != b->nnotes ||
-	    !a->totals != !b->totals)
-		return 0;
-	for (size_t row = 0; row < a->nrows; row++) {
-		const struct ws_cell *x = ws_table_cells(a, row), *y = ws_table_cells(b, row);
-
-		for (size_t c = 0; c < a->def->ncolumns; c++)
-			if (!cells_equal(&x[c], &y[c]))
-				return 0;
-	}
-	for (size_t i = 0; a->totals && i < a->def->ncolumns; i++)
-		if (!cells_equal(&a->totals[i], &b->totals[i]))
-			return 0;
-	for (size_t i = 0; i < a->nnotes; i++)
-		if (strcmp(a->notes[i], b->notes[i]) != 0)
-			return 0;
-	return 1;
 }

@@ -29,7 +29,6 @@ void tb_on_thread(struct tb *b, uint64_t thread);
 void tb_in_domain(struct tb *b, const char *domain);
 
 void tb_push(struct tb *b, int64_t time_ns, const char *name);
-void tb_push_bytes(struct tb *b, int64_t time_ns, const void *name, size_t len);
 void tb_pop(struct tb *b, int64_t time_ns);
 void tb_start(struct tb *b, int64_t time_ns, const char *name, uint64_t range);
 void tb_end(struct tb *b, int64_t time_ns, uint64_t range);
@@ -61,37 +60,23 @@ struct tb_kernel {
 void tb_kernel(struct tb *b, const struct tb_kernel *kernel);
 void tb_call(struct tb *b, int64_t start_ns, int64_t dur_ns, uint64_t correlation);
 
-void tb_loss(struct tb *b, const char *cause, uint64_t count);
-void tb_process_end(struct tb *b, enum ws_end_how how, int64_t code);
-
 /* The bytes of a closed trace; borrowed. */
 struct ws_bytes tb_bytes(struct tb *b);
 /* Close it, for those. */
 struct ws_bytes tb_close(struct tb *b);
 /* Close it and read it as the product does; it borrows from b. Free with joined_free. */
 struct joined *tb_joined(struct tb *b);
-/* … of a trace that was never closed. */
-struct joined *tb_joined_unclosed(struct tb *b);
 
 /* --- reading tables --- */
 
-/* The table; the caller frees it. filter may be NULL. */
 /* Of a report; stops the test where it has none of this name. */
 struct ws_table *tb_table_of(const struct ws_report *report, const char *name);
-struct ws_table *tb_table(struct joined *j, const char *name, const struct ws_filter *filter);
 /* A cell by column id. */
 const struct ws_cell *tb_cell(const struct ws_table *t, size_t row, const char *column);
 /* Its number; fails when it holds none. */
-int64_t tb_int(const struct ws_table *t, size_t row, const char *column);
 double tb_real(const struct ws_table *t, size_t row, const char *column);
 /* Its text; "" when it is empty. */
 const char *tb_str(const struct ws_table *t, size_t row, const char *column);
 int tb_is_empty(const struct ws_table *t, size_t row, const char *column);
 /* The first row in which the column has this text, from `from` on; fails when there is none. */
 size_t tb_find(const struct ws_table *t, size_t from, const char *column, const char *text);
-/* The number of rows in which it has. */
-size_t tb_count(const struct ws_table *t, const char *column, const char *text);
-/* Is this part of one of the notes? */
-int tb_notes_say(const struct ws_table *t, const char *part);
-/* Are both tables the same, cell by cell and note by note? */
-int tb_tables_equal(const struct ws_table *a, const struct ws_table *b);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """All tables of a trace in all formats for people: names first, no key or answer hidden, no number that
-is not 0 shown as 0.00, the median of a column with two digits at least, no two rows of a tree alike.
+is not 0 shown as 0.00, the median of a column with two digits at least, no two rows of a tree alike, no fact of the summary left out.
 
     check_formats.py WARPSHEET TRACE|A+B|FOLDER...
 
@@ -18,7 +18,7 @@ import check_xlsx
 import page_data
 from layout import HEADER_ROW, may_be_left_out, place, title_of
 
-WIDTH = 160
+WIDTHS = 100, 160  # of terminals
 bad = 0
 
 
@@ -28,8 +28,8 @@ def complain(text):
     print(text)
 
 
-def run(program, trace, *args):
-    env = dict(os.environ, COLUMNS=str(WIDTH))
+def run(program, trace, *args, width=160):
+    env = dict(os.environ, COLUMNS=str(width))
     what = ["diff", *trace.split("+")] if "+" in trace else ["report", trace]
     return subprocess.run([program, *what, *args], check=True, capture_output=True, text=True, env=env).stdout
 
@@ -65,13 +65,13 @@ def check_markdown(table, text):
     return len(heads)
 
 
-def check_text(table, text, answers, columns):
-    """On a wide terminal nothing is hidden but details."""
+def check_text(table, text, answers, columns, width):
+    """On a terminal nothing is hidden but details."""
     m = re.search(r"^(\d+) columns? hidden", text, re.M)
     hidden = int(m.group(1)) if m else 0
     if columns - hidden < answers:
-        complain(f"{table['table']} on {WIDTH} columns: {columns - hidden} of {answers} names, keys and answers")
-    wide = [line for line in text.split("\n") if len(line) > WIDTH]
+        complain(f"{table['table']} on {width} columns: {columns - hidden} of {answers} names, keys and answers")
+    wide = [line for line in text.split("\n") if len(line) > width]
     if wide:
         complain(f"{table['table']}: a line is wider than the terminal: {wide[0]}")
     zeros = [line for line in text.split("\n") if re.search(r"(?<![\d.,])-?0\.0+(?![\d.])(?=  |$)", line)]
@@ -99,7 +99,9 @@ def check_page(table, view):
             complain(f"{table['table']} in HTML: no column {column['title']}")
     for how, column in zip(hows, columns):
         sizes = magnitudes(table, how["index"])
-        if how["plain"] or how["mixed"] or not sizes:
+        # columns that are compared have the unit of the largest
+        is_shared = any(h is not how and c["unit"] == column["unit"] and h["exponent"] == how["exponent"] for h, c in zip(hows, columns))
+        if how["plain"] or how["mixed"] or not sizes or is_shared:
             continue
         median, least = sizes[len(sizes) // 2] / 10 ** how["exponent"], 10 ** -how["decimals"]
         if median < least / 2:
@@ -122,6 +124,38 @@ def check_tree(table, view):
         seen[key] = row[tree]
 
 
+def check_summary(table, sheet):
+    """Every text and number of a line is in its row of the first sheet, those of several under heads."""
+    above = "GPU time by class", "Top kernels", "Why the device is idle", "What to do"
+    names = [c["id"] for c in table["columns"]]
+    numbers = [names.index(n) for n in ("count", "time_ns", "share", "value")]
+    rows = {}
+    for (r, c), value in sheet.cells.items():
+        rows.setdefault(r, {})[c] = value
+    at, inside = -1, None
+    for row in table["rows"]:
+        section, item, text = (row[names.index(n)] for n in ("section", "item", "text"))
+        if section in above:
+            continue
+        if section != inside:
+            at = next(r for r in sorted(rows) if r > at and rows[r].get(0) == section)
+            inside, heads = section, at + 1
+        at = next((r for r in sorted(rows) if r > at and rows[r].get(0) == item), None)
+        if at is None:
+            complain(f"summary: {section} has no line {item} on its sheet")
+            return
+        seen = rows[at]
+        wanted = [row[k] for k in numbers if row[k] is not None]
+        shown = [v for c, v in seen.items() if c and isinstance(v, (int, float))]
+        for value in wanted:
+            if not any(abs(v * 10 ** k - value) <= 1e-6 * abs(value) for v in shown for k in (0, 3, 6, 9)):
+                complain(f"summary, {section}, {item}: {value} is not among {shown}")
+        if text and text not in seen.values() and not (text.isdigit() and float(text) in seen.values()):
+            complain(f"summary, {section}, {item}: no text {text}")
+        if len(wanted) > 1 and not all(isinstance(rows[heads].get(c), str) for c in range(1, 1 + len(wanted))):
+            complain(f"summary, {section}, {item}: {len(wanted)} numbers, and heads {rows[heads]}")
+
+
 def report_of(program, trace, folder):
     """The JSON, the views of the page and the workbook."""
     run(program, trace, "-o", f"{folder}/r.xlsx")
@@ -142,6 +176,8 @@ def main():
                 subprocess.run([program, "import", trace, "-o", f"{folder}/t.wtrace"], check=True, capture_output=True)
                 trace = f"{folder}/t.wtrace"
             report, views, book = report_of(program, trace, folder)
+            if "summary" in report["tables"]:
+                check_summary(report["tables"]["summary"], book.sheets[0])
             for name, table in report["tables"].items():
                 if name == "summary" or not table["rows"]:
                     continue
@@ -150,7 +186,8 @@ def main():
                 columns = 0
                 while isinstance(sheet.cells.get((HEADER_ROW, columns)), str):
                     columns += 1
-                check_text(table, run(program, trace, "--table", name), answers, columns)
+                for width in WIDTHS:
+                    check_text(table, run(program, trace, "--table", name, width=width), answers, columns, width)
                 if len(table["rows"]) <= 1000:  # what a page has
                     check_page(table, views[name])
                     check_tree(table, views[name])

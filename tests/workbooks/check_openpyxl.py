@@ -73,6 +73,12 @@ def check_first_sheet(sheet):
     if links != others:
         bad += 1
         print(f"links to {sorted(links)}, sheets {sorted(others)}")
+    facts = [(row[0].value, row[1].value) for row in sheet.iter_rows(min_col=1, max_col=2)]
+    begin = next((i for i, (name, _) in enumerate(facts) if name == "Workload"), len(facts))
+    for name, value in facts[begin:]:
+        if isinstance(value, str) and value.isdigit():
+            bad += 1
+            print(f"{name} is the text {value}, which no sum has")
     for s in sheet.parent.worksheets[1:]:
         if not any(c.hyperlink and sheet.title in c.hyperlink.location for c in s[4]):
             bad += 1

@@ -246,7 +246,10 @@ def compare_front(sheet, table):
             complain(f"{sheet.name}: row {row} is not {line['item']!r:.60}")
         if numbers and not same(float(numbers[0]), sheet.cells.get((row, 1)), SCALES.get(sheet.cells.get((row, 2)), 1)):
             complain(f"{sheet.name}: {line['item']!r:.60}: {sheet.cells.get((row, 1))!r} is not {numbers[0]!r}")
-        if line["text"] and sheet.cells.get((row, 3 if numbers else 1)) != shown(line["text"]):
+        if section == "Workload" and re.fullmatch(r"\d{1,15}", line["text"] or ""):
+            if sheet.cells.get((row, 1)) != float(line["text"]):
+                complain(f"{sheet.name}: {line['item']!r:.60}: {sheet.cells.get((row, 1))!r} is not the number {line['text']}")
+        elif line["text"] and sheet.cells.get((row, 3 if numbers else 1)) != shown(line["text"]):
             complain(f"{sheet.name}: {line['item']!r:.60}: not {line['text']!r:.60}")
     for note in table["notes"]:
         if shown(note) not in sheet.cells.values():

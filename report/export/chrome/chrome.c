@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/outfile.h"
+#include "formats/base/system/system.h"
 #include "report/export/chrome/private.h"
 #include "report/export/exporter.h"
 #include "report/export/source.h"
@@ -448,9 +449,9 @@ static enum ws_status write(const struct ws_chrome_form *form, const struct ws_t
 
 	WS_FORWARD(ws_outfile_open(&out, job->to, err));
 	if (is_compressed(job->to))
-		status = ws_export_gzip_open(&gz, ws_outfile_name(&out), &cause);
+		status = ws_export_gzip_open(&gz, out.f, &cause);
 	WS_THEN(status, ws_export_timeline(form, r, gz ? gz : out.f, job->opts, stats, &cause));
-	if (gz && fclose(gz) != 0 && status == WS_OK)
+	if (gz && ws_stream_close(gz) != 0 && status == WS_OK)
 		status = WS_FAIL(&cause, IO_WRITE, "%s", strerror(errno));
 	return ws_outfile_end(&out, status, &cause, err);
 }

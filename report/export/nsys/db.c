@@ -1,10 +1,9 @@
 /* The database of an export: tables, rows, and the ids that stand for strings, processes and
  * threads. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include "formats/base/own_file.h"
+#include "formats/base/system/files.h"
 #include "formats/base/xalloc.h"
 #include "report/base/signature.h"
 #include "report/export/nsys/nsys.h"
@@ -31,20 +30,35 @@ static void execute(struct ws_nsys_out *o, const char *sql)
 	check(o, sqlite3_exec(o->db, sql, NULL, NULL, NULL));
 }
 
-/* What is open already is not opened by its name, which others may have changed. */
+/* The file is open, and is not opened by its name, which others may have changed. */
 static int open_for_sqlite(const char *path, int flags, int mode)
 {
-	const int fd = ws_own_file_descriptor(path);
-
-	return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, flags | O_CLOEXEC, mode);
+	(void)flags, (void)mode;
+	return ws_file_copy_handle(ws_own_file_descriptor(path), true);
 }
 
-/* SQLite would look where /proc/self/fd/N leads and take that name. */
+/* SQLite would look where the descriptor's name leads and take that name. */
 static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
 {
 	(void)vfs;
 	sqlite3_snprintf(size, out, "%s", path);
 	return strlen(path) < (size_t)size ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+/* Files of SQLite that are opened by their descriptors. */
+static enum ws_status take_descriptors(struct ws_nsys_out *o, struct ws_err *err)
+{
+	sqlite3_vfs *unix_files = sqlite3_vfs_find("unix-none");
+
+	WS_FAIL_IF(!unix_files, err, ENVIRONMENT, "this SQLite cannot write files");
+	o->files = *unix_files;
+	o->files.zName = "warpsheet";
+	o->files.xFullPathname = keep_path;
+	WS_FAIL_IF(o->files.xSetSystemCall(unix_files, "open",
+	                                   (sqlite3_syscall_ptr)open_for_sqlite) != SQLITE_OK ||
+	                   sqlite3_vfs_register(&o->files, 0) != SQLITE_OK,
+	           err, ENVIRONMENT, "this SQLite takes no file that is open");
+	return WS_OK;
 }
 
 /* definitions: what stands between the parentheses of CREATE TABLE, n of them. */
@@ -140,19 +154,12 @@ static void clear(struct ws_nsys_out *o, unsigned first, unsigned n)
 enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-	sqlite3_vfs *unix_files = sqlite3_vfs_find("unix-none");
-	struct stat st;
+	struct ws_file_info file;
 
-	WS_FAIL_IF(stat(path, &st) == 0 && !S_ISREG(st.st_mode), err, IO_WRITE,
-	           "a database needs a regular file: give -o the name of one");
-	WS_FAIL_IF(!unix_files, err, ENVIRONMENT, "this SQLite cannot write files");
-	o->files = *unix_files;
-	o->files.zName = "warpsheet";
-	o->files.xFullPathname = keep_path;
-	if (o->files.xSetSystemCall(unix_files, "open", (sqlite3_syscall_ptr)open_for_sqlite) !=
-	            SQLITE_OK ||
-	    sqlite3_vfs_register(&o->files, 0) != SQLITE_OK)
-		return WS_FAIL(err, ENVIRONMENT, "this SQLite takes no file that is open");
+	WS_FAIL_IF(!ws_file_look(WS_HERE, path, true, &file) && file.type != WS_FILE_REGULAR, err,
+	           IO_WRITE, "a database needs a regular file: give -o the name of one");
+	if (ws_own_file_descriptor(path) >= 0)
+		WS_FORWARD(take_descriptors(o, err));
 	WS_FAIL_IF(sqlite3_open_v2(path, &o->db, flags, o->files.zName) != SQLITE_OK, err, IO_WRITE,
 	           "the database: %s", sqlite3_errmsg(o->db));
 	execute(o, PAGE_SETUP);

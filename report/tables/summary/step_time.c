@@ -1,6 +1,5 @@
 /* How long a step takes, how steady it is, and how much of the devices' arithmetic it uses. */
 #include "report/analysis/steps.h"
-#include "report/joined/step_candidates.h"
 #include "report/model/steps.h"
 #include "report/tables/summary/rows.h"
 
@@ -65,26 +64,20 @@ static void add_phases(const struct ws_summary_page *p, const struct ws_step_tim
 /* What may be the steps, and what to type. */
 static void add_candidates(const struct ws_summary_page *p)
 {
-	struct ws_step_candidates found;
+	const struct ws_step_candidates *found;
 	struct ws_arena *temp = p->tab->temp;
-	const char *words = "none found: no range is called step; --step PATTERN names them";
+	struct ws_steps_hint hint;
 
 	if (p->tab->m->nmeasured) {
 		ws_page_words(p, "measured steps", "none in this report: a filter leaves them out");
 		return;
 	}
-	ws_step_candidates_find(p->tab->m, p->tab->sel->rows, temp, &found);
-	if (found.n)
-		words = ws_arena_format(temp,
-		                        "none is called step. Try --step '%s', or --step auto",
-		                        found.best[0].pattern);
-	else if (found.period)
-		words = ws_arena_format(
-		        temp, "no range repeats; a sequence of %llu kernels does, %llu times",
-		        (unsigned long long)found.period, (unsigned long long)found.times);
-	ws_page_words(p, "measured steps", words);
-	for (size_t i = 0; i < found.n; i++) {
-		const struct ws_step_candidate *c = &found.best[i];
+	found = ws_step_candidates(p->tab->m, p->tab->sel);
+	hint = ws_steps_hint(temp, p->tab->m, found);
+	ws_page_words(p, "measured steps",
+	              ws_arena_format(temp, "%s%s%s", hint.words, hint.command, hint.numbers));
+	for (size_t i = 0; i < found->n; i++) {
+		const struct ws_step_candidate *c = &found->best[i];
 		struct ws_cell *row = ws_page_row(p, ws_bytes_of("candidate for steps"));
 
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)c->count);
@@ -131,6 +124,8 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 	ws_page_count(p, "measured steps", total.n);
 	ws_page_time(p, total.n == 1 ? "step" : "step, mean", total.mean);
 	add_steadiness(p, &total);
+	if (ws_steps_apart(m))
+		ws_page_words(p, "not measured", ws_steps_apart_words(m, p->tab->temp));
 	if (total.n > 1) {
 		ws_page_time(p, "step, sample standard deviation", total.std);
 		ws_page_time(p, "step, median", total.median);

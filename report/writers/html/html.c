@@ -111,6 +111,23 @@ static void put_colours(struct ws_json_writer *j)
 		ws_json_array_end(j);
 	}
 	ws_json_array_end(j);
+	/* of computing, communication, copies and causes of idle time */
+	ws_json_array_begin(ws_json_key(j, "uses"));
+	for (int use = 0; use < WS_PAGE_USES; use++)
+		ws_json_i64(j, ws_page_use_colour(use));
+	ws_json_array_end(j);
+	ws_json_array_begin(ws_json_key(j, "shades"));
+	for (size_t depth = 0; depth < WS_PAGE_SHADES; depth++) {
+		ws_json_array_begin(j);
+		ws_json_i64(j, ws_page_shade(depth).light);
+		ws_json_i64(j, ws_page_shade(depth).ink);
+		ws_json_array_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_array_begin(ws_json_key(j, "phases"));
+	for (size_t phase = 0; phase < WS_PAGE_PHASES; phase++)
+		ws_json_i64(j, ws_page_phase_colour(phase));
+	ws_json_array_end(j);
 	ws_json_object_begin(ws_json_key(j, "classes"));
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		ws_json_i64(ws_json_key(j, classes[i]),
@@ -198,6 +215,25 @@ static void put_title(FILE *f, const struct ws_report *report)
 	fputs("</p>\n", f);
 }
 
+/* "timesformer: 383 ms, GPU 40 %": what tells one tab from another. */
+static void put_tab_title(FILE *f, const struct ws_report *report)
+{
+	const struct ws_page *page = report->page;
+
+	ws_html_put_text(f, page ? page->title : report->title);
+	fputs(": ", f);
+	if (!page || !page->nfigures) {
+		ws_html_put_text(f, page ? report->title : report->trace);
+		return;
+	}
+	ws_html_put_text(f, page->figure[0].value);
+	for (size_t i = 1; i < page->nfigures; i++)
+		if (strcmp(page->figure[i].label, "GPU computing") == 0) {
+			fputs(", GPU ", f);
+			ws_html_put_text(f, page->figure[i].value);
+		}
+}
+
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
 	const struct ws_page *page = report->page;
@@ -214,9 +250,7 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
 	      f);
-	ws_html_put_text(f, report->title);
-	fputs(": ", f);
-	ws_html_put_text(f, report->trace);
+	put_tab_title(f, report);
 	fputs("</title>\n<style>", f);
 	fwrite(style, 1, sizeof(style), f);
 	fputs("</style>\n</head>\n", f);

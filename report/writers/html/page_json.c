@@ -125,6 +125,7 @@ static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 		ws_json_str(ws_json_key(j, "name"), t->lane[i].name);
 		ws_json_u64(ws_json_key(j, "n"), t->lane[i].n);
 		ws_json_u64(ws_json_key(j, "depths"), t->lane[i].depths);
+		ws_json_str(ws_json_key(j, "device"), t->lane[i].device);
 		ws_json_object_end(j);
 	}
 	ws_json_array_end(j);
@@ -209,6 +210,57 @@ static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_object_end(j);
 }
 
+static void put_segments(struct ws_json_writer *j, const struct ws_page_segment *segment, size_t n)
+{
+	ws_json_array_begin(key(j, "segments"));
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_page_segment *s = &segment[i];
+
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "name"), s->name);
+		ws_json_i64(key(j, "ns"), s->ns);
+		ws_json_i64(key(j, "hidden"), s->hidden_ns);
+		ws_json_f64(key(j, "percent"), s->percent);
+		ws_json_bool(key(j, "of_class"), s->is_class);
+		ws_json_bool(key(j, "idle"), s->is_idle);
+		ws_json_i64(key(j, "colour"), s->colour);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+}
+
+/* Steps, devices and durations: [step, ns, is it an outlier], [from, to, kernels, ns]. */
+static void put_each_of_several(struct ws_json_writer *j, const struct ws_page *page)
+{
+	ws_json_array_begin(key(j, "steps"));
+	for (size_t i = 0; i < page->nsteps; i++) {
+		ws_json_array_begin(j);
+		ws_json_u64(j, page->step[i].number);
+		ws_json_i64(j, page->step[i].ns);
+		ws_json_bool(j, page->step[i].is_outlier);
+		ws_json_array_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_array_begin(key(j, "devices"));
+	for (size_t i = 0; i < page->ndevices; i++) {
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "name"), page->devices[i].name);
+		put_segments(j, page->devices[i].segment, page->devices[i].nsegments);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_array_begin(key(j, "durations"));
+	for (size_t i = 0; i < page->ndurations; i++) {
+		ws_json_array_begin(j);
+		ws_json_f64(j, page->durations[i].from_ns);
+		ws_json_f64(j, page->durations[i].to_ns);
+		ws_json_u64(j, page->durations[i].kernels);
+		ws_json_i64(j, page->durations[i].ns);
+		ws_json_array_end(j);
+	}
+	ws_json_array_end(j);
+}
+
 void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 {
 	if (!page || page->is_comparison) {
@@ -238,20 +290,9 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_str(key(j, "title"), page->bar_title);
 	ws_json_i64(key(j, "whole"), page->whole_ns);
 	ws_json_f64(key(j, "step"), page->step_ns);
-	ws_json_array_begin(key(j, "segments"));
-	for (size_t i = 0; i < page->nsegments; i++) {
-		const struct ws_page_segment *s = &page->segment[i];
-
-		ws_json_object_begin(j);
-		ws_json_str(key(j, "name"), s->name);
-		ws_json_i64(key(j, "ns"), s->ns);
-		ws_json_f64(key(j, "percent"), s->percent);
-		ws_json_bool(key(j, "idle"), s->is_idle);
-		ws_json_i64(key(j, "colour"), s->colour);
-		ws_json_object_end(j);
-	}
-	ws_json_array_end(j);
+	put_segments(j, page->segment, page->nsegments);
 	ws_json_object_end(j);
+	put_each_of_several(j, page);
 	put_tree(j, page);
 	ws_json_object_begin(key(j, "roofline"));
 	ws_json_array_begin(key(j, "points"));
@@ -280,7 +321,9 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_array_end(j);
 	ws_json_object_end(j);
 	ws_json_object_begin(key(j, "findings"));
+	ws_json_str(key(j, "no_finding"), page->no_finding);
 	ws_json_str(key(j, "note"), page->findings_note);
+	ws_json_str(key(j, "none"), page->no_finding);
 	ws_json_str(key(j, "each"), page->has_steps ? "a step" : "the run");
 	ws_json_array_begin(key(j, "rungs"));
 	for (size_t i = 0; i < page->nrungs; i++) {

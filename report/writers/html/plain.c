@@ -120,10 +120,7 @@ static void put_bar(FILE *f, const struct ws_page *page)
 		        "height=\"10\" "
 		        "fill=\"#%06x\"/></svg> ",
 		        (unsigned)ws_page_colour_def(s->colour).light);
-		ws_html_put_text(f,
-		                 ws_arena_format(&texts, "%s %s", s->name,
-		                                 ws_say_part_of(&texts, ws_page_segment_ns(page, s),
-		                                                s->percent)));
+		ws_html_put_text(f, ws_page_segment_words(&texts, page, s));
 		fputs("</li>\n", f);
 	}
 	fputs("</ul>\n", f);
@@ -134,8 +131,10 @@ static void put_findings(FILE *f, const struct ws_page *page)
 {
 	struct ws_arena texts = {0};
 
-	if (page->nfindings || page->findings_note)
+	if (page->nfindings || page->no_finding)
 		put_element(f, "h2", NULL, "What to do");
+	if (page->no_finding)
+		put_element(f, "p", NULL, ws_arena_format(&texts, "%s.", page->no_finding));
 	if (page->nfindings)
 		fputs("<ol>\n", f);
 	for (size_t i = 0; i < page->nfindings && i < FINDINGS; i++) {

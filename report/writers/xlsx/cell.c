@@ -432,7 +432,7 @@ void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 }
 
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
-                         uint16_t last_col)
+                         uint16_t last_col, const char *what_is_printed)
 {
 	enum { PAPER_A4 = 9 };
 
@@ -441,7 +441,17 @@ void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_
 	worksheet_set_paper(sheet, PAPER_A4);
 	worksheet_fit_to_pages(sheet, 1, 0); /* as many high as needed */
 	worksheet_set_margins(sheet, 0.4, 0.4, 0.5, 0.6);
-	ws__xlsx_try(x, worksheet_set_footer(sheet, "&L&F&C&A&Rpage &P of &N"));
+	ws__xlsx_try(x, worksheet_set_footer(sheet, ws__xlsx_format(x, "&L&F&C&A%s&Rpage &P of &N",
+	                                                            what_is_printed)));
+}
+
+void ws__xlsx_leave_off_paper(struct ws_xlsx *x, lxw_worksheet *sheet)
+{
+	lxw_row_col_options hidden = {.hidden = LXW_TRUE};
+	const lxw_col_t far = LXW_COL_MAX - 1;
+
+	ws__xlsx_try(x, worksheet_set_column_opt(sheet, far, far, 1, NULL, &hidden));
+	ws__xlsx_try(x, worksheet_print_area(sheet, 0, far, 0, far));
 }
 
 lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type)

@@ -18,7 +18,7 @@ struct ws_xlsx_chart {
 	const char *category;                       /* title of the column that names the bars */
 	const char *values[WS_XLSX_SERIES_MAX + 1]; /* titles of columns, NULL behind the last */
 	const char *names_axis, *values_axis;
-	const char *names_format;    /* where the category is a number */
+	const char *names_format;    /* of a scatter chart, whose category is a number */
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
@@ -82,11 +82,11 @@ static const struct ws_xlsx_chart charts[] = {
          WHERE("Section", "over time"),
          .same_column = "Device",
          .title = "Device memory over time",
-         .alt_text = "Line chart: peak of the allocated memory in each part of the time",
+         .alt_text = "Chart over time: peak of the allocated memory in each part of it",
          SHOWS("Time (ns)", "allocated", "Allocated (bytes)"),
          .names_axis = "time from the first record",
          .names_format = "#,##0.0",
-         FORM(LINE, 0, 200, 16)},
+         FORM(SCATTER_STRAIGHT, 0, 200, 16)},
         {.table = "diff-phases",
          WHERE("Measure", "GPU"),
          .title = "Kernel time of a typical step by phase, A and B",
@@ -134,6 +134,31 @@ static lxw_color_t colour_of(size_t nth)
 	};
 
 	return ws_page_colour_def(order[nth % WS_XLSX_SERIES_MAX]).light;
+}
+
+/* Of the column with this title: what it is of has one colour in every picture. */
+static lxw_color_t colour_of_column(const char *title, size_t nth)
+{
+	static const char *const phases[WS_PAGE_PHASES] = {"Forward", "Loss", "Backward",
+	                                                   "Optimizer", "Remainder"};
+	static const struct {
+		const char *title;
+		enum ws_page_colour colour;
+	} parts[] = {
+	        {"Kernel (", WS_PAGE_COMPUTING}, {"Memcpy", WS_PAGE_OCHRE},
+	        {"Memset", WS_PAGE_OLIVE},       {"Communication", WS_PAGE_PINK},
+	        {"Exposed", WS_PAGE_PINK},       {"Compute (", WS_PAGE_COMPUTING},
+	        {"Runtime", WS_PAGE_IDLE},       {"DataLoader", WS_PAGE_IDLE_DATA},
+	        {"CPU Exec", WS_PAGE_IDLE_HOST}, {"Other (", WS_PAGE_IDLE_UNKNOWN},
+	};
+
+	for (size_t i = 0; i < WS_PAGE_PHASES; i++)
+		if (!strncmp(title, phases[i], strlen(phases[i])))
+			return ws_page_phase_colour(i);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (!strncmp(title, parts[i].title, strlen(parts[i].title)))
+			return ws_page_colour_def(parts[i].colour).light;
+	return colour_of(nth);
 }
 
 /* Where a chart's cells are. */
@@ -263,20 +288,27 @@ static int convert(struct ws_xlsx *x, const struct chart_cells *cells, const cha
 
 #define CLASSES_MAX 20
 
-/* A class has one colour in every picture. */
-static void colour_classes(lxw_chart_series *series, const struct chart_cells *cells)
+/* A class, or a cause of idle time, has one colour in every picture. */
+static void colour_rows(lxw_chart_series *series, const struct chart_cells *cells,
+                        const char *category)
 {
 	lxw_chart_fill fill[CLASSES_MAX] = {{0}};
 	lxw_chart_point point[CLASSES_MAX] = {{0}}, *points[CLASSES_MAX + 1];
-	const int column = column_of(cells, "Class");
+	const int column = column_of(cells, category);
 	size_t n = cells->last - cells->first + 1;
 
 	n = n < CLASSES_MAX ? n : CLASSES_MAX;
 	for (size_t i = 0; i < n && column >= 0; i++) {
 		const size_t row = cells->first - WS_XLSX_ROW_DATA + i;
 
+		const struct ws_cell *name = &ws_table_cells(cells->sheet->table, row)[column];
+
 		fill[i].color =
-		        ws__xlsx_class_colour(&ws_table_cells(cells->sheet->table, row)[column]);
+		        strcmp(category, "Use")
+		                ? ws__xlsx_class_colour(name)
+		                : ws_page_colour_def(
+		                          ws_page_use_name_colour(name->text.ptr, name->text.len))
+		                          .light;
 		point[i].fill = &fill[i];
 		points[i] = &point[i];
 	}
@@ -289,8 +321,8 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
                        size_t nth)
 {
 	int column = find_column(cells, title);
-	lxw_chart_fill fill = {.color = colour_of(nth)};
-	lxw_chart_line line = {.color = colour_of(nth), .width = 2};
+	lxw_chart_fill fill = {.color = colour_of_column(title, nth)};
+	lxw_chart_line line = {.color = fill.color, .width = 2};
 	lxw_chart_series *series;
 	struct ws_shown_column shown;
 	char name[128];
@@ -311,12 +343,12 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 			name[n - 1] = '\0';
 		chart_series_set_name(series, name);
 	}
-	if (def->type == LXW_CHART_LINE)
+	if (def->type == LXW_CHART_SCATTER_STRAIGHT)
 		chart_series_set_line(series, &line);
 	else
 		chart_series_set_fill(series, &fill);
-	if (!strcmp(def->category, "Class"))
-		colour_classes(series, cells);
+	if (!strcmp(def->category, "Class") || !strcmp(def->category, "Use"))
+		colour_rows(series, cells, def->category);
 	return true;
 }
 
@@ -385,8 +417,6 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
 	if (def->names_format) {
 		chart_axis_set_num_format(names, def->names_format);
-		chart_axis_set_interval_unit(names, 40);
-		chart_axis_set_interval_tick(names, 40);
 	}
 	chart_axis_major_gridlines_set_visible(values, LXW_TRUE);
 	chart_axis_major_gridlines_set_visible(names, LXW_FALSE);

@@ -118,7 +118,7 @@ static void front_end(struct ws_xlsx_front *f)
 {
 	worksheet_gridlines(f->sheet, LXW_HIDE_ALL_GRIDLINES);
 	worksheet_set_tab_color(f->sheet, 0x1F3864);
-	ws__xlsx_page_setup(f->x, f->sheet, f->row, FRONT_LAST);
+	ws__xlsx_page_setup(f->x, f->sheet, f->row, FRONT_LAST, "");
 	worksheet_set_portrait(f->sheet); /* many short lines */
 }
 
@@ -223,9 +223,11 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 	                                               .decimals = 1};
 	const double width = FRONT_WIDTH - FRONT_OTHERS;
 
-	if (!page->nfindings && !page->findings_note)
+	if (!page->nfindings && !page->no_finding)
 		return;
 	front_section(f, "What to do");
+	if (page->no_finding)
+		put_words(f, ws__xlsx_format(f->x, "%s.", page->no_finding), WS_XLSX_ADVICE);
 	if (page->nfindings && page->finding[0].gain_ns > 0) /* that is the largest */
 		ws__xlsx_text(f->x, f->sheet, f->row - 1, FRONT_LAST, "Gain (%)",
 		              f->x->styles[WS_XLSX_SECTION]);
@@ -259,12 +261,50 @@ static bool is_shown_above(const struct ws_cell *section)
 	return false;
 }
 
-/* The first number of a line, in B with its unit in C; returns the column for a text. */
+/* A fact that is a whole number, so that it can be summed up. */
+static bool is_whole_number(const struct ws_cell *text)
+{
+	size_t n = 0;
+
+	while (text->type == WS_CELL_TEXT && n < text->text.len &&
+	       ((const char *)text->text.ptr)[n] >= '0' && ((const char *)text->text.ptr)[n] <= '9')
+		n++;
+	return n && n == text->text.len && n < 16; /* a cell holds so many digits */
+}
+
+static bool has_number(const struct ws_cell *cell)
+{
+	return cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL;
+}
+
+/* The columns that have a number in rows [begin, end), where some line has several: those with
+ * heads stand from B on; else 0, and each line has one number. */
+static size_t columns_with_heads(const struct ws_table *t, size_t begin, size_t end, size_t *at)
+{
+	size_t n = 0, most = 0;
+
+	for (size_t c = 0; c < t->def->ncolumns; c++)
+		for (size_t r = begin; r < end; r++)
+			if (has_number(&ws_table_cells(t, r)[c])) {
+				at[n++] = c;
+				break;
+			}
+	for (size_t r = begin; r < end; r++) {
+		size_t numbers = 0;
+
+		for (size_t i = 0; i < n; i++)
+			numbers += has_number(&ws_table_cells(t, r)[at[i]]);
+		most = numbers > most ? numbers : most;
+	}
+	return most > 1 ? n : 0;
+}
+
+/* The only number of a line, in B with its unit in C; returns the column for a text. */
 static uint16_t add_number(struct ws_xlsx_front *f, const struct ws_cell *cells,
                            const struct ws_shown_column *shown)
 {
 	for (size_t c = 0; c < f->t->def->ncolumns; c++) {
-		if (cells[c].type != WS_CELL_INT && cells[c].type != WS_CELL_REAL)
+		if (!has_number(&cells[c]))
 			continue;
 		ws__xlsx_cell(f->x, f->sheet, f->row, 1, &cells[c], &shown[c], WS_XLSX_CELL);
 		ws__xlsx_text(f->x, f->sheet, f->row, 2, shown[c].unit,
@@ -279,8 +319,10 @@ static void add_lines(struct ws_xlsx_front *f)
 	const struct ws_table *t = f->t;
 	struct ws_page_columns columns;
 	struct ws_shown_column *shown;
+	size_t *at;
 
 	WS_NEW(&f->x->arena, shown, t->def->ncolumns);
+	WS_NEW(&f->x->arena, at, t->def->ncolumns);
 	ws_display_page(t->def, &columns);
 	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
 		const struct ws_cell section = ws_table_cells(t, begin)[columns.section];
@@ -291,15 +333,31 @@ static void add_lines(struct ws_xlsx_front *f)
 		front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&section)));
 		for (size_t c = 0; c < t->def->ncolumns; c++)
 			ws_display_section_column(t, c, begin, end, &shown[c]);
+		const size_t n = columns_with_heads(t, begin, end, at);
+
+		for (size_t i = 0; i < n; i++)
+			ws__xlsx_header(f->x, f->sheet, f->row, (uint16_t)(1 + i),
+			                shown[at[i]].title, t->def->columns[at[i]].type);
+		f->row += n > 0;
 		for (size_t r = begin; r < end; r++) {
 			const struct ws_cell *cells = ws_table_cells(t, r);
 			const struct ws_cell *text = &cells[columns.text],
 			                     *item = &cells[columns.item];
-			const uint16_t first = add_number(f, cells, shown);
+			const uint16_t first = n ? (uint16_t)(1 + n) : add_number(f, cells, shown);
 			double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
-			size_t lines = 1, n;
+			size_t lines = 1;
 
-			if (text->type == WS_CELL_TEXT && text->text.len) {
+			for (size_t i = 0; i < n; i++)
+				ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)(1 + i),
+				              &cells[at[i]], &shown[at[i]], WS_XLSX_CELL);
+			if (ws_cell_is(&section, "Workload") && is_whole_number(text)) {
+				const struct ws_shown_column count = {.display = WS_DISPLAY_COUNT};
+				struct ws_cell number;
+
+				ws_cell_set_int(&number, strtoll(text->text.ptr, NULL, 10));
+				ws__xlsx_cell(f->x, f->sheet, f->row, 1, &number, &count,
+				              WS_XLSX_CELL);
+			} else if (text->type == WS_CELL_TEXT && text->text.len) {
 				ws__xlsx_try(f->x,
 				             worksheet_merge_range(f->sheet, f->row, first, f->row,
 				                                   FRONT_LAST, "",
@@ -311,8 +369,10 @@ static void add_lines(struct ws_xlsx_front *f)
 			if (item->type == WS_CELL_TEXT) {
 				ws__xlsx_words(f->x, f->sheet, f->row, 0, item,
 				               f->x->styles[WS_XLSX_LABEL]);
-				n = ws__xlsx_lines(item->text.ptr, item->text.len, FRONT_NAME);
-				lines = n > lines ? n : lines;
+				const size_t own =
+				        ws__xlsx_lines(item->text.ptr, item->text.len, FRONT_NAME);
+
+				lines = own > lines ? own : lines;
 			}
 			lines = lines < LINES_MAX ? lines : LINES_MAX;
 			if (lines > 1)
@@ -365,6 +425,7 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 		ws__xlsx_front_links(&f, 1);
 		if (page->nsegments) {
 			front_section(&f, page->bar_title);
+			f.row = ws__xlsx_add_steps(f.x, s, f.row);
 			f.row = ws__xlsx_add_bar(f.x, s, f.row);
 		}
 		front_table(&f, ws_front_tree(page, TREE_ROWS));

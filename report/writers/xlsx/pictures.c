@@ -227,9 +227,9 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 #define LABEL_MOST    32    /* letters of a name */
 #define LABEL_LEAST   0.07  /* of the width: less has no room for a name */
 
-static lxw_chart *new_chart(struct ws_xlsx *x, const char *title)
+static lxw_chart *new_chart(struct ws_xlsx *x, uint8_t type, const char *title)
 {
-	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_BAR_STACKED);
+	lxw_chart *chart = ws__xlsx_chart(x, type);
 	lxw_chart_font font = {.size = 10, .bold = LXW_EXPLICIT_FALSE, .color = 0x595959};
 
 	chart_title_set_name(chart, title);
@@ -240,22 +240,6 @@ static lxw_chart *new_chart(struct ws_xlsx *x, const char *title)
 }
 
 /* --- the step ------------------------------------------------------------------------------- */
-
-/* Idle time is pale, each cause a shade of its own. */
-static lxw_color_t colour_of(const struct ws_page_segment *segment, size_t nth_idle)
-{
-	const uint32_t light = ws_page_colour_def(segment->colour).light;
-	lxw_color_t mixed = 0;
-
-	if (!segment->is_idle)
-		return light;
-	for (int shift = 0; shift < 24; shift += 8) {
-		const double channel = light >> shift & 0xff;
-
-		mixed |= (lxw_color_t)(channel * (1 - 0.09 * (double)(nth_idle % 5))) << shift;
-	}
-	return mixed;
-}
 
 struct bar {
 	struct ws_xlsx *x;
@@ -289,7 +273,8 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	const struct ws_page *page = x->report->page;
 	struct bar b = {.x = x,
 	                .s = s,
-	                .chart = new_chart(x, "Time by class of work, then idle time by cause"),
+	                .chart = new_chart(x, LXW_CHART_BAR_STACKED,
+	                                   "Time by class of work, then idle time by cause"),
 	                .row = row + 1};
 
 	ws_front_times(page->step_ns, &b.shown);
@@ -298,7 +283,6 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	/* Work, then idle time; what is too small for a name is one part of each. */
 	for (int idle = 0; idle < 2; idle++) {
 		double ns = 0, percent = 0;
-		size_t nth = 0;
 
 		for (size_t i = 0; i < page->nsegments; i++) {
 			const struct ws_page_segment *part = &page->segment[i];
@@ -308,7 +292,7 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 				continue;
 			if (part->percent >= NAMED_LEAST) {
 				add_part(&b, part->name, time, part->percent,
-				         colour_of(part, nth++));
+				         ws_page_colour_def(part->colour).light);
 				continue;
 			}
 			ns += time;
@@ -333,6 +317,64 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	ws__xlsx_place_chart(x, s->sheet, row, b.chart, WS_XLSX_PAGE_PIXELS, BAR_ROWS,
 	                     "Stacked bar: time of work by class, then idle time by cause");
 	return row + BAR_ROWS;
+}
+
+/* --- each step ------------------------------------------------------------------------------- */
+
+#define STRIP_ROWS 8
+#define STRIP_MOST 200 /* bars; of more steps the longest of some neighbours each */
+
+/* Its cells lie in two rows beside the page. */
+uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
+{
+	const struct ws_page *page = x->report->page;
+	const size_t each = (page->nsteps + STRIP_MOST - 1) / STRIP_MOST;
+	lxw_chart_fill fill[2] = {{.color = ws_page_shade(0).light},
+	                          {.color = ws_page_colour_def(WS_PAGE_RED).light}};
+	lxw_chart_point point[2] = {{.fill = &fill[0]}, {.fill = &fill[1]}};
+	lxw_chart_point *points[STRIP_MOST + 1] = {NULL};
+	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
+	const lxw_col_t first = FRONT_DATA + 1;
+	struct ws_shown_column shown;
+	lxw_chart_series *series;
+	lxw_chart *chart;
+	lxw_col_t n = 0;
+
+	if (!page->nsteps)
+		return row;
+	ws_front_times((double)page->longest_step_ns, &shown);
+	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, "Cells of the steps",
+	              x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(x, s->sheet, row + 1, FRONT_DATA, shown.title, x->styles[WS_XLSX_SOURCE]);
+	for (size_t i = 0; i < page->nsteps; i += each) {
+		const struct ws_page_step *most = &page->step[i];
+		struct ws_cell cell;
+
+		for (size_t k = i; k < i + each && k < page->nsteps; k++)
+			most = page->step[k].ns > most->ns ? &page->step[k] : most;
+		ws__xlsx_text(x, s->sheet, row, first + n,
+		              ws__xlsx_format(x, "%lu", (unsigned long)most->number),
+		              x->styles[WS_XLSX_SOURCE]);
+		ws_cell_set_real(&cell, (double)most->ns);
+		ws__xlsx_cell(x, s->sheet, row + 1, first + n, &cell, &shown, WS_XLSX_CELL);
+		points[n++] = &point[most->is_outlier];
+	}
+	chart = new_chart(x, LXW_CHART_COLUMN, "Measured steps; red: far from the others");
+	series = ws__xlsx_series(chart);
+	chart_series_set_categories(series, s->name, row, first, row, first + n - 1);
+	chart_series_set_values(series, s->name, row + 1, first, row + 1, first + n - 1);
+	chart_series_set_points(series, points);
+	chart_set_series_gap(chart, 20);
+	chart_axis_set_min(chart->y_axis, 0);
+	chart_axis_set_name(chart->y_axis, ws__xlsx_format(x, "time (%s)", shown.unit));
+	chart_axis_set_name_font(chart->x_axis, &font);
+	chart_axis_set_name_font(chart->y_axis, &font);
+	chart_axis_set_num_font(chart->x_axis, &font);
+	chart_axis_set_num_font(chart->y_axis, &font);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
+	ws__xlsx_place_chart(x, s->sheet, row, chart, WS_XLSX_PAGE_PIXELS, STRIP_ROWS,
+	                     "Column chart: time of each measured step");
+	return row + STRIP_ROWS;
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
@@ -394,7 +436,8 @@ struct painting {
 	lxw_chart *chart;
 };
 
-/* Of a comparison by what changed, else by the class with most time. */
+/* Of a comparison by what changed, else a range by its depth, and
+ * anything else by its class. */
 static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
                                           const struct ws_page_node *node)
 {
@@ -408,7 +451,7 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 	if (!node)
 		return ws_page_colour_def(WS_PAGE_IDLE);
 	if (!of->other_page)
-		return ws_page_colour_def(node->colour);
+		return node->is_range ? ws_page_shade(node->depth) : ws_page_colour_def(node->colour);
 	const enum ws_change_colour change =
 	        ws_change_colour(ws_pages_ratio(of->page, of->other_page,
 	                                        (size_t)(node - of->page->node), of->is_b));
@@ -492,7 +535,7 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 		slots = icicle->n[level] > slots ? icicle->n[level] : slots;
 	if (!slots || (slots < 2 && !of->other_page))
 		return row;
-	p.chart = new_chart(x, of->title);
+	p.chart = new_chart(x, LXW_CHART_BAR_STACKED, of->title);
 	rows = 4 +
 	       (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST : 2 * (unsigned)icicle->levels);
 	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, one row per level",

@@ -4,8 +4,20 @@
 #include <stdbool.h>
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
+#include "report/base/names.h"
 #include "report/writers/xlsx/front.h"
 #include "report/writers/xlsx/xlsx.h"
+
+/* Details that a workbook of many tables does not print, and definitions. */
+static const char *const not_on_paper[] = {
+        "critical-path", "idle-gaps",   "steps",     "step-split",
+        "memory",        "api-summary", "ranges",    "kernel-launches",
+        "range-kernels", "gpu",         "execution", "launch-latency",
+        "memory-time",   "memory-size", "losses",    "method",
+};
+
+/* Rows of a table that are printed where the workbook has more: one page. */
+#define PAPER_ROWS 24
 
 /* Characters of the default font, 11 points, on a line of paper: so many keep 7 points. */
 #define WS_XLSX_PORTRAIT 145.0
@@ -426,7 +438,16 @@ static void set_page(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const str
 		last = l->last_paragraph_col;
 	if (last < chart_col)
 		last = chart_col;
-	ws__xlsx_page_setup(x, s->sheet, s->below, last);
+	if (x->report->ntables > 1 &&
+	    WS_NAME_IS_ONE_OF(ws_bytes_of(s->table->def->name), not_on_paper)) {
+		ws__xlsx_leave_off_paper(x, s->sheet);
+		return;
+	}
+	if (x->report->ntables > 1 && s->rows > PAPER_ROWS)
+		ws__xlsx_page_setup(x, s->sheet, WS_XLSX_ROW_DATA + PAPER_ROWS - 1, last,
+		                    ws__xlsx_format(x, ": %d of %zu rows", PAPER_ROWS, s->rows));
+	else
+		ws__xlsx_page_setup(x, s->sheet, s->below, last, "");
 	for (uint16_t c = 0; c <= last; c++)
 		seen += c < l->n ? (c < l->seen ? l->widths[c] : 0) : 8.43;
 	if (seen <= WS_XLSX_PORTRAIT * 0.7)
@@ -602,7 +623,7 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 
 		ws__xlsx_front_links(&f, 1);
 		ws__xlsx_page_setup(x, x->sheets[0].sheet, f.row,
-		                    seen > FRONT_LAST ? (uint16_t)(seen - 1) : FRONT_LAST);
+		                    seen > FRONT_LAST ? (uint16_t)(seen - 1) : FRONT_LAST, "");
 	}
 	if (x->report->ntables) {
 		worksheet_activate(ws__xlsx_first(x)->sheet);

@@ -167,9 +167,12 @@ void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 void ws__xlsx_indented(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                        const char *text, unsigned depth);
 
-/* Printed: columns up to last_col and rows up to last_row, one page wide, in landscape. */
+/* Printed: columns up to last_col and rows up to last_row, one page wide, in landscape. The last
+ * text stands behind the sheet's name at the bottom: ": 30 of 213 rows". */
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
-                         uint16_t last_col);
+                         uint16_t last_col, const char *what_is_printed);
+/* Nothing of it is printed: the only cell that is lies in a hidden column. */
+void ws__xlsx_leave_off_paper(struct ws_xlsx *x, lxw_worksheet *sheet);
 
 /* The first sheet of a report that has a first screen; below it the lines of its table. */
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
@@ -191,6 +194,8 @@ lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class);
 /* The step's time as a stacked bar, at a row; its cells stand beside the page. Returns the row
  * below. */
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
+/* A bar for each measured step, the same way; nothing of fewer than two. */
+uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
 
 /*
  * Put the charts of this report on its first sheet from row on. Only of tables that are there and

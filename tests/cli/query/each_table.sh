@@ -4,6 +4,6 @@ names=$(warpsheet query "$trace" --format csv | sed -n '1d; s/^\([a-z_]*\),.*/\1
 echo "$names" | grep -x 'cell\|api_summary\|steps'
 for name in $names; do
 	counted=$(warpsheet query "$trace" "SELECT count(*) FROM $name" --format csv | tr -d '\r' | tail -n 1)
-	read=$(warpsheet query "$trace" "SELECT * FROM $name" --format csv | tail -n +2 | wc -l)
+	read=$(warpsheet query "$trace" "SELECT * FROM $name" --format json | grep -c "^\[")
 	[ "$counted" = "$((read))" ] || echo "$name: $counted counted, $read read"
 done

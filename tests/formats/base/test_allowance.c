@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "formats/base/system/system.h"
 #include "formats/base/xalloc.h"
+#include "tests/support/paths.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_MEMORY_LIMIT 0
@@ -30,6 +32,7 @@ Test(allowance, limits_rise_with_bytes_and_rows)
 {
 	struct ws_err err;
 
+	WS_TEST_NEEDS("linux posix"); /* limits */
 	/* a program that has not begun has none */
 	ws_allowance_file(1 << 20);
 	cr_assert(eq(int, ws_allowance_begin(&err), WS_OK));
@@ -42,7 +45,7 @@ Test(allowance, limits_rise_with_bytes_and_rows)
 	ws_allowance_rows(32 << 20);
 	expect(480 + 512, 10 + 20 + 167);
 	/* what another program gets is what this one was started with */
-	ws_allowance_end();
+	ws_limits_end();
 	expect(RLIM_INFINITY >> 20, RLIM_INFINITY);
 }
 
@@ -51,6 +54,7 @@ Test(allowance, the_user_chooses_and_is_never_given_more_than_the_process_had)
 	struct rlimit before = {.rlim_cur = 30, .rlim_max = RLIM_INFINITY};
 	struct ws_err err;
 
+	WS_TEST_NEEDS("linux posix"); /* limits */
 	setenv("WARPSHEET_MAX_MEMORY", "2G", 1);
 	setenv("WARPSHEET_MAX_SECONDS", "600", 1);
 	setrlimit(RLIMIT_CPU, &before);

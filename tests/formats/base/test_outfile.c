@@ -13,6 +13,7 @@
 
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
+#include "tests/support/paths.h"
 
 static int signal_when_made;
 
@@ -93,6 +94,7 @@ Test(outfile, a_signal_that_comes_as_the_file_is_made_leaves_none)
 	static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 	char dir[] = "/tmp/ws_outfile.XXXXXX", path[64];
 
+	WS_TEST_NEEDS("linux posix"); /* it makes files by the call that stands above */
 	cr_assert_not_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/a", dir);
 	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++) {
@@ -374,6 +376,7 @@ Test(outfile, a_folder_that_is_not_replaced_stays_as_it_is)
 /* Each rename that fails: of a file, and of folders that change places one by one. */
 Test(outfile, a_folder_of_which_a_name_cannot_be_changed_stays_as_it_is)
 {
+	WS_TEST_NEEDS("linux posix"); /* the calls that stand above */
 	cannot_exchange = true;
 	for (int n = 0; n < 4; n++) {
 		struct ws_outfolder f;
@@ -423,6 +426,7 @@ Test(outfile, who_is_killed_while_it_replaces_a_folder_leaves_one_or_the_other)
 {
 	int left[3] = {0, 0, 0}, without[3] = {0, 0, 0};
 
+	WS_TEST_NEEDS("linux"); /* the calls that stand above */
 	kill_each(left);
 	cr_expect(left[0] >= 3 && left[1] >= 4 && !left[2], "%d, %d, %d", left[0], left[1],
 	          left[2]);

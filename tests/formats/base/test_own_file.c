@@ -97,7 +97,7 @@ Test(own_file, ones_own_file_is_emptied_and_a_device_written_to_but_through_no_l
 Test(own_file, a_temporary_file_is_new_and_has_the_usual_mode)
 {
 	char names[2][16] = {".t.XXXXXXXX", ".t.XXXXXXXX"};
-	const int folder = open(dir, O_PATH);
+	const int folder = ws_folder_open(WS_HERE, dir, true);
 	mode_t mask = umask(022);
 	struct stat st;
 
@@ -109,10 +109,10 @@ Test(own_file, a_temporary_file_is_new_and_has_the_usual_mode)
 		cr_expect_eq(st.st_mode & 07777, 0644);
 		close(fd);
 		cr_expect_eq(strspn(names[i] + 3, "abcdefghijklmnopqrstuvwxyz234567"), 8);
-		cr_expect_eq(unlinkat(folder, names[i], 0), 0);
+		cr_expect_eq(ws_name_remove(folder, names[i], false), 0);
 	}
 	cr_expect_str_neq(names[0], names[1]);
-	close(folder);
+	ws_folder_close(folder);
 	umask(mask);
 }
 

@@ -3,22 +3,20 @@
 round_trips.py WARPSHEET SOURCES: compares with the table in docs/reference/export.md; UPDATE_DOCS=1 writes it.
 """
 import collections
-import csv
 import glob
+import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-csv.field_size_limit(1 << 27)
 BEGIN, END = "<!-- begin round trips -->\n", "<!-- end round trips -->\n"
 FORMS = {"json": "PyTorch JSON → trace → JSON → trace", "sqlite": "Nsight SQLite → trace → SQLite → trace"}
 # of all fields that differ, why; another one is a fault
 REASONS = {("meta", "import.format"): "`import.format`: it says what the last file was"}
 # columns that say the same once more, or are numbers of the trace's own
-DERIVED = ("id", "config name", "thread name", "device name")
+DERIVED = ("id",)
 
 warpsheet, sources = sys.argv[1:]
 scratch = tempfile.TemporaryDirectory()
@@ -35,14 +33,17 @@ def run(*arguments):
 class Trace:
     """Rows of all kinds, with texts, threads and configurations in the place of their numbers."""
 
-    def __init__(self, path, name):
-        made = os.path.join(folder, name)
-        run("export", path, "-o", made, "--format", "csv")
-        self.base = int(re.search(r"base_ns (-?\d+)", run("dump", path, "--kind", "process").stdout).group(1))
-        self.rows = {}
-        for file in glob.glob(made + "/*.csv"):
-            with open(file, newline="", encoding="utf-8") as f:
-                self.rows[os.path.basename(file)[:-4]] = list(csv.DictReader(f))
+    def __init__(self, path):
+        kinds = re.findall(r"^(\w+)_record,", run("query", path, "--format", "csv").stdout, re.MULTILINE)
+        asked = "".join(f"SELECT * FROM {kind}_record;\n" for kind in kinds if kind != "string")
+        with open(os.path.join(folder, "records.sql"), "w", encoding="utf-8") as f:
+            f.write(asked + "SELECT :base_ns AS base;")
+        made = json.loads(run("query", path, "--sql", f.name, "--format", "json").stdout)
+        *tables, base = made["tables"].values()
+        self.base, self.rows = base["rows"][0][0], {}
+        for kind, table in zip((kind for kind in kinds if kind != "string"), tables):
+            columns = [column["title"] for column in table["columns"]]
+            self.rows[kind] = [{c: "" if v is None else str(v) for c, v in zip(columns, row)} for row in table["rows"]]
         # of rows of one number the last one counts
         keys = {"thread": ("id",), "device": ("id",), "process": ("pid",), "launch_config": ("id",),
                 "op_config": ("id",), "device_attr": ("device", "attr"), "meta": ("key",)}
@@ -79,11 +80,11 @@ def compare(path, form, found):
     """Adds what was compared, and of it what differs."""
     exported = os.path.join(folder, "x." + form)
     run("export", path, "-o", exported)
-    before, after = Trace(path, "before"), Trace(exported, "after")
+    before, after = Trace(path), Trace(exported)
     for kind in sorted(set(before.rows) | set(after.rows)):
         a, b = before.columns(kind), after.columns(kind)
         for column in set(a) | set(b):
-            if column in DERIVED or column.endswith("_thread name"):
+            if column in DERIVED:
                 continue
             found["fields"].add((kind, column))
             if a[column] != b[column]:
@@ -91,8 +92,6 @@ def compare(path, form, found):
                 if (kind, column) not in REASONS:
                     sys.exit(f"{path}: {kind}.{column} differs: {(a[column] - b[column]).most_common(3)} became "
                              f"{(b[column] - a[column]).most_common(3)}")
-    for name in ("before", "after"):
-        shutil.rmtree(os.path.join(folder, name))
     os.unlink(exported)
 
 

@@ -46,7 +46,6 @@ Test(csv_writer, rows_are_fields_between_commas_that_end_in_cr_lf)
 	ws_csv_end_row(&c);
 	ws_csv_str(&c, "gemm");
 	ws_csv_i64(&c, -5);
-	ws_csv_u64(&c, UINT64_MAX);
 	ws_csv_f64(&c, 0.1);
 	ws_csv_f64(&c, NAN);
 	ws_csv_empty(&c);
@@ -58,7 +57,7 @@ Test(csv_writer, rows_are_fields_between_commas_that_end_in_cr_lf)
 	cr_assert(eq(int, ws_csv_finish(&c, &err), WS_OK));
 	fclose(f);
 	cr_assert_str_eq(text, "Name,Total Time (ns)\r\n"
-	                       "gemm,-5,18446744073709551615,0.1,,,\r\n"
+	                       "gemm,-5,0.1,,,\r\n"
 	                       ",1\r\n");
 	free(text);
 }

@@ -114,11 +114,7 @@ Test(trace_reader, names_come_from_the_file)
 	struct ws_trace_reader *r = open_sample(&s);
 
 	cr_assert_str_eq(ws_trace_reader_kind_name(r, WS_KIND_NVTX), "nvtx");
-	cr_assert_str_eq(ws_trace_reader_column_name(r, WS_KIND_NVTX, 3), "type");
-	cr_assert_str_eq(ws_trace_reader_column_unit(r, WS_KIND_NVTX, 1), "ns");
 	cr_assert(ws_trace_reader_kind_name(r, 999) == NULL);
-	cr_assert(ws_trace_reader_column_name(r, WS_KIND_NVTX, 99) == NULL);
-	cr_assert(ws_trace_reader_column_unit(r, 999, 1) == NULL);
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }

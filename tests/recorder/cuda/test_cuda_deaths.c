@@ -36,42 +36,6 @@ static void check(uint64_t launches)
 	probe_close(&p);
 }
 
-Test(cuda_deaths, return_from_main)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "exit", "20000", "1", "0"), 3, "%s", run.text);
-	check(20000);
-}
-
-Test(cuda_deaths, underscore_exit)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "_exit", "20000", "1", "0"), 4, "%s", run.text);
-	check(20000);
-}
-
-Test(cuda_deaths, sigkill)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "kill", "20000", "4", "0"), 128 + SIGKILL);
-	check(80000);
-}
-
-Test(cuda_deaths, segfault)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "segv", "20000", "1", "0"), 128 + SIGSEGV);
-	check(20000);
-}
-
-Test(cuda_deaths, abort)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "abort", "20000", "1", "0"), 128 + SIGABRT);
-	check(20000);
-}
-
-Test(cuda_deaths, exec_of_another_program)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "exec", "20000", "1", "0"), 0);
-	check(20000);
-}
-
 Test(cuda_deaths, exec_of_a_program_that_is_recorded_again)
 {
 	struct probe p;
@@ -87,39 +51,6 @@ Test(cuda_deaths, exec_of_a_program_that_is_recorded_again)
 	cr_expect_eq(images[2], 5000);
 	probe_expect_no_loss(&p);
 	probe_close(&p);
-}
-
-Test(cuda_deaths, a_forked_child_that_launches_does_not_reach_the_parents_buffers)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "fork", "5000", "1", "0"), 0);
-	check(10000);
-}
-
-Test(cuda_deaths, a_forked_child_that_exits_does_not_hang_and_flushes_nothing)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "fork-exit", "5000", "1", "0"), 0);
-	check(10000);
-}
-
-Test(cuda_deaths, a_reset_of_the_device_loses_nothing)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "reset", "5000", "1", "0"), 0);
-	check(10000);
-}
-
-Test(cuda_deaths, a_thread_that_outlives_main)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "outlive", "5000", "1", "0"), 0);
-	check(10000);
-}
-
-/* A flush takes a buffer from each thread, however little is in it. */
-Test(cuda_deaths, sixty_four_threads_with_many_flushes)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "exit", "1000", "64", "200000", "--flush-interval", "25",
-	                         "--gpu-buffers", "512"),
-	             3);
-	check(64 * 1000);
 }
 
 Test(cuda_deaths, threads_calls_and_ranges_are_of_the_same_threads)

@@ -46,39 +46,6 @@ static void record_mode(const char *mode, int expected)
 
 /* --- other versions --- */
 
-Test(cuda_problems, larger_records_of_a_later_version_are_read_as_far_as_they_are_known)
-{
-	setenv("FAKE_CUPTI_VERSION", "130100", 1);
-	setenv("FAKE_CUPTI_KERNEL_SIZE", "232", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
-	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "13.1.0");
-}
-
-Test(cuda_problems, a_version_with_faults_of_its_own_is_told_and_used)
-{
-	setenv("FAKE_CUPTI_VERSION", "130000", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_not_null(strstr(run.text, "13.0 Update 1"), "%s", run.text);
-	setenv("FAKE_CUPTI_VERSION", "130001", 1);
-	probe_close(&p);
-	record("1", NULL, NULL);
-	cr_expect_null(strstr(run.text, "Update 1"), "%s", run.text);
-}
-
-Test(cuda_problems, green_contexts_are_there_from_13_2_on)
-{
-	setenv("FAKE_CUPTI_VERSION", "130200", 1);
-	record("1", NULL, NULL);
-	cr_assert_eq(ROWS(&p, context), 2);
-	cr_expect_eq(CELL(&p, context, id, 1), 2);
-	cr_expect_eq(CELL(&p, context, parent, 1), 1);
-	cr_expect_eq(CELL(&p, context, sm_count, 1), 16);
-	cr_expect_eq(probe_losses(&p), 0);
-}
-
 /* As under WSL2. Read when the machine let it, the clock is off by less than 2 ms; as it was in
  * the beginning, by some 40. */
 Test(cuda_problems, times_by_a_clock_that_drifts_lie_where_they_belong)
@@ -123,36 +90,6 @@ Test(cuda_problems, a_second_cupti_in_the_program_is_told)
 	cr_expect_null(strstr(run.text, "second"), "%s", run.text);
 }
 
-Test(cuda_problems, smaller_records_of_an_older_version_too)
-{
-	setenv("FAKE_CUPTI_VERSION", "26", 1);
-	setenv("FAKE_CUPTI_KERNEL_SIZE", "208", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
-	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "API 26");
-}
-
-/* What describes a full command buffer is ours to free from 12.4 on; before there is none. */
-Test(cuda_problems, what_cupti_allocates_for_us_is_freed_and_nothing_else)
-{
-	static const char *const versions[] = {"22", "130001"};
-
-	for (int i = 0; i < 2; i++) {
-		setenv("FAKE_CUPTI_VERSION", versions[i], 1);
-		setenv("FAKE_CUPTI_OVERHEAD", "1", 1);
-		record("1", NULL, NULL);
-		cr_expect_gt(ROWS(&p, overhead), 0);
-		cr_expect_eq(probe_loss(&p, "activity_dropped"), 0, "it leaks with %s",
-		             versions[i]);
-		probe_close(&p);
-	}
-	setenv("FAKE_CUPTI_VERSION", "21", 1);
-	setenv("FAKE_CUPTI_OVERHEAD", "2", 1);
-	record("1", NULL, NULL);
-	cr_expect_gt(ROWS(&p, overhead), 0);
-}
-
 /* --- whose library --- */
 
 /* It may have dropped the rights of the one who records. */
@@ -195,14 +132,6 @@ Test(cuda_problems, a_cupti_of_another_user_and_of_any_version_gives_all_rows)
 	}
 }
 
-Test(cuda_problems, how_long_records_are_may_be_known_late)
-{
-	setenv("FAKE_CUPTI_LATE_SIZES", "1", 1);
-	record("4", NULL, NULL);
-	cuda_check_launches(&p, 4000);
-	probe_expect_no_loss(&p);
-}
-
 /* --- nothing of CUDA is recorded, and why --- */
 
 static void expect_refusal(const char *words)
@@ -210,31 +139,6 @@ static void expect_refusal(const char *words)
 	record("1", NULL, NULL);
 	cr_expect_eq(ROWS(&p, kernel), 0);
 	cr_expect_not_null(strstr(run.text, words), "%s is not in: %s", words, run.text);
-}
-
-Test(cuda_problems, a_version_that_is_too_old_is_named)
-{
-	setenv("FAKE_CUPTI_VERSION", "17", 1);
-	expect_refusal("too old");
-}
-
-Test(cuda_problems, a_version_that_is_not_told_is_a_failure_and_not_too_old)
-{
-	setenv("FAKE_CUPTI_VERSION", "0", 1);
-	expect_refusal("CUPTI failed (cuptiGetVersion, result 15)");
-	cr_expect_null(strstr(run.text, "too old"), "%s", run.text);
-}
-
-Test(cuda_problems, another_tool_is_named)
-{
-	setenv("FAKE_CUPTI_SUBSCRIBE", "39", 1);
-	expect_refusal("CUPTI for somebody");
-}
-
-Test(cuda_problems, a_missing_function_is_named)
-{
-	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-lacks.so", 1);
-	expect_refusal("cuptiSetThreadIdType");
 }
 
 /*
@@ -278,18 +182,6 @@ Test(cuda_problems, a_missing_library_is_told)
 	expect_refusal("CUPTI");
 }
 
-Test(cuda_problems, lacking_permission_is_told)
-{
-	setenv("FAKE_CUPTI_SUBSCRIBE", "35", 1);
-	expect_refusal("permi");
-}
-
-Test(cuda_problems, any_other_failure_names_function_and_result)
-{
-	setenv("FAKE_CUPTI_SUBSCRIBE", "999", 1);
-	expect_refusal("cuptiSubscribe");
-}
-
 /* --- losses --- */
 
 Test(cuda_problems, a_pool_of_one_buffer_drops_counts_and_never_blocks)
@@ -306,88 +198,7 @@ Test(cuda_problems, a_pool_of_one_buffer_drops_counts_and_never_blocks)
 	cr_expect_lt(ROWS(&p, kernel), 4000);
 }
 
-Test(cuda_problems, kernels_without_times_are_kept_and_counted)
-{
-	uint64_t without = 0;
-
-	setenv("FAKE_CUPTI_ZERO_EVERY", "10", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	for (uint64_t i = 0; i < ROWS(&p, kernel); i++)
-		without += CELL(&p, kernel, flags, i) == WS_KERNEL_NO_TIME;
-	cr_expect_eq(without, 100);
-	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 100);
-}
-
-Test(cuda_problems, launches_whose_kernels_are_missing_are_counted)
-{
-	setenv("FAKE_CUPTI_LOSE_EVERY", "10", 1);
-	record("1", NULL, NULL);
-	cr_expect_eq(ROWS(&p, kernel), 900);
-	cr_expect_eq(probe_loss(&p, "launch_without_work"), 100);
-}
-
-/* --- what people see of it --- */
-
-/* The lines of `warpsheet dump` for the blocks of a kind; to be freed. */
-static char *dump_of(const char *kind)
-{
-	char command[4096], line[8192], begin[64];
-	char *text = calloc(1, 1 << 20);
-	size_t len = 0;
-	int inside = 0;
-	FILE *f;
-
-	snprintf(command, sizeof(command), "'%s' dump '%s'", WS_TEST_WARPSHEET, run.trace);
-	snprintf(begin, sizeof(begin), ": %s (", kind);
-	f = popen(command, "re");
-	cr_assert(f && text);
-	while (fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "block ", 6))
-			inside = strstr(line, begin) != NULL;
-		if (inside && len + strlen(line) < 1 << 20)
-			len += (size_t)snprintf(text + len, (1 << 20) - len, "%s", line);
-	}
-	cr_assert_eq(pclose(f), 0);
-	return text;
-}
-
-Test(cuda_problems, the_dump_shows_every_column_of_what_was_recorded)
-{
-	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,      WS_KIND_LAUNCH_CONFIG,
-	                                     WS_KIND_API,         WS_KIND_DEVICE,
-	                                     WS_KIND_DEVICE_ATTR, WS_KIND_CONTEXT};
-
-	record("1", NULL, NULL);
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		const struct ws_kind_def *def = ws_schema_kind(kinds[k]);
-		char *text = dump_of(def->name), wanted[64];
-
-		for (unsigned c = 0; c < def->ncolumns; c++) {
-			snprintf(wanted, sizeof(wanted), " %s=", def->columns[c].name);
-			cr_expect_not_null(strstr(text, wanted), "%s.%s", def->name,
-			                   def->columns[c].name);
-		}
-		free(text);
-	}
-}
-
 /* --- what is asked for --- */
-
-Test(cuda_problems, all_calls_are_there_when_all_are_wanted)
-{
-	record("1", "--api", "all");
-	cr_expect_eq(cuda_count_calls(&p, "cudaGetDevice_v3020"), 1000);
-	cr_expect_eq(cuda_count_calls(&p, "cudaLaunchKernel_v7000"), 1000);
-	cr_expect_eq(cuda_count_calls(&p, "cuLaunchKernel"), 0, "it is inside the runtime's call");
-}
-
-Test(cuda_problems, no_call_is_there_when_none_is_wanted)
-{
-	record("1", "--api", "none");
-	cr_expect_eq(ROWS(&p, api), 0);
-	cr_expect_eq(ROWS(&p, kernel), 1000);
-}
 
 Test(cuda_problems, the_device_has_its_name_limits_and_versions)
 {
@@ -447,65 +258,6 @@ Test(cuda_problems, a_device_of_which_cupti_is_silent_is_described_by_the_driver
 
 /* --- what CUPTI does on a GPU, and no page of its documentation says --- */
 
-Test(cuda_problems, launches_that_are_captured_into_a_graph_are_not_missed)
-{
-	record_mode("capture", 0);
-	cuda_check_launches(&p, 2000);
-	cr_expect_eq(ROWS(&p, api), 3002, "a thousand more calls, and those of the capture");
-	cr_expect_eq(probe_loss(&p, "launch_without_work"), 0);
-}
-
-Test(cuda_problems, kernels_that_run_when_the_last_records_are_asked_for_have_no_time)
-{
-	uint64_t without = 0;
-
-	setenv("FAKE_CUPTI_RUN_EVERY", "10", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	for (uint64_t i = 0; i < ROWS(&p, kernel); i++)
-		without += CELL(&p, kernel, flags, i) == WS_KERNEL_NO_TIME;
-	cr_expect_eq(without, 100);
-	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 100);
-	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
-}
-
-Test(cuda_problems, queries_are_no_waits_where_cupti_can_leave_them_out)
-{
-	setenv("FAKE_CUPTI_QUERIES", "1", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_eq(ROWS(&p, sync), 0);
-}
-
-Test(cuda_problems, and_where_it_cannot)
-{
-	setenv("FAKE_CUPTI_QUERIES", "1", 1);
-	setenv("FAKE_CUPTI_ALL_SYNC", "1", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_eq(ROWS(&p, sync), 0);
-}
-
-Test(cuda_problems, flushes_are_timed_by_us_as_cupti_tells_nothing_of_them)
-{
-	setenv("FAKE_CUPTI_FLUSH_MS", "5", 1);
-	record("1", NULL, NULL);
-	cr_expect_eq(ROWS(&p, overhead), 0);
-	cr_assert_not_null(probe_meta(&p, "cupti.flushes"));
-	cr_expect_geq(strtol(probe_meta(&p, "cupti.flushes"), NULL, 10), 1);
-	cr_expect_geq(strtol(probe_meta(&p, "cupti.flush_ns"), NULL, 10), 5000000);
-	cr_expect_geq(strtol(probe_meta(&p, "cupti.flush_longest_ns"), NULL, 10), 5000000);
-}
-
-Test(cuda_problems, on_a_busy_gpu_all_comes_in_the_end)
-{
-	setenv("FAKE_CUPTI_BUSY", "1", 1);
-	record_mode("range", 0);
-	cuda_check_launches(&p, 2000);
-	cr_expect_eq(probe_loss(&p, "launch_not_told"), 0);
-	cr_expect_null(strstr(run.text, "profiler"), "%s", run.text);
-}
-
 Test(cuda_problems, a_profiler_in_the_program_that_takes_the_records_is_told_and_launches_counted)
 {
 	uint64_t not_told;
@@ -518,72 +270,6 @@ Test(cuda_problems, a_profiler_in_the_program_that_takes_the_records_is_told_and
 	cr_expect(not_told >= 2000 && not_told <= 3000, "%lu", (unsigned long)not_told);
 	cr_expect_not_null(strstr(run.text, "a profiler inside the program"), "%s", run.text);
 	cr_expect_not_null(strstr(run.text, "launch_not_told"), "%s", run.text);
-}
-
-Test(cuda_problems, with_cupti_13_3_a_profiler_in_the_program_and_the_recording_are_both_complete)
-{
-	setenv("FAKE_CUPTI_VERSION", "130300", 1);
-	record_mode("beside", 0); /* the victim counts its own */
-	cuda_check_launches(&p, 3000);
-	cr_expect_eq(probe_loss(&p, "launch_not_told"), 0);
-	cr_expect_null(strstr(run.text, "profiler"), "%s", run.text);
-}
-
-Test(cuda_problems, where_cupti_13_3_meets_an_older_driver_it_is_used_as_before)
-{
-	setenv("FAKE_CUPTI_VERSION", "130300", 1);
-	setenv("FAKE_CUPTI_SCOPES", "0", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_eq(probe_loss(&p, "activity_error"), 0);
-}
-
-Test(cuda_problems, a_clock_of_another_profiler_is_told_and_its_kernels_have_no_time)
-{
-	record_mode("clock", 0);
-	cr_expect_eq(ROWS(&p, kernel), 3000);
-	cr_expect_eq(probe_loss(&p, "kernel_without_time"), 2000);
-	cr_expect_not_null(strstr(run.text, "gave CUPTI its own clock"), "%s", run.text);
-}
-
-Test(cuda_problems, buffers_of_another_profiler_are_left_alone_and_told)
-{
-	setenv("FAKE_CUPTI_FOREIGN", "1", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_not_null(strstr(run.text, "records for a profiler"), "%s", run.text);
-}
-
-Test(cuda_problems, a_call_that_is_refused_leaves_the_others_enabled)
-{
-	setenv("FAKE_CUPTI_REFUSE_CALL", "31", 1); /* cudaMemcpy, before all launches */
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_eq(cuda_count_calls(&p, "cudaLaunchKernel_v7000"), 1000);
-	cr_expect_eq(probe_loss(&p, "activity_error"), 1);
-}
-
-Test(cuda_problems, an_attribute_that_is_refused_is_counted)
-{
-	setenv("FAKE_CUPTI_REFUSE_ATTR", "5", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-	cr_expect_eq(probe_loss(&p, "activity_error"), 1);
-}
-
-/* The fake ends the program when it is flushed where the real one must not be. */
-Test(cuda_problems, nothing_is_flushed_before_there_is_a_context)
-{
-	setenv("FAKE_CUDA_INIT_MS", "60", 1);
-	record("1", NULL, NULL);
-	cuda_check_launches(&p, 1000);
-}
-
-Test(cuda_problems, nothing_is_being_flushed_when_cuda_is_torn_down)
-{
-	setenv("FAKE_CUPTI_FLUSH_MS", "60", 1);
-	record_mode("exit", 3);
-	cuda_check_launches(&p, 1000);
 }
 
 Test(cuda_problems, after_a_fatal_error_cupti_is_left_alone_and_it_is_told)

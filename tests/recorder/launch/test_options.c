@@ -129,37 +129,6 @@ Test(options, instances_of_a_capture_range)
 	}
 }
 
-Test(options, a_refusal_names_the_argument)
-{
-	cr_expect_eq(PARSE("--buffers", "0", "--", "p"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text,
-	                          "--buffers needs a whole number from 1 to 8192, not '0'"),
-	                   "%s", err.text);
-	release();
-	cr_expect_eq(PARSE("--output="), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "--output needs FILE, not an empty word"), "%s",
-	                   err.text);
-	release();
-	cr_expect_eq(PARSE("--delay"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "--delay needs a value: SECONDS"), "%s", err.text);
-	release();
-	cr_expect_eq(PARSE("--stray", "--", "p"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "unknown option --stray"), "%s", err.text);
-	release();
-	cr_expect_eq(PARSE("--model", "m", "--", "p"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "exclude each other"), "%s", err.text);
-}
-
-Test(options, a_typing_error_gets_a_suggestion_and_a_program_its_place)
-{
-	cr_expect_eq(PARSE("--modle", "m"), WS_USAGE);
-	cr_expect_str_eq(err.text, "unknown option --modle (did you mean --model?)");
-	release();
-	cr_expect_eq(PARSE("./train", "--epochs", "3"), WS_USAGE);
-	cr_expect_str_eq(err.text, "unexpected argument ./train: a program and its arguments stand "
-	                           "after --");
-}
-
 Test(options, sizes_and_times_in_the_units_of_people)
 {
 	cr_assert_eq(PARSE("--max-size", "3G", "--duration=0.25", "--buffer-size", "64K",
@@ -170,22 +139,6 @@ Test(options, sizes_and_times_in_the_units_of_people)
 	cr_expect_eq(cmd.record.segment.ring_size, 65536);
 	cr_expect_eq(cmd.record.zstd_level, 7);
 	cr_expect_str_eq(cmd.output, "a.wtrace");
-	release();
-	cr_expect_eq(PARSE("--duration", "0", "--", "p"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "not '0'"), "%s", err.text);
-	release();
-	cr_expect_eq(PARSE("--max-size", "0", "--", "p"), WS_USAGE);
-	release();
-	cr_expect_eq(PARSE("--max-size", "9999999999G", "--", "p"), WS_USAGE);
-	release();
-	cr_expect_eq(PARSE("--buffer-size", "5000", "--", "p"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "power of two"), "%s", err.text);
-	release();
-	cr_expect_eq(PARSE("--capture-range", "step@5..3", "--", "p"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "instances are @N"), "%s", err.text);
-	release();
-	cr_expect_eq(PARSE("--library-ranges", "maybe", "--", "p"), WS_USAGE);
-	cr_expect_str_eq(err.text, "--library-ranges needs no or yes, not 'maybe'");
 }
 
 Test(options, the_folder_of_segments_is_that_of_the_option_else_of_the_environment)

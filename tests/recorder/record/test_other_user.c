@@ -188,7 +188,6 @@ Test(other_user, nothing_is_written_into_a_pipe_of_another_user)
 Test(other_user, nothing_is_written_into_a_folder_of_another_user)
 {
 	static const struct other_output outputs[] = {
-	        {"warpsheet export " TRACE " --format csv -o", "out", ""},
 	        {"warpsheet export " TRACE " --format parquet -o", "out", ""},
 	        {"warpsheet export " TRACE " --format parquet --rollup -o", "out", ""},
 	        {"warpsheet-record --repeat 2 -o", "out", "-- /bin/true"},

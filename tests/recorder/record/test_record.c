@@ -30,24 +30,6 @@ TestSuite(record, .init = begin, .fini = end, .timeout = 600);
 
 /* --- ways to end --- */
 
-static void check_end(const char *mode, int exit_code, enum ws_end_how how, int code)
-{
-	struct probe p;
-
-	cr_expect_eq(RECORD(&r, mode, "20000", "--buffers", "2", "--buffer-size", "16M"), exit_code,
-	             "%s: %s", mode, r.text);
-	p = run_open_whole(&r);
-	cr_expect_eq(r.rounds[0], 20000);
-	run_check_rounds(&r, &p, 0);
-	cr_expect_eq(ROWS(&p, nvtx), 60000);
-	cr_assert_eq(ROWS(&p, process_end), 1);
-	cr_expect_eq(CELL(&p, process_end, how, 0), how);
-	cr_expect_eq(CELL(&p, process_end, code, 0), (uint64_t)code);
-	cr_expect_eq(CELL(&p, process_end, pid, 0), CELL(&p, process, pid, 0));
-	probe_expect_no_loss(&p);
-	probe_close(&p);
-}
-
 Test(record, cpu_times_are_rounded_when_asked_for_and_the_trace_says_so)
 {
 	struct probe p;
@@ -64,74 +46,6 @@ Test(record, cpu_times_are_rounded_when_asked_for_and_the_trace_says_so)
 	p = run_open_whole(&r);
 	cr_expect_null(probe_meta(&p, "record.cpu_time_quantum_ns"));
 	probe_close(&p);
-}
-
-Test(record, a_program_that_returns_from_main_is_recorded_whole_and_its_status_passed_on)
-{
-	check_end("exit", 3, WS_END_EXITED, 3);
-}
-
-Test(record, a_program_that_leaves_by__exit_is_recorded_whole)
-{
-	check_end("_exit", 4, WS_END_EXITED, 4);
-}
-
-Test(record, a_program_killed_by_sigkill_is_recorded_whole)
-{
-	check_end("sigkill", 137, WS_END_SIGNALED, SIGKILL);
-	cr_expect_not_null(strstr(r.text, "signal 9"), "%s", r.text);
-}
-
-Test(record, a_program_that_crashes_is_recorded_whole)
-{
-	check_end("sigsegv", 139, WS_END_SIGNALED, SIGSEGV);
-}
-
-Test(record, a_program_that_aborts_is_recorded_whole)
-{
-	check_end("abort", 134, WS_END_SIGNALED, SIGABRT);
-}
-
-Test(record, exec_in_the_recorded_process_goes_on_in_the_same_trace)
-{
-	struct probe p;
-
-	cr_expect_eq(RECORD(&r, "exec", "3000"), 6, "%s", r.text);
-	p = run_open_whole(&r);
-	cr_expect_eq(r.rounds[0], 6000);
-	run_check_rounds(&r, &p, 0);
-	cr_assert_eq(ROWS(&p, process), 2);
-	cr_expect_eq(CELL(&p, process, pid, 0), CELL(&p, process, pid, 1));
-	cr_expect_eq(CELL(&p, process, image, 1), 2);
-	cr_expect_eq(ROWS(&p, thread), 2, "the thread of the other image is another one");
-	cr_expect_str_eq(probe_meta(&p, "collector.images"), "2");
-	probe_expect_no_loss(&p);
-	probe_close(&p);
-}
-
-/* Each in a segment of its own, with the handles that its parent got before the fork. */
-Test(record, forked_children_are_recorded_whatever_their_parent_has_used)
-{
-	char paths[8][RUN_PATH];
-	struct probe p;
-
-	cr_expect_eq(RECORD(&r, "fork", "2000"), 0);
-	cr_assert_eq(run_traces(&r, paths, 8), 3, "%s", r.text);
-	for (int i = 0; i < 3; i++) {
-		probe_open(&p, paths[i]);
-		probe_expect_no_loss(&p);
-		if (!strcmp(paths[i], r.trace)) {
-			run_check_rounds(&r, &p, 0);
-			cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 0);
-		} else {
-			cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "mark of the child"), 1000);
-			cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "registered by the parent"), 1);
-			cr_expect_eq(ROWS(&p, process), 1);
-			cr_expect_eq(ROWS(&p, thread), 1,
-			             "the parent's threads are not the child's");
-		}
-		probe_close(&p);
-	}
 }
 
 Test(record, forks_beside_busy_threads_neither_hang_nor_lose_a_child)
@@ -152,19 +66,6 @@ Test(record, forks_beside_busy_threads_neither_hang_nor_lose_a_child)
 		probe_close(&p);
 	}
 	cr_expect_eq(whole, FORKS);
-}
-
-Test(record, threads_that_outlive_the_main_thread_are_recorded)
-{
-	struct probe p;
-
-	cr_expect_eq(RECORD(&r, "threads-after-main", "1000"), 0);
-	p = run_open_whole(&r);
-	cr_expect_eq(r.rounds[0], 8000);
-	run_check_rounds(&r, &p, 0);
-	cr_expect_eq(ROWS(&p, thread), 8);
-	probe_expect_no_loss(&p);
-	probe_close(&p);
 }
 
 Test(record, a_program_behind_a_shell_is_recorded_until_it_ends)
@@ -242,68 +143,6 @@ Test(record, while_the_launcher_is_stopped_what_does_not_fit_the_ring_is_counted
 	cr_expect_eq(events + probe_loss(&p, "ring_overflow"), 4 * 5000);
 	cr_expect_not_null(strstr(r.text, "lost: ring_overflow"), "%s", r.text);
 	probe_close(&p);
-}
-
-/* --- limits of the process --- */
-
-/* Record the victim under a limit that the test has not. */
-static int record_under(int resource, rlim_t bytes)
-{
-	struct rlimit before, limit;
-	int code;
-
-	cr_assert_eq(getrlimit(resource, &before), 0);
-	limit = before;
-	limit.rlim_cur = bytes;
-	cr_assert_eq(setrlimit(resource, &limit), 0);
-	code = RECORD(&r, "exit", "20");
-	cr_assert_eq(setrlimit(resource, &before), 0);
-	return code;
-}
-
-Test(record, limits_of_the_process_make_the_shared_memory_smaller_and_lose_nothing)
-{
-	static const struct {
-		int resource;
-		rlim_t bytes;
-	} limits[] = {
-	        {RLIMIT_FSIZE, 100 << 20},
-	        {RLIMIT_FSIZE, 3 << 20},
-#ifndef __SANITIZE_ADDRESS__ /* which needs an address space without limits */
-	        {RLIMIT_AS, 1 << 30},
-	        {RLIMIT_DATA, 256 << 20},
-#endif
-	};
-
-	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
-		struct probe p;
-
-		cr_expect_eq(record_under(limits[i].resource, limits[i].bytes), 3, "%s", r.text);
-		if (limits[i].resource != RLIMIT_DATA)
-			cr_expect_not_null(strstr(r.text, "ulimit -f or ulimit -v"), "%s", r.text);
-		p = run_open_whole(&r);
-		run_check_rounds(&r, &p, 0);
-		cr_expect_eq(ROWS(&p, kernel), 20, "limit %zu: %s", i, r.text);
-		probe_expect_no_loss(&p);
-		probe_close(&p);
-		run_end(&r);
-		run_begin(&r);
-	}
-}
-
-Test(record, a_limit_below_any_shared_memory_is_told_before_the_program_runs)
-{
-	cr_expect_eq(record_under(RLIMIT_FSIZE, 100000), 5, "%s", r.text);
-	cr_expect_not_null(strstr(r.text, "ulimit -f"), "%s", r.text);
-	cr_expect_eq(r.rounds[1], 0);
-	cr_expect_neq(access(r.trace, F_OK), 0);
-}
-
-Test(record, a_program_over_its_limit_for_files_ends_as_without_us)
-{
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
-	                 "ulimit -f 1; exec dd if=/dev/zero of=big bs=4096 count=10"),
-	             128 + SIGXFSZ, "%s", r.text);
 }
 
 /* --- signals --- */
@@ -392,169 +231,12 @@ Test(record, a_closed_terminal_ends_the_program_and_the_trace_is_finished)
 
 /* --- what the user sees --- */
 
-Test(record, a_program_without_nvtx_gives_a_valid_trace_and_a_word_about_it)
-{
-	struct probe p;
-
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "ls", "/"), 0);
-	cr_expect_not_null(strstr(r.text, "nothing to record"), "%s", r.text);
-	p = run_open_whole(&r);
-	cr_expect_eq(ROWS(&p, nvtx) + ROWS(&p, kernel), 0);
-	cr_expect_eq(CELL(&p, process_end, how, 0), WS_END_EXITED);
-	cr_expect_not_null(strstr(probe_meta(&p, "program.path"), "/ls"));
-	cr_expect_str_eq(probe_meta(&p, "program.arguments"), "/");
-	probe_expect_no_loss(&p);
-	probe_close(&p);
-}
-
-Test(record, a_program_that_is_not_there_is_reported_as_a_shell_does_and_leaves_nothing)
-{
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--", "no-such-program"), 127);
-	cr_expect_not_null(strstr(r.text, "no-such-program"), "%s", r.text);
-	cr_expect_neq(access(r.trace, F_OK), 0);
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--", r.tally), 126, "%s", r.text);
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--", "/"), 126);
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--", ""), 127);
-	cr_expect_neq(access(r.trace, F_OK), 0);
-}
-
 Test(record, a_file_that_cannot_be_executed_is_reported_when_exec_says_so)
 {
 	cr_assert_eq(chmod(r.tally, 0700), 0);
 	/* zeros: no program, and no script either; the shell that is tried ends with 126 */
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", r.tally), 126, "%s",
 	             r.text);
-}
-
-Test(record, a_trace_that_cannot_be_written_ends_it_before_the_program_starts)
-{
-	cr_expect_eq(RUN(&r, "-o", "/nonexistent/t.wtrace", "--segment-dir", r.segments, "--",
-	                 WS_TEST_VICTIM, "exit", "10", r.tally),
-	             4, "%s", r.text);
-	cr_expect_not_null(strstr(r.text, "/nonexistent/t.wtrace"), "%s", r.text);
-	cr_expect_eq(r.rounds[1], 0, "the program was run");
-	cr_expect_str_empty(run_segment(&r));
-}
-
-Test(record, without_room_for_the_segment_it_lies_beside_the_trace_and_says_so)
-{
-	struct probe p;
-
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", "/nonexistent", "--", WS_TEST_VICTIM,
-	                 "exit", "100", r.tally),
-	             3, "%s", r.text);
-	cr_expect_not_null(strstr(r.text, "/nonexistent"), "%s", r.text);
-	cr_expect_not_null(strstr(r.text, r.dir), "%s", r.text);
-	p = run_open_whole(&r);
-	run_check_rounds(&r, &p, 0);
-	probe_close(&p);
-}
-
-Test(record, a_model_option_that_is_refused_leaves_the_file_of_before_and_says_nothing_else)
-{
-	char text[16] = "";
-	FILE *f = fopen(r.trace, "w");
-
-	fputs("precious", f);
-	fclose(f);
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--model",
-	                 "transformer-tiny", "--no-such-option"),
-	             2, "%s", r.text);
-	cr_expect_null(strstr(r.text, "nothing to record"), "%s", r.text);
-	cr_expect_not_null(strstr(r.text, "no-such-option"), "%s", r.text);
-	f = fopen(r.trace, "r");
-	cr_expect_eq(fread(text, 1, sizeof(text) - 1, f), 8);
-	fclose(f);
-	cr_expect_str_eq(text, "precious");
-	cr_expect_str_empty(run_segment(&r));
-}
-
-Test(record, the_file_of_before_is_replaced_when_the_new_trace_is_whole_and_not_earlier)
-{
-	char text[16] = "";
-	FILE *f = fopen(r.trace, "w");
-	struct probe p;
-
-	fputs("precious", f);
-	fclose(f);
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "no-such-program"),
-	             127);
-	f = fopen(r.trace, "r");
-	cr_expect_eq(fread(text, 1, sizeof(text) - 1, f), 8);
-	fclose(f);
-	cr_expect_eq(RECORD(&r, "exit", "10"), 3, "%s", r.text);
-	p = run_open_whole(&r);
-	run_check_rounds(&r, &p, 0);
-	probe_close(&p);
-}
-
-Test(record, another_tool_is_not_pushed_aside_without_force)
-{
-	setenv("NVTX_INJECTION64_PATH", "/opt/other/tool.so", 1);
-	cr_expect_eq(RECORD(&r, "exit", "10"), 5, "%s", r.text);
-	cr_expect_not_null(strstr(r.text, "/opt/other/tool.so"), "%s", r.text);
-	cr_expect_eq(r.rounds[1], 0);
-	cr_expect_eq(RECORD(&r, "exit", "10", "--force"), 3, "%s", r.text);
-	cr_expect_eq(r.rounds[0], 10);
-}
-
-Test(record, command_lines_that_make_no_sense_end_with_2)
-{
-	cr_expect_eq(RUN(&r, "--"), 2);
-	cr_expect_eq(RUN(&r, "ls"), 2);
-	cr_expect_not_null(strstr(r.text, "after --"), "%s", r.text);
-	cr_expect_eq(RUN(&r, "-o"), 2);
-	cr_expect_eq(RUN(&r, "--buffer-size", "1000", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffer-size", "x", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffer-size", "8G", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffer-size", "17179869185G", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffers", "0", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--buffers", "-1", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--compress", "20", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--flush-interval", "0", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--model", "m", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--api", "some", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--graph-level", "kernel", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--library-ranges", "maybe", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--gpu-buffers", "1025", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "-o", "%x.wtrace", "--", "ls"), 2);
-	cr_expect_not_null(strstr(r.text, "percent"), "%s", r.text);
-	cr_expect_eq(RUN(&r, "-o", "%p/t.wtrace", "--", "ls"), 2);
-	cr_expect_eq(RUN(&r, "--help"), 0);
-	cr_expect_eq(RUN(&r, "--version"), 0);
-}
-
-Test(record, without_o_the_trace_is_named_after_the_program_and_replaces_none)
-{
-	struct stat st;
-	char path[RUN_PATH];
-
-	cr_expect_eq(RUN(&r, "--segment-dir", r.segments, "--", "/bin/true"), 0);
-	cr_expect_eq(RUN(&r, "--segment-dir", r.segments, "--", "/bin/true"), 0);
-	snprintf(path, sizeof(path), "%s/true.wtrace", r.dir);
-	cr_expect_eq(stat(path, &st), 0);
-	snprintf(path, sizeof(path), "%s/true-2.wtrace", r.dir);
-	cr_expect_eq(stat(path, &st), 0);
-}
-
-/* --- warpsheet-step --- */
-
-Test(record, with_model_our_options_and_those_of_the_step_may_stand_in_any_order)
-{
-	struct probe p;
-
-	cr_expect_eq(RUN(&r, "--model", "transformer-tiny", "--steps", "1", "--segment-dir",
-	                 r.segments, "--warmup", "0", "--device", "cpu", "-o", r.trace,
-	                 "--batch=1"),
-	             0, "%s", r.text);
-	p = run_open_whole(&r);
-	cr_expect_gt(ROWS(&p, kernel), 100);
-	cr_expect_str_eq(probe_meta(&p, "program.arguments"),
-	                 "--model transformer-tiny --steps 1 --warmup 0 --device cpu --batch=1");
-	cr_expect_eq(CELL(&p, device, kind, 0), WS_DEVICE_CPU_REFERENCE);
-	cr_expect_neq(CELL(&p, launch_config, grid_x, 0), 0);
-	probe_expect_no_loss(&p);
-	probe_close(&p);
 }
 
 /* --- other people's programs --- */

@@ -309,7 +309,6 @@ Test(redirected, no_trace_is_written_into_a_folder_that_takes_the_place_of_its_o
 }
 
 static const struct output folders[] = {
-        {"csv", {"export", "--format", "csv"}, TRACE, 0},
         {"parquet", {"export", "--format", "parquet"}, TRACE, 0},
         {"rollup", {"export", "--format", "parquet", "--rollup"}, TRACE, 0},
         {"baseline", {"gate", "--workload", "w", "--update"}, TRACE, 0},

@@ -10,6 +10,7 @@ import bisect
 import collections
 import csv
 import fnmatch
+import itertools
 import math
 import os
 import re
@@ -66,6 +67,7 @@ class Trace:
         self.read_windows()
         self.read_kernels(table(warpsheet, path, 'kernel-trace', '--scope', 'all'))
         self.read_copies()
+        self.find_windows()
         self.find_setup()
         self.find_operations()
         os.path.exists(database + '.wtrace') and os.unlink(database + '.wtrace')
@@ -117,10 +119,6 @@ class Trace:
                                      blocks=math.prod(int(row['Grid ' + d] or 0) for d in 'XYZ'),
                                      kind=row['Op Class'], path=row['Path'], tensor=row['Tensor Cores'], dtype=row['Dtype'],
                                      step=self.step_of(call[0] if call else start)))
-        if not self.steps:
-            self.count = self.kernels
-        else:
-            self.count = [k for k in self.kernels if k['step'] is not None]
 
     def step_of(self, time):
         return next((i for i, s in enumerate(self.hosts) if s[0] <= time < s[1]), None)
@@ -139,6 +137,19 @@ class Trace:
             ends[self.step_of(call[0] if call else start)].append(end)
         for at, step in enumerate(self.measured):  # a step lasts to the end of its last device work
             self.measured[at] = (step[0], max([step[1]] + ends[at]))
+
+    def find_windows(self):
+        """Of the measured steps, with their device work; self.which: the median one, of which everything is told."""
+        self.windows, before = [], None
+        for at, (start, end) in enumerate(self.measured):
+            work = [k['end'] for k in self.kernels if k['call'] and k['step'] == at]
+            work += [c[1] for c in self.copies if self.step_of_copy(c) == at]
+            begin = max(start, before) if before is not None else self.first_begin(start, at)
+            self.windows.append((begin, max([end] + work)))
+            before = self.windows[-1][1]
+        order = sorted(range(len(self.windows)), key=lambda i: (self.windows[i][1] - self.windows[i][0], -i))
+        self.which = order[(len(order) - 1) // 2] if order else None
+        self.count = [k for k in self.kernels if k['step'] == self.which] if self.steps else self.kernels
 
     def find_setup(self):
         """What happens once, as idle.md has it: spans, disjoint."""
@@ -169,15 +180,16 @@ class Trace:
             length = [p[1] - p[0] if p else 0 for p in map(pauses.get, rows)]
             if len(rows) > 2 and length[0] > 4 * max(length[1:]):
                 spans.append(pauses[rows[0]])
-        quarters = collections.defaultdict(set)
-        for i, name, *_ in long_calls:
-            quarters[name].add(4 * i // len(self.host_calls))
+        longest = collections.defaultdict(lambda: [0] * 4)
+        for i, name, _, start, end in long_calls:
+            quarter = 4 * i // len(self.host_calls)
+            longest[name][quarter] = max(longest[name][quarter], end - start)
         has_loop = {1, 2, 3} - {4 * i // len(self.host_calls) for i in first}
         spans += [(start, end) for i, name, launches, start, end in long_calls
-                  if (i in first if launches else not has_loop or not {1, 2, 3} <= quarters[name])]
-        steps = [e - s for s, e in self.measured]
-        if len(steps) > 2 and self.hosts[0] == self.steps[0] and steps[0] > 2 * sorted(steps[1:])[(len(steps) - 1) // 2]:
-            spans.append(self.measured[0])
+                  if (i in first if launches else not has_loop or 4 * min(longest[name][1:]) < end - start)]
+        if len(self.windows) > 2 and self.hosts[0] == self.steps[0]:
+            median = self.windows[self.which][1] - self.windows[self.which][0]
+            spans += itertools.takewhile(lambda w: w[1] - w[0] > 2 * median, self.windows)
         window = self.measured if self.steps else [(min(k['start'] for k in self.kernels), max(k['end'] for k in self.kernels))]
         if len(window) == 1 and 2 * sum(e - s for s, e in union(spans)) > window[0][1] - window[0][0]:
             spans += [p for p in pauses.values() if p[1] - p[0] > 1000000]
@@ -249,14 +261,7 @@ class Trace:
 
     def replay(self):
         """Of the median measured step, else of the whole trace."""
-        steps, windows, before = [], [], None
-        for at, (start, end) in enumerate(self.measured):
-            work = [k['end'] for k in self.kernels if k['call'] and k['step'] == at]
-            work += [c[1] for c in self.copies if self.step_of_copy(c) == at]
-            begin = max(start, before) if before is not None else self.first_begin(start, at)
-            windows.append((begin, max([end] + work)))
-            before = windows[-1][1]
-        which = sorted(range(len(windows)), key=lambda i: (windows[i][1] - windows[i][0], i))[(len(windows) - 1) // 2] if windows else None
+        which = self.which
         key_of = {(c[0], c[1], c[2]): key for key, c in self.all_calls.items()}
         def piece(row, start, end, call, use, stream, step, is_kernel):
             return dict(row=row, start=start, ns=end - start, call=key_of.get(call), use=use, stream=stream, is_kernel=is_kernel, step=step)
@@ -267,7 +272,7 @@ class Trace:
             window = (min(p['start'] for p in pieces), max(p['start'] + p['ns'] for p in pieces))
             step, between = None, 0
         else:
-            window, step = windows[which], self.hosts[which]
+            window, step = self.windows[which], self.hosts[which]
             between = max(0, step[0] - self.hosts[which - 1][1]) if which and window[0] > step[0] else 0
         for p in pieces:
             p['in_step'] = step is None or p['step'] == which or \
@@ -292,7 +297,7 @@ class Trace:
 
     def uses(self):
         out = collections.Counter()
-        windows = self.measured if self.steps else None
+        windows = [self.windows[self.which]] if self.steps else None
         devices = {k['device'] for k in self.kernels}
         for device in devices:
             work = [(k['start'], k['end'], k['call'], 'comm' if k['kind'] == 'comm' else 'kernel', k['path']) for k in self.kernels
@@ -300,15 +305,12 @@ class Trace:
             work += [c[:3] + ('copy', '') for c in self.copies if c[3] == device]
             work.sort(key=lambda w: w[0])
             spans = windows or [(min(w[0] for w in work), max(w[1] for w in work))]
-            before = -math.inf
             for start, end in spans:
-                start = max(start, before)
-                self.one_window(work, start, end, out, before == -math.inf and bool(self.steps))
-                before = end
+                self.one_window(work, start, end, out)
         self.wall = sum(e - s for s, e in (windows or [(min(k['start'] for k in self.kernels), max(k['end'] for k in self.kernels))]))
         return {use: ns / max(1, len(devices)) for use, ns in out.items()}
 
-    def one_window(self, work, start, end, out, is_first):
+    def one_window(self, work, start, end, out):
         inside = [w for w in work if w[1] > start and w[0] < end]
         points = sorted({start, end} | {min(max(t, start), end) for w in inside for t in w[:2]})
         starts = [w[0] for w in inside]

@@ -1,6 +1,6 @@
 """What --whatif predicts of a program, against the same program with that change planted.
 
-    python3 planted.py WARPSHEET SCENARIO_TRACE
+    python3 planted.py SCENARIO_TRACE
 
 Programs of random kernels, host work, data loading and synchronisations run on a simulated host and device: a launch takes the host
 some µs, a kernel begins when it has been launched and its stream is free, a synchronisation ends when all streams are. The times are
@@ -11,7 +11,6 @@ import csv
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -98,9 +97,11 @@ class Program:
             yield HOST, {'work': 0.005}
 
 
-def main(warpsheet, maker):
+def main(runner):
+    runner = scenario.Program(runner)
+
     def table(path, name, *options):
-        made = subprocess.run([warpsheet, 'report', path, '--table', name, '--format', 'csv', *options], capture_output=True, text=True)
+        made = runner.run('report', path, '--table', name, '--format', 'csv', *options)
         if made.returncode:
             sys.exit(f'{path}: {made.stderr}')
         return list(csv.DictReader(made.stdout.splitlines()))
@@ -113,7 +114,7 @@ def main(warpsheet, maker):
             texts[path[p.seed, 0]] = p.lines({})
             for i, (_, planted) in enumerate(p.changes()):
                 texts[path[p.seed, i + 1]] = p.lines(planted)
-        scenario.write_traces(maker, texts)
+        runner.write_traces(texts)
         for p in programs:
             asked = [question for question, _ in p.changes()]
             told = [table(path[p.seed, 0], 'whatif', *[word for part in ([question] if isinstance(question, str) else question)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "report/advice/advice.h"
-#include "tests/report/advice/judged_traces.h"
 #include "tests/support/doc_section.h"
 #include "tests/support/trace_builder.h"
 
@@ -70,48 +69,4 @@ static void print_rules(FILE *f)
 Test(advice, the_page_has_the_rules_as_they_are)
 {
 	doc_section_check("reference/advice.md", "rules", print_rules);
-}
-
-/* "kineto/x, nsys/y": up to so many files where the rule is in the list; how many there are. */
-static size_t print_files(FILE *f, const char *rule, int fires)
-{
-	enum { MOST = 2 };
-	char wanted[8], text[256];
-	size_t n = 0;
-
-	snprintf(wanted, sizeof(wanted), " %s ", rule);
-#define FILES_OF(list)                                                                           \
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {                              \
-		snprintf(text, sizeof(text), " %s ", fires ? list[i].fires : list[i].quiet);     \
-		if (strstr(text, wanted) && n++ < MOST)                                          \
-			fprintf(f, "%s%.*s", n > 1 ? ", " : "", (int)strcspn(list[i].file, "."), \
-			        list[i].file);                                                   \
-	}
-	FILES_OF(judged_fixtures)
-	FILES_OF(judged_local)
-	return n;
-}
-
-static void print_traces(FILE *f)
-{
-	fputs("| rule | fires on | is quiet on | by hand |\n|---|---|---|---|\n", f);
-	for (size_t i = 0; i < WS_RULES; i++) {
-		const struct judged_by_hand *hand = &judged_by_hand[i];
-
-		cr_expect_str_eq(hand->rule, ws_rule_defs[i].id);
-		fprintf(f, "| %s | ", hand->rule);
-		print_files(f, hand->rule, 1);
-		fputs(" | ", f);
-		cr_expect(print_files(f, hand->rule, 0) > 0, "%s", hand->rule);
-		fprintf(f, " | `%s`", hand->fires);
-		if (strcmp(hand->fires, hand->quiet) != 0)
-			fprintf(f, ", `%s`", hand->quiet);
-		fputs(" |\n", f);
-	}
-}
-
-Test(advice, each_rule_has_a_trace_where_it_fires_and_one_where_it_does_not)
-{
-	cr_assert(eq(sz, sizeof(judged_by_hand) / sizeof(*judged_by_hand), WS_RULES));
-	doc_section_check("reference/advice.md", "traces", print_traces);
 }

@@ -67,49 +67,6 @@ static void expect(struct ws_gate_judgement j, enum ws_gate_outcome outcome, con
 	cr_expect(strstr(j.words, words) != NULL, "%s", j.words);
 }
 
-/* Recordings of steps of 20 kernels of 10 us, each launched so long after the one before it. */
-static struct ws_gate_judgement judge_launch_bound(double baseline_us, double candidate_us,
-                                                   const struct ws_diff_opts *opts)
-{
-	const double launch_us[] = {baseline_us, candidate_us};
-	struct ws_sides *sides = ws_sides_new();
-	struct ws_gate_judgement j;
-	struct ws_diff_result result;
-
-	for (int i = 0; i < 6; i++) {
-		const int64_t launch_ns = (int64_t)(1000 * launch_us[i / 3]) + 10 * i;
-		struct tb *b = tb_new();
-
-		for (int64_t at = 1000; at < 1000 + 160 * launch_ns; at += 20 * launch_ns) {
-			tb_push(b, at, "step");
-			for (int k = 0; k < 20; k++)
-				tb_launch(b, at + k * launch_ns, "k", at + k * launch_ns + 1000,
-				          10000);
-			tb_pop(b, at + 20 * launch_ns - 1);
-		}
-		add_recording(sides, i / 3, b);
-	}
-	ws_report_free(compare_sides(sides, opts, &result));
-	ws_gate_judge(&result, opts, &key, NULL, 0, "2026-11-25", &j);
-	return j;
-}
-
-Test(gate, steps_that_wait_for_launches_are_judged_as_others)
-{
-	struct ws_diff_opts opts = ws_gate_diff_opts();
-	struct ws_gate_judgement j = judge_launch_bound(30, 90, &opts);
-
-	expect(j, WS_GATE_SLOWER, "slower than baseline");
-	expect(j, WS_GATE_SLOWER, "1.2 ms more waiting for launches.");
-	expect(j, WS_GATE_SLOWER, "Both runs are launch-bound (the GPU waits for launches 6");
-	expect(judge_launch_bound(90, 30, &opts), WS_GATE_PASSED, "1.2 ms less waiting");
-	expect(judge_launch_bound(30, 30, &opts), WS_GATE_PASSED, "the same time");
-	/* of kernels such steps say nothing: so diff, which nobody asks about a threshold */
-	opts.threshold_percent = -1;
-	expect(judge_launch_bound(30, 90, &opts), WS_GATE_UNDECIDED,
-	       "The step says nothing about the GPU work.");
-}
-
 Test(gate, what_it_needs_is_more_than_it_has)
 {
 	const struct ws_diff_opts opts = ws_gate_diff_opts();
@@ -134,51 +91,6 @@ Test(gate, what_it_needs_is_more_than_it_has)
 		cr_assert_not_null(strstr(j.words, number), "%u: %s", j.runs_needed, j.words);
 	}
 	cr_expect(undecided > 50 && of_chance > 20, "%u, %u", undecided, of_chance);
-}
-
-Test(gate, a_recording_that_is_given_again_is_none)
-{
-	const struct ws_diff_opts opts = ws_gate_diff_opts();
-	struct training a = usual(), b = a;
-	struct ws_sides *sides = ws_sides_new();
-	struct ws_diff_result result;
-	struct ws_gate_judgement j;
-	struct joined *again;
-	struct tb *run;
-
-	training_state = 58;
-	b.gemm_ns *= 2;
-	for (int i = 0; i < 3; i++)
-		training_add(sides, 0, &a);
-	run = training_build(&b);
-	again = tb_joined(run);
-	for (int i = 0; i < 3; i++)
-		cr_expect_eq(ws_sides_add(sides, 1, again->m, &again->rows, false), !i);
-	joined_free(again);
-	tb_free(run);
-	ws_report_free(compare_sides(sides, &opts, &result));
-	cr_expect_eq(result.overall.recordings[1], 1);
-	ws_gate_judge(&result, &opts, &key, NULL, 0, "2026-11-25", &j);
-	expect(j, WS_GATE_UNDECIDED, "Record three runs or more per side");
-	expect(j, WS_GATE_UNDECIDED,
-	       "In the runs 2 traces have the same bytes as another; a run counts once.");
-}
-
-Test(gate, one_run_counts_only_where_its_noise_is_known)
-{
-	struct ws_diff_opts opts = ws_gate_diff_opts();
-	struct training a = usual(), b = a;
-	struct ws_gate_judgement j;
-
-	b.gemm_ns *= 2;
-	training_state = 53;
-	j = judge(&a, &b, 1, &opts);
-	expect(j, WS_GATE_UNDECIDED, "Record three runs or more per side, or pass --run-noise.");
-	cr_expect_eq(j.runs_needed, 3);
-	expect(judge(&b, &a, 1, &opts), WS_GATE_UNDECIDED, "faster");
-	opts.run_noise_percent = 1;
-	expect(judge(&a, &b, 1, &opts), WS_GATE_SLOWER, "slower");
-	expect(judge(&b, &a, 1, &opts), WS_GATE_PASSED, "faster");
 }
 
 Test(gate, what_it_cannot_tell)

@@ -57,43 +57,6 @@ Test(waterfall, the_parts_add_up_in_all_pairs)
 	}
 }
 
-/* The step of this pair is so much less for the data. */
-Test(waterfall, the_largest_part_is_the_second_sentence)
-{
-	struct training slow = plain_training, fast = plain_training, kernels = plain_training;
-	struct ws_diff_result result;
-	struct ws_report *report;
-	const struct ws_table *t;
-	size_t row;
-
-	slow.wait_share = 0.8;
-	slow.between = fast.between = kernels.between = 0;
-	training_state = 42;
-	report = training_compare(&slow, &fast, 3, NULL, &result);
-	expect_adds_up(report);
-	cr_expect(strstr(result.verdict, "4.8 ms less per step: ") &&
-	                  strstr(result.verdict, " less waiting for data."),
-	          "%s", result.verdict);
-	t = tb_table_of(report, "diff-idle");
-	row = tb_find(t, 0, "use", "waiting for data");
-	/* 0.8 of 50 times 120 us, that of the first step before its first work, too */
-	cr_expect(fabs(tb_real(t, row, "a_ns") - 4.8e6) < 2e4, "%f", tb_real(t, row, "a_ns"));
-	cr_expect(eq(dbl, tb_real(t, row, "b_ns"), 0));
-	ws_report_free(report);
-
-	kernels.gemm_ns = 60000;
-	report = training_compare(&fast, &kernels, 3, NULL, &result);
-	cr_expect(strstr(result.verdict, "ms less per step: ") &&
-	                  strstr(result.verdict, " less gemm kernels."),
-	          "%s", result.verdict);
-	ws_report_free(report);
-
-	/* nothing changed: no cause */
-	report = training_compare(&fast, &fast, 3, NULL, &result);
-	cr_expect(strstr(result.verdict, "a step:") == NULL, "%s", result.verdict);
-	ws_report_free(report);
-}
-
 /* Two cycles of one training wait 27 % and 18 % of a step for data: 17 % between them is no
  * finding. */
 Test(waterfall, one_recording_of_steps_that_wait_says_little)
@@ -127,54 +90,4 @@ Test(waterfall, one_recording_of_steps_that_wait_says_little)
 	}
 	cr_expect(called <= pairs / 20, "%u of %u", called, pairs);
 	cr_expect(faster >= pairs * 3 / 4, "no waiting at all is found: %u of %u", faster, pairs);
-}
-
-/* Whole traces are compared from their first device work to their last, whatever the host did. */
-Test(waterfall, without_steps_the_elapsed_time_is_compared_and_what_it_is_made_of)
-{
-	const struct ws_table *t;
-	struct ws_sides *sides = ws_sides_new();
-	struct ws_diff_result result;
-	struct ws_report *report;
-	struct tb *b[2];
-	struct joined *j[2];
-	size_t row;
-
-	for (int s = 0; s < 2; s++) {
-		b[s] = tb_new();
-		tb_push(b[s], 0, "set-up");
-		tb_pop(b[s], 50000000);
-		for (int i = 0; i < 2; i++)
-			tb_launch(b[s], 60000000 + 10000000 * i, "k", 60000100 + 10000000 * i,
-			          4000000 - 1000000 * s);
-		tb_add(b[s], WS_KIND_MEMCPY,
-		       &(struct ws_row_memcpy){.start_ns = 66000000,
-		                               .dur_ns = 500000,
-		                               .pid = 100,
-		                               .kind = 1,
-		                               .bytes = 4096});
-		tb_push(b[s], 80000000, "tear-down");
-		tb_pop(b[s], 99000000);
-		j[s] = tb_joined(b[s]);
-		sides_add(sides, s, j[s]->m, &j[s]->rows);
-	}
-	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
-	expect_adds_up(report);
-	t = tb_table_of(report, "diff-verdict");
-	row = tb_find(t, 0, "subject", "overall");
-	cr_expect(strstr(tb_str(t, row, "verdict"), "Elapsed time: ") == tb_str(t, row, "verdict"));
-	cr_expect(epsilon_eq(dbl, tb_real(t, row, "a"), 14.0, 1e-9));
-	cr_expect(epsilon_eq(dbl, tb_real(t, row, "b"), 13.0, 1e-9));
-	row = tb_find(t, 0, "subject", "GPU time of kernels");
-	cr_expect(epsilon_eq(dbl, tb_real(t, row, "b"), 6.0, 1e-9));
-	row = tb_find(t, 0, "subject", "copies");
-	cr_expect(epsilon_eq(dbl, tb_real(t, row, "a"), 0.5, 1e-9));
-	row = tb_find(t, 0, "subject", "idle");
-	cr_expect(epsilon_eq(dbl, tb_real(t, row, "a"), 5.5, 1e-9));
-	ws_report_free(report);
-	ws_sides_free(sides);
-	for (int s = 0; s < 2; s++) {
-		joined_free(j[s]);
-		tb_free(b[s]);
-	}
 }

@@ -22,7 +22,6 @@ struct training {
 	double between;     /* noise between recordings, relative */
 	double wait_share;  /* of an iteration in which the host loads data */
 	double wait_varies; /* by which that varies between recordings, relative */
-	const char *model;
 	const char *device;
 	double clock_mhz; /* 0 = not recorded */
 };
@@ -31,7 +30,6 @@ static const struct training plain_training = {.steps = 6,
                                                .size = 1,
                                                .gemm_ns = 80000,
                                                .between = 0.003,
-                                               .model = "example",
                                                .device = "NVIDIA H100 80GB HBM3"};
 #define ADD_NS 40000
 
@@ -59,12 +57,6 @@ static inline struct tb *training_build(const struct training *t)
 	char text[64];
 
 	tb_device(b, 0, WS_DEVICE_CUDA, t->device);
-	snprintf(text, sizeof(text), "workload.model=%s", t->model);
-	tb_mark(b, 0, text);
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)training_state);
-	tb_add(b, WS_KIND_META,
-	       &(struct ws_row_meta){.key = {"pytorch.span_start_ns", 21},
-	                             .value = {text, strlen(text)}}); /* another each time */
 	if (t->clock_mhz > 0) {
 		snprintf(text, sizeof(text), "%.0f", t->clock_mhz);
 		tb_add(b, WS_KIND_META,

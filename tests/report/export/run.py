@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scenarios of exports: run.py WARPSHEET SCENARIO_TRACE PARQUET_ROWS FILE...
+"""Scenarios of exports: run.py SCENARIO_TRACE PARQUET_ROWS FILE...
 
 Traces are written as ../scenarios/README.md says. What must be so:
   ask, SQL, then lines `= a|b|-`   rows of the export as a database, `-` for NULL
@@ -32,7 +32,7 @@ import scenario  # pylint: disable=wrong-import-position
 
 
 def run_export(source, path, *options):
-    return subprocess.run([warpsheet, "export", source, "-o", path, *options], text=True, capture_output=True, check=False)
+    return program.run("export", source, "-o", path, *options)
 
 
 def exported(trace, ending, *options):
@@ -67,7 +67,7 @@ def check_imported(part, trace):
     db.close()
     trace.path += ".back"
     for command in (["import", trace.path.removesuffix(".back") + ".sqlite", "-o", trace.path], ["check", trace.path]):
-        made = subprocess.run([warpsheet, *command], text=True, capture_output=True, check=False)
+        made = program.run(*command)
         if made.returncode:
             raise scenario.Wrong(made.stderr.strip())
         trace.known[command[0], "said"] = made.stdout + made.stderr
@@ -181,11 +181,11 @@ def check_said(part, trace):
 CHECKS = {"ask": check_ask, "imported": check_imported, "documented": check_documented, "events": check_events, "top": check_top,
           "parquet": check_parquet, "holds": check_parquet, "fleet": check_fleet, "about": check_about,
           "files": check_files, "refused": check_refused, "said": check_said}
-warpsheet, maker, parquet_rows, *files = sys.argv[1:]
+program, (parquet_rows, *files) = scenario.Program(sys.argv[1]), sys.argv[2:]
 failed = False
 for file in files:
     try:
-        print(f"{file}: {scenario.run_file(warpsheet, maker, file, CHECKS)} tests")
+        print(f"{file}: {scenario.run_file(program, file, CHECKS)} tests")
     except scenario.Wrong as wrong:
         failed = True
         print(wrong)

@@ -5,7 +5,6 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "report/export/csv.h"
 #include "formats/trace/writer.h"
 #include "report/export/chrome/chrome.h"
 #include "tests/environment/random.h"
@@ -135,27 +134,6 @@ static void export_perfetto(const struct ws_trace_reader *r)
 	free(text);
 }
 
-static void export_csv(const struct ws_trace_reader *r)
-{
-	struct ws_export_csv csv;
-	struct ws_err err;
-
-	cr_assert(eq(int, ws_export_csv_init(&csv, r, &opts, &err), WS_OK), "%s", err.text);
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		size_t size;
-		char *text;
-		FILE *f;
-
-		if (!ws_export_csv_has((enum ws_kind)kind))
-			continue;
-		f = open_memstream(&text, &size);
-		cr_assert(eq(int, ws_export_csv_kind(&csv, (enum ws_kind)kind, f, &err), WS_OK));
-		fclose(f);
-		free(text);
-	}
-	ws_export_csv_free(&csv);
-}
-
 Test(export_hostile, databases)
 {
 	each(export_nsys);
@@ -165,9 +143,4 @@ Test(export_hostile, timelines)
 {
 	each(export_chrome);
 	each(export_perfetto);
-}
-
-Test(export_hostile, folders)
-{
-	each(export_csv);
 }

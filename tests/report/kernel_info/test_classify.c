@@ -134,16 +134,6 @@ Test(classify, our_own_prefix_decides_before_any_rule)
 	ws_classifier_free(c);
 }
 
-Test(classify, our_own_names_tell_the_type_that_is_read)
-{
-	cr_expect(eq(int, traits("ws_copy_cast_f32_bf16").dtype, WS_NAME_DTYPE_FP32));
-	cr_expect(eq(int, traits("ws_copy_cast_bf16_f32").dtype, WS_NAME_DTYPE_BF16));
-	cr_expect(eq(int, traits("ws_gemm_tn_bwd_tf32_f32").dtype, WS_NAME_DTYPE_TF32));
-	cr_expect(eq(int, traits("ws_reduce_max_fwd_f16").dtype, WS_NAME_DTYPE_FP16));
-	cr_expect(eq(int, traits("ws_reduce_max_bwd_f64").direction, WS_NAME_DIRECTION_BWD));
-	cr_expect(eq(int, traits("ws_embedding_lookup_i32").dtype, WS_NAME_DTYPE_NONE));
-}
-
 Test(classify, a_users_rule_stands_before_the_built_in_ones)
 {
 	struct ws_classifier *c = classifier("# mine\n\n  class\tloss   ^my_(head|tail)  \r\n"
@@ -252,72 +242,6 @@ Test(classify, a_rule_file_beyond_its_limits_is_refused)
 
 	cr_expect(eq(int, ws_classifier_new("class gemm a\0b", 14, &c, &err), WS_USAGE));
 	cr_expect_str_eq(err.text, "class rules, line 1: a NUL byte in the pattern");
-}
-
-Test(classify, directions_come_from_the_name)
-{
-	static const struct {
-		const char *name;
-		enum ws_name_direction direction;
-	} cases[] = {
-	        {"sm80_xmma_fprop_implicit_gemm_tf32f32", WS_NAME_DIRECTION_FPROP},
-	        {"sm80_xmma_dgrad_implicit_gemm_f16f16", WS_NAME_DIRECTION_DGRAD},
-	        {"void cudnn::cnn::wgrad_alg0_engine<float, 128>(int)", WS_NAME_DIRECTION_WGRAD},
-	        {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7",
-	         WS_NAME_DIRECTION_FWD},
-	        {"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26",
-	         WS_NAME_DIRECTION_BWD},
-	        {"fmha_cutlassB_bf16_aligned_128x128_k128_sm80()", WS_NAME_DIRECTION_BWD},
-	        {"void cudnn::bn_bw_1C11_kernel_new<float>()", WS_NAME_DIRECTION_BWD},
-	        {"void cudnn::ops::softmax_fw_kernel<2, float>()", WS_NAME_DIRECTION_FWD},
-	        {"cudnn::winograd_nonfused::winogradForwardData4x4<float, float>",
-	         WS_NAME_DIRECTION_UNKNOWN},
-	        {"ampere_sgemm_128x64_tn", WS_NAME_DIRECTION_UNKNOWN},
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		cr_expect(eq(int, traits(cases[i].name).direction, cases[i].direction), "%s",
-		          cases[i].name);
-}
-
-Test(classify, dtypes_come_from_the_name)
-{
-	static const struct {
-		const char *name;
-		enum ws_name_dtype dtype;
-	} cases[] = {
-	        {"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_ffma_", WS_NAME_DTYPE_FP32},
-	        {"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n", WS_NAME_DTYPE_TF32},
-	        {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", WS_NAME_DTYPE_BF16},
-	        {"sm90_xmma_gemm_f16f16_f16f32_f32_tn", WS_NAME_DTYPE_FP16},
-	        {"nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNN", WS_NAME_DTYPE_BF16},
-	        {"nvjet_sm90_hss_64x8_64x16_1x1_h_bz_splitK_NNT", WS_NAME_DTYPE_FP16},
-	        {"nvjet_sss_tf32_128x256_TNT", WS_NAME_DTYPE_TF32},
-	        {"nvjet_qst_128x256_64x4", WS_NAME_DTYPE_FP8},
-	        {"void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align4>()",
-	         WS_NAME_DTYPE_TF32},
-	        {"cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1", WS_NAME_DTYPE_BF16},
-	        {"volta_sgemm_128x64_nn", WS_NAME_DTYPE_FP32},
-	        {"volta_h884gemm_256x64_ldg8_nn", WS_NAME_DTYPE_FP16},
-	        {"turing_fp16_s1688gemm_fp16_256x128_ldg8_f2f_tn", WS_NAME_DTYPE_FP16},
-	        {"void dot_kernel<float, 128, 0, cublasDotParams<__half const> >()",
-	         WS_NAME_DTYPE_FP16},
-	        {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<double, X> >()",
-	         WS_NAME_DTYPE_FP64},
-	        {"void at::native::elementwise_kernel<4, at::native::direct_copy_kernel_cuda, "
-	         "float>",
-	         WS_NAME_DTYPE_NONE},
-	        {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-	         WS_NAME_DTYPE_BF16},
-	        {"triton_poi_fused_add_view_16", WS_NAME_DTYPE_NONE},
-	        /* the end of "batched" and "grouped" is no d of dgemm */
-	        {"void ck::kernel_batchedgemm_xdl<_Float16>(_Float16 const*)", WS_NAME_DTYPE_FP16},
-	        {"void GroupedGemm_xdl()", WS_NAME_DTYPE_NONE},
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		cr_expect(eq(int, traits(cases[i].name).dtype, cases[i].dtype), "%s: %s",
-		          cases[i].name, ws_name_dtype_name(traits(cases[i].name).dtype));
 }
 
 Test(classify, tile_alignment_and_architecture_come_from_the_name)

@@ -1,5 +1,7 @@
 """Scenarios: files that hold the rows of small traces and what reports must say of them. README.md
 beside this has the form."""
+import atexit
+import base64
 import csv
 import json
 import math
@@ -7,6 +9,7 @@ import os
 import re
 import subprocess
 import tempfile
+import zlib
 
 
 class Wrong(Exception):
@@ -76,22 +79,57 @@ def value_of(text, names=None):
 
 # --- the trace ---------------------------------------------------------------------------------
 
-def write_traces(program, texts):
-    """texts: by path. One process for all."""
-    text = "".join(f"trace {path}\n{lines}" for path, lines in texts.items())
-    made = subprocess.run([program], input=text, text=True, capture_output=True, check=False)
-    if made.returncode:
-        raise Wrong("no trace: " + made.stderr.strip())
+def quoted(text):
+    """A word of scenario_trace's."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def write_trace(program, text, path):
-    write_traces(program, {path: text})
+class Program:
+    """A process of scenario_trace, which writes traces and runs commands of warpsheet on them."""
+    def __init__(self, path):
+        self.folder = tempfile.TemporaryDirectory()
+        self.said = tempfile.TemporaryFile("w+")
+        # without COLUMNS no line is cut
+        atexit.register(self.end)
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True,
+                                        env={name: value for name, value in os.environ.items() if name != "COLUMNS"})
+
+    def end(self):
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        return self.process.wait()
+
+    def ask(self, lines):
+        try:
+            self.process.stdin.write(lines)
+            self.process.stdin.flush()
+            return int(self.process.stdout.readline())
+        except (BrokenPipeError, ValueError):
+            status = self.end()
+            self.said.seek(0)
+            raise Wrong(f"status {status} of {lines.splitlines()[-1]}: {self.said.read().strip()}") from None
+
+    def write_traces(self, texts):
+        """texts: by path."""
+        self.ask("".join(f"trace {path}\n{lines}" for path, lines in texts.items()) + "done\n")
+
+    def write_trace(self, text, path):
+        self.write_traces({path: text})
+
+    def run(self, *arguments):
+        """What `warpsheet ARGUMENT…` says, as subprocess.run has it."""
+        out, err = (os.path.join(self.folder.name, name) for name in ("out", "err"))
+        status = self.ask(f"run {out} {err} {' '.join(map(quoted, arguments))}\n")
+        with open(out, encoding="utf-8") as stdout, open(err, encoding="utf-8") as stderr:
+            return subprocess.CompletedProcess(arguments, status, stdout.read(), stderr.read())
 
 
 class Trace:
     """The traces of a test by their letters, of which the first is `a`, and what a command says of them: `report a`."""
-    def __init__(self, warpsheet, paths):
-        self.warpsheet = warpsheet
+    def __init__(self, program, paths):
+        self.program = program
         self.paths = paths
         self.path = paths["a"]
         self.command = ["report", self.path]
@@ -99,10 +137,7 @@ class Trace:
 
     def run(self, arguments, form):
         scope = ["--scope", "all"] if self.command[0] == "report" and "--scope" not in arguments else []
-        # without COLUMNS no line is cut
-        return subprocess.run([self.warpsheet, *self.command, *scope, *arguments, "--format", form], text=True,
-                              capture_output=True, check=False,
-                              env={name: value for name, value in os.environ.items() if name != "COLUMNS"})
+        return self.program.run(*self.command, *scope, *arguments, "--format", form)
 
     def table(self, arguments):
         """Of `NAME OPTION…`: the table as docs/reference/json.md has it."""
@@ -266,6 +301,20 @@ def check_screen(part, trace):
             raise Wrong("the screen is\n" + made.stdout)
 
 
+def check_page(part, trace):
+    """Each line is part of what the scripts of an HTML page read of its first screen."""
+    path = trace.path + ".html"
+    made = trace.program.run(*trace.command, "-o", path, *split(part.rest))
+    if made.returncode:
+        raise Wrong(made.stderr.strip())
+    with open(path, encoding="utf-8") as f:
+        data = re.search(r'id="data">([^<]*)<', f.read())[1]
+    page = json.dumps(json.loads(zlib.decompress(base64.b64decode(data)))["page"], ensure_ascii=False)
+    for line in part.lines:
+        if (line.removeprefix("! ") in page) == line.startswith("! "):
+            raise Wrong("the page is\n" + page)
+
+
 def check_refusal(part, trace):
     """`refused STATUS OPTION…`: the exit status; each line is a part of the message."""
     status, *options = split(part.rest)
@@ -276,10 +325,10 @@ def check_refusal(part, trace):
 
 CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
           "kept": check_kept, "advice": check_advice, "refused": check_refusal, "command": check_command, "failed": check_failed,
-          "screen": check_screen}
+          "screen": check_screen, "page": check_page}
 
 
-def make_traces(maker, folder, path):
+def make_traces(program, folder, path):
     """The traces of each test, by its name and their letters."""
     texts, paths, defined, test = {}, {}, {}, None
     for part in parts(path):
@@ -296,21 +345,21 @@ def make_traces(maker, folder, path):
                 texts[paths[test][letter]] = "".join(line + "\n" for line in expand(part.lines, {}, defined))
         except Wrong as wrong:
             raise Wrong(f"{path}:{part.number}: {part.rest}: {wrong}") from None
-    write_traces(maker, texts)
+    program.write_traces(texts)
     return paths
 
 
-def run_file(warpsheet, maker, path, more_checks):
+def run_file(program, path, more_checks):
     """Returns the number of its tests; Wrong says where it is not so. more_checks: beside CHECKS."""
     checks = {**CHECKS, **more_checks}
     tests, trace = [], None
     with tempfile.TemporaryDirectory() as folder:
-        paths = make_traces(maker, folder, path)
+        paths = make_traces(program, folder, path)
         for part in parts(path):
             try:
                 if part.what == "test":
                     tests.append(part.rest)
-                    trace = Trace(warpsheet, paths[part.rest])
+                    trace = Trace(program, paths[part.rest])
                 elif part.what in ("define", "and"):
                     pass
                 elif part.what in checks and trace:

@@ -1,18 +1,31 @@
 /*
- * Traces from a text, a row a line: scenario_trace <TEXT. The line `trace PATH` begins the one that
- * is written there. What a line can say: tests/report/scenarios/README.md. Exit status 2, and the
- * line, when one says nothing.
+ * Traces from a text, a row a line, and commands of warpsheet on them: scenario_trace <TEXT. The
+ * line `trace PATH` begins the trace that is written to PATH; what a line of it can be:
+ * tests/report/scenarios/README.md. Exit status 2, and the line, when it is nothing of that.
+ * The line `run OUT ERR ARGUMENT…` is the command `warpsheet ARGUMENT…`; what it prints is written
+ * to OUT and ERR, and its exit status is printed. All commands run in this process, one after the
+ * other: nothing is loaded again, and the class rules are compiled once. After the line `done` all
+ * traces are written, and 0 is printed.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "report/base/ui.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/trace_sample.h"
+
+/* By --wrap: main of report/commands/main.c, and what it does at its end, which closes stdout. */
+int __real_main(int argc, char **argv);
+int __wrap_main(void);
+enum ws_status __wrap_ws_ui_stdout_finish(struct ws_err *err);
 
 #define PID 100
 
-enum { WORDS = 64 };
+enum { WORDS = 256 };
 
 struct scenario {
 	struct tb *b; /* NULL before the first */
@@ -24,6 +37,12 @@ struct scenario {
 	size_t number; /* of the line, of its trace */
 	uint64_t thread, last_id;
 	bool unclosed;
+	FILE *answers;
+	struct lie { /* a field of the header of the n-th block of a kind, changed in the file */
+		enum ws_kind kind;
+		unsigned n, field, width;
+		uint64_t value;
+	} lie;
 };
 
 static _Noreturn void reject(const struct scenario *s, const char *why, const char *what)
@@ -272,6 +291,20 @@ static void push(struct scenario *s)
 	tb_push_sized_op(s->b, number(s, 1), word(s, 2), &op, &value[3]);
 }
 
+/* header KIND N api_rows=VALUE, or time_min=VALUE */
+static void set_header(struct scenario *s)
+{
+	const struct ws_kind_def *def = ws_schema_kind_by_name(word(s, 1));
+	const char *rows = value_of(word(s, 3), "api_rows"),
+	           *time = value_of(word(s, 3), "time_min");
+	int64_t n;
+
+	if (!def || (!rows && !time) || !is_number(rows ? rows : time, &n))
+		reject(s, "no header:", word(s, 3));
+	s->lie = (struct lie){(enum ws_kind)def->id, (unsigned)number(s, 2), rows ? 12 : 24,
+	                      rows ? 4 : 8, (uint64_t)n};
+}
+
 static void take_line(struct scenario *s)
 {
 	const char *what = word(s, 0);
@@ -305,6 +338,8 @@ static void take_line(struct scenario *s)
 		ws_trace_writer_flush(tb_writer(s->b), NULL);
 	} else if (!strcmp(what, "unclosed")) {
 		s->unclosed = true;
+	} else if (!strcmp(what, "header")) {
+		set_header(s);
 	} else if (def && !ws_kind_is_made(def->id)) {
 		add_row(s, def);
 	} else {
@@ -312,10 +347,10 @@ static void take_line(struct scenario *s)
 	}
 }
 
-static bool is_written(struct ws_bytes bytes, const char *path)
+static bool is_written(struct ws_sample bytes, const char *path)
 {
 	FILE *f = fopen(path, "wb");
-	bool is = f && fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len;
+	bool is = f && fwrite(bytes.data, 1, bytes.size, f) == bytes.size;
 
 	return f && fclose(f) == 0 && is;
 }
@@ -323,17 +358,30 @@ static bool is_written(struct ws_bytes bytes, const char *path)
 /* Write the trace that was made. */
 static void finish(struct scenario *s)
 {
+	struct ws_sample bytes;
+
 	if (!s->b)
 		return;
 	if (s->unclosed)
 		ws_trace_writer_flush(tb_writer(s->b), NULL);
-	if (!is_written(s->unclosed ? tb_bytes(s->b) : tb_close(s->b), s->path)) {
+	else
+		tb_close(s->b);
+	bytes = ws_sample_take(tb_writer(s->b));
+	if (s->lie.kind) {
+		const size_t offset = ws_sample_block(&bytes, s->lie.kind, s->lie.n);
+
+		ws_sample_poke(&bytes, offset + s->lie.field, s->lie.width, s->lie.value);
+		ws_sample_seal_block(&bytes, offset);
+	}
+	if (!is_written(bytes, s->path)) {
 		perror(s->path);
 		exit(4);
 	}
+	ws_sample_free(&bytes);
 	tb_free(s->b);
 	free(s->path);
 	s->b = NULL;
+	s->lie = (struct lie){0};
 }
 
 static void begin(struct scenario *s, const char *path)
@@ -347,24 +395,76 @@ static void begin(struct scenario *s, const char *path)
 	s->number = 0;
 }
 
-int main(void)
+/* --- commands -------------------------------------------------------------------------------- */
+
+enum ws_status __wrap_ws_ui_stdout_finish(struct ws_err *err)
 {
-	struct scenario s = {0};
+	return fflush(stdout) ? WS_FAIL(err, IO_WRITE, "%s", strerror(errno)) : WS_OK;
+}
+
+static void write_into(int fd, const char *path)
+{
+	const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	dup2(file, fd);
+	close(file);
+}
+
+static void answer(const struct scenario *s, int status)
+{
+	fprintf(s->answers, "%d\n", status);
+	fflush(s->answers);
+}
+
+static void run_command(struct scenario *s)
+{
+	char **const argv = s->word + 2; /* "warpsheet" takes the place of ERR */
+	const int errors = dup(STDERR_FILENO);
+	int status;
+
+	finish(s);
+	if (s->words < 4 || s->words == WORDS)
+		reject(s, "no command:", "");
+	write_into(STDOUT_FILENO, s->word[1]);
+	write_into(STDERR_FILENO, s->word[2]);
+	argv[0] = (char[]){"warpsheet"};
+	s->word[s->words] = NULL;
+	status = __real_main((int)s->words - 2, argv);
+	dup2(errors, STDERR_FILENO);
+	close(errors);
+	answer(s, status);
+}
+
+int __wrap_main(void)
+{
+	struct scenario s = {.answers = fdopen(dup(STDOUT_FILENO), "w")};
+	FILE *lines = fdopen(dup(STDIN_FILENO), "r");
 	size_t room = 0;
 
-	while (getline(&s.line, &room, stdin) >= 0) {
+	write_into(STDIN_FILENO, "/dev/null"); /* as commands see it */
+	while (getline(&s.line, &room, lines) >= 0) {
 		s.number++;
 		s.copy = realloc(s.copy, room);
 		if (!s.copy)
 			return 2;
 		split(&s);
-		if (s.words && !strcmp(word(&s, 0), "trace"))
+		if (!s.words)
+			continue;
+		if (!strcmp(word(&s, 0), "trace")) {
 			begin(&s, word(&s, 1));
-		else if (s.words)
+		} else if (!strcmp(word(&s, 0), "run")) {
+			run_command(&s);
+		} else if (!strcmp(word(&s, 0), "done")) {
+			finish(&s);
+			answer(&s, 0);
+		} else {
 			take_line(&s);
+		}
 	}
 	finish(&s);
 	free(s.line);
 	free(s.copy);
+	fclose(lines);
+	fclose(s.answers);
 	return 0;
 }

@@ -55,7 +55,7 @@ SELECT r.*, replace(name, '/', '\/') AS text,
        iif(name = 'step' OR name GLOB 'ProfilerStep#*' OR name GLOB 'step[[]* bs=*' OR name GLOB 'execute_*context_*generation_*'
            OR name GLOB 'execute_new_*_cached_*' OR name GLOB 'prefill[[]bs=*' OR name GLOB 'decode[[]bs=*'
            OR name = '[pl][profile]run_training_batch', r.id, NULL) AS is_step,
-       iif(name = 'warm-up', r.id, NULL) AS is_warm_up,
+       iif(name REGEXP '(?i)^warm[-_ #:.]*up[-_ #:.]*((step|run|iter|iteration)s?|phase|loop|epoch|batch)?[-_ #:.0-9]*$', r.id, NULL) AS is_warm_up,
        CASE WHEN name IN ('forward', 'loss', 'backward', 'optimizer') THEN name
             WHEN name LIKE 'Optimizer.step#%' THEN 'optimizer'
             WHEN name GLOB '[[]pl][[]profile]*training_step' THEN 'forward'
@@ -84,7 +84,7 @@ SELECT id, start, end, is_open, thread, process, is_warm_up, is_step, 0 AS by_ma
        iif(name LIKE 'ProfilerStep#%', CAST(substr(recorded, 14) AS INTEGER), position) AS number
 FROM (
 	SELECT r.*, (SELECT text FROM NVTX_EVENTS WHERE eventId = event) AS recorded,
-	       warm_up IS NOT NULL AS is_warm_up, name != 'warm-up' AS is_step,
+	       warm_up IS NOT NULL AS is_warm_up, id NOT IN (SELECT is_warm_up FROM own WHERE is_warm_up) AS is_step,
 	       row_number() OVER (PARTITION BY warm_up IS NOT NULL ORDER BY start, r.id) - 1 AS position
 	FROM label JOIN range r ON r.id = range WHERE step = range);
 
@@ -134,8 +134,13 @@ AND (name GLOB 'Optimizer.step#*' OR name GLOB 'Optimizer.zero_grad#*' OR name G
 AND NOT EXISTS (SELECT 1 FROM step WHERE NOT is_warm_up);
 DELETE FROM mark WHERE steps AND EXISTS (
 	SELECT 1 FROM mark o WHERE o.steps AND o.thread = mark.thread AND o.id < mark.id AND o.end >= mark.end);
+CREATE TEMP TABLE backward AS
+SELECT o.start FROM op o LEFT JOIN WARPSHEET_op_config w ON w.id = o.config LEFT JOIN StringIds s ON s.id = w.name
+WHERE o.forward OR s.value GLOB 'autograd::engine::evaluate_function: *';
 CREATE TEMP TABLE turn AS
-SELECT t.*, (SELECT count(*) FROM op o WHERE o.thread = t.thread AND o.start < t.end AND o.start >= coalesce(before, o.start)) AS ops,
+SELECT t.*, iif(EXISTS (SELECT 1 FROM backward),
+                (SELECT count(*) FROM backward o WHERE o.start < t.end AND o.start >= coalesce(before, o.start)),
+                (SELECT count(*) FROM op o WHERE o.thread = t.thread AND o.start < t.end AND o.start >= coalesce(before, o.start))) AS ops,
        n < turns AND EXISTS (SELECT 1 FROM mark l WHERE l.loads AND l.thread = t.thread AND l.start >= t.end AND l.start < next) AS is_last
 FROM (SELECT id, name, start, end, thread, process, row_number() OVER w AS n, count(*) OVER (PARTITION BY thread) AS turns,
              lag(end) OVER w AS before, lead(start) OVER w AS next
@@ -145,7 +150,7 @@ CREATE TEMP TABLE batched AS
 SELECT thread, max(n) AS last, coalesce((SELECT max(n) FROM turn b WHERE b.thread = t.thread AND is_last AND n < max(t.n)), 0) AS before
 FROM turn t WHERE is_last GROUP BY thread;
 UPDATE turn SET is_last = 1 WHERE n = turns AND EXISTS (SELECT 1 FROM batched b WHERE b.thread = turn.thread AND turns - b.last >= b.last - b.before);
--- Else optimizers take turns: each is as the one a period before by its name and, at best, by the operations that lead to it.
+-- Else optimizers take turns: each is as the one a period before by its name and, at best, by the operations that lead to it: of backward, if any is known.
 WITH RECURSIVE c (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM c WHERE c < 16
 ), period AS (
 	SELECT t.thread, c, by_ops FROM c JOIN (SELECT 1 AS by_ops UNION SELECT 0) JOIN turn t JOIN turn b ON b.thread = t.thread AND b.n = t.n - c
@@ -170,6 +175,47 @@ FROM (SELECT id, thread, process, coalesce(since, (
 	min(coalesce((SELECT min(start) FROM op o WHERE o.thread = i.thread), i.start), (SELECT min(start) FROM mark m WHERE m.thread = i.thread))) AS begin,
 	iif(n = turns AND start = end, coalesce((SELECT max(o.end) FROM op o WHERE o.thread = i.thread AND o.start >= i.start), end), end) AS end
 FROM iteration i);
+
+-- A step of training that asks models for more than most do, without a backward, contains an evaluation, and is not measured.
+-- Calls are of root modules, or outermost products where no modules are recorded; what backward computes again is none.
+CREATE TEMP TABLE root_call AS
+WITH product AS (
+	SELECT o.id, o.parent, o.thread, o.start, o.end, steady(s.value) AS name FROM op o JOIN op_config c ON c.id = o.config
+	JOIN WARPSHEET_op_config w ON w.id = o.config JOIN StringIds s ON s.id = w.name WHERE c.kind IN ('gemm', 'conv', 'attention')
+), called AS (
+	SELECT id, thread, start, end, name FROM range r WHERE domain = 'pytorch.module' AND NOT EXISTS (
+		SELECT 1 FROM range o WHERE o.domain = r.domain AND o.thread = r.thread AND o.id < r.id AND o.start <= r.start AND o.end >= r.end)
+	UNION ALL
+	SELECT id, thread, start, end, name FROM product WHERE parent NOT IN (SELECT id FROM product) OR parent IS NULL
+)
+SELECT *, EXISTS (SELECT 1 FROM op o WHERE o.thread = c.thread AND o.start >= c.start AND o.start < c.end
+                  AND o.id IN (SELECT forward FROM op WHERE forward)) AS has_backward,
+       (SELECT s.id FROM step s WHERE s.thread = c.thread AND s.start <= c.start AND s.end >= c.end AND NOT is_warm_up AND NOT is_open) AS step
+FROM called c WHERE NOT EXISTS (
+	SELECT 1 FROM op o LEFT JOIN WARPSHEET_op_config w ON w.id = o.config LEFT JOIN StringIds s ON s.id = w.name
+	WHERE o.thread = c.thread AND o.start <= c.start AND o.end >= c.end
+	AND (o.forward OR s.value GLOB 'autograd::engine::evaluate_function: *'))
+AND ((SELECT count(*) FROM range WHERE domain = 'pytorch.module') = 0 OR c.id IN (SELECT id FROM range WHERE domain = 'pytorch.module'));
+CREATE TEMP TABLE apart AS
+WITH asked AS (
+	SELECT *, row_number() OVER (PARTITION BY step, name ORDER BY start) AS n FROM root_call WHERE step AND NOT has_backward
+), counts AS (
+	SELECT s.thread, s.id AS step, a.name, (SELECT count(*) FROM asked k WHERE k.step = s.id AND k.name = a.name) AS calls
+	FROM step s JOIN (SELECT DISTINCT thread, name FROM asked) a ON a.thread = s.thread WHERE NOT is_warm_up AND NOT is_open
+), usual AS (
+	SELECT thread, name, calls FROM (
+		SELECT *, row_number() OVER w AS n, count(*) OVER (PARTITION BY thread, name) AS steps FROM counts
+		WINDOW w AS (PARTITION BY thread, name ORDER BY calls)) WHERE n = (steps - 1) / 2 + 1
+), typical AS (
+	SELECT thread, ns FROM (
+		SELECT thread, end - start AS ns, row_number() OVER (PARTITION BY thread ORDER BY end - start) AS n,
+		       count(*) OVER (PARTITION BY thread) AS steps FROM step WHERE NOT is_warm_up AND NOT is_open) WHERE n = (steps - 1) / 2 + 1
+)
+SELECT k.step FROM asked k JOIN counts c ON c.step = k.step AND c.name = k.name JOIN usual u ON u.thread = k.thread AND u.name = k.name
+JOIN typical t ON t.thread = k.thread
+WHERE c.calls > 2 * u.calls AND k.n <= c.calls - u.calls AND EXISTS (SELECT 1 FROM root_call WHERE has_backward)
+GROUP BY k.step HAVING 100 * sum(k.end - k.start) >= 5 * t.ns;
+UPDATE step SET is_open = 1 WHERE id IN (SELECT step FROM apart);
 
 -- Innermost range and operation of each call; its step is that of its range, or the one of its
 -- process in whose time it lies.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Tables of reports beside SQL over the same traces, as `export` writes them for other tools:
-oracle.py WARPSHEET SCENARIO_TRACE TRACE...    exit status 77: no such file is here
+oracle.py SCENARIO_TRACE TRACE...    exit status 77: no such file is here
 
 joins.sql joins the rows of an export, TABLE.sql makes the table of them: its columns are named as
 those of the table, which it need not have all, and its rows stand in the table's order. Whole numbers are
 the same, others to a billionth. What names alone tell of kernels, classes and dtypes, is asked of the
-product: a trace of nothing but these names.
+product: a trace of nothing but these names. In each of these reports parts add up: sums.py.
 """
 import json
 import math
@@ -13,12 +13,12 @@ import os
 import re
 import sqlite3
 import struct
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "scenarios"))
 import scenario  # pylint: disable=wrong-import-position
+import sums  # pylint: disable=wrong-import-position
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -129,9 +129,9 @@ def operations(db):
 
 # --- the tables ----------------------------------------------------------------------------------
 
-def open_export(warpsheet, maker, trace, folder):
+def open_export(program, trace, folder):
     path = os.path.join(folder, "trace.sqlite")
-    subprocess.run([warpsheet, "export", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
+    program.run("export", trace, "-o", path).check_returncode()
     db = sqlite3.connect(path)
     db.create_function("steady", 1, steady, deterministic=True)
     db.create_function("regexp", 2, lambda pattern, text: re.search(pattern, text or "") is not None)
@@ -145,9 +145,9 @@ def open_export(warpsheet, maker, trace, folder):
                                     " ON s.id = demangledName")]
     if names:
         path = os.path.join(folder, "names.wtrace")
-        scenario.write_trace(maker, "".join(f"kernel {quoted(n)} 0 1\n" for n in names), path)
+        program.write_trace("".join(f"kernel {scenario.quoted(n)} 0 1\n" for n in names), path)
         columns = ["name", "class_by_name", "direction", "dtype", "tensor"]
-        rows, _ = scenario.cut(scenario.Trace(warpsheet, {"a": path}).table("kernel-summary"), columns)
+        rows, _ = scenario.cut(scenario.Trace(program, {"a": path}).table("kernel-summary"), columns)
         db.executemany("INSERT INTO kernel_name VALUES (?, ?, ?, ?, ?)", rows)
     load_kinds(db)
     if "rangeId" not in [row[1] for row in db.execute("PRAGMA table_info(NVTX_EVENTS)")]:
@@ -163,10 +163,6 @@ def load_kinds(db):
         db.execute("INSERT INTO op_config VALUES (?, ?, ?, ?, ?, ?)", (
             number, KINDS[kind], DIRECTIONS[direction], DTYPES[dtype], flops if cost else None,
             size if cost == 2 else None))
-
-
-def quoted(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def is_same(a, b):
@@ -223,12 +219,12 @@ QUERIES = sorted(n[:-4] for n in os.listdir(HERE) if n.endswith(".sql")
                  and n not in ("absent.sql", "joins.sql", "selected.sql"))
 
 
-def wrongs(warpsheet, maker, trace):
+def wrongs(program, trace):
     """Yields what of the trace's tables is not what SQL makes of it."""
     compared = 0
     with tempfile.TemporaryDirectory() as folder:
-        db = open_export(warpsheet, maker, trace, folder)
-        report = scenario.Trace(warpsheet, {"a": trace})
+        db = open_export(program, trace, folder)
+        report = scenario.Trace(program, {"a": trace})
         phases_are_ranges = not db.execute("SELECT count(*) FROM op").fetchone()[0]
         in_steps = db.execute("SELECT count(*) FROM part WHERE sort = 'work' AND scope = 'steps'").fetchone()[0]
         for options, work, call, ranges, tables in REPORTS:
@@ -248,19 +244,23 @@ def wrongs(warpsheet, maker, trace):
                     why = None if nothing else str(wrong)
                 if why:
                     yield f"{table} {options}: {why}"
+        for known, tables in report.known.items():
+            if known[0] == "all":
+                yield from (f"{known[1]}: {why}" for why in sums.wrongs(tables))
     if not compared:
         yield "no table was compared"
 
 
 def main():
-    warpsheet, maker, *traces = sys.argv[1:]
+    program, *traces = sys.argv[1:]
+    program = scenario.Program(program)
     here = [t for t in traces if os.path.exists(t)]
     if not here:
         print("SKIP: none of these traces is here")
         sys.exit(77)
     wrong = 0
     for trace in here:
-        for why in wrongs(warpsheet, maker, trace):
+        for why in wrongs(program, trace):
             wrong += 1
             print(f"{trace}: {why}")
     sys.exit(wrong > 0)

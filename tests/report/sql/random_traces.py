@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random traces beside SQL, as oracle.py does: random_traces.py WARPSHEET SCENARIO_TRACE SORT FIRST END
+"""Random traces beside SQL, as oracle.py does: random_traces.py SCENARIO_TRACE SORT FIRST END
 
 SORT: plain, shuffled (rows out of order), ids (used twice, in two processes, kernels before their
 calls), crossing (domains, ranges that any thread ends), framework (operations, links, modules). Begins and ends of ranges have
@@ -7,7 +7,6 @@ moments of their own: at one moment an export does not tell which came first.
 """
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
@@ -15,7 +14,7 @@ import oracle
 import scenario
 
 THREADS = 3
-RANGES = ["warm-up", "step", "forward", "backward", "setup", "a", "b", "optimizer", "step", "forward", "computing softmax",
+RANGES = ["warm-up", "Warmup Step 1", "step", "forward", "backward", "setup", "a", "b", "optimizer", "step", "forward", "computing softmax",
           "layer 2", "final matmul", "loss", "enumerate(DataLoader)#0", "ProfilerStep#", "batch 0x", "x/y"]
 KERNELS = ["ws_softmax_k", "elementwise_kernel", "unheard_of", "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
            "at::native::float16_copy_kernel_cuda", "ws_gemm_k", "sgemm_128x64"]
@@ -170,27 +169,28 @@ class Scene:
                      f" external_id={1 + r.randrange(40)}")
 
 
-def alone(warpsheet, path):
+def alone(program, path):
     """What compares traces makes something of a trace and itself: as sides, ranks, a configuration."""
     for command in (["diff", path, path], ["report", path, path], ["sweep", path]):
-        made = subprocess.run([warpsheet, *command], capture_output=True, text=True, check=False)
+        made = program.run(*command)
         # 1: they differ, or a rank ran no communication
         if made.returncode not in (0, 1) or not made.stdout:
             yield f"{command[0]}: status {made.returncode}: {made.stderr.strip()}"
 
 
 def main():
-    warpsheet, maker, sort, first, end = sys.argv[1:]
+    program, sort, first, end = sys.argv[1:]
+    program = scenario.Program(program)
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(int(first), int(end)):
             path = os.path.join(folder, f"{sort}-{seed}.wtrace")
             text = "\n".join(Scene(sort, seed).lines) + "\n"
-            scenario.write_trace(maker, text, path)
-            for why in oracle.wrongs(warpsheet, maker, path):
+            program.write_trace(text, path)
+            for why in oracle.wrongs(program, path):
                 wrong += 1
                 print(f"{sort} {seed}: {why}")
-            for why in alone(warpsheet, path):
+            for why in alone(program, path):
                 wrong += 1
                 print(f"{sort} {seed}: {why}")
             os.unlink(path)

@@ -138,27 +138,6 @@ Test(view, a_time_of_the_host_is_no_detail_where_those_of_the_gpu_are_empty)
 	}
 }
 
-Test(view, rows_are_sorted_by_a_column_with_empty_cells_last)
-{
-	static const char *const down[] = {"b", "c", "a", "d"}, *const up[] = {"a", "b", "c", "d"};
-	struct ws_table *t = ws_table_new(&def);
-
-	add(t, "a", -5, 2, 2, 0);
-	add(t, "b", 7, 2, 2, 0);
-	add(t, "c", 7, 2, 2, 0);
-	add(t, "d", 0, 2, 2, 0);
-	t->cells[8 * 3 + TOTAL].type = WS_CELL_EMPTY;
-	ws_table_sort(t, TOTAL, true);
-	for (size_t i = 0; i < 4; i++)
-		cr_expect(ws_cell_is(&ws_table_cells(t, i)[NAME], down[i]), "%zu", i);
-	ws_table_sort(t, TOTAL, false);
-	for (size_t i = 0; i < 4; i++)
-		cr_expect(ws_cell_is(&ws_table_cells(t, i)[NAME], up[i]), "%zu", i);
-	ws_table_sort(t, NAME, true);
-	cr_expect(ws_cell_is(&ws_table_cells(t, 0)[NAME], "d"));
-	ws_table_free(t);
-}
-
 static void make_row(void *ctx, size_t row, struct ws_cell *cells)
 {
 	char *text = ctx;
@@ -231,23 +210,6 @@ static void assert_labels(const char *title, const char *const rows[][2], const 
 	}
 	ws_arena_free(&arena);
 	ws_table_free(t);
-}
-
-Test(view, paths_of_a_tree_are_last_parts_that_count_equal_layers)
-{
-	static const char *const rows[][2] = {
-	        {"run/step", "step"},
-	        {"run/step/layer *", " layer ×12"},
-	        {"run/step/layer */computing softmax", "  computing softmax ×12"},
-	        {"run/step/a\\/b", " a/b"},
-	        {"run/step/x_*(7)", " x_*(7) ×2"},
-	        {"run/step/conv2d", " conv2d"},
-	        {"run/step/*", " * ×3"},
-	        {"", ""},
-	};
-	const int64_t paths[] = {1, 12, 12, 1, 2, 1, 3, 1};
-
-	assert_labels("NVTX Ranges over Layers", rows, paths, 7);
 }
 
 Test(view, modules_lose_the_number_that_the_framework_gives_each)

@@ -17,7 +17,13 @@ function shown(value, by, decimals) {
   const d = decimals !== undefined ? decimals : Number.isInteger(v) ? 0 : Math.abs(v) >= 100 ? 1 : Math.abs(v) >= 1 ? 2 : Math.min(12, 2 - Math.floor(Math.log10(Math.abs(v))));
   return v.toLocaleString("en-US", { minimumFractionDigits: decimals === undefined ? 0 : d, maximumFractionDigits: d });
 }
-const SERIES = [0, 7, 8, 6, 3, 1, 9, 10], colour = i => `var(--c${SERIES[i % SERIES.length]})`; // BLUE, OCHRE, TEAL, …
+// What a series is of has one colour in all pictures: a cause of idle time its own, a phase a shade as ranges have.
+const SERIES = [0, 7, 8, 6, 3, 1, 9, 10], PHASES = ["forward", "loss", "backward", "optimizer", "remainder"];
+const USES = ["computing", "collective", "copy", "launch", "host", "sync", "data", "wait", "device", "start", "end", "unknown", "setup", "paging"];
+function colour(i, id = "") {
+  const use = USES.indexOf({ compute_ns: "computing", exposed_ns: "collective" }[id] || id.replace(/_us$/, "")), phase = PHASES.findIndex(p => id.includes(p));
+  return use >= 0 ? fill(uses[use]) : phase >= 0 ? hex(phases[phase]) : fill(SERIES[i % SERIES.length]);
+}
 const clip = (text, n) => text.length > n ? text.slice(0, 9) + "…" + text.slice(10 - n) : text; // the end tells more
 function clips(texts, n) { // of those that would look alike, from where they differ
   const short = texts.map(t => clip(t, n));
@@ -35,17 +41,18 @@ function unlike(texts) { // what does not fit ends in …; of those that would t
   return texts.map((t, i) => texts.some((other, k) => other !== t && begin[k] === begin[i]) ? short[i] : t);
 }
 
+const isNarrow = () => innerWidth < 720; // letters stay readable on a phone
 function bars(rows, names, series, unit) { // rows of horizontal bars, stacked where there are several series
-  const high = 22, left = 250, wide = 420, sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
+  const high = 22, [left, wide] = isNarrow() ? [140, 130] : [250, 420], sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
   const most = Math.max(...sums, 1e-300), [by, label] = scaleOf(unit, sums);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 100} ${rows.length * high + 8}`, role: "img" });
-  const labels = clips(rows.map(r => String(r[names])), 32);
+  const labels = clips(rows.map(r => String(r[names])), isNarrow() ? 18 : 32);
   rows.forEach((r, i) => {
     let x = left;
     svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]));
     series.forEach((c, k) => {
       const w = Math.max(r[c.at] || 0, 0) / most * wide;
-      svg.append(draw("rect", { x, y: i * high + 4, width: w, height: high - 6, fill: colour(series.length > 1 ? k : 0) },
+      svg.append(draw("rect", { x, y: i * high + 4, width: w, height: high - 6, fill: series.length > 1 ? colour(k, c.id) : "var(--roof)" },
         tip(`${r[names]}${series.length > 1 ? ", " + c.name : ""}: ${shown(r[c.at], by)} ${label}`)));
       x += w;
     });
@@ -54,10 +61,10 @@ function bars(rows, names, series, unit) { // rows of horizontal bars, stacked w
   return svg;
 }
 function groups(rows, names, series, unit) { // a bar a series beside each other in each row
-  const thin = 16, left = 250, wide = 420, step = series.length * thin + 10, values = rows.flatMap(r => series.map(c => Math.max(r[c.at] || 0, 0)));
+  const thin = 16, [left, wide] = isNarrow() ? [140, 130] : [250, 420], step = series.length * thin + 10, values = rows.flatMap(r => series.map(c => Math.max(r[c.at] || 0, 0)));
   const most = Math.max(...values, 1e-300), [by, label] = scaleOf(unit, values);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 100} ${rows.length * step + 8}`, role: "img" });
-  const labels = clips(rows.map(r => String(r[names])), 36);
+  const labels = clips(rows.map(r => String(r[names])), isNarrow() ? 18 : 36);
   rows.forEach((r, i) => {
     svg.append(draw("text", { x: left - 6, y: i * step + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]));
     series.forEach((c, k) => {
@@ -73,9 +80,9 @@ function ticksOf(greatest) { // round steps of a linear axis from 0: their size 
   return [tick, Math.ceil(greatest / tick - 1e-3)];
 }
 function ratios(rows, names, [of], unit, axis, grade) { // bars from 1, on a logarithmic axis: left of the line is less
-  const high = 22, left = 250, wide = 460, bars = rows.filter(r => r[of.at] > 0), reach = Math.max(0.05, ...bars.map(r => Math.abs(Math.log(r[of.at]))));
+  const high = 22, [left, wide] = isNarrow() ? [140, 220] : [250, 460], bars = rows.filter(r => r[of.at] > 0), reach = Math.max(0.05, ...bars.map(r => Math.abs(Math.log(r[of.at]))));
   const px = v => left + wide / 2 + Math.log(v) / reach * (wide / 2 - 50);
-  const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${bars.length * high + 8}`, role: "img" }), labels = clips(bars.map(r => String(r[names])), 32);
+  const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${bars.length * high + 8}`, role: "img" }), labels = clips(bars.map(r => String(r[names])), isNarrow() ? 18 : 32);
   bars.forEach((r, i) => {
     const value = r[of.at], x = px(value), words = ratioWords(value);
     svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]),
@@ -88,12 +95,12 @@ function ratios(rows, names, [of], unit, axis, grade) { // bars from 1, on a log
 function legend(series) {
   return make("div", { className: "legend" }, ...series.map((c, k) => {
     const box = make("span", { className: "chip" });
-    box.style.background = colour(k);
+    box.style.background = colour(k, c.id);
     return make("span", null, box, c.name);
   }));
 }
 function columnsChart(rows, names, series, unit, axis) { // stacked columns over an ordered axis
-  const wide = 760, high = 230, left = 70, gap = Math.min(wide / rows.length, 190);
+  const wide = isNarrow() ? 300 : 760, high = 230, left = isNarrow() ? 48 : 70, gap = Math.min(wide / rows.length, 190);
   const sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
   const [by, label] = scaleOf(unit, sums), [tick, ticks] = ticksOf(Math.max(...sums, 1e-300) / by), most = ticks * tick * by;
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 10} ${high + 40}`, role: "img" });
@@ -108,10 +115,10 @@ function columnsChart(rows, names, series, unit, axis) { // stacked columns over
     series.forEach((c, k) => {
       const h = Math.max(r[c.at] || 0, 0) / most * (high - 12);
       y -= h;
-      svg.append(draw("rect", { x: left + i * gap + gap * 0.1, y, width: gap * 0.8, height: h, fill: colour(k) },
+      svg.append(draw("rect", { x: left + i * gap + gap * 0.1, y, width: gap * 0.8, height: h, fill: colour(k, c.id) },
         tip(`${r[names]}, ${c.name}: ${shown(r[c.at], by)} ${label}`)));
     });
-    if (rows.length <= 40 || i % Math.ceil(rows.length / 40) === 0)
+    if (i % Math.ceil(rows.length / (isNarrow() ? 12 : 40)) === 0)
       svg.append(draw("text", { x: left + (i + 0.5) * gap, y: high + 16, "text-anchor": "middle", class: "soft" }, String(r[names])));
   });
   return svg;

@@ -44,18 +44,20 @@ const counted = (n, noun) => `${shownCount(n)} ${n === 1 ? noun : noun.endsWith(
 
 // --- colours: those of the page's data, on light and on dark ---------------------------------------
 const dark = matchMedia("(prefers-color-scheme: dark)");
-let colours = [];
+let colours = [], uses = [], shades = [], phases = []; // by use: computing, communication, copies, causes of idle time; of ranges by depth
+const hex = n => "#" + n.toString(16).padStart(6, "0");
+const shadeOf = depth => shades[Math.min(depth, shades.length - 1)].map(hex);
 const fill = i => `var(--c${i})`, ink = i => `var(--i${i})`;
 function setColours() {
-  const hex = n => "#" + n.toString(16).padStart(6, "0"), root = document.documentElement.style;
+  const root = document.documentElement.style;
   colours.forEach(([onLight, onDark, text], i) => {
     root.setProperty("--c" + i, hex(dark.matches ? onDark : onLight));
     root.setProperty("--i" + i, hex(text));
   });
 }
-function chip(colour) {
-  const e = make("span", { className: "chip" });
-  e.style.background = fill(colour);
+function chip(colour, idle) {
+  const e = make("span", { className: idle ? "chip idle" : "chip" });
+  e.style.backgroundColor = fill(colour);
   return e;
 }
 

@@ -1,6 +1,20 @@
 
 // --- the first screen -----------------------------------------------------------------------------
-const sentence = parts => parts.map(([text, bold]) => bold ? make("b", { textContent: text }) : text);
+const sentence = parts => parts.flatMap(([text, bold]) => bold ? make("b", null, ...linked(text)) : linked(text));
+// Names of classes, causes, parts and kernels in a text are found in the timeline by a click.
+let objects = new Map(), objectNames = null;
+function nameObjects(page) {
+  for (const k of page.kernels.list) objects.set(k.name, () => findIn(k.name, { name: k.name, kinds: ["stream", "ops"] }));
+  for (const n of page.tree.nodes) if (n.range && n.inclusive < 0.995 * page.tree.total && !objects.has(n.label)) objects.set(n.label, () => findIn(n.label, partOf(n)));
+  for (const s of page.bar.segments) if (!s.name.includes("unknown")) objects.set(s.name, () => findSegment(s));
+  const names = [...objects.keys()].filter(name => name.length > 3 || page.bar.segments.some(s => s.name === name)).sort((a, b) => b.length - a.length);
+  objectNames = page.timeline && names.length ? new RegExp(`(?<![\\w.])(${names.map(name => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})(?![\\w])`, "gi") : null;
+}
+function linked(text) {
+  if (!objectNames) return [text];
+  const find = name => objects.get(name) || [...objects].find(([other]) => other.toLowerCase() === name.toLowerCase())[1];
+  return text.split(objectNames).map((part, i) => i % 2 ? make("button", { className: "object", textContent: part, title: "find it in the timeline", onclick: () => find(part)() }) : part);
+}
 function card(id, title, what, ...content) {
   return make("section", { id, "aria-label": title },
     make("h2", { textContent: title + " " }, what ? make("span", { className: "what", textContent: what }) : ""), ...content);
@@ -9,37 +23,106 @@ function card(id, title, what, ...content) {
 function addHeadline(page, to) {
   const box = make("section", { className: "box headline", id: "overview", "aria-label": "Overview" },
     ...page.headline.map(line => make("p", { className: "say" }, ...sentence(line))));
-  for (const line of [page.first, ...page.whatif]) if (line.length) box.append(make("p", { className: "first" }, "→ ", ...sentence(line)));
+  for (const line of [page.first, ...page.whatif]) if (line.length) box.append(make("p", { className: "first" }, "→ ", ...line.map(([text, bold]) => bold ? make("b", { textContent: text }) : text)));
   box.append(make("dl", { className: "figures" }, ...page.figures.map(([value, what]) =>
-    make("div", null, make("dd", { textContent: value }), make("dt", { textContent: what })))));
+    make("div", null, make("dd", { textContent: value }), make("dt", { textContent: what })))), stepStrip(page.steps));
   to.append(box);
+}
+
+// A bar of segments that add up to `percent`; those of idle time are hatched. Each is found in the timeline.
+function segmentsBar(segments, label, lines) {
+  const bar = make("div", { className: "bar", role: "img", "aria-label": label + ": " + segments.map(s => `${s.name} ${shownPercent(s.percent)}`).join(", ") });
+  for (const s of segments) {
+    const part = make("div", { className: s.idle ? "idle" : "" }), words = `${s.name} ${shownPercent(s.percent)}`;
+    part.style.flexGrow = s.percent;
+    part.style.backgroundColor = fill(s.colour);
+    part.style.color = ink(s.colour);
+    if (s.percent * 11.8 > words.length * 7.4 + 14) part.append(s.idle ? make("span", { textContent: words }) : words);
+    tellsOver(part, () => [s.name, ...lines(s), s.idle ? "the device does nothing" : "the device works"]);
+    part.addEventListener("click", () => findSegment(s));
+    bar.append(part);
+  }
+  return bar;
+}
+// Where the timeline has what a segment is of.
+const hasOf = s => s.idle ? { kinds: ["idle"], name: s.name } : s.name === "memcpy" ? { kinds: ["copies"] } : s.name === "CUDA graphs" ? { kinds: ["stream"], name: "CUDA graph" }
+  : { kinds: ["stream"], colour: s.colour, class: s.name === "communication" ? "comm" : s.name === "copy kernels" ? "copy" : s.name };
+const findSegment = s => findIn(s.name, hasOf(s));
+// A row that a click finds in the timeline, unless text is chosen in it or something in it was meant.
+function finds(row, words, how) {
+  row.classList.add("finds");
+  row.addEventListener("click", e => { if (timelines.length && !String(getSelection()) && !e.target.closest("button, a, summary")) findIn(words, typeof how === "function" ? how() : how); });
 }
 
 function addBar(page, to) {
   const { title, whole, segments, step } = page.bar;
   if (!segments.length) return;
-  const bar = make("div", { className: "bar", role: "img", "aria-label": title + ": " +
-    segments.map(s => `${s.name} ${shownPercent(s.percent)}`).join(", ") });
+  const time = ns => shownTime(ns / whole * step), computing = segments.filter(s => s.of_class).reduce((sum, s) => sum + s.percent, 0);
   const list = make("div", { className: "legend" });
-  let idle = 0;
   for (const s of segments) {
-    const part = make("div", { className: s.idle ? "idle" : "" }), words = `${s.name} ${shownPercent(s.percent)}`;
-    part.style.flexGrow = s.ns / whole;
-    part.style.background = fill(s.colour);
-    part.style.color = ink(s.colour);
-    if (s.idle) part.style.opacity = [1, 0.72, 0.5, 0.36][Math.min(idle++, 3)];
-    if (s.percent * 11.8 > words.length * 7.4 + 14) part.textContent = words;
-    tellsOver(part, () => [s.name, `${shownTime(s.ns / whole * step)} of ${shownTime(step)}, ${shownPercent(s.percent)}`,
-      s.idle ? "the device does nothing" : "the device works"]);
-    bar.append(part);
-    const item = make("span", null, chip(s.colour), words);
-    if (s.percent >= 0.5) list.append(item);
+    if (s.percent < 0.5 && !(100 * s.hidden / whole >= 0.5)) continue;
+    const item = make("button", { className: "item" }, chip(s.colour, s.idle), `${s.name} ${shownPercent(s.percent)}${s.hidden ? `; ${time(s.hidden)} more, hidden` : ""}`);
+    item.addEventListener("click", () => findSegment(s));
+    list.append(item);
   }
-  to.append(card("where-time", title, `${page.work} time by class, then idle time by cause`, bar, list));
+  // what runs beside compute stands below it, in a paler tone, beside what nothing hides
+  let before = 0;
+  const strips = [];
+  for (const s of segments) {
+    const hidden = Math.min(100 * s.hidden / whole, before);
+    if (100 * s.hidden / whole >= 0.5) {
+      const strip = make("div", { className: "strip" }), tones = [[before - hidden, hidden, "hidden", `${s.name}: ${time(s.hidden)} hidden behind compute`], [before, s.percent, "", `${s.name}: ${time(s.ns)} not hidden`]];
+      for (const [left, wide, tone, words] of tones) {
+        const part = make("div", { className: tone });
+        part.style.left = left + "%";
+        part.style.width = wide + "%";
+        part.style.backgroundColor = fill(s.colour);
+        part.style.color = ink(s.colour);
+        if (wide * 11.8 > words.length * 6.6 + 14) part.append(make("span", { textContent: words }));
+        tellsOver(part, () => [words]);
+        part.addEventListener("click", () => findSegment(s));
+        strip.append(part);
+      }
+      strips.push(strip);
+    }
+    before += s.percent;
+  }
+  to.append(card("where-time", title, `${shownTime(step)}: ${page.work} time by class, then idle time by cause, hatched`,
+    segmentsBar(segments, title, s => [`${time(s.ns)} of ${shownTime(step)}, ${shownPercent(s.percent)}`, s.hidden ? `${time(s.hidden)} more, hidden behind compute` : ""].filter(Boolean)), ...strips, list, ...eachDevice(page)));
+}
+
+// Of several devices what each did: one may wait for the others.
+function eachDevice(page) {
+  return !page.devices.length ? [] : [make("details", { className: "devices", open: page.devices.length <= 16 }, make("summary", { textContent: `each of ${page.devices.length} GPUs` }),
+    ...page.devices.map(d => make("div", { className: "device" }, make("span", { textContent: d.name }), segmentsBar(d.segments, d.name, s => [`${shownPercent(s.percent)} of the time of ${d.name}`]))))];
+}
+
+// The strip of steps: one bar a step from 0, outliers in another colour. Of very many, the longest of some neighbours.
+function stepStrip(steps) {
+  if (!steps.length) return "";
+  const most = Math.max(...steps.map(([, ns]) => ns)), each = Math.ceil(steps.length / 240), shown = [];
+  for (let i = 0; i < steps.length; i += each) shown.push(steps.slice(i, i + each).reduce((a, b) => b[1] > a[1] ? b : a));
+  const strip = make("div", { className: "steps", role: "img", "aria-label": `Time of ${steps.length} steps: ` + shown.slice(0, 40).map(([n, ns]) => `step ${n} ${shownTime(ns)}`).join(", ") });
+  for (const [number, ns, outlier] of shown) {
+    const bar = make("div", { className: outlier ? "outlier" : "" });
+    bar.style.height = 100 * ns / most + "%";
+    tellsOver(bar, () => [`step ${number}`, shownTime(ns), outlier ? "far from the others" : ""].filter(Boolean));
+    strip.append(bar);
+  }
+  const outliers = steps.filter(([, , outlier]) => outlier).map(([n]) => n);
+  return make("div", { className: "strip-of-steps" }, strip, make("span", { className: "soft", textContent: `each of ${steps.length} steps, ${shownTime(Math.min(...steps.map(([, ns]) => ns)))} to ${shownTime(most)}${each > 1 ? `, the longest of ${each} a bar` : ""}${
+    outliers.length ? `; far from the others: step ${outliers.slice(0, 6).join(", ")}${outliers.length > 6 ? ` and ${outliers.length - 6} more` : ""}` : ""}` }));
 }
 
 // The icicle: parents above their children, width is GPU time. Click or Enter zooms.
-const SHADES = ["#233a5e", "#2d5480", "#3a6db5", "#5b8bd0", "#87aadf", "#b3cbec", "#d8e4f5"];
+const MOST_LEVELS = 12;
+// What of the timeline is in a part of the model: its ranges, and below them operations, classes and kernels.
+function partOf(n) {
+  const ranges = [], leaves = [];
+  for (let up = n; up && up.path !== "all"; up = up.up) (up.range ? ranges : leaves).unshift(up.path.slice(up.up && up.up.path !== "all" ? up.up.path.length + 1 : 0));
+  const steps = ranges.length > 1 ? `(?:${spaced(ranges[0])}/)?` : spaced(ranges[0] || ""), rest = ranges.slice(1).map(spaced).join("/");
+  return { path: ranges.length ? new RegExp(`(^|/)${steps}${rest}(/|$)`) : null, leaves: leaves.filter(l => !l.startsWith("(")), kinds: leaves.length ? ["stream"] : ["stream", "thread"] };
+}
 // paintOf: how a comparison paints a box, and what it tells of it.
 function icicleOf({ title, total, nodes, per }, work, paintOf) {
   const root = { parent: -1, label: "all", path: "all", folded: 1, inclusive: total, exclusive: 0, calls: 0, kernels: 0, flops: -1, depth: -1, children: [] };
@@ -51,35 +134,48 @@ function icicleOf({ title, total, nodes, per }, work, paintOf) {
   }
   const box = make("div", { className: "icicle", role: "tree", "aria-label": title }), where = make("p", { className: "crumbs" });
   let top = root;
+  const whole = n => n.folds ? whole(n.children[0]) : n; // of a chain of only children the innermost
+  for (const n of nodes) n.folds = n.children.length === 1 && n.children[0].inclusive === n.inclusive && n.range && n.children[0].range;
+  const nameOf = n => n.folds ? `${n.label} › ${nameOf(n.children[0])}` : n.label;
+  const short = n => { // of a long chain its ends
+    const names = nameOf(n).split(" › ");
+    return names.length > 3 ? `${names[0]} › … › ${names[names.length - 1]}` : names.join(" › ");
+  };
   const lines = n => [n.path, `${shownTime(n.inclusive / per)}, ${shownPercent(100 * n.inclusive / total)} of ${work} time`, paintOf && n !== root ? paintOf(n).words : "",
     n.children.length ? `itself: ${shownTime(n.exclusive / per)}` : "", n.folded > 1 ? `${n.folded} equal layers` : "",
     [n.calls && counted(n.calls, "call"), work !== "host" && counted(n.kernels, "kernel")].filter(Boolean).join(", ") + " in all",
     n.flops >= 0 ? `${shownSI(n.flops / per, "FLOP")}, ${shownSI(n.flops / n.inclusive * 1e9, "FLOP/s")}` : ""].filter(Boolean);
-  function place(n, left, width, row) {
+  function place(of, left, width, row) {
+    const n = whole(of); // its ranges are one box
     if (width < 0.12) return row; // under a pixel: its parent shows through
-    const words = `${n.label} · ${shownTime(n.inclusive / per)} · ${shownPercent(100 * n.inclusive / total)}`;
-    const e = make("div", { className: "node", role: "treeitem", tabIndex: 0, "aria-label": words, textContent: width > 4 ? words : width > 2 ? n.label : "" });
-    const shade = Math.min(row, SHADES.length - 1);
+    const label = short(of), words = `${label} · ${shownTime(n.inclusive / per)} · ${shownPercent(100 * n.inclusive / total)}`;
+    const e = make("div", { className: "node", role: "treeitem", tabIndex: 0, "aria-label": words, textContent: width > 4 ? words : width > 2 ? label : "" });
     e.style.left = left + "%";
     e.style.width = `calc(${width}% - 1px)`;
     e.style.top = row * 25 + "px";
     const paint = paintOf && paintOf(n);
-    e.style.background = paint ? paint.paint : n.range ? SHADES[shade] : fill(n.colour);
-    e.style.color = paint ? paint.ink : n.range ? shade < 3 ? "#fff" : "#10212b" : ink(n.colour);
+    e.style.background = paint ? paint.paint : n.range ? shadeOf(row)[0] : fill(n.colour);
+    e.style.color = paint ? paint.ink : n.range ? shadeOf(row)[1] : ink(n.colour);
     e.dataset.path = n.path;
     tellsOver(e, () => lines(n));
-    e.addEventListener("click", () => show(n === top ? n.up || root : n));
+    e.addEventListener("click", () => { show(n === top ? outer(n) : n); findIn(n.path, partOf(n), true); });
     e.addEventListener("keydown", key => {
-      if (key.key === "Enter" || key.key === " ") { key.preventDefault(); show(n === top ? n.up || root : n); }
+      if (key.key === "Enter" || key.key === " ") { key.preventDefault(); show(n === top ? outer(n) : n); }
     });
     box.append(e);
     let at = left, deepest = row;
+    if (row + 1 >= MOST_LEVELS) return row; // a click shows what is deeper
     for (const child of n.children) {
       const part = child.inclusive / n.inclusive * width;
       deepest = Math.max(deepest, place(child, at, part, row + 1));
       at += part;
     }
     return deepest;
+  }
+  function outer(n) { // what holds the chain that it ends
+    let up = n.up;
+    while (up && up.folds && up !== root) up = up.up;
+    return up || root;
   }
   function show(n) {
     untell();
@@ -103,7 +199,7 @@ function icicleOf({ title, total, nodes, per }, work, paintOf) {
       ...above.flatMap(up => [" › ", make("button", { textContent: up.label, onclick: () => show(up) })])]));
   }
   show(root);
-  box.addEventListener("keydown", key => { if (key.key === "Escape") show(top.up && top !== root ? top.up : root); });
+  box.addEventListener("keydown", key => { if (key.key === "Escape") show(top !== root ? outer(top) : root); });
   return [where, box];
 }
 function addTree(page, to) {
@@ -114,7 +210,7 @@ function addTree(page, to) {
 function addRoofline(page, to) {
   const { points, roofs } = page.roofline;
   if (points.length < 2) return;
-  const wide = innerWidth < 720 ? 340 : 520, high = 330, left = 48, bottom = 44, top = 22; // letters stay readable on a phone
+  const wide = isNarrow() ? 340 : 520, high = 330, left = 48, bottom = 44, top = 22;
   const flops = Math.max(...roofs.map(r => r.flops), 0), bytes = Math.max(...roofs.map(r => r.bytes), 0);
   const xs = points.map(p => Math.log10(p.intensity)), ys = points.map(p => Math.log10(p.rate));
   if (flops && bytes) xs.push(Math.log10(flops / bytes) + 0.4);
@@ -186,15 +282,15 @@ function ladder(rungs) {
 }
 
 function addFindings(page, to) {
-  const { list, note, rungs } = page.findings;
+  const { list, none, note, rungs } = page.findings;
   const items = list.map(f => {
     const li = make("li", null, make("span", { className: "do", textContent: f.advice + " " }));
     if (f.gain > 0) li.append(make("b", { className: "gain", textContent: f.saves }));
-    li.append(make("div", { className: "soft", textContent: `${f.title.toLowerCase().includes(f.evidence.split(":")[0].toLowerCase()) ? "" : f.title + ": "}${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, ".") }));
+    li.append(make("div", { className: "soft" }, ...linked(`${f.title.toLowerCase().includes(f.evidence.split(":")[0].toLowerCase()) ? "" : f.title + ": "}${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, "."))));
     return li;
   });
   const box = make("div", { className: "box todo" });
-  box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: note ? "Nothing stands out." : "Without kernels no rule can be judged." }));
+  box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: none + "." }));
   if (items.length > 5)
     box.append(make("details", null, make("summary", { textContent: `${items.length - 5} more` }), make("ol", { start: 6 }, ...items.slice(5))));
   if (note) box.append(make("p", { className: "soft", textContent: note + "." }));
@@ -219,6 +315,7 @@ function addKernels(page, to) {
       make("td", { className: "bars" }, bar, shownPercent(k.percent)), make("td", { className: "n", textContent: k.mean === null ? "" : shownTime(k.mean) }));
     if (unit) row.append(make("td", { className: "n", textContent: k.rate > 0 ? threeDigits(k.rate / unit) : "" }));
     if (roofed) row.append(make("td", { className: "n", textContent: k.attained === null ? "" : shownPercent(k.attained) }));
+    finds(row, k.name, { name: k.name, kinds: page.kernels.noun === "Kernel" ? ["stream"] : ["ops"] });
     body.append(row);
   }
   to.append(card("top-kernels", title, more ? `${list.length} of ${list.length + more} names` : "",
@@ -226,7 +323,59 @@ function addKernels(page, to) {
       make("table", null, make("thead", null, make("tr", null, ...heads.map(([name, number]) => make("th", { scope: "col", className: number ? "n" : "", textContent: name })))), body))));
 }
 
+// How long kernels take: how many, and how much of their time, of each length on a logarithmic axis; the line is the time of all up to there.
+function addDurations(page, to) {
+  const bins = page.durations, kernels = bins.reduce((s, b) => s + b[2], 0), all = bins.reduce((s, b) => s + b[3], 0);
+  if (kernels < 20 || !all || bins.length < 2) return;
+  const wide = isNarrow() ? 340 : 560, high = 200, left = 44, bottom = 36, top = 14, each = (wide - left - 8) / bins.length, most = Math.max(...bins.flatMap(b => [b[2] / kernels, b[3] / all]));
+  const py = share => high - bottom - share * (high - bottom - top), label = ns => shownTime(ns).replace(/ /, "\u00a0");
+  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img" });
+  for (const share of [0, 0.25, 0.5, 0.75, 1])
+    svg.append(draw("line", { x1: left, x2: wide - 8, y1: py(share), y2: py(share), class: "grid" }), draw("text", { x: left - 6, y: py(share) + 4, "text-anchor": "end", class: "soft" }, 100 * share + " %"));
+  let count = 0, time = 0, best = [0];
+  const line = [`${left},${py(0)}`], every = Math.ceil(bins.length * 52 / (wide - left));
+  bins.forEach(([from, to, n, ns], i) => {
+    const x = left + i * each, words = `${shownTime(from)} to ${shownTime(to)}: ${counted(n, "kernel")} (${shownPercent(100 * n / kernels)}), ${shownTime(ns / page.kernels.samples)}${page.kernels.each} (${shownPercent(100 * ns / all)})`;
+    for (const [share, at, kind] of [[n / kernels, 0, "how-many"], [ns / all, 0.44, "how-long"]])
+      svg.append(draw("rect", { x: x + each * (0.08 + at), y: py(share), width: each * 0.42, height: py(0) - py(share), class: kind }, tip(words)));
+    count += n;
+    time += ns;
+    line.push(`${x + each},${py(time / all)}`);
+    if (to !== null && count / kernels - time / all > best[0]) best = [count / kernels - time / all, to, count / kernels, time / all];
+    if (i % every === 0) svg.append(draw("text", { x, y: high - bottom + 16, "text-anchor": "middle", class: "soft" }, from ? label(from) : "0"));
+  });
+  svg.append(draw("polyline", { points: line.join(" "), class: "sum" }), draw("text", { x: wide - 8, y: high - 4, "text-anchor": "end", class: "soft" }, "duration, log scale"));
+  const words = best[0] ? `${shownPercent(100 * best[2])} of kernels take less than ${shownTime(best[1])}: ${shownPercent(100 * best[3])} of the time.` : "";
+  svg.setAttribute("aria-label", "Durations of kernels. " + words);
+  const swatch = (kind, name) => make("span", null, make("span", { className: "chip " + kind }), name);
+  to.append(card("durations", "How long kernels take", words, make("div", { className: "box" }, svg, make("div", { className: "legend" }, swatch("how-many", "share of kernels"), swatch("how-long", "share of their time"), swatch("sum", "time of all that are no longer")))));
+}
+// Memory of devices over time: in use, and held by the allocator.
+function addMemory(to) {
+  const table = report.tables.memory;
+  if (!table) return;
+  const [section, device, time, used, held] = ["section", "device", "time_ns", "allocated", "reserved"].map(id => at(table, id)), rows = table.rows.filter(r => r[section] === "over time");
+  const devices = [...new Set(rows.map(r => r[device]))], most = Math.max(...rows.flatMap(r => [r[used], r[held] || 0])), from = Math.min(...rows.map(r => r[time])), till = Math.max(...rows.map(r => r[time]));
+  if (rows.length < 3 || !(most > 0) || !(till > from)) return;
+  const wide = isNarrow() ? 340 : 560, high = 200, left = 56, bottom = 26, top = 14, [by, unit] = scaleOf("bytes", [most]), [tick, ticks] = ticksOf(most / by);
+  const px = ns => left + (ns - from) / (till - from) * (wide - left - 12), py = v => high - bottom - v / (ticks * tick * by) * (high - bottom - top);
+  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `Memory over time: at most ${shown(most, by)} ${unit}` });
+  for (let i = 0; i <= ticks; i++) svg.append(draw("line", { x1: left, x2: wide - 12, y1: py(i * tick * by), y2: py(i * tick * by), class: "grid" }), draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick, 1)}${i === ticks ? " " + unit : ""}`));
+  for (let i = 0; i <= 4; i += isNarrow() ? 2 : 1) svg.append(draw("text", { x: px(from + i / 4 * (till - from)), y: high - 8, "text-anchor": i === 4 ? "end" : i ? "middle" : "start", class: "soft" }, shownTime(from + i / 4 * (till - from))));
+  devices.forEach((d, k) => [[used, "used"], [held, "held"]].forEach(([column, kind]) => {
+    const own = rows.filter(r => r[device] === d && r[column] !== null).sort((a, b) => a[time] - b[time]);
+    if (!own.length) return;
+    const path = own.map((r, i) => `${i ? `H${px(r[time])}V` : `M${px(r[time])},`}${py(r[column])}`).join("") + `H${px(till)}`;
+    const e = draw("path", { d: path, class: kind }, tip(`${kind === "used" ? "in use" : "held by the allocator"}${devices.length > 1 ? `, device ${d}` : ""}: at most ${shown(Math.max(...own.map(r => r[column])), by)} ${unit}`));
+    e.style.stroke = colour(k);
+    svg.append(e);
+  }));
+  to.append(card("memory-picture", "Memory over time", `at most ${shown(most, by)} ${unit}; full line in use, dashed held by the allocator`, make("div", { className: "box" }, svg,
+    devices.length > 1 ? legend(devices.map(d => ({ id: "", name: `device ${d}` }))) : "")));
+}
+
 function addFirstScreen(page, to) {
+  if (page.timeline) nameObjects(page);
   addHeadline(page, to);
   addBar(page, to);
   addTree(page, to);
@@ -237,5 +386,9 @@ function addFirstScreen(page, to) {
   addFindings(page, pair);
   to.append(pair);
   addKernels(page, to);
+  const more = make("div", { className: "pair" });
+  addDurations(page, more);
+  addMemory(more);
+  to.append(more);
   return timeline;
 }

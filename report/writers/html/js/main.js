@@ -26,21 +26,38 @@ function addNotes(section, table) { // many are folded
 }
 const drawn = new Set(); // each chart once: where it is first
 const isVerdict = table => /-verdict$/.test(table.table);
-function addSection(main, table, summary) {
+// to: where its pictures stand, apart from it. closed: until a link opens it.
+function addSection(main, table, summary, to, closed) {
   const section = make("section", { id: table.table, "aria-label": sided(table.title) }), verdict = isVerdict(table);
   const charts = CHARTS.filter(c => (verdict ? c.first : c.table === table.table) && !drawn.has(c)).map(c => { const card = chart(c); if (card) drawn.add(c); return card; }).filter(Boolean);
-  section.append(make("h2", { textContent: sided(table.title) + " " }, summary ? "" : make("span", { className: "what", textContent: sided(table.what) + "." })));
-  if (table.not_recorded) section.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
+  const head = [make("h2", { textContent: sided(table.title) + " " }), summary ? "" : make("span", { className: "what", textContent: sided(table.what) + "." })];
+  const inside = closed ? make("details", { className: "table" }, make("summary", null, ...head)) : section;
+  if (!closed) { head[0].append(head[1]); section.append(head[0]); }
+  if (table.not_recorded) inside.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
   const cards = charts.length ? make("div", { className: "cards" }, ...charts) : "";
-  if (!verdict) section.append(cards);
-  if (summary) section.append(addSummary(table));
+  if (to) to.append(...charts);
+  else if (!verdict) section.append(cards);
+  if (closed) section.append(inside);
+  if (summary) inside.append(addSummary(table));
   const answers = ["softmax-matmul", "idle"].includes(table.table); // of these the notes are what people look for
-  if (answers) addNotes(section, table);
-  if (!summary && table.rows.length) addTable(section, table);
-  if (verdict) section.append(cards); // what it says comes first
-  if (cut[table.table]) section.append(make("p", { className: "note", textContent: `The first ${table.rows.length} of ${cut[table.table]} rows; all of them: --table ${table.table} --format csv` }));
-  if (!answers) addNotes(section, table);
+  if (answers) addNotes(inside, table);
+  if (!summary && table.rows.length) addTable(inside, table);
+  if (verdict && !to) section.append(cards); // what it says comes first
+  if (cut[table.table]) inside.append(make("p", { className: "note", textContent: `The first ${table.rows.length} of ${cut[table.table]} rows; all of them: --table ${table.table} --format csv` }));
+  if (!answers) addNotes(inside, table);
   main.append(section);
+}
+// Tables without a row are one line each, closed.
+function addEmpty(main, tables) {
+  if (tables.length) main.append(make("details", { className: "table", id: "empty" }, make("summary", { textContent: counted(tables.length, "table") + " without a row" }),
+    ...tables.map(t => make("p", { className: "note" }, make("strong", { textContent: t.title + ": " }), t.not_recorded || "nothing of it is in this report"))));
+}
+// What a link, or the address, names is opened and shown.
+function openLinked(hash) {
+  const section = document.getElementById(decodeURIComponent(hash.slice(1))), closed = section && section.querySelector(":scope > details");
+  if (!closed) return;
+  closed.open = true;
+  section.scrollIntoView();
 }
 // What the reader looks for first; the rest stands as the report has it.
 const ORDER = ["advice", "idle", "idle-gaps", "ranges-rollup", "ranges", "kernel-summary", "classes", "ops", "softmax-matmul", "roofline", "steps", "step-statistics", "memory", "api-summary"];
@@ -49,7 +66,7 @@ function inOrder(tables, page) {
   const place = t => ORDER.includes(t.table) ? ORDER.indexOf(t.table) : LAST.includes(t.table) ? 1000 + LAST.indexOf(t.table) : 100;
   return page ? tables.map((t, i) => [t, i]).sort(([a, i], [b, k]) => place(a) - place(b) || i - k).map(([t]) => t) : tables;
 }
-const NAV = [["where-time", "Overview"], ["why", "Waterfall"], ["changes", "What changed"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"]];
+const NAV = [["where-time", "Overview"], ["why", "Waterfall"], ["changes", "What changed"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"], ["durations", "Durations"], ["memory-picture", "Memory"]];
 function addNav(tables) {
   const nav = $("nav"), link = (id, text) => make("a", { href: "#" + id, textContent: text });
   const first = NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
@@ -58,7 +75,7 @@ function addNav(tables) {
 }
 async function open() {
   const data = JSON.parse(new TextDecoder().decode(await unpack("data"))), main = $("main"), page = data.page;
-  ({ report, views, cut, classes: classColours, colours } = data);
+  ({ report, views, cut, classes: classColours, colours, uses, shades, phases } = data);
   const tables = inOrder(Object.values(report.tables), page);
   sides = (tables.find(t => t.sides) || { sides: [] }).sides;
   main.replaceChildren(); // what stands there for those who run no scripts
@@ -70,10 +87,17 @@ async function open() {
     if (page.timeline) place.replaceWith(await timelineCard(page.timeline));
     main.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
   }
-  if (data.first && data.first.bars.length) await addDiffScreen(data.first, main);
+  const isDiff = data.first && data.first.bars.length > 0;
+  if (isDiff) await addDiffScreen(data.first, main);
   else if (data.first) addAnswers(data.first, main);
-  for (const table of tables) addSection(main, table, page && table.table === "summary");
+  const pictures = page ? make("div", { className: "cards", id: "pictures" }) : null;
+  if (page) $("#tables").before(pictures);
+  for (const table of tables) if (!page || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, page || (isDiff && !isVerdict(table)));
+  if (page) addEmpty(main, tables.filter(t => !t.rows.length));
   addNav(tables);
+  addEventListener("hashchange", () => openLinked(location.hash));
+  document.addEventListener("click", e => { const link = e.target.closest("a[href^='#']"); if (link) openLinked(link.hash); });
+  openLinked(location.hash);
   document.body.dataset.ready = String(tables.length);
 }
 open().catch(e => {

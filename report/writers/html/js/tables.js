@@ -35,6 +35,21 @@ function treeOf(table) {
   return { column: column.index, rows };
 }
 
+// What a row is of, and where the timeline has that; null where it has nothing.
+function placeOf(table, row) {
+  const value = (...ids) => ids.map(id => row[at(table, id)]).find(v => v !== undefined && v !== null && v !== "");
+  const name = value("short_name", "kernel", "next_kernel"), path = value("path", "range"), cls = value("op_class", "class"), op = value("op", "operation"), cause = value("cause");
+  if (table.table === "losses") return null;
+  const copies = op && op.match(/^\[[A-Z]+ (mem.*)\]$/); // "[CUDA memcpy Host-to-Device]"
+  if (copies) return [op, { name: copies[1], kinds: ["copies"] }];
+  if (value("start_ns") !== undefined && table.table !== "idle-gaps") return [name || path || op || "row", { start: value("start_ns"), name: name || undefined }];
+  if (table.table === "idle-gaps" && value("start_ns") !== undefined) return [cause || "gap", { start: value("start_ns"), kinds: ["idle"] }];
+  if (name) return [name, { name, kinds: ["stream", "copies"] }];
+  if (path && !path.startsWith("(")) return [path, { path: new RegExp("^(.*/)?" + spaced(path).replace(/\\\\\//g, "/") + "(/|$)"), kinds: ["stream", "thread"] }];
+  if (op) return [op, { leaves: [op], kinds: ["stream", "ops"] }];
+  if (cause) return [cause, { name: cause, kinds: ["idle"] }];
+  return cls ? [cls, { class: cls.replace(/^\((.*)\)$/, "$1"), colour: classColours[cls], kinds: ["stream"] }] : null;
+}
 const SOME = 50;
 function addTable(section, table) {
   const columns = columnsOf(table), body = make("tbody"), head = make("tr"), tree = treeOf(table);
@@ -68,7 +83,11 @@ function addTable(section, table) {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean), visible = seen();
     const rows = order.filter(i => words.every(w => table.rows[i].some(v => String(v).toLowerCase().includes(w))) && (!tree || sorted >= 0 || words.length || !isFolded(i)));
     const some = rows.slice(0, limit), texts = visible.map(c => some.map(i => shownOf(c, table.rows[i]))).map((t, n) => visible[n].type === "text" && !prose ? unlike(t) : t);
-    body.replaceChildren(...some.map((i, r) => make("tr", null, ...visible.map((c, n) => cell(c, i, n === 0, texts[n][r])))));
+    body.replaceChildren(...some.map((i, r) => {
+      const row = make("tr", null, ...visible.map((c, n) => cell(c, i, n === 0, texts[n][r]))), place = timelines.length && placeOf(table, table.rows[i]);
+      if (place) finds(row, ...place);
+      return row;
+    }));
     if (table.totals && !words.length)
       body.append(make("tr", { className: "total" }, ...visible.map((c, n) => cell(c, -1, n === 0, shownCell(c, table.totals[c.k])))));
     count.textContent = `${Math.min(limit, rows.length)} of ${table.rows.length} rows`;

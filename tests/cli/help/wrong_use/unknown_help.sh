@@ -1,1 +1,1 @@
-warpsheet help dmup
+warpsheet help chekc

@@ -7,4 +7,4 @@ cat >t.json <<'EOF'
 {"ph": "X", "cat": "kernel", "name": "cut off", "pid": 0, "tid": 7, "ts": 30,
 EOF
 warpsheet import t.json -o t.wtrace
-warpsheet dump t.wtrace --kind loss | grep '^  \['
+warpsheet query t.wtrace "SELECT * FROM loss_record" --format csv

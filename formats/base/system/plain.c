@@ -1,0 +1,344 @@
+/* Windows and WebAssembly, by what C itself has; on Linux for tests. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef _WIN32
+#include <fcntl.h>
+#include <io.h>
+#include <windows.h>
+#endif
+
+#include "formats/base/system/system.h"
+
+/* --- files as memory --- */
+
+#ifdef _WIN32
+const void *ws_file_map(int fd, size_t size)
+{
+	HANDLE map = CreateFileMappingA((HANDLE)_get_osfhandle(fd), NULL, PAGE_READONLY, 0, 0,
+	                                NULL);
+	void *data = map ? MapViewOfFile(map, FILE_MAP_READ, 0, 0, size) : NULL;
+
+	if (map)
+		CloseHandle(map);
+	if (!data)
+		errno = EIO;
+	return data;
+}
+
+void ws_file_unmap(const void *data, size_t size)
+{
+	(void)size;
+	UnmapViewOfFile(data);
+}
+#else
+const void *ws_file_map(int fd, size_t size)
+{
+	char *data = malloc(size);
+	size_t n = 0;
+
+	if (!data)
+		return NULL;
+	for (ssize_t got; n < size && (got = read(fd, data + n, size - n)) > 0;)
+		n += (size_t)got;
+	if (n == size)
+		return data;
+	free(data);
+	errno = EIO;
+	return NULL;
+}
+
+void ws_file_unmap(const void *data, size_t size)
+{
+	(void)size;
+	free((void *)(uintptr_t)data);
+}
+#endif
+
+void ws_file_map_let_go(const void *data, size_t size)
+{
+	(void)data, (void)size;
+}
+
+void ws_file_map_when_cut(void (*end_program)(void))
+{
+	(void)end_program;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int ws_folder_names(int folder, char ***names)
+{
+	char **more, *name = (char *)names; /* NULL: no memory */
+	char path[4096];
+	size_t n = 0;
+	int why;
+	DIR *dir;
+
+	*names = NULL;
+	ws_file_path(-1, folder, ".", path, sizeof(path));
+	dir = opendir(path);
+	if (!dir)
+		return -1;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		more = realloc(*names, (n + 1) * sizeof(**names));
+		*names = more ? more : *names;
+		name = more ? strdup(entry->d_name) : NULL;
+		if (!name)
+			break;
+		(*names)[n++] = name;
+	}
+	why = errno;
+	closedir(dir);
+	errno = why;
+	if (!name) {
+		while (n)
+			free((*names)[--n]);
+		free(*names);
+		return -1;
+	}
+	if (n)
+		qsort(*names, n, sizeof(**names), by_bytes);
+	return (int)n;
+}
+
+/* --- memory --- */
+
+int ws_region_open(struct ws_region *r, size_t most_bytes, bool is_file)
+{
+	(void)is_file;
+	*r = (struct ws_region){.most_bytes = most_bytes, .fd = -1};
+#ifdef _WIN32
+	r->data = VirtualAlloc(NULL, most_bytes, MEM_RESERVE, PAGE_READWRITE);
+	errno = ENOMEM;
+	return r->data ? 0 : -1;
+#else
+	return ws_region_grow(r, most_bytes < 4096 ? most_bytes : 4096);
+#endif
+}
+
+int ws_region_grow(struct ws_region *r, size_t bytes)
+{
+	void *data;
+
+	if (bytes <= r->bytes)
+		return 0;
+#ifdef _WIN32
+	data = VirtualAlloc(r->data, bytes, MEM_COMMIT, PAGE_READWRITE);
+#else
+	data = realloc(r->data, bytes);
+#endif
+	if (!data)
+		return ENOMEM;
+#ifndef _WIN32
+	memset((char *)data + r->bytes, 0, bytes - r->bytes);
+#endif
+	r->data = data;
+	r->bytes = bytes;
+	return 0;
+}
+
+void ws_region_write(struct ws_region *r, size_t at, const void *bytes, size_t n)
+{
+	memcpy((char *)r->data + at, bytes, n);
+}
+
+void ws_region_let_go(struct ws_region *r)
+{
+	(void)r;
+}
+
+void ws_region_close(struct ws_region *r)
+{
+#ifdef _WIN32
+	if (r->data)
+		VirtualFree(r->data, 0, MEM_RELEASE);
+#else
+	free(r->data);
+#endif
+	*r = (struct ws_region){0};
+}
+
+bool ws_memory_has(size_t bytes)
+{
+	void *room = (uint64_t)bytes >> 40 ? NULL : malloc(bytes); /* that much nobody has */
+
+	free(room);
+	return room;
+}
+
+void ws_memory_give_back(void)
+{
+}
+
+/* --- limits: none --- */
+
+void ws_limits_begin(void (*on_time)(void))
+{
+	(void)on_time;
+}
+
+void ws_limits_set(uint64_t memory, uint64_t seconds)
+{
+	(void)memory, (void)seconds;
+}
+
+bool ws_limits_refuse(uint64_t memory, size_t bytes)
+{
+	(void)memory, (void)bytes;
+	return false;
+}
+
+void ws_limits_end(void)
+{
+}
+
+void ws_limits_open_files(void)
+{
+}
+
+/* --- streams: a temporary file, given away at the end --- */
+
+struct stream {
+	struct stream *next;
+	FILE *f;
+	struct ws_stream_functions functions;
+	void *ctx;
+};
+
+static _Thread_local struct stream *streams;
+
+FILE *ws_stream_open(const struct ws_stream_functions *functions, void *ctx)
+{
+	struct stream *s = malloc(sizeof(*s));
+	const int fd = s ? ws_file_unnamed(ws_temporary_folder()) : -1;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w+");
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		free(s);
+		return NULL;
+	}
+	*s = (struct stream){streams, f, *functions, ctx};
+	streams = s;
+	return s->f;
+}
+
+int ws_stream_close(FILE *f)
+{
+	struct stream **at = &streams, *s;
+	char bytes[1 << 14];
+	int why = ferror(f) || fflush(f) ? EIO : 0;
+
+	while ((*at)->f != f)
+		at = &(*at)->next;
+	s = *at;
+	*at = s->next;
+	rewind(f);
+	for (size_t n; !why && (n = fread(bytes, 1, sizeof(bytes), f)) > 0;)
+		if (s->functions.write(s->ctx, bytes, n) != n)
+			why = errno ? errno : EIO;
+	fclose(f);
+	if (s->functions.close(s->ctx) && !why)
+		why = errno;
+	free(s);
+	errno = why;
+	return why ? EOF : 0;
+}
+
+/* --- the terminal, other programs --- */
+
+const char *ws_program_name(void)
+{
+	return "warpsheet";
+}
+
+int ws_program_path(char *path, size_t size)
+{
+#ifdef _WIN32
+	return GetModuleFileNameA(NULL, path, (DWORD)size) ? 0 : -1;
+#else
+	(void)path, (void)size;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+bool ws_is_terminal(FILE *f)
+{
+	return isatty(fileno(f));
+}
+
+int ws_terminal_width(void)
+{
+#ifdef _WIN32
+	CONSOLE_SCREEN_BUFFER_INFO info;
+
+	if (GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &info))
+		return info.srWindow.Right - info.srWindow.Left + 1;
+#endif
+	return 0;
+}
+
+bool ws_pager_begin(const char *command)
+{
+	(void)command;
+	return false;
+}
+
+bool ws_pager_end(void)
+{
+	return true;
+}
+
+bool ws_system_records(void)
+{
+	return false;
+}
+
+void ws_program_become(const char *path, char *const *args)
+{
+	(void)path, (void)args;
+	errno = ENOSYS;
+}
+
+void *ws_library_open(const char *path)
+{
+	(void)path;
+	return NULL;
+}
+
+void *ws_library_function(void *library, const char *name)
+{
+	(void)library, (void)name;
+	return NULL;
+}
+
+const char *ws_library_error(void)
+{
+	return "this program loads no libraries";
+}
+
+#ifdef _WIN32
+/* Bytes as they are, UTF-8 and colours on the console. */
+__attribute__((constructor)) static void begin(void)
+{
+	HANDLE console = GetStdHandle(STD_OUTPUT_HANDLE);
+	DWORD mode;
+
+	_fmode = _O_BINARY;
+	for (int fd = 0; fd < 3; fd++)
+		_setmode(fd, _O_BINARY);
+	SetConsoleOutputCP(CP_UTF8);
+	if (GetConsoleMode(console, &mode))
+		SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+}
+#endif

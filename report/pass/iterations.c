@@ -1,0 +1,733 @@
+/*
+ * Steps of a program that names none: the times to the end of an optimizer's step, or calls of its
+ * root module; and steps that hold something else, an evaluation or a prompt. The same rules for
+ * recordings and imports: docs/dev/pytorch.md.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+#include "report/model/columns.h"
+#include "report/model/steps.h"
+#include "report/pass/framework.h"
+#include "report/pass/private.h"
+
+/* --- calls of root modules, and what runs in them --- */
+
+/* A module's call that lies in no other. Of a trace without modules: an outermost product,
+ * convolution or attention. */
+struct root_call {
+	int64_t start_ns, end_ns;
+	uint32_t thread, name; /* steady */
+	uint32_t step;         /* WS_NONE */
+	bool has_backward;     /* of an operation in it */
+};
+
+/* Sums are of the operations before each, in their order. */
+struct calls {
+	struct ws_pass *p;
+	struct ws_model *m;
+	const struct ws_op_tree *ops;
+	uint32_t *with_backward, *backward; /* forward operations that have one; those of backward */
+	double *flops;                      /* of operations in no other that has some */
+	int64_t *backward_ns;               /* begins of those of backward on any thread, ascending */
+	size_t nbackward;
+	struct root_call *call; /* by thread, then begin */
+	size_t n;
+	bool trains; /* some call has a backward */
+	struct ws_arena temp;
+};
+
+/* How many operations of the thread begin before the time: those before the first of them count. */
+static size_t ops_begun(const struct ws_op_tree *ops, uint32_t thread, int64_t until_ns)
+{
+	size_t n, first;
+
+	if (thread >= ops->nthreads)
+		return 0;
+	first = ops->thread_first[thread];
+	WS_COUNT_FIRST(n, ops->thread_first[thread + 1] - first,
+	               ops->start_ns[first + n] < until_ns);
+	return first + n;
+}
+
+static double between(const struct calls *c, const uint32_t *sum, uint32_t thread, int64_t from_ns,
+                      int64_t to_ns)
+{
+	return sum[ops_begun(c->ops, thread, to_ns)] - sum[ops_begun(c->ops, thread, from_ns)];
+}
+
+static size_t backward_before(const struct calls *c, int64_t time_ns)
+{
+	size_t n;
+
+	WS_COUNT_FIRST(n, c->nbackward, c->backward_ns[n] < time_ns);
+	return n;
+}
+
+static void sum_ops(struct calls *c)
+{
+	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
+	const size_t n = c->ops->n;
+	uint8_t *has_backward, *is_counted;
+
+	WS_NEW(&c->temp, has_backward, n);
+	WS_NEW(&c->temp, is_counted, n);
+	WS_NEW(&c->temp, c->with_backward, n + 1);
+	WS_NEW(&c->temp, c->backward, n + 1);
+	WS_NEW(&c->temp, c->flops, n + 1);
+	WS_NEW(&c->temp, c->backward_ns, n);
+	for (size_t i = 0; i < n; i++)
+		if (ops->forward[i] != WS_NONE)
+			has_backward[ops->forward[i]] = 1;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t parent = c->ops->parent[i];
+		const bool is_backward = ws_op_is_backward(c->m, i);
+		const int64_t flops = ops->configs[ops->config[i]].flops;
+		const bool counts = flops > 0 && !(parent != WS_NONE && is_counted[parent]);
+
+		is_counted[i] = counts || (parent != WS_NONE && is_counted[parent]);
+		c->flops[i + 1] = c->flops[i] + (counts ? (double)flops : 0);
+		c->with_backward[i + 1] = c->with_backward[i] + has_backward[i];
+		c->backward[i + 1] = c->backward[i] + is_backward;
+		if (is_backward)
+			c->backward_ns[c->nbackward++] = c->ops->start_ns[i];
+	}
+	ws_sort(c->backward_ns, c->nbackward, sizeof(*c->backward_ns), ws_by_time);
+}
+
+static void add_call(struct calls *c, const struct root_call *call)
+{
+	uint32_t around = ws_cpu_op_around(c->ops, call->thread, call->start_ns, call->end_ns);
+
+	/* backward calls modules again whose activations were not kept */
+	for (; around != WS_NONE; around = c->ops->parent[around])
+		if (ws_op_is_backward(c->m, around))
+			return;
+	c->call[c->n] = *call;
+	c->call[c->n].step = WS_NONE;
+	c->call[c->n].has_backward = between(c, c->with_backward, call->thread, call->start_ns,
+	                                     call->end_ns) > 0;
+	c->trains |= c->call[c->n++].has_backward;
+}
+
+static void add_modules(struct calls *c)
+{
+	const struct ws_framework *f = &c->p->framework;
+	struct root_call *open;
+	uint32_t *depth;
+
+	WS_NEW(&c->temp, open, c->m->nthreads);
+	WS_NEW(&c->temp, depth, c->m->nthreads);
+	for (size_t i = 0; i < f->nevents; i++) {
+		const struct ws_module_event *e = &f->events[i];
+
+		if (e->begins && !depth[e->thread]++)
+			open[e->thread] = (struct root_call){.start_ns = e->time_ns,
+			                                     .thread = e->thread,
+			                                     .name = c->m->steady_of[e->name]};
+		if (!e->begins && !--depth[e->thread]) {
+			open[e->thread].end_ns = e->time_ns;
+			add_call(c, &open[e->thread]);
+		}
+	}
+}
+
+static bool is_product(const struct calls *c, uint32_t op)
+{
+	const uint32_t kind =
+	        op == WS_NONE ? 0 : c->m->cpu_ops.configs[c->m->cpu_ops.config[op]].kind;
+
+	return kind == WS_TEXT_GEMM || kind == WS_TEXT_CONV || kind == WS_TEXT_FUSED_ATTENTION;
+}
+
+static void add_products(struct calls *c)
+{
+	for (uint32_t i = 0; i < c->ops->n; i++)
+		if (is_product(c, i) && !is_product(c, c->ops->parent[i]))
+			add_call(c, &(struct root_call){.start_ns = c->ops->start_ns[i],
+			                                .end_ns = c->ops->end_ns[i],
+			                                .thread = c->ops->thread[i],
+			                                .name = c->ops->name[i]});
+}
+
+static int by_thread_and_begin(const void *pa, const void *pb)
+{
+	const struct root_call *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->thread, b->thread);
+	return ws_by_time(&a->start_ns, &b->start_ns);
+}
+
+/* Free c->temp. */
+static void find_calls(struct calls *c, struct ws_pass *p)
+{
+	*c = (struct calls){.p = p, .m = p->m, .ops = &p->m->cpu_ops.tree};
+	sum_ops(c);
+	WS_NEW(&c->temp, c->call, c->ops->n + p->framework.nevents);
+	if (p->framework.nevents)
+		add_modules(c);
+	else
+		add_products(c);
+	ws_sort(c->call, c->n, sizeof(*c->call), by_thread_and_begin);
+}
+
+/* Of the root modules that are called twice or more, and (with_backward) have a backward: that
+ * which takes most time. 0: none. */
+static uint32_t root_module(struct calls *c, bool with_backward)
+{
+	struct sum {
+		int64_t ns;
+		size_t calls;
+	} *sum;
+	uint32_t best = 0;
+
+	WS_NEW(&c->temp, sum, c->m->ntexts);
+	for (size_t i = 0; i < c->n; i++) {
+		struct sum *s = &sum[c->call[i].name];
+
+		if (with_backward && !c->call[i].has_backward)
+			continue;
+		s->ns += c->call[i].end_ns - c->call[i].start_ns;
+		if (++s->calls > 1 && (!best || s->ns > sum[best].ns))
+			best = c->call[i].name;
+	}
+	return best;
+}
+
+void ws_pass_find_step_module(struct ws_pass *p)
+{
+	struct calls c;
+
+	if (!p->framework.nevents || p->l.opts->step || ws_pass_names_steps(p->m))
+		return;
+	find_calls(&c, p);
+	if (!c.trains)
+		p->m->step_module = root_module(&c, false);
+	ws_arena_free(&c.temp);
+}
+
+/* --- iterations that only their optimizer marks ----------------------------------------------- */
+
+/* A range ended that marks an iteration. */
+void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *r)
+{
+	const struct ws_bytes name = p->m->texts[r->context->name];
+
+	WS_GROW(p->iteration_marks, p->niteration_marks + 1, p->iteration_marks_capacity);
+	p->iteration_marks[p->niteration_marks++] = (struct ws_pass_iteration_mark){
+	        .start_ns = r->start_ns,
+	        .end_ns = r->end_ns,
+	        .thread = r->context->thread,
+	        .name = r->context->name,
+	        .is_instance = p->live.paths.paths[r->context->path].domain ==
+	                       WS_TEXT_OPTIMIZER_DOMAIN,
+	        .steps = ws_name_is_optimizer_step(name),
+	        .loads_data = ws_name_loads_data(name)};
+}
+
+/* A step of an optimizer. */
+struct optimizer_step {
+	const struct ws_pass_iteration_mark *mark;
+	uint32_t instance; /* text; 0: the first one, or not recorded */
+	uint64_t ops; /* that lead to it: where instances were not recorded */
+	bool is_last; /* of its iteration */
+};
+
+/* The optimizers' steps of a thread, as they end, and what lies between them. */
+struct iterations {
+	const struct calls *calls;
+	struct ws_model *m;
+	uint32_t thread;
+	struct optimizer_step *step;
+	const struct ws_pass_iteration_mark **load;
+	size_t n, nloads;
+	bool knows_instances;
+	int64_t begin_ns; /* of the first mark of any kind, or of the first operation */
+	struct ws_arena temp;
+};
+
+/* How many operations before a time lead to a step of an optimizer: those of backward, which an
+ * evaluation does not have, where some are known. */
+static size_t led_before(const struct calls *c, uint32_t thread, int64_t time_ns)
+{
+	return c->nbackward ? backward_before(c, time_ns) : ops_begun(c->ops, thread, time_ns);
+}
+
+/* Of a thread; of optimizers' steps in each other the outermost, which ends last. */
+static void find_marks(struct iterations *it, const struct ws_pass *p)
+{
+	const struct calls *c = it->calls;
+	const struct ws_pass_iteration_mark *instance = NULL;
+
+	it->begin_ns = INT64_MAX;
+	if (it->thread < c->ops->nthreads &&
+	    c->ops->thread_first[it->thread] < c->ops->thread_first[it->thread + 1])
+		it->begin_ns = c->ops->start_ns[c->ops->thread_first[it->thread]];
+	WS_NEW(&it->temp, it->step, p->niteration_marks);
+	WS_NEW(&it->temp, it->load, p->niteration_marks);
+	for (size_t i = 0; i < p->niteration_marks; i++) {
+		const struct ws_pass_iteration_mark *mark = &p->iteration_marks[i];
+
+		if (mark->thread != it->thread)
+			continue;
+		if (mark->start_ns < it->begin_ns)
+			it->begin_ns = mark->start_ns;
+		if (mark->loads_data)
+			it->load[it->nloads++] = mark;
+		if (mark->is_instance)
+			instance = mark;
+		if (!mark->steps)
+			continue;
+		while (it->n && it->step[it->n - 1].mark->start_ns >= mark->start_ns)
+			it->n--;
+		it->step[it->n++] = (struct optimizer_step){
+		        .mark = mark,
+		        .instance = instance && instance->start_ns >= mark->start_ns
+		                            ? instance->name
+		                            : 0};
+	}
+	for (size_t i = 0; i < it->n; i++)
+		it->step[i].ops =
+		        led_before(c, it->thread, it->step[i].mark->end_ns) -
+		        led_before(c, it->thread, i ? it->step[i - 1].mark->end_ns : INT64_MIN);
+}
+
+/* How many batches were asked for before a time. */
+static size_t loads_before(const struct iterations *it, int64_t time_ns)
+{
+	size_t n;
+
+	WS_COUNT_FIRST(n, it->nloads, it->load[n]->start_ns < time_ns);
+	return n;
+}
+
+/* An iteration ends with the last step of an optimizer before the next batch is asked for. Behind
+ * the last batch it ends where as many steps were made as in the iteration before. */
+static bool end_with_batches(struct iterations *it)
+{
+	size_t in_iteration = 0, before = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < it->n; i++) {
+		struct optimizer_step *step = &it->step[i];
+
+		in_iteration++;
+		step->is_last = i + 1 < it->n ? loads_before(it, step->mark->end_ns) <
+		                                        loads_before(it, step[1].mark->start_ns)
+		                              : !before || in_iteration >= before;
+		found |= i + 1 < it->n && step->is_last;
+		if (step->is_last) {
+			before = in_iteration;
+			in_iteration = 0;
+		}
+	}
+	return found;
+}
+
+#define LONGEST_CYCLE 16
+
+static bool is_same_optimizer(const struct optimizer_step *a, const struct optimizer_step *b)
+{
+	return a->mark->name == b->mark->name && a->instance == b->instance;
+}
+
+/*
+ * Optimizers that take turns: an iteration ends where the first of them is to step again, however
+ * often each stepped meanwhile. Two stages of a training, or an optimizer that hardly ever steps,
+ * are no turns: most are short.
+ */
+static bool end_with_turns(struct iterations *it)
+{
+	const struct optimizer_step *first = it->step;
+	size_t turns = 0, since = 0, in_short = 0;
+
+	for (size_t i = 0; i < it->n; i++) {
+		struct optimizer_step *step = &it->step[i];
+
+		since++;
+		step->is_last = !is_same_optimizer(step, first) &&
+		                (i + 1 == it->n || is_same_optimizer(step + 1, first));
+		if (!step->is_last)
+			continue;
+		turns++;
+		in_short += since <= LONGEST_CYCLE ? since : 0;
+		since = 0;
+	}
+	/* the last turn may have been cut off */
+	return turns > 1 && 10 * in_short >= 8 * it->n;
+}
+
+static bool is_near(uint64_t a, uint64_t b)
+{
+	return (a > b ? a - b : b - a) * 20 <= (a > b ? a : b);
+}
+
+/* Programs that train several models take turns: their steps are as those a period earlier. Those
+ * of two optimizers of one name differ by the operations that lead to them. */
+static bool repeats(const struct iterations *it, size_t period, bool by_ops)
+{
+	size_t same = 0, n = 0;
+
+	for (size_t i = period; i < it->n; i++) {
+		const struct optimizer_step *a = &it->step[i], *b = &it->step[i - period];
+		const bool is_start = i < 2 * period && it->n > 2 * period;
+
+		if (by_ops && is_start)
+			continue;
+		n++;
+		same += a->mark->name == b->mark->name && (!by_ops || is_near(a->ops, b->ops));
+	}
+	return n && 10 * same >= 9 * n;
+}
+
+static void end_with_cycles(struct iterations *it)
+{
+	size_t period = 0;
+
+	for (int by_ops = 1; by_ops >= 0 && !period; by_ops--)
+		for (size_t c = 1; c <= LONGEST_CYCLE && 2 * c <= it->n && !period; c++)
+			if (repeats(it, c, by_ops))
+				period = c;
+	for (size_t i = 0; i < it->n; i++)
+		it->step[i].is_last = !period || i % period == period - 1;
+}
+
+static void end_iterations(struct iterations *it)
+{
+	if ((it->knows_instances && end_with_turns(it)) ||
+	    (it->nloads && end_with_batches(it)))
+		return;
+	if (it->knows_instances)
+		for (size_t i = 0; i < it->n; i++)
+			it->step[i].is_last = true;
+	else
+		end_with_cycles(it);
+}
+
+/* Where the first iteration begins: with its batches, as many as the second has; else with the
+ * first that its thread did. */
+static int64_t first_begin(const struct iterations *it, size_t first, size_t second)
+{
+	const size_t before = loads_before(it, it->step[first].mark->start_ns),
+	             of_second = loads_before(it, it->step[second].mark->start_ns) - before;
+
+	if (before && of_second)
+		return it->load[before > of_second ? before - of_second : 0]->start_ns;
+	return it->begin_ns;
+}
+
+/* PyTorch gives no time to a range that was open when it stopped: the last step of an optimizer
+ * lasts as long as its thread works. */
+static int64_t end_of(const struct iterations *it, size_t i)
+{
+	const struct ws_op_tree *ops = it->calls->ops;
+	const struct ws_pass_iteration_mark *mark = it->step[i].mark;
+	int64_t end_ns = mark->end_ns;
+
+	if (i + 1 < it->n || end_ns > mark->start_ns || it->thread >= ops->nthreads)
+		return end_ns;
+	for (size_t k = ops->thread_first[it->thread + 1];
+	     k-- > ops->thread_first[it->thread] && ops->start_ns[k] >= mark->start_ns;)
+		if (ops->end_ns[k] > end_ns)
+			end_ns = ops->end_ns[k];
+	return end_ns;
+}
+
+static void add_step(struct ws_model *m, uint32_t thread, uint32_t name, int64_t begin_ns,
+                     int64_t end_ns)
+{
+	m->steps[m->nsteps++] = (struct ws_model_step){.range = WS_NONE,
+	                                               .name = name,
+	                                               .thread = thread,
+	                                               .start_ns = begin_ns,
+	                                               .total_ns = end_ns - begin_ns,
+	                                               .by_time = true,
+	                                               .by_marks = true};
+	m->step_mark = name;
+}
+
+/* A recording has the start of its program: its first iteration pays for what is set up, and
+ * nothing tells where it begins. */
+static void add_iterations(struct iterations *it, bool is_recording)
+{
+	size_t second = SIZE_MAX, first = SIZE_MAX;
+	int64_t begin_ns;
+
+	for (size_t i = it->n; i-- > 0;)
+		if (it->step[i].is_last) {
+			second = first;
+			first = i;
+		}
+	if (second == SIZE_MAX)
+		return;
+	begin_ns = first_begin(it, first, second);
+	for (size_t i = 0; i < it->n; i++) {
+		const struct ws_pass_iteration_mark *mark = it->step[i].mark;
+
+		if (!it->step[i].is_last)
+			continue;
+		if (i != first || !is_recording)
+			add_step(it->m, it->thread, mark->name, begin_ns, end_of(it, i));
+		begin_ns = mark->end_ns;
+	}
+}
+
+/* --- iterations that only calls of the root module tell ---------------------------------------- */
+
+/* Without an optimizer of PyTorch an iteration begins with the call of the root module that follows
+ * a backward. */
+static void add_root_calls(struct calls *c)
+{
+	struct ws_model *m = c->m;
+	const uint32_t root = root_module(c, true);
+	size_t backward = SIZE_MAX;
+	bool is_open = false;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct root_call *call = &c->call[i];
+		struct ws_model_step *last = is_open ? &m->steps[m->nsteps - 1] : NULL;
+		const size_t before = backward_before(c, call->start_ns);
+
+		if (call->name != root || !call->has_backward ||
+		    (last && last->thread == call->thread && before == backward))
+			continue;
+		backward = before;
+		if (last && last->thread == call->thread)
+			last->total_ns = call->start_ns - last->start_ns;
+		add_step(m, call->thread, root, call->start_ns,
+		         c->ops->end_ns[c->ops->thread_first[call->thread + 1] - 1]);
+		is_open = true;
+	}
+}
+
+void ws_pass_find_iterations(struct ws_pass *p)
+{
+	struct ws_model *m = p->m;
+	const bool is_recording = ws_meta_value(&m->meta, "pytorch.operations").len &&
+	                          !ws_meta_value(&m->meta, "import.source").len;
+	struct calls c;
+
+	if (!p->niteration_marks && !p->framework.nevents)
+		return;
+	find_calls(&c, p);
+	for (uint32_t t = 0; t < m->nthreads && p->niteration_marks; t++) {
+		struct iterations it = {.calls = &c,
+		                        .m = m,
+		                        .thread = t,
+		                        .knows_instances = is_recording && m->python_calls};
+
+		find_marks(&it, p);
+		if (it.n > 1) {
+			end_iterations(&it);
+			add_iterations(&it, is_recording);
+		}
+		ws_arena_free(&it.temp);
+	}
+	if (!m->step_mark && c.trains && p->framework.nevents && !p->l.opts->step &&
+	    !ws_pass_names_steps(m))
+		add_root_calls(&c);
+	ws_arena_free(&c.temp);
+}
+
+/* --- steps that hold something else ------------------------------------------------------------- */
+
+/* An evaluation shorter than this part of a step changes no number that a person reads. */
+#define LEAST_EVALUATION_PERCENT 5
+/* Times as many calls as other steps have are no variation of the same. */
+#define MORE_THAN_USUAL 2
+
+/* The measured steps of a thread, by begin. */
+struct steps_of_thread {
+	uint32_t *step;
+	size_t n;
+	uint32_t *calls; /* for each: of one module, without a backward */
+	int64_t *sorted;
+	int64_t *extra_ns; /* for each: in calls that other steps do not have */
+	int64_t median_ns;
+};
+
+static int64_t lower_median(int64_t *values, size_t n)
+{
+	ws_sort(values, n, sizeof(*values), ws_by_time);
+	return values[(n - 1) / 2];
+}
+
+static void find_steps_of(struct steps_of_thread *s, const struct calls *c, uint32_t thread)
+{
+	const struct ws_model *m = c->m;
+
+	s->n = 0;
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		if (m->steps[i].thread == thread && ws_step_is_measured(m, i)) {
+			s->extra_ns[s->n] = 0;
+			s->sorted[s->n] = m->steps[i].total_ns;
+			s->step[s->n++] = i;
+		}
+	s->median_ns = s->n ? lower_median(s->sorted, s->n) : 0;
+}
+
+/* Gives the calls [first, last) of the thread their steps: their places in s. */
+static void place_calls(const struct steps_of_thread *s, const struct calls *c, size_t first,
+                        size_t last)
+{
+	for (size_t i = first, at = 0; i < last; i++) {
+		struct root_call *call = &c->call[i];
+
+		while (at < s->n && c->m->steps[s->step[at]].start_ns +
+		                                    c->m->steps[s->step[at]].total_ns <
+		                            call->end_ns)
+			at++;
+		if (at < s->n && c->m->steps[s->step[at]].start_ns <= call->start_ns)
+			call->step = (uint32_t)at;
+	}
+}
+
+/* Of one module: those calls without a backward that most steps do not have stay placed. A teacher
+ * that each step asks stays in the step, as its last calls. */
+static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t first, size_t last,
+                       uint32_t name)
+{
+	uint32_t at = WS_NONE, seen = 0;
+	int64_t usual;
+
+	memset(s->calls, 0, s->n * sizeof(*s->calls));
+	for (size_t i = first; i < last; i++)
+		if (c->call[i].name == name && c->call[i].step != WS_NONE &&
+		    !c->call[i].has_backward)
+			s->calls[c->call[i].step]++;
+	for (size_t i = 0; i < s->n; i++)
+		s->sorted[i] = s->calls[i];
+	usual = lower_median(s->sorted, s->n);
+	for (size_t i = first; i < last; i++) {
+		struct root_call *call = &c->call[i];
+
+		if (call->name != name || call->step == WS_NONE)
+			continue;
+		seen = call->step == at ? seen : 0;
+		at = call->step;
+		if (!call->has_backward && s->calls[at] > MORE_THAN_USUAL * usual &&
+		    seen++ < s->calls[at] - usual)
+			s->extra_ns[at] += call->end_ns - call->start_ns;
+		else
+			call->step = WS_NONE;
+	}
+}
+
+/* Calls that stayed are evaluations, one as long as nothing is trained between them. */
+static void add_evaluations(const struct steps_of_thread *s, const struct calls *c, size_t first,
+                            size_t last)
+{
+	struct ws_model *m = c->m;
+	struct ws_evaluation *e = NULL;
+
+	for (size_t i = first; i < last; i++) {
+		const struct root_call *call = &c->call[i];
+		const uint32_t step = call->step == WS_NONE ? WS_NONE : s->step[call->step];
+
+		if (step == WS_NONE || s->extra_ns[call->step] * 100 <
+		                               s->median_ns * LEAST_EVALUATION_PERCENT)
+			continue;
+		m->steps[step].apart = WS_STEP_EVALUATES;
+		if (e && e->step == step &&
+		    between(c, c->with_backward, call->thread, e->end_ns, call->start_ns) == 0 &&
+		    between(c, c->backward, call->thread, e->end_ns, call->start_ns) == 0) {
+			e->end_ns = call->end_ns;
+			continue;
+		}
+		e = &m->evaluations[m->nevaluations++];
+		*e = (struct ws_evaluation){call->start_ns, call->end_ns, step};
+	}
+}
+
+static void find_evaluations(struct calls *c)
+{
+	const size_t nsteps = c->m->nsteps;
+	struct steps_of_thread s;
+	uint8_t *is_done; /* by name */
+
+	WS_NEW(&c->m->arena, c->m->evaluations, c->n);
+	WS_NEW(&c->temp, s.step, nsteps);
+	WS_NEW(&c->temp, s.calls, nsteps);
+	WS_NEW(&c->temp, s.sorted, nsteps);
+	WS_NEW(&c->temp, s.extra_ns, nsteps);
+	WS_NEW(&c->temp, is_done, c->m->ntexts);
+	for (size_t i = 0, next; i < c->n; i = next) {
+		for (next = i; next < c->n && c->call[next].thread == c->call[i].thread;)
+			next++;
+		find_steps_of(&s, c, c->call[i].thread);
+		if (!s.n)
+			continue;
+		place_calls(&s, c, i, next);
+		memset(is_done, 0, c->m->ntexts);
+		for (size_t k = i; k < next; k++)
+			if (!is_done[c->call[k].name]) {
+				is_done[c->call[k].name] = 1;
+				keep_extra(&s, c, i, next, c->call[k].name);
+			}
+		add_evaluations(&s, c, i, next);
+	}
+}
+
+/* The others compute one token each for a text: as much as each other, and at most half of a call
+ * that reads a prompt. */
+#define PROMPT_FACTOR 2
+#define TOKEN_SPREAD  1.3
+
+static bool embeds(const struct calls *c, const struct ws_model_step *step)
+{
+	const size_t end =
+	        ops_begun(c->ops, step->thread, step->start_ns + step->total_ns);
+
+	for (size_t i = ops_begun(c->ops, step->thread, step->start_ns); i < end; i++)
+		if (ws_bytes_begin(c->m->texts[c->ops->name[i]], "aten::embedding"))
+			return true;
+	return false;
+}
+
+static void find_prompts(struct calls *c)
+{
+	struct ws_model *m = c->m;
+	int64_t *flops, *sorted, usual;
+	size_t n = 0, alike = 0, prompts = 0;
+
+	WS_NEW(&c->temp, flops, m->nsteps);
+	WS_NEW(&c->temp, sorted, m->nsteps);
+	for (uint32_t i = 0; i < m->nsteps; i++) {
+		const struct ws_model_step *s = &m->steps[i];
+
+		if (!ws_step_is_measured(m, i))
+			continue;
+		flops[i] = (int64_t)(c->flops[ops_begun(c->ops, s->thread,
+		                                        s->start_ns + s->total_ns)] -
+		                     c->flops[ops_begun(c->ops, s->thread, s->start_ns)]);
+		sorted[n++] = flops[i];
+	}
+	usual = n ? lower_median(sorted, n) : 0;
+	for (uint32_t i = 0; i < m->nsteps && usual; i++) {
+		if (!ws_step_is_measured(m, i))
+			continue;
+		alike += (double)flops[i] < TOKEN_SPREAD * (double)usual;
+		prompts += flops[i] > PROMPT_FACTOR * usual && embeds(c, &m->steps[i]);
+	}
+	if (!prompts || alike + prompts < n)
+		return;
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		if (ws_step_is_measured(m, i) && flops[i] > PROMPT_FACTOR * usual)
+			m->steps[i].apart = WS_STEP_PREFILLS;
+}
+
+void ws_pass_set_steps_apart(struct ws_pass *p)
+{
+	struct calls c;
+
+	if (!p->framework.is_present || !p->m->nsteps)
+		return;
+	find_calls(&c, p);
+	if (c.trains)
+		find_evaluations(&c);
+	else
+		find_prompts(&c);
+	ws_arena_free(&c.temp);
+	ws_steps_count_measured(p->m);
+}

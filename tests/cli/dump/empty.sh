@@ -1,1 +1,0 @@
-warpsheet dump fixtures/traces/empty.wtrace | sed "/^block 1 /,\$!d"

@@ -1,1 +1,0 @@
-warpsheet dump fixtures/traces/hostile.wtrace --kind string | cut -c1-200

@@ -1,1 +1,0 @@
-warpsheet dump --kind kernel fixtures/traces/killed.wtrace

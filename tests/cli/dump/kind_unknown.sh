@@ -1,1 +1,0 @@
-warpsheet dump fixtures/traces/empty.wtrace --kind kernal

@@ -1,1 +1,0 @@
-warpsheet dump fixtures/broken/truncated.wtrace --kind process_end
