@@ -305,6 +305,30 @@ static void add_unread_rank(void *ctx, size_t i, const char *why)
 	ws_ranks_add_failed(of->ranks, why);
 }
 
+/* As `record --repeat` names its runs: "mlp-r3.wtrace". */
+static bool is_repeat(const char *path)
+{
+	const char *dash = strrchr(path, '-');
+	const size_t digits = dash && dash[1] == 'r' ? strspn(dash + 2, "0123456789") : 0;
+
+	return digits && !strcmp(dash + 2 + digits, ".wtrace");
+}
+
+static enum ws_status check_ranks(const struct ws_trace_list *list, const struct ws_ranks *ranks,
+                                  struct ws_err *err)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!is_repeat(list->path[i]))
+			return WS_OK;
+	WS_FAIL_IF(
+	        ws_ranks_are_unrelated(ranks), err, USAGE,
+	        "these %zu traces are repeated runs, not ranks of one run. Did you mean 'warpsheet "
+	        "aa' (how much they vary), 'warpsheet diff A... -- B...' or 'warpsheet sweep'? "
+	        "'warpsheet report' takes one of them",
+	        list->n);
+	return WS_OK;
+}
+
 static enum ws_status report_ranks(const struct ws_trace_list *list, struct report_opts *o,
                                    struct ws_err *err)
 {
@@ -317,6 +341,7 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 
 	WS_THEN(status, read_user_files(o, &u, err));
 	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, add_unread_rank, &of, err));
+	WS_THEN(status, check_ranks(list, ranks, err));
 	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
 	o->to.rows = o->rows >= 0 ? o->rows : 0;
 	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_rank_tables, err));

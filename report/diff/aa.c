@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/diff/private.h"
+#include "report/page/page.h"
 
 /* What is compared: the step, its GPU time, and that of each phase. */
 enum { STEP, GPU, FIRST_PHASE, QUANTITIES = FIRST_PHASE + WS_PHASES };
@@ -294,6 +295,38 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 		              isnan(aa->d->opts.run_noise_percent) ? " and 0.25 µs" : "");
 }
 
+/* "Runs of one program vary by 0.8 %." */
+static void make_first_screen(const struct aa_context *aa, struct ws_report *report)
+{
+	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
+	const int q = aa->present[STEP] ? STEP : GPU;
+	struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
+	struct ws_arena *texts = &out->arena;
+	unsigned need;
+
+	out->is_comparison = true;
+	out->title = ws_arena_format(texts, "A/A test of %zu runs", aa->side->nrecordings);
+	out->source = report->trace;
+	if (isnan(aa->spread[q])) {
+		ws_page_say(out, "",
+		            "Two runs do not show how much runs vary: ", "record three or more",
+		            ".", NULL);
+	} else {
+		ws_page_say(out, "", "Runs of one program vary by ",
+		            ws_say_percent(texts, 100 * aa->spread[q]), ": pass --run-noise ",
+		            ws_arena_format(texts, "%.3g", 100 * aa->spread[q]), ".", NULL);
+		need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
+		ws_page_say(out, "", need ? "Record " : "They vary too much to detect 2 %.",
+		            need ? ws_arena_format(texts, "%u runs per side", need) : "",
+		            need ? " to detect 2 %." : "", NULL);
+	}
+	ws_page_say(out, "", "",
+	            ws_arena_format(texts, "%u of %u pairs", aa->pairs_called[q], aa->pairs),
+	            aa->pairs_called[q] ? " would be called different: false alarms."
+	                                : " would be called different: no false alarm.",
+	            NULL);
+}
+
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
 	(void)err;
@@ -324,6 +357,8 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	plan.created_ns = aa.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);
 	status = ws_report_of_plan(&plan, out, err);
+	if (status == WS_OK)
+		make_first_screen(&aa, *out);
 	ws_arena_free(&aa.arena);
 	free(trace);
 	return status;

@@ -268,6 +268,70 @@ static void gather_dtypes(struct ranges *r)
 	}
 }
 
+/* The path around a path; "" of an outermost one. */
+static struct ws_bytes parent_of(struct ws_bytes path)
+{
+	const char *text = path.ptr;
+	size_t len = path.len;
+
+	while (len > 1 && (text[len - 1] != '/' || text[len - 2] == '\\'))
+		len--;
+	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
+}
+
+/* Ranges stand behind those around them; of ranges in one, those that changed most come first, as
+ * rows come here. */
+static void order_as_tree(struct ranges *r)
+{
+	struct ws_diff_rows *rows = r->rows;
+	struct ws_texts paths = {0};
+	/* a row plus 1; 0: none */
+	uint32_t *row_of_path, *around, *parent, *first_child, *last_child, *next;
+	struct ws_diff_row *out = ws_xarray(rows->n + 1, sizeof(*out));
+	size_t n = 0;
+
+	WS_NEW(&rows->arena, row_of_path, 2 * rows->n + 1);
+	WS_NEW(&rows->arena, around, rows->n + 1); /* a text of paths */
+	WS_NEW(&rows->arena, parent, rows->n + 1);
+	WS_NEW(&rows->arena, first_child, rows->n + 1); /* [0]: of none, the outermost ones */
+	WS_NEW(&rows->arena, last_child, rows->n + 1);
+	WS_NEW(&rows->arena, next, rows->n + 1);
+	for (uint32_t i = 0; i < rows->n; i++) {
+		const struct ws_bytes path =
+		        ws_texts_get(&r->d->names.texts, rows->row[i].key.path);
+		const uint32_t own = ws_texts_add(&paths, path);
+
+		around[i] = ws_texts_add(&paths, parent_of(path));
+		/* what both sides have is what holds the others */
+		if (!row_of_path[own] || rows->row[i].key.match == WS_DIFF_BOTH)
+			row_of_path[own] = i + 1;
+	}
+	for (uint32_t row = 1; row <= rows->n; row++) {
+		const uint32_t in = around[row - 1] ? row_of_path[around[row - 1]] : 0;
+
+		parent[row] = in;
+		if (last_child[in])
+			next[last_child[in]] = row;
+		else
+			first_child[in] = row;
+		last_child[in] = row;
+	}
+	for (uint32_t row = first_child[0]; row;) {
+		out[n++] = rows->row[row - 1];
+		if (first_child[row]) {
+			row = first_child[row];
+			continue;
+		}
+		while (row && !next[row])
+			row = parent[row];
+		row = row ? next[row] : 0;
+	}
+	free(rows->row);
+	rows->row = out;
+	rows->capacity = rows->n + 1;
+	ws_texts_release(&paths);
+}
+
 void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 {
 	struct ranges r = {.d = d, .rows = rows};
@@ -283,4 +347,5 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 	gather_only(&r);
 	ws_diff_rows_grade(d, rows);
 	gather_dtypes(&r);
+	order_as_tree(&r);
 }

@@ -14,7 +14,6 @@
 #include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/reader.h"
-#include "report/joined/op_phases.h"
 #include "report/tables/tables.h"
 
 /* What an operation on a few numbers reads and writes at most: three doubles. */

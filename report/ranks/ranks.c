@@ -1175,6 +1175,14 @@ static int64_t recorded_world_size(const struct ws_ranks *r)
 	return most;
 }
 
+bool ws_ranks_are_unrelated(const struct ws_ranks *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].comm_kernels || r->ranks[i].world_size)
+			return false;
+	return r->n > 1;
+}
+
 /* If one of several ranks, or all of them, ran no communication, the recording is incomplete. */
 static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 {
@@ -1195,7 +1203,7 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 		}
 	if (!silent || (r->n < 2 && recorded < 2))
 		return;
-	if (silent == r->n && !recorded)
+	if (ws_ranks_are_unrelated(r))
 		snprintf(r->alarm, sizeof(r->alarm),
 		         "no trace has a world size or a communication kernel. If these %zu are "
 		         "ranks of one run, communication was not recorded. Else compare them "
@@ -1459,6 +1467,27 @@ static void say_waiting(const struct ws_ranks *r, struct ws_page *out)
 		            ws_say_percent(t, r->last->caused_share), ".", NULL);
 }
 
+#define IDLE_PERCENT 10 /* of a step: from here on it is the first thing to look at */
+
+static void say_cure(const struct ws_ranks *r, struct ws_page *out)
+{
+	struct ws_arena *t = &out->arena;
+	const double step_ns = r->mean_ns[WS_RANK_STEP], exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
+	const double idle_ns = step_ns - r->mean_ns[WS_RANK_COMPUTE] - exposed_ns;
+
+	if (isnan(idle_ns) || out->nheadline == WS_PAGE_LINES)
+		return;
+	if (ws_stat_percent(idle_ns, step_ns) >= IDLE_PERCENT && idle_ns >= exposed_ns)
+		ws_page_say(out, "", "What to do: the devices idle for ",
+		            ws_say_part_of(t, idle_ns, ws_stat_percent(idle_ns, step_ns)),
+		            "; a report of one rank says what they wait for.", NULL);
+	else if (ws_stat_percent(exposed_ns, step_ns) >= IDLE_PERCENT)
+		ws_page_say(out, "",
+		            "What to do: let communication run beside computation, which would "
+		            "save up to ",
+		            ws_say_time(t, exposed_ns), " per step.", NULL);
+}
+
 static void make_first_screen(const struct ws_ranks *r, struct ws_report *report)
 {
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
@@ -1489,6 +1518,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		ws_page_say(out, "", "A step takes ", ws_say_time(t, step_ns), "; for ",
 		            ws_say_part_of(t, exposed_ns, ws_stat_percent(exposed_ns, step_ns)),
 		            " of it only communication runs.", NULL);
+	say_cure(r, out);
 }
 
 /* The rows of a query are there already: what is left are sentences. */

@@ -17,6 +17,9 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 /* A trace that cannot be read, and why. */
 void ws_ranks_add_failed(struct ws_ranks *r, const char *why);
 
+/* Nothing says that these are ranks of one run: no world size, no communication. */
+bool ws_ranks_are_unrelated(const struct ws_ranks *r);
+
 /*
  * The tables of WS_RANKS_TABLES. *alarm: what must not be missed, as a
  * sentence that lives as long as r; NULL = nothing. USAGE: two traces of one rank. Once only.

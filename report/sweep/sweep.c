@@ -869,6 +869,9 @@ static struct ws_table_def *make_def(const struct pivot *p, const struct ws_tabl
 			const struct ws_table_column *of = &from[p->shown[k]];
 
 			columns[at] = *of;
+			/* deviations too: they stand beside their means */
+			if (!strcmp(of->unit, from[p->shown[0]].unit))
+				columns[at].rank = WS_RANK_ANSWER;
 			/* the ends of an interval are no ratios to draw */
 			if (p->shown[k] == WS_TC_sweep_low || p->shown[k] == WS_TC_sweep_high)
 				columns[at].display = WS_DISPLAY_REAL;
@@ -1024,8 +1027,18 @@ static void add_speedup(const struct ws_sweep *s, struct ws_table *t, const stru
 	ws_cell_set_real(&row[WS_TC_sweep_verdict_high], g->high);
 }
 
-/* The configuration with the highest rate, and that of the next one; NULL: none is known. */
-static const struct ws_sweep_row *find_best(const struct ws_sweep *s, bool tokens, double rate[2])
+/* The model of a row: a text of the sweep, 0 = not known. */
+static uint32_t model_of(const struct ws_sweep *s, size_t row)
+{
+	const uint32_t key = ws_sweep_key(s, "model");
+
+	return key ? ws_sweep_value(s->rows[row].run, key) : 0;
+}
+
+/* The configuration of a model with the highest rate, and that of the next one; NULL: none is
+ * known. Rates of different models are of different work. */
+static const struct ws_sweep_row *find_best(const struct ws_sweep *s, uint32_t model, bool tokens,
+                                            double rate[2])
 {
 	const struct ws_sweep_row *best = NULL;
 
@@ -1035,6 +1048,8 @@ static const struct ws_sweep_row *find_best(const struct ws_sweep *s, bool token
 		const double own =
 		        (tokens ? r->run->tokens : r->run->images) / r->mean[WS_SWEEP_TOTAL] * 1e9;
 
+		if (model_of(s, i) != model)
+			continue;
 		if (own > rate[0]) {
 			rate[1] = rate[0];
 			rate[0] = own;
@@ -1048,14 +1063,21 @@ static const struct ws_sweep_row *find_best(const struct ws_sweep *s, bool token
 
 static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *subject, bool tokens)
 {
-	double rate[2];
-	const struct ws_sweep_row *best = find_best(s, tokens, rate);
+	for (size_t i = 0; i < s->nrows; i++) {
+		double rate[2];
+		const struct ws_sweep_row *best;
+		size_t before = 0;
 
-	if (best)
+		while (before < i && model_of(s, before) != model_of(s, i))
+			before++;
+		best = before < i ? NULL : find_best(s, model_of(s, i), tokens, rate);
+		if (!best)
+			continue;
 		ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s.",
 		                               *best->name ? ": " : "",
 		                               best->name)[WS_TC_sweep_verdict_value],
 		                 rate[0]);
+	}
 }
 
 static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
@@ -1115,15 +1137,56 @@ static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 	return WS_GRADE_AMBIGUOUS;
 }
 
+/* Why it is not sure: "CPU runs need three per side to be sure"; NULL: one by one all are. */
+static const char *unsure_of(const struct answering *a, const struct ws_sweep_gain *g)
+{
+	const unsigned sure = g->faster + g->slower;
+
+	if (sure == g->n) /* some are slower: the next sentence */
+		return NULL;
+	if (g->unknown)
+		return "CPU runs need three per side to be sure";
+	if (g->n == 1 || !sure)
+		return "runs vary too much to be sure";
+	return ws_arena_format(a->texts, "only %u of %u differ beyond noise", sure, g->n);
+}
+
+/* "bf16 is 1.6× faster than fp32 (mean of 4 configurations)." Or: "bf16 looks 1.6× faster than
+ * fp32, but CPU runs need three per side to be sure." */
+static void say_speed(const struct answering *a, const struct ws_sweep_gain *g)
+{
+	const char *name = text_of(a, g->value), *base = text_of(a, a->s->baseline_value);
+	const bool faster = g->mean > 1;
+	const char *grade = ws_grade_name(grade_of(g));
+	const char *unsure = grade_of(g) == WS_GRADE_AMBIGUOUS ? unsure_of(a, g) : NULL;
+	const char *of = "";
+
+	if (g->n > 1)
+		of = ws_arena_format(a->texts, " (mean of %u configurations)", g->n);
+	if (fmax(g->mean, 1 / g->mean) < UNSEEN)
+		ws_page_say(a->out, grade, "", name, " is as fast as ", base, of, ".", NULL);
+	else
+		ws_page_say(a->out, grade, "", name, unsure ? " looks " : " is ",
+		            ws_arena_format(a->texts, "%s %s", ws_say_amount(a->texts, g->mean),
+		                            faster ? "faster" : "slower"),
+		            ws_arena_format(a->texts, " than %s%s%s%s.", base, of,
+		                            unsure ? ", but " : "", unsure ? unsure : ""),
+		            NULL);
+}
+
 /* "Highest throughput: transformer-tiny, context 16: 16.1 k tokens per second, 1.2× the next." */
 static bool say_throughput(const struct answering *a, bool tokens)
 {
 	double rate[2];
-	const struct ws_sweep_row *best = find_best(a->s, tokens, rate);
+	const struct ws_sweep_row *best;
 	const char *next_one = "";
 	bool is_named;
 	size_t words = 1;
 
+	for (size_t i = 1; i < a->s->nrows; i++)
+		if (model_of(a->s, i) != model_of(a->s, 0))
+			return false;
+	best = a->s->nrows ? find_best(a->s, model_of(a->s, 0), tokens, rate) : NULL;
 	if (!best)
 		return false;
 	for (const char *c = best->name; *c; c++)
@@ -1143,28 +1206,18 @@ static bool say_throughput(const struct answering *a, bool tokens)
 
 static void say_slower_rows(const struct answering *a, const struct ws_sweep_gain *g)
 {
-	const unsigned against = g->mean < 1 ? g->n - g->under_1 : g->under_1,
-	               unsure = g->n - g->unknown - g->faster - g->slower;
+	const unsigned against = g->mean < 1 ? g->n - g->under_1 : g->under_1;
 
 	if (a->out->nheadline == WS_PAGE_LINES)
 		return;
 	if (against)
-		ws_page_say(a->out, "", "Against it: ",
+		ws_page_say(a->out, "", "But it is ",
 		            ws_arena_format(a->texts, "%s in %u of %u",
 		                            g->mean < 1 ? "faster" : "slower", against, g->n),
 		            ", at most ", ws_say_amount(a->texts, g->mean < 1 ? g->max : g->min),
 		            ".", NULL);
-	else if (g->unknown)
-		ws_page_say(a->out, "",
-		            "Against it: CPU runs need at least three per side for an interval.",
-		            NULL);
-	else if (unsure)
-		ws_page_say(a->out, "", "Against it: ",
-		            ws_arena_format(a->texts, "no significant change in %u of %u", unsure,
-		                            g->n),
-		            ".", NULL);
 	if (a->out->nheadline < WS_PAGE_LINES && g->mean > 1 && g->memory >= MEMORY_FROM)
-		ws_page_say(a->out, "", "Against it: ",
+		ws_page_say(a->out, "", "But it takes ",
 		            ws_arena_format(a->texts, "%s more memory",
 		                            ws_say_amount(a->texts, g->memory)),
 		            ws_arena_format(a->texts, " than %s.",
@@ -1200,25 +1253,8 @@ static void make_first_screen(const struct ws_sweep *s, struct ws_report *report
 	out->title = ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
 	                             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
 	say_failures(&a);
-	if (best) {
-		/* "bf16 is 1.6× faster than fp32 (mean of 4 configurations, 1.5× to 1.8×)." */
-		const char *name = text_of(&a, best->value),
-		           *base = text_of(&a, a.s->baseline_value);
-		const bool faster = best->mean > 1;
-		const char *grade = ws_grade_name(grade_of(best));
-		const char *of = "";
-
-		if (best->n > 1)
-			of = ws_arena_format(a.texts, " (mean of %u configurations)", best->n);
-		if (fmax(best->mean, 1 / best->mean) < UNSEEN)
-			ws_page_say(a.out, grade, "", name, " is as fast as ", base, of, ".", NULL);
-		else
-			ws_page_say(a.out, grade, "", name, " is ",
-			            ws_arena_format(a.texts, "%s %s",
-			                            ws_say_amount(a.texts, best->mean),
-			                            faster ? "faster" : "slower"),
-			            ws_arena_format(a.texts, " than %s%s.", base, of), NULL);
-	}
+	if (best)
+		say_speed(&a, best);
 	if (!say_throughput(&a, true))
 		say_throughput(&a, false);
 	if (best)

@@ -6,8 +6,8 @@
 /* Parents stand before what is in them, and the name is a path. */
 static bool is_tree(const struct ws_table *t)
 {
-	return !strncmp(t->def->name, "ranges", 6) && !t->is_chosen && !t->is_sorted &&
-	       ws_table_column_index(t->def, "path") >= 0;
+	return (!strncmp(t->def->name, "ranges", 6) || !strcmp(t->def->name, "diff-ranges")) &&
+	       !t->is_chosen && !t->is_sorted && ws_table_column_index(t->def, "path") >= 0;
 }
 
 /* --- columns ----------------------------------------------------------------------------- */
@@ -168,6 +168,36 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 	}
 }
 
+/* The column of the deviation of a mean, "forward_std_ns_0" of "forward_ns_0"; -1: there is none.
+ */
+static int spread_of(const struct ws_table_def *def, const char *id)
+{
+	const char *unit = strstr(id, "_ns");
+	char spread[128];
+
+	if (!unit || strncmp(def->name, "sweep", 5) != 0)
+		return -1;
+	snprintf(spread, sizeof(spread), "%.*s_std%s", (int)(unit - id), id, unit);
+	return ws_table_column_index(def, spread);
+}
+
+void ws_view_join_spreads(struct ws_view *v)
+{
+	for (size_t i = 0; i < v->n && !v->t->is_chosen; i++) {
+		const int spread = spread_of(v->t->def, v->t->def->columns[v->column[i].index].id);
+
+		for (size_t k = 0; spread >= 0 && k < v->n; k++)
+			if (v->column[k].index == (size_t)spread) {
+				v->column[i].spread = (size_t)spread + 1;
+				v->nanswers -= k < v->nanswers;
+				memmove(&v->column[k], &v->column[k + 1],
+				        (--v->n - k) * sizeof(*v->column));
+				i -= k < i;
+				break;
+			}
+	}
+}
+
 const struct ws_cell *ws_view_cell(const struct ws_view_column *c, const struct ws_cell *cells,
                                    struct ws_cell *own, char text[WS_VIEW_SIZE])
 {
@@ -175,6 +205,16 @@ const struct ws_cell *ws_view_cell(const struct ws_view_column *c, const struct 
 	unsigned long long n[3];
 	char digits[WS_VIEW_SIZE];
 
+	if (c->spread && cell->type != WS_CELL_EMPTY &&
+	    cells[c->spread - 1].type != WS_CELL_EMPTY) {
+		char mean[WS_DISPLAY_NUMBER_MAX], spread[WS_DISPLAY_NUMBER_MAX];
+
+		ws_display_number(&c->shown, cell, mean);
+		ws_display_number(&c->shown, &cells[c->spread - 1], spread);
+		snprintf(text, WS_VIEW_SIZE, "%s ± %s", mean, spread);
+		ws_cell_share_str(own, text);
+		return own;
+	}
 	if (!c->is_size || cell->type != WS_CELL_TEXT || cell->text.len >= sizeof(digits))
 		return cell;
 	snprintf(digits, sizeof(digits), "%.*s", (int)cell->text.len, cell->text.ptr);

@@ -13,6 +13,7 @@ struct ws_view_column {
 	struct ws_shown_column shown;
 	bool is_tree; /* its paths are shown as their last parts, indented: ws_view_label */
 	bool is_size; /* three numbers in columns are shown as "82960×1×1" */
+	size_t spread; /* the column, plus 1, whose number stands in its cells, "33.29 ± 0.71"; 0 */
 };
 
 struct ws_view {
@@ -33,8 +34,11 @@ struct ws_view {
 void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
                   struct ws_view *out);
 
+/* Means of a sweep have their deviations in their cells, which are no numbers any more. */
+void ws_view_join_spreads(struct ws_view *v);
+
 /* The cell of a column that is no tree as it is shown; `own` and `text` may hold it. */
-#define WS_VIEW_SIZE 48
+#define WS_VIEW_SIZE (2 * WS_DISPLAY_NUMBER_MAX + 8)
 const struct ws_cell *ws_view_cell(const struct ws_view_column *c, const struct ws_cell *cells,
                                    struct ws_cell *own, char text[WS_VIEW_SIZE]);
 

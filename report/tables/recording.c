@@ -187,7 +187,8 @@ void ws_tab_resources(const struct ws_table_context *tab, struct ws_table *t)
 static const struct {
 	const char *topic, *text;
 } conventions[] = {
-        {"Times", "Times are ns in CSV and JSON. Where people read, one unit a column; ties are "
+        {"Times", "Times are ns in CSV and JSON. Where people read, times that are compared have "
+                  "one unit; ties are "
                   "rounded half away from zero."},
         {"Unknown", "An empty cell is unknown or does not apply; 0 is a measured or counted 0."},
         {"Attribution",

@@ -374,6 +374,7 @@ static void put_table(struct markdown *m, const struct ws_table *t)
 		s.end = t->nrows;
 		/* Names, keys and answers: paper has no details, but those that the user chose. */
 		ws_view_make(&s.arena, s.t, s.t->nrows, &s.view);
+		ws_view_join_spreads(&s.view);
 		for (size_t i = 0; i < s.view.nanswers; i++)
 			s.pipe[s.n++] = s.view.column[i];
 		put_rows(m, &s);

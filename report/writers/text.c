@@ -244,7 +244,8 @@ static void add_columns(struct text_table *x)
 		def = &x->t->def->columns[c->view->index];
 		c->is_text = def->type == WS_CELL_TEXT;
 		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
-		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names);
+		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names) ||
+		             (def->rank == WS_RANK_NAME && !c->view->is_tree);
 		c->is_prose = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), prose);
 		x->wraps |= c->is_prose && x->opts->width > 0;
 		c->width = ws_view_widest(&x->view, c->view, x->rows);
@@ -487,6 +488,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 
 	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
 	ws_view_make(&x.arena, t, x.rows, &x.view);
+	ws_view_join_spreads(&x.view);
 	add_columns(&x);
 	fit(&x);
 	for (size_t i = 0; i < x.n; i++)

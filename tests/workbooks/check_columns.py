@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Columns that are compared have one unit, in every table of every fixture, in HTML, Markdown and workbook.
+"""Columns that are compared have one unit, in every table of every fixture, in HTML, Markdown and workbook. On a
+terminal of 100 columns no table of a comparison hides a key or an answer.
 
     check_columns.py WARPSHEET ROOT
 """
@@ -17,6 +18,9 @@ import page_data
 from layout import HEADER_ROW, bare, title_of
 
 PROGRAM, ROOT = sys.argv[1:]
+TERMINAL = 100
+SCRATCH = tempfile.TemporaryDirectory()
+RANKS = os.path.join(SCRATCH.name, "ranks")
 # what tells columns of one quantity apart in their ids: sides, and statistics of the same times
 TELLS_APART = {"a", "b", "diff", "low", "high", "from", "to", "typical", "gpu",
                "avg", "mean", "med", "min", "max", "std", "ns"}
@@ -42,10 +46,11 @@ def commands():
     yield "diff", *fixture("recorded", "grid", "transformer-tiny-context8-fp32*"), "--", *fixture("recorded", "grid", "transformer-small-context8-fp32*")
     yield "diff", "--aa", *fixture("recorded", "aa", "*.wtrace")
     yield "sweep", os.path.join(ROOT, "fixtures", "recorded", "grid")
+    yield "report", RANKS
 
 
-def run(*args):
-    out = subprocess.run([PROGRAM, *args], capture_output=True, text=True)
+def run(*args, width=160):
+    out = subprocess.run([PROGRAM, *args], capture_output=True, text=True, env=dict(os.environ, COLUMNS=str(width)))
     if out.returncode not in (0, 1, 6):
         complain(f"{' '.join(args)}: {out.stderr}")
     return out.stdout
@@ -84,7 +89,19 @@ def by_title(table, heads):
     return [(found[bare(h)], h) for h in heads if bare(h) in found]
 
 
+def check_terminal(what, args, name, view):
+    """The rule under the heads has a dash for each column."""
+    if "--aa" in args and name == "method":
+        return
+    text = run(*args, *(() if "--aa" in args else ("--table", name)), width=TERMINAL)
+    rule = next((line for line in text.split("\n") if re.fullmatch(r"-+(  -+)*", line)), "")
+    seen = len(rule.split())
+    if seen < view["answers"]:
+        complain(f"{what}, {name}: {seen} of {view['answers']} keys and answers on {TERMINAL} columns")
+
+
 def main():
+    subprocess.run([sys.executable, os.path.join(ROOT, "tests", "e2e", "ranks.py"), "make", RANKS, "4", "3"], check=True, capture_output=True)
     for args in commands():
         with tempfile.TemporaryDirectory() as folder:
             run(*args, "-o", f"{folder}/p.html")
@@ -95,6 +112,8 @@ def main():
             for name, table in report["tables"].items():
                 if not table["rows"]:
                     continue
+                if name in page["views"] and (args[0] != "report" or args[1] == RANKS):
+                    check_terminal(what, args, name, page["views"][name])
                 if name in page["views"]:
                     check(f"{what}, HTML", table, [(c["index"], c["title"]) for c in page["views"][name]["columns"]])
                 for sheet in book.sheets:
@@ -106,7 +125,7 @@ def main():
                     check(f"{what}, Markdown", table, by_title(table, [c.strip() for c in head.strip("|\n").split("|")]))
     if bad or not checked:
         sys.exit(f"{bad} faults of {checked} groups of columns")
-    print(f"{checked} groups of columns that are compared have one unit each")
+    print(f"{checked} groups of columns that are compared have one unit each; no comparison hides a key or an answer")
 
 
 if __name__ == "__main__":

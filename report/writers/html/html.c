@@ -64,6 +64,7 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 		struct ws_view view;
 
 		ws_view_make(&arena, t, rows, &view);
+		ws_view_join_spreads(&view);
 		ws_json_object_begin(ws_json_key(j, t->def->name));
 		ws_json_array_begin(ws_json_key(j, "columns"));
 		for (size_t c = 0; c < view.n; c++) {
@@ -76,6 +77,8 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 			ws_json_i64(ws_json_key(j, "decimals"), view.column[c].shown.decimals);
 			ws_json_bool(ws_json_key(j, "mixed"), view.column[c].shown.is_mixed);
 			ws_json_bool(ws_json_key(j, "tree"), view.column[c].is_tree);
+			if (view.column[c].spread)
+				ws_json_u64(ws_json_key(j, "spread"), view.column[c].spread - 1);
 			ws_json_object_end(j);
 		}
 		ws_json_array_end(j);

@@ -100,16 +100,17 @@ static const struct ws_xlsx_chart charts[] = {
          SHOWS("Phase", "time", "A Typical (ns)", "B Typical (ns)"),
          FORM(COLUMN, 0, 5, 15)},
         {.table = "diff-ops",
-         .title = "Operations that changed most, as on their sheet: kernel time of a typical step, "
-                  "A "
-                  "and B",
+         .title =
+                 "Operations that changed most, as on their sheet: kernel time of the median step, "
+                 "A and B",
          .alt_text = "Bar chart of the first rows of Operations: kernel time of A and of B",
-         SHOWS("Op", "kernel time", "A Typical (ns)", "B Typical (ns)"),
+         SHOWS("Op", "kernel time", "GPU Time A (ns)", "GPU Time B (ns)"),
          FORM(BAR, 0, 12, 20)},
         {.table = "ranks",
-         .title = "A step of each rank: computation and exposed communication",
-         .alt_text = "Stacked column chart of the ranks: computation, exposed communication",
-         SHOWS("Rank", "time", "Compute (ns)", "Exposed Communication (ns)"),
+         .title = "A step of each rank: computation, exposed communication and idle time",
+         .alt_text = "Stacked column chart of the ranks: computation, exposed communication, idle "
+                     "time",
+         SHOWS("Rank", "time", "Compute (ns)", "Exposed Communication (ns)", "Idle (ns)"),
          .names_axis = "rank",
          FORM(COLUMN_STACKED, 2, 1024, 16)},
         {.table = "ranks",

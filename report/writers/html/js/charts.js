@@ -145,11 +145,12 @@ const CHARTS = [
     where: (t, r) => r[at(t, "measure")] === "GPU" },
   { table: "diff-ranges", title: "B / A of the ranges that changed most; the line is 1", names: "path", values: ["ratio"], most: 15, kind: ratios, first: true,
     where: (t, r) => r[at(t, "ratio")] !== null },
-  { table: "diff-ops", title: "Operations that changed most: kernel time of a typical step, A and B", names: "op", values: ["typical_a_ns", "typical_b_ns"], most: 12, kind: groups },
+  { table: "diff-ops", title: "Operations that changed most: kernel time of the median step, A and B", names: "op", values: ["gpu_a_ns", "gpu_b_ns"], most: 12, kind: groups },
   { table: "diff-ops", title: "B / A of the operations that changed most; the line is 1", names: "op", values: ["ratio"], most: 15, kind: ratios,
     where: (t, r) => r[at(t, "ratio")] !== null },
-  { table: "ranks", title: "A step of each rank: computation and exposed communication", names: "rank", values: ["compute_ns", "exposed_ns"], most: 1024,
+  { table: "ranks", title: "A step of each rank: computation, exposed communication and idle time", names: "rank", values: ["compute_ns", "exposed_ns", "idle_ns"], most: 1024,
     kind: columnsChart, first: true },
+  { table: "aa", title: "Slow-down that 3, 5 and 10 recordings per side would show", names: "quantity", values: ["detectable_3", "detectable_5", "detectable_10"], most: 8, kind: groups, first: true },
   { table: "ranks", title: "Waiting that each rank caused to the others, per step", names: "rank", values: ["caused_ns"], most: 1024, kind: columnsChart },
 ];
 function chart(spec) {

@@ -7,6 +7,8 @@ const sided = title => sides.length ? title.replace(/(^| )([AB])(?=[ :,]|$)/g, (
 
 // The columns that people see, the name first, in one unit each: as every format has them.
 const columnsOf = table => views[table.table].columns.map((how, n) => ({ ...table.columns[how.index], ...how, k: how.index, by: 10 ** how.exponent, label: how.title, isDetail: n >= views[table.table].answers }));
+// A mean with the deviation of its times, in one unit: "33.29 ± 0.71".
+const shownOf = (c, row) => shownCell(c, row[c.k]) + (c.spread !== undefined && row[c.k] !== null && row[c.spread] !== null ? " ± " + shownCell(c, row[c.spread]) : "");
 function shownCell(c, value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return value;
@@ -80,7 +82,7 @@ function addTable(section, table) {
   function fill() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean), visible = seen();
     const rows = order.filter(i => words.every(w => table.rows[i].some(v => String(v).toLowerCase().includes(w))) && (!tree || sorted >= 0 || words.length || !isFolded(i)));
-    const some = rows.slice(0, limit), texts = visible.map(c => some.map(i => shownCell(c, table.rows[i][c.k]))).map((t, n) => visible[n].type === "text" && !prose ? unlike(t) : t);
+    const some = rows.slice(0, limit), texts = visible.map(c => some.map(i => shownOf(c, table.rows[i]))).map((t, n) => visible[n].type === "text" && !prose ? unlike(t) : t);
     body.replaceChildren(...some.map((i, r) => {
       const row = make("tr", null, ...visible.map((c, n) => cell(c, i, n === 0, texts[n][r]))), place = timelines.length && placeOf(table, table.rows[i]);
       if (place) finds(row, ...place);

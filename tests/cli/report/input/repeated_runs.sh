@@ -1,0 +1,2 @@
+# runs of `record --repeat` are no ranks
+warpsheet report fixtures/recorded/aa
