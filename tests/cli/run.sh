@@ -88,6 +88,12 @@ for case in "$@"; do
 	(cd "$work/dir" && sh -u "$script") >"$work/stdout" 2>"$work/stderr" </dev/null
 	status=$?
 	ok=1
+	# a crash is never what a program should do
+	if [ $status -ge 128 ] || grep -q '^Segmentation fault' "$work/stderr"; then
+		echo "-- $case crashes: exit status $status"
+		failed=$((failed + 1)) ran=$((ran + 1))
+		continue
+	fi
 	compare "$base" stdout || ok=0
 	compare "$base" stderr || ok=0
 	want=0
