@@ -1,7 +1,7 @@
 """Parts add up to the totals that are shown, in every table of a report as docs/reference/json.md has it."""
 import math
 
-PHASES = ("forward", "loss", "backward", "optimizer", "remainder")
+PHASES = ("forward", "loss", "backward", "optimizer", "remainder", "evaluation")
 ROLES = ("kernel", "memcpy", "memset", "comm", "runtime", "data_loader", "cpu", "other")
 USES = ("computing", "collective", "copy", "launch", "host", "sync", "data", "wait", "device", "start", "end", "unknown",
         "setup", "paging")
