@@ -7,6 +7,7 @@
 #include <string.h>
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
+#include "formats/base/system/libc.h"
 #include "formats/base/xalloc.h"
 #include "report/base/expression.h"
 #include "report/base/names.h"

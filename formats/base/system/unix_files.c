@@ -106,7 +106,8 @@ int ws_file_write_at(int fd, uint64_t from, const void *bytes, size_t n)
 void ws_file_path(int fd, int folder, const char *name, char *path, size_t size)
 {
 	(void)folder, (void)name;
-	snprintf(path, size, "/dev/fd/%d", fd);
+	/* a container without devices has the other name */
+	snprintf(path, size, access("/dev/fd", F_OK) ? "/proc/self/fd/%d" : "/dev/fd/%d", fd);
 }
 
 int ws_folder_open(int parent, const char *name, bool is_followed)
