@@ -213,7 +213,6 @@ static void add_steps(struct ws_page_making *p)
 	for (size_t i = 0; i < w->n; i++)
 		ns[i] = w->window[i].end_ns - w->window[i].start_ns;
 	ws_stat_of(ns, w->n, &stat);
-	page->shortest_step_ns = stat.min;
 	page->longest_step_ns = stat.max;
 	for (size_t i = 0; i < w->n; i++)
 		page->step[page->nsteps++] =

@@ -832,27 +832,27 @@ static void say_no_steps(struct ws_page_making *p)
 	            ws_arena_format(p->texts, "%s.", hint.numbers), NULL);
 }
 
-/* Do the steps differ, as they are shown? */
-static bool steps_spread(const struct ws_page_making *p)
+/* The spread of the steps but those of start-up, which a sentence sets apart: "6.22 to 7.73 over 3
+ * steps" behind the time of one; NULL: they do not differ, as they are shown. */
+static const char *say_spread(const struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
+	const size_t first = p->idle && !page->on_cpu
+	                             ? ws_host_activity_find(p->m, p->sel)->first_steps
+	                             : 0;
+	int64_t least_ns = INT64_MAX, most_ns = 0;
 
-	return page->nsteps && strcmp(ws_say_time(p->texts, (double)page->shortest_step_ns),
-	                              ws_say_time(p->texts, (double)page->longest_step_ns)) != 0;
-}
-
-/* "7.06 ms, 6.22 to 7.73 over 3 steps" */
-static const char *say_step_time(const struct ws_page_making *p)
-{
-	const struct ws_page *page = p->page;
-
-	if (!steps_spread(p))
-		return ws_say_time(p->texts, page->step_ns);
-	return ws_arena_format(p->texts, "%s over %zu steps",
-	                       ws_say_time_range(p->texts, page->step_ns,
-	                                         (double)page->shortest_step_ns,
-	                                         (double)page->longest_step_ns),
-	                       page->nsteps);
+	for (size_t i = first; i < page->nsteps; i++) {
+		least_ns = page->step[i].ns < least_ns ? page->step[i].ns : least_ns;
+		most_ns = page->step[i].ns > most_ns ? page->step[i].ns : most_ns;
+	}
+	if (!most_ns || !strcmp(ws_say_time(p->texts, (double)least_ns),
+	                        ws_say_time(p->texts, (double)most_ns)))
+		return NULL;
+	return ws_arena_format(
+	        p->texts, "%s over %zu steps",
+	        ws_say_time_range(p->texts, page->step_ns, (double)least_ns, (double)most_ns),
+	        page->nsteps - first);
 }
 
 /* Records that the recorder or the import lost, and what keeps them. */
@@ -959,7 +959,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
-	const char *time = say_step_time(p);
+	const char *spread = say_spread(p);
+	const char *time = spread ? spread : ws_say_time(p->texts, page->step_ns);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 	const struct ws_soundness *s = &p->m->soundness;
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
@@ -1008,7 +1009,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		const bool is_one = p->idle->nworked < 2;
 
 		/* with its spread it is a sentence of its own */
-		if (steps_spread(p)) {
+		if (spread) {
 			ws_page_say(p->page, "", what, time, ".", NULL);
 			ws_page_say(p->page, "",
 			            ws_arena_format(p->texts, "%s%s", is_one ? "T" : "I", who),

@@ -279,7 +279,7 @@ struct ws_page {
 	size_t ndevices;
 	struct ws_page_step *step; /* of more than one measured step */
 	size_t nsteps;
-	int64_t shortest_step_ns, longest_step_ns; /* of those */
+	int64_t longest_step_ns; /* of those */
 	struct ws_page_durations *durations;       /* ascending, without gaps */
 	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
