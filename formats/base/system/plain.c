@@ -10,6 +10,7 @@
 #include <windows.h>
 #endif
 
+#include "formats/base/system/folder.h"
 #include "formats/base/system/system.h"
 
 /* --- files as memory --- */
@@ -68,46 +69,12 @@ void ws_file_map_when_cut(void (*end_program)(void))
 	(void)end_program;
 }
 
-static int by_bytes(const void *a, const void *b)
+DIR *ws_folder_entries(int folder)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-int ws_folder_names(int folder, char ***names)
-{
-	char **more, *name = (char *)names; /* NULL: no memory */
 	char path[4096];
-	size_t n = 0;
-	int why;
-	DIR *dir;
 
-	*names = NULL;
 	ws_file_path(-1, folder, ".", path, sizeof(path));
-	dir = opendir(path);
-	if (!dir)
-		return -1;
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		more = realloc(*names, (n + 1) * sizeof(**names));
-		*names = more ? more : *names;
-		name = more ? strdup(entry->d_name) : NULL;
-		if (!name)
-			break;
-		(*names)[n++] = name;
-	}
-	why = errno;
-	closedir(dir);
-	errno = why;
-	if (!name) {
-		while (n)
-			free((*names)[--n]);
-		free(*names);
-		return -1;
-	}
-	if (n)
-		qsort(*names, n, sizeof(**names), by_bytes);
-	return (int)n;
+	return opendir(path);
 }
 
 /* --- memory --- */

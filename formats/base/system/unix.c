@@ -19,6 +19,7 @@
 #include <malloc.h>
 #endif
 
+#include "formats/base/system/folder.h"
 #include "formats/base/system/system.h"
 
 /* --- files as memory --- */
@@ -62,44 +63,11 @@ void ws_file_map_when_cut(void (*end_program)(void))
 	sigaction(SIGBUS, &action, NULL);
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-int ws_folder_names(int folder, char ***names)
+DIR *ws_folder_entries(int folder)
 {
 	const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	char **more, *name = (char *)names; /* NULL: no memory */
-	size_t n = 0;
-	int why;
 
-	*names = NULL;
-	if (!dir)
-		return -1;
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		more = realloc(*names, (n + 1) * sizeof(**names));
-		*names = more ? more : *names;
-		name = more ? strdup(entry->d_name) : NULL;
-		if (!name)
-			break;
-		(*names)[n++] = name;
-	}
-	why = errno;
-	closedir(dir);
-	errno = why;
-	if (!name) {
-		while (n)
-			free((*names)[--n]);
-		free(*names);
-		return -1;
-	}
-	if (n)
-		qsort(*names, n, sizeof(**names), by_bytes);
-	return (int)n;
+	return fd < 0 ? NULL : fdopendir(fd);
 }
 
 /* --- memory --- */
