@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import tempfile
+import unicodedata
 import zlib
 
 
@@ -110,6 +111,10 @@ class Program:
             status = self.end()
             self.said.seek(0)
             raise Wrong(f"status {status} of {lines.splitlines()[-1]}: {self.said.read().strip()}") from None
+
+    def tell(self, line):
+        """A line that has no answer."""
+        self.process.stdin.write(line)
 
     def write_traces(self, texts):
         """texts: by path."""
@@ -291,11 +296,24 @@ def check_failed(part, trace):
         f.write(f"result={part.lines[0]}\n")
 
 
+def width_of(text):
+    """Places on a terminal: wide letters take two, combining ones none."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
 def check_screen(part, trace):
-    """Each line is part of what a terminal without an end shows, or with `!` in front of nothing."""
-    made = trace.run(split(part.rest), "text")
+    """`screen [WIDTH] OPTION…`: each line is part of what a terminal shows that is so wide, or without an end; or with
+    `!` in front of nothing. No line is wider, and none ends in a blank."""
+    options = split(part.rest)
+    width = int(options.pop(0)) if options and options[0].isdigit() else 0
+    trace.program.tell(f"width {width}\n")
+    made = trace.run(options, "text")
+    trace.program.tell("width 0\n")
     if made.returncode:
         raise Wrong(made.stderr.strip())
+    for line in made.stdout.splitlines():
+        if width and width_of(line) > width or line.endswith(" "):
+            raise Wrong(f"too wide, or a blank at its end: {line!r}")
     for line in part.lines:
         if (line.removeprefix("! ") in made.stdout) == line.startswith("! "):
             raise Wrong("the screen is\n" + made.stdout)

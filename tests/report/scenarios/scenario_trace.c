@@ -3,7 +3,8 @@
  * line `trace PATH` begins the trace that is written to PATH; what a line of it can be:
  * tests/report/scenarios/README.md. Exit status 2, and the line, when it is nothing of that.
  * The line `run OUT ERR ARGUMENT…` is the command `warpsheet ARGUMENT…`; what it prints is written
- * to OUT and ERR, and its exit status is printed. All commands run in this process, one after the
+ * to OUT and ERR, and its exit status is printed. `width N` is how wide the terminal of the next
+ * commands is, 0: it has no end. All commands run in this process, one after the
  * other: nothing is loaded again, and the class rules are compiled once. After the line `done` all
  * traces are written, and 0 is printed.
  */
@@ -454,6 +455,12 @@ int __wrap_main(void)
 			begin(&s, word(&s, 1));
 		} else if (!strcmp(word(&s, 0), "run")) {
 			run_command(&s);
+		} else if (!strcmp(word(&s, 0), "width")) {
+			/* of the terminal; 0: without an end */
+			if (number(&s, 1))
+				setenv("COLUMNS", word(&s, 1), 1);
+			else
+				unsetenv("COLUMNS");
 		} else if (!strcmp(word(&s, 0), "done")) {
 			finish(&s);
 			answer(&s, 0);
