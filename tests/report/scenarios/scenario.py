@@ -90,6 +90,7 @@ class Program:
     def __init__(self, path):
         self.folder = tempfile.TemporaryDirectory()
         self.said = tempfile.TemporaryFile("w+")
+        self.texts = {}  # of the traces, by their paths
         # without COLUMNS no line is cut
         atexit.register(self.end)
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True,
@@ -118,6 +119,7 @@ class Program:
 
     def write_traces(self, texts):
         """texts: by path."""
+        self.texts.update(texts)
         self.ask("".join(f"trace {path}\n{lines}" for path, lines in texts.items()) + "done\n")
 
     def write_trace(self, text, path):
@@ -341,9 +343,37 @@ def check_refusal(part, trace):
         raise Wrong(f"status {made.returncode}: {made.stderr.strip()}")
 
 
+def check_damaged(part, trace):
+    """Lines of changes, several in one with `; ` between them, or `unchanged`; below each, indented, what `check` prints first. @loss.0 is
+    where a block was, #loss.0 its size; `*` is anything."""
+    text = trace.program.texts[trace.path]
+
+    def run(changes):
+        path = trace.path + ".changed"
+        trace.program.write_trace(text + "places\n" + changes.replace("; ", "\n").replace("unchanged", "") + "\n", path)
+        with open(path + ".places", encoding="utf-8") as f:
+            places = {name: sizes for name, *sizes in map(str.split, f)}
+        made = trace.program.run("check", path)
+        return places, (made.stdout + made.stderr.replace("warpsheet: ", "")).replace(path + ": ", "").splitlines()
+
+    tries = []
+    for line in part.lines:
+        if line.startswith("  "):
+            tries[-1][1].append(line.strip())
+        else:
+            tries.append((line, []))
+    for changes, wanted in tries:
+        places, said = run(changes)
+        wanted = [re.sub(r"[@#][a-z]+(?:\w*\.\d+)?", lambda m: places[m[0][1:]][m[0][0] == "#"], line) for line in wanted]
+        wanted = list(expand(wanted, {}, {}))
+        if not wanted or len(said) < len(wanted) or not all(
+                re.fullmatch(re.escape(want).replace(r"\*", ".*"), line) for want, line in zip(wanted, said)):
+            raise Wrong("\n  ".join([changes + ": check says", *said, "and not", *wanted]))
+
+
 CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
           "kept": check_kept, "advice": check_advice, "refused": check_refusal, "command": check_command, "failed": check_failed,
-          "screen": check_screen, "page": check_page}
+          "screen": check_screen, "page": check_page, "damaged": check_damaged}
 
 
 def make_traces(program, folder, path):
