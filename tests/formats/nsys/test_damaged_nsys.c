@@ -73,13 +73,13 @@ Test(damaged_nsys, a_page_in_the_place_of_another_is_damage_and_never_other_numb
 		pages++;
 		believed += i->status != WS_CORRUPT || !strstr(i->err.text, "is damaged") ||
 		            !strstr(i->err.text, "nsys export");
-		ws_imported_free(i);
+		free(i);
 		replace_page(f, page, before, NULL);
 	}
 	i = ws_imported_file(path);
 	cr_assert(eq(int, i->status, WS_OK), "%s", i->err.text);
-	cr_assert(eq(u64, i->table[WS_KIND_KERNEL].rows, 2000));
-	ws_imported_free(i);
+	cr_assert(eq(u64, i->rows[WS_KIND_KERNEL], 2000));
+	free(i);
 	fclose(f);
 	unlink(path);
 	free(path);
@@ -106,8 +106,8 @@ Test(damaged_nsys, a_damaged_byte_makes_no_damaged_trace)
 		i = ws_imported_file(path);
 		damage += i->damage;
 		refused += i->status == WS_CORRUPT;
-		read += i->status == WS_OK && i->table[WS_KIND_KERNEL].rows > 0;
-		ws_imported_free(i);
+		read += i->status == WS_OK && i->rows[WS_KIND_KERNEL] > 0;
+		free(i);
 		fseek(f, at, SEEK_SET);
 		fputc(was, f);
 		fflush(f);
@@ -136,13 +136,13 @@ Test(damaged_nsys, damage_is_told_before_all_else)
 	sqlite3_close(db);
 	i = ws_imported_file(path);
 	cr_assert(strstr(i->err.text, "no table StringIds") != NULL, "%s", i->err.text);
-	ws_imported_free(i);
+	free(i);
 	replace_page(f, size / PAGE_BYTES / 2, zeros, NULL);
 	i = ws_imported_file(path);
 	cr_assert(eq(int, i->status, WS_CORRUPT));
 	cr_assert(strstr(i->err.text, "is damaged, its numbers cannot be trusted") != NULL, "%s",
 	          i->err.text);
-	ws_imported_free(i);
+	free(i);
 	fclose(f);
 	unlink(path);
 	free(path);

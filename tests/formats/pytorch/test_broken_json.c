@@ -51,7 +51,7 @@ static const char *cut_fault(const char *text, size_t cut, uint64_t *kept)
 		fault = "refused, after less of it was read";
 	if (i->status == WS_OK)
 		*kept = i->stats.kept;
-	ws_imported_free(i);
+	free(i);
 	return fault;
 }
 
@@ -89,7 +89,7 @@ Test(broken_json, any_byte_may_be_wrong)
 		text[at] = wrong[at % sizeof(wrong)];
 		i = ws_imported_bytes(text, len);
 		damage = i->damage;
-		ws_imported_free(i);
+		free(i);
 	}
 	cr_assert(eq(u64, damage, 0));
 	free(text);
@@ -115,7 +115,7 @@ Test(broken_json, what_waits_for_the_end_costs_its_text_and_100_bytes)
 	        le(i64, peak_memory_kib() - before, (int64_t)(size + 100 * copies) / 1024 + 4096));
 	cr_assert(eq(u64, i->stats.losses[WS_LOST_import_begin_without_end].count, copies - 1));
 	cr_assert(eq(u64, i->stats.events, i->stats.kept + ws_import_left_out(&i->stats)));
-	ws_imported_free(i);
+	free(i);
 	free(text);
 }
 
