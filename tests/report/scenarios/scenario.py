@@ -397,20 +397,39 @@ def make_traces(program, folder, path):
     return paths
 
 
+# a paragraph of so many lines at least says something
+LEAST = {"rows": 2, "lacks": 2, "totals": 2, "table": 1, "refused": 0, "sql": 0, "events": 0, "top": 0, "command": None, "failed": None}
+
+
+def says(part):
+    """Does a paragraph say what must be so? One that may not and does not is wrong."""
+    least = LEAST.get(part.what, 1)
+    if least is not None and len(part.lines) < least:
+        raise Wrong(f"{part.what} {part.rest} says nothing")
+    return least is not None
+
+
 def run_file(program, path, more_checks):
-    """Returns the number of its tests; Wrong says where it is not so. more_checks: beside CHECKS."""
+    """Returns the number of its tests; Wrong says where it is not so, or which test says nothing. more_checks: beside
+    CHECKS."""
     checks = {**CHECKS, **more_checks}
-    tests, trace = [], None
+    tests, trace, said = [], None, True
     with tempfile.TemporaryDirectory() as folder:
         paths = make_traces(program, folder, path)
-        for part in parts(path):
+        for part in [*parts(path), Part(0, ["test"])]:
             try:
                 if part.what == "test":
+                    if not said:
+                        raise Wrong("a test that says nothing")
+                    said = False
+                    if not part.number:
+                        break
                     tests.append(part.rest)
                     trace = Trace(program, paths[part.rest])
                 elif part.what in ("define", "and"):
                     pass
                 elif part.what in checks and trace:
+                    said |= says(part)
                     checks[part.what](part, trace)
                 else:
                     raise Wrong("nothing that can stand here: " + part.what)
