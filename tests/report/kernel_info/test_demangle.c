@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/kernel_info/demangle.h"
+#include "report/kernel_info/classify.h"
 #include "tests/report/demangles.h"
 
 static struct ws_buf buf;

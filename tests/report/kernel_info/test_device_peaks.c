@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/kernel_info/device_peaks.h"
+#include "report/kernel_info/occupancy.h"
 
 static struct ws_peaks *table(const char *user_rows)
 {
