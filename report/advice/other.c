@@ -283,7 +283,7 @@ void ws_rule_casts(struct ws_advice *a)
 		                ? "Fuse the fp8 casts into the preceding kernel or the "
 		                  "GEMM epilogue"
 		        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
-		                      "cast once a layer"
+		                      "cast once per layer"
 		                    : NULL);
 }
 
