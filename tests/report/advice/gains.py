@@ -261,7 +261,13 @@ class Trace:
 
     def replay(self):
         """Of the median measured step, else of the whole trace."""
-        which = self.which
+        n = min(len(self.windows), 9)
+        others = [self.replay_of(i * len(self.windows) // n) for i in range(n) if i * len(self.windows) // n != self.which]
+        median = self.replay_of(self.which)
+        median.trust_hidden_waits(others)
+        return median
+
+    def replay_of(self, which):
         key_of = {(c[0], c[1], c[2]): key for key, c in self.all_calls.items()}
         def piece(row, start, end, call, use, stream, step, is_kernel):
             return dict(row=row, start=start, ns=end - start, call=key_of.get(call), use=use, stream=stream, is_kernel=is_kernel, step=step)
