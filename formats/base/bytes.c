@@ -4,9 +4,7 @@
 #include <xxhash.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/grow.h"
-#include "formats/base/utf8.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 enum ws_status ws_cursor_varint(struct ws_cursor *c, uint64_t *v, struct ws_err *err)
 {

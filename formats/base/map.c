@@ -2,9 +2,7 @@
 #include <string.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/map.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 #define FIRST_SLOTS 64
 

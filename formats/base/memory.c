@@ -9,11 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/base/arena.h"
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/options.h"
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
 
 static const char *(*_Atomic reason_of)(size_t);
 static void (*_Atomic first)(void);

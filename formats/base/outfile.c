@@ -6,10 +6,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/own_file.h"
+#include "formats/base/memory.h"
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
 
 /* A file or folder that does not have its name yet, or a folder that was made for files. */
 struct ws_outfile_unfinished {

@@ -1,4 +1,4 @@
-#include "formats/base/own_file.h"
+#include "formats/base/outfile.h"
 
 #include <errno.h>
 #include <limits.h>

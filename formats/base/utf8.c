@@ -1,4 +1,4 @@
-#include "formats/base/utf8.h"
+#include "formats/base/bytes.h"
 
 /*
  * What follows from the first byte: the length of the sequence, and the range of the second byte,

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 /* --- the structures of a file --- */
 

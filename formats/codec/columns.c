@@ -4,7 +4,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 /* bits of enum ws_type */
 #define BLOBS    (1u << WS_TYPE_BLOB)

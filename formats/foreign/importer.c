@@ -7,9 +7,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/system/files.h"
-#include "formats/base/xalloc.h"
 #include "formats/op_cost/op_cost.h"
 #include "formats/text/json_reader.h"
 

@@ -6,8 +6,7 @@
 
 #include "formats/base/bytes.h"
 #include "formats/base/outfile.h"
-#include "formats/base/own_file.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "formats/codec/block.h"
 #include "formats/import/import.h"
 

@@ -14,8 +14,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/map.h"
+#include "formats/base/memory.h"
 
 /* --- tables, which exports use, too --- */
 

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "formats/codec/columns.h"
 
 /* --- Thrift's compact protocol: what Parquet's metadata needs of it --- */

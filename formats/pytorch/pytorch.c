@@ -8,10 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/map.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
 #include "formats/foreign/importer.h"
 #include "formats/op_cost/op_cost.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "formats/base/system/system.h"
-#include "formats/base/utf8.h"
+#include "formats/base/bytes.h"
 #include "formats/text/json_writer.h"
 
 void ws_csv_begin(struct ws_csv *c, FILE *f)

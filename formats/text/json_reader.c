@@ -2,9 +2,8 @@
 
 #include <stdlib.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/utf8.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
+#include "formats/base/bytes.h"
 
 #define FIRST_WINDOW ((size_t)1 << 18)
 

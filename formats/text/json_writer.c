@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/utf8.h"
+#include "formats/base/bytes.h"
 
 const char *ws_number_real(char buf[WS_NUMBER_BYTES], double value)
 {

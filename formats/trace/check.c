@@ -3,8 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "formats/base/map.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "formats/schema/schema.h"
 #include "formats/trace/internal.h"
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 #include "formats/codec/block.h"
 #include "formats/trace/check.h"
 #include "formats/trace/reader.h"

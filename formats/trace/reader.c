@@ -6,13 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 #include "formats/base/bytes.h"
-#include "formats/base/grow.h"
 #include "formats/base/outfile.h"
 #include "formats/base/sort.h"
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/reader.h"
 

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/grow.h"
-#include "formats/base/own_file.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
+#include "formats/base/outfile.h"
 #include "formats/trace/internal.h"
 
 #define DEFAULT_ZSTD_LEVEL 1

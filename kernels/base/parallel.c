@@ -1,4 +1,4 @@
-#include "kernels/base/parallel.h"
+#include "kernels/base/tensor.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 #define THREADS_MAX 1024
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "kernels/base/rng.h"
 
 /* --- answers of CUDA, cuBLAS and cuDNN, as status and words

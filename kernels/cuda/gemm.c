@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "kernels/cuda/cuda.h"
 
 #define CANDIDATES 8 /* that cuBLASLt is asked for */

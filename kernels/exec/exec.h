@@ -5,9 +5,8 @@
 #include <stdint.h>
 
 #include "formats/base/status.h"
-#include "kernels/base/parallel.h"
-#include "kernels/base/rng.h"
 #include "kernels/base/tensor.h"
+#include "kernels/base/rng.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/op.h"
 

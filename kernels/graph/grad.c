@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "kernels/graph/graph.h"
 
 struct tape {

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 /* --- memory ---------------------------------------------------------------------- */
 

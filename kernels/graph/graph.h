@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 #include "formats/base/status.h"
 #include "kernels/graph/op.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "formats/base/options.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "kernels/graph/graph.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "formats/base/options.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "kernels/graph/graph.h"
 #include "kernels/exec/exec.h"
 

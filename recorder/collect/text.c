@@ -3,7 +3,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "formats/base/utf8.h"
+#include "formats/base/bytes.h"
 
 _Static_assert(sizeof(wchar_t) == 4, "wide characters are UTF-32 on Linux");
 

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "recorder/drain/private.h"
 #include "recorder/shared/cupti_abi.h"
 #include "recorder/shared/segment.h"

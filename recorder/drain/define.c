@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/op_cost/op_cost.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/drain/private.h"

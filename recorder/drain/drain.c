@@ -4,8 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "recorder/drain/private.h"
 #include "recorder/shared/segment.h"
 #include "recorder/shared/system.h"

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/drain/private.h"
 #include "recorder/shared/system.h"

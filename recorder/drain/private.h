@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/base/map.h"
+#include "formats/base/memory.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/cupti_abi.h"
 #include "recorder/shared/record.h"

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "recorder/shared/system.h"
 
 /* 0, or why the file cannot be run: ENOENT, EACCES. */

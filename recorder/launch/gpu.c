@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 /* --- is a program one of CUDA? --- */
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 #include "formats/base/options.h"
 #include "formats/base/status.h"
 #include "recorder/drain/drain.h"

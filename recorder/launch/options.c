@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/base/options.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "recorder/shared/segment_file.h"
 
 /* A thread that launches makes 100 MB of events a second: this holds a tenth of one. */

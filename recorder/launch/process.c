@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/own_file.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/outfile.h"
+#include "formats/base/memory.h"
 #include "formats/trace/reader.h"
 #include "recorder/launch/launch.h"
 #include "recorder/shared/system.h"

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "recorder/launch/launch.h"
 #include "recorder/shared/system.h"
 

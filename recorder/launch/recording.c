@@ -13,9 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/own_file.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
+#include "formats/base/outfile.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/drain/drain.h"
 #include "recorder/launch/launch.h"

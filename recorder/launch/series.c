@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "formats/base/outfile.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "recorder/launch/launch.h"
 
 /* --- grids --- */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 #define MAX_NUMBER 100000 /* of a name: beyond it something else is wrong */
 

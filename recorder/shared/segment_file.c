@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "formats/base/own_file.h"
+#include "formats/base/outfile.h"
 #include "recorder/shared/segment.h"
 #include "recorder/shared/system.h"
 

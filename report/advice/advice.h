@@ -12,8 +12,8 @@
 #include "report/analysis/costs.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
-#include "report/analysis/utilization.h"
-#include "report/base/say.h"
+#include "report/analysis/device_time.h"
+#include "report/base/ui.h"
 #include "report/replay/replay.h"
 
 enum ws_rule {

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "report/names/names.h"
 
 #define NAME_COLUMNS 61 /* of a name in a sentence */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "report/advice/advice.h"
-#include "report/model/columns.h"
-#include "report/model/steps.h"
+#include "report/model/load.h"
+#include "report/model/model.h"
 
 #define SMALL_COPY_BYTES 65536
 

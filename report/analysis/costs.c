@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/op_cost/op_cost.h"
 #include "report/analysis/costs.h"
 #include "report/base/names.h"

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 
 bool ws_name_is_collective(struct ws_bytes name)

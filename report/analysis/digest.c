@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
 #include "report/base/spans.h"
-#include "report/joined/soundness.h"
+#include "report/joined/rows.h"
 #include "report/pass/pass.h"
 
 /* --- the sums ----------------------------------------------------------------------------- */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
-#include "report/base/expression.h"
+#include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/base/spans.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 
 /* What selecting needs and the report does not. */
 struct selector {

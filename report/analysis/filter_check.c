@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "formats/base/options.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/analysis/filter.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 
 /* Texts of the trace that a pattern could have meant. */
 struct names {

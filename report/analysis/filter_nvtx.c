@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "report/analysis/filter.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"

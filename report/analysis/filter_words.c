@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/analysis/filter.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 
 static void print(FILE *out, const struct ws_selection *s, const struct ws_filter *f)
 {

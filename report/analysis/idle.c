@@ -4,7 +4,6 @@
 
 #include "report/analysis/idle.h"
 #include "report/base/stat.h"
-#include "report/base/values.h"
 
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
                                             const struct ws_device_use *use);

@@ -9,7 +9,7 @@
 
 #include "report/analysis/device_time.h"
 #include "report/base/spans.h"
-#include "report/joined/soundness.h"
+#include "report/joined/rows.h"
 
 /*
  * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 
 static bool has_part(struct ws_bytes name, const char *part)
 {

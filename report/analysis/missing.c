@@ -1,11 +1,11 @@
 /* Everything that can be missing from a trace, in one list. */
-#include "report/analysis/missing.h"
+#include "report/analysis/device_time.h"
 
 #include <string.h>
 
 #include "formats/schema/loss.h"
 #include "report/base/names.h"
-#include "report/model/columns.h"
+#include "report/model/load.h"
 
 /* What a counter of the recorder counts. */
 static const char *loss_meaning(struct ws_bytes cause)

@@ -1,7 +1,7 @@
-#include "report/analysis/rank.h"
+#include "report/analysis/digest.h"
 
 #include "report/base/names.h"
-#include "report/model/columns.h"
+#include "report/model/load.h"
 
 #define MAX_RANK 999999999
 

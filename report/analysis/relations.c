@@ -1,12 +1,9 @@
-#include "report/analysis/relations.h"
+#include "report/analysis/digest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
-#include "report/analysis/digest.h"
+#include "formats/base/memory.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/model.h"
 #include "report/names/names.h"

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/analysis/device_time.h"
-#include "report/base/interval.h"
-#include "report/base/say.h"
-#include "report/model/batch.h"
+#include "report/base/stat.h"
+#include "report/base/ui.h"
+#include "report/model/load.h"
 
 static int by_start(const void *pa, const void *pb)
 {

@@ -40,9 +40,9 @@ struct ws_step_times {
 const struct ws_step_times *ws_step_times(const struct ws_model *m, const struct ws_selection *sel);
 
 enum ws_measure {
-	WS_MEASURE_WALL, /* time of the ranges on their thread */
-	WS_MEASURE_GPU,  /* time of the kernels launched in them */
 	WS_MEASURE_STEP, /* windows: of a step with its device work, of a phase's kernels */
+	WS_MEASURE_GPU,  /* time of the kernels launched in them */
+	WS_MEASURE_WALL, /* time of the ranges on their thread */
 };
 const char *ws_measure_name(enum ws_measure measure);
 

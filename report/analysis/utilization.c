@@ -1,4 +1,4 @@
-#include "report/analysis/utilization.h"
+#include "report/analysis/device_time.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-#include "report/base/expression.h"
+#include "report/base/names.h"
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 /* More than compiling takes. */
 #define COMPILE_BYTES ((size_t)4 << 20)

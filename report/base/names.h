@@ -1,11 +1,50 @@
 /* Names as bytes: comparison, patterns. */
 #pragma once
 
+#include <regex.h>
 #include <stdbool.h>
-#include <string.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "formats/base/bytes.h"
+#include "formats/base/memory.h"
 #include "formats/schema/schema.h"
+
+/*
+ * Texts of several traces as numbers, so that equal texts are equal numbers
+ * whatever trace they come from.
+ */
+
+/* Starts as all zeros: number 0 is the empty text. Free with ws_texts_release. */
+struct ws_texts {
+	struct ws_strtab known;
+	struct ws_bytes *text; /* of `known`, by number, [0] unused; read with ws_texts_get */
+	size_t n, capacity;
+	uint32_t *recent; /* of ws_texts_add_often, by hint; 0 */
+};
+
+/* The number of this text. */
+uint32_t ws_texts_add(struct ws_texts *t, struct ws_bytes text);
+/* The same of what is mostly there: first it is compared with what came last with this hint. */
+#define WS_TEXTS_RECENT_BITS 13
+static inline uint32_t ws_texts_add_often(struct ws_texts *t, struct ws_bytes text, uint32_t hint)
+{
+	/* hints that count up have slots of their own: Fibonacci hashing */
+	const size_t at = hint * UINT32_C(2654435769) >> (32 - WS_TEXTS_RECENT_BITS);
+	uint32_t number;
+
+	if (!t->recent)
+		t->recent = ws_xarray((size_t)1 << WS_TEXTS_RECENT_BITS, sizeof(*t->recent));
+	number = t->recent[at];
+	if (!number || t->text[number].len != text.len ||
+	    memcmp(t->text[number].ptr, text.ptr, text.len))
+		number = t->recent[at] = ws_texts_add(t, text);
+	return number;
+}
+uint32_t ws_texts_add_str(struct ws_texts *t, const char *text);
+struct ws_bytes ws_texts_get(const struct ws_texts *t, uint32_t number);
+void ws_texts_release(struct ws_texts *t);
 
 /*
  * Does text match the shell-like pattern? '*' stands for any bytes, '/' too,
@@ -45,3 +84,39 @@ struct ws_bytes ws_name_of_file(struct ws_bytes path);
 
 /* Equality with a C string. */
 bool ws_name_is(struct ws_bytes name, const char *text);
+
+/* Regular expressions (regex.h) of names. */
+
+/* 0, or the error of a pattern that is none, for regerror(). */
+int ws_expression_compile(regex_t *out, const char *pattern);
+/* Call it before each text that is matched: without memory the C library's regexec says no match.
+ */
+void ws_expression_reserve(void);
+bool ws_expression_matches(const regex_t *expression, const char *text);
+
+/* Demangled names of C++ functions: return type, name, template arguments, parameters. */
+
+/*
+ * The function's name with its template arguments, without return type and parameters:
+ * "std::enable_if<true>::type ns::f<float>(int)" gives "ns::f<float>". A name that is no C++
+ * signature comes back whole.
+ */
+struct ws_bytes ws_name_signature(struct ws_bytes name);
+
+/*
+ * The same without template arguments: "void at::native::reduce_kernel<512, 1>(T1)" is
+ * "at::native::reduce_kernel". Writes at most as many bytes as the name has; returns how many.
+ */
+size_t ws_name_function(struct ws_bytes name, char *out);
+
+/* What stands behind the last '::'. */
+struct ws_bytes ws_name_last_part(struct ws_bytes name);
+
+/* Functions that run what their template arguments name. */
+enum ws_name_frame {
+	WS_NAME_NO_FRAME,
+	WS_NAME_FRAME,   /* elementwise_kernel, reduce_kernel: a loop around a function */
+	WS_NAME_WRAPPER, /* device_kernel: an entry that says nothing of its own */
+};
+/* function: as ws_name_function gives it. */
+enum ws_name_frame ws_name_frame(struct ws_bytes function);

@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/schema/schema.h"
-#include "formats/base/map.h"
 
 /* No row, no range, no node: an absent 32-bit index. */
 #define WS_NONE UINT32_MAX

@@ -3,10 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/base/say.h"
-#include "report/base/texts.h"
+#include "report/base/ui.h"
 
 void ws_say_add(char *text, size_t size, const char *fmt, ...)
 {

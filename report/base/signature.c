@@ -1,8 +1,6 @@
-#include "report/base/signature.h"
+#include "report/base/names.h"
 
 #include <string.h>
-
-#include "report/base/names.h"
 
 /* How demanglers call an anonymous namespace: brackets that are part of a name. */
 static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};

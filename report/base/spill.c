@@ -7,7 +7,7 @@
 
 #include "formats/base/sort.h"
 #include "formats/base/system/files.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 #define STEP_BYTES ((size_t)64 << 20) /* of the file */
 /* Rows that are sorted in memory, and how many such runs are merged at once. */

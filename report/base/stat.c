@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/grade.h"
 #include "report/base/stat.h"
-#include "report/base/values.h"
 
 static inline int64_t value_at(const struct ws_stat_part *p, size_t i)
 {

@@ -5,6 +5,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Length of a union of time intervals, fed one by one. */
+
+/* Starts as all zeros. */
+struct ws_union {
+	int64_t busy_ns; /* time covered by at least one interval so far */
+	int64_t end_ns;  /* where the covered time ends; means nothing before the first */
+	int started;
+};
+
+/* Add [start, end], end >= start. Starts must not descend between calls. */
+static inline void ws_union_add(struct ws_union *u, int64_t start_ns, int64_t end_ns)
+{
+	if (!u->started || start_ns >= u->end_ns) {
+		u->busy_ns += end_ns - start_ns;
+		u->end_ns = end_ns;
+		u->started = 1;
+	} else if (end_ns > u->end_ns) {
+		u->busy_ns += end_ns - u->end_ns;
+		u->end_ns = end_ns;
+	}
+}
+
+/* Begin anew on another device, where starts begin low again; busy_ns goes on adding. */
+static inline void ws_union_next_device(struct ws_union *u)
+{
+	u->started = 0;
+}
+
 /* Of n samples in one unit (ns here). With n = 0 everything is 0 and means nothing. */
 struct ws_stat {
 	uint64_t n;
@@ -58,3 +86,48 @@ bool ws_stat_is_outlier(const struct ws_stat *s, int64_t value);
 double ws_stat_percent(double part, double whole);
 /* a / b; NaN (an empty cell) when b is 0. */
 double ws_stat_ratio(double a, double b);
+
+/*
+ * Many numbers of which most fit into 32 bits, as times in ns up to 4 s do, for exact statistics.
+ * Memory grows with the number of different values, not with that of all: many values that are
+ * mostly equal are kept as pairs, a value and how often it occurred.
+ */
+
+/* Starts as all zeros; free with ws_values_free. Each path and call has one, so it is small. */
+struct ws_values {
+	/* first npairs pairs (struct ws_counted_value), by value, then single values as they came
+	 */
+	uint32_t *word;
+	uint32_t npairs;
+	uint32_t n, capacity; /* words in use, and words that there is room for */
+	struct ws_wide_values {
+		size_t n, capacity;
+		int64_t v[];
+	} * wide; /* values that do not fit; NULL: there is none */
+};
+
+/* Room for one more. */
+void ws_values_make_room(struct ws_values *v);
+void ws_values_add_wide(struct ws_values *v, int64_t value);
+
+static inline void ws_values_add(struct ws_values *v, int64_t value)
+{
+	if (value < 0 || value > UINT32_MAX) {
+		ws_values_add_wide(v, value);
+		return;
+	}
+	if (v->n == v->capacity)
+		ws_values_make_room(v);
+	v->word[v->n++] = (uint32_t)value;
+}
+
+uint64_t ws_values_count(const struct ws_values *v);
+
+/* Statistics of several of them as of one. */
+void ws_values_stat(const struct ws_values *const *values, size_t n, struct ws_stat *out);
+static inline void ws_values_stat_of(const struct ws_values *values, struct ws_stat *out)
+{
+	ws_values_stat(&values, 1, out);
+}
+
+void ws_values_free(struct ws_values *v);

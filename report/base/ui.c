@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/ui.h"
 
 static const char *pager_name;

@@ -1,10 +1,8 @@
 #include <limits.h>
 
 #include "report/commands/command.h"
-#include "report/commands/destination.h"
-#include "report/commands/traces.h"
-#include "report/diff/aa.h"
-#include "report/tables/report.h"
+#include "report/diff/diff.h"
+#include "report/tables/tables.h"
 
 struct aa_opts {
 	struct ws_destination to;

@@ -3,8 +3,7 @@
 #include "formats/import/import.h"
 #include "formats/trace/check.h"
 #include "report/commands/command.h"
-#include "report/commands/traces.h"
-#include "report/table/display.h"
+#include "report/table/table.h"
 
 static void print_finding(void *ctx, const struct ws_check_finding *finding)
 {

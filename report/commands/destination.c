@@ -1,13 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 #include "formats/base/options.h"
 #include "formats/base/outfile.h"
-#include "formats/base/xalloc.h"
-#include "report/base/say.h"
 #include "report/base/ui.h"
-#include "report/commands/destination.h"
+#include "report/commands/command.h"
 #include "report/page/page.h"
 
 static int format_of_path(const char *path)

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "report/commands/command.h"
-#include "report/commands/destination.h"
-#include "report/commands/traces.h"
-#include "report/tables/report.h"
+#include "report/tables/tables.h"
 
 struct diff_opts {
 	struct ws_destination to;

@@ -1,10 +1,8 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/commands/command.h"
-#include "report/commands/destination.h"
-#include "report/commands/traces.h"
 #include "report/export/exporter.h"
 #include "report/export/parquet/parquet.h"
 

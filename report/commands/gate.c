@@ -4,15 +4,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/commands/command.h"
-#include "report/commands/destination.h"
-#include "report/commands/traces.h"
-#include "report/diff/gate.h"
+#include "report/diff/diff.h"
 #include "report/tables/tables.h"
 #include "report/writers/comment.h"
 

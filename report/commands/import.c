@@ -1,10 +1,8 @@
 #include <inttypes.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/commands/command.h"
-#include "report/commands/destination.h"
-#include "report/commands/traces.h"
-#include "report/table/display.h"
+#include "report/table/table.h"
 
 static void print_count(uint64_t count, const char *what)
 {

@@ -1,10 +1,9 @@
 #include <inttypes.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/commands/command.h"
-#include "report/commands/traces.h"
 #include "report/records/records.h"
-#include "report/table/display.h"
+#include "report/table/table.h"
 
 #define LABEL_WIDTH 22
 

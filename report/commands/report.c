@@ -5,17 +5,14 @@
 #include <string.h>
 
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/analysis/filter.h"
-#include "report/analysis/rank.h"
+#include "report/analysis/digest.h"
 #include "report/commands/command.h"
-#include "report/commands/destination.h"
-#include "report/commands/traces.h"
 #include "report/kernel_info/classify.h"
-#include "report/kernel_info/device_peaks.h"
+#include "report/kernel_info/occupancy.h"
 #include "report/ranks/ranks.h"
-#include "report/replay/whatif.h"
-#include "report/tables/report.h"
+#include "report/replay/replay.h"
 #include "report/tables/tables.h"
 
 #define SHORT_ROWS 12 /* of each table in the short report */

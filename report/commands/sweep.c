@@ -3,12 +3,10 @@
 #include <string.h>
 
 #include "formats/base/system/files.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/commands/command.h"
-#include "report/commands/destination.h"
-#include "report/commands/traces.h"
 #include "report/sweep/sweep.h"
-#include "report/tables/report.h"
+#include "report/tables/tables.h"
 
 #define MOST_STATUS_BYTES 65536
 

@@ -5,13 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
 #include "formats/import/import.h"
 #include "formats/trace/reader.h"
 #include "report/base/ui.h"
-#include "report/commands/traces.h"
+#include "report/commands/command.h"
 #include "report/joined/rows.h"
 
 #define TRACE_ENDING ".wtrace"

@@ -1,4 +1,4 @@
-#include "report/diff/aa.h"
+#include "report/diff/diff.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-#include "report/diff/align.h"
+#include "report/diff/match.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/order.h"
 
 struct aligner {

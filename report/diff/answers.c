@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
-#include "report/base/say.h"
+#include "formats/base/memory.h"
+#include "report/base/ui.h"
 #include "report/diff/private.h"
-#include "report/tables/report.h"
+#include "report/tables/tables.h"
 
 struct answering {
 	const struct ws_diff *d;

@@ -61,10 +61,12 @@ static void put_tensor(struct ws_put *out, uint32_t tensor)
 
 /* --- other columns -------------------------------------------------------------------------- */
 
-static const char *const measures[] = {"step", "GPU", "wall"};
+static const char *const measures[] = {
+        [WS_MEASURE_STEP] = "step", [WS_MEASURE_GPU] = "GPU", [WS_MEASURE_WALL] = "wall"};
 static const char *measure_of(const struct ws_diff *d, unsigned measure)
 {
-	return measure == 1 && ws_diff_is_of_host_ops(d) ? "operations" : measures[measure];
+	return measure == WS_MEASURE_GPU && ws_diff_is_of_host_ops(d) ? "operations"
+	                                                              : measures[measure];
 }
 
 static const char *const matches[] = {"both", "only in A", "only in B"};

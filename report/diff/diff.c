@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/diff/private.h"
-#include "report/page/make.h"
+#include "report/page/private.h"
 
 struct ws_sides {
 	struct ws_diff d;

@@ -1,4 +1,4 @@
-#include "report/diff/gate.h"
+#include "report/diff/diff.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 

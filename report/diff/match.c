@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
-#include "report/diff/align.h"
 
 /* A range with more work than this is a container: what lies in it says little of what it is. */
 #define SMALL_RANGE 16u

@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
-#include "report/diff/reader.h"
+#include "formats/base/memory.h"
+#include "report/diff/recording.h"
 
 void ws_names_release(struct ws_names *names)
 {

@@ -5,10 +5,56 @@
 
 #include <stdbool.h>
 
+#include "report/base/grade.h"
+#include "report/base/ui.h"
 #include "report/diff/diff.h"
-#include "report/diff/side.h"
-#include "report/base/say.h"
+#include "report/diff/match.h"
 #include "report/tables/tables.h"
+
+/*
+ * One side of a comparison: recordings of one configuration, their work laid
+ * over each other.
+ */
+
+/*
+ * Samples are numbered through: those of the first recording, then those of
+ * the second. A slot is the same work in all samples: the calls of the first sample
+ * in launch order, behind them what only later samples have.
+ */
+struct ws_side {
+	struct ws_recording *recordings;
+	size_t nrecordings;
+	size_t ncopies; /* that were left out: they have the bytes of one that is there */
+	size_t *steps;  /* samples of each recording */
+	size_t nsamples;
+	struct ws_sample **samples;
+	/* what pages show of the side: the median sample of the recording whose median is the
+	 * median, of an even number the shorter one; NSAMPLES where there is none */
+	size_t shown;
+	size_t shown_recording;
+	struct ws_work_ref *slots; /* as where they were found first */
+	size_t nslots, slots_capacity;
+	int64_t slots_ns; /* of the calls that they were found with */
+	int64_t gpu_ns;   /* of all kernels of all samples */
+	char name[96];    /* what people call it */
+};
+
+/* Lay the recordings over each other: calls get their slots. Free with ws_side_release, also after
+ * a failure. */
+void ws_side_merge(struct ws_side *s, const struct ws_names *names);
+void ws_side_release(struct ws_side *s);
+
+/* The recording of a sample. */
+struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample);
+
+/* The fact in all recordings; 0 when one lacks it or has another. */
+uint32_t ws_side_fact(const struct ws_side *s, const struct ws_names *names, const char *key);
+
+/*
+ * Names of two sides: the values of the few facts in which they differ, else
+ * the names of their files. Never the same, nothing in them that would harm a terminal.
+ */
+void ws_sides_name(struct ws_side side[2], const struct ws_names *names);
 
 #define WS_DIFF_MAX_REASONS 12
 
@@ -20,7 +66,7 @@ enum ws_diff_noise {
 	WS_DIFF_NOISES
 };
 
-/* Calls of one kind (match.h) in one sample. */
+/* Calls of one kind (report/diff/match.h) in one sample. */
 struct ws_work_sum {
 	uint32_t kind, sample;
 	uint64_t instances, kernels;
@@ -64,7 +110,7 @@ struct ws_diff_row {
 	/* of classes, over all samples: on Tensor Cores, and where that is not known */
 	int64_t tensor_ns[2], unknown_ns[2];
 	double mean[2]; /* ns a sample; NaN: the side has no such work */
-	/* ns in the sample that pages show of the side (side.h); NaN as above. So has c.typical, of
+	/* ns in the sample that pages show of the side; NaN as above. So has c.typical, of
 	 * what is compared, and c.ratio is that of the two. */
 	double shown[2];
 	struct ws_comparison c;
@@ -194,10 +240,9 @@ enum ws_grade ws_diff_grade_count(const struct ws_diff *d, double a, double b);
 
 /* --- ranges.c: times of samples ------------------------------------------------------------ */
 
-enum ws_diff_measure { WS_MEASURE_STEP, WS_MEASURE_GPU, WS_MEASURE_WALL };
 /* A row of this measure and phase, WS_PHASES = the whole; none where neither side has it. */
 void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
-                         enum ws_diff_measure measure);
+                         enum ws_measure measure);
 bool ws_diff_has_phases(const struct ws_diff *d);
 /* Those of diff-phases; of diff-ranges. */
 void ws_diff_gather_phases(struct ws_diff *d, struct ws_diff_rows *rows);

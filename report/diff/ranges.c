@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/names/names.h"
 #include "report/diff/private.h"
 
 /* --- diff-phases ------------------------------------------------------------------------- */
 
-static int64_t time_of(const struct ws_sample *s, int phase, enum ws_diff_measure measure)
+static int64_t time_of(const struct ws_sample *s, int phase, enum ws_measure measure)
 {
 	if (measure == WS_MEASURE_STEP && phase != WS_PHASES)
 		return s->window_ns[phase] > 0 ? s->window_ns[phase] : 0;
@@ -25,7 +24,7 @@ static int64_t time_of(const struct ws_sample *s, int phase, enum ws_diff_measur
 }
 
 /* Has the side this phase? The remainder and the whole step always are, but a window has work. */
-static bool has_phase(const struct ws_side *s, int phase, enum ws_diff_measure measure)
+static bool has_phase(const struct ws_side *s, int phase, enum ws_measure measure)
 {
 	for (size_t i = 0; i < s->nsamples; i++)
 		if (measure == WS_MEASURE_STEP && phase != WS_PHASES) {
@@ -61,7 +60,7 @@ static void set_more_work(const struct ws_diff *d, struct ws_diff_row *row, int 
 }
 
 void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
-                         enum ws_diff_measure measure)
+                         enum ws_measure measure)
 {
 	static const enum ws_diff_noise noise[] = {
 	        [WS_MEASURE_STEP] = WS_DIFF_NOISE_STEP,

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
-#include "report/diff/reader.h"
+#include "formats/base/memory.h"
+#include "report/diff/recording.h"
 
 /* Which dtypes the operations of a place read. */
 static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *range, uint32_t place)

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/map.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/names/names.h"
-#include "report/diff/reader.h"
+#include "report/diff/recording.h"
 #include "report/tables/tables.h"
 
 /* What an operation on a few numbers reads and writes at most: three doubles. */

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/analysis/steps.h"
-#include "report/analysis/utilization.h"
+#include "report/analysis/device_time.h"
 #include "report/base/names.h"
 #include "report/names/names.h"
-#include "report/diff/reader.h"
-#include "report/model/batch.h"
-#include "report/model/columns.h"
+#include "report/model/load.h"
 #include "report/page/page.h"
 #include "report/tables/tables.h"
 

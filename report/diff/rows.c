@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
 #include "report/base/stat.h"
 #include "report/diff/private.h"
 

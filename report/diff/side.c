@@ -1,4 +1,4 @@
-#include "report/diff/side.h"
+#include "report/diff/private.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "formats/base/sort.h"
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
 

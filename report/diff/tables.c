@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/model/model.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 #include "report/query/query.h"

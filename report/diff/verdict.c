@@ -179,7 +179,7 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	                     c->low > 1 + d->opts.threshold_percent / 100;
 }
 
-static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_diff_measure measure,
+static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_measure measure,
                                     int phase)
 {
 	for (size_t i = 0; i < rows->n; i++)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/diff/private.h"

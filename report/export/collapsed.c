@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/outfile.h"
 #include "formats/base/sort.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
 #include "report/export/exporter.h"
 #include "report/joined/rows.h"
 

@@ -9,7 +9,7 @@
 
 #include "formats/base/bytes.h"
 #include "formats/base/status.h"
-#include "formats/base/strtab.h"
+#include "formats/base/memory.h"
 #include "formats/trace/reader.h"
 
 /* --- from a trace to other tools' files ------------------------------------------------------ */

@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/export/exporter.h"
 
 #define TELL_ROWS 65536u /* a call a row would cost more than the row */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "report/page/page.h"
-#include "report/table/display.h"
+#include "report/table/table.h"
 
 /*
  * Parts of the model, the longest, in the order of the tree. Each name stands behind two blanks for

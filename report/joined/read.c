@@ -4,16 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
-#include "report/base/interval.h"
+#include "report/base/stat.h"
 #include "report/base/order.h"
 #include "report/joined/rows.h"
-#include "report/joined/soundness.h"
 #include "report/model/load.h"
-#include "report/model/ranges.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 #include "report/pass/private.h"
 #include "report/pass/pass.h"
 

@@ -1,10 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/strtab.h"
+#include "formats/base/memory.h"
 #include "report/joined/rows.h"
-#include "report/model/batch.h"
-#include "report/model/steps.h"
+#include "report/model/load.h"
+#include "report/model/model.h"
 
 static uint32_t thread_of_range(const void *ctx, const void *row)
 {

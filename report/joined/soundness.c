@@ -1,13 +1,11 @@
-#include "report/joined/soundness.h"
+#include "report/joined/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/strtab.h"
-#include "report/joined/rows.h"
+#include "formats/base/memory.h"
 #include "report/model/load.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 
 /* Kernels of one stream that depend on each other may overlap: the next one begins while the last
  * blocks of this one end. Of real profiles none did for over 13 us. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/strtab.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 
 /* Steps lie this deep at most: main / epoch / iteration. */
 #define DEPTH_MAX 3

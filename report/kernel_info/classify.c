@@ -5,15 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/grow.h"
-#include "formats/base/strtab.h"
+#include "formats/base/memory.h"
 #include "formats/base/system/libc.h"
-#include "formats/base/xalloc.h"
-#include "report/base/expression.h"
 #include "report/base/names.h"
-#include "report/base/signature.h"
-#include "report/kernel_info/demangle.h"
-#include "report/kernel_info/text_lines.h"
 
 /*
  * Traits of a kernel name, mangled or not, any bytes. Each distinct name is

@@ -7,7 +7,57 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "formats/base/bytes.h"
 #include "formats/base/status.h"
+
+/* Lines and words of a small text file that is all in memory. Nothing here allocates. */
+
+/* Borrowed characters from pos to before end. */
+struct ws_text {
+	const char *pos, *end;
+};
+
+/*
+ * Take the next line off the front of text: without its line end and without
+ * blanks around it. text is at its end when none is left.
+ */
+struct ws_text ws_text_line(struct ws_text *text);
+
+/* Take the next word off the front of a line, and the blanks behind it. Empty when none is left. */
+struct ws_text ws_text_word(struct ws_text *line);
+
+/* Empty, or a comment that begins with '#'. */
+bool ws_text_says_nothing(struct ws_text line);
+
+bool ws_text_is(struct ws_text word, const char *name);
+
+/* The word for printf's "%.*s": as much of it as a message should show. */
+#define WS_TEXT_SHOWN(word) ws_text_shown(word), (word).pos
+int ws_text_shown(struct ws_text word);
+
+/*
+ * Readable C++ signatures for mangled kernel names (Itanium C++ ABI, what
+ * nvcc emits on Linux). The work is done by libiberty.
+ */
+
+/*
+ * Longer names stay as they are. The library recurses: the worst inputs found
+ * take 200 bytes of stack a byte of name, so these 3.2 MiB.
+ */
+#define WS_DEMANGLE_MAX_BYTES (16u << 10)
+/*
+ * So do names whose signature would be longer: back references let a name of
+ * 400 bytes stand for a signature that fills the memory.
+ */
+#define WS_DEMANGLED_MAX_BYTES (64u << 10)
+
+/*
+ * Append to out the signature that a mangled name stands for: "_Z3addiPfS_"
+ * is "add(int, float*, float*)". Whatever is not mangled, not understood or
+ * over a limit above is appended as it is.
+ */
+void ws_demangle(const char *name, size_t len, struct ws_buf *out);
 
 /* NAME, name, NAME of the class it belongs to in a short summary, meaning */
 #define WS_OP_CLASS_LIST(X)                                                             \

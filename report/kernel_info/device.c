@@ -4,13 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/arena.h"
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/kernel_info/device_peaks.h"
 #include "report/kernel_info/occupancy.h"
-#include "report/kernel_info/text_lines.h"
+#include "report/kernel_info/classify.h"
 
 /* --- peak rates ------------------------------------------------------------------------------ */
 

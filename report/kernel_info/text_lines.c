@@ -1,4 +1,4 @@
-#include "report/kernel_info/text_lines.h"
+#include "report/kernel_info/classify.h"
 
 #include <string.h>
 

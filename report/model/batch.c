@@ -1,4 +1,4 @@
-#include "report/model/batch.h"
+#include "report/model/load.h"
 
 #include <string.h>
 

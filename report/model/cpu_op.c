@@ -5,10 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "formats/op_cost/op_cost.h"
-#include "report/model/columns.h"
 #include "report/model/load.h"
 
 /* The name of a value of an ENUM column as a text; its entry 0 stands for "not known". */

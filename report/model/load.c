@@ -1,13 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/kernel_info/demangle.h"
-#include "report/model/columns.h"
-#include "report/model/model.h"
+#include "report/kernel_info/classify.h"
 #include "report/model/load.h"
+#include "report/model/model.h"
 #include "formats/base/sort.h"
 #include "report/names/names.h"
 

@@ -1,12 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/base/say.h"
+#include "report/base/ui.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
-#include "report/model/soundness.h"
 
 void ws_model_free(struct ws_model *m)
 {

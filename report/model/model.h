@@ -9,18 +9,277 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 #include "formats/base/bytes.h"
-#include "formats/base/strtab.h"
+#include "formats/base/status.h"
+#include "formats/schema/schema.h"
 #include "formats/trace/reader.h"
+#include "report/base/order.h"
 #include "report/kernel_info/classify.h"
-#include "report/kernel_info/device_peaks.h"
 #include "report/kernel_info/occupancy.h"
-#include "report/model/open.h"
-#include "report/model/payload.h"
-#include "report/model/soundness.h"
-#include "report/model/ranges.h"
 #include "report/records/records.h"
+
+/*
+ * NVTX payloads, decoded through the schema that the trace carries: fields
+ * are found by name, so any program's payload serves that has them.
+ */
+
+/*
+ * What an annotated operation says of itself. A payload is an operation when
+ * its schema has a number field `flops` or an enumeration field `op`. Texts
+ * are indexes of the pool that ws_ops_decode was given; 0 = not said (also
+ * where the enumeration's entry is called "none"). Numbers: -1 = not said.
+ */
+struct ws_op_facts {
+	int64_t flops;
+	int64_t flops_needed; /* of these, by the result; 0 is -1, too, where there are FLOPs */
+	int64_t bytes;        /* fields bytes_read + bytes_written, or bytes */
+	uint32_t kind;        /* field op: "gemm", "softmax" … */
+	uint32_t direction;   /* "forward", "backward" */
+	uint32_t phase;
+	uint32_t dtype;
+	int64_t layer;
+	int64_t batch, m, n, k; /* of a matrix product */
+};
+
+/* Rows of the kinds payload_schema, payload_field, payload_enum and payload. */
+struct ws_payload_tables {
+	const struct ws_column_data *schema, *field, *enumeration, *payload;
+	/* id of a string row -> index of the text */
+	uint32_t (*text_of)(void *ctx, uint64_t string_id);
+	const struct ws_bytes *texts; /* by that index */
+	void *ctx;
+};
+
+struct ws_ops {
+	struct ws_op_facts *op; /* one for each payload row */
+	uint8_t *is_op;         /* … if it is an operation */
+	uint64_t n;
+	uint64_t undecodable; /* payloads whose schema or bytes do not fit together */
+};
+/* Free with ws_ops_release, also after a failure. */
+void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out);
+void ws_ops_release(struct ws_ops *ops);
+
+/* A number of a predefined NVTX entry type (little-endian); 0 when p[0..len) cannot hold it or the
+ * type is no number that fits into an int64_t. */
+bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out);
+
+/*
+ * Paths of NVTX ranges: the names from the outermost range down, each path
+ * once, however many ranges have it.
+ */
+
+/* Ranges nested deeper than this share the path of their ancestor at this depth (and are counted):
+ * a program that forgets to pop must not cost a path of a million names. */
+#define WS_RANGE_MAX_DEPTH 512u
+
+enum { WS_RANGE_START_END = 1u << 0 };
+
+/* A path: the names from the outermost range down. Parents stand before their children. */
+struct ws_path {
+	uint32_t parent; /* WS_NONE for an outermost range */
+	uint32_t name, domain;
+	uint32_t depth;   /* 0 for an outermost range */
+	uint8_t style;    /* 0, which is push/pop, or WS_RANGE_START_END */
+	int64_t first_ns; /* begin of its first instance */
+};
+
+/* Starts as all zeros; free with ws_path_table_free. */
+struct ws_path_table {
+	struct ws_path *paths;
+	size_t npaths, capacity;
+	uint32_t *next;        /* path -> next with this parent and name, other domain or style */
+	struct ws_idmap first; /* parent and name -> first such path */
+};
+/* The number of the path; a new one is added, first_ns becomes the least one seen. */
+uint32_t ws_path_intern(struct ws_path_table *t, const struct ws_path *path);
+/* Hand the paths over, to be freed by free(); the table is empty then. */
+void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths);
+void ws_path_table_free(struct ws_path_table *t);
+
+/* The paths of a trace, and what making ranges of its events left over. */
+struct ws_ranges {
+	struct ws_path *paths;
+	size_t npaths;
+	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
+	uint64_t open;                           /* never ended */
+	uint64_t cross_thread;                   /* ended on another thread */
+	uint64_t folded;                         /* deeper than WS_RANGE_MAX_DEPTH */
+};
+
+/*
+ * Paths in reading order: a parent before its children, siblings by the begin
+ * of their first instance, then by name, domain and style. order has npaths entries.
+ */
+void ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts, uint32_t *order);
+
+/*
+ * The path as text: names joined by '/', a '/' inside a name written "\/".
+ * Allocated, for the caller to free; *len bytes, and a NUL after them.
+ */
+void ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
+                  char **out, size_t *len);
+
+/*
+ * Which NVTX event ends which range: the one place that knows.
+ *
+ * - a pop ends the innermost open push of its thread and domain;
+ * - an end closes the latest open start of its id in its process, whichever
+ *   thread that was on.
+ *
+ * Ranges are handles that the caller chooses: small numbers, to be used again
+ * once a range has ended. Pushes and pops of a thread come in order of time,
+ * starts and ends of a process too; the two sorts need not be in step.
+ */
+
+/* Starts as all zeros; free with ws_range_pairs_free. */
+struct ws_range_pairs {
+	uint32_t *below; /* range -> the open range under it in its stack, WS_NONE */
+	size_t nbelow;
+	uint32_t *top; /* stack -> its innermost open range, WS_NONE */
+	size_t nstacks, stacks_capacity;
+	struct ws_idmap stack_of; /* thread << 32 | domain -> stack */
+	struct ws_strtab started; /* process and id of the range -> number from 1 */
+	uint32_t *start_stack;    /* that number - 1 -> stack */
+	size_t started_capacity;
+	uint64_t last_key; /* events of a thread and domain come in runs */
+	uint32_t last_stack;
+	uint8_t has_last;
+};
+
+void ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t domain, uint32_t range);
+/* The range that ends, WS_NONE = none is open. */
+uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain);
+void ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64_t id, uint32_t range);
+/* The same for start and end. */
+uint32_t ws_range_end(struct ws_range_pairs *p, uint64_t process, uint64_t id);
+void ws_range_pairs_free(struct ws_range_pairs *p);
+
+/*
+ * What a trace says that cannot be true. docs/dev/soundness.md
+ */
+
+/* X(ID, "law", "what the report does with what breaks it"): the table `soundness`. */
+#define WS_LAW_LIST(X)                                                                            \
+	X(BEFORE_LAUNCH, "no work begins before its launch",                                      \
+	  "The device's clock is off: causes of idle time, gains by replay and launch "           \
+	  "latencies are not known. Sums of kernel times are.")                                   \
+	X(FAR_AWAY, "no record lies over 1,000 times as far away as the others span",             \
+	  "Its time is not believed: it counts, but is in no sum of times and does not make "     \
+	  "the run longer. Steps that hold it are in no mean.")                                   \
+	X(ONE_AT_A_TIME, "a stream runs one kernel at a time",                                    \
+	  "The end of the kernel is not believed: it counts, but is in no sum of times. Steps "   \
+	  "that hold it are in no mean.")                                                         \
+	X(LAUNCH_HAS_WORK, "a launch, copy or fill before the last recorded one has device work", \
+	  "Steps that hold such launches are in no mean. Without steps the causes of idle time "  \
+	  "are not known.")                                                                       \
+	X(ONCE, "a record stands once", "Equal records count once.")
+
+enum ws_law {
+#define X(ID, law, use) WS_LAW_##ID,
+	WS_LAW_LIST(X)
+#undef X
+	        WS_LAWS,
+};
+
+struct ws_law_def {
+	const char *law, *use;
+};
+extern const struct ws_law_def ws_law_defs[WS_LAWS];
+
+/* How a law was broken. */
+struct ws_broken_law {
+	uint64_t kernels, copies, calls; /* that break it; copies: fills, too */
+	uint64_t judged;                 /* kernels with a launch, or launches; 0: not counted */
+	int64_t most_ns;                 /* by this much at most; 0: no time says it */
+	int64_t first_ns;                /* begin of the first */
+	uint32_t first;                  /* its name, a text; of a copy: empty */
+};
+
+struct ws_soundness {
+	struct ws_broken_law broken[WS_LAWS];
+	uint64_t captured;    /* launches that were captured into a graph, and so have no work */
+	const char *obstacle; /* why causes of idle time are not known; NULL: they are */
+	bool clock_is_off;    /* begins of device work cannot be compared with those of calls */
+};
+
+static inline uint64_t ws_broken_count(const struct ws_broken_law *broken)
+{
+	return broken->kernels + broken->copies + broken->calls;
+}
+bool ws_is_sound(const struct ws_soundness *s);
+/* What breaks a law: "20 of 20 kernels", "1 kernel, 2 copies". */
+const char *ws_broken_what(struct ws_arena *texts, const struct ws_soundness *s, enum ws_law law);
+
+/* Opening a trace as a model, and which part of it a report is about. */
+
+/* What is said of a trace besides its rows: texts, configurations, paths, steps. */
+struct ws_model;
+
+/* Data of the user's; all zeros is none. Only read while the model is opened. */
+struct ws_model_opts {
+	const char *rules; /* rows in the form of class_rules.txt, they stand before those */
+	size_t rules_len;
+	const char *peaks; /* the same for device_peaks.txt */
+	size_t peaks_len;
+	/* ranges that are steps: a pattern (* and ?) of their name, or of their path; NULL: `step`
+	 * and PyTorch's ProfilerStep#N */
+	const char *step;
+	bool step_is_auto;       /* `step` was chosen by the program, which says so */
+	const char *device_name; /* of devices whose name the trace lacks; NULL: none */
+	double softmax_flops;    /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
+};
+/* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
+#define WS_SOFTMAX_FLOPS 5.0
+struct ws_trace_reader;
+void ws_model_free(struct ws_model *m); /* NULL is legal */
+
+/* Parts of a run: X(NAME, "name"). All but the first are disjoint and add up to it. */
+#define WS_SCOPE_LIST(X)                                                                  \
+	X(ALL, "all")                                                                     \
+	X(STEPS, "steps")     /* measured steps that finished */                          \
+	X(WARM_UP, "warm-up") /* steps in a range `warm-up`, and what else lies in one */ \
+	X(SETUP, "setup")     /* a range `setup` */                                       \
+	X(OUTSIDE, "outside") /* the rest: before, between and after, steps cut off at the end */
+enum ws_scope {
+#define X(NAME, name) WS_SCOPE_##NAME,
+	WS_SCOPE_LIST(X)
+#undef X
+	        WS_SCOPES,
+};
+const char *ws_scope_name(enum ws_scope scope);
+
+struct ws_filter {
+	/* STEPS of a trace without measured steps is ALL */
+	enum ws_scope scope;
+	/* keep what was launched in a range whose path matches; NULL = all.
+	 * [domain:]path[#n|#a..b]: * and ? as in shell patterns, e.g. "step/forward*"; #n keeps
+	 * the n-th such range by begin, from 0 */
+	const char *nvtx;
+	/* measured steps first..last by their number; warm-up is not a step; -1 = open end */
+	int64_t step_first, step_last;
+	int64_t device; /* -1 = all */
+	/* what follows filters only where its has_ is set, or the pointer is not NULL */
+	int has_stream, has_process, has_time;
+	uint64_t stream, process; /* process: pid */
+	const char *kernel;       /* POSIX extended regular expression, in the demangled name */
+	/* what overlaps [first, end), ns from the first record of the trace */
+	int64_t time_first_ns, time_end_ns;
+	/* nvtx: what overlaps the ranges in time, wherever it was launched, not what was launched
+	 * in them */
+	bool by_gpu_time;
+	/* no filter: a page draws a timeline, of this measured step; -1 = the median one */
+	bool has_timeline;
+	int64_t timeline;
+	/* no filter: changes whose effect a report tells, see report/replay/replay.h */
+	const char *const *whatif;
+	size_t nwhatif;
+};
+#define WS_FILTER_ALL                                                                  \
+	{                                                                              \
+		.scope = WS_SCOPE_ALL, .step_first = -1, .step_last = -1, .device = -1 \
+	}
 
 /* PyTorch calls its steps ProfilerStep#5, and numbers them anew in each recording. */
 #define WS_PYTORCH_STEP "ProfilerStep#"
@@ -390,3 +649,79 @@ struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
 #define WS_COPY_NAMES 15u
 uint32_t ws_copy_name_of(const struct ws_work *w); /* a copy or fill */
 const char *ws_copy_name(uint32_t name);
+
+/*
+ * Which ranges are steps, what was done in them, and what the name of a range says.
+ *
+ * A step holds what its own thread did in its range, and what other threads
+ * of its process, in no step or warm-up themselves, did in its time: backward runs on a
+ * thread of its own. docs/dev/statistics.md
+ */
+
+/* Is a range of this name (a text) a step, where none is around it? pattern: as `step` of struct
+ * ws_model_opts, but not of a path. */
+bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern);
+/* Is a range of this path (of those in r) one? pattern: as `step` of struct ws_model_opts. */
+void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
+                     const char *pattern, uint8_t *is_step);
+/*
+ * Sorts m->steps and gives them their numbers, remainders and whether they
+ * are PyTorch's; the other fields are there. Counts nmeasured.
+ */
+void ws_steps_sort(struct ws_model *m);
+void ws_steps_count_measured(struct ws_model *m);
+/*
+ * Which measured steps recording began or ended in, beside those whose ranges never ended, by the
+ * device work that each step launched: those at the begin and the end that launched none, where
+ * another did; and the last one if it is PyTorch's and launched under 0.8 times what each of the
+ * others did. The last prof.step() opens such a step, and the end of profiling closes it. Likewise
+ * the first of those that end with an optimizer's step. Counts nmeasured anew.
+ */
+void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work);
+/* The step of the process that began last before [start, end] and ended no earlier; WS_NONE. A step
+ * that is a range of this thread is none: what it holds lies in its range. */
+uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
+                         int64_t end_ns, uint32_t but_thread);
+/* The part of the run that something belongs to, by its step (WS_NONE: none) and the marks of its
+ * range; never WS_SCOPE_ALL. */
+enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks);
+
+/* --- the name and the operation of a range --- */
+
+/* Marks that a range has from the one around it. */
+#define WS_MARKS_INHERITED (WS_IN_SETUP | WS_IN_WARM_UP | WS_IN_ATTENTION | WS_IN_SOFTMAX)
+
+/* What the words of a range's name say of attention, in any spelling: "computing final matmul",
+ * "FinalMatmul", "value_matmul". */
+enum ws_attention_word {
+	WS_WORD_NONE,
+	WS_WORD_ATTENTION, /* all of it */
+	WS_WORD_SCORES,    /* QK^T */
+	WS_WORD_SOFTMAX,
+	WS_WORD_FINAL,         /* PV */
+	WS_WORD_MAYBE_SCORES,  /* "scores": in attention, or beside another part of it */
+	WS_WORD_MAYBE_SOFTMAX, /* "softmax" */
+};
+/* Names with "::" are operations, and no parts. */
+enum ws_attention_word ws_label_attention(struct ws_bytes name);
+
+/* Does a range of this name load data? By the names of PyTorch's loaders. */
+bool ws_name_loads_data(struct ws_bytes name);
+/* Is it the step of one of PyTorch's optimizers? */
+bool ws_name_is_optimizer_step(struct ws_bytes name);
+/* Does it tell where an iteration of a training begins or ends: one of these, or the gradients set
+ * to zero? */
+bool ws_name_marks_iteration(struct ws_bytes name);
+
+/* Is it an operation of a backward, by its link to forward or as PyTorch wraps what autograd runs:
+ * the gradients' accumulation, too, which has no forward? */
+bool ws_op_is_backward(const struct ws_model *m, uint32_t op);
+
+/* name: text. */
+enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name);
+/* … in a range of a phase: that one, but an optimizer may run forward and backward as its closure.
+ */
+enum ws_phase ws_label_phase_in(const struct ws_model *m, enum ws_phase around, uint32_t name);
+uint8_t ws_label_marks(const struct ws_model *m, uint32_t name);
+/* Class, as text, of a range with these marks in this operation, which may be NULL. */
+uint32_t ws_label_class(const struct ws_op_facts *op, uint8_t marks);

@@ -1,9 +1,9 @@
-#include "report/model/payload.h"
+#include "report/model/model.h"
 
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
-#include "report/model/columns.h"
+#include "formats/base/memory.h"
+#include "report/model/load.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
 

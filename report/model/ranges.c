@@ -1,12 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
 #include "report/base/names.h"
-#include "report/model/ranges.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 
 uint32_t ws_path_intern(struct ws_path_table *t, const struct ws_path *path)
 {

@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/bytes.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
-#include "report/base/signature.h"
-#include "report/table/display.h"
+#include "report/table/table.h"
 
 /* The longest short name of one kernel by itself; a plain name may be longer. */
 #define WS_SHORT_NAME_MAX 160u

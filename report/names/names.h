@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 #include "formats/base/bytes.h"
 #include "formats/schema/schema.h"
 

@@ -1,26 +1,22 @@
 /* The page of a report is made: the step as a bar, where in the model, operations, roofline and
  * kernels. */
-#include "report/page/make.h"
+#include "report/page/private.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/grow.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
-#include "report/analysis/missing.h"
 #include "report/analysis/steps.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/base/stat.h"
 #include "report/joined/rows.h"
-#include "report/model/columns.h"
+#include "report/model/load.h"
 #include "report/names/names.h"
-#include "report/page/private.h"
-#include "report/page/timeline.h"
+#include "report/page/page.h"
 
 /* Boxes that a timeline has at most: over that, short ones stand together. */
 #define WS_PAGE_BOXES 150000

@@ -7,19 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/sort.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/advice/advice.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/analysis/utilization.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
-#include "report/model/columns.h"
+#include "report/model/load.h"
 #include "report/page/private.h"
-#include "report/page/timeline.h"
-#include "report/replay/whatif.h"
+#include "report/replay/replay.h"
 
 /* --- the page -------------------------------------------------------------------------------- */
 

@@ -1,9 +1,19 @@
 /* The parts of a page, a file each. */
 #pragma once
 
+#include "report/analysis/filter.h"
 #include "report/analysis/idle.h"
-#include "report/page/make.h"
-#include "report/base/say.h"
+#include "report/base/ui.h"
+#include "report/page/page.h"
+
+/* The first screen of a report from its analyses. */
+
+/* The digest has CLASSES, STEPS and rows. Free with ws_page_free. */
+enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
+                            struct ws_err *err);
+
+/* What a comparison shows of a side: its tree, and its timeline, of the median step. */
+struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows);
 
 struct ws_page_making {
 	const struct ws_table_context *whole; /* of the report */

@@ -1,16 +1,13 @@
 /* The timeline of a page: boxes on lanes, at levels of detail. */
-#include "report/page/timeline.h"
+#include "report/page/page.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
 #include "report/model/model.h"
-#include "report/page/boxes.h"
 #include "report/page/private.h"
 #include "report/replay/replay.h"
 

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "report/model/columns.h"
-#include "report/model/steps.h"
-#include "report/pass/private.h"
+#include "report/model/load.h"
+#include "report/model/model.h"
 #include "report/pass/private.h"
 
 /* --- calls of root modules, and what runs in them --- */

@@ -1,11 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"
-#include "report/model/columns.h"
-#include "report/model/steps.h"
+#include "report/model/load.h"
+#include "report/model/model.h"
 #include "report/pass/private.h"
 
 /* --- the ranges that are open -------------------------------------------------------------- */

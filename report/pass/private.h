@@ -6,8 +6,7 @@
 
 #include "formats/trace/reader.h"
 #include "report/model/load.h"
-#include "report/model/ranges.h"
-#include "report/pass/joined.h"
+#include "report/model/model.h"
 #include "report/pass/pass.h"
 
 /* --- a framework's operations (join.c) -------------------------------------------------------- */

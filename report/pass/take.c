@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "formats/codec/block.h"
 #include "formats/trace/reader.h"
 #include "report/pass/private.h"

@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 #include "formats/base/bytes.h"
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
 #include "report/base/order.h"
 #include "formats/base/sort.h"
 #include "report/base/stat.h"

@@ -57,7 +57,7 @@
 
 #include "formats/base/status.h"
 #include "formats/schema/schema.h"
-#include "report/base/values.h"
+#include "report/base/stat.h"
 #include "report/table/table.h"
 
 /* A database in memory. Not for several threads at once. */
@@ -201,6 +201,6 @@ enum ws_status ws_query_check_table(struct ws_query *q, const struct ws_table_qu
  * is read at all, if only to count its rows. 0: no query reads it. */
 uint64_t ws_query_columns_read(const struct ws_query *q, const struct ws_relation *rel);
 
-/* From now on SQLite has memory, or the program ends (xalloc.h): its error codes do not reach every
- * caller. Once, before it is used. */
+/* From now on SQLite has memory, or the program ends (formats/base/memory.h): its error codes do
+ * not reach every caller. Once, before it is used. */
 void ws_sqlite_begin(void);

@@ -10,20 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
-#include "report/analysis/rank.h"
+#include "report/analysis/digest.h"
 #include "report/base/names.h"
-#include "report/base/say.h"
+#include "report/base/ui.h"
 #include "report/base/stat.h"
-#include "report/base/texts.h"
 #include "report/page/page.h"
 #include "report/query/query.h"
 #include "report/ranks/ranks.h"
-#include "report/tables/report.h"
 #include "report/tables/tables.h"
 
 /* --- the ranks of one run, as read, matched and aligned -----------------------------------------

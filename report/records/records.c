@@ -2,8 +2,7 @@
 #include "report/records/records.h"
 #include <stdlib.h>
 #include "formats/base/bytes.h"
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 /* --- rows ------------------------------------------------------------------------------------ */
 

@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include "formats/base/map.h"
-#include "formats/base/strtab.h"
+#include "formats/base/memory.h"
 #include "formats/trace/reader.h"
 #include "report/base/spill.h"
 

@@ -1,4 +1,4 @@
-#include "report/replay/whatif.h"
+#include "report/replay/replay.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,9 +7,8 @@
 
 #include "formats/base/options.h"
 #include "report/analysis/costs.h"
-#include "report/base/expression.h"
 #include "report/base/names.h"
-#include "report/base/say.h"
+#include "report/base/ui.h"
 
 #define MOST_FACTOR  1e6
 #define ROOF_PERCENT 60 /* an operation that attains less of its roof is bound by something else */

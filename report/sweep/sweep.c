@@ -5,22 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/steps.h"
-#include "report/analysis/utilization.h"
 #include "report/base/names.h"
-#include "report/base/say.h"
-#include "report/base/texts.h"
+#include "report/base/ui.h"
 #include "report/diff/recording.h"
-#include "report/model/columns.h"
+#include "report/model/load.h"
 #include "report/page/page.h"
 #include "report/query/query.h"
 #include "report/sweep/sweep.h"
-#include "report/tables/report.h"
 #include "report/tables/tables.h"
 
 /* --- the runs of a sweep and their configurations -----------------------------------------------

@@ -1,11 +1,11 @@
-#include "report/table/display.h"
+#include "report/table/table.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "formats/base/utf8.h"
+#include "formats/base/bytes.h"
 
 struct unit {
 	const char *name;

@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "formats/base/xalloc.h"
 #include "report/table/table.h"
 
 struct ws_table_arena {

@@ -1,4 +1,4 @@
-#include "report/table/view.h"
+#include "report/table/table.h"
 
 #include <ctype.h>
 #include <string.h>

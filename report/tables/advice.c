@@ -4,7 +4,7 @@
 
 #include "report/advice/advice.h"
 #include "report/model/model.h"
-#include "report/replay/whatif.h"
+#include "report/replay/replay.h"
 #include "report/tables/tables.h"
 
 static void add_row(struct ws_table *t, const struct ws_findings *a, const struct ws_finding *f)

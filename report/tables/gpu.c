@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "report/analysis/device_time.h"
-#include "report/base/interval.h"
+#include "report/base/stat.h"
 #include "report/base/order.h"
 #include "report/base/spans.h"
 #include "formats/base/sort.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/tables/tables.h"
 
 /* --- kernel-trace: every execution of every kernel, made only when it is asked for by name -----

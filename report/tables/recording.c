@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "report/advice/advice.h"
-#include "report/analysis/missing.h"
-#include "report/model/columns.h"
+#include "report/analysis/device_time.h"
+#include "report/model/load.h"
 #include "report/tables/tables.h"
 
 /* Linux numbers of the signals that end programs. The laptop may be no Linux. */

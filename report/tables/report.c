@@ -1,16 +1,14 @@
 /* From a trace to tables. */
-#include "formats/base/xalloc.h"
-#include "report/tables/report.h"
+#include "formats/base/memory.h"
+#include "report/tables/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/analysis/digest.h"
-#include "report/analysis/rank.h"
-#include "report/page/make.h"
+#include "report/page/private.h"
 #include "report/pass/pass.h"
-#include "report/replay/whatif.h"
-#include "report/tables/tables.h"
+#include "report/replay/replay.h"
 
 static const struct builder {
 	const struct ws_table_def *def;

@@ -4,7 +4,7 @@
 
 #include "report/analysis/costs.h"
 #include "report/base/order.h"
-#include "report/base/say.h"
+#include "report/base/ui.h"
 #include "report/tables/tables.h"
 
 #define TOP_OPS 20

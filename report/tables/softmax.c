@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "formats/base/strtab.h"
+#include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/base/names.h"
-#include "report/base/say.h"
+#include "report/base/ui.h"
 #include "report/base/stat.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 #include "report/tables/tables.h"
 
 enum direction { FORWARD, BACKWARD, UNKNOWN, DIRECTIONS };

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/analysis/steps.h"
-#include "report/model/batch.h"
+#include "report/model/load.h"
 #include "report/tables/tables.h"
 
 #define NO_STEPS                                                                                  \

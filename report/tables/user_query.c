@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/tables/tables.h"
 
 /* --- tables as relations ---------------------------------------------------------------------- */

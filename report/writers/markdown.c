@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
-#include "report/base/say.h"
-#include "report/table/view.h"
+#include "formats/base/memory.h"
+#include "report/base/ui.h"
 #include "report/table/table.h"
 #include "report/writers/comment.h"
 

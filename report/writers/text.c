@@ -4,13 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 #include "report/base/names.h"
-#include "report/base/say.h"
+#include "report/base/ui.h"
 #include "report/front/front.h"
 #include "report/names/names.h"
 #include "report/page/page.h"
-#include "report/table/display.h"
 #include "report/table/table.h"
-#include "report/table/view.h"
 
 #define WS_TEXT_PLAIN "\033[0m"
 #define WS_TEXT_DIM   "\033[2m"

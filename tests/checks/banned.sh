@@ -5,7 +5,7 @@
 #   - no function that changes the locale of numbers, none that waits for nobody
 #   - files and folders are made, renamed and removed in a folder that is open, not by their path
 #   - what differs between systems is in formats/base/system
-#   - one idiom for arrays that grow, one for a lack of memory (xalloc.h), one for headers
+#   - one idiom for arrays that grow, one for a lack of memory (memory.h), one for headers
 # Begins by finding violations that it plants itself.
 set -eu
 root=$1 build=$2

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "kernels/exec/exec.h"
 #include "tests/cuda_host/bounds/bounds.h"
 #include "tests/cuda_host/device.h"

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "report/kernel_info/classify.h"
-#include "report/kernel_info/demangle.h"
 #include "report/names/names.h"
 #include "tests/fuzz/mutate.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as the rows of payload_schema, _field, _enum and payload: what operations they make. */
 #include <stdlib.h>
 
-#include "report/model/payload.h"
+#include "report/model/model.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/mutate.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/tables/report.h"
+#include "report/tables/tables.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/support/joined.h"
 

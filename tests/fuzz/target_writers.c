@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/tables/report.h"
+#include "report/tables/tables.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/mutate.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "report/kernel_info/demangle.h"
+#include "report/kernel_info/classify.h"
 
 static inline bool demangles(void)
 {

@@ -3,7 +3,7 @@
 
 #include "report/diff/diff.h"
 #include "report/joined/rows.h"
-#include "report/tables/report.h"
+#include "report/tables/tables.h"
 
 /* The table of kernels (kernel-trace) takes the rows; others leave them. */
 struct joined {

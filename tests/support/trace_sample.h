@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "formats/base/own_file.h"
+#include "formats/base/outfile.h"
 #include "formats/trace/check.h"
 #include "formats/trace/reader.h"
 #include "formats/trace/writer.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "formats/base/outfile.h"
 #include "formats/base/system/system.h"

@@ -1,7 +1,7 @@
 /* What the parts of the timeline's writer share. Internal to this room. */
 #pragma once
 
-#include "formats/base/strtab.h"
+#include "formats/base/memory.h"
 #include "formats/text/json_writer.h"
 #include "report/export/exporter.h"
 #include "report/pass/pass.h"

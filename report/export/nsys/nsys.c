@@ -9,15 +9,12 @@
 #include <stdlib.h>
 
 #include "formats/base/outfile.h"
-#include "formats/base/own_file.h"
 #include "formats/base/system/files.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "formats/nsys/nsys.h"
 #include "report/base/names.h"
-#include "report/base/signature.h"
 #include "report/export/exporter.h"
-#include "report/kernel_info/demangle.h"
+#include "report/kernel_info/classify.h"
 #include "report/pass/pass.h"
 #include "report/records/records.h"
 

@@ -8,18 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/grow.h"
-#include "formats/base/strtab.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "formats/schema/schema.h"
 #include "formats/trace/reader.h"
-#include "report/analysis/rank.h"
+#include "report/analysis/digest.h"
 #include "report/base/order.h"
-#include "report/base/signature.h"
+#include "report/base/names.h"
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/parquet.h"
 #include "report/joined/rows.h"
-#include "report/model/columns.h"
+#include "report/model/load.h"
 #include "report/names/names.h"
 #include "formats/base/sort.h"
 #include "report/records/records.h"

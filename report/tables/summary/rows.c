@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
-#include "report/analysis/missing.h"
-#include "report/analysis/rank.h"
+#include "formats/base/memory.h"
+#include "report/analysis/device_time.h"
+#include "report/analysis/digest.h"
 #include "report/base/names.h"
-#include "report/model/columns.h"
+#include "report/model/load.h"
 #include "report/tables/summary/rows.h"
 
 struct ws_cell *ws_page_row(const struct ws_summary_page *p, struct ws_bytes item)

@@ -1,7 +1,7 @@
 /* How long a step takes, how steady it is, and how much of the devices' arithmetic it uses. */
 #include "report/analysis/steps.h"
 #include "report/joined/rows.h"
-#include "report/model/steps.h"
+#include "report/model/model.h"
 #include "report/tables/summary/rows.h"
 
 #define STEADY_PERCENT 5 /* standard deviation of the steps, of their mean */

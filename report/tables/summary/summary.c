@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/advice/advice.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
-#include "report/base/interval.h"
+#include "report/base/stat.h"
 #include "report/base/names.h"
-#include "report/model/columns.h"
-#include "report/model/steps.h"
+#include "report/model/load.h"
+#include "report/model/model.h"
 #include "report/names/names.h"
 #include "report/tables/summary/rows.h"
 

@@ -5,11 +5,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/arena.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/kernel_info/classify.h"
 #include "report/page/page.h"
-#include "report/table/view.h"
 #include "report/table/table.h"
 #include "report/writers/html/private.h"
 

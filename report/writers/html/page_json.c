@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 #include "formats/base/bytes.h"
-#include "formats/base/xalloc.h"
-#include "report/page/timeline.h"
+#include "formats/base/memory.h"
+#include "report/page/page.h"
 #include "report/writers/html/private.h"
 
 /* --- packed bytes: deflated, then base64 ----------------------------------------------------- */

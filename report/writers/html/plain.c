@@ -4,9 +4,9 @@
  * script of the page shows its own instead.
  */
 #include <string.h>
-#include "report/base/say.h"
+#include "report/base/ui.h"
 #include "report/front/front.h"
-#include "report/table/view.h"
+#include "report/table/table.h"
 #include "report/writers/html/private.h"
 
 #define FINDINGS       5

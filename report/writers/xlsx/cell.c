@@ -2,8 +2,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
-#include "formats/base/grow.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
 #define COLOUR_HEADER    0x1F3864

@@ -1,7 +1,7 @@
 /* Native charts of tables: which there are, and how each is made. */
 #include <math.h>
 #include <stdbool.h>
-#include "report/table/display.h"
+#include "report/table/table.h"
 #include "report/writers/xlsx/xlsx.h"
 
 #define WS_XLSX_SERIES_MAX 8 /* colours that can be told apart */

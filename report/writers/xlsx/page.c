@@ -1,9 +1,9 @@
 /* The first sheet: the answers of a report, its pictures and its index. */
 #include <math.h>
 #include <stdbool.h>
-#include "report/base/say.h"
+#include "report/base/ui.h"
 #include "report/front/front.h"
-#include "report/writers/xlsx/front.h"
+#include "report/writers/xlsx/xlsx.h"
 
 #define FRONT_OTHERS 12.5
 #define FRONT_NAME   46.0 /* width of column A */

@@ -1,9 +1,8 @@
 /* Pictures of the first sheet: the step as a bar, the roofline, marks in cells. */
 #include <math.h>
 #include <stdbool.h>
-#include "report/base/say.h"
+#include "report/base/ui.h"
 #include "report/front/front.h"
-#include "report/writers/xlsx/front.h"
 #include "report/writers/xlsx/xlsx.h"
 
 /* --- the roofline ---------------------------------------------------------------------------- */

@@ -3,9 +3,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include "formats/base/outfile.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/writers/xlsx/front.h"
 #include "report/writers/xlsx/xlsx.h"
 
 /* Details that a workbook of many tables does not print, and definitions. */

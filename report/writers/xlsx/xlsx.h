@@ -10,9 +10,10 @@
 #pragma once
 
 #include <xlsxwriter.h>
-#include "formats/base/arena.h"
+
+#include "formats/base/memory.h"
 #include "report/page/page.h"
-#include "report/table/view.h"
+#include "report/table/table.h"
 
 #define WS_XLSX_SHEET_NAME_MAX 31
 #define WS_XLSX_CELL_CHARS_MAX 32767
@@ -213,3 +214,32 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 
 /* The sheet of a table; NULL when the report or the workbook lacks it. */
 const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table);
+
+/* What first sheets are made of. */
+
+#define FRONT_COLUMNS 7 /* A to G: a page of paper */
+#define FRONT_LAST    (FRONT_COLUMNS - 1)
+#define FRONT_DATA    (FRONT_COLUMNS + 2) /* cells of the pictures, beside the page */
+
+struct ws_xlsx_front {
+	struct ws_xlsx *x;
+	lxw_worksheet *sheet;
+	const struct ws_table *t; /* the table `summary`; NULL: there is none */
+	uint32_t row;
+};
+
+/* Links to the sheets of the report's tables from this one on. */
+void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table);
+
+/* An icicle: of one side of a comparison, painted by what changed, or of a page, by class. */
+struct ws_xlsx_icicle {
+	const struct ws_page *page, *other_page; /* other: NULL, it is no comparison */
+	bool is_b;
+	double scale; /* its part of the width */
+	const char *title;
+	bool is_unsure;
+};
+
+/* At the row; returns the row below. */
+uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
+                             const struct ws_xlsx_icicle *icicle, uint32_t row);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "formats/base/system/system.h"
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "tests/support/paths.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "formats/base/arena.h"
+#include "formats/base/memory.h"
 
 Test(arena, nothing_moves_and_all_is_zero_and_aligned)
 {

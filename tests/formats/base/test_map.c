@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/map.h"
+#include "formats/base/memory.h"
 
 Test(map, has_what_was_put_and_nothing_else)
 {

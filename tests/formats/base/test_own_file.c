@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/own_file.h"
+#include "formats/base/outfile.h"
 #include "formats/trace/writer.h"
 #include "tests/support/trace_sample.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/strtab.h"
+#include "formats/base/memory.h"
 
 static uint64_t intern(struct ws_strtab *t, const void *bytes, size_t len)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "formats/base/utf8.h"
+#include "formats/base/bytes.h"
 
 Test(utf8, every_code_point_comes_back)
 {

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "formats/base/grow.h"
+#include "formats/base/memory.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/run/step.h"
 #include "tests/kernels/cuda/described_gpu.h"

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "kernels/run/step.h"
 
 #define FEW \

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "kernels/run/step.h"
 
 static const struct ws_precision fp64 = {.name = "fp64",

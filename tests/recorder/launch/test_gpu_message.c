@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "formats/base/xalloc.h"
+#include "formats/base/memory.h"
 #include "recorder/launch/launch.h"
 #include "tests/support/paths.h"
 

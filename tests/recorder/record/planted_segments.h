@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "formats/base/own_file.h"
+#include "formats/base/outfile.h"
 #include "recorder/shared/segment_file.h"
 #include "tests/support/recorder/run.h"
 #include "tests/environment/scratch.h"

@@ -3,7 +3,7 @@
 #include <criterion/new/assert.h>
 #include <stdlib.h>
 
-#include "report/base/values.h"
+#include "report/base/stat.h"
 #include "tests/environment/random.h"
 
 #define N 300000

@@ -1,5 +1,5 @@
 /* A gate for a merge: held to its promise by experiment, then each of its answers. */
-#include "report/diff/gate.h"
+#include "report/diff/diff.h"
 #include "tests/report/diff/training.h"
 
 static const struct ws_gate_key key = {"example", "nvidia-h100"};

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/diff/align.h"
 #include "report/diff/match.h"
 
 static uint32_t state;

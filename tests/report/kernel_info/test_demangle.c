@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/kernel_info/demangle.h"
+#include "report/kernel_info/classify.h"
 #include "tests/report/demangles.h"
 
 static struct ws_buf buf;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/kernel_info/device_peaks.h"
+#include "report/kernel_info/occupancy.h"
 #include "tests/support/paths.h"
 
 static struct ws_peaks *table(const char *user_rows)

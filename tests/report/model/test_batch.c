@@ -2,7 +2,7 @@
  */
 #include <criterion/criterion.h>
 
-#include "report/model/batch.h"
+#include "report/model/load.h"
 
 static struct ws_batch batch_of(const char *name)
 {

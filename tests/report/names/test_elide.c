@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/names/names.h"
-#include "report/table/display.h"
+#include "report/table/table.h"
 
 static bool equal(const struct ws_bytes *a, const struct ws_bytes *b)
 {

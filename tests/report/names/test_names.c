@@ -3,7 +3,6 @@
 
 #include "report/base/names.h"
 #include "report/names/names.h"
-#include "report/base/signature.h"
 
 static void check(const char *name, const char *expected)
 {

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "report/table/display.h"
 #include "report/table/table.h"
 
 static const struct ws_table_column columns[] = {

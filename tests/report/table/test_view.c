@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/table/view.h"
+#include "report/table/table.h"
 
 static const struct ws_table_column columns[] = {
         {"total_ns", "Total (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/model/payload.h"
+#include "report/model/model.h"
 
 static int64_t number(uint64_t type, const void *bytes, size_t len, int *ok)
 {

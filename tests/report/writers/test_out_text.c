@@ -2,7 +2,7 @@
 #include <criterion/new/assert.h>
 #include <time.h>
 
-#include "report/table/display.h"
+#include "report/table/table.h"
 #include "tests/report/writers/writer_tables.h"
 
 static char *make(struct ws_table *t, struct ws_text_opts opts)
