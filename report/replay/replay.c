@@ -36,6 +36,7 @@ struct point {
 	uint32_t waits;  /* of an end: the piece that the call waited for, WS_NONE */
 	uint32_t hidden; /* the piece that the host may have waited for without a call, WS_NONE */
 	double lag_ns;   /* since the end of that piece */
+	bool waits_once; /* the call that waits is part of start-up */
 	double gap_ns;   /* since the anchor, or since the end of the piece if that was later */
 	double data_ns;  /* part of the gap in which the host loaded data */
 	double setup_ns; /* … in which it did what happens once */
@@ -544,9 +545,15 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 	WS_NEW(temp, last_of_thread, r->m->nthreads);
 	WS_NEW(temp, launched, r->npoints);
 	WS_NEW(temp, gaps, r->npoints);
-	for (size_t i = 0; i < r->npieces; i++)
-		if (r->piece[i].launch != WS_NONE)
-			launched[r->piece[i].launch]++;
+	for (size_t i = 0; i < r->npieces; i++) {
+		const uint32_t launch = r->piece[i].launch;
+
+		if (launch == WS_NONE)
+			continue;
+		launched[launch]++;
+		r->work[i].is_trial = ws_spans_inside(&host->searches, r->point[launch].at_ns,
+		                                      r->point[launch].at_ns + 1) > 0;
+	}
 	r->tail = WS_NONE;
 	for (uint32_t i = 0; i < r->npoints; i++) {
 		struct point *p = &r->point[i];
@@ -576,12 +583,15 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 			     (blocks[call->kind->name] == WAITS_FOR_STREAM && r->nstreams == 1)))
 				p->waits =
 				        last_ended(r, INT64_MIN, p->at_ns, call->start_ns, WS_NONE);
+			p->waits_once = ws_spans_inside(&host->setup, call->start_ns, p->at_ns) > 0;
 			if (p->waits != WS_NONE && ws_piece_end(&r->work[p->waits]) > since_ns)
 				since_ns = ws_piece_end(&r->work[p->waits]);
 		}
 		p->gap_ns = (double)(p->at_ns - since_ns);
 		p->setup_ns = fmin(p->gap_ns - p->data_ns,
 		                   (double)ws_spans_inside(&host->setup, since_ns, p->at_ns));
+		if (2 * p->setup_ns > p->gap_ns - p->data_ns)
+			p->setup_ns = p->gap_ns - p->data_ns; /* as idle.c judges a gap */
 		if (!p->is_end || p->call == WS_NONE)
 			find_hidden_wait(r, p, since_ns, nlaunched);
 		if (p->waits == WS_NONE && p->gap_ns <= WS_IDLE_LAUNCH_US * 1000)
@@ -699,7 +709,7 @@ static void play_point(struct ws_replay *r, uint32_t i, double base_ns,
 	if (waits != WS_NONE)
 		wait_until(&at_ns,
 		           remaining_until(at_ns, r->end_of_piece_ns[waits],
-		                           change->removed[WS_USE_SYNC]),
+		                           p->waits_once ? 0 : change->removed[WS_USE_SYNC]),
 		           &r->cause[i], (uint32_t)r->npoints + waits);
 	r->point_ns[i] = at_ns + gap_with(r, i, change);
 }

@@ -102,7 +102,9 @@ class Trace:
         if not self.steps and len(ends) > 1:  # iterations that one optimizer marks
             first = min([r[0] for r in ranges if r[2].startswith('Optimizer.')] + [r[0] for r in self.rows('select start_ns from WARPSHEET_cpu_op')])
             self.steps = [(start, end, thread) for (start, _), (end, thread) in zip([(first, None)] + ends, ends)]
-        warm = [r[:2] for r in ranges if r[2] == 'warm-up']
+        self.warm_up = [r[:2] for r in ranges if any(re.fullmatch(r'warmup(step|iter|iteration|run)?s?', re.sub(r'[-_ #:.\[\]]|\d+$', '', field.lower()))
+                                                     for field in r[2].split('|'))]
+        warm = self.warm_up
         self.hosts = [s for s in self.steps if not any(w[0] <= s[0] < w[1] for w in warm)]
         self.measured = [s[:2] for s in self.hosts]
 
@@ -190,6 +192,7 @@ class Trace:
         if len(self.windows) > 2 and self.hosts[0] == self.steps[0]:
             median = self.windows[self.which][1] - self.windows[self.which][0]
             spans += itertools.takewhile(lambda w: w[1] - w[0] > 2 * median, self.windows)
+        spans += self.warm_up
         window = self.measured if self.steps else [(min(k['start'] for k in self.kernels), max(k['end'] for k in self.kernels))]
         if len(window) == 1 and 2 * sum(e - s for s, e in union(spans)) > window[0][1] - window[0][0]:
             spans += [p for p in pauses.values() if p[1] - p[0] > 1000000]

@@ -11,6 +11,7 @@ class Point:
     def __init__(self, at, thread, call, is_end):
         self.at, self.thread, self.call, self.is_end = at, thread, call, is_end
         self.anchor = self.waits = self.hidden = None
+        self.waits_once = False
 
 
 class Replay:
@@ -133,10 +134,13 @@ class Replay:
                     q.waits = self.last_ended(begin, q.at, begin, None)
                 if q.waits is None and (blocks == 'all' or blocks == 'stream' and len({p['stream'] for p in self.pieces} | set(self.free)) == 1):
                     q.waits = self.last_ended(-math.inf, q.at, begin, None)
+                q.waits_once = any(s < q.at and e > begin for s, e in setup)
                 if q.waits is not None:
                     since = max(since, self.piece_end(q.waits))
             q.gap = q.at - since
             q.setup = min(q.gap - q.data, sum(max(0, min(e, q.at) - max(s, since)) for s, e in setup))
+            if 2 * q.setup > q.gap - q.data:
+                q.setup = q.gap - q.data
             if not q.is_end or q.call is None:
                 self.find_hidden_wait(q, since, bisect.bisect_left(launches, i))
             if q.waits is None and q.gap <= LAUNCH:
@@ -203,7 +207,7 @@ class Replay:
             if n < len(self.points):
                 q = self.points[n]
                 t = base if q.anchor is None else at[q.anchor]
-                if q.waits is not None and not change.get('no_syncs'):
+                if q.waits is not None and (q.waits_once or not change.get('no_syncs')):
                     t = max(t, done[q.waits])
                 at[n] = t + self.gap(n, change)
                 continue
