@@ -164,20 +164,6 @@ void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
 	s->kept->first = r;
 }
 
-/* What was asked for, of a model with its steps; STEPS is ALL where no device work is known to have
- * been launched in one (any_in_steps = 0), as where no API calls were recorded. */
-static void select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
-                         struct ws_selection *s)
-{
-	s->scope =
-	        asked == WS_SCOPE_STEPS && !(m->nmeasured && any_in_steps) ? WS_SCOPE_ALL : asked;
-	s->to_device_work = s->scope != asked;
-	s->measured = 0;
-	for (uint32_t i = 0; i < m->nsteps; i++)
-		s->measured += (size_t)ws_step_selected(m, s, i);
-	s->scope_words = ws_scope_words(m, asked, s);
-}
-
 /* --- what the filters need ----------------------------------------------------------- */
 
 static enum ws_status compile(const struct ws_filter *f, regex_t *out, struct ws_err *err)
@@ -453,7 +439,19 @@ static void select_by(struct selector *c)
 	if (f && f->kernel)
 		match_names(c);
 	ws_filter_words(c->s, f);
-	select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c), c->s);
+
+	/* What was asked for, of a model with its steps; STEPS is ALL where no device work is known
+	 * to have been launched in one (any_in_steps = 0), as where no API calls were recorded. */
+	enum ws_scope asked = f ? f->scope : WS_SCOPE_ALL;
+	c->s->scope = asked == WS_SCOPE_STEPS &&
+	                              !(c->m->nmeasured && (any_in_steps(c) || !used_device(c)))
+	                      ? WS_SCOPE_ALL
+	                      : asked;
+	c->s->to_device_work = c->s->scope != asked;
+	c->s->measured = 0;
+	for (uint32_t i = 0; i < c->m->nsteps; i++)
+		c->s->measured += (size_t)ws_step_selected(c->m, c->s, i);
+	c->s->scope_words = ws_scope_words(c->m, asked, c->s);
 	select_all(c);
 }
 

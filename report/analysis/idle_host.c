@@ -173,14 +173,6 @@ static void look_at_call(struct setup_finder *f, uint32_t row)
 	        (struct long_call){row, call->kind->name, WS_NONE, {call->start_ns, end_ns}};
 }
 
-static const struct pause *pause_before(const struct setup_finder *f, uint32_t row)
-{
-	size_t at;
-
-	WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < row);
-	return at < f->npauses && f->pause[at].row == row ? &f->pause[at] : NULL;
-}
-
 static int64_t pause_ns(const struct pause *pause)
 {
 	return pause ? pause->span.end_ns - pause->span.start_ns : 0;
@@ -189,7 +181,11 @@ static int64_t pause_ns(const struct pause *pause)
 /* Another launch of the kernel; rows of kernels do not stand in the order of their calls. */
 static void add_launch(const struct setup_finder *f, struct launched *l, uint32_t row)
 {
-	const struct pause *pause = pause_before(f, row);
+	size_t at;
+
+	WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < row);
+	const struct pause *pause =
+	        at < f->npauses && f->pause[at].row == row ? &f->pause[at] : NULL;
 	const bool is_first = !l->first || row + 1 < l->first;
 	const int64_t other_ns = pause_ns(is_first ? l->pause : pause);
 

@@ -65,21 +65,6 @@ static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 	return k->dur_ns;
 }
 
-static void look_at_kernels(struct state *s)
-{
-	struct ws_joined_rows *rows = s->sel->rows;
-
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		if (ws_kernel_selected(s->m, s->sel, k, i) &&
-		    is_counted(s->m, s->sel, s->out, k->step))
-			s->out->product_ns += look_at_kernel(s, k);
-	}
-	for (size_t d = 0; d < s->m->ndevices; d++)
-		s->out->devices += s->devices[d];
-}
-
 #define WHY(u, ...) snprintf((u)->obstacle, sizeof((u)->obstacle), __VA_ARGS__)
 
 /* What stands in the way before a peak is asked for; *flops_known: of what ran, all the same. */
@@ -221,7 +206,18 @@ static void find(struct state *s)
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (is_counted(m, s->sel, out, i))
 			out->step_sum_ns += out->step_ns[i];
-	look_at_kernels(s);
+
+	struct ws_joined_rows *rows = s->sel->rows;
+
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (ws_kernel_selected(s->m, s->sel, k, i) &&
+		    is_counted(s->m, s->sel, s->out, k->step))
+			s->out->product_ns += look_at_kernel(s, k);
+	}
+	for (size_t d = 0; d < s->m->ndevices; d++)
+		s->out->devices += s->devices[d];
 	find_obstacle(s);
 	if (!out->obstacle[0])
 		add_ops(s);

@@ -53,17 +53,6 @@ struct work {
 	uint32_t sample; /* that these are of */
 };
 
-static void work_release(struct work *w)
-{
-	ws_spill_close(&w->sorted);
-	ws_texts_release(&w->known);
-	ws_map_free(&w->piece_of_kernel);
-	ws_arena_free(&w->temp);
-	free(w->after);
-	free(w->attention);
-	free(w->waiting);
-}
-
 /* --- kernels in launch order --------------------------------------------------------------- */
 
 static struct launch launch_of(struct ws_reader *c, const struct ws_joined_kernel *k, uint32_t i)
@@ -701,5 +690,11 @@ void ws_reader_read_work(struct ws_reader *c)
 	else
 		read_kernels(&w);
 	read_copies(&w);
-	work_release(&w);
+	ws_spill_close(&w.sorted);
+	ws_texts_release(&w.known);
+	ws_map_free(&w.piece_of_kernel);
+	ws_arena_free(&w.temp);
+	free(w.after);
+	free(w.attention);
+	free(w.waiting);
 }

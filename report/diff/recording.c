@@ -44,13 +44,6 @@ uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *
 
 /* --- samples ----------------------------------------------------------------------------- */
 
-static void set_phases(const struct ws_model_step *step, struct ws_sample *sample)
-{
-	sample->host_ns = step->total_ns;
-	memcpy(sample->phase_ns, step->phase_ns, sizeof(sample->phase_ns));
-	sample->phases = step->phases;
-}
-
 static void find_samples(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
@@ -73,7 +66,11 @@ static void find_samples(struct ws_reader *c)
 		if (w->step == WS_NONE)
 			continue;
 		c->sample_of_step[w->step] = i;
-		set_phases(&m->steps[w->step], &r->samples[i]);
+
+		struct ws_sample *sample = &r->samples[i];
+		sample->host_ns = m->steps[w->step].total_ns;
+		memcpy(sample->phase_ns, m->steps[w->step].phase_ns, sizeof(sample->phase_ns));
+		sample->phases = m->steps[w->step].phases;
 		memcpy(r->samples[i].window_ns, times->window_ns[w->step],
 		       sizeof(r->samples[i].window_ns));
 	}
@@ -246,16 +243,6 @@ int64_t ws_memory_peak(const struct ws_model *m)
 	return peak;
 }
 
-static void read_utilization(struct ws_reader *c)
-{
-	const struct ws_utilization *u;
-
-	u = ws_utilization_find(c->m, &c->sel);
-	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
-	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
-	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
-}
-
 /* What the devices did with the time of each sample. */
 static void read_uses(struct ws_reader *c)
 {
@@ -293,20 +280,12 @@ static void read_state(struct ws_reader *c)
 	c->r->idle = ws_idle_verdict(m, &c->sel);
 	read_uses(c);
 	c->r->peak_bytes = ws_memory_peak(m);
-	read_utilization(c);
+
+	const struct ws_utilization *u = ws_utilization_find(c->m, &c->sel);
+	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
+	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
+	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
 	c->r->name = ws_texts_add_str(&c->names->texts, m->name);
-}
-
-static void read_rows(struct ws_reader *c)
-{
-	const size_t ntexts = c->m->ntexts;
-
-	WS_NEW(&c->arena, c->text_of, ntexts);
-	memset(c->text_of, 0xff, ntexts * sizeof(*c->text_of));
-	c->unclassified = ws_texts_add_str(&c->names->texts, "(unclassified)");
-	ws_reader_read_ranges(c);
-	ws_reader_read_work(c);
-	ws_reader_add_up_ranges(c);
 }
 
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
@@ -326,7 +305,15 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	read_state(&c);
 	if (is_replayed)
 		out->replay = ws_replay_new(m, &c.sel);
-	read_rows(&c);
+
+	const size_t ntexts = c.m->ntexts;
+
+	WS_NEW(&c.arena, c.text_of, ntexts);
+	memset(c.text_of, 0xff, ntexts * sizeof(*c.text_of));
+	c.unclassified = ws_texts_add_str(&c.names->texts, "(unclassified)");
+	ws_reader_read_ranges(&c);
+	ws_reader_read_work(&c);
+	ws_reader_add_up_ranges(&c);
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
 }

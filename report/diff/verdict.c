@@ -32,33 +32,6 @@ static void add_time(const struct verdict *v, const char *subject, const char *s
 
 /* --- before any number ------------------------------------------------------------------- */
 
-static void add_warnings(const struct verdict *v)
-{
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &v->d->side[s];
-
-		for (size_t i = 0; i < side->nrecordings; i++) {
-			struct ws_bytes name =
-			        ws_texts_get(&v->d->names.texts, side->recordings[i].name);
-
-			if (side->recordings[i].damaged)
-				ws_table_add(v->t, "damaged",
-				             "%.*s is damaged: its numbers cover the intact rest. "
-				             "'warpsheet check' lists the damage.",
-				             (int)name.len, (const char *)name.ptr);
-		}
-	}
-	for (size_t i = 0; i < v->d->nreasons; i++) {
-		struct ws_cell *row =
-		        ws_table_add(v->t, "not the same work", "%s", v->d->reasons[i]);
-
-		ws_say_add(v->d->result->reasons, sizeof(v->d->result->reasons), "%s%s",
-		           i ? ", " : "", v->d->reasons[i]);
-		ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade],
-		                ws_grade_name(WS_GRADE_UNLIKE));
-	}
-}
-
 static void add_matched(const struct verdict *v)
 {
 	const struct ws_diff *d = v->d;
@@ -315,16 +288,6 @@ static void add_memory(const struct verdict *v)
 	ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade], ws_grade_count_name(grade));
 }
 
-/* The mean over the recordings; NaN when it is not known of one. */
-static double utilization_of(const struct ws_side *side, bool hardware)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < side->nrecordings; i++)
-		sum += hardware ? side->recordings[i].hfu_percent : side->recordings[i].mfu_percent;
-	return sum / (double)side->nrecordings;
-}
-
 static void add_utilization(const struct verdict *v, bool hardware)
 {
 	const struct ws_diff *d = v->d;
@@ -336,7 +299,13 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	for (int s = 0; s < 2; s++) {
 		const char *check;
 
-		percent[s] = utilization_of(&d->side[s], hardware);
+		/* The mean over the recordings; NaN when it is not known of one. */
+		double sum = 0;
+
+		for (size_t i = 0; i < d->side[s].nrecordings; i++)
+			sum += hardware ? d->side[s].recordings[i].hfu_percent
+			                : d->side[s].recordings[i].mfu_percent;
+		percent[s] = sum / (double)d->side[s].nrecordings;
 		check = ws_over_peak(percent[s]);
 		if (isnan(percent[s]))
 			ws_sentence_add(&text, "; unknown for %s", d->side[s].name);
@@ -462,7 +431,28 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 
 	for (int s = 0; s < 2; s++)
 		d->result->clock_mhz[s] = clock_of(&d->side[s]);
-	add_warnings(&v);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &v.d->side[s];
+
+		for (size_t i = 0; i < side->nrecordings; i++) {
+			struct ws_bytes name =
+			        ws_texts_get(&v.d->names.texts, side->recordings[i].name);
+
+			if (side->recordings[i].damaged)
+				ws_table_add(v.t, "damaged",
+				             "%.*s is damaged: its numbers cover the intact rest. "
+				             "'warpsheet check' lists the damage.",
+				             (int)name.len, (const char *)name.ptr);
+		}
+	}
+	for (size_t i = 0; i < v.d->nreasons; i++) {
+		struct ws_cell *row = ws_table_add(v.t, "not the same work", "%s", v.d->reasons[i]);
+
+		ws_say_add(v.d->result->reasons, sizeof(v.d->result->reasons), "%s%s",
+		           i ? ", " : "", v.d->reasons[i]);
+		ws_cell_set_str(v.t, &row[WS_TC_diff_verdict_grade],
+		                ws_grade_name(WS_GRADE_UNLIKE));
+	}
 	add_matched(&v);
 	if (add_times(&v, gpu_ns)) {
 		add_memory(&v);

@@ -54,27 +54,23 @@ static uint32_t inherited_step(const struct ws_joined_rows *rows,
 	return step != WS_NONE || range->context->marks & WS_IN_WARM_UP ? step : of_call;
 }
 
-/* Of what was launched in no range of its thread, and inherits none: the start/end range of its
- * process around it that began last, else the step. */
-static uint32_t range_of_process(const struct ws_model *m, uint32_t call)
+/*
+ * The range of device work that was launched in no range of its thread and inherits none: the
+ * start/end range of its process around the call that began last. *step becomes that range's, if it
+ * has one.
+ */
+static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
+                                  uint32_t *step)
 {
-	const struct ws_attribution *a = &m->attribution;
+	const struct ws_joined_range *range;
+	const struct ws_attribution *a = &j->m->attribution;
 	uint32_t last = WS_NONE;
 
 	for (uint32_t c = a->first ? a->first[call] : WS_NONE; c != WS_NONE;
 	     c = a->crossings[c].next)
 		last = last == WS_NONE || a->crossings[c].range > last ? a->crossings[c].range
 		                                                       : last;
-	return last;
-}
-
-/* The same for a kernel, copy or fill, whose step may be that of the range. */
-static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
-                                  uint32_t *step)
-{
-	const struct ws_joined_range *range;
-
-	*number = range_of_process(j->m, call);
+	*number = last;
 	range = ws_joined_rows_range(j->rows, *number);
 	if (range)
 		*step = inherited_step(j->rows, range, *step);

@@ -183,21 +183,6 @@ static uint32_t device_number(struct ws_loader *l, uint64_t id)
 	return at;
 }
 
-/* A device without a name is of the maker of the library whose functions the trace names. */
-static void find_makers(struct ws_model *m)
-{
-	int hip = 0;
-
-	for (size_t i = 0; i < m->ntexts && !hip; i++) {
-		const char *name = m->texts[i].ptr;
-
-		hip = m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
-		      name[3] <= 'Z';
-	}
-	for (size_t i = 0; i < m->ndevices; i++)
-		m->devices[i].is_amd |= hip && m->devices[i].name == WS_TEXT_EMPTY;
-}
-
 static void on_device(void *loader, const void *row)
 {
 	const struct ws_row_device *r = row;
@@ -466,7 +451,18 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 		        ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err));
 	WS_FORWARD(load_configs(l, err));
 	load_short_names(l);
-	find_makers(l->m);
+
+	/* the library whose functions are named tells the maker of a device without a name */
+	int hip = 0;
+
+	for (size_t i = 0; i < l->m->ntexts && !hip; i++) {
+		const char *name = l->m->texts[i].ptr;
+
+		hip = l->m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
+		      name[3] <= 'Z';
+	}
+	for (size_t i = 0; i < l->m->ndevices; i++)
+		l->m->devices[i].is_amd |= hip && l->m->devices[i].name == WS_TEXT_EMPTY;
 	WS_FORWARD(load_payloads(l, err));
 	m = l->m;
 	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));

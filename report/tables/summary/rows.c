@@ -58,25 +58,6 @@ struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes i
 
 /* --- where it comes from ---------------------------------------------------------------- */
 
-static void add_file(const struct ws_summary_page *p)
-{
-	const struct ws_trace_summary *f = &p->tab->m->file;
-	const int64_t first_ns = ws_model_recorded_ns(p->tab->m);
-	time_t seconds = (time_t)(first_ns / 1000000000);
-	struct tm tm;
-	char text[64];
-
-	ws_page_words(p, "trace.file", p->tab->m->name);
-	if (first_ns < 0)
-		ws_page_words(p, "trace.recorded", "not known");
-	else if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		ws_page_words(p, "trace.recorded", text);
-	snprintf(text, sizeof(text), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
-	         f->file_size, f->file_hash, f->version_major, f->version_minor);
-	ws_page_words(p, "trace.contents", text);
-	ws_page_words(p, "report.version", WS_VERSION);
-}
-
 static void add_end(const struct ws_summary_page *p)
 {
 	const struct ws_model *m = p->tab->m;
@@ -186,7 +167,22 @@ void ws_page_provenance(const struct ws_summary_page *p)
 		             ws_blob(t, WS_COL_meta_value, last[id]));
 	ws_strtab_free(&keys);
 	free(last);
-	add_file(p);
+
+	const struct ws_trace_summary *f = &p->tab->m->file;
+	const int64_t first_ns = ws_model_recorded_ns(p->tab->m);
+	time_t seconds = (time_t)(first_ns / 1000000000);
+	struct tm tm;
+	char text[64];
+
+	ws_page_words(p, "trace.file", p->tab->m->name);
+	if (first_ns < 0)
+		ws_page_words(p, "trace.recorded", "not known");
+	else if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		ws_page_words(p, "trace.recorded", text);
+	snprintf(text, sizeof(text), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
+	         f->file_size, f->file_hash, f->version_major, f->version_minor);
+	ws_page_words(p, "trace.contents", text);
+	ws_page_words(p, "report.version", WS_VERSION);
 }
 
 /* --- how much of the devices' arithmetic the steps used ------------------------------------- */

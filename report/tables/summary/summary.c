@@ -99,24 +99,6 @@ static void add_coverage(const struct ws_summary_page *p)
 		              unknown, unknown_ns);
 }
 
-/* The waits that make up most of the time, longest first. */
-static void add_waits(const struct ws_summary_page *p, const struct ws_device_use *use)
-{
-	enum ws_use order[WS_USES];
-
-	ws_uses_by_time(use, order);
-	for (int n = 1; n <= TOP_WAITS && use->ns[order[n]]; n++) {
-		const enum ws_use most = order[n];
-		struct ws_cell *row = ws_page_row(p, ws_bytes_of(ws_use_defs[most].name));
-		char text[80];
-
-		ws_cell_set_real(&row[WS_TC_summary_time_ns], (double)use->ns[most]);
-		snprintf(text, sizeof(text), "%.1f %% of the time of the devices",
-		         ws_stat_percent((double)use->ns[most], (double)use->window_ns));
-		ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
-	}
-}
-
 static void add_idle(const struct ws_summary_page *p)
 {
 	const struct ws_idle *idle;
@@ -140,8 +122,25 @@ static void add_idle(const struct ws_summary_page *p)
 			              ws_use_defs[idle->verdict.busy ? WS_USE_COMPUTE
 			                                             : idle->verdict.cause]
 			                      .cure);
-		if (idle->verdict.known)
-			add_waits(p, &idle->all);
+		if (idle->verdict.known) {
+			/* The waits that make up most of the time, longest first. */
+			enum ws_use order[WS_USES];
+
+			ws_uses_by_time(&idle->all, order);
+			for (int n = 1; n <= TOP_WAITS && idle->all.ns[order[n]]; n++) {
+				const enum ws_use most = order[n];
+				struct ws_cell *row =
+				        ws_page_row(p, ws_bytes_of(ws_use_defs[most].name));
+				char text[80];
+
+				ws_cell_set_real(&row[WS_TC_summary_time_ns],
+				                 (double)idle->all.ns[most]);
+				snprintf(text, sizeof(text), "%.1f %% of the time of the devices",
+				         ws_stat_percent((double)idle->all.ns[most],
+				                         (double)idle->all.window_ns));
+				ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
+			}
+		}
 	}
 }
 
@@ -220,32 +219,6 @@ static void add_outside(const struct ws_summary_page *p)
 	ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
 }
 
-static void add_device_time(const struct ws_summary_page *p, const struct device_time *t)
-{
-	ws_page_count(p, "kernels", p->tab->sel->kernels);
-	if (ws_model_has_work(p->tab->m)) { /* else not known: not 0 */
-		ws_page_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
-		ws_page_time(p, "GPU busy", (double)t->busy.busy_ns);
-	}
-	ws_page_time(p, "recorded time, first to last event",
-	             (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
-	add_outside(p);
-	add_work(p);
-	add_coverage(p);
-}
-
-/* What the scope leaves out, once: no other table has it. */
-static void add_left_out(struct ws_summary_page *p, const char *item, uint64_t kernels,
-                         int64_t gpu_ns)
-{
-	struct ws_cell *row;
-
-	p->section = "Outside the scope";
-	row = ws_page_row(p, ws_bytes_of(item));
-	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)kernels);
-	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
-}
-
 static void add_places(struct ws_summary_page *p, const struct device_time *t)
 {
 	static const char *const names[PLACES] = {
@@ -270,8 +243,15 @@ static void add_places(struct ws_summary_page *p, const struct device_time *t)
 			              t->kernels[0][i], t->gpu_ns[0][i]);
 	}
 	for (unsigned i = WS_PHASES; i < PLACES; i++)
-		if (t->kernels[1][i])
-			add_left_out(p, names[i], t->kernels[1][i], t->gpu_ns[1][i]);
+		if (t->kernels[1][i]) {
+			/* What the scope leaves out, once: no other table has it. */
+			struct ws_cell *row;
+
+			p->section = "Outside the scope";
+			row = ws_page_row(p, ws_bytes_of(names[i]));
+			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)t->kernels[1][i]);
+			ws_cell_set_int(&row[WS_TC_summary_time_ns], t->gpu_ns[1][i]);
+		}
 }
 
 static uint32_t dtype_of(const struct ws_model *m, const struct ws_digest_cell *cell)
@@ -283,19 +263,6 @@ static uint32_t dtype_of(const struct ws_model *m, const struct ws_digest_cell *
 static uint64_t group_kernels(const struct ws_group *g)
 {
 	return g->time.n + g->without_time;
-}
-
-static void add_classes(const struct ws_summary_page *p)
-{
-	struct ws_ranking r;
-
-	ws_digest_rank(p->tab, ws_digest_class, &r);
-	for (size_t i = 0; i < r.n; i++) {
-		uint32_t class = r.order[i].row;
-
-		ws_page_share(p, class ? p->tab->m->texts[class] : ws_bytes_of("(unclassified)"),
-		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
-	}
 }
 
 /* Where the program does not say its dtype: those of the kernels, by their names. */
@@ -428,11 +395,29 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	ws_page_steps(&p);
 	p.section = "Where the time goes";
 	find_device_time(tab, &time);
-	add_device_time(&p, &time);
+	ws_page_count(&p, "kernels", p.tab->sel->kernels);
+	if (ws_model_has_work(p.tab->m)) { /* else not known: not 0 */
+		ws_page_time(&p, "GPU time of all kernels", (double)p.tab->sel->gpu_ns);
+		ws_page_time(&p, "GPU busy", (double)time.busy.busy_ns);
+	}
+	ws_page_time(&p, "recorded time, first to last event",
+	             (double)(p.tab->m->end_ns - p.tab->m->begin_ns));
+	add_outside(&p);
+	add_work(&p);
+	add_coverage(&p);
 	p.section = "GPU time by phase";
 	add_places(&p, &time);
 	p.section = "GPU time by class";
-	add_classes(&p);
+
+	struct ws_ranking r;
+
+	ws_digest_rank(p.tab, ws_digest_class, &r);
+	for (size_t i = 0; i < r.n; i++) {
+		uint32_t class = r.order[i].row;
+
+		ws_page_share(&p, class ? p.tab->m->texts[class] : ws_bytes_of("(unclassified)"),
+		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
+	}
 	p.section = "Top kernels";
 	add_top_kernels(&p);
 	if (has_kernels) {
