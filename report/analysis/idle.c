@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/analysis/idle.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
@@ -148,8 +149,8 @@ static bool can_wait(struct finder *c)
 	for (size_t i = 0; i < m->ntexts && busy < 2; i++) {
 		const struct ws_bytes text = m->texts[i];
 
-		for_event |= memmem(text.ptr, text.len, "StreamWait", 10) != NULL;
-		for_host |= memmem(text.ptr, text.len, "LaunchHostFunc", 14) != NULL;
+		for_event |= ws_name_has(text, "StreamWait");
+		for_host |= ws_name_has(text, "LaunchHostFunc");
 	}
 	c->out->waits_for_unrecorded = busy < 2 && !for_host;
 	return busy > 1 || for_event || for_host;

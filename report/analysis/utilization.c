@@ -38,7 +38,7 @@ static bool is_of_graph(const struct state *s, const struct ws_joined_kernel *k)
 	const struct ws_joined_call *call = ws_joined_rows_call(s->sel->rows, k->call);
 	const struct ws_bytes name = call ? s->m->texts[call->kind->name] : (struct ws_bytes){0};
 
-	return memmem(name.ptr ? name.ptr : "", name.len, "GraphLaunch", 11) != NULL;
+	return ws_name_has(name, "GraphLaunch");
 }
 
 static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)

@@ -225,7 +225,7 @@ static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint
 	                    ws_bytes_begin(name, "cast") || ws_bytes_begin(name, "convert");
 
 	if (ws_bytes_begin(name, amp) ||
-	    (ws_name_is(class, "optimizer") && memmem(kernel.ptr, kernel.len, amp, strlen(amp))))
+	    (ws_name_is(class, "optimizer") && ws_name_has(kernel, amp)))
 		item->precision = WS_PRECISION_SCALING;
 	else if (copies &&
 	         (ws_name_is(class, "cast") ||

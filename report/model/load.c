@@ -398,27 +398,6 @@ static uint32_t text_of_string(void *model, uint64_t string_id)
 	return ws_model_text(model, string_id);
 }
 
-static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_column_data schema = {0}, field = {0}, entry = {0}, payload = {0};
-	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
-	                                   text_of_string, l->m->texts, l->m};
-	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
-
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
-	if (status == WS_OK)
-		ws_ops_decode(&tables, &l->m->ops);
-	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
-		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
-	ws_column_data_release(&schema);
-	ws_column_data_release(&field);
-	ws_column_data_release(&entry);
-	ws_column_data_release(&payload);
-	return status;
-}
-
 /* --- process ends, losses, provenance ---------------------------------------------------- */
 
 static void on_end(void *loader, const void *row)
@@ -463,7 +442,24 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	}
 	for (size_t i = 0; i < l->m->ndevices; i++)
 		l->m->devices[i].is_amd |= hip && l->m->devices[i].name == WS_TEXT_EMPTY;
-	WS_FORWARD(load_payloads(l, err));
+
+	struct ws_column_data schema = {0}, field = {0}, entry = {0}, payload = {0};
+	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
+	                                   text_of_string, l->m->texts, l->m};
+	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
+
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
+	if (status == WS_OK)
+		ws_ops_decode(&tables, &l->m->ops);
+	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
+		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
+	ws_column_data_release(&schema);
+	ws_column_data_release(&field);
+	ws_column_data_release(&entry);
+	ws_column_data_release(&payload);
+	WS_FORWARD(status);
 	m = l->m;
 	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));
 	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err));

@@ -141,30 +141,6 @@ static void add_notes(struct roofline *s)
 		                    "names one that the file does not.");
 }
 
-static void note_steps(struct ws_table *t, const struct ws_utilization *use)
-{
-	if (!use->obstacle[0])
-		ws_table_note(t,
-		              "The measured steps have MFU %.2f %% and HFU %.2f %% (table steps).",
-		              ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns),
-		              ws_stat_percent(use->ran_sum_ns, (double)use->step_sum_ns));
-	ws_note_utilization(t, use);
-}
-
-static void add_rows(struct roofline *s)
-{
-	const struct ws_utilization *use;
-
-	WS_NEW(s->tab->temp, s->order, s->groups->n);
-	add_level(s, false);
-	add_level(s, true);
-	add_notes(s);
-	if (!s->tab->m->nmeasured)
-		return;
-	use = ws_utilization_find(s->tab->m, s->tab->sel);
-	note_steps(s->t, use);
-}
-
 void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct roofline s = {.tab = tab, .t = t};
@@ -182,5 +158,20 @@ void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	add_rows(&s);
+
+	const struct ws_utilization *use;
+
+	WS_NEW(s.tab->temp, s.order, s.groups->n);
+	add_level(&s, false);
+	add_level(&s, true);
+	add_notes(&s);
+	if (!s.tab->m->nmeasured)
+		return;
+	use = ws_utilization_find(s.tab->m, s.tab->sel);
+	if (!use->obstacle[0])
+		ws_table_note(s.t,
+		              "The measured steps have MFU %.2f %% and HFU %.2f %% (table steps).",
+		              ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns),
+		              ws_stat_percent(use->ran_sum_ns, (double)use->step_sum_ns));
+	ws_note_utilization(s.t, use);
 }
