@@ -497,7 +497,7 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 }
 
 size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_groups *all,
-                            bool by_name, struct ws_row_key *order)
+                            struct ws_row_key *order)
 {
 	const struct ws_bytes *texts = m->texts;
 	size_t n = 0;
@@ -505,7 +505,7 @@ size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_group
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct ws_cost_group *g = &all->group[i];
 
-		if (g->by_name == by_name)
+		if (g->by_name)
 			order[n++] = (struct ws_row_key){.number = {WS_DESCENDING(g->gpu_ns)},
 			                                 .text = {texts[g->class], texts[g->name],
 			                                          texts[g->dtype]},
