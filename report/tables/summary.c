@@ -796,7 +796,9 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	for (size_t i = 0; i < r.n; i++) {
 		uint32_t class = r.order[i].row;
 
-		page_share(&p, class ? p.tab->m->texts[class] : ws_bytes_of("(unclassified)"),
+		page_share(&p,
+		           class ? ws_display_class(p.tab->m->texts[class])
+		                 : ws_bytes_of("(unclassified)"),
 		           group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
 	p.section = "Top kernels";
