@@ -62,9 +62,9 @@ static void on_signal(int number)
 	raise(number);
 }
 
-/* From now on, even before the first file is remembered. */
-static void catch_signals(void)
+void ws_outfile_hold_signals(bool are_held)
 {
+	/* From now on, even before the first file is remembered. */
 	static bool are_caught;
 
 	for (size_t i = 0; !are_caught && i < NSIGNALS; i++)
@@ -72,11 +72,6 @@ static void catch_signals(void)
 		if (signal(signals[i], on_signal) == SIG_IGN)
 			signal(signals[i], SIG_IGN);
 	are_caught = true;
-}
-
-void ws_outfile_hold_signals(bool are_held)
-{
-	catch_signals();
 	holds += are_held ? 1 : -1;
 	if (!holds && waiting)
 		on_signal(waiting);

@@ -348,23 +348,6 @@ static int ws_cupti_start_thread(void)
 	return error ? -1 : 0;
 }
 
-/* Flush now. */
-static void ws_cupti_wake(void)
-{
-	atomic_store(&flush_now, 1);
-	post(&wake);
-}
-
-/* Gets memory for another, when few are free. */
-static void ws_cupti_slot_taken(void)
-{
-	const struct ws_seg_header *seg = ws_collector.seg;
-
-	if (atomic_load(&is_running) && ws_slots_free(seg) < STOCK_SLOTS &&
-	    !atomic_load(&seg->slots_no_room))
-		post(&wake);
-}
-
 /*
  * May run twice: CUDA's own handler must not come before ours, see
  * context_created(). The thread has left CUPTI before CUDA's handler tears it down.
@@ -410,7 +393,11 @@ static void request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 		slot = ws_slot_take(seg, ws_collector.image);
 		if (slot < 0)
 			ws_lost(WS_DROPPED_activity_refused, 1);
-		ws_cupti_slot_taken();
+
+		/* Gets memory for another, when few are free. */
+		if (atomic_load(&is_running) && ws_slots_free(seg) < STOCK_SLOTS &&
+		    !atomic_load(&seg->slots_no_room))
+			post(&wake);
 	}
 	*buffer = slot < 0 ? NULL : ws_slot_bytes(seg, (uint32_t)slot);
 	*size = slot < 0 ? 0 : seg->activity.stride;
@@ -656,7 +643,10 @@ static void context_created(void)
 		return;
 	atomic_store(&ws_cupti_may_flush, 1);
 	atexit(ws_cupti_at_exit);
-	ws_cupti_wake();
+
+	/* Flush now. */
+	atomic_store(&flush_now, 1);
+	post(&wake);
 }
 
 /* After a fatal error CUPTI tears itself down: nothing of it may be called any more. */
@@ -742,34 +732,6 @@ static int subscribe(void)
 		return refuse(WS_GPU_OTHER_TOOL, s.function, result);
 	}
 	return result == WS_CUPTI_OK ? 0 : refuse(WS_GPU_CUPTI_FAILED, s.function, result);
-}
-
-static void enable_callbacks(void)
-{
-	static const struct {
-		uint32_t domain, cbid;
-	} wanted[] = {
-	        {WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED},
-	        {WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_MODULE_LOADED},
-	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_FATAL_ERROR},
-	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_ERROR},
-	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_WARNING},
-	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_DEVICE_RESET},
-	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_START},
-	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_STOP},
-	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_START},
-	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_STOP},
-	};
-
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		int result = ws_cupti_enable_callback(wanted[i].domain, wanted[i].cbid);
-
-		/* below 12.2 there are no notifications of its state */
-		if (result != WS_CUPTI_OK && wanted[i].domain != WS_CUPTI_DOMAIN_STATE)
-			ws_cupti_count_error(result, "cuptiEnableCallback");
-		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
-			atomic_store(&ws_cupti_may_flush, 1);
-	}
 }
 
 /* Copies and fills always: without them CUPTI 13.0 leaks memory for graphs that hold some. */
@@ -864,7 +826,31 @@ static int start(struct ws_seg_header *seg)
 		enable_calls(WS_CUPTI_DOMAIN_RUNTIME, (int)seg->capture.kernels_only);
 		enable_calls(WS_CUPTI_DOMAIN_DRIVER, (int)seg->capture.kernels_only);
 	}
-	enable_callbacks();
+
+	static const struct {
+		uint32_t domain, cbid;
+	} wanted[] = {
+	        {WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED},
+	        {WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_MODULE_LOADED},
+	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_FATAL_ERROR},
+	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_ERROR},
+	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_WARNING},
+	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_DEVICE_RESET},
+	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_START},
+	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_STOP},
+	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_START},
+	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_STOP},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		int result = ws_cupti_enable_callback(wanted[i].domain, wanted[i].cbid);
+
+		/* below 12.2 there are no notifications of its state */
+		if (result != WS_CUPTI_OK && wanted[i].domain != WS_CUPTI_DOMAIN_STATE)
+			ws_cupti_count_error(result, "cuptiEnableCallback");
+		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
+			atomic_store(&ws_cupti_may_flush, 1);
+	}
 	ws_cupti_find_launches();
 	if (ws_cupti_start_thread())
 		ws_cupti_count_error(0, "pthread_create");

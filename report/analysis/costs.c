@@ -87,19 +87,6 @@ static void set_facts_of_range(const struct ws_op_facts *facts, struct ws_cost_o
 	op->bytes = facts->bytes;
 }
 
-static void set_facts_of_framework(const struct ws_op_config *facts, struct ws_cost_op *op)
-{
-	op->dtype = facts->dtype;
-	op->direction = facts->direction;
-	op->flops = facts->flops;
-	op->flops_needed = facts->flops_needed;
-	op->bytes = facts->bytes;
-	op->batch = facts->batch;
-	op->m = facts->m;
-	op->n = facts->n;
-	op->k = facts->k;
-}
-
 /* The range that it is, or lies in; NULL. */
 static const struct ws_joined_range *range_of(const struct ws_cost_ops *c, size_t i,
                                               uint32_t source)
@@ -154,7 +141,15 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 		op.cpu_op = kept.source;
 		op.name = config->name;
 		op.class = config->kind;
-		set_facts_of_framework(config, &op);
+		op.dtype = config->dtype;
+		op.direction = config->direction;
+		op.flops = config->flops;
+		op.flops_needed = config->flops_needed;
+		op.bytes = config->bytes;
+		op.batch = config->batch;
+		op.m = config->m;
+		op.n = config->n;
+		op.k = config->k;
 		if (m->cpu_ops.forward[kept.source] != WS_NONE)
 			op.direction = WS_TEXT_BACKWARD;
 	}
@@ -214,45 +209,6 @@ static void put(struct finder *f, uint32_t source, uint32_t facts, int64_t flops
 	ws_spill_put(&f->out->ops, sizeof(kept), f->out->n++, &kept);
 }
 
-static void add_ranges(struct finder *f)
-{
-	struct ws_joined_rows *rows = f->sel->rows;
-
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
-		uint32_t at = WS_NONE;
-
-		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {
-			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
-
-			at = (uint32_t)f->out->n;
-			put(f, i, range->context->op, facts->flops, facts->bytes);
-		}
-		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
-	}
-	f->out->nranges = f->out->n;
-}
-
-/* Parents first, so the number of the operation that counts is there already. */
-static void add_framework(struct finder *f)
-{
-	const struct ws_model *m = f->m;
-	uint32_t *cost_op = f->out->of_cpu_op;
-
-	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
-		if (cost_op[i] == i && f->sel->op[i]) {
-			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
-
-			cost_op[i] = (uint32_t)f->out->n;
-			put(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
-		} else if (cost_op[i] == i) {
-			cost_op[i] = WS_NONE;
-		} else if (cost_op[i] != WS_NONE) {
-			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
-		}
-	}
-}
-
 static void add_kernels(struct finder *f)
 {
 	struct ws_joined_rows *rows = f->sel->rows;
@@ -298,8 +254,39 @@ static void find(struct finder *f)
 	ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept));
 	ws_spill_open(&out->of_range, nranges * sizeof(uint32_t));
 	find_counted(f->m, out->of_cpu_op);
-	add_ranges(f);
-	add_framework(f);
+
+	struct ws_joined_rows *rows = f->sel->rows;
+
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+		uint32_t at = WS_NONE;
+
+		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {
+			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
+
+			at = (uint32_t)f->out->n;
+			put(f, i, range->context->op, facts->flops, facts->bytes);
+		}
+		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
+	}
+	f->out->nranges = f->out->n;
+
+	/* Parents first, so the number of the operation that counts is there already. */
+	const struct ws_model *m = f->m;
+	uint32_t *cost_op = f->out->of_cpu_op;
+
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
+		if (cost_op[i] == i && f->sel->op[i]) {
+			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
+
+			cost_op[i] = (uint32_t)f->out->n;
+			put(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
+		} else if (cost_op[i] == i) {
+			cost_op[i] = WS_NONE;
+		} else if (cost_op[i] != WS_NONE) {
+			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
+		}
+	}
 }
 
 struct ws_cost_ops *ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel)
@@ -510,7 +497,7 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 }
 
 size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_groups *all,
-                            bool by_name, struct ws_row_key *order)
+                            struct ws_row_key *order)
 {
 	const struct ws_bytes *texts = m->texts;
 	size_t n = 0;
@@ -518,7 +505,7 @@ size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_group
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct ws_cost_group *g = &all->group[i];
 
-		if (g->by_name == by_name)
+		if (g->by_name)
 			order[n++] = (struct ws_row_key){.number = {WS_DESCENDING(g->gpu_ns)},
 			                                 .text = {texts[g->class], texts[g->name],
 			                                          texts[g->dtype]},

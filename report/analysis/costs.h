@@ -106,10 +106,10 @@ struct ws_cost_groups {
 const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
                                                  const struct ws_selection *sel);
 
-/* Longest first, then class, name and dtype: of the groups by name, or of those by class. order has
- * room for all; returns how many there are. */
+/* The groups by name, longest first, then by class, name and dtype. order has room for all; returns
+ * how many there are. */
 size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_groups *all,
-                            bool by_name, struct ws_row_key *order);
+                            struct ws_row_key *order);
 
 /* What a group attained. NaN = not known. */
 struct ws_attained {

@@ -196,17 +196,6 @@ static void move_bounds(struct finder *f)
 	}
 }
 
-static struct ws_windows window_of_step(const struct ws_windows *all, uint32_t step)
-{
-	struct ws_windows one = {NULL, 0, 0};
-
-	for (size_t i = 0; i < all->n && !one.n; i++)
-		if (all->window[i].step == step)
-			one = (struct ws_windows){&all->window[i], 1,
-			                          i ? all->window[i].start_ns : all->gpu_begin_ns};
-	return one;
-}
-
 void ws_windows_with_work(const struct ws_model *m, const struct ws_selection *sel,
                           struct ws_time_window *windows, size_t n)
 {
@@ -230,7 +219,15 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 		return windows;
 	WS_NEW(&sel->kept->arena, windows, 1);
 	if (sel->whole) {
-		*windows = window_of_step(find_windows(m, sel->whole, warm_up), sel->step);
+		const struct ws_windows *all = find_windows(m, sel->whole, warm_up);
+		struct ws_windows one = {NULL, 0, 0};
+
+		for (size_t i = 0; i < all->n && !one.n; i++)
+			if (all->window[i].step == sel->step)
+				one = (struct ws_windows){&all->window[i], 1,
+				                          i ? all->window[i].start_ns
+				                            : all->gpu_begin_ns};
+		*windows = one;
 		ws_keep_result(sel, &keys[warm_up], windows, NULL);
 		return windows;
 	}

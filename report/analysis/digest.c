@@ -147,18 +147,6 @@ static void count_in_cell(struct ws_digest *d, uint32_t cell, const struct kerne
 	ws_values_add(&c->dur_ns, k->dur_ns);
 }
 
-/* marks: WS_IN_… of the range that launched it. */
-static void add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
-{
-	if (marks & WS_IN_WARM_UP) {
-		d->warm_up++;
-		d->warm_up_ns += dur_ns;
-	} else if (marks & WS_IN_SETUP) {
-		d->setup++;
-		d->setup_ns += dur_ns;
-	}
-}
-
 /* Counts it in a path, once, whatever led there. Kernels of a device come by start. */
 static void add_to_path(struct ws_digest *d, uint32_t path, const struct kernel *k)
 {
@@ -186,15 +174,6 @@ static void add_to_path_and_parents(struct ws_digest *d, const struct ws_path *p
 		add_to_path(d, path, k);
 }
 
-/* … and as launched in the path itself. */
-static void add_own(struct ws_digest *d, uint32_t path, const struct kernel *k)
-{
-	struct ws_path_sums *sums = ws_digest_path(d, path);
-
-	sums->ops_exclusive++;
-	sums->exclusive_ns += k->dur_ns;
-}
-
 /* An operation with FLOPs or bytes (-1 = not known) in a path. */
 static void add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t path, int64_t flops,
                      int64_t bytes)
@@ -215,18 +194,6 @@ static void add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t 
 
 /* --- kernels ----------------------------------------------------------------------------- */
 
-static struct ws_kernel_place place_of(const struct ws_joined_kernel *k)
-{
-	return (struct ws_kernel_place){
-	        .path = k->range != WS_NONE  ? k->kind->path
-	                : k->call != WS_NONE ? WS_PATH_NO_RANGE
-	                                     : WS_PATH_NO_LAUNCH,
-	        .class = k->kind->range_class,
-	        .direction = k->kind->direction,
-	        .dtype = k->kind->dtype,
-	};
-}
-
 static void extend_by(struct filling *f, uint32_t range, const struct kernel *kernel)
 {
 	static const struct ws_span none = WS_SPAN_EMPTY;
@@ -246,7 +213,11 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 {
 	const struct ws_model *m = f->m;
 
-	add_own(f->d, path, kernel);
+	/* as launched in the path itself */
+	struct ws_path_sums *sums = ws_digest_path(f->d, path);
+
+	sums->ops_exclusive++;
+	sums->exclusive_ns += kernel->dur_ns;
 	add_to_path_and_parents(f->d, m->ranges.paths, path, kernel);
 	extend_by(f, k->range, kernel);
 	/* another thread launched it in the step's time: the step has it all the same, and what was
@@ -295,7 +266,14 @@ static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
                        const struct kernel *kernel, uint32_t step)
 {
-	const struct ws_kernel_place place = place_of(k);
+	const struct ws_kernel_place place = {
+	        .path = k->range != WS_NONE  ? k->kind->path
+	                : k->call != WS_NONE ? WS_PATH_NO_RANGE
+	                                     : WS_PATH_NO_LAUNCH,
+	        .class = k->kind->range_class,
+	        .direction = k->kind->direction,
+	        .dtype = k->kind->dtype,
+	};
 	uint32_t cell = f->d->cell_of[k->kind->number];
 
 	if (cell == WS_NONE)
@@ -304,7 +282,13 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_COSTS)
 		share_flops(f, k);
-	add_marks(f->d, k->kind->marks, kernel->dur_ns);
+	if (k->kind->marks & WS_IN_WARM_UP) {
+		f->d->warm_up++;
+		f->d->warm_up_ns += kernel->dur_ns;
+	} else if (k->kind->marks & WS_IN_SETUP) {
+		f->d->setup++;
+		f->d->setup_ns += kernel->dur_ns;
+	}
 	if (f->d->parts & WS_DIGEST_PATHS)
 		add_to_paths(f, k, step, place.path, kernel);
 }
@@ -331,20 +315,6 @@ static void add_kernels(struct filling *f)
 }
 
 /* --- ranges ------------------------------------------------------------------------------ */
-
-static void prepare_paths(struct filling *f)
-{
-	struct ws_joined_rows *rows = f->sel->rows;
-
-	WS_NEW(&f->temp, f->path_of, f->m->nsteps);
-	for (size_t s = 0; s < f->m->nsteps; s++) {
-		const struct ws_joined_range *r =
-		        ws_joined_rows_range(rows, f->m->steps[s].range);
-
-		f->path_of[s] = r ? r->context->path : WS_NONE;
-	}
-	ws_spill_open(&f->spans, rows->nranges * sizeof(struct ws_span));
-}
 
 /* What a range launched, with what those inside it did; its parent did that, too. */
 static struct ws_span span_of(struct filling *f, const struct ws_joined_range *r, uint32_t number)
@@ -380,58 +350,54 @@ static void add_ranges(struct filling *f)
 	}
 }
 
-/* --- costs ------------------------------------------------------------------------------- */
-
-static void prepare_costs(struct filling *f)
-{
-	f->costs = ws_cost_ops_list(f->m, f->sel);
-	WS_NEW(&f->temp, f->name_of, f->costs->n);
-}
-
-static void add_costs(struct filling *f)
-{
-	for (size_t i = 0; i < f->costs->n; i++) {
-		const struct ws_cost_op op = ws_cost_ops_at(f->costs, i);
-
-		if (f->name_of[i] && f->name_of[i] != WS_NONE && op.flops >= 0)
-			f->d->flops[f->name_of[i]] += op.flops;
-		if (op.path != WS_NONE)
-			add_cost(f->d, f->m->ranges.paths, op.path, op.flops, op.bytes);
-	}
-}
-
 /* --- all --------------------------------------------------------------------------------- */
-
-static void add_calls(struct filling *f)
-{
-	struct ws_joined_rows *rows = f->sel->rows;
-
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
-
-		if (ws_call_selected(f->m, f->sel, &call, i))
-			add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
-	}
-	f->d->ncalls = rows->ncalls;
-}
 
 static void add_all(struct filling *f)
 {
 	const unsigned parts = f->d->parts;
 
 	reserve_paths(f->d, f->m->ranges.npaths);
-	if (parts & WS_DIGEST_PATHS)
-		prepare_paths(f);
-	if (parts & WS_DIGEST_COSTS)
-		prepare_costs(f);
+	if (parts & WS_DIGEST_PATHS) {
+		struct ws_joined_rows *rows = f->sel->rows;
+
+		WS_NEW(&f->temp, f->path_of, f->m->nsteps);
+		for (size_t s = 0; s < f->m->nsteps; s++) {
+			const struct ws_joined_range *r =
+			        ws_joined_rows_range(rows, f->m->steps[s].range);
+
+			f->path_of[s] = r ? r->context->path : WS_NONE;
+		}
+		ws_spill_open(&f->spans, rows->nranges * sizeof(struct ws_span));
+	}
+	if (parts & WS_DIGEST_COSTS) {
+		f->costs = ws_cost_ops_list(f->m, f->sel);
+		WS_NEW(&f->temp, f->name_of, f->costs->n);
+	}
 	if (parts & WS_DIGEST_OF_KERNELS)
 		add_kernels(f);
 	if (parts & WS_DIGEST_PATHS)
 		add_ranges(f);
-	if (parts & WS_DIGEST_COSTS)
-		add_costs(f);
-	if (parts & WS_DIGEST_CALLS)
-		add_calls(f);
+	if (parts & WS_DIGEST_COSTS) {
+		for (size_t i = 0; i < f->costs->n; i++) {
+			const struct ws_cost_op op = ws_cost_ops_at(f->costs, i);
+
+			if (f->name_of[i] && f->name_of[i] != WS_NONE && op.flops >= 0)
+				f->d->flops[f->name_of[i]] += op.flops;
+			if (op.path != WS_NONE)
+				add_cost(f->d, f->m->ranges.paths, op.path, op.flops, op.bytes);
+		}
+	}
+	if (parts & WS_DIGEST_CALLS) {
+		struct ws_joined_rows *rows = f->sel->rows;
+
+		for (uint32_t i = 0; i < rows->ncalls; i++) {
+			const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
+
+			if (ws_call_selected(f->m, f->sel, &call, i))
+				add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
+		}
+		f->d->ncalls = rows->ncalls;
+	}
 }
 
 void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
@@ -535,15 +501,6 @@ uint32_t ws_digest_name(const struct ws_model *m, const struct ws_digest_cell *c
 	return m->configs[cell->config].name;
 }
 
-/* Total time descending, instances ascending, name; without any known time at the end. */
-static struct ws_row_key key_of(const struct ws_group *g, struct ws_bytes name, uint32_t row)
-{
-	return (struct ws_row_key){.number = {!g->time.n, WS_DESCENDING(g->time.sum),
-	                                      (int64_t)g->time.n},
-	                           .text = {name},
-	                           .row = row};
-}
-
 void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_of,
                     struct ws_ranking *out)
 {
@@ -560,9 +517,16 @@ void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_o
 		group->time.sum += d->cells[i].total_ns;
 		group->without_time += d->cells[i].without_time;
 	}
+	/* Total time descending, instances ascending, name; without any known time at the end. */
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		if (out->groups[i].time.n || out->groups[i].without_time)
-			out->order[out->n++] = key_of(&out->groups[i], m->texts[i], i);
+			out->order[out->n++] =
+			        (struct ws_row_key){.number = {!out->groups[i].time.n,
+			                                       WS_DESCENDING(
+			                                               out->groups[i].time.sum),
+			                                       (int64_t)out->groups[i].time.n},
+			                            .text = {m->texts[i]},
+			                            .row = i};
 	ws_row_keys_sort(out->order, out->n);
 }
 

@@ -133,13 +133,6 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
 void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, const char *nvtx,
                       uint8_t *inside);
 
-/* --- filter_words.c: of a selection whose filters, or whose scope, are set ------------------- */
-
-/* Sets s->words. */
-void ws_filter_words(struct ws_selection *s, const struct ws_filter *f);
-/* asked: the scope that was asked for. From s->arena. */
-char *ws_scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_selection *s);
-
 /* Does it let everything of its scope through? */
 bool ws_filter_is_all(const struct ws_filter *f);
 

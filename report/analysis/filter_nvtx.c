@@ -217,29 +217,24 @@ static void keep_instances(struct matcher *c, uint32_t first, uint32_t last, uin
 	}
 }
 
-static void match(struct matcher *c, struct ws_bytes pattern, uint8_t *inside)
-{
-	uint32_t first = 0, last = UINT32_MAX;
-	bool by_number;
-	size_t n;
-
-	WS_NEW(&c->temp, c->named, c->rows->nranges);
-	match_paths(c, pattern);
-	if (!c->has_names)
-		match_recorded(c, pattern);
-	by_number = !c->has_names && take_instances(&pattern, &first, &last);
-	if (by_number)
-		match_paths(c, pattern);
-	keep_named(c, inside, &n);
-	if (by_number)
-		keep_instances(c, first, last, inside, n);
-}
-
 void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, const char *nvtx,
                       uint8_t *inside)
 {
 	struct matcher c = {.m = m, .rows = rows};
+	struct ws_bytes pattern = {nvtx, strlen(nvtx)};
+	uint32_t first = 0, last = UINT32_MAX;
+	bool by_number;
+	size_t n;
 
-	match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside);
+	WS_NEW(&c.temp, c.named, c.rows->nranges);
+	match_paths(&c, pattern);
+	if (!c.has_names)
+		match_recorded(&c, pattern);
+	by_number = !c.has_names && take_instances(&pattern, &first, &last);
+	if (by_number)
+		match_paths(&c, pattern);
+	keep_named(&c, inside, &n);
+	if (by_number)
+		keep_instances(&c, first, last, inside, n);
 	ws_arena_free(&c.temp);
 }

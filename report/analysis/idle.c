@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/analysis/idle.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
@@ -148,21 +149,11 @@ static bool can_wait(struct finder *c)
 	for (size_t i = 0; i < m->ntexts && busy < 2; i++) {
 		const struct ws_bytes text = m->texts[i];
 
-		for_event |= memmem(text.ptr, text.len, "StreamWait", 10) != NULL;
-		for_host |= memmem(text.ptr, text.len, "LaunchHostFunc", 14) != NULL;
+		for_event |= ws_name_has(text, "StreamWait");
+		for_host |= ws_name_has(text, "LaunchHostFunc");
 	}
 	c->out->waits_for_unrecorded = busy < 2 && !for_host;
 	return busy > 1 || for_event || for_host;
-}
-
-static void prepare(struct finder *c)
-{
-	if (!c->w)
-		c->w = ws_windows(c->m, c->sel);
-	WS_NEW(&c->arena, c->place, c->m->ndevices);
-	open_places(c);
-	c->host = ws_host_activity_find(c->m, c->sel);
-	c->may_wait = can_wait(c);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -474,25 +465,6 @@ static void count_kernels(struct finder *c)
 		c->out->all.kernel_median_ns = (int64_t)stat.median;
 }
 
-static void find(struct finder *c)
-{
-	prepare(c);
-	WS_NEW(c->results, c->out->of_window, c->w->n);
-	WS_NEW(c->results, c->out->of_device, c->m->ndevices);
-	for (size_t i = 0; i < c->w->n; i++)
-		c->out->wall_ns += c->w->window[i].end_ns - c->w->window[i].start_ns;
-	for (uint32_t d = 0; d < c->m->ndevices; d++)
-		sweep_device(c, d);
-	count_kernels(c);
-}
-
-static void release(struct finder *c)
-{
-	for (size_t d = 0; c->place && d < c->m->ndevices; d++)
-		ws_values_free(&c->place[d].dur_ns);
-	ws_arena_free(&c->arena);
-}
-
 /* Fills an empty result from the arena, and frees what the finder has. */
 static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *idle)
 {
@@ -505,8 +477,22 @@ static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *
 	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
 	f->out = idle;
 	f->results = arena;
-	find(f);
-	release(f);
+	if (!f->w)
+		f->w = ws_windows(f->m, f->sel);
+	WS_NEW(&f->arena, f->place, f->m->ndevices);
+	open_places(f);
+	f->host = ws_host_activity_find(f->m, f->sel);
+	f->may_wait = can_wait(f);
+	WS_NEW(f->results, f->out->of_window, f->w->n);
+	WS_NEW(f->results, f->out->of_device, f->m->ndevices);
+	for (size_t i = 0; i < f->w->n; i++)
+		f->out->wall_ns += f->w->window[i].end_ns - f->w->window[i].start_ns;
+	for (uint32_t d = 0; d < f->m->ndevices; d++)
+		sweep_device(f, d);
+	count_kernels(f);
+	for (size_t d = 0; f->place && d < f->m->ndevices; d++)
+		ws_values_free(&f->place[d].dur_ns);
+	ws_arena_free(&f->arena);
 }
 
 /* windows NULL: those of ws_windows. */

@@ -9,11 +9,6 @@
 #include "report/base/stat.h"
 #include "report/model/model.h"
 
-static bool has_part(struct ws_bytes name, const char *part)
-{
-	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
-}
-
 bool ws_call_waits(struct ws_bytes name)
 {
 	static const char *const blocking[] = {"cudaMemcpy", "cuMemcpyDtoH", "cuMemcpyHtoD",
@@ -123,12 +118,13 @@ static uint8_t role_of(struct ws_bytes name)
 	uint8_t role = 0;
 
 	role |= ws_call_launches(name) ? ROLE_LAUNCH : 0;
-	role |= has_part(name, "Malloc") || has_part(name, "MemAlloc") || has_part(name, "Free")
+	role |= ws_name_has(name, "Malloc") || ws_name_has(name, "MemAlloc") ||
+	                        ws_name_has(name, "Free")
 	                ? ROLE_ALLOC
 	                : 0;
 	role |= ws_call_begins_capture(name) ? ROLE_CAPTURE_BEGINS : 0;
 	role |= ws_call_ends_capture(name) ? ROLE_CAPTURE_ENDS : 0;
-	role |= ws_call_waits(name) || has_part(name, "Memcpy") ? ROLE_NO_SETUP : 0;
+	role |= ws_call_waits(name) || ws_name_has(name, "Memcpy") ? ROLE_NO_SETUP : 0;
 	return role;
 }
 
@@ -174,14 +170,6 @@ static void look_at_call(struct setup_finder *f, uint32_t row)
 	        (struct long_call){row, call->kind->name, WS_NONE, {call->start_ns, end_ns}};
 }
 
-static const struct pause *pause_before(const struct setup_finder *f, uint32_t row)
-{
-	size_t at;
-
-	WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < row);
-	return at < f->npauses && f->pause[at].row == row ? &f->pause[at] : NULL;
-}
-
 static int64_t pause_ns(const struct pause *pause)
 {
 	return pause ? pause->span.end_ns - pause->span.start_ns : 0;
@@ -190,7 +178,11 @@ static int64_t pause_ns(const struct pause *pause)
 /* Another launch of the kernel; rows of kernels do not stand in the order of their calls. */
 static void add_launch(const struct setup_finder *f, struct launched *l, uint32_t row)
 {
-	const struct pause *pause = pause_before(f, row);
+	size_t at;
+
+	WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < row);
+	const struct pause *pause =
+	        at < f->npauses && f->pause[at].row == row ? &f->pause[at] : NULL;
 	const bool is_first = !l->first || row + 1 < l->first;
 	const int64_t other_ns = pause_ns(is_first ? l->pause : pause);
 
@@ -332,7 +324,7 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 
 	WS_NEW(arena, is_wait, m->ntexts);
 	for (size_t i = 0; i < m->ntexts; i++)
-		any |= is_wait[i] = has_part(m->texts[i], "EventSynchronize");
+		any |= is_wait[i] = ws_name_has(m->texts[i], "EventSynchronize");
 	if (!any)
 		return;
 	WS_NEW(arena, of_thread, m->nthreads);

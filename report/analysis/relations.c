@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/analysis/costs.h"
+#include "report/analysis/idle.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/model.h"
 #include "report/names/names.h"
@@ -531,6 +533,106 @@ static void put_launch(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, LAUNCH);
 }
 
+/* --- cost: operations of one class, or of one name, with a dtype on a device -------------------
+ */
+
+static const struct ws_cost_groups *cost_groups(const struct ws_relations *r)
+{
+	return ws_cost_groups_find(r->tab->m, r->tab->sel);
+}
+
+static size_t count_costs(void *ctx)
+{
+	return ws_model_has_kernels(((const struct ws_relations *)ctx)->tab->m)
+	               ? cost_groups(ctx)->n
+	               : 0;
+}
+
+/* What fits a cache needs not come from the memory: a small optimizer's weights, a small
+ * activation. */
+#define OVER_BANDWIDTH                                                                           \
+	"over 100 % of the memory's bandwidth: data from a cache, or the bytes or the peak are " \
+	"wrong"
+
+/* A rate over its peak, also where the other rate is not known; NULL. */
+static const char *over_peak(const struct ws_attained *a)
+{
+	const char *over = ws_over_peak(a->flops_percent);
+
+	return over ? over : a->bytes_percent > 100 ? OVER_BANDWIDTH : NULL;
+}
+
+#define COST(X)                                                                         \
+	X(by_name, ws_put_int(out, g->by_name))                                         \
+	X(name, ws_put_text(out, m->texts[g->name]))                                    \
+	X(class, ws_put_text(out, m->texts[g->class]))                                  \
+	X(dtype, ws_put_text(out, m->texts[g->dtype]))                                  \
+	X(device, ws_put_count(out, m->devices[g->device].id))                          \
+	X(calls, ws_put_count(out, g->calls))                                           \
+	X(kernels, ws_put_count(out, g->kernels))                                       \
+	X(gpu_ns, ws_put_int(out, g->gpu_ns))                                           \
+	X(flops, ws_put_real(out, a.flops))                                             \
+	X(bytes, ws_put_real(out, a.bytes))                                             \
+	X(flops_needed, if (is_needed_known) ws_put_real(out, (double)g->needed))       \
+	X(peak_flops, if (a.roof.flops_per_s > 0) ws_put_real(out, a.roof.flops_per_s)) \
+	X(peak_bytes, if (a.roof.bytes_per_s > 0) ws_put_real(out, a.roof.bytes_per_s)) \
+	X(attainable_flops, ws_put_real(out, a.attainable_flops_per_s))                 \
+	X(attained, ws_put_real(out, a.percent))                                        \
+	X(bound, ws_put_str(out, a.bound))                                              \
+	X(check, ws_put_str(out, over_peak(&a)))
+
+static void put_cost(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_model *m = ((const struct ws_relations *)ctx)->tab->m;
+	const struct ws_cost_group *g = &cost_groups(ctx)->group[row];
+	const struct ws_attained a = ws_cost_group_attained(m, g);
+	const bool is_needed_known = ws_class_is_product(g->class) && !g->needed_unknown;
+
+	WS_PUT_COLUMN(column, COST);
+}
+
+/* --- device_use: the time of a device, or of all of them, by what it did -------------------------
+ */
+
+/* The last device stands for all, where several worked. */
+static size_t count_uses(void *ctx)
+{
+	const struct ws_table_context *tab = ((const struct ws_relations *)ctx)->tab;
+	const struct ws_idle *idle;
+
+	if (!tab->sel->rows->nkernels && !tab->m->nwork)
+		return 0;
+	idle = ws_idle_find_in_scope(tab->m, tab->sel);
+	return (idle->ndevices + (idle->nworked > 1)) * WS_USES;
+}
+
+#define USE(X)                                                                         \
+	X(place, ws_put_count(out, device))                                            \
+	X(device, if (is_one) ws_put_count(out, m->devices[device].id))                \
+	X(use, ws_put_str(out, ws_use_defs[what].name))                                \
+	X(is_work, ws_put_int(out, what == WS_USE_COMPUTE))                            \
+	X(time_ns, ws_put_int(out, of->ns[what]))                                      \
+	X(per_step_ns,                                                                 \
+	  if (tab->sel->measured && !ws_is_of_all(tab->sel))                           \
+	          ws_put_real(out, (double)of->ns[what] / (double)tab->sel->measured)) \
+	X(window_ns, ws_put_int(out, of->window_ns))                                   \
+	X(gaps, if (of->gaps[what]) ws_put_count(out, of->gaps[what]))                 \
+	X(longest_ns, if (of->gaps[what]) ws_put_int(out, of->longest_ns[what]))       \
+	X(what, ws_put_str(out, ws_use_defs[what].meaning))                            \
+	X(cure, ws_put_str(out, ws_use_defs[what].cure))
+
+static void put_use(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_table_context *tab = ((const struct ws_relations *)ctx)->tab;
+	const struct ws_model *m = tab->m;
+	const struct ws_idle *idle = ws_idle_find_in_scope(m, tab->sel);
+	const size_t device = row / WS_USES, what = row % WS_USES;
+	const bool is_one = device < idle->ndevices;
+	const struct ws_device_use *of = is_one ? &idle->device[device] : &idle->all;
+
+	WS_PUT_COLUMN(column, USE);
+}
+
 /* --- all ------------------------------------------------------------------------------------ */
 
 const struct ws_relation ws_relation_kernel = {"kernel", KERNEL(WS_COLUMN_NAME), count_kernels,
@@ -540,7 +642,10 @@ static const struct ws_relation cell = {"cell", CELL(WS_COLUMN_NAME), count_cell
                                 call = {"call", CALL(WS_COLUMN_NAME), count_calls, put_call},
                                 work = {"work", WORK(WS_COLUMN_NAME), count_work, put_work},
                                 launch = {"launch", LAUNCH(WS_COLUMN_NAME), count_launches,
-                                          put_launch};
+                                          put_launch},
+                                cost = {"cost", COST(WS_COLUMN_NAME), count_costs, put_cost},
+                                device_use = {"device_use", USE(WS_COLUMN_NAME), count_uses,
+                                              put_use};
 
 #define PARTS(name, put, parts) parts,
 static const struct {
@@ -563,6 +668,11 @@ static const struct {
          "kernels of one name, launched by one function on one thread for one device",
          WS_DIGEST_ROWS,
          {0}},
+        {&cost,
+         "operations of one class, or of one name, with a dtype on a device",
+         WS_DIGEST_ROWS,
+         {0}},
+        {&device_use, "one use of the time of a device, or of all devices", WS_DIGEST_ROWS, {0}},
         {&ws_relation_kernel, "an execution of a kernel", WS_DIGEST_ROWS, {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))

@@ -38,7 +38,7 @@ static bool is_of_graph(const struct state *s, const struct ws_joined_kernel *k)
 	const struct ws_joined_call *call = ws_joined_rows_call(s->sel->rows, k->call);
 	const struct ws_bytes name = call ? s->m->texts[call->kind->name] : (struct ws_bytes){0};
 
-	return memmem(name.ptr ? name.ptr : "", name.len, "GraphLaunch", 11) != NULL;
+	return ws_name_has(name, "GraphLaunch");
 }
 
 static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
@@ -63,21 +63,6 @@ static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 	} else
 		s->has_flops = 1;
 	return k->dur_ns;
-}
-
-static void look_at_kernels(struct state *s)
-{
-	struct ws_joined_rows *rows = s->sel->rows;
-
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		if (ws_kernel_selected(s->m, s->sel, k, i) &&
-		    is_counted(s->m, s->sel, s->out, k->step))
-			s->out->product_ns += look_at_kernel(s, k);
-	}
-	for (size_t d = 0; d < s->m->ndevices; d++)
-		s->out->devices += s->devices[d];
 }
 
 #define WHY(u, ...) snprintf((u)->obstacle, sizeof((u)->obstacle), __VA_ARGS__)
@@ -221,7 +206,18 @@ static void find(struct state *s)
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (is_counted(m, s->sel, out, i))
 			out->step_sum_ns += out->step_ns[i];
-	look_at_kernels(s);
+
+	struct ws_joined_rows *rows = s->sel->rows;
+
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (ws_kernel_selected(s->m, s->sel, k, i) &&
+		    is_counted(s->m, s->sel, s->out, k->step))
+			s->out->product_ns += look_at_kernel(s, k);
+	}
+	for (size_t d = 0; d < s->m->ndevices; d++)
+		s->out->devices += s->devices[d];
 	find_obstacle(s);
 	if (!out->obstacle[0])
 		add_ops(s);

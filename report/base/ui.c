@@ -89,17 +89,12 @@ static struct {
 	int shown;
 } progress;
 
-static int64_t now_ms(void)
+void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
-{
-	int64_t now = now_ms();
+	int64_t now = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 	char text[300];
 	int percent = total ? (int)(100.0 * (double)done / (double)total) : 0;
 

@@ -426,39 +426,38 @@ static enum ws_status check_update(const struct gate *g, const struct ws_trace_l
 
 /* --- what is shown ------------------------------------------------------------------------- */
 
-static void add_case(struct ws_table *t, const struct gate_case *c)
-{
-	const struct ws_comparison *r = &c->result.overall;
-	struct ws_cell *row = ws_table_row(t);
-
-	ws_cell_set_str(t, &row[WS_TC_gate_workload], c->key.workload);
-	ws_cell_set_str(t, &row[WS_TC_gate_device], c->key.device);
-	ws_cell_set_str(t, &row[WS_TC_gate_outcome], ws_gate_name(c->judgement.outcome));
-	if (c->report && r->basis != WS_BASIS_NONE) {
-		ws_cell_set_str(t, &row[WS_TC_gate_grade], ws_grade_name(r->grade));
-		if (r->grade != WS_GRADE_UNLIKE) {
-			ws_cell_set_real(&row[WS_TC_gate_ratio], r->ratio);
-			ws_cell_set_real(&row[WS_TC_gate_low], r->low);
-			ws_cell_set_real(&row[WS_TC_gate_high], r->high);
-		}
-	}
-	ws_cell_set_int(&row[WS_TC_gate_runs_a], (int64_t)(c->baseline.n - c->result.copies[0]));
-	ws_cell_set_int(&row[WS_TC_gate_runs_b], (int64_t)c->nruns);
-	if (c->judgement.runs_needed)
-		ws_cell_set_int(&row[WS_TC_gate_needed], c->judgement.runs_needed);
-	ws_cell_set_str(t, &row[WS_TC_gate_verdict], c->judgement.words);
-	ws_table_answer(t, "%s%s%s: %s. %s", c->key.workload, *c->key.device ? " on " : "",
-	                c->key.device, ws_gate_name(c->judgement.outcome), c->judgement.words);
-}
-
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
 	const struct gate *g = ctx;
 
 	(void)which;
 	(void)err;
-	for (size_t i = 0; i < g->ncases; i++)
-		add_case(*t, &g->cases[i]);
+	for (size_t i = 0; i < g->ncases; i++) {
+		const struct gate_case *c = &g->cases[i];
+		const struct ws_comparison *r = &c->result.overall;
+		struct ws_cell *row = ws_table_row(*t);
+
+		ws_cell_set_str(*t, &row[WS_TC_gate_workload], c->key.workload);
+		ws_cell_set_str(*t, &row[WS_TC_gate_device], c->key.device);
+		ws_cell_set_str(*t, &row[WS_TC_gate_outcome], ws_gate_name(c->judgement.outcome));
+		if (c->report && r->basis != WS_BASIS_NONE) {
+			ws_cell_set_str(*t, &row[WS_TC_gate_grade], ws_grade_name(r->grade));
+			if (r->grade != WS_GRADE_UNLIKE) {
+				ws_cell_set_real(&row[WS_TC_gate_ratio], r->ratio);
+				ws_cell_set_real(&row[WS_TC_gate_low], r->low);
+				ws_cell_set_real(&row[WS_TC_gate_high], r->high);
+			}
+		}
+		ws_cell_set_int(&row[WS_TC_gate_runs_a],
+		                (int64_t)(c->baseline.n - c->result.copies[0]));
+		ws_cell_set_int(&row[WS_TC_gate_runs_b], (int64_t)c->nruns);
+		if (c->judgement.runs_needed)
+			ws_cell_set_int(&row[WS_TC_gate_needed], c->judgement.runs_needed);
+		ws_cell_set_str(*t, &row[WS_TC_gate_verdict], c->judgement.words);
+		ws_table_answer(*t, "%s%s%s: %s. %s", c->key.workload, *c->key.device ? " on " : "",
+		                c->key.device, ws_gate_name(c->judgement.outcome),
+		                c->judgement.words);
+	}
 	return WS_OK;
 }
 

@@ -37,25 +37,6 @@ static double value_of(const struct ws_sample *s, int quantity)
 	return (double)(quantity == GPU ? s->gpu_ns : s->phase_gpu_ns[quantity - FIRST_PHASE]);
 }
 
-static void aa_context_init(struct aa_context *aa)
-{
-	size_t n = aa->side->nsamples;
-
-	for (int q = 0; q < QUANTITIES; q++)
-		WS_NEW(&aa->arena, aa->values[q], n);
-	for (int s = 0; s < 2; s++) {
-		WS_NEW(&aa->arena, aa->picked[s], n);
-		WS_NEW(&aa->arena, aa->steps[s], aa->side->nrecordings);
-	}
-	for (int q = 0; q < QUANTITIES; q++) {
-		aa->present[q] = n > 0;
-		for (size_t i = 0; i < n; i++) {
-			aa->values[q][i] = value_of(aa->side->samples[i], q);
-			aa->present[q] &= aa->values[q][i] > 0;
-		}
-	}
-}
-
 /* The samples of the recordings with in[r] == s + 1. */
 static struct ws_samples pick(const struct aa_context *aa, int quantity, const uint8_t *in, int s)
 {
@@ -271,7 +252,22 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 	uint8_t *in;
 
 	WS_NEW(&aa->arena, in, aa->side->nrecordings);
-	aa_context_init(aa);
+
+	size_t n = aa->side->nsamples;
+
+	for (int q = 0; q < QUANTITIES; q++)
+		WS_NEW(&aa->arena, aa->values[q], n);
+	for (int s = 0; s < 2; s++) {
+		WS_NEW(&aa->arena, aa->picked[s], n);
+		WS_NEW(&aa->arena, aa->steps[s], aa->side->nrecordings);
+	}
+	for (int q = 0; q < QUANTITIES; q++) {
+		aa->present[q] = n > 0;
+		for (size_t i = 0; i < n; i++) {
+			aa->values[q][i] = value_of(aa->side->samples[i], q);
+			aa->present[q] &= aa->values[q][i] > 0;
+		}
+	}
 
 	for (int q = 0; q < QUANTITIES; q++)
 		find_spread(aa, q);

@@ -379,18 +379,6 @@ static void add_changes(const struct answering *a)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void take_pages(struct ws_diff *d, struct ws_page *out)
-{
-	for (int s = 0; s < 2; s++) {
-		struct ws_recording *of = &d->side[s].recordings[d->side[s].shown_recording];
-
-		out->side[s] = of->page;
-		of->page = NULL;
-	}
-	if (out->side[0] && out->side[1])
-		ws_pages_match(out->side[0], out->side[1]);
-}
-
 static bool no_gpu_ran(const struct ws_diff *d)
 {
 	for (int s = 0; s < 2; s++)
@@ -430,6 +418,13 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	say_headline(&a, &parts);
 	add_bars(&a, &parts);
 	add_changes(&a);
-	take_pages(d, out);
+	for (int s = 0; s < 2; s++) {
+		struct ws_recording *of = &d->side[s].recordings[d->side[s].shown_recording];
+
+		out->side[s] = of->page;
+		of->page = NULL;
+	}
+	if (out->side[0] && out->side[1])
+		ws_pages_match(out->side[0], out->side[1]);
 	ws_diff_parts_release(&parts);
 }

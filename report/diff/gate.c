@@ -314,19 +314,6 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 	return WS_GATE_UNDECIDED;
 }
 
-static void add_copies(const struct ws_diff_result *result, struct ws_gate_judgement *j)
-{
-	static const char *const sides[] = {"baseline", "runs"};
-
-	for (int s = 0; s < 2; s++)
-		if (result->copies[s])
-			add_words(j,
-			          " In the %s %zu trace%s the same bytes as another; a run "
-			          "counts once.",
-			          sides[s], result->copies[s],
-			          result->copies[s] == 1 ? " has" : "s have");
-}
-
 void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opts *opts,
                    const struct ws_gate_key *key, const struct ws_gate_accepted *accepted,
                    size_t naccepted, const char *today, struct ws_gate_judgement *out)
@@ -342,7 +329,16 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 	/* what the comparison says of runs has their number */
 	if (out->runs_needed && !strstr(out->words, " per side"))
 		add_words(out, " Record %u runs or more per side.", out->runs_needed);
-	add_copies(result, out);
+
+	static const char *const sides[] = {"baseline", "runs"};
+
+	for (int s = 0; s < 2; s++)
+		if (result->copies[s])
+			add_words(out,
+			          " In the %s %zu trace%s the same bytes as another; a run "
+			          "counts once.",
+			          sides[s], result->copies[s],
+			          result->copies[s] == 1 ? " has" : "s have");
 	if (out->outcome == WS_GATE_SLOWER) {
 		const struct ws_gate_accepted *a =
 		        find_accepted(accepted, naccepted, key, c->ratio);

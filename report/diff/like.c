@@ -64,24 +64,6 @@ static const struct {
 };
 #define NWORK_FACTS (sizeof(work_facts) / sizeof(*work_facts))
 
-static void compare_facts(struct ws_diff *d)
-{
-	for (size_t i = 0; i < NWORK_FACTS; i++) {
-		struct ws_bytes value[2];
-
-		for (int s = 0; s < 2; s++)
-			value[s] =
-			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
-			                                                   work_facts[i].key));
-		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
-			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
-			           (int)(value[0].len < 40 ? value[0].len : 40),
-			           (const char *)value[0].ptr,
-			           (int)(value[1].len < 40 ? value[1].len : 40),
-			           (const char *)value[1].ptr);
-	}
-}
-
 /* Recordings of one side must be of one thing, too. */
 static void compare_recordings(struct ws_diff *d, int s)
 {
@@ -156,8 +138,11 @@ static const char *print_calls(double calls, char out[32])
 	return out;
 }
 
-static void count_calls(struct ws_diff *d, struct counted of[NCOUNTED])
+static void compare_calls(struct ws_diff *d)
 {
+	struct counted of[NCOUNTED] = {{{0}, {0}, {0}}};
+	const char *per = d->by_steps ? " per step" : "";
+
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->work[s].n; i++) {
 			const struct ws_work_sum *sum =
@@ -178,14 +163,6 @@ static void count_calls(struct ws_diff *d, struct counted of[NCOUNTED])
 			of[c].unmatched[s] += calls;
 			of[c].unmatched_ns[s] += (double)sum->gpu_ns;
 		}
-}
-
-static void compare_calls(struct ws_diff *d)
-{
-	struct counted of[NCOUNTED] = {{{0}, {0}, {0}}};
-	const char *per = d->by_steps ? " per step" : "";
-
-	count_calls(d, of);
 	for (size_t c = 0; c < NCOUNTED; c++) {
 		const double most = fmax(of[c].calls[0], of[c].calls[1]);
 		const int s = of[c].unmatched[1] > of[c].unmatched[0];
@@ -210,8 +187,31 @@ static void compare_calls(struct ws_diff *d)
 	}
 }
 
-static void compare_flops(struct ws_diff *d)
+void ws_diff_find_reasons(struct ws_diff *d)
 {
+	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
+
+	for (size_t i = 0; i < NWORK_FACTS; i++) {
+		struct ws_bytes value[2];
+
+		for (int s = 0; s < 2; s++)
+			value[s] =
+			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
+			                                                   work_facts[i].key));
+		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
+			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
+			           (int)(value[0].len < 40 ? value[0].len : 40),
+			           (const char *)value[0].ptr,
+			           (int)(value[1].len < 40 ? value[1].len : 40),
+			           (const char *)value[1].ptr);
+	}
+	compare_recordings(d, 0);
+	compare_recordings(d, 1);
+	compare_steps(d);
+	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
+		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
+	compare_calls(d);
+
 	static const char prefix[] = "MGTPE";
 	double by = 1e6;
 	size_t p = 0;
@@ -221,10 +221,6 @@ static void compare_flops(struct ws_diff *d)
 	if (ws_work_apart(d->flops[0], d->flops[1]))
 		add_reason(d, "%.3g and %.3g %cFLOP%s in the matched operations", d->flops[0] / by,
 		           d->flops[1] / by, prefix[p], d->by_steps ? " per step" : "");
-}
-
-static void compare_unmatched(struct ws_diff *d)
-{
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 		const double all = (double)side->gpu_ns, matched = (double)d->matched_ns[s],
@@ -239,19 +235,4 @@ static void compare_unmatched(struct ws_diff *d)
 			add_reason(d, "%.3g %% of the %s of %s has a counterpart of another size",
 			           100 * (matched - like) / all, ws_diff_work_time(d), side->name);
 	}
-}
-
-void ws_diff_find_reasons(struct ws_diff *d)
-{
-	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
-
-	compare_facts(d);
-	compare_recordings(d, 0);
-	compare_recordings(d, 1);
-	compare_steps(d);
-	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
-		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
-	compare_calls(d);
-	compare_flops(d);
-	compare_unmatched(d);
 }

@@ -457,17 +457,6 @@ static bool is_all_same(const struct matcher *m)
 	return i == m->side[0].n;
 }
 
-static void match_all_same(struct matcher *m)
-{
-	for (uint32_t i = 0; i < m->side[0].n; i++) {
-		const bool in_range = item_of(m, 0, i)->place != WS_NONE;
-		const struct rule rule = {.criterion = in_range ? WS_MATCHED_BY_RANGE
-		                                                : WS_MATCHED_BY_OPERATION};
-
-		join_pair(m, &i, &i, &rule);
-	}
-}
-
 /*
  * Of several best alignments one is found, and which depends on whose turn it
  * is: so the same side always has it, and diff B A mirrors diff A B.
@@ -487,7 +476,13 @@ static void find(struct matcher *m, bool of_two_sides)
 		memset(out->group[s], 0xff, (m->side[s].n + 1) * sizeof(**out->group));
 	}
 	if (is_all_same(m)) {
-		match_all_same(m);
+		for (uint32_t i = 0; i < m->side[0].n; i++) {
+			const bool in_range = item_of(m, 0, i)->place != WS_NONE;
+			const struct rule rule = {.criterion = in_range ? WS_MATCHED_BY_RANGE
+			                                                : WS_MATCHED_BY_OPERATION};
+
+			join_pair(m, &i, &i, &rule);
+		}
 		return;
 	}
 	for (int s = 0; s < 2; s++)

@@ -276,16 +276,12 @@ void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, doubl
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
                       const double gpu_ns[2]);
 
-/* --- verdict_text.c ----------------------------------------------------------------------- */
-
-/* "amp-bf16 is 1.6× faster than fp32 (1.5× to 1.7×)" */
-void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size);
-
-/* A class without its brackets. */
-struct ws_bytes ws_diff_class_name(struct ws_bytes name);
 #define WS_DIFF_NOTHING "Nothing to compare: a side has no device work."
 
 /* --- waterfall.c: what a step is made of ---------------------------------------------------- */
+
+/* A class without its brackets. */
+struct ws_bytes ws_diff_class_name(struct ws_bytes name);
 
 enum ws_diff_part_kind {
 	WS_PART_CLASS,

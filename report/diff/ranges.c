@@ -135,38 +135,6 @@ static void roll_places(struct ranges *r)
 	free(buffer);
 }
 
-/* A number that no other place differs in stays. */
-static void keep_single_names(struct ranges *r)
-{
-	struct ws_names *names = &r->d->names;
-
-	WS_NEW(&r->rows->arena, r->variants, names->texts.n + 1);
-	for (size_t p = 0; p < names->nplaces; p++)
-		r->variants[r->rolled[p]]++;
-	for (size_t p = 0; p < names->nplaces; p++)
-		if (r->variants[r->rolled[p]] == 1)
-			r->rolled[p] = names->places[p].text;
-}
-
-static void count_instances(struct ranges *r)
-{
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &r->d->side[s];
-		uint32_t *most;
-
-		WS_NEW(&r->rows->arena, most, r->d->names.nplaces);
-		for (size_t i = 0; i < side->nrecordings; i++)
-			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
-				const struct ws_range_at *at =
-				        ws_recording_range(&side->recordings[i], k);
-
-				if (at->sample != WS_NONE && at->instance >= most[at->place])
-					most[at->place] = at->instance + 1;
-			}
-		r->max_instances[s] = most;
-	}
-}
-
 static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range_at *at)
 {
 	const struct ws_place *place = &r->d->names.places[at->place];
@@ -184,32 +152,6 @@ static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range
 	row = ws_diff_row_of(r->rows, &key);
 	*known = (uint32_t)(row - r->rows->row) + 1;
 	return row;
-}
-
-/* before: samples of earlier recordings */
-static void gather_recording(struct ranges *r, int s, struct ws_recording *recording, size_t before)
-{
-	for (size_t k = 0; k < recording->nranges; k++) {
-		const struct ws_range_at *at = ws_recording_range(recording, k);
-		struct ws_diff_row *row;
-
-		if (at->sample == WS_NONE)
-			continue;
-		row = row_of(r, s, at);
-		row->instances[s]++;
-		ws_diff_sum_of(row, s, (uint32_t)before + at->sample)->ns += at->gpu_ns;
-	}
-}
-
-static void gather_instances(struct ranges *r)
-{
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &r->d->side[s];
-		size_t before = 0;
-
-		for (size_t i = 0; i < side->nrecordings; before += side->steps[i++])
-			gather_recording(r, s, &side->recordings[i], before);
-	}
 }
 
 /* What one side did alone in a range is no difference of the range, and of those around it. */
@@ -338,11 +280,53 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 	rows->of_calls = true;
 	rows->noise = WS_DIFF_NOISE_GPU;
 	roll_places(&r);
-	keep_single_names(&r);
-	count_instances(&r);
+
+	/* A number that no other place differs in stays. */
+	struct ws_names *names = &r.d->names;
+
+	WS_NEW(&r.rows->arena, r.variants, names->texts.n + 1);
+	for (size_t p = 0; p < names->nplaces; p++)
+		r.variants[r.rolled[p]]++;
+	for (size_t p = 0; p < names->nplaces; p++)
+		if (r.variants[r.rolled[p]] == 1)
+			r.rolled[p] = names->places[p].text;
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r.d->side[s];
+		uint32_t *most;
+
+		WS_NEW(&r.rows->arena, most, r.d->names.nplaces);
+		for (size_t i = 0; i < side->nrecordings; i++)
+			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
+				const struct ws_range_at *at =
+				        ws_recording_range(&side->recordings[i], k);
+
+				if (at->sample != WS_NONE && at->instance >= most[at->place])
+					most[at->place] = at->instance + 1;
+			}
+		r.max_instances[s] = most;
+	}
 	for (int match = 0; match < 3; match++)
 		WS_NEW(&rows->arena, r.row_of[match], d->names.nplaces);
-	gather_instances(&r);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r.d->side[s];
+		size_t before = 0;
+
+		for (size_t i = 0; i < side->nrecordings; before += side->steps[i++]) {
+			/* before: samples of earlier recordings */
+			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
+				const struct ws_range_at *at =
+				        ws_recording_range(&side->recordings[i], k);
+				struct ws_diff_row *row;
+
+				if (at->sample == WS_NONE)
+					continue;
+				row = row_of(&r, s, at);
+				row->instances[s]++;
+				ws_diff_sum_of(row, s, (uint32_t)before + at->sample)->ns +=
+				        at->gpu_ns;
+			}
+		}
+	}
 	gather_only(&r);
 	ws_diff_rows_grade(d, rows);
 	gather_dtypes(&r);

@@ -54,17 +54,6 @@ struct work {
 	uint32_t sample; /* that these are of */
 };
 
-static void work_release(struct work *w)
-{
-	ws_spill_close(&w->sorted);
-	ws_texts_release(&w->known);
-	ws_map_free(&w->piece_of_kernel);
-	ws_arena_free(&w->temp);
-	free(w->after);
-	free(w->attention);
-	free(w->waiting);
-}
-
 /* --- kernels in launch order --------------------------------------------------------------- */
 
 static struct launch launch_of(struct ws_reader *c, const struct ws_joined_kernel *k, uint32_t i)
@@ -237,7 +226,7 @@ static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint
 	                    ws_bytes_begin(name, "cast") || ws_bytes_begin(name, "convert");
 
 	if (ws_bytes_begin(name, amp) ||
-	    (ws_name_is(class, "optimizer") && memmem(kernel.ptr, kernel.len, amp, strlen(amp))))
+	    (ws_name_is(class, "optimizer") && ws_name_has(kernel, amp)))
 		item->precision = WS_PRECISION_SCALING;
 	else if (copies &&
 	         (ws_name_is(class, "cast") ||
@@ -702,5 +691,11 @@ void ws_reader_read_work(struct ws_reader *c)
 	else
 		read_kernels(&w);
 	read_copies(&w);
-	work_release(&w);
+	ws_spill_close(&w.sorted);
+	ws_texts_release(&w.known);
+	ws_map_free(&w.piece_of_kernel);
+	ws_arena_free(&w.temp);
+	free(w.after);
+	free(w.attention);
+	free(w.waiting);
 }

@@ -192,8 +192,8 @@ uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *
                            const char *key);
 
 /*
- * What the parts of reading a recording share: who it is (recording.c), its ranges
- * (recorded_ranges.c), and what ran in it (recorded_work.c).
+ * What the parts of reading a recording share: who it is and its ranges (recording.c), and what
+ * ran in it (recorded_work.c).
  */
 
 struct ws_reader {
@@ -220,9 +220,5 @@ static inline uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step
 /* A text of the model among those of the comparison; 0 stays 0. */
 uint32_t ws_reader_text(struct ws_reader *c, uint32_t text);
 
-/* Ranges, without times, and dtypes. */
-void ws_reader_read_ranges(struct ws_reader *c);
 /* Calls, classes, copies and the times of ranges. After all else. */
 void ws_reader_read_work(struct ws_reader *c);
-/* What was launched in a range was launched in those around it. */
-void ws_reader_add_up_ranges(struct ws_reader *c);

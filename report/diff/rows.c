@@ -88,28 +88,6 @@ static void compare_end_recording(struct compared *c, size_t first)
 		c->steps[c->recordings++] = c->n - first;
 }
 
-/* Of both sides, which are released. */
-static void compare(const struct ws_diff *d, struct compared side[2], enum ws_diff_noise noise,
-                    struct ws_comparison *out)
-{
-	const struct ws_grade_opts opts = ws_diff_grade_opts(d, noise);
-	struct ws_samples samples[2];
-
-	for (int s = 0; s < 2; s++)
-		samples[s] = (struct ws_samples){.values = side[s].values,
-		                                 .times = side[s].times,
-		                                 .steps = side[s].steps,
-		                                 .recordings = side[s].recordings};
-	ws_compare(&samples[0], &samples[1], &opts, out);
-	if (ws_diff_is_unlike(d))
-		out->grade = WS_GRADE_UNLIKE;
-	for (int s = 0; s < 2; s++) {
-		free(side[s].values);
-		free(side[s].times);
-		free(side[s].steps);
-	}
-}
-
 /* What B takes less, and more, for work that only one side did is no difference. whole_ns: of each
  * side, over all samples; only_ns: that of work that only it did. */
 static void set_work(struct ws_comparison *c, const double whole_ns[2], const double only_ns[2])
@@ -186,7 +164,23 @@ static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bo
 			compare_end_recording(&c[s], first);
 		}
 	}
-	compare(d, c, row->noise, &row->c);
+
+	const struct ws_grade_opts opts = ws_diff_grade_opts(d, row->noise);
+	struct ws_samples samples[2];
+
+	for (int s = 0; s < 2; s++)
+		samples[s] = (struct ws_samples){.values = c[s].values,
+		                                 .times = c[s].times,
+		                                 .steps = c[s].steps,
+		                                 .recordings = c[s].recordings};
+	ws_compare(&samples[0], &samples[1], &opts, &row->c);
+	if (ws_diff_is_unlike(d))
+		row->c.grade = WS_GRADE_UNLIKE;
+	for (int s = 0; s < 2; s++) {
+		free(c[s].values);
+		free(c[s].times);
+		free(c[s].steps);
+	}
 	set_work(&row->c, whole, row->more_ns);
 }
 

@@ -162,8 +162,9 @@ static void choose_shown(struct ws_side *s)
 	free(medians);
 }
 
-static void list_samples(struct ws_side *s)
+void ws_side_merge(struct ws_side *s, const struct ws_names *names)
 {
+	struct merger g = {.s = s, .names = names};
 	size_t n = 0;
 
 	s->steps = ws_xarray(s->nrecordings + 1, sizeof(*s->steps));
@@ -178,26 +179,15 @@ static void list_samples(struct ws_side *s)
 	for (size_t i = 0; i < n; i++)
 		s->gpu_ns += s->samples[i]->gpu_ns;
 	choose_shown(s);
-}
+	if (s->nsamples) {
+		struct ws_recording *r = ws_side_recording(s, 0);
+		struct ws_sample *first = s->samples[0];
 
-static void add_first_sample(struct ws_side *s)
-{
-	struct ws_recording *r = ws_side_recording(s, 0);
-	struct ws_sample *first = s->samples[0];
-
-	WS_GROW(s->slots, first->ncalls, s->slots_capacity);
-	first->calls_are_slots = true;
-	for (size_t i = 0; i < first->ncalls; i++)
-		add_slot(s, ws_recording_call(r, first->first_call + i));
-}
-
-void ws_side_merge(struct ws_side *s, const struct ws_names *names)
-{
-	struct merger g = {.s = s, .names = names};
-
-	list_samples(s);
-	if (s->nsamples)
-		add_first_sample(s);
+		WS_GROW(s->slots, first->ncalls, s->slots_capacity);
+		first->calls_are_slots = true;
+		for (size_t i = 0; i < first->ncalls; i++)
+			add_slot(s, ws_recording_call(r, first->first_call + i));
+	}
 	for (size_t i = 1; i < s->nsamples; i++)
 		place_sample(&g, i);
 	free(g.calls);

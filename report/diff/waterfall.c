@@ -13,6 +13,16 @@
 #include "report/base/order.h"
 #include "report/diff/private.h"
 
+struct ws_bytes ws_diff_class_name(struct ws_bytes name)
+{
+	const char *p = name.ptr;
+
+	/* "(unclassified)" */
+	if (name.len > 2 && *p == '(' && p[name.len - 1] == ')')
+		return (struct ws_bytes){p + 1, name.len - 2};
+	return name;
+}
+
 /* --- parts of a step ---------------------------------------------------------------------- */
 
 /* Devices that a sample's uses are summed over. */
@@ -35,11 +45,6 @@ static struct ws_diff_part *part_of(struct ws_diff_parts *p, enum ws_diff_part_k
 	return &p->part[p->n++];
 }
 
-static struct ws_bytes text(const char *s)
-{
-	return (struct ws_bytes){s, strlen(s)};
-}
-
 /* Classes of kernels but communication, whose share of a step is what nothing hides. What the
  * classes are longer than the time in which kernels ran is their overlap. */
 static void add_kernels(struct ws_diff *d, int s, double devices, struct ws_diff_parts *p)
@@ -59,10 +64,10 @@ static void add_kernels(struct ws_diff *d, int s, double devices, struct ws_diff
 		left -= classes[k].gpu_ns;
 	}
 	if (of->graph_ns)
-		part_of(p, WS_PART_GRAPHS, text("CUDA graphs traced as a whole"))->ns[s] =
+		part_of(p, WS_PART_GRAPHS, ws_bytes_of("CUDA graphs traced as a whole"))->ns[s] =
 		        (double)of->graph_ns / devices;
 	if (left)
-		part_of(p, WS_PART_OVERLAP, text("overlap of kernels"))->ns[s] =
+		part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of kernels"))->ns[s] =
 		        (double)left / devices;
 }
 
@@ -78,10 +83,10 @@ static void add_operations(struct ws_diff *d, int s, const struct ws_sample *of,
 		part_of(p, WS_PART_OPERATION, ws_texts_get(&d->names.texts, classes[k].class))
 		        ->ns[s] = (double)classes[k].gpu_ns;
 	if (of->step_ns > of->gpu_ns)
-		part_of(p, WS_PART_IDLE, text("in no operation"))->ns[s] =
+		part_of(p, WS_PART_IDLE, ws_bytes_of("in no operation"))->ns[s] =
 		        (double)(of->step_ns - of->gpu_ns);
 	else
-		part_of(p, WS_PART_OVERLAP, text("overlap of operations"))->ns[s] =
+		part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of operations"))->ns[s] =
 		        (double)(of->step_ns - of->gpu_ns);
 }
 
@@ -99,7 +104,8 @@ static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
 	}
 	if (devices < 1) {
 		if (p->whole_ns[s] > 0)
-			part_of(p, WS_PART_IDLE, text("no device worked"))->ns[s] = p->whole_ns[s];
+			part_of(p, WS_PART_IDLE, ws_bytes_of("no device worked"))->ns[s] =
+			        p->whole_ns[s];
 		return;
 	}
 	add_kernels(d, s, devices, p);
@@ -109,7 +115,7 @@ static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
 			        use == WS_USE_COPY         ? WS_PART_COPIES
 			        : use == WS_USE_COLLECTIVE ? WS_PART_COMMUNICATION
 			                                   : WS_PART_IDLE,
-			        text(ws_use_defs[use].name))
+			        ws_bytes_of(ws_use_defs[use].name))
 			        ->ns[s] += (double)of->use_ns[use] / devices;
 }
 
@@ -271,8 +277,8 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 			at += change_of(p);
 			ws_cell_set_real(&row[WS_TC_diff_waterfall_to_ns], at);
 		}
-		add_part(t, "total", text(d->by_steps ? "step" : "elapsed time"), parts.whole_ns[0],
-		         parts.whole_ns[1]);
+		add_part(t, "total", ws_bytes_of(d->by_steps ? "step" : "elapsed time"),
+		         parts.whole_ns[0], parts.whole_ns[1]);
 		note_parts(d, t);
 	} else {
 		ws_table_set_not_recorded(t, "%s", WS_DIFF_NOTHING);

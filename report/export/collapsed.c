@@ -29,28 +29,6 @@ struct folding {
 	size_t n, capacity;
 };
 
-static void add_kernels(struct folding *f, struct ws_export_stats *stats)
-{
-	for (size_t i = 0; i < f->rows.nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(&f->rows, i);
-		const struct ws_op_config *op = ws_cpu_op_config(f->m, k->cpu_op);
-		const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->kind->path,
-		                            op ? op->name : WS_TEXT_EMPTY,
-		                            f->m->configs[k->kind->config].name};
-		uint64_t id;
-
-		if (!k->kind->timed) {
-			stats->without_time++;
-			continue;
-		}
-		id = ws_strtab_add(&f->known, &stack, sizeof(stack));
-		WS_GROW(f->sum, id, f->capacity);
-		if (id > f->n)
-			f->sum[f->n++] = (struct sum){.stack = stack};
-		f->sum[id - 1].ns += k->dur_ns;
-	}
-}
-
 static void put_name(FILE *out, struct ws_buf *room, struct ws_bytes name)
 {
 	const struct ws_bytes text = ws_export_readable(room, name);
@@ -96,22 +74,6 @@ static char *line_of(const struct folding *f, struct ws_buf *room, const struct 
 	return line;
 }
 
-static void put_lines(const struct folding *f, FILE *out)
-{
-	struct ws_buf room = {0};
-	char **lines = ws_xarray(f->n, sizeof(*lines));
-
-	for (size_t i = 0; i < f->n; i++)
-		lines[i] = line_of(f, &room, &f->sum[i]);
-	ws_sort(lines, f->n, sizeof(*lines), compare);
-	for (size_t i = 0; i < f->n; i++) {
-		fprintf(out, "%s\n", lines[i]);
-		free(lines[i]);
-	}
-	free(lines);
-	ws_buf_free(&room);
-}
-
 static enum ws_status write_export(const struct ws_trace_reader *r, const struct ws_export_job *job,
                                    struct ws_export_stats *stats, struct ws_err *err)
 {
@@ -121,10 +83,39 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 
 	WS_THEN(status, ws_outfile_open(&out, job->to, err));
 	if (status == WS_OK) {
-		add_kernels(&f, stats);
+		for (size_t i = 0; i < f.rows.nkernels; i++) {
+			const struct ws_joined_kernel *k = ws_joined_rows_kernel(&f.rows, i);
+			const struct ws_op_config *op = ws_cpu_op_config(f.m, k->cpu_op);
+			const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->kind->path,
+			                            op ? op->name : WS_TEXT_EMPTY,
+			                            f.m->configs[k->kind->config].name};
+			uint64_t id;
+
+			if (!k->kind->timed) {
+				stats->without_time++;
+				continue;
+			}
+			id = ws_strtab_add(&f.known, &stack, sizeof(stack));
+			WS_GROW(f.sum, id, f.capacity);
+			if (id > f.n)
+				f.sum[f.n++] = (struct sum){.stack = stack};
+			f.sum[id - 1].ns += k->dur_ns;
+		}
 		stats->skipped[WS_KIND_MEMCPY] = ws_trace_reader_count(r, WS_KIND_MEMCPY);
 		stats->skipped[WS_KIND_MEMSET] = ws_trace_reader_count(r, WS_KIND_MEMSET);
-		put_lines(&f, out.f);
+
+		struct ws_buf room = {0};
+		char **lines = ws_xarray(f.n, sizeof(*lines));
+
+		for (size_t i = 0; i < f.n; i++)
+			lines[i] = line_of(&f, &room, &f.sum[i]);
+		ws_sort(lines, f.n, sizeof(*lines), compare);
+		for (size_t i = 0; i < f.n; i++) {
+			fprintf(out.f, "%s\n", lines[i]);
+			free(lines[i]);
+		}
+		free(lines);
+		ws_buf_free(&room);
 		status = ws_outfile_end(&out, WS_OK, NULL, err);
 	}
 	ws_strtab_free(&f.known);

@@ -54,27 +54,23 @@ static uint32_t inherited_step(const struct ws_joined_rows *rows,
 	return step != WS_NONE || range->context->marks & WS_IN_WARM_UP ? step : of_call;
 }
 
-/* Of what was launched in no range of its thread, and inherits none: the start/end range of its
- * process around it that began last, else the step. */
-static uint32_t range_of_process(const struct ws_model *m, uint32_t call)
+/*
+ * The range of device work that was launched in no range of its thread and inherits none: the
+ * start/end range of its process around the call that began last. *step becomes that range's, if it
+ * has one.
+ */
+static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
+                                  uint32_t *step)
 {
-	const struct ws_attribution *a = &m->attribution;
+	const struct ws_joined_range *range;
+	const struct ws_attribution *a = &j->m->attribution;
 	uint32_t last = WS_NONE;
 
 	for (uint32_t c = a->first ? a->first[call] : WS_NONE; c != WS_NONE;
 	     c = a->crossings[c].next)
 		last = last == WS_NONE || a->crossings[c].range > last ? a->crossings[c].range
 		                                                       : last;
-	return last;
-}
-
-/* The same for a kernel, copy or fill, whose step may be that of the range. */
-static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
-                                  uint32_t *step)
-{
-	const struct ws_joined_range *range;
-
-	*number = range_of_process(j->m, call);
+	*number = last;
 	range = ws_joined_rows_range(j->rows, *number);
 	if (range)
 		*step = inherited_step(j->rows, range, *step);
@@ -405,23 +401,6 @@ static void take_range(void *ctx, uint32_t number, const struct ws_joined_range 
 	ws_spill_put(&rows->ranges, sizeof(*range), number, range);
 }
 
-static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
-{
-	const struct ws_trace_reader *r = reading->r;
-	const uint64_t kernels = ws_trace_reader_count(r, WS_KIND_KERNEL),
-	               calls = ws_trace_reader_count(r, WS_KIND_API),
-	               ranges = ws_trace_reader_count(r, WS_KIND_NVTX) +
-	                        ws_trace_reader_count(r, WS_KIND_PYTHON_CALL);
-	struct ws_joined_rows *rows = reading->rows;
-
-	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
-	           "the trace has more records of one kind than an export handles");
-	ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
-	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
-	ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range));
-	return WS_OK;
-}
-
 /* --- phases by a framework's links ------------------------------------------------------------ */
 
 /* Where a program names no phases, its framework's links from forward to backward tell them. */
@@ -672,9 +651,19 @@ static uint32_t step_of_range(const struct runs *f, const struct ws_joined_range
 	return step != WS_NONE && f->m->steps[step].thread == r->context->thread ? step : WS_NONE;
 }
 
-/* Ranges that are the outermost of a phase in their step. */
-static void add_ranges(struct runs *f)
+static void add_phases(struct runs *f, bool has_links)
 {
+	struct ws_model *m = f->m;
+	size_t nops = m->cpu_ops.tree.n;
+
+	WS_NEW(&f->temp, f->backward, nops);
+	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges + m->nevaluations);
+	if (has_links) {
+		label_ops(f);
+		find_runs(f);
+	}
+
+	/* Ranges that are the outermost of a phase in their step. */
 	for (uint32_t i = 0; i < f->rows->nranges; i++) {
 		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
 		const uint32_t step = step_of_range(f, &r);
@@ -689,20 +678,6 @@ static void add_ranges(struct runs *f)
 			                            is_closure(f, &r) ? RANK_OF_CLOSURE
 			                                              : r.context->phase};
 	}
-}
-
-static void add_phases(struct runs *f, bool has_links)
-{
-	struct ws_model *m = f->m;
-	size_t nops = m->cpu_ops.tree.n;
-
-	WS_NEW(&f->temp, f->backward, nops);
-	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges + m->nevaluations);
-	if (has_links) {
-		label_ops(f);
-		find_runs(f);
-	}
-	add_ranges(f);
 	for (size_t i = 0; i < m->nevaluations; i++)
 		f->spans[f->n++] =
 		        (struct phase_span){m->evaluations[i].start_ns, m->evaluations[i].end_ns,
@@ -827,7 +802,17 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 	struct ws_joined_rows *rows = reading->rows;
 	struct ws_spill_key device = {.key = device_of_kernel};
 
-	WS_FORWARD(open_rooms(reading, err));
+	const struct ws_trace_reader *r = reading->r;
+	const uint64_t kernels = ws_trace_reader_count(r, WS_KIND_KERNEL),
+	               calls = ws_trace_reader_count(r, WS_KIND_API),
+	               ranges = ws_trace_reader_count(r, WS_KIND_NVTX) +
+	                        ws_trace_reader_count(r, WS_KIND_PYTHON_CALL);
+
+	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records of one kind than an export handles");
+	ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
+	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
+	ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range));
 	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));
 	kernel_join_end(&reading->join);
 	device.n = (*reading->m)->ndevices;

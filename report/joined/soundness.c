@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
 
@@ -19,29 +20,24 @@
 #define MOVE_FROM       10   /* so many kernels at least show where a clock should be */
 #define COPY_NS         1500 /* a call that is shorter copies or fills nothing: 0 bytes */
 
-static bool has_part(struct ws_bytes name, const char *part)
-{
-	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
-}
-
 enum ws_launch_role ws_launch_role_of(struct ws_bytes name)
 {
-	return has_part(name, "LaunchKernel") || has_part(name, "GraphLaunch") ||
-	                       has_part(name, "LaunchCooperativeKernel")
+	return ws_name_has(name, "LaunchKernel") || ws_name_has(name, "GraphLaunch") ||
+	                       ws_name_has(name, "LaunchCooperativeKernel")
 	               ? WS_LAUNCHES_KERNELS
-	       : has_part(name, "Memcpy") ? WS_LAUNCHES_COPY
-	       : has_part(name, "Memset") ? WS_LAUNCHES_FILL
-	                                  : WS_LAUNCHES_NOTHING;
+	       : ws_name_has(name, "Memcpy") ? WS_LAUNCHES_COPY
+	       : ws_name_has(name, "Memset") ? WS_LAUNCHES_FILL
+	                                     : WS_LAUNCHES_NOTHING;
 }
 
 bool ws_call_begins_capture(struct ws_bytes name)
 {
-	return has_part(name, "StreamBeginCapture");
+	return ws_name_has(name, "StreamBeginCapture");
 }
 
 bool ws_call_ends_capture(struct ws_bytes name)
 {
-	return has_part(name, "StreamEndCapture");
+	return ws_name_has(name, "StreamEndCapture");
 }
 
 /* --- rows as they come ---------------------------------------------------------------------- */
@@ -346,23 +342,6 @@ static void look_at_calls(struct hole_finder *f)
 	}
 }
 
-static void find_holes(struct ws_judge *j)
-{
-	struct hole_finder f = {.j = j};
-
-	look_at_names(&f);
-	look_at_calls(&f);
-	for (size_t i = 0; i < f.nworkless; i++) {
-		const struct ws_joined_call call = *ws_joined_rows_call(j->rows, f.workless[i]);
-
-		if (is_only_one(&f, f.workless[i], &call))
-			add_hole(&f, &call);
-	}
-	free(f.workless);
-	if (f.has_launches)
-		ws_launches_free(&f.launches);
-}
-
 /* --- records far away ------------------------------------------------------------------------ */
 
 struct far_finder {
@@ -608,7 +587,20 @@ void ws_judge_end(struct ws_judge *j)
 	struct ws_soundness *s = &j->m->soundness;
 
 	find_far(j);
-	find_holes(j);
+
+	struct hole_finder f = {.j = j};
+
+	look_at_names(&f);
+	look_at_calls(&f);
+	for (size_t i = 0; i < f.nworkless; i++) {
+		const struct ws_joined_call call = *ws_joined_rows_call(j->rows, f.workless[i]);
+
+		if (is_only_one(&f, f.workless[i], &call))
+			add_hole(&f, &call);
+	}
+	free(f.workless);
+	if (f.has_launches)
+		ws_launches_free(&f.launches);
 	for (size_t i = 0; i < j->m->ndevices; i++)
 		s->broken[WS_LAW_BEFORE_LAUNCH].judged += j->timed[i];
 	s->clock_is_off = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) > 0;

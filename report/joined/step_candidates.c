@@ -38,11 +38,6 @@ struct finder {
 	struct ws_spans warm_up;
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* "Iteration *" of "Iteration 17": numbers change from step to step. */
 static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 {
@@ -59,7 +54,7 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 	}
 
 	for (size_t i = 0; i < name.len; i++) {
-		if (!is_digit(p[i]))
+		if (!ws_name_is_digit(p[i]))
 			out[n++] = p[i];
 		else if (!n || out[n - 1] != '*')
 			out[n++] = '*';

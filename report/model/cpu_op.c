@@ -86,27 +86,6 @@ struct op_sequence {
 	uint64_t forward_thread; /* 0: it is no backward operation */
 };
 
-static void allocate(struct ws_model *m, size_t rows)
-{
-	struct ws_cpu_ops *ops = &m->cpu_ops;
-	struct ws_op_tree *r = &ops->tree;
-
-	r->n = rows;
-	WS_NEW(&m->arena, r->start_ns, rows);
-	WS_NEW(&m->arena, r->end_ns, rows);
-	WS_NEW(&m->arena, r->thread, rows);
-	WS_NEW(&m->arena, r->name, rows);
-	WS_NEW(&m->arena, r->parent, rows);
-	WS_NEW(&m->arena, ops->config, rows);
-	WS_NEW(&m->arena, ops->external, rows);
-	WS_NEW(&m->arena, ops->range, rows);
-	WS_NEW(&m->arena, ops->forward, rows);
-	WS_NEW(&m->arena, ops->phase, rows);
-	memset(ops->range, 0xff, rows * sizeof(*ops->range));
-	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
-	memset(ops->phase, WS_PHASE_OTHER, rows);
-}
-
 static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
                               uint32_t to, struct op_sequence *sequence, struct ws_err *err)
 {
@@ -269,7 +248,22 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	uint32_t *order;
 	int64_t *key;
 
-	allocate(l->m, t->rows);
+	struct ws_op_tree *r = &ops->tree;
+
+	r->n = t->rows;
+	WS_NEW(&l->m->arena, r->start_ns, t->rows);
+	WS_NEW(&l->m->arena, r->end_ns, t->rows);
+	WS_NEW(&l->m->arena, r->thread, t->rows);
+	WS_NEW(&l->m->arena, r->name, t->rows);
+	WS_NEW(&l->m->arena, r->parent, t->rows);
+	WS_NEW(&l->m->arena, ops->config, t->rows);
+	WS_NEW(&l->m->arena, ops->external, t->rows);
+	WS_NEW(&l->m->arena, ops->range, t->rows);
+	WS_NEW(&l->m->arena, ops->forward, t->rows);
+	WS_NEW(&l->m->arena, ops->phase, t->rows);
+	memset(ops->range, 0xff, t->rows * sizeof(*ops->range));
+	memset(ops->forward, 0xff, t->rows * sizeof(*ops->forward));
+	memset(ops->phase, WS_PHASE_OTHER, t->rows);
 	WS_NEW(temp, order, t->rows);
 	WS_NEW(temp, sequence, t->rows);
 	/* Rows by thread, then begin, the longer one first: parents before their children. */

@@ -183,21 +183,6 @@ static uint32_t device_number(struct ws_loader *l, uint64_t id)
 	return at;
 }
 
-/* A device without a name is of the maker of the library whose functions the trace names. */
-static void find_makers(struct ws_model *m)
-{
-	int hip = 0;
-
-	for (size_t i = 0; i < m->ntexts && !hip; i++) {
-		const char *name = m->texts[i].ptr;
-
-		hip = m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
-		      name[3] <= 'Z';
-	}
-	for (size_t i = 0; i < m->ndevices; i++)
-		m->devices[i].is_amd |= hip && m->devices[i].name == WS_TEXT_EMPTY;
-}
-
 static void on_device(void *loader, const void *row)
 {
 	const struct ws_row_device *r = row;
@@ -413,27 +398,6 @@ static uint32_t text_of_string(void *model, uint64_t string_id)
 	return ws_model_text(model, string_id);
 }
 
-static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_column_data schema = {0}, field = {0}, entry = {0}, payload = {0};
-	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
-	                                   text_of_string, l->m->texts, l->m};
-	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
-
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
-	if (status == WS_OK)
-		ws_ops_decode(&tables, &l->m->ops);
-	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
-		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
-	ws_column_data_release(&schema);
-	ws_column_data_release(&field);
-	ws_column_data_release(&entry);
-	ws_column_data_release(&payload);
-	return status;
-}
-
 /* --- process ends, losses, provenance ---------------------------------------------------- */
 
 static void on_end(void *loader, const void *row)
@@ -466,8 +430,36 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 		        ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err));
 	WS_FORWARD(load_configs(l, err));
 	load_short_names(l);
-	find_makers(l->m);
-	WS_FORWARD(load_payloads(l, err));
+
+	/* the library whose functions are named tells the maker of a device without a name */
+	int hip = 0;
+
+	for (size_t i = 0; i < l->m->ntexts && !hip; i++) {
+		const char *name = l->m->texts[i].ptr;
+
+		hip = l->m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
+		      name[3] <= 'Z';
+	}
+	for (size_t i = 0; i < l->m->ndevices; i++)
+		l->m->devices[i].is_amd |= hip && l->m->devices[i].name == WS_TEXT_EMPTY;
+
+	struct ws_column_data schema = {0}, field = {0}, entry = {0}, payload = {0};
+	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
+	                                   text_of_string, l->m->texts, l->m};
+	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
+
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
+	if (status == WS_OK)
+		ws_ops_decode(&tables, &l->m->ops);
+	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
+		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
+	ws_column_data_release(&schema);
+	ws_column_data_release(&field);
+	ws_column_data_release(&entry);
+	ws_column_data_release(&payload);
+	WS_FORWARD(status);
 	m = l->m;
 	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));
 	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err));

@@ -509,7 +509,7 @@ enum ws_attention_word ws_label_attention(struct ws_bytes name)
 	char word[32];
 
 	/* a sentence is no name of a part */
-	if (name.len > 64 || memmem(name.ptr, name.len, "::", 2))
+	if (name.len > 64 || ws_name_has(name, "::"))
 		return WS_WORD_NONE;
 	for (; next_word(&p, end, word); words++)
 		for (int i = 0; i < NWORDS; i++)

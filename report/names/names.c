@@ -306,11 +306,6 @@ size_t ws_name_roll_up(struct ws_bytes text, char *out)
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* --- words of a name ----------------------------------------------------------- */
 
 /* The next word at or behind *at, '::' between identifiers included; len 0 at the end. */
@@ -349,7 +344,7 @@ static bool is_filler(struct ws_bytes word)
 {
 	const char *p = empty_words + 1, *end = empty_words + sizeof(empty_words);
 
-	if (is_digit(*(const char *)word.ptr))
+	if (ws_name_is_digit(*(const char *)word.ptr))
 		return true;
 	if (!word.len)
 		return false;
@@ -376,8 +371,8 @@ static struct ws_bytes type_of(const char *at, const char *end)
 	p = from;
 	type = ws_name_last_part(next_word(&p, end));
 	/* only a plain type: T<…> or a number says nothing here */
-	if (p == end || !strchr(",>)", *p) || (type.len && is_digit(*(const char *)type.ptr)) ||
-	    type.len > 16)
+	if (p == end || !strchr(",>)", *p) ||
+	    (type.len && ws_name_is_digit(*(const char *)type.ptr)) || type.len > 16)
 		type.len = 0;
 	return type;
 }
@@ -429,12 +424,12 @@ static struct ws_bytes telling_word(struct ws_bytes arguments, const char **behi
 static bool shape_at(const char *at, const char *end, unsigned long shape[3])
 {
 	for (int i = 0; i < 3; i++) {
-		while (at < end && !is_digit(*at) && strchr("cute:C<, (int)>", *at))
+		while (at < end && !ws_name_is_digit(*at) && strchr("cute:C<, (int)>", *at))
 			at++;
-		if (at == end || !is_digit(*at))
+		if (at == end || !ws_name_is_digit(*at))
 			return false;
 		shape[i] = strtoul(at, NULL, 10);
-		while (at < end && is_digit(*at))
+		while (at < end && ws_name_is_digit(*at))
 			at++;
 	}
 	return shape[0] < 10000 && shape[1] < 10000 && shape[2] < 10000;
@@ -503,9 +498,9 @@ static size_t tensile_length(struct ws_bytes name)
 	for (size_t w = 0; w < 2; w++) {
 		const char *at = memmem(p, name.len, words[w], 3);
 
-		if (!at || end - at < 4 || !is_digit(at[3]))
+		if (!at || end - at < 4 || !ws_name_is_digit(at[3]))
 			continue;
-		for (at += 3; at < end && (is_digit(*at) || *at == 'x');)
+		for (at += 3; at < end && (ws_name_is_digit(*at) || *at == 'x');)
 			at++;
 		return (size_t)(at - p);
 	}

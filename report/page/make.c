@@ -937,7 +937,7 @@ static void add_roofline(struct ws_page_making *p)
 	WS_NEW(p->tab->temp, order, groups->n);
 	WS_NEW(p->texts, p->page->point, groups->n);
 	WS_NEW(p->texts, p->page->roof, MOST_ROOFS);
-	n = ws_cost_groups_order(p->m, groups, true, order);
+	n = ws_cost_groups_order(p->m, groups, order);
 	for (size_t i = 0; i < n; i++)
 		add_point(p, &groups->group[order[i].row]);
 }

@@ -142,16 +142,6 @@ static bool is_product(const struct calls *c, uint32_t op)
 	return kind == WS_TEXT_GEMM || kind == WS_TEXT_CONV || kind == WS_TEXT_FUSED_ATTENTION;
 }
 
-static void add_products(struct calls *c)
-{
-	for (uint32_t i = 0; i < c->ops->n; i++)
-		if (is_product(c, i) && !is_product(c, c->ops->parent[i]))
-			add_call(c, &(struct root_call){.start_ns = c->ops->start_ns[i],
-			                                .end_ns = c->ops->end_ns[i],
-			                                .thread = c->ops->thread[i],
-			                                .name = c->ops->name[i]});
-}
-
 static int by_thread_and_begin(const void *pa, const void *pb)
 {
 	const struct root_call *a = pa, *b = pb;
@@ -166,10 +156,16 @@ static void find_calls(struct calls *c, struct ws_pass *p)
 	*c = (struct calls){.p = p, .m = p->m, .ops = &p->m->cpu_ops.tree};
 	sum_ops(c);
 	WS_NEW(&c->temp, c->call, c->ops->n + p->framework.nevents);
-	if (p->framework.nevents)
+	if (p->framework.nevents) {
 		add_modules(c);
-	else
-		add_products(c);
+	} else {
+		for (uint32_t i = 0; i < c->ops->n; i++)
+			if (is_product(c, i) && !is_product(c, c->ops->parent[i]))
+				add_call(c, &(struct root_call){.start_ns = c->ops->start_ns[i],
+				                                .end_ns = c->ops->end_ns[i],
+				                                .thread = c->ops->thread[i],
+				                                .name = c->ops->name[i]});
+	}
 	ws_sort(c->call, c->n, sizeof(*c->call), by_thread_and_begin);
 }
 

@@ -302,27 +302,7 @@ void ws_live_free(struct ws_live_ranges *l)
 	*l = (struct ws_live_ranges){0};
 }
 
-/* --- emit --- */
-
-/* What a pass joined, as the rows that its sink is told of. */
-
-static void pass_emit_range(const struct ws_pass *p, uint32_t range, int open)
-{
-	const struct ws_open_range *r = &p->live.range[range];
-	const struct ws_joined_range row = {
-	        .start_ns = r->start_ns,
-	        .end_ns = r->end_ns,
-	        .context = r->context,
-	        .parent = ws_pass_range_number(p, r->parent),
-	        .recorded = r->recorded,
-	        .step = r->step,
-	        .is_open = open != 0,
-	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
-	        .is_counted = r->op == range && r->counted,
-	};
-
-	p->sink->range(p->sink->ctx, (uint32_t)r->number, &row);
-}
+/* --- rows for the sink ------------------------------------------------------------------- */
 
 /* What calls of one name, thread and result share; add the marks of the range around the call. */
 static const struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
@@ -690,26 +670,6 @@ static void drop_only_batch(struct ws_pass *p)
 	memmove(&m->steps[only], &m->steps[only + 1], (--m->nsteps - only) * sizeof(*m->steps));
 }
 
-/* The steps get their numbers, in the model. Without any they are the times to the end of an
- * optimizer's step. */
-static void pass_end_steps(struct ws_pass *p)
-{
-	struct ws_model *m = p->m;
-
-	WS_NEW(&m->arena, m->steps, p->nsteps + p->niteration_marks + p->framework.nevents);
-	for (size_t i = 0; i < p->nsteps; i++) {
-		const struct ws_pass_step *s = &p->steps[i];
-
-		if (!s->is_whole_warm_up || !s->has_step)
-			m->steps[m->nsteps++] = s->step;
-	}
-	drop_only_batch(p);
-	if (m->nsteps == count_warm_up(m))
-		ws_pass_find_iterations(p);
-	ws_steps_sort(m);
-	ws_pass_set_steps_apart(p);
-}
-
 /* --- framework --- */
 
 bool ws_framework_is_in(const struct ws_trace_reader *r)
@@ -949,7 +909,20 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
 		p->m->leftovers.ops_too_big += !r->counted;
 	}
-	pass_emit_range(p, range, open);
+
+	const struct ws_joined_range row = {
+	        .start_ns = r->start_ns,
+	        .end_ns = r->end_ns,
+	        .context = r->context,
+	        .parent = ws_pass_range_number(p, r->parent),
+	        .recorded = r->recorded,
+	        .step = r->step,
+	        .is_open = open != 0,
+	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
+	        .is_counted = r->op == range && r->counted,
+	};
+
+	p->sink->range(p->sink->ctx, (uint32_t)r->number, &row);
 	if (context->tells_step && r->step != WS_NONE)
 		pass_close_step(p, r, range, open);
 	if (context->marks_iteration && !open)
@@ -1078,7 +1051,21 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 			live_forget(&p->live, t, range);
 		}
 	}
-	pass_end_steps(p);
+
+	/* The steps get their numbers, in the model. Without any they are the times to the end of
+	 * an optimizer's step. */
+	WS_NEW(&m->arena, m->steps, p->nsteps + p->niteration_marks + p->framework.nevents);
+	for (size_t i = 0; i < p->nsteps; i++) {
+		const struct ws_pass_step *s = &p->steps[i];
+
+		if (!s->is_whole_warm_up || !s->has_step)
+			m->steps[m->nsteps++] = s->step;
+	}
+	drop_only_batch(p);
+	if (m->nsteps == count_warm_up(m))
+		ws_pass_find_iterations(p);
+	ws_steps_sort(m);
+	ws_pass_set_steps_apart(p);
 	m->ranges.open = p->live.open_at_end;
 	m->ranges.cross_thread = p->live.cross_thread;
 	m->ranges.unmatched_pops = p->live.unmatched_pops;

@@ -145,7 +145,7 @@ struct ws_live_ranges {
 	struct ws_open_range *range;
 	size_t nranges, capacity;
 	uint32_t *free_slots;
-	size_t nfree, free_capacity;
+	size_t nfree;
 	struct ws_range_pairs pairs;
 	struct ws_path_table paths;
 	struct ws_range_context **contexts; /* by number, from 1 on */

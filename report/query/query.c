@@ -822,22 +822,6 @@ static enum ws_status fail(const struct ws_query *q, int code, struct ws_err *er
 	return ws_fail(err, q->blame, __FILE__, __LINE__, "the query: %s", sqlite3_errmsg(q->db));
 }
 
-static void bind(const struct ws_query *q, sqlite3_stmt *statement)
-{
-	for (size_t i = 0; i < q->nparameters; i++) {
-		const struct ws_cell *value = &q->parameters[i].value;
-		char name[64];
-		int at;
-
-		snprintf(name, sizeof(name), ":%s", q->parameters[i].name);
-		at = sqlite3_bind_parameter_index(statement, name);
-		if (at && value->type == WS_CELL_INT)
-			sqlite3_bind_int64(statement, at, value->i);
-		else if (at && value->type == WS_CELL_REAL)
-			sqlite3_bind_double(statement, at, value->r);
-	}
-}
-
 static enum ws_status prepare(struct ws_query *q, const char *sql, sqlite3_stmt **out,
                               struct ws_err *err)
 {
@@ -875,7 +859,18 @@ enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_que
 
 	*rows = (struct ws_query_rows){0};
 	WS_FORWARD(prepare(q, sql, &statement, err));
-	bind(q, statement);
+	for (size_t i = 0; i < q->nparameters; i++) {
+		const struct ws_cell *value = &q->parameters[i].value;
+		char name[64];
+		int at;
+
+		snprintf(name, sizeof(name), ":%s", q->parameters[i].name);
+		at = sqlite3_bind_parameter_index(statement, name);
+		if (at && value->type == WS_CELL_INT)
+			sqlite3_bind_int64(statement, at, value->i);
+		else if (at && value->type == WS_CELL_REAL)
+			sqlite3_bind_double(statement, at, value->r);
+	}
 	if (!q->running++)
 		q->nsamples = 0;
 	run = ws_xarray(1, sizeof(*run));

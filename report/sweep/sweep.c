@@ -751,22 +751,6 @@ void ws_sweep_relations(struct ws_query *q, struct ws_sweep *s)
 	ws_query_add(q, &configuration, s);
 }
 
-static void note_sweep(const struct ws_sweep *s, struct ws_table *t)
-{
-	ws_table_show_as(t, WS_TC_sweep_forward_ns, "Host Forward (ns)");
-	ws_table_show_as(t, WS_TC_sweep_backward_ns, "Host Backward (ns)");
-	ws_table_show_as(t, WS_TC_sweep_optimizer_ns, "Host Optimizer (ns)");
-	ws_table_note(t, "MFU: FLOPs of the forward's matmuls and convolutions over the step's "
-	                 "time and the dense peak of their dtype. With a backward, three times "
-	                 "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
-	                 "operation computes. Empty where the device's peak is not known.");
-	if (!isnan(s->grade.run_noise))
-		ws_table_note(t,
-		              "Intervals of speed-ups with fewer than three runs per side assume "
-		              "%.3g %% noise between runs (--run-noise).",
-		              s->grade.run_noise * 100);
-}
-
 /* --- sweep-pivot: the table of a sweep by two facts ----------------------------------------- */
 
 #define MOST_SHOWN 5
@@ -960,28 +944,6 @@ static enum ws_status make_pivot(struct ws_sweep *s, struct ws_table **t, struct
 
 /* --- the verdict ----------------------------------------------------------------------------- */
 
-static void add_failures(const struct ws_sweep *s, struct ws_table *t)
-{
-	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
-	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", s->nfailed);
-	if (s->ncopies)
-		ws_table_add(t, "copies",
-		             "%zu trace%s left out: %s has the same bytes as another, and a run "
-		             "counts once.",
-		             s->ncopies, s->ncopies == 1 ? " is" : "s are",
-		             s->ncopies == 1 ? "it" : "each");
-	for (size_t i = 0; i < s->nrows; i++) {
-		const struct ws_sweep_row *r = &s->rows[i];
-		const char *colon = *r->name ? ": " : "";
-
-		if (strncmp(r->status, WS_SWEEP_OK, strlen(WS_SWEEP_OK)) != 0)
-			ws_table_add(t, "failed", "%s%s%.200s.", r->name, colon, r->status);
-		if (r->check)
-			ws_table_add(t, "ALARM", "%s%sMFU %.1f %%, HFU %.1f %%, %s", r->name, colon,
-			             r->mfu_percent, r->hfu_percent, WS_OVER_PEAK);
-	}
-}
-
 static void add_speedup(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_gain *g)
 {
 	struct ws_bytes name = ws_texts_get(&s->texts, g->value),
@@ -1078,7 +1040,24 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 
 static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 {
-	add_failures(s, t);
+	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
+	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", s->nfailed);
+	if (s->ncopies)
+		ws_table_add(t, "copies",
+		             "%zu trace%s left out: %s has the same bytes as another, and a run "
+		             "counts once.",
+		             s->ncopies, s->ncopies == 1 ? " is" : "s are",
+		             s->ncopies == 1 ? "it" : "each");
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		const char *colon = *r->name ? ": " : "";
+
+		if (strncmp(r->status, WS_SWEEP_OK, strlen(WS_SWEEP_OK)) != 0)
+			ws_table_add(t, "failed", "%s%s%.200s.", r->name, colon, r->status);
+		if (r->check)
+			ws_table_add(t, "ALARM", "%s%sMFU %.1f %%, HFU %.1f %%, %s", r->name, colon,
+			             r->mfu_percent, r->hfu_percent, WS_OVER_PEAK);
+	}
 	for (size_t i = 0; i < s->ngains; i++)
 		add_speedup(s, t, &s->gains[i]);
 	if (s->nrows && !s->baseline_key)
@@ -1271,7 +1250,20 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 		fill_verdict(s, *t);
 	} else {
 		s->table = *t;
-		note_sweep(s, *t);
+		ws_table_show_as(*t, WS_TC_sweep_forward_ns, "Host Forward (ns)");
+		ws_table_show_as(*t, WS_TC_sweep_backward_ns, "Host Backward (ns)");
+		ws_table_show_as(*t, WS_TC_sweep_optimizer_ns, "Host Optimizer (ns)");
+		ws_table_note(
+		        *t, "MFU: FLOPs of the forward's matmuls and convolutions over the step's "
+		            "time and the dense peak of their dtype. With a backward, three times "
+		            "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
+		            "operation computes. Empty where the device's peak is not known.");
+		if (!isnan(s->grade.run_noise))
+			ws_table_note(
+			        *t,
+			        "Intervals of speed-ups with fewer than three runs per side assume "
+			        "%.3g %% noise between runs (--run-noise).",
+			        s->grade.run_noise * 100);
 	}
 	return WS_OK;
 }

@@ -56,32 +56,6 @@ static enum role role_of_name(struct ws_bytes name)
 	return ROLE_CPU;
 }
 
-static void add_device_work(struct execution *e)
-{
-	static const enum role roles[] = {
-	        [WS_WORK_MEMCPY] = ROLE_MEMCPY,
-	        [WS_WORK_MEMSET] = ROLE_MEMSET,
-	        [WS_WORK_GRAPH] = ROLE_KERNEL,
-	};
-	const struct ws_selection *sel = e->tab->sel;
-	const struct ws_model *m = e->tab->m;
-
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
-
-		if (ws_kernel_ran(sel, k, i))
-			ws_spans_cover(&e->spans[role], k->start_ns, k->start_ns + k->dur_ns);
-	}
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
-
-		if (ws_work_ran(sel, m, i))
-			ws_spans_cover(&e->spans[roles[w->kind]], w->start_ns,
-			               w->start_ns + w->dur_ns);
-	}
-}
-
 /* What the host did, whatever filter of device work there is. */
 static void add_host_work(struct execution *e)
 {
@@ -119,7 +93,29 @@ static void prepare(struct execution *e)
 
 	for (int lane = 0; lane < LANES; lane++)
 		ws_spans_open(&e->spans[lane], lane <= ROLE_COMM ? on_device : on_host);
-	add_device_work(e);
+
+	static const enum role roles[] = {
+	        [WS_WORK_MEMCPY] = ROLE_MEMCPY,
+	        [WS_WORK_MEMSET] = ROLE_MEMSET,
+	        [WS_WORK_GRAPH] = ROLE_KERNEL,
+	};
+	const struct ws_selection *sel = e->tab->sel;
+	const struct ws_model *m = e->tab->m;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
+
+		if (ws_kernel_ran(sel, k, i))
+			ws_spans_cover(&e->spans[role], k->start_ns, k->start_ns + k->dur_ns);
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
+
+		if (ws_work_ran(sel, m, i))
+			ws_spans_cover(&e->spans[roles[w->kind]], w->start_ns,
+			               w->start_ns + w->dur_ns);
+	}
 	add_host_work(e);
 	for (int lane = 0; lane < LANES; lane++) {
 		struct ws_spans *spans = &e->spans[lane];

@@ -243,7 +243,7 @@ static void add_up(struct work *to, const struct work *from)
 static bool holds_word(struct ws_bytes name, const char *const *words)
 {
 	for (; *words; words++)
-		if (memmem(name.ptr, name.len, *words, strlen(*words)))
+		if (ws_name_has(name, *words))
 			return true;
 	return false;
 }

@@ -1173,23 +1173,6 @@ static const struct ws_chrome_track *thread_track(const struct ws_chrome *ch, ui
 	return id ? &ch->track[id - 1] : NULL;
 }
 
-static void ws_chrome_put_marks(struct ws_chrome *ch)
-{
-	for (size_t i = 0; i < ch->ranges.nmarks; i++) {
-		const struct ws_recorded_range *mark = ws_recorded_range(&ch->ranges.marks, i);
-		const struct ws_recorded_event *r = &ch->ranges.events[mark->begin];
-
-		ch->form->begin_mark(ch, mark->start_ns, r->thread, thread_track(ch, r->thread));
-		put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
-		put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
-		put_op(ch, r->payload);
-		if (ch->form->end_args)
-			ch->form->end_args(ch);
-		if (ch->form->end_mark)
-			ch->form->end_mark(ch);
-	}
-}
-
 /* --- counters -------------------------------------------------------------------------------- */
 
 /* --- memory --- */
@@ -1708,7 +1691,21 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 		ws_chrome_put_slices(ch);
 		ch->stats->skipped[WS_KIND_COLLECTIVE] =
 		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told.n;
-		ws_chrome_put_marks(ch);
+		for (size_t i = 0; i < ch->ranges.nmarks; i++) {
+			const struct ws_recorded_range *mark =
+			        ws_recorded_range(&ch->ranges.marks, i);
+			const struct ws_recorded_event *r = &ch->ranges.events[mark->begin];
+
+			ch->form->begin_mark(ch, mark->start_ns, r->thread,
+			                     thread_track(ch, r->thread));
+			put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
+			put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
+			put_op(ch, r->payload);
+			if (ch->form->end_args)
+				ch->form->end_args(ch);
+			if (ch->form->end_mark)
+				ch->form->end_mark(ch);
+		}
 
 		/* From an operation to its backward pass; both ends are at the start of a slice. */
 		uint64_t id = WS_CHROME_FIRST_MADE_ID + ch->nlaunches;

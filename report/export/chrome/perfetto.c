@@ -14,20 +14,6 @@
 
 enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };
 
-/* bytes, strings, messages */
-static inline void ws_protobuf_bytes(struct ws_buf *b, unsigned field, const void *bytes,
-                                     size_t len)
-{
-	uint8_t *p;
-
-	ws_buf_reserve(b, 2 * WS_VARINT_MAX + len);
-	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_BYTES);
-	p = ws_varint_put(p, len);
-	if (len)
-		memcpy(p, bytes, len);
-	b->len = (size_t)(p - b->data) + len;
-}
-
 /* fixed64 and double */
 static inline void ws_protobuf_64(struct ws_buf *b, unsigned field, uint64_t bits)
 {
@@ -37,15 +23,6 @@ static inline void ws_protobuf_64(struct ws_buf *b, unsigned field, uint64_t bit
 	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_64);
 	ws_store_u64(p, bits);
 	b->len = (size_t)(p - b->data) + sizeof(bits);
-}
-
-static inline void ws_protobuf_u64(struct ws_buf *b, unsigned field, uint64_t value)
-{
-	uint8_t *p;
-
-	ws_buf_reserve(b, 2 * WS_VARINT_MAX);
-	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_VARINT);
-	b->len = (size_t)(ws_varint_put(p, value) - b->data);
 }
 
 enum { TRACE_PACKET = 1 };
@@ -117,12 +94,24 @@ struct ws_chrome_packets {
 
 static void u64(struct ws_buf *b, unsigned field, uint64_t value)
 {
-	ws_protobuf_u64(b, field, value);
+	uint8_t *p;
+
+	ws_buf_reserve(b, 2 * WS_VARINT_MAX);
+	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_VARINT);
+	b->len = (size_t)(ws_varint_put(p, value) - b->data);
 }
 
 static void bytes(struct ws_buf *b, unsigned field, struct ws_bytes value)
 {
-	ws_protobuf_bytes(b, field, value.ptr, value.len);
+	/* bytes, strings, messages */
+	uint8_t *p;
+
+	ws_buf_reserve(b, 2 * WS_VARINT_MAX + value.len);
+	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_BYTES);
+	p = ws_varint_put(p, value.len);
+	if (value.len)
+		memcpy(p, value.ptr, value.len);
+	b->len = (size_t)(p - b->data) + value.len;
 }
 
 static void message(struct ws_buf *b, unsigned field, struct ws_buf *value)

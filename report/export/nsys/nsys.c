@@ -498,23 +498,6 @@ static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err
 	return WS_OK;
 }
 
-static void ws_nsys_ids_free(struct ws_nsys_out *o)
-{
-	ws_records_free(&o->strings);
-	ws_records_free(&o->threads);
-	ws_records_free(&o->configs);
-	free(o->config);
-	ws_strtab_free(&o->texts);
-	ws_strtab_free(&o->used_threads);
-	ws_strtab_free(&o->used_processes);
-	ws_map_free(&o->string_ids);
-	ws_map_free(&o->thread_ids);
-	ws_map_free(&o->process_ids);
-	ws_buf_free(&o->scratch);
-	ws_buf_free(&o->readable);
-	ws_arena_free(&o->row_texts);
-}
-
 /* --- what the export says of the trace, its machine and its processes ------------------------ */
 
 /* --- tables of names and values --- */
@@ -1074,16 +1057,6 @@ static bool set_payload_number(struct nvtx *n, uint64_t id)
 	return true;
 }
 
-/* After the event: its payload, where that did not fit into it. */
-static void put_payload(struct nvtx *n, uint64_t id)
-{
-	struct ws_nsys_out *o = n->o;
-
-	SET(OWN_PAYLOAD_eventId, o->rows[WS_NSYS_NVTX]);
-	SET(OWN_PAYLOAD_payload, (int64_t)id);
-	ws_nsys_put(o, WS_NSYS_OWN_PAYLOAD);
-}
-
 /* A range, or a mark. */
 static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
                       const struct ws_recorded_range *range)
@@ -1115,8 +1088,12 @@ static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
 	is_set = !begin->payload || set_payload_number(n, begin->payload);
 	ws_nsys_extend(o, range->start_ns, range->end_ns);
 	put_event(n, begin->name);
-	if (!is_set)
-		put_payload(n, begin->payload);
+	if (!is_set) {
+		/* After the event: its payload, where that did not fit into it. */
+		SET(OWN_PAYLOAD_eventId, o->rows[WS_NSYS_NVTX]);
+		SET(OWN_PAYLOAD_payload, (int64_t)begin->payload);
+		ws_nsys_put(o, WS_NSYS_OWN_PAYLOAD);
+	}
 }
 
 /* A category belongs to no thread: the trace's first stands for it. */
@@ -1189,7 +1166,19 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 		o.files.xSetSystemCall(&o.files, "open", NULL);
 		sqlite3_vfs_unregister(&o.files);
 	}
-	ws_nsys_ids_free(&o);
+	ws_records_free(&o.strings);
+	ws_records_free(&o.threads);
+	ws_records_free(&o.configs);
+	free(o.config);
+	ws_strtab_free(&o.texts);
+	ws_strtab_free(&o.used_threads);
+	ws_strtab_free(&o.used_processes);
+	ws_map_free(&o.string_ids);
+	ws_map_free(&o.thread_ids);
+	ws_map_free(&o.process_ids);
+	ws_buf_free(&o.scratch);
+	ws_buf_free(&o.readable);
+	ws_arena_free(&o.row_texts);
 	return status;
 }
 
