@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/kernel_info/occupancy.h"
+#include "tests/environment/random.h"
 #include "tests/support/paths.h"
 
 static struct ws_device_facts facts(int64_t major, int64_t minor, int64_t sm_count)
@@ -46,21 +47,29 @@ Test(occupancy, any_recorded_limits_give_unknown_or_a_share)
 #undef X
 	};
 	size_t nattrs = sizeof(attrs) / sizeof(*attrs), nodd = sizeof(odd) / sizeof(*odd);
+	uint64_t state = 1;
 	unsigned known = 0;
 
-	for (size_t seed = 0; seed < 5000; seed++) {
+	for (int i = 0; i < 5000; i++) {
 		struct ws_device_facts f = facts(8, 9, 58);
 		struct ws_sm_limits l;
 		struct ws_occupancy o;
-		const struct ws_launch_shape s = {seed, 1, 1,          seed % 1500,
-		                                  1,    1, seed % 300, seed * 97 % 300000};
-		size_t pick = seed * 2654435761u;
+		const struct ws_launch_shape s = {random_below(&state, 5000),
+		                                  1,
+		                                  1,
+		                                  random_below(&state, 1100),
+		                                  1,
+		                                  1,
+		                                  random_below(&state, 300),
+		                                  random_below(&state, 2) *
+		                                          random_below(&state, 120000)};
 
-		for (size_t i = 3; i < nattrs; i++, pick /= 3)
-			if (pick % 3)
-				ws_device_facts_set(&f, attrs[i], strlen(attrs[i]),
-				                    odd[pick % nodd]);
-		f.sm_count = odd[seed % nodd];
+		/* one or two of them */
+		for (size_t k = 3; k < nattrs; k++)
+			if (random_below(&state, 6) == 0)
+				ws_device_facts_set(&f, attrs[k], strlen(attrs[k]),
+				                    odd[random_below(&state, nodd)]);
+		f.sm_count = odd[random_below(&state, nodd)];
 		cr_assert(eq(int, ws_sm_limits_from(&f, &l), 1));
 		if (ws_occupancy_estimate(&l, &s, &o)) {
 			known++;
