@@ -259,10 +259,12 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 		if (range)
 			point.path = range->context->path;
 		add_point(r, point);
-		/* behind the end of the step there is nothing of it */
-		if (r->repeats && end_ns > r->end_ns)
+		/* behind the end of the step there is nothing of it; a call that its own thread
+		 * made in it ends in it, whatever two clocks say */
+		if (r->repeats && end_ns > r->end_ns &&
+		    point.thread != r->m->steps[r->facts.step].thread)
 			continue;
-		point.at_ns = end_ns;
+		point.at_ns = r->repeats && end_ns > r->end_ns ? r->end_ns : end_ns;
 		point.is_end = true;
 		add_point(r, point);
 	}

@@ -32,7 +32,9 @@ class Replay:
         self.points = []
         for key, (start, end, thread, _) in calls.items():
             if (thread in threads or step and thread == step[2]) and self.start <= start <= self.end:
-                self.points += [Point(start, thread, key, False)] + ([Point(end, thread, key, True)] if not step or end <= self.end else [])
+                self.points.append(Point(start, thread, key, False))
+                if not step or end <= self.end or thread == step[2]:
+                    self.points.append(Point(min(end, self.end) if step else end, thread, key, True))
         if step:
             self.points.append(Point(self.end, step[2], None, True))
         self.points.sort(key=lambda q: (q.at, q.thread, q.is_end))
