@@ -649,8 +649,25 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 	}
 }
 
-void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
-                        uint32_t names[WS_IDLE_LONGEST])
+/* The innermost operation that covers at least half of a gap, on the thread of the next launch;
+ * WS_NONE. */
+static uint32_t find_op(const struct ws_op_tree *ops, struct ws_joined_rows *rows,
+                        const struct ws_idle_gap *gap)
+{
+	const int64_t ns = gap->end_ns - gap->start_ns, middle_ns = gap->start_ns + ns / 2;
+	const struct ws_joined_call *call = ops->n ? ws_joined_rows_call(rows, gap->call) : NULL;
+	uint32_t op =
+	        call ? ws_cpu_op_around(ops, call->kind->thread, middle_ns, middle_ns) : WS_NONE;
+
+	while (op != WS_NONE &&
+	       2 * ws_span_overlap(gap->start_ns, gap->end_ns, ops->start_ns[op], ops->end_ns[op]) <
+	               ns)
+		op = ops->parent[op];
+	return op == WS_NONE ? WS_NONE : ops->name[op];
+}
+
+void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
+                        const struct ws_idle *idle, uint32_t names[WS_IDLE_LONGEST])
 {
 	uint32_t ranges[WS_IDLE_LONGEST];
 
@@ -658,8 +675,12 @@ void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
 		ranges[i] = WS_NONE;
 	find_calls(rows, idle, names);
 	find_ranges(rows, idle, ranges);
-	for (size_t i = 0; i < idle->nlongest; i++)
-		names[i] = names[i] != WS_NONE ? names[i] : ranges[i];
+	for (size_t i = 0; i < idle->nlongest; i++) {
+		if (names[i] == WS_NONE)
+			names[i] = find_op(&m->cpu_ops.tree, rows, &idle->longest[i]);
+		if (names[i] == WS_NONE)
+			names[i] = ranges[i];
+	}
 }
 
 /* --- the verdict ---------------------------------------------------------------------------------

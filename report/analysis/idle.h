@@ -147,8 +147,8 @@ struct ws_idle {
 
 /* What the host did in each of the longest gaps, as texts: the call that covers most of it, else
  * the deepest range on the thread of the next launch; WS_NONE. */
-void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
-                        uint32_t names[WS_IDLE_LONGEST]);
+void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
+                        const struct ws_idle *idle, uint32_t names[WS_IDLE_LONGEST]);
 
 /* Lives as long as sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);

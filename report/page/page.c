@@ -462,6 +462,15 @@ static void describe_class(const struct ws_page_making *p, size_t nth, double le
 		return;
 	*name = page->segment[nth].name;
 	*time = ws_say_time(p->texts, ws_page_segment_ns(page, &page->segment[nth]));
+	if (strcmp(*name, "unclassified") != 0)
+		return;
+	/* the longest kernel says more */
+	for (size_t i = 0; i < page->nkernels; i++)
+		if (!strcmp(page->kernel[i].class, *name)) {
+			*name = page->kernel[i].name;
+			*time = ws_say_time(p->texts, (double)page->kernel[i].ns);
+			return;
+		}
 }
 
 static void say_largest_part(struct ws_page_making *p)
@@ -937,8 +946,11 @@ static void say_what_has_no_launch(struct ws_page_making *p)
 	                            ws_say_number(p->texts, (double)n),
 	                            ws_say_number(p->texts, (double)rows->nkernels),
 	                            rows->nkernels == 1 ? "" : "s"),
-	            2 * early > n ? " have no launch record: begin recording on an idle GPU."
-	                          : " have no launch record: they are in no step and range.",
+	            p->page->merged_records
+	                    ? " have no launch record, as the file merges several processes: "
+	                      "import one file of each."
+	            : 2 * early > n ? " have no launch record: begin recording on an idle GPU."
+	                            : " have no launch record: they are in no step and range.",
 	            NULL);
 }
 

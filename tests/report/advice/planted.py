@@ -23,7 +23,7 @@ import scenario
 
 PROGRAMS, RECORDED, STEPS = 40, 15, 6
 MOST, HALF = 5, 1  # percent
-HOST = 'cause=waiting for the host x0', 'cause=before the first work x0', 'cause=after the last work x0'  # wherever the host works
+HOST = 'cause=waiting for the host x0'
 LATENCY, QUEUE, RETURN = 9000, 1200, 3000  # of a launch; between queued kernels; of a call that has waited
 
 
@@ -151,8 +151,7 @@ def main(runner, *recorder):
             runner.write_traces({to: p.lines(change) for p, to, change in made})
         for p in programs:
             asked = [question for question, _ in p.changes()]
-            told = [table(path[p.seed, 0], 'whatif', *[word for part in ([question] if isinstance(question, str) else question)
-                                                       for word in ('--whatif', part)])[0] for question in asked]
+            told = [table(path[p.seed, 0], 'whatif', '--whatif', question)[0] for question in asked]
             bound = float(table(path[p.seed, 0], 'ladder')[-1]['Time per Step (ns)'])
             for i, (question, row) in enumerate(zip(asked, told)):
                 came = float(table(path[p.seed, i + 1], 'whatif', '--whatif', 'kernel~. x1')[0]['Now (ns)'])
