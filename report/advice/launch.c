@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "report/advice/advice.h"
+#include "report/base/names.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
 
@@ -52,6 +53,62 @@ static bool waits_for_small_copies(const struct ws_advice *a)
 	        2 * a->idle->launch_before_copies_ns > a->idle->all.ns[WS_USE_LAUNCH]);
 }
 
+/* Did one call launch most of what waited in a queue, as nodes of a CUDA graph? */
+static bool runs_graphs(const struct ws_advice *a)
+{
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->nof_row; i++) {
+		const struct ws_replay_piece *piece = &a->replayed->pieces[a->of_row[i]];
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, piece->call);
+
+		n += call &&
+		     ws_name_matches(ws_bytes_of("*GraphLaunch*"), a->m->texts[call->kind->name]);
+	}
+	return 2 * n > a->nof_row;
+}
+
+/* GPU time of communication by kernels that send to and receive from single ranks, or may: NCCL
+ * runs an all-to-all by the same kernel, and only some traces tell which it was. */
+static bool sends_and_receives(const struct ws_advice *a)
+{
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	int64_t all_ns = 0, single_ns = 0;
+
+	for (size_t i = 0; i < a->replayed->npieces; i++) {
+		const struct ws_replay_piece *piece = &a->replayed->pieces[i];
+		const struct ws_joined_kernel *k;
+		const struct ws_collective *known;
+
+		if (piece->use != WS_USE_COLLECTIVE)
+			continue;
+		k = ws_joined_rows_kernel(rows, piece->row);
+		known = ws_joined_collective(a->m, k);
+		all_ns += k->dur_ns;
+		if (ws_name_matches(ws_bytes_of("*SendRecv*"),
+		                    a->m->texts[a->m->configs[k->kind->config].name]) &&
+		    !(known &&
+		      ws_name_matches(ws_bytes_of("*all*to*all*"), a->m->texts[known->name])))
+			single_ns += k->dur_ns;
+	}
+	return 2 * single_ns > all_ns;
+}
+
+/* Does a record cover what the host did in the longest gap of this cause? */
+static bool knows_host(struct ws_advice *a, enum ws_use use)
+{
+	uint32_t host[WS_IDLE_LONGEST];
+	size_t i = 0;
+
+	while (i < a->idle->nlongest && a->idle->longest[i].cause != use)
+		i++;
+	if (i == a->idle->nlongest)
+		return false;
+	ws_idle_find_hosts(a->m, a->tab->sel->rows, a->idle, host);
+	return host[i] != WS_NONE;
+}
+
 /* What to do about a cause of waiting in this trace. */
 static const char *cure_of(struct ws_advice *a, enum ws_use use)
 {
@@ -79,6 +136,16 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 		                      "Look at what the host does in the longest gap, %s. If it is "
 		                      "in the loop, do it before, or in the background",
 		                      ws_advice_time(a, (double)a->idle->all.longest_ns[use]));
+	if (use == WS_USE_HOST && !a->found->has_steps && !knows_host(a, use))
+		return "Find out what the host does meanwhile, as no range, operation or call "
+		       "covers it: put ranges around it. Its work can move out of the loop; if it "
+		       "waits for input or requests, the GPU has nothing to do";
+	if (use == WS_USE_COLLECTIVE && sends_and_receives(a))
+		return "Balance what ranks wait for: sends and receives end when both sides have "
+		       "come. In a pipeline balance its stages and use more micro-batches; in an "
+		       "all-to-all balance what ranks exchange";
+	if (use == WS_USE_DEVICE && runs_graphs(a))
+		return "Use fewer, larger kernels: they are in CUDA graphs already";
 	/* what PyTorch calls it helps where operations say that it is PyTorch */
 	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
 		return "Synchronise less: let the host run ahead, and read results one step later";
@@ -112,7 +179,7 @@ static const char *object_of(struct ws_advice *a, enum ws_use use)
 		i++;
 	if (i == a->idle->nlongest || use == WS_USE_LAUNCH || use == WS_USE_DEVICE)
 		return "";
-	ws_idle_find_hosts(a->tab->sel->rows, a->idle, host);
+	ws_idle_find_hosts(a->m, a->tab->sel->rows, a->idle, host);
 	if (a->idle->nworked > 1)
 		out = ws_advice_text(
 		        a, " of GPU %llu",

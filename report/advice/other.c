@@ -288,6 +288,9 @@ void ws_rule_casts(struct ws_advice *a)
 		        : 2 * a->casts.narrow_ns > ns
 		                ? "Fuse the fp8 casts into the preceding kernel or the "
 		                  "GEMM epilogue"
+		        : !ws_advice_has_sizes(a)
+		                ? "Change the type less often. What is cast was not recorded: "
+		                  "keep weights in 16 bits, and compute in the type of the inputs"
 		        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
 		                      "cast once per layer"
 		                    : NULL);

@@ -205,9 +205,11 @@ void ws_rule_alignment(struct ws_advice *a)
 
 /* --- A4, A5: which kernels ------------------------------------------------------------------ */
 
+/* Products with a vector are bound by memory: Tensor Cores would not help. */
 static bool without_tensor_cores(const struct ws_advice *a, size_t config)
 {
-	return ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_NO &&
+	return !ws_name_matches(ws_bytes_of("*gemv*"), a->m->texts[a->m->configs[config].name]) &&
+	       ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_NO &&
 	       ws_advice_capability(a, a->m->configs[config].device) >= 70;
 }
 

@@ -80,6 +80,8 @@ enum ws_use ws_use_of_work(const struct ws_work *w);
 
 /* A gap before a launch longer than this is the host's other work, not launching. */
 #define WS_IDLE_LAUNCH_US 100
+/* …, of which only the end left the device idle: up to so long it may be launching all the same. */
+#define WS_IDLE_END_US 20
 /* Queued work begins within this time; later, it waited for something. As in HTA. */
 #define WS_IDLE_QUEUE_US 30
 /* First steps are start-up if each takes more than so many times the median step. */
@@ -145,8 +147,8 @@ struct ws_idle {
 
 /* What the host did in each of the longest gaps, as texts: the call that covers most of it, else
  * the deepest range on the thread of the next launch; WS_NONE. */
-void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
-                        uint32_t names[WS_IDLE_LONGEST]);
+void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
+                        const struct ws_idle *idle, uint32_t names[WS_IDLE_LONGEST]);
 
 /* Lives as long as sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);

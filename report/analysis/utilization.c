@@ -80,7 +80,7 @@ static void find_obstacle(struct state *s)
 		WHY(u, "no kernel was recorded");
 	else if (!s->has_flops && 2 * s->of_graphs_ns > s->unknown_ns)
 		WHY(u, "cannot tell: matrix products and attention ran as CUDA graphs, for which "
-		       "no profile has shapes");
+		       "no profile has shapes: record a step without graphs as well");
 	else if (!s->has_flops)
 		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
 		       "FLOPs");
@@ -91,7 +91,8 @@ static void find_obstacle(struct state *s)
 		    "attention is without FLOPs%s",
 		    100 * (double)s->unknown_ns / (double)u->product_ns,
 		    2 * s->of_graphs_ns > s->unknown_ns
-		            ? ": most of it ran as CUDA graphs, for which no profile has shapes"
+		            ? ": most of it ran as CUDA graphs, for which no profile has "
+		              "shapes: record a step without graphs as well"
 		    : s->m->cpu_ops.tree.n ? " (PyTorch's profiler: record_shapes=True)"
 		                           : "");
 	else

@@ -388,7 +388,12 @@ enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks
 
 bool ws_name_loads_data(struct ws_bytes name)
 {
-	static const char *const patterns[] = {"enumerate(DataLoader)#*", "enumerate(DataPipe)#*"};
+	static const char *const patterns[] = {"enumerate(DataLoader)#*",
+	                                       "enumerate(DataPipe)#*", /* PyTorch */
+	                                       "*dataloader_next",
+	                                       "*dataloader_iter_next", /* Lightning */
+	                                       "IteratorGetNext*",      /* TensorFlow */
+	                                       "*DALI*Iterator*"};      /* NVIDIA's loader */
 
 	return WS_NAME_IS_ONE_OF(name, patterns);
 }

@@ -1138,6 +1138,7 @@ struct lost {
 	struct ws_bytes cause; /* that of most_events */
 	uint64_t events;       /* of ranges and marks, for which there was no room */
 	uint64_t unknown;      /* records of a kind that is not known */
+	uint64_t merged;       /* device work whose process is not known */
 	uint64_t most_records; /* most that one cause took of what a report needs */
 	struct ws_bytes most_records_cause;
 	bool is_killed;
@@ -1190,6 +1191,8 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 	}
 	if (ws_name_is(missing->cause, "import_unknown_kind"))
 		lost->unknown = missing->count;
+	if (ws_name_is(missing->cause, "import_merged_ranks"))
+		lost->merged = missing->count;
 	if (ws_name_is(missing->cause, "ring_overflow") ||
 	    ws_name_is(missing->cause, "thread_without_ring"))
 		lost->events += missing->count;
@@ -1205,6 +1208,7 @@ static const char *losses_of(const struct ws_page_making *p)
 	ws_missing_each(p->m, count_lost, &lost);
 	p->page->lost_events = lost.events;
 	p->page->unknown_records = lost.unknown;
+	p->page->merged_records = lost.merged;
 	p->page->lost_records = lost.most_records;
 	p->page->most_lost = lost.most_records ? ws_page_copy(p->texts, lost.most_records_cause.ptr,
 	                                                      lost.most_records_cause.len)

@@ -30,8 +30,8 @@ struct ws_replay; /* one step, ready to be played */
 struct ws_whatif {
 	const double *dur_ns; /* of each piece; NULL: as recorded */
 	/* the share of the waits for each cause that goes: 1 all of them, under 0 they grow. HOST
-	 * is the host's other work between launches, START the same before the first launch, END
-	 * behind the last device work; LAUNCH is what launches cost the host. Those of COMPUTE,
+	 * is the host's other work, START that before the first device work of the trace, END that
+	 * behind its last; LAUNCH is what launches cost the host. Those of COMPUTE,
 	 * COLLECTIVE and COPY are in dur_ns; UNKNOWN and PAGING stay. */
 	double removed[WS_USES];
 	bool hidden_waits;   /* the host also waited where it only may have: WS_PERHAPS_… */

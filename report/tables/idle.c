@@ -69,7 +69,7 @@ void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	ws_idle_find_hosts(tab->sel->rows, idle, host);
+	ws_idle_find_hosts(tab->m, tab->sel->rows, idle, host);
 	for (size_t i = 0; i < idle->nlongest; i++)
 		add_gap(tab, t, &idle->longest[i], host[i]);
 }
