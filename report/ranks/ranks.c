@@ -1484,6 +1484,52 @@ static void say_cure(const struct ws_ranks *r, struct ws_page *out)
 		            ws_say_time(t, exposed_ns), " per step.", NULL);
 }
 
+/* A bar for each rank. Of very many the first, and the one that makes the others wait. */
+static void add_rows(const struct ws_ranks *r, struct ws_page *out)
+{
+	struct ws_arena *t = &out->arena;
+
+	out->rows_title = "Where a step of each rank goes";
+	out->rows_what = "mean over the steps; idle time stands last";
+	WS_NEW(t, out->row, WS_PAGE_ROWS);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ws_rank *rank = &r->ranks[i];
+		const double step_ns = rank->mean_ns[WS_RANK_STEP],
+		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
+		             exposed_ns = rank->mean_ns[WS_RANK_EXPOSED];
+		struct ws_page_row *row;
+
+		if (isnan(step_ns))
+			continue;
+		if (out->nrows == WS_PAGE_ROWS) {
+			out->more_rows++;
+			if (rank != r->last)
+				continue;
+			out->nrows--;
+		}
+		row = &out->row[out->nrows++];
+		*row = (struct ws_page_row){.group = "",
+		                            .name = ws_arena_format(t, "rank %" PRId64,
+		                                                    rank->number),
+		                            .ns = step_ns,
+		                            .low_ns = NAN,
+		                            .high_ns = NAN};
+		row->words = ws_say_time(t, step_ns);
+		if (rank == r->straggler)
+			row->words = ws_arena_format(t, "%s; the others wait for it", row->words);
+		else if (rank->judged && rank->mean_ns[WS_RANK_WAITING] > 0)
+			row->words =
+			        ws_arena_format(t, "%s; waits %s", row->words,
+			                        ws_say_time(t, rank->mean_ns[WS_RANK_WAITING]));
+		ws_page_add_part(row, "computing", compute_ns,
+		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
+		ws_page_add_part(row, "communication, exposed", exposed_ns,
+		                 ws_page_colour_def(WS_PAGE_PINK), false);
+		ws_page_add_part(row, "idle", step_ns - compute_ns - exposed_ns,
+		                 ws_page_colour_def(WS_PAGE_IDLE), true);
+	}
+}
+
 static void make_first_screen(const struct ws_ranks *r, struct ws_report *report)
 {
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
@@ -1515,6 +1561,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            ws_say_part_of(t, exposed_ns, ws_stat_percent(exposed_ns, step_ns)),
 		            " of it only communication runs.", NULL);
 	say_cure(r, out);
+	add_rows(r, out);
 }
 
 /* The rows of a query are there already: what is left are sentences. */

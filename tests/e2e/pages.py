@@ -531,6 +531,21 @@ def check_hostile():
         equal("a script that is not the page's", b.run("typeof window.injected"), "undefined")
 
 
+def check_each(b, name, count):
+    """A bar for each configuration, run or rank: as long as its parts together; names, times and tables are there; all tables are closed."""
+    data, _ = page_data.read_page(os.path.join(FOLDER, name))
+    rows = data["first"]["rows"]["list"]
+    equal(f"{name}: rows of the picture", len(rows), count)
+    for row in rows:
+        truth(f"{name}: parts add up", row["ns"] is None or abs(sum(p["ns"] for p in row["parts"]) - row["ns"]) < 1e-6 * row["ns"], row)
+    wide = b.run("[...document.querySelectorAll('#each rect')].map(e => +e.getAttribute('width'))")
+    equal(f"{name}: parts that are drawn", len(wide), sum(len(r["parts"]) for r in rows))
+    words = b.run("document.querySelector('#each').textContent")
+    equal(f"{name}: words that are not drawn", [r["words"] for r in rows if r["words"] not in words], [])
+    equal(f"{name}: tables that are open", b.run("[...document.querySelectorAll('section:has(> .scroll.rows), details.table[open]')].length"), 0)
+    return data
+
+
 def check_sides(b, data):
     """Both models, as wide as their times, in the colour of what changed; both timelines, which move together."""
     sides = data["first"]["sides"]
@@ -613,13 +628,28 @@ def check_diff():
         truth("no rate is compared over different models", "Highest throughput" not in words, words)
         truth("means have their deviations", b.run("[...document.querySelectorAll('#sweep-pivot td.n')].some(e => / ± /.test(e.textContent))"))
         equal("units of the pivot", len(set(b.run("""[...document.querySelectorAll("#sweep-pivot th")].map(e => (e.textContent.match(/\\((ns|µs|ms|s)\\)/) || [])[1]).filter(Boolean)"""))), 1)
+        data = check_each(b, "sweep.html", 8)
+        table = data["report"]["tables"]["sweep"]
+        ids = [c["id"] for c in table["columns"]]
+        equal("bars are as long as the times of the table", [r["ns"] for r in data["first"]["rows"]["list"]], [r[ids.index("total_ns")] for r in table["rows"]])
+        equal("models with an axis of their own", b.run("document.querySelectorAll('#each svg').length"), 2)
         equal("labels without a name", [t for t in texts if t in ("null", "undefined", "NaN", "")], [])
+    subprocess.run([PROGRAM, "aa", os.path.join(ROOT, "fixtures", "recorded", "aa"), "-o", os.path.join(FOLDER, "aa.html")], check=True, capture_output=True)
+    with Browser(FOLDER) as b:
+        b.open("aa.html")
+        quiet(b, "aa.html")
+        check_each(b, "aa.html", 6)
+    with Browser(FOLDER, width=390, phone=True) as b:
+        for name in ("sweep", "aa", "ranks"):
+            b.open(name + ".html")
+            equal(f"{name}: width on a phone", b.run("document.documentElement.scrollWidth"), 390)
+            equal(f"{name}: letters that are too small", b.run("[...document.querySelectorAll('#each text')].filter(e => e.getBoundingClientRect().height < 9).map(e => e.textContent)"), [])
     with Browser(FOLDER) as b:
         b.open("ranks.html")
         quiet(b, "ranks.html")
         words = b.run("document.querySelector('#overview').textContent")
         truth("who waits for whom", "Rank 5 makes 3 others wait 1.7" in words and "per step each" in words, words)
-        equal("ranks that the charts show", b.run("[...document.querySelectorAll('.chart svg')].map(s => s.querySelectorAll('rect').length)"), [24, 8])
+        check_each(b, "ranks.html", 8)
 
 
 def check_long():
