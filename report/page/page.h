@@ -25,7 +25,7 @@
 #define WS_TIMELINE_LANES(X) \
 	X(THREAD, "thread")  \
 	X(OPS, "ops")        \
-	X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle") X(PATH, "path")
+	X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle") X(PATH, "path") X(RANK, "rank")
 enum ws_timeline_kind {
 #define X(NAME, name) WS_TIMELINE_##NAME,
 	WS_TIMELINE_LANES(X)

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include "report/base/names.h"
 #include "report/base/ui.h"
@@ -846,6 +847,99 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 	fputs(glyphs.n > 1 ? "\n" : "", f);
 }
 
+/* --- a step of all ranks, on one clock ----------------------------------------------------- */
+
+#define RANK_NAME_WIDTH 10
+
+/* The use of a lane that has most of [from, to); 0: none has any. */
+static uint32_t most_of(const struct ws_timeline_lane *lane, double from_ns, double to_ns,
+                        enum ws_page_colour *colour)
+{
+	double ns[WS_PAGE_NCOLOURS] = {0};
+	uint32_t use[WS_PAGE_NCOLOURS] = {0};
+	size_t most = 0;
+
+	for (size_t i = 0; i < lane->n && (double)lane->box[i].start_ns < to_ns; i++) {
+		const struct ws_timeline_box *box = &lane->box[i];
+		const double begin = fmax(from_ns, (double)box->start_ns),
+		             end = fmin(to_ns, (double)(box->start_ns + box->dur_ns));
+
+		/* stretches that are drawn together take their part of the time */
+		if (end > begin)
+			ns[box->colour] +=
+			        (end - begin) * (double)box->busy_ns / (double)box->dur_ns;
+		use[box->colour] = box->class;
+	}
+	for (size_t c = 1; c < WS_PAGE_NCOLOURS; c++)
+		most = ns[c] > ns[most] ? c : most;
+	*colour = (enum ws_page_colour)most;
+	return ns[most] > 0 ? use[most] : 0;
+}
+
+static void put_use(FILE *f, const struct ws_text_opts *opts, const char *use,
+                    enum ws_page_colour colour)
+{
+	const uint32_t rgb = ws_page_colour_def(colour).dark;
+	const bool is_idle = colour == WS_PAGE_IDLE;
+
+	if (opts->colour)
+		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff,
+		        is_idle ? "░" : "█");
+	else
+		fputs(is_idle ? "·" : colour == WS_PAGE_PINK ? "m" : (char[2]){*use, '\0'}, f);
+}
+
+static void put_ranks(FILE *f, const struct ws_text_opts *opts, const struct ws_timeline *t)
+{
+	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	const size_t cells =
+	        width > RANK_NAME_WIDTH + ROW_BAR_LEAST ? width - RANK_NAME_WIDTH : ROW_BAR_LEAST;
+	const double each_ns = (double)(t->end_ns - t->start_ns) / (double)cells;
+	bool is_used[WS_PAGE_NCOLOURS] = {false};
+	uint32_t use_of[WS_PAGE_NCOLOURS] = {0};
+	const char *gap = "";
+
+	fputc('\n', f);
+	text_style(f, opts, WS_TEXT_BOLD);
+	fputs("Timeline", f);
+	text_style(f, opts, WS_TEXT_PLAIN);
+	fputs(" of ", f);
+	wrap(f, opts, NULL, t->title, strlen(t->title), 0);
+	for (size_t i = 0; i < t->nlanes && i < ROWS_MOST; i++) {
+		const char *name = t->lane[i].name;
+
+		pad(f, RANK_NAME_WIDTH - cut(f, name, strlen(name), RANK_NAME_WIDTH - 1));
+		for (size_t cell = 0; cell < cells; cell++) {
+			const double from_ns = (double)t->start_ns + (double)cell * each_ns;
+			enum ws_page_colour colour;
+			const uint32_t use =
+			        most_of(&t->lane[i], from_ns, from_ns + each_ns, &colour);
+
+			if (use) {
+				put_use(f, opts, t->text[use], colour);
+				is_used[colour] = true;
+				use_of[colour] = use;
+			} else {
+				fputc(' ', f);
+			}
+		}
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+	}
+	if (t->nlanes > ROWS_MOST)
+		fprintf(f, "… %zu more\n", t->nlanes - ROWS_MOST);
+	for (size_t c = 0; c < WS_PAGE_NCOLOURS; c++) {
+		if (!is_used[c])
+			continue;
+		fputs(gap, f);
+		put_use(f, opts, t->text[use_of[c]], (enum ws_page_colour)c);
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fprintf(f, " %s", t->text[use_of[c]]);
+		gap = "   ";
+	}
+	fputc('\n', f);
+}
+
 /* --- parts -------------------------------------------------------------------------------- */
 
 static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *t)
@@ -1237,6 +1331,8 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 		fputc('\n', f);
 		text_headline(f, report->page, opts);
 		put_rows(f, opts, report->page);
+		if (report->page->timeline)
+			put_ranks(f, opts, report->page->timeline);
 	}
 	for (size_t i = 0; i < report->ntables; i++) {
 		fputc('\n', f);

@@ -43,7 +43,7 @@ def read_page(path, side=None):
     boxes = element(page, "boxes" if side is None else ("boxes-a", "boxes-b")[side])
     if boxes is None:
         return data, []
-    timeline = data["page"]["timeline"] if side is None else data["first"]["sides"][side]["timeline"]
+    timeline = (data["page"] or data["first"])["timeline"] if side is None else data["first"]["sides"][side]["timeline"]
     lanes, stream = timeline["lanes"], numbers(boxes)
     n = sum(lane["n"] for lane in lanes)
     columns = {name: [next(stream) for _ in range(n)] for name in COLUMNS}

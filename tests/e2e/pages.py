@@ -546,6 +546,28 @@ def check_each(b, name, count):
     return data
 
 
+def check_ranks_timeline(b, data):
+    """A lane for each rank: what it computes, waits, communicates and idles in one step is what the table of steps has."""
+    timeline = data["first"]["timeline"]
+    step = int(re.match(r"step (\d+) of 8 ranks", timeline["what"])[1])
+    table = data["report"]["tables"]["rank-steps"]
+    ids = [c["id"] for c in table["columns"]]
+    _, lanes = page_data.read_page(os.path.join(FOLDER, "ranks.html"))
+    equal("lanes", [lane["name"] for lane, _ in lanes], [f"rank {i}" for i in range(8)])
+    for rank, (lane, boxes) in enumerate(lanes):
+        row = next(dict(zip(ids, r)) for r in table["rows"] if r[ids.index("rank")] == rank and r[ids.index("step")] == step)
+        sums = {}
+        for x in boxes:
+            sums[x["class"]] = sums.get(x["class"], 0) + x["busy"]
+        equal(f"rank {rank}: computing and idle", [sums.get("computing", 0), sums.get("idle", 0)],
+              [row["compute_ns"], row["step_ns"] - row["compute_ns"] - row["exposed_ns"]])
+        truth(f"rank {rank}: waiting", abs(sums.get("waiting for the last rank", 0) - (row["waiting_ns"] or 0)) <= len(boxes), (sums, row))
+        equal(f"rank {rank}: communication", sums.get("waiting for the last rank", 0) + sums.get("communication", 0), row["comm_ns"])
+    b.run("timelines[0].find('waiting')")
+    truth("waiting is found", b.run("timelineOf.state.found.count") > 0)
+    truth("and drawn", b.run("(() => { const c = document.querySelector('.time canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v); })()"))
+
+
 def check_sides(b, data):
     """Both models, as wide as their times, in the colour of what changed; both timelines, which move together."""
     sides = data["first"]["sides"]
@@ -649,7 +671,7 @@ def check_diff():
         quiet(b, "ranks.html")
         words = b.run("document.querySelector('#overview').textContent")
         truth("who waits for whom", "Rank 5 makes 3 others wait 1.7" in words and "per step each" in words, words)
-        check_each(b, "ranks.html", 8)
+        check_ranks_timeline(b, check_each(b, "ranks.html", 8))
 
 
 def check_long():
