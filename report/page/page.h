@@ -361,10 +361,10 @@ struct ws_page {
 	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
-	int64_t graph_ns; /* graphs that were traced as a whole, which the tree lacks; shares are of
+	int64_t graph_ns; /* graphs that were traced as a whole: a box of their own; shares are of
 	                     both */
-	int64_t gpu_ns; /* what the tree's outermost boxes add up to; of ranges alone the host's
-	                   time */
+	int64_t gpu_ns; /* with graph_ns what the tree's outermost boxes add up to; of ranges alone
+	                   the host's time */
 	uint64_t host_ranges; /* how many there are of those */
 	struct ws_page_node *node;
 	size_t nnodes;

@@ -156,7 +156,7 @@ static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_object_begin(key(j, "tree"));
 	ws_json_str(key(j, "title"), page->tree_title);
 	ws_json_str(key(j, "what"), page->tree_what);
-	ws_json_i64(key(j, "total"), page->gpu_ns);
+	ws_json_i64(key(j, "total"), (int64_t)ws_page_gpu_ns(page));
 	ws_json_f64(key(j, "per"), page->samples);
 	ws_json_array_begin(key(j, "nodes"));
 	for (size_t i = 0; i < page->nnodes; i++) {

@@ -493,7 +493,7 @@ static void lay_out(const struct ws_page *page, double scale, struct icicle *ici
 	for (size_t i = 0; i < page->nnodes; i++) {
 		const struct ws_page_node *node = &page->node[i];
 		const size_t up = node->parent == WS_PAGE_ROOT ? page->nnodes : node->parent;
-		const double width = scale * (double)node->inclusive_ns / (double)page->gpu_ns;
+		const double width = scale * (double)node->inclusive_ns / ws_page_gpu_ns(page);
 		const size_t level = depth[up];
 
 		depth[i] = level + !ws_page_passed(page, i);

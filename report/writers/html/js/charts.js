@@ -56,7 +56,7 @@ function bars(rows, names, series, unit) { // rows of horizontal bars, stacked w
         tip(`${r[names]}${series.length > 1 ? ", " + c.name : ""}: ${shown(r[c.at], by)} ${label}`)));
       x += w;
     });
-    svg.append(draw("text", { x: x + 5, y: i * high + 16, class: "soft" }, `${shown(sums[i], by)} ${label}`));
+    svg.append(draw("text", { x: x + 5, y: i * high + 16, class: "soft" }, unit === "ns" ? shownTime(sums[i]) : `${shown(sums[i], by)} ${label}`));
   });
   return svg;
 }

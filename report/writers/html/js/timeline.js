@@ -210,7 +210,9 @@ async function openTimeline(t, id, whole, group) {
     pen.fillRect(0, lane.y - 1, left - 4, lane.rows * ROW + 1);
     pen.fillStyle = ink;
     pen.textAlign = "left";
-    pen.fillText(clip(nameOf(lane), left > 100 ? 20 : 12), 0, lane.y + 12);
+    let letters = left > 100 ? 22 : 14; // as many as there is room for
+    while (letters > 10 && pen.measureText(clip(nameOf(lane), letters)).width > left - 8) letters--;
+    pen.fillText(clip(nameOf(lane), letters), 0, lane.y + 12);
     if (lane.depths > MOST_ROWS) pen.fillText(lane.open ? "▴ fold" : `▾ ${lane.depths - MOST_ROWS} deeper`, 0, lane.y + 12 + ROW);
   }
   function outline(pen, i, paint) {
