@@ -405,7 +405,7 @@ void ws_rule_optimizer(struct ws_advice *a)
 		return;
 	floor_ns = optimizer_floor_ns(a, a->optimizer_device, &weights);
 	if (!isnan(floor_ns))
-		needs = ws_advice_text(a, ". %.0f weights need %s", weights,
+		needs = ws_advice_text(a, ". %s weights need %s", ws_say_number(a->texts, weights),
 		                       ws_advice_time(a, floor_ns));
 	if (is_fused)
 		advice =

@@ -291,6 +291,45 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 		              isnan(aa->d->opts.run_noise_percent) ? " and 0.25 µs" : "");
 }
 
+/* A bar for each run: the median of its steps, with the least and the most. */
+static void add_rows(const struct aa_context *aa, int q, struct ws_page *out)
+{
+	const struct ws_side *side = aa->side;
+	struct ws_arena *texts = &out->arena;
+	size_t from = 0;
+
+	out->rows_title = ws_arena_format(texts, "Time of each run: %s", quantity_name(aa, q));
+	out->rows_what = "median, with least and most; all runs are of one program";
+	out->nrows = side->nrecordings < WS_PAGE_ROWS ? side->nrecordings : WS_PAGE_ROWS;
+	out->more_rows = side->nrecordings - out->nrows;
+	WS_NEW(texts, out->row, out->nrows);
+	for (size_t r = 0; r < out->nrows; from += side->steps[r++]) {
+		const struct ws_bytes name = ws_name_of_file(
+		        ws_texts_get(&aa->d->names.texts, side->recordings[r].name));
+		struct ws_page_row *row = &out->row[r];
+		const size_t n = side->steps[r];
+		double *values = ws_arena_array(texts, n, sizeof(*values));
+
+		row->group = "";
+		row->name = ws_arena_copy(texts, name.ptr, name.len);
+		memcpy(values, aa->values[q] + from, n * sizeof(*values));
+		row->ns = n ? ws_stat_median(values, n) : NAN;
+		row->low_ns = INFINITY;
+		row->high_ns = -INFINITY;
+		for (size_t i = 0; i < n; i++) {
+			row->low_ns = fmin(row->low_ns, values[i]);
+			row->high_ns = fmax(row->high_ns, values[i]);
+		}
+		row->words = n > 1 ? ws_arena_format(texts, "%s over %zu steps",
+		                                     ws_say_time_range(texts, row->ns, row->low_ns,
+		                                                       row->high_ns),
+		                                     n)
+		                   : ws_say_time(texts, row->ns);
+		ws_page_add_part(row, quantity_name(aa, q), row->ns,
+		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
+	}
+}
+
 /* "Runs of one program vary by 0.8 %." */
 static void make_first_screen(const struct aa_context *aa, struct ws_report *report)
 {
@@ -321,6 +360,7 @@ static void make_first_screen(const struct aa_context *aa, struct ws_report *rep
 	            aa->pairs_called[q] ? " would be called different: false alarms."
 	                                : " would be called different: no false alarm.",
 	            NULL);
+	add_rows(aa, q, out);
 }
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)

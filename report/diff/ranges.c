@@ -135,6 +135,51 @@ static void roll_places(struct ranges *r)
 	free(buffer);
 }
 
+/* The path around a path; "" of an outermost one. */
+static struct ws_bytes parent_of(struct ws_bytes path)
+{
+	const char *text = path.ptr;
+	size_t len = path.len;
+
+	while (len > 1 && (text[len - 1] != '/' || text[len - 2] == '\\'))
+		len--;
+	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
+}
+
+/* A number that no other place differs in stays, also in the paths of what lies in it: parents come
+ * first. */
+static void keep_single_names(struct ranges *r)
+{
+	struct ws_names *names = &r->d->names;
+	struct ws_arena *arena = &r->rows->arena;
+
+	WS_NEW(&r->rows->arena, r->variants, names->texts.n + 1);
+	for (size_t p = 0; p < names->nplaces; p++)
+		r->variants[r->rolled[p]]++;
+	for (size_t p = 0; p < names->nplaces; p++) {
+		const uint32_t parent = names->parents[p];
+		const bool is_single = r->variants[r->rolled[p]] == 1;
+		const struct ws_bytes own =
+		        ws_texts_get(&names->texts,
+		                     is_single ? names->places[p].text : r->rolled[p]);
+		struct ws_bytes around;
+		size_t skip;
+		char *path;
+
+		if (parent == WS_NONE) {
+			r->rolled[p] = is_single ? names->places[p].text : r->rolled[p];
+			continue;
+		}
+		around = ws_texts_get(&names->texts, r->rolled[parent]);
+		skip = parent_of(own).len;
+		path = ws_arena_alloc(arena, around.len + own.len - skip + 1);
+		memcpy(path, around.ptr, around.len);
+		memcpy(path + around.len, (const char *)own.ptr + skip, own.len - skip);
+		r->rolled[p] = ws_texts_add(&names->texts,
+		                            (struct ws_bytes){path, around.len + own.len - skip});
+	}
+}
+
 static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range_at *at)
 {
 	const struct ws_place *place = &r->d->names.places[at->place];
@@ -209,17 +254,6 @@ static void gather_dtypes(struct ranges *r)
 	}
 }
 
-/* The path around a path; "" of an outermost one. */
-static struct ws_bytes parent_of(struct ws_bytes path)
-{
-	const char *text = path.ptr;
-	size_t len = path.len;
-
-	while (len > 1 && (text[len - 1] != '/' || text[len - 2] == '\\'))
-		len--;
-	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
-}
-
 /* Ranges stand behind those around them; of ranges in one, those that changed most come first, as
  * rows come here. */
 static void order_as_tree(struct ranges *r)
@@ -280,16 +314,7 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 	rows->of_calls = true;
 	rows->noise = WS_DIFF_NOISE_GPU;
 	roll_places(&r);
-
-	/* A number that no other place differs in stays. */
-	struct ws_names *names = &r.d->names;
-
-	WS_NEW(&r.rows->arena, r.variants, names->texts.n + 1);
-	for (size_t p = 0; p < names->nplaces; p++)
-		r.variants[r.rolled[p]]++;
-	for (size_t p = 0; p < names->nplaces; p++)
-		if (r.variants[r.rolled[p]] == 1)
-			r.rolled[p] = names->places[p].text;
+	keep_single_names(&r);
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r.d->side[s];
 		uint32_t *most;

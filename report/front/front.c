@@ -318,3 +318,24 @@ const char *ws_front_source(struct ws_arena *arena, const struct ws_page *page)
 			out = ws_arena_format(arena, "%s%s%s", out, *out ? " · " : "", parts[i]);
 	return out;
 }
+
+size_t ws_front_part(const struct ws_page_row_part *const *parts, size_t n, const char *name)
+{
+	size_t i = 0;
+
+	while (i < n && strcmp(parts[i]->name, name) != 0)
+		i++;
+	return i;
+}
+
+size_t ws_front_parts(const struct ws_page *page,
+                      const struct ws_page_row_part *out[WS_FRONT_PARTS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < page->nrows; i++)
+		for (size_t k = 0; k < page->row[i].nparts && n < WS_FRONT_PARTS; k++)
+			if (ws_front_part(out, n, page->row[i].part[k].name) == n)
+				out[n++] = &page->row[i].part[k];
+	return n;
+}

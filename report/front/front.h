@@ -19,5 +19,11 @@ struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows);
 const char *ws_front_source(struct ws_arena *arena, const struct ws_page *page);
 /* Operations that changed most. */
 struct ws_table *ws_front_changes(const struct ws_page *page);
+/* Parts of the page's rows, each name once, in the order in which they come; returns how many. */
+#define WS_FRONT_PARTS 16
+size_t ws_front_parts(const struct ws_page *page,
+                      const struct ws_page_row_part *out[WS_FRONT_PARTS]);
+/* The part of this name among them; n: none. */
+size_t ws_front_part(const struct ws_page_row_part *const *parts, size_t n, const char *name);
 /* A column of times of which this is the longest. */
 void ws_front_times(double longest_ns, struct ws_shown_column *out);

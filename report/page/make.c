@@ -643,6 +643,23 @@ static void lay(const struct laying *l, uint32_t of, size_t parent)
 		add_rest(t, parent, of, &rest, nrest);
 }
 
+/* Graphs that were traced as a whole are GPU time of which no part is known. */
+static void add_graphs(const struct tree *t)
+{
+	struct ws_page *page = t->p->page;
+	const struct box b = {.path = WS_NONE,
+	                      .parent = WS_NONE,
+	                      .rolled = "CUDA graphs",
+	                      .inclusive_ns = page->graph_ns,
+	                      .exclusive_ns = page->graph_ns,
+	                      .flops = -1};
+
+	set_node(t, WS_PAGE_ROOT, &b);
+	page->node[page->nnodes - 1].label = b.rolled;
+	page->node[page->nnodes - 1].colour = WS_PAGE_GREY;
+	page->node[page->nnodes - 1].is_rest = true;
+}
+
 static void name_tree(const struct tree *t)
 {
 	struct ws_page *page = t->p->page;
@@ -737,8 +754,12 @@ static void make(struct tree *t)
 	}
 	l.least_ns = (int64_t)ceil((double)p->page->gpu_ns * LEAST_PERCENT / 100);
 	sort_boxes(&l);
-	WS_NEW(p->texts, p->page->node, 2 * t->n + 1);
+	WS_NEW(p->texts, p->page->node, 2 * t->n + 2);
+	if (p->page->graph_ns > p->page->gpu_ns)
+		add_graphs(t);
 	lay(&l, WS_NONE, WS_PAGE_ROOT);
+	if (p->page->graph_ns && p->page->graph_ns <= p->page->gpu_ns)
+		add_graphs(t);
 	name_tree(t);
 }
 

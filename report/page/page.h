@@ -25,7 +25,7 @@
 #define WS_TIMELINE_LANES(X) \
 	X(THREAD, "thread")  \
 	X(OPS, "ops")        \
-	X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle") X(PATH, "path")
+	X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle") X(PATH, "path") X(RANK, "rank")
 enum ws_timeline_kind {
 #define X(NAME, name) WS_TIMELINE_##NAME,
 	WS_TIMELINE_LANES(X)
@@ -166,11 +166,16 @@ static inline struct ws_page_colour_def ws_page_shade(size_t depth)
 /* Of forward, loss, backward, optimizer and remainder: parts of a step, as ranges are. */
 #define WS_PAGE_PHASES 5
 
-static inline uint32_t ws_page_phase_colour(size_t phase)
+static inline struct ws_page_colour_def ws_page_phase_paint(size_t phase)
 {
 	static const uint8_t depth[WS_PAGE_PHASES] = {3, 5, 1, 4, 6}; /* neighbours differ */
 
-	return ws_page_shade(depth[phase]).light;
+	return ws_page_shade(depth[phase]);
+}
+
+static inline uint32_t ws_page_phase_colour(size_t phase)
+{
+	return ws_page_phase_paint(phase).light;
 }
 
 /* A part of the bar: GPU time by class, then copies and communication, then idle time by cause.
@@ -300,6 +305,24 @@ struct ws_compared_time {
 	double ns[2], ratio, low, high; /* NaN = not known, or not compared */
 };
 
+/* One of many that stand below each other: a configuration of a sweep, a run of an A/A test, a
+ * rank. A bar from 0, made of parts. */
+#define WS_PAGE_ROW_PARTS 5
+#define WS_PAGE_ROWS      64 /* of more the others are counted */
+
+struct ws_page_row {
+	const char *group;          /* rows of one have an axis of their own: the model; "" */
+	const char *name, *words;   /* words stand behind the bar: "229 ± 21.8 ms" */
+	double ns, low_ns, high_ns; /* low, high: how far it spreads; NaN = not known */
+	struct ws_page_row_part {
+		const char *name;
+		double ns;
+		struct ws_page_colour_def paint;
+		bool is_idle;
+	} part[WS_PAGE_ROW_PARTS];
+	size_t nparts;
+};
+
 struct ws_timeline;
 
 struct ws_page {
@@ -339,10 +362,10 @@ struct ws_page {
 	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
-	int64_t graph_ns; /* graphs that were traced as a whole, which the tree lacks; shares are of
+	int64_t graph_ns; /* graphs that were traced as a whole: a box of their own; shares are of
 	                     both */
-	int64_t gpu_ns; /* what the tree's outermost boxes add up to; of ranges alone the host's
-	                   time */
+	int64_t gpu_ns; /* with graph_ns what the tree's outermost boxes add up to; of ranges alone
+	                   the host's time */
 	uint64_t host_ranges; /* how many there are of those */
 	struct ws_page_node *node;
 	size_t nnodes;
@@ -373,6 +396,9 @@ struct ws_page {
 	size_t nchange_bars;                 /* 0: nothing is compared */
 	struct ws_change change[WS_CHANGES]; /* largest first */
 	size_t nchanges;
+	const char *rows_title, *rows_what; /* "Time per step", "mean, with its deviation" */
+	struct ws_page_row *row;
+	size_t nrows, more_rows; /* more: that are not shown */
 	/* what is shown of each side: its tree, and in HTML its timeline; NULL */
 	struct ws_page *side[2];
 	const char *side_name[2], *side_title[2]; /* "fp32", "fp32 (A)" */
@@ -384,6 +410,14 @@ struct ws_page {
  * and bold by turns, beginning with a plain one; NULL ends them, and "" is left out.
  */
 void ws_page_say(struct ws_page *page, const char *grade, ...) __attribute__((sentinel));
+
+/* One part more; nothing of one that takes no time. */
+static inline void ws_page_add_part(struct ws_page_row *row, const char *name, double ns,
+                                    struct ws_page_colour_def paint, bool is_idle)
+{
+	if (ns > 0)
+		row->part[row->nparts++] = (struct ws_page_row_part){name, ns, paint, is_idle};
+}
 
 /* Whose time its parts have. */
 static inline const char *ws_page_work(const struct ws_page *page)

@@ -46,6 +46,8 @@ size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is
 		if (key->kind == WS_TIMELINE_THREAD || key->kind == WS_TIMELINE_OPS)
 			b->lane[out->nlanes] = (struct ws_boxes_lane){
 			        .order = {-1, (int64_t)(key->number >> 1), key->kind}};
+		else if (key->kind == WS_TIMELINE_PATH)
+			b->lane[out->nlanes] = (struct ws_boxes_lane){.order = {INT64_MAX}};
 		else
 			b->lane[out->nlanes] = (struct ws_boxes_lane){
 			        .order = {key->device, key->kind, (int64_t)(key->number >> 1)}};
@@ -495,9 +497,13 @@ static void add_critical_path(struct filling *f)
 			box.class = class_text(f, k.kind->class);
 			box.colour = f->class_colour[k.kind->class];
 		} else {
-			box.name = text_of(f, use, strlen(use));
-			box.colour =
-			        piece ? WS_PAGE_OCHRE : (uint8_t)ws_page_use_colour(path[i].use);
+			const bool is_graph = piece && path[i].use == WS_USE_COMPUTE;
+			const char *name = is_graph ? "CUDA graph" : use;
+
+			box.name = text_of(f, name, strlen(name));
+			box.colour = is_graph ? WS_PAGE_GREY
+			             : piece  ? WS_PAGE_OCHRE
+			                      : (uint8_t)ws_page_use_colour(path[i].use);
 		}
 		const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
 

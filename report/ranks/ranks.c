@@ -84,6 +84,10 @@ struct ws_rank {
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
 	int64_t recorded_ns, span_ns; /* since 1970 and for so long; -1 = not known */
 	bool has_steps;
+	/* the step of the timeline, as its clock has it: its window, and when it computed */
+	uint32_t shown; /* index among its steps; WS_NONE: it has none of that number */
+	struct ws_span shown_window, *computed;
+	size_t ncomputed;
 	struct ws_rank_step *steps;
 	size_t nsteps, first_step; /* first_step: of all ranks' steps, one after the other */
 	uint64_t comm_kernels;
@@ -119,6 +123,7 @@ struct ws_ranks {
 	struct ws_rank *ranks; /* by number, once they are matched */
 	size_t n, capacity;
 	size_t nsteps;              /* of all ranks */
+	int64_t shown_step;         /* number of the step of the timeline */
 	struct ws_rank_call *calls; /* by what faces each other, once they are matched */
 	size_t ncalls, calls_capacity;
 	struct ws_meeting *meetings;
@@ -361,6 +366,38 @@ static void read_steps(struct reader *c)
 	}
 }
 
+/* The timeline has one step of all ranks: the median one of the first that was read. */
+static void keep_shown_step(struct reader *c)
+{
+	struct ws_rank *rank = c->rank;
+	const struct ws_time_window *w;
+
+	rank->shown = WS_NONE;
+	if (!rank->nsteps)
+		return;
+	if (c->r->n == 1)
+		c->r->shown_step =
+		        rank->steps[ws_windows_median(c->windows) - c->windows->window].number;
+	for (uint32_t i = 0; i < rank->nsteps && rank->shown == WS_NONE; i++)
+		if (rank->steps[i].number == c->r->shown_step)
+			rank->shown = i;
+	if (rank->shown == WS_NONE)
+		return;
+	w = &c->windows->window[rank->shown];
+	rank->shown_window =
+	        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
+	WS_NEW(&c->r->arena, rank->computed, c->compute.n);
+	for (size_t i = 0; i < c->compute.n; i++) {
+		const struct ws_span *s = &c->compute.span[i];
+
+		if (ws_span_overlap(s->start_ns, s->end_ns, w->start_ns, w->end_ns))
+			rank->computed[rank->ncomputed++] = (struct ws_span){
+			        rank->base_ns +
+			                (s->start_ns > w->start_ns ? s->start_ns : w->start_ns),
+			        rank->base_ns + (s->end_ns < w->end_ns ? s->end_ns : w->end_ns)};
+	}
+}
+
 void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	struct reader c = {.r = r, .m = m};
@@ -382,6 +419,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	ws_select_rows(m, rows, NULL, &c.sel);
 	c.rows = c.sel.rows;
 	read_steps(&c);
+	keep_shown_step(&c);
 	for (size_t i = 0; i < c.rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c.rows, i);
 		const uint32_t device = m->configs[k->kind->config].device;
@@ -1484,6 +1522,276 @@ static void say_cure(const struct ws_ranks *r, struct ws_page *out)
 		            ws_say_time(t, exposed_ns), " per step.", NULL);
 }
 
+/* A bar for each rank. Of very many the first, and the one that makes the others wait. */
+static void add_rows(const struct ws_ranks *r, struct ws_page *out)
+{
+	struct ws_arena *t = &out->arena;
+
+	out->rows_title = "Where a step of each rank goes";
+	out->rows_what = "mean over the steps; idle time stands last";
+	WS_NEW(t, out->row, WS_PAGE_ROWS);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ws_rank *rank = &r->ranks[i];
+		const double step_ns = rank->mean_ns[WS_RANK_STEP],
+		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
+		             exposed_ns = rank->mean_ns[WS_RANK_EXPOSED];
+		struct ws_page_row *row;
+
+		if (isnan(step_ns))
+			continue;
+		if (out->nrows == WS_PAGE_ROWS) {
+			out->more_rows++;
+			if (rank != r->last)
+				continue;
+			out->nrows--;
+		}
+		row = &out->row[out->nrows++];
+		*row = (struct ws_page_row){.group = "",
+		                            .name = ws_arena_format(t, "rank %" PRId64,
+		                                                    rank->number),
+		                            .ns = step_ns,
+		                            .low_ns = NAN,
+		                            .high_ns = NAN};
+		row->words = ws_say_time(t, step_ns);
+		if (rank == r->straggler)
+			row->words = ws_arena_format(t, "%s; the others wait for it", row->words);
+		else if (rank->judged && rank->mean_ns[WS_RANK_WAITING] > 0)
+			row->words =
+			        ws_arena_format(t, "%s; waits %s", row->words,
+			                        ws_say_time(t, rank->mean_ns[WS_RANK_WAITING]));
+		ws_page_add_part(row, "computing", compute_ns,
+		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
+		ws_page_add_part(row, "exposed communication", exposed_ns,
+		                 ws_page_colour_def(WS_PAGE_PINK), false);
+		ws_page_add_part(row, "idle", step_ns - compute_ns - exposed_ns,
+		                 ws_page_colour_def(WS_PAGE_IDLE), true);
+	}
+}
+
+/* --- the timeline: one step of all ranks, on one clock ---------------------------------------- */
+
+enum rank_text { NO_TEXT, COMPUTING, WAITING, COMMUNICATION, IDLE, RANK_TEXTS };
+
+#define SHORTEST_PART 4000 /* of the step: shorter stretches that follow each other are one box */
+
+struct drawing {
+	const struct ws_ranks *r;
+	struct ws_timeline *out;
+	struct ws_timeline_lane *lane;
+	size_t capacity;     /* of its boxes */
+	int64_t clock_ns;    /* of the rank, less than that of the timeline */
+	uint16_t depth;      /* of the next box */
+	struct ws_span open; /* by the timeline's clock, of so many stretches, not in a box yet */
+	int64_t busy_ns;
+	uint64_t count;
+	enum rank_text what;
+	uint32_t name;
+	uint32_t *of_text; /* text of the ranks -> of the timeline; 0: not yet */
+};
+
+static uint32_t call_name(struct drawing *d, uint32_t text)
+{
+	const struct ws_bytes name = ws_texts_get(&d->r->texts, text);
+
+	if (!name.len)
+		return COMMUNICATION;
+	if (!d->of_text[text]) {
+		d->of_text[text] = (uint32_t)d->out->ntexts;
+		d->out->text[d->out->ntexts++] = ws_arena_copy(&d->out->arena, name.ptr, name.len);
+	}
+	return d->of_text[text];
+}
+
+static void close_stretch(struct drawing *d)
+{
+	static const enum ws_page_colour colours[RANK_TEXTS] = {[COMPUTING] = WS_PAGE_COMPUTING,
+	                                                        [WAITING] = WS_PAGE_IDLE_WAIT,
+	                                                        [COMMUNICATION] = WS_PAGE_PINK,
+	                                                        [IDLE] = WS_PAGE_IDLE};
+
+	if (d->count) {
+		WS_GROW(d->lane->box, d->lane->n + 1, d->capacity);
+		d->lane->box[d->lane->n++] =
+		        (struct ws_timeline_box){.start_ns = d->open.start_ns,
+		                                 .dur_ns = d->open.end_ns - d->open.start_ns,
+		                                 .busy_ns = d->busy_ns,
+		                                 .count = d->count,
+		                                 .name = d->name,
+		                                 .class = d->what,
+		                                 .call_ns = -1,
+		                                 .call_dur_ns = -1,
+		                                 .depth = d->depth,
+		                                 .colour = (uint8_t)colours[d->what]};
+	}
+	d->count = 0;
+}
+
+/* By start at each depth. */
+static void add_stretch(struct drawing *d, enum rank_text what, uint32_t name, int64_t start_ns,
+                        int64_t end_ns)
+{
+	const int64_t ns = end_ns - start_ns;
+
+	if (ns <= 0)
+		return;
+	start_ns -= d->clock_ns;
+	end_ns -= d->clock_ns;
+	if (d->count && d->what == what && d->name == name && ns < d->out->shortest_ns &&
+	    start_ns - d->open.end_ns < d->out->shortest_ns) {
+		d->open.end_ns = end_ns;
+		d->busy_ns += ns;
+		d->count++;
+		return;
+	}
+	close_stretch(d);
+	d->open = (struct ws_span){start_ns, end_ns};
+	d->busy_ns = ns;
+	d->count = 1;
+	d->what = what;
+	d->name = name;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct ws_timeline_box *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+static int by_begin(const void *pa, const void *pb)
+{
+	const struct ws_rank_call *const *a = pa, *const *b = pb;
+
+	return ((*a)->start_ns > (*b)->start_ns) - ((*a)->start_ns < (*b)->start_ns);
+}
+
+/* The calls of a rank in the step, by begin. */
+static size_t calls_of(const struct ws_ranks *r, uint32_t rank, const struct ws_rank_call **out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->ncalls; i++)
+		if (r->calls[i].rank == rank && r->calls[i].step == r->ranks[rank].shown)
+			out[n++] = &r->calls[i];
+	if (n)
+		ws_sort(out, n, sizeof(*out), by_begin);
+	return n;
+}
+
+static void draw_rank(struct drawing *d, uint32_t rank, const struct ws_rank_call **calls)
+{
+	const struct ws_rank *of = &d->r->ranks[rank];
+	const size_t n = calls_of(d->r, rank, calls);
+	struct ws_spans busy = {0};
+	int64_t at_ns = of->shown_window.start_ns;
+
+	d->capacity = 0;
+	for (size_t i = 0; i < of->ncomputed; i++)
+		ws_spans_add(&busy, of->computed[i].start_ns, of->computed[i].end_ns);
+	for (size_t i = 0; i < n; i++)
+		ws_spans_add(&busy, calls[i]->start_ns, calls[i]->end_ns);
+	ws_spans_merge(&busy);
+	d->depth = 0;
+	for (size_t i = 0; i < of->ncomputed; i++)
+		add_stretch(d, COMPUTING, COMPUTING, of->computed[i].start_ns,
+		            of->computed[i].end_ns);
+	close_stretch(d);
+	for (size_t i = 0; i < busy.n; i++) {
+		add_stretch(d, IDLE, IDLE, at_ns, busy.span[i].start_ns);
+		at_ns = busy.span[i].end_ns;
+	}
+	add_stretch(d, IDLE, IDLE, at_ns, of->shown_window.end_ns);
+	close_stretch(d);
+	d->depth = 1;
+	for (size_t i = 0; i < n; i++) {
+		const int64_t waiting_ns =
+		        calls[i]->waiting_ns > 0 ? llround(calls[i]->waiting_ns) : 0;
+		const int64_t met_ns = calls[i]->start_ns + waiting_ns;
+
+		add_stretch(d, WAITING, WAITING, calls[i]->start_ns, met_ns);
+		add_stretch(d, COMMUNICATION, call_name(d, calls[i]->kind.name), met_ns,
+		            calls[i]->end_ns);
+		close_stretch(d);
+	}
+	d->lane->depths = n ? 2 : 1;
+	ws_spans_release(&busy);
+	if (d->lane->n)
+		ws_sort(d->lane->box, d->lane->n, sizeof(*d->lane->box), by_start);
+}
+
+static bool has_own_clock(const struct ws_ranks *r, const struct ws_rank *rank)
+{
+	return isnan(rank->offset_ns) || rank->component != r->ranks[0].component;
+}
+
+/* NULL: no rank has the step. Ranks without the common clock begin where the first of the others
+ * does. */
+static struct ws_timeline *make_timeline(const struct ws_ranks *r)
+{
+	static const char *const own[RANK_TEXTS] = {"", "computing", "waiting for the last rank",
+	                                            "communication", "idle"};
+	struct drawing d = {.r = r};
+	struct ws_timeline *out;
+	const struct ws_rank_call **calls;
+	struct ws_span window = WS_SPAN_EMPTY;
+	size_t nshown = 0, nown = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ws_rank *rank = &r->ranks[i];
+		const int64_t offset_ns = has_own_clock(r, rank) ? 0 : llround(rank->offset_ns);
+
+		if (rank->shown == WS_NONE)
+			continue;
+		nshown++;
+		nown += has_own_clock(r, rank);
+		if (!has_own_clock(r, rank))
+			ws_span_widen(&window, rank->shown_window.start_ns - offset_ns,
+			              rank->shown_window.end_ns - offset_ns);
+	}
+	if (!nshown)
+		return NULL;
+	if (nown == nshown)
+		window = (struct ws_span){0, 0};
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].shown != WS_NONE && has_own_clock(r, &r->ranks[i]))
+			ws_span_widen(&window, window.start_ns,
+			              window.start_ns + r->ranks[i].shown_window.end_ns -
+			                      r->ranks[i].shown_window.start_ns);
+	d.out = out = ws_xarray(1, sizeof(*out));
+	out->start_ns = out->shift_ns = window.start_ns;
+	out->end_ns = window.end_ns;
+	out->shortest_ns = (window.end_ns - window.start_ns) / SHORTEST_PART;
+	out->ntexts = RANK_TEXTS;
+	out->text = ws_xarray(RANK_TEXTS + r->texts.n, sizeof(*out->text));
+	memcpy(out->text, own, sizeof(own));
+	WS_NEW(&out->arena, d.of_text, r->texts.n + 1);
+	WS_NEW(&out->arena, calls, r->ncalls + 1);
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct ws_rank *rank = &r->ranks[i];
+
+		if (rank->shown == WS_NONE ||
+		    (out->nlanes >= WS_PAGE_ROWS - 1 && rank != r->last && r->last))
+			continue;
+		WS_GROW(out->lane, out->nlanes + 1, out->lanes_capacity);
+		d.lane = &out->lane[out->nlanes++];
+		*d.lane = (struct ws_timeline_lane){.kind = WS_TIMELINE_RANK,
+		                                    .device = "",
+		                                    .name = ws_arena_format(&out->arena,
+		                                                            "rank %" PRId64,
+		                                                            rank->number)};
+		d.clock_ns = has_own_clock(r, rank) ? rank->shown_window.start_ns - window.start_ns
+		                                    : llround(rank->offset_ns);
+		draw_rank(&d, i, calls);
+	}
+	out->title = ws_arena_format(
+	        &out->arena, "step %" PRId64 " of %zu ranks, %s", r->shown_step, nshown,
+	        !nown            ? "by aligned clocks"
+	        : nown == nshown ? "each from its own beginning: no clock is aligned"
+	                         : "by aligned clocks; those without one begin with the step");
+	return out;
+}
+
 static void make_first_screen(const struct ws_ranks *r, struct ws_report *report)
 {
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
@@ -1515,6 +1823,8 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            ws_say_part_of(t, exposed_ns, ws_stat_percent(exposed_ns, step_ns)),
 		            " of it only communication runs.", NULL);
 	say_cure(r, out);
+	add_rows(r, out);
+	out->timeline = make_timeline(r);
 }
 
 /* The rows of a query are there already: what is left are sentences. */

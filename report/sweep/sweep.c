@@ -1217,7 +1217,94 @@ static void say_failures(const struct answering *a)
 		            ": see Verdict.", NULL);
 }
 
-static void make_first_screen(const struct ws_sweep *s, struct ws_report *report)
+/* --- its picture: the steps of the configurations, those of a model on one axis ------------- */
+
+/* "context 8, amp-bf16": what differs but the model. */
+static const char *row_name(struct ws_sweep *s, const struct ws_sweep_row *row,
+                            struct ws_arena *texts)
+{
+	static const char *const words[WS_SWEEP_FACTS] = {"", "context", "batch", "", ""};
+	const char *name = "";
+
+	for (size_t i = 1; i < WS_SWEEP_FACTS; i++)
+		if (s->varies[ws_sweep_key(s, ws_sweep_facts[i])])
+			name = ws_sweep_list(s, name, words[i],
+			                     ws_sweep_text(s, row->run, ws_sweep_facts[i]));
+	name = ws_sweep_list_others(s, name, row->run, "", "");
+	return ws_arena_copy(texts, name, strlen(name));
+}
+
+/* Phases by their windows on the device, else by their ranges; else the step as one. */
+static void add_phases(const struct ws_sweep_row *row, struct ws_page_row *out)
+{
+	static const int phase[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
+	const double whole = row->mean[WS_SWEEP_TOTAL];
+
+	for (int first = WS_SWEEP_FORWARD_WINDOW; first >= 0; first -= WS_SWEEP_FORWARD_WINDOW) {
+		double sum = 0;
+
+		for (int p = 0; p < 3; p++)
+			sum += isnan(row->mean[first + p]) ? 0 : row->mean[first + p];
+		if (!(sum > 0) || sum > whole)
+			continue;
+		for (int p = 0; p < 3; p++)
+			ws_page_add_part(out, ws_phase_name((enum ws_phase)phase[p]),
+			                 row->mean[first + p],
+			                 ws_page_phase_paint((size_t)phase[p]), false);
+		ws_page_add_part(out, "remainder", whole - sum,
+		                 ws_page_phase_paint(WS_PAGE_PHASES - 1), false);
+		return;
+	}
+	ws_page_add_part(out, "step", whole, ws_page_colour_def(WS_PAGE_COMPUTING), false);
+}
+
+/* ", 1.46× the time of fp32" */
+static const char *say_against_baseline(const struct answering *a, const struct ws_sweep_row *row)
+{
+	const double ratio = 1 / row->speedup, amount = fmax(ratio, 1 / ratio);
+
+	if (isnan(ratio) || ws_sweep_value(row->run, a->s->baseline_key) == a->s->baseline_value)
+		return "";
+	if (amount >= WS_SAY_TIMES_FROM)
+		return ws_arena_format(a->texts, ", %.2f× the time of %s", ratio,
+		                       text_of(a, a->s->baseline_value));
+	return ws_arena_format(a->texts, ", %s %s than %s", ws_say_amount(a->texts, amount),
+	                       ratio > 1 ? "longer" : "shorter", text_of(a, a->s->baseline_value));
+}
+
+static void add_rows(const struct answering *a, struct ws_sweep *s)
+{
+	struct ws_page *out = a->out;
+
+	out->rows_title = "Time per step of each configuration";
+	out->rows_what = "mean, with its standard deviation; each model has its own axis";
+	out->nrows = s->nrows < WS_PAGE_ROWS ? s->nrows : WS_PAGE_ROWS;
+	out->more_rows = s->nrows - out->nrows;
+	WS_NEW(a->texts, out->row, out->nrows);
+	for (size_t i = 0; i < out->nrows; i++) {
+		const struct ws_sweep_row *from = &s->rows[i];
+		struct ws_page_row *row = &out->row[i];
+		const double ns = from->mean[WS_SWEEP_TOTAL], std = from->std[WS_SWEEP_TOTAL];
+		const char *name = row_name(s, from, a->texts);
+
+		row->group = model_of(s, i) ? text_of(a, model_of(s, i)) : "";
+		row->name = *name ? name : *row->group ? row->group : "the configuration";
+		row->ns = ns;
+		row->low_ns = fmax(0, ns - std);
+		row->high_ns = ns + std;
+		if (isnan(ns)) {
+			row->words = ws_arena_format(a->texts, "%.200s", from->status);
+			continue;
+		}
+		row->words = ws_arena_format(a->texts, "%s%s",
+		                             isnan(std) ? ws_say_time(a->texts, ns)
+		                                        : ws_say_times(a->texts, ns, "±", std),
+		                             say_against_baseline(a, from));
+		add_phases(from, row);
+	}
+}
+
+static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 {
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	const struct answering a = {s, out, &out->arena};
@@ -1234,6 +1321,7 @@ static void make_first_screen(const struct ws_sweep *s, struct ws_report *report
 		say_throughput(&a, false);
 	if (best)
 		say_slower_rows(&a, best);
+	add_rows(&a, s);
 	if (report->tables[0]->nnotes)
 		out->note = report->tables[0]->notes[0];
 }

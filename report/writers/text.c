@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include "report/base/names.h"
 #include "report/base/ui.h"
@@ -723,6 +724,222 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 	ws_arena_free(&arena);
 }
 
+/* --- rows: configurations of a sweep, runs of an A/A test, ranks --------------------------- */
+
+#define ROWS_MOST      24 /* the others are counted */
+#define ROW_NAME_WIDTH 26
+#define ROW_BAR_LEAST  16
+
+/* Parts of one name have one glyph in all rows. */
+struct row_glyphs {
+	const struct ws_page_row_part *part[WS_FRONT_PARTS];
+	char letter[WS_FRONT_PARTS];
+	size_t n;
+};
+
+static void make_glyphs(const struct ws_page *page, struct row_glyphs *g)
+{
+	bool taken[128] = {false};
+
+	g->n = ws_front_parts(page, g->part);
+	for (size_t i = 0; i < g->n; i++) {
+		const char *p = g->part[i]->name;
+
+		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
+			p++;
+		g->letter[i] = *p ? *p : '+';
+		taken[(unsigned char)g->letter[i]] = true;
+	}
+}
+
+static void put_part_glyph(FILE *f, const struct ws_text_opts *opts, const struct row_glyphs *g,
+                           const char *name)
+{
+	const size_t nth = ws_front_part(g->part, g->n, name);
+	const struct ws_page_row_part *part = nth < g->n ? g->part[nth] : NULL;
+	const uint32_t rgb = part ? part->paint.dark : 0x808080;
+
+	if (opts->colour)
+		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff,
+		        part && part->is_idle ? "░" : "█");
+	else if (part && part->is_idle)
+		fputs("·", f);
+	else
+		fputc(part ? g->letter[nth] : '+', f);
+}
+
+/* So many cells of a bar for the longest row of its group. */
+static void put_row_bar(FILE *f, const struct ws_text_opts *opts, const struct row_glyphs *g,
+                        const struct ws_page_row *row, double most_ns, size_t cells)
+{
+	double sum = 0;
+	size_t at = 0;
+
+	for (size_t k = 0; k < row->nparts; k++) {
+		sum += row->part[k].ns;
+		/* what takes any time is seen */
+		for (; at < cells && (((double)at + 0.5) * most_ns < sum * (double)cells || !at);
+		     at++)
+			put_part_glyph(f, opts, g, row->part[k].name);
+	}
+	text_style(f, opts, WS_TEXT_PLAIN);
+	pad(f, cells - at);
+}
+
+static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	const size_t n = page->nrows < ROWS_MOST ? page->nrows : ROWS_MOST;
+	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	size_t name_width = 0, words_width = 0, cells;
+	struct row_glyphs glyphs = {.n = 0};
+	bool has_groups = false;
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_page_row *row = &page->row[i];
+		const size_t name = ws_display_width(row->name, strlen(row->name)),
+		             words = ws_display_width(row->words, strlen(row->words));
+
+		name_width = name > name_width ? name : name_width;
+		words_width = words > words_width ? words : words_width;
+		has_groups |= strcmp(row->group, page->row[0].group) != 0;
+	}
+	name_width = name_width < ROW_NAME_WIDTH ? name_width : ROW_NAME_WIDTH;
+	cells = width > name_width + words_width + ROW_BAR_LEAST + 2 * WS_TEXT_GAP
+	                ? width - name_width - words_width - 2 * WS_TEXT_GAP
+	                : ROW_BAR_LEAST;
+	make_glyphs(page, &glyphs);
+	fputc('\n', f);
+	put_styled(f, opts, WS_TEXT_BOLD, page->rows_title);
+	fputc('\n', f);
+	paragraph(f, opts, WS_TEXT_DIM, 0, page->rows_what);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_page_row *row = &page->row[i];
+		const size_t room = width > name_width + cells + 2 * WS_TEXT_GAP
+		                            ? width - name_width - cells - 2 * WS_TEXT_GAP
+		                            : 1;
+		double most_ns = 0;
+
+		for (size_t k = 0; k < page->nrows; k++)
+			if (!strcmp(page->row[k].group, row->group) && page->row[k].ns > most_ns)
+				most_ns = page->row[k].ns;
+		if (has_groups && (!i || strcmp(row->group, page->row[i - 1].group) != 0)) {
+			put_text(f, row->group);
+			fputc('\n', f);
+		}
+		pad(f, name_width - cut(f, row->name, strlen(row->name), name_width));
+		pad(f, WS_TEXT_GAP);
+		put_row_bar(f, opts, &glyphs, row, most_ns, cells);
+		pad(f, WS_TEXT_GAP);
+		cut(f, row->words, strlen(row->words), room);
+		fputc('\n', f);
+	}
+	if (page->nrows + page->more_rows > n)
+		fprintf(f, "… %zu more\n", page->nrows + page->more_rows - n);
+	for (size_t i = 0; i < glyphs.n && glyphs.n > 1; i++) {
+		fputs(i ? "   " : "", f);
+		put_part_glyph(f, opts, &glyphs, glyphs.part[i]->name);
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc(' ', f);
+		put_text(f, glyphs.part[i]->name);
+	}
+	fputs(glyphs.n > 1 ? "\n" : "", f);
+}
+
+/* --- a step of all ranks, on one clock ----------------------------------------------------- */
+
+#define RANK_NAME_WIDTH 10
+
+/* The use of a lane that has most of [from, to); 0: none has any. */
+static uint32_t most_of(const struct ws_timeline_lane *lane, double from_ns, double to_ns,
+                        enum ws_page_colour *colour)
+{
+	double ns[WS_PAGE_NCOLOURS] = {0};
+	uint32_t use[WS_PAGE_NCOLOURS] = {0};
+	size_t most = 0;
+
+	for (size_t i = 0; i < lane->n && (double)lane->box[i].start_ns < to_ns; i++) {
+		const struct ws_timeline_box *box = &lane->box[i];
+		const double begin = fmax(from_ns, (double)box->start_ns),
+		             end = fmin(to_ns, (double)(box->start_ns + box->dur_ns));
+
+		/* stretches that are drawn together take their part of the time */
+		if (end > begin)
+			ns[box->colour] +=
+			        (end - begin) * (double)box->busy_ns / (double)box->dur_ns;
+		use[box->colour] = box->class;
+	}
+	for (size_t c = 1; c < WS_PAGE_NCOLOURS; c++)
+		most = ns[c] > ns[most] ? c : most;
+	*colour = (enum ws_page_colour)most;
+	return ns[most] > 0 ? use[most] : 0;
+}
+
+static void put_use(FILE *f, const struct ws_text_opts *opts, const char *use,
+                    enum ws_page_colour colour)
+{
+	const uint32_t rgb = ws_page_colour_def(colour).dark;
+	const bool is_idle = colour == WS_PAGE_IDLE;
+
+	if (opts->colour)
+		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff,
+		        is_idle ? "░" : "█");
+	else
+		fputs(is_idle ? "·" : colour == WS_PAGE_PINK ? "m" : (char[2]){*use, '\0'}, f);
+}
+
+static void put_ranks(FILE *f, const struct ws_text_opts *opts, const struct ws_timeline *t)
+{
+	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	const size_t cells =
+	        width > RANK_NAME_WIDTH + ROW_BAR_LEAST ? width - RANK_NAME_WIDTH : ROW_BAR_LEAST;
+	const double each_ns = (double)(t->end_ns - t->start_ns) / (double)cells;
+	bool is_used[WS_PAGE_NCOLOURS] = {false};
+	uint32_t use_of[WS_PAGE_NCOLOURS] = {0};
+	const char *gap = "";
+
+	fputc('\n', f);
+	text_style(f, opts, WS_TEXT_BOLD);
+	fputs("Timeline", f);
+	text_style(f, opts, WS_TEXT_PLAIN);
+	fputs(" of ", f);
+	wrap(f, opts, NULL, t->title, strlen(t->title), 0);
+	for (size_t i = 0; i < t->nlanes && i < ROWS_MOST; i++) {
+		const char *name = t->lane[i].name;
+
+		pad(f, RANK_NAME_WIDTH - cut(f, name, strlen(name), RANK_NAME_WIDTH - 1));
+		for (size_t cell = 0; cell < cells; cell++) {
+			const double from_ns = (double)t->start_ns + (double)cell * each_ns;
+			enum ws_page_colour colour;
+			const uint32_t use =
+			        most_of(&t->lane[i], from_ns, from_ns + each_ns, &colour);
+
+			if (use) {
+				put_use(f, opts, t->text[use], colour);
+				is_used[colour] = true;
+				use_of[colour] = use;
+			} else {
+				fputc(' ', f);
+			}
+		}
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+	}
+	if (t->nlanes > ROWS_MOST)
+		fprintf(f, "… %zu more\n", t->nlanes - ROWS_MOST);
+	for (size_t c = 0; c < WS_PAGE_NCOLOURS; c++) {
+		if (!is_used[c])
+			continue;
+		fputs(gap, f);
+		put_use(f, opts, t->text[use_of[c]], (enum ws_page_colour)c);
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fprintf(f, " %s", t->text[use_of[c]]);
+		gap = "   ";
+	}
+	fputc('\n', f);
+}
+
 /* --- parts -------------------------------------------------------------------------------- */
 
 static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *t)
@@ -1113,6 +1330,9 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 	if (report->page && report->page->is_comparison) {
 		fputc('\n', f);
 		text_headline(f, report->page, opts);
+		put_rows(f, opts, report->page);
+		if (report->page->timeline)
+			put_ranks(f, opts, report->page->timeline);
 	}
 	for (size_t i = 0; i < report->ntables; i++) {
 		fputc('\n', f);

@@ -156,7 +156,7 @@ static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_object_begin(key(j, "tree"));
 	ws_json_str(key(j, "title"), page->tree_title);
 	ws_json_str(key(j, "what"), page->tree_what);
-	ws_json_i64(key(j, "total"), page->gpu_ns);
+	ws_json_i64(key(j, "total"), (int64_t)ws_page_gpu_ns(page));
 	ws_json_f64(key(j, "per"), page->samples);
 	ws_json_array_begin(key(j, "nodes"));
 	for (size_t i = 0; i < page->nnodes; i++) {
@@ -365,6 +365,41 @@ static void put_pair(struct ws_json_writer *j, const char *name, const double pa
 	ws_json_array_end(j);
 }
 
+/* Configurations of a sweep, runs of an A/A test, ranks. */
+static void put_rows(struct ws_json_writer *j, const struct ws_page *page)
+{
+	ws_json_object_begin(key(j, "rows"));
+	ws_json_str(key(j, "title"), page->rows_title);
+	ws_json_str(key(j, "what"), page->rows_what);
+	ws_json_u64(key(j, "more"), page->more_rows);
+	ws_json_array_begin(key(j, "list"));
+	for (size_t i = 0; i < page->nrows; i++) {
+		const struct ws_page_row *row = &page->row[i];
+
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "group"), row->group);
+		ws_json_str(key(j, "name"), row->name);
+		ws_json_str(key(j, "words"), row->words);
+		ws_json_f64(key(j, "ns"), row->ns);
+		ws_json_f64(key(j, "low"), row->low_ns);
+		ws_json_f64(key(j, "high"), row->high_ns);
+		ws_json_array_begin(key(j, "parts"));
+		for (size_t p = 0; p < row->nparts; p++) {
+			ws_json_object_begin(j);
+			ws_json_str(key(j, "name"), row->part[p].name);
+			ws_json_f64(key(j, "ns"), row->part[p].ns);
+			ws_json_bool(key(j, "idle"), row->part[p].is_idle);
+			ws_json_i64(key(j, "light"), row->part[p].paint.light);
+			ws_json_i64(key(j, "dark"), row->part[p].paint.dark);
+			ws_json_object_end(j);
+		}
+		ws_json_array_end(j);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_object_end(j);
+}
+
 void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 {
 	if (!page || !page->is_comparison) {
@@ -382,6 +417,8 @@ void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_array_end(j);
 	ws_json_str(key(j, "note"), page->note);
 	ws_json_bool(key(j, "unsure"), page->is_unsure);
+	put_rows(j, page);
+	put_timeline(ws_json_key(j, "timeline"), page->timeline);
 	ws_json_array_begin(key(j, "bars"));
 	for (size_t i = 0; i < page->nchange_bars; i++) {
 		const struct ws_change_bar *bar = &page->change_bar[i];

@@ -127,6 +127,22 @@ static void put_bar(FILE *f, const struct ws_page *page)
 	ws_arena_free(&texts);
 }
 
+static void put_rows(FILE *f, const struct ws_page *page)
+{
+	if (page->nrows) {
+		put_element(f, "h2", NULL, page->rows_title);
+		fputs("<table>\n", f);
+	}
+	for (size_t i = 0; i < page->nrows; i++) {
+		fputs("<tr>", f);
+		put_element(f, "td", NULL, page->row[i].group);
+		put_element(f, "td", NULL, page->row[i].name);
+		put_element(f, "td", NULL, page->row[i].words);
+		fputs("</tr>\n", f);
+	}
+	fputs(page->nrows ? "</table>\n" : "", f);
+}
+
 static void put_findings(FILE *f, const struct ws_page *page)
 {
 	struct ws_arena texts = {0};
@@ -242,6 +258,7 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 		put_headline(f, page);
 		put_bar(f, page);
 		put_findings(f, page);
+		put_rows(f, page);
 		if (page->is_comparison) {
 			put_own_table(f, ws_front_changes(page));
 		} else {

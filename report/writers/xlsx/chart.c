@@ -106,19 +106,6 @@ static const struct ws_xlsx_chart charts[] = {
          .alt_text = "Bar chart of the first rows of Operations: kernel time of A and of B",
          SHOWS("Op", "kernel time", "GPU Time A (ns)", "GPU Time B (ns)"),
          FORM(BAR, 0, 12, 20)},
-        {.table = "ranks",
-         .title = "A step of each rank: computation, exposed communication and idle time",
-         .alt_text = "Stacked column chart of the ranks: computation, exposed communication, idle "
-                     "time",
-         SHOWS("Rank", "time", "Compute (ns)", "Exposed Communication (ns)", "Idle (ns)"),
-         .names_axis = "rank",
-         FORM(COLUMN_STACKED, 2, 1024, 16)},
-        {.table = "ranks",
-         .title = "Waiting that each rank caused to the others",
-         .alt_text = "Column chart of the ranks: waiting of the others per step",
-         SHOWS("Rank", "time of all others, per step", "Caused Waiting (ns)"),
-         .names_axis = "rank",
-         FORM(COLUMN, 2, 1024, 16)},
 };
 
 /* --- how each is made ------------------------------------------------------------------------ */
@@ -147,7 +134,6 @@ static lxw_color_t colour_of_column(const char *title, size_t nth)
 	} parts[] = {
 	        {"Kernel (", WS_PAGE_COMPUTING}, {"Memcpy", WS_PAGE_OCHRE},
 	        {"Memset", WS_PAGE_OLIVE},       {"Communication", WS_PAGE_PINK},
-	        {"Exposed", WS_PAGE_PINK},       {"Compute (", WS_PAGE_COMPUTING},
 	        {"Runtime", WS_PAGE_IDLE},       {"DataLoader", WS_PAGE_IDLE_DATA},
 	        {"CPU Exec", WS_PAGE_IDLE_HOST}, {"Other (", WS_PAGE_IDLE_UNKNOWN},
 	};

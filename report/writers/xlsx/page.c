@@ -634,6 +634,9 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 			front_table(&f, ws_front_changes(page));
 		add_icicles(&f, page, s->name);
 	} else {
+		if (page->nrows)
+			front_section(&f, page->rows_title);
+		f.row = ws__xlsx_add_rows(x, s, f.row);
 		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1);
 	}
 	front_end(&f);

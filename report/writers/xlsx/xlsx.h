@@ -198,6 +198,9 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 /* A bar for each measured step, the same way; nothing of fewer than two. */
 uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
 
+/* A bar for each row of the page: configurations, runs, ranks; a chart for each group. */
+uint32_t ws__xlsx_add_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
+
 /*
  * Put the charts of this report on its first sheet from row on. Only of tables that are there and
  * have rows. Returns the row below the last one. Call it when all cells are written.
