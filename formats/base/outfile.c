@@ -141,6 +141,8 @@ static struct ws_outfile_unfinished *make(int folder, char *temp, const char *fi
 
 /* --- a file --- */
 
+#define ROOM_BYTES ((size_t)64 << 10)
+
 static enum ws_status cannot_create(struct ws_outfile *o, struct ws_err *err)
 {
 	enum ws_status status =
@@ -171,10 +173,13 @@ static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name
 	if (fd < 0)
 		return cannot_create(o, err);
 	o->f = ws_xopened(fdopen(fd, "w"));
-	if (o->f)
-		return WS_OK;
-	close(fd);
-	return cannot_create(o, err);
+	if (!o->f) {
+		close(fd);
+		return cannot_create(o, err);
+	}
+	o->room = ws_xmalloc(ROOM_BYTES);
+	setvbuf(o->f, o->room, _IOFBF, ROOM_BYTES);
+	return WS_OK;
 }
 
 bool ws_outfile_is_same(const char *path, const char *input)
@@ -217,37 +222,27 @@ enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 	const bool is_ours = !u || (!ws_file_look(fileno(o->f), NULL, false, &ours) &&
 	                            !ws_file_look(u->folder, u->temp, false, &named) &&
 	                            ws_file_is_same(&ours, &named));
-	/* ferror remembers that an earlier write failed, but not its errno */
-	bool failed = ferror(o->f) != 0;
-	int why = 0;
+	int why = ws_stream_flush(o->f);
 
-	if (fflush(o->f) != 0) {
-		failed = true;
+	if (fclose(o->f) != 0 && !why)
 		why = errno;
-	}
-	if (fclose(o->f) != 0 && !failed) {
-		failed = true;
-		why = errno;
-	}
 	o->f = NULL;
-	if (is_ours && !failed && u &&
-	    ws_name_move(u->folder, u->temp, u->folder, u->final, WS_NAME_REPLACE)) {
-		failed = true;
+	if (is_ours && !why && u &&
+	    ws_name_move(u->folder, u->temp, u->folder, u->final, WS_NAME_REPLACE))
 		why = errno;
-	}
 	if (!is_ours)
 		WS_FAIL(err, IO_WRITE,
 		        "cannot write '%s': somebody else replaced it while it was made; take a "
 		        "folder that others cannot write to",
 		        o->path);
-	else if (failed)
-		WS_FAIL(err, IO_WRITE, "cannot write '%s'%s%s", o->path, why ? ": " : "",
-		        why ? strerror(why) : "");
-	if (!is_ours || failed) {
+	else if (why)
+		WS_FAIL(err, IO_WRITE, "cannot write '%s': %s", o->path, strerror(why));
+	if (!is_ours || why) {
 		ws_outfile_abandon(o);
 		return WS_IO_WRITE;
 	}
 	free_unfinished(o->unfinished);
+	free(o->room);
 	free(o->path);
 	*o = (struct ws_outfile){0};
 	return WS_OK;
@@ -271,6 +266,7 @@ void ws_outfile_abandon(struct ws_outfile *o)
 	if (o->unfinished)
 		ws_name_remove(o->unfinished->folder, o->unfinished->temp, false);
 	free_unfinished(o->unfinished);
+	free(o->room);
 	free(o->path);
 	*o = (struct ws_outfile){0};
 }

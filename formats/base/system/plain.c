@@ -204,7 +204,7 @@ int ws_stream_close(FILE *f)
 {
 	struct stream **at = &streams, *s;
 	char bytes[1 << 14];
-	int why = ferror(f) || fflush(f) ? EIO : 0;
+	int why = ws_stream_flush(f);
 
 	while ((*at)->f != f)
 		at = &(*at)->next;

@@ -219,7 +219,8 @@ Test(classify, a_bad_rule_is_refused_with_its_line_and_what_is_wrong)
 	expect_error("tensor maybe b", "class rules, line 1: 'maybe' is not a value of tensor");
 	expect_error("# x\nclass gemm   \n", "class rules, line 2: no pattern after 'gemm'");
 	expect_error("class", "class rules, line 1: '' is not a value of class");
-	expect_error("dtype fp32 a(b\n", "class rules, line 1: Unmatched ( or \\( in 'a(b'");
+	expect_error("dtype fp32 a(b\n", "class rules, line 1: 'a(b' is not a regular expression: "
+	                                 "a parenthesis is not closed, or not opened");
 }
 
 Test(classify, a_rule_file_beyond_its_limits_is_refused)
