@@ -7,7 +7,6 @@
 #ifdef _WIN32
 #include <fcntl.h>
 #include <io.h>
-#include <windows.h>
 #endif
 
 #include "formats/base/system/folder.h"
@@ -223,6 +222,17 @@ int ws_stream_close(FILE *f)
 }
 
 /* --- the terminal, other programs --- */
+
+int ws_processors(void)
+{
+#ifdef _WIN32
+	return (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+#elif defined(_SC_NPROCESSORS_ONLN)
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+#else
+	return 1;
+#endif
+}
 
 const char *ws_program_name(void)
 {

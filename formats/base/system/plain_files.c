@@ -10,7 +10,6 @@
 #ifdef _WIN32
 #include <direct.h>
 #include <io.h>
-#include <windows.h>
 #endif
 
 #include "formats/base/system/files.h"
