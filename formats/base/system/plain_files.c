@@ -326,6 +326,10 @@ int ws_name_move(int from, const char *name, int to, const char *as, enum ws_nam
 		return -1;
 	}
 #ifdef _WIN32
+	const DWORD kind = GetFileAttributesA(path);
+
+	if (kind != INVALID_FILE_ATTRIBUTES && kind & FILE_ATTRIBUTE_DIRECTORY)
+		RemoveDirectoryA(other); /* an empty one gives way, as elsewhere */
 	if (!MoveFileExA(path, other, MOVEFILE_REPLACE_EXISTING)) {
 		errno = GetLastError() == ERROR_FILE_NOT_FOUND ? ENOENT : EACCES;
 		return -1;

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "formats/base/system/system.h"
@@ -11,5 +12,10 @@ int ws_stream_flush(FILE *f)
 	/* ferror remembers a failed write, not why it failed: another one says */
 	if (failed && !why)
 		why = putc('\n', f) == EOF || fflush(f) ? errno : EIO;
+#ifdef _WIN32
+	/* nobody reads the pipe any more: elsewhere a signal has ended the program by now */
+	if (why == EINVAL && GetFileType((HANDLE)_get_osfhandle(fileno(f))) == FILE_TYPE_PIPE)
+		raise(SIGTERM);
+#endif
 	return why;
 }
