@@ -322,11 +322,10 @@ static enum ws_status enter(struct ws_outfolder *f, int parent, const char *name
                             struct ws_err *err)
 {
 	struct ws_outfolder_level *level = add_level(f, path);
-	char *slash = strrchr(path, '/');
+	const char *last = ws_path_name(path);
 	int fd;
 
-	level->made =
-	        make(parent, ws_xstrdup(slash && slash[1] ? slash + 1 : path), NULL, true, &fd);
+	level->made = make(parent, ws_xstrdup(*last ? last : path), NULL, true, &fd);
 	WS_FAIL_IF(!level->made && errno != EEXIST, err, IO_WRITE,
 	           "cannot make the folder '%s': %s", path, strerror(errno));
 	return open_level(level, parent, name, err);
@@ -343,7 +342,7 @@ enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struc
 	const char *name;
 	char *copy;
 
-	while (len > 1 && path[len - 1] == '/')
+	while (len > 1 && ws_path_separates(path[len - 1]))
 		len--; /* with a slash behind its name, a link would be followed */
 	copy = ws_xstrndup(path, len);
 	*f = (struct ws_outfolder){.parent = -1};
@@ -372,7 +371,7 @@ enum ws_status ws_outfolder_replace(struct ws_outfolder *f, const char *name,
 	level->before = ws_folder_open(parent, name, false);
 	if (level->before >= 0 || errno != ENOENT)
 		WS_FORWARD(check_folder(level->before, level->path, err));
-	level->made = make(parent, ws_xformat(".%s.XXXXXXXX", name), strrchr(level->path, '/') + 1,
+	level->made = make(parent, ws_xformat(".%s.XXXXXXXX", name), ws_path_name(level->path),
 	                   true, &fd);
 	WS_FAIL_IF(!level->made, err, IO_WRITE, "cannot make a folder beside '%s': %s", level->path,
 	           strerror(errno));
@@ -386,7 +385,7 @@ enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err)
 {
 	*out = (struct ws_outfile){.path = path_of(f, name)};
-	return open_in(out, ws_folder_copy_handle(ws_outfolder_fd(f)), strrchr(out->path, '/') + 1,
+	return open_in(out, ws_folder_copy_handle(ws_outfolder_fd(f)), ws_path_name(out->path),
 	               err);
 }
 

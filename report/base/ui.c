@@ -132,12 +132,8 @@ void ws_ui_print(const char *fmt, ...)
 
 enum ws_status ws_executable_dir(char folder[PATH_MAX], struct ws_err *err)
 {
-	char *slash;
-
 	WS_FAIL_IF(ws_program_path(folder, PATH_MAX), err, ENVIRONMENT,
 	           "cannot find this program itself: %s", strerror(errno));
-	slash = strrchr(folder, '/');
-	WS_FAIL_IF(!slash, err, ENVIRONMENT, "cannot find the folder of '%s'", folder);
-	slash[1] = '\0';
+	folder[ws_path_name(folder) - folder] = '\0';
 	return WS_OK;
 }

@@ -63,7 +63,7 @@ struct path {
 /* A signal's handler may call this. */
 static const char *path_of(int folder, const char *name, struct path *path)
 {
-	if (!is_folder(folder) || *name == '/')
+	if (!is_folder(folder) || ws_path_separates(*name))
 		return name;
 	snprintf(path->text, sizeof(path->text), "%s/%s", folders[folder - FIRST_HANDLE], name);
 	return path->text;
