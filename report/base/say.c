@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "formats/base/system/files.h"
 #include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
@@ -297,11 +298,13 @@ struct ws_bytes ws_name_of_file(struct ws_bytes path)
 {
 	static const char *const endings[] = {".gz",     ".json",     ".trace", ".pt",
 	                                      ".wtrace", ".nsys-rep", ".sqlite"};
-	const char *p = path.ptr, *slash = ws_last_byte(p, '/', path.len);
+	const char *end = (const char *)path.ptr + path.len, *begin = end;
 	struct ws_bytes name = path;
 
-	if (slash && slash + 1 < p + path.len)
-		name = (struct ws_bytes){slash + 1, path.len - (size_t)(slash + 1 - p)};
+	while (begin > (const char *)path.ptr && !ws_path_separates(begin[-1]))
+		begin--;
+	if (begin < end)
+		name = (struct ws_bytes){begin, (size_t)(end - begin)};
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
 		const size_t n = strlen(endings[i]);
 

@@ -82,7 +82,8 @@ static enum ws_status write_format(FILE *f, const struct ws_destination *d,
 {
 	switch (d->format) {
 	case WS_FORMAT_CSV:
-		return ws_out_csv(f, report->tables[0], err);
+		ws_out_csv(f, report->tables[0]);
+		return WS_OK;
 	case WS_FORMAT_JSON:
 		if (report->ntables == 1)
 			return ws_out_json_table(f, report, report->tables[0], err);

@@ -35,7 +35,7 @@ static int format_of_path(const char *path)
 	const char *extension;
 
 	/* a folder may be written as one */
-	while (len > 1 && path[len - 1] == '/')
+	while (len > 1 && ws_path_separates(path[len - 1]))
 		len--;
 	for (size_t e = 0; e < NEXPORTERS; e++) {
 		for (size_t i = 0; (extension = extension_of(exporters[e], i)); i++) {
@@ -101,8 +101,7 @@ static enum ws_status export_fleet(const struct ws_trace_list *list, const struc
 	enum ws_status status = ws_parquet_fleet_open(&fleet, o->to, err);
 
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
-		const char *slash = strrchr(list->path[i], '/');
-		char *name = ws_xstrdup(slash ? slash + 1 : list->path[i]),
+		char *name = ws_xstrdup(ws_path_name(list->path[i])),
 		     *end = name ? strrchr(name, '.') : NULL;
 
 		if (end && end != name)

@@ -415,7 +415,7 @@ static enum ws_status check_update(const struct gate *g, const struct ws_trace_l
 			                 "%s' first",
 			                 list->path[i]);
 		else if (baseline && path && !strncmp(path, baseline, strlen(baseline)) &&
-		         path[strlen(baseline)] == '/')
+		         ws_path_separates(path[strlen(baseline)]))
 			status = WS_FAIL(err, USAGE, "'%s' is in the baseline already",
 			                 list->path[i]);
 		free(path);

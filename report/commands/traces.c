@@ -185,6 +185,7 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 	            f->name, f->stats->source);
 	ws_import_print_damage(f->stats);
 	status = ws_trace_reader_open_file(&f->reader, fd, f->name, err);
+	WS_THEN(status, ws_trace_reader_made_of(f->reader, f->name, err));
 	close(fd);
 	return status;
 }

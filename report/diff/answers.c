@@ -197,7 +197,7 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 	else
 		ws_page_say(a->out, "",
 		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
-		            share, ".", NULL);
+		            ws_arena_format(a->texts, "%s", share), ".", NULL);
 }
 
 /* What would settle it: the end of the verdict's sentences. */

@@ -217,7 +217,7 @@ struct ws_text_opts {
 };
 void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts);
 /* RFC 4180, one table, one header line, nothing else. */
-enum ws_status ws_out_csv(FILE *f, const struct ws_table *table, struct ws_err *err);
+void ws_out_csv(FILE *f, const struct ws_table *table);
 /* One table: the object of the spec. */
 enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
                                  const struct ws_table *table, struct ws_err *err);

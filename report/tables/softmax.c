@@ -296,14 +296,14 @@ static void count(struct softmax *s, const struct ws_cost_op *op, uint32_t i, ui
 
 /* What a kernel can be in `Q K^T, [scale, mask,] max, subtract, exp, sum, divide, P V`. */
 enum link {
-	LINK_OTHER,
-	LINK_MAX,
-	LINK_EXP,
-	LINK_SUM,
-	LINK_DIVIDE,
-	LINK_SOFTMAX, /* all of these in one */
-	LINK_PRODUCT, /* of several matrices each */
-	LINK_BREAK,   /* no attention goes on behind it */
+	CHAIN_OTHER,
+	CHAIN_MAX,
+	CHAIN_EXP,
+	CHAIN_SUM,
+	CHAIN_DIVIDE,
+	CHAIN_SOFTMAX, /* all of these in one */
+	CHAIN_PRODUCT, /* of several matrices each */
+	CHAIN_BREAK,   /* no attention goes on behind it */
 };
 
 #define LINKS_MOST 16 /* kernels between the two products */
@@ -313,7 +313,7 @@ struct chain {
 	bool is_open;
 	uint64_t matrices;
 	size_t scores, row[LINKS_MOST], n;
-	enum link reached; /* of max, exp, sum and divide; LINK_OTHER: none */
+	enum link reached; /* of max, exp, sum and divide; CHAIN_OTHER: none */
 	size_t first, end; /* the softmax: of row */
 };
 
@@ -328,16 +328,16 @@ static enum link link_of(const struct ws_model *m, const struct ws_config *c)
 	const struct ws_bytes name = m->texts[c->name];
 
 	if (c->name_class == WS_TEXT_GEMM && c->shape.grid_z > 1)
-		return LINK_PRODUCT;
+		return CHAIN_PRODUCT;
 	if (ws_class_is_product(c->name_class) || is_of_loss(name))
-		return LINK_BREAK;
+		return CHAIN_BREAK;
 	if (c->name_class == WS_TEXT_SOFTMAX)
-		return holds_word(name, backward) ? LINK_BREAK : LINK_SOFTMAX;
-	return holds_word(name, max)      ? LINK_MAX
-	       : holds_word(name, exp)    ? LINK_EXP
-	       : holds_word(name, sum)    ? LINK_SUM
-	       : holds_word(name, divide) ? LINK_DIVIDE
-	                                  : LINK_OTHER;
+		return holds_word(name, backward) ? CHAIN_BREAK : CHAIN_SOFTMAX;
+	return holds_word(name, max)      ? CHAIN_MAX
+	       : holds_word(name, exp)    ? CHAIN_EXP
+	       : holds_word(name, sum)    ? CHAIN_SUM
+	       : holds_word(name, divide) ? CHAIN_DIVIDE
+	                                  : CHAIN_OTHER;
 }
 
 static void set_chain(struct softmax *s, size_t row, enum ws_attention_part part)
@@ -354,11 +354,11 @@ static void go_on(struct softmax *s, struct chain *c, size_t row, enum link link
 {
 	bool is_whole = false;
 
-	if (link == LINK_PRODUCT) {
+	if (link == CHAIN_PRODUCT) {
 		if (c->is_open && c->matrices == matrices && c->end) {
 			/* Its second product follows. */
 			s->chains++;
-			s->loose_chains -= c->reached == LINK_DIVIDE;
+			s->loose_chains -= c->reached == CHAIN_DIVIDE;
 			set_chain(s, c->scores, WS_ATTENTION_SCORES);
 			for (size_t i = 0; i < c->n; i++)
 				set_chain(s, c->row[i],
@@ -370,21 +370,21 @@ static void go_on(struct softmax *s, struct chain *c, size_t row, enum link link
 		*c = (struct chain){.is_open = true, .matrices = matrices, .scores = row};
 		return;
 	}
-	if (link == LINK_BREAK)
+	if (link == CHAIN_BREAK)
 		*c = (struct chain){0};
-	if (link == LINK_MAX ||
-	    (link > LINK_MAX && link < LINK_SOFTMAX && link == c->reached + 1)) {
+	if (link == CHAIN_MAX ||
+	    (link > CHAIN_MAX && link < CHAIN_SOFTMAX && link == c->reached + 1)) {
 		c->reached = link;
-		is_whole = link == LINK_DIVIDE;
+		is_whole = link == CHAIN_DIVIDE;
 	}
 	s->loose_chains += is_whole;
 	c->is_open &= c->n < LINKS_MOST;
 	if (!c->is_open)
 		return;
 	c->row[c->n++] = row;
-	if (link == LINK_SOFTMAX || link == LINK_MAX)
+	if (link == CHAIN_SOFTMAX || link == CHAIN_MAX)
 		c->first = c->n - 1;
-	if (link == LINK_SOFTMAX || is_whole)
+	if (link == CHAIN_SOFTMAX || is_whole)
 		c->end = c->n;
 }
 
