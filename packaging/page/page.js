@@ -41,7 +41,7 @@ async function command(...args) {
 				mine.end(data.answer);
 				return;
 			}
-			$("what").textContent = data.progress[0].toUpperCase() + data.progress.slice(1);
+			$("what").textContent = data.progress === "tables" ? "Making tables" : "Reading " + data.progress;
 			$("bar").value = data.percent;
 		};
 		mine.worker.onerror = e => mine.end({code: /memory/i.test(e.message) ? 5 : 70, out: "", err: e.message || "the browser ended the program", made: []});
@@ -259,7 +259,7 @@ $("getcsv").onclick = async () => {
 
 function rowsOf(csv) {
 	const rows = [[]];
-	for (const [, quoted, bare, end] of csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n|$)/g)) {
+	for (const [, quoted, bare, end] of csv.replaceAll("\r\n", "\n").matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n|$)/g)) {
 		rows[rows.length - 1].push(quoted === undefined ? bare : quoted.replaceAll("\"\"", "\""));
 		if (end === "\n")
 			rows.push([]);

@@ -229,6 +229,8 @@ struct ws_model_opts {
 	bool step_is_auto;       /* `step` was chosen by the program, which says so */
 	const char *device_name; /* of devices whose name the trace lacks; NULL: none */
 	double softmax_flops;    /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
+	/* called often, with what is under way; NULL: nobody wants to see it */
+	void (*progress)(const char *what, uint64_t done, uint64_t total);
 };
 /* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
 #define WS_SOFTMAX_FLOPS 5.0

@@ -228,6 +228,7 @@ struct ws_pass {
 	size_t nmarks, marks_capacity;
 	int64_t kernel_ns;                   /* a sum that must not overflow */
 	int64_t first_ns, last_ns;           /* first and last moment of any row */
+	uint64_t taken_blocks;
 	struct ws_pass_rows taken;           /* of the block that is taken, in order */
 	struct ws_pass_rows rows;            /* those that wait: calls and events, then kernels */
 	bool joins;                          /* else rows are told as they come, without times */
