@@ -45,10 +45,22 @@ function out(fd, bytes) {
 		}
 }
 
+function input(bytes) {
+	for (;;)
+		try {
+			return fs.readSync(0, bytes, 0, bytes.length, null);
+		} catch (e) {
+			if (e.code === "EOF")
+				return 0;
+			if (e.code !== "EAGAIN")
+				throw e;
+		}
+}
+
 const variables = Object.entries({TMPDIR: os.tmpdir(), COLUMNS: process.stdout.columns, ...process.env, PWD: process.cwd()})
 	.filter(([, value]) => value !== undefined).map(([name, value]) => name + "=" + value);
 const module_ = new WebAssembly.Module(fs.readFileSync(path.join(__dirname, "warpsheet.wasm")));
 const streams = [process.stdin, process.stdout, process.stderr];
 
-process.exitCode = runWarpsheet(module_, {args: ["warpsheet", ...process.argv.slice(2)], variables, host, out,
+process.exitCode = runWarpsheet(module_, {args: ["warpsheet", ...process.argv.slice(2)], variables, host, out, input,
 	isTerminal: fd => !!streams[fd].isTTY});

@@ -2,11 +2,11 @@
 const $ = id => document.getElementById(id);
 /* What can be made of files: words for it, what it needs, and how many. Its outputs are called as it is. */
 const JOBS = {
-	report: {title: "the report", args: ["report"], from: 1, to: 1, tables: "report TRACE"},
-	diff: {title: "the comparison, B against A", args: ["diff"], from: 2, to: 2, tables: "diff"},
+	report: {title: "report", args: ["report"], from: 1, to: 1, tables: "report TRACE"},
+	diff: {title: "comparison", args: ["diff"], from: 2, to: 2, tables: "diff"},
 	ranks: {title: "ranks of one run", args: ["report"], from: 2, tables: "report TRACE...: ranks"},
-	aa: {title: "repeated runs: how much they vary", args: ["aa"], from: 2},
-	sweep: {title: "configurations side by side", args: ["sweep"], from: 2, tables: "sweep"},
+	aa: {title: "how much runs vary", args: ["aa"], from: 2},
+	sweep: {title: "configurations", args: ["sweep"], from: 2, tables: "sweep"},
 };
 const TRACE = /\.(wtrace|json|json\.gz|sqlite)$/i;
 let files = []; /* [name below /in, File] */
@@ -151,6 +151,7 @@ async function show() {
 	if (!made) {
 		document.body.dataset.state = "empty";
 		$("drop").hidden = false;
+		$("names").textContent = files.length > 1 ? nameAll() : "";
 		return;
 	}
 	say(made.err);
