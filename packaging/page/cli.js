@@ -40,6 +40,8 @@ function out(fd, bytes) {
 		try {
 			done += fs.writeSync(fd, bytes, done);
 		} catch (e) {
+			if (e.code === "EPIPE") /* as the signal would end it */
+				process.exit(141);
 			if (e.code !== "EAGAIN")
 				throw e;
 		}

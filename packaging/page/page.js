@@ -5,7 +5,7 @@ const JOBS = {
 	report: {title: "report", args: ["report"], from: 1, to: 1, tables: "report TRACE"},
 	diff: {title: "comparison", args: ["diff"], from: 2, to: 2, tables: "diff"},
 	ranks: {title: "ranks of one run", args: ["report"], from: 2, tables: "report TRACE...: ranks"},
-	aa: {title: "how much runs vary", args: ["aa"], from: 2},
+	aa: {title: "spread of runs", args: ["aa"], from: 2},
 	sweep: {title: "configurations", args: ["sweep"], from: 2, tables: "sweep"},
 };
 const TRACE = /\.(wtrace|json|json\.gz|sqlite)$/i;

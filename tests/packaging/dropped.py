@@ -293,11 +293,14 @@ try:
     with open(page, encoding="utf-8") as f:
         text = f.read()
     assert len(text) <= 2000000, f"the page has {len(text)} bytes"
-    begin = "memory = instance.exports.memory;"
-    assert text.count(begin) == 1
-    with open(os.path.join(work, "small.html"), "w", encoding="utf-8") as f:
-        f.write(text.replace(begin, begin + " memory.grow(65536 - memory.buffer.byteLength / 65536 - 100);"))
-    for tests, name in (((one_trace, other_formats, two_traces, compared_later, several, queries, stopped, refused), "warpsheet.html"), ((out_of_memory,), "small.html")):
+    for name, was, instead in (
+            ("small.html", "memory = instance.exports.memory;", "memory = instance.exports.memory; memory.grow(65536 - memory.buffer.byteLength / 65536 - 100);"),
+            ("blobs.html", "const BLOCK = 1 << 20, MOST_HELD = 64;", "const BLOCK = 1 << 12, MOST_HELD = 1;")):
+        assert text.count(was) == 1, was
+        with open(os.path.join(work, name), "w", encoding="utf-8") as f:
+            f.write(text.replace(was, instead))
+    for tests, name in (((one_trace, other_formats, two_traces, compared_later, several, queries, stopped, refused), "warpsheet.html"), ((out_of_memory,), "small.html"),
+                        ((one_trace, other_formats), "blobs.html")):
         for test in tests:
             with Page(work) as b:
                 b.open(name)
@@ -308,11 +311,13 @@ try:
                 assert len(asked) == 1 and asked[0].startswith("file://"), asked
                 print(f"{test.__name__}: passed", flush=True)
     if pictures:
-        for dark, phone in ((True, False), (False, True)):
-            with Page(work, width=390 if phone else 1230, height=800 if phone else 900, dark=dark, phone=phone) as b:
+        for name, width, height, dark, phone in (("light", 1230, 900, False, False), ("dark", 1230, 900, True, False), ("phone", 390, 800, False, True)):
+            with Page(work, width=width, height=height, dark=dark, phone=phone) as b:
                 b.open("warpsheet.html")
-                b.shot("empty-" + ("dark" if dark else "phone"))
+                b.shot("empty-" + name)
                 b.opened("report", "bert.json.gz")
-                b.shot("report-" + ("dark" if dark else "phone"))
+                b.shot("report-" + name)
+                b.opened("diff", "step-fp32.wtrace", "step-bf16.wtrace")
+                b.shot("comparison-" + name)
 finally:
     shutil.rmtree(work)
