@@ -269,6 +269,15 @@ def refused(b):
     assert b.said() == ""
 
 
+def no_network(b):
+    refused = b.run("""new Promise(done => {
+        addEventListener("securitypolicyviolation", e => done(e.violatedDirective));
+        fetch("http://localhost/").then(() => done("fetched"), () => {});
+    })""")
+    assert refused == "connect-src", refused
+    b.messages.clear()  # the browser's word on it
+
+
 def out_of_memory(b):
     """On a page whose memory is used but for 6 MB."""
     b.drop("bert.json.gz")
@@ -299,7 +308,7 @@ try:
         assert text.count(was) == 1, was
         with open(os.path.join(work, name), "w", encoding="utf-8") as f:
             f.write(text.replace(was, instead))
-    for tests, name in (((one_trace, other_formats, two_traces, compared_later, several, queries, stopped, refused), "warpsheet.html"), ((out_of_memory,), "small.html"),
+    for tests, name in (((one_trace, other_formats, two_traces, compared_later, several, queries, stopped, refused, no_network), "warpsheet.html"), ((out_of_memory,), "small.html"),
                         ((one_trace, other_formats), "blobs.html")):
         for test in tests:
             with Page(work) as b:
