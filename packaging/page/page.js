@@ -72,7 +72,7 @@ const words = text => text.split("\n").map(line => line.replace(/^warpsheet: /, 
 function sayFailure({code: exit, err}) {
 	const these = files.length > 1 ? "these traces" : "this trace";
 	say(exit === 5 && /memory/.test(err)
-		? "This browser's memory is not enough for " + these + ": a page may have 4 GB. The program needs far less: pip install warpsheet, then warpsheet report."
+		? "This browser's memory is not enough for " + these + ": a page may have 4 GB. The program itself takes far less: warpsheet report."
 		: words(err) || "The program ended with status " + exit + ".", true);
 }
 
