@@ -41,12 +41,13 @@ def main(folder, wasm, out):
     for name in ("wasi.js", "cli.js"):
         shutil.copy(os.path.join(folder, name), npm)
     shutil.copy(os.path.join(source, LICENCE), npm)
+    shutil.copy(os.path.join(folder, "npm.md"), os.path.join(npm, "README.md"))
     shutil.copy(wasm, os.path.join(npm, "warpsheet.wasm"))
     package = {
         "name": "warpsheet",
         "version": version,
         "description": "Reports kernel launches and PyTorch operations of recorded traces",
-        "license": text_of(source, LICENCE).splitlines()[0].strip(),
+        "license": "MIT",
         "bin": {"warpsheet": "cli.js"},
         "files": ["cli.js", "wasi.js", "warpsheet.wasm"],
         "engines": {"node": ">=18"},
