@@ -3,11 +3,10 @@
  * keys. In this order (docs/reference/compare.md):
  * 1. the same instance of the same range place; inside it the same kind and order
  * 2. kind and shape of the operation in launch order within the phase, then kind alone
- * 3. class in launch order within the phase, where a side has no operation
- * 4. what stands between matched neighbours: so many kernels became so many, of one class or with
- *    the same FLOPs
- * 5. what one side's precision adds, a group of its own each: a cast beside matched work, the
- *    scaling of the loss
+ * 3. class in launch order within the phase, if a side has no operations
+ * 4. work between matched neighbours: m kernels became n, of one class or with equal FLOPs
+ * 5. work added by one side's precision, each in a group of its own: casts beside matched work,
+ * loss scaling
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* tables.def as data, and what the builders of the tables share. */
+/* tables.def as data, and declarations shared by the builders of tables. */
 #pragma once
 
 #include "formats/trace/reader.h"
@@ -11,7 +11,7 @@
 #include "report/records/records.h"
 #include "report/table/table.h"
 
-/* From a trace to typed tables: what the commands ask for. */
+/* From a trace to typed tables, for commands. */
 
 /* Every table of a report of all tables, in workbook order. */
 const struct ws_table_def *const *ws_table_defs(size_t *count);
@@ -22,42 +22,45 @@ const struct ws_table_def *const *ws_gate_defs(size_t *count);
 const struct ws_table_def *const *ws_sweep_defs(size_t *count);
 const struct ws_table_def *const *ws_ranks_defs(size_t *count);
 /*
- * Also those made only on request. Names of nsys and unique beginnings are understood; NULL when no
- * table has this name.
+ * Includes tables made only on request. Accepts names of nsys and unique prefixes; NULL if no table
+ * has this name.
  */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 
-/* These tables, in this order, of rows. The filter may be NULL. Free with ws_report_free. */
+/* Makes these tables, in this order, from rows. The filter may be NULL. Free with
+ * ws_report_free. */
 enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_rows *rows,
                                      const struct ws_filter *filter,
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err);
 /*
- * These tables of what passes a filter. columns: of the only table, those that are wanted (others
- * may be empty); NULL = all. opts may be NULL. USAGE, with what comes near: nothing passes.
+ * Makes these tables for records that pass a filter. columns: needed columns of the only table
+ * (others may stay empty); NULL = all. opts may be NULL. USAGE, with the nearest names, if nothing
+ * passes.
  */
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
                                 const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out, struct ws_err *err);
-/* The same, and a table for each query in sql (docs/reference/query.md); defs may be none. */
+/* The same, plus a table for each query in sql (docs/reference/query.md); defs may be empty. */
 enum ws_status ws_report_query(const struct ws_trace_reader *r, const char *name,
                                const struct ws_model_opts *opts, const struct ws_filter *filter,
                                const struct ws_table_def *const *defs, size_t ndefs,
                                const char *sql, struct ws_report **out, struct ws_err *err);
-/* What queries can read, as a report of one table. */
+/* A report with one table that lists the relations for queries. */
 struct ws_report *ws_report_relations(const char *trace);
 /* A report of more than one trace. */
 struct ws_query;
 struct ws_report_plan {
 	const char *title, *trace;
 	int64_t created_ns;
-	const struct ws_table_def *const *defs; /* the last is the method, which comes by itself */
+	const struct ws_table_def *const
+	        *defs; /* the last is the table `method`, which is filled automatically */
 	size_t ndefs;
 	struct ws_query
-	        *query; /* has the relations of the tables that are queries; NULL: none is */
-	/* fills table `which` of defs, which has the rows of its query and is else empty, or puts
-	 * another in its place */
+	        *query; /* has the relations for tables made by queries; NULL: there are none */
+	/* completes table `which` of defs, which has the rows of its query or is empty, or replaces
+	 * it */
 	enum ws_status (*fill)(void *ctx, size_t which, struct ws_table **t, struct ws_err *err);
 	void *ctx;
 };
@@ -85,8 +88,8 @@ WS_ALL_TABLES(T)
 /* How the rows of a table of tables.def are made. */
 const struct ws_table_query *ws_table_query_of(const struct ws_table_def *def);
 
-/* The relations `rung` and `stretch`, of the replay; tab NULL: queries are only checked. The parts
- * of a digest that queries of q read for them. */
+/* Adds the relations `rung` and `stretch` of the replay; tab NULL: queries are only checked. The
+ * second function returns the parts of a digest that their queries read. */
 void ws_replay_relations_add(struct ws_query *q, const struct ws_table_context *tab);
 unsigned ws_replay_relations_parts(const struct ws_query *q);
 
