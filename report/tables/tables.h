@@ -156,21 +156,21 @@ struct ws_user_tables {
 	struct ws_user_records *records; /* by kind */
 	struct ws_records strings;
 	struct ws_arena arena;
-	enum ws_status status; /* of making those that queries read */
+	enum ws_status status; /* result of making the relations that queries read */
 	struct ws_err err;
 };
-/* relations: NULL where queries are only checked. */
+/* relations: NULL if queries are only checked. */
 void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
                         struct ws_relations *relations);
-/* Adds the parts of a digest that the tables take which queries have read. */
+/* Adds the parts of a digest for those tables that queries have read. */
 enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts,
                                     struct ws_err *err);
 void ws_user_tables_release(struct ws_user_tables *all);
 
 enum ws_status ws_user_queries_check(struct ws_user_tables *all, const char *sql,
                                      struct ws_err *err);
-/* Appends a table for each query in sql to the report; arena: for what they are of, which lives as
- * long as the report. */
+/* Appends a table for each query in sql to the report; arena: for their data, which lives as long
+ * as the report. */
 enum ws_status ws_user_queries_make(struct ws_user_tables *all, const char *sql,
                                     struct ws_arena *arena, struct ws_report *report,
                                     struct ws_err *err);
@@ -178,18 +178,18 @@ enum ws_status ws_user_queries_make(struct ws_user_tables *all, const char *sql,
 /* The table `method` for these tables. */
 void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, size_t ndefs);
 
-/* Denominator, source and conventions of MFU and HFU, or why they are not known. */
+/* Adds a note with denominator, source and conventions of MFU and HFU, or why they are unknown. */
 void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use);
 
-/* Put a model text into a cell; the empty text leaves it empty. */
+/* Puts a text of the model into a cell; the empty text leaves the cell empty. */
 void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
                             uint32_t text);
-/* sum / n: a whole number where it divides, so that exact counts stay exact. Empty when n = 0. */
+/* sum / n, an integer if n divides the sum, so that exact counts stay exact. Empty if n = 0. */
 void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
-/* The share of a whole, in percent. Empty when that is 0. */
+/* Share of a whole, in percent. Empty if the whole is 0. */
 void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole);
 /* Notes about how the recording ended. */
 void ws_note_origin(const struct ws_model *m, struct ws_table *t);
-/* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of
- * them. */
+/* Adds a note about drift, disagreement and steps of the clocks, if the trace has data about
+ * these. */
 void ws_note_clocks(const struct ws_model *m, struct ws_table *t);

@@ -6,7 +6,7 @@
 struct ws_summary_page {
 	const struct ws_table_context *tab;
 	struct ws_table *t;
-	const char *section; /* of the lines to come */
+	const char *section; /* of the next lines */
 };
 
 struct ws_cell *ws_page_row(const struct ws_summary_page *p, struct ws_bytes item);
@@ -19,18 +19,18 @@ void ws_page_value(const struct ws_summary_page *p, const char *item, double val
 struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes item,
                               uint64_t kernels, int64_t gpu_ns);
 
-/* MFU and HFU of the measured steps, or why they are not known. */
+/* Adds MFU and HFU of the measured steps, or why they are unknown. */
 void ws_page_utilization(const struct ws_summary_page *p);
 
 /* The section of the step's time. */
 void ws_page_steps(const struct ws_summary_page *p);
 
-/* What the program says of itself under a key; empty = nothing. */
+/* The program's fact with this key; empty if there is none. */
 struct ws_bytes ws_page_fact(const struct ws_model *m, const char *key);
 
-/* What was lost, and what was not seen. */
+/* Adds losses and missing data. */
 void ws_page_missing(const struct ws_summary_page *p);
 
-/* Sections that say where the trace comes from. */
+/* Adds the sections about the origin of the trace. */
 void ws_page_what_ran(const struct ws_summary_page *p);
 void ws_page_provenance(const struct ws_summary_page *p);
