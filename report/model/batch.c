@@ -21,7 +21,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Numbers that are absurd are the largest. */
+/* Reads a number, with saturation. */
 static uint64_t take_number(struct scan *s)
 {
 	uint64_t n = 0;
@@ -38,7 +38,7 @@ static bool has_letters(struct ws_bytes key, const char *text)
 	return key.len == strlen(text) && !memcmp(key.ptr, text, key.len);
 }
 
-/* Where the sum of this name goes, without its c_ or g_; NULL: it is none. */
+/* The member for the sum with this name (without c_ or g_); NULL: unknown name. */
 static uint64_t *sum_of(struct ws_batch_part *part, struct ws_bytes key)
 {
 	if (has_letters(key, "sq"))
@@ -119,7 +119,7 @@ static void take_pairs(struct scan s, struct ws_batch *b, struct ws_batch_part *
 		}
 		number = take_number(&s);
 		while (s.p < s.end && *s.p != ' ')
-			s.p++; /* "117/128" is padded to 128; what is no number */
+			s.p++; /* "117/128" is padded to 128; other text */
 		s.p += s.p < s.end;
 		if (name.len > 2 && (ws_bytes_begin(name, "c_") || ws_bytes_begin(name, "g_"))) {
 			part = *(const char *)name.ptr == 'c' ? &b->context : &b->generation;
@@ -160,7 +160,7 @@ static bool read_sglang(struct scan s, struct ws_batch *b)
 		s.end--;
 	take_pairs(s, b, own);
 	b->is_mixed = has_letters(word, "MIXED") && !b->has_sums;
-	/* a request generates one token, unless its sum says more */
+	/* a request generates one token, unless there is a sum */
 	if (own == &b->generation && !own->queries)
 		own->queries = own->requests;
 	return true;
