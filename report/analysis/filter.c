@@ -8,25 +8,25 @@
 #include "report/base/spans.h"
 #include "report/model/model.h"
 
-/* What selecting needs and the report does not. */
+/* Temporary state of selecting. */
 struct selector {
 	const struct ws_model *m;
 	struct ws_joined_rows *rows;
 	const struct ws_filter *f;
 	struct ws_selection *s;
-	uint8_t *name_matches; /* text -> the --kernel expression does; NULL = none */
-	struct ws_spans spans; /* --by gpu-time: the time of the kept ranges */
+	uint8_t *name_matches; /* by text: matches the --kernel expression; NULL = no expression */
+	struct ws_spans spans; /* for --by gpu-time: the time of the kept ranges */
 	struct ws_arena temp;
 };
 
 bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t end_ns)
 {
-	/* a moment overlaps a time that begins with it */
+	/* a moment at the begin of the interval overlaps it */
 	return start_ns < s->time_end_ns &&
 	       (end_ns > s->time_first_ns || (end_ns == start_ns && end_ns == s->time_first_ns));
 }
 
-/* step: of the model; marks: of the range. */
+/* step: index in the model; marks: those of the range. */
 static bool in_scope_of(const struct ws_model *m, const struct ws_selection *s, uint32_t step,
                         uint8_t marks)
 {
@@ -44,7 +44,8 @@ static bool keeps_pid(const struct ws_model *m, const struct ws_selection *s, ui
 	return !s->has_process || (process < m->nprocesses && m->pids[process] == s->pid);
 }
 
-/* Its own, else the one of another thread in whose time it lies; WS_NONE. */
+/* The step of a range: its own, else the step of another thread during which it happens;
+ * WS_NONE. */
 static uint32_t step_of_range(const struct ws_model *m, const struct ws_joined_rows *rows,
                               const struct ws_joined_range *r)
 {
@@ -88,10 +89,10 @@ bool ws_call_selected(const struct ws_model *m, const struct ws_selection *s,
 	       keeps_pid(m, s, m->threads[c->kind->thread].process);
 }
 
-/* What may be kept: its range and step, WS_NONE = in none, and the crossing of its call. */
+/* A record to select: its range and step (WS_NONE = none), and the crossing of its call. */
 struct thing {
 	uint32_t range, step, crossing;
-	uint8_t marks; /* of its range */
+	uint8_t marks; /* marks of its range */
 	int64_t start_ns, end_ns;
 };
 
@@ -100,7 +101,7 @@ static bool in_scope(const struct ws_model *m, const struct ws_selection *s, con
 	return in_scope_of(m, s, t->step, t->marks);
 }
 
-/* What a process did then in a range, WS_NONE. */
+/* A record of a process at a time in a range (or WS_NONE). */
 static struct thing done_at(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t range,
                             uint32_t process, int64_t start_ns, int64_t end_ns)
 {
@@ -164,8 +165,8 @@ void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
 	s->kept->first = r;
 }
 
-/* What was asked for, of a model with its steps; STEPS is ALL where no device work is known to have
- * been launched in one (any_in_steps = 0), as where no API calls were recorded. */
+/* Sets the effective scope. STEPS becomes ALL if no device work is known to be launched in a step
+ * (any_in_steps = 0), for example if no API calls were recorded. */
 static void select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
                          struct ws_selection *s)
 {
@@ -202,7 +203,7 @@ enum ws_status ws_filter_check_kernel(const struct ws_filter *f, struct ws_err *
 	return WS_OK;
 }
 
-/* Each kernel name is looked at once. */
+/* Matches each kernel name once. */
 static void match_names(struct selector *c)
 {
 	const struct ws_model *m = c->m;
@@ -229,7 +230,7 @@ static void match_names(struct selector *c)
 
 /* --- one thing -------------------------------------------------------------------------- */
 
-/* By range, step and time, whatever the scope. */
+/* Does it pass the filters of range, step and time, regardless of scope? */
 static bool keeps_in_any(const struct selector *c, const struct thing *t)
 {
 	const struct ws_model *m = c->m;
@@ -308,7 +309,7 @@ static void select_work(struct selector *c)
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 		const struct thing t = {w->range, w->step,
-		                        /* its scope is known */
+		                        /* the scope is known */
 		                        crossing_of_call(c, w->call), 0, w->start_ns,
 		                        w->start_ns + w->dur_ns};
 
@@ -337,7 +338,7 @@ static void select_calls(struct selector *c)
 	}
 }
 
-/* Framework operations, which a pass declines, and allocations. */
+/* Selects framework operations and allocations. */
 static void select_host(struct selector *c)
 {
 	const struct ws_model *m = c->m;
@@ -371,7 +372,8 @@ static bool any_call(const struct selector *c)
 	return false;
 }
 
-/* Operations of a framework or ranges on the CPU alone: their steps are in the report all the same.
+/* Is there device work in the report? Without it, steps with only operations or ranges on the CPU
+ * are in the report, too.
  */
 static bool used_device(const struct selector *c)
 {
@@ -383,7 +385,7 @@ static void select_all(struct selector *c)
 {
 	const struct ws_model *m = c->m;
 	struct ws_selection *s = c->s;
-	/* an allocation is of no kernel and of no stream */
+	/* allocations have no kernel and no stream */
 	int any = 0, of_any = !c->f || (!c->f->kernel && !c->f->has_stream);
 
 	select_host(c);
@@ -421,7 +423,7 @@ static void select_by(struct selector *c)
 {
 	const struct ws_filter *f = c->f;
 
-	/* Arrays by row only where a row does not tell it by itself. */
+	/* Makes arrays by row only if a row itself does not determine the result. */
 	const struct ws_model *m = c->m;
 	const struct ws_joined_rows *rows = c->rows;
 	struct ws_selection *s = c->s;
@@ -462,7 +464,7 @@ void ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
 {
 	struct selector c = {.m = m, .rows = rows, .f = f, .s = out};
 
-	/* What the filter says of times and steps. */
+	/* Takes times and steps from the filter. */
 	struct ws_selection *s = out;
 
 	*s = (struct ws_selection){.step_last = INT64_MAX,

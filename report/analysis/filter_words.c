@@ -1,4 +1,4 @@
-/* What a report is about, in words. */
+/* Scope and filters of a report, in words. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
