@@ -332,8 +332,8 @@ struct ws_cost_ops *ws_cost_ops_find(const struct ws_model *m, const struct ws_s
 
 /* --- peaks ----------------------------------------------------------------------------------- */
 
-/* "workload.peak.bf16=788": TFLOP/s; for memory GB/s. */ * /
-        static void apply_measured(const struct ws_model *m, struct ws_device_peaks *peaks)
+/* "workload.peak.bf16=788": TFLOP/s; for memory GB/s. */
+static void apply_measured(const struct ws_model *m, struct ws_device_peaks *peaks)
 {
 	static const struct {
 		const char *key;

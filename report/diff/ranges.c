@@ -1,5 +1,5 @@
 /*
- * diff-phases and diff-ranges: where in the step the time changed.
+ * diff-phases and diff-ranges: changes by part of the step.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -23,7 +23,8 @@ static int64_t time_of(const struct ws_sample *s, int phase, enum ws_measure mea
 	return phase == WS_PHASES ? s->gpu_ns : s->phase_gpu_ns[phase];
 }
 
-/* Has the side this phase? The remainder and the whole step always are, but a window has work. */
+/* Does the side have this phase? Always true for the remainder and the whole step; windows need
+ * work. */
 static bool has_phase(const struct ws_side *s, int phase, enum ws_measure measure)
 {
 	for (size_t i = 0; i < s->nsamples; i++)
@@ -36,7 +37,7 @@ static bool has_phase(const struct ws_side *s, int phase, enum ws_measure measur
 	return false;
 }
 
-/* Else the remainder is the total once more. */
+/* Without phases the remainder would equal the total. */
 bool ws_diff_has_phases(const struct ws_diff *d)
 {
 	for (int phase = 0; phase < WS_PHASE_OTHER; phase++)
@@ -46,8 +47,8 @@ bool ws_diff_has_phases(const struct ws_diff *d)
 	return false;
 }
 
-/* GPU time is compared of matched work; other times have all of it, so what one side did alone is
- * told beside it. */
+/* GPU time covers only matched work. Other times cover all work, so work of one side only is passed
+ * separately. */
 static void set_more_work(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase)
 {
 	for (int p = 0; p < WS_PHASES; p++) {
@@ -106,9 +107,9 @@ void ws_diff_gather_phases(struct ws_diff *d, struct ws_diff_rows *rows)
 struct ranges {
 	struct ws_diff *d;
 	uint32_t *max_instances[2]; /* place -> most instances in one sample of the side */
-	uint32_t *row_of[3];        /* match -> place -> its row, plus 1; 0: none yet */
+	uint32_t *row_of[3];        /* match -> place -> row, plus 1; 0: none yet */
 	uint32_t *rolled;           /* place -> text with * for the numbers of layers */
-	uint32_t *variants;         /* text -> places that are rolled into it */
+	uint32_t *variants;         /* text -> number of places rolled into it */
 	struct ws_diff_rows *rows;
 };
 
@@ -135,7 +136,7 @@ static void roll_places(struct ranges *r)
 	free(buffer);
 }
 
-/* A number that no other place differs in stays. */
+/* Keeps numbers in which no other place differs. */
 static void keep_single_names(struct ranges *r)
 {
 	struct ws_names *names = &r->d->names;
@@ -186,7 +187,7 @@ static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range
 	return row;
 }
 
-/* before: samples of earlier recordings */
+/* before: number of samples of earlier recordings */
 static void gather_recording(struct ranges *r, int s, struct ws_recording *recording, size_t before)
 {
 	for (size_t k = 0; k < recording->nranges; k++) {
@@ -212,7 +213,7 @@ static void gather_instances(struct ranges *r)
 	}
 }
 
-/* What one side did alone in a range is no difference of the range, and of those around it. */
+/* Excludes work of one side only from the difference of its range and of the ranges around it. */
 static void gather_only(struct ranges *r)
 {
 	const struct ws_names *names = &r->d->names;
@@ -235,7 +236,8 @@ static void gather_only(struct ranges *r)
 	}
 }
 
-/* "bf16, fp32": of the operations in the ranges of each row. They are not what it is a row of. */
+/* "bf16, fp32": dtypes of operations in the ranges of each row. They are not part of the row's
+ * key. */
 static void gather_dtypes(struct ranges *r)
 {
 	struct ws_names *names = &r->d->names;
@@ -267,7 +269,7 @@ static void gather_dtypes(struct ranges *r)
 	}
 }
 
-/* The path around a path; "" of an outermost one. */
+/* The parent of a path; "" for an outermost one. */
 static struct ws_bytes parent_of(struct ws_bytes path)
 {
 	const char *text = path.ptr;
@@ -278,21 +280,20 @@ static struct ws_bytes parent_of(struct ws_bytes path)
 	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
 }
 
-/* Ranges stand behind those around them; of ranges in one, those that changed most come first, as
- * rows come here. */
+/* Sorts ranges as a tree: parents first; children in the order of rows, largest change first. */
 static void order_as_tree(struct ranges *r)
 {
 	struct ws_diff_rows *rows = r->rows;
 	struct ws_texts paths = {0};
-	/* a row plus 1; 0: none */
+	/* row plus 1; 0: none */
 	uint32_t *row_of_path, *around, *parent, *first_child, *last_child, *next;
 	struct ws_diff_row *out = ws_xarray(rows->n + 1, sizeof(*out));
 	size_t n = 0;
 
 	WS_NEW(&rows->arena, row_of_path, 2 * rows->n + 1);
-	WS_NEW(&rows->arena, around, rows->n + 1); /* a text of paths */
+	WS_NEW(&rows->arena, around, rows->n + 1); /* one text of a path */
 	WS_NEW(&rows->arena, parent, rows->n + 1);
-	WS_NEW(&rows->arena, first_child, rows->n + 1); /* [0]: of none, the outermost ones */
+	WS_NEW(&rows->arena, first_child, rows->n + 1); /* [0]: outermost ranges */
 	WS_NEW(&rows->arena, last_child, rows->n + 1);
 	WS_NEW(&rows->arena, next, rows->n + 1);
 	for (uint32_t i = 0; i < rows->n; i++) {
@@ -301,7 +302,7 @@ static void order_as_tree(struct ranges *r)
 		const uint32_t own = ws_texts_add(&paths, path);
 
 		around[i] = ws_texts_add(&paths, parent_of(path));
-		/* what both sides have is what holds the others */
+		/* rows of both sides become the parents of others */
 		if (!row_of_path[own] || rows->row[i].key.match == WS_DIFF_BOTH)
 			row_of_path[own] = i + 1;
 	}

@@ -9,80 +9,83 @@
 #include "report/base/names.h"
 #include "report/base/stat.h"
 
-#define QUIET_NS        50000  /* a thread quiet for longer may wait for another thread */
-#define BESIDE_NS       20000  /* a piece that waits for another stream begins this soon after it */
-#define DEEP_QUEUE      256    /* launches block only behind so many unfinished pieces */
-#define CYCLES          8      /* times that a step is played in a row, */
-#define SETTLED         4      /* of which the last are measured */
-#define MOST_CHECKED    9      /* steps that are checked */
+#define QUIET_NS 50000 /* a thread without calls for longer may wait for another thread */
+#define BESIDE_NS \
+	20000 /* a piece that waited for another stream begins within this time after it */
+#define DEEP_QUEUE      256    /* launches block only with more unfinished pieces */
+#define CYCLES          8      /* number of consecutive replays of a step, */
+#define SETTLED         4      /* of which the last ones are measured */
+#define MOST_CHECKED    9      /* maximum number of checked steps */
 #define MOST_PIECES     250000 /* of a window without steps */
-#define STEP_TOLERANCE  0.005  /* of the step, how far a sound replay may be off */
-#define PIECE_TOLERANCE 0.02   /* …, and the begin of each piece */
-#define MOST_UNLAUNCHED 0.10   /* of the device time, without a launch record */
-#define MOST_MIGRATIONS 0.01   /* of the pieces: of managed memory, by no call */
-#define TYPICAL_LATENCY 5000.0 /* ns, where no piece of the step shows it */
+#define STEP_TOLERANCE  0.005  /* maximum error of a sound replay, as a share of the step, */
+#define PIECE_TOLERANCE 0.02   /* and of the begin of each piece */
+#define MOST_UNLAUNCHED 0.10   /* maximum share of device time without a launch record */
+#define MOST_MIGRATIONS 0.01   /* maximum share of pieces that are migrations of managed memory */
+#define TYPICAL_LATENCY 5000.0 /* in ns, if no piece of the step shows it */
 #define TYPICAL_GAP     1000.0
-#define MOST_SKEW_NS    1000000 /* of the clocks of host and device */
+#define MOST_SKEW_NS    1000000 /* maximum skew of the clocks of host and device */
 
 /* The begin or the end of a call on a thread that launches device work. */
 struct point {
 	int64_t at_ns; /* as recorded */
 	uint32_t thread;
-	uint32_t call;   /* row; WS_NONE: the end of the step */
-	uint32_t range;  /* innermost around the call, a row; WS_NONE */
-	uint32_t path;   /* of that range, WS_NONE */
-	uint32_t anchor; /* the point that it follows, WS_NONE: the begin of the step */
-	uint32_t waits;  /* of an end: the piece that the call waited for, WS_NONE */
-	double gap_ns;   /* since the anchor, or since the end of the piece if that was later */
+	uint32_t call;   /* row of the call; WS_NONE: the end of the step */
+	uint32_t range;  /* row of the innermost range around the call; WS_NONE */
+	uint32_t path;   /* path of that range, WS_NONE */
+	uint32_t anchor; /* preceding point, WS_NONE: the begin of the step */
+	uint32_t waits;  /* for an end: the piece for which the call waited, WS_NONE */
+	double gap_ns;   /* time since the anchor, or since the end of the piece if later */
 	double data_ns;  /* part of the gap in which the host loaded data */
-	double setup_ns; /* … in which it did what happens once */
+	double setup_ns; /* … of start-up */
 	bool is_end;
 };
 
-/* A piece and what holds it back. Each delay counts from the end of what it names. */
+/* A piece and its dependencies. Each delay counts from the end of the dependency. */
 struct piece {
-	uint32_t launch;    /* point, WS_NONE: no record of it */
-	uint32_t before;    /* piece on its stream, WS_NONE: it is the first of the step */
-	uint32_t neighbour; /* piece of another stream that it waited for, WS_NONE */
+	uint32_t launch;    /* point of its launch, WS_NONE: not recorded */
+	uint32_t before;    /* previous piece on its stream, WS_NONE: first of the step */
+	uint32_t neighbour; /* piece of another stream for which it waited, WS_NONE */
 	double latency_ns, gap_ns, neighbour_ns;
-	double unknown_ns; /* how much later than all that it began, for no reason that is known */
-	double offset_ns;  /* of one that nothing launched: since the begin of the step */
+	double unknown_ns; /* unexplained delay after all dependencies */
+	double offset_ns;  /* for a piece without a launch: time since the begin of the step */
 };
 
 struct stream {
 	uint64_t id;
 	uint32_t process, device;
-	uint32_t last;     /* piece of the step, WS_NONE */
-	int64_t before_ns; /* end of what ran on it before the step, INT64_MIN: nothing */
+	uint32_t last;     /* last piece of the step, WS_NONE */
+	int64_t before_ns; /* end of work on it before the step, INT64_MIN: none */
 };
 
 struct ws_replay {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	const struct ws_windows *windows;
-	struct ws_arena kept, *arena; /* arena: for what stays, this one unless it is a check */
+	struct ws_arena kept,
+	        *arena; /* arena: for results; points to `kept` unless this is only a check */
 	struct ws_replay_facts facts;
-	int64_t start_ns, end_ns;               /* of the step on the host */
-	int64_t window_start_ns, window_end_ns; /* with its device work */
-	bool repeats;                           /* it is a step, not a whole trace */
+	int64_t start_ns, end_ns;               /* bounds of the step on the host */
+	int64_t window_start_ns, window_end_ns; /* bounds with its device work */
+	bool repeats;                           /* true for a step, false for a whole trace */
 	struct point *point;                    /* by time */
 	size_t npoints, points_capacity;
 	uint32_t tail;                /* the point at the end of the step, WS_NONE */
-	double between_ns;            /* host time from the step before to this one, if it counts */
+	double between_ns; /* host time between the previous step and this one, if it counts */
 	struct ws_replay_piece *work; /* by begin */
-	struct piece *piece;          /* of each */
+	struct piece *piece;          /* dependencies of each */
 	size_t npieces, work_capacity;
 	uint32_t *by_end; /* pieces */
 	struct stream *stream;
 	size_t nstreams, streams_capacity;
-	uint32_t *order;                 /* points, and npoints + pieces, by recorded time */
-	double latency_ns, queue_gap_ns; /* typical of the step: of a launch, of a queued piece */
-	double launch_gap_ns;            /* of the host between two points while it launches */
-	double period_ns;                /* of the unchanged step */
-	uint32_t first_launch;           /* point; WS_NONE: none is known */
-	int64_t last_end_ns;             /* of the device work of the step, as recorded */
-	double *point_ns, *begin_ns, *end_of_piece_ns, *stream_ns; /* of one play */
-	uint32_t *cause; /* node that each node waited for last; WS_NONE */
+	uint32_t *order; /* points, and pieces as npoints + index, by recorded time */
+	double latency_ns,
+	        queue_gap_ns;  /* typical values of the step: of a launch, of a queued piece */
+	double launch_gap_ns;  /* time of the host between two points while it launches */
+	double period_ns;      /* period of the unchanged step */
+	uint32_t first_launch; /* point; WS_NONE: unknown */
+	int64_t last_end_ns;   /* recorded end of the step's device work */
+	double *point_ns, *begin_ns, *end_of_piece_ns, *stream_ns; /* times of one replay */
+	uint32_t *cause; /* by node: the last node for which it waited; WS_NONE */
 	struct ws_replay_stretch *path;
 	size_t npath;
 };
@@ -101,7 +104,8 @@ static uint32_t find_stream(struct ws_replay *r, uint32_t process, uint32_t devi
 	return (uint32_t)r->nstreams++;
 }
 
-/* A piece of the step is replayed. One before the step only says until when its stream was busy. */
+/* Adds a piece of the step. A piece before the step only determines until when its stream was
+ * busy. */
 static void add_piece(struct ws_replay *r, struct ws_replay_piece piece, uint32_t step,
                       uint32_t process, uint64_t stream_id)
 {
@@ -114,11 +118,11 @@ static void add_piece(struct ws_replay *r, struct ws_replay_piece piece, uint32_
 
 		s->before_ns = end_ns > s->before_ns ? end_ns : s->before_ns;
 	}
-	/* what was launched outside of all steps holds up the step in whose time it runs */
+	/* work launched outside of all steps delays the step during which it runs */
 	if (!is_of_step && (step != WS_NONE || piece.start_ns < r->window_start_ns ||
 	                    piece.start_ns >= r->window_end_ns))
 		return;
-	/* of more than that none is played, so none is kept */
+	/* larger windows are not replayed, so no more are stored */
 	if (r->npieces > MOST_PIECES)
 		return;
 	WS_GROW(r->work, r->npieces + 1, r->work_capacity);
@@ -147,7 +151,7 @@ static void gather_pieces(struct ws_replay *r)
 			const struct ws_config *config = &m->configs[k->kind->config];
 
 			if (k->start_ns >= r->window_end_ns)
-				break; /* by begin: the step's work has ended */
+				break; /* pieces are ordered by begin: the step's work has ended */
 			if (ws_kernel_ran(r->sel, k, i))
 				add_piece(r,
 				          (struct ws_replay_piece){
@@ -186,7 +190,7 @@ static int by_time(const void *pa, const void *pb)
 	WS_ORDER_BY(a->at_ns, b->at_ns);
 	WS_ORDER_BY(a->thread, b->thread);
 	WS_ORDER_BY(a->is_end, b->is_end);
-	return (a->call > b->call) - (a->call < b->call); /* the end of the step is the last */
+	return (a->call > b->call) - (a->call < b->call); /* the end of the step comes last */
 }
 
 static void add_point(struct ws_replay *r, struct point point)
@@ -196,7 +200,7 @@ static void add_point(struct ws_replay *r, struct point point)
 	r->point[r->npoints++] = point;
 }
 
-/* Calls of the threads that launch work of the step, and the end of the step itself. */
+/* Gathers calls of threads that launch work of the step, and the end of the step itself. */
 static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 {
 	const struct ws_model *m = r->m;
@@ -223,7 +227,7 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 		                            .call = WS_NONE,
 		                            .is_end = true});
 	}
-	/* calls stand in the order of their ends */
+	/* calls are in the order of their ends */
 	WS_COUNT_FIRST(first, rows->ncalls,
 	               ws_joined_rows_call(rows, (uint32_t)first)->start_ns +
 	                               ws_joined_rows_call(rows, (uint32_t)first)->dur_ns <
@@ -247,7 +251,7 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 		if (range)
 			point.path = range->context->path;
 		add_point(r, point);
-		/* behind the end of the step there is nothing of it */
+		/* no points after the end of the step */
 		if (r->repeats && end_ns > r->end_ns)
 			continue;
 		point.at_ns = end_ns;
@@ -257,7 +261,7 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 	ws_sort(r->point, r->npoints, sizeof(*r->point), by_time);
 }
 
-/* --- what each node waits for ------------------------------------------------------------------
+/* --- dependencies of nodes ------------------------------------------------------------------
  */
 
 /* The last piece that ended in (after, until] by recorded time and was launched by `launched`, on
@@ -290,7 +294,7 @@ static int by_recorded_end(const void *pa, const void *pb, void *arg)
 	return (a > b) - (a < b);
 }
 
-/* The begin of each piece's call, and the piece before it on its stream. */
+/* Links each piece to the begin of its call, and to the previous piece on its stream. */
 static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
 {
 	uint32_t *point_of;
@@ -324,7 +328,8 @@ static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
 	ws_sort_by(r->by_end, r->npieces, sizeof(*r->by_end), by_recorded_end, r);
 }
 
-/* What a call waits for, by its name: some piece, if it had not ended; all of its stream; or all.
+/* What a call waits for, by its name: one unfinished piece; all pieces of its stream; or all
+ * pieces.
  */
 enum { WAITS_NOT, WAITS_FOR_SOME, WAITS_FOR_STREAM, WAITS_FOR_ALL };
 
@@ -339,7 +344,7 @@ static uint8_t waits_for(struct ws_bytes name)
 	                                         : WAITS_FOR_SOME;
 }
 
-/* Calls that begin to wait for the device at once, by their names. */
+/* Finds calls that wait for the device immediately, by name. */
 static uint8_t *find_blocking(const struct ws_model *m, struct ws_arena *temp)
 {
 	static const char *const others[] = {"cudaFree", "cuMemFree", "cuMemFree_v2", "hipFree",
@@ -356,16 +361,16 @@ static uint8_t *find_blocking(const struct ws_model *m, struct ws_arena *temp)
 	return blocks;
 }
 
-/* How far the clock of the device is ahead: calls that wait for it end before what they waited for,
- * by its record. */
+/* How far the clock of the device is ahead: calls that wait for the device then end before the
+ * recorded end of the work. */
 static int64_t find_skew(const struct ws_replay *r, const uint8_t *blocks, struct ws_arena *temp)
 {
 	struct ws_joined_rows *rows = r->sel->rows;
 	struct open {
 		uint32_t call;
-		int64_t busy_until_ns; /* by what was launched before it */
+		int64_t busy_until_ns; /* by work launched before it */
 	} * open_of;                   /* by thread */
-	int64_t *busy_until_ns;        /* by what each point launches; 0: nothing */
+	int64_t *busy_until_ns;        /* by point: end of its launched work; 0: none */
 	int64_t latest_ns = INT64_MIN;
 	double *late_ns, median;
 	size_t n = 0;
@@ -396,11 +401,11 @@ static int64_t find_skew(const struct ws_replay *r, const uint8_t *blocks, struc
 	}
 	if (!n)
 		return 0;
-	median = ws_stat_median(late_ns, n); /* sorts them */
+	median = ws_stat_median(late_ns, n); /* sorts late_ns */
 	return median < 0 ? (int64_t)-late_ns[n / 10] : 0;
 }
 
-/* From here on times of the device are by the host's clock. */
+/* Converts times of the device to the host's clock. */
 static void turn_back(struct ws_replay *r, int64_t skew_ns)
 {
 	for (size_t i = 0; i < r->npieces; i++)
@@ -419,7 +424,7 @@ static double median_or(double *values, size_t n, double otherwise)
 	return n ? ws_stat_median(values, n) : otherwise;
 }
 
-/* When the stream of a piece became free before it; INT64_MIN: it was never used. */
+/* When the stream of a piece became free before it; INT64_MIN: unused before. */
 static int64_t stream_free_ns(const struct ws_replay *r, uint32_t i)
 {
 	const uint32_t before = r->piece[i].before;
@@ -444,7 +449,7 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 		else if (free_ns != INT64_MIN && begin_ns - free_ns <= WS_IDLE_QUEUE_US * 1000)
 			gaps[ngaps++] = fmax(0, (double)(begin_ns - free_ns));
 	}
-	/* a latency that is longer is a wait that nothing explains */
+	/* a longer latency is an unexplained wait */
 	r->latency_ns =
 	        fmin(median_or(latencies, nlatencies, TYPICAL_LATENCY), WS_IDLE_QUEUE_US * 1000);
 	r->queue_gap_ns = median_or(gaps, ngaps, TYPICAL_GAP);
@@ -472,7 +477,7 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 		p->neighbour =
 		        last_ended(r, begin_ns - BESIDE_NS, begin_ns, begin_ns, r->work[i].stream);
 		if (p->neighbour == WS_NONE && p->launch == WS_NONE)
-			continue; /* what held it back is unknown, and stays */
+			continue; /* the cause of its delay is unknown, so the delay stays */
 		if (p->neighbour == WS_NONE) {
 			p->latency_ns = fmin(p->latency_ns, r->latency_ns);
 			p->gap_ns = fmin(p->gap_ns, r->queue_gap_ns);
@@ -488,7 +493,7 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 	}
 }
 
-/* Pieces launched by then and not yet done. */
+/* Number of pieces launched by this point and unfinished. */
 static size_t queued_at(const struct ws_replay *r, size_t launched, int64_t at_ns)
 {
 	size_t done;
@@ -501,8 +506,9 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 {
 	struct ws_joined_rows *rows = r->sel->rows;
 	const struct ws_host_activity *host = ws_host_activity_find(r->m, r->sel);
-	uint32_t *last_of_thread, *launched; /* + 1; pieces launched by each point or before */
-	uint32_t last = WS_NONE;             /* point of any thread */
+	uint32_t *last_of_thread, *launched; /* last_of_thread: index + 1; launched: pieces launched
+	                                        by each point or before */
+	uint32_t last = WS_NONE;             /* last point of any thread */
 	double *gaps;
 	size_t ngaps = 0, nlaunched = 0;
 
@@ -521,7 +527,8 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 		p->anchor = own ? own - 1 : WS_NONE;
 		if (!p->is_end && last != WS_NONE && p->at_ns - since_ns > QUIET_NS &&
 		    r->point[last].at_ns > since_ns && r->point[last].thread != p->thread) {
-			p->anchor = last; /* the thread was quiet and waited for another one */
+			p->anchor =
+			        last; /* the thread made no calls and waited for another thread */
 			since_ns = r->point[last].at_ns;
 		}
 		if (p->call == WS_NONE)
@@ -535,7 +542,8 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 			if (blocks[call->kind->name] || is_held)
 				p->waits = last_ended(r, call->start_ns, p->at_ns, call->start_ns,
 				                      WS_NONE);
-			/* it had ended before; of an earlier or faster call it might not have */
+			/* it had ended before, but might not have if the call were earlier or
+			 * faster */
 			if (p->waits == WS_NONE &&
 			    (blocks[call->kind->name] == WAITS_FOR_ALL ||
 			     (blocks[call->kind->name] == WAITS_FOR_STREAM && r->nstreams == 1)))
@@ -560,7 +568,7 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 struct node {
 	int64_t at_ns;
 	uint32_t number;
-	uint8_t rank; /* at one moment: begins of calls, then pieces, then ends of calls */
+	uint8_t rank; /* order at equal times: begins of calls, then pieces, then ends of calls */
 };
 
 static int by_node(const void *pa, const void *pb)
@@ -585,7 +593,8 @@ static void order_nodes(struct ws_replay *r, struct ws_arena *temp)
 		const uint32_t launch = r->piece[i].launch, before = r->piece[i].before;
 		int64_t at_ns = r->work[i].start_ns;
 
-		/* clocks that disagree put a piece before its call: it is played behind it */
+		/* if clocks disagree, a piece may be recorded before its call: it is replayed after
+		 * it */
 		if (launch != WS_NONE && r->point[launch].at_ns > at_ns)
 			at_ns = r->point[launch].at_ns;
 		if (before != WS_NONE && node[r->npoints + before].at_ns > at_ns)
@@ -610,13 +619,13 @@ static bool is_in_path(const struct ws_replay *r, const struct point *p, uint32_
 	return at == path;
 }
 
-/* What is left of a wait from one time to another. */
+/* The remaining end of a wait after removing a share of it. */
 static double remaining_until(double from_ns, double to_ns, double removed)
 {
 	return (1 - removed) * to_ns + removed * from_ns;
 }
 
-/* The gap in front of point i. */
+/* The gap before point i, with a change. */
 static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_whatif *change)
 {
 	const struct point *p = &r->point[i];
@@ -635,7 +644,7 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 	       (1 - change->removed[WS_USE_DATA]) * p->data_ns;
 }
 
-/* Is `ns` later than *at? Then that is what the node waits for. */
+/* If `ns` is later than *at, makes it the last dependency of the node. */
 static void wait_until(double *at, double ns, uint32_t *cause, uint32_t node)
 {
 	if (ns > *at) {
@@ -685,7 +694,7 @@ static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
 		           cause, (uint32_t)r->npoints + p->neighbour);
 	}
 	at_ns += (1 - of_wait) * p->unknown_ns;
-	/* nothing is before it: it begins when it did */
+	/* no dependency: it begins at its recorded time */
 	if (isinf(at_ns))
 		at_ns = base_ns + p->offset_ns;
 	r->begin_ns[i] = at_ns;
@@ -693,7 +702,8 @@ static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
 	r->stream_ns[w->stream] = r->end_of_piece_ns[i];
 }
 
-/* Plays the step once, from base_ns of the host on. Returns when all of it has ended. */
+/* Replays the step once, beginning at base_ns on the host. Returns the time when all of it has
+ * ended. */
 static double play_once(struct ws_replay *r, const struct ws_whatif *change, double base_ns)
 {
 	double end_ns = r->tail == WS_NONE ? -INFINITY : base_ns;
@@ -711,7 +721,7 @@ static double play_once(struct ws_replay *r, const struct ws_whatif *change, dou
 	return r->tail == WS_NONE ? end_ns : fmax(end_ns, r->point_ns[r->tail]);
 }
 
-/* Streams are in use as long as they were when the step began. */
+/* Resets streams to their state at the begin of the step. */
 static void rewind_streams(struct ws_replay *r)
 {
 	for (size_t s = 0; s < r->nstreams; s++)
@@ -720,8 +730,8 @@ static void rewind_streams(struct ws_replay *r)
 		                          : (double)(r->stream[s].before_ns - r->start_ns);
 }
 
-/* The period of the step, played many times in a row; of a window without steps the time from its
- * first device work to its last. */
+/* The period of the step in consecutive replays; for a window without steps the time from its first
+ * device work to its last. */
 static double play(struct ws_replay *r, const struct ws_whatif *change)
 {
 	double base_ns = 0, end_ns, settled_ns = 0, begin_ns = INFINITY;
@@ -752,7 +762,7 @@ static void release(struct ws_replay *r)
 	free(r->stream);
 }
 
-/* Everything of a window, ready to be played. An obstacle may say that it cannot be. */
+/* Reads a window and prepares it for replays; sets an obstacle if it cannot be replayed. */
 static void read_window(struct ws_replay *r, size_t which)
 {
 	const struct ws_time_window *w = &r->windows->window[which];
@@ -771,7 +781,7 @@ static void read_window(struct ws_replay *r, size_t which)
 
 		r->start_ns = step->start_ns;
 		r->end_ns = step->start_ns + step->total_ns;
-		/* a window that begins after its step holds the host's time between the steps */
+		/* if a window begins after its step, it contains host time between the steps */
 		if (which && w->start_ns > step->start_ns) {
 			const struct ws_model_step *last = &r->m->steps[w[-1].step];
 
@@ -823,13 +833,13 @@ static void read_window(struct ws_replay *r, size_t which)
 	ws_arena_free(&temp);
 }
 
-/* Played once and unchanged, does all of the step happen when it did? */
+/* Does one unchanged replay reproduce all recorded times of the step? */
 static bool agrees(struct ws_replay *r)
 {
 	const double recorded_ns = r->facts.recorded_ns;
 	const double end_of_work_ns = (double)ws_piece_end(&r->work[r->by_end[r->npieces - 1]]);
-	/* a window of one clock is as long by either; behind the last device work of one without
-	 * steps nothing is played */
+	/* the length of a window is equal on both clocks; a window without steps ends with its last
+	 * device work */
 	const double expected_ns = r->repeats ? (double)(r->window_end_ns - r->window_start_ns)
 	                                      : end_of_work_ns - (double)r->window_start_ns;
 	double end_ns;
@@ -846,7 +856,7 @@ static bool agrees(struct ws_replay *r)
 	return true;
 }
 
-/* How many of some measured steps a replay reproduces. */
+/* Counts how many of some measured steps are reproduced by replays. */
 static void check_steps(struct ws_replay *median)
 {
 	const struct ws_windows *windows = median->windows;
@@ -973,7 +983,7 @@ static void add_stretch(struct ws_replay *r, size_t *capacity, struct ws_replay_
 	r->path[r->npath++] = stretch;
 }
 
-/* From the node that ended last, back along what each node waited for last, until the step began.
+/* Follows the last dependencies from the node that ended last back to the begin of the step.
  */
 static void trace_back(struct ws_replay *r, size_t *capacity)
 {

@@ -11,8 +11,9 @@
 #include "report/base/ui.h"
 
 #define MOST_FACTOR  1e6
-#define ROOF_PERCENT 60 /* an operation that attains less of its roof is bound by something else */
-#define MOST_UNKNOWN 50 /* percent of the time of kernels whose cost nobody knows */
+#define ROOF_PERCENT \
+	60 /* operations that attain a smaller share of their roof are bound otherwise */
+#define MOST_UNKNOWN 50 /* maximum percentage of kernel time with unknown cost */
 
 /* --- a change as text -------------------------------------------------------------------------
  */
@@ -68,7 +69,7 @@ static const char *dtype_at(const void *ctx, size_t i)
 	return i < WS_PEAK_MEMORY ? ws_peak_name((enum ws_peak)i) : NULL;
 }
 
-/* Its place among the names, -1: it is none of them. */
+/* Index of a name in a list, -1: not in it. */
 static int find_name(const char *name, const char *(*names)(const void *ctx, size_t i))
 {
 	const char *at;
@@ -89,7 +90,7 @@ static int find_cause(const char *name)
 	return cause < 0 ? find_name(whole, cause_at) : cause;
 }
 
-/* "there are gemm, conv, softmax", of names(ctx, i). */
+/* "there are gemm, conv, softmax", from names(ctx, i). */
 static const char *list_names(char text[1024], const char *begin,
                               const char *(*names)(const void *ctx, size_t i), const void *ctx)
 {
@@ -101,7 +102,7 @@ static const char *list_names(char text[1024], const char *begin,
 	return text;
 }
 
-/* "x0.5" or "×0.5" at the end, behind a blank: cuts it off. false: there is none. */
+/* Removes "x0.5" or "×0.5" at the end, after a blank. False: there is none. */
 static bool take_factor(char *value, double *factor)
 {
 	char *word = strrchr(value, ' '), *end;
@@ -183,25 +184,25 @@ enum ws_status ws_whatif_check(const char *text, struct ws_err *err)
 	return parse(text, &change, err);
 }
 
-/* --- what it is about -------------------------------------------------------------------------
+/* --- changed kernels -------------------------------------------------------------------------
  */
 
 /* Factors of the times of a piece: at best, as expected, at worst. */
 enum { LEAST, THEN, MOST, NTIMES };
 
-/* Changes put together. */
+/* Combined changes. */
 struct asked {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	struct ws_replay *replay;
 	const struct ws_replay_facts *facts;
 	struct ws_arena *arena;
-	double *dur_ns[NTIMES]; /* of each piece */
+	double *dur_ns[NTIMES]; /* by piece */
 	double removed[WS_USES];
 	bool is_interval;
-	const struct ws_device_peaks *peaks; /* of another GPU; NULL: none is asked for */
-	const char *dtype;                   /* another one; NULL */
-	const char *reason;                  /* there is no answer; NULL */
+	const struct ws_device_peaks *peaks; /* peaks of another GPU; NULL: not requested */
+	const char *dtype;                   /* another dtype; NULL */
+	const char *reason;                  /* why there is no answer; NULL */
 	const char *note;
 };
 
@@ -272,13 +273,12 @@ static enum ws_status change_class(struct asked *a, const struct change *c, stru
 	return n ? WS_OK : unknown_class(a, c->value, err);
 }
 
-/* Kernels whose name matches, or the path of whose range does: with those around it, so what is in
- * a range that matches does, too. */
+/* Changes kernels whose name matches, or whose range or one of its parents has a matching path. */
 static enum ws_status change_matching(struct asked *a, const struct change *c, struct ws_err *err)
 {
 	const bool by_range = c->subject == RANGE;
 	regex_t expression;
-	uint8_t *matches; /* by text or path: 1 yes, 2 no, 0 not looked at */
+	uint8_t *matches; /* by text or path: 1 yes, 2 no, 0 not checked */
 	size_t n = 0;
 
 	WS_FAIL_IF(ws_expression_compile(&expression, c->value), err, USAGE,
@@ -345,7 +345,7 @@ static void change_cause(struct asked *a, const struct change *c)
 /* --- another GPU, another dtype ----------------------------------------------------------------
  */
 
-/* The row of a GPU that people call so: by its whole name, else the first whose name has the word.
+/* Finds a GPU by its whole name, else the first whose name contains the word.
  */
 static bool find_gpu(const struct ws_model *m, const char *name, struct ws_device_peaks *out)
 {
@@ -357,7 +357,7 @@ static bool find_gpu(const struct ws_model *m, const char *name, struct ws_devic
 	return false;
 }
 
-/* Names of GPUs as people say them. */
+/* Common names of GPUs. */
 static const char *gpu_at(const void *ctx, size_t i)
 {
 	static const char *const makers[] = {"*", "NVIDIA ", "AMD Instinct ", "GeForce ", "Tesla "};
@@ -403,10 +403,10 @@ static double bytes_of_dtype(struct ws_bytes dtype)
 	return NAN;
 }
 
-/* Times of an operation at these rates, ns; NaN: not known. */
+/* Times of an operation at these rates, ns; NaN: unknown. */
 struct bound {
-	double least_ns; /* computing and memory side by side */
-	double both_ns;  /* one after the other: what is near neither is slowed by both */
+	double least_ns; /* computing and memory access in parallel */
+	double both_ns;  /* one after the other, for operations far from both peaks */
 };
 
 static struct bound bound_of(const struct ws_roof *roof, const struct ws_cost_op *op,
@@ -427,7 +427,7 @@ static struct bound bound_of(const struct ws_roof *roof, const struct ws_cost_op
 	                              (isnan(memory_ns) ? 0 : memory_ns)};
 }
 
-/* Classes that mixed precision leaves in fp32, or that do not compute. */
+/* Is it a class that mixed precision leaves in fp32, or that does not compute? */
 static bool keeps_dtype(const struct ws_model *m, uint32_t class)
 {
 	static const char *const kept[] = {"optimizer", "softmax", "norm", "loss", "comm", "cast", "rng"};
@@ -440,8 +440,8 @@ struct factors {
 	double factor[NTIMES];
 };
 
-/* A kernel whose cost is not known goes by the rates of memory, at best and at worst by any rate.
- * Is that enough for an answer? */
+/* Factors of a kernel of unknown cost: the ratio of memory rates, at best and at worst the ratio of
+ * any rates. Returns whether that suffices for an answer. */
 static bool guess(const struct asked *a, const struct ws_device_peaks *own,
                   const struct ws_device_peaks *other, const struct ws_joined_kernel *k,
                   double width, struct factors *f)
@@ -449,7 +449,7 @@ static bool guess(const struct asked *a, const struct ws_device_peaks *own,
 	const bool is_product = ws_class_is_product(k->kind->class);
 
 	*f = (struct factors){{1, 1, 1}};
-	if (a->dtype && isnan(width)) /* of an unknown dtype: it may become half as wide */
+	if (a->dtype && isnan(width)) /* unknown dtype: it may become half as wide */
 		width = 0.5;
 	if (a->dtype) {
 		f->factor[LEAST] = fmin(width, 1);
@@ -475,7 +475,7 @@ static bool guess(const struct asked *a, const struct ws_device_peaks *own,
 		                ? own->value[WS_PEAK_MEMORY] / other->value[WS_PEAK_MEMORY]
 		                : 1;
 	}
-	/* in another dtype, what is no product takes between half its time and all of it */
+	/* in another dtype, work other than products takes between half its time and all of it */
 	return !a->peaks && !is_product;
 }
 
@@ -513,13 +513,13 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	                           ? fmin(f->factor[THEN], then.least_ns / (double)op->gpu_ns)
 	                           : f->factor[THEN];
 	f->factor[MOST] = fmax(f->factor[THEN], fmax(compute, memory));
-	/* what is not bound by its roof may gain nothing by another one */
+	/* operations not bound by their roof may gain nothing from a higher one */
 	if (100 * now.least_ns < ROOF_PERCENT * (double)op->gpu_ns)
 		f->factor[MOST] = fmax(f->factor[MOST], 1);
 	return true;
 }
 
-/* Does another dtype leave it as it is? */
+/* Is it unaffected by another dtype? */
 static bool stays(const struct asked *a, const struct ws_joined_kernel *k)
 {
 	return !a->peaks && a->dtype &&
@@ -527,7 +527,7 @@ static bool stays(const struct asked *a, const struct ws_joined_kernel *k)
 	        (!ws_class_is_product(k->kind->class) && keeps_dtype(a->m, k->kind->class)));
 }
 
-/* Kernels on another GPU, in another dtype, or both. */
+/* Changes kernels to another GPU, another dtype, or both. */
 static void change_roofs(struct asked *a)
 {
 	struct ws_cost_ops *costs = ws_cost_ops_find(a->m, a->sel);
@@ -621,7 +621,7 @@ static const char *words_of(const struct asked *a, const struct change *c, const
 	                       a->peaks->pattern + (*a->peaks->pattern == '*'));
 }
 
-/* Of n changes at once. */
+/* The answer for n changes at once. */
 static enum ws_status answer(struct asked all, const char *const *text, size_t n,
                              struct ws_whatif_answer *out, struct ws_err *err)
 {
