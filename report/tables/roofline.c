@@ -1,5 +1,5 @@
 /*
- * Roofline: what operations attained against what the device can do.
+ * Roofline: rates of operations relative to the device's peaks.
  */
 
 #include "report/analysis/costs.h"
@@ -14,17 +14,17 @@ struct roofline {
 	struct ws_table *t;
 	const struct ws_cost_groups *groups;
 	size_t over_peak;
-	struct ws_row_key *order; /* of a level */
+	struct ws_row_key *order; /* groups of a level */
 	bool no_peaks, mask_unknown;
 };
 
-/* What fits a cache needs not come from the memory: a small optimizer's weights, a small
+/* Data that fits into a cache need not come from memory: weights of a small optimizer, a small
  * activation. */
 #define OVER_BANDWIDTH                                                                           \
 	"over 100 % of the memory's bandwidth: data from a cache, or the bytes or the peak are " \
 	"wrong"
 
-/* Each rate that is known against its peak, also where the other one is not. */
+/* Compares each known rate with its peak. */
 static void check_peaks(struct roofline *s, struct ws_cell *row, double flops_percent,
                         double bytes_percent)
 {

@@ -9,7 +9,7 @@
 
 /* --- tables as relations ---------------------------------------------------------------------- */
 
-/* A table that queries can read: it is made when the first of them does. */
+/* A table that queries can read; made on first access. */
 struct ws_user_table {
 	const struct ws_table_def *def;
 	struct ws_relation rel;
