@@ -2,16 +2,16 @@
 
 #include "formats/base/memory.h"
 
-/* More than compiling takes. */
+/* More memory than compiling needs. */
 #define COMPILE_BYTES ((size_t)4 << 20)
-/* More than matching a name takes. */
+/* More memory than matching a name needs. */
 #define MATCH_BYTES ((size_t)1 << 20)
 
 int ws_expression_compile(regex_t *out, const char *pattern)
 {
 	int error;
 
-	/* without memory the C library's regcomp frees what it has freed (glibc 2.36) */
+	/* without memory the C library's regcomp frees twice (glibc 2.36) */
 	ws_xroom(COMPILE_BYTES);
 	error = regcomp(out, pattern, REG_EXTENDED | REG_NOSUB);
 	if (error == REG_ESPACE)

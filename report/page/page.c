@@ -1,4 +1,4 @@
-/* A page: what is said on it. Its sentences, findings and changes; pictures are made in make.c. */
+/* The texts of a page: sentences, findings and changes; pictures are made in make.c. */
 #include "report/page/page.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -84,7 +84,7 @@ void ws_page_say(struct ws_page *page, const char *grade, ...)
 	va_end(ap);
 }
 
-/* Such a sentence anywhere. */
+/* Sets a sentence at any place of the page. */
 static void say_line(struct ws_page_line *line, ...)
 {
 	va_list ap;
@@ -174,16 +174,17 @@ enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint
 
 /* --- the headline ---------------------------------------------------------------------------- */
 
-#define START_UP_PERCENT 50   /* over that a trace is of a program's begin, not of its work */
-#define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
-#define PART_PERCENT   50   /* a part of the model that holds less is none either */
-#define WHOLE_PERCENT  99.5 /* nor is one that holds everything */
+#define START_UP_PERCENT \
+	50 /* if start-up has a larger share, the trace shows mainly a program's start */
+#define IDLE_PERCENT   10   /* minimum share of a cause of idle time in the headline */
+#define PART_PERCENT   50   /* minimum share of a part of the model in the headline, */
+#define WHOLE_PERCENT  99.5 /* and its maximum share */
 #define ALIKE_PERCENT  2
 #define SECOND_PERCENT 10
-#define WHERE_WORDS    3 /* of a range in such a sentence */
+#define WHERE_WORDS    3 /* maximum words of a range's name in such a sentence */
 #define MOST_WORDS     15
 #define BACKWARD_WORDS 3  /* "and its backward" */
-#define BOTH_PERCENT   5  /* of a part's time; less of it is not named */
+#define BOTH_PERCENT   5  /* minimum share of backward in a part's time to be mentioned */
 #define OWNER_WORDS    10 /* of "X holds 90 % of GPU time; gemm takes 34 %." without X */
 
 static size_t words_in(const char *text)
@@ -195,7 +196,7 @@ static size_t words_in(const char *text)
 	return n;
 }
 
-/* --- how long, and how much of it computes ------------------------------------------------- */
+/* --- time of the step, and share of computing ------------------------------------------------- */
 
 static double use_percent(const struct ws_page_making *p, enum ws_use use)
 {
@@ -204,7 +205,7 @@ static double use_percent(const struct ws_page_making *p, enum ws_use use)
 	               : NAN;
 }
 
-/* Of a step, on a device. */
+/* Per step and device. */
 static double use_ns(const struct ws_page_making *p, enum ws_use use)
 {
 	return p->page->step_ns * use_percent(p, use) / 100;
@@ -233,16 +234,17 @@ static const char *words_of_left_out(const struct ws_page_making *p)
 	                       kind.len ? " of " : "", (int)kind.len, (const char *)kind.ptr);
 }
 
-/* --- why it does not compute ---------------------------------------------------------------- */
+/* --- causes of idle time ---------------------------------------------------------------- */
 
-/* The innermost range with most of the gaps of a cause before its work, as ", most in NAME". */
+/* The innermost range with more than half of a cause's gaps before its work, as ", most in
+ * NAME". */
 static const char *where_it_waits(const struct ws_page_making *p, enum ws_use use)
 {
 	const struct ws_ranges *r = &p->m->ranges;
 	const int64_t half = p->idle->all.ns[use] / 2, *ns = p->idle->path_gap_ns[use];
 	uint32_t at = WS_NONE;
 
-	for (uint32_t i = 0; i < r->npaths; i++) /* parents stand before their children */
+	for (uint32_t i = 0; i < r->npaths; i++) /* parents come before their children */
 		if (r->paths[i].depth && ns[i] > half &&
 		    (at == WS_NONE || r->paths[i].depth > r->paths[at].depth))
 			at = i;
@@ -252,8 +254,8 @@ static const char *where_it_waits(const struct ws_page_making *p, enum ws_use us
 	                                 ws_page_text_of(p, r->paths[at].name));
 }
 
-/* "Communication runs 113 ms; 96 % is hidden behind compute, 4.2 ms is not." Is nothing hidden,
- * what is idle says it. */
+/* "Communication runs 113 ms; 96 % is hidden behind compute, 4.2 ms is not." If nothing is hidden,
+ * the sentence about idle time includes it. */
 static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *runs)
 {
 	const struct ws_page *page = p->page;
@@ -339,7 +341,8 @@ static void say_first_steps(struct ws_page_making *p, size_t n)
 	            ws_say_time(p->texts, (double)ns), ": start-up, which is set apart.", NULL);
 }
 
-/* What happens once is no part of a step or of a loop, and no finding is about it. */
+/* Adds a sentence about start-up, which is not part of a step or loop, and which no finding
+ * covers. */
 static void say_what_happens_once(struct ws_page_making *p)
 {
 	const struct ws_host_activity *host;
@@ -365,15 +368,16 @@ static void say_what_happens_once(struct ws_page_making *p)
 		            NULL);
 }
 
-/* --- who owns the GPU's time ---------------------------------------------------------------- */
+/* --- classes and parts with most GPU time
+ * ---------------------------------------------------------------- */
 
 static double node_percent(const struct ws_page *page, const struct ws_page_node *n)
 {
 	return ws_stat_percent((double)n->inclusive_ns, ws_page_gpu_ns(page));
 }
 
-/* The innermost range that holds most of the GPU time, and yet not all of it; of ranges in each
- * other that hold as much the outermost. */
+/* The innermost range with most of the GPU time, but not all of it; of nested ranges with equal
+ * time the outermost. */
 static const struct ws_page_node *owner_of(const struct ws_page *page)
 {
 	const struct ws_page_node *owner = NULL;
@@ -388,17 +392,17 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
 			owner = n;
 	}
-	/* a row has the names of two parts, of which the outer one is nothing but the inner one */
+	/* a row may combine two parts if the outer one consists of the inner one */
 	while (owner && owner->whole != WS_PAGE_ROOT && ws_page_passed(page, owner->whole))
 		owner = &page->node[owner->whole];
-	/* nor does a name say which of several */
+	/* nor a name that several parts have */
 	for (size_t i = 0; owner && i < page->nnodes; i++)
 		if (&page->node[i] != owner && !strcmp(page->node[i].label, owner->label))
 			return NULL;
 	return owner;
 }
 
-/* Of a range that ran forward: its backward work counts there as well. */
+/* Does the time of a range include both its forward and its backward work? */
 static bool has_both_ways(const struct ws_page_node *n)
 {
 	const double percent = ws_stat_percent((double)n->backward_ns, (double)n->inclusive_ns);
@@ -406,7 +410,7 @@ static bool has_both_ways(const struct ws_page_node *n)
 	return percent >= BOTH_PERCENT && percent <= 100 - BOTH_PERCENT;
 }
 
-/* Graphs that are traced as a whole, where they have more time than all kernels. */
+/* Adds a sentence about graphs traced as a whole, if they have more time than all kernels. */
 static bool say_graphs(struct ws_page_making *p)
 {
 	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
@@ -426,7 +430,8 @@ static bool say_graphs(struct ws_page_making *p)
 	return true;
 }
 
-/* Pages that move: kernels wait for them, and no other part of the page has it. */
+/* Adds a sentence about migrating pages, for which kernels wait, and which no other part of the
+ * page shows. */
 static void say_migrations(struct ws_page_making *p)
 {
 	uint64_t migrations = 0, bytes = 0;
@@ -447,7 +452,7 @@ static void say_migrations(struct ws_page_making *p)
 	            NULL);
 }
 
-/* "gemm" and "70 ms" of the nth class of the bar; "" where it has too little. */
+/* "gemm" and "70 ms" of the nth class of the bar; "" if its time is too short. */
 static void describe_class(const struct ws_page_making *p, size_t nth, double least_percent,
                            const char **name, const char **time)
 {
@@ -488,11 +493,11 @@ static void say_largest_part(struct ws_page_making *p)
 		            ".", NULL);
 		return;
 	}
-	/* its row has the time of what is nearly all of it */
+	/* its row has the time of the child that is nearly all of it */
 	const struct ws_page_node *row =
 	        owner->whole == WS_PAGE_ROOT ? owner : &page->node[owner->whole];
 
-	/* As a sentence begins. */
+	/* With a capital letter. */
 	char *copy = ws_arena_copy(p->texts, owner->label, strlen(owner->label));
 
 	if (!strstr(copy, "::"))
@@ -510,7 +515,7 @@ static void say_largest_part(struct ws_page_making *p)
 	            NULL);
 }
 
-/* Where no kernel is, the operations that took the CPU's time. */
+/* Without kernels: the operations with the most CPU time. */
 static void say_operations(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -549,7 +554,7 @@ static void say_first(struct ws_page_making *p)
 
 	if (p->page->first.nparts)
 		return;
-	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
+	/* a hint without a gain, or with an unknown one, is not shown as "First" */
 	if (!p->page->nfindings || !(f->gain_ns > 0) || !*f->gain || f->is_caveat) {
 		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
 		    ws_host_activity_find(p->m, p->sel)->captured)
@@ -607,7 +612,7 @@ static void add_figure(struct ws_page_making *p, const char *value, const char *
 	p->page->figure[p->page->nfigures++] = (struct ws_page_figure){value, what};
 }
 
-/* Prompts and generation are other work: "9 ms per decode step (762 of 8 requests)". */
+/* Prompts and generation are shown separately: "9 ms per decode step (762 of 8 requests)". */
 static void add_batches(struct ws_page_making *p)
 {
 	struct ws_batch_steps batch[WS_BATCH_KINDS];
@@ -639,7 +644,7 @@ static void add_figures(struct ws_page_making *p)
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {
 		use = ws_utilization_find(p->m, p->sel);
-		/* MFU and what it is of: the peak of the products with most time. */
+		/* MFU, and its peak: that of the products with the most time. */
 		const double mfu = ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns);
 		const char *peak = NULL;
 
@@ -674,7 +679,7 @@ static void add_figures(struct ws_page_making *p)
 	}
 }
 
-/* Where nothing but ranges was recorded: how many, and the one with the most time of its own. */
+/* With only ranges: their number, and the one with the most time of its own. */
 static void say_ranges(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -698,7 +703,7 @@ static void say_ranges(struct ws_page_making *p)
 		            ".", NULL);
 }
 
-/* Collectives of backends that run on the host's threads: of all windows, the time in any of them.
+/* Collectives of backends on the host's threads: time in any of them inside the windows.
  */
 static void say_host_collectives(struct ws_page_making *p)
 {
@@ -742,17 +747,18 @@ static void say_host_collectives(struct ws_page_making *p)
 	         ws_say_part_of(p->texts, p->page->step_ns * percent / 100, percent), ".", NULL);
 }
 
-/* --- what cannot be true ---------------------------------------------------------------------- */
+/* --- soundness ---------------------------------------------------------------------- */
 
 static const char *verb(const struct ws_broken_law *b, const char *one, const char *many)
 {
 	return ws_broken_count(b) == 1 ? one : many;
 }
 
-/* Launches behind the last recorded kernel; a few are usual where recording ends. */
+/* Percentage of launches after the last recorded kernel that is mentioned; a few are usual at the
+ * end of a recording. */
 #define BEHIND_PERCENT 5
 
-/* Before all else: what follows rests on the rest. */
+/* Adds faults of soundness first, because all other sentences exclude such records. */
 static void say_what_is_unsound(struct ws_page_making *p)
 {
 	const struct ws_soundness *s = &p->m->soundness;
@@ -829,8 +835,8 @@ static void say_no_steps(struct ws_page_making *p)
 	            ws_arena_format(p->texts, "%s.", hint.numbers), NULL);
 }
 
-/* The spread of the steps but those of start-up, which a sentence sets apart: "6.22 to 7.73 over 3
- * steps" behind the time of one; NULL: they do not differ, as they are shown. */
+/* The spread of the steps without start-up steps, which have their own sentence: "6.22 to 7.73 over
+ * 3 steps", shown after the time of a step; NULL: displayed times do not differ. */
 static const char *say_spread(const struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -852,7 +858,7 @@ static const char *say_spread(const struct ws_page_making *p)
 	        page->nsteps - first);
 }
 
-/* Records that the recorder or the import lost, and what keeps them. */
+/* Adds records that the recorder or the import lost, and the option that keeps them. */
 static void say_what_was_lost(struct ws_page_making *p)
 {
 	static const struct {
@@ -885,14 +891,15 @@ static void say_what_was_lost(struct ws_page_making *p)
 	            NULL);
 }
 
-#define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
+#define UNLAUNCHED_PERCENT 1 /* minimum percentage of kernels, and of computing time in the step \
+	                      */
 
-/* Kernels whose launch was not recorded belong to no step and no range. Those that their streams
- * ran before any of a recorded launch were queued as recording began. */
+/* Adds kernels without a recorded launch, which belong to no step and no range. Those on a stream
+ * before any kernel with a recorded launch were queued when recording began. */
 static void say_what_has_no_launch(struct ws_page_making *p)
 {
 	struct ws_joined_rows *rows = p->sel->rows;
-	struct ws_strtab streams = {0}; /* that have run a kernel whose launch is known */
+	struct ws_strtab streams = {0}; /* streams with a kernel of known launch */
 	size_t n = 0, early = 0;
 
 	if (!rows->ncalls || p->page->on_cpu || !ws_model_has_kernels(p->m))
@@ -922,7 +929,7 @@ static void say_what_has_no_launch(struct ws_page_making *p)
 	            NULL);
 }
 
-/* What ran in the step's time counts as computing, whoever launched it. */
+/* Adds computing time during the step that does not belong to the step. */
 static void say_what_is_not_of_the_step(struct ws_page_making *p)
 {
 	struct ws_joined_rows *rows = p->sel->rows;
@@ -986,7 +993,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		            NULL);
 	else if (page->on_cpu)
 		ws_page_say(p->page, "", what, time, " on the CPU reference; no GPU ran.", NULL);
-	else if (isnan(page->step_ns)) /* what is in no step has no window */
+	else if (isnan(page->step_ns)) /* work outside of steps has no window */
 		ws_page_say(p->page, "", "",
 		            ws_arena_format(p->texts, "%s kernel%s",
 		                            ws_say_number(p->texts, (double)p->sel->kernels),
@@ -1005,7 +1012,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 		const char *part = ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing);
 		const bool is_one = p->idle->nworked < 2;
 
-		/* with its spread it is a sentence of its own */
+		/* with its spread it gets a sentence of its own */
 		if (spread) {
 			ws_page_say(p->page, "", what, time, ".", NULL);
 			ws_page_say(p->page, "",
@@ -1048,13 +1055,13 @@ static double gain_of(const struct ws_finding *f)
 	return isnan(f->gain_ns) ? -1 : f->gain_ns;
 }
 
-/* About where the recording begins and ends, which a loop does not have. */
+/* Is the finding about the begin or end of the recording, which a loop does not have? */
 static bool is_caveat(const struct ws_finding *f)
 {
 	return f->rule == WS_RULE_late_start || f->rule == WS_RULE_late_end;
 }
 
-/* Largest gain first; of those without one the most severe. Caveats come last. */
+/* Largest gain first; findings without a gain by severity. Caveats come last. */
 static int compare(const void *a, const void *b)
 {
 	const struct ws_finding *x = *(const struct ws_finding *const *)a,
@@ -1063,10 +1070,11 @@ static int compare(const void *a, const void *b)
 	WS_ORDER_BY(is_caveat(x), is_caveat(y));
 	WS_ORDER_BY(gain_of(y), gain_of(x));
 	WS_ORDER_BY(x->severity, y->severity);
-	return (x > y) - (x < y); /* as the rules stand */
+	return (x > y) - (x < y); /* in the order of rules */
 }
 
-/* " (the GPU has no name: --device-name NAME)": what most rules need, and how to give it; "" */
+/* " (the GPU has no name: --device-name NAME)": data that most rules need, and how to provide it;
+ * "" */
 static const char *what_rules_lack(const struct ws_page_making *p)
 {
 	const char *lack = "";
@@ -1088,7 +1096,8 @@ static const char *what_rules_lack(const struct ws_page_making *p)
 	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
 }
 
-/* In place of findings. "Nothing stands out" needs most rules judged, over most of the GPU time. */
+/* The sentence instead of findings. "Nothing stands out" requires that most rules were judged, over
+ * most of the GPU time. */
 static const char *why_no_finding(const struct ws_page_making *p, int judged)
 {
 	const struct ws_page *page = p->page;
@@ -1198,16 +1207,16 @@ void ws_page_add_findings(struct ws_page_making *p)
 		                                              all->rung[0].step_ns)};
 }
 
-/* --- what a comparison says ------------------------------------------------------------------ */
+/* --- comparisons ------------------------------------------------------------------ */
 
-/* Parts are the same where their paths are. */
+/* Parts are matched by path. */
 void ws_pages_match(struct ws_page *a, struct ws_page *b)
 {
 	struct ws_strtab paths = {0};
 	size_t *of_path = ws_xarray(a->nnodes + 1, sizeof(*of_path)); /* from 1 */
 
 	for (size_t i = 0; i < a->nnodes; i++)
-		/* "(3 more)" are not the same things on both sides */
+		/* "(3 more)" may be different parts on both sides */
 		if (!a->node[i].is_rest)
 			of_path[ws_strtab_add(&paths, a->node[i].path, strlen(a->node[i].path))] =
 			        i;

@@ -18,7 +18,7 @@ static inline bool boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
 
 /* --- boxes ----------------------------------------------------------------------------------- */
 
-/* A box of many reaches over so many times the shortest box. */
+/* Maximum length of a merged box, as a multiple of the shortest single box. */
 #define MOST_TIMES 4
 
 size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new)
@@ -78,7 +78,7 @@ static void close_box(struct ws_boxes *b, size_t lane, struct ws_open_box *open)
 	*open = (struct ws_open_box){0};
 }
 
-/* One more, by start at each depth. A short one goes into a box of many. */
+/* Adds an item, in order of start at each depth. Short items are merged. */
 static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_box *box)
 {
 	struct ws_open_box *open;
@@ -109,7 +109,7 @@ static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_
 	if (!open->box.count)
 		open->box = *box;
 	else {
-		/* it is of many: nothing that only one of them has may stay */
+		/* it is merged: attributes of a single item are removed */
 		open->box = (struct ws_timeline_box){.start_ns = open->box.start_ns,
 		                                     .dur_ns = open->box.dur_ns,
 		                                     .busy_ns = open->box.busy_ns + box->busy_ns,
