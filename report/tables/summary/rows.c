@@ -1,4 +1,4 @@
-/* Lines of the first sheet, and the sections about where the trace comes from. */
+/* Lines of the first sheet, and its sections about the origin of the trace. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -56,7 +56,7 @@ struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes i
 	return row;
 }
 
-/* --- where it comes from ---------------------------------------------------------------- */
+/* --- origin of the trace ---------------------------------------------------------------- */
 
 static void add_file(const struct ws_summary_page *p)
 {
@@ -111,7 +111,7 @@ void ws_page_what_ran(const struct ws_summary_page *p)
 		const char *item, *key;
 	} lines[] = {{"program", "program.path"}, {"recorded by", "import.source"}};
 
-	/* What the program says of itself; the section Workload has all of it. */
+	/* Facts that the program stated about itself. The section Workload has all of them. */
 	static const char *const own[] = {"model", "dtype"};
 	static const char *const rest[] = {"phase", "batch", "context", "optimizer"};
 	char text[256] = "";
@@ -136,12 +136,13 @@ void ws_page_what_ran(const struct ws_summary_page *p)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct ws_bytes value = ws_meta_value(&p->tab->m->meta, lines[i].key);
 
-		/* a model says more than the program that all models share */
+		/* the name of the model is more useful than the name of the program, which all
+		 * models share */
 		if (value.len && !(i == 0 && ws_page_fact(p->tab->m, "model").len))
 			ws_page_text(p, ws_bytes_of(lines[i].item), value);
 	}
 
-	/* Devices that did nothing only where all did nothing: `gpu` has them. */
+	/* Idle devices are shown only if all devices were idle. The table `gpu` always has them. */
 	const struct ws_model *m = p->tab->m;
 
 	for (size_t i = 0; i < m->ndevices; i++) {
@@ -169,7 +170,7 @@ void ws_page_provenance(const struct ws_summary_page *p)
 	/* The last row of each key, in the order of the file. */
 	const struct ws_column_data *t = &p->tab->m->meta;
 	struct ws_strtab keys = {0};
-	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* key -> its last row */
+	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* by key: its last row */
 	uint64_t nkeys = 0;
 
 	for (uint64_t i = 0; i < t->rows; i++) {
@@ -221,7 +222,7 @@ struct missing {
 	unsigned counters, over_0;
 };
 
-/* What is not missing stands in the table `losses` only. */
+/* Sources without a loss are only in the table `losses`. */
 static void add_missing(void *ctx, const struct ws_missing *missing)
 {
 	struct missing *all = ctx;

@@ -6,7 +6,7 @@
 
 #define STEADY_PERCENT 5 /* standard deviation of the steps, of their mean */
 
-/* FLOPs of the operations in the measured steps; -1 = none says. */
+/* FLOPs of the operations in the measured steps; -1: no operation has a number. */
 static int64_t step_flops(const struct ws_table_context *tab)
 {
 	struct ws_joined_rows *rows = tab->sel->rows;
@@ -27,7 +27,8 @@ static int64_t step_flops(const struct ws_table_context *tab)
 	return said ? flops : -1;
 }
 
-/* Phases of a thousandth of the step and more: `steps` has all, and the host's. */
+/* Phases of at least a thousandth of the step. The table `steps` has all phases, and the host's
+ * times. */
 static void add_phases(const struct ws_summary_page *p, const struct ws_step_times *times,
                        double step_ns, enum ws_measure measure, const char *before)
 {
@@ -45,7 +46,7 @@ static void add_phases(const struct ws_summary_page *p, const struct ws_step_tim
 	}
 }
 
-/* What may be the steps, and what to type. */
+/* Ranges that may be the steps, and the option to type. */
 static void add_candidates(const struct ws_summary_page *p)
 {
 	const struct ws_step_candidates *found;
@@ -111,7 +112,7 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 		ws_page_time(p, "step, longest", (double)total.max);
 	}
 
-	/* Prompts and generation are other work. */
+	/* Processing prompts and generating tokens are different work, so each has its own mean. */
 	struct ws_batch_steps batch[WS_BATCH_KINDS];
 	const size_t n = ws_step_batches(p->tab->m, times, batch);
 

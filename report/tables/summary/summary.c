@@ -21,10 +21,12 @@
 #define TOP_FINDINGS 3
 #define TOP_WAITS    3
 #define TOP_DTYPES   3
-#define LEAST_SHARE  0.05 /* %: what would read 0.0 */
-#define NAME_COLUMNS 34   /* of a kernel, as many as a terminal shows; the whole name is its text */
+#define LEAST_SHARE  0.05 /* %: smaller shares would be shown as 0.0 */
+#define NAME_COLUMNS                                                                             \
+	34 /* characters of a kernel's name, as in a terminal; the whole name is the cell's text \
+	    */
 
-/* Device work beside kernels, as count and time; nothing where there is none. */
+/* Count and time of device work that is no kernel. Adds nothing if there is none. */
 static void add_work(const struct ws_summary_page *p)
 {
 	static const struct {
@@ -56,7 +58,7 @@ static void add_work(const struct ws_summary_page *p)
 	}
 }
 
-/* How far names and ranges explain the GPU time. */
+/* How much of the GPU time has a known class and a range. */
 static void add_coverage(const struct ws_summary_page *p)
 {
 	const struct ws_model *m = p->tab->m;
@@ -157,7 +159,7 @@ enum place {
 
 struct device_time {
 	struct ws_union busy;
-	/* [1]: left out by the scope */
+	/* [0]: in the scope; [1]: left out by it */
 	uint64_t kernels[2][PLACES];
 	int64_t gpu_ns[2][PLACES];
 };
@@ -201,7 +203,7 @@ static void find_device_time(const struct ws_table_context *tab, struct device_t
 	}
 }
 
-/* Start-up and end of the program, where the report is not about them. */
+/* Start-up and end of the program, if the scope leaves them out. */
 static void add_outside(const struct ws_summary_page *p)
 {
 	const struct ws_model *m = p->tab->m;
@@ -223,7 +225,7 @@ static void add_outside(const struct ws_summary_page *p)
 static void add_device_time(const struct ws_summary_page *p, const struct device_time *t)
 {
 	ws_page_count(p, "kernels", p->tab->sel->kernels);
-	if (ws_model_has_work(p->tab->m)) { /* else not known: not 0 */
+	if (ws_model_has_work(p->tab->m)) { /* without device records the time is unknown, not 0 */
 		ws_page_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
 		ws_page_time(p, "GPU busy", (double)t->busy.busy_ns);
 	}
@@ -234,7 +236,7 @@ static void add_device_time(const struct ws_summary_page *p, const struct device
 	add_coverage(p);
 }
 
-/* What the scope leaves out, once: no other table has it. */
+/* Work that the scope leaves out. No other table has it. */
 static void add_left_out(struct ws_summary_page *p, const char *item, uint64_t kernels,
                          int64_t gpu_ns)
 {
@@ -261,7 +263,7 @@ static void add_places(struct ws_summary_page *p, const struct device_time *t)
 	for (unsigned i = 0; i < PLACES; i++) {
 		char item[48];
 
-		/* without phases nothing remains of them */
+		/* without phases the row `remainder` has no meaning */
 		if (i < WS_PHASES)
 			snprintf(item, sizeof(item), "measured steps%s%s", has_phases ? ", " : "",
 			         has_phases ? ws_phase_name((enum ws_phase)i) : "");
@@ -298,7 +300,7 @@ static void add_classes(const struct ws_summary_page *p)
 	}
 }
 
-/* Where the program does not say its dtype: those of the kernels, by their names. */
+/* The dtypes found in the names of kernels, for a program that does not state its dtype. */
 static void add_dtypes(const struct ws_summary_page *p)
 {
 	struct ws_ranking r;
@@ -350,7 +352,7 @@ static void add_top_kernels(const struct ws_summary_page *p)
 
 /* --- what to do ------------------------------------------------------------------------------- */
 
-/* The most severe finding of a rule: what to do, why, and what it can gain. */
+/* The most severe finding of a rule: the advice, the evidence, and the possible gain. */
 static void add_finding(const struct ws_summary_page *p, const struct ws_findings *a,
                         const struct ws_finding *f, uint64_t more)
 {
@@ -363,7 +365,7 @@ static void add_finding(const struct ws_summary_page *p, const struct ws_finding
 	if (more)
 		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
 	item = ws_xformat("%s: %s", rule->title, f->scope);
-	/* some end in a full stop, some do not */
+	/* some texts end in a full stop, some do not */
 	text = ws_xformat("%.*s.%s Evidence: %s%s.",
 	                  (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain,
 	                  f->evidence, others);
@@ -420,7 +422,7 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	const bool has_kernels = ws_model_has_kernels(tab->m);
 	struct device_time time = {0};
 
-	/* what a reviewer asks, in that order */
+	/* in the order of a reviewer's questions */
 	ws_page_what_ran(&p);
 	if (!ws_page_fact(tab->m, "dtype").len)
 		add_dtypes(&p);
