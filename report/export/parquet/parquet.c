@@ -444,7 +444,7 @@ struct source {
 	const struct ws_records
 	        *named; /* if not NULL: the value is in the row of these to which a column refers */
 	size_t name_offset; /* offset of that column in the row */
-	bool is_time;       /* may be an unrecorded time */
+	bool is_time;       /* the time may be unrecorded */
 	int zero_is_none;
 };
 
@@ -728,7 +728,7 @@ static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct w
 	return WS_OK;
 }
 
-/* --- sums: --rollup: buckets -------------------------------------------------------------------
+/* --- sums of --rollup: buckets -------------------------------------------------------------------
  */
 
 #define SUB_BITS 7u /* an octave has 2^7 buckets */
@@ -756,7 +756,7 @@ uint64_t ws_rollup_bucket_from(uint32_t bucket)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-/* What tells rows apart; indexes of the model. Hashed as bytes, so without holes. */
+/* The key of a group: indexes of the model. It is hashed as bytes, so it has no padding. */
 struct group_key {
 	uint32_t step, path; /* WS_NONE: in none */
 	uint32_t launch;     /* number of the launch configuration by its values */
@@ -765,11 +765,11 @@ struct group_key {
 
 struct group {
 	struct group_key key;
-	uint32_t config; /* one that has those values */
+	uint32_t config; /* one configuration with those values */
 	int64_t kernels, without_time;
 	int64_t sum_ns, min_ns, max_ns;
-	/* Sums of the squares' parts above and below bit 32: each adds up on its own, exactly, in
-	 * the 64 bits that every engine has */
+	/* Sums of the squares' parts above and below bit 32: each adds up exactly in 64 bits, which
+	 * every query engine has */
 	int64_t sum_sq_hi, sum_sq_lo;
 };
 
@@ -780,8 +780,8 @@ struct rollup {
 	struct ws_strtab launches, keys;
 	struct group *groups;
 	size_t n, capacity;
-	uint32_t *group_of; /* of each kernel with a time, WS_NONE */
-	uint16_t *bucket;   /* of its time */
+	uint32_t *group_of; /* by kernel with a time: its group or WS_NONE */
+	uint16_t *bucket;   /* bucket of the kernel's time */
 	struct ws_arena arena;
 };
 
@@ -849,7 +849,7 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 			g->min_ns = k->dur_ns;
 		if (k->dur_ns > g->max_ns)
 			g->max_ns = k->dur_ns;
-		g->sum_ns += k->dur_ns; /* the model has seen that all of them fit */
+		g->sum_ns += k->dur_ns; /* cannot overflow: checked when the model was read */
 		WS_FAIL_IF(square >> 95 ||
 		                   __builtin_add_overflow(g->sum_sq_hi, (int64_t)(square >> 32),
 		                                          &g->sum_sq_hi) ||
@@ -1021,7 +1021,7 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 	struct ws_model *m = NULL;
 	enum ws_status status = ws_joined_rows_read(&rows, r, job->trace, NULL, &m, err);
 
-	(void)stats; /* every kind has its table */
+	(void)stats; /* unused: every kind has a table */
 	if (job->rollup)
 		WS_THEN(status, ws_rollup_export(m, &rows, job, err));
 	else
