@@ -398,13 +398,13 @@ enum ws_seg_room {
  *
  * 1. Memory: OWNED is first entered from COMING, by a thread that has fetched the memory. From
  *    OWNED, LEFT and FREE no transition leads to NONE or COMING. So a buffer that was once FREE or
- * above keeps its memory, and the launcher may read it whatever state follows.
+ *    above keeps its memory, and the launcher may read it whatever state follows.
  * 2. No lost update: the launcher writes a state in LEFT only. There the program writes none: its
  *    threads take FREE and NONE buffers, and the owner is gone. So neither side ever overwrites a
  *    transition of the other one.
  * 3. Nothing is read twice or skipped: the launcher loads the state before the head. LEFT means
- * that the head is final, since the owner stored it before LEFT (release, acquire). The next owner
- *    starts at that head, in a ring of which the launcher has committed everything.
+ *    that the head is final, since the owner stored it before LEFT (release, acquire). The next
+ * owner starts at that head, in a ring of which the launcher has committed everything.
  *
  * A NONE or COMING buffer that the launcher has seen at FREE or above is therefore damage.
  */
