@@ -1,4 +1,4 @@
-/* What the device waits for: A1 launches, A16 data, A17 communication, A18 copies, A19 host
+/* Rules about waiting of the device: A1 launches, A16 data, A17 communication, A18 copies, A19 host
  * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
  * one analysis, idle.h. */
 #include <math.h>
@@ -12,13 +12,13 @@
 
 #define SMALL_COPY_BYTES 65536
 
-/* Mean over the devices: they wait side by side, so a step gains no more than one does. */
+/* Mean over the devices: they wait in parallel, so a step gains no more than one device. */
 static double mean_ns(const struct ws_advice *a, enum ws_use use)
 {
 	return a->idle->nworked ? (double)a->idle->all.ns[use] / (double)a->idle->nworked : 0;
 }
 
-/* The step without a cause of waiting. A cause that no replay takes away: false. */
+/* The change that removes a cause of waiting. False if a replay cannot remove it. */
 static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whatif *change)
 {
 	double *dur_ns;
@@ -37,8 +37,7 @@ static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whati
 	return use < WS_USE_UNKNOWN;
 }
 
-/* Are launches that the device waits for those of small copies, or of as many kernels, which serve
- * the copies? */
+/* Does the device wait for launches of small copies, or of kernels that serve as many copies? */
 static bool waits_for_small_copies(const struct ws_advice *a)
 {
 	uint64_t copies = 0, bytes = 0;
@@ -146,14 +145,14 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 		       "all-to-all balance what ranks exchange";
 	if (use == WS_USE_DEVICE && runs_graphs(a))
 		return "Use fewer, larger kernels: they are in CUDA graphs already";
-	/* what PyTorch calls it helps where operations say that it is PyTorch */
+	/* PyTorch's terms are used only if the trace has operations of PyTorch */
 	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
 		return "Synchronise less: let the host run ahead, and read results one step later";
 	return ws_use_defs[use].cure;
 }
 
-/* A profiler that records calls of Python slows the host: what is bound by the host may be bound by
- * the profiler. */
+/* A profiler that records Python calls slows the host, so host-bound work may be bound by the
+ * profiler. */
 static const char *stack_caveat(struct ws_advice *a, enum ws_use use)
 {
 	const struct ws_bytes by = ws_meta_value(&a->m->meta, "import.source");
@@ -167,8 +166,8 @@ static const char *stack_caveat(struct ws_advice *a, enum ws_use use)
 	                      ws_say_number(a->texts, (double)a->m->python_calls));
 }
 
-/* ", while the host is in hipMemcpyWithStream, before ampere_sgemm": of the longest gap; "" where
- * nobody knows, and of waits that are many and short. */
+/* ", while the host is in hipMemcpyWithStream, before ampere_sgemm": for the longest gap; "" if
+ * unknown, and for many short waits. */
 static const char *object_of(struct ws_advice *a, enum ws_use use)
 {
 	uint32_t host[WS_IDLE_LONGEST];
@@ -213,7 +212,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 		                                   (double)a->idle->all.ns[use] / (double)gaps),
 		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
 	if (use == WS_USE_WAIT && a->idle->waits_for_unrecorded)
-		ns = NAN; /* nobody knows what would be gone */
+		ns = NAN; /* the effect is unknown */
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT && !is_side_issue ? WS_SEVERITY_STRONG
 	                                                                : WS_SEVERITY_WEAK,
@@ -232,7 +231,7 @@ bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
 	return launch > 0 && 100 * launch >= WS_A1_PATH_PERCENT * (launch + kernel);
 }
 
-/* Is a path around it launch-bound, too? */
+/* Is a parent path launch-bound, too? */
 static bool has_launch_bound_parent(const struct ws_advice *a, uint32_t p)
 {
 	const struct ws_path *paths = a->m->ranges.paths;

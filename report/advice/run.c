@@ -10,7 +10,7 @@
 
 /* --- A2 unsteady steps ---------------------------------------------------------------------- */
 
-/* "3 (41.2 ms), 7 (…)": the steps that stand out. are_first: they are the first ones alone. */
+/* "3 (41.2 ms), 7 (…)": the outliers. are_first: only the first steps are outliers. */
 static const char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat,
                             bool *are_first)
 {
@@ -130,12 +130,12 @@ void ws_rule_cold(struct ws_advice *a)
 	for (int phase = WS_PHASES; phase >= 0; phase--) {
 		struct ws_stat stat;
 
-		/* the remainder is what is left over, and short */
+		/* the remainder is not a phase of its own, and short */
 		if (phase == WS_PHASE_OTHER || !ws_step_phase_present(a->times, phase))
 			continue;
 		ws_step_stat(a->m, a->times, phase,
 		             phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL, &stat);
-		/* a phase that was shorter once slowed no step */
+		/* a phase that was shorter once did not slow a step */
 		if (phase != WS_PHASES && stat.mean <= stat.median)
 			continue;
 		if (stat.std > WS_STAT_CV_LIMIT * stat.mean ||
@@ -184,7 +184,8 @@ static void judge_loss_scale(struct ws_advice *a)
 
 static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 {
-	/* h884gemm, h1688gemm and hgemm accumulate in half; so does a type list that is all f16 */
+	/* h884gemm, h1688gemm and hgemm accumulate in half precision, and so do names with f16
+	 * only */
 	static const char *const patterns[] = {"*_h884*gemm*", "*_h1688*gemm*", "*_h16816*gemm*",
 	                                       "*_hgemm_*", "*gemm_f16f16_f16f16_f16_*"};
 
@@ -260,7 +261,7 @@ void ws_rule_autotune(struct ws_advice *a)
 	uint64_t n;
 	int warm;
 
-	/* of a filtered report the first step may be missing */
+	/* a filter may exclude the first step */
 	if (!a->m->nsteps || a->times->nmeasured < 2) {
 		a->found->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return;

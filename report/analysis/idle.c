@@ -9,24 +9,24 @@
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
                                             const struct ws_device_use *use);
 
-/* --- what happened ------------------------------------------------------------------------ */
+/* --- device work ------------------------------------------------------------------------ */
 
 /* One piece of device work. */
 struct piece {
 	int64_t start_ns, end_ns;
 	uint32_t call, path; /* WS_NONE */
-	uint32_t name;       /* text of a kernel's, WS_NONE */
+	uint32_t name;       /* text of a kernel's name, WS_NONE */
 	uint8_t use;         /* WS_USE_COMPUTE, _COLLECTIVE, _COPY or _PAGING */
 };
 
-/* Where the sweep over one device's pieces is. */
+/* Position of the sweep over one device's pieces. */
 struct place {
-	size_t kernel, kernels_end, work, work_end; /* rows of the device from here on */
-	struct piece next;                          /* the one that begins next */
+	size_t kernel, kernels_end, work, work_end; /* next rows of the device */
+	struct piece next;                          /* the next one by begin */
 	bool has_next;
-	struct ws_values dur_ns;   /* of kernels in windows that it went past */
-	int64_t until_ns[WS_USES]; /* until when work of each use ran; INT64_MIN: none yet */
-	int64_t at_ns;             /* what is before this is counted */
+	struct ws_values dur_ns;   /* of passed kernels in windows */
+	int64_t until_ns[WS_USES]; /* end of the work of each use so far; INT64_MIN: none yet */
+	int64_t at_ns;             /* time before this is counted */
 };
 
 struct finder {
@@ -34,12 +34,12 @@ struct finder {
 	const struct ws_selection *sel;
 	const struct ws_windows *w;
 	struct ws_idle *out;
-	struct ws_arena *results; /* of out */
+	struct ws_arena *results; /* arena of the result */
 	const struct ws_host_activity *host;
-	bool may_wait;       /* something recorded can hold back work that is launched */
-	struct place *place; /* of each device */
-	uint32_t device;     /* the one that is swept */
-	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
+	bool may_wait;       /* a recorded cause can delay launched work */
+	struct place *place; /* by device */
+	uint32_t device;     /* the current device */
+	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* may be NULL */
 	void *ctx;
 	struct ws_arena arena;
 };
@@ -56,7 +56,7 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 	                      k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
 }
 
-/* CUPTI's kinds of copies of managed memory: page faults or prefetching make them, no call does. */
+/* CUPTI's kinds of copies of managed memory, made by page faults or prefetching, not by calls. */
 enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
 
 enum ws_use ws_use_of_work(const struct ws_work *w)
@@ -74,7 +74,7 @@ static struct piece piece_of_work(const struct ws_work *w)
 	                      WS_NONE,     ws_use_of_work(w)};
 }
 
-/* The next kernel, or the next other work, which stays; false: there is none. */
+/* The next kernel, or the next other work, without advancing; false: there is none. */
 static bool peek_kernel(struct finder *c, struct place *p, struct piece *out)
 {
 	for (; p->kernel < p->kernels_end; p->kernel++) {
@@ -99,7 +99,8 @@ static bool peek_work(struct finder *c, struct place *p, struct piece *out)
 	return false;
 }
 
-/* To the next piece, by begin; of a kernel and other work that begin together what ends first. */
+/* Advances to the next piece by begin; of a kernel and other work with equal begin, to the one that
+ * ends first. */
 static void step_on(struct finder *c, struct place *p)
 {
 	struct piece kernel, work;
@@ -136,8 +137,8 @@ static void open_places(struct finder *c)
 		step_on(c, &c->place[d]);
 }
 
-/* Work that is launched and whose device is idle waits for another device, or for what a call told
- * its stream to wait for. */
+/* Can launched work wait on an idle device? Only for another device, or if a call makes its stream
+ * wait. */
 static bool can_wait(struct finder *c)
 {
 	const struct ws_model *m = c->m;
@@ -168,7 +169,7 @@ static int64_t max_ns(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* A gap of a device and how it is divided: parts one after the other, each until its end. */
+/* A gap of a device, divided into consecutive parts with their ends. */
 struct gap {
 	size_t n;
 	struct part {
@@ -182,7 +183,7 @@ static void add_part(struct gap *g, int64_t end_ns, enum ws_use use)
 	g->part[g->n++] = (struct part){end_ns, use};
 }
 
-/* Was the host in this for most of the time? */
+/* Do these spans cover more than half of the time? */
 static bool is_mostly(const struct ws_spans *spans, int64_t from_ns, int64_t to_ns)
 {
 	return 2 * ws_spans_inside(spans, from_ns, to_ns) > to_ns - from_ns;
@@ -218,8 +219,9 @@ static enum ws_use wait_or_unknown(const struct finder *c)
 	return c->may_wait ? WS_USE_WAIT : WS_USE_UNKNOWN;
 }
 
-/* The host had not launched what comes next: what did it do from `from` to `to`? Had it not waited
- * for the device, it had come by that much earlier, and no more. */
+/* The host had not launched the next work: explains its activity from `from` to `to`. Without
+ * waiting for the device, the host would have launched earlier by the duration of its wait, and no
+ * more. */
 static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, uint32_t call,
                          struct gap *g)
 {
@@ -241,8 +243,8 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, uint3
 		add_part(g, to_ns, launch_or_host(c, from_ns + waited_ns, to_ns, call));
 }
 
-/* since_ns: when the device became idle, INT64_MIN: it had done nothing; from_ns: that, or the
- * begin of the window. */
+/* since_ns: when the device became idle, INT64_MIN: no earlier work; from_ns: since_ns or the begin
+ * of the window. */
 static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, int64_t to_ns,
                           const struct piece *next)
 {
@@ -270,7 +272,7 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 	}
 	call_ns = call->start_ns;
 	made_ns = call->start_ns + call->dur_ns;
-	if (made_ns <= from_ns) { /* it had been launched */
+	if (made_ns <= from_ns) { /* it was already launched */
 		add_part(&g, to_ns,
 		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE
 		                                                    : wait_or_unknown(c));
@@ -278,17 +280,17 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 	}
 	if (call_ns > from_ns)
 		explain_host(c, from_ns, min_ns(to_ns, made_ns), next->call, &g);
-	else /* the launch itself took long */
+	else /* the launch call itself was slow */
 		add_part(&g, min_ns(to_ns, made_ns),
 		         launch_or_host(c, from_ns, made_ns, next->call));
-	/* launched by then, and yet it began late */
+	/* launched before, but began late */
 	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000)
 		add_part(&g, to_ns, wait_or_unknown(c));
 	g.part[g.n - 1].end_ns = to_ns;
 	return g;
 }
 
-/* From start to end; a gap is part of one of whole_ns, work of none (0). */
+/* Adds a use from start to end; whole_ns: length of the whole gap, 0 for work. */
 static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_use what,
                     int64_t start_ns, int64_t end_ns, int64_t whole_ns)
 {
@@ -312,7 +314,7 @@ static void add_to_path(int64_t *of_path, const struct ws_model *m, uint32_t pat
 		of_path[path] += ns;
 }
 
-/* Among the longest, if it is one; equal ones in the order of time. */
+/* Inserts a gap into the list of the longest; equal ones in order of time. */
 static void keep_longest(struct ws_idle *idle, const struct ws_idle_gap *gap)
 {
 	const int64_t ns = gap->end_ns - gap->start_ns;
@@ -329,7 +331,7 @@ static void keep_longest(struct ws_idle *idle, const struct ws_idle_gap *gap)
 	idle->longest[at] = *gap;
 }
 
-/* The device did nothing from `from` on; [at, to] of that is in the window. */
+/* Adds a gap that began at `from`; its part [at, to] is in the window. */
 static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to_ns,
                     const struct piece *next, struct ws_device_use *use)
 {
@@ -364,7 +366,8 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 	                     });
 }
 
-/* Give [at, to] of a device, in which no piece begins, to what ran, most important first. */
+/* Assigns [at, to] of a device, in which no piece begins, to the running work, most important
+ * first. */
 static void advance(struct finder *c, struct place *p, int64_t to_ns, const struct piece *next,
                     struct ws_device_use *use)
 {
@@ -402,7 +405,7 @@ static bool in_windows(const struct ws_windows *w, int64_t start_ns)
 	return i < w->n && w->window[i].start_ns <= start_ns;
 }
 
-/* Past the next piece. Of a kernel in the windows: how long it took, by device and by path. */
+/* Passes the next piece. Stores the duration of a kernel in the windows, by device and by path. */
 static void pass(struct finder *c, struct place *p)
 {
 	const struct piece *at = &p->next;
@@ -439,7 +442,7 @@ static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
 	}
 }
 
-/* One device in all windows. */
+/* Sweeps one device over all windows. */
 static void sweep_device(struct finder *c, uint32_t device)
 {
 	struct place *p = &c->place[device];
@@ -611,7 +614,7 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 {
 	uint32_t depth[WS_IDLE_LONGEST] = {0}, thread[WS_IDLE_LONGEST];
 
-	/* asked once: calls lie in a file, far from each other */
+	/* read once: calls are in a file, far from each other */
 	for (size_t g = 0; g < idle->nlongest; g++) {
 		const struct ws_joined_call *call =
 		        ws_joined_rows_call(rows, idle->longest[g].call);
@@ -678,7 +681,8 @@ const struct ws_use_def ws_use_defs[WS_USES] = {
 #undef X
 };
 
-/* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell.
+/* The verdict on the uses of one device or of all; known = false and an obstacle if it cannot be
+ * determined.
  */
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
                                             const struct ws_device_use *use)

@@ -19,7 +19,7 @@ void ws_say_add(char *text, size_t size, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Decimals that make three digits of it; of 0 none. */
+/* Number of decimals for three significant digits; 0 for the value 0. */
 static int decimals_of(double value)
 {
 	if (!(value < 0.9995) || value == 0)
@@ -27,7 +27,7 @@ static int decimals_of(double value)
 	return value < 1e-9 ? 12 : 2 - ws_exponent_of_ten(value);
 }
 
-/* 155, 2.4, 3.35; a zero behind the point says nothing. */
+/* 155, 2.4, 3.35, without final zeros after the point. */
 static const char *digits_of(double value, char out[WS_SAY_TIME])
 {
 	snprintf(out, WS_SAY_TIME, "%.*f", decimals_of(fabs(value)), value);
@@ -54,7 +54,7 @@ struct scale {
 	const char *prefix;
 };
 
-/* The first of the scales, which ascend, in which it stays under 1,000 as shown. */
+/* The first of the ascending scales in which the displayed value is under 1,000. */
 static const struct scale *scale_of(const struct scale *scales, size_t n, double value)
 {
 	size_t i = 0;
@@ -205,7 +205,7 @@ bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
 	const char *t = text.ptr, *tend = t + text.len;
 	const char *star = NULL, *star_t = NULL;
 
-	/* on a mismatch let the last star take one byte more: no recursion, no bad case but n × m
+	/* on a mismatch, the last star takes one more byte: no recursion, at most n × m steps
 	 */
 	while (t < tend) {
 		if (p < pend && *p == '*') {

@@ -51,7 +51,7 @@ void ws_ui_pager_start(void)
 	if (!ws_is_terminal(stdout))
 		return;
 	if (!pager)
-		/* where there is no less the output must not vanish */
+		/* without less, the output must not be lost */
 		pager = "command -v less >/dev/null && exec less || exec cat";
 	if (*pager && strcmp(pager, "cat") != 0 && ws_pager_begin(pager))
 		pager_name = pager;
@@ -71,11 +71,11 @@ enum ws_status ws_ui_stdout_finish(struct ws_err *err)
 
 /* --- progress --- */
 
-#define PROGRESS_FIRST_MS 1000 /* shorter work needs no word */
+#define PROGRESS_FIRST_MS 1000 /* shorter work shows no progress */
 #define PROGRESS_EACH_MS  100
 
 static struct {
-	int64_t begin_ms, next_ms; /* begin 0: nothing is under way */
+	int64_t begin_ms, next_ms; /* begin 0: no work in progress */
 	int shown;
 } progress;
 

@@ -28,13 +28,13 @@ static const char *extension_of(const struct ws_exporter *e, size_t i)
 	return i < sizeof(e->extensions) / sizeof(*e->extensions) ? e->extensions[i] : NULL;
 }
 
-/* The exporter that a name is meant for, -1 = none. */
+/* The exporter for this file name, -1 = none. */
 static int format_of_path(const char *path)
 {
 	size_t len = strlen(path);
 	const char *extension;
 
-	/* a folder may be written as one */
+	/* a folder's name may end in '/' */
 	while (len > 1 && ws_path_separates(path[len - 1]))
 		len--;
 	for (size_t e = 0; e < NEXPORTERS; e++) {
@@ -50,9 +50,9 @@ static int format_of_path(const char *path)
 
 struct export_opts {
 	const char *to;
-	int format; /* place in exporters, -1 = by the extension of `to` */
+	int format; /* index in exporters, -1 = by the extension of `to` */
 	bool rollup;
-	int64_t rank; /* -1 = as the trace says */
+	int64_t rank; /* -1 = from the trace */
 };
 
 static enum ws_status export_trace(struct ws_trace_file *f, const struct export_opts *o,
@@ -93,7 +93,7 @@ static enum ws_status export_file(const char *path, const struct export_opts *o,
 	return status;
 }
 
-/* In a fleet a trace is called by its file, without folder and ending. */
+/* In a fleet, the name of a trace is its file name without folder and extension. */
 static enum ws_status export_fleet(const struct ws_trace_list *list, const struct export_opts *o,
                                    struct ws_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * diff-phases and diff-ranges: where in the step the time changed.
+ * diff-phases and diff-ranges: changes by part of the step.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -23,7 +23,8 @@ static int64_t time_of(const struct ws_sample *s, int phase, enum ws_measure mea
 	return phase == WS_PHASES ? s->gpu_ns : s->phase_gpu_ns[phase];
 }
 
-/* Has the side this phase? The remainder and the whole step always are, but a window has work. */
+/* Does the side have this phase? Always true for the remainder and the whole step; windows need
+ * work. */
 static bool has_phase(const struct ws_side *s, int phase, enum ws_measure measure)
 {
 	for (size_t i = 0; i < s->nsamples; i++)
@@ -36,7 +37,7 @@ static bool has_phase(const struct ws_side *s, int phase, enum ws_measure measur
 	return false;
 }
 
-/* Else the remainder is the total once more. */
+/* Without phases the remainder would equal the total. */
 bool ws_diff_has_phases(const struct ws_diff *d)
 {
 	for (int phase = 0; phase < WS_PHASE_OTHER; phase++)
@@ -46,8 +47,8 @@ bool ws_diff_has_phases(const struct ws_diff *d)
 	return false;
 }
 
-/* GPU time is compared of matched work; other times have all of it, so what one side did alone is
- * told beside it. */
+/* GPU time covers only matched work. Other times cover all work, so work of one side only is passed
+ * separately. */
 static void set_more_work(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase)
 {
 	for (int p = 0; p < WS_PHASES; p++) {
@@ -106,9 +107,9 @@ void ws_diff_gather_phases(struct ws_diff *d, struct ws_diff_rows *rows)
 struct ranges {
 	struct ws_diff *d;
 	uint32_t *max_instances[2]; /* place -> most instances in one sample of the side */
-	uint32_t *row_of[3];        /* match -> place -> its row, plus 1; 0: none yet */
+	uint32_t *row_of[3];        /* match -> place -> row, plus 1; 0: none yet */
 	uint32_t *rolled;           /* place -> text with * for the numbers of layers */
-	uint32_t *variants;         /* text -> places that are rolled into it */
+	uint32_t *variants;         /* text -> number of places rolled into it */
 	struct ws_diff_rows *rows;
 };
 

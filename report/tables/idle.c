@@ -27,7 +27,7 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 
 /* --- gaps ------------------------------------------------------------------------------------ */
 
-/* The longest gaps of the devices: when, why, what the host did, what came next. */
+/* The longest gaps of the devices: when, why, activity of the host, next work. */
 
 static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
                     const struct ws_idle_gap *gap, uint32_t host)

@@ -5,7 +5,7 @@
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-/* Totals and notes stay out: a program would take them for records. */
+/* Without totals and notes, which a program would read as records. */
 void ws_out_csv(FILE *f, const struct ws_table *table)
 {
 	const struct ws_table_def *def = table->def;

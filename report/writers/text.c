@@ -14,7 +14,7 @@
 #define WS_TEXT_PLAIN "\033[0m"
 #define WS_TEXT_DIM   "\033[2m"
 
-/* SGR escapes; text_style writes them only where colour is wanted. */
+/* SGR escapes; text_style writes them only if colour is used. */
 #define WS_TEXT_BOLD "\033[1m"
 #define WS_TEXT_GAP  2 /* blanks between columns */
 
@@ -31,7 +31,7 @@ static void pad(FILE *f, size_t n)
 	fprintf(f, "%*s", (int)n, "");
 }
 
-/* At most `width` columns; a longer text ends in "…". Returns the columns taken. */
+/* Writes at most `width` columns; a longer text ends in "…". Returns the written columns. */
 static size_t cut(FILE *f, const char *text, size_t len, size_t width)
 {
 	size_t whole = ws_display_width(text, len), used = 0;
@@ -109,8 +109,8 @@ static size_t room(const struct ws_text_opts *opts, size_t indent)
 }
 
 /*
- * All lines of a text that begins in column `indent`, as wide as the terminal
- * allows, each ended. sgr NULL = as the text around it.
+ * Writes all lines of a text from column `indent` on, wrapped to the terminal, each with a line
+ * end. sgr NULL = no change of style.
  */
 static void wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text,
                  size_t len, size_t indent)
@@ -122,7 +122,7 @@ static void wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, cons
 	while (pos < len) {
 		size_t n = text_line(text, len, width, &pos, &begin);
 
-		/* line by line: a pager forgets the style at the end of each */
+		/* for each line, because a pager resets the style at line ends */
 		if (sgr)
 			text_style(f, opts, sgr);
 		cut(f, text + begin, n, SIZE_MAX);
@@ -134,7 +134,7 @@ static void wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, cons
 	}
 }
 
-/* The same for a text of its own. */
+/* The same for a separate paragraph. */
 static void paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr, size_t indent,
                       const char *text)
 {
@@ -145,11 +145,13 @@ static void paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr,
 /* --- tables ---------------------------------------------------------------------------------- */
 
 #define HEADER_LINES    3
-#define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
-#define NAME_LEAST      20  /* of the first column and of other texts, before an answer leaves */
+#define TEXT_WIDTH      24 /* of a text in a limited line; more if there is room */
+#define NAME_LEAST \
+	20 /* minimum of the first column and of other texts, before answers are left out */
 #define TEXT_LEAST      8
-#define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
-#define READING_COLUMNS 6   /* a table of so few, or of verdicts, is for reading: it is wrapped */
+#define UNLIMITED_WIDTH 200 /* of a padded text without a line limit */
+#define READING_COLUMNS \
+	6 /* tables with at most this number of columns, or with verdicts, are wrapped */
 
 struct text_column {
 	const struct ws_view_column *view;
@@ -165,10 +167,10 @@ struct text_table {
 	const struct ws_text_opts *opts;
 	struct ws_view view;
 	struct text_column *columns; /* view.n of them */
-	struct ws_arena arena;       /* what is shown of names */
+	struct ws_arena arena;       /* storage of cut names */
 	size_t n;                    /* columns shown */
 	size_t rows;
-	bool wraps;    /* a table for reading: its texts are wrapped, not cut */
+	bool wraps;    /* its texts are wrapped, not cut */
 	size_t blanks; /* before the next field; never at the end of a line */
 };
 
@@ -197,7 +199,7 @@ static size_t split_header(const char *title, size_t width, struct ws_bytes line
 	return n;
 }
 
-/* The least width at which the title takes HEADER_LINES lines at most. */
+/* The smallest width at which the title takes at most HEADER_LINES lines. */
 static size_t header_width(const char *title)
 {
 	struct ws_bytes line[HEADER_LINES];
@@ -251,7 +253,7 @@ static void add_columns(struct text_table *x)
 		if (c->width < header_width(c->view->shown.title))
 			c->width = header_width(c->view->shown.title);
 	}
-	/* blanks at the beginning of a name of a first screen say how deep it lies */
+	/* blanks at the begin of a name of a first screen show its depth */
 	x->wraps |= x->opts->width > 0 && x->t->def->ncolumns <= READING_COLUMNS &&
 	            strncmp(x->t->def->name, "front-", 6) != 0;
 }
@@ -271,7 +273,7 @@ static void cap(struct text_column *c, size_t width)
 		c->width = width;
 }
 
-/* Texts become narrower, the widest first, until a row fits; false: none that is left tells enough.
+/* Makes texts narrower, the widest first, until a row fits; false: all are at their minimum.
  */
 static bool shrink_texts(struct text_table *x, size_t limit)
 {
@@ -304,7 +306,7 @@ static bool shrink_texts(struct text_table *x, size_t limit)
 }
 
 /* Cut texts, then leave out details from the right, then cut texts more, until a row fits the line.
- * Only then answers leave. */
+ * Only then leaves out answers. */
 static void fit(struct text_table *x)
 {
 	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
@@ -328,7 +330,7 @@ static void fit(struct text_table *x)
 		cap(&x->columns[0], limit);
 	used = total_width(x);
 	if (used < limit) {
-		/* What is left goes to the texts that were cut, prose first. */
+		/* Distributes the rest to cut texts, prose first. */
 		size_t left = limit - used;
 		for (int prose = 1; prose >= 0; prose--)
 			for (bool some = true; some && left;) {
@@ -352,7 +354,7 @@ static bool is_too_long(const struct text_column *c, const struct ws_cell *cell)
 	       ws_display_width(cell->text.ptr, cell->text.len) > c->width;
 }
 
-/* Names and paths that do not fit are cut so that those of different rows stay different. */
+/* Cuts names and paths that do not fit, keeping different ones different. */
 static void cut_names(struct text_table *x, struct text_column *c)
 {
 	size_t n = 0;
@@ -368,7 +370,7 @@ static void cut_names(struct text_table *x, struct text_column *c)
 
 		if (!is_too_long(c, cell))
 			continue;
-		/* the text of a row that is made lasts until the next one is */
+		/* texts of made rows are valid until the next row */
 		c->elided[n++] = (struct ws_bytes){x->t->source.fill ? ws_arena_copy(&x->arena,
 		                                                                     cell->text.ptr,
 		                                                                     cell->text.len)
@@ -415,7 +417,7 @@ static void put_rule(const struct text_table *x)
 	fputc('\n', x->f);
 }
 
-/* Lines that the row takes: one, but in a table for reading. */
+/* Number of lines of a row: one, except in wrapped tables. */
 static size_t row_lines(const struct text_table *x, const struct ws_cell *cells)
 {
 	size_t most = 1;
@@ -477,7 +479,7 @@ static void put_cells(struct text_table *x, const struct ws_cell *cells)
 		put_line(x, cells, nth);
 }
 
-/* Header, rows and totals of a table, and what the width left out. */
+/* Writes header, rows and totals of a table, and a note about left-out columns. */
 static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
 {
 	struct text_table x = {.f = f, .t = t, .opts = opts};
@@ -505,7 +507,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 			const struct text_column *c = &x.columns[j];
 			size_t own = split_header(c->view->shown.title, c->width, line);
 
-			if (l + own >= lines) /* short titles stand on the last line */
+			if (l + own >= lines) /* short titles are on the last line */
 				put_field(&x, j, line[l + own - lines].ptr,
 				          line[l + own - lines].len);
 			else
@@ -523,7 +525,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 		put_cells(&x, t->totals);
 		text_style(f, opts, WS_TEXT_PLAIN);
 	}
-	/* What is not shown is said. */
+	/* Notes left-out columns. */
 	hidden = x.view.n - x.n;
 	if (x.rows < x.t->nrows)
 		fprintf(x.f, "… %zu more %s (--rows 0)\n", x.t->nrows - x.rows,
@@ -546,9 +548,9 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 #define TREE_ROWS    8
 #define KERNEL_ROWS  6
 #define FINDING_ROWS 5
-#define BAR_WIDTH    100 /* where lines have no limit */
+#define BAR_WIDTH      100 /* without a line limit */
 #define OUTLIERS_NAMED 6
-#define LEGEND_SHARE 1.0 /* percent: less has no name below the bar */
+#define LEGEND_SHARE   1.0 /* percent: smaller segments have no label below the bar */
 
 static void put_text(FILE *f, const char *text)
 {
@@ -562,7 +564,7 @@ static void put_styled(FILE *f, const struct ws_text_opts *opts, const char *sgr
 	text_style(f, opts, WS_TEXT_PLAIN);
 }
 
-/* What counts is bold, where a sentence takes one line. */
+/* Bold parts are used only if a sentence fits into one line. */
 static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct ws_page_line *of)
 {
 	struct ws_page_line with_grade = *of, *line = &with_grade;
@@ -602,8 +604,8 @@ static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct w
 
 /* --- the strip of steps -------------------------------------------------------------------- */
 
-/* "steps ▆▆▆█▆", from 0 on; of more than fit, the longest of some neighbours each. Outliers are
- * bold and named. */
+/* "steps ▆▆▆█▆", from 0 on; if there are too many, each stands for the longest of several
+ * neighbours. Outliers are bold and named. */
 static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -641,8 +643,8 @@ static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_
 
 /* --- the bar ------------------------------------------------------------------------------ */
 
-/* The letter of a segment without colours: the first of its name that no earlier one has; + of one
- * that has no name below the bar. */
+/* The letter of a segment without colours: the first free letter of its name; + for a segment
+ * without a label. */
 static char letter_of(const struct ws_page *page, size_t nth)
 {
 	bool taken[128] = {false};
@@ -996,7 +998,7 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 	ws_arena_free(&arena);
 }
 
-/* Its sentences alone, with their grades. */
+/* Writes only its sentences, with their grades. */
 static void text_headline(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
 {
 	for (size_t i = 0; i < page->nheadline; i++)
@@ -1038,7 +1040,7 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 
 #define PAGE_ITEM_WIDTH 34
 #define PAGE_ITEM_LEAST 14 /* on a narrow terminal */
-#define PAGE_TEXT_LEAST 40 /* a text that has less room, and needs more, goes below its line */
+#define PAGE_TEXT_LEAST 40 /* a longer text with less room is written below its line */
 
 #define PAGE_NAME_LEAST                                                          \
 	16 /* a name that has less room is left out: its short form stands there \
@@ -1046,7 +1048,7 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 
 /* --- a page instead of a table ------------------------------------------------------ */
 
-/* One section of a page: its lines, and how wide their numbers are by column. */
+/* One section of a page: its lines, and the widths of its number columns. */
 struct page_section {
 	const struct ws_table *t;
 	const struct ws_text_opts *opts;
@@ -1056,10 +1058,10 @@ struct page_section {
 		size_t width;
 		struct ws_shown_column shown;
 	} * shown;
-	size_t numbers; /* columns that all numbers together take */
-	size_t items;   /* the same of the items */
+	size_t numbers; /* total width of all numbers */
+	size_t items;   /* width of the items */
 	struct ws_arena *arena;
-	struct ws_bytes *item, *text; /* of lines about a name, what is shown of it */
+	struct ws_bytes *item, *text; /* displayed forms of lines about names */
 };
 
 static const struct ws_cell *page_cells(const struct page_section *s, size_t row)
@@ -1073,7 +1075,7 @@ static size_t page_number(const struct page_section *s, size_t row, size_t colum
 	return ws_display_quantity(s->t, &s->shown[column].shown, row, column, number);
 }
 
-/* Returns the columns taken; less than s->numbers when the last ones are empty. */
+/* Returns the columns taken; less than s->numbers if the last ones are empty. */
 static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row)
 {
 	char number[WS_DISPLAY_NUMBER_MAX];
@@ -1098,11 +1100,11 @@ static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row
 
 struct page_line {
 	bool has_number;
-	bool is_name; /* its text is the item again, at length: a kernel's name and its short form
+	bool is_name; /* its text is the long form of the item: a kernel's name and its short form
 	               */
 };
 
-/* Does the text hold the item, up to where a short name is cut or tells what it shortens? */
+/* Does the text contain the item, up to a cut or an addition of the short name? */
 static bool is_longer(const struct ws_cell *text, const struct ws_cell *item)
 {
 	static const char *const ends[] = {"…", "<", " [", " #"};
@@ -1128,7 +1130,7 @@ static struct page_line look_at_line(const struct page_section *s, const struct 
 	return line;
 }
 
-/* Columns behind the numbers for a whole name; 0 = too few. */
+/* Columns after the numbers for a whole name; 0 = too few. */
 static size_t name_room(const struct page_section *s)
 {
 	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
@@ -1138,7 +1140,7 @@ static size_t name_room(const struct page_section *s)
 	return at + PAGE_NAME_LEAST <= (size_t)s->opts->width ? (size_t)s->opts->width - at : 0;
 }
 
-/* Behind the numbers, or below where there is no room for it. `used` columns of them are taken. */
+/* Writes a text after the numbers, or below if there is no room. `used`: columns of the numbers. */
 static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
                           const struct ws_bytes *name, size_t used)
 {
@@ -1160,7 +1162,7 @@ static void put_page_text(FILE *f, const struct page_section *s, const struct ws
 	wrap(f, s->opts, style, text->text.ptr, text->text.len, at);
 }
 
-/* Has the line room for its item, and for its text behind the numbers? */
+/* Does the line have room for its item, and for its text after the numbers? */
 static bool fits_line(const struct page_section *s, const struct ws_cell *item,
                       const struct ws_cell *text, int has_number)
 {
@@ -1231,7 +1233,7 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opt
 		while (s.opts->width > 0 && s.items > PAGE_ITEM_LEAST &&
 		       2 + s.items + s.numbers > (size_t)s.opts->width)
 			s.items--;
-		/* What is shown of the section's names. */
+		/* Computes the displayed names of the section. */
 		size_t n = s.end - s.begin, room = name_room(&s);
 
 		WS_NEW(s.arena, s.item, n);
@@ -1296,7 +1298,7 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	}
 }
 
-/* NAME: TEXT, whose further lines stand below its first. */
+/* NAME: TEXT, with further lines indented below the first. */
 static void put_fact(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *name,
                      const char *text)
 {

@@ -1,5 +1,5 @@
-/* The first screen as the script of the page reads it: sentences, pictures, timelines and what a
- * comparison adds. */
+/* The first screen as JSON for the script of the page: sentences, pictures, timelines, and the
+ * additions of a comparison. */
 #include <stdlib.h>
 #include <zlib.h>
 #include "formats/base/bytes.h"
@@ -33,7 +33,7 @@ void ws_html_put_packed(FILE *f, const void *bytes, size_t len)
 	uLongf packed_len = compressBound((uLong)len);
 	unsigned char *packed = ws_xmalloc(packed_len);
 
-	/* with this much room it can only lack memory */
+	/* with this buffer, it can fail only without memory */
 	if (compress2(packed, &packed_len, bytes, (uLong)len, LEVEL) != Z_OK)
 		ws_out_of_memory(packed_len);
 	ws_html_put_base64(f, packed, packed_len);
@@ -42,7 +42,7 @@ void ws_html_put_packed(FILE *f, const void *bytes, size_t len)
 
 /* --- timelines ------------------------------------------------------------------------------- */
 
-/* X(number): signed numbers are zigzag; the start is less that of the box before in its lane. */
+/* X(number): signed numbers are zigzag; the start is relative to the previous box in its lane. */
 #define COLUMNS(X)                                                                            \
 	X(ws_zigzag((uint64_t)(box->start_ns - before_ns)))                                   \
 	X((uint64_t)box->dur_ns)                                                              \
@@ -101,7 +101,7 @@ static const char *kind_name(enum ws_timeline_kind kind)
 	return names[kind];
 }
 
-/* Its lanes and texts as an object, or null; and its boxes, which lie in an element of their own.
+/* Writes its lanes and texts as an object, or null; and its boxes, into an element of their own.
  */
 static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 {

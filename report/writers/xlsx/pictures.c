@@ -11,9 +11,9 @@
 #define CHART_ROWS   24
 #define CHART_PIXELS 760
 #define POINTS_MAX   24
-#define LABELS       6    /* the largest have their names beside them */
-#define LEAST_SHARE  0.5  /* percent of the GPU time: less is no circle */
-#define MARKER_MAX   30.0 /* points across, of all GPU time */
+#define LABELS       6    /* number of the largest operations, which have labels */
+#define LEAST_SHARE  0.5  /* percent of the GPU time: smaller operations have no circle */
+#define MARKER_MAX   30.0 /* diameter in points for all GPU time */
 #define MARKER_MIN   5.0
 
 struct points {
@@ -34,7 +34,7 @@ static double number(const struct points *p, size_t row, int column)
 	return ws_cell_number(cell(p, row, column));
 }
 
-/* A logarithmic axis has no place for 0. */
+/* Can the row be drawn? A logarithmic axis has no 0. */
 static bool is_point(const struct points *p, size_t row, bool classes)
 {
 	return ws_cell_is(cell(p, row, p->level), "class") == classes &&
@@ -64,7 +64,7 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	const lxw_row_t at = (lxw_row_t)(WS_XLSX_ROW_DATA + row);
 	const lxw_col_t to_right = (lxw_col_t)ws__xlsx_column(p->s, p->intensity);
 	const lxw_col_t up = (lxw_col_t)ws__xlsx_column(p->s, p->tflops);
-	/* a share over all is an error of its table, and no larger circle */
+	/* a share over 100 % is an error of its table, and does not enlarge the circle */
 	const double size = MARKER_MAX * sqrt(fmin(number(p, row, p->share), 100) / 100);
 	lxw_chart_fill fill = {.transparency = 25};
 	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.75};
