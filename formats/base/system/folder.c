@@ -1,4 +1,4 @@
-/* Names of paths and of what is in a folder, for all systems. */
+/* The names in a folder, for all systems. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -6,25 +6,6 @@
 
 #include "formats/base/system/folder.h"
 #include "formats/base/system/system.h"
-
-bool ws_path_separates(char c)
-{
-#ifdef _WIN32
-	return c == '/' || c == '\\';
-#else
-	return c == '/';
-#endif
-}
-
-const char *ws_path_name(const char *path)
-{
-	const char *name = path;
-
-	for (; *path; path++)
-		if (ws_path_separates(*path))
-			name = path + 1;
-	return name;
-}
 
 static int by_bytes(const void *a, const void *b)
 {
