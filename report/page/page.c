@@ -847,7 +847,7 @@ static void say_what_is_unsound(struct ws_page_making *p)
 		            ws_arena_format(p->texts, "%s of %s launches",
 		                            ws_say_number(p->texts, (double)behind),
 		                            ws_say_number(p->texts, (double)launches)),
-		            " come after the last recorded kernel: the trace lacks theirs. "
+		            " come after the last recorded kernel. "
 		            "Synchronise before recording ends.",
 		            NULL);
 }
