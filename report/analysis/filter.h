@@ -118,14 +118,6 @@ bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t en
 bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step);
 
 /*
- * Does a --nvtx pattern name this range? The pattern matches the whole path,
- * or its end after any '/' between names (so a bare name finds the range
- * wherever it stands); a leading '/' ties it to the outermost range. In
- * "domain:path" the domain must match too.
- */
-bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain);
-
-/*
  * inside[r] = 1 for the ranges that nvtx ("[domain:]path[#n|#a..b]") names and
  * those in them; inside has an entry a range. A pattern that names ranges as a
  * whole does, also when it ends in what looks like #n.
