@@ -17,6 +17,13 @@ class Wrong(Exception):
     """What a scenario says is not so, or says nothing."""
 
 
+def quiet_rules(notes):
+    """Rules that were judged and did not fire: a note has their titles."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../report/advice/advice.def"), encoding="utf-8") as f:
+        ids = {title.lower(): rule for rule, title in re.findall(r'R\(\w+, "(A\d+)", \d, "([^"]+)"', f.read())}
+    return {ids[title.lower()] for n in notes if "not found: " in n for title in n.partition("not found: ")[2].rstrip(".").split(", ")}
+
+
 # --- the file ----------------------------------------------------------------------------------
 
 class Part:
@@ -261,11 +268,11 @@ def check_advice(part, trace):
     """RULE… quiet, RULE… not judged, or RULE COLUMN=VALUE… of a row in the table."""
     table = trace.table(f"advice {part.rest}".strip())
     notes = table["notes"]
-    quiet = re.findall(r"\bA\d+\b", " ".join(n[n.find("not found:"):] for n in notes if "not found:" in n))
+    quiet = quiet_rules(notes)
     for rule in rules_of_advice():
-        said = (any(row[0] == rule for row in table["rows"]) or any(n.startswith(f"{rule}: ") and "alternatives" in n for n in notes),
+        said = (any(row[0] == rule for row in table["rows"]) or any(f"({rule}): " in n and "alternatives" in n for n in notes),
                 rule in quiet,
-                any(f"Not judged: {rule} " in n for n in notes))
+                any(re.match(rf"Not judged: .*\({rule}\): ", n) for n in notes))
         if notes and sum(said) != 1:
             raise Wrong(f"{rule} fired, is quiet, is not judged: {said}")
     for line in one_rule_each(part.lines):
@@ -275,7 +282,7 @@ def check_advice(part, trace):
         if wanted == ["quiet"]:
             right = not found and rule in quiet
         elif wanted == ["not", "judged"]:
-            right = not found and any(f"Not judged: {rule} " in n for n in notes)
+            right = not found and any(re.match(rf"Not judged: .*\({rule}\): ", n) for n in notes)
         else:
             pairs = [w.partition("=")[::2] for w in wanted]
             right = any(all(has(row, column, value, found) for column, value in pairs) for row in found)
