@@ -504,6 +504,3 @@ struct ws_boxes {
 		size_t lane; /* from 1; 0: none */
 	} known[16];
 };
-
-/* The number of a lane, which is added if new; *is_new: it has no name yet. */
-size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new);
