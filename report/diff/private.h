@@ -203,7 +203,8 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r);
 int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int phase);
 /* --- work_sums.c -------------------------------------------------------------------------- */
 
-/* Adds up calls by what they are matched with: once they are. */
+/* Sums the work of each sample by its match kind, after the sides are matched. Frees the groups of
+ * the match, which nothing reads afterwards. */
 void ws_diff_sum_work(struct ws_diff *d);
 /* The matched and unmatched work of both sides: a row of all that is alike in the fields of which
  * the bits are set in `fields`. */

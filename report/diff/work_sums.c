@@ -17,7 +17,8 @@ struct adder {
 	struct ws_arena temp;
 };
 
-/* Each slot's kind, where its group was; what has no counterpart is a kind by what it is. */
+/* Replaces the group of each slot by its match kind. Work without a counterpart gets a kind of its
+ * own. */
 static void find_kinds(struct ws_diff *d, int s)
 {
 	struct ws_match *m = &d->match;
@@ -155,7 +156,7 @@ void ws_diff_sum_work(struct ws_diff *d)
 	WS_NEW(&a.temp, a.touched, d->match.kinds.n);
 	for (; a.side < 2; a.side++) {
 		add_side(&a);
-		/* a call of both sides is a dozen bytes that nobody asks for again */
+		/* a dozen bytes per call, which nothing reads again */
 		free(d->match.group[a.side]);
 		d->match.group[a.side] = NULL;
 	}
