@@ -1,6 +1,5 @@
 #include "formats/text/csv_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -138,10 +137,4 @@ void ws_csv_end_row(struct ws_csv *c)
 {
 	fputs("\r\n", c->f);
 	c->row_has_fields = 0;
-}
-
-enum ws_status ws_csv_finish(struct ws_csv *c, struct ws_err *err)
-{
-	WS_FAIL_IF(ferror(c->f), err, IO_WRITE, "cannot write CSV: %s", strerror(errno));
-	return WS_OK;
 }

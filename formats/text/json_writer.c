@@ -1,6 +1,5 @@
 #include "formats/text/json_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -389,6 +388,5 @@ enum ws_status ws_json_finish(struct ws_json_writer *j, struct ws_err *err)
 	WS_FAIL_IF(j->misuse, err, BUG, "%s does not fit here in JSON", j->misuse);
 	WS_FAIL_IF(j->depth || !j->done, err, BUG, "JSON ended before its value did");
 	put_char(j->f, '\n');
-	WS_FAIL_IF(ferror(j->f), err, IO_WRITE, "cannot write JSON: %s", strerror(errno));
 	return WS_OK;
 }

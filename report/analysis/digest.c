@@ -28,7 +28,7 @@ static void reserve_paths(struct ws_digest *d, size_t npaths)
 	}
 }
 
-/* nkinds: how many kinds of kernels there are, which without a join are configurations. */
+/* nkinds: number of kinds of kernels; without a join, kinds are configurations. */
 static void init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds)
 {
 	*d = (struct ws_digest){.parts = parts,
@@ -64,7 +64,7 @@ void ws_digest_release(struct ws_digest *d)
 	*d = (struct ws_digest){0};
 }
 
-/* The number of the cell of a configuration and place, which is that of the kind. */
+/* The number of the cell of a configuration and place, for a kind. */
 static uint32_t add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
                          const struct ws_kernel_place *place)
 {
@@ -80,7 +80,7 @@ static uint32_t add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
 	return d->cell_of[kind] = (uint32_t)(id - 1);
 }
 
-/* All kernels are in: the sums over all cells. */
+/* After all kernels: computes sums over all cells. */
 static void finish(struct ws_digest *d)
 {
 	d->kernels = 0;
@@ -109,12 +109,12 @@ static void add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int fai
 	ws_values_add(&d->calls[name].dur_ns, dur_ns);
 }
 
-/* A kernel as the sums take it. */
+/* Fields of a kernel for the sums. */
 struct kernel {
-	int64_t start_ns, dur_ns; /* 0 when not known */
+	int64_t start_ns, dur_ns; /* 0 if unknown */
 	int timed;
 	uint32_t device;
-	uint64_t order; /* by device, then start: what comes first, is less */
+	uint64_t order; /* ascending by device, then start */
 };
 
 struct filling {
@@ -122,9 +122,9 @@ struct filling {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	struct ws_cost_ops *costs;
-	uint32_t *name_of; /* operation -> name that its kernels have, see share_flops */
+	uint32_t *name_of; /* operation -> common name of its kernels, see share_flops */
 	uint32_t *path_of; /* step -> its path */
-	/* of ranges below nspans: from the start of the first kernel to the last end */
+	/* for ranges below nspans: start of the first kernel to the last end */
 	struct ws_spill spans;
 	uint32_t nspans;
 	struct ws_arena temp;
@@ -132,7 +132,7 @@ struct filling {
 
 /* --- into the digest ---------------------------------------------------------------------- */
 
-/* Counts it in its cell. */
+/* Counts a kernel in its cell. */
 static void count_in_cell(struct ws_digest *d, uint32_t cell, const struct kernel *k)
 {
 	struct ws_digest_cell *c = &d->cells[cell];
@@ -163,7 +163,7 @@ static void add_to_path(struct ws_digest *d, uint32_t path, const struct kernel 
 	             k->start_ns + k->dur_ns);
 }
 
-/* … and in all around that. */
+/* … and in all paths around it. */
 static void add_to_path_and_parents(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
                                     const struct kernel *k)
 {
@@ -207,7 +207,7 @@ static void extend_by(struct filling *f, uint32_t range, const struct kernel *ke
 	              kernel->start_ns + kernel->dur_ns);
 }
 
-/* step: of the model. */
+/* step: index of the model's steps. */
 static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, uint32_t step,
                          uint32_t path, const struct kernel *kernel)
 {
@@ -220,8 +220,8 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 	sums->exclusive_ns += kernel->dur_ns;
 	add_to_path_and_parents(f->d, m->ranges.paths, path, kernel);
 	extend_by(f, k->range, kernel);
-	/* another thread launched it in the step's time: the step has it all the same, and what was
-	 * launched in its range counts once */
+	/* if another thread launched it during the step, it also counts in the step's path, but
+	 * only once */
 	if (step != WS_NONE && f->path_of[step] != WS_NONE) {
 		add_to_path_and_parents(f->d, m->ranges.paths, f->path_of[step], kernel);
 		extend_by(f, m->steps[step].range, kernel);
@@ -238,9 +238,8 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 }
 
 /*
- * FLOPs belong to an operation, not to a kernel. They are a kernel's where
- * all kernels of the operation have its name; a name with one instance for
- * which that does not hold has no FLOPs.
+ * FLOPs belong to operations. A kernel name gets them if all kernels of the operation have that
+ * name; a single instance without such an operation makes the name's FLOPs unknown.
  */
 static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 {
@@ -248,7 +247,7 @@ static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 	const uint32_t name = f->m->configs[k->kind->config].name;
 	const uint32_t op = ws_cost_ops_of_kernel(f->costs, k);
 	uint8_t *unknown = f->d->flops_unknown;
-	/* 0 is the empty text, which stands for "no kernel yet" */
+	/* 0, the empty text, means "no kernel yet" */
 	uint32_t *name_of = op == WS_NONE ? NULL : &f->name_of[op];
 
 	if (!name_of || ws_cost_ops_flops(f->costs, op) < 0) {
@@ -334,7 +333,7 @@ static void add_ranges(struct filling *f)
 {
 	struct ws_joined_rows *rows = f->sel->rows;
 
-	/* children before parents: what a child launched, its parent did */
+	/* children before parents, as launches of a child count for its parent */
 	for (uint32_t i = (uint32_t)rows->nranges; i-- > 0;) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 		const struct ws_span span = span_of(f, r, i);
@@ -412,7 +411,7 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 	ws_arena_free(&f.temp);
 }
 
-/* --- of rows that nobody joins --------------------------------------------------------------- */
+/* --- of rows without a join --------------------------------------------------------------- */
 
 struct unjoined {
 	struct ws_digest *d;
@@ -420,7 +419,7 @@ struct unjoined {
 	struct ws_judged_streams streams;
 	const struct ws_model *m;
 	struct ws_arena arena;
-	bool is_sound; /* no kernel is there twice or cannot have ended when it says */
+	bool is_sound; /* no duplicate kernels and no impossible ends */
 };
 
 static void begin_unjoined(void *ctx, struct ws_model *m)
@@ -440,7 +439,7 @@ static void add_unjoined_call(void *ctx, const struct ws_joined_call *call, uint
 	add_call(u->d, call->kind->name, call->dur_ns, call->kind->failed);
 }
 
-/* Its cell is that of its configuration. */
+/* Adds a kernel to the cell of its configuration. */
 static void add_unjoined_kernel(void *ctx, const struct ws_pass_kernel *k)
 {
 	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
@@ -478,7 +477,7 @@ enum ws_status ws_digest_of_trace(struct ws_digest *d, struct ws_joined_rows *ro
 	if (!(parts & WS_DIGEST_JOINED))
 		WS_FORWARD(ws_pass_run_unjoined(r, name, opts, &wanted, &sink, m, err));
 	ws_arena_free(&u.arena);
-	if (*m && !u.is_sound) { /* only the join tells what counts */
+	if (*m && !u.is_sound) { /* only the join decides which records count */
 		ws_digest_release(d);
 		ws_model_free(*m);
 		*m = NULL;

@@ -12,7 +12,7 @@
 
 /*
  * A relation is a list of columns, X(name, statement that puts its value, parts of a digest that it
- * is made of). docs/dev/query.md says what they mean.
+ * needs). Meanings: docs/dev/query.md.
  */
 #define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
 
@@ -102,7 +102,7 @@ static struct ws_bytes without_version(struct ws_bytes name)
 	return name;
 }
 
-/* Every text of the trace is a row; those that are no name of a call have no calls. */
+/* Every text of the trace is a row; texts that are not names of calls have 0 calls. */
 #define CALL(X)                                                  \
 	X(name, ws_put_text(out, without_version(name)))         \
 	X(recorded_name, ws_put_copy(out, name.ptr, name.len))   \
@@ -120,7 +120,8 @@ static void put_call(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, CALL);
 }
 
-/* --- path: NVTX ranges of one path, and two for kernels in none ----------------------------- */
+/* --- path: NVTX ranges of one path, and two rows for kernels outside ranges
+ * ----------------------------- */
 
 static size_t count_paths(void *ctx)
 {
@@ -144,7 +145,7 @@ const uint32_t *ws_paths_in_order(struct ws_relations *r)
 	return r->paths;
 }
 
-/* What a row is called in the digest. */
+/* The path of a row in the digest. */
 static uint32_t digest_path(const struct ws_model *m, size_t row)
 {
 	return row < m->ranges.npaths       ? (uint32_t)row
@@ -152,7 +153,7 @@ static uint32_t digest_path(const struct ws_model *m, size_t row)
 	                                    : WS_PATH_NO_LAUNCH;
 }
 
-/* The rows of no range always are, unless a filter of ranges or steps is set. */
+/* The two last rows are always shown, unless a filter of ranges or steps is set. */
 bool ws_path_is_shown(const struct ws_relations *r, uint32_t path)
 {
 	const struct ws_model *m = r->tab->m;
@@ -191,7 +192,7 @@ static uint32_t place_of(struct ws_relations *r, size_t path)
 	return ws_paths_in_order(r), r->places[path];
 }
 
-/* Of the ranges of a path; the columns of a row ask one after the other. */
+/* Statistics of the ranges of a path, cached for the columns of one row. */
 static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
                                       const struct ws_path_sums *s)
 {
@@ -201,7 +202,7 @@ static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
 	return &r->times;
 }
 
-/* of_gpu: NULL where the trace has nothing of devices. */
+/* of_gpu: NULL if the trace has no device data. */
 #define PATH(X)                                                                                   \
 	X(place, ws_put_int(out, place_of(r, row)), 0)                                            \
 	X(path, put_path_text(m, (uint32_t)row, false, out), 0)                                   \
@@ -253,9 +254,9 @@ static void put_path(void *ctx, size_t row, int column, struct ws_put *out)
 /* --- work: copies in one direction, or fills ------------------------------------------------ */
 
 struct ws_work_sums {
-	struct ws_values times, sizes; /* of those whose time, whose size is known */
+	struct ws_values times, sizes; /* of those with known time, with known size */
 	uint64_t count, without_time;
-	int64_t total_ns, bytes, timed_bytes, timed_ns; /* timed_…: of those with both */
+	int64_t total_ns, bytes, timed_bytes, timed_ns; /* timed_…: of those with both known */
 	bool by_amd;
 };
 
@@ -275,7 +276,7 @@ static void fold_work(struct ws_relations *r)
 		s->count++;
 		s->by_amd |= m->devices[w->device].is_amd;
 		s->bytes += (int64_t)w->bytes;
-		if (w->bytes) /* 0 is not recorded */
+		if (w->bytes) /* 0 means not recorded */
 			ws_values_add(&s->sizes, (int64_t)w->bytes);
 		if (w->no_time) {
 			s->without_time++;
@@ -297,7 +298,7 @@ static size_t count_work(void *ctx)
 	return r->nwork;
 }
 
-/* "[HIP memcpy …]" where an AMD device did it. */
+/* "[HIP memcpy …]" for an AMD device. */
 static void put_operation(const char *name, bool by_amd, struct ws_put *out)
 {
 	static const char cuda[] = "[CUDA ";
@@ -307,7 +308,7 @@ static void put_operation(const char *name, bool by_amd, struct ws_put *out)
 	ws_put_copy(out, text, strlen(text));
 }
 
-/* Operations that did not happen are rows, too: their count is 0. */
+/* Operations without occurrence are rows, too: their count is 0. */
 #define WORK(X)                                                                   \
 	X(operation, put_operation(ws_copy_name((uint32_t)row), s->by_amd, out))  \
 	X(count, ws_put_count(out, s->count))                                     \
@@ -329,7 +330,7 @@ static void put_work(void *ctx, size_t row, int column, struct ws_put *out)
 
 /* --- kernel: each execution of a kernel, by device, then start ------------------------------ */
 
-/* Which kernels of the joined rows are rows here. */
+/* Selects the joined kernels that are rows. */
 static void select_kernels(struct ws_kernel_rows *r, const struct ws_selection *sel)
 {
 	const size_t n = r->rows->nkernels;
@@ -357,7 +358,7 @@ static size_t count_kernels(void *ctx)
 	return r->kernels.n;
 }
 
-/* Paths repeat in every row. */
+/* Caches texts of paths, which repeat in many rows. */
 static struct ws_bytes path_of(struct ws_kernel_rows *r, const struct ws_joined_kernel *k)
 {
 	const uint32_t path = k->kind->path != WS_NONE ? k->kind->path
@@ -461,7 +462,7 @@ static struct ws_launch_sums *launch_of(struct ws_relations *r, struct ws_strtab
 	return &r->launches[id - 1];
 }
 
-/* In a queue was only what began when its call had returned. */
+/* Only kernels that began after their call had returned were queued. */
 static void fold_launches(struct ws_relations *r)
 {
 	const struct ws_selection *sel = r->tab->sel;
@@ -504,7 +505,7 @@ static size_t count_launches(void *ctx)
 {
 	struct ws_relations *r = ctx;
 
-	if (r->tab->m->soundness.clock_is_off) /* no latency is known */
+	if (r->tab->m->soundness.clock_is_off) /* latencies are unknown */
 		return 0;
 	if (!r->has_launches)
 		fold_launches(r);
@@ -651,7 +652,7 @@ static const struct ws_relation cell = {"cell", CELL(WS_COLUMN_NAME), count_cell
 static const struct {
 	const struct ws_relation *rel;
 	const char *row_is;
-	unsigned of_all; /* the parts that any query of it takes */
+	unsigned of_all; /* the parts that every query of it needs */
 	unsigned of_columns[WS_RELATION_COLUMNS];
 } relations[] = {
         {&cell,

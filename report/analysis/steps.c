@@ -18,7 +18,8 @@ static int by_start(const void *pa, const void *pb)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* Phases on several streams overlap: each has all of its window, the remainder is what none has. */
+/* Phases on several streams may overlap: each has its full window, and the remainder is the part
+ * outside all of them. */
 static void set_windows(const struct ws_span *step, const struct ws_span phases[WS_PHASES],
                         int64_t out[WS_PHASES])
 {
@@ -170,7 +171,7 @@ const char *ws_step_apart_name(uint8_t apart)
 	return apart == WS_STEP_EVALUATES ? "evaluation" : "prefill";
 }
 
-/* All are apart for one reason: a program that trains reads no prompts. */
+/* All such steps have one reason, because a program that trains reads no prompts. */
 const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena)
 {
 	const size_t n = ws_steps_apart(m);
@@ -236,7 +237,7 @@ int64_t ws_fact_number(const struct ws_model *m, const char *key)
 
 /* --- without steps ---------------------------------------------------------------------------- */
 
-/* The first and last without device work, where others have some, were cut off. */
+/* The first and last steps without device work are truncated if others have some. */
 static void measure_candidate(const struct ws_model *m, const struct ws_selection *sel,
                               struct ws_step_candidate *c)
 {
@@ -281,7 +282,7 @@ const struct ws_step_candidates *ws_step_candidates(const struct ws_model *m,
 	return found;
 }
 
-/* As a shell takes it. */
+/* Quoted for a shell. */
 static const char *quoted(struct ws_arena *texts, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

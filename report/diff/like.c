@@ -1,5 +1,5 @@
 /*
- * Like with like: did both sides do the same work? docs/reference/compare.md.
+ * Checks whether both sides did the same work: docs/reference/compare.md.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -10,9 +10,10 @@
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
-/* More of a side's GPU time without a counterpart of its size, and it is other work. */
+/* Maximum share of a side's GPU time without a counterpart of equal size; above it the work is
+ * different. */
 #define MOST_UNMATCHED 0.05
-/* More calls or GPU time of a class that matters without a counterpart, and its calls differ. */
+/* Maximum share of calls or GPU time of an important class without a counterpart. */
 #define MOST_UNMATCHED_OF_CLASS 0.01
 
 bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, double *ratio)
@@ -50,7 +51,7 @@ static void add_reason(struct ws_diff *d, const char *fmt, ...)
 			*p = '?';
 }
 
-/* Facts of which another value is other work. */
+/* Facts whose different values mean different work. */
 static const struct {
 	const char *key, *word;
 } work_facts[] = {
@@ -118,20 +119,20 @@ static void compare_steps(struct ws_diff *d)
 	add_reason(d, "phases %s and %s", list[0], list[1]);
 }
 
-/* --- calls, sizes and what has no counterpart -------------------------------------------- */
+/* --- calls, sizes and unmatched work -------------------------------------------- */
 
-/* Classes whose calls the user knows the number of. */
+/* Classes whose number of calls is meaningful to users. */
 static const char *const counted_classes[] = {"attention", "gemm", "conv", "comm"};
 #define NCOUNTED (sizeof(counted_classes) / sizeof(*counted_classes))
 static const char *const counted_names[NCOUNTED] = {"attention", "matmul", "convolution",
                                                     "communication"};
 
 struct counted {
-	double calls[2], unmatched[2]; /* a sample */
+	double calls[2], unmatched[2]; /* per sample */
 	double unmatched_ns[2];
 };
 
-/* A number of calls, which of several samples may be none. */
+/* Prints a number of calls, which may be fractional as a mean over samples. */
 static const char *print_calls(double calls, char out[32])
 {
 	snprintf(out, 32, fabs(calls - round(calls)) < 0.05 ? "%.0f" : "%.1f", calls);

@@ -182,7 +182,8 @@ static void find_samples(struct ws_reader *c)
 
 /* --- places ------------------------------------------------------------------------------ */
 
-/* The place's text is its parent's, a '/' and the steady name with its own '/' as "\/". */
+/* The text of a place: its parent's text, a '/' and its name without varying numbers, with '/' as
+ * "\/". */
 static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name,
                        uint32_t *text)
 {
@@ -209,7 +210,7 @@ static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes 
 	free(out);
 }
 
-/* path of the model -> place; parents stand before their children */
+/* path of the model -> place; parents come before their children */
 static void find_places(struct ws_reader *c)
 {
 	const struct ws_ranges *r = &c->m->ranges;
@@ -244,7 +245,7 @@ static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes ke
 	fact->key = ws_texts_add(&c->names->texts, (struct ws_bytes){whole, n + key.len});
 	free(whole);
 	fact->value = ws_texts_add(&c->names->texts, value);
-	/* the last of a key speaks */
+	/* the last one of a key counts */
 	for (size_t i = 0; i < r->nfacts; i++) {
 		if (r->facts[i].key == fact->key) {
 			r->facts[i].value = fact->value;
@@ -254,7 +255,7 @@ static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes ke
 	r->nfacts++;
 }
 
-/* The mean of what was read of the multiprocessors' clocks: keys gpu.0.begin.sm_clock_mhz. */
+/* The mean of the recorded clocks of the multiprocessors: keys such as gpu.0.begin.sm_clock_mhz. */
 static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, unsigned *n)
 {
 	static const char end[] = ".sm_clock_mhz";
@@ -270,8 +271,8 @@ static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, u
 	++*n;
 }
 
-/* What all batches of a server have in common is a fact of the workload: the kind, and the number
- * of requests. Their kernels alone need not tell, where a graph hides the sizes. */
+/* Kind and number of requests, if equal for all batches of a server, are facts of the workload.
+ * Kernels may not show them, because graphs hide the sizes. */
 static void add_batch(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
@@ -367,7 +368,7 @@ static void read_uses(struct ws_reader *c)
 		memcpy(to->of_sample, idle->of_device[d], r->nsamples * sizeof(*to->of_sample));
 		r->ndevice_times++;
 	}
-	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* nothing worked */
+	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* no device worked */
 		r->samples[0].step_ns = r->samples[0].host_ns = 0;
 }
 
@@ -399,7 +400,7 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	struct ws_filter steps = WS_FILTER_ALL;
 
 	*out = (struct ws_recording){0};
-	/* of a trace without steps from the first device work to the last */
+	/* for a trace without steps: from the first device work to the last */
 	steps.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &steps, &c.sel);
 	c.rows = c.sel.rows;

@@ -1,5 +1,5 @@
 /*
- * diff-verdict: the answer, and what it rests on.
+ * diff-verdict: the answer, and its evidence.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -215,7 +215,7 @@ static double clock_of(const struct ws_side *side)
 	return mhz;
 }
 
-/* A gap that is not there in cycles is one of the clocks. */
+/* Whether the clocks explain the gap: the times differ, but the cycles do not. */
 static bool clocks_explain(const struct ws_diff *d, const struct ws_comparison *c)
 {
 	const double *mhz = d->result->clock_mhz;
@@ -242,7 +242,8 @@ static void add_launch_bound(const struct ws_diff *d, struct ws_sentence *text)
 	                d->side[1].recordings[0].idle.percent);
 }
 
-/* Why nothing is called different although the step differs; false: nothing keeps it. */
+/* Adds the reason why the step is not called different although its time differs. False: there is
+ * no such reason. */
 static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct ws_sentence *text)
 {
 	if (ws_grade_is_different(c->grade) && clocks_explain(d, c)) {
@@ -254,7 +255,7 @@ static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct 
 		        d->result->clock_mhz[0], d->result->clock_mhz[1]);
 		c->grade = WS_GRADE_AMBIGUOUS;
 	}
-	/* with a threshold the question is the step, whatever sets its pace, and not the GPU work
+	/* with a threshold the question is the time of the step, not of the GPU work
 	 */
 	if (c->grade == WS_GRADE_UNLIKE || c->identical || d->opts.threshold_percent >= 0 ||
 	    !are_launch_bound(d))
@@ -329,7 +330,7 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 
 	if (!row || !(row->mean[0] > 0) || !(row->mean[1] > 0))
 		return;
-	/* the only phase that is known is no phase */
+	/* "other" as the only phase says nothing */
 	if (phase == WS_PHASE_OTHER && is_all(v->d, row))
 		return;
 	snprintf(subject.text, sizeof(subject.text), "%s of %s", sum,
@@ -347,7 +348,7 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	add_time(v, subject.text, text.text, &row->c);
 }
 
-/* Times beside that of a whole trace, which has no phases. */
+/* Further times of a whole trace, which has no phases. */
 static void add_beside(const struct verdict *v)
 {
 	static const char *const subjects[] = {"copies", "idle"};
@@ -375,7 +376,7 @@ static void add_beside(const struct verdict *v)
 	}
 }
 
-/* False: a side took no time. */
+/* False: the time of a side is 0. */
 static bool add_times(const struct verdict *v, double gpu_ns[2])
 {
 	struct ws_diff *d = v->d;
@@ -407,7 +408,7 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 	return any;
 }
 
-/* --- memory, what is left over, notes ---------------------------------------------------- */
+/* --- memory, utilization, notes ---------------------------------------------------- */
 
 static void add_memory(const struct verdict *v)
 {
@@ -506,7 +507,7 @@ static void add_unmatched(const struct verdict *v)
 	}
 }
 
-/* Of programs that say nothing of their work. */
+/* A note about programs that do not state their work. */
 static void note_arguments(const struct verdict *v)
 {
 	struct ws_bytes arguments[2];

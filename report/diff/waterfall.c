@@ -1,6 +1,7 @@
 /*
- * Why the time changed: diff-idle, what the devices did with a step, and diff-waterfall, the parts
- * from A's step to B's. Both add up exactly: docs/reference/compare.md.
+ * Why the time changed. diff-idle shows how the devices spent a step. diff-waterfall shows the
+ * changes of the parts that lead from A's step to B's. Both add up exactly:
+ * docs/reference/compare.md.
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ struct ws_bytes ws_diff_class_name(struct ws_bytes name)
 
 /* --- parts of a step ---------------------------------------------------------------------- */
 
-/* Devices that a sample's uses are summed over. */
+/* The number of devices in the sums of a sample. */
 static double devices_of(const struct ws_sample *s)
 {
 	int64_t all = 0;
@@ -71,7 +72,7 @@ static void add_kernels(struct ws_diff *d, int s, double devices, struct ws_diff
 		        (double)left / devices;
 }
 
-/* Classes of operations on the host; the rest of the step is in none. */
+/* One part per class of operations on the host, and one for the rest of the step. */
 static void add_operations(struct ws_diff *d, int s, const struct ws_sample *of,
                            struct ws_diff_parts *p)
 {
@@ -129,7 +130,7 @@ static int by_change(const void *pa, const void *pb)
 	return ws_name_compare(a->name, b->name);
 }
 
-/* As many parts as there can be: of each class, and of each use of a device and what else is. */
+/* The largest possible number of parts: each class, each use of a device, and the rest. */
 static size_t most_parts(const struct ws_diff *d)
 {
 	size_t n = WS_USES + 4;
@@ -176,7 +177,7 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 	                                        : "");
 }
 
-/* A second part that is under this share of the whole change is not named. */
+/* The sentence names a second part only if it is at least this share of the whole change. */
 #define NAMED_SHARE 0.25
 
 void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
@@ -237,7 +238,7 @@ static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws
 	return row;
 }
 
-/* What every step and every whole trace has: something ran in it. */
+/* Whether anything ran: true for every valid step or whole trace. */
 static bool has_time(const struct ws_diff_parts *p)
 {
 	return p->whole_ns[0] > 0 && p->whole_ns[1] > 0;
@@ -288,8 +289,8 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 
 /* --- diff-idle ---------------------------------------------------------------------------- */
 
-/* The uses of the device in place `device` of the recording that is shown, in its sample; SIZE_MAX:
- * of all. False: it has no such device. */
+/* The uses of a device in the shown recording's sample. device: its index; SIZE_MAX: all devices.
+ * False: the recording has no such device. */
 static bool uses_of(const struct ws_side *side, size_t device, double ns[WS_USES])
 {
 	const struct ws_recording *rec = &side->recordings[side->shown_recording];

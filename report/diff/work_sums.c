@@ -1,6 +1,6 @@
 /*
- * Sums of the work of both sides by what is matched with what, and how. Few of all calls are a kind
- * of their own, so tables are made of these sums.
+ * Sums of the work of both sides over calls that are matched in the same way. There are far fewer
+ * such kinds than calls, so tables are made from the sums.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,14 @@
 struct adder {
 	struct ws_diff *d;
 	int side;
-	struct ws_work_sum *of_kind; /* in the sample; no instances: none yet */
-	uint32_t *touched;           /* kinds that the sample has */
+	struct ws_work_sum
+	        *of_kind;  /* sums of each kind in the current sample; 0 instances: not yet used */
+	uint32_t *touched; /* kinds used by the sample */
 	size_t ntouched;
 	struct ws_arena temp;
 };
 
-/* Replaces the group of each slot by its match kind. Work without a counterpart gets a kind of its
- * own. */
+/* Replaces each slot's group by its kind. Work without a counterpart has a kind by its own key. */
 static void find_kinds(struct ws_diff *d, int s)
 {
 	struct ws_match *m = &d->match;
@@ -37,7 +37,7 @@ static void find_kinds(struct ws_diff *d, int s)
 	}
 }
 
-/* The same of what A's replay plays. */
+/* The same for the calls that A's replay plays. */
 static void find_kinds_of_pieces(struct ws_diff *d)
 {
 	const struct ws_side *side = &d->side[0];
@@ -156,7 +156,7 @@ void ws_diff_sum_work(struct ws_diff *d)
 	WS_NEW(&a.temp, a.touched, d->match.kinds.n);
 	for (; a.side < 2; a.side++) {
 		add_side(&a);
-		/* a dozen bytes per call, which nothing reads again */
+		/* groups are not used again, and are a dozen bytes per call */
 		free(d->match.group[a.side]);
 		d->match.group[a.side] = NULL;
 	}

@@ -1,6 +1,6 @@
 /*
- * Folded stacks: "range;range;operation;kernel N", N = ns of GPU time. A semicolon in a name is a
- * colon there, and what would end the line a blank.
+ * Folded stacks: "range;range;operation;kernel N", N = ns of GPU time. A semicolon in a name
+ * becomes a colon, and line breaks become blanks.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "report/export/exporter.h"
 #include "report/joined/rows.h"
 
-/* What kernels have in common that stand in one line. */
+/* Key of the kernels of one line. */
 struct stack {
 	uint32_t path, operation,
-	        kernel; /* path: WS_NONE = in no range; operation: text, 0 = none */
+	        kernel; /* path: WS_NONE = outside ranges; operation: text, 0 = none */
 };
 
 struct folding {
@@ -50,7 +50,7 @@ static void put_path(FILE *out, struct ws_buf *room, const struct ws_model *m, u
 	fputc(';', out);
 }
 
-/* Each line, in the order of their bytes: the same trace gives the same file. */
+/* Compares lines by bytes, for a deterministic file. */
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

@@ -109,7 +109,7 @@ static void take_pairs(struct scan s, struct ws_batch *b, struct ws_batch_part *
 		}
 		number = take_number(&s);
 		while (s.p < s.end && *s.p != ' ')
-			s.p++; /* "117/128" is padded to 128; what is no number */
+			s.p++; /* "117/128" is padded to 128; other text */
 		s.p += s.p < s.end;
 		if (name.len > 2 && (ws_bytes_begin(name, "c_") || ws_bytes_begin(name, "g_"))) {
 			part = *(const char *)name.ptr == 'c' ? &b->context : &b->generation;
@@ -150,7 +150,7 @@ static bool read_sglang(struct scan s, struct ws_batch *b)
 		s.end--;
 	take_pairs(s, b, own);
 	b->is_mixed = ws_name_is(word, "MIXED") && !b->has_sums;
-	/* a request generates one token, unless its sum says more */
+	/* a request generates one token, unless there is a sum */
 	if (own == &b->generation && !own->queries)
 		own->queries = own->requests;
 	return true;

@@ -1,5 +1,5 @@
-/* What is odd about the run, and what could be done: findings of the rules, the ladder, the
- * critical path and what changes of a user would save. */
+/* Findings of the rules, the ladder, the critical path, and the savings of changes given by a
+ * user. */
 #include <ctype.h>
 #include <math.h>
 

@@ -27,7 +27,7 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 
 /* --- gaps ------------------------------------------------------------------------------------ */
 
-/* The longest gaps of the devices: when, why, what the host did, what came next. */
+/* The longest gaps of the devices: when, why, activity of the host, next work. */
 
 static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
                     const struct ws_idle_gap *gap, uint32_t host)
@@ -69,7 +69,7 @@ void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	ws_idle_find_hosts(tab->sel->rows, idle, host);
+	ws_idle_find_hosts(tab->m, tab->sel->rows, idle, host);
 	for (size_t i = 0; i < idle->nlongest; i++)
 		add_gap(tab, t, &idle->longest[i], host[i]);
 }
