@@ -1084,8 +1084,7 @@ void ws_task_begin(struct ws_task *t, void (*fn)(void *ctx), void *ctx)
 {
 	t->fn = fn;
 	t->ctx = ctx;
-	t->has_thread = ws_processors() > 1 &&
-	                pthread_create(&t->thread, NULL, run_task, t) == 0;
+	t->has_thread = ws_processors() > 1 && pthread_create(&t->thread, NULL, run_task, t) == 0;
 }
 void ws_task_end(struct ws_task *t)
 {

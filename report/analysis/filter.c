@@ -8,6 +8,7 @@
 #include "report/analysis/filter.h"
 #include "report/base/names.h"
 #include "report/base/spans.h"
+#include "report/base/ui.h"
 #include "report/model/model.h"
 
 /* --- what a report is about, in words ------------------------------------------------------- */
@@ -730,16 +731,14 @@ static enum ws_status check_kernel(const struct ws_model *m, struct ws_joined_ro
 static enum ws_status check_device(const struct ws_model *m, int64_t device, struct ws_err *err)
 {
 	char list[256] = "";
-	size_t len = 0;
 
-	for (size_t i = 0; i < m->ndevices && len + 24 < sizeof(list); i++) {
+	for (size_t i = 0; i < m->ndevices && strlen(list) + 24 < sizeof(list); i++) {
 		if (m->devices[i].id == (uint64_t)device)
 			return WS_OK;
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%" PRIu64,
-		                        len ? ", " : "", m->devices[i].id);
+		ws_say_add(list, sizeof(list), "%s%" PRIu64, *list ? ", " : "", m->devices[i].id);
 	}
 	return WS_FAIL(err, USAGE, "the trace has no device %" PRId64 "; it has: %s", device,
-	               len ? list : "none");
+	               *list ? list : "none");
 }
 
 static enum ws_status explain_empty(const struct ws_model *m, const struct ws_filter *f,

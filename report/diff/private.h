@@ -205,7 +205,8 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r);
 int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int phase);
 /* --- work_sums.c -------------------------------------------------------------------------- */
 
-/* Adds up calls by the kind of their match. Call after matching. */
+/* Adds up calls by the kind of their match. Call after matching; frees the groups of the match,
+ * which nothing reads afterwards. */
 void ws_diff_sum_work(struct ws_diff *d);
 /* Matched and unmatched work of both sides, with one row for all work that is equal in the fields
  * whose bits are set in `fields`. */

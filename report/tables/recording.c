@@ -4,6 +4,7 @@
 
 #include "report/advice/advice.h"
 #include "report/analysis/device_time.h"
+#include "report/base/ui.h"
 #include "report/model/load.h"
 #include "report/tables/tables.h"
 
@@ -65,18 +66,16 @@ void ws_note_clocks(const struct ws_model *m, struct ws_table *t)
 	        {"clock.realtime_apart_ns", "all its steps ", " ns"},
 	};
 	char text[512] = "";
-	size_t len = 0;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		struct ws_bytes value = ws_meta_value(&m->meta, parts[i].key);
 		int n = value.len < 32 ? (int)value.len : 32;
 
 		if (n)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%.*s%s",
-			                        len ? "; " : "", parts[i].prefix, n,
-			                        (const char *)value.ptr, parts[i].suffix);
+			ws_say_add(text, sizeof(text), "%s%s%.*s%s", *text ? "; " : "",
+			           parts[i].prefix, n, (const char *)value.ptr, parts[i].suffix);
 	}
-	if (len)
+	if (*text)
 		ws_table_note(
 		        t,
 		        "Clocks while recording: %s. None of it shifts the times in the trace, "

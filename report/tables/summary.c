@@ -13,6 +13,7 @@
 #include "report/analysis/steps.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
+#include "report/base/ui.h"
 #include "report/joined/rows.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
@@ -106,7 +107,6 @@ static void page_what_ran(const struct summary_page *p)
 	static const char *const own[] = {"model", "dtype"};
 	static const char *const rest[] = {"phase", "batch", "context", "optimizer"};
 	char text[256] = "";
-	size_t len = 0;
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
 		struct ws_bytes value = ws_model_fact(p->tab->m, own[i]);
@@ -118,11 +118,10 @@ static void page_what_ran(const struct summary_page *p)
 		struct ws_bytes value = ws_model_fact(p->tab->m, rest[i]);
 
 		if (value.len && value.len < 48)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %.*s",
-			                        len ? ", " : "", rest[i], (int)value.len,
-			                        (const char *)value.ptr);
+			ws_say_add(text, sizeof(text), "%s%s %.*s", *text ? ", " : "", rest[i],
+			           (int)value.len, (const char *)value.ptr);
 	}
-	if (len)
+	if (*text)
 		page_words(p, "configuration", text);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct ws_bytes value = ws_meta_value(&p->tab->m->meta, lines[i].key);
@@ -640,7 +639,7 @@ static void add_dtypes(const struct summary_page *p)
 {
 	struct ws_ranking r;
 	char text[160] = "";
-	size_t len = 0, n = 0;
+	size_t n = 0;
 
 	ws_digest_rank(p->tab, dtype_of, &r);
 	for (size_t i = 0; i < r.n && n < TOP_DTYPES; i++) {
@@ -650,11 +649,10 @@ static void add_dtypes(const struct summary_page *p)
 
 		if (!r.order[i].row || dtype.len > 24 || (n && share < LEAST_SHARE))
 			continue;
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s %.1f %%",
-		                        n++ ? ", " : "", (int)dtype.len, (const char *)dtype.ptr,
-		                        share);
+		ws_say_add(text, sizeof(text), "%s%.*s %.1f %%", n++ ? ", " : "", (int)dtype.len,
+		           (const char *)dtype.ptr, share);
 	}
-	if (len)
+	if (n)
 		page_words(p, "dtype of kernels, by GPU time", text);
 }
 

@@ -93,7 +93,8 @@ int main(void)
 		} else if (!strcmp(word, "work") && scanf("%lld", &ns) == 1) {
 			move(ns);
 		} else if (!strcmp(word, "load") && scanf("%lld", &ns) == 1) {
-			nvtx.RangePushA("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+			nvtx.RangePushA(
+			        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
 			move(ns);
 			nvtx.RangePop();
 		} else if (!strcmp(word, "launch") &&
