@@ -42,7 +42,7 @@ static struct twice times(struct twice a, struct twice b)
 	return sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
 
-static struct twice over(struct twice a, double n)
+static struct twice divide(struct twice a, double n)
 {
 	const double hi = a.hi / n;
 	const struct twice back = product(hi, n);
@@ -55,10 +55,10 @@ static struct twice expm1_of_small(struct twice x)
 {
 	enum { HALVINGS = 8, TERMS = 9 };
 	const struct twice part = {ldexp(x.hi, -HALVINGS), ldexp(x.lo, -HALVINGS)};
-	struct twice y = over(part, TERMS);
+	struct twice y = divide(part, TERMS);
 
 	for (int n = TERMS - 1; n > 0; n--)
-		y = over(times(part, add(y, (struct twice){1, 0})), n);
+		y = divide(times(part, add(y, (struct twice){1, 0})), n);
 	for (int i = 0; i < HALVINGS; i++)
 		y = add((struct twice){2 * y.hi, 2 * y.lo}, times(y, y));
 	return y;

@@ -9,6 +9,7 @@
 #include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
+#include "report/table/table.h"
 
 #define MOST_FACTOR  1e6
 #define ROOF_PERCENT 60 /* an operation that attains less of its roof is bound by something else */
@@ -259,7 +260,8 @@ static enum ws_status change_class(struct asked *a, const struct change *c, stru
 	for (size_t i = 0; i < a->facts->npieces; i++) {
 		const struct ws_joined_kernel *k = kernel_of(a, i);
 
-		if (!k || strcmp(class_name(a, k->kind->class), c->value) != 0)
+		if (!k || (strcmp(class_name(a, k->kind->class), c->value) != 0 &&
+		           !ws_name_is(ws_display_class(a->m->texts[k->kind->class]), c->value)))
 			continue;
 		scale(a, i, c->factor);
 		n++;

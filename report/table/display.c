@@ -512,3 +512,10 @@ size_t ws_display_cell_width(const struct ws_shown_column *shown, const struct w
 	return cell->type == WS_CELL_TEXT ? ws_display_width(cell->text.ptr, cell->text.len)
 	                                  : ws_display_number(shown, cell, number);
 }
+
+struct ws_bytes ws_display_class(struct ws_bytes name)
+{
+	const bool is_short = name.len == 4 && !memcmp(name.ptr, "comm", 4);
+
+	return is_short ? (struct ws_bytes){"communication", 13} : name;
+}
