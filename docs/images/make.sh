@@ -1,5 +1,5 @@
 #!/bin/sh
-# The pictures of docs/reference/tables.md: first pages, as LibreOffice prints them and as Chromium shows them.
+# The pictures of docs/reference/tables.md and docs/laptop.md: first pages, as LibreOffice prints them and as Chromium shows them.
 #   docs/images/make.sh BIN WORK [EXPORT.sqlite]
 # BIN: folder of the programs; WORK: a folder for what comes between; the export is one of Nsight
 # Systems, which this project may not carry: without it that picture stays as it is.
@@ -37,3 +37,10 @@ picture sweep sweep "$fixtures/recorded/grid"
 "$bin/../tests/make_fleet" "$work/ranks" 16 20
 picture ranks report ranks
 [ -z "$export" ] || picture report-nsys report export.sqlite
+# the page that opens traces, where `run/check laptops` has made it
+page=$here/../../build/laptops/made/warpsheet.html
+[ ! -e "$page" ] || {
+	python3 "$here/../../tests/packaging/dropped.py" "$page" "$bin" "$here/../.." "$work"
+	cp "$work/empty-light.png" "$here/page.png"
+	cp "$work/comparison-light.png" "$here/page-comparison.png"
+}

@@ -21,17 +21,16 @@ def text_of(*path):
 def main(folder, wasm, out):
     with open(wasm, "rb") as f:
         program = f.read()
-    frame = text_of(folder, "frame.js")
-    parts = {
-        "warpsheet.wasm.gz": base64.b64encode(gzip.compress(program, 9, mtime=0)).decode(),
-        "frame.js": json.dumps(frame)[1:-1],
-        "frame.hash": base64.b64encode(hashlib.sha256(frame.encode()).digest()).decode(),
-        **{name: text_of(folder, name) for name in ("page.css", "page.js", "wasi.js", "worker.js")},
-    }
+    names = ("page.css", "page.js", "frame.js", "wasi.js", "worker.js")
+    parts = {name: text_of(folder, name) for name in names}
 
     def fill(text):
         return re.sub(r"\{\{([a-z.]+)\}\}", lambda name: fill(parts[name[1]]), text)
 
+    frame = parts["frame.js"]
+    parts["frame.js"] = json.dumps(frame)[1:-1]
+    parts["frame.hash"] = base64.b64encode(hashlib.sha256(frame.encode()).digest()).decode()
+    parts["warpsheet.wasm.gz"] = base64.b64encode(gzip.compress(program, 9, mtime=0)).decode()
     page = fill(text_of(folder, "page.html"))
     with open(os.path.join(out, "warpsheet.html"), "w", encoding="utf-8", newline="\n") as f:
         f.write(page)
@@ -42,12 +41,13 @@ def main(folder, wasm, out):
     for name in ("wasi.js", "cli.js"):
         shutil.copy(os.path.join(folder, name), npm)
     shutil.copy(os.path.join(source, LICENCE), npm)
+    shutil.copy(os.path.join(folder, "npm.md"), os.path.join(npm, "README.md"))
     shutil.copy(wasm, os.path.join(npm, "warpsheet.wasm"))
     package = {
         "name": "warpsheet",
         "version": version,
         "description": "Reports kernel launches and PyTorch operations of recorded traces",
-        "license": text_of(source, LICENCE).splitlines()[0].strip(),
+        "license": "MIT",
         "bin": {"warpsheet": "cli.js"},
         "files": ["cli.js", "wasi.js", "warpsheet.wasm"],
         "engines": {"node": ">=18"},

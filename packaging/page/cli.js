@@ -40,6 +40,20 @@ function out(fd, bytes) {
 		try {
 			done += fs.writeSync(fd, bytes, done);
 		} catch (e) {
+			if (e.code === "EPIPE") /* as the signal would end it */
+				process.exit(141);
+			if (e.code !== "EAGAIN")
+				throw e;
+		}
+}
+
+function input(bytes) {
+	for (;;)
+		try {
+			return fs.readSync(0, bytes, 0, bytes.length, null);
+		} catch (e) {
+			if (e.code === "EOF")
+				return 0;
 			if (e.code !== "EAGAIN")
 				throw e;
 		}
@@ -50,5 +64,5 @@ const variables = Object.entries({TMPDIR: os.tmpdir(), COLUMNS: process.stdout.c
 const module_ = new WebAssembly.Module(fs.readFileSync(path.join(__dirname, "warpsheet.wasm")));
 const streams = [process.stdin, process.stdout, process.stderr];
 
-process.exitCode = runWarpsheet(module_, {args: ["warpsheet", ...process.argv.slice(2)], variables, host, out,
+process.exitCode = runWarpsheet(module_, {args: ["warpsheet", ...process.argv.slice(2)], variables, host, out, input,
 	isTerminal: fd => !!streams[fd].isTTY});

@@ -2,11 +2,11 @@
 const $ = id => document.getElementById(id);
 /* What can be made of files: words for it, what it needs, and how many. Its outputs are called as it is. */
 const JOBS = {
-	report: {title: "the report", args: ["report"], from: 1, to: 1, tables: "report TRACE"},
-	diff: {title: "the comparison, B against A", args: ["diff"], from: 2, to: 2, tables: "diff"},
+	report: {title: "report", args: ["report"], from: 1, to: 1, tables: "report TRACE"},
+	diff: {title: "comparison", args: ["diff"], from: 2, to: 2, tables: "diff"},
 	ranks: {title: "ranks of one run", args: ["report"], from: 2, tables: "report TRACE...: ranks"},
-	aa: {title: "repeated runs: how much they vary", args: ["aa"], from: 2},
-	sweep: {title: "configurations side by side", args: ["sweep"], from: 2, tables: "sweep"},
+	aa: {title: "spread of runs", args: ["aa"], from: 2},
+	sweep: {title: "configurations", args: ["sweep"], from: 2, tables: "sweep"},
 };
 const TRACE = /\.(wtrace|json|json\.gz|sqlite)$/i;
 let files = []; /* [name below /in, File] */
@@ -41,7 +41,7 @@ async function command(...args) {
 				mine.end(data.answer);
 				return;
 			}
-			$("what").textContent = data.progress[0].toUpperCase() + data.progress.slice(1);
+			$("what").textContent = data.progress === "tables" ? "Making tables" : "Reading " + data.progress;
 			$("bar").value = data.percent;
 		};
 		mine.worker.onerror = e => mine.end({code: /memory/i.test(e.message) ? 5 : 70, out: "", err: e.message || "the browser ended the program", made: []});
@@ -72,7 +72,7 @@ const words = text => text.split("\n").map(line => line.replace(/^warpsheet: /, 
 function sayFailure({code: exit, err}) {
 	const these = files.length > 1 ? "these traces" : "this trace";
 	say(exit === 5 && /memory/.test(err)
-		? "This browser's memory is not enough for " + these + ": a page may have 4 GB. The program needs far less: pip install warpsheet, then warpsheet report."
+		? "This browser's memory is not enough for " + these + ": a page may have 4 GB. The program itself takes far less: warpsheet report."
 		: words(err) || "The program ended with status " + exit + ".", true);
 }
 
@@ -151,6 +151,7 @@ async function show() {
 	if (!made) {
 		document.body.dataset.state = "empty";
 		$("drop").hidden = false;
+		$("names").textContent = files.length > 1 ? nameAll() : "";
 		return;
 	}
 	say(made.err);
@@ -158,12 +159,14 @@ async function show() {
 	document.title = nameAll() + " - Warpsheet";
 	$("drop").hidden = true;
 	$("report").hidden = false;
+	const loaded = new Promise(done => { $("report").onload = done; });
 	$("report").src = URL.createObjectURL(new Blob([await shownCopy(made.blob)], {type: "text/html"}));
 	urls.push($("report").src);
 	$("links").replaceChildren(save(shown + ".html", made.blob), laterLink(shown + ".xlsx"));
 	$("saves").hidden = $("more").hidden = false;
 	$("ask").hidden = $("compare").hidden = shown !== "report";
 	document.body.dataset.state = "shown";
+	await loaded;
 	if (!tables)
 		await listTables();
 	$("table").replaceChildren(...(tables[JOBS[shown].tables] || []).map(name => new Option(name)));
@@ -180,39 +183,53 @@ function take(list) {
 	job = files.length === 1 ? "report" : files.length === 2 ? "diff" : files.every(([name]) => /-r\d+\.wtrace$/.test(name)) ? "aa" : "ranks";
 	show().catch(e => say(String(e), true));
 }
-async function inFolder(entry) {
-	if (entry.isFile)
-		return [await new Promise((done, failed) => entry.file(done, failed))];
-	const reader = entry.createReader(), found = [];
-	for (let some; !some || some.length; found.push(...some))
-		some = await new Promise((done, failed) => reader.readEntries(done, failed));
+/* The traces in a folder, and in those in it. Chromium has handles where it cannot read entries: for a page from the disk. */
+async function inFolder(one) {
+	if (one.kind === "file")
+		return [await one.getFile()];
+	if (one.isFile)
+		return [await new Promise((done, failed) => one.file(done, failed))];
+	const found = [];
+	if (one.kind) {
+		for await (const inside of one.values())
+			found.push(inside);
+	} else {
+		const reader = one.createReader();
+		for (let some; !some || some.length; found.push(...some))
+			some = await new Promise((done, failed) => reader.readEntries(done, failed));
+	}
 	const all = await Promise.all(found.map(inFolder));
 	return all.flat().filter(file => TRACE.test(file.name)).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
+/* The files, or the traces of the folders. */
+async function filesOf(transfer) {
+	const list = [...transfer.files], items = [...transfer.items];
+	const entries = items.map(item => item.webkitGetAsEntry && item.webkitGetAsEntry());
+	if (!entries.some(entry => entry && entry.isDirectory))
+		return list;
+	const all = await Promise.all(items.map((item, i) => item.getAsFileSystemHandle ? item.getAsFileSystemHandle() : entries[i]));
+	return (await Promise.all(all.map(inFolder))).flat();
+}
+const cover = isOver => { $("cover").hidden = !isOver; };
 addEventListener("dragover", e => {
 	e.preventDefault();
-	document.body.classList.add("over");
+	cover(true);
 });
-addEventListener("dragleave", e => e.relatedTarget || document.body.classList.remove("over"));
+addEventListener("dragleave", e => e.relatedTarget || cover(false));
 addEventListener("drop", async e => {
 	e.preventDefault();
-	document.body.classList.remove("over");
-	const entries = [...e.dataTransfer.items].map(item => item.webkitGetAsEntry && item.webkitGetAsEntry());
-	const list = [...e.dataTransfer.files];
-	if (!entries.some(entry => entry && entry.isDirectory)) {
-		take(list);
-		return;
-	}
-	const found = (await Promise.all(entries.map(inFolder))).flat();
-	take(found);
-	if (!found.length)
+	cover(false);
+	const list = await filesOf(e.dataTransfer);
+	take(list);
+	if (!list.length)
 		say("There is no trace in this folder: .wtrace, .json, .json.gz or .sqlite.", true);
 });
+/* Over the report, which has another origin, the cover is put when a file comes. */
 addEventListener("message", e => {
 	if (e.source !== $("report").contentWindow || !e.data || !Array.isArray(e.data.files))
 		return;
-	document.body.classList.toggle("over", e.data.kind === "dragover");
+	cover(e.data.kind !== "drop");
 	take(e.data.files.filter(file => file instanceof File));
 });
 function choose(before) {
@@ -243,7 +260,7 @@ $("getcsv").onclick = async () => {
 
 function rowsOf(csv) {
 	const rows = [[]];
-	for (const [, quoted, bare, end] of csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n|$)/g)) {
+	for (const [, quoted, bare, end] of csv.replaceAll("\r\n", "\n").matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n|$)/g)) {
 		rows[rows.length - 1].push(quoted === undefined ? bare : quoted.replaceAll("\"\"", "\""));
 		if (end === "\n")
 			rows.push([]);

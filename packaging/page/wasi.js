@@ -2,7 +2,8 @@
 /* The system that warpsheet.wasm runs on (WASI preview 1), in a page's worker and in Node. `host` has the files:
  *   open(path, {create, exclusive, truncate, write}) -> {size(), read(at, bytes) -> n, write(at, bytes), truncate(n), close()}
  *   stat(path) -> {type: "file" | "folder" | "other", size, number}, list(path), makeFolder(path), remove(path, isFolder), rename(a, b)
- * Each throws an Error with a code of C: ENOENT and so on. out(fd, bytes) takes what is printed. */
+ * Each throws an Error with a code of C: ENOENT and so on. out(fd, bytes) takes what is printed, input(bytes) -> n gives
+ * standard input; without it there is none. */
 const ERRNO = {EACCES: 2, EBADF: 8, EEXIST: 20, EINVAL: 28, EIO: 29, EISDIR: 31, ENOENT: 44, ENOSPC: 51, ENOSYS: 52, ENOTDIR: 54,
 	ENOTEMPTY: 55, ENOTSUP: 58, EPERM: 63, EPIPE: 64, ESPIPE: 70, EXDEV: 75};
 const FILE_TYPE = {folder: 3, file: 4, other: 2};
@@ -19,7 +20,7 @@ function failure(code, path) {
 }
 
 /* Returns the exit code of warpsheet with these arguments. */
-function runWarpsheet(module, {args, variables, host, out, isTerminal}) {
+function runWarpsheet(module, {args, variables, host, out, input, isTerminal}) {
 	const encoder = new TextEncoder(), decoder = new TextDecoder();
 	const files = [{input: true}, {output: 1}, {output: 2}, {path: "/", folder: true}];
 	let memory;
@@ -152,7 +153,7 @@ function runWarpsheet(module, {args, variables, host, out, isTerminal}) {
 			const file = entry(fd);
 			if (file.folder)
 				throw failure("EISDIR", file.path);
-			const sum = file.data ? read(file, at, n, file.place.at) : 0;
+			const sum = file.data ? read(file, at, n, file.place.at) : file.input && input ? stretches(at, n, input) : 0;
 			if (file.data)
 				file.place.at += sum;
 			put32(got, sum);

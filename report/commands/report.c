@@ -81,7 +81,8 @@ static enum ws_status read_user_files(const struct report_opts *o, struct user_f
 
 	*u = (struct user_files){.opts = {.softmax_flops = o->softmax_flops,
 	                                  .step = o->step,
-	                                  .device_name = o->device_name}};
+	                                  .device_name = o->device_name,
+	                                  .progress = ws_ui_progress}};
 	WS_FORWARD(
 	        read_text(o->rules_path, WS_RULES_MAX_BYTES, &u->rules, &u->opts.rules_len, err));
 	u->opts.rules = u->rules;
@@ -112,6 +113,7 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 	else
 		WS_THEN(status, ws_report_stream(f->reader, f->name, &u.opts, &o->filter, defs,
 		                                 ndefs, o->choice.wanted, out, err));
+	ws_ui_progress_end();
 	free_user_files(&u);
 	return status;
 }
@@ -337,6 +339,7 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	enum ws_status status = WS_OK;
 
 	WS_THEN(status, read_user_files(o, &u, err));
+	u.opts.progress = NULL; /* traces are counted */
 	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, add_unread_rank, &of, err));
 	WS_THEN(status, check_ranks(list, ranks, err));
 	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
@@ -578,6 +581,7 @@ static enum ws_status query_trace(struct ws_trace_file *f, struct report_opts *o
 	else
 		WS_THEN(status, ws_report_query(f->reader, f->name, &u.opts, &o->filter, NULL, 0,
 		                                sql ? sql : u.sql, &report, err));
+	ws_ui_progress_end();
 	if (status == WS_OK) {
 		ws_trace_file_print_damage(f);
 		o->to.rows = o->rows >= 0 ? o->rows : 0;

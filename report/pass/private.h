@@ -227,6 +227,7 @@ struct ws_pass {
 	size_t nmarks, marks_capacity;
 	int64_t kernel_ns;                   /* a sum that must not overflow */
 	int64_t first_ns, last_ns;           /* first and last moment of any row */
+	uint64_t taken_blocks;               /* for progress */
 	struct ws_pass_rows taken;           /* of the current block, in order */
 	struct ws_pass_rows rows;            /* waiting rows: calls and events, then kernels */
 	bool joins; /* if false, rows are emitted as they are read, without times */

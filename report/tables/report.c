@@ -237,8 +237,11 @@ static enum ws_status make_tables(const struct ws_table_context *tab, const stru
 	ws_relations_add(q, &relations);
 	ws_replay_relations_add(q, tab);
 	status = WS_OK;
-	for (size_t i = 0; i < a->ndefs && status == WS_OK; i++)
+	for (size_t i = 0; i < a->ndefs && status == WS_OK; i++) {
+		if (a->opts && a->opts->progress)
+			a->opts->progress("tables", i, a->ndefs);
 		status = make_table(&relations, q, a->defs[i], a->columns, &report->tables[i], err);
+	}
 	if (a->sql && status == WS_OK) {
 		ws_user_tables_add(&users, q, &relations);
 		ws_query_only_reads(q);
