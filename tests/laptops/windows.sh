@@ -15,8 +15,8 @@ cp "$source/fixtures/traces/step-fp32.wtrace" 'ü größe/mått.wtrace'
 head -n 1 words | grep -q 'mått' || fail "a name outside ASCII is shown as $(head -n 1 words)"
 "$program" report 'ü größe\mått.wtrace' -o 'out\bericht ä.md'
 [ -f 'out/bericht ä.md' ] || fail "a report in a folder: $(ls . out)"
-title=$(head -n 1 'out/bericht ä.md')
-case $title in *größe* | *\\*) fail "the title is $title" ;; *mått*) ;; *) fail "the title is $title" ;; esac
+title=$("$program" report 'ü größe\mått.wtrace' | head -n 1)
+[ "$title" = mått ] || fail "the title is $title"
 "$program" export 'ü größe\mått.wtrace' --format parquet -o "out\\tables\\"
 [ -f out/tables/kernels.parquet ] || fail "a folder of tables: $(find out)"
 ! "$program" record -- true 2>words || fail "it records"
