@@ -22,7 +22,7 @@ sources() { # unpacked in FOLDER/sources
 	[ ! -e "$folder/sources/made" ] || return 0
 	list=/etc/apt/sources.list.d/debian.sources
 	[ -f $list ] || missing "this is no Debian with $list"
-	command -v tclsh >/dev/null && command -v dpkg-source >/dev/null ||
+	{ command -v tclsh && command -v dpkg-source; } >/dev/null ||
 		missing "tcl and dpkg-dev are needed ('run/setup laptops' installs them)"
 	rm -rf "$folder/sources"
 	mkdir -p "$folder/apt/parts" "$folder/apt/lists/partial" "$folder/apt/cache" "$folder/sources/packages"
