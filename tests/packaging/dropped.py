@@ -26,7 +26,7 @@ fixtures = os.path.join(source, "fixtures")
 FROM = {
     "step-fp32.wtrace": "traces/step-fp32.wtrace", "step-bf16.wtrace": "traces/step-bf16.wtrace", "bert.json.gz": "imports/bert-small-h100.json.gz",
     **{f"mlp-r{i}.wtrace": f"recorded/aa/mlp-r{i}.wtrace" for i in (1, 2, 3)},
-    "resnet50.wtrace": "recorded/h100/resnet50.wtrace",
+    "cpu.xplane.pb": "recorded/jax/cpu.xplane.pb",
 }
 
 
@@ -154,7 +154,7 @@ def one_trace(b):
 
 def other_formats(b):
     native("export", "step-fp32.wtrace", "-o", "step.sqlite")
-    for name in ("bert.json.gz", "step.sqlite", "bert.json"):
+    for name in ("bert.json.gz", "step.sqlite", "bert.json", "cpu.xplane.pb"):
         b.opened("report", name)
         assert b.bytes_of("report.html") == made("report.html", "report", name), name
         assert b.said() == "", b.said()
@@ -215,7 +215,7 @@ def several(b):
     b.opened("diff", "ranks")
     assert b.run("document.querySelector('#names').textContent") == "A: rank0.json · B: rank1.json"
     b.drop("none")
-    assert "no trace" in b.wait("document.querySelector('#message.wrong p') && document.querySelector('#message.wrong p').textContent", "a message")
+    assert "no traces" in b.wait("document.querySelector('#message.wrong p') && document.querySelector('#message.wrong p').textContent", "a message")
 
 
 def queries(b):
@@ -283,7 +283,7 @@ def out_of_memory(b):
     """On a page whose memory is used but for 6 MB."""
     b.drop("bert.json.gz")
     said = b.wait("document.querySelector('#message.wrong p') && document.querySelector('#message.wrong p').textContent", "a message")
-    assert said.startswith("This browser's memory is not enough for this trace") and said.endswith("warpsheet report."), said
+    assert said.startswith("The browser has too little memory for this trace") and said.endswith("warpsheet report."), said
     b.shot("memory")
 
 
