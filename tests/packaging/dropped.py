@@ -171,6 +171,8 @@ def two_traces(b):
     b.press("#swap")
     b.shown("diff")
     assert b.bytes_of("diff.html") == made("diff.html", "diff", "mlp-r2.wtrace", "mlp-r1.wtrace")
+    b.opened("diff", "step-fp32.wtrace", "step-bf16.wtrace")
+    assert b.bytes_of("diff.html") == made("diff.html", "diff", "step-fp32.wtrace", "step-bf16.wtrace")
     # two folders' traces of the same name, which a drop of DevTools would rename
     given = [base64.b64encode(open(os.path.join(work, folder, "run.wtrace"), "rb").read()).decode() for folder in "12"]
     b.run(f"""delete document.body.dataset.done;
