@@ -6,7 +6,7 @@ failures with what repeats each, the processor time. COMMAND takes the options o
   run/summary.py --all FOLDER    of several runs, whose results are the files of this folder: the
                                  tests that no run has passed, each once
 The last line is `N passed, N failed, N skipped`.
-Exit status: 0 nothing failed, 1 something did or there are no results.
+Exit status: 0 nothing failed, 1 something did, there are no results or there was no test.
 """
 import glob
 import os
@@ -121,6 +121,9 @@ def main():
             results.add_run(suite, log.read())
     except (OSError, xml.etree.ElementTree.ParseError) as error:
         print(f"summary: ctest left no results ({error}); what it said: {log_path}")
+        return 1
+    if not (results.passed or results.failed or results.skipped):
+        print(f"summary: no test is called so; what ctest said: {log_path}")
         return 1
     show_failures(results.failed)
     show_skipped("skipped", results.names_of_reasons())

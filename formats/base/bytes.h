@@ -67,11 +67,6 @@ static inline uint64_t ws_load_u64(const void *p)
 	return v;
 }
 
-static inline void ws_store_u16(void *p, uint16_t v)
-{
-	memcpy(p, &v, sizeof(v));
-}
-
 static inline void ws_store_u32(void *p, uint32_t v)
 {
 	memcpy(p, &v, sizeof(v));

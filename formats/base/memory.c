@@ -230,7 +230,9 @@ void ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes)
 
 /* --- arenas --- */
 
+/* Chunks double up to this, as zeros of many small arenas would take longer than their use. */
 #define CHUNK_BYTES ((size_t)64 << 10)
+#define FIRST_BYTES ((size_t)2 << 10)
 #define ALIGNMENT   _Alignof(max_align_t)
 
 struct ws_arena_chunk {
@@ -260,10 +262,14 @@ static struct ws_arena_chunk *map_file(size_t bytes)
  * one, which still has room. */
 static struct ws_arena_chunk *add_chunk(struct ws_arena *arena, size_t size)
 {
-	const size_t room = size > CHUNK_BYTES / 4 ? size : CHUNK_BYTES;
 	struct ws_arena_chunk *chunk = NULL, **at = &arena->chunks;
-	const size_t bytes = sizeof(*chunk) + room;
+	size_t room = FIRST_BYTES, bytes;
 
+	while (room < CHUNK_BYTES && (room < size || (*at && room <= (*at)->size)))
+		room *= 2;
+	if (size > CHUNK_BYTES / 4)
+		room = size;
+	bytes = sizeof(*chunk) + room;
 	if (room >= WS_ARENA_FILE_BYTES)
 		chunk = map_file(bytes);
 	if (!chunk)

@@ -62,9 +62,9 @@ static void on_signal(int number)
 	raise(number);
 }
 
-/* From now on, even before the first file is remembered. */
-static void catch_signals(void)
+void ws_outfile_hold_signals(bool are_held)
 {
+	/* From now on, even before the first file is remembered. */
 	static bool are_caught;
 
 	for (size_t i = 0; !are_caught && i < NSIGNALS; i++)
@@ -72,11 +72,6 @@ static void catch_signals(void)
 		if (signal(signals[i], on_signal) == SIG_IGN)
 			signal(signals[i], SIG_IGN);
 	are_caught = true;
-}
-
-void ws_outfile_hold_signals(bool are_held)
-{
-	catch_signals();
 	holds += are_held ? 1 : -1;
 	if (!holds && waiting)
 		on_signal(waiting);
@@ -141,6 +136,8 @@ static struct ws_outfile_unfinished *make(int folder, char *temp, const char *fi
 
 /* --- a file --- */
 
+#define ROOM_BYTES ((size_t)64 << 10)
+
 static enum ws_status cannot_create(struct ws_outfile *o, struct ws_err *err)
 {
 	enum ws_status status =
@@ -171,10 +168,13 @@ static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name
 	if (fd < 0)
 		return cannot_create(o, err);
 	o->f = ws_xopened(fdopen(fd, "w"));
-	if (o->f)
-		return WS_OK;
-	close(fd);
-	return cannot_create(o, err);
+	if (!o->f) {
+		close(fd);
+		return cannot_create(o, err);
+	}
+	o->room = ws_xmalloc(ROOM_BYTES);
+	setvbuf(o->f, o->room, _IOFBF, ROOM_BYTES);
+	return WS_OK;
 }
 
 bool ws_outfile_is_same(const char *path, const char *input)
@@ -217,37 +217,27 @@ enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 	const bool is_ours = !u || (!ws_file_look(fileno(o->f), NULL, false, &ours) &&
 	                            !ws_file_look(u->folder, u->temp, false, &named) &&
 	                            ws_file_is_same(&ours, &named));
-	/* ferror remembers that an earlier write failed, but not its errno */
-	bool failed = ferror(o->f) != 0;
-	int why = 0;
+	int why = ws_stream_flush(o->f);
 
-	if (fflush(o->f) != 0) {
-		failed = true;
+	if (fclose(o->f) != 0 && !why)
 		why = errno;
-	}
-	if (fclose(o->f) != 0 && !failed) {
-		failed = true;
-		why = errno;
-	}
 	o->f = NULL;
-	if (is_ours && !failed && u &&
-	    ws_name_move(u->folder, u->temp, u->folder, u->final, WS_NAME_REPLACE)) {
-		failed = true;
+	if (is_ours && !why && u &&
+	    ws_name_move(u->folder, u->temp, u->folder, u->final, WS_NAME_REPLACE))
 		why = errno;
-	}
 	if (!is_ours)
 		WS_FAIL(err, IO_WRITE,
 		        "cannot write '%s': somebody else replaced it while it was made; take a "
 		        "folder that others cannot write to",
 		        o->path);
-	else if (failed)
-		WS_FAIL(err, IO_WRITE, "cannot write '%s'%s%s", o->path, why ? ": " : "",
-		        why ? strerror(why) : "");
-	if (!is_ours || failed) {
+	else if (why)
+		WS_FAIL(err, IO_WRITE, "cannot write '%s': %s", o->path, strerror(why));
+	if (!is_ours || why) {
 		ws_outfile_abandon(o);
 		return WS_IO_WRITE;
 	}
 	free_unfinished(o->unfinished);
+	free(o->room);
 	free(o->path);
 	*o = (struct ws_outfile){0};
 	return WS_OK;
@@ -271,6 +261,7 @@ void ws_outfile_abandon(struct ws_outfile *o)
 	if (o->unfinished)
 		ws_name_remove(o->unfinished->folder, o->unfinished->temp, false);
 	free_unfinished(o->unfinished);
+	free(o->room);
 	free(o->path);
 	*o = (struct ws_outfile){0};
 }
@@ -326,11 +317,10 @@ static enum ws_status enter(struct ws_outfolder *f, int parent, const char *name
                             struct ws_err *err)
 {
 	struct ws_outfolder_level *level = add_level(f, path);
-	char *slash = strrchr(path, '/');
+	const char *last = ws_path_name(path);
 	int fd;
 
-	level->made =
-	        make(parent, ws_xstrdup(slash && slash[1] ? slash + 1 : path), NULL, true, &fd);
+	level->made = make(parent, ws_xstrdup(*last ? last : path), NULL, true, &fd);
 	WS_FAIL_IF(!level->made && errno != EEXIST, err, IO_WRITE,
 	           "cannot make the folder '%s': %s", path, strerror(errno));
 	return open_level(level, parent, name, err);
@@ -347,7 +337,7 @@ enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struc
 	const char *name;
 	char *copy;
 
-	while (len > 1 && path[len - 1] == '/')
+	while (len > 1 && ws_path_separates(path[len - 1]))
 		len--; /* with a slash behind its name, a link would be followed */
 	copy = ws_xstrndup(path, len);
 	*f = (struct ws_outfolder){.parent = -1};
@@ -376,7 +366,7 @@ enum ws_status ws_outfolder_replace(struct ws_outfolder *f, const char *name,
 	level->before = ws_folder_open(parent, name, false);
 	if (level->before >= 0 || errno != ENOENT)
 		WS_FORWARD(check_folder(level->before, level->path, err));
-	level->made = make(parent, ws_xformat(".%s.XXXXXXXX", name), strrchr(level->path, '/') + 1,
+	level->made = make(parent, ws_xformat(".%s.XXXXXXXX", name), ws_path_name(level->path),
 	                   true, &fd);
 	WS_FAIL_IF(!level->made, err, IO_WRITE, "cannot make a folder beside '%s': %s", level->path,
 	           strerror(errno));
@@ -390,7 +380,7 @@ enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err)
 {
 	*out = (struct ws_outfile){.path = path_of(f, name)};
-	return open_in(out, ws_folder_copy_handle(ws_outfolder_fd(f)), strrchr(out->path, '/') + 1,
+	return open_in(out, ws_folder_copy_handle(ws_outfolder_fd(f)), ws_path_name(out->path),
 	               err);
 }
 

@@ -65,7 +65,8 @@ enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err);
 
 struct ws_outfile {
 	FILE *f;
-	char *path; /* as the user gave it, for messages */
+	char *room;                               /* of f, as some C libraries have little */
+	char *path;                               /* as the user gave it, for messages */
 	char name[512];                           /* ws_outfile_name */
 	struct ws_outfile_unfinished *unfinished; /* NULL: nothing is to be renamed */
 };

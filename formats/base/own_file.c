@@ -105,11 +105,9 @@ static enum ws_status take(const char *path, int *fd, struct ws_err *err)
 
 int ws_own_file_folder(const char *path, const char **name)
 {
-	const char *slash = strrchr(path, '/');
-	const size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+	const size_t len = (size_t)((*name = ws_path_name(path)) - path);
 	char folder[PATH_MAX] = ".";
 
-	*name = path + len;
 	errno = ENAMETOOLONG;
 	if (len >= sizeof(folder))
 		return -1;

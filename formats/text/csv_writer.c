@@ -1,6 +1,5 @@
 #include "formats/text/csv_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -62,16 +61,6 @@ static bool needs_quotes(const char *p, size_t len)
 	return 0;
 }
 
-/* Bytes from the front that stand for themselves: nearly all of nearly all names. */
-static size_t plain_run(const char *p, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && p[n] >= 0x20 && p[n] < 0x7f && p[n] != '"')
-		n++;
-	return n;
-}
-
 static void put_code_point(const struct ws_csv *csv, uint32_t c)
 {
 	const bool is_control = (c < 0x20 && c != '\n') || (c >= 0x7f && c < 0xa0);
@@ -95,7 +84,12 @@ void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len)
 	if (is_formula(p, len))
 		fputc('\'', c->f);
 	while (len) {
-		size_t took = plain_run(p, len);
+		/* Bytes from the front that stand for themselves: nearly all of nearly all names.
+		 */
+		size_t took = 0;
+
+		while (took < len && p[took] >= 0x20 && p[took] < 0x7f && p[took] != '"')
+			took++;
 		uint32_t code_point;
 
 		if (took) {
@@ -143,10 +137,4 @@ void ws_csv_end_row(struct ws_csv *c)
 {
 	fputs("\r\n", c->f);
 	c->row_has_fields = 0;
-}
-
-enum ws_status ws_csv_finish(struct ws_csv *c, struct ws_err *err)
-{
-	WS_FAIL_IF(ferror(c->f), err, IO_WRITE, "cannot write CSV: %s", strerror(errno));
-	return WS_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * CSV for programs: UTF-8, RFC 4180 (fields quoted where needed, lines end in
- * CR LF), numbers the same in every locale. Errors are told once, by
- * ws_csv_finish.
+ * CR LF), numbers the same in every locale. Whoever closes the file
+ * sees whether it was written.
  *
  * Text that a spreadsheet would run as a formula, as it begins with = + - @
  * TAB, CR or LF, gets an apostrophe in front, as OWASP ("CSV Injection")
@@ -33,6 +33,3 @@ void ws_csv_i64(struct ws_csv *c, int64_t value);
 void ws_csv_f64(struct ws_csv *c, double value);
 void ws_csv_empty(struct ws_csv *c); /* unknown */
 void ws_csv_end_row(struct ws_csv *c);
-
-/* IO_WRITE when f has an error. */
-enum ws_status ws_csv_finish(struct ws_csv *c, struct ws_err *err);

@@ -1,6 +1,5 @@
 #include "formats/text/json_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -179,23 +178,19 @@ static void put_code_point(FILE *f, uint32_t c)
 		put_text(f, utf8, ws_utf8_put(c, utf8));
 }
 
-/* Bytes from the front that stand for themselves: nearly all of nearly all names. */
-static size_t plain_run(const char *p, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && p[n] >= 0x20 && p[n] < 0x7f && p[n] != '"' && p[n] != '\\')
-		n++;
-	return n;
-}
-
 static void put_string(FILE *f, const void *bytes, size_t len)
 {
 	const char *p = bytes;
 
 	put_char(f, '"');
 	while (len) {
-		size_t took = plain_run(p, len);
+		/* Bytes from the front that stand for themselves: nearly all of nearly all names.
+		 */
+		size_t took = 0;
+
+		while (took < len && p[took] >= 0x20 && p[took] < 0x7f && p[took] != '"' &&
+		       p[took] != '\\')
+			took++;
 		uint32_t c;
 
 		if (took) {
@@ -393,6 +388,5 @@ enum ws_status ws_json_finish(struct ws_json_writer *j, struct ws_err *err)
 	WS_FAIL_IF(j->misuse, err, BUG, "%s does not fit here in JSON", j->misuse);
 	WS_FAIL_IF(j->depth || !j->done, err, BUG, "JSON ended before its value did");
 	put_char(j->f, '\n');
-	WS_FAIL_IF(ferror(j->f), err, IO_WRITE, "cannot write JSON: %s", strerror(errno));
 	return WS_OK;
 }

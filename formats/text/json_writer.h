@@ -58,6 +58,6 @@ void ws_json_null(struct ws_json_writer *j);
 /* Begin a line before the next item: for people and for diff. */
 void ws_json_break(struct ws_json_writer *j);
 
-/* End the document with a newline. IO_WRITE if f has an error, BUG if the calls did not make one
- * complete value. */
+/* End the document with a newline. BUG if the calls did not make one complete value. Whoever closes
+ * the file sees whether it was written. */
 enum ws_status ws_json_finish(struct ws_json_writer *j, struct ws_err *err);

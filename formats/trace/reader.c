@@ -812,6 +812,28 @@ const struct ws_trace_summary *ws_trace_reader_summary(const struct ws_trace_rea
 {
 	return &r->summary;
 }
+
+enum ws_status ws_trace_reader_made_of(struct ws_trace_reader *r, const char *path,
+                                       struct ws_err *err)
+{
+	const int fd = ws_file_open(WS_HERE, path, WS_FILE_READ, 0);
+	struct ws_checksum sum;
+	char bytes[1 << 14];
+	uint64_t size = 0;
+	ssize_t n;
+
+	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
+	ws_checksum_begin(&sum);
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0) {
+		ws_checksum_add(&sum, bytes, (size_t)n);
+		size += (uint64_t)n;
+	}
+	close(fd);
+	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read %s: %s", path, strerror(errno));
+	r->summary.file_size = size;
+	r->summary.file_hash = ws_checksum_end(&sum);
+	return WS_OK;
+}
 size_t ws_trace_reader_block_count(const struct ws_trace_reader *r)
 {
 	return r->nparts;
@@ -1062,7 +1084,7 @@ void ws_task_begin(struct ws_task *t, void (*fn)(void *ctx), void *ctx)
 {
 	t->fn = fn;
 	t->ctx = ctx;
-	t->has_thread = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
+	t->has_thread = ws_processors() > 1 &&
 	                pthread_create(&t->thread, NULL, run_task, t) == 0;
 }
 void ws_task_end(struct ws_task *t)

@@ -35,8 +35,8 @@ void ws_trace_reader_free(struct ws_trace_reader *r); /* NULL is legal */
 void ws_trace_map_end_well_when_cut(void);
 
 struct ws_trace_summary {
-	uint64_t file_size; /* bytes */
-	uint64_t file_hash; /* XXH3-64 of the whole file */
+	uint64_t file_size; /* bytes, of ws_trace_reader_made_of */
+	uint64_t file_hash; /* XXH3-64 of the whole file, the same */
 	int64_t base_ns;    /* CLOCK_REALTIME ns of time 0 */
 	uint16_t version_major, version_minor;
 	uint64_t required_features, optional_features;
@@ -48,6 +48,10 @@ struct ws_trace_summary {
 	int closed;              /* index and trailer exist and are right */
 };
 const struct ws_trace_summary *ws_trace_reader_summary(const struct ws_trace_reader *r);
+/* The trace was made of another profiler's file: a report names that file's size and hash, which
+ * stay the same, however the trace is compressed. IO_READ. */
+enum ws_status ws_trace_reader_made_of(struct ws_trace_reader *r, const char *path,
+                                       struct ws_err *err);
 
 /*
  * Rows of one kind that lie together. A stored block that holds rows of two kinds (thread_event) is

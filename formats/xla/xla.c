@@ -23,7 +23,7 @@ struct ws_xla_plane {
 };
 
 struct ws_xla_place {
-	uint64_t plane; /* id of `planes` */
+	uint64_t plane;  /* id of `planes` */
 	uint64_t number; /* of the thread or stream */
 	uint64_t thread; /* of the trace, once an event of the host is on it */
 	bool is_stream;
@@ -34,9 +34,10 @@ struct ws_xla_host_event {
 	uint64_t thread;
 	int64_t start_ns, end_ns;
 	enum { HOST_RANGE, HOST_OP, HOST_PYTHON } kind;
-	uint64_t text;         /* name; of an operation its op_config */
-	uint64_t correlation;  /* of an operation: of the call that launched its work, 0 = none */
-	struct ws_bytes scope; /* of an operation: the functions and modules that it is in, by '/' */
+	uint64_t text;        /* name; of an operation its op_config */
+	uint64_t correlation; /* of an operation: of the call that launched its work, 0 = none */
+	struct ws_bytes
+	        scope; /* of an operation: the functions and modules that it is in, by '/' */
 	uint64_t sequence;
 };
 
@@ -90,7 +91,8 @@ static uint64_t number_of(struct ws_bytes text)
 
 static struct ws_xla_plane *plane_of(struct ws_xla *x, uint64_t plane)
 {
-	const uint64_t known = x->planes.used, id = ws_strtab_add(&x->planes, &plane, sizeof(plane));
+	const uint64_t known = x->planes.used,
+	               id = ws_strtab_add(&x->planes, &plane, sizeof(plane));
 
 	WS_GROW(x->plane, id, x->planes_capacity);
 	if (id > known)
@@ -106,10 +108,12 @@ void ws_xla_name_plane(struct ws_xla *x, uint64_t number, struct ws_bytes name)
 		plane->kind = HOST_PLANE;
 	else if (ws_bytes_begin(name, "/device:GPU:"))
 		*plane = (struct ws_xla_plane){.kind = GPU_PLANE,
-		                               .device = number_of(text_after(name, "/device:GPU:"))};
+		                               .device =
+		                                       number_of(text_after(name, "/device:GPU:"))};
 	else if (ws_bytes_begin(name, "/device:TPU:"))
 		*plane = (struct ws_xla_plane){.kind = OTHER_DEVICE,
-		                               .device = number_of(text_after(name, "/device:TPU:"))};
+		                               .device =
+		                                       number_of(text_after(name, "/device:TPU:"))};
 }
 
 static struct ws_xla_place *place_of(struct ws_xla *x, uint64_t plane, uint64_t line)
@@ -135,7 +139,7 @@ void ws_xla_name_line(struct ws_xla *x, uint64_t plane, uint64_t line, struct ws
 }
 
 void ws_xla_plane_stat(struct ws_xla *x, uint64_t number, struct ws_bytes name,
-                        struct ws_bytes text, int64_t value)
+                       struct ws_bytes text, int64_t value)
 {
 	static const struct {
 		const char *name, *attr;
@@ -157,7 +161,8 @@ void ws_xla_plane_stat(struct ws_xla *x, uint64_t number, struct ws_bytes name,
 		plane->is_amd = ws_bytes_begin(text, "AMD");
 		return;
 	}
-	if (name.len == strlen("device_type_string") && ws_bytes_begin(name, "device_type_string")) {
+	if (name.len == strlen("device_type_string") &&
+	    ws_bytes_begin(name, "device_type_string")) {
 		ws_import_device(x->out, plane->device, text);
 		return;
 	}
@@ -210,8 +215,7 @@ static struct ws_bytes kernel_name(struct ws_bytes name)
 	for (unsigned i = 0; i < 2; i++) {
 		const size_t n = strlen(endings[i]);
 
-		if (name.len > n &&
-		    !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
+		if (name.len > n && !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
 			name.len -= n;
 	}
 	return name;
@@ -258,7 +262,8 @@ static void add_copy(struct ws_xla *x, const struct ws_xla_event *e, uint64_t de
 {
 	/* in the order of the column's values; "" is for what XLA has no name for */
 	enum { COPY_PTOP = 10 };
-	static const char *const kinds[] = {"", "H2D", "D2H", "", "", "", "", "", "D2D", "H2H", "P2P"};
+	static const char *const kinds[] = {"", "H2D", "D2H", "",    "",   "",
+	                                    "", "",    "D2D", "H2H", "P2P"};
 	const struct ws_bytes details = e->stat[WS_XLA_COPY];
 	struct ws_row_memcpy row = {.start_ns = e->start_ns,
 	                            .dur_ns = e->dur_ns,
@@ -319,7 +324,8 @@ static struct ws_bytes instruction_kind(struct ws_bytes name)
 {
 	size_t n = name.len;
 
-	while (n && ((const char *)name.ptr)[n - 1] >= '0' && ((const char *)name.ptr)[n - 1] <= '9')
+	while (n && ((const char *)name.ptr)[n - 1] >= '0' &&
+	       ((const char *)name.ptr)[n - 1] <= '9')
 		n--;
 	if (n > 1 && n < name.len && ((const char *)name.ptr)[n - 1] == '.')
 		name.len = n - 1;
@@ -334,7 +340,8 @@ static struct ws_bytes instruction_kind(struct ws_bytes name)
 static void operation_of(struct ws_xla *x, const struct ws_xla_event *e, struct ws_bytes *op,
                          struct ws_bytes *scope)
 {
-	struct ws_bytes path = e->stat[WS_XLA_PATH].len ? e->stat[WS_XLA_PATH] : e->stat[WS_XLA_TF_OP];
+	struct ws_bytes path =
+	        e->stat[WS_XLA_PATH].len ? e->stat[WS_XLA_PATH] : e->stat[WS_XLA_TF_OP];
 	const char *last = ws_last_byte(path.ptr, ':', path.len);
 	const struct ws_strtab_entry *kept;
 
@@ -342,7 +349,8 @@ static void operation_of(struct ws_xla *x, const struct ws_xla_event *e, struct 
 		path.len = (size_t)(last - (const char *)path.ptr);
 	last = ws_last_byte(path.ptr, '/', path.len);
 	if (last) {
-		*op = (struct ws_bytes){last + 1, path.len - (size_t)(last + 1 - (const char *)path.ptr)};
+		*op = (struct ws_bytes){last + 1,
+		                        path.len - (size_t)(last + 1 - (const char *)path.ptr)};
 		path.len -= op->len + 1;
 	} else {
 		*op = instruction_kind(e->stat[WS_XLA_HLO_OP]);
@@ -387,7 +395,8 @@ static void python_name(struct ws_xla *x, struct ws_bytes name, uint64_t *id)
 	ws_import_text(x->out, (struct ws_bytes){x->scratch.data, x->scratch.len}, id);
 }
 
-static void add_host_event(struct ws_xla *x, const struct ws_xla_event *e, struct ws_xla_place *place)
+static void add_host_event(struct ws_xla *x, const struct ws_xla_event *e,
+                           struct ws_xla_place *place)
 {
 	struct ws_xla_host_event h = {.start_ns = e->start_ns, .end_ns = e->start_ns + e->dur_ns};
 	struct ws_op_desc op = {0};
@@ -651,7 +660,8 @@ static void add_device_ops(struct ws_xla *x)
 
 		if (i + 1 < x->nops && next->device == op->device && next->line == op->line &&
 		    next->start_ns < op->end_ns && next->end_ns <= op->end_ns)
-			ws_import_skip(x->out, "loops and conditions around operations of a device", 1);
+			ws_import_skip(x->out, "loops and conditions around operations of a device",
+			               1);
 		else
 			add_kernel(x, &e, op->device, 0, instruction_kind(op->name));
 	}

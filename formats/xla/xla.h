@@ -13,16 +13,16 @@
 #include "formats/foreign/importer.h"
 
 /* X(ID, name): statistics of events that are used; all others are ignored. */
-#define WS_XLA_STATS(X)                                                                          \
-	X(CORRELATION, "correlation_id")                                                         \
-	X(CONTEXT, "context_id")                                                                 \
+#define WS_XLA_STATS(X)                                                                             \
+	X(CORRELATION, "correlation_id")                                                            \
+	X(CONTEXT, "context_id")                                                                    \
 	X(KERNEL, "kernel_details") /* "regs:32 static_shared:0 dynamic_shared:0 grid:1,1,1 …" */ \
 	X(COPY, "memcpy_details")   /* "kind_src:pinned kind_dst:device size:1024 dest:0 …" */    \
-	X(FILL, "memset_details")   /* "kind:device num_bytes:4 value:0 async:0" */               \
-	X(HLO_OP, "hlo_op")         /* the instruction of XLA: "loop_add_fusion.2" */             \
-	X(HLO_MODULE, "hlo_module") /* the compiled function: "jit_train_step" */                 \
-	X(PATH, "name")             /* the program's operation: "jit(f)/jvp(Net)/dot_general" */  \
-	X(TF_OP, "tf_op")           /* the same, in other generations, with ":Type" behind it */  \
+	X(FILL, "memset_details")   /* "kind:device num_bytes:4 value:0 async:0" */                 \
+	X(HLO_OP, "hlo_op")         /* the instruction of XLA: "loop_add_fusion.2" */               \
+	X(HLO_MODULE, "hlo_module") /* the compiled function: "jit_train_step" */                   \
+	X(PATH, "name")             /* the program's operation: "jit(f)/jvp(Net)/dot_general" */    \
+	X(TF_OP, "tf_op")           /* the same, in other generations, with ":Type" behind it */    \
 	X(STEP, "step_num")
 
 enum ws_xla_stat {

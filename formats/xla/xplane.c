@@ -95,8 +95,7 @@ static void add_line(struct ws_xla *x, const struct plane *p, uint64_t number,
 	for (size_t i = 0; i < line->n_events; i++) {
 		const WsXla__Event *event = line->events[i];
 		const uint64_t *at = ws_map_get(&p->events, (uint64_t)event->metadata_id);
-		const WsXla__EventMetadata *meta =
-		        at ? p->plane->event_metadata[*at]->value : NULL;
+		const WsXla__EventMetadata *meta = at ? p->plane->event_metadata[*at]->value : NULL;
 		struct ws_xla_event e = {.plane = number, .line = (uint64_t)line->id};
 		char room[WS_XLA_NSTATS][32];
 		int64_t begin_ns, end_ps;
@@ -146,7 +145,8 @@ static int64_t plane_number(const struct plane *p, const char *name)
  * Times of lines are relative to the begin of the profile, which the last plane says, or absolute:
  * then the second of the first line is time 0.
  */
-static int64_t find_origin(const WsXla__Space *space, struct ws_xla *x, struct ws_import_clock *clock)
+static int64_t find_origin(const WsXla__Space *space, struct ws_xla *x,
+                           struct ws_import_clock *clock)
 {
 	const int64_t year_2001_ns = 1000000000000000000;
 	int64_t first_ns = INT64_MAX, start_ns = 0, pid = 0;
@@ -262,9 +262,10 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
                           struct ws_err *err)
 {
 	(void)o, (void)path, (void)clock;
-	return WS_FAIL(err, IO_READ,
-	               "this build of warpsheet lacks libprotobuf-c, which reads *.xplane.pb. Import "
-	               "the *.trace.json.gz beside it");
+	return WS_FAIL(
+	        err, IO_READ,
+	        "this build of warpsheet lacks libprotobuf-c, which reads *.xplane.pb. Import "
+	        "the *.trace.json.gz beside it");
 }
 
 #endif

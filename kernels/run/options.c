@@ -160,7 +160,7 @@ static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *ta
 
 	step->model = ws_network_at(c->model);
 	if (!c->given[WS_STEP_OPTION_OPTIMIZER] && step->model->image)
-		c->optimizer = WS_OPTIMIZER_ADAM; /* as seed 001 has it: docs/seeds.md */
+		c->optimizer = WS_OPTIMIZER_ADAM; /* as in seed 001: docs/dev/seeds.md */
 	step->precision = ws_precision_at(c->dtype);
 	step->seed = (uint64_t)c->seed;
 	step->image.xavier = c->init == 1;

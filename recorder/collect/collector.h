@@ -1,7 +1,7 @@
 /*
- * The collector's parts among themselves. Everything here runs on the traced
- * program's threads: no allocation, no I/O after attaching, no signals, no
- * lock but the one of the definition log.
+ * Interfaces between the files of the collector. All of this runs on the traced program's threads.
+ * It does not allocate, does no I/O after attaching, uses no signals, and takes only one lock, that
+ * of the definition log.
  */
 #pragma once
 
@@ -20,8 +20,8 @@
 /* --- text.c --- */
 
 /*
- * Text as a program hands it to NVTX, on its way into the segment: bytes are
- * kept as they are, wide characters become UTF-8. No allocation, any length.
+ * Copies a text that the program passed to NVTX into the segment. Bytes are kept unchanged, wide
+ * characters become UTF-8. Texts of any length, without allocation.
  */
 
 enum ws_text_kind {
@@ -30,21 +30,22 @@ enum ws_text_kind {
 	WS_TEXT_UTF32, /* uint32_t, and wchar_t on Linux */
 };
 
-/* NUL-terminated text in the program's memory. ptr NULL: none. */
+/* NUL-terminated text in the program's memory. ptr NULL: no text. */
 struct ws_event_text {
 	const void *ptr;
 	enum ws_text_kind kind;
 	uint32_t size; /* bytes in UTF-8 after ws_text_measure(), without NUL */
 };
 
-/* Set text->size, at most max, never cutting a character. 1 when it had to be cut. */
+/* Set text->size, at most max, never cutting a character. Returns true if the text had to be
+ * cut. */
 bool ws_text_measure(struct ws_event_text *text, uint32_t max);
 
 /* Copy of a measured text, piece by piece. */
 struct ws_text_cursor {
 	const void *ptr;
 	enum ws_text_kind kind;
-	uint32_t rest; /* bytes still to come */
+	uint32_t rest; /* bytes not yet copied */
 };
 /* The next piece, at most cap (>= 4) bytes, in buf; 0 at the end. */
 uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacity);
@@ -55,15 +56,15 @@ uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacit
 struct ws_collector {
 	_Atomic int is_recording;  /* 1 while this process is recorded */
 	struct ws_seg_header *seg; /* NULL until attached */
-	uint32_t image;            /* of the process: 1, and one more for each exec */
-	uint32_t ring_size;        /* a copy: not even a stray write in the header moves it */
+	uint32_t image;            /* image of the process: 1, and one more after each exec */
+	uint32_t ring_size;        /* a copy, safe from stray writes to the header */
 };
 extern struct ws_collector ws_collector;
 
 /* --- inject.c --- */
 
-/* Called for an event while off: at the first one of a forked child it gets a segment of its own.
- * Is this process recorded now? */
+/* Called for an event while is_recording is 0. At its first event a forked child gets a segment of
+ * its own. Returns true if the process is recorded now. */
 bool ws_attach_off(void);
 
 static inline bool ws_collector_on(void)
@@ -79,8 +80,9 @@ static inline void ws_lost(enum ws_dropped cause, uint64_t n)
 }
 
 /*
- * Our locks are held with all signals blocked: a handler that records would wait for its own
- * thread, and one that is left by siglongjmp would leave the lock held for ever.
+ * Takes a lock, with all signals blocked until it is released. Otherwise a signal handler that
+ * records could wait for its own thread, and one that leaves by siglongjmp would never release the
+ * lock.
  */
 static inline void ws_lock(pthread_mutex_t *lock, sigset_t *before)
 {
@@ -97,7 +99,7 @@ static inline void ws_unlock(pthread_mutex_t *lock, const sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* The time of an event. */
+/* The time for an event: CLOCK_MONOTONIC, ns. */
 static inline int64_t ws_now_ns(void)
 {
 	return ws_clock_ns(CLOCK_MONOTONIC);
@@ -105,22 +107,25 @@ static inline int64_t ws_now_ns(void)
 
 /* --- thread buffer.c --- */
 
-/* What a thread keeps in thread-local storage, which is scarce in a late-loaded library. */
+/* A thread's state in thread-local storage. There is little of it in a library that is loaded
+ * late. */
 struct ws_self {
-	struct ws_thread_buffer *thread_buffer; /* NULL: none yet, or none left */
-	uint32_t depth;                         /* pushes that are open without a thread buffer */
-	uint32_t looked; /* thread_buffers_freed at the last search that found none, plus 1 */
+	struct ws_thread_buffer *thread_buffer; /* NULL: none yet, or all are in use */
+	uint32_t depth;                         /* open pushes while there was no thread buffer */
+	uint32_t looked; /* value of thread_buffers_freed plus 1 at the last search without success
+	                  */
 };
 extern __thread struct ws_self ws_self;
 
-/* Prepare thread-exit handling; once, before the first thread buffer. 0 = done. */
+/* Prepares the handling of thread exits. Called once, before the first thread buffer. 0:
+ * success. */
 int ws_thread_buffer_setup(void);
-/* Of a forked child, in its only thread: it has no buffer any more. */
+/* Called in a forked child, which has one thread and no buffer. */
 void ws_thread_buffer_forked(void);
 /* Find a thread buffer for the calling thread; NULL when none is free. */
 struct ws_thread_buffer *ws_thread_buffer_find(void);
 
-/* Have more of its ring written. 0; -1: there is no more, or no room. */
+/* Makes more of the ring usable. 0: success; -1: all of it is in use, or there is no memory. */
 int ws_thread_buffer_grow(struct ws_thread_buffer *thread_buffer);
 
 static inline struct ws_thread_buffer *ws_thread_buffer_self(void)
@@ -132,38 +137,39 @@ static inline struct ws_thread_buffer *ws_thread_buffer_self(void)
 /* --- thread.c --- */
 
 /*
- * Id in the trace of the thread with this system id, defined under the name
- * that the system has for it when it is new. 0: there was no room for it.
+ * Id in the trace of the thread with this system id. A new thread is defined with the system's name
+ * for it. 0: no room.
  */
 uint32_t ws_thread_of(uint32_t tid);
-/* After fork: nobody is in the middle of anything, and the threads are gone. */
+/* After fork, in the child: resets locks and records in progress, as the other threads are gone. */
 void ws_thread_forked(void);
 
 /* --- define.c --- */
 
 /*
- * A definition is made in place: ws_def_begin() takes the lock and gives the
- * room for the body (0 = the log is full; then only ws_def_end() may follow),
- * ws_def_publish() makes it visible, ws_def_end() gives the lock back.
+ * A definition is written in place. ws_def_begin() takes the lock and returns the memory for the
+ * body and its size in *room (0: the log is full, and only ws_def_end() may follow).
+ * ws_def_publish() makes the definition visible. ws_def_end() releases the lock.
  */
 uint8_t *ws_def_begin(uint32_t *room);
 /*
- * Publish the body. With `unique`, an equal body of the same type that is
- * already there is taken instead. Returns the definition's head.
+ * Publish the body. With `unique`, an equal definition of the same type is used instead, if there
+ * is one. Returns the definition's head.
  */
 const struct ws_def_head *ws_def_publish(enum ws_def_type type, uint32_t body_size, uint64_t id,
                                          int unique);
 void ws_def_end(void);
-/* 1 when the log has a schema or an enumeration of this id; between begin and end. */
+/* True if the log has a schema or an enumeration with this id. Only between ws_def_begin() and
+ * ws_def_end(). */
 bool ws_def_has_schema(uint64_t id);
-/* After fork: no thread holds a lock. */
+/* After fork: releases the lock, which no thread holds any more. */
 void ws_def_forked(void);
 /*
- * Of a forked child, in its own segment: what its parent had defined, under the same ids, as the
- * program has handles of it. 0: there is no room.
+ * In a forked child: copies the parent's definitions into the child's segment with the same ids, as
+ * the program still uses their handles. False: no room.
  */
 bool ws_def_take_over(const struct ws_seg_header *parent);
-/* Learn the definitions that an earlier image of this process left in the log. */
+/* Reads the definitions that an earlier image of this process wrote to the log. */
 void ws_def_reload(void);
 
 /* A handle for "there was no room for this definition". */
@@ -175,30 +181,32 @@ uint32_t ws_define_string(struct ws_event_text text);
 void ws_define_category(uint32_t domain, uint32_t category, struct ws_event_text name);
 void ws_define_thread_name(uint32_t tid, struct ws_event_text name);
 void ws_define_resource(const struct ws_def_resource *resource, struct ws_event_text name);
-/* An operation and its inputs: struct ws_def_op and what follows. An equal one that is there
- * already is not looked for, and an overflow not counted. */
+/* Defines an operation and its inputs; body: struct ws_def_op with name and inputs. Does not search
+ * for an equal definition, and does not count an overflow. */
 uint32_t ws_define_op(const void *body, uint32_t size);
-/* found() for each operation in the log: those of an earlier image of this process, too. */
+/* Calls found() for each operation in the log, including those of an earlier image of this
+ * process. */
 void ws_ops_defined(void (*found)(uint32_t op, const void *body, uint32_t size));
-/* The same bytes, published; NULL when there is no such. */
+/* The published body of an operation; NULL if there is none with this id. */
 const void *ws_op_body(uint32_t op, uint32_t *size);
-/* More than so many sixteenths of the room are used: define only what is worth it. */
+/* True if more than this many sixteenths of the log are used. Then only important definitions
+ * should be added. */
 bool ws_definitions_fill(unsigned sixteenths);
-/* A text published as a string; NULL when there is no such. */
+/* The text of a published string; NULL if there is none with this id. */
 const char *ws_string_text(uint64_t string, uint32_t *size);
 void ws_define_process(int64_t start_ns, uint64_t image, const char *path);
 /* A range of the window begins (1) or ends (0). */
 void ws_define_window(int64_t time_ns, int is_open);
 uint32_t ws_define_thread(uint32_t thread, uint32_t tid, const char *name);
 void ws_define_call(uint32_t domain, uint32_t cbid, const char *name);
-/* Where a kernel's name lies, for records that get no further than CUPTI. */
+/* Defines the address of a kernel's name, for records that stay in CUPTI's buffers. */
 void ws_define_kernel(uint64_t address, uint32_t string);
-/* A meta row. */
+/* Defines a row of `meta`. */
 void ws_define_fact(const char *key, const char *value);
 void ws_define_device(uint32_t device, const char *name);
 void ws_define_device_attr(uint32_t device, const char *name, int64_t value);
 
-/* The domain WSNVTX_CPU_DOMAIN, WS_DEF_NONE until it is made. */
+/* The domain WSNVTX_CPU_DOMAIN, WS_DEF_NONE until it is defined. */
 extern _Atomic uint32_t ws_cpu_domain;
 
 /* --- schema.c --- */
@@ -209,45 +217,46 @@ struct wsn_schema_attr;
 struct wsn_enum_attr;
 struct wsn_type_info;
 
-/* What must be known of a schema when an event carries it. */
+/* The data of a schema that is needed to record a payload. */
 struct ws_schema {
-	uint64_t id;     /* that the program gave, made unique by its domain */
-	uint64_t traced; /* id in the trace: its own, where a program used one id twice */
+	uint64_t id;     /* the program's id, made unique by ws_schema_id() */
+	uint64_t traced; /* id in the trace; differs if the program used one id twice */
 	uint32_t size;   /* static size, 0 = unknown */
 	uint32_t align;
 	uint16_t ntexts;
-	uint16_t out_of_line; /* it points to data that is not copied */
+	uint16_t out_of_line; /* entries that point to data that is not copied */
 	struct {
-		uint32_t offset; /* of the pointer or handle */
+		uint32_t offset; /* offset of the pointer or handle */
 		uint32_t type;   /* enum wsn_entry_type */
 	} text[WS_SCHEMA_TEXTS];
 };
 
-/* The id that the program is to use, 0 = not recorded. */
+/* Registers a schema. Returns the id for the program to use; 0: not recorded. */
 uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr);
 uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr);
-/* What the program now calls so; NULL when it never registered that. id: by ws_schema_id(). */
+/* The newest schema registered with this id; NULL: none. id: by ws_schema_id(). */
 struct ws_schema *ws_schema_find(uint64_t id);
-/* Size in bytes of a predefined entry type, 0 = it has none. */
+/* Size in bytes of a predefined entry type, 0: no fixed size. */
 uint32_t ws_entry_size(uint64_t type);
 
 /* --- event.c --- */
 
-/* An NVTX event on its way into the ring of its thread. */
+/* Writes NVTX events into the ring of their thread. */
 
 /* A payload, ready to be copied. */
 struct ws_payload {
 	uint64_t schema;   /* as in the trace; 0: no payload */
 	const void *bytes; /* in the program's memory, or &number */
 	uint32_t size;     /* of bytes */
-	uint32_t total;    /* with the texts that follow them */
+	uint32_t total;    /* bytes with the texts that follow them */
 	uint64_t number;
-	const struct ws_schema *layout;             /* NULL: nothing to follow */
-	struct ws_event_text text[WS_SCHEMA_TEXTS]; /* set as far as the layout has texts */
+	const struct ws_schema *layout;             /* NULL: no texts follow */
+	struct ws_event_text text[WS_SCHEMA_TEXTS]; /* as many as the layout has */
 };
 
 struct ws_event {
-	uint32_t domain; /* WS_DEF_NONE: one that found no room; the event is counted only */
+	uint32_t domain; /* WS_DEF_NONE: its definition had no room, so the event is only counted as
+	                    lost */
 	uint32_t category;
 	uint32_t color;
 	uint32_t string; /* registered message, 0 = text */
@@ -255,16 +264,17 @@ struct ws_event {
 	struct ws_payload payload;
 };
 
-/* Domain number of a handle, WS_DEF_NONE when it is none of ours. */
+/* Domain number of a handle; WS_DEF_NONE for a handle that we did not give out. */
 uint32_t ws_event_domain(wsn_domain handle);
-/* An event without attributes but this message, which may be NULL. */
+/* Sets an event with this message only. It may be NULL. */
 void ws_event_init(struct ws_event *ev, uint32_t domain, const void *text, enum ws_text_kind kind);
-/* An event with these attributes; attr may be NULL. */
+/* Sets an event with these attributes; attr may be NULL. */
 void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct wsn_event *attr);
-/* The first of n payloads; the others are counted as left out. */
+/* Adds the first of n payloads, and counts the others as left out. */
 void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *payload, size_t n);
 
-/* A call of an operation that ended: its times, numbers and config; size and type are ours. */
+/* Records a call of an operation at its end. The caller sets times, numbers and config; size and
+ * type are set here. */
 void ws_event_op(struct ws_rec_op *rec);
 
 /* Each returns what NVTX prescribes: the level, from 0; -1 for a pop without a push. */
@@ -276,42 +286,41 @@ void ws_event_end(struct ws_event *ev, uint64_t range);
 
 /* --- control.c --- */
 
-/* Finding the segment that this process records into. */
+/* Finds the segment that this process records into. */
 
 /*
- * The segment that belongs to this process now, mapped: the one that WS_SEG_ENV
- * names for the first process that asks and for its later images, one of its
- * own beside it for each further process. NULL: this process is not recorded;
- * where there was a recording it is counted as process_not_recorded. Called
- * once in each copy of the library.
+ * The mapped segment of this process. The first process and its later images get the segment that
+ * WS_SEG_ENV names; each further process gets a new one in the same folder. NULL: this process is
+ * not recorded; if there is a recording, that is counted as process_not_recorded. Called once in
+ * each copy of the library.
  */
 struct ws_seg_header *ws_control_claim(void);
 
 /* --- thread.c: ranges of --capture-range --- */
 
 /*
- * The ranges that the user wants recorded (--capture-range): recognized on the
- * thread that is in them, told to the launcher through the definition log.
+ * The ranges of --capture-range. The thread that enters one detects it, and reports it to the
+ * launcher in the definition log.
  */
 
-/* 1 when NVTX ranges are to be looked at. */
+/* True if NVTX ranges have to be compared with --capture-range. */
 static inline int ws_range_wanted(void)
 {
 	return WS_UNLIKELY(ws_collector.seg->plan.window.ranges == WS_RANGES_NVTX);
 }
 
 /*
- * A range of this thread has been pushed at this level, and popped. Inside a
- * range that matches no other one is looked for.
+ * This thread has pushed or popped a range at this level. Inside a matching range, inner ranges are
+ * not compared.
  */
 void ws_range_pushed(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
                      uint32_t level);
 void ws_range_popped(struct ws_thread_buffer *thread_buffer, uint32_t domain, uint32_t level,
                      int64_t time_ns);
-/* The thread of this thread buffer is gone; what it did not pop ends here. */
+/* The thread of this buffer ended: ends its open ranges. */
 void ws_range_abandoned(struct ws_thread_buffer *thread_buffer);
 
-/* A range begins that ends on any thread: 1 when that is to be told to ws_range_ended(). */
+/* A range begins that any thread may end. True: its end must be reported to ws_range_ended(). */
 bool ws_range_started(const struct ws_event *ev);
 void ws_range_ended(int64_t time_ns);
 
@@ -322,16 +331,16 @@ void ws_range_profiler(int start);
 
 /* Versions of NVIDIA's libraries in the traced program, as facts of the trace. */
 
-/* Path of a library of this process whose file's name begins so; 0: there is none. */
+/* Path of a loaded library whose file name begins with `file`. False: there is none. */
 bool ws_library_path(const char *file, char *path, size_t size);
 /*
- * Path of another library whose file's name begins so than the one that `function` is of; 0: there
- * is none. One file under two names is one library.
+ * Path of a second loaded library whose file name begins with `file`: not the one that contains
+ * `function`. False: there is none. One file with two names is one library.
  */
 bool ws_library_second(const char *file, const void *function, char *path, size_t size);
 /*
- * Ask each library that was loaded since the last call for its version. Not
- * for the program's own threads: it waits while a library is being loaded.
- * One thread at a time. 1 when any was loaded.
+ * Reads the version of each library that was loaded since the last call. Not to be called on the
+ * program's threads, as it waits while a library is being loaded. One thread at a time. True: a
+ * library was loaded.
  */
 bool ws_libraries_define(void);

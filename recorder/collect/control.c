@@ -1,4 +1,4 @@
-/* Which segment a process records into, and how it comes by one. */
+/* Finds or makes the segment that a process records into. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +15,15 @@
 #include "recorder/shared/segment_file.h"
 #include "recorder/shared/system.h"
 
-/* Whose is a segment? */
+/* The owner of a segment. */
 enum claim {
-	CLAIM_MINE,    /* this image's now */
+	CLAIM_MINE,    /* now owned by this image */
 	CLAIM_OTHERS,  /* another process records into it */
-	CLAIM_REFUSED, /* this image has it already: a second copy of the library (dlmopen) */
+	CLAIM_REFUSED, /* already owned by this image: this is a second copy of the library
+	                  (dlmopen) */
 };
 
-/* Differs from one image to the next in the same process; the kernel draws it at exec. */
+/* A random number that the kernel draws at exec, so it differs between the images of a process. */
 static uint64_t image_token(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM); /* NOLINT: an address by design */
@@ -33,7 +34,7 @@ static uint64_t image_token(void)
 	return token | 1;
 }
 
-/* --- what is told of the process --- */
+/* --- the process's environment and command --- */
 
 /* A list of strings in a field; the last byte stays 0 and ends the list. */
 struct list {
@@ -71,7 +72,7 @@ static void add_named(struct list *list, const char *pattern)
 	}
 }
 
-/* An empty argument cannot be told: it would end the list. */
+/* Empty arguments are left out, as they would end the list. */
 static void add_command(char *command, size_t size, int no_args)
 {
 	ssize_t n = readlink("/proc/self/exe", command, size / 2);
@@ -86,7 +87,7 @@ static void add_command(char *command, size_t size, int no_args)
 		return;
 	n = read(fd, command + used, size - 1 - used);
 	close(fd);
-	/* the name that the program was called by is not one of its arguments */
+	/* skip argv[0], the name by which the program was called */
 	skip = n > 0 ? strnlen(command + used, (size_t)n) + 1 : 0;
 	if (n <= 0 || skip >= (size_t)n) {
 		memset(command + used, 0, size - used);
@@ -94,7 +95,7 @@ static void add_command(char *command, size_t size, int no_args)
 	}
 	memmove(command + used, command + used + skip, (size_t)n - skip);
 	memset(command + used + (size_t)n - skip, 0, skip);
-	/* cut off in the middle of an argument: that one is left out */
+	/* leave out an argument that was cut off */
 	for (size_t at = size - 1; at-- > used && command[at];)
 		command[at] = 0;
 }
@@ -113,7 +114,8 @@ static void tell_process(struct ws_seg_header *seg)
 
 /* --- claiming --- */
 
-/* Become the recorded process: the first one that asks, or the same one after an exec. */
+/* Makes this process the owner of the segment. That is the first process that asks, or the same
+ * process after exec. */
 static enum claim claim(struct ws_seg_header *seg, struct ws_proc self)
 {
 	uint32_t owner = 0;
@@ -130,7 +132,7 @@ static enum claim claim(struct ws_seg_header *seg, struct ws_proc self)
 		return CLAIM_OTHERS;
 	if (atomic_exchange(&seg->owner_image, image_token()) == image_token())
 		return CLAIM_REFUSED;
-	/* the threads of the image before are gone */
+	/* the threads of the previous image are gone */
 	for (uint32_t i = 0; i < seg->thread_buffer_count; i++) {
 		uint32_t owned = WS_THREAD_BUFFER_OWNED, coming = WS_THREAD_BUFFER_COMING;
 		_Atomic uint32_t *state = ws_seg_thread_state(seg, i);
@@ -141,7 +143,7 @@ static enum claim claim(struct ws_seg_header *seg, struct ws_proc self)
 	return CLAIM_MINE;
 }
 
-/* From another PID namespace nobody can tell; there it is taken to live. */
+/* Whether the launcher runs. Taken as true in another PID namespace, where it cannot be checked. */
 static bool launcher_lives(const struct ws_seg_header *first)
 {
 	const struct ws_proc launcher = ws_seg_process(&first->launcher);
@@ -150,15 +152,16 @@ static bool launcher_lives(const struct ws_seg_header *first)
 }
 
 /*
- * A segment for this process alone, named after it and the first one, so that
- * the launcher and a later image of this process find it. The launcher must
- * live: nobody else would ever look for it.
+ * Makes a segment for this process. Its name contains those of the first segment and of the
+ * process, so that the launcher and a later image of the process find it. The launcher must run, as
+ * nothing else would read the segment.
  */
 static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char *first_path,
                                          struct ws_proc self)
 {
 	const struct ws_seg_opts opts = ws_seg_opts_of(first);
-	static struct ws_segment_file file; /* called once, and the thread's stack may be small */
+	static struct ws_segment_file file; /* static because the thread's stack may be small; this
+	                                       function is called once */
 	static char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s" WS_SEG_FURTHER "%u-%llu-%llu", first_path,
 	                 (unsigned)self.pid, (unsigned long long)self.start_ticks,
@@ -180,14 +183,15 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 		atomic_store(&first->control.no_room, self.pid);
 		return NULL;
 	}
-	/* the launcher looks for segments once more after it has let nobody in any more */
+	/* the launcher searches for segments once more after it closed the first one */
 	if (atomic_load(&first->state) != WS_SEG_OPEN) {
 		ws_segment_file_remove(&file);
 		return NULL;
 	}
 
-	/* What the launcher fixed for the first segment holds for the others too. */
-	/* by the first one's distance, so that all traces of a recording have one clock */
+	/* The first segment's options are valid for further segments, too. */
+	/* same difference as in the first segment, so that all traces of a recording have one
+	 * clock */
 	file.seg->base_ns = ws_clock_ns(CLOCK_MONOTONIC);
 	file.seg->base_realtime_ns = first->base_realtime_ns + (file.seg->base_ns - first->base_ns);
 	file.seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
@@ -240,11 +244,11 @@ struct ws_seg_header *ws_control_claim(void)
 
 /* --- libraries of the process --- */
 
-/* --- which are loaded --- */
+/* --- loaded libraries --- */
 
 struct search {
 	const char *file;
-	const void *excluded; /* an address in the library that does not count */
+	const void *excluded; /* an address in the library to skip */
 	char *path;
 	size_t size;
 };
@@ -295,7 +299,7 @@ static int note_loads(struct dl_phdr_info *info, size_t size, void *arg)
 
 /* --- their versions --- */
 
-/* Each returns the version as the library counts it, 0 when it does not tell. */
+/* Each returns the version in the library's own format; 0: unknown. */
 
 static long version_as_size(void *lib, const char *function)
 {
@@ -327,7 +331,7 @@ static long version_by_pointer(void *lib, const char *function)
 }
 
 static const struct {
-	const char *file; /* the name of its file begins so */
+	const char *file; /* beginning of its file name */
 	const char *key, *function;
 	long (*version)(void *lib, const char *function);
 } libraries[] = {
@@ -360,7 +364,7 @@ bool ws_libraries_define(void)
 		if (!lib)
 			continue;
 		is_known[i] = 1;
-		/* 91900 is 9.19.0; before that scheme came, 8907 was 8.9.7. */
+		/* 91900 is 9.19.0; older versions: 8907 is 8.9.7. */
 		version = libraries[i].version(lib, libraries[i].function);
 		minor = version >= 10000 ? 100 : 10;
 		if (version > 0) {

@@ -1,4 +1,4 @@
-/* The definition log: what records refer to by number. */
+/* The definition log. Records refer to its definitions by number. */
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,23 +8,23 @@
 #include "recorder/collect/collector.h"
 
 /*
- * Where equal definitions are found: open addressing over the hash of type and
- * body. Once three quarters are used new definitions are stored unseen, and
- * only their duplicates cost room.
+ * Hash table to find equal definitions: open addressing by the hash of type and body. Once three
+ * quarters are used, new definitions are no longer entered, and only their duplicates take extra
+ * room.
  */
 #define TABLE_SIZE (1u << 15)
 static struct {
 	uint32_t hash;
-	uint32_t position; /* position in the log / 8 + 1; 0 = unused */
+	uint32_t position; /* position in the log / 8 + 1; 0: unused */
 } table[TABLE_SIZE];
 static uint32_t table_used;
 
-/* What a definition takes beside its body: its head and the padding. */
+/* Bytes of a definition besides its body: head and padding. */
 #define WS_DEF_FRAME (sizeof(struct ws_def_head) + 8)
 
 static pthread_mutex_t define_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t domain_order = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t signals_before; /* of the thread that holds it */
+static sigset_t signals_before; /* signal mask of the thread that holds the lock */
 
 _Atomic uint32_t ws_cpu_domain = WS_DEF_NONE;
 
@@ -33,7 +33,7 @@ static struct ws_def_head *def_at(uint64_t pos)
 	return (struct ws_def_head *)(ws_seg_defs(ws_collector.seg) + pos);
 }
 
-/* FNV-1a; nobody gains by making collisions here. */
+/* FNV-1a. Deliberate collisions do no harm here. */
 static uint32_t hash_def(enum ws_def_type type, const uint8_t *body, uint32_t size)
 {
 	uint32_t h = 2166136261u ^ (uint32_t)type;
@@ -78,7 +78,7 @@ uint8_t *ws_def_begin(uint32_t *room)
 	ws_lock(&define_lock, &before);
 	signals_before = before;
 	pos = atomic_load_explicit(&seg->defs_head, memory_order_relaxed);
-	/* Bytes that can be written from pos on: with memory behind them, or got now. */
+	/* Number of bytes that can be written at pos. Gets memory if necessary. */
 	to = pos + WS_DEFS_AHEAD;
 	if (to > seg->defs_size)
 		to = seg->defs_size;
@@ -124,7 +124,7 @@ void ws_def_end(void)
 	ws_unlock(&define_lock, &before);
 }
 
-/* The definition behind another one, from the log's first after NULL; NULL after the last. */
+/* The definition after `def`; the first one for NULL. NULL after the last. */
 static const struct ws_def_head *next_def(const struct ws_def_head *def)
 {
 	const uint8_t *log = ws_seg_defs(ws_collector.seg);
@@ -175,14 +175,15 @@ bool ws_def_take_over(const struct ws_seg_header *parent)
 	for (uint64_t at = 0; at < used;) {
 		struct ws_def_head *def = def_at(at);
 
-		/* its threads and its window; ids are places in the log, so these are kept */
+		/* the parent's threads and window are kept but marked, because ids are positions in
+		 * the log */
 		if (def->type < WS_DEF_DOMAIN || def->type == WS_DEF_WINDOW)
 			def->type = WS_DEF_OF_PARENT;
 		at += def->size;
 	}
 	atomic_store(&seg->next_domain, atomic_load(&parent->next_domain));
 	atomic_store_explicit(&seg->defs_head, used, memory_order_release);
-	/* one that a thread of the parent had in hand is in the table, and may not be in the log */
+	/* a definition that another thread was making may be in the table but not in the log */
 	memset(table, 0, sizeof(table));
 	table_used = 0;
 	ws_def_reload();
@@ -200,16 +201,16 @@ static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text 
 	return at;
 }
 
-/* Events in time: never merged with an equal one before. The last name of a thread counts, and the
- * last kernel at an address. */
+/* Whether a definition is never merged with an equal one before it, because the order matters. The
+ * last name of a thread is valid, and the last kernel at an address. */
 static bool is_event(enum ws_def_type type)
 {
 	return type < WS_DEF_DOMAIN || type == WS_DEF_KERNEL || type == WS_DEF_WINDOW;
 }
 
 /*
- * A definition of a fixed part and a text, equal ones once. id 0: the position
- * of the definition is its id. Returns the id, WS_DEF_NONE without room.
+ * Makes a definition with a fixed part and a text, unless an equal one exists. id 0: its position
+ * is its id. Returns the id; WS_DEF_NONE: no room.
  */
 static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
                        struct ws_event_text text, uint64_t id)
@@ -246,8 +247,8 @@ uint32_t ws_define_string(struct ws_event_text text)
 	return define(WS_DEF_STRING, "", 0, text, 0);
 }
 
-/* The caller finds equal ones itself. There can be so many that this table would be full of them,
- * and other definitions were not found in it any more. */
+/* Not entered in the table, as there can be so many that no place would remain for other
+ * definitions. The caller finds equal ones itself. */
 uint32_t ws_define_op(const void *bytes, uint32_t size)
 {
 	uint32_t room, result = WS_DEF_NONE;
@@ -266,7 +267,7 @@ uint32_t ws_define_op(const void *bytes, uint32_t size)
 	return result;
 }
 
-/* Ids are given out in order, as a thread buffer has a place for each domain. */
+/* Ids of domains are consecutive, as a thread buffer has an array by domain. */
 uint32_t ws_define_domain(struct ws_event_text name)
 {
 	static const char cpu_name[] = WSNVTX_CPU_DOMAIN;
@@ -396,14 +397,14 @@ const void *ws_op_body(uint32_t op, uint32_t *size)
 /* --- payload schemas --- */
 
 /*
- * Payload schemas and enumerations: stored in the definition log with all
- * offsets worked out, and remembered here as far as events need it (the size,
- * and where text outside the payload must be fetched while it lives).
+ * Payload schemas and enumerations. The definition log stores them with all offsets computed. A
+ * copy here has the data needed for events: the size, and the offsets of pointers to text, which
+ * must be read during the call.
  */
 
 #define MAX_SCHEMAS 768
 
-/* In the order of their registration: of two with one id the later one holds. */
+/* In the order of registration. Of two with the same id the later one is valid. */
 static struct ws_schema schemas[MAX_SCHEMAS];
 static _Atomic uint32_t schemas_used;
 
@@ -455,13 +456,13 @@ static void remember_schema(uint64_t id, uint64_t traced, const struct ws_schema
 
 /* --- layout of one schema --- */
 
-/* Where the walk over a schema's entries has come to. */
+/* State while the offsets of a schema's entries are computed. */
 struct layout {
 	uint32_t domain;
 	uint64_t schema_type;
-	uint64_t pack; /* greatest alignment, 0 = natural */
-	uint64_t end;  /* of the entry before */
-	int known;     /* end is */
+	uint64_t pack; /* largest alignment; 0: natural */
+	uint64_t end;  /* end of the previous entry */
+	int known;     /* whether `end` is known */
 	struct ws_schema s;
 };
 
@@ -470,7 +471,8 @@ struct extent {
 	const struct ws_schema *nested;
 };
 
-/* Strings are pointers unless the entry says how many characters lie in the payload itself. */
+/* Strings are pointers, unless the entry gives a number of characters stored in the payload
+ * itself. */
 static bool is_text_pointer(const struct wsn_schema_entry *e)
 {
 	const uint64_t inside = WSN_ENTRY_FLAG_POINTER | WSN_ENTRY_FLAG_OFFSET_FROM_BASE |
@@ -530,7 +532,7 @@ static void add_text(struct ws_schema *s, uint64_t offset, uint32_t type)
 	s->text[s->ntexts++].type = type;
 }
 
-/* Offset of entry i, the state moved past it. */
+/* Returns the offset of entry i, and moves the state past it. */
 static uint64_t place(struct layout *l, const struct wsn_schema_entry *e, size_t i)
 {
 	struct extent x = extent_of(l, e);
@@ -544,7 +546,7 @@ static uint64_t place(struct layout *l, const struct wsn_schema_entry *e, size_t
 		l->s.align = (uint32_t)x.align;
 	if (!x.size)
 		l->known = 0;
-	/* an offset that is given makes the position known again */
+	/* after an explicit offset the position is known again */
 	else if (e->offset || !i)
 		l->known = 1;
 	l->end = offset + x.size;
@@ -567,7 +569,7 @@ static uint64_t place(struct layout *l, const struct wsn_schema_entry *e, size_t
 
 /* --- registration --- */
 
-/* The body of a definition while it is filled: fixed part first, names behind. */
+/* The body of a definition while it is filled: the fixed part, then the names. */
 struct body {
 	uint8_t *bytes;
 	uint32_t used, room;
@@ -592,7 +594,7 @@ static struct ws_def_name put_name(struct body *b, const char *text)
 	return name;
 }
 
-/* Open a definition whose fixed part is head_size + n * item_size bytes, zeroed. */
+/* Begins a definition with a zeroed fixed part of head_size + n * item_size bytes. */
 static struct body open_body(size_t head_size, size_t n, size_t item_size)
 {
 	struct body b = {NULL, 0, 0, 0};
@@ -608,9 +610,8 @@ static struct body open_body(size_t head_size, size_t n, size_t item_size)
 }
 
 /*
- * Publish under the id that the program chose in its domain, or under a new one
- * where it chose none or another schema has that, and remember the schema.
- * Returns the id for the program.
+ * Publishes the definition with the id that the program chose in its domain. If it chose none, or
+ * the id is in use, takes a new id. Stores the schema. Returns the id for the program.
  */
 static uint64_t close_body(struct body *b, enum ws_def_type type, uint32_t domain,
                            uint64_t program_id, const struct ws_schema *what)
@@ -633,7 +634,7 @@ static uint64_t close_body(struct body *b, enum ws_def_type type, uint32_t domai
 	return program_id ? program_id : def->id;
 }
 
-/* An id that the program chose, 0 when it chose none, UINT64_MAX when it must not choose that. */
+/* The id that the program chose; 0: none; UINT64_MAX: a reserved id. */
 static uint64_t chosen_id(int is_set, uint64_t id)
 {
 	if (!is_set || !id)
@@ -670,7 +671,7 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 
 		field[i].flags = e->flags;
 
-		/* What the trace calls the type that the program calls so. */
+		/* The trace's id of the type with the program's id. */
 		uint64_t id = ws_schema_id(domain, e->type);
 		const struct ws_schema *s =
 		        id < WSN_SCHEMA_ID_STATIC_START ? NULL : ws_schema_find(id);
@@ -714,7 +715,7 @@ uint64_t ws_enum_register(uint32_t domain, const struct wsn_enum_attr *attr)
 		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return 0;
 	}
-	/* a C enum is an int when nothing is said */
+	/* without a size, a C enum has the size of an int */
 	what.size =
 	        mask & WSN_ENUM_FIELD_SIZE ? (uint32_t)attr->size_of_enum : (uint32_t)sizeof(int);
 	what.align = what.size;

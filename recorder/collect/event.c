@@ -1,4 +1,4 @@
-/* From NVTX attributes to a record in the ring: what is kept, what is counted. */
+/* Turns NVTX events into records in the ring, and counts those left out. */
 #include <signal.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -15,7 +15,8 @@ uint32_t ws_event_domain(wsn_domain handle)
 	return id < WS_SEG_MAX_DOMAINS ? (uint32_t)id : WS_DEF_NONE;
 }
 
-/* Member by member: this is on the way of every event, and most of the struct is rarely used. */
+/* Sets only the needed members: this runs for every event, and most of the struct is rarely
+ * used. */
 void ws_event_init(struct ws_event *ev, uint32_t domain, const void *text, enum ws_text_kind kind)
 {
 	ev->domain = domain;
@@ -31,7 +32,7 @@ void ws_event_init(struct ws_event *ev, uint32_t domain, const void *text, enum 
 	ev->payload.layout = NULL;
 }
 
-/* Look up the texts that the payload points to; they live only while the call lasts. */
+/* Measures the texts that the payload points to. They are valid only during the call. */
 static void take_texts(struct ws_payload *p)
 {
 	const struct ws_schema *s = p->layout;
@@ -121,7 +122,8 @@ void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct ws
 	ws_event_init(ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
 	if (!a)
 		return;
-	if (a->size < sizeof(*a)) { /* no NVTX 1, 2 or 3 has it so; nothing in it can be trusted */
+	if (a->size <
+	    sizeof(*a)) { /* not a size of any NVTX version, so the contents are not read */
 		ws_lost(WS_DROPPED_text_truncated, 1);
 		return;
 	}
@@ -168,8 +170,8 @@ static void put_text(uint8_t *bytes, uint64_t at, const struct ws_event_text *te
 }
 
 /*
- * Payload bytes, and behind them the texts they point to; each pointer becomes
- * the text's offset in the payload, 0 for NULL.
+ * Copies the payload, and after it the texts it points to. Each pointer is replaced by the text's
+ * offset in the payload; 0 for NULL.
  */
 static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
 {
@@ -195,13 +197,14 @@ static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
 	}
 }
 
-/* Bytes that the kernel puts between a handler and what it interrupted, at the least. */
+/* Minimum bytes that the kernel puts on the stack between a signal handler and the interrupted
+ * code. */
 #define SIGNAL_FRAME 512
 
 /*
- * Somebody is in the middle of a record of this thread; his mark lies on his stack at `writer`.
- * Either we are a signal handler that interrupted him, or a handler was left by siglongjmp and he
- * never goes on. Then his frame is gone: we are above it on the same stack, or it is overwritten.
+ * Other code on this thread is writing a record; its mark is on its stack at `writer`. Either we
+ * are a signal handler that interrupted it, or siglongjmp left it and it never continues. In the
+ * second case its stack frame is gone: we are above it on the same stack, or it was overwritten.
  */
 static bool is_abandoned(uintptr_t writer, const uint64_t *mark)
 {
@@ -213,15 +216,14 @@ static bool is_abandoned(uintptr_t writer, const uint64_t *mark)
 		return 0;
 	if ((uintptr_t)mark > writer - SIGNAL_FRAME)
 		return 1;
-	/* the stack may be unmapped, so it is not we who read it */
+	/* the stack may be unmapped, so let the kernel read it */
 	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(found) && found != *mark;
 }
 
 /*
- * Room for a record, `keep` bytes beyond it; UINT64_MAX: there is none. A
- * signal handler that interrupted this thread while it writes a record finds
- * none either, so that its events are dropped whole instead of mixed in. mark: of
- * the caller, alive until end_record.
+ * The position for a record with `keep` free bytes after it; UINT64_MAX: no room. Returns no room
+ * also to a signal handler that interrupted this thread while it was writing a record. So its
+ * events are dropped, not mixed in. mark: a variable of the caller, valid until end_record().
  */
 static uint64_t begin_record(struct ws_thread_buffer *thread_buffer, uint64_t size, uint32_t pops,
                              volatile uint64_t *mark)
@@ -230,7 +232,7 @@ static uint64_t begin_record(struct ws_thread_buffer *thread_buffer, uint64_t si
 	const uint64_t keep = (uint64_t)pops * sizeof(struct ws_rec_pop);
 	uint64_t pos;
 
-	/* the same in each record that begins at this place of the ring, and hardly elsewhere */
+	/* a value that depends on the position in the ring and is unlikely elsewhere */
 	*mark = UINT64_C(0x9E3779B97F4A7C15) *
 	        (atomic_load_explicit(&thread_buffer->ring.head, memory_order_relaxed) + 1);
 	if (WS_UNLIKELY(writer)) {
@@ -257,9 +259,8 @@ static void end_record(struct ws_thread_buffer *thread_buffer, uint64_t end)
 }
 
 /*
- * Write one record. time_ns 0: read the clock after everything is copied, so
- * that our own work lies outside of the range that begins here. Returns 0 when
- * the ring is full.
+ * Writes one record. time_ns 0: reads the clock after copying, so that our own work is outside the
+ * range that begins here. False: the ring is full.
  */
 static bool put_event(struct ws_thread_buffer *thread_buffer, enum ws_rec_type type,
                       const struct ws_event *ev, uint64_t range, int64_t time_ns, uint32_t pops)
@@ -298,7 +299,7 @@ static bool put_event(struct ws_thread_buffer *thread_buffer, enum ws_rec_type t
 
 /* --- events --- */
 
-/* The thread buffer for an event; NULL: the event is lost, and counted under its cause. */
+/* The thread buffer for an event; NULL: the event is lost, and counted with its cause. */
 static struct ws_thread_buffer *thread_buffer_for(struct ws_event *ev)
 {
 	struct ws_thread_buffer *thread_buffer;
@@ -315,7 +316,7 @@ static struct ws_thread_buffer *thread_buffer_for(struct ws_event *ev)
 	return thread_buffer;
 }
 
-/* Everything that was asked for is recorded: new events are left out. */
+/* Whether everything to be recorded is recorded, so that new events are left out. */
 static int capture_is_over(void)
 {
 	return WS_UNLIKELY(
@@ -327,7 +328,7 @@ static void count_outside(void)
 	atomic_fetch_add_explicit(&ws_collector.seg->control.noutside, 1, memory_order_relaxed);
 }
 
-/* An event that belongs to a push that was dropped. */
+/* Counts an event of a push that was dropped. */
 static void count_dropped(void)
 {
 	if (capture_is_over())
@@ -347,7 +348,7 @@ static bool is_cpu_domain(const struct ws_event *ev)
 	return ev->domain == atomic_load_explicit(&ws_cpu_domain, memory_order_relaxed);
 }
 
-/* A CPU kernel begins: kept in the thread buffer until its pop makes one record of it. */
+/* A CPU kernel begins: stored in the thread buffer until its pop, which writes one record. */
 static int push_kernel(struct ws_thread_buffer *thread_buffer, struct ws_event *ev)
 {
 	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, 0};
@@ -428,7 +429,7 @@ int ws_event_push(struct ws_event *ev)
 		count_dropped();
 		return level;
 	}
-	/* room for its own pop is kept as well, also from a signal handler that comes now */
+	/* reserve room for its own pop first, so that a signal handler cannot take it */
 	thread_buffer->pops_owed++;
 	if (!put_event(thread_buffer, WS_REC_PUSH, ev, 0, 0, thread_buffer->pops_owed)) {
 		thread_buffer->pops_owed--;
@@ -438,7 +439,7 @@ int ws_event_push(struct ws_event *ev)
 	return level;
 }
 
-/* The record for which room was kept. */
+/* Writes the record for which room was reserved. */
 static void put_pop(struct ws_thread_buffer *thread_buffer, uint32_t domain, int64_t time_ns)
 {
 	struct ws_rec_pop rec = {{sizeof(rec), WS_REC_POP, 0, time_ns}, domain, 0};
@@ -533,9 +534,9 @@ void ws_event_mark(struct ws_event *ev)
 }
 
 /*
- * Ids of ranges whose start was lost carry the cause, so that their end is not
- * recorded without its start, and is counted under the same cause. And those
- * of ranges that --capture-range asked for say so.
+ * Bits in the ids of ranges. If the start was lost the id contains the cause, so that the end is
+ * not recorded alone, and is counted with the same cause. Ranges of --capture-range have a bit,
+ * too.
  */
 #define RANGE_LOST     (UINT64_C(1) << 63)
 #define RANGE_CAPTURE  (UINT64_C(1) << 62)

@@ -7,7 +7,8 @@
 
 _Static_assert(sizeof(wchar_t) == 4, "wide characters are UTF-32 on Linux");
 
-/* The character at *ptr, moving it past; 0 at the terminator, which is not passed. */
+/* Returns the character at *ptr and moves *ptr past it. At the terminator returns 0 and does not
+ * move. */
 static uint32_t next_char(const void **ptr, enum ws_text_kind kind)
 {
 	uint32_t c;
@@ -82,7 +83,7 @@ uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacit
 		while (n + 4 <= capacity && n < cursor->rest) {
 			uint32_t c = next_char(&cursor->ptr, cursor->kind);
 
-			/* the program changed it meanwhile: keep the size that was announced */
+			/* the program changed the text meanwhile: keep the measured size */
 			if (!c || n + encoded_size(c) > cursor->rest)
 				c = '?';
 			n += ws_utf8_put(c, buf + n);

@@ -1,7 +1,6 @@
 /*
- * Threads by the system's id of them: a thread is met through its first NVTX
- * event or through CUPTI's record of a call, and must be the same thread of the
- * trace both ways.
+ * Threads by the system's ids. A thread is found by its first NVTX event or by CUPTI's record of a
+ * call, and must get the same id in the trace by both.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +11,7 @@
 #include "recorder/collect/collector.h"
 #include "recorder/shared/system.h"
 
-/* When the table is full, what CUPTI says of further threads stays with the system's ids. */
+/* When the table is full, CUPTI's records of further threads keep the system's ids. */
 #define MAX_THREADS 3072
 
 static struct {
@@ -23,7 +22,7 @@ static struct {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where the thread is or belongs; -1 when it is not there and the table is full. */
+/* Index of the thread, or of the place to add it; -1: not found and the table is full. */
 static int place_of(uint32_t tid)
 {
 	for (int i = 0; i < MAX_THREADS; i++)
@@ -32,7 +31,7 @@ static int place_of(uint32_t tid)
 	return -1;
 }
 
-/* Define a thread, and remember it when there is a place. 0: no room. */
+/* Defines a thread, and adds it to the table if there is a place. 0: no room. */
 static uint32_t begin_thread(uint32_t tid, const char *name, int place, uint32_t with_thread_buffer)
 {
 	uint32_t thread = atomic_fetch_add(&ws_collector.seg->next_thread, 1) + 1;
@@ -48,7 +47,7 @@ static uint32_t begin_thread(uint32_t tid, const char *name, int place, uint32_t
 	return thread;
 }
 
-/* The system's name of a thread that may have ended: "" then. */
+/* The system's name of a thread; "" if it has ended. */
 static void read_name(uint32_t tid, char *name, size_t size)
 {
 	char path[48];
@@ -77,7 +76,8 @@ uint32_t ws_thread_of(uint32_t tid)
 	place = place_of(tid);
 	if (place >= 0 && table[place].tid) {
 		thread = table[place].thread;
-	} else if (place >= 0) { /* once for each thread, and hardly ever on the program's own */
+	} else if (place >=
+	           0) { /* happens once per thread, and rarely on the program's own threads */
 		read_name(tid, name, sizeof(name));
 		thread = begin_thread(tid, name, place, 0);
 	}
@@ -114,9 +114,9 @@ void ws_thread_forked(void)
 
 /* --- thread buffers --- */
 
-/* One thread buffer for each thread: taken at its first event, given up when it ends. */
+/* Each thread has one buffer, from its first event to its end. */
 
-/* Of a ring that grows, what a thread has from its first event on, and gets at a time later. */
+/* Initial bytes of a growing ring, and the bytes by which it grows. */
 #define FIRST_BYTES (UINT32_C(64) << 10)
 #define MORE_BYTES  (UINT32_C(256) << 10)
 
@@ -175,8 +175,8 @@ int ws_thread_buffer_grow(struct ws_thread_buffer *thread_buffer)
 }
 
 /*
- * Take a buffer in this state: FREE, which has its memory, or NONE, which gets it here. Page faults
- * belong here, at a thread's first event, not into its measured ranges. NULL: there is none.
+ * Takes a buffer in this state: FREE (it has memory) or NONE (it gets memory here). Page faults
+ * then happen at the thread's first event and not in its measured ranges. NULL: none.
  */
 static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
 {
@@ -195,8 +195,7 @@ static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
 		                                    is_new ? WS_THREAD_BUFFER_COMING
 		                                           : WS_THREAD_BUFFER_OWNED))
 			continue;
-		/* of a segment that cannot grow all buffers are FREE from the start, and not
-		 * touched yet */
+		/* in a segment that cannot grow all buffers start as FREE, with untouched memory */
 		if ((is_new || thread_buffer->ready < first) &&
 		    ws_seg_populate(seg, thread_buffer, WS_THREAD_BUFFER_HEADER_SIZE + first)) {
 			atomic_store(state, wanted);
@@ -207,7 +206,7 @@ static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
 		if (is_new)
 			atomic_store(state, WS_THREAD_BUFFER_OWNED);
 
-		/* One that is ours by now, and has its memory. */
+		/* Prepares a taken buffer with memory. */
 		char name[17] = "";
 		uint32_t thread;
 
@@ -234,20 +233,21 @@ struct ws_thread_buffer *ws_thread_buffer_find(void)
 	struct ws_thread_buffer *found;
 	uint32_t freed = atomic_load(&seg->thread_buffers_freed);
 
-	/* in the middle of a range its pops would have no push; else look when it makes sense */
+	/* inside a range, pops would have no push; otherwise search only if buffers were freed */
 	if (ws_self.depth || ws_self.looked == freed + 1)
 		return NULL;
 	ws_self.looked = freed + 1;
-	/* what has memory first: so a program of short threads takes no more than it must */
+	/* buffers with memory first, so that a program with many short threads uses little
+	 * memory */
 	found = take(WS_THREAD_BUFFER_FREE);
 	return found ? found : take(WS_THREAD_BUFFER_NONE);
 }
 
 /* --- ranges of --capture-range --- */
 
-#define LONGEST_NAME 256 /* of a range whose name is not UTF-8 already */
+#define LONGEST_NAME 256 /* bytes of a name that must be converted to UTF-8 */
 
-/* 1 when the pattern, in which * is any text and ? any byte, is that of the whole text. */
+/* True if the pattern matches the whole text. * matches any text, ? any byte. */
 static bool matches(const char *pattern, const char *text, size_t size)
 {
 	const char *star = NULL;
@@ -290,7 +290,7 @@ static bool is_wanted(const struct ws_event *ev)
 	return matches(pattern, name, size);
 }
 
-/* The next instance begins. 1: it is one of those to be recorded. */
+/* Begins the next instance. True: it is to be recorded. */
 static bool begin_instance(void)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
@@ -308,7 +308,7 @@ static void end_instance(int64_t time_ns)
 	struct ws_seg_control *control = &ws_collector.seg->control;
 
 	ws_define_window(time_ns, 0);
-	/* all that were asked for are behind us */
+	/* all instances to be recorded have ended */
 	if (atomic_fetch_add(&control->instances_ended, 1) + 1 == window->last - window->first + 1)
 		atomic_store(&control->has_ended, 1);
 }
@@ -366,7 +366,7 @@ void ws_range_profiler(int start)
 	}
 	was = WS_PROFILER_OFF;
 	if (!atomic_compare_exchange_strong(&control->profiler, &was, WS_PROFILER_ON))
-		return; /* started twice is on once */
+		return; /* a second start has no effect */
 	if (begin_instance())
 		atomic_store(&control->profiler, WS_PROFILER_KEPT);
 }

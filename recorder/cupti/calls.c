@@ -4,9 +4,9 @@
 
 #include "recorder/shared/cupti_abi.h"
 
-/* Beginnings of names, without cuda or cu. */
+/* Prefixes of function names, without cuda or cu. */
 static const char *const launches[] = {"Launch", "GraphLaunch"};
-/* Between these a launch makes a node of a graph, and no work follows from it. */
+/* Between begin and end of a capture a launch makes a graph node and no work. */
 static const char *const captures[] = {"StreamBeginCapture", "StreamEndCapture"};
 static const char *const others[] = {"GraphInstantiate", "GraphUpload",
                                      /* copies and fills */
@@ -18,7 +18,8 @@ static const char *const others[] = {"GraphInstantiate", "GraphUpload",
                                      "DeviceSynchronize", "DeviceReset",
                                      /* code */
                                      "LibraryLoad"};
-/* What the driver names otherwise, for programs that call it without the runtime. */
+/* Driver functions with other names than in the runtime, for programs that call the driver
+ * directly. */
 static const char *const of_driver[] = {"MemAlloc",        "MemFree",        "MemHostAlloc",
                                         "MemHostRegister", "CtxSynchronize", "ModuleLoad"};
 
@@ -30,10 +31,10 @@ static bool begins_with_one_of(const char *name, const char *const *beginnings, 
 	return 0;
 }
 
-/* The name without cuda or cu; "" when it has neither. */
+/* The name without cuda or cu; "" if it has no such prefix. */
 static const char *bare_name(const char *name)
 {
-	name += strspn(name, "_"); /* __cudaLaunchKernel: what nvcc 13 makes of <<<>>> */
+	name += strspn(name, "_"); /* __cudaLaunchKernel: nvcc 13 compiles <<<>>> to this */
 	if (strncmp(name, "cu", 2) != 0)
 		return "";
 	return name + (strncmp(name, "cuda", 4) ? strlen("cu") : strlen("cuda"));
@@ -62,8 +63,9 @@ bool ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only)
 /* --- sizes of records --- */
 
 /*
- * A page in which every eight bytes are the number of the kind looks like records of that kind,
- * however long they are: from the first one the iterator steps to where the next one begins.
+ * The size of a record of this kind. A page filled with the kind's number, every 8 bytes, looks
+ * like a sequence of such records of any size. CUPTI's iterator steps from the first record to the
+ * second, and the distance is the size.
  */
 static size_t size_of(ws_cupti_fn_ActivityGetNextRecord next, uint64_t kind)
 {

@@ -1,4 +1,4 @@
-/* CUPTI and the driver: loaded, subscribed to, and asked for what no record has. */
+/* Loads CUPTI and the driver, subscribes, and reads facts that no record contains. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "recorder/shared/segment.h"
 #include "recorder/shared/system.h"
 
-/* --- state, and what went wrong --- */
+/* --- state and errors --- */
 
 struct ws_cupti ws_cupti;
 int ws_cupti_has_thread_buffers;
@@ -52,17 +52,17 @@ void ws_cupti_count_error(int result, const char *fmt, ...)
 #define LOAD_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) /* never unloaded: CUPTI crashes then \
 	                                                    */
 
-/* The major version that the program's runtime has goes first. */
+/* Names by major version. The version of the program's runtime is tried first. */
 static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
 #define NSONAMES 2
 
 struct search {
-	int first;         /* index of the soname to begin with */
-	bool takes_flawed; /* there is none but one with known faults */
+	int first;         /* index of the first name to try */
+	bool takes_flawed; /* accept a version with known faults, as there is no other */
 	void *lib;
 };
 
-/* CUPTI of exactly CUDA 13.0, as a toolkit has it: the name of its file tells, before it is loaded.
+/* Whether this is the CUPTI of exactly CUDA 13.0, recognized by its file name before it is loaded.
  */
 static bool is_flawed(const char *path)
 {
@@ -93,7 +93,7 @@ static void try_sonames(struct search *s, int flags)
 		s->lib = dlopen(sonames[(s->first + i) % NSONAMES], flags);
 }
 
-/* As toolkits, Linux distributions and Python packages lay it out. */
+/* Tries folders near the CUDA runtime, as in toolkits, Linux distributions and Python packages. */
 static void try_beside(struct search *s, const char *cudart)
 {
 	static const char *const folders[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64",
@@ -117,13 +117,13 @@ static void *find_library(void)
 	int has_cudart = ws_library_path(WS_CUDART, cudart, sizeof(cudart));
 
 	s.first = has_cudart && strstr(cudart, "libcudart.so.12") != NULL;
-	/* two copies in one process are more than CUPTI bears */
+	/* a copy that is already loaded: CUPTI fails if a process has two */
 	try_sonames(&s, LOAD_FLAGS | RTLD_NOLOAD);
 	if (!s.lib && named && *named) {
 		s.lib = dlopen(named, LOAD_FLAGS);
 		s.takes_flawed = 1;
 		try_folder(&s, named);
-		return s.lib; /* whoever names one wants no other */
+		return s.lib; /* the user named this one, so try no other */
 	}
 	for (int i = 0; !s.lib && i < 2; i++) {
 		s.takes_flawed = i == 1;
@@ -136,7 +136,7 @@ static void *find_library(void)
 	return s.lib;
 }
 
-/* The state is what the launcher looks at, so it is set last. */
+/* Sets result and text, then the state, which the launcher reads first. */
 static int fail(struct ws_seg_gpu *gpu, enum ws_gpu_state state, void *function, const char *lacks)
 {
 	const char *path = "";
@@ -173,7 +173,7 @@ int ws_cupti_load(struct ws_seg_gpu *gpu)
 	if (!get_version)
 		return fail(gpu, WS_GPU_CUPTI_LACKS, NULL, "cuptiGetVersion");
 	gpu->result = get_version(&version);
-	if (gpu->result) { /* as that of 13.3 does without a driver that it likes */
+	if (gpu->result) { /* CUPTI 13.3 does this with a driver that it does not support */
 		snprintf(gpu->text, sizeof(gpu->text), "cuptiGetVersion");
 		atomic_store(&gpu->state, WS_GPU_CUPTI_FAILED);
 		return -1;
@@ -192,15 +192,15 @@ int ws_cupti_load(struct ws_seg_gpu *gpu)
 /* --- scope --- */
 
 /*
- * CUPTI has two interfaces for activities. That of 13.0 and before is one for the whole
- * process: whoever registers buffers last gets all records. From 13.3 on each subscriber can
- * have its own ("subscriber scope"). The newer one is used where the library has all of it, and
- * nothing outside this section need know which one it is.
+ * CUPTI has two interfaces for activities. The older one (up to 13.0) is shared by the whole
+ * process: the tool that registers buffers last gets all records. Since 13.3 each subscriber can
+ * have its own records ("subscriber scope"). The newer one is used if the library has all of it.
+ * Code outside this section does not depend on the choice.
  */
 static void *subscriber;
 static bool is_scoped;
 
-/* All that the newer interface is used for; 13.2 has a part. */
+/* Whether all functions of the newer interface exist; 13.2 has only some. */
 static bool has_scopes(void)
 {
 	return atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_3 &&
@@ -211,7 +211,7 @@ static bool has_scopes(void)
 	       ws_cupti.GetTimestamp_v2;
 }
 
-/* A driver that is too old for it says so at one of the two calls. */
+/* Subscribes with subscriber scope. With a driver that is too old, one of the two calls fails. */
 static bool subscribe_scoped(const struct ws_cupti_subscription *s)
 {
 	struct ws_cupti_subscriber_params params = {.struct_size = sizeof(params),
@@ -326,9 +326,10 @@ void ws_cupti_tell_sizes(void)
 
 /* --- facts of the driver --- */
 
-/* What no activity record carries: versions, and limits that occupancy needs. */
+/* Facts that no activity record contains: versions, and limits needed for occupancy. */
 
-/* What the driver calls an attribute, and the trace; some can be 0, of others it says "not told".
+/* Names of attributes for the driver and in the trace. minimum: the smallest valid value; smaller
+ * ones mean "unknown".
  */
 static const struct {
 	int attribute;
@@ -340,7 +341,7 @@ static const struct {
 #undef A
 };
 
-/* The version that the library's function tells. */
+/* Defines the version that a function of the library returns. */
 static void define_version(const char *key, void *library, const char *function)
 {
 	int (*get_version)(int *version), version = 0;
@@ -353,7 +354,7 @@ static void define_version(const char *key, void *library, const char *function)
 	ws_define_fact(key, text);
 }
 
-/* Functions of the driver; what one lacks is not told. */
+/* Functions of the driver; NULL: not available, and its facts are left out. */
 struct driver {
 	int (*get_count)(int *count);
 	int (*get_attribute)(int *value, int attribute, int device);
@@ -362,7 +363,7 @@ struct driver {
 	int (*get_memory)(size_t *bytes, int device);
 };
 
-/* The number that eight bytes are, the first one on top: as a UUID is written. */
+/* Eight bytes of a UUID as a big-endian number. */
 static int64_t half_of(const uint8_t *bytes)
 {
 	uint64_t half = 0;
@@ -385,7 +386,8 @@ static void define_devices(void *library)
 	if (!driver.get_count || !driver.get_attribute || driver.get_count(&count))
 		return;
 	for (int device = 0; device < count; device++) {
-		/* By what the driver calls it: CUPTI's record of a device need not come. */
+		/* Defines a device with the driver's data, as CUPTI's record of a device may be
+		 * missing. */
 		uint8_t uuid[16];
 		char name[256];
 		size_t memory;
@@ -436,7 +438,7 @@ void ws_cupti_define_facts(void)
 	dlclose(driver);
 }
 
-/* --- numbers of what has a name --- */
+/* --- CUPTI's numbers of contexts and streams --- */
 
 static bool may_be_asked(void)
 {
@@ -466,11 +468,11 @@ int64_t ws_cupti_stream_number(uint64_t handle)
 
 /* --- launches --- */
 
-/* Launches that nobody tells us of, once somebody else gets CUPTI's records. */
+/* Counts launches after another profiler took over CUPTI's records. */
 
 #define LAUNCHES 64
 
-/* Calls of the driver that launch, for the time when no records tell of them. */
+/* Driver calls that launch, to be counted while there are no records of them. */
 static uint32_t launch_calls[LAUNCHES];
 static size_t nlaunch_calls;
 static _Atomic int counts_launches;
@@ -502,8 +504,8 @@ bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid)
 }
 
 /*
- * Others get the records now. What can still be done is to count the launches
- * that nobody tells us of: callbacks are each subscriber's own.
+ * Another profiler gets the records now. We can still count launches, as each subscriber has its
+ * own callbacks.
  */
 void ws_cupti_taken(void)
 {

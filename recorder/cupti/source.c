@@ -1,8 +1,8 @@
 /*
- * What CUPTI is asked for, and what it calls back for. Buffers: a request comes on a launching
- * thread, so it pops a number and is done. What comes back, mostly on CUPTI's own thread, is gone
- * through while the pointers in it are alive: names go into the definition log, and their ids into
- * the records.
+ * Configures CUPTI and handles its callbacks. CUPTI requests buffers on launching threads, so a
+ * request only takes the number of a free slot. Full buffers come back mostly on CUPTI's own
+ * thread. They are read while the pointers in them are valid: names go into the definition log, and
+ * their ids replace the pointers in the records.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,24 +24,25 @@
 /* --- flush ----------------------------------------------------------------------------------- */
 
 /*
- * A thread makes CUPTI hand over what it has, and notices meanwhile whether CUPTI
- * still hands records to us, and whose clock it uses.
+ * A thread makes CUPTI hand over its records from time to time. It also checks whether CUPTI still
+ * delivers records to us, and which clock CUPTI uses.
  */
 
-/* Slots that are free while there is room, so that no launch has to wait for memory. */
+/* Number of slots kept free, so that no launch has to wait for memory. */
 #define STOCK_SLOTS    4
 #define FIRST_FLUSH_MS 10
-/* How long the end of the program waits for a flush that is under way. */
+/* How long the end of the program waits for a running flush. */
 #define LEAVE_MS 2000
-/* Flushes in a row after which a call of ours that nobody told of means that others are told. */
+/* After this many flushes without a record of our own call, another profiler gets the records. */
 #define MISSES 2
-/* CUPTI's clock is ours to some 100 ns; a clock of somebody else's is years away. */
+/* CUPTI's usual clock agrees with the system's to some 100 ns; a clock set by another tool differs
+ * by years. */
 #define CLOCK_SLACK_NS INT64_C(1000000000)
 
 static _Atomic int exiting;
 static _Atomic int is_running;
 static _Atomic int flush_now;
-static _Atomic uint32_t wake, ended; /* semaphores, whose waits no change of the date reaches */
+static _Atomic uint32_t wake, ended; /* semaphores; waiting for them does not depend on the date */
 
 static void post(_Atomic uint32_t *semaphore)
 {
@@ -49,7 +50,8 @@ static void post(_Atomic uint32_t *semaphore)
 	(void)syscall(SYS_futex, semaphore, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* 0 when the semaphore was posted in time. (glibc has had sem_clockwait since 2.30 only.) */
+/* Waits for a semaphore. 0: it was posted in time. (glibc has had sem_clockwait since 2.30
+ * only.) */
 static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 {
 	struct timespec until;
@@ -75,9 +77,9 @@ static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 }
 
 /*
- * Called with no lock held, as the completion callback may run inside. FlushAll
- * gives back what is complete; forced also what is not, whose kernels then have
- * no end.
+ * Called without locks, as the completion callback may run inside. FlushAll hands over complete
+ * buffers. A forced flush also hands over incomplete ones, and kernels that still run then have no
+ * end.
  */
 static void ws_cupti_flush(uint32_t flag)
 {
@@ -91,7 +93,7 @@ static void ws_cupti_flush(uint32_t flag)
 		return;
 	begin_ns = ws_now_ns();
 	result = ws_cupti.ActivityFlushAll(flag);
-	/* CUPTI has no records of flushes that it was asked for, so they are timed here. */
+	/* CUPTI records no flushes requested by a tool, so they are timed here. */
 	ns = ws_now_ns() - begin_ns;
 	gpu = &ws_collector.seg->gpu;
 	longest = atomic_load(&gpu->flush_longest_ns);
@@ -108,14 +110,13 @@ static void ws_cupti_flush(uint32_t flag)
 }
 
 /*
- * A profiler inside the program can register its own buffers in the place of
- * ours (PyTorch's does), and nothing says so. So each flush is preceded by a
- * call of ours that CUPTI must tell of.
+ * A profiler inside the program can replace our buffers by its own without notice, as PyTorch's
+ * does. So we make a CUDA call before each flush, and expect a record of it.
  */
 static struct {
 	int (*call)(int *version);
-	uint64_t seen; /* records of our thread when last looked at */
-	int is_armed;  /* one came back: so its absence means something */
+	uint64_t seen; /* number of records of our thread at the last check */
+	int is_armed;  /* a record came back before, so a missing one is significant */
 	int missed;
 } probe;
 
@@ -127,7 +128,8 @@ static void probe_begin(void)
 		probe.call(&version);
 }
 
-/* Once there is a context: only with a buffer for each thread is ours complete at any time. */
+/* Makes the call. Only once there is a context, and only with one buffer per thread, as otherwise
+ * our buffer may be incomplete. */
 static void probe_start(void)
 {
 	void *driver;
@@ -141,7 +143,7 @@ static void probe_start(void)
 	dlclose(driver);
 }
 
-/* A pool without a free buffer explains why nothing comes. */
+/* Flushes, and checks that the record came. Without a free buffer its absence proves nothing. */
 static void flush_and_look(uint32_t flag, int misses_allowed)
 {
 	uint64_t refused = atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused]);
@@ -164,16 +166,16 @@ static void flush_and_look(uint32_t flag, int misses_allowed)
 	}
 }
 
-/* CUPTI 13 under WSL2 tells CLOCK_MONOTONIC_RAW: nobody can set it, and it drifts. */
+/* CUPTI 13 under WSL2 uses CLOCK_MONOTONIC_RAW, which cannot be set and drifts. */
 static bool is_raw;
 
-/* How far ahead CUPTI's clock will be at that time, by the last reading. */
+/* The expected difference of CUPTI's clock at this time, by the last reading. */
 static int64_t expected_apart(const struct ws_seg_gpu_clock *last, int64_t at_ns)
 {
 	return last->apart_ns + ws_clock_drift(at_ns - last->from_ns, last->drift_ppb);
 }
 
-/* Of a clock that drifts, from its last entry until now: the longer, the more exact. */
+/* The drift since the last entry, which is more exact after a longer time. */
 static int64_t drift_ppb(const struct ws_seg_gpu_clock *last, int64_t apart_ns, int64_t at_ns)
 {
 	int64_t since_ns = at_ns - last->from_ns;
@@ -183,8 +185,8 @@ static int64_t drift_ppb(const struct ws_seg_gpu_clock *last, int64_t apart_ns, 
 	               : 0;
 }
 
-/* CUPTI's clock is so far ahead of ours, since the reading before this one at the earliest. It was
- * read between before_ns and now: the step may have come right behind it, or right before. */
+/* Enters a reading of CUPTI's clock minus ours. It was taken between before_ns and now, so a step
+ * of the clock may have happened just before or just after. */
 static void note_clock(struct ws_seg_gpu *gpu, int64_t before_ns, int64_t apart_ns, int64_t at_ns)
 {
 	uint32_t n = atomic_load(&gpu->nclocks);
@@ -201,7 +203,7 @@ static void note_clock(struct ws_seg_gpu *gpu, int64_t before_ns, int64_t apart_
 	}
 }
 
-/* The first reading says which of the system's clocks it is; 0: none of them. */
+/* Finds by the first reading which clock of the system CUPTI uses. False: none. */
 static bool is_of_the_system(uint32_t nclocks, int64_t apart_ns, int64_t real_ns)
 {
 	int64_t raw_ns;
@@ -214,8 +216,8 @@ static bool is_of_the_system(uint32_t nclocks, int64_t apart_ns, int64_t real_ns
 }
 
 /*
- * Where CUPTI's clock stands beside ours: it is CLOCK_REALTIME as a rule, which somebody can set.
- * A timestamp callback of somebody else's makes times that no one can place.
+ * Reads the difference of CUPTI's clock and ours. CUPTI's clock is usually CLOCK_REALTIME, which
+ * can be set. If another tool gave CUPTI its own clock, times cannot be converted.
  */
 static void ws_cupti_look_at_clock(void)
 {
@@ -229,7 +231,7 @@ static void ws_cupti_look_at_clock(void)
 		return;
 	if (!is_of_the_system(n, apart_ns, real_ns) &&
 	    (!n || llabs(apart_ns - expected_apart(&gpu->clocks[n - 1], at_ns)) > CLOCK_SLACK_NS)) {
-		/* set between the two readings? */
+		/* was it set between the two readings? */
 		if (is_raw || ws_clock_apart_at(ws_cupti_time, &apart_ns, &at_ns) ||
 		    llabs(apart_ns - ws_clock_realtime_apart()) > CLOCK_SLACK_NS)
 			atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_CLOCK);
@@ -242,8 +244,8 @@ static void ws_cupti_look_at_clock(void)
 }
 
 /*
- * Page faults belong here, not into the launches that fill the buffers (measured: 70 ns a launch
- * in a buffer without memory). 0: there are enough, or there is no room for one more.
+ * Gets memory for another free slot. Page faults then happen here and not in launches (measured: 70
+ * ns per launch in a buffer without memory). False: there are enough, or no room for another.
  */
 static bool stock_up(struct ws_seg_header *seg)
 {
@@ -254,7 +256,7 @@ static bool stock_up(struct ws_seg_header *seg)
 	return slot >= 0;
 }
 
-/* Once there is a context. True the first time. */
+/* Defines the driver's facts once there is a context. True: done in this call. */
 static bool define_facts(bool *known)
 {
 	if (*known || !atomic_load(&ws_cupti_may_flush))
@@ -264,7 +266,7 @@ static bool define_facts(bool *known)
 	return true;
 }
 
-/* Before there is a context CUPTI has nothing, and cuInit may still be at work. */
+/* Before there is a context CUPTI has no records, and cuInit may still run. */
 static void flush_once(bool *facts_known)
 {
 	if (!atomic_load(&ws_cupti_may_flush))
@@ -272,7 +274,7 @@ static void flush_once(bool *facts_known)
 	if (define_facts(facts_known))
 		probe_start();
 	if (ws_libraries_define()) {
-		/* A profiler that brings a CUPTI of its own, as Triton's Proton does. */
+		/* A profiler with its own copy of CUPTI, such as Triton's Proton. */
 		struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
 		static const char file[] = "libcupti";
 
@@ -289,8 +291,8 @@ static void flush_once(bool *facts_known)
 }
 
 /*
- * At first in short intervals: what was flushed has its kernels' names, so even
- * a program that dies young leaves few kernels without.
+ * The intervals start short. Flushed records have their kernels' names, so that few names are
+ * missing even if a program ends early.
  */
 static void *flush_from_time_to_time(void *arg)
 {
@@ -303,12 +305,12 @@ static void *flush_from_time_to_time(void *arg)
 	prctl(PR_SET_NAME, "warpsheet");
 	atomic_store(&seg->gpu.flush_thread, ws_thread_id());
 	while (!atomic_load(&exiting)) {
-		/* Wait for the time of the next flush, and meanwhile for slots that are taken. */
+		/* Waits for the next flush. Meanwhile adds free slots when some were taken. */
 		const uint32_t ms = interval_ms < longest_ms ? interval_ms : longest_ms;
 		int64_t until_ns = ws_now_ns() + (int64_t)ms * 1000000, left_ns;
 
 		do {
-			/* a program that never has a context needs none */
+			/* a program without a context needs no free slots */
 			while (atomic_load(&ws_cupti_may_flush) && !atomic_load(&exiting) &&
 			       stock_up(seg))
 				;
@@ -321,13 +323,13 @@ static void *flush_from_time_to_time(void *arg)
 			break;
 		flush_once(&facts_known);
 	}
-	define_facts(&facts_known); /* of a program that ends before the first flush */
-	probe_begin();              /* what the last flush must bring */
+	define_facts(&facts_known); /* for a program that ends before the first flush */
+	probe_begin();              /* the last flush must deliver its record */
 	post(&ended);
 	return arg;
 }
 
-/* Starts the thread that flushes from time to time. 0, or -1 when there is none. */
+/* Starts the flushing thread. 0; -1: it could not be started. */
 static int ws_cupti_start_thread(void)
 {
 	sigset_t all, before;
@@ -339,30 +341,13 @@ static int ws_cupti_start_thread(void)
 	if (pthread_attr_init(&attr))
 		return -1;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* the program's signals are for the program's threads */
+	/* signals must be handled by the program's threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(&thread, &attr, flush_from_time_to_time, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	atomic_store(&is_running, !error);
 	return error ? -1 : 0;
-}
-
-/* Flush now. */
-static void ws_cupti_wake(void)
-{
-	atomic_store(&flush_now, 1);
-	post(&wake);
-}
-
-/* Gets memory for another, when few are free. */
-static void ws_cupti_slot_taken(void)
-{
-	const struct ws_seg_header *seg = ws_collector.seg;
-
-	if (atomic_load(&is_running) && ws_slots_free(seg) < STOCK_SLOTS &&
-	    !atomic_load(&seg->slots_no_room))
-		post(&wake);
 }
 
 /*
@@ -380,7 +365,7 @@ static void ws_cupti_at_exit(void)
 	has_ended = atomic_exchange(&is_running, 0) && !wait_ms(&ended, LEAVE_MS);
 	if (!atomic_load(&ws_cupti_may_flush))
 		return;
-	if (!has_ended) { /* the thread may be looking at the clock */
+	if (!has_ended) { /* the thread may be reading the clock */
 		ws_cupti_flush(WS_CUPTI_FLUSH_FORCED);
 		return;
 	}
@@ -390,7 +375,7 @@ static void ws_cupti_at_exit(void)
 
 void ws_cupti_forked(void)
 {
-	/* CUDA does not outlive a fork; a child of a process without it may start it */
+	/* CUDA does not work in a forked child, unless the parent had not started it */
 	if (atomic_load(&ws_collector.seg->gpu.state) == WS_GPU_NONE)
 		return;
 	atomic_store(&ws_cupti_is_parents, 1);
@@ -405,12 +390,16 @@ static void request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 	struct ws_seg_header *seg = ws_collector.seg;
 	int slot = -1;
 
-	*max_records = 0; /* as many as there is room for */
+	*max_records = 0; /* as many as fit */
 	if (WS_LIKELY(ws_cupti_is_ours())) {
 		slot = ws_slot_take(seg, ws_collector.image);
 		if (slot < 0)
 			ws_lost(WS_DROPPED_activity_refused, 1);
-		ws_cupti_slot_taken();
+
+		/* Gets memory for another, when few are free. */
+		if (atomic_load(&is_running) && ws_slots_free(seg) < STOCK_SLOTS &&
+		    !atomic_load(&seg->slots_no_room))
+			post(&wake);
 	}
 	*buffer = slot < 0 ? NULL : ws_slot_bytes(seg, (uint32_t)slot);
 	*size = slot < 0 ? 0 : seg->activity.stride;
@@ -418,19 +407,19 @@ static void request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 
 /* --- kernel names --- */
 
-/* Once three quarters are used, further names are looked up in the log each time. */
+/* Once three quarters are used, further names are searched in the log each time. */
 #define NAMES (1u << 15)
 
 static struct {
 	_Atomic uint64_t address; /* 0: unused */
 	_Atomic uint32_t string;
-	_Atomic uint32_t age; /* modules loaded when it was last compared with the text */
+	_Atomic uint32_t age; /* number of modules loaded when it was last compared with the text */
 } names[NAMES];
 static uint32_t names_used;
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t modules_loaded;
 
-/* Where the name is or belongs. The table is never full. */
+/* Index of the name, or of the place to add it. The table is never full. */
 static uint32_t name_place(uint64_t address)
 {
 	uint32_t i = (uint32_t)(address * UINT64_C(0x9E3779B97F4A7C15) >> 40);
@@ -444,7 +433,8 @@ static uint32_t name_place(uint64_t address)
 	}
 }
 
-/* CUPTI may put another text where one was, once a module is gone. */
+/* Whether the text at an address is still the same. CUPTI may reuse the memory after a module is
+ * unloaded. */
 static bool is_same_text(uint32_t string, const char *text)
 {
 	uint32_t size;
@@ -454,7 +444,7 @@ static bool is_same_text(uint32_t string, const char *text)
 	return known && len == size && !memcmp(known, text, len);
 }
 
-/* Define a name and remember where it lies. */
+/* Defines a name and enters its address in the table. */
 static uint32_t learn_name(uint32_t place, uint64_t address, const char *text, uint32_t age)
 {
 	uint32_t string = ws_define_string((struct ws_event_text){.ptr = text});
@@ -463,7 +453,7 @@ static uint32_t learn_name(uint32_t place, uint64_t address, const char *text, u
 	if (string == WS_DEF_NONE)
 		return WS_DEF_NONE;
 	ws_lock(&names_lock, &before);
-	place = name_place(address); /* another thread may have been faster */
+	place = name_place(address); /* another thread may have added it meanwhile */
 	if (atomic_load(&names[place].address) || names_used < NAMES / 4 * 3) {
 		names_used += !atomic_load(&names[place].address);
 		if (atomic_load(&names[place].string) != string)
@@ -656,7 +646,10 @@ static void context_created(void)
 		return;
 	atomic_store(&ws_cupti_may_flush, 1);
 	atexit(ws_cupti_at_exit);
-	ws_cupti_wake();
+
+	/* Flush now. */
+	atomic_store(&flush_now, 1);
+	post(&wake);
 }
 
 /* After a fatal error CUPTI tears itself down: nothing of it may be called any more. */
@@ -742,34 +735,6 @@ static int subscribe(void)
 		return refuse(WS_GPU_OTHER_TOOL, s.function, result);
 	}
 	return result == WS_CUPTI_OK ? 0 : refuse(WS_GPU_CUPTI_FAILED, s.function, result);
-}
-
-static void enable_callbacks(void)
-{
-	static const struct {
-		uint32_t domain, cbid;
-	} wanted[] = {
-	        {WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED},
-	        {WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_MODULE_LOADED},
-	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_FATAL_ERROR},
-	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_ERROR},
-	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_WARNING},
-	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_DEVICE_RESET},
-	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_START},
-	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_STOP},
-	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_START},
-	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_STOP},
-	};
-
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		int result = ws_cupti_enable_callback(wanted[i].domain, wanted[i].cbid);
-
-		/* below 12.2 there are no notifications of its state */
-		if (result != WS_CUPTI_OK && wanted[i].domain != WS_CUPTI_DOMAIN_STATE)
-			ws_cupti_count_error(result, "cuptiEnableCallback");
-		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
-			atomic_store(&ws_cupti_may_flush, 1);
-	}
 }
 
 /* Copies and fills always: without them CUPTI 13.0 leaks memory for graphs that hold some. */
@@ -864,7 +829,31 @@ static int start(struct ws_seg_header *seg)
 		enable_calls(WS_CUPTI_DOMAIN_RUNTIME, (int)seg->capture.kernels_only);
 		enable_calls(WS_CUPTI_DOMAIN_DRIVER, (int)seg->capture.kernels_only);
 	}
-	enable_callbacks();
+
+	static const struct {
+		uint32_t domain, cbid;
+	} wanted[] = {
+	        {WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED},
+	        {WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_MODULE_LOADED},
+	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_FATAL_ERROR},
+	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_ERROR},
+	        {WS_CUPTI_DOMAIN_STATE, WS_CUPTI_CBID_STATE_WARNING},
+	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_DEVICE_RESET},
+	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_START},
+	        {WS_CUPTI_DOMAIN_RUNTIME, WS_CUPTI_CBID_RUNTIME_PROFILER_STOP},
+	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_START},
+	        {WS_CUPTI_DOMAIN_DRIVER, WS_CUPTI_CBID_DRIVER_PROFILER_STOP},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		int result = ws_cupti_enable_callback(wanted[i].domain, wanted[i].cbid);
+
+		/* below 12.2 there are no notifications of its state */
+		if (result != WS_CUPTI_OK && wanted[i].domain != WS_CUPTI_DOMAIN_STATE)
+			ws_cupti_count_error(result, "cuptiEnableCallback");
+		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
+			atomic_store(&ws_cupti_may_flush, 1);
+	}
 	ws_cupti_find_launches();
 	if (ws_cupti_start_thread())
 		ws_cupti_count_error(0, "pthread_create");

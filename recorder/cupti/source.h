@@ -1,6 +1,6 @@
 /*
- * CUPTI inside the traced program: found, asked for what is to be recorded,
- * given buffers of the segment. docs/dev/recorder.md, "CUDA".
+ * CUPTI inside the traced program: loads it, enables the records wanted, and gives it buffers of
+ * the segment. docs/dev/recorder.md, "CUDA".
  */
 #pragma once
 
@@ -12,41 +12,42 @@
 #include "recorder/shared/segment.h"
 
 /*
- * Begin to record CUDA, once in each process image; called while the driver
- * initializes, so before anything can be launched. How it went is in the
- * segment's header. The program goes on in any case.
+ * Starts recording of CUDA, once in each process image. Called while the driver initializes, before
+ * anything can be launched. The result is in the segment's header. The program continues in any
+ * case.
  */
 void ws_cupti_start(void);
-/* CUPTI's number of a context or stream with this handle; -1: unknown. */
+/* CUPTI's number for the context or stream with this handle; -1: unknown. */
 int64_t ws_cupti_context_number(uint64_t handle);
 int64_t ws_cupti_stream_number(uint64_t handle);
 /* After fork: the child has no flushing thread, and must not use its CUPTI. */
 void ws_cupti_forked(void);
 
-#define WS_CUDART "libcudart.so" /* the runtime, where it is not linked into the program */
+#define WS_CUDART "libcudart.so" /* the CUDA runtime, unless it is linked into the program */
 
 /* --- interface.c --- */
 
-extern struct ws_cupti ws_cupti;              /* every function that is needed, once loaded */
-extern int ws_cupti_has_thread_buffers;       /* each thread that launches has its own (13.0) */
+extern struct ws_cupti ws_cupti;        /* CUPTI's functions, once loaded */
+extern int ws_cupti_has_thread_buffers; /* CUPTI uses one buffer per launching thread (13.0) */
 extern _Atomic int ws_cupti_may_flush;        /* there is a context, so cuInit is done */
-extern _Atomic int ws_cupti_is_parents;       /* a fork left CUPTI behind: nothing of it counts */
-extern _Atomic int ws_cupti_is_final;         /* CUPTI shut down: nothing of it may be called */
-extern _Atomic uint64_t ws_cupti_own_records; /* of calls by the flushing thread */
+extern _Atomic int ws_cupti_is_parents;       /* 1 after fork: CUPTI belongs to the parent, and its
+                                                 callbacks are ignored */
+extern _Atomic int ws_cupti_is_final;         /* 1: CUPTI shut down and must not be called */
+extern _Atomic uint64_t ws_cupti_own_records; /* records of calls by the flushing thread */
 
-/* Count a failure of one of CUPTI's functions; its name is a format with values. */
+/* Counts a failure of a CUPTI function. fmt and its values: the function's name. */
 void ws_cupti_count_error(int result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Keep an error in CUPTI's own words, which may be NULL; uncounted. */
+/* Stores an error and CUPTI's text for it, which may be NULL. Does not count it. */
 void ws_cupti_keep_error(const char *what, const char *words, int result);
 
 /*
- * Load CUPTI into ws_cupti: the copy that is loaded already, else the one
- * beside the program's CUDA runtime, else an installed one. 0, or -1 with the
- * state and text of the segment's header set.
+ * Loads CUPTI into ws_cupti: the copy that is already loaded, else the copy in the folder of the
+ * program's CUDA runtime, else an installed one. 0: success; -1: state and text in the segment's
+ * header are set.
  */
 int ws_cupti_load(struct ws_seg_gpu *gpu);
 
-/* What CUPTI calls for buffers; _v2: where each subscriber has its own. */
+/* Functions that CUPTI calls for buffers; _v2: for CUPTI with separate buffers per subscriber. */
 struct ws_cupti_buffers {
 	ws_cupti_request request;
 	ws_cupti_complete complete;
@@ -56,13 +57,14 @@ struct ws_cupti_buffers {
 struct ws_cupti_subscription {
 	ws_cupti_callback callback;
 	const struct ws_cupti_buffers *buffers;
-	void (*set_attributes)(void); /* before buffers are registered, as the header asks for */
-	char *other_tool;             /* room for the name of another tool, if the result is
+	void (*set_attributes)(void); /* sets attributes, before buffers are registered */
+	char *other_tool;             /* buffer for the name of another tool, if the result is
 	                                 MULTIPLE_SUBSCRIBERS */
 	size_t other_size;
-	const char *function; /* what failed */
+	const char *function; /* the function that failed */
 };
-/* Each returns a CUptiResult, or WS_CUPTI_NO_FUNCTION where this version lacks the function. */
+/* Each returns a CUptiResult, or WS_CUPTI_NO_FUNCTION if this version does not have the
+ * function. */
 #define WS_CUPTI_NO_FUNCTION (-1)
 int ws_cupti_subscribe(struct ws_cupti_subscription *s);
 int ws_cupti_set(int attribute); /* to 1 */
@@ -73,23 +75,23 @@ int ws_cupti_next(uint8_t *buffer, size_t valid_size, uint8_t **record);
 int ws_cupti_time(uint64_t *now);
 
 /*
- * Tell the launcher how long records are: it steps from one to the next by these sizes, and opens
- * no library of the program's. CUPTI of 13.2 and later knows the sizes only with a driver, and
- * maybe not while that initializes. So this is called before each buffer is handed over, until they
- * are known.
+ * Writes the sizes of records to the segment's header. The launcher needs them to go from one
+ * record to the next without loading CUPTI. CUPTI 13.2 and later can give them only with a driver,
+ * and perhaps not while it initializes. So this is called before each buffer is handed over, until
+ * it succeeds.
  */
 void ws_cupti_tell_sizes(void);
-/* Define versions and device limits that no record has; once a context exists. */
+/* Defines versions and device limits that no record contains. Called once a context exists. */
 void ws_cupti_define_facts(void);
 
-/* Note which calls launch; before the next two. */
+/* Finds which calls launch work. Called before the next two functions. */
 void ws_cupti_find_launches(void);
-/* CUPTI's records go to somebody else from now on: say so, and count the launches. */
+/* Another profiler receives CUPTI's records from now on: reports that, and counts the launches. */
 void ws_cupti_taken(void);
-/* Is this a launch of which there will be no record? */
+/* True for a launch that will have no record. */
 bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid);
 
-/* Is this process recorded, and CUPTI this process's own? */
+/* True if this process is recorded and CUPTI was started in it, not in a parent. */
 static inline bool ws_cupti_is_ours(void)
 {
 	return atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed) &&
@@ -98,25 +100,25 @@ static inline bool ws_cupti_is_ours(void)
 
 /* --- flushing --- */
 
-/* A function of the driver without effect: its record shows that records come. */
+/* A driver function without effect. Its record proves that CUPTI delivers records. */
 #define WS_CUPTI_PROBE_CALL "cuDriverGetVersion"
 
-/* --- which calls of the CUDA API are worth a record each ------------------------------------- */
+/* --- which calls of the CUDA API are recorded ------------------------------------- */
 
 /*
- * 1 for a function of this domain (enum ws_cupti_domain) with this name, as
- * CUPTI has it: those that launch, capture launches, copy, fill, wait, allocate or
- * load code, of the driver too, as some programs have no runtime (of a runtime call and the
- * driver call in it the launcher keeps one). kernels_only: launches and captures alone. By
- * name, as each CUPTI has more of them than the one before.
+ * True for functions that launch, capture launches, copy, fill, wait, allocate or load code.
+ * domain: enum ws_cupti_domain. name: CUPTI's name of the function. Driver functions are included
+ * because some programs do not use the runtime; of a runtime call and the driver call inside it the
+ * launcher keeps one. kernels_only: only launches and captures. Functions are chosen by name
+ * because each version of CUPTI adds more.
  */
 bool ws_cupti_wants_call(uint32_t domain, const char *name, int kernels_only);
-/* 1 when the function of this name launches a kernel or a graph on a device. */
+/* True if the function with this name launches a kernel or a graph on a device. */
 bool ws_cupti_is_launch(const char *name);
 
 /* --- sizes of records --- */
 
-/* How long a record of each kind is, by the iterator of the CUPTI that writes it. */
+/* Finds the size of each kind of record with the iterator of the loaded CUPTI. */
 
-/* sizes: bytes by kind, 0 where CUPTI has no such records. It needs neither driver nor context. */
+/* sizes: bytes by kind; 0: CUPTI has no records of this kind. Needs neither driver nor context. */
 void ws_cupti_find_sizes(ws_cupti_fn_ActivityGetNextRecord next, uint16_t sizes[WS_SEG_KINDS]);

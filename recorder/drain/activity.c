@@ -297,22 +297,6 @@ static bool keep_call(struct ws_activity *a, const struct ws_activity_slot *slot
 	return 1;
 }
 
-static void note_runtime_calls(struct ws_activity *a, const uint8_t *buffer, size_t valid)
-{
-	size_t size;
-
-	a->runtime_slot++;
-	for (size_t at = 0; (size = record_size(&a->steps, buffer, valid, at)); at += size) {
-		struct ws_cupti_api api;
-
-		if (ws_cupti_kind(buffer + at) != WS_CUPTI_KIND_RUNTIME)
-			continue;
-		ws_cupti_read_api(&api, buffer + at, size);
-		*runtime_place(a, api.correlation) =
-		        (struct runtime_call){api.correlation, a->runtime_slot};
-	}
-}
-
 /* --- launches without work --- */
 
 /* A capture of which a later buffer tells makes its launches be none, whenever they are asked. */
@@ -1040,7 +1024,20 @@ static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unf
 		d->counted[WS_DROPPED_activity_unknown]++;
 		return 1;
 	}
-	note_runtime_calls(d->activity, buffer, valid);
+
+	struct ws_activity *a = d->activity;
+	size_t size;
+
+	a->runtime_slot++;
+	for (size_t at = 0; (size = record_size(&a->steps, buffer, valid, at)); at += size) {
+		struct ws_cupti_api api;
+
+		if (ws_cupti_kind(buffer + at) != WS_CUPTI_KIND_RUNTIME)
+			continue;
+		ws_cupti_read_api(&api, buffer + at, size);
+		*runtime_place(a, api.correlation) =
+		        (struct runtime_call){api.correlation, a->runtime_slot};
+	}
 	return read_records(d, &slot, buffer, valid);
 }
 

@@ -9,7 +9,7 @@
 #include "recorder/shared/segment.h"
 #include "recorder/shared/system.h"
 
-/* Slots that are read before they are worth a commit. */
+/* Number of slots after which a commit is made. */
 #define COMMIT_SLOTS 8
 
 /* --- losses --- */
@@ -35,9 +35,9 @@ static void intern_causes(struct ws_drain *d)
 	}
 }
 
-/* --- beginning, and going on after a commit --- */
+/* --- begin, and continue after a commit --- */
 
-/* The last one without its tails; all 0 when there is none. */
+/* The last commit without its tails; all 0 if there is none. */
 static struct ws_seg_commit last_commit(const struct ws_seg_header *seg)
 {
 	struct ws_seg_commit *commit = ws_xmalloc(ws_seg_commit_size(seg)), head = {0};
@@ -59,7 +59,7 @@ bool ws_drain_is_finished(const struct ws_seg_header *seg)
 	       last_commit(seg).flags & WS_COMMIT_ENDED;
 }
 
-/* Buffers whose rows are in the file. */
+/* Frees slots whose rows are in the file. */
 static void give_slots_back(struct ws_drain *d)
 {
 	for (uint32_t i = 0; i < d->seg->activity.count; i++)
@@ -68,7 +68,7 @@ static void give_slots_back(struct ws_drain *d)
 			ws_slot_return(d->seg, i);
 }
 
-/* Take up where the last commit left off. */
+/* Restores the state of the last commit. */
 static void restore(struct ws_drain *d)
 {
 	struct ws_seg_commit *commit = d->commit;
@@ -85,9 +85,9 @@ static void restore(struct ws_drain *d)
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
 		if (commit->tails[i] || ws_seg_has_thread_buffer(d->seg, i)) {
 			/*
-			 * What was read of a thread buffer. A commit's tail may not have reached
-			 * the ring; that it is behind the ring's can only be when a later commit is
-			 * damaged, or the ring is: then that is counted.
+			 * Position up to which a thread buffer was read. The ring's tail may be
+			 * older than the commit's. If it is newer, a later commit or the ring is
+			 * damaged, and that is counted.
 			 */
 			uint64_t committed = commit->tails[i];
 			struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
@@ -125,7 +125,8 @@ struct ws_drain *ws_drain_new(struct ws_seg_header *seg, struct ws_trace_writer 
 	ws_drain_start_clocks(d);
 	ws_drain_read_clock(d);
 	restore(d);
-	if (d->commit->number) /* they are in the file, and may be needed when it cannot grow */
+	/* their names are in the file: get the ids now, in case the file cannot grow later */
+	if (d->commit->number)
 		intern_causes(d);
 	return d;
 }
@@ -151,8 +152,8 @@ void ws_drain_free(struct ws_drain *d)
 
 /* --- passes --- */
 
-/* Everything between the thread buffer's tail and head. A ring that makes no sense is given up to
- * head. */
+/* Reads everything between the thread buffer's tail and head. The rest of a damaged ring is
+ * skipped. */
 static uint64_t drain_thread_buffer(struct ws_drain *d, uint32_t i, uint64_t head)
 {
 	const uint32_t ring_size = d->seg->ring_size;
@@ -160,7 +161,7 @@ static uint64_t drain_thread_buffer(struct ws_drain *d, uint32_t i, uint64_t hea
 	const uint8_t *bytes = ws_thread_buffer_bytes(thread_buffer);
 	uint64_t pos = d->tails[i], n = 0;
 
-	if (head < pos) { /* the program wrote where it must not */
+	if (head < pos) { /* the program damaged it */
 		d->counted[WS_DROPPED_unknown_record]++;
 		pos = head;
 	}
@@ -191,8 +192,8 @@ static uint64_t drain_thread_buffer(struct ws_drain *d, uint32_t i, uint64_t hea
 	return n;
 }
 
-/* A buffer that had its memory once has it for good (enum ws_thread_buffer_state). That the table
- * says something else is damage: counted once for each buffer, and left as it is. */
+/* Whether a buffer has memory. A buffer keeps its memory (enum ws_thread_buffer_state). If the
+ * table later says otherwise it is damaged: that is counted once per buffer, and ignored. */
 static bool has_thread_buffer(struct ws_drain *d, uint32_t i)
 {
 	const bool is_there = ws_seg_has_thread_buffer(d->seg, i);
@@ -212,7 +213,8 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 	uint64_t heads[WS_SEG_MAX_THREAD_BUFFERS];
 
 	ws_drain_read_clock(d);
-	/* heads first: whatever these records name was defined before they were written */
+	/* heads before definitions: everything that these records refer to was defined before they
+	 * were written */
 	ws_activity_look(d);
 	ws_filter_look(d);
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
@@ -243,7 +245,8 @@ void ws_drain_last_pass(struct ws_drain *d)
 
 /* --- commits --- */
 
-/* Rings of threads that ended come back with a commit only: in time for the next threads. */
+/* Whether a commit is needed because few thread buffers are free. Buffers of ended threads are
+ * freed only by a commit. */
 static bool thread_buffers_run_short(const struct ws_drain *d)
 {
 	uint32_t unused = 0, ended = 0;
@@ -259,8 +262,8 @@ static bool thread_buffers_run_short(const struct ws_drain *d)
 }
 
 /*
- * So many slots are read and not given back: CUPTI must never find the pool empty, nor need more
- * memory than that when the launches come steadily.
+ * Whether a commit is needed to free slots that were read, so that CUPTI always finds a free slot,
+ * and needs no more memory at a steady rate of launches.
  */
 static bool slots_run_short(const struct ws_drain *d)
 {
@@ -292,7 +295,8 @@ void ws_drain_commit(struct ws_drain *d)
 	const bool is_written = ws_trace_writer_flush(d->writer, NULL) == WS_OK;
 
 	ws_filter_commit(d);
-	/* a writer that failed keeps the commit before it; what follows is counted as lost */
+	/* after an error of the writer the previous commit stays; later records are counted as
+	 * lost */
 	if (is_written) {
 		const struct ws_seg_header *seg = d->seg;
 		struct ws_seg_commit *commit = d->commit;
@@ -311,13 +315,12 @@ void ws_drain_commit(struct ws_drain *d)
 		ws_seg_commit_write(seg, commit);
 	}
 	if (is_written || !d->is_repeatable) {
-		/* Give buffers and ring space back, and thread buffers whose thread ended to the
-		 * next thread. */
+		/* free slots, ring space, and buffers of threads that ended */
 		give_slots_back(d);
 		for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
 			struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
 			_Atomic uint32_t *state = ws_seg_thread_state(d->seg, i);
-			/* before head is read: a thread that ended moves it no more */
+			/* read before the head, which a thread that ended no longer moves */
 			uint32_t found = atomic_load(state);
 			const bool has_left = found == WS_THREAD_BUFFER_LEFT;
 
@@ -386,7 +389,7 @@ void ws_drain_last_words(struct ws_drain *d)
 	if (!d->causes[0])
 		return;
 	read_losses(d, ws_drain_now_ns(d) - d->seg->base_ns, rows);
-	/* the failure is known, and a second one changes nothing */
+	/* an earlier error is known, so a second one is ignored */
 	(void)ws_trace_writer_last_words(d->writer, rows, WS_DROPPED_COUNT, NULL);
 }
 

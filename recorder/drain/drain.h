@@ -1,7 +1,7 @@
 /*
- * The launcher's side of the segment: rings and definitions become rows of
- * the trace. The same code serves a living program, a dead one and --salvage;
- * docs/dev/recorder.md says why nothing is lost or doubled between them.
+ * The drain: turns rings and definitions of the segment into rows of the trace. The same code is
+ * used while a program runs, after its end, and by --salvage. docs/dev/recorder.md explains why
+ * nothing is lost or written twice.
  */
 #pragma once
 
@@ -13,82 +13,85 @@
 struct ws_drain;
 
 /*
- * Begin, or go on after the segment's last commit: then the writer must be one
- * of ws_trace_writer_resume() at ws_drain_file_size(). Borrows both.
+ * Begins, or continues after the segment's last commit. To continue, the writer must come from
+ * ws_trace_writer_resume() at ws_drain_file_size(). Borrows both.
  */
 struct ws_drain *ws_drain_new(struct ws_seg_header *seg, struct ws_trace_writer *writer);
 void ws_drain_free(struct ws_drain *d); /* NULL is legal */
 
-/* Bytes of the trace file that are committed; 0 = nothing ever was. */
+/* Committed bytes of the trace file; 0: nothing was committed. */
 uint64_t ws_drain_file_size(const struct ws_seg_header *seg);
-/* 1 when all that was recorded is in the file, and a launcher says that it is closed. The program
- * can write there that it is, but does not make a commit of it by accident. */
+/* True if everything recorded is in the file and a launcher has closed it. Checks the commit too,
+ * as a faulty program may overwrite the state but hardly a whole commit. */
 bool ws_drain_is_finished(const struct ws_seg_header *seg);
 
 /*
- * Turn everything that lies in the segment now into rows. Returns the number
- * of records and definitions. Never fails: when the writer does, the rest is
- * read and counted as lost (see ws_drain_error), so that the program is never
- * held up and the counters stay true.
+ * Turns everything in the segment into rows. Returns the number of records and definitions. Never
+ * fails: after an error of the writer, further records are read and counted as lost (see
+ * ws_drain_error). So the program never waits, and the counters stay right.
  */
 uint64_t ws_drain_pass(struct ws_drain *d);
 /*
- * The recorded process is gone, so what CUPTI still had in hand is read by the
- * passes that follow, as far as it was written. Legal twice.
+ * Called once the recorded process has ended. Further passes also read the buffers that CUPTI had
+ * not handed over, as far as they were written. Legal twice.
  */
 void ws_drain_program_ended(struct ws_drain *d);
-/* A pass after which none follows: what waited for its end to be decided becomes rows, or not. */
+/* The last pass. Records that were held back until their end was known are now written or left
+ * out. */
 void ws_drain_last_pass(struct ws_drain *d);
-/* 1 when a ring is more than half full of what is not committed, or few rings are free. */
+/* True if more than half of a ring is not committed, or few rings are free. */
 bool ws_drain_wants_commit(const struct ws_drain *d);
-/* Make the rows so far part of the file, and give the ring space back. */
+/* Writes the rows so far to the file, and frees the ring space that they used. */
 void ws_drain_commit(struct ws_drain *d);
 /*
- * For salvage: when the writer fails the segment stays as of the last commit,
- * so that it can be drained again; the program's rings may run full meanwhile.
+ * For salvage: after an error of the writer the segment stays as it was at the last commit, so that
+ * it can be drained again. Meanwhile the program's rings may become full.
  */
 void ws_drain_make_repeatable(struct ws_drain *d);
 
-/* A clock row and every loss counter, as of now: the statistics block. */
+/* Adds a clock row and the present value of every loss counter: the statistics block. */
 void ws_drain_statistics(struct ws_drain *d);
-/* What the counters are in the end, when the disk was full before: in the room kept for that. */
+/* Writes the final counters when the disk is full, in file space reserved for that. */
 void ws_drain_last_words(struct ws_drain *d);
-/* CLOCK_REALTIME's distance from CLOCK_MONOTONIC when last read, 0: never; the largest step seen.
+/* CLOCK_REALTIME minus CLOCK_MONOTONIC when last read (0: never), and the largest step seen.
  */
 struct ws_drain_real_time {
 	int64_t apart_ns, largest_step_ns;
 };
 struct ws_drain_real_time ws_drain_real_time(const struct ws_drain *d);
-/* Note whether somebody set the real-time clock since the last look; statistics look, too. */
+/* Checks whether the real-time clock was set since the last check. ws_drain_statistics() checks it
+ * too. */
 void ws_drain_look_for_step(struct ws_drain *d);
-/* CLOCK_MONOTONIC of the boot that the segment is of: what its times are. */
+/* The time now by the segment's clock: CLOCK_MONOTONIC of the boot in which the segment was
+ * made. */
 int64_t ws_drain_now_ns(const struct ws_drain *d);
-/* The value of a loss counter, whoever counts it. */
+/* The value of a loss counter, counted by program and launcher together. */
 uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause);
-/* So many parts of the segment that could not be read: unknown_record. */
+/* Counts n parts of the segment that could not be read, as unknown_record. */
 void ws_drain_count_damage(struct ws_drain *d, uint64_t n);
 /* "ring_overflow", … */
 const char *ws_dropped_name(enum ws_dropped cause);
 
-/* Nothing after this time is recorded, and the program need not tell of it. */
+/* Nothing after this time is recorded; the program may stop recording then. */
 void ws_drain_stop(struct ws_drain *d, int64_t time_ns);
 bool ws_drain_is_stopped(const struct ws_drain *d);
 
-/* Things to know of a trace that is continued; they become true with the next commit. */
+/* Flags of a trace that survive a restart of the launcher. They take effect with the next
+ * commit. */
 bool ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag);
 void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag);
-/* Add a row of the caller's. A failure shows in ws_drain_error. */
+/* Adds a row. ws_drain_error() returns an error. */
 void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row);
-/* The same of a meta row; the value is a format and what belongs to it. */
+/* The same for a meta row; the value is a format with its arguments. */
 void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
 struct ws_drain_counts {
-	uint64_t kernels, ranges, marks; /* since ws_drain_new */
-	uint64_t gpu_kernels;            /* of the kernels, those of GPUs */
-	uint64_t operations;             /* of PyTorch */
+	uint64_t kernels, ranges, marks; /* counts since ws_drain_new */
+	uint64_t gpu_kernels;            /* kernels on GPUs */
+	uint64_t operations;             /* PyTorch operations */
 };
 struct ws_drain_counts ws_drain_counts(const struct ws_drain *d);
 
-/* WS_OK, or what the writer's first failure was. */
+/* WS_OK, or the writer's first error. */
 enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err);

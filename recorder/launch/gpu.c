@@ -334,23 +334,6 @@ static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
 /* 1 when NVML has the function and it gave its answer. */
 #define NVML_TELLS(function, ...) (nvml.function && !nvml.function(__VA_ARGS__))
 
-static void add_readings(struct ws_drain *d, unsigned i, void *gpu, const char *when)
-{
-	unsigned long long bits;
-	unsigned value;
-
-	if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_SM, &value))
-		add_number(d, i, when, "sm_clock_mhz", value);
-	if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_MEMORY, &value))
-		add_number(d, i, when, "memory_clock_mhz", value);
-	if (NVML_TELLS(nvmlDeviceGetPowerUsage, gpu, &value))
-		add_number(d, i, when, "power_mw", value);
-	if (NVML_TELLS(nvmlDeviceGetTemperature, gpu, NVML_SENSOR_GPU, &value))
-		add_number(d, i, when, "temperature_c", value);
-	if (NVML_TELLS(nvmlDeviceGetCurrentClocksThrottleReasons, gpu, &bits))
-		add_throttle(d, i, when, bits);
-}
-
 void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 {
 	char version[96] = "";
@@ -385,6 +368,19 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 			if (NVML_TELLS(nvmlDeviceGetEnforcedPowerLimit, gpu, &value))
 				add_number(d, i, "", "power_limit_mw", value);
 		}
-		add_readings(d, i, gpu, when);
+
+		unsigned long long bits;
+		unsigned value;
+
+		if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_SM, &value))
+			add_number(d, i, when, "sm_clock_mhz", value);
+		if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_MEMORY, &value))
+			add_number(d, i, when, "memory_clock_mhz", value);
+		if (NVML_TELLS(nvmlDeviceGetPowerUsage, gpu, &value))
+			add_number(d, i, when, "power_mw", value);
+		if (NVML_TELLS(nvmlDeviceGetTemperature, gpu, NVML_SENSOR_GPU, &value))
+			add_number(d, i, when, "temperature_c", value);
+		if (NVML_TELLS(nvmlDeviceGetCurrentClocksThrottleReasons, gpu, &bits))
+			add_throttle(d, i, when, bits);
 	}
 }

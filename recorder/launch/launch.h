@@ -1,6 +1,6 @@
 /*
- * Names of traces: by the pattern of -o and the process, by what a segment says, and by what of
- * that is believed.
+ * The launcher: names of traces, GPUs, provenance, recordings, child processes, command line, and
+ * series.
  */
 #pragma once
 
@@ -20,91 +20,96 @@
 #include "recorder/shared/segment_file.h"
 #include "recorder/shared/system.h"
 
-/* Strings side by side, each ended by a NUL, as /proc and the segment have them. */
+/* A list of strings one after the other, each with a NUL at its end, as in /proc and in the
+ * segment. */
 struct ws_strings {
 	const char *text; /* borrowed; the last byte is a NUL */
-	size_t size;      /* bytes, 0 = no string */
+	size_t size;      /* bytes; 0: no string */
 };
 
-/* What lies in a field of this many bytes: everything up to its last NUL. */
+/* The strings in a field of this many bytes: everything up to its last NUL. */
 struct ws_strings ws_strings_in(const char *field, size_t field_size);
-/* VALUE of the string NAME=VALUE, its name the len bytes at name; NULL when it is not there. */
+/* VALUE of the string NAME=VALUE. NAME: the len bytes at name. NULL: there is no such string. */
 const char *ws_strings_value(struct ws_strings list, const char *name, size_t len);
-/* As an array that ends with NULL; its strings stay where they are. For free(). */
+/* The list as an array that ends with NULL, for free(). The strings are not copied. */
 char **ws_strings_array(struct ws_strings list);
 
 /* --- names of traces --- */
 
-/* What stands for %p, %h and %q{NAME}. */
+/* The values of %p, %h and %q{NAME}. */
 struct ws_output_vars {
 	uint32_t pid;
 	const struct ws_strings *env; /* NULL: the environment of this program */
-	char *unset; /* room for the name of the first variable that is not set; NULL: not asked */
+	char *unset; /* receives the name of the first variable that is not set; may be NULL */
 };
-#define WS_OUTPUT_VARIABLE 256 /* bytes of a name of a variable, with a NUL */
+#define WS_OUTPUT_VARIABLE 256 /* bytes of a variable's name, with its NUL */
 
 /*
- * Expand a pattern: %p the process id, %h the host's name without its domain,
- * %q{NAME} the variable NAME ("unset" when there is none), %% a percent sign.
- * A slash in what is put in becomes _. USAGE for anything else behind a
- * percent sign, for a percent pattern in the folder, and for a name too long.
+ * Expands a pattern: %p is the process id, %h the host's name without its domain, %q{NAME} the
+ * variable NAME ("unset" if it is not set), %% a percent sign. A slash in an inserted value becomes
+ * _. USAGE: another character after a percent sign, a % pattern in the folder, or a name that is
+ * too long.
  */
 enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars *vars, char *out,
                                 size_t size, struct ws_err *err);
 
 /*
- * Under a launcher of several ranks (srun, mpirun, torchrun) a pattern without a percent sign gets
- * the rank before its extension: x.rank3.wtrace. One of a device or pipe stays. USAGE: too long.
+ * Under a launcher of several ranks (srun, mpirun, torchrun), adds the rank before the extension of
+ * a pattern without a percent sign: x.rank3.wtrace. The path of a device or pipe is not changed.
+ * USAGE: too long.
  */
 enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err);
 
-/* A pattern that stands for this path: percent signs doubled. 0 = done, -1 = too long. */
+/* Makes a pattern that expands to this path, by doubling percent signs. 0: success; -1: too
+ * long. */
 int ws_output_escape(const char *path, char *out, size_t size);
 
-/* 1 when the path must not be taken. */
+/* True if the path must not be used. */
 typedef bool (*ws_output_taken_fn)(void *ctx, const char *path);
 
 /*
- * A name that is not taken: the path itself, else with .PID before its last
- * extension, else with a number too: x.wtrace, x.77.wtrace, x.77-2.wtrace …
- * With pid 0 only the number: x-2.wtrace. USAGE when it gets too long.
+ * Changes the path to a free name: the path itself, else with .PID before its last extension, else
+ * with a number too: x.wtrace, x.77.wtrace, x.77-2.wtrace … With pid 0 only the number:
+ * x-2.wtrace.
+ * USAGE: the name is too long.
  */
 enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output_taken_fn taken,
                                 void *ctx, struct ws_err *err);
 
-/* --- by a segment --- */
+/* --- names from a segment --- */
 
-/* Behind its last slash; borrowed. */
+/* The part of the path after its last slash; borrowed. */
 const char *ws_trace_path_name(const char *path);
-/* Has anything in this open folder, if only a link, the name that the path ends with? */
+/* Whether the open folder has an entry (or a link) with the file name of the path. */
 bool ws_trace_path_exists(int folder, const char *path);
 
-/* The variables of the process, of its segment: a copy, as the program can write there at any time.
+/* A copy of the process's variables in its segment. The program can change the originals at any
+ * time.
  */
 struct ws_strings ws_trace_path_environment(const struct ws_seg_header *seg,
                                             char copy[WS_MAX_ENVIRONMENT]);
-/* The name by the pattern, when no other process of the recording has it; unset: as in struct
- * ws_output_vars. USAGE: it is too long. */
+/* The name by the pattern, for a process that is alone in having it. unset: as in struct
+ * ws_output_vars. USAGE: too long. */
 enum ws_status ws_trace_path_plain(const struct ws_seg_header *seg, const char *pattern,
                                    uint32_t pid, char out[PATH_MAX], char *unset,
                                    struct ws_err *err);
 /*
- * Where the trace of a further segment is begun: in the folder of the
- * pattern's names, under the segment's own name, which is nobody else's.
+ * The first path of the trace of a further segment: in the folder of the pattern, with the name of
+ * the segment, which is unique.
  */
 enum ws_status ws_trace_path_part(const struct ws_segment_file *file, const char *pattern,
                                   uint32_t pid, char out[PATH_MAX], struct ws_err *err);
 /*
- * Where a launcher that is gone left the trace of a further segment of process
- * pid. The segment tells, but is believed only what the pattern can give:
- * CORRUPT for any other name. folder is the open one of the pattern's names.
+ * The path at which an earlier launcher left the trace of a further segment of process pid. It is
+ * read from the segment, and accepted only if the pattern can produce it; CORRUPT for any other
+ * name. folder: the open folder of the pattern.
  */
 enum ws_status ws_trace_path_left_at(const struct ws_segment_file *file, int folder,
                                      const char *pattern, uint32_t pid, char out[PATH_MAX],
                                      struct ws_err *err);
 /*
- * The same of the first segment, whose unfinished trace is called in another way: nobody is sent
- * to another file by a program that wrote over its segment. CORRUPT, with -o as the cure.
+ * The same for the first segment, whose unfinished trace has another form of name. A program that
+ * overwrote its segment must not make us open another file. CORRUPT: the message recommends -o.
  */
 enum ws_status ws_trace_path_first_left_at(const struct ws_segment_file *file, int folder,
                                            const char *pattern, char out[PATH_MAX],
@@ -116,28 +121,27 @@ enum ws_status ws_trace_path_first_left_at(const struct ws_segment_file *file, i
 /* --- is a program one of CUDA? --- */
 
 /*
- * Whether a program is one of CUDA, seen from outside: where nothing of a GPU
- * was recorded, that tells a program that wanted one from `ls`.
+ * Whether a program uses CUDA, found without running it. If no GPU work was recorded, this
+ * separates a program that needed a GPU from one like `ls`.
  */
 
 /*
- * 1 when the program in this file holds device code (nvcc's section .nv_fatbin) or names a
- * library of CUDA, to be linked to or loaded. Of a file over 64 MiB its first 64 and its last are
- * looked at.
+ * 1: the program in this file contains device code (nvcc's section .nv_fatbin) or the name of a
+ * CUDA library. Of a file over 64 MiB the first and the last 64 MiB are read.
  */
 int ws_cuda_use_of_file(const char *path);
 
-/* 1 when the process has a library of CUDA in its memory now. */
+/* 1: the process has loaded a CUDA library. */
 int ws_cuda_use_of_process(uint32_t pid);
 
 /* --- why GPU work is missing --- */
 
-/* Why nothing of a GPU, or not all, is in a trace, in words and with the cure. */
+/* Messages that explain why GPU work is missing in a trace, and what to do. */
 
-/* What the collector said of CUDA in a process, copied from its segment. */
+/* The collector's report about CUDA in a process, copied from its segment. */
 struct ws_gpu_report {
 	enum ws_gpu_state state;
-	int result;             /* CUptiResult that decided, 0 = none */
+	int result;             /* CUptiResult of the failure; 0: none */
 	uint32_t cupti_version; /* 0 = not loaded */
 	uint32_t stopped;       /* bits of enum ws_gpu_stop */
 	char text[1024];
@@ -147,87 +151,88 @@ struct ws_gpu_report {
 
 struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu);
 
-/* One line about a process whose GPU work was not recorded; NULL when it was, or there was none. */
+/* One line about a process whose GPU work was not recorded; NULL: it was recorded, or there was
+ * none. */
 const char *ws_gpu_problem(const struct ws_gpu_report *report, char *out, size_t size);
 
-/* One line about a reason why GPU work is recorded in part only; NULL for no such reason. */
+/* One line about a reason why only part of the GPU work was recorded; NULL: there is no message for
+ * it. */
 const char *ws_gpu_warning(enum ws_gpu_stop stop, const struct ws_gpu_report *report, char *out,
                            size_t size);
 
 /*
- * One line about this machine, for when the program never got as far as
- * initializing CUDA: asks the driver, which is loaded for that.
+ * One line about this machine, for a program that ended before it initialized CUDA. Loads the
+ * driver to ask it.
  */
 const char *ws_gpu_absence(char *out, size_t size);
 
 /* --- readings of the GPUs --- */
 
 /*
- * What the GPUs of this machine were doing, by NVIDIA's management library,
- * which is loaded when it is there and never linked.
+ * Clocks and temperatures of this machine's GPUs, from NVIDIA's management library. The library is
+ * loaded if it exists, and never linked.
  */
 
 /*
- * Add `meta` rows gpu.N.WHEN.…: clocks, power, temperature and what holds the
- * clocks down, of each GPU as nvidia-smi numbers them; with is_first also what
- * does not change, and why there is nothing when there is nothing. The library
- * is loaded at the first call, which takes its time, and stays.
+ * Adds `meta` rows gpu.N.WHEN.…: clocks, power, temperature and the reasons for reduced clocks of
+ * each GPU. N is the number in nvidia-smi. With is_first also adds values that do not change, or
+ * the reason why there are none. The first call loads the library, which takes some time.
  */
 void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first);
 
 /* --- where a trace comes from ------------------------------------------------------------------
  */
 
-/* What a trace says about where it comes from; docs/reference/keys.md lists the keys. */
+/* The provenance of a trace; docs/reference/keys.md lists the keys. */
 
 #define WS_FACT_KEY_MAX 128 /* with "workload." and the end */
 
 struct ws_provenance {
-	const char *program;          /* path; NULL: not known */
-	char *const *arguments;       /* of the program, NULL-terminated; NULL: not to be told */
-	const char *options;          /* of the recording, quoted; NULL: not known */
+	const char *program;    /* path; NULL: unknown */
+	char *const *arguments; /* of the program, NULL-terminated; NULL: they must not be stored */
+	const char *options;    /* options of the recording, quoted; NULL: unknown */
 	const struct ws_opt_texts *facts; /* of the workload: "KEY=VALUE" */
-	bool no_gpu;                  /* GPUs are not to be asked */
+	bool no_gpu;                      /* GPUs must not be queried */
 	uint32_t cpu_time_quantum_ns; /* 0 = none */
 };
 
-/* The rows known before the program starts. Returns how many arguments had secrets, which are
- * masked there. */
+/* Adds the rows known before the program starts. Secrets in arguments are masked. Returns the
+ * number of arguments with secrets. */
 unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
                              const struct ws_seg_header *seg);
 /*
- * The rows known of the process that attached, by its environment: ranks, as
- * numbers of at most nine digits; anything else is not taken.
+ * Adds the rows known from the environment of the attached process: its ranks. Values that are not
+ * numbers of at most nine digits are ignored.
  */
 void ws_provenance_process(struct ws_drain *d, struct ws_strings env);
-/* The rows known when it has ended. */
+/* Adds the rows known after the process ended. */
 void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged);
 
 /* Arguments quoted for a POSIX shell, joined by blanks; for free(). */
 char *ws_quote(char *const *arguments);
 
 /*
- * Secrets in a program's arguments, which a trace must not hold. They are known by their shapes
- * alone, which docs/record.md lists.
+ * Secrets in a program's arguments, which a trace must not contain. They are recognized by their
+ * form only; docs/record.md lists the forms.
  */
 
-/* Begin with the program's path, and zeros. */
+/* State between arguments. Initialize `program`, and the other fields with 0. */
 struct ws_secrets {
-	const char *program; /* a few clients have options of their own; NULL: not known */
+	const char
+	        *program; /* some programs have options of their own for secrets; NULL: unknown */
 	const char *before;  /* the argument before this one; NULL: this is the first */
-	unsigned masked;     /* arguments so far that had a secret */
+	unsigned masked;     /* number of arguments with a secret so far */
 };
 
-/* The next argument, with "***" for each secret in it; for free(). */
+/* A copy of the next argument with "***" instead of each secret; for free(). */
 char *ws_secrets_mask(struct ws_secrets *s, const char *argument);
 
 /* --- a recording -------------------------------------------------------------------------------
  */
 
 /*
- * Recording: run a program with the collector in it, drain the segment while
- * it lives, finish the trace when it is gone. And salvage: the same loop over
- * a segment whose launcher was killed.
+ * Recording: runs a program with the collector in it, drains the segment while the program runs,
+ * and finishes the trace after its end. Salvage: the same for a segment whose launcher was killed.
  */
 
 enum ws_library_ranges {
@@ -237,8 +242,8 @@ enum ws_library_ranges {
 };
 
 /*
- * X(variable, value): what makes NVIDIA's libraries mark their calls as NVTX
- * ranges; a variable that is set stays.
+ * X(variable, value): environment variables that make NVIDIA's libraries mark their calls as NVTX
+ * ranges. A variable that is already set is not changed.
  */
 #define WS_LIBRARY_RANGES_LIST(X)     \
 	X("CUBLAS_NVTX_LEVEL", "2")   \
@@ -250,32 +255,36 @@ enum ws_library_ranges {
 
 struct ws_record_opts {
 	const char *output; /* pattern of the trace's name (recorder/launch/launch.h); salvage:
-	                       where the trace is now, NULL: where it was made */
-	/* That the folder of the trace must have, as ws_record_folder_id() prints it; NULL: any. */
+	                       present path of the trace; NULL: its original path */
+	/* Required id of the trace's folder, as printed by ws_record_folder_id(); NULL: any
+	 * folder. */
 	const char *folder_id;
-	bool keep_existing;      /* the name may get a number, so that no file is replaced */
-	const char *segment_dir; /* this user's alone; NULL: see ws_segment_folder_make().
-	                            Beside the trace when there is none or it has no room */
+	bool keep_existing;      /* adds a number to the name rather than replace a file */
+	const char *segment_dir; /* readable by this user only; NULL: see ws_segment_folder_make().
+	                            If it does not exist or has no room, segments are made beside
+	                            the trace */
 	struct ws_seg_opts segment;
 	struct ws_seg_capture capture;
-	struct ws_seg_window window; /* its begin_ns is set when the program starts */
-	int64_t delay_ns;            /* until the window begins */
-	uint64_t max_size;           /* bytes of a trace after which it ends, 0 = no limit */
+	struct ws_seg_window window; /* begin_ns is set when the program starts */
+	int64_t delay_ns;            /* time until the window begins */
+	uint64_t max_size; /* recording stops at this size of the trace in bytes; 0: no limit */
 	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
 	int zstd_level;          /* 0 = the writer's default */
 	bool no_args;            /* keep the program's arguments out of the trace */
-	bool force;              /* also when another tool's injection is set up */
-	bool stop_on_exit;       /* end with the program, whatever it left running */
-	bool expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
-	bool tell_progress;      /* by notices while the program runs, fewer and fewer */
+	bool force;              /* record even if another tool's injection is set */
+	bool stop_on_exit;       /* stop when the program ends, even if its children still run */
+	bool expect_usage_error; /* no trace for a program that ends with exit code 2 and never
+	                            attached */
+	bool tell_progress;      /* print progress while the program runs, in growing intervals */
 	struct ws_opt_texts facts; /* of the workload: "KEY=VALUE" */
 	const char *options_text; /* for the trace's provenance */
-	/* A line for the user while it goes on: no full stop, no newline. NULL: say nothing. */
+	/* Prints a line for the user during the recording: no full stop, no newline. NULL: no
+	 * messages. */
 	void (*notice)(const char *line);
 };
 
-/* What one recorded process left. */
+/* The result of one recorded process. */
 struct ws_trace_result {
 	char *path;         /* of its trace */
 	uint32_t pid;       /* 0: no process attached */
@@ -284,166 +293,168 @@ struct ws_trace_result {
 	uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_gpu_report gpu;
 	uint64_t noutside; /* events outside the window */
-	unsigned masked;   /* arguments of the program whose secrets are not in the trace */
+	unsigned masked;   /* number of program arguments with masked secrets */
 };
 
-/* What --salvage found of the trace. */
+/* The state in which --salvage found a trace. */
 enum ws_salvage {
 	WS_SALVAGE_UNFINISHED,
-	WS_SALVAGE_FINISHED, /* closed and whole */
-	WS_SALVAGE_REPLACED, /* a whole trace of another recording has its name by now */
+	WS_SALVAGE_FINISHED, /* closed and complete */
+	WS_SALVAGE_REPLACED, /* another recording has since written a complete trace with this name
+	                      */
 };
 
 struct ws_record_result {
-	int exit_code;         /* what to end with; for a program that ran, what a shell would */
-	int term_signal;       /* that killed the program, 0 = none */
-	bool is_hidden;        /* a process of the program ran where it cannot see the segment */
-	enum ws_salvage found; /* if not unfinished, the segment was removed */
-	const char *obstacle;  /* to recording the program itself, see ws_child_obstacle() */
-	int uses_cuda;         /* by its file, or by what it loaded (gpu.c) */
-	size_t ntraces;        /* one at least when the program ran; 0: see expect_usage_error */
+	int exit_code;   /* exit code for warpsheet-record; for a program that ran, the same as a
+	                    shell's */
+	int term_signal; /* signal that killed the program; 0: none */
+	bool is_hidden;  /* a process of the program could not see the segment */
+	enum ws_salvage found; /* unless it is unfinished, the segment was removed */
+	const char
+	        *obstacle; /* why the program itself cannot be recorded, see ws_child_obstacle() */
+	int uses_cuda;     /* the program's file or a loaded library uses CUDA (gpu.c) */
+	size_t ntraces;    /* at least one if the program ran, except as in expect_usage_error */
 	struct ws_trace_result *traces; /* in the order in which the processes attached */
 };
 void ws_record_result_release(struct ws_record_result *result);
 
-/* Which folder is open, in words that no other has while it is: "DEVICE:INODE". */
+/* Prints an id of an open folder, "DEVICE:INODE", which is unique while it is open. */
 void ws_record_folder_id(int folder, char out[48]);
 
 /*
- * Run argv (NULL-terminated, argv[0] found as a shell does) and record it.
- * Status OK: the trace is whole and result->exit_code is the program's. Else
- * what went wrong with the recording; result->exit_code is set all the same.
+ * Runs argv (NULL-terminated; argv[0] is found as by a shell) and records it. OK: the trace is
+ * complete, and result->exit_code is the program's. Otherwise the status is the recording's error,
+ * and result->exit_code is set, too.
  */
 enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv[],
                              struct ws_record_result *result, struct ws_err *err);
 
 /*
- * Finish the trace of a launcher that was killed, and remove its segment; with
- * the first segment of a recording, all of its processes' traces. Waits for
- * programs that still run. USAGE when the segment is in use.
+ * Finishes the trace of a killed launcher and removes its segment. With the first segment of a
+ * recording, does so for all of its processes. Waits for programs that still run. USAGE: the
+ * segment is in use.
  */
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err);
 
 /*
- * Calls found(path) for each segment of this user's in dir (NULL: in the
- * folders of ws_segment_folder_default()) whose launcher is gone, and that has
- * something for --salvage.
+ * Calls found(path) for each of this user's segments in dir whose launcher is gone and that
+ * --salvage can use. dir NULL: the folders of ws_segment_folder_default().
  */
 void ws_segments_abandoned(const char *dir, void (*found)(const char *path));
 
 /* --- the traced program as a child process --------------------------------------------------- */
 
-/* What a shell ends with when it cannot run a command. */
+/* Exit codes of a shell that cannot run a command. */
 #define WS_EXIT_NOT_EXECUTABLE 126
 #define WS_EXIT_NOT_FOUND      127
 
 /*
- * The file that a command names, found as a shell does (PATH), in out.
- * ENVIRONMENT when there is none; *exit_code is what a shell would end with.
+ * Finds the file of a command as a shell does (PATH). ENVIRONMENT: there is none, and *exit_code is
+ * a shell's exit code for that.
  */
 enum ws_status ws_child_find(const char *command, char *out, size_t out_size, int *exit_code,
                              struct ws_err *err);
 
 /*
- * Why no collector can get into the program in this file: it is linked
- * statically, or runs with other rights than ours. NULL: no reason is known
- * (a program that it starts may still have one).
+ * The reason why the collector cannot be loaded into the program in this file: it is linked
+ * statically, or runs with other rights than ours. NULL: no reason found (programs that it starts
+ * may have one).
  */
 const char *ws_child_obstacle(const char *path);
 
-/* A variable of the child's environment, beside those of ours. */
+/* A variable to add to the child's environment. */
 struct ws_child_env {
 	const char *name;
 	const char *value;
 };
 
 /*
- * Run path with argv, signal mask `mask` and our environment changed by n
- * variables. Before it runs *who says which process it is, and *witness is there (below).
- * ENVIRONMENT when it could not be started, *exit_code as above. NO_MEMORY.
+ * Runs path with argv, the signal mask `mask`, and our environment with n changed variables. Before
+ * the program runs, *who names its process, and *witness is started (see below). ENVIRONMENT: it
+ * could not be started; *exit_code as above. NO_MEMORY.
  */
 enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char *const argv[],
                               const struct ws_child_env *env, size_t n, const sigset_t *mask,
                               struct ws_seg_process *who, int *exit_code, struct ws_err *err);
 
 /*
- * Whoever receives a signal cannot tell whether it was sent to him or to his process group, which
- * the program is in as well. So a process that only waits stands in the same group, with the
- * signals blocked that are blocked here: what is pending there was sent to the group. It ends with
- * this process. 0: there is none, and nothing is known.
+ * The receiver of a signal cannot see whether it was sent to it alone or to its process group, to
+ * which the program belongs as well. So we start a witness: a process in the same group that only
+ * waits, with the same signals blocked. Signals pending there were sent to the group. The witness
+ * ends with this process. 0: it could not be started.
  */
 pid_t ws_witness_start(void);
-/* Signals that are pending there, bit n - 1 for signal n: of those received by now, the ones that
- * were sent to the group. */
+/* Signals pending in the witness, bit n - 1 for signal n: those sent to the whole group. */
 uint64_t ws_witness_signals(pid_t witness);
 void ws_witness_end(pid_t witness);
 
 /* --- pids in other namespaces --- */
 
 /*
- * A process in a PID namespace of its own (unshare, bubblewrap, Apptainer) tells us its pid there,
- * which here is another process's or nobody's.
+ * A process in a PID namespace of its own (unshare, bubblewrap, Apptainer) reports its pid in that
+ * namespace. In ours that pid belongs to another process or to none.
  */
 
 /*
- * Our pid of the process of another PID namespace; 0: there is none, or none that we see. Looks at
- * all processes.
+ * Pid in our namespace of a process of another PID namespace; 0: none, or not visible. Reads all
+ * processes.
  */
 uint32_t ws_host_pid_find(struct ws_proc process);
 
 /* --- missing pages --- */
 
 /*
- * A traced program can cut its segment short, and memory can run out under one: then pages of it
- * are missing where the launcher reads or writes (SIGBUS).
+ * Pages of a segment can be missing, because the program cut the file short or memory ran out. Then
+ * a read or write by the launcher raises SIGBUS.
  */
 
-/* From now on a page of zeros comes in the place of each that is missing, and is counted. */
+/* From now on replaces each missing page by a page of zeros, and counts it. */
 void ws_missing_pages_replace(void);
-/* How many there were since this was last asked. */
+/* Number of replaced pages since the last call. */
 unsigned ws_missing_pages(void);
 
 /* --- a recorded process ------------------------------------------------------------------------
  */
 
 /*
- * One recorded process: its segment, and the trace that the segment is
- * emptied into. A recording has one for each process that attached.
+ * One recorded process: its segment, and the trace into which the segment is drained. A recording
+ * has one per attached process.
  */
 
 struct ws_process {
 	const struct ws_record_opts *opts;
-	struct ws_segment_file file; /* seg NULL once everything is given back */
+	struct ws_segment_file file; /* seg is NULL after everything was released */
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;
-	int folder;       /* the trace's, open; the caller's */
-	char *trace;      /* path of the trace as it is now */
-	int64_t begun_ns; /* as in struct ws_process_naming; 0: it has no name yet */
-	char *final;      /* and once it is whole, where another file
-	                     has that name until then; else NULL */
-	bool is_settled;  /* that is its name for good */
+	int folder;       /* the trace's open folder; owned by the caller */
+	char *trace;      /* present path of the trace */
+	int64_t begun_ns; /* as in struct ws_process_naming; 0: no name yet */
+	char *final; /* final path of the trace, if another file has that name until the trace is
+	                complete; else NULL */
+	bool is_settled;  /* the name is final */
 	bool is_salvaged; /* continued after its launcher was killed */
-	/* who attached: taken once, as the program can write over what the segment says; pid 0:
-	   nobody so far */
+	/* the attached process: read once, as the program can overwrite the segment; pid 0: none
+	   yet */
 	struct ws_proc owner;
-	bool is_cut;            /* that pages of the segment are missing was told */
-	bool is_gone;           /* nothing comes any more */
-	uint32_t found_pid;     /* ours of one in another PID namespace; 0: none so far */
-	int64_t next_search_ns; /* for it, CLOCK_MONOTONIC; 0: it was not looked for */
+	bool is_cut;        /* the user was told that pages of the segment are missing */
+	bool is_gone;       /* no more records will come */
+	uint32_t found_pid; /* our pid of a process in another PID namespace; 0: not found yet */
+	int64_t next_search_ns; /* time of the next search for it, CLOCK_MONOTONIC; 0: not yet
+	                           searched */
 	int64_t search_pause_ns;
 	bool was_unseen, is_told_unseen;            /* see ws_process_look_unseen() */
-	int64_t gone_ns;                            /* when that was seen (ws_drain_now_ns) */
+	int64_t gone_ns; /* time at which is_gone was set (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
-	uint32_t warned;                            /* bits of enum ws_gpu_stop that were told */
+	uint32_t warned; /* bits of enum ws_gpu_stop already reported to the user */
 	struct ws_trace_result result;              /* filled by ws_process_finish() */
 };
 
 /*
- * Take over a segment (also when it fails) and begin its trace at this path,
- * which is copied; or go on with the trace of its last commit, if there was
- * one. folder is the path's, which is not gone through again. When that trace is
- * done with, *found says why, the segment is removed, and there is no process.
+ * Takes ownership of a segment (also on failure), and begins its trace at this path, which is
+ * copied. If the segment has a commit, continues that trace. folder: the open folder of the path.
+ * If the trace needs no more work, *found gives the reason, the segment is removed, and *out is
+ * NULL.
  */
 enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
                                 struct ws_segment_file *file, int folder, const char *trace,
@@ -451,56 +462,57 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
                                  struct ws_segment_file *file, int folder, const char *trace,
                                  enum ws_salvage *found, struct ws_err *err);
-/* Nothing was recorded, so there is no trace: one that has its name for good stays, and a device.
+/* Removes the trace if nothing was recorded. A trace with a final name, and a device, are kept.
  */
 void ws_process_remove_trace(const struct ws_process *p);
 
 /* Pid of the process that attached, 0 = none did. */
 uint32_t ws_process_pid(struct ws_process *p);
-/* The same; while none did, of the program that was started, which may attach yet. */
+/* The same, or the pid of the started program while no process has attached. */
 uint32_t ws_process_who_runs(struct ws_process *p);
-/* Our pid of the process that attached, which is another one in a PID namespace of its own; 0: it
- * is not known. */
+/* Our pid of the attached process, which differs in a PID namespace of its own; 0: unknown. */
 uint32_t ws_process_our_pid(struct ws_process *p);
 
 enum ws_life {
 	WS_LIFE_OVER,
 	WS_LIFE_ON,
-	WS_LIFE_UNSEEN, /* in another PID namespace, and gone or not to be seen from here */
+	WS_LIFE_UNSEEN, /* in another PID namespace: ended, or not visible from here */
 };
-/* Of that one; looks for it where its pid is not ours. */
+/* State of the attached process. Searches for it if its pid is of another namespace. */
 enum ws_life ws_process_life(struct ws_process *p);
 /*
- * After each step, which read so many records: one that is unseen and goes on to record is told of
- * and counted (process_not_recorded), as we shall not see when it ends.
+ * Called after each step with its number of records. An invisible process that continues to record
+ * is reported and counted (process_not_recorded), as we cannot see its end.
  */
 void ws_process_look_unseen(struct ws_process *p, uint64_t records);
 
-/* What names the traces of a recording. */
+/* The data from which traces of a recording get their names. */
 struct ws_process_naming {
 	const char *pattern;
-	int keep_existing;                   /* a file there is not replaced */
-	struct ws_process *const *processes; /* of the recording, whose names are not given twice */
+	int keep_existing; /* existing files are not replaced */
+	struct ws_process *const
+	        *processes; /* processes of the recording, which must have different names */
 	size_t nprocesses;
-	int64_t begun_ns; /* of the recording, by CLOCK_REALTIME */
+	int64_t begun_ns; /* begin of the recording, by CLOCK_REALTIME */
 };
 
 /*
- * Give the trace the name that it has by the pattern when pid is the process.
- * A name that cannot be had is told and the present one kept. A file that was written to since
- * begun_ns is of another recording of the same time: it stays, and this trace gets a number.
+ * Renames the trace to its name by the pattern for process pid. If that fails, reports it and keeps
+ * the present name. A file written since begun_ns belongs to another recording of the same time: it
+ * is kept, and this trace gets a number.
  */
 void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming);
-/* Empty the segment once; statistics and commits when they are due. Returns the records read. */
+/* Drains the segment once, and writes statistics and commits when they are due. Returns the number
+ * of records read. */
 uint64_t ws_process_step(struct ws_process *p);
 
 /*
- * Last rows, index, trailer; fills p->result. end: how the process ended
- * (time, and pid when one attached, are filled in here); NULL: it still runs.
+ * Writes the last rows, the index and the trailer, and fills p->result. end: how the process ended
+ * (its time, and the pid if one attached, are set here); NULL: it still runs.
  */
 enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_process_end *end,
                                  struct ws_err *err);
-/* Give back segment and trace; the segment's file is removed unless kept. Legal twice. */
+/* Closes segment and trace, and removes the segment's file unless it is to be kept. Legal twice. */
 void ws_process_close(struct ws_process *p, int keep_segment);
 void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
 
@@ -512,22 +524,22 @@ void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
 
 struct ws_record_command {
 	struct ws_record_opts record;
-	const char *output;  /* -o, NULL: by default */
+	const char *output;  /* -o; NULL: default */
 	const char *salvage; /* NULL: record */
 	const char *model;   /* value of --model, NULL: a program after -- */
 	char **program;      /* with its arguments, NULL-terminated; NULL: none was given */
 	char **rest;         /* options of warpsheet-step; NULL-terminated */
 	int nrest;
-	char **capture_options; /* as given, NULL-terminated: part of the provenance */
+	char **capture_options; /* as typed, NULL-terminated; stored in the trace */
 	int ncapture_options;
-	int64_t repeat; /* recordings of each point; 1 unless has_repeat */
+	int64_t repeat; /* number of recordings of each point; 1 unless has_repeat */
 	bool has_repeat;
 	bool require_gpu, help, version;
 };
 
 /*
- * Parse argv; strings stay where they are. USAGE says which argument is wrong.
- * With --help nothing else is looked at. Free with ws_record_command_release() in any case.
+ * Parses argv; strings are not copied. USAGE: the message names the wrong argument. With --help
+ * other arguments are ignored. Free with ws_record_command_release() in any case.
  */
 enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, char **argv,
                                        struct ws_err *err);
@@ -542,16 +554,16 @@ void ws_record_options_print(FILE *f);
 /* --- grids --- */
 
 /*
- * Many recordings by one command: N of the same, or a grid of list-valued
- * options. What is recorded in which order, without recording anything.
+ * Many recordings by one command: N equal ones, or a grid of options with lists of values. These
+ * functions plan the order of the recordings and record nothing.
  */
 
 /* One configuration. */
 struct ws_grid_point {
-	const char *name;           /* of its files, without repetition: "mlp-batch64-fp32" */
-	const char *const *options; /* of warpsheet-step, --model first; NULL-terminated; none for a
-	                             * program */
-	/* what is different between points: "batch" "64"; NULL-terminated */
+	const char *name; /* name of its files without the repetition: "mlp-batch64-fp32" */
+	const char *const *options; /* options of warpsheet-step, --model first; NULL-terminated;
+	                               empty for a program */
+	/* pairs of option and value that differ between points: "batch" "64"; NULL-terminated */
 	const char *const *facts;
 };
 
@@ -564,44 +576,42 @@ struct ws_grid_run {
 struct ws_grid {
 	struct ws_grid_point *points;
 	size_t npoints;
-	struct ws_grid_run *runs; /* in the order in which they are made */
+	struct ws_grid_run *runs; /* in the order of recording */
 	size_t nruns;
 	struct ws_arena arena;
 };
 
 /*
- * The grid of a command line. rest: options of warpsheet-step, where a comma
- * in a value makes a list; model NULL: a program of this name.
- * Every point once, then every point again, in an order that seed shuffles
- * anew each time: so drift of the machine hits all points alike.
+ * Plans the grid of a command line. rest: options of warpsheet-step; a comma in a value makes a
+ * list. model NULL: a program with this name. Each repetition records every point once, in a new
+ * random order from seed, so that drift of the machine affects all points alike.
  */
 enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const *rest, int nrest,
                             const char *program, int64_t repeat, uint64_t seed, struct ws_err *err);
 void ws_grid_free(struct ws_grid *grid);
-/* Does a value of these options list several? */
+/* Whether any of these options has a list of values. */
 bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);
 
 /* --- series --- */
 
-/* Makes the recordings of a grid, one after the other, each by a recorder of its own. */
+/* Makes the recordings of a grid one after the other, each in a new process of the recorder. */
 
-/* Tells the recorder of a run the folder of the series, which is opened once (launcher.h:
- * folder_id). */
+/* Passes the id of the series' open folder to the recorder of each run (see folder_id above). */
 #define WS_SERIES_FOLDER_ENV "WARPSHEET_SERIES_FOLDER"
 
 struct ws_series_opts {
-	const char *folder;               /* made when it is not there */
+	const char *folder;               /* created if it does not exist */
 	char *const *capture_options;     /* of warpsheet-record, NULL-terminated; without -o */
 	char *const *program;             /* NULL: a model */
 	void (*notice)(const char *line); /* progress, for the user */
-	void (*words)(const char *line);  /* what a program says on stderr, as it is */
+	void (*words)(const char *line);  /* prints a line of a program's stderr unchanged */
 };
 
 /*
- * Recordings become FOLDER/NAME-rN.wtrace when they are whole; beside each is
- * FOLDER/NAME-rN.status: lines "result=ok", or what went wrong, and the facts
- * of the point. What has a status is not made again. FINDING when a run
- * failed. Interrupted (SIGINT, SIGTERM), it stops behind the run under way: *signal.
+ * Makes the recordings. A complete one is FOLDER/NAME-rN.wtrace. Beside it is FOLDER/NAME-rN.status
+ * with the line "result=ok", or the error, and the facts of the point. A run with a status is not
+ * repeated. FINDING: a run failed. After SIGINT or SIGTERM, stops when the present run ends and
+ * sets *signal.
  */
 enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_opts *opts,
                              int *signal, struct ws_err *err);

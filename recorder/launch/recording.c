@@ -86,18 +86,6 @@ void ws_segments_abandoned(const char *dir, void (*found)(const char *path))
 			each_with_prefix(standard, WS_SEG_PREFIX, look_at_segment, &found);
 }
 
-static void each_further_segment(const char *first_path, void (*found)(void *ctx, const char *path),
-                                 void *ctx)
-{
-	const char *name = strrchr(first_path, '/');
-	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
-
-	if (name)
-		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path), first_path);
-	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name ? name + 1 : first_path);
-	each_with_prefix(dir, prefix, found, ctx);
-}
-
 /* --- a recording --- */
 
 /* The loop that record and salvage share: all processes of a recording. */
@@ -459,7 +447,15 @@ static void find_further(struct session *s)
 	s->scanned = processes;
 	s->look_again = 0;
 	s->foreign = 0;
-	each_further_segment(s->processes[0]->file.path, look_at, s);
+
+	const char *first_path = s->processes[0]->file.path;
+	const char *name = strrchr(first_path, '/');
+	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
+
+	if (name)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path), first_path);
+	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name ? name + 1 : first_path);
+	each_with_prefix(dir, prefix, look_at, s);
 	if (s->foreign <= s->foreign_told)
 		return;
 	s->foreign_told = s->foreign;

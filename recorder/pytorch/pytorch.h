@@ -5,18 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A library of this handle (dlopen, or RTLD_DEFAULT) is PyTorch. */
+/* Whether the library with this handle (of dlopen, or RTLD_DEFAULT) is PyTorch. */
 bool ws_pytorch_is_in(void *handle);
-/* Once the process is recorded, and wants operations; a second time it does nothing. */
+/* Begins to record operations. Called when the process is recorded with --pytorch; a second call
+ * does nothing. */
 void ws_pytorch_attach(void *handle);
-/* Of a forked child, in its only thread: no lock is held. */
+/* Called in a forked child: resets the locks, which no thread holds. */
 void ws_pytorch_forked(void);
 
-/* --- within this room --- */
+/* --- for files of this folder --- */
 
 /*
- * What is known of the PyTorch in this process: its functions, by name, and where its objects
- * keep what is read, as proved on objects whose contents are known. docs/dev/pytorch.md says how.
+ * Functions of the PyTorch in this process, found by name, and offsets in its objects, tested on
+ * objects with known contents. docs/dev/pytorch.md explains how.
  */
 
 /* at::RecordFunctionCallback, which is passed by value. */
@@ -33,20 +34,21 @@ enum ws_torch_scope {
 	WS_SCOPE_USER = 7,
 };
 
-/* Of c10::IValue: the tags that are found. */
+/* Tags of c10::IValue. */
 struct ws_torch_tags {
 	uint32_t tensor, integer, boolean, list;
-	uint32_t real, complex; /* behind tensors, before integers in each PyTorch there was */
+	uint32_t real,
+	        complex; /* after tensors and before integers in every PyTorch release so far */
 };
 
 /* Offsets of c10::TensorImpl. */
 struct ws_torch_tensor {
 	uint32_t ndim, sizes, strides, numel, type;
-	uint32_t keys;   /* of dispatch: a bit each … */
-	uint64_t python; /* … and that of classes in Python, which say other sizes than these */
+	uint32_t keys;   /* dispatch keys, a bit each */
+	uint64_t python; /* the bit of Python classes, which may report other sizes */
 };
 
-#define WS_TORCH_INLINE_DIMS 5 /* more lie in memory of their own */
+#define WS_TORCH_INLINE_DIMS 5 /* more dimensions are in separate memory */
 
 struct ws_torch {
 	/* functions */
@@ -67,10 +69,10 @@ struct ws_torch {
 		int32_t (*delete)(void *tensor);
 	} shim;
 
-	/* proved */
-	bool has_inputs; /* all below is */
-	uint32_t inputs; /* of RecordFunction: pointer and count */
-	uint32_t items;  /* of a list: begin and end of its IValues */
+	/* found by tests */
+	bool has_inputs; /* the fields below are proved */
+	uint32_t inputs; /* offset in RecordFunction: pointer and count */
+	uint32_t items;  /* offset in a list: begin and end of its IValues */
 	struct ws_torch_tags tags;
 	struct ws_torch_tensor tensor;
 };
@@ -80,30 +82,30 @@ extern struct ws_torch ws_torch;
 
 /* --- inputs.c --- */
 
-/* Look the functions up. 0: it is no PyTorch that can be recorded. */
+/* Finds the functions. False: this PyTorch cannot be recorded. */
 bool ws_torch_find(void *handle);
-/* Copy memory that may not be there. Returns the bytes that are. */
+/* Copies memory that may be unmapped. Returns the number of bytes copied. */
 size_t ws_torch_peek(const void *from, void *to, size_t size);
-/* Have PyTorch run operations whose inputs are known, and set what is proved by them. */
+/* Runs PyTorch operations with known inputs, and sets the offsets that they prove. */
 void ws_torch_prove(void);
 
-/* Largest definition of an operation and its inputs. */
+/* Maximum bytes of the definition of an operation and its inputs. */
 #define WS_TORCH_BODY 65536
 
-/* Write struct ws_def_op and the name alone. Returns the bytes. */
+/* Writes struct ws_def_op and the name only. Returns the number of bytes. */
 uint32_t ws_torch_name(const char *name, uint8_t body[WS_TORCH_BODY]);
 /*
- * Write struct ws_def_op, the name and the inputs, with or without values of numbers. Returns the
- * bytes; *whole 0: the inputs are left out, as they are unknown or too many.
+ * Writes struct ws_def_op, the name and the inputs, with or without the values of numbers. Returns
+ * the number of bytes. *whole 0: the inputs are left out because they are unknown or too many.
  */
 uint32_t ws_torch_body(const void *fn, const char *name, bool with_numbers,
                        uint8_t body[WS_TORCH_BODY], bool *whole);
 
-/* --- a start, as PyTorch calls it --- */
+/* --- the start callback, as PyTorch calls it --- */
 
 /*
- * A start returns a std::unique_ptr, which in C++'s calling convention is written where the caller
- * says: the first argument on x86-64, register x8 on AArch64. Ours is always empty.
+ * The start callback returns a std::unique_ptr. C++'s calling convention stores it at an address
+ * from the caller: the first argument on x86-64, register x8 on AArch64. Ours is always empty.
  */
 #if defined(__x86_64__)
 #define WS_TORCH_START(name, what)                        \

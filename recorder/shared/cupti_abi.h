@@ -1,9 +1,8 @@
 /*
- * The binary interface of CUPTI, as far as the recorder uses it, written down
- * anew so that nothing here needs the CUDA toolkit. The collector looks the
- * functions up at run time; the launcher reads the records.
- * tests/recorder/cupti/test_cupti_abi.c compares all of it with NVIDIA's headers, where
- * those are installed. 64-bit Linux only.
+ * The part of CUPTI's binary interface that the recorder uses, declared here so that the build does
+ * not need the CUDA toolkit. The collector finds the functions at run time; the launcher reads the
+ * records. tests/recorder/cupti/test_cupti_abi.c compares it with NVIDIA's headers if they are
+ * installed. 64-bit Linux only.
  */
 #pragma once
 
@@ -15,7 +14,7 @@
 
 /* --- numbers ------------------------------------------------------------------- */
 
-/* CUpti_ActivityKind of the kinds that are read. */
+/* CUpti_ActivityKind: kinds that are read. */
 enum ws_cupti_kind {
 #define K(KIND, number, name) WS_CUPTI_KIND_##KIND = (number),
 	WS_CUPTI_KIND_LIST(K) WS_CUPTI_LATER_KIND_LIST(K)
@@ -65,7 +64,7 @@ enum ws_cupti_number {
 	WS_CUPTI_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16,
 	WS_CUPTI_ASYNC = 1, /* bit of the flags of a copy or fill */
 	WS_CUPTI_SUBSCRIBER_NAME_BYTES = 64,
-	WS_CUPTI_CUDA_NOT_READY = 600, /* a query's answer: the work is not done */
+	WS_CUPTI_CUDA_NOT_READY = 600, /* result of a query: the work is not done */
 };
 #define WS_CUPTI_NONE UINT32_MAX /* no stream or event, in a synchronization record */
 
@@ -74,14 +73,14 @@ enum ws_cupti_number {
 struct ws_cupti_subscriber_params {
 	size_t struct_size;
 	const char *name;
-	char *other_name; /* out, when another tool is subscribed */
+	char *other_name; /* output: set if another tool is subscribed */
 	size_t other_size;
-	uint8_t allow_multiple; /* from 13.2 on */
+	uint8_t allow_multiple; /* since 13.2 */
 	uint8_t reserved[7];
 };
 #define WS_CUPTI_PARAMS_13_0 32 /* bytes of the struct before allow_multiple */
 
-/* Both begin with what is read of them. */
+/* Only the first fields of both structs are used and declared. */
 struct ws_cupti_api_callback {
 	uint32_t site; /* WS_CUPTI_SITE_ENTER, or 1 at exit */
 };
@@ -94,15 +93,15 @@ typedef void (*ws_cupti_callback)(void *user, uint32_t domain, uint32_t cbid, co
 typedef void (*ws_cupti_request)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*ws_cupti_complete)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                   size_t valid_size);
-/* The same for each subscriber (13.3). */
+/* The same, with buffers per subscriber (13.3). */
 typedef void (*ws_cupti_scoped_request)(uint8_t **buffer, size_t *size, size_t *max_records,
                                         void *info);
 typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t valid_size,
                                          void *info);
 
 /*
- * F(name, needed, parameters): cupti<name>, which returns a CUptiResult. What
- * is not needed came with a later version than the oldest that is supported.
+ * F(name, needed, parameters): the function cupti<name>, which returns a CUptiResult. needed 0: it
+ * was added after the oldest supported version.
  */
 #define WS_CUPTI_FUNCTION_LIST(F)                                                                 \
 	F(GetVersion, 1, (uint32_t * version))                                                    \
@@ -161,8 +160,8 @@ struct ws_cupti {
 /* --- the driver ------------------------------------------------------------------ */
 
 /*
- * A(number, NAME, name, unit, least): CU_DEVICE_ATTRIBUTE_<NAME> is this attribute of the trace,
- * in so many of its unit; what is less than least is not told.
+ * A(number, NAME, name, unit, least): CU_DEVICE_ATTRIBUTE_<NAME> times unit is the attribute `name`
+ * in the trace. Values below least are not recorded.
  */
 #define WS_CUDA_ATTRIBUTE_LIST(A)                                                    \
 	A(1, MAX_THREADS_PER_BLOCK, max_threads_per_block, 1, 1)                     \
@@ -191,7 +190,7 @@ struct ws_cupti {
 
 /* --- records --------------------------------------------------------------------- */
 
-/* struct ws_cupti_kernel { uint16_t registers; … }: unpacked, in this order */
+/* struct ws_cupti_kernel { uint16_t registers; … }: the fields in this order, without packing */
 #define F(record, field, type, offset, member) type field;
 #define R(NAME, name, type, size, least)  \
 	struct ws_cupti_##name {          \
@@ -211,7 +210,7 @@ enum ws_cupti_offset {
 #undef F
 };
 
-/* Bytes of a record in CUPTI 13.0, and without which it is none. */
+/* Sizes of records: in CUPTI 13.0, and the smallest valid size. */
 enum ws_cupti_size {
 #define R(NAME, name, type, size, least) \
 	WS_CUPTI_SIZE_##name = (size), WS_CUPTI_LEAST_##name = (least),
@@ -219,7 +218,7 @@ enum ws_cupti_size {
 #undef R
 };
 
-/* ws_cupti_read_kernel(&k, record, size): what lies beyond size bytes is 0. */
+/* ws_cupti_read_kernel(&k, record, size): fields beyond size bytes are set to 0. */
 #define F(record, field, type, offset, member)     \
 	if ((offset) + sizeof(out->field) <= size) \
 		memcpy(&out->field, bytes + (offset), sizeof(out->field));
@@ -235,7 +234,7 @@ WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 #undef F
 
-/* The one record of 12.0 to 13.5 whose fields are not those of a later one, only fewer. */
+/* The only record of 12.0 to 13.5 whose fields are not just the first fields of a later version. */
 #define WS_CUPTI_SIZE_context_12_4 24
 
 static inline uint32_t ws_cupti_kind(const uint8_t *record)

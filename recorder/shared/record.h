@@ -1,8 +1,7 @@
 /*
- * What lies in the rings and in the definition log of a segment, and the rings
- * themselves. Both sides are built from the same source and checked by
- * WS_SEG_VERSION, so these are plain structs; they are no file format.
- * Everything is 8-byte aligned in position and size.
+ * The rings of a segment, and the records in the rings and in the definition log. These are plain
+ * structs and no file format, as both sides are built from the same source and compare
+ * WS_SEG_VERSION. All positions and sizes are multiples of 8 bytes.
  */
 #pragma once
 
@@ -14,26 +13,24 @@
 /* --- the ring --- */
 
 /*
- * A ring of bytes in shared memory: one producer, one consumer, whole
- * records. Positions only grow; a byte at position p lies at p mod size. A
- * record may wrap around the end, so both sides copy through the functions
- * below.
+ * A ring of bytes in shared memory with one producer and one consumer. It holds whole records.
+ * Positions only grow; the byte at position p is stored at p mod size. A record may wrap around the
+ * end, so both sides copy with the functions below.
  *
- * The producer writes beyond `head` and then moves `head` (release), so the
- * consumer never sees half a record, whatever kills the producer. The
- * consumer moves `tail` when the bytes before it may be overwritten.
+ * The producer writes beyond `head` and then moves `head` (release), so the consumer never sees
+ * half a record, even if the producer is killed. The consumer moves `tail` to allow overwriting of
+ * the bytes before it.
  */
 
 struct ws_ring {
 	_Alignas(64) _Atomic uint64_t head; /* written by the producer */
-	uint64_t limit;                     /* where the producer must look at tail again */
+	uint64_t limit; /* position at which the producer must read tail again */
 	_Alignas(64) _Atomic uint64_t tail; /* written by the consumer */
 };
 
 /*
- * Position to write size bytes at, when size bytes and `keep` more are free;
- * else UINT64_MAX. ring_size is a power of two; of it the first `ready` bytes
- * may be written so far.
+ * The position for a record of size bytes if size + keep bytes are free; else UINT64_MAX. ring_size
+ * is a power of two. Only the first `ready` bytes of the ring may be used yet.
  */
 static inline uint64_t ws_ring_claim(struct ws_ring *ring, uint32_t ring_size, uint32_t ready,
                                      uint64_t size, uint64_t keep)
@@ -66,7 +63,7 @@ static inline uint64_t ws_ring_put(uint8_t *bytes, uint32_t ring_size, uint64_t 
 	return pos + len;
 }
 
-/* Everything before pos is a whole record now. */
+/* All records before pos are complete. */
 static inline void ws_ring_publish(struct ws_ring *ring, uint64_t pos)
 {
 	atomic_store_explicit(&ring->head, pos, memory_order_release);
@@ -104,9 +101,10 @@ static inline void ws_ring_release(struct ws_ring *ring, uint64_t pos)
 #define WS_MAX_TEXT 16384u
 /* Payloads longer than this are left out and counted (payload_truncated). */
 #define WS_MAX_PAYLOAD 65536u
-/* No definition is longer. */
+/* Maximum bytes of a definition. */
 #define WS_MAX_DEF (UINT32_C(1) << 18)
-/* Bytes of the log that have memory beyond its head, or up to its end: enough for any. */
+/* The log has memory for this many bytes after its head (or up to its end): enough for any
+ * definition. */
 #define WS_DEFS_AHEAD (WS_MAX_DEF + 64u * 1024)
 
 #define WS_ALIGN8(n) (((n) + 7u) & ~7u)
@@ -131,35 +129,38 @@ struct ws_rec_head {
 	int64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
-/* A pop without a payload: the record for which room is kept while its push is open. */
+/* A pop without a payload. Room for it is reserved while its push is open. */
 struct ws_rec_pop {
 	struct ws_rec_head head;
 	uint32_t domain;
 	uint32_t reserved;
 };
 
-/* Every other record; text_size and payload_size bytes follow, each padded to 8. */
+/* All other records. Followed by text_size and payload_size bytes, each padded to 8. */
 struct ws_rec_event {
 	struct ws_rec_head head;
 	uint32_t domain;
 	uint32_t category;
 	uint32_t color;  /* ARGB, 0 = none */
-	uint32_t string; /* registered message, 0 = the text, if any */
-	uint64_t range;  /* start and end: the range's id. CPU kernel, operation: end time in ns */
+	uint32_t string; /* registered message; 0: none, or the text that follows */
+	uint64_t range;  /* for start and end of a range: its id. For a CPU kernel or operation: end
+	                    time in ns */
 	uint64_t schema; /* of the payload, 0 = none */
 	uint32_t text_size;
 	uint32_t payload_size;
 };
 
-/* A call of a framework's operation, at its end: as long as an event, so that all know its times.
+/* A call of a framework's operation, written at its end. It has the size of an event, so that its
+ * times can be read as those of an event.
  */
 struct ws_rec_op {
-	struct ws_rec_head head; /* the start */
+	struct ws_rec_head head; /* its time is the start of the call */
 	uint32_t config;         /* id of its WS_DEF_OP */
 	uint32_t reserved;
-	uint64_t forward_thread; /* backward: the framework's number of that thread, else 0 */
+	uint64_t forward_thread; /* for backward operations: the framework's number of the forward
+	                            thread; else 0 */
 	int64_t end_ns;
-	int64_t sequence; /* autograd's number, -1 = none */
+	int64_t sequence; /* autograd's sequence number; -1: none */
 	uint64_t reserved1;
 };
 _Static_assert(sizeof(struct ws_rec_op) == sizeof(struct ws_rec_event) &&
@@ -185,7 +186,7 @@ enum ws_def_type {
 	WS_DEF_RESOURCE,    /* struct ws_def_resource, name */
 	WS_DEF_OP,          /* struct ws_def_op, name, its inputs */
 	WS_DEF_DEVICE,      /* struct ws_def_device, name */
-	WS_DEF_OF_PARENT,   /* of the process that this one was forked from, and of it alone */
+	WS_DEF_OF_PARENT,   /* copied from the parent process: a definition of the parent only */
 };
 
 /* Starts every definition; body_size bytes follow, padded to 8. */
@@ -195,7 +196,7 @@ struct ws_def_head {
 	uint16_t reserved;
 	uint32_t body_size;
 	uint32_t reserved1;
-	uint64_t id; /* what records call it */
+	uint64_t id; /* the id used in records */
 };
 
 struct ws_def_process {
@@ -203,12 +204,12 @@ struct ws_def_process {
 	int64_t start_ns; /* CLOCK_MONOTONIC */
 };
 
-/* id: of the thread. WS_DEF_THREAD_NAME: 0, the thread is known by pid and tid. */
+/* id: id of the thread. WS_DEF_THREAD_NAME: 0; pid and tid identify the thread. */
 struct ws_def_thread {
 	uint64_t pid, tid;
 };
 
-/* A range that is to be recorded begins or ends: never merged with an equal one. */
+/* A range of --capture-range begins or ends. Never merged with an equal definition. */
 struct ws_def_window {
 	int64_t time_ns; /* CLOCK_MONOTONIC */
 	uint64_t is_open;
@@ -218,19 +219,19 @@ struct ws_def_category {
 	uint32_t domain, category;
 };
 
-/* As CUPTI numbers them. */
+/* CUPTI's numbers of domain and function. */
 struct ws_def_call {
 	uint32_t domain, cbid;
 };
 
 struct ws_def_kernel {
-	uint64_t address; /* of the text, in the traced program */
+	uint64_t address; /* address of the text in the traced program */
 	uint64_t string;  /* id of the same text */
 };
 
 struct ws_def_resource {
-	uint64_t handle; /* the program's */
-	int64_t number;  /* CUPTI's of a context or stream, -1: none */
+	uint64_t handle; /* the program's handle */
+	int64_t number;  /* CUPTI's number of a context or stream; -1: none */
 	uint32_t type;   /* enum ws_resource_type, as in the trace */
 	uint32_t domain;
 };
@@ -250,7 +251,7 @@ struct ws_def_name {
 };
 
 struct ws_def_schema {
-	uint64_t program_id; /* what the program calls it, 0 = the id is ours */
+	uint64_t program_id; /* the program's id; 0: the id is ours */
 	uint64_t type;       /* enum wsn_schema_type */
 	uint64_t size_bytes; /* static size, 0 = unknown */
 	uint32_t domain;
@@ -282,24 +283,24 @@ struct ws_def_enum_entry {
 };
 
 /*
- * An operation with these inputs. The name follows, padded to 8 bytes, then of each input a
- * struct ws_def_input and its numbers.
+ * An operation with its inputs. Followed by the name, padded to 8 bytes, and for each input a
+ * struct ws_def_input with its numbers.
  */
 struct ws_def_op {
 	uint16_t name_size;
-	uint16_t inputs; /* that follow */
+	uint16_t inputs; /* number of inputs */
 	uint32_t reserved;
 };
 
 enum ws_input_kind {
-	WS_INPUT_OTHER,       /* nothing is told of it: absent, a text, a device */
+	WS_INPUT_OTHER,       /* not recorded: absent, a text, or a device */
 	WS_INPUT_TENSOR,      /* n sizes; has_strides: n strides */
 	WS_INPUT_TENSOR_LIST, /* n inputs follow */
-	WS_INPUT_INT,         /* a number of 64 bits each */
+	WS_INPUT_INT,         /* one 64-bit number each */
 	WS_INPUT_DOUBLE,
 	WS_INPUT_BOOL,
 	WS_INPUT_COMPLEX,  /* no value */
-	WS_INPUT_INT_LIST, /* n of them */
+	WS_INPUT_INT_LIST, /* n integers */
 	WS_INPUT_DOUBLE_LIST,
 	WS_INPUT_BOOL_LIST,
 };
@@ -307,15 +308,14 @@ enum ws_input_kind {
 struct ws_def_input {
 	uint8_t kind; /* enum ws_input_kind */
 	uint8_t has_strides;
-	uint16_t type; /* of a tensor, as PyTorch numbers them (c10::ScalarType) */
+	uint16_t type; /* dtype of a tensor: PyTorch's c10::ScalarType */
 	uint32_t n;
 };
 
 /*
- * Id in this trace of a schema or enum that a program calls `id` in a domain.
- * Ids that programs choose (2^24 … 2^32) are unique only in their domain, so
- * the domain's number goes above them; types known to NVTX and ids that the
- * tool gave out stay.
+ * The trace's id of a schema or enum with the program's `id` in a domain. Ids that programs choose
+ * (2^24 … 2^32) are unique only in their domain, so the domain's number is added above their bits.
+ * NVTX's own types, and ids that we gave out, are not changed.
  */
 static inline uint64_t ws_schema_id(uint32_t domain, uint64_t id)
 {

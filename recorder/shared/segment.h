@@ -1,9 +1,8 @@
 /*
- * The shared segment: the memory between the traced program, which only
- * produces, and the launcher, which only consumes. docs/dev/recorder.md
- * describes how it is used; this header is its layout. Nothing here opens, maps
- * or allocates, and it needs no library but libc, because the collector
- * compiles it too. Whoever changes the layout changes WS_SEG_VERSION.
+ * The shared segment: memory that the traced program fills and the launcher reads. This header is
+ * its layout; docs/dev/recorder.md describes its use. Nothing here opens, maps or allocates. It
+ * needs only libc, because the collector is built from it too. Change WS_SEG_VERSION with the
+ * layout.
  */
 #pragma once
 
@@ -18,7 +17,7 @@
 #include "recorder/shared/record.h"
 #include "recorder/shared/system.h"
 
-/* --- what is to be recorded, and how it went with CUDA --- */
+/* --- options of a recording, and the state of CUDA --- */
 
 /* What is recorded of PyTorch's operations. */
 enum ws_capture_pytorch {
@@ -28,9 +27,9 @@ enum ws_capture_pytorch {
 };
 
 enum ws_capture_api {
-	WS_CAPTURE_LAUNCHES, /* calls that launch, copy, wait, allocate or load; the default */
+	WS_CAPTURE_LAUNCHES, /* calls that launch, copy, wait, allocate or load code; the default */
 	WS_CAPTURE_ALL,
-	WS_CAPTURE_NO_API, /* no calls; a kernel is then not linked to the call that launched it */
+	WS_CAPTURE_NO_API, /* no calls; kernels are then not linked to their launches */
 };
 
 /* Written by the launcher before the program starts. All 0 is the default. */
@@ -40,21 +39,21 @@ struct ws_seg_capture {
 	uint32_t graph_level;         /* 1: a graph launch is one row; 0: each node is */
 	uint32_t kernels_only;        /* no copies, waits, allocations, overhead */
 	uint32_t flush_interval_ms;   /* 0 = WS_CAPTURE_FLUSH_MS */
-	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it, 0 = as they are */
+	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it; 0: not rounded */
 	uint32_t pytorch;             /* enum ws_capture_pytorch */
 };
 #define WS_CAPTURE_FLUSH_MS 1000
 
 /* X(NAME): whether GPU work of a process is recorded, and why not. */
-#define WS_GPU_STATE_LIST(X)                                                              \
-	X(NONE)          /* the program never initialized CUDA, or not before it ended */ \
-	X(ON)            /* recorded */                                                   \
-	X(CUPTI_MISSING) /* text: where it was looked for */                              \
-	X(CUPTI_TOO_OLD) /* text: its path */                                             \
-	X(CUPTI_LACKS)   /* text: its path, and the function */                           \
-	X(OTHER_TOOL)    /* text: its name, may be empty */                               \
-	X(NOT_PERMITTED) /* text: the function that was refused */                        \
-	X(CUPTI_FAILED)  /* text: the function, and CUPTI's words */
+#define WS_GPU_STATE_LIST(X)                                                       \
+	X(NONE)          /* the program did not initialize CUDA before it ended */ \
+	X(ON)            /* recorded */                                            \
+	X(CUPTI_MISSING) /* text: the places searched */                           \
+	X(CUPTI_TOO_OLD) /* text: its path */                                      \
+	X(CUPTI_LACKS)   /* text: its path, and the function */                    \
+	X(OTHER_TOOL)    /* text: the tool's name, may be empty */                 \
+	X(NOT_PERMITTED) /* text: the function that was refused */                 \
+	X(CUPTI_FAILED)  /* text: the function, and CUPTI's message */
 
 enum ws_gpu_state {
 #define X(name) WS_GPU_##name,
@@ -64,7 +63,7 @@ enum ws_gpu_state {
 
 /* Why GPU work is missing or lacks times: bits. */
 enum ws_gpu_stop {
-	WS_GPU_STOP_TAKEN = 1,   /* another profiler registered its buffers in place of ours */
+	WS_GPU_STOP_TAKEN = 1,   /* another profiler replaced our buffers by its own */
 	WS_GPU_STOP_FATAL = 2,   /* CUPTI met a fatal error and shut down */
 	WS_GPU_STOP_CLOCK = 4,   /* another tool gave CUPTI another clock */
 	WS_GPU_STOP_FOREIGN = 8, /* buffers of another profiler were handed to us */
@@ -74,22 +73,22 @@ enum ws_gpu_stop {
 };
 
 /*
- * Bytes of a record of each kind of activity (CUpti_ActivityKind), as the iterator of the CUPTI in
- * one image of the process steps. Set before the first buffer of that image.
+ * Sizes of CUPTI's records by kind (CUpti_ActivityKind) in one image of the process. Set before the
+ * first buffer of that image.
  */
 #define WS_SEG_KINDS      64
 #define WS_SEG_MAX_RECORD 2048
-#define WS_SEG_IMAGES     4 /* the newest images; the buffers of earlier ones are read by then */
+#define WS_SEG_IMAGES     4 /* only the newest images; the buffers of earlier ones have been read */
 struct ws_seg_sizes {
 	_Atomic uint32_t image;         /* 0: none */
-	uint16_t of_kind[WS_SEG_KINDS]; /* 0: there are no records of it */
+	uint16_t of_kind[WS_SEG_KINDS]; /* 0: there are no records of this kind */
 };
 
 /*
- * One distance of CUPTI's clock from CLOCK_MONOTONIC, and the span in which it held: it was first
- * read just before from_ns and last just after until_ns. CUPTI's clock mostly is CLOCK_REALTIME, so
- * each step of that clock begins another entry. If the clock drifts, apart_ns is the distance at
- * from_ns and grows by drift_ppb; a new drift begins another entry.
+ * The difference between CUPTI's clock and CLOCK_MONOTONIC, and the time span for which it is
+ * valid. It was first read just before from_ns and last just after until_ns. CUPTI's clock is
+ * usually CLOCK_REALTIME, so a new entry begins whenever that clock is set. If the clock drifts,
+ * apart_ns is the difference at from_ns and grows by drift_ppb. A new drift begins a new entry.
  */
 #define WS_SEG_GPU_CLOCKS 64
 struct ws_seg_gpu_clock {
@@ -99,40 +98,41 @@ struct ws_seg_gpu_clock {
 	_Atomic int64_t until_ns;
 };
 
-/* Written by the collector; state last. */
+/* Written by the collector. `state` is written last. */
 struct ws_seg_gpu {
 	_Atomic uint32_t state;         /* enum ws_gpu_state */
-	int32_t result;                 /* CUptiResult that decided, 0 = none */
+	int32_t result;                 /* CUptiResult of the failure; 0: none */
 	_Atomic uint32_t cupti_version; /* 0 = not loaded */
 	_Atomic uint32_t stopped;       /* bits of enum ws_gpu_stop */
-	_Atomic uint32_t flush_thread;  /* system id of our own thread, whose calls make no rows */
+	_Atomic uint32_t flush_thread;  /* system id of our own thread, whose calls are left out */
 	uint32_t reserved;
-	/* what the flushes cost; CUPTI has no records of that */
+	/* cost of the flushes, for which CUPTI has no records */
 	_Atomic uint64_t flushes, flush_ns, flush_longest_ns;
 	struct ws_seg_sizes sizes[WS_SEG_IMAGES]; /* of image n at n % WS_SEG_IMAGES */
 	_Atomic uint32_t nclocks;
-	_Atomic int64_t realtime_apart_ns; /* CUPTI's clock less CLOCK_REALTIME: the largest */
+	_Atomic int64_t
+	        realtime_apart_ns; /* largest difference of CUPTI's clock and CLOCK_REALTIME */
 	struct ws_seg_gpu_clock clocks[WS_SEG_GPU_CLOCKS];
 	char text[1024];
-	char last_error[256]; /* what CUPTI last reported while recording */
+	char last_error[256]; /* CUPTI's last error during the recording */
 	char second[256];     /* path of the second CUPTI that the program has loaded */
 };
 
-/* --- what the launcher says to every process that it records --- */
+/* --- from the launcher to every recorded process --- */
 
-/* Set by the launcher with --pytorch; "off" in it keeps a process out. */
+/* Set by the launcher with --pytorch. The value "off" excludes a process. */
 #define WS_PYTORCH_ENV "WARPSHEET_PYTORCH"
 
 /* Bytes of an output pattern, its NUL included. */
 #define WS_MAX_OUTPUT 2048
-/* Bytes of the strings about a process; one that does not fit is left out. */
+/* Bytes for the strings about a process. A string that does not fit is left out. */
 #define WS_MAX_ENVIRONMENT 1024
 #define WS_MAX_COMMAND     4096
 
 /*
- * X(key, variable): the variables of a process's environment that hold its
- * place in a distributed program, in the order of precedence. Of the rest of
- * the environment only what %q{NAME} of the output pattern names is read.
+ * X(key, variable): environment variables with the rank of a process in a distributed program, in
+ * the order of precedence. No other variables are read except those named by %q{NAME} in the output
+ * pattern.
  */
 #define WS_RANK_VARIABLES(X)                                  \
 	X("process.rank", "RANK")                             \
@@ -156,16 +156,16 @@ struct ws_seg_gpu {
 #define WS_MAX_RANGE_PATTERN 256
 
 enum ws_window_ranges {
-	WS_RANGES_NONE,     /* everything in the span is recorded */
-	WS_RANGES_NVTX,     /* only in NVTX ranges whose name fits the pattern */
+	WS_RANGES_NONE,     /* the whole time span is recorded */
+	WS_RANGES_NVTX,     /* only NVTX ranges whose name matches the pattern */
 	WS_RANGES_PROFILER, /* only from cudaProfilerStart to cudaProfilerStop */
 };
 
 /* When to record; all 0: always. */
 struct ws_seg_window {
 	int64_t begin_ns;     /* CLOCK_MONOTONIC, 0 = the beginning */
-	int64_t duration_ns;  /* from then, 0 = for ever */
-	uint64_t first, last; /* instances of ranges, from 1 */
+	int64_t duration_ns;  /* from begin_ns; 0: no end */
+	uint64_t first, last; /* numbers of the instances of ranges to record, from 1 */
 	uint32_t ranges;      /* enum ws_window_ranges */
 	char pattern[WS_MAX_RANGE_PATTERN];
 };
@@ -176,45 +176,45 @@ enum ws_profiler_state {
 	WS_PROFILER_KEPT, /* started; this instance is to be recorded */
 };
 
-/* Fixed by the launcher before the program starts; further segments get a copy. */
+/* Set by the launcher before the program starts. Further segments get a copy. */
 struct ws_seg_plan {
-	uint32_t no_args;           /* 1: arguments of programs are not kept, not even here */
-	char output[WS_MAX_OUTPUT]; /* absolute pattern of the traces' names */
-	uint32_t keep_existing;     /* 1: no file is replaced; the trace gets another name */
+	uint32_t no_args; /* 1: arguments of programs are not stored, not even in the segment */
+	char output[WS_MAX_OUTPUT]; /* pattern of the traces' names; absolute */
+	uint32_t keep_existing;     /* 1: no file is replaced; the trace gets a number instead */
 	struct ws_seg_window window;
 };
 
 /* Part of the segment's header. */
 struct ws_seg_control {
-	/* written by the collector before `attached`, as the process may be gone when the launcher
-	   looks. Strings that end with a NUL each; an empty one ends the list. */
+	/* written by the collector before `attached`, as the process may have ended when the
+	   launcher reads them. Each string ends with a NUL; an empty string ends the list. */
 	char environment[WS_MAX_ENVIRONMENT]; /* NAME=VALUE */
 	char command[WS_MAX_COMMAND];         /* path of the program, its arguments */
 
-	_Atomic uint64_t instances;       /* ranges of --capture-range that began */
-	_Atomic uint64_t instances_ended; /* of those to be recorded, the ones that ended */
+	_Atomic uint64_t instances;       /* ranges of --capture-range begun so far */
+	_Atomic uint64_t instances_ended; /* ended ranges among those to be recorded */
 	_Atomic uint32_t profiler;        /* enum ws_profiler_state */
 
 	/* written by both sides */
-	_Atomic uint32_t has_ended; /* 1: nothing that begins from now on is recorded */
-	_Atomic uint64_t noutside;  /* events outside the window, which were left out */
+	_Atomic uint32_t has_ended; /* 1: work that begins later is not recorded */
+	_Atomic uint64_t noutside;  /* events left out because they are outside the window */
 
 	/* written by the launcher */
-	_Atomic int64_t stop_ns; /* CLOCK_MONOTONIC: nothing later is recorded; 0: no limit */
+	_Atomic int64_t stop_ns; /* CLOCK_MONOTONIC: later work is not recorded; 0: no limit */
 
 	/* written by the collector, in the first segment only */
-	_Atomic uint32_t processes; /* further segments that were made */
-	_Atomic uint32_t no_room;   /* pid of a process for whose segment there was no room */
+	_Atomic uint32_t processes; /* number of further segments */
+	_Atomic uint32_t no_room;   /* pid of a process whose segment had no room */
 };
 
 /* --- the layout --- */
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
 #define WS_SEG_VERSION 13
-/* The part of the header that is fixed when the segment is made. It has pages of its own, whatever
- * the size of a page is, so that each side can put a private copy in its place. */
+/* Bytes of the part of the header that does not change after the segment is made. It fills whole
+ * pages of any size in use, so that each side can map a private copy of it. */
 #define WS_SEG_FIXED_SIZE         65536
-#define WS_SEG_SPARE              32768 /* position of its second copy in the file */
+#define WS_SEG_SPARE              32768 /* position of its copy in the file */
 #define WS_SEG_HEADER_SIZE        (WS_SEG_FIXED_SIZE + 20480)
 #define WS_SEG_ENV                "WARPSHEET_SEGMENT"
 #define WS_SEG_PAGE               4096u
@@ -222,8 +222,9 @@ struct ws_seg_control {
 #define WS_SEG_MIN_RING           4096u
 #define WS_SEG_MAX_RING           (UINT32_C(1) << 30)
 #define WS_SEG_MAX_DEFS           (UINT64_C(1) << 28)
-#define WS_SEG_SLOTS              128 /* CUPTI's buffers: enough for some 450,000 launches … */
-#define WS_SEG_SLOT_SIZE          (UINT64_C(1) << 20) /* … of which each launching thread holds one */
+#define WS_SEG_SLOTS              128 /* buffers for CUPTI: enough for some 450,000 launches … */
+#define WS_SEG_SLOT_SIZE \
+	(UINT64_C(1) << 20) /* … bytes of a buffer; each launching thread uses one */
 #define WS_SEG_MAX_SLOTS          1024
 #define WS_SEG_MIN_SLOT           4096u
 #define WS_SEG_MAX_SLOT           (UINT64_C(1) << 26)
@@ -235,18 +236,18 @@ struct ws_seg_control {
 enum ws_seg_state {
 	WS_SEG_OPEN = 1,   /* processes may attach */
 	WS_SEG_CLOSED = 2, /* the trace is finished */
-	WS_SEG_ENDING = 3, /* it is not, but no process may attach any more */
+	WS_SEG_ENDING = 3, /* not finished, but no more processes may attach */
 };
 
-/* Equal parts side by side; count 0: absent. */
+/* An array of parts of equal size; count 0: absent. */
 struct ws_seg_region {
 	uint64_t offset;
-	uint64_t stride; /* bytes from one to the next */
+	uint64_t stride; /* bytes from the start of one to the start of the next */
 	uint32_t count;
 	uint32_t reserved;
 };
 
-/* A struct ws_proc. */
+/* The fields of a struct ws_proc. */
 struct ws_seg_process {
 	_Atomic uint32_t pid; /* 0: none; written last */
 	uint32_t reserved;
@@ -266,7 +267,7 @@ static inline void ws_seg_set_process(struct ws_seg_process *p, struct ws_proc p
 	atomic_store(&p->pid, process.pid);
 }
 
-/* Where everything is: a function of struct ws_seg_opts. */
+/* Positions of all parts. They depend only on struct ws_seg_opts. */
 #define WS_SEG_LAYOUT                                                                         \
 	uint64_t total_size;                                                                  \
 	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */                 \
@@ -293,72 +294,78 @@ struct ws_seg_header {
 				};
 				struct ws_seg_layout layout;
 			};
-			uint64_t grows;  /* 1: a page has memory once ws_seg_populate() says so */
+			uint64_t grows;  /* 1: pages get memory by ws_seg_populate(), not all at the
+			                    start */
 			int64_t base_ns; /* CLOCK_MONOTONIC at time 0 of the trace */
-			int64_t base_realtime_ns; /* CLOCK_REALTIME then */
-			int64_t base_raw_ns;      /* CLOCK_MONOTONIC_RAW then */
-			uint64_t boot; /* of the machine that the clocks are of; 0: unknown */
+			int64_t base_realtime_ns; /* CLOCK_REALTIME at time 0 */
+			int64_t base_raw_ns;      /* CLOCK_MONOTONIC_RAW at time 0 */
+			uint64_t boot; /* id of the boot whose clocks these are; 0: unknown */
 			struct ws_seg_capture capture;
 			struct ws_seg_plan plan;
-			uint64_t fixed_check; /* of all before it; 0 until ws_seg_seal() */
+			uint64_t fixed_check; /* checksum of all fields before it; 0 until
+			                         ws_seg_seal() */
 		};
 		uint8_t fixed_pages[WS_SEG_FIXED_SIZE];
 	};
 
 	/* written by the collector */
 	_Alignas(64) struct ws_seg_process owner; /* the process that is recorded */
-	_Atomic uint64_t owner_image;             /* AT_RANDOM bytes: another one after exec */
+	_Atomic uint64_t owner_image;             /* bytes of AT_RANDOM, which change with exec */
 	_Atomic uint32_t attached;                /* 1 once the owner's fields are all set */
-	_Atomic uint32_t images;                  /* 1, and one more for each exec */
-	_Atomic uint32_t modules;                 /* ELF modules that called the collector */
-	_Atomic uint32_t next_thread;             /* last id given out; ids start at 1 */
+	_Atomic uint32_t images;                  /* 1, and one more after each exec */
+	_Atomic uint32_t modules;     /* number of ELF modules that called the collector */
+	_Atomic uint32_t next_thread; /* last thread id used; ids start at 1 */
 	_Atomic uint32_t next_domain;
-	_Atomic uint64_t next_schema; /* last dynamic schema or enum id given out, less the start */
+	_Atomic uint64_t next_schema; /* number of dynamic schema and enum ids used */
 	_Atomic uint64_t next_range;
-	_Alignas(64) _Atomic uint64_t defs_head; /* bytes of the definition log that are whole */
-	uint64_t defs_ready;                     /* bytes of it that have memory behind them */
+	_Alignas(64) _Atomic uint64_t defs_head; /* bytes of complete definitions in the log */
+	uint64_t defs_ready;                     /* bytes of the log that have memory */
 	_Alignas(64) _Atomic uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_seg_gpu gpu;
 
 	/* written by both sides */
 	_Alignas(64) _Atomic uint64_t slots_free[WS_SEG_MAX_SLOTS / 64]; /* bit set: free */
-	_Atomic uint64_t slots_done;                                     /* counts them up */
-	_Atomic uint32_t slots_no_room; /* 1: there is no room for another slot, or all exist */
+	_Atomic uint64_t slots_done;    /* number of slots finished so far */
+	_Atomic uint32_t slots_no_room; /* 1: no memory for another slot, or all exist */
 
 	/* written by the launcher */
 	_Alignas(64) _Atomic uint32_t state; /* enum ws_seg_state */
 	struct ws_seg_process launcher;
-	_Atomic uint32_t thread_buffers_freed; /* counts up with each: worth another look */
-	int64_t realtime_apart_ns; /* of CLOCK_REALTIME from CLOCK_MONOTONIC when last read; 0:
-	                              never */
-	int64_t realtime_largest_step_ns; /* that was seen so far */
-	struct ws_seg_process started;    /* the program, which need not have attached */
+	_Atomic uint32_t thread_buffers_freed; /* number of freed buffers: when it grows, searching
+	                                          again makes sense */
+	int64_t realtime_apart_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC when last read; 0: never
+	                            */
+	int64_t realtime_largest_step_ns; /* largest step seen so far */
+	struct ws_seg_process started;    /* the started program, which may not have attached */
 	char trace_path[PATH_MAX];        /* absolute */
-	char renamed_path[PATH_MAX];      /* … and what it is being renamed to; "" otherwise */
+	char renamed_path[PATH_MAX];      /* the new path while it is being renamed; else "" */
 
 	struct ws_seg_control control;
 };
 
 /* A buffer of CUPTI's. */
 struct ws_slot {
-	_Alignas(64) _Atomic uint64_t done; /* 0: free or in CUPTI's hands; else its number */
-	uint64_t valid;                     /* bytes with records, once done */
+	_Alignas(64) _Atomic uint64_t
+	        done;   /* 0: free or used by CUPTI; else its number in the order of finishing */
+	uint64_t valid; /* bytes of records, once done */
 	_Atomic uint32_t room;              /* enum ws_seg_room */
-	uint32_t image;                     /* that took it */
-	uint32_t unfinished;                /* its process died over it: the end is unknown */
-	int64_t taken_ns; /* CLOCK_MONOTONIC: what is in it was written after … */
+	uint32_t image;                     /* image of the process that took it */
+	uint32_t unfinished; /* 1: its process ended while filling it, so the end of the records is
+	                        unknown */
+	int64_t taken_ns;    /* CLOCK_MONOTONIC: its records were written after this time … */
 	int64_t done_ns;  /* … and before; 0: not done */
 };
 
-/* What is in the file. tails[thread_buffer_count] follow, then for each slot the `done` that was
- * read. Of two that are whole the one with the higher number counts. */
+/* State of the trace file. Followed by tails[thread_buffer_count], and for each slot the `done` of
+ * the last slot read. Of two complete commits the one with the higher number is valid. */
 struct ws_seg_commit {
 	uint64_t number;    /* from 1; commit n is in slot n % 2 */
-	uint64_t check;     /* of all bytes behind it, and the number */
-	uint64_t file_size; /* bytes of the trace that are whole */
-	uint64_t defs_pos;  /* definitions before it have their rows in the file */
+	uint64_t check;     /* checksum of the number and of all bytes after this field */
+	uint64_t file_size; /* committed bytes of the trace */
+	uint64_t defs_pos;  /* definitions before it are in the file */
 	uint64_t next_correlation;
-	uint64_t counted[WS_DROPPED_COUNT]; /* by the launcher, so part of what a commit restores */
+	uint64_t counted[WS_DROPPED_COUNT]; /* loss counters of the launcher, restored from a commit
+	                                     */
 	uint64_t flags;                     /* enum ws_commit_flag */
 	uint64_t gpus;                      /* bit n: device n has a row */
 	uint64_t tails[];
@@ -366,19 +373,19 @@ struct ws_seg_commit {
 
 enum ws_commit_flag {
 	WS_COMMIT_CPU_DEVICE = 1, /* the row of the CPU reference device is written */
-	WS_COMMIT_ENDED = 2,      /* so are those that end the trace */
-	WS_COMMIT_SETTLED = 4,    /* the trace has its name for good */
+	WS_COMMIT_ENDED = 2,      /* the rows at the end of the trace are written */
+	WS_COMMIT_SETTLED = 4,    /* the name of the trace is final */
 };
 
-/* Of a part of a segment that grows: nobody reads or writes one that is not ready. */
+/* State of a part of a growing segment. Only parts that are ready may be read or written. */
 enum ws_seg_room {
 	WS_ROOM_NONE,
-	WS_ROOM_COMING, /* somebody is getting it */
+	WS_ROOM_COMING, /* a thread is getting its memory */
 	WS_ROOM_READY,
 };
 
 /*
- * Each state has one side that may leave it, and these are all transitions:
+ * All transitions. Only one side may change a given state:
  *
  *   NONE   -> COMING   program: a thread without a buffer, by compare-and-swap
  *   COMING -> OWNED    program: the same thread, once the buffer has its memory
@@ -390,14 +397,14 @@ enum ws_seg_room {
  *   LEFT   -> FREE     launcher: everything in the ring is committed
  *
  * 1. Memory: OWNED is first entered from COMING, by a thread that has fetched the memory. From
- *    OWNED, LEFT and FREE no transition leads to NONE or COMING. So a buffer that was FREE or above
- *    once has its memory for good, and the launcher may read it whatever the table says later.
+ *    OWNED, LEFT and FREE no transition leads to NONE or COMING. So a buffer that was once FREE or
+ *    above keeps its memory, and the launcher may read it whatever state follows.
  * 2. No lost update: the launcher writes a state in LEFT only. There the program writes none: its
  *    threads take FREE and NONE buffers, and the owner is gone. So neither side ever overwrites a
  *    transition of the other one.
  * 3. Nothing is read twice or skipped: the launcher loads the state before the head. LEFT means
- * that the head is final, since the owner stored it before LEFT (release, acquire). The next owner
- *    starts at that head, in a ring of which the launcher has committed everything.
+ *    that the head is final, since the owner stored it before LEFT (release, acquire). The next
+ * owner starts at that head, in a ring of which the launcher has committed everything.
  *
  * A NONE or COMING buffer that the launcher has seen at FREE or above is therefore damage.
  */
@@ -410,7 +417,7 @@ enum ws_thread_buffer_state {
 	WS_THREAD_BUFFER_STATES,
 };
 
-/* A CPU kernel between its push and its pop. */
+/* An open CPU kernel, between its push and its pop. */
 struct ws_thread_buffer_kernel {
 	int64_t start_ns;
 	uint64_t schema; /* of the payload, 0 = none */
@@ -422,26 +429,26 @@ struct ws_thread_buffer_kernel {
 };
 
 /*
- * One thread's ring and the bookkeeping that keeps its ranges properly
- * nested. The ring's bytes follow the struct. Only `thread` and the ring are
- * read by the launcher; the rest belongs to the thread.
+ * A thread's ring, and the counts that keep its ranges properly nested. The ring's bytes follow the
+ * struct. The launcher reads only `thread` and the ring; the other fields are used by the thread
+ * only.
  */
 struct ws_thread_buffer {
 	struct ws_ring ring;
 	uint32_t ready;     /* bytes of the ring that have memory */
 	uint32_t thread;    /* id in the trace; changes only while the ring is empty */
-	uint32_t pops_owed; /* recorded pushes that are open: room for their pops is kept */
+	uint32_t pops_owed; /* open recorded pushes: room for their pops is reserved */
 	uint32_t kernels;   /* open CPU kernels, dropped ones included */
-	/* stack address of who is in the middle of a record, 0: nobody */
+	/* stack address of the code that is writing a record; 0: none */
 	_Atomic uintptr_t writer;
 	struct {
 		uint32_t open;    /* pushes without a pop yet, dropped ones included */
-		uint32_t dropped; /* of them the innermost that were dropped */
+		uint32_t dropped; /* how many of them, the innermost ones, were dropped */
 	} domains[WS_SEG_MAX_DOMAINS];
 	struct {
-		uint32_t is_open;       /* a range of --capture-range is on */
-		uint32_t domain, level; /* where */
-		uint32_t is_kept;       /* its instance is asked for */
+		uint32_t is_open;       /* 1: inside a range of --capture-range */
+		uint32_t domain, level; /* of that range */
+		uint32_t is_kept;       /* 1: this instance is to be recorded */
 	} range;
 	struct ws_thread_buffer_kernel kernel[WS_SEG_MAX_KERNELS];
 };
@@ -461,8 +468,8 @@ struct ws_seg_opts {
 	uint64_t defs_size;      /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
 	uint32_t slots;          /* 0 … WS_SEG_MAX_SLOTS; 0: no CUPTI */
 	uint64_t slot_size; /* bytes, a multiple of 4096, WS_SEG_MIN_SLOT … WS_SEG_MAX_SLOT */
-	/* thread buffers of one that cannot grow, whose memory is all reserved, and their rings'
-	 * size; 0: as above */
+	/* number of thread buffers and size of their rings in a segment that cannot grow, where all
+	 * memory is reserved; 0: as above */
 	uint32_t reserved_thread_buffers, reserved_ring_size;
 	uint32_t grows; /* 1: only the first ws_seg_first_size() bytes have memory */
 };
@@ -479,34 +486,37 @@ static inline struct ws_seg_opts ws_seg_opts_of(const struct ws_seg_header *seg)
 	};
 }
 
-/* Bytes that a segment with these options needs; 0 when an option is out of its range. */
+/* Bytes of a segment with these options; 0: an option is out of range. */
 uint64_t ws_seg_size(const struct ws_seg_opts *opts);
-/* Of them, bytes that a recording may well need, so that it is not begun where they are not. */
+/* Bytes of it that a normal recording may need. A recording does not start without room for
+ * them. */
 uint64_t ws_seg_room(const struct ws_seg_opts *opts);
-/* Of them, bytes of a growing one that must have memory from the start. */
+/* Bytes of a growing segment that need memory from the start. */
 uint64_t ws_seg_first_size(const struct ws_seg_opts *opts);
-/* Lay out a segment in ws_seg_size(opts) zeroed bytes. */
+/* Initializes a segment in ws_seg_size(opts) zeroed bytes. */
 void ws_seg_init(void *mem, const struct ws_seg_opts *opts);
-/* Have memory behind size bytes of it, so that a write cannot fail any more. 0; -1: no room. */
+/* Gets memory for size bytes at `from`, so that writing there cannot fail. 0: success; -1: no
+ * room. */
 int ws_seg_populate(const struct ws_seg_header *seg, void *from, uint64_t size);
-/* The same before there is a header; -1 also where the system cannot (Linux before 5.14). */
+/* The same without a header; -1 also on systems that cannot do it (Linux before 5.14). */
 int ws_seg_populate_pages(void *from, uint64_t size);
-/* Once all that is fixed is there: makes it known as whole, and keeps a second copy of it. */
+/* Called once all fixed fields are set: adds their checksum and makes the second copy. */
 void ws_seg_seal(struct ws_seg_header *seg);
 /*
- * NULL when the fixed part of a header is sealed and undamaged, and the segment's regions all lie
- * in a file of size bytes, or would if it had not been cut short; else why not.
+ * Checks the fixed part of a header. NULL: it is sealed and undamaged, and all regions are inside a
+ * file of size bytes (before it was cut short, if it was). Otherwise a text with the reason.
  */
 const char *ws_seg_problem(const struct ws_seg_header *seg, uint64_t size);
 
-/* Sums and differences of a few of these stay in 64 bits. */
+/* Whether a time is small enough that sums and differences of a few such times fit in 64 bits. */
 bool ws_seg_is_time(int64_t ns);
 
-/* Bytes of a commit slot that mean something. */
+/* Used bytes of a commit. */
 uint64_t ws_seg_commit_size(const struct ws_seg_header *seg);
-/* Make it the segment's, with its number: whoever dies meanwhile leaves the one before. */
+/* Stores a commit and gives it the next number. If the process is killed meanwhile, the previous
+ * commit stays valid. */
 void ws_seg_commit_write(const struct ws_seg_header *seg, struct ws_seg_commit *commit);
-/* Copy the last whole one to ws_seg_commit_size() bytes. 0: there is none. */
+/* Copies the last complete commit, ws_seg_commit_size() bytes. False: there is none. */
 bool ws_seg_commit_read(const struct ws_seg_header *seg, struct ws_seg_commit *out);
 
 /* enum ws_thread_buffer_state of a thread buffer */
@@ -515,7 +525,8 @@ static inline _Atomic uint32_t *ws_seg_thread_state(const struct ws_seg_header *
 	return (_Atomic uint32_t *)((char *)seg + seg->threads_offset) + i;
 }
 
-/* The buffer has its memory. Acquire: what a thread that left it wrote is seen. */
+/* Whether a buffer has memory. Acquire: everything written by a thread that released it is
+ * visible. */
 static inline bool ws_seg_has_thread_buffer(const struct ws_seg_header *seg, uint32_t i)
 {
 	const uint32_t state =
@@ -564,27 +575,26 @@ static inline void ws_seg_count(struct ws_seg_header *seg, enum ws_dropped cause
 /* --- slots --- */
 
 /*
- * The pool of buffers that CUPTI fills. A slot that has memory is free (its bit is set), in CUPTI's
- * hands (bit clear, done 0) or done (done is its number). Taking one takes a few instructions and
- * no lock, from any thread. The launcher reads slots that are done, and gives them back, zeroed,
- * once their rows are committed.
+ * The pool of buffers that CUPTI fills. A slot with memory is free (its bit is set), used by CUPTI
+ * (bit clear, done 0) or done (done is its number). Any thread can take one in a few instructions
+ * without a lock. The launcher reads slots that are done. Once their rows are committed it clears
+ * and frees them.
  *
- * A launcher that is killed between clearing `done` and setting the bit leaves the slot in nobody's
- * hands: there is one buffer less until the program ends.
+ * If a launcher is killed between clearing `done` and setting the bit, the slot is lost until the
+ * program ends.
  */
 
 /*
- * In a record, instead of a pointer to text: id of the text in the definition
- * log; instead of the system's id of a thread: its id in the trace. The
- * collector puts them there while the pointers are alive. No address has the
- * first bit, no thread of Linux the second.
+ * Marks in records: a pointer to text is replaced by the text's id in the definition log, and the
+ * system's id of a thread by its id in the trace. The collector does this while the pointers are
+ * valid. No address has the first bit, no thread id of Linux the second.
  */
 #define WS_SLOT_TEXT_ID   (UINT64_C(1) << 63)
 #define WS_SLOT_THREAD_ID (UINT32_C(1) << 31)
 
 /* --- producer --- */
 
-/* Get memory for one more slot, which nobody has then. -1: there are no more, or no room. */
+/* Gets memory for one more slot, which the caller owns. -1: all exist, or no room. */
 static inline int ws_slot_grow(struct ws_seg_header *seg)
 {
 	for (uint32_t i = 0; i < seg->activity.count; i++) {
@@ -603,7 +613,7 @@ static inline int ws_slot_grow(struct ws_seg_header *seg)
 	return -1;
 }
 
-/* A slot that is free, now the caller's, or -1. */
+/* Takes a free slot; -1: none. */
 static inline int ws_slot_take_free(struct ws_seg_header *seg)
 {
 	for (uint32_t w = 0; w < WS_SEG_MAX_SLOTS / 64; w++) {
@@ -623,8 +633,8 @@ static inline int ws_slot_take_free(struct ws_seg_header *seg)
 }
 
 /*
- * A slot, now the caller's, or -1. When none is free one more is made, which
- * takes time, but not at each launch when there was no room for it.
+ * Takes a slot; -1: none. If none is free, makes one more, which takes time. After a failure this
+ * is not tried at every launch.
  */
 static inline int ws_slot_take(struct ws_seg_header *seg, uint32_t image)
 {
@@ -639,7 +649,7 @@ static inline int ws_slot_take(struct ws_seg_header *seg, uint32_t image)
 	return i;
 }
 
-/* How many are free. */
+/* Number of free slots. */
 static inline uint32_t ws_slots_free(const struct ws_seg_header *seg)
 {
 	uint32_t n = 0;
@@ -650,14 +660,14 @@ static inline uint32_t ws_slots_free(const struct ws_seg_header *seg)
 	return n;
 }
 
-/* Hand a slot of which nothing was used back. */
+/* Returns an unused slot. */
 static inline void ws_slot_put_back(struct ws_seg_header *seg, uint32_t i)
 {
 	atomic_fetch_or_explicit(&seg->slots_free[i / 64], UINT64_C(1) << (i % 64),
 	                         memory_order_release);
 }
 
-/* Its first `valid` bytes are records: the launcher's now. */
+/* Hands a slot to the launcher. Its first `valid` bytes are records. */
 static inline void ws_slot_finish(struct ws_seg_header *seg, uint32_t i, uint64_t valid)
 {
 	struct ws_slot *slot = ws_seg_slot(seg, i);
@@ -673,15 +683,15 @@ static inline int ws_slot_is_free(const struct ws_seg_header *seg, uint32_t i)
 	return (int)(atomic_load(&seg->slots_free[i / 64]) >> (i % 64) & 1);
 }
 
-/* It is there, and CUPTI's or done. */
+/* Whether a slot exists and is used by CUPTI or done. */
 static inline bool ws_slot_is_used(const struct ws_seg_header *seg, uint32_t i)
 {
 	return atomic_load(&ws_seg_slot(seg, i)->room) == WS_ROOM_READY && !ws_slot_is_free(seg, i);
 }
 
 /*
- * What CUPTI had in hand when its process or image ended becomes done, as far
- * as it was written. Only when nobody can write into it any more.
+ * Marks the slots that CUPTI used when its process or image ended as done, as far as they were
+ * written. Called only when nothing can write into them any more.
  */
 static inline void ws_slots_give_up(struct ws_seg_header *seg)
 {
@@ -699,7 +709,7 @@ static inline void ws_slots_give_up(struct ws_seg_header *seg)
 
 /* --- consumer --- */
 
-/* Its bytes with records: read once, as the program can write there at any time. */
+/* Bytes of records in a slot. Read only once, as the program can change it at any time. */
 static inline uint64_t ws_slot_valid(const struct ws_seg_header *seg, uint32_t i)
 {
 	const uint64_t valid = *(const volatile uint64_t *)&ws_seg_slot(seg, i)->valid;
@@ -707,7 +717,7 @@ static inline uint64_t ws_slot_valid(const struct ws_seg_header *seg, uint32_t i
 	return valid < seg->activity.stride ? valid : seg->activity.stride;
 }
 
-/* Its rows are in the file: zeroed, as CUPTI was promised, and free again. */
+/* Clears a slot, as CUPTI requires, and frees it. Called once its rows are in the file. */
 static inline void ws_slot_return(struct ws_seg_header *seg, uint32_t i)
 {
 	struct ws_slot *slot = ws_seg_slot(seg, i);

@@ -1,7 +1,6 @@
 /*
- * The segment as a file: made, opened, found again, removed; and the folders that segments lie in.
- * Whoever may write to such a folder could tell the launcher what to write and where, so each is
- * this user's alone.
+ * The segment as a file, and the folders for segments. Such a folder must be accessible to this
+ * user only: whoever can write to it could make the launcher write any file.
  */
 #pragma once
 
@@ -15,86 +14,86 @@
 /* --- folders --- */
 
 #define WS_SEG_DIR "/dev/shm"
-/* Names another folder, as --segment-dir does, which wins. */
+/* Environment variable with another folder. --segment-dir has precedence. */
 #define WS_SEG_DIR_ENV "WARPSHEET_SEGMENT_DIR"
-/* Of one made beside a trace; eight letters follow. */
+/* Prefix of a folder made beside a trace; eight letters follow. */
 #define WS_SEG_BESIDE "warpsheet-segments."
 
 /*
- * Open a folder of segments; *fd is the caller's to close. IO_READ when there
- * is none of that name. ENVIRONMENT when it cannot be trusted: a link, no
- * folder, another user's, or others may read or write it.
+ * Opens a folder of segments; the caller closes *fd. IO_READ: it does not exist. ENVIRONMENT: it is
+ * not safe, because it is a link or no folder, belongs to another user, or can be read or written
+ * by others.
  */
 enum ws_status ws_segment_folder_open(const char *path, int *fd, struct ws_err *err);
 
-/* Of the folders that segments lie in by default: by number from 0, in the order of preference. */
+/* Number of default folders for segments. */
 #define WS_SEG_FOLDERS 2
 /*
- * $XDG_RUNTIME_DIR/warpsheet (0) and /dev/shm/warpsheet-UID (1). 1: out is its
- * path, whether it is there or not; 0: there is no such place here, or in the
- * former no room for this many bytes.
+ * Path of a default folder, in the order of preference: $XDG_RUNTIME_DIR/warpsheet (number 0) and
+ * /dev/shm/warpsheet-UID (1). It may not exist yet. False: there is no such place here, or number 0
+ * has no room for this many bytes.
  */
 bool ws_segment_folder_default(unsigned number, uint64_t bytes, char out[PATH_MAX]);
-/* The first default one with room, made when it is not there. */
+/* The first default folder with room. It is created if it does not exist. */
 void ws_segment_folder_make(uint64_t bytes, char out[PATH_MAX]);
 
 /* --- files --- */
 
 #define WS_SEG_PREFIX "warpsheet-"
-/* After the first segment's name comes this and a process, for that process's own segment. */
+/* A further process's segment has the first segment's name, this text, and the process. */
 #define WS_SEG_FURTHER ".process-"
 
 struct ws_segment_file {
-	struct ws_seg_header *seg; /* mapped, shared but for its sealed part; NULL: none */
-	uint64_t size;             /* bytes that are mapped */
-	int lock;                  /* 1 + the descriptor that holds it; 0: not locked */
+	struct ws_seg_header *seg; /* mapped; shared except for the sealed part; NULL: none */
+	uint64_t size;             /* mapped bytes */
+	int lock;                  /* descriptor of the lock + 1; 0: not locked */
 	bool is_attached;          /* a process had attached before it was opened */
-	bool is_shrunk;            /* made smaller than asked for, by the limits of this process */
+	bool is_shrunk; /* smaller than requested because of the limits of this process */
 	char path[PATH_MAX];
 };
 
 /*
- * Make a segment of this layout in folder dir, readable by this user alone: one that grows where
- * that is safe, else with its space reserved; a smaller one where the limits of this process
- * (RLIMIT_FSIZE, RLIMIT_AS) do not allow all of it. ENVIRONMENT when there is no room for all that
- * it can grow to; as ws_segment_folder_open() when the folder is missing or not to be trusted.
+ * Makes a segment with this layout in folder dir, readable by this user only. It grows on demand if
+ * that is safe; otherwise its space is reserved. It is smaller if the limits of this process
+ * (RLIMIT_FSIZE, RLIMIT_AS) require it. ENVIRONMENT: no room for its full size. Other errors as in
+ * ws_segment_folder_open().
  */
 enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
                                       const struct ws_seg_opts *opts, struct ws_err *err);
-/* The same with a name of the caller's, and room for its beginning; ENVIRONMENT also when a file
- * has it. */
+/* The same with a given name, and room only for its initial size. ENVIRONMENT also if the name is
+ * in use. */
 enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char *path,
                                          const struct ws_seg_opts *opts, struct ws_err *err);
-/* The same in a new folder beside a file; both go with ws_segment_file_remove(). */
+/* The same in a new folder beside a file. ws_segment_file_remove() removes both. */
 enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const char *file,
                                              const struct ws_seg_opts *opts, struct ws_err *err);
 /*
- * All that is fixed is set: make it known to others, and have a private copy of it in its place,
- * which nobody else can change. ENVIRONMENT.
+ * Called once all fixed fields are set: makes the segment visible to others, and maps a private
+ * copy of its fixed part, which no other process can change. ENVIRONMENT.
  */
 enum ws_status ws_segment_file_seal(struct ws_segment_file *file, struct ws_err *err);
 /*
- * Map a segment that exists and is sealed; of one that was cut short what is missing is zeros, of
- * a damaged header the spare copy is taken. IO_READ, CORRUPT; ENVIRONMENT when folder or file
- * are not this user's alone, so that nothing in the file means anything.
+ * Maps an existing sealed segment. Missing parts of a file that was cut short are read as zeros. If
+ * the header is damaged its copy is used. IO_READ, CORRUPT. ENVIRONMENT: folder or file are not
+ * private to this user, so their contents cannot be trusted.
  */
 enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
                                     struct ws_err *err);
 /*
- * Be the only one that salvages it, until it is closed or removed, or this
- * process ends. ENVIRONMENT when another process is: err names it. What was
- * read of the segment before may be out of date.
+ * Locks the segment for salvage, until it is closed or removed or this process ends. ENVIRONMENT:
+ * another process has the lock; err names it. Data read from the segment before may be out of date.
  */
 enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err *err);
 /*
- * A process that cannot even open the first segment leaves word that it is not recorded: a file
- * beside it without any rights, which takes no descriptor. Whether a file is such a word.
+ * A process that cannot open the first segment makes a mark that it is not recorded: a file beside
+ * the segment with no access rights. That needs no free descriptor. The second function tests for
+ * such a file.
  */
 void ws_segment_file_leave_word(const char *first_path);
 bool ws_segment_file_is_word(const char *path);
-/* Remove what lies in a folder of segments; none is legal. */
+/* Removes a file in a folder of segments. It need not exist. */
 void ws_segment_file_unlink(const char *path);
-/* Unmap; the file stays. Legal twice. */
+/* Unmaps the segment and keeps its file. Legal twice. */
 void ws_segment_file_close(struct ws_segment_file *file);
-/* Unmap and delete, with the folder that was made for it beside a trace. */
+/* Unmaps the segment and deletes its file, with a folder that was made for it beside a trace. */
 void ws_segment_file_remove(struct ws_segment_file *file);

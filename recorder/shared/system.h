@@ -1,4 +1,5 @@
-/* Processes and clocks, as the system has them. Plain libc: the collector compiles it too. */
+/* Processes and clocks of the system. Needs only libc, because the collector is built from it
+ * too. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,15 +8,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A process: pids are used again, start times are not, and each PID namespace has pids of its own.
+/* Identifies a process. A pid alone is not enough: pids are reused, and each PID namespace has its
+ * own.
  */
 struct ws_proc {
 	uint32_t pid;         /* 0: none */
 	uint64_t start_ticks; /* clock ticks after boot, field 22 of /proc/PID/stat; 0: unknown */
-	uint64_t namespace;   /* in which the pid is one, a number of this boot; 0: unknown */
+	uint64_t namespace;   /* id of the pid's namespace, valid during this boot; 0: unknown */
 };
 
-/* The caller's own. */
+/* The calling process. */
 struct ws_proc ws_proc_self(void);
 
 /* The calling thread, as the system knows it. (glibc has had gettid since 2.30 only.) */
@@ -25,26 +27,27 @@ static inline uint32_t ws_thread_id(void)
 }
 
 /*
- * 1 while it runs; its pid is of our own namespace. A process whose main thread ended lives as long
- * as any of its threads does. start_ticks 0: any of this pid.
+ * True while the process runs. Its pid must be of our namespace. A process runs as long as any of
+ * its threads does. start_ticks 0: any process with this pid.
  */
 bool ws_proc_alive(struct ws_proc process);
 
-/* 1 when a pid of that namespace means nothing here; 0 also when it is not known whether it does.
+/* True if pids of that namespace are not valid here. False also if that is unknown.
  */
 bool ws_proc_is_elsewhere(uint64_t namespace);
 
-/* A number that no other boot of any machine has; 0: unknown. */
+/* An id of this boot, unique among all machines; 0: unknown. */
 uint64_t ws_proc_boot(void);
 
 /* --- clocks --- */
 
 /*
- * Every time in a segment is CLOCK_MONOTONIC, which nobody can set. Times of other clocks are
- * converted by their distance from it. docs/dev/recorder.md, section "Time".
+ * All times in a segment are CLOCK_MONOTONIC, which cannot be set. Times of other clocks are
+ * converted by their difference from it. docs/dev/recorder.md, section "Time".
  */
 
-/* Two readings of one distance differ by less; what differs by more, somebody set. */
+/* Two readings of the same difference differ by less than this. If they differ by more, the clock
+ * was set. */
 #define WS_CLOCK_STEP_NS 20000
 
 static inline int64_t ws_clock_ns(clockid_t clock)
@@ -55,13 +58,13 @@ static inline int64_t ws_clock_ns(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* How much farther a clock that drifts is ahead after so long. */
+/* The drift of a clock after since_ns. */
 static inline int64_t ws_clock_drift(int64_t since_ns, int64_t drift_ppb)
 {
 	return (int64_t)((double)since_ns * (double)drift_ppb / 1e9);
 }
 
-/* What CLOCK_MONOTONIC counts while such a clock counts so much. */
+/* The time by CLOCK_MONOTONIC in which the drifting clock counts since_ns. */
 static inline int64_t ws_clock_without_drift(int64_t since_ns, int64_t drift_ppb)
 {
 	return drift_ppb > -1000000000
@@ -69,7 +72,7 @@ static inline int64_t ws_clock_without_drift(int64_t since_ns, int64_t drift_ppb
 	               : since_ns;
 }
 
-/* For ws_clock_apart: 0, and the clock's time. */
+/* For ws_clock_apart_at(): reads CLOCK_REALTIME. Returns 0. */
 static inline int ws_clock_read_realtime(uint64_t *now_ns)
 {
 	*now_ns = (uint64_t)ws_clock_ns(CLOCK_REALTIME);
@@ -83,9 +86,9 @@ static inline int ws_clock_read_raw(uint64_t *now_ns)
 }
 
 /*
- * How far a clock is ahead of CLOCK_MONOTONIC, to less than WS_CLOCK_STEP_NS / 2. 0, or -1 when
- * it cannot be read, or not so exactly as this thread is interrupted all the time. *at_ns: when it
- * was so far, by CLOCK_MONOTONIC.
+ * The time of a clock minus CLOCK_MONOTONIC, with an error below WS_CLOCK_STEP_NS / 2. *at_ns: time
+ * of the reading by CLOCK_MONOTONIC. Returns 0, or -1 if it cannot be read, or not so exactly
+ * because this thread is interrupted again and again.
  */
 static inline int ws_clock_apart_at(int (*read)(uint64_t *now_ns), int64_t *apart_ns,
                                     int64_t *at_ns)
@@ -93,7 +96,8 @@ static inline int ws_clock_apart_at(int (*read)(uint64_t *now_ns), int64_t *apar
 	int64_t shortest = WS_CLOCK_STEP_NS;
 
 	*apart_ns = *at_ns = 0;
-	/* launches lie in ranges by it, and one launch takes a microsecond */
+	/* stop once it is exact to 1 µs, the time of one launch, as it decides which range a launch
+	 * is in */
 	for (int i = 0; i < 16 && shortest > 1000; i++) {
 		int64_t before = ws_clock_ns(CLOCK_MONOTONIC), took;
 		uint64_t now;
@@ -117,7 +121,7 @@ static inline int ws_clock_apart(int (*read)(uint64_t *now_ns), int64_t *apart_n
 	return ws_clock_apart_at(read, apart_ns, &at_ns);
 }
 
-/* The same, less exactly where it must be. */
+/* The same for CLOCK_REALTIME, less exactly if necessary. */
 static inline int64_t ws_clock_realtime_apart(void)
 {
 	int64_t apart_ns;

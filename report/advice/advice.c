@@ -1,4 +1,4 @@
-/* Gathers what rules look at, and asks all of them. */
+/* Gathers the data for rules, and runs all rules. */
 #include "report/advice/advice.h"
 
 #include <math.h>
@@ -27,10 +27,10 @@ static bool is_cast(const struct ws_advice *a, const struct ws_joined_kernel *k)
 	return a->is_cast[k->kind->config] & WS_CAST || k->kind->class == a->cast;
 }
 
-/* What no sum over classes or configurations tells. */
+/* Collects data that is not in sums over classes or configurations. */
 static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k)
 {
-	/* multi-tensor kernels copy inputs of inference, too */
+	/* multi-tensor kernels also copy inputs of inference */
 	a->trains |= k->kind->phase == WS_PHASE_BACKWARD || k->kind->phase == WS_PHASE_OPTIMIZER;
 	if (is_cast(a, k)) {
 		a->casts.kernels++;
@@ -45,7 +45,7 @@ static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k
 	a->optimizer_device = a->m->configs[k->kind->config].device;
 }
 
-/* Convolutions of the first step, and what later ones run. */
+/* Collects convolutions of the first step, and whether later steps run them. */
 static void look_at_step(struct ws_advice *a, const struct ws_joined_kernel *k, size_t i,
                          uint32_t step)
 {
@@ -61,7 +61,7 @@ static void look_at_step(struct ws_advice *a, const struct ws_joined_kernel *k, 
 	}
 }
 
-/* Is it in the measured steps of the report? step: of the model. */
+/* Is it in the measured steps of the report? step: index of the model's steps. */
 static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, size_t i,
                    uint32_t step)
 {
@@ -71,7 +71,7 @@ static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, 
 	       (!sel->measured || ws_step_selected(a->m, sel, step));
 }
 
-/* PyTorch's copies to a 16-bit type; in its own operations' class they are copies. */
+/* Finds PyTorch's copies to a 16-bit type, whose class by operation is copy. */
 static void find_casts(struct ws_advice *a)
 {
 	static const char *const narrow[] = {"*fp8*", "*FP8*", "*loat8*", "*hfp8*", "*int8*"};
@@ -86,7 +86,7 @@ static void find_casts(struct ws_advice *a)
 	}
 }
 
-/* The built-in rules: tile, alignment and architecture are no matter of taste. */
+/* Uses only the built-in rules for tile, alignment and architecture. */
 static void find_traits(struct ws_advice *a)
 {
 	struct ws_classifier *classifier = NULL;
@@ -121,7 +121,7 @@ static int by_time(const void *pa, const void *pb, void *arg)
 	return c ? c : ws_order_compare((uint64_t)a->bytes, (uint64_t)b->bytes);
 }
 
-/* The group of an operation, plus 1; made when it is new. */
+/* The group of an operation, plus 1; added if new. */
 static uint32_t find_group(struct ws_advice *a, struct ws_strtab *ids, const struct ws_cost_op *op)
 {
 	const uint64_t key[] = {
@@ -158,7 +158,7 @@ static bool in_attention(const struct ws_advice *a, const struct ws_joined_kerne
 	return part != WS_ATTENTION_NONE && part != WS_ATTENTION_FUSED;
 }
 
-/* The operation whose cost is known, of a kernel that counts. */
+/* Adds a judged kernel to its operation of known cost. */
 static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op,
                        struct ws_strtab *ids, uint32_t *group_of)
 {
@@ -179,7 +179,7 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, ui
 	}
 }
 
-/* What tells kernels apart; op: its operation, group: that one's; WS_NONE. */
+/* Adds a kernel to its cell; op: its operation, group: group of the operation; WS_NONE. */
 static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, size_t row,
                         uint32_t op, uint32_t group, struct ws_strtab *ids)
 {
@@ -257,7 +257,7 @@ static int by_row(const void *pa, const void *pb, void *arg)
 	return ws_order_compare(piece[*(const uint32_t *)pa].row, piece[*(const uint32_t *)pb].row);
 }
 
-/* The replay, whose kernels find their cells as rows are counted. */
+/* Opens the replay; its kernels get their cells while rows are counted. */
 static void open_replay(struct ws_advice *a)
 {
 	a->replay = ws_replay_of(a->m, a->tab->sel);
@@ -312,7 +312,7 @@ static void (*const rules[WS_RULES])(struct ws_advice *) = {
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct ws_finding *a = pa, *b = pb;
-	/* a gain that is not known comes behind those that are */
+	/* unknown gains come last */
 	double gain_a = isnan(a->gain_ns) ? -1 : a->gain_ns;
 	double gain_b = isnan(b->gain_ns) ? -1 : b->gain_ns;
 	int c;
@@ -339,7 +339,7 @@ static void judge(struct ws_advice *a)
 	}
 }
 
-/* From an array that grew to one of the texts' arena. */
+/* Sorts the findings into an array in the arena of texts. */
 static void sort_findings(struct ws_advice *a)
 {
 	struct ws_finding *grown = a->found->finding;

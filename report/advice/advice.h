@@ -1,8 +1,7 @@
 /*
- * What is odd about a run, and what could be done: rules over the joined trace. Only measured
- * steps count; where a trace has none, everything in the report does. Rules and thresholds in
- * words: advice.def, docs/reference/advice.md. A rule that cannot be judged says why instead of
- * nothing.
+ * Findings about a run, and what could be done: rules over the joined trace. Only measured steps
+ * count, or the whole report if there are none. Rules and thresholds: advice.def,
+ * docs/reference/advice.md. A rule that cannot be judged says why.
  */
 #pragma once
 
@@ -24,7 +23,7 @@ enum ws_rule {
 };
 struct ws_rule_def {
 	const char *id, *title, *condition, *advice;
-	int gpu; /* says nothing of times that are not those of a GPU */
+	int gpu; /* 1 = not judged for times of the CPU reference */
 };
 extern const struct ws_rule_def ws_rule_defs[WS_RULES];
 
@@ -40,142 +39,146 @@ const char *ws_severity_name(enum ws_severity severity);
 struct ws_finding {
 	enum ws_rule rule;
 	enum ws_severity severity;
-	double gain_ns;   /* per step; NaN = not known */
-	bool is_replayed; /* the gain is a replay's; else it is an upper bound by formula */
-	/* time of the kernels that it is about, of a step: no gain is more; NaN = it is about none
+	double gain_ns;   /* per step; NaN = unknown */
+	bool is_replayed; /* the gain is from a replay; else it is an upper bound by formula */
+	/* time per step of its kernels, which limits the gain; NaN = it has no kernels
 	 */
 	double kernels_ns;
-	const char *scope, *evidence, *advice; /* advice NULL: what the rule says */
+	const char *scope, *evidence, *advice; /* advice NULL: the text of the rule */
 };
 
-/* The step as one thing after the other no longer holds it up, each rung with all before it. */
+/* A rung: the time of the step without one more obstacle, and without all obstacles above. */
 struct ws_ladder_rung {
 	const char *name;
 	double step_ns;
 };
 #define WS_LADDER_RUNGS   6
-#define WS_LADDER_PERCENT 1 /* of the step: a rung that gains less is left out */
+#define WS_LADDER_PERCENT 1 /* minimum gain of a rung, in percent of the step */
 
 struct ws_findings {
 	struct ws_finding *finding; /* most severe first, then greatest gain, then rule */
 	size_t n;
-	double step_ns;  /* wall time of the median step, else of all */
-	double setup_ns; /* start-up in it, which no loop has, if it is a tenth or more; else 0 */
+	double step_ns;       /* wall time of the median step, or of the run without steps */
+	double setup_ns;      /* start-up in step_ns if it is a tenth or more; else 0 */
 	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
 	bool has_steps;
 	uint8_t fired[WS_RULES];
 	uint64_t skipped[WS_RULES];                  /* findings over WS_ADVICE_FINDINGS_MAX */
 	uint64_t merged[WS_RULES];                   /* alternatives inside other findings */
-	const char *not_judged[WS_RULES];            /* why; NULL = it was */
-	struct ws_ladder_rung rung[WS_LADDER_RUNGS]; /* the first is now */
+	const char *not_judged[WS_RULES];            /* why not; NULL = judged */
+	struct ws_ladder_rung rung[WS_LADDER_RUNGS]; /* the first is the present state */
 	size_t nrungs;                               /* 0: see obstacle */
 };
 
 struct ws_advice;
 
-/* Operations of one name, class, dtype, size and cost on one device, in what counts. */
+/* Judged operations of one name, class, dtype, size and cost on one device. */
 struct ws_work_group {
-	struct ws_cost_op op; /* the first of them: everything they have in common */
+	struct ws_cost_op op; /* the first of them, for common attributes */
 	struct ws_roof roof;  /* of that */
 	uint64_t calls, kernels;
 	int64_t gpu_ns;
 	uint32_t config; /* of the longest kernel */
 	int64_t longest_ns;
-	uint32_t id;           /* by which they were found, from 0 */
-	double new_kernels_ns; /* gain of rule A5; NaN = none, not known */
+	uint32_t id;           /* number in order of occurrence, from 0 */
+	double new_kernels_ns; /* gain of rule A5; NaN = none or unknown */
 };
 
 /*
- * Kernels that no rule tells apart: GPU time of what counts. A finding is about some of them, and
- * a nanosecond of them is in the gain of one finding.
+ * Judged kernels that are equal for all rules, with their GPU time. A finding covers some cells,
+ * and each nanosecond is in the gain of one finding only.
  */
 struct ws_advice_cell {
 	uint32_t config, class;
 	uint32_t work;                      /* index of the group of operations, WS_NONE */
-	uint8_t attention, cast, optimizer; /* inside attention that is not fused; as it says */
+	uint8_t attention, cast, optimizer; /* flags: inside unfused attention, cast, optimizer */
 	int64_t ns;
 };
 
-/* What a finding is about, and which part of a kernel's time is its gain. */
+/* The kernels of a finding, and the share of their time that is its gain. */
 struct ws_claim {
-	/* under 0: not about these; NaN: about them, but their gain is not known; else up to 1 */
+	/* share for a cell, up to 1; under 0: not in the finding; NaN: in the finding, but the gain
+	 * is unknown */
 	double (*rate)(const struct ws_advice *a, const struct ws_advice_cell *cell,
 	               const struct ws_claim *claim);
 	const struct ws_work_group *work;
 	double value;
-	bool is_bound; /* the rate is the most that the advice could save: so is the gain */
+	bool is_bound; /* the rate, and so the gain, is an upper bound */
 };
 
 #define WS_CAST        1 /* between 16 and 32 bits */
-#define WS_CAST_NARROW 2 /* of 8 bits, if it is one at all */
+#define WS_CAST_NARROW 2 /* of 8 bits, if it is a cast */
 
-/* What the kernels of a name did in steps: those of convolutions in the first one. */
+/* Occurrences of a kernel name in steps, for convolution kernels of the first step. */
 struct ws_tried {
 	int64_t gpu_ns;
-	size_t last; /* row of the last of them, plus 1; 0 = none */
-	bool later;  /* another measured step ran some of this name */
+	size_t last; /* row of the last such kernel, plus 1; 0 = none */
+	bool later;  /* another measured step ran such a kernel */
 };
 
 struct ws_advice {
 	const struct ws_table_context *tab;
 	const struct ws_model *m;
-	const struct ws_selection *whole; /* of all measured steps; tab is about the median one */
+	const struct ws_selection
+	        *whole; /* selection of all measured steps; tab is for the median one */
 	int64_t gpu_ns;                   /* of that */
 	uint64_t kernels;
 	const struct ws_step_times *times; /* of all measured steps */
 	const struct ws_idle *idle;
 	struct ws_replay *replay;
-	struct ws_replay_facts facts;           /* of it; on the CPU reference with an obstacle */
-	const struct ws_replay_facts *replayed; /* these */
-	uint32_t *cell_of; /* of each of its pieces, WS_NONE: none */
-	uint32_t *of_row;  /* its pieces that are kernels, by row */
+	struct ws_replay_facts
+	        facts; /* facts of the replay; for the CPU reference with an obstacle */
+	const struct ws_replay_facts *replayed; /* points to facts */
+	uint32_t *cell_of; /* cell of each piece of the replay, WS_NONE: none */
+	uint32_t *of_row;  /* pieces of the replay that are kernels, by row */
 	size_t nof_row, next_of_row;
 	struct ws_cost_ops *costs;
-	const struct ws_utilization *use; /* by the rule about it */
+	const struct ws_utilization *use; /* set by rule A22 */
 	struct ws_work_group *work;       /* by GPU time, longest first */
 	size_t nwork, work_capacity;
 	struct ws_advice_cell *cell;
 	size_t ncells, cell_capacity;
-	struct ws_claim *claim; /* of each finding; no rate: about no kernels */
+	struct ws_claim *claim; /* claim of each finding; rate NULL: no kernels */
 	size_t claim_capacity;
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
-	int64_t *config_ns;              /* GPU time of each, of kernels that count */
-	int64_t *class_ns;               /* GPU time of each text that is a class */
-	uint8_t *is_cast;                /* each launch configuration, by its name: WS_CAST… */
+	int64_t *config_ns;              /* GPU time of judged kernels by launch configuration */
+	int64_t *class_ns;               /* GPU time by text of the class */
+	uint8_t *is_cast;                /* by launch configuration, from its name: WS_CAST… */
 	uint32_t cast, conv_aux;         /* texts of classes, WS_NONE */
 	struct {
 		uint64_t kernels;
-		int64_t gpu_ns, narrow_ns; /* of casts to and from 8 bits */
+		int64_t gpu_ns,
+		        narrow_ns; /* all judged GPU time; that of casts to and from 8 bits */
 	} casts, optimizer;
-	uint32_t optimizer_device;         /* of its last kernel */
-	bool trains;                       /* a kernel is of backward or the optimizer */
+	uint32_t optimizer_device;         /* device of the optimizer's last kernel */
+	bool trains;                       /* there are kernels of backward or the optimizer */
 	uint8_t *attention;                /* enum ws_attention_part of operations of a framework */
-	int64_t attention_ns;              /* kernels inside attention that is not fused */
+	int64_t attention_ns;              /* GPU time of kernels inside unfused attention */
 	struct ws_tried *tried;            /* by text of a kernel's name */
 
 	struct ws_findings *found;
 	size_t capacity;
-	struct ws_arena *texts; /* of the findings */
-	struct ws_arena arena;  /* of all else */
+	struct ws_arena *texts; /* texts of the findings */
+	struct ws_arena arena;  /* everything else */
 };
 
-/* All rules, once a selection: they live as long as that. */
+/* Findings of all rules; computed once per selection and freed with it. */
 const struct ws_findings *ws_advice_find(const struct ws_table_context *tab);
 
 /*
- * Of a trace without kernels, what it holds instead and why it may be so. Two or three sentences:
- * "36 kernel launches were recorded (cudaLaunchKernel 30, …), but no kernel. …". Allocated in the
- * arena.
+ * For a trace without kernels: what it contains instead, and possible reasons. Two or three
+ * sentences: "36 kernel launches were recorded (cudaLaunchKernel 30, …), but no kernel. …".
+ * Allocated in the arena.
  */
 const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_arena *arena);
 
-/* Is a range path launch-bound by rule A1? A diff gives no verdict on dtypes for one that is. */
+/* Is a range path launch-bound by rule A1? Then a diff gives no verdict on dtypes. */
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);
 
 /* --- for the rules, report/advice/ --- */
 
-/* Where memory lacks, the arena knows. */
+/* Declares the function of each rule. */
 #define R(function, id, gpu, title, condition, says) void ws_rule_##function(struct ws_advice *a);
 WS_ADVICE_RULES(R)
 #undef R
@@ -193,51 +196,52 @@ const char *ws_advice_kernel_time(const struct ws_advice *a, int64_t ns);
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                    double gain_ns, const struct ws_whatif *change, const char *scope,
                    const char *evidence, const char *advice);
-/* The same about kernels: its gain is the sum of what the claim says of each. */
+/* Adds a finding about kernels: its gain is the sum of the claim over all cells. */
 void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                          struct ws_claim claim, const char *scope, const char *evidence,
                          const char *advice);
-/* About the kernels of one group; gain_ns of all of them, NaN = not known. */
+/* A claim on the kernels of one group; gain_ns is for all of them, NaN = unknown. */
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
-/* What its gain is a part of: the step without start-up. */
+/* The time to which gains relate: the step without start-up. */
 double ws_finding_whole_ns(const struct ws_findings *all, const struct ws_finding *f);
 /* Its gain in words: "29.1 ms → 23.4 ms per step" by replay, "at most 5.7 ms (19 %) per step" by
- * formula; "" where it has none. */
+ * formula; "" without a gain. */
 const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *all,
                             const struct ws_finding *f);
-/* Its gain, or the time of its kernels, is under a per cent of the step or under what launches vary
- * by: no first page shows it. */
+/* Is its gain, or else the time of its kernels, under one percent of the step or under the noise of
+ * launches? The first page leaves such findings out. */
 bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f);
 /* Fills the ladder. */
 void ws_advice_climb(struct ws_advice *a);
-/* Findings on the same kernels become one, with alternatives; no kernel is in two gains. */
+/* Merges findings about the same kernels into one with alternatives, so that no kernel is in two
+ * gains. */
 void ws_advice_merge(struct ws_advice *a);
-/* Every cell has its group of operations in the order that these have now. */
+/* Renumbers the groups of cells after the groups were sorted. */
 void ws_advice_number_work(struct ws_advice *a);
-/* The least time that the calls of a group need on their device, ns; NaN = not known. */
+/* Minimum time in ns of the calls of a group on their device, by its peaks; NaN = unknown. */
 double ws_advice_roof_ns(const struct ws_work_group *g);
-/* The short name of a kernel, or another text of the model, for a sentence: the middle left out
- * where it is long. */
+/* The short name of a kernel, or another text of the model, for a sentence; a long name is cut in
+ * the middle. */
 const char *ws_advice_name(struct ws_advice *a, uint32_t text);
 /* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */
 #define WS_ADVICE_TOP 3
 const char *ws_advice_top_kernels(struct ws_advice *a,
                                   bool (*which)(const struct ws_advice *, size_t));
-/* Put candidate among those with most ns; top holds n of them. Returns the new n. */
+/* Inserts candidate into the list `top` of n indices with the largest ns. Returns the new n. */
 size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate);
-/* Is there room for one more finding of the rule? Counts those that are left out. */
+/* Can the rule add one more finding? Counts findings that are left out. */
 bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown);
 /* "1.72 µs", "172 ms" */
 const char *ws_advice_time(const struct ws_advice *a, double ns);
 /* " per step", or "" for a trace without steps */
 const char *ws_advice_each(const struct ws_advice *a);
-/* Percent of the GPU time of the kernels that count. */
+/* Percent of the GPU time of judged kernels. */
 double ws_advice_share(const struct ws_advice *a, int64_t ns);
 /* Major compute capability times 10; -1 = not recorded. */
 int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device);
-/* A card for games: fp16 sums in fp32 at half the rate, and fp64 is slow. */
+/* Is it a GeForce: fp16 with fp32 sums at half the rate, and slow fp64? */
 bool ws_advice_is_geforce(const struct ws_advice *a, uint32_t device);
-/* Does a matrix product tell its sizes? */
+/* Is there a matrix product with known sizes? */
 bool ws_advice_has_sizes(const struct ws_advice *a);
 /* Is it a matrix product or convolution, by its class? */
 bool ws_advice_is_product(const struct ws_advice *a, size_t config);

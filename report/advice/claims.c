@@ -1,4 +1,4 @@
-/* Findings, the kernels that they are about, and their gains: no kernel is in two of them. */
+/* Findings, their kernels, and their gains: no kernel is in two gains. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void add(struct ws_advice *a, struct ws_finding finding, struct ws_claim 
 	found->finding[found->n++] = finding;
 }
 
-/* What the step gains by a change; NaN where the replay has an obstacle. */
+/* Gain of the step by a change; NaN if the replay has an obstacle. */
 static double replay_gain(const struct ws_advice *a, const struct ws_whatif *change)
 {
 	return a->replayed->recorded_ns - ws_replay_step_ns(a->replay, change);
@@ -63,14 +63,14 @@ struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns)
 
 /* --- sums over kernels ------------------------------------------------------------------------ */
 
-/* A claim about the kernels that no finding has yet. */
+/* Sums of a claim over kernels that no finding has yet. */
 struct sum {
-	double gain_ns; /* per step; NaN = of none of them known */
+	double gain_ns; /* per step; NaN = unknown for all of them */
 	int64_t all_ns, taken_ns;
 };
 
-/* The gain of each device's kernels, if time saved in kernels were time saved in the step: devices
- * work side by side, so the step gains at most what one of them does, and no more than it computed.
+/* Upper bound of the gain, if time saved in kernels were time saved in the step: devices work in
+ * parallel, so the step gains at most the gain of one device, and at most its computing time.
  */
 static double bound_gain(const struct ws_advice *a, const double *gain_ns)
 {
@@ -88,7 +88,7 @@ static double bound_gain(const struct ws_advice *a, const double *gain_ns)
 	return most;
 }
 
-/* The same, replayed. cell_rate: of each cell, NaN: it stays as it is. */
+/* The same by replay. cell_rate: by cell, NaN: unchanged. */
 static double replay_cells(struct ws_advice *a, const double *cell_rate)
 {
 	double *dur_ns;
@@ -105,7 +105,7 @@ static double replay_cells(struct ws_advice *a, const double *cell_rate)
 	return replay_gain(a, &(struct ws_whatif){.dur_ns = dur_ns});
 }
 
-/* owner: finding of each cell plus 1, NULL = no finding has one yet. */
+/* owner: by cell: its finding plus 1; NULL = no finding has cells yet. */
 static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
                             const uint32_t *owner)
 {
@@ -154,7 +154,7 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 
 double ws_finding_whole_ns(const struct ws_findings *all, const struct ws_finding *f)
 {
-	/* a replay may save what stands beside start-up in one gap */
+	/* a replay may save time in a gap that also contains start-up */
 	return f->gain_ns < all->step_ns - all->setup_ns ? all->step_ns - all->setup_ns
 	                                                 : all->step_ns;
 }
@@ -199,7 +199,7 @@ void ws_advice_number_work(struct ws_advice *a)
 
 /* --- findings on the same kernels ------------------------------------------------------------- */
 
-/* The first sentence of what a finding advises. */
+/* The first sentence of a finding's advice. */
 static const char *first_sentence(struct ws_advice *a, const struct ws_finding *f)
 {
 	const char *text = f->advice ? f->advice : ws_rule_defs[f->rule].advice;
@@ -211,7 +211,7 @@ static const char *first_sentence(struct ws_advice *a, const struct ws_finding *
 	return ws_arena_copy(a->texts, text, len);
 }
 
-/* `to` stays, with what the other advises as an alternative. */
+/* Merges a finding into `to`, with its advice as an alternative. */
 static void merge(struct ws_advice *a, struct ws_finding *to, const struct ws_finding *from)
 {
 	const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].advice;
@@ -224,8 +224,8 @@ static void merge(struct ws_advice *a, struct ws_finding *to, const struct ws_fi
 
 struct merger {
 	struct ws_advice *a;
-	uint32_t *owner; /* of each cell: the finding that has it, plus 1 */
-	uint32_t *order; /* of findings about kernels: those whose gain is known first */
+	uint32_t *owner; /* by cell: its finding, plus 1 */
+	uint32_t *order; /* findings about kernels, those of known gain first */
 	uint8_t *goes, *has_guest;
 };
 
@@ -248,7 +248,7 @@ static int by_weight(const void *pa, const void *pb, void *arg)
 	       (*(const uint32_t *)pa < *(const uint32_t *)pb);
 }
 
-/* The finding that has most of what the claim is about. */
+/* The finding that has most of the claim's kernels. */
 static uint32_t host_of(struct merger *m, const struct ws_claim *claim)
 {
 	struct ws_advice *a = m->a;
@@ -266,8 +266,9 @@ static uint32_t host_of(struct merger *m, const struct ws_claim *claim)
 }
 
 /*
- * Does the finding stay? Then it has what no other has. Else it is an alternative: where over half
- * of its kernels or of its gain is another's. A strong one whose gain is not known stays, too.
+ * Decides whether a finding stays, with the kernels that no other finding has. It becomes an
+ * alternative if over half of its kernels or of its gain belongs to another finding. A strong
+ * finding of unknown gain stays.
  */
 static void settle(struct merger *m, uint32_t at)
 {
@@ -283,7 +284,7 @@ static void settle(struct merger *m, uint32_t at)
 	    (2 * s.taken_ns > s.all_ns || (is_known && !(2 * left_ns >= f->gain_ns)))) {
 		host = host_of(m, claim);
 		m->goes[at] = 1;
-		/* one alternative is enough to say */
+		/* one alternative is shown */
 		if (!m->has_guest[host]++)
 			merge(a, &a->found->finding[host], f);
 		return;

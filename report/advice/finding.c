@@ -1,4 +1,4 @@
-/* What rules make findings with. */
+/* Functions with which rules make findings. */
 #include "report/advice/advice.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "formats/base/memory.h"
 #include "report/names/names.h"
 
-#define NAME_COLUMNS 61 /* of a name in a sentence */
+#define NAME_COLUMNS 61 /* width of a name in a sentence */
 
 const struct ws_rule_def ws_rule_defs[WS_RULES] = {
 #define R(function, id, gpu, title, condition, says) {id, title, condition, says, gpu},
@@ -70,7 +70,7 @@ int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device)
 
 	if (device >= a->m->ndevices)
 		return -1;
-	/* gfx942 calls itself 9.4, which is no compute capability of NVIDIA's */
+	/* gfx942 reports 9.4, which is not a compute capability of NVIDIA */
 	if (a->m->devices[device].is_amd)
 		return -1;
 	f = &a->m->devices[device].facts;

@@ -1,17 +1,17 @@
-/* The ladder: the time of the step now, and as one thing after the other no longer holds it up. */
+/* The ladder: the time of the step now, and after removing one obstacle after the other. */
 #include <math.h>
 
 #include "report/advice/advice.h"
 
-/* Communication in the time of the shortest call of its kind in the step: the last rank to arrive
- * waits for nobody. */
+/* Sets communication to the time of the shortest call of its kind in the step, because the last
+ * rank to arrive does not wait. */
 static void shorten_collectives(struct ws_advice *a, double *dur_ns)
 {
 	struct ws_joined_rows *rows = a->tab->sel->rows;
 	struct ws_strtab kinds = {0};
 	const size_t n = a->replayed->npieces;
-	double *shortest_ns; /* by number of the kind */
-	uint64_t *kind;      /* of each piece, 0: no collective */
+	double *shortest_ns; /* by kind */
+	uint64_t *kind;      /* kind of each piece, 0: not a collective */
 
 	WS_NEW(&a->arena, shortest_ns, n + 1);
 	WS_NEW(&a->arena, kind, n);
@@ -40,7 +40,7 @@ static void shorten_collectives(struct ws_advice *a, double *dur_ns)
 	ws_strtab_free(&kinds);
 }
 
-/* Kernels of operations whose cost is known in the least time that the device needs for it. */
+/* Sets kernels of operations of known cost to the minimum time on the device. */
 static void bring_to_roof(const struct ws_advice *a, double *dur_ns)
 {
 	for (size_t i = 0; i < a->replayed->npieces; i++) {

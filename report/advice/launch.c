@@ -1,4 +1,4 @@
-/* What the device waits for: A1 launches, A16 data, A17 communication, A18 copies, A19 host
+/* Rules about waiting of the device: A1 launches, A16 data, A17 communication, A18 copies, A19 host
  * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
  * one analysis, idle.h. */
 #include <math.h>
@@ -6,18 +6,19 @@
 #include <stdlib.h>
 
 #include "report/advice/advice.h"
+#include "report/base/names.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
 
 #define SMALL_COPY_BYTES 65536
 
-/* Mean over the devices: they wait side by side, so a step gains no more than one does. */
+/* Mean over the devices: they wait in parallel, so a step gains no more than one device. */
 static double mean_ns(const struct ws_advice *a, enum ws_use use)
 {
 	return a->idle->nworked ? (double)a->idle->all.ns[use] / (double)a->idle->nworked : 0;
 }
 
-/* The step without a cause of waiting. A cause that no replay takes away: false. */
+/* The change that removes a cause of waiting. False if a replay cannot remove it. */
 static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whatif *change)
 {
 	double *dur_ns;
@@ -36,8 +37,7 @@ static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whati
 	return use < WS_USE_UNKNOWN;
 }
 
-/* Are launches that the device waits for those of small copies, or of as many kernels, which serve
- * the copies? */
+/* Does the device wait for launches of small copies, or of kernels that serve as many copies? */
 static bool waits_for_small_copies(const struct ws_advice *a)
 {
 	uint64_t copies = 0, bytes = 0;
@@ -50,6 +50,62 @@ static bool waits_for_small_copies(const struct ws_advice *a)
 	return copies && bytes / copies < SMALL_COPY_BYTES &&
 	       (copies > a->kernels ||
 	        2 * a->idle->launch_before_copies_ns > a->idle->all.ns[WS_USE_LAUNCH]);
+}
+
+/* Did one call launch most of what waited in a queue, as nodes of a CUDA graph? */
+static bool runs_graphs(const struct ws_advice *a)
+{
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->nof_row; i++) {
+		const struct ws_replay_piece *piece = &a->replayed->pieces[a->of_row[i]];
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, piece->call);
+
+		n += call &&
+		     ws_name_matches(ws_bytes_of("*GraphLaunch*"), a->m->texts[call->kind->name]);
+	}
+	return 2 * n > a->nof_row;
+}
+
+/* GPU time of communication by kernels that send to and receive from single ranks, or may: NCCL
+ * runs an all-to-all by the same kernel, and only some traces tell which it was. */
+static bool sends_and_receives(const struct ws_advice *a)
+{
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	int64_t all_ns = 0, single_ns = 0;
+
+	for (size_t i = 0; i < a->replayed->npieces; i++) {
+		const struct ws_replay_piece *piece = &a->replayed->pieces[i];
+		const struct ws_joined_kernel *k;
+		const struct ws_collective *known;
+
+		if (piece->use != WS_USE_COLLECTIVE)
+			continue;
+		k = ws_joined_rows_kernel(rows, piece->row);
+		known = ws_joined_collective(a->m, k);
+		all_ns += k->dur_ns;
+		if (ws_name_matches(ws_bytes_of("*SendRecv*"),
+		                    a->m->texts[a->m->configs[k->kind->config].name]) &&
+		    !(known &&
+		      ws_name_matches(ws_bytes_of("*all*to*all*"), a->m->texts[known->name])))
+			single_ns += k->dur_ns;
+	}
+	return 2 * single_ns > all_ns;
+}
+
+/* Does a record cover what the host did in the longest gap of this cause? */
+static bool knows_host(struct ws_advice *a, enum ws_use use)
+{
+	uint32_t host[WS_IDLE_LONGEST];
+	size_t i = 0;
+
+	while (i < a->idle->nlongest && a->idle->longest[i].cause != use)
+		i++;
+	if (i == a->idle->nlongest)
+		return false;
+	ws_idle_find_hosts(a->m, a->tab->sel->rows, a->idle, host);
+	return host[i] != WS_NONE;
 }
 
 /* What to do about a cause of waiting in this trace. */
@@ -79,14 +135,24 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 		                      "Look at what the host does in the longest gap, %s. If it is "
 		                      "in the loop, do it before, or in the background",
 		                      ws_advice_time(a, (double)a->idle->all.longest_ns[use]));
-	/* what PyTorch calls it helps where operations say that it is PyTorch */
+	if (use == WS_USE_HOST && !a->found->has_steps && !knows_host(a, use))
+		return "Find out what the host does meanwhile, as no range, operation or call "
+		       "covers it: put ranges around it. Its work can move out of the loop; if it "
+		       "waits for input or requests, the GPU has nothing to do";
+	if (use == WS_USE_COLLECTIVE && sends_and_receives(a))
+		return "Balance what ranks wait for: sends and receives end when both sides have "
+		       "come. In a pipeline balance its stages and use more micro-batches; in an "
+		       "all-to-all balance what ranks exchange";
+	if (use == WS_USE_DEVICE && runs_graphs(a))
+		return "Use fewer, larger kernels: they are in CUDA graphs already";
+	/* PyTorch's terms are used only if the trace has operations of PyTorch */
 	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
 		return "Synchronise less: let the host run ahead, and read results one step later";
 	return ws_use_defs[use].cure;
 }
 
-/* A profiler that records calls of Python slows the host: what is bound by the host may be bound by
- * the profiler. */
+/* A profiler that records Python calls slows the host, so host-bound work may be bound by the
+ * profiler. */
 static const char *stack_caveat(struct ws_advice *a, enum ws_use use)
 {
 	const struct ws_bytes by = ws_meta_value(&a->m->meta, "import.source");
@@ -100,8 +166,8 @@ static const char *stack_caveat(struct ws_advice *a, enum ws_use use)
 	                      ws_say_number(a->texts, (double)a->m->python_calls));
 }
 
-/* ", while the host is in hipMemcpyWithStream, before ampere_sgemm": of the longest gap; "" where
- * nobody knows, and of waits that are many and short. */
+/* ", while the host is in hipMemcpyWithStream, before ampere_sgemm": for the longest gap; "" if
+ * unknown, and for many short waits. */
 static const char *object_of(struct ws_advice *a, enum ws_use use)
 {
 	uint32_t host[WS_IDLE_LONGEST];
@@ -112,7 +178,7 @@ static const char *object_of(struct ws_advice *a, enum ws_use use)
 		i++;
 	if (i == a->idle->nlongest || use == WS_USE_LAUNCH || use == WS_USE_DEVICE)
 		return "";
-	ws_idle_find_hosts(a->tab->sel->rows, a->idle, host);
+	ws_idle_find_hosts(a->m, a->tab->sel->rows, a->idle, host);
 	if (a->idle->nworked > 1)
 		out = ws_advice_text(
 		        a, " of GPU %llu",
@@ -146,7 +212,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 		                                   (double)a->idle->all.ns[use] / (double)gaps),
 		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
 	if (use == WS_USE_WAIT && a->idle->waits_for_unrecorded)
-		ns = NAN; /* nobody knows what would be gone */
+		ns = NAN; /* the effect is unknown */
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT && !is_side_issue ? WS_SEVERITY_STRONG
 	                                                                : WS_SEVERITY_WEAK,
@@ -165,7 +231,7 @@ bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
 	return launch > 0 && 100 * launch >= WS_A1_PATH_PERCENT * (launch + kernel);
 }
 
-/* Is a path around it launch-bound, too? */
+/* Is a parent path launch-bound, too? */
 static bool has_launch_bound_parent(const struct ws_advice *a, uint32_t p)
 {
 	const struct ws_path *paths = a->m->ranges.paths;

@@ -1,8 +1,8 @@
-/* A22: products far from what the device can do. */
+/* A22: products far below the device's peak. */
 
 #include "report/advice/advice.h"
 
-/* What a product would save at WS_A22_ROOF_PERCENT of its roof; 0: nothing, not known or none. */
+/* Saving of a product at WS_A22_ROOF_PERCENT of its roof; 0: none, unknown, or not a product. */
 static double saved_near_the_roof(const struct ws_work_group *g)
 {
 	const double saved = (double)g->gpu_ns - ws_advice_roof_ns(g) * 100 / WS_A22_ROOF_PERCENT;
@@ -20,7 +20,7 @@ static double rate_near_the_roof(const struct ws_advice *a, const struct ws_advi
 	return saved > 0 ? saved / (double)g->gpu_ns : -1;
 }
 
-/* What the products of a device would save. */
+/* Saving of the products of a device. */
 static double saved_ns_of_products(const struct ws_advice *a)
 {
 	double saved_ns = 0;
@@ -41,7 +41,7 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	mfu = 100 * u->model_sum_ns / wall_ns;
 	if (u->obstacle[0])
 		a->found->not_judged[WS_RULE_low_mfu] = u->obstacle;
-	/* where the host sets the pace, faster kernels do not show */
+	/* if the host sets the pace, faster kernels have no effect */
 	if (u->obstacle[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
 		return;
 	saved_ns = saved_ns_of_products(a);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Kinds of launches named in the sentence. */
+/* Number of kinds of launches named in the sentence. */
 #define SHOWN 3
 
 struct launches {
@@ -48,7 +48,7 @@ static const char *names_of(const struct ws_model *m, struct launches *l, struct
 	return list;
 }
 
-/* Launches of graphs that the recorder took as one piece of work each. */
+/* Number of graphs traced as a whole. */
 static uint64_t count_whole_graphs(const struct ws_model *m)
 {
 	uint64_t n = 0;

@@ -1,4 +1,4 @@
-/* Rules about work that is no matrix product: A6, A9, A10, A12, A13, A30. */
+/* Rules about work other than matrix products: A6, A9, A10, A12, A13, A30. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "report/advice/advice.h"
 #include "report/base/names.h"
 
-/* --- A6 what Tensor Cores cannot help -------------------------------------------------------- */
+/* --- A6 work without Tensor Cores -------------------------------------------------------- */
 
 static bool is_product_class(struct ws_bytes class)
 {
@@ -15,7 +15,7 @@ static bool is_product_class(struct ws_bytes class)
 	return WS_NAME_IS_ONE_OF(class, classes);
 }
 
-/* What a class must move at least in what counts; 0 when one of its operations does not say. */
+/* Minimum bytes of judged operations of a class; 0 if one of them is unknown. */
 static double class_bytes(const struct ws_advice *a, uint32_t class)
 {
 	double bytes = 0;
@@ -30,7 +30,7 @@ static double class_bytes(const struct ws_advice *a, uint32_t class)
 	return bytes;
 }
 
-/* The classes with most time that are no products. */
+/* The classes with the most time, other than products. */
 static const char *describe_classes(struct ws_advice *a)
 {
 	uint32_t top[WS_ADVICE_TOP];
@@ -102,7 +102,7 @@ void ws_rule_other_work(struct ws_advice *a)
 	                          ws_advice_kernel_part(a, other),
 	                          (double)a->gpu_ns / (double)(a->gpu_ns - products),
 	                          describe_classes(a));
-	/* of attention that is not fused A21 tells the gain */
+	/* the gain of unfused attention is in A21 */
 	if (fused && !has_eager_attention(a))
 		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
 		                    (struct ws_claim){.rate = rate_of_scale_and_mask}, "whole run",
@@ -138,7 +138,7 @@ static double rate_of_attention(const struct ws_advice *a, const struct ws_advic
 	return isnan(roof_ns) ? 0 : fmax(0, 1 - roof_ns / (double)g->gpu_ns);
 }
 
-/* Where attention begins is not known: its softmax, at least. */
+/* If the extent of attention is unknown: at least its softmax. */
 static double rate_of_softmax(const struct ws_advice *a, const struct ws_advice_cell *cell,
                               const struct ws_claim *claim)
 {
@@ -152,7 +152,7 @@ static double rate_of_softmax(const struct ws_advice *a, const struct ws_advice_
 void ws_rule_eager_attention(struct ws_advice *a)
 {
 	const int64_t ns = softmax_ns(a);
-	/* without ranges or operations that tell it, where attention begins is not known */
+	/* without ranges or operations of attention, its extent is unknown */
 	const bool located = a->attention_ns > 0;
 	const char *top;
 
@@ -219,7 +219,7 @@ static bool is_gather(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_GATHER;
 }
 
-/* At most: some rows must be read in any case. */
+/* Upper bound: some rows must be read in any case. */
 static double rate_of_gathers(const struct ws_advice *a, const struct ws_advice_cell *cell,
                               const struct ws_claim *claim)
 {
@@ -242,7 +242,7 @@ void ws_rule_gathers(struct ws_advice *a)
 		                    NULL);
 }
 
-/* Has a recorded product a weight or a bias of so many elements? */
+/* Is there a recorded product with a weight or a bias of this number of elements? */
 static bool is_weight(const struct ws_advice *a, uint64_t elements)
 {
 	for (size_t i = 0; i < a->nwork; i++) {
@@ -254,9 +254,9 @@ static bool is_weight(const struct ws_advice *a, uint64_t elements)
 	return false;
 }
 
-#define CAST_BYTES 6 /* of an element, read and written: of 32 and 16 bits */
+#define CAST_BYTES 6 /* read and written per element: 32 and 16 bits */
 
-/* Are most casts, by their shapes, of tensors that no product has as its weight? */
+/* Are most casts, by shape, of tensors that are not weights of products? */
 static bool are_of_activations(const struct ws_advice *a)
 {
 	int64_t activation_ns = 0;
@@ -288,6 +288,9 @@ void ws_rule_casts(struct ws_advice *a)
 		        : 2 * a->casts.narrow_ns > ns
 		                ? "Fuse the fp8 casts into the preceding kernel or the "
 		                  "GEMM epilogue"
+		        : !ws_advice_has_sizes(a)
+		                ? "Change the type less often. What is cast was not recorded: "
+		                  "keep weights in 16 bits, and compute in the type of the inputs"
 		        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
 		                      "cast once per layer"
 		                    : NULL);
@@ -295,7 +298,7 @@ void ws_rule_casts(struct ws_advice *a)
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */
 
-/* The gradient of a batch norm reads its inputs twice: sums first, then what needs them. */
+/* The gradient of a batch norm reads its inputs twice: first for sums, then for the result. */
 static double passes(const struct ws_advice *a, const struct ws_cost_op *op)
 {
 	return ws_name_matches((struct ws_bytes){"*batch_norm*backward*", 21},
@@ -362,7 +365,7 @@ static bool keeps_two_moments(struct ws_bytes optimizer)
 	       ws_name_is(optimizer, "adam");
 }
 
-/* Time that it must take to move all weights, gradients and moments; NaN when not known. */
+/* Minimum time to move all weights, gradients and moments; NaN if unknown. */
 static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, double *weights)
 {
 	struct ws_roof roof;
@@ -382,7 +385,7 @@ static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advic
 	return cell->optimizer ? claim->value : -1;
 }
 
-/* An optimizer of so few kernels a step has nothing left to fuse. */
+/* An optimizer with this few kernels per step is already fused. */
 #define FUSED_KERNELS 2
 
 void ws_rule_optimizer(struct ws_advice *a)
@@ -402,7 +405,7 @@ void ws_rule_optimizer(struct ws_advice *a)
 		return;
 	floor_ns = optimizer_floor_ns(a, a->optimizer_device, &weights);
 	if (!isnan(floor_ns))
-		needs = ws_advice_text(a, ". %.0f weights need %s", weights,
+		needs = ws_advice_text(a, ". %s weights need %s", ws_say_number(a->texts, weights),
 		                       ws_advice_time(a, floor_ns));
 	if (is_fused)
 		advice =

@@ -6,7 +6,7 @@
 #include "report/advice/advice.h"
 #include "report/base/names.h"
 
-/* Of the dtypes that Tensor Cores read; 0 = another, or not known. */
+/* Bytes per element of dtypes that Tensor Cores read; 0 = another or unknown dtype. */
 static unsigned item_bytes(const struct ws_advice *a, uint32_t dtype)
 {
 	static const struct {
@@ -46,8 +46,8 @@ bool ws_advice_has_sizes(const struct ws_advice *a)
 /* --- A3 alignment -------------------------------------------------------------------------- */
 
 /*
- * "N 10001 (20002 bytes), …" of the sizes that are no multiple of so many bytes; how many. Rows
- * lie side by side along N and K; M only counts them, whatever the layout of the operands.
+ * Writes "N 10001 (20002 bytes), …" for sizes that are not a multiple of `bytes`, and returns their
+ * number. Only N and K matter for alignment; M is the number of rows in every layout.
  */
 static unsigned misaligned(const struct ws_cost_op *op, unsigned item, unsigned multiple,
                            char out[160])
@@ -94,7 +94,7 @@ static const char *padding(struct ws_advice *a, const struct ws_cost_op *op, uns
 	return ws_advice_text(a, "Pad %s (multiples of %u bytes)", text, multiple);
 }
 
-/* FLOPs a ns; 0 = not known. */
+/* FLOPs per ns; 0 = unknown. */
 static double rate_of(const struct ws_work_group *g)
 {
 	return g->op.flops > 0 && g->gpu_ns
@@ -102,8 +102,8 @@ static double rate_of(const struct ws_work_group *g)
 	               : 0;
 }
 
-/* At most: the group's time less its time at the rate of the best product of the trace of its dtype
- * and device that `is_better`, else at its roof; NaN = neither is known. */
+/* Upper bound: the group's time minus its time at the rate of the best product of the trace with
+ * its dtype and device for which `is_better`, else at its roof; NaN = both unknown. */
 static double gain_at_best_rate(const struct ws_advice *a, const struct ws_work_group *g,
                                 bool (*is_better)(const struct ws_advice *,
                                                   const struct ws_work_group *))
@@ -189,7 +189,7 @@ void ws_rule_alignment(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++)
 		if (a->work[i].op.m && is_unaligned_name(a, a->work[i].config))
 			sized_ns += a->work[i].gpu_ns;
-	/* where operations tell the sizes, they are findings of their own */
+	/* if operations have recorded sizes, they get their own findings */
 	if (ws_advice_share(a, named_ns) >= WS_A3_SHARE_PERCENT && 2 * sized_ns < named_ns)
 		ws_advice_add_claim(a, WS_RULE_alignment, WS_SEVERITY_STRONG,
 		                    (struct ws_claim){.rate = rate_of_unaligned_names},
@@ -205,9 +205,11 @@ void ws_rule_alignment(struct ws_advice *a)
 
 /* --- A4, A5: which kernels ------------------------------------------------------------------ */
 
+/* Products with a vector are bound by memory: Tensor Cores would not help. */
 static bool without_tensor_cores(const struct ws_advice *a, size_t config)
 {
-	return ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_NO &&
+	return !ws_name_matches(ws_bytes_of("*gemv*"), a->m->texts[a->m->configs[config].name]) &&
+	       ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_NO &&
 	       ws_advice_capability(a, a->m->configs[config].device) >= 70;
 }
 
@@ -237,7 +239,7 @@ static bool knows_capability(const struct ws_advice *a)
 	return false;
 }
 
-/* GeForce cards do TF32 at the rate of fp32. */
+/* Is TF32 as slow as fp32, as on GeForce cards? */
 static bool tf32_is_no_faster(const struct ws_advice *a, uint32_t device)
 {
 	const struct ws_device_peaks *p = &a->m->devices[device].peaks;
@@ -246,7 +248,7 @@ static bool tf32_is_no_faster(const struct ws_advice *a, uint32_t device)
 	       p->value[WS_PEAK_TF32] <= p->value[WS_PEAK_FP32];
 }
 
-/* What Tensor Cores of the device read fp32 data as, or in its place. */
+/* The type that Tensor Cores of the device use for fp32 data. */
 static enum ws_peak instead_of_fp32(const struct ws_advice *a, uint32_t device)
 {
 	return ws_advice_capability(a, device) >= 80 && !tf32_is_no_faster(a, device)
@@ -254,7 +256,7 @@ static enum ws_peak instead_of_fp32(const struct ws_advice *a, uint32_t device)
 	               : WS_PEAK_FP16;
 }
 
-/* At most: fp32 work at the device's rate in TF32, in fp16 where it has none. */
+/* Upper bound: fp32 work at the device's rate in TF32, or in fp16 without TF32. */
 static double rate_of_tensor_cores(const struct ws_advice *a, const struct ws_advice_cell *cell,
                                    const struct ws_claim *claim)
 {
@@ -272,8 +274,7 @@ static double rate_of_tensor_cores(const struct ws_advice *a, const struct ws_ad
 	return 1 - p->value[WS_PEAK_FP32] / p->value[kind];
 }
 
-/* What a device that ran them cannot do; NULL = the rule's own advice, for which some must be in 16
- * bits. */
+/* Advice for devices without fast TF32; NULL = the rule's own advice. */
 static const char *advice_without_tf32(struct ws_advice *a)
 {
 	bool all_fp32 = true;
@@ -317,7 +318,8 @@ static bool is_native(const struct ws_advice *a, const struct ws_work_group *g)
 	       !of_older_architecture(a, g->config);
 }
 
-/* Operations whose longest kernel is old, at a better rate; NaN where nothing tells one. */
+/* Share saved if operations whose longest kernel is old ran at a better rate; NaN if that is
+ * unknown. */
 static double rate_of_new_kernels(const struct ws_advice *a, const struct ws_advice_cell *cell,
                                   const struct ws_claim *claim)
 {
@@ -352,8 +354,8 @@ void ws_rule_old_kernels(struct ws_advice *a)
 /* --- A7 low intensity ----------------------------------------------------------------------- */
 
 /*
- * The M from which M x N x K reaches so many FLOPs a byte, with each matrix moved once:
- * 2 M N K >= ridge item (M K + K N + M N). 0 when no M does.
+ * The M from which M x N x K has this number of FLOPs per byte, with each matrix moved once: 2 M N
+ * K >= ridge item (M K + K N + M N). 0 if there is none.
  */
 static double rows_needed(const struct ws_cost_op *op, double item, double ridge)
 {
@@ -398,7 +400,8 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		if (op->class != WS_TEXT_GEMM || op->flops <= 0 || op->bytes <= 0 || !knows_roof(g))
 			continue;
 		judged++;
-		/* products of many small matrices, as in attention: their sizes are the model's */
+		/* products of many small matrices, as in attention: their sizes are fixed by the
+		 * model */
 		if (op->batch > 1)
 			continue;
 		intensity = (double)op->flops / (double)op->bytes;
@@ -424,7 +427,7 @@ void ws_rule_low_intensity(struct ws_advice *a)
 /* --- A8 quantization ------------------------------------------------------------------------ */
 
 struct filled {
-	double tile, waves, wave; /* shares of 1, but waves */
+	double tile, waves, wave; /* fractions, except waves */
 	uint64_t tiles;
 };
 
@@ -457,12 +460,12 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	const char *waves = "";
 
 	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
-	/* a library that works column by column computes the transpose */
+	/* a column-major library computes the transpose */
 	turned = fill(op, traits->tile_n, traits->tile_m, sms > 0 ? (uint64_t)sms : 0);
 	if (turned.tile * (isnan(turned.wave) ? 1 : turned.wave) >
 	    f.tile * (isnan(f.wave) ? 1 : f.wave))
 		f = turned;
-	/* split sums have more tiles than the name tells */
+	/* split sums have more tiles than the name shows */
 	if (ws_name_matches(ws_bytes_of("*plit?*"), name))
 		f.waves = f.wave = NAN;
 	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||

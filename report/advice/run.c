@@ -10,7 +10,7 @@
 
 /* --- A2 unsteady steps ---------------------------------------------------------------------- */
 
-/* "3 (41.2 ms), 7 (…)": the steps that stand out. are_first: they are the first ones alone. */
+/* "3 (41.2 ms), 7 (…)": the outliers. are_first: only the first steps are outliers. */
 static const char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat,
                             bool *are_first)
 {
@@ -37,6 +37,50 @@ static const char *outliers(struct ws_advice *a, int phase, const struct ws_stat
 	return n > MOST ? ws_advice_text(a, "%s and %zu more", text, n - MOST) : text;
 }
 
+/* A range that all steps which stand out have, no other step has, and that takes half of what they
+ * take more: its path, WS_NONE. Of several the longest. */
+static uint32_t what_they_alone_have(struct ws_advice *a, const struct ws_stat *stat)
+{
+	enum { NOT_COUNTED, OTHER, STANDS_OUT } * kind;
+	struct ws_joined_rows *rows = a->whole->rows;
+	struct of_path {
+		int64_t ns;
+		uint32_t last, steps; /* last: step, plus 1 */
+		bool is_elsewhere;
+	} * of;
+	double more_ns = 0;
+	uint32_t n = 0, found = WS_NONE;
+
+	WS_NEW(&a->arena, kind, a->m->nsteps);
+	WS_NEW(&a->arena, of, a->m->ranges.npaths);
+	for (size_t i = 0; i < a->times->nmeasured; i++) {
+		const uint32_t s = a->times->measured[i];
+		const int64_t ns = ws_step_time(a->m, a->times, s, WS_PHASES, WS_MEASURE_STEP);
+		const bool stands_out = ns >= 0 && ws_stat_is_outlier(stat, ns);
+
+		kind[s] = stands_out ? STANDS_OUT : OTHER;
+		more_ns += stands_out ? (double)ns - stat->median : 0;
+		n += stands_out;
+	}
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+		const uint32_t s = ws_joined_range_step(rows, r);
+		struct of_path *p = &of[r->context->path];
+
+		if (s == WS_NONE || r->is_step || kind[s] == NOT_COUNTED)
+			continue;
+		p->is_elsewhere |= kind[s] == OTHER;
+		p->ns += r->end_ns - r->start_ns;
+		p->steps += p->last != s + 1;
+		p->last = s + 1;
+	}
+	for (uint32_t i = 0; i < a->m->ranges.npaths; i++)
+		if (!of[i].is_elsewhere && of[i].steps == n && n &&
+		    2 * (double)of[i].ns > more_ns && (found == WS_NONE || of[i].ns > of[found].ns))
+			found = i;
+	return found;
+}
+
 static bool has_warm_up(const struct ws_model *m)
 {
 	for (size_t s = 0; s < m->nsteps; s++)
@@ -49,6 +93,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 {
 	bool are_first;
 	const char *which = outliers(a, phase, stat, &are_first);
+	const uint32_t alone = phase == WS_PHASES ? what_they_alone_have(a, stat) : WS_NONE;
 
 	ws_advice_add(a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN, NULL,
 	              phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase),
@@ -63,7 +108,14 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	                             ws_say_time(a->texts, stat->std),
 	                             ws_say_number(a->texts, (double)stat->n),
 	                             has_warm_up(a->m) ? "" : ", none of warm-up", which),
-	              ws_advice_text(a, are_first ? "Run more full warm-up steps (forward and "
+	              alone != WS_NONE
+	                      ? ws_advice_text(a,
+	                                       "Compare steps of one kind: only those that stand "
+	                                       "out have %s. Report the median",
+	                                       ws_advice_name(a, a->m->ranges.paths[alone].name))
+	                      : ws_advice_text(
+	                                a,
+	                                are_first ? "Run more full warm-up steps (forward and "
 	                                            "backward), and report the median"
 	                                          : "Report the median. Steps after the first ones "
 	                                            "stand out, so more warm-up is no cure"));
@@ -78,12 +130,12 @@ void ws_rule_cold(struct ws_advice *a)
 	for (int phase = WS_PHASES; phase >= 0; phase--) {
 		struct ws_stat stat;
 
-		/* the remainder is what is left over, and short */
+		/* the remainder is not a phase of its own, and short */
 		if (phase == WS_PHASE_OTHER || !ws_step_phase_present(a->times, phase))
 			continue;
 		ws_step_stat(a->m, a->times, phase,
 		             phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL, &stat);
-		/* a phase that was shorter once slowed no step */
+		/* a phase that was shorter once did not slow a step */
 		if (phase != WS_PHASES && stat.mean <= stat.median)
 			continue;
 		if (stat.std > WS_STAT_CV_LIMIT * stat.mean ||
@@ -132,7 +184,8 @@ static void judge_loss_scale(struct ws_advice *a)
 
 static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 {
-	/* h884gemm, h1688gemm and hgemm accumulate in half; so does a type list that is all f16 */
+	/* h884gemm, h1688gemm and hgemm accumulate in half precision, and so do names with f16
+	 * only */
 	static const char *const patterns[] = {"*_h884*gemm*", "*_h1688*gemm*", "*_h16816*gemm*",
 	                                       "*_hgemm_*", "*gemm_f16f16_f16f16_f16_*"};
 
@@ -208,7 +261,7 @@ void ws_rule_autotune(struct ws_advice *a)
 	uint64_t n;
 	int warm;
 
-	/* of a filtered report the first step may be missing */
+	/* a filter may exclude the first step */
 	if (!a->m->nsteps || a->times->nmeasured < 2) {
 		a->found->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return;

@@ -1,5 +1,5 @@
-/* Rules about what a launch leaves unused: A27 multiprocessors without a block, A29 units for fp64
- * that a device has few of. */
+/* Rules about launches that use the device badly: A27 multiprocessors without a block, A29 fp64 on
+ * devices with few fp64 units. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -48,7 +48,7 @@ static bool has_tiny_blocks(const struct ws_advice *a, size_t config)
 	       !is_comm(a, config);
 }
 
-/* At most: the same work on all multiprocessors. */
+/* Upper bound: the same work on all multiprocessors. */
 static double rate_of_empty(const struct ws_advice *a, const struct ws_advice_cell *cell,
                             const struct ws_claim *claim)
 {
@@ -60,7 +60,7 @@ static double rate_of_empty(const struct ws_advice *a, const struct ws_advice_ce
 	               : -1;
 }
 
-/* At most: a multiprocessor holds as many threads as it can. */
+/* Upper bound: a multiprocessor holds its maximum number of threads. */
 static double rate_of_tiny(const struct ws_advice *a, const struct ws_advice_cell *cell,
                            const struct ws_claim *claim)
 {
@@ -144,7 +144,7 @@ bool ws_advice_is_geforce(const struct ws_advice *a, uint32_t device)
 	       ws_name_matches(ws_bytes_of("*GeForce*"), a->m->texts[a->m->devices[device].name]);
 }
 
-/* A kernel of no class, whose parameters are doubles and no other numbers with a fraction. */
+/* A kernel without a class whose floating-point parameters are all doubles. */
 static bool has_doubles(const struct ws_advice *a, size_t config)
 {
 	static const char *const others[] = {"*float*", "*half*"};
@@ -162,7 +162,7 @@ static bool is_slow_fp64(const struct ws_advice *a, size_t config)
 	       (ws_name_is(a->m->texts[c->name_dtype], "fp64") || has_doubles(a, config));
 }
 
-/* At most: fp32 runs at 32 times the rate of fp64 or more. */
+/* Upper bound: fp32 runs at 32 times the rate of fp64 or more. */
 static double rate_of_fp64(const struct ws_advice *a, const struct ws_advice_cell *cell,
                            const struct ws_claim *claim)
 {

@@ -10,20 +10,20 @@
 #include "report/base/order.h"
 #include "report/base/stat.h"
 
-/* What is kept of one. */
+/* Stored data of an operation. */
 struct kept {
-	uint32_t source;            /* its number as a range, or as an operation of a framework */
-	uint32_t facts : 30;        /* row of its payload, or its description */
-	uint32_t flops_too_big : 1; /* for the sum */
+	uint32_t source;            /* number of the range, or of the framework's operation */
+	uint32_t facts : 30;        /* row of its payload, or number of its description */
+	uint32_t flops_too_big : 1; /* would overflow the sum */
 	uint32_t bytes_too_big : 1;
 };
 
-/* What its kernels tell, which not all ask for. */
+/* Data from the kernels of an operation, computed only if requested. */
 struct work {
 	int64_t gpu_ns, longest_ns;
-	uint32_t step;   /* of the first of them that has one, WS_NONE */
-	uint32_t config; /* of its longest kernel */
-	uint32_t dtype;  /* of that */
+	uint32_t step;   /* step of the first kernel with one, WS_NONE */
+	uint32_t config; /* configuration of its longest kernel */
+	uint32_t dtype;  /* dtype of that kernel */
 	uint32_t kernels;
 };
 
@@ -39,14 +39,14 @@ static void release(void *result)
 /* --- which operations count ------------------------------------------------------------ */
 
 /*
- * cost_op[i] = the operation that counts for framework operation i: itself,
- * or one around it; WS_NONE. Parents stand before their children.
+ * cost_op[i] = the operation that counts for framework operation i: itself, or one around it;
+ * WS_NONE. Parents come before their children.
  */
 static void find_counted(const struct ws_model *m, uint32_t *cost_op)
 {
 	const struct ws_op_tree *tree = &m->cpu_ops.tree;
 	struct ws_arena temp = {0};
-	double *inner; /* FLOPs of those inside that count */
+	double *inner; /* FLOPs of counted operations inside */
 	uint8_t *has_inner;
 
 	WS_NEW(&temp, inner, tree->n);
@@ -87,19 +87,6 @@ static void set_facts_of_range(const struct ws_op_facts *facts, struct ws_cost_o
 	op->bytes = facts->bytes;
 }
 
-static void set_facts_of_framework(const struct ws_op_config *facts, struct ws_cost_op *op)
-{
-	op->dtype = facts->dtype;
-	op->direction = facts->direction;
-	op->flops = facts->flops;
-	op->flops_needed = facts->flops_needed;
-	op->bytes = facts->bytes;
-	op->batch = facts->batch;
-	op->m = facts->m;
-	op->n = facts->n;
-	op->k = facts->k;
-}
-
 /* The range that it is, or lies in; NULL. */
 static const struct ws_joined_range *range_of(const struct ws_cost_ops *c, size_t i,
                                               uint32_t source)
@@ -108,7 +95,7 @@ static const struct ws_joined_range *range_of(const struct ws_cost_ops *c, size_
 
 	if (i < c->nranges)
 		return ws_joined_rows_range(c->rows, source);
-	/* backward runs on a thread without ranges: it belongs where its forward was */
+	/* backward runs on a thread without ranges: it belongs to the range of its forward */
 	if (ops->range[source] == WS_NONE && ops->forward[source] != WS_NONE)
 		source = ops->forward[source];
 	return ws_joined_rows_range(c->rows, ops->range[source]);
@@ -121,7 +108,7 @@ static void set_kernels(const struct ws_model *m, const struct work *work, struc
 	op->gpu_ns = work->gpu_ns;
 	op->longest_ns = work->longest_ns;
 	op->kernels = work->kernels;
-	/* launched on a thread without ranges, as backward is */
+	/* launched on a thread without ranges, like backward */
 	if (op->step == WS_NONE)
 		op->step = work->step;
 	op->device = m->configs[work->config].device;
@@ -154,7 +141,15 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 		op.cpu_op = kept.source;
 		op.name = config->name;
 		op.class = config->kind;
-		set_facts_of_framework(config, &op);
+		op.dtype = config->dtype;
+		op.direction = config->direction;
+		op.flops = config->flops;
+		op.flops_needed = config->flops_needed;
+		op.bytes = config->bytes;
+		op.batch = config->batch;
+		op.m = config->m;
+		op.n = config->n;
+		op.k = config->k;
 		if (m->cpu_ops.forward[kept.source] != WS_NONE)
 			op.direction = WS_TEXT_BACKWARD;
 	}
@@ -195,7 +190,7 @@ struct finder {
 	int64_t flops, bytes; /* sums so far */
 };
 
-/* Sums of what is known need no look at overflow. */
+/* Would adding overflow the sum? Adds otherwise. */
 static bool is_too_big(int64_t *sum, int64_t more)
 {
 	int64_t with = *sum;
@@ -212,45 +207,6 @@ static void put(struct finder *f, uint32_t source, uint32_t facts, int64_t flops
 	                          is_too_big(&f->bytes, bytes)};
 
 	ws_spill_put(&f->out->ops, sizeof(kept), f->out->n++, &kept);
-}
-
-static void add_ranges(struct finder *f)
-{
-	struct ws_joined_rows *rows = f->sel->rows;
-
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
-		uint32_t at = WS_NONE;
-
-		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {
-			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
-
-			at = (uint32_t)f->out->n;
-			put(f, i, range->context->op, facts->flops, facts->bytes);
-		}
-		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
-	}
-	f->out->nranges = f->out->n;
-}
-
-/* Parents first, so the number of the operation that counts is there already. */
-static void add_framework(struct finder *f)
-{
-	const struct ws_model *m = f->m;
-	uint32_t *cost_op = f->out->of_cpu_op;
-
-	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
-		if (cost_op[i] == i && f->sel->op[i]) {
-			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
-
-			cost_op[i] = (uint32_t)f->out->n;
-			put(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
-		} else if (cost_op[i] == i) {
-			cost_op[i] = WS_NONE;
-		} else if (cost_op[i] != WS_NONE) {
-			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
-		}
-	}
 }
 
 static void add_kernels(struct finder *f)
@@ -298,8 +254,39 @@ static void find(struct finder *f)
 	ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept));
 	ws_spill_open(&out->of_range, nranges * sizeof(uint32_t));
 	find_counted(f->m, out->of_cpu_op);
-	add_ranges(f);
-	add_framework(f);
+
+	struct ws_joined_rows *rows = f->sel->rows;
+
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+		uint32_t at = WS_NONE;
+
+		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {
+			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
+
+			at = (uint32_t)f->out->n;
+			put(f, i, range->context->op, facts->flops, facts->bytes);
+		}
+		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
+	}
+	f->out->nranges = f->out->n;
+
+	/* Parents first, so the number of the operation that counts is there already. */
+	const struct ws_model *m = f->m;
+	uint32_t *cost_op = f->out->of_cpu_op;
+
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
+		if (cost_op[i] == i && f->sel->op[i]) {
+			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
+
+			cost_op[i] = (uint32_t)f->out->n;
+			put(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
+		} else if (cost_op[i] == i) {
+			cost_op[i] = WS_NONE;
+		} else if (cost_op[i] != WS_NONE) {
+			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
+		}
+	}
 }
 
 struct ws_cost_ops *ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel)
@@ -332,7 +319,7 @@ struct ws_cost_ops *ws_cost_ops_find(const struct ws_model *m, const struct ws_s
 
 /* --- peaks ----------------------------------------------------------------------------------- */
 
-/* "workload.peak.bf16=788": TFLOP/s; of memory GB/s. */
+/* "workload.peak.bf16=788": TFLOP/s; for memory GB/s. */
 static void apply_measured(const struct ws_model *m, struct ws_device_peaks *peaks)
 {
 	static const struct {
@@ -371,7 +358,7 @@ void ws_roof_of(const struct ws_device_peaks *peaks, uint32_t class, struct ws_b
 
 	out->unconfirmed = ws_peaks_unconfirmed(peaks);
 	out->bytes_per_s = peaks->value[WS_PEAK_MEMORY];
-	/* outside of Tensor Cores 16-bit data is computed with in fp32 */
+	/* outside of Tensor Cores, arithmetic on 16-bit data is done in fp32 */
 	out->flops_per_s = peaks->value[WS_PEAK_FP32];
 	if (!dtype.len || ws_name_is(dtype, "fp64"))
 		out->flops_per_s = 0;
@@ -411,7 +398,7 @@ struct gathering {
 
 static void merge(struct ws_cost_group *to, const struct ws_cost_group *from)
 {
-	/* of kernels as long as each other one, whichever operation comes first */
+	/* of equally long kernels always the same, whatever the order of operations */
 	if (from->longest_ns > to->longest_ns ||
 	    (from->longest_ns == to->longest_ns && from->tensor < to->tensor)) {
 		to->longest_ns = from->longest_ns;
@@ -428,7 +415,7 @@ static void merge(struct ws_cost_group *to, const struct ws_cost_group *from)
 	to->needed_unknown |= from->needed_unknown;
 }
 
-/* Adds an operation to those of its class, or of its name. */
+/* Adds an operation to the group of its class, or of its name. */
 static void add_op(struct gathering *s, const struct ws_cost_op *op, int64_t needed, bool by_name)
 {
 	struct ws_cost_groups *out = s->out;
@@ -460,7 +447,7 @@ static void add_op(struct gathering *s, const struct ws_cost_op *op, int64_t nee
 		merge(&out->group[id - 1], &group);
 }
 
-/* attention: of an operation of a framework; a range's own product says itself what it needs. */
+/* attention: part of attention of a framework's operation; ranges have their own flops_needed. */
 static int64_t needed_of(const struct ws_model *m, const struct ws_cost_op *op,
                          const uint8_t *attention)
 {
@@ -496,7 +483,7 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 		int64_t needed;
 
 		if (!op.kernels)
-			continue; /* nothing to hold against its cost */
+			continue; /* no kernel time to compare with its cost */
 		s.out->counted_ns += op.gpu_ns;
 		s.out->modelled_ns += op.flops >= 0 ? op.gpu_ns : 0;
 		needed = needed_of(m, &op,
@@ -510,7 +497,7 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 }
 
 size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_groups *all,
-                            bool by_name, struct ws_row_key *order)
+                            struct ws_row_key *order)
 {
 	const struct ws_bytes *texts = m->texts;
 	size_t n = 0;
@@ -518,7 +505,7 @@ size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_group
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct ws_cost_group *g = &all->group[i];
 
-		if (g->by_name == by_name)
+		if (g->by_name)
 			order[n++] = (struct ws_row_key){.number = {WS_DESCENDING(g->gpu_ns)},
 			                                 .text = {texts[g->class], texts[g->name],
 			                                          texts[g->dtype]},
@@ -553,7 +540,7 @@ struct ws_attained ws_cost_group_attained(const struct ws_model *m, const struct
 /* --- operations of attention ---------------------------------------------------------------------
  */
 
-/* How many operations may lie between a product and the softmax. */
+/* Maximum number of operations between a product and the softmax. */
 #define REACH 12
 
 struct attention_finder {
@@ -568,8 +555,8 @@ static struct ws_cost_op op_at(const struct attention_finder *f, size_t i)
 	return ws_cost_ops_at(f->costs, f->costs->nranges + i);
 }
 
-/* The n-th batched product from i in direction `by` (1 or -1) on its thread; WS_NONE: it is not
- * within reach, or work of another layer lies between. */
+/* The n-th batched product from i in direction `by` (1 or -1) on its thread; WS_NONE: it is too
+ * far, or work of another layer is between. */
 static uint32_t product_near(const struct attention_finder *f, size_t i, int by, int n)
 {
 	const uint32_t *thread = f->m->cpu_ops.tree.thread, on = thread[op_at(f, i).cpu_op];
@@ -579,7 +566,7 @@ static uint32_t product_near(const struct attention_finder *f, size_t i, int by,
 		struct ws_cost_op op;
 
 		at = by < 0 ? at - 1 : at + 1;
-		if (at >= f->n) /* before the first, too */
+		if (at >= f->n) /* also before the first */
 			return WS_NONE;
 		op = op_at(f, at);
 		if (thread[op.cpu_op] != on)
@@ -594,7 +581,7 @@ static uint32_t product_near(const struct attention_finder *f, size_t i, int by,
 	return WS_NONE;
 }
 
-/* What an operation was found to be stays. */
+/* Sets the parts of operations that have none yet. */
 static void set(struct attention_finder *f, size_t from, size_t end, enum ws_attention_part part)
 {
 	for (size_t i = from; i < end; i++)
@@ -602,7 +589,7 @@ static void set(struct attention_finder *f, size_t from, size_t end, enum ws_att
 			f->part[i] = (uint8_t)part;
 }
 
-/* i: a softmax. Before it lies scale and mask, behind it anything else. */
+/* i: a softmax. Before it are scale and mask, after it any other work. */
 static void match_forward(struct attention_finder *f, size_t i)
 {
 	uint32_t scores = product_near(f, i, -1, 1), final = product_near(f, i, 1, 1);
@@ -639,7 +626,7 @@ static void match_backward(struct attention_finder *f, size_t i)
 
 /* --- pairs ---------------------------------------------------------------------------------- */
 
-/* What fused attention around a product says, or around the forward one that it belongs to. */
+/* The mask of fused attention around a product, or around its forward product. */
 static enum ws_op_mask mask_around(const struct ws_model *m, uint32_t cpu_op)
 {
 	for (int forward = 0; forward < 2 && cpu_op != WS_NONE; forward++) {
@@ -654,7 +641,8 @@ static enum ws_op_mask mask_around(const struct ws_model *m, uint32_t cpu_op)
 	return WS_MASK_NOT_KNOWN;
 }
 
-/* How many queries a product of self-attention has: of its three sizes two are that; 0. */
+/* Number of queries of a product of self-attention: two of its three sizes equal it; 0 =
+ * unknown. */
 static uint64_t queries_of(const struct ws_cost_op *op)
 {
 	if (op->m == op->n || op->m == op->k)
@@ -680,13 +668,12 @@ int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost
 
 /* --- all of them ------------------------------------------------------------------------- */
 
-/* Backward operations are what the forward operations are that they are linked to. */
+/* Backward operations get the part of the linked forward operations. */
 static void follow_links(struct attention_finder *f, struct ws_arena *arena)
 {
 	const struct ws_op_tree *tree = &f->m->cpu_ops.tree;
 	const uint32_t several = WS_NONE - 1;
-	uint32_t *
-	        inside; /* framework operation -> the one of attention in it, WS_NONE, or several */
+	uint32_t *inside; /* framework operation -> attention inside it, WS_NONE, or several */
 
 	WS_NEW(arena, inside, tree->n);
 	memset(inside, 0xff, tree->n * sizeof(*inside));

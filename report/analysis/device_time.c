@@ -20,10 +20,11 @@ struct finder {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	struct ws_time_window *windows;
-	int warm_up; /* of the warm-up steps, whatever is selected */
+	int warm_up; /* windows of warm-up steps, whatever is selected */
 	size_t n;
-	int64_t *reach_ns;                  /* the latest end of each window and those before it */
-	int64_t *device_start, *device_end; /* of each window's work; start INT64_MAX: none */
+	int64_t *reach_ns; /* the latest end up to each window */
+	int64_t *device_start,
+	        *device_end; /* bounds of each window's work; start INT64_MAX: none */
 	int64_t earlier_ns;                 /* end of the work before all steps */
 	int64_t unknown_ns;                 /* … or of work without a launch record */
 	struct ws_arena temp;
@@ -62,7 +63,7 @@ void ws_device_work_span(const struct ws_model *m, const struct ws_selection *se
 	*end_ns = first > last ? m->end_ns : last;
 }
 
-/* Of a trace without steps. */
+/* The window of a trace without steps. */
 static struct ws_time_window whole_window(const struct ws_model *m, const struct ws_selection *sel)
 {
 	struct ws_time_window w = {m->begin_ns, m->end_ns, WS_NONE, 0};
@@ -90,7 +91,8 @@ static void host_windows(struct finder *f)
 	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
 }
 
-/* The window that holds a call wholly, WS_NONE: the first that does not end by its begin. */
+/* The window that contains a call wholly, WS_NONE. It is the first that ends after the call's
+ * begin. */
 static size_t window_of(const struct finder *f, const struct ws_joined_call *call)
 {
 	size_t i;
@@ -98,7 +100,7 @@ static size_t window_of(const struct finder *f, const struct ws_joined_call *cal
 	if (!call)
 		return SIZE_MAX;
 	WS_COUNT_FIRST(i, f->n, f->reach_ns[i] <= call->start_ns);
-	/* a call that begins as all ends */
+	/* a call that begins at the end of all windows */
 	i -= i == f->n && i && f->windows[i - 1].end_ns == call->start_ns;
 	if (i == f->n || call->start_ns < f->windows[i].start_ns ||
 	    call->start_ns + call->dur_ns > f->windows[i].end_ns)
@@ -122,8 +124,9 @@ static void match(struct finder *f, const struct ws_joined_call *call, int64_t s
 	f->device_end[w] = end_ns > f->device_end[w] ? end_ns : f->device_end[w];
 }
 
-/* The first window begins no earlier than the work ends that was launched before all steps. Work
- * without a launch record was so if it began before them; else it may be the step's own. */
+/* The first window begins no earlier than the end of work launched before all steps. Work without a
+ * launch record counts as such if it began before the steps; otherwise it may belong to the
+ * step. */
 static void find_earlier(struct finder *f, const struct ws_joined_call *call, int64_t start_ns,
                          int64_t end_ns)
 {
@@ -196,17 +199,6 @@ static void move_bounds(struct finder *f)
 	}
 }
 
-static struct ws_windows window_of_step(const struct ws_windows *all, uint32_t step)
-{
-	struct ws_windows one = {NULL, 0, 0};
-
-	for (size_t i = 0; i < all->n && !one.n; i++)
-		if (all->window[i].step == step)
-			one = (struct ws_windows){&all->window[i], 1,
-			                          i ? all->window[i].start_ns : all->gpu_begin_ns};
-	return one;
-}
-
 void ws_windows_with_work(const struct ws_model *m, const struct ws_selection *sel,
                           struct ws_time_window *windows, size_t n)
 {
@@ -218,7 +210,7 @@ void ws_windows_with_work(const struct ws_model *m, const struct ws_selection *s
 	ws_arena_free(&f.temp);
 }
 
-/* Those of the report and those of warm-up steps are kept apart. */
+/* Windows of the report and of warm-up steps are cached separately. */
 static const struct ws_windows *find_windows(const struct ws_model *m,
                                              const struct ws_selection *sel, int warm_up)
 {
@@ -230,12 +222,20 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 		return windows;
 	WS_NEW(&sel->kept->arena, windows, 1);
 	if (sel->whole) {
-		*windows = window_of_step(find_windows(m, sel->whole, warm_up), sel->step);
+		const struct ws_windows *all = find_windows(m, sel->whole, warm_up);
+		struct ws_windows one = {NULL, 0, 0};
+
+		for (size_t i = 0; i < all->n && !one.n; i++)
+			if (all->window[i].step == sel->step)
+				one = (struct ws_windows){&all->window[i], 1,
+				                          i ? all->window[i].start_ns
+				                            : all->gpu_begin_ns};
+		*windows = one;
 		ws_keep_result(sel, &keys[warm_up], windows, NULL);
 		return windows;
 	}
 	host_windows(&f);
-	/* without steps all of the trace counts, what has no launch record too */
+	/* without steps the whole trace counts, including work without a launch record */
 	if (f.n && f.windows[0].step != WS_NONE)
 		move_bounds(&f);
 	windows->window = f.windows;

@@ -1,5 +1,5 @@
 /*
- * When devices and threads did what: step windows that hold the device work of their step.
+ * Windows of steps, which include the device work of their step, and sums over them.
  */
 #pragma once
 
@@ -10,105 +10,102 @@
 #include "report/base/spans.h"
 #include "report/model/model.h"
 
-/* A step's time: from its begin, or the end of the device work of the step before, to its end or
- * the end of the device work that it launched. */
+/* The window of a step: from its begin, or the end of the previous step's device work if later, to
+ * its end, or the end of the device work that it launched if later. */
 struct ws_time_window {
 	int64_t start_ns, end_ns;
-	uint32_t step;        /* WS_NONE: the whole trace, which has no steps */
+	uint32_t step;        /* WS_NONE: the window is the whole trace, which has no steps */
 	uint64_t device_work; /* kernels, copies and fills launched in it */
 };
 
 struct ws_windows {
 	struct ws_time_window *window;
 	size_t n;
-	/* Begin of the first, or the end of device work without a launch record in its first tenth:
-	 * PyTorch's TensorBoard plugin takes that for work of an earlier step, and begins behind it
-	 * what it divides by. */
+	/* Begin of the first window, or the end of device work without a launch record in its first
+	 * tenth: PyTorch's TensorBoard plugin assigns such work to an earlier step, and its
+	 * denominator begins after it. */
 	int64_t gpu_begin_ns;
 };
 
 /*
- * The windows of the selected measured steps, ascending and disjoint. A trace without finished steps
- * has one window, from its first device work to its last, or all of it where that was asked for.
- * They live as long as sel. Source: definitions of PyTorch's TensorBoard plugin.
+ * The windows of the selected measured steps, ascending and disjoint. A trace without finished
+ * steps has one window, from its first device work to its last, or the whole trace with scope ALL.
+ * Freed with sel. Source: definitions of PyTorch's TensorBoard plugin.
  */
 const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel);
 
-/* The window of median length: of two the shorter one, of those as long the last, as a trace begins
- * with what happens once. There is one. */
+/* The window of median length: the shorter of the two middle ones; of equal ones the last, because
+ * start-up is at the begin. There must be a window. */
 const struct ws_time_window *ws_windows_median(const struct ws_windows *w);
 
-/* Times of ranges become what their windows were if they were the steps: sorted, in place. */
+/* Replaces ranges by the windows that they would have as steps: sorted, in place. */
 void ws_windows_with_work(const struct ws_model *m, const struct ws_selection *sel,
                           struct ws_time_window *windows, size_t n);
 
-/* Is the report about all of a trace that has steps? */
+/* Does the report cover the whole of a trace that has steps? */
 static inline bool ws_is_of_all(const struct ws_selection *sel)
 {
 	return sel->scope == WS_SCOPE_ALL && sel->measured && !sel->has_steps;
 }
-/* Of such a report one window, else the same. */
+/* For such a report one window, else the same as ws_windows. */
 const struct ws_windows *ws_windows_in_scope(const struct ws_model *m,
                                              const struct ws_selection *sel);
 
-/* From the first device work that passes the filters to the end of the last; all of the trace where
- * there is none. */
+/* Begin and end of all device work that passes the filters; the whole trace if there is none. */
 void ws_device_work_span(const struct ws_model *m, const struct ws_selection *sel,
                          int64_t *start_ns, int64_t *end_ns);
 
-/* The same of the warm-up steps, whatever is selected. */
+/* The windows of warm-up steps, whatever is selected. */
 const struct ws_windows *ws_warm_up_windows(const struct ws_model *m,
                                             const struct ws_selection *sel);
 
-/* Is a range of this name a collective operation of a backend of PyTorch? */
+/* Is this the name of a collective operation of one of PyTorch's backends? */
 bool ws_name_is_collective(struct ws_bytes name);
 
 /*
- * MFU and HFU: how much of what the devices could compute a step was used. Matrix products,
- * convolutions and fused attention are held against the dense peak of the dtype that each ran in.
- * Definitions: docs/dev/statistics.md.
+ * MFU and HFU: the part of the devices' peak that a step uses. Matrix products, convolutions and
+ * fused attention are compared with the dense peak of their dtype. Definitions:
+ * docs/dev/statistics.md.
  */
 
-/* Products that do not tell their FLOPs may take this share of the GPU time of all of them. */
+/* Largest share of products with unknown FLOPs in the GPU time of all products. */
 #define WS_UTILIZATION_UNTOLD_PERCENT 1
 
 /* Times that the products of selected steps need at the peak. NaN = not known. */
 struct ws_utilization {
-	double *model_ns, *ran_ns;       /* of each step: as the model is written; all that ran */
+	double *model_ns, *ran_ns; /* per step: FLOPs of the model only; of all executed work */
 	double model_sum_ns, ran_sum_ns; /* of all selected steps */
-	double flops;                    /* that ran in them; known without peaks, too */
-	/* time of each step, of its window (device_time.h), -1: it has none; and the sum of those
-	 * selected */
+	double flops;                    /* executed in these steps; known without peaks, too */
+	/* length of each step's window, -1: none; and the sum over selected steps */
 	const int64_t *step_ns;
 	int64_t step_sum_ns;
 	int64_t product_ns; /* GPU time of the products, summed over devices */
-	uint64_t devices;   /* that ran them */
-	char obstacle[200]; /* nothing is known; empty = it is */
+	uint64_t devices;   /* number of devices that ran them */
+	char obstacle[200]; /* why MFU and HFU are unknown; empty = they are known */
 	char basis[240];    /* the denominator and its source */
 };
 
 /*
- * Found once a selection: it lives as long as that. Model FLOPs: of what ran neither in backward
- * nor in the optimizer, three times where there is a backward, so nothing that is computed again
- * counts.
+ * Computed once per selection, and freed with it. Model FLOPs: those of operations outside backward
+ * and optimizer, times three if there is a backward, so that recomputation does not count.
  */
 const struct ws_utilization *ws_utilization_find(const struct ws_model *m,
                                                  const struct ws_selection *sel);
 
-/* A share of a peak that cannot be: an error of what the report knows, and never clipped. */
+/* Text for a share of a peak over 100 %, which means that FLOPs, bytes or the peak are wrong. Such
+ * shares are never clipped. */
 #define WS_OVER_PEAK "over 100 %: the FLOPs, the bytes or the peak are wrong"
-/* That text, or NULL: percent may be. NaN may. */
+/* That text if percent is over 100, else NULL; also NULL for NaN. */
 const char *ws_over_peak(double percent);
 
-/* One line of what is missing; meaning is static text. */
+/* One kind of missing data; meaning is static text. */
 struct ws_missing {
 	const char *source;
 	struct ws_bytes cause;
 	uint64_t count;
-	bool is_unknown; /* nobody counted to the end, and so far there was none */
+	bool is_unknown; /* the count is not final, and was 0 so far */
 	const char *meaning;
 };
-/* Everything that can be missing from this trace, zeros and what is not known too. Calls fn for
- * each. */
+/* Calls fn for each kind of data that can be missing, including counts that are zero or unknown. */
 void ws_missing_each(const struct ws_model *m,
                      void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx);

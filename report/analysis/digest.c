@@ -28,7 +28,7 @@ static void reserve_paths(struct ws_digest *d, size_t npaths)
 	}
 }
 
-/* nkinds: how many kinds of kernels there are, which without a join are configurations. */
+/* nkinds: number of kinds of kernels; without a join, kinds are configurations. */
 static void init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds)
 {
 	*d = (struct ws_digest){.parts = parts,
@@ -64,7 +64,7 @@ void ws_digest_release(struct ws_digest *d)
 	*d = (struct ws_digest){0};
 }
 
-/* The number of the cell of a configuration and place, which is that of the kind. */
+/* The number of the cell of a configuration and place, for a kind. */
 static uint32_t add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
                          const struct ws_kernel_place *place)
 {
@@ -80,7 +80,7 @@ static uint32_t add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
 	return d->cell_of[kind] = (uint32_t)(id - 1);
 }
 
-/* All kernels are in: the sums over all cells. */
+/* After all kernels: computes sums over all cells. */
 static void finish(struct ws_digest *d)
 {
 	d->kernels = 0;
@@ -109,12 +109,12 @@ static void add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int fai
 	ws_values_add(&d->calls[name].dur_ns, dur_ns);
 }
 
-/* A kernel as the sums take it. */
+/* Fields of a kernel for the sums. */
 struct kernel {
-	int64_t start_ns, dur_ns; /* 0 when not known */
+	int64_t start_ns, dur_ns; /* 0 if unknown */
 	int timed;
 	uint32_t device;
-	uint64_t order; /* by device, then start: what comes first, is less */
+	uint64_t order; /* ascending by device, then start */
 };
 
 struct filling {
@@ -122,9 +122,9 @@ struct filling {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	struct ws_cost_ops *costs;
-	uint32_t *name_of; /* operation -> name that its kernels have, see share_flops */
+	uint32_t *name_of; /* operation -> common name of its kernels, see share_flops */
 	uint32_t *path_of; /* step -> its path */
-	/* of ranges below nspans: from the start of the first kernel to the last end */
+	/* for ranges below nspans: start of the first kernel to the last end */
 	struct ws_spill spans;
 	uint32_t nspans;
 	struct ws_arena temp;
@@ -132,7 +132,7 @@ struct filling {
 
 /* --- into the digest ---------------------------------------------------------------------- */
 
-/* Counts it in its cell. */
+/* Counts a kernel in its cell. */
 static void count_in_cell(struct ws_digest *d, uint32_t cell, const struct kernel *k)
 {
 	struct ws_digest_cell *c = &d->cells[cell];
@@ -145,18 +145,6 @@ static void count_in_cell(struct ws_digest *d, uint32_t cell, const struct kerne
 	}
 	c->total_ns += k->dur_ns;
 	ws_values_add(&c->dur_ns, k->dur_ns);
-}
-
-/* marks: WS_IN_… of the range that launched it. */
-static void add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
-{
-	if (marks & WS_IN_WARM_UP) {
-		d->warm_up++;
-		d->warm_up_ns += dur_ns;
-	} else if (marks & WS_IN_SETUP) {
-		d->setup++;
-		d->setup_ns += dur_ns;
-	}
 }
 
 /* Counts it in a path, once, whatever led there. Kernels of a device come by start. */
@@ -175,7 +163,7 @@ static void add_to_path(struct ws_digest *d, uint32_t path, const struct kernel 
 	             k->start_ns + k->dur_ns);
 }
 
-/* … and in all around that. */
+/* … and in all paths around it. */
 static void add_to_path_and_parents(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
                                     const struct kernel *k)
 {
@@ -184,15 +172,6 @@ static void add_to_path_and_parents(struct ws_digest *d, const struct ws_path *p
 		return;
 	for (path = paths[path].parent; path != WS_NONE; path = paths[path].parent)
 		add_to_path(d, path, k);
-}
-
-/* … and as launched in the path itself. */
-static void add_own(struct ws_digest *d, uint32_t path, const struct kernel *k)
-{
-	struct ws_path_sums *sums = ws_digest_path(d, path);
-
-	sums->ops_exclusive++;
-	sums->exclusive_ns += k->dur_ns;
 }
 
 /* An operation with FLOPs or bytes (-1 = not known) in a path. */
@@ -215,18 +194,6 @@ static void add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t 
 
 /* --- kernels ----------------------------------------------------------------------------- */
 
-static struct ws_kernel_place place_of(const struct ws_joined_kernel *k)
-{
-	return (struct ws_kernel_place){
-	        .path = k->range != WS_NONE  ? k->kind->path
-	                : k->call != WS_NONE ? WS_PATH_NO_RANGE
-	                                     : WS_PATH_NO_LAUNCH,
-	        .class = k->kind->range_class,
-	        .direction = k->kind->direction,
-	        .dtype = k->kind->dtype,
-	};
-}
-
 static void extend_by(struct filling *f, uint32_t range, const struct kernel *kernel)
 {
 	static const struct ws_span none = WS_SPAN_EMPTY;
@@ -240,17 +207,21 @@ static void extend_by(struct filling *f, uint32_t range, const struct kernel *ke
 	              kernel->start_ns + kernel->dur_ns);
 }
 
-/* step: of the model. */
+/* step: index of the model's steps. */
 static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, uint32_t step,
                          uint32_t path, const struct kernel *kernel)
 {
 	const struct ws_model *m = f->m;
 
-	add_own(f->d, path, kernel);
+	/* as launched in the path itself */
+	struct ws_path_sums *sums = ws_digest_path(f->d, path);
+
+	sums->ops_exclusive++;
+	sums->exclusive_ns += kernel->dur_ns;
 	add_to_path_and_parents(f->d, m->ranges.paths, path, kernel);
 	extend_by(f, k->range, kernel);
-	/* another thread launched it in the step's time: the step has it all the same, and what was
-	 * launched in its range counts once */
+	/* if another thread launched it during the step, it also counts in the step's path, but
+	 * only once */
 	if (step != WS_NONE && f->path_of[step] != WS_NONE) {
 		add_to_path_and_parents(f->d, m->ranges.paths, f->path_of[step], kernel);
 		extend_by(f, m->steps[step].range, kernel);
@@ -267,9 +238,8 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 }
 
 /*
- * FLOPs belong to an operation, not to a kernel. They are a kernel's where
- * all kernels of the operation have its name; a name with one instance for
- * which that does not hold has no FLOPs.
+ * FLOPs belong to operations. A kernel name gets them if all kernels of the operation have that
+ * name; a single instance without such an operation makes the name's FLOPs unknown.
  */
 static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 {
@@ -277,7 +247,7 @@ static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 	const uint32_t name = f->m->configs[k->kind->config].name;
 	const uint32_t op = ws_cost_ops_of_kernel(f->costs, k);
 	uint8_t *unknown = f->d->flops_unknown;
-	/* 0 is the empty text, which stands for "no kernel yet" */
+	/* 0, the empty text, means "no kernel yet" */
 	uint32_t *name_of = op == WS_NONE ? NULL : &f->name_of[op];
 
 	if (!name_of || ws_cost_ops_flops(f->costs, op) < 0) {
@@ -295,7 +265,14 @@ static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
                        const struct kernel *kernel, uint32_t step)
 {
-	const struct ws_kernel_place place = place_of(k);
+	const struct ws_kernel_place place = {
+	        .path = k->range != WS_NONE  ? k->kind->path
+	                : k->call != WS_NONE ? WS_PATH_NO_RANGE
+	                                     : WS_PATH_NO_LAUNCH,
+	        .class = k->kind->range_class,
+	        .direction = k->kind->direction,
+	        .dtype = k->kind->dtype,
+	};
 	uint32_t cell = f->d->cell_of[k->kind->number];
 
 	if (cell == WS_NONE)
@@ -304,7 +281,13 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_COSTS)
 		share_flops(f, k);
-	add_marks(f->d, k->kind->marks, kernel->dur_ns);
+	if (k->kind->marks & WS_IN_WARM_UP) {
+		f->d->warm_up++;
+		f->d->warm_up_ns += kernel->dur_ns;
+	} else if (k->kind->marks & WS_IN_SETUP) {
+		f->d->setup++;
+		f->d->setup_ns += kernel->dur_ns;
+	}
 	if (f->d->parts & WS_DIGEST_PATHS)
 		add_to_paths(f, k, step, place.path, kernel);
 }
@@ -332,20 +315,6 @@ static void add_kernels(struct filling *f)
 
 /* --- ranges ------------------------------------------------------------------------------ */
 
-static void prepare_paths(struct filling *f)
-{
-	struct ws_joined_rows *rows = f->sel->rows;
-
-	WS_NEW(&f->temp, f->path_of, f->m->nsteps);
-	for (size_t s = 0; s < f->m->nsteps; s++) {
-		const struct ws_joined_range *r =
-		        ws_joined_rows_range(rows, f->m->steps[s].range);
-
-		f->path_of[s] = r ? r->context->path : WS_NONE;
-	}
-	ws_spill_open(&f->spans, rows->nranges * sizeof(struct ws_span));
-}
-
 /* What a range launched, with what those inside it did; its parent did that, too. */
 static struct ws_span span_of(struct filling *f, const struct ws_joined_range *r, uint32_t number)
 {
@@ -364,7 +333,7 @@ static void add_ranges(struct filling *f)
 {
 	struct ws_joined_rows *rows = f->sel->rows;
 
-	/* children before parents: what a child launched, its parent did */
+	/* children before parents, as launches of a child count for its parent */
 	for (uint32_t i = (uint32_t)rows->nranges; i-- > 0;) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 		const struct ws_span span = span_of(f, r, i);
@@ -380,58 +349,54 @@ static void add_ranges(struct filling *f)
 	}
 }
 
-/* --- costs ------------------------------------------------------------------------------- */
-
-static void prepare_costs(struct filling *f)
-{
-	f->costs = ws_cost_ops_list(f->m, f->sel);
-	WS_NEW(&f->temp, f->name_of, f->costs->n);
-}
-
-static void add_costs(struct filling *f)
-{
-	for (size_t i = 0; i < f->costs->n; i++) {
-		const struct ws_cost_op op = ws_cost_ops_at(f->costs, i);
-
-		if (f->name_of[i] && f->name_of[i] != WS_NONE && op.flops >= 0)
-			f->d->flops[f->name_of[i]] += op.flops;
-		if (op.path != WS_NONE)
-			add_cost(f->d, f->m->ranges.paths, op.path, op.flops, op.bytes);
-	}
-}
-
 /* --- all --------------------------------------------------------------------------------- */
-
-static void add_calls(struct filling *f)
-{
-	struct ws_joined_rows *rows = f->sel->rows;
-
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
-
-		if (ws_call_selected(f->m, f->sel, &call, i))
-			add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
-	}
-	f->d->ncalls = rows->ncalls;
-}
 
 static void add_all(struct filling *f)
 {
 	const unsigned parts = f->d->parts;
 
 	reserve_paths(f->d, f->m->ranges.npaths);
-	if (parts & WS_DIGEST_PATHS)
-		prepare_paths(f);
-	if (parts & WS_DIGEST_COSTS)
-		prepare_costs(f);
+	if (parts & WS_DIGEST_PATHS) {
+		struct ws_joined_rows *rows = f->sel->rows;
+
+		WS_NEW(&f->temp, f->path_of, f->m->nsteps);
+		for (size_t s = 0; s < f->m->nsteps; s++) {
+			const struct ws_joined_range *r =
+			        ws_joined_rows_range(rows, f->m->steps[s].range);
+
+			f->path_of[s] = r ? r->context->path : WS_NONE;
+		}
+		ws_spill_open(&f->spans, rows->nranges * sizeof(struct ws_span));
+	}
+	if (parts & WS_DIGEST_COSTS) {
+		f->costs = ws_cost_ops_list(f->m, f->sel);
+		WS_NEW(&f->temp, f->name_of, f->costs->n);
+	}
 	if (parts & WS_DIGEST_OF_KERNELS)
 		add_kernels(f);
 	if (parts & WS_DIGEST_PATHS)
 		add_ranges(f);
-	if (parts & WS_DIGEST_COSTS)
-		add_costs(f);
-	if (parts & WS_DIGEST_CALLS)
-		add_calls(f);
+	if (parts & WS_DIGEST_COSTS) {
+		for (size_t i = 0; i < f->costs->n; i++) {
+			const struct ws_cost_op op = ws_cost_ops_at(f->costs, i);
+
+			if (f->name_of[i] && f->name_of[i] != WS_NONE && op.flops >= 0)
+				f->d->flops[f->name_of[i]] += op.flops;
+			if (op.path != WS_NONE)
+				add_cost(f->d, f->m->ranges.paths, op.path, op.flops, op.bytes);
+		}
+	}
+	if (parts & WS_DIGEST_CALLS) {
+		struct ws_joined_rows *rows = f->sel->rows;
+
+		for (uint32_t i = 0; i < rows->ncalls; i++) {
+			const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
+
+			if (ws_call_selected(f->m, f->sel, &call, i))
+				add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
+		}
+		f->d->ncalls = rows->ncalls;
+	}
 }
 
 void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
@@ -446,7 +411,7 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 	ws_arena_free(&f.temp);
 }
 
-/* --- of rows that nobody joins --------------------------------------------------------------- */
+/* --- of rows without a join --------------------------------------------------------------- */
 
 struct unjoined {
 	struct ws_digest *d;
@@ -454,7 +419,7 @@ struct unjoined {
 	struct ws_judged_streams streams;
 	const struct ws_model *m;
 	struct ws_arena arena;
-	bool is_sound; /* no kernel is there twice or cannot have ended when it says */
+	bool is_sound; /* no duplicate kernels and no impossible ends */
 };
 
 static void begin_unjoined(void *ctx, struct ws_model *m)
@@ -474,7 +439,7 @@ static void add_unjoined_call(void *ctx, const struct ws_joined_call *call, uint
 	add_call(u->d, call->kind->name, call->dur_ns, call->kind->failed);
 }
 
-/* Its cell is that of its configuration. */
+/* Adds a kernel to the cell of its configuration. */
 static void add_unjoined_kernel(void *ctx, const struct ws_pass_kernel *k)
 {
 	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
@@ -512,7 +477,7 @@ enum ws_status ws_digest_of_trace(struct ws_digest *d, struct ws_joined_rows *ro
 	if (!(parts & WS_DIGEST_JOINED))
 		WS_FORWARD(ws_pass_run_unjoined(r, name, opts, &wanted, &sink, m, err));
 	ws_arena_free(&u.arena);
-	if (*m && !u.is_sound) { /* only the join tells what counts */
+	if (*m && !u.is_sound) { /* only the join decides which records count */
 		ws_digest_release(d);
 		ws_model_free(*m);
 		*m = NULL;
@@ -535,15 +500,6 @@ uint32_t ws_digest_name(const struct ws_model *m, const struct ws_digest_cell *c
 	return m->configs[cell->config].name;
 }
 
-/* Total time descending, instances ascending, name; without any known time at the end. */
-static struct ws_row_key key_of(const struct ws_group *g, struct ws_bytes name, uint32_t row)
-{
-	return (struct ws_row_key){.number = {!g->time.n, WS_DESCENDING(g->time.sum),
-	                                      (int64_t)g->time.n},
-	                           .text = {name},
-	                           .row = row};
-}
-
 void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_of,
                     struct ws_ranking *out)
 {
@@ -560,9 +516,16 @@ void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_o
 		group->time.sum += d->cells[i].total_ns;
 		group->without_time += d->cells[i].without_time;
 	}
+	/* Total time descending, instances ascending, name; without any known time at the end. */
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		if (out->groups[i].time.n || out->groups[i].without_time)
-			out->order[out->n++] = key_of(&out->groups[i], m->texts[i], i);
+			out->order[out->n++] =
+			        (struct ws_row_key){.number = {!out->groups[i].time.n,
+			                                       WS_DESCENDING(
+			                                               out->groups[i].time.sum),
+			                                       (int64_t)out->groups[i].time.n},
+			                            .text = {m->texts[i]},
+			                            .row = i};
 	ws_row_keys_sort(out->order, out->n);
 }
 

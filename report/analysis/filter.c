@@ -1,12 +1,105 @@
-#include "report/analysis/filter.h"
-
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "formats/base/options.h"
+#include "report/analysis/filter.h"
 #include "report/base/names.h"
 #include "report/base/spans.h"
 #include "report/model/model.h"
+
+/* --- what a report is about, in words ------------------------------------------------------- */
+
+static void print(FILE *out, const struct ws_selection *s, const struct ws_filter *f)
+{
+	const char *comma = "";
+
+	if (s->has_nvtx) {
+		fprintf(out, "kernels %s ranges that match \"%s\"",
+		        f->by_gpu_time ? "running during" : "launched in", f->nvtx);
+		comma = ", ";
+	}
+	if (s->has_steps) {
+		fprintf(out, "%smeasured steps %" PRId64, comma, s->step_first);
+		if (f->step_last < 0)
+			fputs(" and later", out);
+		else
+			fprintf(out, " to %" PRId64, s->step_last);
+		comma = ", ";
+	}
+	if (s->has_device) {
+		fprintf(out, "%sdevice %" PRId64, comma, f->device);
+		comma = ", ";
+	}
+	if (f && f->has_stream) {
+		fprintf(out, "%sstream %" PRIu64, comma, f->stream);
+		comma = ", ";
+	}
+	if (f && f->has_process) {
+		fprintf(out, "%sprocess %" PRIu64, comma, f->process);
+		comma = ", ";
+	}
+	if (f && f->kernel) {
+		fprintf(out, "%skernels whose name matches \"%s\"", comma, f->kernel);
+		comma = ", ";
+	}
+	if (f && f->has_time) {
+		fputs(comma, out);
+		fprintf(out, "what overlaps %.6f ms to ", (double)f->time_first_ns / 1e6);
+		if (f->time_end_ns == INT64_MAX)
+			fputs("the end", out);
+		else
+			fprintf(out, "%.6f ms", (double)f->time_end_ns / 1e6);
+		fputs(" of the trace", out);
+	}
+}
+
+static char *scope_words_of(const struct ws_model *m, enum ws_scope asked, struct ws_selection *s)
+{
+	struct ws_arena *arena = &s->arena;
+
+	switch (s->scope) {
+	case WS_SCOPE_STEPS:
+		if (m->step_mark || m->step_module) {
+			const struct ws_bytes name =
+			        m->texts[m->step_mark ? m->step_mark : m->step_module];
+
+			return ws_arena_format(arena, "the %zu measured steps, each %s '%.*s'",
+			                       m->nmeasured,
+			                       m->step_module                    ? "a call of"
+			                       : ws_name_is_optimizer_step(name) ? "to the end of"
+			                                                         : "from a call of",
+			                       (int)name.len, (const char *)name.ptr);
+		}
+		return m->nmeasured == 1 ? ws_arena_format(arena, "the only measured step")
+		                         : ws_arena_format(arena,
+		                                           "the %zu measured steps%s%s%s, without "
+		                                           "warm-up, set-up and "
+		                                           "what ran outside steps",
+		                                           m->nmeasured, m->step_found ? " '" : "",
+		                                           m->step_found ? m->step_found : "",
+		                                           m->step_found ? "' (--step auto)" : "");
+	case WS_SCOPE_WARM_UP:
+		return ws_arena_format(arena, "the warm-up");
+	case WS_SCOPE_SETUP:
+		return ws_arena_format(arena, "the set-up");
+	case WS_SCOPE_OUTSIDE:
+		return ws_arena_format(arena, "what ran outside steps, warm-up and set-up");
+	default:
+		if (asked != WS_SCOPE_STEPS)
+			return ws_arena_format(arena,
+			                       "all of the trace, warm-up and set-up included");
+		return ws_arena_format(arena, "%s: %s",
+		                       ws_model_has_work(m)
+		                               ? "from the first device work to the last"
+		                               : "all of the trace",
+		                       m->nmeasured
+		                               ? "no device work is known to belong to its steps"
+		                               : "the trace has no finished measured step");
+	}
+}
 
 /* What selecting needs and the report does not. */
 struct selector {
@@ -162,20 +255,6 @@ void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
 	WS_NEW(&s->kept->arena, r, 1);
 	*r = (struct ws_kept_result){key, result, release, s->kept->first};
 	s->kept->first = r;
-}
-
-/* What was asked for, of a model with its steps; STEPS is ALL where no device work is known to have
- * been launched in one (any_in_steps = 0), as where no API calls were recorded. */
-static void select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
-                         struct ws_selection *s)
-{
-	s->scope =
-	        asked == WS_SCOPE_STEPS && !(m->nmeasured && any_in_steps) ? WS_SCOPE_ALL : asked;
-	s->to_device_work = s->scope != asked;
-	s->measured = 0;
-	for (uint32_t i = 0; i < m->nsteps; i++)
-		s->measured += (size_t)ws_step_selected(m, s, i);
-	s->scope_words = ws_scope_words(m, asked, s);
 }
 
 /* --- what the filters need ----------------------------------------------------------- */
@@ -441,8 +520,28 @@ static void select_by(struct selector *c)
 	}
 	if (f && f->kernel)
 		match_names(c);
-	ws_filter_words(c->s, f);
-	select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c), c->s);
+
+	char *words = NULL;
+	size_t len;
+	FILE *out = ws_xmemstream(&words, &len);
+
+	print(out, c->s, f);
+	ws_xfclose(out);
+	c->s->words = ws_arena_copy(&c->s->arena, words, len);
+	free(words);
+
+	/* What was asked for, of a model with its steps; STEPS is ALL where no device work is known
+	 * to have been launched in one (any_in_steps = 0), as where no API calls were recorded. */
+	enum ws_scope asked = f ? f->scope : WS_SCOPE_ALL;
+	c->s->scope = asked == WS_SCOPE_STEPS &&
+	                              !(c->m->nmeasured && (any_in_steps(c) || !used_device(c)))
+	                      ? WS_SCOPE_ALL
+	                      : asked;
+	c->s->to_device_work = c->s->scope != asked;
+	c->s->measured = 0;
+	for (uint32_t i = 0; i < c->m->nsteps; i++)
+		c->s->measured += (size_t)ws_step_selected(c->m, c->s, i);
+	c->s->scope_words = scope_words_of(c->m, asked, c->s);
 	select_all(c);
 }
 
@@ -545,4 +644,148 @@ bool ws_filter_is_all(const struct ws_filter *f)
 {
 	return !f->nvtx && f->step_first < 0 && f->step_last < 0 && f->device < 0 &&
 	       !f->has_stream && !f->has_process && !f->has_time && !f->kernel;
+}
+
+/* --- what to say when nothing passes a filter: the names that come nearest ------------------ */
+
+/* Texts of the trace that a pattern could have meant. */
+struct names {
+	char **text;
+	size_t n;
+};
+
+static const char *name_at(const void *ctx, size_t i)
+{
+	const struct names *names = ctx;
+
+	return i < names->n ? names->text[i] : NULL;
+}
+
+static void names_release(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->text[i]);
+	free(names->text);
+}
+
+static void add_name(struct names *names, struct ws_bytes text)
+{
+	names->text[names->n] = ws_xstrndup(text.ptr, text.len);
+	names->n++;
+}
+
+static enum ws_status unknown(const char *what, const char *word, const struct names *names,
+                              const char *cure, struct ws_err *err)
+{
+	return names->n ? ws_opt_unknown_name(what, word, name_at, names, cure, err)
+	                : WS_FAIL(err, USAGE, "the trace has no %ss", what);
+}
+
+static enum ws_status unknown_range(const struct ws_model *m, const char *pattern,
+                                    struct names *names, struct ws_err *err)
+{
+	char word[128];
+
+	for (size_t p = 0; p < m->ranges.npaths; p++)
+		add_name(names, m->texts[m->ranges.paths[p].name]);
+
+	/* The last part of a pattern without domain and instances: what people misspell. */
+	const char *slash = strrchr(pattern, '/'), *colon = strchr(pattern, ':');
+	const char *from = slash ? slash + 1 : colon ? colon + 1 : pattern;
+
+	snprintf(word, 128, "%.*s", (int)strcspn(from, "#"), from);
+	return unknown("range", word, names,
+	               "warpsheet report TRACE --table ranges --scope all lists the ranges", err);
+}
+
+/* Does a kernel pass this filter, or of --nvtx a range? */
+static bool passes(const struct ws_model *m, struct ws_joined_rows *rows,
+                   const struct ws_filter *only)
+{
+	struct ws_selection sel;
+	bool any;
+
+	ws_select_rows(m, rows, only, &sel);
+	any = sel.kernels > 0;
+	for (size_t i = 0; only->nvtx && i < rows->nranges; i++)
+		any |= sel.in_pattern[i];
+	ws_selection_release(&sel);
+	return any;
+}
+
+static enum ws_status check_kernel(const struct ws_model *m, struct ws_joined_rows *rows,
+                                   const char *kernel, struct names *names, struct ws_err *err)
+{
+	struct ws_filter only = WS_FILTER_ALL;
+
+	only.kernel = kernel;
+	if (passes(m, rows, &only))
+		return WS_OK;
+	for (size_t i = 1; i < m->nconfigs; i++)
+		add_name(names, ws_model_short_name(m, m->configs[i].name));
+	return unknown("kernel", kernel, names,
+	               "warpsheet report TRACE --table kernel-summary lists the kernels", err);
+}
+
+static enum ws_status check_device(const struct ws_model *m, int64_t device, struct ws_err *err)
+{
+	char list[256] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < m->ndevices && len + 24 < sizeof(list); i++) {
+		if (m->devices[i].id == (uint64_t)device)
+			return WS_OK;
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%" PRIu64,
+		                        len ? ", " : "", m->devices[i].id);
+	}
+	return WS_FAIL(err, USAGE, "the trace has no device %" PRId64 "; it has: %s", device,
+	               len ? list : "none");
+}
+
+static enum ws_status explain_empty(const struct ws_model *m, const struct ws_filter *f,
+                                    const struct ws_selection *sel, struct names *names,
+                                    struct ws_err *err)
+{
+	if (f->nvtx) {
+		const char *nvtx = f->nvtx;
+		struct ws_filter only = WS_FILTER_ALL;
+
+		only.nvtx = nvtx;
+		WS_FORWARD(passes(m, sel->rows, &only) ? WS_OK
+		                                       : unknown_range(m, nvtx, names, err));
+	}
+	if (f->kernel) {
+		names_release(names);
+		names->n = 0;
+		names->text = ws_xarray(m->nconfigs + 1, sizeof(*names->text));
+		WS_FORWARD(check_kernel(m, sel->rows, f->kernel, names, err));
+	}
+	if (f->device >= 0)
+		WS_FORWARD(check_device(m, f->device, err));
+	return WS_FAIL(err, USAGE, "nothing passes the filter: %s%sscope %s: %s%s", sel->words,
+	               *sel->words ? "; " : "", ws_scope_name(sel->scope), sel->scope_words,
+	               sel->scope == WS_SCOPE_ALL ? "" : "; --scope all looks at the whole trace");
+}
+
+static bool any_step(const struct ws_model *m, const char *pattern)
+{
+	uint8_t is_step = 0;
+
+	for (uint32_t i = 0; i < m->ranges.npaths && !is_step; i++)
+		ws_step_is_path(m, &m->ranges, i, pattern, &is_step);
+	return is_step;
+}
+
+enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selection *sel,
+                               const struct ws_filter *filter, const char *step, struct ws_err *err)
+{
+	struct names names = {.text = ws_xarray(m->ranges.npaths + 1, sizeof(*names.text))};
+	enum ws_status status = WS_OK;
+
+	if (status == WS_OK && step && !any_step(m, step))
+		status = unknown_range(m, step, &names, err);
+	if (status == WS_OK && sel->is_empty)
+		status = explain_empty(m, filter, sel, &names, err);
+	names_release(&names);
+	return status;
 }

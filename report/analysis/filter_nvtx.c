@@ -1,5 +1,5 @@
 /*
- * Which ranges a --nvtx pattern names.
+ * Finds the ranges that match a --nvtx pattern.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "formats/base/sort.h"
 #include "report/base/names.h"
 
-/* Whole path, or what follows a '/' that separates names ("\/" stands inside a name). */
+/* Matches the whole path, or its end after a '/' that separates names ("\/" is part of a name). */
 static bool matches_path(struct ws_bytes pattern, struct ws_bytes path)
 {
 	const char *p = path.ptr;
@@ -36,7 +36,7 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
 	const char *colon = pattern.len ? memchr(p, ':', pattern.len) : NULL;
 	size_t before = colon ? (size_t)(colon - p) : 0;
 
-	/* names may hold colons themselves ("aten::mm"), so both readings count */
+	/* names may contain colons ("aten::mm"), so both interpretations are tried */
 	if (matches_path(pattern, path))
 		return true;
 	return colon && ws_name_matches((struct ws_bytes){p, before}, domain) &&
@@ -46,12 +46,12 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
 struct matcher {
 	const struct ws_model *m;
 	struct ws_joined_rows *rows;
-	uint8_t *named; /* range -> the pattern names it */
-	bool has_names; /* some are named */
+	uint8_t *named; /* by range: the pattern matches */
+	bool has_names; /* some match */
 	struct ws_arena temp;
 };
 
-/* By path. */
+/* Matches by path. */
 static void match_paths(struct matcher *c, struct ws_bytes pattern)
 {
 	const struct ws_model *m = c->m;
@@ -76,16 +76,16 @@ static void match_paths(struct matcher *c, struct ws_bytes pattern)
 	}
 }
 
-/* The ranges of a thread that began last, by depth: of a range that begins, those around it. */
+/* The ranges of a thread that began last, by depth: the parents of the next range. */
 struct open_names {
 	struct open_name {
 		uint32_t recorded; /* text */
-		bool differs;      /* the path to it does, from what m->ranges.paths has */
+		bool differs;      /* the path to it differs from that in m->ranges.paths */
 	} * of_depth;
 	size_t capacity;
 };
 
-/* The path of n names, as ws_path_text writes them. */
+/* Writes the path of n names like ws_path_text. */
 static void put_recorded_path(const struct ws_model *m, const struct open_name *names, size_t n,
                               struct ws_buf *out)
 {
@@ -104,8 +104,8 @@ static void put_recorded_path(const struct ws_model *m, const struct open_name *
 	}
 }
 
-/* Range i, the next of all, by its names as recorded, as many of them as a path has. open: of its
- * thread. path: room for a text. */
+/* Matches range i, the next one, by its recorded names. open: the open ranges of its thread. path:
+ * a buffer for the text. */
 static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uint32_t i,
                                  struct open_names *open, struct ws_buf *path)
 {
@@ -128,8 +128,8 @@ static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uin
 }
 
 /*
- * The same by the names as recorded, for what paths leave out of them:
- * "ProfilerStep#7" is the step of that number, not the eighth.
+ * The same by recorded names, including the parts that paths leave out: "ProfilerStep#7" is the
+ * step with that number, not the eighth.
  */
 static void match_recorded(struct matcher *c, struct ws_bytes pattern)
 {
@@ -146,7 +146,7 @@ static void match_recorded(struct matcher *c, struct ws_bytes pattern)
 	ws_buf_free(&path);
 }
 
-/* At most 9 digits; 0 when there is none. */
+/* Reads at most 9 digits; 0 if there is none. */
 static int take_number(const char **at, const char *end, uint32_t *out)
 {
 	const char *from = *at;
@@ -157,7 +157,7 @@ static int take_number(const char **at, const char *end, uint32_t *out)
 	return *at > from;
 }
 
-/* "…#3" or "…#2..5": cuts it off. 0 when the pattern does not end so. */
+/* Removes a suffix "#3" or "#2..5". False if there is none. */
 static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *last)
 {
 	const char *text = pattern->ptr, *end = text + pattern->len;
@@ -178,7 +178,7 @@ static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *
 	return true;
 }
 
-/* Keeps what is named, and what lies in it; n: how many are named and lie in no other. */
+/* Keeps matching ranges and ranges inside them; n: number of outermost matches. */
 static void keep_named(struct matcher *c, uint8_t *inside, size_t *n)
 {
 	*n = 0;
@@ -191,7 +191,7 @@ static void keep_named(struct matcher *c, uint8_t *inside, size_t *n)
 	}
 }
 
-/* Of those that are kept, the instances first to last by begin; then what lies in them. */
+/* Of the kept ranges, keeps the instances first to last by begin, and ranges inside them. */
 static void keep_instances(struct matcher *c, uint32_t first, uint32_t last, uint8_t *inside,
                            size_t n)
 {
@@ -217,29 +217,24 @@ static void keep_instances(struct matcher *c, uint32_t first, uint32_t last, uin
 	}
 }
 
-static void match(struct matcher *c, struct ws_bytes pattern, uint8_t *inside)
-{
-	uint32_t first = 0, last = UINT32_MAX;
-	bool by_number;
-	size_t n;
-
-	WS_NEW(&c->temp, c->named, c->rows->nranges);
-	match_paths(c, pattern);
-	if (!c->has_names)
-		match_recorded(c, pattern);
-	by_number = !c->has_names && take_instances(&pattern, &first, &last);
-	if (by_number)
-		match_paths(c, pattern);
-	keep_named(c, inside, &n);
-	if (by_number)
-		keep_instances(c, first, last, inside, n);
-}
-
 void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, const char *nvtx,
                       uint8_t *inside)
 {
 	struct matcher c = {.m = m, .rows = rows};
+	struct ws_bytes pattern = {nvtx, strlen(nvtx)};
+	uint32_t first = 0, last = UINT32_MAX;
+	bool by_number;
+	size_t n;
 
-	match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside);
+	WS_NEW(&c.temp, c.named, c.rows->nranges);
+	match_paths(&c, pattern);
+	if (!c.has_names)
+		match_recorded(&c, pattern);
+	by_number = !c.has_names && take_instances(&pattern, &first, &last);
+	if (by_number)
+		match_paths(&c, pattern);
+	keep_named(&c, inside, &n);
+	if (by_number)
+		keep_instances(&c, first, last, inside, n);
 	ws_arena_free(&c.temp);
 }

@@ -3,29 +3,30 @@
 #include <string.h>
 
 #include "report/analysis/idle.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
                                             const struct ws_device_use *use);
 
-/* --- what happened ------------------------------------------------------------------------ */
+/* --- device work ------------------------------------------------------------------------ */
 
 /* One piece of device work. */
 struct piece {
 	int64_t start_ns, end_ns;
 	uint32_t call, path; /* WS_NONE */
-	uint32_t name;       /* text of a kernel's, WS_NONE */
+	uint32_t name;       /* text of a kernel's name, WS_NONE */
 	uint8_t use;         /* WS_USE_COMPUTE, _COLLECTIVE, _COPY or _PAGING */
 };
 
-/* Where the sweep over one device's pieces is. */
+/* Position of the sweep over one device's pieces. */
 struct place {
-	size_t kernel, kernels_end, work, work_end; /* rows of the device from here on */
-	struct piece next;                          /* the one that begins next */
+	size_t kernel, kernels_end, work, work_end; /* next rows of the device */
+	struct piece next;                          /* the next one by begin */
 	bool has_next;
-	struct ws_values dur_ns;   /* of kernels in windows that it went past */
-	int64_t until_ns[WS_USES]; /* until when work of each use ran; INT64_MIN: none yet */
-	int64_t at_ns;             /* what is before this is counted */
+	struct ws_values dur_ns;   /* of passed kernels in windows */
+	int64_t until_ns[WS_USES]; /* end of the work of each use so far; INT64_MIN: none yet */
+	int64_t at_ns;             /* time before this is counted */
 };
 
 struct finder {
@@ -33,12 +34,12 @@ struct finder {
 	const struct ws_selection *sel;
 	const struct ws_windows *w;
 	struct ws_idle *out;
-	struct ws_arena *results; /* of out */
+	struct ws_arena *results; /* arena of the result */
 	const struct ws_host_activity *host;
-	bool may_wait;       /* something recorded can hold back work that is launched */
-	struct place *place; /* of each device */
-	uint32_t device;     /* the one that is swept */
-	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
+	bool may_wait;       /* a recorded cause can delay launched work */
+	struct place *place; /* by device */
+	uint32_t device;     /* the current device */
+	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* may be NULL */
 	void *ctx;
 	struct ws_arena arena;
 };
@@ -55,7 +56,7 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 	                      k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
 }
 
-/* CUPTI's kinds of copies of managed memory: page faults or prefetching make them, no call does. */
+/* CUPTI's kinds of copies of managed memory, made by page faults or prefetching, not by calls. */
 enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
 
 enum ws_use ws_use_of_work(const struct ws_work *w)
@@ -73,7 +74,7 @@ static struct piece piece_of_work(const struct ws_work *w)
 	                      WS_NONE,     ws_use_of_work(w)};
 }
 
-/* The next kernel, or the next other work, which stays; false: there is none. */
+/* The next kernel, or the next other work, without advancing; false: there is none. */
 static bool peek_kernel(struct finder *c, struct place *p, struct piece *out)
 {
 	for (; p->kernel < p->kernels_end; p->kernel++) {
@@ -98,7 +99,8 @@ static bool peek_work(struct finder *c, struct place *p, struct piece *out)
 	return false;
 }
 
-/* To the next piece, by begin; of a kernel and other work that begin together what ends first. */
+/* Advances to the next piece by begin; of a kernel and other work with equal begin, to the one that
+ * ends first. */
 static void step_on(struct finder *c, struct place *p)
 {
 	struct piece kernel, work;
@@ -135,8 +137,8 @@ static void open_places(struct finder *c)
 		step_on(c, &c->place[d]);
 }
 
-/* Work that is launched and whose device is idle waits for another device, or for what a call told
- * its stream to wait for. */
+/* Can launched work wait on an idle device? Only for another device, or if a call makes its stream
+ * wait. */
 static bool can_wait(struct finder *c)
 {
 	const struct ws_model *m = c->m;
@@ -148,21 +150,11 @@ static bool can_wait(struct finder *c)
 	for (size_t i = 0; i < m->ntexts && busy < 2; i++) {
 		const struct ws_bytes text = m->texts[i];
 
-		for_event |= memmem(text.ptr, text.len, "StreamWait", 10) != NULL;
-		for_host |= memmem(text.ptr, text.len, "LaunchHostFunc", 14) != NULL;
+		for_event |= ws_name_has(text, "StreamWait");
+		for_host |= ws_name_has(text, "LaunchHostFunc");
 	}
 	c->out->waits_for_unrecorded = busy < 2 && !for_host;
 	return busy > 1 || for_event || for_host;
-}
-
-static void prepare(struct finder *c)
-{
-	if (!c->w)
-		c->w = ws_windows(c->m, c->sel);
-	WS_NEW(&c->arena, c->place, c->m->ndevices);
-	open_places(c);
-	c->host = ws_host_activity_find(c->m, c->sel);
-	c->may_wait = can_wait(c);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -177,7 +169,7 @@ static int64_t max_ns(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* A gap of a device and how it is divided: parts one after the other, each until its end. */
+/* A gap of a device, divided into consecutive parts with their ends. */
 struct gap {
 	size_t n;
 	struct part {
@@ -191,17 +183,35 @@ static void add_part(struct gap *g, int64_t end_ns, enum ws_use use)
 	g->part[g->n++] = (struct part){end_ns, use};
 }
 
-/* Was the host in this for most of the time? */
+/* Do these spans cover more than half of the time? */
 static bool is_mostly(const struct ws_spans *spans, int64_t from_ns, int64_t to_ns)
 {
 	return 2 * ws_spans_inside(spans, from_ns, to_ns) > to_ns - from_ns;
 }
 
-static enum ws_use launch_or_host(const struct finder *c, int64_t from_ns, int64_t to_ns)
+/* Had no thread made a call for longer than a launch takes when this one was made? Calls stand in
+ * the order of their ends. */
+static bool is_after_pause(const struct finder *c, uint32_t call)
 {
-	return to_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000  ? WS_USE_LAUNCH
-	       : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
-	                                                    : WS_USE_HOST;
+	struct ws_joined_rows *rows = c->sel->rows;
+	const struct ws_joined_call *before = call ? ws_joined_rows_call(rows, call - 1) : NULL;
+	const int64_t until_ns = before ? before->start_ns + before->dur_ns : INT64_MAX;
+	const int64_t call_ns = ws_joined_rows_call(rows, call)->start_ns;
+
+	return until_ns < call_ns && call_ns - until_ns > WS_IDLE_LAUNCH_US * 1000;
+}
+
+/* A short gap is a launch's, unless it is the end of a longer pause of the host; at the last moment
+ * of one the host may have waited for the device, and launches. */
+static enum ws_use launch_or_host(const struct finder *c, int64_t from_ns, int64_t to_ns,
+                                  uint32_t call)
+{
+	const bool is_short = to_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000;
+	const bool is_end = to_ns - from_ns <= WS_IDLE_END_US * 1000;
+
+	return is_short && (is_end || !is_after_pause(c, call)) ? WS_USE_LAUNCH
+	       : is_mostly(&c->host->setup, from_ns, to_ns)     ? WS_USE_SETUP
+	                                                        : WS_USE_HOST;
 }
 
 static enum ws_use wait_or_unknown(const struct finder *c)
@@ -209,11 +219,13 @@ static enum ws_use wait_or_unknown(const struct finder *c)
 	return c->may_wait ? WS_USE_WAIT : WS_USE_UNKNOWN;
 }
 
-/* The host had not launched what comes next: what did it do from `from` to `to`? Had it not waited
- * for the device, it had come by that much earlier, and no more. */
-static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64_t call_ns,
+/* The host had not launched the next work: explains its activity from `from` to `to`. Without
+ * waiting for the device, the host would have launched earlier by the duration of its wait, and no
+ * more. */
+static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, uint32_t call,
                          struct gap *g)
 {
+	const int64_t call_ns = ws_joined_rows_call(c->sel->rows, call)->start_ns;
 	int64_t waited_ns;
 
 	if (is_mostly(&c->host->data, from_ns, to_ns)) {
@@ -228,11 +240,11 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64
 	if (waited_ns)
 		add_part(g, from_ns + waited_ns, WS_USE_SYNC);
 	if (from_ns + waited_ns < to_ns)
-		add_part(g, to_ns, launch_or_host(c, from_ns + waited_ns, to_ns));
+		add_part(g, to_ns, launch_or_host(c, from_ns + waited_ns, to_ns, call));
 }
 
-/* since_ns: when the device became idle, INT64_MIN: it had done nothing; from_ns: that, or the
- * begin of the window. */
+/* since_ns: when the device became idle, INT64_MIN: no earlier work; from_ns: since_ns or the begin
+ * of the window. */
 static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, int64_t to_ns,
                           const struct piece *next)
 {
@@ -260,24 +272,25 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 	}
 	call_ns = call->start_ns;
 	made_ns = call->start_ns + call->dur_ns;
-	if (made_ns <= from_ns) { /* it had been launched */
+	if (made_ns <= from_ns) { /* it was already launched */
 		add_part(&g, to_ns,
 		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE
 		                                                    : wait_or_unknown(c));
 		return g;
 	}
 	if (call_ns > from_ns)
-		explain_host(c, from_ns, min_ns(to_ns, made_ns), call_ns, &g);
-	else /* the launch itself took long */
-		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(c, from_ns, made_ns));
-	/* launched by then, and yet it began late */
+		explain_host(c, from_ns, min_ns(to_ns, made_ns), next->call, &g);
+	else /* the launch call itself was slow */
+		add_part(&g, min_ns(to_ns, made_ns),
+		         launch_or_host(c, from_ns, made_ns, next->call));
+	/* launched before, but began late */
 	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000)
 		add_part(&g, to_ns, wait_or_unknown(c));
 	g.part[g.n - 1].end_ns = to_ns;
 	return g;
 }
 
-/* From start to end; a gap is part of one of whole_ns, work of none (0). */
+/* Adds a use from start to end; whole_ns: length of the whole gap, 0 for work. */
 static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_use what,
                     int64_t start_ns, int64_t end_ns, int64_t whole_ns)
 {
@@ -301,7 +314,7 @@ static void add_to_path(int64_t *of_path, const struct ws_model *m, uint32_t pat
 		of_path[path] += ns;
 }
 
-/* Among the longest, if it is one; equal ones in the order of time. */
+/* Inserts a gap into the list of the longest; equal ones in order of time. */
 static void keep_longest(struct ws_idle *idle, const struct ws_idle_gap *gap)
 {
 	const int64_t ns = gap->end_ns - gap->start_ns;
@@ -318,7 +331,7 @@ static void keep_longest(struct ws_idle *idle, const struct ws_idle_gap *gap)
 	idle->longest[at] = *gap;
 }
 
-/* The device did nothing from `from` on; [at, to] of that is in the window. */
+/* Adds a gap that began at `from`; its part [at, to] is in the window. */
 static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to_ns,
                     const struct piece *next, struct ws_device_use *use)
 {
@@ -353,7 +366,8 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 	                     });
 }
 
-/* Give [at, to] of a device, in which no piece begins, to what ran, most important first. */
+/* Assigns [at, to] of a device, in which no piece begins, to the running work, most important
+ * first. */
 static void advance(struct finder *c, struct place *p, int64_t to_ns, const struct piece *next,
                     struct ws_device_use *use)
 {
@@ -391,7 +405,7 @@ static bool in_windows(const struct ws_windows *w, int64_t start_ns)
 	return i < w->n && w->window[i].start_ns <= start_ns;
 }
 
-/* Past the next piece. Of a kernel in the windows: how long it took, by device and by path. */
+/* Passes the next piece. Stores the duration of a kernel in the windows, by device and by path. */
 static void pass(struct finder *c, struct place *p)
 {
 	const struct piece *at = &p->next;
@@ -428,7 +442,7 @@ static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
 	}
 }
 
-/* One device in all windows. */
+/* Sweeps one device over all windows. */
 static void sweep_device(struct finder *c, uint32_t device)
 {
 	struct place *p = &c->place[device];
@@ -474,25 +488,6 @@ static void count_kernels(struct finder *c)
 		c->out->all.kernel_median_ns = (int64_t)stat.median;
 }
 
-static void find(struct finder *c)
-{
-	prepare(c);
-	WS_NEW(c->results, c->out->of_window, c->w->n);
-	WS_NEW(c->results, c->out->of_device, c->m->ndevices);
-	for (size_t i = 0; i < c->w->n; i++)
-		c->out->wall_ns += c->w->window[i].end_ns - c->w->window[i].start_ns;
-	for (uint32_t d = 0; d < c->m->ndevices; d++)
-		sweep_device(c, d);
-	count_kernels(c);
-}
-
-static void release(struct finder *c)
-{
-	for (size_t d = 0; c->place && d < c->m->ndevices; d++)
-		ws_values_free(&c->place[d].dur_ns);
-	ws_arena_free(&c->arena);
-}
-
 /* Fills an empty result from the arena, and frees what the finder has. */
 static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *idle)
 {
@@ -505,8 +500,22 @@ static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *
 	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
 	f->out = idle;
 	f->results = arena;
-	find(f);
-	release(f);
+	if (!f->w)
+		f->w = ws_windows(f->m, f->sel);
+	WS_NEW(&f->arena, f->place, f->m->ndevices);
+	open_places(f);
+	f->host = ws_host_activity_find(f->m, f->sel);
+	f->may_wait = can_wait(f);
+	WS_NEW(f->results, f->out->of_window, f->w->n);
+	WS_NEW(f->results, f->out->of_device, f->m->ndevices);
+	for (size_t i = 0; i < f->w->n; i++)
+		f->out->wall_ns += f->w->window[i].end_ns - f->w->window[i].start_ns;
+	for (uint32_t d = 0; d < f->m->ndevices; d++)
+		sweep_device(f, d);
+	count_kernels(f);
+	for (size_t d = 0; f->place && d < f->m->ndevices; d++)
+		ws_values_free(&f->place[d].dur_ns);
+	ws_arena_free(&f->arena);
 }
 
 /* windows NULL: those of ws_windows. */
@@ -605,7 +614,7 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 {
 	uint32_t depth[WS_IDLE_LONGEST] = {0}, thread[WS_IDLE_LONGEST];
 
-	/* asked once: calls lie in a file, far from each other */
+	/* read once: calls are in a file, far from each other */
 	for (size_t g = 0; g < idle->nlongest; g++) {
 		const struct ws_joined_call *call =
 		        ws_joined_rows_call(rows, idle->longest[g].call);
@@ -629,8 +638,25 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 	}
 }
 
-void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
-                        uint32_t names[WS_IDLE_LONGEST])
+/* The innermost operation that covers at least half of a gap, on the thread of the next launch;
+ * WS_NONE. */
+static uint32_t find_op(const struct ws_op_tree *ops, struct ws_joined_rows *rows,
+                        const struct ws_idle_gap *gap)
+{
+	const int64_t ns = gap->end_ns - gap->start_ns, middle_ns = gap->start_ns + ns / 2;
+	const struct ws_joined_call *call = ops->n ? ws_joined_rows_call(rows, gap->call) : NULL;
+	uint32_t op =
+	        call ? ws_cpu_op_around(ops, call->kind->thread, middle_ns, middle_ns) : WS_NONE;
+
+	while (op != WS_NONE &&
+	       2 * ws_span_overlap(gap->start_ns, gap->end_ns, ops->start_ns[op], ops->end_ns[op]) <
+	               ns)
+		op = ops->parent[op];
+	return op == WS_NONE ? WS_NONE : ops->name[op];
+}
+
+void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
+                        const struct ws_idle *idle, uint32_t names[WS_IDLE_LONGEST])
 {
 	uint32_t ranges[WS_IDLE_LONGEST];
 
@@ -638,8 +664,12 @@ void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
 		ranges[i] = WS_NONE;
 	find_calls(rows, idle, names);
 	find_ranges(rows, idle, ranges);
-	for (size_t i = 0; i < idle->nlongest; i++)
-		names[i] = names[i] != WS_NONE ? names[i] : ranges[i];
+	for (size_t i = 0; i < idle->nlongest; i++) {
+		if (names[i] == WS_NONE)
+			names[i] = find_op(&m->cpu_ops.tree, rows, &idle->longest[i]);
+		if (names[i] == WS_NONE)
+			names[i] = ranges[i];
+	}
 }
 
 /* --- the verdict ---------------------------------------------------------------------------------
@@ -651,7 +681,8 @@ const struct ws_use_def ws_use_defs[WS_USES] = {
 #undef X
 };
 
-/* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell.
+/* The verdict on the uses of one device or of all; known = false and an obstacle if it cannot be
+ * determined.
  */
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
                                             const struct ws_device_use *use)

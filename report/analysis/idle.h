@@ -1,7 +1,7 @@
 /*
- * Why does a device not compute? Every nanosecond of the windows of a report
- * (ws_windows) is given to one use of each device, so the uses add up to the
- * windows exactly. Rules in words, with their sources: docs/reference/idle.md.
+ * Causes of idle time. Every nanosecond of the windows of a report (ws_windows) is assigned to one
+ * use of each device, so the uses add up to the windows exactly. Rules in words, with their
+ * sources: docs/reference/idle.md.
  */
 #pragma once
 
@@ -12,9 +12,8 @@
 #include "report/joined/rows.h"
 
 /*
- * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time
- * without computation; all after COPY, time in which the device did nothing (PAGING: or migrated
- * pages).
+ * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time without computation; all
+ * after COPY, time in which the device did nothing (or, for PAGING, migrated pages).
  */
 #define WS_USE_LIST(X)                                                                             \
 	X(COMPUTE, "computing", "at least one kernel other than communication ran",                \
@@ -75,16 +74,18 @@ struct ws_use_def {
 };
 extern const struct ws_use_def ws_use_defs[WS_USES];
 
-/* Of a copy, fill or whole graph: COPY, PAGING or COMPUTE. */
+/* The use of a copy, fill or whole graph: COPY, PAGING or COMPUTE. */
 enum ws_use ws_use_of_work(const struct ws_work *w);
 
-/* A gap before a launch longer than this is the host's other work, not launching. */
+/* A longer gap before a launch counts as other work of the host, not as launching. */
 #define WS_IDLE_LAUNCH_US 100
+/* …, of which only the end left the device idle: up to so long it may be launching all the same. */
+#define WS_IDLE_END_US 20
 /* Queued work begins within this time; later, it waited for something. As in HTA. */
 #define WS_IDLE_QUEUE_US 30
-/* First steps are start-up if each takes more than so many times the median step. */
+/* The first steps are start-up if each takes more than this many times the median step. */
 #define WS_IDLE_FIRST_TIMES 2
-/* A device that computes for more than this is busy, whatever the rest is. */
+/* A device that computes for more than this share is busy, whatever its other uses are. */
 #define WS_IDLE_BUSY_PERCENT 90
 /* Launch-bound: launches are the largest cause, and at least this share of the time. */
 #define WS_IDLE_LAUNCH_PERCENT 15
@@ -98,15 +99,15 @@ struct ws_device_use {
 	int64_t kernel_median_ns; /* 0 without kernels */
 };
 
-/* The answer, in one word and its evidence. */
+/* The verdict and its evidence. */
 struct ws_idle_verdict {
-	bool known; /* else `obstacle` says why not */
+	bool known; /* if false, `obstacle` says why */
 	const char *obstacle;
 	bool busy;         /* computing for more than WS_IDLE_BUSY_PERCENT */
 	enum ws_use cause; /* the largest use but computing */
 	bool launch_bound;
 	double percent;      /* share of the cause in the time of the devices */
-	double busy_percent; /* of computing */
+	double busy_percent; /* share of computing */
 };
 
 /* One of the longest gaps: a device did nothing, inside the windows. */
@@ -114,59 +115,61 @@ struct ws_idle_verdict {
 struct ws_idle_gap {
 	uint32_t device;
 	int64_t start_ns, end_ns;
-	enum ws_use cause; /* of the longest part, where it has several */
+	enum ws_use cause; /* cause of its longest part */
 	uint32_t next;     /* text: the kernel that ends it; WS_NONE: a copy or fill, or nothing */
-	uint32_t call;     /* the launch of that, WS_NONE */
+	uint32_t call;     /* row of its launch, WS_NONE */
 };
 
 struct ws_idle {
-	struct ws_device_use *device; /* one for each device of the model */
+	struct ws_device_use *device; /* one per device of the model */
 	size_t ndevices;
-	struct ws_device_use all; /* of the devices that did anything */
-	size_t nworked;           /* how many those are */
-	int64_t wall_ns;          /* the windows themselves, whatever the number of devices */
-	/* uses of each window (ws_windows), summed over the devices that have kernels or have yet
-	 * to end their other work */
+	struct ws_device_use all; /* sum over devices that did any work */
+	size_t nworked;           /* number of these devices */
+	int64_t wall_ns;          /* total length of the windows */
+	/* uses of each window (ws_windows), summed over devices with kernels or with later other
+	 * work */
 	struct ws_window_use {
 		int64_t ns[WS_USES];
 	} * of_window;
-	struct ws_window_use **of_device; /* of each device of these its part of each window */
-	/* WAIT is for no recorded work: the only device does nothing meanwhile, and no function of
-	 * the host is in its streams */
+	struct ws_window_use **of_device; /* for each of these devices: its uses in each window */
+	/* WAIT has no recorded cause: the only device is idle, and no host function is in its
+	 * streams */
 	bool waits_for_unrecorded;
 	struct ws_idle_verdict verdict;
-	int64_t launch_before_copies_ns; /* of all.ns[WS_USE_LAUNCH]: gaps that end with a copy */
+	int64_t launch_before_copies_ns; /* part of all.ns[WS_USE_LAUNCH]: gaps that end with a copy
+	                                  */
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */
 	size_t nlongest;
-	/* one entry a range path and those around it: time of the gaps of a cause before work that
-	 * was launched in it, and time of the kernels launched in it */
+	/* by range path, including nested ranges: time of gaps of each cause before work launched
+	 * in it, and time of the kernels launched in it */
 	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
 
-/* What the host did in each of the longest gaps, as texts: the call that covers most of it, else
- * the deepest range on the thread of the next launch; WS_NONE. */
-void ws_idle_find_hosts(struct ws_joined_rows *rows, const struct ws_idle *idle,
-                        uint32_t names[WS_IDLE_LONGEST]);
+/* Finds the host's activity in each of the longest gaps, as a text: the call that covers most of
+ * it, else the deepest range on the thread of the next launch; WS_NONE. */
+void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
+                        const struct ws_idle *idle, uint32_t names[WS_IDLE_LONGEST]);
 
-/* Lives as long as sel. */
+/* Computed once per selection, and freed with sel. */
 const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);
-/* The same of all of the trace where that is the scope and the trace has steps. */
+/* The same over the whole trace if that is the scope and the trace has steps. */
 const struct ws_idle *ws_idle_find_in_scope(const struct ws_model *m,
                                             const struct ws_selection *sel);
-/* What a device did for a while. */
+/* An interval of one use of a device. */
 struct ws_idle_span {
 	uint32_t device;
 	enum ws_use use;
 	int64_t start_ns, end_ns;
 };
-/* All of one window, in order, device by device: as the uses of ws_idle_find, which add up to it.
+/* All intervals of one window, device by device, in order of time. Same uses as in ws_idle_find,
+ * which add up to the window.
  */
 void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
                    const struct ws_time_window *window,
                    void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx);
-/* The most time first, but computing before all: it is what the others are beside. */
+/* Sorts uses by time, largest first, with computing before all others. */
 void ws_uses_by_time(const struct ws_device_use *use, enum ws_use order[WS_USES]);
-/* The verdict alone, for which nothing is read where it cannot be told. */
+/* The verdict alone. Reads nothing if it cannot be determined. */
 struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel);
 /*
  * The verdict in a sentence without its full stop: "the GPU computes 62.1 % of the time; the
@@ -174,25 +177,26 @@ struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws
  */
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size);
 
-/* --- idle_host.c: what the host did meanwhile: waits for a device, loading of data ------------ */
+/* --- idle_host.c: activity of the host: waits for a device, loading of data ------------ */
 
 /* Does a call of this name wait for the device: …Synchronize, a blocking copy? */
 bool ws_call_waits(struct ws_bytes name);
 
 struct ws_host_activity {
-	struct ws_spans data;  /* when it loaded data: disjoint, by begin */
-	struct ws_spans setup; /* when it did what happens once, the same */
-	struct ws_spans alloc; /* when it allocated or freed memory again and again, the same */
+	struct ws_spans data;  /* times of loading data: disjoint, by begin */
+	struct ws_spans setup; /* times of start-up work, the same */
+	struct ws_spans alloc; /* times of repeated allocations and releases, the same */
 	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */
-	int64_t *wait_end_ns;  /* the latest end of those up to each */
-	uint64_t captured;     /* launches that were captured into a graph, and did not run */
-	struct ws_spans searches; /* of setup: when a library looked for the fastest algorithm */
+	int64_t *wait_end_ns;  /* the latest end up to each of them */
+	uint64_t captured;     /* launches captured into a graph, which did not run */
+	struct ws_spans searches; /* part of setup: times in which a library searched for the
+	                             fastest algorithm */
 	size_t first_steps;       /* measured steps at the begin that are start-up, whole */
 };
-/* Of the joined ranges, calls and operations; once a selection: it lives as long as that. */
+/* Computed from the joined ranges, calls and operations once per selection, and freed with it. */
 const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
                                                      const struct ws_selection *sel);
 
-/* For how long, in ns, had the host waited for the device, when that had become idle at from, and
- * was free again before the launch at call? Of several the longest wait; 0: it had not. */
+/* Duration in ns of the longest wait of the host that the device's becoming idle at `from` ended,
+ * before the launch at `call`; 0: the host did not wait. */
 int64_t ws_host_waited(const struct ws_host_activity *host, int64_t from_ns, int64_t call_ns);

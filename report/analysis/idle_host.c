@@ -9,11 +9,6 @@
 #include "report/base/stat.h"
 #include "report/model/model.h"
 
-static bool has_part(struct ws_bytes name, const char *part)
-{
-	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
-}
-
 bool ws_call_waits(struct ws_bytes name)
 {
 	static const char *const blocking[] = {"cudaMemcpy", "cuMemcpyDtoH", "cuMemcpyHtoD",
@@ -23,7 +18,7 @@ bool ws_call_waits(struct ws_bytes name)
 
 	if (memmem(name.ptr, len, "Synchronize", 11))
 		return true;
-	/* cuMemcpyDtoH_v2, cudaMemcpy_v3020: the version is no part of the name */
+	/* cuMemcpyDtoH_v2, cudaMemcpy_v3020: the version is not part of the name */
 	for (size_t i = len; i-- > 2;)
 		if (text[i] == 'v' && text[i - 1] == '_') {
 			len = i - 1;
@@ -79,19 +74,19 @@ static void find_data_loading(const struct ws_model *m, struct ws_joined_rows *r
 	ws_spans_merge(&host->data);
 }
 
-/* --- what happens once ------------------------------------------------------------------------ */
+/* --- start-up ------------------------------------------------------------------------ */
 
 #define QUARTERS      4
 #define LONG_PAUSE_NS 1000000
-#define ALONE_TIMES   4 /* as long as every other one: it happens once */
+#define ALONE_TIMES   4 /* times as long as every other one: start-up */
 
-/* A call that takes longer than a launch does, and neither waits nor copies. */
+/* A call longer than a launch that neither waits nor copies. */
 struct long_call {
-	uint32_t row, name, kernel; /* kernel: name of the first that it launched, WS_NONE */
+	uint32_t row, name, kernel; /* kernel: name of its first launched kernel, WS_NONE */
 	struct ws_span span;
 };
 
-/* The host made no call for longer than a launch takes, and then launched. */
+/* A pause of the host, longer than a launch, before a launch. */
 struct pause {
 	uint32_t row; /* of the launch */
 	struct ws_span span;
@@ -102,10 +97,10 @@ struct launched {
 	uint32_t first; /* row of the first call, plus 1; 0: none */
 	uint64_t n;
 	const struct pause *pause; /* before the first; NULL */
-	int64_t later_ns;          /* the longest before another one */
+	int64_t later_ns;          /* the longest pause before another launch */
 };
 
-/* How long the longest call of a name takes, in each quarter of all calls; 0: none takes long. */
+/* Duration of the longest call of a name in each quarter of all calls; 0: no long call. */
 struct recurrence {
 	int64_t longest_ns[QUARTERS];
 };
@@ -123,24 +118,25 @@ static uint8_t role_of(struct ws_bytes name)
 	uint8_t role = 0;
 
 	role |= ws_call_launches(name) ? ROLE_LAUNCH : 0;
-	role |= has_part(name, "Malloc") || has_part(name, "MemAlloc") || has_part(name, "Free")
+	role |= ws_name_has(name, "Malloc") || ws_name_has(name, "MemAlloc") ||
+	                        ws_name_has(name, "Free")
 	                ? ROLE_ALLOC
 	                : 0;
 	role |= ws_call_begins_capture(name) ? ROLE_CAPTURE_BEGINS : 0;
 	role |= ws_call_ends_capture(name) ? ROLE_CAPTURE_ENDS : 0;
-	role |= ws_call_waits(name) || has_part(name, "Memcpy") ? ROLE_NO_SETUP : 0;
+	role |= ws_call_waits(name) || ws_name_has(name, "Memcpy") ? ROLE_NO_SETUP : 0;
 	return role;
 }
 
 struct setup_finder {
 	struct ws_joined_rows *rows;
 	struct ws_host_activity *host;
-	uint8_t *role;             /* of each text */
-	int64_t *captures_from_ns; /* of each thread: since when it captures, plus 1; 0: not */
-	int64_t *made_until_ns;    /* of each thread: the end of its last call; 0: none yet */
+	uint8_t *role;             /* by text */
+	int64_t *captures_from_ns; /* by thread: begin of its capture, plus 1; 0: none */
+	int64_t *made_until_ns;    /* by thread: end of its last call; 0: none yet */
 	struct long_call *call;    /* by row */
 	size_t ncalls, calls_capacity;
-	bool is_new_in[QUARTERS]; /* a kernel was launched that never was before */
+	bool is_new_in[QUARTERS]; /* by quarter: a new kernel was launched */
 	struct pause *pause;      /* by row */
 	size_t npauses, pauses_capacity;
 	size_t nsearched; /* kernels that searches launched */
@@ -174,14 +170,6 @@ static void look_at_call(struct setup_finder *f, uint32_t row)
 	        (struct long_call){row, call->kind->name, WS_NONE, {call->start_ns, end_ns}};
 }
 
-static const struct pause *pause_before(const struct setup_finder *f, uint32_t row)
-{
-	size_t at;
-
-	WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < row);
-	return at < f->npauses && f->pause[at].row == row ? &f->pause[at] : NULL;
-}
-
 static int64_t pause_ns(const struct pause *pause)
 {
 	return pause ? pause->span.end_ns - pause->span.start_ns : 0;
@@ -190,7 +178,11 @@ static int64_t pause_ns(const struct pause *pause)
 /* Another launch of the kernel; rows of kernels do not stand in the order of their calls. */
 static void add_launch(const struct setup_finder *f, struct launched *l, uint32_t row)
 {
-	const struct pause *pause = pause_before(f, row);
+	size_t at;
+
+	WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < row);
+	const struct pause *pause =
+	        at < f->npauses && f->pause[at].row == row ? &f->pause[at] : NULL;
 	const bool is_first = !l->first || row + 1 < l->first;
 	const int64_t other_ns = pause_ns(is_first ? l->pause : pause);
 
@@ -207,8 +199,8 @@ static size_t quarter_of(const struct setup_finder *f, uint32_t row)
 	return (size_t)((uint64_t)QUARTERS * row / f->rows->ncalls);
 }
 
-/* A launch that takes long loads the module of its kernel if it is the first of that name. So does
- * what the host does before it, if no other launch of the kernel is preceded by anything like it.
+/* A slow first launch of a kernel name loads the kernel's module. A pause before it is start-up,
+ * too, if no other launch of the kernel has a comparable pause before it.
  */
 static void find_first_launches(struct setup_finder *f, const struct ws_model *m,
                                 struct ws_arena *arena)
@@ -245,7 +237,7 @@ static int64_t call_ns(const struct long_call *call)
 	return call->span.end_ns - call->span.start_ns;
 }
 
-/* Calls as long are in the last three quarters of the program as well. */
+/* Do such long calls occur in the last three quarters of the program, too? */
 static bool recurs(const struct recurrence *of_name, const struct long_call *call)
 {
 	for (size_t i = 1; i < QUARTERS; i++)
@@ -254,8 +246,8 @@ static bool recurs(const struct recurrence *of_name, const struct long_call *cal
 	return true;
 }
 
-/* What recurs is in the program's loop; but a program that launches new kernels in each of the last
- * three quarters has no loop yet. */
+/* Recurring long calls belong to the program's loop, unless the program launches new kernels in
+ * each of the last three quarters and so has no loop yet. */
 static void add_long_calls(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
 {
 	struct recurrence *of_name;
@@ -286,12 +278,12 @@ static void add_long_calls(struct setup_finder *f, const struct ws_model *m, str
 
 #define SEARCH_KERNELS 4 /* of different names, each timed by a wait for an event: a search */
 
-/* The kernels of convolutions that a thread launched, with waits for events between them. */
+/* Convolution kernels launched by a thread, with waits for events between them. */
 struct search {
 	int64_t from_ns, until_ns; /* from the first launch to the end of the last wait */
 	uint32_t name[SEARCH_KERNELS];
 	size_t names, waits, kernels;
-	bool has_conv, is_open; /* is_open: something was launched */
+	bool has_conv, is_open; /* is_open: there were launches */
 	bool has_new;           /* … since the last wait */
 };
 
@@ -320,9 +312,9 @@ static void add_launch_to_search(struct search *s, uint32_t name, bool is_conv, 
 		s->name[s->names++] = name;
 }
 
-/* A library that looks for the fastest algorithm of a convolution runs one after the other, each
- * between two events, and waits for the second: nothing else is launched meanwhile, and no loop
- * does so. */
+/* A library that searches for the fastest algorithm of a convolution runs them one after the other,
+ * each between two events, and waits for the second event. Nothing else is launched meanwhile,
+ * unlike in a loop. */
 static void find_searches(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
 {
 	static const char *const classes[] = {"conv", "conv_aux", "gemm", "gemm_aux", "layout"};
@@ -332,7 +324,7 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 
 	WS_NEW(arena, is_wait, m->ntexts);
 	for (size_t i = 0; i < m->ntexts; i++)
-		any |= is_wait[i] = has_part(m->texts[i], "EventSynchronize");
+		any |= is_wait[i] = ws_name_has(m->texts[i], "EventSynchronize");
 	if (!any)
 		return;
 	WS_NEW(arena, of_thread, m->nthreads);
@@ -365,7 +357,7 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 	ws_spans_merge(&f->host->searches);
 }
 
-/* First steps that are far longer than the others do what they do not. */
+/* First steps that are far longer than the others are start-up. */
 static void add_first_steps(const struct ws_windows *w, struct ws_host_activity *host)
 {
 	const struct ws_time_window *median;
@@ -456,7 +448,7 @@ const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
 	struct ws_host_activity *host;
 	struct ws_arena temp = {0};
 
-	sel = ws_selection_whole(sel); /* what happens once, all steps tell */
+	sel = ws_selection_whole(sel); /* start-up is determined from all steps */
 	host = ws_kept_result(sel, &key);
 	if (host)
 		return host;
@@ -475,7 +467,8 @@ int64_t ws_host_waited(const struct ws_host_activity *host, int64_t from_ns, int
 	size_t i;
 
 	WS_COUNT_FIRST(i, host->waits.n, host->waits.span[i].start_ns < from_ns);
-	/* one that began before and ended in the gap; a few suffice, threads rarely wait at once */
+	/* waits that began before the gap and ended in it; a few suffice, as threads rarely wait at
+	 * the same time */
 	for (size_t looked = 0; i-- > 0 && host->wait_end_ns[i] >= from_ns && looked < 64;
 	     looked++) {
 		const struct ws_span *span = &host->waits.span[i];

@@ -7,7 +7,7 @@
 #include "report/base/names.h"
 #include "report/model/load.h"
 
-/* What a counter of the recorder counts. */
+/* The meaning of a counter of the recorder. */
 static const char *loss_meaning(struct ws_bytes cause)
 {
 	static const struct {
@@ -39,12 +39,12 @@ static void emit(const struct emitter *e, const char *source, const char *cause,
 	e->fn(e->ctx, &missing);
 }
 
-/* The recorder's counters: of each cause the greatest value, in order of first appearance. */
+/* Emits the recorder's counters: the greatest value of each cause, in order of first appearance. */
 static void emit_recorder(const struct emitter *e)
 {
 	const struct ws_column_data *t = &e->m->loss;
 	const struct ws_bytes import_ = {"import_*", 8};
-	bool has_recorders = false; /* an import counts what itself lost, no more */
+	bool has_recorders = false; /* an import counts only its own losses */
 	struct ws_arena temp = {0};
 	uint64_t *count;
 	uint8_t *state; /* 1 = seen, 2 = emitted */
@@ -61,7 +61,7 @@ static void emit_recorder(const struct emitter *e)
 	}
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
-		/* of a trace that was not closed nobody knows what came after its last reading */
+		/* for a trace that was not closed, losses after the last reading are unknown */
 		const bool by_import = ws_name_matches(import_, e->m->texts[cause]);
 		struct ws_missing missing = {by_import ? "import" : "recorder", e->m->texts[cause],
 		                             count[cause], !e->m->file.closed && !count[cause],

@@ -5,7 +5,7 @@
 
 #define MAX_RANK 999999999
 
-/* -1: no number. */
+/* -1: not a number. */
 static int64_t number_of(struct ws_bytes text)
 {
 	const char *p = text.ptr;
@@ -19,7 +19,7 @@ static int64_t number_of(struct ws_bytes text)
 	return text.len ? number : -1;
 }
 
-/* The one number that meta rows with one of the two keys hold; -1. */
+/* The only number in meta rows with one of the two keys; -1. */
 static int64_t number_of_meta(const struct ws_model *m, const char *ours, const char *pytorchs)
 {
 	int64_t found = -1;

@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/analysis/costs.h"
+#include "report/analysis/idle.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/model.h"
 #include "report/names/names.h"
 
 /*
  * A relation is a list of columns, X(name, statement that puts its value, parts of a digest that it
- * is made of). docs/dev/query.md says what they mean.
+ * needs). Meanings: docs/dev/query.md.
  */
 #define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
 
@@ -100,7 +102,7 @@ static struct ws_bytes without_version(struct ws_bytes name)
 	return name;
 }
 
-/* Every text of the trace is a row; those that are no name of a call have no calls. */
+/* Every text of the trace is a row; texts that are not names of calls have 0 calls. */
 #define CALL(X)                                                  \
 	X(name, ws_put_text(out, without_version(name)))         \
 	X(recorded_name, ws_put_copy(out, name.ptr, name.len))   \
@@ -118,7 +120,8 @@ static void put_call(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, CALL);
 }
 
-/* --- path: NVTX ranges of one path, and two for kernels in none ----------------------------- */
+/* --- path: NVTX ranges of one path, and two rows for kernels outside ranges
+ * ----------------------------- */
 
 static size_t count_paths(void *ctx)
 {
@@ -142,7 +145,7 @@ const uint32_t *ws_paths_in_order(struct ws_relations *r)
 	return r->paths;
 }
 
-/* What a row is called in the digest. */
+/* The path of a row in the digest. */
 static uint32_t digest_path(const struct ws_model *m, size_t row)
 {
 	return row < m->ranges.npaths       ? (uint32_t)row
@@ -150,7 +153,7 @@ static uint32_t digest_path(const struct ws_model *m, size_t row)
 	                                    : WS_PATH_NO_LAUNCH;
 }
 
-/* The rows of no range always are, unless a filter of ranges or steps is set. */
+/* The two last rows are always shown, unless a filter of ranges or steps is set. */
 bool ws_path_is_shown(const struct ws_relations *r, uint32_t path)
 {
 	const struct ws_model *m = r->tab->m;
@@ -189,7 +192,7 @@ static uint32_t place_of(struct ws_relations *r, size_t path)
 	return ws_paths_in_order(r), r->places[path];
 }
 
-/* Of the ranges of a path; the columns of a row ask one after the other. */
+/* Statistics of the ranges of a path, cached for the columns of one row. */
 static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
                                       const struct ws_path_sums *s)
 {
@@ -199,7 +202,7 @@ static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
 	return &r->times;
 }
 
-/* of_gpu: NULL where the trace has nothing of devices. */
+/* of_gpu: NULL if the trace has no device data. */
 #define PATH(X)                                                                                   \
 	X(place, ws_put_int(out, place_of(r, row)), 0)                                            \
 	X(path, put_path_text(m, (uint32_t)row, false, out), 0)                                   \
@@ -251,9 +254,9 @@ static void put_path(void *ctx, size_t row, int column, struct ws_put *out)
 /* --- work: copies in one direction, or fills ------------------------------------------------ */
 
 struct ws_work_sums {
-	struct ws_values times, sizes; /* of those whose time, whose size is known */
+	struct ws_values times, sizes; /* of those with known time, with known size */
 	uint64_t count, without_time;
-	int64_t total_ns, bytes, timed_bytes, timed_ns; /* timed_…: of those with both */
+	int64_t total_ns, bytes, timed_bytes, timed_ns; /* timed_…: of those with both known */
 	bool by_amd;
 };
 
@@ -273,7 +276,7 @@ static void fold_work(struct ws_relations *r)
 		s->count++;
 		s->by_amd |= m->devices[w->device].is_amd;
 		s->bytes += (int64_t)w->bytes;
-		if (w->bytes) /* 0 is not recorded */
+		if (w->bytes) /* 0 means not recorded */
 			ws_values_add(&s->sizes, (int64_t)w->bytes);
 		if (w->no_time) {
 			s->without_time++;
@@ -295,7 +298,7 @@ static size_t count_work(void *ctx)
 	return r->nwork;
 }
 
-/* "[HIP memcpy …]" where an AMD device did it. */
+/* "[HIP memcpy …]" for an AMD device. */
 static void put_operation(const char *name, bool by_amd, struct ws_put *out)
 {
 	static const char cuda[] = "[CUDA ";
@@ -305,7 +308,7 @@ static void put_operation(const char *name, bool by_amd, struct ws_put *out)
 	ws_put_copy(out, text, strlen(text));
 }
 
-/* Operations that did not happen are rows, too: their count is 0. */
+/* Operations without occurrence are rows, too: their count is 0. */
 #define WORK(X)                                                                   \
 	X(operation, put_operation(ws_copy_name((uint32_t)row), s->by_amd, out))  \
 	X(count, ws_put_count(out, s->count))                                     \
@@ -327,7 +330,7 @@ static void put_work(void *ctx, size_t row, int column, struct ws_put *out)
 
 /* --- kernel: each execution of a kernel, by device, then start ------------------------------ */
 
-/* Which kernels of the joined rows are rows here. */
+/* Selects the joined kernels that are rows. */
 static void select_kernels(struct ws_kernel_rows *r, const struct ws_selection *sel)
 {
 	const size_t n = r->rows->nkernels;
@@ -355,7 +358,7 @@ static size_t count_kernels(void *ctx)
 	return r->kernels.n;
 }
 
-/* Paths repeat in every row. */
+/* Caches texts of paths, which repeat in many rows. */
 static struct ws_bytes path_of(struct ws_kernel_rows *r, const struct ws_joined_kernel *k)
 {
 	const uint32_t path = k->kind->path != WS_NONE ? k->kind->path
@@ -459,7 +462,7 @@ static struct ws_launch_sums *launch_of(struct ws_relations *r, struct ws_strtab
 	return &r->launches[id - 1];
 }
 
-/* In a queue was only what began when its call had returned. */
+/* Only kernels that began after their call had returned were queued. */
 static void fold_launches(struct ws_relations *r)
 {
 	const struct ws_selection *sel = r->tab->sel;
@@ -502,7 +505,7 @@ static size_t count_launches(void *ctx)
 {
 	struct ws_relations *r = ctx;
 
-	if (r->tab->m->soundness.clock_is_off) /* no latency is known */
+	if (r->tab->m->soundness.clock_is_off) /* latencies are unknown */
 		return 0;
 	if (!r->has_launches)
 		fold_launches(r);
@@ -531,6 +534,106 @@ static void put_launch(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, LAUNCH);
 }
 
+/* --- cost: operations of one class, or of one name, with a dtype on a device -------------------
+ */
+
+static const struct ws_cost_groups *cost_groups(const struct ws_relations *r)
+{
+	return ws_cost_groups_find(r->tab->m, r->tab->sel);
+}
+
+static size_t count_costs(void *ctx)
+{
+	return ws_model_has_kernels(((const struct ws_relations *)ctx)->tab->m)
+	               ? cost_groups(ctx)->n
+	               : 0;
+}
+
+/* What fits a cache needs not come from the memory: a small optimizer's weights, a small
+ * activation. */
+#define OVER_BANDWIDTH                                                                           \
+	"over 100 % of the memory's bandwidth: data from a cache, or the bytes or the peak are " \
+	"wrong"
+
+/* A rate over its peak, also where the other rate is not known; NULL. */
+static const char *over_peak(const struct ws_attained *a)
+{
+	const char *over = ws_over_peak(a->flops_percent);
+
+	return over ? over : a->bytes_percent > 100 ? OVER_BANDWIDTH : NULL;
+}
+
+#define COST(X)                                                                         \
+	X(by_name, ws_put_int(out, g->by_name))                                         \
+	X(name, ws_put_text(out, m->texts[g->name]))                                    \
+	X(class, ws_put_text(out, m->texts[g->class]))                                  \
+	X(dtype, ws_put_text(out, m->texts[g->dtype]))                                  \
+	X(device, ws_put_count(out, m->devices[g->device].id))                          \
+	X(calls, ws_put_count(out, g->calls))                                           \
+	X(kernels, ws_put_count(out, g->kernels))                                       \
+	X(gpu_ns, ws_put_int(out, g->gpu_ns))                                           \
+	X(flops, ws_put_real(out, a.flops))                                             \
+	X(bytes, ws_put_real(out, a.bytes))                                             \
+	X(flops_needed, if (is_needed_known) ws_put_real(out, (double)g->needed))       \
+	X(peak_flops, if (a.roof.flops_per_s > 0) ws_put_real(out, a.roof.flops_per_s)) \
+	X(peak_bytes, if (a.roof.bytes_per_s > 0) ws_put_real(out, a.roof.bytes_per_s)) \
+	X(attainable_flops, ws_put_real(out, a.attainable_flops_per_s))                 \
+	X(attained, ws_put_real(out, a.percent))                                        \
+	X(bound, ws_put_str(out, a.bound))                                              \
+	X(check, ws_put_str(out, over_peak(&a)))
+
+static void put_cost(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_model *m = ((const struct ws_relations *)ctx)->tab->m;
+	const struct ws_cost_group *g = &cost_groups(ctx)->group[row];
+	const struct ws_attained a = ws_cost_group_attained(m, g);
+	const bool is_needed_known = ws_class_is_product(g->class) && !g->needed_unknown;
+
+	WS_PUT_COLUMN(column, COST);
+}
+
+/* --- device_use: the time of a device, or of all of them, by what it did -------------------------
+ */
+
+/* The last device stands for all, where several worked. */
+static size_t count_uses(void *ctx)
+{
+	const struct ws_table_context *tab = ((const struct ws_relations *)ctx)->tab;
+	const struct ws_idle *idle;
+
+	if (!tab->sel->rows->nkernels && !tab->m->nwork)
+		return 0;
+	idle = ws_idle_find_in_scope(tab->m, tab->sel);
+	return (idle->ndevices + (idle->nworked > 1)) * WS_USES;
+}
+
+#define USE(X)                                                                         \
+	X(place, ws_put_count(out, device))                                            \
+	X(device, if (is_one) ws_put_count(out, m->devices[device].id))                \
+	X(use, ws_put_str(out, ws_use_defs[what].name))                                \
+	X(is_work, ws_put_int(out, what == WS_USE_COMPUTE))                            \
+	X(time_ns, ws_put_int(out, of->ns[what]))                                      \
+	X(per_step_ns,                                                                 \
+	  if (tab->sel->measured && !ws_is_of_all(tab->sel))                           \
+	          ws_put_real(out, (double)of->ns[what] / (double)tab->sel->measured)) \
+	X(window_ns, ws_put_int(out, of->window_ns))                                   \
+	X(gaps, if (of->gaps[what]) ws_put_count(out, of->gaps[what]))                 \
+	X(longest_ns, if (of->gaps[what]) ws_put_int(out, of->longest_ns[what]))       \
+	X(what, ws_put_str(out, ws_use_defs[what].meaning))                            \
+	X(cure, ws_put_str(out, ws_use_defs[what].cure))
+
+static void put_use(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_table_context *tab = ((const struct ws_relations *)ctx)->tab;
+	const struct ws_model *m = tab->m;
+	const struct ws_idle *idle = ws_idle_find_in_scope(m, tab->sel);
+	const size_t device = row / WS_USES, what = row % WS_USES;
+	const bool is_one = device < idle->ndevices;
+	const struct ws_device_use *of = is_one ? &idle->device[device] : &idle->all;
+
+	WS_PUT_COLUMN(column, USE);
+}
+
 /* --- all ------------------------------------------------------------------------------------ */
 
 const struct ws_relation ws_relation_kernel = {"kernel", KERNEL(WS_COLUMN_NAME), count_kernels,
@@ -540,13 +643,16 @@ static const struct ws_relation cell = {"cell", CELL(WS_COLUMN_NAME), count_cell
                                 call = {"call", CALL(WS_COLUMN_NAME), count_calls, put_call},
                                 work = {"work", WORK(WS_COLUMN_NAME), count_work, put_work},
                                 launch = {"launch", LAUNCH(WS_COLUMN_NAME), count_launches,
-                                          put_launch};
+                                          put_launch},
+                                cost = {"cost", COST(WS_COLUMN_NAME), count_costs, put_cost},
+                                device_use = {"device_use", USE(WS_COLUMN_NAME), count_uses,
+                                              put_use};
 
 #define PARTS(name, put, parts) parts,
 static const struct {
 	const struct ws_relation *rel;
 	const char *row_is;
-	unsigned of_all; /* the parts that any query of it takes */
+	unsigned of_all; /* the parts that every query of it needs */
 	unsigned of_columns[WS_RELATION_COLUMNS];
 } relations[] = {
         {&cell,
@@ -563,6 +669,11 @@ static const struct {
          "kernels of one name, launched by one function on one thread for one device",
          WS_DIGEST_ROWS,
          {0}},
+        {&cost,
+         "operations of one class, or of one name, with a dtype on a device",
+         WS_DIGEST_ROWS,
+         {0}},
+        {&device_use, "one use of the time of a device, or of all devices", WS_DIGEST_ROWS, {0}},
         {&ws_relation_kernel, "an execution of a kernel", WS_DIGEST_ROWS, {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))

@@ -18,7 +18,8 @@ static int by_start(const void *pa, const void *pb)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* Phases on several streams overlap: each has all of its window, the remainder is what none has. */
+/* Phases on several streams may overlap: each has its full window, and the remainder is the part
+ * outside all of them. */
 static void set_windows(const struct ws_span *step, const struct ws_span phases[WS_PHASES],
                         int64_t out[WS_PHASES])
 {
@@ -43,26 +44,6 @@ static void set_windows(const struct ws_span *step, const struct ws_span phases[
 	out[WS_PHASE_OTHER] = n ? step->end_ns - step->start_ns - covered.busy_ns : -1;
 }
 
-/* Of any scope: a report of measured steps tells the warm-up steps, too. */
-static void add_kernels(const struct ws_selection *sel, struct ws_step_gpu *gpu)
-{
-	struct ws_joined_rows *rows = sel->rows;
-
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-		const uint32_t step = k->step;
-
-		if (step == WS_NONE || (sel->any_scope && !sel->any_scope[i]))
-			continue;
-		gpu[step].kernels++;
-		gpu[step].total_ns += k->dur_ns;
-		gpu[step].phase_ns[k->kind->phase] += k->dur_ns;
-		if (k->kind->timed)
-			ws_span_widen(&gpu[step].phase[k->kind->phase], k->start_ns,
-			              k->start_ns + k->dur_ns);
-	}
-}
-
 static void add_windows(const struct ws_windows *w, struct ws_step_times *out)
 {
 	for (size_t i = 0; i < w->n; i++) {
@@ -73,30 +54,6 @@ static void add_windows(const struct ws_windows *w, struct ws_step_times *out)
 		out->step_ns[at->step] = at->end_ns - at->start_ns;
 		set_windows(&(struct ws_span){at->start_ns, at->end_ns}, out->gpu[at->step].phase,
 		            out->window_ns[at->step]);
-	}
-}
-
-static void find(const struct ws_model *m, const struct ws_selection *sel,
-                 struct ws_step_times *out)
-{
-	bool warm_up = false;
-
-	for (size_t s = 0; s < m->nsteps; s++) {
-		out->gpu[s] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
-		warm_up |= m->steps[s].warm_up;
-	}
-	memset(out->step_ns, 0xff, m->nsteps * sizeof(*out->step_ns));
-	memset(out->window_ns, 0xff, m->nsteps * sizeof(*out->window_ns));
-	add_kernels(sel, out->gpu);
-	if (warm_up)
-		add_windows(ws_warm_up_windows(m, sel), out);
-	add_windows(ws_windows(m, sel), out);
-	for (uint32_t s = 0; s < m->nsteps; s++) {
-		if (!ws_step_selected(m, sel, s))
-			continue;
-		out->measured[out->nmeasured++] = s;
-		out->has_windows |= out->window_ns[s][WS_PHASE_OTHER] >= 0;
-		out->phases |= m->steps[s].phases;
 	}
 }
 
@@ -114,7 +71,42 @@ const struct ws_step_times *ws_step_times(const struct ws_model *m, const struct
 	WS_NEW(arena, out->scratch, m->nsteps);
 	WS_NEW(arena, out->step_ns, m->nsteps);
 	WS_NEW(arena, out->window_ns, m->nsteps);
-	find(m, sel, out);
+
+	bool warm_up = false;
+
+	for (size_t s = 0; s < m->nsteps; s++) {
+		out->gpu[s] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
+		warm_up |= m->steps[s].warm_up;
+	}
+	memset(out->step_ns, 0xff, m->nsteps * sizeof(*out->step_ns));
+	memset(out->window_ns, 0xff, m->nsteps * sizeof(*out->window_ns));
+
+	/* Of any scope: a report of measured steps tells the warm-up steps, too. */
+	struct ws_joined_rows *rows = sel->rows;
+
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const uint32_t step = k->step;
+
+		if (step == WS_NONE || (sel->any_scope && !sel->any_scope[i]))
+			continue;
+		out->gpu[step].kernels++;
+		out->gpu[step].total_ns += k->dur_ns;
+		out->gpu[step].phase_ns[k->kind->phase] += k->dur_ns;
+		if (k->kind->timed)
+			ws_span_widen(&out->gpu[step].phase[k->kind->phase], k->start_ns,
+			              k->start_ns + k->dur_ns);
+	}
+	if (warm_up)
+		add_windows(ws_warm_up_windows(m, sel), out);
+	add_windows(ws_windows(m, sel), out);
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		if (!ws_step_selected(m, sel, s))
+			continue;
+		out->measured[out->nmeasured++] = s;
+		out->has_windows |= out->window_ns[s][WS_PHASE_OTHER] >= 0;
+		out->phases |= m->steps[s].phases;
+	}
 	ws_keep_result(sel, &key, out, NULL);
 	return out;
 }
@@ -179,7 +171,7 @@ const char *ws_step_apart_name(uint8_t apart)
 	return apart == WS_STEP_EVALUATES ? "evaluation" : "prefill";
 }
 
-/* All are apart for one reason: a program that trains reads no prompts. */
+/* All such steps have one reason, because a program that trains reads no prompts. */
 const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena)
 {
 	const size_t n = ws_steps_apart(m);
@@ -245,7 +237,7 @@ int64_t ws_fact_number(const struct ws_model *m, const char *key)
 
 /* --- without steps ---------------------------------------------------------------------------- */
 
-/* The first and last without device work, where others have some, were cut off. */
+/* The first and last steps without device work are truncated if others have some. */
 static void measure_candidate(const struct ws_model *m, const struct ws_selection *sel,
                               struct ws_step_candidate *c)
 {
@@ -290,7 +282,7 @@ const struct ws_step_candidates *ws_step_candidates(const struct ws_model *m,
 	return found;
 }
 
-/* As a shell takes it. */
+/* Quoted for a shell. */
 static const char *quoted(struct ws_arena *texts, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

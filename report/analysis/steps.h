@@ -10,7 +10,7 @@
 #include "report/base/stat.h"
 #include "report/joined/rows.h"
 
-/* What the kernels launched in a step cost. */
+/* GPU time of the kernels launched in a step. */
 struct ws_step_gpu {
 	uint64_t kernels;
 	int64_t total_ns;
@@ -25,14 +25,14 @@ struct ws_step_gpu {
 _Static_assert(WS_PHASES == 6, "WS_NO_PHASES has one of each");
 
 struct ws_step_times {
-	struct ws_step_gpu *gpu; /* one for each step of the model */
+	struct ws_step_gpu *gpu; /* one per step of the model */
 	uint32_t *measured;      /* steps that are samples, by begin */
 	size_t nmeasured;
-	int64_t *step_ns; /* of each step's window (device_time.h); -1: it has none */
-	/* of each step: from the first start to the last end of the kernels that a phase launched,
-	 * the part in the step's window; OTHER: what of that no phase covers; -1: not known */
+	int64_t *step_ns; /* length of each step's window; -1: none */
+	/* per step and phase: time from the first start to the last end of the phase's kernels, cut
+	 * to the step's window; OTHER: the rest of the step's window; -1: unknown */
 	int64_t (*window_ns)[WS_PHASES];
-	bool has_windows; /* of phases, in some measured step */
+	bool has_windows; /* some measured step has windows of phases */
 	uint8_t phases;   /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
@@ -40,7 +40,7 @@ struct ws_step_times {
 const struct ws_step_times *ws_step_times(const struct ws_model *m, const struct ws_selection *sel);
 
 enum ws_measure {
-	WS_MEASURE_STEP, /* windows: of a step with its device work, of a phase's kernels */
+	WS_MEASURE_STEP, /* windows: of a step with its device work, or of a phase's kernels */
 	WS_MEASURE_GPU,  /* time of the kernels launched in them */
 	WS_MEASURE_WALL, /* time of the ranges on their thread */
 };
@@ -51,12 +51,13 @@ int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, ui
                      int phase, enum ws_measure measure);
 void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
                   enum ws_measure measure, struct ws_stat *out);
-/* Is there anything to say about this phase? The whole step always is, and the remainder where
- * there are other phases. */
+/* Does the report have this phase? Always true for the whole step; true for the remainder if there
+ * are other phases. */
 bool ws_step_phase_present(const struct ws_step_times *t, int phase);
 
-/* Steps that are not measured since they hold something else (enum ws_step_apart): how many, what
- * that is, and "2 of 14 steps contain an evaluation"; "" where there are none. */
+/* Steps that are not measured because they contain other work (enum ws_step_apart): their number,
+ * the kind of work, and a sentence such as "2 of 14 steps contain an evaluation"; "" if there are
+ * none. */
 size_t ws_steps_apart(const struct ws_model *m);
 const char *ws_step_apart_name(uint8_t apart);
 const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena);
@@ -68,19 +69,19 @@ struct ws_batch_steps {
 	double ns, requests, tokens; /* tokens: that it computes */
 };
 #define WS_BATCH_KINDS 3
-/* Those of each kind that there is; how many are. */
+/* Means for each kind of batch that occurs; returns the number of kinds. */
 size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,
                        struct ws_batch_steps out[WS_BATCH_KINDS]);
 
 /* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */
 int64_t ws_fact_number(const struct ws_model *m, const char *key);
 
-/* What may be the steps of a trace that has none, with the times that --step makes of them. */
+/* Ranges that may be the steps of a trace without steps, with the times that --step would give. */
 const struct ws_step_candidates *ws_step_candidates(const struct ws_model *m,
                                                     const struct ws_selection *sel);
-/* "No range is called step. Likely: ", then what to type, then how many and how long. */
+/* "No range is called step. Likely: ", then the command, then number and length of the steps. */
 struct ws_steps_hint {
-	const char *words, *command, *numbers; /* the last two "": there is nothing to type */
+	const char *words, *command, *numbers; /* the last two are "" if there is no command */
 };
 struct ws_steps_hint ws_steps_hint(struct ws_arena *texts, const struct ws_model *m,
                                    const struct ws_step_candidates *c);

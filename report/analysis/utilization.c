@@ -18,11 +18,12 @@ struct state {
 	const struct ws_selection *sel;
 	struct ws_cost_ops *costs;
 	struct ws_utilization *out;
-	uint8_t *is_training; /* operation -> ran in backward or the optimizer */
+	uint8_t *is_training; /* by operation: ran in backward or the optimizer */
 	uint8_t *devices;     /* ran products */
-	int64_t unknown_ns, of_graphs_ns; /* of_graphs_ns: of unknown_ns, launched as CUDA graphs */
+	int64_t unknown_ns,
+	        of_graphs_ns; /* of_graphs_ns: part of unknown_ns launched as CUDA graphs */
 	int has_flops, has_backward, has_optimizer;
-	/* of those with a peak, and of those without; without kernels: there is none */
+	/* longest product with a peak, and without one; without kernels: none */
 	struct ws_cost_op longest, unknown;
 };
 
@@ -38,7 +39,7 @@ static bool is_of_graph(const struct state *s, const struct ws_joined_kernel *k)
 	const struct ws_joined_call *call = ws_joined_rows_call(s->sel->rows, k->call);
 	const struct ws_bytes name = call ? s->m->texts[call->kind->name] : (struct ws_bytes){0};
 
-	return memmem(name.ptr ? name.ptr : "", name.len, "GraphLaunch", 11) != NULL;
+	return ws_name_has(name, "GraphLaunch");
 }
 
 static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
@@ -65,24 +66,10 @@ static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 	return k->dur_ns;
 }
 
-static void look_at_kernels(struct state *s)
-{
-	struct ws_joined_rows *rows = s->sel->rows;
-
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		if (ws_kernel_selected(s->m, s->sel, k, i) &&
-		    is_counted(s->m, s->sel, s->out, k->step))
-			s->out->product_ns += look_at_kernel(s, k);
-	}
-	for (size_t d = 0; d < s->m->ndevices; d++)
-		s->out->devices += s->devices[d];
-}
-
 #define WHY(u, ...) snprintf((u)->obstacle, sizeof((u)->obstacle), __VA_ARGS__)
 
-/* What stands in the way before a peak is asked for; *flops_known: of what ran, all the same. */
+/* Finds obstacles other than unknown peaks; *flops_known: whether FLOPs of executed work are known
+ * anyway. */
 static void find_obstacle(struct state *s)
 {
 	struct ws_utilization *u = s->out;
@@ -95,7 +82,7 @@ static void find_obstacle(struct state *s)
 		WHY(u, "no kernel was recorded");
 	else if (!s->has_flops && 2 * s->of_graphs_ns > s->unknown_ns)
 		WHY(u, "cannot tell: matrix products and attention ran as CUDA graphs, for which "
-		       "no profile has shapes");
+		       "no profile has shapes: record a step without graphs as well");
 	else if (!s->has_flops)
 		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
 		       "FLOPs");
@@ -106,15 +93,16 @@ static void find_obstacle(struct state *s)
 		    "attention is without FLOPs%s",
 		    100 * (double)s->unknown_ns / (double)u->product_ns,
 		    2 * s->of_graphs_ns > s->unknown_ns
-		            ? ": most of it ran as CUDA graphs, for which no profile has shapes"
+		            ? ": most of it ran as CUDA graphs, for which no profile has "
+		              "shapes: record a step without graphs as well"
 		    : s->m->cpu_ops.tree.n ? " (PyTorch's profiler: record_shapes=True)"
 		                           : "");
 	else
 		u->flops = 0;
 }
 
-/* Has it the longer kernel? Of those as long the one that comes first by what it is, for the order
- * of operations depends on where they were read from. */
+/* Has it the longer kernel? Ties are broken by attributes, because the order of operations depends
+ * on the source of the trace. */
 static bool is_longer(const struct ws_model *m, const struct ws_cost_op *a,
                       const struct ws_cost_op *b)
 {
@@ -157,7 +145,7 @@ static void add_ops(struct state *s)
 		    !is_counted(s->m, s->sel, u, op.step))
 			continue;
 
-		/* Its time at the peak; NaN when no peak is known. */
+		/* Time of an operation at the peak; NaN if the peak is unknown. */
 		struct ws_cost_op *longest;
 		struct ws_roof roof;
 
@@ -175,9 +163,8 @@ static void add_ops(struct state *s)
 			continue;
 		u->model_ns[op.step] += s->has_backward ? 3 * ns : ns;
 	}
-	/* Three times the forward counts the data gradient of the first layer, which nothing needs.
-	 * What ran bounds it, if the products of backward are known: they take as long as
-	 * forward's. */
+	/* Three times the forward includes the data gradient of the first layer, which is not
+	 * needed. So it is limited by the executed FLOPs if the products of backward are known. */
 	for (size_t i = 0; i < s->m->nsteps; i++) {
 		if (s->has_backward && u->ran_ns[i] >= 2 * u->model_ns[i] / 3)
 			u->model_ns[i] = fmin(u->model_ns[i], u->ran_ns[i]);
@@ -216,17 +203,28 @@ static void find(struct state *s)
 	const struct ws_model *m = s->m;
 	struct ws_utilization *out = s->out;
 
-	/* A step that has no window, for it was cut off, counts nowhere. */
+	/* A step without a window, because it is truncated, does not count. */
 	out->step_ns = ws_step_times(m, s->sel)->step_ns;
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (is_counted(m, s->sel, out, i))
 			out->step_sum_ns += out->step_ns[i];
-	look_at_kernels(s);
+
+	struct ws_joined_rows *rows = s->sel->rows;
+
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (ws_kernel_selected(s->m, s->sel, k, i) &&
+		    is_counted(s->m, s->sel, s->out, k->step))
+			s->out->product_ns += look_at_kernel(s, k);
+	}
+	for (size_t d = 0; d < s->m->ndevices; d++)
+		s->out->devices += s->devices[d];
 	find_obstacle(s);
 	if (!out->obstacle[0])
 		add_ops(s);
 	if (out->obstacle[0]) {
-		/* What is not known is not known of any step. */
+		/* Unknown values are unknown for all steps. */
 		for (size_t i = 0; i < m->nsteps; i++)
 			out->model_ns[i] = out->ran_ns[i] = NAN;
 		out->model_sum_ns = out->ran_sum_ns = NAN;

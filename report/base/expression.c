@@ -8,9 +8,9 @@
 
 #include "formats/base/memory.h"
 
-/* More than compiling takes. */
+/* More memory than compiling needs. */
 #define COMPILE_BYTES ((size_t)4 << 20)
-/* More than matching a name takes. */
+/* More memory than matching a name needs. */
 #define MATCH_BYTES ((size_t)1 << 20)
 
 struct ws_expression {

@@ -69,6 +69,17 @@ static inline bool ws_name_is_word(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
+static inline bool ws_name_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Does it contain the part? */
+static inline bool ws_name_has(struct ws_bytes name, const char *part)
+{
+	return name.len && memmem(name.ptr, name.len, part, strlen(part)) != NULL;
+}
+
 /* Do the bytes from p to end begin with `what`? */
 static inline bool ws_name_begins(const char *p, const char *end, const char *what)
 {

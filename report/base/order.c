@@ -21,7 +21,7 @@ void ws_order_identity(uint32_t *order, size_t n)
 		order[i] = (uint32_t)i;
 }
 
-/* One stable counting pass over byte `shift / 8`; 0 when all keys agree in it. */
+/* One stable counting pass over byte `shift / 8`; returns 0 if all keys agree in it. */
 static bool radix_pass(const struct item *from, struct item *to, size_t n, unsigned shift)
 {
 	size_t at[256] = {0};
@@ -56,7 +56,7 @@ void ws_order_by(uint32_t *order, const int64_t *key, size_t n)
 	WS_NEW(&temp, items, n);
 	WS_NEW(&temp, spare, n);
 	for (i = 0; i < n; i++) {
-		/* the flipped sign bit makes signed order that of unsigned numbers */
+		/* flipping the sign bit makes signed order equal to unsigned order */
 		items[i].key = (uint64_t)key[order[i]] ^ (uint64_t)1 << 63;
 		items[i].row = order[i];
 	}
@@ -102,7 +102,7 @@ void ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena, const u
 
 	WS_NEW(arena, out->order, n);
 	WS_NEW(arena, out->first, nkeys + 2);
-	/* one place on, so that filling a key's rows moves its begin to where it belongs */
+	/* shifted by one, so that filling a key's rows advances its begin to the right place */
 	first = out->first + 1;
 	for (size_t i = 0; i < n; i++)
 		if (key[i] != WS_NONE)

@@ -82,16 +82,6 @@ struct ws_row_key {
 void ws_row_keys_sort(struct ws_row_key *keys, size_t n);
 /* For number[]: descending order. */
 #define WS_DESCENDING(number) (~(int64_t)(number))
-/* For number[]: maps a finite double to an integer with the same order. */
-static inline int64_t ws_order_real(double value)
-{
-	int64_t bits;
-
-	value += 0.0; /* -0 is 0 */
-	memcpy(&bits, &value, sizeof(bits));
-	return bits < 0 ? bits ^ INT64_MAX : bits;
-}
-
 /* From ids to rows. All zero is an empty map. Free with ws_idmap_free. */
 struct ws_idmap {
 	struct ws_map map;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "formats/base/system/files.h"
 #include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
@@ -18,7 +19,7 @@ void ws_say_add(char *text, size_t size, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Decimals that make three digits of it; of 0 none. */
+/* Number of decimals for three significant digits; 0 for the value 0. */
 static int decimals_of(double value)
 {
 	if (!(value < 0.9995) || value == 0)
@@ -26,7 +27,7 @@ static int decimals_of(double value)
 	return value < 1e-9 ? 12 : 2 - ws_exponent_of_ten(value);
 }
 
-/* 155, 2.4, 3.35; a zero behind the point says nothing. */
+/* 155, 2.4, 3.35, without final zeros after the point. */
 static const char *digits_of(double value, char out[WS_SAY_TIME])
 {
 	snprintf(out, WS_SAY_TIME, "%.*f", decimals_of(fabs(value)), value);
@@ -53,7 +54,7 @@ struct scale {
 	const char *prefix;
 };
 
-/* The first of the scales, which ascend, in which it stays under 1,000 as shown. */
+/* The first of the ascending scales in which the displayed value is under 1,000. */
 static const struct scale *scale_of(const struct scale *scales, size_t n, double value)
 {
 	size_t i = 0;
@@ -204,7 +205,7 @@ bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
 	const char *t = text.ptr, *tend = t + text.len;
 	const char *star = NULL, *star_t = NULL;
 
-	/* on a mismatch let the last star take one byte more: no recursion, no bad case but n × m
+	/* on a mismatch, the last star takes one more byte: no recursion, at most n × m steps
 	 */
 	while (t < tend) {
 		if (p < pend && *p == '*') {
@@ -297,11 +298,13 @@ struct ws_bytes ws_name_of_file(struct ws_bytes path)
 {
 	static const char *const endings[] = {".gz",     ".json",     ".trace", ".pt",
 	                                      ".wtrace", ".nsys-rep", ".sqlite"};
-	const char *p = path.ptr, *slash = ws_last_byte(p, '/', path.len);
+	const char *end = (const char *)path.ptr + path.len, *begin = end;
 	struct ws_bytes name = path;
 
-	if (slash && slash + 1 < p + path.len)
-		name = (struct ws_bytes){slash + 1, path.len - (size_t)(slash + 1 - p)};
+	while (begin > (const char *)path.ptr && !ws_path_separates(begin[-1]))
+		begin--;
+	if (begin < end)
+		name = (struct ws_bytes){begin, (size_t)(end - begin)};
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
 		const size_t n = strlen(endings[i]);
 

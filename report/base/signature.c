@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* How demanglers call an anonymous namespace: brackets that are part of a name. */
+/* Names of anonymous namespaces by demanglers, in which brackets are part of the name. */
 static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
 #define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))
 #define OPERATOR   "operator"
@@ -17,7 +17,7 @@ static bool after_operator(const char *begin, const char *p)
 	return (size_t)(p - begin) >= k && !memcmp(p - k, OPERATOR, k);
 }
 
-/* Length of the anonymous namespace that stands here; 0 = none does. */
+/* Length of the anonymous namespace at p; 0 = none. */
 static size_t anonymous_at(const char *p, const char *end)
 {
 	for (size_t i = 0; i < NANONYMOUS; i++)
@@ -26,11 +26,11 @@ static size_t anonymous_at(const char *p, const char *end)
 	return 0;
 }
 
-/* How many round brackets in template arguments are told apart. */
+/* Maximum depth of round brackets in template arguments. */
 #define ROUND_MAX 32
 
-/* A place in a name: how deep in template arguments it is, and how deep the round brackets that are
- * open in them began. */
+/* A position in a name: depth of template arguments, and the depths at which open round brackets
+ * began. */
 struct place {
 	const char *begin, *p, *end;
 	unsigned depth;
@@ -44,7 +44,7 @@ static struct place at_begin(struct ws_bytes name)
 	                      .end = (const char *)name.ptr + name.len};
 }
 
-/* Inside template arguments a '>' in round brackets of its own compares: <((8)>(0)), void>. */
+/* Inside template arguments, a '>' in its own round brackets is an operator: <((8)>(0)), void>. */
 static void step_inside(struct place *at)
 {
 	const unsigned began = at->nround ? at->round[at->nround - 1] : 0;
@@ -59,7 +59,7 @@ static void step_inside(struct place *at)
 		at->depth--;
 }
 
-/* Bytes from the place that belong together; 0 at the parameters and at the end. */
+/* Length of the next piece at the position; 0 at the parameters and at the end. */
 static size_t next_piece(struct place *at)
 {
 	const char *p = at->p;
@@ -79,7 +79,7 @@ static size_t next_piece(struct place *at)
 	return 1;
 }
 
-/* Does a blank here end a return type? One of "operator new" and of plain texts does not. */
+/* Does a blank here end a return type? Not in "operator new" and in plain texts. */
 static bool ends_type(const struct place *at)
 {
 	return *at->p == ' ' && !at->depth && !after_operator(at->begin, at->p) &&

@@ -10,18 +10,18 @@
 #include "formats/base/memory.h"
 
 #define STEP_BYTES ((size_t)64 << 20) /* of the file */
-/* Rows that are sorted in memory, and how many such runs are merged at once. */
+/* Number of rows sorted in memory, and of such runs merged at once. */
 #define RUN_ROWS  ((size_t)65536)
 #define MOST_RUNS 256u
 
-/* The memory of s is in its fields, where what is inline finds it. */
+/* Copies address and size to the fields of s, for inline functions. */
 static void take_region(struct ws_spill *s)
 {
 	s->data = s->region.data;
 	s->reserved_bytes = s->region.bytes;
 }
 
-/* There is no memory or, with a file, no room on the disk. */
+/* Ends the program: there is no memory or, with a file, no room on the disk. */
 static _Noreturn void end_without_room(const struct ws_spill *s, size_t bytes, int why)
 {
 	char text[PATH_MAX + 256];
@@ -101,7 +101,7 @@ void ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size_t i, cons
 	memcpy(ws_spill_row(s, row_bytes, i), row, row_bytes);
 }
 
-/* What was put in a new one takes the place of s. */
+/* Replaces s by another array. */
 static void replace(struct ws_spill *s, struct ws_spill *by)
 {
 	const struct ws_spill was = *s;
@@ -111,7 +111,7 @@ static void replace(struct ws_spill *s, struct ws_spill *by)
 	*by = was;
 }
 
-/* Where the rows of each key begin, in begin[]; *ordered: they are there already. */
+/* Computes the begin of the rows of each key in begin[]; *ordered: rows are already grouped. */
 static void count_keys(struct ws_spill *s, size_t row_bytes, size_t n,
                        const struct ws_spill_key *key, size_t *begin, int *ordered)
 {
@@ -201,7 +201,7 @@ static void merge_runs(struct merge *m, struct ws_spill *to)
 	for (size_t n = 0; m->nruns; n++) {
 		struct run *least = &m->run[0];
 
-		/* all runs' pages are at hand at once */
+		/* the pages of all runs are in memory at the same time */
 		ws_spill_used(m->from, m->row_bytes);
 		ws_spill_put(to, m->row_bytes, n,
 		             (char *)m->from->data + least->row++ * m->row_bytes);

@@ -34,7 +34,7 @@ struct samples {
 #define FOR_EACH_PART(p, of) \
 	for (const struct ws_stat_part *p = (of)->part, *end_ = p + (of)->nparts; p < end_; p++)
 
-/* Bits that x has. */
+/* Number of significant bits of x. */
 static unsigned bits_of(uint64_t x)
 {
 	return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
@@ -43,13 +43,13 @@ static unsigned bits_of(uint64_t x)
 /* --- selection ---------------------------------------------------------------------------- */
 
 #define MOST_DIGIT_BITS 12
-#define FEW_DIGIT_BITS  6 /* few values take less time than many counters that are cleared */
+#define FEW_DIGIT_BITS  6 /* for few values, clearing many counters would take longer */
 #define FEW_VALUES      2048
 
 /*
- * The k-th smallest (k from 0) of values from min to max; *same: how many values equal it and *k
- * which of those it is. Values are counted by their highest digit; those of the digit that holds
- * the k-th are counted by the next.
+ * The k-th smallest (k from 0) of values from min to max; *same: number of equal values; *k: its
+ * index among these. Counts values by their highest digit, then those in the bin of the k-th value
+ * by the next digit.
  */
 static int64_t select_value(const struct samples *of, const struct ws_stat *stat, uint64_t *k,
                             uint64_t *same)
@@ -81,7 +81,7 @@ static int64_t select_value(const struct samples *of, const struct ws_stat *stat
 	return (int64_t)low;
 }
 
-/* Of an even number of values the mean of the two in the middle. */
+/* The median; for an even number of values the mean of the two in the middle. */
 static double median(const struct samples *of, const struct ws_stat *stat)
 {
 	uint64_t k = (stat->n - 1) / 2, same;
@@ -102,13 +102,13 @@ static double median(const struct samples *of, const struct ws_stat *stat)
 
 /* --- deviation ---------------------------------------------------------------------------- */
 
-/* Differences up to this have squares of which any number fits into 128 bits. */
+/* Sums of squares of differences with up to this number of bits fit into 128 bits. */
 #define EXACT_BITS 47
 
 /*
- * From the sum of the squared differences to the mean, in whole numbers, so that the order of the
- * values does not matter. Differences to the mean rounded down are whole; what the rounding adds
- * is (sum mod n)^2 / n. Values that are further apart than EXACT_BITS lose their lowest bits.
+ * Uses the sum of the squared differences to the mean in integers, so that the order of the values
+ * does not matter. Differences to the rounded-down mean are integers; the error of rounding, (sum
+ * mod n)^2 / n, is subtracted. Values further apart than EXACT_BITS lose their lowest bits.
  */
 static double deviation(const struct samples *of, const struct ws_stat *stat)
 {
@@ -139,8 +139,8 @@ static double deviation(const struct samples *of, const struct ws_stat *stat)
 }
 
 /*
- * Statistics of values, which takes no memory. The caller guarantees that their sum fits into an
- * int64_t (a pass refuses traces where it does not).
+ * Statistics of values, without allocating memory. The caller guarantees that their sum fits into
+ * an int64_t (a pass refuses other traces).
  */
 static void stat_of_parts(const struct ws_stat_part *part, size_t nparts, struct ws_stat *out)
 {
@@ -255,7 +255,7 @@ double ws_stat_t_quantile(double p, double df)
 		lo *= 2;
 	while (ws_stat_t_cdf(hi, df) < p)
 		hi *= 2;
-	/* halving 200 times meets neighbouring doubles whatever the start */
+	/* 200 bisections reach neighbouring doubles from any start */
 	for (int i = 0; i < 200; i++) {
 		double mid = lo + (hi - lo) / 2;
 
@@ -309,7 +309,7 @@ double ws_stat_median(double *v, size_t n)
 
 /* --- values --- */
 
-/* By half, not twice as much: what is empty at the end counts where there are many small groups. */
+/* Grows by half, not by a factor of two: with many small groups, unused capacity matters. */
 static size_t grown_capacity(size_t capacity)
 {
 	return capacity < 8 ? 8 : capacity + capacity / 2;
@@ -317,13 +317,14 @@ static size_t grown_capacity(size_t capacity)
 
 /* --- pairs -------------------------------------------------------------------------------- */
 
-/* Fewer words than these are not worth counting. */
+/* Minimum number of words for merging equal values. */
 #define WORTH_COUNTING 1024
 
 #define DIGIT_BITS 11
 #define DIGITS     (1u << DIGIT_BITS)
 
-/* By the lowest digit first. other: room for n, too. Returns where the sorted values are. */
+/* Radix sort from the lowest digit. other: a second buffer for n. Returns the buffer with the
+ * sorted values. */
 static uint32_t *sort_words(uint32_t *v, uint32_t *other, size_t n)
 {
 	for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
@@ -348,11 +349,11 @@ static uint32_t *sort_words(uint32_t *v, uint32_t *other, size_t n)
 	return v;
 }
 
-/* One more value that is no less than the last pair's; out NULL: only counts pairs. */
+/* Adds a value not less than that of the last pair; out NULL: only counts pairs. */
 static void put_pair(struct ws_counted_value *out, struct ws_counted_value *last, size_t *n,
                      struct ws_counted_value pair)
 {
-	/* a pair whose number is full is followed by another of the same value */
+	/* a pair whose count is at its maximum is followed by another of the same value */
 	if (*n && last->value == pair.value && last->times <= UINT32_MAX - pair.times) {
 		last->times += pair.times;
 	} else {
@@ -363,7 +364,7 @@ static void put_pair(struct ws_counted_value *out, struct ws_counted_value *last
 		out[*n - 1] = *last;
 }
 
-/* Pairs and sorted values, merged into pairs; returns how many. out NULL: only counts them. */
+/* Merges pairs and sorted values into pairs; returns their number. out NULL: only counts them. */
 static size_t merge(const struct ws_counted_value *pair, size_t npairs, const uint32_t *value,
                     size_t nvalues, struct ws_counted_value *out)
 {
@@ -385,7 +386,7 @@ static const struct ws_counted_value *pairs_of(const struct ws_values *v)
 	return (const struct ws_counted_value *)v->word;
 }
 
-/* Counts equal values where that makes room; false: it does not. */
+/* Merges equal values into pairs if that saves room; false: it does not. */
 static bool count_equal(struct ws_values *v)
 {
 	const size_t singles = v->n - 2 * (size_t)v->npairs;
@@ -497,7 +498,7 @@ const char *ws_grade_count_name(enum ws_grade grade)
 	return names[grade];
 }
 
-/* A value that so many steps behind each other have. */
+/* A value and its number of consecutive steps. */
 struct sample {
 	double value, times;
 };
@@ -514,7 +515,7 @@ static int by_real_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The middle one, or the mean of the middle two. Sorts them. */
+/* The middle value, or the mean of the middle two. Sorts the values. */
 static double median_of(struct sample *v, size_t n)
 {
 	double all = 0, below = 0;
@@ -528,7 +529,7 @@ static double median_of(struct sample *v, size_t n)
 	return below + v[i].times > all / 2 ? v[i].value : (v[i].value + v[i + 1].value) / 2;
 }
 
-/* Mean and variance of values that may be few. */
+/* Mean and variance of values. */
 struct moments {
 	size_t n;              /* steps */
 	double mean, variance; /* divisor n - 1; 0 for one value */
@@ -550,10 +551,9 @@ static struct moments moments_of(const struct sample *v, size_t n)
 }
 
 /*
- * How many independent values m->n values are worth, from their correlation with
- * their predecessor: n (1 - r) / (1 + r), as for an autoregressive series of
- * first order. Drift (clocks, heat) makes neighbours alike; unlike neighbours
- * are not counted as more than n.
+ * The effective number of independent values of m->n values, from the correlation of neighbours: n
+ * (1 - r) / (1 + r), as for an autoregressive series of first order. Drift (clocks, heat)
+ * correlates neighbours; with negative correlation the result is limited to n.
  */
 static double independent_values(const struct sample *v, size_t n, const struct moments *m)
 {
@@ -576,10 +576,11 @@ static double independent_values(const struct sample *v, size_t n, const struct 
 	return fmax(1, (double)m->n * (1 - r) / (1 + r));
 }
 
-/* As good as known: more is beyond what the quantile of Student's t is computed for. */
+/* Degrees of freedom for a known error: the maximum for which the quantile of Student's t is
+ * computed. */
 #define MANY_FREEDOMS 1e6
 
-/* One side as a centre and what is known of its error. */
+/* The centre of one side and its error. */
 struct centre {
 	double value; /* log of the typical step */
 	double typical;
@@ -587,8 +588,8 @@ struct centre {
 	double spread2; /* variance between recordings */
 };
 
-/* Logs of the medians of the recordings into out; returns the last median. scratch holds the values
- * of the longest. */
+/* Computes logarithms of the medians of the recordings; returns the last median. scratch has room
+ * for the longest recording. */
 static double recording_medians(const struct ws_samples *s, struct sample *scratch, double *out)
 {
 	double median = NAN;
@@ -604,9 +605,9 @@ static double recording_medians(const struct ws_samples *s, struct sample *scrat
 }
 
 /*
- * Variance of what scatters around the median, late steps apart: 1.4826 times the median
- * deviation is the standard deviation of normal values. With few values, or when most are
- * equal, the plain variance. Sorts scratch.
+ * Robust variance around the median, insensitive to late steps: 1.4826 times the median deviation
+ * is the standard deviation of normal values. With few values, or if most are equal, the plain
+ * variance. Sorts scratch.
  */
 static double scatter(const struct moments *m, struct sample *scratch, size_t n)
 {
@@ -621,9 +622,9 @@ static double scatter(const struct moments *m, struct sample *scratch, size_t n)
 }
 
 /*
- * Few recordings: their centre moves by the noise of its steps and by the noise
- * between runs, which steps of one run cannot show. The median of n normal
- * values has pi / 2 times the variance of their mean.
+ * Centre from few recordings: its error comes from the noise of steps and from the noise between
+ * runs, which steps of one run cannot show. The median of n normal values has pi / 2 times the
+ * variance of their mean.
  */
 static struct centre centre_by_steps(const struct ws_samples *s, const double *medians,
                                      struct sample *scratch, double run_noise)
@@ -649,9 +650,10 @@ static struct centre centre_by_steps(const struct ws_samples *s, const double *m
 	}
 	within /= (double)(s->recordings * s->recordings);
 	c.error2 = within + c.spread2 / (double)s->recordings;
-	/* of one recording of so many steps */
+	/* variance of one recording with this number of steps */
 	c.spread2 = c.error2 * (double)s->recordings;
-	/* the noise between runs is assumed, not estimated: it costs no freedom */
+	/* the noise between runs is assumed, not estimated, so it does not reduce the degrees of
+	 * freedom */
 	c.df = within > 0 ? fmin(freedom * c.error2 * c.error2 / (within * within), MANY_FREEDOMS)
 	                  : MANY_FREEDOMS;
 	return c;
@@ -692,7 +694,7 @@ static void set_interval(struct ws_comparison *c, const struct centre *a, const 
 		c->p = 2 * (1 - ws_stat_t_cdf(fabs(change) / c->error, c->df));
 	} else {
 		c->df = a->df + b->df;
-		c->p = change == 0 ? 1 : 0; /* nothing varies at all */
+		c->p = change == 0 ? 1 : 0; /* no variation at all */
 	}
 	c->low = ws_exp(change - half);
 	c->high = ws_exp(change + half);
@@ -716,7 +718,7 @@ static size_t count_steps(const struct ws_samples *s)
 	return n;
 }
 
-/* The same recordings: nothing between them is by chance. */
+/* Are the recordings the same, so that no difference is by chance? */
 static bool are_identical(const struct ws_samples *a, const struct ws_samples *b)
 {
 	const size_t n = count_values(a);
@@ -768,7 +770,7 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 		centre[i] = by_recordings ? centre_by_recordings(medians[i], side[i]->recordings)
 		                          : centre_by_steps(side[i], medians[i], scratch, noise);
 		out->run_noise = fmax(out->run_noise, noise);
-		/* of one recording to the last digit, without a logarithm between */
+		/* exact for one recording: avoids the logarithm */
 		centre[i].typical = side[i]->recordings == 1 ? median : ws_exp(centre[i].value);
 	}
 	out->identical = are_identical(a, b);
@@ -798,7 +800,7 @@ static enum ws_grade grade_of(const struct ws_comparison *c, const struct ws_gra
 
 	effect -= ws_log(c->ratio < 1 ? c->less_work : c->more_work);
 
-	/* one step of one recording has no scatter of its own: without noise assumed, no claim */
+	/* one step of one recording has no measured scatter: no grade without assumed noise */
 	if (c->identical)
 		return WS_GRADE_SAME;
 	if (isnan(c->p) || (c->error == 0 && (c->steps[0] < 2 || c->steps[1] < 2)))
@@ -837,7 +839,7 @@ void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_
 	free(order);
 }
 
-/* --- what could have been found -------------------------------------------------------- */
+/* --- detectable effects -------------------------------------------------------- */
 
 #define POWER 0.8
 

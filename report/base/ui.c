@@ -51,7 +51,7 @@ void ws_ui_pager_start(void)
 	if (!ws_is_terminal(stdout))
 		return;
 	if (!pager)
-		/* where there is no less the output must not vanish */
+		/* without less, the output must not be lost */
 		pager = "command -v less >/dev/null && exec less || exec cat";
 	if (*pager && strcmp(pager, "cat") != 0 && ws_pager_begin(pager))
 		pager_name = pager;
@@ -59,47 +59,32 @@ void ws_ui_pager_start(void)
 
 enum ws_status ws_ui_stdout_finish(struct ws_err *err)
 {
-	/* ferror remembers a failed write whose errno is long gone */
-	int failed = ferror(stdout), why = 0;
+	int why = ws_stream_flush(stdout);
 
-	if (fflush(stdout) != 0) {
-		failed = 1;
+	if (fclose(stdout) != 0 && !why)
 		why = errno;
-	}
-	if (fclose(stdout) != 0 && !failed) {
-		failed = 1;
-		why = errno;
-	}
 	WS_FAIL_IF(!ws_pager_end(), err, IO_WRITE, "cannot run the pager '%s', see --no-pager",
 	           pager_name);
-	if (!failed)
-		return WS_OK;
-	if (why)
-		return WS_FAIL(err, IO_WRITE, "cannot write standard output: %s", strerror(why));
-	return WS_FAIL(err, IO_WRITE, "cannot write standard output");
+	WS_FAIL_IF(why, err, IO_WRITE, "cannot write standard output: %s", strerror(why));
+	return WS_OK;
 }
 
 /* --- progress --- */
 
-#define PROGRESS_FIRST_MS 1000 /* shorter work needs no word */
+#define PROGRESS_FIRST_MS 1000 /* shorter work shows no progress */
 #define PROGRESS_EACH_MS  100
 
 static struct {
-	int64_t begin_ms, next_ms; /* begin 0: nothing is under way */
+	int64_t begin_ms, next_ms; /* begin 0: no work in progress */
 	int shown;
 } progress;
 
-static int64_t now_ms(void)
+void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-void ws_ui_progress(const char *what, uint64_t done, uint64_t total)
-{
-	int64_t now = now_ms();
+	int64_t now = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 	char text[300];
 	int percent = total ? (int)(100.0 * (double)done / (double)total) : 0;
 
@@ -142,12 +127,8 @@ void ws_ui_print(const char *fmt, ...)
 
 enum ws_status ws_executable_dir(char folder[PATH_MAX], struct ws_err *err)
 {
-	char *slash;
-
 	WS_FAIL_IF(ws_program_path(folder, PATH_MAX), err, ENVIRONMENT,
 	           "cannot find this program itself: %s", strerror(errno));
-	slash = strrchr(folder, '/');
-	WS_FAIL_IF(!slash, err, ENVIRONMENT, "cannot find the folder of '%s'", folder);
-	slash[1] = '\0';
+	folder[ws_path_name(folder) - folder] = '\0';
 	return WS_OK;
 }

@@ -19,8 +19,8 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* What a trace says that cannot be true. One whose rows cannot be joined is damaged, and was told
- * so.
+/* Prints impossible records of a trace. If rows cannot be joined, the trace is damaged, which was
+ * printed already.
  */
 static bool print_unsound(struct ws_trace_file *f)
 {
@@ -44,7 +44,7 @@ static bool print_unsound(struct ws_trace_file *f)
 	return !is_sound;
 }
 
-/* What an import could not read is the damage of a file of another profiler. */
+/* For a file of another profiler, prints records that the import could not read. */
 static enum ws_status check_import(struct ws_trace_file *f)
 {
 	uint64_t lost = 0;

@@ -41,7 +41,7 @@ enum ws_status ws_destination_resolve(struct ws_destination *d, const char *tabl
 	int by_path;
 
 	if (d->path && !strcmp(d->path, "-"))
-		d->path = NULL; /* as everywhere: to stdout */
+		d->path = NULL; /* as everywhere: stdout */
 	by_path = d->path ? format_of_path(d->path) : (int)WS_FORMAT_TEXT;
 
 	WS_FAIL_IF(by_path == WS_FORMAT_XLSX && d->format >= 0, err, USAGE,
@@ -57,7 +57,7 @@ enum ws_status ws_destination_resolve(struct ws_destination *d, const char *tabl
 	return WS_OK;
 }
 
-/* The report with the first rows of each of its tables, whose rest it shares. */
+/* The report with only the first rows of each table; shares everything else. */
 static const struct ws_report *first_rows(struct ws_arena *arena, const struct ws_report *report,
                                           size_t rows)
 {
@@ -82,7 +82,8 @@ static enum ws_status write_format(FILE *f, const struct ws_destination *d,
 {
 	switch (d->format) {
 	case WS_FORMAT_CSV:
-		return ws_out_csv(f, report->tables[0], err);
+		ws_out_csv(f, report->tables[0]);
+		return WS_OK;
 	case WS_FORMAT_JSON:
 		if (report->ntables == 1)
 			return ws_out_json_table(f, report, report->tables[0], err);
@@ -116,7 +117,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 	if (d->format == WS_FORMAT_XLSX)
 		return ws_out_xlsx(d->path, report, err);
 	if (!d->path) {
-		/* a pager hides what stdout was, so ask first */
+		/* check stdout before starting a pager */
 		text.width = ws_ui_width();
 		text.colour = ws_ui_colour((enum ws_ui_when)d->colour);
 		if (!d->no_pager && d->format == WS_FORMAT_TEXT)
@@ -219,7 +220,7 @@ static const char *column_id(const void *ctx, size_t i)
 	return i < def->ncolumns ? def->columns[i].id : NULL;
 }
 
-/* Ids, titles and titles without their units, in any case; of `len` letters. */
+/* Does the name of `len` bytes match the id, title, or title without unit, in any case? */
 static bool is_named(const struct ws_table_column *c, const char *text)
 {
 	size_t len = strlen(text), title = strcspn(c->title, "(");
@@ -230,7 +231,7 @@ static bool is_named(const struct ws_table_column *c, const char *text)
 	       (title == len && !strncasecmp(c->title, text, len));
 }
 
-#define MOST_NAMES 340 /* bytes of columns that a message lists */
+#define MOST_NAMES 340 /* maximum bytes of column names listed in a message */
 
 enum ws_status ws_column_find(const char *name, size_t len, const struct ws_table_def *def,
                               size_t *out, struct ws_err *err)

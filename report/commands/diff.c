@@ -13,7 +13,7 @@ struct diff_opts {
 	const char *table;
 };
 
-/* What the diff without --table and -o shows. */
+/* Tables of a diff without --table and -o. */
 static const char *const short_tables[] = {"diff-verdict", "diff-waterfall", "diff-phases",
                                            "diff-ops",     "diff-config",    NULL};
 
@@ -46,7 +46,7 @@ static enum ws_status check_percent(const char *name, double percent, struct ws_
 	return WS_OK;
 }
 
-/* Take --aa out of the words, wherever it stands. */
+/* Removes --aa from the arguments. */
 static bool take_aa(int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++)
@@ -57,7 +57,7 @@ static bool take_aa(int argc, char **argv)
 	return false;
 }
 
-/* A and B are told apart by "--" where a side has several. */
+/* Finds "--", which separates A and B if a side has several traces. */
 static int find_separator(int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++)
@@ -121,13 +121,13 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 		return ws_cmd_aa(argc - 1, argv, err);
 	WS_COMMAND_PARSE(&a, separator >= 0 ? separator : argc, argv, &n, err);
 	if (separator >= 0) {
-		/* options may stand behind the traces of B, too */
+		/* options may follow the traces of B, too */
 		WS_FORWARD(ws_opt_parse(opts, sizeof(opts) / sizeof(*opts), argc - separator - 1,
 		                        argv + separator + 1, &nb, err));
 		memmove(argv + n, argv + separator + 1, (size_t)nb * sizeof(*argv));
 		separator = n;
 	}
-	/* threshold: NaN where it is not given */
+	/* threshold: NaN if not given */
 	WS_FAIL_IF(threshold < 0, err, USAGE,
 	           "--threshold needs a percentage of 0 or more, not %g: B is a finding when it is "
 	           "that much slower than A",

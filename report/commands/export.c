@@ -28,14 +28,14 @@ static const char *extension_of(const struct ws_exporter *e, size_t i)
 	return i < sizeof(e->extensions) / sizeof(*e->extensions) ? e->extensions[i] : NULL;
 }
 
-/* The exporter that a name is meant for, -1 = none. */
+/* The exporter for this file name, -1 = none. */
 static int format_of_path(const char *path)
 {
 	size_t len = strlen(path);
 	const char *extension;
 
-	/* a folder may be written as one */
-	while (len > 1 && path[len - 1] == '/')
+	/* a folder's name may end in '/' */
+	while (len > 1 && ws_path_separates(path[len - 1]))
 		len--;
 	for (size_t e = 0; e < NEXPORTERS; e++) {
 		for (size_t i = 0; (extension = extension_of(exporters[e], i)); i++) {
@@ -50,9 +50,9 @@ static int format_of_path(const char *path)
 
 struct export_opts {
 	const char *to;
-	int format; /* place in exporters, -1 = by the extension of `to` */
+	int format; /* index in exporters, -1 = by the extension of `to` */
 	bool rollup;
-	int64_t rank; /* -1 = as the trace says */
+	int64_t rank; /* -1 = from the trace */
 };
 
 static enum ws_status export_trace(struct ws_trace_file *f, const struct export_opts *o,
@@ -93,7 +93,7 @@ static enum ws_status export_file(const char *path, const struct export_opts *o,
 	return status;
 }
 
-/* In a fleet a trace is called by its file, without folder and ending. */
+/* In a fleet, the name of a trace is its file name without folder and extension. */
 static enum ws_status export_fleet(const struct ws_trace_list *list, const struct export_opts *o,
                                    struct ws_err *err)
 {
@@ -101,8 +101,7 @@ static enum ws_status export_fleet(const struct ws_trace_list *list, const struc
 	enum ws_status status = ws_parquet_fleet_open(&fleet, o->to, err);
 
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
-		const char *slash = strrchr(list->path[i], '/');
-		char *name = ws_xstrdup(slash ? slash + 1 : list->path[i]),
+		char *name = ws_xstrdup(ws_path_name(list->path[i])),
 		     *end = name ? strrchr(name, '.') : NULL;
 
 		if (end && end != name)

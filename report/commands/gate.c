@@ -25,9 +25,9 @@ struct gate_opts {
 struct gate_case {
 	struct ws_gate_key key;
 	struct ws_sides *sides; /* the runs are side 1 */
-	char **path;            /* of each run, borrowed */
+	char **path;            /* path of each run, borrowed */
 	size_t nruns, paths_capacity;
-	size_t ncopies; /* that were given, too, and are none: they have the bytes of a run */
+	size_t ncopies; /* number of given traces that are copies of a run */
 	struct ws_trace_list baseline;
 	struct ws_report *report; /* NULL: there is no baseline */
 	struct ws_diff_result result;
@@ -42,7 +42,7 @@ struct gate {
 	size_t naccepted, accepted_capacity;
 };
 
-/* --- what is given ------------------------------------------------------------------------ */
+/* --- input ------------------------------------------------------------------------ */
 
 static struct gate_case *case_of(struct gate *g, const struct ws_gate_key *key)
 {
@@ -83,7 +83,7 @@ static void set_failed(struct gate_case *c, const char *why)
 	snprintf(c->judgement.words, sizeof(c->judgement.words), "%s.", why);
 }
 
-/* A run that cannot be read has a row of its own, by its file. */
+/* Adds a row for a run that cannot be read, by its file name. */
 static void add_unread(void *ctx, size_t i, const char *why)
 {
 	const struct of_runs *of = ctx;
@@ -169,7 +169,7 @@ static int visible_names(const char *path, char ***names)
 	return n < 0 ? n : kept;
 }
 
-/* Names of what is in a folder, joined by ", "; for free(). */
+/* Names in a folder, joined by ", "; for free(). */
 static char *list_folder(const char *path)
 {
 	char *list = NULL;
@@ -197,7 +197,7 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
 	free(folder);
 	if (!there) {
-		/* There is no baseline: is it of another device? */
+		/* There is no baseline for this device: looks for other devices. */
 		char *workload = ws_xformat("%s/%s", g->o.baseline, c->key.workload);
 		char *devices = list_folder(workload);
 
@@ -231,7 +231,7 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 	return status;
 }
 
-/* A workload of the baseline on a device that has runs, and none of this workload. */
+/* Adds a workload of the baseline that has no runs, on a device that has runs. */
 static void add_if_missing(struct gate *g, const char *workload, const char *device)
 {
 	struct gate_case missing = {.judgement = {
@@ -249,7 +249,7 @@ static void add_if_missing(struct gate *g, const char *workload, const char *dev
 			return;
 	if (snprintf(key->workload, sizeof(key->workload), "%s", workload) >=
 	    (int)sizeof(key->workload))
-		return; /* none of ours */
+		return; /* not a baseline folder */
 	snprintf(key->device, sizeof(key->device), "%s", device);
 	folder = folder_of(g, &missing);
 	if (ws_file_exists(folder) &&
@@ -285,13 +285,13 @@ static bool is_trace_name(const char *path)
 	return len > 7 && !strcmp(path + len - 7, ".wtrace");
 }
 
-/* A run of the baseline before, which does not stay. */
+/* Is this a run of the previous baseline, which will be removed? */
 static bool is_old_run(const char *name)
 {
 	return *name != '.' && is_trace_name(name);
 }
 
-/* As far as the path is there it is followed as the user says it; what is missing is made. */
+/* Opens the existing part of the path as given; creates the missing part. */
 static enum ws_status open_baseline(const char *path, struct ws_outfolder *f, struct ws_err *err)
 {
 	char *copy = ws_xstrdup(path), *end = copy + strspn(copy, "/"), *rest = NULL;
@@ -325,7 +325,7 @@ static enum ws_status copy_run(const char *from, size_t number, struct ws_outfol
 	status = ws_outfolder_file(to, name, &out, err);
 	while (status == WS_OK && (n = fread(buffer, 1, sizeof(buffer), f)) > 0 &&
 	       fwrite(buffer, 1, n, out.f) == n)
-		; /* the commit fails when a byte was not written */
+		; /* the commit fails if a byte was not written */
 	if (status == WS_OK && ferror(f))
 		status = WS_FAIL(err, IO_READ, "cannot read '%s'", from);
 	if (status == WS_OK)
@@ -335,7 +335,7 @@ static enum ws_status copy_run(const char *from, size_t number, struct ws_outfol
 	return status;
 }
 
-/* A folder of these runs beside that of the baseline before, whose place it will take. */
+/* Makes a folder of these runs beside the previous baseline, which it will replace. */
 static enum ws_status prepare_case(const struct gate *g, const struct gate_case *c,
                                    struct ws_outfolder *f, struct ws_err *err)
 {
@@ -353,7 +353,7 @@ static void print_updated(const struct gate *g, const struct gate_case *c)
 	char *folder = folder_of(g, c);
 	struct ws_trace_list list = {0};
 
-	/* a profile that lies there is a run of the baseline, too */
+	/* a profile in the folder is a run of the baseline, too */
 	if (ws_trace_list_add(&list, 1, &folder, false, NULL) == WS_OK)
 		for (size_t i = 0; i < list.n; i++)
 			if (!is_trace_name(list.path[i]))
@@ -367,13 +367,14 @@ static void print_updated(const struct gate *g, const struct gate_case *c)
 	free(folder);
 }
 
-/* Whatever fails, all workloads are new or none is; when the program is killed, each by itself. */
+/* If anything fails, all workloads are updated or none; if the program is killed, each workload is
+ * old or new. */
 static enum ws_status update(const struct gate *g, struct ws_err *err)
 {
 	struct ws_outfolder *folders = ws_xarray(g->ncases + 1, sizeof(*folders));
 	enum ws_status status = WS_OK;
 
-	/* Each workload has a few descriptors, and each of its runs, until all of them are whole.
+	/* Each workload and each run needs a few descriptors until all are complete.
 	 */
 	ws_limits_open_files();
 	for (size_t i = 0; i < g->ncases; i++)
@@ -391,7 +392,7 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 		else if (is_first_error)
 			status = one;
 	}
-	/* in turn: a folder that holds none of them any more goes, too */
+	/* in reverse order, so that empty folders are removed, too */
 	for (size_t i = g->ncases; i-- > 0;)
 		ws_outfolder_abandon(&folders[i]);
 	ws_outfile_hold_signals(false);
@@ -399,7 +400,8 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 	return status;
 }
 
-/* A baseline is read again and again: not by way of an import. A run of it cannot replace it. */
+/* A baseline is read often, so it must not need an import. A run of the baseline cannot replace
+ * it. */
 static enum ws_status check_update(const struct gate *g, const struct ws_trace_list *list,
                                    struct ws_err *err)
 {
@@ -415,7 +417,7 @@ static enum ws_status check_update(const struct gate *g, const struct ws_trace_l
 			                 "%s' first",
 			                 list->path[i]);
 		else if (baseline && path && !strncmp(path, baseline, strlen(baseline)) &&
-		         path[strlen(baseline)] == '/')
+		         ws_path_separates(path[strlen(baseline)]))
 			status = WS_FAIL(err, USAGE, "'%s' is in the baseline already",
 			                 list->path[i]);
 		free(path);
@@ -424,32 +426,7 @@ static enum ws_status check_update(const struct gate *g, const struct ws_trace_l
 	return status;
 }
 
-/* --- what is shown ------------------------------------------------------------------------- */
-
-static void add_case(struct ws_table *t, const struct gate_case *c)
-{
-	const struct ws_comparison *r = &c->result.overall;
-	struct ws_cell *row = ws_table_row(t);
-
-	ws_cell_set_str(t, &row[WS_TC_gate_workload], c->key.workload);
-	ws_cell_set_str(t, &row[WS_TC_gate_device], c->key.device);
-	ws_cell_set_str(t, &row[WS_TC_gate_outcome], ws_gate_name(c->judgement.outcome));
-	if (c->report && r->basis != WS_BASIS_NONE) {
-		ws_cell_set_str(t, &row[WS_TC_gate_grade], ws_grade_name(r->grade));
-		if (r->grade != WS_GRADE_UNLIKE) {
-			ws_cell_set_real(&row[WS_TC_gate_ratio], r->ratio);
-			ws_cell_set_real(&row[WS_TC_gate_low], r->low);
-			ws_cell_set_real(&row[WS_TC_gate_high], r->high);
-		}
-	}
-	ws_cell_set_int(&row[WS_TC_gate_runs_a], (int64_t)(c->baseline.n - c->result.copies[0]));
-	ws_cell_set_int(&row[WS_TC_gate_runs_b], (int64_t)c->nruns);
-	if (c->judgement.runs_needed)
-		ws_cell_set_int(&row[WS_TC_gate_needed], c->judgement.runs_needed);
-	ws_cell_set_str(t, &row[WS_TC_gate_verdict], c->judgement.words);
-	ws_table_answer(t, "%s%s%s: %s. %s", c->key.workload, *c->key.device ? " on " : "",
-	                c->key.device, ws_gate_name(c->judgement.outcome), c->judgement.words);
-}
+/* --- output ------------------------------------------------------------------------- */
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
@@ -457,12 +434,36 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 
 	(void)which;
 	(void)err;
-	for (size_t i = 0; i < g->ncases; i++)
-		add_case(*t, &g->cases[i]);
+	for (size_t i = 0; i < g->ncases; i++) {
+		const struct gate_case *c = &g->cases[i];
+		const struct ws_comparison *r = &c->result.overall;
+		struct ws_cell *row = ws_table_row(*t);
+
+		ws_cell_set_str(*t, &row[WS_TC_gate_workload], c->key.workload);
+		ws_cell_set_str(*t, &row[WS_TC_gate_device], c->key.device);
+		ws_cell_set_str(*t, &row[WS_TC_gate_outcome], ws_gate_name(c->judgement.outcome));
+		if (c->report && r->basis != WS_BASIS_NONE) {
+			ws_cell_set_str(*t, &row[WS_TC_gate_grade], ws_grade_name(r->grade));
+			if (r->grade != WS_GRADE_UNLIKE) {
+				ws_cell_set_real(&row[WS_TC_gate_ratio], r->ratio);
+				ws_cell_set_real(&row[WS_TC_gate_low], r->low);
+				ws_cell_set_real(&row[WS_TC_gate_high], r->high);
+			}
+		}
+		ws_cell_set_int(&row[WS_TC_gate_runs_a],
+		                (int64_t)(c->baseline.n - c->result.copies[0]));
+		ws_cell_set_int(&row[WS_TC_gate_runs_b], (int64_t)c->nruns);
+		if (c->judgement.runs_needed)
+			ws_cell_set_int(&row[WS_TC_gate_needed], c->judgement.runs_needed);
+		ws_cell_set_str(*t, &row[WS_TC_gate_verdict], c->judgement.words);
+		ws_table_answer(*t, "%s%s%s: %s. %s", c->key.workload, *c->key.device ? " on " : "",
+		                c->key.device, ws_gate_name(c->judgement.outcome),
+		                c->judgement.words);
+	}
 	return WS_OK;
 }
 
-/* GitHub takes 65,536 characters a comment. */
+/* GitHub's limit is 65,536 characters per comment. */
 #define MOST_COMMENT 60000
 
 static enum ws_comment_sign sign_of(enum ws_gate_outcome outcome)
@@ -502,7 +503,7 @@ static void print_answer(FILE *f, const struct gate *g)
 	fputs("\n", f);
 }
 
-/* The numbers stand in the row: what would settle them. */
+/* Prints what would settle a workload; its numbers are in the row. */
 static void print_settles(const struct gate_case *c, char *out, size_t size)
 {
 	const struct ws_gate_judgement *j = &c->judgement;
@@ -549,7 +550,7 @@ static struct ws_comment_row row_of(const struct gate *g, const struct gate_case
 	return row;
 }
 
-/* The workloads, worst first, as many as a comment holds, of the first of them with details. */
+/* Writes the workloads, worst first, as many as fit, the first ones with details. */
 static void write_comment(const struct gate *g)
 {
 	struct ws_comment_row *rows = ws_xarray(g->ncases, sizeof(*rows));
@@ -623,12 +624,12 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, stru
 	for (size_t i = 0; i < g->ncases; i++)
 		if (g->cases[i].judgement.outcome != WS_GATE_FAILED)
 			WS_THEN(status, judge_case(g, &g->cases[i], err));
-	/* with --workload it is the only one that is asked about */
+	/* with --workload, only this workload is judged */
 	if (!g->o.workload)
 		WS_THEN(status, add_missing(g, err));
 	WS_FORWARD(status);
 	WS_FORWARD(write_gate(g, err));
-	/* Slower is worse than not to know, which is worse than all else. */
+	/* SLOWER is worse than UNKNOWN, which is worse than all others. */
 	worst = WS_GATE_PASSED;
 	for (size_t j = 0; j < g->ncases; j++)
 		if (g->cases[j].judgement.outcome > worst)

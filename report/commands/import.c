@@ -39,7 +39,7 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 	stats = ws_xarray(1, sizeof(*stats));
 	status = import(argv[0], to, stats, err);
 	if (status == WS_OK) {
-		/* What was read, what it became, and what the trace has no place for. */
+		/* Prints what was read, kept and left out. */
 		const char *path = argv[0];
 
 		ws_display_name(stdout, path);

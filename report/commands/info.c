@@ -79,31 +79,6 @@ static int64_t first_event_ns(const struct ws_trace_reader *r)
 	return first;
 }
 
-static void put_file(const char *path, const struct ws_trace_reader *r)
-{
-	const struct ws_trace_summary *s = ws_trace_reader_summary(r);
-	int64_t first_ns;
-
-	ws_display_name(stdout, path);
-	putchar('\n');
-	put_label("format");
-	printf("%u.%u, %s\n", s->version_major, s->version_minor,
-	       s->closed ? "closed" : "not closed: the recorder was stopped");
-	put_count("size", s->file_size, " bytes");
-	put_label("XXH3-64");
-	printf("%016" PRIx64 "\n", s->file_hash);
-	if (s->base_ns > 0)
-		put_time("time 0", s->base_ns);
-	if (s->base_ns > 0 && !__builtin_add_overflow(s->base_ns, first_event_ns(r), &first_ns))
-		put_time("first event", first_ns);
-	put_count("blocks", s->blocks, "");
-	if (s->unknown_blocks)
-		put_count("blocks of unknown kind", s->unknown_blocks,
-		          " (written by a newer program; not read)");
-	put_count("damaged stretches", s->damaged_blocks, "");
-	put_count("damaged bytes", s->skipped_bytes, "");
-}
-
 /* --- records of each kind ----------------------------------------------------------- */
 
 struct kind_sum {
@@ -202,7 +177,28 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	status = ws_trace_file_open(&f, argv[0], err);
 	if (status == WS_OK) {
-		put_file(argv[0], f.reader);
+		const struct ws_trace_summary *s = ws_trace_reader_summary(f.reader);
+		int64_t first_ns;
+
+		ws_display_name(stdout, argv[0]);
+		putchar('\n');
+		put_label("format");
+		printf("%u.%u, %s\n", s->version_major, s->version_minor,
+		       s->closed ? "closed" : "not closed: the recorder was stopped");
+		put_count("size", s->file_size, " bytes");
+		put_label("XXH3-64");
+		printf("%016" PRIx64 "\n", s->file_hash);
+		if (s->base_ns > 0)
+			put_time("time 0", s->base_ns);
+		if (s->base_ns > 0 &&
+		    !__builtin_add_overflow(s->base_ns, first_event_ns(f.reader), &first_ns))
+			put_time("first event", first_ns);
+		put_count("blocks", s->blocks, "");
+		if (s->unknown_blocks)
+			put_count("blocks of unknown kind", s->unknown_blocks,
+			          " (written by a newer program; not read)");
+		put_count("damaged stretches", s->damaged_blocks, "");
+		put_count("damaged bytes", s->skipped_bytes, "");
 		put_records(f.reader);
 	}
 	WS_THEN(status, put_metas(f.reader, err));

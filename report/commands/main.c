@@ -107,11 +107,11 @@ enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 
 /* --- record --- */
 
-/* `warpsheet record` is warpsheet-record: people learn one name. */
+/* `warpsheet record` runs warpsheet-record, so that users need one name only. */
 
 #define RECORDER "warpsheet-record"
 
-/* Where the recorder may lie as seen from the folder of this program: beside it, or installed. */
+/* Folders of the recorder relative to this program: beside it, or installed. */
 static const char *const places[] = {"", "../bin/"};
 
 enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 
 	ws_trace_map_end_well_when_cut();
 	ws_sqlite_begin();
-	/* record runs a program, which has no limits of ours */
+	/* record runs a program, to which our limits must not apply */
 	if (argc > 1 && strcmp(argv[1], "record"))
 		status = ws_allowance_begin(&err);
 	WS_THEN(status, run(argc, argv, &err));
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 		ws_ui_print("%s; %s", err.text, ws_allowance_text());
 	else if (status != WS_OK && err.text[0])
 		ws_ui_print("%s", err.text);
-	/* output that nobody got matters more than a finding in it */
+	/* lost output is more important than a finding in it */
 	if (written != WS_OK &&
 	    (status == WS_OK || status == WS_FINDING || status == WS_UNDECIDED)) {
 		ws_ui_print("%s", late.text);

@@ -15,16 +15,16 @@
 #include "report/replay/replay.h"
 #include "report/tables/tables.h"
 
-#define SHORT_ROWS 12 /* of each table in the short report */
+#define SHORT_ROWS 12 /* rows of each table in the short report */
 
-/* What the report without --table and -o shows; a trace may lack some. */
+/* Tables of a report without --table and -o; a trace may lack some. */
 static const char *const short_tables[] = {"summary", "whatif", "step-statistics", NULL};
 #define NSHORT (sizeof(short_tables) / sizeof(*short_tables) - 1)
 
 struct report_opts {
 	struct ws_destination to;
 	const char *table, *columns, *sort;
-	struct ws_column_choice choice; /* of columns */
+	struct ws_column_choice choice; /* choice of columns */
 	struct ws_filter filter;
 	int64_t steps[2], stream, process;
 	int64_t rows;
@@ -43,8 +43,8 @@ struct report_opts {
 #define SCOPE_CHOICES  "all|steps|warm-up|setup|outside"
 #define MOST_SQL_BYTES ((size_t)1 << 20)
 
-/* A small file of the user's, - for standard input, with a NUL behind; *text stays NULL without
- * one. The caller frees it. */
+/* Reads a small file of the user, - for standard input, and appends a NUL; *text stays NULL without
+ * a file. The caller frees it. */
 static enum ws_status read_text(const char *path, size_t max_bytes, char **text, size_t *len,
                                 struct ws_err *err)
 {
@@ -68,7 +68,7 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 	return status;
 }
 
-/* What the user gives to a report; the texts are freed by the caller. */
+/* Files given by the user; the caller frees the texts. */
 struct user_files {
 	char *rules, *peaks, *sql;
 	struct ws_model_opts opts;
@@ -118,7 +118,7 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 	return status;
 }
 
-/* Only the tables that are asked for; a wrong name makes them all, to list them. */
+/* Makes only the requested tables; for a wrong name all, to list them. */
 static enum ws_status make(struct ws_trace_file *f, struct report_opts *o, int is_short,
                            struct ws_report **out, struct ws_err *err)
 {
@@ -141,7 +141,7 @@ static enum ws_status make(struct ws_trace_file *f, struct report_opts *o, int i
 	all = ws_table_defs(&nall);
 	if (!o->whatif.n)
 		return make_tables(f, o, all, nall, out, err);
-	/* behind the summary, and the method stays the last */
+	/* after the summary; the method stays last */
 	with_whatif = ws_xarray(nall + 1, sizeof(*with_whatif));
 	with_whatif[0] = all[0];
 	with_whatif[1] = ws_table_def_by_name("whatif");
@@ -192,7 +192,7 @@ static enum ws_status parse_time(const char *text, struct ws_filter *f, struct w
 	f->has_time = 1;
 	f->time_first_ns = 0;
 	f->time_end_ns = INT64_MAX;
-	/* strtod would take the first dot of ".." for its own */
+	/* strtod would consume the first dot of ".." */
 	if (!dots || (size_t)(dots - text) >= sizeof(first))
 		goto wrong;
 	memcpy(first, text, (size_t)(dots - text));
@@ -208,7 +208,7 @@ wrong:
 	               "--time needs a range such as 1.5ms..3ms, 2s.. or ..100us, not '%s'", text);
 }
 
-/* "total_ns", "Instances,asc": numbers fall, unless it says otherwise, and texts rise. */
+/* "total_ns", "Instances,asc": by default numbers descend and texts ascend. */
 static enum ws_status sort_table(struct ws_table *t, const char *by, struct ws_err *err)
 {
 	const char *comma = strrchr(by, ',');
@@ -304,7 +304,7 @@ static void add_unread_rank(void *ctx, size_t i, const char *why)
 	ws_ranks_add_failed(of->ranks, why);
 }
 
-/* As `record --repeat` names its runs: "mlp-r3.wtrace". */
+/* Is it a run's name of `record --repeat`: "mlp-r3.wtrace"? */
 static bool is_repeat(const char *path)
 {
 	const char *dash = strrchr(path, '-');
@@ -376,7 +376,7 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	return status;
 }
 
-/* Which part of a trace, and what it means: of a report, and of a query. */
+/* Options for selecting a part of a trace, shared by report and query. */
 #define FILTER_OPTS(o)                                                                     \
 	WS_OPT("scope", 0, CHOICE, SCOPE_CHOICES, &(o)->scope,                             \
 	       "part of the run: steps (default; the whole trace if there\n"               \
@@ -409,7 +409,7 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	               "name of a device that the file does not name; sets its peak\n" \
 	               "rates, e.g. 'AMD Instinct MI300X'")
 
-/* Into *o, which holds the defaults. *n, *done: see ws_command_parse. */
+/* Parses into *o, which has the defaults. *n, *done: see ws_command_parse. */
 static enum ws_status parse_options(int argc, char **argv, struct report_opts *o, int *n, int *done,
                                     struct ws_err *err)
 {
@@ -449,7 +449,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	return ws_command_parse(&a, argc, argv, n, done, err);
 }
 
-/* What the options say that is no field of a filter. */
+/* Converts options that are not members of the filter. */
 static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 {
 	o->filter.scope = (enum ws_scope)o->scope;
@@ -465,7 +465,7 @@ static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;
 }
 
-/* A number, or "none". Without the option HTML has the median step. */
+/* Parses a number, or "none". By default HTML has the median step. */
 static enum ws_status resolve_timeline(struct report_opts *o, struct ws_err *err)
 {
 	const bool is_html = o->to.format == WS_FORMAT_HTML;
@@ -529,7 +529,7 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 		size_t column;
 
 		WS_FORWARD(ws_column_find(o->sort, strcspn(o->sort, ","), def, &column, err));
-		o->choice.wanted[column] = 1; /* it is read, if not shown */
+		o->choice.wanted[column] = 1; /* it is needed for sorting, even if not shown */
 	}
 	return WS_OK;
 }

@@ -17,7 +17,7 @@ struct sweep_opts {
 	const char *table;
 };
 
-/* What the sweep without --table and -o shows. */
+/* Tables of a sweep without --table and -o. */
 static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivot", NULL};
 
 /*
@@ -46,14 +46,14 @@ struct of_run {
 	const char *reason;
 };
 
-/* What was read so far. */
+/* State while reading runs. */
 struct read_runs {
 	size_t failed; /* files that could not be read */
 	enum ws_status status;
-	struct ws_err err; /* of the first of those */
+	struct ws_err err; /* error of the first of those */
 };
 
-/* A file that cannot be read is a failed run. facts: what its state says; "". */
+/* Adds a file that cannot be read as a failed run. facts: from its state; "". */
 static void add_unread(struct ws_sweep *sweep, struct read_runs *runs, const char *facts,
                        enum ws_status status, const struct ws_err *why)
 {
@@ -75,7 +75,7 @@ static void add_trace(void *ctx, size_t i, const struct ws_model *m, struct ws_j
 	ws_sweep_add(run->sweep, m, rows, run->reason);
 }
 
-/* A trace, and what its state says; or a state alone. */
+/* Adds a trace with its state, or a state alone. */
 static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct ws_model_opts *opts,
                               struct read_runs *runs, struct ws_err *err)
 {

@@ -39,7 +39,7 @@ static bool ends_with(const char *name, const char *ending)
 	return len > n && name[0] != '.' && !strcmp(name + len - n, ending);
 }
 
-/* Does a name go on like this: is it this beginning and one of the endings of other profilers? */
+/* Does a name consist of this stem and an extension of another profiler? */
 static bool is_same_run(const char *name, const char *stem, size_t len)
 {
 	static const char *const endings[] = {STATE_ENDING,        ".json",
@@ -54,7 +54,7 @@ static bool is_same_run(const char *name, const char *stem, size_t len)
 	return false;
 }
 
-/* Has this a trace of its name beside it? Then the trace stands for both. */
+/* Is there a trace with the same stem beside it? Then only the trace counts. */
 static bool has_trace(const char *name, char *const *names, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -64,13 +64,14 @@ static bool has_trace(const char *name, char *const *names, int n)
 	return false;
 }
 
-/* A file of another profiler, by its content. One that only its tool can read is told. */
+/* Is it a file of another profiler, by content? Prints a message about files that only its tool can
+ * read. */
 static bool is_foreign(const char *path)
 {
 	const struct ws_importer *importer;
 	struct ws_file_info file;
 
-	/* reports lie beside traces */
+	/* reports may lie beside traces */
 	if (ends_with(path, ".html") || ws_file_look(WS_HERE, path, true, &file) ||
 	    file.type != WS_FILE_REGULAR || ws_import_find(path, &importer, NULL) != WS_OK)
 		return false;
@@ -131,7 +132,7 @@ enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const 
                                  struct ws_err *err)
 {
 	for (int i = 0; i < n; i++) {
-		/* what is no folder is for whoever opens it to complain about */
+		/* errors of other files are reported when they are opened */
 		if (is_folder(names[i]))
 			WS_FORWARD(add_folder(list, names[i], runs, err));
 		else
@@ -185,6 +186,7 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 	            f->name, f->stats->source);
 	ws_import_print_damage(f->stats);
 	status = ws_trace_reader_open_file(&f->reader, fd, f->name, err);
+	WS_THEN(status, ws_trace_reader_made_of(f->reader, f->name, err));
 	close(fd);
 	return status;
 }
@@ -296,7 +298,7 @@ static void read_rows(void *ctx)
 	r->status = ws_trace_file_rows(&r->rows, &r->m, &r->file, r->opts, &r->err);
 }
 
-/* What is said of the file is said here, so in the order of the files. */
+/* Prints messages about the file here, and so in the order of files. */
 static bool begin(struct reading *r, const char *path)
 {
 	r->status = ws_trace_file_open(&r->file, path, &r->err);
@@ -323,8 +325,8 @@ static enum ws_status end(struct reading *r, bool is_wanted, struct ws_err *err)
 	return r->status;
 }
 
-/* The next is read on a thread of its own; none after one that cannot be opened, as what is wrong
- * with that one is told first. */
+/* The next trace is read on a second thread, but not after one that cannot be opened, whose error
+ * must be reported first. */
 enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
                               ws_trace_fn fn, ws_trace_failed_fn failed, void *ctx,
                               struct ws_err *err)

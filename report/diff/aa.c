@@ -8,22 +8,22 @@
 #include "report/diff/private.h"
 #include "report/page/page.h"
 
-/* What is compared: the step, its GPU time, and that of each phase. */
+/* Compared quantities: the step, its GPU time, and that of each phase. */
 enum { STEP, GPU, FIRST_PHASE, QUANTITIES = FIRST_PHASE + WS_PHASES };
 
-/* Of so many recordings all splits are tried, at most 315; of more some. */
+/* Up to this many recordings, all splits are tried (at most 315); with more, some. */
 #define MOST_RECORDINGS 10
 #define MOST_SPLITS     400
 
 struct aa_context {
 	const struct ws_diff *d;
 	const struct ws_side *side;
-	double *values[QUANTITIES]; /* a sample */
+	double *values[QUANTITIES]; /* per sample */
 	int present[QUANTITIES];
 	double spread[QUANTITIES]; /* standard deviation of log medians between recordings */
 	unsigned pairs, splits;
 	unsigned pairs_called[QUANTITIES], splits_called[QUANTITIES];
-	/* of the recordings of a split: values and steps, side by side */
+	/* values and steps of the recordings of a split */
 	double *picked[2];
 	size_t *steps[2];
 	char *verdict; /* 512 bytes */
@@ -35,25 +35,6 @@ static double value_of(const struct ws_sample *s, int quantity)
 	if (quantity == STEP)
 		return (double)s->step_ns;
 	return (double)(quantity == GPU ? s->gpu_ns : s->phase_gpu_ns[quantity - FIRST_PHASE]);
-}
-
-static void aa_context_init(struct aa_context *aa)
-{
-	size_t n = aa->side->nsamples;
-
-	for (int q = 0; q < QUANTITIES; q++)
-		WS_NEW(&aa->arena, aa->values[q], n);
-	for (int s = 0; s < 2; s++) {
-		WS_NEW(&aa->arena, aa->picked[s], n);
-		WS_NEW(&aa->arena, aa->steps[s], aa->side->nrecordings);
-	}
-	for (int q = 0; q < QUANTITIES; q++) {
-		aa->present[q] = n > 0;
-		for (size_t i = 0; i < n; i++) {
-			aa->values[q][i] = value_of(aa->side->samples[i], q);
-			aa->present[q] &= aa->values[q][i] > 0;
-		}
-	}
 }
 
 /* The samples of the recordings with in[r] == s + 1. */
@@ -77,7 +58,7 @@ static struct ws_samples pick(const struct aa_context *aa, int quantity, const u
 	                           .recordings = recordings};
 }
 
-/* Compare two sets of recordings as a diff would; count what it would call different. */
+/* Compares two sets of recordings like a diff, and counts quantities graded different. */
 static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[QUANTITIES])
 {
 	struct ws_comparison c[QUANTITIES], *rows[QUANTITIES];
@@ -116,7 +97,7 @@ static void try_pairs(struct aa_context *aa, uint8_t *in)
 		}
 }
 
-/* Each two disjoint halves once; of an odd number one recording is left over. */
+/* Tries each pair of disjoint halves once; with an odd number, one recording is left out. */
 static void try_all_splits(struct aa_context *aa, uint8_t *in)
 {
 	size_t n = aa->side->nrecordings;
@@ -133,7 +114,7 @@ static void try_all_splits(struct aa_context *aa, uint8_t *in)
 		}
 }
 
-/* Half against half, recordings as samples; of many splits a sample that is the same each time. */
+/* Compares halves with recordings as samples; of many splits, a fixed selection. */
 static void try_splits(struct aa_context *aa, uint8_t *in)
 {
 	size_t n = aa->side->nrecordings, half = n / 2;
@@ -161,9 +142,9 @@ static void try_splits(struct aa_context *aa, uint8_t *in)
 	}
 }
 
-/* --- what could have been found ---------------------------------------------------------- */
+/* --- detectable differences ---------------------------------------------------------- */
 
-/* As if each side had n recordings that scatter by so much. */
+/* A comparison as if each side had n recordings with this spread. */
 static struct ws_comparison predicted_comparison(double spread, unsigned n)
 {
 	return (struct ws_comparison){.error = spread * sqrt(2.0 / n),
@@ -180,7 +161,7 @@ static void find_spread(struct aa_context *aa, int q)
 	struct ws_comparison c;
 	struct ws_grade_opts opts = aa->d->grade;
 
-	/* a side against itself: its spread is what ws_compare finds, from three recordings on */
+	/* compares a side with itself, to get its spread from ws_compare; needs three recordings */
 	if (!aa->present[q] || n < WS_GRADE_RECORDINGS) {
 		aa->spread[q] = NAN;
 		return;
@@ -271,7 +252,22 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 	uint8_t *in;
 
 	WS_NEW(&aa->arena, in, aa->side->nrecordings);
-	aa_context_init(aa);
+
+	size_t n = aa->side->nsamples;
+
+	for (int q = 0; q < QUANTITIES; q++)
+		WS_NEW(&aa->arena, aa->values[q], n);
+	for (int s = 0; s < 2; s++) {
+		WS_NEW(&aa->arena, aa->picked[s], n);
+		WS_NEW(&aa->arena, aa->steps[s], aa->side->nrecordings);
+	}
+	for (int q = 0; q < QUANTITIES; q++) {
+		aa->present[q] = n > 0;
+		for (size_t i = 0; i < n; i++) {
+			aa->values[q][i] = value_of(aa->side->samples[i], q);
+			aa->present[q] &= aa->values[q][i] > 0;
+		}
+	}
 
 	for (int q = 0; q < QUANTITIES; q++)
 		find_spread(aa, q);
@@ -293,6 +289,45 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 		              100 * aa->d->noise[WS_DIFF_NOISE_STEP],
 		              100 * aa->d->noise[WS_DIFF_NOISE_GPU],
 		              isnan(aa->d->opts.run_noise_percent) ? " and 0.25 µs" : "");
+}
+
+/* A bar for each run: the median of its steps, with the least and the most. */
+static void add_rows(const struct aa_context *aa, int q, struct ws_page *out)
+{
+	const struct ws_side *side = aa->side;
+	struct ws_arena *texts = &out->arena;
+	size_t from = 0;
+
+	out->rows_title = ws_arena_format(texts, "Time of each run: %s", quantity_name(aa, q));
+	out->rows_what = "median, with least and most; all runs are of one program";
+	out->nrows = side->nrecordings < WS_PAGE_ROWS ? side->nrecordings : WS_PAGE_ROWS;
+	out->more_rows = side->nrecordings - out->nrows;
+	WS_NEW(texts, out->row, out->nrows);
+	for (size_t r = 0; r < out->nrows; from += side->steps[r++]) {
+		const struct ws_bytes name = ws_name_of_file(
+		        ws_texts_get(&aa->d->names.texts, side->recordings[r].name));
+		struct ws_page_row *row = &out->row[r];
+		const size_t n = side->steps[r];
+		double *values = ws_arena_array(texts, n, sizeof(*values));
+
+		row->group = "";
+		row->name = ws_arena_copy(texts, name.ptr, name.len);
+		memcpy(values, aa->values[q] + from, n * sizeof(*values));
+		row->ns = n ? ws_stat_median(values, n) : NAN;
+		row->low_ns = INFINITY;
+		row->high_ns = -INFINITY;
+		for (size_t i = 0; i < n; i++) {
+			row->low_ns = fmin(row->low_ns, values[i]);
+			row->high_ns = fmax(row->high_ns, values[i]);
+		}
+		row->words = n > 1 ? ws_arena_format(texts, "%s over %zu steps",
+		                                     ws_say_time_range(texts, row->ns, row->low_ns,
+		                                                       row->high_ns),
+		                                     n)
+		                   : ws_say_time(texts, row->ns);
+		ws_page_add_part(row, quantity_name(aa, q), row->ns,
+		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
+	}
 }
 
 /* "Runs of one program vary by 0.8 %." */
@@ -325,12 +360,13 @@ static void make_first_screen(const struct aa_context *aa, struct ws_report *rep
 	            aa->pairs_called[q] ? " would be called different: false alarms."
 	                                : " would be called different: no false alarm.",
 	            NULL);
+	add_rows(aa, q, out);
 }
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
 	(void)err;
-	(void)which; /* there is one */
+	(void)which; /* there is only one table */
 	fill_aa(ctx, *t);
 	return WS_OK;
 }

@@ -8,7 +8,7 @@
 
 struct aligner {
 	const uint32_t *a, *b;
-	/* by diagonal x - y, from the one where the search began: how far it has come */
+	/* by diagonal x - y, relative to the start: farthest point of the search */
 	ptrdiff_t *forward, *backward;
 	ptrdiff_t max_differences; /* differences after which a split is good enough */
 	uint32_t *partner;
@@ -23,11 +23,11 @@ struct point {
 	ptrdiff_t x, y;
 };
 
-/* A search from one end of a box, with so many differences as there were turns. */
+/* A search from one end of a box; each iteration allows one more difference. */
 struct search {
 	ptrdiff_t *reach;    /* by diagonal - first */
-	ptrdiff_t first;     /* the diagonal of the end where it began */
-	ptrdiff_t low, high; /* diagonals that it has come to: every second one */
+	ptrdiff_t first;     /* the diagonal where it began */
+	ptrdiff_t low, high; /* range of reached diagonals, every second one */
 };
 
 static ptrdiff_t *reach_of(const struct search *s, ptrdiff_t diagonal)
@@ -35,7 +35,7 @@ static ptrdiff_t *reach_of(const struct search *s, ptrdiff_t diagonal)
 	return &s->reach[diagonal - s->first];
 }
 
-/* Where the search that came farthest stands, when neither has met the other. */
+/* The farthest point of a search, if the two searches have not met. */
 static struct point farthest(const struct box *box, const struct search *f, const struct search *r)
 {
 	struct point ahead = {box->a0, box->b0}, back = {box->a1, box->b1};
@@ -60,7 +60,7 @@ static struct point farthest(const struct box *box, const struct search *f, cons
 	                                                                                    : back;
 }
 
-/* The diagonals that a search with one difference more can reach. */
+/* Extends the diagonals of a search by one more difference. */
 static void widen(struct search *s, const struct box *box, ptrdiff_t absent)
 {
 	if (s->low > box->a0 - box->b1)
@@ -73,7 +73,8 @@ static void widen(struct search *s, const struct box *box, ptrdiff_t absent)
 		--s->high;
 }
 
-/* A point on a path with as few differences as possible. Neither ends of the box are equal. */
+/* A point on a path with as few differences as possible. The symbols at both ends of the box
+ * differ. */
 static struct point middle(const struct aligner *g, const struct box *box)
 {
 	const ptrdiff_t first = box->a0 - box->b0, last = box->a1 - box->b1;
@@ -122,7 +123,7 @@ static void align(const struct aligner *g, struct box box)
 		if (box.a0 == box.a1 || box.b0 == box.b1)
 			return;
 		at = middle(g, &box);
-		/* the smaller half by recursion: its depth is a logarithm */
+		/* recursion for the smaller half only, so that its depth is logarithmic */
 		if (at.x - box.a0 + at.y - box.b0 < box.a1 - at.x + box.b1 - at.y) {
 			align(g, (struct box){box.a0, at.x, box.b0, at.y});
 			box.a0 = at.x, box.b0 = at.y;
@@ -136,7 +137,7 @@ static void align(const struct aligner *g, struct box box)
 void ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, uint32_t *partner)
 {
 	const size_t most = (size_t)fmax(256, sqrt((double)(na + nb + 3)));
-	/* each difference takes a search a diagonal further, to either side */
+	/* each difference extends a search by one diagonal on each side */
 	const size_t diagonals = 2 * most + 5;
 	ptrdiff_t *reach = ws_xarray(2 * diagonals, sizeof(*reach));
 	struct aligner g = {.a = a,

@@ -1,4 +1,4 @@
-/* What the first screen of a comparison says: from its tables, so nothing is counted twice. */
+/* The first screen of a comparison, made from its tables so that numbers agree. */
 #include "report/page/page.h"
 
 #include <math.h>
@@ -42,9 +42,9 @@ static const struct ws_cell *verdict_of(const struct answering *a, const char *s
 	return NULL;
 }
 
-#define UNSEEN 0.0005 /* a change that no percent of one decimal shows */
+#define UNSEEN 0.0005 /* a change too small to show in percent with one decimal */
 
-/* Why a change is called none: as the row of the verdict says. */
+/* Why there is no significant change, from the row of the verdict. */
 static const char *say_no_change(const struct answering *a, const struct ws_cell *row)
 {
 	static const char *const of[][2] = {
@@ -66,7 +66,7 @@ static const char *say_no_change(const struct answering *a, const struct ws_cell
 	               : ", but the runs vary too much to be sure.";
 }
 
-/* "The step is 1.3× faster: 155 → 119 ms." row: of the verdict. */
+/* "The step is 1.3× faster: 155 → 119 ms." row: row of the verdict. */
 static void print_time(const struct answering *a, const struct ws_cell *row, const char *name,
                        const char *what, bool is_many)
 {
@@ -136,7 +136,7 @@ static const char *part_words(const struct answering *a, const struct ws_diff_pa
 	return ws_arena_format(a->texts, "%s", words);
 }
 
-/* The grade of a class of kernels; idle time and copies have none: causes are not graded. */
+/* The grade of a class of kernels; idle time and copies are not graded. */
 static const char *grade_of_part(const struct answering *a, const struct ws_diff_part *p)
 {
 	const struct ws_table *t = table_of(a, &ws_def_diff_classes);
@@ -152,10 +152,10 @@ static const char *grade_of_part(const struct answering *a, const struct ws_diff
 	return "";
 }
 
-/* A change that is under this share of the step is no reason. */
+/* Smaller changes, in percent of the step, are not given as reasons. */
 #define REASON_PERCENT 0.1
 
-/* The largest change, and the largest against it. */
+/* Adds the largest change, and the largest opposite one. */
 static void say_main_change(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	const struct ws_diff_part *most = NULL, *against = NULL;
@@ -182,7 +182,8 @@ static void say_main_change(const struct answering *a, const struct ws_diff_part
 	            against ? "." : "", NULL);
 }
 
-/* What of the change the kernels explain, where they changed. row: of their time, NULL. */
+/* Adds the part of the change that kernels explain, if they changed. row: the row of their time,
+ * NULL. */
 static void say_replayed(const struct answering *a, const struct ws_cell *row)
 {
 	const char *grade = row ? copy(a, &row[WS_TC_diff_verdict_grade]) : "";
@@ -197,10 +198,10 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 	else
 		ws_page_say(a->out, "",
 		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
-		            share, ".", NULL);
+		            ws_arena_format(a->texts, "%s", share), ".", NULL);
 }
 
-/* What would settle it: the end of the verdict's sentences. */
+/* Adds what would settle the comparison: the end of the verdict's sentences. */
 static void say_settles(const struct answering *a)
 {
 	static const char *const begins[] = {"Record about ", "These runs vary", "CPU runs need",
@@ -249,7 +250,7 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 
 /* --- from A to B ---------------------------------------------------------------------------- */
 
-/* Of the step: what is less has no bar of its own. */
+/* Minimum share of the step for a separate bar. */
 #define BAR_LEAST 0.01
 
 static const char *group_name(enum ws_diff_part_kind kind)
@@ -277,7 +278,8 @@ static void add_bar(struct ws_page *out, const char *name, double change_ns)
 	        (struct ws_change_bar){name, from, from + change_ns, false};
 }
 
-/* What changed by 1 % of the step or more, largest first in its group; then the group's rest. */
+/* Adds bars for changes of 1 % of the step or more, largest first in each group; then the group's
+ * rest. */
 static void add_bars(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	struct ws_page *out = a->out;
@@ -321,7 +323,7 @@ static double change_size(const struct ws_cell *row)
 	return fabs(ws_cell_number(&row[WS_TC_diff_ops_diff_ns]));
 }
 
-/* "forward" where another row has the same name, and so would read alike. */
+/* The phase, "forward", if another row has the same name. */
 static const char *phase_of(const struct answering *a, const struct ws_cell *const *rows, size_t n,
                             size_t i)
 {
@@ -333,7 +335,7 @@ static const char *phase_of(const struct answering *a, const struct ws_cell *con
 	return "";
 }
 
-/* The rows that changed most, of those that both sides have. */
+/* Adds the rows of both sides with the largest changes. */
 static void add_changes(const struct answering *a)
 {
 	const struct ws_table *t = table_of(a, &ws_def_diff_ops);
@@ -379,18 +381,6 @@ static void add_changes(const struct answering *a)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void take_pages(struct ws_diff *d, struct ws_page *out)
-{
-	for (int s = 0; s < 2; s++) {
-		struct ws_recording *of = &d->side[s].recordings[d->side[s].shown_recording];
-
-		out->side[s] = of->page;
-		of->page = NULL;
-	}
-	if (out->side[0] && out->side[1])
-		ws_pages_match(out->side[0], out->side[1]);
-}
-
 static bool no_gpu_ran(const struct ws_diff *d)
 {
 	for (int s = 0; s < 2; s++)
@@ -410,7 +400,7 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 
 	out->is_comparison = true;
 	ws_diff_find_parts(d, &parts);
-	/* sides of one name have the letter in it */
+	/* sides with equal names contain the letter */
 	by_letter = strstr(d->side[0].name, " (A)") && strstr(d->side[1].name, " (B)");
 	for (int s = 0; s < 2; s++) {
 		out->side_name[s] = ws_arena_format(a.texts, "%s", d->side[s].name);
@@ -430,6 +420,13 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	say_headline(&a, &parts);
 	add_bars(&a, &parts);
 	add_changes(&a);
-	take_pages(d, out);
+	for (int s = 0; s < 2; s++) {
+		struct ws_recording *of = &d->side[s].recordings[d->side[s].shown_recording];
+
+		out->side[s] = of->page;
+		of->page = NULL;
+	}
+	if (out->side[0] && out->side[1])
+		ws_pages_match(out->side[0], out->side[1]);
 	ws_diff_parts_release(&parts);
 }

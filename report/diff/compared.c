@@ -1,5 +1,5 @@
 /*
- * What was compared, as relations: rows of phases, ranges, classes and work with their times and
+ * The comparison as relations: rows of phases, ranges, classes and work with their times and
  * grades. The queries of diff-phases, diff-ranges, diff-ops, diff-classes, diff-kernels and
  * diff-only are in tables.def.
  */
@@ -35,10 +35,10 @@ static void put_deviation(struct ws_put *out, const struct ws_diff_row *row, int
 
 		squares += off * off;
 	}
-	ws_put_real(out, sqrt(squares / (double)(sums->n - 1))); /* of one: not known */
+	ws_put_real(out, sqrt(squares / (double)(sums->n - 1))); /* unknown for one sample */
 }
 
-/* Of the GPU time of all kernels. */
+/* Share of the GPU time of all kernels. */
 static void put_share(struct ws_put *out, const struct ws_diff *d, const struct ws_diff_row *row,
                       int s)
 {
@@ -49,7 +49,7 @@ static void put_share(struct ws_put *out, const struct ws_diff *d, const struct 
 		                                 (double)side->samples[side->shown]->gpu_ns));
 }
 
-/* Work that the shown sample of a side lacks has no ratio. */
+/* Does the displayed sample of the side have this work? Otherwise there is no ratio. */
 static bool is_typical(const struct ws_diff_row *row, int s)
 {
 	return row->c.typical[s] > 1 && (row->like_calls[s] || row->instances[s]);
@@ -204,7 +204,7 @@ BY(calls, .class = ALL)
 BY(kernels, .op = ALL, .phase = ALL, .kernels = BOTH, .tensor = BOTH)
 BY(only, .side = ALL, .path = ALL, .class = ALL)
 
-/* A name, and who gathers its rows. */
+/* A name, and the function that gathers its rows. */
 #define RELATIONS(X)                                \
 	X(compared_phases, ws_diff_gather_phases)   \
 	X(compared_ranges, ws_diff_gather_ranges)   \

@@ -121,7 +121,7 @@ static void prepare(struct ws_diff *d)
 		                           : NAN;
 }
 
-/* The rows of queries are there already. */
+/* Rows from queries exist already. */
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
 	/* in the order of WS_DIFF_TABLES */

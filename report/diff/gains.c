@@ -1,6 +1,6 @@
 /*
- * What gained and what lost, whether Tensor Cores took over, and what the times of kernels alone
- * explain: rows of diff-verdict.
+ * Rows of diff-verdict about gains, losses, use of Tensor Cores, and the part of the change that
+ * kernel times alone explain.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, doubl
 	ws_cell_set_str(t, &row[WS_TC_diff_verdict_unit], unit);
 }
 
-/* --- what gained, what lost -------------------------------------------------------------- */
+/* --- gains and losses -------------------------------------------------------------- */
 
 #define MOST_NAMED     3
 #define UNSURE_PERCENT 5 /* of the difference between two replays that are both possible */
@@ -86,10 +86,10 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 	ws_table_add(t, gained ? "what gained" : "what lost", "%s", text.text);
 }
 
-/* Less than this share of a step's GPU time is not worth a word. */
+/* Losses under this share of a step's GPU time are not mentioned. */
 #define SMALL_LOSS 0.005
 
-/* Classes that took more than A's ate a part of what others gained. */
+/* Adds classes that became slower and so reduced the gain of others. */
 static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *classes,
                        struct ws_sentence *text)
 {
@@ -114,7 +114,7 @@ static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *class
 		ws_sentence_add(text, "%s %.*s %s more",
 		                named++ ? "," : " Slower classes:", (int)name.len,
 		                (const char *)name.ptr, ws_say_time_in(change, time));
-		/* more than was gained cannot be taken back of it */
+		/* losses larger than the gain are described otherwise */
 		if (lost <= gained)
 			ws_sentence_add(text, " (%.0f %% of the gain)", 100 * change / gained);
 	}
@@ -202,7 +202,7 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
                       const double gpu_ns[2])
 {
-	/* matched work; what one side did alone is told apart */
+	/* matched work; work of one side only is shown separately */
 	static const struct ws_diff_key fields = {.op = UINT32_MAX,
 	                                          .phase = UINT32_MAX,
 	                                          .side = UINT32_MAX};
@@ -220,10 +220,10 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 	ws_diff_rows_release(&classes);
 }
 
-/* --- what the times of kernels explain: A's median step, replayed with B's times of the work that
- * both did, docs/dev/replay.md ----------------------------------------------------------------- */
+/* --- the change that kernel times explain: A's median step, replayed with B's times of matched
+ * work, docs/dev/replay.md ----------------------------------------------------------------- */
 
-/* GPU time a sample of each kind of a side. */
+/* GPU time per sample of each kind of a side. */
 static double *times_of_kinds(struct ws_diff *d, int s, struct ws_arena *temp)
 {
 	double *ns;
@@ -314,7 +314,7 @@ void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
 	char now[WS_SAY_TIME], then[WS_SAY_TIME], share[WS_DIFF_SHARE];
 	struct ws_cell *row;
 
-	/* on the CPU kernels are the host's own time, and unlike work has no counterpart */
+	/* on the CPU, kernels are host time, and different work cannot be matched */
 	if (!replay || ws_diff_is_on_cpu(d) || ws_diff_is_of_host_ops(d) || ws_diff_is_unlike(d))
 		return;
 	obstacle = ws_replay_facts(replay)->obstacle;

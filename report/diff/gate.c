@@ -32,9 +32,10 @@ struct ws_diff_opts ws_gate_diff_opts(void)
 	return opts;
 }
 
-/* --- what runs are of --------------------------------------------------------------------- */
+/* --- keys of runs --------------------------------------------------------------------- */
 
-/* Lower case letters and digits, all else a '-', none at the ends or beside another. */
+/* Appends text as lower-case letters and digits; other characters become single '-', but not at the
+ * ends. */
 static void add_slug(char *out, size_t size, const char *prefix, struct ws_bytes text)
 {
 	const unsigned char *p = text.ptr;
@@ -116,7 +117,7 @@ bool ws_gate_is_date(const char *text)
 	return day >= 1 && day <= days[month - 1] + (month == 2 && is_leap);
 }
 
-/* The next word of a line, of which size bytes hold all. Empty: there is none. */
+/* Reads the next word of a line into size bytes. Empty: there is none. */
 static enum ws_status take_word(const char **at, char *out, size_t size, struct ws_err *err)
 {
 	const char *word = *at + strspn(*at, " \t");
@@ -168,8 +169,8 @@ enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *
 	return WS_OK;
 }
 
-/* Is c one of a set that begins behind its [, as in [a-z] or [!0-9]? *end: behind its ]; NULL:
- * none. */
+/* Is c in the set that begins after '[', as in [a-z] or [!0-9]? *end: position after ']'; NULL: no
+ * end. */
 static bool is_of_set(const char *set, char c, const char **end)
 {
 	const bool is_other = *set == '!' || *set == '^';
@@ -190,7 +191,7 @@ static bool is_of_set(const char *set, char c, const char **end)
 	return is_in != is_other;
 }
 
-/* A whole text by a pattern of a shell: *, ?, [a-z], \\. */
+/* Matches a whole text with a shell pattern: *, ?, [a-z], \\. */
 static bool matches(const char *pattern, const char *text)
 {
 	const char *star = NULL, *from = text, *end = NULL;
@@ -221,7 +222,7 @@ static bool matches(const char *pattern, const char *text)
 	return !pattern[strspn(pattern, "*")];
 }
 
-/* The one that lasts longest. */
+/* The matching line with the latest last day. */
 static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepted *accepted,
                                                     size_t n, const struct ws_gate_key *key,
                                                     double ratio)
@@ -248,13 +249,13 @@ static bool clocks_differ(const struct ws_diff_result *r)
 	       fabs(ws_log(r->clock_mhz[1] / r->clock_mhz[0])) > ws_log1p(WS_GATE_CLOCKS_APART);
 }
 
-/* Does a grade of so few runs count? */
+/* Does a grade based on so few runs count? */
 static bool is_known(const struct ws_comparison *c, const struct ws_diff_opts *opts)
 {
 	return c->basis == WS_BASIS_RECORDINGS || c->identical || !isnan(opts->run_noise_percent);
 }
 
-/* For an effect of this size, and more than the side with fewer has; 0: not known. */
+/* Runs per side for an effect of this size, more than the smaller side has; 0: unknown. */
 static unsigned runs_for(const struct ws_comparison *c, double effect)
 {
 	const size_t given =
@@ -314,19 +315,6 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 	return WS_GATE_UNDECIDED;
 }
 
-static void add_copies(const struct ws_diff_result *result, struct ws_gate_judgement *j)
-{
-	static const char *const sides[] = {"baseline", "runs"};
-
-	for (int s = 0; s < 2; s++)
-		if (result->copies[s])
-			add_words(j,
-			          " In the %s %zu trace%s the same bytes as another; a run "
-			          "counts once.",
-			          sides[s], result->copies[s],
-			          result->copies[s] == 1 ? " has" : "s have");
-}
-
 void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opts *opts,
                    const struct ws_gate_key *key, const struct ws_gate_accepted *accepted,
                    size_t naccepted, const char *today, struct ws_gate_judgement *out)
@@ -339,10 +327,19 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 	else
 		add_words(out, "%s", result->verdict);
 	out->outcome = judge(result, opts, out);
-	/* what the comparison says of runs has their number */
+	/* sentences of the comparison already contain the number of runs */
 	if (out->runs_needed && !strstr(out->words, " per side"))
 		add_words(out, " Record %u runs or more per side.", out->runs_needed);
-	add_copies(result, out);
+
+	static const char *const sides[] = {"baseline", "runs"};
+
+	for (int s = 0; s < 2; s++)
+		if (result->copies[s])
+			add_words(out,
+			          " In the %s %zu trace%s the same bytes as another; a run "
+			          "counts once.",
+			          sides[s], result->copies[s],
+			          result->copies[s] == 1 ? " has" : "s have");
 	if (out->outcome == WS_GATE_SLOWER) {
 		const struct ws_gate_accepted *a =
 		        find_accepted(accepted, naccepted, key, c->ratio);

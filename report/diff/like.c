@@ -1,5 +1,5 @@
 /*
- * Like with like: did both sides do the same work? docs/reference/compare.md.
+ * Checks whether both sides did the same work: docs/reference/compare.md.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -10,9 +10,10 @@
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
-/* More of a side's GPU time without a counterpart of its size, and it is other work. */
+/* Maximum share of a side's GPU time without a counterpart of equal size; above it the work is
+ * different. */
 #define MOST_UNMATCHED 0.05
-/* More calls or GPU time of a class that matters without a counterpart, and its calls differ. */
+/* Maximum share of calls or GPU time of an important class without a counterpart. */
 #define MOST_UNMATCHED_OF_CLASS 0.01
 
 bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, double *ratio)
@@ -50,7 +51,7 @@ static void add_reason(struct ws_diff *d, const char *fmt, ...)
 			*p = '?';
 }
 
-/* Facts of which another value is other work. */
+/* Facts whose different values mean different work. */
 static const struct {
 	const char *key, *word;
 } work_facts[] = {
@@ -63,24 +64,6 @@ static const struct {
         {"workload.depth_multiplier", "depth multiplier"},
 };
 #define NWORK_FACTS (sizeof(work_facts) / sizeof(*work_facts))
-
-static void compare_facts(struct ws_diff *d)
-{
-	for (size_t i = 0; i < NWORK_FACTS; i++) {
-		struct ws_bytes value[2];
-
-		for (int s = 0; s < 2; s++)
-			value[s] =
-			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
-			                                                   work_facts[i].key));
-		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
-			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
-			           (int)(value[0].len < 40 ? value[0].len : 40),
-			           (const char *)value[0].ptr,
-			           (int)(value[1].len < 40 ? value[1].len : 40),
-			           (const char *)value[1].ptr);
-	}
-}
 
 /* Recordings of one side must be of one thing, too. */
 static void compare_recordings(struct ws_diff *d, int s)
@@ -136,28 +119,31 @@ static void compare_steps(struct ws_diff *d)
 	add_reason(d, "phases %s and %s", list[0], list[1]);
 }
 
-/* --- calls, sizes and what has no counterpart -------------------------------------------- */
+/* --- calls, sizes and unmatched work -------------------------------------------- */
 
-/* Classes whose calls the user knows the number of. */
+/* Classes whose number of calls is meaningful to users. */
 static const char *const counted_classes[] = {"attention", "gemm", "conv", "comm"};
 #define NCOUNTED (sizeof(counted_classes) / sizeof(*counted_classes))
 static const char *const counted_names[NCOUNTED] = {"attention", "matmul", "convolution",
                                                     "communication"};
 
 struct counted {
-	double calls[2], unmatched[2]; /* a sample */
+	double calls[2], unmatched[2]; /* per sample */
 	double unmatched_ns[2];
 };
 
-/* A number of calls, which of several samples may be none. */
+/* Prints a number of calls, which may be fractional as a mean over samples. */
 static const char *print_calls(double calls, char out[32])
 {
 	snprintf(out, 32, fabs(calls - round(calls)) < 0.05 ? "%.0f" : "%.1f", calls);
 	return out;
 }
 
-static void count_calls(struct ws_diff *d, struct counted of[NCOUNTED])
+static void compare_calls(struct ws_diff *d)
 {
+	struct counted of[NCOUNTED] = {{{0}, {0}, {0}}};
+	const char *per = d->by_steps ? " per step" : "";
+
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->work[s].n; i++) {
 			const struct ws_work_sum *sum =
@@ -178,14 +164,6 @@ static void count_calls(struct ws_diff *d, struct counted of[NCOUNTED])
 			of[c].unmatched[s] += calls;
 			of[c].unmatched_ns[s] += (double)sum->gpu_ns;
 		}
-}
-
-static void compare_calls(struct ws_diff *d)
-{
-	struct counted of[NCOUNTED] = {{{0}, {0}, {0}}};
-	const char *per = d->by_steps ? " per step" : "";
-
-	count_calls(d, of);
 	for (size_t c = 0; c < NCOUNTED; c++) {
 		const double most = fmax(of[c].calls[0], of[c].calls[1]);
 		const int s = of[c].unmatched[1] > of[c].unmatched[0];
@@ -210,8 +188,31 @@ static void compare_calls(struct ws_diff *d)
 	}
 }
 
-static void compare_flops(struct ws_diff *d)
+void ws_diff_find_reasons(struct ws_diff *d)
 {
+	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
+
+	for (size_t i = 0; i < NWORK_FACTS; i++) {
+		struct ws_bytes value[2];
+
+		for (int s = 0; s < 2; s++)
+			value[s] =
+			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
+			                                                   work_facts[i].key));
+		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
+			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
+			           (int)(value[0].len < 40 ? value[0].len : 40),
+			           (const char *)value[0].ptr,
+			           (int)(value[1].len < 40 ? value[1].len : 40),
+			           (const char *)value[1].ptr);
+	}
+	compare_recordings(d, 0);
+	compare_recordings(d, 1);
+	compare_steps(d);
+	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
+		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
+	compare_calls(d);
+
 	static const char prefix[] = "MGTPE";
 	double by = 1e6;
 	size_t p = 0;
@@ -221,10 +222,6 @@ static void compare_flops(struct ws_diff *d)
 	if (ws_work_apart(d->flops[0], d->flops[1]))
 		add_reason(d, "%.3g and %.3g %cFLOP%s in the matched operations", d->flops[0] / by,
 		           d->flops[1] / by, prefix[p], d->by_steps ? " per step" : "");
-}
-
-static void compare_unmatched(struct ws_diff *d)
-{
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 		const double all = (double)side->gpu_ns, matched = (double)d->matched_ns[s],
@@ -239,19 +236,4 @@ static void compare_unmatched(struct ws_diff *d)
 			add_reason(d, "%.3g %% of the %s of %s has a counterpart of another size",
 			           100 * (matched - like) / all, ws_diff_work_time(d), side->name);
 	}
-}
-
-void ws_diff_find_reasons(struct ws_diff *d)
-{
-	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
-
-	compare_facts(d);
-	compare_recordings(d, 0);
-	compare_recordings(d, 1);
-	compare_steps(d);
-	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
-		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
-	compare_calls(d);
-	compare_flops(d);
-	compare_unmatched(d);
 }

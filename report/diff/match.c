@@ -7,9 +7,9 @@
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
 
-/* A range with more work than this is a container: what lies in it says little of what it is. */
+/* Ranges with more operations are containers, whose content cannot be matched as a group. */
 #define SMALL_RANGE 16u
-/* So many items at most are taken for one that was fused or split. */
+/* Maximum number of items considered as one that was fused or split. */
 #define MOST_NEIGHBOURS 8u
 
 const char *ws_matched_by_name(enum ws_matched_by by)
@@ -26,10 +26,10 @@ const char *ws_matched_by_name(enum ws_matched_by by)
 struct matcher {
 	const struct ws_names *names;
 	struct ws_work_list side[2];
-	uint32_t *scratch[2]; /* what ws_align compares */
+	uint32_t *scratch[2]; /* symbols for ws_align */
 	struct ws_match *out;
 	bool swapped;      /* side 0 is the caller's b */
-	uint32_t sized[4]; /* classes of which other sizes are other work; 0 = not there */
+	uint32_t sized[4]; /* classes for which different sizes mean different work; 0 = unused */
 	struct ws_arena temp;
 };
 
@@ -51,11 +51,11 @@ struct positions {
 	size_t n;
 };
 
-/* How a call of align_level goes on. */
+/* Parameters of align_level. */
 struct rule {
 	int level, last_level;
 	enum ws_matched_by criterion;
-	int small; /* the range pair says what the rest is */
+	int small; /* the rest of a small range pair may be matched as a group */
 };
 
 static void join(struct matcher *m, const struct positions p[2], enum ws_matched_by by)
@@ -64,7 +64,7 @@ static void join(struct matcher *m, const struct positions p[2], enum ws_matched
 	uint32_t group = (uint32_t)m->out->ngroups++;
 
 	for (int s = 0; s < 2; s++) {
-		/* the caller's sides, whoever's turn it is */
+		/* sides of the caller, regardless of swapping */
 		const int side = s ^ m->swapped;
 
 		kind.n[side] = (uint32_t)p[s].n;
@@ -77,7 +77,7 @@ static void join(struct matcher *m, const struct positions p[2], enum ws_matched
 	ws_match_add_kind(m->out, &kind, &m->out->kind[group]);
 }
 
-/* Operations of other kinds are not the same because a class holds both. */
+/* Operations of different kinds are not the same only because they have the same class. */
 static bool may_match(const struct matcher *m, uint32_t a, uint32_t b, int level)
 {
 	const struct ws_work_item *x = item_of(m, 0, a), *y = item_of(m, 1, b);
@@ -94,7 +94,7 @@ static enum ws_matched_by what_matched(const struct matcher *m, uint32_t a, uint
 	return rule->criterion;
 }
 
-/* Items of one class? And is that none of which sizes matter? */
+/* Do the items have one class, and a class for which sizes do not matter? */
 static bool is_one_class(const struct matcher *m, const struct positions p[2], bool *sized)
 {
 	const uint32_t class = item_of(m, 0, *p[0].index)->class;
@@ -113,9 +113,9 @@ static bool is_one_class(const struct matcher *m, const struct positions p[2], b
 }
 
 /*
- * So many that became so many are the same work when they have the same FLOPs, or when none are
- * known and they are of one class. In a range that says what they are, they may be of
- * several classes without known sizes: a norm in parts, and as a whole.
+ * A group of items on one side and a group on the other are the same work if their FLOPs agree, or
+ * if none are known and they are of one class. In a small range they may be of several classes
+ * without known sizes: a norm in parts, and as a whole.
  */
 static bool may_be_same(const struct matcher *m, const struct positions p[2], bool in_range)
 {
@@ -148,7 +148,7 @@ static void join_pair(struct matcher *m, const uint32_t *a, const uint32_t *b,
 	join(m, pair, what_matched(m, *a, *b, rule));
 }
 
-/* The same in the same order, as most work of most ranges is. */
+/* Are the sequences equal, as for most ranges? */
 static bool have_same_symbols(const struct matcher *m, const struct positions p[2], int level)
 {
 	size_t i = 0;
@@ -159,7 +159,7 @@ static bool have_same_symbols(const struct matcher *m, const struct positions p[
 	return i == p[0].n && i == p[1].n;
 }
 
-/* What faces each other at this level; then the gaps between at the next. */
+/* Matches items at this level; then the gaps between them at the next. */
 static void align_level(struct matcher *m, const struct positions p[2], struct rule rule)
 {
 	uint32_t *partner;
@@ -210,9 +210,9 @@ static int64_t range_of(const struct matcher *m, int side, uint32_t call)
 	                 m->side[side].call[call].instance);
 }
 
-/* What by_place compares. */
+/* Context of by_place. */
 struct by_range {
-	const uint32_t *place; /* of each call */
+	const uint32_t *place; /* by call */
 	const struct ws_work_ref *call;
 };
 
@@ -226,7 +226,7 @@ static int by_place(const void *pa, const void *pb, void *ctx)
 	return ws_order_compare(a, b);
 }
 
-/* Calls in a range, by range, in launch order. temp: one entry a call. */
+/* Calls in ranges, by range, in launch order. temp: one entry per call. */
 static void by_range(struct matcher *m, int side, struct positions *out, uint32_t *temp)
 {
 	const struct ws_work_list *list = &m->side[side];
@@ -236,7 +236,7 @@ static void by_range(struct matcher *m, int side, struct positions *out, uint32_
 
 	for (uint32_t i = 0; i < list->n; i++)
 		temp[i] = item_of(m, side, i)->place;
-	/* a short step of a program of many places: do not look at each place */
+	/* few calls and many places: sort instead of visiting each place */
 	if (list->n < nplaces) {
 		uint32_t *order;
 		size_t n = 0;
@@ -276,7 +276,7 @@ static size_t end_of_range(const struct matcher *m, int side, const struct posit
 static void match_range(struct matcher *m, const struct positions p[2])
 {
 	int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
-	/* the same kinds in the same order: then the range alone says what is what */
+	/* the same kinds in the same order: then the range alone determines the match */
 	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
 	                    small || have_same_symbols(m, p, WS_LIKE_KIND)
 	                            ? WS_MATCHED_BY_RANGE
@@ -313,7 +313,7 @@ static void match_ranges(struct matcher *m)
 	}
 }
 
-/* --- passes 2 to 4: what is left --------------------------------------------------------- */
+/* --- passes 2 to 4: remaining items --------------------------------------------------------- */
 
 static void match_left(struct matcher *m)
 {
@@ -332,7 +332,7 @@ static void match_left(struct matcher *m)
 	align_level(m, p, rule);
 }
 
-/* The run of items without a counterpart that begins at i, in one phase. */
+/* Length of the run of unmatched items that begins at i, in one phase. */
 static size_t unmatched_run_length(const struct matcher *m, int side, size_t i)
 {
 	size_t n = 0;
@@ -344,8 +344,8 @@ static size_t unmatched_run_length(const struct matcher *m, int side, size_t i)
 }
 
 /*
- * Runs behind matched neighbours: three kernels of A and one of B that stand
- * between the same work are the same work, fused.
+ * Matches runs after matched neighbours: three kernels of A and one of B between the same work are
+ * the same work, fused.
  */
 static void match_neighbours(struct matcher *m)
 {
@@ -404,7 +404,7 @@ static void join_alone(struct matcher *m, int side, uint32_t i, enum ws_matched_
 	join(m, alone, by);
 }
 
-/* A run of casts that stands beside matched work is what that work's other dtype costs. */
+/* Matches a run of casts beside matched work, which is due to the other dtype of that work. */
 static void match_casts(struct matcher *m, int s)
 {
 	for (uint32_t i = 0, end; i < m->side[s].n; i = end) {
@@ -420,8 +420,8 @@ static void match_casts(struct matcher *m, int s)
 	}
 }
 
-/* A side that scales its loss does so with gradients, and with numbers: the scale, what it
- * multiplies, its reciprocal, the flag of an infinity. */
+/* Matches loss scaling, which works on gradients and on single numbers: the scale, its factor and
+ * reciprocal, the flag of an infinity. */
 static void match_scaling(struct matcher *m, int s)
 {
 	bool scales = false;
@@ -434,8 +434,8 @@ static void match_scaling(struct matcher *m, int s)
 			join_alone(m, s, i, WS_MATCHED_BY_SCALING);
 }
 
-/* Nothing but the same work in the same ranges in the same order: then what matches is known
- * without putting it in the order of ranges. */
+/* Is all work the same, in the same ranges and order? Then matches are known without sorting by
+ * range. */
 static bool is_all_same(const struct matcher *m)
 {
 	const struct ws_work_ref *a = m->side[0].call, *b = m->side[1].call;
@@ -457,20 +457,9 @@ static bool is_all_same(const struct matcher *m)
 	return i == m->side[0].n;
 }
 
-static void match_all_same(struct matcher *m)
-{
-	for (uint32_t i = 0; i < m->side[0].n; i++) {
-		const bool in_range = item_of(m, 0, i)->place != WS_NONE;
-		const struct rule rule = {.criterion = in_range ? WS_MATCHED_BY_RANGE
-		                                                : WS_MATCHED_BY_OPERATION};
-
-		join_pair(m, &i, &i, &rule);
-	}
-}
-
 /*
- * Of several best alignments one is found, and which depends on whose turn it
- * is: so the same side always has it, and diff B A mirrors diff A B.
+ * Which of several best alignments is found depends on the order of the sides. A fixed order makes
+ * diff B A mirror diff A B.
  */
 static bool comes_first(const struct ws_work_list *a, const struct ws_work_list *b)
 {
@@ -487,7 +476,13 @@ static void find(struct matcher *m, bool of_two_sides)
 		memset(out->group[s], 0xff, (m->side[s].n + 1) * sizeof(**out->group));
 	}
 	if (is_all_same(m)) {
-		match_all_same(m);
+		for (uint32_t i = 0; i < m->side[0].n; i++) {
+			const bool in_range = item_of(m, 0, i)->place != WS_NONE;
+			const struct rule rule = {.criterion = in_range ? WS_MATCHED_BY_RANGE
+			                                                : WS_MATCHED_BY_OPERATION};
+
+			join_pair(m, &i, &i, &rule);
+		}
 		return;
 	}
 	for (int s = 0; s < 2; s++)

@@ -1,13 +1,12 @@
 /*
- * Which work of one sample is the same as which work of another. Neither kernel
- * names nor dtypes are keys. In this order (docs/reference/compare.md):
+ * Matches work of one sample with the same work of another. Neither kernel names nor dtypes are
+ * keys. In this order (docs/reference/compare.md):
  * 1. the same instance of the same range place; inside it the same kind and order
  * 2. kind and shape of the operation in launch order within the phase, then kind alone
- * 3. class in launch order within the phase, where a side has no operation
- * 4. what stands between matched neighbours: so many kernels became so many, of one class or with
- *    the same FLOPs
- * 5. what one side's precision adds, a group of its own each: a cast beside matched work, the
- *    scaling of the loss
+ * 3. class in launch order within the phase, if a side has no operations
+ * 4. work between matched neighbours: m kernels became n, of one class or with equal FLOPs
+ * 5. work added by one side's precision, each in a group of its own: casts beside matched work,
+ * loss scaling
  */
 #pragma once
 
@@ -19,19 +18,18 @@
 #include "report/diff/recording.h"
 
 /*
- * Two sequences of symbols brought in line: as many equal symbols as possible
- * face each other, in order.
+ * Alignment of two sequences of symbols: matches as many equal symbols as possible, in order.
  */
 
 /*
- * partner[i] = the position in b of what faces a[i], WS_NONE = nothing; ascending.
- * Myers' greedy algorithm in linear space (Algorithmica 1 (1986) 251). Sequences
- * with thousands of differences are split where both searches have come farthest, so the time
- * is bounded by about (na + nb) × max(256, sqrt(na + nb)) and the result may miss some pairs.
+ * partner[i] = position in b of the match of a[i], WS_NONE = none; ascending. Myers' greedy
+ * algorithm in linear space (Algorithmica 1 (1986) 251). Sequences with thousands of differences
+ * are split at the farthest point of both searches, so the time is bounded by about (na + nb) ×
+ * max(256, sqrt(na + nb)) and the result may miss some pairs.
  */
 void ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, uint32_t *partner);
 
-/* X(NAME, as `Matched By` shows it) */
+/* X(NAME, text in the column `Matched By`) */
 #define WS_MATCHED_BY_LIST(X)               \
 	X(RANGE, "range path and order")    \
 	X(OPERATION, "operation and order") \
@@ -46,30 +44,30 @@ enum ws_matched_by {
 };
 const char *ws_matched_by_name(enum ws_matched_by by);
 
-/* Are two sizes, of which 0 is not known, further apart than WS_WORK_APART? */
+/* Do two sizes (0 = unknown) differ by more than WS_WORK_APART? */
 static inline bool ws_work_apart(double a, double b)
 {
 	return a > 0 && b > 0 && (a > b ? b / a : a / b) < 1 - WS_WORK_APART;
 }
 
-/* What of a call tells which other one it is. */
+/* The identity of a call for matching. */
 struct ws_work_ref {
 	uint32_t item;     /* number (ws_names_item) */
-	uint32_t instance; /* of the range that it was launched in */
+	uint32_t instance; /* instance of the range that launched it */
 };
 struct ws_work_list {
 	const struct ws_work_ref *call; /* in launch order */
 	size_t n;
-	int64_t gpu_ns; /* of all of them */
+	int64_t gpu_ns; /* GPU time of all calls */
 };
 
-/* What is told of a group, which most have in common with many. Known by its bytes, so without
- * holes. */
+/* Attributes of a group of matched calls. Most groups share a kind with many others. Compared by
+ * bytes, so without padding. */
 struct ws_match_kind {
-	uint32_t item[2];   /* of the first call of each side; 0 = it has none */
+	uint32_t item[2];   /* item of the first call of each side; 0 = no call */
 	uint32_t n[2];      /* calls of each side */
 	uint32_t criterion; /* enum ws_matched_by; of CAST and SCALING only one side has calls */
-	float flops[2];     /* of a group's calls on each side, as recorded; 0 = not known */
+	float flops[2];     /* recorded FLOPs of a group's calls on each side; 0 = unknown */
 };
 struct ws_match {
 	uint32_t *group[2]; /* call -> group, WS_NONE = the other side has no such work */
@@ -77,12 +75,12 @@ struct ws_match {
 	size_t ngroups;
 	struct ws_texts kinds;
 };
-/* Is it what the precision of one side adds? */
+/* Does the group exist only because of one side's precision? */
 static inline bool ws_match_is_added(const struct ws_match_kind *kind)
 {
 	return kind->criterion == WS_MATCHED_BY_CAST || kind->criterion == WS_MATCHED_BY_SCALING;
 }
-/* The number of a kind, also of one that no group has. */
+/* The number of a kind, which is added even if no group has it. */
 static inline void ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
                                      uint32_t *number)
 {
@@ -93,8 +91,8 @@ static inline const struct ws_match_kind *ws_match_kind(const struct ws_match *m
 {
 	return m->kinds.text[number].ptr;
 }
-/* of_two_sides: rule 5 holds; samples of one side have the same precision. Time and memory: that of
- * ws_align. Free with ws_match_release, also after a failure. */
+/* of_two_sides: apply rule 5, which is not needed within a side, as its samples have the same
+ * precision. Time and memory as for ws_align. Free with ws_match_release, also after a failure. */
 void ws_match_find(struct ws_match *out, const struct ws_names *names, const struct ws_work_list *a,
                    const struct ws_work_list *b, bool of_two_sides);
 void ws_match_release(struct ws_match *m);

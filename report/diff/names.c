@@ -1,4 +1,4 @@
-/* What recordings share: texts, places and items as numbers. */
+/* Names shared by recordings: texts, places and items as numbers. */
 #include <stdlib.h>
 #include <string.h>
 

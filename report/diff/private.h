@@ -1,5 +1,5 @@
 /*
- * A comparison in the making: what the builders of its tables share.
+ * State of a comparison, shared by the builders of its tables.
  */
 #pragma once
 
@@ -12,53 +12,51 @@
 #include "report/tables/tables.h"
 
 /*
- * One side of a comparison: recordings of one configuration, their work laid
- * over each other.
+ * One side of a comparison: recordings of one configuration, with their work matched.
  */
 
 /*
- * Samples are numbered through: those of the first recording, then those of
- * the second. A slot is the same work in all samples: the calls of the first sample
- * in launch order, behind them what only later samples have.
+ * Samples are numbered consecutively over all recordings. A slot is the same work in all samples:
+ * first the calls of the first sample in launch order, then calls that only later samples have.
  */
 struct ws_side {
 	struct ws_recording *recordings;
 	size_t nrecordings;
-	size_t ncopies; /* that were left out: they have the bytes of one that is there */
+	size_t ncopies; /* number of recordings left out because they are copies of another one */
 	size_t *steps;  /* samples of each recording */
 	size_t nsamples;
 	struct ws_sample **samples;
-	/* what pages show of the side: the median sample of the recording whose median is the
-	 * median, of an even number the shorter one; NSAMPLES where there is none */
+	/* the sample shown on pages: the median sample of the recording with the median median, of
+	 * an even number the shorter one; number of samples if there is none */
 	size_t shown;
 	size_t shown_recording;
-	struct ws_work_ref *slots; /* as where they were found first */
+	struct ws_work_ref *slots; /* the calls that created the slots */
 	size_t nslots, slots_capacity;
-	int64_t slots_ns; /* of the calls that they were found with */
+	int64_t slots_ns; /* GPU time of these calls */
 	int64_t gpu_ns;   /* of all kernels of all samples */
-	char name[96];    /* what people call it */
+	char name[96];    /* displayed name */
 };
 
-/* Lay the recordings over each other: calls get their slots. Free with ws_side_release, also after
- * a failure. */
+/* Matches the recordings of a side with each other, and assigns slots to calls. Free with
+ * ws_side_release, also after a failure. */
 void ws_side_merge(struct ws_side *s, const struct ws_names *names);
 void ws_side_release(struct ws_side *s);
 
 /* The recording of a sample. */
 struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample);
 
-/* The fact in all recordings; 0 when one lacks it or has another. */
+/* The value of a fact if it is equal in all recordings; else 0. */
 uint32_t ws_side_fact(const struct ws_side *s, const struct ws_names *names, const char *key);
 
 /*
- * Names of two sides: the values of the few facts in which they differ, else
- * the names of their files. Never the same, nothing in them that would harm a terminal.
+ * Names of two sides: the values of the few facts in which they differ, else the names of their
+ * files. Always different, and safe for terminals.
  */
 void ws_sides_name(struct ws_side side[2], const struct ws_names *names);
 
 #define WS_DIFF_MAX_REASONS 12
 
-/* What recordings of one thing vary by depends on what is compared. */
+/* Kinds of times with different noise between recordings. */
 enum ws_diff_noise {
 	WS_DIFF_NOISE_GPU,  /* GPU time */
 	WS_DIFF_NOISE_STEP, /* steps, or from the first device work to the last */
@@ -66,66 +64,68 @@ enum ws_diff_noise {
 	WS_DIFF_NOISES
 };
 
-/* Calls of one kind (report/diff/match.h) in one sample. */
+/* Sums over calls of one kind (report/diff/match.h) in one sample. */
 struct ws_work_sum {
 	uint32_t kind, sample;
 	uint64_t instances, kernels;
 	int64_t gpu_ns;
 };
 
-/* What a row is of: 0 where its table does not ask for it. Of rows that changed as much the order
- * of these decides. */
+/* Key of a row: fields that its table does not use are 0. Rows with equal changes are ordered by
+ * these fields. */
 struct ws_diff_key {
-	uint32_t side; /* of work without a counterpart: 1 = A, 2 = B */
+	uint32_t side; /* for work without a counterpart: 1 = A, 2 = B */
 	uint32_t path, domain, style, match;
 	uint32_t measure;
 	uint32_t op, phase, shape, class;
 	uint32_t dtype[2];
 	uint32_t matched_by; /* enum ws_matched_by, plus 1 */
 	uint32_t count[2];
-	uint32_t shape_b; /* where it differs */
+	uint32_t shape_b; /* shape of B if it differs */
 	uint32_t kernels[2];
 	uint32_t tensor[2]; /* enum ws_tensor, plus 1 */
 };
 struct ws_diff_row {
 	struct ws_diff_key key;
 	struct ws_diff_sums {
-		/* what the row has in a sample of the side; samples that have nothing of it are
-		 * left out, so memory follows what there is, not steps × rows */
+		/* sums of the row in one sample of the side; samples without such work are left
+		 * out, so memory depends on the work, not on steps × rows */
 		struct ws_diff_sum {
 			uint32_t sample;
 			int64_t ns;
 			int64_t like_ns; /* matched work of one size */
-			/* calls of that, of which several count as one where they face one */
+			/* number of matched groups; several calls matched with one count as one */
 			double groups;
 		} * sum; /* by sample */
 		size_t n, capacity;
 	} sums[2];
-	bool compares_like; /* like_ns is compared, not ns */
+	bool compares_like; /* like_ns is compared instead of ns */
 	enum ws_diff_noise noise;
 	uint64_t instances[2], kernels[2];
-	uint64_t like_calls[2], apart_calls[2]; /* matched, and of one size or not */
-	int64_t like_ns[2], call_ns[2];         /* of those of one size; of all */
-	double more_ns[2];                      /* as that of struct ws_diff */
-	/* of classes, over all samples: on Tensor Cores, and where that is not known */
+	uint64_t like_calls[2],
+	        apart_calls[2];         /* matched calls of equal size, and of different sizes */
+	int64_t like_ns[2], call_ns[2]; /* GPU time of calls of equal size; of all calls */
+	double more_ns[2];              /* as in struct ws_diff */
+	/* for classes, over all samples: time on Tensor Cores, and time for which that is
+	 * unknown */
 	int64_t tensor_ns[2], unknown_ns[2];
-	double mean[2]; /* ns a sample; NaN: the side has no such work */
-	/* ns in the sample that pages show of the side; NaN as above. So has c.typical, of
-	 * what is compared, and c.ratio is that of the two. */
+	double mean[2]; /* ns per sample; NaN: the side has no such work */
+	/* ns in the displayed sample of the side; NaN as above. c.typical is of the same sample,
+	 * and c.ratio is the ratio of both. */
 	double shown[2];
 	struct ws_comparison c;
 };
 /* Starts as all zeros. */
 struct ws_diff_rows {
 	bool of_work;             /* rows are of matched work */
-	bool of_calls;            /* few or short ones are not graded */
+	bool of_calls;            /* rows with few or short calls are not graded */
 	enum ws_diff_noise noise; /* of their times */
 	struct ws_texts keys;
 	struct ws_diff_row *row;
 	size_t n, capacity;
-	struct ws_arena arena; /* for who fills them */
+	struct ws_arena arena; /* for functions that fill them */
 };
-/* The rows of a relation, made when a query asks for them. */
+/* The rows of a relation, made on demand. */
 struct ws_compared {
 	struct ws_diff *d;
 	void (*gather)(struct ws_diff *d, struct ws_diff_rows *rows);
@@ -139,121 +139,124 @@ struct ws_diff {
 	struct ws_names names;
 	struct ws_diff_opts opts;
 	struct ws_grade_opts grade;
-	struct ws_match match; /* its kinds; groups are gone */
+	struct ws_match match; /* only its kinds; groups are freed */
 	struct ws_work_sums {
 		struct ws_spill rows; /* struct ws_work_sum */
 		size_t n;
 	} work[2];
-	int64_t matched_ns[2]; /* GPU time of what has a counterpart, over all samples */
-	/* of what has none of its size: the sum, and of each sample by phase */
+	int64_t matched_ns[2]; /* GPU time of matched work, over all samples */
+	/* GPU time of work without a counterpart of equal size: the sum, and per sample and
+	 * phase */
 	int64_t unlike_ns[2], *unlike_phase_ns[2];
 	/* by phase, over all samples: GPU time that a side would take more than the other for its
 	 * matched work alone, when time grows as recorded sizes do */
 	double more_ns[2][WS_PHASES];
-	/* the same and work without a counterpart, of each range place itself */
+	/* per range path, without nested ranges: the same, plus work without a counterpart */
 	double *more_place_ns[2];
-	double flops[2]; /* recorded of matched operations that tell them on both sides, a sample */
-	double typical_ns[2]; /* step, or elapsed time, that is shown of each side; NaN = none */
-	double noise[WS_DIFF_NOISES]; /* between recordings of one thing; NaN = not known */
+	double flops[2];      /* per sample: FLOPs of matched operations recorded on both sides */
+	double typical_ns[2]; /* displayed step or elapsed time of each side; NaN = none */
+	double noise[WS_DIFF_NOISES]; /* noise between recordings of one program; NaN = unknown */
 	struct ws_unmatched_work {
-		uint64_t kernels; /* of what has none */
+		uint64_t kernels; /* kernels without a counterpart */
 		uint64_t casts;   /* kernels beside matched work */
 		int64_t cast_ns;
 		uint64_t scalings; /* kernels that scale the loss */
 		int64_t scaling_ns;
 	} unmatched[2];
-	uint32_t *kind_of_piece; /* of A's replay: kind of its call, 0: none; NULL: no replay */
-	/* A's replayed step: as recorded, and with B's times of matched kernels; NaN: cannot tell
+	uint32_t *kind_of_piece; /* per piece of A's replay: kind of its call, 0: none; NULL: no
+	                            replay */
+	/* A's replayed step: as recorded, and with B's times of matched kernels; NaN: unknown
 	 */
 	double replayed_ns[2];
 	/* … if the host waited for the device where it only may have; NaN: it does not matter */
 	double replayed_waiting_ns;
 	bool by_steps; /* the samples of both sides are steps */
-	/* why they are not the same work; none: they are */
+	/* reasons why the work is not the same; none: it is */
 	char reasons[WS_DIFF_MAX_REASONS][160];
 	size_t nreasons;
 	struct ws_diff_result *result;
 	struct ws_compared compared[WS_DIFF_RELATIONS];
 };
 
-/* Are ratios of the sides' times withheld? */
+/* Is the work different, so that ratios of the sides' times are not shown? */
 static inline bool ws_diff_is_unlike(const struct ws_diff *d)
 {
 	return d->nreasons && !d->opts.force;
 }
 
-/* What an A/A test needs of them: recordings of side 0 merged, and how they are graded. */
+/* For an A/A test: merges the recordings of side 0, and sets options for grading. */
 struct ws_diff *ws_sides_diff(struct ws_sides *s);
 void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts);
 
-/* --- rows.c: sums a sample, and their grades ---------------------------------------------- */
+/* --- rows.c: sums per sample, and their grades ---------------------------------------------- */
 
-/* How times of this kind are compared. */
+/* Options for comparing times of this kind. */
 struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise);
 
 void ws_diff_rows_release(struct ws_diff_rows *r);
-/* The row of this key, new where there is none; valid until the next call. */
+/* The row with this key, which is added if new; valid until the next call. */
 struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const struct ws_diff_key *key);
-/* What the row has in a sample of side s, nothing so far where it is new; valid until the next
- * call. */
+/* The sums of the row in a sample of side s, which are added with zeros if new; valid until the
+ * next call. */
 struct ws_diff_sum *ws_diff_sum_of(struct ws_diff_row *row, int s, uint32_t sample);
-/* Means and grades; then what changed most comes first. */
+/* Computes means and grades, and sorts by the size of the change. */
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r);
-/* GPU time of a sample of side s in a phase, WS_PHASES: in all, for work that both sides did. */
+/* GPU time of matched work in a sample of side s and a phase; WS_PHASES: all phases. */
 int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int phase);
 /* --- work_sums.c -------------------------------------------------------------------------- */
 
-/* Adds up calls by what they are matched with: once they are. */
+/* Adds up calls by the kind of their match. Call after matching. */
 void ws_diff_sum_work(struct ws_diff *d);
-/* The matched and unmatched work of both sides: a row of all that is alike in the fields of which
- * the bits are set in `fields`. */
+/* Matched and unmatched work of both sides, with one row for all work that is equal in the fields
+ * whose bits are set in `fields`. */
 void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
                          struct ws_diff_rows *out);
 
-/* --- rows.c, too: noise of what is graded, by what it is ------------------------------------ */
+/* --- rows.c, too: assumed noise by kind of time ------------------------------------ */
 
 void ws_diff_assume_noise(struct ws_diff *d);
 
 /* --- compared.c ---------------------------------------------------------------------------- */
 
-/* Frees their rows; whoever asks for them again makes them anew. */
+/* Frees the rows of relations; they are made again on demand. */
 void ws_diff_relations_release(struct ws_diff *d);
 
 /* --- like.c ------------------------------------------------------------------------------- */
 
-/* Work that has a counterpart: is it of the same size, as far as sizes are recorded? ratio: of B's
- * to A's size, 1 = not known. */
+/* Is matched work of equal size, as far as sizes are recorded? ratio: B's size over A's, 1 =
+ * unknown. */
 bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, double *ratio);
 /* Reasons why the sides did not do the same work. */
 void ws_diff_find_reasons(struct ws_diff *d);
 
-/* A row of each class. */
+/* Adds a row for each class. */
 void ws_diff_gather_classes(struct ws_diff *d, struct ws_diff_rows *rows);
 
 /* Most bytes allocated on devices in any recording; -1 = not recorded. */
 double ws_side_peak(const struct ws_side *s);
-/* A number of the copies of this name, a sample. NaN: bytes that some of them do not tell. */
+/* A number about copies of this name, per sample. NaN: bytes, if some copies have no recorded
+ * size. */
 enum ws_copies { WS_COPIES_COUNT, WS_COPIES_BYTES, WS_COPIES_NS };
 double ws_side_copies(const struct ws_side *s, uint32_t name, enum ws_copies what);
-/* SAME, FASTER (less) or SLOWER (more) of numbers that do not scatter. */
+/* Grades numbers that do not scatter: SAME, FASTER (less) or SLOWER (more). */
 enum ws_grade ws_diff_grade_count(const struct ws_diff *d, double a, double b);
 
 /* --- ranges.c: times of samples ------------------------------------------------------------ */
 
-/* A row of this measure and phase, WS_PHASES = the whole; none where neither side has it. */
+/* Adds a row for this measure and phase, WS_PHASES = the whole; none if neither side has it. */
 void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
                          enum ws_measure measure);
 bool ws_diff_has_phases(const struct ws_diff *d);
-/* Those of diff-phases; of diff-ranges. */
+/* Adds the rows of diff-phases; of diff-ranges. */
 void ws_diff_gather_phases(struct ws_diff *d, struct ws_diff_rows *rows);
 void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows);
 enum ws_diff_match { WS_DIFF_BOTH, WS_DIFF_ONLY_A, WS_DIFF_ONLY_B };
 
 /* --- gains.c: rows of diff-verdict ---------------------------------------------------------- */
 
-/* What of B - A the kernel times alone explain: behind the sums. */
+/* Computes the part of B - A that kernel times alone explain. Call after the sums are complete. */
 void ws_diff_replay(struct ws_diff *d);
-/* A row of the verdict about it; overall: the times of both sides. */
+/* Adds the row of the verdict about it; overall: the times of both sides. */
 void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
                          const struct ws_comparison *overall);
 #define WS_DIFF_SHARE 160
@@ -263,7 +266,7 @@ bool ws_diff_replay_is_unsure(const struct ws_diff *d, const struct ws_compariso
 const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
                                    char out[WS_DIFF_SHARE]);
 
-/* The sentences of a row grow here; what does not fit is left out. */
+/* A buffer for the sentences of a row; truncated if it is full. */
 struct ws_sentence {
 	char text[512];
 };
@@ -271,25 +274,21 @@ struct ws_sentence {
 	ws_say_add((sentence)->text, sizeof((sentence)->text), __VA_ARGS__)
 void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,
                         const char *unit);
-/* What gained, what lost, where the gain went, Tensor Cores. step_ns, gpu_ns: typical, of each
- * side. */
+/* Adds rows about gains, losses, gains without effect on the step, and Tensor Cores. step_ns,
+ * gpu_ns: typical times of each side. */
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
                       const double gpu_ns[2]);
 
-/* --- verdict_text.c ----------------------------------------------------------------------- */
+#define WS_DIFF_NOTHING "Nothing to compare: a side has no device work."
 
-/* "amp-bf16 is 1.6× faster than fp32 (1.5× to 1.7×)" */
-void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size);
+/* --- waterfall.c: parts of a step ---------------------------------------------------- */
 
 /* A class without its brackets. */
 struct ws_bytes ws_diff_class_name(struct ws_bytes name);
-#define WS_DIFF_NOTHING "Nothing to compare: a side has no device work."
-
-/* --- waterfall.c: what a step is made of ---------------------------------------------------- */
 
 enum ws_diff_part_kind {
 	WS_PART_CLASS,
-	WS_PART_OPERATION, /* of a class, on the host: no device worked */
+	WS_PART_OPERATION, /* host operations of a class, without device work */
 	WS_PART_GRAPHS,
 	WS_PART_OVERLAP,
 	WS_PART_COPIES,
@@ -301,16 +300,16 @@ struct ws_diff_parts {
 		enum ws_diff_part_kind kind;
 		struct ws_bytes name;
 		double ns[2];
-	} * part; /* by kind, then largest change first; of each side they add up to … */
+	} * part; /* by kind, then largest change first; the parts of a side add up to … */
 	size_t n;
-	double whole_ns[2]; /* … the step that is shown of it */
+	double whole_ns[2]; /* … its displayed step */
 };
 /* Free with ws_diff_parts_release. */
 void ws_diff_find_parts(struct ws_diff *d, struct ws_diff_parts *out);
 void ws_diff_parts_release(struct ws_diff_parts *p);
 /* "47.5 ms less waiting for data", "3.2 ms more gemm kernels" */
 void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size);
-/* "51 ms less per step: 47.5 ms less waiting for data." Empty where nothing changed. */
+/* "51 ms less per step: 47.5 ms less waiting for data." Empty if nothing changed. */
 void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
                          size_t size);
 
@@ -323,7 +322,7 @@ static inline bool ws_diff_is_on_cpu(const struct ws_diff *d)
 		is |= d->side[s].nrecordings && d->side[s].recordings[0].on_cpu;
 	return is;
 }
-/* Are the operations of the host its work: did no device work on either side? */
+/* Is the compared work host operations, because no device worked on either side? */
 static inline bool ws_diff_is_of_host_ops(const struct ws_diff *d)
 {
 	bool is = true;
@@ -332,14 +331,14 @@ static inline bool ws_diff_is_of_host_ops(const struct ws_diff *d)
 		is &= d->side[s].nrecordings && d->side[s].recordings[0].has_host_ops;
 	return is;
 }
-/* What the sum of their work is called, and its parts. */
+/* Name of the sum of work, and of its parts. */
 static inline const char *ws_diff_work_time(const struct ws_diff *d)
 {
 	return ws_diff_is_of_host_ops(d) ? "operation time"
 	       : ws_diff_is_on_cpu(d)    ? "kernel time"
 	                                 : "GPU time";
 }
-/* Whose rows of the verdict are called so on the CPU reference, too. */
+/* Name of these rows of the verdict, also for the CPU reference. */
 static inline const char *ws_diff_sum_name(const struct ws_diff *d)
 {
 	return ws_diff_is_of_host_ops(d) ? "operation time" : "GPU time";
@@ -351,20 +350,20 @@ static inline const char *ws_diff_work_noun(const struct ws_diff *d)
 
 /* --- answers.c ------------------------------------------------------------------------------ */
 
-/* The first screen of the report, which has all its tables. */
+/* Makes the first screen of the report. Call after all its tables are made. */
 void ws_diff_answer(struct ws_diff *d, struct ws_report *report);
 
 /* --- the tables --------------------------------------------------------------------------- */
 
-/* Says once a table what its times are of. */
+/* Adds a note that says what the times of a table cover. */
 void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t);
-/* Traces that were given twice. */
+/* Adds a note about traces that were given twice. */
 void ws_diff_note_copies(const struct ws_side *side, const char *before, struct ws_table *t);
 
 /* A fact of a recording: side, key, value. */
 struct ws_relation;
 extern const struct ws_relation ws_diff_relation_fact;
-/* What a table has beside the rows of its query; or all of it. */
+/* Adds notes to a table made by a query, or makes the whole table. */
 #define X(name) void ws_diff_note_##name(struct ws_diff *d, struct ws_table *t);
 X(verdict)
 X(waterfall)

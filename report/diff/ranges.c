@@ -1,5 +1,5 @@
 /*
- * diff-phases and diff-ranges: where in the step the time changed.
+ * diff-phases and diff-ranges: changes by part of the step.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -23,7 +23,8 @@ static int64_t time_of(const struct ws_sample *s, int phase, enum ws_measure mea
 	return phase == WS_PHASES ? s->gpu_ns : s->phase_gpu_ns[phase];
 }
 
-/* Has the side this phase? The remainder and the whole step always are, but a window has work. */
+/* Does the side have this phase? Always true for the remainder and the whole step; windows need
+ * work. */
 static bool has_phase(const struct ws_side *s, int phase, enum ws_measure measure)
 {
 	for (size_t i = 0; i < s->nsamples; i++)
@@ -36,7 +37,7 @@ static bool has_phase(const struct ws_side *s, int phase, enum ws_measure measur
 	return false;
 }
 
-/* Else the remainder is the total once more. */
+/* Without phases the remainder would equal the total. */
 bool ws_diff_has_phases(const struct ws_diff *d)
 {
 	for (int phase = 0; phase < WS_PHASE_OTHER; phase++)
@@ -46,8 +47,8 @@ bool ws_diff_has_phases(const struct ws_diff *d)
 	return false;
 }
 
-/* GPU time is compared of matched work; other times have all of it, so what one side did alone is
- * told beside it. */
+/* GPU time covers only matched work. Other times cover all work, so work of one side only is passed
+ * separately. */
 static void set_more_work(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase)
 {
 	for (int p = 0; p < WS_PHASES; p++) {
@@ -106,9 +107,9 @@ void ws_diff_gather_phases(struct ws_diff *d, struct ws_diff_rows *rows)
 struct ranges {
 	struct ws_diff *d;
 	uint32_t *max_instances[2]; /* place -> most instances in one sample of the side */
-	uint32_t *row_of[3];        /* match -> place -> its row, plus 1; 0: none yet */
+	uint32_t *row_of[3];        /* match -> place -> row, plus 1; 0: none yet */
 	uint32_t *rolled;           /* place -> text with * for the numbers of layers */
-	uint32_t *variants;         /* text -> places that are rolled into it */
+	uint32_t *variants;         /* text -> number of places rolled into it */
 	struct ws_diff_rows *rows;
 };
 
@@ -135,35 +136,48 @@ static void roll_places(struct ranges *r)
 	free(buffer);
 }
 
-/* A number that no other place differs in stays. */
+/* The path around a path; "" of an outermost one. */
+static struct ws_bytes parent_of(struct ws_bytes path)
+{
+	const char *text = path.ptr;
+	size_t len = path.len;
+
+	while (len > 1 && (text[len - 1] != '/' || text[len - 2] == '\\'))
+		len--;
+	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
+}
+
+/* A number that no other place differs in stays, also in the paths of what lies in it: parents come
+ * first. */
 static void keep_single_names(struct ranges *r)
 {
 	struct ws_names *names = &r->d->names;
+	struct ws_arena *arena = &r->rows->arena;
 
 	WS_NEW(&r->rows->arena, r->variants, names->texts.n + 1);
 	for (size_t p = 0; p < names->nplaces; p++)
 		r->variants[r->rolled[p]]++;
-	for (size_t p = 0; p < names->nplaces; p++)
-		if (r->variants[r->rolled[p]] == 1)
-			r->rolled[p] = names->places[p].text;
-}
+	for (size_t p = 0; p < names->nplaces; p++) {
+		const uint32_t parent = names->parents[p];
+		const bool is_single = r->variants[r->rolled[p]] == 1;
+		const struct ws_bytes own =
+		        ws_texts_get(&names->texts,
+		                     is_single ? names->places[p].text : r->rolled[p]);
+		struct ws_bytes around;
+		size_t skip;
+		char *path;
 
-static void count_instances(struct ranges *r)
-{
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &r->d->side[s];
-		uint32_t *most;
-
-		WS_NEW(&r->rows->arena, most, r->d->names.nplaces);
-		for (size_t i = 0; i < side->nrecordings; i++)
-			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
-				const struct ws_range_at *at =
-				        ws_recording_range(&side->recordings[i], k);
-
-				if (at->sample != WS_NONE && at->instance >= most[at->place])
-					most[at->place] = at->instance + 1;
-			}
-		r->max_instances[s] = most;
+		if (parent == WS_NONE) {
+			r->rolled[p] = is_single ? names->places[p].text : r->rolled[p];
+			continue;
+		}
+		around = ws_texts_get(&names->texts, r->rolled[parent]);
+		skip = parent_of(own).len;
+		path = ws_arena_alloc(arena, around.len + own.len - skip + 1);
+		memcpy(path, around.ptr, around.len);
+		memcpy(path + around.len, (const char *)own.ptr + skip, own.len - skip);
+		r->rolled[p] = ws_texts_add(&names->texts,
+		                            (struct ws_bytes){path, around.len + own.len - skip});
 	}
 }
 
@@ -184,32 +198,6 @@ static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range
 	row = ws_diff_row_of(r->rows, &key);
 	*known = (uint32_t)(row - r->rows->row) + 1;
 	return row;
-}
-
-/* before: samples of earlier recordings */
-static void gather_recording(struct ranges *r, int s, struct ws_recording *recording, size_t before)
-{
-	for (size_t k = 0; k < recording->nranges; k++) {
-		const struct ws_range_at *at = ws_recording_range(recording, k);
-		struct ws_diff_row *row;
-
-		if (at->sample == WS_NONE)
-			continue;
-		row = row_of(r, s, at);
-		row->instances[s]++;
-		ws_diff_sum_of(row, s, (uint32_t)before + at->sample)->ns += at->gpu_ns;
-	}
-}
-
-static void gather_instances(struct ranges *r)
-{
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &r->d->side[s];
-		size_t before = 0;
-
-		for (size_t i = 0; i < side->nrecordings; before += side->steps[i++])
-			gather_recording(r, s, &side->recordings[i], before);
-	}
 }
 
 /* What one side did alone in a range is no difference of the range, and of those around it. */
@@ -265,17 +253,6 @@ static void gather_dtypes(struct ranges *r)
 			row->key.dtype[s] = ws_texts_add_str(&names->texts, list);
 		}
 	}
-}
-
-/* The path around a path; "" of an outermost one. */
-static struct ws_bytes parent_of(struct ws_bytes path)
-{
-	const char *text = path.ptr;
-	size_t len = path.len;
-
-	while (len > 1 && (text[len - 1] != '/' || text[len - 2] == '\\'))
-		len--;
-	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
 }
 
 /* Ranges stand behind those around them; of ranges in one, those that changed most come first, as
@@ -339,10 +316,43 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 	rows->noise = WS_DIFF_NOISE_GPU;
 	roll_places(&r);
 	keep_single_names(&r);
-	count_instances(&r);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r.d->side[s];
+		uint32_t *most;
+
+		WS_NEW(&r.rows->arena, most, r.d->names.nplaces);
+		for (size_t i = 0; i < side->nrecordings; i++)
+			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
+				const struct ws_range_at *at =
+				        ws_recording_range(&side->recordings[i], k);
+
+				if (at->sample != WS_NONE && at->instance >= most[at->place])
+					most[at->place] = at->instance + 1;
+			}
+		r.max_instances[s] = most;
+	}
 	for (int match = 0; match < 3; match++)
 		WS_NEW(&rows->arena, r.row_of[match], d->names.nplaces);
-	gather_instances(&r);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r.d->side[s];
+		size_t before = 0;
+
+		for (size_t i = 0; i < side->nrecordings; before += side->steps[i++]) {
+			/* before: samples of earlier recordings */
+			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
+				const struct ws_range_at *at =
+				        ws_recording_range(&side->recordings[i], k);
+				struct ws_diff_row *row;
+
+				if (at->sample == WS_NONE)
+					continue;
+				row = row_of(&r, s, at);
+				row->instances[s]++;
+				ws_diff_sum_of(row, s, (uint32_t)before + at->sample)->ns +=
+				        at->gpu_ns;
+			}
+		}
+	}
 	gather_only(&r);
 	ws_diff_rows_grade(d, rows);
 	gather_dtypes(&r);

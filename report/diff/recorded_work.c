@@ -1,6 +1,5 @@
 /*
- * What ran in the samples of a recording: calls of operations in launch order,
- * classes, copies.
+ * The work in the samples of a recording: calls of operations in launch order, classes, copies.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -15,21 +14,21 @@
 #include "report/diff/recording.h"
 #include "report/tables/tables.h"
 
-/* What an operation on a few numbers reads and writes at most: three doubles. */
+/* Maximum bytes of an operation on a few numbers: three doubles. */
 #define MOST_BYTES_OF_SCALARS 24
 
 /* A kernel in a sample. */
 struct launch {
-	int64_t launch_ns; /* of one without a launch record its start */
+	int64_t launch_ns; /* time of the launch; without a record the kernel's start */
 	uint32_t sample;
-	uint32_t number; /* of its row */
+	uint32_t number; /* number of its row */
 };
 struct launched {
 	struct launch launch; /* sorted by it, so it is first */
 	struct ws_joined_kernel kernel;
 };
 
-/* The last call of attention on a stream, in the sample at hand. */
+/* The last call of attention on a stream, in the current sample. */
 struct last_attention {
 	uint64_t stream;
 	uint32_t device, call;
@@ -37,39 +36,28 @@ struct last_attention {
 
 struct work {
 	struct ws_reader *c;
-	struct ws_spill sorted; /* struct launched; none where the rows are in this order */
+	struct ws_spill sorted; /* struct launched; none if the rows are in this order */
 	size_t nsorted;
-	uint32_t *call_of_op, *call_of_range; /* operation of a framework, or by its range -> its
-	                                         call, WS_NONE */
+	uint32_t *call_of_op,
+	        *call_of_range; /* by framework operation, or by range: its call, WS_NONE */
 	struct ws_arena temp;
-	struct ws_texts known; /* what adding a kernel to an item depends on, and … */
-	uint32_t *after;       /* … the item with it, by number of that - 1 */
+	struct ws_texts known; /* key for adding a kernel to an item, and … */
+	uint32_t *after;       /* … the resulting item, by number of the key - 1 */
 	size_t nafter, after_capacity;
-	struct ws_map piece_of_kernel; /* of the replayed step */
+	struct ws_map piece_of_kernel; /* kernels of the replayed step */
 	size_t classes_capacity;
 	struct last_attention *attention;
 	size_t nattention, attention_capacity;
-	struct ws_joined_kernel *waiting; /* for the call behind them */
+	struct ws_joined_kernel *waiting; /* kernels waiting for the next call */
 	size_t nwaiting, waiting_capacity;
-	uint32_t sample; /* that these are of */
+	uint32_t sample; /* sample of these kernels */
 };
-
-static void work_release(struct work *w)
-{
-	ws_spill_close(&w->sorted);
-	ws_texts_release(&w->known);
-	ws_map_free(&w->piece_of_kernel);
-	ws_arena_free(&w->temp);
-	free(w->after);
-	free(w->attention);
-	free(w->waiting);
-}
 
 /* --- kernels in launch order --------------------------------------------------------------- */
 
 static struct launch launch_of(struct ws_reader *c, const struct ws_joined_kernel *k, uint32_t i)
 {
-	/* when one began that has no time means nothing, and is no order */
+	/* the start of a kernel without time has no meaning */
 	struct launch l = {k->kind->timed ? k->start_ns : 0, ws_reader_sample(c, k->step), i};
 
 	if (l.sample != WS_NONE && k->call != WS_NONE)
@@ -88,7 +76,7 @@ static int by_launch(const void *pa, const void *pb, void *ctx)
 	return ws_order_compare(a->number, b->number);
 }
 
-/* As they mostly are where one device has one stream. */
+/* True in most cases with one device and one stream. */
 static bool are_in_order(struct ws_reader *c)
 {
 	struct launch last = {.launch_ns = INT64_MIN};
@@ -124,7 +112,7 @@ static void sort_kernels(struct work *w)
 
 /* --- items ----------------------------------------------------------------------------------- */
 
-/* Classes in which all operations do the same thing, whatever their library calls them. */
+/* Does the class alone determine the kind of operation, whatever its name? */
 static bool class_tells_kind(struct ws_bytes class)
 {
 	static const char *const telling[] = {"gemm", "conv", "attention", "softmax",  "norm",
@@ -175,7 +163,7 @@ static uint32_t steady_name(struct work *w, struct ws_bytes name)
 	return text;
 }
 
-/* What operation the kernel belongs to: an annotated range, else a framework's. */
+/* Sets the operation of a kernel: an annotated range, else a framework's operation. */
 static void set_operation(struct work *w, const struct ws_joined_range *range, uint32_t cpu_op,
                           struct ws_work_item *item)
 {
@@ -217,8 +205,8 @@ static uint32_t class_of(struct work *w, const struct ws_joined_kernel *k)
 }
 
 /*
- * A cast is a cast under any name: `aten::copy_` between two types, as autocast calls it; "cast to
- * bf16" of our own steps. Where types were not recorded the kernel tells it. GradScaler's
+ * Recognises casts under any name: `aten::copy_` between two types, as used by autocast; "cast to
+ * bf16" in our own steps. If types were not recorded, the kernel's name is used. GradScaler's
  * operations begin with amp_, and its kernels have that in their names.
  */
 static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
@@ -237,7 +225,7 @@ static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint
 	                    ws_bytes_begin(name, "cast") || ws_bytes_begin(name, "convert");
 
 	if (ws_bytes_begin(name, amp) ||
-	    (ws_name_is(class, "optimizer") && memmem(kernel.ptr, kernel.len, amp, strlen(amp))))
+	    (ws_name_is(class, "optimizer") && ws_name_has(kernel, amp)))
 		item->precision = WS_PRECISION_SCALING;
 	else if (copies &&
 	         (ws_name_is(class, "cast") ||
@@ -260,7 +248,7 @@ static void new_item(struct work *w, const struct ws_joined_kernel *k,
 	set_precision(w, k, op ? WS_NONE : cpu_op, item);
 }
 
-/* "name", then "name + other"; a name that is there already, and what is over 2 KB, is left out. */
+/* "name", then "name + other"; names that are already in it, and text over 2 KB, are left out. */
 static void add_kernel_name(struct work *w, struct ws_work_item *item,
                             const struct ws_joined_kernel *k)
 {
@@ -287,7 +275,8 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
 	free(joined);
 }
 
-/* A convolution that begins with a change of the layout is a convolution. */
+/* Replaces a less specific class: a convolution that begins with a change of layout is a
+ * convolution. */
 static void take_telling_class(struct work *w, const struct ws_joined_kernel *k,
                                struct ws_work_item *item)
 {
@@ -300,7 +289,8 @@ static void take_telling_class(struct work *w, const struct ws_joined_kernel *k,
 	item->class = item->kind = class;
 }
 
-/* The item `before`, 0 = none yet, with one more kernel, which is the longest of the call or not.
+/* Makes the item `before` (0 = none yet) with one more kernel, which may be the longest of the
+ * call.
  */
 static void make_item(struct work *w, const struct ws_joined_kernel *k,
                       const struct ws_joined_range *op, uint32_t cpu_op, uint32_t before,
@@ -324,7 +314,7 @@ static void make_item(struct work *w, const struct ws_joined_kernel *k,
 	*out = ws_names_add_item(names, &item);
 }
 
-/* The same, made once of what it depends on. */
+/* The same, cached by its inputs. */
 static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
                       uint32_t cpu_op, bool is_longest, uint32_t *item)
 {
@@ -355,8 +345,7 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-/* The kernel's time in its range, which has the instance of the call; and the call of its
- * operation that has kernels already, WS_NONE. */
+/* Finds the existing call of a kernel's operation, WS_NONE, and the instance of its range. */
 static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
                           uint32_t cpu_op, uint32_t *instance)
 {
@@ -374,13 +363,15 @@ static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint
 	return cpu_op == WS_NONE ? WS_NONE : w->call_of_op[cpu_op];
 }
 
-/* What no other kernel of a step has: when it began, and its configuration, with its stream. */
+/* A unique key of a kernel in a step: its begin and its configuration, which includes the
+ * stream. */
 static uint64_t key_of_kernel(const struct ws_joined_kernel *k)
 {
 	return (uint64_t)k->start_ns ^ (uint64_t)k->kind->config << 44;
 }
 
-/* into: the call that it is a part of, WS_NONE: that of its operation, or a new one. *call: it. */
+/* into: the call to which it belongs; WS_NONE: that of its operation, or a new one. *call: the
+ * result. */
 static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_t into,
                        uint32_t *call_number)
 {
@@ -440,7 +431,8 @@ static struct last_attention *find_last_attention(struct work *w, const struct w
 	return &w->attention[w->nattention++];
 }
 
-/* What waits on the stream of this attention, NULL = on any, gets its call: WS_NONE = its own. */
+/* Adds the waiting kernels of this attention's stream (NULL = of any stream) to its call; WS_NONE =
+ * to calls of their own. */
 static void add_waiting(struct work *w, const struct last_attention *to)
 {
 	size_t kept = 0;
@@ -458,8 +450,8 @@ static void add_waiting(struct work *w, const struct last_attention *to)
 	w->nwaiting = kept;
 }
 
-/* The sum over the splits of a call comes behind it, its schedule before it, also where no
- * operation holds them together. */
+/* Adds kernels that combine splits to the call before them, and schedules to the call after them,
+ * also without an enclosing operation. */
 static void add_attention(struct work *w, const struct ws_joined_kernel *k)
 {
 	const struct ws_config *config = config_of(w, k);
@@ -480,7 +472,7 @@ static void end_sample(struct work *w)
 	w->nattention = 0;
 }
 
-/* Work of each class in each sample. */
+/* Adds work of a class in a sample. */
 static void add_class_time(struct work *w, uint32_t class, uint8_t tensor, int64_t ns,
                            struct ws_sample *s)
 {
@@ -536,7 +528,7 @@ static void read_kernels(struct work *w)
 
 /* --- operations on the host ------------------------------------------------------------------- */
 
-/* As an operation of the host does it itself: shape and FLOPs, unless one inside it has FLOPs. */
+/* The item of a host operation itself: shape and FLOPs, unless an operation inside it has FLOPs. */
 static uint32_t item_of_op(struct work *w, uint32_t cpu_op, bool has_inner_flops)
 {
 	struct ws_reader *c = w->c;
@@ -585,7 +577,8 @@ static void add_host_op(struct work *w, const struct host_op *op)
 	ws_spill_put(&r->calls, sizeof(call), r->ncalls++, &call);
 }
 
-/* Where no device worked the operations are the work, each for its time in none inside it. */
+/* Without device work, host operations are the work, each with its time outside of nested
+ * operations. */
 static void read_host_ops(struct work *w)
 {
 	struct ws_reader *c = w->c;
@@ -620,7 +613,7 @@ static void read_host_ops(struct work *w)
 
 /* --- copies ---------------------------------------------------------------------------------- */
 
-/* The sample in which a copy was asked for: by its range, else by the time of the call. */
+/* The sample that requested a copy: by its range, else by the time of the call. */
 static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *work)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(c->rows, work->range);
@@ -658,7 +651,7 @@ static void read_copies(struct work *w)
 		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
 		sum->count++;
 		sum->bytes += work->bytes;
-		sum->without_size += !work->bytes; /* 0 is not recorded */
+		sum->without_size += !work->bytes; /* 0 means not recorded */
 		sum->ns += work->dur_ns;
 	}
 }
@@ -702,5 +695,11 @@ void ws_reader_read_work(struct ws_reader *c)
 	else
 		read_kernels(&w);
 	read_copies(&w);
-	work_release(&w);
+	ws_spill_close(&w.sorted);
+	ws_texts_release(&w.known);
+	ws_map_free(&w.piece_of_kernel);
+	ws_arena_free(&w.temp);
+	free(w.after);
+	free(w.attention);
+	free(w.waiting);
 }

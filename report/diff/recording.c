@@ -1,18 +1,122 @@
-#include "report/diff/recording.h"
-
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "report/analysis/steps.h"
 #include "report/analysis/device_time.h"
+#include "report/analysis/steps.h"
 #include "report/base/names.h"
-#include "report/names/names.h"
+#include "report/diff/recording.h"
 #include "report/model/load.h"
+#include "report/names/names.h"
 #include "report/page/page.h"
 #include "report/tables/tables.h"
+
+/*
+ * The ranges of a recording: which of their kind in its sample each is, what was launched in them,
+ * and the dtypes that their operations read.
+ */
+
+/* Which dtypes the operations of a place read. */
+static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *range, uint32_t place)
+{
+	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
+	struct ws_names *names = c->names;
+	uint32_t text;
+	size_t bit = 0;
+
+	if (!range->is_counted || !op->dtype)
+		return;
+	text = ws_reader_text(c, op->dtype);
+	while (bit < names->ndtypes && names->dtype[bit] != text)
+		bit++;
+	if (bit == WS_MOST_DTYPES)
+		return;
+	if (bit == names->ndtypes)
+		names->dtype[names->ndtypes++] = text;
+	c->r->dtypes[place] |= UINT64_C(1) << bit;
+}
+
+/*
+ * How many ranges of a sample began so far at a place. Samples that are steps follow each other on
+ * their thread, so a count of a thread and place begins anew with the next one.
+ */
+struct count {
+	uint32_t sample, n;
+};
+struct numbering {
+	struct ws_texts keys; /* thread and place -> number of its count, from 1 */
+	struct count *count;
+	size_t ncounts, capacity;
+};
+
+static void read_ranges(struct ws_reader *c)
+{
+	struct ws_recording *r = c->r;
+	struct numbering numbering = {.ncounts = 0};
+
+	r->nranges = c->rows->nranges;
+	ws_spill_open(&r->ranges, r->nranges * sizeof(struct ws_range_at));
+	r->nplaces = c->names->nplaces;
+	r->dtypes = ws_xarray(r->nplaces + 1, sizeof(*r->dtypes));
+	for (uint32_t i = 0; i < r->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
+		struct ws_range_at at = {ws_reader_sample(c, ws_joined_range_step(c->rows, range)),
+		                         c->place_of_path[range->context->path], 0, 0};
+
+		if (at.sample != WS_NONE) {
+			look_at_dtype(c, range, at.place);
+
+			const uint32_t key[] = {c->r->has_steps ? range->context->thread : 0,
+			                        at.place};
+			const uint32_t number =
+			        ws_texts_add_often(&numbering.keys,
+			                           (struct ws_bytes){key, sizeof(key)},
+			                           range->context->number);
+			struct count *count;
+
+			WS_GROW(numbering.count, number, numbering.capacity);
+			count = &numbering.count[number - 1];
+			if (number > numbering.ncounts || count->sample != at.sample)
+				*count = (struct count){at.sample, 0};
+			numbering.ncounts = numbering.keys.n;
+			at.instance = count->n++;
+		}
+		ws_spill_put(&r->ranges, sizeof(at), i, &at);
+	}
+	/* parents stand before what is in them */
+	for (size_t p = r->nplaces; p-- > 0;)
+		if (c->names->parents[p] != WS_NONE)
+			r->dtypes[c->names->parents[p]] |= r->dtypes[p];
+	ws_texts_release(&numbering.keys);
+	free(numbering.count);
+}
+
+static void add_up_ranges(struct ws_reader *c)
+{
+	const struct ws_crossing *crossings = c->m->attribution.crossings;
+
+	for (size_t i = c->r->nranges; i-- > 0;) {
+		const int64_t gpu_ns = ws_recording_range(c->r, i)->gpu_ns;
+		uint32_t parent;
+
+		if (!gpu_ns)
+			continue;
+		parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
+		if (parent != WS_NONE)
+			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
+	}
+	/* after the sums over parents: a crossing range's own parents are listed as well */
+	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+
+		for (uint32_t at = ws_joined_crossing(c->m, k); at != WS_NONE;
+		     at = crossings[at].next)
+			ws_recording_range(c->r, crossings[at].range)->gpu_ns += k->dur_ns;
+	}
+}
 
 void ws_recording_release(struct ws_recording *r)
 {
@@ -44,13 +148,6 @@ uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *
 
 /* --- samples ----------------------------------------------------------------------------- */
 
-static void set_phases(const struct ws_model_step *step, struct ws_sample *sample)
-{
-	sample->host_ns = step->total_ns;
-	memcpy(sample->phase_ns, step->phase_ns, sizeof(sample->phase_ns));
-	sample->phases = step->phases;
-}
-
 static void find_samples(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
@@ -73,7 +170,11 @@ static void find_samples(struct ws_reader *c)
 		if (w->step == WS_NONE)
 			continue;
 		c->sample_of_step[w->step] = i;
-		set_phases(&m->steps[w->step], &r->samples[i]);
+
+		struct ws_sample *sample = &r->samples[i];
+		sample->host_ns = m->steps[w->step].total_ns;
+		memcpy(sample->phase_ns, m->steps[w->step].phase_ns, sizeof(sample->phase_ns));
+		sample->phases = m->steps[w->step].phases;
 		memcpy(r->samples[i].window_ns, times->window_ns[w->step],
 		       sizeof(r->samples[i].window_ns));
 	}
@@ -81,7 +182,8 @@ static void find_samples(struct ws_reader *c)
 
 /* --- places ------------------------------------------------------------------------------ */
 
-/* The place's text is its parent's, a '/' and the steady name with its own '/' as "\/". */
+/* The text of a place: its parent's text, a '/' and its name without varying numbers, with '/' as
+ * "\/". */
 static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name,
                        uint32_t *text)
 {
@@ -108,7 +210,7 @@ static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes 
 	free(out);
 }
 
-/* path of the model -> place; parents stand before their children */
+/* path of the model -> place; parents come before their children */
 static void find_places(struct ws_reader *c)
 {
 	const struct ws_ranges *r = &c->m->ranges;
@@ -143,7 +245,7 @@ static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes ke
 	fact->key = ws_texts_add(&c->names->texts, (struct ws_bytes){whole, n + key.len});
 	free(whole);
 	fact->value = ws_texts_add(&c->names->texts, value);
-	/* the last of a key speaks */
+	/* the last one of a key counts */
 	for (size_t i = 0; i < r->nfacts; i++) {
 		if (r->facts[i].key == fact->key) {
 			r->facts[i].value = fact->value;
@@ -153,7 +255,7 @@ static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes ke
 	r->nfacts++;
 }
 
-/* The mean of what was read of the multiprocessors' clocks: keys gpu.0.begin.sm_clock_mhz. */
+/* The mean of the recorded clocks of the multiprocessors: keys such as gpu.0.begin.sm_clock_mhz. */
 static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, unsigned *n)
 {
 	static const char end[] = ".sm_clock_mhz";
@@ -169,8 +271,8 @@ static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, u
 	++*n;
 }
 
-/* What all batches of a server have in common is a fact of the workload: the kind, and the number
- * of requests. Their kernels alone need not tell, where a graph hides the sizes. */
+/* Kind and number of requests, if equal for all batches of a server, are facts of the workload.
+ * Kernels may not show them, because graphs hide the sizes. */
 static void add_batch(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
@@ -246,16 +348,6 @@ int64_t ws_memory_peak(const struct ws_model *m)
 	return peak;
 }
 
-static void read_utilization(struct ws_reader *c)
-{
-	const struct ws_utilization *u;
-
-	u = ws_utilization_find(c->m, &c->sel);
-	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
-	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
-	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
-}
-
 /* What the devices did with the time of each sample. */
 static void read_uses(struct ws_reader *c)
 {
@@ -276,7 +368,7 @@ static void read_uses(struct ws_reader *c)
 		memcpy(to->of_sample, idle->of_device[d], r->nsamples * sizeof(*to->of_sample));
 		r->ndevice_times++;
 	}
-	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* nothing worked */
+	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* no device worked */
 		r->samples[0].step_ns = r->samples[0].host_ns = 0;
 }
 
@@ -293,20 +385,12 @@ static void read_state(struct ws_reader *c)
 	c->r->idle = ws_idle_verdict(m, &c->sel);
 	read_uses(c);
 	c->r->peak_bytes = ws_memory_peak(m);
-	read_utilization(c);
+
+	const struct ws_utilization *u = ws_utilization_find(c->m, &c->sel);
+	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
+	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
+	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
 	c->r->name = ws_texts_add_str(&c->names->texts, m->name);
-}
-
-static void read_rows(struct ws_reader *c)
-{
-	const size_t ntexts = c->m->ntexts;
-
-	WS_NEW(&c->arena, c->text_of, ntexts);
-	memset(c->text_of, 0xff, ntexts * sizeof(*c->text_of));
-	c->unclassified = ws_texts_add_str(&c->names->texts, "(unclassified)");
-	ws_reader_read_ranges(c);
-	ws_reader_read_work(c);
-	ws_reader_add_up_ranges(c);
 }
 
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
@@ -316,7 +400,7 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	struct ws_filter steps = WS_FILTER_ALL;
 
 	*out = (struct ws_recording){0};
-	/* of a trace without steps from the first device work to the last */
+	/* for a trace without steps: from the first device work to the last */
 	steps.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &steps, &c.sel);
 	c.rows = c.sel.rows;
@@ -326,7 +410,15 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	read_state(&c);
 	if (is_replayed)
 		out->replay = ws_replay_new(m, &c.sel);
-	read_rows(&c);
+
+	const size_t ntexts = c.m->ntexts;
+
+	WS_NEW(&c.arena, c.text_of, ntexts);
+	memset(c.text_of, 0xff, ntexts * sizeof(*c.text_of));
+	c.unclassified = ws_texts_add_str(&c.names->texts, "(unclassified)");
+	read_ranges(&c);
+	ws_reader_read_work(&c);
+	add_up_ranges(&c);
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
 }

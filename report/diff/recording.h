@@ -1,8 +1,7 @@
 /*
- * One recording as far as a comparison needs it: what ran in each sample, under
- * names that hold in other recordings, too. The model is not needed any more.
- *
- * A sample is a measured step, or the whole trace where it has no steps.
+ * The data of one recording that a comparison needs: the work in each sample, with names that are
+ * shared between recordings. Independent of the model. A sample is a measured step, or the whole
+ * trace if it has no steps.
  */
 #pragma once
 
@@ -15,62 +14,62 @@
 #include "report/replay/replay.h"
 #include "report/table/table.h"
 
-/* What must be equal for two items to face each other, beside their phase, from strict to loose. */
+/* Attributes that must be equal to match two items, besides their phase, from strict to loose. */
 enum ws_likeness { WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND, WS_LIKE_CLASS, WS_LIKENESSES };
 
-/* What only a program of another precision needs: casts, and the scaling of its loss. */
+/* Work that only a program of another precision needs: casts, and the scaling of its loss. */
 enum ws_precision_work {
 	WS_PRECISION_NONE,
 	WS_PRECISION_CAST,
-	WS_PRECISION_SCALING, /* gradients unscaled, infinities looked for, the scale updated */
-	WS_PRECISION_SCALAR,  /* one element: what computes with a scale, or anything else */
+	WS_PRECISION_SCALING, /* unscaling gradients, looking for infinities, updating the scale */
+	WS_PRECISION_SCALAR,  /* operations on one element: with the scale, or others */
 };
 
 /*
- * The kernels that one call of an operation launched, or one kernel of no operation: what calls
- * that are alike have in common, which most of a program are. Known by its bytes, so without holes.
+ * Shared attributes of similar calls. A call is an operation with all its kernels, or one kernel
+ * outside operations. Compared by bytes, so without padding.
  */
 struct ws_work_item {
-	uint32_t place; /* of its innermost range, WS_NONE: in no range */
-	/* texts; 0 = not known */
+	uint32_t place; /* path of its innermost range, WS_NONE: outside ranges */
+	/* texts; 0 = unknown */
 	uint32_t op;       /* name of the operation */
-	uint32_t kind;     /* what it is, under whatever name: "gemm", "add" */
+	uint32_t kind;     /* normalised kind of operation: "gemm", "add" */
 	uint32_t shape;    /* "4x128x768", without dtypes */
 	uint32_t class;    /* never 0 */
-	uint32_t dtype;    /* what it reads */
+	uint32_t dtype;    /* type that it reads */
 	uint32_t kernels;  /* names of its kernels */
 	uint16_t phase;    /* enum ws_phase */
 	uint8_t tensor;    /* enum ws_tensor, of its longest kernel */
 	uint8_t precision; /* enum ws_precision_work */
 	uint32_t nkernels;
-	float flops;                      /* as recorded; 0 = not known */
+	float flops;                      /* as recorded; 0 = unknown */
 	float volume;                     /* product of the recorded sizes; 0 = not known */
-	uint32_t likeness[WS_LIKENESSES]; /* the same number: they are alike */
+	uint32_t likeness[WS_LIKENESSES]; /* equal numbers: similar by that criterion */
 };
 
-/* Sizes of work further apart than this are other work. */
+/* Work whose sizes differ by more than this is not the same. */
 #define WS_WORK_APART 0.05
 
-/* One such call. */
+/* One call. */
 struct ws_work_call {
 	int64_t gpu_ns;
 	int64_t longest_ns; /* of its kernels */
 	uint32_t item;      /* number (ws_names_item) */
-	uint32_t instance;  /* number of the range at that place in the sample, from 0 */
-	uint32_t slot;      /* of the side (report/diff/private.h), once its recordings are merged; see
-	                       calls_are_slots */
+	uint32_t instance;  /* number of the range among those of its path in the sample, from 0 */
+	uint32_t slot; /* slot of the side (report/diff/private.h) after merging its recordings; see
+	                  calls_are_slots */
 };
 
 struct ws_range_at {
 	uint32_t sample; /* WS_NONE: not compared */
 	uint32_t place, instance;
-	int64_t gpu_ns; /* of the kernels launched in it, and in those inside it */
+	int64_t gpu_ns; /* of kernels launched in it, and in ranges inside it */
 };
 
 struct ws_class_time {
 	uint32_t class;
 	uint32_t kernels;
-	int64_t gpu_ns, tensor_ns, unknown_ns; /* in all, on Tensor Cores, not known whether */
+	int64_t gpu_ns, tensor_ns, unknown_ns; /* total, on Tensor Cores, and unknown */
 };
 
 /* A device that worked in the samples. */
@@ -87,22 +86,24 @@ struct ws_copy_sum {
 
 struct ws_sample {
 	size_t first_call, ncalls; /* in launch order */
-	bool calls_are_slots;      /* the first call has slot 0, the next 1 */
+	bool calls_are_slots;      /* calls have the slots 0, 1, … */
 	size_t first_class, nclasses;
-	int64_t step_ns; /* with its device work; of a whole trace from its first device work to its
-	                  * last, 0 without any */
-	int64_t use_ns[WS_USES]; /* summed over its devices: of each they add up to step_ns */
+	int64_t step_ns; /* length with its device work; for a whole trace from its first device
+	                    work to its last, 0 without any */
+	int64_t use_ns[WS_USES]; /* summed over its devices; for each device the uses add up to
+	                            step_ns */
 	int64_t graph_ns;        /* of CUDA graphs traced as a whole */
 	int64_t host_ns;         /* the range on its thread */
 	int64_t gpu_ns;          /* of all kernels */
 	int64_t phase_ns[WS_PHASES], phase_gpu_ns[WS_PHASES];
-	int64_t window_ns[WS_PHASES]; /* as of ws_step_times; -1: not known */
+	int64_t window_ns[WS_PHASES]; /* as in ws_step_times; -1: unknown */
 	uint8_t phases;               /* bit p: it has a range of phase p */
 };
 
-/* A range path, the same number in all recordings: names without what changes from call to call. */
+/* A range path, with the same number in all recordings: names without parts that vary between
+ * calls. */
 struct ws_place {
-	uint32_t text, domain; /* the path; its innermost name's domain */
+	uint32_t text, domain; /* text of the path; domain of its innermost name */
 	uint8_t style;         /* 0 or WS_RANGE_START_END */
 };
 
@@ -111,13 +112,13 @@ struct ws_recorded_fact {
 };
 
 struct ws_recording {
-	uint32_t name; /* as given */
+	uint32_t name; /* name of the recording as given */
 	uint64_t file_hash, file_size;
 	int64_t base_ns;
 	struct ws_sample *samples;
 	size_t nsamples;
 	bool has_steps;
-	struct ws_spill calls; /* struct ws_work_call, those of one sample after those of another */
+	struct ws_spill calls; /* struct ws_work_call, sample after sample */
 	size_t ncalls;
 	struct ws_spill ranges; /* struct ws_range_at, one for each range of the trace */
 	size_t nranges;
@@ -125,44 +126,46 @@ struct ws_recording {
 	size_t nclasses;
 	struct ws_device_time *devices;
 	size_t ndevice_times;
-	struct ws_copy_sum *copies;     /* WS_COPY_NAMES (tables.h) a sample */
+	struct ws_copy_sum *copies;     /* WS_COPY_NAMES (tables.h) per sample */
 	struct ws_recorded_fact *facts; /* of workload, device and provenance */
 	size_t nfacts;
-	uint64_t *dtypes; /* of each place: bits of those that were read in it */
+	uint64_t *dtypes; /* per place: bits of the dtypes read in it */
 	size_t nplaces;
-	size_t unfinished;           /* steps that recording ended in, which are left out */
+	size_t unfinished;           /* steps during which recording ended, which are left out */
 	uint32_t ndevices;           /* that ran kernels */
 	int on_cpu;                  /* as ws_model_on_cpu */
-	bool has_host_ops; /* no device worked: its work are a framework's operations on the host */
+	bool has_host_ops; /* no device work: the compared work is a framework's operations on the
+	                      host */
 	struct ws_idle_verdict idle; /* of the measured steps */
 	bool damaged;                /* blocks were lost */
 	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */
-	int64_t graphs_ns; /* of CUDA graphs traced as a whole: no kernels are known of them */
+	int64_t graphs_ns; /* of CUDA graphs traced as a whole, whose kernels are unknown */
 	double mfu_percent, hfu_percent; /* NaN = not known */
-	char peak[240];                  /* what they are held against */
+	char peak[240];                  /* the peak used for these */
 	double clock_mhz;        /* mean reading of the multiprocessors' clock; 0 = not recorded */
-	struct ws_table *origin; /* its notes say how recording ended */
-	struct ws_page *page;    /* what is shown of its median step; NULL: none was asked for */
-	struct ws_replay *replay; /* of its median step; NULL: none was asked for */
-	uint32_t *call_of_piece;  /* that the kernel of each of its pieces is of, WS_NONE */
-	uint32_t replayed_sample; /* which sample that step is */
+	struct ws_table *origin; /* for notes about the end of recording */
+	struct ws_page *page;    /* first screen of its median step; NULL: not requested */
+	struct ws_replay *replay; /* replay of its median step; NULL: not requested */
+	uint32_t *call_of_piece;  /* per piece: the call of its kernel, WS_NONE */
+	uint32_t replayed_sample; /* the sample of that step */
 };
 
-/* What recordings share. */
+/* Names shared by recordings. */
 struct ws_names {
 	struct ws_texts texts;
 	struct ws_texts place_keys;
 	struct ws_place *places; /* number of the key - 1 */
-	uint32_t *parents;       /* of each: the place around it, WS_NONE */
+	uint32_t *parents;       /* per place: the surrounding place, WS_NONE */
 	size_t nplaces, places_capacity, parents_capacity;
 	struct ws_texts items, likenesses; /* their bytes */
 #define WS_MOST_DTYPES 64
-	uint32_t dtype[WS_MOST_DTYPES]; /* that operations read: texts; the first that came */
+	uint32_t dtype[WS_MOST_DTYPES]; /* dtypes that operations read, as texts, by first
+	                                   occurrence */
 	size_t ndtypes;
 };
 void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent,
                         uint32_t *number);
-/* The number of an item, whose like[] is set. */
+/* The number of an item, which is added if new. Its likeness[] must be set. */
 uint32_t ws_names_add_item(struct ws_names *names, struct ws_work_item *item);
 static inline const struct ws_work_item *ws_names_item(const struct ws_names *names, uint32_t item)
 {
@@ -170,12 +173,12 @@ static inline const struct ws_work_item *ws_names_item(const struct ws_names *na
 }
 void ws_names_release(struct ws_names *names);
 
-/* names: of all recordings of a comparison. is_replayed: with the replay of its median step. Free
- * with ws_recording_release. */
+/* names: shared by all recordings of a comparison. is_replayed: includes the replay of its median
+ * step. Free with ws_recording_release. */
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
                        struct ws_joined_rows *rows, bool is_replayed);
 void ws_recording_release(struct ws_recording *r);
-/* Row i of each, to be used before the next is asked for. */
+/* Call i, or range i; valid until the next call. */
 static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, size_t i)
 {
 	return ws_spill_row(&r->calls, sizeof(struct ws_work_call), i);
@@ -192,8 +195,8 @@ uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *
                            const char *key);
 
 /*
- * What the parts of reading a recording share: who it is (recording.c), its ranges
- * (recorded_ranges.c), and what ran in it (recorded_work.c).
+ * What the parts of reading a recording share: who it is and its ranges (recording.c), and what
+ * ran in it (recorded_work.c).
  */
 
 struct ws_reader {
@@ -202,7 +205,7 @@ struct ws_reader {
 	struct ws_recording *r;
 	struct ws_names *names;
 	struct ws_selection sel;
-	const struct ws_windows *windows; /* one a sample */
+	const struct ws_windows *windows; /* one per sample */
 	struct ws_arena arena;
 	uint32_t *sample_of_step; /* WS_NONE = not compared */
 	uint32_t *place_of_path;
@@ -210,19 +213,15 @@ struct ws_reader {
 	uint32_t unclassified;
 };
 
-/* The sample of a step; 0 for everything where the whole trace is the sample; WS_NONE. */
+/* The sample of a step; 0 if the whole trace is the sample; WS_NONE: none. */
 static inline uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step)
 {
 	if (!c->r->has_steps)
 		return 0;
 	return step == WS_NONE ? WS_NONE : c->sample_of_step[step];
 }
-/* A text of the model among those of the comparison; 0 stays 0. */
+/* Number in the comparison of a text of the model; 0 stays 0. */
 uint32_t ws_reader_text(struct ws_reader *c, uint32_t text);
 
-/* Ranges, without times, and dtypes. */
-void ws_reader_read_ranges(struct ws_reader *c);
 /* Calls, classes, copies and the times of ranges. After all else. */
 void ws_reader_read_work(struct ws_reader *c);
-/* What was launched in a range was launched in those around it. */
-void ws_reader_add_up_ranges(struct ws_reader *c);

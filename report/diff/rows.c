@@ -36,7 +36,7 @@ struct ws_diff_sum *ws_diff_sum_of(struct ws_diff_row *row, int s, uint32_t samp
 	struct ws_diff_sums *sums = &row->sums[s];
 	size_t at = sums->n;
 
-	/* samples come in their order, nearly */
+	/* samples come nearly in order */
 	if (at && sums->sum[at - 1].sample >= sample)
 		WS_COUNT_FIRST(at, sums->n, sums->sum[at].sample < sample);
 	if (at < sums->n && sums->sum[at].sample == sample)
@@ -58,7 +58,7 @@ struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_no
 	return opts;
 }
 
-/* The samples of a side as they are compared. */
+/* The samples of a side for a comparison. */
 struct compared {
 	double *values;
 	size_t *times, *steps, recordings;
@@ -76,38 +76,16 @@ static void compare_init(struct compared *c, const struct ws_side *side, size_t 
 
 static void compare_add(struct compared *c, double ns, size_t times)
 {
-	/* what takes no time took less than can be told: logarithms want a value */
+	/* logarithms need a positive value, so 0 becomes less than the resolution */
 	c->values[c->n] = fmax(ns, 0.5);
 	c->times[c->n++] = times;
 }
 
-/* What was added since the value `first` is a recording, unless it is nothing. */
+/* Ends a recording with the values from `first` on, if there are any. */
 static void compare_end_recording(struct compared *c, size_t first)
 {
 	if (c->n > first)
 		c->steps[c->recordings++] = c->n - first;
-}
-
-/* Of both sides, which are released. */
-static void compare(const struct ws_diff *d, struct compared side[2], enum ws_diff_noise noise,
-                    struct ws_comparison *out)
-{
-	const struct ws_grade_opts opts = ws_diff_grade_opts(d, noise);
-	struct ws_samples samples[2];
-
-	for (int s = 0; s < 2; s++)
-		samples[s] = (struct ws_samples){.values = side[s].values,
-		                                 .times = side[s].times,
-		                                 .steps = side[s].steps,
-		                                 .recordings = side[s].recordings};
-	ws_compare(&samples[0], &samples[1], &opts, out);
-	if (ws_diff_is_unlike(d))
-		out->grade = WS_GRADE_UNLIKE;
-	for (int s = 0; s < 2; s++) {
-		free(side[s].values);
-		free(side[s].times);
-		free(side[s].steps);
-	}
 }
 
 /* What B takes less, and more, for work that only one side did is no difference. whole_ns: of each
@@ -136,7 +114,7 @@ int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int ph
 	return ns;
 }
 
-/* Mean groups a sample that has some. */
+/* Mean number of groups in samples that have some. */
 static double mean_groups(const struct ws_diff_sums *sums)
 {
 	double all = 0;
@@ -149,8 +127,8 @@ static double mean_groups(const struct ws_diff_sums *sums)
 	return having ? all / (double)having : 0;
 }
 
-/* The samples of each side: all of them, since a row takes no time in those that have nothing of
- * it; or matched work of one size, of as many calls in each sample that has some. */
+/* Compares the samples of each side: all of them, with 0 in samples without such work; or, for
+ * matched work of equal size, samples with the work, scaled to equal numbers of calls. */
 static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bool matched)
 {
 	const double calls = matched ? mean_groups(&row->sums[0]) : 0;
@@ -186,11 +164,27 @@ static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bo
 			compare_end_recording(&c[s], first);
 		}
 	}
-	compare(d, c, row->noise, &row->c);
+
+	const struct ws_grade_opts opts = ws_diff_grade_opts(d, row->noise);
+	struct ws_samples samples[2];
+
+	for (int s = 0; s < 2; s++)
+		samples[s] = (struct ws_samples){.values = c[s].values,
+		                                 .times = c[s].times,
+		                                 .steps = c[s].steps,
+		                                 .recordings = c[s].recordings};
+	ws_compare(&samples[0], &samples[1], &opts, &row->c);
+	if (ws_diff_is_unlike(d))
+		row->c.grade = WS_GRADE_UNLIKE;
+	for (int s = 0; s < 2; s++) {
+		free(c[s].values);
+		free(c[s].times);
+		free(c[s].steps);
+	}
 	set_work(&row->c, whole, row->more_ns);
 }
 
-/* Under three recordings a side, calls shorter or fewer than these are not graded. */
+/* With fewer than three recordings per side, shorter or fewer calls are not graded. */
 #define GRADED_CALL_NS 20000
 #define GRADED_CALLS   5
 
@@ -208,14 +202,14 @@ static bool is_too_little(const struct ws_diff *d, const struct ws_diff_rows *r,
 	return false;
 }
 
-/* Before rows are graded together: what cannot be, or is not, graded. */
+/* Compares one row before grading all rows; marks rows that are not graded. */
 static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
                         struct ws_diff_row *row)
 {
 	const bool both = row->instances[0] && row->instances[1],
 	           matched = r->of_work && row->like_calls[0] && row->like_calls[1];
 
-	/* of work that one side has alone the typical time is wanted, no grade */
+	/* for work of one side only, computes the typical time, but no grade */
 	compare_samples(d, row, matched);
 	if (r->of_work && both && !matched)
 		row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
@@ -226,7 +220,7 @@ static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
 		row->c.grade = WS_GRADE_NONE;
 }
 
-/* Of so many samples. */
+/* Mean over n samples. */
 static double mean_of(const struct ws_diff_sums *sums, size_t nsamples)
 {
 	double sum = 0;
@@ -236,7 +230,7 @@ static double mean_of(const struct ws_diff_sums *sums, size_t nsamples)
 	return sum / (double)nsamples;
 }
 
-/* Of the sample that is shown; NULL: the row has nothing of it. */
+/* The sums of the displayed sample; NULL: the row has none. */
 static const struct ws_diff_sum *shown_sum(const struct ws_diff *d, const struct ws_diff_row *row,
                                            int s)
 {
@@ -248,9 +242,8 @@ static const struct ws_diff_sum *shown_sum(const struct ws_diff *d, const struct
 }
 
 /*
- * The ratio is that of the times which are shown, so that a reader who divides them gets it. It is
- * one of many that the steps of both sides have, and the interval is of all of them: it covers this
- * one, too, and no grade stands against it.
+ * The ratio is that of the displayed times, so that it agrees with them. The interval is of all
+ * steps of both sides; it is widened to contain the ratio, and a contradicting grade is withdrawn.
  */
 static void show(const struct ws_diff *d, const struct ws_diff_rows *r, struct ws_diff_row *row)
 {
@@ -270,7 +263,7 @@ static void show(const struct ws_diff *d, const struct ws_diff_rows *r, struct w
 	if (!(c->typical[0] > 0) || !(c->typical[1] > 0) || isnan(before))
 		return;
 	c->ratio = c->typical[1] / c->typical[0];
-	c->low = c->low > c->ratio ? c->ratio : c->low; /* NaN stays: not known */
+	c->low = c->low > c->ratio ? c->ratio : c->low; /* NaN stays: unknown */
 	c->high = c->high < c->ratio ? c->ratio : c->high;
 	if ((ws_grade_is_faster(c->grade) && c->ratio >= 1) ||
 	    (ws_grade_is_slower(c->grade) && c->ratio <= 1) ||
@@ -284,7 +277,7 @@ static double change(const struct ws_diff_row *row)
 	            (row->instances[0] ? row->shown[0] : 0));
 }
 
-/* Then by what it is: the same order on every run. */
+/* Then by key, for a deterministic order. */
 static int by_change(const void *pa, const void *pb)
 {
 	const struct ws_diff_row *a = pa, *b = pb;
@@ -323,22 +316,22 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 	free(both);
 }
 
-/* --- what recordings of one thing may vary by, where too few show it: docs/dev/statistics.md */
+/* --- assumed noise between recordings, if there are too few: docs/dev/statistics.md */
 
-/* Under this share of a step in waiting it varies as its GPU time does. */
+/* With a smaller share of waiting, a step has the noise of its GPU time. */
 #define LITTLE_WAITING 0.05
 #define STEP_NOISE     (WS_RUN_NOISE_STEP_PERCENT / 100)
-/* What a cause of waiting varies by: measured on two cycles of one training, 47.5 and 27.5 ms a
- * step for data; docs/dev/statistics.md. */
+/* Relative noise of a cause of waiting, measured on two cycles of one training: 47.5 and 27.5 ms
+ * per step for data; docs/dev/statistics.md. */
 #define WAITING_NOISE 0.3
 
-/* Time without computation that is no gap between kernels that were queued. */
+/* Is it time without computation, other than gaps between queued kernels? */
 static bool is_waiting(enum ws_use use)
 {
 	return use > WS_USE_COMPUTE && use != WS_USE_DEVICE;
 }
 
-/* Standard deviation that the causes of waiting give a step; 0 where it hardly waits. */
+/* Relative standard deviation of a step due to waiting; 0 if it hardly waits. */
 static double noise_of_waiting(const struct ws_recording *r)
 {
 	double ns[WS_USES] = {0}, all = 0, waiting = 0, squares = 0;
@@ -349,7 +342,7 @@ static double noise_of_waiting(const struct ws_recording *r)
 			all += (double)r->samples[i].use_ns[use];
 		}
 	if (all <= 0)
-		return STEP_NOISE; /* the host's time alone */
+		return STEP_NOISE; /* only times on the host */
 	for (int use = 0; use < WS_USES; use++) {
 		if (!is_waiting((enum ws_use)use))
 			continue;

@@ -36,11 +36,10 @@ struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample)
 struct merger {
 	struct ws_side *s;
 	const struct ws_names *names;
-	struct ws_work_ref *calls; /* of a sample */
-	uint32_t *slot_of;         /* of each of them */
+	struct ws_work_ref *calls; /* calls of a sample */
+	uint32_t *slot_of;         /* slot of each call */
 	size_t capacity, slots_capacity;
-	struct ws_texts
-	        extra; /* what has a slot behind those of the first sample, in their order */
+	struct ws_texts extra; /* work with slots after those of the first sample, in order */
 };
 
 static bool same_work(const struct merger *g, const struct ws_work_list *list)
@@ -67,7 +66,7 @@ static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call)
 	return (uint32_t)s->nslots++;
 }
 
-/* Work that the first sample lacks: a slot behind, the same for the same thing. */
+/* Slot for work that the first sample lacks: after all others, and the same for equal work. */
 static uint32_t extra_slot(struct merger *g, const struct ws_work_call *call)
 {
 	const struct ws_work_item *item = ws_names_item(g->names, call->item);
@@ -79,8 +78,8 @@ static uint32_t extra_slot(struct merger *g, const struct ws_work_call *call)
 	return slot < g->s->nslots ? (uint32_t)slot : add_slot(g->s, call);
 }
 
-/* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same: each has
- * its own number. */
+/* Sets slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same:
+ * slots equal indexes. */
 static void match_sample(struct merger *g, const struct ws_work_list *list, bool *same)
 {
 	const struct ws_sample *first = g->s->samples[0];
@@ -103,7 +102,7 @@ static void match_sample(struct merger *g, const struct ws_work_list *list, bool
 	ws_match_release(&match);
 }
 
-/* The calls of a sample behind the first get their slots. */
+/* Assigns slots to the calls of a further sample. */
 static void place_sample(struct merger *g, size_t sample)
 {
 	struct ws_recording *r = ws_side_recording(g->s, sample);
@@ -162,8 +161,9 @@ static void choose_shown(struct ws_side *s)
 	free(medians);
 }
 
-static void list_samples(struct ws_side *s)
+void ws_side_merge(struct ws_side *s, const struct ws_names *names)
 {
+	struct merger g = {.s = s, .names = names};
 	size_t n = 0;
 
 	s->steps = ws_xarray(s->nrecordings + 1, sizeof(*s->steps));
@@ -178,26 +178,15 @@ static void list_samples(struct ws_side *s)
 	for (size_t i = 0; i < n; i++)
 		s->gpu_ns += s->samples[i]->gpu_ns;
 	choose_shown(s);
-}
+	if (s->nsamples) {
+		struct ws_recording *r = ws_side_recording(s, 0);
+		struct ws_sample *first = s->samples[0];
 
-static void add_first_sample(struct ws_side *s)
-{
-	struct ws_recording *r = ws_side_recording(s, 0);
-	struct ws_sample *first = s->samples[0];
-
-	WS_GROW(s->slots, first->ncalls, s->slots_capacity);
-	first->calls_are_slots = true;
-	for (size_t i = 0; i < first->ncalls; i++)
-		add_slot(s, ws_recording_call(r, first->first_call + i));
-}
-
-void ws_side_merge(struct ws_side *s, const struct ws_names *names)
-{
-	struct merger g = {.s = s, .names = names};
-
-	list_samples(s);
-	if (s->nsamples)
-		add_first_sample(s);
+		WS_GROW(s->slots, first->ncalls, s->slots_capacity);
+		first->calls_are_slots = true;
+		for (size_t i = 0; i < first->ncalls; i++)
+			add_slot(s, ws_recording_call(r, first->first_call + i));
+	}
 	for (size_t i = 1; i < s->nsamples; i++)
 		place_sample(&g, i);
 	free(g.calls);
@@ -217,9 +206,9 @@ uint32_t ws_side_fact(const struct ws_side *s, const struct ws_names *names, con
 	return value;
 }
 
-/* What people choose, in the order in which a name tells of it. */
+/* Facts that users choose, in their order in names. */
 static const struct {
-	const char *key, *word; /* word: said before the value, which alone says little */
+	const char *key, *word; /* word: precedes the value if the value alone is ambiguous */
 } naming[] = {
         {"workload.model", ""},
         {"workload.dtype", ""},
@@ -239,7 +228,7 @@ static const struct {
         {"torch.version", "PyTorch "},
 };
 #define NNAMING      (sizeof(naming) / sizeof(*naming))
-#define NAME_OF_MOST 3 /* facts; of more the files' names say it better */
+#define NAME_OF_MOST 3 /* maximum number of facts; with more, file names are used */
 
 static void append(char name[96], struct ws_bytes text)
 {

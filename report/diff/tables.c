@@ -1,6 +1,6 @@
 /*
- * What tables of a comparison have beside the rows of their queries (compared.c), and diff-memory
- * and diff-config.
+ * Notes and totals of a comparison's tables (compared.c makes their rows), and the tables
+ * diff-memory and diff-config.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -43,7 +43,7 @@ void ws_diff_note_copies(const struct ws_side *side, const char *before, struct 
 		              is_one ? "it" : "each");
 }
 
-/* On the host these are the operations' own times. */
+/* Shows the host's times: those of the operations without the operations inside them. */
 static void show_host_times(const struct ws_diff *d, struct ws_table *t)
 {
 	static const char *const titles[][2] = {{"GPU Time A (ns)", "Self CPU A (ns)"},
@@ -184,7 +184,7 @@ void ws_diff_note_memory(struct ws_diff *d, struct ws_table *t)
 				continue;
 			row = add_memory(d, t, numbers[what].section, ws_copy_name(name), value,
 			                 numbers[what].unit);
-			if (what == 2) /* one mean of a time is no ground for a grade */
+			if (what == 2) /* one mean without its runs cannot be graded */
 				row[WS_TC_diff_memory_grade] = (struct ws_cell){WS_CELL_EMPTY, {0}};
 		}
 	}
@@ -201,7 +201,7 @@ void ws_diff_note_memory(struct ws_diff *d, struct ws_table *t)
 
 /* --- diff-config ------------------------------------------------------------------------- */
 
-/* Differs in any two runs and says nothing. */
+/* Facts that differ between any two runs and explain nothing. */
 static bool is_told_apart(struct ws_bytes key)
 {
 	static const char *const keys[] = {"record.start_utc", "clock.*", "pytorch.span_*_ns",
@@ -210,7 +210,7 @@ static bool is_told_apart(struct ws_bytes key)
 	return WS_NAME_IS_ONE_OF(key, keys);
 }
 
-/* The fact in this place among those of all recordings, and the side that has it; NULL: no more. */
+/* The fact with this index among those of all recordings, and its side. NULL: after the last. */
 static const struct ws_recorded_fact *fact_at(const struct ws_diff *d, size_t place, int *side)
 {
 	for (*side = 0; *side < 2; ++*side)

@@ -1,5 +1,5 @@
 /*
- * diff-verdict: the answer, and what it rests on.
+ * diff-verdict: the answer, and its evidence.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -10,6 +10,153 @@
 #include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
+
+/* --- a comparison in words ------------------------------------------------------------------ */
+
+/* Three digits without an exponent. */
+struct number {
+	char text[16];
+};
+
+static struct number number(double value, bool sign)
+{
+	const double size = fabs(value);
+	struct number n;
+
+	if (size >= 999.5)
+		snprintf(n.text, sizeof(n.text), sign ? "%+.0f" : "%.0f", value);
+	else if (size > 0 && size < 0.001)
+		snprintf(n.text, sizeof(n.text), sign ? "%+.4f" : "%.4f", value);
+	else
+		snprintf(n.text, sizeof(n.text), sign ? "%+.3g" : "%.3g", value);
+	return n;
+}
+#define DIGITS(value) (number(value, false).text)
+#define SIGNED(value) (number(value, true).text)
+
+/* How much faster or slower, always over 1. */
+static double times_of(double ratio)
+{
+	return ratio < 1 ? 1 / ratio : ratio;
+}
+
+static void print_amount(double times, bool in_times, char *out, size_t size)
+{
+	if (in_times)
+		snprintf(out, size, "%s×", DIGITS(times));
+	else
+		snprintf(out, size, "%s %%", DIGITS(100 * (times - 1)));
+}
+
+/* "1.6× faster", "2.3 % slower" */
+static void print_ratio(double ratio, char *out, size_t size)
+{
+	char amount[32];
+
+	print_amount(times_of(ratio), times_of(ratio) >= WS_SAY_TIMES_FROM, amount, sizeof(amount));
+	snprintf(out, size, "%s %s", amount, ratio < 1 ? "faster" : "slower");
+}
+
+/* " Record about 12 runs per side to resolve 3 %." */
+static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
+                              size_t size)
+{
+	const double effect = ws_grade_effect(c, &d->grade);
+	unsigned n;
+
+	n = ws_grade_recordings_for(c, effect, d->opts.confidence);
+	*out = '\0';
+	if (n && (n > c->recordings[0] || n > c->recordings[1]))
+		snprintf(out, size, " Record about %u runs per side to resolve %s %%.", n,
+		         DIGITS(effect * 100));
+	else if (!n)
+		snprintf(out, size, " These runs vary too much to detect %s %%.",
+		         DIGITS(effect * 100));
+}
+
+/* ", assumes 5 % noise"; "" where the runs show theirs */
+static const char *print_assumed(const struct ws_comparison *c, char out[48])
+{
+	*out = '\0';
+	if (c->basis == WS_BASIS_STEPS && !c->identical && !isnan(c->run_noise))
+		snprintf(out, 48, ", assumes %.2g %% noise", c->run_noise * 100);
+	return out;
+}
+
+static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison *c, char *out,
+                            size_t size)
+{
+	const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
+	char settles[96], assumed[48], change[128];
+
+	print_runs_needed(d, c, settles, sizeof(settles));
+	if (in_percent)
+		snprintf(change, sizeof(change), " by %s %% (95 %% CI %s %% to %s %%",
+		         SIGNED(100 * (c->ratio - 1)), SIGNED(100 * (c->low - 1)),
+		         SIGNED(100 * (c->high - 1)));
+	else
+		snprintf(change, sizeof(change), " by %s× (95 %% CI %s× to %s×", DIGITS(c->ratio),
+		         DIGITS(c->low), DIGITS(c->high));
+	snprintf(out, size, "No significant difference: %s differs%s%s).%s", d->side[1].name,
+	         change, print_assumed(c, assumed), settles);
+}
+
+/* It differs, but one side did more. */
+static void print_other_work(const struct ws_diff *d, const struct ws_comparison *c, char *out,
+                             size_t size)
+{
+	const bool faster = c->ratio < 1;
+	const double more = (faster ? c->less_work : c->more_work) - 1;
+	char ratio[64];
+
+	print_ratio(c->ratio, ratio, sizeof(ratio));
+	snprintf(out, size,
+	         "No significant difference in common work: %s is %s, but %s also did %s %% "
+	         "more work.",
+	         d->side[1].name, ratio, d->side[!faster].name, DIGITS(100 * more));
+}
+
+static void print_different(const struct ws_diff *d, const struct ws_comparison *c, char *out,
+                            size_t size)
+{
+	const bool likely = c->basis == WS_BASIS_STEPS;
+	const double slow = times_of(c->low), fast = times_of(c->high);
+	const bool in_times = times_of(c->ratio) >= WS_SAY_TIMES_FROM;
+	char ratio[64], least[32], most[32], assumed[48];
+
+	print_ratio(c->ratio, ratio, sizeof(ratio));
+	print_amount(fmin(slow, fast), in_times, least, sizeof(least));
+	print_amount(fmax(slow, fast), in_times, most, sizeof(most));
+	snprintf(out, size, "%s is %s%s than %s (95 %% CI %s to %s%s).", d->side[1].name,
+	         likely ? "likely " : "", ratio, d->side[0].name, least, most,
+	         print_assumed(c, assumed));
+}
+
+static void print_comparison(const struct ws_diff *d, const struct ws_comparison *c, char *out,
+                             size_t size)
+{
+	const char *a = d->side[0].name, *b = d->side[1].name;
+	char ratio[64];
+
+	if (c->grade == WS_GRADE_UNLIKE)
+		snprintf(out, size, "%s and %s did different work, so there is no ratio.", a, b);
+	else if (isnan(c->ratio))
+		snprintf(out, size, "Only one side has this time.");
+	else if (c->grade == WS_GRADE_SAME)
+		snprintf(out, size, "%s and %s take the same time, within %.3g %%.", a, b,
+		         d->grade.same_within * 100);
+	else if (ws_grade_is_faster(c->grade) || ws_grade_is_slower(c->grade))
+		print_different(d, c, out, size);
+	else if (isnan(c->low)) {
+		print_ratio(c->ratio, ratio, sizeof(ratio));
+		snprintf(out, size, "%s is %s than %s, but run-to-run noise is unknown.", b, ratio,
+		         a);
+	} else if (c->discovered && (c->high < 1 || c->low > 1) &&
+	           (c->ratio < 1 ? c->less_work : c->more_work) > 1.0005)
+		print_other_work(d, c, out, size);
+	else
+		print_ambiguous(d, c, out, size);
+}
 
 struct verdict {
 	struct ws_diff *d;
@@ -32,33 +179,6 @@ static void add_time(const struct verdict *v, const char *subject, const char *s
 }
 
 /* --- before any number ------------------------------------------------------------------- */
-
-static void add_warnings(const struct verdict *v)
-{
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &v->d->side[s];
-
-		for (size_t i = 0; i < side->nrecordings; i++) {
-			struct ws_bytes name =
-			        ws_texts_get(&v->d->names.texts, side->recordings[i].name);
-
-			if (side->recordings[i].damaged)
-				ws_table_add(v->t, "damaged",
-				             "%.*s is damaged: its numbers cover the intact rest. "
-				             "'warpsheet check' lists the damage.",
-				             (int)name.len, (const char *)name.ptr);
-		}
-	}
-	for (size_t i = 0; i < v->d->nreasons; i++) {
-		struct ws_cell *row =
-		        ws_table_add(v->t, "not the same work", "%s", v->d->reasons[i]);
-
-		ws_say_add(v->d->result->reasons, sizeof(v->d->result->reasons), "%s%s",
-		           i ? ", " : "", v->d->reasons[i]);
-		ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade],
-		                ws_grade_name(WS_GRADE_UNLIKE));
-	}
-}
 
 static void add_matched(const struct verdict *v)
 {
@@ -95,7 +215,7 @@ static double clock_of(const struct ws_side *side)
 	return mhz;
 }
 
-/* A gap that is not there in cycles is one of the clocks. */
+/* Whether the clocks explain the gap: the times differ, but the cycles do not. */
 static bool clocks_explain(const struct ws_diff *d, const struct ws_comparison *c)
 {
 	const double *mhz = d->result->clock_mhz;
@@ -122,7 +242,8 @@ static void add_launch_bound(const struct ws_diff *d, struct ws_sentence *text)
 	                d->side[1].recordings[0].idle.percent);
 }
 
-/* Why nothing is called different although the step differs; false: nothing keeps it. */
+/* Adds the reason why the step is not called different although its time differs. False: there is
+ * no such reason. */
 static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct ws_sentence *text)
 {
 	if (ws_grade_is_different(c->grade) && clocks_explain(d, c)) {
@@ -134,7 +255,7 @@ static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct 
 		        d->result->clock_mhz[0], d->result->clock_mhz[1]);
 		c->grade = WS_GRADE_AMBIGUOUS;
 	}
-	/* with a threshold the question is the step, whatever sets its pace, and not the GPU work
+	/* with a threshold the question is the time of the step, not of the GPU work
 	 */
 	if (c->grade == WS_GRADE_UNLIKE || c->identical || d->opts.threshold_percent >= 0 ||
 	    !are_launch_bound(d))
@@ -152,7 +273,8 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	struct ws_sentence text = {""};
 
 	ws_sentence_add(&text, "%s: ", d->by_steps ? "Step" : "Elapsed time");
-	ws_diff_print(d, c, text.text + strlen(text.text), sizeof(text.text) - strlen(text.text));
+	print_comparison(d, c, text.text + strlen(text.text),
+	                 sizeof(text.text) - strlen(text.text));
 	if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
 		struct ws_diff_parts parts;
 		char *cause = d->result->cause;
@@ -208,14 +330,14 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 
 	if (!row || !(row->mean[0] > 0) || !(row->mean[1] > 0))
 		return;
-	/* the only phase that is known is no phase */
+	/* "other" as the only phase says nothing */
 	if (phase == WS_PHASE_OTHER && is_all(v->d, row))
 		return;
 	snprintf(subject.text, sizeof(subject.text), "%s of %s", sum,
 	         phase < WS_PHASES ? ws_phase_name((enum ws_phase)phase)
 	         : v->d->by_steps  ? "a step"
 	                           : ws_diff_work_noun(v->d));
-	ws_diff_print(v->d, &row->c, text.text, sizeof(text.text));
+	print_comparison(v->d, &row->c, text.text, sizeof(text.text));
 	if (row->c.grade == WS_GRADE_UNLIKE) {
 		struct ws_comparison all = row->c;
 
@@ -226,7 +348,7 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	add_time(v, subject.text, text.text, &row->c);
 }
 
-/* Times beside that of a whole trace, which has no phases. */
+/* Further times of a whole trace, which has no phases. */
 static void add_beside(const struct verdict *v)
 {
 	static const char *const subjects[] = {"copies", "idle"};
@@ -254,7 +376,7 @@ static void add_beside(const struct verdict *v)
 	}
 }
 
-/* False: a side took no time. */
+/* False: the time of a side is 0. */
 static bool add_times(const struct verdict *v, double gpu_ns[2])
 {
 	struct ws_diff *d = v->d;
@@ -286,7 +408,7 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 	return any;
 }
 
-/* --- memory, what is left over, notes ---------------------------------------------------- */
+/* --- memory, utilization, notes ---------------------------------------------------- */
 
 static void add_memory(const struct verdict *v)
 {
@@ -316,16 +438,6 @@ static void add_memory(const struct verdict *v)
 	ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade], ws_grade_count_name(grade));
 }
 
-/* The mean over the recordings; NaN when it is not known of one. */
-static double utilization_of(const struct ws_side *side, bool hardware)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < side->nrecordings; i++)
-		sum += hardware ? side->recordings[i].hfu_percent : side->recordings[i].mfu_percent;
-	return sum / (double)side->nrecordings;
-}
-
 static void add_utilization(const struct verdict *v, bool hardware)
 {
 	const struct ws_diff *d = v->d;
@@ -337,7 +449,13 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	for (int s = 0; s < 2; s++) {
 		const char *check;
 
-		percent[s] = utilization_of(&d->side[s], hardware);
+		/* The mean over the recordings; NaN when it is not known of one. */
+		double sum = 0;
+
+		for (size_t i = 0; i < d->side[s].nrecordings; i++)
+			sum += hardware ? d->side[s].recordings[i].hfu_percent
+			                : d->side[s].recordings[i].mfu_percent;
+		percent[s] = sum / (double)d->side[s].nrecordings;
 		check = ws_over_peak(percent[s]);
 		if (isnan(percent[s]))
 			ws_sentence_add(&text, "; unknown for %s", d->side[s].name);
@@ -389,7 +507,7 @@ static void add_unmatched(const struct verdict *v)
 	}
 }
 
-/* Of programs that say nothing of their work. */
+/* A note about programs that do not state their work. */
 static void note_arguments(const struct verdict *v)
 {
 	struct ws_bytes arguments[2];
@@ -463,7 +581,28 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 
 	for (int s = 0; s < 2; s++)
 		d->result->clock_mhz[s] = clock_of(&d->side[s]);
-	add_warnings(&v);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &v.d->side[s];
+
+		for (size_t i = 0; i < side->nrecordings; i++) {
+			struct ws_bytes name =
+			        ws_texts_get(&v.d->names.texts, side->recordings[i].name);
+
+			if (side->recordings[i].damaged)
+				ws_table_add(v.t, "damaged",
+				             "%.*s is damaged: its numbers cover the intact rest. "
+				             "'warpsheet check' lists the damage.",
+				             (int)name.len, (const char *)name.ptr);
+		}
+	}
+	for (size_t i = 0; i < v.d->nreasons; i++) {
+		struct ws_cell *row = ws_table_add(v.t, "not the same work", "%s", v.d->reasons[i]);
+
+		ws_say_add(v.d->result->reasons, sizeof(v.d->result->reasons), "%s%s",
+		           i ? ", " : "", v.d->reasons[i]);
+		ws_cell_set_str(v.t, &row[WS_TC_diff_verdict_grade],
+		                ws_grade_name(WS_GRADE_UNLIKE));
+	}
 	add_matched(&v);
 	if (add_times(&v, gpu_ns)) {
 		add_memory(&v);

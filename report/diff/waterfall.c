@@ -1,6 +1,7 @@
 /*
- * Why the time changed: diff-idle, what the devices did with a step, and diff-waterfall, the parts
- * from A's step to B's. Both add up exactly: docs/reference/compare.md.
+ * Why the time changed. diff-idle shows how the devices spent a step. diff-waterfall shows the
+ * changes of the parts that lead from A's step to B's. Both add up exactly:
+ * docs/reference/compare.md.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,9 +14,19 @@
 #include "report/base/order.h"
 #include "report/diff/private.h"
 
+struct ws_bytes ws_diff_class_name(struct ws_bytes name)
+{
+	const char *p = name.ptr;
+
+	/* "(unclassified)" */
+	if (name.len > 2 && *p == '(' && p[name.len - 1] == ')')
+		return (struct ws_bytes){p + 1, name.len - 2};
+	return name;
+}
+
 /* --- parts of a step ---------------------------------------------------------------------- */
 
-/* Devices that a sample's uses are summed over. */
+/* The number of devices in the sums of a sample. */
 static double devices_of(const struct ws_sample *s)
 {
 	int64_t all = 0;
@@ -33,11 +44,6 @@ static struct ws_diff_part *part_of(struct ws_diff_parts *p, enum ws_diff_part_k
 			return &p->part[i];
 	p->part[p->n] = (struct ws_diff_part){.kind = kind, .name = name};
 	return &p->part[p->n++];
-}
-
-static struct ws_bytes text(const char *s)
-{
-	return (struct ws_bytes){s, strlen(s)};
 }
 
 /* Classes of kernels but communication, whose share of a step is what nothing hides. What the
@@ -59,14 +65,14 @@ static void add_kernels(struct ws_diff *d, int s, double devices, struct ws_diff
 		left -= classes[k].gpu_ns;
 	}
 	if (of->graph_ns)
-		part_of(p, WS_PART_GRAPHS, text("CUDA graphs traced as a whole"))->ns[s] =
+		part_of(p, WS_PART_GRAPHS, ws_bytes_of("CUDA graphs traced as a whole"))->ns[s] =
 		        (double)of->graph_ns / devices;
 	if (left)
-		part_of(p, WS_PART_OVERLAP, text("overlap of kernels"))->ns[s] =
+		part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of kernels"))->ns[s] =
 		        (double)left / devices;
 }
 
-/* Classes of operations on the host; the rest of the step is in none. */
+/* One part per class of operations on the host, and one for the rest of the step. */
 static void add_operations(struct ws_diff *d, int s, const struct ws_sample *of,
                            struct ws_diff_parts *p)
 {
@@ -78,10 +84,10 @@ static void add_operations(struct ws_diff *d, int s, const struct ws_sample *of,
 		part_of(p, WS_PART_OPERATION, ws_texts_get(&d->names.texts, classes[k].class))
 		        ->ns[s] = (double)classes[k].gpu_ns;
 	if (of->step_ns > of->gpu_ns)
-		part_of(p, WS_PART_IDLE, text("in no operation"))->ns[s] =
+		part_of(p, WS_PART_IDLE, ws_bytes_of("in no operation"))->ns[s] =
 		        (double)(of->step_ns - of->gpu_ns);
 	else
-		part_of(p, WS_PART_OVERLAP, text("overlap of operations"))->ns[s] =
+		part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of operations"))->ns[s] =
 		        (double)(of->step_ns - of->gpu_ns);
 }
 
@@ -99,7 +105,8 @@ static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
 	}
 	if (devices < 1) {
 		if (p->whole_ns[s] > 0)
-			part_of(p, WS_PART_IDLE, text("no device worked"))->ns[s] = p->whole_ns[s];
+			part_of(p, WS_PART_IDLE, ws_bytes_of("no device worked"))->ns[s] =
+			        p->whole_ns[s];
 		return;
 	}
 	add_kernels(d, s, devices, p);
@@ -109,7 +116,7 @@ static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
 			        use == WS_USE_COPY         ? WS_PART_COPIES
 			        : use == WS_USE_COLLECTIVE ? WS_PART_COMMUNICATION
 			                                   : WS_PART_IDLE,
-			        text(ws_use_defs[use].name))
+			        ws_bytes_of(ws_use_defs[use].name))
 			        ->ns[s] += (double)of->use_ns[use] / devices;
 }
 
@@ -123,7 +130,7 @@ static int by_change(const void *pa, const void *pb)
 	return ws_name_compare(a->name, b->name);
 }
 
-/* As many parts as there can be: of each class, and of each use of a device and what else is. */
+/* The largest possible number of parts: each class, each use of a device, and the rest. */
 static size_t most_parts(const struct ws_diff *d)
 {
 	size_t n = WS_USES + 4;
@@ -170,7 +177,7 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 	                                        : "");
 }
 
-/* A second part that is under this share of the whole change is not named. */
+/* The sentence names a second part only if it is at least this share of the whole change. */
 #define NAMED_SHARE 0.25
 
 void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
@@ -231,7 +238,7 @@ static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws
 	return row;
 }
 
-/* What every step and every whole trace has: something ran in it. */
+/* Whether anything ran: true for every valid step or whole trace. */
 static bool has_time(const struct ws_diff_parts *p)
 {
 	return p->whole_ns[0] > 0 && p->whole_ns[1] > 0;
@@ -271,8 +278,8 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 			at += change_of(p);
 			ws_cell_set_real(&row[WS_TC_diff_waterfall_to_ns], at);
 		}
-		add_part(t, "total", text(d->by_steps ? "step" : "elapsed time"), parts.whole_ns[0],
-		         parts.whole_ns[1]);
+		add_part(t, "total", ws_bytes_of(d->by_steps ? "step" : "elapsed time"),
+		         parts.whole_ns[0], parts.whole_ns[1]);
 		note_parts(d, t);
 	} else {
 		ws_table_set_not_recorded(t, "%s", WS_DIFF_NOTHING);
@@ -282,8 +289,8 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 
 /* --- diff-idle ---------------------------------------------------------------------------- */
 
-/* The uses of the device in place `device` of the recording that is shown, in its sample; SIZE_MAX:
- * of all. False: it has no such device. */
+/* The uses of a device in the shown recording's sample. device: its index; SIZE_MAX: all devices.
+ * False: the recording has no such device. */
 static bool uses_of(const struct ws_side *side, size_t device, double ns[WS_USES])
 {
 	const struct ws_recording *rec = &side->recordings[side->shown_recording];

@@ -1,6 +1,6 @@
 /*
- * Sums of the work of both sides by what is matched with what, and how. Few of all calls are a kind
- * of their own, so tables are made of these sums.
+ * Sums of the work of both sides over calls that are matched in the same way. There are far fewer
+ * such kinds than calls, so tables are made from the sums.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,14 @@
 struct adder {
 	struct ws_diff *d;
 	int side;
-	struct ws_work_sum *of_kind; /* in the sample; no instances: none yet */
-	uint32_t *touched;           /* kinds that the sample has */
+	struct ws_work_sum
+	        *of_kind;  /* sums of each kind in the current sample; 0 instances: not yet used */
+	uint32_t *touched; /* kinds used by the sample */
 	size_t ntouched;
 	struct ws_arena temp;
 };
 
-/* Each slot's kind, where its group was; what has no counterpart is a kind by what it is. */
+/* Replaces each slot's group by its kind. Work without a counterpart has a kind by its own key. */
 static void find_kinds(struct ws_diff *d, int s)
 {
 	struct ws_match *m = &d->match;
@@ -36,7 +37,7 @@ static void find_kinds(struct ws_diff *d, int s)
 	}
 }
 
-/* The same of what A's replay plays. */
+/* The same for the calls that A's replay plays. */
 static void find_kinds_of_pieces(struct ws_diff *d)
 {
 	const struct ws_side *side = &d->side[0];
@@ -57,28 +58,6 @@ static void find_kinds_of_pieces(struct ws_diff *d)
 		d->kind_of_piece[i] =
 		        d->match.group[0][of->calls_are_slots ? call - of->first_call
 		                                              : ws_recording_call(r, call)->slot];
-	}
-}
-
-static void add_calls(struct adder *a, uint32_t sample)
-{
-	const struct ws_side *side = &a->d->side[a->side];
-	struct ws_recording *r = ws_side_recording(side, sample);
-	const struct ws_sample *of = side->samples[sample];
-
-	for (size_t i = 0; i < of->ncalls; i++) {
-		const struct ws_work_call *call = ws_recording_call(r, of->first_call + i);
-		const size_t slot = of->calls_are_slots ? i : call->slot;
-		const uint32_t kind = a->d->match.group[a->side][slot];
-		struct ws_work_sum *sum = &a->of_kind[kind];
-
-		if (!sum->instances) {
-			*sum = (struct ws_work_sum){.kind = kind, .sample = sample};
-			a->touched[a->ntouched++] = kind;
-		}
-		sum->instances++;
-		sum->kernels += ws_names_item(&a->d->names, call->item)->nkernels;
-		sum->gpu_ns += call->gpu_ns;
 	}
 }
 
@@ -134,7 +113,23 @@ static void add_side(struct adder *a)
 		                                                       : a->d->match.kinds.n;
 	ws_spill_open(&sums->rows, most * sizeof(struct ws_work_sum));
 	for (uint32_t sample = 0; sample < side->nsamples; sample++) {
-		add_calls(a, sample);
+		struct ws_recording *r = ws_side_recording(side, sample);
+		const struct ws_sample *of = side->samples[sample];
+
+		for (size_t i = 0; i < of->ncalls; i++) {
+			const struct ws_work_call *call = ws_recording_call(r, of->first_call + i);
+			const size_t slot = of->calls_are_slots ? i : call->slot;
+			const uint32_t kind = a->d->match.group[a->side][slot];
+			struct ws_work_sum *sum = &a->of_kind[kind];
+
+			if (!sum->instances) {
+				*sum = (struct ws_work_sum){.kind = kind, .sample = sample};
+				a->touched[a->ntouched++] = kind;
+			}
+			sum->instances++;
+			sum->kernels += ws_names_item(&a->d->names, call->item)->nkernels;
+			sum->gpu_ns += call->gpu_ns;
+		}
 		for (; a->ntouched; sums->n++) {
 			struct ws_work_sum *sum = &a->of_kind[a->touched[--a->ntouched]];
 
@@ -161,7 +156,7 @@ void ws_diff_sum_work(struct ws_diff *d)
 	WS_NEW(&a.temp, a.touched, d->match.kinds.n);
 	for (; a.side < 2; a.side++) {
 		add_side(&a);
-		/* a call of both sides is a dozen bytes that nobody asks for again */
+		/* groups are not used again, and are a dozen bytes per call */
 		free(d->match.group[a.side]);
 		d->match.group[a.side] = NULL;
 	}
@@ -198,19 +193,6 @@ static struct ws_diff_key key_of(const struct ws_diff *d, const struct ws_match_
 	return key;
 }
 
-/* Each kind's row. */
-static void find_rows(const struct ws_diff *d, const struct ws_diff_key *fields,
-                      struct ws_diff_rows *out, uint32_t *row_of)
-{
-	for (uint32_t k = 1; k <= d->match.kinds.n; k++) {
-		struct ws_diff_key key = key_of(d, ws_match_kind(&d->match, k));
-
-		for (size_t i = 0; i < sizeof(key) / sizeof(uint32_t); i++)
-			((uint32_t *)&key)[i] &= ((const uint32_t *)fields)[i];
-		row_of[k] = (uint32_t)(ws_diff_row_of(out, &key) - out->row);
-	}
-}
-
 static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum *sum,
                        struct ws_diff_row *row)
 {
@@ -244,7 +226,15 @@ void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
 	out->of_work = out->of_calls = true;
 	out->noise = WS_DIFF_NOISE_GPU;
 	WS_NEW(&temp, row_of, d->match.kinds.n + 1);
-	find_rows(d, fields, out, row_of);
+
+	/* Each kind's row. */
+	for (uint32_t k = 1; k <= d->match.kinds.n; k++) {
+		struct ws_diff_key key = key_of(d, ws_match_kind(&d->match, k));
+
+		for (size_t i = 0; i < sizeof(key) / sizeof(uint32_t); i++)
+			((uint32_t *)&key)[i] &= ((const uint32_t *)fields)[i];
+		row_of[k] = (uint32_t)(ws_diff_row_of(out, &key) - out->row);
+	}
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->work[s].n; i++) {
 			const struct ws_work_sum *sum =

@@ -1,6 +1,6 @@
 /*
- * Folded stacks: "range;range;operation;kernel N", N = ns of GPU time. A semicolon in a name is a
- * colon there, and what would end the line a blank.
+ * Folded stacks: "range;range;operation;kernel N", N = ns of GPU time. A semicolon in a name
+ * becomes a colon, and line breaks become blanks.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "report/export/exporter.h"
 #include "report/joined/rows.h"
 
-/* What kernels have in common that stand in one line. */
+/* Key of the kernels of one line. */
 struct stack {
 	uint32_t path, operation,
-	        kernel; /* path: WS_NONE = in no range; operation: text, 0 = none */
+	        kernel; /* path: WS_NONE = outside ranges; operation: text, 0 = none */
 };
 
 struct folding {
@@ -28,28 +28,6 @@ struct folding {
 	} * sum;
 	size_t n, capacity;
 };
-
-static void add_kernels(struct folding *f, struct ws_export_stats *stats)
-{
-	for (size_t i = 0; i < f->rows.nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(&f->rows, i);
-		const struct ws_op_config *op = ws_cpu_op_config(f->m, k->cpu_op);
-		const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->kind->path,
-		                            op ? op->name : WS_TEXT_EMPTY,
-		                            f->m->configs[k->kind->config].name};
-		uint64_t id;
-
-		if (!k->kind->timed) {
-			stats->without_time++;
-			continue;
-		}
-		id = ws_strtab_add(&f->known, &stack, sizeof(stack));
-		WS_GROW(f->sum, id, f->capacity);
-		if (id > f->n)
-			f->sum[f->n++] = (struct sum){.stack = stack};
-		f->sum[id - 1].ns += k->dur_ns;
-	}
-}
 
 static void put_name(FILE *out, struct ws_buf *room, struct ws_bytes name)
 {
@@ -72,7 +50,7 @@ static void put_path(FILE *out, struct ws_buf *room, const struct ws_model *m, u
 	fputc(';', out);
 }
 
-/* Each line, in the order of their bytes: the same trace gives the same file. */
+/* Compares lines by bytes, for a deterministic file. */
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -96,22 +74,6 @@ static char *line_of(const struct folding *f, struct ws_buf *room, const struct 
 	return line;
 }
 
-static void put_lines(const struct folding *f, FILE *out)
-{
-	struct ws_buf room = {0};
-	char **lines = ws_xarray(f->n, sizeof(*lines));
-
-	for (size_t i = 0; i < f->n; i++)
-		lines[i] = line_of(f, &room, &f->sum[i]);
-	ws_sort(lines, f->n, sizeof(*lines), compare);
-	for (size_t i = 0; i < f->n; i++) {
-		fprintf(out, "%s\n", lines[i]);
-		free(lines[i]);
-	}
-	free(lines);
-	ws_buf_free(&room);
-}
-
 static enum ws_status write_export(const struct ws_trace_reader *r, const struct ws_export_job *job,
                                    struct ws_export_stats *stats, struct ws_err *err)
 {
@@ -121,10 +83,39 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 
 	WS_THEN(status, ws_outfile_open(&out, job->to, err));
 	if (status == WS_OK) {
-		add_kernels(&f, stats);
+		for (size_t i = 0; i < f.rows.nkernels; i++) {
+			const struct ws_joined_kernel *k = ws_joined_rows_kernel(&f.rows, i);
+			const struct ws_op_config *op = ws_cpu_op_config(f.m, k->cpu_op);
+			const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->kind->path,
+			                            op ? op->name : WS_TEXT_EMPTY,
+			                            f.m->configs[k->kind->config].name};
+			uint64_t id;
+
+			if (!k->kind->timed) {
+				stats->without_time++;
+				continue;
+			}
+			id = ws_strtab_add(&f.known, &stack, sizeof(stack));
+			WS_GROW(f.sum, id, f.capacity);
+			if (id > f.n)
+				f.sum[f.n++] = (struct sum){.stack = stack};
+			f.sum[id - 1].ns += k->dur_ns;
+		}
 		stats->skipped[WS_KIND_MEMCPY] = ws_trace_reader_count(r, WS_KIND_MEMCPY);
 		stats->skipped[WS_KIND_MEMSET] = ws_trace_reader_count(r, WS_KIND_MEMSET);
-		put_lines(&f, out.f);
+
+		struct ws_buf room = {0};
+		char **lines = ws_xarray(f.n, sizeof(*lines));
+
+		for (size_t i = 0; i < f.n; i++)
+			lines[i] = line_of(&f, &room, &f.sum[i]);
+		ws_sort(lines, f.n, sizeof(*lines), compare);
+		for (size_t i = 0; i < f.n; i++) {
+			fprintf(out.f, "%s\n", lines[i]);
+			free(lines[i]);
+		}
+		free(lines);
+		ws_buf_free(&room);
 		status = ws_outfile_end(&out, WS_OK, NULL, err);
 	}
 	ws_strtab_free(&f.known);

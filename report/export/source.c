@@ -6,7 +6,7 @@
 #include "formats/base/memory.h"
 #include "report/export/exporter.h"
 
-#define TELL_ROWS 65536u /* a call a row would cost more than the row */
+#define TELL_ROWS 65536u /* reporting every row would be slower than the row */
 
 void ws_export_progress_begin(struct ws_export_progress *p, const struct ws_trace_reader *r,
                               const struct ws_export_opts *opts)
@@ -70,10 +70,10 @@ uint64_t ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wante
 
 struct gzip {
 	gzFile gz;
-	int first_errno; /* of the first failure: zlib tells no other */
+	int first_errno; /* of the first failure, which zlib does not report */
 };
 
-/* 0: nothing taken, an error. */
+/* Returns 0 on error. */
 static size_t put(void *cookie, const char *bytes, size_t size)
 {
 	struct gzip *g = cookie;

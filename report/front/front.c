@@ -19,7 +19,7 @@ static const struct ws_table_column tree_columns[] = {
 };
 enum { PART, PART_TIME, PART_SHARE, PART_OWN, PART_CALLS, PART_KERNELS, PART_MEAN = PART_KERNELS };
 
-/* … where nothing but ranges was recorded. */
+/* … if only ranges were recorded. */
 static const struct ws_table_column host_columns[] = {
         COLUMN("part", "Part", "", TEXT, PLAIN, NAME),
         COLUMN("time_ns", "Host Time (ns)", "ns", REAL, TIME_NS, ANSWER),
@@ -29,7 +29,8 @@ static const struct ws_table_column host_columns[] = {
         COLUMN("mean_ns", "Mean (ns)", "ns", REAL, EACH_NS, ANSWER),
 };
 
-/* Of kernels, or where there are none of operations; the title of the rates has their unit. */
+/* Columns for kernels, or for operations if there are no kernels; the title of the rates has their
+ * unit. */
 #define COST_COLUMNS(what, device)                                                           \
 	{                                                                                    \
 		COLUMN("kernel", what, "", TEXT, PLAIN, NAME),                               \
@@ -86,14 +87,15 @@ static const struct ws_table_def time_def = DEF("front-time", "Time", time_colum
 /* --- the tree ---------------------------------------------------------------------------- */
 
 #define NONE        SIZE_MAX
-#define LEAST_SHARE 0.005 /* of the GPU time: less is no part to look at */
+#define LEAST_SHARE 0.005 /* minimum share of the GPU time of a shown part */
 
 struct tree {
 	const struct ws_page *page;
 	bool *is_shown;
 };
 
-/* The longest first; as a parent is as long as its parts, none is shown without its parents. */
+/* Selects the longest parts. A parent is at least as long as its children, so no part is shown
+ * without its parents. */
 static size_t longest(const struct tree *t)
 {
 	const struct ws_page_node *all = t->page->node;
@@ -108,7 +110,8 @@ static size_t longest(const struct tree *t)
 	return most;
 }
 
-/* Is it all of a part that is not shown, and so has its name: "backward › layer ×2"? */
+/* Is it nearly all of its hidden parent, so that its label includes the parent: "backward › layer
+ * ×2"? */
 static bool stands_for_parent(const struct tree *t, size_t i)
 {
 	const struct ws_page_node *all = t->page->node;
@@ -126,7 +129,7 @@ static const char *name_of(const struct tree *t, struct ws_arena *arena, size_t 
 	               : all[i].label;
 }
 
-/* The nearest part around one that has a row; NONE. */
+/* The nearest ancestor with a row; NONE. */
 static size_t row_around(const struct tree *t, size_t i)
 {
 	size_t up = t->page->node[i].parent;
@@ -138,8 +141,9 @@ static size_t row_around(const struct tree *t, size_t i)
 
 #define DISTINCT_BYTES 32
 
-/* Of a label what differs from the other one: all of it where it is short, else what lies between
- * quotes or brackets there: "(6, 3, 5, 5)" of "{'op': 'conv2d', 'shape': (6, 3, 5, 5), …}". */
+/* The part of a label that differs from the other one: the whole label if it is short, else the
+ * text between quotes or brackets: "(6, 3, 5, 5)" of "{'op': 'conv2d', 'shape': (6, 3, 5, 5),
+ * …}". */
 static const char *differing_part(struct ws_arena *arena, const char *label, const char *other)
 {
 	size_t at = 0, end;
@@ -158,12 +162,12 @@ static const char *differing_part(struct ws_arena *arena, const char *label, con
 	if (end - at <= DISTINCT_BYTES)
 		return ws_arena_format(arena, "%.*s", (int)(end - at), label + at);
 	for (end = at + DISTINCT_BYTES; ((unsigned char)label[end] & 0xc0) == 0x80;)
-		end--; /* no part of a character */
+		end--; /* not inside a character */
 	return ws_arena_format(arena, "%.*s…", (int)(end - at), label + at);
 }
 
-/* What tells a row from another one of the same name in the same part: a part around it that has no
- * row; "" where no other row is called so. */
+/* Text that distinguishes a row from others of the same name in the same part: an ancestor without
+ * a row; "" if the name is unique. */
 static const char *distinction(const struct tree *t, struct ws_arena *arena, size_t i)
 {
 	const struct ws_page_node *all = t->page->node;
@@ -219,12 +223,12 @@ struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows)
 	struct ws_table *table = ws_table_new(page->has_host_ranges ? &host_def : &tree_def);
 	struct tree t = {.page = page};
 	struct ws_arena arena = {0};
-	unsigned *depth; /* of those that are shown */
+	unsigned *depth; /* of the shown parts */
 	size_t node;
 
 	ws_table_set_title(table, page->tree_title ? page->tree_title : tree_def.title, NULL);
 	table->without_gpu = page->on_cpu;
-	table->is_chosen = true; /* in this order, whatever they hold */
+	table->is_chosen = true; /* keeps this order and all columns */
 	WS_NEW(&arena, t.is_shown, page->nnodes);
 	WS_NEW(&arena, depth, page->nnodes);
 	for (size_t i = 0; i < rows && (node = longest(&t)) != NONE; i++)
@@ -317,4 +321,25 @@ const char *ws_front_source(struct ws_arena *arena, const struct ws_page *page)
 		if (parts[i])
 			out = ws_arena_format(arena, "%s%s%s", out, *out ? " · " : "", parts[i]);
 	return out;
+}
+
+size_t ws_front_part(const struct ws_page_row_part *const *parts, size_t n, const char *name)
+{
+	size_t i = 0;
+
+	while (i < n && strcmp(parts[i]->name, name) != 0)
+		i++;
+	return i;
+}
+
+size_t ws_front_parts(const struct ws_page *page,
+                      const struct ws_page_row_part *out[WS_FRONT_PARTS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < page->nrows; i++)
+		for (size_t k = 0; k < page->row[i].nparts && n < WS_FRONT_PARTS; k++)
+			if (ws_front_part(out, n, page->row[i].part[k].name) == n)
+				out[n++] = &page->row[i].part[k];
+	return n;
 }

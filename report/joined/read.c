@@ -1,5 +1,5 @@
 /*
- * Kernels and copies find their calls, and by those their ranges, operations and steps.
+ * Joins kernels and copies to their calls, and by those to ranges, operations and steps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,28 +14,27 @@
 #include "report/pass/private.h"
 #include "report/pass/pass.h"
 
-/* Starts with rows, all else zero. */
+/* Set rows, all else zero. */
 struct ws_kernel_join {
 	struct ws_joined_rows *rows;
 	struct ws_model *m;
 	struct ws_launches launches;
 	uint64_t counted_ops; /* ranges with is_counted */
-	uint8_t *launched;    /* by range: it is an operation that a kernel has as its own */
-	/* of each step: kernels, copies and fills that it launched, and kernels alone */
+	uint8_t *launched;    /* by range: it is the operation of a kernel */
+	/* per step: number of launched kernels, copies and fills, and of kernels alone */
 	uint64_t *work_of_step, *kernels_of_step;
 	int64_t *gpu_ns_of_step;
 	struct ws_judge judge;
 	struct ws_strtab kinds;
-	struct ws_kernel_kind **kind; /* by number of a kind */
+	struct ws_kernel_kind **kind; /* by number */
 	size_t kinds_capacity;
-	struct ws_kernel_kind *without_range; /* the last kind of a kernel in no range, NULL */
+	struct ws_kernel_kind *without_range; /* kind of the last kernel outside ranges, NULL */
 	struct ws_arena temp;
 };
 
 /*
- * Autograd runs backward on a thread of its own, where no range of the
- * program's is open. What is launched there belongs to the range of the
- * forward operation that it is the backward of.
+ * Autograd runs backward on its own thread, where no range of the program is open. Its launches
+ * belong to the range of the corresponding forward operation.
  */
 static uint32_t inherited_range(const struct ws_cpu_ops *ops, uint32_t op)
 {
@@ -44,8 +43,8 @@ static uint32_t inherited_range(const struct ws_cpu_ops *ops, uint32_t op)
 	return forward == WS_NONE ? WS_NONE : ops->range[forward];
 }
 
-/* Of what was launched in a range that it inherited: the range's, where that is of a step or of
- * warm-up, else that of its call. */
+/* Step of a launch with an inherited range: that of the range if it is in a step or warm-up, else
+ * that of its call. */
 static uint32_t inherited_step(const struct ws_joined_rows *rows,
                                const struct ws_joined_range *range, uint32_t of_call)
 {
@@ -54,27 +53,23 @@ static uint32_t inherited_step(const struct ws_joined_rows *rows,
 	return step != WS_NONE || range->context->marks & WS_IN_WARM_UP ? step : of_call;
 }
 
-/* Of what was launched in no range of its thread, and inherits none: the start/end range of its
- * process around it that began last, else the step. */
-static uint32_t range_of_process(const struct ws_model *m, uint32_t call)
+/*
+ * The range of device work that was launched in no range of its thread and inherits none: the
+ * start/end range of its process around the call that began last. *step becomes that range's, if it
+ * has one.
+ */
+static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
+                                  uint32_t *step)
 {
-	const struct ws_attribution *a = &m->attribution;
+	const struct ws_joined_range *range;
+	const struct ws_attribution *a = &j->m->attribution;
 	uint32_t last = WS_NONE;
 
 	for (uint32_t c = a->first ? a->first[call] : WS_NONE; c != WS_NONE;
 	     c = a->crossings[c].next)
 		last = last == WS_NONE || a->crossings[c].range > last ? a->crossings[c].range
 		                                                       : last;
-	return last;
-}
-
-/* The same for a kernel, copy or fill, whose step may be that of the range. */
-static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint32_t *number,
-                                  uint32_t *step)
-{
-	const struct ws_joined_range *range;
-
-	*number = range_of_process(j->m, call);
+	*number = last;
 	range = ws_joined_rows_range(j->rows, *number);
 	if (range)
 		*step = inherited_step(j->rows, range, *step);
@@ -94,7 +89,7 @@ static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t
 	return m->configs[config].name_direction;
 }
 
-/* "fp32", "bf16": what is computed with, not an index. */
+/* Is it a type for computing, "fp32" or "bf16", not for indexes? */
 static bool is_float(struct ws_bytes dtype)
 {
 	return ws_bytes_begin(dtype, "fp") || ws_bytes_begin(dtype, "bf");
@@ -103,9 +98,9 @@ static bool is_float(struct ws_bytes dtype)
 static uint32_t dtype_of(const struct ws_model *m, const struct ws_config *config,
                          const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
-	/* what was recorded beats what a name tells, where the operation is known: another's first
-	 * input may be anything. But operations do not know that fp32 is multiplied as TF32, or
-	 * that operands are narrower than their tensors */
+	/* the recorded type has precedence over the name if the operation is known (the first input
+	 * of others may be anything), except that operations do not record TF32 for fp32 data, or
+	 * operands narrower than their tensors */
 	if (config->dtype_is_narrow)
 		return config->name_dtype;
 	if (annotated && annotated->dtype)
@@ -121,7 +116,7 @@ static uint32_t dtype_of(const struct ws_model *m, const struct ws_config *confi
 
 #define KEY_BYTES (sizeof(struct ws_kernel_kind) - offsetof(struct ws_kernel_kind, config))
 
-/* The kind that is like this one. */
+/* The number of an equal kind, which is added if new. */
 static struct ws_kernel_kind *intern_kind(struct ws_kernel_join *j,
                                           const struct ws_kernel_kind *like)
 {
@@ -140,7 +135,7 @@ static struct ws_kernel_kind *intern_kind(struct ws_kernel_join *j,
 	return kind;
 }
 
-/* context: of the range around its launch, NULL; call: WS_NONE where it has none. */
+/* context: of the range around its launch, NULL; call: WS_NONE if it has none. */
 static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
                                         const struct ws_range_context *context,
                                         const struct ws_joined_kernel *k)
@@ -173,7 +168,7 @@ static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct w
 
 /* --- kernels ----------------------------------------------------------------------------- */
 
-/* call: its own, NULL = it has none. */
+/* call: its launch, NULL = none. */
 static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
                             const struct ws_joined_call *call, struct ws_joined_kernel *k)
 {
@@ -197,7 +192,8 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;
 	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
 
-	/* nearly always that of the kernel before it in such a range; these tell all of it */
+	/* nearly always equal to that of the previous kernel in such a range, if these fields are
+	 * equal */
 	if (k->cpu_op != WS_NONE || !kind || kind->config != from->config ||
 	    kind->timed != from->timed || kind->cut_off != from->cut_off ||
 	    kind->has_call != (k->call != WS_NONE) || kind->collective != from->collective)
@@ -226,7 +222,7 @@ static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_
 	left->ops_without_kernel -= ws_joined_rows_range(j->rows, op)->is_counted;
 }
 
-/* The row of its call, WS_NONE. */
+/* Row of the call, WS_NONE. */
 static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t correlation,
                           bool timed, int64_t start_ns)
 {
@@ -236,7 +232,7 @@ static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t c
 	                                             .start_ns = timed ? start_ns : INT64_MAX});
 }
 
-/* Row i counts, but its time is not believed. */
+/* Removes the wrong time of row i, which still counts. */
 static void forget_time(void *join, size_t i)
 {
 	struct ws_kernel_join *j = join;
@@ -254,7 +250,7 @@ static void forget_time(void *join, size_t i)
 	ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
 }
 
-/* The next kernel becomes a row, and the model knows what the join left over. */
+/* Adds the next kernel as a row, and counts in the model what the join could not place. */
 static void kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from)
 {
 	const struct ws_config *config = &j->m->configs[from->config];
@@ -339,8 +335,7 @@ static void kernel_join_end(struct ws_kernel_join *j)
 
 /* --- read --- */
 
-/* From a pass to joined rows: calls and ranges are kept as they are told, then kernels are joined
- * to them. */
+/* Makes joined rows from a pass: stores calls and ranges, then joins kernels to them. */
 
 /* --- the sink ------------------------------------------------------------------------------ */
 
@@ -349,10 +344,10 @@ struct reading {
 	struct ws_kernel_join join;
 	const struct ws_trace_reader *r;
 	struct ws_model **m;
-	uint64_t last_id; /* of calls */
+	uint64_t last_id; /* id of the last call */
 };
 
-/* A record that is equal to the one before it, which returned at the same moment. */
+/* Is the record equal to the previous one, which returned at the same time? */
 static bool is_equal_call(const struct ws_joined_call *call, const struct ws_joined_call *before)
 {
 	return before && call->correlation && call->correlation == before->correlation &&
@@ -389,7 +384,7 @@ static void take_kernel(void *ctx, const struct ws_pass_kernel *kernel)
 		(*reading->m)->devices[(*reading->m)->configs[kernel->config].device].kernels--;
 }
 
-/* A range that ends has its place by its begin: those inside it stand behind. */
+/* Stores an ended range at the position of its begin, before those inside it. */
 static void take_range(void *ctx, uint32_t number, const struct ws_joined_range *range)
 {
 	struct reading *reading = ctx;
@@ -403,23 +398,6 @@ static void take_range(void *ctx, uint32_t number, const struct ws_joined_range 
 		rows->range_of[range->step] = number;
 	}
 	ws_spill_put(&rows->ranges, sizeof(*range), number, range);
-}
-
-static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
-{
-	const struct ws_trace_reader *r = reading->r;
-	const uint64_t kernels = ws_trace_reader_count(r, WS_KIND_KERNEL),
-	               calls = ws_trace_reader_count(r, WS_KIND_API),
-	               ranges = ws_trace_reader_count(r, WS_KIND_NVTX) +
-	                        ws_trace_reader_count(r, WS_KIND_PYTHON_CALL);
-	struct ws_joined_rows *rows = reading->rows;
-
-	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
-	           "the trace has more records of one kind than an export handles");
-	ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
-	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
-	ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range));
-	return WS_OK;
 }
 
 /* --- phases by a framework's links ------------------------------------------------------------ */
@@ -460,8 +438,8 @@ static bool computes_loss(struct ws_bytes name)
 struct runs {
 	struct ws_model *m;
 	struct ws_joined_rows *rows;
-	uint8_t *has_backward; /* by operation: it or one in it */
-	int64_t *backward;     /* begins of operations that are backward by links, sorted */
+	uint8_t *has_backward; /* by operation: it, or one inside it, has a backward */
+	int64_t *backward;     /* begins of linked backward operations, sorted */
 	size_t nbackward;
 	struct phase_span *spans;
 	size_t n;
@@ -477,8 +455,8 @@ static bool any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t 
 	return i < n && times[i] < to_ns;
 }
 
-/* An optimizer that runs backward runs forward, too: in its closure. What lies in its range, as
- * calls of modules, is of it. */
+/* Does the optimizer run backward, and so also forward, in its closure? Then calls of modules in
+ * its range belong to the closure. */
 static bool is_closure(const struct runs *f, const struct ws_joined_range *range)
 {
 	const struct ws_joined_range *around = range;
@@ -496,7 +474,7 @@ static bool is_of_module(const struct ws_model *m, const struct ws_joined_range 
 	       m->ranges.paths[range->context->path].domain == WS_TEXT_MODULE_DOMAIN;
 }
 
-/* What the operation itself tells, which lies in the range, NULL = in none. */
+/* The phase known from the operation itself and its range; NULL = outside ranges. */
 static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
                                  const struct ws_joined_range *range)
 {
@@ -521,8 +499,8 @@ static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
 }
 
 /*
- * Did the program do something else between two operations of a phase? In backward, which it waits
- * for, the step's own thread begins an operation; in another phase backward begins.
+ * Did other work interrupt a phase between two operations? The program waits for backward, so
+ * backward ends if the step's own thread begins an operation; other phases end if backward begins.
  */
 static bool is_interrupted(const struct runs *f, const struct phase_span *run, int64_t until_ns)
 {
@@ -539,7 +517,7 @@ static bool is_interrupted(const struct runs *f, const struct phase_span *run, i
 	                  until_ns);
 }
 
-/* Both are in order of threads and begins; *at goes on. */
+/* Both are in order of threads and begins; *at is the position to continue. */
 static bool is_in_evaluation(const struct runs *f, uint32_t op, size_t *at)
 {
 	const struct ws_model *m = f->m;
@@ -556,7 +534,7 @@ static bool is_in_evaluation(const struct runs *f, uint32_t op, size_t *at)
 	       r->end_ns[op] <= e->end_ns;
 }
 
-/* Gives the operations their phases, each on its own: parents stand before their children. */
+/* Sets the phase of each operation by itself; parents come before their children. */
 static void label_ops(struct runs *f)
 {
 	struct ws_cpu_ops *ops = &f->m->cpu_ops;
@@ -584,8 +562,8 @@ uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, ui
 }
 
 /*
- * A phase lasts on a thread from an operation that tells it to the last such one, if nothing came
- * between. Other operations in it are of the phase, too.
+ * On a thread, a phase lasts from an operation with known phase to the last such one, if it is not
+ * interrupted. Other operations between them belong to the phase, too.
  */
 static void find_runs(struct runs *f)
 {
@@ -608,7 +586,8 @@ static void find_runs(struct runs *f)
 		if (step == WS_NONE || phase == WS_PHASE_EVALUATION ||
 		    (range && range->context->phase != WS_PHASE_OTHER &&
 		     !(is_closure(f, range) && phase != WS_PHASE_OPTIMIZER))) {
-			run = NULL; /* of no step, or the range's or evaluation's time counts */
+			run = NULL; /* not in a step, or the time of a range or evaluation counts
+			               instead */
 			continue;
 		}
 		if (!run || run->step != step || phase_of_rank(run->rank) != phase ||
@@ -636,7 +615,7 @@ static int by_step(const void *pa, const void *pb)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* Each moment counts once, so the phases never exceed the step. The spans are all of the step. */
+/* Each moment counts once, so the phases never exceed the step. All spans are inside the step. */
 static void split_step(struct ws_model_step *step, const struct phase_span *spans, size_t n)
 {
 	int64_t end_ns = step->start_ns + step->total_ns, covered_ns = 0;
@@ -662,7 +641,7 @@ static void split_step(struct ws_model_step *step, const struct phase_span *span
 	step->phase_ns[WS_PHASE_OTHER] = step->total_ns - covered_ns;
 }
 
-/* The step that a range is, or lies in, on their thread. */
+/* The step that a range is, or in which it lies on its thread. */
 static uint32_t step_of_range(const struct runs *f, const struct ws_joined_range *r)
 {
 	uint32_t step = ws_joined_range_step(f->rows, r);
@@ -672,9 +651,19 @@ static uint32_t step_of_range(const struct runs *f, const struct ws_joined_range
 	return step != WS_NONE && f->m->steps[step].thread == r->context->thread ? step : WS_NONE;
 }
 
-/* Ranges that are the outermost of a phase in their step. */
-static void add_ranges(struct runs *f)
+static void add_phases(struct runs *f, bool has_links)
 {
+	struct ws_model *m = f->m;
+	size_t nops = m->cpu_ops.tree.n;
+
+	WS_NEW(&f->temp, f->backward, nops);
+	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges + m->nevaluations);
+	if (has_links) {
+		label_ops(f);
+		find_runs(f);
+	}
+
+	/* Ranges that are the outermost of a phase in their step. */
 	for (uint32_t i = 0; i < f->rows->nranges; i++) {
 		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
 		const uint32_t step = step_of_range(f, &r);
@@ -689,20 +678,6 @@ static void add_ranges(struct runs *f)
 			                            is_closure(f, &r) ? RANK_OF_CLOSURE
 			                                              : r.context->phase};
 	}
-}
-
-static void add_phases(struct runs *f, bool has_links)
-{
-	struct ws_model *m = f->m;
-	size_t nops = m->cpu_ops.tree.n;
-
-	WS_NEW(&f->temp, f->backward, nops);
-	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges + m->nevaluations);
-	if (has_links) {
-		label_ops(f);
-		find_runs(f);
-	}
-	add_ranges(f);
 	for (size_t i = 0; i < m->nevaluations; i++)
 		f->spans[f->n++] =
 		        (struct phase_span){m->evaluations[i].start_ns, m->evaluations[i].end_ns,
@@ -731,13 +706,14 @@ static void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_mode
 	for (uint32_t i = (uint32_t)ops->tree.n; i-- > 0;)
 		if (f.has_backward[i] && ops->tree.parent[i] != WS_NONE)
 			f.has_backward[ops->tree.parent[i]] = 1;
-	/* what lies in no range of a step was not told it as it ended */
+	/* ranges outside ranges of a step got no step when they ended */
 	if (links || m->step_mark)
 		add_phases(&f, links > 0);
 	ws_arena_free(&f.temp);
 }
 
-/* --- what only all rows tell ---------------------------------------------------------------- */
+/* --- results that need all rows
+ * ---------------------------------------------------------------- */
 
 static uint32_t device_of_kernel(const void *ctx, const void *row)
 {
@@ -747,12 +723,12 @@ static uint32_t device_of_kernel(const void *ctx, const void *row)
 	return m->configs[kernel->kind->config].device;
 }
 
-/* The innermost ranges around the events of memory, which are in order of time as ranges begin. */
+/* Sets the innermost range around each memory event; both are in order of time. */
 static void place_memory(struct ws_joined_rows *rows, struct ws_model *m)
 {
 	struct ws_arena temp = {0};
 	const struct ws_joined_range *r;
-	uint32_t *innermost, begun = 0; /* of each thread, when the last event happened */
+	uint32_t *innermost, begun = 0; /* per thread, at the time of the last event */
 
 	WS_NEW(&temp, innermost, m->nthreads);
 	for (size_t i = 0; i < m->nthreads; i++)
@@ -798,8 +774,8 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	}
 	place_memory(rows, m);
 
-	/* All calls and ranges are told, steps and the framework's phases known: the model's copies
-	 * are joined. */
+	/* After all calls and ranges are rows, and steps and the framework's phases are known:
+	 * joins the model's copies. */
 	reading->join.m = m;
 	WS_NEW(&reading->join.temp, reading->join.launched, reading->join.rows->nranges);
 	WS_NEW(&reading->join.temp, reading->join.work_of_step, m->nsteps);
@@ -827,7 +803,17 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 	struct ws_joined_rows *rows = reading->rows;
 	struct ws_spill_key device = {.key = device_of_kernel};
 
-	WS_FORWARD(open_rooms(reading, err));
+	const struct ws_trace_reader *r = reading->r;
+	const uint64_t kernels = ws_trace_reader_count(r, WS_KIND_KERNEL),
+	               calls = ws_trace_reader_count(r, WS_KIND_API),
+	               ranges = ws_trace_reader_count(r, WS_KIND_NVTX) +
+	                        ws_trace_reader_count(r, WS_KIND_PYTHON_CALL);
+
+	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records of one kind than an export handles");
+	ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
+	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
+	ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range));
 	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));
 	kernel_join_end(&reading->join);
 	device.n = (*reading->m)->ndevices;

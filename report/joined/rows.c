@@ -21,7 +21,7 @@ void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct w
 	ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges, &thread);
 }
 
-/* Of all at once, parents first: they may nest as deep as there are ranges. */
+/* For all ranges at once, parents first: recursion could be as deep as the number of ranges. */
 static void find_op_ranges(struct ws_joined_rows *rows)
 {
 	ws_spill_open(&rows->op_ranges, rows->nranges * sizeof(uint32_t));
@@ -183,10 +183,10 @@ uint32_t ws_launches_find(struct ws_launches *l, struct ws_call_key kernel)
 	struct search search = {l, kernel};
 	struct ws_call_key call;
 
-	search.kernel.call = WS_NONE; /* behind a call that began with it */
+	search.kernel.call = WS_NONE; /* after a call that began at the same time */
 	if (!kernel.correlation)
 		return WS_NONE;
-	/* mostly it is the next one; of joined rows none has the id of another */
+	/* mostly it is the next one; ids of joined rows are unique here */
 	if (l->rows && l->next < l->n) {
 		call = key_at(l, l->next);
 		l->next += call.correlation == kernel.correlation;
@@ -201,13 +201,13 @@ uint32_t ws_launches_find(struct ws_launches *l, struct ws_call_key kernel)
 	}
 	if (l->next == l->n)
 		return WS_NONE;
-	call = key_at(l, l->next); /* clocks that disagree: it began after its kernel */
+	call = key_at(l, l->next); /* clocks disagree: it began after its kernel */
 	return is_same_call(&call, &kernel) ? call.call : WS_NONE;
 }
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-/* The innermost batch around a range whose sums are told. */
+/* The innermost batch with known sums around a range. */
 static bool batch_around(struct ws_joined_rows *rows, const struct ws_model *m, uint32_t range,
                          struct ws_batch *batch)
 {
@@ -219,8 +219,8 @@ static bool batch_around(struct ws_joined_rows *rows, const struct ws_model *m, 
 	return false;
 }
 
-/* Pairs that an operation on so many queries computes: of the whole batch, or of its prompts or
- * generation alone. False: of neither. */
+/* Pairs that an operation with this number of queries computes: those of the whole batch, or of its
+ * prompts or generation alone. False if the number fits none of these. */
 static bool find_pairs(const struct ws_batch *b, uint64_t queries, uint64_t *pairs)
 {
 	const uint64_t context = ws_batch_part_causal_pairs(&b->context),

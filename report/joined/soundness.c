@@ -4,47 +4,43 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
 
-/* Kernels of one stream that depend on each other may overlap: the next one begins while the last
- * blocks of this one end. Of real profiles none did for over 13 us. */
+/* Dependent kernels of one stream may overlap: the next one begins while the last blocks of this
+ * one end. In real profiles overlaps were at most 13 us. */
 #define OVERLAP_NS 20000
-/* Far away: no nearer than this, … */
+/* A record is far away if its distance is over this, … */
 #define FAR_NS          (INT64_C(3600) * 1000000000)
-#define FAR_TIMES       1000 /* … over so many times as far as the others span, … */
-#define FAR_PERCENT     10   /* … and less than this of the records. */
-#define EQUAL_WORK_BACK 16   /* Equal copies stand at most so far from each other. */
+#define FAR_TIMES       1000 /* … over this many times the span of the others, … */
+#define FAR_PERCENT     10   /* … and if fewer than this share of the records are there. */
+#define EQUAL_WORK_BACK 16   /* largest distance between equal copies in the list */
 #define CLOCK_NS        1000 /* older profiles round times to microseconds */
-#define MOVE_FROM       10   /* so many kernels at least show where a clock should be */
-#define COPY_NS         1500 /* a call that is shorter copies or fills nothing: 0 bytes */
-
-static bool has_part(struct ws_bytes name, const char *part)
-{
-	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
-}
+#define MOVE_FROM       10   /* minimum number of kernels to correct a clock */
+#define COPY_NS         1500 /* shorter calls copy or fill 0 bytes */
 
 enum ws_launch_role ws_launch_role_of(struct ws_bytes name)
 {
-	return has_part(name, "LaunchKernel") || has_part(name, "GraphLaunch") ||
-	                       has_part(name, "LaunchCooperativeKernel")
+	return ws_name_has(name, "LaunchKernel") || ws_name_has(name, "GraphLaunch") ||
+	                       ws_name_has(name, "LaunchCooperativeKernel")
 	               ? WS_LAUNCHES_KERNELS
-	       : has_part(name, "Memcpy") ? WS_LAUNCHES_COPY
-	       : has_part(name, "Memset") ? WS_LAUNCHES_FILL
-	                                  : WS_LAUNCHES_NOTHING;
+	       : ws_name_has(name, "Memcpy") ? WS_LAUNCHES_COPY
+	       : ws_name_has(name, "Memset") ? WS_LAUNCHES_FILL
+	                                     : WS_LAUNCHES_NOTHING;
 }
 
 bool ws_call_begins_capture(struct ws_bytes name)
 {
-	return has_part(name, "StreamBeginCapture");
+	return ws_name_has(name, "StreamBeginCapture");
 }
 
 bool ws_call_ends_capture(struct ws_bytes name)
 {
-	return has_part(name, "StreamEndCapture");
+	return ws_name_has(name, "StreamEndCapture");
 }
 
-/* --- rows as they come ---------------------------------------------------------------------- */
+/* --- rows in order ---------------------------------------------------------------------- */
 
 void ws_judged_streams_begin(struct ws_judged_streams *s, const struct ws_model *m,
                              struct ws_arena *arena)
@@ -77,7 +73,7 @@ bool ws_judged_streams_has(const struct ws_judged_streams *s, const struct ws_mo
 	       is_same_name(m, k->config, last->config);
 }
 
-/* Kernels of one launch are those of a graph, of which branches run side by side. */
+/* Kernels of one launch belong to a graph, whose branches run side by side. */
 bool ws_judged_streams_add(struct ws_judged_streams *s, const struct ws_pass_kernel *k,
                            uint32_t step, size_t row, struct ws_judged_kernel *overrun)
 {
@@ -243,10 +239,10 @@ void ws_judge_work(struct ws_judge *j, const struct ws_work *w)
 
 struct hole_finder {
 	struct ws_judge *j;
-	uint8_t *role;                       /* of each text */
-	uint8_t *captures;                   /* of each text: 1 begins, 2 ends a capture */
-	int64_t (*last_ns)[WS_LAUNCH_ROLES]; /* of each process: its last launch that has work */
-	bool *is_capturing;                  /* of each thread */
+	uint8_t *role;                       /* role by text */
+	uint8_t *captures;                   /* by text: 1 begins, 2 ends a capture */
+	int64_t (*last_ns)[WS_LAUNCH_ROLES]; /* by process: last launch with work */
+	bool *is_capturing;                  /* by thread */
 	uint32_t *workless;                  /* rows of launches without work */
 	size_t nworkless, workless_capacity;
 	struct ws_launches launches;
@@ -272,8 +268,8 @@ static void look_at_names(struct hole_finder *f)
 			f->last_ns[i][role] = INT64_MIN;
 }
 
-/* Is this the only call of its process with its id? A call of the runtime makes one of the driver,
- * and work is joined to one of the two. */
+/* Is this the only call of its process with its id? A runtime call makes a driver call with the
+ * same id, and work is joined to one of the two. */
 static bool is_only_one(struct hole_finder *f, uint32_t row, const struct ws_joined_call *call)
 {
 	struct ws_call_key key = {.correlation = call->correlation,
@@ -292,7 +288,7 @@ static bool is_only_one(struct hole_finder *f, uint32_t row, const struct ws_joi
 	return ws_launches_find(&f->launches, key) == row;
 }
 
-/* A launch that nothing came of: it lies before one of its kind that has work, or behind all. */
+/* A launch without work: it comes before a launch of its kind with work, or after all of them. */
 static void add_hole(struct hole_finder *f, const struct ws_joined_call *call)
 {
 	struct ws_broken_law *broken = &f->j->m->soundness.broken[WS_LAW_LAUNCH_HAS_WORK];
@@ -316,7 +312,8 @@ static void add_hole(struct hole_finder *f, const struct ws_joined_call *call)
 	spoil_step(f->j, step);
 }
 
-/* One look at all calls: those that have work tell how far its records go, others wait for that. */
+/* Scans all calls: those with work determine until when work was recorded; others are judged by
+ * that. */
 static void look_at_calls(struct hole_finder *f)
 {
 	struct ws_joined_rows *rows = f->j->rows;
@@ -346,34 +343,17 @@ static void look_at_calls(struct hole_finder *f)
 	}
 }
 
-static void find_holes(struct ws_judge *j)
-{
-	struct hole_finder f = {.j = j};
-
-	look_at_names(&f);
-	look_at_calls(&f);
-	for (size_t i = 0; i < f.nworkless; i++) {
-		const struct ws_joined_call call = *ws_joined_rows_call(j->rows, f.workless[i]);
-
-		if (is_only_one(&f, f.workless[i], &call))
-			add_hole(&f, &call);
-	}
-	free(f.workless);
-	if (f.has_launches)
-		ws_launches_free(&f.launches);
-}
-
 /* --- records far away ------------------------------------------------------------------------ */
 
 struct far_finder {
 	struct ws_judge *j;
-	int64_t middle_ns, limit_ns; /* what is further from the middle than this is far away */
+	int64_t middle_ns, limit_ns; /* records further from the middle than this are far away */
 	struct distances {
 		uint64_t n;
 		int64_t least_ns, most_ns;
 	} of_power[64]; /* by the power of two */
 	uint64_t n;
-	int64_t begin_ns, end_ns; /* of what is near */
+	int64_t begin_ns, end_ns; /* span of the near records */
 };
 
 static int64_t distance(const struct far_finder *f, int64_t time_ns)
@@ -435,7 +415,7 @@ static void each_time(struct far_finder *f,
 		look(f, m->cpu_ops.tree.start_ns[i], m->cpu_ops.tree.end_ns[i]);
 }
 
-/* Rows stand in the order of time, or nearly, so the middle one is where most happened. */
+/* Rows are nearly in order of time, so the middle row lies among most records. */
 static int64_t middle_of(struct ws_judge *j)
 {
 	struct ws_joined_rows *rows = j->rows;
@@ -448,8 +428,7 @@ static int64_t middle_of(struct ws_judge *j)
 	                     : j->m->begin_ns;
 }
 
-/* No record lies between the near and the far ones for over FAR_TIMES as long as the near ones
- * span. */
+/* Is there a gap between near and far records of over FAR_TIMES the span of the near ones? */
 static bool has_far(struct far_finder *f)
 {
 	uint64_t near = 0;
@@ -542,7 +521,7 @@ static void find_far(struct ws_judge *j)
 	                       .end_ns = INT64_MIN};
 	bool found;
 
-	/* an end that is not believed does not make the run longer either */
+	/* a wrong end does not extend the run either */
 	if (!is_long && !j->m->soundness.broken[WS_LAW_ONE_AT_A_TIME].kernels)
 		return;
 	f.middle_ns = middle_of(j);
@@ -554,7 +533,8 @@ static void find_far(struct ws_judge *j)
 	j->m->begin_ns = f.begin_ns;
 	j->m->end_ns = f.end_ns;
 	if (found) {
-		/* What is far away on the clock of a device is not early, but nobody knows when. */
+		/* Far records on the clock of a device are not counted as early; their time is
+		 * unknown. */
 		struct ws_joined_rows *rows = j->rows;
 		const struct ws_model *m = j->m;
 
@@ -573,10 +553,10 @@ static void find_far(struct ws_judge *j)
 	}
 }
 
-/* --- what follows ---------------------------------------------------------------------------- */
+/* --- consequences ---------------------------------------------------------------------------- */
 
-/* Where most work of a device begins before its launch, its times are moved by the least that ends
- * that: its work then lies in the steps that launched it, or nearly. */
+/* If most work of a device begins before its launch, shifts its times by the smallest amount that
+ * corrects this, so that work lies in the steps that launched it, or nearly. */
 static void move_clocks(struct ws_judge *j)
 {
 	struct ws_joined_rows *rows = j->rows;
@@ -608,14 +588,27 @@ void ws_judge_end(struct ws_judge *j)
 	struct ws_soundness *s = &j->m->soundness;
 
 	find_far(j);
-	find_holes(j);
+
+	struct hole_finder f = {.j = j};
+
+	look_at_names(&f);
+	look_at_calls(&f);
+	for (size_t i = 0; i < f.nworkless; i++) {
+		const struct ws_joined_call call = *ws_joined_rows_call(j->rows, f.workless[i]);
+
+		if (is_only_one(&f, f.workless[i], &call))
+			add_hole(&f, &call);
+	}
+	free(f.workless);
+	if (f.has_launches)
+		ws_launches_free(&f.launches);
 	for (size_t i = 0; i < j->m->ndevices; i++)
 		s->broken[WS_LAW_BEFORE_LAUNCH].judged += j->timed[i];
 	s->clock_is_off = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) > 0;
 	if (s->clock_is_off)
 		move_clocks(j);
 
-	/* Steps that hold what breaks a law are no measured ones any more. */
+	/* Steps with records that break a law become unmeasured. */
 	struct ws_model *m = j->m;
 
 	m->nmeasured = 0;

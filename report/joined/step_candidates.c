@@ -7,19 +7,19 @@
 #include "report/base/names.h"
 #include "report/model/model.h"
 
-/* Steps lie this deep at most: main / epoch / iteration. */
+/* Maximum depth of steps: main / epoch / iteration. */
 #define DEPTH_MAX 3
-/* A step holds most of what runs. */
+/* Steps contain at least this share of the GPU time. */
 #define LEAST_PERCENT 50
-/* More instances of a range than so many in a period of the kernels are parts of a step. */
+/* Ranges with more instances per period of the kernels are parts of a step. */
 #define MOST_IN_PERIOD 2
-/* Of the kernels, that repeat what was a period earlier. */
+/* Minimum share of kernels that equal the kernel a period earlier. */
 #define REPEAT_PERCENT 90
-/* Rare kernels that may mark a period: each costs two looks at all kernels. */
+/* Number of rare kernels tried as marks of a period: each costs two scans of all kernels. */
 #define NAMES_TRIED 8
 
 struct group {
-	uint64_t count, names; /* names: that differ, in their numbers */
+	uint64_t count, names; /* names: number of different names */
 	int64_t gpu_ns;
 	uint32_t depth;
 	struct ws_bytes pattern;
@@ -33,15 +33,10 @@ struct finder {
 	struct group *group;
 	size_t ngroups;
 	uint32_t *of_path; /* path -> group, WS_NONE */
-	int64_t *path_ns;  /* GPU time of kernels launched in a path, and nothing deeper */
-	int64_t gpu_ns;    /* without warm-up, as all of these */
+	int64_t *path_ns;  /* GPU time of kernels launched in a path, without nested ranges */
+	int64_t gpu_ns;    /* all times are without warm-up */
 	struct ws_spans warm_up;
 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 /* "Iteration *" of "Iteration 17": numbers change from step to step. */
 static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
@@ -50,7 +45,7 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 	const char *p = name.ptr;
 	size_t n = 0;
 
-	/* "step[*", "execute_*": of a batch all sizes change */
+	/* "step[*", "execute_*": all sizes of a batch vary */
 	if (ws_name_is_batch(name)) {
 		while (p[n] != '[' && p[n] != '_')
 			n++;
@@ -59,7 +54,7 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 	}
 
 	for (size_t i = 0; i < name.len; i++) {
-		if (!is_digit(p[i]))
+		if (!ws_name_is_digit(p[i]))
 			out[n++] = p[i];
 		else if (!n || out[n - 1] != '*')
 			out[n++] = '*';
@@ -68,7 +63,7 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 	return (struct ws_bytes){out, n};
 }
 
-/* Names that are steps even where only one was recorded. */
+/* Names that are steps even if only one was recorded. */
 static bool is_known(struct ws_bytes name)
 {
 	static const char *const words[] = {"train_step", "training_step", "iteration",
@@ -82,7 +77,7 @@ static bool is_known(struct ws_bytes name)
 	return false;
 }
 
-/* A phase of a step, an operation, a layer or a library's call is none. */
+/* False for phases of a step, operations, layers and calls of libraries. */
 static bool may_be_step(const struct ws_model *m, const struct ws_path *path)
 {
 	/* CudnnConvolutionBackward, MmBackward0: what autograd runs for a layer */
@@ -127,7 +122,8 @@ static bool is_part(const struct group *g, const struct ws_step_candidates *out)
 	       (out->times && g->count > MOST_IN_PERIOD * out->times);
 }
 
-/* Was it launched in a warm-up, by whatever thread: autograd's runs the backward of one? */
+/* Was it launched during a warm-up, by any thread? Autograd's thread runs the backward of a
+ * warm-up. */
 static bool is_of_warm_up(const struct finder *f, const struct ws_joined_kernel *k)
 {
 	const struct ws_joined_call *call = ws_joined_rows_call(f->rows, k->call);
@@ -161,7 +157,7 @@ static void sum_up(struct finder *f)
 			f->path_ns[k->kind->path] += k->dur_ns;
 	}
 	for (uint32_t i = 0; i < r->npaths; i++) {
-		uint32_t last = WS_NONE; /* a group in itself counts once */
+		uint32_t last = WS_NONE; /* nested ranges of one group count once */
 
 		for (uint32_t at = i; at != WS_NONE && f->path_ns[i]; at = r->paths[at].parent) {
 			if (f->of_path[at] != WS_NONE && f->of_path[at] != last)
@@ -171,7 +167,7 @@ static void sum_up(struct finder *f)
 	}
 }
 
-/* What holds more of the GPU time, then what lies further out. */
+/* Order: more GPU time first, then outer ranges. */
 static bool is_better(const struct group *a, const struct group *b)
 {
 	if (a->gpu_ns != b->gpu_ns)
@@ -179,11 +175,11 @@ static bool is_better(const struct group *a, const struct group *b)
 	return a->depth != b->depth ? a->depth < b->depth : a->count > b->count;
 }
 
-/* The steps that the pattern makes: outermost, finished, and no warm-up. */
+/* Adds the steps that the pattern gives: outermost, finished, and not warm-up. */
 static void add_spans(struct finder *f, struct ws_step_candidate *c)
 {
 	const struct ws_ranges *r = &f->m->ranges;
-	uint8_t *is_step; /* of a path: it, or one around it, is */
+	uint8_t *is_step; /* by path: it, or a parent, is a step */
 	uint8_t *is_outermost;
 
 	WS_NEW(f->arena, is_step, r->npaths);
@@ -249,7 +245,7 @@ static double repeated_percent(const struct finder *f, size_t n, size_t period)
 	return n > period ? 100 * (double)same / (double)(n - period) : 0;
 }
 
-/* From the middle one of so many kernels of a name to the next; 0: there is none. */
+/* Distance from the middle kernel of a name to the next one; 0: there is none. */
 static size_t distance_in_the_middle(const struct finder *f, size_t n, uint32_t name,
                                      uint32_t count)
 {
@@ -267,7 +263,7 @@ static size_t distance_in_the_middle(const struct finder *f, size_t n, uint32_t 
 	return 0;
 }
 
-/* The rarest name that comes thrice or more, and is not taken yet; 0: there is none. */
+/* The rarest name that occurs at least three times and was not tried yet; 0: there is none. */
 static uint32_t rarest_name(const struct finder *f, const uint32_t *count)
 {
 	uint32_t rarest = 0;
@@ -278,8 +274,8 @@ static uint32_t rarest_name(const struct finder *f, const uint32_t *count)
 	return rarest;
 }
 
-/* Of the first device: a rare name marks the period, by its distance in the middle of the trace.
- * The rarest may be of the start alone, so a few are tried. */
+/* For the first device: the distance of a rare name in the middle of the trace is the period. The
+ * rarest name may occur only at the start, so several are tried. */
 static void find_period(struct finder *f, struct ws_step_candidates *out)
 {
 	uint32_t *count, name;
@@ -292,7 +288,7 @@ static void find_period(struct finder *f, struct ws_step_candidates *out)
 		const size_t period = distance_in_the_middle(f, n, name, count[name]);
 
 		count[name] = 0;
-		/* one kernel over and over has no steps */
+		/* a single repeated kernel has no steps */
 		if (period < 2 || n / period < 3 || repeated_percent(f, n, period) < REPEAT_PERCENT)
 			continue;
 		out->period = period;
@@ -309,7 +305,7 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 	*out = (struct ws_step_candidates){0};
 	group_paths(&f);
 
-	/* Names that come back, as layers are numbered anew in each step, are of parts of it. */
+	/* Names that repeat because layers are numbered anew in each step are parts of the step. */
 	const struct ws_ranges *r = &f.m->ranges;
 	struct ws_strtab seen = {0}; /* group and name */
 

@@ -1,4 +1,4 @@
-/* What a kernel is by its name: demangled, normalised, and held against the rules of
+/* Classifies a kernel by its name: demangles it, normalises it, and applies the rules of
  * class_rules.txt. */
 #include "report/kernel_info/classify.h"
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 #include "report/base/names.h"
 
 /*
- * Traits of a kernel name, mangled or not, any bytes. Each distinct name is
- * looked at once. Only the first WS_CLASSIFY_BYTES of the normalised name
- * count: what a pattern costs can grow with the square of the length.
+ * Traits of a kernel name, mangled or not, any bytes. Each distinct name is classified once. Only
+ * the first WS_CLASSIFY_BYTES of the normalised name are used, because matching a pattern can take
+ * quadratic time.
  */
 #define WS_CLASSIFY_BYTES 4096u
 
@@ -30,9 +30,8 @@ struct sink {
 };
 
 /*
- * The library has no way to be told to stop, but it neither allocates nor
- * locks on this path (it is what handlers of fatal errors call), so nothing
- * is lost by jumping out of it.
+ * The library cannot be interrupted by its interface. It neither allocates nor locks here (handlers
+ * of fatal errors call it, too), so jumping out of it leaks nothing.
  */
 static void collect(const char *text, size_t len, void *opaque)
 {
@@ -40,14 +39,15 @@ static void collect(const char *text, size_t len, void *opaque)
 
 	sink->is_full |= len > WS_DEMANGLED_MAX_BYTES - sink->len;
 	if (sink->is_full) {
-		ws_jump(sink->too_long); /* WebAssembly cannot, and goes on to the end */
+		ws_jump(sink->too_long); /* not possible in WebAssembly, which continues to the end
+		                          */
 		return;
 	}
 	memcpy(sink->out->data + sink->out->len + sink->len, text, len);
 	sink->len += len;
 }
 
-/* 1 when sink holds the whole signature. */
+/* 1 if sink has the whole signature. */
 static int signature(const char *mangled, struct sink *sink)
 {
 	if (ws_jump_here(sink->too_long))
@@ -95,10 +95,10 @@ void ws_demangle(const char *name, size_t len, struct ws_buf *out)
 
 /* --- words of a name ------------------------------------------------------------------------- */
 
-/* --- the form that patterns see ---------------------------------------------- */
+/* --- normalisation ---------------------------------------------- */
 
-/* Text as recorded (any letter case) and what patterns see of it. Longest first where one starts
- * another. */
+/* Recorded text (any letter case) and its replacement. A text that begins with another one comes
+ * before it. */
 static const struct {
 	const char *from, *to;
 } replaced[] = {
@@ -154,7 +154,7 @@ static size_t anonymous_id(const char *p, const char *end)
 	return (size_t)(q - p);
 }
 
-/* What of p is replaced, and by what; NULL when nothing is. */
+/* The replacement at p, and the length of the replaced text; NULL if there is none. */
 static const char *replacement(const char *p, const char *end, size_t *len)
 {
 	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++) {
@@ -193,7 +193,7 @@ size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size)
 
 /* --- numbers in a name --------------------------------------------------------- */
 
-/* The decimal number at *p, which moves behind it; 0 when there is none or it is absurd. */
+/* Reads the decimal number at *p and advances *p; 0 if there is none or it is implausible. */
 static unsigned number(const char **p)
 {
 	unsigned v = 0;
@@ -215,11 +215,10 @@ static bool pair_at(const char *p, unsigned *m, unsigned *n)
 }
 
 /*
- * xmma says tilesizeMxNxK, Tensile _MTMxNxK, MIOpen's igemm _btMxNxK, trtllm-gen's
- * bmm tMxNxK; all others write MxN between
- * underscores, and before any other such pair (_64x4 = K and stages). Pairs
- * that follow a letter are an instruction's or a cluster's shape. A tile has
- * at least 8 rows and columns, which tells it from filter sizes (_1x1_).
+ * xmma says tilesizeMxNxK, Tensile _MTMxNxK, MIOpen's igemm _btMxNxK, trtllm-gen's bmm tMxNxK; all
+ * others write MxN between underscores, and before any other such pair (_64x4 = K and stages).
+ * Pairs that follow a letter are an instruction's or a cluster's shape. A tile has at least 8 rows
+ * and columns, unlike filter sizes (_1x1_).
  */
 static void parse_tile(const char *name, struct ws_kernel_traits *out)
 {
@@ -255,7 +254,7 @@ static void parse_arch(const char *name, struct ws_kernel_traits *out)
 {
 	static const struct {
 		const char *word;
-		unsigned arch; /* 0: the number that follows */
+		unsigned arch; /* 0: the following number */
 	} words[] = {
 	        {"maxwell_", 50}, {"pascal_", 60}, {"volta_", 70},  {"turing_", 75},
 	        {"ampere_", 80},  {"sm", 0},       {"cutlass_", 0},
@@ -317,7 +316,7 @@ static const char *const call_names[] = {
 #undef X
 };
 
-/* What a rule may say, and what holds where no rule matches. */
+/* Attributes of rules, with their values and the default. */
 static const struct {
 	const char *name;
 	const char *const *values;
@@ -345,7 +344,7 @@ struct rule {
 struct ws_classifier {
 	struct rule *rules;
 	size_t nrules, rules_capacity;
-	struct ws_strtab names;          /* seen so far: id - 1 is the index into traits */
+	struct ws_strtab names;          /* known names: id - 1 is the index into traits */
 	struct ws_kernel_traits *traits; /* ntraits */
 	size_t ntraits, traits_capacity;
 	struct ws_buf demangled;
@@ -414,7 +413,7 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 		r->value = v;
 		r->pattern = ws_xstrndup(line.pos, (size_t)(line.end - line.pos));
 		c->nrules++;
-		/* the user is told at once; the others are known to be right */
+		/* rules of the user are checked immediately; the built-in ones are tested */
 		if (from_user)
 			WS_FORWARD(compile(&c->rules[c->nrules - 1], err));
 	}
@@ -478,8 +477,8 @@ static int own_class(const char *name)
 	return best;
 }
 
-/* What the first rule about an attribute says that matches: the user's are searched in the name,
- * ours in what counts of it. */
+/* The value of the first matching rule about an attribute: user rules search the whole name,
+ * built-in rules only its relevant part. */
 static int decide(struct ws_classifier *c, enum attribute attribute, const char *name,
                   const char *counts)
 {
@@ -489,7 +488,7 @@ static int decide(struct ws_classifier *c, enum attribute attribute, const char 
 
 		if (r->attribute != attribute)
 			continue;
-		/* the rules of the user are compiled, ours are known to be right */
+		/* user rules are compiled already, built-in rules are tested */
 		if (!r->expression && compile(r, NULL) != WS_OK)
 			ws_out_of_memory(sizeof(*r));
 		if (ws_expression_matches(r->expression, r->is_users ? name : counts))
@@ -535,9 +534,9 @@ static void apply_rules(struct ws_classifier *c, const char *name, const char *f
 }
 
 /*
- * What of a demangled name tells the class: the function's name and namespace, and of a frame the
- * template arguments, which name the function that it runs. Never parameters or a return type: a
- * kernel that is handed a random state draws no numbers by that.
+ * The part of a demangled name for class rules: the function's name and namespace, and for a frame
+ * the template arguments, which name the function that it runs. Never parameters or a return type:
+ * a kernel with a random state as parameter may not draw random numbers.
  */
 static void normalise_function(struct ws_bytes name, char *out, size_t size)
 {

@@ -1,7 +1,7 @@
 /*
- * What a kernel is, told from its name: op class, Tensor Cores, direction,
- * dtype, tile. The rules are data (class_rules.txt, explained in
- * docs/reference/classification.md); a file of the user's stands before them.
+ * Attributes of a kernel derived from its name: op class, Tensor Cores, direction, dtype, tile. The
+ * rules are data (class_rules.txt, explained in docs/reference/classification.md); rules of a
+ * user's file come first.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "formats/base/bytes.h"
 #include "formats/base/status.h"
 
-/* Lines and words of a small text file that is all in memory. Nothing here allocates. */
+/* Lines and words of a small text file in memory. These functions do not allocate. */
 
 /* Borrowed characters from pos to before end. */
 struct ws_text {
@@ -19,47 +19,47 @@ struct ws_text {
 };
 
 /*
- * Take the next line off the front of text: without its line end and without
- * blanks around it. text is at its end when none is left.
+ * Removes the next line from the front of text, and returns it without line end and surrounding
+ * blanks. text is empty after the last line.
  */
 struct ws_text ws_text_line(struct ws_text *text);
 
-/* Take the next word off the front of a line, and the blanks behind it. Empty when none is left. */
+/* Removes the next word and the blanks after it from the front of a line. Empty if there is
+ * none. */
 struct ws_text ws_text_word(struct ws_text *line);
 
-/* Empty, or a comment that begins with '#'. */
+/* Is the line empty, or a comment that begins with '#'? */
 bool ws_text_says_nothing(struct ws_text line);
 
 bool ws_text_is(struct ws_text word, const char *name);
 
-/* The word for printf's "%.*s": as much of it as a message should show. */
+/* Arguments for "%.*s" of printf: the word, cut to a length suitable for messages. */
 #define WS_TEXT_SHOWN(word) ws_text_shown(word), (word).pos
 int ws_text_shown(struct ws_text word);
 
 /*
- * Readable C++ signatures for mangled kernel names (Itanium C++ ABI, what
- * nvcc emits on Linux). The work is done by libiberty.
+ * Readable C++ signatures for mangled kernel names (Itanium C++ ABI, which nvcc uses on Linux), by
+ * libiberty.
  */
 
 /*
- * Longer names stay as they are. The library recurses: the worst inputs found
- * take 200 bytes of stack a byte of name, so these 3.2 MiB.
+ * Longer names are not demangled. The library recurses: the worst known inputs take 200 bytes of
+ * stack per byte of name, so names of this length take 3.2 MiB.
  */
 #define WS_DEMANGLE_MAX_BYTES (16u << 10)
 /*
- * So do names whose signature would be longer: back references let a name of
- * 400 bytes stand for a signature that fills the memory.
+ * Neither are names whose signature would be longer than this: with back references, a name of 400
+ * bytes can have a signature that fills the memory.
  */
 #define WS_DEMANGLED_MAX_BYTES (64u << 10)
 
 /*
- * Append to out the signature that a mangled name stands for: "_Z3addiPfS_"
- * is "add(int, float*, float*)". Whatever is not mangled, not understood or
- * over a limit above is appended as it is.
+ * Appends the signature of a mangled name to out: "_Z3addiPfS_" becomes "add(int, float*, float*)".
+ * A name that is not mangled, invalid or over one of the limits above is appended unchanged.
  */
 void ws_demangle(const char *name, size_t len, struct ws_buf *out);
 
-/* NAME, name, NAME of the class it belongs to in a short summary, meaning */
+/* NAME, name, NAME of its class in short summaries, meaning */
 #define WS_OP_CLASS_LIST(X)                                                             \
 	X(OTHER, other, OTHER, "no rule matches")                                       \
 	X(GEMM, gemm, GEMM, "matrix products, matrix-vector and dot products")          \
@@ -97,12 +97,12 @@ enum ws_op_class {
 	        WS_CLASS_COUNT
 };
 
-/* NAME, name in rules, how tables show it */
-#define WS_TENSOR_LIST(X)                                                      \
-	X(NOT_APPLICABLE, none, "") /* class is not gemm, conv or attention */ \
-	X(NO, no, "no")                                                        \
-	X(YES, yes, "yes")                                                     \
-	X(UNKNOWN, unknown, "?") /* the name does not tell */
+/* NAME, name in rules, text in tables */
+#define WS_TENSOR_LIST(X)                                                          \
+	X(NOT_APPLICABLE, none, "") /* the class is not gemm, conv or attention */ \
+	X(NO, no, "no")                                                            \
+	X(YES, yes, "yes")                                                         \
+	X(UNKNOWN, unknown, "?")
 
 enum ws_tensor {
 #define X(NAME, name, shown) WS_TENSOR_##NAME,
@@ -127,7 +127,7 @@ enum ws_name_direction {
 	        WS_NAME_DIRECTION_COUNT
 };
 
-/* What the arithmetic reads; NONE: the name does not tell. NAME, name */
+/* Type that the arithmetic reads; NONE: unknown from the name. NAME, name */
 #define WS_NAME_DTYPE_LIST(X) \
 	X(NONE, none)         \
 	X(FP32, fp32)         \
@@ -147,8 +147,8 @@ enum ws_name_dtype {
 	        WS_NAME_DTYPE_COUNT
 };
 
-/* Of fused attention: does the kernel make a call of its own, or is it a part of another's? A sum
- * over splits of keys belongs to the call before it, a schedule to the one behind. NAME, name */
+/* For fused attention: is the kernel a call of its own, or a part of another call? A sum over
+ * splits of keys belongs to the call before it, a schedule to the call after it. NAME, name */
 #define WS_NAME_CALL_LIST(X) \
 	X(OWN, own)          \
 	X(BEFORE, before)    \
@@ -167,10 +167,11 @@ struct ws_kernel_traits {
 	enum ws_name_direction direction;
 	enum ws_name_dtype dtype;
 	enum ws_name_call call;
-	/* gemm and conv only; 0 = the name does not tell */
+	/* gemm and conv only; 0 = unknown from the name */
 	unsigned tile_m, tile_n; /* output tile of a block */
 	unsigned align;          /* least alignment of an operand in elements: 1 and 2 are slow */
-	unsigned arch; /* what the code was built for, 80 = sm_80; not the GPU it runs on */
+	unsigned arch; /* architecture that the code was built for, 80 = sm_80; not the GPU it runs
+	                  on */
 };
 
 struct ws_classifier;
@@ -180,8 +181,8 @@ struct ws_classifier;
 #define WS_RULES_MAX       4096u
 
 /*
- * The built-in rules, and before them those of user_rules (len bytes, NULL =
- * none). USAGE names the line and what is wrong with it. Free with
+ * A classifier with the rules of user_rules (len bytes, NULL = none) followed by the built-in
+ * rules. Returns USAGE, with the line and the error, for invalid rules. Free with
  * ws_classifier_free.
  */
 enum ws_status ws_classifier_new(const char *user_rules, size_t len, struct ws_classifier **out,
@@ -191,14 +192,13 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
                  struct ws_kernel_traits *out);
 const char *ws_op_class_name(enum ws_op_class op_class);
 
-/* "yes", "no", "?", or "" where the question does not apply. */
+/* "yes", "no", "?", or "" if not applicable. */
 const char *ws_tensor_shown(enum ws_tensor tensor);
 const char *ws_name_dtype_name(enum ws_name_dtype dtype);
 
 /*
- * The form of a demangled name that patterns see: lower case, without "void ",
- * without the literal casts "(int)" that some tools print, anonymous
- * namespaces called "anon", fbgemm_gpu called fb_gpu (it is no gemm), NUL as
- * space. Writes at most size - 1 bytes and a NUL; returns how many.
+ * Normalises a demangled name for matching patterns: lower case, without "void ", without the
+ * literal casts "(int)" that some tools print, anonymous namespaces as "anon", fbgemm_gpu as fb_gpu
+ * (it is not a gemm), NUL as space. Writes at most size - 1 bytes and a NUL; returns their number.
  */
 size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size);

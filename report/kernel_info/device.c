@@ -1,4 +1,4 @@
-/* What a device can do: its peak rates, and how many warps of a kernel fit on it. */
+/* Peak rates of devices, and occupancy. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,7 +32,8 @@ struct ws_peaks {
 
 /* --- rows ----------------------------------------------------------------------- */
 
-/* Take the part before the next '|', or what is left, off the front of a line, without blanks. */
+/* Removes the part before the next '|', or the rest, from the front of a line, and returns it
+ * without blanks. */
 static struct ws_text next_part(struct ws_text *line)
 {
 	const char *bar = memchr(line->pos, '|', (size_t)(line->end - line->pos));
@@ -43,8 +44,8 @@ static struct ws_text next_part(struct ws_text *line)
 }
 
 /*
- * "989.4": digits, and a point with digits behind it. Correctly rounded, as
- * both parts can be held exactly; the language of the user does not matter.
+ * Parses "989.4": digits, and optionally a point with digits. Correctly rounded, because both parts
+ * are exact; independent of the locale.
  */
 static bool parse_number(struct ws_text word, double *out)
 {
@@ -212,14 +213,13 @@ bool ws_device_name_is_amd(const char *name, size_t len)
 
 #define KIB                  1024u
 #define WARP_THREADS         32u
-#define REGISTER_GRANULARITY 256u /* of a warp */
+#define REGISTER_GRANULARITY 256u /* per warp */
 #define FACT_MAX             ((int64_t)1 << 30)
 
 /*
- * CUDA C++ Programming Guide, "Technical Specifications per Compute
- * Capability"; reserved bytes, granularity and sub-partitions as in NVIDIA's
- * cuda_occupancy.h. All of them: 1,024 threads a block, 65,536 registers an SM,
- * 48 KiB of shared memory per block that a kernel need not ask for.
+ * CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; reserved bytes,
+ * granularity and sub-partitions as in NVIDIA's cuda_occupancy.h. For all: 1,024 threads per block,
+ * 65,536 registers per SM, 48 KiB of shared memory per block without opt-in.
  */
 static const struct capability {
 	uint8_t major, minor;
@@ -321,7 +321,7 @@ static uint64_t registers_limit(const struct ws_sm_limits *l, uint64_t registers
 
 	if (!registers)
 		return UINT64_MAX;
-	/* the launch check of the hardware counts whole rounds of four partitions, on 6.0 too */
+	/* the hardware's launch check rounds up to four partitions, also on 6.0 */
 	if (registers > l->registers_per_thread ||
 	    of_warp * round_up(warps, 4) > l->registers_per_block)
 		return 0;
@@ -340,7 +340,7 @@ static uint64_t shared_limit(const struct ws_sm_limits *l, uint64_t shared_bytes
 	return taken ? l->shared_per_sm_bytes / taken : UINT64_MAX;
 }
 
-/* Blocks that fit on an SM when a block may have so much shared memory. */
+/* Number of blocks that fit on an SM with this limit of shared memory per block. */
 static uint32_t blocks_that_fit(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
                                 uint64_t threads, uint32_t shared_per_block_bytes,
                                 unsigned *limiters)
@@ -367,7 +367,8 @@ static uint32_t blocks_that_fit(const struct ws_sm_limits *l, const struct ws_la
 	return (uint32_t)least;
 }
 
-/* Single precision and truncation as in Kineto: an exact half may go either way. */
+/* Single precision and truncation as in Kineto: an exact half may be rounded in either
+ * direction. */
 static uint32_t kineto_percent(const struct ws_sm_limits *l, uint64_t grid, uint64_t threads,
                                uint32_t active)
 {
@@ -380,7 +381,7 @@ static uint32_t kineto_percent(const struct ws_sm_limits *l, uint64_t grid, uint
 	return (uint32_t)(0.5 + (double)occupancy * 100.0);
 }
 
-/* a * b * c; 0 when a factor is 0 or the product is over limit */
+/* a * b * c; 0 if a factor is 0 or the product is over limit */
 static uint64_t product(uint64_t a, uint64_t b, uint64_t c, uint64_t limit)
 {
 	uint64_t p;

@@ -12,9 +12,9 @@
 #include "formats/base/status.h"
 
 /*
- * What a device can do at most: arithmetic and memory, by product name. The
- * table is data (device_peaks.txt, shown in docs/reference/devices.md); a file of the
- * user's stands before it, measured values before both.
+ * Peak rates of devices, for arithmetic and memory, by product name. The table is data
+ * (device_peaks.txt, shown in docs/reference/devices.md); a file of the user has precedence over
+ * it, and measured values over both.
  */
 
 /* NAME, name in files, factor to base units, base unit, meaning */
@@ -34,41 +34,41 @@ enum ws_peak {
 };
 
 struct ws_device_peaks {
-	double value[WS_PEAK_COUNT]; /* FLOP/s dense, bytes/s; 0 = not known */
+	double value[WS_PEAK_COUNT]; /* dense FLOP/s, bytes/s; 0 = unknown */
 	unsigned measured;           /* bit 1 << WS_PEAK_…: measured, not from a data sheet */
-	const char *pattern;         /* the row; these belong to the table */
+	const char *pattern;         /* pattern and source of the row, owned by the table */
 	const char *source;
 	int from_user;
 };
 
 struct ws_peaks;
 
-#define WS_PEAKS_MAX_BYTES (1u << 20) /* of a user's file */
+#define WS_PEAKS_MAX_BYTES (1u << 20) /* maximum size of a user's file */
 #define WS_PEAKS_MAX_ROWS  4096u
 
 /*
- * The built-in table, and before it the rows of user_rows (len bytes, NULL =
- * none). USAGE names the line and what is wrong with it. Free with
- * ws_peaks_free.
+ * A table with the rows of user_rows (len bytes, NULL = none) followed by the built-in rows.
+ * Returns USAGE, with the line and the error, for invalid rows. Free with ws_peaks_free.
  */
 enum ws_status ws_peaks_new(const char *user_rows, size_t len, struct ws_peaks **out,
                             struct ws_err *err);
 void ws_peaks_free(struct ws_peaks *peaks); /* NULL is legal */
 
-/* The first row that matches a product name, any bytes. 0 when none does: then nothing is known. */
+/* Finds the first row that matches a product name (any bytes). False if none does. */
 bool ws_peaks_find(const struct ws_peaks *peaks, const char *name, size_t len,
                    struct ws_device_peaks *out);
 
-/* Rows in order, for pages that list them. 0 when there is no such row. */
+/* Row number `row`, to list the table. False after the last row. */
 bool ws_peaks_row(const struct ws_peaks *peaks, size_t row, struct ws_device_peaks *out);
 
 /*
- * Put a measured value in place of a data sheet's; base unit. One that is not
- * finite and positive changes nothing.
+ * Replaces a data sheet's value by a measured one, in the base unit. Ignores values that are not
+ * finite and positive.
  */
 void ws_device_peaks_measured(struct ws_device_peaks *peaks, enum ws_peak which, double value);
 
-/* Of a row's source what a reader is told: without the sum that its numbers are checked by. */
+/* Length of the part of a row's source that is shown: without the formula that checks its
+ * numbers. */
 static inline int ws_peaks_source_len(const struct ws_device_peaks *peaks)
 {
 	const char *check = strstr(peaks->source, "; check ");
@@ -76,7 +76,7 @@ static inline int ws_peaks_source_len(const struct ws_device_peaks *peaks)
 	return check ? (int)(check - peaks->source) : (int)strlen(peaks->source);
 }
 
-/* Does the table say that nobody held the row against its source? Measured ones are known. */
+/* Does the table mark the row as not compared with its source? False for measured values. */
 static inline bool ws_peaks_unconfirmed(const struct ws_device_peaks *peaks)
 {
 	return peaks->source && !peaks->from_user && !peaks->measured &&
@@ -85,13 +85,12 @@ static inline bool ws_peaks_unconfirmed(const struct ws_device_peaks *peaks)
 
 const char *ws_peak_name(enum ws_peak which); /* "tf32" */
 
-/* Does the product name say that AMD made the device? 0 for an empty name. */
+/* Is this the product name of an AMD device? False for an empty name. */
 bool ws_device_name_is_amd(const char *name, size_t len);
 
 /*
- * What is recorded of a device and matters here: the names of its attributes
- * in the trace (device_attr.attr; bytes where they end in _bytes), and the
- * least value that makes sense.
+ * Recorded attributes of a device that occupancy needs: names in the trace (device_attr.attr; in
+ * bytes if they end in _bytes), and the smallest plausible value.
  */
 #define WS_DEVICE_FACT_LIST(X)                \
 	X(compute_capability_major, 1)        \
@@ -116,41 +115,41 @@ struct ws_device_facts {
 
 void ws_device_facts_init(struct ws_device_facts *facts); /* nothing recorded */
 /*
- * Note an attribute of the trace. 0 when its name is none of the list or its
- * value is absurd; it then counts as not recorded.
+ * Stores an attribute of the trace. Returns false if the list lacks its name or its value is
+ * implausible; it then counts as not recorded.
  */
 bool ws_device_facts_set(struct ws_device_facts *facts, const char *attr, size_t len,
                          int64_t value);
 
-/* What an SM offers. Numbers, and bytes where the name says so. */
+/* Resources of an SM. Counts, or bytes if the name ends in _bytes. */
 struct ws_sm_limits {
 	uint32_t major, minor; /* compute capability */
 	uint32_t sm_count;
 	uint32_t threads_per_block, threads_per_sm, blocks_per_sm;
 	uint32_t registers_per_block, registers_per_sm, registers_per_thread;
-	uint32_t sub_partitions;               /* that share out the registers */
-	uint32_t shared_per_block_bytes;       /* without the kernel's asking for more */
+	uint32_t sub_partitions;               /* partitions of the register file */
+	uint32_t shared_per_block_bytes;       /* without opt-in */
 	uint32_t shared_per_block_optin_bytes; /* with it */
-	uint32_t shared_reserved_bytes;        /* taken by the driver from each block */
+	uint32_t shared_reserved_bytes;        /* reserved by the driver per block */
 	uint32_t shared_per_sm_bytes;
 	uint32_t shared_granularity_bytes;
 };
 
 /*
- * The limits of a compute capability, each replaced by what is recorded of the
- * device. 0 when the number of SMs is not recorded or the capability is not
- * one that this program knows: occupancy is then unknown, not 0.
+ * The limits of a compute capability, each replaced by the recorded attribute if there is one.
+ * False if the number of SMs is not recorded or the capability is unknown to this program:
+ * occupancy is then unknown, not 0.
  */
 bool ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits *limits);
 
 struct ws_launch_shape {
 	uint64_t grid_x, grid_y, grid_z;    /* blocks */
 	uint64_t block_x, block_y, block_z; /* threads */
-	uint64_t registers;                 /* a thread; 0: not a limit */
-	uint64_t shared_bytes;              /* a block, static and dynamic */
+	uint64_t registers;                 /* per thread; 0: not a limit */
+	uint64_t shared_bytes;              /* per block, static and dynamic */
 };
 
-/* What the number of blocks on an SM stops at. NAME, bit, name */
+/* Resources that limit the number of blocks on an SM. NAME, bit, name */
 #define WS_OCCUPANCY_LIMITER_LIST(X)  \
 	X(WARPS, 1, "warps")          \
 	X(REGISTERS, 2, "registers")  \
@@ -166,21 +165,21 @@ enum ws_occupancy_limiter {
 struct ws_occupancy {
 	double blocks_per_sm;   /* of the grid: its blocks over all SMs; not clamped, not rounded */
 	double warps_per_sm;    /* threads of those blocks / 32, not rounded up to whole warps */
-	uint32_t active_blocks; /* that fit on an SM at once */
-	unsigned limiters;      /* bits of ws_occupancy_limiter: all that allow no more */
+	uint32_t active_blocks; /* blocks that fit on an SM at once */
+	unsigned limiters; /* bits of ws_occupancy_limiter: all limits that equal active_blocks */
 	double percent;         /* estimated achieved occupancy, 0..100 */
 	/*
-	 * The same as PyTorch's profiler (Kineto) computes it: in float, rounded,
-	 * and 0 for a block of more than 48 KiB of shared memory, because it leaves
-	 * out that kernels ask for more. For comparison with its traces.
+	 * The same as PyTorch's profiler (Kineto) computes it: in float, rounded, and 0 for a block
+	 * of more than 48 KiB of shared memory, because it ignores the opt-in limit. For comparison
+	 * with its traces.
 	 */
 	uint32_t kineto_active_blocks;
 	uint32_t kineto_percent;
 };
 
 /*
- * 0 when it cannot be told: a size is 0 or absurd, or not one block fits, so
- * that the limits are not those of the device it ran on.
+ * Returns false if it cannot be computed: a size is 0 or implausible, or not one block fits, so
+ * that the limits are not those of the device that ran the kernel.
  */
 bool ws_occupancy_estimate(const struct ws_sm_limits *limits, const struct ws_launch_shape *shape,
                            struct ws_occupancy *out);

@@ -16,38 +16,28 @@ static bool take(struct scan *s, const char *text)
 	return true;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Numbers that are absurd are the largest. */
 static uint64_t take_number(struct scan *s)
 {
 	uint64_t n = 0;
 
-	for (; s->p < s->end && is_digit(*s->p); s->p++)
+	for (; s->p < s->end && ws_name_is_digit(*s->p); s->p++)
 		if (__builtin_mul_overflow(n, 10, &n) ||
 		    __builtin_add_overflow(n, (uint64_t)(*s->p - '0'), &n))
 			n = UINT64_MAX;
 	return n;
 }
 
-static bool has_letters(struct ws_bytes key, const char *text)
-{
-	return key.len == strlen(text) && !memcmp(key.ptr, text, key.len);
-}
-
 /* Where the sum of this name goes, without its c_ or g_; NULL: it is none. */
 static uint64_t *sum_of(struct ws_batch_part *part, struct ws_bytes key)
 {
-	if (has_letters(key, "sq"))
+	if (ws_name_is(key, "sq"))
 		return &part->queries;
-	if (has_letters(key, "sk"))
+	if (ws_name_is(key, "sk"))
 		return &part->keys;
-	if (has_letters(key, "sqsq"))
+	if (ws_name_is(key, "sqsq"))
 		return &part->squares;
-	return has_letters(key, "sqsk") ? &part->pairs : NULL;
+	return ws_name_is(key, "sqsk") ? &part->pairs : NULL;
 }
 
 /* --- vLLM: "7(sq7sk900sqsq7sqsk900)", "7(7)", "1(888_788544)"
@@ -63,7 +53,7 @@ static bool take_vllm_part(struct scan *s, struct ws_batch_part *part, bool *has
 		struct ws_bytes letters;
 		uint64_t number, *sum;
 
-		while (s->p < s->end && !is_digit(*s->p) && *s->p != ')')
+		while (s->p < s->end && !ws_name_is_digit(*s->p) && *s->p != ')')
 			s->p++;
 		letters = (struct ws_bytes){key, (size_t)(s->p - key)};
 		number = take_number(s);
@@ -91,7 +81,7 @@ static bool read_vllm(struct scan s, struct ws_batch *b)
 		return true;
 	}
 	/* of all tokens */
-	if (s.p < s.end && is_digit(*s.p)) {
+	if (s.p < s.end && ws_name_is_digit(*s.p)) {
 		take_number(&s);
 		take(&s, "_");
 	}
@@ -119,7 +109,7 @@ static void take_pairs(struct scan s, struct ws_batch *b, struct ws_batch_part *
 		}
 		number = take_number(&s);
 		while (s.p < s.end && *s.p != ' ')
-			s.p++; /* "117/128" is padded to 128; what is no number */
+			s.p++; /* "117/128" is padded to 128; other text */
 		s.p += s.p < s.end;
 		if (name.len > 2 && (ws_bytes_begin(name, "c_") || ws_bytes_begin(name, "g_"))) {
 			part = *(const char *)name.ptr == 'c' ? &b->context : &b->generation;
@@ -129,13 +119,13 @@ static void take_pairs(struct scan s, struct ws_batch *b, struct ws_batch_part *
 		b->has_sums |= sum == &part->pairs;
 		if (sum)
 			*sum = number;
-		else if (has_letters(name, "bs"))
+		else if (ws_name_is(name, "bs"))
 			own->requests = number;
-		else if (has_letters(name, "toks") || has_letters(name, "tok"))
+		else if (ws_name_is(name, "toks") || ws_name_is(name, "tok"))
 			own->queries = number;
-		else if (has_letters(name, "c"))
+		else if (ws_name_is(name, "c"))
 			b->context.requests = number;
-		else if (has_letters(name, "g"))
+		else if (ws_name_is(name, "g"))
 			b->generation.requests = number;
 	}
 }
@@ -153,14 +143,14 @@ static bool read_sglang(struct scan s, struct ws_batch *b)
 	if (s.p == s.end)
 		return false;
 	word = (struct ws_bytes){mode, (size_t)(s.p - mode)};
-	if (memmem(word.ptr, word.len, "DECODE", 6) || memmem(word.ptr, word.len, "VERIFY", 6))
+	if (ws_name_has(word, "DECODE") || ws_name_has(word, "VERIFY"))
 		own = &b->generation;
 	s.p++;
 	if (s.p < s.end && s.end[-1] == ']')
 		s.end--;
 	take_pairs(s, b, own);
-	b->is_mixed = has_letters(word, "MIXED") && !b->has_sums;
-	/* a request generates one token, unless its sum says more */
+	b->is_mixed = ws_name_is(word, "MIXED") && !b->has_sums;
+	/* a request generates one token, unless there is a sum */
 	if (own == &b->generation && !own->queries)
 		own->queries = own->requests;
 	return true;

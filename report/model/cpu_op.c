@@ -1,7 +1,6 @@
 /*
- * Framework operations of imported traces: a tree by containment on each
- * thread, joined to the calls and device work inside it, and the backward
- * operations to the forward ones that they belong to.
+ * Framework operations: a tree by containment on each thread, and links from backward to forward
+ * operations.
  */
 #include <stdlib.h>
 
@@ -10,7 +9,7 @@
 #include "formats/op_cost/op_cost.h"
 #include "report/model/load.h"
 
-/* The name of a value of an ENUM column as a text; its entry 0 stands for "not known". */
+/* The name of a value of an ENUM column as a text; its entry 0 means unknown. */
 static uint32_t enum_text(struct ws_model *m, int column, uint64_t value)
 {
 	const struct ws_kind_def *def = ws_schema_kind(WS_KIND_OP_CONFIG);
@@ -26,7 +25,7 @@ static int64_t cost_of(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? -1 : (int64_t)sum;
 }
 
-/* What attention says of its mask and its packed sequences, which the record has no columns for. */
+/* Sets mask and packed sequences of attention, for which the record has no columns. */
 static void set_attention(const struct ws_model *m, const struct ws_row_op_config *r,
                           struct ws_op_config *c)
 {
@@ -80,32 +79,12 @@ static void on_config(void *loader, const void *row)
 
 /* --- the tree ---------------------------------------------------------------------------- */
 
-/* What autograd numbers: a backward operation has the number of the forward one, and its thread. */
+/* Autograd's sequence numbers: a backward operation has the number and the thread of its forward
+ * one. */
 struct op_sequence {
 	int64_t number;          /* -1 = not recorded */
-	uint64_t forward_thread; /* 0: it is no backward operation */
+	uint64_t forward_thread; /* 0: not a backward operation */
 };
-
-static void allocate(struct ws_model *m, size_t rows)
-{
-	struct ws_cpu_ops *ops = &m->cpu_ops;
-	struct ws_op_tree *r = &ops->tree;
-
-	r->n = rows;
-	WS_NEW(&m->arena, r->start_ns, rows);
-	WS_NEW(&m->arena, r->end_ns, rows);
-	WS_NEW(&m->arena, r->thread, rows);
-	WS_NEW(&m->arena, r->name, rows);
-	WS_NEW(&m->arena, r->parent, rows);
-	WS_NEW(&m->arena, ops->config, rows);
-	WS_NEW(&m->arena, ops->external, rows);
-	WS_NEW(&m->arena, ops->range, rows);
-	WS_NEW(&m->arena, ops->forward, rows);
-	WS_NEW(&m->arena, ops->phase, rows);
-	memset(ops->range, 0xff, rows * sizeof(*ops->range));
-	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
-	memset(ops->phase, WS_PHASE_OTHER, rows);
-}
 
 static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
                               uint32_t to, struct op_sequence *sequence, struct ws_err *err)
@@ -132,7 +111,7 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
 	return WS_OK;
 }
 
-/* Is it the record of the operation before it, which has an id of its own? */
+/* Is it a duplicate of the previous operation with another id? */
 static bool is_twice(const struct ws_cpu_ops *ops, uint32_t op)
 {
 	const struct ws_op_tree *r = &ops->tree;
@@ -143,9 +122,8 @@ static bool is_twice(const struct ws_cpu_ops *ops, uint32_t op)
 }
 
 /*
- * The parent is the operation that contains it and began last. An operation
- * that ended before the new one does can hold nothing that the new one does
- * not hold too.
+ * The parent is the operation that contains it and began last. An operation that ends before the
+ * new one contains no later operation that the new one does not contain, too.
  */
 static void nest(struct ws_model *m)
 {
@@ -169,7 +147,7 @@ static void nest(struct ws_model *m)
 
 /* --- forward and backward ------------------------------------------------------------------ */
 
-/* The first, so outermost, operation that begins then on the thread; WS_NONE. */
+/* The first, and so outermost, operation that begins at this time on the thread; WS_NONE. */
 static uint32_t op_at(const struct ws_op_tree *r, uint32_t thread, int64_t start_ns)
 {
 	uint32_t first, n, i;
@@ -194,16 +172,16 @@ uint32_t ws_cpu_op_around(const struct ws_op_tree *r, uint32_t thread, int64_t s
 	               r->start_ns[first + begun] <= start_ns);
 	if (!begun)
 		return WS_NONE;
-	/* what holds it and began earlier holds the one that began last, too, or is held by it */
+	/* an earlier operation around the time also contains the one that began last */
 	for (op = first + begun - 1; op != WS_NONE && r->end_ns[op] < end_ns;)
 		op = r->parent[op];
 	return op;
 }
 
 /*
- * PyTorch of 2021 recorded no flows, but the numbers they are made of. Like PyTorch's own links
- * one goes to the last operation with the number. Threads count for themselves, so numbers of
- * several forward threads tell nothing.
+ * PyTorch of 2021 recorded sequence numbers instead of flows. Like PyTorch's own links, a link goes
+ * to the last operation with the number. Each thread has its own counter, so with several forward
+ * threads the numbers are ambiguous and not used.
  */
 static void follow_sequences(struct ws_cpu_ops *ops, const struct op_sequence *sequence)
 {
@@ -244,7 +222,7 @@ static void on_flow(void *loader, const void *row)
 		ops->forward[to] = from;
 }
 
-/* Which operation each is the backward of; what lies inside one inherits that. */
+/* Sets the forward operation of each backward operation; operations inside inherit it. */
 static enum ws_status follow_flows(struct ws_loader *l, const struct op_sequence *sequence,
                                    struct ws_err *err)
 {
@@ -269,7 +247,22 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	uint32_t *order;
 	int64_t *key;
 
-	allocate(l->m, t->rows);
+	struct ws_op_tree *r = &ops->tree;
+
+	r->n = t->rows;
+	WS_NEW(&l->m->arena, r->start_ns, t->rows);
+	WS_NEW(&l->m->arena, r->end_ns, t->rows);
+	WS_NEW(&l->m->arena, r->thread, t->rows);
+	WS_NEW(&l->m->arena, r->name, t->rows);
+	WS_NEW(&l->m->arena, r->parent, t->rows);
+	WS_NEW(&l->m->arena, ops->config, t->rows);
+	WS_NEW(&l->m->arena, ops->external, t->rows);
+	WS_NEW(&l->m->arena, ops->range, t->rows);
+	WS_NEW(&l->m->arena, ops->forward, t->rows);
+	WS_NEW(&l->m->arena, ops->phase, t->rows);
+	memset(ops->range, 0xff, t->rows * sizeof(*ops->range));
+	memset(ops->forward, 0xff, t->rows * sizeof(*ops->forward));
+	memset(ops->phase, WS_PHASE_OTHER, t->rows);
 	WS_NEW(temp, order, t->rows);
 	WS_NEW(temp, sequence, t->rows);
 	/* Rows by thread, then begin, the longer one first: parents before their children. */
@@ -323,7 +316,7 @@ enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
 }
 
 struct links {
-	struct ws_idmap by_external; /* id that they name -> operation */
+	struct ws_idmap by_external; /* external id -> operation */
 	struct ws_idmap *op_of;
 };
 
@@ -357,14 +350,13 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
 /* --- module --- */
 
 /*
- * Modules of PyTorch as ranges: what a module's call launched lies in it, and
- * so does what backward launched for it.
+ * Modules of PyTorch as ranges, which contain the launches of a module's call and of its backward.
  */
 
 struct ws_module_call {
 	int64_t start_ns, end_ns;
 	uint32_t thread, name;
-	uint64_t row; /* of the file: tells calls of one time apart */
+	uint64_t row; /* row of the file: orders calls of one time */
 };
 
 static int by_thread_and_begin(const void *pa, const void *pb)
@@ -377,7 +369,7 @@ static int by_thread_and_begin(const void *pa, const void *pb)
 	return (a->row > b->row) - (a->row < b->row);
 }
 
-/* "Linear_3" of "nn.Module: Linear_3": the domain says the rest. */
+/* "Linear_3" of "nn.Module: Linear_3": the domain contains the rest. */
 static uint32_t module_name(struct ws_model *m, uint64_t string_id)
 {
 	static const char prefix[] = "nn.Module: ";
@@ -453,7 +445,7 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
 	WS_FORWARD(status);
 	WS_NEW(arena, *out, 2 * ncalls);
-	/* The calls that are open were moved to the front of the list, which was read already. */
+	/* Open calls were moved to the front of the list, which has been read. */
 	events = *out;
 	open = 0;
 	for (size_t j = 0; j < ncalls; j++) {

@@ -81,7 +81,7 @@ enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_rec
 /* Names of kinds, directions and dtypes of framework operations; one of devices. */
 #define TEXTS_OF_OPS 65
 
-/* texts[] has room for every text there can be. */
+/* texts[] has room for all texts. */
 uint32_t ws_intern_text(struct ws_model *m, struct ws_bytes text)
 {
 	const struct ws_strtab_entry *known;
@@ -121,7 +121,8 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 	size_t capacity;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_STRING, &m->strings, err));
-	/* thrice the strings: modules are called by a part of theirs, names have a steady form */
+	/* three times the strings: modules have shortened names, and names have a form without
+	 * varying numbers */
 	capacity = sizeof(known) / sizeof(*known) + 3 * m->strings.rows +
 	           TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS;
 	WS_NEW(&m->arena, m->texts, capacity);
@@ -139,7 +140,7 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 
 /* --- processes, threads, devices, launch configurations ------------------------------ */
 
-/* The same for the ids of processes and devices; ones that no row defines get a number too. */
+/* The same for the ids of processes and devices; undefined ids get a number, too. */
 static uint32_t process_number(struct ws_loader *l, uint64_t pid)
 {
 	struct ws_model *m = l->m;
@@ -183,21 +184,6 @@ static uint32_t device_number(struct ws_loader *l, uint64_t id)
 	return at;
 }
 
-/* A device without a name is of the maker of the library whose functions the trace names. */
-static void find_makers(struct ws_model *m)
-{
-	int hip = 0;
-
-	for (size_t i = 0; i < m->ntexts && !hip; i++) {
-		const char *name = m->texts[i].ptr;
-
-		hip = m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
-		      name[3] <= 'Z';
-	}
-	for (size_t i = 0; i < m->ndevices; i++)
-		m->devices[i].is_amd |= hip && m->devices[i].name == WS_TEXT_EMPTY;
-}
-
 static void on_device(void *loader, const void *row)
 {
 	const struct ws_row_device *r = row;
@@ -223,8 +209,8 @@ static void on_device_attr(void *loader, const void *row)
 }
 
 /*
- * ROCm describes device 0 and runs on another number: a device without a name is like AMD's named
- * ones if these all have one name.
+ * ROCm describes device 0 but may run on another number: a device without a name gets the name of
+ * AMD's named devices if these have the same name.
  */
 static void share_name(struct ws_model *m)
 {
@@ -249,7 +235,7 @@ static void share_name(struct ws_model *m)
 		}
 }
 
-/* What follows from limits, clocks and sizes: occupancy's limits, peaks. */
+/* Sets limits of occupancy, and peaks, from recorded attributes. */
 static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -265,7 +251,7 @@ static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 		name = m->texts[d->name];
 
 		d->is_amd = ws_device_name_is_amd(name.ptr, name.len);
-		/* how NVIDIA's multiprocessors share out registers and memory */
+		/* the rules of NVIDIA's multiprocessors for registers and memory */
 		d->has_limits = !d->is_amd && ws_sm_limits_from(&d->facts, &d->limits);
 		d->has_peaks = ws_peaks_find(m->peaks, name.ptr, name.len, &d->peaks);
 	}
@@ -299,7 +285,7 @@ static void demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c
 	c->name = ws_intern_text(m, (struct ws_bytes){made->data, made->len});
 }
 
-/* What a kernel name tells; `recorded` is its text in the trace. */
+/* Sets the attributes of a kernel from its name; `recorded` is its text in the trace. */
 static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_config *c)
 {
 	struct ws_model *m = l->m;
@@ -353,7 +339,7 @@ static void on_config(void *loader, const void *row)
 	c->stream = r->stream;
 	c->shape = (struct ws_launch_shape){r->grid_x,  r->grid_y,  r->grid_z,    r->block_x,
 	                                    r->block_y, r->block_z, r->registers, 0};
-	/* absurd sizes are unknown to the estimate, whatever the sum wraps to */
+	/* implausible sizes are ignored by the estimate, so an overflow is harmless */
 	if (__builtin_add_overflow(r->shared_static_bytes, r->shared_dynamic_bytes,
 	                           &c->shape.shared_bytes))
 		c->shape.shared_bytes = UINT64_MAX;
@@ -370,7 +356,7 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 	m->nconfigs = 1;
 	WS_NEW(&m->arena, m->configs, ws_trace_reader_count(l->r, WS_KIND_LAUNCH_CONFIG) + 1);
 	WS_FORWARD(ws_load_each(l, WS_KIND_LAUNCH_CONFIG, on_config, l, err));
-	/* where kernels go whose configuration is in a damaged part of the file */
+	/* for kernels whose configuration is in a damaged part of the file */
 	m->configs[0].name = WS_TEXT_UNKNOWN_KERNEL;
 	m->configs[0].process = WS_NONE;
 	if (!m->ndevices) {
@@ -396,7 +382,7 @@ static void load_short_names(struct ws_loader *l)
 	for (size_t i = 0; i < m->nconfigs; i++) {
 		uint32_t name = m->configs[i].name;
 
-		/* any length marks it as seen */
+		/* a non-zero length marks it as seen */
 		if (m->short_names[name].len)
 			continue;
 		m->short_names[name] = m->texts[name];
@@ -411,27 +397,6 @@ static void load_short_names(struct ws_loader *l)
 static uint32_t text_of_string(void *model, uint64_t string_id)
 {
 	return ws_model_text(model, string_id);
-}
-
-static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_column_data schema = {0}, field = {0}, entry = {0}, payload = {0};
-	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
-	                                   text_of_string, l->m->texts, l->m};
-	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
-
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
-	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
-	if (status == WS_OK)
-		ws_ops_decode(&tables, &l->m->ops);
-	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
-		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
-	ws_column_data_release(&schema);
-	ws_column_data_release(&field);
-	ws_column_data_release(&entry);
-	ws_column_data_release(&payload);
-	return status;
 }
 
 /* --- process ends, losses, provenance ---------------------------------------------------- */
@@ -466,8 +431,36 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 		        ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err));
 	WS_FORWARD(load_configs(l, err));
 	load_short_names(l);
-	find_makers(l->m);
-	WS_FORWARD(load_payloads(l, err));
+
+	/* the library whose functions are named tells the maker of a device without a name */
+	int hip = 0;
+
+	for (size_t i = 0; i < l->m->ntexts && !hip; i++) {
+		const char *name = l->m->texts[i].ptr;
+
+		hip = l->m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
+		      name[3] <= 'Z';
+	}
+	for (size_t i = 0; i < l->m->ndevices; i++)
+		l->m->devices[i].is_amd |= hip && l->m->devices[i].name == WS_TEXT_EMPTY;
+
+	struct ws_column_data schema = {0}, field = {0}, entry = {0}, payload = {0};
+	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
+	                                   text_of_string, l->m->texts, l->m};
+	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
+
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
+	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
+	if (status == WS_OK)
+		ws_ops_decode(&tables, &l->m->ops);
+	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
+		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
+	ws_column_data_release(&schema);
+	ws_column_data_release(&field);
+	ws_column_data_release(&entry);
+	ws_column_data_release(&payload);
+	WS_FORWARD(status);
 	m = l->m;
 	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));
 	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err));
@@ -478,7 +471,7 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 
 /* --- collective --- */
 
-/* What a framework said of its collective operations, joined to their kernels. */
+/* Collective operations recorded by a framework, joined to their kernels. */
 
 struct taking {
 	struct ws_model *m;
@@ -491,7 +484,7 @@ static void on_collective(void *ctx, const void *row)
 	struct taking *t = ctx;
 	uint32_t at;
 
-	/* what follows a collective, and is none */
+	/* a wait after a collective */
 	if (ws_name_is(t->m->texts[ws_model_text(t->m, r->name)], "wait"))
 		return;
 	at = (uint32_t)t->m->ncollectives++;
@@ -526,7 +519,7 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_corr
 	WS_NEW(&t.m->arena, t.m->cpu_ops.collective, t.m->cpu_ops.tree.n);
 	status = ws_load_each(l, WS_KIND_COLLECTIVE, on_collective, &t, err);
 	if (status == WS_OK) {
-		/* By the id of an operation, or of one around it: parents stand before their
+		/* By the id of an operation, or of one around it: parents come before their
 		 * children. */
 		for (uint32_t i = 0; i < t.m->cpu_ops.tree.n; i++) {
 			uint32_t parent = t.m->cpu_ops.tree.parent[i];
@@ -545,7 +538,7 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_corr
 
 /* --- copies --- */
 
-/* Numbers as in memcpy.kind; the fill stands behind them. Names as in Nsight Systems. */
+/* Numbers as in memcpy.kind; the fill comes after them. Names as in Nsight Systems. */
 static const char *const operations[] = {
         "[CUDA memcpy Unknown]",
         "[CUDA memcpy Host-to-Device]",
@@ -581,11 +574,11 @@ uint32_t ws_copy_name_of(const struct ws_work *w)
 /* --- work --- */
 
 /*
- * Device work that is no kernel (copies, fills, graphs traced as a whole),
- * allocations, and what recording itself cost.
+ * Device work other than kernels (copies, fills, graphs traced as a whole), allocations, and the
+ * overhead of recording.
  */
 
-/* Where the three kinds keep what a work is; -1: not at all. */
+/* Columns of the three kinds of work; -1: none. */
 struct work_columns {
 	enum ws_kind kind;
 	enum ws_work_kind work;

@@ -141,7 +141,7 @@ struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key)
 	return (struct ws_bytes){"", 0};
 }
 
-/* CUDA is no older: what is before is the time since a machine was started, or none. */
+/* CUDA is not older: earlier times are relative to a machine's start, or invalid. */
 #define YEAR_2006_NS (INT64_C(1136073600) * 1000000000)
 
 int64_t ws_model_recorded_ns(const struct ws_model *m)

@@ -230,7 +230,7 @@ struct ws_model_opts {
 	bool step_is_auto;       /* this program chose `step`, and reports so */
 	const char *device_name; /* for devices whose name the trace lacks; NULL: none */
 	double softmax_flops;    /* per element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
-	/* receives the progress of reading and of making tables; NULL: nobody shows it */
+	/* called often with the name of the current work; may be NULL */
 	void (*progress)(const char *what, uint64_t done, uint64_t total);
 };
 /* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */

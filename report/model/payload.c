@@ -146,7 +146,7 @@ static void find_layouts(struct decoder *d)
 	}
 }
 
-/* The number in field row `f` of the payload; 0 when the payload ends before it. */
+/* The number in field row `f` of the payload; 0 if the payload ends before it. */
 static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
 {
 	const struct ws_column_data *fields = d->in->field;
@@ -168,7 +168,7 @@ static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes pa
 	return ws_payload_number(type, p + offset, payload.len - offset, out);
 }
 
-/* The text of an enumeration's value in field row `f`; 0 when it is no enumeration or "none". */
+/* The text of an enumeration's value in field row `f`; 0 if it is not an enumeration, or "none". */
 static uint32_t field_entry(const struct decoder *d, uint32_t f, struct ws_bytes payload)
 {
 	uint32_t enum_row, text;
@@ -183,7 +183,7 @@ static uint32_t field_entry(const struct decoder *d, uint32_t f, struct ws_bytes
 	return text == WS_NONE || ws_name_is(d->in->texts[text], "none") ? 0 : text;
 }
 
-/* -1 when the field is absent, does not fit or is negative. */
+/* -1 if the field is absent, too large or negative. */
 static int64_t field_count(const struct decoder *d, uint32_t f, struct ws_bytes payload)
 {
 	int64_t value;

@@ -46,7 +46,7 @@ void ws_path_table_free(struct ws_path_table *t)
 	*t = (struct ws_path_table){0};
 }
 
-/* --- paths as people read them ------------------------------------------------ */
+/* --- paths in reading order ------------------------------------------------ */
 
 struct path_context {
 	const struct ws_path *paths;
@@ -74,12 +74,12 @@ void ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts, uin
 	uint32_t *child, *sibling, *stack;
 	uint32_t *all = ws_xarray(4 * n + 1, sizeof(*all));
 
-	child = all; /* of path p at p + 1; of no parent at 0 */
+	child = all; /* of path p at p + 1; of paths without a parent at 0 */
 	sibling = child + n + 1;
 	stack = sibling + n;
 	memset(child, 0xff, (n + 1) * sizeof(*child));
 
-	/* the last in order is put in front first, so each list of children ends up sorted */
+	/* prepends in descending order, so that each list of children becomes sorted */
 	ws_order_identity(stack, n);
 	if (n)
 		ws_sort_by(stack, n, sizeof(*stack), compare_paths, &ctx);
@@ -119,7 +119,7 @@ void ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_byte
 			n += ((const char *)name.ptr)[i] == '/';
 	}
 	text = ws_xmalloc(n);
-	/* from the end backwards: the innermost name comes first along the parents */
+	/* from the end backwards, because the innermost name comes first */
 	to = text + n;
 	*--to = '\0';
 	for (uint32_t p = path; p != WS_NONE; p = r->paths[p].parent) {
@@ -225,10 +225,10 @@ void ws_range_pairs_free(struct ws_range_pairs *p)
 
 /* --- steps --- */
 
-/* Which ranges are steps, and what was done in them. */
+/* Which ranges are steps, and the work in them. */
 
-/* Names that are steps in whatever program: of PyTorch's profiler, of servers of language models,
- * of Lightning's profiler. */
+/* Names that are steps in every program: of PyTorch's profiler, of language-model servers, of
+ * Lightning's profiler. */
 static bool is_known_name(struct ws_bytes name)
 {
 	static const char *const patterns[] = {WS_PYTORCH_STEP "*",
@@ -317,10 +317,10 @@ void ws_steps_sort(struct ws_model *m)
 	ws_steps_count_measured(m);
 }
 
-/* A step with less than this of the work of each other step is a part of one. */
+/* A step with less than this share of the work of each other step is truncated. */
 #define LEAST_OF_A_STEP 0.8
 
-/* Did the step launch a part only of what each other measured step launched? */
+/* Did the step launch much less work than each other measured step? */
 static bool is_part(const struct ws_model *m, const uint64_t *work, uint32_t step)
 {
 	uint64_t least = UINT64_MAX;
@@ -388,7 +388,12 @@ enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks
 
 bool ws_name_loads_data(struct ws_bytes name)
 {
-	static const char *const patterns[] = {"enumerate(DataLoader)#*", "enumerate(DataPipe)#*"};
+	static const char *const patterns[] = {"enumerate(DataLoader)#*",
+	                                       "enumerate(DataPipe)#*", /* PyTorch */
+	                                       "*dataloader_next",
+	                                       "*dataloader_iter_next", /* Lightning */
+	                                       "IteratorGetNext*",      /* TensorFlow */
+	                                       "*DALI*Iterator*"};      /* NVIDIA's loader */
 
 	return WS_NAME_IS_ONE_OF(name, patterns);
 }
@@ -446,7 +451,7 @@ enum ws_phase ws_label_phase_in(const struct ws_model *m, enum ws_phase around, 
 
 /* --- words of attention ------------------------------------------------------------------ */
 
-/* The words that matter; one of several spellings each. */
+/* Relevant words; each stands for several spellings. */
 enum word {
 	COMPUTING,
 	SCALED,
@@ -479,8 +484,8 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The next word of a name at *p, with a blank before and behind it, in lower case; *p goes on. A
- * capital behind a small letter begins a word. False at the end. */
+/* Reads the next word of a name at *p, in lower case, between blanks, and advances *p. A capital
+ * after a small letter begins a word. False at the end. */
 static bool next_word(const char **p, const char *end, char out[32])
 {
 	size_t n = 0;
@@ -508,8 +513,8 @@ enum ws_attention_word ws_label_attention(struct ws_bytes name)
 	unsigned words = 0;
 	char word[32];
 
-	/* a sentence is no name of a part */
-	if (name.len > 64 || memmem(name.ptr, name.len, "::", 2))
+	/* a long text does not name a part */
+	if (name.len > 64 || ws_name_has(name, "::"))
 		return WS_WORD_NONE;
 	for (; next_word(&p, end, word); words++)
 		for (int i = 0; i < NWORDS; i++)
@@ -547,8 +552,8 @@ uint8_t ws_label_marks(const struct ws_model *m, uint32_t name)
 	}
 }
 
-/* A range beats what is in it: an elementwise operation in `computing softmax` is softmax. Scale
- * and mask are told apart wherever the program put them. */
+/* The class of a range has precedence over operations in it: an elementwise operation in `computing
+ * softmax` is softmax. Scale and mask keep their class everywhere. */
 uint32_t ws_label_class(const struct ws_op_facts *op, uint8_t marks)
 {
 	if (op && (op->kind == WS_TEXT_SCALE || op->kind == WS_TEXT_MASK))

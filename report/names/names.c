@@ -1,5 +1,5 @@
-/* Names for people: short names of kernels, names without template arguments, the least that tells
- * two apart. */
+/* Names for display: short names of kernels, names without template arguments, and the shortest
+ * distinguishing forms. */
 #include "report/names/names.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 /* The longest short name of one kernel by itself; a plain name may be longer. */
 #define WS_SHORT_NAME_MAX 160u
 
-/* --- what is left out of the middle ---------------------------------------------------------- */
+/* --- cutting in the middle ---------------------------------------------------------- */
 
-#define ROUNDS  8 /* of looking for a difference; each shows names further on */
+#define ROUNDS  8 /* rounds of searching a difference; each shows a later part of names */
 #define NOWHERE SIZE_MAX
 #define DOTS    "…"
 
@@ -28,12 +28,12 @@ struct cutter {
 	struct ws_arena *arena;
 	size_t width, head;
 	struct cut *cuts;         /* each name once */
-	struct ws_row_key *order; /* of them, those that look alike beside each other */
+	struct ws_row_key *order; /* names in an order in which equal cut names are adjacent */
 	size_t n;
 	unsigned numbered;
 };
 
-/* Where the `width` columns from `at` on end. */
+/* End of the `width` columns from `at` on. */
 static size_t end_of(struct ws_bytes name, size_t at, size_t width)
 {
 	const char *text = name.ptr;
@@ -51,7 +51,7 @@ static size_t end_of(struct ws_bytes name, size_t at, size_t width)
 	return at;
 }
 
-/* Where the last `width` columns begin. */
+/* Begin of the last `width` columns. */
 static size_t begin_of_end(struct ws_bytes name, size_t width)
 {
 	const char *text = name.ptr;
@@ -71,7 +71,7 @@ static bool in_word(unsigned char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-/* The word or number that holds `at`, as far as it begins no more than `most` bytes before. */
+/* Begin of the word or number that contains `at`, at most `most` bytes before. */
 static size_t word_of(struct ws_bytes name, size_t at, size_t most)
 {
 	const char *text = name.ptr;
@@ -90,7 +90,7 @@ static size_t put(char *out, size_t len, const char *text, size_t n)
 	return len + n;
 }
 
-/* The name with the place `at` and a mark at its end. */
+/* Cuts the name so that the position `at` is visible, with a mark at its end. */
 static void cut(const struct cutter *c, struct cut *name, size_t at, const char *mark)
 {
 	const struct ws_bytes whole = name->name;
@@ -103,14 +103,14 @@ static void cut(const struct cutter *c, struct cut *name, size_t at, const char 
 
 	if (ws_display_width(text, whole.len) <= c->width)
 		return;
-	/* ends are alike where this is asked for: the most of the room is for the difference */
+	/* ends are equal in this case, so most of the width is for the difference */
 	if (at != NOWHERE && at >= head && at < tail && rest > 4) {
 		begin = word_of(whole, at, rest / 6);
 		begin = begin > head ? begin : head;
 		end = end_of(whole, begin, (rest - 1) * 3 / 4);
 		tail = begin_of_end(whole, rest - 1 - (rest - 1) * 3 / 4);
 	}
-	if (tail < end) { /* one piece */
+	if (tail < end) { /* a single piece */
 		end = begin;
 		tail = begin_of_end(whole, rest);
 	}
@@ -125,7 +125,8 @@ static void cut(const struct cutter *c, struct cut *name, size_t at, const char 
 	name->shown = (struct ws_bytes){out, len};
 }
 
-/* Names order[0..n) look alike; the first and the last differ most. */
+/* Makes the names order[0..n), whose cut forms are equal, different; the first and the last differ
+ * most. */
 static void cut_apart(struct cutter *c, const struct ws_row_key *order, size_t n, bool number)
 {
 	const struct ws_bytes a = order[0].text[1], b = order[n - 1].text[1];
@@ -141,7 +142,7 @@ static void cut_apart(struct cutter *c, const struct ws_row_key *order, size_t n
 	}
 }
 
-/* Did names look alike? */
+/* Returns whether cut names were equal. */
 static bool cut_round(struct cutter *c, bool number)
 {
 	bool found = false;
@@ -171,7 +172,7 @@ void ws_names_elide(struct ws_arena *arena, struct ws_bytes *names, size_t n, si
 
 	WS_NEW(arena, c.cuts, n);
 	WS_NEW(arena, number, n);
-	/* c->cuts; number[i]: that of names[i], from 1. */
+	/* Fills c->cuts; number[i]: index of names[i] in it, from 1. */
 	struct ws_strtab known = {0};
 
 	for (size_t i = 0; i < n; i++) {
@@ -203,7 +204,7 @@ static const char *skip_digits(const char *p, const char *end, int hexadecimal)
 	return p;
 }
 
-/* Behind what emit_nvtx appends and stands here; p when nothing does. */
+/* Position after a suffix of emit_nvtx at p; p if there is none. */
 static const char *skip_appended(const char *p, const char *end)
 {
 	static const char *const numbers[] = {", op_id = ", ", seq = "};
@@ -226,7 +227,7 @@ static const char *skip_appended(const char *p, const char *end)
 	return p;
 }
 
-/* Sizes differ from batch to batch; that there are none of a kind is what the batch is. */
+/* The sizes of a batch vary; but which sizes are zero determines its kind, and is kept. */
 static size_t steady_batch(struct ws_bytes name, char *out)
 {
 	const char *p = name.ptr, *end = p + name.len;
@@ -306,14 +307,9 @@ size_t ws_name_roll_up(struct ws_bytes text, char *out)
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* --- words of a name ----------------------------------------------------------- */
 
-/* The next word at or behind *at, '::' between identifiers included; len 0 at the end. */
+/* The next word at or after *at, including '::' between identifiers; len 0 at the end. */
 static struct ws_bytes next_word(const char **at, const char *end)
 {
 	const char *p = *at, *begin;
@@ -328,7 +324,8 @@ static struct ws_bytes next_word(const char **at, const char *end)
 	return (struct ws_bytes){begin, (size_t)(p - begin)};
 }
 
-/* Words that hold the function and are not it, types, what demanglers add; a blank around each. */
+/* Words without a meaning of their own: wrappers, types, additions of demanglers; each between
+ * blanks. */
 static const char empty_words[] =
         " gpu_kernel_impl gpu_kernel_impl_nocast gpu_index_kernel "
         "opmath_symmetric_gpu_kernel_with_scalars BinaryFunctor AUnaryFunctor "
@@ -349,7 +346,7 @@ static bool is_filler(struct ws_bytes word)
 {
 	const char *p = empty_words + 1, *end = empty_words + sizeof(empty_words);
 
-	if (is_digit(*(const char *)word.ptr))
+	if (ws_name_is_digit(*(const char *)word.ptr))
 		return true;
 	if (!word.len)
 		return false;
@@ -359,7 +356,7 @@ static bool is_filler(struct ws_bytes word)
 	return p;
 }
 
-/* The type that the function at `at` is made for: f<float, …> or f(…)::{lambda(float)#1}. */
+/* The type argument of the function at `at`: f<float, …> or f(…)::{lambda(float)#1}. */
 static struct ws_bytes type_of(const char *at, const char *end)
 {
 	static const char lambda[] = "lambda(";
@@ -375,9 +372,9 @@ static struct ws_bytes type_of(const char *at, const char *end)
 		return type;
 	p = from;
 	type = ws_name_last_part(next_word(&p, end));
-	/* only a plain type: T<…> or a number says nothing here */
-	if (p == end || !strchr(",>)", *p) || (type.len && is_digit(*(const char *)type.ptr)) ||
-	    type.len > 16)
+	/* only a plain type: T<…> or a number is not useful */
+	if (p == end || !strchr(",>)", *p) ||
+	    (type.len && ws_name_is_digit(*(const char *)type.ptr)) || type.len > 16)
 		type.len = 0;
 	return type;
 }
@@ -394,7 +391,7 @@ static void put_str(struct ws_buf *out, const char *text)
 	ws_buf_put(out, text, strlen(text));
 }
 
-/* Of the template arguments: from behind the first '<' to its '>'. */
+/* The template arguments: from after the first '<' to its '>'. */
 static struct ws_bytes arguments_of(struct ws_bytes name)
 {
 	const char *p = name.ptr, *end = p + name.len, *begin;
@@ -411,7 +408,7 @@ static struct ws_bytes arguments_of(struct ws_bytes name)
 	return (struct ws_bytes){begin, (size_t)(p - begin) - (depth == 0)};
 }
 
-/* The first word of the arguments that says something, *behind it; len 0 = none does. */
+/* The first meaningful word of the arguments, and the position after it; len 0 = none. */
 static struct ws_bytes telling_word(struct ws_bytes arguments, const char **behind)
 {
 	const char *at = arguments.ptr, *end = at + arguments.len;
@@ -425,22 +422,22 @@ static struct ws_bytes telling_word(struct ws_bytes arguments, const char **behi
 	}
 }
 
-/* The numbers of "GemmShape<128, 128, 32>" or "tuple<C<64>, C<128>, C<64> >" behind `at`. */
+/* The numbers of "GemmShape<128, 128, 32>" or "tuple<C<64>, C<128>, C<64> >" after `at`. */
 static bool shape_at(const char *at, const char *end, unsigned long shape[3])
 {
 	for (int i = 0; i < 3; i++) {
-		while (at < end && !is_digit(*at) && strchr("cute:C<, (int)>", *at))
+		while (at < end && !ws_name_is_digit(*at) && strchr("cute:C<, (int)>", *at))
 			at++;
-		if (at == end || !is_digit(*at))
+		if (at == end || !ws_name_is_digit(*at))
 			return false;
 		shape[i] = strtoul(at, NULL, 10);
-		while (at < end && is_digit(*at))
+		while (at < end && ws_name_is_digit(*at))
 			at++;
 	}
 	return shape[0] < 10000 && shape[1] < 10000 && shape[2] < 10000;
 }
 
-/* CUTLASS: the tile is the first shape that is larger than a cluster's. */
+/* CUTLASS: the tile is the first shape larger than a cluster shape. */
 static bool tile_of(struct ws_bytes arguments, unsigned long tile[3])
 {
 	static const char *const words[] = {"GemmShape<", "tuple<"};
@@ -492,7 +489,7 @@ static void put_wrapped(struct ws_bytes name, struct ws_bytes wrapped, struct ws
 	put_str(out, ">");
 }
 
-/* Bytes of a Tensile name up to its tile and matrix instruction; 0 = it is none. */
+/* Bytes of a Tensile name up to its tile and matrix instruction; 0 = not a Tensile name. */
 static size_t tensile_length(struct ws_bytes name)
 {
 	static const char *const words[] = {"_MI", "_MT"};
@@ -503,16 +500,16 @@ static size_t tensile_length(struct ws_bytes name)
 	for (size_t w = 0; w < 2; w++) {
 		const char *at = memmem(p, name.len, words[w], 3);
 
-		if (!at || end - at < 4 || !is_digit(at[3]))
+		if (!at || end - at < 4 || !ws_name_is_digit(at[3]))
 			continue;
-		for (at += 3; at < end && (is_digit(*at) || *at == 'x');)
+		for (at += 3; at < end && (ws_name_is_digit(*at) || *at == 'x');)
 			at++;
 		return (size_t)(at - p);
 	}
 	return 0;
 }
 
-/* "…_xmma_…_execute_segment_k_off_kernel__5x_cublas": what all of them have is left out. */
+/* "…_xmma_…_execute_segment_k_off_kernel__5x_cublas": the common parts are left out. */
 static bool put_xmma(struct ws_bytes name, struct ws_buf *out)
 {
 	static const char begin[] = "_execute_", end[] = "kernel__5x_cu";
@@ -570,8 +567,8 @@ void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 
 /* --- names that differ ----------------------------------------------------------------------- */
 
-#define PARTS_MAX 64u /* bytes of what differs; beyond that a hash says as much in less */
-#define ARGUMENTS 64u /* looked at */
+#define PARTS_MAX 64u /* maximum bytes of differing parts; beyond that a hash is shorter */
+#define ARGUMENTS 64u /* maximum number of arguments compared */
 
 struct namer {
 	const struct ws_bytes *names;
@@ -588,14 +585,14 @@ static struct ws_bytes label_of(const struct namer *s, uint32_t i)
 	return (struct ws_bytes){s->text->data + s->label[i].offset, s->label[i].len};
 }
 
-/* --- what differs ---------------------------------------------------------------- */
+/* --- differing parts ---------------------------------------------------------------- */
 
 static const char *chars(struct ws_bytes text)
 {
 	return text.ptr;
 }
 
-/* Cut what all texts begin and end with off each, never inside a word. */
+/* Removes the common prefix and suffix of all texts, never inside a word. */
 static void strip_common(struct ws_bytes *texts, size_t n)
 {
 	size_t before = texts[0].len, behind, least = texts[0].len;
@@ -626,7 +623,7 @@ static void strip_common(struct ws_bytes *texts, size_t n)
 		        (struct ws_bytes){chars(texts[i]) + before, texts[i].len - before - behind};
 }
 
-/* The template arguments of the function, at most ARGUMENTS; how many. */
+/* Splits the template arguments of the function, at most ARGUMENTS; returns their number. */
 static size_t split_arguments(struct ws_bytes name, struct ws_bytes out[ARGUMENTS])
 {
 	const char *p = name.ptr, *end = p + name.len, *from = NULL;
@@ -662,7 +659,7 @@ static bool all_equal(const struct ws_bytes *texts, size_t n)
 	return true;
 }
 
-/* A part without the namespaces that every name has; brackets that were cut off are closed. */
+/* Appends a part without common namespaces, and closes open brackets. */
 static void put_part(struct ws_buf *out, struct ws_bytes part)
 {
 	static const char *const usual[] = {"at::", "native::", "(anonymous namespace)::",
@@ -688,8 +685,8 @@ static void put_part(struct ws_buf *out, struct ws_bytes part)
 }
 
 /*
- * What the names of a group differ by, joined into parts[i], "" where the
- * names have not the same number of template arguments or none differs.
+ * Joins the template arguments in which the names of a group differ into parts[i]; "" if the
+ * numbers of arguments differ, or no argument differs.
  */
 static void differing_arguments(struct ws_arena *temp, const struct ws_bytes *names, size_t n,
                                 struct ws_buf *parts)
@@ -728,7 +725,7 @@ static void relabel(struct namer *s, uint32_t i, const char *open, struct ws_byt
 	struct ws_bytes label = label_of(s, i);
 	size_t at = s->text->len;
 
-	/* the label lies in the buffer that grows */
+	/* the label is in the buffer, which may move */
 	ws_buf_reserve(s->text, label.len + strlen(open) + part.len + strlen(close));
 	label = label_of(s, i);
 	ws_buf_put(s->text, label.ptr, label.len);
@@ -748,7 +745,7 @@ static void add_hash(struct namer *s, uint32_t i)
 	relabel(s, i, " #", (struct ws_bytes){hash, (size_t)n}, "");
 }
 
-/* The n names at order[first] have one label. */
+/* Makes the labels of the n names at order[first], which are equal, different. */
 static void tell_apart(struct namer *s, size_t first, size_t n)
 {
 	struct ws_arena temp = {0};
@@ -778,11 +775,12 @@ static void tell_apart(struct namer *s, size_t first, size_t n)
 	ws_arena_free(&temp);
 }
 
-/* One round over all groups of equal labels; with `hashes` they get one, else what differs. */
+/* One round over all groups of equal labels; with `hashes` names get a hash, else the differing
+ * parts. */
 static void one_round(struct namer *s, bool hashes)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		/* by name, too: whatever order they came in */
+		/* also by name, to be independent of the input order */
 		s->order[i] = (struct ws_row_key){.text = {label_of(s, i), s->names[i]}, .row = i};
 	ws_row_keys_sort(s->order, s->n);
 	for (size_t first = 0, end; first < s->n; first = end) {
@@ -802,7 +800,7 @@ static void one_round(struct namer *s, bool hashes)
 /* --- namespaces ---------------------------------------------------------------------------------
  */
 
-/* The end of "a::b::f<x::y>" with so many of its namespaces: "f<x::y>" with none. */
+/* The end of "a::b::f<x::y>" with this number of namespaces: "f<x::y>" with 0. */
 static struct ws_bytes with_namespaces(struct ws_bytes label, unsigned keep)
 {
 	const char *begin = label.ptr, *end = begin + label.len;
@@ -811,7 +809,7 @@ static struct ws_bytes with_namespaces(struct ws_bytes label, unsigned keep)
 	for (int round = 0; round < 2; round++) {
 		const char *part = begin;
 
-		/* the first round counts them, the second finds the one to begin with */
+		/* the first round counts namespaces, the second finds the first one to keep */
 		for (const char *p = begin; p < end; p++) {
 			if (round && parts <= keep)
 				return (struct ws_bytes){part, (size_t)(end - part)};
@@ -833,8 +831,8 @@ static struct ws_bytes with_namespaces(struct ws_bytes label, unsigned keep)
 
 #define NAMESPACES_MAX 16u
 
-/* Namespaces go; of labels that would then be equal and are not, the nearest ones stay that tell
- * them apart. */
+/* Removes namespaces, except the nearest ones that are needed to keep different labels
+ * different. */
 static void drop_namespaces(struct namer *s)
 {
 	struct ws_arena temp = {0};
@@ -860,7 +858,7 @@ static void drop_namespaces(struct namer *s)
 			for (end = first + 1;
 			     end < s->n && !ws_name_compare(shown[a], shown[s->order[end].row]);)
 				end++;
-			/* by whole label within: the first and the last differ if any do */
+			/* then by whole label: the first and the last differ if any do */
 			if (!ws_name_compare(whole[a], whole[s->order[end - 1].row]))
 				continue;
 			for (size_t i = first; i < end; i++) {

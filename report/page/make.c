@@ -1,4 +1,4 @@
-/* The page of a report is made: the step as a bar, where in the model, operations, roofline and
+/* Makes the page of a report: the step as a bar, the parts of the model, operations, roofline and
  * kernels. */
 #include "report/base/elementary.h"
 #include "report/page/private.h"
@@ -19,19 +19,20 @@
 #include "report/names/names.h"
 #include "report/page/page.h"
 
-/* Boxes that a timeline has at most: over that, short ones stand together. */
+/* Maximum number of boxes of a timeline. If there are more, short ones are merged. */
 #define WS_PAGE_BOXES 150000
 
 /* --- the step as a bar ----------------------------------------------------------------------- */
 
-/* Where the walk over one device is. */
+/* Position in the time of one device, and the sums so far. */
 struct walk {
 	struct ws_page_making *p;
 	int64_t *class_ns, graph_ns; /* by text */
-	int64_t until_ns;            /* what is before this belongs to somebody */
-	size_t window;               /* the first that ends behind that */
-	struct ws_spans overlapping; /* when communication, then copies, ran on the device */
-	int64_t overlapping_ns[2];   /* how long, of all devices: communication, copies */
+	int64_t until_ns;            /* time before this is already counted */
+	size_t window;               /* index of the first window that ends after until_ns */
+	struct ws_spans
+	        overlapping;       /* times of communication, then times of copies, on the device */
+	int64_t overlapping_ns[2]; /* sums over all devices: communication, copies */
 };
 
 static int64_t later(int64_t a, int64_t b)
@@ -39,7 +40,7 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Gives what [start, end] has of the windows, and nobody has yet, to *ns. */
+/* Adds to *ns the time of [start, end] that is inside the windows and not yet counted. */
 static void give(struct walk *w, int64_t start_ns, int64_t end_ns, int64_t *ns)
 {
 	const struct ws_windows *windows = w->p->windows;
@@ -57,7 +58,7 @@ static void give(struct walk *w, int64_t start_ns, int64_t end_ns, int64_t *ns)
 	w->until_ns = later(w->until_ns, end_ns);
 }
 
-/* Graphs that are traced as a whole, of those that begin before `start`. */
+/* Counts graphs that were recorded as a whole and begin before `start`. */
 static void give_graphs(struct walk *w, uint32_t device, size_t *next, int64_t start_ns)
 {
 	const struct ws_model *m = w->p->m;
@@ -73,7 +74,8 @@ static void give_graphs(struct walk *w, uint32_t device, size_t *next, int64_t s
 	}
 }
 
-/* The time of what ran beside other work or alone, inside the windows; it is forgotten. */
+/* Returns the total time of the spans in w->overlapping inside the windows, and empties the
+ * list. */
 static int64_t take_overlapping(struct walk *w)
 {
 	const struct ws_windows *windows = w->p->windows;
@@ -130,7 +132,7 @@ static void walk_device(struct walk *w, uint32_t device)
 
 /* --- segments ------------------------------------------------------------------------------- */
 
-/* In the colour of a cause of idle time it is idle. */
+/* A segment with the colour of a cause of idle time is drawn as idle. */
 static void add_segment(struct ws_page_making *p, struct ws_page_segment segment)
 {
 	segment.percent = ws_stat_percent((double)segment.ns, (double)p->page->whole_ns);
@@ -138,7 +140,7 @@ static void add_segment(struct ws_page_making *p, struct ws_page_segment segment
 		p->page->segment[p->page->nsegments++] = segment;
 }
 
-/* How communication, copies and causes of idle time are called and painted. */
+/* Name and colour of communication, copies and causes of idle time. */
 static struct ws_page_segment segment_of_use(enum ws_use use, int64_t ns)
 {
 	return (struct ws_page_segment){.name = use == WS_USE_COLLECTIVE ? "communication"
@@ -149,7 +151,7 @@ static struct ws_page_segment segment_of_use(enum ws_use use, int64_t ns)
 	                                .colour = ws_page_use_colour(use)};
 }
 
-/* Of communication and copies what is not hidden, then idle time by cause. */
+/* Adds the exposed time of communication and copies, then idle time by cause. */
 static void add_waits(struct ws_page_making *p, const int64_t overlapping_ns[2])
 {
 	const int64_t *ns = p->idle->all.ns;
@@ -159,7 +161,7 @@ static void add_waits(struct ws_page_making *p, const int64_t overlapping_ns[2])
 		struct ws_page_segment s = segment_of_use((enum ws_use)use, ns[use]);
 
 		s.hidden_ns = overlapping_ns[use - WS_USE_COLLECTIVE] - s.ns;
-		/* pages that migrate are copies, and time of their own */
+		/* page migrations are copies too, but have their own segment */
 		if (s.hidden_ns < 0 || (use == WS_USE_COPY && ns[WS_USE_PAGING]))
 			s.hidden_ns = 0;
 		add_segment(p, s);
@@ -170,7 +172,7 @@ static void add_waits(struct ws_page_making *p, const int64_t overlapping_ns[2])
 			add_segment(p, segment_of_use(order[i], ns[order[i]]));
 }
 
-/* Each device by itself, of several: some may wait for the others. */
+/* With several devices, adds one bar per device: some may wait for the others. */
 static void add_devices(struct ws_page_making *p)
 {
 	if (p->idle->nworked < 2)
@@ -248,12 +250,12 @@ static void add_bar(struct ws_page_making *p)
 		const char *name = ws_page_class_of(p, class);
 
 		add_segment(p,
-		            (struct ws_page_segment){/* beside memcpy: not the same */
-		                                     .name = strcmp(name, "copy") ? name
-		                                                                  : "copy kernels",
-		                                     .ns = w.class_ns[class],
-		                                     .is_class = true,
-		                                     .colour = ws_page_colour_of_class(p, class)});
+		            (struct ws_page_segment){
+		                    /* not the colour of memcpy, so that both can be told apart */
+		                    .name = strcmp(name, "copy") ? name : "copy kernels",
+		                    .ns = w.class_ns[class],
+		                    .is_class = true,
+		                    .colour = ws_page_colour_of_class(p, class)});
 	}
 	add_segment(p, (struct ws_page_segment){.name = "CUDA graphs",
 	                                        .ns = w.graph_ns,
@@ -266,9 +268,9 @@ static void add_bar(struct ws_page_making *p)
 /* --- how long kernels take ---------------------------------------------------------------------
  */
 
-/* Less than 100 ns, then three a decade, 100, 200, 500 ns …, up to some hours. */
+/* Bins: less than 100 ns, then three per decade (100, 200, 500 ns …), up to some hours. */
 #define DURATION_BINS  40
-#define DURATION_LEAST 2 /* the power of ten that they begin with */
+#define DURATION_LEAST 2 /* the power of ten of the first bin */
 
 static void add_durations(struct ws_page_making *p)
 {
@@ -304,21 +306,22 @@ static void add_durations(struct ws_page_making *p)
 
 /* --- where in the model ---------------------------------------------------------------------- */
 
-#define LEAST_PERCENT 0.1 /* boxes under this are one with their neighbours */
-#define WHOLE_SHARE   0.97 /* of a part's time: the part says nothing of its own */
+#define LEAST_PERCENT 0.1  /* smaller boxes are merged with their neighbours */
+#define WHOLE_SHARE   0.97 /* of a box's time; see page->whole \ */
 
 enum kind { KIND_RANGE, KIND_NONE, KIND_OP, KIND_CLASS, KIND_KERNEL };
 
-/* A box in the making. */
+/* A box before the layout. */
 struct box {
 	uint32_t parent; /* WS_NONE */
-	uint32_t name;   /* text; of a range that of its first path */
-	uint32_t path;   /* of a range: the first; else WS_NONE */
+	uint32_t name;   /* index of a text; for a range the text of its first path */
+	uint32_t path;   /* first path of a range; WS_NONE for other boxes */
 	bool is_step;
 	const char *rolled;
 	uint64_t folded, calls, kernels;
-	int64_t inclusive_ns, exclusive_ns, flops; /* flops: -1 = none tells */
-	int64_t backward_ns; /* of inclusive_ns: backward work that counts where its forward ran */
+	int64_t inclusive_ns, exclusive_ns, flops; /* flops: -1 if no operation has a number */
+	int64_t backward_ns; /* part of inclusive_ns: backward work, counted in the range of its
+	                        forward operation */
 	int64_t colour_ns[WS_PAGE_NCOLOURS];
 };
 
@@ -328,12 +331,12 @@ struct tree {
 	size_t n, capacity;
 	struct ws_strtab known; /* parent, kind and name -> box, from 1 */
 	uint32_t *of_path;      /* path -> box */
-	uint8_t *is_elsewhere;  /* path -> does it, or what it is in, stand elsewhere than it began?
-	                         */
+	uint8_t *is_elsewhere;  /* by path: 1 if the box of the range, or of a range around it, is
+	                           not below the parent of its path */
 	bool has_ranges;
 };
 
-/* The box of a key that begins with its parent; it is made where there is none. */
+/* The box of a key; it is added if it is new. The key begins with the parent. */
 static struct box *box_of(struct tree *t, const void *key, size_t len, uint32_t *number)
 {
 	const uint64_t id = ws_strtab_add(&t->known, key, len);
@@ -348,7 +351,7 @@ static struct box *box_of(struct tree *t, const void *key, size_t len, uint32_t 
 	return &t->box[*number];
 }
 
-/* Of an operation, class or kernel, by its text. */
+/* The box of an operation, class or kernel with this text. */
 static uint32_t box_of_text(struct tree *t, uint32_t parent, enum kind kind, uint32_t text)
 {
 	const uint32_t key[] = {parent, kind, text};
@@ -368,7 +371,7 @@ static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
 {
 	const struct ws_path *path = &t->p->m->ranges.paths[i];
 	char *rolled;
-	/* A number counts behind a mark only, as in the whole path. */
+	/* Numbers are replaced only after a separator, as in the rule for a whole path. */
 	char **out = &rolled;
 	struct ws_bytes text = t->p->m->texts[path->name];
 	char *slash = ws_arena_alloc(t->p->tab->temp, text.len + 1);
@@ -390,14 +393,14 @@ static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
 	}
 	t->is_elsewhere[i] = (path->parent == WS_NONE) != (parent == WS_NONE) ||
 	                     (path->parent != WS_NONE && t->is_elsewhere[path->parent]);
-	box->folded +=
-	        t->is_elsewhere[i] == t->is_elsewhere[box->path]; /* else it is no other layer */
+	box->folded += t->is_elsewhere[i] ==
+	               t->is_elsewhere[box->path]; /* otherwise it is not a repeated layer */
 	return t->of_path[i];
 }
 
-/* Parents stand before their children. All work of a report of steps is in them: outermost ranges
- * that cross a step's end, or are another thread's, stand below the steps, and so do steps that
- * began in such a range. */
+/* Makes the boxes of ranges, parents before children. In a report about steps all work is shown
+ * below the steps. So outermost ranges that cross a step's end or belong to another thread become
+ * children of the steps, and so do steps that began in such a range. */
 static void make_range_boxes(struct tree *t, const uint8_t *is_step)
 {
 	const struct ws_ranges *r = &t->p->m->ranges;
@@ -411,7 +414,7 @@ static void make_range_boxes(struct tree *t, const uint8_t *is_step)
 		if (is_step[i])
 			root = make_range_box(t, i, WS_NONE);
 	if (t->n > 1)
-		root = WS_NONE; /* steps of several names */
+		root = WS_NONE; /* steps with different names */
 	for (uint32_t i = 0; i < r->npaths; i++)
 		if (!some || !is_step[i])
 			make_range_box(t, i,
@@ -425,10 +428,10 @@ static void make_range_boxes(struct tree *t, const uint8_t *is_step)
 struct placing {
 	struct tree *t;
 	uint8_t *is_step;  /* by path */
-	uint32_t *of_step; /* step -> its path, WS_NONE */
+	uint32_t *of_step; /* by step: its path or WS_NONE */
 };
 
-/* The box of a kernel, below that of its range. */
+/* The box of a kernel, below the box of its range. */
 static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_kernel *k)
 {
 	struct tree *t = g->t;
@@ -437,7 +440,7 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 	uint32_t path = k->range != WS_NONE ? k->kind->path : WS_NONE, at;
 
 	if (path == WS_NONE && step != WS_NONE)
-		path = g->of_step[step]; /* another thread launched it in the step's time */
+		path = g->of_step[step]; /* launched by another thread during the step */
 	at = path == WS_NONE ? WS_NONE : t->of_path[path];
 	if (at == WS_NONE && t->has_ranges)
 		at = box_of_text(t, WS_NONE, KIND_NONE, 0);
@@ -449,7 +452,8 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 	return box_of_text(t, at, KIND_KERNEL, m->configs[k->kind->config].name);
 }
 
-/* An operation that is the backward of another is in the ranges of that one. */
+/* Whether an operation is the backward pass of another. It is shown in the ranges of that other
+ * operation. */
 static bool is_backward(const struct ws_model *m, const struct ws_joined_kernel *k)
 {
 	return k->cpu_op != WS_NONE && k->cpu_op < m->cpu_ops.tree.n && m->cpu_ops.phase &&
@@ -476,7 +480,8 @@ static void add_kernels(const struct placing *g)
 	}
 }
 
-/* The host's time in each range: its own is what no range inside it has. Counts the ranges. */
+/* Adds the host's time of each range, and the number of ranges. Own time is the time outside its
+ * inner ranges. */
 static void add_host_time(struct tree *t)
 {
 	struct ws_joined_rows *rows = t->p->sel->rows;
@@ -501,7 +506,7 @@ static void add_host_time(struct tree *t)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Without the number at its end and the mark before it. */
+/* Length of the name without the number at its end and the separator before it. */
 static size_t without_number(const char *name, size_t len)
 {
 	size_t at = len;
@@ -526,7 +531,7 @@ static const char *label_of(const struct tree *t, const struct box *b)
 	if (b->folded > 1)
 		return ws_arena_format(t->p->texts, "%.*s ×%llu", (int)without_number(name, len),
 		                       name, (unsigned long long)b->folded);
-	name = ws_page_text_of(t->p, b->name); /* a number that nothing differs in stays */
+	name = ws_page_text_of(t->p, b->name); /* a number stays if it is the same in all boxes */
 	len = strlen(name);
 	if (m->ranges.paths[b->path].domain == WS_TEXT_MODULE_DOMAIN ||
 	    (len > 2 && name[len - 1] == '*'))
@@ -549,7 +554,8 @@ static enum ws_page_colour colour_of(const struct box *b)
 struct laying {
 	const struct tree *t;
 	struct ws_row_key *order; /* by parent, then longest first */
-	size_t *first;            /* box + 1 -> its first child in there; [0]: outermost ones */
+	size_t *first; /* by box + 1: index of its first child in `order`; [0] is for outermost
+	                  boxes */
 	int64_t least_ns;
 };
 
@@ -601,7 +607,7 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 		up->whole = page->nnodes - 1;
 }
 
-/* What is too little for a box of its own, in one. */
+/* Adds one box for all that are too small. */
 static void add_rest(const struct tree *t, size_t parent, uint32_t of, const struct box *rest,
                      size_t n)
 {
@@ -614,7 +620,8 @@ static void add_rest(const struct tree *t, size_t parent, uint32_t of, const str
 	t->p->page->node[t->p->page->nnodes - 1].is_rest = true;
 }
 
-/* The children of a box (WS_NONE: outermost ones). As deep as ranges nest at most: 512. */
+/* Lays out the children of a box (WS_NONE: outermost boxes). Recursion depth is at most 512, the
+ * limit of nested ranges. */
 static void lay(const struct laying *l, uint32_t of, size_t parent)
 {
 	const struct tree *t = l->t;
@@ -641,6 +648,23 @@ static void lay(const struct laying *l, uint32_t of, size_t parent)
 	}
 	if (nrest)
 		add_rest(t, parent, of, &rest, nrest);
+}
+
+/* Graphs that were traced as a whole are GPU time of which no part is known. */
+static void add_graphs(const struct tree *t)
+{
+	struct ws_page *page = t->p->page;
+	const struct box b = {.path = WS_NONE,
+	                      .parent = WS_NONE,
+	                      .rolled = "CUDA graphs",
+	                      .inclusive_ns = page->graph_ns,
+	                      .exclusive_ns = page->graph_ns,
+	                      .flops = -1};
+
+	set_node(t, WS_PAGE_ROOT, &b);
+	page->node[page->nnodes - 1].label = b.rolled;
+	page->node[page->nnodes - 1].colour = WS_PAGE_GREY;
+	page->node[page->nnodes - 1].is_rest = true;
 }
 
 static void name_tree(const struct tree *t)
@@ -718,7 +742,7 @@ static void make(struct tree *t)
 		if (flops && op.flops >= 0)
 			*flops = op.flops + (*flops < 0 ? 0 : *flops);
 	}
-	/* Children stand behind their parents. */
+	/* children come after their parents */
 	for (size_t i = 0; i < t->n; i++)
 		t->box[i].inclusive_ns = t->box[i].exclusive_ns;
 	for (size_t i = t->n; i-- > 0;) {
@@ -737,8 +761,12 @@ static void make(struct tree *t)
 	}
 	l.least_ns = (int64_t)ceil((double)p->page->gpu_ns * LEAST_PERCENT / 100);
 	sort_boxes(&l);
-	WS_NEW(p->texts, p->page->node, 2 * t->n + 1);
+	WS_NEW(p->texts, p->page->node, 2 * t->n + 2);
+	if (p->page->graph_ns > p->page->gpu_ns)
+		add_graphs(t);
 	lay(&l, WS_NONE, WS_PAGE_ROOT);
+	if (p->page->graph_ns && p->page->graph_ns <= p->page->gpu_ns)
+		add_graphs(t);
 	name_tree(t);
 }
 
@@ -820,7 +848,7 @@ static void add_operation(struct operations *s, uint32_t name)
 	        .attained = NAN};
 }
 
-/* Mean of the measured steps, else from the first record to the last. */
+/* Mean time of the measured steps. Without steps: the time from the first record to the last. */
 static double find_step_ns(const struct ws_page_making *p)
 {
 	int64_t sum = 0;
@@ -833,7 +861,7 @@ static double find_step_ns(const struct ws_page_making *p)
 	return (double)sum / p->page->samples;
 }
 
-/* In their place, where none was recorded. */
+/* Adds operations. They are shown instead of kernels if no kernel was recorded. */
 static void add_operations(struct ws_page_making *p)
 {
 	const struct ws_model *m = p->m;
@@ -845,7 +873,8 @@ static void add_operations(struct ws_page_making *p)
 	WS_NEW(p->tab->temp, s.self_ns, m->cpu_ops.tree.n);
 	WS_NEW(p->tab->temp, order, m->ntexts);
 	WS_NEW(p->texts, p->page->kernel, MOST_OPERATIONS);
-	/* What an operation takes without those inside it: parents stand before their children. */
+	/* Own time of operations, without the operations inside them. Parents come before
+	 * children. */
 	const struct ws_op_tree *tree = &s.p->m->cpu_ops.tree;
 
 	for (size_t i = 0; i < tree->n; i++) {
@@ -876,7 +905,7 @@ static void add_operations(struct ws_page_making *p)
 #define LABELS             6
 #define MOST_ROOFS         4
 
-/* One line for each rate that a device has for the operations shown. */
+/* Adds one line for each peak rate that the shown operations can reach. */
 static void add_roof(struct ws_page_making *p, double flops_per_s, double bytes_per_s,
                      const char *name)
 {
@@ -905,7 +934,7 @@ static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 		const char *flops = ws_say_si(p->texts, a.roof.flops_per_s, "FLOP/s");
 		const char *bytes = ws_say_si(p->texts, a.roof.bytes_per_s, "B/s");
 
-		/* of other work than products the memory is what bounds */
+		/* work other than matrix products is bound by memory */
 		if (ws_class_is_product(g->class))
 			add_roof(p, a.roof.flops_per_s, 0,
 			         ws_arena_format(p->texts, "%s %s%s%s", flops,
@@ -920,7 +949,7 @@ static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 	                               .flops_per_s = a.flops / a.seconds,
 	                               .gpu_ns = g->gpu_ns,
 	                               .percent = percent,
-	                               /* over its roof: data from a cache, or an error */
+	                               /* above the roof: data came from a cache, or an error */
 	                               .attained = a.percent > 100 ? NAN : a.percent,
 	                               .is_labelled = page->npoints < LABELS,
 	                               .colour = ws_page_colour_of_class(p, g->class)};
@@ -937,7 +966,7 @@ static void add_roofline(struct ws_page_making *p)
 	WS_NEW(p->tab->temp, order, groups->n);
 	WS_NEW(p->texts, p->page->point, groups->n);
 	WS_NEW(p->texts, p->page->roof, MOST_ROOFS);
-	n = ws_cost_groups_order(p->m, groups, true, order);
+	n = ws_cost_groups_order(p->m, groups, order);
 	for (size_t i = 0; i < n; i++)
 		add_point(p, &groups->group[order[i].row]);
 }
@@ -949,7 +978,7 @@ static void add_roofline(struct ws_page_making *p)
 struct kernels {
 	struct ws_page_making *p;
 	struct ws_ranking by_name;
-	uint32_t *class, *config; /* of the cell with most time */
+	uint32_t *class, *config; /* those of the cell with the largest time */
 	int64_t *most_ns;
 };
 
@@ -980,7 +1009,8 @@ static double flops_per_s(const struct kernels *s, uint32_t name)
 	return 1e9 * ws_stat_ratio((double)d->flops[name], (double)g->time.sum);
 }
 
-/* Of a product's roof for its dtype; other kernels' bytes are not known by name. */
+/* Percent of the roof of the dtype, for matrix products. The bytes of other kernels are not
+ * known. */
 static double attained(const struct kernels *s, uint32_t name, double flops_per_s)
 {
 	const struct ws_config *config = &s->p->m->configs[s->config[name]];
@@ -1032,7 +1062,7 @@ static void page_add_kernels(struct ws_page_making *p)
 
 /* --- the grey line --------------------------------------------------------------------------- */
 
-/* "2 × NVIDIA H100": those that ran kernels, equal ones together. NULL: nobody says. */
+/* "2 × NVIDIA H100": the devices that ran kernels, equal ones counted together. NULL: unknown. */
 static const char *devices_of(const struct ws_page_making *p)
 {
 	const struct ws_model *m = p->m;
@@ -1056,7 +1086,7 @@ static const char *devices_of(const struct ws_page_making *p)
 	return all;
 }
 
-/* "train.py": the script that Python ran, the first argument that is one; else empty. */
+/* "train.py": the Python script, which is the first argument that ends in ".py"; or empty. */
 static struct ws_bytes script_of(struct ws_bytes arguments)
 {
 	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
@@ -1070,7 +1100,7 @@ static struct ws_bytes script_of(struct ws_bytes arguments)
 	return (struct ws_bytes){"", 0};
 }
 
-/* What ran, else who recorded it. */
+/* The program; if unknown, the recorder. */
 static const char *source_of(const struct ws_page_making *p)
 {
 	const struct ws_bytes model = ws_model_fact(p->m, "model"),
@@ -1106,7 +1136,7 @@ static const char *unfinished_of(const struct ws_page_making *p)
 	              : ws_arena_format(p->texts, ", without %zu that were cut off", n);
 }
 
-/* ", 2 left out": they hold what cannot be true */
+/* ", 2 left out": steps with impossible times */
 static const char *unsound_of(const struct ws_page_making *p)
 {
 	size_t n = 0;
@@ -1135,16 +1165,17 @@ static const char *scope_of(const struct ws_page_making *p)
 
 struct lost {
 	uint64_t causes, most_events;
-	struct ws_bytes cause; /* that of most_events */
-	uint64_t events;       /* of ranges and marks, for which there was no room */
-	uint64_t unknown;      /* records of a kind that is not known */
-	uint64_t most_records; /* most that one cause took of what a report needs */
+	struct ws_bytes cause; /* cause of most_events */
+	uint64_t events;       /* lost ranges and marks */
+	uint64_t unknown;      /* records of an unknown kind */
+	uint64_t merged;       /* device work whose process is not known */
+	uint64_t most_records; /* largest loss by one cause among records that a report needs */
 	struct ws_bytes most_records_cause;
 	bool is_killed;
-	const char *uncounted; /* who counts none; NULL */
+	const char *uncounted; /* name of a source that does not count its losses, or NULL */
 };
 
-/* Does this counter count records without which a report is another one? */
+/* Whether the counter counts records whose loss changes the report. */
 static bool is_of_records(struct ws_bytes cause)
 {
 	static const char *const names[] = {"ring_overflow",        "thread_without_ring",
@@ -1177,7 +1208,7 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 	else if (ws_bytes_begin(missing->cause, "recordings without a loss counter"))
 		lost->uncounted = "losses are not counted";
 	else if (strcmp(missing->source, "join") !=
-	         0) { /* those are in the report, if in no range */
+	         0) { /* this work is in the report, only without a range */
 		if (missing->count > lost->most_events) {
 			lost->most_events = missing->count;
 			lost->cause = missing->cause;
@@ -1190,6 +1221,8 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 	}
 	if (ws_name_is(missing->cause, "import_unknown_kind"))
 		lost->unknown = missing->count;
+	if (ws_name_is(missing->cause, "import_merged_ranks"))
+		lost->merged = missing->count;
 	if (ws_name_is(missing->cause, "ring_overflow") ||
 	    ws_name_is(missing->cause, "thread_without_ring"))
 		lost->events += missing->count;
@@ -1205,6 +1238,7 @@ static const char *losses_of(const struct ws_page_making *p)
 	ws_missing_each(p->m, count_lost, &lost);
 	p->page->lost_events = lost.events;
 	p->page->unknown_records = lost.unknown;
+	p->page->merged_records = lost.merged;
 	p->page->lost_records = lost.most_records;
 	p->page->most_lost = lost.most_records ? ws_page_copy(p->texts, lost.most_records_cause.ptr,
 	                                                      lost.most_records_cause.len)
@@ -1239,7 +1273,7 @@ static void add_grey_line(struct ws_page_making *p)
 	page->on_cpu = ws_model_on_cpu(p->m) == 1;
 }
 
-/* Both sides stand on one page. */
+/* Both sides of a comparison are on one page. */
 #define SIDE_BOXES (WS_PAGE_BOXES / 2)
 
 struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows)
@@ -1259,7 +1293,7 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	nsteps = p.windows->n;
 	median = nsteps ? ws_windows_median(p.windows) : NULL;
 	if (median && median->step != WS_NONE) {
-		/* all parts of the page are of this step, and add up to it */
+		/* all parts of the page are about this step and add up to it */
 		filter.step_first = filter.step_last = m->steps[median->step].number;
 		ws_selection_release(&sel);
 		sel = (struct ws_selection){0};
@@ -1268,7 +1302,8 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	add_grey_line(&p);
 	add_bar(&p);
 	add_tree(&p);
-	if (p.windows && p.windows->n) { /* of no step that is asked for, so there is one */
+	if (p.windows &&
+	    p.windows->n) { /* windows exist only without a chosen step: there is one window */
 		ws_page_add_timeline(&p, -1, NULL);
 		if (page->timeline && nsteps > 1)
 			page->timeline->title =
@@ -1281,21 +1316,22 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	return page;
 }
 
-/* Nothing but ranges: no device work and no operation of a framework. */
+/* Whether a trace has only ranges: no device work and no operations of a framework. */
 static bool has_ranges_alone(const struct ws_page_making *p)
 {
 	return !ws_model_has_kernels(p->m) && !p->m->nwork && !p->m->cpu_ops.tree.n &&
 	       p->sel->rows->nranges;
 }
 
-/* Operations, and no call of a GPU's API: with one, kernels may be missing. */
+/* Whether the program ran on the CPU: it has operations, and no GPU API calls. With such calls,
+ * kernels may be missing. */
 static bool ran_on_the_cpu(const struct ws_page_making *p)
 {
 	return !ws_model_has_kernels(p->m) && !p->m->nwork && !p->sel->rows->ncalls &&
 	       p->m->cpu_ops.tree.n;
 }
 
-/* What stands on the page is one step's, so that its parts add up. */
+/* The page is about one step, so that its parts add up. */
 static void look_at_median_step(struct ws_page_making *p, struct ws_table_context *tab)
 {
 	const struct ws_table_context *median = ws_median_step(tab);
@@ -1332,7 +1368,7 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 		add_operations(&p);
 	else
 		page_add_kernels(&p);
-	/* One unit for the rates of either, in which the greatest has 1 to 999. */
+	/* One unit for the rates of both sides; the largest rate has 1 to 999 of it. */
 	double most = 0;
 
 	for (size_t i = 0; i < page->nkernels; i++)
@@ -1341,7 +1377,7 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	page->rate_name = most >= 1e12 ? "TFLOP/s" : most >= 1e9 ? "GFLOP/s" : "MFLOP/s";
 	ws_page_add_findings(&p);
 	ws_page_add_headline(&p);
-	p.sel = tab->sel; /* a timeline is of any step */
+	p.sel = tab->sel; /* the timeline can show any step */
 	if (p.windows)
 		p.windows = ws_windows(tab->m, tab->sel);
 	if (tab->sel->has_timeline && p.windows && p.windows->n)

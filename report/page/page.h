@@ -1,11 +1,11 @@
 /*
- * What the first screen of a report, of a comparison or of many ranks says, whatever it is shown
- * on: HTML, the first sheet of a workbook, a terminal. Plain data, made once, by page/make.h or
- * with the tables of a comparison; writers choose places and never numbers. docs/dev/pages.md
+ * The first screen of a report, of a comparison or of many ranks, for HTML, the first sheet of a
+ * workbook, and terminals. Plain data, made once by page/ or with the tables of a comparison;
+ * writers arrange it but compute no numbers. docs/dev/pages.md
  *
- * Times are sums in ns: of a report with steps over the median step, of a side of a comparison over
- * all steps. A time a step is that over `samples`.
- * Texts are UTF-8 as recorded: a writer escapes them as its format asks.
+ * Times are sums in ns: for a report with steps over the median step, for a side of a comparison
+ * over all steps. Divide by `samples` for the time per step. Texts are UTF-8 as recorded: writers
+ * escape them for their format.
  */
 #pragma once
 
@@ -16,38 +16,38 @@
 #include "formats/base/memory.h"
 
 /*
- * When a step's threads, streams and devices did what, as boxes on lanes. Plain data, made by
- * timeline.c. What is too short for a box of its own stands in a box of many, which counts it:
- * nothing is left out. docs/dev/pages.md
+ * The timeline of a step: boxes on lanes of threads, streams and devices. Plain data, made by
+ * timeline.c. Items too short for their own box share a box, which counts them: nothing is left
+ * out. docs/dev/pages.md
  */
 
 /* X(NAME, "name") */
 #define WS_TIMELINE_LANES(X) \
 	X(THREAD, "thread")  \
 	X(OPS, "ops")        \
-	X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle") X(PATH, "path")
+	X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle") X(PATH, "path") X(RANK, "rank")
 enum ws_timeline_kind {
 #define X(NAME, name) WS_TIMELINE_##NAME,
 	WS_TIMELINE_LANES(X)
 #undef X
 };
 
-/* Texts are numbers of `text`; 0 = not known. Times are ns as recorded; see shift_ns. */
+/* Texts are indexes into `text`; 0 = unknown. Times are ns as recorded; see shift_ns. */
 struct ws_timeline_box {
-	int64_t start_ns, dur_ns; /* of many: from the first's start to the last's end */
+	int64_t start_ns, dur_ns; /* shared box: from the first start to the last end */
 	int64_t busy_ns;          /* sum of their times */
-	uint64_t count;           /* over 1: of many, which have no texts of their own here */
+	uint64_t count;           /* over 1: a shared box, without texts */
 	uint32_t name, class, path, operation, shapes, launch, call;
 	int64_t call_ns,
-	        call_dur_ns; /* start and time of the call that launched it; -1 = not known */
-	uint16_t depth;      /* of a range or operation: 0 = outermost */
+	        call_dur_ns; /* start and time of the call that launched it; -1 = unknown */
+	uint16_t depth;      /* depth of a range or operation: 0 = outermost */
 	uint8_t colour;      /* enum ws_page_colour */
 };
 
 struct ws_timeline_lane {
 	enum ws_timeline_kind kind;
-	const char *name;            /* "stream 7", "GPU 1 idle": no two lanes have one */
-	const char *device;          /* "GPU 1"; "" of a thread and the critical path */
+	const char *name;            /* "stream 7", "GPU 1 idle": unique */
+	const char *device;          /* "GPU 1"; "" for threads and the critical path */
 	struct ws_timeline_box *box; /* by start */
 	size_t n, capacity;
 	uint16_t depths;
@@ -56,19 +56,20 @@ struct ws_timeline_lane {
 struct ws_timeline {
 	const char *title; /* "step 6, the median of 10 measured steps" */
 	int64_t start_ns, end_ns;
-	int64_t shortest_ns; /* what is shorter may stand in a box of many; 0 = there are none */
-	int64_t shift_ns;    /* the beginning of the trace in the clock of its records */
+	int64_t shortest_ns; /* shorter items may be in shared boxes; 0 = no shared boxes */
+	int64_t shift_ns;    /* begin of the trace in the clock of its records */
 	struct ws_timeline_lane *lane;
 	size_t nlanes, lanes_capacity;
 	const char **text; /* [0]: "" */
 	size_t ntexts;
-	uint64_t kernels, ranges, copies, ops; /* in all boxes; ops: of a framework */
+	uint64_t kernels, ranges, copies,
+	        ops; /* number in all boxes; ops: operations of a framework */
 	struct ws_arena arena;
 };
 
 void ws_timeline_free(struct ws_timeline *timeline); /* NULL is legal */
 
-/* A sentence of up to 15 words; what counts in it is bold. */
+/* A sentence of up to 15 words, with bold parts. */
 #define WS_PAGE_PARTS 7
 
 struct ws_page_line {
@@ -76,48 +77,48 @@ struct ws_page_line {
 		const char *text;
 		bool bold;
 	} part[WS_PAGE_PARTS];
-	size_t nparts;     /* 0: there is no such sentence */
+	size_t nparts;     /* 0: no sentence */
 	const char *grade; /* "LIKELY FASTER"; "" = none */
-	bool is_compared;  /* its numbers are one of page.compared */
+	bool is_compared;  /* its numbers are in page.compared */
 };
 
 #define WS_PAGE_LINES 12
 
-/* "383 ms", "step": only what is known. */
+/* "383 ms", "step": only known values. */
 struct ws_page_figure {
 	const char *value, *label;
 };
 
 /*
- * X(NAME, fill on light, fill on dark, ink on either): colours that the colour-blind tell apart.
- * A class of kernels has the same one in every picture: ws_page_class_colour.
+ * X(NAME, fill on light, fill on dark, ink on either): colours that colour-blind readers can
+ * distinguish. A class of kernels has the same colour in every picture: ws_page_class_colour.
  */
-#define WS_PAGE_COLOURS(X)                                                                 \
-	X(BLUE, 0x2c68ba, 0x2f6ec4, 0xffffff)                                              \
-	X(CYAN, 0x7aece9, 0x7aece9, 0x10212b)                                              \
-	X(INDIGO, 0x3c1874, 0x55339a, 0xffffff)                                            \
-	X(RED, 0xc24c57, 0xc24c57, 0xffffff)                                               \
-	X(GREEN, 0x21531c, 0x2d6b27, 0xffffff)                                             \
-	X(GREY, 0x8f969f, 0x8f969f, 0x10212b)                                              \
-	X(PURPLE, 0x932f74, 0x932f74, 0xffffff)                                            \
-	X(OCHRE, 0xf9ac11, 0xf9ac11, 0x10212b)                                             \
-	X(TEAL, 0x6cc569, 0x6cc569, 0x10212b)                                              \
-	X(BROWN, 0x4e2231, 0x6b3145, 0xffffff)                                             \
-	X(PINK, 0xde90e7, 0xde90e7, 0x10212b)                                              \
-	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                                             \
-	/* no class: causes of idle time, in the order of WS_USE_LIST, all of them pale */ \
-	X(IDLE, 0xebcb94, 0xebcb94, 0x10212b)                                              \
-	X(IDLE_HOST, 0xb3a599, 0xb3a599, 0x10212b)                                         \
-	X(IDLE_SYNC, 0xf8ec9b, 0xf8ec9b, 0x10212b)                                         \
-	X(IDLE_DATA, 0xbed2ff, 0xbed2ff, 0x10212b)                                         \
-	X(IDLE_WAIT, 0x98cdc2, 0x98cdc2, 0x10212b)                                         \
-	X(IDLE_DEVICE, 0xd2d1af, 0xd2d1af, 0x10212b)                                       \
-	X(IDLE_START, 0xabffe2, 0xabffe2, 0x10212b)                                        \
-	X(IDLE_END, 0xe7f4c1, 0xe7f4c1, 0x10212b)                                          \
-	X(IDLE_UNKNOWN, 0xafb4d4, 0xafb4d4, 0x10212b)                                      \
-	X(IDLE_SETUP, 0x86b278, 0x86b278, 0x10212b)                                        \
-	X(IDLE_PAGING, 0x56c5ff, 0x56c5ff, 0x10212b)                                       \
-	/* of all classes together: as ranges are */                                       \
+#define WS_PAGE_COLOURS(X)                                               \
+	X(BLUE, 0x2c68ba, 0x2f6ec4, 0xffffff)                            \
+	X(CYAN, 0x7aece9, 0x7aece9, 0x10212b)                            \
+	X(INDIGO, 0x3c1874, 0x55339a, 0xffffff)                          \
+	X(RED, 0xc24c57, 0xc24c57, 0xffffff)                             \
+	X(GREEN, 0x21531c, 0x2d6b27, 0xffffff)                           \
+	X(GREY, 0x8f969f, 0x8f969f, 0x10212b)                            \
+	X(PURPLE, 0x932f74, 0x932f74, 0xffffff)                          \
+	X(OCHRE, 0xf9ac11, 0xf9ac11, 0x10212b)                           \
+	X(TEAL, 0x6cc569, 0x6cc569, 0x10212b)                            \
+	X(BROWN, 0x4e2231, 0x6b3145, 0xffffff)                           \
+	X(PINK, 0xde90e7, 0xde90e7, 0x10212b)                            \
+	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                           \
+	/* causes of idle time, in the order of WS_USE_LIST, all pale */ \
+	X(IDLE, 0xebcb94, 0xebcb94, 0x10212b)                            \
+	X(IDLE_HOST, 0xb3a599, 0xb3a599, 0x10212b)                       \
+	X(IDLE_SYNC, 0xf8ec9b, 0xf8ec9b, 0x10212b)                       \
+	X(IDLE_DATA, 0xbed2ff, 0xbed2ff, 0x10212b)                       \
+	X(IDLE_WAIT, 0x98cdc2, 0x98cdc2, 0x10212b)                       \
+	X(IDLE_DEVICE, 0xd2d1af, 0xd2d1af, 0x10212b)                     \
+	X(IDLE_START, 0xabffe2, 0xabffe2, 0x10212b)                      \
+	X(IDLE_END, 0xe7f4c1, 0xe7f4c1, 0x10212b)                        \
+	X(IDLE_UNKNOWN, 0xafb4d4, 0xafb4d4, 0x10212b)                    \
+	X(IDLE_SETUP, 0x86b278, 0x86b278, 0x10212b)                      \
+	X(IDLE_PAGING, 0x56c5ff, 0x56c5ff, 0x10212b)                     \
+	/* all classes together: the colour of ranges */                 \
 	X(COMPUTING, 0x233a5e, 0x3a6db5, 0xffffff)
 
 enum ws_page_colour {
@@ -142,16 +143,16 @@ static inline struct ws_page_colour_def ws_page_colour_def(enum ws_page_colour c
 	return all[colour];
 }
 
-/* Of a class by its name, "gemm"; GREY for those that it does not know. */
+/* The colour of a class by its name, "gemm"; GREY for unknown classes. */
 enum ws_page_colour ws_page_class_colour(const char *name, size_t len);
 
-/* Of communication, copies and causes of idle time, wherever they stand: use is an enum ws_use. */
+/* The colour of communication, copies or a cause of idle time; use is an enum ws_use. */
 #define WS_PAGE_USES (3 + WS_PAGE_COMPUTING - WS_PAGE_IDLE)
 enum ws_page_colour ws_page_use_colour(int use);
-/* The same by its name, "waiting for data"; of another name that of computing. */
+/* The same by name, "waiting for data"; for other names that of computing. */
 enum ws_page_colour ws_page_use_name_colour(const char *name, size_t len);
 
-/* Ranges are no class: a shade for each level, the outermost first, with its ink. */
+/* Ranges have a shade for each level, the outermost first, with an ink. */
 #define WS_PAGE_SHADES 7
 
 static inline struct ws_page_colour_def ws_page_shade(size_t depth)
@@ -163,71 +164,78 @@ static inline struct ws_page_colour_def ws_page_shade(size_t depth)
 	return (struct ws_page_colour_def){shades[at], shades[at], at < 3 ? 0xffffff : 0x10212b};
 }
 
-/* Of forward, loss, backward, optimizer and remainder: parts of a step, as ranges are. */
+/* Shades for forward, loss, backward, optimizer and remainder, which are parts of a step like
+ * ranges. */
 #define WS_PAGE_PHASES 5
 
-static inline uint32_t ws_page_phase_colour(size_t phase)
+static inline struct ws_page_colour_def ws_page_phase_paint(size_t phase)
 {
 	static const uint8_t depth[WS_PAGE_PHASES] = {3, 5, 1, 4, 6}; /* neighbours differ */
 
-	return ws_page_shade(depth[phase]).light;
+	return ws_page_shade(depth[phase]);
+}
+
+static inline uint32_t ws_page_phase_colour(size_t phase)
+{
+	return ws_page_phase_paint(phase).light;
 }
 
 /* A part of the bar: GPU time by class, then copies and communication, then idle time by cause.
  * Longest first in each. */
 struct ws_page_segment {
 	const char *name;
-	int64_t ns; /* of `whole_ns`, to which all segments add up */
-	/* of communication and copies, whose `ns` nothing hides: how long they ran beside other
-	 * work, in no segment of their own */
+	int64_t ns; /* part of `whole_ns`, to which all segments add up */
+	/* for communication and copies, whose `ns` is only the exposed time: the time that other
+	 * work hides, which is in no segment of its own */
 	int64_t hidden_ns;
 	double percent;
 	bool is_class, is_idle;
 	enum ws_page_colour colour;
 };
 
-/* A measured step, in order: its window, as the bar has it. */
+/* A measured step, in order: its window, as in the bar. */
 struct ws_page_step {
 	uint32_t number;
 	int64_t ns;
 	bool is_outlier;
 };
 
-/* What a device did, as the bar has it of all: its time computing, then as the segments from
- * communication on. */
+/* Uses of one device, as in the bar of all: time computing, then the segments from communication
+ * on. */
 struct ws_page_device {
 	const char *name; /* "GPU 1" */
 	struct ws_page_segment *segment;
 	size_t nsegments;
 };
 
-/* Kernels whose durations begin with these digits: from_ns <= duration < to_ns. */
+/* A bin of the histogram: kernels with from_ns <= duration < to_ns. */
 struct ws_page_durations {
 	double from_ns, to_ns;
 	uint64_t kernels;
 	int64_t ns; /* sum of their times */
 };
 
-/* A box of the icicle, before all that it holds; children stand longest first. */
+/* A box of the icicle; it comes before its children, the longest child first. */
 #define WS_PAGE_ROOT SIZE_MAX
 
 struct ws_page_node {
 	size_t parent;     /* a node, WS_PAGE_ROOT */
 	const char *label; /* "EncoderLayer ×12" */
-	const char *path;  /* the whole of it, '*' for numbers of equal layers */
+	const char *path;  /* the full path, with '*' for numbers of equal layers */
 	size_t depth;      /* 0: outermost */
-	uint64_t folded;   /* equal layers in it, at least 1 */
+	uint64_t folded;   /* number of equal layers, at least 1 */
 	int64_t inclusive_ns, exclusive_ns;
-	int64_t backward_ns; /* of inclusive_ns: backward work of what ran in it */
-	uint64_t calls;      /* of the range or operation; 0 = not known */
+	int64_t backward_ns; /* part of inclusive_ns: backward work of operations in it */
+	uint64_t calls;      /* calls of the range or operation; 0 = unknown */
 	uint64_t kernels;
 	int64_t flops;              /* -1 = not known */
-	enum ws_page_colour colour; /* of the class with most time in it */
+	enum ws_page_colour colour; /* colour of the class with the most time in it */
 	bool is_step;
 	bool is_range;      /* else an operation, class or kernel */
 	bool is_rest;       /* "(3 more)" */
-	size_t counterpart; /* of a comparison: the same part on the other side; WS_PAGE_ROOT */
-	size_t whole;       /* the part in it that is nearly all of it; WS_PAGE_ROOT */
+	size_t counterpart; /* in a comparison: the same part on the other side; WS_PAGE_ROOT: none
+	                     */
+	size_t whole;       /* the child that is nearly all of it; WS_PAGE_ROOT: none */
 };
 
 /* A circle of the roofline: an operation of one dtype and device with 0.5 % of GPU time or more. */
@@ -247,7 +255,7 @@ struct ws_page_roof {
 	double flops_per_s, bytes_per_s; /* one of them; the other is 0 */
 };
 
-/* A rung of the ladder: the time of the step as this no longer holds it up, nor what is above it.
+/* A rung of the ladder: the time of the step without this obstacle and those above it.
  */
 struct ws_page_rung {
 	const char *name;
@@ -256,12 +264,12 @@ struct ws_page_rung {
 
 struct ws_page_finding {
 	const char *title;
-	const char *advice; /* what to do, a sentence or two */
+	const char *advice; /* advice, one or two sentences */
 	const char *evidence;
-	double gain_ns, gain_percent; /* of a step (of the run without steps); NaN */
+	double gain_ns, gain_percent; /* per step (per run without steps); NaN */
 	const char *gain;             /* in words, see ws_finding_gain */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
-	bool is_caveat;               /* about the ends of the recording: never what comes first */
+	bool is_caveat; /* about the begin or end of the recording: never shown as "First" */
 };
 
 struct ws_page_kernel {
@@ -274,8 +282,8 @@ struct ws_page_kernel {
 	double attained;    /* percent of its roof; NaN = not known */
 };
 
-/* A bar of the way from A's step to B's, in ns a step, or of the whole run where there are none:
- * the first and the last stand on 0. */
+/* A bar of the waterfall from A's step to B's, in ns per step, or per run without steps; the first
+ * and the last bar begin at 0. */
 struct ws_change_bar {
 	const char *name;
 	double from_ns, to_ns;
@@ -287,12 +295,12 @@ struct ws_change_bar {
 
 struct ws_change {
 	const char *name, *class, *grade; /* "" = none */
-	const char *shape;                /* behind the phase, where another row has the name */
+	const char *shape; /* shown after the phase if another row has the same name */
 	enum ws_page_colour colour;
 	double calls[2], ns[2], ratio, low, high; /* NaN = not known */
 };
 
-/* The step, its kernels: what the headline of a comparison is of. */
+/* Times in the headline of a comparison: the step, and its kernels. */
 #define WS_COMPARED_TIMES 2
 
 struct ws_compared_time {
@@ -300,89 +308,123 @@ struct ws_compared_time {
 	double ns[2], ratio, low, high; /* NaN = not known, or not compared */
 };
 
+/* One of many that stand below each other: a configuration of a sweep, a run of an A/A test, a
+ * rank. A bar from 0, made of parts. */
+#define WS_PAGE_ROW_PARTS 5
+#define WS_PAGE_ROWS      64 /* of more the others are counted */
+
+struct ws_page_row {
+	const char *group;          /* rows of one have an axis of their own: the model; "" */
+	const char *name, *words;   /* words stand behind the bar: "229 ± 21.8 ms" */
+	double ns, low_ns, high_ns; /* low, high: how far it spreads; NaN = not known */
+	struct ws_page_row_part {
+		const char *name;
+		double ns;
+		struct ws_page_colour_def paint;
+		bool is_idle;
+	} part[WS_PAGE_ROW_PARTS];
+	size_t nparts;
+};
+
 struct ws_timeline;
 
 struct ws_page {
-	const char *title; /* of the trace, without folders and endings: "fp32 (A) → bf16 (B)" */
-	/* the grey line, in this order; NULL: not known */
+	const char *title; /* name of the trace, without folders and extensions: "fp32 (A) → bf16
+	                      (B)" */
+	/* the grey line, in this order; NULL: unknown */
 	const char *device, *source, *scope, *losses;
-	uint64_t lost_events;     /* of ranges: parts of the model may lack some */
-	uint64_t lost_records;    /* for most_lost, which lost most of those that make a trace
-	                             incomplete */
+	uint64_t lost_events;  /* lost events of ranges: parts of the model may be incomplete */
+	uint64_t lost_records; /* count of most_lost, the largest loss that makes a trace incomplete
+	                        */
 	const char *most_lost;    /* the counter's name; NULL: none was lost */
-	uint64_t unknown_records; /* that the import left out: their kind is not known */
+	uint64_t merged_records;  /* of several processes in one file */
+	uint64_t unknown_records; /* records of unknown kinds that the import left out */
 	bool has_steps;
-	bool on_cpu;          /* times of the CPU reference, no GPU's */
-	bool has_operations;  /* no kernel was recorded: `kernel` has the CPU's operations */
-	bool has_host_ranges; /* nothing but ranges was recorded: the tree has the host's time */
-	double samples;       /* of a side of a comparison: measured steps; else 1 */
-	double step_ns;       /* of the median step, of such a side the mean; else of the window */
+	bool on_cpu;          /* times are of the CPU reference, not of a GPU */
+	bool has_operations;  /* no kernels were recorded: `kernel` has operations on the CPU */
+	bool has_host_ranges; /* only ranges were recorded: the tree has times on the host */
+	double samples;       /* for a side of a comparison: number of measured steps; else 1 */
+	double step_ns; /* time of the median step (for such a side the mean), or of the window
+	                   without steps */
 	struct ws_page_line headline[WS_PAGE_LINES];
 	size_t nheadline;
-	const char *note;          /* what they rest on; NULL */
+	const char *note;          /* basis of the sentences; NULL */
 	struct ws_page_line first; /* "First: …" */
 	struct ws_page_line *whatif; /* "If class=gemm x0.5: …", for each answer to --whatif */
 	size_t nwhatif;
 	struct ws_page_figure *figure;
 	size_t nfigures;
 	const char *bar_title; /* "Where the step goes" */
-	int64_t whole_ns;      /* steps, of each device that worked */
+	int64_t whole_ns;      /* length of the steps, summed over devices that worked */
 	struct ws_page_segment *segment;
 	size_t nsegments;
-	struct ws_page_device *devices; /* of several that worked */
+	struct ws_page_device *devices; /* if several worked */
 	size_t ndevices;
-	struct ws_page_step *step; /* of more than one measured step */
+	struct ws_page_step *step; /* if there is more than one measured step */
 	size_t nsteps;
 	int64_t longest_step_ns; /* of those */
 	struct ws_page_durations *durations;       /* ascending, without gaps */
 	size_t ndurations;
 	const char *tree_title; /* "Where in the model" */
 	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
-	int64_t graph_ns; /* graphs that were traced as a whole, which the tree lacks; shares are of
+	int64_t graph_ns; /* graphs that were traced as a whole: a box of their own; shares are of
 	                     both */
-	int64_t gpu_ns; /* what the tree's outermost boxes add up to; of ranges alone the host's
-	                   time */
-	uint64_t host_ranges; /* how many there are of those */
+	int64_t gpu_ns; /* with graph_ns what the tree's outermost boxes add up to; of ranges alone
+	                   the host's time */
+	uint64_t host_ranges; /* number of ranges on the host */
 	struct ws_page_node *node;
 	size_t nnodes;
 	struct ws_page_point *point; /* longest first */
 	size_t npoints;
 	struct ws_page_roof *roof;
 	size_t nroofs;
-	struct ws_page_rung *rung; /* the first is now; none: the step cannot be replayed */
+	struct ws_page_rung
+	        *rung; /* the first is the present state; none: the step cannot be replayed */
 	size_t nrungs;
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
-	const char *no_finding; /* a sentence in place of findings, where there are none */
+	const char *no_finding; /* a sentence if there are no findings */
 	const char
 	        *findings_note; /* "18 of 22 rules checked; 4 lacked data (…)"; NULL: no kernels */
 	struct ws_page_kernel *kernel; /* most time first */
 	size_t nkernels;
-	double rate_unit;             /* of what is shown of them, in FLOP/s; 0: none is known */
+	double rate_unit;             /* unit of their rates, in FLOP/s; 0: no rate is known */
 	const char *rate_name;        /* "TFLOP/s"; "" */
 	uint64_t more_kernels;        /* names that are not shown */
-	struct ws_timeline *timeline; /* NULL: none was asked for */
+	struct ws_timeline *timeline; /* NULL: not requested */
 
-	/* of a comparison, a sweep or ranks, which have these and no figures, bar and so on */
+	/* for a comparison, a sweep or ranks, which have the following members and no figures, bar
+	 * and so on */
 	bool is_comparison;
 	struct ws_compared_time compared[WS_COMPARED_TIMES];
-	size_t ncompared; /* 0: no diff, or there is nothing to compare */
-	bool is_unsure;   /* of the first: no change is called good or bad */
+	size_t ncompared; /* 0: not a diff, or nothing to compare */
+	bool is_unsure;   /* the first has no verdict: no change is shown as good or bad */
 	struct ws_change_bar *change_bar;
-	size_t nchange_bars;                 /* 0: nothing is compared */
+	size_t nchange_bars;                 /* 0: nothing was compared */
 	struct ws_change change[WS_CHANGES]; /* largest first */
 	size_t nchanges;
+	const char *rows_title, *rows_what; /* "Time per step", "mean, with its deviation" */
+	struct ws_page_row *row;
+	size_t nrows, more_rows; /* more: that are not shown */
 	/* what is shown of each side: its tree, and in HTML its timeline; NULL */
 	struct ws_page *side[2];
 	const char *side_name[2], *side_title[2]; /* "fp32", "fp32 (A)" */
-	struct ws_arena arena;                    /* has all of these but the sides */
+	struct ws_arena arena;                    /* storage of everything except the sides */
 };
 
 /*
- * The next sentence of the headline, or the last one again where there are enough: its parts, plain
- * and bold by turns, beginning with a plain one; NULL ends them, and "" is left out.
+ * Adds a sentence to the headline, or replaces the last one if there are enough. Arguments: its
+ * parts, alternately plain and bold, beginning with a plain one, ended by NULL; "" is left out.
  */
 void ws_page_say(struct ws_page *page, const char *grade, ...) __attribute__((sentinel));
+
+/* One part more; nothing of one that takes no time. */
+static inline void ws_page_add_part(struct ws_page_row *row, const char *name, double ns,
+                                    struct ws_page_colour_def paint, bool is_idle)
+{
+	if (ns > 0)
+		row->part[row->nparts++] = (struct ws_page_row_part){name, ns, paint, is_idle};
+}
 
 /* Whose time its parts have. */
 static inline const char *ws_page_work(const struct ws_page *page)
@@ -393,20 +435,20 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	                               : "GPU";
 }
 
-/* What shares of GPU time are of: that of all kernels, and of graphs that were traced as a whole.
+/* Denominator of shares of GPU time: all kernels, and graphs traced as a whole.
  */
 static inline double ws_page_gpu_ns(const struct ws_page *page)
 {
 	return (double)(page->gpu_ns + page->graph_ns);
 }
 
-/* Is nearly all of a part one part in it, which says more? */
+/* Is nearly all of a part one child, which is more specific? */
 static inline bool ws_page_passed(const struct ws_page *page, size_t node)
 {
 	return page->node[node].whole != WS_PAGE_ROOT;
 }
 
-/* Of a step, on a device. */
+/* Time of a segment per step and device. */
 static inline double ws_page_segment_ns(const struct ws_page *page, const struct ws_page_segment *s)
 {
 	return (double)s->ns * page->step_ns / (double)page->whole_ns;
@@ -418,50 +460,50 @@ const char *ws_page_segment_words(struct ws_arena *texts, const struct ws_page *
 
 void ws_page_free(struct ws_page *page); /* NULL is legal */
 
-/* Nodes of both trees that are the same part: their counterparts. */
+/* Matches nodes of both trees that are the same part. */
 void ws_pages_match(struct ws_page *a, struct ws_page *b);
 
-/* How B's time of a node of either tree is to A's; NaN: one side alone has it. */
+/* B's time over A's for a node of either tree; NaN: only one side has it. */
 double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node,
                       bool is_b);
 
-/* What its colour says of a change: nothing under 3 %. */
+/* Colour of a change; none under 3 %. */
 enum ws_change_colour { WS_CHANGE_NONE, WS_CHANGE_SAVES, WS_CHANGE_COSTS, WS_CHANGE_ALONE };
 
 enum ws_change_colour ws_change_colour(double ratio);
 
-/* Boxes on lanes, and boxes of many for what is too short. */
+/* Builds boxes on lanes, with shared boxes for short items. */
 
-/* A box of many that may take what comes next at its depth. */
+/* An open shared box that may take the next item at its depth. */
 struct ws_open_box {
-	struct ws_timeline_box box; /* count 0: there is none */
+	struct ws_timeline_box box; /* count 0: none */
 	int64_t colour_ns[WS_PAGE_NCOLOURS];
 };
 
-/* What a lane is: of threads the thread, else a device and a stream. */
+/* Identity of a lane: a thread, or a device and a stream. */
 struct ws_lane_key {
 	uint32_t kind, device, process;
 	uint32_t unused;
-	uint64_t number; /* of the stream or thread */
+	uint64_t number; /* number of the stream or thread */
 };
 
-/* Of one timeline. Starts as zeros but for `out` and `shortest_ns`. */
+/* State of one timeline. Set `out` and `shortest_ns`, all else zero. */
 struct ws_boxes {
 	struct ws_timeline *out;
 	int64_t shortest_ns;
-	struct ws_strtab keys; /* what a lane is -> lane, from 1 */
+	struct ws_strtab keys; /* identity of a lane -> lane, from 1 */
 	struct ws_boxes_lane {
 		struct ws_open_box *open; /* by depth */
 		size_t ndepths;
-		int64_t order[3]; /* where it stands among the lanes */
+		int64_t order[3]; /* sort key among the lanes */
 	} * lane;
 	size_t lanes_capacity, nboxes;
-	/* lanes that were asked for last: most boxes are on one of few */
+	/* recently used lanes: most boxes are on one of a few */
 	struct ws_known_lane {
 		struct ws_lane_key key;
 		size_t lane; /* from 1; 0: none */
 	} known[16];
 };
 
-/* The number of a lane; *is_new: it has no name yet. */
+/* The number of a lane, which is added if new; *is_new: it has no name yet. */
 size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new);

@@ -12,7 +12,7 @@
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err);
 
-/* What a comparison shows of a side: its tree, and its timeline, of the median step. */
+/* The page of one side of a comparison: tree and timeline of the median step. */
 struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows);
 
 struct ws_page_making {
@@ -33,17 +33,17 @@ const char *ws_page_copy(struct ws_arena *arena, const void *text, size_t len);
 /* The same of a text of the model. */
 const char *ws_page_text_of(const struct ws_page_making *p, uint32_t text);
 
-/* The same of a kernel's name, in short; any other text is its own. */
+/* The same with the short name of a kernel; other texts unchanged. */
 const char *ws_page_name_of(const struct ws_page_making *p, uint32_t text);
 
-/* Its class as text and colour; 0: not known. */
+/* A class as text and colour; class 0: unknown. */
 const char *ws_page_class_of(const struct ws_page_making *p, uint32_t class);
 enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint32_t class);
 void ws_page_add_findings(struct ws_page_making *p);
 
-/* Of this measured step, by its number; -1: the median one, or all where there are none. Behind the
- * bar. */
+/* Adds the timeline of the measured step with this number; -1: the median one, or the whole trace
+ * without steps. Call after the bar. */
 enum ws_status ws_page_add_timeline(struct ws_page_making *p, int64_t step, struct ws_err *err);
 
-/* Behind all of these. */
+/* Call last. */
 void ws_page_add_headline(struct ws_page_making *p);

@@ -19,7 +19,7 @@ static inline bool boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
 
 /* --- boxes ----------------------------------------------------------------------------------- */
 
-/* A box of many reaches over so many times the shortest box. */
+/* Maximum length of a merged box, as a multiple of the shortest single box. */
 #define MOST_TIMES 4
 
 size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new)
@@ -46,6 +46,8 @@ size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is
 		if (key->kind == WS_TIMELINE_THREAD || key->kind == WS_TIMELINE_OPS)
 			b->lane[out->nlanes] = (struct ws_boxes_lane){
 			        .order = {-1, (int64_t)(key->number >> 1), key->kind}};
+		else if (key->kind == WS_TIMELINE_PATH)
+			b->lane[out->nlanes] = (struct ws_boxes_lane){.order = {INT64_MAX}};
 		else
 			b->lane[out->nlanes] = (struct ws_boxes_lane){
 			        .order = {key->device, key->kind, (int64_t)(key->number >> 1)}};
@@ -79,7 +81,7 @@ static void close_box(struct ws_boxes *b, size_t lane, struct ws_open_box *open)
 	*open = (struct ws_open_box){0};
 }
 
-/* One more, by start at each depth. A short one goes into a box of many. */
+/* Adds an item, in order of start at each depth. Short items are merged. */
 static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_box *box)
 {
 	struct ws_open_box *open;
@@ -110,7 +112,7 @@ static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_
 	if (!open->box.count)
 		open->box = *box;
 	else {
-		/* it is of many: nothing that only one of them has may stay */
+		/* it is merged: attributes of a single item are removed */
 		open->box = (struct ws_timeline_box){.start_ns = open->box.start_ns,
 		                                     .dur_ns = open->box.dur_ns,
 		                                     .busy_ns = open->box.busy_ns + box->busy_ns,
@@ -213,7 +215,7 @@ static uint32_t path_text(struct filling *f, uint32_t path)
 	return f->of_path[path];
 }
 
-/* "b 8, m 1024, n 768, k 768": what is known of the operation's sizes. */
+/* "b 8, m 1024, n 768, k 768": the known sizes of the operation. */
 static uint32_t shapes_text(struct filling *f, uint32_t op)
 {
 	const uint32_t config = f->m->cpu_ops.config[op];
@@ -309,9 +311,9 @@ static void number_lanes(struct ws_timeline *out)
 	ws_strtab_free(&names);
 }
 
-/* --- what is in the window ------------------------------------------------------------------ */
+/* --- boxes in the window ------------------------------------------------------------------ */
 
-/* A box of what ran then, of one; false: outside the window. */
+/* Makes a box for one interval, cut at the window's ends. False: it is outside the window. */
 static bool box_of(const struct filling *f, int64_t start_ns, int64_t dur_ns,
                    struct ws_timeline_box *out)
 {
@@ -428,7 +430,7 @@ static void add_ranges(struct filling *f)
 	}
 }
 
-/* A framework's operations, each below the one that called it. */
+/* Adds a framework's operations, each below its caller. */
 static void add_ops(struct filling *f)
 {
 	const struct ws_op_tree *tree = &f->m->cpu_ops.tree;
@@ -459,8 +461,8 @@ static void add_idle(void *ctx, const struct ws_idle_span *span)
 	boxes_add(&f->boxes, device_lane(f, WS_TIMELINE_IDLE, span->device, 0, 0), &box);
 }
 
-/* The longest chain of the step, where it is the one that is replayed: from its begin on the host
- * on without a pause. */
+/* Adds the critical path of the step if it is the replayed step: from the step's begin on the host,
+ * without gaps. */
 static void add_critical_path(struct filling *f)
 {
 	struct ws_replay *replay = ws_replay_of(f->m, f->p->sel);
@@ -495,9 +497,13 @@ static void add_critical_path(struct filling *f)
 			box.class = class_text(f, k.kind->class);
 			box.colour = f->class_colour[k.kind->class];
 		} else {
-			box.name = text_of(f, use, strlen(use));
-			box.colour =
-			        piece ? WS_PAGE_OCHRE : (uint8_t)ws_page_use_colour(path[i].use);
+			const bool is_graph = piece && path[i].use == WS_USE_COMPUTE;
+			const char *name = is_graph ? "CUDA graph" : use;
+
+			box.name = text_of(f, name, strlen(name));
+			box.colour = is_graph ? WS_PAGE_GREY
+			             : piece  ? WS_PAGE_OCHRE
+			                      : (uint8_t)ws_page_use_colour(path[i].use);
 		}
 		const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
 
@@ -539,7 +545,8 @@ static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err
 	return WS_OK;
 }
 
-/* With ever longer boxes of many, until there are few enough. */
+/* Makes the timeline, with longer and longer merged boxes until their number is within the
+ * limit. */
 static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 {
 	const size_t most = f->p->most_boxes;
@@ -584,7 +591,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		add_critical_path(f);
 		if (f->boxes.nboxes <= most)
 			break;
-		/* All boxes are forgotten, lanes too. */
+		/* Removes all boxes and lanes. */
 		for (size_t i = 0; i < f->boxes.out->nlanes; i++) {
 			free(f->boxes.out->lane[i].box);
 			free(f->boxes.lane[i].open);
@@ -595,7 +602,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		f->boxes.nboxes = 0;
 		f->boxes.shortest_ns = f->boxes.shortest_ns ? f->boxes.shortest_ns * 2 : least;
 	}
-	/* No more come: lanes in their order, boxes by start. */
+	/* All boxes are added: sorts the lanes, and the boxes by start. */
 	for (size_t i = 0; i < f->boxes.out->nlanes; i++) {
 		struct ws_timeline_lane *l = &f->boxes.out->lane[i];
 

@@ -1,7 +1,7 @@
 /*
- * Steps of a program that names none: the times to the end of an optimizer's step, or calls of its
- * root module; and steps that hold something else, an evaluation or a prompt. The same rules for
- * recordings and imports: docs/dev/pytorch.md.
+ * Finds steps of a program that does not name them: times to the end of an optimizer's step, or
+ * calls of its root module. Also marks steps that contain other work: an evaluation or a prompt.
+ * The same rules apply to recordings and imports: docs/dev/pytorch.md.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,34 +12,34 @@
 #include "report/model/model.h"
 #include "report/pass/private.h"
 
-/* --- calls of root modules, and what runs in them --- */
+/* --- calls of root modules, and the operations in them --- */
 
-/* A module's call that lies in no other. Of a trace without modules: an outermost product,
- * convolution or attention. */
+/* An outermost call of a module. In a trace without modules: an outermost product, convolution or
+ * attention. */
 struct root_call {
 	int64_t start_ns, end_ns;
 	uint32_t thread, name; /* steady */
 	uint32_t step;         /* WS_NONE */
-	bool has_backward;     /* of an operation in it */
+	bool has_backward;     /* an operation in it has a backward */
 };
 
-/* Sums are of the operations before each, in their order. */
+/* Prefix sums over the operations, in their order. */
 struct calls {
 	struct ws_pass *p;
 	struct ws_model *m;
 	const struct ws_op_tree *ops;
-	uint32_t *with_backward,
-	        *backward;    /* forward operations that have one; those of backward */
-	double *flops;        /* of operations in no other that has some */
-	int64_t *backward_ns; /* begins of those of backward on any thread, ascending */
+	uint32_t *with_backward, *backward; /* number of forward operations with a backward; of
+	                                       backward operations */
+	double *flops;        /* FLOPs of operations that are not inside one with FLOPs */
+	int64_t *backward_ns; /* begins of backward operations on all threads, ascending */
 	size_t nbackward;
 	struct root_call *call; /* by thread, then begin */
 	size_t n;
-	bool trains; /* some call has a backward */
+	bool trains; /* a call has a backward */
 	struct ws_arena temp;
 };
 
-/* How many operations of the thread begin before the time: those before the first of them count. */
+/* Number of operations that begin before the time on this thread or an earlier one. */
 static size_t ops_begun(const struct ws_op_tree *ops, uint32_t thread, int64_t until_ns)
 {
 	size_t n, first;
@@ -101,7 +101,7 @@ static void add_call(struct calls *c, const struct root_call *call)
 {
 	uint32_t around = ws_cpu_op_around(c->ops, call->thread, call->start_ns, call->end_ns);
 
-	/* backward calls modules again whose activations were not kept */
+	/* backward calls modules again if their activations were not kept */
 	for (; around != WS_NONE; around = c->ops->parent[around])
 		if (ws_op_is_backward(c->m, around))
 			return;
@@ -142,16 +142,6 @@ static bool is_product(const struct calls *c, uint32_t op)
 	return kind == WS_TEXT_GEMM || kind == WS_TEXT_CONV || kind == WS_TEXT_FUSED_ATTENTION;
 }
 
-static void add_products(struct calls *c)
-{
-	for (uint32_t i = 0; i < c->ops->n; i++)
-		if (is_product(c, i) && !is_product(c, c->ops->parent[i]))
-			add_call(c, &(struct root_call){.start_ns = c->ops->start_ns[i],
-			                                .end_ns = c->ops->end_ns[i],
-			                                .thread = c->ops->thread[i],
-			                                .name = c->ops->name[i]});
-}
-
 static int by_thread_and_begin(const void *pa, const void *pb)
 {
 	const struct root_call *a = pa, *b = pb;
@@ -160,21 +150,27 @@ static int by_thread_and_begin(const void *pa, const void *pb)
 	return ws_by_time(&a->start_ns, &b->start_ns);
 }
 
-/* Free c->temp. */
+/* The caller frees c->temp. */
 static void find_calls(struct calls *c, struct ws_pass *p)
 {
 	*c = (struct calls){.p = p, .m = p->m, .ops = &p->m->cpu_ops.tree};
 	sum_ops(c);
 	WS_NEW(&c->temp, c->call, c->ops->n + p->framework.nevents);
-	if (p->framework.nevents)
+	if (p->framework.nevents) {
 		add_modules(c);
-	else
-		add_products(c);
+	} else {
+		for (uint32_t i = 0; i < c->ops->n; i++)
+			if (is_product(c, i) && !is_product(c, c->ops->parent[i]))
+				add_call(c, &(struct root_call){.start_ns = c->ops->start_ns[i],
+				                                .end_ns = c->ops->end_ns[i],
+				                                .thread = c->ops->thread[i],
+				                                .name = c->ops->name[i]});
+	}
 	ws_sort(c->call, c->n, sizeof(*c->call), by_thread_and_begin);
 }
 
-/* Of the root modules that are called twice or more, and (with_backward) have a backward: that
- * which takes most time. 0: none. */
+/* The root module with the most time, among those called at least twice and, if with_backward, with
+ * a backward. 0: none. */
 static uint32_t root_module(struct calls *c, bool with_backward)
 {
 	struct sum {
@@ -246,11 +242,11 @@ void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *
 struct optimizer_step {
 	const struct ws_pass_iteration_mark *mark;
 	uint32_t instance; /* text; 0: the first one, or not recorded */
-	uint64_t ops;      /* that lead to it: where instances were not recorded */
-	bool is_last;      /* of its iteration */
+	uint64_t ops;      /* operations that lead to it, if instances were not recorded */
+	bool is_last;      /* the last step of its iteration */
 };
 
-/* The optimizers' steps of a thread, as they end, and what lies between them. */
+/* The optimizers' steps of a thread, in the order of their ends, and marks between them. */
 struct iterations {
 	const struct calls *calls;
 	struct ws_model *m;
@@ -263,14 +259,14 @@ struct iterations {
 	struct ws_arena temp;
 };
 
-/* How many operations before a time lead to a step of an optimizer: those of backward, which an
- * evaluation does not have, where some are known. */
+/* Number of operations before a time that lead to a step of an optimizer: only backward operations,
+ * which an evaluation lacks, if some are known. */
 static size_t led_before(const struct calls *c, uint32_t thread, int64_t time_ns)
 {
 	return c->nbackward ? backward_before(c, time_ns) : ops_begun(c->ops, thread, time_ns);
 }
 
-/* Of a thread; of optimizers' steps in each other the outermost, which ends last. */
+/* Finds the marks of a thread; of nested optimizers' steps only the outermost, which ends last. */
 static void find_marks(struct iterations *it, const struct ws_pass *p)
 {
 	const struct calls *c = it->calls;
@@ -310,7 +306,7 @@ static void find_marks(struct iterations *it, const struct ws_pass *p)
 		        led_before(c, it->thread, i ? it->step[i - 1].mark->end_ns : INT64_MIN);
 }
 
-/* How many batches were asked for before a time. */
+/* Number of batches requested before a time. */
 static size_t loads_before(const struct iterations *it, int64_t time_ns)
 {
 	size_t n;
@@ -319,8 +315,8 @@ static size_t loads_before(const struct iterations *it, int64_t time_ns)
 	return n;
 }
 
-/* An iteration ends with the last step of an optimizer before the next batch is asked for. Behind
- * the last batch it ends where as many steps were made as in the iteration before. */
+/* An iteration ends with the last step of an optimizer before the next batch is requested. After
+ * the last batch it ends after as many steps as the previous iteration has. */
 static bool end_with_batches(struct iterations *it)
 {
 	size_t in_iteration = 0, before = 0;
@@ -350,9 +346,9 @@ static bool is_same_optimizer(const struct optimizer_step *a, const struct optim
 }
 
 /*
- * Optimizers that take turns: an iteration ends where the first of them is to step again, however
- * often each stepped meanwhile. Two stages of a training, or an optimizer that hardly ever steps,
- * are no turns: most are short.
+ * Optimizers that take turns: an iteration ends before the first of them steps again, however often
+ * each has stepped. Two stages of a training, or an optimizer that rarely steps, do not count as
+ * turns; they are recognised because most turns are short.
  */
 static bool end_with_turns(struct iterations *it)
 {
@@ -371,7 +367,7 @@ static bool end_with_turns(struct iterations *it)
 		in_short += since <= LONGEST_CYCLE ? since : 0;
 		since = 0;
 	}
-	/* the last turn may have been cut off */
+	/* the last turn may be truncated */
 	return turns > 1 && 10 * in_short >= 8 * it->n;
 }
 
@@ -380,7 +376,7 @@ static bool counts_agree(uint64_t a, uint64_t b)
 	return (a > b ? a - b : b - a) * 20 <= (a > b ? a : b);
 }
 
-/* Programs that train several models take turns: their steps are as those a period earlier. Those
+/* Programs that train several models take turns: each step equals the one a period earlier. Steps
  * of two optimizers of one name differ by the operations that lead to them. */
 static bool repeats(const struct iterations *it, size_t period, bool by_ops)
 {
@@ -421,8 +417,8 @@ static void end_iterations(struct iterations *it)
 		end_with_cycles(it);
 }
 
-/* Where the first iteration begins: with its batches, as many as the second has; else with the
- * first that its thread did. */
+/* Begin of the first iteration: its batches, as many as the second iteration has; else the first
+ * record of its thread. */
 static int64_t first_begin(const struct iterations *it, size_t first, size_t second)
 {
 	const size_t before = loads_before(it, it->step[first].mark->start_ns),
@@ -433,8 +429,8 @@ static int64_t first_begin(const struct iterations *it, size_t first, size_t sec
 	return it->begin_ns;
 }
 
-/* PyTorch gives no time to a range that was open when it stopped: the last step of an optimizer
- * lasts as long as its thread works. */
+/* PyTorch records no duration for a range that was open when profiling stopped: the last step of an
+ * optimizer then ends with the last record of its thread. */
 static int64_t end_of(const struct iterations *it, size_t i)
 {
 	const struct ws_op_tree *ops = it->calls->ops;
@@ -463,8 +459,8 @@ static void add_step(struct ws_model *m, uint32_t thread, uint32_t name, int64_t
 	m->step_mark = name;
 }
 
-/* A recording has the start of its program: its first iteration pays for what is set up, and
- * nothing tells where it begins. */
+/* The first iteration of a recording is left out, because it includes set-up and its begin is
+ * unknown. */
 static void add_iterations(struct iterations *it, bool is_recording)
 {
 	size_t second = SIZE_MAX, first = SIZE_MAX;
@@ -489,10 +485,10 @@ static void add_iterations(struct iterations *it, bool is_recording)
 	}
 }
 
-/* --- iterations that only calls of the root module tell ----------------------------------------
+/* --- iterations known only from calls of the root module ----------------------------------------
  */
 
-/* Without an optimizer of PyTorch an iteration begins with the call of the root module that follows
+/* Without an optimizer of PyTorch, an iteration begins with the first call of the root module after
  * a backward. */
 static void add_root_calls(struct calls *c)
 {
@@ -547,21 +543,21 @@ void ws_pass_find_iterations(struct ws_pass *p)
 	ws_arena_free(&c.temp);
 }
 
-/* --- steps that hold something else -------------------------------------------------------------
+/* --- steps that contain other work -------------------------------------------------------------
  */
 
-/* An evaluation shorter than this part of a step changes no number that a person reads. */
+/* Shorter evaluations, in percent of the step, do not change displayed numbers. */
 #define LEAST_EVALUATION_PERCENT 5
-/* Times as many calls as other steps have are no variation of the same. */
+/* A step with this many times the calls of other steps contains other work. */
 #define MORE_THAN_USUAL 2
 
 /* The measured steps of a thread, by begin. */
 struct steps_of_thread {
 	uint32_t *step;
 	size_t n;
-	uint32_t *calls; /* for each: of one module, without a backward */
+	uint32_t *calls; /* per step: calls of one module without a backward */
 	int64_t *sorted;
-	int64_t *extra_ns; /* for each: in calls that other steps do not have */
+	int64_t *extra_ns; /* per step: time in calls that other steps do not have */
 	int64_t median_ns;
 };
 
@@ -585,7 +581,7 @@ static void find_steps_of(struct steps_of_thread *s, const struct calls *c, uint
 	s->median_ns = s->n ? lower_median(s->sorted, s->n) : 0;
 }
 
-/* Gives the calls [first, last) of the thread their steps: their places in s. */
+/* Sets the step of each call in [first, last) of the thread, as an index of s. */
 static void place_calls(const struct steps_of_thread *s, const struct calls *c, size_t first,
                         size_t last)
 {
@@ -601,8 +597,8 @@ static void place_calls(const struct steps_of_thread *s, const struct calls *c, 
 	}
 }
 
-/* Of one module: those calls without a backward that most steps do not have stay placed. A teacher
- * that each step asks stays in the step, as its last calls. */
+/* For one module: keeps the step only of calls without a backward that most steps do not have.
+ * Calls that each step has, such as those of a teacher model, belong to the step itself. */
 static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t first, size_t last,
                        uint32_t name)
 {
@@ -632,7 +628,8 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 	}
 }
 
-/* Calls that stayed are evaluations, one as long as nothing is trained between them. */
+/* The remaining calls are evaluations; consecutive calls without training between them are one
+ * evaluation. */
 static void add_evaluations(const struct steps_of_thread *s, const struct calls *c, size_t first,
                             size_t last)
 {
@@ -688,8 +685,8 @@ static void find_evaluations(struct calls *c)
 	}
 }
 
-/* The others compute one token each for a text: as much as each other, and at most half of a call
- * that reads a prompt. */
+/* Calls that generate compute one token per text: all have equal FLOPs, at most 1 / PROMPT_FACTOR
+ * of a call that reads a prompt. */
 #define PROMPT_FACTOR 2
 #define TOKEN_SPREAD  1.3
 

@@ -54,9 +54,9 @@ static struct ws_range_context *add_context(struct ws_live_ranges *l,
 	return context;
 }
 
-/* What tells contexts apart. */
+/* Key of a context. */
 struct context_key {
-	uint32_t parent; /* its number, 0: none */
+	uint32_t parent; /* number of the parent, 0: none */
 	uint32_t type, thread, domain, name, payload;
 };
 
@@ -126,7 +126,7 @@ static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_threa
 	return range;
 }
 
-/* Give back the slots of a range that nothing needs, and of its parents. */
+/* Frees the slots of a range without references, and of its parents if they have none. */
 static inline void live_drop(struct ws_live_ranges *l, uint32_t range)
 {
 	while (range != WS_NONE && !--l->range[range].refs) {
@@ -302,27 +302,7 @@ void ws_live_free(struct ws_live_ranges *l)
 	*l = (struct ws_live_ranges){0};
 }
 
-/* --- emit --- */
-
-/* What a pass joined, as the rows that its sink is told of. */
-
-static void pass_emit_range(const struct ws_pass *p, uint32_t range, int open)
-{
-	const struct ws_open_range *r = &p->live.range[range];
-	const struct ws_joined_range row = {
-	        .start_ns = r->start_ns,
-	        .end_ns = r->end_ns,
-	        .context = r->context,
-	        .parent = ws_pass_range_number(p, r->parent),
-	        .recorded = r->recorded,
-	        .step = r->step,
-	        .is_open = open != 0,
-	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
-	        .is_counted = r->op == range && r->counted,
-	};
-
-	p->sink->range(p->sink->ctx, (uint32_t)r->number, &row);
-}
+/* --- rows for the sink ------------------------------------------------------------------- */
 
 /* What calls of one name, thread and result share; add the marks of the range around the call. */
 static const struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
@@ -362,8 +342,8 @@ void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t 
 /* --- overlapping ranges --- */
 
 /*
- * Ranges that cross, or end on another thread: when they end is read before
- * all else, so that their parents are known when they begin.
+ * Ranges that cross, or end on another thread: their ends are read in a separate pass first, so
+ * that their parents are known when they begin.
  */
 
 /* --- when ranges end --------------------------------------------------------------------- */
@@ -371,9 +351,9 @@ void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t 
 struct reading {
 	struct ws_pass *p;
 	struct ws_live_ranges live;
-	uint32_t rank;   /* of what ends next */
-	bool has_starts; /* … of ranges that hold what their process does */
-	bool at_the_end; /* what ends now does so on another thread, when the trace ends */
+	uint32_t rank;   /* rank of the next end */
+	bool has_starts; /* there are starts of ranges that contain the work of their process */
+	bool at_the_end; /* ranges that end now end on another thread, at the end of the trace */
 };
 
 static void look_at_none(void *ctx, struct ws_range_context *context)
@@ -386,8 +366,8 @@ static void begin_one(void *ctx, uint32_t range)
 	(void)ctx, (void)range;
 }
 
-/* Those that never end, and what ends on another thread when they are taken to end, lie in each
- * other. */
+/* Ranges that never end, and ranges that end on another thread at the end of the trace, contain
+ * each other. */
 static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_err *err)
 {
 	struct reading *e = ctx;
@@ -399,7 +379,7 @@ static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_er
 	if (e->at_the_end)
 		return WS_OK;
 	rank[r->number] = e->rank++;
-	/* what lies further above and is open had crossed that one already */
+	/* open ranges further above have crossed that one already */
 	if (t->last != range && rank[e->live.range[r->above].number] == WS_NONE)
 		t->crosses = true;
 	return WS_OK;
@@ -414,7 +394,7 @@ static enum ws_status join_event(void *ctx, const struct ws_pass_row *row, struc
 	return live_event(&e->live, e->live.events, row, err);
 }
 
-/* Those that ended on another thread, with the last event. */
+/* Handles ranges that ended on another thread, with the last event. */
 static enum ws_status end_late(struct reading *e, struct ws_err *err)
 {
 	struct ws_pass *p = e->p;
@@ -469,7 +449,7 @@ static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 
 /* --- may they cross? --------------------------------------------------------------------- */
 
-/* Pushes and pops of a domain nest. Calls of modules are of one. */
+/* Pushes and pops of one domain nest. Calls of modules have their own domain. */
 static enum ws_status look_for_crossings(struct ws_pass *p, struct ws_idmap *domain_of, bool *found,
                                          struct ws_err *err)
 {
@@ -505,7 +485,7 @@ enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
 	return status == WS_OK && found ? read_ends(p, err) : status;
 }
 
-/* --- what crosses a call ----------------------------------------------------------------- */
+/* --- ranges that cross a call ----------------------------------------------------------------- */
 
 static void add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range)
 {
@@ -514,8 +494,8 @@ static void add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range
 	a->first[call] = (uint32_t)a->ncrossings++;
 }
 
-/* From the range that began last on, one can stop at an ancestor that has as many ancestors as
- * there are ranges below it: those are its ancestors. */
+/* Walks the list from the range that began last. It can stop at an ancestor that has as many
+ * ancestors as there are ranges below it in the list: then these are its ancestors. */
 static void pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint32_t thread,
                                uint32_t range, uint32_t call)
 {
@@ -542,7 +522,8 @@ static void pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, u
 	}
 }
 
-/* --- what holds calls of other threads --------------------------------------------------- */
+/* --- ranges that contain calls of other threads
+ * --------------------------------------------------- */
 
 /* The start/end range of this row began. */
 static void begin_process_range(struct ws_pass *p, const struct ws_pass_row *row)
@@ -594,7 +575,7 @@ static void add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c, u
 /* --- steps --- */
 
 /*
- * Steps as a pass finds them: which ranges are, and what lies in them.
+ * Finds steps during a pass: which ranges are steps, and the ranges inside them.
  */
 
 static void new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up)
@@ -617,10 +598,9 @@ static void new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up)
 }
 
 /*
- * Which step a new range lies in, or is. A step is an outermost range `step`
- * or PyTorch's ProfilerStep#N, or what the user names; it is a warm-up step
- * when it lies in a range `warm-up`. A range `warm-up` with no step inside is
- * a warm-up step.
+ * Sets the step of a new range, which may be a step itself. A step is an outermost range `step`,
+ * PyTorch's ProfilerStep#N, or a range that matches --step; it is a warm-up step if it lies in a
+ * range `warm-up`. A range `warm-up` without steps inside is a warm-up step.
  */
 static void pass_begin_step(struct ws_pass *p, uint32_t range)
 {
@@ -641,7 +621,7 @@ static void pass_begin_step(struct ws_pass *p, uint32_t range)
 	new_step(p, range, 0);
 }
 
-/* A range in a step ended, or is the step. */
+/* A range ended that is in a step, or is a step. */
 static void pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range,
                             int open)
 {
@@ -674,7 +654,8 @@ static size_t count_warm_up(const struct ws_model *m)
 	return n;
 }
 
-/* One batch of a server is no loop: nothing tells what its device did before its range began. */
+/* A single batch of a server does not count as steps, because the device work before its range is
+ * unknown. */
 static void drop_only_batch(struct ws_pass *p)
 {
 	struct ws_model *m = p->m;
@@ -688,26 +669,6 @@ static void drop_only_batch(struct ws_pass *p)
 	    ws_bytes_begin(m->texts[m->steps[only].name], WS_PYTORCH_STEP))
 		return;
 	memmove(&m->steps[only], &m->steps[only + 1], (--m->nsteps - only) * sizeof(*m->steps));
-}
-
-/* The steps get their numbers, in the model. Without any they are the times to the end of an
- * optimizer's step. */
-static void pass_end_steps(struct ws_pass *p)
-{
-	struct ws_model *m = p->m;
-
-	WS_NEW(&m->arena, m->steps, p->nsteps + p->niteration_marks + p->framework.nevents);
-	for (size_t i = 0; i < p->nsteps; i++) {
-		const struct ws_pass_step *s = &p->steps[i];
-
-		if (!s->is_whole_warm_up || !s->has_step)
-			m->steps[m->nsteps++] = s->step;
-	}
-	drop_only_batch(p);
-	if (m->nsteps == count_warm_up(m))
-		ws_pass_find_iterations(p);
-	ws_steps_sort(m);
-	ws_pass_set_steps_apart(p);
 }
 
 /* --- framework --- */
@@ -748,7 +709,7 @@ void ws_framework_free(struct ws_framework *f)
 
 /* --- rows of the join ---------------------------------------------------------------------- */
 
-/* Behind what the file has of the same time. */
+/* Position after rows of the file with the same time. */
 #define AT_FRAMEWORK (UINT64_C(1) << 60)
 
 static void put_event(struct ws_pass *p, const struct ws_module_event *e, struct ws_pass_row *row)
@@ -782,7 +743,7 @@ static void put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row)
 	                                     .payload = WS_NONE};
 }
 
-/* What its framework recorded before until_ns becomes rows of the join. */
+/* Makes rows of the join from the framework's records before until_ns. */
 static void pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to)
 {
 	struct ws_framework *f = &p->framework;
@@ -809,7 +770,7 @@ static void pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_p
 
 /* --- events --- */
 
-/* Events alone, in order of time. */
+/* Reads events alone, in order of time. */
 
 struct events {
 	struct ws_pass *p;
@@ -818,7 +779,7 @@ struct events {
 	void *ctx;
 };
 
-/* Those before until_ns. */
+/* Emits events before until_ns. */
 static enum ws_status tell_events(struct events *e, int64_t until_ns, struct ws_err *err)
 {
 	struct ws_pass_rows *rows = &e->rows;
@@ -854,8 +815,8 @@ enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *
 	struct events e = {p, {.row_size = sizeof(struct ws_pass_row)}, fn, ctx};
 	enum ws_status status = ws_feed_each(p->l.r, columns, take_events, &e, err);
 
-	WS_THEN(status,
-	        tell_events(&e, INT64_MAX, err)); /* a framework's, where there is no block */
+	WS_THEN(status, tell_events(&e, INT64_MAX,
+	                            err)); /* events of a framework, if there are no blocks */
 	free(e.rows.rows);
 	p->framework.next_event = p->framework.next_op = 0;
 	return status;
@@ -864,7 +825,7 @@ enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *
 /* --- join --- */
 
 /*
- * The join: events to ranges, calls to ranges, as they happened.
+ * The join of events to ranges and of calls to ranges, in order of time.
  */
 
 /* --- ranges ------------------------------------------------------------------------------ */
@@ -898,7 +859,7 @@ static void resolve_context(void *ctx, struct ws_range_context *f)
 	        !p->l.opts->step && (r.paths[f->path].domain == WS_TEXT_OPTIMIZER_DOMAIN ||
 	                             ws_name_marks_iteration(p->m->texts[f->name]));
 	f->is_warm_up = ws_name_is_warm_up(p->m->texts[f->name]);
-	/* the ranges around it in its step are of another phase, or of none */
+	/* it is the outermost range of its phase in its step */
 	f->tells_step = f->is_step || f->is_warm_up ||
 	                (f->phase != WS_PHASE_OTHER && !(parent && parent->phase == f->phase));
 }
@@ -910,7 +871,7 @@ static inline void begin_range(void *ctx, uint32_t range)
 	const struct ws_range_context *context = r->context;
 
 	if (context->is_op) {
-		/* a group of operations: the parts are counted, not the whole again */
+		/* a group of operations: only its parts are counted */
 		if (r->op != WS_NONE)
 			p->live.range[r->op].counted = 0;
 		r->op = range;
@@ -920,8 +881,8 @@ static inline void begin_range(void *ctx, uint32_t range)
 		pass_begin_step(p, range);
 }
 
-/* No sum of FLOPs or bytes may overflow: an operation that is too big for that is not counted. In
- * the order in which they end. */
+/* Adds FLOPs and bytes unless a sum would overflow: such operations are not counted. Called in the
+ * order of ends. */
 static bool add_cost_checked(struct ws_pass *p, const struct ws_op_facts *op)
 {
 	int64_t flops, bytes;
@@ -949,7 +910,20 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
 		p->m->leftovers.ops_too_big += !r->counted;
 	}
-	pass_emit_range(p, range, open);
+
+	const struct ws_joined_range row = {
+	        .start_ns = r->start_ns,
+	        .end_ns = r->end_ns,
+	        .context = r->context,
+	        .parent = ws_pass_range_number(p, r->parent),
+	        .recorded = r->recorded,
+	        .step = r->step,
+	        .is_open = open != 0,
+	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
+	        .is_counted = r->op == range && r->counted,
+	};
+
+	p->sink->range(p->sink->ctx, (uint32_t)r->number, &row);
 	if (context->tells_step && r->step != WS_NONE)
 		pass_close_step(p, r, range, open);
 	if (context->marks_iteration && !open)
@@ -966,8 +940,8 @@ const struct ws_live_events *ws_pass_live_events(void)
 
 /* --- in order of time -------------------------------------------------------------------- */
 
-/* What happens first, comes first. At one time events stand before calls, as a call that ends with
- * a range lies in it. */
+/* Joins in order of time. At equal times events precede calls, because a call that ends together
+ * with a range lies in it. */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
 {
 	struct ws_pass_rows *rows = &p->rows;
@@ -1017,7 +991,7 @@ static void take_facts(struct ws_pass *p)
 	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts + meta->rows);
 	for (size_t i = 0; i < p->nmarks; i++)
 		ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text]);
-	/* whoever recorded the program has the last word */
+	/* facts of the recorder have precedence over marks */
 	for (uint64_t i = 0; i < meta->rows; i++) {
 		const struct ws_bytes key = ws_blob(meta, WS_COL_meta_key, i),
 		                      value = ws_blob(meta, WS_COL_meta_value, i);
@@ -1078,7 +1052,21 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 			live_forget(&p->live, t, range);
 		}
 	}
-	pass_end_steps(p);
+
+	/* The steps get their numbers, in the model. Without any they are the times to the end of
+	 * an optimizer's step. */
+	WS_NEW(&m->arena, m->steps, p->nsteps + p->niteration_marks + p->framework.nevents);
+	for (size_t i = 0; i < p->nsteps; i++) {
+		const struct ws_pass_step *s = &p->steps[i];
+
+		if (!s->is_whole_warm_up || !s->has_step)
+			m->steps[m->nsteps++] = s->step;
+	}
+	drop_only_batch(p);
+	if (m->nsteps == count_warm_up(m))
+		ws_pass_find_iterations(p);
+	ws_steps_sort(m);
+	ws_pass_set_steps_apart(p);
 	m->ranges.open = p->live.open_at_end;
 	m->ranges.cross_thread = p->live.cross_thread;
 	m->ranges.unmatched_pops = p->live.unmatched_pops;

@@ -145,7 +145,7 @@ struct ws_live_ranges {
 	struct ws_open_range *range;
 	size_t nranges, capacity;
 	uint32_t *free_slots;
-	size_t nfree, free_capacity;
+	size_t nfree;
 	struct ws_range_pairs pairs;
 	struct ws_path_table paths;
 	struct ws_range_context **contexts; /* by number, from 1 on */
@@ -227,7 +227,7 @@ struct ws_pass {
 	size_t nmarks, marks_capacity;
 	int64_t kernel_ns;                   /* a sum that must not overflow */
 	int64_t first_ns, last_ns;           /* first and last moment of any row */
-	uint64_t taken_blocks;               /* for progress */
+	uint64_t taken_blocks;
 	struct ws_pass_rows taken;           /* of the current block, in order */
 	struct ws_pass_rows rows;            /* waiting rows: calls and events, then kernels */
 	bool joins; /* if false, rows are emitted as they are read, without times */

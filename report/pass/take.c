@@ -1,4 +1,4 @@
-/* What is wrong with a block whose rows cannot be joined, said when one was found. */
+/* Error messages for a block whose rows cannot be joined. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "formats/trace/reader.h"
 #include "report/pass/private.h"
 
-/* Of a row: in a block of two kinds that of the row. */
+/* The kind of a row, also in a block of two kinds. */
 static enum ws_kind kind_of(const struct ws_block_rows *b, uint32_t i)
 {
 	if (b->info.kind != WS_KIND_THREAD_EVENT)
@@ -18,7 +18,7 @@ static enum ws_kind kind_of(const struct ws_block_rows *b, uint32_t i)
 	                                                                             : WS_KIND_NVTX;
 }
 
-/* Its number among those of its kind in the file. */
+/* The number of a row among those of its kind in the file. */
 static uint64_t row_in_file(const struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                             uint32_t i)
 {
@@ -35,8 +35,8 @@ static uint64_t row_in_file(const struct ws_pass *p, const struct ws_block_rows 
 	return row;
 }
 
-/* Row i of a block has a time before that in the block's header, or out of bounds, or takes too
- * long: CORRUPT, in the words of ws_trace_check_file and ws_check_time. */
+/* Returns CORRUPT for row i of a block, whose time is before that in the block's header, out of
+ * bounds, or too long. Same messages as ws_trace_check_file and ws_check_time. */
 static enum ws_status pass_refuse_time(const struct ws_pass *p, const struct ws_block_rows *b,
                                        uint32_t block, uint32_t i, int64_t dur_ns,
                                        struct ws_err *err)
@@ -51,7 +51,7 @@ static enum ws_status pass_refuse_time(const struct ws_pass *p, const struct ws_
 	int64_t least = INT64_MAX, greatest = INT64_MIN;
 	char label[WS_BLOCK_LABEL_BYTES];
 
-	if (!times) /* nobody asked for them */
+	if (!times) /* not requested */
 		return WS_FAIL(err, CORRUPT,
 		               "time of %s %" PRIu64 " is out of bounds: it takes %" PRId64 " ns",
 		               name, row, dur_ns);
@@ -68,7 +68,7 @@ static enum ws_status pass_refuse_time(const struct ws_pass *p, const struct ws_
 	               info->time_max_ns, least, greatest);
 }
 
-/* So many of its rows are calls, and its header has another number: the same. */
+/* The same for a block whose number of calls differs from its header. */
 static enum ws_status pass_refuse_calls(const struct ws_block_rows *b, uint32_t ncalls,
                                         struct ws_err *err)
 {
@@ -82,7 +82,7 @@ static enum ws_status pass_refuse_calls(const struct ws_block_rows *b, uint32_t 
 /* --- rows --- */
 
 /*
- * Rows that wait for their time, in order of it.
+ * Waiting rows, in order of time.
  */
 
 void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
@@ -93,7 +93,7 @@ void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 		r->first = 0;
 	}
 	if (r->n + n > r->capacity) {
-		/* what waits is little: no doubling */
+		/* few rows wait, so capacity is not doubled */
 		size_t want = r->n + n + r->n / 2;
 
 		r->rows = ws_xreallocarray(r->rows, want, r->row_size);
@@ -102,7 +102,7 @@ void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 	return r->rows + r->n * r->row_size;
 }
 
-/* So many that wait are put in front of those that come without another thought. */
+/* Up to this many waiting rows are inserted one by one in front of new rows; more are merged. */
 #define IN_FRONT 1024u
 
 void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n)
@@ -133,8 +133,7 @@ void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted)
 	r->n += n;
 }
 
-/* Put rows that stand a little too late in their places; false when that is not done with few
- * moves. */
+/* Sorts rows that are nearly sorted; false if that needs many moves. */
 static bool sort_nearly_sorted(struct ws_pass_rows *r)
 {
 	const size_t size = r->row_size;
@@ -168,7 +167,7 @@ void ws_pass_rows_sort(struct ws_pass_rows *r)
 	uint32_t *order;
 	int64_t *key;
 
-	if (!r->unsorted) /* there may be no row at all */
+	if (!r->unsorted) /* the list may be empty */
 		return;
 	from = r->rows + r->first * r->row_size;
 	if (sort_nearly_sorted(r)) {
@@ -205,7 +204,7 @@ void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 	if (waiting->n - waiting->first > more->first) {
 		ws_pass_rows_reserve(waiting, more->n - more->first);
 
-		/* … and `more` goes behind `waiting`, from its last one on. */
+		/* … and merges `more` into `waiting`, beginning at the end. */
 		const size_t size = more->row_size;
 		const uint8_t *a = waiting->rows + waiting->first * size;
 		const uint8_t *a_end = waiting->rows + waiting->n * size;
@@ -226,8 +225,9 @@ void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 		return;
 	}
 	if (waiting->first < waiting->n) {
-		/* Both are in order. The few of `waiting` go in front of `more`, whose smaller rows
-		 * then move in front of them. Without any there may be no room for them. */
+		/* Both are sorted. The few rows of `waiting` are placed before `more`, whose
+		 * smaller rows then move before them. If `waiting` is empty, there may be no room
+		 * before `more`. */
 		const size_t size = more->row_size, n = waiting->n - waiting->first;
 		const uint8_t *a = waiting->rows + waiting->first * size, *a_end = a + n * size;
 		const uint8_t *b = more->rows + more->first * size,
@@ -250,7 +250,7 @@ void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 /* --- take --- */
 
 /*
- * Rows of blocks to rows of the join.
+ * Converts rows of blocks to rows of the join.
  */
 
 static uint32_t config_of(const struct ws_pass *p, uint64_t id)
@@ -260,15 +260,15 @@ static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 	return config == WS_NONE ? 0 : config;
 }
 
-/* Not one before the time in the header of the block, by which rows that came earlier were joined,
- * and in bounds. */
+/* Is the time in bounds and not before that in the header of the block? Earlier rows were joined by
+ * the latter. */
 static inline bool is_valid_time(const struct ws_block_rows *b, int64_t start_ns)
 {
 	return start_ns >= b->info.time_min_ns && start_ns <= WS_MAX_TIME_NS &&
 	       start_ns >= -WS_MAX_TIME_NS;
 }
 
-/* 0 of a column that nobody asked for. */
+/* 0 for a column that was not requested. */
 static inline uint64_t value_of(const struct ws_block_rows *b, unsigned at, uint32_t i)
 {
 	return b->v[at] ? ws_block_value(b, at, i) : 0;
@@ -276,7 +276,7 @@ static inline uint64_t value_of(const struct ws_block_rows *b, unsigned at, uint
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-/* What a link of the framework tells of this id; WS_NONE. */
+/* The target of the framework's link for this id; WS_NONE. */
 static inline uint32_t linked(const struct ws_idmap *of, uint64_t correlation)
 {
 	return of->map.n && correlation ? ws_idmap_get(of, correlation) : WS_NONE;
@@ -322,13 +322,13 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 
 /* --- calls and events --------------------------------------------------------------------- */
 
-/* Of what has none that is defined: UINT32_MAX. */
+/* UINT32_MAX for an undefined type. */
 static inline uint32_t type_of(uint64_t type)
 {
 	return type <= WS_THREAD_EVENT_API ? (uint32_t)type : UINT32_MAX;
 }
 
-/* Fill what row i of a block is, and its name as recorded. */
+/* Fills the description of row i of a block, and its recorded name. */
 static void describe(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                      struct ws_pass_row *row)
 {
@@ -351,8 +351,7 @@ static void describe(struct ws_pass *p, const struct ws_block_rows *b, uint32_t 
 	if (s.type < WS_NVTX_MARK)
 		s.name = p->m->steady_of[s.name];
 	if (p->recorded) {
-		/* All that was recorded of an event but its time and range, by its number; for
-		 * exports. */
+		/* For exports: all recorded values of an event except time and range, by number. */
 		struct ws_recorded_ranges *to = p->recorded;
 		const struct ws_recorded_event e = {
 		        .type = value_of(b, WS_COL_thread_event_type, i),
@@ -375,8 +374,7 @@ static void describe(struct ws_pass *p, const struct ws_block_rows *b, uint32_t 
 	row->description = s;
 }
 
-/* Fill what a row has besides its time and description, unless it is a push or pop. *keep: whether
- * it is joined. */
+/* Fills the other members of a row, unless it is a push or pop. *keep: whether it is joined. */
 static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                                struct ws_pass_row *row, bool *keep, struct ws_err *err)
 {
@@ -413,7 +411,7 @@ static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b,
 	}
 }
 
-/* Times of pushes and pops, which were taken as they came, of a block. */
+/* Checks the times of pushes and pops of a block, which were taken without checks. */
 static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                   const struct ws_pass_row *rows, size_t n, bool unsorted,
                                   struct ws_err *err)
@@ -441,11 +439,12 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
                                         uint32_t block, struct ws_err *err)
 {
-	const uint64_t *times = b->v[WS_COL_thread_event_time_ns]; /* NULL: as those of a kernel */
+	const uint64_t *times = b->v[WS_COL_thread_event_time_ns]; /* NULL for kernels */
 	const uint32_t n = b->info.rows;
 	uint32_t ncalls = 0;
 	struct ws_pass_row *row = ws_pass_rows_begin(&p->taken, sizeof(*row), n), *first = row;
-	int64_t before_ns = INT64_MIN, call_ns = INT64_MIN; /* the last of any, and call */
+	int64_t before_ns = INT64_MIN,
+	        call_ns = INT64_MIN; /* of the last row, and of the last call */
 	bool unsorted = false, keep;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -534,7 +533,7 @@ void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b
 	}
 }
 
-/* What is out of bounds is told when rows are taken. */
+/* Times out of bounds are reported when rows are taken. */
 static enum ws_status see_times(void *pass, const struct ws_block_rows *b, uint32_t block,
                                 int64_t until_ns, struct ws_err *err)
 {

@@ -30,17 +30,18 @@ struct ws_query {
 	struct bound *relations;
 	struct parameter *parameters;
 	size_t nparameters, parameters_capacity;
-	/* what ws_put_samples put: its number in a query is that in this list, from 1 */
+	/* lists from ws_put_samples: their value in a query is the index in this array, from 1 */
 	const struct ws_values **samples;
 	size_t nsamples, samples_capacity;
-	unsigned running; /* queries that have not ended */
-	/* The statistics of the lists that were asked for last: the aggregates of a group follow
-	 * each other and ask for the same. */
+	unsigned running; /* number of running queries */
+	/* Cached statistics of the last lists: consecutive aggregates of a group use the same
+	 * lists. */
 	const struct ws_values **last;
 	size_t nlast;
 	struct ws_stat last_stat;
 	enum ws_status blame;
-	bool is_connecting; /* a relation declares its columns, which is no statement of a query */
+	bool is_connecting; /* a relation declares its columns, which is not a statement of a query
+	                     */
 };
 
 struct ws_query_run {
@@ -50,12 +51,12 @@ struct ws_query_run {
 	struct ws_cell *cells;
 };
 
-/* Where a value goes: to SQLite, or into a cell of a table. */
+/* Destination of a value: SQLite, or a cell of a table. */
 struct ws_put {
 	sqlite3_context *to;
 	struct ws_query *q;
-	struct ws_cell *cell;   /* not NULL: there */
-	struct ws_arena *texts; /* of the row whose cell it is */
+	struct ws_cell *cell;   /* destination if not NULL */
+	struct ws_arena *texts; /* texts of the cell's row */
 };
 
 /* --- values of relations -------------------------------------------------------------------- */
@@ -119,11 +120,11 @@ void ws_put_samples(struct ws_put *out, const struct ws_values *samples)
 	sqlite3_result_int64(out->to, (sqlite3_int64)q->nsamples);
 }
 
-/* --- rows of a relation as those of a table -------------------------------------------------- */
+/* --- rows of a relation as rows of a table -------------------------------------------------- */
 
 struct shown {
 	struct ws_relation_rows rows;
-	int *column; /* of the table: that of the relation, or -1 */
+	int *column; /* by column of the table: column of the relation, or -1 */
 	size_t ncolumns;
 	struct ws_arena texts;
 };
@@ -153,7 +154,7 @@ static void free_shown(void *ctx)
 	free(s);
 }
 
-/* The number of a column among "a,b,c,"; -1 when it is not there. */
+/* The index of a column in "a,b,c,"; -1 if it is not there. */
 static int column_number(const char *names, const char *name)
 {
 	const size_t len = strlen(name);
@@ -195,7 +196,7 @@ static struct bound *bound_of(sqlite3_vtab_cursor *cursor)
 	return ((struct virtual_table *)cursor->pVtab)->bound;
 }
 
-/* In quotes, as a column may be called "check". */
+/* Declares columns in quotes, because a name may be a keyword, such as "check". */
 static char *declare(const struct ws_relation *rel)
 {
 	char *sql;
@@ -236,7 +237,7 @@ static int disconnect(sqlite3_vtab *t)
 	return SQLITE_OK;
 }
 
-/* A row is found by its rowid; for all else SQLite looks at all rows. */
+/* Only look-ups by rowid are direct; for other conditions SQLite scans all rows. */
 static int choose_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
 	struct bound *bound = ((struct virtual_table *)t)->bound;
@@ -324,7 +325,7 @@ static int put_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-/* Without xCreate: the table is there as soon as the module is. */
+/* Without xCreate: the table exists as soon as the module is registered. */
 static const sqlite3_module module = {
         .xConnect = connect,
         .xBestIndex = choose_plan,
@@ -360,7 +361,7 @@ uint64_t ws_query_columns_read(const struct ws_query *q, const struct ws_relatio
 
 enum statistic { COUNT, SUM, MIN, MAX, MEAN, MEDIAN, DEVIATION };
 
-/* An SQL function: what it is, and whose. */
+/* An SQL function: its result, and the query to which it belongs. */
 struct function {
 	struct ws_query *q;
 	enum statistic result;
@@ -376,7 +377,7 @@ static struct function *function_of(sqlite3_context *ctx)
 	return sqlite3_user_data(ctx);
 }
 
-/* What an aggregate has gathered; NULL without memory, of which the query then fails. */
+/* State of an aggregate; NULL without memory, which fails the query. */
 static void *gathered(sqlite3_context *ctx, size_t bytes)
 {
 	void *p = sqlite3_aggregate_context(ctx, (int)bytes);
@@ -458,17 +459,17 @@ static void finish_lists(sqlite3_context *ctx)
 
 /* --- aggregates of numbers ------------------------------------------------------------------ */
 
-/* What they gather: a number, and a whole number: itself, or the place or weight of it. */
+/* Gathered values: a number, and an integer: the value itself, or its place or weight. */
 struct terms {
 	struct term {
 		double value;
 		int64_t whole;
 	} * term;
 	size_t n, capacity;
-	bool has_real; /* some value is not whole */
+	bool has_real; /* a value is not an integer */
 };
 
-/* NULL is left out. */
+/* Adds a value unless it is NULL. */
 static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *whole)
 {
 	struct terms *s = gathered(ctx, sizeof(*s));
@@ -517,7 +518,7 @@ static int by_value(const void *pa, const void *pb)
 	return 0;
 }
 
-/* In the order of the values, so that they add up to the same whatever the order of rows. */
+/* Sums in the order of values, so that the result is independent of the order of rows. */
 static double deviation_of_reals(const struct terms *s)
 {
 	double mean = 0, squares = 0;
@@ -675,7 +676,7 @@ static void put_percent(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_double(ctx, ws_stat_percent(sqlite3_value_double(argv[0]), whole));
 }
 
-/* per(sum, n): a whole number where it divides, so that exact counts stay exact. */
+/* per(sum, n): an integer if n divides the sum, so that exact counts stay exact. */
 static void put_per(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const sqlite3_int64 sum = sqlite3_value_int64(argv[0]), n = sqlite3_value_int64(argv[1]);
@@ -822,22 +823,6 @@ static enum ws_status fail(const struct ws_query *q, int code, struct ws_err *er
 	return ws_fail(err, q->blame, __FILE__, __LINE__, "the query: %s", sqlite3_errmsg(q->db));
 }
 
-static void bind(const struct ws_query *q, sqlite3_stmt *statement)
-{
-	for (size_t i = 0; i < q->nparameters; i++) {
-		const struct ws_cell *value = &q->parameters[i].value;
-		char name[64];
-		int at;
-
-		snprintf(name, sizeof(name), ":%s", q->parameters[i].name);
-		at = sqlite3_bind_parameter_index(statement, name);
-		if (at && value->type == WS_CELL_INT)
-			sqlite3_bind_int64(statement, at, value->i);
-		else if (at && value->type == WS_CELL_REAL)
-			sqlite3_bind_double(statement, at, value->r);
-	}
-}
-
 static enum ws_status prepare(struct ws_query *q, const char *sql, sqlite3_stmt **out,
                               struct ws_err *err)
 {
@@ -875,7 +860,18 @@ enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_que
 
 	*rows = (struct ws_query_rows){0};
 	WS_FORWARD(prepare(q, sql, &statement, err));
-	bind(q, statement);
+	for (size_t i = 0; i < q->nparameters; i++) {
+		const struct ws_cell *value = &q->parameters[i].value;
+		char name[64];
+		int at;
+
+		snprintf(name, sizeof(name), ":%s", q->parameters[i].name);
+		at = sqlite3_bind_parameter_index(statement, name);
+		if (at && value->type == WS_CELL_INT)
+			sqlite3_bind_int64(statement, at, value->i);
+		else if (at && value->type == WS_CELL_REAL)
+			sqlite3_bind_double(statement, at, value->r);
+	}
 	if (!q->running++)
 		q->nsamples = 0;
 	run = ws_xarray(1, sizeof(*run));

@@ -1,9 +1,10 @@
 /*
  * Tables by SQL: docs/dev/query.md.
  *
- * C folds the rows of a trace into cells, of which there are some hundred, and shows them as
- * relations. A table is one SELECT over relations, which SQLite runs in memory. Nothing is copied
- * into the database: SQLite asks a relation for the value of a column of a row when it needs it.
+ * C folds the rows of a trace into some hundred cells, and provides them as relations. A table
+ * is
+ *one SELECT over relations, which SQLite runs in memory. Nothing is copied into the database:
+ *SQLite calls a relation for the value of a column of a row when it needs it.
  *
  * A relation of fruits, and a table of it:
  *
@@ -46,8 +47,8 @@
  *	                       "FROM fruit WHERE price < :budget GROUP BY kind ORDER BY kind", err);
  *	ws_query_close(q);
  *
- * Where the table is one of tables.def, each column's expression stands in the column's line and
- * the rest of the query in the table's line; ws_query_table fills it.
+ * For a table of tables.def, each column's line has its expression, and the table's line has the
+ *rest of the query; ws_query_table fills it.
  */
 #pragma once
 
@@ -60,20 +61,20 @@
 #include "report/base/stat.h"
 #include "report/table/table.h"
 
-/* A database in memory. Not for several threads at once. */
+/* A database in memory. Not thread-safe. */
 struct ws_query;
 
 /* --- relations ------------------------------------------------------------------------------ */
 
 #define WS_RELATION_COLUMNS 63 /* at most */
 
-/* Where the value of a column goes. A column that nothing is put for is NULL: unknown. */
+/* Receives the value of a column. Without a call of ws_put_… the value is NULL: unknown. */
 struct ws_put;
 
 struct ws_relation {
-	const char *name;    /* what a query calls it */
-	const char *columns; /* their names, a comma behind each */
-	/* ctx is what ws_query_add was given. Both are called only while a query runs. */
+	const char *name;    /* name in queries */
+	const char *columns; /* their names, each followed by a comma */
+	/* ctx is the argument of ws_query_add. Both are called only while a query runs. */
 	size_t (*count)(void *ctx);
 	void (*put)(void *ctx, size_t row, int column, struct ws_put *out);
 };
@@ -97,7 +98,7 @@ struct ws_relation {
 	} while (0)
 
 void ws_put_int(struct ws_put *out, int64_t value);
-/* Larger than an INT64_MAX: NULL. */
+/* A value over INT64_MAX becomes NULL. */
 void ws_put_count(struct ws_put *out, uint64_t value);
 void ws_put_real(struct ws_put *out, double value); /* not finite: NULL */
 /* A text that lives as long as the relation; the empty one is NULL. */
@@ -106,19 +107,18 @@ void ws_put_str(struct ws_put *out, const char *text); /* "" stays a text; NULL 
 /* A copy of a text, which may be empty. */
 void ws_put_copy(struct ws_put *out, const char *text, size_t len);
 /*
- * A list of samples, for the aggregates whose names end in _of. It lives as long as the relation.
- * What a query sees of it is a number that means nothing elsewhere.
+ * A list of samples, for the aggregates whose names end in _of. It must live as long as the
+ * relation. In a query its value is a number without meaning elsewhere.
  */
 void ws_put_samples(struct ws_put *out, const struct ws_values *samples);
 
-/* Rows of a relation as those of a table, made when they are read: column c of the table is that of
- * the relation with its id, and stays empty where there is none. */
+/* Makes rows of a relation the rows of a table, computed on access. Column c of the table is the
+ * column of the relation with the same id; empty if there is none. */
 struct ws_relation_rows {
 	const struct ws_relation *rel;
 	void *ctx;
-	const uint32_t
-	        *row; /* of the relation, in the order of the table; NULL: all, as they are */
-	void (*free)(void *ctx); /* with the table; NULL: nothing */
+	const uint32_t *row; /* of the relation, in the order of the table; NULL: all, in order */
+	void (*free)(void *ctx); /* called when the table is freed; NULL: nothing to free */
 };
 void ws_table_show_relation(struct ws_table *t, const struct ws_relation_rows *rows, size_t nrows);
 
@@ -128,79 +128,81 @@ enum ws_status ws_query_open(struct ws_query **out, struct ws_err *err);
 void ws_query_close(struct ws_query *q); /* NULL is legal */
 
 /*
- * The relation `rel` under its own name, or under `name`. rel, name and ctx outlive q. The `rowid`
- * of a row is its number, from 0; a join by it takes no search: ... JOIN path ON path.rowid =
- * cell.path. ctx may be NULL where no query runs (ws_query_check).
+ * Adds the relation `rel` under its own name, or under `name`. rel, name and ctx must outlive q.
+ * The `rowid` of a row is its number, from 0; a join by rowid needs no search: ... JOIN path ON
+ * path.rowid = cell.path. ctx may be NULL if no query runs (ws_query_check).
  */
 void ws_query_add(struct ws_query *q, const struct ws_relation *rel, void *ctx);
 
-/* A parameter of all queries, without the colon: "gpu_ns" for :gpu_ns. One that is not set is
- * NULL. name outlives q. */
+/* Sets a parameter of all queries, given without the colon: "gpu_ns" for :gpu_ns. Unset parameters
+ * are NULL. name must outlive q. */
 void ws_query_set_int(struct ws_query *q, const char *name, int64_t value);
 void ws_query_set_real(struct ws_query *q, const char *name, double value);
 
-/* For queries of users: all but reading is refused, and one that cannot be run is USAGE, not BUG. */
+/* For queries of users: refuses all but reading; an invalid query is USAGE, not BUG. */
 void ws_query_only_reads(struct ws_query *q);
 
 /* --- queries -------------------------------------------------------------------------------- */
 
-/* A query that runs. */
+/* A running query. */
 struct ws_query_rows {
-	const struct ws_cell *cells; /* of the row; texts live until the next */
+	const struct ws_cell
+	        *cells; /* cells of the current row; texts are valid until the next row */
 	int ncolumns;
 	struct ws_query_run *run;
 };
 /* sql: one SELECT. End with ws_query_end, also after a failure. */
 enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_query_rows *rows,
                               struct ws_err *err);
-/* The next row is in rows->cells; false: there is none, or the query failed. */
+/* Reads the next row into rows->cells. False: there is none, or the query failed. */
 bool ws_query_next(struct ws_query_rows *rows);
-/* The name of a column; its number, -1 when there is none of the name. */
+/* The name of a column; the number of a column by name, -1 if there is none. */
 const char *ws_query_column_name(const struct ws_query_rows *rows, int column);
 int ws_query_column(const struct ws_query_rows *rows, const char *name);
-/* Why there was no next row. */
+/* Ends the query. Returns an error if that is why there was no next row. */
 enum ws_status ws_query_end(struct ws_query_rows *rows, struct ws_err *err);
 
 /*
  * Appends the rows to t. A column of the query fills the column of t whose id is its name; columns
- * of other names are for the query's own use. A row whose column `is_total` is not 0 is t's totals.
+ * with other names are ignored. A row whose column `is_total` is not 0 is t's totals.
  */
 enum ws_status ws_query_into(struct ws_query *q, struct ws_table *t, const char *sql,
                              struct ws_err *err);
 
-/* How a kind of table is made by a query: its line and columns in tables.def. */
+/* The query of a kind of table: its line and columns in tables.def. */
 struct ws_table_query {
 	const struct ws_table_def *def;
-	const char *from; /* what follows the columns: "FROM … GROUP BY … ORDER BY …"; "": C makes
-	                     the table */
-	/* Of each column of def: the expression of its value, NULL: the relation's column of that
-	 * name ("NULL" where C fills it); and the expression of its total over the rows of the
-	 * table, NULL where it has none. */
+	const char *from; /* the part after the columns: "FROM … GROUP BY … ORDER BY …"; "": the
+	                     table is made in C */
+	/* For each column of def: the expression of its value (NULL: the relation's column of that
+	 * name; "NULL": C fills it), and the expression of its total over the rows of the table
+	 * (NULL: none). */
 	const char *const (*columns)[2];
 };
 /*
- * Fills t with rows and totals. There is a row of totals where one of them is not NULL.
- * wanted[c] = 0: column c stays empty, and nothing is read for it; NULL: all are wanted.
+ * Fills t with rows and totals. The row of totals exists if one of them is not NULL. If wanted[c]
+ * is 0, column c stays empty, and its data is not read; wanted may be NULL: all columns.
  */
 enum ws_status ws_query_table(struct ws_query *q, struct ws_table *t,
                               const struct ws_table_query *of, const uint8_t *wanted,
                               struct ws_err *err);
 
-/* *end = behind the first statement of sql, with its semicolon; = sql where there are only
- * comments. */
+/* Sets *end to the position after the first statement of sql and its semicolon; to sql if there are
+ * only comments. */
 enum ws_status ws_query_split(struct ws_query *q, const char *sql, const char **end,
                               struct ws_err *err);
 
-/* --- what queries read ---------------------------------------------------------------------- */
+/* --- columns that queries read
+ * ---------------------------------------------------------------------- */
 
 /* Prepares a query, or those of a kind of table, without running it. */
 enum ws_status ws_query_check(struct ws_query *q, const char *sql, struct ws_err *err);
 enum ws_status ws_query_check_table(struct ws_query *q, const struct ws_table_query *of,
                                     const uint8_t *wanted, struct ws_err *err);
-/* The columns of a relation that queries of q read: bit c for column c. Bit WS_RELATION_COLUMNS: it
- * is read at all, if only to count its rows. 0: no query reads it. */
+/* The columns of a relation that queries of q read: bit c for column c. Bit WS_RELATION_COLUMNS:
+ * the relation is read, possibly only to count its rows. 0: no query reads it. */
 uint64_t ws_query_columns_read(const struct ws_query *q, const struct ws_relation *rel);
 
-/* From now on SQLite has memory, or the program ends (formats/base/memory.h): its error codes do
- * not reach every caller. Once, before it is used. */
+/* Makes SQLite allocate by formats/base/memory.h, which ends the program without memory, because
+ * SQLite's error codes do not reach every caller. Call once before using SQLite. */
 void ws_sqlite_begin(void);

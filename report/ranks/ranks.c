@@ -1,6 +1,6 @@
 /*
- * From one trace per rank to what the tables show: steps and collectives of each rank, the calls
- * that are one collective, clocks aligned on them, and who waited for whom.
+ * Reads one trace per rank: steps and collectives of each rank; matches calls of one collective;
+ * aligns clocks by them; finds which rank waited for which.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ enum ws_collective_op {
 	WS_OP_ASYMMETRIC, /* broadcast, send, …: its ranks neither begin nor end together */
 };
 
-/* What a call is: the same on all ranks of its group but for the sizes. */
+/* Attributes of a call, equal on all ranks of its group except for sizes. */
 struct ws_call_kind {
 	uint32_t name, group, ranks; /* texts; 0 = not recorded */
 	uint32_t dtype;
@@ -45,61 +45,65 @@ struct ws_call_kind {
 /* A collective on one rank: its kernel. */
 struct ws_rank_call {
 	uint32_t rank; /* index */
-	uint32_t key;  /* text of name, group and ranks: calls of one may face each other */
-	int64_t slot;  /* sequence number where it is recorded, else number of the step */
+	uint32_t key;  /* text of name, group and ranks: only calls with equal keys are matched */
+	int64_t slot;  /* recorded sequence number, else number of the step */
 	bool has_sequence;
 	uint32_t ordinal;         /* among those of its key and slot, by start */
 	uint32_t step;            /* index among the steps of its rank */
 	int64_t start_ns, end_ns; /* since 1970 by the rank's clock */
-	double waiting_ns;        /* for the last rank, once the clocks are aligned */
+	double waiting_ns;        /* time waiting for the last rank, after aligning clocks */
 	struct ws_call_kind kind;
 	uint32_t kind_number; /* equal for calls of one name, group, ranks, dtype and size */
-	uint32_t meeting;     /* index, WS_NONE: it cannot be matched */
+	uint32_t meeting;     /* index, WS_NONE: unmatched */
 };
 
 /* Times of a step of a rank. */
 enum ws_rank_time {
-	WS_RANK_STEP, /* the whole */
+	WS_RANK_STEP, /* the whole step */
 	WS_RANK_COMPUTE,
 	WS_RANK_COMM,
 	WS_RANK_EXPOSED,
-	WS_RANK_WAITING, /* in collectives, for the last to arrive */
-	WS_RANK_CAUSED,  /* others' waiting while this one was the last */
+	WS_RANK_WAITING, /* waiting in collectives for the last rank to arrive */
+	WS_RANK_CAUSED,  /* waiting of others while this rank was the last */
 	WS_RANK_TIMES
 };
 
 struct ws_rank_step {
-	int64_t number; /* as the program counts, the same on all ranks */
+	int64_t number; /* the program's number, the same on all ranks */
 	double ns[WS_RANK_TIMES];
 	uint32_t calls; /* judged ones */
-	bool is_common; /* all ranks recorded it: means are over such steps */
+	bool is_common; /* all ranks recorded it: means cover these steps */
 };
 
 struct ws_rank {
-	int64_t number; /* as recorded, else the place among the traces */
+	int64_t number; /* as recorded, else the position among the traces */
 	bool has_number;
 	bool is_workless; /* its trace has neither device work, nor operations, nor steps */
-	uint32_t given;               /* that place */
+	uint32_t given;   /* position among the traces */
 	uint32_t name, device, dtype; /* texts */
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
-	int64_t recorded_ns, span_ns; /* since 1970 and for so long; -1 = not known */
+	int64_t recorded_ns, span_ns; /* start since 1970, and duration; -1 = unknown */
 	bool has_steps;
+	/* the step of the timeline, as its clock has it: its window, and when it computed */
+	uint32_t shown; /* index among its steps; WS_NONE: it has none of that number */
+	struct ws_span shown_window, *computed;
+	size_t ncomputed;
 	struct ws_rank_step *steps;
-	size_t nsteps, first_step; /* first_step: of all ranks' steps, one after the other */
+	size_t nsteps, first_step; /* first_step: index in the list of all ranks' steps */
 	uint64_t comm_kernels;
-	uint64_t noutside; /* communication in no measured step */
-	/* after the clocks are aligned; NaN = cannot be told */
+	uint64_t noutside; /* communication outside measured steps */
+	/* after aligning the clocks; NaN = unknown */
 	double offset_ns, residual_ns;
 	uint32_t component; /* ranks of other components share no collective with it */
-	uint64_t matched;   /* its calls in meetings of several, */
-	uint64_t judged;    /* of those that all members of their group recorded, */
-	uint64_t last;      /* of those that at which it surely was the last */
+	uint64_t matched;   /* its calls in meetings of several ranks, */
+	uint64_t judged;    /* those that all members of their group recorded, */
+	uint64_t last;      /* and those at which it surely was the last */
 	/* from here on: by ws_ranks_make */
-	double mean_ns[WS_RANK_TIMES]; /* over its common steps, where there are none over all of
-	                                  them; NaN without any */
+	double mean_ns[WS_RANK_TIMES]; /* over its common steps, or over all if there are none; NaN
+	                                  without steps */
 	size_t ncommon;
-	double slower; /* its computation over the median of ranks of its dtype, less 1; NaN */
-	double caused_share; /* percent of all waiting: others' waiting while it was the last */
+	double slower; /* its computation over the median of ranks of its dtype, minus 1; NaN */
+	double caused_share; /* share of all waiting, in percent, while it was the last rank */
 	size_t peers;        /* ranks that share collectives with it */
 };
 
@@ -108,41 +112,43 @@ struct ws_meeting {
 	size_t first;
 	uint32_t n;
 	bool is_judged; /* several ranks, and all members of the group, recorded it */
-	uint32_t first_rank, last_rank; /* calls; WS_NONE = cannot be told */
+	uint32_t first_rank, last_rank; /* calls; WS_NONE = unknown */
 	double skew_ns;                 /* between first and last arrival */
-	double residual_ns;             /* how far the ends are apart by aligned clocks */
-	double transfer_ns;             /* of the rank that waited least */
+	double residual_ns;             /* difference of the ends by aligned clocks */
+	double transfer_ns;             /* time of the rank that waited least */
 };
 
 struct ws_ranks {
 	struct ws_texts texts;
-	struct ws_rank *ranks; /* by number, once they are matched */
+	struct ws_rank *ranks; /* by number, after matching */
 	size_t n, capacity;
-	size_t nsteps;              /* of all ranks */
-	struct ws_rank_call *calls; /* by what faces each other, once they are matched */
+	size_t nsteps;              /* steps of all ranks */
+	int64_t shown_step;         /* number of the step of the timeline */
+	struct ws_rank_call *calls; /* matched calls together, after matching */
 	size_t ncalls, calls_capacity;
 	struct ws_meeting *meetings;
 	size_t nmeetings, meetings_capacity;
 	const char **failed; /* why traces could not be read */
 	size_t nfailed, failed_capacity;
-	struct ws_bytes *launchers; /* names of traces that are none of a rank */
+	struct ws_bytes *launchers; /* names of traces without a rank */
 	size_t nlaunchers;
-	uint64_t unmatched; /* calls that could face each other, but not surely do */
+	uint64_t unmatched; /* calls that could not be matched with certainty */
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */
 	/* from here on: by ws_ranks_make */
 	double all_ns;               /* time of all calls, */
-	double calls_ns, judged_ns;  /* of those in common steps, of judged ones */
-	uint64_t judged, asymmetric; /* judged calls; calls that can never show who is late */
-	uint64_t lacking;            /* calls whose group has a rank that did not record them … */
-	size_t lacking_meetings;     /* … as one of all its ranks */
+	double calls_ns, judged_ns;  /* in common steps; of judged calls */
+	uint64_t judged, asymmetric; /* judged calls; calls that cannot show a late rank */
+	uint64_t lacking;            /* calls that a rank of their group did not record … */
+	size_t lacking_meetings;     /* … counted once for all ranks */
 	size_t nmatched_meetings, njudged_meetings; /* of several ranks */
-	size_t ncommon;                             /* most common steps of a rank */
-	double mean_ns[WS_RANK_TIMES];    /* over the ranks with steps; NaN: none has any */
-	const struct ws_rank *last;       /* caused most waiting; NULL: none did */
+	size_t ncommon;                             /* largest number of common steps of a rank */
+	double mean_ns[WS_RANK_TIMES];    /* over the ranks with steps; NaN: there are none */
+	const struct ws_rank *last;       /* the rank that caused the most waiting; NULL: none */
 	const struct ws_rank *straggler;  /* last, if it caused most of all waiting and most of the
 	                                     communication is judged; else NULL */
-	const struct ws_rank *least_sure; /* of the largest residual; NULL: no clock is aligned */
+	const struct ws_rank
+	        *least_sure; /* the rank with the largest residual; NULL: no clocks are aligned */
 	char alarm[512];
 	struct ws_arena arena;
 };
@@ -161,9 +167,9 @@ struct reader {
 	struct ws_spans busy, compute, comm;
 };
 
-/* --- what a collective is ---------------------------------------------------------------- */
+/* --- recognising collectives ---------------------------------------------------------------- */
 
-/* By the letters of the name: all_reduce_, AllReduce and allreduce are the same operation. */
+/* By the letters of the name only: all_reduce_, AllReduce and allreduce are the same operation. */
 static enum ws_collective_op op_of(struct ws_bytes name)
 {
 	static const struct {
@@ -192,7 +198,7 @@ static enum ws_collective_op op_of(struct ws_bytes name)
 	return WS_OP_ASYMMETRIC;
 }
 
-/* Bytes of an element by PyTorch's name of its type; NaN = another name. */
+/* Bytes per element by PyTorch's name of its type; NaN = unknown name. */
 static double element_bytes(struct ws_bytes dtype)
 {
 	static const struct {
@@ -209,8 +215,8 @@ static double element_bytes(struct ws_bytes dtype)
 	return dtype.len > 6 && !memcmp(dtype.ptr, "Float8", 6) ? 1 : NAN;
 }
 
-/* Is this the name that a framework or a library gives a collective: nccl:all_to_all,
- * c10d::allreduce_, ncclAllReduce? The program's own range names prove nothing. */
+/* Is this a framework's or library's name of a collective: nccl:all_to_all, c10d::allreduce_,
+ * ncclAllReduce? Names of the program's own ranges do not count. */
 static bool names_collective(struct ws_bytes name)
 {
 	static const char *const begins[] = {"nccl", "rccl", "c10d::", "_c10d_functional::"};
@@ -221,8 +227,8 @@ static bool names_collective(struct ws_bytes name)
 	return false;
 }
 
-/* The innermost range or operation around the launch that names a collective, since a collective
- * may run as a kernel of sends and receives. WS_TEXT_EMPTY = none does. */
+/* The innermost range or operation around the launch that names a collective, because a collective
+ * may run as a kernel of sends and receives. WS_TEXT_EMPTY = none. */
 static uint32_t collective_around(const struct ws_model *m, const struct ws_joined_kernel *k)
 {
 	for (uint32_t at = k->kind->path; at != WS_NONE; at = m->ranges.paths[at].parent)
@@ -264,7 +270,7 @@ static void take_kind(struct reader *c, const struct ws_joined_kernel *k,
 	kind->dtype = ws_texts_add(texts, m->texts[known->dtype]);
 }
 
-/* The step that a kernel belongs to, else the one in whose time it began; WS_NONE. */
+/* The step of a kernel, else the step during which it began; WS_NONE. */
 static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_kernel *k)
 {
 	uint32_t step = k->step;
@@ -326,7 +332,7 @@ static void gather_spans(struct reader *c)
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 
-		/* the kernels of a graph that was traced as a whole are unknown; its time is
+		/* the kernels of a graph traced as a whole are unknown; its time counts as
 		 * computing */
 		if (w->kind != WS_WORK_GRAPH || w->no_time)
 			continue;
@@ -361,6 +367,38 @@ static void read_steps(struct reader *c)
 	}
 }
 
+/* The timeline has one step of all ranks: the median one of the first that was read. */
+static void keep_shown_step(struct reader *c)
+{
+	struct ws_rank *rank = c->rank;
+	const struct ws_time_window *w;
+
+	rank->shown = WS_NONE;
+	if (!rank->nsteps)
+		return;
+	if (c->r->n == 1)
+		c->r->shown_step =
+		        rank->steps[ws_windows_median(c->windows) - c->windows->window].number;
+	for (uint32_t i = 0; i < rank->nsteps && rank->shown == WS_NONE; i++)
+		if (rank->steps[i].number == c->r->shown_step)
+			rank->shown = i;
+	if (rank->shown == WS_NONE)
+		return;
+	w = &c->windows->window[rank->shown];
+	rank->shown_window =
+	        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
+	WS_NEW(&c->r->arena, rank->computed, c->compute.n);
+	for (size_t i = 0; i < c->compute.n; i++) {
+		const struct ws_span *s = &c->compute.span[i];
+
+		if (ws_span_overlap(s->start_ns, s->end_ns, w->start_ns, w->end_ns))
+			rank->computed[rank->ncomputed++] = (struct ws_span){
+			        rank->base_ns +
+			                (s->start_ns > w->start_ns ? s->start_ns : w->start_ns),
+			        rank->base_ns + (s->end_ns < w->end_ns ? s->end_ns : w->end_ns)};
+	}
+}
+
 void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	struct reader c = {.r = r, .m = m};
@@ -382,6 +420,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	ws_select_rows(m, rows, NULL, &c.sel);
 	c.rows = c.sel.rows;
 	read_steps(&c);
+	keep_shown_step(&c);
 	for (size_t i = 0; i < c.rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c.rows, i);
 		const uint32_t device = m->configs[k->kind->config].device;
@@ -538,7 +577,7 @@ static size_t count_numbers(struct ws_bytes list)
 	return n;
 }
 
-/* How many ranks make a call of this kind; of one whose group is not recorded all that are here. */
+/* Number of ranks that make a call of this kind; all present ranks if its group is not recorded. */
 static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *kind)
 {
 	const size_t listed = kind->ranks ? count_numbers(ws_texts_get(&r->texts, kind->ranks)) : 0;
@@ -568,7 +607,7 @@ static void add_meetings(struct ws_ranks *r, size_t from, size_t to)
 	}
 }
 
-/* Calls [from, to) of one slot, by ordinal: has each of its ranks as many of them? */
+/* Do all ranks have equal numbers of the calls [from, to) of one slot, sorted by ordinal? */
 static bool has_even_ranks(const struct ws_ranks *r, size_t from, size_t to)
 {
 	size_t ranks = 0;
@@ -610,18 +649,19 @@ static enum ws_status match_calls(struct ws_ranks *r, struct ws_err *err)
 /* --- clocks ---------------------------------------------------------------------------------
  *
  * The ranks of a symmetric collective end it together, so the ends of collectives align the clocks
- * of several machines. Aligned clocks show who waited for whom.
+ * of several machines. Aligned clocks show which rank waited for which.
  */
 
-/* At most so many rounds: each brings clocks closer that only a chain of collectives joins. */
+/* Maximum number of rounds; several are needed for clocks that only a chain of collectives
+ * connects. */
 #define ROUNDS    200
 #define ENOUGH_NS 0.5
 
 struct aligner {
 	struct ws_ranks *r;
 	int64_t epoch_ns; /* times count from here, so that doubles hold them */
-	double *middle;   /* of a meeting: the mean of its ends by aligned clocks */
-	/* deviations of each rank, one after the other: from first[rank] on */
+	double *middle;   /* by meeting: the mean of its ends by aligned clocks */
+	/* deviations of rank r begin at first[r] */
 	size_t *first;
 	int64_t *deviation;
 };
@@ -638,7 +678,7 @@ static uint32_t root_of(const struct ws_ranks *r, uint32_t rank)
 	return rank;
 }
 
-/* Only ranks that a chain of collectives joins have comparable clocks: they are a component. */
+/* Finds components: only ranks connected by a chain of collectives have comparable clocks. */
 static void find_components(struct ws_ranks *r)
 {
 	for (uint32_t i = 0; i < r->n; i++)
@@ -673,7 +713,7 @@ static void count_matched(struct aligner *a)
 	}
 }
 
-/* By how much each end is later than the mean of its meeting. */
+/* Deviation of each end from the mean of its meeting. */
 static void find_deviations(struct aligner *a, size_t *filled)
 {
 	struct ws_ranks *r = a->r;
@@ -731,8 +771,8 @@ static void measure_residual(struct aligner *a, size_t i)
 	                                           (rank->matched * 95 + 99) / 100 - 1);
 }
 
-/* All ranks of a meeting wait for the last one to arrive. It is named only if the skew exceeds what
- * the clocks leave open. */
+/* All ranks of a meeting wait for the last one to arrive. It is determined only if the skew exceeds
+ * the uncertainty of the clocks. */
 static void judge_meeting(struct aligner *a, size_t at)
 {
 	struct ws_ranks *r = a->r;
@@ -759,7 +799,7 @@ static void judge_meeting(struct aligner *a, size_t at)
 	meeting->transfer_ns = shortest;
 	meeting->residual_ns = residual;
 	meeting->skew_ns = last - first;
-	/* ends that lie together by chance do not make the clocks better */
+	/* ends that coincide by chance do not reduce the uncertainty */
 	doubt = r->ranks[call[first_call].rank].residual_ns +
 	        r->ranks[call[last_call].rank].residual_ns;
 	if (last - first > fmax(2 * residual, doubt)) {
@@ -813,7 +853,7 @@ static void align_clocks(struct ws_ranks *r)
 			judge_meeting(&a, i);
 }
 
-/* --- what tables and sentences share --------------------------------------------------------- */
+/* --- data for tables and sentences --------------------------------------------------------- */
 
 static void summarise_rank(struct ws_rank *rank)
 {
@@ -828,7 +868,7 @@ static void summarise_rank(struct ws_rank *rank)
 	}
 }
 
-/* The rank's computation over the median of the ranks that compute in the same dtype, less 1. */
+/* The rank's computation over the median of the ranks with the same dtype, minus 1. */
 static double slower_than_median(const struct ws_ranks *r, const struct ws_rank *rank)
 {
 	double *values = ws_xarray(r->n + 1, sizeof(*values)), median;
@@ -958,8 +998,8 @@ enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const c
 	WS_FORWARD(match_calls(r, err));
 	align_clocks(r);
 
-	/* A step is common where it holds a judged call, or, if no call of its rank can be matched
-	 * at all, where all ranks have one of its number. */
+	/* A step is common if it contains a judged call; or, if no call can be matched at all, if
+	 * all ranks have a step of its number. */
 	for (size_t i = 0; i < r->n && !r->nmeetings; i++)
 		for (size_t k = 0; k < r->ranks[i].nsteps; k++) {
 			struct ws_rank_step *step = &r->ranks[i].steps[k];
@@ -984,7 +1024,7 @@ enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const c
 
 /* The report of several ranks: its tables, the sentences of its verdict and its first screen. */
 
-/* A rank's computation explains that it is late if it takes so much longer than the median. */
+/* A rank's computation explains its lateness if it takes this percentage longer than the median. */
 #define SLOWER_PERCENT 1.0
 
 /* --- relations -------------------------------------------------------------------------------
@@ -1003,24 +1043,24 @@ static size_t count_ranks(void *ctx)
 	return ((const struct ws_ranks *)ctx)->n;
 }
 
-#define RANK(X)                                                                           \
-	X(number, ws_put_int(out, rank->number))                                          \
-	X(trace, put_text(out, r, rank->name))                                            \
-	X(device, put_text(out, r, rank->device))                                         \
-	X(steps, ws_put_count(out, rank->has_steps ? rank->nsteps : 0))                   \
-	X(step_ns, ws_put_real(out, rank->mean_ns[WS_RANK_STEP]))                         \
-	X(compute_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMPUTE]))                   \
-	X(slower, ws_put_real(out, 100 * rank->slower))                                   \
-	X(comm_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMM]))                         \
-	X(exposed_ns, ws_put_real(out, rank->mean_ns[WS_RANK_EXPOSED]))                   \
-	/* the rest is unknown of a rank that shares no collective with another */        \
-	X(waiting_ns, if (rank->judged) ws_put_real(out, rank->mean_ns[WS_RANK_WAITING])) \
-	X(caused_ns, if (rank->judged) ws_put_real(out, rank->mean_ns[WS_RANK_CAUSED]))   \
-	X(matched, if (rank->matched) ws_put_count(out, rank->matched))                   \
-	X(last, ws_put_count(out, rank->last))                                            \
-	X(straggler, if (rank == r->straggler) ws_put_str(out, "yes"))                    \
-	X(offset_ns, if (rank->matched && rank->component == r->ranks[0].component)       \
-	                     ws_put_real(out, rank->offset_ns - r->ranks[0].offset_ns))   \
+#define RANK(X)                                                                                  \
+	X(number, ws_put_int(out, rank->number))                                                 \
+	X(trace, put_text(out, r, rank->name))                                                   \
+	X(device, put_text(out, r, rank->device))                                                \
+	X(steps, ws_put_count(out, rank->has_steps ? rank->nsteps : 0))                          \
+	X(step_ns, ws_put_real(out, rank->mean_ns[WS_RANK_STEP]))                                \
+	X(compute_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMPUTE]))                          \
+	X(slower, ws_put_real(out, 100 * rank->slower))                                          \
+	X(comm_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMM]))                                \
+	X(exposed_ns, ws_put_real(out, rank->mean_ns[WS_RANK_EXPOSED]))                          \
+	/* the following values are unknown for a rank that shares no collective with another */ \
+	X(waiting_ns, if (rank->judged) ws_put_real(out, rank->mean_ns[WS_RANK_WAITING]))        \
+	X(caused_ns, if (rank->judged) ws_put_real(out, rank->mean_ns[WS_RANK_CAUSED]))          \
+	X(matched, if (rank->matched) ws_put_count(out, rank->matched))                          \
+	X(last, ws_put_count(out, rank->last))                                                   \
+	X(straggler, if (rank == r->straggler) ws_put_str(out, "yes"))                           \
+	X(offset_ns, if (rank->matched && rank->component == r->ranks[0].component)              \
+	                     ws_put_real(out, rank->offset_ns - r->ranks[0].offset_ns))          \
 	X(residual_ns, if (rank->matched) ws_put_real(out, rank->residual_ns))
 
 static void put_rank(void *ctx, size_t row, int column, struct ws_put *out)
@@ -1077,8 +1117,8 @@ static void put_bus_factor(struct ws_put *out, const struct ws_call_kind *kind)
 		ws_put_real(out, kind->op == WS_OP_ALL_REDUCE ? 2 : 1);
 }
 
-/* first: the first call of its meeting, which names all of them; met: several ranks met in it.
- * What is of a meeting stands at its first call alone. */
+/* first: the first call of its meeting, which has its attributes; met: the meeting has several
+ * ranks. Values of a meeting are set only at its first call. */
 #define COLLECTIVE(X)                                                                         \
 	X(kind, ws_put_int(out, first->kind_number))                                          \
 	X(name, put_text(out, r, first->kind.name))                                           \
@@ -1160,7 +1200,7 @@ static void note_ranks(const struct ws_ranks *r, struct ws_table *t)
 
 /* --- the verdict ----------------------------------------------------------------------------- */
 
-/* The largest world size of any trace; 0: none has one. */
+/* The largest world size of any trace; 0: none recorded. */
 static int64_t recorded_world_size(const struct ws_ranks *r)
 {
 	int64_t most = 0;
@@ -1179,7 +1219,8 @@ bool ws_ranks_are_unrelated(const struct ws_ranks *r)
 	return r->n > 1;
 }
 
-/* If one of several ranks, or all of them, ran no communication, the recording is incomplete. */
+/* Sets the alarm: if one of several ranks, or all of them, ran no communication, the recording is
+ * incomplete. */
 static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 {
 	const int64_t recorded = recorded_world_size(r);
@@ -1484,6 +1525,276 @@ static void say_cure(const struct ws_ranks *r, struct ws_page *out)
 		            ws_say_time(t, exposed_ns), " per step.", NULL);
 }
 
+/* A bar for each rank. Of very many the first, and the one that makes the others wait. */
+static void add_rows(const struct ws_ranks *r, struct ws_page *out)
+{
+	struct ws_arena *t = &out->arena;
+
+	out->rows_title = "Where a step of each rank goes";
+	out->rows_what = "mean over the steps; idle time stands last";
+	WS_NEW(t, out->row, WS_PAGE_ROWS);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ws_rank *rank = &r->ranks[i];
+		const double step_ns = rank->mean_ns[WS_RANK_STEP],
+		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
+		             exposed_ns = rank->mean_ns[WS_RANK_EXPOSED];
+		struct ws_page_row *row;
+
+		if (isnan(step_ns))
+			continue;
+		if (out->nrows == WS_PAGE_ROWS) {
+			out->more_rows++;
+			if (rank != r->last)
+				continue;
+			out->nrows--;
+		}
+		row = &out->row[out->nrows++];
+		*row = (struct ws_page_row){.group = "",
+		                            .name = ws_arena_format(t, "rank %" PRId64,
+		                                                    rank->number),
+		                            .ns = step_ns,
+		                            .low_ns = NAN,
+		                            .high_ns = NAN};
+		row->words = ws_say_time(t, step_ns);
+		if (rank == r->straggler)
+			row->words = ws_arena_format(t, "%s; the others wait for it", row->words);
+		else if (rank->judged && rank->mean_ns[WS_RANK_WAITING] > 0)
+			row->words =
+			        ws_arena_format(t, "%s; waits %s", row->words,
+			                        ws_say_time(t, rank->mean_ns[WS_RANK_WAITING]));
+		ws_page_add_part(row, "computing", compute_ns,
+		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
+		ws_page_add_part(row, "exposed communication", exposed_ns,
+		                 ws_page_colour_def(WS_PAGE_PINK), false);
+		ws_page_add_part(row, "idle", step_ns - compute_ns - exposed_ns,
+		                 ws_page_colour_def(WS_PAGE_IDLE), true);
+	}
+}
+
+/* --- the timeline: one step of all ranks, on one clock ---------------------------------------- */
+
+enum rank_text { NO_TEXT, COMPUTING, WAITING, COMMUNICATION, IDLE, RANK_TEXTS };
+
+#define SHORTEST_PART 4000 /* of the step: shorter stretches that follow each other are one box */
+
+struct drawing {
+	const struct ws_ranks *r;
+	struct ws_timeline *out;
+	struct ws_timeline_lane *lane;
+	size_t capacity;     /* of its boxes */
+	int64_t clock_ns;    /* of the rank, less than that of the timeline */
+	uint16_t depth;      /* of the next box */
+	struct ws_span open; /* by the timeline's clock, of so many stretches, not in a box yet */
+	int64_t busy_ns;
+	uint64_t count;
+	enum rank_text what;
+	uint32_t name;
+	uint32_t *of_text; /* text of the ranks -> of the timeline; 0: not yet */
+};
+
+static uint32_t call_name(struct drawing *d, uint32_t text)
+{
+	const struct ws_bytes name = ws_texts_get(&d->r->texts, text);
+
+	if (!name.len)
+		return COMMUNICATION;
+	if (!d->of_text[text]) {
+		d->of_text[text] = (uint32_t)d->out->ntexts;
+		d->out->text[d->out->ntexts++] = ws_arena_copy(&d->out->arena, name.ptr, name.len);
+	}
+	return d->of_text[text];
+}
+
+static void close_stretch(struct drawing *d)
+{
+	static const enum ws_page_colour colours[RANK_TEXTS] = {[COMPUTING] = WS_PAGE_COMPUTING,
+	                                                        [WAITING] = WS_PAGE_IDLE_WAIT,
+	                                                        [COMMUNICATION] = WS_PAGE_PINK,
+	                                                        [IDLE] = WS_PAGE_IDLE};
+
+	if (d->count) {
+		WS_GROW(d->lane->box, d->lane->n + 1, d->capacity);
+		d->lane->box[d->lane->n++] =
+		        (struct ws_timeline_box){.start_ns = d->open.start_ns,
+		                                 .dur_ns = d->open.end_ns - d->open.start_ns,
+		                                 .busy_ns = d->busy_ns,
+		                                 .count = d->count,
+		                                 .name = d->name,
+		                                 .class = d->what,
+		                                 .call_ns = -1,
+		                                 .call_dur_ns = -1,
+		                                 .depth = d->depth,
+		                                 .colour = (uint8_t)colours[d->what]};
+	}
+	d->count = 0;
+}
+
+/* By start at each depth. */
+static void add_stretch(struct drawing *d, enum rank_text what, uint32_t name, int64_t start_ns,
+                        int64_t end_ns)
+{
+	const int64_t ns = end_ns - start_ns;
+
+	if (ns <= 0)
+		return;
+	start_ns -= d->clock_ns;
+	end_ns -= d->clock_ns;
+	if (d->count && d->what == what && d->name == name && ns < d->out->shortest_ns &&
+	    start_ns - d->open.end_ns < d->out->shortest_ns) {
+		d->open.end_ns = end_ns;
+		d->busy_ns += ns;
+		d->count++;
+		return;
+	}
+	close_stretch(d);
+	d->open = (struct ws_span){start_ns, end_ns};
+	d->busy_ns = ns;
+	d->count = 1;
+	d->what = what;
+	d->name = name;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct ws_timeline_box *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+static int by_begin(const void *pa, const void *pb)
+{
+	const struct ws_rank_call *const *a = pa, *const *b = pb;
+
+	return ((*a)->start_ns > (*b)->start_ns) - ((*a)->start_ns < (*b)->start_ns);
+}
+
+/* The calls of a rank in the step, by begin. */
+static size_t calls_of(const struct ws_ranks *r, uint32_t rank, const struct ws_rank_call **out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->ncalls; i++)
+		if (r->calls[i].rank == rank && r->calls[i].step == r->ranks[rank].shown)
+			out[n++] = &r->calls[i];
+	if (n)
+		ws_sort(out, n, sizeof(*out), by_begin);
+	return n;
+}
+
+static void draw_rank(struct drawing *d, uint32_t rank, const struct ws_rank_call **calls)
+{
+	const struct ws_rank *of = &d->r->ranks[rank];
+	const size_t n = calls_of(d->r, rank, calls);
+	struct ws_spans busy = {0};
+	int64_t at_ns = of->shown_window.start_ns;
+
+	d->capacity = 0;
+	for (size_t i = 0; i < of->ncomputed; i++)
+		ws_spans_add(&busy, of->computed[i].start_ns, of->computed[i].end_ns);
+	for (size_t i = 0; i < n; i++)
+		ws_spans_add(&busy, calls[i]->start_ns, calls[i]->end_ns);
+	ws_spans_merge(&busy);
+	d->depth = 0;
+	for (size_t i = 0; i < of->ncomputed; i++)
+		add_stretch(d, COMPUTING, COMPUTING, of->computed[i].start_ns,
+		            of->computed[i].end_ns);
+	close_stretch(d);
+	for (size_t i = 0; i < busy.n; i++) {
+		add_stretch(d, IDLE, IDLE, at_ns, busy.span[i].start_ns);
+		at_ns = busy.span[i].end_ns;
+	}
+	add_stretch(d, IDLE, IDLE, at_ns, of->shown_window.end_ns);
+	close_stretch(d);
+	d->depth = 1;
+	for (size_t i = 0; i < n; i++) {
+		const int64_t waiting_ns =
+		        calls[i]->waiting_ns > 0 ? llround(calls[i]->waiting_ns) : 0;
+		const int64_t met_ns = calls[i]->start_ns + waiting_ns;
+
+		add_stretch(d, WAITING, WAITING, calls[i]->start_ns, met_ns);
+		add_stretch(d, COMMUNICATION, call_name(d, calls[i]->kind.name), met_ns,
+		            calls[i]->end_ns);
+		close_stretch(d);
+	}
+	d->lane->depths = n ? 2 : 1;
+	ws_spans_release(&busy);
+	if (d->lane->n)
+		ws_sort(d->lane->box, d->lane->n, sizeof(*d->lane->box), by_start);
+}
+
+static bool has_own_clock(const struct ws_ranks *r, const struct ws_rank *rank)
+{
+	return isnan(rank->offset_ns) || rank->component != r->ranks[0].component;
+}
+
+/* NULL: no rank has the step. Ranks without the common clock begin where the first of the others
+ * does. */
+static struct ws_timeline *make_timeline(const struct ws_ranks *r)
+{
+	static const char *const own[RANK_TEXTS] = {"", "computing", "waiting for the last rank",
+	                                            "communication", "idle"};
+	struct drawing d = {.r = r};
+	struct ws_timeline *out;
+	const struct ws_rank_call **calls;
+	struct ws_span window = WS_SPAN_EMPTY;
+	size_t nshown = 0, nown = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ws_rank *rank = &r->ranks[i];
+		const int64_t offset_ns = has_own_clock(r, rank) ? 0 : llround(rank->offset_ns);
+
+		if (rank->shown == WS_NONE)
+			continue;
+		nshown++;
+		nown += has_own_clock(r, rank);
+		if (!has_own_clock(r, rank))
+			ws_span_widen(&window, rank->shown_window.start_ns - offset_ns,
+			              rank->shown_window.end_ns - offset_ns);
+	}
+	if (!nshown)
+		return NULL;
+	if (nown == nshown)
+		window = (struct ws_span){0, 0};
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].shown != WS_NONE && has_own_clock(r, &r->ranks[i]))
+			ws_span_widen(&window, window.start_ns,
+			              window.start_ns + r->ranks[i].shown_window.end_ns -
+			                      r->ranks[i].shown_window.start_ns);
+	d.out = out = ws_xarray(1, sizeof(*out));
+	out->start_ns = out->shift_ns = window.start_ns;
+	out->end_ns = window.end_ns;
+	out->shortest_ns = (window.end_ns - window.start_ns) / SHORTEST_PART;
+	out->ntexts = RANK_TEXTS;
+	out->text = ws_xarray(RANK_TEXTS + r->texts.n, sizeof(*out->text));
+	memcpy(out->text, own, sizeof(own));
+	WS_NEW(&out->arena, d.of_text, r->texts.n + 1);
+	WS_NEW(&out->arena, calls, r->ncalls + 1);
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct ws_rank *rank = &r->ranks[i];
+
+		if (rank->shown == WS_NONE ||
+		    (out->nlanes >= WS_PAGE_ROWS - 1 && rank != r->last && r->last))
+			continue;
+		WS_GROW(out->lane, out->nlanes + 1, out->lanes_capacity);
+		d.lane = &out->lane[out->nlanes++];
+		*d.lane = (struct ws_timeline_lane){.kind = WS_TIMELINE_RANK,
+		                                    .device = "",
+		                                    .name = ws_arena_format(&out->arena,
+		                                                            "rank %" PRId64,
+		                                                            rank->number)};
+		d.clock_ns = has_own_clock(r, rank) ? rank->shown_window.start_ns - window.start_ns
+		                                    : llround(rank->offset_ns);
+		draw_rank(&d, i, calls);
+	}
+	out->title = ws_arena_format(
+	        &out->arena, "step %" PRId64 " of %zu ranks, %s", r->shown_step, nshown,
+	        !nown            ? "by aligned clocks"
+	        : nown == nshown ? "each from its own beginning: no clock is aligned"
+	                         : "by aligned clocks; those without one begin with the step");
+	return out;
+}
+
 static void make_first_screen(const struct ws_ranks *r, struct ws_report *report)
 {
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
@@ -1515,9 +1826,11 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            ws_say_part_of(t, exposed_ns, ws_stat_percent(exposed_ns, step_ns)),
 		            " of it only communication runs.", NULL);
 	say_cure(r, out);
+	add_rows(r, out);
+	out->timeline = make_timeline(r);
 }
 
-/* The rows of a query are there already: what is left are sentences. */
+/* Rows from queries exist already; adds sentences. */
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, struct ws_err *err)
 {
 	struct ws_ranks *r = ctx;

@@ -1,6 +1,6 @@
 /*
- * The ranks of one distributed run, a trace each: time and communication of
- * each, collectives matched over them, and who makes the others wait. docs/reference/ranks.md
+ * The ranks of one distributed run, one trace per rank: time and communication of each rank,
+ * collectives matched between ranks, and late ranks. docs/reference/ranks.md
  */
 #pragma once
 
@@ -12,20 +12,20 @@ struct ws_query;
 struct ws_ranks *ws_ranks_new(void);
 void ws_ranks_free(struct ws_ranks *r); /* after the report; NULL is legal */
 
-/* A rank's trace, and its rows. Neither is needed any more. */
+/* Adds a rank's trace and its rows. Both may be freed afterwards. */
 void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows);
-/* A trace that cannot be read, and why. */
+/* Adds a trace that cannot be read, with the reason. */
 void ws_ranks_add_failed(struct ws_ranks *r, const char *why);
 
-/* Nothing says that these are ranks of one run: no world size, no communication. */
+/* Is there no evidence that these are ranks of one run: neither a world size nor communication? */
 bool ws_ranks_are_unrelated(const struct ws_ranks *r);
 
 /*
- * The tables of WS_RANKS_TABLES. *alarm: what must not be missed, as a
- * sentence that lives as long as r; NULL = nothing. USAGE: two traces of one rank. Once only.
+ * Makes the tables of WS_RANKS_TABLES. *alarm: a sentence that must not be missed, valid as long as
+ * r; NULL = none. USAGE: two traces of one rank. Call only once.
  */
 enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
                              struct ws_err *err);
 
-/* The relations that the tables are made of; r may be NULL where no query runs. */
+/* Adds the relations of these tables; r may be NULL if no query runs. */
 void ws_ranks_relations(struct ws_query *q, struct ws_ranks *r);

@@ -6,7 +6,7 @@
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* Room for a row of any kind: its columns one behind the other. */
+/* Storage for a row of any kind: its columns one after another. */
 union row {
 #define K(NAME, name, id, class, meaning) struct ws_row_##name name;
 	WS_KIND_LIST(K)
@@ -16,7 +16,7 @@ union row {
 static void each_of_block(const struct ws_block *b, const struct ws_kind_def *def, ws_record_fn fn,
                           void *ctx)
 {
-	/* by position; NULL: the block lacks it */
+	/* by position; NULL: not in the block */
 	const struct ws_column *columns[sizeof(union row) / sizeof(uint64_t)] = {0};
 	union row row;
 
@@ -40,7 +40,7 @@ static void each_of_block(const struct ws_block *b, const struct ws_kind_def *de
 	}
 }
 
-/* keeper: who keeps what BLOBs point to; NULL: nobody. */
+/* keeper: the arena or table that BLOBs are copied to. NULL: BLOBs are not copied. */
 static enum ws_status each_row(const struct ws_trace_reader *r, const struct ws_kind_def *def,
                                ws_record_fn fn, void *ctx, struct ws_records *keeper,
                                struct ws_err *err)
@@ -133,7 +133,7 @@ struct ws_bytes ws_records_text(const struct ws_records *strings, uint64_t id)
 
 struct key {
 	uint64_t type; /* enum ws_resource_type */
-	uint64_t pid;  /* 0 of devices, which are the machine's */
+	uint64_t pid;  /* 0 for devices, which belong to the machine */
 	uint64_t number;
 };
 

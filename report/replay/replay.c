@@ -76,6 +76,7 @@ struct ws_replay {
 	int64_t start_ns, end_ns;               /* of the step on the host */
 	int64_t window_start_ns, window_end_ns; /* with its device work */
 	bool repeats;                           /* it is a step, not a whole trace */
+	bool has_earlier, has_later;            /* device work before and after it */
 	struct point *point;                    /* by time */
 	size_t npoints, points_capacity;
 	uint32_t tail;                /* the point at the end of the step, WS_NONE */
@@ -124,6 +125,7 @@ static void add_piece(struct ws_replay *r, struct ws_replay_piece piece, uint32_
 	if (!is_of_step && piece.start_ns < r->window_start_ns) {
 		struct stream *s = &r->stream[piece.stream];
 
+		r->has_earlier = true;
 		s->before_ns = end_ns > s->before_ns ? end_ns : s->before_ns;
 	}
 	/* what was launched outside of all steps holds up the step in whose time it runs */
@@ -158,8 +160,10 @@ static void gather_pieces(struct ws_replay *r)
 			const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 			const struct ws_config *config = &m->configs[k->kind->config];
 
-			if (k->start_ns >= r->window_end_ns)
+			if (k->start_ns >= r->window_end_ns) {
+				r->has_later |= r->repeats;
 				break; /* by begin: the step's work has ended */
+			}
 			if (ws_kernel_ran(r->sel, k, i))
 				add_piece(r,
 				          (struct ws_replay_piece){
@@ -259,10 +263,12 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 		if (range)
 			point.path = range->context->path;
 		add_point(r, point);
-		/* behind the end of the step there is nothing of it */
-		if (r->repeats && end_ns > r->end_ns)
+		/* behind the end of the step there is nothing of it; a call that its own thread
+		 * made in it ends in it, whatever two clocks say */
+		if (r->repeats && end_ns > r->end_ns &&
+		    point.thread != r->m->steps[r->facts.step].thread)
 			continue;
-		point.at_ns = end_ns;
+		point.at_ns = r->repeats && end_ns > r->end_ns ? r->end_ns : end_ns;
 		point.is_end = true;
 		add_point(r, point);
 	}
@@ -672,9 +678,10 @@ static bool waits_hidden(const struct point *p, const struct ws_whatif *change)
 static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_whatif *change)
 {
 	const struct point *p = &r->point[i];
-	const enum ws_use of_other = i <= r->first_launch        ? WS_USE_START
-	                             : p->at_ns > r->last_end_ns ? WS_USE_END
-	                                                         : WS_USE_HOST;
+	/* as idle.c calls it: between the work of two steps the host holds the device up */
+	const enum ws_use of_other = i <= r->first_launch && !r->has_earlier      ? WS_USE_START
+	                             : p->at_ns > r->last_end_ns && !r->has_later ? WS_USE_END
+	                                                                          : WS_USE_HOST;
 	const double limit_ns = WS_IDLE_LAUNCH_US * 1000;
 	const bool is_lag = waits_hidden(p, change);
 	const double data_ns = is_lag ? 0 : p->data_ns, setup_ns = is_lag ? 0 : p->setup_ns;

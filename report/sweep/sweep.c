@@ -1,5 +1,5 @@
-/* The runs of a sweep: the facts of their configurations and the times of their steps; runs of one
- * configuration together, and what it gains over others. */
+/* The runs of a sweep: facts of their configurations and times of their steps; runs grouped by
+ * configuration, and speed-ups over other configurations. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,51 +27,54 @@ enum ws_sweep_time {
 	WS_SWEEP_BACKWARD,
 	WS_SWEEP_OPTIMIZER,
 	WS_SWEEP_TOTAL,
-	/* on the device: of the kernels */
+	/* on the device: windows of the kernels */
 	WS_SWEEP_FORWARD_WINDOW,
 	WS_SWEEP_BACKWARD_WINDOW,
 	WS_SWEEP_OPTIMIZER_WINDOW,
 	WS_SWEEP_TIMES
 };
 
-/* One trace, as far as a sweep needs it. */
+/* The data of one trace that a sweep needs. */
 struct ws_sweep_run {
-	uint32_t *fact; /* number of the key -> text of its value; 0 = not known */
+	uint32_t *fact; /* number of the key -> text of its value; 0 = unknown */
 	size_t nfacts;
 	size_t nsteps;
-	double *ns[WS_SWEEP_TIMES]; /* of each step; NULL: it has no such phase */
-	double tokens, images;      /* of a step; 0 = not known */
-	double flops;               /* of a step's products; NaN = not known */
-	double model_ns, ran_ns;    /* that the model's and all need at the peak; NaN = not known */
+	double *ns[WS_SWEEP_TIMES]; /* by step; NULL: no such phase */
+	double tokens, images;      /* per step; 0 = unknown */
+	double flops;               /* of a step's products; NaN = unknown */
+	double model_ns,
+	        ran_ns; /* time at the peak of the model's and of all products; NaN = unknown */
 	double peak_bytes, softmax_percent;
-	uint32_t failed; /* text: why; 0 = it did not fail */
-	size_t nameless; /* nothing is known of its configuration: a number of its own; 0 */
-	uint64_t file_hash, file_size; /* 0: it left no trace */
-	bool has_steps;                /* else its only time is the elapsed one, as in diff */
+	uint32_t failed;               /* text: reason of failure; 0 = it did not fail */
+	size_t nameless;               /* a unique number if its configuration is unknown; else 0 */
+	uint64_t file_hash, file_size; /* 0: there is no trace */
+	bool has_steps;                /* if false, its only time is the elapsed one, as in diff */
 };
 
-/* How the status begins of a configuration whose runs did not all fail. */
+/* Begin of the status of a configuration with at least one successful run. */
 #define WS_SWEEP_OK "ok"
 
 /* A configuration with all its runs. */
 struct ws_sweep_row {
-	const struct ws_sweep_run *run; /* the first of n; those that failed are last */
+	const struct ws_sweep_run *run; /* the first of n; failed runs come last */
 	size_t n;
 	size_t steps;
 	double mean[WS_SWEEP_TIMES], std[WS_SWEEP_TIMES]; /* NaN = not known */
 	double mfu_percent, hfu_percent, peak_bytes;
 	double speedup, low, high;
 	double memory;     /* its peak over that of the baseline */
-	bool is_assumed;   /* the interval rests on an assumed noise between runs */
-	const char *name;  /* what tells it apart: "transformer-small, context 128, layers 2" */
-	const char *check; /* of its MFU and HFU: ws_over_peak */
+	bool is_assumed;   /* the interval uses an assumed noise between runs */
+	const char *name;  /* distinguishing facts: "transformer-small, context 128, layers 2" */
+	const char *check; /* result of ws_over_peak for MFU and HFU */
 	const char *status;
 };
 
-/* Configurations with one value of the baseline's fact against their baselines: geometric means. */
+/* Configurations with one value of the baseline's fact, compared with their baselines: geometric
+ * means. */
 struct ws_sweep_gain {
 	uint32_t value;
-	/* configurations: all, under 1, significantly so or over, without an interval */
+	/* number of configurations: all, with a speed-up under 1, significantly faster,
+	 * significantly slower, without an interval */
 	unsigned n, under_1, faster, slower, unknown;
 	double mean, min, max, low, high, memory; /* NaN = not known */
 	bool is_assumed;
@@ -79,24 +82,24 @@ struct ws_sweep_gain {
 
 struct ws_sweep {
 	struct ws_texts texts; /* values of facts, reasons */
-	struct ws_texts keys;  /* of facts */
+	struct ws_texts keys;  /* keys of facts */
 	struct ws_sweep_run *runs;
 	size_t nruns, runs_capacity;
-	size_t ncopies;     /* that were left out: they have the bytes of a run that is there */
-	bool on_cpu;        /* some run is */
+	size_t ncopies;     /* runs left out because they are copies of another run */
+	bool on_cpu;        /* a run is on the CPU reference */
 	int64_t created_ns; /* of the first trace */
-	/* from here on: by ws_sweep_find_rows */
+	/* the following members are set by ws_sweep_find_rows */
 	const struct ws_sweep_opts *opts;
 	struct ws_grade_opts grade;
-	bool *varies; /* key -> do the values differ that runs have? */
+	bool *varies; /* by key: do the values of runs differ? */
 	struct ws_sweep_row *rows;
 	size_t nrows, nfailed;       /* nfailed: runs */
-	const char *baseline;        /* KEY=VALUE that speed-ups are over */
+	const char *baseline;        /* KEY=VALUE of the baseline of speed-ups */
 	uint32_t baseline_key;       /* number of the key; 0: no trace has it with this value */
 	uint32_t baseline_value;     /* text */
-	struct ws_sweep_gain *gains; /* of each other value, in the order of the rows */
+	struct ws_sweep_gain *gains; /* for each other value, in the order of the rows */
 	size_t ngains;
-	const struct ws_table *table; /* sweep, once it is made */
+	const struct ws_table *table; /* the table sweep, after it is made */
 	struct ws_arena arena;
 };
 
@@ -107,7 +110,7 @@ struct ws_sweep {
 static const char *const ws_sweep_facts[WS_SWEEP_FACTS] = {"model", "context", "batch", "dtype",
                                                            "phase"};
 
-/* The number of a key; 0: no run has it. */
+/* The number of a key; 0: no run has the key. */
 static uint32_t ws_sweep_key(const struct ws_sweep *s, const char *key);
 /* The value of a fact by the number of its key; 0 = not known. */
 static inline uint32_t ws_sweep_value(const struct ws_sweep_run *run, uint32_t key)
@@ -143,7 +146,7 @@ void ws_sweep_free(struct ws_sweep *s)
 
 /* --- facts ---------------------------------------------------------------------------------- */
 
-/* Two runs of one configuration may differ in this fact. */
+/* May two runs of one configuration differ in this fact? */
 static bool is_no_work(const struct ws_sweep *s, uint32_t key)
 {
 	static const char *const own[] = {"result",         "seed",
@@ -173,7 +176,7 @@ static uint32_t ws_sweep_key(const struct ws_sweep *s, const char *key)
 	return (uint32_t)ws_strtab_find(&s->keys.known, key, strlen(key));
 }
 
-/* The text as a number; false when it is none. */
+/* Parses a number; false if the text is not a number. */
 static bool ws_sweep_number(struct ws_bytes text, double *out)
 {
 	char copy[32] = "", *end;
@@ -185,7 +188,7 @@ static bool ws_sweep_number(struct ws_bytes text, double *out)
 	return !*end;
 }
 
-/* < 0 as numbers where both are, else as text; unknown first. */
+/* Compares two values as numbers if both are numbers, else as texts; unknown values come first. */
 static int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b)
 {
 	struct ws_bytes x = ws_texts_get(&s->texts, a), y = ws_texts_get(&s->texts, b);
@@ -196,7 +199,7 @@ static int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_
 	return ws_name_compare(x, y);
 }
 
-/* list with ", word value" behind it; an unknown value changes nothing. */
+/* Appends ", word value" to list; nothing for an unknown value. */
 static const char *ws_sweep_list(struct ws_sweep *s, const char *list, const char *word,
                                  struct ws_bytes value)
 {
@@ -210,7 +213,7 @@ static const char *ws_sweep_list(struct ws_sweep *s, const char *list, const cha
 	                       (const char *)value.ptr);
 }
 
-/* list with the facts behind it in which runs differ and that have no column, but these two:
+/* Appends to list the facts that differ between runs and have no column, except these two:
  * "kernel_width 5, layers 2". */
 static const char *ws_sweep_list_others(struct ws_sweep *s, const char *list,
                                         const struct ws_sweep_run *run, const char *but,
@@ -261,7 +264,7 @@ static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 	}
 }
 
-/* Of the GPU time of the measured steps. */
+/* Share of softmax in the GPU time of the measured steps. */
 static double softmax_share(const struct ws_model *m, const struct ws_selection *sel)
 {
 	struct ws_joined_rows *rows = sel->rows;
@@ -276,8 +279,8 @@ static double softmax_share(const struct ws_model *m, const struct ws_selection 
 	return ws_stat_percent(softmax, (double)sel->gpu_ns);
 }
 
-/* Traces of programs that tell no dtype are not of one configuration when their products ran in
- * different ones: the dtype of most of the time of their products. */
+/* If a trace has no dtype, adds the dtype of most of the time of its products, because runs with
+ * different dtypes are different configurations. */
 static void add_dtype(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
                       const struct ws_selection *sel)
 {
@@ -327,7 +330,7 @@ static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 	w = ws_windows(m, &sel);
 	if (w->n) {
 		run->has_steps = w->window[0].step != WS_NONE;
-		/* of a trace without steps, and with device work, the whole is compared */
+		/* a trace with device work but without steps is compared as a whole */
 		if (run->has_steps || rows->nkernels || m->nwork)
 			run->nsteps = w->n;
 		/* a step is not compared with a whole run */
@@ -385,7 +388,7 @@ void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined
 	run->file_size = m->file.file_size;
 	for (size_t i = 0; i < m->nfacts; i++)
 		add_fact(s, run, m->facts[i].key, m->facts[i].value);
-	/* a program that says nothing of its work says it by its arguments, if at all */
+	/* if a program reports no facts, its arguments distinguish configurations */
 	if (!m->nfacts)
 		add_fact(s, run, ws_bytes_of("arguments"),
 		         ws_meta_value(&m->meta, "program.arguments"));
@@ -422,7 +425,7 @@ void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reas
 
 /* --- configurations ------------------------------------------------------------------------- */
 
-/* The order of the table, and which runs are of one configuration. */
+/* Order of runs in the table; equal runs have one configuration. */
 static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
                         const struct ws_sweep_run *b)
 {
@@ -436,7 +439,7 @@ static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
 	for (uint32_t key = 1; key <= s->keys.n && !c; key++) {
 		const uint32_t va = ws_sweep_value(a, key), vb = ws_sweep_value(b, key);
 
-		/* a run that left no trace has only the facts that were varied */
+		/* a run without a trace has only the varied facts */
 		if (va && vb && va != vb && !is_no_work(s, key))
 			c = ws_sweep_compare_values(s, va, vb);
 	}
@@ -451,7 +454,7 @@ static int by_configuration(const void *pa, const void *pb, void *arg)
 	return c ? c : (a->failed > 0) - (b->failed > 0);
 }
 
-/* One time of all steps of the runs that did not fail, n values in all. */
+/* Samples of one time over all steps of the successful runs; n values in total. */
 static struct ws_samples samples_of(struct ws_sweep *s, const struct ws_sweep_row *row, int time,
                                     size_t *n)
 {
@@ -536,7 +539,7 @@ static void find_name(struct ws_sweep *s, struct ws_sweep_row *row)
 
 /* --- speed-ups ------------------------------------------------------------------------------ */
 
-/* Are they the same but for a fact? A dtype brings a loss scale of its own. */
+/* Do two configurations differ only in one fact? The loss scale may differ with the dtype. */
 static bool differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *a,
                            const struct ws_sweep_run *b, uint32_t key)
 {
@@ -595,7 +598,7 @@ static void find_gains(struct ws_sweep *s)
 		if (isnan(r->speedup))
 			continue;
 		g->n++;
-		g->mean += ws_log(r->speedup); /* a sum until all are in */
+		g->mean += ws_log(r->speedup); /* a sum until the end */
 		g->memory += ws_log(r->memory);
 		g->min = fmin(g->min, r->speedup);
 		g->max = fmax(g->max, r->speedup);
@@ -645,7 +648,7 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 	return WS_OK;
 }
 
-/* Fills s from opts on. */
+/* Fills the members of s from opts on. */
 static enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_sweep_opts *opts,
                                          struct ws_err *err)
 {
@@ -690,7 +693,7 @@ static size_t count_configurations(void *ctx)
 	return ((const struct ws_sweep *)ctx)->nrows;
 }
 
-/* As a number where it is one. */
+/* Puts a number if the text is one. */
 static void put_number(struct ws_put *out, struct ws_bytes value)
 {
 	double number;
@@ -749,22 +752,6 @@ static const struct ws_relation configuration = {"configuration", CONFIGURATION(
 void ws_sweep_relations(struct ws_query *q, struct ws_sweep *s)
 {
 	ws_query_add(q, &configuration, s);
-}
-
-static void note_sweep(const struct ws_sweep *s, struct ws_table *t)
-{
-	ws_table_show_as(t, WS_TC_sweep_forward_ns, "Host Forward (ns)");
-	ws_table_show_as(t, WS_TC_sweep_backward_ns, "Host Backward (ns)");
-	ws_table_show_as(t, WS_TC_sweep_optimizer_ns, "Host Optimizer (ns)");
-	ws_table_note(t, "MFU: FLOPs of the forward's matmuls and convolutions over the step's "
-	                 "time and the dense peak of their dtype. With a backward, three times "
-	                 "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
-	                 "operation computes. Empty where the device's peak is not known.");
-	if (!isnan(s->grade.run_noise))
-		ws_table_note(t,
-		              "Intervals of speed-ups with fewer than three runs per side assume "
-		              "%.3g %% noise between runs (--run-noise).",
-		              s->grade.run_noise * 100);
 }
 
 /* --- sweep-pivot: the table of a sweep by two facts ----------------------------------------- */
@@ -960,28 +947,6 @@ static enum ws_status make_pivot(struct ws_sweep *s, struct ws_table **t, struct
 
 /* --- the verdict ----------------------------------------------------------------------------- */
 
-static void add_failures(const struct ws_sweep *s, struct ws_table *t)
-{
-	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
-	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", s->nfailed);
-	if (s->ncopies)
-		ws_table_add(t, "copies",
-		             "%zu trace%s left out: %s has the same bytes as another, and a run "
-		             "counts once.",
-		             s->ncopies, s->ncopies == 1 ? " is" : "s are",
-		             s->ncopies == 1 ? "it" : "each");
-	for (size_t i = 0; i < s->nrows; i++) {
-		const struct ws_sweep_row *r = &s->rows[i];
-		const char *colon = *r->name ? ": " : "";
-
-		if (strncmp(r->status, WS_SWEEP_OK, strlen(WS_SWEEP_OK)) != 0)
-			ws_table_add(t, "failed", "%s%s%.200s.", r->name, colon, r->status);
-		if (r->check)
-			ws_table_add(t, "ALARM", "%s%sMFU %.1f %%, HFU %.1f %%, %s", r->name, colon,
-			             r->mfu_percent, r->hfu_percent, WS_OVER_PEAK);
-	}
-}
-
 static void add_speedup(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_gain *g)
 {
 	struct ws_bytes name = ws_texts_get(&s->texts, g->value),
@@ -1078,7 +1043,24 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 
 static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 {
-	add_failures(s, t);
+	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
+	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", s->nfailed);
+	if (s->ncopies)
+		ws_table_add(t, "copies",
+		             "%zu trace%s left out: %s has the same bytes as another, and a run "
+		             "counts once.",
+		             s->ncopies, s->ncopies == 1 ? " is" : "s are",
+		             s->ncopies == 1 ? "it" : "each");
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		const char *colon = *r->name ? ": " : "";
+
+		if (strncmp(r->status, WS_SWEEP_OK, strlen(WS_SWEEP_OK)) != 0)
+			ws_table_add(t, "failed", "%s%s%.200s.", r->name, colon, r->status);
+		if (r->check)
+			ws_table_add(t, "ALARM", "%s%sMFU %.1f %%, HFU %.1f %%, %s", r->name, colon,
+			             r->mfu_percent, r->hfu_percent, WS_OVER_PEAK);
+	}
 	for (size_t i = 0; i < s->ngains; i++)
 		add_speedup(s, t, &s->gains[i]);
 	if (s->nrows && !s->baseline_key)
@@ -1238,7 +1220,94 @@ static void say_failures(const struct answering *a)
 		            ": see Verdict.", NULL);
 }
 
-static void make_first_screen(const struct ws_sweep *s, struct ws_report *report)
+/* --- its picture: the steps of the configurations, those of a model on one axis ------------- */
+
+/* "context 8, amp-bf16": what differs but the model. */
+static const char *row_name(struct ws_sweep *s, const struct ws_sweep_row *row,
+                            struct ws_arena *texts)
+{
+	static const char *const words[WS_SWEEP_FACTS] = {"", "context", "batch", "", ""};
+	const char *name = "";
+
+	for (size_t i = 1; i < WS_SWEEP_FACTS; i++)
+		if (s->varies[ws_sweep_key(s, ws_sweep_facts[i])])
+			name = ws_sweep_list(s, name, words[i],
+			                     ws_sweep_text(s, row->run, ws_sweep_facts[i]));
+	name = ws_sweep_list_others(s, name, row->run, "", "");
+	return ws_arena_copy(texts, name, strlen(name));
+}
+
+/* Phases by their windows on the device, else by their ranges; else the step as one. */
+static void add_phases(const struct ws_sweep_row *row, struct ws_page_row *out)
+{
+	static const int phase[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
+	const double whole = row->mean[WS_SWEEP_TOTAL];
+
+	for (int first = WS_SWEEP_FORWARD_WINDOW; first >= 0; first -= WS_SWEEP_FORWARD_WINDOW) {
+		double sum = 0;
+
+		for (int p = 0; p < 3; p++)
+			sum += isnan(row->mean[first + p]) ? 0 : row->mean[first + p];
+		if (!(sum > 0) || sum > whole)
+			continue;
+		for (int p = 0; p < 3; p++)
+			ws_page_add_part(out, ws_phase_name((enum ws_phase)phase[p]),
+			                 row->mean[first + p],
+			                 ws_page_phase_paint((size_t)phase[p]), false);
+		ws_page_add_part(out, "remainder", whole - sum,
+		                 ws_page_phase_paint(WS_PAGE_PHASES - 1), false);
+		return;
+	}
+	ws_page_add_part(out, "step", whole, ws_page_colour_def(WS_PAGE_COMPUTING), false);
+}
+
+/* ", 1.46× the time of fp32" */
+static const char *say_against_baseline(const struct answering *a, const struct ws_sweep_row *row)
+{
+	const double ratio = 1 / row->speedup, amount = fmax(ratio, 1 / ratio);
+
+	if (isnan(ratio) || ws_sweep_value(row->run, a->s->baseline_key) == a->s->baseline_value)
+		return "";
+	if (amount >= WS_SAY_TIMES_FROM)
+		return ws_arena_format(a->texts, ", %.2f× the time of %s", ratio,
+		                       text_of(a, a->s->baseline_value));
+	return ws_arena_format(a->texts, ", %s %s than %s", ws_say_amount(a->texts, amount),
+	                       ratio > 1 ? "longer" : "shorter", text_of(a, a->s->baseline_value));
+}
+
+static void add_rows(const struct answering *a, struct ws_sweep *s)
+{
+	struct ws_page *out = a->out;
+
+	out->rows_title = "Time per step of each configuration";
+	out->rows_what = "mean, with its standard deviation; each model has its own axis";
+	out->nrows = s->nrows < WS_PAGE_ROWS ? s->nrows : WS_PAGE_ROWS;
+	out->more_rows = s->nrows - out->nrows;
+	WS_NEW(a->texts, out->row, out->nrows);
+	for (size_t i = 0; i < out->nrows; i++) {
+		const struct ws_sweep_row *from = &s->rows[i];
+		struct ws_page_row *row = &out->row[i];
+		const double ns = from->mean[WS_SWEEP_TOTAL], std = from->std[WS_SWEEP_TOTAL];
+		const char *name = row_name(s, from, a->texts);
+
+		row->group = model_of(s, i) ? text_of(a, model_of(s, i)) : "";
+		row->name = *name ? name : *row->group ? row->group : "the configuration";
+		row->ns = ns;
+		row->low_ns = fmax(0, ns - std);
+		row->high_ns = ns + std;
+		if (isnan(ns)) {
+			row->words = ws_arena_format(a->texts, "%.200s", from->status);
+			continue;
+		}
+		row->words = ws_arena_format(a->texts, "%s%s",
+		                             isnan(std) ? ws_say_time(a->texts, ns)
+		                                        : ws_say_times(a->texts, ns, "±", std),
+		                             say_against_baseline(a, from));
+		add_phases(from, row);
+	}
+}
+
+static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 {
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	const struct answering a = {s, out, &out->arena};
@@ -1255,6 +1324,7 @@ static void make_first_screen(const struct ws_sweep *s, struct ws_report *report
 		say_throughput(&a, false);
 	if (best)
 		say_slower_rows(&a, best);
+	add_rows(&a, s);
 	if (report->tables[0]->nnotes)
 		out->note = report->tables[0]->notes[0];
 }
@@ -1271,7 +1341,20 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 		fill_verdict(s, *t);
 	} else {
 		s->table = *t;
-		note_sweep(s, *t);
+		ws_table_show_as(*t, WS_TC_sweep_forward_ns, "Host Forward (ns)");
+		ws_table_show_as(*t, WS_TC_sweep_backward_ns, "Host Backward (ns)");
+		ws_table_show_as(*t, WS_TC_sweep_optimizer_ns, "Host Optimizer (ns)");
+		ws_table_note(
+		        *t, "MFU: FLOPs of the forward's matmuls and convolutions over the step's "
+		            "time and the dense peak of their dtype. With a backward, three times "
+		            "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
+		            "operation computes. Empty where the device's peak is not known.");
+		if (!isnan(s->grade.run_noise))
+			ws_table_note(
+			        *t,
+			        "Intervals of speed-ups with fewer than three runs per side assume "
+			        "%.3g %% noise between runs (--run-noise).",
+			        s->grade.run_noise * 100);
 	}
 	return WS_OK;
 }

@@ -310,21 +310,6 @@ static size_t print_small(char *out, double value, int decimals)
 	                        decimals, ws_power_of_ten(-decimals));
 }
 
-static size_t print_int(const struct ws_shown_column *shown, int64_t value, char *out)
-{
-	uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
-	int drop = shown->exponent - shown->decimals;
-	uint64_t divisor = power_of_ten(drop > 0 ? drop : 0);
-	uint64_t digits = magnitude / divisor;
-
-	/* half away from zero, without overflow in magnitude + divisor / 2 */
-	if (divisor > 1 && magnitude % divisor >= divisor / 2)
-		digits++;
-	if (!digits)
-		return print_small(out, (double)value, shown->decimals);
-	return print_digits(out, value < 0, digits, drop < 0 ? 0 : shown->decimals);
-}
-
 int ws_display_decimals(const struct ws_shown_column *shown, const struct ws_cell *cell)
 {
 	double magnitude = ws_cell_magnitude(cell);
@@ -345,7 +330,18 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 	if (cell->type == WS_CELL_INT) {
 		if (shown->display == WS_DISPLAY_PLAIN)
 			return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%" PRId64, cell->i);
-		return print_int(shown, cell->i, out);
+
+		uint64_t magnitude = cell->i < 0 ? -(uint64_t)cell->i : (uint64_t)cell->i;
+		int drop = shown->exponent - shown->decimals;
+		uint64_t divisor = power_of_ten(drop > 0 ? drop : 0);
+		uint64_t digits = magnitude / divisor;
+
+		/* half away from zero, without overflow in magnitude + divisor / 2 */
+		if (divisor > 1 && magnitude % divisor >= divisor / 2)
+			digits++;
+		if (!digits)
+			return print_small(out, (double)cell->i, shown->decimals);
+		return print_digits(out, cell->i < 0, digits, drop < 0 ? 0 : shown->decimals);
 	}
 	if (cell->type == WS_CELL_REAL) {
 		double value;

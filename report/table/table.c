@@ -435,18 +435,6 @@ static void free_sorted(void *ctx)
 	free(s);
 }
 
-static void order_rows(struct ws_table *t, const struct key *keys)
-{
-	struct sorted *s = ws_xarray(1, sizeof(*s));
-	const struct ws_table_source source = {fill_sorted, free_sorted, s};
-
-	s->before = *t;
-	s->row = ws_xarray(t->nrows, sizeof(*s->row));
-	for (size_t i = 0; i < t->nrows; i++)
-		s->row[i] = keys[i].row;
-	ws_table_set_source(t, &source, t->nrows);
-}
-
 void ws_table_sort(struct ws_table *t, size_t column, bool descending)
 {
 	struct ws_arena texts = {0};
@@ -465,7 +453,15 @@ void ws_table_sort(struct ws_table *t, size_t column, bool descending)
 			cell->text.ptr = ws_arena_copy(&texts, cell->text.ptr, cell->text.len);
 	}
 	ws_sort_by(keys, t->nrows, sizeof(*keys), compare_keys, &descending);
-	order_rows(t, keys);
+
+	struct sorted *s = ws_xarray(1, sizeof(*s));
+	const struct ws_table_source source = {fill_sorted, free_sorted, s};
+
+	s->before = *t;
+	s->row = ws_xarray(t->nrows, sizeof(*s->row));
+	for (size_t i = 0; i < t->nrows; i++)
+		s->row[i] = keys[i].row;
+	ws_table_set_source(t, &source, t->nrows);
 	free(keys);
 	ws_arena_free(&texts);
 }

@@ -115,16 +115,6 @@ static size_t depth_of(const struct ws_cell *path)
 	return depth;
 }
 
-static void measure_tree(struct ws_view *v, size_t path, size_t rows)
-{
-	v->least_depth = rows ? SIZE_MAX : 0;
-	for (size_t row = 0; row < rows; row++) {
-		const size_t depth = depth_of(&ws_table_cells(v->t, row)[path]);
-
-		v->least_depth = depth < v->least_depth ? depth : v->least_depth;
-	}
-}
-
 /* The first time among the details where those among the answers are all empty; else no column. */
 static size_t find_time(const struct ws_table_def *def, const struct ws_column_profile *p,
                         size_t rows)
@@ -169,9 +159,14 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 		struct ws_view_column *name;
 		bool is_module;
 
-		measure_tree(out, out->column[0].index, rows);
-		/* The path at length is the last detail; what stands first is its last part. */
 		path = out->column[0].index;
+		out->least_depth = rows ? SIZE_MAX : 0;
+		for (size_t row = 0; row < rows; row++) {
+			const size_t depth = depth_of(&ws_table_cells(out->t, row)[path]);
+
+			out->least_depth = depth < out->least_depth ? depth : out->least_depth;
+		}
+		/* The path at length is the last detail; what stands first is its last part. */
 		name = &out->column[0];
 		is_module = !strncmp(out->t->def->title, "Module", 6);
 		add_column(out, path, WS_RANK_FULL, rows);

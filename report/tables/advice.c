@@ -1,5 +1,5 @@
-/* What is odd about the run, and what could be done: findings of the rules, the ladder, the
- * critical path and what changes of a user would save. */
+/* Findings of the rules, the ladder, the critical path, and the savings of changes given by a
+ * user. */
 #include <ctype.h>
 #include <math.h>
 
@@ -7,22 +7,6 @@
 #include "report/model/model.h"
 #include "report/replay/replay.h"
 #include "report/tables/tables.h"
-
-static void add_row(struct ws_table *t, const struct ws_findings *a, const struct ws_finding *f)
-{
-	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-	struct ws_cell *row = ws_table_row(t);
-
-	ws_cell_set_str(t, &row[WS_TC_advice_rule], rule->id);
-	ws_cell_set_str(t, &row[WS_TC_advice_title], rule->title);
-	ws_cell_set_str(t, &row[WS_TC_advice_severity], ws_severity_name(f->severity));
-	ws_cell_set_str(t, &row[WS_TC_advice_scope], f->scope);
-	ws_cell_set_str(t, &row[WS_TC_advice_evidence], f->evidence);
-	ws_cell_set_str(t, &row[WS_TC_advice_advice], f->advice ? f->advice : rule->advice);
-	ws_cell_set_real(&row[WS_TC_advice_gain_ns], f->gain_ns);
-	ws_cell_set_real(&row[WS_TC_advice_gain_percent],
-	                 ws_stat_percent(f->gain_ns, ws_finding_whole_ns(a, f)));
-}
 
 static void add_notes(struct ws_table *t, const struct ws_findings *a)
 {
@@ -79,8 +63,21 @@ void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
 		return;
 	}
 	a = ws_advice_find(tab);
-	for (size_t i = 0; i < a->n; i++)
-		add_row(t, a, &a->finding[i]);
+	for (size_t i = 0; i < a->n; i++) {
+		const struct ws_finding *f = &a->finding[i];
+		const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[WS_TC_advice_rule], rule->id);
+		ws_cell_set_str(t, &row[WS_TC_advice_title], rule->title);
+		ws_cell_set_str(t, &row[WS_TC_advice_severity], ws_severity_name(f->severity));
+		ws_cell_set_str(t, &row[WS_TC_advice_scope], f->scope);
+		ws_cell_set_str(t, &row[WS_TC_advice_evidence], f->evidence);
+		ws_cell_set_str(t, &row[WS_TC_advice_advice], f->advice ? f->advice : rule->advice);
+		ws_cell_set_real(&row[WS_TC_advice_gain_ns], f->gain_ns);
+		ws_cell_set_real(&row[WS_TC_advice_gain_percent],
+		                 ws_stat_percent(f->gain_ns, ws_finding_whole_ns(a, f)));
+	}
 	add_notes(t, a);
 }
 

@@ -1,7 +1,6 @@
 /*
- * Where the time of a step went: each moment counts once, for the first of
- * kernel, copy, fill, communication, runtime, data loading, other CPU work
- * that was under way.
+ * Time of a step by activity: each moment counts once, for the first of kernel, copy, fill,
+ * communication, runtime, data loading, other CPU work that is running.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,20 +18,20 @@ enum role {
 	ROLE_RUNTIME,
 	ROLE_DATA_LOADER,
 	ROLE_CPU,
-	ROLE_OTHER, /* none of them: the rest */
+	ROLE_OTHER, /* none of these: the remainder */
 	ROLES,
 };
-/* Communication that the host tells of, as no device has it; it counts as ROLE_COMM. */
+/* Communication on the host, if no device has any; it counts as ROLE_COMM. */
 #define HOST_COMM ROLE_OTHER
 #define LANES     (ROLE_OTHER + 1)
 
 struct execution {
 	const struct ws_table_context *tab;
 	struct ws_spans spans[LANES]; /* by role, and HOST_COMM */
-	struct lane {                 /* where the sweep is in those that are not empty */
+	struct lane {                 /* position of the sweep in non-empty lists */
 		struct ws_spans *spans;
 		size_t next;
-		struct ws_span span; /* the one before that */
+		struct ws_span span; /* the previous one */
 		enum role role;
 		bool on_device;
 	} lanes[LANES];
@@ -42,11 +41,11 @@ struct execution {
 
 struct breakdown {
 	int64_t ns[ROLES];
-	int64_t busy_ns; /* of any device */
+	int64_t busy_ns; /* of all devices */
 	struct ws_window_use use;
 };
 
-/* What a range or framework operation is to the breakdown. */
+/* The role of a range or framework operation. */
 static enum role role_of_name(struct ws_bytes name)
 {
 	if (ws_name_loads_data(name))
@@ -54,32 +53,6 @@ static enum role role_of_name(struct ws_bytes name)
 	if (ws_name_is_collective(name))
 		return HOST_COMM;
 	return ROLE_CPU;
-}
-
-static void add_device_work(struct execution *e)
-{
-	static const enum role roles[] = {
-	        [WS_WORK_MEMCPY] = ROLE_MEMCPY,
-	        [WS_WORK_MEMSET] = ROLE_MEMSET,
-	        [WS_WORK_GRAPH] = ROLE_KERNEL,
-	};
-	const struct ws_selection *sel = e->tab->sel;
-	const struct ws_model *m = e->tab->m;
-
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
-
-		if (ws_kernel_ran(sel, k, i))
-			ws_spans_cover(&e->spans[role], k->start_ns, k->start_ns + k->dur_ns);
-	}
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
-
-		if (ws_work_ran(sel, m, i))
-			ws_spans_cover(&e->spans[roles[w->kind]], w->start_ns,
-			               w->start_ns + w->dur_ns);
-	}
 }
 
 /* What the host did, whatever filter of device work there is. */
@@ -119,7 +92,29 @@ static void prepare(struct execution *e)
 
 	for (int lane = 0; lane < LANES; lane++)
 		ws_spans_open(&e->spans[lane], lane <= ROLE_COMM ? on_device : on_host);
-	add_device_work(e);
+
+	static const enum role roles[] = {
+	        [WS_WORK_MEMCPY] = ROLE_MEMCPY,
+	        [WS_WORK_MEMSET] = ROLE_MEMSET,
+	        [WS_WORK_GRAPH] = ROLE_KERNEL,
+	};
+	const struct ws_selection *sel = e->tab->sel;
+	const struct ws_model *m = e->tab->m;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
+
+		if (ws_kernel_ran(sel, k, i))
+			ws_spans_cover(&e->spans[role], k->start_ns, k->start_ns + k->dur_ns);
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
+
+		if (ws_work_ran(sel, m, i))
+			ws_spans_cover(&e->spans[roles[w->kind]], w->start_ns,
+			               w->start_ns + w->dur_ns);
+	}
 	add_host_work(e);
 	for (int lane = 0; lane < LANES; lane++) {
 		struct ws_spans *spans = &e->spans[lane];
@@ -136,8 +131,8 @@ static void prepare(struct execution *e)
 	}
 }
 
-/* To the first span that ends behind t; behind all of them one at the end of time. Windows ascend,
- * so the places in the spans only move on. */
+/* Moves to the first span that ends after t; after the last span there is one at the end of time.
+ * Windows ascend, so positions only advance. */
 static void move_to(struct lane *l, int64_t t)
 {
 	enum { SOME = 256 };
@@ -164,7 +159,7 @@ static void split_by_role(struct execution *e, const struct ws_time_window *w, s
 			struct lane *l = &e->lanes[i];
 
 			move_to(l, t);
-			/* without branches: which lane is next has no pattern */
+			/* branch-free, because the next lane is unpredictable */
 			const bool is_on = l->span.start_ns <= t;
 			const int64_t change_ns = is_on ? l->span.end_ns : l->span.start_ns;
 			const enum role role = is_on ? l->role : ROLE_OTHER;
@@ -199,7 +194,7 @@ static void set_row(struct ws_cell *row, const struct breakdown *b, size_t n)
 _Static_assert(WS_TC_execution_paging_us - WS_TC_execution_computing_us == WS_USES - 1,
                "order of columns");
 
-/* Times side by side do not say how much they are of the step. */
+/* Adds the sentence about the parts of the step. */
 static void answer(struct ws_table *t, const struct breakdown *b, int is_step)
 {
 	static const char *const names[ROLES] = {

@@ -1,5 +1,5 @@
 /*
- * One row a device: how much of the time it worked, and how well.
+ * One row per device: utilization and occupancy.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,23 +21,23 @@ struct change {
 
 struct gpu {
 	const struct ws_table_context *tab;
-	int64_t start_ns, end_ns; /* the window: from the first step to the last */
+	int64_t start_ns, end_ns; /* the window, from the first step to the last */
 	size_t idle_devices;
 };
 
-/* Changes in order of time, of kernels that come in the order of their begin. */
+/* Changes in order of time, for kernels in the order of their begins. */
 struct residency {
-	struct change *ends; /* of kernels that run: a heap, the earliest first */
+	struct change *ends; /* ends of running kernels: a heap, the earliest first */
 	size_t nends, ends_capacity;
-	struct change *now; /* of the kernels that began last, at now_ns */
+	struct change *now; /* changes at now_ns */
 	size_t nnow, now_capacity;
-	int64_t now_ns, before_ns; /* before_ns: of the last change that is counted */
+	int64_t now_ns, before_ns; /* before_ns: time of the last counted change */
 	double blocks, covered;
 	size_t running;
 };
 
-/* What the launches have in common; means are weighted by execution time, as PyTorch's TensorBoard
- * plugin has them (docs/reference/occupancy.md). */
+/* Sums over launches; means are weighted by execution time, as in PyTorch's TensorBoard plugin
+ * (docs/reference/occupancy.md). */
 struct occupancy_sums {
 	uint64_t known; /* launches with an estimate */
 	double weight_ns, percent_ns, kineto_ns;
@@ -47,8 +47,8 @@ struct device_sums {
 	struct ws_union kernels, computation, busy;
 	struct ws_union kernels_inside; /* the window */
 	struct ws_union
-	        computation_or_graphs;   /* what a graph traced as a whole does is not known */
-	struct occupancy_sums occupancy; /* of the time in the window */
+	        computation_or_graphs;   /* the content of a graph traced as a whole is unknown */
+	struct occupancy_sums occupancy; /* weighted by time in the window */
 	struct residency residency;
 	uint64_t count, without_shape, graphs;
 	int64_t kernel_ns, tensor_ns, unknown_tensor_ns;
@@ -111,7 +111,8 @@ static int by_blocks(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* What changes at this moment: ends first. Kernels that run at once add up before the 1 is applied.
+/* Applies the changes at this moment, ends first. Concurrent kernels are added before the limit of
+ * 1.
  */
 static void change_at(const struct gpu *g, struct residency *r, int64_t time_ns)
 {
@@ -124,7 +125,7 @@ static void change_at(const struct gpu *g, struct residency *r, int64_t time_ns)
 		r->covered += (double)overlap_ns(g, r->before_ns, time_ns) * fmin(r->blocks, 1);
 	for (size_t i = 0; i < r->nnow; i++) {
 		r->running += r->now[i].blocks_per_sm > 0 ? 1 : (size_t)-1;
-		/* what rounding leaves over does not stay */
+		/* resets rounding errors */
 		r->blocks = r->running ? r->blocks + r->now[i].blocks_per_sm : 0;
 	}
 	r->nnow = 0;
@@ -191,13 +192,13 @@ static void add_work(struct gpu *g, struct device_sums *d, size_t i)
 	ws_union_add(&d->busy, w->start_ns, end_ns);
 	if (w->kind != WS_WORK_GRAPH)
 		return;
-	/* its kernels are not recorded, but the device worked */
+	/* its kernels are not recorded, but the device is busy */
 	d->graphs++;
 	add_running(g, d, w->start_ns, end_ns);
 	ws_union_add(&d->computation_or_graphs, w->start_ns, end_ns);
 }
 
-/* The device's other work from *i on that begins no later than until_ns. */
+/* Adds other work of the device from *i on that begins no later than until_ns. */
 static void add_work_until(struct gpu *g, uint32_t device, struct device_sums *d, size_t *i,
                            int64_t until_ns)
 {
@@ -263,8 +264,8 @@ static void set_times(const struct gpu *g, struct ws_cell *row, const struct dev
 	ws_cell_set_real(&row[WS_TC_gpu_utilization],
 	                 ws_stat_percent((double)d->kernels_inside.busy_ns, window));
 	if (d->occupancy.known) {
-		/* the mean of min(1, blocks per SM of all kernels that run), idle time as 0; of the
-		 * kernels of a graph nothing is known */
+		/* the mean of min(1, blocks per SM of all running kernels), idle time as 0; unknown
+		 * for kernels of a graph */
 		if (window > 0 && !d->graphs)
 			ws_cell_set_real(&row[WS_TC_gpu_sm_efficiency],
 			                 100 * (d->residency.covered / window));
@@ -273,7 +274,7 @@ static void set_times(const struct gpu *g, struct ws_cell *row, const struct dev
 		ws_cell_set_real(&row[WS_TC_gpu_occupancy],
 		                 ws_stat_ratio(d->occupancy.percent_ns, d->occupancy.weight_ns));
 	}
-	/* 0 of kernels that may all use them is no measurement */
+	/* 0 would be wrong if kernels of unknown use exist */
 	if (d->tensor_ns || !d->unknown_tensor_ns)
 		ws_cell_set_share(&row[WS_TC_gpu_tensor], d->tensor_ns, d->kernel_ns);
 	ws_cell_set_share(&row[WS_TC_gpu_tensor_unknown], d->unknown_tensor_ns, d->kernel_ns);
@@ -292,7 +293,7 @@ static void set_times(const struct gpu *g, struct ws_cell *row, const struct dev
 	ws_cell_set_int(&row[WS_TC_gpu_timeline_ns], total);
 }
 
-/* What the program calls the device. */
+/* Adds a note with the program's name of the device. */
 static void note_name(struct ws_table *t, const struct ws_model *m, uint64_t device)
 {
 	uint32_t text = ws_model_text(m, ws_resources_device(&m->resources, device));

@@ -7,38 +7,6 @@
 #include "report/base/spans.h"
 #include "report/tables/tables.h"
 
-static void add_use(const struct ws_table_context *tab, struct ws_table *t, const char *device,
-                    const struct ws_device_use *use, enum ws_use what)
-{
-	struct ws_cell *row = ws_table_row(t);
-	double ns = (double)use->ns[what];
-
-	ws_cell_set_str(t, &row[WS_TC_idle_device], device);
-	ws_cell_set_str(t, &row[WS_TC_idle_use], ws_use_defs[what].name);
-	ws_cell_set_int(&row[WS_TC_idle_time_ns], use->ns[what]);
-	ws_cell_set_real(&row[WS_TC_idle_share], ws_stat_percent(ns, (double)use->window_ns));
-	if (tab->sel->measured && !ws_is_of_all(tab->sel))
-		ws_cell_set_real(&row[WS_TC_idle_per_step_ns], ns / (double)tab->sel->measured);
-	if (use->gaps[what]) {
-		ws_cell_set_int(&row[WS_TC_idle_gaps], (int64_t)use->gaps[what]);
-		ws_cell_set_real(&row[WS_TC_idle_mean_ns], ns / (double)use->gaps[what]);
-		ws_cell_set_int(&row[WS_TC_idle_longest_ns], use->longest_ns[what]);
-	}
-	ws_cell_set_str(t, &row[WS_TC_idle_what], ws_use_defs[what].meaning);
-	ws_cell_set_str(t, &row[WS_TC_idle_cure], ws_use_defs[what].cure);
-}
-
-static void add_device(const struct ws_table_context *tab, struct ws_table *t, const char *device,
-                       const struct ws_device_use *use)
-{
-	enum ws_use order[WS_USES];
-
-	ws_uses_by_time(use, order);
-	for (int i = 0; i < WS_USES; i++)
-		if (use->ns[order[i]] || order[i] == WS_USE_COMPUTE)
-			add_use(tab, t, device, use, order[i]);
-}
-
 void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -50,13 +18,6 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 		return;
 	}
 	idle = ws_idle_find_in_scope(m, tab->sel);
-	for (size_t d = 0; d < idle->ndevices; d++) {
-		snprintf(text, sizeof(text), "%" PRIu64, m->devices[d].id);
-		if (idle->device[d].window_ns)
-			add_device(tab, t, text, &idle->device[d]);
-	}
-	if (idle->nworked > 1)
-		add_device(tab, t, "all", &idle->all);
 	ws_idle_words(&idle->verdict, text, sizeof(text));
 	ws_table_answer(t, "In one sentence: %s.", text);
 	if (!tab->sel->measured)
@@ -66,7 +27,7 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 
 /* --- gaps ------------------------------------------------------------------------------------ */
 
-/* The longest gaps of the devices: when, why, what the host did, what came next. */
+/* The longest gaps of the devices: when, why, activity of the host, next work. */
 
 static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
                     const struct ws_idle_gap *gap, uint32_t host)
@@ -108,7 +69,7 @@ void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	ws_idle_find_hosts(tab->sel->rows, idle, host);
+	ws_idle_find_hosts(tab->m, tab->sel->rows, idle, host);
 	for (size_t i = 0; i < idle->nlongest; i++)
 		add_gap(tab, t, &idle->longest[i], host[i]);
 }

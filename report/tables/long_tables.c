@@ -5,12 +5,12 @@
 #include "formats/base/memory.h"
 #include "report/tables/tables.h"
 
-/* --- kernel-trace: every execution of every kernel, made only when it is asked for by name -----
+/* --- kernel-trace: every execution of every kernel, made only if requested by name -----
  */
 
-/* Rows are made of it when they are written, when the selection is gone. */
+/* Data from which rows are made when they are written, after the selection was freed. */
 struct kept {
-	struct ws_relations relations; /* first: it is what free_kept gets */
+	struct ws_relations relations; /* must be first: free_kept gets its address */
 	struct ws_joined_rows rows;
 };
 
@@ -43,7 +43,7 @@ void ws_tab_kernel_trace(const struct ws_table_context *tab, struct ws_table *t)
 		ws_cell_set_int(&ws_table_totals(t)[WS_TC_kernel_trace_dur_ns], tab->sel->gpu_ns);
 }
 
-/* --- ranges: what the kernels cost that each range path launched ------------------------------ */
+/* --- ranges: GPU time of each range path ------------------------------ */
 
 static void add_notes(const struct ws_model *m, int64_t gpu_ns, struct ws_table *t)
 {
@@ -70,7 +70,8 @@ static void add_notes(const struct ws_model *m, int64_t gpu_ns, struct ws_table 
 	ws_arena_free(&temp);
 }
 
-/* Another title of a table of ranges, and of its sheet, where all ranges are modules of PyTorch. */
+/* Changes the title of a table of ranges, and of its sheet, if all ranges are modules of
+ * PyTorch. */
 static void name_modules(const struct ws_model *m, struct ws_table *t, const char *title,
                          const char *sheet)
 {
@@ -79,7 +80,7 @@ static void name_modules(const struct ws_model *m, struct ws_table *t, const cha
 	for (size_t p = 0; p < m->ranges.npaths; p++) {
 		struct ws_bytes domain = m->texts[m->ranges.paths[p].domain];
 
-		/* ranges of a framework's own beside them: its steps */
+		/* other ranges of the framework: its steps */
 		if (domain.len < 7 || memcmp(domain.ptr, "pytorch", 7) != 0)
 			return;
 		has_modules |= m->ranges.paths[p].domain == WS_TEXT_MODULE_DOMAIN;
@@ -88,9 +89,9 @@ static void name_modules(const struct ws_model *m, struct ws_table *t, const cha
 		ws_table_set_title(t, title, sheet);
 }
 
-/* What rows are made of when they are read. */
+/* Data from which rows are made when they are read. */
 struct kept_ranges {
-	struct ws_relations relations; /* first: it is what free_kept_ranges gets */
+	struct ws_relations relations; /* must be first: free_kept_ranges gets its address */
 	struct ws_table_context tab;
 	uint32_t *row; /* path of each row */
 };
@@ -104,7 +105,7 @@ static void free_kept_ranges(void *ctx)
 	free(k);
 }
 
-/* There is a path a row: their rows are not kept. */
+/* There is one row per path; rows are not stored. */
 void ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;

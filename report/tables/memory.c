@@ -1,13 +1,13 @@
 /*
- * Memory of devices: its peak, where it was highest, how it went over time,
- * which operations took it, and the largest allocations.
+ * Memory of devices: peaks, memory over time, allocations by operation, and the largest
+ * allocations.
  */
 #include <string.h>
 
 #include "report/base/order.h"
 #include "report/tables/tables.h"
 
-#define TIME_BUCKETS 200 /* of each device */
+#define TIME_BUCKETS 200 /* per device */
 #define LARGEST      20
 #define TOP_OPS      20
 
@@ -27,8 +27,8 @@ struct memory {
 	struct ws_table *t;
 	uint32_t *event; /* selected events of devices */
 	size_t n;
-	struct state *state; /* of each of them */
-	bool guessed;        /* totals were summed up, not recorded */
+	struct state *state; /* state after each event */
+	bool guessed;        /* totals are sums of allocations, not recorded */
 	uint64_t out_of_memory;
 };
 
@@ -45,8 +45,8 @@ static const struct ws_memory_event *event_of(const struct memory *s, size_t i)
 }
 
 /*
- * What is allocated after each event: recorded by the framework's allocator,
- * else the sum of what was taken and given back since recording began.
+ * Finds the allocated memory after each event: as recorded by the framework's allocator, else the
+ * sum of allocations minus releases since recording began.
  */
 static void find_states(struct memory *s)
 {
@@ -78,7 +78,7 @@ static void find_states(struct memory *s)
 				ws_idmap_put(&blocks, e->address, i);
 
 		} else {
-			/* a release may not say how much */
+			/* a release may lack its size */
 			sum[e->device] -= e->bytes || block == WS_NONE
 			                          ? (int64_t)e->bytes
 			                          : (int64_t)m->memory[block].bytes;
@@ -130,7 +130,7 @@ static void set_peak(const struct memory *s, struct ws_cell *row, const struct p
 	ws_cell_set_int(&row[WS_TC_memory_count], (int64_t)p->allocations);
 }
 
-/* Its peak, or that in each phase: rows of one kind stand together. */
+/* Adds the peak of a device, or the peaks in each phase; rows of one kind are adjacent. */
 static void add_device(struct memory *s, uint32_t device, bool by_phase)
 {
 	struct peak all = {0}, phases[WS_PHASES] = {{0}};
@@ -196,9 +196,9 @@ static void add_over_time(struct memory *s, uint32_t device)
 		set_peak(s, new_row(s, "over time", device), &bucket);
 }
 
-/* --- where it was taken ------------------------------------------------------------------ */
+/* --- by operation ------------------------------------------------------------------ */
 
-/* The operation, else the innermost range; the empty text when there is neither. */
+/* The operation, else the innermost range; the empty text if there is neither. */
 static uint32_t place_of(const struct memory *s, const struct ws_memory_event *e)
 {
 	const struct ws_joined_range *r = range_of(s, e);
@@ -250,7 +250,7 @@ static void add_operations(struct memory *s)
 		sum->allocations += e->op == WS_MEMORY_OP_ALLOC;
 	}
 	for (uint32_t i = 0; i < m->ntexts; i++)
-		/* ids of texts are another after an export and an import */
+		/* ids of texts change by an export and import */
 		if (sums[i].taken || sums[i].net)
 			order[rows++] =
 			        (struct ws_row_key){.number = {WS_DESCENDING(sums[i].taken)},
@@ -273,7 +273,7 @@ static void add_operations(struct memory *s)
 		                "(all other operations)");
 }
 
-/* "aten::linear / aten::empty": the outermost operation says what the innermost is for. */
+/* "aten::linear / aten::empty": the outermost operation shows the purpose of the innermost. */
 static void set_long_place(struct memory *s, struct ws_cell *row, const struct ws_memory_event *e)
 {
 	const struct ws_model *m = s->tab->m;
@@ -295,7 +295,7 @@ static void set_long_place(struct memory *s, struct ws_cell *row, const struct w
 	ws_cell_set_str(s->t, &row[WS_TC_memory_item], text);
 }
 
-/* The first of equal ones, as they are in order of time. */
+/* The largest; of equal ones the first, in order of time. */
 static size_t find_largest(const struct memory *s, size_t largest[LARGEST])
 {
 	size_t n = 0;

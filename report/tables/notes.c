@@ -1,4 +1,4 @@
-/* What the tables of kernels, calls and copies say beside their rows, which are queries. */
+/* Notes of the tables of kernels, calls and copies, whose rows are queries. */
 #include "report/analysis/digest.h"
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"

@@ -1,8 +1,7 @@
 /*
- * Operations in the way of PyTorch's profiler: what each cost on the CPU and
- * on devices, by itself and with what it called. Operations are the
- * framework's where the trace has them, with what the program annotated around
- * them; else the NVTX ranges.
+ * Operations as in PyTorch's profiler: time of each on the CPU and on devices, by itself and
+ * including nested ones. Operations are the framework's, if the trace has any, with the program's
+ * annotations around them; else the NVTX ranges.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -22,12 +21,12 @@ struct ws_ops_sums {
 	int flops_unknown;
 };
 
-/* A call of an operation. Parents stand before what is in them. */
+/* A call of an operation. Parents come before their children. */
 struct ws_ops_node {
 	int64_t dur_ns;
 	uint32_t parent; /* WS_NONE */
 	uint32_t name;
-	uint32_t cost;     /* what tells its FLOPs: an operation of the framework's, or a payload */
+	uint32_t cost;     /* source of its FLOPs: an operation of the framework, or a payload */
 	uint16_t children; /* 2: more than one */
 	uint8_t kind;      /* enum ws_ops_kind */
 	bool selected;
@@ -35,19 +34,19 @@ struct ws_ops_node {
 
 struct ws_ops_table {
 	const struct ws_table_context *tab;
-	bool are_ranges;       /* nodes are the ranges, by their numbers */
+	bool are_ranges;       /* nodes are the ranges, with the same numbers */
 	struct ws_spill nodes; /* struct ws_ops_node */
-	/* int64_t, of each node, with what it called: apart, as a page that is changed costs a
-	 * fault of its own */
+	/* int64_t per node, including nested ones; separate, because each changed page costs a
+	 * fault */
 	struct ws_spill cuda_ns;
 	size_t nnodes;
 	uint32_t *node; /* unless are_ranges: operation, then range -> node or WS_NONE */
 	struct ws_ops_sums *sums[WS_OPS_KINDS]; /* by text */
-	struct ws_ops_sums without_op;          /* device work in no operation */
+	struct ws_ops_sums without_op;          /* device work outside operations */
 	int64_t all_cpu_ns, all_cuda_ns;
 };
 
-/* NULL for WS_NONE; to be used before the next is asked for. */
+/* NULL for WS_NONE; valid until the next call. */
 static inline struct ws_ops_node *ws_ops_node_at(struct ws_ops_table *s, uint32_t i)
 {
 	return i == WS_NONE ? NULL : ws_spill_row(&s->nodes, sizeof(struct ws_ops_node), i);
@@ -56,14 +55,14 @@ static inline int64_t *ws_ops_cuda_ns(struct ws_ops_table *s, uint32_t i)
 {
 	return ws_spill_row(&s->cuda_ns, sizeof(int64_t), i);
 }
-/* What a node counts in; NULL: it is not in the report, or none. */
+/* The sums in which a node counts; NULL: not in the report, or no node. */
 static inline struct ws_ops_sums *ws_ops_sums_of(struct ws_ops_table *s,
                                                  const struct ws_ops_node *node)
 {
 	return node && node->selected ? &s->sums[node->kind][node->name] : NULL;
 }
 
-#define ALL_STEPS "ProfilerStep*" /* what PyTorch's own tables call the row of its steps */
+#define ALL_STEPS "ProfilerStep*" /* name of the row of steps in PyTorch's own tables */
 
 /* --- the tree of calls ---------------------------------------------------------------------------
  */
@@ -78,7 +77,7 @@ static int64_t ws_ops_node_flops(const struct ws_ops_table *s, const struct ws_o
 	                     : ws_cpu_op_config(s->tab->m, node->cost)->flops;
 }
 
-/* The next node. What it takes is not its parent's own. */
+/* Adds the next node. Its time is subtracted from its parent's own time. */
 static void add_node(struct ws_ops_table *s, const struct ws_ops_node *node)
 {
 	struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
@@ -116,7 +115,8 @@ static void ws_ops_add_ranges(struct ws_ops_table *s)
 	}
 }
 
-/* Modules are no rows of PyTorch's table, and what another thread ends does not nest. */
+/* Is the range an annotation? Modules are not rows of PyTorch's table, and ranges ended by another
+ * thread do not nest. */
 static bool is_annotation(const struct ws_model *m, const struct ws_joined_range *range)
 {
 	const struct ws_path *path = &m->ranges.paths[range->context->path];
@@ -124,14 +124,14 @@ static bool is_annotation(const struct ws_model *m, const struct ws_joined_range
 	return !path->style && path->domain != WS_TEXT_MODULE_DOMAIN;
 }
 
-/* An operation or range, and which; and where its node stands, once there is one. */
+/* An operation or range, its number, and its node once there is one. */
 struct placed {
 	int64_t start_ns, end_ns;
 	uint32_t thread, number, parent;
 	bool is_range;
 };
 
-/* By thread, then begin; of those that begin together the longer, then the range, first. */
+/* By thread, then begin; at equal begins the longer first, then the range. */
 static int by_place(const void *pa, const void *pb)
 {
 	const struct placed *a = pa, *b = pb;
@@ -204,7 +204,7 @@ static void ws_ops_merge(struct ws_ops_table *s)
 		node = node_of_placed(s, at);
 		add_node(s, &node);
 	}
-	/* what lies in a range without a node lies in the range around it */
+	/* a range without a node is replaced by its parent */
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const uint32_t parent = ws_joined_rows_range(rows, i)->parent;
 
@@ -213,7 +213,7 @@ static void ws_ops_merge(struct ws_ops_table *s)
 	}
 }
 
-/* The node of what lies in this operation and in this range, WS_NONE. */
+/* The innermost node of this operation and this range, WS_NONE. */
 static uint32_t ws_ops_node_of(const struct ws_ops_table *s, uint32_t op, uint32_t range)
 {
 	if (s->are_ranges)
@@ -226,9 +226,9 @@ static uint32_t ws_ops_node_of(const struct ws_ops_table *s, uint32_t op, uint32
 /* --- API calls in it -----------------------------------------------------------------------------
  */
 
-/* API calls: their own time, and what they take from the operations around them. */
+/* API calls: their own time, which is subtracted from the operations around them. */
 
-/* Of an operation and a range around a call the inner one stands behind the other. */
+/* Of an operation and a range around a call, the inner one comes after the other. */
 static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joined_call *call)
 {
 	uint32_t a = ws_ops_node_of(s, ws_joined_call_op(s->tab->m, call), call->range), b;
@@ -239,25 +239,26 @@ static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joine
 	return a == WS_NONE || (b != WS_NONE && b > a) ? b : a;
 }
 
-/* A call that returned, and may yet lie in another. */
+/* A call that returned, but may be nested in another one. */
 struct returned {
 	int64_t start_ns, end_ns;
-	struct ws_ops_sums *sums;  /* of its name; NULL: it is not in the report */
-	struct ws_ops_sums *owner; /* of the operation that it takes its time from; NULL */
+	struct ws_ops_sums *sums; /* sums of its name; NULL: not in the report */
+	struct ws_ops_sums
+	        *owner; /* sums of the operation from which its time is subtracted; NULL */
 };
 
 struct calls {
 	struct ws_ops_table *s;
 	struct returned_of {
-		struct returned *call; /* in the order in which they returned, and began */
+		struct returned *call; /* in the order of returns, and of begins */
 		size_t n, capacity;
 	} * threads;
 };
 
 /*
- * Calls take their time from the operation around them, but a call inside a
- * call (a driver function in a runtime function) from that call. Of two that
- * begin and return together the first is around the other.
+ * The time of a call is subtracted from the operation around it, or, for a nested call (a driver
+ * function in a runtime function), from the outer call. Of two calls with equal begin and return
+ * the first is the outer one.
  */
 static void share_out(struct calls *c, const struct ws_joined_call *call, bool selected)
 {
@@ -294,7 +295,7 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 	if (new.owner)
 		new.owner->self_cpu_ns -= call->dur_ns;
 
-	/* What began before the longest call could have begun lies in none that is still to return.
+	/* Calls that began before the earliest possible begin of a pending call are not nested.
 	 */
 	const int64_t longest_ns = c->s->tab->sel->rows->longest_call_ns;
 	size_t old = 0;
@@ -342,7 +343,7 @@ static void add_all_work(struct ws_ops_table *s)
 			         m->work[i].dur_ns);
 }
 
-/* An only child with its parent's name is the same operation, seen twice. */
+/* An only child with its parent's name is the same operation, recorded twice. */
 static bool repeats_parent(const struct ws_ops_node *node, const struct ws_ops_node *parent)
 {
 	return parent && parent->selected && parent->children == 1 && parent->name == node->name;
@@ -357,7 +358,7 @@ static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t 
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* Empty where the trace has nothing of devices. */
+/* Sets device times; empty if the trace has no device data. */
 static void set_cuda(const struct ws_ops_table *s, struct ws_cell *row,
                      const struct ws_ops_sums *sums)
 {
@@ -453,7 +454,7 @@ static void fill(struct ws_ops_table *s, struct ws_table *t)
 	ws_spill_open(&s->cuda_ns, s->nnodes * sizeof(int64_t));
 	ws_spill_reserve(&s->cuda_ns, s->nnodes * sizeof(int64_t));
 
-	/* Sums of API calls by name. They take their time from the operations around them. */
+	/* Sums API calls by name, and subtracts their time from the operations around them. */
 	struct ws_joined_rows *rows = s->tab->sel->rows;
 	struct calls c = {.s = s};
 
@@ -467,7 +468,7 @@ static void fill(struct ws_ops_table *s, struct ws_table *t)
 		free(c.threads[i].call);
 	add_all_work(s);
 
-	/* Children stand behind their parents: the last first, each adds to its parent. */
+	/* Children come after their parents: in reverse order, each adds to its parent. */
 	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
 		const struct ws_ops_node *node = ws_ops_node_at(s, i);
 		const struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);

@@ -7,7 +7,7 @@
 #include "report/model/load.h"
 #include "report/tables/tables.h"
 
-/* Linux numbers of the signals that end programs. The laptop may be no Linux. */
+/* Linux numbers of the signals that end programs. The report may run on another system. */
 static const struct {
 	int64_t number;
 	const char *name;
@@ -105,7 +105,7 @@ void ws_tab_losses(const struct ws_table_context *tab, struct ws_table *t)
 	ws_table_note(t, "These counts are of the whole trace, whatever the filter.");
 }
 
-/* --- what a trace says that cannot be true: the table `soundness` ---------------------------- */
+/* --- impossible records: the table `soundness` ---------------------------- */
 
 void ws_tab_soundness(const struct ws_table_context *tab, struct ws_table *t)
 {
@@ -143,7 +143,7 @@ void ws_tab_soundness(const struct ws_table_context *tab, struct ws_table *t)
 	ws_table_note(t, "This is of the whole trace, whatever the filter.");
 }
 
-/* --- what the program named by NVTX, but threads --------------------------------------------- */
+/* --- objects named by NVTX, except threads --------------------------------------------- */
 
 static void set_number(struct ws_cell *cell, int64_t number)
 {
@@ -182,7 +182,7 @@ void ws_tab_resources(const struct ws_table_context *tab, struct ws_table *t)
 	ws_table_note(t, "These names are of the whole trace, whatever the filter.");
 }
 
-/* --- the table `method`: what every column means --------------------------------------------- */
+/* --- the table `method`: definitions of columns --------------------------------------------- */
 
 static const struct {
 	const char *topic, *text;

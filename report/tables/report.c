@@ -29,7 +29,8 @@ static const struct builder *builder_of(const struct ws_table_def *def)
 	return b;
 }
 
-/* Tables named after CUDA are HIP's where all that ran kernels is AMD's, and no GPU's without one.
+/* Renames tables called CUDA: to HIP if all devices with kernels are AMD's, and to neutral names
+ * without a GPU.
  */
 static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 {
@@ -77,7 +78,7 @@ static enum ws_status make_table(struct ws_relations *relations, struct ws_query
 	builder->build(tab, t);
 	ws_arena_free(&temp);
 	if (t->not_recorded && !t->nrows)
-		t->totals = NULL; /* a sum of nothing is not 0 */
+		t->totals = NULL; /* without values the sum is unknown, not 0 */
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
 		              tab->sel->words);
@@ -90,26 +91,26 @@ static enum ws_status make_table(struct ws_relations *relations, struct ws_query
 	return WS_OK;
 }
 
-/* What is asked for. */
+/* The request. */
 struct asked {
 	const struct ws_filter *filter;
 	const struct ws_table_def *const *defs;
 	size_t ndefs;
-	const uint8_t *columns; /* of the only table, those that are wanted; NULL: all */
-	const char *sql;        /* queries of the user's; NULL: none */
+	const uint8_t *columns; /* wanted columns of the only table; NULL: all */
+	const char *sql;        /* queries of the user; NULL: none */
 	unsigned parts;
 	const struct ws_trace_reader *r;
 	const char *name;
 	const struct ws_model_opts *opts;
 };
 
-/* --- what each table needs of a digest, so that only that is read and joined ------------------ */
+/* --- parts of a digest for each table; only these are read and joined ------------------ */
 
 #define ALWAYS  (-1)
 #define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
 
-/* A table, one of its columns, and what that takes. Every table says where kernels ran on the CPU.
- * A table that is not here gets the rows, from which all can be told. */
+/* A table, one of its columns, and the parts that it needs. Every table says if kernels ran on the
+ * CPU. A table that is not listed gets all rows. */
 static const struct need {
 	const struct ws_table_def *def;
 	int column;
@@ -142,7 +143,7 @@ static const struct need {
         {&ws_def_resources, ALWAYS, WS_DIGEST_KERNELS},
 };
 
-/* columns[c] = 0: column c is not wanted; NULL: all are. */
+/* columns[c] = 0: column c is not wanted; NULL: all are wanted. */
 static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
 {
 	unsigned parts = 0;
@@ -171,7 +172,7 @@ static enum ws_status add_needs(struct ws_query *q, const struct ws_table_def *d
 	return WS_OK;
 }
 
-/* What the tables are views of that are asked for. */
+/* Finds the parts of a digest for the requested tables. */
 static enum ws_status find_parts(struct asked *a, struct ws_err *err)
 {
 	struct ws_user_tables users = {.make = make_table, .needs = add_needs};
@@ -190,14 +191,14 @@ static enum ws_status find_parts(struct asked *a, struct ws_err *err)
 		status = ws_user_queries_check(&users, a->sql, err);
 		WS_THEN(status, ws_user_tables_parts(&users, &a->parts, err));
 	}
-	/* every table says where kernels ran on the CPU */
+	/* every table says if kernels ran on the CPU */
 	a->parts |= ws_relations_parts(q) | ws_replay_relations_parts(q) | WS_DIGEST_KERNELS;
 	ws_query_close(q);
 	ws_user_tables_release(&users);
 	return status;
 }
 
-/* The first screen says what the summary says. */
+/* Is the summary requested, and so the first screen? */
 static bool has_summary(const struct ws_table_def *const *defs, size_t ndefs)
 {
 	for (size_t i = 0; i < ndefs; i++)
@@ -206,7 +207,7 @@ static bool has_summary(const struct ws_table_def *const *defs, size_t ndefs)
 	return false;
 }
 
-/* What rows with a source are made of. */
+/* Data of rows with a source. */
 struct kept {
 	struct ws_model *model;
 	struct ws_digest digest;
@@ -223,7 +224,7 @@ static void free_kept(void *kept)
 	free(k);
 }
 
-/* Those in the order of defs, and those of the user's queries. */
+/* Makes the tables in the order of defs, and those of the user's queries. */
 static enum ws_status make_tables(const struct ws_table_context *tab, const struct asked *a,
                                   struct ws_report *report, struct ws_err *err)
 {
@@ -253,7 +254,7 @@ static enum ws_status make_tables(const struct ws_table_context *tab, const stru
 	return status;
 }
 
-/* All tables from what is in tab; the report takes the digest, of which rows are made, too. */
+/* Makes all tables from tab; the report takes over the digest, from which rows are made later. */
 static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest *d,
                                   const struct asked *a, struct ws_report **out, struct ws_err *err)
 {
@@ -286,8 +287,8 @@ static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest
 
 /* --- from a trace ------------------------------------------------------------------------- */
 
-/* Of rows of any scope, from which a filter selects, and sums of those: d, or empty where these are
- * not made yet. says_nothing: it is an error that nothing passes. */
+/* Makes a report from rows, a filter, and the sums d (empty if not made yet). says_nothing: nothing
+ * passing the filter is an error. */
 static enum ws_status make_selected(const struct asked *a, const struct ws_model *m,
                                     struct ws_joined_rows *rows, struct ws_digest *d,
                                     bool says_nothing, struct ws_report **out, struct ws_err *err)
@@ -339,7 +340,7 @@ static enum ws_status stream(struct asked *a, struct ws_report **out, struct ws_
 	ws_digest_release(&d);
 	ws_joined_rows_free(&rows);
 
-	/* Rows of the report are made of the model; without a report it goes. */
+	/* Rows of the report are made from the model; without a report the model is freed. */
 	struct ws_report *report = *out;
 	struct kept *k = report ? report->kept : NULL;
 

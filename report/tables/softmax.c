@@ -1,6 +1,6 @@
 /*
- * softmax-matmul: softmax against the two matrix products of self-attention. A sentence for each
- * direction, then five rows, over all layers; notes name the rest of the whole.
+ * softmax-matmul: compares softmax with the two matrix products of self-attention. A sentence for
+ * each direction, then five rows, over all layers; notes name the rest of attention.
  */
 #include <stdbool.h>
 #include <math.h>
@@ -20,39 +20,38 @@ static const char *const direction_names[DIRECTIONS] = {"forward", "backward", "
 
 /* Work of one part, over all steps. */
 struct work {
-	uint64_t kernels, ops; /* ops: a kernel of no known operation is one, too */
+	uint64_t kernels, ops; /* ops: a kernel without a known operation counts as one */
 	int64_t gpu_ns, flops, bytes;
-	double scores; /* of fused attention: scores that lie in no memory */
+	double scores; /* for fused attention: scores that are not stored in memory */
 	bool flops_unknown, bytes_unknown;
-	/* of products and fused attention: FLOPs by the pairs of query and key that are needed */
+	/* for products and fused attention: FLOPs of the needed pairs of query and key */
 	uint64_t products;
 	int64_t needed;
 	bool needed_unknown;
-	/* least time that the device needs by its arithmetic and by its memory */
+	/* minimum time by the device's arithmetic and by its memory */
 	double compute_s, memory_s;
 	bool roof_unknown;
 };
 
 struct softmax {
 	const struct ws_table_context *tab;
-	uint64_t basis;         /* steps that the numbers are the mean of */
-	uint8_t *named;         /* path -> enum ws_attention_part by the words of its names */
-	uint8_t *attention;     /* operation of a framework -> enum ws_attention_part */
-	uint8_t *runs_backward; /* thread -> some operation on it is backward */
+	uint64_t basis;         /* number of steps for means */
+	uint8_t *named;         /* by path: enum ws_attention_part from the words of its names */
+	uint8_t *attention;     /* by framework operation: enum ws_attention_part */
+	uint8_t *runs_backward; /* by thread: it runs backward operations */
 	struct ws_cost_ops *costs;
-	/* kernel row -> enum ws_attention_part by the kernels around it, and the same of the
-	 * operations that launched such kernels */
+	/* by kernel row: enum ws_attention_part from the neighbouring kernels; and the same by
+	 * operation that launched such kernels */
 	uint8_t *by_chain, *op_by_chain;
-	uint64_t chains;       /* between two products of attention */
-	uint64_t loose_chains; /* that look like a softmax, and lie between no products of attention
-	                        */
+	uint64_t chains;       /* softmax chains between two products of attention */
+	uint64_t loose_chains; /* chains like a softmax, but not between products of attention */
 	struct work parts[DIRECTIONS][WS_ATTENTION_NONE];
 	struct work model_softmax[DIRECTIONS], model_products[DIRECTIONS];
 };
 
 /* --- which part of attention, in which direction ------------------------------------------ */
 
-/* around: part of the path around it; beside: another path of the same parent is a product. */
+/* around: part of the parent path; beside: a sibling path is a product. */
 static uint8_t part_of_word(enum ws_attention_word word, uint8_t around, bool beside)
 {
 	const bool surely = around != WS_ATTENTION_NONE || beside;
@@ -79,7 +78,7 @@ static void label_paths(struct softmax *s)
 {
 	const struct ws_model *m = s->tab->m;
 	const size_t n = m->ranges.npaths;
-	uint8_t *word, *holds_product; /* [n]: outermost paths are in no other */
+	uint8_t *word, *holds_product; /* [n]: [n]: for outermost paths */
 
 	WS_NEW(s->tab->temp, s->named, n);
 	WS_NEW(s->tab->temp, word, n);
@@ -101,9 +100,10 @@ static void label_paths(struct softmax *s)
 }
 
 /*
- * The words of a path decide, with the class of the work: a product's range may hold kernels that
- * scale and mask, and its word counts where nothing tells the class. Where words do not tell the
- * part, the order and sizes of a framework's operations do. i: number of the operation, WS_NONE.
+ * The words of a path determine the part, together with the class of the work: a product's range
+ * may also contain kernels for scale and mask, and its word is used alone if the class is unknown.
+ * Without such words, order and sizes of a framework's operations determine the part. i: number of
+ * the operation, WS_NONE.
  */
 static uint8_t part_of(const struct softmax *s, const struct ws_cost_op *op, uint32_t i,
                        uint8_t by_chain)
@@ -136,9 +136,9 @@ static uint8_t part_of(const struct softmax *s, const struct ws_cost_op *op, uin
 }
 
 /*
- * What the operation says, else what its phase tells. A framework's operation of no known phase is
- * forward, unless it is on a thread that runs backward, where most do not say.
- * said: a text; cpu_op: WS_NONE; range: NULL.
+ * The direction from the operation, else from its phase. A framework's operation of unknown phase
+ * is forward, unless it is on a thread that runs backward, where most operations lack it. said: a
+ * text; cpu_op: WS_NONE; range: NULL.
  */
 static enum direction direction_of(const struct softmax *s, uint32_t said, uint32_t cpu_op,
                                    const struct ws_joined_range *range)
@@ -173,7 +173,7 @@ static enum direction direction_of(const struct softmax *s, uint32_t said, uint3
 
 /* --- sums --------------------------------------------------------------------------------- */
 
-/* FLOPs by the convention that was asked for. */
+/* FLOPs by the requested convention. */
 static int64_t flops_of(const struct softmax *s, const struct ws_cost_op *op)
 {
 	double scaled = (double)op->flops * s->tab->m->softmax_flops / WS_SOFTMAX_FLOPS;
@@ -184,7 +184,7 @@ static int64_t flops_of(const struct softmax *s, const struct ws_cost_op *op)
 	return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
 }
 
-/* Only a softmax that was asked to count for more can overflow. */
+/* Only FLOPs of softmax with a user-defined factor can overflow. */
 static void add_flops(struct work *w, int64_t flops)
 {
 	w->flops_unknown |= __builtin_add_overflow(w->flops, flops, &w->flops);
@@ -243,7 +243,7 @@ static void add_up(struct work *to, const struct work *from)
 static bool holds_word(struct ws_bytes name, const char *const *words)
 {
 	for (; *words; words++)
-		if (memmem(name.ptr, name.len, *words, strlen(*words)))
+		if (ws_name_has(name, *words))
 			return true;
 	return false;
 }
@@ -262,7 +262,8 @@ static bool is_log_of_warp(struct ws_bytes name)
 	return at && (ws_name_begins(at, end, " true") || ws_name_begins(at, end, " (bool)1"));
 }
 
-/* With a logarithm it is a loss, and no attention: by the name of an operation or kernel. */
+/* Is it a log-softmax, by the name of an operation or kernel, and so a loss instead of
+ * attention? */
 static bool is_of_loss(struct ws_bytes name)
 {
 	static const char *const words[] = {"log_kernel", "LogSoftMax", "logsoftmax", "log_softmax",
@@ -271,12 +272,13 @@ static bool is_of_loss(struct ws_bytes name)
 	return holds_word(name, words) || is_log_of_warp(name);
 }
 
-/* Adds an operation with its kernels to its part, and to what the whole model has of its class. */
+/* Adds an operation with its kernels to its part, and to the sums of its class in the whole
+ * model. */
 static void count(struct softmax *s, const struct ws_cost_op *op, uint32_t i, uint8_t by_chain)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, op->range);
 	const enum direction told = direction_of(s, op->direction, op->cpu_op, range);
-	/* a backward has no exp of scores */
+	/* backward does not compute exp of scores */
 	const enum direction d = told == UNKNOWN && by_chain != WS_ATTENTION_NONE ? FORWARD : told;
 	const uint8_t part = part_of(s, op, i, by_chain);
 
@@ -294,27 +296,27 @@ static void count(struct softmax *s, const struct ws_cost_op *op, uint32_t i, ui
 
 /* --- a softmax of several kernels --------------------------------------------------------- */
 
-/* What a kernel can be in `Q K^T, [scale, mask,] max, subtract, exp, sum, divide, P V`. */
+/* The role of a kernel in `Q K^T, [scale, mask,] max, subtract, exp, sum, divide, P V`. */
 enum link {
-	LINK_OTHER,
-	LINK_MAX,
-	LINK_EXP,
-	LINK_SUM,
-	LINK_DIVIDE,
-	LINK_SOFTMAX, /* all of these in one */
-	LINK_PRODUCT, /* of several matrices each */
-	LINK_BREAK,   /* no attention goes on behind it */
+	CHAIN_OTHER,
+	CHAIN_MAX,
+	CHAIN_EXP,
+	CHAIN_SUM,
+	CHAIN_DIVIDE,
+	CHAIN_SOFTMAX, /* all of these in one kernel */
+	CHAIN_PRODUCT, /* batched matrix products */
+	CHAIN_BREAK,   /* ends a chain */
 };
 
-#define LINKS_MOST 16 /* kernels between the two products */
+#define LINKS_MOST 16 /* maximum number of kernels between the two products */
 
-/* Of one stream: the product that may be Q K^T, and what ran since. */
+/* Per stream: the product that may be Q K^T, and the kernels since then. */
 struct chain {
 	bool is_open;
 	uint64_t matrices;
 	size_t scores, row[LINKS_MOST], n;
-	enum link reached; /* of max, exp, sum and divide; LINK_OTHER: none */
-	size_t first, end; /* the softmax: of row */
+	enum link reached; /* of max, exp, sum and divide; CHAIN_OTHER: none */
+	size_t first, end; /* rows of the softmax */
 };
 
 /* By the names of PyTorch's kernels. */
@@ -328,16 +330,16 @@ static enum link link_of(const struct ws_model *m, const struct ws_config *c)
 	const struct ws_bytes name = m->texts[c->name];
 
 	if (c->name_class == WS_TEXT_GEMM && c->shape.grid_z > 1)
-		return LINK_PRODUCT;
+		return CHAIN_PRODUCT;
 	if (ws_class_is_product(c->name_class) || is_of_loss(name))
-		return LINK_BREAK;
+		return CHAIN_BREAK;
 	if (c->name_class == WS_TEXT_SOFTMAX)
-		return holds_word(name, backward) ? LINK_BREAK : LINK_SOFTMAX;
-	return holds_word(name, max)      ? LINK_MAX
-	       : holds_word(name, exp)    ? LINK_EXP
-	       : holds_word(name, sum)    ? LINK_SUM
-	       : holds_word(name, divide) ? LINK_DIVIDE
-	                                  : LINK_OTHER;
+		return holds_word(name, backward) ? CHAIN_BREAK : CHAIN_SOFTMAX;
+	return holds_word(name, max)      ? CHAIN_MAX
+	       : holds_word(name, exp)    ? CHAIN_EXP
+	       : holds_word(name, sum)    ? CHAIN_SUM
+	       : holds_word(name, divide) ? CHAIN_DIVIDE
+	                                  : CHAIN_OTHER;
 }
 
 static void set_chain(struct softmax *s, size_t row, enum ws_attention_part part)
@@ -354,11 +356,11 @@ static void go_on(struct softmax *s, struct chain *c, size_t row, enum link link
 {
 	bool is_whole = false;
 
-	if (link == LINK_PRODUCT) {
+	if (link == CHAIN_PRODUCT) {
 		if (c->is_open && c->matrices == matrices && c->end) {
 			/* Its second product follows. */
 			s->chains++;
-			s->loose_chains -= c->reached == LINK_DIVIDE;
+			s->loose_chains -= c->reached == CHAIN_DIVIDE;
 			set_chain(s, c->scores, WS_ATTENTION_SCORES);
 			for (size_t i = 0; i < c->n; i++)
 				set_chain(s, c->row[i],
@@ -370,25 +372,25 @@ static void go_on(struct softmax *s, struct chain *c, size_t row, enum link link
 		*c = (struct chain){.is_open = true, .matrices = matrices, .scores = row};
 		return;
 	}
-	if (link == LINK_BREAK)
+	if (link == CHAIN_BREAK)
 		*c = (struct chain){0};
-	if (link == LINK_MAX ||
-	    (link > LINK_MAX && link < LINK_SOFTMAX && link == c->reached + 1)) {
+	if (link == CHAIN_MAX ||
+	    (link > CHAIN_MAX && link < CHAIN_SOFTMAX && link == c->reached + 1)) {
 		c->reached = link;
-		is_whole = link == LINK_DIVIDE;
+		is_whole = link == CHAIN_DIVIDE;
 	}
 	s->loose_chains += is_whole;
 	c->is_open &= c->n < LINKS_MOST;
 	if (!c->is_open)
 		return;
 	c->row[c->n++] = row;
-	if (link == LINK_SOFTMAX || link == LINK_MAX)
+	if (link == CHAIN_SOFTMAX || link == CHAIN_MAX)
 		c->first = c->n - 1;
-	if (link == LINK_SOFTMAX || is_whole)
+	if (link == CHAIN_SOFTMAX || is_whole)
 		c->end = c->n;
 }
 
-/* Kernels stand by device, then begin. */
+/* Kernels are ordered by device, then begin. */
 static void find_chains(struct softmax *s)
 {
 	struct ws_joined_rows *rows = s->tab->sel->rows;
@@ -446,7 +448,7 @@ static void gather(struct softmax *s)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 		const struct ws_joined_range *range = ws_joined_rows_range(rows, k->range);
 
-		/* a kernel of no operation of known cost is one of unknown cost */
+		/* a kernel without an operation of known cost has unknown cost */
 		if (ws_kernel_selected(m, s->tab->sel, k, i) &&
 		    ws_cost_ops_of_kernel(s->costs, k) == WS_NONE)
 			count(s,
@@ -488,7 +490,8 @@ static const char *bound_of(const struct work *w)
 	return w->compute_s > w->memory_s ? "compute" : "memory";
 }
 
-/* Of work that ran or was recorded. softmax: to compare the row's products with, NULL. */
+/* Adds a row for work that ran or was recorded. softmax: for comparison with the row's products,
+ * NULL. */
 static void add_row(const struct softmax *s, struct ws_table *t, enum direction d, const char *part,
                     const struct work *w, const struct work *softmax)
 {
@@ -527,7 +530,7 @@ static void add_row(const struct softmax *s, struct ws_table *t, enum direction 
 		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops_needed],
 		                 ws_stat_ratio((double)w->needed, ns) / 1e3);
 	}
-	/* work of unknown cost adds nothing, so a share over 100 % is wrong all the same */
+	/* work of unknown cost adds nothing, so a share over 100 % is wrong in any case */
 	over = ws_over_peak(ws_stat_percent(1e9 * fmax(w->compute_s, w->memory_s), ns));
 	if (over)
 		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_check], over);
@@ -573,7 +576,7 @@ static void compare(const struct softmax *s, struct ws_table *t,
 	    flops);
 }
 
-/* The sentence that answers the question, and at most five rows. */
+/* Adds the sentence with the answer, and at most five rows. */
 static bool add_direction(const struct softmax *s, struct ws_table *t, enum direction d)
 {
 	static const char *const names[DIRECTIONS] = {"Forward", "Backward", "Phase unknown"};
@@ -612,7 +615,7 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 		              has_work(scores) ? "PV" : "QK^T", direction_names[d],
 		              has_work(scores) ? "final matmul" : "computing attention scores");
 
-	/* What stands in no row of its own: "Whole attention, forward, has 12 µs of scale and
+	/* Work without a row of its own: "Whole attention, forward, has 12 µs of scale and
 	 * mask". */
 	static const struct {
 		enum ws_attention_part part;
@@ -652,7 +655,7 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 	bool no_peaks = false, no_scale_mask = false;
 
 	for (int d = 0; d < DIRECTIONS; d++) {
-		/* where some may be softmax, the others are not all of it */
+		/* if some kernels may be softmax, the others are not all of it */
 		if (!s->loose_chains)
 			compare(s, t, ws_table_note,
 			        ws_arena_format(s->tab->temp, "Whole model, %s",
@@ -680,7 +683,7 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 		        "kernels between two products of equally many matrices count as softmax.",
 		        ws_say_number(s->tab->temp, (double)s->chains), s->chains == 1 ? "" : "s");
 
-	/* Which pairs of query and key count. */
+	/* Adds notes about the counted pairs of query and key. */
 	bool unknown = false, fewer = false;
 
 	for (int d = 0; d < DIRECTIONS; d++)

@@ -54,7 +54,7 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	int64_t total_ns = times->step_ns[s], tokens = ws_fact_number(tab->m, "tokens_per_step");
 	int64_t images = ws_fact_number(tab->m, "images_per_step");
 
-	bool told = false; /* some phase has kernels: the rest is a remainder */
+	bool told = false; /* a phase has kernels: the rest is the remainder */
 
 	struct ws_batch batch;
 	const bool is_batch = ws_batch_of_name(tab->m->texts[step->name], &batch);
@@ -71,7 +71,7 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 
 		if (present)
 			ws_cell_set_int(&row[columns_of[p].host], step->phase_ns[p]);
-		/* a framework's links tell backward kernels without a range `backward` */
+		/* a framework's links identify backward kernels without a range `backward` */
 		told |= p != WS_PHASE_OTHER && gpu->phase_ns[p];
 		if (present || (gpu->phase_ns[p] && told))
 			ws_cell_set_int(&row[columns_of[p].gpu], gpu->phase_ns[p]);
@@ -177,11 +177,12 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	const struct ws_step_times *times = ws_step_times(m, tab->sel);
-	const struct ws_utilization *use = NULL; /* none asked for it, nor for what needs rows */
+	const struct ws_utilization *use = NULL; /* not requested, nor anything that needs rows */
 	struct ws_stat total;
 	size_t shown = 0;
 
-	/* Beside the windows these are the host's, whatever programs have always read above them.
+	/* Displayed titles: beside the windows these are times on the host. Data formats keep their
+	 * titles.
 	 */
 	static const char *const titles[WS_PHASES] = {
 	        "Host Forward (ns)",   "Host Loss (ns)",       "Host Backward (ns)",
@@ -230,7 +231,7 @@ static void set_outliers(const struct ws_model *m, struct ws_table *t, struct ws
 	free(list);
 }
 
-/* A row of these samples; NULL: there are none. */
+/* Adds a row of these samples; NULL: there are none. */
 static struct ws_cell *add_row(struct ws_table *t, int phase, enum ws_measure measure,
                                const struct ws_stat *stat)
 {
@@ -273,7 +274,7 @@ static void add_statistics(const struct ws_model *m, struct ws_table *t,
 		             &stat);
 }
 
-/* Does the host end some step before its device work? */
+/* Is the host's time of a step shorter than the step with its device work? */
 static bool host_differs(const struct ws_model *m, const struct ws_step_times *times)
 {
 	for (size_t i = 0; i < times->nmeasured; i++)
@@ -293,7 +294,8 @@ static void add_all_statistics(const struct ws_model *m, struct ws_table *t,
 		add_statistics(m, t, times, phase, WS_MEASURE_GPU);
 	for (int phase = 0; phase <= last; phase++)
 		if (phase == WS_PHASE_EVALUATION) {
-			/* Of steps that are not measured, as they contain them. */
+			/* Statistics of evaluations, in steps that are unmeasured because they
+			 * contain them. */
 			int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
 			struct ws_stat stat;
 			size_t n = 0;
@@ -328,10 +330,10 @@ void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table 
 struct split {
 	const char *part;
 	int64_t ns;
-	bool is_known; /* else empty: 0 would say that it took no time */
+	bool is_known; /* if false, cells are empty, because 0 would mean no time */
 };
 
-/* Of the measured steps in the report; the overhead lies between them. */
+/* Splits the measured steps of the report; the overhead is the time between them. */
 void ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -361,7 +363,7 @@ void ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t)
 		          : NO_STEPS);
 		return;
 	}
-	/* an optimizer alone is no backprop */
+	/* an optimizer without backward is not backprop */
 	int64_t *with_optimizer =
 	        &sum[known >> WS_PHASE_BACKWARD & 1 ? WS_PHASE_BACKWARD : WS_PHASE_OTHER];
 	*with_optimizer += sum[WS_PHASE_OPTIMIZER];

@@ -1,4 +1,4 @@
-/* The tables of tables.def as data, and what their builders share. */
+/* The tables of tables.def as data, and functions shared by their builders. */
 #include "report/tables/tables.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 WS_ALL_TABLES(WS_TABLE_MADE)
 
 #define T(id, ...) &ws_def_##id,
-/* those of every report, then those on request */
+/* tables of every report, then those on request */
 static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)};
 
 /* ws_diff_defs: the tables of a comparison, and the method. */

@@ -1,4 +1,4 @@
-/* tables.def as data, and what the builders of the tables share. */
+/* tables.def as data, and declarations shared by the builders of tables. */
 #pragma once
 
 #include "formats/trace/reader.h"
@@ -11,7 +11,7 @@
 #include "report/records/records.h"
 #include "report/table/table.h"
 
-/* From a trace to typed tables: what the commands ask for. */
+/* From a trace to typed tables, for commands. */
 
 /* Every table of a report of all tables, in workbook order. */
 const struct ws_table_def *const *ws_table_defs(size_t *count);
@@ -22,42 +22,45 @@ const struct ws_table_def *const *ws_gate_defs(size_t *count);
 const struct ws_table_def *const *ws_sweep_defs(size_t *count);
 const struct ws_table_def *const *ws_ranks_defs(size_t *count);
 /*
- * Also those made only on request. Names of nsys and unique beginnings are understood; NULL when no
- * table has this name.
+ * Includes tables made only on request. Accepts names of nsys and unique prefixes; NULL if no table
+ * has this name.
  */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 
-/* These tables, in this order, of rows. The filter may be NULL. Free with ws_report_free. */
+/* Makes these tables, in this order, from rows. The filter may be NULL. Free with
+ * ws_report_free. */
 enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_rows *rows,
                                      const struct ws_filter *filter,
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err);
 /*
- * These tables of what passes a filter. columns: of the only table, those that are wanted (others
- * may be empty); NULL = all. opts may be NULL. USAGE, with what comes near: nothing passes.
+ * Makes these tables for records that pass a filter. columns: needed columns of the only table
+ * (others may stay empty); NULL = all. opts may be NULL. USAGE, with the nearest names, if nothing
+ * passes.
  */
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
                                 const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out, struct ws_err *err);
-/* The same, and a table for each query in sql (docs/reference/query.md); defs may be none. */
+/* The same, plus a table for each query in sql (docs/reference/query.md); defs may be empty. */
 enum ws_status ws_report_query(const struct ws_trace_reader *r, const char *name,
                                const struct ws_model_opts *opts, const struct ws_filter *filter,
                                const struct ws_table_def *const *defs, size_t ndefs,
                                const char *sql, struct ws_report **out, struct ws_err *err);
-/* What queries can read, as a report of one table. */
+/* A report with one table that lists the relations for queries. */
 struct ws_report *ws_report_relations(const char *trace);
 /* A report of more than one trace. */
 struct ws_query;
 struct ws_report_plan {
 	const char *title, *trace;
 	int64_t created_ns;
-	const struct ws_table_def *const *defs; /* the last is the method, which comes by itself */
+	const struct ws_table_def *const
+	        *defs; /* the last is the table `method`, which is filled automatically */
 	size_t ndefs;
 	struct ws_query
-	        *query; /* has the relations of the tables that are queries; NULL: none is */
-	/* fills table `which` of defs, which has the rows of its query and is else empty, or puts
-	 * another in its place */
+	        *query; /* has the relations for tables made by queries; NULL: there are none */
+	/* completes table `which` of defs, which has the rows of its query or is empty, or replaces
+	 * it */
 	enum ws_status (*fill)(void *ctx, size_t which, struct ws_table **t, struct ws_err *err);
 	void *ctx;
 };
@@ -85,8 +88,8 @@ WS_ALL_TABLES(T)
 /* How the rows of a table of tables.def are made. */
 const struct ws_table_query *ws_table_query_of(const struct ws_table_def *def);
 
-/* The relations `rung` and `stretch`, of the replay; tab NULL: queries are only checked. The parts
- * of a digest that queries of q read for them. */
+/* Adds the relations `rung` and `stretch` of the replay; tab NULL: queries are only checked. The
+ * second function returns the parts of a digest that their queries read. */
 void ws_replay_relations_add(struct ws_query *q, const struct ws_table_context *tab);
 unsigned ws_replay_relations_parts(const struct ws_query *q);
 
@@ -153,21 +156,21 @@ struct ws_user_tables {
 	struct ws_user_records *records; /* by kind */
 	struct ws_records strings;
 	struct ws_arena arena;
-	enum ws_status status; /* of making those that queries read */
+	enum ws_status status; /* result of making the relations that queries read */
 	struct ws_err err;
 };
-/* relations: NULL where queries are only checked. */
+/* relations: NULL if queries are only checked. */
 void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
                         struct ws_relations *relations);
-/* Adds the parts of a digest that the tables take which queries have read. */
+/* Adds the parts of a digest for those tables that queries have read. */
 enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts,
                                     struct ws_err *err);
 void ws_user_tables_release(struct ws_user_tables *all);
 
 enum ws_status ws_user_queries_check(struct ws_user_tables *all, const char *sql,
                                      struct ws_err *err);
-/* Appends a table for each query in sql to the report; arena: for what they are of, which lives as
- * long as the report. */
+/* Appends a table for each query in sql to the report; arena: for their data, which lives as long
+ * as the report. */
 enum ws_status ws_user_queries_make(struct ws_user_tables *all, const char *sql,
                                     struct ws_arena *arena, struct ws_report *report,
                                     struct ws_err *err);
@@ -175,18 +178,18 @@ enum ws_status ws_user_queries_make(struct ws_user_tables *all, const char *sql,
 /* The table `method` for these tables. */
 void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, size_t ndefs);
 
-/* Denominator, source and conventions of MFU and HFU, or why they are not known. */
+/* Adds a note with denominator, source and conventions of MFU and HFU, or why they are unknown. */
 void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use);
 
-/* Put a model text into a cell; the empty text leaves it empty. */
+/* Puts a text of the model into a cell; the empty text leaves the cell empty. */
 void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
                             uint32_t text);
-/* sum / n: a whole number where it divides, so that exact counts stay exact. Empty when n = 0. */
+/* sum / n, an integer if n divides the sum, so that exact counts stay exact. Empty if n = 0. */
 void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
-/* The share of a whole, in percent. Empty when that is 0. */
+/* Share of a whole, in percent. Empty if the whole is 0. */
 void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole);
 /* Notes about how the recording ended. */
 void ws_note_origin(const struct ws_model *m, struct ws_table *t);
-/* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of
- * them. */
+/* Adds a note about drift, disagreement and steps of the clocks, if the trace has data about
+ * these. */
 void ws_note_clocks(const struct ws_model *m, struct ws_table *t);

@@ -1,4 +1,5 @@
-/* Tables of a user's queries, over the relations of a trace, its tables and its records. */
+/* The tables made by a user's queries. Queries can read the relations of a trace, its tables and
+ * its records. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +10,13 @@
 
 /* --- tables as relations ---------------------------------------------------------------------- */
 
-/* A table that queries can read: it is made when the first of them does. */
+/* A table that queries can read; made on first access. */
 struct ws_user_table {
 	const struct ws_table_def *def;
 	struct ws_relation rel;
 	struct ws_user_tables *all;
 	struct ws_table *t;
-	size_t row_after; /* cells are those of row_after - 1 */
+	size_t row_after; /* cells holds the row row_after - 1 */
 	const struct ws_cell *cells;
 };
 
@@ -46,7 +47,8 @@ static void put_cell(void *ctx, size_t row, int column, struct ws_put *out)
 		ws_put_copy(out, cell->text.ptr, cell->text.len);
 }
 
-/* "kernel-summary" as kernel_summary, which needs no quotes in SQL; its columns by their ids. */
+/* The table "kernel-summary" is called kernel_summary in SQL, so that it needs no quotes. Columns
+ * have their ids as names. */
 static void describe(struct ws_user_table *u, struct ws_arena *arena)
 {
 	char *name = ws_arena_format(arena, "%s", u->def->name);
@@ -113,12 +115,13 @@ static void put_record(void *ctx, size_t row, int column, struct ws_put *out)
 			break;
 		}
 		/* fallthrough */
-	default: /* of numbers from 2^63 on SQLite has the negative ones with the same bits */
+	default: /* SQLite gets numbers of 2^63 and more as the negative numbers with the same bits
+	          */
 		ws_put_int(out, (int64_t)ws_load_u64(value));
 	}
 }
 
-/* The kind `nvtx` as nvtx_record. What describes the file itself is no record of a program. */
+/* The kind `nvtx` is the relation nvtx_record. Kinds that describe the file itself are left out. */
 static bool describe_records(struct ws_user_records *u, unsigned kind, struct ws_arena *arena)
 {
 	const char *columns = "";
@@ -149,7 +152,7 @@ void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
 
 		*u = (struct ws_user_table){.def = defs[i], .all = all};
 		describe(u, &all->arena);
-		/* which takes the rows of kernels with it */
+		/* reading it also reads the rows of kernels */
 		if (u->def == &ws_def_kernel_trace) {
 			u->rel.count = ws_relation_kernel.count;
 			u->rel.put = ws_relation_kernel.put;
@@ -168,7 +171,7 @@ void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
 	}
 }
 
-/* What queries have read of tables, of which the table's own parts are made. */
+/* The parts of the report that the queries have read. */
 enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts, struct ws_err *err)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -178,7 +181,7 @@ enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts,
 
 		for (size_t c = 0; c < WS_RELATION_COLUMNS; c++)
 			wanted[c] = read >> c & 1;
-		/* what only counts the rows reads what they are made of, as a column does */
+		/* a query that only counts rows needs the same data as one that reads a column */
 		wanted[0] |= read == (uint64_t)1 << WS_RELATION_COLUMNS;
 		if (read && u->def == &ws_def_kernel_trace)
 			*parts |= WS_DIGEST_ROWS;
@@ -202,8 +205,8 @@ void ws_user_tables_release(struct ws_user_tables *all)
 
 #define MOST_ROWS 1000000
 
-/* Lower case, and one _ for all else between letters and digits: "Total (ns)" is total_ns. Without
- * any of these: other. */
+/* Lower case, with one _ for each run of other characters between letters and digits: "Total (ns)"
+ * gives total_ns. Returns `other` where the title has no letter and no digit. */
 static const char *make_id(struct ws_arena *arena, const char *title, char between,
                            const char *other)
 {
@@ -220,7 +223,7 @@ static const char *make_id(struct ws_arena *arena, const char *title, char betwe
 	return *id ? id : other;
 }
 
-/* What stands in parentheses at the end of a title, or behind its last _. */
+/* Units as they stand in parentheses at the end of a title, or after its last _. */
 static const struct unit {
 	const char *unit, *title, *id;
 	enum ws_display display;
@@ -238,7 +241,7 @@ static bool ends_with(const char *text, const char *end)
 	return len > n && !strcmp(text + len - n, end);
 }
 
-/* A column that is called like one of a report is shown like it. */
+/* A column with the name of a report's column is shown in the same way. */
 static void set_unit(struct ws_table_column *c)
 {
 	size_t n;
@@ -286,7 +289,8 @@ static struct ws_table_column *make_columns(struct ws_arena *arena,
 	return columns;
 }
 
-/* Of a column the widest type of its cells, of which numbers beside texts become texts. */
+/* Gives each column the widest type of its cells. Where a column has numbers and texts, the numbers
+ * become texts. */
 static void set_types(struct ws_table *t, struct ws_table_column *columns)
 {
 	for (size_t c = 0; c < t->def->ncolumns; c++) {
@@ -318,7 +322,7 @@ static void set_types(struct ws_table *t, struct ws_table_column *columns)
 	}
 }
 
-/* Of a table of ours, or one that the report has. */
+/* Whether a built-in table or a table of this report has the name. */
 static bool has_name(const struct ws_report *report, const char *name)
 {
 	size_t n;
@@ -333,7 +337,7 @@ static bool has_name(const struct ws_report *report, const char *name)
 	return false;
 }
 
-/* "-- Title", and what a row is in the comments below. */
+/* Title and description of a table: the first comment "-- Title" and the comments below it. */
 static void set_words(struct ws_arena *arena, const char *sql, const struct ws_report *report,
                       struct ws_table_def *def)
 {
@@ -396,7 +400,7 @@ static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, con
 	return WS_OK;
 }
 
-/* The text of each statement. */
+/* Calls a function with the text of each statement. */
 static enum ws_status each_query(struct ws_query *q, const char *sql,
                                  enum ws_status (*with)(void *ctx, const char *sql,
                                                         struct ws_err *err),
@@ -434,7 +438,7 @@ static enum ws_status add_table(void *ctx, const char *sql, struct ws_err *err)
 	struct ws_table *t = NULL;
 	enum ws_status status = make_table(s->q, s->arena, sql, r, &t, err);
 
-	/* a table that a query reads failed */
+	/* a table that the query reads could not be made */
 	if (s->all->status != WS_OK) {
 		*err = s->all->err;
 		status = s->all->status;
@@ -466,7 +470,8 @@ enum ws_status ws_user_queries_check(struct ws_user_tables *all, const char *sql
 	return each_query(all->q, sql, check, all->q, err);
 }
 
-/* --- what there is to ask --------------------------------------------------------------------- */
+/* --- the list of relations
+ * --------------------------------------------------------------------- */
 
 static const struct ws_table_column list_columns[] = {
         {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What a query calls it.",

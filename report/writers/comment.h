@@ -1,6 +1,7 @@
 /*
- * A comparison as a comment on a pull request, read on a phone: the answer in the first line, a
- * table of what was before and after, a line of cause for each that did not pass, the rest folded.
+ * A comparison as a comment on a pull request, readable on a phone: the answer in the first line, a
+ * table of times before and after, a line with the cause for each row that did not pass, the rest
+ * folded.
  */
 #pragma once
 
@@ -11,7 +12,7 @@ enum ws_comment_sign { WS_COMMENT_GOOD, WS_COMMENT_UNSURE, WS_COMMENT_BAD };
 const char *ws_comment_sign(enum ws_comment_sign sign); /* "✅" */
 
 struct ws_comment_row {
-	const char *name, *device;           /* device: "" where all rows have one */
+	const char *name, *device;           /* device: "" if all rows have the same */
 	const struct ws_compared_time *time; /* NULL: nothing was compared */
 	enum ws_comment_sign sign;
 	const char *result;              /* "slower" */
@@ -19,5 +20,5 @@ struct ws_comment_row {
 	const struct ws_report *details; /* of the comparison; NULL */
 };
 
-/* of: what the rows are, "workload". */
+/* of: name of the rows, "workload". */
 void ws_comment_put(FILE *f, const char *of, const struct ws_comment_row *rows, size_t n);

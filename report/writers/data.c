@@ -5,8 +5,8 @@
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-/* Totals and notes stay out: a program would take them for records. */
-enum ws_status ws_out_csv(FILE *f, const struct ws_table *table, struct ws_err *err)
+/* Without totals and notes, which a program would read as records. */
+void ws_out_csv(FILE *f, const struct ws_table *table)
 {
 	const struct ws_table_def *def = table->def;
 	struct ws_csv c;
@@ -35,7 +35,6 @@ enum ws_status ws_out_csv(FILE *f, const struct ws_table *table, struct ws_err *
 			}
 		ws_csv_end_row(&c);
 	}
-	return ws_csv_finish(&c, err);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */

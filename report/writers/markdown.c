@@ -11,18 +11,18 @@
 
 struct markdown {
 	FILE *f;
-	bool in_table; /* a pipe ends a cell, in code as well */
-	char *shown;   /* room for a text as people see it */
+	bool in_table; /* a pipe ends a cell, even in code */
+	char *shown;   /* buffer for a displayed text */
 	size_t capacity;
 };
 
 /*
- * What a word means to Markdown or HTML, and what GitHub makes of it afterwards, where a backslash
- * does not help: mentions (@), references (#1, GH-1, a commit's hash), links (://, www.),
- * formulas ($) and emojis (:x:). Nothing of that is looked for in code.
+ * Finds words that Markdown, HTML or GitHub would interpret. For GitHub a backslash does not help:
+ * mentions (@), references (#1, GH-1, a commit's hash), links (://, www.), formulas ($) and emojis
+ * (:x:). In code nothing is interpreted.
  */
 
-/* A run of letters and digits that GitHub may take for a commit. */
+/* Letters and digits that GitHub may interpret as a commit. */
 static bool is_hash(const char *word, size_t len)
 {
 	size_t hex = 0;
@@ -50,7 +50,7 @@ static bool is_mark_plain(const char *word, size_t len, size_t i)
 	}
 }
 
-/* Nothing but itself, wherever it stands. */
+/* Is the word never interpreted? */
 static bool is_plain(const char *word, size_t len)
 {
 	size_t begin = 0; /* of letters and digits */
@@ -67,7 +67,7 @@ static bool is_plain(const char *word, size_t len)
 	return true;
 }
 
-/* "-" or "1." in front of a line make it an item of a list. */
+/* "-" or "1." at the begin of a line would make it a list item. */
 static bool is_item(const char *word, size_t len)
 {
 	const size_t digits = strspn(word, "0123456789");
@@ -87,7 +87,7 @@ static size_t longest_run(const char *text, size_t len, char of)
 	return longest;
 }
 
-/* Between more backticks than it has in a row. */
+/* Writes code between more backticks than the text has in a row. */
 static void put_code(const struct markdown *m, const char *text, size_t len)
 {
 	const size_t fence = longest_run(text, len, '`') + 1;
@@ -108,7 +108,7 @@ static void put_code(const struct markdown *m, const char *text, size_t len)
 		fputc('`', m->f);
 }
 
-/* As people see it: into m->shown, a byte 0 behind it; returns its length. */
+/* Converts a text for display into m->shown, NUL-terminated; returns its length. */
 static size_t show(struct markdown *m, const char *text, size_t len)
 {
 	struct ws_glyph glyph;
@@ -124,14 +124,14 @@ static size_t show(struct markdown *m, const char *text, size_t len)
 	return n;
 }
 
-/* A sentence under way. */
+/* State of writing a sentence. */
 struct sentence {
 	const struct markdown *m;
 	size_t written;   /* bytes of m->shown */
-	size_t code, end; /* words that become code together: none where the two are equal */
+	size_t code, end; /* range of words that become code together; empty if equal */
 };
 
-/* Without what is of the sentence behind it. */
+/* Length of a name without punctuation of the sentence. */
 static size_t length_of_name(const char *text, size_t len)
 {
 	while (len > 1 &&
@@ -140,7 +140,7 @@ static size_t length_of_name(const char *text, size_t len)
 	return len;
 }
 
-/* All that stands in front of a byte is written. */
+/* Writes everything before a byte. */
 static void write_to(struct sentence *s, size_t to)
 {
 	if (s->code < s->end) {
@@ -154,7 +154,8 @@ static void write_to(struct sentence *s, size_t to)
 	s->written = to;
 }
 
-/* Words of ours that are code: "(see `x y`)." written; where they end. begin: they are none. */
+/* Writes our own code words, such as "(see `x y`)."; returns their end, or `begin` if there are
+ * none. */
 static size_t put_own_code(struct sentence *s, size_t begin)
 {
 	const char *text = s->m->shown, *code = text + begin + strspn(text + begin, "('\""), *end;
@@ -173,7 +174,8 @@ static size_t put_own_code(struct sentence *s, size_t begin)
 	return s->written;
 }
 
-/* May have names in it: words that are not plain are code, several in a row together. */
+/* Writes a text that may contain names: words that are not plain become code, consecutive ones
+ * together. */
 static void put_text(struct markdown *m, const char *text, size_t len)
 {
 	const size_t n = show(m, text, len);
@@ -203,7 +205,7 @@ static void put_str(struct markdown *m, const char *text)
 	put_text(m, text, strlen(text));
 }
 
-/* A name is code as a whole, unless each word of it is plain. */
+/* Writes a name, as code unless each of its words is plain. */
 static void put_name(struct markdown *m, const char *text, size_t len)
 {
 	const size_t n = show(m, text, len);
@@ -227,18 +229,18 @@ static void put_number(const struct markdown *m, const char *text, size_t len)
 	fwrite(text, 1, len, m->f);
 }
 
-/* The columns of a table; of a page those that one of its sections uses. */
+/* The columns of a table, or those used by one section of a page. */
 struct pipes {
 	const struct ws_table *t;
 	const struct ws_page_columns *page; /* NULL: no page */
 	size_t begin, end;                  /* rows */
 	struct ws_view_column *pipe;
 	size_t n;
-	struct ws_view view; /* of a table */
+	struct ws_view view; /* view of a table */
 	struct ws_arena arena;
 };
 
-/* Is the column one of names? Others have sentences, or words of ours. */
+/* Does the column contain names? Other columns contain our own texts. */
 static bool is_name(const struct pipes *s, const struct ws_view_column *p)
 {
 	const enum ws_column_rank rank = s->t->def->columns[p->index].rank;
@@ -246,7 +248,7 @@ static bool is_name(const struct pipes *s, const struct ws_view_column *p)
 	return rank == WS_RANK_NAME || rank == WS_RANK_KEY || rank == WS_RANK_FULL;
 }
 
-/* Blanks at the beginning of a cell are lost. */
+/* Keeps blanks at the begin of a cell. */
 static void put_label(struct markdown *m, const struct pipes *s, const struct ws_cell *cells)
 {
 	char label[WS_VIEW_LABEL];
@@ -370,7 +372,7 @@ static void put_table(struct markdown *m, const struct ws_table *t)
 		}
 	} else {
 		s.end = t->nrows;
-		/* Names, keys and answers: paper has no details, but those that the user chose. */
+		/* Names, keys and answers; details only if the user chose them. */
 		ws_view_make(&s.arena, s.t, s.t->nrows, &s.view);
 		ws_view_join_spreads(&s.view);
 		for (size_t i = 0; i < s.view.nanswers; i++)
@@ -425,7 +427,7 @@ const char *ws_comment_sign(enum ws_comment_sign sign)
 	return signs[sign];
 }
 
-#define CHANGE_TIMES_FROM 3 /* as times; below in percent */
+#define CHANGE_TIMES_FROM 3 /* shown as factors; smaller ones in percent */
 
 /* "+60 %", "−2.1 %", "12×" */
 static void put_change(FILE *f, double ratio, bool has_unit)
@@ -488,9 +490,9 @@ static void put_time(struct markdown *m, const struct ws_compared_time *t, bool 
 	ws_arena_free(&texts);
 }
 
-#define COMMENT_OPERATIONS 5 /* those that changed most */
+#define COMMENT_OPERATIONS 5 /* those with the largest changes */
 
-#define COMMENT_NAME 60 /* bytes of a name; more does not help on a phone */
+#define COMMENT_NAME 60 /* maximum bytes of a name on a phone */
 
 static void put_cut_name(struct markdown *m, const char *name)
 {
@@ -505,7 +507,7 @@ static void put_cut_name(struct markdown *m, const char *name)
 	m->in_table = false;
 }
 
-/* The way from A to B. */
+/* The waterfall from A to B. */
 static void put_parts(struct markdown *m, const struct ws_page *page)
 {
 	struct ws_arena texts = {0};
@@ -576,7 +578,7 @@ static void put_details(struct markdown *m, const struct ws_comment_row *row)
 	fputs("\n</details>\n", m->f);
 }
 
-/* What all names begin with, and end with, up to a '-'. */
+/* Finds the common prefix and suffix of all names, up to a '-'. */
 static void find_common(const struct ws_comment_row *rows, size_t n, size_t *begin, size_t *end)
 {
 	const char *first = rows[0].name;
@@ -599,7 +601,7 @@ static void find_common(const struct ws_comment_row *rows, size_t n, size_t *beg
 		--*begin;
 	while (*end && first[strlen(first) - *end] != '-')
 		--*end;
-	for (size_t i = 0; i < n; i++) /* something must be left of each */
+	for (size_t i = 0; i < n; i++) /* no name may become empty */
 		if (*begin + *end >= strlen(rows[i].name))
 			*begin = *end = 0;
 }
@@ -609,7 +611,7 @@ static void put_short_name(struct markdown *m, const char *name, size_t begin, s
 	put_name(m, name + begin, strlen(name) - begin - end);
 }
 
-/* A line of each cause, with those whose cause it is. */
+/* Writes a line per cause, with the workloads that have it. */
 static void put_causes(struct markdown *m, const struct ws_comment_row *rows, size_t n,
                        size_t begin, size_t end)
 {
@@ -681,7 +683,7 @@ void ws_comment_put(FILE *f, const char *of, const struct ws_comment_row *rows, 
 	free(m.shown);
 }
 
-/* A diff: its times are the rows. */
+/* Writes a diff, whose times are the rows. */
 static void put_comparison(struct markdown *m, const struct ws_report *report)
 {
 	const struct ws_page *page = report->page;
@@ -739,7 +741,7 @@ void ws_out_markdown(FILE *f, const struct ws_report *report)
 {
 	struct markdown m = {.f = f};
 
-	/* a whole diff is read in a pull request */
+	/* a whole diff is for a pull request */
 	if (report->page && report->page->ncompared && report->ntables > 1) {
 		put_comparison(&m, report);
 		free(m.shown);

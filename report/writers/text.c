@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include "report/base/names.h"
 #include "report/base/ui.h"
@@ -13,7 +14,7 @@
 #define WS_TEXT_PLAIN "\033[0m"
 #define WS_TEXT_DIM   "\033[2m"
 
-/* SGR escapes; text_style writes them only where colour is wanted. */
+/* SGR escapes; text_style writes them only if colour is used. */
 #define WS_TEXT_BOLD "\033[1m"
 #define WS_TEXT_GAP  2 /* blanks between columns */
 
@@ -30,7 +31,7 @@ static void pad(FILE *f, size_t n)
 	fprintf(f, "%*s", (int)n, "");
 }
 
-/* At most `width` columns; a longer text ends in "…". Returns the columns taken. */
+/* Writes at most `width` columns; a longer text ends in "…". Returns the written columns. */
 static size_t cut(FILE *f, const char *text, size_t len, size_t width)
 {
 	size_t whole = ws_display_width(text, len), used = 0;
@@ -108,8 +109,8 @@ static size_t room(const struct ws_text_opts *opts, size_t indent)
 }
 
 /*
- * All lines of a text that begins in column `indent`, as wide as the terminal
- * allows, each ended. sgr NULL = as the text around it.
+ * Writes all lines of a text from column `indent` on, wrapped to the terminal, each with a line
+ * end. sgr NULL = no change of style.
  */
 static void wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text,
                  size_t len, size_t indent)
@@ -121,7 +122,7 @@ static void wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, cons
 	while (pos < len) {
 		size_t n = text_line(text, len, width, &pos, &begin);
 
-		/* line by line: a pager forgets the style at the end of each */
+		/* for each line, because a pager resets the style at line ends */
 		if (sgr)
 			text_style(f, opts, sgr);
 		cut(f, text + begin, n, SIZE_MAX);
@@ -133,7 +134,7 @@ static void wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, cons
 	}
 }
 
-/* The same for a text of its own. */
+/* The same for a separate paragraph. */
 static void paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr, size_t indent,
                       const char *text)
 {
@@ -144,11 +145,13 @@ static void paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr,
 /* --- tables ---------------------------------------------------------------------------------- */
 
 #define HEADER_LINES    3
-#define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
-#define NAME_LEAST      20  /* of the first column and of other texts, before an answer leaves */
+#define TEXT_WIDTH      24 /* of a text in a limited line; more if there is room */
+#define NAME_LEAST \
+	20 /* minimum of the first column and of other texts, before answers are left out */
 #define TEXT_LEAST      8
-#define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
-#define READING_COLUMNS 6   /* a table of so few, or of verdicts, is for reading: it is wrapped */
+#define UNLIMITED_WIDTH 200 /* of a padded text without a line limit */
+#define READING_COLUMNS \
+	6 /* tables with at most this number of columns, or with verdicts, are wrapped */
 
 struct text_column {
 	const struct ws_view_column *view;
@@ -164,10 +167,10 @@ struct text_table {
 	const struct ws_text_opts *opts;
 	struct ws_view view;
 	struct text_column *columns; /* view.n of them */
-	struct ws_arena arena;       /* what is shown of names */
+	struct ws_arena arena;       /* storage of cut names */
 	size_t n;                    /* columns shown */
 	size_t rows;
-	bool wraps;    /* a table for reading: its texts are wrapped, not cut */
+	bool wraps;    /* its texts are wrapped, not cut */
 	size_t blanks; /* before the next field; never at the end of a line */
 };
 
@@ -196,7 +199,7 @@ static size_t split_header(const char *title, size_t width, struct ws_bytes line
 	return n;
 }
 
-/* The least width at which the title takes HEADER_LINES lines at most. */
+/* The smallest width at which the title takes at most HEADER_LINES lines. */
 static size_t header_width(const char *title)
 {
 	struct ws_bytes line[HEADER_LINES];
@@ -250,7 +253,7 @@ static void add_columns(struct text_table *x)
 		if (c->width < header_width(c->view->shown.title))
 			c->width = header_width(c->view->shown.title);
 	}
-	/* blanks at the beginning of a name of a first screen say how deep it lies */
+	/* blanks at the begin of a name of a first screen show its depth */
 	x->wraps |= x->opts->width > 0 && x->t->def->ncolumns <= READING_COLUMNS &&
 	            strncmp(x->t->def->name, "front-", 6) != 0;
 }
@@ -270,7 +273,7 @@ static void cap(struct text_column *c, size_t width)
 		c->width = width;
 }
 
-/* Texts become narrower, the widest first, until a row fits; false: none that is left tells enough.
+/* Makes texts narrower, the widest first, until a row fits; false: all are at their minimum.
  */
 static bool shrink_texts(struct text_table *x, size_t limit)
 {
@@ -303,7 +306,7 @@ static bool shrink_texts(struct text_table *x, size_t limit)
 }
 
 /* Cut texts, then leave out details from the right, then cut texts more, until a row fits the line.
- * Only then answers leave. */
+ * Only then leaves out answers. */
 static void fit(struct text_table *x)
 {
 	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
@@ -327,7 +330,7 @@ static void fit(struct text_table *x)
 		cap(&x->columns[0], limit);
 	used = total_width(x);
 	if (used < limit) {
-		/* What is left goes to the texts that were cut, prose first. */
+		/* Distributes the rest to cut texts, prose first. */
 		size_t left = limit - used;
 		for (int prose = 1; prose >= 0; prose--)
 			for (bool some = true; some && left;) {
@@ -351,7 +354,7 @@ static bool is_too_long(const struct text_column *c, const struct ws_cell *cell)
 	       ws_display_width(cell->text.ptr, cell->text.len) > c->width;
 }
 
-/* Names and paths that do not fit are cut so that those of different rows stay different. */
+/* Cuts names and paths that do not fit, keeping different ones different. */
 static void cut_names(struct text_table *x, struct text_column *c)
 {
 	size_t n = 0;
@@ -367,7 +370,7 @@ static void cut_names(struct text_table *x, struct text_column *c)
 
 		if (!is_too_long(c, cell))
 			continue;
-		/* the text of a row that is made lasts until the next one is */
+		/* texts of made rows are valid until the next row */
 		c->elided[n++] = (struct ws_bytes){x->t->source.fill ? ws_arena_copy(&x->arena,
 		                                                                     cell->text.ptr,
 		                                                                     cell->text.len)
@@ -414,7 +417,7 @@ static void put_rule(const struct text_table *x)
 	fputc('\n', x->f);
 }
 
-/* Lines that the row takes: one, but in a table for reading. */
+/* Number of lines of a row: one, except in wrapped tables. */
 static size_t row_lines(const struct text_table *x, const struct ws_cell *cells)
 {
 	size_t most = 1;
@@ -476,7 +479,7 @@ static void put_cells(struct text_table *x, const struct ws_cell *cells)
 		put_line(x, cells, nth);
 }
 
-/* Header, rows and totals of a table, and what the width left out. */
+/* Writes header, rows and totals of a table, and a note about left-out columns. */
 static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
 {
 	struct text_table x = {.f = f, .t = t, .opts = opts};
@@ -504,7 +507,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 			const struct text_column *c = &x.columns[j];
 			size_t own = split_header(c->view->shown.title, c->width, line);
 
-			if (l + own >= lines) /* short titles stand on the last line */
+			if (l + own >= lines) /* short titles are on the last line */
 				put_field(&x, j, line[l + own - lines].ptr,
 				          line[l + own - lines].len);
 			else
@@ -522,7 +525,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 		put_cells(&x, t->totals);
 		text_style(f, opts, WS_TEXT_PLAIN);
 	}
-	/* What is not shown is said. */
+	/* Notes left-out columns. */
 	hidden = x.view.n - x.n;
 	if (x.rows < x.t->nrows)
 		fprintf(x.f, "… %zu more %s (--rows 0)\n", x.t->nrows - x.rows,
@@ -545,9 +548,9 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 #define TREE_ROWS    8
 #define KERNEL_ROWS  6
 #define FINDING_ROWS 5
-#define BAR_WIDTH    100 /* where lines have no limit */
+#define BAR_WIDTH      100 /* without a line limit */
 #define OUTLIERS_NAMED 6
-#define LEGEND_SHARE 1.0 /* percent: less has no name below the bar */
+#define LEGEND_SHARE   1.0 /* percent: smaller segments have no label below the bar */
 
 static void put_text(FILE *f, const char *text)
 {
@@ -561,7 +564,7 @@ static void put_styled(FILE *f, const struct ws_text_opts *opts, const char *sgr
 	text_style(f, opts, WS_TEXT_PLAIN);
 }
 
-/* What counts is bold, where a sentence takes one line. */
+/* Bold parts are used only if a sentence fits into one line. */
 static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct ws_page_line *of)
 {
 	struct ws_page_line with_grade = *of, *line = &with_grade;
@@ -601,8 +604,8 @@ static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct w
 
 /* --- the strip of steps -------------------------------------------------------------------- */
 
-/* "steps ▆▆▆█▆", from 0 on; of more than fit, the longest of some neighbours each. Outliers are
- * bold and named. */
+/* "steps ▆▆▆█▆", from 0 on; if there are too many, each stands for the longest of several
+ * neighbours. Outliers are bold and named. */
 static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -640,8 +643,8 @@ static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_
 
 /* --- the bar ------------------------------------------------------------------------------ */
 
-/* The letter of a segment without colours: the first of its name that no earlier one has; + of one
- * that has no name below the bar. */
+/* The letter of a segment without colours: the first free letter of its name; + for a segment
+ * without a label. */
 static char letter_of(const struct ws_page *page, size_t nth)
 {
 	bool taken[128] = {false};
@@ -723,6 +726,222 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 	ws_arena_free(&arena);
 }
 
+/* --- rows: configurations of a sweep, runs of an A/A test, ranks --------------------------- */
+
+#define ROWS_MOST      24 /* the others are counted */
+#define ROW_NAME_WIDTH 26
+#define ROW_BAR_LEAST  16
+
+/* Parts of one name have one glyph in all rows. */
+struct row_glyphs {
+	const struct ws_page_row_part *part[WS_FRONT_PARTS];
+	char letter[WS_FRONT_PARTS];
+	size_t n;
+};
+
+static void make_glyphs(const struct ws_page *page, struct row_glyphs *g)
+{
+	bool taken[128] = {false};
+
+	g->n = ws_front_parts(page, g->part);
+	for (size_t i = 0; i < g->n; i++) {
+		const char *p = g->part[i]->name;
+
+		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
+			p++;
+		g->letter[i] = *p ? *p : '+';
+		taken[(unsigned char)g->letter[i]] = true;
+	}
+}
+
+static void put_part_glyph(FILE *f, const struct ws_text_opts *opts, const struct row_glyphs *g,
+                           const char *name)
+{
+	const size_t nth = ws_front_part(g->part, g->n, name);
+	const struct ws_page_row_part *part = nth < g->n ? g->part[nth] : NULL;
+	const uint32_t rgb = part ? part->paint.dark : 0x808080;
+
+	if (opts->colour)
+		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff,
+		        part && part->is_idle ? "░" : "█");
+	else if (part && part->is_idle)
+		fputs("·", f);
+	else
+		fputc(part ? g->letter[nth] : '+', f);
+}
+
+/* So many cells of a bar for the longest row of its group. */
+static void put_row_bar(FILE *f, const struct ws_text_opts *opts, const struct row_glyphs *g,
+                        const struct ws_page_row *row, double most_ns, size_t cells)
+{
+	double sum = 0;
+	size_t at = 0;
+
+	for (size_t k = 0; k < row->nparts; k++) {
+		sum += row->part[k].ns;
+		/* what takes any time is seen */
+		for (; at < cells && (((double)at + 0.5) * most_ns < sum * (double)cells || !at);
+		     at++)
+			put_part_glyph(f, opts, g, row->part[k].name);
+	}
+	text_style(f, opts, WS_TEXT_PLAIN);
+	pad(f, cells - at);
+}
+
+static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	const size_t n = page->nrows < ROWS_MOST ? page->nrows : ROWS_MOST;
+	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	size_t name_width = 0, words_width = 0, cells;
+	struct row_glyphs glyphs = {.n = 0};
+	bool has_groups = false;
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_page_row *row = &page->row[i];
+		const size_t name = ws_display_width(row->name, strlen(row->name)),
+		             words = ws_display_width(row->words, strlen(row->words));
+
+		name_width = name > name_width ? name : name_width;
+		words_width = words > words_width ? words : words_width;
+		has_groups |= strcmp(row->group, page->row[0].group) != 0;
+	}
+	name_width = name_width < ROW_NAME_WIDTH ? name_width : ROW_NAME_WIDTH;
+	cells = width > name_width + words_width + ROW_BAR_LEAST + 2 * WS_TEXT_GAP
+	                ? width - name_width - words_width - 2 * WS_TEXT_GAP
+	                : ROW_BAR_LEAST;
+	make_glyphs(page, &glyphs);
+	fputc('\n', f);
+	put_styled(f, opts, WS_TEXT_BOLD, page->rows_title);
+	fputc('\n', f);
+	paragraph(f, opts, WS_TEXT_DIM, 0, page->rows_what);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_page_row *row = &page->row[i];
+		const size_t room = width > name_width + cells + 2 * WS_TEXT_GAP
+		                            ? width - name_width - cells - 2 * WS_TEXT_GAP
+		                            : 1;
+		double most_ns = 0;
+
+		for (size_t k = 0; k < page->nrows; k++)
+			if (!strcmp(page->row[k].group, row->group) && page->row[k].ns > most_ns)
+				most_ns = page->row[k].ns;
+		if (has_groups && (!i || strcmp(row->group, page->row[i - 1].group) != 0)) {
+			put_text(f, row->group);
+			fputc('\n', f);
+		}
+		pad(f, name_width - cut(f, row->name, strlen(row->name), name_width));
+		pad(f, WS_TEXT_GAP);
+		put_row_bar(f, opts, &glyphs, row, most_ns, cells);
+		pad(f, WS_TEXT_GAP);
+		cut(f, row->words, strlen(row->words), room);
+		fputc('\n', f);
+	}
+	if (page->nrows + page->more_rows > n)
+		fprintf(f, "… %zu more\n", page->nrows + page->more_rows - n);
+	for (size_t i = 0; i < glyphs.n && glyphs.n > 1; i++) {
+		fputs(i ? "   " : "", f);
+		put_part_glyph(f, opts, &glyphs, glyphs.part[i]->name);
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc(' ', f);
+		put_text(f, glyphs.part[i]->name);
+	}
+	fputs(glyphs.n > 1 ? "\n" : "", f);
+}
+
+/* --- a step of all ranks, on one clock ----------------------------------------------------- */
+
+#define RANK_NAME_WIDTH 10
+
+/* The use of a lane that has most of [from, to); 0: none has any. */
+static uint32_t most_of(const struct ws_timeline_lane *lane, double from_ns, double to_ns,
+                        enum ws_page_colour *colour)
+{
+	double ns[WS_PAGE_NCOLOURS] = {0};
+	uint32_t use[WS_PAGE_NCOLOURS] = {0};
+	size_t most = 0;
+
+	for (size_t i = 0; i < lane->n && (double)lane->box[i].start_ns < to_ns; i++) {
+		const struct ws_timeline_box *box = &lane->box[i];
+		const double begin = fmax(from_ns, (double)box->start_ns),
+		             end = fmin(to_ns, (double)(box->start_ns + box->dur_ns));
+
+		/* stretches that are drawn together take their part of the time */
+		if (end > begin)
+			ns[box->colour] +=
+			        (end - begin) * (double)box->busy_ns / (double)box->dur_ns;
+		use[box->colour] = box->class;
+	}
+	for (size_t c = 1; c < WS_PAGE_NCOLOURS; c++)
+		most = ns[c] > ns[most] ? c : most;
+	*colour = (enum ws_page_colour)most;
+	return ns[most] > 0 ? use[most] : 0;
+}
+
+static void put_use(FILE *f, const struct ws_text_opts *opts, const char *use,
+                    enum ws_page_colour colour)
+{
+	const uint32_t rgb = ws_page_colour_def(colour).dark;
+	const bool is_idle = colour == WS_PAGE_IDLE;
+
+	if (opts->colour)
+		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff,
+		        is_idle ? "░" : "█");
+	else
+		fputs(is_idle ? "·" : colour == WS_PAGE_PINK ? "m" : (char[2]){*use, '\0'}, f);
+}
+
+static void put_ranks(FILE *f, const struct ws_text_opts *opts, const struct ws_timeline *t)
+{
+	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	const size_t cells =
+	        width > RANK_NAME_WIDTH + ROW_BAR_LEAST ? width - RANK_NAME_WIDTH : ROW_BAR_LEAST;
+	const double each_ns = (double)(t->end_ns - t->start_ns) / (double)cells;
+	bool is_used[WS_PAGE_NCOLOURS] = {false};
+	uint32_t use_of[WS_PAGE_NCOLOURS] = {0};
+	const char *gap = "";
+
+	fputc('\n', f);
+	text_style(f, opts, WS_TEXT_BOLD);
+	fputs("Timeline", f);
+	text_style(f, opts, WS_TEXT_PLAIN);
+	fputs(" of ", f);
+	wrap(f, opts, NULL, t->title, strlen(t->title), 0);
+	for (size_t i = 0; i < t->nlanes && i < ROWS_MOST; i++) {
+		const char *name = t->lane[i].name;
+
+		pad(f, RANK_NAME_WIDTH - cut(f, name, strlen(name), RANK_NAME_WIDTH - 1));
+		for (size_t cell = 0; cell < cells; cell++) {
+			const double from_ns = (double)t->start_ns + (double)cell * each_ns;
+			enum ws_page_colour colour;
+			const uint32_t use =
+			        most_of(&t->lane[i], from_ns, from_ns + each_ns, &colour);
+
+			if (use) {
+				put_use(f, opts, t->text[use], colour);
+				is_used[colour] = true;
+				use_of[colour] = use;
+			} else {
+				fputc(' ', f);
+			}
+		}
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+	}
+	if (t->nlanes > ROWS_MOST)
+		fprintf(f, "… %zu more\n", t->nlanes - ROWS_MOST);
+	for (size_t c = 0; c < WS_PAGE_NCOLOURS; c++) {
+		if (!is_used[c])
+			continue;
+		fputs(gap, f);
+		put_use(f, opts, t->text[use_of[c]], (enum ws_page_colour)c);
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fprintf(f, " %s", t->text[use_of[c]]);
+		gap = "   ";
+	}
+	fputc('\n', f);
+}
+
 /* --- parts -------------------------------------------------------------------------------- */
 
 static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *t)
@@ -779,7 +998,7 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 	ws_arena_free(&arena);
 }
 
-/* Its sentences alone, with their grades. */
+/* Writes only its sentences, with their grades. */
 static void text_headline(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
 {
 	for (size_t i = 0; i < page->nheadline; i++)
@@ -821,7 +1040,7 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 
 #define PAGE_ITEM_WIDTH 34
 #define PAGE_ITEM_LEAST 14 /* on a narrow terminal */
-#define PAGE_TEXT_LEAST 40 /* a text that has less room, and needs more, goes below its line */
+#define PAGE_TEXT_LEAST 40 /* a longer text with less room is written below its line */
 
 #define PAGE_NAME_LEAST                                                          \
 	16 /* a name that has less room is left out: its short form stands there \
@@ -829,7 +1048,7 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 
 /* --- a page instead of a table ------------------------------------------------------ */
 
-/* One section of a page: its lines, and how wide their numbers are by column. */
+/* One section of a page: its lines, and the widths of its number columns. */
 struct page_section {
 	const struct ws_table *t;
 	const struct ws_text_opts *opts;
@@ -839,10 +1058,10 @@ struct page_section {
 		size_t width;
 		struct ws_shown_column shown;
 	} * shown;
-	size_t numbers; /* columns that all numbers together take */
-	size_t items;   /* the same of the items */
+	size_t numbers; /* total width of all numbers */
+	size_t items;   /* width of the items */
 	struct ws_arena *arena;
-	struct ws_bytes *item, *text; /* of lines about a name, what is shown of it */
+	struct ws_bytes *item, *text; /* displayed forms of lines about names */
 };
 
 static const struct ws_cell *page_cells(const struct page_section *s, size_t row)
@@ -856,7 +1075,7 @@ static size_t page_number(const struct page_section *s, size_t row, size_t colum
 	return ws_display_quantity(s->t, &s->shown[column].shown, row, column, number);
 }
 
-/* Returns the columns taken; less than s->numbers when the last ones are empty. */
+/* Returns the columns taken; less than s->numbers if the last ones are empty. */
 static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row)
 {
 	char number[WS_DISPLAY_NUMBER_MAX];
@@ -881,11 +1100,11 @@ static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row
 
 struct page_line {
 	bool has_number;
-	bool is_name; /* its text is the item again, at length: a kernel's name and its short form
+	bool is_name; /* its text is the long form of the item: a kernel's name and its short form
 	               */
 };
 
-/* Does the text hold the item, up to where a short name is cut or tells what it shortens? */
+/* Does the text contain the item, up to a cut or an addition of the short name? */
 static bool is_longer(const struct ws_cell *text, const struct ws_cell *item)
 {
 	static const char *const ends[] = {"…", "<", " [", " #"};
@@ -911,7 +1130,7 @@ static struct page_line look_at_line(const struct page_section *s, const struct 
 	return line;
 }
 
-/* Columns behind the numbers for a whole name; 0 = too few. */
+/* Columns after the numbers for a whole name; 0 = too few. */
 static size_t name_room(const struct page_section *s)
 {
 	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
@@ -921,7 +1140,7 @@ static size_t name_room(const struct page_section *s)
 	return at + PAGE_NAME_LEAST <= (size_t)s->opts->width ? (size_t)s->opts->width - at : 0;
 }
 
-/* Behind the numbers, or below where there is no room for it. `used` columns of them are taken. */
+/* Writes a text after the numbers, or below if there is no room. `used`: columns of the numbers. */
 static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
                           const struct ws_bytes *name, size_t used)
 {
@@ -943,7 +1162,7 @@ static void put_page_text(FILE *f, const struct page_section *s, const struct ws
 	wrap(f, s->opts, style, text->text.ptr, text->text.len, at);
 }
 
-/* Has the line room for its item, and for its text behind the numbers? */
+/* Does the line have room for its item, and for its text after the numbers? */
 static bool fits_line(const struct page_section *s, const struct ws_cell *item,
                       const struct ws_cell *text, int has_number)
 {
@@ -1014,7 +1233,7 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opt
 		while (s.opts->width > 0 && s.items > PAGE_ITEM_LEAST &&
 		       2 + s.items + s.numbers > (size_t)s.opts->width)
 			s.items--;
-		/* What is shown of the section's names. */
+		/* Computes the displayed names of the section. */
 		size_t n = s.end - s.begin, room = name_room(&s);
 
 		WS_NEW(s.arena, s.item, n);
@@ -1079,7 +1298,7 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	}
 }
 
-/* NAME: TEXT, whose further lines stand below its first. */
+/* NAME: TEXT, with further lines indented below the first. */
 static void put_fact(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *name,
                      const char *text)
 {
@@ -1113,6 +1332,9 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 	if (report->page && report->page->is_comparison) {
 		fputc('\n', f);
 		text_headline(f, report->page, opts);
+		put_rows(f, opts, report->page);
+		if (report->page->timeline)
+			put_ranks(f, opts, report->page->timeline);
 	}
 	for (size_t i = 0; i < report->ntables; i++) {
 		fputc('\n', f);

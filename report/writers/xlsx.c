@@ -1,7 +1,6 @@
 /*
- * The way to the workbook writer. It is a module that is loaded when a
- * workbook is wanted: libxlsxwriter brings a library of cryptography, and
- * linking that costs each start of the program more than all the rest.
+ * Loads the workbook writer, a module that is loaded only when a workbook is written: libxlsxwriter
+ * depends on a library of cryptography, whose loading would dominate the start of the program.
  */
 #include <stdio.h>
 
@@ -11,10 +10,10 @@
 
 #define MODULE "warpsheet-xlsx.so"
 
-/* Linked into programs that are about workbooks, as tests are; else only in the module. */
+/* Linked into tests of workbooks; otherwise only in the module. */
 #pragma weak ws_xlsx_write
 
-/* Beside this program, as in the build tree, or where it is installed. */
+/* Loads it from beside this program, as in the build tree, or from where it is installed. */
 static enum ws_status load(__typeof__(ws_xlsx_write) **write, struct ws_err *err)
 {
 	static const char *const places[] = {"", "../lib/warpsheet/"};

@@ -5,6 +5,7 @@
 #   - no function that changes the locale of numbers, none that waits for nobody
 #   - files and folders are made, renamed and removed in a folder that is open, not by their path
 #   - what differs between systems is in formats/base/system, and numbers do not
+#   - one sort, which keeps the order of equals
 #   - one idiom for arrays that grow, one for a lack of memory (memory.h), one for headers
 # Begins by finding violations that it plants itself.
 set -eu
@@ -38,6 +39,7 @@ check() { # in the current folder
 	code '(^|[^[:alnum:]_])(_?exit|quick_exit|abort)\(' | grep -vE "$may_print|$may_exit" || :
 	code '(^|[^[:alnum:]_])(strcpy|strcat|sprintf|vsprintf|gets|strtok|ato[ilf]|atoll)\('
 	code '(^|[^[:alnum:]_])(setlocale|system|popen)\('
+	code '(^|[^[:alnum:]_])qsort(_r)?\(' | grep -E '^(formats|report)/' | grep -v '^formats/base/system/' || :
 	code '(^|[^[:alnum:]_])(realloc|reallocarray)\(' | grep -vE "$may_grow" || :
 	code '(^|[^[:alnum:]_>.])(mkdir|rmdir|unlink|rename|remove|symlink|mknod|mkfifo|truncate|chmod|chown|creat|mkstemps?|mkostemps?|mkdtemp|tmpfile|tmpnam|tempnam)\(' |
 		grep -vE "$may_make" || :
@@ -77,13 +79,14 @@ self_test() {
 		unlinkat(folder, name, 0); f = fopen(path, "re"); p->unlink(a); fd = open(path, O_RDONLY);
 		snprintf(a, n, "x"); fprintf(f, "x"); p->exit_code = 1;
 		x = log(y);
+		qsort(a, n, sizeof(*a), f);
 		x = ws_log(y) + sqrt(y);
 	EOF
 	echo 'abort();' >"$plant/kernels/a.cu"
 	echo '#ifndef A_H' >"$plant/recorder/a.h"
 	found=$(cd "$plant" && check | wc -l)
-	[ "$found" -eq 16 ] || {
-		echo "self-test: found $found of 16 planted violations"
+	[ "$found" -eq 17 ] || {
+		echo "self-test: found $found of 17 planted violations"
 		exit 1
 	}
 }

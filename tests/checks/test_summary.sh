@@ -78,6 +78,8 @@ grep -v 'a[.]fails\|a[.]hangs\|a[.]gone\|b[.]' "$work/junit.xml" >"$work/green.x
 summary 0 "$work/green.xml"
 tail -n 1 "$work/said" | grep -qx '2 passed, 0 failed, 0 skipped' || failed=1
 summary 1 "$work/none.xml"
+grep -v testcase "$work/junit.xml" >"$work/empty.xml"
+summary 1 "$work/empty.xml"
 
 # several runs: what one skips another may pass, and what one passes another may fail
 all() { # all STATUS FILE...: of these results

@@ -16,6 +16,9 @@ COLUMNS = ("start", "dur", "busy", "count", "name", "class", "path", "operation"
            "call_dur", "depth", "colour")
 
 
+CLASSES = {"comm": "communication"}  # what people read for a class of the data
+
+
 def element(page, name):
     found = re.search(r'<script type="text/plain" id="%s">([A-Za-z0-9+/=]*)</script>' % name, page)
     return zlib.decompress(base64.b64decode(found.group(1))) if found else None
@@ -43,7 +46,7 @@ def read_page(path, side=None):
     boxes = element(page, "boxes" if side is None else ("boxes-a", "boxes-b")[side])
     if boxes is None:
         return data, []
-    timeline = data["page"]["timeline"] if side is None else data["first"]["sides"][side]["timeline"]
+    timeline = (data["page"] or data["first"])["timeline"] if side is None else data["first"]["sides"][side]["timeline"]
     lanes, stream = timeline["lanes"], numbers(boxes)
     n = sum(lane["n"] for lane in lanes)
     columns = {name: [next(stream) for _ in range(n)] for name in COLUMNS}
@@ -85,7 +88,7 @@ def check_kernels(timeline, lanes, trace_rows):
     """Each row of kernel-trace in the window is a box with the same facts, and there is no other."""
     begin, end = timeline["begin"], timeline["begin"] + timeline["length"]
     want = collections.Counter(
-        (r["start_ns"], r["dur_ns"], r["short_name"], {"comm": "communication"}.get(r["op_class"], r["op_class"]) or "", "" if r["path"].startswith("(") else r["path"],
+        (r["start_ns"], r["dur_ns"], r["short_name"], CLASSES.get(r["op_class"], r["op_class"] or ""), "" if r["path"].startswith("(") else r["path"],
          r["api_name"] or "", r["api_start_ns"], r["api_ns"])
         for r in trace_rows if r["start_ns"] is not None and overlaps(r["start_ns"], r["dur_ns"], begin, end))
     kernels = [b for lane, boxes in lanes if lane["kind"] == "stream" for b in boxes if b["name"] != "CUDA graph"]
@@ -154,7 +157,9 @@ def check_first_screen(page, summary):
     bar, tree = page["bar"], page["tree"]
     assert sum(s["ns"] for s in bar["segments"]) == bar["whole"], "the bar does not add up"
     total = sum(r["total_ns"] or 0 for r in summary)
-    assert tree["total"] == total == sum(n["inclusive"] for n in tree["nodes"] if n["parent"] < 0), "the icicle does not"
+    graphs = sum(n["inclusive"] for n in tree["nodes"] if n["path"] == "CUDA graphs")
+    assert tree["total"] == total + graphs == sum(n["inclusive"] for n in tree["nodes"] if n["parent"] < 0), "the icicle does not"
+    assert bool(graphs) == any(s["name"] == "CUDA graphs" for s in bar["segments"]), "graphs that were traced as a whole are in the bar or the icicle alone"
     inside = collections.Counter()
     for n in tree["nodes"]:
         inside[n["parent"]] += n["inclusive"]

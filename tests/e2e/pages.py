@@ -531,6 +531,43 @@ def check_hostile():
         equal("a script that is not the page's", b.run("typeof window.injected"), "undefined")
 
 
+def check_each(b, name, count):
+    """A bar for each configuration, run or rank: as long as its parts together; names, times and tables are there; all tables are closed."""
+    data, _ = page_data.read_page(os.path.join(FOLDER, name))
+    rows = data["first"]["rows"]["list"]
+    equal(f"{name}: rows of the picture", len(rows), count)
+    for row in rows:
+        truth(f"{name}: parts add up", row["ns"] is None or abs(sum(p["ns"] for p in row["parts"]) - row["ns"]) < 1e-6 * row["ns"], row)
+    wide = b.run("[...document.querySelectorAll('#each rect')].map(e => +e.getAttribute('width'))")
+    equal(f"{name}: parts that are drawn", len(wide), sum(len(r["parts"]) for r in rows))
+    words = b.run("document.querySelector('#each').textContent")
+    equal(f"{name}: words that are not drawn", [r["words"] for r in rows if r["words"] not in words], [])
+    equal(f"{name}: tables that are open", b.run("[...document.querySelectorAll('section:has(> .scroll.rows), details.table[open]')].length"), 0)
+    return data
+
+
+def check_ranks_timeline(b, data):
+    """A lane for each rank: what it computes, waits, communicates and idles in one step is what the table of steps has."""
+    timeline = data["first"]["timeline"]
+    step = int(re.match(r"step (\d+) of 8 ranks", timeline["what"])[1])
+    table = data["report"]["tables"]["rank-steps"]
+    ids = [c["id"] for c in table["columns"]]
+    _, lanes = page_data.read_page(os.path.join(FOLDER, "ranks.html"))
+    equal("lanes", [lane["name"] for lane, _ in lanes], [f"rank {i}" for i in range(8)])
+    for rank, (lane, boxes) in enumerate(lanes):
+        row = next(dict(zip(ids, r)) for r in table["rows"] if r[ids.index("rank")] == rank and r[ids.index("step")] == step)
+        sums = {}
+        for x in boxes:
+            sums[x["class"]] = sums.get(x["class"], 0) + x["busy"]
+        equal(f"rank {rank}: computing and idle", [sums.get("computing", 0), sums.get("idle", 0)],
+              [row["compute_ns"], row["step_ns"] - row["compute_ns"] - row["exposed_ns"]])
+        truth(f"rank {rank}: waiting", abs(sums.get("waiting for the last rank", 0) - (row["waiting_ns"] or 0)) <= len(boxes), (sums, row))
+        equal(f"rank {rank}: communication", sums.get("waiting for the last rank", 0) + sums.get("communication", 0), row["comm_ns"])
+    b.run("timelines[0].find('waiting')")
+    truth("waiting is found", b.run("timelineOf.state.found.count") > 0)
+    truth("and drawn", b.run("(() => { const c = document.querySelector('.time canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v); })()"))
+
+
 def check_sides(b, data):
     """Both models, as wide as their times, in the colour of what changed; both timelines, which move together."""
     sides = data["first"]["sides"]
@@ -613,13 +650,28 @@ def check_diff():
         truth("no rate is compared over different models", "Highest throughput" not in words, words)
         truth("means have their deviations", b.run("[...document.querySelectorAll('#sweep-pivot td.n')].some(e => / ± /.test(e.textContent))"))
         equal("units of the pivot", len(set(b.run("""[...document.querySelectorAll("#sweep-pivot th")].map(e => (e.textContent.match(/\\((ns|µs|ms|s)\\)/) || [])[1]).filter(Boolean)"""))), 1)
+        data = check_each(b, "sweep.html", 8)
+        table = data["report"]["tables"]["sweep"]
+        ids = [c["id"] for c in table["columns"]]
+        equal("bars are as long as the times of the table", [r["ns"] for r in data["first"]["rows"]["list"]], [r[ids.index("total_ns")] for r in table["rows"]])
+        equal("models with an axis of their own", b.run("document.querySelectorAll('#each svg').length"), 2)
         equal("labels without a name", [t for t in texts if t in ("null", "undefined", "NaN", "")], [])
+    subprocess.run([PROGRAM, "aa", os.path.join(ROOT, "fixtures", "recorded", "aa"), "-o", os.path.join(FOLDER, "aa.html")], check=True, capture_output=True)
+    with Browser(FOLDER) as b:
+        b.open("aa.html")
+        quiet(b, "aa.html")
+        check_each(b, "aa.html", 6)
+    with Browser(FOLDER, width=390, phone=True) as b:
+        for name in ("sweep", "aa", "ranks"):
+            b.open(name + ".html")
+            equal(f"{name}: width on a phone", b.run("document.documentElement.scrollWidth"), 390)
+            equal(f"{name}: letters that are too small", b.run("[...document.querySelectorAll('#each text')].filter(e => e.getBoundingClientRect().height < 9).map(e => e.textContent)"), [])
     with Browser(FOLDER) as b:
         b.open("ranks.html")
         quiet(b, "ranks.html")
         words = b.run("document.querySelector('#overview').textContent")
         truth("who waits for whom", "Rank 5 makes 3 others wait 1.7" in words and "per step each" in words, words)
-        equal("ranks that the charts show", b.run("[...document.querySelectorAll('.chart svg')].map(s => s.querySelectorAll('rect').length)"), [24, 8])
+        check_ranks_timeline(b, check_each(b, "ranks.html", 8))
 
 
 def check_long():

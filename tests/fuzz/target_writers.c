@@ -125,8 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text.max_rows = size % 3 ? 0 : 4;
 	ws_out_text(f, &report, &text);
 	ws_out_markdown(f, &report);
-	if (ws_out_csv(f, tables[0], &err) != WS_OK ||
-	    ws_out_json_table(f, &report, tables[0], &err) != WS_OK ||
+	ws_out_csv(f, tables[0]);
+	if (ws_out_json_table(f, &report, tables[0], &err) != WS_OK ||
 	    ws_out_json(f, &report, &err) != WS_OK || ws_out_html(f, &report, &err) != WS_OK)
 		abort();
 	/* a table stands in a report once */

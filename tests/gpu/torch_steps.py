@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The steps of gpu_bench in PyTorch, eager or compiled, in turn with it: JSON lines.
 
-The model is that of kernels/models/transformer.c, written as its graph is: pre-norm blocks of
+The model is that of kernels/models/model.c, written as its graph is: pre-norm blocks of
 causal attention with rotary embedding and SwiGLU, an untied head, no biases; AdamW on all.
 """
 import contextlib
@@ -99,7 +99,7 @@ class Bottleneck(nn.Module):
 
 
 def resnet50():
-    """As kernels/models/networks.c has it, for 224 x 224 and 1,000 classes."""
+    """As kernels/models/model.c has it, for 224 x 224 and 1,000 classes."""
     layers, width = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True),
                      nn.MaxPool2d(3, 2, 1)], 64
     for stage, blocks in enumerate((3, 4, 6, 3)):

@@ -1,4 +1,5 @@
-/* An import and the trace that came of it, which is checked: damage is counted, and tests want 0. */
+/* An import and the trace that came of it, which is checked: damage is counted, and tests want 0.
+ */
 #pragma once
 
 #include "formats/import/import.h"

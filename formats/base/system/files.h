@@ -27,6 +27,11 @@ struct ws_file_info {
 	uint64_t size, device, number;
 };
 
+/* Does it stand between the names of a path: '/', on Windows '\\' too? */
+bool ws_path_separates(char c);
+/* The last name of a path; "": it ends with a separator. */
+const char *ws_path_name(const char *path);
+
 /* What a name stands for, or its link; name NULL: what the handle of a file or a folder is. */
 int ws_file_look(int folder, const char *name, bool is_followed, struct ws_file_info *info);
 static inline bool ws_file_is_same(const struct ws_file_info *a, const struct ws_file_info *b)

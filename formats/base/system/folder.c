@@ -1,4 +1,4 @@
-/* The names in a folder: one loop for all systems. */
+/* The names in a folder, for all systems. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

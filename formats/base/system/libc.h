@@ -33,6 +33,11 @@ typedef jmp_buf ws_jump_place;
 #include <strings.h>
 #include <sys/types.h>
 #include <unistd.h>
+#ifdef WS_SYSTEM_PLAIN /* in this room alone: it names what banned.h forbids */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#endif
+#define EDQUOT          ENOSPC
 #define fwrite_unlocked _fwrite_nolock
 #define putc_unlocked   _putc_nolock
 void *memmem(const void *text, size_t n, const void *part, size_t len);

@@ -7,7 +7,6 @@
 #ifdef _WIN32
 #include <fcntl.h>
 #include <io.h>
-#include <windows.h>
 #endif
 
 #include "formats/base/system/folder.h"
@@ -168,7 +167,7 @@ int ws_stream_close(FILE *f)
 {
 	struct stream **at = &streams, *s;
 	char bytes[1 << 14];
-	int why = ferror(f) || fflush(f) ? EIO : 0;
+	int why = ws_stream_flush(f);
 
 	while ((*at)->f != f)
 		at = &(*at)->next;
@@ -187,6 +186,17 @@ int ws_stream_close(FILE *f)
 }
 
 /* --- the terminal, other programs --- */
+
+int ws_processors(void)
+{
+#ifdef _WIN32
+	return (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+#elif defined(_SC_NPROCESSORS_ONLN)
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+#else
+	return 1;
+#endif
+}
 
 const char *ws_program_name(void)
 {

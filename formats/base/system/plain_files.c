@@ -10,7 +10,6 @@
 #ifdef _WIN32
 #include <direct.h>
 #include <io.h>
-#include <windows.h>
 #endif
 
 #include "formats/base/system/files.h"
@@ -64,7 +63,7 @@ struct path {
 /* A signal's handler may call this. */
 static const char *path_of(int folder, const char *name, struct path *path)
 {
-	if (!is_folder(folder) || *name == '/')
+	if (!is_folder(folder) || ws_path_separates(*name))
 		return name;
 	snprintf(path->text, sizeof(path->text), "%s/%s", folders[folder - FIRST_HANDLE], name);
 	return path->text;
@@ -327,6 +326,10 @@ int ws_name_move(int from, const char *name, int to, const char *as, enum ws_nam
 		return -1;
 	}
 #ifdef _WIN32
+	const DWORD kind = GetFileAttributesA(path);
+
+	if (kind != INVALID_FILE_ATTRIBUTES && kind & FILE_ATTRIBUTE_DIRECTORY)
+		RemoveDirectoryA(other); /* an empty one gives way, as elsewhere */
 	if (!MoveFileExA(path, other, MOVEFILE_REPLACE_EXISTING)) {
 		errno = GetLastError() == ERROR_FILE_NOT_FOUND ? ENOENT : EACCES;
 		return -1;

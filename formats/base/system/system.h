@@ -74,7 +74,11 @@ struct ws_stream_functions {
 };
 FILE *ws_stream_open(const struct ws_stream_functions *functions, void *ctx);
 int ws_stream_close(FILE *f);
+/* 0 if all that was written to f has left this program, else the number of the error. */
+int ws_stream_flush(FILE *f);
 
+/* How many can work at once. */
+int ws_processors(void);
 /* The name that messages begin with. */
 const char *ws_program_name(void);
 /* The path of this program; -1: errno. */

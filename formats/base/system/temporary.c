@@ -3,6 +3,25 @@
 
 #include "formats/base/system/files.h"
 
+bool ws_path_separates(char c)
+{
+#ifdef _WIN32
+	return c == '/' || c == '\\';
+#else
+	return c == '/';
+#endif
+}
+
+const char *ws_path_name(const char *path)
+{
+	const char *name = path;
+
+	for (; *path; path++)
+		if (ws_path_separates(*path))
+			name = path + 1;
+	return name;
+}
+
 #define LETTERS 8 /* of 32: 40 bits */
 
 int ws_name_temporary(int folder, char *name, unsigned rights, bool is_folder)

@@ -318,6 +318,11 @@ int ws_stream_close(FILE *f)
 
 /* --- the terminal, other programs --- */
 
+int ws_processors(void)
+{
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 const char *ws_program_name(void)
 {
 #ifdef __APPLE__

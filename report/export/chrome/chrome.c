@@ -1,6 +1,6 @@
 /*
- * A trace as a timeline: slices on tracks and the arrows that join them, what each slice says, and
- * the timeline as a file of JSON.
+ * A trace as a timeline: slices on tracks, arrows between them, arguments of slices, and the
+ * timeline as a JSON file.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,9 +18,9 @@
 
 static uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);
 
-/* --- what is found by id --------------------------------------------------------------------- */
+/* --- look-ups by id --------------------------------------------------------------------- */
 
-/* Numbers of processes that do not fit, and of devices: Linux gives none over 2^22. */
+/* Pids for processes that do not fit, and for devices: Linux assigns none over 2^22. */
 #define FIRST_MADE_PID   (UINT64_C(1) << 23)
 #define FIRST_DEVICE_PID (UINT64_C(1) << 24)
 
@@ -31,7 +31,7 @@ static const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrom
 	const struct ws_records *configs = &ch->kind[WS_KIND_LAUNCH_CONFIG];
 	const uint64_t *place = ws_map_get(&configs->places, id);
 
-	/* the model has a lost one before them */
+	/* index 0 of the model stands for lost configurations */
 	if (config)
 		*config = &ch->m->configs[place ? *place + 1 : 0];
 	return place ? WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, *place) : &lost;
@@ -42,7 +42,7 @@ static struct ws_bytes ws_chrome_text(const struct ws_chrome *ch, uint64_t strin
 	return ws_records_text(&ch->kind[WS_KIND_STRING], string);
 }
 
-/* The process of a thread; 0 when the trace lost it. */
+/* The process of a thread; 0 if it was lost. */
 static uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread)
 {
 	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], thread);
@@ -71,7 +71,7 @@ int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns)
 	return __builtin_sub_overflow(time_ns, ch->begin_ns, &ns) ? INT64_MAX : ns;
 }
 
-/* --- which operation asked for what ---------------------------------------------------------- */
+/* --- operations that requested work ---------------------------------------------------------- */
 
 static void add_link(struct ws_chrome *ch, uint64_t pid, uint64_t correlation, uint64_t external_id)
 {
@@ -84,7 +84,7 @@ static void add_link(struct ws_chrome *ch, uint64_t pid, uint64_t correlation, u
 	ch->external_ids[ch->nexternal_ids++] = external_id;
 }
 
-/* A kernel has a correlation id; an operation has none, and its External id tells it. */
+/* Key of a kernel by correlation id, or of an operation by External id. */
 static void key_of(uint64_t correlation, uint64_t external_id, int64_t time_ns, uint64_t key[3])
 {
 	key[0] = correlation;
@@ -107,8 +107,8 @@ static void ws_chrome_load_links(struct ws_chrome *ch)
 	}
 }
 
-/* What a framework says of the collective that this kernel (correlation) or operation (external_id)
- * is; NULL: nothing. */
+/* The framework's data about a collective, by kernel (correlation) or operation (external_id);
+ * NULL: none. */
 static const struct ws_row_collective *ws_chrome_collective(struct ws_chrome *ch,
                                                             uint64_t correlation,
                                                             uint64_t external_id, int64_t time_ns)
@@ -123,7 +123,7 @@ static const struct ws_row_collective *ws_chrome_collective(struct ws_chrome *ch
 	return WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
 }
 
-/* The operation that launched what has this id; 0 = not known. */
+/* The operation that launched work with this id; 0 = unknown. */
 static uint64_t ws_chrome_external_id(const struct ws_chrome *ch, uint64_t pid,
                                       uint64_t correlation)
 {
@@ -133,7 +133,7 @@ static uint64_t ws_chrome_external_id(const struct ws_chrome *ch, uint64_t pid,
 	return link ? ch->external_ids[link - 1] : 0;
 }
 
-/* Forget what has ended on the slice's track. Slices come by track, the outer ones first. */
+/* Removes ended operations on the slice's track. Slices come by track, the outer ones first. */
 static void close_ops(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	if (ch->op_track != s->track)
@@ -143,7 +143,7 @@ static void close_ops(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 		ch->nopen_ops--;
 }
 
-/* An operation begins: calls inside it are for it, unless they were linked to another. */
+/* An operation begins: calls inside it belong to it, unless they are linked to another. */
 static void ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slice *s,
                                uint64_t external_id)
 {
@@ -154,7 +154,7 @@ static void ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slic
 	ch->open_ops[ch->nopen_ops++] = (struct ws_chrome_open_op){s->end_ns, external_id};
 }
 
-/* The operation that a call is for; of annotated operations also that of what it launched. */
+/* The operation of a call; for annotated operations also the operation of its launched work. */
 static uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	const uint64_t pid = ch->track[s->track].a, correlation = ws_chrome_correlation(ch, s);
@@ -165,7 +165,7 @@ static uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct
 	close_ops(ch, s);
 	if (!ch->nopen_ops)
 		return 0;
-	/* of a framework's operations the work has what was recorded of it, and nothing else */
+	/* for a framework's operations, work has only its recorded links */
 	if (!ch->kind[WS_KIND_CPU_OP].n)
 		add_link(ch, pid, correlation, ch->open_ops[ch->nopen_ops - 1].external_id);
 	return ch->open_ops[ch->nopen_ops - 1].external_id;
@@ -173,10 +173,10 @@ static uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct
 
 /* --- tracks, slices and arrows --------------------------------------------------------------- */
 
-/* More subtracks than this would serve nobody; what crosses then shares the last one. */
+/* Maximum number of subtracks; further crossing slices share the last one. */
 #define MAX_SUBTRACKS 256u
 
-/* Numbers of subtracks that have no thread or stream of their own: Linux gives none over 2^22. */
+/* Tids for additional subtracks: Linux assigns none over 2^22. */
 #define FIRST_MADE_TID (UINT64_C(1) << 23)
 
 static void extend(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
@@ -212,8 +212,8 @@ static void add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, con
 }
 
 /*
- * A slice of each row of a kind, on the track of this key; rows that have no time are counted. In a
- * function with ch and err.
+ * Adds a slice for each row of a kind, on the track of this key; counts rows without time. For
+ * functions with ch and err.
  */
 #define COLLECT(NAME, name, ...)                                                       \
 	for (size_t i = 0; i < ch->kind[WS_KIND_##NAME].n; i++) {                      \
@@ -230,7 +230,7 @@ static void add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, con
 
 #define ON_THREAD WS_CHROME_THREAD, ws_chrome_thread_pid(ch, r->thread), r->thread
 
-/* After all else: a range that never ended lasts as long as the trace. */
+/* Called last, because a range that never ended extends to the end of the trace. */
 static void collect_ranges(struct ws_chrome *ch)
 {
 	struct ws_recorded_ranges *ranges = &ch->ranges;
@@ -277,7 +277,7 @@ static int compare_tracks(const void *a, const void *b)
 	return 0;
 }
 
-/* Of slices with the same times, the kind that calls the others is outside. */
+/* Nesting of slices with equal times by kind: callers are outside. */
 static int nesting(uint8_t kind)
 {
 	static const uint8_t outer_first[] = {WS_KIND_PYTHON_CALL, WS_KIND_NVTX, WS_KIND_CPU_OP,
@@ -304,7 +304,7 @@ static int compare_slices(const void *a, const void *b, void *tracks)
 	return 0;
 }
 
-/* The ends of the slices that are open in a subtrack, the innermost last. */
+/* Ends of the open slices in a subtrack, the innermost last. */
 struct subtrack {
 	int64_t *open_ns;
 	size_t depth, capacity;
@@ -341,7 +341,7 @@ static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int al
 
 /* --- numbers of the JSON --- */
 
-/* The first subtrack of a thread or stream has its number, where no other has it. */
+/* The first subtrack of a thread or stream gets its number, unless another track has it. */
 static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
                            uint32_t subtrack)
 {
@@ -367,7 +367,7 @@ static int ws_chrome_compare_launches(const void *a, const void *b, void *ctx)
 	return x->work < y->work ? -1 : x->work > y->work;
 }
 
-/* Of device work and calls; 0 of other slices. */
+/* Correlation id of device work and calls; 0 for other slices. */
 static uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	static const uint8_t at[WS_KIND_END] = {
@@ -418,11 +418,11 @@ static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 	}
 	ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
 	              ws_chrome_compare_launches, NULL);
-	/* The first arrow of a correlation id has that id, where no other process has it; others
-	 * get one.
+	/* The first arrow of a correlation id gets that id, unless another process has it; others
+	 * get new ids.
 	 */
 	struct ws_map pids = {0}, taken = {0};
-	uint64_t before = 0; /* launches of one process come in the order of their ids */
+	uint64_t before = 0; /* launches of one process are in the order of their ids */
 
 	for (size_t i = 0; i < ch->nlaunches; i++)
 		ws_map_add(&pids, ws_chrome_launch(ch, i)->pid, 1);
@@ -444,7 +444,7 @@ static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 	return WS_OK;
 }
 
-/* Slices of all records on their tracks, sorted; subtracks; arrows. */
+/* Collects slices of all records on their tracks, sorts them, and adds subtracks and arrows. */
 static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 {
 	size_t most = ch->ranges.nranges;
@@ -488,7 +488,7 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 	ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices, compare_slices,
 	              ch->track);
 	struct subtracks *subtracks;
-	uint32_t track = 0; /* of the slice before */
+	uint32_t track = 0; /* track of the previous slice */
 
 	WS_NEW(&ch->arena, subtracks, 1);
 	for (size_t i = 0; i < ch->nslices; i++) {
@@ -525,7 +525,7 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 
 /* --- devices, and how the trace was recorded ------------------------------------------------- */
 
-/* Of rows that say the same thing twice, the last one counts: a number for each thing. */
+/* Index of the last row for each key, which is the one that counts. */
 struct last_rows {
 	struct ws_strtab things;
 	struct ws_map row;
@@ -571,12 +571,12 @@ static void ws_chrome_put_devices(struct ws_chrome *ch)
 		struct ws_bytes name = ws_chrome_text(ch, d->name);
 
 		if (ws_records_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
-			continue; /* a later row says more */
+			continue; /* a later row counts instead */
 		ws_json_break(j);
 		ws_json_object_begin(j);
 		ws_json_u64(ws_json_key(j, "id"), d->id);
 		ws_json_string(ws_json_key(j, "name"), name.ptr, name.len);
-		/* as PyTorch's profiler has them */
+		/* as in PyTorch's profiler */
 		static const struct {
 			const char *key, *attr;
 		} properties[] = {
@@ -627,9 +627,9 @@ void ws_chrome_each_meta(struct ws_chrome *ch,
 	last_rows_free(&last);
 }
 
-/* --- what PyTorch's tools look for ---------------------------------------------------------- */
+/* --- metadata for PyTorch's tools ---------------------------------------------------------- */
 
-/* A number as one, if it is short enough to be one for sure. */
+/* Writes a text as a number if it is a short number. */
 static void put_scalar(struct ws_json_writer *j, const char *key, struct ws_bytes value)
 {
 	const char *text = value.ptr;
@@ -674,7 +674,7 @@ static void put_distributed(struct ws_chrome *ch, const char *key, struct ws_byt
 			put_scalar(&ch->j, ends[e], value);
 }
 
-/* Of PyTorch's names and of the recorder's: both mean the same, and a trace may have both. */
+/* Finds the rank under PyTorch's or the recorder's keys, of which a trace may have both. */
 static void look_for_rank(struct ws_chrome *ch, const char *key, struct ws_bytes value)
 {
 	(void)value;
@@ -684,7 +684,7 @@ static void look_for_rank(struct ws_chrome *ch, const char *key, struct ws_bytes
 		ch->rank_keys = "process.";
 }
 
-/* What PyTorch's tools look for at the top. */
+/* Writes top-level metadata for PyTorch's tools. */
 static void ws_chrome_put_pytorch_meta(struct ws_chrome *ch)
 {
 	ws_chrome_each_meta(ch, put_top);
@@ -699,7 +699,7 @@ static void ws_chrome_put_pytorch_meta(struct ws_chrome *ch)
 
 /* --- slices and marks ------------------------------------------------------------------------ */
 
-#define TELL_SLICES 4096 /* between two words about progress */
+#define TELL_SLICES 4096 /* slices between two reports of progress */
 
 /* --- arguments --- */
 
@@ -740,7 +740,7 @@ static void put_known_text(struct ws_chrome *ch, const char *key, struct ws_byte
 		put_text(ch, key, text);
 }
 
-/* What PyTorch records as an array, and the trace has as its text. */
+/* Writes a text that is an array in PyTorch's files. */
 static void put_known_array(struct ws_chrome *ch, const char *key, struct ws_bytes text)
 {
 	const struct ws_chrome_value value = {.type = WS_CHROME_ARRAY, .text = text};
@@ -756,7 +756,7 @@ static void put_sizes(struct ws_chrome *ch, const char *key, uint64_t x, uint64_
 	ch->form->arg(ch, key, &value);
 }
 
-/* A number of 8 bits to the power of its unit's name: "htod" of a memcpy's kind. */
+/* The name of an enumerated value: "htod" for a memcpy's kind. */
 static struct ws_bytes enum_name(enum ws_kind kind, int column, uint64_t value)
 {
 	return ws_enum_name(ws_schema_kind(kind)->columns[column].unit, value);
@@ -774,15 +774,17 @@ static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uin
 {
 	const struct ws_chrome_track *t = &ch->track[s->track];
 
-	/* 0: of no operation. Without one TensorBoard's plugin takes it for any collective's. */
+	/* 0: no operation. Without this argument TensorBoard's plugin assigns it to any
+	 * collective. */
 	put_u64(ch, "External id", ws_chrome_external_id(ch, t->b, correlation));
 	put_u64(ch, "device", t->a);
 	put_u64(ch, "context", t->c);
-	put_i64(ch, "stream", (int64_t)t->d); /* -1: of none, as PyTorch has it today */
+	put_i64(ch, "stream", (int64_t)t->d); /* -1: none, as in current PyTorch */
 	put_known(ch, "correlation", correlation);
 }
 
-/* As PyTorch's profiler tells it of a kernel, and of the operation that asks for one. */
+/* Writes a collective as PyTorch's profiler does for kernels and for operations that request
+ * one. */
 static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t external_id,
                            int64_t time_ns)
 {
@@ -927,7 +929,7 @@ static void put_gpu_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 	put_name(ch, ws_chrome_text(ch, r->name), "gpu_user_annotation");
 	put_u64(ch, "device", r->device);
-	/* not "stream": HTA takes what has one for work of the device */
+	/* not "stream", because HTA counts events with a stream as device work */
 	put_u64(ch, "on stream", r->stream);
 }
 
@@ -944,7 +946,7 @@ static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	}
 }
 
-/* The payload's row, and whether it is an operation's. */
+/* Is the payload that of an operation? */
 static bool is_op(const struct ws_chrome *ch, uint64_t payload)
 {
 	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
@@ -952,7 +954,7 @@ static bool is_op(const struct ws_chrome *ch, uint64_t payload)
 	return payload && place && ch->m->ops.is_op[*place];
 }
 
-/* What an annotated operation says of itself. */
+/* Writes the data of an annotated operation. */
 static void put_op(struct ws_chrome *ch, uint64_t payload)
 {
 	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
@@ -988,8 +990,8 @@ static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	char step[40];
 
 	if (name.len == 4 && !memcmp(name.ptr, "step", 4)) {
-		/* A step as PyTorch's tools know it: by the number that it carries, else one after
-		 * the other. */
+		/* A step in PyTorch's naming: by the number in its payload, else by its
+		 * position. */
 		const uint64_t *place =
 		        ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, begin->payload);
 		int64_t number = (int64_t)ch->next_step;
@@ -1007,7 +1009,7 @@ static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	}
 	if (is_op(ch, begin->payload)) {
 		put_name(ch, name, "cpu_op");
-		/* like a framework's, where the trace has none of those */
+		/* like an operation of a framework, if the trace has none */
 		if (!ch->kind[WS_KIND_CPU_OP].n) {
 			put_u64(ch, "External id", s->row + 1);
 			ws_chrome_begin_op(ch, s, s->row + 1);
@@ -1086,7 +1088,7 @@ static bool is_earlier_launch(void *ctx, size_t i)
 	return ws_chrome_compare_launches(ws_chrome_launch(s->ch, i), &s->key, NULL) < 0;
 }
 
-/* The first arrow not before this one. Slices ask in the order of their launches, mostly. */
+/* The first arrow not before this one. Searches are mostly in the order of launches. */
 static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlation, size_t work)
 {
 	struct search search = {ch, {pid, correlation, 0, (uint32_t)work, WS_NONE}};
@@ -1096,7 +1098,7 @@ static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlati
 	return ch->next_launch;
 }
 
-/* Arrows from a call, the slice of this number, to all that it launched. */
+/* Begins the arrows from a call (the slice with this number) to its launched work. */
 static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
 {
 	const uint64_t pid = ch->track[s->track].a, correlation = ws_chrome_correlation(ch, s);
@@ -1145,7 +1147,7 @@ static void ws_chrome_put_slices(struct ws_chrome *ch)
 
 		ch->form->begin_slice(ch, s);
 		put[s->kind](ch, s);
-		/* Where a row of a thread has a number of its own, the thread's is told. */
+		/* If the row of a thread has another number, adds the thread's number. */
 		t = &ch->track[s->track];
 		if (t->type == WS_CHROME_THREAD) {
 			row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
@@ -1154,7 +1156,7 @@ static void ws_chrome_put_slices(struct ws_chrome *ch)
 		}
 		if (ch->form->end_args)
 			ch->form->end_args(ch);
-		/* right behind the slice that it binds to, as both are at one moment */
+		/* directly after its slice, as both have the same time */
 		if (s->kind == WS_KIND_API)
 			begin_arrows(ch, s, i);
 		else if (ws_chrome_correlation(ch, s))
@@ -1164,30 +1166,13 @@ static void ws_chrome_put_slices(struct ws_chrome *ch)
 	}
 }
 
-/* The track of a thread: NULL when nothing is drawn on it. */
+/* The track of a thread; NULL if nothing else is drawn on it. */
 static const struct ws_chrome_track *thread_track(const struct ws_chrome *ch, uint64_t thread)
 {
 	const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread), thread};
 	uint64_t id = ws_strtab_find(&ch->track_keys, key, sizeof(key));
 
 	return id ? &ch->track[id - 1] : NULL;
-}
-
-static void ws_chrome_put_marks(struct ws_chrome *ch)
-{
-	for (size_t i = 0; i < ch->ranges.nmarks; i++) {
-		const struct ws_recorded_range *mark = ws_recorded_range(&ch->ranges.marks, i);
-		const struct ws_recorded_event *r = &ch->ranges.events[mark->begin];
-
-		ch->form->begin_mark(ch, mark->start_ns, r->thread, thread_track(ch, r->thread));
-		put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
-		put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
-		put_op(ch, r->payload);
-		if (ch->form->end_args)
-			ch->form->end_args(ch);
-		if (ch->form->end_mark)
-			ch->form->end_mark(ch);
-	}
 }
 
 /* --- counters -------------------------------------------------------------------------------- */
@@ -1236,7 +1221,7 @@ static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
 	}
 }
 
-/* Allocations add, releases subtract; what was allocated before the recording is not known. */
+/* Allocations add, releases subtract; allocations before the recording are unknown. */
 static void put_memories(struct ws_chrome *ch)
 {
 	size_t n = ch->kind[WS_KIND_MEMORY].n;
@@ -1252,9 +1237,10 @@ static void put_memories(struct ws_chrome *ch)
 		const uint64_t *before;
 		uint64_t pid, sum;
 
-		/* of a thread: what a framework says of its allocator, as it says it */
+		/* with a thread: the framework's allocator, with its recorded values */
 		if (r->thread && r->op <= WS_MEMORY_OP_OUT_OF_MEMORY) {
-			/* An instant of PyTorch's profiler: memory that a thread took or gave back.
+			/* An instant of PyTorch's profiler: memory that a thread allocated or
+			 * released.
 			 */
 			const bool is_host = r->memory_kind == WS_MEMORY_PAGEABLE;
 			const bool is_free = r->op == WS_MEMORY_OP_FREE;
@@ -1324,8 +1310,8 @@ static void put_occupancy(struct ws_chrome *ch)
 		ws_spill_put(&changes, sizeof(change), (n)++, &change);
 	}
 	ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL);
-	/* The kernels' estimates added up, at most 100: kernels side by side fill the device
-	 * together. */
+	/* Sum of the kernels' estimates, at most 100, because concurrent kernels share the
+	 * device. */
 	const int64_t full = 100 * PERCENT_ONE;
 
 	for (size_t i = 0; i < n; i++) {
@@ -1334,7 +1320,7 @@ static void put_occupancy(struct ws_chrome *ch)
 		int64_t sum = (before ? (int64_t)*before : 0) + change->change;
 
 		ws_map_put(&sums, change->key, (uint64_t)sum);
-		/* all changes of a moment make one value */
+		/* all changes at one time make one value */
 		if (i + 1 < n && change[1].time_ns == change->time_ns &&
 		    change[1].key == change->key)
 			continue;
@@ -1365,7 +1351,7 @@ static void begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, u
 
 /* --- names and order of processes and tracks --- */
 
-/* An event about a process or track, which stays open inside its arguments. */
+/* Begins an event about a process or track, up to its arguments. */
 static void begin_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid)
 {
 	begin_event(ch, "M", pid, tid, ch->begin_ns);
@@ -1483,7 +1469,7 @@ static void put_arrow(struct ws_chrome *ch, const char *what, uint64_t id, uint6
 	ws_json_str(ws_json_key(&ch->j, "cat"), what);
 	ws_json_u64(ws_json_key(&ch->j, "id"), id);
 	if (!begins) {
-		/* it ends at the slice around this moment, not at the next one */
+		/* it binds to the slice around this time, not to the next one */
 		ws_json_str(ws_json_key(&ch->j, "bp"), "e");
 	}
 	ws_json_object_end(&ch->j);
@@ -1581,7 +1567,7 @@ const struct ws_chrome_form ws_chrome_json = {
 
 /* --- the whole timeline ---------------------------------------------------------------------- */
 
-/* Devices stand below the processes. */
+/* Devices come below the processes. */
 #define DEVICE_SORT_INDEX 1000000
 
 /* --- loading --- */
@@ -1610,7 +1596,7 @@ static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
 
 /* --- names and order of processes and tracks --- */
 
-/* What printf takes of a name for "%.*s". */
+/* Arguments for "%.*s" of printf. */
 #define SHOWN(name, longest) \
 	(name).len > (longest) ? (longest) : (int)(name).len, (const char *)(name).ptr
 
@@ -1649,7 +1635,7 @@ static void put_processes(struct ws_chrome *ch)
 	}
 }
 
-/* What a track is called; its further subtracks are numbered. */
+/* The name of a track; further subtracks are numbered. */
 static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *t, char *text,
                       size_t size)
 {
@@ -1708,7 +1694,21 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 		ws_chrome_put_slices(ch);
 		ch->stats->skipped[WS_KIND_COLLECTIVE] =
 		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told.n;
-		ws_chrome_put_marks(ch);
+		for (size_t i = 0; i < ch->ranges.nmarks; i++) {
+			const struct ws_recorded_range *mark =
+			        ws_recorded_range(&ch->ranges.marks, i);
+			const struct ws_recorded_event *r = &ch->ranges.events[mark->begin];
+
+			ch->form->begin_mark(ch, mark->start_ns, r->thread,
+			                     thread_track(ch, r->thread));
+			put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
+			put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
+			put_op(ch, r->payload);
+			if (ch->form->end_args)
+				ch->form->end_args(ch);
+			if (ch->form->end_mark)
+				ch->form->end_mark(ch);
+		}
 
 		/* From an operation to its backward pass; both ends are at the start of a slice. */
 		uint64_t id = WS_CHROME_FIRST_MADE_ID + ch->nlaunches;
@@ -1732,7 +1732,7 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 		put_memories(ch);
 		put_occupancy(ch);
 	}
-	/* it frees, too */
+	/* also frees */
 	return status == WS_OK ? ch->form->end(ch, err) : (ch->form->end(ch, NULL), status);
 }
 
@@ -1756,8 +1756,8 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 			                        ws_bytes_begin(m->value, "PyTorch");
 	}
 	WS_THEN(status, ws_chrome_collect(&ch, err));
-	/* The first moment drawn, on a whole microsecond: readers round baseTimeNanoseconds to
-	 * that. */
+	/* The first drawn time, rounded to a microsecond, because readers round
+	 * baseTimeNanoseconds. */
 	const int64_t base_ns = ws_trace_reader_summary(ch.r)->base_ns;
 	int64_t first_ns, begin_ns;
 

@@ -1,10 +1,10 @@
 /*
- * The timeline as Perfetto's protobuf: packets of track events. Numbers of
- * fields: protos/perfetto/trace/{trace,trace_packet,clock_snapshot}.proto,
+ * The timeline as Perfetto's protobuf: packets of track events. Numbers of fields:
+ * protos/perfetto/trace/{trace,trace_packet,clock_snapshot}.proto,
  * interned_data/interned_data.proto and track_event/{track_event,
- * track_descriptor,process_descriptor,thread_descriptor,counter_descriptor,
- * debug_annotation}.proto of google/perfetto. All packets are of one sequence,
- * whose texts are told once. Times are nanoseconds since the begin.
+ * track_descriptor,process_descriptor,thread_descriptor,counter_descriptor, debug_annotation}.proto
+ * of google/perfetto. All packets are of one sequence, which contains each text once. Times are
+ * nanoseconds since the begin.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,20 +13,6 @@
 #include "report/export/chrome/chrome.h"
 
 enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };
-
-/* bytes, strings, messages */
-static inline void ws_protobuf_bytes(struct ws_buf *b, unsigned field, const void *bytes,
-                                     size_t len)
-{
-	uint8_t *p;
-
-	ws_buf_reserve(b, 2 * WS_VARINT_MAX + len);
-	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_BYTES);
-	p = ws_varint_put(p, len);
-	if (len)
-		memcpy(p, bytes, len);
-	b->len = (size_t)(p - b->data) + len;
-}
 
 /* fixed64 and double */
 static inline void ws_protobuf_64(struct ws_buf *b, unsigned field, uint64_t bits)
@@ -37,15 +23,6 @@ static inline void ws_protobuf_64(struct ws_buf *b, unsigned field, uint64_t bit
 	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_64);
 	ws_store_u64(p, bits);
 	b->len = (size_t)(p - b->data) + sizeof(bits);
-}
-
-static inline void ws_protobuf_u64(struct ws_buf *b, unsigned field, uint64_t value)
-{
-	uint8_t *p;
-
-	ws_buf_reserve(b, 2 * WS_VARINT_MAX);
-	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_VARINT);
-	b->len = (size_t)(ws_varint_put(p, value) - b->data);
 }
 
 enum { TRACE_PACKET = 1 };
@@ -117,12 +94,24 @@ struct ws_chrome_packets {
 
 static void u64(struct ws_buf *b, unsigned field, uint64_t value)
 {
-	ws_protobuf_u64(b, field, value);
+	uint8_t *p;
+
+	ws_buf_reserve(b, 2 * WS_VARINT_MAX);
+	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_VARINT);
+	b->len = (size_t)(ws_varint_put(p, value) - b->data);
 }
 
 static void bytes(struct ws_buf *b, unsigned field, struct ws_bytes value)
 {
-	ws_protobuf_bytes(b, field, value.ptr, value.len);
+	/* bytes, strings, messages */
+	uint8_t *p;
+
+	ws_buf_reserve(b, 2 * WS_VARINT_MAX + value.len);
+	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_BYTES);
+	p = ws_varint_put(p, value.len);
+	if (value.len)
+		memcpy(p, value.ptr, value.len);
+	b->len = (size_t)(p - b->data) + value.len;
 }
 
 static void message(struct ws_buf *b, unsigned field, struct ws_buf *value)
@@ -145,7 +134,7 @@ static struct ws_bytes readable(struct ws_chrome_packets *p, struct ws_bytes tex
 	return ws_export_readable(&p->text, text);
 }
 
-/* Write a packet; what it says has been put into p->packet. */
+/* Writes the packet in p->packet. */
 static void end_packet(struct ws_chrome_packets *p)
 {
 	uint8_t head[2 * WS_VARINT_MAX], *end;
@@ -162,7 +151,7 @@ static void end_packet(struct ws_chrome_packets *p)
 	p->packet.len = 0;
 }
 
-/* The number of a text in its table, which the packet at hand tells when it is new. */
+/* The number of a text in its table; a new text is added to the current packet. */
 static uint64_t intern(struct ws_chrome_packets *p, struct ws_strtab *table, unsigned field,
                        struct ws_bytes text)
 {
@@ -206,7 +195,7 @@ static void process(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, ui
 {
 	struct ws_chrome_packets *p = ch->packets;
 
-	(void)order; /* as they come */
+	(void)order; /* in the order of packets */
 	u64(&p->event, TRACK_UUID, process_uuid(pid));
 	if (pid >= ws_chrome_device(0)) {
 		bytes(&p->event, TRACK_NAME, readable(p, name));
@@ -262,7 +251,7 @@ static void begin_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	            s->start_ns);
 }
 
-/* Readers put packets in order of time, those of one time as they stand: the ends may follow. */
+/* Readers sort packets by time, stably, so ends may follow immediately. */
 static void end_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	end_event(ch);
@@ -328,11 +317,11 @@ static void flow(struct ws_chrome_packets *p, uint64_t id, int begins)
 
 static void arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t id, int begins)
 {
-	(void)s; /* it is the event at hand */
+	(void)s; /* it is the current event */
 	flow(ch->packets, id, begins);
 }
 
-/* The slice that it belongs to is written: an event without duration inside it has the end. */
+/* The slice is written already, so an event without duration inside it has the link. */
 static void link_slices(struct ws_chrome *ch, uint64_t id, const struct ws_chrome_track *t,
                         int64_t time_ns, int begins)
 {
@@ -397,13 +386,13 @@ static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 	(void)err;
 	ch->packets = ws_xarray(1, sizeof(*ch->packets));
 	ch->packets->f = f;
-	/* What the begin is on the clock of the wall. */
+	/* Relates the begin to wall-clock time. */
 	struct ws_chrome_packets *p = ch->packets;
 	const struct {
 		uint64_t clock, time_ns;
 	} clocks[] = {
 	        {CLOCK_BOOTTIME_, 0},
-	        /* times of a file may be any: the sum wraps around */
+	        /* times of a file are arbitrary: the sum may wrap */
 	        {CLOCK_REALTIME_,
 	         (uint64_t)ws_trace_reader_summary(ch->r)->base_ns + (uint64_t)ch->begin_ns},
 	};
@@ -415,7 +404,7 @@ static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 	}
 	message(&p->packet, PACKET_CLOCK_SNAPSHOT, &p->event);
 	end_packet(p);
-	/* how it was recorded: an event on the track of all */
+	/* facts about the recording: an event on the global track */
 	begin_event(ch, TYPE_INSTANT, 0, ch->begin_ns);
 	put_name(ch, ws_bytes_of("trace"), "meta");
 	ws_chrome_each_meta(ch, put_meta);

@@ -1,6 +1,6 @@
 /*
- * From a trace to the tables of an Nsight Systems export. docs/reference/export.md says
- * what becomes of each record.
+ * From a trace to the tables of an Nsight Systems export. docs/reference/export.md describes the
+ * conversion of each record.
  */
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -31,32 +31,32 @@ struct ws_nsys_value {
 	};
 };
 
-struct ws_nsys_config; /* what the names of a launch configuration became */
+struct ws_nsys_config; /* StringIds of a launch configuration's names */
 
 struct ws_nsys_out {
 	const struct ws_trace_reader *r;
 	struct ws_export_stats *stats;
 	struct ws_export_progress progress;
-	sqlite3_vfs files; /* how SQLite gets at a file: through what is open */
+	sqlite3_vfs files; /* SQLite's access to the opened file */
 	sqlite3 *db;
-	enum ws_status status; /* the first failure, which ws_nsys_out_finish tells */
+	enum ws_status status; /* the first failure, returned by ws_nsys_out_finish */
 	struct ws_err err;
-	sqlite3_stmt
-	        *table[WS_NSYS_TABLES]; /* that insert a row; NULL: the table does not exist yet */
+	sqlite3_stmt *table[WS_NSYS_TABLES]; /* statements that insert a row; NULL: the table does
+	                                        not exist yet */
 	unsigned ncolumns[WS_NSYS_TABLES]; /* of those */
 	int64_t rows[WS_NSYS_TABLES];
-	struct ws_nsys_value value[WS_NSYS_COLUMNS]; /* of the rows that are begun */
+	struct ws_nsys_value value[WS_NSYS_COLUMNS]; /* values of unfinished rows */
 
 	struct ws_records strings, threads, configs;
-	struct ws_nsys_config *config;   /* one a row of configs */
-	struct ws_strtab texts;          /* as they are in StringIds; the id is the row's */
+	struct ws_nsys_config *config;   /* one per row of configs */
+	struct ws_strtab texts;          /* as in StringIds; ids are those of the rows */
 	struct ws_map string_ids;        /* string of the trace -> StringIds */
 	struct ws_map thread_ids;        /* thread of the trace -> globalTid */
 	struct ws_map process_ids;       /* pid -> number of 24 bits */
 	struct ws_strtab used_threads;   /* globalTid */
 	struct ws_strtab used_processes; /* number of 24 bits */
 	struct ws_buf scratch, readable;
-	struct ws_arena row_texts; /* of the row at hand: those that were not readable */
+	struct ws_arena row_texts; /* repaired texts of the current row */
 	int64_t first_ns, last_ns;
 };
 
@@ -67,8 +67,8 @@ static void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
                            const struct ws_nsys_value *values, unsigned n);
 
 /*
- * A row: set its columns (those not set are NULL), put it. A table is created
- * with its first row, as exports leave out empty ones.
+ * To write a row, set its columns (others are NULL), then put it. A table is created with its first
+ * row, because exports leave out empty tables.
  */
 static void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_column c, int64_t value);
 
@@ -79,10 +79,10 @@ static void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_column c, uint
 
 /* The names of a kernel as StringIds. */
 struct ws_nsys_config {
-	int64_t demangled, base, mangled; /* mangled 0: the recorded name is the readable one */
+	int64_t demangled, base, mangled; /* mangled 0: the recorded name is readable */
 };
 
-/* A moment that the export tells of. */
+/* Extends the time span of the export. */
 static inline void ws_nsys_extend(struct ws_nsys_out *o, int64_t from_ns, int64_t to_ns)
 {
 	if (from_ns < o->first_ns)
@@ -107,7 +107,7 @@ static enum ws_status write_table(struct ws_nsys_out *o, enum ws_nsys_table tabl
 
 /* --- the database --- */
 
-/* The first failure is told at the end. */
+/* Stores the first failure, which is returned at the end. */
 static void check(struct ws_nsys_out *o, int code)
 {
 	if (code != SQLITE_OK && code != SQLITE_DONE)
@@ -120,14 +120,14 @@ static void execute(struct ws_nsys_out *o, const char *sql)
 	check(o, sqlite3_exec(o->db, sql, NULL, NULL, NULL));
 }
 
-/* The file is open, and is not opened by its name, which others may have changed. */
+/* Opens the file by its descriptor, because others may have changed its name. */
 static int open_for_sqlite(const char *path, int flags, int mode)
 {
 	(void)flags, (void)mode;
 	return ws_file_copy_handle(ws_own_file_descriptor(path), true);
 }
 
-/* SQLite would look where the descriptor's name leads and take that name. */
+/* Prevents SQLite from resolving the descriptor's name. */
 static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
 {
 	(void)vfs;
@@ -135,7 +135,7 @@ static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
 	return strlen(path) < (size_t)size ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
-/* Files of SQLite that are opened by their descriptors. */
+/* Makes SQLite open files by descriptors. */
 static enum ws_status take_descriptors(struct ws_nsys_out *o, struct ws_err *err)
 {
 	sqlite3_vfs *unix_files = sqlite3_vfs_find("unix-none");
@@ -151,7 +151,7 @@ static enum ws_status take_descriptors(struct ws_nsys_out *o, struct ws_err *err
 	return WS_OK;
 }
 
-/* definitions: what stands between the parentheses of CREATE TABLE, n of them. */
+/* definitions: column definitions for CREATE TABLE, n of them. */
 static void create_table(struct ws_nsys_out *o, const char *name, const char *definitions,
                          unsigned n, sqlite3_stmt **insert)
 {
@@ -235,7 +235,7 @@ static void create(struct ws_nsys_out *o, enum ws_nsys_table table)
 	               &o->table[table]);
 }
 
-/* NULL, or 0 where the schema wants a number. */
+/* Sets columns to NULL, or to 0 if the schema requires a number. */
 static void clear(struct ws_nsys_out *o, unsigned first, unsigned n)
 {
 	for (unsigned c = first; c < first + n; c++)
@@ -243,7 +243,7 @@ static void clear(struct ws_nsys_out *o, unsigned first, unsigned n)
 		        .type = ws_nsys_columns[c].has_number ? SQLITE_INTEGER : 0};
 }
 
-/* path: of an empty file, or none. IO_WRITE. What fails later is told by ws_nsys_out_finish. */
+/* path: an empty or new file. IO_WRITE. ws_nsys_out_finish returns later failures. */
 static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -258,13 +258,13 @@ static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, 
 	execute(o, PAGE_SETUP);
 	clear(o, 0, WS_NSYS_COLUMNS);
 	write_enums(o);
-	/* queries join these, with or without rows */
+	/* queries join these tables even without rows */
 	create(o, WS_NSYS_STRING);
 	create(o, WS_NSYS_THREAD);
 	return WS_OK;
 }
 
-/* Writes what is left. IO_WRITE. */
+/* Writes the rest. IO_WRITE. */
 static enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err)
 {
 	execute(o, "COMMIT");
@@ -299,7 +299,7 @@ static void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_column c, struc
 
 static int bind(sqlite3_stmt *insert, int i, const struct ws_nsys_value *v)
 {
-	const char *bytes = v->bytes.ptr ? v->bytes.ptr : ""; /* NULL would become one */
+	const char *bytes = v->bytes.ptr ? v->bytes.ptr : ""; /* a NULL pointer would become NULL */
 
 	switch (v->type) {
 	case SQLITE_INTEGER:
@@ -319,7 +319,7 @@ static void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
 {
 	int code = SQLITE_OK;
 
-	if (o->status != WS_OK) /* there may be no such table */
+	if (o->status != WS_OK) /* the table may not exist */
 		return;
 	sqlite3_clear_bindings(insert); /* to NULL */
 	for (unsigned i = 0; i < n && code == SQLITE_OK; i++)
@@ -331,7 +331,7 @@ static void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
 	check(o, code);
 }
 
-/* Borrowed until the row is put; what is no UTF-8 as U+FFFD. */
+/* Borrowed until the row is put; invalid UTF-8 becomes U+FFFD. */
 static void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_table table)
 {
 	const enum ws_nsys_column first = ws_nsys_tables[table].first;
@@ -342,20 +342,21 @@ static void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_table table)
 	o->rows[table]++;
 	ws_export_progress_tell(&o->progress, 1);
 	clear(o, first, o->ncolumns[table]);
-	if (table != WS_NSYS_STRING) /* which is put while others are made */
+	if (table != WS_NSYS_STRING) /* which is written while others are made */
 		ws_arena_free(&o->row_texts);
 }
 
 /* --- ids ------------------------------------------------------------------------------------- */
 
-/* A global id holds process and thread in so many bits each. */
+/* A global id has process and thread in this number of bits each. */
 #define ID_BITS 24
 #define ID_MASK ((UINT64_C(1) << ID_BITS) - 1)
 
-/* The first number given to what has none that fits: Linux gives none over 2^22. */
+/* First number for processes and threads whose number does not fit: Linux assigns none over
+ * 2^22. */
 #define FIRST_MADE (UINT64_C(1) << 23)
 
-/* The machine: one, the first. */
+/* The machine: always the first. */
 #define VM_BITS (UINT64_C(1) << 48)
 
 /* --- texts --- */
@@ -388,7 +389,7 @@ static void ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *i
 
 /* --- processes and threads --- */
 
-/* `number` under `above`, or one made up when it does not fit or is taken. */
+/* `number` under `above`, or a new one if it does not fit or is taken. */
 static uint64_t unique(struct ws_nsys_out *o, struct ws_strtab *used, uint64_t above,
                        uint64_t number)
 {
@@ -411,7 +412,7 @@ static void ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id)
 	*id = (int64_t)(VM_BITS | number << ID_BITS);
 }
 
-/* Threads whose row is lost are the thread 0 of process 0, as their records are kept. */
+/* Threads with a lost row become thread 0 of process 0, so that their records are kept. */
 static void ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id)
 {
 	const uint64_t *known = ws_map_get(&o->thread_ids, thread);
@@ -449,7 +450,7 @@ static void name_config(struct ws_nsys_out *o, const struct ws_row_launch_config
 
 	o->scratch.len = 0;
 	ws_demangle(recorded.ptr, recorded.len, &o->scratch);
-	/* behind it, room for the short form */
+	/* after it, room for the short form */
 	len = o->scratch.len;
 	ws_buf_reserve(&o->scratch, len + 1);
 	readable = (struct ws_bytes){o->scratch.data, len};
@@ -487,7 +488,7 @@ static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err
 	WS_FORWARD(ws_records_load_by(&o->threads, o->r, WS_KIND_THREAD, 0, err));
 	WS_FORWARD(ws_records_load_by(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, 0, err));
 	o->config = ws_xarray(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
-	/* numbers that fit are nobody else's */
+	/* numbers that fit are unique */
 	t = o->threads.rows;
 	for (size_t i = 0; i < o->threads.n; i++)
 		if (t[i].pid <= ID_MASK)
@@ -496,23 +497,6 @@ static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err
 		if (t[i].tid <= ID_MASK)
 			ws_nsys_global_tid(o, t[i].id, &id);
 	return WS_OK;
-}
-
-static void ws_nsys_ids_free(struct ws_nsys_out *o)
-{
-	ws_records_free(&o->strings);
-	ws_records_free(&o->threads);
-	ws_records_free(&o->configs);
-	free(o->config);
-	ws_strtab_free(&o->texts);
-	ws_strtab_free(&o->used_threads);
-	ws_strtab_free(&o->used_processes);
-	ws_map_free(&o->string_ids);
-	ws_map_free(&o->thread_ids);
-	ws_map_free(&o->process_ids);
-	ws_buf_free(&o->scratch);
-	ws_buf_free(&o->readable);
-	ws_arena_free(&o->row_texts);
 }
 
 /* --- what the export says of the trace, its machine and its processes ------------------------ */
@@ -527,7 +511,7 @@ static void put_pair(struct ws_nsys_out *o, enum ws_nsys_table table, enum ws_ns
 	ws_nsys_put(o, table);
 }
 
-/* Facts go where an import looks for them; all of them stand in META_DATA_CAPTURE by their key. */
+/* Writes facts where an import looks for them; META_DATA_CAPTURE has all of them by key. */
 static void on_meta(void *ctx, const void *data)
 {
 	static const struct {
@@ -638,7 +622,7 @@ static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_recor
 		if (ws_records_find(&devices, d[i].id) != &d[i])
 			continue; /* a later row says more */
 		write_device(o, &d[i], &attrs, &sm_count);
-		/* A device of each process, by the same number: that is what a trace records. */
+		/* Devices have the same number in each process, as in traces. */
 		const struct ws_row_process *p = processes->rows;
 
 		for (size_t k = 0; k < processes->n; k++) {
@@ -663,7 +647,7 @@ static void write_threads(struct ws_nsys_out *o)
 	const struct ws_row_thread *t = o->threads.rows;
 	int64_t id, name;
 
-	/* some reports want the table even when it is empty */
+	/* some reports need the table even if it is empty */
 	for (size_t i = 0; i < o->threads.n; i++) {
 		if (!t[i].name || ws_records_find(&o->threads, t[i].id) != &t[i])
 			continue;
@@ -784,7 +768,7 @@ static enum ws_status nsys_write_info(struct ws_nsys_out *o, struct ws_err *err)
 
 /* --- cells --- */
 
-/* Times of a hostile trace may overflow; calls that were cut off have a negative duration. */
+/* Times of a hostile trace may overflow; truncated calls have a negative duration. */
 static int64_t end_ns(int64_t start_ns, int64_t dur_ns)
 {
 	int64_t end;
@@ -801,7 +785,7 @@ static int64_t choose(const struct ws_nsys_choice *choice, int64_t value)
 	               : value - choice->shift;
 }
 
-/* What a number is in the database; row: it is of. */
+/* Sets a converted number; row: the record that contains it. */
 static void set_number(struct ws_nsys_out *o, const struct ws_nsys_column_def *c,
                        const uint8_t *row, uint64_t value, int64_t *to)
 {
@@ -871,7 +855,7 @@ struct table {
 	unsigned n;
 	struct ws_nsys_value *values;
 	enum ws_kind kind;
-	sqlite3_stmt *insert; /* of one of our own */
+	sqlite3_stmt *insert; /* of a table of our own */
 };
 
 /* The columns that are fields of this kind. */
@@ -905,7 +889,8 @@ static void set_peers(struct ws_nsys_out *o, const struct ws_row_memcpy *row)
 	SET(MEMCPY_dstDeviceId, row->dst_device);
 }
 
-/* Failures and pools are in the table of our own only. */
+/* Does the table of Nsight Systems have a place for the row? Failures and pools are only in our own
+ * table. */
 static bool has_place(const struct table *t, const void *row)
 {
 	const struct ws_row_memory *memory = row;
@@ -925,7 +910,7 @@ static void put_row(void *ctx, const void *row)
 	if (!has_place(t, row))
 		return;
 	set_fields(t, t->kind, row);
-	/* Columns that are no field. */
+	/* Sets columns that are not fields of the record. */
 	struct ws_nsys_out *o = t->o;
 
 	switch (t->table) {
@@ -1018,7 +1003,7 @@ static void begin_event(struct nvtx *n, enum ws_nsys_event_type type, int64_t st
 	SET(NVTX_globalTid, tid);
 }
 
-/* Texts stand in the row: whether a program registered them is not recorded. */
+/* Texts are in the row, because traces do not record whether a program registered them. */
 static void put_event(struct nvtx *n, uint64_t text)
 {
 	if (text)
@@ -1047,7 +1032,8 @@ static void domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t 
 	put_event(n, domain);
 }
 
-/* A number of one of NVTX's own types. 0: it is something else, which has no column. */
+/* Sets a payload that is a number of one of NVTX's own types. False: other payloads have no
+ * column. */
 static bool set_payload_number(struct nvtx *n, uint64_t id)
 {
 	const struct ws_row_payload *row = ws_records_find(&n->payloads, id);
@@ -1072,16 +1058,6 @@ static bool set_payload_number(struct nvtx *n, uint64_t id)
 	else
 		ws_nsys_set(n->o, p->column, (int64_t)bits);
 	return true;
-}
-
-/* After the event: its payload, where that did not fit into it. */
-static void put_payload(struct nvtx *n, uint64_t id)
-{
-	struct ws_nsys_out *o = n->o;
-
-	SET(OWN_PAYLOAD_eventId, o->rows[WS_NSYS_NVTX]);
-	SET(OWN_PAYLOAD_payload, (int64_t)id);
-	ws_nsys_put(o, WS_NSYS_OWN_PAYLOAD);
 }
 
 /* A range, or a mark. */
@@ -1115,11 +1091,15 @@ static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
 	is_set = !begin->payload || set_payload_number(n, begin->payload);
 	ws_nsys_extend(o, range->start_ns, range->end_ns);
 	put_event(n, begin->name);
-	if (!is_set)
-		put_payload(n, begin->payload);
+	if (!is_set) {
+		/* After the event: its payload, where that did not fit into it. */
+		SET(OWN_PAYLOAD_eventId, o->rows[WS_NSYS_NVTX]);
+		SET(OWN_PAYLOAD_payload, (int64_t)begin->payload);
+		ws_nsys_put(o, WS_NSYS_OWN_PAYLOAD);
+	}
 }
 
-/* A category belongs to no thread: the trace's first stands for it. */
+/* Categories have no thread: uses the first one of the trace. */
 static void on_category(void *ctx, const void *data)
 {
 	const struct ws_row_category *row = data;
@@ -1189,7 +1169,19 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 		o.files.xSetSystemCall(&o.files, "open", NULL);
 		sqlite3_vfs_unregister(&o.files);
 	}
-	ws_nsys_ids_free(&o);
+	ws_records_free(&o.strings);
+	ws_records_free(&o.threads);
+	ws_records_free(&o.configs);
+	free(o.config);
+	ws_strtab_free(&o.texts);
+	ws_strtab_free(&o.used_threads);
+	ws_strtab_free(&o.used_processes);
+	ws_map_free(&o.string_ids);
+	ws_map_free(&o.thread_ids);
+	ws_map_free(&o.process_ids);
+	ws_buf_free(&o.scratch);
+	ws_buf_free(&o.readable);
+	ws_arena_free(&o.row_texts);
 	return status;
 }
 

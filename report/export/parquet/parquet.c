@@ -1,6 +1,6 @@
 /*
- * A trace as a folder of Parquet files: facts, record kinds with names in the place of ids, kernels
- * and ranges as analysis knows them, and sums in place of rows (--rollup).
+ * A trace as a folder of Parquet files: facts, record kinds with names instead of ids, kernels and
+ * ranges with results of analysis, and sums instead of rows (--rollup).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static void ws_parquet_text_or_null(struct ws_parquet_writer *w, struct ws_bytes
 		ws_parquet_null(w);
 }
 
-/* One of them, which may be an empty name; null for WS_NONE. */
+/* A path, which may be empty; null for WS_NONE. */
 static void ws_parquet_path_or_null(struct ws_parquet_writer *w,
                                     const struct ws_parquet_paths *paths, uint32_t path)
 {
@@ -182,13 +182,13 @@ static enum ws_status create(struct ws_parquet_table *t, const struct ws_outfold
 	return WS_OK;
 }
 
-/* With status WS_OK a whole file of the folder, else none. */
+/* With status WS_OK adds a whole file to the folder, else none. */
 static enum ws_status finish(struct ws_parquet_table *t, struct ws_outfolder *out,
                              enum ws_status status, struct ws_err *err)
 {
 	struct ws_err cause;
 
-	/* the writer does not know where it writes */
+	/* the writer's error lacks the file's name */
 	if (status == WS_OK && ws_parquet_finish(t->w, &cause) != WS_OK)
 		status = WS_FAIL(err, IO_WRITE, "'%s': %s", t->out.path, cause.text);
 	ws_parquet_writer_free(t->w);
@@ -237,7 +237,7 @@ enum ws_status ws_parquet_fleet_close(struct ws_parquet_fleet *fleet, enum ws_st
 	return status;
 }
 
-/* The fleet's table of this name, new where there is none yet. */
+/* The fleet's table of this name, which is added if new. */
 static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char *name,
                                      const struct ws_parquet_field *fields, size_t nfields,
                                      struct ws_parquet_table **out, struct ws_err *err)
@@ -256,7 +256,7 @@ static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char 
 	return create(*out, &fleet->out, name, fields, nfields, NULL, err);
 }
 
-/* --- a table of the one or the other ---------------------------------------------------------- */
+/* --- a table of a folder or fleet ---------------------------------------------------------- */
 
 static enum ws_status begin(struct ws_parquet_table *t, struct ws_parquet_folder *f,
                             const char *name, const struct ws_parquet_field *fields, size_t nfields,
@@ -270,7 +270,7 @@ static enum ws_status begin(struct ws_parquet_table *t, struct ws_parquet_folder
 	return WS_OK;
 }
 
-/* End a row and tell the progress. */
+/* Ends a row and reports progress. */
 static void ws_parquet_table_end_row(struct ws_parquet_table *t)
 {
 	struct ws_parquet_folder *f = t->folder;
@@ -284,8 +284,8 @@ static void ws_parquet_table_end_row(struct ws_parquet_table *t)
 }
 
 /*
- * Write name.parquet, with what says where it comes from as key-value
- * metadata, and the rows that fill puts; no file after a failure.
+ * Writes name.parquet with the origin as key-value metadata, and the rows from fill; no file after
+ * a failure.
  */
 static enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const char *name,
                                              const struct ws_parquet_field *fields, size_t nfields,
@@ -324,7 +324,7 @@ struct ws_parquet_export {
 	struct ws_parquet_paths paths;
 };
 
-/* The same of a table whose columns parquet.def lists. */
+/* The same for a table whose columns are in parquet.def. */
 #define WS_PARQUET_TABLE_WRITE(f, name, FIELDS, fill, ctx, err)                                \
 	ws_parquet_table_write((f), (name),                                                    \
 	                       (const struct ws_parquet_field[]){FIELDS(WS_PARQUET_FIELD)},    \
@@ -334,7 +334,7 @@ struct ws_parquet_export {
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* A value that is a whole number in decimal is a number, too. */
+/* Parses a value that is a decimal integer. */
 static bool parse_number(struct ws_bytes value, int64_t *number)
 {
 	char text[24], *end;
@@ -350,7 +350,7 @@ static bool parse_number(struct ws_bytes value, int64_t *number)
 	return !errno && end == text + value.len;
 }
 
-/* device: NULL = of none */
+/* device: NULL = none */
 static void put_fact(struct ws_parquet_table *t, const char *source, const uint64_t *device,
                      struct ws_bytes key, struct ws_bytes value)
 {
@@ -418,7 +418,7 @@ static enum ws_status put_facts(void *ctx, struct ws_parquet_table *t, struct ws
 	for (size_t i = 0; i < m->nfacts; i++)
 		put_fact(t, "workload", NULL, m->facts[i].key, m->facts[i].value);
 	WS_FORWARD(put_devices(t, x, err));
-	/* The counters only grow: the last reading of each cause counts. */
+	/* Counters only grow: the last reading of each cause counts. */
 	uint64_t *last = ws_xarray(m->ntexts, sizeof(*last)); /* row + 1 by k */
 
 	for (uint64_t i = 0; i < m->loss.rows; i++)
@@ -438,12 +438,13 @@ static enum ws_status put_facts(void *ctx, struct ws_parquet_table *t, struct ws
 
 /* --- record kinds ---------------------------------------------------------------------------- */
 
-/* Where the values of a column come from. */
+/* Source of the values of a column. */
 struct source {
 	const struct ws_column_def *def;
-	const struct ws_records *named; /* not NULL: in the row of these that a column names */
-	size_t name_offset;             /* of that column in the row */
-	bool is_time;                   /* may be a time that was not recorded */
+	const struct ws_records
+	        *named; /* if not NULL: the value is in the row of these to which a column refers */
+	size_t name_offset; /* offset of that column in the row */
+	bool is_time;       /* the time may be unrecorded */
 	int zero_is_none;
 };
 
@@ -479,7 +480,7 @@ static void add_column(struct kind_export *k, struct source source)
 	        !source.named && (k->def->id == WS_KIND_MEMCPY || k->def->id == WS_KIND_MEMSET);
 
 	source.is_time = is_copy && (def->type == WS_TYPE_TIME || def->type == WS_TYPE_DUR);
-	/* 0 is "none recorded"; as a number it would join with all others, or be added */
+	/* 0 means none; as a number it would join with all others, or be added */
 	source.zero_is_none = strcmp(def->name, "correlation") == 0 ||
 	                      (is_copy && strcmp(def->name, "bytes") == 0);
 	k->fields[k->n] = (struct ws_parquet_field){def->name, type_of(def->type),
@@ -497,7 +498,7 @@ static bool has_column(const struct ws_kind_def *def, const char *name)
 	return 0;
 }
 
-/* The columns of the row that this one names take its place, but those the kind has. */
+/* Replaces a reference by the columns of its row, except those that the kind itself has. */
 static void add_columns_of(struct kind_export *k, const struct ws_records *named, enum ws_kind kind,
                            const struct ws_column_def *name)
 {
@@ -580,7 +581,7 @@ static enum ws_status put_rows(void *ctx, struct ws_parquet_table *out, struct w
 	return ws_records_each(k->x->r, k->def->id, put_row, k, err);
 }
 
-/* One table for each of these record kinds, as they are. */
+/* Writes one table for each of these record kinds. */
 static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *err)
 {
 	static const struct {
@@ -645,13 +646,13 @@ static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
 	return WS_OK;
 }
 
-/* A column of the configuration as recorded; 0 where the trace lost that. */
+/* A recorded column of the configuration; 0 if the configuration was lost. */
 static uint64_t config_value(const struct kernels_export *k, uint32_t config, int column)
 {
 	return config ? ws_value(&k->configs, column, config - 1u) : 0;
 }
 
-/* The configuration's name of how it was launched; a trace without that column says nothing. */
+/* The name of the launch type; empty if the trace lacks that column. */
 static struct ws_bytes launch_type(const struct kernels_export *k, uint32_t config)
 {
 	const int column = WS_COL_launch_config_launch_type;
@@ -727,7 +728,7 @@ static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct w
 	return WS_OK;
 }
 
-/* --- sums: --rollup: buckets -------------------------------------------------------------------
+/* --- sums of --rollup: buckets -------------------------------------------------------------------
  */
 
 #define SUB_BITS 7u /* an octave has 2^7 buckets */
@@ -755,7 +756,7 @@ uint64_t ws_rollup_bucket_from(uint32_t bucket)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-/* What tells rows apart; indexes of the model. Hashed as bytes, so without holes. */
+/* The key of a group: indexes of the model. It is hashed as bytes, so it has no padding. */
 struct group_key {
 	uint32_t step, path; /* WS_NONE: in none */
 	uint32_t launch;     /* number of the launch configuration by its values */
@@ -764,11 +765,11 @@ struct group_key {
 
 struct group {
 	struct group_key key;
-	uint32_t config; /* one that has those values */
+	uint32_t config; /* one configuration with those values */
 	int64_t kernels, without_time;
 	int64_t sum_ns, min_ns, max_ns;
-	/* Sums of the squares' parts above and below bit 32: each adds up on its own, exactly, in
-	 * the 64 bits that every engine has */
+	/* Sums of the squares' parts above and below bit 32: each adds up exactly in 64 bits, which
+	 * every query engine has */
 	int64_t sum_sq_hi, sum_sq_lo;
 };
 
@@ -779,8 +780,8 @@ struct rollup {
 	struct ws_strtab launches, keys;
 	struct group *groups;
 	size_t n, capacity;
-	uint32_t *group_of; /* of each kernel with a time, WS_NONE */
-	uint16_t *bucket;   /* of its time */
+	uint32_t *group_of; /* by kernel with a time: its group or WS_NONE */
+	uint16_t *bucket;   /* bucket of the kernel's time */
 	struct ws_arena arena;
 };
 
@@ -848,7 +849,7 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 			g->min_ns = k->dur_ns;
 		if (k->dur_ns > g->max_ns)
 			g->max_ns = k->dur_ns;
-		g->sum_ns += k->dur_ns; /* the model has seen that all of them fit */
+		g->sum_ns += k->dur_ns; /* cannot overflow: checked when the model was read */
 		WS_FAIL_IF(square >> 95 ||
 		                   __builtin_add_overflow(g->sum_sq_hi, (int64_t)(square >> 32),
 		                                          &g->sum_sq_hi) ||
@@ -1020,7 +1021,7 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 	struct ws_model *m = NULL;
 	enum ws_status status = ws_joined_rows_read(&rows, r, job->trace, NULL, &m, err);
 
-	(void)stats; /* every kind has its table */
+	(void)stats; /* unused: every kind has a table */
 	if (job->rollup)
 		WS_THEN(status, ws_rollup_export(m, &rows, job, err));
 	else

@@ -1,10 +1,10 @@
 /*
- * A trace as Parquet files, for engines that outgrow one machine. One flat
- * file a table; every file of every trace has the same columns, so a glob
- * over many traces is one table. docs/reference/parquet.md lists tables and columns.
+ * A trace as Parquet files, for query engines. One flat file per table; files of a table have the
+ * same columns in every trace, so a glob over many traces is one table. docs/reference/parquet.md
+ * lists tables and columns.
  *
- * Here and not in formats/, as a kernel's row holds what only analysis knows:
- * its launching call, NVTX path, step and class.
+ * This is in report/ and not in formats/, because a kernel's row has results of analysis: its
+ * launching call, NVTX path, step and class.
  */
 #pragma once
 
@@ -14,18 +14,18 @@
 #include "report/joined/rows.h"
 
 /*
- * The exporter writes every table of the trace under job->to, which is made when it does not
- * exist; its parent must. Files appear under their names, over those of an earlier export, when all
- * are written whole; a failure leaves none. IO_WRITE names the file. Where a rank is known the
- * files go into a folder rank=NNNN there. With job->fleet the rows go there, and job->to is what
- * the trace is called in it.
+ * The exporter writes every table of the trace under job->to, which is made when it does not exist;
+ * its parent must. Files appear under their names, replacing those of an earlier export, once all
+ * are complete; a failure leaves none. IO_WRITE names the file. If the rank is known, the files go
+ * into a subfolder rank=NNNN. With job->fleet the rows go there, and job->to is the name of the
+ * trace in it.
  */
 
 /*
- * Many traces in one folder, one file a table: its rows are those of all traces, one trace after
- * the other, and say theirs in two more columns, `trace` and `rank`. Row groups hold rows of many
- * traces, so a query over a thousand ranks opens one file. All files appear when the fleet is
- * closed with status WS_OK, and none otherwise; the status is passed on.
+ * Many traces in one folder, one file per table: it has the rows of all traces, one trace after the
+ * other, with two more columns, `trace` and `rank`. Row groups hold rows of many traces, so a query
+ * over a thousand ranks opens one file. All files appear when the fleet is closed with status
+ * WS_OK, and none otherwise; the status is passed on.
  */
 enum ws_status ws_parquet_fleet_open(struct ws_parquet_fleet **out, const char *dir,
                                      struct ws_err *err);
@@ -40,26 +40,25 @@ enum ws_status ws_parquet_fleet_close(struct ws_parquet_fleet *fleet, enum ws_st
  */
 
 /*
- * The histogram's buckets are as in HdrHistogram: times below 128 ns have one
- * each; each octave above is cut into 128 of equal width, so a bucket is at
- * most 1/128 of its times wide. Times of 0 to 2^63 - 1 ns fall into buckets 0
- * to WS_ROLLUP_BUCKETS - 1.
+ * The histogram's buckets are as in HdrHistogram: each time below 128 ns has its own; each octave
+ * above is divided into 128 of equal width, so the width of a bucket is at most 1/128 of its times.
+ * Times of 0 to 2^63 - 1 ns fall into buckets 0 to WS_ROLLUP_BUCKETS - 1.
  */
 #define WS_ROLLUP_BUCKETS 7296u
 uint32_t ws_rollup_bucket(uint64_t dur_ns);
-/* The least time of a bucket; of WS_ROLLUP_BUCKETS: 2^63. */
+/* The smallest time of a bucket; for WS_ROLLUP_BUCKETS: 2^63. */
 uint64_t ws_rollup_bucket_from(uint32_t bucket);
 
 /* --- folder ---------------------------------------------------------------------------------- */
 
 /*
- * The Parquet files of one trace in a folder: their metadata, and that they
- * appear together or not at all.
+ * The Parquet files of one trace in a folder: their metadata, and their appearing together or not
+ * at all.
  */
 
 #define WS_PARQUET_MAX_FIELDS 64u
 
-/* A column as users see it. Texts are borrowed. */
+/* A column. Texts are borrowed. */
 struct ws_parquet_field {
 	const char *name;
 	enum ws_parquet_type type;
@@ -71,20 +70,20 @@ struct ws_parquet_folder {
 	const struct ws_model *m;
 	const struct ws_export_job *job;
 	struct ws_export_progress progress;
-	int64_t rank; /* -1 = not known */
+	int64_t rank; /* -1 = unknown */
 	struct ws_outfolder out;
 };
 
-/* A file in the making. */
+/* An unfinished file. */
 struct ws_parquet_table {
 	struct ws_parquet_folder *folder;
 	struct ws_parquet_column columns[WS_PARQUET_MAX_FIELDS];
 	struct ws_outfile out;
 	struct ws_parquet_writer *w;
-	struct ws_parquet_table *of_fleet; /* whose writer it is; NULL: its own */
+	struct ws_parquet_table *of_fleet; /* table whose writer is used; NULL: its own */
 };
 
-/* Puts all rows of a table. */
+/* Writes all rows of a table. */
 typedef enum ws_status (*ws_parquet_fill_fn)(void *ctx, struct ws_parquet_table *t,
                                              struct ws_err *err);
 

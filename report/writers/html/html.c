@@ -1,7 +1,7 @@
 /*
  * One HTML file of a whole report, which needs no network: the tables and the first screen,
- * deflated, and a script that shows, sorts, filters and draws them. The browser runs that script
- * alone: the page's policy has its hash.
+ * deflated, and a script that shows, sorts, filters and draws them. The browser runs only that
+ * script: the page's policy has its hash.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +28,10 @@ static const unsigned char script_hash[] = {
 #include "page.js.hash.inc"
 };
 
-/* Rows of a table in the page: what a browser shows at once, and a mail takes. */
+/* Maximum rows of a table in the page, to keep it fast and small enough for mail. */
 #define MOST_ROWS 1000
 
-/* Of a tree: the label and depth of each row, which the script makes into branches. */
+/* For a tree: label and depth of each row, from which the script makes branches. */
 static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t rows)
 {
 	if (!v->column[0].is_tree)
@@ -50,7 +50,7 @@ static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t
 	ws_json_array_end(j);
 }
 
-/* What people see of each table: as in every other format. */
+/* The displayed form of each table, as in every other format. */
 static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 {
 	struct ws_arena arena = {0};
@@ -111,7 +111,7 @@ static void put_colours(struct ws_json_writer *j)
 		ws_json_array_end(j);
 	}
 	ws_json_array_end(j);
-	/* of computing, communication, copies and causes of idle time */
+	/* colours of computing, communication, copies and causes of idle time */
 	ws_json_array_begin(ws_json_key(j, "uses"));
 	for (int use = 0; use < WS_PAGE_USES; use++)
 		ws_json_i64(j, ws_page_use_colour(use));
@@ -159,7 +159,7 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 
 	ws_json_begin(&j, memory);
 	ws_json_object_begin(&j);
-	/* {"ranges": 2229}: how many rows the tables have that do not show all. */
+	/* {"ranges": 2229}: number of rows of tables that are cut. */
 	ws_json_object_begin(ws_json_key(&j, "cut"));
 	for (size_t i = 0; i < report->ntables; i++)
 		if (report->tables[i]->nrows > MOST_ROWS)
@@ -177,7 +177,7 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	fputs("{\"report\": ", f);
 	WS_THEN(status, ws_out_json_rows(f, report, MOST_ROWS, err));
 	fputs(", ", f);
-	fwrite(rest + 1, 1, len - 1, f); /* behind its first brace */
+	fwrite(rest + 1, 1, len - 1, f); /* after its first brace */
 	free(rest);
 	return status;
 }
@@ -207,7 +207,7 @@ static void put_part(FILE *f, const char *text, const char **before)
 	*before = " · ";
 }
 
-/* Of a page the grey line; of other reports what they are of. */
+/* Writes the grey line of a page, or the trace and filter of other reports. */
 static void put_title(FILE *f, const struct ws_report *report)
 {
 	const struct ws_page *page = report->page;
@@ -229,7 +229,7 @@ static void put_title(FILE *f, const struct ws_report *report)
 	fputs("</p>\n", f);
 }
 
-/* "timesformer: 383 ms, GPU 40 %": what tells one tab from another. */
+/* "timesformer: 383 ms, GPU 40 %": distinguishes tabs. */
 static void put_tab_title(FILE *f, const struct ws_report *report)
 {
 	const struct ws_page *page = report->page;

@@ -1,5 +1,5 @@
-/* The first screen as the script of the page reads it: sentences, pictures, timelines and what a
- * comparison adds. */
+/* The first screen as JSON for the script of the page: sentences, pictures, timelines, and the
+ * additions of a comparison. */
 #include <stdlib.h>
 #include <zlib.h>
 #include "formats/base/bytes.h"
@@ -33,7 +33,7 @@ void ws_html_put_packed(FILE *f, const void *bytes, size_t len)
 	uLongf packed_len = compressBound((uLong)len);
 	unsigned char *packed = ws_xmalloc(packed_len);
 
-	/* with this much room it can only lack memory */
+	/* with this buffer, it can fail only without memory */
 	if (compress2(packed, &packed_len, bytes, (uLong)len, LEVEL) != Z_OK)
 		ws_out_of_memory(packed_len);
 	ws_html_put_base64(f, packed, packed_len);
@@ -42,7 +42,7 @@ void ws_html_put_packed(FILE *f, const void *bytes, size_t len)
 
 /* --- timelines ------------------------------------------------------------------------------- */
 
-/* X(number): signed numbers are zigzag; the start is less that of the box before in its lane. */
+/* X(number): signed numbers are zigzag; the start is relative to the previous box in its lane. */
 #define COLUMNS(X)                                                                            \
 	X(ws_zigzag((uint64_t)(box->start_ns - before_ns)))                                   \
 	X((uint64_t)box->dur_ns)                                                              \
@@ -101,7 +101,7 @@ static const char *kind_name(enum ws_timeline_kind kind)
 	return names[kind];
 }
 
-/* Its lanes and texts as an object, or null; and its boxes, which lie in an element of their own.
+/* Writes its lanes and texts as an object, or null; and its boxes, into an element of their own.
  */
 static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 {
@@ -156,7 +156,7 @@ static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_object_begin(key(j, "tree"));
 	ws_json_str(key(j, "title"), page->tree_title);
 	ws_json_str(key(j, "what"), page->tree_what);
-	ws_json_i64(key(j, "total"), page->gpu_ns);
+	ws_json_i64(key(j, "total"), (int64_t)ws_page_gpu_ns(page));
 	ws_json_f64(key(j, "per"), page->samples);
 	ws_json_array_begin(key(j, "nodes"));
 	for (size_t i = 0; i < page->nnodes; i++) {
@@ -365,6 +365,41 @@ static void put_pair(struct ws_json_writer *j, const char *name, const double pa
 	ws_json_array_end(j);
 }
 
+/* Configurations of a sweep, runs of an A/A test, ranks. */
+static void put_rows(struct ws_json_writer *j, const struct ws_page *page)
+{
+	ws_json_object_begin(key(j, "rows"));
+	ws_json_str(key(j, "title"), page->rows_title);
+	ws_json_str(key(j, "what"), page->rows_what);
+	ws_json_u64(key(j, "more"), page->more_rows);
+	ws_json_array_begin(key(j, "list"));
+	for (size_t i = 0; i < page->nrows; i++) {
+		const struct ws_page_row *row = &page->row[i];
+
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "group"), row->group);
+		ws_json_str(key(j, "name"), row->name);
+		ws_json_str(key(j, "words"), row->words);
+		ws_json_f64(key(j, "ns"), row->ns);
+		ws_json_f64(key(j, "low"), row->low_ns);
+		ws_json_f64(key(j, "high"), row->high_ns);
+		ws_json_array_begin(key(j, "parts"));
+		for (size_t p = 0; p < row->nparts; p++) {
+			ws_json_object_begin(j);
+			ws_json_str(key(j, "name"), row->part[p].name);
+			ws_json_f64(key(j, "ns"), row->part[p].ns);
+			ws_json_bool(key(j, "idle"), row->part[p].is_idle);
+			ws_json_i64(key(j, "light"), row->part[p].paint.light);
+			ws_json_i64(key(j, "dark"), row->part[p].paint.dark);
+			ws_json_object_end(j);
+		}
+		ws_json_array_end(j);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_object_end(j);
+}
+
 void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 {
 	if (!page || !page->is_comparison) {
@@ -382,6 +417,8 @@ void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_array_end(j);
 	ws_json_str(key(j, "note"), page->note);
 	ws_json_bool(key(j, "unsure"), page->is_unsure);
+	put_rows(j, page);
+	put_timeline(ws_json_key(j, "timeline"), page->timeline);
 	ws_json_array_begin(key(j, "bars"));
 	for (size_t i = 0; i < page->nchange_bars; i++) {
 		const struct ws_change_bar *bar = &page->change_bar[i];

@@ -1,7 +1,7 @@
 /*
- * The page where no script runs: a strict Content-Security-Policy, a preview of a mail, a phone's
- * quick look. The answer, where the time goes, what to do and the first tables, as plain HTML. The
- * script of the page shows its own instead.
+ * The page for readers without scripts (a strict Content-Security-Policy, a mail preview, a phone's
+ * quick look): the answer, where the time goes, what to do and the first tables, as plain HTML. The
+ * page's script replaces it.
  */
 #include <string.h>
 #include "report/base/ui.h"
@@ -11,9 +11,9 @@
 
 #define FINDINGS       5
 #define ROWS           10  /* of a table */
-#define TABLES         3   /* of a report, behind the first screen */
+#define TABLES         3   /* of a report, after the first screen */
 #define BAR_HIGH       28  /* pixels */
-#define LEGEND_PERCENT 0.5 /* of the bar: a shorter part is not named */
+#define LEGEND_PERCENT 0.5 /* of the bar: smaller parts have no label */
 
 void ws_html_put_text(FILE *f, const char *text)
 {
@@ -86,7 +86,7 @@ static void put_headline(FILE *f, const struct ws_page *page)
 	fputs(page->nfigures ? "</p>\n</section>\n" : "</section>\n", f);
 }
 
-/* Attributes and no style: a policy that forbids inline styles lets these pass. */
+/* Uses attributes instead of styles, because a policy may forbid inline styles. */
 static void put_bar(FILE *f, const struct ws_page *page)
 {
 	struct ws_arena texts = {0};
@@ -102,7 +102,7 @@ static void put_bar(FILE *f, const struct ws_page *page)
 	for (size_t i = 0; i < page->nsegments; before += page->segment[i++].percent) {
 		const struct ws_page_segment *s = &page->segment[i];
 
-		/* neighbours differ */
+		/* neighbours have different shades */
 		fprintf(f,
 		        "<rect x=\"%.3f%%\" width=\"%.3f%%\" height=\"%d\" fill=\"#%06x\" "
 		        "fill-opacity=\"%s\"/>\n",
@@ -125,6 +125,22 @@ static void put_bar(FILE *f, const struct ws_page *page)
 	}
 	fputs("</ul>\n", f);
 	ws_arena_free(&texts);
+}
+
+static void put_rows(FILE *f, const struct ws_page *page)
+{
+	if (page->nrows) {
+		put_element(f, "h2", NULL, page->rows_title);
+		fputs("<table>\n", f);
+	}
+	for (size_t i = 0; i < page->nrows; i++) {
+		fputs("<tr>", f);
+		put_element(f, "td", NULL, page->row[i].group);
+		put_element(f, "td", NULL, page->row[i].name);
+		put_element(f, "td", NULL, page->row[i].words);
+		fputs("</tr>\n", f);
+	}
+	fputs(page->nrows ? "</table>\n" : "", f);
 }
 
 static void put_findings(FILE *f, const struct ws_page *page)
@@ -242,6 +258,7 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 		put_headline(f, page);
 		put_bar(f, page);
 		put_findings(f, page);
+		put_rows(f, page);
 		if (page->is_comparison) {
 			put_own_table(f, ws_front_changes(page));
 		} else {

@@ -16,7 +16,7 @@
 #define COLOUR_WARNING   0x7F3F00
 #define COLOUR_WARN_BAND 0xFFF2CC
 
-/* Of a call at most: a text of 32,767 characters, twice, and a row. */
+/* Maximum memory of a call: a text of 32,767 characters, twice, and a row. */
 #define CALLS_AT_ONCE 64
 #define CALLS_BYTES   ((size_t)16 << 20)
 
@@ -39,9 +39,9 @@ static lxw_format *new_format(struct ws_xlsx *x)
 	return f;
 }
 
-/* What differs from plain cells; 0: nothing does. */
+/* Differences from plain cells; 0: none. */
 static const struct style {
-	lxw_color_t colour, band; /* of the text, and behind it */
+	lxw_color_t colour, band; /* of the text, and of the background */
 	bool bold, wrap, underline, is_boxed, has_line_below;
 	uint8_t size, horizontal, vertical, indent;
 } styles[WS_XLSX_NSTYLES] = {
@@ -54,7 +54,7 @@ static const struct style {
         [WS_XLSX_SOURCE] = {.colour = COLOUR_QUIET},
         [WS_XLSX_LINK] = {.colour = LXW_COLOR_BLUE, .underline = true},
         [WS_XLSX_HEADER] = {HEADER, .horizontal = LXW_ALIGN_LEFT, .indent = 1},
-        /* not right: the button of the filter lies there */
+        /* not right-aligned, because the button of the filter is there */
         [WS_XLSX_HEADER_NUMBER] = {HEADER, .horizontal = LXW_ALIGN_CENTER},
         [WS_XLSX_NOTE] = {PARAGRAPH, .colour = COLOUR_QUIET},
         [WS_XLSX_ANSWER] = {PARAGRAPH, .colour = COLOUR_TITLE, .bold = true},
@@ -110,7 +110,7 @@ void ws__xlsx_make_styles(struct ws_xlsx *x)
 	}
 }
 
-/* Digits behind the point: what the column shows to all people. */
+/* Number of decimals, as displayed in all formats. */
 static int decimals_of(const struct ws_shown_column *shown, enum ws_cell_type type)
 {
 	if (type == WS_CELL_INT && !shown->exponent)
@@ -130,8 +130,8 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
 	f = *slot = new_format(x);
 
 	/*
-	 * What is too small for the last digit is "<0.1", and 0 is exact, as in ws_display_number.
-	 * A format has two conditions, which columns with negative numbers use up.
+	 * Values too small for the last digit are "<0.1", and 0 is exact, as in ws_display_number.
+	 * A format has only two conditions, both of which columns with negative numbers need.
 	 */
 	static const char zeros[] = "000000000000000";
 	char format[128];
@@ -154,7 +154,7 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
 	}
 	format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
 	if (type == WS_CELL_TEXT) {
-		/* away from a number that ends right before it */
+		/* with distance from a number that ends right before it */
 		format_set_align(f, LXW_ALIGN_LEFT);
 		format_set_indent(f, 1);
 	} else {
@@ -173,7 +173,7 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
 
 /* --- texts -------------------------------------------------------------------- */
 
-/* Excel decodes _x0041_ to A; the underscore itself written that way keeps it as it is. */
+/* Excel decodes _x0041_ to A; encoding the underscore itself prevents that. */
 static bool is_excel_escape(const char *p, size_t left)
 {
 	if (left < 7 || p[0] != '_' || p[1] != 'x' || p[6] != '_')
@@ -184,7 +184,7 @@ static bool is_excel_escape(const char *p, size_t left)
 	return true;
 }
 
-/* What Excel counts: two for a character of four bytes. */
+/* Length as counted by Excel: two for a character of four bytes. */
 static size_t utf16_units(const struct ws_glyph *glyph)
 {
 	if (!(glyph->bytes[0] & 0x80))
@@ -198,7 +198,7 @@ const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len)
 
 	if (len > WS_XLSX_CELL_CHARS_MAX * 4u)
 		len = WS_XLSX_CELL_CHARS_MAX * 4u; /* the rest would be cut anyway */
-	/* a byte is shown as six at most ("\u202e" comes from two, "\x1b" from one) */
+	/* a byte becomes at most six ("\u202e" comes from two, "\x1b" from one) */
 	WS_GROW(x->clean, len * 6 + 64, x->clean_capacity);
 	for (size_t pos = 0; pos < len;) {
 		struct ws_glyph glyph;
@@ -229,7 +229,7 @@ cut:
 void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const char *text, lxw_format *format)
 {
-	/* write_string makes a string of anything, also of "=1+1" */
+	/* write_string always writes a string, even for "=1+1" */
 	ws__xlsx_try(x, worksheet_write_string(sheet, row, col,
 	                                       ws__xlsx_clean(x, text, strlen(text)), format));
 }
@@ -332,7 +332,7 @@ void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 
 size_t ws__xlsx_lines(const char *text, size_t len, double width)
 {
-	/* widths count digits, and letters are narrower on the whole */
+	/* widths are in digits, and letters are narrower on average */
 	size_t room = width < 4 ? 4 : (size_t)(width * 1.02), lines = 1, used = 0;
 	const char *end = text + len;
 
@@ -379,7 +379,7 @@ void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first,
 	        .min_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
 	        .min_value = 0,
 	        .max_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
-	        .max_value = 100, /* a full cell is all of it: bars of two sheets compare */
+	        .max_value = 100, /* a full cell is 100 %, so bars of two sheets are comparable */
 	        .data_bar_2010 = LXW_TRUE,
 	        .bar_solid = LXW_TRUE,
 	        .bar_no_border = LXW_TRUE,
@@ -402,7 +402,7 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, ws__xlsx_first(x),
 		              "← back to the first sheet");
 	if (s->table->nheadline_notes) {
-		/* What people open the sheet for, where they look first. */
+		/* The answers of the table, at the top. */
 		const char *text = "";
 
 		for (size_t i = 0; i < s->table->nheadline_notes; i++)
@@ -434,7 +434,7 @@ void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_
 	worksheet_set_landscape(sheet);
 	ws__xlsx_try(x, worksheet_print_area(sheet, 0, 0, last_row, last_col));
 	worksheet_set_paper(sheet, PAPER_A4);
-	worksheet_fit_to_pages(sheet, 1, 0); /* as many high as needed */
+	worksheet_fit_to_pages(sheet, 1, 0); /* as many pages high as needed */
 	worksheet_set_margins(sheet, 0.4, 0.4, 0.5, 0.6);
 	ws__xlsx_try(x, worksheet_set_footer(sheet, ws__xlsx_format(x, "&L&F&C&A%s&Rpage &P of &N",
 	                                                            what_is_printed)));

@@ -1,38 +1,38 @@
-/* Native charts of tables: which there are, and how each is made. */
+/* Native charts of tables: their list, and how they are made. */
 #include <math.h>
 #include <stdbool.h>
 #include "report/table/table.h"
 #include "report/writers/xlsx/xlsx.h"
 
-#define WS_XLSX_SERIES_MAX 8 /* colours that can be told apart */
+#define WS_XLSX_SERIES_MAX 8 /* distinguishable colours */
 
 /*
- * What a chart shows: the first rows of a table, of those whose cell in one column has a text.
+ * A chart shows the first rows of a table, among rows with a given text in one column.
  */
 struct ws_xlsx_chart {
 	const char *table;                     /* name of the table */
 	const char *where_column, *where_text; /* title and text; NULL = all rows */
-	const char *same_column; /* title; rows up to where its text changes; NULL = all */
+	const char *same_column;               /* title; rows until its text changes; NULL = all */
 	const char *title;
-	const char *alt_text;                       /* for those who do not see it */
+	const char *alt_text;                       /* alternative text */
 	const char *category;                       /* title of the column that names the bars */
-	const char *values[WS_XLSX_SERIES_MAX + 1]; /* titles of columns, NULL behind the last */
+	const char *values[WS_XLSX_SERIES_MAX + 1]; /* titles of columns, NULL-terminated */
 	const char *names_axis, *values_axis;
-	const char *names_format;    /* of a scatter chart, whose category is a number */
-	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
-	unsigned height;             /* in rows of the sheet it lies on */
+	const char *names_format;    /* for a scatter chart, whose category is a number */
+	uint32_t max_rows, min_rows; /* with fewer rows there is nothing to compare */
+	unsigned height;             /* in rows of its sheet */
 	uint8_t type;
 };
 
-/* --- which there are ------------------------------------------------------------------------- */
+/* --- list of charts ------------------------------------------------------------------------- */
 
-/* Of the rows with this text in this column. */
+/* Only rows with this text in this column. */
 #define WHERE(column, text) .where_column = (column), .where_text = (text)
 
-/* The columns to draw, by the names of the category, and what their axis is called. */
+/* The category column, the title of the axis, and the columns to draw. */
 #define SHOWS(of, axis, ...) .category = (of), .values_axis = (axis), .values = {__VA_ARGS__}
 
-/* Its type, for how many rows it is drawn, and rows of cells that it is high. */
+/* Its type, minimum and maximum number of rows, and height in cells. */
 #define FORM(kind, least, most, rows) \
 	.type = LXW_CHART_##kind, .min_rows = (least), .max_rows = (most), .height = (rows)
 
@@ -106,26 +106,13 @@ static const struct ws_xlsx_chart charts[] = {
          .alt_text = "Bar chart of the first rows of Operations: kernel time of A and of B",
          SHOWS("Op", "kernel time", "GPU Time A (ns)", "GPU Time B (ns)"),
          FORM(BAR, 0, 12, 20)},
-        {.table = "ranks",
-         .title = "A step of each rank: computation, exposed communication and idle time",
-         .alt_text = "Stacked column chart of the ranks: computation, exposed communication, idle "
-                     "time",
-         SHOWS("Rank", "time", "Compute (ns)", "Exposed Communication (ns)", "Idle (ns)"),
-         .names_axis = "rank",
-         FORM(COLUMN_STACKED, 2, 1024, 16)},
-        {.table = "ranks",
-         .title = "Waiting that each rank caused to the others",
-         .alt_text = "Column chart of the ranks: waiting of the others per step",
-         SHOWS("Rank", "time of all others, per step", "Caused Waiting (ns)"),
-         .names_axis = "rank",
-         FORM(COLUMN, 2, 1024, 16)},
 };
 
 /* --- how each is made ------------------------------------------------------------------------ */
 
 #define CHART_PIXELS_WIDE 560
 
-/* Colours that the colour-blind tell apart, of the list that all pictures share. */
+/* Colours that colour-blind readers can distinguish, from the list of all pictures. */
 static lxw_color_t colour_of(size_t nth)
 {
 	static const enum ws_page_colour order[WS_XLSX_SERIES_MAX] = {
@@ -136,7 +123,7 @@ static lxw_color_t colour_of(size_t nth)
 	return ws_page_colour_def(order[nth % WS_XLSX_SERIES_MAX]).light;
 }
 
-/* Of the column with this title: what it is of has one colour in every picture. */
+/* The colour of the column with this title, the same in every picture. */
 static lxw_color_t colour_of_column(const char *title, size_t nth)
 {
 	static const char *const phases[WS_PAGE_PHASES] = {"Forward", "Loss", "Backward",
@@ -147,7 +134,6 @@ static lxw_color_t colour_of_column(const char *title, size_t nth)
 	} parts[] = {
 	        {"Kernel (", WS_PAGE_COMPUTING}, {"Memcpy", WS_PAGE_OCHRE},
 	        {"Memset", WS_PAGE_OLIVE},       {"Communication", WS_PAGE_PINK},
-	        {"Exposed", WS_PAGE_PINK},       {"Compute (", WS_PAGE_COMPUTING},
 	        {"Runtime", WS_PAGE_IDLE},       {"DataLoader", WS_PAGE_IDLE_DATA},
 	        {"CPU Exec", WS_PAGE_IDLE_HOST}, {"Other (", WS_PAGE_IDLE_UNKNOWN},
 	};
@@ -161,16 +147,16 @@ static lxw_color_t colour_of_column(const char *title, size_t nth)
 	return colour_of(nth);
 }
 
-/* Where a chart's cells are. */
+/* The cells of a chart. */
 struct chart_cells {
 	const struct ws_xlsx_sheet *sheet;
 	uint32_t first, last;
-	bool is_converted; /* its columns have several units: copies in one stand beside the table
-	                    */
-	struct ws_shown_column shown; /* that all its numbers are in */
+	bool is_converted; /* its columns have several units: copies in one unit are beside the
+	                      table */
+	struct ws_shown_column shown; /* unit of all its numbers */
 };
 
-/* Column of the table, -1 when it has none of this title. */
+/* Column of the table with this title, -1 = none. */
 static int column_of(const struct chart_cells *cells, const char *title)
 {
 	const struct ws_table_def *def = cells->sheet->table->def;
@@ -187,7 +173,7 @@ static int find_column(const struct chart_cells *cells, const char *title)
 	return ws__xlsx_column(cells->sheet, column_of(cells, title));
 }
 
-/* The greatest number of a column, 0 when there is none. */
+/* The greatest number of a column, 0 if there is none. */
 static double greatest(const struct chart_cells *cells, const char *title)
 {
 	const struct ws_table *t = cells->sheet->table;
@@ -201,7 +187,7 @@ static double greatest(const struct chart_cells *cells, const char *title)
 	return most;
 }
 
-/* A chart of nothing says nothing: is there a number over 0? */
+/* Is there a number over 0 to draw? */
 static bool has_numbers(const struct chart_cells *cells, const char *title)
 {
 	return greatest(cells, title) > 0;
@@ -233,7 +219,7 @@ static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells
 	return end > first;
 }
 
-/* 0 when the report lacks the table, or the table lacks rows. */
+/* False if the report lacks the table, or the table lacks rows. */
 static bool find_cells(const struct ws_xlsx *x, const struct ws_xlsx_chart *def,
                        struct chart_cells *cells)
 {
@@ -255,7 +241,7 @@ static bool find_cells(const struct ws_xlsx *x, const struct ws_xlsx_chart *def,
 	return true;
 }
 
-/* The column of a table as people see it, by its title; 0 when there is none. */
+/* The displayed form of a column by title; false if there is none. */
 static bool shown_column(const struct chart_cells *cells, const char *title,
                          struct ws_shown_column *out)
 {
@@ -352,7 +338,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 	return true;
 }
 
-/* The name of an axis, with the unit of the column whose numbers stand on it. */
+/* The name of an axis, with the unit of its numbers. */
 static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart_cells *cells,
                       const struct ws_shown_column *shown)
 {
@@ -365,8 +351,8 @@ static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart
 }
 
 /*
- * The title with what all rows of the chart have: ", forward", ", device 0". A title says no more
- * than the cells do.
+ * The title with the common values of all rows: ", forward", ", device 0", so that it agrees with
+ * the cells.
  */
 static void title_of(const struct ws_xlsx_chart *def, const struct chart_cells *cells, char *out,
                      size_t size)
@@ -396,7 +382,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	lxw_chart_font name_font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
 	lxw_chart_line grid = {.color = 0xD9D9D9, .width = 0.75};
 	int bar = def->type == LXW_CHART_BAR;
-	/* the library calls the horizontal axis x, whatever stands on it */
+	/* in the library, x is always the horizontal axis */
 	lxw_chart_axis *values = bar ? chart->x_axis : chart->y_axis;
 	lxw_chart_axis *names = bar ? chart->y_axis : chart->x_axis;
 
@@ -414,7 +400,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	chart_axis_set_num_font(values, &axis_font);
 	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
 	chart_axis_set_num_format(values, "#,##0.###");
-	chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
+	chart_axis_set_min(values, 0); /* lengths are comparable only from 0 */
 	if (def->names_format) {
 		chart_axis_set_num_format(names, def->names_format);
 	}
@@ -422,7 +408,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	chart_axis_major_gridlines_set_visible(names, LXW_FALSE);
 	chart_axis_major_gridlines_set_line(values, &grid);
 	chart_set_series_gap(chart, 50);
-	if (bar) /* a name to every bar */
+	if (bar) /* a name for every bar */
 		chart_axis_set_interval_unit(names, 1);
 	if (bar) {
 		/* the first row on top, the numbers still below */
@@ -433,7 +419,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	                          nseries > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
 }
 
-/* 1 when the chart could be made. */
+/* Returns whether the chart was made. */
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
                       uint32_t row, double pixels)
 {
@@ -445,7 +431,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	if (!find_cells(x, def, &cells))
 		return false;
 	category = find_column(&cells, def->category);
-	/* One unit for all that a chart compares: the largest of its columns'. */
+	/* One unit for all compared columns: the largest of their units. */
 	for (size_t i = 0; values[i]; i++) {
 		struct ws_shown_column shown;
 
@@ -463,17 +449,17 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		return false;
 	chart = ws__xlsx_chart(x, def->type);
 	for (size_t i = 0; values[i]; i++)
-		/* a part that there is none of needs no name below the chart */
+		/* a part without values needs no label below the chart */
 		if (def->type != LXW_CHART_COLUMN_STACKED || has_numbers(&cells, values[i]))
 			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
 			                      i);
 	style(chart, def, &cells, nseries);
-	chart_show_hidden_data(chart); /* columns may be folded away */
+	chart_show_hidden_data(chart); /* columns may be folded */
 	ws__xlsx_place_chart(x, sheet, row, chart, pixels, def->height, def->alt_text);
 	return true;
 }
 
-/* The charts of a table (NULL: of all), one below the other. Pixels that they take. */
+/* Adds the charts of a table (NULL: of all), one below the other. Returns their width in pixels. */
 static double add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t *row, const char *table,
                       double pixels)
 {

@@ -94,7 +94,7 @@ static void put_sentence(struct ws_xlsx_front *f, const struct ws_page_line *of,
 	f->row++;
 }
 
-/* The sentences, with what counts in bold, and what they rest on. */
+/* The sentences, with bold parts, and their basis. */
 static void front_headline(struct ws_xlsx_front *f, const struct ws_page *page)
 {
 	for (size_t i = 0; i < page->nheadline; i++)
@@ -103,7 +103,7 @@ static void front_headline(struct ws_xlsx_front *f, const struct ws_page *page)
 		put_words(f, page->note, WS_XLSX_NOTE);
 }
 
-/* The widths of the columns, the title and the grey line; "": there is none. */
+/* Sets the widths of the columns, the title and the grey line; "": none. */
 static void front_begin(struct ws_xlsx_front *f, const char *title, const char *source)
 {
 	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 0, 0, FRONT_NAME, NULL));
@@ -114,7 +114,7 @@ static void front_begin(struct ws_xlsx_front *f, const char *title, const char *
 		put_words(f, source, WS_XLSX_NOTE);
 }
 
-/* The page, when all is written. */
+/* Finishes the page, after all is written. */
 static void front_end(struct ws_xlsx_front *f)
 {
 	worksheet_gridlines(f->sheet, LXW_HIDE_ALL_GRIDLINES);
@@ -123,7 +123,7 @@ static void front_end(struct ws_xlsx_front *f)
 	worksheet_set_portrait(f->sheet); /* many short lines */
 }
 
-/* The nth of PAIRS places of a line: its first column, and its last. */
+/* The first column of the nth of PAIRS places of a line, and its last. */
 static uint16_t place(size_t nth, uint16_t *last)
 {
 	uint16_t first = nth % PAIRS ? (uint16_t)(2 * (nth % PAIRS) - 1) : 0;
@@ -177,11 +177,11 @@ void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table)
 
 /* --- short tables ---------------------------------------------------------------------------- */
 
-/* Cells of a table whose first column may be a tree; bars behind its shares. Frees it. */
+/* Cells of a table whose first column may be a tree; bars in the cells of its shares. Frees it. */
 static void front_table(struct ws_xlsx_front *f, struct ws_table *t)
 {
 	struct ws_shown_column shown[FRONT_COLUMNS];
-	size_t at[FRONT_COLUMNS], n = 0; /* columns of the table that have anything */
+	size_t at[FRONT_COLUMNS], n = 0; /* non-empty columns of the table */
 	const uint32_t first = f->row + 3;
 
 	if (t->nrows)
@@ -203,7 +203,7 @@ static void front_table(struct ws_xlsx_front *f, struct ws_table *t)
 		const size_t len = cells[0].text.len - 2 * depth,
 		             lines = ws__xlsx_lines(name, len, FRONT_NAME - 2 * depth);
 
-		if (lines > 1) /* cut, two names may read alike */
+		if (lines > 1) /* if cut, two names could become equal */
 			set_height(f, f->row, WS_XLSX_ROW_POINTS * (double)lines);
 		ws__xlsx_indented(f->x, f->sheet, f->row, 0,
 		                  ws__xlsx_format(f->x, "%.*s", (int)len, name), depth);
@@ -229,7 +229,7 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 	front_section(f, "What to do");
 	if (page->no_finding)
 		put_words(f, ws__xlsx_format(f->x, "%s.", page->no_finding), WS_XLSX_ADVICE);
-	if (page->nfindings && page->finding[0].gain_ns > 0) /* that is the largest */
+	if (page->nfindings && page->finding[0].gain_ns > 0) /* the first has the largest gain */
 		ws__xlsx_text(f->x, f->sheet, f->row - 1, FRONT_LAST, "Gain (%)",
 		              f->x->styles[WS_XLSX_SECTION]);
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
@@ -250,7 +250,7 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 
 /* --- the lines of the table ------------------------------------------------------------------ */
 
-/* What the first screen shows better. */
+/* Is it shown better on the first screen? */
 static bool is_shown_above(const struct ws_cell *section)
 {
 	static const char *const shown[] = {"GPU time by class", "Top kernels",
@@ -262,7 +262,7 @@ static bool is_shown_above(const struct ws_cell *section)
 	return false;
 }
 
-/* A fact that is a whole number, so that it can be summed up. */
+/* Is a fact a whole number, to be stored as a number? */
 static bool is_whole_number(const struct ws_cell *text)
 {
 	size_t n = 0;
@@ -270,7 +270,7 @@ static bool is_whole_number(const struct ws_cell *text)
 	while (text->type == WS_CELL_TEXT && n < text->text.len &&
 	       ((const char *)text->text.ptr)[n] >= '0' && ((const char *)text->text.ptr)[n] <= '9')
 		n++;
-	return n && n == text->text.len && n < 16; /* a cell holds so many digits */
+	return n && n == text->text.len && n < 16; /* a cell can hold this number of digits */
 }
 
 static bool has_number(const struct ws_cell *cell)
@@ -278,8 +278,8 @@ static bool has_number(const struct ws_cell *cell)
 	return cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL;
 }
 
-/* The columns that have a number in rows [begin, end), where some line has several: those with
- * heads stand from B on; else 0, and each line has one number. */
+/* Number of columns with heads in rows [begin, end), from B on, if a line has several numbers; else
+ * 0, and each line has at most one number. */
 static size_t columns_with_heads(const struct ws_table *t, size_t begin, size_t end, size_t *at)
 {
 	size_t n = 0, most = 0;
@@ -444,11 +444,11 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 #define WATERFALL_ROWS 15
 #define GRADE_WIDTH    19.0 /* "LIKELY FASTER" */
 
-/* --- the way from A to B -----------------------------------------------------------------------
+/* --- the waterfall from A to B
+ * -----------------------------------------------------------------------
  */
 
-/* Series of the chart, a column of cells each: what a bar stands on, the bars, and what holds the
- * number on top. */
+/* Series of the chart, one column of cells each: invisible bases, the bars, and labels on top. */
 enum { BELOW, WHOLE, SAVES, COSTS, ON_TOP, SERIES };
 
 struct waterfall {
@@ -457,7 +457,7 @@ struct waterfall {
 	const struct ws_page *page;
 	struct ws_shown_column shown;
 	double least_ns, most_ns;
-	uint32_t row; /* of the heads of its cells */
+	uint32_t row; /* row of the heads of its cells */
 };
 
 static void put_time(const struct waterfall *w, uint32_t row, int series, double ns)
@@ -556,7 +556,7 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 	struct waterfall w = {.x = x, .s = s, .page = x->report->page, .row = row};
 	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_COLUMN_STACKED);
 
-	/* Of the times of the whole: the axis begins at 0 unless the bars would be too small. */
+	/* The axis begins at 0 unless the bars would be too small. */
 	double low = INFINITY;
 
 	for (size_t i = 0; i < w.page->nchange_bars; i++) {
@@ -625,7 +625,7 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	front_headline(&f, page);
 	ws__xlsx_front_links(&f, 0);
 	if (page->nchange_bars) {
-		if (page->nchange_bars > 2) { /* else nothing changed */
+		if (page->nchange_bars > 2) { /* otherwise nothing changed */
 			front_section(&f, page->is_unsure ? "What the time is made of"
 			                                  : "Why the time changed");
 			f.row = add_waterfall(x, s, f.row);
@@ -634,6 +634,9 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 			front_table(&f, ws_front_changes(page));
 		add_icicles(&f, page, s->name);
 	} else {
+		if (page->nrows)
+			front_section(&f, page->rows_title);
+		f.row = ws__xlsx_add_rows(x, s, f.row);
 		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1);
 	}
 	front_end(&f);

@@ -11,9 +11,9 @@
 #define CHART_ROWS   24
 #define CHART_PIXELS 760
 #define POINTS_MAX   24
-#define LABELS       6    /* the largest have their names beside them */
-#define LEAST_SHARE  0.5  /* percent of the GPU time: less is no circle */
-#define MARKER_MAX   30.0 /* points across, of all GPU time */
+#define LABELS       6    /* number of the largest operations, which have labels */
+#define LEAST_SHARE  0.5  /* percent of the GPU time: smaller operations have no circle */
+#define MARKER_MAX   30.0 /* diameter in points for all GPU time */
 #define MARKER_MIN   5.0
 
 struct points {
@@ -34,7 +34,7 @@ static double number(const struct points *p, size_t row, int column)
 	return ws_cell_number(cell(p, row, column));
 }
 
-/* A logarithmic axis has no place for 0. */
+/* Can the row be drawn? A logarithmic axis has no 0. */
 static bool is_point(const struct points *p, size_t row, bool classes)
 {
 	return ws_cell_is(cell(p, row, p->level), "class") == classes &&
@@ -64,7 +64,7 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	const lxw_row_t at = (lxw_row_t)(WS_XLSX_ROW_DATA + row);
 	const lxw_col_t to_right = (lxw_col_t)ws__xlsx_column(p->s, p->intensity);
 	const lxw_col_t up = (lxw_col_t)ws__xlsx_column(p->s, p->tflops);
-	/* a share over all is an error of its table, and no larger circle */
+	/* a share over 100 % is an error of its table, and does not enlarge the circle */
 	const double size = MARKER_MAX * sqrt(fmin(number(p, row, p->share), 100) / 100);
 	lxw_chart_fill fill = {.transparency = 25};
 	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.75};
@@ -377,6 +377,95 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 	return row + STRIP_ROWS;
 }
 
+/* --- configurations of a sweep, runs of an A/A test, ranks --------------------------------------
+ */
+
+#define EACH_MOST      40 /* bars of a chart */
+#define EACH_ROWS_MORE 7  /* rows of a chart for its title, axis and legend */
+
+/* Rows [begin, end) of the page, which have one axis; their cells stand beside the page. */
+static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                          size_t begin, size_t end)
+{
+	const struct ws_page *page = x->report->page;
+	const struct ws_page_row_part *parts[WS_FRONT_PARTS];
+	const size_t nparts = ws_front_parts(page, parts);
+	const uint32_t n = (uint32_t)(end - begin), height = n + n / 2 + EACH_ROWS_MORE;
+	const char *group = page->row[begin].group;
+	lxw_chart *chart =
+	        new_chart(x, LXW_CHART_BAR_STACKED,
+	                  ws__xlsx_format(x, "%s%s%s", group, *group ? ": " : "", page->rows_what));
+	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
+	struct ws_shown_column shown;
+	double most_ns = 0;
+
+	for (size_t i = begin; i < end; i++)
+		most_ns = fmax(most_ns, page->row[i].ns);
+	ws_front_times(most_ns, &shown);
+	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, shown.title, x->styles[WS_XLSX_SOURCE]);
+	for (size_t p = 0; p < nparts; p++) {
+		const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + p);
+		lxw_chart_fill fill = {.color = parts[p]->paint.light};
+		lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.5};
+		lxw_chart_series *series = ws__xlsx_series(chart);
+
+		ws__xlsx_text(x, s->sheet, row, col, parts[p]->name, x->styles[WS_XLSX_SOURCE]);
+		chart_series_set_name(series, ws__xlsx_format(x, "%s", parts[p]->name));
+		chart_series_set_categories(series, s->name, row + 1, FRONT_DATA, row + n,
+		                            FRONT_DATA);
+		chart_series_set_values(series, s->name, row + 1, col, row + n, col);
+		chart_series_set_fill(series, &fill);
+		chart_series_set_line(series, &line);
+	}
+	for (size_t i = begin; i < end; i++) {
+		const struct ws_page_row *of = &page->row[i];
+		const uint32_t at = row + 1 + (uint32_t)(i - begin);
+
+		ws__xlsx_text(x, s->sheet, at, FRONT_DATA,
+		              ws__xlsx_format(x, "%s: %s", of->name, of->words),
+		              x->styles[WS_XLSX_SOURCE]);
+		for (size_t k = 0; k < of->nparts; k++) {
+			const size_t p = ws_front_part(parts, nparts, of->part[k].name);
+			struct ws_cell cell;
+
+			ws_cell_set_real(&cell, of->part[k].ns);
+			if (p < nparts)
+				ws__xlsx_cell(x, s->sheet, at, (uint16_t)(FRONT_DATA + 1 + p),
+				              &cell, &shown, WS_XLSX_CELL);
+		}
+	}
+	chart_set_series_gap(chart, 35);
+	chart_axis_set_min(chart->x_axis, 0);
+	chart_axis_set_name(chart->x_axis, ws__xlsx_format(x, "time (%s)", shown.unit));
+	chart_axis_set_name_font(chart->x_axis, &font);
+	chart_axis_set_num_font(chart->x_axis, &font);
+	chart_axis_set_num_font(chart->y_axis, &font);
+	chart_axis_set_num_format(chart->x_axis, "#,##0.##");
+	chart_axis_set_interval_unit(chart->y_axis, 1); /* each has its name */
+	chart_axis_set_reverse(chart->y_axis); /* the first on top, the numbers still below */
+	chart_axis_set_crossing_max(chart->y_axis);
+	chart_legend_set_position(chart,
+	                          nparts > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
+	chart_legend_set_font(chart, &font);
+	ws__xlsx_place_chart(x, s->sheet, row, chart, WS_XLSX_PAGE_PIXELS, height,
+	                     "Stacked bar chart: a bar for each, its time by parts");
+	return row + height;
+}
+
+uint32_t ws__xlsx_add_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
+{
+	const struct ws_page *page = x->report->page;
+	const size_t n = page->nrows < EACH_MOST ? page->nrows : EACH_MOST;
+
+	for (size_t begin = 0, end; begin < n; begin = end) {
+		for (end = begin + 1;
+		     end < n && !strcmp(page->row[end].group, page->row[begin].group);)
+			end++;
+		row = add_group(x, s, row, begin, end);
+	}
+	return row;
+}
+
 /* --- the model ------------------------------------------------------------------------------- */
 
 /* A box, or a gap before one. */
@@ -405,7 +494,7 @@ static void lay_out(const struct ws_page *page, double scale, struct icicle *ici
 	for (size_t i = 0; i < page->nnodes; i++) {
 		const struct ws_page_node *node = &page->node[i];
 		const size_t up = node->parent == WS_PAGE_ROOT ? page->nnodes : node->parent;
-		const double width = scale * (double)node->inclusive_ns / (double)page->gpu_ns;
+		const double width = scale * (double)node->inclusive_ns / ws_page_gpu_ns(page);
 		const size_t level = depth[up];
 
 		depth[i] = level + !ws_page_passed(page, i);

@@ -560,7 +560,6 @@ static enum ws_status write_csv_beside(struct ws_xlsx *x, const struct ws_table 
 {
 	struct ws_outfile out;
 	size_t len = strlen(x->path);
-	enum ws_status status;
 	const char *path;
 
 	if (len > 5 && !strcasecmp(x->path + len - 5, ".xlsx"))
@@ -568,11 +567,8 @@ static enum ws_status write_csv_beside(struct ws_xlsx *x, const struct ws_table 
 	path = ws__xlsx_format(x, "%.*s-%s.csv", (int)len, x->path, t->def->name);
 	WS_FORWARD(check(x, err));
 	WS_FORWARD(ws_outfile_open(&out, path, err));
-	status = ws_out_csv(out.f, t, err);
-	if (status == WS_OK)
-		return ws_outfile_commit(&out, err);
-	ws_outfile_abandon(&out);
-	return status;
+	ws_out_csv(out.f, t);
+	return ws_outfile_commit(&out, err);
 }
 
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)

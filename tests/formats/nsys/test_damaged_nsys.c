@@ -8,7 +8,6 @@
 #include "tests/environment/scratch.h"
 #include "tests/support/imported.h"
 
-
 #define PAGE_BYTES 512L
 
 /* 2,000 kernels of 5 ns on pages of 512 bytes. Free with free. */

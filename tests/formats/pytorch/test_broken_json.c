@@ -1,4 +1,5 @@
-/* Files that are cut off or wrong at any byte, and what no text can hold; all else: import/scenarios/. */
+/* Files that are cut off or wrong at any byte, and what no text can hold; all else:
+ * import/scenarios/. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <ctype.h>

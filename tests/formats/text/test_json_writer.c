@@ -243,19 +243,6 @@ Test(json_writer, nesting_has_a_limit_that_is_told)
 	free(m.text);
 }
 
-Test(json_writer, a_full_disk_is_told)
-{
-	struct ws_json_writer j;
-	struct ws_err err;
-	FILE *f = fopen("/dev/full", "w");
-
-	setvbuf(f, NULL, _IONBF, 0);
-	ws_json_begin(&j, f);
-	ws_json_null(&j);
-	cr_assert(eq(int, ws_json_finish(&j, &err), WS_IO_WRITE));
-	fclose(f);
-}
-
 /* --- numbers as text --- */
 
 Test(json_writer, number_real_numbers_have_as_few_digits_as_they_need)

@@ -1,5 +1,5 @@
 """First values and batches of the native steps, drawn anew, with numpy: what kernels/base/rng.h,
-kernels/exec/data.h and the models say. Seed 0.
+kernels/exec/exec.h and the models say. Seed 0.
 """
 import math
 

@@ -51,5 +51,9 @@ void fake_cupti_launched(const char *name, uint64_t node, unsigned grid);
 /* A graph of n nodes: one call, and a kernel each, or one record of the whole where that is asked
    for. */
 void fake_cupti_graph_launched(const char *const *names, uint64_t n);
+/* A launch that takes the host call_ns, and its kernel, which begins later_ns from now; no name: a
+ * wait for the device that takes call_ns. */
+void fake_cupti_planted(const char *name, uint32_t stream, uint64_t call_ns, uint64_t later_ns,
+                        uint64_t dur_ns);
 void fake_cupti_reset(void);
 void fake_cupti_profiler(int start);

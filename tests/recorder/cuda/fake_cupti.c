@@ -31,6 +31,8 @@ int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
 		*name = "cudaLaunchKernel_v7000";
 	else if (runtime && cbid == CALL_GET_DEVICE)
 		*name = "cudaGetDevice_v3020";
+	else if (runtime && cbid == CALL_SYNCHRONIZE)
+		*name = "cudaDeviceSynchronize_v3020";
 	else if (runtime && cbid == CALL_MEMCPY)
 		*name = "cudaMemcpy_v3020";
 	else if (runtime && cbid == CALL_GRAPH_LAUNCH)

@@ -58,8 +58,15 @@ static int is_nth(uint64_t n, const char *name, _Atomic long *every)
 	return atomic_load(every) && !(n % (uint64_t)atomic_load(every));
 }
 
-static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsigned grid,
-                       uint64_t now, uint32_t correlation)
+struct kernel {
+	const char *name;
+	uint64_t node;
+	unsigned grid;
+	uint32_t stream;
+	uint64_t start, end;
+};
+
+static void put_kernel(struct buffer *b, struct kernel k, uint32_t correlation)
 {
 	static _Atomic long zero_every = -1, lose_every = -1, run_every = -1;
 	const uint64_t n = atomic_load(&kernels);
@@ -73,22 +80,22 @@ static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsign
 		return;
 	b->has_kernels = 1;
 	if (!is_nth(n, "FAKE_CUPTI_ZERO_EVERY", &zero_every)) {
-		PUT(r, kernel, start, now + 2000);
+		PUT(r, kernel, start, k.start);
 		if (!is_nth(n, "FAKE_CUPTI_RUN_EVERY", &run_every))
-			PUT(r, kernel, end, now + 3000);
+			PUT(r, kernel, end, k.end);
 	}
 	PUT(r, kernel, registers, 32);
 	PUT(r, kernel, context, 1);
-	PUT(r, kernel, stream, 7);
-	PUT(r, kernel, grid_x, grid);
+	PUT(r, kernel, stream, k.stream);
+	PUT(r, kernel, grid_x, k.grid);
 	PUT(r, kernel, grid_y, 1);
 	PUT(r, kernel, grid_z, 1);
 	PUT(r, kernel, block_x, 256);
 	PUT(r, kernel, block_y, 1);
 	PUT(r, kernel, block_z, 1);
 	PUT(r, kernel, correlation, correlation);
-	PUT(r, kernel, name, (uint64_t)(uintptr_t)name);
-	PUT(r, kernel, graph_node, node);
+	PUT(r, kernel, name, (uint64_t)(uintptr_t)k.name);
+	PUT(r, kernel, graph_node, k.node);
 	memset(r + 208, 0xEE, fake_kernel_size() - 208); /* what a reader of 13.0 does not know */
 	put_kind(r, WS_CUPTI_KIND_CONCURRENT_KERNEL);
 }
@@ -231,7 +238,8 @@ static void put_launch(struct buffer *b, const char *name, uint64_t node, unsign
 	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_LAUNCH, now + 60, now + 1000, correlation + 1);
 	/* what is captured becomes a node, and is not done */
 	if (!captures)
-		put_kernel(b, name, node, grid, now, correlation + 1);
+		put_kernel(b, (struct kernel){name, node, grid, 7, now + 2000, now + 3000},
+		           correlation + 1);
 	/* a poll, as of PyTorch's allocator: no wait, but in the form of one */
 	if (fake_setting_of(SETTING_QUERIES) && atomic_load(&fake_has_all_sync))
 		put_sync(b, 3, 7, WS_CUPTI_CUDA_NOT_READY, now + 1100, correlation);
@@ -293,7 +301,29 @@ void fake_cupti_graph_launched(const char *const *names, uint64_t n)
 		if (whole)
 			put_graph(b, now, n, correlation);
 		for (uint64_t i = 0; i < n && !whole; i++)
-			put_kernel(b, names[i], i + 1, 1, now + 1000 * i, correlation);
+			put_kernel(b,
+			           (struct kernel){names[i], i + 1, 1, 7, now + 1000 * i + 2000,
+			                           now + 1000 * i + 3000},
+			           correlation);
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+void fake_cupti_planted(const char *name, uint32_t stream, uint64_t call_ns, uint64_t later_ns,
+                        uint64_t dur_ns)
+{
+	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+	const uint64_t now = fake_now_ns(), start = now + later_ns;
+
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = fake_lock_buffer(s);
+
+		put_api(b, WS_CUPTI_KIND_RUNTIME, name ? CALL_LAUNCH : CALL_SYNCHRONIZE, now,
+		        now + call_ns, correlation);
+		if (name)
+			put_kernel(b, (struct kernel){name, 0, 132, stream, start, start + dur_ns},
+			           correlation);
 		pthread_mutex_unlock(&b->lock);
 	}
 }

@@ -12,6 +12,7 @@ static struct run r;
 
 static void begin(void)
 {
+	run_adopt_orphans();
 	run_begin(&r);
 }
 
@@ -179,9 +180,7 @@ Test(capture_window, salvage_goes_on_with_the_instances_where_the_killed_launche
 			usleep(200);
 		kill(pid, SIGKILL);
 		cr_expect_eq(run_wait(&r, pid), 137);
-		while (r.rounds[0] < 6000)
-			usleep(1000);
-		usleep(20000);
+		run_wait_orphans();
 		snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 		cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
 		p = open_whole();

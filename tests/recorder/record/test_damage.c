@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@ static struct run r;
 
 static void begin(void)
 {
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	run_begin(&r);
 }
 

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,13 +91,6 @@ static int kill_at(const char *const *argv, struct blow blow, int code)
 	return killed;
 }
 
-/* What the launcher left is ours now: wait for all of it. */
-static void wait_for_orphans(void)
-{
-	while (waitpid(-1, NULL, 0) > 0)
-		;
-}
-
 static int record_until(long n)
 {
 	return kill_at((const char *const[]){WS_TEST_RECORD, "-o", r.trace, "--segment-dir",
@@ -134,7 +126,7 @@ static int check_salvaged(int killed, long n)
 {
 	char segment[600];
 
-	wait_for_orphans();
+	run_wait_orphans();
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 	if (!*segment) {
 		/* before there was one, or after all was done */
@@ -157,7 +149,7 @@ Test(kill_each, a_launcher_that_is_killed_at_any_call_loses_nothing)
 {
 	long n = 1;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	while (check_salvaged(record_until(n), n)) {
 		run_end(&r);
 		run_begin(&r);
@@ -211,7 +203,7 @@ static void kill_launcher_between_writes(bool has_trace_of_before)
 {
 	long n;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	for (n = 1;; n++) {
 		if (has_trace_of_before)
 			leave_trace_of_before();
@@ -238,7 +230,7 @@ Test(kill_each, a_salvager_that_is_killed_between_any_two_writes_leaves_everythi
 	char segment[600];
 	long n, code;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	for (n = 1;; n++) {
 		/* after the first commit, as the program ran, and before the end */
 		for (long at = 6 + n % 8; r.rounds[0] != ROUNDS || !*run_segment(&r); at++) {
@@ -246,7 +238,7 @@ Test(kill_each, a_salvager_that_is_killed_between_any_two_writes_leaves_everythi
 			run_end(&r);
 			run_begin(&r);
 			record_until_write(at);
-			wait_for_orphans();
+			run_wait_orphans();
 		}
 		snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 		code = run_until_write((const char *const[]){"--salvage", segment, NULL}, n);
@@ -273,7 +265,7 @@ static void kill_salvagers(bool is_unnamed)
 	const long step = is_unnamed ? 1 : 10;
 	long begun = 0, at = FIRST_TRY, n;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	for (n = 1;; n++) {
 		char segment[600];
 		int killed;
@@ -286,7 +278,7 @@ static void kill_salvagers(bool is_unnamed)
 			run_end(&r);
 			run_begin(&r);
 			record_until(at);
-			wait_for_orphans();
+			run_wait_orphans();
 			at = at > step ? at - step : FIRST_TRY;
 		}
 		at += at > step ? step : 0; /* the next one is found there, too */
@@ -335,9 +327,9 @@ Test(kill_each, a_segment_that_is_cut_at_any_call_of_a_salvage_ends_it_with_3)
 	long n = 1;
 	int cut;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	record_until(150);
-	wait_for_orphans();
+	run_wait_orphans();
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 	cr_assert_neq(*segment, 0);
 	snprintf(command, sizeof(command), "cp -r %s %s.before", r.dir, r.dir);

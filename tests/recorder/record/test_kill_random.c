@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,12 +34,6 @@ static pid_t start_recording(const char *ring)
 	                                           "--buffer-size", ring, "--flush-interval", "1",
 	                                           "--", WS_TEST_VICTIM, "until-killed", "400",
 	                                           r.tally, NULL});
-}
-
-static void wait_for_orphans(void)
-{
-	while (waitpid(-1, NULL, 0) > 0)
-		;
 }
 
 /* Salvagers are killed, too, until one is not. */
@@ -104,10 +97,10 @@ static void kill_one(enum way way, int has_room)
 		kill(pid, SIGKILL);
 	cr_assert_eq(waitpid(pid, NULL, 0), pid);
 	if (way == LAUNCHER)
-		wait_for_orphans();
+		run_wait_orphans();
 	if (*run_segment(&r))
 		salvage((int)random_below(&drawn, 3));
-	wait_for_orphans();
+	run_wait_orphans();
 	cr_expect(!*run_segment(&r) || !r.rounds[1], "a segment is left");
 	if (r.rounds[0])
 		cr_expect_eq(access(r.trace, F_OK), 0, "way %d, parts %zu: %s", (int)way,
@@ -120,7 +113,7 @@ Test(kill_random, nothing_is_missing_or_there_twice)
 	const char *kills = getenv("WS_KILLS");
 	int n = kills ? (int)strtol(kills, NULL, 10) : KILLS;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	for (int i = 0; i < n; i++) {
 		run_begin(&r);
 		kill_one((enum way)(i % WAYS), i / WAYS % 2);
@@ -160,7 +153,7 @@ Test(kill_random, salvage_waits_for_a_program_that_has_not_attached)
 	struct probe p;
 	pid_t pid;
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	run_begin(&r);
 	snprintf(command, sizeof(command),
 	         ": >%s/begun; while ! [ -e %s/go ]; do sleep 0.05; done; exec '%s' exit 20 %s",
@@ -178,7 +171,7 @@ Test(kill_random, salvage_waits_for_a_program_that_has_not_attached)
 	cr_expect(has_said("still runs"), "it did not wait: %s", r.text);
 	touch("go");
 	cr_expect_eq(run_wait(&r, pid), 0, "%s", r.text);
-	wait_for_orphans();
+	run_wait_orphans();
 	probe_open(&p, r.trace);
 	cr_expect_eq(ROWS(&p, kernel), 20, "%s", r.text);
 	probe_close(&p);

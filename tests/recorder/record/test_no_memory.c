@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@ static struct run r;
 
 static void begin(void)
 {
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	run_adopt_orphans();
 	setenv("FAIL_MALLOC_IN", "warpsheet-record", 1);
 	run_begin(&r);
 }
@@ -32,12 +31,6 @@ static void end(void)
 }
 
 TestSuite(no_memory, .init = begin, .fini = end, .timeout = 3600);
-
-static void wait_for_orphans(void)
-{
-	while (waitpid(-1, NULL, 0) > 0)
-		;
-}
 
 /* --- places --- */
 
@@ -58,7 +51,7 @@ static int run_with(const char *variable, const char *value, const char *const *
 	code = run_wait(&r, run_start(&r, args));
 	unsetenv(variable);
 	unsetenv("LD_PRELOAD");
-	wait_for_orphans();
+	run_wait_orphans();
 	return code;
 }
 
@@ -214,7 +207,7 @@ static void prepare_salvage(const char **args)
 		while (!r.rounds[1])
 			usleep(100);
 		kill(pid, SIGKILL);
-		wait_for_orphans();
+		run_wait_orphans();
 	} while (!*run_segment(&r)); /* it was done before */
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 	memcpy(args, (const char *const[]){"--salvage", segment, NULL}, 3 * sizeof(*args));

@@ -15,6 +15,7 @@ static struct run kid[KIDS]; /* what the processes count in */
 
 static void begin(void)
 {
+	run_adopt_orphans();
 	run_begin(&r);
 	for (int i = 0; i < KIDS; i++)
 		run_begin(&kid[i]);
@@ -129,11 +130,8 @@ Test(processes, salvage_of_a_killed_launcher_s_first_segment_finishes_all_traces
 		wait_rounds(1, 500);
 		kill(pid, SIGKILL);
 		cr_expect_eq(run_wait(&r, pid), 137);
-		if (!running) {
-			wait_rounds(0, 6000);
-			wait_rounds(1, 7000);
-			usleep(20000);
-		}
+		if (!running)
+			run_wait_orphans();
 		/* the next recording names the one segment that is enough */
 		cr_expect_eq(RUN(&r, "-o", "/dev/null", "--segment-dir", r.segments, "--",
 		                 "/bin/true"),

@@ -15,6 +15,7 @@ static struct run r;
 
 static void begin(void)
 {
+	run_adopt_orphans();
 	run_begin(&r);
 }
 
@@ -85,9 +86,7 @@ Test(salvage, salvage_after_the_program_ended_finds_everything_whenever_the_laun
 		char segment[600];
 
 		kill_launcher_after(150 + 641 * round, false);
-		while (r.rounds[0] < 6000)
-			usleep(1000);
-		usleep(20000);
+		run_wait_orphans();
 		snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 		cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
 		check_salvaged();
@@ -113,9 +112,7 @@ Test(salvage, a_killed_launcher_leaves_a_readable_trace_even_without_salvage)
 static void leave_segment(char segment[600])
 {
 	kill_launcher_after(700, false);
-	while (r.rounds[0] < 6000)
-		usleep(1000);
-	usleep(20000);
+	run_wait_orphans();
 	snprintf(segment, 600, "%s", run_segment(&r));
 }
 
@@ -256,9 +253,7 @@ Test(salvage, salvage_without_room_keeps_the_segment_for_another_try)
 	struct stat st;
 
 	kill_launcher_after(700, false);
-	while (r.rounds[0] < 6000)
-		usleep(1000);
-	usleep(20000);
+	run_wait_orphans();
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 	cr_assert_eq(stat(r.trace, &st), 0);
 	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);

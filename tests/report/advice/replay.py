@@ -29,10 +29,14 @@ class Replay:
         threads = {calls[p['call']][2] for p in self.pieces if p['call'] is not None}
         if not step:
             self.start = min([self.start] + [calls[p['call']][0] for p in self.pieces if p['call'] is not None])
+        self.has_earlier = bool(self.free)
+        self.has_later = bool(step) and any(p['start'] >= window[1] for p in pieces)
         self.points = []
         for key, (start, end, thread, _) in calls.items():
             if (thread in threads or step and thread == step[2]) and self.start <= start <= self.end:
-                self.points += [Point(start, thread, key, False)] + ([Point(end, thread, key, True)] if not step or end <= self.end else [])
+                self.points.append(Point(start, thread, key, False))
+                if not step or end <= self.end or thread == step[2]:
+                    self.points.append(Point(min(end, self.end) if step else end, thread, key, True))
         if step:
             self.points.append(Point(self.end, step[2], None, True))
         self.points.sort(key=lambda q: (q.at, q.thread, q.is_end))
@@ -186,8 +190,9 @@ class Replay:
 
     def gap(self, i, change):
         q = self.points[i]
-        is_cut = change.get('no_late_start') if self.first_launch is None or i <= self.first_launch else \
-            change.get('no_late_end') if q.at > self.last_end else change.get('no_host_gaps')
+        is_start = (self.first_launch is None or i <= self.first_launch) and not self.has_earlier
+        is_end = q.at > self.last_end and not self.has_later
+        is_cut = change.get('no_late_start' if is_start else 'no_late_end' if is_end else 'no_host_gaps')
         kept = q.gap - q.data - q.setup
         if kept > LAUNCH and is_cut:
             kept = self.launch_gap

@@ -121,3 +121,11 @@ Test(query, a_column_that_is_not_wanted_is_not_read)
 	cr_assert(eq(int, t->cells[PIECES].type, WS_CELL_EMPTY));
 	cr_assert(eq(ptr, t->totals, NULL));
 }
+
+Test(query, totals_of_which_nothing_is_known_are_none)
+{
+	basket.n = 0;
+	cr_assert(eq(int, ws_query_table(q, t, &of, NULL, &err), WS_OK));
+	cr_assert(eq(sz, t->nrows, 0));
+	cr_assert(eq(ptr, t->totals, NULL));
+}

@@ -258,12 +258,18 @@ def one_rule_each(lines):
             yield rule + " " + line[len(rules):]
 
 
+def rules_of_advice():
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "..", "report", "advice", "advice.def")
+    with open(path, encoding="utf-8") as f:
+        return list(dict.fromkeys(re.findall(r'"(A\d+)"', f.read())))
+
+
 def check_advice(part, trace):
     """RULE… quiet, RULE… not judged, or RULE COLUMN=VALUE… of a row in the table."""
     table = trace.table(f"advice {part.rest}".strip())
     notes = table["notes"]
     quiet = quiet_rules(notes)
-    for rule in (f"A{i}" for i in range(1, 30)):
+    for rule in rules_of_advice():
         said = (any(row[0] == rule for row in table["rows"]) or any(f"({rule}): " in n and "alternatives" in n for n in notes),
                 rule in quiet,
                 any(re.match(rf"Not judged: .*\({rule}\): ", n) for n in notes))

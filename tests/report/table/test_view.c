@@ -1,4 +1,5 @@
-/* Which columns of a table people see, and in which order; trees and sorted rows: scenarios/terminal.scenario. */
+/* Which columns of a table people see, and in which order; trees and sorted rows:
+ * scenarios/terminal.scenario. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -258,6 +259,17 @@ struct probe run_open_whole(struct run *r)
 	cr_expect_eq(ws_trace_reader_summary(p.reader)->skipped_bytes, 0);
 	cr_expect_str_empty(run_segment(r), "the segment is left behind");
 	return p;
+}
+
+void run_adopt_orphans(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void run_wait_orphans(void)
+{
+	while (waitpid(-1, NULL, 0) > 0)
+		;
 }
 
 void run_check_rounds(struct run *r, const struct probe *p, int cut)

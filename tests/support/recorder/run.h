@@ -45,6 +45,11 @@ int run_wait(struct run *r, pid_t pid);
 	RUN(r, "-o", (r)->trace, "--segment-dir", (r)->segments, ##__VA_ARGS__, "--", \
 	    WS_TEST_VICTIM, mode, count, (r)->tally)
 
+/* Programs whose launcher ends before them are ours from now on. */
+void run_adopt_orphans(void);
+/* Until all of them have ended. */
+void run_wait_orphans(void);
+
 /* The traces in the folder, by name; returns how many, of which at most max are in paths. */
 size_t run_traces(struct run *r, char paths[][RUN_PATH], size_t max);
 

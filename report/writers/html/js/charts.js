@@ -21,7 +21,7 @@ function shown(value, by, decimals) {
 const SERIES = [0, 7, 8, 6, 3, 1, 9, 10], PHASES = ["forward", "loss", "backward", "optimizer", "remainder"];
 const USES = ["computing", "collective", "copy", "launch", "host", "sync", "data", "wait", "device", "start", "end", "unknown", "setup", "paging"];
 function colour(i, id = "") {
-  const use = USES.indexOf({ compute_ns: "computing", exposed_ns: "collective" }[id] || id.replace(/_us$/, "")), phase = PHASES.findIndex(p => id.includes(p));
+  const use = USES.indexOf(id.replace(/_us$/, "")), phase = PHASES.findIndex(p => id.includes(p));
   return use >= 0 ? fill(uses[use]) : phase >= 0 ? hex(phases[phase]) : fill(SERIES[i % SERIES.length]);
 }
 const clip = (text, n) => text.length > n ? text.slice(0, 9) + "…" + text.slice(10 - n) : text; // the end tells more
@@ -56,7 +56,7 @@ function bars(rows, names, series, unit) { // rows of horizontal bars, stacked w
         tip(`${r[names]}${series.length > 1 ? ", " + c.name : ""}: ${shown(r[c.at], by)} ${label}`)));
       x += w;
     });
-    svg.append(draw("text", { x: x + 5, y: i * high + 16, class: "soft" }, `${shown(sums[i], by)} ${label}`));
+    svg.append(draw("text", { x: x + 5, y: i * high + 16, class: "soft" }, unit === "ns" ? shownTime(sums[i]) : `${shown(sums[i], by)} ${label}`));
   });
   return svg;
 }
@@ -148,10 +148,6 @@ const CHARTS = [
   { table: "diff-ops", title: "Operations that changed most: kernel time of the median step, A and B", names: "op", values: ["gpu_a_ns", "gpu_b_ns"], most: 12, kind: groups },
   { table: "diff-ops", title: "B / A of the operations that changed most; the line is 1", names: "op", values: ["ratio"], most: 15, kind: ratios,
     where: (t, r) => r[at(t, "ratio")] !== null },
-  { table: "ranks", title: "A step of each rank: computation, exposed communication and idle time", names: "rank", values: ["compute_ns", "exposed_ns", "idle_ns"], most: 1024,
-    kind: columnsChart, first: true },
-  { table: "aa", title: "Slow-down that 3, 5 and 10 recordings per side would show", names: "quantity", values: ["detectable_3", "detectable_5", "detectable_10"], most: 8, kind: groups, first: true },
-  { table: "ranks", title: "Waiting that each rank caused to the others, per step", names: "rank", values: ["caused_ns"], most: 1024, kind: columnsChart },
 ];
 function chart(spec) {
   const table = report.tables[spec.table];

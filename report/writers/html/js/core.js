@@ -40,7 +40,7 @@ const shownTime = ns => scaled(ns, [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, 
 const shownSI = (value, unit) => scaled(value, [[1, unit], [1e3, "k" + unit], [1e6, "M" + unit], [1e9, "G" + unit], [1e12, "T" + unit], [1e15, "P" + unit], [1e18, "E" + unit]]);
 const shownPercent = p => p === null ? "" : p > 0 && p < 0.05 ? "<0.1 %" : p.toFixed(p < 9.95 && p > 0 ? 1 : 0) + " %";
 const shownCount = n => n.toLocaleString("en-US");
-const counted = (n, noun) => `${shownCount(n)} ${n === 1 ? noun : noun.endsWith("y") ? noun.slice(0, -1) + "ies" : noun + "s"}`;
+const counted = (n, noun) => `${shownCount(n)} ${n === 1 ? noun : noun.endsWith("y") ? noun.slice(0, -1) + "ies" : noun + (noun.endsWith("ch") ? "es" : "s")}`;
 
 // --- colours: those of the page's data, on light and on dark ---------------------------------------
 const dark = matchMedia("(prefers-color-scheme: dark)");

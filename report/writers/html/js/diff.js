@@ -59,6 +59,36 @@ function addChanges(changes, to) {
       make("table", null, make("thead", null, make("tr", null, ...heads.map(([name, number]) => make("th", { scope: "col", className: number ? "n" : "", textContent: name })))), body))));
 }
 
+// Many below each other, from 0: configurations of a sweep, runs of an A/A test, ranks. Those of a group have one axis.
+function addRows({ title, what, list, more }, to) {
+  if (!list.length) return;
+  const groups = [...new Set(list.map(r => r.group))], parts = new Map(list.flatMap(r => r.parts.map(p => [p.name, p])));
+  const paint = p => hex(dark.matches ? p.dark : p.light), narrow = isNarrow(), high = 24, left = narrow ? 0 : 210, wide = narrow ? 340 : 620, right = narrow ? 0 : 360, step = narrow ? 44 : high;
+  const pictures = groups.map(group => {
+    const rows = list.filter(r => r.group === group), most = Math.max(...rows.map(r => Math.max(r.ns || 0, r.high || 0)), 1), px = ns => left + ns / most * wide;
+    const svg = draw("svg", { viewBox: `0 0 ${left + wide + right} ${rows.length * step + 4}`, role: "img", "aria-label": rows.map(r => `${r.name}: ${r.words}`).join("; ") });
+    rows.forEach((r, i) => {
+      const y = i * step + (narrow ? 20 : 3);
+      let at = 0;
+      svg.append(narrow ? draw("text", { x: 0, y: y - 6 }, tip(r.name), clip(`${r.name}: ${r.words}`, 52)) : draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, tip(r.name), clip(r.name, 30)));
+      for (const p of r.parts) {
+        svg.append(draw("rect", { x: px(at), y, width: Math.max(0.5, px(at + p.ns) - px(at)), height: high - 6, fill: paint(p), class: p.idle ? "idle" : "" }, tip(`${r.name}, ${p.name}: ${shownTime(p.ns)}`)));
+        at += p.ns;
+      }
+      if (r.low !== null && r.high > r.low) for (const shade of ["spread halo", "spread"]) // on dark bars, too
+        svg.append(draw("path", { d: `M${px(r.low)} ${y + 9}H${px(r.high)}` + [r.low, r.high].map(v => `M${px(v)} ${y + 4}v10`).join(""), class: shade }));
+      if (!narrow) svg.append(draw("text", { x: px(Math.max(r.ns || 0, r.high || 0)) + 8, y: y + 14, class: "soft" }, r.words));
+    });
+    return [group && groups.length > 1 ? make("h3", { textContent: group }) : "", svg];
+  });
+  const legend = parts.size < 2 ? "" : make("div", { className: "legend" }, ...[...parts.values()].map(p => {
+    const c = make("span", { className: p.idle ? "chip idle" : "chip" });
+    c.style.backgroundColor = paint(p);
+    return make("span", null, c, p.name);
+  }));
+  to.append(card("each", title, what, make("div", { className: "box" }, ...pictures.flat(), legend, more ? make("p", { className: "soft", textContent: `${shownCount(more)} more are in the tables` }) : "")));
+}
+
 // Work without a counterpart, largest first.
 function addOnly(table, to) {
   if (!table || !table.rows.length) return;

@@ -268,7 +268,8 @@ function addRoofline(page, to) {
     if (Math.abs(d) > 13) svg.append(draw("line", { x1: x, y1: y, x2: x + side * (r + 3), y2: at - 4, class: "lead" }));
     svg.append(draw("text", { x: x + side * (r + 4), y: at, "text-anchor": side < 0 ? "end" : "start", class: "halo" }, words));
   }
-  to.append(card("where-roof", "Roofline", `one circle per operation, area = ${page.work} time; circles hold ${shownPercent(points.reduce((sum, p) => sum + p.percent, 0))} of it` + (roofs.length ? "" : "; the peaks of this device are unknown: pass --peaks"), make("div", { className: "box" }, svg)));
+  const held = points.reduce((sum, p) => sum + p.percent, 0);
+  to.append(card("where-roof", "Roofline", `one circle per operation, area = ${page.work} time; circles hold ${shownPercent(held)} of it${held < 90 ? "; of the rest no FLOPs and bytes are known" : ""}` + (roofs.length ? "" : "; the peaks of this device are unknown: pass --peaks"), make("div", { className: "box" }, svg)));
 }
 
 // The bound of the step: each bar is its time without what the bar names, nor what stands above it.
@@ -305,7 +306,7 @@ function addKernels(page, to) {
   const heads = [[noun], ["Class"], [`Calls${each}`, 1], [`Time${each}`, 1], [`Share of ${page.work} time`], ["Mean", 1]];
   if (unit) heads.push([rates, 1]);
   if (roofed) heads.push(["% of roof", 1]);
-  const most = Math.max(...list.map(k => k.percent)), body = make("tbody"), names = unlike(list.map(k => k.name));
+  const most = Math.max(5, ...list.map(k => k.percent)), body = make("tbody"), names = unlike(list.map(k => k.name));
   for (const [i, k] of list.entries()) {
     const bar = make("span", { className: "share" });
     bar.style.width = 9 * k.percent / most + "em";

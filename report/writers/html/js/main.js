@@ -66,7 +66,7 @@ function inOrder(tables, page) {
   const place = t => ORDER.includes(t.table) ? ORDER.indexOf(t.table) : LAST.includes(t.table) ? 1000 + LAST.indexOf(t.table) : 100;
   return page ? tables.map((t, i) => [t, i]).sort(([a, i], [b, k]) => place(a) - place(b) || i - k).map(([t]) => t) : tables;
 }
-const NAV = [["where-time", "Overview"], ["why", "Waterfall"], ["changes", "What changed"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"], ["durations", "Durations"], ["memory-picture", "Memory"]];
+const NAV = [["where-time", "Overview"], ["why", "Waterfall"], ["changes", "What changed"], ["each", "In one picture"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"], ["durations", "Durations"], ["memory-picture", "Memory"]];
 function addNav(tables) {
   const nav = $("nav"), link = (id, text) => make("a", { href: "#" + id, textContent: text });
   const first = NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
@@ -89,11 +89,16 @@ async function open() {
   }
   const isDiff = data.first && data.first.bars.length > 0;
   if (isDiff) await addDiffScreen(data.first, main);
-  else if (data.first) addAnswers(data.first, main);
-  const pictures = page ? make("div", { className: "cards", id: "pictures" }) : null;
-  if (page) $("#tables").before(pictures);
-  for (const table of tables) if (!page || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, page || (isDiff && !isVerdict(table)));
-  if (page) addEmpty(main, tables.filter(t => !t.rows.length));
+  else if (data.first) {
+    addAnswers(data.first, main);
+    addRows(data.first.rows, main);
+    if (data.first.timeline) main.append(await timelineCard(data.first.timeline));
+    main.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
+  }
+  const isFolded = page || (data.first && !isDiff), pictures = isFolded ? make("div", { className: "cards", id: "pictures" }) : null;
+  if (pictures) $("#tables").before(pictures);
+  for (const table of tables) if (!isFolded || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, isFolded || (isDiff && !isVerdict(table)));
+  if (isFolded) addEmpty(main, tables.filter(t => !t.rows.length));
   addNav(tables);
   addEventListener("hashchange", () => openLinked(location.hash));
   document.addEventListener("click", e => { const link = e.target.closest("a[href^='#']"); if (link) openLinked(link.hash); });

@@ -72,6 +72,7 @@ async function openTimeline(t, id, whole, group) {
   const boxes = readBoxes(await unpack(id), t.lanes), text = t.text;
   const canvas = make("canvas", { tabIndex: 0, role: "application" }), detail = make("div", { className: "detail", "aria-live": "polite" });
   canvas.setAttribute("aria-label", `Timeline of ${t.what}: ${t.lanes.map(l => l.name).join(", ")}. Keys: w and s zoom, a and d move, e unfolds deep lanes, arrows go from box to box, Enter tells, Escape shows all.`);
+  const isOfRanks = t.lanes.some(l => l.kind === "rank");
   foldChains(boxes, t.lanes);
   // "a › b" of a chain; of a long one its ends
   function chainOf(i) {
@@ -193,7 +194,7 @@ async function openTimeline(t, id, whole, group) {
       pen.fillRect(x0, y, wide > 3 ? wide - 0.6 : wide, ROW - 2);
       pen.globalAlpha = 1;
       if (wide > 34 && !(lane.group && !lane.group.first.open)) { // names of streams on each other say nothing
-        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : lane.kind === "path" ? "stretches" : "kernels"}` : boxes.into[i] ? "" : chainOf(i);
+        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : lane.kind === "path" || lane.kind === "rank" ? "stretches" : "kernels"}` : boxes.into[i] ? "" : chainOf(i);
         pen.fillStyle = is && !is[i] ? ink : words;
         pen.save();
         pen.beginPath();
@@ -209,7 +210,9 @@ async function openTimeline(t, id, whole, group) {
     pen.fillRect(0, lane.y - 1, left - 4, lane.rows * ROW + 1);
     pen.fillStyle = ink;
     pen.textAlign = "left";
-    pen.fillText(clip(nameOf(lane), left > 100 ? 20 : 12), 0, lane.y + 12);
+    let letters = left > 100 ? 22 : 14; // as many as there is room for
+    while (letters > 10 && pen.measureText(clip(nameOf(lane), letters)).width > left - 8) letters--;
+    pen.fillText(clip(nameOf(lane), letters), 0, lane.y + 12);
     if (lane.depths > MOST_ROWS) pen.fillText(lane.open ? "▴ fold" : `▾ ${lane.depths - MOST_ROWS} deeper`, 0, lane.y + 12 + ROW);
   }
   function outline(pen, i, paint) {
@@ -277,7 +280,7 @@ async function openTimeline(t, id, whole, group) {
     }
     return best;
   }
-  const KINDS = { thread: "range", ops: "operation", stream: "kernel", copies: "copy", idle: "idle", path: "on the longest chain" };
+  const KINDS = { thread: "range", ops: "operation", stream: "kernel", copies: "copy", idle: "idle", path: "on the longest chain", rank: "it is" };
   function facts(i) {
     const lane = laneOf(i), many = boxes.count[i] > 1, list = [];
     const add = (what, value) => { if (value) list.push([what, value]); };
@@ -363,24 +366,24 @@ async function openTimeline(t, id, whole, group) {
   });
   // Kernels and copies of an area, by class: of the lanes that it touches, of all streams where it touches none of them.
   function sumOf({ from, to, y0, y1 }) {
-    const touched = t.lanes.filter(l => ["stream", "copies"].includes(l.kind) && l.y < y1 && l.y + l.rows * ROW > y0);
+    const touched = t.lanes.filter(l => ["stream", "copies", "rank"].includes(l.kind) && l.y < y1 && l.y + l.rows * ROW > y0);
     const of = new Map(), all = { count: 0, ns: 0 };
-    for (const lane of touched.length ? touched : t.lanes.filter(l => l.kind === "stream"))
+    for (const lane of touched.length ? touched : t.lanes.filter(l => l.kind === "stream" || l.kind === "rank"))
       for (let i = firstIn(lane, from); i < lane.first + lane.n && boxes.start[i] < to; i++) {
         const inside = Math.min(to, boxes.start[i] + boxes.dur[i]) - Math.max(from, boxes.start[i]), part = boxes.dur[i] ? inside / boxes.dur[i] : 1;
         if (inside < 0 || part <= 0) continue;
-        const name = lane.kind === "copies" ? "memcpy" : boxes.count[i] > 1 ? "short kernels, drawn together" : text[boxes.class[i]] || "unclassified", sum = of.get(name) || { count: 0, ns: 0, colour: boxes.colour[i] };
+        const name = lane.kind === "copies" ? "memcpy" : boxes.count[i] > 1 && lane.kind !== "rank" ? "short kernels, drawn together" : text[boxes.class[i]] || "unclassified", sum = of.get(name) || { count: 0, ns: 0, colour: boxes.colour[i] };
         sum.count += boxes.count[i];
         sum.ns += boxes.busy[i] * part;
         of.set(name, sum);
-        if (lane.kind === "stream") { all.count += boxes.count[i]; all.ns += boxes.busy[i] * part; }
+        if (lane.kind !== "copies") { all.count += boxes.count[i]; all.ns += boxes.busy[i] * part; }
       }
     return { all, by: [...of].sort(([, a], [, b]) => b.ns - a.ns) };
   }
   function showSum() {
     const { from, to } = state.area, { all, by } = sumOf(state.area);
     state.chosen = -1;
-    detail.replaceChildren(make("p", null, make("strong", { textContent: shownTime(to - from) }), ` from ${exactTime(from, (to - from) / 100)} on: `, make("strong", { textContent: `${counted(all.count, "kernel")}, ${shownTime(all.ns)}` })),
+    detail.replaceChildren(make("p", null, make("strong", { textContent: shownTime(to - from) }), ` from ${exactTime(from, (to - from) / 100)} on: `, make("strong", { textContent: `${counted(all.count, isOfRanks ? "stretch" : "kernel")}, ${shownTime(all.ns)}` })),
       make("table", null, ...by.map(([name, s]) => make("tr", null, make("td", null, chip(s.colour), name), make("td", { className: "n", textContent: shownCount(s.count) }), make("td", { className: "n", textContent: shownTime(s.ns) }),
         make("td", { className: "n", textContent: name !== "memcpy" && all.ns ? shownPercent(100 * s.ns / all.ns) : "" })))));
     repaint();
@@ -460,7 +463,7 @@ async function openTimeline(t, id, whole, group) {
     ["◂", "move left", () => move(-0.25)], ["▸", "move right", () => move(0.25)], ["all", "show all", () => view(0, whole)]]
     .map(([words, label, onclick]) => make("button", { textContent: words, "aria-label": label, onclick })),
     summing, finder, foundWords);
-  const counts = make("p", { className: "soft", textContent: `${counted(t.kernels, "kernel")}, ${counted(t.copies, "copy")}, ${counted(t.ranges, "range")}${t.ops ? `, ${counted(t.ops, "operation")}` : ""}.${rest}` });
+  const counts = make("p", { className: "soft", textContent: isOfRanks ? "Above what the device computes and where it idles; below it communication, and before that the waiting for the last rank." : `${counted(t.kernels, "kernel")}, ${counted(t.copies, "copy")}, ${counted(t.ranges, "range")}${t.ops ? `, ${counted(t.ops, "operation")}` : ""}.${rest}` });
   new ResizeObserver(repaint).observe(canvas);
   timelineOf = { state, boxes, t, view, px, laneOf, rowOf, sumOf, paint };
   timelines.push({ find });

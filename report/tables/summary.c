@@ -1,0 +1,830 @@
+/*
+ * The first sheet: one page about the run.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/memory.h"
+#include "report/advice/advice.h"
+#include "report/analysis/device_time.h"
+#include "report/analysis/digest.h"
+#include "report/analysis/idle.h"
+#include "report/analysis/steps.h"
+#include "report/base/names.h"
+#include "report/base/stat.h"
+#include "report/joined/rows.h"
+#include "report/model/load.h"
+#include "report/model/model.h"
+#include "report/names/names.h"
+#include "report/tables/tables.h"
+
+struct summary_page {
+	const struct ws_table_context *tab;
+	struct ws_table *t;
+	const char *section; /* of the lines to come */
+};
+
+/* --- lines of the first sheet, and the sections about where the trace comes from ------------ */
+
+static struct ws_cell *page_row(const struct summary_page *p, struct ws_bytes item)
+{
+	struct ws_cell *row = ws_table_row(p->t);
+
+	ws_cell_set_str(p->t, &row[WS_TC_summary_section], p->section);
+	ws_cell_set_text(p->t, &row[WS_TC_summary_item], item.ptr, item.len);
+	return row;
+}
+
+static void page_text(const struct summary_page *p, struct ws_bytes item, struct ws_bytes text)
+{
+	struct ws_cell *row = page_row(p, item);
+
+	ws_cell_set_text(p->t, &row[WS_TC_summary_text], text.ptr, text.len);
+}
+
+static void page_words(const struct summary_page *p, const char *item, const char *text)
+{
+	page_text(p, ws_bytes_of(item), ws_bytes_of(text));
+}
+
+static void page_count(const struct summary_page *p, const char *item, uint64_t count)
+{
+	ws_cell_set_int(&page_row(p, ws_bytes_of(item))[WS_TC_summary_count], (int64_t)count);
+}
+
+static void page_time(const struct summary_page *p, const char *item, double ns)
+{
+	ws_cell_set_real(&page_row(p, ws_bytes_of(item))[WS_TC_summary_time_ns], ns);
+}
+
+static void page_value(const struct summary_page *p, const char *item, double value)
+{
+	ws_cell_set_real(&page_row(p, ws_bytes_of(item))[WS_TC_summary_value], value);
+}
+
+static struct ws_cell *page_share(const struct summary_page *p, struct ws_bytes item,
+                                  uint64_t kernels, int64_t gpu_ns)
+{
+	struct ws_cell *row = page_row(p, item);
+
+	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)kernels);
+	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
+	ws_cell_set_share(&row[WS_TC_summary_share], gpu_ns, p->tab->sel->gpu_ns);
+	return row;
+}
+
+/* --- where it comes from ---------------------------------------------------------------- */
+
+static void add_end(const struct summary_page *p)
+{
+	const struct ws_model *m = p->tab->m;
+
+	if (!m->nends)
+		page_words(p, "program end", "not recorded");
+	for (size_t i = 0; i < m->nends; i++) {
+		char text[80];
+
+		if (m->ends[i].end == WS_END_EXITED)
+			snprintf(text, sizeof(text), "exited with status %" PRId64,
+			         m->ends[i].code);
+		else if (m->ends[i].end == WS_END_SIGNALED)
+			snprintf(text, sizeof(text), "killed by signal %" PRId64, m->ends[i].code);
+		else
+			snprintf(text, sizeof(text), "unknown");
+		page_words(p, "program end", text);
+	}
+}
+
+static void page_what_ran(const struct summary_page *p)
+{
+	static const struct {
+		const char *item, *key;
+	} lines[] = {{"program", "program.path"}, {"recorded by", "import.source"}};
+
+	/* What the program says of itself; the section Workload has all of it. */
+	static const char *const own[] = {"model", "dtype"};
+	static const char *const rest[] = {"phase", "batch", "context", "optimizer"};
+	char text[256] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		struct ws_bytes value = ws_model_fact(p->tab->m, own[i]);
+
+		if (value.len)
+			page_text(p, ws_bytes_of(own[i]), value);
+	}
+	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
+		struct ws_bytes value = ws_model_fact(p->tab->m, rest[i]);
+
+		if (value.len && value.len < 48)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %.*s",
+			                        len ? ", " : "", rest[i], (int)value.len,
+			                        (const char *)value.ptr);
+	}
+	if (len)
+		page_words(p, "configuration", text);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct ws_bytes value = ws_meta_value(&p->tab->m->meta, lines[i].key);
+
+		/* a model says more than the program that all models share */
+		if (value.len && !(i == 0 && ws_model_fact(p->tab->m, "model").len))
+			page_text(p, ws_bytes_of(lines[i].item), value);
+	}
+
+	/* Devices that did nothing only where all did nothing: `gpu` has them. */
+	const struct ws_model *m = p->tab->m;
+
+	for (size_t i = 0; i < m->ndevices; i++) {
+		const struct ws_device *d = &m->devices[i];
+		struct ws_cell *row;
+		char item[40];
+
+		if (!d->kernels && (ws_model_has_kernels(m) || d->name == WS_TEXT_EMPTY))
+			continue;
+		snprintf(item, sizeof(item),
+		         d->kernels ? "device %" PRIu64 ", kernels" : "device %" PRIu64, d->id);
+		row = page_row(p, ws_bytes_of(item));
+		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
+		if (d->kernels)
+			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
+		if (d->kind == WS_DEVICE_CPU_REFERENCE)
+			page_words(p, "what the times are",
+			           "real CPU timings; not GPU performance");
+	}
+	add_end(p);
+}
+
+static void page_provenance(const struct summary_page *p)
+{
+	/* The last row of each key, in the order of the file. */
+	const struct ws_column_data *t = &p->tab->m->meta;
+	struct ws_strtab keys = {0};
+	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* key -> its last row */
+	uint64_t nkeys = 0;
+
+	for (uint64_t i = 0; i < t->rows; i++) {
+		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
+		uint64_t id = 0;
+
+		if (key.len)
+			id = ws_strtab_add(&keys, key.ptr, key.len);
+		nkeys = id > nkeys ? id : nkeys;
+		last[id] = i;
+	}
+	for (uint64_t id = 1; id <= nkeys; id++)
+		page_text(p, ws_blob(t, WS_COL_meta_key, last[id]),
+		          ws_blob(t, WS_COL_meta_value, last[id]));
+	ws_strtab_free(&keys);
+	free(last);
+
+	const struct ws_trace_summary *f = &p->tab->m->file;
+	const int64_t first_ns = ws_model_recorded_ns(p->tab->m);
+	time_t seconds = (time_t)(first_ns / 1000000000);
+	struct tm tm;
+	char text[64];
+
+	page_words(p, "trace.file", p->tab->m->name);
+	if (first_ns < 0)
+		page_words(p, "trace.recorded", "not known");
+	else if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		page_words(p, "trace.recorded", text);
+	snprintf(text, sizeof(text), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
+	         f->file_size, f->file_hash, f->version_major, f->version_minor);
+	page_words(p, "trace.contents", text);
+	page_words(p, "report.version", WS_VERSION);
+}
+
+/* --- how much of the devices' arithmetic the steps used ------------------------------------- */
+
+/* A share of a peak: Share (%) is of the GPU time. */
+static void add_utilization(const struct summary_page *p, const char *item, double ns,
+                            const struct ws_utilization *use)
+{
+	struct ws_cell *row = page_row(p, ws_bytes_of(item));
+	double percent = ws_stat_percent(ns, (double)use->step_sum_ns);
+	const char *over = ws_over_peak(percent);
+	char text[sizeof(use->obstacle) + sizeof(use->basis)];
+
+	snprintf(text, sizeof(text), "%s%s", use->obstacle[0] ? "not known: " : "of ",
+	         use->obstacle[0] ? use->obstacle : use->basis);
+	ws_cell_set_str(p->t, &row[WS_TC_summary_text], over ? over : text);
+	ws_cell_set_real(&row[WS_TC_summary_value], percent);
+}
+
+struct missing {
+	const struct summary_page *page;
+	unsigned counters, over_0;
+};
+
+/* What is not missing stands in the table `losses` only. */
+static void add_missing(void *ctx, const struct ws_missing *missing)
+{
+	struct missing *all = ctx;
+	struct ws_cell *row;
+
+	all->counters++;
+	if (!missing->count)
+		return;
+	all->over_0++;
+	row = page_row(all->page, missing->cause);
+	ws_cell_set_str(all->page->t, &row[WS_TC_summary_text], missing->meaning);
+	ws_cell_set_int(&row[WS_TC_summary_count],
+	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
+}
+
+static void page_missing(const struct summary_page *p)
+{
+	struct missing all = {.page = p};
+	char text[80];
+
+	if (ws_model_lacks_comm(p->tab->m))
+		page_words(p, "ALARM: communication", WS_LACKS_COMM);
+	ws_missing_each(p->tab->m, add_missing, &all);
+	if (!all.over_0) {
+		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
+		         all.counters);
+		page_words(p, "missing", text);
+	}
+}
+
+/*
+ * How long a step takes, how steady it is, and how much of the devices' arithmetic it uses.
+ */
+
+#define STEADY_PERCENT 5 /* standard deviation of the steps, of their mean */
+
+/* FLOPs of the operations in the measured steps; -1 = none says. */
+static int64_t step_flops(const struct ws_table_context *tab)
+{
+	struct ws_joined_rows *rows = tab->sel->rows;
+	const struct ws_model *m = tab->m;
+	int64_t flops = 0;
+	int said = 0;
+
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+		const struct ws_op_facts *op = ws_joined_range_op(m, r);
+
+		if (!r->is_counted || op->flops < 0 || !ws_range_selected(m, tab->sel, r, i) ||
+		    !ws_step_selected(m, tab->sel, ws_joined_range_step(rows, r)))
+			continue;
+		flops += op->flops;
+		said = 1;
+	}
+	return said ? flops : -1;
+}
+
+/* Phases of a thousandth of the step and more: `steps` has all, and the host's. */
+static void add_phases(const struct summary_page *p, const struct ws_step_times *times,
+                       double step_ns, enum ws_measure measure, const char *before)
+{
+	for (int phase = 0; phase < WS_PHASES; phase++) {
+		struct ws_stat stat;
+		char item[48];
+
+		if (!ws_step_phase_present(times, phase))
+			continue;
+		ws_step_stat(p->tab->m, times, phase, measure, &stat);
+		snprintf(item, sizeof(item), "%s%s, mean", before,
+		         ws_phase_name((enum ws_phase)phase));
+		if (stat.n && stat.mean >= step_ns / 1000)
+			page_time(p, item, stat.mean);
+	}
+}
+
+/* What may be the steps, and what to type. */
+static void add_candidates(const struct summary_page *p)
+{
+	const struct ws_step_candidates *found;
+	struct ws_arena *temp = p->tab->temp;
+	struct ws_steps_hint hint;
+
+	if (p->tab->m->nmeasured) {
+		page_words(p, "measured steps", "none in this report: a filter leaves them out");
+		return;
+	}
+	found = ws_step_candidates(p->tab->m, p->tab->sel);
+	hint = ws_steps_hint(temp, p->tab->m, found);
+	page_words(p, "measured steps",
+	           ws_arena_format(temp, "%s%s%s", hint.words, hint.command, hint.numbers));
+	for (size_t i = 0; i < found->n; i++) {
+		const struct ws_step_candidate *c = &found->best[i];
+		struct ws_cell *row = page_row(p, ws_bytes_of("candidate for steps"));
+
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)c->count);
+		ws_cell_set_real(&row[WS_TC_summary_time_ns], c->mean_ns);
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
+		                ws_arena_format(temp, "--step '%s': mean time; %.3g %% of GPU time",
+		                                c->pattern, c->percent));
+	}
+}
+
+static void add_step_times(const struct summary_page *p, const struct ws_step_times *times)
+{
+	const struct ws_model *m = p->tab->m;
+	int64_t tokens = ws_fact_number(m, "tokens_per_step");
+	int64_t images = ws_fact_number(m, "images_per_step"), flops;
+	struct ws_stat total, host;
+
+	if (!times->nmeasured) {
+		add_candidates(p);
+		return;
+	}
+	flops = step_flops(p->tab);
+	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
+	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &host);
+	page_count(p, "measured steps", total.n);
+	page_time(p, total.n == 1 ? "step" : "step, mean", total.mean);
+
+	/* How steady the steps are, in words. */
+	double spread = ws_stat_percent(total.std, total.mean);
+	char text[160];
+
+	if (total.n < 3)
+		snprintf(text, sizeof(text), "cannot tell: %llu measured %s; 3 or more are needed",
+		         (unsigned long long)total.n, total.n == 1 ? "step" : "steps");
+	else
+		snprintf(text, sizeof(text),
+		         "%s: the standard deviation is %.1f %% of the mean over %llu steps",
+		         spread > STEADY_PERCENT ? "unsteady" : "steady", spread,
+		         (unsigned long long)total.n);
+	page_words(p, "how steady it is", text);
+	if (ws_steps_apart(m))
+		page_words(p, "not measured", ws_steps_apart_words(m, p->tab->temp));
+	if (total.n > 1) {
+		page_time(p, "step, sample standard deviation", total.std);
+		page_time(p, "step, median", total.median);
+		page_time(p, "step, shortest", (double)total.min);
+		page_time(p, "step, longest", (double)total.max);
+	}
+
+	/* Prompts and generation are other work. */
+	struct ws_batch_steps batch[WS_BATCH_KINDS];
+	const size_t n = ws_step_batches(p->tab->m, times, batch);
+
+	for (size_t i = 0; i < n; i++) {
+		struct ws_cell *row =
+		        page_row(p, ws_bytes_of(ws_arena_format(p->tab->temp, "%s step, mean",
+		                                                batch[i].kind)));
+
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)batch[i].steps);
+		ws_cell_set_real(&row[WS_TC_summary_time_ns], batch[i].ns);
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
+		                ws_arena_format(p->tab->temp, "of %.4g requests and %.5g tokens",
+		                                batch[i].requests, batch[i].tokens));
+	}
+	add_phases(p, times, total.mean, WS_MEASURE_STEP, "window of ");
+	add_phases(p, times, total.mean, WS_MEASURE_GPU, "GPU time of ");
+	if (host.sum != total.sum)
+		page_time(p, "step on the host, mean", host.mean);
+	if (tokens)
+		page_value(p, "tokens/s", ws_stat_ratio((double)tokens * 1e9, total.mean));
+	if (images)
+		page_value(p, "images/s", ws_stat_ratio((double)images * 1e9, total.mean));
+	if (flops >= 0)
+		page_value(p, "TFLOP/s over the measured steps",
+		           ws_stat_ratio((double)flops, (double)total.sum) / 1e3);
+}
+
+#define TOP_KERNELS  10
+#define TOP_FINDINGS 3
+#define TOP_WAITS    3
+#define TOP_DTYPES   3
+#define LEAST_SHARE  0.05 /* %: what would read 0.0 */
+#define NAME_COLUMNS 34   /* of a kernel, as many as a terminal shows; the whole name is its text */
+
+/* Device work beside kernels, as count and time; nothing where there is none. */
+static void add_work(const struct summary_page *p)
+{
+	static const struct {
+		enum ws_work_kind kind;
+		const char *item;
+	} kinds[] = {
+	        {WS_WORK_MEMCPY, "copies by a device"},
+	        {WS_WORK_MEMSET, "fills by a device"},
+	        {WS_WORK_GRAPH, "CUDA graphs traced as a whole: their kernels are in no table"},
+	};
+	const struct ws_model *m = p->tab->m;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		uint64_t count = 0;
+		int64_t ns = 0;
+		struct ws_cell *row;
+
+		for (size_t w = 0; w < m->nwork; w++) {
+			if (!p->tab->sel->work[w] || m->work[w].kind != kinds[i].kind)
+				continue;
+			count++;
+			ns += m->work[w].dur_ns;
+		}
+		if (!count)
+			continue;
+		row = page_row(p, ws_bytes_of(kinds[i].item));
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
+		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
+	}
+}
+
+/* How far names and ranges explain the GPU time. */
+static void add_coverage(const struct summary_page *p)
+{
+	const struct ws_model *m = p->tab->m;
+	const struct ws_digest *d = p->tab->digest;
+	uint64_t in_range = 0, tensor = 0, unknown = 0;
+	int amd = 0;
+	int64_t in_range_ns = 0, tensor_ns = 0, unknown_ns = 0;
+
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		const struct ws_config *config = &m->configs[cell->config];
+		uint64_t kernels = ws_digest_cell_count(cell);
+
+		if (cell->place.path < WS_PATH_NO_RANGE) {
+			in_range += kernels;
+			in_range_ns += cell->total_ns;
+		}
+		if (ws_config_tensor(config) == WS_TENSOR_UNKNOWN) {
+			unknown += kernels;
+			unknown_ns += cell->total_ns;
+		}
+		amd |= m->devices[config->device].is_amd;
+		if (config->tensor == WS_TENSOR_YES) {
+			tensor += kernels;
+			tensor_ns += cell->total_ns;
+		}
+	}
+	if (!p->tab->sel->kernels)
+		return;
+	page_share(p, ws_bytes_of("kernels that lie in a range"), in_range, in_range_ns);
+	if (ws_model_on_cpu(m) != 1 && (tensor || !unknown))
+		page_share(p,
+		           ws_bytes_of(amd ? "kernels on matrix cores, by their names"
+		                           : "kernels on Tensor Cores, by their names"),
+		           tensor, tensor_ns);
+	if (ws_model_on_cpu(m) != 1 && unknown)
+		page_share(p,
+		           ws_bytes_of(amd ? "kernels that may use matrix cores"
+		                           : "kernels that may use Tensor Cores"),
+		           unknown, unknown_ns);
+}
+
+static void add_idle(const struct summary_page *p)
+{
+	const struct ws_idle *idle;
+	uint64_t captured;
+	char words[256];
+
+	idle = ws_idle_find_in_scope(p->tab->m, p->tab->sel);
+	captured = ws_host_activity_find(p->tab->m, p->tab->sel)->captured;
+	if (captured) {
+		snprintf(words, sizeof(words),
+		         "%" PRIu64 " launch%s captured into a graph and did "
+		         "not run",
+		         captured, captured == 1 ? " was" : "es were");
+		page_words(p, "graph capture", words);
+	}
+	if (idle->all.kernels) {
+		page_words(p, "why the device is idle",
+		           ws_idle_words(&idle->verdict, words, sizeof(words)));
+		if (idle->verdict.known)
+			page_words(p, "what to do about it",
+			           ws_use_defs[idle->verdict.busy ? WS_USE_COMPUTE
+			                                          : idle->verdict.cause]
+			                   .cure);
+		if (idle->verdict.known) {
+			/* The waits that make up most of the time, longest first. */
+			enum ws_use order[WS_USES];
+
+			ws_uses_by_time(&idle->all, order);
+			for (int n = 1; n <= TOP_WAITS && idle->all.ns[order[n]]; n++) {
+				const enum ws_use most = order[n];
+				struct ws_cell *row =
+				        page_row(p, ws_bytes_of(ws_use_defs[most].name));
+				char text[80];
+
+				ws_cell_set_real(&row[WS_TC_summary_time_ns],
+				                 (double)idle->all.ns[most]);
+				snprintf(text, sizeof(text), "%.1f %% of the time of the devices",
+				         ws_stat_percent((double)idle->all.ns[most],
+				                         (double)idle->all.window_ns));
+				ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
+			}
+		}
+	}
+}
+
+/* --- where the time went --------------------------------------------------------------------- */
+
+/* Where a kernel was launched; the phases of measured steps come first. */
+enum place {
+	PLACE_WARM_UP = WS_PHASES,
+	PLACE_SETUP,
+	PLACE_OUTSIDE,
+	PLACES,
+};
+
+struct device_time {
+	struct ws_union busy;
+	/* [1]: left out by the scope */
+	uint64_t kernels[2][PLACES];
+	int64_t gpu_ns[2][PLACES];
+};
+
+static unsigned place_of(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
+{
+	switch (ws_scope_of(tab->m, k->step, k->kind->marks)) {
+	case WS_SCOPE_STEPS:
+		return k->kind->phase;
+	case WS_SCOPE_WARM_UP:
+		return PLACE_WARM_UP;
+	case WS_SCOPE_SETUP:
+		return PLACE_SETUP;
+	default:
+		return PLACE_OUTSIDE;
+	}
+}
+
+static void find_device_time(const struct ws_table_context *tab, struct device_time *t)
+{
+	const struct ws_model *m = tab->m;
+	const struct ws_selection *sel = tab->sel;
+	uint32_t device = WS_NONE;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+		const bool selected = ws_kernel_selected(m, sel, k, i);
+		const unsigned place = place_of(tab, k);
+
+		if (device != m->configs[k->kind->config].device)
+			ws_union_next_device(&t->busy);
+		device = m->configs[k->kind->config].device;
+		if (sel->any_scope && !sel->any_scope[i])
+			continue;
+		t->kernels[!selected][place]++;
+		if (!k->kind->timed)
+			continue;
+		t->gpu_ns[!selected][place] += k->dur_ns;
+		if (selected)
+			ws_union_add(&t->busy, k->start_ns, k->start_ns + k->dur_ns);
+	}
+}
+
+/* Start-up and end of the program, where the report is not about them. */
+static void add_outside(const struct summary_page *p)
+{
+	const struct ws_model *m = p->tab->m;
+	int64_t first, last;
+	char text[80];
+	struct ws_cell *row;
+
+	if (!p->tab->sel->to_device_work || !ws_model_has_kernels(m))
+		return;
+	ws_device_work_span(m, p->tab->sel, &first, &last);
+	row = page_row(p, ws_bytes_of("before and after device work"));
+	ws_cell_set_real(&row[WS_TC_summary_time_ns],
+	                 (double)(first - m->begin_ns) + (double)(m->end_ns - last));
+	snprintf(text, sizeof(text), "%.3f ms before, %.3f ms after",
+	         (double)(first - m->begin_ns) / 1e6, (double)(m->end_ns - last) / 1e6);
+	ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
+}
+
+static void add_places(struct summary_page *p, const struct device_time *t)
+{
+	static const char *const names[PLACES] = {
+	        [PLACE_WARM_UP] = "warm-up",
+	        [PLACE_SETUP] = "setup",
+	        [PLACE_OUTSIDE] = "outside steps, warm-up and set-up",
+	};
+
+	bool has_phases = false;
+
+	for (unsigned i = 0; i < WS_PHASE_OTHER; i++)
+		has_phases |= t->kernels[0][i] > 0;
+	for (unsigned i = 0; i < PLACES; i++) {
+		char item[48];
+
+		/* without phases nothing remains of them */
+		if (i < WS_PHASES)
+			snprintf(item, sizeof(item), "measured steps%s%s", has_phases ? ", " : "",
+			         has_phases ? ws_phase_name((enum ws_phase)i) : "");
+		if (t->kernels[0][i])
+			page_share(p, ws_bytes_of(i < WS_PHASES ? item : names[i]),
+			           t->kernels[0][i], t->gpu_ns[0][i]);
+	}
+	for (unsigned i = WS_PHASES; i < PLACES; i++)
+		if (t->kernels[1][i]) {
+			/* What the scope leaves out, once: no other table has it. */
+			struct ws_cell *row;
+
+			p->section = "Outside the scope";
+			row = page_row(p, ws_bytes_of(names[i]));
+			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)t->kernels[1][i]);
+			ws_cell_set_int(&row[WS_TC_summary_time_ns], t->gpu_ns[1][i]);
+		}
+}
+
+static uint32_t dtype_of(const struct ws_model *m, const struct ws_digest_cell *cell)
+{
+	(void)m;
+	return cell->place.dtype;
+}
+
+static uint64_t group_kernels(const struct ws_group *g)
+{
+	return g->time.n + g->without_time;
+}
+
+/* Where the program does not say its dtype: those of the kernels, by their names. */
+static void add_dtypes(const struct summary_page *p)
+{
+	struct ws_ranking r;
+	char text[160] = "";
+	size_t len = 0, n = 0;
+
+	ws_digest_rank(p->tab, dtype_of, &r);
+	for (size_t i = 0; i < r.n && n < TOP_DTYPES; i++) {
+		struct ws_bytes dtype = p->tab->m->texts[r.order[i].row];
+		double share = ws_stat_percent((double)r.groups[r.order[i].row].time.sum,
+		                               (double)p->tab->sel->gpu_ns);
+
+		if (!r.order[i].row || dtype.len > 24 || (n && share < LEAST_SHARE))
+			continue;
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s %.1f %%",
+		                        n++ ? ", " : "", (int)dtype.len, (const char *)dtype.ptr,
+		                        share);
+	}
+	if (len)
+		page_words(p, "dtype of kernels, by GPU time", text);
+}
+
+static void add_top_kernels(const struct summary_page *p)
+{
+	struct ws_ranking r;
+	struct ws_group rest = {0};
+	struct ws_bytes shown[TOP_KERNELS] = {0};
+
+	ws_digest_rank(p->tab, ws_digest_name, &r);
+	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++)
+		shown[i] = ws_model_short_name(p->tab->m, r.order[i].row);
+	ws_names_elide(p->tab->temp, shown, TOP_KERNELS, NAME_COLUMNS, WS_ELIDE_HEAD(NAME_COLUMNS));
+	for (size_t i = 0; i < r.n; i++) {
+		const struct ws_group *g = &r.groups[r.order[i].row];
+		struct ws_bytes name = p->tab->m->texts[r.order[i].row];
+		struct ws_cell *row;
+
+		if (i >= TOP_KERNELS) {
+			rest.time.n += group_kernels(g);
+			rest.time.sum += g->time.sum;
+			continue;
+		}
+		row = page_share(p, shown[i], group_kernels(g), g->time.sum);
+		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
+	}
+	if (rest.time.n)
+		page_share(p, ws_bytes_of("(all other kernels)"), rest.time.n, rest.time.sum);
+}
+
+/* --- what to do ------------------------------------------------------------------------------- */
+
+/* The most severe finding of a rule: what to do, why, and what it can gain. */
+static void add_finding(const struct summary_page *p, const struct ws_findings *a,
+                        const struct ws_finding *f, uint64_t more)
+{
+	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
+	const char *says = f->advice && *f->advice ? f->advice : rule->advice;
+	char *item, *text, gain[80] = "", others[64] = "";
+
+	if (f->gain_ns > 0 && a->step_ns > 0)
+		snprintf(gain, sizeof(gain), " Gain: %s.", ws_finding_gain(p->tab->temp, a, f));
+	if (more)
+		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
+	item = ws_xformat("%s: %s", rule->title, f->scope);
+	/* some end in a full stop, some do not */
+	text = ws_xformat("%.*s.%s Evidence: %s%s.",
+	                  (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain,
+	                  f->evidence, others);
+	page_text(p, ws_bytes_of(item), ws_bytes_of(text));
+	free(item);
+	free(text);
+}
+
+/* The first finding of each of the first rules. */
+static void add_some_findings(const struct summary_page *p, const struct ws_findings *a)
+{
+	uint64_t of_rule[WS_RULES];
+	size_t shown = 0;
+
+	memcpy(of_rule, a->skipped, sizeof(of_rule));
+	for (size_t i = 0; i < a->n; i++)
+		of_rule[a->finding[i].rule]++;
+	for (size_t i = 0; i < a->n && shown < TOP_FINDINGS; i++) {
+		enum ws_rule rule = a->finding[i].rule;
+
+		if (!of_rule[rule] || ws_finding_is_small(a, &a->finding[i]))
+			continue;
+		add_finding(p, a, &a->finding[i], of_rule[rule] - 1);
+		of_rule[rule] = 0;
+		shown++;
+	}
+}
+
+static void add_findings(const struct summary_page *p)
+{
+	const struct ws_findings *a;
+	struct ws_cell *row;
+	int judged = 0;
+	char text[120];
+
+	a = ws_advice_find(p->tab);
+	for (int i = 0; i < WS_RULES; i++)
+		judged += !a->not_judged[i];
+	add_some_findings(p, a);
+	row = page_row(p, ws_bytes_of("findings in all"));
+	snprintf(text, sizeof(text),
+	         "%d of %d rules could be evaluated; `advice` has all findings and says "
+	         "what the other rules lack",
+	         judged, WS_RULES);
+	ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
+	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a->n);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
+{
+	struct summary_page p = {tab, t, "What ran"};
+	const bool has_kernels = ws_model_has_kernels(tab->m);
+	struct device_time time = {0};
+
+	/* what a reviewer asks, in that order */
+	page_what_ran(&p);
+	if (!ws_model_fact(tab->m, "dtype").len)
+		add_dtypes(&p);
+	p.section = "How long a step takes";
+
+	const struct ws_step_times *times = ws_step_times(p.tab->m, p.tab->sel);
+
+	add_step_times(&p, times);
+	if (times->nmeasured) {
+		const struct ws_utilization *use;
+
+		use = ws_utilization_find(p.tab->m, p.tab->sel);
+		add_utilization(&p, "MFU (%)", use->model_sum_ns, use);
+		if (!use->obstacle[0]) /* one reason for both */
+			add_utilization(&p, "HFU (%)", use->ran_sum_ns, use);
+	}
+	p.section = "Where the time goes";
+	find_device_time(tab, &time);
+	page_count(&p, "kernels", p.tab->sel->kernels);
+	if (ws_model_has_work(p.tab->m)) { /* else not known: not 0 */
+		page_time(&p, "GPU time of all kernels", (double)p.tab->sel->gpu_ns);
+		page_time(&p, "GPU busy", (double)time.busy.busy_ns);
+	}
+	page_time(&p, "recorded time, first to last event",
+	          (double)(p.tab->m->end_ns - p.tab->m->begin_ns));
+	add_outside(&p);
+	add_work(&p);
+	add_coverage(&p);
+	p.section = "GPU time by phase";
+	add_places(&p, &time);
+	p.section = "GPU time by class";
+
+	struct ws_ranking r;
+
+	ws_digest_rank(p.tab, ws_digest_class, &r);
+	for (size_t i = 0; i < r.n; i++) {
+		uint32_t class = r.order[i].row;
+
+		page_share(&p,
+		           class ? ws_display_class(p.tab->m->texts[class])
+		                 : ws_bytes_of("(unclassified)"),
+		           group_kernels(&r.groups[class]), r.groups[class].time.sum);
+	}
+	p.section = "Top kernels";
+	add_top_kernels(&p);
+	if (has_kernels) {
+		p.section = "Why the device is idle";
+		add_idle(&p);
+		p.section = "What to do";
+		add_findings(&p);
+	}
+	p.section = "What is missing";
+	page_missing(&p);
+	p.section = "Workload";
+	for (size_t i = 0; i < tab->m->nfacts; i++)
+		page_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
+	p.section = "Provenance";
+	page_provenance(&p);
+
+	ws_note_origin(tab->m, t);
+	ws_note_clocks(tab->m, t);
+	if (tab->sel->gpu_ns)
+		ws_table_note(t,
+		              "Shares are of %.3f ms, the GPU time of all kernels in the report; "
+		              "each breakdown adds up to it.",
+		              (double)tab->sel->gpu_ns / 1e6);
+	if (!has_kernels)
+		ws_table_set_not_recorded(t, "%s",
+		                          ws_no_kernels_words(tab->m, tab->sel, tab->temp));
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# The golden cases of tests/cli on the program of a target: golden.sh TARGET BIN SOURCE. Those that cannot
+# be the same there stand in differs.txt, with why; any other that fails is a failure, and so is one of
+# these that passes. Prints how many passed.
+set -u
+target=$1 bin=$2 source=$3
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cd "$source" || exit 1
+find tests/cli -name '*.sh' ! -path 'tests/cli/run.sh' ! -path 'tests/cli/record/*' ! -path 'tests/cli/cuda/*' \
+	! -path 'tests/cli/step/*' | sort >"$work/cases"
+# shellcheck disable=SC2046 # a list of words
+sh tests/cli/run.sh "$bin" fixtures $(cat "$work/cases") >"$work/log" 2>&1
+sed -n -e 's/^FAIL tests.cli.\(.*\)\.sh$/\1/p' -e 's/^-- tests.cli.\(.*\)\.sh crashes.*/\1/p' "$work/log" | sort >"$work/failed"
+awk -v target="$target" '!/^#/ && NF { n = split($1, of, ","); for (i = 1; i <= n; i++) if (of[i] == target || of[i] == "all") print $2 }' \
+	"$here/differs.txt" | sort >"$work/expected"
+ran=$(wc -l <"$work/cases")
+echo "$target: $((ran - $(wc -l <"$work/failed"))) of $ran golden cases pass, $(wc -l <"$work/expected") differ by nature"
+diff "$work/expected" "$work/failed" >"$work/diff" && exit 0
+cat "$work/log"
+sed -n -e "s/^</$target: passes, and differs.txt says that it cannot:/p" -e "s/^>/$target: fails:/p" "$work/diff"
+exit 1

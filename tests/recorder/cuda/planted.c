@@ -1,0 +1,110 @@
+/*
+ * A CUDA program whose times are planted: what it does stands on standard input, a line each.
+ *   step, end           a range `step` begins, ends
+ *   work NS, load NS    the host works, or loads data in a range of PyTorch's loader
+ *   launch NAME STREAM CALL_NS NS   the call takes CALL_NS; the kernel begins LATENCY after it, and
+ *                       QUEUE after what is before it on its stream, and takes NS
+ *   wait                for the whole device
+ * Its clock moves by these times alone (fake_clock.c, preloaded), so that no machine's speed is in
+ * its trace. The recorder is the real one; CUPTI and the driver are those of the tests.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/recorder/cuda/fake.h"
+#include "tests/support/recorder/nvtx_module.h"
+
+#define LATENCY 9000
+#define QUEUE   1200
+#define RETURN  3000 /* of a call that has waited */
+#define STREAMS 16
+
+static int64_t (*move)(int64_t ns);
+static __typeof__(&fake_cupti_planted) planted;
+static int64_t free_ns[STREAMS]; /* when each stream is */
+
+static void *must_find(void *library, const char *name)
+{
+	void *found = dlsym(library, name);
+
+	if (!found) {
+		fprintf(stderr, "planted: no %s\n", name);
+		exit(99);
+	}
+	return found;
+}
+
+static void start_cuda(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	const char *cupti = getenv("WARPSHEET_CUPTI_PATH");
+	fake_init init;
+
+	if (!driver || !cupti)
+		exit(98);
+	*(void **)&init = must_find(driver, "cuInit");
+	init(0);
+	*(void **)&move = must_find(RTLD_DEFAULT, "fake_clock_move");
+	*(void **)&planted = must_find(dlopen(cupti, RTLD_NOW | RTLD_NOLOAD), "fake_cupti_planted");
+	nvtx_attach();
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void launch(const char *name, unsigned stream, int64_t call_ns, int64_t ns)
+{
+	const int64_t start_ns = later(move(0) + LATENCY, free_ns[stream] + QUEUE);
+
+	/* CUPTI keeps names for good */
+	planted(strdup(name), stream, (uint64_t)call_ns, (uint64_t)(start_ns - move(0)),
+	        (uint64_t)ns);
+	free_ns[stream] = start_ns + ns;
+	move(call_ns);
+}
+
+static void wait_for_device(void)
+{
+	int64_t end_ns = move(0);
+
+	for (unsigned s = 0; s < STREAMS; s++)
+		end_ns = later(end_ns, free_ns[s]);
+	end_ns += RETURN;
+	planted(NULL, 0, (uint64_t)(end_ns - move(0)), 0, 0);
+	move(end_ns - move(0));
+}
+
+int main(void)
+{
+	char word[16], name[64];
+	long long ns, call_ns;
+	unsigned stream;
+
+	start_cuda();
+	while (scanf("%15s", word) == 1) {
+		if (!strcmp(word, "step")) {
+			nvtx.RangePushA("step");
+		} else if (!strcmp(word, "end")) {
+			nvtx.RangePop();
+		} else if (!strcmp(word, "work") && scanf("%lld", &ns) == 1) {
+			move(ns);
+		} else if (!strcmp(word, "load") && scanf("%lld", &ns) == 1) {
+			nvtx.RangePushA("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__");
+			move(ns);
+			nvtx.RangePop();
+		} else if (!strcmp(word, "launch") &&
+		           scanf("%63s %u %lld %lld", name, &stream, &call_ns, &ns) == 4) {
+			launch(name, stream % STREAMS, call_ns, ns);
+		} else if (!strcmp(word, "wait")) {
+			wait_for_device();
+		} else {
+			fprintf(stderr, "planted: %s\n", word);
+			return 97;
+		}
+	}
+	return 0;
+}
