@@ -121,7 +121,8 @@ static bool is_softmax(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_SOFTMAX;
 }
 
-/* All of attention, less what its products need at least: a fused kernel computes them, too. */
+/* All of attention, less the time that its products need at least: a fused kernel computes them,
+ * too. Products whose least time is unknown keep their recorded time. */
 static double rate_of_attention(const struct ws_advice *a, const struct ws_advice_cell *cell,
                                 const struct ws_claim *claim)
 {
@@ -131,10 +132,10 @@ static double rate_of_attention(const struct ws_advice *a, const struct ws_advic
 	(void)claim;
 	if (!cell->attention)
 		return -1;
-	if (!g || g->op.class != WS_TEXT_GEMM)
+	if (cell->class != WS_TEXT_GEMM && !(g && g->op.class == WS_TEXT_GEMM))
 		return 1;
-	roof_ns = ws_advice_roof_ns(g);
-	return isnan(roof_ns) ? 1 : fmax(0, 1 - roof_ns / (double)g->gpu_ns);
+	roof_ns = g ? ws_advice_roof_ns(g) : NAN;
+	return isnan(roof_ns) ? 0 : fmax(0, 1 - roof_ns / (double)g->gpu_ns);
 }
 
 /* Where attention begins is not known: its softmax, at least. */
@@ -288,7 +289,7 @@ void ws_rule_casts(struct ws_advice *a)
 		                ? "Fuse the fp8 casts into the preceding kernel or the "
 		                  "GEMM epilogue"
 		        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
-		                      "cast once a layer"
+		                      "cast once per layer"
 		                    : NULL);
 }
 

@@ -187,10 +187,14 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 {
 	const char *grade = row ? copy(a, &row[WS_TC_diff_verdict_grade]) : "";
 	const double *ns = a->d->replayed_ns;
-	char share[64];
+	char share[WS_DIFF_SHARE];
 
 	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
-	if (*share && (strstr(grade, "FASTER") || strstr(grade, "SLOWER")))
+	if (!*share || (!strstr(grade, "FASTER") && !strstr(grade, "SLOWER")))
+		return;
+	if (ws_diff_replay_is_unsure(a->d, &a->d->result->overall))
+		ws_page_say(a->out, "", "Kernel times alone: ", share, ".", NULL);
+	else
 		ws_page_say(a->out, "",
 		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
 		            share, ".", NULL);

@@ -166,6 +166,8 @@ struct ws_diff {
 	/* A's replayed step: as recorded, and with B's times of matched kernels; NaN: cannot tell
 	 */
 	double replayed_ns[2];
+	/* … if the host waited for the device where it only may have; NaN: it does not matter */
+	double replayed_waiting_ns;
 	bool by_steps; /* the samples of both sides are steps */
 	/* why they are not the same work; none: they are */
 	char reasons[WS_DIFF_MAX_REASONS][160];
@@ -254,9 +256,12 @@ void ws_diff_replay(struct ws_diff *d);
 /* A row of the verdict about it; overall: the times of both sides. */
 void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
                          const struct ws_comparison *overall);
+#define WS_DIFF_SHARE 160
+/* Does what kernel times explain depend on waits that no call shows? */
+bool ws_diff_replay_is_unsure(const struct ws_diff *d, const struct ws_comparison *overall);
 /* "74 % of the difference"; "" where there is none. */
 const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
-                                   char out[64]);
+                                   char out[WS_DIFF_SHARE]);
 
 /* The sentences of a row grow here; what does not fit is left out. */
 struct ws_sentence {
