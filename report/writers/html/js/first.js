@@ -287,7 +287,7 @@ function addFindings(page, to) {
   const items = list.map(f => {
     const li = make("li", null, make("span", { className: "do", textContent: f.advice + " " }));
     if (f.gain > 0) li.append(make("b", { className: "gain", textContent: f.saves }));
-    li.append(make("div", { className: "soft" }, ...linked(`${f.title.toLowerCase().includes(f.evidence.split(":")[0].toLowerCase()) ? "" : f.title + ": "}${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, "."))));
+    li.append(make("div", { className: "soft" }, ...linked(`${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, "."))));
     return li;
   });
   const box = make("div", { className: "box todo" });
