@@ -319,7 +319,7 @@ function addKernels(page, to) {
     finds(row, k.name, { name: k.name, kinds: page.kernels.noun === "Kernel" ? ["stream"] : ["ops"] });
     body.append(row);
   }
-  to.append(card("top-kernels", title, more ? `${list.length} of ${list.length + more} names` : "",
+  to.append(card("top-kernels", title, [more ? `${list.length} of ${list.length + more} names` : "", page.devices.length > 1 ? `time summed over ${page.devices.length} GPUs` : ""].filter(Boolean).join("; "),
     make("div", { className: "box scroll plain", tabIndex: 0, role: "region", "aria-label": title },
       make("table", null, make("thead", null, make("tr", null, ...heads.map(([name, number]) => make("th", { scope: "col", className: number ? "n" : "", textContent: name })))), body))));
 }
