@@ -1584,7 +1584,7 @@ struct drawing {
 	struct ws_span open; /* by the timeline's clock, of so many stretches, not in a box yet */
 	int64_t busy_ns;
 	uint64_t count;
-	enum rank_text what;
+	enum rank_text use;
 	uint32_t name;
 	uint32_t *of_text; /* text of the ranks -> of the timeline; 0: not yet */
 };
@@ -1617,17 +1617,17 @@ static void close_stretch(struct drawing *d)
 		                                 .busy_ns = d->busy_ns,
 		                                 .count = d->count,
 		                                 .name = d->name,
-		                                 .class = d->what,
+		                                 .class = d->use,
 		                                 .call_ns = -1,
 		                                 .call_dur_ns = -1,
 		                                 .depth = d->depth,
-		                                 .colour = (uint8_t)colours[d->what]};
+		                                 .colour = (uint8_t)colours[d->use]};
 	}
 	d->count = 0;
 }
 
 /* By start at each depth. */
-static void add_stretch(struct drawing *d, enum rank_text what, uint32_t name, int64_t start_ns,
+static void add_stretch(struct drawing *d, enum rank_text use, uint32_t name, int64_t start_ns,
                         int64_t end_ns)
 {
 	const int64_t ns = end_ns - start_ns;
@@ -1636,7 +1636,7 @@ static void add_stretch(struct drawing *d, enum rank_text what, uint32_t name, i
 		return;
 	start_ns -= d->clock_ns;
 	end_ns -= d->clock_ns;
-	if (d->count && d->what == what && d->name == name && ns < d->out->shortest_ns &&
+	if (d->count && d->use == use && d->name == name && ns < d->out->shortest_ns &&
 	    start_ns - d->open.end_ns < d->out->shortest_ns) {
 		d->open.end_ns = end_ns;
 		d->busy_ns += ns;
@@ -1647,7 +1647,7 @@ static void add_stretch(struct drawing *d, enum rank_text what, uint32_t name, i
 	d->open = (struct ws_span){start_ns, end_ns};
 	d->busy_ns = ns;
 	d->count = 1;
-	d->what = what;
+	d->use = use;
 	d->name = name;
 }
 
