@@ -62,6 +62,7 @@ struct ws_findings {
 	double step_ns;  /* wall time of the median step, else of all */
 	double setup_ns; /* start-up in it, which no loop has, if it is a tenth or more; else 0 */
 	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
+	const char *alone;    /* the range that only the steps that stand out have; NULL */
 	bool has_steps;
 	uint8_t fired[WS_RULES];
 	uint64_t skipped[WS_RULES];                  /* findings over WS_ADVICE_FINDINGS_MAX */
@@ -140,6 +141,7 @@ struct ws_advice {
 	size_t claim_capacity;
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
 	int64_t *config_ns;              /* GPU time of each, of kernels that count */
+	double *running_blocks;          /* by the rule about them: of all while each runs */
 	int64_t *class_ns;               /* GPU time of each text that is a class */
 	uint8_t *is_cast;                /* each launch configuration, by its name: WS_CAST… */
 	uint32_t cast, conv_aux;         /* texts of classes, WS_NONE */

@@ -310,6 +310,7 @@ struct ws_page {
 	uint64_t lost_records;    /* for most_lost, which lost most of those that make a trace
 	                             incomplete */
 	const char *most_lost;    /* the counter's name; NULL: none was lost */
+	const char *only_outliers_have; /* a range; NULL */
 	uint64_t merged_records;  /* of several processes in one file */
 	uint64_t unknown_records; /* that the import left out: their kind is not known */
 	bool has_steps;

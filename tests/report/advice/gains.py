@@ -119,6 +119,8 @@ class Trace:
             call = self.calls.get(((pid or 0) >> 24, correlation))
             self.kernels.append(dict(start=start, end=end, ns=end - start, call=call, key=((pid or 0) >> 24, correlation), name=self.strings[name],
                                      device=device, stream=(pid, device, stream),
+                                     shape=tuple(row[c] for c in ('Grid X', 'Grid Y', 'Grid Z', 'Block X', 'Block Y', 'Block Z', 'Registers',
+                                                                  'Shared Memory (bytes)')),
                                      blocks=math.prod(int(row['Grid ' + d] or 0) for d in 'XYZ'),
                                      kind=row['Op Class'], path=row['Path'], tensor=row['Tensor Cores'], dtype=row['Dtype'],
                                      step=self.step_of(call[0] if call else start)))
@@ -488,8 +490,17 @@ def a12(trace, scope):
 
 
 def a27(trace, scope):
+    """Blocks of all kernels that ran at the same time count: the mean over those of a configuration."""
+    config = lambda k: (k['name'], k['stream'], k['blocks'], k['shape'])
+    sums, ns = collections.defaultdict(float), collections.defaultdict(float)
+    for k in trace.count:
+        ns[config(k)] += k['ns']
+        sums[config(k)] += sum(max(0, min(k['end'], o['end']) - max(k['start'], o['start'])) * o['blocks']
+                               for o in trace.count if o['device'] == k['device'])
+
     def rate(k):
-        return 1 - k['blocks'] / trace.sms if trace.sms and 0 < k['blocks'] < trace.sms and k['kind'] != 'comm' else -1
+        running = sums[config(k)] / ns[config(k)] if ns[config(k)] else k['blocks']
+        return 1 - running / trace.sms if trace.sms and k['blocks'] and running < trace.sms and k['kind'] != 'comm' else -1
     return rate
 
 
