@@ -455,16 +455,25 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 	WS_NEW(temp, gaps, r->npieces);
 	for (uint32_t i = 0; i < r->npieces; i++) {
 		const struct piece *p = &r->piece[i];
-		const int64_t free_ns = stream_free_ns(r, i), begin_ns = r->work[i].start_ns;
 
-		if (p->launch != WS_NONE && free_ns <= r->point[p->launch].at_ns)
-			latencies[nlatencies++] = (double)(begin_ns - r->point[p->launch].at_ns);
-		else if (free_ns != INT64_MIN && begin_ns - free_ns <= WS_IDLE_QUEUE_US * 1000)
-			gaps[ngaps++] = fmax(0, (double)(begin_ns - free_ns));
+		if (p->launch != WS_NONE && stream_free_ns(r, i) <= r->point[p->launch].at_ns)
+			latencies[nlatencies++] =
+			        (double)(r->work[i].start_ns - r->point[p->launch].at_ns);
 	}
 	/* a latency that is longer is a wait that nothing explains */
 	r->latency_ns =
 	        fmin(median_or(latencies, nlatencies, TYPICAL_LATENCY), WS_IDLE_QUEUE_US * 1000);
+	for (uint32_t i = 0; i < r->npieces; i++) {
+		const uint32_t launch = r->piece[i].launch;
+		const int64_t free_ns = stream_free_ns(r, i), begin_ns = r->work[i].start_ns;
+		const double ready_ns = launch == WS_NONE
+		                                ? -INFINITY
+		                                : (double)r->point[launch].at_ns + r->latency_ns;
+
+		if (free_ns != INT64_MIN && (double)free_ns > ready_ns &&
+		    begin_ns - free_ns <= WS_IDLE_QUEUE_US * 1000)
+			gaps[ngaps++] = fmax(0, (double)(begin_ns - free_ns));
+	}
 	r->queue_gap_ns = median_or(gaps, ngaps, TYPICAL_GAP);
 	for (uint32_t i = 0; i < r->npieces; i++) {
 		struct piece *p = &r->piece[i];
@@ -473,7 +482,10 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 		        p->launch == WS_NONE ? INT64_MIN : r->point[p->launch].at_ns;
 		const double since_call_ns = (double)(begin_ns - call_ns);
 		const double since_free_ns = (double)(begin_ns - free_ns);
-		const bool was_queued = free_ns != INT64_MIN && free_ns > call_ns;
+		/* the stream became free while the launch was on its way: did it wait for that? */
+		const bool was_queued = free_ns != INT64_MIN && free_ns > call_ns &&
+		                        (since_free_ns <= 2 * r->queue_gap_ns ||
+		                         (double)free_ns > (double)call_ns + r->latency_ns);
 		double ready_ns;
 
 		p->latency_ns = was_queued ? fmin(since_call_ns, r->latency_ns) : since_call_ns;

@@ -97,12 +97,13 @@ class Replay:
         free = [self.piece_end(p['before']) if p['before'] is not None else self.free.get(p['stream'], -math.inf) for p in self.pieces]
         call = [self.points[p['launch']].at if p['launch'] is not None else -math.inf for p in self.pieces]
         alone = [p['start'] - c for p, c, f in zip(self.pieces, call, free) if c > -math.inf and f <= c]
-        queued = [max(0, p['start'] - f) for p, c, f in zip(self.pieces, call, free)
-                  if not (c > -math.inf and f <= c) and f > -math.inf and p['start'] - f <= QUEUE]
         self.latency = min(statistics.median(alone) if alone else 5000, QUEUE)
+        queued = [max(0, p['start'] - f) for p, c, f in zip(self.pieces, call, free)
+                  if f > -math.inf and f > c + self.latency and p['start'] - f <= QUEUE]
         self.queue_gap = statistics.median(queued) if queued else 1000
         for p, c, f in zip(self.pieces, call, free):
-            since_call, since_free, was_queued = p['start'] - c, p['start'] - f, f > -math.inf and f > c
+            since_call, since_free = p['start'] - c, p['start'] - f
+            was_queued = f > -math.inf and f > c and (since_free <= 2 * self.queue_gap or f > c + self.latency)
             p['latency'] = min(since_call, self.latency) if was_queued else since_call
             p['gap'] = since_free if was_queued else 0 if f == -math.inf else min(since_free, self.queue_gap)
             ready = f if c == -math.inf else c + self.latency
