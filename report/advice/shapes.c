@@ -130,11 +130,21 @@ static bool is_alike(const struct ws_config *a, const struct ws_config *b)
 	       threads_of(a) == threads_of(b);
 }
 
-/* "solve (99.9 %): 1 block of 32 threads on 132 multiprocessors; …": those with most time. */
+static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		ns += a->config_ns[i] && which(a, i) ? a->config_ns[i] : 0;
+	return ns;
+}
+
+/* "1.2 of 3.4 ms: solve, 1 block of 32 threads on 132 multiprocessors (1.1 ms); …": those with
+ * most time. */
 static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
 {
 	uint32_t top[WS_ADVICE_TOP];
-	const char *text = "";
+	const char *text = ws_advice_kernel_part(a, time_of(a, which));
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < a->m->nconfigs; i++)
@@ -152,9 +162,8 @@ static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_adv
 			continue;
 		for (size_t k = 0; k < a->m->nconfigs; k++)
 			ns += is_alike(c, &a->m->configs[k]) ? a->config_ns[k] : 0;
-		text = ws_advice_text(a, "%s%s%s (%.1f %%): %s block%s of %" PRIu64 " thread%s",
-		                      text, i ? "; " : "", ws_advice_name(a, c->name),
-		                      ws_advice_share(a, ns),
+		text = ws_advice_text(a, "%s%s%s, %s block%s of %" PRIu64 " thread%s", text,
+		                      i ? "; " : ": ", ws_advice_name(a, c->name),
 		                      ws_say_number(a->texts, (double)blocks),
 		                      blocks == 1 ? "" : "s", threads_of(c),
 		                      threads_of(c) == 1 ? "" : "s");
@@ -165,17 +174,9 @@ static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_adv
 			text = ws_advice_text(a, "%s, beside others: %s blocks in all", text,
 			                      ws_say_number(a->texts,
 			                                    round(a->running_blocks[top[i]])));
+		text = ws_advice_text(a, "%s (%s)", text, ws_advice_kernel_time(a, ns));
 	}
 	return text;
-}
-
-static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		ns += a->config_ns[i] && which(a, i) ? a->config_ns[i] : 0;
-	return ns;
 }
 
 void ws_rule_empty_grids(struct ws_advice *a)
@@ -244,7 +245,7 @@ void ws_rule_slow_fp64(struct ws_advice *a)
 	ws_advice_add_claim(a, WS_RULE_slow_fp64, WS_SEVERITY_HINT,
 	                    (struct ws_claim){.rate = rate_of_fp64, .is_bound = true},
 	                    "kernels in fp64",
-	                    ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
+	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
 	                                   ws_advice_top_kernels(a, is_slow_fp64)),
 	                    NULL);
 }

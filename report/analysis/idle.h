@@ -42,7 +42,7 @@
 	X(WAIT, "waiting for a stream or event",                                                   \
 	  "the next work had been launched, but began late: it waited for an event, another "      \
 	  "stream or another device",                                                              \
-	  "Launch earlier what this stream waits for, or remove the wait.")                        \
+	  "Launch the awaited work earlier, or remove the wait.")                                  \
 	X(DEVICE, "between queued kernels",                                                        \
 	  "the next work was queued, and the device took this long to start it",                   \
 	  "Use fewer, larger kernels, or CUDA graphs.")                                            \

@@ -1,7 +1,6 @@
 /* Names as bytes: comparison, patterns. */
 #pragma once
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,8 +11,7 @@
 #include "formats/schema/schema.h"
 
 /*
- * Texts of several traces as numbers, so that equal texts are equal numbers
- * whatever trace they come from.
+ * Numbers for texts of several traces: equal texts have equal numbers in all traces.
  */
 
 /* Starts as all zeros: number 0 is the empty text. Free with ws_texts_release. */
@@ -21,16 +19,16 @@ struct ws_texts {
 	struct ws_strtab known;
 	struct ws_bytes *text; /* of `known`, by number, [0] unused; read with ws_texts_get */
 	size_t n, capacity;
-	uint32_t *recent; /* of ws_texts_add_often, by hint; 0 */
+	uint32_t *recent; /* last result of ws_texts_add_often for each hint; 0: none */
 };
 
 /* The number of this text. */
 uint32_t ws_texts_add(struct ws_texts *t, struct ws_bytes text);
-/* The same of what is mostly there: first it is compared with what came last with this hint. */
+/* The same for texts that mostly exist already: first compares with the last text of this hint. */
 #define WS_TEXTS_RECENT_BITS 13
 static inline uint32_t ws_texts_add_often(struct ws_texts *t, struct ws_bytes text, uint32_t hint)
 {
-	/* hints that count up have slots of their own: Fibonacci hashing */
+	/* Fibonacci hashing gives consecutive hints different slots */
 	const size_t at = hint * UINT32_C(2654435769) >> (32 - WS_TEXTS_RECENT_BITS);
 	uint32_t number;
 
@@ -47,8 +45,8 @@ struct ws_bytes ws_texts_get(const struct ws_texts *t, uint32_t number);
 void ws_texts_release(struct ws_texts *t);
 
 /*
- * Does text match the shell-like pattern? '*' stands for any bytes, '/' too,
- * '?' for one byte; everything else for itself.
+ * Does text match the shell-like pattern? '*' stands for any bytes, '/' too, '?' for one byte;
+ * every other byte for itself.
  */
 bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text);
 /* … one of the patterns, or names? list: an array of texts. */
@@ -71,7 +69,7 @@ static inline bool ws_name_is_word(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-/* Do the bytes from p to before end begin so? */
+/* Do the bytes from p to end begin with `what`? */
 static inline bool ws_name_begins(const char *p, const char *end, const char *what)
 {
 	const size_t n = strlen(what);
@@ -85,38 +83,40 @@ struct ws_bytes ws_name_of_file(struct ws_bytes path);
 /* Equality with a C string. */
 bool ws_name_is(struct ws_bytes name, const char *text);
 
-/* Regular expressions (regex.h) of names. */
+/* POSIX's extended regular expressions of names. */
 
-/* 0, or the error of a pattern that is none, for regerror(). */
-int ws_expression_compile(regex_t *out, const char *pattern);
-/* Call it before each text that is matched: without memory the C library's regexec says no match.
- */
+struct ws_expression;
+/* USAGE: the pattern is none, and why. Free with ws_expression_free. */
+enum ws_status ws_expression_new(struct ws_expression **out, const char *pattern,
+                                 struct ws_err *err);
+/* Call it before each text that is matched: without memory the library says no match. */
 void ws_expression_reserve(void);
-bool ws_expression_matches(const regex_t *expression, const char *text);
+bool ws_expression_matches(const struct ws_expression *expression, const char *text);
+void ws_expression_free(struct ws_expression *expression); /* NULL is legal */
 
 /* Demangled names of C++ functions: return type, name, template arguments, parameters. */
 
 /*
  * The function's name with its template arguments, without return type and parameters:
- * "std::enable_if<true>::type ns::f<float>(int)" gives "ns::f<float>". A name that is no C++
- * signature comes back whole.
+ * "std::enable_if<true>::type ns::f<float>(int)" gives "ns::f<float>". Returns a name that is not a
+ * C++ signature unchanged.
  */
 struct ws_bytes ws_name_signature(struct ws_bytes name);
 
 /*
  * The same without template arguments: "void at::native::reduce_kernel<512, 1>(T1)" is
- * "at::native::reduce_kernel". Writes at most as many bytes as the name has; returns how many.
+ * "at::native::reduce_kernel". Writes at most name.len bytes; returns their number.
  */
 size_t ws_name_function(struct ws_bytes name, char *out);
 
-/* What stands behind the last '::'. */
+/* The part after the last '::'. */
 struct ws_bytes ws_name_last_part(struct ws_bytes name);
 
-/* Functions that run what their template arguments name. */
+/* Kernels that run a function named by their template arguments. */
 enum ws_name_frame {
 	WS_NAME_NO_FRAME,
 	WS_NAME_FRAME,   /* elementwise_kernel, reduce_kernel: a loop around a function */
-	WS_NAME_WRAPPER, /* device_kernel: an entry that says nothing of its own */
+	WS_NAME_WRAPPER, /* device_kernel: an entry point without a meaning of its own */
 };
 /* function: as ws_name_function gives it. */
 enum ws_name_frame ws_name_frame(struct ws_bytes function);

@@ -23,14 +23,13 @@ int ws_by_time(const void *pa, const void *pb);
 void ws_order_identity(uint32_t *order, size_t n);
 
 /*
- * Reorder order[0..n) so that key[order[i]] ascends (signed). Stable: calling
- * it with the least significant key first sorts by several keys. O(n), and
- * one look where the order is right already.
+ * Reorders order[0..n) so that key[order[i]] ascends (signed). Stable, so calls with the least
+ * significant key first sort by several keys. O(n); one scan if the order is right already.
  */
 void ws_order_by(uint32_t *order, const int64_t *key, size_t n);
 
-/* Rows by a key below nkeys of each, WS_NONE: left out. Those of key k are order[first[k]] up to
- * order[first[k + 1] - 1], as they stood. */
+/* Rows grouped by keys below nkeys; rows with key WS_NONE are left out. Rows of key k are
+ * order[first[k]] to order[first[k + 1] - 1], in their original order. */
 struct ws_rows_by_key {
 	uint32_t *order, *first;
 };
@@ -44,9 +43,9 @@ static inline int ws_order_compare(uint64_t a, uint64_t b)
 }
 
 /*
- * How many of n items are before the one that is looked for; is_before(ctx, i) holds for these and
- * no others. Outwards from `at`, where the last one was found, in steps that double, then between
- * the last two of them.
+ * Number of the n items before the searched one: is_before(ctx, i) is true for exactly these.
+ * Searches outwards from `at`, the last result, with doubling steps, then by bisection between the
+ * last two.
  */
 static inline size_t ws_count_before(size_t n, size_t at, bool (*is_before)(void *ctx, size_t i),
                                      void *ctx)
@@ -71,8 +70,8 @@ static inline size_t ws_count_before(size_t n, size_t at, bool (*is_before)(void
 }
 
 /*
- * Where a row of a table stands: the numbers decide, the least first, then the texts by their
- * bytes, then what else tells rows apart, at last the number of the row. What is not used is zero.
+ * Sort key of a row of a table: ascending numbers, then texts by bytes, then further tie-breakers,
+ * finally the number of the row. Unused parts are zero.
  */
 struct ws_row_key {
 	int64_t number[4];
@@ -81,9 +80,9 @@ struct ws_row_key {
 	uint32_t row;
 };
 void ws_row_keys_sort(struct ws_row_key *keys, size_t n);
-/* In number[]: the greatest first. */
+/* For number[]: descending order. */
 #define WS_DESCENDING(number) (~(int64_t)(number))
-/* In number[]: a finite number of another type, in its order. */
+/* For number[]: maps a finite double to an integer with the same order. */
 static inline int64_t ws_order_real(double value)
 {
 	int64_t bits;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
 
@@ -22,7 +23,7 @@ static int decimals_of(double value)
 {
 	if (!(value < 0.9995) || value == 0)
 		return value >= 99.95 || value == 0 ? 0 : value >= 9.995 ? 1 : 2;
-	return value < 1e-9 ? 12 : 2 - (int)floor(log10(value));
+	return value < 1e-9 ? 12 : 2 - ws_exponent_of_ten(value);
 }
 
 /* 155, 2.4, 3.35; a zero behind the point says nothing. */

@@ -1,4 +1,4 @@
-/* Sets of time intervals: their union, and what of it lies inside another interval. */
+/* Sets of time intervals: their union, and the time of the union inside another interval. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,19 +34,19 @@ static inline int64_t ws_span_overlap(int64_t a_start_ns, int64_t a_end_ns, int6
 struct ws_spans {
 	struct ws_span *span;
 	size_t n, capacity;
-	struct ws_spill file; /* where they lie, once it is open */
-	struct ws_span last;  /* the one that was added last */
-	bool is_mixed;        /* else each begins behind the end of the one before it */
+	struct ws_spill file; /* storage, if it is open */
+	struct ws_span last;  /* last added interval */
+	bool is_mixed;        /* if false, each interval begins after the end of the previous one */
 };
-/* Of empty ones that may become many: at most so many, and more than a few lie in a file. */
+/* Prepares an empty set for up to `most` intervals; more than a few are stored in a file. */
 void ws_spans_open(struct ws_spans *s, size_t most);
-/* Add [start, end]; one without length changes nothing. */
+/* Adds [start, end]; an empty interval changes nothing. */
 void ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns);
-/* The same where only the union counts: what overlaps the last one makes that longer. */
+/* The same if only the union matters: an interval that overlaps the last one extends it. */
 void ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns);
-/* By begin, then end. Those of a file before they are merged. */
+/* Sorts by begin, then end. Intervals in a file must not be merged yet. */
 void ws_spans_sort(struct ws_spans *s);
-/* Make them disjoint and ascending: their union. */
+/* Merges into disjoint, ascending intervals: the union. */
 void ws_spans_merge(struct ws_spans *s);
 /* Time of merged spans inside [start, end]. */
 int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns);

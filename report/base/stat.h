@@ -10,7 +10,7 @@
 /* Starts as all zeros. */
 struct ws_union {
 	int64_t busy_ns; /* time covered by at least one interval so far */
-	int64_t end_ns;  /* where the covered time ends; means nothing before the first */
+	int64_t end_ns;  /* where the covered time ends; undefined before the first interval */
 	int started;
 };
 
@@ -27,13 +27,13 @@ static inline void ws_union_add(struct ws_union *u, int64_t start_ns, int64_t en
 	}
 }
 
-/* Begin anew on another device, where starts begin low again; busy_ns goes on adding. */
+/* Continues with another device, whose intervals may start earlier; busy_ns keeps adding up. */
 static inline void ws_union_next_device(struct ws_union *u)
 {
 	u->started = 0;
 }
 
-/* Of n samples in one unit (ns here). With n = 0 everything is 0 and means nothing. */
+/* Statistics of n samples of one unit (here ns). For n = 0 all are 0, without meaning. */
 struct ws_stat {
 	uint64_t n;
 	int64_t sum; /* exact */
@@ -43,11 +43,11 @@ struct ws_stat {
 	double std;    /* of a sample: divisor n - 1; 0 for one sample */
 };
 
-/* A value that occurred so many times. */
+/* A value and its number of occurrences. */
 struct ws_counted_value {
 	uint32_t value, times;
 };
-/* Some of the values of a statistic. */
+/* A part of the samples of a statistic. */
 struct ws_stat_part {
 	enum { WS_STAT_I64, WS_STAT_U32, WS_STAT_COUNTED } form;
 	const void *v; /* int64_t, uint32_t or struct ws_counted_value */
@@ -55,15 +55,15 @@ struct ws_stat_part {
 };
 
 /*
- * Statistics of values, which takes no memory. The caller guarantees that their sum fits into an
- * int64_t (a pass refuses traces where it does not).
+ * Statistics of values, without allocating memory. The caller guarantees that their sum fits into
+ * an int64_t (a pass refuses other traces).
  */
 void ws_stat_of(const int64_t *values, size_t n, struct ws_stat *out);
 
 /* The k-th smallest (k from 0) of n > k values. */
 int64_t ws_stat_select(const int64_t *values, size_t n, size_t k);
 
-/* The middle one, or the mean of the middle two; NaN of none. Sorts them. */
+/* The middle value, or the mean of the middle two; NaN for n = 0. Sorts the values. */
 double ws_stat_median(double *values, size_t n);
 
 /* P(T <= t) of Student's t with df > 0 degrees of freedom (need not be whole). */
@@ -71,12 +71,12 @@ double ws_stat_t_cdf(double t, double df);
 /* The t with P(T <= t) = p, 0 < p < 1. */
 double ws_stat_t_quantile(double p, double df);
 
-/* Fewer samples than this on either side, and no statement about noise is made. */
+/* With fewer samples on either side, nothing is said about noise. */
 #define WS_STAT_MIN_SAMPLES 3
 
 /*
- * Does sample `value` stand out of its set? Rule: more than 3 times the
- * median; or, where std / mean > 0.3, the one farthest from the median.
+ * Is sample `value` an outlier of its set? Rule: more than 3 times the median; or, if std / mean >
+ * 0.3, the sample farthest from the median.
  */
 #define WS_STAT_CV_LIMIT      0.3
 #define WS_STAT_OUTLIER_TIMES 3.0
@@ -88,25 +88,26 @@ double ws_stat_percent(double part, double whole);
 double ws_stat_ratio(double a, double b);
 
 /*
- * Many numbers of which most fit into 32 bits, as times in ns up to 4 s do, for exact statistics.
- * Memory grows with the number of different values, not with that of all: many values that are
- * mostly equal are kept as pairs, a value and how often it occurred.
+ * Many numbers for exact statistics, most of which fit into 32 bits, such as times up to 4 s in ns.
+ * Memory grows with the number of distinct values: if many values are equal, they are kept as pairs
+ * of a value and its count.
  */
 
-/* Starts as all zeros; free with ws_values_free. Each path and call has one, so it is small. */
+/* Starts as all zeros; free with ws_values_free. Each path and call has such a struct, so it is
+ * small. */
 struct ws_values {
 	/* first npairs pairs (struct ws_counted_value), by value, then single values as they came
 	 */
 	uint32_t *word;
 	uint32_t npairs;
-	uint32_t n, capacity; /* words in use, and words that there is room for */
+	uint32_t n, capacity; /* words in use, and allocated words */
 	struct ws_wide_values {
 		size_t n, capacity;
 		int64_t v[];
-	} * wide; /* values that do not fit; NULL: there is none */
+	} * wide; /* values that need 64 bits; NULL: none */
 };
 
-/* Room for one more. */
+/* Makes room for one more value. */
 void ws_values_make_room(struct ws_values *v);
 void ws_values_add_wide(struct ws_values *v, int64_t value);
 
@@ -123,7 +124,7 @@ static inline void ws_values_add(struct ws_values *v, int64_t value)
 
 uint64_t ws_values_count(const struct ws_values *v);
 
-/* Statistics of several of them as of one. */
+/* Statistics over the values of n lists together. */
 void ws_values_stat(const struct ws_values *const *values, size_t n, struct ws_stat *out);
 static inline void ws_values_stat_of(const struct ws_values *values, struct ws_stat *out)
 {

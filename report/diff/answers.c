@@ -366,6 +366,7 @@ static void add_changes(const struct answering *a)
 		c->class = copy(a, &row[WS_TC_diff_ops_class]);
 		c->grade = copy(a, &row[WS_TC_diff_ops_grade]);
 		c->colour = ws_page_class_colour(c->class, strlen(c->class));
+		c->class = ws_display_class(ws_bytes_of(c->class)).ptr;
 		c->calls[0] = ws_cell_number(&row[WS_TC_diff_ops_instances_a]);
 		c->calls[1] = ws_cell_number(&row[WS_TC_diff_ops_instances_b]);
 		c->ns[0] = ws_cell_number(&row[WS_TC_diff_ops_gpu_a_ns]);

@@ -1,7 +1,6 @@
 /*
- * A trace but for its rows: texts, configurations, devices, threads, paths,
- * steps, copies, allocations, operations of a framework. What rows name are
- * numbers of it.
+ * A trace without its rows of calls, ranges and kernels: texts, configurations, devices, threads,
+ * paths, steps, copies, allocations, operations of a framework. Rows refer to these by number.
  */
 #pragma once
 
@@ -20,19 +19,20 @@
 #include "report/records/records.h"
 
 /*
- * NVTX payloads, decoded through the schema that the trace carries: fields
- * are found by name, so any program's payload serves that has them.
+ * NVTX payloads, decoded by the schema in the trace. Fields are found by name, so payloads of any
+ * program can be used.
  */
 
 /*
- * What an annotated operation says of itself. A payload is an operation when
- * its schema has a number field `flops` or an enumeration field `op`. Texts
- * are indexes of the pool that ws_ops_decode was given; 0 = not said (also
- * where the enumeration's entry is called "none"). Numbers: -1 = not said.
+ * Properties in the payload of an annotated operation. A payload is an operation if its schema has
+ * a number field `flops` or an enumeration field `op`. Texts are indexes of the pool passed to
+ * ws_ops_decode; 0 = unknown (also if the enumeration's entry is called "none"). Numbers: -1 =
+ * unknown.
  */
 struct ws_op_facts {
 	int64_t flops;
-	int64_t flops_needed; /* of these, by the result; 0 is -1, too, where there are FLOPs */
+	int64_t flops_needed; /* FLOPs that the result needs; a recorded 0 becomes -1 if `flops` is
+	                         known */
 	int64_t bytes;        /* fields bytes_read + bytes_written, or bytes */
 	uint32_t kind;        /* field op: "gemm", "softmax" … */
 	uint32_t direction;   /* "forward", "backward" */
@@ -52,8 +52,8 @@ struct ws_payload_tables {
 };
 
 struct ws_ops {
-	struct ws_op_facts *op; /* one for each payload row */
-	uint8_t *is_op;         /* … if it is an operation */
+	struct ws_op_facts *op; /* one per payload row */
+	uint8_t *is_op;         /* per payload row: whether it is an operation */
 	uint64_t n;
 	uint64_t undecodable; /* payloads whose schema or bytes do not fit together */
 };
@@ -61,13 +61,13 @@ struct ws_ops {
 void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out);
 void ws_ops_release(struct ws_ops *ops);
 
-/* A number of a predefined NVTX entry type (little-endian); 0 when p[0..len) cannot hold it or the
- * type is no number that fits into an int64_t. */
+/* Reads a number of a predefined NVTX entry type (little-endian). False if p[0..len) is too short,
+ * the type is not a number, or the value does not fit into an int64_t. */
 bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out);
 
 /*
- * Paths of NVTX ranges: the names from the outermost range down, each path
- * once, however many ranges have it.
+ * Paths of NVTX ranges: the names from the outermost range down. Each path is stored once for all
+ * its ranges.
  */
 
 /* Ranges nested deeper than this share the path of their ancestor at this depth (and are counted):
@@ -76,7 +76,7 @@ bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out
 
 enum { WS_RANGE_START_END = 1u << 0 };
 
-/* A path: the names from the outermost range down. Parents stand before their children. */
+/* A path: the names from the outermost range down. Parents come before their children. */
 struct ws_path {
 	uint32_t parent; /* WS_NONE for an outermost range */
 	uint32_t name, domain;
@@ -92,13 +92,14 @@ struct ws_path_table {
 	uint32_t *next;        /* path -> next with this parent and name, other domain or style */
 	struct ws_idmap first; /* parent and name -> first such path */
 };
-/* The number of the path; a new one is added, first_ns becomes the least one seen. */
+/* The number of the path, which is added if it is new. Its first_ns becomes the smallest one of all
+ * calls. */
 uint32_t ws_path_intern(struct ws_path_table *t, const struct ws_path *path);
-/* Hand the paths over, to be freed by free(); the table is empty then. */
+/* Moves the paths out of the table; the caller frees them with free(). Leaves the table empty. */
 void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths);
 void ws_path_table_free(struct ws_path_table *t);
 
-/* The paths of a trace, and what making ranges of its events left over. */
+/* The paths of a trace, and counts of events and ranges that are incomplete. */
 struct ws_ranges {
 	struct ws_path *paths;
 	size_t npaths;
@@ -122,15 +123,15 @@ void ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_byte
                   char **out, size_t *len);
 
 /*
- * Which NVTX event ends which range: the one place that knows.
+ * Pairs NVTX events that begin and end a range. No other code does this.
  *
  * - a pop ends the innermost open push of its thread and domain;
  * - an end closes the latest open start of its id in its process, whichever
  *   thread that was on.
  *
- * Ranges are handles that the caller chooses: small numbers, to be used again
- * once a range has ended. Pushes and pops of a thread come in order of time,
- * starts and ends of a process too; the two sorts need not be in step.
+ * Ranges are handles that the caller chooses: small numbers, reused after a range has ended. Pushes
+ * and pops of a thread must come in order of time, and so must starts and ends of a process; the
+ * two sequences may be interleaved in any way.
  */
 
 /* Starts as all zeros; free with ws_range_pairs_free. */
@@ -149,7 +150,7 @@ struct ws_range_pairs {
 };
 
 void ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t domain, uint32_t range);
-/* The range that ends, WS_NONE = none is open. */
+/* Returns the range that ends; WS_NONE if none is open. */
 uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain);
 void ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64_t id, uint32_t range);
 /* The same for start and end. */
@@ -157,10 +158,10 @@ uint32_t ws_range_end(struct ws_range_pairs *p, uint64_t process, uint64_t id);
 void ws_range_pairs_free(struct ws_range_pairs *p);
 
 /*
- * What a trace says that cannot be true. docs/dev/soundness.md
+ * Records that contradict physical laws. docs/dev/soundness.md
  */
 
-/* X(ID, "law", "what the report does with what breaks it"): the table `soundness`. */
+/* X(ID, "law", "what the report does with such records"): the table `soundness`. */
 #define WS_LAW_LIST(X)                                                                            \
 	X(BEFORE_LAUNCH, "no work begins before its launch",                                      \
 	  "The device's clock is off: causes of idle time, gains by replay and launch "           \
@@ -188,19 +189,19 @@ struct ws_law_def {
 };
 extern const struct ws_law_def ws_law_defs[WS_LAWS];
 
-/* How a law was broken. */
+/* Records that break one law. */
 struct ws_broken_law {
-	uint64_t kernels, copies, calls; /* that break it; copies: fills, too */
+	uint64_t kernels, copies, calls; /* that break it; copies includes fills */
 	uint64_t judged;                 /* kernels with a launch, or launches; 0: not counted */
-	int64_t most_ns;                 /* by this much at most; 0: no time says it */
+	int64_t most_ns;                 /* largest deviation; 0: not a matter of time */
 	int64_t first_ns;                /* begin of the first */
 	uint32_t first;                  /* its name, a text; of a copy: empty */
 };
 
 struct ws_soundness {
 	struct ws_broken_law broken[WS_LAWS];
-	uint64_t captured;    /* launches that were captured into a graph, and so have no work */
-	const char *obstacle; /* why causes of idle time are not known; NULL: they are */
+	uint64_t captured;    /* launches captured into a graph, which therefore have no work */
+	const char *obstacle; /* why causes of idle time are unknown; NULL: they are known */
 	bool clock_is_off;    /* begins of device work cannot be compared with those of calls */
 };
 
@@ -209,26 +210,26 @@ static inline uint64_t ws_broken_count(const struct ws_broken_law *broken)
 	return broken->kernels + broken->copies + broken->calls;
 }
 bool ws_is_sound(const struct ws_soundness *s);
-/* What breaks a law: "20 of 20 kernels", "1 kernel, 2 copies". */
+/* The records that break a law, in words: "20 of 20 kernels", "1 kernel, 2 copies". */
 const char *ws_broken_what(struct ws_arena *texts, const struct ws_soundness *s, enum ws_law law);
 
-/* Opening a trace as a model, and which part of it a report is about. */
+/* Opening a trace as a model, and selecting the part that a report covers. */
 
-/* What is said of a trace besides its rows: texts, configurations, paths, steps. */
+/* Data of a trace other than its rows: texts, configurations, paths, steps. */
 struct ws_model;
 
-/* Data of the user's; all zeros is none. Only read while the model is opened. */
+/* Input of the user; zero means none. Used only while the model is opened. */
 struct ws_model_opts {
-	const char *rules; /* rows in the form of class_rules.txt, they stand before those */
+	const char *rules; /* rows in the form of class_rules.txt, with precedence over those */
 	size_t rules_len;
 	const char *peaks; /* the same for device_peaks.txt */
 	size_t peaks_len;
 	/* ranges that are steps: a pattern (* and ?) of their name, or of their path; NULL: `step`
 	 * and PyTorch's ProfilerStep#N */
 	const char *step;
-	bool step_is_auto;       /* `step` was chosen by the program, which says so */
-	const char *device_name; /* of devices whose name the trace lacks; NULL: none */
-	double softmax_flops;    /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
+	bool step_is_auto;       /* this program chose `step`, and reports so */
+	const char *device_name; /* for devices whose name the trace lacks; NULL: none */
+	double softmax_flops;    /* per element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
 };
 /* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
 #define WS_SOFTMAX_FLOPS 5.0
@@ -260,19 +261,20 @@ struct ws_filter {
 	/* measured steps first..last by their number; warm-up is not a step; -1 = open end */
 	int64_t step_first, step_last;
 	int64_t device; /* -1 = all */
-	/* what follows filters only where its has_ is set, or the pointer is not NULL */
+	/* the following members filter only if their has_ flag is set or their pointer is not
+	 * NULL */
 	int has_stream, has_process, has_time;
 	uint64_t stream, process; /* process: pid */
 	const char *kernel;       /* POSIX extended regular expression, in the demangled name */
-	/* what overlaps [first, end), ns from the first record of the trace */
+	/* records that overlap [first, end), in ns from the first record of the trace */
 	int64_t time_first_ns, time_end_ns;
-	/* nvtx: what overlaps the ranges in time, wherever it was launched, not what was launched
-	 * in them */
+	/* with nvtx: keep work that overlaps the ranges in time, wherever it was launched, instead
+	 * of work launched in them */
 	bool by_gpu_time;
 	/* no filter: a page draws a timeline, of this measured step; -1 = the median one */
 	bool has_timeline;
 	int64_t timeline;
-	/* no filter: changes whose effect a report tells, see report/replay/replay.h */
+	/* not a filter: changes whose effect a report predicts, see report/replay/replay.h */
 	const char *const *whatif;
 	size_t nwhatif;
 };
@@ -284,7 +286,7 @@ struct ws_filter {
 /* PyTorch calls its steps ProfilerStep#5, and numbers them anew in each recording. */
 #define WS_PYTORCH_STEP "ProfilerStep#"
 
-/* Texts that analysis knows by name; interned first, so WS_TEXT_x is their index. id, text */
+/* Texts that the code refers to by name; interned first, so WS_TEXT_x is their index. id, text */
 #define WS_KNOWN_TEXTS(X)                     \
 	X(EMPTY, "")                          \
 	X(UNKNOWN_KERNEL, "(unknown kernel)") \
@@ -318,7 +320,7 @@ enum ws_phase {
 	WS_PHASE_LOSS,
 	WS_PHASE_BACKWARD,
 	WS_PHASE_OPTIMIZER,
-	WS_PHASE_EVALUATION, /* calls of a model in a step of training that train nothing */
+	WS_PHASE_EVALUATION, /* calls of a model in a training step that do not train */
 	WS_PHASE_OTHER,      /* the remainder, or outside all phases */
 	WS_PHASES,
 };
@@ -335,23 +337,23 @@ struct ws_device {
 	int64_t memory_bytes; /* -1 = not recorded */
 	struct ws_device_peaks peaks;
 	bool has_peaks;
-	/* by its name, or by the calls of the trace where it has none: HIP's words, matrix cores,
-	 * and none of the rules that hold for compute capabilities */
+	/* known from its name, or from the calls of the trace if it has none. Then texts use HIP's
+	 * terms and matrix cores, and rules about compute capabilities do not apply */
 	bool is_amd;
 };
 
 struct ws_thread {
 	uint64_t pid, tid;
-	uint32_t name;    /* text; 0 = it has none */
+	uint32_t name;    /* text; 0 = none */
 	uint32_t process; /* number, not pid */
 };
 
 struct ws_config {
 	uint32_t name; /* of the kernel, demangled */
-	/* what the name tells, as texts; 0 = nothing */
+	/* derived from the name, as texts; 0 = unknown */
 	uint32_t name_class, name_direction, name_dtype;
 	uint8_t tensor; /* enum ws_tensor */
-	/* TF32 of fp32 data, or 8 bits and less: an operation's recorded types do not tell it */
+	/* TF32 of fp32 data, or 8 bits and less: not determined by an operation's recorded types */
 	uint8_t dtype_is_narrow;
 	uint8_t call; /* enum ws_name_call */
 	uint8_t has_occupancy;
@@ -362,7 +364,7 @@ struct ws_config {
 	struct ws_occupancy occupancy;
 };
 
-/* Device work that is no kernel. */
+/* Device work other than kernels. */
 enum ws_work_kind {
 	WS_WORK_MEMCPY,
 	WS_WORK_MEMSET,
@@ -391,19 +393,19 @@ struct ws_op_config {
 	int64_t flops, bytes; /* of one call, -1 = not known */
 	int64_t flops_needed; /* of fused attention whose mask is known; -1 */
 	uint8_t mask;         /* enum ws_op_mask */
-	/* of attention over packed sequences; 0: it is none, see struct ws_op_cost */
+	/* for attention over packed sequences, else 0; see struct ws_op_cost */
 	uint64_t queries, flops_per_pair;
 };
 
 /* Calls of framework operations on a thread contain each other. Sorted by thread, then begin:
- * parents stand before their children. */
+ * parents come before their children. */
 struct ws_op_tree {
 	size_t n;
 	int64_t *start_ns, *end_ns;
 	uint32_t *thread;
-	uint32_t *name;         /* what stays of it from call to call: see ws_name_steady */
+	uint32_t *name;         /* without numbers that vary between calls: see ws_name_steady */
 	uint32_t *parent;       /* WS_NONE for an outermost one */
-	uint32_t *thread_first; /* those of thread t are [first[t], first[t + 1]) */
+	uint32_t *thread_first; /* operations of thread t are [first[t], first[t + 1]) */
 	size_t nthreads;
 };
 
@@ -412,15 +414,17 @@ struct ws_cpu_ops {
 	uint32_t *config;     /* index into configs */
 	uint64_t *external;   /* id that links name, 0 = none */
 	uint32_t *range;      /* innermost NVTX range around it, WS_NONE */
-	uint32_t *forward;    /* operation that it, or one around it, is the backward of */
-	uint32_t *collective; /* what is known of it, or one around it, as such; NULL: of none */
+	uint32_t *forward;    /* forward operation of which it, or an operation around it, is the
+	                         backward */
+	uint32_t *collective; /* collective of it or of an operation around it; the array is NULL if
+	                         there is none */
 	uint8_t *phase;       /* enum ws_phase, by these links */
 	struct ws_op_config *configs; /* [0]: a lost one */
 	size_t nconfigs;
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
 };
 
-/* A collective operation as a framework tells it. Texts; 0 = not recorded. */
+/* A collective operation as recorded by a framework. Texts; 0 = not recorded. */
 struct ws_collective {
 	uint32_t name, group, ranks, dtype;
 	uint64_t group_size; /* 0 = not recorded */
@@ -428,7 +432,7 @@ struct ws_collective {
 	int64_t sequence; /* in its group, the same on all ranks; -1 = not recorded */
 };
 
-/* One allocation or release. In the order of time. */
+/* One allocation or release, in order of time. */
 struct ws_memory_event {
 	int64_t time_ns;
 	uint64_t bytes, address;
@@ -439,11 +443,11 @@ struct ws_memory_event {
 	uint8_t op;             /* enum ws_memory_op */
 };
 
-/* What sets a step apart from the others, so that it is not measured. */
+/* Why a step differs from the others and is not measured. */
 enum ws_step_apart {
 	WS_STEP_NOT_APART,
 	WS_STEP_EVALUATES, /* it contains an evaluation, which most do not */
-	WS_STEP_PREFILLS,  /* it reads a prompt, the others compute a token each */
+	WS_STEP_PREFILLS,  /* it reads a prompt, while each of the others computes a token */
 };
 
 /* In a step, on its thread. */
@@ -453,22 +457,22 @@ struct ws_evaluation {
 };
 
 struct ws_model_step {
-	uint32_t range; /* its number, which of a pass without rows is none */
+	uint32_t range; /* its number; WS_NONE in a pass without rows */
 	uint32_t name, thread;
 	int64_t start_ns;
-	uint32_t index;  /* from 0; warm-up and measured steps are counted apart */
-	uint32_t number; /* what the program calls it */
+	uint32_t index;  /* from 0; warm-up and measured steps are counted separately */
+	uint32_t number; /* the program's own number of the step */
 	int warm_up;
-	bool by_time;     /* it holds what other threads of its process did in its time, too */
-	int64_t reach_ns; /* the latest end of it and all such steps before it */
+	bool by_time; /* it also contains what other threads of its process did during its time */
+	int64_t reach_ns; /* the latest end of it and of all earlier by_time steps */
 	bool is_pytorch;
-	/* no range, but the time to the end of an optimizer's step: `range` is WS_NONE */
+	/* it is not a range, but the time to the end of an optimizer's step: `range` is WS_NONE */
 	bool by_marks;
-	bool unfinished; /* recording, or that of its work, began or ended in it */
-	bool unsound;    /* it holds what cannot be true */
+	bool unfinished; /* recording of it, or of its work, began or ended inside it */
+	bool unsound;    /* it contains records that break a law of soundness */
 	uint8_t apart;   /* enum ws_step_apart */
 	int64_t total_ns;
-	int64_t phase_ns[WS_PHASES]; /* of their ranges, or by links; OTHER = the rest */
+	int64_t phase_ns[WS_PHASES]; /* from ranges or links; OTHER = the rest */
 	uint8_t phases;              /* bit p: phase p is known of the step */
 };
 
@@ -483,15 +487,15 @@ struct ws_process_end {
 	int64_t code;
 };
 
-/* What joining left over, beside the counts in ranges and attribution. */
+/* Counts of records that joining could not place, besides those in ranges and attribution. */
 struct ws_leftovers {
 	uint64_t no_launch;          /* kernels without a launch record */
-	uint64_t no_range;           /* kernels launched in no range */
-	uint64_t no_time;            /* kernels whose time is not known */
+	uint64_t no_range;           /* kernels launched outside ranges */
+	uint64_t no_time;            /* kernels whose time is unknown */
 	uint64_t cut_off;            /* kernels that still ran when recording ended */
-	uint64_t launches_behind;    /* launches behind the last one that has work */
+	uint64_t launches_behind;    /* launches after the last one with work */
 	uint64_t no_config;          /* kernels whose description was lost */
-	uint64_t unknown_class;      /* kernels of no known class */
+	uint64_t unknown_class;      /* kernels whose class is unknown */
 	uint64_t ops_without_kernel; /* annotated operations that launched nothing */
 	uint64_t ops_too_big;        /* operations whose FLOPs or bytes overflow the sum */
 };
@@ -512,7 +516,7 @@ struct ws_attribution {
 	uint64_t not_followed; /* calls past WS_MAX_CROSSINGS whose crossing ranges were left out */
 };
 
-/* Ceiling of the list above: 512 MiB. Only a trace made to hurt gets there. */
+/* Limit of the list above (512 MiB). Only a malicious trace reaches it. */
 #define WS_MAX_CROSSINGS ((size_t)1 << 26)
 
 struct ws_model {
@@ -522,14 +526,15 @@ struct ws_model {
 	struct ws_column_data strings; /* owns the texts */
 	struct ws_strtab interned;     /* text -> index */
 	struct ws_bytes *texts;        /* never NULL pointers */
-	struct ws_buf *made; /* bytes of texts that the trace does not hold: demangled names */
+	struct ws_buf *made; /* bytes of texts that are not in the trace: demangled names */
 	size_t nmade;
-	uint32_t *steady_of; /* text -> its steady form, 0 = not asked for: ws_steady_text */
+	uint32_t *steady_of; /* text -> its form without varying numbers, 0 = not computed yet:
+	                        ws_steady_text */
 	size_t ntexts;
 	struct ws_idmap text_of; /* string id -> text */
 	/* of the texts that are kernel names, the first nshort of texts; else len 0 */
 	struct ws_bytes *short_names;
-	struct ws_buf short_text; /* what they point into */
+	struct ws_buf short_text; /* storage of short_names */
 	size_t nshort;
 
 	struct ws_column_data meta, loss;
@@ -544,7 +549,7 @@ struct ws_model {
 
 	struct ws_device *devices;
 	size_t ndevices;
-	struct ws_config *configs; /* [0] is the lost one */
+	struct ws_config *configs; /* [0] stands for lost configurations */
 	size_t nconfigs;
 
 	struct ws_thread *threads;
@@ -559,13 +564,13 @@ struct ws_model {
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
-	char *step_found;   /* the pattern of --step auto; NULL: it was not asked for */
-	uint32_t step_mark; /* text: steps end as a range of this name does, or begin as a module
-	                       of this name is called; 0: they are ranges */
+	char *step_found;   /* the pattern chosen by --step auto; NULL without that option */
+	uint32_t step_mark; /* text: steps end with a range of this name, or begin when a module of
+	                       this name is called; 0: steps are ranges */
 	uint32_t step_module;              /* text: steps are calls of this module */
 	struct ws_evaluation *evaluations; /* by thread, then begin */
 	size_t nevaluations;
-	struct ws_peaks *peaks;   /* owns what the devices' peaks point to */
+	struct ws_peaks *peaks;   /* storage of the devices' peaks */
 	double softmax_flops;     /* as asked for */
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 
@@ -575,10 +580,10 @@ struct ws_model {
 
 	struct ws_model_step *steps; /* by begin */
 	size_t nsteps;
-	size_t nmeasured; /* finished steps that are no warm-up */
+	size_t nmeasured; /* finished steps other than warm-up */
 	struct ws_leftovers leftovers;
 	struct ws_soundness soundness;
-	bool has_comm; /* a kernel is one of communication */
+	bool has_comm; /* there is a communication kernel */
 };
 
 enum {
@@ -589,9 +594,9 @@ enum {
 	WS_IN_SOFTMAX = 1u << 3,   /* lies in `computing softmax` */
 };
 
-/* Text of a string row; the empty text where it is missing. */
+/* Text of a string row; the empty text if the row is missing. */
 uint32_t ws_model_text(const struct ws_model *m, uint64_t string_id);
-/* Does it use Tensor Cores? Also unknown for a kernel of no known class. */
+/* Does it use Tensor Cores? Unknown for a kernel without a class, too. */
 static inline enum ws_tensor ws_config_tensor(const struct ws_config *c)
 {
 	return c->name_class ? (enum ws_tensor)c->tensor : WS_TENSOR_UNKNOWN;
@@ -602,14 +607,14 @@ static inline struct ws_bytes ws_model_short_name(const struct ws_model *m, uint
 {
 	return name < m->nshort && m->short_names[name].len ? m->short_names[name] : m->texts[name];
 }
-/* The phase of what happened in a range of this phase and an operation, WS_NONE: in none. The
- * program's own word beats the framework's links, but what is backward lies in the range of its
- * forward. */
+/* The phase of work in a range of phase of_range and in operation op (WS_NONE: none). The program's
+ * ranges have precedence over the framework's links, except that backward work belongs to the range
+ * of its forward operation. */
 static inline enum ws_phase ws_phase_of(const struct ws_model *m, uint8_t of_range, uint32_t op)
 {
 	if (op != WS_NONE && m->cpu_ops.forward[op] != WS_NONE)
 		return WS_PHASE_BACKWARD;
-	/* what an optimizer runs as its closure is told by operations */
+	/* the phase of an optimizer's closure comes from its operations */
 	if (of_range == WS_PHASE_OPTIMIZER && op != WS_NONE &&
 	    m->cpu_ops.phase[op] != WS_PHASE_OTHER)
 		return (enum ws_phase)m->cpu_ops.phase[op];
@@ -621,7 +626,7 @@ static inline bool ws_step_is_left_out(const struct ws_model_step *s)
 {
 	return s->unfinished || s->unsound || s->apart;
 }
-/* Is it a step that the statistics are made of? */
+/* Is the step in the statistics? */
 static inline bool ws_step_is_measured(const struct ws_model *m, uint32_t step)
 {
 	return step != WS_NONE && !m->steps[step].warm_up && !ws_step_is_left_out(&m->steps[step]);
@@ -633,66 +638,68 @@ uint32_t ws_cpu_op_around(const struct ws_op_tree *ops, uint32_t thread, int64_t
                           int64_t end_ns);
 /* Does the trace hold any kernel? */
 bool ws_model_has_kernels(const struct ws_model *m);
-/* … or a copy, or other work of a device? Without any nothing is known of devices. */
+/* … or a copy or other device work? Without any, nothing is known about devices. */
 bool ws_model_has_work(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
 int ws_model_on_cpu(const struct ws_model *m);
-/* The product name of the first device that ran kernels; len 0 when none is known. */
+/* The product name of the first device that ran kernels; len 0 if unknown. */
 struct ws_bytes ws_model_device_name(const struct ws_model *m);
-/* When the first record was made, ns since 1970; -1 = not known: the clock of the trace is none of
- * the calendar. */
+/* Time of the first record, ns since 1970; -1 = unknown, because the clock of the trace has no
+ * relation to the calendar. */
 int64_t ws_model_recorded_ns(const struct ws_model *m);
-/* Value of a fact; len 0 when it is not known. */
+/* Value of a fact; len 0 if it is unknown. */
 struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
 
-/* Copies in one direction, or fills: what they are called, from 0 to WS_COPY_NAMES - 1. */
+/* Names of copies by direction, and of fills, numbered from 0 to WS_COPY_NAMES - 1. */
 #define WS_COPY_NAMES 15u
 uint32_t ws_copy_name_of(const struct ws_work *w); /* a copy or fill */
 const char *ws_copy_name(uint32_t name);
 
 /*
- * Which ranges are steps, what was done in them, and what the name of a range says.
+ * Which ranges are steps, the work that belongs to them, and properties derived from the name of a
+ * range.
  *
- * A step holds what its own thread did in its range, and what other threads
- * of its process, in no step or warm-up themselves, did in its time: backward runs on a
- * thread of its own. docs/dev/statistics.md
+ * A step contains the work of its own thread in its range, and the work of other threads of its
+ * process during that time, if these are in no step or warm-up themselves: backward runs on its own
+ * thread. docs/dev/statistics.md
  */
 
-/* Is a range of this name (a text) a step, where none is around it? pattern: as `step` of struct
- * ws_model_opts, but not of a path. */
+/* Is a range of this name (a text) a step, if no step is around it? pattern: as `step` of struct
+ * ws_model_opts, but without paths. */
 bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern);
-/* Is a range of this path (of those in r) one? pattern: as `step` of struct ws_model_opts. */
+/* Is a range of this path (in r) a step? pattern: as `step` of struct ws_model_opts. */
 void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
                      const char *pattern, uint8_t *is_step);
 /*
- * Sorts m->steps and gives them their numbers, remainders and whether they
- * are PyTorch's; the other fields are there. Counts nmeasured.
+ * Sorts m->steps and sets their numbers, remainders and whether they are PyTorch's; the other
+ * fields must be set. Counts nmeasured.
  */
 void ws_steps_sort(struct ws_model *m);
 void ws_steps_count_measured(struct ws_model *m);
 /*
- * Which measured steps recording began or ended in, beside those whose ranges never ended, by the
- * device work that each step launched: those at the begin and the end that launched none, where
- * another did; and the last one if it is PyTorch's and launched under 0.8 times what each of the
- * others did. The last prof.step() opens such a step, and the end of profiling closes it. Likewise
- * the first of those that end with an optimizer's step. Counts nmeasured anew.
+ * Finds measured steps that recording cut off, besides those whose ranges never ended, by the
+ * number of launches of each step: the steps at the begin and the end without any, if others have
+ * some; and the last one if it is PyTorch's and launched under 0.8 times as much as each other
+ * step. The last prof.step() opens such a step, and the end of profiling closes it. The same for
+ * the first of those that end with an optimizer's step. Recounts nmeasured.
  */
 void ws_steps_find_unfinished(struct ws_model *m, const uint64_t *work);
-/* The step of the process that began last before [start, end] and ended no earlier; WS_NONE. A step
- * that is a range of this thread is none: what it holds lies in its range. */
+/* The step of the process that contains [start, end] and began last; WS_NONE if there is none.
+ * Steps that are ranges of this thread do not count, because they contain only what lies in their
+ * range. */
 uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
                          int64_t end_ns, uint32_t but_thread);
-/* The part of the run that something belongs to, by its step (WS_NONE: none) and the marks of its
+/* The part of the run to which a record belongs, by its step (WS_NONE: none) and the marks of its
  * range; never WS_SCOPE_ALL. */
 enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks);
 
 /* --- the name and the operation of a range --- */
 
-/* Marks that a range has from the one around it. */
+/* Marks that a range inherits from its parent. */
 #define WS_MARKS_INHERITED (WS_IN_SETUP | WS_IN_WARM_UP | WS_IN_ATTENTION | WS_IN_SOFTMAX)
 
-/* What the words of a range's name say of attention, in any spelling: "computing final matmul",
- * "FinalMatmul", "value_matmul". */
+/* Part of attention named by the words of a range's name, in any spelling: "computing final
+ * matmul", "FinalMatmul", "value_matmul". */
 enum ws_attention_word {
 	WS_WORD_NONE,
 	WS_WORD_ATTENTION, /* all of it */
@@ -702,24 +709,25 @@ enum ws_attention_word {
 	WS_WORD_MAYBE_SCORES,  /* "scores": in attention, or beside another part of it */
 	WS_WORD_MAYBE_SOFTMAX, /* "softmax" */
 };
-/* Names with "::" are operations, and no parts. */
+/* Names with "::" are operations, not parts of attention. */
 enum ws_attention_word ws_label_attention(struct ws_bytes name);
 
 /* Does a range of this name load data? By the names of PyTorch's loaders. */
 bool ws_name_loads_data(struct ws_bytes name);
 /* Is it the step of one of PyTorch's optimizers? */
 bool ws_name_is_optimizer_step(struct ws_bytes name);
-/* Does it tell where an iteration of a training begins or ends: one of these, or the gradients set
- * to zero? */
+/* Does it mark the begin or end of a training iteration: an optimizer's step, or gradients set to
+ * zero? */
 bool ws_name_marks_iteration(struct ws_bytes name);
 
-/* Is it an operation of a backward, by its link to forward or as PyTorch wraps what autograd runs:
- * the gradients' accumulation, too, which has no forward? */
+/* Is it a backward operation? Determined by its link to forward, or by PyTorch's wrapper around
+ * functions of autograd, which includes the accumulation of gradients. */
 bool ws_op_is_backward(const struct ws_model *m, uint32_t op);
 
 /* name: text. */
 enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name);
-/* … in a range of a phase: that one, but an optimizer may run forward and backward as its closure.
+/* … in a range of a phase: that phase, except that an optimizer may run forward and backward in its
+ * closure.
  */
 enum ws_phase ws_label_phase_in(const struct ws_model *m, enum ws_phase around, uint32_t name);
 uint8_t ws_label_marks(const struct ws_model *m, uint32_t name);

@@ -17,6 +17,7 @@
 #include "report/model/load.h"
 #include "report/page/private.h"
 #include "report/replay/replay.h"
+#include "report/table/table.h"
 
 /* --- the page -------------------------------------------------------------------------------- */
 
@@ -164,7 +165,9 @@ const char *ws_page_name_of(const struct ws_page_making *p, uint32_t text)
 
 const char *ws_page_class_of(const struct ws_page_making *p, uint32_t class)
 {
-	return class ? ws_page_text_of(p, class) : "unclassified";
+	const struct ws_bytes name = ws_display_class(p->m->texts[class]);
+
+	return class ? ws_page_copy(p->texts, name.ptr, name.len) : "unclassified";
 }
 
 enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint32_t class)

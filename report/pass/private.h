@@ -1,6 +1,6 @@
 /*
- * What the parts of a pass share: pass.c feeds the rows, take.c takes them out of blocks, join.c
- * joins them.
+ * Declarations shared by the parts of a pass: pass.c drives it, take.c reads rows from blocks,
+ * join.c joins them.
  */
 #pragma once
 
@@ -12,12 +12,10 @@
 /* --- a framework's operations (join.c) -------------------------------------------------------- */
 
 /*
- * What a framework recorded of its operations, beside the rows of a pass. The
- * operations of a trace stand in the model as a whole: a link may lead to any
- * of them. Calls of modules are ranges; both are given to the join in order of
- * time, like rows of the file. What needs all rows, the phases of operations
- * and what backward inherits, is added to the joined rows when they are there
- * (report/joined).
+ * Operations that a framework recorded, besides the rows of a pass. The model holds all operations
+ * of a trace, because a link may lead to any of them. Calls of modules are ranges. Both go to the
+ * join in order of time, like rows of the file. Phases of operations, and ranges that backward
+ * inherits, need all rows, so report/joined adds them later.
  */
 
 /* Starts as all zeros; free with ws_framework_free. */
@@ -27,26 +25,27 @@ struct ws_framework {
 	struct ws_module_event *events;
 	uint32_t *op_order; /* by end */
 	size_t nevents, nops;
-	size_t next_event, next_op; /* before these everything was given to the join */
+	size_t next_event, next_op; /* the join has received all earlier ones */
 	struct ws_arena arena;
 };
 
-/* Has the trace any of it? */
+/* Does the trace have operations of a framework? */
 bool ws_framework_is_in(const struct ws_trace_reader *r);
-/* After the dictionaries and device work, whose operations it sets where a link tells them. */
+/* Call after loading dictionaries and device work; sets the operations of device work that has a
+ * link. */
 enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, struct ws_err *err);
 void ws_framework_free(struct ws_framework *f);
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Where a row stands in the file: block << 16 | row. What happened at one time stays in this order.
+/* Position of a row in the file: block << 16 | row. Rows of equal time keep this order.
  */
 static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 {
 	return (uint64_t)block << 16 | row;
 }
 
-/* Of a call: with what happens at one time, it stands behind events. */
+/* Added for a call, so that it comes after events of the same time. */
 #define WS_PASS_AT_CALL (UINT64_C(1) << 62)
 
 #define WS_PASS_ROW_MAX_BYTES 64u
@@ -54,7 +53,7 @@ static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 /* The type of a row that is an operation of a framework, joined like a call. */
 #define WS_PASS_CPU_OP (WS_THREAD_EVENT_API + 1)
 
-/* What an event or a call is. Names are without the numbers that differ from one to the next. */
+/* Description of an event or a call. Names are without numbers that vary between calls. */
 struct ws_event_descriptor {
 	uint32_t type; /* enum ws_nvtx_type, WS_THREAD_EVENT_API or WS_PASS_CPU_OP */
 	uint32_t thread, process;
@@ -69,67 +68,67 @@ struct ws_pass_row {
 	uint64_t position;
 	union {
 		int64_t start_ns;  /* of a call */
-		uint32_t recorded; /* of an event: text of its whole name; for exports, its number
-		                      in ws_recorded_ranges.events */
+		uint32_t recorded; /* event: text of its full name; for exports, its number in
+		                      ws_recorded_ranges.events */
 	};
-	uint64_t id; /* of a start or an end: the range; of a call: its correlation */
+	uint64_t id; /* start or end: id of the range; call: its correlation id */
 	struct ws_event_descriptor description;
 };
 
 /*
- * NVTX ranges that are open, and those that a range inside them still needs. How many these are
- * depends on what is open, not on the length of the trace.
+ * NVTX ranges that are open, and closed ranges that their children still need. Their number depends
+ * on the nesting, not on the length of the trace.
  *
- * Events and calls come in order of time. The path of a range is known when it begins, while ranges
- * of a thread nest; if they cross, or if a range ends on another thread, the order of ends must be
- * known before (struct ws_live_ends).
+ * Events and calls come in order of time. If ranges of a thread nest, the path of a range is known
+ * when it begins. If they cross, or if a range ends on another thread, the order of ends must be
+ * known first (struct ws_live_ends).
  */
 
 struct ws_open_range {
-	int64_t start_ns, end_ns; /* end_ns of a closed one */
-	uint64_t number;          /* of its begin: the later, the greater */
+	int64_t start_ns, end_ns; /* end_ns is set if it is closed */
+	uint64_t number;          /* ascending with the begin */
 	struct ws_range_context *context;
-	uint32_t parent; /* WS_NONE for an outermost one; lives as long as this */
-	/* the ranges of its thread that began next and before it, among those that are open or
-	 * ended at this moment; below: WS_NONE for the first */
+	uint32_t parent; /* WS_NONE for an outermost one; freed no earlier than this range */
+	/* the next and the previous range of its thread by begin, among those that are open or
+	 * ended at the current time; below: WS_NONE for the first */
 	uint32_t above, below;
-	uint32_t ended; /* of a closed one: the range that closed before it, see ws_live_thread */
-	uint32_t refs;  /* how many need it: itself while it is open, and its children */
+	uint32_t ended; /* if closed: the range that closed before it, see ws_live_thread */
+	uint32_t refs;  /* reference count: one for itself while open, one per child */
 	uint32_t op;    /* the innermost operation around it, or itself; WS_NONE */
 	uint32_t step;  /* number of the step around it, WS_NONE */
 	uint32_t recorded; /* text: its name as recorded */
 	uint8_t counted;   /* an operation without one inside */
 };
 
-/* What the pass does when a range begins or ends. A range begins with the values of the range
- * around it in the fields from op on; these functions may change them. */
+/* Callbacks for begins and ends of ranges. A new range has the values of its parent in the fields
+ * from op on; these functions may change them. */
 struct ws_live_events {
-	/* a context is new: fill its fields that are still 0 */
+	/* fills the fields of a new context that are still 0 */
 	void (*look)(void *ctx, struct ws_range_context *context);
 	/* a range begins */
 	void (*begin)(void *ctx, uint32_t range);
-	/* a range has ended, or the trace has and it is open */
+	/* a range has ended, or is still open at the end of the trace */
 	enum ws_status (*close)(void *ctx, uint32_t range, int open, struct ws_err *err);
 };
 
 struct ws_live_thread {
-	/* the range that began last, of those that are open or ended at ended_ns: a call that ends
-	 * at ended_ns lies in these, too */
+	/* the range that began last, among those that are open or ended at ended_ns, as a call that
+	 * ends at ended_ns lies in the latter, too */
 	uint32_t last;
-	uint32_t nlisted; /* how many ranges that list has: last and those below it */
-	uint32_t ended;   /* the range that ended last, of those that ended at ended_ns */
-	/* while ranges nest: the range around what begins now. If ranges cross: that range, or one
-	 * inside it that is still open */
+	uint32_t nlisted; /* length of that list: `last` and those below it */
+	uint32_t ended;   /* the range that ended last, among those that ended at ended_ns */
+	/* if ranges nest: the parent of a range that begins now. If they cross: that parent, or an
+	 * open range inside it */
 	uint32_t innermost;
 	int64_t ended_ns;
-	bool crosses; /* some of its ranges cross, at any time; set once ends are known */
+	bool crosses; /* some of its ranges cross; set once ends are known */
 };
 
 /* The order in which ranges end, found by a pass of its own before the others. */
 struct ws_live_ends {
-	bool known; /* false: this is that pass, in which parents do not matter */
-	/* by number of the range: a lower rank ends earlier. WS_NONE: it never ends; of two such
-	 * ranges the later one lies in the earlier */
+	bool known; /* false during that pass, which does not need parents */
+	/* by number of the range: a lower rank ends earlier. WS_NONE: it never ends; the later of
+	 * two such ranges lies in the earlier */
 	uint32_t *rank;
 };
 static inline bool ws_live_ends_before(const struct ws_live_ends *e, uint64_t a, uint64_t b)
@@ -162,7 +161,7 @@ struct ws_live_ranges {
 	uint64_t *late;
 	size_t nlate, late_capacity;
 	int64_t late_ns;
-	uint64_t cross_thread; /* how many ranges another thread ended */
+	uint64_t cross_thread; /* number of ranges that another thread ended */
 };
 
 void ws_live_free(struct ws_live_ranges *l);
@@ -172,7 +171,7 @@ struct ws_pass_mark {
 	uint32_t text;
 };
 
-/* A step in the making. */
+/* An unfinished step. */
 struct ws_pass_step {
 	struct ws_model_step step;
 	uint32_t live; /* its range, while it is open */
@@ -181,17 +180,17 @@ struct ws_pass_step {
 	uint8_t has_step;
 };
 
-/* A range that tells where an iteration of a training begins or ends: an optimizer's step, which
- * instance steps (in it), gradients set to zero, or the loading of the next batch. In the order in
- * which they end. */
+/* A range that marks the begin or end of a training iteration: an optimizer's step, the range in it
+ * that names the instance, setting gradients to zero, or loading the next batch. In the order of
+ * their ends. */
 struct ws_pass_iteration_mark {
 	int64_t start_ns, end_ns;
 	uint32_t thread, name;
 	bool steps, is_instance, loads_data;
 };
 
-/* Rows that came and are not done, in order of time once sorted. A row begins with its time and
- * its place. */
+/* Waiting rows, in order of time once sorted. A row begins with its time and its position in the
+ * file. */
 struct ws_pass_rows {
 	uint8_t *rows;
 	size_t row_size;
@@ -200,10 +199,10 @@ struct ws_pass_rows {
 };
 /* Room for n more at the end. */
 void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n);
-/* The first n of those were filled. unsorted: not each of them stands behind the one before. */
+/* Call after filling the first n of these. unsorted: they may be out of order. */
 void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted);
 
-/* What a row begins with, and is sorted by. */
+/* The first members of a row, by which it is sorted. */
 struct ws_pass_when {
 	int64_t time_ns;
 	uint64_t position;
@@ -213,25 +212,25 @@ static inline bool ws_pass_is_before(struct ws_pass_when a, struct ws_pass_when 
 	return a.time_ns < b.time_ns || (a.time_ns == b.time_ns && a.position < b.position);
 }
 void ws_pass_rows_sort(struct ws_pass_rows *r);
-/* None, with room for n. */
+/* Empties the list and makes room for n rows. */
 void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n);
-/* Those of `more`, which are in order, wait, too; more has what memory is not needed any more. */
+/* Adds the sorted rows of `more` to the waiting ones; `more` gets the unneeded memory. */
 void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more);
 
 struct ws_pass {
 	struct ws_model *m;
 	const struct ws_joined_sink *sink;
 	struct ws_loader l;
-	/* --- what is taken out of blocks --- */
+	/* --- rows taken from blocks --- */
 	bool has_dur; /* kernels of this trace have durations */
 	struct ws_pass_mark *marks;
 	size_t nmarks, marks_capacity;
 	int64_t kernel_ns;                   /* a sum that must not overflow */
 	int64_t first_ns, last_ns;           /* first and last moment of any row */
-	struct ws_pass_rows taken;           /* of the block that is taken, in order */
-	struct ws_pass_rows rows;            /* those that wait: calls and events, then kernels */
-	bool joins;                          /* else rows are told as they come, without times */
-	struct ws_recorded_ranges *recorded; /* of events without a join; NULL */
+	struct ws_pass_rows taken;           /* of the current block, in order */
+	struct ws_pass_rows rows;            /* waiting rows: calls and events, then kernels */
+	bool joins; /* if false, rows are emitted as they are read, without times */
+	struct ws_recorded_ranges *recorded; /* recorded events of a pass without a join; NULL */
 	struct ws_strtab recorded_of;        /* an event -> its number there, plus 1 */
 	/* --- of the join --- */
 	struct ws_strtab call_kind_of; /* name, thread, failed -> number, from 1 on */
@@ -240,13 +239,14 @@ struct ws_pass {
 	size_t call_kinds_capacity;
 	struct ws_framework framework;
 	struct ws_live_ranges live;
-	struct ws_live_ends ends; /* of those that cross */
+	struct ws_live_ends ends; /* ends of ranges, if ranges cross */
 	struct ws_arena ends_arena;
 	struct ws_pass_step *steps;
 	size_t nsteps, steps_capacity;
 	struct ws_pass_iteration_mark *iteration_marks;
 	size_t niteration_marks, iteration_marks_capacity;
-	/* start/end ranges in which a call may still end: they hold what their process does */
+	/* start/end ranges in which a call may still end: they contain the calls of their
+	 * process */
 	struct ws_process_range {
 		uint64_t number;
 		int64_t start_ns, end_ns;
@@ -267,16 +267,16 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 	(WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) | WS_COLUMN(nvtx, type) | \
 	 WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |   \
 	 WS_COLUMN(nvtx, payload))
-/* Those that begin and end ranges, of p->recorded marks, too, to the rows of struct ws_pass_row,
- * not in order. */
+/* Takes events that begin and end ranges (with p->recorded, also marks) as rows of struct
+ * ws_pass_row, in any order. */
 enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                    struct ws_pass_rows *to, struct ws_err *err);
-/* Of a block of such events: is one of a start, or a push on a thread that has pushes of another
- * domain? domain_of: thread -> domain. */
+/* Checks a block of events for a start, or a push on a thread with pushes of another domain.
+ * domain_of: thread -> domain. */
 void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b,
                                 struct ws_idmap *domain_of, bool *found);
 
-/* When calls and kernels happened, or kernels alone, to p->first_ns and p->last_ns. */
+/* Extends p->first_ns and p->last_ns to the times of kernels, and with of_calls also of calls. */
 enum ws_status ws_pass_see_times(struct ws_pass *p, bool of_calls, struct ws_err *err);
 static inline void ws_pass_see_time(struct ws_pass *p, int64_t start_ns, int64_t end_ns)
 {
@@ -290,15 +290,17 @@ static inline void ws_pass_see_time(struct ws_pass *p, int64_t start_ns, int64_t
 void ws_pass_take_iteration_mark(struct ws_pass *p, const struct ws_open_range *r);
 /* Is some text of the trace the name of a step, or of an optimizer's step? */
 bool ws_pass_names_steps(const struct ws_model *m);
-/* Before the join: m->step_module, of a program that neither names its steps nor trains. */
+/* Sets m->step_module for a program that neither names its steps nor trains. Call before the
+ * join. */
 void ws_pass_find_step_module(struct ws_pass *p);
-/* Of a trace without steps: adds to m->steps, which has room for one a mark and module call. */
+/* For a trace without steps: adds iterations to m->steps, which has room for one per mark and
+ * module call. */
 void ws_pass_find_iterations(struct ws_pass *p);
-/* Which sorted steps contain an evaluation, or read a prompt, and so are none that is measured. */
+/* Marks sorted steps that contain an evaluation, or read a prompt, as not measured. */
 void ws_pass_set_steps_apart(struct ws_pass *p);
 
-/* Each event that begins or ends a range, of the framework's, too, in order of time; of p->recorded
- * marks, too. */
+/* Called for each event that begins or ends a range, including those of the framework, in order of
+ * time; with p->recorded also for marks. */
 typedef enum ws_status (*ws_pass_event_fn)(void *ctx, const struct ws_pass_row *row,
                                            struct ws_err *err);
 enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *ctx,
@@ -306,10 +308,11 @@ enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *
 
 /* --- join.c ----------------------------------------------------------------------------- */
 
-/* Where ranges may cross: a first look at when they end, p->ends, which p->live has from now on. */
+/* If ranges may cross: reads their ends into p->ends in a separate pass, and passes them to
+ * p->live. */
 enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err);
 
-/* What rows name a range by. */
+/* The number of a range in rows. */
 static inline uint32_t ws_pass_range_number(const struct ws_pass *p, uint32_t range)
 {
 	return range == WS_NONE ? WS_NONE : (uint32_t)p->live.range[range].number;
@@ -320,13 +323,13 @@ static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t rang
 	return range == WS_NONE ? 0 : p->live.range[range].context->marks;
 }
 
-/* range: that it lies in, WS_NONE. *call: the number by which kernels name it. */
+/* range: the innermost range around it, WS_NONE. *call: its number in kernels. */
 void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
                        uint32_t *call);
 
 /* Handlers for p->live. */
 const struct ws_live_events *ws_pass_live_events(void);
-/* Everything before until_ns: events, and calls that ended. */
+/* Joins all rows before until_ns: events, and calls that ended. */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err);
-/* The trace ends: what is open ends, steps get their numbers. */
+/* Ends the pass: closes open ranges and numbers the steps. */
 enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err);

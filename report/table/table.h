@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 #include "formats/base/status.h"
 
@@ -310,6 +311,8 @@ struct ws_glyph {
  * UTF-8. Returns the bytes taken, at least 1.
  */
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out);
+/* What people read for a class of kernels: "communication" for "comm", else its own name. */
+struct ws_bytes ws_display_class(struct ws_bytes name);
 /* All characters of a text. */
 void ws_display_put(FILE *f, const char *text, size_t len);
 /* The same of a name that came from outside, as those of files do. */
@@ -329,6 +332,7 @@ struct ws_view_column {
 	enum ws_column_rank rank;
 	struct ws_shown_column shown;
 	bool is_tree;  /* its paths are shown as their last parts, indented: ws_view_label */
+	bool is_class; /* of kernels: ws_display_class is shown */
 	bool is_size;  /* three numbers in columns are shown as "82960×1×1" */
 	size_t spread; /* the column, plus 1, whose number stands in its cells, "33.29 ± 0.71"; 0 */
 };

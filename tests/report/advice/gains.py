@@ -468,10 +468,10 @@ def a21(trace, scope):
         in_attention = re.search('attention', k['path'], re.I) if not trace.groups else k.get('attention')
         if not in_attention:
             return -1
-        if not g or g['class'] != 'gemm':
+        if k['kind'] != 'gemm' and not (g and g['class'] == 'gemm'):
             return 1
-        roof = trace.roof(g)
-        return 1 if math.isnan(roof) else max(0, 1 - roof / g['ns'])
+        roof = trace.roof(g) if g else math.nan
+        return 0 if math.isnan(roof) else max(0, 1 - roof / g['ns'])
     return rate
 
 

@@ -1,4 +1,5 @@
-/* What people see of a table, its order by a column, and its tree. */
+/* Which columns of a table people see, and in which order; trees and sorted rows:
+ * scenarios/terminal.scenario. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -136,94 +137,4 @@ Test(view, a_time_of_the_host_is_no_detail_where_those_of_the_gpu_are_empty)
 		ws_arena_free(&arena);
 		ws_table_free(t);
 	}
-}
-
-static void make_row(void *ctx, size_t row, struct ws_cell *cells)
-{
-	char *text = ctx;
-
-	*text = (char)('a' + row);
-	cells[NAME] = (struct ws_cell){.type = WS_CELL_TEXT, .text = {text, 1}};
-	ws_cell_set_int(&cells[TOTAL], (int64_t)row);
-}
-
-Test(view, rows_that_are_made_when_they_are_read_are_sorted_too)
-{
-	struct ws_table *t = ws_table_new(&def);
-	char scratch;
-
-	ws_table_set_source(t, &(struct ws_table_source){make_row, NULL, &scratch}, 20);
-	assert_view(t, "name | total_ns ", "");
-	ws_table_sort(t, NAME, true);
-	cr_expect(ws_cell_is(&ws_table_cells(t, 0)[NAME], "t"));
-	cr_expect(ws_cell_is(&ws_table_cells(t, 19)[NAME], "a"));
-	ws_table_sort(t, TOTAL, false);
-	cr_expect(ws_cell_is(&ws_table_cells(t, 0)[NAME], "a"));
-	ws_table_free(t);
-}
-
-Test(view, sizes_of_a_launch_are_shown_as_people_write_them)
-{
-	struct ws_cell cells[2] = {{0}}, own;
-	struct ws_view_column c = {.index = 1, .is_size = true};
-	char text[WS_VIEW_SIZE];
-
-	ws_cell_share_str(&cells[1], "82960    1    1");
-	cr_expect(ws_cell_is(ws_view_cell(&c, cells, &own, text), "82960×1×1"));
-	ws_cell_share_str(&cells[1], "8 x 1");
-	cr_expect(ws_cell_is(ws_view_cell(&c, cells, &own, text), "8 x 1"));
-	c.is_size = false;
-	ws_cell_share_str(&cells[1], "1 2 3");
-	cr_expect(ws_cell_is(ws_view_cell(&c, cells, &own, text), "1 2 3"));
-}
-
-/* --- trees --------------------------------------------------------------------------------- */
-
-static const struct ws_table_column tree_columns[] = {
-        {"path", "Path", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "d", WS_RANK_NAME},
-        {"paths", "Paths", "", WS_CELL_INT, WS_DISPLAY_COUNT, "d", WS_RANK_DETAIL},
-};
-
-static void assert_labels(const char *title, const char *const rows[][2], const int64_t *paths,
-                          size_t n)
-{
-	const struct ws_table_def tree = {"ranges-rollup", title, "R", "A row.", tree_columns, 2};
-	struct ws_table *t = ws_table_new(&tree);
-	struct ws_arena arena = {0};
-	struct ws_view v;
-
-	for (size_t i = 0; i < n; i++) {
-		struct ws_cell *row = ws_table_row(t);
-
-		ws_cell_set_str(t, &row[0], rows[i][0]);
-		ws_cell_set_int(&row[1], paths[i]);
-	}
-	ws_view_make(&arena, t, n, &v);
-	cr_expect(v.column[0].is_tree && v.column[v.n - 1].rank == WS_RANK_FULL);
-	for (size_t i = 0; i < n; i++) {
-		char label[WS_VIEW_LABEL], shown[2 * WS_VIEW_LABEL];
-		unsigned depth;
-
-		ws_view_label(&v, ws_table_cells(t, i), label, &depth);
-		snprintf(shown, sizeof(shown), "%*s%s", (int)depth, "", label);
-		cr_expect_str_eq(shown, rows[i][1]);
-	}
-	ws_arena_free(&arena);
-	ws_table_free(t);
-}
-
-Test(view, modules_lose_the_number_that_the_framework_gives_each)
-{
-	static const char *const rows[][2] = {
-	        {"ProfilerStep#*", "ProfilerStep ×3"},
-	        {"ProfilerStep#*/Encoder_0", " Encoder"},
-	        {"ProfilerStep#*/Encoder_0/Layer_*", "  Layer ×12"},
-	        {"ProfilerStep#*/Conv2d_10", " Conv2d"},
-	        {"ProfilerStep#*/Conv2d", " Conv2d"},
-	        {"ProfilerStep#*/_0", " _0"},
-	        {"ProfilerStep#*/123", " 123"},
-	};
-	const int64_t paths[] = {3, 1, 12, 1, 1, 1, 1};
-
-	assert_labels("Modules over Layers", rows, paths, 7);
 }
