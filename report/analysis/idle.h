@@ -80,8 +80,6 @@ enum ws_use ws_use_of_work(const struct ws_work *w);
 
 /* A gap before a launch longer than this is the host's other work, not launching. */
 #define WS_IDLE_LAUNCH_US 100
-/* …, of which only the end left the device idle: up to so long it may be launching all the same. */
-#define WS_IDLE_END_US 20
 /* Queued work begins within this time; later, it waited for something. As in HTA. */
 #define WS_IDLE_QUEUE_US 30
 /* First steps are start-up if each takes more than so many times the median step. */

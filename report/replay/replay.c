@@ -40,6 +40,8 @@ struct point {
 	double gap_ns;   /* since the anchor, or since the end of the piece if that was later */
 	double data_ns;  /* part of the gap in which the host loaded data */
 	double setup_ns; /* … in which it did what happens once */
+	double idle_ns; /* for how long the stream of what it launches had nothing to do, if that is
+	                   no longer than a launch takes */
 	bool is_end;
 };
 
@@ -566,8 +568,13 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 	for (size_t i = 0; i < r->npieces; i++) {
 		const uint32_t launch = r->piece[i].launch;
 
+		const int64_t free_ns = stream_free_ns(r, (uint32_t)i);
+		const double idle_ns = (double)(r->work[i].start_ns - free_ns);
+
 		if (launch == WS_NONE)
 			continue;
+		if (free_ns != INT64_MIN && idle_ns <= WS_IDLE_LAUNCH_US * 1000)
+			r->point[launch].idle_ns = fmax(r->point[launch].idle_ns, idle_ns);
 		launched[launch]++;
 		r->work[i].is_trial = ws_spans_inside(&host->searches, r->point[launch].at_ns,
 		                                      r->point[launch].at_ns + 1) > 0;
@@ -699,11 +706,16 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 	const double data_ns = is_lag ? 0 : p->data_ns, setup_ns = is_lag ? 0 : p->setup_ns;
 	double kept_ns = is_lag ? p->lag_ns : p->gap_ns - data_ns - setup_ns;
 
+	const bool is_asked = !change->graph_path || is_in_path(r, p, change->graph_path - 1);
+	const double launch = is_asked ? change->removed[WS_USE_LAUNCH] : 0;
+
 	if (kept_ns > limit_ns)
 		kept_ns = remaining_until(r->launch_gap_ns, kept_ns, change->removed[of_other]);
-	if (kept_ns <= limit_ns &&
-	    (!change->graph_path || is_in_path(r, p, change->graph_path - 1)))
-		kept_ns *= 1 - change->removed[WS_USE_LAUNCH];
+	/* the device waited only for the end of a long pause: as a wait for a launch, by idle.c */
+	if (kept_ns > limit_ns)
+		kept_ns -= launch * fmin(p->idle_ns, kept_ns);
+	else
+		kept_ns *= 1 - launch;
 	return kept_ns + (1 - change->removed[WS_USE_SETUP]) * setup_ns +
 	       (1 - change->removed[WS_USE_DATA]) * data_ns;
 }

@@ -91,7 +91,6 @@ class Trace:
             self.all_calls[tid >> 24, correlation, start] = (start, end, tid, not kind and bool(waits or frees) or
                                                              kind and ('stream' if kind[1] == 'Stream' else 'all'))
             self.host_calls.append((end, start, tid, self.strings[name], (tid >> 24, correlation)))
-        self.ends_of_calls = sorted(c[0] for c in self.host_calls)
 
     def read_windows(self):
         ranges = self.rows("select start, end, coalesce(text, (select value from StringIds where id = textId)), globalTid from NVTX_EVENTS "
@@ -354,11 +353,6 @@ class Trace:
     def is_setup(self, start, end):
         return 2 * sum(max(0, min(e, end) - max(s, start)) for s, e in self.setup) > end - start
 
-    def is_after_pause(self, call):
-        """Had no thread made a call for more than 100 us?"""
-        at = bisect.bisect_left(self.ends_of_calls, call[1]) - 1
-        return at >= 0 and call[0] - self.ends_of_calls[at] > 100000
-
     def explain(self, a, b, begins, work, out, since):
         """Idle from a to b, which may be part of a gap that began before the window, at since."""
         call = work[2]
@@ -376,7 +370,7 @@ class Trace:
                 cause = 'data'
             else:
                 waited = min(host, max((e - s for s, e in self.syncs if s < since <= e <= call[0]), default=0))
-        cause = cause or ('launch' if host - waited <= (20000 if self.is_after_pause(call) else 100000) else 'setup' if self.is_setup(since + waited, made) else 'host')
+        cause = cause or ('launch' if host - waited <= 100000 else 'setup' if self.is_setup(since + waited, made) else 'host')
         ends = call[1] if begins - call[1] > 30000 else b
         for use, first, last in (('sync', since, since + waited), (cause, since + waited, ends), (self.late(), ends, b)):
             ns = max(0, min(last, b) - max(first, a))
