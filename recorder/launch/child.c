@@ -256,9 +256,8 @@ static bool has_inner_pid(const char *process, uint32_t pid)
 	while (f && fgets(line, sizeof(line), f)) {
 		if (strncmp(line, "NSpid:", 6) != 0)
 			continue;
-		inner = strrchr(
-		        line,
-		        '\t'); /* pids from the outermost namespace inwards, a tab before each */
+		/* pids from the outermost namespace inwards, a tab before each */
+		inner = strrchr(line, '\t');
 		found = inner - line > 6 && strtoul(inner + 1, NULL, 10) == pid;
 		break;
 	}
