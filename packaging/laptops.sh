@@ -22,7 +22,8 @@ sources() { # unpacked in FOLDER/sources
 	[ ! -e "$folder/sources/made" ] || return 0
 	list=/etc/apt/sources.list.d/debian.sources
 	[ -f $list ] || missing "this is no Debian with $list"
-	command -v tclsh >/dev/null || missing "SQLite's sources are put together by tclsh (apt install tcl)"
+	command -v tclsh >/dev/null && command -v dpkg-source >/dev/null ||
+		missing "tcl and dpkg-dev are needed ('run/setup laptops' installs them)"
 	rm -rf "$folder/sources"
 	mkdir -p "$folder/apt/parts" "$folder/apt/lists/partial" "$folder/apt/cache" "$folder/sources/packages"
 	sed 's/^Types: deb$/Types: deb-src/' $list >"$folder/apt/parts/debian.sources"
@@ -33,14 +34,15 @@ sources() { # unpacked in FOLDER/sources
 		cd "$folder/sources/packages"
 		$apt source --download-only libzstd zlib sqlite3 libxlsxwriter xxhash libiberty tre
 		for library in libzstd zlib sqlite3 libxlsxwriter xxhash libiberty tre; do
-			mkdir "../$library"
-			tar -C "../$library" --strip-components=1 -xf "${library}"_*.orig.tar.*[z2]
+			# with Debian's patches
+			dpkg-source --no-check -x "${library}"_*.dsc "../$library" >/dev/null
 		done
 		cd ../sqlite3
 		./configure --disable-tcl >/dev/null
 		make sqlite3.c >/dev/null
 	)
-	# bytes, not letters of the user's language
+	# regular expressions: of bytes, not letters of the user's language, and exact
+	rm "$folder/sources/tre/lib/tre-match-approx.c"
 	printf '#define HAVE_SYS_TYPES_H 1\n#define TRE_REGEX_T_FIELD value\n#define TRE_VERSION "0.8.0"\n' >"$folder/sources/tre/lib/tre-config.h"
 	: >"$folder/sources/tre/lib/config.h"
 	touch "$folder/sources/made"
@@ -69,7 +71,7 @@ describe() { # of a target: what zig and CMake call it, its back end, options to
 		;;
 	esac
 	case $cmake in
-	Windows) options="-I$folder/sources/tre/lib" executable=warpsheet.exe ;;
+	Windows) executable=warpsheet.exe ;;
 	Darwin) system=posix options=-Dfdopen=fdopen ;;
 	Linux) link=-static ;;
 	WASI)
@@ -77,7 +79,7 @@ describe() { # of a target: what zig and CMake call it, its back end, options to
 		link="-lwasi-emulated-signal -lwasi-emulated-process-clocks -lwasi-emulated-getpid -Wl,-z,stack-size=8388608"
 		;;
 	esac
-	options="$options -O2 -g0 -fno-sanitize=undefined -ffp-contract=off -DNDEBUG -DHAVE_UNISTD_H"
+	options="$options -O2 -g0 -fno-sanitize=undefined -DNDEBUG -DHAVE_UNISTD_H"
 }
 compiler() { # programs as CMake wants them, in FOLDER/TARGET/tools
 	mkdir -p "$folder/$1/tools"
@@ -115,8 +117,9 @@ libraries() { # in FOLDER/TARGET/root
 		archive "$1" xlsxwriter "-Ilibxlsxwriter/include -I$minizip -Izlib -DNOCRYPT -DNOUNCRYPT -DUSE_NO_MD5" libxlsxwriter/src/*.c \
 			$minizip/zip.c $minizip/ioapi.c $temporary
 		archive "$1" iberty "-Ilibiberty/include -DHAVE_STDLIB_H -DHAVE_STRING_H -DIN_LIBGCC2_" libiberty/libiberty/cp-demangle.c
-		[ "$cmake" != Windows ] || archive "$1" tre "-DHAVE_CONFIG_H" tre/lib/reg*.c tre/lib/tre-*.c
-		mkdir "$root/include/libiberty"
+		archive "$1" tre "-DHAVE_CONFIG_H -Itre/lib" tre/lib/reg*.c tre/lib/tre-*.c
+		mkdir "$root/include/libiberty" "$root/include/tre"
+		cp tre/lib/regex.h tre/lib/tre.h tre/lib/tre-config.h "$root/include/tre/"
 		cp libiberty/include/*.h "$root/include/libiberty/"
 		cp -r libzstd/lib/zstd.h libzstd/lib/zstd_errors.h zlib/zlib.h zlib/zconf.h sqlite3/sqlite3.h xxhash/xxhash.h libxlsxwriter/include/* "$root/include/"
 	)
@@ -130,7 +133,6 @@ libraries() { # in FOLDER/TARGET/root
 			>"$root/lib/pkgconfig/$name.pc"
 	done
 	printf 'Name: xxhash\nDescription: xxhash\nVersion: 9\nCflags: -I%s/include -DXXH_INLINE_ALL\n' "$root" >"$root/lib/pkgconfig/libxxhash.pc"
-	[ "$cmake" != Windows ] || sed -i 's/-lsqlite3$/-lsqlite3 -ltre/' "$root/lib/pkgconfig/sqlite3.pc"
 	sed -i 's/-lxlsxwriter$/-lxlsxwriter -lz/' "$root/lib/pkgconfig/xlsxwriter.pc"
 	touch "$root/made"
 }
@@ -142,6 +144,7 @@ program() {
 		-DWARPSHEET_TESTS=OFF -DWARPSHEET_CUDA=OFF -DCMAKE_SYSTEM_NAME="$cmake" -DCMAKE_SYSTEM_PROCESSOR="${triple%%-*}" \
 		-DCMAKE_C_COMPILER="$tools/cc" -DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" -DCMAKE_RC_COMPILER="$tools/rc" -DCMAKE_C_COMPILER_WORKS=1 \
 		-DCMAKE_HAVE_LIBC_PTHREAD=1 -DLIBIBERTY_INCLUDE_DIR="$root/include" -DLIBIBERTY_LIBRARY="$root/lib/libiberty.a" \
+		-DTRE_INCLUDE_DIR="$root/include" -DTRE_LIBRARY="$root/lib/libtre.a" \
 		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=. -ffile-prefix-map=$relative=." -DCMAKE_EXE_LINKER_FLAGS="-s $link" \
 		-DCMAKE_SKIP_RPATH=ON -DCMAKE_SUPPRESS_DEVELOPER_WARNINGS=1 >"$folder/$1/configure.log" 2>&1 || {
 		tail -20 "$folder/$1/configure.log" >&2

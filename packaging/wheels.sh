@@ -4,7 +4,6 @@
 # for AArch64, from the object files of its wheel, in FOLDER/aarch64/build/tests. The compiler is zig's, as the package index
 # has it: it links for an older glibc and another machine. Libraries are archives of Debian's packages for that
 # machine; of libxlsxwriter it has none, so that is compiled from its source package. The system stays as it is.
-# No a*b+c in one rounding, which AArch64 has: numbers are those of x86-64.
 # Exit status: 77 where there is no Debian, package index or network.
 set -eu
 source=$(cd "$1" && pwd)
@@ -57,7 +56,7 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 	(
 		cd "$root/packages"
 		own_apt download "libzstd-dev:$2" "libsqlite3-dev:$2" "zlib1g-dev:$2" "libiberty-dev:$2" "libxxhash-dev:$2" \
-			"libxlsxwriter-dev:$2"
+			"libxlsxwriter-dev:$2" "libtre-dev:$2"
 		own_apt source --download-only libxlsxwriter zlib
 		for package in *.deb; do
 			dpkg-deb -x "$package" "$root"
@@ -109,7 +108,7 @@ configured() { # configured MACHINE [OPTION...]
 		-DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" -DCMAKE_FIND_ROOT_PATH="$root" \
 		-DCMAKE_LIBRARY_ARCHITECTURE="$machine-linux-gnu" \
 		-DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
-		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=. -ffile-prefix-map=$relative=. -ffp-contract=off" -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
+		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=. -ffile-prefix-map=$relative=." -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
 		-DCMAKE_MODULE_LINKER_FLAGS=-s -DCMAKE_SKIP_RPATH=ON "$@"
 }
 [ $# -gt 0 ] || set -- x86_64 aarch64

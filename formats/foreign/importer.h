@@ -225,7 +225,8 @@ struct ws_importer {
 /* X(NAME), in the order in which they are asked whether a file is of their format. */
 #define WS_IMPORTERS(X) \
 	X(pytorch)      \
-	X(nsys)
+	X(nsys)         \
+	X(xla)
 #define X(name) extern const struct ws_importer ws_importer_##name;
 WS_IMPORTERS(X)
 #undef X

@@ -130,9 +130,6 @@ static const struct {
          "it, and 'nsys export --type sqlite' a readable file of that"},
         {".ncu-rep", NULL,
          "it is a report of Nsight Compute, about single kernels. " PROFILE_INSTEAD},
-        {".xplane.pb", NULL,
-         "it is a profile of XLA (JAX, TensorFlow), which cannot be imported. Run the program "
-         "under 'nsys profile', then 'nsys export --type sqlite'"},
         {".pftrace", NULL,
          "it is a binary Perfetto trace, which cannot be imported: open it in "
          "ui.perfetto.dev. " PROFILE_INSTEAD},
@@ -305,7 +302,10 @@ static enum ws_status find_file(const char *path, const struct ws_importer **imp
 		return WS_OK;
 	WS_FAIL_IF(other, err, IO_READ, "cannot import %s: %s", path, other);
 	for (size_t i = 0; i < NIMPORTERS && len < sizeof(names); i++)
-		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? " or " : "",
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
+		                        !i                   ? ""
+		                        : i + 1 < NIMPORTERS ? ", "
+		                                             : " or ",
 		                        importers[i]->name);
 	return WS_FAIL(err, IO_READ, "cannot import %s: it is not a %s", path, names);
 }

@@ -12,6 +12,7 @@
 #include "formats/base/sort.h"
 #include "formats/foreign/importer.h"
 #include "formats/op_cost/op_cost.h"
+#include "formats/xla/xla.h"
 
 /* Keys of an event's "args". */
 enum arg {
@@ -138,6 +139,8 @@ struct ws_pytorch {
 	uint64_t unreadable; /* places, not records */
 	uint64_t at_zero;    /* events whose time the profiler lost */
 	uint64_t dropped[NDROPPED];
+	bool is_xla; /* the file is of XLA's profiler, which calls processes "/host:CPU" */
+	struct ws_xla xla;
 	uint64_t last_link;  /* correlation of the last external_link row */
 	struct ws_buf names; /* of processes and threads, kept until the end */
 	struct ws_buf scratch;
@@ -866,6 +869,20 @@ static void on_name(struct ws_pytorch *p, const struct event *e)
 	}
 	text = ws_json_text(name, &p->scratch);
 	kept.of_process = WS_JSON_IS(&e->name, "process_name");
+	if (kept.of_process && ws_xla_names_plane(text) && !p->is_xla) {
+		p->is_xla = true;
+		p->xla = (struct ws_xla){.out = p->out, .pid = kept.pid};
+	}
+	if (p->is_xla) {
+		if (kept.of_process)
+			ws_xla_name_plane(&p->xla, kept.pid, text);
+		else
+			ws_xla_name_line(&p->xla, kept.pid, kept.tid, text);
+		if (ws_bytes_begin(text, "/host:CPU"))
+			p->xla.pid = kept.pid;
+		ws_import_keep(p->out, 1);
+		return;
+	}
 	kept.len = text.len;
 	ws_buf_put(&p->names, &kept, sizeof(kept));
 	ws_buf_put(&p->names, text.ptr, text.len);
@@ -1249,11 +1266,42 @@ static enum work work_of(const struct event *e, bool *is_call)
 	                          : NO_WORK;
 }
 
+static void on_xla(struct ws_pytorch *p, const struct event *e)
+{
+	static const enum arg args[WS_XLA_NSTATS] = {
+	        [WS_XLA_CORRELATION] = WS_ARG_XLA_CORRELATION,
+	        [WS_XLA_CONTEXT] = WS_ARG_XLA_CONTEXT,
+	        [WS_XLA_KERNEL] = WS_ARG_XLA_KERNEL,
+	        [WS_XLA_COPY] = WS_ARG_XLA_COPY,
+	        [WS_XLA_FILL] = WS_ARG_XLA_FILL,
+	        [WS_XLA_HLO_OP] = WS_ARG_XLA_HLO_OP,
+	        [WS_XLA_HLO_MODULE] = WS_ARG_XLA_HLO_MODULE,
+	        [WS_XLA_PATH] = WS_ARG_NAME,
+	        [WS_XLA_TF_OP] = WS_ARG_XLA_TF_OP,
+	        [WS_XLA_STEP] = WS_ARG_XLA_STEP,
+	};
+	struct ws_xla_event x = {.plane = u64_of(&e->pid, 0), .line = u64_of(&e->tid, 0)};
+
+	if (!time_of(p, &e->ts, &x.start_ns) || !ws_json_scaled(&e->dur, 3, &x.dur_ns)) {
+		p->out->lost[WS_LOST_import_bad_time]++;
+		return;
+	}
+	x.name = ws_json_text(&e->name, &p->scratch);
+	for (unsigned i = 0; i < WS_XLA_NSTATS; i++)
+		if (e->arg[args[i]].type != WS_JSON_ABSENT)
+			x.stat[i] = (struct ws_bytes){e->arg[args[i]].text, e->arg[args[i]].len};
+	ws_xla_add(&p->xla, &x);
+}
+
 static void on_complete(struct ws_pytorch *p, const struct event *e)
 {
 	bool is_call, has_id = ARG_U64(e, CORRELATION) != 0;
 	enum work work;
 
+	if (p->is_xla) {
+		on_xla(p, e);
+		return;
+	}
 	if (!has_id || !p->has_ids) {
 		work = work_of(e, &is_call);
 		if (work != NO_WORK && !has_id) {
@@ -1298,6 +1346,10 @@ static void on_event(struct ws_pytorch *p, const struct event *e)
 		p->dropped[WS_DROPPED_COUNTER]++;
 		break;
 	default:
+		if (p->is_xla && e->text.len == 2) { /* {}: XLA ends its list so */
+			p->dropped[WS_DROPPED_HINT]++;
+			break;
+		}
 		unknown(p, "phase", &e->ph);
 		break;
 	}
@@ -1865,17 +1917,22 @@ enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream 
 		status = WS_FAIL(err, CORRUPT, "it has no traceEvents");
 	if (status == WS_OK)
 		finish(&p);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-		if (*faults[i].count)
-			ws_import_warn(o, "%s: %llu", faults[i].words,
-			               (unsigned long long)*faults[i].count);
 	snprintf(o->stats->format, sizeof(o->stats->format), "generation of %s",
 	         p.names_2021               ? "2021"
 	         : p.base_ns || p.fractions ? "2024 or later"
 	                                    : "2022 or 2023");
+	if (p.is_xla && status == WS_OK) {
+		o->stats->source = "XLA profile (trace.json)";
+		ws_xla_finish(&p.xla);
+	}
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		if (*faults[i].count)
+			ws_import_warn(o, "%s: %llu", faults[i].words,
+			               (unsigned long long)*faults[i].count);
 	if (__builtin_add_overflow(p.base_ns, p.origin_ns, &clock->base_ns))
 		clock->base_ns = p.origin_ns;
 
+	ws_xla_free(&p.xla);
 	free(p.waiting);
 	free(p.ranges);
 	free(p.flows);

@@ -3,6 +3,7 @@
 network, and OUT/npm, for `npm pack`. The same bytes each time."""
 import base64
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -20,12 +21,18 @@ def text_of(*path):
 def main(folder, wasm, out):
     with open(wasm, "rb") as f:
         program = f.read()
+    frame = text_of(folder, "frame.js")
     parts = {
         "warpsheet.wasm.gz": base64.b64encode(gzip.compress(program, 9, mtime=0)).decode(),
-        "wasi.js": text_of(folder, "wasi.js"),
-        "worker.js": text_of(folder, "worker.js"),
+        "frame.js": json.dumps(frame)[1:-1],
+        "frame.hash": base64.b64encode(hashlib.sha256(frame.encode()).digest()).decode(),
+        **{name: text_of(folder, name) for name in ("page.css", "page.js", "wasi.js", "worker.js")},
     }
-    page = re.sub(r"\{\{([a-z.]+)\}\}", lambda name: parts[name[1]], text_of(folder, "page.html"))
+
+    def fill(text):
+        return re.sub(r"\{\{([a-z.]+)\}\}", lambda name: fill(parts[name[1]]), text)
+
+    page = fill(text_of(folder, "page.html"))
     with open(os.path.join(out, "warpsheet.html"), "w", encoding="utf-8", newline="\n") as f:
         f.write(page)
     npm = os.path.join(out, "npm")

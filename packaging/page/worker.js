@@ -1,9 +1,12 @@
 "use strict";
-/* Runs warpsheet on files that the page was given. They are in /in, what is made in /out; nothing leaves this machine. */
-const BLOCK = 1 << 20;
+/* Runs warpsheet once, on files that the page was given. They are in /in, what is made in /out; nothing leaves this machine.
+ * A worker lives as long as its command, so that all of its memory goes with it. */
+const BLOCK = 1 << 20, MOST_HELD = 64;
 const nodes = new Map([["/", {folder: true, number: 1}], ["/in", {folder: true, number: 2}], ["/out", {folder: true, number: 3}],
 	["/tmp", {folder: true, number: 4}]]);
-let numbers = 4, module_;
+const folderOf = path => path.slice(0, path.lastIndexOf("/")) || "/";
+const bytesOf = blob => new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob));
+let numbers = 4;
 
 /* A file that the user gave: read where it is asked for, never as a whole. */
 class Given {
@@ -20,7 +23,7 @@ class Given {
 			if (!this.blocks.has(n)) {
 				if (this.blocks.size >= 8)
 					this.blocks.delete(this.blocks.keys().next().value);
-				this.blocks.set(n, new Uint8Array(new FileReaderSync().readAsArrayBuffer(this.file.slice(n * BLOCK, (n + 1) * BLOCK))));
+				this.blocks.set(n, bytesOf(this.file.slice(n * BLOCK, (n + 1) * BLOCK)));
 			}
 			const part = this.blocks.get(n).subarray(from, from + bytes.length - done);
 			bytes.set(part, done);
@@ -33,17 +36,32 @@ class Given {
 	close() { this.blocks.clear(); }
 }
 
+/* A file that is made. All but its last blocks are blobs, which the browser keeps on its disk when they are many. */
 class Made {
 	constructor() {
 		this.blocks = [];
+		this.held = []; /* the numbers of those in memory */
 		this.length = 0;
 		this.number = ++numbers;
+	}
+	hold(n, block) {
+		this.blocks[n] = block;
+		this.held.push(n);
+		if (this.held.length > MOST_HELD) {
+			const oldest = this.held.shift();
+			this.blocks[oldest] = this.blocks[oldest] && new Blob([this.blocks[oldest]]);
+		}
+		return block;
+	}
+	block(n) {
+		const block = this.blocks[n];
+		return block instanceof Blob ? this.hold(n, bytesOf(block)) : block;
 	}
 	size() { return this.length; }
 	read(at, bytes) {
 		const n = Math.max(0, Math.min(bytes.length, this.length - at));
 		for (let done = 0; done < n;) {
-			const from = (at + done) % BLOCK, take = Math.min(n - done, BLOCK - from), block = this.blocks[Math.floor((at + done) / BLOCK)];
+			const from = (at + done) % BLOCK, take = Math.min(n - done, BLOCK - from), block = this.block(Math.floor((at + done) / BLOCK));
 			if (block)
 				bytes.set(block.subarray(from, from + take), done);
 			else
@@ -55,9 +73,7 @@ class Made {
 	write(at, bytes) {
 		for (let done = 0; done < bytes.length;) {
 			const n = Math.floor((at + done) / BLOCK), from = (at + done) % BLOCK, take = Math.min(bytes.length - done, BLOCK - from);
-			if (!this.blocks[n])
-				this.blocks[n] = new Uint8Array(BLOCK);
-			this.blocks[n].set(bytes.subarray(done, done + take), from);
+			(this.block(n) || this.hold(n, new Uint8Array(BLOCK))).set(bytes.subarray(done, done + take), from);
 			done += take;
 		}
 		this.length = Math.max(this.length, at + bytes.length);
@@ -65,14 +81,20 @@ class Made {
 	truncate(n) {
 		if (n < this.length) {
 			this.blocks.length = Math.ceil(n / BLOCK);
-			if (n % BLOCK)
-				this.blocks[this.blocks.length - 1].fill(0, n % BLOCK);
+			this.held = this.held.filter(one => one < this.blocks.length);
+			if (n % BLOCK && this.block(this.blocks.length - 1))
+				this.block(this.blocks.length - 1).fill(0, n % BLOCK);
 		}
 		this.length = n;
 	}
 	close() {}
-	parts() {
-		return this.blocks.map((block, i) => block.subarray(0, Math.min(BLOCK, this.length - i * BLOCK)));
+	blob() {
+		const parts = [];
+		for (let at = 0; at < this.length; at += BLOCK) {
+			const block = this.blocks[at / BLOCK] || new Uint8Array(BLOCK), n = Math.min(BLOCK, this.length - at);
+			parts.push(block instanceof Blob ? block.slice(0, n) : block.subarray(0, n));
+		}
+		return new Blob(parts);
 	}
 }
 
@@ -90,7 +112,7 @@ const host = {
 		if (!nodes.has(path)) {
 			if (!create)
 				throw failure("ENOENT", path);
-			find(path.slice(0, path.lastIndexOf("/")) || "/");
+			find(folderOf(path));
 			nodes.set(path, new Made());
 		}
 		if (truncate)
@@ -130,7 +152,7 @@ const host = {
 };
 
 /* Of a command: its exit code and what it printed. */
-function run(args, width) {
+function run(module, args) {
 	const printed = {1: [], 2: []};
 	const decoder = new TextDecoder();
 	const out = (fd, bytes) => {
@@ -143,29 +165,27 @@ function run(args, width) {
 	const text = fd => printed[fd].map(bytes => decoder.decode(bytes, {stream: true})).join("") + decoder.decode();
 	let code;
 	try {
-		code = runWarpsheet(module_, {args: ["warpsheet", ...args], variables: ["PWD=/in", "TMPDIR=/tmp", "COLUMNS=" + width], host, out,
+		code = runWarpsheet(module, {args: ["warpsheet", ...args], variables: ["PWD=/in", "TMPDIR=/tmp"], host, out,
 			isTerminal: fd => fd === 2});
 	} catch (e) {
-		code = e instanceof RangeError || /memory/i.test(e.message) ? 5 : 70;
-		printed[2].push(new TextEncoder().encode(code === 5 ? "out of memory" : String(e)));
+		const isMemory = /memory/i.test(e.message) || e instanceof RangeError && !/call stack/i.test(e.message);
+		code = isMemory ? 5 : 70;
+		printed[2].push(new TextEncoder().encode(isMemory ? "out of memory" : String(e)));
 	}
 	/* the line of progress is no message */
 	return {code, out: text(1), err: text(2).replace(/[^\n]*\r|\x1b\[K/g, "").trim()};
 }
 
-onmessage = async ({data}) => {
-	if (data.wasm) {
-		module_ = await WebAssembly.compile(data.wasm);
-		postMessage({ready: true});
-		return;
+/* files: [name below /in, File] */
+onmessage = ({data: {module, args, files}}) => {
+	for (const [name, file] of files) {
+		const path = "/in/" + name;
+		if (!nodes.has(folderOf(path)))
+			host.makeFolder(folderOf(path));
+		nodes.set(path, new Given(file));
 	}
-	for (const file of data.files || [])
-		nodes.set("/in/" + file.name, new Given(file));
-	const answer = run(data.args, data.width || 0);
-	answer.made = [...nodes.keys()].filter(name => name.startsWith("/out/") && !nodes.get(name).folder)
-		.map(name => ({name: name.slice(5), blob: new Blob(nodes.get(name).parts())}));
-	for (const name of [...nodes.keys()])
-		if (name.startsWith("/out/") || name.startsWith("/tmp/"))
-			nodes.delete(name);
-	postMessage({id: data.id, answer});
+	const answer = run(module, args);
+	answer.made = [...nodes.keys()].filter(path => path.startsWith("/out/") && !nodes.get(path).folder)
+		.map(path => ({name: path.slice(5), blob: nodes.get(path).blob()}));
+	postMessage({answer});
 };

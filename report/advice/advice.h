@@ -186,6 +186,12 @@ WS_ADVICE_RULES(R)
 /* A formatted text in the arena. */
 const char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
+/* "14.1 of 130 ms": of the step, or of the run without steps. ns: the sum over the devices that
+ * worked. */
+const char *ws_advice_part(const struct ws_advice *a, double ns);
+/* The same for kernels, and their time only, "14.1 ms". ns: the sum over all devices. */
+const char *ws_advice_kernel_part(const struct ws_advice *a, int64_t ns);
+const char *ws_advice_kernel_time(const struct ws_advice *a, int64_t ns);
 /* Adds a finding. advice may be NULL. gain_ns is over all judged work, NaN = unknown. change:
  * computes the gain by replaying this change instead; may be NULL. */
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,

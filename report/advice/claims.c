@@ -96,7 +96,9 @@ static double replay_cells(struct ws_advice *a, const double *cell_rate)
 	WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
 	for (size_t i = 0; i < a->replayed->npieces; i++) {
 		const uint32_t cell = a->cell_of[i];
-		const double rate = cell == WS_NONE || isnan(cell_rate[cell]) ? 0 : cell_rate[cell];
+		const bool stays = cell == WS_NONE || isnan(cell_rate[cell]) ||
+		                   a->replayed->pieces[i].is_trial;
+		const double rate = stays ? 0 : cell_rate[cell];
 
 		dur_ns[i] = (1 - rate) * (double)a->replayed->pieces[i].dur_ns;
 	}

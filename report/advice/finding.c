@@ -114,9 +114,9 @@ const char *ws_advice_top_kernels(struct ws_advice *a,
 		if (name_ns[t])
 			n = ws_advice_rank(top, n, name_ns, t);
 	for (size_t i = 0; i < n; i++)
-		text = ws_advice_text(a, "%s%s%s (%.1f %%)", text, i ? ", " : "",
+		text = ws_advice_text(a, "%s%s%s (%s)", text, i ? ", " : "",
 		                      ws_advice_name(a, top[i]),
-		                      ws_advice_share(a, name_ns[top[i]]));
+		                      ws_advice_kernel_time(a, name_ns[top[i]]));
 	return text;
 }
 
@@ -131,6 +131,26 @@ bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
 const char *ws_advice_time(const struct ws_advice *a, double ns)
 {
 	return ws_say_time(a->texts, ns);
+}
+
+static double of_each_device(const struct ws_advice *a, int64_t ns)
+{
+	return (double)ns / (double)(a->idle->nworked ? a->idle->nworked : 1);
+}
+
+const char *ws_advice_part(const struct ws_advice *a, double ns)
+{
+	return ws_say_times(a->texts, ns, "of", (double)a->idle->wall_ns);
+}
+
+const char *ws_advice_kernel_part(const struct ws_advice *a, int64_t ns)
+{
+	return ws_advice_part(a, of_each_device(a, ns));
+}
+
+const char *ws_advice_kernel_time(const struct ws_advice *a, int64_t ns)
+{
+	return ws_advice_time(a, of_each_device(a, ns));
 }
 
 const char *ws_advice_each(const struct ws_advice *a)

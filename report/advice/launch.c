@@ -131,7 +131,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
 	const uint64_t gaps = a->idle->all.gaps[use];
 	const bool is_side_issue = use == WS_USE_LAUNCH && !a->idle->verdict.launch_bound;
-	const char *of_gaps = "", *time = ws_advice_time(a, ns);
+	const char *of_gaps = "", *part = ws_advice_part(a, ns);
 
 	if (!a->idle->wall_ns || share < WS_WAIT_PERCENT || a->m->soundness.obstacle)
 		return;
@@ -151,8 +151,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	                                                                : WS_SEVERITY_WEAK,
 	              ns, !isnan(ns) && change_without(a, use, &change) ? &change : NULL,
 	              "whole run",
-	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s%s%s",
-	                             ws_use_defs[use].name, share, time, ws_advice_each(a), of_gaps,
+	              ws_advice_text(a, "%s: %s%s%s%s", ws_use_defs[use].name, part, of_gaps,
 	                             object_of(a, use), stack_caveat(a, use)),
 	              cure_of(a, use));
 }
@@ -196,9 +195,9 @@ static void add_paths(struct ws_advice *a)
 		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
 		              &(struct ws_whatif){.removed[WS_USE_LAUNCH] = 1, .graph_path = p + 1},
 		              ws_arena_copy(a->texts, path, len),
-		              ws_advice_text(a, "%s waits for launches %s%s; its kernels run %s%s",
+		              ws_advice_text(a, "%s waits for launches %s; its kernels run %s%s",
 		                             ws_advice_name(a, a->m->ranges.paths[p].name),
-		                             ws_advice_time(a, ns), ws_advice_each(a),
+		                             ws_advice_part(a, ns),
 		                             ws_advice_time(a, (double)a->idle->path_kernel_ns[p]),
 		                             stack_caveat(a, WS_USE_LAUNCH)),
 		              NULL);

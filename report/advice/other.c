@@ -43,9 +43,9 @@ static const char *describe_classes(struct ws_advice *a)
 	for (size_t i = 0; i < n; i++) {
 		double bytes = class_bytes(a, top[i]);
 
-		text = ws_advice_text(a, "%s%s%s %.1f %%", text, i ? ", " : "",
+		text = ws_advice_text(a, "%s%s%s %s", text, i ? ", " : "",
 		                      top[i] ? ws_advice_name(a, top[i]) : "unclassified",
-		                      ws_advice_share(a, a->class_ns[top[i]]));
+		                      ws_advice_kernel_time(a, a->class_ns[top[i]]));
 		if (bytes > 0)
 			text = ws_advice_text(a, "%s (at least %s%s)", text,
 			                      ws_say_si(a->texts, bytes, "B"), ws_advice_each(a));
@@ -96,12 +96,12 @@ void ws_rule_other_work(struct ws_advice *a)
 	share = ws_advice_share(a, other);
 	if (share <= WS_A6_PERCENT)
 		return;
-	evidence =
-	        ws_advice_text(a,
-	                       "%.1f %% of the GPU time. Even if matrix products took no time, the "
-	                       "rest would limit the step to %.2f×. Most of it: %s",
-	                       share, (double)a->gpu_ns / (double)(a->gpu_ns - products),
-	                       describe_classes(a));
+	evidence = ws_advice_text(a,
+	                          "%s. Even if matrix products took no time, the "
+	                          "rest would limit the step to %.2f×. Most of it: %s",
+	                          ws_advice_kernel_part(a, other),
+	                          (double)a->gpu_ns / (double)(a->gpu_ns - products),
+	                          describe_classes(a));
 	/* the gain of unfused attention is in A21 */
 	if (fused && !has_eager_attention(a))
 		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
@@ -122,7 +122,7 @@ static bool is_softmax(const struct ws_advice *a, size_t config)
 }
 
 /* Share of attention's time that is saved: all except the minimum time of its products, which a
- * fused kernel computes, too. */
+ * fused kernel computes, too. Products with an unknown minimum keep their recorded time. */
 static double rate_of_attention(const struct ws_advice *a, const struct ws_advice_cell *cell,
                                 const struct ws_claim *claim)
 {
@@ -132,10 +132,10 @@ static double rate_of_attention(const struct ws_advice *a, const struct ws_advic
 	(void)claim;
 	if (!cell->attention)
 		return -1;
-	if (!g || g->op.class != WS_TEXT_GEMM)
+	if (cell->class != WS_TEXT_GEMM && !(g && g->op.class == WS_TEXT_GEMM))
 		return 1;
-	roof_ns = ws_advice_roof_ns(g);
-	return isnan(roof_ns) ? 1 : fmax(0, 1 - roof_ns / (double)g->gpu_ns);
+	roof_ns = g ? ws_advice_roof_ns(g) : NAN;
+	return isnan(roof_ns) ? 0 : fmax(0, 1 - roof_ns / (double)g->gpu_ns);
 }
 
 /* If the extent of attention is unknown: at least its softmax. */
@@ -163,11 +163,11 @@ void ws_rule_eager_attention(struct ws_advice *a)
 	        a, WS_RULE_eager_attention, WS_SEVERITY_STRONG,
 	        (struct ws_claim){.rate = located ? rate_of_attention : rate_of_softmax},
 	        "attention",
-	        ws_advice_text(a, "%ssoftmax, scale and mask: %.1f %% of the GPU time%s%s",
-	                       located ? ws_advice_text(a, "all of attention: %.1f %%; ",
-	                                                ws_advice_share(a, a->attention_ns))
+	        ws_advice_text(a, "%ssoftmax, scale and mask: %s%s%s",
+	                       located ? ws_advice_text(a, "all of attention: %s; ",
+	                                                ws_advice_kernel_part(a, a->attention_ns))
 	                               : "",
-	                       ws_advice_share(a, ns), *top ? "; " : "", top),
+	                       ws_advice_kernel_part(a, ns), *top ? "; " : "", top),
 	        NULL);
 }
 
@@ -209,7 +209,9 @@ void ws_rule_layout(struct ws_advice *a)
 	if (ws_advice_share(a, ns) > WS_A9_PERCENT)
 		ws_advice_add_claim(a, WS_RULE_layout, WS_SEVERITY_STRONG,
 		                    (struct ws_claim){.rate = rate_of_layouts}, "class layout",
-		                    ws_advice_top_kernels(a, is_layout), NULL);
+		                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
+		                                   ws_advice_top_kernels(a, is_layout)),
+		                    NULL);
 }
 
 static bool is_gather(const struct ws_advice *a, size_t config)
@@ -234,7 +236,10 @@ void ws_rule_gathers(struct ws_advice *a)
 	if (ws_advice_share(a, ns) > WS_A30_PERCENT)
 		ws_advice_add_claim(a, WS_RULE_gathers, WS_SEVERITY_WEAK,
 		                    (struct ws_claim){.rate = rate_of_gathers, .is_bound = true},
-		                    "class gather", ws_advice_top_kernels(a, is_gather), NULL);
+		                    "class gather",
+		                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
+		                                   ws_advice_top_kernels(a, is_gather)),
+		                    NULL);
 }
 
 /* Is there a recorded product with a weight or a bias of this number of elements? */
@@ -274,7 +279,7 @@ void ws_rule_casts(struct ws_advice *a)
 		ws_advice_add_claim(
 		        a, WS_RULE_casts, WS_SEVERITY_WEAK,
 		        (struct ws_claim){.rate = rate_of_casts}, "casts",
-		        ws_advice_text(a, "%.1f %% of the GPU time in %s", ws_advice_share(a, ns),
+		        ws_advice_text(a, "%s in %s", ws_advice_kernel_part(a, ns),
 		                       kernels_text(a, a->casts.kernels)),
 		        are_of_activations(a)
 		                ? "Change the type less often: run norms and softmax in the "
@@ -310,19 +315,19 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g, size_
 		return;
 	if (!ws_advice_has_room(a, WS_RULE_slow_memory, shown))
 		return;
-	ws_advice_add_claim(
-	        a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
-	        ws_claim_work(g, (double)g->gpu_ns - bytes / g->roof.bytes_per_s * 1e9),
-	        ws_advice_name(a, g->op.name),
-	        ws_advice_text(a,
-	                       "%.1f %% of the GPU time. It moves %s of %s GB/s; %s per "
-	                       "kernel (%s)",
-	                       ws_advice_share(a, g->gpu_ns),
-	                       ws_say_number(a->texts, attained / 1e9),
-	                       ws_say_number(a->texts, g->roof.bytes_per_s / 1e9),
-	                       ws_say_time(a->texts, (double)g->gpu_ns / (double)g->kernels),
-	                       ws_advice_name(a, a->m->configs[g->config].name)),
-	        NULL);
+	ws_advice_add_claim(a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
+	                    ws_claim_work(g, (double)g->gpu_ns - bytes / g->roof.bytes_per_s * 1e9),
+	                    ws_advice_name(a, g->op.name),
+	                    ws_advice_text(a,
+	                                   "%s. It moves %s of %s GB/s; %s per "
+	                                   "kernel (%s)",
+	                                   ws_advice_kernel_part(a, g->gpu_ns),
+	                                   ws_say_number(a->texts, attained / 1e9),
+	                                   ws_say_number(a->texts, g->roof.bytes_per_s / 1e9),
+	                                   ws_say_time(a->texts,
+	                                               (double)g->gpu_ns / (double)g->kernels),
+	                                   ws_advice_name(a, a->m->configs[g->config].name)),
+	                    NULL);
 }
 
 void ws_rule_slow_memory(struct ws_advice *a)
@@ -397,8 +402,7 @@ void ws_rule_optimizer(struct ws_advice *a)
 		return;
 	floor_ns = optimizer_floor_ns(a, a->optimizer_device, &weights);
 	if (!isnan(floor_ns))
-		needs = ws_advice_text(a, ": %s. %.0f weights need %s",
-		                       ws_advice_time(a, (double)ns), weights,
+		needs = ws_advice_text(a, ". %.0f weights need %s", weights,
 		                       ws_advice_time(a, floor_ns));
 	if (is_fused)
 		advice =
@@ -411,12 +415,13 @@ void ws_rule_optimizer(struct ws_advice *a)
 		                                 ws_advice_time(a, floor_ns))
 		                : "Step less often (accumulate gradients), or keep the "
 		                  "optimizer's state in fewer bytes: its kernels are already fused";
-	ws_advice_add_claim(
-	        a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
-	        (struct ws_claim){.rate = rate_of_optimizer,
-	                          .value = floor_ns < (double)ns ? 1 - floor_ns / (double)ns : NAN},
-	        "optimizer",
-	        ws_advice_text(a, "%.1f %% of the GPU time in %s%s", ws_advice_share(a, ns),
-	                       kernels_text(a, a->optimizer.kernels), needs),
-	        advice);
+	ws_advice_add_claim(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
+	                    (struct ws_claim){.rate = rate_of_optimizer,
+	                                      .value = floor_ns < (double)ns
+	                                                       ? 1 - floor_ns / (double)ns
+	                                                       : NAN},
+	                    "optimizer",
+	                    ws_advice_text(a, "%s in %s%s", ws_advice_kernel_part(a, ns),
+	                                   kernels_text(a, a->optimizer.kernels), needs),
+	                    advice);
 }

@@ -158,9 +158,8 @@ static void align_group(struct ws_advice *a, const struct ws_work_group *g, size
 	                                             ? gain_at_best_rate(a, g, is_aligned)
 	                                             : NAN),
 	                    scope_of(a, op),
-	                    ws_advice_text(a,
-	                                   "%.1f %% of the GPU time. %s: no multiple of %u bytes",
-	                                   ws_advice_share(a, g->gpu_ns), which, multiple),
+	                    ws_advice_text(a, "%s. %s: no multiple of %u bytes",
+	                                   ws_advice_kernel_part(a, g->gpu_ns), which, multiple),
 	                    padding(a, op, item, multiple));
 }
 
@@ -306,7 +305,7 @@ void ws_rule_no_tensor_cores(struct ws_advice *a)
 	ws_advice_add_claim(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
 	                    (struct ws_claim){.rate = rate_of_tensor_cores},
 	                    "matrix products and convolutions",
-	                    ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
+	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
 	                                   ws_advice_top_kernels(a, without_tensor_cores)),
 	                    advice_without_tf32(a));
 }
@@ -345,8 +344,7 @@ void ws_rule_old_kernels(struct ws_advice *a)
 	ws_advice_add_claim(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK,
 	                    (struct ws_claim){.rate = rate_of_new_kernels},
 	                    "matrix products and convolutions",
-	                    ws_advice_text(a, "%.1f %% of their time: %s",
-	                                   100 * (double)ns / (double)all,
+	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
 	                                   ws_advice_top_kernels(a, of_older_architecture)),
 	                    NULL);
 }
@@ -412,9 +410,10 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		ws_advice_add_claim(a, WS_RULE_low_intensity, WS_SEVERITY_WEAK,
 		                    ws_claim_work(g, NAN), scope_of(a, op),
 		                    ws_advice_text(a,
-		                                   "%.1f %% of the GPU time. %.1f FLOP/byte; "
+		                                   "%s. %.1f FLOP/byte; "
 		                                   "compute-bound from %.1f on",
-		                                   ws_advice_share(a, g->gpu_ns), intensity, ridge),
+		                                   ws_advice_kernel_part(a, g->gpu_ns), intensity,
+		                                   ridge),
 		                    intensity_advice(a, op, ridge));
 	}
 	if (!judged)
@@ -473,16 +472,16 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	if (!isnan(f.wave))
 		waves = ws_advice_text(a, ". %.2f waves on %" PRId64 " SMs, %.0f %% filled",
 		                       f.waves, sms, 100 * f.wave);
-	ws_advice_add_claim(
-	        a, WS_RULE_quantization, WS_SEVERITY_WEAK,
-	        ws_claim_work(g, (double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave))),
-	        scope_of(a, op),
-	        ws_advice_text(
-	                a, "%.1f %% of the GPU time. %s tiles of %u x %u, %.0f %% filled%s (%s)",
-	                ws_advice_share(a, g->gpu_ns), ws_say_number(a->texts, (double)f.tiles),
-	                traits->tile_m, traits->tile_n, 100 * f.tile, waves,
-	                ws_advice_name(a, a->m->configs[g->config].name)),
-	        NULL);
+	ws_advice_add_claim(a, WS_RULE_quantization, WS_SEVERITY_WEAK,
+	                    ws_claim_work(g, (double)g->gpu_ns *
+	                                             (1 - f.tile * (isnan(f.wave) ? 1 : f.wave))),
+	                    scope_of(a, op),
+	                    ws_advice_text(a, "%s. %s tiles of %u x %u, %.0f %% filled%s (%s)",
+	                                   ws_advice_kernel_part(a, g->gpu_ns),
+	                                   ws_say_number(a->texts, (double)f.tiles), traits->tile_m,
+	                                   traits->tile_n, 100 * f.tile, waves,
+	                                   ws_advice_name(a, a->m->configs[g->config].name)),
+	                    NULL);
 }
 
 void ws_rule_quantization(struct ws_advice *a)
@@ -534,9 +533,10 @@ void ws_rule_separable(struct ws_advice *a)
 		ws_advice_add_claim(a, WS_RULE_separable, WS_SEVERITY_HINT, ws_claim_work(g, NAN),
 		                    scope_of(a, op),
 		                    ws_advice_text(a,
-		                                   "%.1f %% of the GPU time. It attains %.1f %% of "
+		                                   "%s. It attains %.1f %% of "
 		                                   "the FLOP/s and %.1f %% of the bandwidth",
-		                                   ws_advice_share(a, g->gpu_ns), flops, bytes),
+		                                   ws_advice_kernel_part(a, g->gpu_ns), flops,
+		                                   bytes),
 		                    NULL);
 	}
 	if (!judged)

@@ -76,11 +76,21 @@ static double rate_of_tiny(const struct ws_advice *a, const struct ws_advice_cel
 	                               device->limits.threads_per_sm);
 }
 
-/* "solve (99.9 %): 1 block of 32 threads on 132 multiprocessors; …": those with the most time. */
+static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		ns += a->config_ns[i] && which(a, i) ? a->config_ns[i] : 0;
+	return ns;
+}
+
+/* "1.2 of 3.4 ms: solve, 1 block of 32 threads on 132 multiprocessors (1.1 ms); …": those with the
+ * most time. */
 static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
 {
 	uint32_t top[WS_ADVICE_TOP];
-	const char *text = "";
+	const char *text = ws_advice_kernel_part(a, time_of(a, which));
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < a->m->nconfigs; i++)
@@ -90,26 +100,18 @@ static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_adv
 		const struct ws_config *c = &a->m->configs[top[i]];
 		const uint64_t blocks = blocks_of(c);
 
-		text = ws_advice_text(a, "%s%s%s (%.1f %%): %s block%s of %" PRIu64 " thread%s",
-		                      text, i ? "; " : "", ws_advice_name(a, c->name),
-		                      ws_advice_share(a, a->config_ns[top[i]]),
+		text = ws_advice_text(a, "%s%s%s, %s block%s of %" PRIu64 " thread%s", text,
+		                      i ? "; " : ": ", ws_advice_name(a, c->name),
 		                      ws_say_number(a->texts, (double)blocks),
 		                      blocks == 1 ? "" : "s", threads_of(c),
 		                      threads_of(c) == 1 ? "" : "s");
 		if (multiprocessors_of(a, c) > 0)
 			text = ws_advice_text(a, "%s on %" PRId64 " multiprocessors", text,
 			                      multiprocessors_of(a, c));
+		text = ws_advice_text(a, "%s (%s)", text,
+		                      ws_advice_kernel_time(a, a->config_ns[top[i]]));
 	}
 	return text;
-}
-
-static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		ns += a->config_ns[i] && which(a, i) ? a->config_ns[i] : 0;
-	return ns;
 }
 
 void ws_rule_empty_grids(struct ws_advice *a)
@@ -177,7 +179,7 @@ void ws_rule_slow_fp64(struct ws_advice *a)
 	ws_advice_add_claim(a, WS_RULE_slow_fp64, WS_SEVERITY_HINT,
 	                    (struct ws_claim){.rate = rate_of_fp64, .is_bound = true},
 	                    "kernels in fp64",
-	                    ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
+	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
 	                                   ws_advice_top_kernels(a, is_slow_fp64)),
 	                    NULL);
 }

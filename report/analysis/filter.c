@@ -181,25 +181,14 @@ static void select_scope(const struct ws_model *m, enum ws_scope asked, int any_
 
 /* --- what the filters need ----------------------------------------------------------- */
 
-static enum ws_status compile(const struct ws_filter *f, regex_t *out, struct ws_err *err)
-{
-	const int error = ws_expression_compile(out, f->kernel);
-	char why[128];
-
-	if (!error)
-		return WS_OK;
-	regerror(error, out, why, sizeof(why));
-	return WS_FAIL(err, USAGE, "'%s' is not a regular expression: %s", f->kernel, why);
-}
-
 enum ws_status ws_filter_check_kernel(const struct ws_filter *f, struct ws_err *err)
 {
-	regex_t expression;
+	struct ws_expression *expression;
 
 	if (!f || !f->kernel)
 		return WS_OK;
-	WS_FORWARD(compile(f, &expression, err));
-	regfree(&expression);
+	WS_FORWARD(ws_expression_new(&expression, f->kernel, err));
+	ws_expression_free(expression);
 	return WS_OK;
 }
 
@@ -207,11 +196,11 @@ enum ws_status ws_filter_check_kernel(const struct ws_filter *f, struct ws_err *
 static void match_names(struct selector *c)
 {
 	const struct ws_model *m = c->m;
-	regex_t expression;
+	struct ws_expression *expression;
 	uint8_t *seen;
 
 	WS_NEW(&c->temp, c->name_matches, m->ntexts);
-	if (compile(c->f, &expression, NULL) != WS_OK)
+	if (ws_expression_new(&expression, c->f->kernel, NULL) != WS_OK)
 		return;
 	WS_NEW(&c->temp, seen, m->ntexts);
 	for (size_t i = 0; i < m->nconfigs; i++) {
@@ -223,9 +212,9 @@ static void match_names(struct selector *c)
 		seen[name] = 1;
 		text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
 		ws_expression_reserve();
-		c->name_matches[name] = ws_expression_matches(&expression, text);
+		c->name_matches[name] = ws_expression_matches(expression, text);
 	}
-	regfree(&expression);
+	ws_expression_free(expression);
 }
 
 /* --- one thing -------------------------------------------------------------------------- */

@@ -143,6 +143,7 @@ struct setup_finder {
 	bool is_new_in[QUARTERS]; /* by quarter: a new kernel was launched */
 	struct pause *pause;      /* by row */
 	size_t npauses, pauses_capacity;
+	size_t nsearched; /* kernels that searches launched */
 };
 
 static void look_at_call(struct setup_finder *f, uint32_t row)
@@ -289,16 +290,17 @@ static void add_long_calls(struct setup_finder *f, const struct ws_model *m, str
 struct search {
 	int64_t from_ns, until_ns; /* from the first launch to the end of the last wait */
 	uint32_t name[SEARCH_KERNELS];
-	size_t names, waits;
+	size_t names, waits, kernels;
 	bool has_conv, is_open; /* is_open: there were launches */
 	bool has_new;           /* … since the last wait */
 };
 
-static void end_search(struct search *s, struct ws_host_activity *host)
+static void end_search(struct search *s, struct setup_finder *f)
 {
 	if (s->has_conv && s->names == SEARCH_KERNELS && s->waits >= SEARCH_KERNELS) {
-		ws_spans_add(&host->setup, s->from_ns, s->until_ns);
-		ws_spans_add(&host->searches, s->from_ns, s->until_ns);
+		ws_spans_add(&f->host->setup, s->from_ns, s->until_ns);
+		ws_spans_add(&f->host->searches, s->from_ns, s->until_ns);
+		f->nsearched += s->kernels;
 	}
 	*s = (struct search){0};
 }
@@ -310,6 +312,7 @@ static void add_launch_to_search(struct search *s, uint32_t name, bool is_conv, 
 	if (!s->is_open)
 		s->from_ns = start_ns;
 	s->is_open = s->has_new = true;
+	s->kernels++;
 	s->has_conv |= is_conv;
 	while (i < s->names && s->name[i] != name)
 		i++;
@@ -320,8 +323,7 @@ static void add_launch_to_search(struct search *s, uint32_t name, bool is_conv, 
 /* A library that searches for the fastest algorithm of a convolution runs them one after the other,
  * each between two events, and waits for the second event. Nothing else is launched meanwhile,
  * unlike in a loop. */
-static void find_searches(const struct setup_finder *f, const struct ws_model *m,
-                          struct ws_arena *arena)
+static void find_searches(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
 {
 	static const char *const classes[] = {"conv", "conv_aux", "gemm", "gemm_aux", "layout"};
 	struct search *of_thread;
@@ -351,7 +353,7 @@ static void find_searches(const struct setup_finder *f, const struct ws_model *m
 			add_launch_to_search(s, m->configs[k->kind->config].name,
 			                     k->kind->class == WS_TEXT_CONV, call->start_ns);
 		} else if (k) {
-			end_search(s, f->host);
+			end_search(s, f);
 		} else if (is_wait[call->kind->name] && s->has_new) {
 			s->waits++;
 			s->has_new = false;
@@ -359,7 +361,7 @@ static void find_searches(const struct setup_finder *f, const struct ws_model *m
 		}
 	}
 	for (size_t t = 0; t < m->nthreads; t++)
-		end_search(&of_thread[t], f->host);
+		end_search(&of_thread[t], f);
 	ws_spans_merge(&f->host->searches);
 }
 
@@ -380,20 +382,36 @@ static void add_first_steps(const struct ws_windows *w, struct ws_host_activity 
 }
 
 /* A trace of one window that is mostly start-up is a program's first iteration: other long pauses
- * of the host, such as a compiler, are start-up, too. */
+ * of the host, such as a compiler, are start-up, too. If most kernels belong to searches for
+ * algorithms, each operation is prepared there, and all work of the host is start-up. */
 static void add_pauses(const struct setup_finder *f, const struct ws_windows *w)
 {
 	int64_t setup_ns = 0;
 
 	for (size_t i = 0; i < f->host->setup.n; i++)
 		setup_ns += f->host->setup.span[i].end_ns - f->host->setup.span[i].start_ns;
-	if (w->n != 1 || 2 * setup_ns <= w->window[0].end_ns - w->window[0].start_ns)
+	if (w->n != 1)
+		return;
+	if (2 * f->nsearched > f->rows->nkernels)
+		ws_spans_add(&f->host->setup, w->window[0].start_ns, w->window[0].end_ns);
+	else if (2 * setup_ns <= w->window[0].end_ns - w->window[0].start_ns)
 		return;
 	for (size_t i = 0; i < f->npauses; i++)
 		if (pause_ns(&f->pause[i]) > LONG_PAUSE_NS)
 			ws_spans_add(&f->host->setup, f->pause[i].span.start_ns,
 			             f->pause[i].span.end_ns);
 	ws_spans_merge(&f->host->setup);
+}
+
+/* What the program itself calls a warm-up. */
+static void add_warm_up(struct ws_joined_rows *rows, struct ws_host_activity *host)
+{
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (r->context->is_warm_up)
+			ws_spans_add(&host->setup, r->start_ns, r->end_ns);
+	}
 }
 
 static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
@@ -412,6 +430,7 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 	add_long_calls(&f, m, arena);
 	find_searches(&f, m, arena);
 	add_first_steps(ws_windows(m, sel), host);
+	add_warm_up(f.rows, host);
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
 	add_pauses(&f, ws_windows(m, sel));

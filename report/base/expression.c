@@ -1,5 +1,11 @@
 #include "report/base/names.h"
 
+#ifdef WS_HAVE_TRE
+#include <tre/regex.h>
+#else
+#include <regex.h>
+#endif
+
 #include "formats/base/memory.h"
 
 /* More memory than compiling needs. */
@@ -7,16 +13,47 @@
 /* More memory than matching a name needs. */
 #define MATCH_BYTES ((size_t)1 << 20)
 
-int ws_expression_compile(regex_t *out, const char *pattern)
+struct ws_expression {
+	regex_t regex;
+};
+
+/* In words of ours, as each library has its own. */
+static const char *reason(int error)
+{
+	static const char *const reasons[] = {
+	        [REG_ECOLLATE] = "no such character between [. and .]",
+	        [REG_ECTYPE] = "no such class between [: and :]",
+	        [REG_EESCAPE] = "it ends in a backslash",
+	        [REG_ESUBREG] = "a backslash and a number stand for no group before them",
+	        [REG_EBRACK] = "a bracket [ is not closed",
+	        [REG_EPAREN] = "a parenthesis is not closed, or not opened",
+	        [REG_EBRACE] = "a brace { is not closed",
+	        [REG_BADBR] = "between { and } are no numbers that can be",
+	        [REG_ERANGE] = "a range ends before it begins",
+	        [REG_BADRPT] = "nothing stands before *, +, ? or {",
+	};
+	const size_t n = sizeof(reasons) / sizeof(*reasons);
+
+	return (size_t)error < n && reasons[error] ? reasons[error] : "it cannot be read";
+}
+
+enum ws_status ws_expression_new(struct ws_expression **out, const char *pattern,
+                                 struct ws_err *err)
 {
 	int error;
 
 	/* without memory the C library's regcomp frees twice (glibc 2.36) */
 	ws_xroom(COMPILE_BYTES);
-	error = regcomp(out, pattern, REG_EXTENDED | REG_NOSUB);
+	*out = ws_xmalloc(sizeof(**out));
+	error = regcomp(&(*out)->regex, pattern, REG_EXTENDED | REG_NOSUB);
+	if (!error)
+		return WS_OK;
+	free(*out);
+	*out = NULL;
 	if (error == REG_ESPACE)
-		ws_out_of_memory(sizeof(*out));
-	return error;
+		ws_out_of_memory(sizeof(**out));
+	return WS_FAIL(err, USAGE, "'%.100s' is not a regular expression: %s", pattern,
+	               reason(error));
 }
 
 void ws_expression_reserve(void)
@@ -24,11 +61,19 @@ void ws_expression_reserve(void)
 	ws_xroom(MATCH_BYTES);
 }
 
-bool ws_expression_matches(const regex_t *expression, const char *text)
+bool ws_expression_matches(const struct ws_expression *expression, const char *text)
 {
-	const int error = regexec(expression, text, 0, NULL, 0);
+	const int error = regexec(&expression->regex, text, 0, NULL, 0);
 
 	if (error == REG_ESPACE)
 		ws_out_of_memory(sizeof(*expression));
 	return error == 0;
+}
+
+void ws_expression_free(struct ws_expression *expression)
+{
+	if (!expression)
+		return;
+	regfree(&expression->regex);
+	free(expression);
 }

@@ -1,7 +1,6 @@
 /* Names as bytes: comparison, patterns. */
 #pragma once
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -84,14 +83,16 @@ struct ws_bytes ws_name_of_file(struct ws_bytes path);
 /* Equality with a C string. */
 bool ws_name_is(struct ws_bytes name, const char *text);
 
-/* Regular expressions (regex.h) of names. */
+/* POSIX's extended regular expressions of names. */
 
-/* Returns 0, or the error of an invalid pattern for regerror(). */
-int ws_expression_compile(regex_t *out, const char *pattern);
-/* Call before matching each text: without memory, the C library's regexec reports no match.
- */
+struct ws_expression;
+/* USAGE: the pattern is none, and why. Free with ws_expression_free. */
+enum ws_status ws_expression_new(struct ws_expression **out, const char *pattern,
+                                 struct ws_err *err);
+/* Call it before each text that is matched: without memory the library says no match. */
 void ws_expression_reserve(void);
-bool ws_expression_matches(const regex_t *expression, const char *text);
+bool ws_expression_matches(const struct ws_expression *expression, const char *text);
+void ws_expression_free(struct ws_expression *expression); /* NULL is legal */
 
 /* Demangled names of C++ functions: return type, name, template arguments, parameters. */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
 
@@ -22,7 +23,7 @@ static int decimals_of(double value)
 {
 	if (!(value < 0.9995) || value == 0)
 		return value >= 99.95 || value == 0 ? 0 : value >= 9.995 ? 1 : 2;
-	return value < 1e-9 ? 12 : 2 - (int)floor(log10(value));
+	return value < 1e-9 ? 12 : 2 - ws_exponent_of_ten(value);
 }
 
 /* 155, 2.4, 3.35, without final zeros after the point. */
@@ -248,7 +249,8 @@ bool ws_name_is_batch(struct ws_bytes name)
 	return WS_NAME_IS_ONE_OF(name, patterns);
 }
 
-bool ws_name_is_warm_up(struct ws_bytes name)
+/* Letters alone make the word: " Warm_up 3" is "warmup". */
+static bool is_warm_up_word(struct ws_bytes name)
 {
 	static const char *const names[] = {"warmup",          "warmupstep",  "warmupsteps",
 	                                    "warmupiteration", "warmupiter",  "warmupiterations",
@@ -261,13 +263,29 @@ bool ws_name_is_warm_up(struct ws_bytes name)
 		const char c = ((const char *)name.ptr)[i];
 		const bool is_digit = c >= '0' && c <= '9';
 
-		if ((c && strchr(" -_#:.", c)) || (n && is_digit))
+		if ((c && strchr(" -_#:.[]", c)) || (n && is_digit))
 			continue;
 		if (!((c | 32) >= 'a' && (c | 32) <= 'z') || n == sizeof(letters))
 			return false;
 		letters[n++] = (char)(c | 32);
 	}
 	return WS_NAME_IS_ONE_OF(((struct ws_bytes){letters, n}), names);
+}
+
+/* The whole name, or a field of one such as PARAM's "[param|net|0|warmup|forward]". */
+bool ws_name_is_warm_up(struct ws_bytes name)
+{
+	while (name.len) {
+		const char *bar = memchr(name.ptr, '|', name.len);
+		const size_t n = bar ? (size_t)(bar - (const char *)name.ptr) : name.len;
+
+		if (is_warm_up_word((struct ws_bytes){name.ptr, n}))
+			return true;
+		if (!bar)
+			break;
+		name = (struct ws_bytes){bar + 1, name.len - n - 1};
+	}
+	return false;
 }
 
 bool ws_name_is(struct ws_bytes name, const char *text)

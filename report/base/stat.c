@@ -5,6 +5,7 @@
 
 #include "formats/base/sort.h"
 #include "formats/base/memory.h"
+#include "report/base/elementary.h"
 #include "report/base/grade.h"
 #include "report/base/stat.h"
 
@@ -225,14 +226,13 @@ static double beta_fraction(double x, double a, double b)
 static double beta_regularised(double x, double a, double b)
 {
 	double front;
-	int sign;
 
 	if (x <= 0)
 		return 0;
 	if (x >= 1)
 		return 1;
-	front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) + a * log(x) +
-	            b * log1p(-x));
+	front = ws_exp(ws_log_gamma(a + b) - ws_log_gamma(a) - ws_log_gamma(b) + a * ws_log(x) +
+	               b * ws_log1p(-x));
 	/* the fraction converges fast on this side only */
 	if (x < (a + 1) / (a + b + 2))
 		return front * beta_fraction(x, a, b) / a;
@@ -599,7 +599,7 @@ static double recording_medians(const struct ws_samples *s, struct sample *scrat
 		for (size_t i = 0; i < s->steps[r]; i++, at++)
 			scratch[i] = (struct sample){s->values[at], times_of(s, at)};
 		median = median_of(scratch, s->steps[r]);
-		out[r] = log(median);
+		out[r] = ws_log(median);
 	}
 	return median;
 }
@@ -638,7 +638,7 @@ static struct centre centre_by_steps(const struct ws_samples *s, const double *m
 		struct moments m;
 
 		for (size_t i = 0; i < n; i++, at++)
-			scratch[i] = (struct sample){log(s->values[at]), times_of(s, at)};
+			scratch[i] = (struct sample){ws_log(s->values[at]), times_of(s, at)};
 		m = moments_of(scratch, n);
 		c.value += medians[r] / (double)s->recordings;
 		if (m.n > 1) {
@@ -696,8 +696,8 @@ static void set_interval(struct ws_comparison *c, const struct centre *a, const 
 		c->df = a->df + b->df;
 		c->p = change == 0 ? 1 : 0; /* no variation at all */
 	}
-	c->low = exp(change - half);
-	c->high = exp(change + half);
+	c->low = ws_exp(change - half);
+	c->high = ws_exp(change + half);
 }
 
 static size_t count_values(const struct ws_samples *s)
@@ -765,12 +765,13 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 	for (int i = 0; i < 2; i++) {
 		medians[i] = ws_xarray(side[i]->recordings, sizeof(*medians[i]));
 		median = recording_medians(side[i], scratch, medians[i]);
-		noise = hypot(opts->run_noise, opts->run_ns / median);
+		noise = sqrt(opts->run_noise * opts->run_noise +
+		             opts->run_ns / median * (opts->run_ns / median));
 		centre[i] = by_recordings ? centre_by_recordings(medians[i], side[i]->recordings)
 		                          : centre_by_steps(side[i], medians[i], scratch, noise);
 		out->run_noise = fmax(out->run_noise, noise);
 		/* exact for one recording: avoids the logarithm */
-		centre[i].typical = side[i]->recordings == 1 ? median : exp(centre[i].value);
+		centre[i].typical = side[i]->recordings == 1 ? median : ws_exp(centre[i].value);
 	}
 	out->identical = are_identical(a, b);
 	if (out->identical)
@@ -795,18 +796,18 @@ static int by_p(const void *a, const void *b)
 static enum ws_grade grade_of(const struct ws_comparison *c, const struct ws_grade_opts *opts)
 {
 	const bool likely = c->basis == WS_BASIS_STEPS;
-	double effect = fabs(log(c->ratio)), same = 1 + opts->same_within;
+	double effect = fabs(ws_log(c->ratio)), same = 1 + opts->same_within;
 
-	effect -= log(c->ratio < 1 ? c->less_work : c->more_work);
+	effect -= ws_log(c->ratio < 1 ? c->less_work : c->more_work);
 
 	/* one step of one recording has no measured scatter: no grade without assumed noise */
 	if (c->identical)
 		return WS_GRADE_SAME;
 	if (isnan(c->p) || (c->error == 0 && (c->steps[0] < 2 || c->steps[1] < 2)))
 		return WS_GRADE_AMBIGUOUS;
-	if (c->discovered && c->low > c->more_work && effect >= log1p(opts->min_effect))
+	if (c->discovered && c->low > c->more_work && effect >= ws_log1p(opts->min_effect))
 		return likely ? WS_GRADE_LIKELY_SLOWER : WS_GRADE_SLOWER;
-	if (c->discovered && c->high < 1 / c->less_work && effect >= log1p(opts->min_effect))
+	if (c->discovered && c->high < 1 / c->less_work && effect >= ws_log1p(opts->min_effect))
 		return likely ? WS_GRADE_LIKELY_FASTER : WS_GRADE_FASTER;
 	if (c->low >= 1 / same && c->high <= same)
 		return WS_GRADE_SAME;
@@ -852,12 +853,12 @@ double ws_grade_detectable(const struct ws_comparison *c)
 {
 	if (isnan(c->error) || c->df <= 0)
 		return NAN;
-	return expm1(reach(c->error, c->df, WS_GRADE_CONFIDENCE));
+	return ws_expm1(reach(c->error, c->df, WS_GRADE_CONFIDENCE));
 }
 
 double ws_grade_effect(const struct ws_comparison *c, const struct ws_grade_opts *opts)
 {
-	const double effect = expm1(fabs(log(c->ratio)));
+	const double effect = ws_expm1(fabs(ws_log(c->ratio)));
 
 	return effect < opts->min_effect ? opts->same_within : effect;
 }
@@ -867,7 +868,7 @@ unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect, d
 	if (isnan(c->error) || !(effect > 0))
 		return 0;
 	for (unsigned n = WS_GRADE_RECORDINGS; n <= 1000; n++)
-		if (reach(c->spread * sqrt(2.0 / n), 2.0 * (n - 1), confidence) <= log1p(effect))
+		if (reach(c->spread * sqrt(2.0 / n), 2.0 * (n - 1), confidence) <= ws_log1p(effect))
 			return n;
 	return 0;
 }

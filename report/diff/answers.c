@@ -188,10 +188,14 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 {
 	const char *grade = row ? copy(a, &row[WS_TC_diff_verdict_grade]) : "";
 	const double *ns = a->d->replayed_ns;
-	char share[64];
+	char share[WS_DIFF_SHARE];
 
 	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
-	if (*share && (strstr(grade, "FASTER") || strstr(grade, "SLOWER")))
+	if (!*share || (!strstr(grade, "FASTER") && !strstr(grade, "SLOWER")))
+		return;
+	if (ws_diff_replay_is_unsure(a->d, &a->d->result->overall))
+		ws_page_say(a->out, "", "Kernel times alone: ", share, ".", NULL);
+	else
 		ws_page_say(a->out, "",
 		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
 		            share, ".", NULL);
@@ -364,6 +368,7 @@ static void add_changes(const struct answering *a)
 		c->class = copy(a, &row[WS_TC_diff_ops_class]);
 		c->grade = copy(a, &row[WS_TC_diff_ops_grade]);
 		c->colour = ws_page_class_colour(c->class, strlen(c->class));
+		c->class = ws_display_class(ws_bytes_of(c->class)).ptr;
 		c->calls[0] = ws_cell_number(&row[WS_TC_diff_ops_instances_a]);
 		c->calls[1] = ws_cell_number(&row[WS_TC_diff_ops_instances_b]);
 		c->ns[0] = ws_cell_number(&row[WS_TC_diff_ops_gpu_a_ns]);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/base/elementary.h"
 #include "report/diff/private.h"
 #include "report/query/query.h"
 
@@ -29,8 +30,11 @@ static void put_deviation(struct ws_put *out, const struct ws_diff_row *row, int
 	const struct ws_diff_sums *sums = &row->sums[s];
 	double squares = 0;
 
-	for (size_t i = 0; i < sums->n; i++)
-		squares += pow((double)sums->sum[i].ns - row->mean[s], 2);
+	for (size_t i = 0; i < sums->n; i++) {
+		const double off = (double)sums->sum[i].ns - row->mean[s];
+
+		squares += off * off;
+	}
 	ws_put_real(out, sqrt(squares / (double)(sums->n - 1))); /* unknown for one sample */
 }
 

@@ -19,7 +19,8 @@ void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, doubl
 
 /* --- gains and losses -------------------------------------------------------------- */
 
-#define MOST_NAMED 3
+#define MOST_NAMED     3
+#define UNSURE_PERCENT 5 /* of the difference between two replays that are both possible */
 
 static double change_of(const struct ws_diff_row *row)
 {
@@ -243,7 +244,7 @@ void ws_diff_replay(struct ws_diff *d)
 	struct ws_arena temp = {0};
 	double *dur_ns, *ns[2];
 
-	d->replayed_ns[0] = d->replayed_ns[1] = NAN;
+	d->replayed_ns[0] = d->replayed_ns[1] = d->replayed_waiting_ns = NAN;
 	if (!d->kind_of_piece)
 		return;
 	for (int s = 0; s < 2; s++)
@@ -258,26 +259,50 @@ void ws_diff_replay(struct ws_diff *d)
 	}
 	d->replayed_ns[0] = facts->recorded_ns;
 	d->replayed_ns[1] = ws_replay_step_ns(replay, &(struct ws_whatif){.dur_ns = dur_ns});
+	if (facts->hidden_waits == WS_PERHAPS_HIDDEN_WAITS)
+		d->replayed_waiting_ns =
+		        ws_replay_step_ns(replay, &(struct ws_whatif){.dur_ns = dur_ns,
+		                                                      .hidden_waits = true});
 	ws_arena_free(&temp);
 }
 
-const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
-                                   char out[64])
+/* What a replay explains of the difference, %; NaN: of none. */
+static double explained(const struct ws_diff *d, const struct ws_comparison *overall,
+                        double then_ns)
 {
-	const double by_kernels = d->replayed_ns[1] - d->replayed_ns[0];
-	const double percent = 100 * by_kernels / (overall->typical[1] - overall->typical[0]);
+	if (!ws_grade_is_different(overall->grade))
+		return NAN;
+	return 100 * (then_ns - d->replayed_ns[0]) / (overall->typical[1] - overall->typical[0]);
+}
+
+bool ws_diff_replay_is_unsure(const struct ws_diff *d, const struct ws_comparison *overall)
+{
+	return fabs(explained(d, overall, d->replayed_waiting_ns) -
+	            explained(d, overall, d->replayed_ns[1])) >= UNSURE_PERCENT;
+}
+
+const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
+                                   char out[WS_DIFF_SHARE])
+{
+	const double percent = explained(d, overall, d->replayed_ns[1]);
 
 	*out = '\0';
-	if (isnan(percent) || !ws_grade_is_different(overall->grade))
+	if (isnan(percent))
 		return out;
-	if (fabs(percent) < 0.5)
-		snprintf(out, 64, "0 %% of the difference");
+	if (ws_diff_replay_is_unsure(d, overall))
+		snprintf(out, WS_DIFF_SHARE,
+		         "cannot tell whether %.0f or %.0f %% of the difference, as no call shows "
+		         "whether the host waited for the device",
+		         round(percent) + 0.0, /* no -0 */
+		         round(explained(d, overall, d->replayed_waiting_ns)) + 0.0);
+	else if (fabs(percent) < 0.5)
+		snprintf(out, WS_DIFF_SHARE, "0 %% of the difference");
 	else if (percent < 0)
-		snprintf(out, 64, "against the difference");
+		snprintf(out, WS_DIFF_SHARE, "against the difference");
 	else if (percent > 100.5)
-		snprintf(out, 64, "more than the difference");
+		snprintf(out, WS_DIFF_SHARE, "more than the difference");
 	else
-		snprintf(out, 64, "%.0f %% of the difference", percent);
+		snprintf(out, WS_DIFF_SHARE, "%.0f %% of the difference", percent);
 	return out;
 }
 
@@ -286,7 +311,7 @@ void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
 {
 	const struct ws_replay *replay = d->side[0].recordings[d->side[0].shown_recording].replay;
 	const char *a = d->side[0].name, *b = d->side[1].name, *obstacle;
-	char now[WS_SAY_TIME], then[WS_SAY_TIME], share[64];
+	char now[WS_SAY_TIME], then[WS_SAY_TIME], share[WS_DIFF_SHARE];
 	struct ws_cell *row;
 
 	/* on the CPU, kernels are host time, and different work cannot be matched */
@@ -300,6 +325,11 @@ void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
 		return;
 	}
 	ws_diff_replayed_share(d, overall, share);
+	if (ws_diff_replay_is_unsure(d, overall)) {
+		row = ws_table_add(t, "kernel times alone", "What they explain: %s.", share);
+		ws_verdict_numbers(t, row, d->replayed_ns[0] / 1e6, NAN, "ms");
+		return;
+	}
 	ws_say_time_in(d->replayed_ns[0], now);
 	ws_say_time_in(d->replayed_ns[1], then);
 	row = ws_table_add(

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
@@ -245,7 +246,7 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 static bool clocks_differ(const struct ws_diff_result *r)
 {
 	return r->clock_mhz[0] > 0 && r->clock_mhz[1] > 0 &&
-	       fabs(log(r->clock_mhz[1] / r->clock_mhz[0])) > log1p(WS_GATE_CLOCKS_APART);
+	       fabs(ws_log(r->clock_mhz[1] / r->clock_mhz[0])) > ws_log1p(WS_GATE_CLOCKS_APART);
 }
 
 /* Does a grade based on so few runs count? */
@@ -276,7 +277,7 @@ static enum ws_gate_outcome judge_slower(const struct ws_comparison *c, double e
 		return WS_GATE_PASSED;
 	if (c->low <= most) {
 		add_words(j, " Whether it is over the threshold is not certain.");
-		j->runs_needed = runs_for(c, expm1(fabs(log(c->ratio / most))));
+		j->runs_needed = runs_for(c, ws_expm1(fabs(ws_log(c->ratio / most))));
 		return WS_GATE_UNDECIDED;
 	}
 	if (!(c->p <= WS_GATE_CHANCE)) {

@@ -168,6 +168,8 @@ struct ws_diff {
 	/* A's replayed step: as recorded, and with B's times of matched kernels; NaN: unknown
 	 */
 	double replayed_ns[2];
+	/* … if the host waited for the device where it only may have; NaN: it does not matter */
+	double replayed_waiting_ns;
 	bool by_steps; /* the samples of both sides are steps */
 	/* reasons why the work is not the same; none: it is */
 	char reasons[WS_DIFF_MAX_REASONS][160];
@@ -257,9 +259,12 @@ void ws_diff_replay(struct ws_diff *d);
 /* Adds the row of the verdict about it; overall: the times of both sides. */
 void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
                          const struct ws_comparison *overall);
+#define WS_DIFF_SHARE 160
+/* Whether the part explained by kernel times depends on waits without a call. */
+bool ws_diff_replay_is_unsure(const struct ws_diff *d, const struct ws_comparison *overall);
 /* "74 % of the difference"; "" if unknown. */
 const char *ws_diff_replayed_share(const struct ws_diff *d, const struct ws_comparison *overall,
-                                   char out[64]);
+                                   char out[WS_DIFF_SHARE]);
 
 /* A buffer for the sentences of a row; truncated if it is full. */
 struct ws_sentence {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/recording.h"
@@ -615,7 +616,7 @@ static void read_host_ops(struct work *w)
 		                        ws_reader_sample(c, ws_step_of_op(c->m, c->rows, i)), i};
 		n += ops[n].launch.sample != WS_NONE;
 	}
-	qsort_r(ops, n, sizeof(*ops), by_launch, NULL);
+	ws_sort_by(ops, n, sizeof(*ops), by_launch, NULL);
 	ws_spill_open(&c->r->calls, n * sizeof(struct ws_work_call));
 	for (size_t i = 0; i < n; i++)
 		add_host_op(w, &ops[i]);

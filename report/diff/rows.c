@@ -4,6 +4,7 @@
 
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
+#include "report/base/elementary.h"
 #include "report/base/stat.h"
 #include "report/diff/private.h"
 
@@ -272,7 +273,7 @@ static void show(const struct ws_diff *d, const struct ws_diff_rows *r, struct w
 	c->high = c->high < c->ratio ? c->ratio : c->high;
 	if ((ws_grade_is_faster(c->grade) && c->ratio >= 1) ||
 	    (ws_grade_is_slower(c->grade) && c->ratio <= 1) ||
-	    (c->grade == WS_GRADE_SAME && fabs(log(c->ratio)) > log1p(d->grade.same_within)))
+	    (c->grade == WS_GRADE_SAME && fabs(ws_log(c->ratio)) > ws_log1p(d->grade.same_within)))
 		c->grade = WS_GRADE_AMBIGUOUS;
 }
 
@@ -351,8 +352,10 @@ static double noise_of_waiting(const struct ws_recording *r)
 	for (int use = 0; use < WS_USES; use++) {
 		if (!is_waiting((enum ws_use)use))
 			continue;
+		const double noise = WAITING_NOISE * ns[use] / all;
+
 		waiting += ns[use] / all;
-		squares += pow(WAITING_NOISE * ns[use] / all, 2);
+		squares += noise * noise;
 	}
 	return waiting > LITTLE_WAITING ? fmax(STEP_NOISE, sqrt(squares)) : 0;
 }
@@ -364,7 +367,7 @@ static double scatter_of_steps(const struct ws_recording *r)
 	size_t n = r->nsamples;
 
 	for (size_t i = 0; i < n; i++)
-		v[i] = log(fmax(1, (double)r->samples[i].step_ns));
+		v[i] = ws_log(fmax(1, (double)r->samples[i].step_ns));
 	median = ws_stat_median(v, n);
 	for (size_t i = 0; i < n; i++)
 		v[i] = fabs(v[i] - median);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/elementary.h"
 #include "report/model/model.h"
 #include "formats/base/memory.h"
 #include "report/base/names.h"
@@ -119,7 +120,7 @@ enum ws_grade ws_diff_grade_count(const struct ws_diff *d, double a, double b)
 {
 	if (a == b)
 		return WS_GRADE_SAME;
-	if (a <= 0 || b <= 0 || fabs(log(b / a)) >= log1p(d->grade.min_effect))
+	if (a <= 0 || b <= 0 || fabs(ws_log(b / a)) >= ws_log1p(d->grade.min_effect))
 		return b < a ? WS_GRADE_FASTER : WS_GRADE_SLOWER;
 	return WS_GRADE_SAME;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
@@ -103,7 +104,7 @@ static bool clocks_explain(const struct ws_diff *d, const struct ws_comparison *
 	    ws_side_fact(&d->side[0], &d->names, "device") !=
 	            ws_side_fact(&d->side[1], &d->names, "device"))
 		return false;
-	return fabs(log(c->ratio * mhz[1] / mhz[0])) < log1p(d->grade.min_effect);
+	return fabs(ws_log(c->ratio * mhz[1] / mhz[0])) < ws_log1p(d->grade.min_effect);
 }
 
 static bool are_launch_bound(const struct ws_diff *d)

@@ -337,8 +337,8 @@ struct rule {
 	unsigned line; /* in its file, from 1 */
 	bool is_users;
 	char *pattern;
-	bool is_compiled; /* compiled on first use, because most traces need few rules */
-	regex_t regex;
+	/* NULL until first used, because most traces need few rules */
+	struct ws_expression *expression;
 };
 
 struct ws_classifier {
@@ -370,15 +370,11 @@ static int value_of(enum attribute attribute, struct ws_text word)
 
 static enum ws_status compile(struct rule *r, struct ws_err *err)
 {
-	int error = ws_expression_compile(&r->regex, r->pattern);
-	char why[128];
+	struct ws_err cause;
 
-	r->is_compiled = !error;
-	if (!error)
-		return WS_OK;
-	regerror(error, &r->regex, why, sizeof(why));
-	return WS_FAIL(err, USAGE, "class rules, line %u: %s in '%.100s'", r->line, why,
-	               r->pattern);
+	return ws_expression_new(&r->expression, r->pattern, &cause) == WS_OK
+	               ? WS_OK
+	               : WS_FAIL(err, USAGE, "class rules, line %u: %s", r->line, cause.text);
 }
 
 /* Append the rules of a text. Runs in the C locale. */
@@ -449,8 +445,7 @@ void ws_classifier_free(struct ws_classifier *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->nrules; i++) {
-		if (c->rules[i].is_compiled)
-			regfree(&c->rules[i].regex);
+		ws_expression_free(c->rules[i].expression);
 		free(c->rules[i].pattern);
 	}
 	free(c->rules);
@@ -494,9 +489,9 @@ static int decide(struct ws_classifier *c, enum attribute attribute, const char 
 		if (r->attribute != attribute)
 			continue;
 		/* user rules are compiled already, built-in rules are tested */
-		if (!r->is_compiled && compile(r, NULL) != WS_OK)
-			ws_out_of_memory(sizeof(r->regex));
-		if (ws_expression_matches(&r->regex, r->is_users ? name : counts))
+		if (!r->expression && compile(r, NULL) != WS_OK)
+			ws_out_of_memory(sizeof(*r));
+		if (ws_expression_matches(r->expression, r->is_users ? name : counts))
 			return r->value;
 	}
 	return attributes[attribute].otherwise;

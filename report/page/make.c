@@ -1,5 +1,6 @@
 /* Makes the page of a report: the step as a bar, the parts of the model, operations, roofline and
  * kernels. */
+#include "report/base/elementary.h"
 #include "report/page/private.h"
 #include <inttypes.h>
 #include <math.h>
@@ -280,7 +281,7 @@ static void add_durations(struct ws_page_making *p)
 
 	for (size_t i = 1; i < DURATION_BINS; i++)
 		bin[i].from_ns =
-		        pow(10, DURATION_LEAST + (double)((i - 1) / 3)) * digit[(i - 1) % 3];
+		        ws_power_of_ten(DURATION_LEAST + (int)((i - 1) / 3)) * digit[(i - 1) % 3];
 	for (size_t i = 0; i < DURATION_BINS; i++)
 		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
 	for (size_t i = 0; i < p->sel->rows->nkernels; i++) {

@@ -17,6 +17,7 @@
 #include "report/model/load.h"
 #include "report/page/private.h"
 #include "report/replay/replay.h"
+#include "report/table/table.h"
 
 /* --- the page -------------------------------------------------------------------------------- */
 
@@ -164,7 +165,9 @@ const char *ws_page_name_of(const struct ws_page_making *p, uint32_t text)
 
 const char *ws_page_class_of(const struct ws_page_making *p, uint32_t class)
 {
-	return class ? ws_page_text_of(p, class) : "unclassified";
+	const struct ws_bytes name = ws_display_class(p->m->texts[class]);
+
+	return class ? ws_page_copy(p->texts, name.ptr, name.len) : "unclassified";
 }
 
 enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint32_t class)
@@ -891,8 +894,8 @@ static void say_what_was_lost(struct ws_page_making *p)
 	            NULL);
 }
 
-#define UNLAUNCHED_PERCENT 1 /* minimum percentage of kernels, and of computing time in the step \
-	                      */
+/* minimum percentage of kernels, and of computing time in the step */
+#define UNLAUNCHED_PERCENT 1
 
 /* Adds kernels without a recorded launch, which belong to no step and no range. Those on a stream
  * before any kernel with a recorded launch were queued when recording began. */

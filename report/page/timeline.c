@@ -10,6 +10,7 @@
 #include "report/model/model.h"
 #include "report/page/private.h"
 #include "report/replay/replay.h"
+#include "report/table/table.h"
 
 static inline bool boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
 {
@@ -161,7 +162,7 @@ struct filling {
 	struct ws_strtab known;
 	size_t text_capacity;
 	/* the model's number -> text, 0: not yet */
-	uint32_t *of_text, *of_short, *of_path, *of_shapes, *of_config;
+	uint32_t *of_text, *of_class, *of_short, *of_path, *of_shapes, *of_config;
 	uint8_t *class_colour; /* text of a class -> its colour */
 	struct ws_boxes boxes;
 };
@@ -186,6 +187,15 @@ static uint32_t model_text(struct filling *f, uint32_t text)
 	if (text && !f->of_text[text])
 		f->of_text[text] = text_of(f, t.ptr, t.len);
 	return f->of_text[text];
+}
+
+static uint32_t class_text(struct filling *f, uint32_t class)
+{
+	const struct ws_bytes name = ws_display_class(f->m->texts[class]);
+
+	if (class && !f->of_class[class])
+		f->of_class[class] = text_of(f, name.ptr, name.len);
+	return f->of_class[class];
 }
 
 static uint32_t path_text(struct filling *f, uint32_t path)
@@ -337,7 +347,7 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	if (!f->of_short[config->name])
 		f->of_short[config->name] = text_of(f, t.ptr, t.len);
 	box->name = f->of_short[config->name];
-	box->class = model_text(f, k->kind->class);
+	box->class = class_text(f, k->kind->class);
 	box->colour = f->class_colour[k->kind->class];
 	box->path = path_text(f, k->range == WS_NONE ? WS_NONE : k->kind->path);
 	/* "grid 96 × 1 × 1, block 256 × 1 × 1" */
@@ -482,7 +492,7 @@ static void add_critical_path(struct filling *f)
 			const struct ws_bytes text = ws_model_short_name(f->m, name);
 
 			box.name = text_of(f, text.ptr, text.len);
-			box.class = model_text(f, k.kind->class);
+			box.class = class_text(f, k.kind->class);
 			box.colour = f->class_colour[k.kind->class];
 		} else {
 			box.name = text_of(f, use, strlen(use));
@@ -541,6 +551,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 	struct ws_arena *temp = f->p->tab->temp;
 
 	WS_NEW(temp, f->of_text, m->ntexts);
+	WS_NEW(temp, f->of_class, m->ntexts);
 	WS_NEW(temp, f->of_short, m->ntexts);
 	WS_NEW(temp, f->of_path, m->ranges.npaths);
 	WS_NEW(temp, f->of_shapes, m->cpu_ops.nconfigs);

@@ -83,9 +83,9 @@ enum ws_status ws_records_load(struct ws_records *d, const struct ws_trace_reade
 	*d = (struct ws_records){.row_size = def->row_size};
 	d->room = ws_xarray(1, sizeof(*d->room));
 	ws_spill_open(d->room, ws_trace_reader_count(r, kind) * d->row_size);
-	d->rows = d->room->data;
 	WS_FORWARD(each_row(r, def, keep_row, d, d, err));
 	ws_spill_flush(d->room);
+	d->rows = d->room->data; /* which may have moved as it grew */
 	return WS_OK;
 }
 

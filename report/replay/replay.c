@@ -9,9 +9,8 @@
 #include "report/base/names.h"
 #include "report/base/stat.h"
 
-#define QUIET_NS 50000 /* a thread without calls for longer may wait for another thread */
-#define BESIDE_NS \
-	20000 /* a piece that waited for another stream begins within this time after it */
+#define QUIET_NS        50000  /* a thread without calls for longer may wait for another thread */
+#define BESIDE_NS       20000  /* a piece that waited for another stream begins within this time */
 #define DEEP_QUEUE      256    /* launches block only with more unfinished pieces */
 #define CYCLES          8      /* number of consecutive replays of a step, */
 #define SETTLED         4      /* of which the last ones are measured */
@@ -24,6 +23,7 @@
 #define TYPICAL_LATENCY 5000.0 /* in ns, if no piece of the step shows it */
 #define TYPICAL_GAP     1000.0
 #define MOST_SKEW_NS    1000000 /* maximum skew of the clocks of host and device */
+#define LEAST_HIDDEN    3 /* minimum number of pauses that end with the work to find a hidden wait */
 
 /* The begin or the end of a call on a thread that launches device work. */
 struct point {
@@ -34,6 +34,9 @@ struct point {
 	uint32_t path;   /* path of that range, WS_NONE */
 	uint32_t anchor; /* preceding point, WS_NONE: the begin of the step */
 	uint32_t waits;  /* for an end: the piece for which the call waited, WS_NONE */
+	uint32_t hidden; /* the piece for which the host may have waited without a call, WS_NONE */
+	double lag_ns;   /* time since the end of that piece */
+	bool waits_once; /* the call that waits is part of start-up */
 	double gap_ns;   /* time since the anchor, or since the end of the piece if later */
 	double data_ns;  /* part of the gap in which the host loaded data */
 	double setup_ns; /* … of start-up */
@@ -55,6 +58,13 @@ struct stream {
 	uint32_t process, device;
 	uint32_t last;     /* last piece of the step, WS_NONE */
 	int64_t before_ns; /* end of work on it before the step, INT64_MIN: none */
+};
+
+/* Pauses of the host in which the last launched work ended, of the steps that are read. */
+struct pauses {
+	size_t n;
+	double *gap_ns, *lag_ns; /* of those that end with the work */
+	size_t nended, capacity, lags_capacity;
 };
 
 struct ws_replay {
@@ -81,11 +91,12 @@ struct ws_replay {
 	double latency_ns,
 	        queue_gap_ns;  /* typical values of the step: of a launch, of a queued piece */
 	double launch_gap_ns;  /* time of the host between two points while it launches */
-	double period_ns;      /* period of the unchanged step */
+	double period_ns[2];   /* period of the unchanged step; [1]: with its hidden waits */
 	uint32_t first_launch; /* point; WS_NONE: unknown */
 	int64_t last_end_ns;   /* recorded end of the step's device work */
 	double *point_ns, *begin_ns, *end_of_piece_ns, *stream_ns; /* times of one replay */
-	uint32_t *cause; /* by node: the last node for which it waited; WS_NONE */
+	uint32_t *cause;                   /* by node: the last node for which it waited; WS_NONE */
+	struct pauses own_pauses, *pauses; /* pauses: those of all checked steps */
 	struct ws_replay_stretch *path;
 	size_t npath;
 };
@@ -196,7 +207,7 @@ static int by_time(const void *pa, const void *pb)
 static void add_point(struct ws_replay *r, struct point point)
 {
 	WS_GROW(r->point, r->npoints + 1, r->points_capacity);
-	point.anchor = point.waits = WS_NONE;
+	point.anchor = point.waits = point.hidden = WS_NONE;
 	r->point[r->npoints++] = point;
 }
 
@@ -502,6 +513,30 @@ static size_t queued_at(const struct ws_replay *r, size_t launched, int64_t at_n
 	return launched > done ? launched - done : 0;
 }
 
+/* The host pauses from since_ns until p, and all that it has launched ends meanwhile. If it goes on
+ * as soon as that has ended, it may have waited for it without a call. */
+static void find_hidden_wait(struct ws_replay *r, struct point *p, int64_t since_ns,
+                             size_t nlaunched)
+{
+	const double gap_ns = (double)(p->at_ns - since_ns);
+	uint32_t last;
+
+	if (gap_ns <= BESIDE_NS || 2 * p->data_ns > gap_ns || queued_at(r, nlaunched, p->at_ns))
+		return;
+	last = last_ended(r, since_ns, p->at_ns, since_ns, WS_NONE);
+	if (last == WS_NONE)
+		return;
+	r->pauses->n++;
+	p->lag_ns = (double)(p->at_ns - ws_piece_end(&r->work[last]));
+	if (p->lag_ns > BESIDE_NS || 10 * p->lag_ns > gap_ns)
+		return;
+	p->hidden = last;
+	WS_GROW(r->pauses->gap_ns, r->pauses->nended + 1, r->pauses->capacity);
+	WS_GROW(r->pauses->lag_ns, r->pauses->nended + 1, r->pauses->lags_capacity);
+	r->pauses->gap_ns[r->pauses->nended] = gap_ns;
+	r->pauses->lag_ns[r->pauses->nended++] = p->lag_ns;
+}
+
 static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_arena *temp)
 {
 	struct ws_joined_rows *rows = r->sel->rows;
@@ -515,9 +550,15 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 	WS_NEW(temp, last_of_thread, r->m->nthreads);
 	WS_NEW(temp, launched, r->npoints);
 	WS_NEW(temp, gaps, r->npoints);
-	for (size_t i = 0; i < r->npieces; i++)
-		if (r->piece[i].launch != WS_NONE)
-			launched[r->piece[i].launch]++;
+	for (size_t i = 0; i < r->npieces; i++) {
+		const uint32_t launch = r->piece[i].launch;
+
+		if (launch == WS_NONE)
+			continue;
+		launched[launch]++;
+		r->work[i].is_trial = ws_spans_inside(&host->searches, r->point[launch].at_ns,
+		                                      r->point[launch].at_ns + 1) > 0;
+	}
 	r->tail = WS_NONE;
 	for (uint32_t i = 0; i < r->npoints; i++) {
 		struct point *p = &r->point[i];
@@ -549,12 +590,17 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 			     (blocks[call->kind->name] == WAITS_FOR_STREAM && r->nstreams == 1)))
 				p->waits =
 				        last_ended(r, INT64_MIN, p->at_ns, call->start_ns, WS_NONE);
+			p->waits_once = ws_spans_inside(&host->setup, call->start_ns, p->at_ns) > 0;
 			if (p->waits != WS_NONE && ws_piece_end(&r->work[p->waits]) > since_ns)
 				since_ns = ws_piece_end(&r->work[p->waits]);
 		}
 		p->gap_ns = (double)(p->at_ns - since_ns);
 		p->setup_ns = fmin(p->gap_ns - p->data_ns,
 		                   (double)ws_spans_inside(&host->setup, since_ns, p->at_ns));
+		if (2 * p->setup_ns > p->gap_ns - p->data_ns)
+			p->setup_ns = p->gap_ns - p->data_ns; /* as idle.c judges a gap */
+		if (!p->is_end || p->call == WS_NONE)
+			find_hidden_wait(r, p, since_ns, nlaunched);
 		if (p->waits == WS_NONE && p->gap_ns <= WS_IDLE_LAUNCH_US * 1000)
 			gaps[ngaps++] = p->gap_ns;
 		nlaunched += launched[i];
@@ -625,6 +671,11 @@ static double remaining_until(double from_ns, double to_ns, double removed)
 	return (1 - removed) * to_ns + removed * from_ns;
 }
 
+static bool waits_hidden(const struct point *p, const struct ws_whatif *change)
+{
+	return p->hidden != WS_NONE && change->hidden_waits;
+}
+
 /* The gap before point i, with a change. */
 static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_whatif *change)
 {
@@ -633,15 +684,17 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 	                             : p->at_ns > r->last_end_ns ? WS_USE_END
 	                                                         : WS_USE_HOST;
 	const double limit_ns = WS_IDLE_LAUNCH_US * 1000;
-	double kept_ns = p->gap_ns - p->data_ns - p->setup_ns;
+	const bool is_lag = waits_hidden(p, change);
+	const double data_ns = is_lag ? 0 : p->data_ns, setup_ns = is_lag ? 0 : p->setup_ns;
+	double kept_ns = is_lag ? p->lag_ns : p->gap_ns - data_ns - setup_ns;
 
 	if (kept_ns > limit_ns)
 		kept_ns = remaining_until(r->launch_gap_ns, kept_ns, change->removed[of_other]);
 	if (kept_ns <= limit_ns &&
 	    (!change->graph_path || is_in_path(r, p, change->graph_path - 1)))
 		kept_ns *= 1 - change->removed[WS_USE_LAUNCH];
-	return kept_ns + (1 - change->removed[WS_USE_SETUP]) * p->setup_ns +
-	       (1 - change->removed[WS_USE_DATA]) * p->data_ns;
+	return kept_ns + (1 - change->removed[WS_USE_SETUP]) * setup_ns +
+	       (1 - change->removed[WS_USE_DATA]) * data_ns;
 }
 
 /* If `ns` is later than *at, makes it the last dependency of the node. */
@@ -657,14 +710,15 @@ static void play_point(struct ws_replay *r, uint32_t i, double base_ns,
                        const struct ws_whatif *change)
 {
 	const struct point *p = &r->point[i];
+	const uint32_t waits = waits_hidden(p, change) ? p->hidden : p->waits;
 	double at_ns = p->anchor == WS_NONE ? base_ns : r->point_ns[p->anchor];
 
 	r->cause[i] = p->anchor;
-	if (p->waits != WS_NONE)
+	if (waits != WS_NONE)
 		wait_until(&at_ns,
-		           remaining_until(at_ns, r->end_of_piece_ns[p->waits],
-		                           change->removed[WS_USE_SYNC]),
-		           &r->cause[i], (uint32_t)r->npoints + p->waits);
+		           remaining_until(at_ns, r->end_of_piece_ns[waits],
+		                           p->waits_once ? 0 : change->removed[WS_USE_SYNC]),
+		           &r->cause[i], (uint32_t)r->npoints + waits);
 	r->point_ns[i] = at_ns + gap_with(r, i, change);
 }
 
@@ -757,6 +811,8 @@ static double play(struct ws_replay *r, const struct ws_whatif *change)
 
 static void release(struct ws_replay *r)
 {
+	free(r->own_pauses.gap_ns);
+	free(r->own_pauses.lag_ns);
 	free(r->point);
 	free(r->work);
 	free(r->stream);
@@ -868,7 +924,8 @@ static void check_steps(struct ws_replay *median)
 		struct ws_replay r = {.m = median->m,
 		                      .sel = median->sel,
 		                      .windows = windows,
-		                      .arena = &arena};
+		                      .arena = &arena,
+		                      .pauses = median->pauses};
 
 		if (windows->window[which].step == median->facts.step)
 			continue;
@@ -878,6 +935,34 @@ static void check_steps(struct ws_replay *median)
 		release(&r);
 	}
 	ws_arena_free(&arena);
+}
+
+/* How far values lie from their median, in the mean. */
+static double spread(double *values, size_t n)
+{
+	const double median = ws_stat_median(values, n);
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += fabs(values[i] - median);
+	return sum / (double)n;
+}
+
+/* One pause in ten ends soon after the work by chance, and the time since the work has ended would
+ * then vary at least as much as the pauses do. */
+static enum ws_hidden_waits find_hidden_waits(struct ws_replay *r)
+{
+	struct pauses *p = r->pauses;
+	bool has_one = false;
+
+	for (size_t i = 0; i < r->npoints; i++)
+		has_one |= r->point[i].hidden != WS_NONE;
+	if (!has_one || 5 * p->nended < p->n)
+		return WS_NO_HIDDEN_WAITS;
+	return p->nended >= LEAST_HIDDEN && 2 * p->nended >= p->n &&
+	                       2 * spread(p->lag_ns, p->nended) < spread(p->gap_ns, p->nended)
+	               ? WS_HIDDEN_WAITS
+	               : WS_PERHAPS_HIDDEN_WAITS;
 }
 
 static void read_median_step(struct ws_replay *r)
@@ -897,13 +982,15 @@ static void read_median_step(struct ws_replay *r)
 	read_window(r, (size_t)(ws_windows_median(r->windows) - r->windows->window));
 	if (r->facts.obstacle)
 		return;
-	r->period_ns = play(r, &(struct ws_whatif){0});
 	r->facts.checked = 1;
 	r->facts.passed = agrees(r);
 	if (!r->facts.passed)
 		r->facts.obstacle = "played again unchanged, the step does not take its recorded "
 		                    "time: something that it waited for was not recorded";
 	check_steps(r);
+	r->facts.hidden_waits = find_hidden_waits(r);
+	for (int h = 0; h < 2; h++)
+		r->period_ns[h] = play(r, &(struct ws_whatif){.hidden_waits = h});
 }
 
 struct ws_replay *ws_replay_new(const struct ws_model *m, const struct ws_selection *sel)
@@ -914,6 +1001,7 @@ struct ws_replay *ws_replay_new(const struct ws_model *m, const struct ws_select
 	r->sel = sel;
 	r->windows = ws_windows(m, sel);
 	r->arena = &r->kept;
+	r->pauses = &r->own_pauses;
 	r->facts.step = WS_NONE;
 	read_median_step(r);
 	return r;
@@ -953,11 +1041,13 @@ const struct ws_replay_facts *ws_replay_facts(const struct ws_replay *r)
 
 double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
 {
+	struct ws_whatif asked = *change;
 	double saved_ns;
 
 	if (r->facts.obstacle)
 		return NAN;
-	saved_ns = r->period_ns - play(r, change);
+	asked.hidden_waits |= r->facts.hidden_waits == WS_HIDDEN_WAITS;
+	saved_ns = r->period_ns[asked.hidden_waits] - play(r, &asked);
 	return r->facts.recorded_ns - fmin(saved_ns, r->facts.recorded_ns);
 }
 
@@ -1039,7 +1129,8 @@ static void trace_back(struct ws_replay *r, size_t *capacity)
 
 const struct ws_replay_stretch *ws_replay_critical_path(struct ws_replay *r, size_t *n)
 {
-	const struct ws_whatif unchanged = {0};
+	const struct ws_whatif unchanged = {.hidden_waits =
+	                                            r->facts.hidden_waits == WS_HIDDEN_WAITS};
 	struct ws_replay_stretch *grown;
 	size_t capacity = 0;
 

@@ -11,7 +11,7 @@
 /* Device work of the replayed step: a kernel, copy, fill or whole graph. */
 struct ws_replay_piece {
 	uint32_t row; /* of kernels, else index into the model's work */
-	bool is_kernel;
+	bool is_kernel, is_trial; /* is_trial: launched by a search for algorithms, once */
 	uint8_t use;              /* WS_USE_COMPUTE, WS_USE_COLLECTIVE or WS_USE_COPY */
 	uint32_t device;          /* index into the model's devices */
 	uint32_t stream;          /* number in this replay */
@@ -34,6 +34,7 @@ struct ws_whatif {
 	 * END after the last device work; LAUNCH is the time of launches on the host. COMPUTE,
 	 * COLLECTIVE and COPY change by dur_ns; UNKNOWN and PAGING cannot change. */
 	double removed[WS_USES];
+	bool hidden_waits;   /* also include waits of the host that are uncertain: WS_PERHAPS_… */
 	uint32_t graph_path; /* path + 1 of the ranges to which LAUNCH applies; 0: everywhere */
 };
 
@@ -45,6 +46,9 @@ struct ws_replay_stretch {
 	double ns;
 };
 
+/* Did the host wait for the device where no call shows it? */
+enum ws_hidden_waits { WS_NO_HIDDEN_WAITS, WS_PERHAPS_HIDDEN_WAITS, WS_HIDDEN_WAITS };
+
 struct ws_replay_facts {
 	const char *obstacle;   /* why gains cannot be replayed; NULL: they can */
 	uint32_t step;          /* of the model, WS_NONE: the whole window */
@@ -53,6 +57,7 @@ struct ws_replay_facts {
 	double replayed_ns;     /* with nothing changed */
 	size_t checked, passed; /* number of measured steps replayed unchanged, and of those that
 	                           reproduce the recorded time */
+	enum ws_hidden_waits hidden_waits;
 	size_t npieces;
 	const struct ws_replay_piece *pieces; /* by begin */
 };

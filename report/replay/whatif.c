@@ -9,10 +9,10 @@
 #include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
+#include "report/table/table.h"
 
 #define MOST_FACTOR  1e6
-#define ROOF_PERCENT \
-	60 /* operations that attain a smaller share of their roof are bound otherwise */
+#define ROOF_PERCENT 60 /* minimum share of the roof; below it the operation is bound otherwise */
 #define MOST_UNKNOWN 50 /* maximum percentage of kernel time with unknown cost */
 
 /* --- a change as text -------------------------------------------------------------------------
@@ -129,7 +129,6 @@ static enum ws_status parse(const char *text, struct change *out, struct ws_err 
 	const size_t key = strcspn(text, "=~");
 	char name[64], list[1024];
 	int subject;
-	regex_t expression;
 
 	snprintf(name, sizeof(name), "%.*s", (int)key, text);
 	subject = find_name(name, subject_at);
@@ -165,14 +164,10 @@ static enum ws_status parse(const char *text, struct change *out, struct ws_err 
 		return ws_opt_unknown_name("dtype", out->value, dtype_at, NULL,
 		                           list_names(list, "there are ", dtype_at, NULL), err);
 	if (subject == KERNEL || subject == RANGE) {
-		const int error = ws_expression_compile(&expression, out->value);
-		char why[128];
+		struct ws_expression *expression;
 
-		if (error)
-			regerror(error, &expression, why, sizeof(why));
-		WS_FAIL_IF(error, err, USAGE, "'%s' is not a regular expression: %s", out->value,
-		           why);
-		regfree(&expression);
+		WS_FORWARD(ws_expression_new(&expression, out->value, err));
+		ws_expression_free(expression);
 	}
 	return WS_OK;
 }
@@ -265,7 +260,8 @@ static enum ws_status change_class(struct asked *a, const struct change *c, stru
 	for (size_t i = 0; i < a->facts->npieces; i++) {
 		const struct ws_joined_kernel *k = kernel_of(a, i);
 
-		if (!k || strcmp(class_name(a, k->kind->class), c->value) != 0)
+		if (!k || (strcmp(class_name(a, k->kind->class), c->value) != 0 &&
+		           !ws_name_is(ws_display_class(a->m->texts[k->kind->class]), c->value)))
 			continue;
 		scale(a, i, c->factor);
 		n++;
@@ -277,12 +273,11 @@ static enum ws_status change_class(struct asked *a, const struct change *c, stru
 static enum ws_status change_matching(struct asked *a, const struct change *c, struct ws_err *err)
 {
 	const bool by_range = c->subject == RANGE;
-	regex_t expression;
+	struct ws_expression *expression;
 	uint8_t *matches; /* by text or path: 1 yes, 2 no, 0 not checked */
 	size_t n = 0;
 
-	WS_FAIL_IF(ws_expression_compile(&expression, c->value), err, USAGE,
-	           "'%s' is not a regular expression", c->value);
+	WS_FORWARD(ws_expression_new(&expression, c->value, err));
 	WS_NEW(a->arena, matches, by_range ? a->m->ranges.npaths : a->m->ntexts);
 	for (size_t i = 0; i < a->facts->npieces; i++) {
 		const struct ws_joined_kernel *k = kernel_of(a, i);
@@ -306,14 +301,14 @@ static enum ws_status change_matching(struct asked *a, const struct change *c, s
 				                     a->m->texts[at].len);
 			}
 			ws_expression_reserve();
-			matches[at] = ws_expression_matches(&expression, text) ? 1 : 2;
+			matches[at] = ws_expression_matches(expression, text) ? 1 : 2;
 		}
 		if (matches[at] == 1) {
 			scale(a, i, c->factor);
 			n++;
 		}
 	}
-	regfree(&expression);
+	ws_expression_free(expression);
 	WS_FAIL_IF(!n, err, USAGE,
 	           "no kernel of the replayed step %s '%s'; warpsheet report TRACE --table %s "
 	           "lists the %s",

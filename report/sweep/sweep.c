@@ -9,6 +9,7 @@
 #include "formats/base/sort.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/steps.h"
+#include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/diff/recording.h"
@@ -597,8 +598,8 @@ static void find_gains(struct ws_sweep *s)
 		if (isnan(r->speedup))
 			continue;
 		g->n++;
-		g->mean += log(r->speedup); /* a sum until the end */
-		g->memory += log(r->memory);
+		g->mean += ws_log(r->speedup); /* a sum until the end */
+		g->memory += ws_log(r->memory);
 		g->min = fmin(g->min, r->speedup);
 		g->max = fmax(g->max, r->speedup);
 		g->low = fmin(g->low, r->low);
@@ -610,8 +611,8 @@ static void find_gains(struct ws_sweep *s)
 		g->is_assumed |= r->is_assumed;
 	}
 	for (size_t i = 0; i < s->ngains; i++) {
-		s->gains[i].mean = exp(s->gains[i].mean / s->gains[i].n);
-		s->gains[i].memory = exp(s->gains[i].memory / s->gains[i].n);
+		s->gains[i].mean = ws_exp(s->gains[i].mean / s->gains[i].n);
+		s->gains[i].memory = ws_exp(s->gains[i].memory / s->gains[i].n);
 	}
 }
 

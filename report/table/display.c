@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/base/bytes.h"
+#include "report/base/elementary.h"
 
 struct unit {
 	const char *name;
@@ -306,7 +307,7 @@ static size_t print_small(char *out, double value, int decimals)
 	if (value == 0)
 		return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "0");
 	return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%s%.*f", value < 0 ? ">-" : "<",
-	                        decimals, pow(10, -decimals));
+	                        decimals, ws_power_of_ten(-decimals));
 }
 
 static size_t print_int(const struct ws_shown_column *shown, int64_t value, char *out)
@@ -330,7 +331,7 @@ int ws_display_decimals(const struct ws_shown_column *shown, const struct ws_cel
 
 	if (!shown->is_mixed)
 		return shown->decimals;
-	return magnitude == rint(magnitude) ? 0 : three_digits((int)floor(log10(magnitude)), 0, 9);
+	return magnitude == rint(magnitude) ? 0 : three_digits(ws_exponent_of_ten(magnitude), 0, 9);
 }
 
 size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_cell *cell,
@@ -510,4 +511,11 @@ size_t ws_display_cell_width(const struct ws_shown_column *shown, const struct w
 
 	return cell->type == WS_CELL_TEXT ? ws_display_width(cell->text.ptr, cell->text.len)
 	                                  : ws_display_number(shown, cell, number);
+}
+
+struct ws_bytes ws_display_class(struct ws_bytes name)
+{
+	const bool is_short = name.len == 4 && !memcmp(name.ptr, "comm", 4);
+
+	return is_short ? (struct ws_bytes){"communication", 13} : name;
 }

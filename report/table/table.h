@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 #include "formats/base/status.h"
 
@@ -311,6 +312,8 @@ struct ws_glyph {
  * bytes consumed, at least 1.
  */
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out);
+/* The displayed name of a class of kernels: "communication" for "comm", otherwise its own name. */
+struct ws_bytes ws_display_class(struct ws_bytes name);
 /* Writes all characters of a text. */
 void ws_display_put(FILE *f, const char *text, size_t len);
 /* The same for a name from outside, such as that of a file. */
@@ -330,6 +333,7 @@ struct ws_view_column {
 	enum ws_column_rank rank;
 	struct ws_shown_column shown;
 	bool is_tree;  /* its paths are shown as their last parts, indented: ws_view_label */
+	bool is_class; /* of kernels: ws_display_class is shown */
 	bool is_size;  /* three numbers in columns are shown as "82960×1×1" */
 	size_t spread; /* index + 1 of the column whose number is shown in the same cell, "33.29 ±
 	                  0.71"; 0 = none */

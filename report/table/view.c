@@ -40,6 +40,16 @@ static bool is_double(const struct ws_view *v, size_t rows, size_t column)
 	return false;
 }
 
+static bool is_class(const struct ws_table_column *def)
+{
+	static const char *const ids[] = {"class", "op_class", "class_by_name", "class_by_range"};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		if (def->type == WS_CELL_TEXT && !strcmp(def->id, ids[i]))
+			return true;
+	return false;
+}
+
 /* Nothing is told by a column that says the same of each of several rows. */
 static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
                          const struct ws_column_profile *p, size_t rows, size_t column)
@@ -59,16 +69,18 @@ static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
 			const struct ws_cell *cell = &ws_table_cells(v->t, 0)[column];
 			const char *title = v->t->def->columns[column].title;
 			const char *gap = v->constants ? "; " : "";
-			size_t len = cell->type == WS_CELL_TEXT ? cell->text.len : 0;
+			struct ws_bytes text = {cell->text.ptr,
+			                        cell->type == WS_CELL_TEXT ? cell->text.len : 0};
 
-			if (len &&
-			    cell->text.ptr[len - 1] == '.') /* those who show it end the sentence */
-				len--;
+			if (is_class(def))
+				text = ws_display_class(text);
+			if (text.len && ((const char *)text.ptr)[text.len - 1] == '.')
+				text.len--; /* those who show it end the sentence */
 			if (cell->type == WS_CELL_TEXT)
-				v->constants =
-				        ws_arena_format(arena, "%s%s%s %.*s",
-				                        v->constants ? v->constants : "", gap,
-				                        title, (int)len, cell->text.ptr);
+				v->constants = ws_arena_format(arena, "%s%s%s %.*s",
+				                               v->constants ? v->constants : "",
+				                               gap, title, (int)text.len,
+				                               (const char *)text.ptr);
 			else
 				v->constants = ws_arena_format(arena, "%s%s%s %lld",
 				                               v->constants ? v->constants : "",
@@ -84,6 +96,7 @@ static void add_column(struct ws_view *v, size_t index, enum ws_column_rank rank
 	struct ws_view_column *c = &v->column[v->n++];
 
 	*c = (struct ws_view_column){.index = index, .rank = rank};
+	c->is_class = is_class(&v->t->def->columns[index]);
 	c->is_size = !strcmp(v->t->def->columns[index].id, "grid") ||
 	             !strcmp(v->t->def->columns[index].id, "block");
 	ws_display_column_of(v->t, index, rows, &c->shown);
@@ -213,6 +226,15 @@ const struct ws_cell *ws_view_cell(const struct ws_view_column *c, const struct 
 		ws_display_number(&c->shown, &cells[c->spread - 1], spread);
 		snprintf(text, WS_VIEW_SIZE, "%s ± %s", mean, spread);
 		ws_cell_share_str(own, text);
+		return own;
+	}
+	if (c->is_class && cell->type == WS_CELL_TEXT) {
+		const struct ws_bytes name =
+		        ws_display_class((struct ws_bytes){cell->text.ptr, cell->text.len});
+
+		*own = *cell;
+		own->text.ptr = name.ptr;
+		own->text.len = name.len;
 		return own;
 	}
 	if (!c->is_size || cell->type != WS_CELL_TEXT || cell->text.len >= sizeof(digits))

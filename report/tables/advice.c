@@ -1,5 +1,6 @@
 /* Findings of the rules, the ladder, the critical path, and the savings of changes given by a
  * user. */
+#include <ctype.h>
 #include <math.h>
 
 #include "report/advice/advice.h"
@@ -25,29 +26,37 @@ static void add_row(struct ws_table *t, const struct ws_findings *a, const struc
 
 static void add_notes(struct ws_table *t, const struct ws_findings *a)
 {
-	char quiet[WS_RULES * 6] = "";
-	size_t len = 0;
+	struct ws_arena texts = {0};
+	const char *quiet = "";
 
-	for (int i = 0; i < WS_RULES; i++)
+	for (int i = 0; i < WS_RULES; i++) {
+		const char *title = ws_rule_defs[i].title;
+		/* "GPU left empty" stays */
+		const int first = islower((unsigned char)title[1]) ? tolower(*title) : *title;
+
 		if (!a->fired[i] && !a->not_judged[i])
-			len += (size_t)snprintf(quiet + len, sizeof(quiet) - len, "%s%s",
-			                        len ? ", " : "", ws_rule_defs[i].id);
-	if (len)
+			quiet = ws_arena_format(&texts, "%s%s%c%s", quiet, *quiet ? ", " : "",
+			                        first, title + 1);
+	}
+	if (*quiet)
 		ws_table_note(t, "Looked for and not found: %s.", quiet);
+	ws_arena_free(&texts);
 	for (int i = 0; i < WS_RULES; i++)
 		if (a->not_judged[i])
-			ws_table_note(t, "Not judged: %s %s: %s.", ws_rule_defs[i].id,
-			              ws_rule_defs[i].title, a->not_judged[i]);
+			ws_table_note(t, "Not judged: %s (%s): %s.", ws_rule_defs[i].title,
+			              ws_rule_defs[i].id, a->not_judged[i]);
 	for (int i = 0; i < WS_RULES; i++)
 		if (a->merged[i])
 			ws_table_note(t,
-			              "%s: %llu more about the kernels of other findings, as their "
-			              "alternatives.",
-			              ws_rule_defs[i].id, (unsigned long long)a->merged[i]);
+			              "%s (%s): %llu more about the kernels of other findings, as "
+			              "their alternatives.",
+			              ws_rule_defs[i].title, ws_rule_defs[i].id,
+			              (unsigned long long)a->merged[i]);
 	for (int i = 0; i < WS_RULES; i++)
 		if (a->skipped[i])
-			ws_table_note(t, "%s: %llu more like these, with less GPU time.",
-			              ws_rule_defs[i].id, (unsigned long long)a->skipped[i]);
+			ws_table_note(t, "%s (%s): %llu more like these, with less GPU time.",
+			              ws_rule_defs[i].title, ws_rule_defs[i].id,
+			              (unsigned long long)a->skipped[i]);
 	if (!a->has_steps)
 		ws_table_note(
 		        t, "The trace has no measured steps: the rules look at everything in the "

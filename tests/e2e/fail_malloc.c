@@ -52,7 +52,8 @@ __attribute__((constructor)) static void start(void)
 /* Before these the program sees to it that there is memory. */
 static int is_guarded(void *frame)
 {
-	static const char *const reserved[] = {"regcomp", "regexec", "dlopen"};
+	static const char *const reserved[] = {"regcomp", "regexec", "ws_expression_new",
+	                                       "ws_expression_matches", "dlopen"};
 	Dl_info info;
 
 	if (!dladdr(frame, &info))

@@ -85,7 +85,7 @@ def check_kernels(timeline, lanes, trace_rows):
     """Each row of kernel-trace in the window is a box with the same facts, and there is no other."""
     begin, end = timeline["begin"], timeline["begin"] + timeline["length"]
     want = collections.Counter(
-        (r["start_ns"], r["dur_ns"], r["short_name"], r["op_class"] or "", "" if r["path"].startswith("(") else r["path"],
+        (r["start_ns"], r["dur_ns"], r["short_name"], {"comm": "communication"}.get(r["op_class"], r["op_class"]) or "", "" if r["path"].startswith("(") else r["path"],
          r["api_name"] or "", r["api_start_ns"], r["api_ns"])
         for r in trace_rows if r["start_ns"] is not None and overlaps(r["start_ns"], r["dur_ns"], begin, end))
     kernels = [b for lane, boxes in lanes if lane["kind"] == "stream" for b in boxes if b["name"] != "CUDA graph"]

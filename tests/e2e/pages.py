@@ -388,6 +388,10 @@ def check_hidden():
         wide = b.run("[...document.querySelectorAll('.strip div')].map(e => e.getBoundingClientRect().width)")
         truth("two tones, as wide as their times", len(wide) == 2 and abs(wide[0] / wide[1] - 2) < 0.02, wide)
         truth("the legend has both", "200 µs more, hidden" in b.run("document.querySelector('#where-time .legend').textContent"))
+        b.run("document.querySelectorAll('details.table').forEach(d => { d.open = true; })")
+        read = {t: set(b.run(f"[...document.querySelectorAll('#{t} td')].map(e => e.textContent)")) for t in ("top-kernels", "kernel-summary", "classes")}
+        equal("tables in which the class has one name", [t for t in read if "communication" in read[t] and "comm" not in read[t]], list(read))
+        equal("its name in the data", {r["op_class"] for r in page_data.rows(PROGRAM, path, "kernel-summary")} & {"comm", "communication"}, {"comm"})
         b.run("document.querySelector('.strip div').click()")
         equal("a click on it finds the kernel", b.run(FOUND), {"n": 1, "ns": 300000})
         truth("the thread has its name", "trainer 9" in b.run("timelineOf.t.lanes.map(l => l.name)"))
@@ -422,6 +426,8 @@ def check_depth():
     with open(path, encoding="utf-8") as f:
         data = json.load(f)
     data["traceEvents"] += [{"ph": "X", "cat": "user_annotation", "name": f"part {chr(97 + i % 26)}{i}", "pid": 9, "tid": 9, "ts": 0.1 + i * 0.001, "dur": 900 - i * 0.01} for i in range(60)]
+    # of another thread 30 levels, each of which has something of its own
+    data["traceEvents"] += [{"ph": "X", "cat": "user_annotation", "name": f"level {i}", "pid": 9, "tid": 10, "ts": 0.1 + i, "dur": 900 - i * 30} for i in range(30)]
     with open(path, "w", encoding="utf-8") as f:
         json.dump(data, f)
     report(path, "deep.html")
@@ -429,7 +435,14 @@ def check_depth():
         b.open("deep.html")
         quiet(b, "deep.html")
         truth("the chain is one box", b.run("document.querySelectorAll('.node').length") < 6 and " › … › " in b.run("document.querySelector('.icicle').textContent"), b.run("document.querySelector('.icicle').textContent"))
-        truth("the lane is low", b.run("timelineOf.t.lanes[0].rows") <= 12 < b.run("timelineOf.t.lanes[0].depths"))
+        lanes = b.run("timelineOf.t.lanes.filter(l => l.kind === 'thread').map(l => [l.name, l.n, l.rows, l.depths])")
+        chain, deep = (next(l for l in lanes if l[0].endswith(tid)) for tid in (" 9", " 10"))
+        equal("60 ranges that hold nothing but the next one, in a step: boxes, rows, levels", chain[1:], [61, 2, 2])
+        equal("30 ranges with time of their own", deep[1:], [30, 12, 30])
+        b.run("(() => { const f = document.querySelector('.time input'); f.focus(); f.value = 'part h59'; f.dispatchEvent(new Event('input')); })()")
+        b.key("Enter")
+        told = b.run("document.querySelector('.time .detail').textContent")
+        truth("a box in the chain is told with what is around it", "part h59" in told and " › … › " in told, told)
 
 
 def check_print():

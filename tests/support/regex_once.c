@@ -1,31 +1,33 @@
 /*
  * Compiling the class rules and asking them for the same names took two thirds of what tests of
- * tables and their fuzzer did: what the C library said once is kept, for all threads. Linked with
+ * tables and their fuzzer did: each is compiled once and asked once, for all threads. Linked with
  * --wrap.
  */
 #include <pthread.h>
-#include <regex.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_RULES 512     /* a power of two, far more than there are; what is beyond is not kept */
+#include "report/base/names.h"
+
+#define MAX_RULES 512     /* far more than there are; what is beyond is not kept */
 #define ANSWERS   1048576 /* a power of two */
 
-int __real_regcomp(regex_t *regex, const char *pattern, int flags);
-int __real_regexec(const regex_t *regex, const char *text, size_t n, regmatch_t found[], int flags);
-void __real_regfree(regex_t *regex);
-int __wrap_regcomp(regex_t *regex, const char *pattern, int flags);
-int __wrap_regexec(const regex_t *regex, const char *text, size_t n, regmatch_t found[], int flags);
-void __wrap_regfree(regex_t *regex);
+enum ws_status __real_ws_expression_new(struct ws_expression **out, const char *pattern,
+                                        struct ws_err *err);
+bool __real_ws_expression_matches(const struct ws_expression *expression, const char *text);
+void __real_ws_expression_free(struct ws_expression *expression);
+enum ws_status __wrap_ws_expression_new(struct ws_expression **out, const char *pattern,
+                                        struct ws_err *err);
+bool __wrap_ws_expression_matches(const struct ws_expression *expression, const char *text);
+void __wrap_ws_expression_free(struct ws_expression *expression);
 
-/* By what the pattern and flags are. */
+/* By the pattern, and by its expression: in both a place is looked for from the hash on. */
 static struct kept {
 	uint64_t key;
-	regex_t regex;
-} kept[MAX_RULES];
+	struct ws_expression *expression;
+} by_pattern[2 * MAX_RULES], by_expression[2 * MAX_RULES];
 static size_t nkept;
-static struct kept *of_buffer[MAX_RULES]; /* the same by what they were compiled to */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -44,77 +46,67 @@ static uint64_t hash(const char *text, uint64_t seed)
 	return h | 1;
 }
 
-static size_t place_of(const void *buffer)
+/* Its place, or the free one where it belongs. */
+static struct kept *find(struct kept *kept, uint64_t key)
 {
-	size_t at = ((uintptr_t)buffer * UINT64_C(0x9e3779b97f4a7c15) >> 32) % MAX_RULES;
-
-	while (of_buffer[at] && of_buffer[at]->regex.buffer != buffer)
-		at = (at + 1) % MAX_RULES;
-	return at;
-}
-
-static void keep(struct kept *k, uint64_t key)
-{
-	k->key = key;
-	of_buffer[place_of(k->regex.buffer)] = k;
-	nkept++;
-}
-
-static int compile(regex_t *regex, const char *pattern, int flags)
-{
-	const uint64_t key = hash(pattern, (uint64_t)flags << 32);
-	size_t at = (key >> 32) % MAX_RULES;
+	size_t at = (key >> 32) % (2 * MAX_RULES);
 
 	while (kept[at].key && kept[at].key != key)
-		at = (at + 1) % MAX_RULES;
-	if (!kept[at].key) {
-		int error = nkept < MAX_RULES / 2 ? __real_regcomp(&kept[at].regex, pattern, flags)
-		                                  : -1;
+		at = (at + 1) % (2 * MAX_RULES);
+	return &kept[at];
+}
 
-		if (error)
-			return __real_regcomp(regex, pattern, flags);
-		keep(&kept[at], key);
+static uint64_t key_of(const struct ws_expression *expression)
+{
+	return ((uintptr_t)expression * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+}
+
+enum ws_status __wrap_ws_expression_new(struct ws_expression **out, const char *pattern,
+                                        struct ws_err *err)
+{
+	const uint64_t key = hash(pattern, 0);
+	enum ws_status status = WS_OK;
+	struct kept *k;
+
+	pthread_mutex_lock(&lock);
+	k = find(by_pattern, key);
+	*out = k->expression;
+	if (!k->key)
+		status = __real_ws_expression_new(out, pattern, err);
+	if (!k->key && status == WS_OK && nkept < MAX_RULES) {
+		nkept++;
+		*k = (struct kept){key, *out};
+		*find(by_expression, key_of(*out)) = (struct kept){key_of(*out), *out};
 	}
-	*regex = kept[at].regex;
-	return 0;
-}
-
-int __wrap_regcomp(regex_t *regex, const char *pattern, int flags)
-{
-	int error;
-
-	pthread_mutex_lock(&lock);
-	error = compile(regex, pattern, flags);
 	pthread_mutex_unlock(&lock);
-	return error;
+	return status;
 }
 
-/* Copies of one share what it was compiled to. */
-static int is_kept(const regex_t *regex)
+static bool is_kept(const struct ws_expression *expression)
 {
-	int is;
+	bool is;
 
 	pthread_mutex_lock(&lock);
-	is = of_buffer[place_of(regex->buffer)] != NULL;
+	is = find(by_expression, key_of(expression))->key;
 	pthread_mutex_unlock(&lock);
 	return is;
 }
 
-int __wrap_regexec(const regex_t *regex, const char *text, size_t n, regmatch_t found[], int flags)
+bool __wrap_ws_expression_matches(const struct ws_expression *expression, const char *text)
 {
 	static struct {
 		uint64_t key;
-		int result;
+		bool result;
 	} answers[ANSWERS];
-	const uint64_t key = hash(text, (uintptr_t)regex->buffer);
+	const uint64_t key = hash(text, key_of(expression));
 	const size_t at = (key >> 32) % ANSWERS;
-	int result;
+	bool result;
 
-	if (n || !is_kept(regex))
-		return __real_regexec(regex, text, n, found, flags);
+	if (!is_kept(expression))
+		return __real_ws_expression_matches(expression, text);
 	pthread_mutex_lock(&lock);
 	if (answers[at].key != key) {
-		answers[at].result = __real_regexec(regex, text, n, found, flags);
+		answers[at].result = __real_ws_expression_matches(expression, text);
 		answers[at].key = key;
 	}
 	result = answers[at].result;
@@ -122,8 +114,8 @@ int __wrap_regexec(const regex_t *regex, const char *text, size_t n, regmatch_t 
 	return result;
 }
 
-void __wrap_regfree(regex_t *regex)
+void __wrap_ws_expression_free(struct ws_expression *expression)
 {
-	if (!is_kept(regex))
-		__real_regfree(regex);
+	if (!expression || !is_kept(expression))
+		__real_ws_expression_free(expression);
 }

@@ -34,29 +34,6 @@ void ws_file_unmap(const void *data, size_t size)
 	(void)size;
 	UnmapViewOfFile(data);
 }
-#else
-const void *ws_file_map(int fd, size_t size)
-{
-	char *data = malloc(size);
-	size_t n = 0;
-
-	if (!data)
-		return NULL;
-	lseek(fd, 0, SEEK_SET);
-	for (ssize_t got; n < size && (got = read(fd, data + n, size - n)) > 0;)
-		n += (size_t)got;
-	if (n == size)
-		return data;
-	free(data);
-	errno = EIO;
-	return NULL;
-}
-
-void ws_file_unmap(const void *data, size_t size)
-{
-	(void)size;
-	free((void *)(uintptr_t)data);
-}
 #endif
 
 void ws_file_map_let_go(const void *data, size_t size)
@@ -79,17 +56,14 @@ DIR *ws_folder_entries(int folder)
 
 /* --- memory --- */
 
+#ifdef _WIN32
 int ws_region_open(struct ws_region *r, size_t most_bytes, bool is_file)
 {
 	(void)is_file;
 	*r = (struct ws_region){.most_bytes = most_bytes, .fd = -1};
-#ifdef _WIN32
 	r->data = VirtualAlloc(NULL, most_bytes, MEM_RESERVE, PAGE_READWRITE);
 	errno = ENOMEM;
 	return r->data ? 0 : -1;
-#else
-	return ws_region_grow(r, most_bytes < 4096 ? most_bytes : 4096);
-#endif
 }
 
 int ws_region_grow(struct ws_region *r, size_t bytes)
@@ -98,20 +72,21 @@ int ws_region_grow(struct ws_region *r, size_t bytes)
 
 	if (bytes <= r->bytes)
 		return 0;
-#ifdef _WIN32
 	data = VirtualAlloc(r->data, bytes, MEM_COMMIT, PAGE_READWRITE);
-#else
-	data = realloc(r->data, bytes);
-#endif
 	if (!data)
 		return ENOMEM;
-#ifndef _WIN32
-	memset((char *)data + r->bytes, 0, bytes - r->bytes);
-#endif
 	r->data = data;
 	r->bytes = bytes;
 	return 0;
 }
+
+void ws_region_close(struct ws_region *r)
+{
+	if (r->data)
+		VirtualFree(r->data, 0, MEM_RELEASE);
+	*r = (struct ws_region){0};
+}
+#endif
 
 void ws_region_write(struct ws_region *r, size_t at, const void *bytes, size_t n)
 {
@@ -121,17 +96,6 @@ void ws_region_write(struct ws_region *r, size_t at, const void *bytes, size_t n
 void ws_region_let_go(struct ws_region *r)
 {
 	(void)r;
-}
-
-void ws_region_close(struct ws_region *r)
-{
-#ifdef _WIN32
-	if (r->data)
-		VirtualFree(r->data, 0, MEM_RELEASE);
-#else
-	free(r->data);
-#endif
-	*r = (struct ws_region){0};
 }
 
 bool ws_memory_has(size_t bytes)

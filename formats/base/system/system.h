@@ -35,6 +35,8 @@ struct ws_region {
 	void *data;
 	size_t most_bytes, bytes; /* bytes: can be used; the new ones are 0 */
 	int fd;                   /* -1: none */
+	size_t taken_bytes;       /* of a system that cannot map: addresses that are its own */
+	bool is_zero;             /* and those behind `bytes` are 0 */
 };
 /* -1: errno; ENOMEM: no memory, else no file. */
 int ws_region_open(struct ws_region *r, size_t most_bytes, bool is_file);

@@ -295,7 +295,9 @@ static void add_classes(const struct ws_summary_page *p)
 	for (size_t i = 0; i < r.n; i++) {
 		uint32_t class = r.order[i].row;
 
-		ws_page_share(p, class ? p->tab->m->texts[class] : ws_bytes_of("(unclassified)"),
+		ws_page_share(p,
+		              class ? ws_display_class(p->tab->m->texts[class])
+		                    : ws_bytes_of("(unclassified)"),
 		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
 }

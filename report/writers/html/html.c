@@ -75,6 +75,8 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 			ws_json_i64(ws_json_key(j, "decimals"), view.column[c].shown.decimals);
 			ws_json_bool(ws_json_key(j, "mixed"), view.column[c].shown.is_mixed);
 			ws_json_bool(ws_json_key(j, "tree"), view.column[c].is_tree);
+			if (view.column[c].is_class)
+				ws_json_bool(ws_json_key(j, "class"), true);
 			if (view.column[c].spread)
 				ws_json_u64(ws_json_key(j, "spread"), view.column[c].spread - 1);
 			ws_json_object_end(j);
@@ -90,14 +92,14 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 	ws_arena_free(&arena);
 }
 
+static const char *const classes[] = {
+#define X(NAME, name, SUMMARY, meaning) #name,
+        WS_OP_CLASS_LIST(X)
+#undef X
+};
+
 static void put_colours(struct ws_json_writer *j)
 {
-	static const char *const classes[] = {
-#define X(NAME, name, SUMMARY, meaning) #name,
-	        WS_OP_CLASS_LIST(X)
-#undef X
-	};
-
 	ws_json_array_begin(ws_json_key(j, "colours"));
 	for (int c = 0; c < WS_PAGE_NCOLOURS; c++) {
 		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
@@ -133,6 +135,19 @@ static void put_colours(struct ws_json_writer *j)
 	ws_json_object_end(j);
 }
 
+/* What people read for a class that has another name in the data. */
+static void put_class_names(struct ws_json_writer *j)
+{
+	ws_json_object_begin(ws_json_key(j, "names"));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		const struct ws_bytes name = ws_display_class(ws_bytes_of(classes[i]));
+
+		if (name.ptr != (const void *)classes[i])
+			ws_json_string(ws_json_key(j, classes[i]), name.ptr, name.len);
+	}
+	ws_json_object_end(j);
+}
+
 /* {"report": {…}, "page": {…}, …} */
 static enum ws_status put_data(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
@@ -153,6 +168,7 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	ws_json_object_end(&j);
 	put_views(&j, report);
 	put_colours(&j);
+	put_class_names(&j);
 	ws_html_put_page(ws_json_key(&j, "page"), report->page);
 	ws_html_put_answers(ws_json_key(&j, "first"), report->page);
 	ws_json_object_end(&j);

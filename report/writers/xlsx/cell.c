@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include "formats/base/memory.h"
+#include "report/base/elementary.h"
 
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
 #define COLOUR_HEADER    0x1F3864
@@ -265,7 +266,7 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
                    enum ws_xlsx_cell_look look)
 {
 	struct ws_shown_column own = *shown;
-	double unit = pow(10, shown->exponent);
+	double unit = ws_power_of_ten(shown->exponent);
 	lxw_format *format;
 
 	own.decimals = ws_display_decimals(shown, cell);

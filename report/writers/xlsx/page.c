@@ -1,6 +1,7 @@
 /* The first sheet: the answers of a report, its pictures and its index. */
 #include <math.h>
 #include <stdbool.h>
+#include "report/base/elementary.h"
 #include "report/base/ui.h"
 #include "report/front/front.h"
 #include "report/writers/xlsx/xlsx.h"
@@ -528,7 +529,7 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 {
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 	lxw_chart_font title = {.size = 10, .bold = LXW_EXPLICIT_FALSE, .color = 0x595959};
-	const double unit = pow(10, w->shown.exponent);
+	const double unit = ws_power_of_ten(w->shown.exponent);
 	const double span = w->most_ns - w->least_ns;
 
 	chart_title_set_name(chart,

@@ -1,6 +1,7 @@
 /* Pictures of the first sheet: the step as a bar, the roofline, marks in cells. */
 #include <math.h>
 #include <stdbool.h>
+#include "report/base/elementary.h"
 #include "report/base/ui.h"
 #include "report/front/front.h"
 #include "report/writers/xlsx/xlsx.h"
@@ -304,7 +305,7 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 
 	chart_set_series_gap(b.chart, 15);
-	chart_axis_set_max(b.chart->x_axis, page->step_ns / pow(10, b.shown.exponent));
+	chart_axis_set_max(b.chart->x_axis, page->step_ns / ws_power_of_ten(b.shown.exponent));
 	chart_axis_set_min(b.chart->x_axis, 0);
 	chart_axis_set_name(b.chart->x_axis, ws__xlsx_format(b.x, "time (%s)", b.shown.unit));
 	chart_axis_set_name_font(b.chart->x_axis, &font);

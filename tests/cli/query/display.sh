@@ -13,6 +13,12 @@ show 80 'SELECT column1 AS "Share (%)", column2 AS "TFLOP/s", column3 AS "GB/s",
 show 80 'SELECT 2000000 AS "Avg (ns)", 500 AS "Min (ns)", 900000000 AS "A (ns)", 2000000000 AS "B (ns)", 12.5 AS "Kernel (us)", 1 AS "Status"'
 show 80 'SELECT 2000000 AS a_ns, 2800000 AS b_ns, 800000 AS diff_ns'
 show 80 'SELECT 2000000 AS a_ns, 2000900 AS b_ns, 900 AS diff_ns'
+show 80 'SELECT 2000000 AS gpu_a_ns, 2000900 AS gpu_b_ns, 900 AS diff_ns, 0 AS low_ns, 1500 AS avg_ns, 0 AS std_ns'
+show 80 'SELECT 2000000 AS a_ns, -945 AS diff_ns'
+# a moment has the unit of times that are not much less
+show 80 'SELECT 240000000 AS start_ns, 900000 AS dur_ns'
+show 80 'SELECT 900 AS start_ns, 240000000 AS dur_ns'
+show 80 'SELECT 24800000000 AS start_ns, 218000 AS dur_ns'
 show 80 'SELECT column1 AS "Share (%)", column2 AS total_ns, column3 AS avg_ns FROM (VALUES (0.125, -10000500, -2.5e7),
 	(-0.125, -9223372036854775807 - 1, NULL), (-0.001, NULL, NULL))'
 show 80 'SELECT 51539607552 AS flops, 16777216 AS "Size (bytes)", 1234567 AS instances, 1234567 AS id'

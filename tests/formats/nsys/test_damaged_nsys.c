@@ -1,22 +1,13 @@
 /* Files that are damaged; what they lack: import/scenarios/nsys.scenario. */
-#include "tests/formats/nsys/import.h"
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
 
-Test(damaged_nsys, text_may_be_broken_utf8_and_hold_nul)
-{
-	struct ws_imported *i =
-	        imported("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-	                 "INSERT INTO StringIds VALUES (1, CAST(x'ff00fe41' AS TEXT));"
-	                 "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid "
-	                 "INT, nameId INT);"
-	                 "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 3, 1);");
-	const struct ws_bytes *b = &i->table[WS_KIND_STRING]
-	                                    .columns[WS_COL_string_text]
-	                                    .b[WS_CELL(i, API, api, name, 0) - 1];
+#include <sqlite3.h>
+#include <unistd.h>
 
-	cr_assert(eq(sz, b->len, 4));
-	cr_assert(eq(int, memcmp(b->ptr, "\xff\0\xfe\x41", 4), 0));
-	ws_imported_free(i);
-}
+#include "tests/environment/scratch.h"
+#include "tests/support/imported.h"
+
 
 #define PAGE_BYTES 512L
 
@@ -33,7 +24,8 @@ static char *database_of_many_pages(long *size)
 	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));
 	snprintf(
 	        sql, sizeof(sql),
-	        "PRAGMA page_size = 512; " STRINGS
+	        "PRAGMA page_size = 512; CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value "
+	        "TEXT); INSERT INTO StringIds VALUES (2, 'void f<int>(int)');"
 	        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, demangledName INT);");
 	cr_assert(eq(int, sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK));
 	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
@@ -81,13 +73,13 @@ Test(damaged_nsys, a_page_in_the_place_of_another_is_damage_and_never_other_numb
 		pages++;
 		believed += i->status != WS_CORRUPT || !strstr(i->err.text, "is damaged") ||
 		            !strstr(i->err.text, "nsys export");
-		ws_imported_free(i);
+		free(i);
 		replace_page(f, page, before, NULL);
 	}
 	i = ws_imported_file(path);
 	cr_assert(eq(int, i->status, WS_OK), "%s", i->err.text);
-	cr_assert(eq(u64, rows(i, WS_KIND_KERNEL), 2000));
-	ws_imported_free(i);
+	cr_assert(eq(u64, i->rows[WS_KIND_KERNEL], 2000));
+	free(i);
 	fclose(f);
 	unlink(path);
 	free(path);
@@ -114,8 +106,8 @@ Test(damaged_nsys, a_damaged_byte_makes_no_damaged_trace)
 		i = ws_imported_file(path);
 		damage += i->damage;
 		refused += i->status == WS_CORRUPT;
-		read += i->status == WS_OK && rows(i, WS_KIND_KERNEL) > 0;
-		ws_imported_free(i);
+		read += i->status == WS_OK && i->rows[WS_KIND_KERNEL] > 0;
+		free(i);
 		fseek(f, at, SEEK_SET);
 		fputc(was, f);
 		fflush(f);
@@ -126,39 +118,6 @@ Test(damaged_nsys, a_damaged_byte_makes_no_damaged_trace)
 	cr_assert(eq(u64, damage, 0));
 	cr_assert(gt(u64, refused, 0));
 	cr_assert(gt(u64, read, 0), "a changed value is no damage that shows");
-}
-
-Test(damaged_nsys, changes_that_lie_beside_the_database_are_not_ignored)
-{
-	char *path, *beside;
-	struct ws_imported *i;
-	sqlite3 *db;
-
-	cr_assert(asprintf(&path, "%s/ws-nsys-wal-%d.sqlite", scratch_memory(), (int)getpid()) > 0);
-	cr_assert(asprintf(&beside, "%s-wal", path) > 0);
-	unlink(path);
-	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));
-	cr_assert(
-	        eq(int,
-	           sqlite3_exec(db, "PRAGMA journal_mode = WAL;" STRINGS RUNTIME, NULL, NULL, NULL),
-	           SQLITE_OK));
-	cr_assert(eq(int, access(beside, R_OK), 0));
-	i = ws_imported_file(path);
-	cr_assert(eq(int, i->status, WS_CORRUPT));
-	cr_assert(strstr(i->err.text, beside) != NULL, "%s", i->err.text);
-	cr_assert(strstr(i->err.text, "wal_checkpoint") != NULL, "%s", i->err.text);
-	ws_imported_free(i);
-
-	cr_assert(eq(int, sqlite3_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL),
-	             SQLITE_OK));
-	cr_assert(eq(int, access(beside, R_OK), 0), "an empty one holds nothing");
-	i = ws_imported_file(path);
-	cr_assert(eq(int, i->status, WS_OK), "%s", i->err.text);
-	ws_imported_free(i);
-	sqlite3_close(db);
-	unlink(path);
-	free(path);
-	free(beside);
 }
 
 /* What else is wrong with it would be told first if rows were believed before the pages. */
@@ -177,13 +136,13 @@ Test(damaged_nsys, damage_is_told_before_all_else)
 	sqlite3_close(db);
 	i = ws_imported_file(path);
 	cr_assert(strstr(i->err.text, "no table StringIds") != NULL, "%s", i->err.text);
-	ws_imported_free(i);
+	free(i);
 	replace_page(f, size / PAGE_BYTES / 2, zeros, NULL);
 	i = ws_imported_file(path);
 	cr_assert(eq(int, i->status, WS_CORRUPT));
 	cr_assert(strstr(i->err.text, "is damaged, its numbers cannot be trusted") != NULL, "%s",
 	          i->err.text);
-	ws_imported_free(i);
+	free(i);
 	fclose(f);
 	unlink(path);
 	free(path);

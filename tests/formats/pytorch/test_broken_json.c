@@ -1,56 +1,27 @@
-/* Invalid JSON that no text can hold, or much of it; all else: import/scenarios/pytorch.scenario.
- */
+/* Files that are cut off or wrong at any byte, and what no text can hold; all else: import/scenarios/. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
 #include <ctype.h>
 #include <unistd.h>
 
-#include "tests/formats/pytorch/import.h"
+#include "tests/support/imported.h"
+#include "tests/support/paths.h"
+#include "tests/support/peak_memory.h"
 #include "tests/support/trace_sample.h"
 
-Test(broken_json, control_characters_and_bad_escapes_in_names_cost_nothing)
+/* The file of a generation, to be freed: import/scenarios/generation_YEAR.json. */
+static char *generation(int year)
 {
-	struct ws_imported *i =
-	        imported("{\"traceEvents\":[" CALL("a\x01"
-	                                           "b",
-	                                           1) "," CALL("C:\\Users\\x\\new",
-	                                                       2) "," CALL("tab\there", 3) "]}");
+	char path[4096], *text = calloc(1, 8192);
+	FILE *f;
 
-	cr_assert(eq(u64, rows(i, WS_KIND_API), 3));
-	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, API, api, name, 0),
-	             (char *)"a\x01"
-	                     "b"));
-	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, API, api, name, 1), (char *)"C:\\Users\\x\new"));
-	cr_assert(ws_imported_warned(i, "raw control characters, kept as they are: 2"));
-	cr_assert(ws_imported_warned(i, "JSON does not know, kept as they are: 1"));
-	ws_imported_free(i);
-}
-
-Test(broken_json, what_follows_the_document_is_counted_over_many_windows)
-{
-	static const char document[] = "{\"traceEvents\":[" CALL("a", 1) "]}";
-	static const char event[] = "{\"ph\":\"i\"},\n";
-	const size_t copies = 100000, begin = strlen(document);
-	char *text = malloc(begin + copies * strlen(event) + 1), *at = text;
-	char words[60];
-	struct ws_imported *i;
-
-	at = stpcpy(at, document);
-	for (size_t k = 0; k < copies; k++)
-		at = stpcpy(at, event);
-	i = imported(text);
-	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), copies));
-	snprintf(words, sizeof(words), "the document ends at byte %zu", begin);
-	cr_assert(ws_imported_warned(i, words));
-	ws_imported_free(i);
-	free(text);
-}
-
-Test(broken_json, space_behind_the_document_is_nothing)
-{
-	struct ws_imported *i = imported("{\"traceEvents\":[" CALL("a", 1) "]} \r\n\t\n");
-
-	cr_assert(eq(u64, i->stats.nwarnings, 0));
-	cr_assert(eq(u64, rows(i, WS_KIND_LOSS), 0));
-	ws_imported_free(i);
+	snprintf(path, sizeof(path),
+	         WS_SOURCE_DIR "/tests/formats/import/scenarios/generation_%d.json", year);
+	f = fopen(path, "r");
+	cr_assert(f && text && fread(text, 1, 8191, f) > 100 && feof(f));
+	fclose(f);
+	text[strlen(text) - 1] = '\0'; /* the end of the last line */
+	return text;
 }
 
 /* The byte from which to try next: within a word or a number one is as good as another. */
@@ -80,7 +51,7 @@ static const char *cut_fault(const char *text, size_t cut, uint64_t *kept)
 		fault = "refused, after less of it was read";
 	if (i->status == WS_OK)
 		*kept = i->stats.kept;
-	ws_imported_free(i);
+	free(i);
 	return fault;
 }
 
@@ -118,9 +89,77 @@ Test(broken_json, any_byte_may_be_wrong)
 		text[at] = wrong[at % sizeof(wrong)];
 		i = ws_imported_bytes(text, len);
 		damage = i->damage;
-		ws_imported_free(i);
+		free(i);
 	}
 	cr_assert(eq(u64, damage, 0));
 	free(text);
 	free(right);
+}
+
+Test(broken_json, what_waits_for_the_end_costs_its_text_and_100_bytes)
+{
+	static const char half[] =
+	        "{\"ph\":\"B\",\"cat\":\"x\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1},";
+	const size_t copies = 200000, size = copies * (sizeof(half) - 1) + 100;
+	char *text = malloc(size), *at = stpcpy(text, "{\"traceEvents\":[");
+	struct ws_imported *i;
+	long before;
+
+	for (size_t k = 0; k < copies; k++)
+		at = stpcpy(at, half);
+	(void)stpcpy(at, "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":2}]}");
+	begin_peak_memory();
+	before = peak_memory_kib();
+	i = ws_imported_bytes(text, strlen(text));
+	cr_assert(
+	        le(i64, peak_memory_kib() - before, (int64_t)(size + 100 * copies) / 1024 + 4096));
+	cr_assert(eq(u64, i->stats.losses[WS_LOST_import_begin_without_end].count, copies - 1));
+	cr_assert(eq(u64, i->stats.events, i->stats.kept + ws_import_left_out(&i->stats)));
+	free(i);
+	free(text);
+}
+
+static void note_progress(void *ctx, uint64_t done, uint64_t total)
+{
+	uint64_t *last = ctx;
+
+	cr_assert(ge(u64, done, last[0]), "it never goes back");
+	cr_assert(le(u64, done, total), "%llu of %llu", (unsigned long long)done,
+	          (unsigned long long)total);
+	last[0] = done;
+	last[1] = total;
+}
+
+Test(broken_json, an_unnamed_trace_can_be_read_and_leaves_nothing)
+{
+	static const char path[] = WS_FIXTURES "/imports/event-sync-a100.json.gz",
+	                  absent[] = "/nowhere/at/all.json";
+	char name[32], folder[] = "/tmp/ws-unnamed-XXXXXX";
+	struct ws_import_stats *stats = calloc(1, sizeof(*stats));
+	uint64_t last[2] = {0};
+	const struct ws_import_opts opts = {.progress = note_progress, .progress_ctx = last};
+	struct ws_trace_reader *reader;
+	const struct ws_importer *importer;
+	int fd;
+
+	cr_assert(mkdtemp(folder) != NULL);
+	setenv("TMPDIR", folder, 1);
+	cr_assert(eq(int, ws_import_find(path, &importer, NULL), WS_OK));
+	cr_assert(importer == &ws_importer_pytorch);
+	cr_assert(eq(int, ws_import_unnamed(path, &opts, &fd, stats, NULL), WS_OK));
+	cr_assert(eq(u64, stats->events, 149));
+	cr_assert(gt(u64, last[1], 0), "progress was told");
+	cr_assert(eq(u64, last[0], last[1]), "up to the end");
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	cr_assert(eq(int, ws_import_find(name, &importer, NULL), WS_OK));
+	cr_assert(importer == NULL, "a trace needs no import");
+	cr_assert(eq(int, ws_trace_reader_open(&reader, name, NULL), WS_OK));
+	cr_assert(ne(i64, ws_trace_reader_summary(reader)->base_ns, 0));
+	ws_trace_reader_free(reader);
+	close(fd);
+	cr_assert(eq(int, ws_import_unnamed(absent, NULL, &fd, stats, NULL), WS_IO_READ));
+	cr_assert(eq(int, rmdir(folder), 0), "nothing is in it");
+	setenv("TMPDIR", "/nowhere/at/all", 1);
+	cr_assert(eq(int, ws_import_unnamed(path, NULL, &fd, stats, NULL), WS_IO_WRITE));
+	free(stats);
 }

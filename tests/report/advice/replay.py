@@ -10,7 +10,8 @@ CYCLES, SETTLED = 8, 4
 class Point:
     def __init__(self, at, thread, call, is_end):
         self.at, self.thread, self.call, self.is_end = at, thread, call, is_end
-        self.anchor = self.waits = None
+        self.anchor = self.waits = self.hidden = None
+        self.waits_once = False
 
 
 class Replay:
@@ -116,7 +117,7 @@ class Replay:
     def link_points(self, calls, loads, setup):
         launches = sorted(p['launch'] for p in self.pieces if p['launch'] is not None)
         own, last, gaps = {}, None, []
-        self.tail = None
+        self.tail, self.pauses, self.ended = None, 0, []  # pauses of the host in which its work ended; (length, lag) of those that end with it
         for i, q in enumerate(self.points):
             since = self.points[own[q.thread]].at if q.thread in own else self.start
             q.anchor = own.get(q.thread)
@@ -133,14 +134,46 @@ class Replay:
                     q.waits = self.last_ended(begin, q.at, begin, None)
                 if q.waits is None and (blocks == 'all' or blocks == 'stream' and len({p['stream'] for p in self.pieces} | set(self.free)) == 1):
                     q.waits = self.last_ended(-math.inf, q.at, begin, None)
+                q.waits_once = any(s < q.at and e > begin for s, e in setup)
                 if q.waits is not None:
                     since = max(since, self.piece_end(q.waits))
             q.gap = q.at - since
             q.setup = min(q.gap - q.data, sum(max(0, min(e, q.at) - max(s, since)) for s, e in setup))
+            if 2 * q.setup > q.gap - q.data:
+                q.setup = q.gap - q.data
+            if not q.is_end or q.call is None:
+                self.find_hidden_wait(q, since, bisect.bisect_left(launches, i))
             if q.waits is None and q.gap <= LAUNCH:
                 gaps.append(q.gap)
             own[q.thread] = last = i
         self.launch_gap = statistics.median(gaps) if gaps else 1000
+
+    def find_hidden_wait(self, q, since, launched):
+        """May the host have waited without a call for what it had launched?"""
+        gap = q.at - since
+        if gap <= BESIDE or 2 * q.data > gap or launched > bisect.bisect_right(self.ends, q.at):
+            return
+        last = self.last_ended(since, q.at, since, None)
+        if last is None:
+            return
+        self.pauses += 1
+        q.lag = q.at - self.piece_end(last)
+        if q.lag <= BESIDE and 10 * q.lag <= gap:
+            q.hidden = last
+            self.ended.append((gap, q.lag))
+
+    def trust_hidden_waits(self, others):
+        """By the pauses of all steps that are checked: then they are waits from here on."""
+        ended = [e for r in [self] + others for e in r.ended]
+        pauses = sum(r.pauses for r in [self] + others)
+        spread = lambda v: sum(abs(x - statistics.median(v)) for x in v) / len(v)
+        if not self.ended or len(ended) < 3 or 2 * len(ended) < pauses or \
+                2 * spread([e[1] for e in ended]) >= spread([e[0] for e in ended]):
+            return
+        for q in self.points:
+            if q.hidden is not None:
+                q.waits, q.gap, q.data, q.setup = q.hidden, q.lag, 0, 0
+        self.period = self.play({})
 
     def order(self):
         nodes, at_of = [(q.at, 2 if q.is_end else 0, i) for i, q in enumerate(self.points)], []
@@ -174,7 +207,7 @@ class Replay:
             if n < len(self.points):
                 q = self.points[n]
                 t = base if q.anchor is None else at[q.anchor]
-                if q.waits is not None and not change.get('no_syncs'):
+                if q.waits is not None and (q.waits_once or not change.get('no_syncs')):
                     t = max(t, done[q.waits])
                 at[n] = t + self.gap(n, change)
                 continue

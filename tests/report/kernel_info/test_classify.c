@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/kernel_info/classify.h"
 #include "tests/support/doc_section.h"
@@ -106,16 +105,6 @@ Test(classify, every_name_of_the_fixture_gets_its_class_cores_dtype_and_directio
 	cr_expect(eq(uint, wrong, 0));
 }
 
-Test(classify, what_no_rule_knows_is_other_and_has_no_rule)
-{
-	struct ws_kernel_traits t = traits("my_secret_kernel(int*)");
-
-	cr_expect(eq(int, t.op_class, WS_CLASS_OTHER));
-	cr_expect(eq(int, t.tensor, WS_TENSOR_NOT_APPLICABLE));
-	cr_expect(eq(int, t.direction, WS_NAME_DIRECTION_UNKNOWN));
-	cr_expect(eq(int, t.dtype, WS_NAME_DTYPE_NONE));
-}
-
 Test(classify, our_own_prefix_decides_before_any_rule)
 {
 	/* a general rule would see "gather", the user's rule everything */
@@ -130,19 +119,6 @@ Test(classify, our_own_prefix_decides_before_any_rule)
 	cr_expect(eq(int, traits_of(c, "ws_gemm_aux_splitk_f32").op_class, WS_CLASS_GEMM_AUX));
 	cr_expect(eq(int, traits_of(c, "ws_gemmish_f32").op_class, WS_CLASS_POOL));
 	cr_expect(eq(int, traits_of(c, "ws_gemm_nn_fwd_mma_bf16").tensor, WS_TENSOR_YES));
-	ws_classifier_free(c);
-}
-
-Test(classify, a_users_rule_stands_before_the_built_in_ones)
-{
-	struct ws_classifier *c = classifier("# mine\n\n  class\tloss   ^my_(head|tail)  \r\n"
-	                                     "class norm sgemm\n"
-	                                     "tensor yes ^volta_sgemm\n");
-	struct ws_kernel_traits t = traits_of(c, "void my_head<float>(float*)");
-
-	cr_expect(eq(int, t.op_class, WS_CLASS_LOSS));
-
-	cr_expect(eq(int, traits_of(c, "ampere_sgemm_128x64_tn").op_class, WS_CLASS_NORM));
 	ws_classifier_free(c);
 }
 
@@ -198,49 +174,6 @@ Test(classify, the_parts_of_a_call_of_attention_are_told_from_calls)
 		          "%s", cases[i].name);
 	}
 	ws_classifier_free(c);
-}
-
-static void expect_error(const char *rules, const char *text)
-{
-	struct ws_classifier *c;
-	struct ws_err err;
-
-	cr_expect(eq(int, ws_classifier_new(rules, strlen(rules), &c, &err), WS_USAGE));
-	cr_expect_str_eq(err.text, text);
-	cr_expect(eq(ptr, c, NULL));
-}
-
-Test(classify, a_bad_rule_is_refused_with_its_line_and_what_is_wrong)
-{
-	expect_error("class gemm a\nclas gemm b\n",
-	             "class rules, line 2: 'clas' is not one of class, tensor, direction, dtype, "
-	             "call");
-	expect_error("\nclass matmul b", "class rules, line 2: 'matmul' is not a value of class");
-	expect_error("tensor maybe b", "class rules, line 1: 'maybe' is not a value of tensor");
-	expect_error("# x\nclass gemm   \n", "class rules, line 2: no pattern after 'gemm'");
-	expect_error("class", "class rules, line 1: '' is not a value of class");
-	expect_error("dtype fp32 a(b\n", "class rules, line 1: Unmatched ( or \\( in 'a(b'");
-}
-
-Test(classify, a_rule_file_beyond_its_limits_is_refused)
-{
-	struct ws_classifier *c;
-	struct ws_err err;
-	static char big[WS_RULES_MAX_BYTES + 1];
-	static char many[(WS_RULES_MAX + 1) * 13 + 1];
-
-	memset(big, '\n', sizeof(big));
-	cr_expect(eq(int, ws_classifier_new(big, sizeof(big), &c, &err), WS_USAGE));
-	cr_expect(eq(int, ws_classifier_new(big, sizeof(big) - 1, &c, &err), WS_OK));
-	ws_classifier_free(c);
-
-	for (unsigned i = 0; i <= WS_RULES_MAX; i++)
-		memcpy(many + (size_t)13 * i, "class gemm a\n", 14);
-	cr_expect(eq(int, ws_classifier_new(many, strlen(many), &c, &err), WS_USAGE));
-	cr_expect_str_eq(err.text, "class rules, line 4097: more than 4096 rules");
-
-	cr_expect(eq(int, ws_classifier_new("class gemm a\0b", 14, &c, &err), WS_USAGE));
-	cr_expect_str_eq(err.text, "class rules, line 1: a NUL byte in the pattern");
 }
 
 Test(classify, tile_alignment_and_architecture_come_from_the_name)
@@ -359,33 +292,6 @@ Test(classify, a_name_seen_before_gives_the_same_answer)
 	}
 	again = traits_of(c, "volta_sgemm_128x64_nn");
 	cr_expect(eq(int, memcmp(&first, &again, sizeof(first)), 0));
-	ws_classifier_free(c);
-}
-
-Test(classify, ten_thousand_distinct_names_take_a_few_seconds)
-{
-	struct ws_classifier *c = classifier(NULL);
-	struct timespec start, end;
-	double seconds;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
-	for (int i = 0; i < 10000; i++) {
-		char name[512];
-
-		snprintf(name, sizeof(name),
-		         "void at::native::vectorized_elementwise_kernel<4, at::native::"
-		         "BinaryFunctor<float, float, float, at::native::binary_internal::"
-		         "MulFunctor<float> >, std::array<char*, %dul> >(int, at::native::"
-		         "BinaryFunctor<float, float, float, at::native::binary_internal::"
-		         "MulFunctor<float> >, std::array<char*, 3ul>)",
-		         i);
-		cr_assert(eq(int, traits_of(c, name).op_class, WS_CLASS_ELEMENTWISE));
-	}
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-	seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
-	cr_log_info("%.3f s", seconds);
-	/* several times what it takes, so that a sanitizer build passes too */
-	cr_expect(lt(dbl, seconds, 10.0));
 	ws_classifier_free(c);
 }
 

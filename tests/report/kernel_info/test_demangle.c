@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/kernel_info/classify.h"
 #include "tests/report/demangles.h"
@@ -185,15 +184,11 @@ Test(demangle, a_short_name_that_stands_for_a_huge_signature_stays_mangled,
 	static const char digit[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char name[1024];
 	size_t len = (size_t)snprintf(name, sizeof(name), "_Z1f1AIiiES_IS0_S0_E");
-	struct timespec start, end;
 
 	for (int i = 1; i < 36; i++)
 		len += (size_t)snprintf(name + len, sizeof(name) - len, "S_IS%c_S%c_E", digit[i],
 		                        digit[i]);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
 	expect_unchanged(name, len);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-	cr_expect(lt(sz, (size_t)(end.tv_sec - start.tv_sec), 5));
 	cr_expect(le(sz, buf.capacity, 4 * WS_DEMANGLED_MAX_BYTES));
 }
 

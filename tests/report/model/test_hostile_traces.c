@@ -5,17 +5,20 @@
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/schema/schema.h"
+#include "report/export/chrome/chrome.h"
 #include "tests/environment/random.h"
 #include "tests/support/trace_builder.h"
 
 static uint64_t seed;
 
-/* Mostly small, so that ids hit; now and then an extreme. */
-static uint64_t any_number(int wild)
+/* Mostly small, so that ids hit; one of so many is an extreme, of 0 none. */
+static uint64_t any_number(unsigned wild)
 {
 	static const uint64_t extremes[] = {0,
 	                                    1,
@@ -26,7 +29,7 @@ static uint64_t any_number(int wild)
 	                                    (uint64_t)1 << 32,
 	                                    (uint64_t)1 << 61};
 
-	if (wild && random_u64(&seed) % 40 == 0)
+	if (wild && random_u64(&seed) % wild == 0)
 		return extremes[random_u64(&seed) % 8];
 	return random_u64(&seed) % 12;
 }
@@ -67,7 +70,7 @@ static struct ws_bytes any_bytes(void)
 	return (struct ws_bytes){raw, random_u64(&seed) % sizeof(raw)};
 }
 
-static void add_any_row(struct ws_trace_writer *w, const struct ws_kind_def *def, int wild)
+static void add_any_row(struct ws_trace_writer *w, const struct ws_kind_def *def, unsigned wild)
 {
 	uint64_t row[64] = {0};
 	struct ws_err err;
@@ -87,7 +90,7 @@ static void add_any_row(struct ws_trace_writer *w, const struct ws_kind_def *def
 	          err.text);
 }
 
-static struct tb *any_trace(uint64_t number, int wild)
+static struct tb *any_trace(uint64_t number, unsigned wild)
 {
 	struct tb *b = tb_new();
 
@@ -117,7 +120,7 @@ static struct joined *try_to_join(struct tb *b)
 	return j;
 }
 
-static void report_and_diff(uint64_t number, int wild, unsigned *opened)
+static void report_and_diff(uint64_t number, unsigned wild, unsigned *opened)
 {
 	struct ws_filter filter = {.nvtx = number % 2 ? "*step*" : NULL,
 	                           .step_first = (int64_t)(number % 3) - 1,
@@ -169,7 +172,66 @@ Test(hostile_traces, extreme_numbers_are_refused_or_make_a_report)
 	unsigned opened = 0;
 
 	for (uint64_t number = 0; number < 100; number++)
-		report_and_diff(number, 1, &opened);
+		report_and_diff(number, 40, &opened);
 	cr_expect(opened > 0, "some pass");
 	cr_expect(opened < 100, "and some are refused");
+}
+
+/* --- exports: they end, and are whole or fail with words ------------------------------------- */
+
+static const struct ws_export_opts opts = {0};
+
+static void export_nsys(const struct ws_trace_reader *r)
+{
+	char path[] = "/tmp/ws-hostile-XXXXXX";
+	struct ws_export_stats stats = {0};
+	sqlite3_stmt *stmt;
+	struct ws_err err;
+	sqlite3 *db;
+
+	close(mkstemp(path));
+	cr_assert(eq(int, ws_export_nsys(r, path, &opts, &stats, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));
+	cr_assert(
+	        eq(int, sqlite3_prepare_v2(db, "PRAGMA quick_check", -1, &stmt, NULL), SQLITE_OK));
+	cr_assert(eq(int, sqlite3_step(stmt), SQLITE_ROW));
+	cr_assert_str_eq((const char *)sqlite3_column_text(stmt, 0), "ok");
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	unlink(path);
+}
+
+static void export_timeline(const struct ws_trace_reader *r, const struct ws_chrome_form *form)
+{
+	struct ws_export_stats stats = {0};
+	struct ws_err err;
+	size_t size;
+	char *text;
+	FILE *f = open_memstream(&text, &size);
+
+	cr_assert(eq(int, ws_export_timeline(form, r, f, &opts, &stats, &err), WS_OK), "%s",
+	          err.text);
+	fclose(f);
+	cr_assert(gt(sz, size, 0));
+	if (form == &ws_chrome_json)
+		cr_assert(eq(int, memcmp(text + size - 4, "]\n}\n", 4), 0));
+	free(text);
+}
+
+Test(hostile_traces, exports_are_whole)
+{
+	for (uint64_t number = 0; number < 150; number++) {
+		struct tb *b = any_trace(number, 4);
+		struct ws_trace_reader *r;
+		struct ws_bytes bytes;
+
+		cr_assert(eq(int, ws_trace_writer_close(tb_writer(b), NULL), WS_OK));
+		bytes = ws_trace_writer_mem(tb_writer(b));
+		cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, NULL), WS_OK));
+		export_nsys(r);
+		export_timeline(r, &ws_chrome_json);
+		export_timeline(r, &ws_chrome_perfetto);
+		ws_trace_reader_free(r);
+		tb_free(b);
+	}
 }

@@ -79,25 +79,6 @@ static void empty_basket(void)
 
 TestSuite(query, .init = fill_basket, .fini = empty_basket);
 
-Test(query, the_example_of_the_header)
-{
-	ws_query_set_real(q, "budget", 2.50);
-	cr_assert(eq(int,
-	             ws_query_into(q, t,
-	                           "SELECT kind, count_of(grams) AS pieces, median_of(grams) AS "
-	                           "grams FROM fruit WHERE price < :budget GROUP BY kind ORDER BY "
-	                           "kind",
-	                           &err),
-	             WS_OK));
-	cr_assert(eq(sz, t->nrows, 2));
-	cr_assert(ws_cell_is(&t->cells[KIND], "apple"));
-	cr_assert(eq(i64, t->cells[PIECES].i, 6));
-	cr_assert(eq(dbl, t->cells[GRAMS].r, 100));
-	cr_assert(ws_cell_is(&t->cells[3 + KIND], "pear"));
-	cr_assert(eq(dbl, t->cells[3 + GRAMS].r, 160));
-	cr_assert(eq(ptr, t->totals, NULL));
-}
-
 Test(query, the_columns_that_queries_read)
 {
 	cr_assert(eq(u64, ws_query_columns_read(q, &fruit), 0));
@@ -106,18 +87,6 @@ Test(query, the_columns_that_queries_read)
 	cr_assert(eq(int, ws_query_check(q, "SELECT 1 FROM fruit GROUP BY price", &err), WS_OK));
 	cr_assert(eq(u64, ws_query_columns_read(q, &fruit),
 	             (uint64_t)1 << WS_RELATION_COLUMNS | 1 << 1));
-}
-
-Test(query, a_row_of_totals)
-{
-	static const char sql[] =
-	        "SELECT kind, 0 AS is_total, count(*) AS pieces FROM fruit GROUP BY kind "
-	        "UNION ALL SELECT NULL, 1, count(*) FROM fruit";
-
-	cr_assert(eq(int, ws_query_into(q, t, sql, &err), WS_OK), "%s", err.text);
-	cr_assert(eq(sz, t->nrows, 3));
-	cr_assert(eq(i64, t->totals[PIECES].i, 4));
-	cr_assert(eq(int, t->totals[KIND].type, WS_CELL_EMPTY));
 }
 
 /* --- a kind of table with its query ---------------------------------------------------------- */
@@ -150,13 +119,5 @@ Test(query, a_column_that_is_not_wanted_is_not_read)
 	cr_assert(eq(int, ws_query_table(q, t, &of, wanted, &err), WS_OK));
 	cr_assert(eq(sz, t->nrows, 3));
 	cr_assert(eq(int, t->cells[PIECES].type, WS_CELL_EMPTY));
-	cr_assert(eq(ptr, t->totals, NULL));
-}
-
-Test(query, totals_of_which_nothing_is_known_are_none)
-{
-	basket.n = 0;
-	cr_assert(eq(int, ws_query_table(q, t, &of, NULL, &err), WS_OK));
-	cr_assert(eq(sz, t->nrows, 0));
 	cr_assert(eq(ptr, t->totals, NULL));
 }

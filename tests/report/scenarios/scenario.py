@@ -9,11 +9,19 @@ import os
 import re
 import subprocess
 import tempfile
+import unicodedata
 import zlib
 
 
 class Wrong(Exception):
     """What a scenario says is not so, or says nothing."""
+
+
+def quiet_rules(notes):
+    """Rules that were judged and did not fire: a note has their titles."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../report/advice/advice.def"), encoding="utf-8") as f:
+        ids = {title.lower(): rule for rule, title in re.findall(r'R\(\w+, "(A\d+)", \d, "([^"]+)"', f.read())}
+    return {ids[title.lower()] for n in notes if "not found: " in n for title in n.partition("not found: ")[2].rstrip(".").split(", ")}
 
 
 # --- the file ----------------------------------------------------------------------------------
@@ -89,6 +97,7 @@ class Program:
     def __init__(self, path):
         self.folder = tempfile.TemporaryDirectory()
         self.said = tempfile.TemporaryFile("w+")
+        self.texts = {}  # of the traces, by their paths
         # without COLUMNS no line is cut
         atexit.register(self.end)
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True,
@@ -111,8 +120,13 @@ class Program:
             self.said.seek(0)
             raise Wrong(f"status {status} of {lines.splitlines()[-1]}: {self.said.read().strip()}") from None
 
+    def tell(self, line):
+        """A line that has no answer."""
+        self.process.stdin.write(line)
+
     def write_traces(self, texts):
         """texts: by path."""
+        self.texts.update(texts)
         self.ask("".join(f"trace {path}\n{lines}" for path, lines in texts.items()) + "done\n")
 
     def write_trace(self, text, path):
@@ -248,11 +262,11 @@ def check_advice(part, trace):
     """RULE… quiet, RULE… not judged, or RULE COLUMN=VALUE… of a row in the table."""
     table = trace.table(f"advice {part.rest}".strip())
     notes = table["notes"]
-    quiet = re.findall(r"\bA\d+\b", " ".join(n[n.find("not found:"):] for n in notes if "not found:" in n))
+    quiet = quiet_rules(notes)
     for rule in (f"A{i}" for i in range(1, 30)):
-        said = (any(row[0] == rule for row in table["rows"]) or any(n.startswith(f"{rule}: ") and "alternatives" in n for n in notes),
+        said = (any(row[0] == rule for row in table["rows"]) or any(f"({rule}): " in n and "alternatives" in n for n in notes),
                 rule in quiet,
-                any(f"Not judged: {rule} " in n for n in notes))
+                any(re.match(rf"Not judged: .*\({rule}\): ", n) for n in notes))
         if notes and sum(said) != 1:
             raise Wrong(f"{rule} fired, is quiet, is not judged: {said}")
     for line in one_rule_each(part.lines):
@@ -262,7 +276,7 @@ def check_advice(part, trace):
         if wanted == ["quiet"]:
             right = not found and rule in quiet
         elif wanted == ["not", "judged"]:
-            right = not found and any(f"Not judged: {rule} " in n for n in notes)
+            right = not found and any(re.match(rf"Not judged: .*\({rule}\): ", n) for n in notes)
         else:
             pairs = [w.partition("=")[::2] for w in wanted]
             right = any(all(has(row, column, value, found) for column, value in pairs) for row in found)
@@ -291,11 +305,24 @@ def check_failed(part, trace):
         f.write(f"result={part.lines[0]}\n")
 
 
+def width_of(text):
+    """Places on a terminal: wide letters take two, combining ones none."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
 def check_screen(part, trace):
-    """Each line is part of what a terminal without an end shows, or with `!` in front of nothing."""
-    made = trace.run(split(part.rest), "text")
+    """`screen [WIDTH] OPTION…`: each line is part of what a terminal shows that is so wide, or without an end; or with
+    `!` in front of nothing. No line is wider, and none ends in a blank."""
+    options = split(part.rest)
+    width = int(options.pop(0)) if options and options[0].isdigit() else 0
+    trace.program.tell(f"width {width}\n")
+    made = trace.run(options, "text")
+    trace.program.tell("width 0\n")
     if made.returncode:
         raise Wrong(made.stderr.strip())
+    for line in made.stdout.splitlines():
+        if width and width_of(line) > width or line.endswith(" "):
+            raise Wrong(f"too wide, or a blank at its end: {line!r}")
     for line in part.lines:
         if (line.removeprefix("! ") in made.stdout) == line.startswith("! "):
             raise Wrong("the screen is\n" + made.stdout)
@@ -323,9 +350,37 @@ def check_refusal(part, trace):
         raise Wrong(f"status {made.returncode}: {made.stderr.strip()}")
 
 
+def check_damaged(part, trace):
+    """Lines of changes, several in one with `; ` between them, or `unchanged`; below each, indented, what `check` prints first. @loss.0 is
+    where a block was, #loss.0 its size; `*` is anything."""
+    text = trace.program.texts[trace.path]
+
+    def run(changes):
+        path = trace.path + ".changed"
+        trace.program.write_trace(text + "places\n" + changes.replace("; ", "\n").replace("unchanged", "") + "\n", path)
+        with open(path + ".places", encoding="utf-8") as f:
+            places = {name: sizes for name, *sizes in map(str.split, f)}
+        made = trace.program.run("check", path)
+        return places, (made.stdout + made.stderr.replace("warpsheet: ", "")).replace(path + ": ", "").splitlines()
+
+    tries = []
+    for line in part.lines:
+        if line.startswith("  "):
+            tries[-1][1].append(line.strip())
+        else:
+            tries.append((line, []))
+    for changes, wanted in tries:
+        places, said = run(changes)
+        wanted = [re.sub(r"[@#][a-z]+(?:\w*\.\d+)?", lambda m: places[m[0][1:]][m[0][0] == "#"], line) for line in wanted]
+        wanted = list(expand(wanted, {}, {}))
+        if not wanted or len(said) < len(wanted) or not all(
+                re.fullmatch(re.escape(want).replace(r"\*", ".*"), line) for want, line in zip(wanted, said)):
+            raise Wrong("\n  ".join([changes + ": check says", *said, "and not", *wanted]))
+
+
 CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
           "kept": check_kept, "advice": check_advice, "refused": check_refusal, "command": check_command, "failed": check_failed,
-          "screen": check_screen, "page": check_page}
+          "screen": check_screen, "page": check_page, "damaged": check_damaged}
 
 
 def make_traces(program, folder, path):
@@ -349,20 +404,39 @@ def make_traces(program, folder, path):
     return paths
 
 
+# a paragraph of so many lines at least says something
+LEAST = {"rows": 2, "lacks": 2, "totals": 2, "table": 1, "refused": 0, "sql": 0, "events": 0, "top": 0, "command": None, "failed": None}
+
+
+def says(part):
+    """Does a paragraph say what must be so? One that may not and does not is wrong."""
+    least = LEAST.get(part.what, 1)
+    if least is not None and len(part.lines) < least:
+        raise Wrong(f"{part.what} {part.rest} says nothing")
+    return least is not None
+
+
 def run_file(program, path, more_checks):
-    """Returns the number of its tests; Wrong says where it is not so. more_checks: beside CHECKS."""
+    """Returns the number of its tests; Wrong says where it is not so, or which test says nothing. more_checks: beside
+    CHECKS."""
     checks = {**CHECKS, **more_checks}
-    tests, trace = [], None
+    tests, trace, said = [], None, True
     with tempfile.TemporaryDirectory() as folder:
         paths = make_traces(program, folder, path)
-        for part in parts(path):
+        for part in [*parts(path), Part(0, ["test"])]:
             try:
                 if part.what == "test":
+                    if not said:
+                        raise Wrong("a test that says nothing")
+                    said = False
+                    if not part.number:
+                        break
                     tests.append(part.rest)
                     trace = Trace(program, paths[part.rest])
                 elif part.what in ("define", "and"):
                     pass
                 elif part.what in checks and trace:
+                    said |= says(part)
                     checks[part.what](part, trace)
                 else:
                     raise Wrong("nothing that can stand here: " + part.what)

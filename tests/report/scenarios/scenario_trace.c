@@ -3,7 +3,8 @@
  * line `trace PATH` begins the trace that is written to PATH; what a line of it can be:
  * tests/report/scenarios/README.md. Exit status 2, and the line, when it is nothing of that.
  * The line `run OUT ERR ARGUMENT…` is the command `warpsheet ARGUMENT…`; what it prints is written
- * to OUT and ERR, and its exit status is printed. All commands run in this process, one after the
+ * to OUT and ERR, and its exit status is printed. `width N` is how wide the terminal of the next
+ * commands is, 0: it has no end. All commands run in this process, one after the
  * other: nothing is loaded again, and the class rules are compiled once. After the line `done` all
  * traces are written, and 0 is printed.
  */
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/base/bytes.h"
+#include "formats/codec/block.h"
 #include "report/base/ui.h"
 #include "tests/support/trace_builder.h"
 #include "tests/support/trace_sample.h"
@@ -38,11 +41,7 @@ struct scenario {
 	uint64_t thread, last_id;
 	bool unclosed;
 	FILE *answers;
-	struct lie { /* a field of the header of the n-th block of a kind, changed in the file */
-		enum ws_kind kind;
-		unsigned n, field, width;
-		uint64_t value;
-	} lie;
+	struct ws_sample bytes; /* of a trace that is written; changes are made in them */
 };
 
 static _Noreturn void reject(const struct scenario *s, const char *why, const char *what)
@@ -291,18 +290,134 @@ static void push(struct scenario *s)
 	tb_push_sized_op(s->b, number(s, 1), word(s, 2), &op, &value[3]);
 }
 
-/* header KIND N api_rows=VALUE, or time_min=VALUE */
-static void set_header(struct scenario *s)
-{
-	const struct ws_kind_def *def = ws_schema_kind_by_name(word(s, 1));
-	const char *rows = value_of(word(s, 3), "api_rows"),
-	           *time = value_of(word(s, 3), "time_min");
-	int64_t n;
+/* --- changes of the bytes of a trace -------------------------------------------------------- */
 
-	if (!def || (!rows && !time) || !is_number(rows ? rows : time, &n))
-		reject(s, "no header:", word(s, 3));
-	s->lie = (struct lie){(enum ws_kind)def->id, (unsigned)number(s, 2), rows ? 12 : 24,
-	                      rows ? 4 : 8, (uint64_t)n};
+/* Each block by its kind and number, and the ends: for what is expected of a changed trace. */
+static void write_places(const struct scenario *s)
+{
+	const struct ws_sample *b = &s->bytes;
+	unsigned n[WS_KIND_END] = {0};
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.places", s->path);
+	f = fopen(path, "w");
+	for (size_t at = WS_FILE_HEADER_BYTES; f && b->size - at >= WS_BLOCK_HEADER_BYTES;
+	     at += ws_sample_block_size(b, at)) {
+		const unsigned kind = ws_load_u16(b->data + at + 4);
+
+		fprintf(f, "%s.%u %zu %zu\n", ws_schema_kind(kind)->name, n[kind]++, at,
+		        ws_sample_block_size(b, at));
+	}
+	if (!f ||
+	    fprintf(f, "trailer %zu 32\nend %zu 0\n", b->size - WS_TRAILER_BYTES, b->size) < 0 ||
+	    fclose(f))
+		reject(s, "not written:", path);
+}
+
+/* The bytes that the lines so far make; no row comes after. */
+static void make_bytes(struct scenario *s)
+{
+	if (s->bytes.data)
+		return;
+	if (s->unclosed)
+		ws_trace_writer_flush(tb_writer(s->b), NULL);
+	else
+		tb_close(s->b);
+	s->bytes = ws_sample_take(tb_writer(s->b));
+}
+
+/* A byte of the file: file+8, trailer+0, KIND.N+8 of the N-th block of a kind, KIND.N/COLUMN+0 of
+ * what its directory says of a column; KIND.N-1 is the last of the block. */
+struct place {
+	size_t block, at;
+	void (*seal)(struct ws_sample *, size_t);
+};
+
+static void seal_header(struct ws_sample *s, size_t block)
+{
+	(void)block;
+	ws_sample_seal_header(s);
+}
+
+static void seal_trailer(struct ws_sample *s, size_t block)
+{
+	(void)block;
+	ws_sample_seal_trailer(s);
+}
+
+static struct place place_of(const struct scenario *s, const char *text)
+{
+	struct place p = {.seal = ws_sample_seal_block};
+	const struct ws_kind_def *def;
+	char kind[40] = "", column[40] = "";
+	const char *sign = strpbrk(text, "+-");
+	unsigned n = 0;
+
+	sscanf(text, "%39[a-z_].%u/%39[a-z_]", kind, &n, column);
+	if (!strcmp(kind, "file")) {
+		p.seal = seal_header;
+	} else if (!strcmp(kind, "trailer")) {
+		p.block = s->bytes.size - WS_TRAILER_BYTES;
+		p.seal = seal_trailer;
+	} else {
+		def = ws_schema_kind_by_name(kind);
+		if (!def)
+			reject(s, "no place:", text);
+		p.block = ws_sample_block(&s->bytes, (enum ws_kind)def->id, n);
+		p.at = p.block;
+		for (unsigned c = 0; *column && c < def->ncolumns; c++)
+			if (!strcmp(column, def->columns[c].name))
+				p.at += WS_BLOCK_HEADER_BYTES + c * WS_DIR_ENTRY_BYTES;
+		if (sign && *sign == '-')
+			p.at += ws_sample_block_size(&s->bytes, p.block);
+	}
+	p.at = (p.at ? p.at : p.block) + (sign ? (size_t)strtol(sign, NULL, 10) : 0);
+	return p;
+}
+
+/* change PLACE WIDTH VALUE, by a program that makes checksums; store PLACE WIDTH VALUE, flip PLACE
+ * MASK: by a disk that makes none. cut PLACE: all from there on is lost. remove PLACE and copy
+ * PLACE: of a whole block. Is it one of them? */
+static bool take_change(struct scenario *s)
+{
+	static const char *const changes[] = {"change", "store", "flip", "cut", "remove", "copy"};
+	enum { CHANGE, STORE, FLIP, CUT, REMOVE, COPY, CHANGES } what = 0;
+	struct place p;
+	size_t size;
+
+	while (what < CHANGES && strcmp(word(s, 0), changes[what]) != 0)
+		what++;
+	if (what == CHANGES)
+		return false;
+	make_bytes(s);
+	p = place_of(s, word(s, 1));
+	switch (what) {
+	case CHANGE:
+	case STORE:
+		ws_sample_poke(&s->bytes, p.at, (unsigned)number(s, 2), (uint64_t)number(s, 3));
+		if (what == CHANGE)
+			p.seal(&s->bytes, p.block);
+		break;
+	case FLIP:
+		s->bytes.data[p.at] ^= (uint8_t)number(s, 2);
+		break;
+	case CUT:
+		s->bytes.size = p.at;
+		break;
+	default:
+		size = ws_sample_block_size(&s->bytes, p.block);
+		if (what == REMOVE) {
+			ws_sample_remove(&s->bytes, p.block, size);
+		} else {
+			uint8_t *copy = malloc(size);
+
+			memcpy(copy, s->bytes.data + p.block, size);
+			ws_sample_insert(&s->bytes, p.block, copy, size);
+			free(copy);
+		}
+	}
+	return true;
 }
 
 static void take_line(struct scenario *s)
@@ -338,8 +453,14 @@ static void take_line(struct scenario *s)
 		ws_trace_writer_flush(tb_writer(s->b), NULL);
 	} else if (!strcmp(what, "unclosed")) {
 		s->unclosed = true;
-	} else if (!strcmp(what, "header")) {
-		set_header(s);
+	} else if (!strcmp(what, "sample")) {
+		/* rows of every kind, which other tests have, too */
+		s->bytes = s->words > 1 ? ws_sample_make_unclosed() : ws_sample_make();
+	} else if (!strcmp(what, "places")) {
+		make_bytes(s);
+		write_places(s);
+	} else if (take_change(s)) {
+		return;
 	} else if (def && !ws_kind_is_made(def->id)) {
 		add_row(s, def);
 	} else {
@@ -358,30 +479,17 @@ static bool is_written(struct ws_sample bytes, const char *path)
 /* Write the trace that was made. */
 static void finish(struct scenario *s)
 {
-	struct ws_sample bytes;
-
 	if (!s->b)
 		return;
-	if (s->unclosed)
-		ws_trace_writer_flush(tb_writer(s->b), NULL);
-	else
-		tb_close(s->b);
-	bytes = ws_sample_take(tb_writer(s->b));
-	if (s->lie.kind) {
-		const size_t offset = ws_sample_block(&bytes, s->lie.kind, s->lie.n);
-
-		ws_sample_poke(&bytes, offset + s->lie.field, s->lie.width, s->lie.value);
-		ws_sample_seal_block(&bytes, offset);
-	}
-	if (!is_written(bytes, s->path)) {
+	make_bytes(s);
+	if (!is_written(s->bytes, s->path)) {
 		perror(s->path);
 		exit(4);
 	}
-	ws_sample_free(&bytes);
+	ws_sample_free(&s->bytes);
 	tb_free(s->b);
 	free(s->path);
 	s->b = NULL;
-	s->lie = (struct lie){0};
 }
 
 static void begin(struct scenario *s, const char *path)
@@ -454,6 +562,12 @@ int __wrap_main(void)
 			begin(&s, word(&s, 1));
 		} else if (!strcmp(word(&s, 0), "run")) {
 			run_command(&s);
+		} else if (!strcmp(word(&s, 0), "width")) {
+			/* of the terminal; 0: without an end */
+			if (number(&s, 1))
+				setenv("COLUMNS", word(&s, 1), 1);
+			else
+				unsetenv("COLUMNS");
 		} else if (!strcmp(word(&s, 0), "done")) {
 			finish(&s);
 			answer(&s, 0);

@@ -55,7 +55,7 @@ SELECT r.*, replace(name, '/', '\/') AS text,
        iif(name = 'step' OR name GLOB 'ProfilerStep#*' OR name GLOB 'step[[]* bs=*' OR name GLOB 'execute_*context_*generation_*'
            OR name GLOB 'execute_new_*_cached_*' OR name GLOB 'prefill[[]bs=*' OR name GLOB 'decode[[]bs=*'
            OR name = '[pl][profile]run_training_batch', r.id, NULL) AS is_step,
-       iif(name REGEXP '(?i)^warm[-_ #:.]*up[-_ #:.]*((step|run|iter|iteration)s?|phase|loop|epoch|batch)?[-_ #:.0-9]*$', r.id, NULL) AS is_warm_up,
+       iif(name REGEXP '(?i)(^|[|])warm[-_ #:.]*up[-_ #:.]*((step|run|iter|iteration)s?|phase|loop|epoch|batch)?[-_ #:.0-9]*([|]|$)', r.id, NULL) AS is_warm_up,
        CASE WHEN name IN ('forward', 'loss', 'backward', 'optimizer') THEN name
             WHEN name LIKE 'Optimizer.step#%' THEN 'optimizer'
             WHEN name GLOB '[[]pl][[]profile]*training_step' THEN 'forward'

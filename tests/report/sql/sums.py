@@ -41,7 +41,7 @@ def of_summary(tables, gpu_ns):
             yield f"{section} is not {gpu_ns} ns"
         for r in rows if section == "GPU time by class" else ():
             # the one name in brackets is that of no class
-            of = classes["(unclassified)" if r["item"].startswith("(") else r["item"]]
+            of = classes["(unclassified)" if r["item"].startswith("(") else {"communication": "comm"}.get(r["item"], r["item"])]
             if (of["kernels"], of["gpu_ns"]) != (r["count"], r["time_ns"]):
                 yield f"{r['item']} differs in classes"
 

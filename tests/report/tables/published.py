@@ -110,8 +110,8 @@ def check_judged(program, folder):
         if name.startswith(("kineto", "nsys")) == os.path.isdir(os.path.join(folder, "imports")):
             continue
         table = scenario.Trace(program, {"a": os.path.join(folder, name)}).table("advice --scope steps")
-        found = {row[0] for row in table["rows"]} | {n.split(":")[0] for n in table["notes"] if "alternatives" in n}
-        said = set(re.findall(r"\bA\d+\b", " ".join(n[n.find("not found:"):] for n in table["notes"] if "not found:" in n)))
+        found = {row[0] for row in table["rows"]} | {rule for n in table["notes"] if "alternatives" in n for rule in re.findall(r"\((A\d+)\)", n)}
+        said = scenario.quiet_rules(table["notes"])
         for what, want, got in (("fire", set(fires), found), ("find nothing", set(quiet), said - found)):
             if want != got:
                 yield f"{name}: {' '.join(sorted(want ^ got))}: {what} there or here alone"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "report/tables/tables.h"
-#include "tests/report/writers/writer_tables.h"
 
 /* The circles of a roofline, in points. */
 static int circle_of(double share)

@@ -75,7 +75,7 @@ function addNav(tables) {
 }
 async function open() {
   const data = JSON.parse(new TextDecoder().decode(await unpack("data"))), main = $("main"), page = data.page;
-  ({ report, views, cut, classes: classColours, colours, uses, shades, phases } = data);
+  ({ report, views, cut, classes: classColours, names: classNames, colours, uses, shades, phases } = data);
   const tables = inOrder(Object.values(report.tables), page);
   sides = (tables.find(t => t.sides) || { sides: [] }).sides;
   main.replaceChildren(); // what stands there for those who run no scripts

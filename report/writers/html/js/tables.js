@@ -1,7 +1,7 @@
 
 // --- tables ---------------------------------------------------------------------------------------
 const at = (table, id) => table.columns.findIndex(c => c.id === id);
-let report, views, cut, sides, classColours = {};
+let report, views, cut, sides, classColours = {}, classNames = {};
 // of a comparison the names of the sides stand for A and B
 const sided = title => sides.length ? title.replace(/(^| )([AB])(?=[ :,]|$)/g, (_, before, side) => before + sides[+(side === "B")]) : title;
 
@@ -11,7 +11,7 @@ const columnsOf = table => views[table.table].columns.map((how, n) => ({ ...tabl
 const shownOf = (c, row) => shownCell(c, row[c.k]) + (c.spread !== undefined && row[c.k] !== null && row[c.spread] !== null ? " ± " + shownCell(c, row[c.spread]) : "");
 function shownCell(c, value) {
   if (value === null || value === undefined) return "";
-  if (typeof value !== "number") return value;
+  if (typeof value !== "number") return c.class && classNames[value] || value;
   if (c.plain) return String(value);
   if (value === 0) return "0";
   const v = value / c.by, size = Math.abs(v), decimals = !c.mixed ? c.decimals : Number.isInteger(v) ? 0 : Math.max(0, Math.min(9, 2 - Math.floor(Math.log10(size))));
@@ -48,7 +48,8 @@ function placeOf(table, row) {
   if (path && !path.startsWith("(")) return [path, { path: new RegExp("^(.*/)?" + spaced(path).replace(/\\\\\//g, "/") + "(/|$)"), kinds: ["stream", "thread"] }];
   if (op) return [op, { leaves: [op], kinds: ["stream", "ops"] }];
   if (cause) return [cause, { name: cause, kinds: ["idle"] }];
-  return cls ? [cls, { class: cls.replace(/^\((.*)\)$/, "$1"), colour: classColours[cls], kinds: ["stream"] }] : null;
+  const read = cls && (classNames[cls] || cls.replace(/^\((.*)\)$/, "$1"));
+  return cls ? [read, { class: read, colour: classColours[cls], kinds: ["stream"] }] : null;
 }
 const SOME = 50;
 function addTable(section, table) {
@@ -58,6 +59,7 @@ function addTable(section, table) {
   let order = table.rows.map((_, i) => i), limit = SOME, sorted = -1, down = true, all = !columns.some(c => c.isDetail);
   const prose = ["advice", "idle", "idle-gaps", "diff-verdict", "sweep-verdict", "ranks-verdict", "losses", "method"].includes(table.table);
   const seen = () => columns.filter(c => all || !c.isDetail);
+  const classIs = new Set(columns.filter(c => c.class).map(c => c.k));
   const classes = columns.find(c => /^(op_)?class$/.test(c.id));
 
   function cell(c, i, first, text) {
@@ -81,7 +83,7 @@ function addTable(section, table) {
   }
   function fill() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean), visible = seen();
-    const rows = order.filter(i => words.every(w => table.rows[i].some(v => String(v).toLowerCase().includes(w))) && (!tree || sorted >= 0 || words.length || !isFolded(i)));
+    const rows = order.filter(i => words.every(w => table.rows[i].some((v, k) => String(classIs.has(k) && classNames[v] || v).toLowerCase().includes(w))) && (!tree || sorted >= 0 || words.length || !isFolded(i)));
     const some = rows.slice(0, limit), texts = visible.map(c => some.map(i => shownOf(c, table.rows[i]))).map((t, n) => visible[n].type === "text" && !prose ? unlike(t) : t);
     body.replaceChildren(...some.map((i, r) => {
       const row = make("tr", null, ...visible.map((c, n) => cell(c, i, n === 0, texts[n][r]))), place = timelines.length && placeOf(table, table.rows[i]);

@@ -28,6 +28,36 @@ function readBoxes(bytes, lanes) {
   return boxes;
 }
 
+// A range or operation whose time is nearly all that of the only one in it stands in one row with it, "a › b": `into` has
+// the number of that one, `before` that of the one around it, each plus 1. Rows are depths less those that are folded.
+const NEARLY = 0.97;
+function foldChains(boxes, lanes) {
+  boxes.row = Uint32Array.from(boxes.depth);
+  boxes.into = new Uint32Array(boxes.n);
+  boxes.before = new Uint32Array(boxes.n);
+  for (const lane of lanes.filter(l => l.kind === "thread" || l.kind === "ops")) {
+    const above = [], up = new Int32Array(lane.n).fill(-1), only = new Int32Array(lane.n).fill(-1); // above[d]: the last box of depth d; only: -1 none, -2 several
+    for (let k = 0; k < lane.n; k++) {
+      const i = lane.first + k, d = boxes.depth[i], parent = d ? above[d - 1] : undefined;
+      above[d] = k;
+      above.length = d + 1;
+      if (parent === undefined || boxes.start[i] + boxes.dur[i] > boxes.start[lane.first + parent] + boxes.dur[lane.first + parent]) continue;
+      up[k] = parent;
+      only[parent] = only[parent] === -1 ? k : -2;
+    }
+    lane.depths = 0;
+    for (let k = 0; k < lane.n; k++) {
+      const i = lane.first + k, child = lane.first + only[k];
+      if (up[k] >= 0) boxes.row[i] = boxes.row[lane.first + up[k]] + (boxes.into[lane.first + up[k]] ? 0 : 1);
+      if (only[k] >= 0 && boxes.count[i] === 1 && boxes.count[child] === 1 && boxes.dur[child] >= NEARLY * boxes.dur[i]) {
+        boxes.into[i] = child + 1;
+        boxes.before[child] = i + 1;
+      }
+      lane.depths = Math.max(lane.depths, boxes.row[i] + 1);
+    }
+  }
+}
+
 const ROW = 18, AXIS = 24, GAP = 7, MOST_ROWS = 12, MOST_STREAMS = 8;
 const TIMELINE_HELP = "scroll to zoom, drag to move, shift and drag to sum up, click a box; or keys w a s d, arrows, escape";
 const timelines = []; // that are open: what is asked for elsewhere on the page is found in them
@@ -42,6 +72,13 @@ async function openTimeline(t, id, whole, group) {
   const boxes = readBoxes(await unpack(id), t.lanes), text = t.text;
   const canvas = make("canvas", { tabIndex: 0, role: "application" }), detail = make("div", { className: "detail", "aria-live": "polite" });
   canvas.setAttribute("aria-label", `Timeline of ${t.what}: ${t.lanes.map(l => l.name).join(", ")}. Keys: w and s zoom, a and d move, e unfolds deep lanes, arrows go from box to box, Enter tells, Escape shows all.`);
+  foldChains(boxes, t.lanes);
+  // "a › b" of a chain; of a long one its ends
+  function chainOf(i) {
+    const names = [text[boxes.name[i]]];
+    for (let up = boxes.before[i]; up; up = boxes.before[up - 1]) names.unshift(text[boxes.name[up - 1]]);
+    return names.length > 3 ? `${names[0]} › … › ${names[names.length - 1]}` : names.join(" › ");
+  }
   // rows of a lane: its depths; of a deep one the first, until it is unfolded
   let high = AXIS;
   for (const lane of t.lanes) {
@@ -78,15 +115,15 @@ async function openTimeline(t, id, whole, group) {
   const ns = x => state.from + (x - left) / (state.wide - left) * (state.to - state.from);
 
   const isNested = lane => lane.kind === "thread" || lane.kind === "ops";
-  const isSeen = (lane, i) => boxes.depth[i] < lane.rows;
+  const isSeen = (lane, i) => boxes.row[i] < lane.rows;
   const look = i => lookOf(laneOf(i), i);
   function lookOf(lane, i) {
-    if (isNested(lane)) return shadeOf(1 + boxes.depth[i]);
+    if (isNested(lane)) return shadeOf(1 + boxes.row[i]);
     const c = colours[boxes.colour[i]];
     return [hex(dark.matches ? c[1] : c[0]), hex(c[2])];
   }
   const laneOf = i => t.lanes.find(l => i >= l.first && i < l.first + l.n);
-  const rowOf = (lane, i) => Math.min(boxes.depth[i], lane.rows - 1);
+  const rowOf = (lane, i) => Math.min(boxes.row[i], lane.rows - 1);
   // the first box of a lane that may reach into the view: no box is longer than the longest
   function firstIn(lane, at) {
     let lo = lane.first, hi = lane.first + lane.n;
@@ -156,7 +193,7 @@ async function openTimeline(t, id, whole, group) {
       pen.fillRect(x0, y, wide > 3 ? wide - 0.6 : wide, ROW - 2);
       pen.globalAlpha = 1;
       if (wide > 34 && !(lane.group && !lane.group.first.open)) { // names of streams on each other say nothing
-        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : lane.kind === "path" ? "stretches" : "kernels"}` : text[boxes.name[i]];
+        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : lane.kind === "path" ? "stretches" : "kernels"}` : boxes.into[i] ? "" : chainOf(i);
         pen.fillStyle = is && !is[i] ? ink : words;
         pen.save();
         pen.beginPath();
@@ -234,7 +271,7 @@ async function openTimeline(t, id, whole, group) {
       for (let i = firstIn(lane, at - near); i < lane.first + lane.n && boxes.start[i] < at + near; i++) {
         if (rowOf(lane, i) !== row || !isSeen(lane, i)) continue;
         const end = boxes.start[i] + boxes.dur[i], away = at < boxes.start[i] ? boxes.start[i] - at : at > end ? at - end : 0;
-        if (away < distance || (away === 0 && best < 0)) { best = i; distance = away; }
+        if (away < distance || (away === 0 && (best < 0 || boxes.into[best]))) { best = i; distance = away; }
         if (away === 0) distance = 0;
       }
     }
@@ -250,6 +287,7 @@ async function openTimeline(t, id, whole, group) {
     } else {
       add(KINDS[lane.kind], text[boxes.name[i]]);
       add("time", `${shownTime(boxes.dur[i])}, from ${shownTime(boxes.start[i])} on`);
+      add("around it", boxes.before[i] ? chainOf(boxes.before[i] - 1) : "");
       add("class", text[boxes.class[i]]);
       if (!isNested(lane) || text[boxes.path[i]] !== text[boxes.name[i]]) add(isNested(lane) ? "path" : "module", text[boxes.path[i]]);
       add(lane.kind === "ops" ? "sizes" : "operation", [text[boxes.operation[i]], text[boxes.shapes[i]]].filter(Boolean).join(": "));
@@ -355,7 +393,7 @@ async function openTimeline(t, id, whole, group) {
     if (i < 0) { choose(Math.min(firstIn(lane, state.from), lane.first + lane.n - 1)); return; }
     if (key === "ArrowLeft" || key === "ArrowRight") {
       const by = key === "ArrowLeft" ? -1 : 1, row = rowOf(lane, i);
-      for (let k = i + by; k >= lane.first && k < lane.first + lane.n; k += by) if (rowOf(lane, k) === row) { choose(k); return; }
+      for (let k = i + by; k >= lane.first && k < lane.first + lane.n; k += by) if (rowOf(lane, k) === row && !boxes.into[k]) { choose(k); return; }
       return;
     }
     const middle = Math.min(Math.max(boxes.start[i] + boxes.dur[i] / 2, state.from), state.to), y = lane.y + rowOf(lane, i) * ROW + ROW / 2;

@@ -6,10 +6,9 @@ printf '{"ph": "X", "name": "a", "ts": 1, "dur": 1}\n{"ph": "X", "name": "b", "t
 printf '{\n "rocprofiler-sdk-tool": [{"metadata": {}}]}\n' >rocprof.json
 printf 'SQLite format 3\0 rocpd_kernel_dispatch' >results.db
 printf '{"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": []}\n' >stacks.json
-printf '\n\013host' >host.xplane.pb
 printf '\n\013host' >trace.pftrace
 printf 'x' >run.ncu-rep
-for input in baseline.wtrace page.json list.json lines.json rocprof.json results.db stacks.json host.xplane.pb trace.pftrace run.ncu-rep; do
+for input in baseline.wtrace page.json list.json lines.json rocprof.json results.db stacks.json trace.pftrace run.ncu-rep; do
 	warpsheet report $input
 	echo "report $input: exit $?"
 done

@@ -1,6 +1,7 @@
 """Imports of small files: run.py WARPSHEET FILE.scenario. A paragraph `test NAME` holds a file of a profiler, those
 behind it what its import must make and say: README.md beside this."""
 import csv
+import gzip
 import os
 import re
 import sqlite3
@@ -16,10 +17,13 @@ from scenario import Wrong  # pylint: disable=wrong-import-position
 
 def expand(lines, defined):
     """`NAME A|B` stands for the lines of the paragraph `define NAME A B`, with $A and $B in them; `file NAME` for those
-    of a file beside this."""
+    of a file beside this; `times N LINE` for N such lines."""
     for line in lines:
         name, _, rest = line.partition(" ")
-        if name == "file":
+        if name == "times":
+            count, _, line = rest.partition(" ")
+            yield from list(expand([line], defined)) * int(count)
+        elif name == "file":
             with open(os.path.join(HERE, rest), encoding="utf-8") as f:
                 yield f.read()
         elif name in defined:
@@ -35,16 +39,24 @@ def expand(lines, defined):
 
 
 def write(kind, lines, path):
-    """A timeline of PyTorch's: all of its text, or its events; or a database in the schema of Nsight Systems."""
+    """A timeline of PyTorch's: all of its text, or its events; or a database in the schema of Nsight Systems, which is
+    returned. <ff> is a byte, <61*1000> as many of one. `gzip -100`: compressed, without the last 100 bytes."""
+    kind, *options = kind.split()
     if kind == "sql":
         db = sqlite3.connect(path)
         db.create_function("tid", 2, lambda pid, tid: 1 << 48 | pid << 24 | tid)
         db.executescript("\n".join(lines))
-        db.close()
-        return
+        if "open" not in options:
+            db.close()
+        return db
     text = "\n".join(lines) if kind == "text" else '{"traceEvents":[' + ",\n".join(lines) + "]}"
+    data = re.sub(rb"<([0-9a-f]{2})(?:\*(\d+))?>", lambda m: bytes.fromhex(m[1].decode()) * int(m[2] or 1),
+                  text.encode("utf-8", "surrogateescape"))
+    if options:
+        data = gzip.compress(data)[:int(options[1]) if options[1:] else None]
     with open(path, "wb") as f:
-        f.write(text.encode("utf-8", "surrogateescape"))
+        f.write(data)
+    return None
 
 
 class Import:
@@ -54,7 +66,7 @@ class Import:
             return subprocess.run([warpsheet, *arguments], capture_output=True, encoding="utf-8", errors="surrogateescape",
                                   check=False)
 
-        self.run, self.trace = run, os.path.join(folder, "test.wtrace")
+        self.run, self.source, self.trace = run, source, os.path.join(folder, "test.wtrace")
         made = run("import", source, "-o", self.trace)
         self.status, self.said = made.returncode, made.stdout + made.stderr
         if not self.status:
@@ -92,9 +104,17 @@ class Import:
             raise Wrong(f"status {self.status}: {self.said}")
         self.check_said(part)
 
+    def check_again(self, _):
+        """A second import makes the same bytes."""
+        again = self.trace + ".again"
+        self.run("import", self.source, "-o", again)
+        with open(self.trace, "rb") as first, open(again, "rb") as second:
+            if first.read() != second.read():
+                raise Wrong("another trace")
+
 
 def main(warpsheet, path):
-    made, defined, tests, name = None, {}, 0, ""
+    made, defined, tests, name, opened = None, {}, 0, "", None
     with tempfile.TemporaryDirectory() as top:
         for part in scenario.parts(path):
             try:
@@ -105,12 +125,14 @@ def main(warpsheet, path):
                     name, tests = part.rest, tests + 1
                     folder = tempfile.mkdtemp(dir=top)
                     source = os.path.join(folder, "source")
-                    write(part.lines[0], expand(part.lines[1:], defined), source)
+                    opened = write(part.lines[0], expand(part.lines[1:], defined), source)
                     made = Import(warpsheet, source, folder)
                 else:
-                    {"rows": made.check_rows, "said": made.check_said, "refused": made.check_refused}[part.what](part)
+                    {"rows": made.check_rows, "said": made.check_said, "refused": made.check_refused,
+                     "again": made.check_again}[part.what](part)
             except (Wrong, KeyError, ValueError) as wrong:
-                raise SystemExit(f"{path}:{part.number}: {name}: {wrong!r}") from None
+                raise SystemExit(f"{path}:{part.number}: {name}: {wrong!r}"[:5000]) from None
+    del opened  # a database that a test left open stayed so until the next
     print(f"{path}: {tests} tests")
 
 
