@@ -23,7 +23,7 @@ static void separate(struct ws_csv *c)
 	c->row_has_fields = 1;
 }
 
-/* Blanks of any width, and what takes no room at all. */
+/* Blanks of any width, and characters without width. */
 static bool is_blank(uint32_t c)
 {
 	return c == ' ' || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) || c == 0x202f ||
@@ -62,7 +62,7 @@ static bool needs_quotes(const char *p, size_t len)
 	return 0;
 }
 
-/* Bytes from the front that stand for themselves: nearly all of nearly all names. */
+/* Number of leading bytes that need no escaping: in most names all. */
 static size_t plain_run(const char *p, size_t len)
 {
 	size_t n = 0;

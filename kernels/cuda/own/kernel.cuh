@@ -1,5 +1,5 @@
 /*
- * What the .cu files share: dtypes of elements, 16-byte accesses, reductions of warps and
+ * Code shared by the .cu files: dtypes of elements, 16-byte accesses, reductions of warps and
  * blocks, and launching. Plain kernels: a thread has one access on its way at a time. Each file
  * holds static __global__ kernels named ws_<class>_<op>[_fwd|_bwd]_<dtypes> (as ws_op_kernel_name()
  * builds it) and extern "C" launchers (launch.h).
@@ -237,8 +237,8 @@ static __device__ __forceinline__ float ws_block_max(float x)
 /* --- which kernel ---------------------------------------------------------------------------- */
 
 /*
- * What tells the kernels of one launcher apart, as a number for case labels: the parts of
- * ws_op_kernel_name(). direction: forward, backward or none; in, out: f32, bf16 or f16.
+ * The kernel of a launcher as a number for case labels: the parts of ws_op_kernel_name().
+ * direction: forward, backward or none; in, out: f32, bf16 or f16.
  */
 #define WS_KERNEL_KEY(SUB, direction, in, out)                                         \
 	ws_kernel_key(WS_SUB_##SUB, WSNVTX_DIRECTION_##direction, WS_KERNEL_NVTX_##in, \
