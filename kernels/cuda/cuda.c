@@ -216,10 +216,10 @@ const struct ws_cuda_plan *ws_cuda_plan_of(const struct ws_cuda *cuda, const str
 
 /* --- before the first step ------------------------------------------------------------------ */
 
-static bool plan_has(const struct ws_backend_plan *plan, bool (*is)(const struct ws_op *))
+static bool plan_has(const struct ws_backend_plan *plan, bool (*matches)(const struct ws_op *))
 {
 	for (int i = 0; i < plan->op_count; i++)
-		if (is(plan->ops[i]))
+		if (matches(plan->ops[i]))
 			return true;
 	return false;
 }

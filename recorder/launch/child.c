@@ -175,14 +175,14 @@ void ws_witness_end(pid_t witness)
 /* Runs in the child. Ends if the launcher was killed before it stored our pid in *who, as nothing
  * would read the recording. execvp also runs scripts without a #! line, as a shell does. */
 static void become(const char *path, char *const argv[], const struct ws_child_env *vars, size_t n,
-                   const sigset_t *mask, struct ws_seg_process *who, int launcher)
+                   const sigset_t *mask, struct ws_seg_process *identity, int launcher)
 {
 	int error = 0;
 	char go;
 
 	if (read(launcher, &go, sizeof(go)) != sizeof(go))
 		_exit(WS_EXIT_NOT_EXECUTABLE);
-	ws_seg_set_process(who, ws_proc_self());
+	ws_seg_set_process(identity, ws_proc_self());
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	for (size_t i = 0; i < n && !error; i++)
 		error = setenv(vars[i].name, vars[i].value, 1) ? errno : 0;
@@ -215,7 +215,7 @@ static int exec_result(pid_t pid, int child)
 
 enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char *const argv[],
                               const struct ws_child_env *vars, size_t n, const sigset_t *mask,
-                              struct ws_seg_process *who, int *exit_code, struct ws_err *err)
+                              struct ws_seg_process *identity, int *exit_code, struct ws_err *err)
 {
 	int ends[2], error;
 
@@ -225,11 +225,11 @@ enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char
 	error = *out < 0 ? errno : 0;
 	if (!*out) {
 		close(ends[0]);
-		become(path, argv, vars, n, mask, who, ends[1]);
+		become(path, argv, vars, n, mask, identity, ends[1]);
 	}
 	close(ends[1]);
 	if (*out > 0) {
-		atomic_store(&who->pid, (uint32_t)*out);
+		atomic_store(&identity->pid, (uint32_t)*out);
 		*witness = ws_witness_start();
 		error = exec_result(*out, ends[0]);
 	}

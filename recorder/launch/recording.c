@@ -531,22 +531,22 @@ static uint64_t pass(struct session *s, int *alive)
 	find_further(s);
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		struct ws_process *p = s->processes[i];
-		int gone;
+		int has_ended;
 
 		if (p->is_gone)
 			continue;
 		/* checked before the pass, so that this pass reads everything from a process that
 		 * has ended */
-		gone = s->stop || !is_alive(s, p);
-		*alive |= !gone;
+		has_ended = s->stop || !is_alive(s, p);
+		*alive |= !has_ended;
 		if (!p->is_settled && ws_process_pid(p))
 			resolve(s, p, ws_process_pid(p));
-		if (gone && !is_alive(s, p))
+		if (has_ended && !is_alive(s, p))
 			ws_drain_program_ended(p->drain);
 		records = ws_process_step(p);
 		ws_process_look_unseen(p, records);
 		n += records;
-		if (!gone)
+		if (!has_ended)
 			continue;
 		p->is_gone = !is_alive(s, p);
 		p->gone_ns = ws_drain_now_ns(p->drain);

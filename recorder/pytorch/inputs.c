@@ -47,8 +47,8 @@ bool ws_torch_find(void *handle)
 
 size_t ws_torch_peek(const void *from, void *to, size_t size)
 {
-	struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
-	ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+	struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
+	ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
 
 	return n < 0 ? 0 : (size_t)n;
 }

@@ -98,19 +98,20 @@ void ws_segment_folder_make(uint64_t bytes, char out[PATH_MAX])
 
 /* --- files --- */
 
-/* Maps the first `there` bytes of the file, and private zeros after them. */
-static enum ws_status map(struct ws_segment_file *out, int fd, uint64_t there, struct ws_err *err)
+/* Maps the first file_bytes bytes of the file, and private zeros after them. */
+static enum ws_status map(struct ws_segment_file *out, int fd, uint64_t file_bytes,
+                          struct ws_err *err)
 {
 	const int rights = PROT_READ | PROT_WRITE;
 	void *mem;
 
-	if (there >= out->size) {
+	if (file_bytes >= out->size) {
 		mem = mmap(NULL, out->size, rights, MAP_SHARED, fd, 0);
 	} else {
 		mem = mmap(NULL, out->size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		           0);
 		if (mem != MAP_FAILED &&
-		    mmap(mem, there, rights, MAP_SHARED | MAP_FIXED, fd, 0) != mem) {
+		    mmap(mem, file_bytes, rights, MAP_SHARED | MAP_FIXED, fd, 0) != mem) {
 			munmap(mem, out->size);
 			mem = MAP_FAILED;
 		}
@@ -431,7 +432,7 @@ enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err 
 {
 	const struct ws_proc launcher = ws_seg_process(&file->seg->launcher);
 	struct ws_segment_file opened;
-	char who[32] = "another process";
+	char holder[32] = "another process";
 	int fd;
 
 	WS_FORWARD(open_own(&opened, file->path, 0, &fd, err));
@@ -441,9 +442,9 @@ enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err 
 	}
 	close(fd);
 	if (ws_proc_alive(launcher))
-		snprintf(who, sizeof(who), "process %u", (unsigned)launcher.pid);
+		snprintf(holder, sizeof(holder), "process %u", (unsigned)launcher.pid);
 	return WS_FAIL(err, ENVIRONMENT, "%s is being salvaged by %s; wait for it to end",
-	               file->path, who);
+	               file->path, holder);
 }
 
 void ws_segment_file_leave_word(const char *first_path)

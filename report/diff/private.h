@@ -320,20 +320,20 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 /* Has a side times of the CPU reference? */
 static inline bool ws_diff_is_on_cpu(const struct ws_diff *d)
 {
-	bool is = false;
+	bool result = false;
 
 	for (int s = 0; s < 2; s++)
-		is |= d->side[s].nrecordings && d->side[s].recordings[0].on_cpu;
-	return is;
+		result |= d->side[s].nrecordings && d->side[s].recordings[0].on_cpu;
+	return result;
 }
 /* Is the compared work host operations, because no device worked on either side? */
 static inline bool ws_diff_is_of_host_ops(const struct ws_diff *d)
 {
-	bool is = true;
+	bool result = true;
 
 	for (int s = 0; s < 2; s++)
-		is &= d->side[s].nrecordings && d->side[s].recordings[0].has_host_ops;
-	return is;
+		result &= d->side[s].nrecordings && d->side[s].recordings[0].has_host_ops;
+	return result;
 }
 /* Name of the sum of work, and of its parts. */
 static inline const char *ws_diff_work_time(const struct ws_diff *d)

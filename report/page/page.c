@@ -478,7 +478,7 @@ static void say_largest_part(struct ws_page_making *p)
 	const struct ws_page_node *owner = owner_of(page);
 	const double whole = ws_page_gpu_ns(page);
 	const char *work = ws_page_work(page);
-	const char *name, *share, *whose, *other, *other_share;
+	const char *name, *share, *beginning, *other, *other_share;
 
 	if (say_graphs(p) || !(whole > 0))
 		return;
@@ -505,14 +505,14 @@ static void say_largest_part(struct ws_page_making *p)
 
 	if (!strstr(copy, "::"))
 		*copy = (char)toupper((unsigned char)*copy);
-	whose = copy;
+	beginning = copy;
 	if (has_both_ways(owner))
-		whose = ws_arena_format(p->texts, "%s and its backward hold ", whose);
+		beginning = ws_arena_format(p->texts, "%s and its backward hold ", beginning);
 	else
-		whose = ws_arena_format(p->texts, "%s holds ", whose);
-	if (words_in(whose) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
+		beginning = ws_arena_format(p->texts, "%s holds ", beginning);
+	if (words_in(beginning) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
 		other = other_share = "";
-	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, row)),
+	ws_page_say(p->page, "", beginning, ws_say_percent(p->texts, node_percent(page, row)),
 	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
 	            NULL);
@@ -1008,10 +1008,10 @@ void ws_page_add_headline(struct ws_page_making *p)
 		ws_page_say(p->page, "", what, time,
 		            "; how long the GPU computes is not known: ", s->obstacle, ".", NULL);
 	else {
-		const char *who = p->idle->nworked > 1
-		                          ? ws_arena_format(p->texts, "ts %zu GPUs compute for ",
-		                                            p->idle->nworked)
-		                          : "he GPU computes for ";
+		const char *subject =
+		        p->idle->nworked > 1 ? ws_arena_format(p->texts, "ts %zu GPUs compute for ",
+		                                               p->idle->nworked)
+		                             : "he GPU computes for ";
 		const char *part = ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing);
 		const bool is_one = p->idle->nworked < 2;
 
@@ -1019,11 +1019,12 @@ void ws_page_add_headline(struct ws_page_making *p)
 		if (spread) {
 			ws_page_say(p->page, "", what, time, ".", NULL);
 			ws_page_say(p->page, "",
-			            ws_arena_format(p->texts, "%s%s", is_one ? "T" : "I", who),
+			            ws_arena_format(p->texts, "%s%s", is_one ? "T" : "I", subject),
 			            part, " of it.", NULL);
 		} else {
 			ws_page_say(p->page, "", what, time,
-			            ws_arena_format(p->texts, "; %s%s", is_one ? "t" : "i", who),
+			            ws_arena_format(p->texts, "; %s%s", is_one ? "t" : "i",
+			                            subject),
 			            part, is_one ? " of it." : ".", NULL);
 		}
 	}

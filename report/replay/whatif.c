@@ -236,17 +236,17 @@ static const char *class_name(const struct asked *a, uint32_t class)
 static enum ws_status unknown_class(const struct asked *a, const char *value, struct ws_err *err)
 {
 	struct names names = {0};
-	uint8_t *has;
+	uint8_t *is_seen;
 	char list[1024];
 
-	WS_NEW(a->arena, has, a->m->ntexts);
+	WS_NEW(a->arena, is_seen, a->m->ntexts);
 	WS_NEW(a->arena, names.name, a->m->ntexts);
 	for (size_t i = 0; i < a->facts->npieces; i++) {
 		const struct ws_joined_kernel *k = kernel_of(a, i);
 
-		if (!k || has[k->kind->class])
+		if (!k || is_seen[k->kind->class])
 			continue;
-		has[k->kind->class] = 1;
+		is_seen[k->kind->class] = 1;
 		names.name[names.n++] = class_name(a, k->kind->class);
 	}
 	return ws_opt_unknown_name("class", value, name_at, &names,
@@ -487,29 +487,29 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	const struct ws_bytes new_dtype = changes ? ws_bytes_of(a->dtype) : dtype;
 	const double width = changes ? bytes_of_dtype(new_dtype) / bytes_of_dtype(dtype) : 1;
 	struct ws_roof from, to;
-	struct bound now, then;
+	struct bound present, changed;
 	double compute, memory;
 
 	if (!op)
 		return guess(a, own, other, k, width, f);
 	ws_roof_of(own, op->class, dtype, op->tensor, &from);
 	ws_roof_of(other, op->class, new_dtype, changes ? WS_TENSOR_YES : op->tensor, &to);
-	now = bound_of(&from, op, 1);
-	then = bound_of(&to, op, width);
-	if (isnan(now.least_ns) || isnan(then.least_ns))
+	present = bound_of(&from, op, 1);
+	changed = bound_of(&to, op, width);
+	if (isnan(present.least_ns) || isnan(changed.least_ns))
 		return guess(a, own, other, k, width, f);
 	compute = from.flops_per_s > 0 && to.flops_per_s > 0 ? from.flops_per_s / to.flops_per_s
 	                                                     : NAN;
 	memory = from.bytes_per_s > 0 && to.bytes_per_s > 0
 	                 ? width * from.bytes_per_s / to.bytes_per_s
 	                 : NAN;
-	f->factor[THEN] = then.both_ns / now.both_ns;
+	f->factor[THEN] = changed.both_ns / present.both_ns;
 	f->factor[LEAST] = op->gpu_ns > 0
-	                           ? fmin(f->factor[THEN], then.least_ns / (double)op->gpu_ns)
+	                           ? fmin(f->factor[THEN], changed.least_ns / (double)op->gpu_ns)
 	                           : f->factor[THEN];
 	f->factor[MOST] = fmax(f->factor[THEN], fmax(compute, memory));
 	/* operations not bound by their roof may gain nothing from a higher one */
-	if (100 * now.least_ns < ROOF_PERCENT * (double)op->gpu_ns)
+	if (100 * present.least_ns < ROOF_PERCENT * (double)op->gpu_ns)
 		f->factor[MOST] = fmax(f->factor[MOST], 1);
 	return true;
 }

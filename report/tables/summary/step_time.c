@@ -12,7 +12,7 @@ static int64_t step_flops(const struct ws_table_context *tab)
 	struct ws_joined_rows *rows = tab->sel->rows;
 	const struct ws_model *m = tab->m;
 	int64_t flops = 0;
-	int said = 0;
+	int is_known = 0;
 
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
@@ -22,9 +22,9 @@ static int64_t step_flops(const struct ws_table_context *tab)
 		    !ws_step_selected(m, tab->sel, ws_joined_range_step(rows, r)))
 			continue;
 		flops += op->flops;
-		said = 1;
+		is_known = 1;
 	}
-	return said ? flops : -1;
+	return is_known ? flops : -1;
 }
 
 /* Phases of at least a thousandth of the step. The table `steps` has all phases, and the host's

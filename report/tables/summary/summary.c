@@ -359,7 +359,7 @@ static void add_finding(const struct ws_summary_page *p, const struct ws_finding
                         const struct ws_finding *f, uint64_t more)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-	const char *says = f->advice && *f->advice ? f->advice : rule->advice;
+	const char *advice = f->advice && *f->advice ? f->advice : rule->advice;
 	char *item, *text, gain[80] = "", others[64] = "";
 
 	if (f->gain_ns > 0 && a->step_ns > 0)
@@ -369,7 +369,7 @@ static void add_finding(const struct ws_summary_page *p, const struct ws_finding
 	item = ws_xformat("%s: %s", rule->title, f->scope);
 	/* some texts end in a full stop, some do not */
 	text = ws_xformat("%.*s.%s Evidence: %s%s.",
-	                  (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain,
+	                  (int)(strlen(advice) - (advice[strlen(advice) - 1] == '.')), advice, gain,
 	                  f->evidence, others);
 	ws_page_text(p, ws_bytes_of(item), ws_bytes_of(text));
 	free(item);
