@@ -165,7 +165,7 @@ enum ws_device_kind {
 	WS_DEVICE_CUDA,
 };
 
-/* Of ws_row_memcpy.kind; those that readers use. */
+/* Values of ws_row_memcpy.kind that readers use. */
 enum ws_memcpy_kind {
 	WS_MEMCPY_HTOD = 1,
 	WS_MEMCPY_DTOH = 2,
