@@ -57,7 +57,7 @@ struct flow_end {
 	char phase; /* 's', 'f', or 0: both were seen */
 };
 
-/* What a call launches, or what a piece of device work is. */
+/* The kind of work that a call launches, or of a piece of device work. */
 enum work {
 	NO_WORK,
 	WORK_KERNEL,

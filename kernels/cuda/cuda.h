@@ -80,7 +80,7 @@ enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype
 
 /* --- choosing algorithms by time -------------------------------------------------------------- */
 
-/* Not with --deterministic: what is fastest differs from run to run, and so would sums. */
+/* Not used with --deterministic: the fastest algorithm differs between runs, and so would sums. */
 static inline bool ws_cuda_is_timed(const struct ws_cuda *cuda)
 {
 	return cuda->options.autotune && !cuda->options.deterministic;

@@ -20,7 +20,7 @@
 
 #define WS_IMAGE_NOISE 0.5 /* largest deviation from the pattern */
 
-/* n images of c × h × w; classes 1: a number to be told from each, not a class. */
+/* n images of c × h × w; classes 1: the target of an image is a number instead of a class. */
 struct ws_image_batch {
 	enum ws_layout layout;
 	int64_t n, c, h, w;
@@ -183,15 +183,15 @@ struct ws_backend_options {
 struct ws_backend *ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes);
 
 /*
- * A GPU by cuBLAS, cuDNN and own kernels. ENVIRONMENT, with the cure, where the driver,
- * a GPU or a library is missing. In programs built without the CUDA toolkit it always is.
+ * A GPU by cuBLAS, cuDNN and own kernels. ENVIRONMENT, with advice, if the driver, a GPU or a
+ * library is missing. In programs built without the CUDA toolkit it always is.
  */
 enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
                                     struct ws_backend **backend, struct ws_err *err);
 
 /*
- * The backend that the options ask for; auto: a GPU where one answers, else the CPU. why: one line
- * with the choice and its reason.
+ * The backend chosen by the options; auto: a GPU if one works, else the CPU. why: one line with the
+ * choice and its reason.
  */
 enum ws_status ws_backend_open(const struct ws_backend_options *options, struct ws_pool *pool,
                                struct ws_backend **backend, char *why, size_t why_size,

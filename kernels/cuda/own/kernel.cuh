@@ -32,7 +32,7 @@ typedef float ws_real;
 #define WS_REAL_LOG  logf
 #define WS_REAL_SQRT sqrtf
 #define WS_REAL_TANH tanhf
-extern "C" { /* what they declare is C */
+extern "C" { /* declarations with C linkage */
 #include "formats/base/status.h"
 #include "kernels/exec/exec.h"
 #include "kernels/graph/element.h"
@@ -64,7 +64,7 @@ static inline enum ws_status ws_cuda_launched(const char *kernel, struct ws_err 
 #define WS_WARP    32
 #define WS_FULL    0xffffffffu /* all lanes of a warp */
 #define WS_ACCESS  16          /* bytes of one access of a thread */
-#define WS_THREADS 256         /* of a block, where a kernel does not say otherwise */
+#define WS_THREADS 256         /* threads of a block, unless a kernel has another number */
 
 /* A loop over i = 0 … n - 1 that is unrolled, so that what i indexes can stay in registers. */
 #define WS_UNROLL(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
@@ -312,7 +312,7 @@ static inline bool ws_cuda_has_one_dtype(const struct ws_op *op)
 	default:                                                                            \
 		return ws_cuda_no_kernel(op, err);                                          \
 	}
-/* The same where there is a kernel of fp32 alone. */
+/* The same for ops with a kernel for fp32 only. */
 #define WS_LAUNCH_F32(launch, op, err, ...)                                  \
 	if (!ws_cuda_has_one_dtype(op) || op->out[0]->dtype != WS_DTYPE_F32) \
 		return ws_cuda_no_kernel(op, err);                           \
