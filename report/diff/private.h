@@ -359,7 +359,7 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report);
 
 /* --- the tables --------------------------------------------------------------------------- */
 
-/* Adds a note that says what the times of a table cover. */
+/* Adds a note with the work covered by the times of a table. */
 void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t);
 /* Adds a note about traces that were given twice. */
 void ws_diff_note_copies(const struct ws_side *side, const char *before, struct ws_table *t);

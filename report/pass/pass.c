@@ -23,7 +23,7 @@ static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *r
 
 	WS_FORWARD(ws_pass_take_thread_rows(p, rows, block, err));
 	if (!p->joins) {
-		/* Of the block at hand, as they come. */
+		/* Rows of the current block, in their order. */
 		uint32_t number;
 
 		for (size_t i = p->taken.first; i < p->taken.n; i++) {
@@ -112,7 +112,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- rows that nobody joins --------------------------------------------------------------- */
+/* --- rows that need no join --------------------------------------------------------------- */
 
 /* Measured steps are all of a trace in which nothing is called like a step or marks one, and no
  * module is called. */
@@ -146,7 +146,7 @@ static enum ws_status tell_unjoined(struct ws_pass *p, const struct ws_pass_unjo
 	return wanted->kernels ? tell_kernels(p, kernels, err) : WS_OK;
 }
 
-/* --- events to the ranges that exports tell -------------------------------------------------- */
+/* --- makes ranges for exports from events -------------------------------------------------- */
 
 #define ROW_BYTES sizeof(struct ws_recorded_range)
 
@@ -155,7 +155,7 @@ struct pairing {
 	struct ws_range_pairs pairs; /* their ranges: rows of p->recorded */
 };
 
-/* Of a range that begins, or a mark. */
+/* Values of a beginning range, or of a mark. */
 static void add(struct ws_spill *rows, size_t *n, const struct ws_pass_row *event)
 {
 	const struct ws_recorded_range row = {event->time_ns, event->time_ns, event->id,
@@ -229,7 +229,7 @@ static enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *er
 	status = ws_pass_each_event(p, pair, &pairing, err);
 	ws_range_pairs_free(&pairing.pairs);
 	if (status == WS_OK) {
-		/* By the ids of their threads: each event tells the rank of its thread. */
+		/* Threads by id. Each event has the rank of its thread. */
 		struct ws_spill_key key = {.n = 0, .key = rank_of};
 		struct ws_arena temp = {0};
 		uint32_t *order, *rank;
