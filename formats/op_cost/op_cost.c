@@ -485,7 +485,7 @@ static void rule_conv(struct inputs *op, const struct cost_call *c)
 	set_flops_and_bytes(c->cost, flops, bytes_read, RESULT(results, x->bytes));
 }
 
-/* The general operation, which can also be transposed; that has no model. */
+/* The general operation. Its transposed form has no model. */
 static void rule_convolution(struct inputs *op, const struct cost_call *c)
 {
 	if (flag_at(op, 6) == 0)

@@ -489,7 +489,7 @@ struct thread_state {
 	size_t nranges, capacity;
 	uint64_t domain;
 	int64_t *open_end; /* ends of events that may contain the next one */
-	uint64_t *python;  /* of each: the innermost Python call, 0 = none */
+	uint64_t *python;  /* for each of these: the innermost Python call, 0 = none */
 	size_t depth, ends_capacity, python_capacity;
 	uint64_t npython;
 	/* functions and modules around the operations that follow each other */

@@ -464,7 +464,7 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, bool rec
 		for (int j = op->in_count; j < ws_op_touched(op); j++)
 			if (ws_op_touches(op, j))
 				set_alive(exec, ws_op_touches(op, j), true);
-		if (!records) { /* a range would say that its ops run now */
+		if (!records) { /* no ranges while recording: the ops do not run now */
 			enter_scope(exec, op->scope);
 			wsnvtx_push_op(op->message, &op->payload);
 		}

@@ -248,7 +248,7 @@ enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_b
 
 #define WS_INIT_CUT 3 /* standard deviations that TRUNC_NORMAL keeps within */
 
-/* A tensor's first values on the way. */
+/* State for computing a tensor's initial values. */
 struct ws_first_values {
 	const struct ws_tensor *t;       /* borrowed */
 	struct ws_rng rng[WS_PARTS_MAX]; /* of each part of t */
