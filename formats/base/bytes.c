@@ -59,7 +59,7 @@ void ws_buf_free(struct ws_buf *b)
 	memset(b, 0, sizeof(*b));
 }
 
-/* Valid UTF-8, without NUL unless has_nul. */
+/* Whether the bytes are valid UTF-8, without NUL unless has_nul. */
 static bool is_sound(const uint8_t *p, size_t len, bool has_nul)
 {
 	uint8_t all = 0;

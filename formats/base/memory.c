@@ -69,13 +69,14 @@ void *ws_xopened(void *opened)
 	return opened;
 }
 
-/* More than loading a library takes: without memory it fails as if there were no such file. */
+/* More memory than loading a library needs. Without memory, loading fails as if the file did not
+ * exist. */
 #define LIBRARY_BYTES ((size_t)4 << 20)
 
 void *ws_xdlopen(const char *file)
 {
 	ws_xroom(LIBRARY_BYTES);
-	errno = 0; /* it is set when there is no memory, but not when there is no such file */
+	errno = 0; /* set if memory ran out, but not if the file does not exist */
 	return ws_xopened(ws_library_open(file));
 }
 
@@ -360,14 +361,14 @@ void ws_arena_free(struct ws_arena *arena)
 #define MEMORY_VARIABLE  "WARPSHEET_MAX_MEMORY"
 #define SECONDS_VARIABLE "WARPSHEET_MAX_SECONDS"
 
-/* What any inputs may take. */
+/* Limits for inputs of any size. */
 #define ANY_BYTES   (UINT64_C(480) << 20)
 #define ANY_SECONDS 10
-/* What each byte of a file may take in memory: names that compress well are many in few bytes. Rows
- * take none, since they lie in files (report/base/spill.h). */
+/* Limit of memory per byte of the file, as names that compress well are many in few bytes. Rows
+ * need none, as they are in files (report/base/spill.h). */
 #define MEMORY_PER_BYTE 256
-/* What a row may take of time, and a byte: a row of a table that is written as text takes 1 µs, a
- * byte of JSON that is packed well 1 µs. */
+/* Limits of time per row and per byte. Writing a row of a table as text takes 1 µs, reading a well
+ * compressed byte of JSON 1 µs. */
 #define ROWS_PER_SECOND  200000
 #define BYTES_PER_SECOND 100000
 
@@ -375,13 +376,13 @@ static struct {
 	pthread_mutex_t lock;
 	bool has_begun;
 	uint64_t bytes, rows;            /* of all inputs */
-	int64_t max_memory, max_seconds; /* of the environment; 0: none */
-	/* for a handler of a signal, and where memory ran out: made beforehand */
+	int64_t max_memory, max_seconds; /* limits set in the environment; 0: none */
+	/* message made in advance, for a signal handler and for the end of memory */
 	uint64_t memory_limit;
 	char memory_text[256], time_text[256];
 } limits = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Why there was no memory for so many bytes more: our limit. NULL: for another reason. */
+/* The message if our own limit refuses this many more bytes. NULL: it does not. */
 static const char *why_no_memory(size_t bytes)
 {
 	return limits.memory_limit && ws_limits_refuse(limits.memory_limit, bytes)
@@ -449,7 +450,7 @@ void ws_allowance_rows(uint64_t rows)
 	add(0, rows);
 }
 
-/* A number above 0 of the environment; stays 0 where there is none. */
+/* Reads a number above 0 from the environment; unchanged if there is none. */
 static enum ws_status read_variable(const char *name, const char *what, int64_t *number,
                                     struct ws_err *err)
 {

@@ -9,7 +9,7 @@
 #include "formats/base/bytes.h"
 
 #define HELP_COLUMN  28 /* where the explanation of an option begins */
-#define HELP_WIDTH   60 /* letters of a line of it */
+#define HELP_WIDTH   60 /* letters per line of the explanation */
 #define MAX_SECONDS  1e9
 #define WORD_MAX_LEN 64
 #define MAX_CHOICES  400
@@ -32,7 +32,7 @@ static enum ws_status parse_int(const char *text, const char **end, int64_t *out
 	return WS_OK;
 }
 
-/* " from A to B", " from A": what an option's numbers may be. */
+/* " from A to B", " from A": the valid numbers of an option. */
 static const char *bounds(const struct ws_opt *opt, char text[64])
 {
 	if (opt->max)
@@ -288,7 +288,7 @@ static const char *opt_name(const void *ctx, size_t i)
 	return i < list->n ? list->opts[i].name : NULL;
 }
 
-/* Options, commands and tables that earlier versions had, and what does their work now. */
+/* Options, commands and tables of earlier versions, and their replacements. */
 static const char *const replaced[][2] = {
         {"merge", "a report reads the traces of all processes at once: warpsheet report A B"},
         {"repair", "reports read the intact data of a damaged trace as it is"},
@@ -450,7 +450,7 @@ bool ws_opt_asks_help(int argc, char *const *argv)
 
 /* --- help --------------------------------------------------------------------- */
 
-/* The letters of the next line of a help text: to a newline, or what fits. */
+/* Number of letters in the next line of a help text: up to a newline, or as many as fit. */
 static size_t line_length(const char *text)
 {
 	size_t len = strcspn(text, "\n");

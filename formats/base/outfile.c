@@ -9,7 +9,7 @@
 #include "formats/base/memory.h"
 #include "formats/base/system/system.h"
 
-/* A file or folder that does not have its name yet, or a folder that was made for files. */
+/* A file or folder with a temporary name, or a folder made for files. */
 struct ws_outfile_unfinished {
 	int folder;        /* owned by a file */
 	const char *final; /* the name that it will get in the folder; NULL: temp is its name */
@@ -19,7 +19,9 @@ struct ws_outfile_unfinished {
 
 /* --- a program that is interrupted leaves no temporary files --- */
 
-#define MAX_PENDING 64 /* further ones stay when the program is interrupted */
+#define MAX_PENDING                                                                   \
+	64 /* if there are more, they are not removed when the program is interrupted \
+	    */
 
 static const int signals[] = {
         SIGINT,
@@ -48,7 +50,7 @@ void ws_outfile_remove_unfinished(void)
 	} while (is_removed);
 }
 
-/* While it is above 0 a signal waits. */
+/* While it is above 0, signals are delayed. */
 static volatile sig_atomic_t holds, waiting;
 
 static void on_signal(int number)
@@ -107,9 +109,9 @@ static void free_unfinished(struct ws_outfile_unfinished *u)
 }
 
 /*
- * Make a file or a folder under the name temp, which is taken over, as is a file's
- * folder. What will get the name `final` is made under a name that nobody can guess. Signals wait
- * until their handler knows what was made. NULL: errno.
+ * Makes a file or folder with the name temp. Takes ownership of temp, and of a file's folder. If it
+ * will be renamed to `final`, temp is completed to a name that cannot be guessed. Signals are
+ * delayed until the new entry is in the list. NULL: errno.
  */
 static struct ws_outfile_unfinished *make(int folder, char *temp, const char *final, bool is_folder,
                                           int *fd)
@@ -147,7 +149,7 @@ static enum ws_status cannot_create(struct ws_outfile *o, struct ws_err *err)
 	return status;
 }
 
-/* Takes the folder over (-1: errno); name is the end of o->path. */
+/* Takes ownership of the folder (-1: errno). name: the last part of o->path. */
 static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name,
                               struct ws_err *err)
 {
@@ -213,7 +215,7 @@ enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 {
 	const struct ws_outfile_unfinished *u = o->unfinished;
 	struct ws_file_info ours, named;
-	/* by now the unfinished name may be another file's, which must not pass for ours */
+	/* the temporary name may now belong to another file, which must not be renamed */
 	const bool is_ours = !u || (!ws_file_look(fileno(o->f), NULL, false, &ours) &&
 	                            !ws_file_look(u->folder, u->temp, false, &named) &&
 	                            ws_file_is_same(&ours, &named));
@@ -268,7 +270,7 @@ void ws_outfile_abandon(struct ws_outfile *o)
 
 /* --- a folder of files --- */
 
-/* Check that what was opened (-1: errno) is a folder that no other user can have put there. */
+/* Checks that the opened file (-1: errno) is a folder which no other user can have made. */
 static enum ws_status check_folder(int folder, const char *path, struct ws_err *err)
 {
 	const int why = errno;
@@ -296,7 +298,7 @@ static char *path_of(const struct ws_outfolder *f, const char *name)
 	return ws_xformat("%s/%s", f->levels[f->depth - 1].path, name);
 }
 
-/* Takes path over. */
+/* Takes ownership of path. */
 static struct ws_outfolder_level *add_level(struct ws_outfolder *f, char *path)
 {
 	WS_GROW(f->levels, f->depth + 1, f->levels_capacity);
@@ -312,7 +314,7 @@ static enum ws_status open_level(struct ws_outfolder_level *level, int parent, c
 	return check_folder(level->fd, level->path, err);
 }
 
-/* Make and open the folder `name` of a parent. Takes over path, its whole path. */
+/* Makes and opens the folder `name` of a parent. Takes ownership of path, its whole path. */
 static enum ws_status enter(struct ws_outfolder *f, int parent, const char *name, char *path,
                             struct ws_err *err)
 {
@@ -391,7 +393,7 @@ void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out)
 	*out = (struct ws_outfile){0};
 }
 
-/* --- one folder in the place of another --- */
+/* --- replace a folder --- */
 
 static bool is_replacing(const struct ws_outfolder_level *level)
 {
@@ -430,7 +432,7 @@ static int exchange(int folder, const char *temp, const char *final)
 	return result;
 }
 
-/* Give the new folder its name or, if it has it already, take it back. -1: errno. */
+/* Renames the new folder to its final name or, if that was done, back. -1: errno. */
 static int change_places(struct ws_outfolder_level *level)
 {
 	const struct ws_outfile_unfinished *u = level->made;

@@ -146,7 +146,7 @@ void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out);
 /* Give all files their names, and a replacing folder its name; _abandon brings the replaced folder
  * back. */
 enum ws_status ws_outfolder_show(struct ws_outfolder *f, struct ws_err *err);
-/* The same, and remove what was replaced. f is empty afterwards. */
+/* The same, and removes the replaced file. f is empty afterwards. */
 enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err);
 /* Remove the files and folders that were made; a folder that is not empty stays. f is empty
  * afterwards. */

@@ -48,7 +48,7 @@ int ws_own_file_descriptor(const char *path)
 	return -1;
 }
 
-/* Why a file that is not a regular one cannot be written to; NULL: it can. */
+/* The reason why a special file cannot be written to; NULL: it can. */
 static const char *direct_problem(const struct ws_file_info *file)
 {
 	if (file->type == WS_FILE_DEVICE)
@@ -72,7 +72,7 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 		*fd = ws_file_copy_handle(named, true);
 		return *fd < 0 ? cannot_open(path, err) : WS_OK;
 	}
-	/* opening has effects on a pipe or a device: look at it first */
+	/* check it first, as opening a pipe or a device has effects */
 	if (ws_file_look(folder, name, false, &seen) || seen.type == WS_FILE_REGULAR ||
 	    seen.type == WS_FILE_LINK)
 		return WS_OK;

@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) void merge_sort(char *items, size_t
 			const size_t end = n - middle < run ? n : middle + run;
 			size_t a = begin, b = middle;
 
-			/* as what was recorded mostly is */
+			/* recorded data is mostly sorted already */
 			if (b == end || !sorts_before(o, from + b * size, from + (b - 1) * size)) {
 				memcpy(to + begin * size, from + begin * size,
 				       (end - begin) * size);
@@ -76,7 +76,7 @@ void ws_sort_by(void *items, size_t n, size_t size,
 	char *item = items, *other;
 	size_t i;
 
-	/* one look where the order is right already */
+	/* one comparison if the order is already right */
 	for (i = 1; i < n && compare(item + (i - 1) * size, item + i * size, ctx) <= 0; i++)
 		;
 	if (i >= n)

@@ -1,9 +1,9 @@
 #include "formats/base/bytes.h"
 
 /*
- * What follows from the first byte: the length of the sequence, and the range of the second byte,
- * which is narrower for first bytes of overlong forms, surrogates and too large values (Unicode 15,
- * table 3-7). 0 bytes: no sequence begins so.
+ * Table by first byte: length of the sequence, and range of the second byte, which is narrower for
+ * first bytes of overlong forms, surrogates and too large values (Unicode 15, table 3-7). Length 0:
+ * invalid first byte.
  */
 struct lead {
 	unsigned bytes;

@@ -179,7 +179,7 @@ void ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n)
 	if (!b->columns)
 		b->columns = ws_xarray(b->def->ncolumns, sizeof(*b->columns));
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
-		capacity = b->capacity; /* each column grows alike, from what it was */
+		capacity = b->capacity; /* all columns grow equally */
 		b->has_blobs |= is_blob(b->def, c);
 		WS_GROW(b->columns[c].v, n, capacity);
 	}
@@ -215,7 +215,7 @@ void ws_row_buf_add(struct ws_row_buf *b, const void *row)
 		ws_row_buf_reserve(b, at + 1);
 	if (b->has_blobs)
 		add_with_blobs(b, row);
-	else /* 8 bytes a column, one behind the other */
+	else /* 8 bytes per column, one after the other */
 		for (const struct ws_row_column *c = b->columns, *end = c + b->def->ncolumns;
 		     c < end; c++)
 			c->v[at] = *field++;
@@ -247,7 +247,7 @@ void ws_row_buf_free(struct ws_row_buf *b)
 	b->blob_bytes = 0;
 }
 
-/* --- which columns of a kind make tokens, and which follow from the row before --- */
+/* --- columns of tokens, and columns predicted from the previous row --- */
 
 #define P(kind, column) WS_COL_##kind##_##column
 #define TUPLE(...)                                \
@@ -259,12 +259,12 @@ void ws_row_buf_free(struct ws_row_buf *b)
 	}
 
 /* The kinds whose blocks the writer codes by tokens and residuals. Readers do not need this: a
- * block says how its columns are coded. Positions are those in ws_kind_def.columns. */
+ * block contains the encodings of its columns. Positions are those in ws_kind_def.columns. */
 static const struct kind_model {
 	enum ws_kind kind;
-	uint8_t durations; /* position; these are coded as residuals, too, without a prediction */
-	/* The combinations of columns to make tokens of, best first: the first that has few enough
-	   is used. The first column of it is the carrier. */
+	uint8_t durations; /* position; durations, also coded as residuals, without a prediction */
+	/* Combinations of columns to make tokens of, best first. The first one with few enough
+	 * tokens is used. Its first column carries the tokens. */
 	struct {
 		uint8_t count, position[WS_TOKENS_MAX_COLUMNS];
 	} tuple[3];
@@ -334,16 +334,16 @@ struct column {
 	const struct ws_row_buf *rows;
 	unsigned position;
 	const struct kind_model *model; /* NULL: the block has no tokens */
-	unsigned carrier;               /* position of the column that carries them */
-	uint64_t tuple;                 /* bits: positions of the columns that they are made of */
+	unsigned carrier;               /* position of the column that carries the tokens */
+	uint64_t tuple;                 /* bits: positions of the columns combined in a token */
 	const uint64_t *v;
 	enum ws_type type;
-	struct ws_dir_entry *best; /* the smallest form so far; its bytes lie behind out->len */
+	struct ws_dir_entry *best; /* the smallest form so far; its bytes are after out->len */
 	struct ws_buf *out;
 };
 
-/* Take what e->encoded holds, plain or compressed, for the column if it is smaller than the best
- * form so far. */
+/* Uses the bytes in e->encoded, plain or compressed, if they are smaller than the best form so
+ * far. */
 static void offer(struct ws_block_encoder *e, const struct column *c, enum ws_encoding encoding,
                   uint32_t parameter, const struct ws_residual_parts *parts)
 {
@@ -376,8 +376,7 @@ static void offer(struct ws_block_encoder *e, const struct column *c, enum ws_en
 	       best->stored_size);
 }
 
-/* Encode by one of the encodings that need nothing but the column, in at most most_bytes, and offer
- * that. */
+/* Tries an encoding that needs only the column, with at most most_bytes. */
 static void offer_plain(struct ws_block_encoder *e, const struct column *c, enum ws_encoding id,
                         size_t most_bytes)
 {
@@ -390,8 +389,8 @@ static void offer_plain(struct ws_block_encoder *e, const struct column *c, enum
 	offer(e, c, id, 0, NULL);
 }
 
-/* Is the encoding worth trying? raw can be the smallest only where it is so before compression,
- * too: for values without a pattern. */
+/* Whether an encoding is worth trying. `raw` can be the smallest only if it is so before
+ * compression, for values without a pattern. */
 static bool can_win(const struct ws_encoded_sizes *sizes, enum ws_encoding id, enum ws_type type)
 {
 	return sizes->bytes[id] && (id != WS_ENCODING_RAW || type == WS_TYPE_F64 ||
@@ -402,8 +401,8 @@ static bool can_win(const struct ws_encoded_sizes *sizes, enum ws_encoding id, e
 #define MIN_SAMPLED_ROWS 16384u
 
 /*
- * The encoding that makes a sample of the rows smallest (*id), and an estimate of the bytes that it
- * makes of all rows.
+ * Finds the encoding with the smallest size for a sample of the rows (*id). Returns the estimated
+ * size for all rows.
  */
 static void choose_by_sample(struct ws_block_encoder *e, const struct column *c,
                              enum ws_encoding *id, size_t *size)
@@ -432,8 +431,8 @@ static void choose_by_sample(struct ws_block_encoder *e, const struct column *c,
 	*size = (size_t)((uint64_t)*size * c->rows->rows / SAMPLE_ROWS);
 }
 
-/* Offer the encodings that need nothing but the column: all of them, or, of many rows, the one that
- * is best on a sample. */
+/* Tries the encodings that need only the column: all of them, or with many rows the best one for a
+ * sample. */
 static void offer_plain_ones(struct ws_block_encoder *e, const struct column *c)
 {
 	const uint32_t n = c->rows->rows;
@@ -456,8 +455,8 @@ static void offer_plain_ones(struct ws_block_encoder *e, const struct column *c)
 			offer_plain(e, c, id, sizes.bytes[id]);
 }
 
-/* The lane of each token, at the token's first row: for kernels the stream of their configuration,
- * else the value of the column. */
+/* Finds the lane of each token at its first row: for kernels the stream of their configuration,
+ * otherwise the value of the column. */
 static const uint64_t *find_lanes(struct ws_block_encoder *e, const struct column *c,
                                   const struct prediction *p)
 {
@@ -479,7 +478,7 @@ static unsigned column_id(const struct column *c, unsigned position)
 	return c->rows->def->columns[position].id;
 }
 
-/* Offer residuals, if the model of the kind has the column. */
+/* Tries residuals, if the model of the kind has the column. */
 static void offer_residual(struct ws_block_encoder *e, const struct column *c)
 {
 	struct ws_residual_how how = {.tokens = &e->tokens};
@@ -539,7 +538,7 @@ static void encode_column(struct ws_block_encoder *e, const struct column *c)
 
 #define MIN_TOKEN_ROWS 128u
 
-/* Find tokens for the rows, and set in c which columns they are of, if tokens pay. */
+/* Finds tokens for the rows, and sets their columns in c if tokens save space. */
 static void find_tokens(struct ws_block_encoder *e, struct column *c)
 {
 	const struct ws_row_buf *rows = c->rows;
@@ -742,8 +741,8 @@ static int find_column(const struct ws_block_view *view, unsigned id)
 	return -1;
 }
 
-/* Does the block have the columns that column i is decoded with, coded so that the chain ends
- * there? */
+/* Whether the block has the columns needed to decode column i, with encodings that need no further
+ * columns. */
 static enum ws_status check_parameter(const struct ws_block_view *view, unsigned i,
                                       struct ws_err *err)
 {
@@ -821,7 +820,7 @@ void ws_block_decoder_free(struct ws_block_decoder *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* Put column i before the text of a failure of reading it. */
+/* Adds the name of column i to the front of an error text. */
 static enum ws_status of_column(const struct ws_block_view *view, unsigned i, enum ws_status status,
                                 struct ws_err *err)
 {
@@ -862,7 +861,7 @@ static void keep(struct ws_kept_column *kept, const struct ws_block_view *view, 
 	kept->checksum = view->header.body_checksum;
 }
 
-/* Read the tokens that column i carries into d->tokens and d->carrier, if others are there. */
+/* Reads the tokens of column i into d->tokens and d->carrier, unless they are already there. */
 static enum ws_status get_tokens(const struct ws_block_view *view, unsigned i,
                                  struct ws_block_decoder *d, struct ws_err *err)
 {

@@ -30,7 +30,7 @@
 /* The size of a body whose directory and columns take `content` bytes, with its padding. */
 uint64_t ws_body_size(uint64_t content, uint32_t rows);
 
-/* --- what is stored, byte for byte --- */
+/* --- the stored bytes --- */
 
 struct ws_file_header {
 	uint8_t magic[8];
@@ -118,7 +118,7 @@ static inline unsigned ws_parameter_durations(uint32_t parameter)
 	return parameter >> 16;
 }
 
-/* How messages name a block: "kernel block at offset 4096". Returns buf. */
+/* The name of a block in messages: "kernel block at offset 4096". Returns buf. */
 #define WS_BLOCK_LABEL_BYTES 64
 const char *ws_block_label(char buf[WS_BLOCK_LABEL_BYTES], unsigned kind, uint64_t offset);
 

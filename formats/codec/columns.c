@@ -78,7 +78,7 @@ uint8_t *ws_codec_encode(enum ws_encoding encoding, enum ws_type type, const uin
 	case WS_ENCODING_RAW:
 		memcpy(out, v, n * sizeof(*v));
 		return out + n * sizeof(*v);
-	default: /* those that need more than the column */
+	default: /* encodings that need other columns, too */
 		return out;
 	}
 }
@@ -96,7 +96,7 @@ static inline unsigned get_short(uint64_t word, uint64_t *v)
 
 	if (!stops)
 		return 0;
-	/* drop what lies behind the first byte without a continue bit, and all continue bits */
+	/* clear the bytes after the first one without a continue bit, and all continue bits */
 	x = word & (stops ^ (stops - 1)) & ~CONTINUE_BITS;
 	/* close the gaps between groups of 7, 14 and 28 bits */
 	x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
@@ -298,7 +298,7 @@ bool ws_tokens_determine(const struct ws_tokens *t, const uint64_t *v, uint32_t 
 	uint64_t differs = 0;
 
 	for (uint32_t i = 0; i < rows && !differs;) {
-		/* in stretches, so that the loop has no exit for each row */
+		/* in stretches, so that the loop does not check for the end at each row */
 		uint32_t end = rows - i > 512 ? i + 512 : rows;
 
 		for (; i < end; i++)
@@ -439,7 +439,7 @@ struct ws_residual {
 	uint32_t cursor[WS_MAX_BLOCK_ROWS]; /* of each token: its next row in clustered */
 	uint16_t order[WS_MAX_BLOCK_ROWS];  /* tokens by scale, and by number within a scale */
 	uint8_t lane_of_token[WS_MAX_BLOCK_ROWS];
-	uint64_t lane_clock[MAX_LANES]; /* what the next value of the lane is predicted to be */
+	uint64_t lane_clock[MAX_LANES]; /* predicted next value of the lane */
 	bool lane_begun[MAX_LANES];
 	uint32_t nmeasures, nlanes; /* measures: 1 in a block without tokens */
 	uint64_t quantum;
@@ -484,7 +484,8 @@ static size_t low_bytes(const struct ws_residual *r)
 
 /* --- encoding residuals --- */
 
-/* Number the distinct values of how->lanes in the order of the tokens; too many are one lane. */
+/* Numbers the distinct values of how->lanes in the order of the tokens. If there are too many, all
+ * are one lane. */
 static void number_lanes(struct ws_residual *r, const struct ws_residual_how *how)
 {
 	const struct ws_tokens *t = how->tokens;
@@ -506,7 +507,7 @@ static void number_lanes(struct ws_residual *r, const struct ws_residual_how *ho
 	r->nlanes = n ? n : 1;
 }
 
-/* The residuals of all rows: v itself when nothing is predicted. */
+/* Computes the residuals of all rows: v itself without a prediction. */
 static const uint64_t *predict(struct ws_residual *r, const struct ws_residual_how *how,
                                const uint64_t *v, uint32_t n)
 {
@@ -552,9 +553,8 @@ static bool divides(const uint64_t *v, uint32_t n, uint64_t q)
 }
 
 /*
- * The resolution of the clock that stamped these values: what their residuals are multiples of, 1
- * when there is no such unit. *remainders: some residuals miss the multiples by a little, as those
- * of clocks that were converted do.
+ * The resolution of the clock of these values: the number of which all residuals are multiples; 1:
+ * none. *remainders: some residuals differ a little from a multiple, as for converted clocks.
  */
 static uint64_t find_quantum(const uint64_t *residuals, uint32_t n, bool *remainders)
 {
@@ -599,7 +599,7 @@ static uint64_t nearest(uint64_t v, uint64_t q)
 	return (uint64_t)(d - (x % (int64_t)q < 0));
 }
 
-#define MIN_MEASURED_ROWS 24u /* fewer do not pay for a measure of their own */
+#define MIN_MEASURED_ROWS 24u /* fewer rows do not save the size of a measure of their own */
 #define SAMPLES           63u
 #define CENTER            48u /* symbol of the median: there is more room above it */
 #define STEPS             7u
@@ -696,10 +696,10 @@ static void find_parts(const struct ws_residual *r, size_t symbols, struct ws_re
 		parts->end[parts->count++] = at;
 }
 
-/* Where the next byte of each sort goes. */
+/* Write positions of each kind of byte. */
 struct writing {
 	uint8_t *symbol, *low, *remainder, *escape;
-	uint64_t word; /* low bits that do not fill a byte yet: `filled` of them, below 8 */
+	uint64_t word; /* low bits of an incomplete byte: `filled` bits, below 8 */
 	unsigned filled;
 };
 
@@ -788,7 +788,7 @@ bool ws_residual_size_is_possible(uint64_t size, uint64_t n)
 	return size >= HEAD_BYTES + n && size <= 64 + n * (10 + 2 * WS_VARINT_MAX);
 }
 
-/* Read what stands before the symbols: unit, lanes and measures. */
+/* Reads the part before the symbols: unit, lanes and measures. */
 static enum ws_status get_tables(struct ws_residual *r, struct ws_cursor *c,
                                  const struct ws_tokens *t, uint32_t n, struct ws_err *err)
 {

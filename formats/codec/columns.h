@@ -144,7 +144,7 @@ enum ws_predictor {
 
 /* How a column is coded. */
 struct ws_residual_how {
-	enum ws_predictor predictor;    /* writing; reading takes it from the bytes */
+	enum ws_predictor predictor;    /* used for writing only; reading finds it in the bytes */
 	const struct ws_tokens *tokens; /* count 0: the rows are coded as if all had one token */
 	const uint64_t *durations;      /* of each row, for END_BEFORE; NULL = unknown */
 	const uint64_t *lanes;          /* writing: a column that follows from the token; tokens

@@ -138,7 +138,7 @@ void ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t
 	struct ws_row_op_config row = {0};
 	struct {
 		struct ws_bytes text;
-		uint64_t *id; /* where its id goes */
+		uint64_t *id; /* receives its id */
 	} texts[] = {{op->name, &row.name},
 	             {op->dims, &row.dims},
 	             {op->types, &row.types},
@@ -187,7 +187,7 @@ void ws_import_skip(struct ws_import_out *o, const char *reason, uint64_t count)
 	while (i < s->nskips && strcmp(s->skips[i].reason, text) != 0)
 		i++;
 	if (i == s->nskips) {
-		/* the last place is for all further reasons */
+		/* the last entry counts all further reasons */
 		if (s->nskips < WS_IMPORT_MAX_SKIPS)
 			s->nskips++;
 		i = s->nskips - 1;
@@ -240,7 +240,7 @@ bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns
 	return 0;
 }
 
-/* Of which category most records were left out: "category 'mtia_ccp_events'"; NULL. */
+/* The category with most of the records left out: "category 'mtia_ccp_events'"; or NULL. */
 static const char *most_skipped(const struct ws_import_stats *s)
 {
 	const struct ws_import_skip *most = NULL;
@@ -356,7 +356,7 @@ static void pop(struct ws_import_nest *n)
 	event(n->out, top, WS_NVTX_POP, top->end_ns, top->thread, 0);
 }
 
-/* Does the same range lie around it, equal in all but its place in the file? */
+/* Whether the same range is already around it, equal except for its position in the file. */
 static bool is_twice(const struct ws_import_nest *n, const struct ws_import_range *r)
 {
 	for (size_t i = n->depth; i-- > 0;) {
@@ -415,7 +415,7 @@ void ws_import_nest_finish(struct ws_import_nest *n)
 
 enum ws_status ws_text_file_open(struct ws_text_file *f, const char *path, struct ws_err *err)
 {
-	/* a pipe without a writer would be waited for */
+	/* opening a pipe without a writer would wait */
 	int fd = ws_file_open(WS_HERE, path, WS_FILE_READ, 0);
 	struct ws_file_info file = {0};
 
@@ -448,7 +448,7 @@ enum ws_status ws_text_file_read(void *ctx, void *buf, size_t size, size_t *got,
 	WS_FAIL_IF(n < 0 && code == Z_ERRNO, err, IO_READ, "cannot read: %s", strerror(errno));
 	if (n < 0 && code == Z_MEM_ERROR)
 		ws_out_of_memory(GZ_BUFFER_BYTES);
-	/* what was decompressed before the damage is read all the same */
+	/* the part before the damage is still read */
 	f->damaged |= n < 0 || code == Z_BUF_ERROR;
 	if (f->out)
 		ws_import_tell(f->out, (uint64_t)gzoffset(f->gz), f->size_bytes);

@@ -1,5 +1,5 @@
 /*
- * What importers of other profilers' files share. An importer is a struct ws_importer, called
+ * Code shared by importers of other profilers' files. An importer is a struct ws_importer, called
  * ws_importer_NAME, in a folder formats/NAME, and its name in WS_IMPORTERS below. It writes through
  * struct ws_import_out, which gives ids to threads, texts, devices and operations, and counts
  * losses and warnings.
@@ -187,7 +187,7 @@ struct gzFile_s;
 struct ws_text_file {
 	struct gzFile_s *gz;
 	bool damaged;              /* the compressed data end early or are wrong */
-	struct ws_import_out *out; /* gets progress; NULL = nobody does */
+	struct ws_import_out *out; /* receives progress; may be NULL */
 	uint64_t size_bytes;       /* of the file */
 };
 
@@ -202,7 +202,7 @@ void ws_text_file_close(struct ws_text_file *f);
 
 /* --- importers --- */
 
-/* What an importer finds out for the file header. */
+/* Values of the file header found by an importer. */
 struct ws_import_clock {
 	int64_t base_ns; /* CLOCK_REALTIME of time 0 of the trace; 0 = unknown */
 };
@@ -215,7 +215,8 @@ struct ws_importer {
 	/* Read the file. CORRUPT: nothing of it could be read. */
 	enum ws_status (*run)(struct ws_import_out *o, const char *path,
 	                      struct ws_import_clock *clock, struct ws_err *err);
-	/* What a file of which nothing was kept seems to be, and what to do: "it seems to be …" */
+	/* The probable kind of a file without imported records, and what to do: "it seems to be
+	 * …" */
 	void (*empty)(const struct ws_import_stats *stats, char *text, size_t size);
 };
 

@@ -12,9 +12,9 @@
 
 /* --- other files ----------------------------------------------------------------------------- */
 
-/* Files that people try and no importer reads: what they are, and how to get one that is read. */
+/* Files that no importer reads but users try: their kind, and how to get a readable one. */
 
-/* Where the text is, behind white space and the mark of UTF-8. */
+/* Skips white space and the byte-order mark. */
 static const char *begin_of(const char *text, const char *end)
 {
 	if (end - text >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
@@ -45,7 +45,7 @@ static bool is_html(const char *text, const char *end)
 	return begins(text, end, "<!doctype html") || begins(text, end, "<html");
 }
 
-/* The first line is an object, and so is the second. */
+/* Whether the first and the second line are objects. */
 static bool is_json_lines(const char *text, const char *end)
 {
 	const char *line_end;
@@ -57,7 +57,7 @@ static bool is_json_lines(const char *text, const char *end)
 	return line_end[-1] == '}' || (line_end[-1] == '\r' && line_end[-2] == '}');
 }
 
-/* A list of timelines instead of one: their key stands before that of any event. */
+/* Whether the file is a list of timelines: their key comes before that of any event. */
 static bool is_list_of_documents(const char *text, const char *end)
 {
 	const char *events, *phase;
@@ -98,7 +98,7 @@ static bool is_speedscope(const char *text, const char *end)
 	"Profile the program with torch.profiler, or with 'nsys profile' and 'nsys export " \
 	"--type sqlite'"
 
-/* By the end of the name, "" = any, and by the content, NULL = any. */
+/* Table by the end of the name (any if "") and by the content (any if NULL). */
 static const struct {
 	const char *ending;
 	bool (*has_content)(const char *text, const char *end);
@@ -163,7 +163,7 @@ static const struct ws_importer *const importers[] = {
 };
 #define NIMPORTERS (sizeof(importers) / sizeof(*importers))
 
-/* The importer for a file, NULL, and what it is that no importer reads, NULL. */
+/* Finds the importer of a file (or NULL), and for unreadable files their kind (or NULL). */
 static enum ws_status look_at(const char *path, const struct ws_importer **importer,
                               const char **other, struct ws_err *err)
 {
@@ -216,7 +216,7 @@ const char *ws_import_cure(const char *path)
 /* Higher than a recorder's, for a few percent of size: an import has the time. */
 #define ZSTD_LEVEL 9
 
-/* Does the trace hold anything that happened? */
+/* Whether the trace has any events. */
 static bool has_events(const struct ws_import_stats *s)
 {
 	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,       WS_KIND_API,
@@ -252,7 +252,7 @@ static enum ws_status refuse_empty(const struct ws_importer *importer,
 	return WS_FAIL(err, CORRUPT, "it has nothing to import: %s", seems);
 }
 
-/* Import into the file that is open; out_path is for messages. */
+/* Imports into the open file. out_path is for messages only. */
 static enum ws_status import_to(const struct ws_importer *importer, const char *path, int fd,
                                 const char *out_path, const struct ws_import_opts *opts,
                                 struct ws_import_stats *stats, struct ws_err *err)
@@ -278,14 +278,14 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 	ws_trace_writer_free(w);
 	if (status != WS_OK)
 		return status == WS_IO_WRITE ? status : ws_err_prefix(err, status, "%s", path);
-	/* some files have the base time at their end: only now can it go into the header */
+	/* some files have the base time at their end, so it is written to the header now */
 	ws_file_header_put(header, clock.base_ns);
 	WS_FAIL_IF(ws_file_write_at(fd, 0, header, sizeof(header)) || ws_file_sync(fd), err,
 	           IO_WRITE, "cannot write %s: %s", out_path, strerror(errno));
 	return WS_OK;
 }
 
-/* Find the importer of a file, which must have one. */
+/* Finds the importer of a file. Fails if there is none. */
 static enum ws_status find_file(const char *path, const struct ws_importer **importer,
                                 struct ws_import_stats *stats, struct ws_err *err)
 {

@@ -14,8 +14,8 @@
 enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
                               struct ws_err *err);
 
-/* What a file is that no importer reads, and how to get one that is read: "it is a Git LFS pointer,
- * …"; NULL: not known. */
+/* The kind of a file that no importer reads, and how to get a readable one: "it is a Git LFS
+ * pointer, …"; NULL: not known. */
 const char *ws_import_cure(const char *path);
 
 /*

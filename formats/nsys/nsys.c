@@ -5,7 +5,7 @@
  *
  * The database is not trusted: it is opened read-only, its pages are checked, nothing of its schema
  * is executed, only real tables are read (no view or virtual table in their place), and the work is
- * limited. Strings are looked up one by one, so that those that no kept record names, such as whole
+ * limited. Strings are read one by one, so that strings without a kept record, such as whole
  * environments, are never read.
  */
 #include "formats/nsys/nsys.h"
@@ -16,7 +16,7 @@
 
 #include "formats/base/memory.h"
 
-/* --- tables, which exports use, too --- */
+/* --- tables, also used by our export --- */
 
 /* WS_NSYS_KIND_launch_config … */
 enum {
@@ -335,7 +335,7 @@ static const char *const imported[] = {
 
 /* --- rows of a table --- */
 
-#define MAX_COLUMNS 64   /* of a table; that of kernels is the widest */
+#define MAX_COLUMNS 64   /* columns of a table; that of kernels has the most */
 #define TELL_ROWS   4096 /* rows between two reports of progress */
 _Static_assert(WS_NSYS_KERNEL_clusterZ - WS_NSYS_KERNEL_start < MAX_COLUMNS,
                "a row has room for them");
@@ -346,13 +346,13 @@ struct rows {
 	const char *table;
 	const struct ws_nsys_column_def *columns; /* of the result */
 	int first, ncolumns; /* first: enum ws_nsys_column of column 0, of a table of nsys.def */
-	/* the values of the row: asking SQLite for each use of a value took a tenth of an import */
+	/* values of the row: reading them from SQLite at each use took a tenth of an import */
 	uint8_t type[MAX_COLUMNS];
 	int64_t integer[MAX_COLUMNS]; /* if the type is SQLITE_INTEGER, else 0 */
 };
 
-/* Select the columns that the export has, in the order of its rows; tail: more SQL behind the
- * table's name. No table, no rows. */
+/* Selects the columns that exist in the export, in the order of its rows. tail: more SQL after the
+ * table's name. Without the table there are no rows. */
 static void open_rows(struct rows *rows, const char *tail)
 {
 	struct ws_nsys *n = rows->n;
@@ -397,8 +397,9 @@ static void open_table(struct ws_nsys *n, enum ws_nsys_table table, const char *
 }
 
 /*
- * Take the integers of the row. false if one is something else, or negative where that cannot be:
- * SQLite stores a value of any type in any column, and converts it when asked for a number.
+ * Reads the integers of the row. false: a value has another type, or is negative in a column where
+ * that is impossible. SQLite stores values of any type in any column, and would convert them to
+ * numbers.
  */
 static bool take_integers(struct rows *rows)
 {
@@ -498,7 +499,7 @@ static struct ws_bytes text_at(const struct rows *r, enum ws_nsys_column c)
 	return text_of(r->stmt, (int)c - r->first);
 }
 
-/* A text of StringIds, borrowed until the next one is looked up; empty if there is none. */
+/* A text of StringIds, borrowed until the next one is read; empty if there is none. */
 static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
 {
 	const struct ws_bytes none = {NULL, 0};
@@ -517,7 +518,7 @@ static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
 	return sqlite3_step(n->string) == SQLITE_ROW ? text_of(n->string, 0) : none;
 }
 
-/* The text that a column names by its StringIds id, as its id in the trace; 0 for NULL and unknown
+/* The trace's id of the text to which a column refers by its StringIds id; 0 for NULL and unknown
  * ids. */
 static void string_at(const struct rows *r, enum ws_nsys_column c, uint64_t *id)
 {
@@ -560,17 +561,17 @@ static uint64_t pid_at(const struct rows *r, enum ws_nsys_column global_id)
 	first = ws_map_get(&r->n->place_of_pid, pid);
 	if (!first)
 		ws_map_add(&r->n->place_of_pid, pid, place);
-	/* no place is 0x10000 */
+	/* no place has the number 0x10000 */
 	return !first || *first == place ? pid : (place ? place : 0x10000) << 24 | pid;
 }
 
-/* A number of the process that leaves room for others beside it in a key. */
+/* A small number for the process, so that a key has room for other numbers. */
 static uint64_t process_at(const struct rows *r, enum ws_nsys_column global_id)
 {
 	struct ws_map *numbers = &r->n->process_of;
 	const uint64_t pid = pid_at(r, global_id), next = numbers->n + 1;
 
-	ws_map_add(numbers, pid + 1, next); /* what is there stays */
+	ws_map_add(numbers, pid + 1, next); /* an existing entry is kept */
 	return *ws_map_get(numbers, pid + 1);
 }
 
@@ -584,8 +585,8 @@ static void thread_at(const struct rows *r, enum ws_nsys_column global_tid, uint
 	ws_import_thread(r->n->out, pid, tid, (struct ws_bytes){NULL, 0}, thread);
 }
 
-/* --- session, versions, devices. Only what nsys.def lists is read: these tables hold whole
- * environments, too --- */
+/* --- session, versions, devices. Only columns in nsys.def are read, as these tables also contain
+ * whole environments --- */
 
 /* The value of a name in a table of names and values; empty if there is none. Free with
  * ws_buf_free. */
@@ -608,7 +609,7 @@ static void fact(struct ws_nsys *n, const char *table, const char *name, struct 
 	sqlite3_free(sql);
 }
 
-/* Records name devices by CUDA's number; the table of GPUs may number them differently. */
+/* Records have CUDA's numbers of devices; the table of GPUs may have other numbers. */
 static void read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_of_gpu)
 {
 	struct ws_map gpu_of_cuda = {0};
@@ -727,7 +728,7 @@ static bool lacks_field(const struct rows *r)
 	return false;
 }
 
-/* What our own export names by its id there. */
+/* A reference in our own export, by the id there. */
 static bool take_known(const struct rows *r, const struct ws_map *ids, uint64_t id, uint64_t *to)
 {
 	const uint64_t *known = ws_map_get(ids, id);
@@ -738,7 +739,7 @@ static bool take_known(const struct rows *r, const struct ws_map *ids, uint64_t 
 	return true;
 }
 
-/* A cell that names something: as its id in the trace. */
+/* Converts a cell with a reference to the id in the trace. */
 static bool take_name(const struct rows *r, const struct ws_nsys_column_def *c,
                       enum ws_nsys_column column, uint64_t *to)
 {
@@ -827,8 +828,8 @@ static bool take_cell(const struct rows *r, int at, uint8_t *row)
 	}
 }
 
-/* Convert the row's cells that are fields of this kind; the row begins as zeros. false, and
- * counted: one cannot be right. */
+/* Converts the row's cells that are fields of this kind; other fields are 0. false, and counted: a
+ * cell cannot be right. */
 static bool take(const struct rows *r, enum ws_kind kind, void *row)
 {
 	for (int at = 0; at < r->ncolumns; at++)
@@ -837,7 +838,7 @@ static bool take(const struct rows *r, enum ws_kind kind, void *row)
 	return true;
 }
 
-/* The id of a definition, of which the first counts. */
+/* The id of a definition. The first definition is valid. */
 static bool is_new(struct ws_nsys *n, struct ws_map *ids, uint64_t id, uint64_t in_trace)
 {
 	if (!ws_map_get(ids, id)) {
@@ -848,7 +849,7 @@ static bool is_new(struct ws_nsys *n, struct ws_map *ids, uint64_t id, uint64_t 
 	return false;
 }
 
-/* Fill in what does not follow from single cells. false: the row is not a row of the trace. */
+/* Sets fields that need several cells. false: the row is not a row of the trace. */
 static bool complete_row(const struct rows *r, enum ws_kind kind, void *row)
 {
 	struct ws_nsys *n = r->n;
@@ -1199,7 +1200,7 @@ static void on_event(const struct rows *r, struct ws_import_nest *nest)
 /* Read the names of domains, which are events of their own; the earliest counts. */
 static void read_domains(struct ws_nsys *n)
 {
-	/* these events are read and counted again with all others */
+	/* these events are counted later, with all others */
 	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
 	const uint64_t events = n->out->stats->events;
 	struct rows rows;
@@ -1246,7 +1247,7 @@ static void import_nvtx(struct ws_nsys *n)
 	ws_import_nest_finish(&nest);
 }
 
-/* --- names of the threads and processes that some record names; what is left out --- */
+/* --- names of threads and processes that occur in records; counts of the rest --- */
 
 #define WITHOUT_RECORDS "names of threads and processes without records"
 
@@ -1278,8 +1279,8 @@ static void on_process(const struct rows *r)
 	ws_import_text(r->n->out, text_at(r, WS_NSYS_PROCESS_name), &process->name);
 }
 
-/* Count the rows of tables that the trace has no place for: tables of events, and those of the
- * output and the payload schemas of the program. */
+/* Counts rows of tables that a trace cannot store: tables of events, and those of the program's
+ * output and payload schemas. */
 static void count_the_rest(struct ws_nsys *n)
 {
 	static const char *const skipped[] = {"ProcessStreams", "NVTX_PAYLOAD_SCHEMAS",

@@ -37,14 +37,14 @@ enum ws_nsys_read {
 	WS_NSYS_READ_REAL,
 };
 
-/* What a number of a record is in the database. */
+/* The form of a record's number in the database. */
 enum ws_nsys_meaning {
 	WS_NSYS_AS_NUMBER,         /* 0 is NULL, where that may be; negative ones read as 0 */
 	WS_NSYS_AS_NUMBER_OR_ZERO, /* 0 is never NULL */
 	WS_NSYS_AS_SIGNED,
 	WS_NSYS_AS_START,
 	WS_NSYS_AS_END,  /* of a duration; the column before is the start */
-	WS_NSYS_AS_TIME, /* of what has no end */
+	WS_NSYS_AS_TIME, /* value of a missing end */
 	WS_NSYS_AS_DUR,
 	WS_NSYS_AS_TEXT,           /* StringIds id; 0 is NULL, where that may be */
 	WS_NSYS_AS_THREAD,         /* globalTid */
@@ -74,7 +74,7 @@ struct ws_nsys_column_def {
 	uint8_t table;       /* enum ws_nsys_table */
 	uint8_t read;        /* enum ws_nsys_read */
 	bool has_number;     /* always: "INTEGER NOT NULL" */
-	uint8_t kind;        /* whose field it is; 0: no kind's */
+	uint8_t kind;        /* kind of record of the field; 0: none */
 	uint8_t meaning;     /* enum ws_nsys_meaning */
 	uint16_t row_offset; /* of the field in that kind's row */
 };

@@ -27,7 +27,7 @@ struct inputs {
 	size_t n;
 	const struct input *out; /* the first output, or NULL */
 	int overflow;            /* a product did not fit: its results are unknown */
-	int malformed;           /* what should be shapes is not */
+	int malformed;           /* the recorded shapes are invalid */
 };
 
 /* Checked arithmetic, short names because every line of a formula uses them. */
@@ -153,9 +153,9 @@ static void take_dims(struct inputs *op, struct input *in, const struct ws_json_
 }
 
 /*
- * The elements of a tensor that lie in memory: those that a stride of 0 repeats lie there once, and
- * overlapping windows share what they span. Without strides that fit the sizes, all elements are
- * taken to be distinct.
+ * Number of a tensor's elements in memory. Elements repeated by a stride of 0 are stored once, and
+ * overlapping windows share elements. Without strides that match the sizes, all elements are taken
+ * to be distinct.
  */
 static uint64_t stored_elements(struct inputs *op, const struct ws_json_value *sizes,
                                 const struct ws_json_value *strides)
@@ -431,7 +431,7 @@ static void rule_matmul(struct inputs *op, const struct cost_call *c)
 
 /* --- convolutions --- */
 
-/* Size of the result along each spatial dimension. 0 when the recorded values do not tell. */
+/* Size of the result along each spatial dimension. 0 if the recorded values are not enough. */
 static bool conv_result(struct inputs *op, int stride_at, int padding_at, uint64_t *out)
 {
 	const struct input *x = tensor_at(op, 0), *w = tensor_at(op, 1);
@@ -469,7 +469,7 @@ static uint64_t conv_flops(struct inputs *op, uint64_t results, const struct inp
 static void rule_conv(struct inputs *op, const struct cost_call *c)
 {
 	const struct input *x = tensor_at(op, 0), *w = tensor_at(op, 1);
-	/* cuDNN's has no bias; the depthwise one has it a place later */
+	/* cuDNN's operation has no bias; in the depthwise one it is one position later */
 	const struct input *bias = tensor_at(op, c->b == 2 ? -1 : c->b == 5 ? 3 : 2);
 	uint64_t out[MAX_DIMS], results, flops, bytes_read;
 
@@ -485,7 +485,7 @@ static void rule_conv(struct inputs *op, const struct cost_call *c)
 	set_flops_and_bytes(c->cost, flops, bytes_read, RESULT(results, x->bytes));
 }
 
-/* The general operation, which can also be transposed; that has no model. */
+/* The general operation. Its transposed form has no model. */
 static void rule_convolution(struct inputs *op, const struct cost_call *c)
 {
 	if (flag_at(op, 6) == 0)
@@ -578,14 +578,13 @@ static void rule_conv_wgrad(struct inputs *op, const struct cost_call *c)
 
 /* --- attention --- */
 
-/* A square of queries by keys, of which a causal kernel skips what is above the diagonal. */
+/* Pairs of queries and keys as a square. A causal kernel skips the pairs above the diagonal. */
 static uint64_t causal_pairs(struct inputs *op, uint64_t queries)
 {
 	return ADD(MUL(queries, queries), queries) / 2;
 }
 
-/* Which pairs the operation needs, as far as its inputs determine it; *flag: flag_at() of
- * `causal`. */
+/* Which pairs are computed, as far as the inputs determine it; *flag: flag_at() of `causal`. */
 static enum ws_op_mask mask_of(const struct inputs *op, const struct cost_call *c, bool is_square,
                                int *flag)
 {
@@ -646,7 +645,7 @@ static void rule_attention_by_time(struct inputs *op, const struct cost_call *c)
 	cost_attention(op, c, 2, 1, true);
 }
 
-/* Queries of several sequences, and two products with each pair's key and value. */
+/* Queries of several sequences, with two products per pair: by key and by value. */
 static void rule_attention_packed(struct inputs *op, const struct cost_call *c)
 {
 	const struct input *q = tensor_at(op, c->a);
@@ -679,7 +678,7 @@ static void rule_attention_windowed(struct inputs *op, const struct cost_call *c
 
 /* --- element by element --- */
 
-/* The bytes of all tensors and lists that are read; sets *unknown if a size is not recorded. */
+/* Bytes read: those of all tensors and lists. Sets *unknown if a size is not recorded. */
 static uint64_t bytes_of_all(struct inputs *op, int *unknown)
 {
 	uint64_t bytes = 0;

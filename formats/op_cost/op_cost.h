@@ -1,6 +1,6 @@
 /*
- * What a PyTorch operation costs, from its recorded input shapes: FLOPs and
- * bytes. Conventions, op by op: docs/reference/import.md.
+ * Costs of a PyTorch operation from its recorded input shapes: FLOPs and bytes. Conventions, op by
+ * op: docs/reference/import.md.
  *
  * A multiply-add is 2 FLOPs, softmax 5 an element. Bytes are the least that
  * must move when each operand is read once and each result written once.
@@ -50,7 +50,7 @@ enum ws_op_dtype {
 	WS_DTYPE_BOOL8 = 10,
 };
 
-/* Which pairs of query and key attention needs. */
+/* The pairs of query and key that attention needs. */
 enum ws_op_mask {
 	WS_MASK_NOT_KNOWN, /* not recorded, or a tensor says */
 	WS_MASK_NONE,      /* all */
@@ -75,13 +75,13 @@ struct ws_op_cost {
 	uint64_t flops;
 	uint64_t bytes_read, bytes_written;
 	enum ws_op_mask mask;  /* of fused attention */
-	uint64_t flops_needed; /* where the mask is known: those of the pairs that it keeps */
-	/* of attention over sequences packed together: queries, and FLOPs of a pair of query and
-	 * key. How many pairs there are its inputs do not tell */
+	uint64_t flops_needed; /* if the mask is known: FLOPs of the pairs that it keeps */
+	/* for attention over packed sequences: number of queries, and FLOPs per pair of query and
+	 * key. The number of pairs is unknown from the inputs */
 	uint64_t queries, flops_per_pair;
 };
 
-/* Always fills out; what is unknown is 0. */
+/* Always sets *out; unknown costs are 0. */
 void ws_op_cost(const struct ws_op_desc *op, struct ws_op_cost *out);
 /* The columns of the row that follow from it. */
 static inline void ws_op_cost_fill(const struct ws_op_desc *op, struct ws_row_op_config *row)

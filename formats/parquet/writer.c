@@ -12,7 +12,7 @@
 #include "formats/base/memory.h"
 #include "formats/codec/columns.h"
 
-/* --- Thrift's compact protocol: what Parquet's metadata needs of it --- */
+/* --- Thrift's compact protocol, as far as Parquet's metadata needs it --- */
 
 enum thrift_type {
 	THRIFT_TRUE = 1,
@@ -229,7 +229,7 @@ static uint8_t *put_delta_block(uint8_t *p, const uint64_t *delta, size_t n)
 
 		for (size_t i = m * MINI; i < (m + 1) * MINI; i++)
 			all |= over[i];
-		/* a miniblock behind the last value has width 0, and so no bytes */
+		/* a miniblock after the last value has width 0 and no bytes */
 		widths[m] = (uint8_t)bit_width(all);
 		p = pack_u64(p, over + m * MINI, MINI, widths[m]);
 	}
@@ -331,13 +331,13 @@ struct ws_parquet_writer {
 
 	size_t ncolumns;
 	struct values *values;
-	size_t column; /* that the next value is for */
+	size_t column; /* column of the next value */
 	uint32_t rows, group_rows;
 	size_t text_bytes;
 	uint64_t all_rows;
 	struct ws_buf repaired; /* a text whose invalid bytes were replaced */
 
-	/* working memory of making pages */
+	/* working memory for pages */
 	struct ws_zframe_encoder *z;
 	uint32_t *numbers; /* group_rows of them: indices, levels */
 	struct dict *dict;
@@ -476,7 +476,7 @@ void ws_parquet_str(struct ws_parquet_writer *w, const char *text)
 struct extremes {
 	int known;
 	struct ws_bytes min, max;
-	uint64_t number[2]; /* what min and max of numbers point to */
+	uint64_t number[2]; /* memory for min and max of numbers */
 };
 
 /* The format's rules for readers that compare in other ways: a column with a NaN has no extremes; a
@@ -578,7 +578,7 @@ static void encode_indices(struct ws_parquet_writer *w, size_t n, uint32_t ndict
 
 static void encode(struct ws_parquet_writer *w, const struct values *c, struct encoded *e)
 {
-	/* a dictionary of half the values wins nothing */
+	/* a dictionary with half as many entries as values saves nothing */
 	const uint32_t limit =
 	        c->n / 2 < WS_PARQUET_MAX_DICT ? (uint32_t)(c->n / 2) : WS_PARQUET_MAX_DICT;
 

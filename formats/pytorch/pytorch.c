@@ -57,7 +57,7 @@ struct flow_end {
 	char phase; /* 's', 'f', or 0: both were seen */
 };
 
-/* What a call launches, or what a piece of device work is. */
+/* The kind of work that a call launches, or of a piece of device work. */
 enum work {
 	NO_WORK,
 	WORK_KERNEL,
@@ -294,7 +294,7 @@ static bool time_of(struct ws_pytorch *p, const struct ws_json_value *v, int64_t
 	return !__builtin_sub_overflow(*time_ns, p->origin_ns, time_ns);
 }
 
-/* Start and duration of an event that has both. false, and counted, if they cannot be right. */
+/* Start and duration of an event. false, and counted, if they cannot be right. */
 static bool span_of(struct ws_pytorch *p, const struct event *e, int64_t *start_ns, int64_t *dur_ns)
 {
 	if (!time_of(p, &e->ts, start_ns) || !ws_json_scaled(&e->dur, 3, dur_ns)) {
@@ -394,8 +394,8 @@ static bool has_call(const struct ws_pytorch *p, uint64_t correlation)
 	return ids && *ids >> correlation % 64 & 1;
 }
 
-/* The operation behind device work, by its External id. Some generations write the correlation id
- * there if they know of no operation. */
+/* The operation of device work, by its External id. Some versions write the correlation id there if
+ * there is no operation. */
 static void add_link(struct ws_pytorch *p, const struct event *e, uint64_t correlation)
 {
 	struct gpu_row g = {.kind = WS_KIND_EXTERNAL_LINK};
@@ -419,8 +419,8 @@ static void add_link(struct ws_pytorch *p, const struct event *e, uint64_t corre
 	add_gpu_row(p, &g);
 }
 
-/* What an event says about a collective operation, if it does. correlation: of the event's kernel;
- * 0: the event is the call. */
+/* Adds an event's data of a collective operation, if it has any. correlation: of the event's
+ * kernel; 0: the event is the call. */
 static void add_collective(struct ws_pytorch *p, const struct event *e, int64_t time_ns,
                            uint64_t correlation)
 {
@@ -489,7 +489,7 @@ static int64_t stream_of(const struct event *e)
 	return stream == UINT32_MAX ? -1 : stream;
 }
 
-/* Of device work, which always has a stream. */
+/* Reads device and stream of device work, which always has a stream. */
 static uint64_t work_stream(const struct event *e)
 {
 	const int64_t stream = stream_of(e);
@@ -914,7 +914,7 @@ static void apply_name(struct ws_pytorch *p, const struct kept_name *kept, struc
 /* --- events that can be understood only at the end of the file: begins and ends, and calls and
  * device work without a correlation id, which arrows or External ids connect --- */
 
-/* A row of the timeline is known by pid and tid as they are written; "stream 7" is a tid, too. */
+/* A row of the timeline is identified by the texts of pid and tid; "stream 7" is a tid, too. */
 static uint64_t row_of(struct ws_pytorch *p, const struct event *e)
 {
 	p->scratch.len = 0;
@@ -924,7 +924,8 @@ static uint64_t row_of(struct ws_pytorch *p, const struct event *e)
 	return ws_strtab_add(&p->rows, p->scratch.data, p->scratch.len);
 }
 
-/* Keep a begin, an end, or, with what it is, a call or device work without a correlation id. */
+/* Stores a begin or end, or a call or device work without a correlation id together with its
+ * kind. */
 static void defer(struct ws_pytorch *p, const struct event *e, enum work work, bool is_call)
 {
 	struct deferred d = {.text = p->deferred_text.len,
@@ -1098,7 +1099,8 @@ static int compare_rows(const void *a, const void *b)
 	return 0;
 }
 
-/* May `end` end `begin`? An end needs no name; if it has one, it is that of its begin. */
+/* Whether `end` can end `begin`. An end may have no name; otherwise it must be that of the
+ * begin. */
 static bool ends(const struct ws_pytorch *p, const struct deferred *begin,
                  const struct deferred *end)
 {
@@ -1203,7 +1205,7 @@ static struct ws_json_value number(const char *text)
 	return (struct ws_json_value){.type = WS_JSON_NUMBER, .text = text, .len = strlen(text)};
 }
 
-/* --- which event is what --- */
+/* --- kinds of events --- */
 
 struct category {
 	const char *text;
@@ -1243,8 +1245,8 @@ static void dispatch(struct ws_pytorch *p, const struct category *list, const st
 	unknown(p, what, &e->cat);
 }
 
-/* Which kind of work an event with a duration launches or is, if it is one that has a correlation
- * id. */
+/* The kind of work that an event with a duration launches, or is itself, if such events have a
+ * correlation id. */
 static enum work work_of(const struct event *e, bool *is_call)
 {
 	static const struct {
@@ -1399,7 +1401,8 @@ static void put_deferred(struct ws_pytorch *p, const struct deferred *d)
 		p->dropped[WS_DROPPED_END_LEFT_OUT]++;
 }
 
-/* Write what waited for the last event: deferred events, rows, ranges, names, counts. */
+/* Writes everything that had to wait for the last event: deferred events, rows, ranges, names,
+ * counts. */
 static void finish(struct ws_pytorch *p)
 {
 	static const char *const words[] = {
@@ -1475,7 +1478,7 @@ static enum ws_json_result next_member(struct ws_pytorch *p, void *key)
 	return ws_json_member(&p->text->j, key);
 }
 
-/* Open an object or array: *(char *)bracket is which. */
+/* Opens an object or array, as *(char *)bracket says. */
 static enum ws_json_result next_bracket(struct ws_pytorch *p, void *bracket)
 {
 	struct ws_json_reader *j = &p->text->j;
@@ -1534,7 +1537,8 @@ static enum ws_status attempt(struct ws_pytorch *p,
 
 /* --- metadata --- */
 
-/* A key in the file and what it becomes; a list of them ends with one without text. */
+/* A key in the file and the key of its `meta` row. A list of them ends with an entry without
+ * text. */
 struct name {
 	const char *text, *becomes;
 };
@@ -1599,8 +1603,8 @@ static const struct name wanted[] = {{"traceEvents", "traceEvents"},
 #include "formats/pytorch/pytorch.def"
                                      {NULL, NULL}};
 
-/* The meta rows of a trace of ours that was exported, except those that the import writes itself or
- * that are members of the top level, as in PyTorch's files. */
+/* Meta rows of our own exported traces, except those that the import writes itself, and those that
+ * are top-level members as in PyTorch's files. */
 static void take_own_meta(struct ws_pytorch *p, const struct ws_json_value *object)
 {
 	static const char *const elsewhere[] = {"tool.", "import.", "distributed."};
@@ -1691,8 +1695,8 @@ static const char *event_begin(const char *p, const char *end, const char **last
 	return NULL;
 }
 
-/* Give up the event that began at `from` and cannot be read, and those that it runs into: go on
- * where the next one seems to begin. */
+/* Skips the unreadable event that began at `from`, and events merged with it, up to the probable
+ * begin of the next one. */
 static enum ws_status resume(struct ws_pytorch *p, const char *from, int *ended, struct ws_err *err)
 {
 	struct ws_json_reader *j = &p->text->j;
@@ -1777,7 +1781,7 @@ static enum ws_status read_events(struct ws_pytorch *p, int *ended, struct ws_er
 		if (r == WS_JSON_OK) {
 			on_event(p, &e);
 		} else if (r == WS_JSON_BAD || !p->text->j.complete) {
-			/* an event larger than the greatest window is given up, too */
+			/* an event larger than the largest window is skipped, too */
 			WS_FORWARD(resume(p, from, ended, err));
 		} else {
 			cut_off(p, count_phases(from, p->text->j.end));
@@ -1789,8 +1793,8 @@ static enum ws_status read_events(struct ws_pytorch *p, int *ended, struct ws_er
 
 /* --- the top level --- */
 
-/* Search the key traceEvents from pos on: the metadata before it is not JSON, as people add their
- * own. */
+/* Searches the key traceEvents from pos on. The metadata before it is invalid JSON, as users add
+ * their own. */
 static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_err *err)
 {
 	static const char mark[] = "\"traceEvents\"";
@@ -1956,7 +1960,7 @@ static bool contains(const char *text, size_t len, const char *word)
 	return memmem(text, len, word, strlen(word)) != NULL;
 }
 
-/* Does JSON have the keys that stand first in a PyTorch trace? Other JSON is not imported. */
+/* Whether the JSON has the first keys of a PyTorch trace. Other JSON is not imported. */
 static bool recognises(const char *text, size_t len)
 {
 	size_t at = 0;

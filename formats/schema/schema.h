@@ -84,9 +84,10 @@ const struct ws_kind_def *ws_schema_kind(unsigned id);
 const struct ws_kind_def *ws_schema_kind_by_name(const char *name);
 /* Position of the column with this id in def->columns, or -1. */
 int ws_schema_column(const struct ws_kind_def *def, unsigned column_id);
-/* Is it a kind whose rows the trace writer makes itself: schema, index, thread_event? */
+/* Whether the trace writer makes the rows of this kind itself: schema, index, thread_event. */
 bool ws_kind_is_made(unsigned id);
-/* Is it a kind of what a program did, not a definition or a fact about the recording? */
+/* Whether rows of this kind are events of the program, not definitions or facts about the
+ * recording. */
 bool ws_kind_is_event(unsigned id);
 bool ws_kind_has_blobs(const struct ws_kind_def *def);
 /* "TIME" for WS_TYPE_TIME; NULL for a type that this program lacks. */
@@ -165,7 +166,7 @@ enum ws_device_kind {
 	WS_DEVICE_CUDA,
 };
 
-/* Of ws_row_memcpy.kind; those that readers use. */
+/* Values of ws_row_memcpy.kind that readers use. */
 enum ws_memcpy_kind {
 	WS_MEMCPY_HTOD = 1,
 	WS_MEMCPY_DTOH = 2,
@@ -221,7 +222,7 @@ enum ws_flow_kind {
 	WS_FLOW_FORWARD_BACKWARD,
 };
 
-/* Of ws_row_op_config.cost: which costs of a call are known. */
+/* Values of ws_row_op_config.cost: the known costs of a call. */
 enum ws_op_cost_known {
 	WS_COST_NONE,
 	WS_COST_FLOPS,

@@ -22,7 +22,7 @@ static void separate(struct ws_csv *c)
 	c->row_has_fields = 1;
 }
 
-/* Blanks of any width, and what takes no room at all. */
+/* Blanks of any width, and characters without width. */
 static bool is_blank(uint32_t c)
 {
 	return c == ' ' || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) || c == 0x202f ||

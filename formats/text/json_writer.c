@@ -39,7 +39,7 @@ static void misuse(struct ws_json_writer *j, const char *what)
 		j->misuse = what;
 }
 
-/* --- to the file, which is this thread's: a lock for each comma is a third of the time --- */
+/* --- output, without locks: a lock for each comma takes a third of the time --- */
 
 static void put_char(FILE *f, char c)
 {
@@ -51,7 +51,7 @@ static void put_text(FILE *f, const char *text, size_t len)
 	fwrite_unlocked(text, 1, len, f);
 }
 
-/* With zeros before it up to so many digits, at most 20. */
+/* With leading zeros up to this many digits, at most 20. */
 static void put_number(FILE *f, uint64_t v, unsigned digits)
 {
 	char text[20];
@@ -72,7 +72,7 @@ static uint64_t put_sign(FILE *f, int64_t v)
 	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-/* --- the order of things --- */
+/* --- commas and brackets --- */
 
 static void break_line(struct ws_json_writer *j)
 {
@@ -223,7 +223,7 @@ void ws_json_string(struct ws_json_writer *j, const void *bytes, size_t len)
 	after_value(j);
 }
 
-/* A value that is printed as it is. */
+/* A value that is printed unchanged. */
 static void literal(struct ws_json_writer *j, const char *text)
 {
 	before_value(j, text);
@@ -239,7 +239,7 @@ void ws_json_str(struct ws_json_writer *j, const char *text)
 		ws_json_null(j);
 }
 
-/* --- a text that is JSON already --- */
+/* --- a text that is already JSON --- */
 
 #define MAX_ARRAY_TEXT_DEPTH 16u
 
@@ -285,7 +285,7 @@ static const char *past_string(const char *p, const char *end)
 		if (*p != '\\')
 			continue;
 		p++;
-		/* \u is not worth reading: such a text stays a string */
+		/* texts with \u are not parsed and stay strings */
 		if (p == end || !memchr("\"\\/bfnrt", *p, 8))
 			return NULL;
 	}

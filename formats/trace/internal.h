@@ -1,6 +1,6 @@
 /*
- * What reading, checking and continuing a trace share: the bytes of its file, the whole blocks in
- * them, and the reader's own structure.
+ * Code shared by reading, checking and continuing a trace: the bytes of its file, the whole blocks
+ * in them, and the reader's own structure.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ void ws_trace_map_close(struct ws_trace_map *map); /* all zero is legal */
 struct ws_walk {
 	const uint8_t *data;
 	size_t size;
-	bool is_map;                  /* data is a mapped file, whose pages can be let go of */
+	bool is_map;                  /* data is a mapped file, whose pages can be released */
 	struct ws_block_info *blocks; /* whole ones in file order, as they are stored; owned */
 	size_t nblocks, capacity;
 	uint64_t damaged; /* stretches that are not whole blocks */
@@ -39,7 +39,7 @@ struct ws_walk {
 	uint64_t hashed_in_vain; /* bytes of bodies whose checksum was wrong */
 	bool has_trailer;        /* its own checksum is right */
 	struct ws_trailer trailer;
-	struct ws_err no_trailer; /* why there is none */
+	struct ws_err no_trailer; /* reason why there is none */
 };
 
 /*
@@ -78,8 +78,8 @@ struct ws_trace_reader {
 };
 
 /*
- * As ws_trace_reader_open_mem, but of a file whose header may be damaged; what the header would say
- * is 0 in the summary then. fn (may be NULL) gets each damaged stretch.
+ * As ws_trace_reader_open_mem, but the header of the file may be damaged; then the header's values
+ * in the summary are 0. fn (may be NULL) gets each damaged stretch.
  */
 void ws_trace_reader_open_damaged(struct ws_trace_reader **out, const void *data, size_t size,
                                   ws_finding_fn fn, void *ctx);

@@ -36,7 +36,7 @@ enum ws_status ws_trace_map_take(struct ws_trace_map *map, int fd, const char *p
 
 enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err)
 {
-	/* a pipe without a writer is not waited for */
+	/* do not wait for the writer of a pipe */
 	const int fd = ws_file_open(WS_HERE, path, WS_FILE_READ, 0);
 	enum ws_status status;
 
@@ -89,7 +89,7 @@ void ws_check_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level le
 	fn(ctx, &finding);
 }
 
-/* What lies at an offset. */
+/* The kind of data at an offset. */
 enum piece {
 	PIECE_WHOLE,    /* a block, body checksum right */
 	PIECE_BAD_BODY, /* a right header, a wrong body */
@@ -156,7 +156,7 @@ static size_t end_of_damage(struct ws_walk *w, enum piece piece, size_t pos, siz
 
 #define LET_GO_BYTES ((size_t)1 << 20)
 
-/* Let go of the pages from *begun to pos if they are many. */
+/* Releases the pages from *begun to pos if there are many. */
 static void let_go_of_many(const struct ws_walk *w, size_t *begun, size_t pos)
 {
 	if (!w->is_map || pos - *begun < LET_GO_BYTES)
@@ -298,7 +298,7 @@ static int column_of_kind(const struct ws_block_view *view, enum ws_kind kind, u
 	return ws_block_view_column(view, ws_thread_events_column(kind, position));
 }
 
-/* Which rows of a thread_event block are of one kind, and room for one of its columns. */
+/* The rows of a thread_event block that are of one kind, and memory for one of its columns. */
 struct ws_thread_rows {
 	uint32_t n;
 	uint32_t row[WS_MAX_BLOCK_ROWS];
@@ -314,7 +314,7 @@ static enum ws_status decode_columns(const struct ws_trace_reader *r,
 {
 	const uint32_t rows = view->header.rows;
 
-	/* a column that this program does not know may be too new in any way; others are needed */
+	/* an unknown column may have any newer form; known columns are needed */
 	for (unsigned c = 0; c < out->ncolumns; c++) {
 		enum ws_status status = ws_block_column_check(view, c, err);
 
@@ -510,7 +510,7 @@ struct ws_reader_schema {
 	const char *kind_name;
 };
 
-/* The names are of use, but not needed: a schema that cannot be decoded gives none. */
+/* The names are useful but not needed, so a schema that cannot be decoded is ignored. */
 static void load_schema(struct ws_trace_reader *r)
 {
 	struct ws_column_data t;
@@ -686,7 +686,7 @@ static void add_part(struct ws_trace_reader *r, size_t stored, unsigned kind, ui
 	r->nparts++;
 }
 
-/* Read what a file holds whose header, if it is not damaged, is h. */
+/* Reads the contents of a file. h: its header, if it is not damaged. */
 static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool is_map,
                                            const struct ws_file_header *h, ws_finding_fn fn,
                                            void *ctx)
@@ -758,7 +758,7 @@ enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void
 	return open_bytes(out, data, size, false, err);
 }
 
-/* Takes the map over. */
+/* Takes ownership of the map. */
 static enum ws_status open_map(struct ws_trace_reader **out, struct ws_trace_map *map,
                                const char *path, struct ws_err *err)
 {
@@ -806,7 +806,7 @@ void ws_trace_reader_free(struct ws_trace_reader *r)
 	free(r);
 }
 
-/* --- what an open trace holds --- */
+/* --- contents of an open trace --- */
 
 const struct ws_trace_summary *ws_trace_reader_summary(const struct ws_trace_reader *r)
 {

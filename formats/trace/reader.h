@@ -1,5 +1,5 @@
 /*
- * Reads a trace file, or what is left of one. The parser sees (pointer, size) only;
+ * Reads a trace file, or the intact part of one. The parser sees (pointer, size) only;
  * ws_trace_reader_open() maps a file and calls it. A reader is for one thread at a time. Decoded
  * blocks and tables own their values and may outlive it.
  */
@@ -136,7 +136,7 @@ struct ws_block_rows {
 	struct ws_block_info info;
 	uint64_t *v[64]; /* by position; NULL: the column was not asked for. 0 in columns that the
 	                    file lacks */
-	/* what is stored by token stays so, except times and durations */
+	/* columns stored by token are not spread to rows, except times and durations */
 	const uint16_t *token; /* of each row; NULL: the block has no tokens */
 	uint32_t ntokens;
 	ws_column_set by_token; /* columns with a value per token instead of per row */

@@ -18,13 +18,13 @@
 struct sink {
 	int fd;            /* -1 = memory */
 	char *path;        /* for messages; NULL = memory */
-	struct ws_buf mem; /* what was appended to memory */
+	struct ws_buf mem; /* data appended in memory */
 	uint64_t size;     /* bytes appended */
 	bool can_cut;     /* it is a regular file of our own, whose unfinished end can be cut off */
 	uint64_t reserve; /* bytes of disk space to keep free behind the end, if it can be cut */
 };
 
-/* Open what fd is, with a descriptor of its own; path is for messages. */
+/* Opens the file of fd again, with a new descriptor. path is for messages. */
 static enum ws_status open_sink(struct sink *s, int fd, const char *path, struct ws_err *err)
 {
 	struct ws_file_info info;
@@ -38,7 +38,7 @@ static enum ws_status open_sink(struct sink *s, int fd, const char *path, struct
 	return WS_OK;
 }
 
-/* Allocate space for what is appended next and for the reserve behind it. */
+/* Allocates space for the next blocks and for the reserve after them. */
 static enum ws_status keep_room(struct sink *s, size_t len, struct ws_err *err)
 {
 	if (!ws_file_reserve(s->fd, s->size, len + s->reserve))
@@ -507,7 +507,7 @@ static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace
 	return status;
 }
 
-/* Take over what the whole blocks of an unclosed file hold. */
+/* Reads the contents of the complete blocks of an unclosed file. */
 static enum ws_status take_over(struct ws_trace_writer *w, const struct ws_trace_reader *r,
                                 struct ws_err *err)
 {
@@ -545,7 +545,7 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
 	enum ws_status status = open_sink(&w->sink, fd, path, err);
 	struct ws_file_header header;
 
-	/* read the file that is open, whatever its name stands for by now */
+	/* read the open file, even if its name now belongs to another file */
 	WS_THEN(status, ws_trace_map_take(&map, w->sink.fd, path, err));
 	if (status == WS_OK) {
 		/* no two recordings have one base time, which is in ns */

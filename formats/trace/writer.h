@@ -17,12 +17,12 @@ struct ws_trace_writer_opts {
 	uint32_t reserve_bytes;
 	int zstd_level; /* 0 = the default, 1 */
 	/* Round begin and end of api rows and the time of nvtx rows to multiples of this, 0 = do
-	 * not: what is below it is lost, and the trace is smaller. */
+	 * not: the lower digits are lost, and the trace is smaller. */
 	uint32_t cpu_time_quantum_ns;
 };
 
-/* Write the file header and schema into what is open, of which the writer has a descriptor of its
- * own; path is for messages. */
+/* Writes the file header and schema to an open file, for which the writer gets its own descriptor.
+ * path is for messages. */
 enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, int fd, const char *path,
                                       const struct ws_trace_writer_opts *opts, struct ws_err *err);
 /* The same into memory; ws_trace_writer_mem() gives the bytes after close. */
@@ -66,7 +66,7 @@ enum ws_status ws_trace_writer_intern_config(struct ws_trace_writer *w,
 enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, const char *value,
                                     struct ws_err *err);
 
-/* WS_OK, or what the writer's first failure was; BUG once it is closed. */
+/* WS_OK, or the writer's first error; BUG once it is closed. */
 enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struct ws_err *err);
 /* Write every unfinished block (dictionaries first), so that the file holds all rows added. */
 enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *err);
@@ -78,9 +78,9 @@ uint64_t ws_trace_writer_rows_lost(const struct ws_trace_writer *w);
 uint64_t ws_trace_writer_rows(const struct ws_trace_writer *w, enum ws_kind kind);
 
 /*
- * What a writer that failed for want of room still says of it: these rows, in the room that was
- * reserved, behind the last whole block. Their causes were interned and written before. Nothing
- * happens when it did not fail so.
+ * After a failure for lack of disk space, writes these rows into the reserved space after the last
+ * complete block. Their causes were interned and written before. Does nothing if the writer did not
+ * fail in this way.
  */
 enum ws_status ws_trace_writer_last_words(struct ws_trace_writer *w, const struct ws_row_loss *rows,
                                           size_t n, struct ws_err *err);

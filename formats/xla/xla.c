@@ -491,14 +491,14 @@ static int compare_host(const void *a, const void *b)
 	return 0;
 }
 
-/* What a thread is in, while its events go by in their order. */
+/* Open scopes of a thread, while its events are read in order. */
 struct thread_state {
 	struct ws_xla *x;
 	struct ws_import_range *range; /* all ranges, of all threads */
 	size_t nranges, capacity;
 	uint64_t domain;
-	int64_t *open_end; /* of events that the next one may lie in */
-	uint64_t *python;  /* of each: the innermost Python call, 0 = none */
+	int64_t *open_end; /* ends of events that may contain the next one */
+	uint64_t *python;  /* for each of these: the innermost Python call, 0 = none */
 	size_t depth, ends_capacity, python_capacity;
 	uint64_t npython;
 	/* functions and modules around the operations that follow each other */
@@ -535,8 +535,8 @@ static unsigned split(struct ws_bytes path, struct ws_bytes part[64])
 	return n;
 }
 
-/* The next operation of the thread begins at start_ns in this scope: what it shares with the last
- * one goes on, the rest of the last one's ends. */
+/* The next operation of the thread begins at start_ns in this scope. Scopes shared with the
+ * previous operation continue; its other scopes end. */
 static void enter_scope(struct thread_state *s, struct ws_bytes scope, int64_t start_ns)
 {
 	struct ws_bytes before[64], now[64];

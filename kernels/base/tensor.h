@@ -1,6 +1,6 @@
 /*
- * Data types of tensors and the conversions between them, and what is known of a tensor before it
- * has any data.
+ * Data types of tensors, conversions between them, and the description of a tensor without its
+ * data.
  *
  * Conversions to a narrower type round to nearest, ties to even, as the GPU's
  * conversion instructions do; overflow gives infinity; a NaN stays a NaN.
@@ -38,7 +38,7 @@ bool ws_dtype_is_float(enum ws_dtype dtype);
 /* The type that PyTorch promotes two floating-point types to (bf16 with fp16 gives fp32). */
 enum ws_dtype ws_dtype_promote(enum ws_dtype a, enum ws_dtype b);
 
-/* What losses, statistics and scales beside values of a type are computed in. */
+/* The type in which losses, statistics and scales are computed for values of a type. */
 static inline enum ws_dtype ws_dtype_exact(enum ws_dtype dtype)
 {
 	return dtype == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
@@ -70,8 +70,8 @@ static inline uint16_t ws_f32_to_bf16(float value)
 }
 
 /*
- * TF32: what a Tensor Core reads of fp32 operands, 10 bits of mantissa beside the
- * exponent of fp32. Kept in a float.
+ * TF32: the part of fp32 operands that a Tensor Core reads, 10 bits of mantissa and the exponent.
+ * Kept in a float.
  */
 static inline float ws_f32_to_tf32(float value)
 {
@@ -84,7 +84,7 @@ static inline float ws_f32_to_tf32(float value)
 	return value;
 }
 
-/* What is done to an operand of a product that is read as TF32. Hardware does each of them. */
+/* Ways to convert an operand of a product to TF32. Hardware uses all of them. */
 enum ws_tf32 { WS_TF32_EXACT, WS_TF32_ROUNDED, WS_TF32_CUT };
 
 static inline float ws_f32_read(float value, enum ws_tf32 how)
@@ -108,7 +108,7 @@ void ws_dtype_decode(enum ws_dtype dtype, const void *data, double *values, int6
 /* --- tensors ------------------------------------------------------------------------------- */
 
 /*
- * Tensors: what is known of one before it has any data.
+ * Tensors, without their data.
  *
  * Always contiguous and row-major. Most ops see a tensor as rows × cols, cols
  * being the last dimension.
@@ -160,7 +160,8 @@ struct ws_tensor {
 	int64_t count;       /* elements */
 	uint64_t size_bytes; /* count × size of dtype */
 	struct ws_init init;
-	const char *part[WS_PARTS_MAX]; /* names whose first values its parts have; NULL: its own */
+	const char *part[WS_PARTS_MAX]; /* names from which the initial values of its parts are
+	                                   drawn; NULL: its own name */
 	int parts;                      /* equal shares, one after the other; 0: not divided */
 	int id;                         /* index in its graph */
 	int layer;                      /* -1 outside the layers */
@@ -191,7 +192,7 @@ static inline int64_t ws_div_up(int64_t a, int64_t b)
 /* How an operand spreads over a result of another shape. */
 enum ws_broadcast {
 	WS_BROADCAST_SAME,    /* element by element */
-	WS_BROADCAST_COL,     /* one number a row */
+	WS_BROADCAST_COL,     /* one number per row */
 	WS_BROADCAST_ROW,     /* one row, used for all rows */
 	WS_BROADCAST_SCALAR,  /* one number */
 	WS_BROADCAST_CHANNEL, /* one number a channel, which is some rows: struct ws_elementwise */
@@ -204,7 +205,7 @@ bool ws_shape_measure(const struct ws_shape *shape, enum ws_dtype dtype, int64_t
 
 int64_t ws_tensor_cols(const struct ws_tensor *t);
 int64_t ws_tensor_rows(const struct ws_tensor *t);
-/* Where several forms fit, the first of the list above. */
+/* If several forms fit, the first of the list above. */
 enum ws_broadcast ws_tensor_broadcast(const struct ws_tensor *t, const struct ws_tensor *result);
 
 /*

@@ -33,7 +33,7 @@ static bool read_number(const char *path, const char *key, uint64_t *value)
 	return found;
 }
 
-/* What this process may still allocate without being killed for it. */
+/* Memory that this process may still allocate without being killed. */
 static uint64_t memory_available(void)
 {
 	uint64_t kib, limit, used, available = UINT64_MAX;
@@ -51,7 +51,7 @@ static uint64_t memory_available(void)
 	return available;
 }
 
-/* What the kernel of an op takes beside its operands: sums of its items, tiles. */
+/* Memory that an op's kernel needs besides its operands: sums of its items, tiles. */
 static uint64_t scratch_bytes(const struct ws_cpu *cpu, const struct ws_op *op)
 {
 	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;

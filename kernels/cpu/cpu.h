@@ -46,7 +46,7 @@ struct ws_cpu_copy {
 	struct ws_tensor t;               /* the copy */
 	const struct ws_tensor *original; /* borrowed */
 	bool is_read, is_written;
-	enum ws_tf32 tf32; /* what is done to fp32 on the way */
+	enum ws_tf32 tf32; /* rounding of fp32 operands */
 };
 
 struct ws_cpu {
@@ -64,7 +64,7 @@ struct ws_cpu {
 	void *scratch, *copies_at; /* parts of the workspace: what a kernel takes itself, copies */
 };
 
-/* What the copies of an op take of the workspace. */
+/* Bytes of the workspace that the copies of an op need. */
 uint64_t ws_cpu_copies_bytes(const struct ws_op *op);
 /* The op on copies where it needs them, until the next one; they are filled and read back around
  * its kernel. */
@@ -87,7 +87,7 @@ static inline int64_t ws_cpu_update_items(const struct ws_op *op)
 
 /* --- launching ------------------------------------------------------------------------------- */
 
-/* One kernel for each op kind and build; what it cannot compute cpu.c has refused. */
+/* One kernel for each op kind and build; cpu.c has refused everything that it cannot compute. */
 typedef void ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op);
 #define WS_OP(KIND, name, ...) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
 #include "kernels/graph/op.def"
@@ -149,7 +149,7 @@ static inline ws_real *ws_real_target(const struct ws_tensor *t, int64_t offset,
 	return t->dtype == WS_REAL_DTYPE ? ws_reals(t, offset) : buf;
 }
 
-/* Write what was computed at ws_real_target(); rounds to nearest even. */
+/* Writes the results at ws_real_target() to the tensor, rounded to nearest even. */
 static inline void ws_real_store(const struct ws_tensor *t, int64_t offset, int64_t count,
                                  const ws_real *from)
 {
@@ -171,6 +171,6 @@ static inline void ws_real_put_sums(const struct ws_tensor *t, int64_t offset, i
 		ws_reals(t, offset)[i] = (ws_real)sums[i];
 }
 
-/* For each tile from begin up to end: where it begins, and its n elements. */
+/* Loops over the tiles from begin to end: begin and number of elements of each. */
 #define WS_EACH_TILE(at, n, begin, end) \
 	for (int64_t at = (begin), n; n = ws_min64((end)-at, WS_TILE), at < (end); at += WS_TILE)

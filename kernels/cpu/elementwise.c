@@ -70,8 +70,7 @@ static void map_item(void *arg, int64_t item)
 	for (int64_t tile = first; tile < end; tile++) {
 		int64_t row = tile / map->tiles_per_row, col = tile % map->tiles_per_row * WS_TILE;
 		int64_t n = ws_min64(map->cols - col, WS_TILE), offset = row * map->cols + col;
-		const ws_real *in[3] = {buf[0], buf[0],
-		                        buf[0]}; /* what is no operand is not read */
+		const ws_real *in[3] = {buf[0], buf[0], buf[0]}; /* missing operands are not read */
 
 		for (int i = 0; i < op->in_count; i++)
 			in[i] = load(map, i, row, col, n, buf[i]);

@@ -1,4 +1,4 @@
-/* How kernels are launched, and the copies of operands that they cannot compute in. */
+/* Launches kernels, and makes copies of operands in types in which kernels cannot compute. */
 #include "kernels/cpu/cpu.h"
 
 #include <stdio.h>

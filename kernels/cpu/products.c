@@ -317,7 +317,7 @@ static void clear_channels(const struct job *job, const struct area *a, int64_t 
 		       (size_t)count * sizeof(ws_real));
 }
 
-/* What the numbers of an area get from all pixels. */
+/* Sums over all pixels for the numbers of an area. */
 static void input_grad(const struct job *job, struct area *a, ws_real *tile)
 {
 	int64_t step =

@@ -94,7 +94,7 @@ enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what
 	return cuda_check(error, "cudaMalloc", err);
 }
 
-/* Elements that are drawn; what is longer repeats them. */
+/* Number of elements drawn; longer tensors repeat them. */
 #define DRAWN ((int64_t)1 << 20)
 
 static enum ws_status fill_random(struct ws_cuda *cuda, char *data, int64_t count,
@@ -216,15 +216,15 @@ const struct ws_cuda_plan *ws_cuda_plan_of(const struct ws_cuda *cuda, const str
 
 /* --- before the first step ------------------------------------------------------------------ */
 
-static bool plan_has(const struct ws_backend_plan *plan, bool (*is)(const struct ws_op *))
+static bool plan_has(const struct ws_backend_plan *plan, bool (*matches)(const struct ws_op *))
 {
 	for (int i = 0; i < plan->op_count; i++)
-		if (is(plan->ops[i]))
+		if (matches(plan->ops[i]))
 			return true;
 	return false;
 }
 
-/* What the greediest op needs. */
+/* The largest need of any op. */
 static uint64_t plan_most(const struct ws_backend_plan *plan,
                           uint64_t (*bytes_of)(const struct ws_op *))
 {
@@ -270,7 +270,7 @@ static enum ws_status make_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
 	                                      : ws_cuda_conv_plan(cuda, plan, err);
 }
 
-/* What was prepared for the session before, if there was one. */
+/* Releases what was prepared for an earlier session. */
 static void drop_plan(struct ws_cuda *cuda)
 {
 	for (int i = 0; i < cuda->plan_count; i++) {
@@ -408,7 +408,7 @@ static enum ws_status cuda_draw_images(struct ws_backend *backend,
 	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
 	uint64_t size_bytes = (uint64_t)(batch->n * batch->c) * sizeof(*planes);
 
-	/* What a batch is drawn from, on the device. */
+	/* Prepares the device data from which a batch is drawn. */
 	if (cuda->table_bytes < size_bytes) {
 		cudaFree(cuda->table);
 		cuda->table_bytes = 0;

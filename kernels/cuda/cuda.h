@@ -1,5 +1,5 @@
 /*
- * Inside the CUDA backend (docs/dev/kernels.md): what its files share. C; needs the
+ * Declarations shared by the files of the CUDA backend (docs/dev/kernels.md). C; needs the
  * toolkit's headers. Every call of CUDA, cuBLAS and cuDNN goes through the checks below.
  */
 #pragma once
@@ -22,8 +22,8 @@
 struct ws_cuda_lt; /* gemm.c */
 
 /*
- * What a library needs to compute an op, made before the first step, once for all ops that are
- * alike. Convolutions and fused attention have one always, matrix products when algorithms are
+ * The library's objects to compute an op, made before the first step, once for all equal ops.
+ * Convolutions and fused attention always have one; matrix products have one if algorithms are
  * chosen by time.
  */
 struct ws_cuda_plan {
@@ -57,7 +57,8 @@ static inline struct ws_cuda_launch ws_cuda_launch_on(const struct ws_cuda *cuda
 	                               cuda->sm_count};
 }
 
-/* --- checks: the call's own words; out of memory is NO_MEMORY, the rest ENVIRONMENT -------- */
+/* --- checks: errors have the library's message; out of memory is NO_MEMORY, others are ENVIRONMENT
+ * -------- */
 
 enum ws_status ws_cublas_check(cublasStatus_t status, const char *call, struct ws_err *err);
 enum ws_status ws_cudnn_check(cudnnStatus_t status, const char *call, struct ws_err *err);
@@ -65,7 +66,7 @@ enum ws_status ws_cudnn_check(cudnnStatus_t status, const char *call, struct ws_
 #define WS_CUBLAS_TRY(call, err) WS_FORWARD(ws_cublas_check((call), #call, (err)))
 #define WS_CUDNN_TRY(call, err)  WS_FORWARD(ws_cudnn_check((call), #call, (err)))
 
-/* Why an op cannot run on a GPU; NULL: nothing known. */
+/* The reason why an op cannot run on a GPU; NULL: none known. */
 const char *ws_cuda_op_problem(const struct ws_op *op);
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype
 
 /* --- choosing algorithms by time -------------------------------------------------------------- */
 
-/* Not with --deterministic: what is fastest differs from run to run, and so would sums. */
+/* Not used with --deterministic: the fastest algorithm differs between runs, and so would sums. */
 static inline bool ws_cuda_is_timed(const struct ws_cuda *cuda)
 {
 	return cuda->options.autotune && !cuda->options.deterministic;
@@ -89,7 +90,8 @@ static inline bool ws_cuda_is_timed(const struct ws_cuda *cuda)
 enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *arg, struct ws_err *),
                             void *arg, float *median_ms, struct ws_err *err);
 
-/* --- what libraries compute ---------------------------------------------------------------------
+/* --- ops computed by libraries
+ * ---------------------------------------------------------------------
  */
 
 /* The oldest cuDNN whose engines of attention are right and need no help. */
@@ -111,9 +113,9 @@ enum ws_status ws_cuda_conv_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan
 enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
 
 bool ws_cuda_is_attention(const struct ws_op *op);
-/* Why this attention cannot run, and the cure; NULL: nothing known. */
+/* The reason why this attention cannot run, and what to do; NULL: none known. */
 const char *ws_cuda_attention_problem(const struct ws_op *op);
-/* What an op needs behind cuDNN's own workspace. */
+/* Bytes that an op needs after cuDNN's own workspace. */
 uint64_t ws_cuda_attention_workspace_bytes(const struct ws_op *op);
 enum ws_status ws_cuda_attention_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
                                       struct ws_err *err);
@@ -157,7 +159,7 @@ enum ws_status ws_dnn_tensor_open(const struct ws_dnn_tensor *tensor,
 /* --- … and execution plans ----------------------------------------------------------------------
  */
 
-/* What plans are made for: the GPU of a handle or, without one, a GPU that is described. */
+/* The target of plans: the GPU of a handle or, without one, a described GPU. */
 struct ws_dnn_target {
 	cudnnHandle_t handle;
 	cudnnBackendDescriptor_t properties;

@@ -457,7 +457,7 @@ enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, st
 	return run_plan(cuda, plan->dnn, data, err);
 }
 
-/* One candidate on data of its own. */
+/* Times one candidate on separate data. */
 struct trial {
 	struct ws_cuda *cuda;
 	cudnnBackendDescriptor_t plan;

@@ -12,7 +12,7 @@
 
 #define CANDIDATES 8 /* that cuBLASLt is asked for */
 
-/* A product as cuBLASLt is told of it. */
+/* The description of a product for cuBLASLt. */
 struct ws_cuda_lt {
 	cublasLtMatmulAlgo_t algo;
 	cublasLtMatmulDesc_t desc;
@@ -126,7 +126,7 @@ void ws_cuda_lt_close(struct ws_cuda_lt *lt)
 	free(lt);
 }
 
-/* One algorithm on operands of its own. */
+/* Times one algorithm on separate operands. */
 struct trial {
 	struct ws_cuda *cuda;
 	const struct ws_op *op;

@@ -268,7 +268,7 @@ struct ws_exec {
 	size_t segment_capacity;
 };
 
-/* Tensors have their places all along; what is counted is what a step needs of them now. */
+/* Tensors always have their places; the counter has the bytes of the live tensors of a step. */
 static void set_alive(struct ws_exec *exec, struct ws_tensor *t, bool is_alive)
 {
 	struct ws_backend *backend = exec->backend;
@@ -464,7 +464,7 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, bool rec
 		for (int j = op->in_count; j < ws_op_touched(op); j++)
 			if (ws_op_touches(op, j))
 				set_alive(exec, ws_op_touches(op, j), true);
-		if (!records) { /* a range would say that its ops run now */
+		if (!records) { /* no ranges while recording: the ops do not run now */
 			enter_scope(exec, op->scope);
 			wsnvtx_push_op(op->message, &op->payload);
 		}
@@ -486,7 +486,7 @@ static enum ws_status record(struct ws_exec *exec, struct segment *segment, int 
 
 	WS_FORWARD(ops->record_begin(exec->backend, err));
 	status = run_ops(exec, segment->first, end, true, err);
-	/* recording ends in any case; the first failure is the one to tell */
+	/* recording ends in any case; the first error is reported */
 	ended = ops->record_end(exec->backend, &recording, status == WS_OK ? err : NULL);
 	WS_THEN(status, ended);
 	if (status != WS_OK) {

@@ -20,7 +20,7 @@
 
 #define WS_IMAGE_NOISE 0.5 /* largest deviation from the pattern */
 
-/* n images of c × h × w; classes 1: a number to be told from each, not a class. */
+/* n images of c × h × w; classes 1: the target of an image is a number instead of a class. */
 struct ws_image_batch {
 	enum ws_layout layout;
 	int64_t n, c, h, w;
@@ -106,7 +106,7 @@ void ws_data_tokens(uint64_t seed, int64_t step, const struct ws_token_batch *ba
 
 struct ws_backend;
 
-/* What a session will run, told before any of it is allocated. */
+/* The work of a session, given to the backend before any memory is allocated. */
 struct ws_backend_plan {
 	struct ws_op *const *ops; /* in their order, all phases */
 	int op_count;
@@ -146,8 +146,8 @@ struct ws_backend_ops {
 	void (*close)(struct ws_backend *backend);
 
 	/*
-	 * Recording: what is run between begin and end is not done but kept, to be done by each
-	 * replay, on the same addresses. NULL where a backend cannot.
+	 * Recording: ops between begin and end are stored instead of executed, and executed by each
+	 * replay, on the same addresses. NULL: the backend cannot do this.
 	 */
 	enum ws_status (*record_begin)(struct ws_backend *backend, struct ws_err *err);
 	enum ws_status (*record_end)(struct ws_backend *backend, void **recording,
@@ -159,7 +159,7 @@ struct ws_backend_ops {
 struct ws_backend {
 	const struct ws_backend_ops *ops;
 	char device[96];          /* "CPU reference" */
-	char libraries[96];       /* and their versions; "" where there is none to tell */
+	char libraries[96];       /* libraries and their versions; "" if none */
 	uint64_t limit_bytes;     /* of memory that a session may take */
 	uint64_t allocated_bytes; /* by tensors that are alive now */
 	uint64_t peak_bytes;      /* the most since it was opened */
@@ -183,15 +183,15 @@ struct ws_backend_options {
 struct ws_backend *ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes);
 
 /*
- * A GPU by cuBLAS, cuDNN and own kernels. ENVIRONMENT, with the cure, where the driver,
- * a GPU or a library is missing. In programs built without the CUDA toolkit it always is.
+ * A GPU by cuBLAS, cuDNN and own kernels. ENVIRONMENT, with advice, if the driver, a GPU or a
+ * library is missing. In programs built without the CUDA toolkit it always is.
  */
 enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
                                     struct ws_backend **backend, struct ws_err *err);
 
 /*
- * The backend that the options ask for; auto: a GPU where one answers, else the CPU.
- * why: one line that says what was chosen and for what reason.
+ * The backend chosen by the options; auto: a GPU if one works, else the CPU. why: one line with the
+ * choice and its reason.
  */
 enum ws_status ws_backend_open(const struct ws_backend_options *options, struct ws_pool *pool,
                                struct ws_backend **backend, char *why, size_t why_size,
@@ -215,7 +215,7 @@ void ws_exec_destroy(struct ws_exec *exec);
 enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t seed,
                             struct ws_err *err);
 
-/* Release what the step before left: kept tensors, and all if it was not run to its end. */
+/* Releases tensors of the previous step: kept tensors, and all if that step did not finish. */
 void ws_exec_step_begin(struct ws_exec *exec);
 
 /*
@@ -244,11 +244,11 @@ enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_b
 
 /* --- first values -------------------------------------------------------------------------- */
 
-/* The rule of first values: what an element of a tensor is before the first step. */
+/* Initial values: the value of each element before the first step. */
 
 #define WS_INIT_CUT 3 /* standard deviations that TRUNC_NORMAL keeps within */
 
-/* A tensor's first values on the way. */
+/* State for computing a tensor's initial values. */
 struct ws_first_values {
 	const struct ws_tensor *t;       /* borrowed */
 	struct ws_rng rng[WS_PARTS_MAX]; /* of each part of t */
@@ -262,10 +262,10 @@ double ws_first_value(const struct ws_first_values *values, int64_t i);
 /* --- the memory plan ----------------------------------------------------------------------- */
 
 /*
- * What a graph needs in device memory, and where each tensor lies in it, known before a byte is
- * allocated. Parameters, constants, optimizer state and inputs live for the whole session;
- * everything else from the op that writes it first to the op that touches it last, but for kept
- * tensors and the gradients of parameters, which stay until the next step.
+ * The device memory needed by a graph and the position of each tensor in it, computed before
+ * anything is allocated. Parameters, constants, optimizer state and inputs live for the whole
+ * session; everything else from the op that writes it first to the op that touches it last, but for
+ * kept tensors and the gradients of parameters, which stay until the next step.
  */
 
 #define WS_MEMORY_ALIGN 256 /* of each place, as cudaMalloc() aligns */

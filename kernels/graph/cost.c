@@ -201,7 +201,7 @@ static void cost_update(struct ws_op *op)
 		for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
 			if (!row->t[k])
 				continue;
-			/* once, where b is c; out is no operand */
+			/* counted once if b is c; out is not an operand */
 			if (ws_update_reads(op->sub, k) &&
 			    (k <= WS_UPDATE_A || row->t[k] != row->t[k - 1]))
 				p->bytes_read += row->t[k]->size_bytes;

@@ -1,7 +1,7 @@
 /*
- * What an op makes of one element: the formulas of the CPU kernels and of the CUDA kernels, in one
- * place for both compilers. Whoever includes this has defined ws_real, the type of arithmetic, and
- * WS_REAL_EXP, WS_REAL_LOG, WS_REAL_SQRT and WS_REAL_TANH, its functions.
+ * The formula of each op for one element, for the CPU kernels and the CUDA kernels. A file that
+ * includes this must define ws_real, the type of arithmetic, and WS_REAL_EXP, WS_REAL_LOG,
+ * WS_REAL_SQRT and WS_REAL_TANH, its functions.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ WS_ELEMENT ws_real ws_product(ws_real a, ws_real b)
 #endif
 }
 
-/* The larger one, or a NaN where one of them is. */
+/* The larger one; NaN if one of them is NaN. */
 WS_ELEMENT ws_real ws_max_nan(ws_real a, ws_real b)
 {
 	return a > b || a != a ? a : b;

@@ -22,7 +22,7 @@ struct ws_precision {
 	double scale_max;      /* largest dynamic loss scale; 0: losses are not scaled */
 };
 
-/* Which ops models are made of: --fusion NAME. */
+/* The ops of which models are made: --fusion NAME. */
 #define WS_FUSION_LIST(X)                                           \
 	X("none", NONE) /* primitives, as eager PyTorch launches */ \
 	X("full", FULL) /* fused ops */
@@ -69,8 +69,8 @@ struct ws_graph {
 	size_t tensor_capacity;
 	struct ws_scope *scope; /* the innermost open one */
 	struct ws_scope *backward_root;
-	int layer;                /* of what is appended next; -1 outside the layers */
-	enum wsnvtx_op_kind kind; /* payload kind of ops that have none of their own */
+	int layer;                /* layer of the next op; -1 outside the layers */
+	enum wsnvtx_op_kind kind; /* payload kind of ops without a kind */
 	struct ws_tensor *unless; /* of ops: op.h */
 
 	struct ws_arena arena;
@@ -90,7 +90,7 @@ void *ws_graph_alloc(struct ws_graph *graph, size_t size);
 const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 
-/* --- where the next op belongs ------------------------------------------------ */
+/* --- scope of the next op ------------------------------------------------ */
 
 /* Start a phase: a scope of its own, and autocast where the precision and the phase want it. */
 void ws_graph_phase(struct ws_graph *graph, enum wsnvtx_phase phase);
@@ -264,9 +264,9 @@ void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tenso
                     struct ws_heads head, struct ws_tensor *qkv[3]);
 
 /*
- * act(x + bias), act being the unary op that x would be given to. x must be the
- * result of a bias op, the last of the graph: it is replaced, x is gone. NULL,
- * without an error, where that is not so or act is no activation: nothing to fuse.
+ * act(x + bias), act: a unary op. x must be the result of a bias op, the last of the graph. That op
+ * is replaced, and x no longer exists. NULL without an error: nothing to fuse, as x is no such
+ * result or act is no activation.
  */
 struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor *x,
                                         enum ws_sub act, double alpha);
@@ -281,7 +281,7 @@ struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *
 
 /*
  * An UPDATE of the rows of a list, which is copied. x, y: numbers of the step, [1], or NULL.
- * Returns what is written first. NULL where the list is empty.
+ * Returns the first tensor written; NULL if the list is empty.
  */
 struct ws_tensor *ws_op_update(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x,
                                struct ws_tensor *y, const struct ws_update_row *list, int count,
@@ -347,7 +347,7 @@ struct ws_tensor *ws_op_dropout(struct ws_graph *graph, struct ws_tensor *x, str
 struct ws_tensor *ws_op_activation_grad(struct ws_graph *graph, enum ws_sub sub,
                                         struct ws_tensor *dy, struct ws_tensor *y, double alpha);
 
-/* --- what the ops of gradients are appended by ------------------------------------------------ */
+/* --- appending ops of gradients ------------------------------------------------ */
 
 /* Add a result to an op. */
 struct ws_tensor *ws_op_add_result(struct ws_graph *graph, struct ws_op *op, const char *name,

@@ -1,4 +1,4 @@
-/* Ops: the nodes of a graph. What kinds there are: op.def. */
+/* Ops: the nodes of a graph. op.def lists their kinds. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ enum ws_autocast {
 struct ws_op_info {
 	const char *name;            /* "gemm" */
 	const char *kernel_class;    /* "gemm" */
-	enum wsnvtx_op_kind payload; /* WSNVTX_OP_other: what the scope says */
+	enum wsnvtx_op_kind payload; /* WSNVTX_OP_other: the kind of the scope */
 };
 
 struct ws_sub_info {
@@ -317,7 +317,7 @@ static inline bool ws_op_has_rows(const struct ws_op *op)
 	return op->kind == WS_OP_UPDATE || op->kind == WS_OP_CLIP || op->kind == WS_OP_UNSCALE;
 }
 
-/* What an op touches: the same, and then its rows; some are NULL. */
+/* All tensors of an op: operands and results, then those of its rows. Some are NULL. */
 static inline int ws_op_touched(const struct ws_op *op)
 {
 	return op->in_count + op->out_count +
@@ -338,7 +338,8 @@ static inline WS_HOST_DEVICE bool ws_update_is_fused(enum ws_sub sub)
 	return sub >= WS_SUB_ADAMW_CS336_ALL && sub <= WS_SUB_SGD_ALL;
 }
 
-/* Is tensor k of a row read? Written are the others, and of fused ones all but the gradient. */
+/* Whether tensor k of a row is read. The others are written; fused ops write all but the
+ * gradient. */
 static inline WS_HOST_DEVICE bool ws_update_reads(enum ws_sub sub, int k)
 {
 	return ws_update_is_fused(sub) || k != WS_UPDATE_OUT || sub == WS_SUB_CLIP_NORM;
@@ -372,8 +373,8 @@ struct ws_elementwise {
 struct ws_elementwise ws_op_elementwise(const struct ws_op *op);
 
 /*
- * "ws_<class>_<op>[_fwd|_bwd]_<dtype>": what the CPU kernel of an op is called.
- * dtype is what it reads, followed by what it writes where that differs; ops
- * of the optimizer have no direction. Returns buf.
+ * "ws_<class>_<op>[_fwd|_bwd]_<dtype>": the name of an op's CPU kernel. dtype: that of its
+ * operands, followed by that of its results if different. Ops of the optimizer have no direction.
+ * Returns buf.
  */
 const char *ws_op_kernel_name(const struct ws_op *op, char *buf, size_t size);

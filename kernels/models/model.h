@@ -19,7 +19,7 @@ struct ws_network {
 	const struct ws_image_model *image; /* NULL: a transformer */
 };
 
-/* What a step is fed and what it yields. */
+/* Inputs and results of a step. */
 struct ws_model_io {
 	struct ws_tensor *input, *target; /* int32 [batch, context] */
 	struct ws_tensor *step;           /* int32 [1]: number of the step; NULL: not needed */
@@ -57,7 +57,7 @@ enum ws_loss {
 #undef X
 };
 
-/* 0 everywhere, but for batch and layout, means what the model has by itself. */
+/* 0 means the model's own value, except for batch and layout. */
 struct ws_image_options {
 	int64_t batch;
 	int64_t batches;       /* drawn, and then repeated; 0: each step has a new one */
@@ -84,7 +84,7 @@ static inline int64_t ws_image_width(const struct ws_image_options *options, int
 	return full > options->width_divisor ? full / options->width_divisor : 1;
 }
 
-/* A model: what is fed to it and how its layers follow each other. */
+/* A model: its input, and the order of its layers. */
 struct ws_image_model {
 	/* x [n, channels, h, w] -> [n, classes]; options: all filled in */
 	struct ws_image (*forward)(struct ws_image_net *net, struct ws_image x,
@@ -96,10 +96,9 @@ struct ws_image_model {
 };
 
 /*
- * Append the forward phase of an image model, and its loss phase if with_loss.
- * io->input: storage dtype, in the layout asked for; io->target: int32 [batch],
- * for the mean squared error fp32 [batch, classes]; io->step: the number of the
- * step, NULL where no layer draws random numbers.
+ * Append the forward phase of an image model, and its loss phase if with_loss. io->input: storage
+ * dtype, in the layout asked for; io->target: int32 [batch], for the mean squared error fp32
+ * [batch, classes]; io->step: the number of the step; NULL if no layer draws random numbers.
  */
 enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_model *model,
                               const struct ws_image_options *options, bool with_loss,
@@ -107,7 +106,7 @@ enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_mode
 
 /* A whole number as a fact of the run (warpsheet_nvtx.h: workload). */
 void ws_workload_number(const char *key, int64_t value);
-/* State what is special to image models as facts. */
+/* States the options of image models as facts. */
 void ws_image_facts(const struct ws_image_model *model, const struct ws_image_options *options);
 
 /* The option values: the i-th name, NULL after the last. Losses begin at 1. */

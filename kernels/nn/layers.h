@@ -100,7 +100,7 @@ enum ws_weights {
 	WS_WEIGHTS_XAVIER,  /* uniform in ±sqrt(6 / (inputs + outputs)); bias 0.01 */
 };
 
-/* What the layers of one network share. */
+/* Data shared by the layers of a network. */
 struct ws_image_net {
 	struct ws_graph *graph;
 	enum ws_layout layout;
@@ -205,7 +205,7 @@ struct ws_scaler {
 	struct ws_tensor *found_inf; /* [1]: 1 after a gradient that is not finite; dynamic */
 };
 
-/* What a precision does when it is asked for `asked`: never DEFAULT. */
+/* The loss scaling of a precision for the option `asked`; never DEFAULT. */
 struct ws_loss_scale ws_loss_scale_resolve(const struct ws_precision *precision,
                                            struct ws_loss_scale asked);
 
@@ -268,11 +268,11 @@ struct ws_optimizer ws_optimizer_defaults(enum ws_optimizer_kind kind);
 const char *ws_optimizer_name(int i);
 /* "loop"; values begin at 1 */
 const char *ws_optimizer_impl_name(int i);
-/* What is usual where ops are fused or not; as asked for where something is. */
+/* The given option; if none is given, the usual value for fused or unfused ops. */
 enum ws_optimizer_impl ws_optimizer_impl_resolve(const struct ws_optimizer *optimizer,
                                                  enum ws_fusion fusion);
 
-/* What must be written before each step: [1] each, NULL where the optimizer needs none. */
+/* Tensors to be written before each step: [1] each, NULL if the optimizer does not need it. */
 struct ws_optim {
 	struct ws_tensor *alpha;      /* step size */
 	struct ws_tensor *correction; /* ADAMW, ADAM: 1 / sqrt(1 - beta2^t) */
@@ -305,7 +305,7 @@ struct ws_optim {
 struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimizer *optimizer,
                                 struct ws_scaler *scaler);
 
-/* Write what step t = 1, 2, … needs. t counts updates: skipped steps do not count. */
+/* Writes these tensors for step t = 1, 2, … t counts updates: skipped steps do not count. */
 enum ws_status ws_optim_feed(struct ws_exec *exec, const struct ws_optimizer *optimizer,
                              const struct ws_optim *optim, int64_t t, struct ws_err *err);
 

@@ -103,10 +103,10 @@ static void scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler)
 /* A parameter on its way through the optimizer. */
 struct update {
 	struct ws_tensor *param;
-	struct ws_tensor *target; /* what is updated: the parameter or its master */
+	struct ws_tensor *target; /* the updated tensor: the parameter or its master */
 	struct ws_tensor *grad;   /* of target's dtype */
 	struct ws_tensor *m, *v;  /* its state; m of SGD: momentum */
-	struct ws_tensor *work;   /* what is computed on the way */
+	struct ws_tensor *work;   /* intermediate values */
 };
 
 WS_CHOICE_NAMES(ws_optimizer_name, WS_OPTIMIZER_LIST)
@@ -179,7 +179,7 @@ struct group {
 	bool foreach;
 };
 
-/* Which tensor of a parameter. WORK: made where it is first written. */
+/* The tensor of a parameter. WORK: made when it is first written. */
 enum slot { NONE, PARAM, GRAD, M, V, WORK };
 
 static struct ws_tensor *tensor_of(struct ws_graph *graph, struct update *u, enum slot slot)
@@ -351,7 +351,7 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 		ws_graph_scope_pop(graph);
 }
 
-/* The norm of all gradients, and all of them made smaller where it is too large. */
+/* Computes the norm of all gradients, and scales them down if it is too large. */
 static void clip(struct ws_graph *graph, double largest, const struct update *list, int count)
 {
 	struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)count * sizeof(*rows));

@@ -1,6 +1,6 @@
 /*
- * The binary interface of NVTX version 3, as far as Warpsheet uses it,
- * written down anew so that nothing here needs the CUDA toolkit.
+ * The binary interface of NVTX version 3, as far as Warpsheet uses it, declared here so that the
+ * build does not need the CUDA toolkit.
  *
  * Two sides meet in it: a program that emits NVTX events (kernels/nvtx/client.h
  * for our own programs, NVIDIA's headers for everybody else's) and a tool
@@ -32,7 +32,7 @@
 #define WSN_INIT_SYMBOL     "InitializeInjectionNvtx2"
 #define WSN_EXT_INIT_SYMBOL "InitializeInjectionNvtxExtension"
 
-/* What push and pop return when nobody counts the nesting level. */
+/* Result of push and pop if no tool counts the nesting level. */
 #define WSN_NO_PUSH_POP_TRACKING (-2)
 
 /* --- handles: opaque to the program, made by the tool ------------------------ */

@@ -1,8 +1,8 @@
 /*
- * warpsheet_nvtx.h as an NVTX client: finds the tool as abi.h describes,
- * registers the payload schemas and forwards the calls. Included by it, so that a
- * program needs nothing to compile in or to link: what is weak and hidden here
- * is there once in each ELF module, however many files include it.
+ * warpsheet_nvtx.h as an NVTX client: finds the tool as abi.h describes, registers the payload
+ * schemas and forwards the calls. Included by it, so that a program needs no further source file or
+ * library. The weak hidden symbols here exist once per ELF module, however many files include this
+ * one.
  *
  * Free of everything else of Warpsheet; C99, and C++ since 11.
  */
@@ -24,7 +24,7 @@ extern "C" {
 
 #define WSNVTX_ONCE __attribute__((weak, visibility("hidden")))
 
-/* What the tool writes its functions into; those it leaves alone stay NULL. */
+/* Table for the tool's functions; entries that it does not set stay NULL. */
 struct wsnvtx_client {
 	wsn_fn core[WSN_CORE_SIZE], core2[WSN_CORE2_SIZE];
 	wsn_fn *core_table[WSN_CORE_SIZE], *core2_table[WSN_CORE2_SIZE];
@@ -63,7 +63,7 @@ static int wsnvtx_do_get_module_function_table(enum wsn_module module, wsn_fn **
 	return 1;
 }
 
-/* The tool's own version: of no interest to this client. */
+/* The tool's version, which this client ignores. */
 static void wsnvtx_do_set_injection_version(uint32_t version)
 {
 	(void)version;
@@ -257,7 +257,7 @@ static void wsnvtx_do_attach(void)
 	if (!library)
 		return;
 	if (!wsnvtx_do_attach_core(library)) {
-		/* functions it may have set all the same must not be called */
+		/* functions that it may have set must not be called */
 		memset(wsnvtx_client.core, 0, sizeof(wsnvtx_client.core));
 		memset(wsnvtx_client.core2, 0, sizeof(wsnvtx_client.core2));
 		dlclose(library);

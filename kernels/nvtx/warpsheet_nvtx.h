@@ -31,7 +31,7 @@ extern "C" {
  */
 #define WSNVTX_CPU_DOMAIN "warpsheet.cpu"
 
-/* What an operation is. name, value */
+/* Kinds of operations. name, value */
 #define WSNVTX_OP_KIND_LIST(X)                \
 	X(other, 0)                           \
 	X(gemm, 1)                            \
@@ -89,10 +89,9 @@ enum wsnvtx_phase {
 /*
  * One operation. Registered as schema "warpsheet.op" with these field names.
  *
- * FLOPs: a multiply-add is 2; softmax is 5 an element (max, subtract, exp,
- * sum, divide); 0 where none are counted (casts, copies).
- * Bytes: what the operation must move if each input is read once and each
- * output written once.
+ * FLOPs: a multiply-add is 2; softmax is 5 per element (max, subtract, exp, sum, divide); 0 where
+ * none are counted (casts, copies). Bytes: what the operation must move if each input is read once
+ * and each output written once.
  *
  * Shape: gemm is batch × (m × k) · (k × n). conv is batch images of c × h × w,
  * k filters of (c / groups) × r × s, outputs m = p, n = q. attention is batch heads of m
@@ -108,10 +107,10 @@ struct wsnvtx_op {
 	uint8_t op;        /* enum wsnvtx_op_kind */
 	uint8_t direction; /* enum wsnvtx_direction */
 	uint8_t phase;     /* enum wsnvtx_phase */
-	uint8_t dtype;     /* enum wsnvtx_dtype: what the arithmetic reads */
+	uint8_t dtype;     /* enum wsnvtx_dtype: type of the operands */
 	int32_t layer;     /* -1 outside the layers */
-	/* of flops, those that the result needs; 0 = not told. Of causal attention's products they
-	 * are those of the pairs that the mask keeps: half of what eager attention computes */
+	/* part of flops that the result needs; 0 = unknown. For causal attention's products: the
+	 * pairs that the mask keeps, half of those computed by eager attention */
 	uint64_t flops_needed;
 };
 

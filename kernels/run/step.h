@@ -7,7 +7,7 @@
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
 
-/* How much of a step is run: --phase NAME. Each includes those before it. */
+/* The part of a step that is run: --phase NAME. Each includes those before it. */
 #define WS_STEP_PHASE_LIST(X)                                                 \
 	X("forward", FORWARD)                   /* forward only: no loss */   \
 	X("forward-backward", FORWARD_BACKWARD) /* forward, loss, backward */ \
@@ -27,7 +27,7 @@ struct ws_step_options {
 	enum ws_attention_mode attention; /* transformers */
 	int64_t batch, context;
 	int64_t layers;  /* 0: the model's own */
-	int64_t batches; /* so many are drawn, and then repeated; 0: each step has a new one */
+	int64_t batches; /* number of batches drawn and then repeated; 0: a new one for each step */
 	uint64_t seed;
 	struct ws_image_options image; /* image models; batch, layers and seed: those above */
 	struct ws_optimizer optimizer;
@@ -45,13 +45,13 @@ struct ws_step {
 	struct ws_exec *exec;
 	int32_t *tokens, *targets; /* of a batch, on the host */
 	int64_t done;              /* steps */
-	int64_t skipped;           /* of them without an update */
+	int64_t skipped;           /* steps without an update */
 	/* the host's copy of the scaler's state, which it can follow without reading it */
 	double scale;
 	int32_t tracker;
 };
 
-/* Build the model's graph and nothing else: for those who want to look at it. */
+/* Builds only the model's graph, to print or inspect it. */
 enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_step **step,
                              struct ws_err *err);
 
@@ -76,11 +76,12 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
 struct ws_step_run_options {
 	struct ws_step_options step;
 	int64_t warmup, steps;
-	/* Told of each step that ended: its number from 1 within its kind. May fail the run. */
+	/* Called after each step with its number, from 1 within its kind. An error ends the run. */
 	enum ws_status (*report)(void *arg, bool warmup, int64_t number, double loss,
 	                         struct ws_err *err);
 	void *report_arg;
-	/* NULL, or told of the first step whose loss is not finite: "step 2", "warm-up 3" */
+	/* NULL, or called for the first step with a loss that is not finite: "step 2", "warm-up
+	 * 3" */
 	void (*not_finite)(const char *step);
 	/* NULL, or called as each step begins, and with step == steps after the last */
 	void (*progress)(int64_t step, int64_t steps, bool warmup);
@@ -106,9 +107,9 @@ const char *ws_attention_mode_name(int mode);
 /* "forward", "forward-backward", "step"; NULL after the last */
 const char *ws_step_phase_name(int phase);
 
-/* --- what a step is, without running it ---------------------------------------------------- */
+/* --- description of a step ---------------------------------------------------- */
 
-/* What a step is, without running it: `warpsheet-step --describe`. */
+/* Describes a step without running it: `warpsheet-step --describe`. */
 
 /*
  * Parameters, FLOPs and bytes of each phase, device memory, and every op with
@@ -118,10 +119,10 @@ const char *ws_step_phase_name(int phase);
 enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, struct ws_err *err);
 
 /*
- * Which dtype everything has (`warpsheet-step --print-dtypes`): a row for each parameter with the
- * dtype of its gradient and of what the optimizer updates (its master, where it has one), for the
- * result of each op of the forward and loss phases with what the op reads, for the logits and the
- * loss. Builds the graph only. Output errors are the caller's to check (ferror).
+ * Prints all dtypes (`warpsheet-step --print-dtypes`): a row for each parameter with the dtype of
+ * its gradient and of what the optimizer updates (its master, where it has one), for the result of
+ * each op of the forward and loss phases with what the op reads, for the logits and the loss.
+ * Builds the graph only. Output errors are the caller's to check (ferror).
  */
 enum ws_status ws_dtypes_print(const struct ws_step_options *options, FILE *out,
                                struct ws_err *err);
@@ -139,10 +140,10 @@ struct ws_step_command {
 	struct ws_backend_options backend;
 	int64_t threads; /* 0: one for each CPU */
 	bool describe, print_dtypes, dump_loss;
-	bool help, version;                  /* nothing else was looked at but help_model */
-	const struct ws_network *help_model; /* named beside --help; NULL = none that is known */
+	bool help, version;                  /* if set, only help_model is valid besides */
+	const struct ws_network *help_model; /* model given with --help; NULL: none, or unknown */
 
-	/* as given; what comes of them is in run and backend */
+	/* as typed; the resulting values are in run and backend */
 	int model, dtype, init, residual, optimizer, optimizer_impl, device;
 	int64_t seed, gpu, limit_mib;
 	const char *loss_scale;
@@ -152,7 +153,8 @@ struct ws_step_command {
 	bool given[WS_STEP_OPTIONS];
 };
 
-/* Parse argv; strings stay where they are. USAGE says which argument is wrong, and why. */
+/* Parse argv; strings stay where they are. USAGE: the message names the wrong argument and the
+ * reason. */
 enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char **argv,
                                      struct ws_err *err);
 /* The list of options, as --help prints it; of those that this model takes, NULL = any. */

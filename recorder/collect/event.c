@@ -184,12 +184,12 @@ static void put_payload(uint8_t *bytes, uint64_t at, const struct ws_payload *p)
 	for (int i = 0; p->layout && i < p->layout->ntexts; i++) {
 		const struct ws_event_text *t = &p->text[i];
 		uint32_t padded = WS_ALIGN8(t->size + 1);
-		uint64_t where = t->ptr ? offset : 0;
+		uint64_t position = t->ptr ? offset : 0;
 
-		if (p->layout->text[i].offset + sizeof(where) > p->size)
+		if (p->layout->text[i].offset + sizeof(position) > p->size)
 			continue;
-		ws_ring_put(bytes, ring_size, at + p->layout->text[i].offset, &where,
-		            sizeof(where));
+		ws_ring_put(bytes, ring_size, at + p->layout->text[i].offset, &position,
+		            sizeof(position));
 		if (t->ptr) {
 			put_text(bytes, at + offset, t, padded);
 			offset += padded;

@@ -486,7 +486,7 @@ static uint32_t name_string(uint64_t address)
 
 /* --- records --- */
 
-/* Put the id in the place of the pointer at record + at. */
+/* Replaces the pointer at record + at by the text's id. */
 static void replace_name(uint8_t *record, size_t at)
 {
 	uint64_t value;
@@ -496,13 +496,13 @@ static void replace_name(uint8_t *record, size_t at)
 	if (!value || value & WS_SLOT_TEXT_ID)
 		return;
 	string = name_string(value);
-	if (string == WS_DEF_NONE) /* counted; the launcher will say where it lay */
+	if (string == WS_DEF_NONE) /* counted as lost; the launcher shows the address instead */
 		return;
 	value = WS_SLOT_TEXT_ID | string;
 	memcpy(record + at, &value, sizeof(value));
 }
 
-/* A buffer holds the records of one thread, so the last answer is mostly right. */
+/* A buffer usually has records of one thread, so the last result is tried first. */
 static void replace_thread(uint8_t *record, size_t at, uint32_t *tid, uint32_t *thread)
 {
 	uint32_t value;
@@ -510,7 +510,7 @@ static void replace_thread(uint8_t *record, size_t at, uint32_t *tid, uint32_t *
 	memcpy(&value, record + at, sizeof(value));
 	if (!value || value & WS_SLOT_THREAD_ID)
 		return;
-	/* what our own thread calls is for nobody to see, but that it was told */
+	/* calls by our own thread are only counted, for the probe */
 	if (value ==
 	    atomic_load_explicit(&ws_collector.seg->gpu.flush_thread, memory_order_relaxed)) {
 		atomic_fetch_add(&ws_cupti_own_records, 1);
@@ -548,8 +548,8 @@ static void prepare(uint8_t *buffer, size_t valid)
 			break;
 		case WS_CUPTI_KIND_OVERHEAD:
 			if (has_overhead_data) {
-				/* From 12.4 on CUPTI allocates a description of this kind of
-				 * overhead that is ours to free. */
+				/* Since 12.4 CUPTI allocates a description for this kind of
+				 * overhead, which we must free. */
 				struct ws_cupti_overhead o;
 
 				ws_cupti_read_overhead(&o, record, WS_CUPTI_SIZE_overhead);
@@ -568,17 +568,17 @@ static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, siz
                             size_t valid_size)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
-	/* as numbers: a buffer of another profiler's is not of this memory */
+	/* computed as integers, as another profiler's buffer is outside this memory */
 	uint64_t offset = (uintptr_t)buffer - (uintptr_t)ws_slot_bytes(seg, 0);
 	uint32_t slot = (uint32_t)(offset / seg->activity.stride);
 
 	(void)context;
 	(void)stream;
 	(void)size;
-	/* a forked child's: that memory is its own and nobody reads it */
+	/* in a forked child this memory is private and not read */
 	if (!ws_cupti_is_ours())
 		return;
-	/* a buffer that another profiler gave CUPTI: we are told of it, so that one is not */
+	/* another profiler's buffer was handed to us, so that profiler misses it */
 	if (offset % seg->activity.stride || slot >= seg->activity.count) {
 		atomic_fetch_or(&seg->gpu.stopped, WS_GPU_STOP_FOREIGN);
 		return;
@@ -611,9 +611,9 @@ static const struct ws_cupti_buffers buffers = {
         .complete_v2 = complete_scoped_buffer,
 };
 
-/* --- starting: what CUPTI is asked for, and what it calls back for --- */
+/* --- start: options and callbacks --- */
 
-/* Nothing is recorded of CUDA, for this reason. */
+/* Sets the reason why CUDA is not recorded. */
 static int refuse(enum ws_gpu_state state, const char *function, int result)
 {
 	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
@@ -637,7 +637,8 @@ static int refuse(enum ws_gpu_state state, const char *function, int result)
 			return refuse(WS_GPU_CUPTI_FAILED, "cupti" #name, result_); \
 	} while (0)
 
-/* Handlers of exit run in reverse order, and CUDA has registered its own by now. */
+/* Registers our exit handler. Handlers run in reverse order, so ours runs before CUDA's, which is
+ * registered by now. */
 static void context_created(void)
 {
 	static _Atomic int has_context;
@@ -652,7 +653,7 @@ static void context_created(void)
 	post(&wake);
 }
 
-/* After a fatal error CUPTI tears itself down: nothing of it may be called any more. */
+/* After a fatal error CUPTI shuts itself down and must not be called any more. */
 static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *data)
 {
 	if (cbid == WS_CUPTI_CBID_STATE_FATAL_ERROR) {
@@ -663,7 +664,7 @@ static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *d
 		ws_lost(WS_DROPPED_activity_error, 1);
 		ws_cupti_keep_error("error", data->message, (int)data->result);
 	} else if (!ws_collector.seg->gpu.last_error[0]) {
-		/* from 12.9 on each buffer that we refuse is a warning, too */
+		/* since 12.9 each refused buffer causes a warning, too */
 		ws_cupti_keep_error("warning", data->message, (int)data->result);
 	}
 }
@@ -682,9 +683,9 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	} else if (domain == WS_CUPTI_DOMAIN_STATE)
 		state_changed(cbid, data);
 	else if (api->site == WS_CUPTI_SITE_ENTER) {
-		/* The runtime's profiler calls call the driver's; saying it twice does no harm. */
+		/* The runtime's profiler calls call the driver's. Handling both does no harm. */
 		if (domain == WS_CUPTI_DOMAIN_RUNTIME && cbid == WS_CUPTI_CBID_RUNTIME_DEVICE_RESET)
-			ws_cupti_flush(WS_CUPTI_FLUSH_FORCED); /* before all is gone */
+			ws_cupti_flush(WS_CUPTI_FLUSH_FORCED); /* before the context is destroyed */
 		else if (ws_cupti_is_untold_launch(domain, cbid))
 			ws_lost(WS_DROPPED_launch_not_told, 1);
 		else
@@ -694,7 +695,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	}
 }
 
-/* 1 when CUPTI does so. */
+/* True if CUPTI accepts the attribute. */
 static bool set_attribute(int attribute)
 {
 	int result = ws_cupti_set(attribute);
@@ -705,9 +706,9 @@ static bool set_attribute(int attribute)
 }
 
 /*
- * Else CUPTI clears each buffer itself, on the thread that launches; and all threads have one
- * buffer. That attribute came with 12.3, but what flushes while others launch, as our thread does,
- * is safe with it only from 12.6 Update 2 on.
+ * Sets attributes so that CUPTI does not clear each buffer on the launching thread, and uses one
+ * buffer per thread. The second attribute exists since 12.3, but flushing during launches, as our
+ * thread does, is safe with it only since 12.6 Update 2.
  */
 static void set_attributes(void)
 {
@@ -772,7 +773,8 @@ static void enable_calls(uint32_t domain, int kernels_only)
 		                     ? ws_cupti_enable_call(domain, cbid)
 		                     : WS_CUPTI_OK;
 
-		if (result == WS_CUPTI_NO_FUNCTION) { /* this version can only do all or none */
+		if (result ==
+		    WS_CUPTI_NO_FUNCTION) { /* this version can only record all calls or none */
 			enable_kind(runtime ? WS_CUPTI_KIND_RUNTIME : WS_CUPTI_KIND_DRIVER);
 			return;
 		}
@@ -782,7 +784,8 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	}
 }
 
-/* All there are, before the first of them: its program can die before its buffer is handed over. */
+/* Defines the names of all calls in advance, as the program may end before a buffer is handed
+ * over. */
 static void define_calls(uint32_t domain)
 {
 	const char *name = NULL;
@@ -794,9 +797,9 @@ static void define_calls(uint32_t domain)
 }
 
 /*
- * No timestamp callback (kernels of 13.0 have no times then), no latency
- * timestamps (a deadlock), nothing is ever disabled or unloaded: one session a
- * process, or graph launches get wrong correlation ids.
+ * Starts CUPTI. No timestamp callback is set, because kernels of 13.0 then have no times. Latency
+ * timestamps are not enabled, because of a deadlock. Nothing is ever disabled or unloaded: with
+ * more than one session per process graph launches get wrong correlation ids.
  */
 static int start(struct ws_seg_header *seg)
 {

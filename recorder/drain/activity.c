@@ -1,6 +1,6 @@
 /*
- * CUPTI's buffers become rows. Slots are read once they are done, in the order in which they were
- * done; whatever their records name was defined before.
+ * Turns CUPTI's buffers into rows. Slots are read once they are done, in the order in which they
+ * were finished. All names in their records were defined before.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,18 +12,18 @@
 #include "recorder/shared/cupti_abi.h"
 #include "recorder/shared/segment.h"
 
-#define MAX_CALLS    4096 /* callback ids that can have a name */
+#define MAX_CALLS    4096 /* number of callback ids that can have a name */
 #define MAX_KEPT     65536
 #define MAX_PAIRS    262144
 #define MAX_CONTEXTS 256
 
 enum fate {
 	ROW,     /* the record was understood */
-	DAMAGED, /* it makes no sense */
-	UNKNOWN, /* it is of a kind that is not read */
+	DAMAGED, /* the record is invalid */
+	UNKNOWN, /* a kind of record that is not read */
 };
 
-/* What follows from a call of the CUDA API. */
+/* The effect of a CUDA API call. */
 enum effect {
 	EFFECT_NONE,
 	EFFECT_LAUNCH, /* work on a device, unless it is captured */
@@ -31,31 +31,31 @@ enum effect {
 	EFFECT_CAPTURE_ENDS,
 };
 
-/* Bits: what has been seen of a correlation id. */
+/* Bits: records seen of a correlation id. */
 enum seen {
 	SEEN_LAUNCH = 1,
 	SEEN_WORK = 2,
 };
 
 /*
- * From record to record in a buffer that CUPTI filled, by the sizes that the collector found with
- * that CUPTI's own iterator. No library of the traced program is ever opened here.
+ * Sizes of records, for going through a buffer of CUPTI. The collector found them with CUPTI's own
+ * iterator. The launcher never loads a library of the traced program.
  */
 struct steps {
-	uint32_t image; /* of the process, whose CUPTI the sizes are of; 0: none so far */
+	uint32_t image; /* image of the process whose CUPTI has these sizes; 0: none yet */
 	uint16_t size[WS_SEG_KINDS]; /* 0: there are no records of this kind */
 };
 
 /*
- * When launches were captured: recorded into a CUDA graph instead of done. A launch in that time
- * has a record of its call and no work. Calls of one capture may come from several threads
- * (PyTorch's backward pass), so a capture counts for all of them.
+ * Times in which launches were captured into a CUDA graph and not executed. Such a launch has a
+ * record of its call but no work. Calls of one capture may come from several threads (PyTorch's
+ * backward pass), so a capture applies to all threads.
  */
 struct captures {
 	struct capture_change {
 		int64_t time_ns;
 		int32_t change; /* 1: a capture begins, -1: one ends */
-		int32_t open;   /* captures that are open after it */
+		int32_t open;   /* number of open captures after the change */
 	} * list;               /* in the order of time */
 	size_t n, size;
 };
@@ -64,34 +64,36 @@ struct ws_activity {
 	struct steps steps;
 	uint64_t *looked; /* by slot: `done` when this pass began */
 
-	/* names of API calls, in the segment: driver, runtime */
+	/* names of API calls in the segment: [0] driver, [1] runtime */
 	struct api_call {
 		struct ws_bytes name;
 		uint8_t effect; /* enum effect */
-	} * calls[2];           /* by callback id; NULL: none has a name so far */
-	/* names of kernels by address, for records whose process died before they were done */
+	} * calls[2];           /* by callback id; NULL: none yet */
+	/* names of kernels by address, for records of a process that ended before it finished
+	 * them */
 	struct ws_map kernels;
 
-	/* API calls: one row for each correlation id, the outermost call */
-	uint32_t *kept; /* ids that have a row */
+	/* API calls: one row per correlation id, for the outermost call */
+	uint32_t *kept; /* hash table of ids that have a row */
 	size_t nkept;   /* a power of two, by what the segment's buffers can hold */
 	uint32_t kept_image;
 	struct runtime_call {
 		uint32_t correlation;
-		uint32_t slot; /* number of the slot, so that nothing need be cleared */
+		uint32_t slot; /* number of the slot, so that the table need not be cleared */
 	} * runtime;           /* runtime calls of a slot */
 	size_t runtime_size;   /* a power of two */
 	uint32_t runtime_slot;
 
-	/* launches and the work they became, by correlation id; an older one gives way */
+	/* hash table of launches and their work, by correlation id; new entries replace older
+	 * ones */
 	struct pair {
 		uint32_t correlation; /* 0: unused */
 		uint32_t image;
 		uint32_t seen;    /* bits of enum seen */
-		int64_t start_ns; /* of the launch */
+		int64_t start_ns; /* start of the launch */
 	} * pairs;
 	size_t npairs;    /* a power of two, by what the segment's buffers can hold */
-	size_t pairs_end; /* those from here on were never used, and have no memory yet */
+	size_t pairs_end; /* entries from here on were never used and have no memory yet */
 	struct captures captures;
 
 	struct context {
@@ -104,10 +106,10 @@ struct ws_activity {
 
 /* --- captures of graphs --- */
 
-/* Of a program that captures again and again the newest are enough. */
+/* For a program with many captures the newest changes are enough. */
 #define MAX_CHANGES 65536
 
-/* How many changes were at this time or before. */
+/* Number of changes at this time or before. */
 static size_t changes_until(const struct captures *c, int64_t time_ns)
 {
 	size_t i;
@@ -130,7 +132,7 @@ static void change_captures(struct captures *c, int64_t time_ns, int begins)
 	memmove(&c->list[at + 1], &c->list[at], (c->n - at) * sizeof(*c->list));
 	c->list[at] = (struct capture_change){time_ns, begins ? 1 : -1, 0};
 	c->n++;
-	/* an end whose begin was lost ends nothing */
+	/* an end whose begin was lost is ignored */
 	open = at ? c->list[at - 1].open : 0;
 	for (; at < c->n; at++) {
 		open += c->list[at].change;
@@ -146,7 +148,7 @@ static bool is_captured(const struct captures *c, int64_t time_ns)
 	return n && c->list[n - 1].open;
 }
 
-/* --- making one --- */
+/* --- create --- */
 
 static size_t power_of_two(size_t n)
 {
@@ -161,7 +163,7 @@ struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 {
 	struct ws_activity *a = ws_xarray(1, sizeof(*a));
 
-	/* never full, whatever a slot holds: steps are at least 8 bytes */
+	/* never full, as a record has at least 8 bytes */
 	a->runtime_size = power_of_two(seg->activity.stride / 8 + 1);
 	/* a launch's records are two calls and a kernel: some 300 bytes */
 	a->npairs = power_of_two(seg->activity.count * seg->activity.stride / 512);
@@ -221,7 +223,7 @@ static bool contains(struct ws_bytes name, const char *part)
 	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
 }
 
-/* Of kernels and graphs; cudaLaunchHostFunc launches nothing on a device. */
+/* Launches of kernels and graphs. cudaLaunchHostFunc launches nothing on a device. */
 static enum effect effect_of(struct ws_bytes name)
 {
 	if (contains(name, "Launch") && !contains(name, "HostFunc"))
@@ -262,7 +264,7 @@ static uint32_t kernel_at(const struct ws_activity *a, uint64_t address)
 
 /* --- one row for each API call --- */
 
-/* Where the runtime call is noted or belongs. */
+/* The place of the runtime call in the hash table, or the place to add it. */
 static struct runtime_call *runtime_place(struct ws_activity *a, uint32_t correlation)
 {
 	for (size_t i = correlation;; i++) {
@@ -274,9 +276,9 @@ static struct runtime_call *runtime_place(struct ws_activity *a, uint32_t correl
 }
 
 /*
- * A runtime call and the driver call inside it have one correlation id and
- * lie close together, the inner one first. Of two in one slot the runtime call
- * is kept, of two in different slots the one that came first.
+ * Whether to keep a call. A runtime call and the driver call inside it have the same correlation id
+ * and are close together, the inner one first. Of two in one slot the runtime call is kept, of two
+ * in different slots the first.
  */
 static bool keep_call(struct ws_activity *a, const struct ws_activity_slot *slot, int runtime,
                       uint32_t correlation)
@@ -285,7 +287,7 @@ static bool keep_call(struct ws_activity *a, const struct ws_activity_slot *slot
 
 	if (!correlation)
 		return 1;
-	if (a->kept_image != slot->image) { /* ids begin anew */
+	if (a->kept_image != slot->image) { /* ids start again */
 		memset(a->kept, 0, a->nkept * sizeof(*a->kept));
 		a->kept_image = (uint32_t)slot->image;
 	}
@@ -299,7 +301,8 @@ static bool keep_call(struct ws_activity *a, const struct ws_activity_slot *slot
 
 /* --- launches without work --- */
 
-/* A capture of which a later buffer tells makes its launches be none, whenever they are asked. */
+/* Whether a launch has no work although it was not captured. Captures found in later buffers count,
+ * too. */
 static bool lacks_work(const struct ws_activity *a, const struct pair *pair)
 {
 	return pair->seen == SEEN_LAUNCH && !is_captured(&a->captures, pair->start_ns);
@@ -315,8 +318,8 @@ uint64_t ws_activity_waiting(const struct ws_activity *a)
 }
 
 /*
- * Work mostly comes with its launch or soon after; so whatever has to give way
- * to a launch that much younger has waited long enough.
+ * Enters a launch or its work. Work usually follows its launch soon, so an entry that is replaced
+ * by a much newer launch has waited long enough.
  */
 static void note_pair(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t correlation,
                       enum seen what, int64_t start_ns)
@@ -338,14 +341,14 @@ static void note_pair(struct ws_drain *d, const struct ws_activity_slot *slot, u
 		pair->start_ns = start_ns;
 }
 
-/* --- what all records have --- */
+/* --- fields common to all records --- */
 
 static uint64_t recorded_pid(const struct ws_drain *d)
 {
 	return atomic_load(&d->seg->owner.pid);
 }
 
-/* Start and end as CUPTI has them; 0 and 0: not measured. 0 when they make no sense. */
+/* Converts start and end of a CUPTI record; both 0: not measured. False: invalid. */
 static bool read_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
                        uint64_t end, int64_t *start_ns, int64_t *dur_ns)
 {
@@ -357,8 +360,8 @@ static bool read_times(struct ws_drain *d, const struct ws_activity_slot *slot, 
 }
 
 /*
- * Of work on a device. What a forced flush found running has a start and never gets an
- * end, and by somebody else's clock no time can be placed: neither is measured.
+ * The same for work on a device. Work that ran during a forced flush has a start and no end, and
+ * times by another tool's clock cannot be converted. Both count as not measured.
  */
 static bool read_work_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
                             uint64_t end, int64_t *start_ns, int64_t *dur_ns)
@@ -371,14 +374,14 @@ static bool read_work_times(struct ws_drain *d, const struct ws_activity_slot *s
 	       read_times(d, slot, 0, 0, start_ns, dur_ns);
 }
 
-/* What all records of work on a device have. */
+/* Fields common to all records of work on a device. */
 struct work {
 	uint64_t start, end;
 	uint32_t device, correlation;
 };
 #define WORK(r) (&(struct work){(r)->start, (r)->end, (r)->device, (r)->correlation})
 
-/* Times of work; its device has a row from now on, and its launch has become something. */
+/* Reads the times of work, adds a row for its device, and marks its launch as having work. */
 static bool read_work(struct ws_drain *d, const struct ws_activity_slot *slot,
                       const struct work *work, int64_t *start_ns, int64_t *dur_ns)
 {
@@ -389,13 +392,13 @@ static bool read_work(struct ws_drain *d, const struct ws_activity_slot *slot,
 	return 1;
 }
 
-/* Ids begin anew with each image of a process, and the CPU backend's have image 0. */
+/* CUPTI's ids start again in each image of a process. Ids of the CPU backend use image 0. */
 static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t correlation)
 {
 	return correlation ? slot->image << 32 | correlation : 0;
 }
 
-/* What rows of work have in common, but kernels, which have it in their configuration. */
+/* Columns common to rows of work except kernels, which have them in their configuration. */
 #define WHERE(r)                                                                       \
 	.correlation = correlation_of(slot, (r)->correlation), .pid = recorded_pid(d), \
 	.device = (r)->device, .context = (r)->context, .stream = (r)->stream
@@ -410,7 +413,7 @@ static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 	id = ws_drain_text(d, address, &known);
 	if (known)
 		return id;
-	/* its process died first, but mostly the same kernel ran before */
+	/* its process ended first, but usually the same kernel ran before */
 	string = kernel_at(d->activity, address);
 	id = string ? ws_drain_string_id(d, string, &known) : 0;
 	if (known)
@@ -419,7 +422,7 @@ static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 	return ws_drain_intern(d, ws_bytes_of(text));
 }
 
-/* Device of a context; 0 when the context's record was never seen. */
+/* Device of a context; 0: no record of the context was seen. */
 static uint32_t device_of(const struct ws_activity *a, const struct ws_activity_slot *slot,
                           uint32_t context)
 {
@@ -441,7 +444,7 @@ static void add_device_attr(struct ws_drain *d, uint32_t device, const char *nam
 	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
 }
 
-/* -1, which is no value of an attribute, when it is absurd. */
+/* a * b; -1, which is no valid attribute, if the result is absurd. */
 static int64_t product(uint64_t a, uint64_t b)
 {
 	int64_t result;
@@ -515,7 +518,8 @@ static enum fate add_context(struct ws_drain *d, const struct ws_activity_slot *
 	return ROW;
 }
 
-/* A part of a device's processors as a context; from 13.2 on it has a record of its own. */
+/* A green context: a context with a part of a device's processors. Since 13.2 it has its own kind
+ * of record. */
 static enum fate add_green_context(struct ws_drain *d, const struct ws_activity_slot *slot,
                                    const struct ws_cupti_green *c)
 {
@@ -606,18 +610,18 @@ static uint64_t copy_flags(int64_t start_ns, uint32_t flags)
 	return (start_ns ? 0 : WS_COPY_NO_TIME) | (flags & WS_CUPTI_ASYNC ? WS_COPY_ASYNC : 0);
 }
 
-/* Is a copy or fill for the file: inside the window, and wanted? */
+/* Whether to write a copy or fill: it is inside the window, and not excluded by an option. */
 static bool keeps_copy(struct ws_drain *d, uint64_t correlation, int64_t start_ns, int64_t dur_ns)
 {
-	/* the filter counts what it leaves out: it is asked in any case */
+	/* the filter must be called in any case, as it counts what it leaves out */
 	return ws_filter_keeps_work(d, correlation, start_ns, dur_ns) &&
 	       !d->seg->capture.kernels_only;
 }
 
 /*
- * Between devices that do not reach each other a copy goes by way of the host, and CUPTI tells two,
- * one that reads and one that writes, both with device memory on both sides. The bytes of both
- * are the first one's.
+ * A copy between devices without direct access goes through the host. CUPTI then records two
+ * copies, one that reads and one that writes, both with device memory on both sides. The bytes are
+ * counted for the first one only.
  */
 static void mark_half(struct ws_row_memcpy *row)
 {
@@ -627,7 +631,7 @@ static void mark_half(struct ws_row_memcpy *row)
 	    row->dst_kind != WS_MEMORY_DEVICE)
 		return;
 	row->kind = WS_MEMCPY_PTOP;
-	row->src_device = row->dst_device = row->device; /* the other one's is not told */
+	row->src_device = row->dst_device = row->device; /* the other device is not recorded */
 	row->flags |= WS_COPY_STAGED;
 	if (is_write)
 		row->bytes = 0;
@@ -714,7 +718,7 @@ static enum fate add_graph(struct ws_drain *d, const struct ws_activity_slot *sl
 
 /* --- calls and waits on the host --- */
 
-/* Id in the trace of a thread: the collector's, else by the system's id of it. */
+/* Id in the trace of a thread: given by the collector, or found by the system's id. */
 static uint64_t thread_of(struct ws_drain *d, uint32_t thread)
 {
 	if (thread & WS_SLOT_THREAD_ID)
@@ -722,7 +726,7 @@ static uint64_t thread_of(struct ws_drain *d, uint32_t thread)
 	return ws_drain_thread_by_tid(d, recorded_pid(d), thread);
 }
 
-/* What the collector said of a call; all of it 0 when nothing. */
+/* The collector's definition of a call; all 0 if there is none. */
 static struct api_call api_of(const struct ws_activity *a, uint32_t domain, uint32_t cbid)
 {
 	const struct api_call *calls = a->calls[domain - WS_CUPTI_DOMAIN_DRIVER];
@@ -751,7 +755,7 @@ static enum fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot
 	};
 	enum effect effect;
 
-	/* what our own thread asked of the driver is no doing of the program */
+	/* calls by our own thread are not part of the program */
 	if (c->thread && c->thread == atomic_load(&d->seg->gpu.flush_thread))
 		return ROW;
 	if (!read_times(d, slot, c->start, c->end, &row.start_ns, &row.dur_ns))
@@ -764,7 +768,7 @@ static enum fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot
 		note_pair(d, slot, c->correlation, SEEN_LAUNCH, row.start_ns);
 	if (!keep_call(d->activity, slot, domain == WS_CUPTI_DOMAIN_RUNTIME, c->correlation))
 		return ROW;
-	/* an end that failed, as a capture was invalid, is one all the same */
+	/* a failed end of a capture (of an invalid one) is still an end */
 	if (effect == EFFECT_CAPTURE_ENDS)
 		change_captures(&d->activity->captures, row.start_ns + row.dur_ns, 0);
 	else if (effect == EFFECT_CAPTURE_BEGINS && !c->result)
@@ -776,7 +780,7 @@ static enum fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot
 	return ROW;
 }
 
-/* CUPTI's "no such", which the trace has as 0. */
+/* Converts CUPTI's "none" to 0, which the trace uses. */
 static uint32_t or_zero(uint32_t id)
 {
 	return id == WS_CUPTI_NONE ? 0 : id;
@@ -801,7 +805,7 @@ static enum fate add_sync(struct ws_drain *d, const struct ws_activity_slot *slo
 	        .event_stream = -1,
 	};
 
-	/* a query that found work undone waited for nothing */
+	/* a query that found unfinished work did not wait */
 	if (s->result == WS_CUPTI_CUDA_NOT_READY)
 		return ROW;
 	if (!read_times(d, slot, s->start, s->end, &row.start_ns, &row.dur_ns))
@@ -813,7 +817,7 @@ static enum fate add_sync(struct ws_drain *d, const struct ws_activity_slot *slo
 	return ROW;
 }
 
-/* Both kinds of record of what took time and was no work of the program's. */
+/* Adds overhead: time that is not the program's own work. There are two kinds of such records. */
 static enum fate add_lost_time(struct ws_drain *d, const struct ws_activity_slot *slot,
                                struct ws_row_overhead row, uint64_t start, uint64_t end,
                                uint32_t thread)
@@ -854,7 +858,7 @@ static enum fate add_jit(struct ws_drain *d, const struct ws_activity_slot *slot
 
 /* --- memory --- */
 
-/* Both kinds of record that concern memory, in the form of one. */
+/* Both kinds of memory records, converted to one form. */
 static enum fate add_memory(struct ws_drain *d, const struct ws_activity_slot *slot,
                             struct ws_row_memory *row, uint64_t time)
 {
@@ -870,7 +874,7 @@ static enum fate add_memory(struct ws_drain *d, const struct ws_activity_slot *s
 	return ROW;
 }
 
-/* Memory of the host has no device in CUPTI, and 0 in the trace. */
+/* Memory of the host has no device in CUPTI's records, and device 0 in the trace. */
 static uint32_t known_device(uint32_t device)
 {
 	return device < WS_MAX_GPUS ? device : 0;
@@ -953,7 +957,7 @@ static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *s
 		if (size < WS_CUPTI_LEAST_context)
 			return DAMAGED;
 		ws_cupti_read_context(&u.context, record, size);
-		if (size == WS_CUPTI_SIZE_context_12_4) /* has other bytes there */
+		if (size == WS_CUPTI_SIZE_context_12_4) /* other fields at these offsets */
 			u.context.sm_count = 0;
 		return add_context(d, slot, &u.context);
 #define ADD(KIND, name, add)                                 \
@@ -997,12 +1001,12 @@ static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *
 			d->counted[WS_DROPPED_activity_unknown]++;
 			break;
 		case DAMAGED:
-			/* of an unfinished slot too: others of its thread may be whole behind it */
+			/* counted also in an unfinished slot, as complete records may follow */
 			d->counted[WS_DROPPED_activity_damaged]++;
 			break;
 		}
 	}
-	/* a buffer that CUPTI still had in hand ends in zeros, which are no record either */
+	/* a buffer that CUPTI was still filling ends with zeros, which are no record */
 	if (at != valid && !slot->unfinished)
 		d->counted[WS_DROPPED_activity_damaged]++;
 	return n;
@@ -1019,7 +1023,7 @@ static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unf
 	        .done_ns = s->done_ns,
 	};
 
-	/* how many records it holds nobody can tell */
+	/* the number of its records is unknown */
 	if (!take_steps(&d->activity->steps, &d->seg->gpu, image)) {
 		d->counted[WS_DROPPED_activity_unknown]++;
 		return 1;
@@ -1086,8 +1090,8 @@ uint64_t ws_activity_pass(struct ws_drain *d)
 }
 
 /*
- * CUPTI writes on meanwhile, so it is a copy that is read. A slot that it finished
- * while it was copied is read as one that is done.
+ * Reads a copy of the slot, because CUPTI may still write to it. A slot that was finished during
+ * the copy is read as done.
  */
 void ws_activity_pass_in_hand(struct ws_drain *d)
 {

@@ -1,4 +1,4 @@
-/* The definition log becomes dictionary rows, and the maps that records need. */
+/* Turns the definition log into dictionary rows, and fills the maps needed to read records. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 /* --- operations of PyTorch --- */
 
 /*
- * An operation becomes the row that the importer of PyTorch's profiles would make of it: its inputs
- * as JSON arrays, word by word as PyTorch writes them.
+ * Makes the same row of an operation as the importer of PyTorch profiles: its inputs as JSON arrays
+ * in PyTorch's format.
  */
 
-/* c10::ScalarType, which only grows: its numbers are in PyTorch's files. */
+/* Names of c10::ScalarType. Its numbers are stored in PyTorch's files, so they do not change. */
 static const char *const scalar_types[] = {
         "unsigned char",
         "signed char",
@@ -57,11 +57,11 @@ struct texts {
 	struct ws_buf dims, types, strides, inputs;
 };
 
-/* What is left of a definition's body. */
+/* The rest of a definition's body that is not yet read. */
 struct reader {
 	const uint8_t *pos;
 	size_t rest;
-	bool is_short; /* it ended too early */
+	bool is_short; /* a read went beyond the end */
 };
 
 static uint64_t take_word(struct reader *r)
@@ -96,7 +96,7 @@ static void put(struct ws_buf *b, const char *text)
 	ws_buf_put(b, text, strlen(text));
 }
 
-/* In an array: a comma behind what is there. */
+/* Adds a comma, unless the array is empty. */
 static void put_comma(struct ws_buf *b)
 {
 	if (b->len && b->data[b->len - 1] != '[')
@@ -153,7 +153,7 @@ static void put_scalars(struct texts *t, struct reader *r, struct ws_def_input i
 	put_comma(&t->inputs);
 	put(&t->inputs, is_list ? "\"[" : "\"");
 	for (uint32_t i = 0; i < n && !r->is_short; i++) {
-		/* As PyTorch's operator<< writes a number. */
+		/* Writes a number as PyTorch's operator<< does. */
 		uint64_t word = take_word(r);
 		double value;
 
@@ -182,7 +182,8 @@ static struct ws_bytes closed(struct ws_buf *b)
 	return (struct ws_bytes){b->data, b->len};
 }
 
-/* Add the row of an operation; behind: of its definition. 0: its inputs make no sense. */
+/* Adds the row of an operation. behind: its definition after the fixed part. False: its inputs are
+ * invalid. */
 static bool add_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_op *def,
                           struct ws_bytes behind)
 {
@@ -234,7 +235,7 @@ static bool add_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_o
 		op.strides = closed(&t.strides);
 		op.inputs = closed(&t.inputs);
 	}
-	/* calls name the row in any case */
+	/* the row is needed in any case, as calls refer to it */
 	if (r.is_short)
 		op = (struct ws_op_desc){.name = op.name};
 	row.name = ws_drain_intern(d, op.name);
@@ -253,13 +254,13 @@ static bool add_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_o
 
 /* --- definitions --- */
 
-/* A definition whose body is known to lie inside the log. */
+/* A definition whose body was checked to be inside the log. */
 struct def {
 	uint64_t id;
 	uint64_t pos;         /* in the log */
 	struct ws_bytes body; /* in the log: the program can still write there */
-	struct ws_bytes tail; /* of the body, what lies behind the fixed part */
-	bool in_file;         /* its rows were committed before: only the maps are filled */
+	struct ws_bytes tail; /* the body after the fixed part */
+	bool in_file;         /* its rows are already in the file: only fill the maps */
 	/* a copy of the fixed part, by type */
 	union {
 		struct ws_def_process process;
@@ -334,7 +335,8 @@ static bool define_thread_name(struct ws_drain *d, const struct def *def)
 	if (id)
 		add_thread_row(d, def, id, def->tail);
 	else {
-		/* Keep the name until the thread has its first event; a later name replaces it. */
+		/* Stores the name until the thread has its first event. A later name replaces
+		 * it. */
 		size_t i;
 
 		for (i = 0; i < d->nnames; i++)
@@ -350,7 +352,7 @@ static bool define_thread_name(struct ws_drain *d, const struct def *def)
 
 static bool define_domain(struct ws_drain *d, const struct def *def)
 {
-	/* a domain beyond the last place has no events: the collector counted them */
+	/* events of domains beyond the array were counted as lost by the collector */
 	if (def->id && def->id < WS_SEG_MAX_DOMAINS)
 		d->domains[def->id] = (struct ws_drain_domain){1, def->body, 0};
 	return 1;
@@ -502,7 +504,7 @@ static bool define_resource(struct ws_drain *d, const struct def *def)
 	if (!known)
 		return 0;
 	if (row.type == WS_RESOURCE_CUDA_DEVICE) {
-		/* which need not have run anything */
+		/* it may not have run any work */
 		if (row.handle >= WS_MAX_GPUS || !ws_drain_device(d, (uint32_t)row.handle))
 			return 0;
 		row.device = row.handle;
@@ -518,7 +520,7 @@ static bool define_window(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-/* Numbered in the order of the log, so a launcher that goes on numbers them alike. */
+/* Numbered in the order of the log, so that a launcher that continues gives the same numbers. */
 static bool define_op(struct ws_drain *d, const struct def *def)
 {
 	static const char module[] = "nn.Module: ";
@@ -541,11 +543,11 @@ static bool define_nothing(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
-/* By type. A body is at least its fixed part. */
+/* Table by type of definition. A body is at least as long as its fixed part. */
 static const struct def_type {
-	bool (*define)(struct ws_drain *d, const struct def *def); /* 0: it makes no sense */
+	bool (*define)(struct ws_drain *d, const struct def *def); /* false: invalid */
 	uint32_t fixed;                                            /* bytes */
-	bool only_rows; /* nothing is to be done once they are in the file */
+	bool only_rows; /* nothing to do if its rows are already in the file */
 } types[] = {
         [WS_DEF_PROCESS] = {define_process, sizeof(struct ws_def_process), 1},
         [WS_DEF_THREAD] = {define_thread, sizeof(struct ws_def_thread), 0},
@@ -597,7 +599,7 @@ uint64_t ws_drain_definitions(struct ws_drain *d)
 		if (rest < sizeof(head) || head.size < sizeof(head) || head.size > rest ||
 		    head.size % 8 || head.body_size > head.size - sizeof(head)) {
 			d->counted[WS_DROPPED_unknown_record]++;
-			d->defs_pos = end; /* nothing behind it can be found */
+			d->defs_pos = end; /* nothing after it can be found */
 			break;
 		}
 		def = (struct def){

@@ -82,19 +82,19 @@ bool ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns
 
 /* --- events --- */
 
-/* Records of the rings become rows of the trace, as far as the window keeps them. */
+/* Turns records of the rings into rows of the trace if the window keeps them. */
 
 #define CPU_DEVICE 0 /* id of the only device of the CPU backend */
 
-/* A record whose parts are known to lie inside it. */
+/* A record whose parts were checked to be inside it. */
 struct event {
 	struct ws_rec_event rec;
 	struct ws_bytes text;
 	struct ws_bytes payload;
 };
 
-/* The fixed part of a record; of a short pop the rest is zeros. A copy, as the program can still
- * write into its memory. 0: it has none. */
+/* Copies the fixed part of a record, because the program can still change the original. The missing
+ * fields of a short pop are 0. False: the record has no fixed part. */
 static bool record_head(struct ws_rec_event *rec, const uint8_t *bytes, uint32_t size)
 {
 	struct ws_rec_pop pop;
@@ -252,7 +252,8 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 
 /* --- operations of a framework --- */
 
-/* As PyTorch's profiler records them with_modules: one that it does not number. */
+/* A module's call, in the form in which PyTorch's profiler records it with_modules, without a
+ * number. */
 static void add_module_call(struct ws_drain *d, const struct ws_row_cpu_op *op)
 {
 	const struct ws_row_python_call row = {
@@ -289,7 +290,7 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 	return 1;
 }
 
-/* Turn one record of a thread into rows. 0 when it makes no sense. */
+/* Turns one record of a thread into rows. False: it is invalid. */
 static bool add_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
 	struct event ev;
@@ -316,10 +317,11 @@ static bool add_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, 
 
 /* --- records that wait --- */
 
-/* Of one thread, and starts of ranges: a program that ends none must not fill our memory. */
+/* Maximum number of held records, so that a program that ends no ranges does not fill our
+ * memory. */
 #define MAX_HELD 4096
 
-/* A record that waited becomes rows. */
+/* Writes the rows of a held record. */
 static void emit(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
 	if (!add_record(d, thread, rec, size))
@@ -331,11 +333,11 @@ struct ws_held_record {
 	uint32_t size;
 	uint32_t thread;
 	uint32_t domain;
-	uint64_t range; /* of a start */
+	uint64_t range; /* id of the range of a start */
 	int64_t time_ns;
 };
 
-/* 0: too many wait already. */
+/* False: too many records are held. */
 static bool hold(struct ws_held_records *list, uint32_t thread, const struct ws_rec_event *ev,
                  const uint8_t *rec, uint32_t size)
 {
@@ -371,7 +373,7 @@ static void release(struct ws_held_records *list)
 	free(list->records);
 }
 
-/* All held pushes of a thread become rows: something inside of them is kept. */
+/* Writes all held pushes of a thread, because something inside them is kept. */
 static void release_pushes(struct ws_drain *d, struct ws_held_records *held)
 {
 	for (size_t i = 0; i < held->n; i++)
@@ -381,7 +383,7 @@ static void release_pushes(struct ws_drain *d, struct ws_held_records *held)
 
 /* --- the filter: the window, applied to records --- */
 
-/* Where nothing is left out nobody asks for them. */
+/* Not needed if nothing is left out. */
 static void become_active(struct ws_capture_filter *f)
 {
 	if (f->is_active)
@@ -426,7 +428,7 @@ void ws_filter_look(struct ws_drain *d)
 void ws_drain_stop(struct ws_drain *d, int64_t time_ns)
 {
 	d->filter.stop_ns = time_ns;
-	atomic_store(&d->seg->control.stop_ns, time_ns); /* for a launcher after this one */
+	atomic_store(&d->seg->control.stop_ns, time_ns); /* read by --salvage */
 	atomic_store(&d->seg->control.has_ended, 1);
 }
 
@@ -450,7 +452,7 @@ static bool keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
 	return ws_capture_window_keeps(&d->filter.window, start_ns, end_ns);
 }
 
-/* A pop ends the newest push of its domain; when that waits, both are decided now. */
+/* A pop ends the newest push of its domain. If that push is held, both are decided now. */
 static bool pop(struct ws_drain *d, uint32_t thread, struct ws_held_records *held,
                 const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
 {
@@ -500,7 +502,7 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 
 	if (!d->filter.is_active)
 		return add_record(d, thread, rec, size);
-	/* what makes no sense is not to be held */
+	/* invalid records are not held */
 	who = ws_drain_thread(d, thread);
 	if (!record_head(&ev, rec, size) || !who)
 		return 0;
@@ -568,7 +570,7 @@ int ws_filter_keeps_work(struct ws_drain *d, uint64_t correlation, int64_t start
 	if (correlation && f->inside_calls[i] == correlation)
 		return 1;
 	if (!start_ns && !dur_ns && f->outside_calls[i] != correlation)
-		return 1; /* without a time nothing speaks against it */
+		return 1; /* work without a time is kept */
 	kept = (!correlation || f->outside_calls[i] != correlation) &&
 	       keeps_row(d, start_ns, dur_ns);
 	f->nexcluded += !kept;
@@ -577,7 +579,7 @@ int ws_filter_keeps_work(struct ws_drain *d, uint64_t correlation, int64_t start
 
 /* --- the end --- */
 
-/* A range that nobody ended: as if it ended now. */
+/* A range that was never ended is treated as if it ended now. */
 static void decide(struct ws_drain *d, struct ws_held_records *list, int64_t now_ns)
 {
 	for (size_t i = 0; i < list->n; i++) {
@@ -609,9 +611,9 @@ void ws_filter_commit(struct ws_drain *d)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* Rows for the writer, what the numbers in records stand for, and when something happened. */
+/* Adds rows to the writer, and converts ids and times of records. */
 
-/* The writer remembers that it failed, and counts what it is given then. */
+/* The writer keeps its error, and counts the rows added after it. */
 void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row)
 {
 	(void)ws_trace_writer_add(d->writer, kind, row, NULL);
@@ -657,7 +659,7 @@ void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag)
 	d->flags |= flag;
 }
 
-/* --- what the numbers in records stand for --- */
+/* --- ids in records --- */
 
 struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint64_t id)
 {
@@ -709,7 +711,7 @@ uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known)
 		const uint8_t *def = ws_seg_defs(d->seg) + at;
 
 		memcpy(&head, def, sizeof(head));
-		/* it fitted when it was defined; the program can have written there since */
+		/* it was valid when it was defined, but the program may have changed it */
 		if (head.body_size > d->seg->defs_size - at - sizeof(head))
 			head.body_size = 0;
 		*slot = 1 +
@@ -728,7 +730,7 @@ uint64_t ws_drain_text(struct ws_drain *d, uint64_t text, int *known)
 
 uint64_t ws_drain_find_thread(const struct ws_drain *d, uint64_t pid, uint64_t tid)
 {
-	/* the last one: thread ids of the system are used again */
+	/* the newest one, as thread ids of the system are reused */
 	for (size_t i = d->nthreads; i--;)
 		if (d->threads[i].pid == pid && d->threads[i].tid == tid)
 			return d->threads[i].id;
@@ -763,14 +765,14 @@ bool ws_drain_device(struct ws_drain *d, uint32_t device)
 
 /* --- clocks --- */
 
-/* Clocks of a GPU are fitted to CUPTI's, so times may lie a little beyond. */
+/* Slack for times of a GPU, whose clock is only fitted to CUPTI's. */
 #define SLACK_NS INT64_C(10000000000)
 
 int64_t ws_drain_now_ns(const struct ws_drain *d)
 {
 	const struct ws_seg_header *seg = d->seg;
 
-	/* a segment on a disk can outlive the boot whose clock its times are of */
+	/* a segment on a disk may be from before the last boot, with times of another clock */
 	if (d->is_other_boot)
 		return seg->base_ns + (ws_clock_ns(CLOCK_REALTIME) - seg->base_realtime_ns);
 	return ws_clock_ns(CLOCK_MONOTONIC);
@@ -807,19 +809,20 @@ bool ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns)
 	return 1;
 }
 
-/* A time that the collector told, as one with which can be reckoned. */
+/* Limits a time given by the collector, so that sums cannot overflow. */
 static int64_t bounded(int64_t ns)
 {
 	return ws_seg_is_time(ns) ? ns : ns < 0 ? INT64_MIN / 2 : INT64_MAX / 2;
 }
 
-/* A time of CUPTI's as it is while its clock is this far ahead. 0: out of every bound. */
+/* Converts a time of CUPTI for a given difference of the clocks. False: it is outside all
+ * limits. */
 static int by_distance(uint64_t gpu_ns, int64_t apart_ns, int64_t *ns)
 {
 	return gpu_ns <= INT64_MAX && !__builtin_sub_overflow((int64_t)gpu_ns, apart_ns, ns);
 }
 
-/* The same, where the distance grows. */
+/* The same for a clock that drifts. */
 static int by_clock(uint64_t gpu_ns, const struct ws_seg_gpu_clock *clock, int64_t *ns)
 {
 	int64_t since_ns;
@@ -835,9 +838,9 @@ static int by_clock(uint64_t gpu_ns, const struct ws_seg_gpu_clock *clock, int64
 }
 
 /*
- * The latest clock below `clocks` by which the time lies where that clock was the one, and not
- * outside the bounds; -1: there is none. Where one ended and the next began is known as well as
- * the two last readings tell, and each by less than WS_CLOCK_STEP_NS.
+ * The latest entry below `clocks` that is valid at the time converted by it, and gives a time
+ * inside the limits; -1: none. The change from one entry to the next is known only to be between
+ * two readings, each exact to WS_CLOCK_STEP_NS.
  */
 static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns, int64_t from_ns,
                       int64_t until_ns, int64_t *ns)
@@ -863,9 +866,9 @@ static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns
 }
 
 /*
- * While one clock holds, that is a subtraction. A record that ends in a time that was there twice
- * (the clock was set back), or that no reading separates from a step, can be meant by two clocks:
- * then it counts as uncertain, and the later one is taken. Where a clock only drifts the two agree.
+ * With one entry, this is a subtraction. A time is ambiguous if it occurred twice (the clock was
+ * set back), or if no reading separates it from a step. Then the later entry is used and the record
+ * is counted as uncertain. If a clock only drifts, both entries agree.
  */
 bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
                         uint64_t end, int64_t *start_ns, int64_t *dur_ns)
@@ -880,13 +883,13 @@ bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot,
 			until_ns = bounded(slot->done_ns) + WS_CLOCK_STEP_NS;
 	}
 	clock = find_clock(d, UINT32_MAX, end, from_ns, until_ns, &end_ns);
-	if (clock < 0) { /* CUPTI can read times long before it asks for the buffer they go into */
+	if (clock < 0) { /* CUPTI can read times long before it requests the buffer for them */
 		from_ns = d->earliest_ns;
 		clock = find_clock(d, UINT32_MAX, end, from_ns, until_ns, &end_ns);
 	}
 	if (clock < 0)
 		return 0;
-	/* mostly by the same clock: what began before a step is rare */
+	/* mostly the same entry: few records begin before a step and end after it */
 	begun = find_clock(d, (uint32_t)clock + 1, start, d->earliest_ns, end_ns, start_ns);
 	if (begun < 0)
 		return 0;
@@ -898,7 +901,8 @@ bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot,
 	return 1;
 }
 
-/* Somebody set the real-time clock: no time of the trace moves, but UTC times are off by it. */
+/* The real-time clock was set. Times of the trace do not change, but UTC times are wrong by the
+ * step. */
 void ws_drain_look_for_step(struct ws_drain *d)
 {
 	struct ws_drain_real_time *real = &d->real_time;

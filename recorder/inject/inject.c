@@ -15,17 +15,16 @@
 /* --- attaching --- */
 
 /*
- * What happens once in each process: find the segment, become its owner,
- * survive fork and exec.
+ * Work done once per process: find the segment, become its owner, handle fork and exec.
  */
 
 struct ws_collector ws_collector;
 
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 static int attach_tried;
-static _Atomic int forked_unseen; /* a forked child that has not used NVTX so far */
+static _Atomic int forked_unseen; /* 1 in a forked child without an event so far */
 
-/* Memory of this process alone, of zeros, from the address on; filled is moved there if it is some.
+/* Maps private zeroed memory at the address, or moves `filled` there if it is not NULL.
  */
 static void replace(void *old, size_t size, void *filled)
 {
@@ -52,11 +51,11 @@ static void after_fork_in_child(void)
 	ws_cupti_forked();
 
 	/*
-	 * A forked child shares the mapping; nothing it does may reach the parent's
-	 * rings. Not MADV_DONTFORK: a callback that fork interrupted would fault. Rings
-	 * are not used any more; the buffers that CUPTI has in hand keep what is in
-	 * them, as its handlers of exit may go through them. The definitions stay: they
-	 * are read (ws_def_take_over), and no callback that makes one can be interrupted.
+	 * A forked child shares the mapping, and must not change the parent's rings. So they are
+	 * replaced by private memory. MADV_DONTFORK is not used, as a callback that fork
+	 * interrupted would fault. Buffers used by CUPTI keep their contents, because CUPTI's exit
+	 * handlers may read them. The definitions stay shared: they are only read
+	 * (ws_def_take_over), and no callback that makes one can be interrupted.
 	 */
 	char *threads = (char *)seg + seg->threads_offset,
 	     *buffers = (char *)seg + seg->thread_buffers_offset;
@@ -86,8 +85,8 @@ static void begin(void)
 }
 
 /*
- * A forked child is recorded from its first event on, in a segment of its own. The mapping of its
- * parent's stays: CUPTI may have buffers in it.
+ * A forked child is recorded in a segment of its own, from its first event. The parent's segment
+ * stays mapped, as CUPTI may have buffers in it.
  */
 static void attach_child(void)
 {
@@ -132,7 +131,7 @@ static void attach(void)
 	if (ws_thread_buffer_setup() || pthread_atfork(NULL, NULL, after_fork_in_child))
 		return;
 
-	/* after an exec: the CUPTI of the image before writes no more */
+	/* after exec the CUPTI of the previous image writes no more */
 	if (atomic_load(&seg->images))
 		ws_slots_give_up(seg);
 	ws_def_reload();
@@ -172,8 +171,8 @@ static struct ws_event_text wide_text(const wchar_t *text)
 }
 
 /*
- * The callback NAME of an event: fill sets ev up, and act records it. off: what the program gets
- * where nothing is recorded.
+ * Defines the callback NAME of an event. fill: sets ev; act: records it; off: the result if nothing
+ * is recorded.
  */
 #define EVENT(ret, name, params, off, fill, act) \
 	static ret on_##name params              \
@@ -195,8 +194,8 @@ static struct ws_event_text wide_text(const wchar_t *text)
 	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
 
 /*
- * The callbacks NAMEA and NAMEW, whose last parameter is a text; act makes a definition of it.
- * first: the parameters before it, each with its comma.
+ * Defines the callbacks NAMEA and NAMEW, whose last parameter is a text. act: makes a definition of
+ * it; first: the parameters before it, each with its comma.
  */
 #define PLAIN(...) __VA_ARGS__
 #define TEXT_OF(ret, name, first, type, text_of, off, act)        \
@@ -242,10 +241,10 @@ PUSH(DomainRangePushEx, (wsn_domain domain, const struct wsn_event *attr),
 POP(DomainRangePop, (wsn_domain domain),
     ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES))
 
-/* What a program got a handle of and nothing is kept: any address that is not NULL. */
+/* Handle for objects that are not recorded: any address but NULL. */
 static char token;
 
-/* As the kind `resource` numbers NVTX's types, which are a class and an index in it. */
+/* The number of an NVTX type (a class and an index in it) in the kind `resource`. */
 static uint32_t resource_type(uint32_t type)
 {
 	static const struct {
@@ -268,7 +267,7 @@ static uint32_t resource_type(uint32_t type)
 	return WS_RESOURCE_OTHER;
 }
 
-/* type: as the kind `resource` numbers them. */
+/* type: its number in the kind `resource`. */
 static void name_resource(wsn_domain domain, uint32_t type, uint64_t handle,
                           struct ws_event_text name)
 {
@@ -318,7 +317,7 @@ static wsn_resource on_DomainResourceCreate(wsn_domain domain, struct wsn_resour
 	return (wsn_resource)(void *)&token;
 }
 
-/* Its name stays: the trace is of all the time. */
+/* The name is kept, as the trace covers the whole run. */
 static void on_DomainResourceDestroy(wsn_resource resource)
 {
 	(void)resource;
@@ -330,7 +329,7 @@ TEXT(wsn_string, DomainRegisterString, (wsn_domain domain, ), NULL, (void)domain
      return (wsn_string)(uintptr_t)ws_define_string(text))
 TEXT(wsn_domain, DomainCreate, (), NULL, return (wsn_domain)(uintptr_t)ws_define_domain(text))
 
-/* A domain is its name: created again it is the same, so nothing is taken down. */
+/* Nothing to do: a domain created again with the same name is the same domain. */
 static void on_DomainDestroy(wsn_domain domain)
 {
 	(void)domain;
@@ -343,7 +342,7 @@ static void on_Initialize(const void *reserved)
 
 /* --- CUDA, its runtime, OpenCL: names --- */
 
-/* NAMEA and NAMEW, which name a handle of this type (WS_RESOURCE_TYPE). */
+/* Defines NAMEA and NAMEW, which give a name to a handle of this type (WS_RESOURCE_TYPE). */
 #define NAME(name, type, handle_type)              \
 	TEXT(void, name, (handle_type handle, ), , \
 	     name_resource(NULL, WS_RESOURCE_##type, (uint64_t)(uintptr_t)handle, text))
@@ -398,7 +397,7 @@ END(RangeEndPayload,
     (wsn_domain domain, wsn_range_id id, const struct wsn_payload_data *payload, size_t n),
     with_payloads(&ev, domain, payload, n))
 
-/* Always served: headers of NVTX 3.2.0 and 3.2.1 take a missing answer for "no". */
+/* Always provided: headers of NVTX 3.2.0 and 3.2.1 take a missing callback for "no". */
 static uint8_t on_DomainIsEnabled(wsn_domain domain)
 {
 	return ws_collector_on() && ws_event_domain(domain) != WS_DEF_NONE;
@@ -409,13 +408,13 @@ static int64_t on_TimestampGet(void)
 	return ws_now_ns();
 }
 
-/* --- what is not kept, but counted --- */
+/* --- calls that are only counted --- */
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 /* NOLINTBEGIN(misc-unused-parameters) */
 
-/* The callback NAME: counts n more of this loss; `answer` is what the program gets. */
+/* Defines the callback NAME, which counts n more of this loss and returns `answer`. */
 #define COUNT(ret, name, params, loss, n, answer)        \
 	static ret on_##name params                      \
 	{                                                \
@@ -426,7 +425,7 @@ static int64_t on_TimestampGet(void)
 #define NOT_KEPT(name, params, kind) COUNT(void, name, params, nvtx_not_kept_##kind, 1, )
 #define NOT_KEPT_BATCH(name, params, kind) \
 	COUNT(void, name, params, nvtx_not_kept_##kind, batch ? batch->count : 0, )
-/* The program must get a handle, or it would say no more. */
+/* The program needs a handle, or it makes no further calls. */
 #define NOT_KEPT_HANDLE(ret, name, params, kind) \
 	COUNT(ret, name, params, nvtx_not_kept_##kind, 1, (ret)(void *)&token)
 #define NOT_KEPT_ID(name, params, kind, chosen)                \
@@ -525,7 +524,7 @@ static bool hook_core(wsn_get_export_table get)
 
 	if (!callbacks || callbacks->struct_size < sizeof(*callbacks))
 		return 0;
-		/* an older NVTX has shorter tables: take what there is */
+		/* an older NVTX has shorter tables: set only existing entries */
 #define X(name, id, ret, params)    \
 	if (id < size && table[id]) \
 		*table[id] = (wsn_fn)typed_##name;
@@ -555,7 +554,7 @@ static bool hook_extension(struct wsn_ext_module *module)
 		WSN_EXT_LIST(M)
 #undef M
 #undef X
-	default: /* what it says cannot be counted, only that it would */
+	default: /* its calls cannot be counted, only that it offers them */
 		ws_lost(WS_DROPPED_nvtx_not_kept_extensions, 1);
 		return 0;
 	}
@@ -574,7 +573,7 @@ WS_EXPORT int InitializeInjectionNvtxExtension(struct wsn_ext_module *module);
 /* Called once by the CUDA driver while it initializes; no CUDA function may be called here. */
 WS_EXPORT int InitializeInjection(void);
 
-/* Called by our Python module: a range of the default domain. */
+/* Called by our Python module to push and pop ranges of the default domain. */
 WS_EXPORT void warpsheet_push(const char *name);
 WS_EXPORT void warpsheet_pop(void);
 WS_EXPORT void warpsheet_fact(const char *key, const char *value);
@@ -586,8 +585,8 @@ int InitializeInjection(void)
 		void *torch;
 
 		ws_cupti_start();
-		/* In a program that took our LD_PRELOAD away: it is loaded by now, as it is that
-		 * asks for CUDA. */
+		/* For a program that removed our LD_PRELOAD: the library is loaded by now, as the
+		 * CUDA driver loads it. */
 		value = getenv(WS_PYTORCH_ENV);
 		if (value && strcmp(value, "off")) {
 			torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
@@ -595,7 +594,7 @@ int InitializeInjection(void)
 				ws_pytorch_attach(torch);
 		}
 	}
-	return 1; /* the program runs on in any case */
+	return 1; /* the program continues in any case */
 }
 
 int InitializeInjectionNvtx2(wsn_get_export_table get)
@@ -617,7 +616,8 @@ void warpsheet_push(const char *name)
 
 	if (!attach_once())
 		return;
-	/* it counts as what calls the collector, or nothing would seem to be recorded */
+	/* counts as a module that calls the collector, as otherwise the recording would seem
+	 * empty */
 	(void)!atomic_fetch_or(&ws_collector.seg->modules, 1);
 	ws_event_init(&ev, 0, name, WS_TEXT_BYTES);
 	ws_event_push(&ev);
@@ -645,9 +645,9 @@ void warpsheet_fact(const char *key, const char *value)
 /* --- preloading, for --pytorch --- */
 
 /*
- * With --pytorch the library is there from the start of a program (LD_PRELOAD), and looks at what
- * is loaded later: Python opens PyTorch by dlopen. No other call of dlopen is touched: it goes to
- * the C library's with its caller's return address, as that decides where libraries are looked for.
+ * With --pytorch the library is loaded at the start of a program (LD_PRELOAD) and checks each
+ * dlopen, because Python loads PyTorch with it. Other calls of dlopen are passed to the C library
+ * with the caller's return address, which decides where libraries are searched.
  */
 
 typedef void *(*open_fn)(const char *path, int flags);
@@ -661,7 +661,7 @@ static void look(void *handle)
 		ws_pytorch_attach(handle);
 }
 
-/* Of a program that is linked to PyTorch. */
+/* Attaches to PyTorch in a program that is linked to it. */
 __attribute__((constructor)) static void look_at_program(void)
 {
 	const char *value = getenv(WS_PYTORCH_ENV);
@@ -700,7 +700,7 @@ static void *open_nothing(const char *path, int flags)
 	return NULL;
 }
 
-/* Which function a dlopen of this path is to be: by an absolute path nothing is looked for. */
+/* Chooses the function for a dlopen of this path. An absolute path needs no search. */
 __attribute__((used)) static open_fn choose(const char *path) __asm__("ws_preload_choose");
 static open_fn choose(const char *path)
 {
@@ -714,7 +714,7 @@ static open_fn choose(const char *path)
 	return open_and_look;
 }
 
-/* dlopen: ask which it is to be, then go there as if it had been called. */
+/* dlopen: asks which function to use, then jumps to it as if it had been called. */
 __asm__(".text\n"
         ".globl dlopen\n"
         ".type dlopen, %function\n"

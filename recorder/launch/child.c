@@ -22,7 +22,7 @@
 #include "formats/base/memory.h"
 #include "recorder/shared/system.h"
 
-/* 0, or why the file cannot be run: ENOENT, EACCES. */
+/* 0, or the reason why the file cannot be run: ENOENT, EACCES. */
 static int runnable(const char *path)
 {
 	struct stat st;
@@ -79,7 +79,8 @@ enum ws_status ws_child_find(const char *command, char *out, size_t out_size, in
 	                                 : strerror(error));
 }
 
-/* A 64-bit ELF program without PT_INTERP: no dynamic linker comes to load anything. */
+/* A 64-bit ELF program without PT_INTERP: it has no dynamic linker that could load the
+ * collector. */
 static bool is_static(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), found = 0, read_all = 0;
@@ -148,8 +149,8 @@ uint64_t ws_witness_signals(pid_t witness)
 	ssize_t n = -1;
 	int fd;
 
-	/* Whoever is sending to our group now is done with all of it after this call: it changes
-	 * nothing, but waits for the kernel's lock on the processes of all groups. */
+	/* Waits until any signal being sent to our group has reached all its members. The call
+	 * changes nothing, but waits for the kernel's lock on process groups. */
 	(void)!setpgid(0, getpgrp());
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)witness);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -171,17 +172,17 @@ void ws_witness_end(pid_t witness)
 
 /* --- starting --- */
 
-/* In the child. A launcher that was killed before *who had its pid says nothing: nobody would look
- * for what it records. execvp also runs scripts without a #! line, as a shell does. */
+/* Runs in the child. Ends if the launcher was killed before it stored our pid in *who, as nothing
+ * would read the recording. execvp also runs scripts without a #! line, as a shell does. */
 static void become(const char *path, char *const argv[], const struct ws_child_env *vars, size_t n,
-                   const sigset_t *mask, struct ws_seg_process *who, int launcher)
+                   const sigset_t *mask, struct ws_seg_process *identity, int launcher)
 {
 	int error = 0;
 	char go;
 
 	if (read(launcher, &go, sizeof(go)) != sizeof(go))
 		_exit(WS_EXIT_NOT_EXECUTABLE);
-	ws_seg_set_process(who, ws_proc_self());
+	ws_seg_set_process(identity, ws_proc_self());
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	for (size_t i = 0; i < n && !error; i++)
 		error = setenv(vars[i].name, vars[i].value, 1) ? errno : 0;
@@ -194,7 +195,8 @@ static void become(const char *path, char *const argv[], const struct ws_child_e
 	_exit(WS_EXIT_NOT_FOUND);
 }
 
-/* Let the child run the program. 0 once it does, else the error of its exec; it is gone then. */
+/* Makes the child run the program. 0: it runs; otherwise the error of exec, and the child has
+ * ended. */
 static int exec_result(pid_t pid, int child)
 {
 	int error = 0;
@@ -213,7 +215,7 @@ static int exec_result(pid_t pid, int child)
 
 enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char *const argv[],
                               const struct ws_child_env *vars, size_t n, const sigset_t *mask,
-                              struct ws_seg_process *who, int *exit_code, struct ws_err *err)
+                              struct ws_seg_process *identity, int *exit_code, struct ws_err *err)
 {
 	int ends[2], error;
 
@@ -223,11 +225,11 @@ enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char
 	error = *out < 0 ? errno : 0;
 	if (!*out) {
 		close(ends[0]);
-		become(path, argv, vars, n, mask, who, ends[1]);
+		become(path, argv, vars, n, mask, identity, ends[1]);
 	}
 	close(ends[1]);
 	if (*out > 0) {
-		atomic_store(&who->pid, (uint32_t)*out);
+		atomic_store(&identity->pid, (uint32_t)*out);
 		*witness = ws_witness_start();
 		error = exec_result(*out, ends[0]);
 	}
@@ -241,7 +243,8 @@ enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char
 
 /* --- pids in other namespaces --- */
 
-/* Is its innermost pid this one, in a namespace below the one whose /proc this is? */
+/* Whether the process has this pid in its innermost namespace, below the namespace of this
+ * /proc. */
 static bool has_inner_pid(const char *process, uint32_t pid)
 {
 	char path[64], line[512], *inner;
@@ -253,7 +256,8 @@ static bool has_inner_pid(const char *process, uint32_t pid)
 	while (f && fgets(line, sizeof(line), f)) {
 		if (strncmp(line, "NSpid:", 6) != 0)
 			continue;
-		inner = strrchr(line, '\t'); /* from the outermost on, a tab before each */
+		/* pids from the outermost namespace inwards, a tab before each */
+		inner = strrchr(line, '\t');
 		found = inner - line > 6 && strtoul(inner + 1, NULL, 10) == pid;
 		break;
 	}
@@ -262,7 +266,7 @@ static bool has_inner_pid(const char *process, uint32_t pid)
 	return found;
 }
 
-/* One whose namespace we may not ask for is told by its start time alone. */
+/* If the namespace cannot be read, only the start time is compared. */
 static bool is_in_namespace(const char *process, uint64_t namespace)
 {
 	char path[64];
@@ -294,7 +298,7 @@ uint32_t ws_host_pid_find(struct ws_proc process)
 
 static volatile sig_atomic_t replaced, page_bytes;
 
-/* What the kernel does for it is one call, and nothing else here is touched. */
+/* Signal handler: makes one system call and changes nothing else. */
 static void on_missing_page(int number, siginfo_t *info, void *context)
 {
 	const uintptr_t page = (uintptr_t)info->si_addr & ~((uintptr_t)page_bytes - 1);
@@ -307,7 +311,7 @@ static void on_missing_page(int number, siginfo_t *info, void *context)
 		replaced++;
 		return;
 	}
-	signal(number, SIG_DFL); /* as without us, when the instruction is tried again */
+	signal(number, SIG_DFL); /* default action when the instruction is repeated */
 }
 
 void ws_missing_pages_replace(void)

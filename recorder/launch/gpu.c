@@ -16,7 +16,7 @@
 
 /* --- is a program one of CUDA? --- */
 
-/* How the names of their files begin; PyTorch's have a hash in the middle. */
+/* Prefixes of file names; PyTorch's libraries have a hash in the middle of the name. */
 static const char *const libraries[] = {"libcuda.so.", "libcudart", "libcublas", "libcudnn"};
 #define NLIBRARIES (sizeof(libraries) / sizeof(*libraries))
 
@@ -30,12 +30,12 @@ static bool is_cuda_library(const char *name)
 
 /* --- a file --- */
 
-/* Of a large one the begin, where the names of libraries lie, and the end, with those of sections:
- * a second for each gigabyte would be the recording's end. */
+/* Of a large file only the begin (names of libraries) and the end (names of sections) are read:
+ * reading all of it would take about a second per gigabyte. */
 #define BEGIN_BYTES ((size_t)64 << 20)
 #define END_BYTES   ((size_t)1 << 20)
 
-/* Device code has a section of its own; libraries are named as strings. */
+/* Device code is in a section with its own name; names of libraries are strings. */
 static bool uses_cuda(const uint8_t *bytes, size_t size)
 {
 	bool found = memmem(bytes, size, ".nv_fatbin", sizeof(".nv_fatbin")) != NULL;
@@ -96,7 +96,7 @@ int ws_cuda_use_of_process(uint32_t pid)
 
 #define CUDA_ERROR_NO_DEVICE 100
 
-/* The program can still write there: nothing is trusted to end. */
+/* The program can still write there, so texts may have no NUL. */
 static void take_text(char *out, size_t size, const char *field)
 {
 	memcpy(out, field, size);
@@ -156,7 +156,7 @@ const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size
 	case WS_GPU_CUPTI_FAILED:
 		snprintf(out, size, "CUPTI failed (%s, result %d)", text, r->result);
 		break;
-	default: /* written by the program over its segment */
+	default: /* invalid value: the program overwrote its segment */
 		return NULL;
 	}
 	return out;
@@ -213,7 +213,7 @@ const char *ws_gpu_absence(char *out, size_t size)
 	int (*init)(unsigned int) = NULL;
 	int result = 0;
 
-	/* ours is not the program to be recorded */
+	/* our own process is not recorded */
 	unsetenv("CUDA_INJECTION64_PATH");
 	driver = ws_xdlopen("libcuda.so.1");
 	if (driver)
@@ -252,7 +252,7 @@ struct pci_info {
 	char id[32];
 };
 
-/* X(function, parameters); all return 0 when they did it. */
+/* X(function, parameters); all return 0 on success. */
 #define NVML_LIST(X)                                                        \
 	X(nvmlInit_v2, (void))                                              \
 	X(nvmlSystemGetDriverVersion, (char *text, unsigned size))          \
@@ -268,13 +268,13 @@ struct pci_info {
 
 static struct {
 	int tried;
-	const char *absent; /* why there is nothing to ask; NULL: there is */
+	const char *absent; /* why GPUs cannot be queried; NULL: they can */
 #define X(name, parameters) int(*name) parameters;
 	NVML_LIST(X)
 #undef X
 } nvml;
 
-/* Functions that an older library lacks stay NULL: their values are not read. */
+/* Functions missing in an older library stay NULL, and their values are left out. */
 static const char *load(void)
 {
 	void *lib = ws_xdlopen("libnvidia-ml.so.1");
@@ -291,7 +291,7 @@ static const char *load(void)
 
 /* --- rows --- */
 
-/* One of GPU `gpu` and of this time, "" for what is always so. */
+/* Adds a row of GPU `gpu` at this time; "" for values that do not change. */
 static void add(struct ws_drain *d, unsigned gpu, const char *when, const char *key,
                 const char *value)
 {
@@ -310,7 +310,7 @@ static void add_number(struct ws_drain *d, unsigned gpu, const char *when, const
 	add(d, gpu, when, key, text);
 }
 
-/* By the bits of nvmlClocksThrottleReason*. */
+/* Names by the bits of nvmlClocksThrottleReason*. */
 static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
                          unsigned long long bits)
 {
@@ -331,7 +331,7 @@ static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
 	add(d, gpu, when, "throttle", text);
 }
 
-/* 1 when NVML has the function and it gave its answer. */
+/* True if NVML has the function and it succeeded. */
 #define NVML_TELLS(function, ...) (nvml.function && !nvml.function(__VA_ARGS__))
 
 void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)

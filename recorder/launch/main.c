@@ -24,7 +24,7 @@ static void complain(const char *fmt, ...)
 	va_start(ap, fmt);
 	line = ws_xvformat(fmt, ap);
 	va_end(ap);
-	ws_defuse(line); /* names can have been chosen by anybody */
+	ws_defuse(line); /* names may contain control characters */
 	fprintf(stderr, NAME ": %s\n", line);
 	free(line);
 }
@@ -84,7 +84,7 @@ static void tell_abandoned(const char *path)
 	complain("a killed recorder left %s; finish its trace: " NAME " --salvage %s", path, path);
 }
 
-/* One line for all traces: what one of them lacks is missing. */
+/* One line for all traces together. */
 static void print_losses(const struct ws_record_result *r)
 {
 	int any = 0;
@@ -104,7 +104,7 @@ static void print_losses(const struct ws_record_result *r)
 		fputc('\n', stderr);
 }
 
-/* Paths in this folder without it, as they were most likely given. */
+/* Prints paths in the current folder relative to it, as the user probably typed them. */
 static const char *short_path(const char *path)
 {
 	static char cwd[PATH_MAX];
@@ -134,7 +134,7 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 		         short_path(t->path), process, t->counts.kernels, t->counts.ranges,
 		         t->counts.marks, operations, rescued, t->file_size);
 	}
-	/* No loss: it was asked for. */
+	/* Not a loss: the user asked for it. */
 	outside = 0;
 	for (size_t j = 0; j < r->ntraces; j++)
 		outside += r->traces[j].noutside;
@@ -143,7 +143,7 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 	print_losses(r);
 }
 
-/* Of a program that is one of CUDA and never came so far as to initialize it. */
+/* A program that uses CUDA but ended before it initialized CUDA. */
 static void print_gpu_absence(const struct ws_record_result *r)
 {
 	char line[1600];
@@ -156,7 +156,7 @@ static void print_gpu_absence(const struct ws_record_result *r)
 	complain("no GPU was recorded: %s", ws_gpu_absence(line, sizeof(line)));
 }
 
-/* --pytorch was given, and no process ran a PyTorch whose functions are found. */
+/* --pytorch was given, but no process had a PyTorch that can be recorded. */
 static void print_pytorch_absence(const struct ws_record_result *r)
 {
 	for (size_t i = 0; i < r->ntraces; i++)
@@ -203,7 +203,7 @@ static void print_summary(const struct ws_record_result *r)
 	print_traces(r, "");
 }
 
-/* The code to end with: the program's, unless a GPU was asked for and none was recorded. */
+/* Exit code: the program's, unless --require-gpu was given and no GPU was recorded. */
 static int require_gpu(const struct ws_record_result *r)
 {
 	char line[1600];
@@ -223,7 +223,7 @@ static int require_gpu(const struct ws_record_result *r)
 
 /* --- the commands --- */
 
-/* The code to end with. */
+/* Exit code. */
 static int failed(enum ws_status status, const struct ws_err *err)
 {
 	complain("%s", err->text);
@@ -264,7 +264,7 @@ static int record(struct ws_record_command *cmd)
 	struct ws_err err;
 	int code;
 
-	if (folder_id) { /* of this recording, and nothing that the program sees */
+	if (folder_id) { /* for this process only: the program must not see it */
 		cmd->record.folder_id = folder_id = ws_xstrdup(folder_id);
 		unsetenv(WS_SERIES_FOLDER_ENV);
 	}
@@ -278,7 +278,7 @@ static int record(struct ws_record_command *cmd)
 		}
 		cmd->record.output = output;
 	}
-	/* a model tells its steps itself */
+	/* native models mark their steps themselves */
 	cmd->record.tell_progress = !cmd->model && isatty(STDERR_FILENO);
 	if (!cmd->output) {
 		if (default_output(output, sizeof(output),
@@ -302,7 +302,8 @@ static int record(struct ws_record_command *cmd)
 		code = result.exit_code ? result.exit_code : ws_status_exit_code(status);
 	} else {
 		print_summary(&result);
-		/* --require-gpu says it below, a step of ours has said it itself */
+		/* with --require-gpu it is reported below, and warpsheet-step has reported it
+		 * itself */
 		if (!cmd->require_gpu && !cmd->model && !cmd->record.capture.no_cupti)
 			print_gpu_absence(&result);
 		if (cmd->record.capture.pytorch)
@@ -316,7 +317,7 @@ static int record(struct ws_record_command *cmd)
 
 /* --- many recordings --- */
 
-/* The seed of the step, which shuffles the order, too. */
+/* The seed of warpsheet-step. It also sets the order of recordings. */
 static uint64_t seed_of(const struct ws_record_command *cmd)
 {
 	for (int i = 0; i + 1 < cmd->nrest; i++)
@@ -330,7 +331,7 @@ static void words(const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* A grid, or --repeat: each run is this program again. */
+/* A grid or --repeat: each run is a new process of this program. */
 static int record_series(struct ws_record_command *cmd)
 {
 	char name[PATH_MAX] = "";
@@ -373,7 +374,7 @@ static bool names_model(int argc, char **argv)
 	return false;
 }
 
-/* The options that the model takes are those of the program that runs it. */
+/* Options of a model are documented by warpsheet-step. */
 static int print_model_help(struct ws_record_command *cmd, char **argv)
 {
 	char path[PATH_MAX];

@@ -7,17 +7,17 @@
 #include "formats/base/memory.h"
 #include "recorder/shared/segment_file.h"
 
-/* A thread that launches makes 100 MB of events a second: this holds a tenth of one. */
+/* A launching thread makes up to 100 MB of events per second; this is enough for 0.1 s. */
 #define DEFAULT_BUFFER_SIZE (UINT32_C(8) << 20)
 #define DEFAULT_BUFFERS     1024
-/* where a segment cannot grow */
+/* for segments that cannot grow */
 #define RESERVED_BUFFER_SIZE (UINT32_C(1) << 20)
 #define RESERVED_BUFFERS     64
 #define DEFAULT_DEFS_SIZE    (UINT64_C(8) << 20)
 #define MAX_FLUSH_MS         3600000
 #define PROFILER_RANGE       "cudaProfilerApi"
 
-/* Values that the recording wants in another form. */
+/* Option values that are converted before use. */
 struct given {
 	const char *capture_range;
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
@@ -26,11 +26,11 @@ struct given {
 	bool kernels_only, has_library_ranges, has_pytorch;
 };
 
-#define IN_PROVENANCE 1 /* tag: the trace tells that the option was given */
+#define IN_PROVENANCE 1 /* tag: the option is stored in the trace */
 
 enum { MAX_OPTIONS = 48 };
 
-/* How many there are. */
+/* Number of entries. */
 static size_t make_table(struct ws_record_command *cmd, struct given *g,
                          struct ws_opt table[MAX_OPTIONS])
 {
@@ -53,7 +53,7 @@ void ws_record_options_print(FILE *f)
 	ws_opt_print_help(f, table, make_table(&cmd, &g, table));
 }
 
-/* --- what the values mean --- */
+/* --- values of options --- */
 
 /* N, N.. or N..M: instances, from 1. */
 static bool parse_instances(const char *text, struct ws_seg_window *window)
@@ -73,7 +73,7 @@ static bool parse_instances(const char *text, struct ws_seg_window *window)
 	return true;
 }
 
-/* The environment can only take it away: whoever set that need not see this command line. */
+/* The environment can only turn it off, as the person who set it may not see this command line. */
 static uint32_t pytorch_of(const struct given *g)
 {
 	static const uint8_t choices[] = {WS_PYTORCH_SHAPES, WS_PYTORCH_NAMES, WS_PYTORCH_OFF};
@@ -111,7 +111,7 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 		           err, USAGE, "--fact %s: write KEY=VALUE, such as batch=16", fact);
 	}
 	if (g->capture_range) {
-		/* An @ that no instances follow is part of the name. */
+		/* An @ without instances after it is part of the name. */
 		const char *value = g->capture_range;
 		const char *at = strrchr(value, '@');
 		size_t len = strlen(value);
@@ -165,7 +165,7 @@ static enum ws_status take_all(struct ws_record_command *cmd, const struct ws_op
 		for (int i = first; taken && taken->tags == IN_PROVENANCE && i < p.pos; i++)
 			cmd->capture_options[cmd->ncapture_options++] = argv[i];
 	}
-	/* What is no option of ours is one of warpsheet-step. */
+	/* Other options belong to warpsheet-step. */
 	if (cmd->model) {
 		WS_FAIL_IF(cmd->program, err, USAGE, "--model and a program exclude each other");
 		return WS_OK;

@@ -15,11 +15,11 @@
 #include "recorder/shared/system.h"
 
 /* Room for the last loss counters when the disk is full: some 20 rows of small numbers. */
-#define LEAST_SEGMENT_BYTES ((uint64_t)1 << 20) /* that a recorder makes */
+#define LEAST_SEGMENT_BYTES ((uint64_t)1 << 20) /* the smallest segment that a recorder makes */
 #define LAST_WORDS_BYTES    4096
 /* Under a second, so that no second of a trace is without its loss counters. */
 #define STATISTICS_INTERVAL_NS 900000000
-/* Until a process in another PID namespace that was not found is looked for again. */
+/* Pause before searching again for a process in another PID namespace. */
 #define SEARCH_PAUSE_NS 20000000
 
 void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
@@ -126,8 +126,8 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 }
 
 /*
- * Of a trace that cannot be continued. One that is closed and whole has all that there will ever be
- * of it, and it may be another recording's that took the name since: then this one's is no more.
+ * Classifies a trace that cannot be continued. If it is closed and complete it needs nothing more.
+ * It may also belong to a later recording with the same name, which replaced this one's.
  */
 static enum ws_salvage look_at_trace(int fd, const struct ws_seg_header *seg)
 {
@@ -182,7 +182,7 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 	*found = WS_SALVAGE_UNFINISHED;
 	p->is_salvaged = 1;
 	status = resume_trace(p, found, err);
-	/* whoever named the trace may have named the wrong one */
+	/* the named trace may be the wrong one */
 	if (*found == WS_SALVAGE_REPLACED && opts->output)
 		*found = WS_SALVAGE_UNFINISHED;
 	if (status != WS_OK) {
@@ -214,7 +214,8 @@ uint32_t ws_process_who_runs(struct ws_process *p)
 	return pid ? pid : atomic_load(&p->file.seg->started.pid);
 }
 
-/* It attached, and its pid means nothing here. Without a /proc it cannot tell: taken for ours. */
+/* Whether the attached process has a pid of another namespace. Without /proc that is unknown, and
+ * the pid is taken as ours. */
 static bool is_elsewhere(struct ws_process *p)
 {
 	return ws_process_pid(p) && ws_proc_is_elsewhere(p->owner.namespace);
@@ -230,13 +231,15 @@ enum ws_life ws_process_life(struct ws_process *p)
 	struct ws_proc process =
 	        ws_process_pid(p) ? p->owner : ws_seg_process(&p->file.seg->started);
 
-	/* no recorder makes them so small: whoever did must not make us wait for whom he names */
+	/* no recorder makes such small segments, so do not wait for the process that a foreign one
+	 * names */
 	if (p->is_salvaged && p->file.size < LEAST_SEGMENT_BYTES)
 		return WS_LIFE_OVER;
 	if (is_elsewhere(p)) {
 		int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
-		/* At once, then after pauses of twice the last, as it looks at all processes. */
+		/* Searches at once, then after pauses that double, as the search reads all
+		 * processes. */
 		if (!p->found_pid && now >= p->next_search_ns) {
 			p->found_pid = ws_host_pid_find(p->owner);
 			p->search_pause_ns =
@@ -254,7 +257,7 @@ void ws_process_look_unseen(struct ws_process *p, uint64_t records)
 {
 	if (!is_elsewhere(p) || p->found_pid || !p->next_search_ns)
 		return;
-	/* what one that was gone left is all in the step after the first search */
+	/* if the process had ended before the search, the next step reads everything it left */
 	if (p->was_unseen && records && !p->is_told_unseen) {
 		p->is_told_unseen = 1;
 		ws_seg_count(p->file.seg, WS_DROPPED_process_not_recorded, 1);
@@ -280,8 +283,8 @@ static bool is_anothers(const struct ws_process_naming *naming, const char *path
 }
 
 /*
- * Recorders that choose names in a folder do so one after the other. -1: this folder cannot be
- * locked, as on some network file systems, or somebody else holds it for long.
+ * Locks a folder, so that only one recorder at a time chooses names in it. -1: it cannot be locked
+ * (some network file systems), or another process holds the lock too long.
  */
 static int lock_folder(int folder)
 {
@@ -300,7 +303,8 @@ static void unlock_folder(int fd)
 		close(fd);
 }
 
-/* Written to since this recording began: of another one, which runs or has just ended. */
+/* The file was written since this recording began, so it belongs to another recording that runs or
+ * has just ended. */
 static bool is_of_another_recording(const struct ws_process *p, const char *path)
 {
 	struct stat st;
@@ -312,13 +316,13 @@ static bool is_of_another_recording(const struct ws_process *p, const char *path
 }
 
 struct claims {
-	const struct ws_process *process;       /* whose present path is nobody else's */
-	const struct ws_process_naming *naming; /* NULL: other recordings alone count */
+	const struct ws_process *process;       /* its present path is not taken */
+	const struct ws_process_naming *naming; /* NULL: only other recordings are checked */
 	const char *plain;                      /* the name without a number */
-	bool is_contended;                      /* another recording has that one */
+	bool is_contended;                      /* another recording has the plain name */
 };
 
-/* A number that tells recordings apart replaces nothing. */
+/* A name with a number never replaces a file. */
 static bool is_taken(void *ctx, const char *path)
 {
 	const struct claims *c = ctx;
@@ -332,7 +336,7 @@ static bool is_taken(void *ctx, const char *path)
 	       ws_trace_path_exists(c->process->folder, path);
 }
 
-/* The name, or one with what tells it from those that are taken: pid (0: nothing), then a number.
+/* The plain name, or one with the pid (if not 0) and then a number, so that it is unique.
  */
 static enum ws_status choose_name(const struct ws_process *p, uint32_t pid,
                                   const struct ws_process_naming *naming, char path[PATH_MAX],
@@ -364,7 +368,7 @@ static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
 		ws_record_notice(p->opts,
 		                 "process %u: the variable %s of -o is not set; its trace is %s",
 		                 (unsigned)pid, unset, ws_trace_path_name(out));
-	/* the pid tells processes of one recording apart, a number recordings */
+	/* the pid separates processes of one recording, a number separates recordings */
 	return choose_name(p, is_anothers(naming, out) ? pid : 0, naming, out, err);
 }
 
@@ -372,7 +376,7 @@ static void take_name(struct ws_process *p, char *path)
 {
 	struct ws_seg_header *seg = p->file.seg;
 
-	/* whoever is killed in between leaves both names */
+	/* if we are killed in between, both names exist */
 	memcpy(seg->renamed_path, path, strlen(path) + 1);
 	if (renameat(p->folder, ws_trace_path_name(p->trace), p->folder,
 	             ws_trace_path_name(path))) {
@@ -399,11 +403,11 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 		copy = ws_xstrdup(path);
 	else
 		ws_record_notice(p->opts, "%s; the trace is %s", err.text, p->trace);
-	/* now: its name can be its already, from one who was killed before he could say so */
+	/* checked now: a launcher that was killed may have renamed it without recording that */
 	p->is_settled = 1;
 	if (ws_process_pid(p))
 		ws_provenance_process(p->drain, env);
-	/* what is there may be better than what will become of ours */
+	/* an existing file may be better than our result */
 	if (copy && strcmp(path, p->trace) != 0 && ws_trace_path_exists(p->folder, path))
 		p->final = copy;
 	else if (copy)
@@ -417,14 +421,14 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 
 /* --- while it runs --- */
 
-/* Tell the program when nothing more is wanted, so that it need not produce it. */
+/* Tells the program when nothing more is recorded, so that it stops producing events. */
 static void look_at_limits(struct ws_process *p)
 {
 	struct ws_seg_control *control = &p->file.seg->control;
 	const struct ws_seg_window *window = &p->file.seg->plan.window;
 	int64_t now = ws_drain_now_ns(p->drain);
 
-	/* as unsigned: the program can have written anything there */
+	/* unsigned, as the program may have written any value */
 	if (window->duration_ns > 0 && now > window->begin_ns &&
 	    (uint64_t)now - (uint64_t)window->begin_ns > (uint64_t)window->duration_ns)
 		atomic_store(&control->has_ended, 1);
@@ -435,7 +439,7 @@ static void look_at_limits(struct ws_process *p)
 	ws_record_notice(p->opts, "%s has reached --max-size; nothing more is recorded", p->trace);
 }
 
-/* What goes wrong with the GPU's records is said when it does: the program may run for hours. */
+/* Reports problems with GPU records at once, as the program may run for hours. */
 static void warn_of_gpu(struct ws_process *p)
 {
 	const struct ws_gpu_report gpu = ws_gpu_report(&p->file.seg->gpu);
@@ -448,7 +452,7 @@ static void warn_of_gpu(struct ws_process *p)
 	p->warned |= gpu.stopped;
 }
 
-/* What was on pages that are not there any more nobody can tell; each is counted as a record. */
+/* The contents of missing pages are unknown. Each page is counted as one lost record. */
 static void tell_missing_pages(struct ws_process *p)
 {
 	const unsigned n = ws_missing_pages();
@@ -488,7 +492,7 @@ uint64_t ws_process_step(struct ws_process *p)
 
 /* --- the end --- */
 
-/* In place of the file that was there before this recording, unless another one was faster. */
+/* Replaces the file that existed before this recording, unless another recording did so first. */
 static void take_final_name(struct ws_process *p)
 {
 	const int lock = lock_folder(p->folder);

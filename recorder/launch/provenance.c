@@ -39,9 +39,9 @@ static bool is_word(const char *text, size_t len, const char *const *words)
 }
 
 /*
- * The last part of a name says what its value is: --api-key, API_TOKEN, accessToken,
- * db.password, X-Auth-Token. Of names that mean something else as well, as "forward-pass", only
- * the whole name counts.
+ * Whether a name is that of a secret, decided by its last part: --api-key, API_TOKEN, accessToken,
+ * db.password, X-Auth-Token. Words with other meanings, like "pass" in "forward-pass", count only
+ * as the whole name.
  */
 static bool names_secret(const char *name, size_t len)
 {
@@ -65,16 +65,16 @@ static bool names_secret(const char *name, size_t len)
 	return is_word(name + begin, len - begin, whole_names);
 }
 
-/* --- tokens that begin with what they are --- */
+/* --- tokens with known prefixes --- */
 
-/* Bytes at text that are a token; *shown: of them, those that say which kind it is. */
+/* Length of a token at text; 0: none. *shown: length of its prefix, which is not secret. */
 static size_t token_at(const char *text, size_t *shown)
 {
 	static const struct {
 		const char *prefix, *other_chars; /* besides letters and digits */
-		size_t min_chars;                 /* behind the prefix */
+		size_t min_chars;                 /* after the prefix */
 	} tokens[] = {
-	        {"sk-proj-", "-_", 20}, /* OpenAI, Anthropic and those who follow them */
+	        {"sk-proj-", "-_", 20}, /* OpenAI, Anthropic and similar */
 	        {"sk-ant-", "-_", 20},     {"sk-svcacct-", "-_", 20},
 	        {"sk-or-", "-_", 20},      {"sk-", "", 16},
 	        {"ghp_", "", 16}, /* GitHub, GitLab */
@@ -111,7 +111,7 @@ static size_t token_at(const char *text, size_t *shown)
 
 /* --- values --- */
 
-/* Its value has blanks, commas and semicolons. */
+/* Whether the value of this name may contain blanks, commas and semicolons. */
 static bool is_header(const char *name, const char *colon)
 {
 	static const char *const names[] = {"authorization", "proxy-authorization", "cookie",
@@ -120,7 +120,7 @@ static bool is_header(const char *name, const char *colon)
 	return is_word(name, (size_t)(colon - name), names);
 }
 
-/* The next argument is one for a shell: sh -c, bash -lc. */
+/* Whether the next argument is a shell command: sh -c, bash -lc. */
 static bool is_command(const struct ws_secrets *s)
 {
 	return s->before && *s->before == '-' && s->before[strlen(s->before) - 1] == 'c' &&
@@ -128,8 +128,8 @@ static bool is_command(const struct ws_secrets *s)
 }
 
 /*
- * The value behind a name that names a secret, of which `at` is the separator: NAME=VALUE,
- * "NAME": "VALUE", NAME: VALUE, or, in a shell's command, --NAME VALUE.
+ * The value after the name of a secret: NAME=VALUE, "NAME": "VALUE", NAME: VALUE, or in a shell
+ * command --NAME VALUE. at: the separator.
  */
 static struct span value_behind(const struct ws_secrets *s, const char *argument, const char *at)
 {
@@ -147,14 +147,13 @@ static struct span value_behind(const struct ws_secrets *s, const char *argument
 	if (!names_secret(name, (size_t)(end - name)))
 		return (struct span){0};
 	is_option = *name == '-' && (name == argument || is_one_of(name[-1], BLANKS QUOTES));
-	/* nothing else is in the argument */
+	/* the value is the rest of the argument */
 	is_whole = name == argument && !is_one_of(*at, BLANKS) && !is_command(s);
 	if (*at != '=')
 		value += strspn(value, BLANKS);
 	if (is_one_of(*at, BLANKS) && (!is_option || *value == '-'))
 		return (struct span){0};
-	/* paths around a colon are a mount; what begins with a dollar sign is the name of a
-	 * variable */
+	/* two paths with a colon are a mount; text with a dollar sign is the name of a variable */
 	if ((*at == ':' && (*value == '/' || (name > argument && name[-1] == '/'))) ||
 	    is_one_of(*value, "$" BLANKS))
 		return (struct span){0};
@@ -167,7 +166,8 @@ static struct span value_behind(const struct ws_secrets *s, const char *argument
 		end = strstr(value, close);
 	else if (is_whole)
 		end = value + strlen(value);
-	else if (*at == ':' && value > at + 1) /* a header, or YAML: several words */
+	else if (*at == ':' &&
+	         value > at + 1) /* a header or YAML, whose value may be several words */
 		end = value +
 		      strcspn(value, is_header(name, at) ? "}\n" QUOTES : "&;,)]}\n" QUOTES);
 	else
@@ -175,13 +175,14 @@ static struct span value_behind(const struct ws_secrets *s, const char *argument
 	return (struct span){value, end};
 }
 
-/* --- options of single clients, whose names say nothing --- */
+/* --- options of single programs, with names that are not known as secrets --- */
 
 static struct span value_of_client(const struct ws_secrets *s, const char *argument)
 {
 	static const struct {
 		const char *client, *option;
-		bool is_attached; /* to the option; else it is the next argument */
+		bool is_attached; /* the value is part of the option's argument; else it is the next
+		                     argument */
 		bool has_user;    /* USER:PASSWORD */
 	} options[] = {
 	        {"curl", "-u", 0, 1},       {"curl", "--user", 0, 1},
@@ -217,7 +218,7 @@ static struct span value_of_client(const struct ws_secrets *s, const char *argum
 
 /* --- arguments --- */
 
-/* The whole of an argument that its option calls a secret. */
+/* The whole argument, if its option is that of a secret. */
 static struct span value_of_option(const struct ws_secrets *s, const char *argument)
 {
 	if (!s->before || *s->before != '-' || strchr(s->before, '=') || *argument == '-' ||
@@ -226,7 +227,7 @@ static struct span value_of_option(const struct ws_secrets *s, const char *argum
 	return (struct span){argument, argument + strlen(argument)};
 }
 
-/* Where a secret is that begins at p, or behind the separator there; begin NULL: none. */
+/* The secret that begins at p or after the separator at p; begin NULL: none. */
 static struct span secret_at(const struct ws_secrets *s, const char *argument, const char *p)
 {
 	static const char private_key[] = "PRIVATE KEY-----";
@@ -240,7 +241,7 @@ static struct span secret_at(const struct ws_secrets *s, const char *argument, c
 	if (!strncmp(p, private_key, strlen(private_key)))
 		return (struct span){p + strlen(private_key), p + strlen(p)};
 	if (!strncmp(p, "://", 3)) {
-		/* The password of https://user:PASSWORD@host; text: behind "://". */
+		/* The password of https://user:PASSWORD@host; text: after "://". */
 		const char *text = p + 3;
 		const char *end = text + strcspn(text, "/?#" BLANKS QUOTES);
 		const char *colon = memchr(text, ':', (size_t)(end - text)), *at = end;
@@ -439,11 +440,11 @@ void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int 
 
 	if (!seg->capture.no_cupti)
 		ws_gpu_readings_add(d, "end", 0);
-	/* What other clocks did meanwhile. */
+	/* Adds the readings of the other clocks. */
 	real = ws_drain_real_time(d);
 	raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW) - seg->base_raw_ns;
 	slew_ns = ws_clock_ns(CLOCK_MONOTONIC) - seg->base_ns - raw_ns;
-	/* not before a second has passed, and not of another boot */
+	/* only after a second, and only in the same boot */
 	if (raw_ns >= 1000000000 && seg->boot == ws_proc_boot())
 		ws_drain_add_meta(d, "clock.slew_ppm", "%.1f",
 		                  (double)slew_ns * 1e6 / (double)raw_ns);

@@ -23,7 +23,7 @@
 
 /* --- segments, found by name --- */
 
-/* found(ctx, path) for each file in dir whose name begins like this. */
+/* Calls found(ctx, path) for each file in dir with this prefix. */
 static void each_with_prefix(const char *dir, const char *prefix,
                              void (*found)(void *ctx, const char *path), void *ctx)
 {
@@ -48,7 +48,7 @@ static void each_with_prefix(const char *dir, const char *prefix,
 		closedir(d);
 }
 
-/* Only the header and the commits are looked at: a folder may hold many. */
+/* Only header and commits are read, as a folder may have many segments. */
 static bool is_abandoned(const char *path)
 {
 	struct ws_segment_file file;
@@ -58,7 +58,7 @@ static bool is_abandoned(const char *path)
 	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
 		return 0;
 	launcher = ws_seg_process(&file.seg->launcher);
-	/* whether a launcher in another PID namespace lives cannot be told: it is left alone */
+	/* a launcher in another PID namespace may still run: leave its segment alone */
 	result = !ws_drain_is_finished(file.seg) && !ws_proc_is_elsewhere(launcher.namespace) &&
 	         (atomic_load(&file.seg->attached) || ws_drain_file_size(file.seg)) &&
 	         !ws_proc_alive(launcher);
@@ -88,52 +88,52 @@ void ws_segments_abandoned(const char *dir, void (*found)(const char *path))
 
 /* --- a recording --- */
 
-/* The loop that record and salvage share: all processes of a recording. */
+/* The state of a recording or salvage: all of its processes. */
 struct session {
 	const struct ws_record_opts *opts;
 	struct ws_process **processes; /* [0]: the first segment's */
 	size_t nprocesses, capacity;
 	int signals;                 /* signalfd, -1 = none */
-	pid_t child;                 /* our child while it is not reaped, else 0 */
-	pid_t witness;               /* of signals to our process group; 0: none */
+	pid_t child;                 /* our child until it is reaped; then 0 */
+	pid_t witness;               /* receives signals to our process group; 0: none */
 	uint32_t started;            /* pid of the program we started, 0 for salvage */
-	int wait_status;             /* of the child, once reaped */
-	int folder;                  /* of the traces' names, opened once; -1: it cannot be */
-	char pattern[WS_MAX_OUTPUT]; /* of the traces' names, absolute: the launcher's own, or of
-	                                the first segment for salvage; never of another one */
-	int keep_existing;           /* as in struct ws_record_opts, from the same place */
-	bool no_args;                /* the same; for salvage also when it is asked for there */
-	/* files beside the first segment that are not to be trusted: at this look, at the last
-	   one that the user was told of, and why the first of them */
+	int wait_status;             /* exit status of the child, once reaped */
+	int folder;                  /* folder of the traces, opened once; -1: not possible */
+	char pattern[WS_MAX_OUTPUT]; /* absolute pattern of the traces' names: the launcher's own;
+	                                for salvage that of the first segment, never of another */
+	int keep_existing; /* as in struct ws_record_opts, from the same source as pattern */
+	bool no_args;      /* the same; for salvage also if the option is given to it */
+	/* files beside the first segment that cannot be trusted: their number now, the number last
+	 * reported to the user, and the reason for the first */
 	unsigned foreign, foreign_told;
 	struct ws_err foreign_why;
-	int stop;              /* the user wants an end, though the program still runs */
-	uint32_t scanned;      /* further segments there were at the last look for them */
-	int look_again;        /* and one of them was not ready */
-	int uses_cuda;         /* a process has a library of CUDA in its memory, or had */
-	int64_t cuda_look_ns;  /* when to look next, by CLOCK_MONOTONIC */
-	int64_t cuda_pause_ns; /* from that look to the one after it */
+	int stop;              /* the user wants to stop, though the program still runs */
+	uint32_t scanned;      /* number of further segments at the last search */
+	int look_again;        /* a further segment was not ready: search again */
+	int uses_cuda;         /* a process has loaded a CUDA library */
+	int64_t cuda_look_ns;  /* time of the next check for CUDA, CLOCK_MONOTONIC */
+	int64_t cuda_pause_ns; /* pause after the next check */
 	bool is_hidden;        /* a process of the program cannot see the segment */
-	int64_t hidden_look_ns, hidden_pause_ns; /* the same of looking for such a one */
-	int64_t begun_ns;      /* by CLOCK_REALTIME; for salvage INT64_MAX: no file is newer */
-	uint64_t records;      /* read so far */
-	int64_t begin_ns;      /* of the loop, by CLOCK_MONOTONIC */
-	int64_t tell_after_ns; /* from there: when to say that it goes on */
-	enum ws_status status; /* the first failure of any trace */
+	int64_t hidden_look_ns, hidden_pause_ns; /* the same for the search for such a process */
+	int64_t begun_ns; /* begin by CLOCK_REALTIME; for salvage INT64_MAX: no file is newer */
+	uint64_t records; /* records read so far */
+	int64_t begin_ns; /* begin of the loop, by CLOCK_MONOTONIC */
+	int64_t tell_after_ns; /* after this time since begin_ns, report progress */
+	enum ws_status status; /* the first error of any trace */
 	struct ws_err failure;
 };
 
-/* Pauses between passes: short while there is something to do, longer when there is not. */
+/* Pauses between passes: short while there are records, longer when there are none. */
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 10
-/* Records in a pass after which the next follows at once. */
+/* After a pass with this many records the next one follows at once. */
 #define BUSY_RECORDS 4096
-/* The first look for libraries of CUDA; each pause is twice the last, as looking costs the program
- * something. */
+/* First check for loaded CUDA libraries. Pauses double, as a check costs the program a little
+ * time. */
 #define CUDA_LOOK_NS 50000000
-/* The first look for processes that cannot see the segment: it costs them nothing. */
+/* First search for processes that cannot see the segment. It costs them nothing. */
 #define HIDDEN_LOOK_NS 2000000
-/* When the user is told that it goes on: first, and at most so far apart. */
+/* Time of the first progress message, and the longest time between two. */
 #define TELL_FIRST_NS 3000000000
 #define TELL_EACH_NS  60000000000
 
@@ -163,8 +163,8 @@ static enum ws_status block_signals(struct session *s, sigset_t *before, struct 
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaddset(&set, forwarded[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
-	/* when nobody reads our messages any more the recording goes on; a file that may not grow
-	   (ulimit -f) is an error like a full disk. The program gets the mask of before. */
+	/* recording continues when our messages can no longer be read; a file at its size limit
+	 * (ulimit -f) is an error like a full disk. The program gets the original mask. */
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	sigaddset(&pipe, SIGXFSZ);
@@ -177,7 +177,7 @@ static enum ws_status block_signals(struct session *s, sigset_t *before, struct 
 
 #define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal)-1))
 
-/* Bits of the signals that came; of those that the kernel sent also in *from_kernel. */
+/* Reads received signals: a bit each. *from_kernel: those sent by the kernel. */
 static uint64_t read_signals(struct session *s, uint64_t *from_kernel)
 {
 	uint64_t signals = 0;
@@ -193,14 +193,13 @@ static uint64_t read_signals(struct session *s, uint64_t *from_kernel)
 }
 
 /*
- * While our child lives a signal is for the program. One that was sent to the process group has
- * reached the program already: it is the one that the witness has, too. Without a witness what
- * comes from the kernel is taken for that, as Ctrl-C does; but a closed terminal's SIGHUP goes to
- * its leader alone.
- *
- * A signal stays pending in the witness, so another one takes its place. That one is there before
- * the first is asked for the last time, so each signal to the group is in one of them. It has to be
- * without signals when it takes over: what it has may have been read here already.
+ * While our child runs, a signal to us is passed on to the program. A signal to the process group
+ * has already reached the program; it is also pending in the witness. Without a witness, signals
+ * from the kernel are taken as sent to the group, like Ctrl-C; but SIGHUP of a closed terminal goes
+ * only to the leader. A signal stays pending in the witness, so a new witness replaces it. The new
+ * one is started before the old one is asked for the last time, so each signal to the group is
+ * pending in one of them. The new one must have no pending signals when it takes over, as those may
+ * have been read here already.
  */
 static void pass_on(struct session *s, uint64_t signals, uint64_t from_kernel)
 {
@@ -247,13 +246,13 @@ static struct ws_seg_header *first_segment(const struct session *s)
 	return s->processes[0]->file.seg;
 }
 
-/* Whether anything can still come from this process. */
+/* Whether this process may still produce records. */
 static bool is_alive(const struct session *s, struct ws_process *p)
 {
 	const enum ws_life life = ws_process_life(p);
 	const uint32_t pid = ws_process_our_pid(p);
 
-	/* nobody has attached: the child may, or a process that it starts */
+	/* no process has attached yet: the child, or a process started by it, may still do so */
 	if (!ws_process_pid(p))
 		return s->child != 0 || life == WS_LIFE_ON;
 	if (life == WS_LIFE_UNSEEN || (pid && pid == s->started))
@@ -269,7 +268,7 @@ static void resolve(struct session *s, struct ws_process *p, uint32_t pid)
 	ws_process_resolve(p, pid, &naming);
 }
 
-/* How the process ended: known for our own child only. */
+/* How the process ended; known only for our own child. */
 static void finish(struct session *s, struct ws_process *p)
 {
 	struct ws_row_process_end end = {.pid = s->started, .how = WS_END_UNKNOWN};
@@ -291,13 +290,14 @@ static void finish(struct session *s, struct ws_process *p)
 	}
 	status = ws_process_finish(p, pid && p->is_gone ? &end : NULL, &err);
 	note(s, status, &err);
-	/* a salvage may be tried again */
+	/* salvage can be repeated */
 	ws_process_close(p, p->is_salvaged && status != WS_OK);
 }
 
 /* --- further processes --- */
 
-/* What it says of its process is for the trace; where that lies it has no say in. */
+/* Facts about the process from its segment are stored in the trace. The path of the trace does not
+ * depend on them. */
 static enum ws_status begin_further(struct session *s, struct ws_segment_file *file, uint32_t pid,
                                     struct ws_process **out, struct ws_err *err)
 {
@@ -325,7 +325,7 @@ static enum ws_status begin_further(struct session *s, struct ws_segment_file *f
 	return status;
 }
 
-/* As a launcher before this one left it. */
+/* Continues with the state left by an earlier launcher. */
 static enum ws_status resume_further(struct session *s, struct ws_segment_file *file, uint32_t pid,
                                      struct ws_process **out, struct ws_err *err)
 {
@@ -333,7 +333,7 @@ static enum ws_status resume_further(struct session *s, struct ws_segment_file *
 	enum ws_status status;
 	char path[PATH_MAX];
 
-	/* it can be salvaged alone, too */
+	/* it can also be salvaged alone */
 	status = ws_segment_file_lock(file, err);
 	if (status == WS_OK && ws_drain_is_finished(file->seg))
 		status = WS_FAIL(err, ENVIRONMENT, "%s has been salvaged in the meantime",
@@ -345,7 +345,8 @@ static enum ws_status resume_further(struct session *s, struct ws_segment_file *
 	return status;
 }
 
-/* Who made a further segment, by its name: the file may not be ready to tell. */
+/* The process that made a further segment, read from the file's name, as the file may not be
+ * ready. */
 static struct ws_proc maker_of(const char *path)
 {
 	const char *at = strstr(path, WS_SEG_FURTHER);
@@ -362,7 +363,7 @@ static struct ws_proc maker_of(const char *path)
 	return (struct ws_proc){(uint32_t)number[0], number[1], number[2]};
 }
 
-/* One in another PID namespace that is not to be seen lives as long as our child, for all we know.
+/* An invisible process of another PID namespace is taken to run as long as our child.
  */
 static bool maker_lives(const struct session *s, struct ws_proc maker)
 {
@@ -371,7 +372,8 @@ static bool maker_lives(const struct session *s, struct ws_proc maker)
 	return ws_host_pid_find(maker) || s->child;
 }
 
-/* A segment beside the first one; it may be known, half made, or left by a killed launcher. */
+/* Handles a segment beside the first one. It may be known, incomplete, or left by a killed
+ * launcher. */
 static void look_at(void *ctx, const char *path)
 {
 	struct session *s = ctx;
@@ -395,13 +397,12 @@ static void look_at(void *ctx, const char *path)
 		ws_segment_file_unlink(path);
 		return;
 	}
-	/* asked first: of a process that was gone before the look nothing changes after it */
+	/* asked first: if the process had ended before, its segment no longer changes */
 	is_alive_yet = maker_lives(s, maker);
 	status = ws_segment_file_open(&file, path, &err);
 	if (status != WS_OK) {
 		if (status == WS_ENVIRONMENT) {
-			/* Left alone, and not waited for: whoever made it could make us wait for
-			 * ever. */
+			/* Ignored and not waited for, as its maker could make us wait for ever. */
 			if (!s->foreign++)
 				s->foreign_why = err;
 		} else if (is_alive_yet)
@@ -482,7 +483,8 @@ static void look_for_cuda(struct session *s)
 
 /* --- programs that cannot see the segment --- */
 
-/* Where this process looks for the segment there is none: its root, or its /dev/shm, is another. */
+/* Whether the process cannot see the segment, because its root folder or its /dev/shm differs from
+ * ours. */
 static bool lacks_segment(long pid, const char *segment)
 {
 	char path[PATH_MAX + 32];
@@ -490,12 +492,12 @@ static bool lacks_segment(long pid, const char *segment)
 
 	snprintf(path, sizeof(path), "/proc/%ld/root/.", pid);
 	if (stat(path, &st))
-		return 0; /* it is gone, or may not be looked at */
+		return 0; /* it has ended, or we may not read it */
 	snprintf(path, sizeof(path), "/proc/%ld/root%s", pid, segment);
 	return stat(path, &st) && errno == ENOENT;
 }
 
-/* The process, or one that it started, down to this depth. */
+/* The same for the process and those started by it, down to this depth. */
 static bool any_lacks_segment(long pid, const char *segment, int depth)
 {
 	char path[64];
@@ -514,8 +516,8 @@ static bool any_lacks_segment(long pid, const char *segment, int depth)
 /* --- the loop --- */
 
 /*
- * One pass over all processes. Returns the records read; *alive tells whether
- * any process can still add to them.
+ * One pass over all processes. Returns the number of records read. *alive: whether any process may
+ * still produce records.
  */
 static uint64_t pass(struct session *s, int *alive)
 {
@@ -525,26 +527,28 @@ static uint64_t pass(struct session *s, int *alive)
 	find_further(s);
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		struct ws_process *p = s->processes[i];
-		int gone;
+		int has_ended;
 
 		if (p->is_gone)
 			continue;
-		/* looked at before the pass: what a dead process left is all in this pass */
-		gone = s->stop || !is_alive(s, p);
-		*alive |= !gone;
+		/* checked before the pass, so that this pass reads everything from a process that
+		 * has ended */
+		has_ended = s->stop || !is_alive(s, p);
+		*alive |= !has_ended;
 		if (!p->is_settled && ws_process_pid(p))
 			resolve(s, p, ws_process_pid(p));
-		if (gone && !is_alive(s, p))
+		if (has_ended && !is_alive(s, p))
 			ws_drain_program_ended(p->drain);
 		records = ws_process_step(p);
 		ws_process_look_unseen(p, records);
 		n += records;
-		if (!gone)
+		if (!has_ended)
 			continue;
 		p->is_gone = !is_alive(s, p);
 		p->gone_ns = ws_drain_now_ns(p->drain);
 		ws_drain_commit(p->drain);
-		/* the first segment shows others the way, so it stays until the end */
+		/* further processes find the recording by the first segment, so it is kept until
+		 * the end */
 		if (i && p->is_gone)
 			finish(s, p);
 	}
@@ -552,8 +556,8 @@ static uint64_t pass(struct session *s, int *alive)
 }
 
 /*
- * Nothing is alive: let nobody begin any more. Returns 0 when it is the end; 1
- * when somebody had begun before that.
+ * No process runs: lets no further process attach. False: the recording is over. True: another
+ * process attached before.
  */
 static bool end_attaching(struct session *s)
 {
@@ -568,8 +572,8 @@ static bool end_attaching(struct session *s)
 	return 1;
 }
 
-/* That it goes on, for a person who waits: after 3 s, 6 s, 12 s, … and then each minute. In whole
- * lines, for the program may write to the same terminal. */
+/* Prints progress for the user: after 3 s, 6 s, 12 s, … and then every minute. In whole lines, as
+ * the program may write to the same terminal. */
 static void tell_progress(struct session *s)
 {
 	int64_t for_ns = ws_clock_ns(CLOCK_MONOTONIC) - s->begin_ns;
@@ -595,7 +599,7 @@ static void run_loop(struct session *s)
 
 		handle_signals(s);
 		look_for_cuda(s);
-		/* As long as nobody has attached: it may be the reason. */
+		/* Reported while no process has attached, as it may be the reason. */
 		segment = s->processes[0]->file.path;
 		now = ws_clock_ns(CLOCK_MONOTONIC);
 		if (!s->is_hidden && s->child && *segment == '/' &&
@@ -630,7 +634,7 @@ static void run_loop(struct session *s)
 
 /* --- the end --- */
 
-/* The program said why it did not run; a trace of that would only replace a good one. */
+/* The program reported why it did not run. Its empty trace would only replace a good one. */
 static bool is_usage_error(const struct session *s)
 {
 	return s->opts->expect_usage_error && s->nprocesses == 1 &&
@@ -647,7 +651,7 @@ static enum ws_status finish_session(struct session *s, struct ws_record_result 
 	}
 	result->traces = ws_xarray(s->nprocesses, sizeof(*result->traces));
 	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
-	/* the first one last: it counts what the others could not */
+	/* the first one last: it counts losses that others could not count */
 	for (size_t i = s->nprocesses; i--;)
 		if (s->processes[i]->file.seg)
 			finish(s, s->processes[i]);
@@ -655,7 +659,7 @@ static enum ws_status finish_session(struct session *s, struct ws_record_result 
 	result->ntraces = s->nprocesses;
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		result->traces[i] = s->processes[i]->result;
-		s->processes[i]->trace = NULL; /* the result's now */
+		s->processes[i]->trace = NULL; /* now owned by the result */
 	}
 	if (s->status != WS_OK && err)
 		*err = s->failure;
@@ -677,7 +681,7 @@ static void close_session(struct session *s, int keep_segments)
 		ws_process_close(s->processes[i], keep_segments);
 		ws_process_free(s->processes[i]);
 	}
-	ws_out_of_memory_first(NULL); /* nothing is left that it would have to remove, or tell of */
+	ws_out_of_memory_first(NULL); /* nothing remains to be removed or reported */
 	ws_out_of_memory_reason(NULL);
 	free(s->processes);
 	s->processes = NULL;
@@ -697,9 +701,9 @@ static void close_session(struct session *s, int keep_segments)
 #define ENV_PRELOAD    "LD_PRELOAD"
 #define ENV_PYTHON     "PYTHONPATH"
 
-/* --- what is needed before anything is started --- */
+/* --- preparations before the start --- */
 
-/* Beside this program, as in the build tree, or where it is installed. */
+/* Finds the library beside this program, as in the build tree, or in the installation. */
 static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
 {
 	static const char *const places[] = {"", "/../lib/warpsheet"};
@@ -729,12 +733,12 @@ static void tell_shrunk(const struct ws_record_opts *opts, const struct ws_segme
 		                 file->seg->ring_size >> 10);
 }
 
-/* The folder of further processes' segments too: room for this many in all, or another one. */
+/* Further processes use the same folder, so it must have room for this many segments. */
 #define ROOM_SEGMENTS 8
 
 /*
- * In memory if it can be, else beside the trace. A folder that others can reach
- * into is an error: whoever prepared it must not choose where else we go.
+ * Makes the segment in memory if possible, else beside the trace. A folder that others can access
+ * is an error and not a reason to use another: its maker must not decide where we write.
  */
 static enum ws_status make_segment(const struct ws_record_opts *opts, const char *trace,
                                    struct ws_segment_file *file, struct ws_err *err)
@@ -790,7 +794,7 @@ void ws_record_folder_id(int folder, char out[48])
 	         (unsigned long long)st.st_ino);
 }
 
-/* What the pattern stands for while nobody is recorded. */
+/* Expands the pattern before a process is recorded. */
 static enum ws_status plain_path(const struct session *s, char out[PATH_MAX], struct ws_err *err)
 {
 	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL, NULL};
@@ -799,10 +803,10 @@ static enum ws_status plain_path(const struct session *s, char out[PATH_MAX], st
 }
 
 /*
- * Where the first trace begins. Who will be recorded, and so the name, is not
- * known yet; and what the name belongs to now stays until there is something
- * to replace it. Until then it is called after its segment, which nobody can
- * guess. A device or pipe is written to at once.
+ * Chooses the first path of the first trace. Its final name depends on the recorded process, which
+ * is not known yet, and an existing file with that name is kept until the trace is complete. Until
+ * then the trace has the name of its segment, which cannot be guessed. A device or pipe is written
+ * directly.
  */
 static enum ws_status first_path(struct session *s, char out[PATH_MAX], bool *is_settled,
                                  struct ws_err *err)
@@ -825,14 +829,14 @@ static enum ws_status first_path(struct session *s, char out[PATH_MAX], bool *is
 
 /* --- record --- */
 
-/* What is made for a program that does not run yet. */
+/* Files made before the program runs. */
 static struct {
 	struct ws_segment_file segment;
 	int folder;
-	char trace[PATH_MAX]; /* its name there; empty: the user's own */
+	char trace[PATH_MAX]; /* name of the unfinished trace; empty: it is the user's own file */
 } unstarted;
 
-/* Without memory it goes; once the program runs all that was recorded stays. */
+/* Removed if memory runs out before the program runs; later everything recorded is kept. */
 static void remove_unstarted(void)
 {
 	ws_segment_file_remove(&unstarted.segment);
@@ -906,7 +910,7 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 #define COUNT_ONE(variable, value) +1
 #define MAX_VARIABLES              (6 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
 
-/* Returns how many of them are not set so far. */
+/* Returns how many of them are not yet set. */
 static size_t add_library_ranges(struct ws_child_env *env)
 {
 	size_t n = 0;
@@ -923,7 +927,7 @@ struct pytorch_env {
 	char preload[2 * PATH_MAX], python[2 * PATH_MAX];
 };
 
-/* PATH variable NAME with one more entry, before or behind what the user has there. */
+/* A path variable with one more entry, before or after the user's entries. */
 static enum ws_status longer_path(const char *name, const char *entry, bool is_first,
                                   char out[2 * PATH_MAX], struct ws_err *err)
 {
@@ -939,7 +943,7 @@ static enum ws_status longer_path(const char *name, const char *entry, bool is_f
 	return WS_OK;
 }
 
-/* mask: the signals that the program is to find blocked. */
+/* mask: signals to be blocked in the program. */
 static enum ws_status start_program(struct session *s, const char *collector, const char *program,
                                     char *const argv[], const sigset_t *mask,
                                     struct ws_record_result *result, struct ws_err *err)
@@ -952,9 +956,9 @@ static enum ws_status start_program(struct session *s, const char *collector, co
 	size_t n = 2;
 
 	if (s->opts->capture.pytorch) {
-		/* What --pytorch needs in the program's environment. Of preloaded libraries an
-		 * allocator of the user's must come first; of Python's folders ours, as it then
-		 * goes on to the user's. */
+		/* Sets the program's environment for --pytorch. Among preloaded libraries a user's
+		 * allocator must come first. Among Python's folders ours comes first; our
+		 * sitecustomize.py then runs the user's. */
 		char python[PATH_MAX + 32];
 
 		WS_FAIL_IF(strpbrk(collector, ": "), err, ENVIRONMENT,
@@ -962,7 +966,7 @@ static enum ws_status start_program(struct session *s, const char *collector, co
 		           "load it "
 		           "into a program (LD_PRELOAD)",
 		           collector);
-		/* our sitecustomize.py lies in a folder beside the collector */
+		/* our sitecustomize.py is in a folder beside the collector */
 		snprintf(python, sizeof(python), "%.*s/python",
 		         (int)(strrchr(collector, '/') - collector), collector);
 		WS_FORWARD(longer_path(ENV_PRELOAD, collector, 0, pytorch.preload, err));
@@ -1020,8 +1024,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 		}
 	}
 
-	/* The pattern for further processes and for --salvage, from whatever folder that will be
-	 * called. */
+	/* The absolute pattern, for further processes and for --salvage from any folder. */
 	char cwd[PATH_MAX], escaped[PATH_MAX];
 	int n;
 
@@ -1077,7 +1080,7 @@ static enum ws_status check_salvageable(const struct ws_seg_header *seg, const c
 	return WS_OK;
 }
 
-/* What the launcher that is gone had in its own memory, for all processes of the recording. */
+/* Restores what the killed launcher had in memory for all processes. */
 static enum ws_status take_names(struct session *s, const struct ws_seg_header *first,
                                  const char *path, struct ws_err *err)
 {
@@ -1092,7 +1095,7 @@ static enum ws_status take_names(struct session *s, const struct ws_seg_header *
 	return WS_OK;
 }
 
-/* Where the first trace is, and the open folder that it lies in, which can have been moved alone.
+/* Path of the first trace, and its open folder. The trace alone may have been moved.
  */
 static enum ws_status find_trace(struct session *s, const struct ws_segment_file *file,
                                  char path[PATH_MAX], int *folder, struct ws_err *err)
@@ -1135,7 +1138,7 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 		ws_segment_file_close(&file);
 		return status;
 	}
-	/* killed after the trace was closed: only the segment was left to be removed */
+	/* killed after the trace was closed: only the segment had to be removed */
 	if (ws_drain_is_finished(file.seg)) {
 		result->found = WS_SALVAGE_FINISHED;
 		ws_segment_file_remove(&file);

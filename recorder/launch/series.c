@@ -19,7 +19,7 @@
 
 #define MOST_POINTS 10000
 
-/* An option with its values, and where it stands. */
+/* An option with its values, and its position in the command line. */
 struct axis {
 	const char *option; /* "--batch" */
 	char **value;
@@ -49,7 +49,7 @@ static void add_axis(struct planner *p, const char *option, const char *values)
 	struct ws_arena *arena = &p->grid->arena;
 	char *copy = ws_arena_copy(arena, values ? values : "", values ? strlen(values) : 0);
 	struct axis *axis = &p->axes[p->naxes];
-	size_t most = 2; /* one more: the value of the point that is made */
+	size_t most = 2; /* and one more: the value of the present point */
 
 	for (const char *c = values; c && *c; c++)
 		most += *c == ',';
@@ -62,7 +62,7 @@ static void add_axis(struct planner *p, const char *option, const char *values)
 		axis->value[axis->n++] = value;
 }
 
-/* What says itself stands without its option's name. */
+/* Whether a value is clear without its option's name. */
 static const char *name_part(struct ws_arena *arena, const struct axis *axis, const char *value)
 {
 	static const char *const alone[] = {"--model",     "--dtype",  "--phase",
@@ -192,10 +192,10 @@ struct series {
 	const struct ws_series_opts *opts;
 	size_t todo, made, failed;
 	double spent_s;
-	sigset_t before; /* SIGINT and SIGTERM are put off while a run is under way */
+	sigset_t before; /* original mask; SIGINT and SIGTERM are blocked during a run */
 };
 
-/* How a run ended. */
+/* The result of a run. */
 struct outcome {
 	int exit_code;
 	char last_words[400]; /* the last line on stderr */
@@ -225,7 +225,7 @@ static bool is_made(const struct series *s, const struct ws_grid_run *run)
 
 /* --- one run ----------------------------------------------------------------------------- */
 
-/* warpsheet-record, its capture options, -o, and what is recorded. */
+/* Makes the command: warpsheet-record, its options, -o, and the model or program. */
 static char **command_of(const struct series *s, const struct ws_grid_run *run, char *output)
 {
 	const char *const *options = s->grid->points[run->point].options;
@@ -254,7 +254,7 @@ static char **command_of(const struct series *s, const struct ws_grid_run *run, 
 	return argv;
 }
 
-/* Pass on what the run says, and keep its last line. */
+/* Passes on the run's stderr, and keeps its last line. */
 static void listen(const struct series *s, int fd, struct outcome *o)
 {
 	FILE *f = ws_xopened(fdopen(fd, "r"));
@@ -267,7 +267,7 @@ static void listen(const struct series *s, int fd, struct outcome *o)
 			line[--len] = '\0';
 		if (s->opts->program)
 			s->opts->words(line);
-		/* "try --help" says nothing of what went wrong */
+		/* "try --help" does not explain the error */
 		if (len && !strstr(line, "try --help"))
 			snprintf(o->last_words, sizeof(o->last_words), "%s", line);
 	}
@@ -309,7 +309,8 @@ static enum ws_status run_command(const struct series *s, char **argv, struct ou
 	return WS_OK;
 }
 
-/* .NAME-r1.wtrace and those of further processes, .NAME-r1.77.wtrace, get their names. */
+/* Gives the traces .NAME-r1.wtrace, and .NAME-r1.77.wtrace of further processes, their final
+ * names. */
 static enum ws_status show_traces(const struct series *s, const struct ws_grid_run *run,
                                   struct ws_err *err)
 {
@@ -335,7 +336,7 @@ static enum ws_status show_traces(const struct series *s, const struct ws_grid_r
 	return status;
 }
 
-/* Signals that were put off. */
+/* Handles signals that arrived during the run. */
 static int stop_asked(void)
 {
 	sigset_t pending;
@@ -382,15 +383,15 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	s->spent_s += now_s() - begin_s;
 	s->failed += o.exit_code != 0;
 	print_progress(s, run, now_s() - begin_s, &o);
-	/* a command line that is wrong is wrong for every run */
+	/* a wrong command line is wrong for every run */
 	WS_FAIL_IF(o.exit_code == ws_status_exit_code(WS_USAGE) && !s->opts->program, err, USAGE,
 	           "%s", o.last_words);
-	/* stopped by the user: as if it had not begun */
+	/* stopped by the user: treated as not begun */
 	if (stop_asked())
 		return WS_OK;
 	WS_FORWARD(show_traces(s, run, err));
 
-	/* Written last: what has a status is not made again. */
+	/* Written last, because a run with a status is not repeated. */
 	const char *const *facts = s->grid->points[run->point].facts;
 	char name[PATH_MAX];
 	struct ws_outfile out;
@@ -420,7 +421,7 @@ static enum ws_status make_runs(struct series *s, int *stopped_by, struct ws_err
 		WS_FORWARD(make_run(s, run, err));
 		*stopped_by = stop_asked();
 		if (*stopped_by)
-			return WS_OK; /* the run under way was stopped, too: it is made anew */
+			return WS_OK; /* the present run was stopped too, and will be repeated */
 	}
 	return WS_OK;
 }
@@ -440,7 +441,7 @@ enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_
 	sigaddset(&stops, SIGTERM);
 	sigprocmask(SIG_BLOCK, &stops, &s.before);
 	WS_THEN(status, make_runs(&s, stopped_by, err));
-	ws_outfolder_abandon(&s.folder); /* a new one goes when nothing came into it */
+	ws_outfolder_abandon(&s.folder); /* removes a new folder if it is empty */
 	WS_FORWARD(status);
 	snprintf(line, sizeof(line),
 	         "%zu recordings made, %zu of them failed, %zu were there already", s.made,

@@ -11,7 +11,7 @@
 
 #include "formats/base/memory.h"
 
-#define MAX_NUMBER 100000 /* of a name: beyond it something else is wrong */
+#define MAX_NUMBER 100000 /* largest number in a name; more would mean another error */
 
 struct ws_strings ws_strings_in(const char *field, size_t field_size)
 {
@@ -94,7 +94,7 @@ static const char *value_of(const char *name, const struct ws_strings *env)
 	return value && *value ? value : NULL;
 }
 
-/* {NAME} at p. Returns what follows, NULL when it is no such thing. */
+/* Reads {NAME} at p. Returns the text after it; NULL: no such form. */
 static const char *put_variable(struct name_text *o, const char *p,
                                 const struct ws_output_vars *vars)
 {
@@ -169,9 +169,9 @@ int ws_output_escape(const char *path, char *out, size_t size)
 	return o.is_full ? -1 : 0;
 }
 
-/* --- a name of its own --- */
+/* --- unique names --- */
 
-/* Where what tells names apart goes: before the last extension, if there is one. */
+/* Position at which numbers are inserted: before the last extension, or at the end. */
 static size_t stem_length(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -209,12 +209,12 @@ enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output
 	return WS_FAIL(err, USAGE, "no name is left for %s; give one with -o", first);
 }
 
-/* What launchers of many ranks set for each: its number, and how many there are. */
+/* Variables that launchers set for each rank: its number, and the number of ranks. */
 static const char *const rank_variables[][2] = {
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
         {"PMI_RANK", "PMI_SIZE"},
         {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-        /* a batch script has SLURM_PROCID, too, but is no step */
+        /* a batch script has SLURM_PROCID too, but is not a job step */
         {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
         {"RANK", "WORLD_SIZE"},
 };
@@ -248,7 +248,7 @@ enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err
 	return WS_OK;
 }
 
-/* Can ws_output_choose() have made this choice of this path and pid? */
+/* Whether ws_output_choose() can have made this name from this path and pid. */
 static bool could_choose(const char *path, uint32_t pid, const char *choice)
 {
 	size_t stem = stem_length(path);
@@ -265,7 +265,7 @@ static bool could_choose(const char *path, uint32_t pid, const char *choice)
 	return !strcmp(choice, path + stem);
 }
 
-/* --- by a segment --- */
+/* --- names from a segment --- */
 
 const char *ws_trace_path_name(const char *path)
 {

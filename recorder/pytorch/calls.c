@@ -1,6 +1,6 @@
 /*
- * What PyTorch calls at the begin and at the end of each operation. A call is recorded at its end;
- * until then it waits in memory of its thread.
+ * PyTorch's callbacks at the begin and end of each operation. A call is recorded at its end; until
+ * then its data is in memory of its thread.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,13 +11,13 @@
 #include "recorder/collect/collector.h"
 #include "recorder/pytorch/pytorch.h"
 
-/* --- calls that are open --- */
+/* --- open calls --- */
 
-/* Calls of a thread that are open. More than any program nests; no memory is behind the entries
- * that are not used. */
+/* Maximum open calls of a thread: more than any program nests. Unused entries take no memory. */
 #define MAX_OPEN (1u << 16)
 #define LOG_SIZE (1u << 16)
-#define DOMAIN   "pytorch" /* of what the program and PyTorch annotate, as importers call it */
+#define DOMAIN \
+	"pytorch" /* domain of annotations by the program and PyTorch, as in imported traces */
 #define OPTIMIZER_DOMAIN                                                        \
 	"pytorch.optimizer" /* of which instance steps, where there are several \
 	                     */
@@ -28,14 +28,16 @@ struct open_call {
 	uint64_t forward_thread;
 	uint32_t config;
 	bool is_range, is_module;
-	bool is_optimizer, has_instance; /* an optimizer's step, and a range in it says whose */
+	bool is_optimizer, has_instance; /* the call is an optimizer's step; a range in it names the
+	                                    instance */
 };
 
 struct thread {
 	uint32_t nopen;
-	uint32_t ncalls, expected; /* calls so far; place in the log of the one like the next */
+	uint32_t ncalls, expected; /* number of calls; expected position in the log of the next
+	                              call's definition */
 	uint32_t log[LOG_SIZE];    /* definitions of the last calls */
-	uint32_t after[LOG_SIZE];  /* where in the log a definition was followed by others */
+	uint32_t after[LOG_SIZE];  /* position in the log after which a definition was last used */
 	struct open_call open[MAX_OPEN];
 	_Alignas(8) uint8_t body[WS_TORCH_BODY];
 };
@@ -72,17 +74,17 @@ static struct thread *new_thread(void)
 /* --- definitions --- */
 
 /*
- * Where the definition of an equal body is. Names have a table of their own, as they are what is
- * left of an operation whose shapes found no room: so they must be found, and defined once, however
- * many shapes there are.
+ * Hash table to find the definition with an equal body. Names have a separate table: an operation
+ * whose shapes had no room is recorded by its name, so names must be found however many shapes
+ * there are.
  */
 struct body_table {
 	_Atomic uint64_t *entries; /* hash in the high half, id in the low one; 0: unused */
-	uint32_t size;             /* a power of two, of which three quarters are used at most */
+	uint32_t size;             /* a power of two; at most three quarters are used */
 	_Atomic uint32_t used;
 };
 
-/* As many as the definition log has room for, and more. */
+/* More entries than the definition log has room for. */
 static _Atomic uint64_t shape_entries[1u << 17], name_entries[1u << 16];
 static struct body_table shapes = {shape_entries, 1u << 17, 0};
 static struct body_table names = {name_entries, 1u << 16, 0};
@@ -112,7 +114,7 @@ static inline uint64_t mixed(uint64_t hash, const uint8_t *from)
 	return hash ^ hash >> 29;
 }
 
-/* Two sums side by side, as each step of one waits for that before it. */
+/* Hash of a body. Two sums are computed in parallel, which is faster than one. */
 static uint32_t hash_of(const uint8_t *body, uint32_t size)
 {
 	uint64_t h = size, other = 1;
@@ -154,7 +156,7 @@ static bool is_full(const struct body_table *table)
 	return atomic_load_explicit(&table->used, memory_order_relaxed) >= table->size / 4 * 3;
 }
 
-/* Under the lock, in a table that is not full. */
+/* Adds an entry. The caller holds the lock, and the table is not full. */
 static void remember(struct body_table *table, uint32_t hash, uint32_t id)
 {
 	uint32_t i = hash % table->size;
@@ -165,7 +167,7 @@ static void remember(struct body_table *table, uint32_t hash, uint32_t id)
 	atomic_fetch_add(&table->used, 1);
 }
 
-/* Only what is remembered is defined: one that cannot be found again would be defined anew in each
+/* Defines a body only if it can be added to the table; otherwise it would be defined again in each
  * call. */
 static uint32_t define(struct body_table *table, uint32_t hash, const uint8_t *body, uint32_t size)
 {
@@ -192,7 +194,7 @@ static uint32_t find_or_define(const uint8_t *body, uint32_t size, bool may_defi
 	return id == WS_DEF_NONE && may_define ? define(table, hash, body, size) : id;
 }
 
-/* What an image of this process before an exec defined. */
+/* Adds a definition made by this process before exec. */
 static void remember_defined(uint32_t id, const void *body, uint32_t size)
 {
 	struct body_table *table = table_of(body);
@@ -201,7 +203,8 @@ static void remember_defined(uint32_t id, const void *body, uint32_t size)
 		remember(table, hash_of(body, size), id);
 }
 
-/* Steps repeat themselves: what came next the last time is tried first, without a hash. */
+/* Finds the definition of a body. Steps repeat, so the definition that followed last time is tried
+ * first, without a hash. */
 static uint32_t config_of_body(struct thread *t, uint32_t size, bool may_define)
 {
 	uint32_t id = t->log[t->expected % LOG_SIZE];
@@ -219,14 +222,16 @@ static uint32_t config_of_body(struct thread *t, uint32_t size, bool may_define)
 	return id;
 }
 
-/* Sixteenths of the room for definitions that new values of numbers, and new shapes, may use. */
+/* New values of numbers, and new shapes, may use this many sixteenths of the room for
+ * definitions. */
 #define NUMBERS_ROOM 8
 #define SHAPES_ROOM  15
 
 /*
- * Values that differ in each call, as an index or a rate that decays, would use up all room, and so
- * would shapes: then only what is there already keeps them, and the rest is for names. The same
- * holds once the table of shapes is full. WS_DEF_NONE: no room even for its name.
+ * Finds or makes the definition of a call. Values that differ in each call, such as an index or a
+ * decaying rate, would use all room, and so would new shapes. So above a limit only existing
+ * definitions with values or shapes are used, and new ones have only names. The same is true once
+ * the table of shapes is full. WS_DEF_NONE: no room even for the name.
  */
 static uint32_t config_of(const void *fn, struct thread *t)
 {
@@ -252,14 +257,15 @@ static uint32_t config_of(const void *fn, struct thread *t)
 
 /* --- links from backward to forward --- */
 
-#define LINK_WORDS 20 /* behind the inputs, that are looked at */
+#define LINK_WORDS 20 /* number of words after the inputs that are examined */
 
 /*
- * Which word is the forward thread: 0 in calls of forward, and a small number in those of backward.
- * One that is left of all of them is it.
+ * Bits of the words that may hold the number of the forward thread. It is 0 in forward calls and a
+ * small number in backward calls. When only one candidate remains, it is the right one.
  */
 static _Atomic uint32_t thread_words = (1u << LINK_WORDS) - 1;
-static _Atomic uint32_t forward_calls; /* whose number was PyTorch's, above 0 */
+static _Atomic uint32_t
+        forward_calls; /* forward calls whose number equals PyTorch's counter, and is above 0 */
 
 static uint64_t link_word(const void *fn, uint32_t i)
 {
@@ -278,9 +284,9 @@ static int64_t number_of(const void *fn)
 	return number;
 }
 
-#define FORWARD_CALLS 64 /* that are looked at, as each costs some calls of the system */
+#define FORWARD_CALLS 64 /* number of forward calls examined, as each needs some system calls */
 
-/* While it is not known which word it is. Returns those that are left. */
+/* Reduces the candidates by one call. Returns those that remain. */
 static uint32_t link_first(const void *fn, int64_t number)
 {
 	const bool is_forward = ws_torch.peek_sequence() == number;
@@ -289,7 +295,8 @@ static uint32_t link_first(const void *fn, int64_t number)
 		atomic_fetch_add(&forward_calls, 1);
 	if (is_forward ? atomic_load(&forward_calls) < FORWARD_CALLS
 	               : atomic_load(&forward_calls) > 0) {
-		/* Keep the words that are (is_backward) a small number, or 0. What is left. */
+		/* Keeps the words that are 0, or for backward calls a small number. Returns those
+		 * that remain. */
 		bool is_backward = !is_forward;
 		uint32_t words = atomic_load_explicit(&thread_words, memory_order_relaxed);
 
@@ -306,7 +313,8 @@ static uint32_t link_first(const void *fn, int64_t number)
 	return atomic_load(&thread_words);
 }
 
-/* In a call of forward PyTorch's own counter says the same number. */
+/* Sets sequence number and forward thread of a call. In a forward call the number equals PyTorch's
+ * own counter. */
 static void link_call(const void *fn, struct open_call *call)
 {
 	uint32_t words = atomic_load_explicit(&thread_words, memory_order_relaxed);
@@ -324,8 +332,8 @@ static void link_call(const void *fn, struct open_call *call)
 	if (call->forward_thread || ws_torch.peek_sequence() == number)
 		call->sequence = number;
 	if (call->forward_thread && self->nopen > 1) {
-		/* What runs a backward operation has no number of its own: it has that one's, as in
-		 * a profile. */
+		/* The engine's call around a backward operation has no number of its own. It gets
+		 * that operation's, as in a profile. */
 		struct open_call *engine = call - 1;
 		static const char name[] = "autograd::engine::evaluate_function: ";
 
@@ -361,8 +369,8 @@ static struct open_call *open_one(const void *fn)
 		return NULL;
 	}
 	if (WS_UNLIKELY(t->nopen == MAX_OPEN)) {
-		/* So many can only be calls whose ends were on other threads. Ranges among them end
-		 * now, or all that follow on this thread would lie in them. */
+		/* This many open calls must have ended on other threads. Their ranges end now, as
+		 * otherwise everything later on this thread would be inside them. */
 		ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
 		while (t->nopen)
 			if (t->open[--t->nopen].is_range)
@@ -420,7 +428,8 @@ static void end(const void *fn)
 		return;
 	for (i = t->nopen; i && t->open[i - 1].fn != fn; i--)
 		;
-	if (WS_UNLIKELY(!i)) { /* begun before us, or on another thread, where it is counted */
+	/* begun before the recording, or on another thread, which counts it */
+	if (WS_UNLIKELY(!i)) {
 		return;
 	}
 	call = t->open[i - 1];
@@ -448,16 +457,16 @@ static void end(const void *fn)
 /* --- modules --- */
 
 /*
- * Called by our sitecustomize.py: a module of torch.nn is called, and returns. PyTorch has no
- * function for that which costs as little as ctypes.
+ * Called by our sitecustomize.py at the begin and end of a torch.nn module's call. Through ctypes
+ * this is cheaper than through any PyTorch function.
  */
 #define WS_EXPORT __attribute__((visibility("default")))
 WS_EXPORT void warpsheet_module_begin(const char *name);
 WS_EXPORT void warpsheet_module_end(void);
-/* In an optimizer's step: which instance makes it. */
+/* Called in an optimizer's step with the name of the instance. */
 WS_EXPORT void warpsheet_optimizer(const char *name);
 
-static const char module_call; /* stands for PyTorch's RecordFunction */
+static const char module_call; /* used in place of PyTorch's RecordFunction */
 
 void warpsheet_module_begin(const char *name)
 {
@@ -493,7 +502,7 @@ void warpsheet_optimizer(const char *name)
 	ws_event_push(&ev);
 }
 
-/* --- what PyTorch sees --- */
+/* --- callbacks for PyTorch --- */
 
 WS_TORCH_START(ws_torch_start_op, begin_op(fn))
 WS_TORCH_START(ws_torch_start_range, begin_range(fn))

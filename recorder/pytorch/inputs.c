@@ -17,7 +17,7 @@ static void find_symbol(void *handle, const char *name, void *to)
 {
 	void *found = dlsym(handle, name);
 
-	memcpy(to, &found, sizeof(found)); /* of whatever type of function */
+	memcpy(to, &found, sizeof(found)); /* for any type of function */
 }
 
 bool ws_pytorch_is_in(void *handle)
@@ -47,8 +47,8 @@ bool ws_torch_find(void *handle)
 
 size_t ws_torch_peek(const void *from, void *to, size_t size)
 {
-	struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
-	ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+	struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
+	ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
 
 	return n < 0 ? 0 : (size_t)n;
 }
@@ -56,17 +56,17 @@ size_t ws_torch_peek(const void *from, void *to, size_t size)
 /* --- proof --- */
 
 /*
- * How this PyTorch keeps the inputs of an operation, found and proved on operations that we ask
- * it for: their inputs are known, so a place counts only if what lies there is just that. All is
- * read as memory that may not be there.
+ * Finds how this PyTorch stores the inputs of an operation. We run operations with known inputs,
+ * and accept an offset only if exactly those inputs are there. All memory is read as if it may be
+ * unmapped.
  */
 
-#define OBJECT_BYTES 512 /* of a RecordFunction, and of a TensorImpl, that are looked at */
+#define OBJECT_BYTES 512 /* bytes of a RecordFunction or TensorImpl that are searched */
 #define LIST_BYTES   64
 #define NOT_FOUND    UINT32_MAX
-#define META_DEVICE  14 /* c10::DeviceType, whose numbers are in PyTorch's files */
+#define META_DEVICE  14 /* c10::DeviceType; its numbers are stored in PyTorch's files */
 
-/* Numbers that hardly lie anywhere by chance. In the order of the calls. */
+/* Test tensors, in the order of the calls. Their numbers are unlikely to occur by chance. */
 static const struct tensor {
 	int64_t ndim, sizes[6], strides[6], numel;
 	int32_t type; /* c10::ScalarType */
@@ -79,14 +79,15 @@ static const struct tensor {
 };
 #define NTENSORS (sizeof(tensors) / sizeof(*tensors))
 
-/* The call that is being proved on. */
+/* The present test call. */
 static struct {
-	const struct tensor *made; /* by empty_strided; NULL: copied to itself by copy_ */
+	const struct tensor *made; /* tensor made by empty_strided; NULL: a tensor is copied to
+	                              itself by copy_ */
 	void *self;                /* its TensorImpl */
 	bool holds;
 } call;
 
-/* An object of a size that is not known: to the end of its page when the next is not there. */
+/* Copies an object of unknown size, up to the end of its page if the next page is not mapped. */
 static size_t peek_object(const void *from, uint8_t to[OBJECT_BYTES])
 {
 	const size_t rest = 4096 - ((uintptr_t)from & 4095);
@@ -120,7 +121,8 @@ static const void *pointer(uint64_t word)
 
 /* --- lists --- */
 
-/* begin and end at this offset of the list bound just these numbers, all of one tag. */
+/* Whether begin and end at this offset of the list enclose exactly these numbers, all with the same
+ * tag. */
 static bool is_items(const uint8_t *list, size_t at, const int64_t *numbers, int64_t n,
                      uint32_t *tag)
 {
@@ -138,7 +140,7 @@ static bool is_items(const uint8_t *list, size_t at, const int64_t *numbers, int
 	return 1;
 }
 
-/* Where a list has its items. */
+/* The offset of the items in a list. */
 static uint32_t items_of(const void *list, const int64_t *numbers, int64_t n, uint32_t *tag)
 {
 	uint8_t bytes[LIST_BYTES];
@@ -152,7 +154,7 @@ static uint32_t items_of(const void *list, const int64_t *numbers, int64_t n, ui
 
 /* --- the calls --- */
 
-/* What has to be the same in every call. */
+/* Sets a value that must be the same in every call. False: it differs. */
 static bool agrees(uint32_t *known, uint32_t found)
 {
 	if (!*known)
@@ -216,7 +218,7 @@ static void prove_call(const void *fn)
 
 /* --- tensors --- */
 
-/* The one place from..to where a number of this size is the tensor's, for all of them. */
+/* The only offset in from..to at which all tensors have their number of this size. */
 static uint32_t place_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t from, uint32_t to,
                          uint32_t size, bool is_type)
 {
@@ -240,7 +242,7 @@ static uint32_t place_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t
 	return found;
 }
 
-/* Where sizes and strides are: in the object, or at an address that is. */
+/* Whether sizes and strides are at this offset: in the object, or at an address in it. */
 static bool has_dims(const uint8_t *object, const void *impl, const struct tensor *t,
                      const int64_t *sizes, const int64_t *strides)
 {
@@ -276,8 +278,8 @@ static uint32_t key_of(const char *name)
 }
 
 /*
- * The set of a tensor's dispatch keys: a word that is the same in all of ours, with the bits of
- * the keys that an ordinary tensor has, in their distances.
+ * Finds the dispatch keys of a tensor: a word that is equal in all test tensors and has the bits of
+ * an ordinary tensor's keys at the right distances.
  */
 static bool prove_keys(const uint8_t objects[NTENSORS][OBJECT_BYTES])
 {
@@ -304,7 +306,7 @@ static bool prove_keys(const uint8_t objects[NTENSORS][OBJECT_BYTES])
 	return 0;
 }
 
-/* at::Tensor is the pointer to its TensorImpl alone. */
+/* An at::Tensor is only a pointer to its TensorImpl. */
 static void *impl_of(const void *handle)
 {
 	void *impl = NULL;
@@ -351,8 +353,8 @@ static bool make_all(void *handles[NTENSORS])
 }
 
 /*
- * Their likes without memory: for the device `meta` PyTorch calls the operation as a program does,
- * where for that of the processor it takes a shorter way.
+ * Makes equal tensors without memory, on the device `meta`. There PyTorch calls the operation as in
+ * a program, while on the CPU it takes a shortcut.
  */
 static bool describe_all(void)
 {
@@ -372,7 +374,7 @@ static bool describe_all(void)
 	return 1;
 }
 
-/* Each tensor to itself: nothing moves, but PyTorch is asked. */
+/* Copies each tensor to itself. No data moves, but PyTorch runs the operation. */
 static bool copy_all(void *const handles[NTENSORS])
 {
 	call.made = NULL;
@@ -414,7 +416,8 @@ void ws_torch_prove(void)
 
 	ws_torch.has_inputs =
 	        make_all(handles) && prove_tensors(handles) && describe_all() && copy_all(handles);
-	/* None, Tensor, Storage, Double, ComplexDouble, Int: so in each PyTorch there was */
+	/* None, Tensor, Storage, Double, ComplexDouble, Int: the same in every PyTorch release so
+	 * far */
 	ws_torch.has_inputs &= tags->tensor == 1 && tags->integer == 5;
 	tags->real = 3;
 	tags->complex = 4;
@@ -426,12 +429,13 @@ void ws_torch_prove(void)
 
 /* --- inputs --- */
 
-/* The inputs of an operation, from the places that were proved, as the body of a definition. */
+/* Writes the inputs of an operation as the body of a definition, read at the proved offsets. */
 
 #define MAX_INPUTS  256
 #define MAX_NAME    1024
 #define MAX_DIMS    64
-#define MAX_SCALARS 30 /* of a list; PyTorch's profiler leaves longer ones out, too */
+#define MAX_SCALARS \
+	30 /* maximum length of a list; PyTorch's profiler leaves out longer ones, too */
 
 struct body {
 	uint64_t *pos, *end;
@@ -465,15 +469,15 @@ static uint32_t tag_of(const uint8_t *value)
 
 /* --- tensors --- */
 
-/* Of a class derived from TensorImpl, what its own members say. */
+/* Which members of a class derived from TensorImpl are valid. */
 enum tensor_class {
 	CLASS_NONE,
 	CLASS_STRIDED, /* sizes and strides */
 	CLASS_SPARSE,  /* sizes */
-	CLASS_OTHER,   /* nested, of a wrapper …: nothing */
+	CLASS_OTHER,   /* none: nested tensors, wrappers and others */
 };
 
-/* The class by its name, which stands where every C++ object with virtual functions leads to. */
+/* Finds the class by its name, read from the type information of the C++ object. */
 static enum tensor_class find_class(const void *vtable)
 {
 	static const struct {
@@ -526,7 +530,7 @@ static enum tensor_class class_of(const void *impl)
 	return find_class((const void *)vtable);
 }
 
-/* The numbers multiply up to what PyTorch keeps beside them. */
+/* Whether the product of the sizes equals the number of elements that PyTorch stores. */
 static bool is_numel(const int64_t *sizes, uint64_t ndim, uint64_t numel)
 {
 	uint64_t product = 1;
@@ -637,7 +641,8 @@ static void put_value(struct body *b, const uint8_t *value)
 	} else if (tag == ws_torch.tags.list) {
 		put_list(b, value);
 	} else {
-		/* a flag has two values, and costs depend on it: causal, transposed, training */
+		/* flags are kept: they have only two values, and costs depend on them (causal,
+		 * transposed, training) */
 		const bool is_kept = b->with_numbers || kind == WS_INPUT_BOOL;
 
 		put_input(b, is_kept ? kind : WS_INPUT_OTHER, 0);

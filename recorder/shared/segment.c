@@ -7,7 +7,8 @@
 #include "recorder/shared/record.h"
 
 #define PAGE WS_SEG_PAGE
-/* CUPTI's buffers and the rings of many threads; thousands of busy ones need more. */
+/* Enough for CUPTI's buffers and the rings of many threads. Only thousands of busy threads need
+ * more. */
 #define ROOM (UINT64_C(256) << 20)
 
 #ifndef MADV_POPULATE_WRITE
@@ -33,7 +34,7 @@ static bool is_power_of_two(uint64_t n)
 	return n && !(n & (n - 1));
 }
 
-/* One region after the other. */
+/* Places the regions one after the other. */
 static struct ws_seg_layout lay_out(const struct ws_seg_opts *opts)
 {
 	struct ws_seg_layout l = {.commit_offset = WS_SEG_HEADER_SIZE};
@@ -73,7 +74,8 @@ uint64_t ws_seg_size(const struct ws_seg_opts *opts)
 	return lay_out(opts).total_size;
 }
 
-/* The log's beginning: room for one definition of any size, as the collector always has. */
+/* Initial bytes of the log: room for one definition of any size, which the collector always
+ * needs. */
 static uint64_t first_defs(const struct ws_seg_opts *opts)
 {
 	return opts->grows && opts->defs_size > WS_DEFS_AHEAD ? WS_DEFS_AHEAD : opts->defs_size;
@@ -100,7 +102,7 @@ int ws_seg_populate_pages(void *from, uint64_t size)
 
 int ws_seg_populate(const struct ws_seg_header *seg, void *from, uint64_t size)
 {
-	/* where all is there already this saves the faults, and may fail */
+	/* in a segment that cannot grow this only saves page faults, and may fail */
 	return ws_seg_populate_pages(from, size) && seg->grows ? -1 : 0;
 }
 
@@ -123,9 +125,9 @@ void ws_seg_init(void *mem, const struct ws_seg_opts *opts)
 	seg->magic = WS_SEG_MAGIC;
 }
 
-/* --- what is whole --- */
+/* --- checksums and commits --- */
 
-/* FNV-1a by words: it finds damage, and keeps nobody from making a whole one. Never 0. */
+/* FNV-1a by words. It detects damage but no deliberate change. Never 0. */
 static uint64_t check_of(uint64_t check, const void *bytes, uint64_t size)
 {
 	for (uint64_t at = 0; at + 8 <= size; at += 8) {
@@ -191,14 +193,14 @@ bool ws_seg_commit_read(const struct ws_seg_header *seg, struct ws_seg_commit *o
 	return out->number == newest && out->check == commit_check(seg, out);
 }
 
-/* --- what makes sense --- */
+/* --- checks --- */
 
 bool ws_seg_is_time(int64_t ns)
 {
 	return ns > -(INT64_C(1) << 62) && ns < INT64_C(1) << 62;
 }
 
-/* The layout is a function of the options, so it is checked by making it anew. */
+/* The layout depends only on the options, so it is checked by computing it again. */
 const char *ws_seg_problem(const struct ws_seg_header *seg, uint64_t size)
 {
 	struct ws_seg_layout right;

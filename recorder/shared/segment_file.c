@@ -22,7 +22,7 @@
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* NULL when nobody but this user can reach into it. */
+/* NULL if only this user can access the folder; otherwise the problem. */
 static const char *problem_of(int fd)
 {
 	struct stat st;
@@ -59,7 +59,7 @@ enum ws_status ws_segment_folder_open(const char *path, int *fd, struct ws_err *
 	               path, problem);
 }
 
-/* In memory, with room, and nobody else's. */
+/* Whether a folder is in memory, has room, and is private to this user. */
 static int is_usable(const char *path, uint64_t bytes)
 {
 	int fd = open(path, FOLDER_FLAGS), result;
@@ -92,25 +92,26 @@ void ws_segment_folder_make(uint64_t bytes, char out[PATH_MAX])
 	for (unsigned i = 0; i < WS_SEG_FOLDERS; i++)
 		if (ws_segment_folder_default(i, bytes, out))
 			break;
-	/* whether it is there now, and whose it is, is seen when it is opened */
+	/* existence and owner are checked when it is opened */
 	(void)!ws_own_folder_make(out, 0700);
 }
 
 /* --- files --- */
 
-/* The first `there` bytes are the file's, what is behind them zeros of nobody's. */
-static enum ws_status map(struct ws_segment_file *out, int fd, uint64_t there, struct ws_err *err)
+/* Maps the first file_bytes bytes of the file, and private zeros after them. */
+static enum ws_status map(struct ws_segment_file *out, int fd, uint64_t file_bytes,
+                          struct ws_err *err)
 {
 	const int rights = PROT_READ | PROT_WRITE;
 	void *mem;
 
-	if (there >= out->size) {
+	if (file_bytes >= out->size) {
 		mem = mmap(NULL, out->size, rights, MAP_SHARED, fd, 0);
 	} else {
 		mem = mmap(NULL, out->size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		           0);
 		if (mem != MAP_FAILED &&
-		    mmap(mem, there, rights, MAP_SHARED | MAP_FIXED, fd, 0) != mem) {
+		    mmap(mem, file_bytes, rights, MAP_SHARED | MAP_FIXED, fd, 0) != mem) {
 			munmap(mem, out->size);
 			mem = MAP_FAILED;
 		}
@@ -132,7 +133,7 @@ static enum ws_status make_fixed(struct ws_seg_header **out, const char *path, s
 	return WS_OK;
 }
 
-/* It takes the place of the file's. */
+/* Maps the sealed part in place of the file's. */
 static enum ws_status put_fixed(struct ws_segment_file *file, struct ws_seg_header *fixed,
                                 struct ws_err *err)
 {
@@ -154,11 +155,12 @@ enum ws_status ws_segment_file_seal(struct ws_segment_file *file, struct ws_err 
 	return put_fixed(file, fixed, err);
 }
 
-/* The folder of the segment at this path, and its name there: only a folder of this user's alone.
+/* Opens the folder of the segment at this path, which must be private to this user. *name: the
+ * file's name.
  */
 static enum ws_status open_folder(char *path, const char **name, int *folder, struct ws_err *err)
 {
-	/* cut here, for a thread's stack may be small */
+	/* changed in place, as a thread's stack may be small */
 	char *slash = strrchr(path, '/');
 	enum ws_status status;
 
@@ -172,8 +174,8 @@ static enum ws_status open_folder(char *path, const char **name, int *folder, st
 }
 
 /*
- * The one way to a segment, old or new, for both sides: only in a folder of
- * this user's alone, through no link, and the file itself is this user's alone.
+ * Opens or creates the file of a segment. Both sides use only this function. The folder and the
+ * file must be private to this user, and no link is followed.
  */
 static enum ws_status open_own(struct ws_segment_file *out, const char *path, int flags, int *fd,
                                struct ws_err *err)
@@ -201,7 +203,7 @@ static enum ws_status open_own(struct ws_segment_file *out, const char *path, in
 	return status;
 }
 
-/* The same way to the end of one. path is as before afterwards. */
+/* Removes the file with the same checks. path is unchanged afterwards. */
 static void unlink_own(char *path)
 {
 	const char *name;
@@ -221,7 +223,8 @@ void ws_segment_file_unlink(const char *path)
 		unlink_own(copy);
 }
 
-/* A page of it that was written once can be written again, however full it is. */
+/* Whether on this file system a page written once can be written again even when the disk is
+ * full. */
 static bool keeps_room(int fd)
 {
 	struct statfs fs;
@@ -231,8 +234,8 @@ static bool keeps_room(int fd)
 }
 
 /*
- * The largest segment that the limits of this process allow. Of the address space it takes an
- * eighth at most, as the program has the same limit and needs the rest.
+ * The largest segment within the limits of this process. It uses at most an eighth of the address
+ * space, because the program has the same limit and needs the rest.
  */
 static uint64_t size_limit(void)
 {
@@ -249,7 +252,7 @@ static uint64_t size_limit(void)
 #define LEAST_DEFS (UINT64_C(1) << 20)
 #define LEAST_SLOT (UINT64_C(64) << 10)
 
-/* Halve the part that takes most until the segment is no larger than that. 0: it cannot be. */
+/* Halves the largest part until the segment is within the limit. False: not possible. */
 static bool shrink(struct ws_seg_opts *opts, uint64_t limit)
 {
 	while (ws_seg_size(opts) > limit) {
@@ -264,7 +267,7 @@ static bool shrink(struct ws_seg_opts *opts, uint64_t limit)
 			opts->slots /= 2;
 		else if (slots > rings && opts->slot_size > LEAST_SLOT)
 			opts->slot_size = opts->slot_size / 2 / WS_SEG_PAGE * WS_SEG_PAGE;
-		/* short rings for many threads serve more programs than long ones for a few */
+		/* short rings for many threads suit more programs than long rings for a few */
 		else if (opts->thread_buffers > 64)
 			opts->thread_buffers /= 2;
 		else if (opts->ring_size > 256u << 10)
@@ -279,7 +282,7 @@ static bool shrink(struct ws_seg_opts *opts, uint64_t limit)
 	return 1;
 }
 
-/* The two copies of what is fixed have a page each of all that is kept for them. */
+/* Gets memory for the two copies of the fixed part: only one page of each. */
 static int populate_first(struct ws_seg_header *seg, const struct ws_seg_opts *opts)
 {
 	char *begin = (char *)seg;
@@ -290,14 +293,14 @@ static int populate_first(struct ws_seg_header *seg, const struct ws_seg_opts *o
 	                             ws_seg_first_size(opts) - WS_SEG_FIXED_SIZE);
 }
 
-/* Mapped, with its first part in memory; of a file that cannot grow, all of it. */
+/* Maps the segment and gets memory for its first part, or for all of it if it cannot grow. */
 static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_seg_opts *opts,
                                 struct ws_err *err)
 {
 	uint64_t whole;
 	int error;
 
-	/* of nothing: whether the system can */
+	/* for zero bytes: only tests whether the system supports it */
 	opts->grows = keeps_room(fd) && !ws_seg_populate_pages(NULL, 0);
 	if (!opts->grows && opts->reserved_thread_buffers)
 		opts->thread_buffers = opts->reserved_thread_buffers;
@@ -341,7 +344,8 @@ enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char
 	return WS_OK;
 }
 
-/* What a folder lacks is told when it is opened. A tmpfs without a limit has 0 blocks. */
+/* Whether the folder has room. Other problems are found when it is opened. A tmpfs without a limit
+ * has 0 blocks. */
 static bool has_room(const char *dir, uint64_t size)
 {
 	struct statfs fs;
@@ -369,7 +373,7 @@ enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *d
 	return ws_segment_file_create_at(out, path, opts, err);
 }
 
-/* Whether a process has attached is asked before what is fixed is read: by then that is all there.
+/* Reads whether a process has attached before the fixed part, which is complete by then.
  */
 static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err *err)
 {
@@ -391,7 +395,9 @@ static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err
 
 		if (pread(fd, fixed, WS_SEG_PAGE, copies[i]) == WS_SEG_PAGE)
 			wrong = ws_seg_problem(fixed, (uint64_t)st.st_size);
-		problem = !wrong || !i ? wrong : problem; /* the first copy's says more */
+		problem = !wrong || !i
+		                  ? wrong
+		                  : problem; /* the message about the first copy is more useful */
 	}
 	out->size = fixed->total_size;
 	status = problem ? WS_FAIL(err, CORRUPT, "%s cannot be salvaged: %s", out->path, problem)
@@ -426,7 +432,7 @@ enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err 
 {
 	const struct ws_proc launcher = ws_seg_process(&file->seg->launcher);
 	struct ws_segment_file opened;
-	char who[32] = "another process";
+	char holder[32] = "another process";
 	int fd;
 
 	WS_FORWARD(open_own(&opened, file->path, 0, &fd, err));
@@ -436,9 +442,9 @@ enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err 
 	}
 	close(fd);
 	if (ws_proc_alive(launcher))
-		snprintf(who, sizeof(who), "process %u", (unsigned)launcher.pid);
+		snprintf(holder, sizeof(holder), "process %u", (unsigned)launcher.pid);
 	return WS_FAIL(err, ENVIRONMENT, "%s is being salvaged by %s; wait for it to end",
-	               file->path, who);
+	               file->path, holder);
 }
 
 void ws_segment_file_leave_word(const char *first_path)
@@ -475,8 +481,8 @@ void ws_segment_file_remove(struct ws_segment_file *file)
 		char *slash, *name;
 
 		unlink_own(file->path);
-		/* The folder made beside a trace is for its segments alone; it stays while there is
-		 * another. */
+		/* A folder made beside a trace has only its segments. It is kept while one of them
+		 * exists. */
 		path = file->path;
 		slash = strrchr(path, '/');
 		if (slash) {
@@ -497,7 +503,7 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
 	char dir[PATH_MAX];
 	enum ws_status status;
 
-	/* Make a folder beside this file, which goes with the last segment in it. ENVIRONMENT. */
+	/* Makes a folder beside this file. It is removed with its last segment. ENVIRONMENT. */
 	const char *slash = strrchr(file, '/'), *name;
 	const int before = slash ? (int)(slash - file) + 1 : 0;
 	int n = snprintf(dir, PATH_MAX, "%.*s" WS_SEG_BESIDE "XXXXXXXX", before, file);

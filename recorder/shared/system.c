@@ -18,7 +18,7 @@ static const char *field(const char *after_name, int n)
 	return p;
 }
 
-/* The beginning of a file as text. 0, or -1 when there is nothing to read. */
+/* Reads the beginning of a file as text. 0; -1: it cannot be read. */
 static int read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -65,7 +65,7 @@ static int read_stat(uint32_t pid, struct stat_line *out)
 	return 0;
 }
 
-/* Which PID namespace this is, a number of this boot; 0: unknown. */
+/* Id of our PID namespace, valid during this boot; 0: unknown. */
 static uint64_t own_namespace(void)
 {
 	struct stat st;
@@ -106,7 +106,7 @@ uint64_t ws_proc_boot(void)
 
 	if (read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)))
 		return 0;
-	/* random but for six bits: the first sixteen digits will do */
+	/* random except for six bits: the first sixteen digits are enough */
 	for (int i = 0, digits = 0; text[i] && digits < 16; i++) {
 		const char digit[2] = {text[i], 0};
 

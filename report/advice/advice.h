@@ -190,7 +190,7 @@ const char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 /* "14.1 of 130 ms": of the step, of the run without steps; ns: of each device that worked. */
 const char *ws_advice_part(const struct ws_advice *a, double ns);
-/* The same of kernels, and their time alone, "14.1 ms"; ns: their sum over all devices. */
+/* The same for kernels, and their time only, "14.1 ms". ns: the sum over all devices. */
 const char *ws_advice_kernel_part(const struct ws_advice *a, int64_t ns);
 const char *ws_advice_kernel_time(const struct ws_advice *a, int64_t ns);
 /* advice may be NULL. gain_ns over all that counts, NaN = not known. change: what the replay is

@@ -100,7 +100,7 @@ size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candi
 }
 
 const char *ws_advice_top_kernels(struct ws_advice *a,
-                                  bool (*which)(const struct ws_advice *, size_t))
+                                  bool (*matches)(const struct ws_advice *, size_t))
 {
 	int64_t *name_ns = ws_arena_array(&a->arena, a->m->ntexts, sizeof(*name_ns));
 	uint32_t top[WS_ADVICE_TOP];
@@ -108,7 +108,7 @@ const char *ws_advice_top_kernels(struct ws_advice *a,
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->m->nconfigs; i++)
-		if (a->config_ns[i] && which(a, i))
+		if (a->config_ns[i] && matches(a, i))
 			name_ns[a->m->configs[i].name] += a->config_ns[i];
 	for (uint32_t t = 0; t < a->m->ntexts; t++)
 		if (name_ns[t])

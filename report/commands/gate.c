@@ -190,13 +190,13 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 {
 	char *folder = folder_of(g, c);
 	enum ws_status status = WS_OK;
-	const bool there = ws_file_exists(folder);
+	const bool exists = ws_file_exists(folder);
 	struct ws_err why;
 
-	if (there)
+	if (exists)
 		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
 	free(folder);
-	if (!there) {
+	if (!exists) {
 		/* There is no baseline for this device: looks for other devices. */
 		char *workload = ws_xformat("%s/%s", g->o.baseline, c->key.workload);
 		char *devices = list_folder(workload);
@@ -213,7 +213,7 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 		free(workload);
 		free(devices);
 	}
-	if (status != WS_OK || !there)
+	if (status != WS_OK || !exists)
 		return status;
 	status = ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, &why);
 	if (ws_is_of_file(status)) {
@@ -478,7 +478,7 @@ static void print_answer(FILE *f, const struct gate *g)
 {
 	size_t n[WS_GATE_FAILED + 1] = {0};
 	enum ws_gate_outcome worst = WS_GATE_PASSED;
-	const char *some = g->ncases == 1 ? "" : "s";
+	const char *plural = g->ncases == 1 ? "" : "s";
 
 	for (size_t i = 0; i < g->ncases; i++) {
 		n[g->cases[i].judgement.outcome]++;
@@ -487,17 +487,17 @@ static void print_answer(FILE *f, const struct gate *g)
 	}
 	fprintf(f, "%s ", ws_comment_sign(sign_of(worst)));
 	if (worst == WS_GATE_UNDECIDED)
-		fprintf(f, "cannot tell: %zu of %zu workload%s", n[worst], g->ncases, some);
+		fprintf(f, "cannot tell: %zu of %zu workload%s", n[worst], g->ncases, plural);
 	else if (worst < WS_GATE_UNDECIDED)
 		fprintf(f, "%zu of %zu passed", g->ncases, g->ncases);
 	if (n[WS_GATE_ACCEPTED] && worst < WS_GATE_UNDECIDED)
 		fprintf(f, ", %zu as an accepted slowdown", n[WS_GATE_ACCEPTED]);
 	if (n[WS_GATE_SLOWER])
-		fprintf(f, "%zu of %zu workload%s %s slower", n[WS_GATE_SLOWER], g->ncases, some,
+		fprintf(f, "%zu of %zu workload%s %s slower", n[WS_GATE_SLOWER], g->ncases, plural,
 		        n[WS_GATE_SLOWER] == 1 ? "is" : "are");
 	if (n[WS_GATE_FAILED])
 		fprintf(f, "%s%zu of %zu workload%s could not be read",
-		        n[WS_GATE_SLOWER] ? ", " : "", n[WS_GATE_FAILED], g->ncases, some);
+		        n[WS_GATE_SLOWER] ? ", " : "", n[WS_GATE_FAILED], g->ncases, plural);
 	if (n[WS_GATE_UNDECIDED] && worst > WS_GATE_UNDECIDED)
 		fprintf(f, "; cannot tell about %zu", n[WS_GATE_UNDECIDED]);
 	fputs("\n", f);

@@ -311,7 +311,7 @@ void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
 {
 	const struct ws_replay *replay = d->side[0].recordings[d->side[0].shown_recording].replay;
 	const char *a = d->side[0].name, *b = d->side[1].name, *obstacle;
-	char now[WS_SAY_TIME], then[WS_SAY_TIME], share[WS_DIFF_SHARE];
+	char now[WS_SAY_TIME], before[WS_SAY_TIME], share[WS_DIFF_SHARE];
 	struct ws_cell *row;
 
 	/* on the CPU, kernels are host time, and different work cannot be matched */
@@ -331,12 +331,12 @@ void ws_verdict_replayed(const struct ws_diff *d, struct ws_table *t,
 		return;
 	}
 	ws_say_time_in(d->replayed_ns[0], now);
-	ws_say_time_in(d->replayed_ns[1], then);
+	ws_say_time_in(d->replayed_ns[1], before);
 	row = ws_table_add(
 	        t, "kernel times alone",
-	        strcmp(now, then)
+	        strcmp(now, before)
 	                ? "With %s's kernel times %s's %s would take %s, not %s%s%s."
 	                : "With %s's kernel times %s's %s would take as long: %s%.0s%s%s.",
-	        b, a, d->by_steps ? "median step" : "run", then, now, *share ? ": " : "", share);
+	        b, a, d->by_steps ? "median step" : "run", before, now, *share ? ": " : "", share);
 	ws_verdict_numbers(t, row, d->replayed_ns[0] / 1e6, d->replayed_ns[1] / 1e6, "ms");
 }

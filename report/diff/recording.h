@@ -141,7 +141,7 @@ struct ws_recording {
 	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */
 	int64_t graphs_ns; /* of CUDA graphs traced as a whole, whose kernels are unknown */
 	double mfu_percent, hfu_percent; /* NaN = not known */
-	char peak[240];                  /* the peak used for these */
+	char peak[240];                  /* peak rate used for the utilizations */
 	double clock_mhz;        /* mean reading of the multiprocessors' clock; 0 = not recorded */
 	struct ws_table *origin; /* for notes about the end of recording */
 	struct ws_page *page;    /* first screen of its median step; NULL: not requested */

@@ -337,7 +337,7 @@ struct rule {
 	unsigned line; /* in its file, from 1 */
 	bool is_users;
 	char *pattern;
-	/* NULL until the first name that gets so far: most traces need few of them */
+	/* NULL until first used, because most traces need few rules */
 	struct ws_expression *expression;
 };
 

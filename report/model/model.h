@@ -161,7 +161,7 @@ void ws_range_pairs_free(struct ws_range_pairs *p);
  * Records that contradict physical laws. docs/dev/soundness.md
  */
 
-/* X(ID, "law", "what the report does with such records"): the table `soundness`. */
+/* X(ID, "law", "treatment of such records"): the table `soundness`. */
 #define WS_LAW_LIST(X)                                                                            \
 	X(BEFORE_LAUNCH, "no work begins before its launch",                                      \
 	  "The device's clock is off: causes of idle time, gains by replay and launch "           \
@@ -239,11 +239,11 @@ struct ws_trace_reader;
 void ws_model_free(struct ws_model *m); /* NULL is legal */
 
 /* Parts of a run: X(NAME, "name"). All but the first are disjoint and add up to it. */
-#define WS_SCOPE_LIST(X)                                                                  \
-	X(ALL, "all")                                                                     \
-	X(STEPS, "steps")     /* measured steps that finished */                          \
-	X(WARM_UP, "warm-up") /* steps in a range `warm-up`, and what else lies in one */ \
-	X(SETUP, "setup")     /* a range `setup` */                                       \
+#define WS_SCOPE_LIST(X)                                                                       \
+	X(ALL, "all")                                                                          \
+	X(STEPS, "steps")     /* measured steps that finished */                               \
+	X(WARM_UP, "warm-up") /* steps in a range `warm-up`, and other work in such a range */ \
+	X(SETUP, "setup")     /* a range `setup` */                                            \
 	X(OUTSIDE, "outside") /* the rest: before, between and after, steps cut off at the end */
 enum ws_scope {
 #define X(NAME, name) WS_SCOPE_##NAME,

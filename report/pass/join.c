@@ -304,7 +304,8 @@ void ws_live_free(struct ws_live_ranges *l)
 
 /* --- rows for the sink ------------------------------------------------------------------- */
 
-/* What calls of one name, thread and result share; add the marks of the range around the call. */
+/* Values shared by calls with the same name, thread and result. Adds the marks of the range around
+ * the call. */
 static const struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
                                                     const struct ws_event_descriptor *e)
 {
@@ -549,7 +550,7 @@ static void end_process_range(struct ws_pass *p, uint64_t number, int64_t end_ns
 		}
 }
 
-/* Add the ranges of other threads around a call that was told. */
+/* Adds the ranges of other threads around a call that was passed on. */
 static void add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c, uint32_t call)
 {
 	struct ws_attribution *a = &p->m->attribution;

@@ -30,7 +30,7 @@ static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *r
 	show_progress(p);
 	WS_FORWARD(ws_pass_take_thread_rows(p, rows, block, err));
 	if (!p->joins) {
-		/* Of the block at hand, as they come. */
+		/* Rows of the current block, in their order. */
 		uint32_t number;
 
 		for (size_t i = p->taken.first; i < p->taken.n; i++) {
@@ -120,7 +120,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	return WS_OK;
 }
 
-/* --- rows that nobody joins --------------------------------------------------------------- */
+/* --- rows that need no join --------------------------------------------------------------- */
 
 /* Measured steps are all of a trace in which nothing is called like a step or marks one, and no
  * module is called. */
@@ -154,7 +154,7 @@ static enum ws_status tell_unjoined(struct ws_pass *p, const struct ws_pass_unjo
 	return wanted->kernels ? tell_kernels(p, kernels, err) : WS_OK;
 }
 
-/* --- events to the ranges that exports tell -------------------------------------------------- */
+/* --- makes ranges for exports from events -------------------------------------------------- */
 
 #define ROW_BYTES sizeof(struct ws_recorded_range)
 
@@ -163,7 +163,7 @@ struct pairing {
 	struct ws_range_pairs pairs; /* their ranges: rows of p->recorded */
 };
 
-/* Of a range that begins, or a mark. */
+/* Values of a beginning range, or of a mark. */
 static void add(struct ws_spill *rows, size_t *n, const struct ws_pass_row *event)
 {
 	const struct ws_recorded_range row = {event->time_ns, event->time_ns, event->id,
@@ -237,7 +237,7 @@ static enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *er
 	status = ws_pass_each_event(p, pair, &pairing, err);
 	ws_range_pairs_free(&pairing.pairs);
 	if (status == WS_OK) {
-		/* By the ids of their threads: each event tells the rank of its thread. */
+		/* Threads by id. Each event has the rank of its thread. */
 		struct ws_spill_key key = {.n = 0, .key = rank_of};
 		struct ws_arena temp = {0};
 		uint32_t *order, *rank;

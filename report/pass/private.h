@@ -124,7 +124,7 @@ struct ws_live_thread {
 	bool crosses; /* some of its ranges cross; set once ends are known */
 };
 
-/* The order in which ranges end, found by a pass of its own before the others. */
+/* The order in which ranges end, found in a separate first pass. */
 struct ws_live_ends {
 	bool known; /* false during that pass, which does not need parents */
 	/* by number of the range: a lower rank ends earlier. WS_NONE: it never ends; the later of

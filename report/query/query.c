@@ -664,7 +664,7 @@ static void finish_texts(sqlite3_context *ctx)
 	ws_buf_free(&list);
 }
 
-/* --- functions of a row --------------------------------------------------------------------- */
+/* --- functions of one row --------------------------------------------------------------------- */
 
 /* percent(part, whole): NULL where the whole is 0. */
 static void put_percent(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -956,7 +956,7 @@ static bool is_known(const struct ws_cell *cells, int n)
 	return false;
 }
 
-/* Of a query for totals alone all rows are totals, and one of which nothing is known is none. */
+/* In a query for totals only, all rows are totals. A row without known values is not a total. */
 static enum ws_status append(struct ws_query *q, struct ws_table *t, const char *sql,
                              bool only_totals, struct ws_err *err)
 {
@@ -998,8 +998,8 @@ enum ws_status ws_query_into(struct ws_query *q, struct ws_table *t, const char 
 }
 
 /*
- * "SELECT a AS x, b AS y FROM …": of the columns that are wanted; or, for totals, of all that have
- * one, since a total may be made of others. NULL: there is none.
+ * "SELECT a AS x, b AS y FROM …": selects the wanted columns or, for totals, all columns with a
+ * total, since a total may be computed from others. NULL: there is none.
  */
 static char *rows_sql(const struct ws_table_query *of, const uint8_t *wanted, bool for_totals)
 {
@@ -1025,8 +1025,8 @@ static char *rows_sql(const struct ws_table_query *of, const uint8_t *wanted, bo
 	return NULL;
 }
 
-/* "SELECT sum(x) AS x FROM (SELECT …)": of the columns that are wanted and have a total. NULL:
- * there is none. */
+/* "SELECT sum(x) AS x FROM (SELECT …)": for the wanted columns with a total. NULL: there is
+ * none. */
 static char *totals_sql(const struct ws_table_query *of, const uint8_t *wanted)
 {
 	char *rows, *sql;

@@ -34,8 +34,8 @@ struct point {
 	uint32_t path;   /* of that range, WS_NONE */
 	uint32_t anchor; /* the point that it follows, WS_NONE: the begin of the step */
 	uint32_t waits;  /* of an end: the piece that the call waited for, WS_NONE */
-	uint32_t hidden; /* the piece that the host may have waited for without a call, WS_NONE */
-	double lag_ns;   /* since the end of that piece */
+	uint32_t hidden; /* the piece for which the host may have waited without a call, WS_NONE */
+	double lag_ns;   /* time since the end of that piece */
 	bool waits_once; /* the call that waits is part of start-up */
 	double gap_ns;   /* since the anchor, or since the end of the piece if that was later */
 	double data_ns;  /* part of the gap in which the host loaded data */

@@ -34,7 +34,7 @@ struct ws_whatif {
 	 * behind its last; LAUNCH is what launches cost the host. Those of COMPUTE,
 	 * COLLECTIVE and COPY are in dur_ns; UNKNOWN and PAGING stay. */
 	double removed[WS_USES];
-	bool hidden_waits;   /* the host also waited where it only may have: WS_PERHAPS_… */
+	bool hidden_waits;   /* also include waits of the host that are uncertain: WS_PERHAPS_… */
 	uint32_t graph_path; /* path + 1 of the ranges to which LAUNCH applies; 0: everywhere */
 };
 

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Parents stand before what is in them, and the name is a path. */
+/* Parents come before their children, and the name is a path. */
 static bool is_tree(const struct ws_table *t)
 {
 	return (!strncmp(t->def->name, "ranges", 6) || !strcmp(t->def->name, "diff-ranges")) &&
@@ -50,7 +50,7 @@ static bool is_class(const struct ws_table_column *def)
 	return false;
 }
 
-/* Nothing is told by a column that says the same of each of several rows. */
+/* A column with the same value in all of several rows is left out. */
 static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
                          const struct ws_column_profile *p, size_t rows, size_t column)
 {

@@ -140,7 +140,7 @@ static uint8_t part_of(const struct softmax *s, const struct ws_cost_op *op, uin
  * is forward, unless it is on a thread that runs backward, where most operations lack it. said: a
  * text; cpu_op: WS_NONE; range: NULL.
  */
-static enum direction direction_of(const struct softmax *s, uint32_t said, uint32_t cpu_op,
+static enum direction direction_of(const struct softmax *s, uint32_t recorded, uint32_t cpu_op,
                                    const struct ws_joined_range *range)
 {
 	const struct ws_cpu_ops *ops = &s->tab->m->cpu_ops;
@@ -149,10 +149,10 @@ static enum direction direction_of(const struct softmax *s, uint32_t said, uint3
 	        by_framework || !range ? NULL : ws_joined_range_op(s->tab->m, range);
 
 	if (!by_framework)
-		said = op ? op->direction : 0;
-	if (said == WS_TEXT_FORWARD)
+		recorded = op ? op->direction : 0;
+	if (recorded == WS_TEXT_FORWARD)
 		return FORWARD;
-	if (said == WS_TEXT_BACKWARD)
+	if (recorded == WS_TEXT_BACKWARD)
 		return BACKWARD;
 	if (!by_framework && !range)
 		return UNKNOWN;
@@ -277,18 +277,19 @@ static bool is_of_loss(struct ws_bytes name)
 static void count(struct softmax *s, const struct ws_cost_op *op, uint32_t i, uint8_t by_chain)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, op->range);
-	const enum direction told = direction_of(s, op->direction, op->cpu_op, range);
+	const enum direction found = direction_of(s, op->direction, op->cpu_op, range);
 	/* backward does not compute exp of scores */
-	const enum direction d = told == UNKNOWN && by_chain != WS_ATTENTION_NONE ? FORWARD : told;
+	const enum direction d =
+	        found == UNKNOWN && by_chain != WS_ATTENTION_NONE ? FORWARD : found;
 	const uint8_t part = part_of(s, op, i, by_chain);
 
 	if (s->tab->sel->measured && !ws_step_selected(s->tab->m, s->tab->sel, op->step))
 		return;
 	if ((op->class == WS_TEXT_SOFTMAX && !is_of_loss(s->tab->m->texts[op->name])) ||
 	    by_chain == WS_ATTENTION_SOFTMAX)
-		add_op(s, &s->model_softmax[told], op, false);
+		add_op(s, &s->model_softmax[found], op, false);
 	if (op->class == WS_TEXT_GEMM)
-		add_op(s, &s->model_products[told], op, false);
+		add_op(s, &s->model_products[found], op, false);
 	if (part != WS_ATTENTION_NONE)
 		add_op(s, &s->parts[d][part], op,
 		       part == WS_ATTENTION_SCORES || part == WS_ATTENTION_FINAL);
@@ -547,26 +548,26 @@ static void add_row(const struct softmax *s, struct ws_table *t, enum direction 
  * by memory." its: of the products.
  */
 static void compare(const struct softmax *s, struct ws_table *t,
-                    void (*say)(struct ws_table *, const char *, ...), const char *where,
+                    void (*say)(struct ws_table *, const char *, ...), const char *subject,
                     const char *products, const char *its, const struct work *matmul,
                     const struct work *softmax)
 {
 	struct ws_arena *texts = s->tab->temp;
 	const double time = ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns),
-	             less = ws_stat_ratio((double)matmul->flops, (double)softmax->flops),
+	             ratio = ws_stat_ratio((double)matmul->flops, (double)softmax->flops),
 	             steps = (double)s->basis;
 	const char *bound = bound_of(softmax), *flops = ". Their FLOPs are not recorded";
 
 	if (!softmax->gpu_ns || !matmul->gpu_ns)
 		return;
 	if (knows_flops(matmul) && knows_flops(softmax) && softmax->flops && matmul->flops)
-		flops = ws_arena_format(texts, " with %s%s%s FLOPs%s%s", less < 1 ? "" : "1/",
-		                        ws_say_number(texts, less < 1     ? 1 / less
-		                                             : less >= 10 ? round(less)
-		                                                          : less),
-		                        ws_arena_format(texts, less < 1 ? "× %s" : " of %s", its),
+		flops = ws_arena_format(texts, " with %s%s%s FLOPs%s%s", ratio < 1 ? "" : "1/",
+		                        ws_say_number(texts, ratio < 1     ? 1 / ratio
+		                                             : ratio >= 10 ? round(ratio)
+		                                                           : ratio),
+		                        ws_arena_format(texts, ratio < 1 ? "× %s" : " of %s", its),
 		                        bound ? ": it is bound by " : "", bound ? bound : "");
-	say(t, "%s: softmax takes %s %s (%s)%s.", where,
+	say(t, "%s: softmax takes %s %s (%s)%s.", subject,
 	    time < WS_SAY_TIMES_FROM
 	            ? ws_arena_format(texts, "%s of the time of", ws_say_percent(texts, 100 * time))
 	            : ws_arena_format(texts, "%s as long as", ws_say_amount(texts, time)),

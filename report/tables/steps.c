@@ -54,7 +54,7 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	int64_t total_ns = times->step_ns[s], tokens = ws_fact_number(tab->m, "tokens_per_step");
 	int64_t images = ws_fact_number(tab->m, "images_per_step");
 
-	bool told = false; /* a phase has kernels: the rest is the remainder */
+	bool has_phases = false; /* a phase has kernels: the rest is the remainder */
 
 	struct ws_batch batch;
 	const bool is_batch = ws_batch_of_name(tab->m->texts[step->name], &batch);
@@ -72,8 +72,8 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 		if (present)
 			ws_cell_set_int(&row[columns_of[p].host], step->phase_ns[p]);
 		/* a framework's links identify backward kernels without a range `backward` */
-		told |= p != WS_PHASE_OTHER && gpu->phase_ns[p];
-		if (present || (gpu->phase_ns[p] && told))
+		has_phases |= p != WS_PHASE_OTHER && gpu->phase_ns[p];
+		if (present || (gpu->phase_ns[p] && has_phases))
 			ws_cell_set_int(&row[columns_of[p].gpu], gpu->phase_ns[p]);
 		if (times->window_ns[s][p] >= 0)
 			ws_cell_set_int(&row[columns_of[p].window], times->window_ns[s][p]);

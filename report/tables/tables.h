@@ -121,18 +121,18 @@ unsigned ws_replay_relations_parts(const struct ws_query *q);
 	                                           .columns = sql_##id,                      \
 	                                           .from = "" WS_SQL_OF(__VA_ARGS__)};
 
-/* What tables of kernels say of a trace without any. */
+/* Text in tables of kernels for a trace without kernels. */
 #define WS_NO_KERNELS \
 	"The trace holds no kernel: the program launched none, or its GPU was not recorded."
 
-/* ws_tab_kernel_summary(), …: fill an empty table of their kind; where it has a query, whose rows
- * are there already, add what the query does not say, such as notes. */
+/* ws_tab_kernel_summary(), …: fill an empty table of their kind. If the table has a query, its
+ * rows are already there, and these functions add the rest, such as notes. */
 #define T(id, ...) void ws_tab_##id(const struct ws_table_context *tab, struct ws_table *t);
 WS_REPORT_TABLES(T)
 WS_REQUEST_TABLES(T)
 #undef T
 
-/* Those of a report, and those made only on request. */
+/* Tables of a report, and tables made only on request. */
 const struct ws_table_def *const *ws_table_defs_all(size_t *count);
 
 /* --- user_query.c: queries of users, over relations, tables and records --------------------- */
@@ -140,7 +140,7 @@ const struct ws_table_def *const *ws_table_defs_all(size_t *count);
 /* All tables as relations, their names with _ for -; all kinds of records, such as kernel_record.
  * All zero but for the first three; free with ws_user_tables_release, behind the queries. */
 struct ws_user_tables {
-	const struct ws_trace_reader *r; /* whose records those are; NULL where none is read */
+	const struct ws_trace_reader *r; /* kind of these records; NULL if none is read */
 	/* Makes a table with all that a report adds; columns: those that are wanted, NULL = all.
 	 * *out is made also where this fails. */
 	enum ws_status (*make)(struct ws_relations *relations, struct ws_query *q,

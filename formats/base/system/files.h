@@ -22,7 +22,7 @@ struct ws_file_info {
 		WS_FILE_DEVICE, /* of characters */
 		WS_FILE_OTHER,
 	} type;
-	bool is_users, is_roots; /* whose it is: the user's who runs this program */
+	bool is_users, is_roots; /* owner of a file, compared with the user who runs this program */
 	unsigned names, rights;
 	uint64_t size, device, number;
 };
@@ -52,8 +52,8 @@ enum ws_file_use {
 int ws_file_open(int folder, const char *name, enum ws_file_use use, unsigned rights);
 /* Another descriptor of what is open; EBADF if it is wanted for writing and cannot be written. */
 int ws_file_copy_handle(int fd, bool is_to_write);
-/* Take disk space for what is written next, without changing the file's size. EOPNOTSUPP where
- * that is not known. */
+/* Reserves disk space for later writes without changing the file's size. EOPNOTSUPP: the system
+ * cannot do that. */
 int ws_file_reserve(int fd, uint64_t at, uint64_t bytes);
 int ws_file_sync(int fd);
 /* Write bytes that are there already again; the place of the next write may change. */

@@ -1,7 +1,6 @@
 /*
- * What a program needs of its system beside files.h: memory, the terminal, limits, other programs.
- * One of three back ends is compiled in, -DWARPSHEET_SYSTEM=linux|posix|plain;
- * docs/dev/portability.md.
+ * Access to the system, except files (files.h): memory, the terminal, limits, other programs. One
+ * of three back ends is compiled in, -DWARPSHEET_SYSTEM=linux|posix|plain; docs/dev/portability.md.
  */
 #pragma once
 
@@ -43,7 +42,7 @@ int ws_region_open(struct ws_region *r, size_t most_bytes, bool is_file);
 int ws_region_grow(struct ws_region *r, size_t bytes); /* 0, or the number of the error */
 /* Write to it, without bringing its pages to memory. */
 void ws_region_write(struct ws_region *r, size_t at, const void *bytes, size_t n);
-/* What lies in a file stops counting as memory until it is used again. */
+/* Memory in a file is released until it is used again. */
 void ws_region_let_go(struct ws_region *r);
 void ws_region_close(struct ws_region *r); /* all zero is legal */
 
@@ -61,7 +60,7 @@ void ws_limits_set(uint64_t memory, uint64_t seconds);
 /* Could so many bytes more be had without the limit of memory that is set? */
 bool ws_limits_refuse(uint64_t memory, size_t bytes);
 void ws_limits_end(void);
-/* As many open files as the system allows. */
+/* Raises the number of open files to the system's limit. */
 void ws_limits_open_files(void);
 
 /* --- streams, the terminal, other programs --- */

@@ -1,5 +1,5 @@
 /*
- * What the .cu files share: dtypes of elements, 16-byte accesses, reductions of warps and
+ * Code shared by the .cu files: dtypes of elements, 16-byte accesses, reductions of warps and
  * blocks, and launching. Plain kernels: a thread has one access on its way at a time. Each file
  * holds static __global__ kernels named ws_<class>_<op>[_fwd|_bwd]_<dtypes> (as ws_op_kernel_name()
  * builds it) and extern "C" launchers (launch.h).
@@ -32,7 +32,7 @@ typedef float ws_real;
 #define WS_REAL_LOG  logf
 #define WS_REAL_SQRT sqrtf
 #define WS_REAL_TANH tanhf
-extern "C" { /* what they declare is C */
+extern "C" { /* declarations with C linkage */
 #include "formats/base/status.h"
 #include "kernels/exec/exec.h"
 #include "kernels/graph/element.h"
@@ -64,7 +64,7 @@ static inline enum ws_status ws_cuda_launched(const char *kernel, struct ws_err 
 #define WS_WARP    32
 #define WS_FULL    0xffffffffu /* all lanes of a warp */
 #define WS_ACCESS  16          /* bytes of one access of a thread */
-#define WS_THREADS 256         /* of a block, where a kernel does not say otherwise */
+#define WS_THREADS 256         /* threads of a block, unless a kernel has another number */
 
 /* A loop over i = 0 … n - 1 that is unrolled, so that what i indexes can stay in registers. */
 #define WS_UNROLL(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
@@ -237,8 +237,8 @@ static __device__ __forceinline__ float ws_block_max(float x)
 /* --- which kernel ---------------------------------------------------------------------------- */
 
 /*
- * What tells the kernels of one launcher apart, as a number for case labels: the parts of
- * ws_op_kernel_name(). direction: forward, backward or none; in, out: f32, bf16 or f16.
+ * The kernel of a launcher as a number for case labels: the parts of ws_op_kernel_name().
+ * direction: forward, backward or none; in, out: f32, bf16 or f16.
  */
 #define WS_KERNEL_KEY(SUB, direction, in, out)                                         \
 	ws_kernel_key(WS_SUB_##SUB, WSNVTX_DIRECTION_##direction, WS_KERNEL_NVTX_##in, \
@@ -312,7 +312,7 @@ static inline bool ws_cuda_has_one_dtype(const struct ws_op *op)
 	default:                                                                            \
 		return ws_cuda_no_kernel(op, err);                                          \
 	}
-/* The same where there is a kernel of fp32 alone. */
+/* The same for ops with a kernel for fp32 only. */
 #define WS_LAUNCH_F32(launch, op, err, ...)                                  \
 	if (!ws_cuda_has_one_dtype(op) || op->out[0]->dtype != WS_DTYPE_F32) \
 		return ws_cuda_no_kernel(op, err);                           \

@@ -8,7 +8,7 @@
  * on the host in tests, where the .cu files are compiled with a header that emulates
  * a GPU (docs/dev/kernels.md).
  *
- * dtypes: fp32, bf16, fp16 and int32 indices; ws_cuda_op_problem() says what cannot run.
+ * dtypes: fp32, bf16, fp16 and int32 indices; ws_cuda_op_problem() finds ops that cannot run.
  */
 #pragma once
 
@@ -49,9 +49,9 @@ enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
                                    const struct ws_plane *planes, struct ws_tensor *t,
                                    struct ws_err *err);
 
-/* --- what launchers and ws_cuda_scratch_bytes() agree on: shapes alone decide it, not the device,
- * so that every GPU adds in the same order
- * --------------------------------------------------------- */
+/* --- shared by launchers and ws_cuda_scratch_bytes() ----------------------------------------- */
+
+/* Depends only on shapes and not on the device, so that every GPU adds in the same order. */
 
 /* Blocks of a tensor that the norm of all gradients is summed by. */
 #define WS_CLIP_BLOCKS 64

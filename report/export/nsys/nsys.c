@@ -93,7 +93,7 @@ static inline void ws_nsys_extend(struct ws_nsys_out *o, int64_t from_ns, int64_
 
 #define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_NSYS_##c, (uint64_t)(value))
 
-/* In functions with the export in o. */
+/* For functions with a variable `o`, the export. */
 #define SET(c, value) ws_nsys_set(o, WS_NSYS_##c, (int64_t)(value))
 
 static enum ws_status write_table(struct ws_nsys_out *o, enum ws_nsys_table table,

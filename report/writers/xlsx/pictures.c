@@ -95,7 +95,7 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	                                        NULL}));
 }
 
-/* A line between two points, whose cells stand right of the table's. */
+/* A line between two points; its cells are to the right of the table. */
 static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart, uint32_t row,
                      const char *name, const double at[4])
 {
@@ -120,8 +120,8 @@ static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart
 	chart_series_set_marker_type(series, LXW_CHART_MARKER_NONE);
 }
 
-/* Each peak as a level from where the memory is fast enough on, and the slope of the memory before
- * it. Returns how many lines. */
+/* Draws the slope of the memory rate, and each peak as a horizontal line from where the memory is
+ * fast enough. Returns the number of lines. */
 static size_t add_roofs(struct ws_xlsx *x, const struct points *p, lxw_chart *chart)
 {
 	const struct ws_page *page = x->report->page;
@@ -186,7 +186,7 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 
 	if (!find_columns(&p))
 		return 0;
-	/* Operations; classes where no operation is known. */
+	/* Operations; or classes if no operation is known. */
 	for (int classes = 0; classes < 2 && !p.n; classes++)
 		for (size_t k = 0; k < p.s->rows && p.n < POINTS_MAX; k++)
 			if (is_point(&p, k, classes))
@@ -280,7 +280,7 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	ws_front_times(page->step_ns, &b.shown);
 	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, "Cells of the bar", x->styles[WS_XLSX_SOURCE]);
 	ws__xlsx_text(x, s->sheet, row, FRONT_DATA + 1, b.shown.title, x->styles[WS_XLSX_SOURCE]);
-	/* Work, then idle time; what is too small for a name is one part of each. */
+	/* Work, then idle time. Items too small for a label are merged into one part of each. */
 	for (int idle = 0; idle < 2; idle++) {
 		double ns = 0, percent = 0;
 
@@ -477,7 +477,7 @@ struct slot {
 struct icicle {
 	struct slot slot[ICICLE_LEVELS][SLOTS_MAX];
 	size_t n[ICICLE_LEVELS];
-	double end[ICICLE_LEVELS]; /* where the last box of a level ends */
+	double end[ICICLE_LEVELS]; /* end of the last box of a level */
 	size_t levels;
 };
 
@@ -485,7 +485,7 @@ struct icicle {
 static void lay_out(const struct ws_page *page, double scale, struct icicle *icicle)
 {
 	struct ws_arena arena = {0};
-	size_t *depth;        /* of what a node holds */
+	size_t *depth;        /* column of a node's value */
 	double *begin, *used; /* used: by the children of each */
 
 	WS_NEW(&arena, depth, page->nnodes + 1);
@@ -525,8 +525,7 @@ struct painting {
 	lxw_chart *chart;
 };
 
-/* Of a comparison by what changed, else a range by its depth, and
- * anything else by its class. */
+/* Colour of a box: in a comparison by its change, otherwise ranges by depth and others by class. */
 static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
                                           const struct ws_page_node *node)
 {

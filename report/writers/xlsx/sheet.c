@@ -15,7 +15,7 @@ static const char *const not_on_paper[] = {
         "memory-time",   "memory-size", "losses",    "method",
 };
 
-/* Rows of a table that are printed where the workbook has more: one page. */
+/* Maximum number of printed rows of a table: one page. */
 #define PAPER_ROWS 24
 
 /* Characters of the default font, 11 points, on a line of paper: so many keep 7 points. */
@@ -100,14 +100,14 @@ static void add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 /* --- a sheet --------------------------------------------------------------------------------- */
 
 #define TEXT_WIDTH_MAX   48.0  /* longer texts wrap … */
-#define PROSE_WIDTH_MAX  90.0  /* … later where there is room on the page */
+#define PROSE_WIDTH_MAX  90.0  /* … later if there is room on the page */
 #define PAGE_WIDTH       150.0 /* characters on a landscape page that is easy to read */
 #define NUMBER_WIDTH_MIN 9.0
 #define FILTER_BUTTON    3.0  /* characters that the filter's button covers in a header */
 #define ROWS_MEASURED    2000 /* widths come from so many rows */
 #define READING_LINES    15
 #define HEADER_LINES     4
-#define OUTLINE_LEVELS   7    /* that Excel knows */
+#define OUTLINE_LEVELS   7    /* limits of Excel */
 #define OUTLINE_ROWS     80   /* that are not folded at first */
 #define PARAGRAPH_MIN    90.0 /* words above and below a narrow table use this width */
 #define FROZEN_MAX       60.0 /* characters of keys that may stay on the screen */
@@ -115,7 +115,7 @@ static void add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 struct layout {
 	const struct ws_view *view;
 	double *widths;
-	double *natural;             /* what the widest text of the column takes in one line */
+	double *natural;             /* width of the column's widest text in one line */
 	unsigned char *wraps;        /* by column: texts wider than TEXT_WIDTH_MAX */
 	uint16_t n;                  /* columns */
 	uint16_t seen;               /* without details */
@@ -128,7 +128,7 @@ static const struct ws_table_column *def_of(const struct layout *l, uint16_t c)
 	return &l->view->t->def->columns[l->view->column[c].index];
 }
 
-/* Long texts share what the page has left. */
+/* Long texts share the rest of the page's width. */
 static void share_page(struct layout *l)
 {
 	double used = 0, each;
@@ -244,7 +244,7 @@ static void write_totals(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const
 	}
 }
 
-/* How deep a row lies in the outline: ranges by their path. 0 in tables that are no tree. */
+/* Depth of a row in the outline: for ranges by their path. 0 in tables that are not a tree. */
 static unsigned row_level(const struct ws_xlsx_sheet *s, size_t row)
 {
 	const struct ws_cell *cells = ws_table_cells(s->table, row);
@@ -655,7 +655,7 @@ static void set_properties(struct ws_xlsx *x)
 	ws__xlsx_try(x, workbook_set_properties(x->book, &p));
 }
 
-/* What the library takes beside cells at most: to begin, and to compress. */
+/* Maximum memory of the library besides cells: to begin, and to compress. */
 #define WORKBOOK_BYTES ((size_t)16 << 20)
 
 static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
