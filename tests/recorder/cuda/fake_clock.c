@@ -76,13 +76,17 @@ int64_t fake_clock_move(int64_t ns);
 int64_t fake_clock_move(int64_t ns)
 {
 	const int64_t ago_ns = 5000000000; /* CUPTI gives no record of what is still to come */
-	struct timespec now, realtime;
+	struct timespec now, realtime, again;
 
-	if (!still_ns) {
+	/* both at one moment: whoever was interrupted between them reads them again */
+	while (!still_ns) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		clock_gettime(CLOCK_REALTIME, &realtime);
-		still_ns = ns_of(now) - ago_ns;
+		clock_gettime(CLOCK_MONOTONIC, &again);
+		if (ns_of(again) - ns_of(now) > 1000)
+			continue;
 		still_realtime_ns = ns_of(realtime) - ago_ns;
+		still_ns = ns_of(now) - ago_ns;
 	}
 	still_ns += ns;
 	still_realtime_ns += ns;
