@@ -90,7 +90,7 @@ for target; do
 			export WINEPREFIX="$folder/wine" WINEDEBUG=-all
 			wineserver -p && wine wineboot -i >/dev/null 2>&1
 			wine reg add 'HKCU\Software\Wine\WineDbg' /v ShowCrashDialog /t REG_DWORD /d 0 /f >/dev/null 2>&1
-			windows=$(program "$target" "exec wine '$folder/$target/build/bin/warpsheet.exe'")
+			windows=$(program "$target" "LC_ALL=C.UTF-8 exec wine '$folder/$target/build/bin/warpsheet.exe'")
 			compared "$target" "$windows"
 			sh "$here/windows.sh" "$windows" "$source" || fail "$target: names and terminal"
 		else
