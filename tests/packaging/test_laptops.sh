@@ -57,7 +57,9 @@ on_linux() { # on_linux SYSTEM: built and its C tests run
 compared() { # compared TARGET PROGRAM: named warpsheet, alone in its folder
 	sh "$here/outputs.sh" "$2" "$source/fixtures" "$work/outputs" >"$work/log" 2>&1
 	sh "$here/same.sh" "$1" "$work/native" "$work/outputs" >"$work/same" || failed=1
-	sh "$here/golden.sh" "$1" "$(dirname "$2")" "$source" >"$work/golden" || failed=1
+	: >"$work/golden"
+	# commands by the package for Node are compared by test_page.sh
+	[ "$1" = wasm ] || sh "$here/golden.sh" "$1" "$(dirname "$2")" "$source" >"$work/golden" || failed=1
 	cat "$work/same" "$work/golden"
 	row "$1" yes "$(sed -n '1s/.*: \([0-9]* of [0-9]*\).*/\1/p' "$work/same")" "$(sed -n 's/^[^ ]*: \([0-9]* of [0-9]*\) golden.*/\1/p' "$work/golden")"
 }
