@@ -1,7 +1,7 @@
 #!/bin/sh
 # The report program for laptops: laptops.sh SOURCE FOLDER [TARGET...]. In FOLDER lie tools, sources of libraries and build
 # folders; what is made in FOLDER/made. Targets: win_amd64, win_arm64, macosx_11_0_arm64, macosx_11_0_x86_64 (wheels for
-# pip), linux_x86_64 (one static program), wasm (for a page and for Node). Only wasm, the default, is tested. The compiler is zig's, as the package index has it;
+# pip), linux_x86_64 (one static program), wasm (for a page and for Node). run/check laptops tests them. The compiler is zig's, as the package index has it;
 # the libraries are compiled from Debian's source packages. The system stays as it is; the same bytes each time.
 # Exit status: 77 where there is no Debian, package index or network.
 # shellcheck disable=SC2086,SC2016 # lists of words on purpose; names of another shell

@@ -47,7 +47,7 @@ made() { # made TARGET: twice; 1: it cannot be
 on_linux() { # on_linux SYSTEM: built and its C tests run
 	cmake -S "$source" -B "$folder/$1" -G Ninja -DWARPSHEET_SYSTEM="$1" -DWARPSHEET_CUDA=OFF -DWARPSHEET_SANITIZE='address;undefined' >"$work/log" 2>&1
 	ninja -C "$folder/$1" -t targets all | sed -n 's/^\(tests\/test_\(formats\|report\)_[a-z_]*\): .*/\1/p' >"$work/tests"
-	xargs ninja -C "$folder/$1" warpsheet keeper <"$work/tests" >"$work/log" 2>&1 || {
+	xargs ninja -C "$folder/$1" warpsheet keeper fake_clock <"$work/tests" >"$work/log" 2>&1 || {
 		fail "$1: $(tail -n 20 "$work/log")"
 		return 1
 	}
@@ -57,7 +57,9 @@ on_linux() { # on_linux SYSTEM: built and its C tests run
 compared() { # compared TARGET PROGRAM: named warpsheet, alone in its folder
 	sh "$here/outputs.sh" "$2" "$source/fixtures" "$work/outputs" >"$work/log" 2>&1
 	sh "$here/same.sh" "$1" "$work/native" "$work/outputs" >"$work/same" || failed=1
-	sh "$here/golden.sh" "$1" "$(dirname "$2")" "$source" >"$work/golden" || failed=1
+	: >"$work/golden"
+	# commands by the package for Node are compared by test_page.sh
+	[ "$1" = wasm ] || sh "$here/golden.sh" "$1" "$(dirname "$2")" "$source" >"$work/golden" || failed=1
 	cat "$work/same" "$work/golden"
 	row "$1" yes "$(sed -n '1s/.*: \([0-9]* of [0-9]*\).*/\1/p' "$work/same")" "$(sed -n 's/^[^ ]*: \([0-9]* of [0-9]*\) golden.*/\1/p' "$work/golden")"
 }
@@ -90,7 +92,7 @@ for target; do
 			export WINEPREFIX="$folder/wine" WINEDEBUG=-all
 			wineserver -p && wine wineboot -i >/dev/null 2>&1
 			wine reg add 'HKCU\Software\Wine\WineDbg' /v ShowCrashDialog /t REG_DWORD /d 0 /f >/dev/null 2>&1
-			windows=$(program "$target" "exec wine '$folder/$target/build/bin/warpsheet.exe'")
+			windows=$(program "$target" "LC_ALL=C.UTF-8 exec wine '$folder/$target/build/bin/warpsheet.exe'")
 			compared "$target" "$windows"
 			sh "$here/windows.sh" "$windows" "$source" || fail "$target: names and terminal"
 		else

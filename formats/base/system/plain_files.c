@@ -269,7 +269,12 @@ void ws_folder_take_rights(int folder, int from)
 char *ws_real_path(const char *path)
 {
 #ifdef _WIN32
-	return _fullpath(NULL, path, 0);
+	char *whole = _fullpath(NULL, path, 0);
+
+	/* it keeps a separator at the end */
+	for (size_t n = whole ? strlen(whole) : 0; n > 3 && ws_path_separates(whole[n - 1]);)
+		whole[--n] = '\0';
+	return whole;
 #else
 	return realpath(path, NULL);
 #endif
