@@ -18,11 +18,15 @@ missing() {
 }
 
 # --- tools and sources --------------------------------------------------------------------------
+packages="libzstd zlib sqlite3 libxlsxwriter xxhash libiberty tre protobuf-c"
+has() { # has STAMP: what it stands for was made of these packages
+	[ "$(cat "$1" 2>/dev/null)" = "$packages" ]
+}
 sources() { # unpacked in FOLDER/sources
-	[ ! -e "$folder/sources/made" ] || return 0
+	! has "$folder/sources/made" || return 0
 	list=/etc/apt/sources.list.d/debian.sources
 	[ -f $list ] || missing "this is no Debian with $list"
-	command -v tclsh >/dev/null && command -v dpkg-source >/dev/null ||
+	{ command -v tclsh && command -v dpkg-source; } >/dev/null ||
 		missing "tcl and dpkg-dev are needed ('run/setup laptops' installs them)"
 	rm -rf "$folder/sources"
 	mkdir -p "$folder/apt/parts" "$folder/apt/lists/partial" "$folder/apt/cache" "$folder/sources/packages"
@@ -32,8 +36,8 @@ sources() { # unpacked in FOLDER/sources
 	$apt update || missing "Debian's packages are not reached"
 	(
 		cd "$folder/sources/packages"
-		$apt source --download-only libzstd zlib sqlite3 libxlsxwriter xxhash libiberty tre
-		for library in libzstd zlib sqlite3 libxlsxwriter xxhash libiberty tre; do
+		$apt source --download-only $packages
+		for library in $packages; do
 			# with Debian's patches
 			dpkg-source --no-check -x "${library}"_*.dsc "../$library" >/dev/null
 		done
@@ -47,7 +51,7 @@ sources() { # unpacked in FOLDER/sources
 	rm "$folder/sources/tre/lib/tre-match-approx.c"
 	printf '#define HAVE_SYS_TYPES_H 1\n#define TRE_REGEX_T_FIELD value\n#define TRE_VERSION "0.8.0"\n' >"$folder/sources/tre/lib/tre-config.h"
 	: >"$folder/sources/tre/lib/config.h"
-	touch "$folder/sources/made"
+	echo "$packages" >"$folder/sources/made"
 }
 tools() {
 	[ ! -e "$folder/tools/made" ] || return 0
@@ -103,7 +107,7 @@ archive() { # archive TARGET NAME OPTIONS FILES...: NAME of these files of FOLDE
 }
 libraries() { # in FOLDER/TARGET/root
 	root=$folder/$1/root tools=$folder/$1/tools
-	[ ! -e "$root/made" ] || return 0
+	! has "$root/made" || return 0
 	rm -rf "$root" "$folder/$1/objects"
 	mkdir -p "$root/lib/pkgconfig" "$root/include"
 	(
@@ -120,14 +124,16 @@ libraries() { # in FOLDER/TARGET/root
 			$minizip/zip.c $minizip/ioapi.c $temporary
 		archive "$1" iberty "-Ilibiberty/include -DHAVE_STDLIB_H -DHAVE_STRING_H -DIN_LIBGCC2_" libiberty/libiberty/cp-demangle.c
 		archive "$1" tre "-DHAVE_CONFIG_H -Itre/lib" tre/lib/reg*.c tre/lib/tre-*.c
-		mkdir "$root/include/libiberty" "$root/include/tre"
+		archive "$1" protobuf-c "-Iprotobuf-c" protobuf-c/protobuf-c/protobuf-c.c
+		mkdir "$root/include/libiberty" "$root/include/tre" "$root/include/protobuf-c"
 		cp tre/lib/regex.h tre/lib/tre.h tre/lib/tre-config.h "$root/include/tre/"
 		cp libiberty/include/*.h "$root/include/libiberty/"
+		cp protobuf-c/protobuf-c/protobuf-c.h "$root/include/protobuf-c/"
 		cp -r libzstd/lib/zstd.h libzstd/lib/zstd_errors.h zlib/zlib.h zlib/zconf.h sqlite3/sqlite3.h xxhash/xxhash.h libxlsxwriter/include/* "$root/include/"
 	)
-	for library in zstd z sqlite3 xlsxwriter; do
+	for library in zstd z sqlite3 xlsxwriter protobuf-c; do
 		case $library in
-		zstd) name=libzstd ;;
+		zstd | protobuf-c) name=lib$library ;;
 		z) name=zlib ;;
 		*) name=$library ;;
 		esac
@@ -136,7 +142,7 @@ libraries() { # in FOLDER/TARGET/root
 	done
 	printf 'Name: xxhash\nDescription: xxhash\nVersion: 9\nCflags: -I%s/include -DXXH_INLINE_ALL\n' "$root" >"$root/lib/pkgconfig/libxxhash.pc"
 	sed -i 's/-lxlsxwriter$/-lxlsxwriter -lz/' "$root/lib/pkgconfig/xlsxwriter.pc"
-	touch "$root/made"
+	echo "$packages" >"$root/made"
 }
 program() {
 	root=$folder/$1/root tools=$folder/$1/tools

@@ -1,4 +1,4 @@
-/* In the report as it is shown: files over it are for the page around it. */
+/* Runs in the report that the page shows: it announces dragged files to the page. */
 for (const kind of ["dragenter", "dragover", "drop"])
 	addEventListener(kind, e => {
 		e.preventDefault();

@@ -1,6 +1,7 @@
 "use strict";
 const $ = id => document.getElementById(id);
-/* What can be made of files: words for it, what it needs, and how many. Its outputs are called as it is. */
+/* What the page makes of files: a title, the command, how many files it takes, and its heading in the output of
+ * `warpsheet tables`. Output files are named after the job. */
 const JOBS = {
 	report: {title: "report", args: ["report"], from: 1, to: 1, tables: "report TRACE"},
 	diff: {title: "comparison", args: ["diff"], from: 2, to: 2, tables: "diff"},
@@ -8,7 +9,7 @@ const JOBS = {
 	aa: {title: "spread of runs", args: ["aa"], from: 2},
 	sweep: {title: "configurations", args: ["sweep"], from: 2, tables: "sweep"},
 };
-const TRACE = /\.(wtrace|json|json\.gz|sqlite)$/i;
+const TRACE = /\.(wtrace|json|json\.gz|pb|sqlite)$/i;
 let files = []; /* [name below /in, File] */
 let job, working = null, tables, addsTo = null, urls = [], answerCsv = "";
 
@@ -66,13 +67,13 @@ function say(text, isWrong) {
 	$("message").hidden = !text;
 	$("message").className = isWrong ? "wrong" : "";
 }
-/* Without the name of the program, and what is for a terminal. */
+/* The messages without the program's name, and without advice for a terminal. */
 const words = text => text.split("\n").map(line => line.replace(/^warpsheet: /, "")).filter(line => !/^reading '.*Run 'warpsheet import'/.test(line))
 	.join("\n").trim();
 function sayFailure({code: exit, err}) {
 	const these = files.length > 1 ? "these traces" : "this trace";
 	say(exit === 5 && /memory/.test(err)
-		? "This browser's memory is not enough for " + these + ": a page may have 4 GB. The program itself takes far less: warpsheet report."
+		? "The browser has too little memory for " + these + ": a page can use 4 GB at most. The installed program needs far less: warpsheet report."
 		: words(err) || "The program ended with status " + exit + ".", true);
 }
 
@@ -87,7 +88,7 @@ function save(name, blob) {
 	return a;
 }
 const madeOf = (answer, name) => answer.made.find(one => one.name === name);
-/* The blob that the job makes as a file of this name; null: it was said why not. */
+/* Runs the job with this output file. Returns its blob; null after a failure, which is shown. */
 async function make(name, ...options) {
 	const answer = await command(...JOBS[job].args, ...files.map(([file]) => file), ...options, "-o", "/out/" + name);
 	const made = answer && madeOf(answer, name);
@@ -97,7 +98,7 @@ async function make(name, ...options) {
 		sayFailure(answer);
 	return made ? {blob: made.blob, beside: answer.made.filter(one => one !== made), err: words(answer.err)} : null;
 }
-/* A workbook is made when it is asked for, since few want it, and it takes as long as the page. */
+/* A workbook is made on request: few people want one, and it takes as long as the page. */
 function laterLink(name) {
 	const button = document.createElement("button");
 	button.className = "link";
@@ -125,7 +126,7 @@ async function listTables() {
 
 /* --- the report of the files --- */
 
-/* The report, with what gives the page files that are dropped on it. */
+/* The report with frame.js in it, which sends dropped files to this page. */
 async function shownCopy(blob) {
 	const text = await blob.text(), at = text.indexOf("script-src 'sha256-");
 	return at < 0 ? text : text.replace("script-src '", "script-src 'sha256-{{frame.hash}}' '") + "<script>{{frame.js}}</" + "script>";
@@ -142,7 +143,7 @@ async function show() {
 	$("names").textContent = nameAll();
 	say("");
 	const shown = job, made = await make(shown + ".html");
-	if (working) /* other files by now */
+	if (working) /* other files were dropped meanwhile */
 		return;
 	$("jobs").hidden = files.length < 2;
 	$("job").replaceChildren(...Object.entries(JOBS).filter(([, one]) => files.length >= one.from && files.length <= (one.to || Infinity))
@@ -174,7 +175,7 @@ async function show() {
 	document.body.dataset.done = shown;
 }
 
-/* Names are those of the files; two of one name get a folder each. */
+/* Files keep their names; if two have the same name, each gets a folder of its own. */
 function take(list) {
 	const names = list.map(file => file.name);
 	if (!list.length)
@@ -183,7 +184,7 @@ function take(list) {
 	job = files.length === 1 ? "report" : files.length === 2 ? "diff" : files.every(([name]) => /-r\d+\.wtrace$/.test(name)) ? "aa" : "ranks";
 	show().catch(e => say(String(e), true));
 }
-/* The traces in a folder, and in those in it. Chromium has handles where it cannot read entries: for a page from the disk. */
+/* The traces in a folder and its subfolders. From a page on the disk Chromium reads folders by handles alone, not by entries. */
 async function inFolder(one) {
 	if (one.kind === "file")
 		return [await one.getFile()];
@@ -223,9 +224,9 @@ addEventListener("drop", async e => {
 	const list = await filesOf(e.dataTransfer);
 	take(list);
 	if (!list.length)
-		say("There is no trace in this folder: .wtrace, .json, .json.gz or .sqlite.", true);
+		say("The folder has no traces in it (.wtrace, .json, .json.gz, .xplane.pb, .sqlite).", true);
 });
-/* Over the report, which has another origin, the cover is put when a file comes. */
+/* The report has another origin, and drops on it do not reach this page. So the page covers it as soon as a file is over it. */
 addEventListener("message", e => {
 	if (e.source !== $("report").contentWindow || !e.data || !Array.isArray(e.data.files))
 		return;

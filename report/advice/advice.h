@@ -61,6 +61,7 @@ struct ws_findings {
 	double step_ns;       /* wall time of the median step, or of the run without steps */
 	double setup_ns;      /* start-up in step_ns if it is a tenth or more; else 0 */
 	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
+	const char *alone;    /* the range that only the steps that stand out have; NULL */
 	bool has_steps;
 	uint8_t fired[WS_RULES];
 	uint64_t skipped[WS_RULES];                  /* findings over WS_ADVICE_FINDINGS_MAX */
@@ -142,6 +143,7 @@ struct ws_advice {
 	size_t claim_capacity;
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
 	int64_t *config_ns;              /* GPU time of judged kernels by launch configuration */
+	double *running_blocks; /* of the rule about them: blocks of all kernels during each */
 	int64_t *class_ns;               /* GPU time by text of the class */
 	uint8_t *is_cast;                /* by launch configuration, from its name: WS_CAST… */
 	uint32_t cast, conv_aux;         /* texts of classes, WS_NONE */

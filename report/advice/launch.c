@@ -267,7 +267,7 @@ static void add_paths(struct ws_advice *a)
 		                             ws_advice_part(a, ns),
 		                             ws_advice_time(a, (double)a->idle->path_kernel_ns[p]),
 		                             stack_caveat(a, WS_USE_LAUNCH)),
-		              NULL);
+		              waits_for_small_copies(a) ? cure_of(a, WS_USE_LAUNCH) : NULL);
 		free(path);
 	}
 }

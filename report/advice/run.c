@@ -95,6 +95,9 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	const char *which = outliers(a, phase, stat, &are_first);
 	const uint32_t alone = phase == WS_PHASES ? what_they_alone_have(a, stat) : WS_NONE;
 
+	if (alone != WS_NONE)
+		a->found->alone = ws_advice_name(a, a->m->ranges.paths[alone].name);
+
 	ws_advice_add(a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN, NULL,
 	              phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase),
 	              ws_advice_text(a,
@@ -112,7 +115,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	                      ? ws_advice_text(a,
 	                                       "Compare steps of one kind: only those that stand "
 	                                       "out have %s. Report the median",
-	                                       ws_advice_name(a, a->m->ranges.paths[alone].name))
+	                                       a->found->alone)
 	                      : ws_advice_text(
 	                                a,
 	                                are_first ? "Run more full warm-up steps (forward and "

@@ -30,13 +30,61 @@ static bool is_comm(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_COMM;
 }
 
+/* Of how many blocks kernels ran while those of a configuration did, in the mean: its own, and
+ * those of kernels beside it on its device. */
+static void find_running_blocks(struct ws_advice *a)
+{
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	const struct ws_replay_piece *piece = a->replayed->pieces;
+	double *ns;
+	struct running {
+		uint32_t piece, config;
+		double blocks;
+	} * now;
+	size_t n = 0;
+
+	WS_NEW(&a->arena, a->running_blocks, a->m->nconfigs);
+	WS_NEW(&a->arena, ns, a->m->nconfigs);
+	WS_NEW(&a->arena, now, piece ? a->replayed->npieces : 0);
+	for (uint32_t i = 0; piece && i < a->replayed->npieces; i++) {
+		struct running own = {.piece = i};
+		size_t kept = 0;
+
+		if (!piece[i].is_kernel)
+			continue;
+		own.config = ws_joined_rows_kernel(rows, piece[i].row)->kind->config;
+		own.blocks = (double)blocks_of(&a->m->configs[own.config]);
+		for (size_t k = 0; k < n; k++) {
+			const struct ws_replay_piece *other = &piece[now[k].piece];
+			const double both_ns =
+			        (double)ws_span_overlap(other->start_ns, ws_piece_end(other),
+			                                piece[i].start_ns, ws_piece_end(&piece[i]));
+
+			if (ws_piece_end(other) <= piece[i].start_ns)
+				continue;
+			if (other->device == piece[i].device) {
+				a->running_blocks[own.config] += both_ns * now[k].blocks;
+				a->running_blocks[now[k].config] += both_ns * own.blocks;
+			}
+			now[kept++] = now[k];
+		}
+		now[kept] = own;
+		n = kept + 1;
+		a->running_blocks[own.config] += (double)piece[i].dur_ns * own.blocks;
+		ns[own.config] += (double)piece[i].dur_ns;
+	}
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		a->running_blocks[i] = ns[i] > 0 ? a->running_blocks[i] / ns[i]
+		                                 : (double)blocks_of(&a->m->configs[i]);
+}
+
 static bool leaves_empty(const struct ws_advice *a, size_t config)
 {
 	const struct ws_config *c = &a->m->configs[config];
-	const uint64_t blocks = blocks_of(c);
 	const int64_t sms = multiprocessors_of(a, c);
 
-	return blocks && sms > 0 && blocks < (uint64_t)sms && !is_comm(a, config);
+	return blocks_of(c) && sms > 0 && a->running_blocks[config] < (double)sms &&
+	       !is_comm(a, config);
 }
 
 static bool has_tiny_blocks(const struct ws_advice *a, size_t config)
@@ -56,7 +104,7 @@ static double rate_of_empty(const struct ws_advice *a, const struct ws_advice_ce
 
 	(void)claim;
 	return leaves_empty(a, cell->config)
-	               ? 1 - (double)blocks_of(c) / (double)multiprocessors_of(a, c)
+	               ? 1 - a->running_blocks[cell->config] / (double)multiprocessors_of(a, c)
 	               : -1;
 }
 
@@ -74,6 +122,12 @@ static double rate_of_tiny(const struct ws_advice *a, const struct ws_advice_cel
 		return NAN;
 	return fmax(0, 1 - (double)(c->occupancy.active_blocks * threads_of(c)) /
 	                               device->limits.threads_per_sm);
+}
+
+static bool is_alike(const struct ws_config *a, const struct ws_config *b)
+{
+	return a->name == b->name && a->device == b->device && blocks_of(a) == blocks_of(b) &&
+	       threads_of(a) == threads_of(b);
 }
 
 static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
@@ -99,7 +153,15 @@ static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_adv
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_config *c = &a->m->configs[top[i]];
 		const uint64_t blocks = blocks_of(c);
+		int64_t ns = 0; /* on all streams */
+		bool is_told = false;
 
+		for (size_t k = 0; k < i; k++)
+			is_told |= is_alike(c, &a->m->configs[top[k]]);
+		if (is_told)
+			continue;
+		for (size_t k = 0; k < a->m->nconfigs; k++)
+			ns += is_alike(c, &a->m->configs[k]) ? a->config_ns[k] : 0;
 		text = ws_advice_text(a, "%s%s%s, %s block%s of %" PRIu64 " thread%s", text,
 		                      i ? "; " : ": ", ws_advice_name(a, c->name),
 		                      ws_say_number(a->texts, (double)blocks),
@@ -108,8 +170,11 @@ static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_adv
 		if (multiprocessors_of(a, c) > 0)
 			text = ws_advice_text(a, "%s on %" PRId64 " multiprocessors", text,
 			                      multiprocessors_of(a, c));
-		text = ws_advice_text(a, "%s (%s)", text,
-		                      ws_advice_kernel_time(a, a->config_ns[top[i]]));
+		if (a->running_blocks[top[i]] >= 1.05 * (double)blocks)
+			text = ws_advice_text(a, "%s, beside others: %s blocks in all", text,
+			                      ws_say_number(a->texts,
+			                                    round(a->running_blocks[top[i]])));
+		text = ws_advice_text(a, "%s (%s)", text, ws_advice_kernel_time(a, ns));
 	}
 	return text;
 }
@@ -118,6 +183,7 @@ void ws_rule_empty_grids(struct ws_advice *a)
 {
 	bool is_known = false;
 
+	find_running_blocks(a);
 	for (size_t i = 0; i < a->m->nconfigs; i++)
 		is_known |= a->config_ns[i] && blocks_of(&a->m->configs[i]);
 	if (!is_known)

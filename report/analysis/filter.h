@@ -121,13 +121,6 @@ bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t en
 bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step);
 
 /*
- * Does a --nvtx pattern match this range? The pattern matches the whole path, or its end after any
- * '/' between names, so a bare name matches at any depth; with a leading '/' it matches only from
- * the outermost range. In "domain:path" the domain must match too.
- */
-bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain);
-
-/*
  * Sets inside[r] = 1 for ranges that match nvtx ("[domain:]path[#n|#a..b]") and for ranges inside
  * these; inside has one entry per range. If the pattern as a whole matches ranges, a suffix #n is
  * part of the name.

@@ -30,7 +30,13 @@ static bool matches_path(struct ws_bytes pattern, struct ws_bytes path)
 	return false;
 }
 
-bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain)
+/*
+ * Does a --nvtx pattern name this range? The pattern matches the whole path,
+ * or its end after any '/' between names (so a bare name finds the range
+ * wherever it stands); a leading '/' ties it to the outermost range. In
+ * "domain:path" the domain must match too.
+ */
+static bool names_range(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain)
 {
 	const char *p = pattern.ptr;
 	const char *colon = pattern.len ? memchr(p, ':', pattern.len) : NULL;
@@ -66,8 +72,7 @@ static void match_paths(struct matcher *c, struct ws_bytes pattern)
 
 		ws_path_text(r, p, m->texts, &text, &len);
 		path = (struct ws_bytes){text, len};
-		path_named[p] =
-		        (uint8_t)ws_filter_matches(pattern, path, m->texts[r->paths[p].domain]);
+		path_named[p] = (uint8_t)names_range(pattern, path, m->texts[r->paths[p].domain]);
 		free(text);
 	}
 	for (uint32_t i = 0; i < c->rows->nranges; i++) {
@@ -122,8 +127,8 @@ static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uin
 	if (!names[kept - 1].differs)
 		return;
 	put_recorded_path(c->m, names, kept, path);
-	c->named[i] = ws_filter_matches(pattern, (struct ws_bytes){path->data, path->len},
-	                                c->m->texts[c->m->ranges.paths[r->context->path].domain]);
+	c->named[i] = names_range(pattern, (struct ws_bytes){path->data, path->len},
+	                          c->m->texts[c->m->ranges.paths[r->context->path].domain]);
 	c->has_names |= c->named[i];
 }
 

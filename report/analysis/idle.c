@@ -189,29 +189,11 @@ static bool is_mostly(const struct ws_spans *spans, int64_t from_ns, int64_t to_
 	return 2 * ws_spans_inside(spans, from_ns, to_ns) > to_ns - from_ns;
 }
 
-/* Had no thread made a call for longer than a launch takes when this one was made? Calls stand in
- * the order of their ends. */
-static bool is_after_pause(const struct finder *c, uint32_t call)
+static enum ws_use launch_or_host(const struct finder *c, int64_t from_ns, int64_t to_ns)
 {
-	struct ws_joined_rows *rows = c->sel->rows;
-	const struct ws_joined_call *before = call ? ws_joined_rows_call(rows, call - 1) : NULL;
-	const int64_t until_ns = before ? before->start_ns + before->dur_ns : INT64_MAX;
-	const int64_t call_ns = ws_joined_rows_call(rows, call)->start_ns;
-
-	return until_ns < call_ns && call_ns - until_ns > WS_IDLE_LAUNCH_US * 1000;
-}
-
-/* A short gap is a launch's, unless it is the end of a longer pause of the host; at the last moment
- * of one the host may have waited for the device, and launches. */
-static enum ws_use launch_or_host(const struct finder *c, int64_t from_ns, int64_t to_ns,
-                                  uint32_t call)
-{
-	const bool is_short = to_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000;
-	const bool is_end = to_ns - from_ns <= WS_IDLE_END_US * 1000;
-
-	return is_short && (is_end || !is_after_pause(c, call)) ? WS_USE_LAUNCH
-	       : is_mostly(&c->host->setup, from_ns, to_ns)     ? WS_USE_SETUP
-	                                                        : WS_USE_HOST;
+	return to_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000  ? WS_USE_LAUNCH
+	       : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
+	                                                    : WS_USE_HOST;
 }
 
 static enum ws_use wait_or_unknown(const struct finder *c)
@@ -222,10 +204,9 @@ static enum ws_use wait_or_unknown(const struct finder *c)
 /* The host had not launched the next work: explains its activity from `from` to `to`. Without
  * waiting for the device, the host would have launched earlier by the duration of its wait, and no
  * more. */
-static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, uint32_t call,
+static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64_t call_ns,
                          struct gap *g)
 {
-	const int64_t call_ns = ws_joined_rows_call(c->sel->rows, call)->start_ns;
 	int64_t waited_ns;
 
 	if (is_mostly(&c->host->data, from_ns, to_ns)) {
@@ -240,7 +221,7 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, uint3
 	if (waited_ns)
 		add_part(g, from_ns + waited_ns, WS_USE_SYNC);
 	if (from_ns + waited_ns < to_ns)
-		add_part(g, to_ns, launch_or_host(c, from_ns + waited_ns, to_ns, call));
+		add_part(g, to_ns, launch_or_host(c, from_ns + waited_ns, to_ns));
 }
 
 /* since_ns: when the device became idle, INT64_MIN: no earlier work; from_ns: since_ns or the begin
@@ -279,11 +260,10 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 		return g;
 	}
 	if (call_ns > from_ns)
-		explain_host(c, from_ns, min_ns(to_ns, made_ns), next->call, &g);
+		explain_host(c, from_ns, min_ns(to_ns, made_ns), call_ns, &g);
 	else /* the launch call itself was slow */
-		add_part(&g, min_ns(to_ns, made_ns),
-		         launch_or_host(c, from_ns, made_ns, next->call));
-	/* launched before, but began late */
+		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(c, from_ns, made_ns));
+	/* launched by then, and yet it began late */
 	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000)
 		add_part(&g, to_ns, wait_or_unknown(c));
 	g.part[g.n - 1].end_ns = to_ns;

@@ -79,8 +79,6 @@ enum ws_use ws_use_of_work(const struct ws_work *w);
 
 /* A longer gap before a launch counts as other work of the host, not as launching. */
 #define WS_IDLE_LAUNCH_US 100
-/* …, of which only the end left the device idle: up to so long it may be launching all the same. */
-#define WS_IDLE_END_US 20
 /* Queued work begins within this time; later, it waited for something. As in HTA. */
 #define WS_IDLE_QUEUE_US 30
 /* The first steps are start-up if each takes more than this many times the median step. */

@@ -183,10 +183,9 @@ void ws_spans_merge(struct ws_spans *s)
 {
 	size_t n = 0;
 
+	ws_spans_sort(s);
 	if (!s->is_mixed)
 		return;
-	if (!s->file.data)
-		ws_sort(s->span, s->n, sizeof(*s->span), by_start);
 	for (size_t i = 0; i < s->n; i++) {
 		ws_spill_used(&s->file, sizeof(*s->span));
 		if (n && s->span[i].start_ns <= s->span[n - 1].end_ns) {

@@ -684,7 +684,11 @@ static void name_tree(const struct tree *t)
 		        t->p->texts, "Where in the model (incomplete: %s range events were lost)",
 		        ws_say_number(t->p->texts, (double)page->lost_events));
 	page->tree_what =
-	        ws_arena_format(t->p->texts, "%s time by %s%s; click to zoom", ws_page_work(page),
+	        ws_arena_format(t->p->texts, "%s time%s by %s%s; click to zoom", ws_page_work(page),
+	                        page->ndevices > 1
+	                                ? ws_arena_format(t->p->texts, " summed over %zu GPUs",
+	                                                  page->ndevices)
+	                                : "",
 	                        modules             ? "module"
 	                        : t->has_ranges     ? "range"
 	                        : m->cpu_ops.tree.n ? "operation"

@@ -342,6 +342,81 @@ static void say_first_steps(struct ws_page_making *p, size_t n)
 	            ws_say_time(p->texts, (double)ns), ": start-up, which is set apart.", NULL);
 }
 
+static int64_t median_step_ns(const struct ws_page_step *step, size_t n, struct ws_arena *arena)
+{
+	double *ns;
+
+	WS_NEW(arena, ns, n);
+	for (size_t i = 0; i < n; i++)
+		ns[i] = (double)step[i].ns;
+	return (int64_t)ws_stat_median(ns, n);
+}
+
+#define TREND_STEPS   6   /* from so many on */
+#define TREND_PERCENT 110 /* of the first third, what the last one takes */
+
+/* "Steps become slower: 1.72 ms in the first third, 3.1 ms in the last." Every step of the one is
+ * shorter than any of the other. */
+static void say_trend(struct ws_page_making *p)
+{
+	const struct ws_page_step *step = p->page->step;
+	const size_t n = p->page->nsteps, third = n / 3;
+	int64_t first_ns, last_ns, most_ns = 0, least_ns = INT64_MAX;
+
+	if (n < TREND_STEPS)
+		return;
+	for (size_t i = 0; i < third; i++) {
+		most_ns = step[i].ns > most_ns ? step[i].ns : most_ns;
+		least_ns = step[n - 1 - i].ns < least_ns ? step[n - 1 - i].ns : least_ns;
+	}
+	first_ns = median_step_ns(step, third, p->texts);
+	last_ns = median_step_ns(step + n - third, third, p->texts);
+	if (least_ns > most_ns && 100 * last_ns >= TREND_PERCENT * first_ns)
+		ws_page_say(p->page, "",
+		            "Steps become slower: ", ws_say_time(p->texts, (double)first_ns),
+		            ws_arena_format(p->texts,
+		                            " in the first third of them, %s in the last.",
+		                            ws_say_time(p->texts, (double)last_ns)),
+		            NULL);
+}
+
+#define TURNS_PERCENT 5  /* of the time that a device computes, in which another one may as well */
+#define TURN_PERCENT  10 /* of all computing, that a device has to do to take a turn */
+
+/* Several devices of which no two compute at the same time, as a model that is cut into parts does.
+ */
+static void say_turns(struct ws_page_making *p)
+{
+	struct ws_joined_rows *rows = p->sel->rows;
+	struct ws_spans any = {0};
+	int64_t sum_ns = 0, any_ns = 0;
+	size_t n = 0;
+
+	for (uint32_t d = 0; d < p->idle->ndevices; d++)
+		sum_ns += p->idle->device[d].ns[WS_USE_COMPUTE];
+	for (uint32_t d = 0; d < p->idle->ndevices; d++)
+		n += 100 * p->idle->device[d].ns[WS_USE_COMPUTE] > TURN_PERCENT * sum_ns;
+	if (n < 2)
+		return;
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (k->kind->class != WS_TEXT_COMM && ws_kernel_ran(p->sel, k, i))
+			ws_spans_add(&any, k->start_ns, k->start_ns + k->dur_ns);
+	}
+	ws_spans_merge(&any);
+	for (size_t w = 0; w < p->windows->n; w++)
+		any_ns += ws_spans_inside(&any, p->windows->window[w].start_ns,
+		                          p->windows->window[w].end_ns);
+	ws_spans_release(&any);
+	if (100 * (sum_ns - any_ns) < TURNS_PERCENT * any_ns)
+		ws_page_say(
+		        p->page, "", "", ws_arena_format(p->texts, "%zu GPUs take turns", n),
+		        ": no two compute at once. Split batches into micro-batches, or run a copy "
+		        "of the model on each GPU.",
+		        NULL);
+}
+
 /* What happens once is no part of a step or of a loop, and no finding is about it. */
 static void say_what_happens_once(struct ws_page_making *p)
 {
@@ -847,7 +922,7 @@ static void say_what_is_unsound(struct ws_page_making *p)
 		            ws_arena_format(p->texts, "%s of %s launches",
 		                            ws_say_number(p->texts, (double)behind),
 		                            ws_say_number(p->texts, (double)launches)),
-		            " come after the last recorded kernel: the trace lacks theirs. "
+		            " come after the last recorded kernel. "
 		            "Synchronise before recording ends.",
 		            NULL);
 }
@@ -1060,7 +1135,13 @@ void ws_page_add_headline(struct ws_page_making *p)
 		            ": times hold, values do not.", NULL);
 	if (p->sel->kernels) {
 		say_why_idle(p);
+		if (p->idle && p->windows && !page->on_cpu && !s->obstacle)
+			say_turns(p);
 		say_what_happens_once(p);
+		if (page->only_outliers_have)
+			ws_page_say(p->page, "", "Only the steps that stand out have ",
+			            page->only_outliers_have, ".", NULL);
+		say_trend(p);
 		say_migrations(p);
 		say_largest_part(p);
 		say_first(p);
@@ -1180,6 +1261,17 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 	        has_gain && all->obstacle ? all->obstacle : "");
 }
 
+/* "Casts: 14.1 of 130 ms in 164 kernels per step": behind what was found, unless it says so
+ * itself. */
+static const char *evidence_of(const struct ws_page_making *p, const struct ws_finding *f)
+{
+	const char *title = ws_rule_defs[f->rule].title;
+	const char *own = ws_arena_copy(p->texts, f->evidence, strlen(f->evidence));
+	const char *begin = ws_arena_copy(p->texts, own, strcspn(own, ":"));
+
+	return strcasestr(title, begin) ? own : ws_arena_format(p->texts, "%s: %s", title, own);
+}
+
 void ws_page_add_findings(struct ws_page_making *p)
 {
 	const struct ws_findings *all;
@@ -1192,6 +1284,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 		return;
 	p->page->no_finding = NULL;
 	all = ws_advice_find(p->whole);
+	p->page->only_outliers_have = all->alone;
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
 	for (size_t i = 0; i < all->n; i++)
@@ -1213,8 +1306,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 		p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
 		        .title = rule->title,
 		        .advice = ws_arena_copy(p->texts, advice, strlen(advice)),
-		        .evidence = ws_arena_copy(p->texts, order[i]->evidence,
-		                                  strlen(order[i]->evidence)),
+		        .evidence = evidence_of(p, order[i]),
 		        .gain_ns = order[i]->gain_ns,
 		        .is_caveat = is_caveat(order[i]),
 		        .gain = ws_finding_gain(p->texts, all, order[i]),

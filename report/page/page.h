@@ -337,6 +337,7 @@ struct ws_page {
 	uint64_t lost_records; /* count of most_lost, the largest loss that makes a trace incomplete
 	                        */
 	const char *most_lost;    /* the counter's name; NULL: none was lost */
+	const char *only_outliers_have; /* a range; NULL */
 	uint64_t merged_records;  /* of several processes in one file */
 	uint64_t unknown_records; /* records of unknown kinds that the import left out */
 	bool has_steps;
@@ -504,6 +505,3 @@ struct ws_boxes {
 		size_t lane; /* from 1; 0: none */
 	} known[16];
 };
-
-/* The number of a lane, which is added if new; *is_new: it has no name yet. */
-size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new);

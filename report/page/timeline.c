@@ -22,7 +22,8 @@ static inline bool boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
 /* Maximum length of a merged box, as a multiple of the shortest single box. */
 #define MOST_TIMES 4
 
-size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new)
+/* The number of a lane; *is_new: it has no name yet. */
+static size_t lane_of(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new)
 {
 	struct ws_known_lane *known =
 	        &b->known[(key->kind + 5 * key->device + 3 * (key->number >> 1)) % 16];
@@ -247,7 +248,7 @@ static size_t device_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 {
 	const struct ws_lane_key key = {kind, device, process, 0, stream};
 	bool is_new;
-	const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
+	const size_t lane = lane_of(&f->boxes, &key, &is_new);
 	const char **name = &f->out->lane[lane].name;
 
 	if (!is_new)
@@ -283,7 +284,7 @@ static size_t thread_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 	const struct ws_thread *t = &f->m->threads[thread];
 	const struct ws_lane_key key = {kind, 0, t->process, 0, 2 * (uint64_t)thread};
 	bool is_new;
-	const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
+	const size_t lane = lane_of(&f->boxes, &key, &is_new);
 
 	if (is_new)
 		f->out->lane[lane].name =
@@ -505,7 +506,7 @@ static void add_critical_path(struct filling *f)
 			             : piece  ? WS_PAGE_OCHRE
 			                      : (uint8_t)ws_page_use_colour(path[i].use);
 		}
-		const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
+		const size_t lane = lane_of(&f->boxes, &key, &is_new);
 
 		if (is_new)
 			f->out->lane[lane].name = "critical path";

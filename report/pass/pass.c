@@ -16,7 +16,7 @@
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-static void tell_progress(struct ws_pass *p)
+static void show_progress(struct ws_pass *p)
 {
 	if (p->l.opts->progress)
 		p->l.opts->progress(p->m->name, ++p->taken_blocks, p->m->file.blocks);
@@ -27,7 +27,7 @@ static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *r
 {
 	struct ws_pass *p = pass;
 
-	tell_progress(p);
+	show_progress(p);
 	WS_FORWARD(ws_pass_take_thread_rows(p, rows, block, err));
 	if (!p->joins) {
 		/* Of the block at hand, as they come. */
@@ -51,7 +51,7 @@ static enum ws_status take_kernels(void *pass, const struct ws_block_rows *rows,
 	struct ws_pass *p = pass;
 	struct ws_pass_rows *waiting = &p->rows;
 
-	tell_progress(p);
+	show_progress(p);
 	WS_FORWARD(ws_pass_take_kernels(p, rows, block, err));
 	ws_pass_rows_merge(waiting, &p->taken);
 	for (; waiting->first < waiting->n; waiting->first++) {

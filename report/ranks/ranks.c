@@ -367,11 +367,17 @@ static void read_steps(struct reader *c)
 	}
 }
 
+static bool is_in_window(const struct ws_span *s, const struct ws_time_window *w)
+{
+	return ws_span_overlap(s->start_ns, s->end_ns, w->start_ns, w->end_ns) > 0;
+}
+
 /* The timeline has one step of all ranks: the median one of the first that was read. */
 static void keep_shown_step(struct reader *c)
 {
 	struct ws_rank *rank = c->rank;
 	const struct ws_time_window *w;
+	size_t n = 0;
 
 	rank->shown = WS_NONE;
 	if (!rank->nsteps)
@@ -387,11 +393,13 @@ static void keep_shown_step(struct reader *c)
 	w = &c->windows->window[rank->shown];
 	rank->shown_window =
 	        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
-	WS_NEW(&c->r->arena, rank->computed, c->compute.n);
+	for (size_t i = 0; i < c->compute.n; i++)
+		n += is_in_window(&c->compute.span[i], w);
+	WS_NEW(&c->r->arena, rank->computed, n);
 	for (size_t i = 0; i < c->compute.n; i++) {
 		const struct ws_span *s = &c->compute.span[i];
 
-		if (ws_span_overlap(s->start_ns, s->end_ns, w->start_ns, w->end_ns))
+		if (is_in_window(s, w))
 			rank->computed[rank->ncomputed++] = (struct ws_span){
 			        rank->base_ns +
 			                (s->start_ns > w->start_ns ? s->start_ns : w->start_ns),
@@ -1525,7 +1533,19 @@ static void say_cure(const struct ws_ranks *r, struct ws_page *out)
 		            ws_say_time(t, exposed_ns), " per step.", NULL);
 }
 
-/* A bar for each rank. Of very many the first, and the one that makes the others wait. */
+#define RANKS_IN_ORDER 16
+
+/* Of more ranks than a screen holds the one that makes the others wait stands first. */
+static size_t nth_rank(const struct ws_ranks *r, size_t n)
+{
+	const size_t last = r->last ? (size_t)(r->last - r->ranks) : 0;
+
+	if (r->n <= RANKS_IN_ORDER || n > last)
+		return n;
+	return n ? n - 1 : last;
+}
+
+/* A bar for each rank. */
 static void add_rows(const struct ws_ranks *r, struct ws_page *out)
 {
 	struct ws_arena *t = &out->arena;
@@ -1534,7 +1554,7 @@ static void add_rows(const struct ws_ranks *r, struct ws_page *out)
 	out->rows_what = "mean over the steps; idle time stands last";
 	WS_NEW(t, out->row, WS_PAGE_ROWS);
 	for (size_t i = 0; i < r->n; i++) {
-		const struct ws_rank *rank = &r->ranks[i];
+		const struct ws_rank *rank = &r->ranks[nth_rank(r, i)];
 		const double step_ns = rank->mean_ns[WS_RANK_STEP],
 		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
 		             exposed_ns = rank->mean_ns[WS_RANK_EXPOSED];
@@ -1544,9 +1564,7 @@ static void add_rows(const struct ws_ranks *r, struct ws_page *out)
 			continue;
 		if (out->nrows == WS_PAGE_ROWS) {
 			out->more_rows++;
-			if (rank != r->last)
-				continue;
-			out->nrows--;
+			continue;
 		}
 		row = &out->row[out->nrows++];
 		*row = (struct ws_page_row){.group = "",
@@ -1587,7 +1605,7 @@ struct drawing {
 	struct ws_span open; /* by the timeline's clock, of so many stretches, not in a box yet */
 	int64_t busy_ns;
 	uint64_t count;
-	enum rank_text what;
+	enum rank_text use;
 	uint32_t name;
 	uint32_t *of_text; /* text of the ranks -> of the timeline; 0: not yet */
 };
@@ -1620,17 +1638,17 @@ static void close_stretch(struct drawing *d)
 		                                 .busy_ns = d->busy_ns,
 		                                 .count = d->count,
 		                                 .name = d->name,
-		                                 .class = d->what,
+		                                 .class = d->use,
 		                                 .call_ns = -1,
 		                                 .call_dur_ns = -1,
 		                                 .depth = d->depth,
-		                                 .colour = (uint8_t)colours[d->what]};
+		                                 .colour = (uint8_t)colours[d->use]};
 	}
 	d->count = 0;
 }
 
 /* By start at each depth. */
-static void add_stretch(struct drawing *d, enum rank_text what, uint32_t name, int64_t start_ns,
+static void add_stretch(struct drawing *d, enum rank_text use, uint32_t name, int64_t start_ns,
                         int64_t end_ns)
 {
 	const int64_t ns = end_ns - start_ns;
@@ -1639,7 +1657,7 @@ static void add_stretch(struct drawing *d, enum rank_text what, uint32_t name, i
 		return;
 	start_ns -= d->clock_ns;
 	end_ns -= d->clock_ns;
-	if (d->count && d->what == what && d->name == name && ns < d->out->shortest_ns &&
+	if (d->count && d->use == use && d->name == name && ns < d->out->shortest_ns &&
 	    start_ns - d->open.end_ns < d->out->shortest_ns) {
 		d->open.end_ns = end_ns;
 		d->busy_ns += ns;
@@ -1650,7 +1668,7 @@ static void add_stretch(struct drawing *d, enum rank_text what, uint32_t name, i
 	d->open = (struct ws_span){start_ns, end_ns};
 	d->busy_ns = ns;
 	d->count = 1;
-	d->what = what;
+	d->use = use;
 	d->name = name;
 }
 
@@ -1770,11 +1788,11 @@ static struct ws_timeline *make_timeline(const struct ws_ranks *r)
 	memcpy(out->text, own, sizeof(own));
 	WS_NEW(&out->arena, d.of_text, r->texts.n + 1);
 	WS_NEW(&out->arena, calls, r->ncalls + 1);
-	for (uint32_t i = 0; i < r->n; i++) {
-		const struct ws_rank *rank = &r->ranks[i];
+	for (size_t i = 0; i < r->n; i++) {
+		const uint32_t at = (uint32_t)nth_rank(r, i);
+		const struct ws_rank *rank = &r->ranks[at];
 
-		if (rank->shown == WS_NONE ||
-		    (out->nlanes >= WS_PAGE_ROWS - 1 && rank != r->last && r->last))
+		if (rank->shown == WS_NONE || out->nlanes >= WS_PAGE_ROWS)
 			continue;
 		WS_GROW(out->lane, out->nlanes + 1, out->lanes_capacity);
 		d.lane = &out->lane[out->nlanes++];
@@ -1785,10 +1803,12 @@ static struct ws_timeline *make_timeline(const struct ws_ranks *r)
 		                                                            rank->number)};
 		d.clock_ns = has_own_clock(r, rank) ? rank->shown_window.start_ns - window.start_ns
 		                                    : llround(rank->offset_ns);
-		draw_rank(&d, i, calls);
+		draw_rank(&d, at, calls);
 	}
 	out->title = ws_arena_format(
-	        &out->arena, "step %" PRId64 " of %zu ranks, %s", r->shown_step, nshown,
+	        &out->arena, "step %" PRId64 " of %s%zu ranks, %s", r->shown_step,
+	        out->nlanes < nshown ? ws_arena_format(&out->arena, "%zu of ", out->nlanes) : "",
+	        nshown,
 	        !nown            ? "by aligned clocks"
 	        : nown == nshown ? "each from its own beginning: no clock is aligned"
 	                         : "by aligned clocks; those without one begin with the step");

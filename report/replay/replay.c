@@ -40,6 +40,8 @@ struct point {
 	double gap_ns;   /* since the anchor, or since the end of the piece if that was later */
 	double data_ns;  /* part of the gap in which the host loaded data */
 	double setup_ns; /* … in which it did what happens once */
+	double idle_ns; /* for how long the stream of what it launches had nothing to do, if that is
+	                   no longer than a launch takes */
 	bool is_end;
 };
 
@@ -455,16 +457,25 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 	WS_NEW(temp, gaps, r->npieces);
 	for (uint32_t i = 0; i < r->npieces; i++) {
 		const struct piece *p = &r->piece[i];
-		const int64_t free_ns = stream_free_ns(r, i), begin_ns = r->work[i].start_ns;
 
-		if (p->launch != WS_NONE && free_ns <= r->point[p->launch].at_ns)
-			latencies[nlatencies++] = (double)(begin_ns - r->point[p->launch].at_ns);
-		else if (free_ns != INT64_MIN && begin_ns - free_ns <= WS_IDLE_QUEUE_US * 1000)
-			gaps[ngaps++] = fmax(0, (double)(begin_ns - free_ns));
+		if (p->launch != WS_NONE && stream_free_ns(r, i) <= r->point[p->launch].at_ns)
+			latencies[nlatencies++] =
+			        (double)(r->work[i].start_ns - r->point[p->launch].at_ns);
 	}
 	/* a latency that is longer is a wait that nothing explains */
 	r->latency_ns =
 	        fmin(median_or(latencies, nlatencies, TYPICAL_LATENCY), WS_IDLE_QUEUE_US * 1000);
+	for (uint32_t i = 0; i < r->npieces; i++) {
+		const uint32_t launch = r->piece[i].launch;
+		const int64_t free_ns = stream_free_ns(r, i), begin_ns = r->work[i].start_ns;
+		const double ready_ns = launch == WS_NONE
+		                                ? -INFINITY
+		                                : (double)r->point[launch].at_ns + r->latency_ns;
+
+		if (free_ns != INT64_MIN && (double)free_ns > ready_ns &&
+		    begin_ns - free_ns <= WS_IDLE_QUEUE_US * 1000)
+			gaps[ngaps++] = fmax(0, (double)(begin_ns - free_ns));
+	}
 	r->queue_gap_ns = median_or(gaps, ngaps, TYPICAL_GAP);
 	for (uint32_t i = 0; i < r->npieces; i++) {
 		struct piece *p = &r->piece[i];
@@ -473,7 +484,10 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 		        p->launch == WS_NONE ? INT64_MIN : r->point[p->launch].at_ns;
 		const double since_call_ns = (double)(begin_ns - call_ns);
 		const double since_free_ns = (double)(begin_ns - free_ns);
-		const bool was_queued = free_ns != INT64_MIN && free_ns > call_ns;
+		/* the stream became free while the launch was on its way: did it wait for that? */
+		const bool was_queued = free_ns != INT64_MIN && free_ns > call_ns &&
+		                        (since_free_ns <= 2 * r->queue_gap_ns ||
+		                         (double)free_ns > (double)call_ns + r->latency_ns);
 		double ready_ns;
 
 		p->latency_ns = was_queued ? fmin(since_call_ns, r->latency_ns) : since_call_ns;
@@ -554,8 +568,13 @@ static void link_points(struct ws_replay *r, const uint8_t *blocks, struct ws_ar
 	for (size_t i = 0; i < r->npieces; i++) {
 		const uint32_t launch = r->piece[i].launch;
 
+		const int64_t free_ns = stream_free_ns(r, (uint32_t)i);
+		const double idle_ns = (double)(r->work[i].start_ns - free_ns);
+
 		if (launch == WS_NONE)
 			continue;
+		if (free_ns != INT64_MIN && idle_ns <= WS_IDLE_LAUNCH_US * 1000)
+			r->point[launch].idle_ns = fmax(r->point[launch].idle_ns, idle_ns);
 		launched[launch]++;
 		r->work[i].is_trial = ws_spans_inside(&host->searches, r->point[launch].at_ns,
 		                                      r->point[launch].at_ns + 1) > 0;
@@ -687,11 +706,16 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 	const double data_ns = is_lag ? 0 : p->data_ns, setup_ns = is_lag ? 0 : p->setup_ns;
 	double kept_ns = is_lag ? p->lag_ns : p->gap_ns - data_ns - setup_ns;
 
+	const bool is_asked = !change->graph_path || is_in_path(r, p, change->graph_path - 1);
+	const double launch = is_asked ? change->removed[WS_USE_LAUNCH] : 0;
+
 	if (kept_ns > limit_ns)
 		kept_ns = remaining_until(r->launch_gap_ns, kept_ns, change->removed[of_other]);
-	if (kept_ns <= limit_ns &&
-	    (!change->graph_path || is_in_path(r, p, change->graph_path - 1)))
-		kept_ns *= 1 - change->removed[WS_USE_LAUNCH];
+	/* the device waited only for the end of a long pause: as a wait for a launch, by idle.c */
+	if (kept_ns > limit_ns)
+		kept_ns -= launch * fmin(p->idle_ns, kept_ns);
+	else
+		kept_ns *= 1 - launch;
 	return kept_ns + (1 - change->removed[WS_USE_SETUP]) * setup_ns +
 	       (1 - change->removed[WS_USE_DATA]) * data_ns;
 }

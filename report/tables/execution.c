@@ -119,7 +119,6 @@ static void prepare(struct execution *e)
 	for (int lane = 0; lane < LANES; lane++) {
 		struct ws_spans *spans = &e->spans[lane];
 
-		ws_spans_sort(spans);
 		ws_spans_merge(spans);
 		if (spans->n)
 			e->lanes[e->nlanes++] =

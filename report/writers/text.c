@@ -854,8 +854,8 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 #define RANK_NAME_WIDTH 10
 
 /* The use of a lane that has most of [from, to); 0: none has any. */
-static uint32_t most_of(const struct ws_timeline_lane *lane, double from_ns, double to_ns,
-                        enum ws_page_colour *colour)
+static uint32_t main_use(const struct ws_timeline_lane *lane, double from_ns, double to_ns,
+                         enum ws_page_colour *colour)
 {
 	double ns[WS_PAGE_NCOLOURS] = {0};
 	uint32_t use[WS_PAGE_NCOLOURS] = {0};
@@ -915,7 +915,7 @@ static void put_ranks(FILE *f, const struct ws_text_opts *opts, const struct ws_
 			const double from_ns = (double)t->start_ns + (double)cell * each_ns;
 			enum ws_page_colour colour;
 			const uint32_t use =
-			        most_of(&t->lane[i], from_ns, from_ns + each_ns, &colour);
+			        main_use(&t->lane[i], from_ns, from_ns + each_ns, &colour);
 
 			if (use) {
 				put_use(f, opts, t->text[use], colour);

@@ -20,7 +20,10 @@ one() {
 		return 1
 	}
 	# from scratch: of a file that is compiled already no warning would be seen
-	cmake --build "$folder" --target clean >/dev/null
+	cmake --build "$folder" --target clean >/dev/null || {
+		result="clean FAILED"
+		return 1
+	}
 	counted "$folder.log" cmake --build "$folder" -j "$jobs" -- -k 0 || {
 		grep -A 5 '^FAILED:' "$folder.log" | cut -c 1-300 | head -n 30 >&2
 		result="build FAILED: $folder.log"

@@ -2,7 +2,7 @@
 """symbols.py ROOT BUILD: what the object files of the product say about each other.
 
 - no two source files, and no two objects of one archive, define external symbols of one name: the wrong one could bind silently
-- an external symbol is used by another file of the product
+- an external symbol is used by another file of the product; one that is external for tests, by a test
 - no circles of files inside a room: a file that another uses does not use that one
 
 symbols.txt lists the exceptions, none more than there are. Needs the objects of a build without link-time optimisation. Begins by finding faults it plants.
@@ -87,8 +87,11 @@ def circles(edges):
     return out
 
 
-def check(symbols, excepted, round_rooms):
-    """symbols: source -> (defined, undefined). Yields faults."""
+FOR_TESTS = re.compile(r"\btests?\b|fuzz|scenario|the same$|so they do")
+
+
+def check(symbols, excepted, round_rooms, in_tests):
+    """symbols: source -> (defined, undefined); excepted: symbol -> its reason; in_tests: words of tests. Yields faults."""
     users, makers = collections.defaultdict(set), collections.defaultdict(set)
     for source, (defined, undefined) in symbols.items():
         for name in defined:
@@ -105,6 +108,9 @@ def check(symbols, excepted, round_rooms):
             yield f"{source}: no other file uses {name}: make it static, or delete it"
         elif not users[name]:
             needed.add(exception)
+            if FOR_TESTS.search(excepted[exception]) and name not in in_tests:
+                (source,) = makers[name]
+                yield f"{source}: no test uses {name}, as symbols.txt says: make it static, or delete it"
     for name in sorted(set(excepted) - needed):
         yield f"symbols.txt: {name} needs no exception any more"
     edges = collections.defaultdict(set)
@@ -128,16 +134,16 @@ def check(symbols, excepted, round_rooms):
 def self_test():
     planted = {
         "a/x.c": ({"twice", "x"}, {"y"}),
-        "a/y.c": ({"y", "alone", "kept_1"}, {"x"}),
+        "a/y.c": ({"y", "alone", "kept_1", "kept_2", "named"}, {"x"}),
         "b/z.c": ({"twice", "v"}, {"w"}),
         "b/w.c": ({"w"}, {"v"}),
     }
-    faults = list(check(planted, {"gone", "kept_*"}, {"b", "c"}))
-    for fault in ("twice: defined by a/x.c and by b/z.c", "a/y.c: no other file uses alone",
+    faults = list(check(planted, {"gone": "", "kept_*": "tests ask", "named": "looked up"}, {"b", "c"}, {"kept_1"}))
+    for fault in ("twice: defined by a/x.c and by b/z.c", "a/y.c: no other file uses alone", "a/y.c: no test uses kept_2",
                   "a circle of files: a/x.c -> a/y.c (y); a/y.c -> a/x.c (x)",
                   "symbols.txt: gone needs no exception", "symbols.txt: c has no circle"):
         assert any(f.startswith(fault) for f in faults), (fault, faults)
-    assert len(faults) == 5, faults
+    assert len(faults) == 6, faults
     members = [("a.a", "T", "x"), ("a.a", "U", "x"), ("a.a", "D", "x"), ("a.a", "T", "y"), ("a.a", "W", "y"), ("b.a", "T", "y")]
     assert list(doubled(members)) == ["a.a: 2 of its objects define x"]
 
@@ -149,17 +155,21 @@ def main():
     if len(found) < 100:
         sys.exit(f"only {len(found)} object files of the product in {build}: build it first")
     with open(os.path.join(root, "tests/checks/symbols.txt"), encoding="utf-8") as f:
-        names = [line.split(":")[0].strip() for line in f if ":" in line and line[0] != "#"]
+        reasons = {name.strip(): reason.strip() for name, _, reason in (line.partition(":") for line in f if ":" in line and line[0] != "#")}
     symbols = read_symbols(found)
     has_cuda = any(source.startswith("kernels/cuda/") for source in symbols)
     mine, other = ("cuda ", "nocuda ") if has_cuda else ("nocuda ", "cuda ")
-    names = [name.removeprefix(mine) for name in names if not name.startswith(other)]
-    excepted = [name for name in names if " " not in name]
-    round_rooms = [name[7:] for name in names if name.startswith("circle ")]
+    reasons = {name.removeprefix(mine): reason for name, reason in reasons.items() if not name.startswith(other)}
+    excepted = {name: reason for name, reason in reasons.items() if " " not in name}
+    round_rooms = [name[7:] for name in reasons if name.startswith("circle ")]
+    in_tests = set()
+    for path in glob.glob(os.path.join(root, "tests", "**", "*.[chi]*"), recursive=True) + glob.glob(os.path.join(root, "tests", "**", "*.cu"), recursive=True):
+        with open(path, encoding="utf-8", errors="replace") as f:
+            in_tests.update(re.findall(r"\w+", f.read()))
     archives = glob.glob(os.path.join(build, "lib", "*.a"))
     if not archives:
         sys.exit(f"no archives in {build}/lib: build it first")
-    faults = list(check(symbols, excepted, round_rooms)) + list(doubled(external(archives)))
+    faults = list(check(symbols, excepted, round_rooms, in_tests)) + list(doubled(external(archives)))
     print("\n".join(faults))
     print(f"{len(found)} files, {sum(len(d) for d, _ in symbols.values())} external symbols, "
           f"{len(faults)} faults")

@@ -172,6 +172,45 @@ def check_first_screen(page, summary):
         assert k["full"] == r["name"] and k["ns"] == (r["total_ns"] or 0), (k, r)
 
 
+TIME = r"[\d.]+ (?:ns|µs|ms|s)"
+
+
+def say(ns):
+    """A time as sentences have it."""
+    by, unit = next((by, unit) for by, unit in ((1, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")) if ns / by < 999.5 or unit == "s")
+    text = f"{ns / by:.{0 if ns / by >= 99.95 else 1 if ns / by >= 9.995 else 2}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + " " + unit
+
+
+def check_one_number(page, text):
+    """All numbers of the page for one thing are equal: sentences, figures, bar, findings, ladder; and those of the terminal."""
+    bar, sentences = page["bar"], ["".join(part for part, _ in line) for line in page["headline"] + [page["first"]] if line]
+    said, findings, one_line = " ".join(sentences), page["findings"], " ".join(text.split())
+    absent = [s for s in sentences if " ".join(s.split()) not in one_line]
+    assert not absent, f"sentences that the terminal lacks: {absent}"
+    if not bar["segments"]:
+        return
+    step, per = say(bar["step"]), bar["step"] / bar["whole"]
+    steps = re.findall(rf"(?:A step takes|The run spans) ({TIME})", said)
+    steps += [value for value, label in page["figures"] if re.match("(step|run)\\b", label)]
+    steps += [whole for f in findings["list"] for whole in re.findall(rf"[\d.]+(?: (?:ns|µs|ms|s))? of ({TIME})", f["evidence"])]
+    steps += [f["saves"].split(" →")[0] for f in findings["list"] if " → " in (f["saves"] or "") and "start-up left out" not in f["saves"]]
+    steps += [say(r["ns"]) for r in findings["rungs"][:1]]
+    assert set(steps) == {step}, f"the step takes {step} and {sorted(set(steps))}"
+    times = {s["name"]: say(s["ns"] * per) for s in bar["segments"] if s["ns"] * per >= 100}
+    for name, time in times.items():
+        for other in re.findall(rf"(?<![\w.]){re.escape(name)}(?: takes)? \(?({TIME})", said):
+            assert other == time, f"{name} takes {time} and {other}"
+    computing = sum(s["ns"] for s in bar["segments"] if s["of_class"]) * per
+    for time, share in re.findall(rf"computes for ({TIME}) \(([^)]*)\)", said):
+        assert time == say(computing), (time, computing)
+        assert share == next(value for value, label in page["figures"] if "computing" in label), said
+    first = [f for f in findings["list"] if f["saves"] and f["saves"] in said]
+    assert not re.search("→.*per step", said) or first, f"what to do first is in no finding: {said}"
+    for f in findings["list"][:4]:
+        assert not f["saves"] or f["saves"] in one_line, f["saves"]
+
+
 def check_collapsed(program, folder, trace, trace_rows):
     """Folded stacks hold the GPU time of all kernels, by range, operation and kernel."""
     out = os.path.join(folder, "page.collapsed")
@@ -204,6 +243,7 @@ def check(program, folder, trace):
         return "nothing ran"
     median = re.match(r"step (\d+), the median of", page["timeline"]["what"])
     check_first_screen(page, rows(program, trace, "kernel-summary", *(("--steps", median[1]) if median else ())))
+    check_one_number(page, subprocess.run([program, "report", trace], check=True, capture_output=True, text=True, env={**os.environ, "COLUMNS": "400"}).stdout)
     check_kernels(page["timeline"], lanes, trace_rows)
     check_operations(page["timeline"], lanes)
     check_lanes(page["timeline"], lanes)

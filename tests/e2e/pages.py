@@ -337,6 +337,7 @@ def check_step():
             check_contrast(b, "dark" if dark else "light")
             if dark:
                 continue
+            check_columns(b, "step.html", data)
             check_first_screen(b, data["page"])
             check_icicle(b, data["page"])
             check_timeline(b, lanes)
@@ -531,6 +532,24 @@ def check_hostile():
         equal("a script that is not the page's", b.run("typeof window.injected"), "undefined")
 
 
+def check_columns(b, name, data):
+    """Every table, once it is open, has all its keys and answers, in their order; the name stays where it is when the reader scrolls to the last one."""
+    b.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    seen = 0
+    for table, view in data["views"].items():
+        heads = b.run(f"[...document.querySelectorAll({json.dumps(f'#{table} .rows th')})].filter(e => e.getBoundingClientRect().width > 4).map(e => e.textContent)")
+        if not heads or not data["report"]["tables"][table]["rows"]:
+            continue
+        equal(f"{name}: keys and answers of {table}", heads[:view["answers"]], [c["title"] for c in view["columns"][:view["answers"]]])
+        moved = b.run(f"""(() => {{ const box = document.querySelector({json.dumps(f'#{table} .rows')}), key = box.querySelector("td.key"), place = () => key.getBoundingClientRect().left - box.getBoundingClientRect().left;
+            const before = place(); box.scrollLeft = 1e6; const last = [...box.querySelectorAll("th")].pop().getBoundingClientRect(), inside = last.right <= box.getBoundingClientRect().right + 2, by = place() - before;
+            box.scrollLeft = 0; return [Math.abs(by) < 2, inside]; }})()""")
+        equal(f"{name}: the name of {table} stays, and the last column is reached", moved, [True, True])
+        seen += 1
+    truth(f"{name}: tables with columns", seen > 0)
+    b.run("document.querySelectorAll('details').forEach(d => { d.open = false; })")
+
+
 def check_each(b, name, count):
     """A bar for each configuration, run or rank: as long as its parts together; names, times and tables are there; all tables are closed."""
     data, _ = page_data.read_page(os.path.join(FOLDER, name))
@@ -543,6 +562,7 @@ def check_each(b, name, count):
     words = b.run("document.querySelector('#each').textContent")
     equal(f"{name}: words that are not drawn", [r["words"] for r in rows if r["words"] not in words], [])
     equal(f"{name}: tables that are open", b.run("[...document.querySelectorAll('section:has(> .scroll.rows), details.table[open]')].length"), 0)
+    check_columns(b, name, data)
     return data
 
 
@@ -613,6 +633,9 @@ def check_diff():
         bars = data["first"]["bars"]
         equal("the waterfall adds up", bars[0]["to"] + sum(x["to"] - x["from"] for x in bars[1:-1]), bars[-1]["to"])
         equal("from step to step", [bars[0]["to"], bars[-1]["to"]], [total["a_ns"], total["b_ns"]])
+        said = "".join(part for part, _ in data["first"]["answers"][0]["line"])
+        truth("the sentence has the same steps", all(page_data.say(x["to"]).split()[0] in said for x in (bars[0], bars[-1])), (said, bars[0], bars[-1]))
+        check_columns(b, "diff.html", data)
         equal("bars of the waterfall", b.run("document.querySelectorAll('#why rect').length"), len(bars))
         check_sides(b, data)
         truth("ratios stand left or right of 1", b.run("""[...document.querySelectorAll("#changes .ratio")].every(s => {

@@ -28,6 +28,11 @@ contains slow/ranks-verdict.csv 'It is the last at 100 % of its collectives'
 equal "the ranks given" "$(cut -d, -f1 three.csv | tr '\n' ' ')" "Rank 0 3 5 "
 
 # sizes and groups that are not recorded: no bandwidth, but skew by order in the step
+# of many ranks the one that makes the others wait stands first
+python3 "$ranks" make many 20 3
+"$ws" report many >many.txt 2>log || fail "20 ranks: $(cat log)"
+grep '^rank ' many.txt | head -1 | grep -q '^rank 12 .*the others wait for it$' || fail "the first of 20 ranks is $(grep '^rank ' many.txt | head -1)"
+
 python3 "$ranks" make nosize 4 5 nosize
 tables nosize
 equal "a bandwidth of unknown sizes" "$(csv_cell nosize/collectives.csv 'Bus Bandwidth (GB/s)' 'Last Rank=2')" ""

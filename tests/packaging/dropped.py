@@ -26,7 +26,7 @@ fixtures = os.path.join(source, "fixtures")
 FROM = {
     "step-fp32.wtrace": "traces/step-fp32.wtrace", "step-bf16.wtrace": "traces/step-bf16.wtrace", "bert.json.gz": "imports/bert-small-h100.json.gz",
     **{f"mlp-r{i}.wtrace": f"recorded/aa/mlp-r{i}.wtrace" for i in (1, 2, 3)},
-    "resnet50.wtrace": "recorded/h100/resnet50.wtrace",
+    "cpu.xplane.pb": "recorded/jax/cpu.xplane.pb",
 }
 
 
@@ -154,7 +154,7 @@ def one_trace(b):
 
 def other_formats(b):
     native("export", "step-fp32.wtrace", "-o", "step.sqlite")
-    for name in ("bert.json.gz", "step.sqlite", "bert.json"):
+    for name in ("bert.json.gz", "step.sqlite", "bert.json", "cpu.xplane.pb"):
         b.opened("report", name)
         assert b.bytes_of("report.html") == made("report.html", "report", name), name
         assert b.said() == "", b.said()
@@ -171,6 +171,8 @@ def two_traces(b):
     b.press("#swap")
     b.shown("diff")
     assert b.bytes_of("diff.html") == made("diff.html", "diff", "mlp-r2.wtrace", "mlp-r1.wtrace")
+    b.opened("diff", "step-fp32.wtrace", "step-bf16.wtrace")
+    assert b.bytes_of("diff.html") == made("diff.html", "diff", "step-fp32.wtrace", "step-bf16.wtrace")
     # two folders' traces of the same name, which a drop of DevTools would rename
     given = [base64.b64encode(open(os.path.join(work, folder, "run.wtrace"), "rb").read()).decode() for folder in "12"]
     b.run(f"""delete document.body.dataset.done;
@@ -215,7 +217,7 @@ def several(b):
     b.opened("diff", "ranks")
     assert b.run("document.querySelector('#names').textContent") == "A: rank0.json · B: rank1.json"
     b.drop("none")
-    assert "no trace" in b.wait("document.querySelector('#message.wrong p') && document.querySelector('#message.wrong p').textContent", "a message")
+    assert "no traces" in b.wait("document.querySelector('#message.wrong p') && document.querySelector('#message.wrong p').textContent", "a message")
 
 
 def queries(b):
@@ -283,7 +285,7 @@ def out_of_memory(b):
     """On a page whose memory is used but for 6 MB."""
     b.drop("bert.json.gz")
     said = b.wait("document.querySelector('#message.wrong p') && document.querySelector('#message.wrong p').textContent", "a message")
-    assert said.startswith("This browser's memory is not enough for this trace") and said.endswith("warpsheet report."), said
+    assert said.startswith("The browser has too little memory for this trace") and said.endswith("warpsheet report."), said
     b.shot("memory")
 
 

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import check_xlsx
@@ -100,12 +101,24 @@ def check_terminal(what, args, name, view):
         complain(f"{what}, {name}: {seen} of {view['answers']} keys and answers on {TERMINAL} columns")
 
 
+def check_widths(what, path):
+    """No column has its width twice: readers call such a file damaged, or take the first."""
+    with zipfile.ZipFile(path) as book:
+        for sheet in book.namelist():
+            if sheet.startswith("xl/worksheets/sheet"):
+                spans = sorted((int(a), int(b)) for a, b in re.findall(r'<col min="(\d+)" max="(\d+)"', book.read(sheet).decode()))
+                for (a, b), (c, d) in zip(spans, spans[1:]):
+                    if c <= b:
+                        complain(f"{what}, {sheet}: columns {a} to {b} and {c} to {d}")
+
+
 def main():
     subprocess.run([sys.executable, os.path.join(ROOT, "tests", "e2e", "ranks.py"), "make", RANKS, "4", "3"], check=True, capture_output=True)
     for args in commands():
         with tempfile.TemporaryDirectory() as folder:
             run(*args, "-o", f"{folder}/p.html")
             run(*args, "-o", f"{folder}/p.xlsx")
+            check_widths(" ".join(os.path.basename(a) for a in args), f"{folder}/p.xlsx")
             page, book = page_data.read_page(f"{folder}/p.html")[0], check_xlsx.Workbook(f"{folder}/p.xlsx")
             report = json.loads(run(*args, "--format", "json"))
             what = " ".join(os.path.basename(a) for a in args)

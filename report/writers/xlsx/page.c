@@ -6,8 +6,8 @@
 #include "report/front/front.h"
 #include "report/writers/xlsx/xlsx.h"
 
-#define FRONT_OTHERS 12.5
-#define FRONT_NAME   46.0 /* width of column A */
+#define FRONT_OTHERS 14.0 /* "communication" */
+#define FRONT_NAME   43.0 /* width of column A */
 #define FRONT_WIDTH  (FRONT_NAME + FRONT_LAST * FRONT_OTHERS)
 
 /* --- the sheet ------------------------------------------------------------------------------- */
@@ -103,11 +103,15 @@ static void front_headline(struct ws_xlsx_front *f, const struct ws_page *page)
 		put_words(f, page->note, WS_XLSX_NOTE);
 }
 
-/* Sets the widths of the columns, the title and the grey line; "": none. */
-static void front_begin(struct ws_xlsx_front *f, const char *title, const char *source)
+/* Sets the widths of the columns and of the last one, the title and the grey line; "": none. */
+static void front_begin(struct ws_xlsx_front *f, const char *title, const char *source,
+                        double last_width)
 {
 	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 0, 0, FRONT_NAME, NULL));
-	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 1, FRONT_LAST, FRONT_OTHERS, NULL));
+	/* columns that are set twice overlap in the file */
+	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 1, FRONT_LAST - 1, FRONT_OTHERS, NULL));
+	ws__xlsx_try(f->x,
+	             worksheet_set_column(f->sheet, FRONT_LAST, FRONT_LAST, last_width, NULL));
 	set_height(f, f->row, 24);
 	ws__xlsx_text(f->x, f->sheet, f->row++, 0, title, f->x->styles[WS_XLSX_TITLE]);
 	if (*source)
@@ -395,7 +399,7 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 
 	s->rows = s->table->nrows;
 	front_begin(&f, page ? page->title : x->report->title,
-	            page ? ws_front_source(&x->arena, page) : "");
+	            page ? ws_front_source(&x->arena, page) : "", FRONT_OTHERS);
 	if (page) {
 		const struct ws_xlsx_icicle icicle = {
 		        .page = page,
@@ -620,8 +624,7 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	const struct ws_page *page = x->report->page;
 	struct ws_xlsx_front f = {.x = x, .sheet = s->sheet};
 
-	front_begin(&f, page->title, ws_front_source(&x->arena, page));
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, FRONT_LAST, FRONT_LAST, GRADE_WIDTH, NULL));
+	front_begin(&f, page->title, ws_front_source(&x->arena, page), GRADE_WIDTH);
 	front_headline(&f, page);
 	ws__xlsx_front_links(&f, 0);
 	if (page->nchange_bars) {

@@ -17,7 +17,7 @@
 #define WS_XLSX_SHEET_NAME_MAX 31
 #define WS_XLSX_CELL_CHARS_MAX 32767
 #define WS_XLSX_ROW_POINTS     15.0 /* height of a row that nobody set */
-#define WS_XLSX_PAGE_PIXELS    870  /* of the first sheet: columns A to G */
+#define WS_XLSX_PAGE_PIXELS    910  /* of the first sheet: columns A to G */
 #define WS_XLSX_ROW_PIXELS     20   /* the same */
 
 /* Rows of a sheet of a table. */

@@ -91,7 +91,6 @@ class Trace:
             self.all_calls[tid >> 24, correlation, start] = (start, end, tid, not kind and bool(waits or frees) or
                                                              kind and ('stream' if kind[1] == 'Stream' else 'all'))
             self.host_calls.append((end, start, tid, self.strings[name], (tid >> 24, correlation)))
-        self.ends_of_calls = sorted(c[0] for c in self.host_calls)
 
     def read_windows(self):
         ranges = self.rows("select start, end, coalesce(text, (select value from StringIds where id = textId)), globalTid from NVTX_EVENTS "
@@ -119,6 +118,8 @@ class Trace:
             call = self.calls.get(((pid or 0) >> 24, correlation))
             self.kernels.append(dict(start=start, end=end, ns=end - start, call=call, key=((pid or 0) >> 24, correlation), name=self.strings[name],
                                      device=device, stream=(pid, device, stream),
+                                     shape=tuple(row[c] for c in ('Grid X', 'Grid Y', 'Grid Z', 'Block X', 'Block Y', 'Block Z', 'Registers',
+                                                                  'Shared Memory (bytes)')),
                                      blocks=math.prod(int(row['Grid ' + d] or 0) for d in 'XYZ'),
                                      kind=row['Op Class'], path=row['Path'], tensor=row['Tensor Cores'], dtype=row['Dtype'],
                                      step=self.step_of(call[0] if call else start)))
@@ -352,11 +353,6 @@ class Trace:
     def is_setup(self, start, end):
         return 2 * sum(max(0, min(e, end) - max(s, start)) for s, e in self.setup) > end - start
 
-    def is_after_pause(self, call):
-        """Had no thread made a call for more than 100 us?"""
-        at = bisect.bisect_left(self.ends_of_calls, call[1]) - 1
-        return at >= 0 and call[0] - self.ends_of_calls[at] > 100000
-
     def explain(self, a, b, begins, work, out, since):
         """Idle from a to b, which may be part of a gap that began before the window, at since."""
         call = work[2]
@@ -374,7 +370,7 @@ class Trace:
                 cause = 'data'
             else:
                 waited = min(host, max((e - s for s, e in self.syncs if s < since <= e <= call[0]), default=0))
-        cause = cause or ('launch' if host - waited <= (20000 if self.is_after_pause(call) else 100000) else 'setup' if self.is_setup(since + waited, made) else 'host')
+        cause = cause or ('launch' if host - waited <= 100000 else 'setup' if self.is_setup(since + waited, made) else 'host')
         ends = call[1] if begins - call[1] > 30000 else b
         for use, first, last in (('sync', since, since + waited), (cause, since + waited, ends), (self.late(), ends, b)):
             ns = max(0, min(last, b) - max(first, a))
@@ -488,8 +484,17 @@ def a12(trace, scope):
 
 
 def a27(trace, scope):
+    """Blocks of all kernels that ran at the same time count: the mean over those of a configuration."""
+    config = lambda k: (k['name'], k['stream'], k['blocks'], k['shape'])
+    sums, ns = collections.defaultdict(float), collections.defaultdict(float)
+    for k in trace.count:
+        ns[config(k)] += k['ns']
+        sums[config(k)] += sum(max(0, min(k['end'], o['end']) - max(k['start'], o['start'])) * o['blocks']
+                               for o in trace.count if o['device'] == k['device'])
+
     def rate(k):
-        return 1 - k['blocks'] / trace.sms if trace.sms and 0 < k['blocks'] < trace.sms and k['kind'] != 'comm' else -1
+        running = sums[config(k)] / ns[config(k)] if ns[config(k)] else k['blocks']
+        return 1 - running / trace.sms if trace.sms and k['blocks'] and running < trace.sms and k['kind'] != 'comm' else -1
     return rate
 
 

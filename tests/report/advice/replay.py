@@ -11,7 +11,7 @@ class Point:
     def __init__(self, at, thread, call, is_end):
         self.at, self.thread, self.call, self.is_end = at, thread, call, is_end
         self.anchor = self.waits = self.hidden = None
-        self.waits_once = False
+        self.waits_once, self.idle = False, 0
 
 
 class Replay:
@@ -97,12 +97,16 @@ class Replay:
         free = [self.piece_end(p['before']) if p['before'] is not None else self.free.get(p['stream'], -math.inf) for p in self.pieces]
         call = [self.points[p['launch']].at if p['launch'] is not None else -math.inf for p in self.pieces]
         alone = [p['start'] - c for p, c, f in zip(self.pieces, call, free) if c > -math.inf and f <= c]
-        queued = [max(0, p['start'] - f) for p, c, f in zip(self.pieces, call, free)
-                  if not (c > -math.inf and f <= c) and f > -math.inf and p['start'] - f <= QUEUE]
         self.latency = min(statistics.median(alone) if alone else 5000, QUEUE)
+        queued = [max(0, p['start'] - f) for p, c, f in zip(self.pieces, call, free)
+                  if f > -math.inf and f > c + self.latency and p['start'] - f <= QUEUE]
         self.queue_gap = statistics.median(queued) if queued else 1000
+        for p, f in zip(self.pieces, free):
+            if p['launch'] is not None and f > -math.inf and p['start'] - f <= LAUNCH:
+                self.points[p['launch']].idle = max(self.points[p['launch']].idle, p['start'] - f)
         for p, c, f in zip(self.pieces, call, free):
-            since_call, since_free, was_queued = p['start'] - c, p['start'] - f, f > -math.inf and f > c
+            since_call, since_free = p['start'] - c, p['start'] - f
+            was_queued = f > -math.inf and f > c and (since_free <= 2 * self.queue_gap or f > c + self.latency)
             p['latency'] = min(since_call, self.latency) if was_queued else since_call
             p['gap'] = since_free if was_queued else 0 if f == -math.inf else min(since_free, self.queue_gap)
             ready = f if c == -math.inf else c + self.latency
@@ -197,8 +201,8 @@ class Replay:
         if kept > LAUNCH and is_cut:
             kept = self.launch_gap
         path = change.get('graph_path')
-        if kept <= LAUNCH and change.get('as_graph') and (path is None or self.is_in_path(q, path)):
-            kept = 0
+        if change.get('as_graph') and (path is None or self.is_in_path(q, path)):
+            kept -= min(q.idle, kept) if kept > LAUNCH else kept
         return kept + q.setup + (0 if change.get('no_data_waits') else q.data)
 
     def is_in_path(self, q, path):

@@ -80,6 +80,19 @@ def of_times(tables):
             yield f"gpu: {r}"
 
 
+def of_idle(rows):
+    """Each device's uses, none of them negative, are the time of the steps, or of the trace: the same of all devices,
+    which `all` adds up."""
+    used = {}
+    for r in rows:
+        used[r["device"]] = used.get(r["device"], 0) + r["time_ns"]
+        if r["time_ns"] < 0:
+            yield f"idle: {r}"
+    of_all = used.pop("all", sum(used.values()))
+    if len(set(used.values())) > 1 or of_all != sum(used.values()):
+        yield f"idle: {used}, all {of_all}"
+
+
 def wrongs(tables):
     """Yields what does not add up in the tables of a report, by name."""
     gpu_ns = total(tables, "kernel-summary", "total_ns")
@@ -92,3 +105,4 @@ def wrongs(tables):
     yield from of_summary(tables, gpu_ns)
     yield from of_attention(rows_of(tables["softmax-matmul"]))
     yield from of_times(tables)
+    yield from of_idle(rows_of(tables["idle"]))

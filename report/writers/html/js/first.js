@@ -287,7 +287,7 @@ function addFindings(page, to) {
   const items = list.map(f => {
     const li = make("li", null, make("span", { className: "do", textContent: f.advice + " " }));
     if (f.gain > 0) li.append(make("b", { className: "gain", textContent: f.saves }));
-    li.append(make("div", { className: "soft" }, ...linked(`${f.title.toLowerCase().includes(f.evidence.split(":")[0].toLowerCase()) ? "" : f.title + ": "}${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, "."))));
+    li.append(make("div", { className: "soft" }, ...linked(`${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, "."))));
     return li;
   });
   const box = make("div", { className: "box todo" });
@@ -319,7 +319,7 @@ function addKernels(page, to) {
     finds(row, k.name, { name: k.name, kinds: page.kernels.noun === "Kernel" ? ["stream"] : ["ops"] });
     body.append(row);
   }
-  to.append(card("top-kernels", title, more ? `${list.length} of ${list.length + more} names` : "",
+  to.append(card("top-kernels", title, [more ? `${list.length} of ${list.length + more} names` : "", page.devices.length > 1 ? `time summed over ${page.devices.length} GPUs` : ""].filter(Boolean).join("; "),
     make("div", { className: "box scroll plain", tabIndex: 0, role: "region", "aria-label": title },
       make("table", null, make("thead", null, make("tr", null, ...heads.map(([name, number]) => make("th", { scope: "col", className: number ? "n" : "", textContent: name })))), body))));
 }
