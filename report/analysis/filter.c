@@ -11,7 +11,7 @@
 #include "report/base/ui.h"
 #include "report/model/model.h"
 
-/* --- what a report is about, in words ------------------------------------------------------- */
+/* --- the scope and the filters of a report, in words ----------------------------------------- */
 
 static void print(FILE *out, const struct ws_selection *s, const struct ws_filter *f)
 {
@@ -647,9 +647,9 @@ bool ws_filter_is_all(const struct ws_filter *f)
 	       !f->has_stream && !f->has_process && !f->has_time && !f->kernel;
 }
 
-/* --- what to say when nothing passes a filter: the names that come nearest ------------------ */
+/* --- the error message if nothing passes a filter, with the nearest names -------------------- */
 
-/* Texts of the trace that a pattern could have meant. */
+/* Texts of the trace that a pattern may mean. */
 struct names {
 	char **text;
 	size_t n;
@@ -690,7 +690,7 @@ static enum ws_status unknown_range(const struct ws_model *m, const char *patter
 	for (size_t p = 0; p < m->ranges.npaths; p++)
 		add_name(names, m->texts[m->ranges.paths[p].name]);
 
-	/* The last part of a pattern without domain and instances: what people misspell. */
+	/* The last part of a pattern without domain and instances, which may be misspelt. */
 	const char *slash = strrchr(pattern, '/'), *colon = strchr(pattern, ':');
 	const char *from = slash ? slash + 1 : colon ? colon + 1 : pattern;
 
@@ -699,7 +699,7 @@ static enum ws_status unknown_range(const struct ws_model *m, const char *patter
 	               "warpsheet report TRACE --table ranges --scope all lists the ranges", err);
 }
 
-/* Does a kernel pass this filter, or of --nvtx a range? */
+/* Does any kernel pass this filter, or for --nvtx any range? */
 static bool passes(const struct ws_model *m, struct ws_joined_rows *rows,
                    const struct ws_filter *only)
 {

@@ -15,11 +15,11 @@
 #include "report/tables/tables.h"
 
 /*
- * The ranges of a recording: which of their kind in its sample each is, what was launched in them,
- * and the dtypes that their operations read.
+ * The ranges of a recording: their instance number in the sample, their launches, and the dtypes
+ * that their operations read.
  */
 
-/* Which dtypes the operations of a place read. */
+/* Adds the dtype of an operation to its place. */
 static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *range, uint32_t place)
 {
 	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
@@ -40,8 +40,8 @@ static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *ran
 }
 
 /*
- * How many ranges of a sample began so far at a place. Samples that are steps follow each other on
- * their thread, so a count of a thread and place begins anew with the next one.
+ * Number of ranges of a place that began so far in a sample. Steps follow each other on their
+ * thread, so the count for a thread and place restarts with the next sample.
  */
 struct count {
 	uint32_t sample, n;
@@ -86,7 +86,7 @@ static void read_ranges(struct ws_reader *c)
 		}
 		ws_spill_put(&r->ranges, sizeof(at), i, &at);
 	}
-	/* parents stand before what is in them */
+	/* parents come before their children */
 	for (size_t p = r->nplaces; p-- > 0;)
 		if (c->names->parents[p] != WS_NONE)
 			r->dtypes[c->names->parents[p]] |= r->dtypes[p];
@@ -108,7 +108,7 @@ static void add_up_ranges(struct ws_reader *c)
 		if (parent != WS_NONE)
 			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
 	}
-	/* after the sums over parents: a crossing range's own parents are listed as well */
+	/* after the sums over parents, because the parents of a crossing range are listed, too */
 	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 

@@ -34,7 +34,7 @@ static struct number number(double value, bool sign)
 #define DIGITS(value) (number(value, false).text)
 #define SIGNED(value) (number(value, true).text)
 
-/* How much faster or slower, always over 1. */
+/* How many times faster or slower: always at least 1. */
 static double times_of(double ratio)
 {
 	return ratio < 1 ? 1 / ratio : ratio;
@@ -74,7 +74,7 @@ static void print_runs_needed(const struct ws_diff *d, const struct ws_compariso
 		         DIGITS(effect * 100));
 }
 
-/* ", assumes 5 % noise"; "" where the runs show theirs */
+/* ", assumes 5 % noise"; "" if the runs show their own noise */
 static const char *print_assumed(const struct ws_comparison *c, char out[48])
 {
 	*out = '\0';
@@ -101,7 +101,7 @@ static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison 
 	         change, print_assumed(c, assumed), settles);
 }
 
-/* It differs, but one side did more. */
+/* A sentence for times that differ because one side did more work. */
 static void print_other_work(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                              size_t size)
 {

@@ -75,7 +75,7 @@ static struct ws_cell *page_share(const struct summary_page *p, struct ws_bytes 
 	return row;
 }
 
-/* --- where it comes from ---------------------------------------------------------------- */
+/* --- origin of the trace ---------------------------------------------------------------- */
 
 static void add_end(const struct summary_page *p)
 {
@@ -103,7 +103,7 @@ static void page_what_ran(const struct summary_page *p)
 		const char *item, *key;
 	} lines[] = {{"program", "program.path"}, {"recorded by", "import.source"}};
 
-	/* What the program says of itself; the section Workload has all of it. */
+	/* Facts that the program stated about itself. The section Workload has all of them. */
 	static const char *const own[] = {"model", "dtype"};
 	static const char *const rest[] = {"phase", "batch", "context", "optimizer"};
 	char text[256] = "";
@@ -159,7 +159,7 @@ static void page_provenance(const struct summary_page *p)
 	/* The last row of each key, in the order of the file. */
 	const struct ws_column_data *t = &p->tab->m->meta;
 	struct ws_strtab keys = {0};
-	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* key -> its last row */
+	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* by key: its last row */
 	uint64_t nkeys = 0;
 
 	for (uint64_t i = 0; i < t->rows; i++) {
@@ -216,7 +216,7 @@ struct missing {
 	unsigned counters, over_0;
 };
 
-/* What is not missing stands in the table `losses` only. */
+/* Sources without a loss are only in the table `losses`. */
 static void add_missing(void *ctx, const struct ws_missing *missing)
 {
 	struct missing *all = ctx;
@@ -253,13 +253,13 @@ static void page_missing(const struct summary_page *p)
 
 #define STEADY_PERCENT 5 /* standard deviation of the steps, of their mean */
 
-/* FLOPs of the operations in the measured steps; -1 = none says. */
+/* FLOPs of the operations in the measured steps; -1: no operation has a number. */
 static int64_t step_flops(const struct ws_table_context *tab)
 {
 	struct ws_joined_rows *rows = tab->sel->rows;
 	const struct ws_model *m = tab->m;
 	int64_t flops = 0;
-	int said = 0;
+	int is_known = 0;
 
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
@@ -269,12 +269,13 @@ static int64_t step_flops(const struct ws_table_context *tab)
 		    !ws_step_selected(m, tab->sel, ws_joined_range_step(rows, r)))
 			continue;
 		flops += op->flops;
-		said = 1;
+		is_known = 1;
 	}
-	return said ? flops : -1;
+	return is_known ? flops : -1;
 }
 
-/* Phases of a thousandth of the step and more: `steps` has all, and the host's. */
+/* Phases of at least a thousandth of the step. The table `steps` has all phases, and the host's
+ * times. */
 static void add_phases(const struct summary_page *p, const struct ws_step_times *times,
                        double step_ns, enum ws_measure measure, const char *before)
 {
@@ -292,7 +293,7 @@ static void add_phases(const struct summary_page *p, const struct ws_step_times 
 	}
 }
 
-/* What may be the steps, and what to type. */
+/* Ranges that may be the steps, and the option to type. */
 static void add_candidates(const struct summary_page *p)
 {
 	const struct ws_step_candidates *found;
@@ -358,7 +359,7 @@ static void add_step_times(const struct summary_page *p, const struct ws_step_ti
 		page_time(p, "step, longest", (double)total.max);
 	}
 
-	/* Prompts and generation are other work. */
+	/* Processing prompts and generating tokens are different work, so each has its own mean. */
 	struct ws_batch_steps batch[WS_BATCH_KINDS];
 	const size_t n = ws_step_batches(p->tab->m, times, batch);
 
@@ -390,10 +391,12 @@ static void add_step_times(const struct summary_page *p, const struct ws_step_ti
 #define TOP_FINDINGS 3
 #define TOP_WAITS    3
 #define TOP_DTYPES   3
-#define LEAST_SHARE  0.05 /* %: what would read 0.0 */
-#define NAME_COLUMNS 34   /* of a kernel, as many as a terminal shows; the whole name is its text */
+#define LEAST_SHARE  0.05 /* %: smaller shares would be shown as 0.0 */
+#define NAME_COLUMNS                                                                             \
+	34 /* characters of a kernel's name, as in a terminal; the whole name is the cell's text \
+	    */
 
-/* Device work beside kernels, as count and time; nothing where there is none. */
+/* Count and time of device work that is no kernel. Adds nothing if there is none. */
 static void add_work(const struct summary_page *p)
 {
 	static const struct {
@@ -425,7 +428,7 @@ static void add_work(const struct summary_page *p)
 	}
 }
 
-/* How far names and ranges explain the GPU time. */
+/* How much of the GPU time has a known class and a range. */
 static void add_coverage(const struct summary_page *p)
 {
 	const struct ws_model *m = p->tab->m;
@@ -525,7 +528,7 @@ enum place {
 
 struct device_time {
 	struct ws_union busy;
-	/* [1]: left out by the scope */
+	/* [0]: in the scope; [1]: left out by it */
 	uint64_t kernels[2][PLACES];
 	int64_t gpu_ns[2][PLACES];
 };
@@ -569,7 +572,7 @@ static void find_device_time(const struct ws_table_context *tab, struct device_t
 	}
 }
 
-/* Start-up and end of the program, where the report is not about them. */
+/* Start-up and end of the program, if the scope leaves them out. */
 static void add_outside(const struct summary_page *p)
 {
 	const struct ws_model *m = p->tab->m;
@@ -603,7 +606,7 @@ static void add_places(struct summary_page *p, const struct device_time *t)
 	for (unsigned i = 0; i < PLACES; i++) {
 		char item[48];
 
-		/* without phases nothing remains of them */
+		/* without phases the row `remainder` has no meaning */
 		if (i < WS_PHASES)
 			snprintf(item, sizeof(item), "measured steps%s%s", has_phases ? ", " : "",
 			         has_phases ? ws_phase_name((enum ws_phase)i) : "");
@@ -613,7 +616,7 @@ static void add_places(struct summary_page *p, const struct device_time *t)
 	}
 	for (unsigned i = WS_PHASES; i < PLACES; i++)
 		if (t->kernels[1][i]) {
-			/* What the scope leaves out, once: no other table has it. */
+			/* Work that the scope leaves out. No other table has it. */
 			struct ws_cell *row;
 
 			p->section = "Outside the scope";
@@ -634,7 +637,7 @@ static uint64_t group_kernels(const struct ws_group *g)
 	return g->time.n + g->without_time;
 }
 
-/* Where the program does not say its dtype: those of the kernels, by their names. */
+/* The dtypes found in the names of kernels, for a program that does not state its dtype. */
 static void add_dtypes(const struct summary_page *p)
 {
 	struct ws_ranking r;
@@ -685,12 +688,12 @@ static void add_top_kernels(const struct summary_page *p)
 
 /* --- what to do ------------------------------------------------------------------------------- */
 
-/* The most severe finding of a rule: what to do, why, and what it can gain. */
+/* The most severe finding of a rule: the advice, the evidence, and the possible gain. */
 static void add_finding(const struct summary_page *p, const struct ws_findings *a,
                         const struct ws_finding *f, uint64_t more)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-	const char *says = f->advice && *f->advice ? f->advice : rule->advice;
+	const char *advice = f->advice && *f->advice ? f->advice : rule->advice;
 	char *item, *text, gain[80] = "", others[64] = "";
 
 	if (f->gain_ns > 0 && a->step_ns > 0)
@@ -698,9 +701,9 @@ static void add_finding(const struct summary_page *p, const struct ws_findings *
 	if (more)
 		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
 	item = ws_xformat("%s: %s", rule->title, f->scope);
-	/* some end in a full stop, some do not */
+	/* some texts end in a full stop, some do not */
 	text = ws_xformat("%.*s.%s Evidence: %s%s.",
-	                  (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain,
+	                  (int)(strlen(advice) - (advice[strlen(advice) - 1] == '.')), advice, gain,
 	                  f->evidence, others);
 	page_text(p, ws_bytes_of(item), ws_bytes_of(text));
 	free(item);
@@ -755,7 +758,7 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	const bool has_kernels = ws_model_has_kernels(tab->m);
 	struct device_time time = {0};
 
-	/* what a reviewer asks, in that order */
+	/* in the order of a reviewer's questions */
 	page_what_ran(&p);
 	if (!ws_model_fact(tab->m, "dtype").len)
 		add_dtypes(&p);
@@ -775,7 +778,7 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	p.section = "Where the time goes";
 	find_device_time(tab, &time);
 	page_count(&p, "kernels", p.tab->sel->kernels);
-	if (ws_model_has_work(p.tab->m)) { /* else not known: not 0 */
+	if (ws_model_has_work(p.tab->m)) { /* without device records the time is unknown, not 0 */
 		page_time(&p, "GPU time of all kernels", (double)p.tab->sel->gpu_ns);
 		page_time(&p, "GPU busy", (double)time.busy.busy_ns);
 	}
