@@ -150,7 +150,7 @@ def ask(work, library):
     program = os.path.join(work, "asked")
     if not os.path.exists(program):
         subprocess.run(["cc", "-D_GNU_SOURCE", "-I", SOURCE, "-o", program, os.path.join(HERE, "cupti_sizes.c"),
-                        os.path.join(SOURCE, "recorder/cupti/sizes.c"), "-ldl"], check=True)
+                        os.path.join(SOURCE, "recorder/cupti/calls.c"), "-ldl"], check=True)
     version = run([program, library, "version"])
     told = run([program, library, "sizes"])
     sizes = dict(pair.split(":") for pair in told.stdout.split()) if told.returncode == 0 else {}
