@@ -41,8 +41,8 @@ void *ws_xdlopen(const char *file);
 
 /* End the program with this line on standard error; any thread may call it. For failures that no
  * caller can handle: no memory, no space for a temporary file. */
-_Noreturn void ws_end_program(enum ws_status status, const char *text);
-_Noreturn void ws_out_of_memory(size_t bytes);
+void ws_end_program(enum ws_status status, const char *text) __attribute__((noreturn));
+void ws_out_of_memory(size_t bytes) __attribute__((noreturn));
 /* Set a function to call before that, once; it must not allocate. NULL: none. */
 void ws_out_of_memory_first(void (*clean_up)(void));
 /* Set a function that adds a reason or a cure to the message; it may return NULL and must not
