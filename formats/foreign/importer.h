@@ -224,10 +224,16 @@ struct ws_importer {
 #define WS_IMPORT_LOOK_BYTES ((size_t)1 << 18)
 
 /* X(NAME), in the order in which they are asked whether a file is of their format. */
+#ifdef WS_HAVE_PROTOBUF_C
 #define WS_IMPORTERS(X) \
 	X(pytorch)      \
 	X(nsys)         \
 	X(xla)
+#else
+#define WS_IMPORTERS(X) \
+	X(pytorch)      \
+	X(nsys)
+#endif
 #define X(name) extern const struct ws_importer ws_importer_##name;
 WS_IMPORTERS(X)
 #undef X

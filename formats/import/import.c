@@ -130,6 +130,11 @@ static const struct {
          "it, and 'nsys export --type sqlite' a readable file of that"},
         {".ncu-rep", NULL,
          "it is a report of Nsight Compute, about single kernels. " PROFILE_INSTEAD},
+#ifndef WS_HAVE_PROTOBUF_C
+        {".xplane.pb", NULL,
+         "it is a profile of XLA, and this build of warpsheet lacks libprotobuf-c, which reads "
+         "it. Import the *.trace.json.gz beside it"},
+#endif
         {".pftrace", NULL,
          "it is a binary Perfetto trace, which cannot be imported: open it in "
          "ui.perfetto.dev. " PROFILE_INSTEAD},

@@ -86,7 +86,7 @@ static uint64_t number_of(struct ws_bytes text)
 	while (digits < text.len && ((const char *)text.ptr)[digits] >= '0' &&
 	       ((const char *)text.ptr)[digits] <= '9')
 		digits++;
-	return ws_decimal(text.ptr, digits, 0, &number) ? (uint64_t)number : 0;
+	return digits && ws_decimal(text.ptr, digits, 0, &number) ? (uint64_t)number : 0;
 }
 
 static struct ws_xla_plane *plane_of(struct ws_xla *x, uint64_t plane)
@@ -181,7 +181,7 @@ void ws_xla_plane_stat(struct ws_xla *x, uint64_t number, struct ws_bytes name,
 /* The text behind "key:" in details such as "regs:32 grid:1,1,1", up to the next space. */
 static struct ws_bytes detail_of(struct ws_bytes details, const char *key)
 {
-	const char *at = details.ptr, *end = at + details.len, *word_end;
+	const char *at = details.len ? details.ptr : "", *end = at + details.len, *word_end;
 	const size_t n = strlen(key);
 
 	for (; at < end; at = word_end + 1) {
@@ -524,7 +524,7 @@ static void add_range(struct thread_state *s, uint64_t thread, int64_t start_ns,
 /* The parts of a path, "jit(f)/jvp(Net)/dense"; those after the 64th count as one. */
 static unsigned split(struct ws_bytes path, struct ws_bytes part[64])
 {
-	const char *at = path.ptr, *end = at + path.len, *slash;
+	const char *at = path.len ? path.ptr : "", *end = at + path.len, *slash;
 	unsigned n = 0;
 
 	while (at < end) {
@@ -595,11 +595,11 @@ static void add_host_events(struct ws_xla *x)
 {
 	struct thread_state s = {.x = x};
 	struct ws_import_nest nest = {.out = x->out};
-	const struct ws_xla_host_event *h, *before = NULL;
 
 	ws_import_text(x->out, ws_bytes_of(DOMAIN), &s.domain);
 	ws_sort(x->host, x->nhost, sizeof(*x->host), compare_host);
-	for (h = x->host; h < x->host + x->nhost; before = h++) {
+	for (size_t i = 0; i < x->nhost; i++) {
+		const struct ws_xla_host_event *h = &x->host[i], *before = i ? h - 1 : NULL;
 		const size_t depth = s.depth;
 
 		const bool is_other_thread = before && before->thread != h->thread;

@@ -69,3 +69,7 @@ void ws_xla_add(struct ws_xla *x, const struct ws_xla_event *e);
 /* Add what needs all events of a thread: operations, ranges, calls of Python functions. */
 void ws_xla_finish(struct ws_xla *x);
 void ws_xla_free(struct ws_xla *x);
+
+/* Import the bytes of a protobuf file, in a build with libprotobuf-c. CORRUPT: they are none. */
+enum ws_status ws_import_xplane(struct ws_import_out *o, struct ws_bytes bytes,
+                                struct ws_import_clock *clock, struct ws_err *err);

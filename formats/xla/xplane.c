@@ -9,7 +9,7 @@
 #include "formats/text/json_reader.h"
 #include "formats/xla/xla.h"
 
-#ifdef WS_HAVE_PROTOBUF_C
+#ifdef WS_HAVE_PROTOBUF_C /* else the importer is not registered */
 #include "xplane.pb-c.h"
 
 static struct ws_bytes text_of(const char *text)
@@ -231,44 +231,31 @@ static enum ws_status read_whole(struct ws_import_out *o, const char *path, stru
 	return status;
 }
 
-static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_import_clock *clock,
-                          struct ws_err *err)
+enum ws_status ws_import_xplane(struct ws_import_out *o, struct ws_bytes bytes,
+                                struct ws_import_clock *clock, struct ws_err *err)
 {
 	ProtobufCAllocator allocator = {.alloc = allocate, .free = release};
-	struct ws_buf bytes = {0};
 	struct ws_xla x = {.out = o};
-	enum ws_status status = read_whole(o, path, &bytes, err);
-	WsXla__Space *space = NULL;
+	WsXla__Space *space = ws_xla__space__unpack(&allocator, bytes.len, bytes.ptr);
 
-	if (status == WS_OK) {
-		space = ws_xla__space__unpack(&allocator, bytes.len, bytes.data);
-		if (!space)
-			status = WS_FAIL(err, CORRUPT,
-			                 "its protobuf is damaged or cut off: copy the file again");
-	}
-	ws_buf_free(&bytes);
-	if (space) {
-		add_planes(&x, space, clock);
-		ws_xla_finish(&x);
-		ws_xla__space__free_unpacked(space, &allocator);
-	}
+	WS_FAIL_IF(!space, err, CORRUPT, "its protobuf is damaged or cut off: copy the file again");
+	add_planes(&x, space, clock);
+	ws_xla_finish(&x);
+	ws_xla__space__free_unpacked(space, &allocator);
 	ws_xla_free(&x);
-	return status;
+	return WS_OK;
 }
-
-#else
 
 static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_import_clock *clock,
                           struct ws_err *err)
 {
-	(void)o, (void)path, (void)clock;
-	return WS_FAIL(
-	        err, IO_READ,
-	        "this build of warpsheet lacks libprotobuf-c, which reads *.xplane.pb. Import "
-	        "the *.trace.json.gz beside it");
-}
+	struct ws_buf bytes = {0};
+	enum ws_status status = read_whole(o, path, &bytes, err);
 
-#endif
+	WS_THEN(status, ws_import_xplane(o, (struct ws_bytes){bytes.data, bytes.len}, clock, err));
+	ws_buf_free(&bytes);
+	return status;
+}
 
 /* A plane stands first: its field, its length, its number if it has one, its name. */
 static bool recognises(const char *first, size_t len)
@@ -295,3 +282,4 @@ const struct ws_importer ws_importer_xla = {
         .run = run,
         .empty = empty,
 };
+#endif

@@ -39,27 +39,22 @@ static bool ends_with(const char *name, const char *ending)
 	return len > n && name[0] != '.' && !strcmp(name + len - n, ending);
 }
 
+#define XPLANE_ENDING   ".xplane.pb"
+#define XLA_JSON_ENDING ".trace.json.gz"
+#define XLA_PERFETTO    "perfetto_trace.json.gz" /* JAX's second copy of the JSON file */
+
 /* Does a name consist of this stem and an extension of another profiler? */
 static bool is_same_run(const char *name, const char *stem, size_t len)
 {
 	static const char *const endings[] = {STATE_ENDING,        ".json",
 	                                      ".json.gz",          ".pt.trace.json",
-	                                      ".pt.trace.json.gz", ".sqlite"};
+	                                      ".pt.trace.json.gz", ".sqlite",
+	                                      XPLANE_ENDING,       XLA_JSON_ENDING};
 
 	if (strncmp(name, stem, len) != 0)
 		return false;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
 		if (!strcmp(name + len, endings[i]))
-			return true;
-	return false;
-}
-
-/* Is there a trace with the same stem beside it? Then only the trace counts. */
-static bool has_trace(const char *name, char *const *names, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (ends_with(names[i], TRACE_ENDING) &&
-		    is_same_run(name, names[i], strlen(names[i]) - strlen(TRACE_ENDING)))
 			return true;
 	return false;
 }
@@ -78,6 +73,38 @@ static bool is_foreign(const char *path)
 	if (!importer && ws_import_cure(path))
 		ws_ui_print("warning: '%s' is left out: %s", path, ws_import_cure(path));
 	return importer != NULL;
+}
+
+/* Does the file beside it hold the same run, and say more? A trace does, and of the files that one
+ * profiler of XLA writes the protobuf file. */
+static bool is_replaced_by(const char *name, const char *folder, const char *other)
+{
+	const bool is_json = ends_with(name, XLA_JSON_ENDING),
+	           is_perfetto = !strcmp(name, XLA_PERFETTO);
+	const size_t stem = strlen(other) - strlen(XPLANE_ENDING);
+	char *path;
+	bool is_better;
+
+	if (ends_with(other, TRACE_ENDING))
+		return is_same_run(name, other, strlen(other) - strlen(TRACE_ENDING));
+	if (is_perfetto && ends_with(other, XLA_JSON_ENDING))
+		return true;
+	if (!ends_with(other, XPLANE_ENDING) ||
+	    !(is_perfetto ||
+	      (is_json && !strncmp(name, other, stem) && !strcmp(name + stem, XLA_JSON_ENDING))))
+		return false;
+	path = ws_xformat("%s/%s", folder, other); /* some builds cannot read it */
+	is_better = is_foreign(path);
+	free(path);
+	return is_better;
+}
+
+static bool is_replaced(const char *name, const char *folder, char *const *names, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(name, names[i]) != 0 && is_replaced_by(name, folder, names[i]))
+			return true;
+	return false;
 }
 
 static bool is_wanted(const char *path, const char *name, bool runs)
@@ -99,7 +126,8 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 		const char *name = names[i];
 		char *path = ws_xformat("%s/%s", folder, name);
 
-		if (name[0] != '.' && !has_trace(name, names, n) && is_wanted(path, name, runs)) {
+		if (name[0] != '.' && !is_replaced(name, folder, names, n) &&
+		    is_wanted(path, name, runs)) {
 			add(list, path);
 			added++;
 		} else {

@@ -1,13 +1,14 @@
 /*
- * Any bytes as a PyTorch trace. The first byte says how many bytes a read
- * gives, so that values lie across the ends of windows. What comes of it must
- * be a sound trace.
+ * Any bytes as a timeline in JSON, of PyTorch or XLA, or as a protobuf file of XLA. The first byte
+ * selects one of the two, and the bytes of each read, so that values lie across the ends of
+ * windows. The result must be a sound trace.
  */
 #include <stdlib.h>
 
 #include "formats/pytorch/pytorch.h"
 #include "formats/text/json_reader.h"
 #include "formats/trace/check.h"
+#include "formats/xla/xla.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ws_trace_writer *w;
 	struct ws_import_out out;
 	struct source source;
+	enum ws_status status;
 	struct ws_err err;
 
 	if (!size)
@@ -64,14 +66,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	ws_import_out_init(&out, w, &stats);
 	ws_json_stream_init(&text, read_source, &source);
-	if (ws_import_pytorch(&out, &text, &clock, &err) == WS_OK) {
+#ifdef WS_HAVE_PROTOBUF_C
+	if (data[0] & 4)
+		status =
+		        ws_import_xplane(&out, (struct ws_bytes){data + 1, size - 1}, &clock, &err);
+	else
+#endif
+		status = ws_import_pytorch(&out, &text, &clock, &err);
+	if (status == WS_OK) {
 		ws_import_out_finish(&out);
 		if (ws_trace_writer_close(w, &err) != WS_OK)
 			abort();
 		if (stats.events != stats.kept + ws_import_left_out(&stats))
 			abort();
 		check(w);
-
 	} else if (err.status == WS_BUG) {
 		abort();
 	}

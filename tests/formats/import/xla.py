@@ -200,6 +200,19 @@ else:
     equal("process", query(protobuf, "SELECT DISTINCT pid FROM thread_record"), [["4242"]])
     damaged(protobuf)
 
+# the profiler writes one run up to three times into a folder: it is one
+both_forms = os.path.join(folder, "profile")
+os.mkdir(both_forms)
+write_json(planes, os.path.join(both_forms, "host.trace.json.gz"))
+write_json(planes, os.path.join(both_forms, "perfetto_trace.json.gz"))
+equal("runs in a folder of JSON", run("report", both_forms).stderr.count("warpsheet: reading"), 1)
+write_protobuf(planes, os.path.join(both_forms, "host.xplane.pb"))
+said = run("report", both_forms).stderr
+equal("runs in a folder of both", said.count("warpsheet: reading"), 1)
+equal("the protobuf file is read", "host.xplane.pb' as XLA" in said, not lacks)
+write_protobuf(planes, os.path.join(both_forms, "other.xplane.pb"))
+equal("hosts in a folder", run("report", both_forms).stderr.count("warpsheet: reading"), 1 if lacks else 2)
+
 jax = os.path.join(sources, "fixtures/recorded/jax/cpu")
 both = [run("report", jax + ending, "--table", "ops", "--format", "csv") for ending in (".trace.json.gz", ".xplane.pb")]
 equal("JAX: exit", [done.returncode for done in both], [0, 3 if lacks else 0])
