@@ -63,7 +63,8 @@ extern uint64_t (*fake_timestamp)(void);
 long fake_setting(const char *name, long otherwise);
 /* X(NAME): settings that are looked up once, as launches ask for them */
 #define SETTINGS(X) \
-	X(QUERIES) X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM) X(OVERHEAD)
+	X(QUERIES)  \
+	X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM) X(OVERHEAD) X(HOLD_MS)
 enum setting {
 #define X(name) SETTING_##name,
 	SETTINGS(X)
