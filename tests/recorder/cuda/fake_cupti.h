@@ -15,7 +15,7 @@
 #define CALL_LAUNCH         211 /* cudaLaunchKernel */
 #define CALL_GET_DEVICE     17
 #define CALL_SYNCHRONIZE    165 /* cudaDeviceSynchronize */
-#define CALL_MEMCPY         31 /* cudaMemcpy, which nobody calls */
+#define CALL_MEMCPY         31  /* cudaMemcpy, which nobody calls */
 #define CALL_GRAPH_LAUNCH   311
 #define CALL_BEGIN_CAPTURE  315
 #define CALL_END_CAPTURE    319
