@@ -14,6 +14,7 @@
  *   FAKE_CUPTI_ALL_SYNC     1: such records cannot be switched off
  *   FAKE_CUPTI_BUSY         1: a flush that is not forced gives back no buffer with kernels
  *   FAKE_CUPTI_FLUSH_MS     how long a flush takes
+ *   FAKE_CUPTI_HOLD_MS      how long a flush that is not forced keeps a buffer with kernels
  *   FAKE_CUPTI_REQUEST_US   how long before it asks for a buffer it read its first time
  *   FAKE_CUPTI_RAW_PPM      its clock is CLOCK_MONOTONIC_RAW, as under WSL2, and drifts so much
  *   FAKE_CUPTI_LATE_SIZES   1: before there is a context it steps to no record, as from 13.2 on

@@ -229,6 +229,7 @@ int cuptiActivityFlushAll(uint32_t flag)
 	for (; b; b = b->next) { /* only ever grows, at its head */
 		uint8_t *bytes;
 		size_t size, used;
+		int has_kernels;
 
 		pthread_mutex_lock(&b->lock);
 		/* the real one hands over no buffer with a kernel that runs, unless forced */
@@ -239,8 +240,11 @@ int cuptiActivityFlushAll(uint32_t flag)
 		bytes = b->bytes;
 		size = b->size;
 		used = b->used;
+		has_kernels = b->has_kernels;
 		b->bytes = NULL;
 		pthread_mutex_unlock(&b->lock);
+		if (bytes && has_kernels && !flag && fake_setting_of(SETTING_HOLD_MS))
+			usleep((useconds_t)fake_setting_of(SETTING_HOLD_MS) * 1000);
 		if (bytes)
 			complete(b->scope, bytes, size, used);
 	}

@@ -86,7 +86,7 @@ int64_t fake_clock_move(int64_t ns)
 		if (ns_of(again) - ns_of(now) > 1000)
 			continue;
 		still_realtime_ns = ns_of(realtime) - ago_ns;
-		still_ns = ns_of(now) - ago_ns;
+		still_ns = (ns_of(now) + ns_of(again)) / 2 - ago_ns;
 	}
 	still_ns += ns;
 	still_realtime_ns += ns;

@@ -15,7 +15,7 @@
 #define CALL_LAUNCH         211 /* cudaLaunchKernel */
 #define CALL_GET_DEVICE     17
 #define CALL_SYNCHRONIZE    165 /* cudaDeviceSynchronize */
-#define CALL_MEMCPY         31 /* cudaMemcpy, which nobody calls */
+#define CALL_MEMCPY         31  /* cudaMemcpy, which nobody calls */
 #define CALL_GRAPH_LAUNCH   311
 #define CALL_BEGIN_CAPTURE  315
 #define CALL_END_CAPTURE    319
@@ -63,7 +63,8 @@ extern uint64_t (*fake_timestamp)(void);
 long fake_setting(const char *name, long otherwise);
 /* X(NAME): settings that are looked up once, as launches ask for them */
 #define SETTINGS(X) \
-	X(QUERIES) X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM) X(OVERHEAD)
+	X(QUERIES)  \
+	X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM) X(OVERHEAD) X(HOLD_MS)
 enum setting {
 #define X(name) SETTING_##name,
 	SETTINGS(X)

@@ -147,3 +147,15 @@ Test(cuda_clock, set_by_so_little_that_some_records_can_be_of_before_and_after)
 	for (uint64_t i = 0; i < ROWS(&p, kernel); i++)
 		cr_expect_lt(CELL(&p, kernel, dur_ns, i), UINT64_C(1000000000));
 }
+
+/* The recorder's thread has the only buffer: without it the kernels have no names. */
+Test(cuda_clock, the_end_waits_for_a_flush_by_the_clock_of_the_kernel)
+{
+	setenv("FAKE_CUPTI_HOLD_MS", "300", 1);
+	cr_assert_eq(RECORD_CUDA(&run, "late-clock", "0", "1", "0", "--flush-interval", "20"), 0,
+	             "%s", run.text);
+	unsetenv("LD_PRELOAD");
+	probe_open(&p, run.trace);
+	cuda_check_launches(&p, LAUNCHES);
+	probe_expect_no_loss(&p);
+}

@@ -326,6 +326,20 @@ static int launch_through_a_step(void)
 	return 0;
 }
 
+/* The program ends during a flush, by a clock (fake_clock.c) that is behind the kernel's. */
+static int end_by_a_late_clock(void)
+{
+	int64_t (*move)(int64_t ns);
+
+	*(void **)&move = dlsym(RTLD_DEFAULT, "fake_clock_move");
+	if (!move)
+		return 92;
+	launches(count, 400);
+	usleep(100000); /* the next flush has begun */
+	move(0);
+	return 0;
+}
+
 static int end(const char *mode)
 {
 	pthread_t thread;
@@ -359,6 +373,8 @@ static int end(const char *mode)
 		return name_all();
 	if (!strcmp(mode, "step"))
 		return launch_through_a_step();
+	if (!strcmp(mode, "late-clock"))
+		return end_by_a_late_clock();
 	if (!strcmp(mode, "capture"))
 		return launch_while_capturing();
 	if (!strcmp(mode, "beside"))
