@@ -97,8 +97,8 @@ void ws_rule_other_work(struct ws_advice *a)
 	if (share <= WS_A6_PERCENT)
 		return;
 	evidence = ws_advice_text(a,
-	                          "%s. Even if matrix products took no time, the "
-	                          "rest would limit the step to %.2f×. Most of it: %s",
+	                          "%s. Even if matrix products took no time, the GPU's "
+	                          "work would be at most %.2f times faster. Most of it: %s",
 	                          ws_advice_kernel_part(a, other),
 	                          (double)a->gpu_ns / (double)(a->gpu_ns - products),
 	                          describe_classes(a));
@@ -284,7 +284,7 @@ void ws_rule_casts(struct ws_advice *a)
 		        are_of_activations(a)
 		                ? "Change the type less often: run norms and softmax in the "
 		                  "type of their inputs, or fuse casts with what is beside "
-		                  "them. Most of what is cast is no weight"
+		                  "them. Most casts are of activations, not of weights"
 		        : 2 * a->casts.narrow_ns > ns
 		                ? "Fuse the fp8 casts into the preceding kernel or the "
 		                  "GEMM epilogue"

@@ -458,6 +458,7 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	int64_t sms = a->m->devices[op->device].facts.sm_count;
 	struct filled f, turned;
 	const char *waves = "";
+	double saved_ns, roof_ns = ws_advice_roof_ns(g);
 
 	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
 	/* a column-major library computes the transpose */
@@ -468,15 +469,16 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	/* split sums have more tiles than the name shows */
 	if (ws_name_matches(ws_bytes_of("*plit?*"), name))
 		f.waves = f.wave = NAN;
+	/* full tiles do not move the operation's bytes faster */
+	saved_ns = fmin((double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)),
+	                (double)g->gpu_ns - roof_ns);
 	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||
-	    !ws_advice_has_room(a, WS_RULE_quantization, shown))
+	    saved_ns <= 0 || !ws_advice_has_room(a, WS_RULE_quantization, shown))
 		return;
 	if (!isnan(f.wave))
 		waves = ws_advice_text(a, ". %.2f waves on %" PRId64 " SMs, %.0f %% filled",
 		                       f.waves, sms, 100 * f.wave);
-	ws_advice_add_claim(a, WS_RULE_quantization, WS_SEVERITY_WEAK,
-	                    ws_claim_work(g, (double)g->gpu_ns *
-	                                             (1 - f.tile * (isnan(f.wave) ? 1 : f.wave))),
+	ws_advice_add_claim(a, WS_RULE_quantization, WS_SEVERITY_WEAK, ws_claim_work(g, saved_ns),
 	                    scope_of(a, op),
 	                    ws_advice_text(a, "%s. %s tiles of %u x %u, %.0f %% filled%s (%s)",
 	                                   ws_advice_kernel_part(a, g->gpu_ns),

@@ -121,7 +121,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	                                are_first ? "Run more full warm-up steps (forward and "
 	                                            "backward), and report the median"
 	                                          : "Report the median. Steps after the first ones "
-	                                            "stand out, so more warm-up is no cure"));
+	                                            "stand out, so more warm-up does not help"));
 }
 
 void ws_rule_cold(struct ws_advice *a)

@@ -72,7 +72,7 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 #define WS_OPT_OUTPUT(target)                                           \
 	WS_OPT("output", 'o', TEXT, "FILE", (target),                   \
 	       "write to FILE instead of the terminal; its extension\n" \
-	       "tells the format: .xlsx, .html, .csv, .json, .md or .txt")
+	       "sets the format: .xlsx, .html, .csv, .json, .md or .txt")
 /* more: additional help about tables or CSV */
 #define WS_OPT_TABLE(target, more) \
 	WS_OPT("table", 0, TEXT, "NAME", (target), "only this table, one of those below" more)

@@ -178,7 +178,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	enum ws_status status;
 
 	snprintf(what_output, sizeof(what_output),
-	         "the file or folder to write; its extension tells the format: %s",
+	         "the file or folder to write; its extension sets the format: %s",
 	         list_extensions(extensions));
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	is_fleet = ws_trace_list_is_many(n, argv);

@@ -149,8 +149,8 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 		print_different(d, c, out, size);
 	else if (isnan(c->low)) {
 		print_ratio(c->ratio, ratio, sizeof(ratio));
-		snprintf(out, size, "%s is %s than %s, but run-to-run noise is unknown.", b, ratio,
-		         a);
+		snprintf(out, size, "%s looks %s than %s, but run-to-run noise is unknown.", b,
+		         ratio, a);
 	} else if (c->discovered && (c->high < 1 || c->low > 1) &&
 	           (c->ratio < 1 ? c->less_work : c->more_work) > 1.0005)
 		print_other_work(d, c, out, size);

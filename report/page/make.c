@@ -225,8 +225,10 @@ static void add_bar(struct ws_page_making *p)
 	struct walk w = {.p = p};
 
 	page->bar_title = page->has_steps ? "Where the step goes" : "Where the time goes";
-	if (!p->sel->rows->nkernels && !p->m->nwork)
+	if (!p->sel->rows->nkernels && !p->m->nwork) {
+		add_steps(p); /* operations and ranges of the host have steps, too */
 		return;
+	}
 	p->idle = ws_idle_find_in_scope(p->m, p->sel);
 	p->windows = ws_windows_in_scope(p->m, p->sel);
 	page->whole_ns = p->idle->all.window_ns;

@@ -1279,7 +1279,8 @@ void ws_page_add_findings(struct ws_page_making *p)
 	struct ws_page_finding *shown[WS_RULES] = {0};
 	size_t n = 0;
 
-	p->page->no_finding = "Without kernels no rule can be judged";
+	p->page->no_finding =
+	        "No rule can be judged: the rules are about kernels, and none was recorded";
 	if (!ws_model_has_kernels(p->m))
 		return;
 	p->page->no_finding = NULL;

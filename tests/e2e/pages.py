@@ -454,12 +454,26 @@ def check_print():
         equal("colours on paper", set(b.run("[...document.querySelectorAll('.bar div, .node, .chip')].map(e => getComputedStyle(e).printColorAdjust)")), {"exact"})
 
 
+def check_links_of_operations():
+    """Without a kernel the page lists operations, and its link says so."""
+    report(os.path.join(ROOT, "fixtures", "recorded", "jax", "cpu.trace.json.gz"), "operations.html")
+    with Browser(FOLDER) as b:
+        for page, noun in (("operations.html", "Operation"), ("step.html", "Kernel")):
+            b.open(page)
+            equal("the link of " + page, b.run("document.querySelector('nav a[href=\"#top-kernels\"]').textContent"), noun + "s")
+            equal("its title", b.run("document.querySelector('#top-kernels h2').textContent.startsWith(%r)" % (noun + "s that cost most")), True)
+
+
 def check_phone():
     """One column, readable without zoom: nothing of the first screen is wider than the screen."""
     report(os.path.join(ROOT, "fixtures", "imports", "bert-small-h100.json.gz"), "gains.html")
     with Browser(FOLDER, width=390, phone=True) as b:
         b.open("gains.html")
         equal("width of a page with long gains", b.run("document.documentElement.scrollWidth"), 390)
+        equal("times that are broken, of what bounds the step", b.run("""[...document.querySelectorAll(".ladder td.n")].filter(e => {
+            const text = document.createRange(); text.selectNodeContents(e); return text.getClientRects().length > 1; }).map(e => e.textContent)"""), [])
+        equal("a name clipped to ten letters", b.run("clip('warpsheet-step 4624', 10)"), "warps…4624")
+        equal("a name clipped to twenty letters", b.run("clip('a_name_of_more_than_twenty_letters', 20)"), "a_name_of…ty_letters")
     with Browser(FOLDER, width=390, phone=True) as b:
         b.open("step.html")
         equal("width of the page", b.run("document.documentElement.scrollWidth"), 390)
@@ -723,6 +737,7 @@ def main():
     check_roofline()
     check_gains()
     check_phone()
+    check_links_of_operations()
     check_print()
     check_hidden()
     check_many_lanes()

@@ -24,7 +24,10 @@ function colour(i, id = "") {
   const use = USES.indexOf(id.replace(/_us$/, "")), phase = PHASES.findIndex(p => id.includes(p));
   return use >= 0 ? fill(uses[use]) : phase >= 0 ? hex(phases[phase]) : fill(SERIES[i % SERIES.length]);
 }
-const clip = (text, n) => text.length > n ? text.slice(0, 9) + "…" + text.slice(10 - n) : text; // the end tells more
+function clip(text, n) { // the end distinguishes names better than the beginning
+  const head = Math.min(9, n >> 1);
+  return text.length > n ? text.slice(0, head) + "…" + text.slice(Math.min(-1, head + 1 - n)) : text;
+}
 function clips(texts, n) { // of those that would look alike, from where they differ
   const short = texts.map(t => clip(t, n));
   return texts.map((t, i) => {

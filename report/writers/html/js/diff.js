@@ -70,7 +70,7 @@ function addRows({ title, what, list, more }, to) {
     rows.forEach((r, i) => {
       const y = i * step + (narrow ? 20 : 3);
       let at = 0;
-      svg.append(narrow ? draw("text", { x: 0, y: y - 6 }, tip(r.name), clip(`${r.name}: ${r.words}`, 52)) : draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, tip(r.name), clip(r.name, 30)));
+      svg.append(narrow ? draw("text", { x: 0, y: y - 6 }, tip(r.name), (text => text.length > 52 ? text.slice(0, 51) + "…" : text)(`${r.name}: ${r.words}`)) : draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, tip(r.name), clip(r.name, 30)));
       for (const p of r.parts) {
         svg.append(draw("rect", { x: px(at), y, width: Math.max(0.5, px(at + p.ns) - px(at)), height: high - 6, fill: paint(p), class: p.idle ? "idle" : "" }, tip(`${r.name}, ${p.name}: ${shownTime(p.ns)}`)));
         at += p.ns;

@@ -67,9 +67,9 @@ function inOrder(tables, page) {
   return page ? tables.map((t, i) => [t, i]).sort(([a, i], [b, k]) => place(a) - place(b) || i - k).map(([t]) => t) : tables;
 }
 const NAV = [["where-time", "Overview"], ["why", "Waterfall"], ["changes", "What changed"], ["each", "In one picture"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"], ["durations", "Durations"], ["memory-picture", "Memory"]];
-function addNav(tables) {
+function addNav(tables, page) {
   const nav = $("nav"), link = (id, text) => make("a", { href: "#" + id, textContent: text });
-  const first = NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
+  const first = NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, id === "top-kernels" ? page.kernels.noun + "s" : text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
   if (first.length) nav.append(...first, make("details", null, make("summary", { textContent: "All tables" }), make("div", { className: "all" }, ...rest)));
   else nav.append(...rest);
 }
@@ -99,7 +99,7 @@ async function open() {
   if (pictures) $("#tables").before(pictures);
   for (const table of tables) if (!isFolded || table.rows.length) addSection(main, table, page && table.table === "summary", pictures, isFolded || (isDiff && !isVerdict(table)));
   if (isFolded) addEmpty(main, tables.filter(t => !t.rows.length));
-  addNav(tables);
+  addNav(tables, page);
   addEventListener("hashchange", () => openLinked(location.hash));
   document.addEventListener("click", e => { const link = e.target.closest("a[href^='#']"); if (link) openLinked(link.hash); });
   openLinked(location.hash);

@@ -463,7 +463,7 @@ async function openTimeline(t, id, whole, group) {
     ["◂", "move left", () => move(-0.25)], ["▸", "move right", () => move(0.25)], ["all", "show all", () => view(0, whole)]]
     .map(([words, label, onclick]) => make("button", { textContent: words, "aria-label": label, onclick })),
     summing, finder, foundWords);
-  const counts = make("p", { className: "soft", textContent: isOfRanks ? "Above what the device computes and where it idles; below it communication, and before that the waiting for the last rank." : `${counted(t.kernels, "kernel")}, ${counted(t.copies, "copy")}, ${counted(t.ranges, "range")}${t.ops ? `, ${counted(t.ops, "operation")}` : ""}.${rest}` });
+  const counts = make("p", { className: "soft", textContent: isOfRanks ? "Upper row of a rank: computing and idle. Lower row: waiting for the last rank, then communication." : `${counted(t.kernels, "kernel")}, ${counted(t.copies, "copy")}, ${counted(t.ranges, "range")}${t.ops ? `, ${counted(t.ops, "operation")}` : ""}.${rest}` });
   new ResizeObserver(repaint).observe(canvas);
   timelineOf = { state, boxes, t, view, px, laneOf, rowOf, sumOf, paint };
   timelines.push({ find });
