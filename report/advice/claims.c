@@ -88,23 +88,6 @@ static double bound_gain(const struct ws_advice *a, const double *gain_ns)
 	return most;
 }
 
-/* The same by replay. cell_rate: by cell, NaN: unchanged. */
-static double replay_cells(struct ws_advice *a, const double *cell_rate)
-{
-	double *dur_ns;
-
-	WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
-	for (size_t i = 0; i < a->replayed->npieces; i++) {
-		const uint32_t cell = a->cell_of[i];
-		const bool stays = cell == WS_NONE || isnan(cell_rate[cell]) ||
-		                   a->replayed->pieces[i].is_trial;
-		const double rate = stays ? 0 : cell_rate[cell];
-
-		dur_ns[i] = (1 - rate) * (double)a->replayed->pieces[i].dur_ns;
-	}
-	return replay_gain(a, &(struct ws_whatif){.dur_ns = dur_ns});
-}
-
 /* owner: by cell: its finding plus 1; NULL = no finding has cells yet. */
 static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
                             const uint32_t *owner)
@@ -134,8 +117,21 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
 		}
 	}
 	s.gain_ns = bound_gain(a, gain);
-	if (!isnan(s.gain_ns) && !a->replayed->obstacle)
-		s.gain_ns = replay_cells(a, cell_rate);
+	if (!isnan(s.gain_ns) && !a->replayed->obstacle) {
+		/* The same by replay. cell_rate: by cell, NaN: unchanged. */
+		double *dur_ns;
+
+		WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
+		for (size_t i = 0; i < a->replayed->npieces; i++) {
+			const uint32_t cell = a->cell_of[i];
+			const bool stays = cell == WS_NONE || isnan(cell_rate[cell]) ||
+			                   a->replayed->pieces[i].is_trial;
+			const double rate = stays ? 0 : cell_rate[cell];
+
+			dur_ns[i] = (1 - rate) * (double)a->replayed->pieces[i].dur_ns;
+		}
+		s.gain_ns = replay_gain(a, &(struct ws_whatif){.dur_ns = dur_ns});
+	}
 	return s;
 }
 

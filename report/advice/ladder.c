@@ -17,14 +17,12 @@ static void shorten_collectives(struct ws_advice *a, double *dur_ns)
 	WS_NEW(&a->arena, kind, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_replay_piece *piece = &a->replayed->pieces[i];
-		const struct ws_joined_kernel *k;
-		const struct ws_collective *known;
 		uint64_t key[3] = {0};
 
 		if (piece->use != WS_USE_COLLECTIVE)
 			continue;
-		k = ws_joined_rows_kernel(rows, piece->row);
-		known = ws_joined_collective(a->m, k);
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, piece->row);
+		const struct ws_collective *known = ws_joined_collective(a->m, k);
 		key[0] = a->m->configs[k->kind->config].name;
 		if (known) {
 			key[1] = known->name;
@@ -46,11 +44,10 @@ static void bring_to_roof(const struct ws_advice *a, double *dur_ns)
 	for (size_t i = 0; i < a->replayed->npieces; i++) {
 		const uint32_t cell = a->cell_of[i];
 		const uint32_t work = cell == WS_NONE ? WS_NONE : a->cell[cell].work;
-		double roof_ns;
 
 		if (work == WS_NONE)
 			continue;
-		roof_ns = ws_advice_roof_ns(&a->work[work]);
+		double roof_ns = ws_advice_roof_ns(&a->work[work]);
 		if (roof_ns < (double)a->work[work].gpu_ns)
 			dur_ns[i] *= roof_ns / (double)a->work[work].gpu_ns;
 	}

@@ -368,11 +368,10 @@ static double rows_needed(const struct ws_cost_op *op, double item, double ridge
 static const char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, double ridge)
 {
 	unsigned item = item_bytes(a, op->dtype);
-	double rows;
 
 	if (!op->m || op->batch > 1 || !item)
 		return NULL;
-	rows = rows_needed(op, item, ridge);
+	double rows = rows_needed(op, item, ridge);
 	if (rows > 1e9 || rows <= (double)op->m)
 		rows = 0;
 	return rows > 0 ? ws_advice_text(a,
@@ -395,7 +394,6 @@ void ws_rule_low_intensity(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = &g->op;
-		double intensity, ridge;
 
 		if (op->class != WS_TEXT_GEMM || op->flops <= 0 || op->bytes <= 0 || !knows_roof(g))
 			continue;
@@ -404,8 +402,8 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		 * model */
 		if (op->batch > 1)
 			continue;
-		intensity = (double)op->flops / (double)op->bytes;
-		ridge = g->roof.flops_per_s / g->roof.bytes_per_s;
+		double intensity = (double)op->flops / (double)op->bytes;
+		double ridge = g->roof.flops_per_s / g->roof.bytes_per_s;
 		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_low_intensity, &shown))
 			continue;
@@ -444,12 +442,6 @@ static struct filled fill(const struct ws_cost_op *op, unsigned tile_m, unsigned
 	return f;
 }
 
-static bool is_unfilled(const struct filled *f)
-{
-	return 100 * f->tile < WS_A8_TILE_PERCENT ||
-	       (f->waves < WS_A8_WAVES && 100 * f->wave < WS_A8_WAVE_PERCENT);
-}
-
 static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
 {
 	const struct ws_cost_op *op = &g->op;
@@ -472,8 +464,10 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	/* full tiles do not move the operation's bytes faster */
 	saved_ns = fmin((double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)),
 	                (double)g->gpu_ns - roof_ns);
-	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||
-	    saved_ns <= 0 || !ws_advice_has_room(a, WS_RULE_quantization, shown))
+	if (!(100 * f.tile < WS_A8_TILE_PERCENT ||
+	      (f.waves < WS_A8_WAVES && 100 * f.wave < WS_A8_WAVE_PERCENT)) ||
+	    ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT || saved_ns <= 0 ||
+	    !ws_advice_has_room(a, WS_RULE_quantization, shown))
 		return;
 	if (!isnan(f.wave))
 		waves = ws_advice_text(a, ". %.2f waves on %" PRId64 " SMs, %.0f %% filled",

@@ -261,18 +261,16 @@ void ws_rule_autotune(struct ws_advice *a)
 {
 	uint32_t example = 0;
 	int64_t ns = 0;
-	uint64_t n;
-	int warm;
 
 	/* a filter may exclude the first step */
 	if (!a->m->nsteps || a->times->nmeasured < 2) {
 		a->found->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return;
 	}
-	n = only_at_first(a, &example, &ns);
+	uint64_t n = only_at_first(a, &example, &ns);
 	if (!n)
 		return;
-	warm = a->m->steps[0].warm_up;
+	int warm = a->m->steps[0].warm_up;
 	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN, NULL,
 	              warm ? "first warm-up step" : "first step",
 	              ws_advice_text(a,

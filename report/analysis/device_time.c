@@ -165,7 +165,6 @@ static void look_at_work(struct finder *f, work_fn look)
 static void move_bounds(struct finder *f)
 {
 	uint64_t matched = 0;
-	int64_t before;
 
 	WS_NEW(&f->temp, f->reach_ns, f->n);
 	WS_NEW(&f->temp, f->device_start, f->n);
@@ -185,7 +184,7 @@ static void move_bounds(struct finder *f)
 	f->earlier_ns = f->unknown_ns = f->windows[0].start_ns;
 	if (f->device_start[0] != INT64_MAX)
 		look_at_work(f, find_earlier);
-	before = f->earlier_ns;
+	int64_t before = f->earlier_ns;
 	for (size_t i = 0; i < f->n; i++) {
 		struct ws_time_window *w = &f->windows[i];
 

@@ -53,27 +53,6 @@ static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
 	}
 }
 
-static void find_data_loading(const struct ws_model *m, struct ws_joined_rows *rows,
-                              struct ws_host_activity *host, struct ws_arena *arena)
-{
-	const struct ws_op_tree *ops = &m->cpu_ops.tree;
-	bool *loads_data, any = false;
-
-	WS_NEW(arena, loads_data, m->ntexts);
-	for (size_t i = 0; i < m->ntexts; i++)
-		any |= loads_data[i] = ws_name_loads_data(m->texts[i]);
-	for (uint32_t i = 0; any && i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
-		if (loads_data[r->context->name])
-			ws_spans_add(&host->data, r->start_ns, r->end_ns);
-	}
-	for (size_t i = 0; any && i < ops->n; i++)
-		if (loads_data[ops->name[i]])
-			ws_spans_add(&host->data, ops->start_ns[i], ops->end_ns[i]);
-	ws_spans_merge(&host->data);
-}
-
 /* --- start-up ------------------------------------------------------------------------ */
 
 #define QUARTERS      4
@@ -360,11 +339,9 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 /* First steps that are far longer than the others are start-up. */
 static void add_first_steps(const struct ws_windows *w, struct ws_host_activity *host)
 {
-	const struct ws_time_window *median;
-
 	if (w->n < WS_STAT_MIN_SAMPLES || w->window[0].step != 0)
 		return;
-	median = ws_windows_median(w);
+	const struct ws_time_window *median = ws_windows_median(w);
 	for (const struct ws_time_window *at = w->window;
 	     at->end_ns - at->start_ns > WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
 	     at++) {
@@ -395,17 +372,6 @@ static void add_pauses(const struct setup_finder *f, const struct ws_windows *w)
 	ws_spans_merge(&f->host->setup);
 }
 
-/* What the program itself calls a warm-up. */
-static void add_warm_up(struct ws_joined_rows *rows, struct ws_host_activity *host)
-{
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
-		if (r->context->is_warm_up)
-			ws_spans_add(&host->setup, r->start_ns, r->end_ns);
-	}
-}
-
 static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
                        struct ws_host_activity *host, struct ws_arena *arena)
 {
@@ -422,7 +388,15 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 	add_long_calls(&f, m, arena);
 	find_searches(&f, m, arena);
 	add_first_steps(ws_windows(m, sel), host);
-	add_warm_up(f.rows, host);
+
+	/* What the program itself calls a warm-up. */
+	struct ws_joined_rows *rows = f.rows;
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (r->context->is_warm_up)
+			ws_spans_add(&host->setup, r->start_ns, r->end_ns);
+	}
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
 	add_pauses(&f, ws_windows(m, sel));
@@ -445,16 +419,32 @@ const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
                                                      const struct ws_selection *sel)
 {
 	static const char key;
-	struct ws_host_activity *host;
 	struct ws_arena temp = {0};
 
 	sel = ws_selection_whole(sel); /* start-up is determined from all steps */
-	host = ws_kept_result(sel, &key);
+	struct ws_host_activity *host = ws_kept_result(sel, &key);
 	if (host)
 		return host;
 	WS_NEW(&sel->kept->arena, host, 1);
 	find_waits(m, sel->rows, host, &sel->kept->arena);
-	find_data_loading(m, sel->rows, host, &temp);
+
+	struct ws_joined_rows *rows = sel->rows;
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+	bool *loads_data, any = false;
+
+	WS_NEW(&temp, loads_data, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		any |= loads_data[i] = ws_name_loads_data(m->texts[i]);
+	for (uint32_t i = 0; any && i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (loads_data[r->context->name])
+			ws_spans_add(&host->data, r->start_ns, r->end_ns);
+	}
+	for (size_t i = 0; any && i < ops->n; i++)
+		if (loads_data[ops->name[i]])
+			ws_spans_add(&host->data, ops->start_ns[i], ops->end_ns[i]);
+	ws_spans_merge(&host->data);
 	find_setup(m, sel, host, &temp);
 	ws_arena_free(&temp);
 	ws_keep_result(sel, &key, host, release);

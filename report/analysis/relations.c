@@ -268,11 +268,10 @@ static void fold_work(struct ws_relations *r)
 	WS_NEW(&r->arena, r->work, r->nwork);
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
-		struct ws_work_sums *s;
 
 		if (!r->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
 			continue;
-		s = &r->work[ws_copy_name_of(w)];
+		struct ws_work_sums *s = &r->work[ws_copy_name_of(w)];
 		s->count++;
 		s->by_amd |= m->devices[w->device].is_amd;
 		s->bytes += (int64_t)w->bytes;
@@ -475,13 +474,11 @@ static void fold_launches(struct ws_relations *r)
 	for (size_t i = 0; i < sel->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 		const struct ws_config *config = &m->configs[k->kind->config];
-		const struct ws_joined_call *call;
 		struct ws_launch_sums *s;
-		int64_t end_ns, call_end_ns;
 
 		if (!k->kind->timed || !ws_kernel_selected(m, sel, k, i))
 			continue;
-		call = ws_joined_rows_call(sel->rows, k->call);
+		const struct ws_joined_call *call = ws_joined_rows_call(sel->rows, k->call);
 		if (!call) {
 			r->without_launch++;
 			continue;
@@ -489,8 +486,8 @@ static void fold_launches(struct ws_relations *r)
 		s = launch_of(r, &keys, &last[k->kind->config],
 		              &(struct ws_launch_key){call->kind->thread, config->device,
 		                                      call->kind->name, config->name});
-		end_ns = k->start_ns + k->dur_ns;
-		call_end_ns = call->start_ns + call->dur_ns;
+		int64_t end_ns = k->start_ns + k->dur_ns;
+		int64_t call_end_ns = call->start_ns + call->dur_ns;
 		ws_values_add(&s->total,
 		              (end_ns > call_end_ns ? end_ns : call_end_ns) - call->start_ns);
 		ws_values_add(&s->api, call->dur_ns);
@@ -599,11 +596,10 @@ static void put_cost(void *ctx, size_t row, int column, struct ws_put *out)
 static size_t count_uses(void *ctx)
 {
 	const struct ws_table_context *tab = ((const struct ws_relations *)ctx)->tab;
-	const struct ws_idle *idle;
 
 	if (!tab->sel->rows->nkernels && !tab->m->nwork)
 		return 0;
-	idle = ws_idle_find_in_scope(tab->m, tab->sel);
+	const struct ws_idle *idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	return (idle->ndevices + (idle->nworked > 1)) * WS_USES;
 }
 

@@ -106,31 +106,12 @@ static void find_obstacle(struct state *s)
 static bool is_longer(const struct ws_model *m, const struct ws_cost_op *a,
                       const struct ws_cost_op *b)
 {
-	int c;
-
 	if (!b->kernels || a->longest_ns != b->longest_ns)
 		return !b->kernels || a->longest_ns > b->longest_ns;
 	if (a->device != b->device)
 		return a->device < b->device;
-	c = ws_name_compare(m->texts[a->dtype], m->texts[b->dtype]);
+	int c = ws_name_compare(m->texts[a->dtype], m->texts[b->dtype]);
 	return c ? c < 0 : a->tensor < b->tensor;
-}
-
-static void say_why_no_peak(struct state *s)
-{
-	struct ws_bytes dtype = s->m->texts[s->unknown.dtype];
-
-	if (ws_model_on_cpu(s->m) == 1)
-		WHY(s->out, "times of the CPU reference are not those of a GPU");
-	else if (s->m->devices[s->unknown.device].name == WS_TEXT_EMPTY)
-		WHY(s->out, "the file does not name device %llu; `--device-name NAME` does",
-		    (unsigned long long)s->m->devices[s->unknown.device].id);
-	else if (!s->unknown.dtype)
-		WHY(s->out, "the dtype of a matrix product is not known");
-	else
-		WHY(s->out, "no peak of %.*s is known for device %llu; `--peaks FILE` adds one",
-		    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
-		    (unsigned long long)s->m->devices[s->unknown.device].id);
 }
 
 static void add_ops(struct state *s)
@@ -139,23 +120,21 @@ static void add_ops(struct state *s)
 
 	for (size_t i = 0; i < s->costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
-		double ns;
 
 		if (!op.kernels || op.flops <= 0 || !ws_class_is_product(op.class) ||
 		    !is_counted(s->m, s->sel, u, op.step))
 			continue;
 
 		/* Time of an operation at the peak; NaN if the peak is unknown. */
-		struct ws_cost_op *longest;
 		struct ws_roof roof;
 
 		ws_roof_find(s->m, op.device, op.class, op.dtype, op.tensor, &roof);
-		longest = roof.flops_per_s > 0 ? &s->longest : &s->unknown;
+		struct ws_cost_op *longest = roof.flops_per_s > 0 ? &s->longest : &s->unknown;
 		if (is_longer(s->m, &op, longest))
 			*longest = op;
-		ns = roof.flops_per_s > 0
-		             ? (double)op.flops / roof.flops_per_s * 1e9 / (double)s->out->devices
-		             : NAN;
+		double ns = roof.flops_per_s > 0 ? (double)op.flops / roof.flops_per_s * 1e9 /
+		                                           (double)s->out->devices
+		                                 : NAN;
 		u->flops += (double)op.flops;
 		u->ran_ns[op.step] += ns;
 		u->ran_sum_ns += ns;
@@ -170,32 +149,23 @@ static void add_ops(struct state *s)
 			u->model_ns[i] = fmin(u->model_ns[i], u->ran_ns[i]);
 		u->model_sum_ns += u->model_ns[i];
 	}
-	if (s->unknown.kernels)
-		say_why_no_peak(s);
-	else if (s->has_optimizer && !s->has_backward)
+	if (s->unknown.kernels) {
+		struct ws_bytes dtype = s->m->texts[s->unknown.dtype];
+
+		if (ws_model_on_cpu(s->m) == 1)
+			WHY(s->out, "times of the CPU reference are not those of a GPU");
+		else if (s->m->devices[s->unknown.device].name == WS_TEXT_EMPTY)
+			WHY(s->out, "the file does not name device %llu; `--device-name NAME` does",
+			    (unsigned long long)s->m->devices[s->unknown.device].id);
+		else if (!s->unknown.dtype)
+			WHY(s->out, "the dtype of a matrix product is not known");
+		else
+			WHY(s->out,
+			    "no peak of %.*s is known for device %llu; `--peaks FILE` adds one",
+			    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
+			    (unsigned long long)s->m->devices[s->unknown.device].id);
+	} else if (s->has_optimizer && !s->has_backward)
 		WHY(u, "an optimizer ran, but no kernel is known to belong to backward");
-}
-
-static void tell_basis(struct state *s)
-{
-	const struct ws_cost_op *op = &s->longest;
-	struct ws_bytes dtype = s->m->texts[op->dtype];
-	const struct ws_device *device = &s->m->devices[op->device];
-	struct ws_roof roof;
-	char key[48];
-	int measured;
-
-	ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
-	snprintf(key, sizeof(key), "peak.%.*s", dtype.len < 32 ? (int)dtype.len : 32,
-	         (const char *)dtype.ptr);
-	measured = ws_model_fact(s->m, key).len || !device->has_peaks;
-	snprintf(s->out->basis, sizeof(s->out->basis),
-	         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.*s",
-	         roof.flops_per_s / 1e12, dtype.len < 32 ? (int)dtype.len : 32,
-	         (const char *)dtype.ptr, (unsigned long long)s->out->devices,
-	         s->out->devices == 1 ? "" : "s",
-	         measured ? 100 : ws_peaks_source_len(&device->peaks),
-	         measured ? "measured by the program" : device->peaks.source);
 }
 
 static void find(struct state *s)
@@ -228,8 +198,25 @@ static void find(struct state *s)
 		for (size_t i = 0; i < m->nsteps; i++)
 			out->model_ns[i] = out->ran_ns[i] = NAN;
 		out->model_sum_ns = out->ran_sum_ns = NAN;
-	} else if (s->longest.kernels)
-		tell_basis(s);
+	} else if (s->longest.kernels) {
+		const struct ws_cost_op *op = &s->longest;
+		struct ws_bytes dtype = s->m->texts[op->dtype];
+		const struct ws_device *device = &s->m->devices[op->device];
+		struct ws_roof roof;
+		char key[48];
+
+		ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
+		snprintf(key, sizeof(key), "peak.%.*s", dtype.len < 32 ? (int)dtype.len : 32,
+		         (const char *)dtype.ptr);
+		int measured = ws_model_fact(s->m, key).len || !device->has_peaks;
+		snprintf(s->out->basis, sizeof(s->out->basis),
+		         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.*s",
+		         roof.flops_per_s / 1e12, dtype.len < 32 ? (int)dtype.len : 32,
+		         (const char *)dtype.ptr, (unsigned long long)s->out->devices,
+		         s->out->devices == 1 ? "" : "s",
+		         measured ? 100 : ws_peaks_source_len(&device->peaks),
+		         measured ? "measured by the program" : device->peaks.source);
+	}
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (!is_counted(m, s->sel, out, i))
 			out->model_ns[i] = out->ran_ns[i] = NAN;

@@ -29,7 +29,6 @@ bool ws_ui_colour(enum ws_ui_when when)
 int ws_ui_width(void)
 {
 	const char *columns = setting("COLUMNS");
-	int width;
 
 	if (columns) {
 		char *end;
@@ -40,7 +39,7 @@ int ws_ui_width(void)
 	}
 	if (!ws_is_terminal(stdout))
 		return 0;
-	width = ws_terminal_width();
+	int width = ws_terminal_width();
 	return width ? width : 80;
 }
 

@@ -162,7 +162,6 @@ static bool have_same_symbols(const struct matcher *m, const struct positions p[
 /* Matches items at this level; then the gaps between them at the next. */
 static void align_level(struct matcher *m, const struct positions p[2], struct rule rule)
 {
-	uint32_t *partner;
 	size_t from[2] = {0, 0};
 
 	if (!p[0].n || !p[1].n || rule.level > rule.last_level) {
@@ -177,7 +176,7 @@ static void align_level(struct matcher *m, const struct positions p[2], struct r
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < p[s].n; i++)
 			m->scratch[s][i] = symbol_of(m, rule.level, s, p[s].index[i]);
-	partner = ws_xarray(p[0].n, sizeof(*partner));
+	uint32_t *partner = ws_xarray(p[0].n, sizeof(*partner));
 	ws_align(m->scratch[0], p[0].n, m->scratch[1], p[1].n, partner);
 	for (size_t i = 0; i <= p[0].n; i++) {
 		int at_end = i == p[0].n;
@@ -444,26 +443,15 @@ static bool is_all_same(const struct matcher *m)
 	if (m->side[0].n != m->side[1].n)
 		return false;
 	for (; i < m->side[0].n && a[i].instance == b[i].instance; i++) {
-		const struct ws_work_item *x, *y;
-
 		if (a[i].item == b[i].item)
 			continue;
-		x = ws_names_item(m->names, a[i].item);
-		y = ws_names_item(m->names, b[i].item);
+		const struct ws_work_item *x = ws_names_item(m->names, a[i].item);
+		const struct ws_work_item *y = ws_names_item(m->names, b[i].item);
 		if (x->place != y->place ||
 		    x->likeness[WS_LIKE_KIND_AND_SHAPE] != y->likeness[WS_LIKE_KIND_AND_SHAPE])
 			break;
 	}
 	return i == m->side[0].n;
-}
-
-/*
- * Which of several best alignments is found depends on the order of the sides. A fixed order makes
- * diff B A mirror diff A B.
- */
-static bool comes_first(const struct ws_work_list *a, const struct ws_work_list *b)
-{
-	return a->n != b->n ? a->n < b->n : a->gpu_ns <= b->gpu_ns;
 }
 
 static void find(struct matcher *m, bool of_two_sides)
@@ -499,7 +487,11 @@ static void find(struct matcher *m, bool of_two_sides)
 void ws_match_find(struct ws_match *out, const struct ws_names *names, const struct ws_work_list *a,
                    const struct ws_work_list *b, bool of_two_sides)
 {
-	const bool swapped = !comes_first(a, b);
+	/*
+	 * Which of several best alignments is found depends on the order of the sides. A fixed
+	 * order makes diff B A mirror diff A B.
+	 */
+	const bool swapped = !(a->n != b->n ? a->n < b->n : a->gpu_ns <= b->gpu_ns);
 	struct matcher m = {.names = names,
 	                    .side = {swapped ? *b : *a, swapped ? *a : *b},
 	                    .out = out,

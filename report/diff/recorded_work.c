@@ -253,21 +253,18 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
                             const struct ws_joined_kernel *k)
 {
 	struct ws_texts *texts = &w->c->names->texts;
-	struct ws_bytes so_far, name;
-	uint32_t text;
-	char *joined;
+	uint32_t text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
 
-	text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
 	if (!item->kernels) {
 		item->kernels = text;
 		return;
 	}
-	name = ws_texts_get(texts, text);
-	so_far = ws_texts_get(texts, item->kernels);
+	struct ws_bytes name = ws_texts_get(texts, text);
+	struct ws_bytes so_far = ws_texts_get(texts, item->kernels);
 	if (so_far.len + name.len > 2048 || !name.len ||
 	    memmem(so_far.ptr, so_far.len, name.ptr, name.len))
 		return;
-	joined = ws_xmalloc(so_far.len + 3 + name.len);
+	char *joined = ws_xmalloc(so_far.len + 3 + name.len);
 	memcpy(joined, so_far.ptr, so_far.len);
 	memcpy(joined + so_far.len, " + ", 3);
 	memcpy(joined + so_far.len + 3, name.ptr, name.len);
@@ -331,10 +328,9 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 	                        op ? op->context->op : WS_NONE,
 	                        *item || cpu_op == WS_NONE ? WS_NONE
 	                                                   : w->c->m->cpu_ops.config[cpu_op]};
-	uint32_t number;
+	uint32_t number = ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
+	                                     k->kind->config * 1021 + k->kind->path);
 
-	number = ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
-	                            k->kind->config * 1021 + k->kind->path);
 	if (number > w->nafter) {
 		WS_GROW(w->after, number, w->after_capacity);
 		make_item(w, k, op, cpu_op, *item, is_longest, &w->after[number - 1]);
@@ -412,11 +408,6 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_
 static const struct ws_config *config_of(const struct work *w, const struct ws_joined_kernel *k)
 {
 	return &w->c->m->configs[k->kind->config];
-}
-
-static bool is_attention(struct work *w, const struct ws_joined_kernel *k)
-{
-	return ws_name_is(ws_texts_get(&w->c->names->texts, class_of(w, k)), "attention");
 }
 
 static struct last_attention *find_last_attention(struct work *w, const struct ws_config *config)
@@ -516,7 +507,7 @@ static void read_kernels(struct work *w)
 		if (sample != w->sample)
 			end_sample(w);
 		w->sample = sample;
-		if (is_attention(w, k))
+		if (ws_name_is(ws_texts_get(&w->c->names->texts, class_of(w, k)), "attention"))
 			add_attention(w, k);
 		else
 			add_kernel(w, k, WS_NONE, &call);
@@ -659,11 +650,10 @@ static void read_copies(struct work *w)
 static void find_pieces(struct work *w)
 {
 	struct ws_recording *r = w->c->r;
-	const struct ws_replay_facts *facts;
 
 	if (!r->replay)
 		return;
-	facts = ws_replay_facts(r->replay);
+	const struct ws_replay_facts *facts = ws_replay_facts(r->replay);
 	if (facts->obstacle)
 		return;
 	r->replayed_sample = facts->step == WS_NONE ? 0 : w->c->sample_of_step[facts->step];

@@ -24,12 +24,11 @@ static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *ran
 {
 	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
 	struct ws_names *names = c->names;
-	uint32_t text;
 	size_t bit = 0;
 
 	if (!range->is_counted || !op->dtype)
 		return;
-	text = ws_reader_text(c, op->dtype);
+	uint32_t text = ws_reader_text(c, op->dtype);
 	while (bit < names->ndtypes && names->dtype[bit] != text)
 		bit++;
 	if (bit == WS_MOST_DTYPES)
@@ -75,10 +74,9 @@ static void read_ranges(struct ws_reader *c)
 			        ws_texts_add_often(&numbering.keys,
 			                           (struct ws_bytes){key, sizeof(key)},
 			                           range->context->number);
-			struct count *count;
 
 			WS_GROW(numbering.count, number, numbering.capacity);
-			count = &numbering.count[number - 1];
+			struct count *count = &numbering.count[number - 1];
 			if (number > numbering.ncounts || count->sample != at.sample)
 				*count = (struct count){at.sample, 0};
 			numbering.ncounts = numbering.keys.n;
@@ -100,11 +98,10 @@ static void add_up_ranges(struct ws_reader *c)
 
 	for (size_t i = c->r->nranges; i-- > 0;) {
 		const int64_t gpu_ns = ws_recording_range(c->r, i)->gpu_ns;
-		uint32_t parent;
 
 		if (!gpu_ns)
 			continue;
-		parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
+		uint32_t parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
 		if (parent != WS_NONE)
 			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
 	}
@@ -210,26 +207,6 @@ static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes 
 	free(out);
 }
 
-/* path of the model -> place; parents come before their children */
-static void find_places(struct ws_reader *c)
-{
-	const struct ws_ranges *r = &c->m->ranges;
-
-	WS_NEW(&c->arena, c->place_of_path, r->npaths);
-	for (uint32_t i = 0; i < r->npaths; i++) {
-		const struct ws_path *path = &r->paths[i];
-		uint32_t parent =
-		        path->parent == WS_NONE ? WS_NONE : c->place_of_path[path->parent];
-		struct ws_place place;
-
-		memset(&place, 0, sizeof(place)); /* its bytes are the key */
-		place.style = path->style;
-		place_text(c->names, parent, c->m->texts[path->name], &place.text);
-		place.domain = ws_texts_add(&c->names->texts, c->m->texts[path->domain]);
-		ws_names_add_place(c->names, &place, parent, &c->place_of_path[i]);
-	}
-}
-
 /* --- facts ------------------------------------------------------------------------------- */
 
 static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes key,
@@ -284,14 +261,13 @@ static void add_batch(struct ws_reader *c)
 	for (uint32_t i = 0; i < c->rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
 		struct ws_batch b;
-		uint64_t n;
 
 		if (!ws_name_is_batch(m->texts[m->ranges.paths[r->context->path].name]) ||
 		    !ws_batch_of_name(m->texts[r->recorded], &b) || !*ws_batch_kind(&b))
 			continue;
 		if (kind && strcmp(kind, ws_batch_kind(&b)) != 0)
 			return;
-		n = b.context.requests + b.generation.requests;
+		uint64_t n = b.context.requests + b.generation.requests;
 		same &= !kind || n == requests;
 		requests = n;
 		kind = ws_batch_kind(&b);
@@ -352,9 +328,8 @@ int64_t ws_memory_peak(const struct ws_model *m)
 static void read_uses(struct ws_reader *c)
 {
 	struct ws_recording *r = c->r;
-	const struct ws_idle *idle;
+	const struct ws_idle *idle = ws_idle_find(c->m, &c->sel);
 
-	idle = ws_idle_find(c->m, &c->sel);
 	for (size_t i = 0; i < r->nsamples; i++)
 		memcpy(r->samples[i].use_ns, idle->of_window[i].ns, sizeof(r->samples[i].use_ns));
 	r->devices = ws_xarray(idle->ndevices + 1, sizeof(*r->devices));
@@ -405,7 +380,22 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	ws_select_rows(m, rows, &steps, &c.sel);
 	c.rows = c.sel.rows;
 	find_samples(&c);
-	find_places(&c);
+
+	/* path of the model -> place; parents come before their children */
+	const struct ws_ranges *r = &c.m->ranges;
+
+	WS_NEW(&c.arena, c.place_of_path, r->npaths);
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		const struct ws_path *path = &r->paths[i];
+		uint32_t parent = path->parent == WS_NONE ? WS_NONE : c.place_of_path[path->parent];
+		struct ws_place place;
+
+		memset(&place, 0, sizeof(place)); /* its bytes are the key */
+		place.style = path->style;
+		place_text(c.names, parent, c.m->texts[path->name], &place.text);
+		place.domain = ws_texts_add(&c.names->texts, c.m->texts[path->domain]);
+		ws_names_add_place(c.names, &place, parent, &c.place_of_path[i]);
+	}
 	read_facts(&c);
 	read_state(&c);
 	if (is_replayed)

@@ -62,9 +62,8 @@ static void print_runs_needed(const struct ws_diff *d, const struct ws_compariso
                               size_t size)
 {
 	const double effect = ws_grade_effect(c, &d->grade);
-	unsigned n;
+	unsigned n = ws_grade_recordings_for(c, effect, d->opts.confidence);
 
-	n = ws_grade_recordings_for(c, effect, d->opts.confidence);
 	*out = '\0';
 	if (n && (n > c->recordings[0] || n > c->recordings[1]))
 		snprintf(out, size, " Record about %u runs per side to resolve %s %%.", n,
@@ -381,16 +380,14 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 {
 	struct ws_diff *d = v->d;
 	struct ws_diff_rows rows = {0};
-	struct ws_diff_row *row;
-	bool any;
 
 	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
 	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_GPU);
 	for (int p = 0; p < WS_PHASES && d->by_steps; p++)
 		ws_diff_gather_time(d, &rows, p, WS_MEASURE_GPU);
 	ws_diff_rows_grade(d, &rows);
-	row = find_row(&rows, WS_MEASURE_STEP, WS_PHASES);
-	any = row && row->mean[0] > 0 && row->mean[1] > 0;
+	struct ws_diff_row *row = find_row(&rows, WS_MEASURE_STEP, WS_PHASES);
+	bool any = row && row->mean[0] > 0 && row->mean[1] > 0;
 	if (any) {
 		judge_overall(v, &row->c);
 		add_gpu_time(v, &rows, WS_PHASES);
@@ -414,7 +411,6 @@ static void add_memory(const struct verdict *v)
 {
 	const struct ws_diff *d = v->d;
 	double peak[2], ratio;
-	enum ws_grade grade;
 	struct ws_cell *row;
 
 	for (int s = 0; s < 2; s++) {
@@ -422,7 +418,7 @@ static void add_memory(const struct verdict *v)
 		if (peak[s] < 0)
 			return;
 	}
-	grade = ws_diff_grade_count(d, peak[0], peak[1]);
+	enum ws_grade grade = ws_diff_grade_count(d, peak[0], peak[1]);
 	ratio = ws_stat_ratio(peak[1], peak[0]);
 	if (grade == WS_GRADE_SAME)
 		row = ws_table_add(v->t, "memory", "The peak allocation is the same.");
@@ -443,12 +439,9 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	const struct ws_diff *d = v->d;
 	struct ws_sentence text = {""};
 	double percent[2];
-	struct ws_cell *row;
 
 	ws_sentence_add(&text, "%s", hardware ? "All FLOPs that ran" : "The model's FLOPs");
 	for (int s = 0; s < 2; s++) {
-		const char *check;
-
 		/* The mean over the recordings; NaN when it is not known of one. */
 		double sum = 0;
 
@@ -456,7 +449,7 @@ static void add_utilization(const struct verdict *v, bool hardware)
 			sum += hardware ? d->side[s].recordings[i].hfu_percent
 			                : d->side[s].recordings[i].mfu_percent;
 		percent[s] = sum / (double)d->side[s].nrecordings;
-		check = ws_over_peak(percent[s]);
+		const char *check = ws_over_peak(percent[s]);
 		if (isnan(percent[s]))
 			ws_sentence_add(&text, "; unknown for %s", d->side[s].name);
 		else
@@ -466,7 +459,7 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	}
 	if (isnan(percent[0]) && isnan(percent[1]))
 		return;
-	row = ws_table_add(v->t, hardware ? "HFU" : "MFU", "%s", text.text);
+	struct ws_cell *row = ws_table_add(v->t, hardware ? "HFU" : "MFU", "%s", text.text);
 	ws_verdict_numbers(v->t, row, percent[0], percent[1], "%");
 }
 

@@ -89,13 +89,12 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 			const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->kind->path,
 			                            op ? op->name : WS_TEXT_EMPTY,
 			                            f.m->configs[k->kind->config].name};
-			uint64_t id;
 
 			if (!k->kind->timed) {
 				stats->without_time++;
 				continue;
 			}
-			id = ws_strtab_add(&f.known, &stack, sizeof(stack));
+			uint64_t id = ws_strtab_add(&f.known, &stack, sizeof(stack));
 			WS_GROW(f.sum, id, f.capacity);
 			if (id > f.n)
 				f.sum[f.n++] = (struct sum){.stack = stack};

@@ -116,12 +116,6 @@ static void group_paths(struct finder *f)
 	}
 }
 
-static bool is_part(const struct group *g, const struct ws_step_candidates *out)
-{
-	return (g->names > 1 && g->count > g->names) ||
-	       (out->times && g->count > MOST_IN_PERIOD * out->times);
-}
-
 /* Was it launched during a warm-up, by any thread? Autograd's thread runs the backward of a
  * warm-up. */
 static bool is_of_warm_up(const struct finder *f, const struct ws_joined_kernel *k)
@@ -210,7 +204,8 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 		for (size_t i = 0; i < f->ngroups; i++) {
 			struct group *g = &f->group[i];
 
-			if (!is_part(g, out) &&
+			if (!((g->names > 1 && g->count > g->names) ||
+			      (out->times && g->count > MOST_IN_PERIOD * out->times)) &&
 			    (g->count > 1 || (g->count && is_known(g->pattern))) &&
 			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
 			    g->gpu_ns && (!best || is_better(g, best)))

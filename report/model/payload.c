@@ -221,15 +221,13 @@ void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 {
 	struct decoder d = {.in = tables};
 	uint64_t n = tables->payload->rows;
-	const struct ws_column_data *t;
-	const struct ws_column *bytes;
 
 	*out = (struct ws_ops){.n = n};
 	out->op = ws_xarray(n ? n : 1, sizeof(*out->op));
 	out->is_op = ws_xarray(n ? n : 1, 1);
 	find_layouts(&d);
-	t = d.in->payload;
-	bytes = &t->columns[WS_COL_payload_bytes];
+	const struct ws_column_data *t = d.in->payload;
+	const struct ws_column *bytes = &t->columns[WS_COL_payload_bytes];
 	for (uint64_t i = 0; i < t->rows && bytes->present; i++) {
 		uint64_t schema = ws_value(t, WS_COL_payload_schema, i);
 		uint32_t at = ws_idmap_get(&d.layout_of, schema);

@@ -305,7 +305,6 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_PAGING] = {"Page faults of managed memory take ", "."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
-	const char *suffix;
 
 	if (!p->idle || p->page->on_cpu || p->m->soundness.obstacle)
 		return;
@@ -319,10 +318,10 @@ static void say_why_idle(struct ws_page_making *p)
 			most = (enum ws_use)i;
 	if (is_said[most] || !(use_percent(p, most) > IDLE_PERCENT))
 		return;
-	suffix = words[most].suffix ? words[most].suffix
-	         : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
-	                 ? "; its cause is unrecorded."
-	                 : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
+	const char *suffix = words[most].suffix ? words[most].suffix
+	                     : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
+	                             ? "; its cause is unrecorded."
+	                             : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
@@ -420,11 +419,9 @@ static void say_turns(struct ws_page_making *p)
 /* What happens once is no part of a step or of a loop, and no finding is about it. */
 static void say_what_happens_once(struct ws_page_making *p)
 {
-	const struct ws_host_activity *host;
-
 	if (!p->idle || p->page->on_cpu)
 		return;
-	host = ws_host_activity_find(p->m, p->sel);
+	const struct ws_host_activity *host = ws_host_activity_find(p->m, p->sel);
 	if (host->first_steps)
 		say_first_steps(p, host->first_steps);
 	if (host->captured)
@@ -488,16 +485,15 @@ static bool has_both_ways(const struct ws_page_node *n)
 static bool say_graphs(struct ws_page_making *p)
 {
 	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
-	const char *option;
 
 	if (p->page->graph_ns <= p->page->gpu_ns)
 		return false;
 	ws_page_say(p->page, "", "CUDA graphs take ",
 	            ws_say_time(p->texts, (double)p->page->graph_ns),
 	            "; their kernels are not recorded.", NULL);
-	option = !source.len                        ? "--graph-level node"
-	         : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
-	                                            : NULL;
+	const char *option = !source.len                        ? "--graph-level node"
+	                     : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
+	                                                        : NULL;
 	if (option)
 		say_line(&p->page->first, "First: record the kernels inside the graphs: ", option,
 		         ".", NULL);
@@ -619,11 +615,10 @@ static const char *imperative(const struct ws_page_making *p, const char *advice
 	const char *stop = strstr(advice, ". "), *semicolon = strstr(advice, "; ");
 	const char *end = stop && (!semicolon || stop < semicolon) ? stop : semicolon;
 	size_t len = end ? (size_t)(end - advice) : strlen(advice);
-	char *text;
 
 	while (len && advice[len - 1] == '.')
 		len--;
-	text = ws_arena_copy(p->texts, advice, len);
+	char *text = ws_arena_copy(p->texts, advice, len);
 	if (len > 1 && islower((unsigned char)text[1]))
 		text[0] = (char)tolower((unsigned char)text[0]);
 	return text;
@@ -632,7 +627,6 @@ static const char *imperative(const struct ws_page_making *p, const char *advice
 static void say_first(struct ws_page_making *p)
 {
 	const struct ws_page_finding *f = p->page->finding;
-	const char *advice;
 
 	if (p->page->first.nparts)
 		return;
@@ -650,7 +644,7 @@ static void say_first(struct ws_page_making *p)
 			         " of this is start-up.", NULL);
 		return;
 	}
-	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
+	const char *advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
 	         ".", NULL);
@@ -1274,7 +1268,6 @@ static const char *evidence_of(const struct ws_page_making *p, const struct ws_f
 
 void ws_page_add_findings(struct ws_page_making *p)
 {
-	const struct ws_findings *all;
 	const struct ws_finding **order;
 	struct ws_page_finding *shown[WS_RULES] = {0};
 	size_t n = 0;
@@ -1284,7 +1277,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 	if (!ws_model_has_kernels(p->m))
 		return;
 	p->page->no_finding = NULL;
-	all = ws_advice_find(p->whole);
+	const struct ws_findings *all = ws_advice_find(p->whole);
 	p->page->only_outliers_have = all->alone;
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
@@ -1355,12 +1348,11 @@ void ws_pages_match(struct ws_page *a, struct ws_page *b)
 double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node, bool is_b)
 {
 	const struct ws_page_node *n = &of->node[node];
-	double own, theirs;
 
 	if (n->counterpart == WS_PAGE_ROOT)
 		return NAN;
-	own = (double)n->inclusive_ns / of->samples;
-	theirs = (double)other->node[n->counterpart].inclusive_ns / other->samples;
+	double own = (double)n->inclusive_ns / of->samples;
+	double theirs = (double)other->node[n->counterpart].inclusive_ns / other->samples;
 	return is_b ? ws_stat_ratio(own, theirs) : ws_stat_ratio(theirs, own);
 }
 

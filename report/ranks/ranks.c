@@ -376,7 +376,6 @@ static bool is_in_window(const struct ws_span *s, const struct ws_time_window *w
 static void keep_shown_step(struct reader *c)
 {
 	struct ws_rank *rank = c->rank;
-	const struct ws_time_window *w;
 	size_t n = 0;
 
 	rank->shown = WS_NONE;
@@ -390,7 +389,7 @@ static void keep_shown_step(struct reader *c)
 			rank->shown = i;
 	if (rank->shown == WS_NONE)
 		return;
-	w = &c->windows->window[rank->shown];
+	const struct ws_time_window *w = &c->windows->window[rank->shown];
 	rank->shown_window =
 	        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
 	for (size_t i = 0; i < c->compute.n; i++)
@@ -596,12 +595,10 @@ static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *ki
 static void add_meetings(struct ws_ranks *r, size_t from, size_t to)
 {
 	for (size_t i = from, next; i < to; i = next) {
-		struct ws_meeting *meeting;
-
 		for (next = i + 1; next < to && r->calls[next].ordinal == r->calls[i].ordinal;)
 			next++;
 		WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_capacity);
-		meeting = &r->meetings[r->nmeetings++];
+		struct ws_meeting *meeting = &r->meetings[r->nmeetings++];
 		*meeting = (struct ws_meeting){.first = i,
 		                               .n = (uint32_t)(next - i),
 		                               .is_judged =
@@ -752,12 +749,11 @@ static double move_clocks(struct aligner *a)
 
 	for (size_t i = 0; i < a->r->n; i++) {
 		struct ws_rank *rank = &a->r->ranks[i];
-		double by;
 
 		if (!rank->matched)
 			continue;
-		by = (double)ws_stat_select(a->deviation + a->first[i], rank->matched,
-		                            rank->matched / 2);
+		double by = (double)ws_stat_select(a->deviation + a->first[i], rank->matched,
+		                                   rank->matched / 2);
 		rank->offset_ns += by;
 		most = fmax(most, fabs(by));
 	}
@@ -1099,11 +1095,10 @@ static void put_step(void *ctx, size_t row, int column, struct ws_put *out)
 {
 	const struct ws_ranks *r = ctx;
 	const struct ws_rank *rank = r->ranks;
-	const struct ws_rank_step *s;
 
 	while (row >= rank->first_step + rank->nsteps)
 		rank++;
-	s = &rank->steps[row - rank->first_step];
+	const struct ws_rank_step *s = &rank->steps[row - rank->first_step];
 	WS_PUT_COLUMN(column, RANK_STEP);
 }
 
@@ -1319,7 +1314,6 @@ static void set_share(struct ws_cell *row, double ns, double of_ns)
 static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 {
 	const struct ws_rank *last = r->last;
-	double caused_ns;
 	char compute[128], time[WS_SAY_TIME];
 	struct ws_arena arena = {0};
 	const char *why = why_nothing_is_judged(r, &arena);
@@ -1341,7 +1335,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 		             ws_stat_percent(r->calls_ns - r->judged_ns, r->calls_ns));
 		return;
 	}
-	caused_ns = last->mean_ns[WS_RANK_CAUSED] / (double)last->peers;
+	double caused_ns = last->mean_ns[WS_RANK_CAUSED] / (double)last->peers;
 	if (isnan(last->slower))
 		snprintf(compute, sizeof(compute), "Its computation cannot be compared.");
 	else
@@ -1558,7 +1552,6 @@ static void add_rows(const struct ws_ranks *r, struct ws_page *out)
 		const double step_ns = rank->mean_ns[WS_RANK_STEP],
 		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
 		             exposed_ns = rank->mean_ns[WS_RANK_EXPOSED];
-		struct ws_page_row *row;
 
 		if (isnan(step_ns))
 			continue;
@@ -1566,7 +1559,7 @@ static void add_rows(const struct ws_ranks *r, struct ws_page *out)
 			out->more_rows++;
 			continue;
 		}
-		row = &out->row[out->nrows++];
+		struct ws_page_row *row = &out->row[out->nrows++];
 		*row = (struct ws_page_row){.group = "",
 		                            .name = ws_arena_format(t, "rank %" PRId64,
 		                                                    rank->number),
@@ -1872,7 +1865,6 @@ static enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out
                                       struct ws_err *err)
 {
 	struct ws_report_plan plan = {.title = "Warpsheet report of ranks", .fill = fill, .ctx = r};
-	enum ws_status status;
 	char trace[32];
 
 	snprintf(trace, sizeof(trace), "%zu ranks", r->n);
@@ -1881,7 +1873,7 @@ static enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out
 	plan.defs = ws_ranks_defs(&plan.ndefs);
 	WS_FORWARD(ws_query_open(&plan.query, err));
 	ws_ranks_relations(plan.query, r);
-	status = ws_report_of_plan(&plan, out, err);
+	enum ws_status status = ws_report_of_plan(&plan, out, err);
 	ws_query_close(plan.query);
 	WS_FORWARD(status);
 	make_first_screen(r, *out);

@@ -144,7 +144,6 @@ enum ws_status ws_resources_load(struct ws_resources *s, const struct ws_trace_r
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct ws_row_resource *row = ws_records_row(&s->rows, i);
 		struct key key = {row->type, row->pid, (uint64_t)row->number};
-		uint64_t place;
 
 		if (row->type == WS_RESOURCE_CUDA_DEVICE)
 			key = (struct key){row->type, 0, row->device};
@@ -153,7 +152,7 @@ enum ws_status ws_resources_load(struct ws_resources *s, const struct ws_trace_r
 			continue;
 		if ((int64_t)key.number < 0)
 			continue;
-		place = ws_strtab_add(&s->keys, &key, sizeof(key));
+		uint64_t place = ws_strtab_add(&s->keys, &key, sizeof(key));
 		WS_GROW(s->names, place, s->capacity);
 		s->n = s->keys.used;
 		s->names[place - 1] = row->name;

@@ -155,11 +155,8 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 				add_column(out, c, own, rows);
 		}
 	if (is_tree(t)) {
-		size_t path;
-		struct ws_view_column *name;
-		bool is_module;
+		size_t path = out->column[0].index;
 
-		path = out->column[0].index;
 		out->least_depth = rows ? SIZE_MAX : 0;
 		for (size_t row = 0; row < rows; row++) {
 			const size_t depth = depth_of(&ws_table_cells(out->t, row)[path]);
@@ -167,8 +164,8 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 			out->least_depth = depth < out->least_depth ? depth : out->least_depth;
 		}
 		/* The path at length is the last detail; what stands first is its last part. */
-		name = &out->column[0];
-		is_module = !strncmp(out->t->def->title, "Module", 6);
+		struct ws_view_column *name = &out->column[0];
+		bool is_module = !strncmp(out->t->def->title, "Module", 6);
 		add_column(out, path, WS_RANK_FULL, rows);
 		name->is_tree = true;
 		snprintf(name->shown.title, sizeof(name->shown.title),
@@ -299,11 +296,10 @@ static size_t width_of(const struct ws_view *v, const struct ws_view_column *c,
 	char label[WS_VIEW_LABEL];
 	struct ws_cell own;
 	unsigned depth;
-	size_t len;
 
 	if (!c->is_tree)
 		return ws_display_cell_width(&c->shown, ws_view_cell(c, cells, &own, label));
-	len = ws_view_label(v, cells, label, &depth);
+	size_t len = ws_view_label(v, cells, label, &depth);
 	return 2 * (size_t)depth + ws_display_width(label, len);
 }
 

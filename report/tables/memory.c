@@ -65,13 +65,12 @@ static void find_states(struct memory *s)
 			recorded[m->memory[i].device] |= m->memory[i].allocated_bytes > 0;
 	for (uint32_t i = 0; i < m->nmemory; i++) {
 		const struct ws_memory_event *e = &m->memory[i];
-		uint32_t block;
 
 		if (e->device == WS_NONE || e->op == WS_MEMORY_OP_OUT_OF_MEMORY) {
 			s->out_of_memory += e->op == WS_MEMORY_OP_OUT_OF_MEMORY;
 			continue;
 		}
-		block = e->address ? ws_idmap_get(&blocks, e->address) : WS_NONE;
+		uint32_t block = e->address ? ws_idmap_get(&blocks, e->address) : WS_NONE;
 		if (e->op == WS_MEMORY_OP_ALLOC) {
 			sum[e->device] += (int64_t)e->bytes;
 			if (e->address)
@@ -279,8 +278,6 @@ static void set_long_place(struct memory *s, struct ws_cell *row, const struct w
 	const struct ws_model *m = s->tab->m;
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	uint32_t outer = e->cpu_op;
-	struct ws_bytes a, b;
-	char *text;
 
 	while (outer != WS_NONE && ops->parent[outer] != WS_NONE)
 		outer = ops->parent[outer];
@@ -288,10 +285,10 @@ static void set_long_place(struct memory *s, struct ws_cell *row, const struct w
 		set_place(s, row, place_of(s, e));
 		return;
 	}
-	a = m->texts[ops->name[outer]];
-	b = m->texts[ops->name[e->cpu_op]];
-	text = ws_arena_format(s->tab->temp, "%.*s / %.*s", (int)a.len, (const char *)a.ptr,
-	                       (int)b.len, (const char *)b.ptr);
+	struct ws_bytes a = m->texts[ops->name[outer]];
+	struct ws_bytes b = m->texts[ops->name[e->cpu_op]];
+	char *text = ws_arena_format(s->tab->temp, "%.*s / %.*s", (int)a.len, (const char *)a.ptr,
+	                             (int)b.len, (const char *)b.ptr);
 	ws_cell_set_str(s->t, &row[WS_TC_memory_item], text);
 }
 
@@ -317,22 +314,6 @@ static size_t find_largest(const struct memory *s, size_t largest[LARGEST])
 	return n;
 }
 
-static void add_largest(struct memory *s)
-{
-	size_t largest[LARGEST], n = find_largest(s, largest);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_memory_event *e = event_of(s, largest[i]);
-		struct ws_cell *row = new_row(s, "largest", e->device);
-
-		set_long_place(s, row, e);
-		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s->tab->m->begin_ns);
-		ws_cell_set_int(&row[WS_TC_memory_allocated], s->state[largest[i]].capacity);
-		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
-		ws_cell_set_int(&row[WS_TC_memory_count], 1);
-	}
-}
-
 void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -351,7 +332,19 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_device(&s, d, true);
 	add_operations(&s);
-	add_largest(&s);
+
+	size_t largest[LARGEST], n = find_largest(&s, largest);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_memory_event *e = event_of(&s, largest[i]);
+		struct ws_cell *row = new_row(&s, "largest", e->device);
+
+		set_long_place(&s, row, e);
+		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s.tab->m->begin_ns);
+		ws_cell_set_int(&row[WS_TC_memory_allocated], s.state[largest[i]].capacity);
+		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
+		ws_cell_set_int(&row[WS_TC_memory_count], 1);
+	}
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_over_time(&s, d);
 	if (s.guessed)

@@ -92,7 +92,6 @@ void ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t)
 
 void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *t)
 {
-	const struct ws_idle *idle;
 	char words[256];
 
 	if (!tab->sel->rows->nkernels || !tab->sel->rows->ncalls) {
@@ -107,7 +106,7 @@ void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *
 		ws_table_set_not_recorded(t, "Cannot tell: %s.", tab->m->soundness.obstacle);
 		return;
 	}
-	idle = ws_idle_find_in_scope(tab->m, tab->sel);
+	const struct ws_idle *idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	ws_table_note(t, "%s: %s (table idle).",
 	              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
 	              ws_idle_words(&idle->verdict, words, sizeof(words)));

@@ -498,11 +498,10 @@ static void add_row(const struct softmax *s, struct ws_table *t, enum direction 
 {
 	const double ns = (double)w->gpu_ns;
 	const char *over, *bound = bound_of(w);
-	struct ws_cell *row;
 
 	if (!has_work(w))
 		return;
-	row = ws_table_row(t);
+	struct ws_cell *row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_scope], "all layers");
 	if (d != UNKNOWN)
 		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_phase], direction_names[d]);

@@ -33,12 +33,11 @@ static size_t count_rows(void *ctx)
 static void put_cell(void *ctx, size_t row, int column, struct ws_put *out)
 {
 	struct ws_user_table *u = ctx;
-	const struct ws_cell *cell;
 
 	if (u->row_after != row + 1)
 		u->cells = ws_table_cells(u->t, row);
 	u->row_after = row + 1;
-	cell = &u->cells[column];
+	const struct ws_cell *cell = &u->cells[column];
 	if (cell->type == WS_CELL_INT)
 		ws_put_int(out, cell->i);
 	else if (cell->type == WS_CELL_REAL)
@@ -409,14 +408,11 @@ static enum ws_status each_query(struct ws_query *q, const char *sql,
 	size_t n = 0;
 
 	for (const char *end;; sql = end, n++) {
-		char *one;
-		enum ws_status status;
-
 		WS_FORWARD(ws_query_split(q, sql, &end, err));
 		if (end == sql)
 			break;
-		one = ws_xstrndup(sql, (size_t)(end - sql));
-		status = with(ctx, one, err);
+		char *one = ws_xstrndup(sql, (size_t)(end - sql));
+		enum ws_status status = with(ctx, one, err);
 		free(one);
 		WS_FORWARD(status);
 	}

@@ -135,35 +135,18 @@ static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
 	return strlen(path) < (size_t)size ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
-/* Makes SQLite open files by descriptors. */
-static enum ws_status take_descriptors(struct ws_nsys_out *o, struct ws_err *err)
-{
-	sqlite3_vfs *unix_files = sqlite3_vfs_find("unix-none");
-
-	WS_FAIL_IF(!unix_files, err, ENVIRONMENT, "this SQLite cannot write files");
-	o->files = *unix_files;
-	o->files.zName = "warpsheet";
-	o->files.xFullPathname = keep_path;
-	WS_FAIL_IF(o->files.xSetSystemCall(unix_files, "open",
-	                                   (sqlite3_syscall_ptr)open_for_sqlite) != SQLITE_OK ||
-	                   sqlite3_vfs_register(&o->files, 0) != SQLITE_OK,
-	           err, ENVIRONMENT, "this SQLite takes no file that is open");
-	return WS_OK;
-}
-
 /* definitions: column definitions for CREATE TABLE, n of them. */
 static void create_table(struct ws_nsys_out *o, const char *name, const char *definitions,
                          unsigned n, sqlite3_stmt **insert)
 {
 	char *create = sqlite3_mprintf("CREATE TABLE %s (%s)", name, definitions);
 	sqlite3_str *sql = sqlite3_str_new(o->db);
-	char *add;
 
 	sqlite3_str_appendf(sql, "INSERT INTO %s VALUES (?", name);
 	for (unsigned i = 1; i < n; i++)
 		sqlite3_str_appendall(sql, ",?");
 	sqlite3_str_appendall(sql, ")");
-	add = sqlite3_str_finish(sql);
+	char *add = sqlite3_str_finish(sql);
 	if (!create || !add)
 		ws_out_of_memory(strlen(definitions));
 	execute(o, create);
@@ -251,8 +234,20 @@ static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, 
 
 	WS_FAIL_IF(!ws_file_look(WS_HERE, path, true, &file) && file.type != WS_FILE_REGULAR, err,
 	           IO_WRITE, "a database needs a regular file: give -o the name of one");
-	if (ws_own_file_descriptor(path) >= 0)
-		WS_FORWARD(take_descriptors(o, err));
+	if (ws_own_file_descriptor(path) >= 0) {
+		/* Makes SQLite open files by descriptors. */
+		sqlite3_vfs *unix_files = sqlite3_vfs_find("unix-none");
+
+		WS_FAIL_IF(!unix_files, err, ENVIRONMENT, "this SQLite cannot write files");
+		o->files = *unix_files;
+		o->files.zName = "warpsheet";
+		o->files.xFullPathname = keep_path;
+		WS_FAIL_IF(o->files.xSetSystemCall(unix_files, "open",
+		                                   (sqlite3_syscall_ptr)open_for_sqlite) !=
+		                           SQLITE_OK ||
+		                   sqlite3_vfs_register(&o->files, 0) != SQLITE_OK,
+		           err, ENVIRONMENT, "this SQLite takes no file that is open");
+	}
 	WS_FAIL_IF(sqlite3_open_v2(path, &o->db, flags, o->files.zName) != SQLITE_OK, err, IO_WRITE,
 	           "the database: %s", sqlite3_errmsg(o->db));
 	execute(o, PAGE_SETUP);
@@ -416,13 +411,12 @@ static void ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id)
 static void ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id)
 {
 	const uint64_t *known = ws_map_get(&o->thread_ids, thread);
-	const struct ws_row_thread *row;
 
 	if (known) {
 		*id = (int64_t)*known;
 		return;
 	}
-	row = ws_records_find(&o->threads, thread);
+	const struct ws_row_thread *row = ws_records_find(&o->threads, thread);
 	ws_nsys_global_pid(o, row ? row->pid : 0, id);
 	*id |= (int64_t)unique(o, &o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0);
 	ws_map_add(&o->thread_ids, thread, (uint64_t)*id);
@@ -446,12 +440,11 @@ static void name_config(struct ws_nsys_out *o, const struct ws_row_launch_config
 {
 	struct ws_bytes recorded = ws_records_text(&o->strings, row->name), readable;
 	struct ws_bytes shorter;
-	size_t len;
 
 	o->scratch.len = 0;
 	ws_demangle(recorded.ptr, recorded.len, &o->scratch);
 	/* after it, room for the short form */
-	len = o->scratch.len;
+	size_t len = o->scratch.len;
 	ws_buf_reserve(&o->scratch, len + 1);
 	readable = (struct ws_bytes){o->scratch.data, len};
 	intern(o, readable, &names->demangled);
@@ -481,7 +474,6 @@ static void ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
 
 static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
 {
-	const struct ws_row_thread *t;
 	int64_t id;
 
 	WS_FORWARD(ws_records_load_by(&o->strings, o->r, WS_KIND_STRING, 0, err));
@@ -489,7 +481,7 @@ static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err
 	WS_FORWARD(ws_records_load_by(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, 0, err));
 	o->config = ws_xarray(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
 	/* numbers that fit are unique */
-	t = o->threads.rows;
+	const struct ws_row_thread *t = o->threads.rows;
 	for (size_t i = 0; i < o->threads.n; i++)
 		if (t[i].pid <= ID_MASK)
 			ws_nsys_global_pid(o, t[i].pid, &id);
@@ -818,13 +810,6 @@ static void set_number(struct ws_nsys_out *o, const struct ws_nsys_column_def *c
 	}
 }
 
-static bool is_null(const struct ws_nsys_column_def *c, uint64_t value)
-{
-	return !value && !c->has_number &&
-	       (c->meaning == WS_NSYS_AS_NUMBER || c->meaning == WS_NSYS_AS_TEXT ||
-	        c->meaning == WS_NSYS_AS_THREAD_OR_NONE);
-}
-
 static void set_field(struct ws_nsys_out *o, const struct ws_nsys_column_def *c, const uint8_t *row,
                       struct ws_nsys_value *to)
 {
@@ -842,7 +827,11 @@ static void set_field(struct ws_nsys_out *o, const struct ws_nsys_column_def *c,
 		break;
 	default:
 		value = ws_load_u64(at);
-		to->type = is_null(c, value) ? 0 : SQLITE_INTEGER;
+		to->type = (!value && !c->has_number &&
+		            (c->meaning == WS_NSYS_AS_NUMBER || c->meaning == WS_NSYS_AS_TEXT ||
+		             c->meaning == WS_NSYS_AS_THREAD_OR_NONE))
+		                   ? 0
+		                   : SQLITE_INTEGER;
 		if (to->type)
 			set_number(o, c, row, value, &to->integer);
 	}
@@ -972,7 +961,6 @@ static enum ws_status write_own_table(struct ws_nsys_out *o, enum ws_kind kind, 
 	struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS];
 	struct ws_nsys_value values[WS_NSYS_MAX_OWN_COLUMNS];
 	struct table t = {.o = o, .columns = columns, .values = values, .kind = kind};
-	enum ws_status status;
 	char name[64];
 
 	if (!ws_trace_reader_count(o->r, kind))
@@ -980,7 +968,7 @@ static enum ws_status write_own_table(struct ws_nsys_out *o, enum ws_kind kind, 
 	t.n = ws_nsys_own_columns(kind, columns);
 	ws_nsys_own_name(kind, name);
 	ws_nsys_create(o, name, columns, t.n, &t.insert);
-	status = ws_records_each(o->r, kind, put_own_row, &t, err);
+	enum ws_status status = ws_records_each(o->r, kind, put_own_row, &t, err);
 	sqlite3_finalize(t.insert);
 	return status;
 }
@@ -1073,7 +1061,6 @@ static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
 	struct ws_nsys_out *o = n->o;
 	int64_t tid, end_tid = 0;
 	uint64_t domain;
-	bool is_set;
 
 	ws_nsys_global_tid(o, begin->thread, &tid);
 	if (end && end->thread != begin->thread)
@@ -1088,7 +1075,7 @@ static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
 	SET_KNOWN(NVTX_color, begin->color);
 	SET_KNOWN(NVTX_endGlobalTid, end_tid);
 	SET(NVTX_domainId, domain);
-	is_set = !begin->payload || set_payload_number(n, begin->payload);
+	bool is_set = !begin->payload || set_payload_number(n, begin->payload);
 	ws_nsys_extend(o, range->start_ns, range->end_ns);
 	put_event(n, begin->name);
 	if (!is_set) {
@@ -1153,10 +1140,9 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	                        .stats = stats,
 	                        .first_ns = INT64_MAX,
 	                        .last_ns = INT64_MIN};
-	enum ws_status status;
 
 	ws_export_progress_begin(&o.progress, r, opts);
-	status = ws_nsys_out_open(&o, path, err);
+	enum ws_status status = ws_nsys_out_open(&o, path, err);
 	WS_THEN(status, ws_nsys_ids_load(&o, err));
 	WS_THEN(status, write_events(&o, err));
 	WS_THEN(status, nsys_write_info(&o, err));
@@ -1190,10 +1176,9 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 {
 	struct ws_outfile out;
 	struct ws_err cause;
-	enum ws_status status;
 
 	WS_FORWARD(ws_outfile_open(&out, job->to, err));
-	status = ws_export_nsys(r, ws_outfile_name(&out), job->opts, stats, &cause);
+	enum ws_status status = ws_export_nsys(r, ws_outfile_name(&out), job->opts, stats, &cause);
 	return ws_outfile_end(&out, status, &cause, err);
 }
 

@@ -242,14 +242,12 @@ static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char 
                                      const struct ws_parquet_field *fields, size_t nfields,
                                      struct ws_parquet_table **out, struct ws_err *err)
 {
-	struct fleet_table *t;
-
 	for (size_t i = 0; i < fleet->n; i++) {
 		*out = &fleet->tables[i]->table;
 		if (!strcmp(fleet->tables[i]->name, name))
 			return WS_OK;
 	}
-	t = ws_xarray(1, sizeof(*t));
+	struct fleet_table *t = ws_xarray(1, sizeof(*t));
 	fleet->tables[fleet->n++] = t;
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	*out = &t->table;
@@ -292,9 +290,8 @@ static enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const 
                                              ws_parquet_fill_fn fill, void *ctx, struct ws_err *err)
 {
 	struct ws_parquet_table *t = ws_xarray(1, sizeof(*t));
-	enum ws_status status;
+	enum ws_status status = begin(t, f, name, fields, nfields, err);
 
-	status = begin(t, f, name, fields, nfields, err);
 	WS_THEN(status, fill(ctx, t, err));
 	if (!t->of_fleet)
 		status = finish(t, &f->out, status, err);
@@ -394,8 +391,8 @@ static enum ws_status put_facts(void *ctx, struct ws_parquet_table *t, struct ws
 {
 	const struct ws_parquet_export *x = ctx;
 	const struct ws_model *m = x->m;
-
 	const struct ws_trace_summary *s = &m->file;
+
 	const struct {
 		const char *key;
 		long long value;
@@ -530,7 +527,6 @@ static void put_enum(struct ws_parquet_writer *w, const char *names, uint64_t va
 static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
                       const struct source *s, const uint8_t *row)
 {
-	uint64_t value;
 	double real;
 
 	if (s->named)
@@ -539,7 +535,7 @@ static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
 		ws_parquet_null(w);
 		return;
 	}
-	value = ws_load_u64(row + s->def->row_offset);
+	uint64_t value = ws_load_u64(row + s->def->row_offset);
 	switch (s->def->type) {
 	case WS_TYPE_STR:
 		ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
@@ -700,31 +696,27 @@ static enum ws_status put_kernels(void *ctx, struct ws_parquet_table *t, struct 
 
 /* --- NVTX ranges ------------------------------------------------------------------------------ */
 
-static void put_range(struct ws_parquet_table *t, const struct ws_parquet_export *x,
-                      const struct ws_joined_range *row)
-{
-	static const struct ws_op_facts none = {.layer = -1, .flops = -1, .bytes = -1};
-	const struct ws_model *m = x->m;
-	const struct ws_range_context *context = row->context;
-	const struct ws_thread *thread = &m->threads[context->thread];
-	const struct ws_bytes name = m->texts[context->name];
-	const uint32_t step = ws_joined_range_step(x->rows, row);
-	const uint32_t payload = context->payload;
-	const struct ws_op_facts *op =
-	        payload != WS_NONE && m->ops.is_op[payload] ? &m->ops.op[payload] : &none;
-	struct ws_parquet_writer *w = t->w;
-
-	WS_PARQUET_NVTX_FIELDS(WS_PARQUET_PUT)
-	ws_parquet_table_end_row(t);
-}
-
 static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
 	const struct ws_parquet_export *x = ctx;
 
 	(void)err;
-	for (uint32_t i = 0; i < x->rows->nranges; i++)
-		put_range(t, x, ws_joined_rows_range(x->rows, i));
+	for (uint32_t i = 0; i < x->rows->nranges; i++) {
+		const struct ws_joined_range *row = ws_joined_rows_range(x->rows, i);
+		static const struct ws_op_facts none = {.layer = -1, .flops = -1, .bytes = -1};
+		const struct ws_model *m = x->m;
+		const struct ws_range_context *context = row->context;
+		const struct ws_thread *thread = &m->threads[context->thread];
+		const struct ws_bytes name = m->texts[context->name];
+		const uint32_t step = ws_joined_range_step(x->rows, row);
+		const uint32_t payload = context->payload;
+		const struct ws_op_facts *op =
+		        payload != WS_NONE && m->ops.is_op[payload] ? &m->ops.op[payload] : &none;
+		struct ws_parquet_writer *w = t->w;
+
+		WS_PARQUET_NVTX_FIELDS(WS_PARQUET_PUT)
+		ws_parquet_table_end_row(t);
+	}
 	return WS_OK;
 }
 
@@ -746,11 +738,9 @@ uint32_t ws_rollup_bucket(uint64_t dur_ns)
 
 uint64_t ws_rollup_bucket_from(uint32_t bucket)
 {
-	unsigned octave;
-
 	if (bucket < 2 * SUB)
 		return bucket;
-	octave = bucket / SUB - 1;
+	unsigned octave = bucket / SUB - 1;
 	return (uint64_t)(bucket % SUB + SUB) << octave;
 }
 
@@ -826,17 +816,15 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 		                        c->shape.block_z,
 		                        c->shape.registers,
 		                        c->shape.shared_bytes};
-		uint64_t id;
+		uint64_t id = ws_strtab_add(&r->launches, key, sizeof(key));
 
-		id = ws_strtab_add(&r->launches, key, sizeof(key));
 		r->launch_of[i] = (uint32_t)id;
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->rows, i);
-		struct group *g;
 
 		r->group_of[i] = find_group(r, k);
-		g = &r->groups[r->group_of[i]];
+		struct group *g = &r->groups[r->group_of[i]];
 		if (!k->kind->timed) {
 			g->without_time++;
 			r->group_of[i] = WS_NONE;
@@ -1005,10 +993,9 @@ static enum ws_status export_rows(const struct ws_trace_reader *r, struct ws_mod
                                   struct ws_err *err)
 {
 	struct ws_parquet_export x = {.r = r, .m = m, .rows = rows};
-	enum ws_status status;
 
 	ws_joined_rows_ranges_by_thread(rows, m);
-	status = export_tables(&x, job, err);
+	enum ws_status status = export_tables(&x, job, err);
 	ws_outfolder_abandon(&x.folder.out);
 	ws_parquet_paths_free(&x.paths);
 	return status;

@@ -135,19 +135,6 @@ static void put_colours(struct ws_json_writer *j)
 	ws_json_object_end(j);
 }
 
-/* What people read for a class that has another name in the data. */
-static void put_class_names(struct ws_json_writer *j)
-{
-	ws_json_object_begin(ws_json_key(j, "names"));
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
-		const struct ws_bytes name = ws_display_class(ws_bytes_of(classes[i]));
-
-		if (name.ptr != (const void *)classes[i])
-			ws_json_string(ws_json_key(j, classes[i]), name.ptr, name.len);
-	}
-	ws_json_object_end(j);
-}
-
 /* {"report": {…}, "page": {…}, …} */
 static enum ws_status put_data(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
@@ -155,7 +142,6 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	char *rest = NULL;
 	size_t len = 0;
 	FILE *memory = ws_xmemstream(&rest, &len);
-	enum ws_status status;
 
 	ws_json_begin(&j, memory);
 	ws_json_object_begin(&j);
@@ -168,11 +154,20 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	ws_json_object_end(&j);
 	put_views(&j, report);
 	put_colours(&j);
-	put_class_names(&j);
+
+	/* What people read for a class that has another name in the data. */
+	ws_json_object_begin(ws_json_key(&j, "names"));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		const struct ws_bytes name = ws_display_class(ws_bytes_of(classes[i]));
+
+		if (name.ptr != (const void *)classes[i])
+			ws_json_string(ws_json_key(&j, classes[i]), name.ptr, name.len);
+	}
+	ws_json_object_end(&j);
 	ws_html_put_page(ws_json_key(&j, "page"), report->page);
 	ws_html_put_answers(ws_json_key(&j, "first"), report->page);
 	ws_json_object_end(&j);
-	status = ws_json_finish(&j, err);
+	enum ws_status status = ws_json_finish(&j, err);
 	ws_xfclose(memory);
 	fputs("{\"report\": ", f);
 	WS_THEN(status, ws_out_json_rows(f, report, MOST_ROWS, err));
