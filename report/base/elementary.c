@@ -76,12 +76,11 @@ static struct twice expm1_of(double x, int *exponent)
 
 double ws_exp(double x)
 {
-	struct twice y;
 	int exponent;
 
 	if (!(fabs(x) < 800))
 		return isnan(x) ? x : x > 0 ? HUGE_VAL : 0;
-	y = expm1_of(x, &exponent);
+	struct twice y = expm1_of(x, &exponent);
 	y = add((struct twice){1, 0}, y);
 	return ldexp(y.hi, exponent);
 }

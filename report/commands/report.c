@@ -518,7 +518,6 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 {
 	struct report_opts o = REPORT_OPTS;
 	struct ws_trace_file f;
-	enum ws_status status;
 	int n, done;
 
 	WS_FORWARD(parse_options(argc, argv, &o, &n, &done, err));
@@ -544,7 +543,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	o.filter.nwhatif = o.whatif.n;
 	if (ws_trace_list_is_many(n, argv))
 		return list_ranks(n, argv, &o, err);
-	status = resolve_columns(&o, err);
+	enum ws_status status = resolve_columns(&o, err);
 	if (status == WS_OK) {
 		status = ws_trace_file_open(&f, argv[0], err);
 		WS_THEN(status, report_trace(&f, &o, err));

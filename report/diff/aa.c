@@ -334,7 +334,6 @@ static void make_first_screen(const struct aa_context *aa, struct ws_report *rep
 	const int q = aa->present[STEP] ? STEP : GPU;
 	struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
 	struct ws_arena *texts = &out->arena;
-	unsigned need;
 
 	out->is_comparison = true;
 	out->title = ws_arena_format(texts, "A/A test of %zu runs", aa->side->nrecordings);
@@ -347,7 +346,7 @@ static void make_first_screen(const struct aa_context *aa, struct ws_report *rep
 		ws_page_say(out, "", "Runs of one program vary by ",
 		            ws_say_percent(texts, 100 * aa->spread[q]), ": pass --run-noise ",
 		            ws_arena_format(texts, "%.3g", 100 * aa->spread[q]), ".", NULL);
-		need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
+		unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
 		ws_page_say(out, "", need ? "Record " : "They vary too much to detect 2 %.",
 		            need ? ws_arena_format(texts, "%u runs per side", need) : "",
 		            need ? " to detect 2 %." : "", NULL);

@@ -345,11 +345,9 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
                           uint32_t cpu_op, uint32_t *instance)
 {
-	struct ws_recording *r = w->c->r;
-
 	*instance = 0;
 	if (k->range != WS_NONE) {
-		struct ws_range_at *range = ws_recording_range(r, k->range);
+		struct ws_range_at *range = ws_recording_range(w->c->r, k->range);
 
 		range->gpu_ns += k->dur_ns;
 		*instance = range->instance;

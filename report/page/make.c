@@ -514,7 +514,6 @@ static size_t without_number(const char *name, size_t len)
 
 static const char *label_of(const struct tree *t, const struct box *b)
 {
-	const struct ws_model *m = t->p->m;
 	const char *name = b->rolled;
 	size_t len = strlen(name);
 
@@ -525,7 +524,7 @@ static const char *label_of(const struct tree *t, const struct box *b)
 		                       name, (unsigned long long)b->folded);
 	name = ws_page_text_of(t->p, b->name); /* a number stays if it is the same in all boxes */
 	len = strlen(name);
-	if (m->ranges.paths[b->path].domain == WS_TEXT_MODULE_DOMAIN ||
+	if (t->p->m->ranges.paths[b->path].domain == WS_TEXT_MODULE_DOMAIN ||
 	    (len > 2 && name[len - 1] == '*'))
 		len = without_number(name, len);
 	return ws_arena_copy(t->p->texts, name, len);

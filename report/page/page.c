@@ -261,7 +261,6 @@ static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *ru
 {
 	const struct ws_page *page = p->page;
 	const enum ws_page_colour colour = ws_page_use_colour(use);
-	const char *hidden, *rest;
 
 	for (size_t i = 0; i < page->nsegments; i++) {
 		const struct ws_page_segment *s = &page->segment[i];
@@ -270,8 +269,8 @@ static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *ru
 		if (s->is_class || s->is_idle || s->colour != colour || !s->hidden_ns ||
 		    !(100 * ns >= IDLE_PERCENT * (double)page->whole_ns))
 			continue;
-		hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
-		rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
+		const char *hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
+		const char *rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
 		ws_page_say(p->page, "", runs,
 		            ws_say_time(p->texts, ns * page->step_ns / (double)page->whole_ns),
 		            s->ns ? ws_arena_format(p->texts, "; %s is hidden behind compute, ",

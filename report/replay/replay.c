@@ -153,13 +153,12 @@ static int by_begin(const void *pa, const void *pb)
 static void gather_pieces(struct ws_replay *r)
 {
 	const struct ws_model *m = r->m;
-	struct ws_joined_rows *rows = r->sel->rows;
 
 	for (uint32_t d = 0; d < m->ndevices; d++) {
 		const size_t end = ws_first_kernel_of(m, r->sel, d + 1);
 
 		for (size_t i = ws_first_kernel_of(m, r->sel, d); i < end; i++) {
-			const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+			const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->sel->rows, i);
 			const struct ws_config *config = &m->configs[k->kind->config];
 
 			if (k->start_ns >= r->window_end_ns) {
@@ -1147,7 +1146,6 @@ const struct ws_replay_stretch *ws_replay_critical_path(struct ws_replay *r, siz
 {
 	const struct ws_whatif unchanged = {.hidden_waits =
 	                                            r->facts.hidden_waits == WS_HIDDEN_WAITS};
-	struct ws_replay_stretch *grown;
 	size_t capacity = 0;
 
 	*n = 0;
@@ -1157,7 +1155,7 @@ const struct ws_replay_stretch *ws_replay_critical_path(struct ws_replay *r, siz
 		rewind_streams(r);
 		play_once(r, &unchanged, 0);
 		trace_back(r, &capacity);
-		grown = r->path;
+		struct ws_replay_stretch *grown = r->path;
 		WS_NEW(r->arena, r->path, r->npath);
 		for (size_t i = 0; i < r->npath; i++)
 			r->path[i] = grown[r->npath - 1 - i];

@@ -195,12 +195,11 @@ static void add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, con
 	struct ws_chrome_slice s = {.start_ns = start_ns, .row = row, .kind = kind};
 
 	uint64_t id = ws_strtab_find(&ch->track_keys, key, 5 * sizeof(*key));
-	struct ws_chrome_track *t;
 
 	if (!id) {
 		WS_GROW(ch->track, ch->ntracks + 1, ch->tracks_capacity);
 		id = ws_strtab_add(&ch->track_keys, key, 5 * sizeof(*key));
-		t = &ch->track[ch->ntracks++];
+		struct ws_chrome_track *t = &ch->track[ch->ntracks++];
 		*t = (struct ws_chrome_track){key[0], key[1], key[2], key[3], key[4],
 		                              0,      0,      0,      NULL};
 	}

@@ -17,10 +17,8 @@ enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };
 /* fixed64 and double */
 static inline void ws_protobuf_64(struct ws_buf *b, unsigned field, uint64_t bits)
 {
-	uint8_t *p;
-
 	ws_buf_reserve(b, WS_VARINT_MAX + sizeof(bits));
-	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_64);
+	uint8_t *p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_64);
 	ws_store_u64(p, bits);
 	b->len = (size_t)(p - b->data) + sizeof(bits);
 }

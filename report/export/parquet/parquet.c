@@ -728,11 +728,9 @@ static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct w
 
 uint32_t ws_rollup_bucket(uint64_t dur_ns)
 {
-	unsigned octave;
-
 	if (dur_ns < SUB)
 		return (uint32_t)dur_ns;
-	octave = 63u - (unsigned)__builtin_clzll(dur_ns) - SUB_BITS;
+	unsigned octave = 63u - (unsigned)__builtin_clzll(dur_ns) - SUB_BITS;
 	return octave * SUB + (uint32_t)(dur_ns >> octave);
 }
 

@@ -172,14 +172,13 @@ static int find_column(const struct chart_cells *cells, const char *title)
 /* The greatest number of a column, 0 if there is none. */
 static double greatest(const struct chart_cells *cells, const char *title)
 {
-	const struct ws_table *t = cells->sheet->table;
 	int column = column_of(cells, title);
 	double most = 0;
 
 	if (find_column(cells, title) < 0)
 		return 0;
 	for (size_t r = cells->first - WS_XLSX_ROW_DATA; r <= cells->last - WS_XLSX_ROW_DATA; r++)
-		most = fmax(most, ws_cell_number(&ws_table_cells(t, r)[column]));
+		most = fmax(most, ws_cell_number(&ws_table_cells(cells->sheet->table, r)[column]));
 	return most;
 }
 

@@ -228,11 +228,9 @@ static void write_header(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const
 static void write_totals(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
                          uint32_t row)
 {
-	const struct ws_table *t = s->table;
-
 	for (uint16_t c = 0; c < l->n; c++) {
 		const struct ws_view_column *column = &l->view->column[c];
-		const struct ws_cell *cell = &t->totals[column->index];
+		const struct ws_cell *cell = &s->table->totals[column->index];
 
 		if (!c && cell->type == WS_CELL_EMPTY)
 			ws__xlsx_text(x, s->sheet, row, c, "Total",
