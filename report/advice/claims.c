@@ -58,7 +58,15 @@ static double rate_of_work(const struct ws_advice *a, const struct ws_advice_cel
 
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns)
 {
-	return (struct ws_claim){rate_of_work, g, gain_ns / (double)g->gpu_ns, false};
+	return (struct ws_claim){.rate = rate_of_work,
+	                         .work = g,
+	                         .value = gain_ns / (double)g->gpu_ns};
+}
+
+static double rate_of_configs(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                              const struct ws_claim *claim)
+{
+	return claim->covers(a, cell->config) ? claim->value : -1;
 }
 
 /* --- sums over kernels ------------------------------------------------------------------------ */
@@ -139,6 +147,9 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
                          struct ws_claim claim, const char *scope, const char *evidence,
                          const char *advice)
 {
+	if (!claim.rate)
+		claim.rate = rate_of_configs;
+
 	const struct sum s = sum_claim(a, &claim, NULL);
 
 	add(a,
@@ -146,6 +157,17 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 	                        !a->replayed->obstacle && !isnan(s.gain_ns) && !claim.is_bound,
 	                        (double)s.all_ns, scope, evidence, advice},
 	    claim);
+}
+
+void ws_advice_add_kernels(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
+                           struct ws_claim claim, const char *scope, const char *advice)
+{
+	ws_advice_add_claim(
+	        a, rule, severity, claim, scope,
+	        ws_advice_text(a, "%s: %s",
+	                       ws_advice_kernel_part(a, ws_advice_time_of(a, claim.covers)),
+	                       ws_advice_top_kernels(a, claim.covers)),
+	        advice);
 }
 
 double ws_finding_whole_ns(const struct ws_findings *all, const struct ws_finding *f)

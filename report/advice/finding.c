@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/names/names.h"
 
 #define NAME_COLUMNS 61 /* width of a name in a sentence */
@@ -18,11 +19,7 @@ const struct ws_rule_def ws_rule_defs[WS_RULES] = {
 
 const char *ws_severity_name(enum ws_severity severity)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_SEVERITY_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_SEVERITY_LIST(WS_LIST_SECOND)};
 
 	return names[severity];
 }
@@ -93,6 +90,17 @@ size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candi
 	if (at < WS_ADVICE_TOP)
 		top[at] = candidate;
 	return n < WS_ADVICE_TOP ? n + 1 : n;
+}
+
+int64_t ws_advice_time_of(const struct ws_advice *a,
+                          bool (*which)(const struct ws_advice *, size_t))
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		if (a->config_ns[i] && which(a, i))
+			ns += a->config_ns[i];
+	return ns;
 }
 
 const char *ws_advice_top_kernels(struct ws_advice *a,

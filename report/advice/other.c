@@ -183,13 +183,6 @@ static const char *kernels_text(struct ws_advice *a, uint64_t kernels)
 	                      kernels == 1 ? "" : "s", ws_advice_each(a));
 }
 
-static double rate_of_layouts(const struct ws_advice *a, const struct ws_advice_cell *cell,
-                              const struct ws_claim *claim)
-{
-	(void)claim;
-	return is_layout(a, cell->config) ? 1 : -1;
-}
-
 static double rate_of_casts(const struct ws_advice *a, const struct ws_advice_cell *cell,
                             const struct ws_claim *claim)
 {
@@ -199,16 +192,10 @@ static double rate_of_casts(const struct ws_advice *a, const struct ws_advice_ce
 
 void ws_rule_layout(struct ws_advice *a)
 {
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		ns += is_layout(a, i) ? a->config_ns[i] : 0;
-	if (ws_advice_share(a, ns) > WS_A9_PERCENT)
-		ws_advice_add_claim(a, WS_RULE_layout, WS_SEVERITY_STRONG,
-		                    (struct ws_claim){.rate = rate_of_layouts}, "class layout",
-		                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-		                                   ws_advice_top_kernels(a, is_layout)),
-		                    NULL);
+	if (ws_advice_share(a, ws_advice_time_of(a, is_layout)) > WS_A9_PERCENT)
+		ws_advice_add_kernels(a, WS_RULE_layout, WS_SEVERITY_STRONG,
+		                      (struct ws_claim){.covers = is_layout, .value = 1},
+		                      "class layout", NULL);
 }
 
 static bool is_gather(const struct ws_advice *a, size_t config)
@@ -216,27 +203,15 @@ static bool is_gather(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_GATHER;
 }
 
-/* Upper bound: some rows must be read in any case. */
-static double rate_of_gathers(const struct ws_advice *a, const struct ws_advice_cell *cell,
-                              const struct ws_claim *claim)
-{
-	(void)claim;
-	return is_gather(a, cell->config) ? 1 : -1;
-}
-
+/* The gain is an upper bound: some rows must be read in any case. */
 void ws_rule_gathers(struct ws_advice *a)
 {
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		ns += is_gather(a, i) ? a->config_ns[i] : 0;
-	if (ws_advice_share(a, ns) > WS_A30_PERCENT)
-		ws_advice_add_claim(a, WS_RULE_gathers, WS_SEVERITY_WEAK,
-		                    (struct ws_claim){.rate = rate_of_gathers, .is_bound = true},
-		                    "class gather",
-		                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-		                                   ws_advice_top_kernels(a, is_gather)),
-		                    NULL);
+	if (ws_advice_share(a, ws_advice_time_of(a, is_gather)) > WS_A30_PERCENT)
+		ws_advice_add_kernels(a, WS_RULE_gathers, WS_SEVERITY_WEAK,
+		                      (struct ws_claim){.covers = is_gather,
+		                                        .value = 1,
+		                                        .is_bound = true},
+		                      "class gather", NULL);
 }
 
 /* Is there a recorded product with a weight or a bias of this number of elements? */

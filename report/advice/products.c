@@ -169,30 +169,21 @@ static bool is_unaligned_name(const struct ws_advice *a, size_t config)
 	       (a->traits[config].align == 1 || a->traits[config].align == 2);
 }
 
-static double rate_of_unaligned_names(const struct ws_advice *a, const struct ws_advice_cell *cell,
-                                      const struct ws_claim *claim)
-{
-	(void)claim;
-	return is_unaligned_name(a, cell->config) ? NAN : -1;
-}
-
 void ws_rule_alignment(struct ws_advice *a)
 {
 	size_t shown = 0;
-	int64_t named_ns = 0, sized_ns = 0, named = 0;
+	int64_t named_ns = ws_advice_time_of(a, is_unaligned_name), sized_ns = 0;
+	bool named = false;
 
-	for (size_t i = 0; i < a->m->nconfigs; i++) {
+	for (size_t i = 0; i < a->m->nconfigs; i++)
 		named |= a->traits[i].align != 0;
-		if (is_unaligned_name(a, i))
-			named_ns += a->config_ns[i];
-	}
 	for (size_t i = 0; i < a->nwork; i++)
 		if (a->work[i].op.m && is_unaligned_name(a, a->work[i].config))
 			sized_ns += a->work[i].gpu_ns;
 	/* if operations have recorded sizes, they get their own findings */
 	if (ws_advice_share(a, named_ns) >= WS_A3_SHARE_PERCENT && 2 * sized_ns < named_ns)
 		ws_advice_add_claim(a, WS_RULE_alignment, WS_SEVERITY_STRONG,
-		                    (struct ws_claim){.rate = rate_of_unaligned_names},
+		                    (struct ws_claim){.covers = is_unaligned_name, .value = NAN},
 		                    "kernels by name", ws_advice_top_kernels(a, is_unaligned_name),
 		                    NULL);
 	for (size_t i = 0; i < a->nwork; i++)
@@ -219,16 +210,6 @@ static bool of_older_architecture(const struct ws_advice *a, size_t config)
 
 	return ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_YES &&
 	       cc >= 90 && a->traits[config].arch && a->traits[config].arch < cc / 10 * 10;
-}
-
-static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		if (a->config_ns[i] && which(a, i))
-			ns += a->config_ns[i];
-	return ns;
 }
 
 static bool knows_capability(const struct ws_advice *a)
@@ -297,19 +278,14 @@ static const char *advice_without_tf32(struct ws_advice *a)
 
 void ws_rule_no_tensor_cores(struct ws_advice *a)
 {
-	int64_t ns = time_of(a, without_tensor_cores);
-
 	if (!knows_capability(a))
 		a->found->not_judged[WS_RULE_no_tensor_cores] =
 		        "the compute capability of the device is not recorded";
-	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
-		return;
-	ws_advice_add_claim(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
-	                    (struct ws_claim){.rate = rate_of_tensor_cores},
-	                    "matrix products and convolutions",
-	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-	                                   ws_advice_top_kernels(a, without_tensor_cores)),
-	                    advice_without_tf32(a));
+	if (ws_advice_share(a, ws_advice_time_of(a, without_tensor_cores)) > WS_A4_PERCENT)
+		ws_advice_add_kernels(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
+		                      (struct ws_claim){.rate = rate_of_tensor_cores,
+		                                        .covers = without_tensor_cores},
+		                      "matrix products and convolutions", advice_without_tf32(a));
 }
 
 static bool is_native(const struct ws_advice *a, const struct ws_work_group *g)
@@ -333,7 +309,8 @@ static double rate_of_new_kernels(const struct ws_advice *a, const struct ws_adv
 
 void ws_rule_old_kernels(struct ws_advice *a)
 {
-	int64_t ns = time_of(a, of_older_architecture), all = time_of(a, ws_advice_is_product);
+	int64_t ns = ws_advice_time_of(a, of_older_architecture),
+	        all = ws_advice_time_of(a, ws_advice_is_product);
 
 	if (!knows_capability(a))
 		a->found->not_judged[WS_RULE_old_kernels] =
@@ -343,12 +320,10 @@ void ws_rule_old_kernels(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++)
 		if (of_older_architecture(a, a->work[i].config))
 			a->work[i].new_kernels_ns = gain_at_best_rate(a, &a->work[i], is_native);
-	ws_advice_add_claim(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK,
-	                    (struct ws_claim){.rate = rate_of_new_kernels},
-	                    "matrix products and convolutions",
-	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-	                                   ws_advice_top_kernels(a, of_older_architecture)),
-	                    NULL);
+	ws_advice_add_kernels(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK,
+	                      (struct ws_claim){.rate = rate_of_new_kernels,
+	                                        .covers = of_older_architecture},
+	                      "matrix products and convolutions", NULL);
 }
 
 /* --- A7 low intensity ----------------------------------------------------------------------- */

@@ -642,11 +642,7 @@ void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
 /* --- the verdict ---------------------------------------------------------------------------------
  */
 
-const struct ws_use_def ws_use_defs[WS_USES] = {
-#define X(NAME, name, what, cure) {name, what, cure},
-        WS_USE_LIST(X)
-#undef X
-};
+const struct ws_use_def ws_use_defs[WS_USES] = {WS_USE_LIST(WS_LIST_REST)};
 
 /* The verdict on the uses of one device or of all; known = false and an obstacle if it cannot be
  * determined.

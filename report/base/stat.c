@@ -7,6 +7,7 @@
 #include "formats/base/memory.h"
 #include "report/base/elementary.h"
 #include "report/base/grade.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 
 static inline int64_t value_at(const struct ws_stat_part *p, size_t i)
@@ -473,11 +474,7 @@ void ws_values_stat(const struct ws_values *const *values, size_t n, struct ws_s
 
 const char *ws_grade_name(enum ws_grade grade)
 {
-	static const char *const names[] = {
-#define X(NAME, time, count) time,
-	        WS_GRADE_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_GRADE_LIST(WS_LIST_SECOND)};
 
 	return names[grade];
 }

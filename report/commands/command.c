@@ -1,10 +1,7 @@
 #include "report/commands/command.h"
+#include "report/base/names.h"
 
-static const struct ws_command commands[] = {
-#define X(function, name, arguments, summary, help) {name, arguments, summary, help},
-        WS_COMMANDS(X)
-#undef X
-};
+static const struct ws_command commands[] = {WS_COMMANDS(WS_LIST_REST)};
 #define NCOMMANDS (sizeof(commands) / sizeof(*commands))
 
 int ws_command_find(const char *name)

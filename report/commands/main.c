@@ -3,6 +3,7 @@
 #include "formats/base/system/system.h"
 #include "formats/base/memory.h"
 #include "formats/trace/reader.h"
+#include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/commands/command.h"
 #include "report/query/query.h"
@@ -76,11 +77,7 @@ static const struct feature {
 	const char *name;
 	int present;
 	const char *meaning;
-} features[] = {
-#define X(name, present, meaning) {name, present, meaning},
-        FEATURES(X)
-#undef X
-};
+} features[] = {FEATURES(WS_LIST_ROW)};
 #define NFEATURES (sizeof(features) / sizeof(*features))
 
 enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)

@@ -12,11 +12,7 @@
 
 const char *ws_gate_name(enum ws_gate_outcome outcome)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_GATE_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_GATE_LIST(WS_LIST_SECOND)};
 
 	return names[outcome];
 }

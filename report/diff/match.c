@@ -6,6 +6,7 @@
 
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
+#include "report/base/names.h"
 
 /* Ranges with more operations are containers, whose content cannot be matched as a group. */
 #define SMALL_RANGE 16u
@@ -14,11 +15,7 @@
 
 const char *ws_matched_by_name(enum ws_matched_by by)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_MATCHED_BY_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_MATCHED_BY_LIST(WS_LIST_SECOND)};
 
 	return names[by];
 }

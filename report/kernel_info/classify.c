@@ -286,35 +286,15 @@ static const char builtin_rules[] = {
 
 enum attribute { ATTR_CLASS, ATTR_TENSOR, ATTR_DIRECTION, ATTR_DTYPE, ATTR_CALL, ATTR_COUNT };
 
-static const char *const class_names[] = {
-#define X(NAME, name, SUMMARY, meaning) [WS_CLASS_##NAME] = #name,
-        WS_OP_CLASS_LIST(X)
-#undef X
-};
+static const char *const class_names[] = {WS_OP_CLASS_LIST(WS_LIST_SECOND_NAME)};
 
-static const char *const tensor_names[] = {
-#define X(NAME, name, shown) [WS_TENSOR_##NAME] = #name,
-        WS_TENSOR_LIST(X)
-#undef X
-};
+static const char *const tensor_names[] = {WS_TENSOR_LIST(WS_LIST_SECOND_NAME)};
 
-static const char *const direction_names[] = {
-#define X(NAME, name) [WS_NAME_DIRECTION_##NAME] = #name,
-        WS_NAME_DIRECTION_LIST(X)
-#undef X
-};
+static const char *const direction_names[] = {WS_NAME_DIRECTION_LIST(WS_LIST_SECOND_NAME)};
 
-static const char *const dtype_names[] = {
-#define X(NAME, name) [WS_NAME_DTYPE_##NAME] = #name,
-        WS_NAME_DTYPE_LIST(X)
-#undef X
-};
+static const char *const dtype_names[] = {WS_NAME_DTYPE_LIST(WS_LIST_SECOND_NAME)};
 
-static const char *const call_names[] = {
-#define X(NAME, name) [WS_NAME_CALL_##NAME] = #name,
-        WS_NAME_CALL_LIST(X)
-#undef X
-};
+static const char *const call_names[] = {WS_NAME_CALL_LIST(WS_LIST_SECOND_NAME)};
 
 /* Attributes of rules, with their values and the default. */
 static const struct {

@@ -112,11 +112,7 @@ uint32_t ws_steady_text(struct ws_model *m, uint32_t name)
 
 static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct ws_err *err)
 {
-	static const char *const known[] = {
-#define X(id, text) text,
-	        WS_KNOWN_TEXTS(X)
-#undef X
-	};
+	static const char *const known[] = {WS_KNOWN_TEXTS(WS_LIST_SECOND)};
 	struct ws_model *m = l->m;
 	size_t capacity;
 

@@ -41,11 +41,7 @@ bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out
 {
 	static const struct {
 		uint8_t type, bytes, is_signed;
-	} numbers[] = {
-#define X(type, bytes, is_signed) {type, bytes, is_signed},
-	        NUMBER_TYPES(X)
-#undef X
-	};
+	} numbers[] = {NUMBER_TYPES(WS_LIST_ROW)};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		uint64_t value = 0;

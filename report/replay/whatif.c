@@ -39,11 +39,7 @@ static const struct {
 	char sign;
 	bool takes_factor;
 	const char *example;
-} subjects[] = {
-#define X(NAME, key, sign, takes_factor, example) {key, sign, takes_factor, example},
-        SUBJECTS(X)
-#undef X
-};
+} subjects[] = {SUBJECTS(WS_LIST_REST)};
 
 struct change {
 	enum subject subject;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/kernel_info/classify.h"
 #include "report/page/page.h"
 #include "report/table/table.h"
@@ -92,11 +93,7 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 	ws_arena_free(&arena);
 }
 
-static const char *const classes[] = {
-#define X(NAME, name, SUMMARY, meaning) #name,
-        WS_OP_CLASS_LIST(X)
-#undef X
-};
+static const char *const classes[] = {WS_OP_CLASS_LIST(WS_LIST_SECOND_NAME)};
 
 static void put_colours(struct ws_json_writer *j)
 {

@@ -4,6 +4,7 @@
 #include <zlib.h>
 #include "formats/base/bytes.h"
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/page/page.h"
 #include "report/writers/html/private.h"
 
@@ -92,11 +93,7 @@ void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline, const char *
 
 static const char *kind_name(enum ws_timeline_kind kind)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_TIMELINE_LANES(X)
-#undef X
-	};
+	static const char *const names[] = {WS_TIMELINE_LANES(WS_LIST_SECOND)};
 
 	return names[kind];
 }
