@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 
 #include "formats/base/memory.h"
 #include "report/base/names.h"

@@ -1,5 +1,4 @@
 /* The ladder: the time of the step now, and after removing one obstacle after the other. */
-#include <math.h>
 
 #include "report/advice/advice.h"
 

@@ -2,7 +2,6 @@
  * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
  * one analysis, idle.h. */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "report/advice/advice.h"

@@ -1,7 +1,6 @@
 /* Rules about the run itself: A2 steps, A11 precision, A14 search for algorithms. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
-#include "report/base/spans.h"
 #include "report/joined/rows.h"
 #include "report/pass/pass.h"
 

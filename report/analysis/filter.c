@@ -9,7 +9,6 @@
 #include "report/base/names.h"
 #include "report/base/spans.h"
 #include "report/base/ui.h"
-#include "report/model/model.h"
 
 /* --- the scope and the filters of a report, in words ----------------------------------------- */
 

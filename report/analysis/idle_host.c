@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/model/model.h"

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "formats/base/system/system.h"
-#include "formats/base/memory.h"
 #include "report/base/ui.h"
 
 static const char *pager_name;

@@ -1,6 +1,5 @@
 #include "report/diff/diff.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "report/base/ui.h"
 #include "report/diff/private.h"
-#include "report/tables/tables.h"
 
 struct answering {
 	const struct ws_diff *d;

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/base/elementary.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 #include "report/query/query.h"

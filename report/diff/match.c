@@ -6,7 +6,6 @@
 
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "report/base/names.h"
 
 /* Ranges with more operations are containers, whose content cannot be matched as a group. */
 #define SMALL_RANGE 16u

@@ -2,7 +2,6 @@
  * diff-phases and diff-ranges: changes by part of the step.
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/recording.h"
-#include "report/tables/tables.h"
 
 /* Maximum bytes of an operation on a few numbers: three doubles. */
 #define MOST_BYTES_OF_SCALARS 24

@@ -5,9 +5,6 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/steps.h"
-#include "report/base/names.h"
 #include "report/diff/recording.h"
 #include "report/model/load.h"
 #include "report/names/names.h"

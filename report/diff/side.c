@@ -1,8 +1,6 @@
 #include "report/diff/private.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

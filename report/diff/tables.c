@@ -3,7 +3,6 @@
  * diff-memory and diff-config.
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * diff-verdict: the answer, and its evidence.
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

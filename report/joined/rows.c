@@ -4,7 +4,6 @@
 #include "formats/base/memory.h"
 #include "report/joined/rows.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 
 static uint32_t thread_of_range(const void *ctx, const void *row)
 {

@@ -1,7 +1,6 @@
 #include "report/joined/rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/memory.h"
 #include "report/base/names.h"

@@ -1,9 +1,6 @@
 #include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/kernel_info/classify.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
 #include "formats/base/sort.h"

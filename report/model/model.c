@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"

@@ -2,10 +2,8 @@
 
 #include <stdlib.h>
 
-#include "formats/base/memory.h"
 #include "report/model/load.h"
 #include "report/base/names.h"
-#include "report/base/order.h"
 
 /*
  * Predefined NVTX entry types that hold whole numbers, with their size on the

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/model/model.h"

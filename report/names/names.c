@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/table/table.h"

@@ -6,12 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/base/stat.h"
 #include "report/joined/rows.h"

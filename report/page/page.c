@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/sort.h"
-#include "formats/base/memory.h"
 #include "report/advice/advice.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/model/load.h"
 #include "report/page/private.h"

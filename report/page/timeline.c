@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/model/model.h"
 #include "report/page/private.h"

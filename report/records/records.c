@@ -2,7 +2,6 @@
 #include "report/records/records.h"
 #include <stdlib.h>
 #include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 
 /* --- rows ------------------------------------------------------------------------------------ */
 

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "formats/base/bytes.h"
 #include "report/base/elementary.h"
 
 struct unit {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/table/table.h"
 

@@ -1,10 +1,8 @@
 /* Findings of the rules, the ladder, the critical path, and the savings of changes given by a
  * user. */
 #include <ctype.h>
-#include <math.h>
 
 #include "report/advice/advice.h"
-#include "report/model/model.h"
 #include "report/replay/replay.h"
 #include "report/tables/tables.h"
 

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 
 #include "report/analysis/idle.h"
-#include "report/model/model.h"
 #include "report/tables/tables.h"
 
 /* In order of priority. */

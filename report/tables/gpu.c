@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #include "formats/base/memory.h"
-#include "report/analysis/device_time.h"
-#include "report/base/stat.h"
 #include "report/base/order.h"
 #include "report/base/spans.h"
 #include "formats/base/sort.h"

@@ -1,10 +1,8 @@
 /* Why the devices are idle: the uses of each device's time, and the longest gaps. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/analysis/idle.h"
-#include "report/base/spans.h"
 #include "report/tables/tables.h"
 
 void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)

@@ -1,5 +1,4 @@
 /* Notes of the tables of kernels, calls and copies, whose rows are queries. */
-#include "report/analysis/digest.h"
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"
 

@@ -3,8 +3,6 @@
 #include <stdio.h>
 
 #include "report/advice/advice.h"
-#include "report/analysis/device_time.h"
-#include "report/base/ui.h"
 #include "report/model/load.h"
 #include "report/tables/tables.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/analysis/digest.h"
 #include "report/page/private.h"
 #include "report/pass/pass.h"
 #include "report/replay/replay.h"

@@ -4,7 +4,6 @@
  */
 
 #include "report/analysis/costs.h"
-#include "report/base/ui.h"
 #include "report/tables/tables.h"
 
 #define TOP_OPS 20 /* as in the query of tables.def */

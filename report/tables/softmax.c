@@ -9,9 +9,6 @@
 #include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/base/names.h"
-#include "report/base/ui.h"
-#include "report/base/stat.h"
-#include "report/model/model.h"
 #include "report/tables/tables.h"
 
 enum direction { FORWARD, BACKWARD, UNKNOWN, DIRECTIONS };

@@ -7,16 +7,10 @@
 
 #include "formats/base/memory.h"
 #include "report/advice/advice.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/digest.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/base/names.h"
-#include "report/base/stat.h"
-#include "report/base/ui.h"
-#include "report/joined/rows.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/names/names.h"
 #include "report/tables/tables.h"
 

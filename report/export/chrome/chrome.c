@@ -7,13 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "formats/base/outfile.h"
 #include "formats/base/system/system.h"
 #include "report/base/names.h"
 #include "report/export/chrome/chrome.h"
-#include "report/export/exporter.h"
 #include "report/joined/rows.h"
 
 static uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "report/export/chrome/chrome.h"
 
 enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };

@@ -16,9 +16,7 @@
 #include "report/base/names.h"
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/parquet.h"
-#include "report/joined/rows.h"
 #include "report/model/load.h"
-#include "report/names/names.h"
 #include "formats/base/sort.h"
 #include "report/records/records.h"
 

@@ -8,8 +8,6 @@
 #include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/kernel_info/classify.h"
-#include "report/page/page.h"
-#include "report/table/table.h"
 #include "report/writers/html/private.h"
 
 static const char style[] = {

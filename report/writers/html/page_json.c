@@ -5,7 +5,6 @@
 #include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/page/page.h"
 #include "report/writers/html/private.h"
 
 /* --- packed bytes: deflated, then base64 ----------------------------------------------------- */

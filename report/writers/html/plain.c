@@ -6,7 +6,6 @@
 #include <string.h>
 #include "report/base/ui.h"
 #include "report/front/front.h"
-#include "report/table/table.h"
 #include "report/writers/html/private.h"
 
 #define FINDINGS       5

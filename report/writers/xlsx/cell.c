@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
-#include "formats/base/memory.h"
 #include "report/base/elementary.h"
 
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */

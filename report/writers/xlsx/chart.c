@@ -1,7 +1,6 @@
 /* Native charts of tables: their list, and how they are made. */
 #include <math.h>
 #include <stdbool.h>
-#include "report/table/table.h"
 #include "report/writers/xlsx/xlsx.h"
 
 #define WS_XLSX_SERIES_MAX 8 /* distinguishable colours */

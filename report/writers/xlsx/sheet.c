@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include "formats/base/outfile.h"
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/writers/xlsx/xlsx.h"
 
