@@ -35,18 +35,14 @@ static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t
 {
 	if (!v->column[0].is_tree)
 		return;
-	ws_json_array_begin(ws_json_key(j, "labels"));
-	for (size_t row = 0; row < rows; row++) {
+	WS_JSON_EACH_ARRAY(j, "labels", row, rows) {
 		char label[WS_VIEW_LABEL];
 		unsigned depth = 0;
 		const size_t len = ws_view_label(v, ws_table_cells(v->t, row), label, &depth);
 
-		ws_json_array_begin(j);
 		ws_json_string(j, label, len);
 		ws_json_u64(j, depth);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
 }
 
 /* The displayed form of each table, as in every other format. */
@@ -63,9 +59,7 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 		ws_view_make(&arena, t, rows, &view);
 		ws_view_join_spreads(&view);
 		ws_json_object_begin(ws_json_key(j, t->def->name));
-		ws_json_array_begin(ws_json_key(j, "columns"));
-		for (size_t c = 0; c < view.n; c++) {
-			ws_json_object_begin(j);
+		WS_JSON_EACH_OBJECT(j, "columns", c, view.n) {
 			ws_json_u64(ws_json_key(j, "index"), view.column[c].index);
 			ws_json_str(ws_json_key(j, "title"), view.column[c].shown.title);
 			ws_json_bool(ws_json_key(j, "plain"),
@@ -78,9 +72,7 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 				ws_json_bool(ws_json_key(j, "class"), true);
 			if (view.column[c].spread)
 				ws_json_u64(ws_json_key(j, "spread"), view.column[c].spread - 1);
-			ws_json_object_end(j);
 		}
-		ws_json_array_end(j);
 		ws_json_u64(ws_json_key(j, "keys"), view.nkeys);
 		ws_json_u64(ws_json_key(j, "answers"), view.nanswers);
 		ws_json_str(ws_json_key(j, "same"), view.constants);
@@ -95,34 +87,22 @@ static const char *const classes[] = {WS_OP_CLASS_LIST(WS_LIST_SECOND_NAME)};
 
 static void put_colours(struct ws_json_writer *j)
 {
-	ws_json_array_begin(ws_json_key(j, "colours"));
-	for (int c = 0; c < WS_PAGE_NCOLOURS; c++) {
+	WS_JSON_EACH_ARRAY(j, "colours", c, WS_PAGE_NCOLOURS) {
 		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
 
-		ws_json_array_begin(j);
 		ws_json_i64(j, def.light);
 		ws_json_i64(j, def.dark);
 		ws_json_i64(j, def.ink);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
 	/* colours of computing, communication, copies and causes of idle time */
-	ws_json_array_begin(ws_json_key(j, "uses"));
-	for (int use = 0; use < WS_PAGE_USES; use++)
+	WS_JSON_EACH(j, "uses", use, WS_PAGE_USES)
 		ws_json_i64(j, ws_page_use_colour(use));
-	ws_json_array_end(j);
-	ws_json_array_begin(ws_json_key(j, "shades"));
-	for (size_t depth = 0; depth < WS_PAGE_SHADES; depth++) {
-		ws_json_array_begin(j);
+	WS_JSON_EACH_ARRAY(j, "shades", depth, WS_PAGE_SHADES) {
 		ws_json_i64(j, ws_page_shade(depth).light);
 		ws_json_i64(j, ws_page_shade(depth).ink);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(ws_json_key(j, "phases"));
-	for (size_t phase = 0; phase < WS_PAGE_PHASES; phase++)
+	WS_JSON_EACH(j, "phases", phase, WS_PAGE_PHASES)
 		ws_json_i64(j, ws_page_phase_colour(phase));
-	ws_json_array_end(j);
 	ws_json_object_begin(ws_json_key(j, "classes"));
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		ws_json_i64(ws_json_key(j, classes[i]),
