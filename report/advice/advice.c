@@ -155,8 +155,7 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 	uint32_t *group_of; /* operation -> its group plus 1 */
 
 	WS_NEW(&a->arena, group_of, a->costs->n);
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const uint32_t step = k->step;
 
 		if (step != WS_NONE) {

@@ -61,8 +61,7 @@ static uint32_t what_they_alone_have(struct ws_advice *a, const struct ws_stat *
 		more_ns += stands_out ? (double)ns - stat->median : 0;
 		n += stands_out;
 	}
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const uint32_t s = ws_joined_range_step(rows, r);
 		struct of_path *p = &of[r->context->path];
 

@@ -215,8 +215,7 @@ static void add_kernels(struct finder *f)
 
 	ws_spill_open(&out->work, out->n * sizeof(struct work));
 	ws_spill_reserve(&out->work, out->n * sizeof(struct work));
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const uint32_t at = ws_cost_ops_of_kernel(out, k);
 
 		if (at == WS_NONE || !ws_kernel_selected(f->m, f->sel, k, i))
@@ -255,8 +254,7 @@ static void find(struct finder *f)
 
 	struct ws_joined_rows *rows = f->sel->rows;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, range) {
 		uint32_t at = WS_NONE;
 
 		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {

@@ -43,9 +43,7 @@ void ws_device_work_span(const struct ws_model *m, const struct ws_selection *se
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		if (!ws_kernel_ran(sel, k, i))
 			continue;
 		first = k->start_ns < first ? k->start_ns : first;
@@ -146,13 +144,10 @@ static void look_at_work(struct finder *f, work_fn look)
 	struct ws_joined_rows *rows = f->sel->rows;
 	const struct ws_model *m = f->m;
 
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k)
 		if (ws_kernel_ran(f->sel, k, i))
 			look(f, ws_joined_rows_call(rows, k->call), k->start_ns,
 			     k->start_ns + k->dur_ns);
-	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 

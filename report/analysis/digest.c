@@ -292,8 +292,7 @@ static void add_kernels(struct filling *f)
 {
 	const struct ws_selection *sel = f->sel;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		const uint32_t step = k->step;
 
 		const struct kernel kernel = {

@@ -184,12 +184,9 @@ static void keep_instances(struct matcher *c, uint32_t first, uint32_t last, uin
 
 	WS_NEW(&c->temp, order, n);
 	n = 0;
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, r)
 		if (c->named[i] && (r->parent == WS_NONE || !inside[r->parent]))
 			order[n++] = (struct ws_range_begin){r->start_ns, r->context->thread, i};
-	}
 	ws_sort(order, n, sizeof(*order), ws_range_begin_compare);
 	memset(inside, 0, rows->nranges);
 	for (size_t i = first; i < n && i <= last; i++)

@@ -559,9 +559,7 @@ static void find_calls(struct ws_joined_rows *rows, const struct ws_idle *idle,
 		most[g] = (idle->longest[g].end_ns - idle->longest[g].start_ns) / 2;
 		names[g] = WS_NONE;
 	}
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
+	WS_EACH_CALL(rows, i, call)
 		for (size_t g = 0; g < idle->nlongest; g++) {
 			const int64_t ns =
 			        ws_span_overlap(idle->longest[g].start_ns, idle->longest[g].end_ns,
@@ -572,7 +570,6 @@ static void find_calls(struct ws_joined_rows *rows, const struct ws_idle *idle,
 			most[g] = ns;
 			names[g] = call->kind->name;
 		}
-	}
 }
 
 /* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
@@ -588,9 +585,7 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 
 		thread[g] = call ? call->kind->thread : WS_NONE;
 	}
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, r)
 		for (size_t g = 0; g < idle->nlongest; g++) {
 			const struct ws_idle_gap *gap = &idle->longest[g];
 			const int64_t middle_ns = gap->start_ns + (gap->end_ns - gap->start_ns) / 2;
@@ -602,7 +597,6 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 			depth[g] = r->context->depth + 1;
 			names[g] = r->context->name;
 		}
-	}
 }
 
 /* The innermost operation that covers at least half of a gap, on the thread of the next launch;

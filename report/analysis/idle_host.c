@@ -188,12 +188,9 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 	if (!f->ncalls && !f->npauses)
 		return;
 	WS_NEW(arena, of_name, m->ntexts);
-	for (size_t i = 0; i < f->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
-
+	WS_EACH_KERNEL(f->rows, i, k)
 		if (k->call != WS_NONE)
 			add_launch(f, &of_name[m->configs[k->kind->config].name], k->call);
-	}
 	for (uint32_t text = 0; text < m->ntexts; text++) {
 		const struct launched *l = &of_name[text];
 		size_t at;
@@ -307,14 +304,10 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 		return;
 	WS_NEW(arena, of_thread, m->nthreads);
 	WS_NEW(arena, kernel_of, f->rows->ncalls);
-	for (size_t i = 0; i < f->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
-
+	WS_EACH_KERNEL(f->rows, i, k)
 		if (k->call != WS_NONE)
 			kernel_of[k->call] = (uint32_t)i + 1;
-	}
-	for (uint32_t i = 0; i < f->rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(f->rows, i);
+	WS_EACH_CALL(f->rows, i, call) {
 		struct search *s = &of_thread[call->kind->thread];
 		const struct ws_joined_kernel *k =
 		        kernel_of[i] ? ws_joined_rows_kernel(f->rows, kernel_of[i] - 1) : NULL;
@@ -390,12 +383,9 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 
 	/* What the program itself calls a warm-up. */
 	struct ws_joined_rows *rows = f.rows;
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, r)
 		if (r->context->is_warm_up)
 			ws_spans_add(&host->setup, r->start_ns, r->end_ns);
-	}
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
 	add_pauses(&f, ws_windows(m, sel));

@@ -471,8 +471,7 @@ static void fold_launches(struct ws_relations *r)
 
 	r->has_launches = true;
 	WS_NEW(&r->arena, last, m->nconfigs);
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		const struct ws_config *config = &m->configs[k->kind->config];
 		struct ws_launch_sums *s;
 

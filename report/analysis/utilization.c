@@ -181,13 +181,10 @@ static void find(struct state *s)
 
 	struct ws_joined_rows *rows = s->sel->rows;
 
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k)
 		if (ws_kernel_selected(s->m, s->sel, k, i) &&
 		    is_counted(s->m, s->sel, s->out, k->step))
 			s->out->product_ns += look_at_kernel(s, k);
-	}
 	for (size_t d = 0; d < s->m->ndevices; d++)
 		s->out->devices += s->devices[d];
 	find_obstacle(s);

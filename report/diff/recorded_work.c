@@ -99,8 +99,7 @@ static void sort_kernels(struct work *w)
 	if (are_in_order(c))
 		return;
 	ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched));
-	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+	WS_EACH_KERNEL(c->rows, i, k) {
 		const struct launched l = {launch_of(c, k, i), *k};
 
 		if (l.launch.sample != WS_NONE)

@@ -255,8 +255,7 @@ static void add_batch(struct ws_reader *c)
 	bool same = true;
 	char text[24];
 
-	for (uint32_t i = 0; i < c->rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
+	WS_EACH_RANGE(c->rows, i, r) {
 		struct ws_batch b;
 
 		if (!ws_name_is_batch(m->texts[m->ranges.paths[r->context->path].name]) ||

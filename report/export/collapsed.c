@@ -83,8 +83,7 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 
 	WS_THEN(status, ws_outfile_open(&out, job->to, err));
 	if (status == WS_OK) {
-		for (size_t i = 0; i < f.rows.nkernels; i++) {
-			const struct ws_joined_kernel *k = ws_joined_rows_kernel(&f.rows, i);
+		WS_EACH_KERNEL(&f.rows, i, k) {
 			const struct ws_op_config *op = ws_cpu_op_config(f.m, k->cpu_op);
 			const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->kind->path,
 			                            op ? op->name : WS_TEXT_EMPTY,

@@ -131,8 +131,7 @@ static void sum_up(struct finder *f)
 {
 	const struct ws_ranges *r = &f->m->ranges;
 
-	for (uint32_t i = 0; i < f->rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, i);
+	WS_EACH_RANGE(f->rows, i, range) {
 		const uint32_t group = f->of_path[range->context->path];
 
 		if (range->context->marks & WS_IN_WARM_UP)
@@ -141,9 +140,7 @@ static void sum_up(struct finder *f)
 			f->group[group].count++;
 	}
 	ws_spans_merge(&f->warm_up);
-	for (size_t i = 0; i < f->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
-
+	WS_EACH_KERNEL(f->rows, i, k) {
 		if (!k->kind->timed || is_of_warm_up(f, k))
 			continue;
 		f->gpu_ns += k->dur_ns;
@@ -187,13 +184,10 @@ static void add_spans(struct finder *f, struct ws_step_candidate *c)
 		is_step[i] |= in_step;
 	}
 	WS_NEW(f->arena, c->span, f->rows->nranges);
-	for (uint32_t i = 0; i < f->rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, i);
-
+	WS_EACH_RANGE(f->rows, i, range)
 		if (is_outermost[range->context->path] && !range->is_open &&
 		    !(range->context->marks & WS_IN_WARM_UP))
 			c->span[c->count++] = (struct ws_span){range->start_ns, range->end_ns};
-	}
 }
 
 static void choose(struct finder *f, struct ws_step_candidates *out)

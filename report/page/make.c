@@ -280,8 +280,7 @@ static void add_durations(struct ws_page_making *p)
 		        ws_power_of_ten(DURATION_LEAST + (int)((i - 1) / 3)) * digit[(i - 1) % 3];
 	for (size_t i = 0; i < DURATION_BINS; i++)
 		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
-	for (size_t i = 0; i < p->sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(p->sel->rows, i);
+	WS_EACH_KERNEL(p->sel->rows, i, k) {
 		size_t at = 0;
 
 		if (!k->kind->timed || !ws_kernel_selected(p->m, p->sel, k, i))
@@ -452,9 +451,7 @@ static void add_kernels(const struct placing *g)
 	struct tree *t = g->t;
 	const struct ws_selection *sel = t->p->sel;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		if (!k->kind->timed || !ws_kernel_selected(t->p->m, sel, k, i))
 			continue;
 		uint32_t at = box_of_kernel(g, k);
@@ -477,8 +474,7 @@ static void add_host_time(struct tree *t)
 	struct ws_joined_rows *rows = t->p->sel->rows;
 	struct ws_page *page = t->p->page;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const uint32_t path = r->context->path, up = t->p->m->ranges.paths[path].parent;
 		const int64_t ns = r->end_ns - r->start_ns;
 
@@ -714,12 +710,9 @@ static void make(struct tree *t)
 		add_kernels(&g);
 	struct ws_joined_rows *rows = t->p->sel->rows;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, r)
 		if (ws_range_selected(t->p->m, t->p->sel, r, i))
 			t->box[t->of_path[r->context->path]].calls++;
-	}
 	struct ws_cost_ops *costs = ws_cost_ops_find(t->p->m, t->p->sel);
 
 	for (size_t i = 0; i < costs->n; i++) {

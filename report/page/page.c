@@ -394,12 +394,9 @@ static void say_turns(struct ws_page_making *p)
 		n += 100 * p->idle->device[d].ns[WS_USE_COMPUTE] > TURN_PERCENT * sum_ns;
 	if (n < 2)
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k)
 		if (k->kind->class != WS_TEXT_COMM && ws_kernel_ran(p->sel, k, i))
 			ws_spans_add(&any, k->start_ns, k->start_ns + k->dur_ns);
-	}
 	ws_spans_merge(&any);
 	for (size_t w = 0; w < p->windows->n; w++)
 		any_ns += ws_spans_inside(&any, p->windows->window[w].start_ns,
@@ -787,8 +784,7 @@ static void say_host_collectives(struct ws_page_making *p)
 	uint32_t most = 0;
 
 	WS_NEW(p->tab->temp, of_name, p->m->ntexts);
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const uint32_t name = p->m->ranges.paths[r->context->path].name;
 
 		if (!ws_name_is_collective(p->m->texts[name]))
@@ -995,8 +991,7 @@ static void say_what_has_no_launch(struct ws_page_making *p)
 
 	if (!rows->ncalls || p->page->on_cpu || !ws_model_has_kernels(p->m))
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const struct ws_config *config = &p->m->configs[k->kind->config];
 		const uint64_t stream[] = {config->process, config->device, config->stream};
 
@@ -1031,9 +1026,7 @@ static void say_what_is_not_of_the_step(struct ws_page_making *p)
 
 	if (!p->page->has_steps || !p->windows || !rows->ncalls)
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k) {
 		if (k->call != WS_NONE || !ws_kernel_ran(p->sel, k, i))
 			continue;
 		for (size_t w = 0; w < p->windows->n; w++) {

@@ -320,8 +320,7 @@ static void gather_spans(struct reader *c)
 {
 	const struct ws_model *m = c->m;
 
-	for (size_t i = 0; i < c->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+	WS_EACH_KERNEL(c->rows, i, k) {
 		const int64_t start = k->start_ns, end = start + k->dur_ns;
 
 		if (!k->kind->timed)
@@ -428,8 +427,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	c.rows = c.sel.rows;
 	read_steps(&c);
 	keep_shown_step(&c);
-	for (size_t i = 0; i < c.rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c.rows, i);
+	WS_EACH_KERNEL(c.rows, i, k) {
 		const uint32_t device = m->configs[k->kind->config].device;
 
 		if (!i && device != WS_NONE)

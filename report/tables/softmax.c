@@ -413,8 +413,7 @@ static void find_chains(struct softmax *s)
 		link[i] = (uint8_t)link_of(m, c);
 	}
 	ws_strtab_free(&streams);
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const uint32_t config = k->kind->config;
 
 		if (ws_kernel_selected(m, s->tab->sel, k, i))
@@ -442,8 +441,7 @@ static void gather(struct softmax *s)
 
 		count(s, &op, i, s->op_by_chain[i]);
 	}
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const struct ws_joined_range *range = ws_joined_rows_range(rows, k->range);
 
 		/* a kernel without an operation of known cost has unknown cost */

@@ -253,8 +253,7 @@ static int64_t step_flops(const struct ws_table_context *tab)
 	int64_t flops = 0;
 	int is_known = 0;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const struct ws_op_facts *op = ws_joined_range_op(m, r);
 
 		if (!r->is_counted || op->flops < 0 || !ws_range_selected(m, tab->sel, r, i) ||
@@ -540,8 +539,7 @@ static void find_device_time(const struct ws_table_context *tab, struct device_t
 	const struct ws_selection *sel = tab->sel;
 	uint32_t device = WS_NONE;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		const bool selected = ws_kernel_selected(m, sel, k, i);
 		const unsigned place = place_of(tab, k);
 

@@ -699,8 +699,7 @@ static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct w
 	const struct ws_parquet_export *x = ctx;
 
 	(void)err;
-	for (uint32_t i = 0; i < x->rows->nranges; i++) {
-		const struct ws_joined_range *row = ws_joined_rows_range(x->rows, i);
+	WS_EACH_RANGE(x->rows, i, row) {
 		static const struct ws_op_facts none = {.layer = -1, .flops = -1, .bytes = -1};
 		const struct ws_model *m = x->m;
 		const struct ws_range_context *context = row->context;
