@@ -308,19 +308,6 @@ static void judge(struct ws_advice *a)
 	}
 }
 
-/* Sorts the findings into an array in the arena of texts. */
-static void sort_findings(struct ws_advice *a)
-{
-	struct ws_finding *grown = a->found->finding;
-
-	WS_NEW(a->texts, a->found->finding, a->found->n);
-	if (a->found->n) {
-		memcpy(a->found->finding, grown, a->found->n * sizeof(*grown));
-		ws_sort(a->found->finding, a->found->n, sizeof(*grown), by_rank);
-	}
-	free(grown);
-}
-
 const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 {
 	static const char key;
@@ -335,7 +322,16 @@ const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 	prepare(&a);
 	judge(&a);
 	ws_advice_merge(&a);
-	sort_findings(&a);
+
+	/* Sorts the findings into an array in the arena of texts. */
+	struct ws_finding *grown = a.found->finding;
+
+	WS_NEW(a.texts, a.found->finding, a.found->n);
+	if (a.found->n) {
+		memcpy(a.found->finding, grown, a.found->n * sizeof(*grown));
+		ws_sort(a.found->finding, a.found->n, sizeof(*grown), by_rank);
+	}
+	free(grown);
 	ws_advice_climb(&a);
 	ws_keep_result(tab->sel, &key, a.found, NULL);
 	free(a.work);

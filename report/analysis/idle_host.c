@@ -221,34 +221,6 @@ static bool recurs(const struct recurrence *of_name, const struct long_call *cal
 	return true;
 }
 
-/* Recurring long calls belong to the program's loop, unless the program launches new kernels in
- * each of the last three quarters and so has no loop yet. */
-static void add_long_calls(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
-{
-	struct recurrence *of_name;
-	bool has_loop = false;
-
-	WS_NEW(arena, of_name, m->ntexts);
-	for (size_t i = 1; i < QUARTERS; i++)
-		has_loop |= !f->is_new_in[i];
-	for (size_t i = 0; i < f->ncalls; i++) {
-		const struct long_call *call = &f->call[i];
-		int64_t *longest_ns = &of_name[call->name].longest_ns[quarter_of(f, call->row)];
-
-		*longest_ns = call_ns(call) > *longest_ns ? call_ns(call) : *longest_ns;
-	}
-	for (size_t i = 0; i < f->ncalls; i++) {
-		const struct long_call *call = &f->call[i];
-		const uint8_t role = f->role[call->name];
-
-		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE
-		                       : !has_loop || !recurs(&of_name[call->name], call))
-			ws_spans_add(&f->host->setup, call->span.start_ns, call->span.end_ns);
-		else if (role & ROLE_ALLOC)
-			ws_spans_add(&f->host->alloc, call->span.start_ns, call->span.end_ns);
-	}
-}
-
 /* --- a search for algorithms ------------------------------------------------------------------ */
 
 #define SEARCH_KERNELS 4 /* of different names, each timed by a wait for an event: a search */
@@ -377,7 +349,31 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 	for (uint32_t i = 0; i < f.rows->ncalls; i++)
 		look_at_call(&f, i);
 	find_first_launches(&f, m, arena);
-	add_long_calls(&f, m, arena);
+
+	/* Recurring long calls belong to the program's loop, unless the program launches new
+	 * kernels in each of the last three quarters and so has no loop yet. */
+	struct recurrence *of_name;
+	bool has_loop = false;
+
+	WS_NEW(arena, of_name, m->ntexts);
+	for (size_t i = 1; i < QUARTERS; i++)
+		has_loop |= !f.is_new_in[i];
+	for (size_t i = 0; i < f.ncalls; i++) {
+		const struct long_call *call = &f.call[i];
+		int64_t *longest_ns = &of_name[call->name].longest_ns[quarter_of(&f, call->row)];
+
+		*longest_ns = call_ns(call) > *longest_ns ? call_ns(call) : *longest_ns;
+	}
+	for (size_t i = 0; i < f.ncalls; i++) {
+		const struct long_call *call = &f.call[i];
+		const uint8_t role = f.role[call->name];
+
+		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE
+		                       : !has_loop || !recurs(&of_name[call->name], call))
+			ws_spans_add(&f.host->setup, call->span.start_ns, call->span.end_ns);
+		else if (role & ROLE_ALLOC)
+			ws_spans_add(&f.host->alloc, call->span.start_ns, call->span.end_ns);
+	}
 	find_searches(&f, m, arena);
 	add_first_steps(ws_windows(m, sel), host);
 

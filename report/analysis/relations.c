@@ -260,40 +260,36 @@ struct ws_work_sums {
 	bool by_amd;
 };
 
-static void fold_work(struct ws_relations *r)
-{
-	const struct ws_model *m = r->tab->m;
-
-	r->nwork = WS_COPY_NAMES;
-	WS_NEW(&r->arena, r->work, r->nwork);
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
-
-		if (!r->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
-			continue;
-		struct ws_work_sums *s = &r->work[ws_copy_name_of(w)];
-		s->count++;
-		s->by_amd |= m->devices[w->device].is_amd;
-		s->bytes += (int64_t)w->bytes;
-		if (w->bytes) /* 0 means not recorded */
-			ws_values_add(&s->sizes, (int64_t)w->bytes);
-		if (w->no_time) {
-			s->without_time++;
-			continue;
-		}
-		ws_values_add(&s->times, w->dur_ns);
-		s->total_ns += w->dur_ns;
-		s->timed_bytes += (int64_t)w->bytes;
-		s->timed_ns += w->bytes ? w->dur_ns : 0;
-	}
-}
-
 static size_t count_work(void *ctx)
 {
 	struct ws_relations *r = ctx;
 
-	if (!r->work)
-		fold_work(r);
+	if (!r->work) {
+		const struct ws_model *m = r->tab->m;
+
+		r->nwork = WS_COPY_NAMES;
+		WS_NEW(&r->arena, r->work, r->nwork);
+		for (size_t i = 0; i < m->nwork; i++) {
+			const struct ws_work *w = &m->work[i];
+
+			if (!r->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
+				continue;
+			struct ws_work_sums *s = &r->work[ws_copy_name_of(w)];
+			s->count++;
+			s->by_amd |= m->devices[w->device].is_amd;
+			s->bytes += (int64_t)w->bytes;
+			if (w->bytes) /* 0 means not recorded */
+				ws_values_add(&s->sizes, (int64_t)w->bytes);
+			if (w->no_time) {
+				s->without_time++;
+				continue;
+			}
+			ws_values_add(&s->times, w->dur_ns);
+			s->total_ns += w->dur_ns;
+			s->timed_bytes += (int64_t)w->bytes;
+			s->timed_ns += w->bytes ? w->dur_ns : 0;
+		}
+	}
 	return r->nwork;
 }
 

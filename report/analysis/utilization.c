@@ -68,39 +68,6 @@ static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 
 #define WHY(u, ...) snprintf((u)->obstacle, sizeof((u)->obstacle), __VA_ARGS__)
 
-/* Finds obstacles other than unknown peaks; *flops_known: whether FLOPs of executed work are known
- * anyway. */
-static void find_obstacle(struct state *s)
-{
-	struct ws_utilization *u = s->out;
-
-	if (s->sel->has_nvtx || s->sel->has_launched)
-		WHY(u, "a filter leaves out kernels of the steps");
-	else if (!u->step_sum_ns)
-		WHY(u, "there is no measured step");
-	else if (!ws_model_has_kernels(s->m))
-		WHY(u, "no kernel was recorded");
-	else if (!s->has_flops && 2 * s->of_graphs_ns > s->unknown_ns)
-		WHY(u, "cannot tell: matrix products and attention ran as CUDA graphs, for which "
-		       "no profile has shapes: record a step without graphs as well");
-	else if (!s->has_flops)
-		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
-		       "FLOPs");
-	else if (100 * (double)s->unknown_ns >
-	         WS_UTILIZATION_UNTOLD_PERCENT * (double)u->product_ns)
-		WHY(u,
-		    "%.1f %% of the GPU time of matrix products, convolutions and fused "
-		    "attention is without FLOPs%s",
-		    100 * (double)s->unknown_ns / (double)u->product_ns,
-		    2 * s->of_graphs_ns > s->unknown_ns
-		            ? ": most of it ran as CUDA graphs, for which no profile has "
-		              "shapes: record a step without graphs as well"
-		    : s->m->cpu_ops.tree.n ? " (PyTorch's profiler: record_shapes=True)"
-		                           : "");
-	else
-		u->flops = 0;
-}
-
 /* Has it the longer kernel? Ties are broken by attributes, because the order of operations depends
  * on the source of the trace. */
 static bool is_longer(const struct ws_model *m, const struct ws_cost_op *a,
@@ -187,7 +154,35 @@ static void find(struct state *s)
 			s->out->product_ns += look_at_kernel(s, k);
 	for (size_t d = 0; d < s->m->ndevices; d++)
 		s->out->devices += s->devices[d];
-	find_obstacle(s);
+
+	/* Obstacles other than unknown peaks. */
+	struct ws_utilization *u = s->out;
+
+	if (s->sel->has_nvtx || s->sel->has_launched)
+		WHY(u, "a filter leaves out kernels of the steps");
+	else if (!u->step_sum_ns)
+		WHY(u, "there is no measured step");
+	else if (!ws_model_has_kernels(s->m))
+		WHY(u, "no kernel was recorded");
+	else if (!s->has_flops && 2 * s->of_graphs_ns > s->unknown_ns)
+		WHY(u, "cannot tell: matrix products and attention ran as CUDA graphs, for which "
+		       "no profile has shapes: record a step without graphs as well");
+	else if (!s->has_flops)
+		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
+		       "FLOPs");
+	else if (100 * (double)s->unknown_ns >
+	         WS_UTILIZATION_UNTOLD_PERCENT * (double)u->product_ns)
+		WHY(u,
+		    "%.1f %% of the GPU time of matrix products, convolutions and fused "
+		    "attention is without FLOPs%s",
+		    100 * (double)s->unknown_ns / (double)u->product_ns,
+		    2 * s->of_graphs_ns > s->unknown_ns
+		            ? ": most of it ran as CUDA graphs, for which no profile has "
+		              "shapes: record a step without graphs as well"
+		    : s->m->cpu_ops.tree.n ? " (PyTorch's profiler: record_shapes=True)"
+		                           : "");
+	else
+		u->flops = 0;
 	if (!out->obstacle[0])
 		add_ops(s);
 	if (out->obstacle[0]) {

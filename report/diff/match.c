@@ -399,36 +399,6 @@ static void join_alone(struct matcher *m, int side, uint32_t i, enum ws_matched_
 	join(m, alone, by);
 }
 
-/* Matches a run of casts beside matched work, which is due to the other dtype of that work. */
-static void match_casts(struct matcher *m, int s)
-{
-	for (uint32_t i = 0, end; i < m->side[s].n; i = end) {
-		end = i + 1;
-		if (!is_unmatched(m, s, i, WS_PRECISION_CAST))
-			continue;
-		while (is_unmatched(m, s, end, WS_PRECISION_CAST))
-			end++;
-		if (!is_matched(m, s, end) && !(i && is_matched(m, s, i - 1)))
-			continue;
-		for (uint32_t k = i; k < end; k++)
-			join_alone(m, s, k, WS_MATCHED_BY_CAST);
-	}
-}
-
-/* Matches loss scaling, which works on gradients and on single numbers: the scale, its factor and
- * reciprocal, the flag of an infinity. */
-static void match_scaling(struct matcher *m, int s)
-{
-	bool scales = false;
-
-	for (uint32_t i = 0; i < m->side[s].n; i++)
-		scales |= is_unmatched(m, s, i, WS_PRECISION_SCALING);
-	for (uint32_t i = 0; scales && i < m->side[s].n; i++)
-		if (is_unmatched(m, s, i, WS_PRECISION_SCALING) ||
-		    is_unmatched(m, s, i, WS_PRECISION_SCALAR))
-			join_alone(m, s, i, WS_MATCHED_BY_SCALING);
-}
-
 /* Is all work the same, in the same ranges and order? Then matches are known without sorting by
  * range. */
 static bool is_all_same(const struct matcher *m)
@@ -475,8 +445,30 @@ static void find(struct matcher *m, bool of_two_sides)
 	match_left(m);
 	match_neighbours(m);
 	for (int s = 0; of_two_sides && s < 2; s++) {
-		match_scaling(m, s);
-		match_casts(m, s);
+		/* Matches loss scaling, which works on gradients and on single numbers: the scale,
+		 * its factor and reciprocal, the flag of an infinity. */
+		bool scales = false;
+
+		for (uint32_t i = 0; i < m->side[s].n; i++)
+			scales |= is_unmatched(m, s, i, WS_PRECISION_SCALING);
+		for (uint32_t i = 0; scales && i < m->side[s].n; i++)
+			if (is_unmatched(m, s, i, WS_PRECISION_SCALING) ||
+			    is_unmatched(m, s, i, WS_PRECISION_SCALAR))
+				join_alone(m, s, i, WS_MATCHED_BY_SCALING);
+
+		/* Matches a run of casts beside matched work, which is due to the other dtype of
+		 * that work. */
+		for (uint32_t i = 0, end; i < m->side[s].n; i = end) {
+			end = i + 1;
+			if (!is_unmatched(m, s, i, WS_PRECISION_CAST))
+				continue;
+			while (is_unmatched(m, s, end, WS_PRECISION_CAST))
+				end++;
+			if (!is_matched(m, s, end) && !(i && is_matched(m, s, i - 1)))
+				continue;
+			for (uint32_t k = i; k < end; k++)
+				join_alone(m, s, k, WS_MATCHED_BY_CAST);
+		}
 	}
 }
 

@@ -617,32 +617,6 @@ static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *
 	return sample;
 }
 
-static void read_copies(struct work *w)
-{
-	const struct ws_model *m = w->c->m;
-	struct ws_recording *r = w->c->r;
-
-	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *work = &m->work[i];
-		uint32_t sample = sample_of_work(w->c, work);
-		struct ws_copy_sum *sum;
-
-		if (sample == WS_NONE)
-			continue;
-		if (work->kind == WS_WORK_GRAPH) {
-			r->graphs_ns += work->dur_ns;
-			r->samples[sample].graph_ns += work->dur_ns;
-			continue;
-		}
-		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
-		sum->count++;
-		sum->bytes += work->bytes;
-		sum->without_size += !work->bytes; /* 0 means not recorded */
-		sum->ns += work->dur_ns;
-	}
-}
-
 static void find_pieces(struct work *w)
 {
 	struct ws_recording *r = w->c->r;
@@ -680,7 +654,30 @@ void ws_reader_read_work(struct ws_reader *c)
 		read_host_ops(&w);
 	else
 		read_kernels(&w);
-	read_copies(&w);
+
+	/* copies, fills, and graphs traced as a whole */
+	const struct ws_model *m = w.c->m;
+	struct ws_recording *r = w.c->r;
+
+	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *work = &m->work[i];
+		uint32_t sample = sample_of_work(w.c, work);
+		struct ws_copy_sum *sum;
+
+		if (sample == WS_NONE)
+			continue;
+		if (work->kind == WS_WORK_GRAPH) {
+			r->graphs_ns += work->dur_ns;
+			r->samples[sample].graph_ns += work->dur_ns;
+			continue;
+		}
+		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
+		sum->count++;
+		sum->bytes += work->bytes;
+		sum->without_size += !work->bytes; /* 0 means not recorded */
+		sum->ns += work->dur_ns;
+	}
 	ws_spill_close(&w.sorted);
 	ws_texts_release(&w.known);
 	ws_map_free(&w.piece_of_kernel);

@@ -89,29 +89,6 @@ static void read_ranges(struct ws_reader *c)
 	free(numbering.count);
 }
 
-static void add_up_ranges(struct ws_reader *c)
-{
-	const struct ws_crossing *crossings = c->m->attribution.crossings;
-
-	for (size_t i = c->r->nranges; i-- > 0;) {
-		const int64_t gpu_ns = ws_recording_range(c->r, i)->gpu_ns;
-
-		if (!gpu_ns)
-			continue;
-		uint32_t parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
-		if (parent != WS_NONE)
-			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
-	}
-	/* after the sums over parents, because the parents of a crossing range are listed, too */
-	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
-
-		for (uint32_t at = ws_joined_crossing(c->m, k); at != WS_NONE;
-		     at = crossings[at].next)
-			ws_recording_range(c->r, crossings[at].range)->gpu_ns += k->dur_ns;
-	}
-}
-
 void ws_recording_release(struct ws_recording *r)
 {
 	free(r->samples);
@@ -320,9 +297,19 @@ int64_t ws_memory_peak(const struct ws_model *m)
 	return peak;
 }
 
-/* What the devices did with the time of each sample. */
-static void read_uses(struct ws_reader *c)
+static void read_state(struct ws_reader *c)
 {
+	const struct ws_model *m = c->m;
+	c->r->file_hash = m->file.file_hash;
+	c->r->file_size = m->file.file_size;
+	c->r->base_ns = m->file.base_ns;
+	c->r->on_cpu = ws_model_on_cpu(m);
+	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
+	c->r->origin = ws_table_new(&ws_def_diff_verdict);
+	ws_note_origin(m, c->r->origin);
+	c->r->idle = ws_idle_verdict(m, &c->sel);
+
+	/* What the devices did with the time of each sample. */
 	struct ws_recording *r = c->r;
 	const struct ws_idle *idle = ws_idle_find(c->m, &c->sel);
 
@@ -341,20 +328,6 @@ static void read_uses(struct ws_reader *c)
 	}
 	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* no device worked */
 		r->samples[0].step_ns = r->samples[0].host_ns = 0;
-}
-
-static void read_state(struct ws_reader *c)
-{
-	const struct ws_model *m = c->m;
-	c->r->file_hash = m->file.file_hash;
-	c->r->file_size = m->file.file_size;
-	c->r->base_ns = m->file.base_ns;
-	c->r->on_cpu = ws_model_on_cpu(m);
-	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
-	c->r->origin = ws_table_new(&ws_def_diff_verdict);
-	ws_note_origin(m, c->r->origin);
-	c->r->idle = ws_idle_verdict(m, &c->sel);
-	read_uses(c);
 	c->r->peak_bytes = ws_memory_peak(m);
 
 	const struct ws_utilization *u = ws_utilization_find(c->m, &c->sel);
@@ -404,7 +377,27 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	c.unclassified = ws_texts_add_str(&c.names->texts, "(unclassified)");
 	read_ranges(&c);
 	ws_reader_read_work(&c);
-	add_up_ranges(&c);
+
+	/* the time of a range has that of the ranges inside it */
+	const struct ws_crossing *crossings = c.m->attribution.crossings;
+
+	for (size_t i = c.r->nranges; i-- > 0;) {
+		const int64_t gpu_ns = ws_recording_range(c.r, i)->gpu_ns;
+
+		if (!gpu_ns)
+			continue;
+		uint32_t parent = ws_joined_rows_range(c.rows, (uint32_t)i)->parent;
+		if (parent != WS_NONE)
+			ws_recording_range(c.r, parent)->gpu_ns += gpu_ns;
+	}
+	/* after the sums over parents, because the parents of a crossing range are listed, too */
+	for (size_t i = 0; i < c.rows->nkernels && crossings; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c.rows, i);
+
+		for (uint32_t at = ws_joined_crossing(c.m, k); at != WS_NONE;
+		     at = crossings[at].next)
+			ws_recording_range(c.r, crossings[at].range)->gpu_ns += k->dur_ns;
+	}
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
 }

@@ -81,24 +81,6 @@ static const char *print_assumed(const struct ws_comparison *c, char out[48])
 	return out;
 }
 
-static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                            size_t size)
-{
-	const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
-	char settles[96], assumed[48], change[128];
-
-	print_runs_needed(d, c, settles, sizeof(settles));
-	if (in_percent)
-		snprintf(change, sizeof(change), " by %s %% (95 %% CI %s %% to %s %%",
-		         SIGNED(100 * (c->ratio - 1)), SIGNED(100 * (c->low - 1)),
-		         SIGNED(100 * (c->high - 1)));
-	else
-		snprintf(change, sizeof(change), " by %s× (95 %% CI %s× to %s×", DIGITS(c->ratio),
-		         DIGITS(c->low), DIGITS(c->high));
-	snprintf(out, size, "No significant difference: %s differs%s%s).%s", d->side[1].name,
-	         change, print_assumed(c, assumed), settles);
-}
-
 /* A sentence for times that differ because one side did more work. */
 static void print_other_work(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                              size_t size)
@@ -152,8 +134,21 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 	} else if (c->discovered && (c->high < 1 || c->low > 1) &&
 	           (c->ratio < 1 ? c->less_work : c->more_work) > 1.0005)
 		print_other_work(d, c, out, size);
-	else
-		print_ambiguous(d, c, out, size);
+	else {
+		const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
+		char settles[96], assumed[48], change[128];
+
+		print_runs_needed(d, c, settles, sizeof(settles));
+		if (in_percent)
+			snprintf(change, sizeof(change), " by %s %% (95 %% CI %s %% to %s %%",
+			         SIGNED(100 * (c->ratio - 1)), SIGNED(100 * (c->low - 1)),
+			         SIGNED(100 * (c->high - 1)));
+		else
+			snprintf(change, sizeof(change), " by %s× (95 %% CI %s× to %s×",
+			         DIGITS(c->ratio), DIGITS(c->low), DIGITS(c->high));
+		snprintf(out, size, "No significant difference: %s differs%s%s).%s",
+		         d->side[1].name, change, print_assumed(c, assumed), settles);
+	}
 }
 
 struct verdict {

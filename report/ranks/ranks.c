@@ -492,9 +492,14 @@ static enum ws_status check_pair(const struct ws_ranks *r, const struct ws_rank 
 	return WS_OK;
 }
 
-/* A trace that says no rank and did nothing, beside traces of ranks, is of what started them. */
-static void leave_launchers_out(struct ws_ranks *r)
+/* Sorts the ranks by number, or as they were given if a trace lacks its number. */
+static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
+	uint32_t *place; /* rank as given -> by number */
+	bool known = true;
+
+	/* A trace that says no rank and did nothing, beside traces of ranks, is of what started
+	 * them. */
 	bool numbers = false;
 	size_t kept = 0;
 
@@ -514,15 +519,6 @@ static void leave_launchers_out(struct ws_ranks *r)
 		r->ranks[kept++] = rank;
 	}
 	r->n = numbers ? kept : r->n;
-}
-
-/* Sorts the ranks by number, or as they were given if a trace lacks its number. */
-static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
-{
-	uint32_t *place; /* rank as given -> by number */
-	bool known = true;
-
-	leave_launchers_out(r);
 	WS_NEW(&r->arena, place, r->n);
 	for (size_t i = 0; i < r->n; i++)
 		known &= r->ranks[i].has_number;

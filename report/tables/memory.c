@@ -164,37 +164,6 @@ static void add_device(struct memory *s, uint32_t device, bool by_phase)
 	}
 }
 
-/* The peak of each of TIME_BUCKETS equal parts of the time between first and last event. */
-static void add_over_time(struct memory *s, uint32_t device)
-{
-	int64_t first = 0, last = 0, width;
-	struct peak bucket = {0};
-	int64_t now = -1;
-	size_t seen = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		if (event_of(s, i)->device != device)
-			continue;
-		first = seen++ ? first : event_of(s, i)->time_ns;
-		last = event_of(s, i)->time_ns;
-	}
-	width = (last - first) / TIME_BUCKETS + 1;
-	for (size_t i = 0; i < s->n && seen; i++) {
-		const struct ws_memory_event *e = event_of(s, i);
-
-		if (e->device != device)
-			continue;
-		if (now >= 0 && (e->time_ns - first) / width != now) {
-			set_peak(s, new_row(s, "over time", device), &bucket);
-			bucket = (struct peak){0};
-		}
-		now = (e->time_ns - first) / width;
-		count(&bucket, e, &s->state[i]);
-	}
-	if (bucket.events)
-		set_peak(s, new_row(s, "over time", device), &bucket);
-}
-
 /* --- by operation ------------------------------------------------------------------ */
 
 /* The operation, else the innermost range; the empty text if there is neither. */
@@ -345,8 +314,36 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
 		ws_cell_set_int(&row[WS_TC_memory_count], 1);
 	}
-	for (uint32_t d = 0; d < m->ndevices; d++)
-		add_over_time(&s, d);
+	for (uint32_t d = 0; d < m->ndevices; d++) {
+		/* The peak of each of TIME_BUCKETS equal parts of the time between first and last
+		 * event. */
+		int64_t first = 0, last = 0, width;
+		struct peak bucket = {0};
+		int64_t now = -1;
+		size_t seen = 0;
+
+		for (size_t i = 0; i < s.n; i++) {
+			if (event_of(&s, i)->device != d)
+				continue;
+			first = seen++ ? first : event_of(&s, i)->time_ns;
+			last = event_of(&s, i)->time_ns;
+		}
+		width = (last - first) / TIME_BUCKETS + 1;
+		for (size_t i = 0; i < s.n && seen; i++) {
+			const struct ws_memory_event *e = event_of(&s, i);
+
+			if (e->device != d)
+				continue;
+			if (now >= 0 && (e->time_ns - first) / width != now) {
+				set_peak(&s, new_row(&s, "over time", d), &bucket);
+				bucket = (struct peak){0};
+			}
+			now = (e->time_ns - first) / width;
+			count(&bucket, e, &s.state[i]);
+		}
+		if (bucket.events)
+			set_peak(&s, new_row(&s, "over time", d), &bucket);
+	}
 	if (s.guessed)
 		ws_table_note(t, "Allocated is summed up from the first recorded "
 		                 "allocation on: what the program held before is not in it.");

@@ -224,21 +224,6 @@ static void add_missing(void *ctx, const struct ws_missing *missing)
 	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
 }
 
-static void page_missing(const struct summary_page *p)
-{
-	struct missing all = {.page = p};
-	char text[80];
-
-	if (ws_model_lacks_comm(p->tab->m))
-		page_words(p, "ALARM: communication", WS_LACKS_COMM);
-	ws_missing_each(p->tab->m, add_missing, &all);
-	if (!all.over_0) {
-		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
-		         all.counters);
-		page_words(p, "missing", text);
-	}
-}
-
 /*
  * How long a step takes, how steady it is, and how much of the devices' arithmetic it uses.
  */
@@ -786,7 +771,19 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 		add_findings(&p);
 	}
 	p.section = "What is missing";
-	page_missing(&p);
+
+	/* What the recording lacks. */
+	struct missing all = {.page = &p};
+	char text[80];
+
+	if (ws_model_lacks_comm(p.tab->m))
+		page_words(&p, "ALARM: communication", WS_LACKS_COMM);
+	ws_missing_each(p.tab->m, add_missing, &all);
+	if (!all.over_0) {
+		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
+		         all.counters);
+		page_words(&p, "missing", text);
+	}
 	p.section = "Workload";
 	for (size_t i = 0; i < tab->m->nfacts; i++)
 		page_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
