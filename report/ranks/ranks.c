@@ -153,10 +153,6 @@ struct ws_ranks {
 	struct ws_arena arena;
 };
 
-/* The report with its first screen; also fills r->alarm. */
-static enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out,
-                                      struct ws_err *err);
-
 struct reader {
 	struct ws_ranks *r;
 	struct ws_rank *rank;
@@ -617,9 +613,8 @@ static bool has_even_ranks(const struct ws_ranks *r, size_t from, size_t to)
 	       r->calls[to - 1].ordinal + 1 == (to - from) / ranks;
 }
 
-static enum ws_status match_calls(struct ws_ranks *r, struct ws_err *err)
+static void match_calls(struct ws_ranks *r)
 {
-	WS_FORWARD(number_ranks(r, err));
 	if (r->ncalls)
 		ws_sort(r->calls, r->ncalls, sizeof(*r->calls), by_rank);
 	for (size_t i = 0; i < r->ncalls; i++) {
@@ -642,7 +637,6 @@ static enum ws_status match_calls(struct ws_ranks *r, struct ws_err *err)
 		else
 			r->unmatched += next - i;
 	}
-	return WS_OK;
 }
 
 /* --- clocks ---------------------------------------------------------------------------------
@@ -987,35 +981,6 @@ void ws_ranks_free(struct ws_ranks *r)
 	ws_texts_release(&r->texts);
 	ws_arena_free(&r->arena);
 	free(r);
-}
-
-enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
-                             struct ws_err *err)
-{
-	*out = NULL;
-	WS_FORWARD(match_calls(r, err));
-	align_clocks(r);
-
-	/* A step is common if it contains a judged call; or, if no call can be matched at all, if
-	 * all ranks have a step of its number. */
-	for (size_t i = 0; i < r->n && !r->nmeetings; i++)
-		for (size_t k = 0; k < r->ranks[i].nsteps; k++) {
-			struct ws_rank_step *step = &r->ranks[i].steps[k];
-			size_t have = 0;
-
-			for (size_t other = 0; other < r->n; other++)
-				have += has_step(&r->ranks[other], step->number);
-			step->is_common = have == r->n;
-		}
-	for (size_t i = 0; i < r->n; i++) {
-		for (size_t k = 0; k < r->ranks[i].nsteps; k++)
-			r->ranks[i].ncommon += r->ranks[i].steps[k].is_common;
-		r->ncommon = r->ranks[i].ncommon > r->ncommon ? r->ranks[i].ncommon : r->ncommon;
-	}
-	summarise(r);
-	WS_FORWARD(ws_ranks_report(r, out, err));
-	*alarm = *r->alarm ? r->alarm : NULL;
-	return WS_OK;
 }
 
 /* --- tables ---------------------------------------------------------------------------------- */
@@ -1855,9 +1820,32 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, str
 	return WS_OK;
 }
 
-static enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out,
-                                      struct ws_err *err)
+enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
+                             struct ws_err *err)
 {
+	*out = NULL;
+	WS_FORWARD(number_ranks(r, err));
+	match_calls(r);
+	align_clocks(r);
+
+	/* A step is common if it contains a judged call; or, if no call can be matched at all, if
+	 * all ranks have a step of its number. */
+	for (size_t i = 0; i < r->n && !r->nmeetings; i++)
+		for (size_t k = 0; k < r->ranks[i].nsteps; k++) {
+			struct ws_rank_step *step = &r->ranks[i].steps[k];
+			size_t have = 0;
+
+			for (size_t other = 0; other < r->n; other++)
+				have += has_step(&r->ranks[other], step->number);
+			step->is_common = have == r->n;
+		}
+	for (size_t i = 0; i < r->n; i++) {
+		for (size_t k = 0; k < r->ranks[i].nsteps; k++)
+			r->ranks[i].ncommon += r->ranks[i].steps[k].is_common;
+		r->ncommon = r->ranks[i].ncommon > r->ncommon ? r->ranks[i].ncommon : r->ncommon;
+	}
+	summarise(r);
+
 	struct ws_report_plan plan = {.title = "Warpsheet report of ranks", .fill = fill, .ctx = r};
 	char trace[32];
 
@@ -1871,5 +1859,6 @@ static enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out
 	ws_query_close(plan.query);
 	WS_FORWARD(status);
 	make_first_screen(r, *out);
+	*alarm = *r->alarm ? r->alarm : NULL;
 	return WS_OK;
 }
