@@ -1031,12 +1031,9 @@ static void say_what_is_not_of_the_step(struct ws_page_making *p)
 			continue;
 		for (size_t w = 0; w < p->windows->n; w++) {
 			const struct ws_time_window *at = &p->windows->window[w];
-			const int64_t from_ns = k->start_ns > at->start_ns ? k->start_ns
-			                                                   : at->start_ns,
-			              end_ns = k->start_ns + k->dur_ns,
-			              to_ns = end_ns < at->end_ns ? end_ns : at->end_ns;
 
-			ns += to_ns > from_ns ? to_ns - from_ns : 0;
+			ns += ws_span_overlap(k->start_ns, k->start_ns + k->dur_ns, at->start_ns,
+			                      at->end_ns);
 		}
 	}
 	if (100.0 * (double)ns < UNLAUNCHED_PERCENT * use_ns(p, WS_USE_COMPUTE))
