@@ -75,7 +75,6 @@ static void find_states(struct memory *s)
 			sum[e->device] += (int64_t)e->bytes;
 			if (e->address)
 				ws_idmap_put(&blocks, e->address, i);
-
 		} else {
 			/* a release may lack its size */
 			sum[e->device] -= e->bytes || block == WS_NONE
