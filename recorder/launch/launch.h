@@ -534,6 +534,9 @@ struct ws_record_command {
 	int ncapture_options;
 	int64_t repeat; /* number of recordings of each point; 1 unless has_repeat */
 	bool has_repeat;
+	char **program_b; /* --ab: the program after ---; NULL: none was given */
+	bool ab;
+	int64_t most_ns, pause_ns; /* --time-limit, --pause */
 	bool require_gpu, help, version;
 };
 
@@ -563,13 +566,14 @@ struct ws_grid_point {
 	const char *name; /* name of its files without the repetition: "mlp-batch64-fp32" */
 	const char *const *options; /* options of warpsheet-step, --model first; NULL-terminated;
 	                               empty for a program */
+	char *const *program;       /* with its arguments, NULL-terminated; NULL: a model */
 	/* pairs of option and value that differ between points: "batch" "64"; NULL-terminated */
 	const char *const *facts;
 };
 
 struct ws_grid_run {
 	size_t point;
-	int64_t repetition; /* from 1 */
+	int64_t repetition; /* from 1; 0: a warm-up, whose trace is removed */
 };
 
 /* Free with ws_grid_free. */
@@ -583,11 +587,17 @@ struct ws_grid {
 
 /*
  * Plans the grid of a command line. rest: options of warpsheet-step; a comma in a value makes a
- * list. model NULL: a program with this name. Each repetition records every point once, in a new
- * random order from seed, so that drift of the machine affects all points alike.
+ * list. model NULL: the given programs with their names. Each repetition records every point once,
+ * in a new random order from seed, so that drift of the machine affects all points alike. Two
+ * programs have a warm-up before.
  */
+struct ws_grid_program {
+	const char *name;
+	char *const *argv; /* NULL-terminated */
+};
 enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const *rest, int nrest,
-                            const char *program, int64_t repeat, uint64_t seed, struct ws_err *err);
+                            const struct ws_grid_program *programs, size_t nprograms,
+                            int64_t repeat, uint64_t seed, struct ws_err *err);
 void ws_grid_free(struct ws_grid *grid);
 /* Whether any of these options has a list of values. */
 bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);
@@ -602,9 +612,12 @@ bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);
 struct ws_series_opts {
 	const char *folder;               /* created if it does not exist */
 	char *const *capture_options;     /* of warpsheet-record, NULL-terminated; without -o */
-	char *const *program;             /* NULL: a model */
 	void (*notice)(const char *line); /* progress, for the user */
 	void (*words)(const char *line);  /* prints a line of a program's stderr unchanged */
+	/* Called after each repetition of all points; false: no more are needed. NULL: always. */
+	bool (*is_open)(const struct ws_series_opts *opts);
+	int64_t most_ns;  /* begin no repetition after this time; 0: no limit */
+	int64_t pause_ns; /* before each run */
 };
 
 /*

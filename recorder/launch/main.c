@@ -1,11 +1,13 @@
 /* warpsheet-record: the command line. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "formats/base/memory.h"
@@ -44,18 +46,24 @@ static int default_output(char *out, size_t size, const char *name)
 	return snprintf(out + len, size - len, ".wtrace") < (int)(size - len) ? 0 : -1;
 }
 
-/* argv of "warpsheet-step --model NAME rest…", the program found beside this one. */
-static int step_command(struct ws_record_command *cmd, char path[PATH_MAX])
+/* The path of a program beside this one. */
+static bool find_beside(const char *name, char path[PATH_MAX])
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int len;
 
 	if (n < 0)
-		return -1;
+		return false;
 	self[n] = 0;
-	len = snprintf(path, PATH_MAX, "%s/" STEP_PROGRAM, dirname(self));
-	if (len < 0 || len >= PATH_MAX)
+	len = snprintf(path, PATH_MAX, "%s/%s", dirname(self), name);
+	return len > 0 && len < PATH_MAX;
+}
+
+/* argv of "warpsheet-step --model NAME rest…", the program found beside this one. */
+static int step_command(struct ws_record_command *cmd, char path[PATH_MAX])
+{
+	if (!find_beside(STEP_PROGRAM, path))
 		return -1;
 	cmd->program = ws_xarray((size_t)cmd->nrest + 4, sizeof(*cmd->program));
 	cmd->program[0] = path;
@@ -331,16 +339,53 @@ static void words(const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
+/* Runs `warpsheet referee FOLDER` of the program beside this one. Returns its exit status. */
+static int judge(const char *folder, bool is_shown)
+{
+	char path[PATH_MAX],
+	        *argv[] = {(char *)"warpsheet", (char *)"referee", (char *)folder, NULL};
+	int status = 0;
+	pid_t pid;
+
+	if (!find_beside("warpsheet", path))
+		return ws_status_exit_code(WS_ENVIRONMENT);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		if (!is_shown) {
+			const int null = open("/dev/null", O_WRONLY);
+
+			dup2(null, STDOUT_FILENO);
+			dup2(null, STDERR_FILENO);
+		}
+		execv(path, argv);
+		_exit(ws_status_exit_code(WS_ENVIRONMENT));
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status)
+	                                    : ws_status_exit_code(WS_ENVIRONMENT);
+}
+
+/* Are the runs so far too few for a verdict? */
+static bool is_open(const struct ws_series_opts *opts)
+{
+	return judge(opts->folder, false) == ws_status_exit_code(WS_UNDECIDED);
+}
+
 /* A grid or --repeat: each run is a new process of this program. */
 static int record_series(struct ws_record_command *cmd)
 {
 	char name[PATH_MAX] = "";
+	struct ws_grid_program programs[2] = {{name, cmd->program}, {"b", cmd->program_b}};
 	struct ws_series_opts opts = {
 	        .folder = cmd->output,
 	        .capture_options = cmd->capture_options,
-	        .program = cmd->model ? NULL : cmd->program,
 	        .notice = notice,
 	        .words = words,
+	        .is_open = cmd->ab ? is_open : NULL,
+	        .most_ns = cmd->most_ns,
+	        .pause_ns = cmd->pause_ns,
 	};
 	struct ws_grid grid = {0};
 	struct ws_err err;
@@ -355,14 +400,18 @@ static int record_series(struct ws_record_command *cmd)
 		snprintf(name, sizeof(name), "%s", cmd->program[0]);
 		memmove(name, basename(name), strlen(basename(name)) + 1);
 	}
-	status = ws_grid_plan(&grid, cmd->model, cmd->rest, cmd->nrest, name, cmd->repeat,
-	                      seed_of(cmd), &err);
+	if (cmd->ab)
+		snprintf(name, sizeof(name), "a");
+	status = ws_grid_plan(&grid, cmd->model, cmd->rest, cmd->nrest, programs, cmd->ab ? 2 : 1,
+	                      cmd->repeat, seed_of(cmd), &err);
 	WS_THEN(status, ws_series_run(&grid, &opts, &stopped_by, &err));
 	ws_grid_free(&grid);
 	if (stopped_by)
 		return 128 + stopped_by;
 	if (status != WS_OK && status != WS_FINDING)
 		complain("%s", err.text);
+	else if (cmd->ab)
+		return judge(cmd->output, true);
 	return ws_status_exit_code(status);
 }
 
@@ -399,6 +448,7 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 	if (cmd->help) {
 		printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
 		       "       " NAME " [-o FILE] [options] --model NAME [model options]\n"
+		       "       " NAME " --ab -o FOLDER [options] -- A [ARGS...] --- B [ARGS...]\n"
 		       "       " NAME " --salvage SEGMENT [-o FILE]\n\n"
 		       "Records what a program does into a trace file, however it ends.\n"
 		       "Ends with the program's own exit status (128 + signal when it was "
@@ -416,7 +466,11 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 		complain("nothing to run: give --model NAME or -- PROGRAM (see --help)");
 		return ws_status_exit_code(WS_USAGE);
 	}
-	if (cmd->has_repeat || ws_grid_has_lists(cmd->model, cmd->rest, cmd->nrest))
+	if (cmd->ab && !cmd->program_b) {
+		complain("--ab compares two programs: -- A... --- B...");
+		return ws_status_exit_code(WS_USAGE);
+	}
+	if (cmd->ab || cmd->has_repeat || ws_grid_has_lists(cmd->model, cmd->rest, cmd->nrest))
 		return record_series(cmd);
 	if (!cmd->model)
 		return record(cmd);

@@ -31,6 +31,8 @@ static void add(struct ws_trace_list *list, char *path)
 }
 
 #define STATE_ENDING ".status"
+/* Bytes of a state that are read. */
+#define MOST_STATUS_BYTES 65536
 
 static bool ends_with(const char *name, const char *ending)
 {
@@ -427,4 +429,23 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 	status = ws_traces_read(&both, opts, add_to_side, NULL, &to, err);
 	free(both.path);
 	return status;
+}
+
+/* --- states of runs --- */
+
+void ws_run_status_read(const char *path, char **text, const char **reason)
+{
+	static const char result[] = "result=";
+	FILE *f = fopen(path, "rb");
+	size_t n;
+
+	*reason = NULL;
+	*text = ws_xarray(1, MOST_STATUS_BYTES);
+	if (!f)
+		return;
+	n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
+	(*text)[n] = '\0';
+	fclose(f);
+	if (!strncmp(*text, result, sizeof(result) - 1) && strncmp(*text + 7, "ok\n", 3) != 0)
+		*reason = ws_xstrndup(*text + 7, strcspn(*text + 7, "\n"));
 }

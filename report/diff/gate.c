@@ -243,16 +243,17 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 #define add_words(judgement, ...) \
 	ws_say_add((judgement)->words, sizeof((judgement)->words), __VA_ARGS__)
 
-static bool clocks_differ(const struct ws_diff_result *r)
+bool ws_clocks_differ(double mhz_a, double mhz_b)
 {
-	return r->clock_mhz[0] > 0 && r->clock_mhz[1] > 0 &&
-	       fabs(ws_log(r->clock_mhz[1] / r->clock_mhz[0])) > ws_log1p(WS_GATE_CLOCKS_APART);
+	return mhz_a > 0 && mhz_b > 0 &&
+	       fabs(ws_log(mhz_b / mhz_a)) > ws_log1p(WS_GATE_CLOCKS_APART);
 }
 
 /* Does a grade based on so few runs count? */
 static bool is_known(const struct ws_comparison *c, const struct ws_diff_opts *opts)
 {
-	return c->basis == WS_BASIS_RECORDINGS || c->identical || !isnan(opts->run_noise_percent);
+	return c->basis == WS_BASIS_RECORDINGS || c->basis == WS_BASIS_PAIRS || c->identical ||
+	       !isnan(opts->run_noise_percent);
 }
 
 /* Runs per side for an effect of this size, more than the smaller side has; 0: unknown. */
@@ -297,7 +298,7 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 
 	if (c->basis == WS_BASIS_NONE || c->grade == WS_GRADE_UNLIKE)
 		return WS_GATE_UNDECIDED;
-	if (clocks_differ(r)) {
+	if (ws_clocks_differ(r->clock_mhz[0], r->clock_mhz[1])) {
 		add_words(j, " The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
 		          r->clock_mhz[0], r->clock_mhz[1]);
 		return WS_GATE_UNDECIDED;

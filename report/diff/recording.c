@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -421,4 +422,16 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	add_up_ranges(&c);
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
+}
+
+double ws_recording_median_ns(const struct ws_recording *r)
+{
+	double *v = ws_xarray(r->nsamples + 1, sizeof(*v)), median;
+
+	/* logarithms need a positive value, so 0 becomes less than the resolution */
+	for (size_t i = 0; i < r->nsamples; i++)
+		v[i] = fmax((double)r->samples[i].step_ns, 0.5);
+	median = ws_stat_median(v, r->nsamples);
+	free(v);
+	return median;
 }

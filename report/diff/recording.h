@@ -188,6 +188,8 @@ static inline struct ws_range_at *ws_recording_range(struct ws_recording *r, siz
 	return ws_spill_row(&r->ranges, sizeof(struct ws_range_at), i);
 }
 
+/* The length of the median sample; NaN without samples. */
+double ws_recording_median_ns(const struct ws_recording *r);
 /* Most bytes allocated on devices at one time; -1 = not recorded. */
 int64_t ws_memory_peak(const struct ws_model *m);
 /* The value of a fact ("workload.dtype", "device"); 0 = not recorded. */

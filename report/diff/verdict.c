@@ -74,6 +74,13 @@ static void print_runs_needed(const struct ws_diff *d, const struct ws_compariso
 		         DIGITS(effect * 100));
 }
 
+/* The confidence of a comparison's interval. */
+static int percent_of(const struct ws_diff *d, const struct ws_comparison *c)
+{
+	return (int)round(100 *
+	                  (c->basis == WS_BASIS_PAIRS ? d->opts.confidence : WS_GRADE_CONFIDENCE));
+}
+
 /* ", assumes 5 % noise"; "" if the runs show their own noise */
 static const char *print_assumed(const struct ws_comparison *c, char out[48])
 {
@@ -91,12 +98,12 @@ static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison 
 
 	print_runs_needed(d, c, settles, sizeof(settles));
 	if (in_percent)
-		snprintf(change, sizeof(change), " by %s %% (95 %% CI %s %% to %s %%",
-		         SIGNED(100 * (c->ratio - 1)), SIGNED(100 * (c->low - 1)),
+		snprintf(change, sizeof(change), " by %s %% (%d %% CI %s %% to %s %%",
+		         SIGNED(100 * (c->ratio - 1)), percent_of(d, c), SIGNED(100 * (c->low - 1)),
 		         SIGNED(100 * (c->high - 1)));
 	else
-		snprintf(change, sizeof(change), " by %s× (95 %% CI %s× to %s×", DIGITS(c->ratio),
-		         DIGITS(c->low), DIGITS(c->high));
+		snprintf(change, sizeof(change), " by %s× (%d %% CI %s× to %s×", DIGITS(c->ratio),
+		         percent_of(d, c), DIGITS(c->low), DIGITS(c->high));
 	snprintf(out, size, "No significant difference: %s differs%s%s).%s", d->side[1].name,
 	         change, print_assumed(c, assumed), settles);
 }
@@ -127,8 +134,8 @@ static void print_different(const struct ws_diff *d, const struct ws_comparison 
 	print_ratio(c->ratio, ratio, sizeof(ratio));
 	print_amount(fmin(slow, fast), in_times, least, sizeof(least));
 	print_amount(fmax(slow, fast), in_times, most, sizeof(most));
-	snprintf(out, size, "%s is %s%s than %s (95 %% CI %s to %s%s).", d->side[1].name,
-	         likely ? "likely " : "", ratio, d->side[0].name, least, most,
+	snprintf(out, size, "%s is %s%s than %s (%d %% CI %s to %s%s).", d->side[1].name,
+	         likely ? "likely " : "", ratio, d->side[0].name, percent_of(d, c), least, most,
 	         print_assumed(c, assumed));
 }
 
