@@ -278,6 +278,7 @@ static void release(struct ws_pass *p)
 	ws_framework_free(&p->framework);
 	free(p->rows.rows);
 	free(p->taken.rows);
+	free(p->described);
 	free(p->call_kinds);
 	ws_strtab_free(&p->call_kind_of);
 	ws_strtab_free(&p->recorded_of);
