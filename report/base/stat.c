@@ -318,7 +318,7 @@ static size_t grown_capacity(size_t capacity)
 /* --- pairs -------------------------------------------------------------------------------- */
 
 /* Minimum number of words for merging equal values. */
-#define WORTH_COUNTING 1024
+#define WORTH_COUNTING 4096
 
 #define DIGIT_BITS 11
 #define DIGITS     (1u << DIGIT_BITS)
@@ -327,14 +327,16 @@ static size_t grown_capacity(size_t capacity)
  * sorted values. */
 static uint32_t *sort_words(uint32_t *v, uint32_t *other, size_t n)
 {
-	for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
+	uint32_t differ = 0; /* bits in which values differ */
+
+	for (size_t i = 1; i < n; i++)
+		differ |= v[i] ^ v[0];
+	for (unsigned shift = 0; shift < 32 && differ >> shift; shift += DIGIT_BITS) {
 		uint32_t begin[DIGITS] = {0}, at = 0;
 		uint32_t *sorted = other;
 
 		for (size_t i = 0; i < n; i++)
 			begin[v[i] >> shift & (DIGITS - 1)]++;
-		if (begin[v[0] >> shift & (DIGITS - 1)] == n)
-			continue;
 		for (unsigned digit = 0; digit < DIGITS; digit++) {
 			const uint32_t values = begin[digit];
 

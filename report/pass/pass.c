@@ -279,6 +279,7 @@ static void release(struct ws_pass *p)
 	free(p->rows.rows);
 	free(p->taken.rows);
 	free(p->described);
+	free(p->config_of_token);
 	free(p->call_kinds);
 	ws_strtab_free(&p->call_kind_of);
 	ws_strtab_free(&p->recorded_of);

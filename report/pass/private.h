@@ -233,6 +233,8 @@ struct ws_pass {
 	bool by_token;                       /* rows of one token have one description */
 	struct ws_pass_row *described;       /* by token of the current block; id: is known */
 	size_t described_capacity;
+	uint32_t *config_of_token; /* of a block of kernels */
+	size_t configs_capacity;
 	bool joins; /* if false, rows are emitted as they are read, without times */
 	struct ws_recorded_ranges *recorded; /* recorded events of a pass without a join; NULL */
 	struct ws_strtab recorded_of;        /* an event -> its number there, plus 1 */

@@ -290,6 +290,10 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 	int64_t before_ns = INT64_MIN;
 	bool unsorted = false;
 
+	if (b->token)
+		WS_GROW(p->config_of_token, b->ntokens, p->configs_capacity);
+	for (uint32_t t = 0; b->by_token >> WS_COL_kernel_config & 1 && t < b->ntokens; t++)
+		p->config_of_token[t] = config_of(p, b->v[WS_COL_kernel_config][t]);
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		const uint64_t flags = value_of(b, WS_COL_kernel_flags, i);
 		const uint64_t id = value_of(b, WS_COL_kernel_correlation, i);
@@ -298,7 +302,9 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 		k->start_ns = starts ? (int64_t)starts[i] : b->info.time_min_ns;
 		k->correlation = id;
 		k->position = ws_pass_at(block, i);
-		k->config = config_of(p, ws_block_value(b, WS_COL_kernel_config, i));
+		k->config = b->by_token >> WS_COL_kernel_config & 1
+		                    ? p->config_of_token[b->token[i]]
+		                    : config_of(p, b->v[WS_COL_kernel_config][i]);
 		k->cpu_op = linked(&p->framework.op_of, id);
 		k->collective = linked(&p->framework.collective_of, id);
 		k->timed = p->has_dur && !(flags & WS_KERNEL_NO_TIME) && dur >= 0;
