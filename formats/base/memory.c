@@ -429,7 +429,7 @@ static void set_limits(void)
 	ws_limits_set(memory, seconds);
 }
 
-static void add(uint64_t bytes, uint64_t rows)
+static void raise_limits(uint64_t bytes, uint64_t rows)
 {
 	pthread_mutex_lock(&limits.lock);
 	if (limits.has_begun) {
@@ -442,12 +442,12 @@ static void add(uint64_t bytes, uint64_t rows)
 
 void ws_allowance_file(uint64_t bytes)
 {
-	add(bytes, 0);
+	raise_limits(bytes, 0);
 }
 
 void ws_allowance_rows(uint64_t rows)
 {
-	add(0, rows);
+	raise_limits(0, rows);
 }
 
 /* Reads a number above 0 from the environment; unchanged if there is none. */

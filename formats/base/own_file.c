@@ -91,7 +91,7 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 }
 
 /* Check the open file: its name may be another file's by now. */
-static enum ws_status take(const char *path, int *fd, struct ws_err *err)
+static enum ws_status check_open(const char *path, int *fd, struct ws_err *err)
 {
 	const char *problem = ws_own_file_problem(*fd, 0);
 
@@ -121,7 +121,7 @@ enum ws_status ws_own_file_open(int folder, const char *name, const char *path, 
 	*fd = ws_file_open(folder, name, WS_FILE_APPEND, 0);
 	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "cannot open %s: %s", path,
 	           strerror(errno));
-	return *fd < 0 ? cannot_open(path, err) : take(path, fd, err);
+	return *fd < 0 ? cannot_open(path, err) : check_open(path, fd, err);
 }
 
 enum ws_status ws_own_file_create(int folder, const char *name, const char *path, int *fd,

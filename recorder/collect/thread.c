@@ -23,7 +23,7 @@ static struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Index of the thread, or of the place to add it; -1: not found and the table is full. */
-static int place_of(uint32_t tid)
+static int slot_of_thread(uint32_t tid)
 {
 	for (int i = 0; i < MAX_THREADS; i++)
 		if (table[i].tid == tid || !table[i].tid)
@@ -73,7 +73,7 @@ uint32_t ws_thread_of(uint32_t tid)
 	int place;
 
 	ws_lock(&lock, &before);
-	place = place_of(tid);
+	place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid) {
 		thread = table[place].thread;
 	} else if (place >=
@@ -92,7 +92,7 @@ static uint32_t thread_with_buffer(uint32_t tid, const char *name)
 	int place;
 
 	ws_lock(&lock, &before);
-	place = place_of(tid);
+	place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid && !table[place].had_thread_buffer &&
 	    !table[place].ended) {
 		thread = table[place].thread;
@@ -144,7 +144,7 @@ static void thread_ended(void *arg)
 	ws_range_abandoned(thread_buffer);
 	tid = ws_thread_id();
 	ws_lock(&lock, &before);
-	place = place_of(tid);
+	place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid)
 		table[place].ended = 1;
 	ws_unlock(&lock, &before);
@@ -178,7 +178,7 @@ int ws_thread_buffer_grow(struct ws_thread_buffer *thread_buffer)
  * Takes a buffer in this state: FREE (it has memory) or NONE (it gets memory here). Page faults
  * then happen at the thread's first event and not in its measured ranges. NULL: none.
  */
-static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
+static struct ws_thread_buffer *take_buffer(enum ws_thread_buffer_state wanted)
 {
 	const bool is_new = wanted == WS_THREAD_BUFFER_NONE;
 	struct ws_seg_header *seg = ws_collector.seg;
@@ -239,8 +239,8 @@ struct ws_thread_buffer *ws_thread_buffer_find(void)
 	ws_self.looked = freed + 1;
 	/* buffers with memory first, so that a program with many short threads uses little
 	 * memory */
-	found = take(WS_THREAD_BUFFER_FREE);
-	return found ? found : take(WS_THREAD_BUFFER_NONE);
+	found = take_buffer(WS_THREAD_BUFFER_FREE);
+	return found ? found : take_buffer(WS_THREAD_BUFFER_NONE);
 }
 
 /* --- ranges of --capture-range --- */

@@ -61,7 +61,7 @@ struct name_text {
 	bool is_full;
 };
 
-static void put(struct name_text *o, char c)
+static void put_char(struct name_text *o, char c)
 {
 	if (o->len + 1 < o->size)
 		o->text[o->len++] = c;
@@ -73,7 +73,7 @@ static void put(struct name_text *o, char c)
 static void put_value(struct name_text *o, const char *value, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		put(o, value[i] == '/' ? '_' : value[i]);
+		put_char(o, value[i] == '/' ? '_' : value[i]);
 }
 
 static void put_host(struct name_text *o)
@@ -127,7 +127,7 @@ enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars
 
 		if (*p != '%' || p[1] == '%') {
 			p += *p == '%' ? 2 : 1;
-			put(&o, *at);
+			put_char(&o, *at);
 			continue;
 		}
 		WS_FAIL_IF(p < name, err, USAGE,
@@ -161,9 +161,9 @@ int ws_output_escape(const char *path, char *out, size_t size)
 	struct name_text o = {out, size, 0, 0};
 
 	for (; *path; path++) {
-		put(&o, *path);
+		put_char(&o, *path);
 		if (*path == '%')
-			put(&o, '%');
+			put_char(&o, '%');
 	}
 	out[o.len] = 0;
 	return o.is_full ? -1 : 0;

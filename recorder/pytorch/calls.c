@@ -138,8 +138,8 @@ static bool is_body(uint32_t id, const uint8_t *body, uint32_t size)
 	return found && found_size == size && !memcmp(found, body, size);
 }
 
-static uint32_t find(const struct body_table *table, uint32_t hash, const uint8_t *body,
-                     uint32_t size)
+static uint32_t find_body(const struct body_table *table, uint32_t hash, const uint8_t *body,
+                          uint32_t size)
 {
 	uint64_t entry;
 
@@ -175,7 +175,7 @@ static uint32_t define(struct body_table *table, uint32_t hash, const uint8_t *b
 	uint32_t id;
 
 	ws_lock(&define_lock, &before);
-	id = find(table, hash, body, size); /* another thread may have defined it meanwhile */
+	id = find_body(table, hash, body, size); /* another thread may have defined it meanwhile */
 	if (id == WS_DEF_NONE && !is_full(table)) {
 		id = ws_define_op(body, size);
 		if (id != WS_DEF_NONE)
@@ -189,7 +189,7 @@ static uint32_t find_or_define(const uint8_t *body, uint32_t size, bool may_defi
 {
 	struct body_table *table = table_of(body);
 	const uint32_t hash = hash_of(body, size);
-	const uint32_t id = find(table, hash, body, size);
+	const uint32_t id = find_body(table, hash, body, size);
 
 	return id == WS_DEF_NONE && may_define ? define(table, hash, body, size) : id;
 }

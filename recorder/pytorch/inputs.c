@@ -219,8 +219,8 @@ static void prove_call(const void *fn)
 /* --- tensors --- */
 
 /* The only offset in from..to at which all tensors have their number of this size. */
-static uint32_t place_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t from, uint32_t to,
-                         uint32_t size, bool is_type)
+static uint32_t offset_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t from, uint32_t to,
+                          uint32_t size, bool is_type)
 {
 	uint32_t found = NOT_FOUND;
 
@@ -331,10 +331,10 @@ static bool prove_tensors(void *const handles[NTENSORS])
 			return 0;
 	}
 	behind = at->strides + WS_TORCH_INLINE_DIMS * 8;
-	at->numel = place_of(objects, behind, 256, 8, 0);
+	at->numel = offset_of(objects, behind, 256, 8, 0);
 	if (at->numel == NOT_FOUND)
 		return 0;
-	at->type = place_of(objects, at->numel + 8, at->numel + 16, 2, 1);
+	at->type = offset_of(objects, at->numel + 8, at->numel + 16, 2, 1);
 	return at->type != NOT_FOUND && prove_keys(objects);
 }
 

@@ -119,8 +119,8 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 }
 
 /* Makes only the requested tables; for a wrong name all, to list them. */
-static enum ws_status make(struct ws_trace_file *f, struct report_opts *o, int is_short,
-                           struct ws_report **out, struct ws_err *err)
+static enum ws_status make_wanted(struct ws_trace_file *f, struct report_opts *o, int is_short,
+                                  struct ws_report **out, struct ws_err *err)
 {
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
 	const struct ws_table_def *some[NSHORT];
@@ -248,7 +248,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
 	bool is_short = !o->table && ws_destination_is_terminal(&o->to);
-	enum ws_status status = make(f, o, is_short, &report, err);
+	enum ws_status status = make_wanted(f, o, is_short, &report, err);
 
 	if (status != WS_OK)
 		goto out;

@@ -24,7 +24,7 @@ void ws_trace_list_release(struct ws_trace_list *list)
 }
 
 /* Takes path over. */
-static void add(struct ws_trace_list *list, char *path)
+static void add_path(struct ws_trace_list *list, char *path)
 {
 	WS_GROW(list->path, list->n + 1, list->capacity);
 	list->path[list->n++] = path;
@@ -130,7 +130,7 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 
 		if (name[0] != '.' && !is_replaced(name, folder, names, n) &&
 		    is_wanted(path, name, runs)) {
-			add(list, path);
+			add_path(list, path);
 			added++;
 		} else {
 			free(path);
@@ -166,7 +166,7 @@ enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const 
 		if (is_folder(names[i]))
 			WS_FORWARD(add_folder(list, names[i], runs, err));
 		else
-			add(list, ws_xstrdup(names[i]));
+			add_path(list, ws_xstrdup(names[i]));
 	}
 	return WS_OK;
 }
