@@ -52,11 +52,6 @@ enum ws_status ws_own_file_create(int folder, const char *name, const char *path
 enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
                                 struct ws_err *err);
 
-/* Make an empty file in an open folder, for writing and reading. The XXXXXXXX that end its name
- * become letters that nobody can guess. -1: errno. */
-int ws_own_file_temporary(int folder, char *name, unsigned mode);
-/* Make a folder with such a name; it is not opened. -1: errno, else 0. */
-int ws_own_folder_temporary(int folder, char *name, unsigned mode);
 /* Make a folder, or remove an empty one, in the folder that its path lies in. -1: errno. */
 int ws_own_folder_make(const char *path, unsigned mode);
 int ws_own_folder_remove(const char *path);

@@ -146,16 +146,6 @@ enum ws_status ws_own_file_create(int folder, const char *name, const char *path
 	return WS_OK;
 }
 
-int ws_own_file_temporary(int folder, char *name, unsigned mode)
-{
-	return ws_name_temporary(folder, name, mode, false);
-}
-
-int ws_own_folder_temporary(int folder, char *name, unsigned mode)
-{
-	return ws_name_temporary(folder, name, mode, true);
-}
-
 /* Close a folder and keep errno. */
 static int end_in(int folder, int result)
 {

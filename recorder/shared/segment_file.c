@@ -511,7 +511,7 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
 
 	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", file);
 	folder = ws_own_file_folder(dir, &name);
-	result = folder < 0 ? -1 : ws_own_folder_temporary(folder, dir + before, 0700);
+	result = folder < 0 ? -1 : ws_name_temporary(folder, dir + before, 0700, true);
 	if (result)
 		WS_FAIL(err, ENVIRONMENT, "cannot make the folder %s: %s", dir, strerror(errno));
 	if (folder >= 0)
