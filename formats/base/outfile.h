@@ -21,9 +21,10 @@
 
 /*
  * What is wrong with an open file ("belongs to another user"); NULL if it is a regular file of the
- * user who runs this program, without a second name and without these permission bits.
+ * user who runs this program, without a second name and without these permission bits. is_folder:
+ * it was opened as a folder, of which only owner and permissions are checked.
  */
-const char *ws_own_file_problem(int fd, unsigned forbidden);
+const char *ws_own_file_problem(int fd, bool is_folder, unsigned forbidden);
 
 /*
  * The descriptor that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names; -1 for any
