@@ -121,9 +121,9 @@ static struct ws_outfile_unfinished *make_unfinished(int folder, char *temp, con
 
 	*u = (struct ws_outfile_unfinished){folder, final, temp, is_folder};
 	ws_outfile_hold_signals(true);
-	*fd = !is_folder ? ws_own_file_temporary(folder, temp, 0666)
-	      : final    ? ws_own_folder_temporary(folder, temp, 0777)
-	                 : ws_folder_make(folder, temp, 0777);
+	*fd = is_folder && !final
+	              ? ws_folder_make(folder, temp, 0777)
+	              : ws_name_temporary(folder, temp, is_folder ? 0777 : 0666, is_folder);
 	why = errno;
 	if (*fd >= 0)
 		remember(u);
@@ -414,7 +414,7 @@ static int exchange(int folder, const char *temp, const char *final)
 	if (!result || (errno != EINVAL && errno != ENOSYS))
 		return result;
 	aside = ws_xstrdup(temp);
-	result = ws_own_folder_temporary(folder, aside, 0700);
+	result = ws_name_temporary(folder, aside, 0700, true);
 	if (!result && (result = ws_name_move(folder, final, folder, aside, WS_NAME_REPLACE))) {
 		why = errno;
 		ws_name_remove(folder, aside, true);

@@ -971,9 +971,9 @@ static int by_time(const void *pa, const void *pb)
 {
 	const struct wanted *a = pa, *b = pb;
 
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->block < b->block ? -1 : 1;
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	WS_ORDER_BY(a->block, b->block);
+	return 0;
 }
 
 void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,

@@ -2,7 +2,6 @@
  * Threads by the system's ids. A thread is found by its first NVTX event or by CUPTI's record of a
  * call, and must get the same id in the trace by both.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -51,18 +50,10 @@ static uint32_t begin_thread(uint32_t tid, const char *name, int place, uint32_t
 static void read_name(uint32_t tid, char *name, size_t size)
 {
 	char path[48];
-	ssize_t n;
-	int fd;
 
-	name[0] = 0;
 	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", (unsigned)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, name, size - 1);
-	name[n > 0 ? n : 0] = 0;
+	(void)ws_text_read(path, name, size);
 	name[strcspn(name, "\n")] = 0;
-	close(fd);
 }
 
 uint32_t ws_thread_of(uint32_t tid)

@@ -390,8 +390,7 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 
 	if (schema->nfields > def->tail.len / sizeof(struct ws_def_field))
 		return 0;
-	if (name.len == strlen("warpsheet.launch") &&
-	    !memcmp(name.ptr, "warpsheet.launch", name.len) &&
+	if (ws_bytes_is(name, "warpsheet.launch") &&
 	    schema->size_bytes == sizeof(struct wsnvtx_launch) &&
 	    d->nlaunch_schemas < WS_DRAIN_LAUNCH_SCHEMAS)
 		d->launch_schemas[d->nlaunch_schemas++] = def->id;

@@ -20,14 +20,6 @@
 static const char *const libraries[] = {"libcuda.so.", "libcudart", "libcublas", "libcudnn"};
 #define NLIBRARIES (sizeof(libraries) / sizeof(*libraries))
 
-static bool is_cuda_library(const char *name)
-{
-	for (size_t i = 0; i < NLIBRARIES; i++)
-		if (!strncmp(name, libraries[i], strlen(libraries[i])))
-			return 1;
-	return 0;
-}
-
 /* --- a file --- */
 
 /* Of a large file only the begin (names of libraries) and the end (names of sections) are read:
@@ -85,7 +77,8 @@ int ws_cuda_use_of_process(uint32_t pid)
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		const char *name = strrchr(line, '/');
 
-		found = name && is_cuda_library(name + 1);
+		for (size_t i = 0; name && !found && i < NLIBRARIES; i++)
+			found = !strncmp(name + 1, libraries[i], strlen(libraries[i]));
 	}
 	if (f)
 		fclose(f);

@@ -208,10 +208,7 @@ struct outcome {
 
 static double now_s(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)ws_clock_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
 static void status_of(const struct series *s, const struct ws_grid_run *run, char name[PATH_MAX])
@@ -271,7 +268,7 @@ static void listen(const struct series *s, const struct ws_grid_run *run, int fd
 		if (line[len - 1] == '\n')
 			line[--len] = '\0';
 		if (s->grid->points[run->point].program)
-			s->opts->words(line);
+			fprintf(stderr, "%s\n", line);
 		/* "try --help" does not explain the error */
 		if (len && !strstr(line, "try --help"))
 			snprintf(o->last_words, sizeof(o->last_words), "%s", line);
@@ -370,7 +367,7 @@ static void print_progress(const struct series *s, const struct ws_grid_run *run
 	         s->todo, s->grid->points[run->point].name, (long long)run->repetition,
 	         o->exit_code ? o->last_words : "", o->exit_code ? "; failed after " : "", seconds,
 	         left);
-	s->opts->notice(line);
+	ws_record_notice("%s", line);
 }
 
 static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, struct ws_err *err)
@@ -466,6 +463,6 @@ enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_
 	snprintf(line, sizeof(line),
 	         "%zu recordings made, %zu of them failed, %zu were there already", s.made,
 	         s.failed, s.present);
-	opts->notice(line);
+	ws_record_notice("%s", line);
 	return s.failed ? WS_FINDING : WS_OK;
 }
