@@ -97,6 +97,22 @@ class Page(browser.Browser):
     def shown(self, job):
         self.wait(f"document.body.dataset.done === '{job}' || document.querySelector('#message.wrong') && 'wrong'", job)
         assert not self.run("!!document.querySelector('#message.wrong')"), self.said()
+        # Chromium sometimes lays out nothing in a frame that was hidden before, so each report has one of its own
+        assert self.run("(() => { const last = window.shownLast; window.shownLast = document.querySelector('#report'); return last !== window.shownLast; })()")
+        assert self.run_in_report("document.body.getBoundingClientRect().height") > 100, f"the {job} is blank"
+
+    def run_in_report(self, script):
+        """The report is a page of its own for DevTools."""
+        frame, = (one for one in self.program.ask("Target.getTargets")["targetInfos"] if one["type"] == "iframe" and one.get("parentId") == self.target)
+        session = self.program.ask("Target.attachToTarget", {"targetId": frame["targetId"], "flatten": True})["sessionId"]
+        result = self.program.ask("Runtime.evaluate", {"expression": script, "returnByValue": True}, session)
+        self.program.ask("Target.detachFromTarget", {"sessionId": session})
+        return result["result"]["value"]
+
+    def choose(self, job):
+        """Another report of the same files."""
+        self.run(f"delete document.body.dataset.done; document.querySelector('#job').value = '{job}'; document.querySelector('#job').onchange()")
+        self.shown(job)
 
     def said(self):
         return self.run("document.querySelector('#message').hidden ? '' : document.querySelector('#message p').textContent")
@@ -202,15 +218,13 @@ def several(b):
     runs = ["mlp-r1.wtrace", "mlp-r2.wtrace", "mlp-r3.wtrace"]
     b.opened("aa", *runs)
     assert b.bytes_of("aa.html") == made("aa.html", "aa", *runs)
-    b.run("delete document.body.dataset.done; document.querySelector('#job').value = 'sweep'; document.querySelector('#job').onchange()")
-    b.shown("sweep")
+    b.choose("sweep")
     assert b.bytes_of("sweep.html") == made("sweep.html", "sweep", *runs)
     assert b.bytes_of("sweep.xlsx") == made("sweep.xlsx", "sweep", *runs)
     assert b.table("sweep") == made("s.csv", "sweep", *runs, "--table", "sweep")
     ranks = ["rank0.json", "rank1.json"]
     b.opened("diff", *ranks)
-    b.run("delete document.body.dataset.done; document.querySelector('#job').value = 'ranks'; document.querySelector('#job').onchange()")
-    b.shown("ranks")
+    b.choose("ranks")
     assert b.bytes_of("ranks.html") == made("ranks.html", "report", *ranks)
     b.shot("ranks")
     # a folder, on the report that is shown: the traces in it, and nothing else
