@@ -61,7 +61,7 @@ async function command(...args) {
 
 /* --- what is said --- */
 
-const nameAll = () => files.length > 3 ? files.length + " traces" : files.map(([name]) => name).join(", ");
+const nameAll = () => files.length > 2 ? files.length + " traces" : files.map(([name]) => name).join(", ");
 function say(text, isWrong) {
 	$("message").firstElementChild.textContent = text;
 	$("message").hidden = !text;
