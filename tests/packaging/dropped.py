@@ -1,8 +1,10 @@
 """The page that opens traces (packaging/page), used in Chromium as a person uses it: files are dropped, buttons pressed.
 What it makes is compared, byte by byte, with what the program makes of the same files.
-dropped.py PAGE BIN SOURCE [PICTURES]: BIN has warpsheet, and ../tests/bench_trace beside it; PICTURES is a folder for some."""
+dropped.py PAGE BIN SOURCE [PICTURES]: BIN has warpsheet, and ../tests/bench_trace beside it; PICTURES is a folder for some.
+With it the page's costs are printed, too."""
 import base64
 import csv
+import glob
 import io
 import os
 import shutil
@@ -303,6 +305,39 @@ def out_of_memory(b):
     b.shot("memory")
 
 
+def used(b):
+    """Seconds of the processor that Chromium's processes have used, and the most memory of one of them in MB."""
+    seconds, most_mb = 0, 0
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            text = {name: open(os.path.join(path, name), encoding="utf-8", errors="replace").read() for name in ("cmdline", "stat", "status")}
+        except OSError:  # it has ended
+            continue
+        if b.program.folder in text["cmdline"]:
+            seconds += sum(map(int, text["stat"].rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+            most_mb = max([most_mb] + [int(line.split()[1]) / 1024 for line in text["status"].splitlines() if line.startswith("VmHWM")])
+    return seconds, most_mb
+
+
+def costs():
+    """Of the reports of large traces, each in a page of its own."""
+    bench = os.path.join(programs, "..", "tests", "bench_trace")
+    for name, launches, limit_mb in (("large.wtrace", LAUNCHES, 800), ("larger.wtrace", 5 * LAUNCHES, 4096), ("large.json", 60000, 800)):
+        subprocess.run([bench, str(launches), "made.wtrace"], cwd=work, check=True, stdout=subprocess.DEVNULL)
+        if name.endswith(".json"):
+            native("export", "made.wtrace", "-o", name)
+        else:
+            os.replace(os.path.join(work, "made.wtrace"), os.path.join(work, name))
+        with Page(work) as b:
+            b.open("warpsheet.html")
+            began, before = time.monotonic(), used(b)[0]
+            b.opened("report", name)
+            seconds, most_mb = used(b)
+            size = os.path.getsize(os.path.join(work, name)) / 1e6
+            print(f"{name}, {size:.1f} MB: {seconds - before:.1f} s of the processor, {time.monotonic() - began:.1f} s, {most_mb:.0f} MB", flush=True)
+            assert 100 < most_mb < limit_mb, name
+
+
 try:
     os.makedirs(os.path.join(work, "native"))
     for name, path in FROM.items():
@@ -337,6 +372,7 @@ try:
                 assert len(asked) == 1 and asked[0].startswith("file://"), asked
                 print(f"{test.__name__}: passed", flush=True)
     if pictures:
+        costs()
         for name, width, height, dark, phone in (("light", 1230, 900, False, False), ("dark", 1230, 900, True, False), ("phone", 390, 800, False, True)):
             with Page(work, width=width, height=height, dark=dark, phone=phone) as b:
                 b.open("warpsheet.html")
