@@ -117,6 +117,7 @@ for target; do
 		if command -v wine >/dev/null; then
 			# it stays up, and says nothing of its own in between
 			export WINEPREFIX="$folder/wine" WINEDEBUG=-all
+			mkdir -p "$WINEPREFIX"
 			wineserver -p && wine wineboot -i >/dev/null 2>&1
 			wine reg add 'HKCU\Software\Wine\WineDbg' /v ShowCrashDialog /t REG_DWORD /d 0 /f >/dev/null 2>&1
 			windows=$(program "$target" "LC_ALL=C.UTF-8 exec wine '$folder/$target/build/bin/warpsheet.exe'")
