@@ -232,8 +232,9 @@ enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, str
 	status = ws_trace_reader_open(&f->reader, name, err);
 	other = status == WS_CORRUPT ? ws_import_cure(name) : NULL;
 	if (status == WS_CORRUPT && !other && !ends_with(name, TRACE_ENDING))
-		other = "it is no trace. Readable are .wtrace, JSON of PyTorch's profiler (.json, "
-		        ".json.gz) and SQLite of Nsight Systems (.sqlite)";
+		other = "it is not a trace. Warpsheet reads .wtrace, profiles of PyTorch (.json, "
+		        ".json.gz) and JAX (.trace.json.gz, .xplane.pb), and exports of Nsight "
+		        "Systems (.sqlite)";
 	return other ? WS_FAIL(err, CORRUPT, "%s: %s", name, other) : status;
 }
 
