@@ -50,7 +50,7 @@ _Static_assert((int)WS_PAGE_USES == (int)WS_USES, "each cause of idle time has a
 enum ws_page_colour ws_page_use_colour(int use)
 {
 	return use == WS_USE_COLLECTIVE ? WS_PAGE_PINK
-	       : use == WS_USE_COPY     ? WS_PAGE_OCHRE
+	       : use == WS_USE_COPY     ? WS_PAGE_VIOLET
 	       : use == WS_USE_COMPUTE  ? WS_PAGE_COMPUTING
 	                                : (enum ws_page_colour)(WS_PAGE_IDLE + use - WS_USE_LAUNCH);
 }

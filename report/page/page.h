@@ -106,6 +106,8 @@ struct ws_page_figure {
 	X(BROWN, 0x4e2231, 0x6b3145, 0xffffff)                           \
 	X(PINK, 0xde90e7, 0xde90e7, 0x10212b)                            \
 	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                           \
+	/* copies and fills of the copy engines, no kernels */           \
+	X(VIOLET, 0x8448e8, 0x8448e8, 0xffffff)                          \
 	/* causes of idle time, in the order of WS_USE_LIST, all pale */ \
 	X(IDLE, 0xebcb94, 0xebcb94, 0x10212b)                            \
 	X(IDLE_HOST, 0xb3a599, 0xb3a599, 0x10212b)                       \
