@@ -271,7 +271,6 @@ struct ws_page_finding {
 	double gain_ns, gain_percent; /* per step (per run without steps); NaN */
 	const char *gain;             /* in words, see ws_finding_gain */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
-	bool is_caveat; /* about the begin or end of the recording: never shown as "First" */
 };
 
 struct ws_page_kernel {
@@ -387,6 +386,7 @@ struct ws_page {
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
 	const char *no_finding; /* a sentence if there are no findings */
+	const char *caveat; /* below the findings: what begin or end of the recording cost; NULL */
 	const char
 	        *findings_note; /* "18 of 22 rules checked; 4 lacked data (…)"; NULL: no kernels */
 	struct ws_page_kernel *kernel; /* most time first */

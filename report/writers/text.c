@@ -996,6 +996,8 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 		if (finding->evidence)
 			paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);
 	}
+	if (page->caveat)
+		paragraph(f, opts, NULL, 0, page->caveat);
 	if (page->findings_note)
 		paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
 	if (page->nrungs) {

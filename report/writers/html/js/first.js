@@ -285,7 +285,7 @@ function ladder(rungs) {
 }
 
 function addFindings(page, to) {
-  const { list, none, note, rungs } = page.findings;
+  const { list, none, caveat, note, rungs } = page.findings;
   const items = list.map(f => {
     const li = make("li", null, make("span", { className: "do" }, ...unbroken(f.advice + " ")));
     if (f.gain > 0) li.append(make("b", { className: "gain" }, ...unbroken(f.saves)));
@@ -296,6 +296,7 @@ function addFindings(page, to) {
   box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: none + "." }));
   if (items.length > 5)
     box.append(make("details", null, make("summary", { textContent: `${items.length - 5} more` }), make("ol", { start: 6 }, ...items.slice(5))));
+  if (caveat) box.append(make("p", null, ...linked(caveat)));
   if (note) box.append(make("p", { className: "soft", textContent: note + "." }));
   if (rungs.length) box.append(ladder(rungs));
   to.append(card("what-to-do", "What to do", "", box));
