@@ -57,7 +57,7 @@ static void print_ratio(double ratio, char *out, size_t size)
 	snprintf(out, size, "%s %s", amount, ratio < 1 ? "faster" : "slower");
 }
 
-/* " Record about 12 runs per side to resolve 3 %." */
+/* " Record about 12 runs per side to detect 3 %."; a difference that is plain is only not sure. */
 static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                               size_t size)
 {
@@ -66,10 +66,12 @@ static void print_runs_needed(const struct ws_diff *d, const struct ws_compariso
 
 	n = ws_grade_recordings_for(c, effect, d->opts.confidence);
 	*out = '\0';
-	if (n && (n > c->recordings[0] || n > c->recordings[1]))
-		snprintf(out, size, " Record about %u runs per side to resolve %s %%.", n,
-		         DIGITS(effect * 100));
-	else if (!n)
+	if (n && (n > c->recordings[0] || n > c->recordings[1])) {
+		snprintf(out, size, " Record about %u runs per side to ", n);
+		ws_say_add(out, size,
+		           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
+		           DIGITS(effect * 100));
+	} else if (!n)
 		snprintf(out, size, " These runs vary too much to detect %s %%.",
 		         DIGITS(effect * 100));
 }
@@ -94,18 +96,23 @@ static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison 
                             size_t size)
 {
 	const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
-	char settles[96], assumed[48], change[128];
+	char settles[96], assumed[48], ratio[64];
 
 	print_runs_needed(d, c, settles, sizeof(settles));
+	print_assumed(c, assumed);
+	print_ratio(c->ratio, ratio, sizeof(ratio));
 	if (in_percent)
-		snprintf(change, sizeof(change), " by %s %% (%d %% CI %s %% to %s %%",
-		         SIGNED(100 * (c->ratio - 1)), percent_of(d, c), SIGNED(100 * (c->low - 1)),
-		         SIGNED(100 * (c->high - 1)));
+		snprintf(out, size,
+		         "No significant difference: %s differs by %s %% (%d %% CI %s %% to %s "
+		         "%%%s).%s",
+		         d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
+		         SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed, settles);
 	else
-		snprintf(change, sizeof(change), " by %s× (%d %% CI %s× to %s×", DIGITS(c->ratio),
-		         percent_of(d, c), DIGITS(c->low), DIGITS(c->high));
-	snprintf(out, size, "No significant difference: %s differs%s%s).%s", d->side[1].name,
-	         change, print_assumed(c, assumed), settles);
+		snprintf(out, size,
+		         "No significant difference: %s looks %s, but the runs vary too much to be "
+		         "sure (%d %% CI %s× to %s×%s).%s",
+		         d->side[1].name, ratio, percent_of(d, c), DIGITS(c->low), DIGITS(c->high),
+		         assumed, settles);
 }
 
 /* A sentence for times that differ because one side did more work. */

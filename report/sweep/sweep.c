@@ -1291,7 +1291,7 @@ static void add_rows(const struct answering *a, struct ws_sweep *s)
 		}
 		row->words = ws_arena_format(a->texts, "%s%s",
 		                             isnan(std) ? ws_say_time(a->texts, ns)
-		                                        : ws_say_times(a->texts, ns, "±", std),
+		                                        : ws_say_mean(a->texts, ns, std),
 		                             say_against_baseline(a, from));
 		add_phases(from, row);
 	}

@@ -347,6 +347,8 @@ struct ws_view {
 	const char *constants; /* "Device 0; Style PushPop": columns left out because they are
 	                          constant */
 	size_t least_depth; /* of the paths of a tree */
+	size_t leaf; /* of a tree: index + 1 of the column whose text, if any, is the label of a row
+	                inside its path; 0 = none */
 };
 
 /*

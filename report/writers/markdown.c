@@ -513,7 +513,8 @@ static void put_parts(struct markdown *m, const struct ws_page *page)
 	struct ws_arena texts = {0};
 	double at = 0;
 
-	fputs("\n#### What the time is made of\n\n| part | change | time |\n|---|---:|---:|\n",
+	fputs("\n#### What the time is made of\n\n| part | change | running total "
+	      "|\n|---|---:|---:|\n",
 	      m->f);
 	for (size_t i = 0; i < page->nchange_bars; i++) {
 		const struct ws_change_bar *b = &page->change_bar[i];
