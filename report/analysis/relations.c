@@ -264,41 +264,36 @@ struct ws_work_sums {
 	bool by_amd;
 };
 
-static void fold_work(struct ws_relations *r)
-{
-	const struct ws_model *m = r->tab->m;
-
-	r->nwork = WS_COPY_NAMES;
-	WS_NEW(&r->arena, r->work, r->nwork);
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
-		struct ws_work_sums *s;
-
-		if (!r->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
-			continue;
-		s = &r->work[ws_copy_name_of(w)];
-		s->count++;
-		s->by_amd |= m->devices[w->device].is_amd;
-		s->bytes += (int64_t)w->bytes;
-		if (w->bytes) /* 0 means not recorded */
-			ws_values_add(&s->sizes, (int64_t)w->bytes);
-		if (w->no_time) {
-			s->without_time++;
-			continue;
-		}
-		ws_values_add(&s->times, w->dur_ns);
-		s->total_ns += w->dur_ns;
-		s->timed_bytes += (int64_t)w->bytes;
-		s->timed_ns += w->bytes ? w->dur_ns : 0;
-	}
-}
-
 static size_t count_work(void *ctx)
 {
 	struct ws_relations *r = ctx;
 
-	if (!r->work)
-		fold_work(r);
+	if (!r->work) {
+		const struct ws_model *m = r->tab->m;
+
+		r->nwork = WS_COPY_NAMES;
+		WS_NEW(&r->arena, r->work, r->nwork);
+		for (size_t i = 0; i < m->nwork; i++) {
+			const struct ws_work *w = &m->work[i];
+
+			if (!r->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
+				continue;
+			struct ws_work_sums *s = &r->work[ws_copy_name_of(w)];
+			s->count++;
+			s->by_amd |= m->devices[w->device].is_amd;
+			s->bytes += (int64_t)w->bytes;
+			if (w->bytes) /* 0 means not recorded */
+				ws_values_add(&s->sizes, (int64_t)w->bytes);
+			if (w->no_time) {
+				s->without_time++;
+				continue;
+			}
+			ws_values_add(&s->times, w->dur_ns);
+			s->total_ns += w->dur_ns;
+			s->timed_bytes += (int64_t)w->bytes;
+			s->timed_ns += w->bytes ? w->dur_ns : 0;
+		}
+	}
 	return r->nwork;
 }
 
@@ -476,16 +471,13 @@ static void fold_launches(struct ws_relations *r)
 
 	r->has_launches = true;
 	WS_NEW(&r->arena, last, m->nconfigs);
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		const struct ws_config *config = &m->configs[k->kind->config];
-		const struct ws_joined_call *call;
 		struct ws_launch_sums *s;
-		int64_t end_ns, call_end_ns;
 
 		if (!k->kind->timed || !ws_kernel_selected(m, sel, k, i))
 			continue;
-		call = ws_joined_rows_call(sel->rows, k->call);
+		const struct ws_joined_call *call = ws_joined_rows_call(sel->rows, k->call);
 		if (!call) {
 			r->without_launch++;
 			continue;
@@ -493,8 +485,8 @@ static void fold_launches(struct ws_relations *r)
 		s = launch_of(r, &keys, &last[k->kind->config],
 		              &(struct ws_launch_key){call->kind->thread, config->device,
 		                                      call->kind->name, config->name});
-		end_ns = k->start_ns + k->dur_ns;
-		call_end_ns = call->start_ns + call->dur_ns;
+		int64_t end_ns = k->start_ns + k->dur_ns;
+		int64_t call_end_ns = call->start_ns + call->dur_ns;
 		ws_values_add(&s->total,
 		              (end_ns > call_end_ns ? end_ns : call_end_ns) - call->start_ns);
 		ws_values_add(&s->api, call->dur_ns);
@@ -603,11 +595,10 @@ static void put_cost(void *ctx, size_t row, int column, struct ws_put *out)
 static size_t count_uses(void *ctx)
 {
 	const struct ws_table_context *tab = ((const struct ws_relations *)ctx)->tab;
-	const struct ws_idle *idle;
 
 	if (!tab->sel->rows->nkernels && !tab->m->nwork)
 		return 0;
-	idle = ws_idle_find_in_scope(tab->m, tab->sel);
+	const struct ws_idle *idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	return (idle->ndevices + (idle->nworked > 1)) * WS_USES;
 }
 

@@ -181,12 +181,10 @@ const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent)
 
 uint32_t ws_texts_add(struct ws_texts *t, struct ws_bytes text)
 {
-	const struct ws_strtab_entry *known;
-
 	if (!text.len)
 		return 0;
 	WS_GROW(t->text, t->n + 2, t->capacity);
-	known = ws_strtab_put(&t->known, text.ptr, text.len);
+	const struct ws_strtab_entry *known = ws_strtab_put(&t->known, text.ptr, text.len);
 	if (known->id > t->n)
 		t->text[++t->n] = (struct ws_bytes){known->bytes, known->len};
 	return (uint32_t)known->id;

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "formats/base/memory.h"
 #include "report/base/elementary.h"
 #include "report/base/grade.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 
 static inline int64_t value_at(const struct ws_stat_part *p, size_t i)
@@ -116,8 +116,6 @@ static double deviation(const struct samples *of, const struct ws_stat *stat)
 	const unsigned cut = bits > EXACT_BITS ? bits - EXACT_BITS : 0;
 	const uint64_t min = (uint64_t)stat->min;
 	unsigned __int128 sum = 0, squares = 0;
-	int64_t mean;
-	double rest;
 
 	if (stat->n < 2)
 		return 0;
@@ -125,8 +123,8 @@ static double deviation(const struct samples *of, const struct ws_stat *stat)
 	for (size_t i = 0; i < p->n; i++)
 		sum += (unsigned __int128)(((uint64_t)value_at(p, i) - min) >> cut) *
 		       times_at(p, i);
-	mean = (int64_t)(sum / stat->n);
-	rest = (double)(uint64_t)(sum % stat->n);
+	int64_t mean = (int64_t)(sum / stat->n);
+	double rest = (double)(uint64_t)(sum % stat->n);
 	FOR_EACH_PART(p, of)
 	for (size_t i = 0; i < p->n; i++) {
 		const int64_t d = (int64_t)(((uint64_t)value_at(p, i) - min) >> cut) - mean;
@@ -192,12 +190,11 @@ static double beta_fraction(double x, double a, double b)
 {
 	const double tiny = 1e-300;
 	double c = 1, d = 1 - (a + b) * x / (a + 1);
-	double f;
 
 	if (fabs(d) < tiny)
 		d = tiny;
 	d = 1 / d;
-	f = d;
+	double f = d;
 	for (int m = 1; m < 1000; m++) {
 		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
 		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
@@ -225,14 +222,12 @@ static double beta_fraction(double x, double a, double b)
 /* I_x(a, b), 0 <= x <= 1. Source: DLMF 8.17.4 and 8.17.22. */
 static double beta_regularised(double x, double a, double b)
 {
-	double front;
-
 	if (x <= 0)
 		return 0;
 	if (x >= 1)
 		return 1;
-	front = ws_exp(ws_log_gamma(a + b) - ws_log_gamma(a) - ws_log_gamma(b) + a * ws_log(x) +
-	               b * ws_log1p(-x));
+	double front = ws_exp(ws_log_gamma(a + b) - ws_log_gamma(a) - ws_log_gamma(b) +
+	                      a * ws_log(x) + b * ws_log1p(-x));
 	/* the fraction converges fast on this side only */
 	if (x < (a + 1) / (a + b + 2))
 		return front * beta_fraction(x, a, b) / a;
@@ -472,11 +467,7 @@ void ws_values_stat(const struct ws_values *const *values, size_t n, struct ws_s
 
 const char *ws_grade_name(enum ws_grade grade)
 {
-	static const char *const names[] = {
-#define X(NAME, time, count) time,
-	        WS_GRADE_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_GRADE_LIST(WS_LIST_SECOND)};
 
 	return names[grade];
 }
@@ -629,11 +620,10 @@ static struct centre centre_by_steps(const struct ws_samples *s, const double *m
 
 	for (size_t r = 0; r < s->recordings; r++) {
 		const size_t n = s->steps[r];
-		struct moments m;
 
 		for (size_t i = 0; i < n; i++, at++)
 			scratch[i] = (struct sample){ws_log(s->values[at]), times_of(s, at)};
-		m = moments_of(scratch, n);
+		struct moments m = moments_of(scratch, n);
 		c.value += medians[r] / (double)s->recordings;
 		if (m.n > 1) {
 			double worth = independent_values(scratch, n, &m);
@@ -656,11 +646,10 @@ static struct centre centre_by_steps(const struct ws_samples *s, const double *m
 static struct centre centre_by_recordings(const double *medians, size_t n)
 {
 	struct sample *v = ws_xarray(n, sizeof(*v));
-	struct moments m;
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = (struct sample){medians[i], 1};
-	m = moments_of(v, n);
+	struct moments m = moments_of(v, n);
 	free(v);
 	return (struct centre){.value = m.mean,
 	                       .error2 = m.variance / (double)n,
@@ -730,7 +719,6 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 {
 	const struct ws_samples *side[2] = {a, b};
 	double *medians[2], median, noise;
-	struct sample *scratch;
 	size_t most = 0;
 	struct centre centre[2];
 	bool by_recordings =
@@ -755,7 +743,7 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 	for (int i = 0; i < 2; i++)
 		for (size_t r = 0; r < side[i]->recordings; r++)
 			most = side[i]->steps[r] > most ? side[i]->steps[r] : most;
-	scratch = ws_xarray(most, sizeof(*scratch));
+	struct sample *scratch = ws_xarray(most, sizeof(*scratch));
 	for (int i = 0; i < 2; i++) {
 		medians[i] = ws_xarray(side[i]->recordings, sizeof(*medians[i]));
 		median = recording_medians(side[i], scratch, medians[i]);

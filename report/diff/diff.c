@@ -162,7 +162,6 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
 	struct ws_diff *d = &s->d;
 	struct ws_report_plan plan = {.title = "Warpsheet diff", .fill = fill, .ctx = d};
-	enum ws_status status;
 	char *trace;
 
 	*out = NULL;
@@ -175,7 +174,7 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	plan.trace = trace = name_report(d);
 	plan.created_ns = d->side[1].recordings[0].base_ns;
 	plan.defs = ws_diff_defs(&plan.ndefs);
-	status = ws_query_open(&plan.query, err);
+	enum ws_status status = ws_query_open(&plan.query, err);
 	if (status == WS_OK)
 		ws_diff_relations(plan.query, d);
 	WS_THEN(status, ws_report_of_plan(&plan, out, err));

@@ -1,6 +1,5 @@
 /* Names shared by recordings: texts, places and items as numbers. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/memory.h"
 #include "report/diff/recording.h"

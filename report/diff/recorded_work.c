@@ -12,7 +12,6 @@
 #include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/recording.h"
-#include "report/tables/tables.h"
 
 /* Maximum bytes of an operation on a few numbers: three doubles. */
 #define MOST_BYTES_OF_SCALARS 24
@@ -100,8 +99,7 @@ static void sort_kernels(struct work *w)
 	if (are_in_order(c))
 		return;
 	ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched));
-	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+	WS_EACH_KERNEL(c->rows, i, k) {
 		const struct launched l = {launch_of(c, k, i), *k};
 
 		if (l.launch.sample != WS_NONE)
@@ -253,21 +251,18 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
                             const struct ws_joined_kernel *k)
 {
 	struct ws_texts *texts = &w->c->names->texts;
-	struct ws_bytes so_far, name;
-	uint32_t text;
-	char *joined;
+	uint32_t text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
 
-	text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
 	if (!item->kernels) {
 		item->kernels = text;
 		return;
 	}
-	name = ws_texts_get(texts, text);
-	so_far = ws_texts_get(texts, item->kernels);
+	struct ws_bytes name = ws_texts_get(texts, text);
+	struct ws_bytes so_far = ws_texts_get(texts, item->kernels);
 	if (so_far.len + name.len > 2048 || !name.len ||
 	    memmem(so_far.ptr, so_far.len, name.ptr, name.len))
 		return;
-	joined = ws_xmalloc(so_far.len + 3 + name.len);
+	char *joined = ws_xmalloc(so_far.len + 3 + name.len);
 	memcpy(joined, so_far.ptr, so_far.len);
 	memcpy(joined + so_far.len, " + ", 3);
 	memcpy(joined + so_far.len + 3, name.ptr, name.len);
@@ -331,10 +326,9 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 	                        op ? op->context->op : WS_NONE,
 	                        *item || cpu_op == WS_NONE ? WS_NONE
 	                                                   : w->c->m->cpu_ops.config[cpu_op]};
-	uint32_t number;
+	uint32_t number = ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
+	                                     k->kind->config * 1021 + k->kind->path);
 
-	number = ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
-	                            k->kind->config * 1021 + k->kind->path);
 	if (number > w->nafter) {
 		WS_GROW(w->after, number, w->after_capacity);
 		make_item(w, k, op, cpu_op, *item, is_longest, &w->after[number - 1]);
@@ -349,11 +343,9 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
                           uint32_t cpu_op, uint32_t *instance)
 {
-	struct ws_recording *r = w->c->r;
-
 	*instance = 0;
 	if (k->range != WS_NONE) {
-		struct ws_range_at *range = ws_recording_range(r, k->range);
+		struct ws_range_at *range = ws_recording_range(w->c->r, k->range);
 
 		range->gpu_ns += k->dur_ns;
 		*instance = range->instance;
@@ -412,11 +404,6 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_
 static const struct ws_config *config_of(const struct work *w, const struct ws_joined_kernel *k)
 {
 	return &w->c->m->configs[k->kind->config];
-}
-
-static bool is_attention(struct work *w, const struct ws_joined_kernel *k)
-{
-	return ws_name_is(ws_texts_get(&w->c->names->texts, class_of(w, k)), "attention");
 }
 
 static struct last_attention *find_last_attention(struct work *w, const struct ws_config *config)
@@ -516,7 +503,7 @@ static void read_kernels(struct work *w)
 		if (sample != w->sample)
 			end_sample(w);
 		w->sample = sample;
-		if (is_attention(w, k))
+		if (ws_name_is(ws_texts_get(&w->c->names->texts, class_of(w, k)), "attention"))
 			add_attention(w, k);
 		else
 			add_kernel(w, k, WS_NONE, &call);
@@ -630,40 +617,13 @@ static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *
 	return sample;
 }
 
-static void read_copies(struct work *w)
-{
-	const struct ws_model *m = w->c->m;
-	struct ws_recording *r = w->c->r;
-
-	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *work = &m->work[i];
-		uint32_t sample = sample_of_work(w->c, work);
-		struct ws_copy_sum *sum;
-
-		if (sample == WS_NONE)
-			continue;
-		if (work->kind == WS_WORK_GRAPH) {
-			r->graphs_ns += work->dur_ns;
-			r->samples[sample].graph_ns += work->dur_ns;
-			continue;
-		}
-		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
-		sum->count++;
-		sum->bytes += work->bytes;
-		sum->without_size += !work->bytes; /* 0 means not recorded */
-		sum->ns += work->dur_ns;
-	}
-}
-
 static void find_pieces(struct work *w)
 {
 	struct ws_recording *r = w->c->r;
-	const struct ws_replay_facts *facts;
 
 	if (!r->replay)
 		return;
-	facts = ws_replay_facts(r->replay);
+	const struct ws_replay_facts *facts = ws_replay_facts(r->replay);
 	if (facts->obstacle)
 		return;
 	r->replayed_sample = facts->step == WS_NONE ? 0 : w->c->sample_of_step[facts->step];
@@ -694,7 +654,30 @@ void ws_reader_read_work(struct ws_reader *c)
 		read_host_ops(&w);
 	else
 		read_kernels(&w);
-	read_copies(&w);
+
+	/* copies, fills, and graphs traced as a whole */
+	const struct ws_model *m = w.c->m;
+	struct ws_recording *r = w.c->r;
+
+	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *work = &m->work[i];
+		uint32_t sample = sample_of_work(w.c, work);
+		struct ws_copy_sum *sum;
+
+		if (sample == WS_NONE)
+			continue;
+		if (work->kind == WS_WORK_GRAPH) {
+			r->graphs_ns += work->dur_ns;
+			r->samples[sample].graph_ns += work->dur_ns;
+			continue;
+		}
+		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
+		sum->count++;
+		sum->bytes += work->bytes;
+		sum->without_size += !work->bytes; /* 0 means not recorded */
+		sum->ns += work->dur_ns;
+	}
 	ws_spill_close(&w.sorted);
 	ws_texts_release(&w.known);
 	ws_map_free(&w.piece_of_kernel);

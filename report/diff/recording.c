@@ -6,9 +6,6 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/steps.h"
-#include "report/base/names.h"
 #include "report/diff/recording.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
@@ -25,12 +22,11 @@ static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *ran
 {
 	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
 	struct ws_names *names = c->names;
-	uint32_t text;
 	size_t bit = 0;
 
 	if (!range->is_counted || !op->dtype)
 		return;
-	text = ws_reader_text(c, op->dtype);
+	uint32_t text = ws_reader_text(c, op->dtype);
 	while (bit < names->ndtypes && names->dtype[bit] != text)
 		bit++;
 	if (bit == WS_MOST_DTYPES)
@@ -76,10 +72,9 @@ static void read_ranges(struct ws_reader *c)
 			        ws_texts_add_often(&numbering.keys,
 			                           (struct ws_bytes){key, sizeof(key)},
 			                           range->context->number);
-			struct count *count;
 
 			WS_GROW(numbering.count, number, numbering.capacity);
-			count = &numbering.count[number - 1];
+			struct count *count = &numbering.count[number - 1];
 			if (number > numbering.ncounts || count->sample != at.sample)
 				*count = (struct count){at.sample, 0};
 			numbering.ncounts = numbering.keys.n;
@@ -93,30 +88,6 @@ static void read_ranges(struct ws_reader *c)
 			r->dtypes[c->names->parents[p]] |= r->dtypes[p];
 	ws_texts_release(&numbering.keys);
 	free(numbering.count);
-}
-
-static void add_up_ranges(struct ws_reader *c)
-{
-	const struct ws_crossing *crossings = c->m->attribution.crossings;
-
-	for (size_t i = c->r->nranges; i-- > 0;) {
-		const int64_t gpu_ns = ws_recording_range(c->r, i)->gpu_ns;
-		uint32_t parent;
-
-		if (!gpu_ns)
-			continue;
-		parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
-		if (parent != WS_NONE)
-			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
-	}
-	/* after the sums over parents, because the parents of a crossing range are listed, too */
-	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
-
-		for (uint32_t at = ws_joined_crossing(c->m, k); at != WS_NONE;
-		     at = crossings[at].next)
-			ws_recording_range(c->r, crossings[at].range)->gpu_ns += k->dur_ns;
-	}
 }
 
 void ws_recording_release(struct ws_recording *r)
@@ -211,26 +182,6 @@ static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes 
 	free(out);
 }
 
-/* path of the model -> place; parents come before their children */
-static void find_places(struct ws_reader *c)
-{
-	const struct ws_ranges *r = &c->m->ranges;
-
-	WS_NEW(&c->arena, c->place_of_path, r->npaths);
-	for (uint32_t i = 0; i < r->npaths; i++) {
-		const struct ws_path *path = &r->paths[i];
-		uint32_t parent =
-		        path->parent == WS_NONE ? WS_NONE : c->place_of_path[path->parent];
-		struct ws_place place;
-
-		memset(&place, 0, sizeof(place)); /* its bytes are the key */
-		place.style = path->style;
-		place_text(c->names, parent, c->m->texts[path->name], &place.text);
-		place.domain = ws_texts_add(&c->names->texts, c->m->texts[path->domain]);
-		ws_names_add_place(c->names, &place, parent, &c->place_of_path[i]);
-	}
-}
-
 /* --- facts ------------------------------------------------------------------------------- */
 
 static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes key,
@@ -282,17 +233,15 @@ static void add_batch(struct ws_reader *c)
 	bool same = true;
 	char text[24];
 
-	for (uint32_t i = 0; i < c->rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
+	WS_EACH_RANGE(c->rows, i, r) {
 		struct ws_batch b;
-		uint64_t n;
 
 		if (!ws_name_is_batch(m->texts[m->ranges.paths[r->context->path].name]) ||
 		    !ws_batch_of_name(m->texts[r->recorded], &b) || !*ws_batch_kind(&b))
 			continue;
 		if (kind && strcmp(kind, ws_batch_kind(&b)) != 0)
 			return;
-		n = b.context.requests + b.generation.requests;
+		uint64_t n = b.context.requests + b.generation.requests;
 		same &= !kind || n == requests;
 		requests = n;
 		kind = ws_batch_kind(&b);
@@ -349,13 +298,22 @@ int64_t ws_memory_peak(const struct ws_model *m)
 	return peak;
 }
 
-/* What the devices did with the time of each sample. */
-static void read_uses(struct ws_reader *c)
+static void read_state(struct ws_reader *c)
 {
-	struct ws_recording *r = c->r;
-	const struct ws_idle *idle;
+	const struct ws_model *m = c->m;
+	c->r->file_hash = m->file.file_hash;
+	c->r->file_size = m->file.file_size;
+	c->r->base_ns = m->file.base_ns;
+	c->r->on_cpu = ws_model_on_cpu(m);
+	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
+	c->r->origin = ws_table_new(&ws_def_diff_verdict);
+	ws_note_origin(m, c->r->origin);
+	c->r->idle = ws_idle_verdict(m, &c->sel);
 
-	idle = ws_idle_find(c->m, &c->sel);
+	/* What the devices did with the time of each sample. */
+	struct ws_recording *r = c->r;
+	const struct ws_idle *idle = ws_idle_find(c->m, &c->sel);
+
 	for (size_t i = 0; i < r->nsamples; i++)
 		memcpy(r->samples[i].use_ns, idle->of_window[i].ns, sizeof(r->samples[i].use_ns));
 	r->devices = ws_xarray(idle->ndevices + 1, sizeof(*r->devices));
@@ -371,20 +329,6 @@ static void read_uses(struct ws_reader *c)
 	}
 	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* no device worked */
 		r->samples[0].step_ns = r->samples[0].host_ns = 0;
-}
-
-static void read_state(struct ws_reader *c)
-{
-	const struct ws_model *m = c->m;
-	c->r->file_hash = m->file.file_hash;
-	c->r->file_size = m->file.file_size;
-	c->r->base_ns = m->file.base_ns;
-	c->r->on_cpu = ws_model_on_cpu(m);
-	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
-	c->r->origin = ws_table_new(&ws_def_diff_verdict);
-	ws_note_origin(m, c->r->origin);
-	c->r->idle = ws_idle_verdict(m, &c->sel);
-	read_uses(c);
 	c->r->peak_bytes = ws_memory_peak(m);
 
 	const struct ws_utilization *u = ws_utilization_find(c->m, &c->sel);
@@ -406,7 +350,22 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	ws_select_rows(m, rows, &steps, &c.sel);
 	c.rows = c.sel.rows;
 	find_samples(&c);
-	find_places(&c);
+
+	/* path of the model -> place; parents come before their children */
+	const struct ws_ranges *r = &c.m->ranges;
+
+	WS_NEW(&c.arena, c.place_of_path, r->npaths);
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		const struct ws_path *path = &r->paths[i];
+		uint32_t parent = path->parent == WS_NONE ? WS_NONE : c.place_of_path[path->parent];
+		struct ws_place place;
+
+		memset(&place, 0, sizeof(place)); /* its bytes are the key */
+		place.style = path->style;
+		place_text(c.names, parent, c.m->texts[path->name], &place.text);
+		place.domain = ws_texts_add(&c.names->texts, c.m->texts[path->domain]);
+		ws_names_add_place(c.names, &place, parent, &c.place_of_path[i]);
+	}
 	read_facts(&c);
 	read_state(&c);
 	if (is_replayed)
@@ -419,7 +378,27 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	c.unclassified = ws_texts_add_str(&c.names->texts, "(unclassified)");
 	read_ranges(&c);
 	ws_reader_read_work(&c);
-	add_up_ranges(&c);
+
+	/* the time of a range has that of the ranges inside it */
+	const struct ws_crossing *crossings = c.m->attribution.crossings;
+
+	for (size_t i = c.r->nranges; i-- > 0;) {
+		const int64_t gpu_ns = ws_recording_range(c.r, i)->gpu_ns;
+
+		if (!gpu_ns)
+			continue;
+		uint32_t parent = ws_joined_rows_range(c.rows, (uint32_t)i)->parent;
+		if (parent != WS_NONE)
+			ws_recording_range(c.r, parent)->gpu_ns += gpu_ns;
+	}
+	/* after the sums over parents, because the parents of a crossing range are listed, too */
+	for (size_t i = 0; i < c.rows->nkernels && crossings; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c.rows, i);
+
+		for (uint32_t at = ws_joined_crossing(c.m, k); at != WS_NONE;
+		     at = crossings[at].next)
+			ws_recording_range(c.r, crossings[at].range)->gpu_ns += k->dur_ns;
+	}
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
 }

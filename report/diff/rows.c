@@ -22,12 +22,11 @@ void ws_diff_rows_release(struct ws_diff_rows *r)
 struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const struct ws_diff_key *key)
 {
 	const uint32_t number = ws_texts_add(&r->keys, (struct ws_bytes){key, sizeof(*key)});
-	struct ws_diff_row *row;
 
 	if (number <= r->n)
 		return &r->row[number - 1];
 	WS_GROW(r->row, r->n + 1, r->capacity);
-	row = &r->row[r->n++];
+	struct ws_diff_row *row = &r->row[r->n++];
 	*row = (struct ws_diff_row){.key = *key, .noise = r->noise};
 	return row;
 }
@@ -80,13 +79,6 @@ static void compare_add(struct compared *c, double ns, size_t times)
 	/* logarithms need a positive value, so 0 becomes less than the resolution */
 	c->values[c->n] = fmax(ns, 0.5);
 	c->times[c->n++] = times;
-}
-
-/* Ends a recording with the values from `first` on, if there are any. */
-static void compare_end_recording(struct compared *c, size_t first)
-{
-	if (c->n > first)
-		c->steps[c->recordings++] = c->n - first;
 }
 
 /* What B takes less, and more, for work that only one side did is no difference. whole_ns: of each
@@ -162,7 +154,10 @@ static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bo
 			if (!matched && until > sample)
 				compare_add(&c[s], 0, until - sample);
 			sample = until;
-			compare_end_recording(&c[s], first);
+
+			/* Ends a recording with the values from `first` on, if there are any. */
+			if (c[s].n > first)
+				c[s].steps[c[s].recordings++] = c[s].n - first;
 		}
 	}
 
@@ -376,12 +371,6 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
  * per step for data; docs/dev/statistics.md. */
 #define WAITING_NOISE 0.3
 
-/* Is it time without computation, other than gaps between queued kernels? */
-static bool is_waiting(enum ws_use use)
-{
-	return use > WS_USE_COMPUTE && use != WS_USE_DEVICE;
-}
-
 /* Relative standard deviation of a step due to waiting; 0 if it hardly waits. */
 static double noise_of_waiting(const struct ws_recording *r)
 {
@@ -395,7 +384,8 @@ static double noise_of_waiting(const struct ws_recording *r)
 	if (all <= 0)
 		return STEP_NOISE; /* only times on the host */
 	for (int use = 0; use < WS_USES; use++) {
-		if (!is_waiting((enum ws_use)use))
+		/* Is it time without computation, other than gaps between queued kernels? */
+		if (!(use > WS_USE_COMPUTE && use != WS_USE_DEVICE))
 			continue;
 		const double noise = WAITING_NOISE * ns[use] / all;
 

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/sort.h"
-#include "formats/base/memory.h"
 #include "report/advice/advice.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/model/load.h"
 #include "report/page/private.h"
@@ -261,7 +259,6 @@ static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *ru
 {
 	const struct ws_page *page = p->page;
 	const enum ws_page_colour colour = ws_page_use_colour(use);
-	const char *hidden, *rest;
 
 	for (size_t i = 0; i < page->nsegments; i++) {
 		const struct ws_page_segment *s = &page->segment[i];
@@ -270,8 +267,8 @@ static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *ru
 		if (s->is_class || s->is_idle || s->colour != colour || !s->hidden_ns ||
 		    !(100 * ns >= IDLE_PERCENT * (double)page->whole_ns))
 			continue;
-		hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
-		rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
+		const char *hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
+		const char *rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
 		ws_page_say(p->page, "", runs,
 		            ws_say_time(p->texts, ns * page->step_ns / (double)page->whole_ns),
 		            s->ns ? ws_arena_format(p->texts, "; %s is hidden behind compute, ",
@@ -305,7 +302,6 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_PAGING] = {"Page faults of managed memory take ", "."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
-	const char *suffix;
 
 	if (!p->idle || p->page->on_cpu || p->m->soundness.obstacle)
 		return;
@@ -319,10 +315,10 @@ static void say_why_idle(struct ws_page_making *p)
 			most = (enum ws_use)i;
 	if (is_said[most] || !(use_percent(p, most) > IDLE_PERCENT))
 		return;
-	suffix = words[most].suffix ? words[most].suffix
-	         : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
-	                 ? "; its cause is unrecorded."
-	                 : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
+	const char *suffix = words[most].suffix ? words[most].suffix
+	                     : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
+	                             ? "; its cause is unrecorded."
+	                             : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
@@ -398,12 +394,9 @@ static void say_turns(struct ws_page_making *p)
 		n += 100 * p->idle->device[d].ns[WS_USE_COMPUTE] > TURN_PERCENT * sum_ns;
 	if (n < 2)
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k)
 		if (k->kind->class != WS_TEXT_COMM && ws_kernel_ran(p->sel, k, i))
 			ws_spans_add(&any, k->start_ns, k->start_ns + k->dur_ns);
-	}
 	ws_spans_merge(&any);
 	for (size_t w = 0; w < p->windows->n; w++)
 		any_ns += ws_spans_inside(&any, p->windows->window[w].start_ns,
@@ -420,11 +413,9 @@ static void say_turns(struct ws_page_making *p)
 /* What happens once is no part of a step or of a loop, and no finding is about it. */
 static void say_what_happens_once(struct ws_page_making *p)
 {
-	const struct ws_host_activity *host;
-
 	if (!p->idle || p->page->on_cpu)
 		return;
-	host = ws_host_activity_find(p->m, p->sel);
+	const struct ws_host_activity *host = ws_host_activity_find(p->m, p->sel);
 	if (host->first_steps)
 		say_first_steps(p, host->first_steps);
 	if (host->captured)
@@ -488,16 +479,15 @@ static bool has_both_ways(const struct ws_page_node *n)
 static bool say_graphs(struct ws_page_making *p)
 {
 	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
-	const char *option;
 
 	if (p->page->graph_ns <= p->page->gpu_ns)
 		return false;
 	ws_page_say(p->page, "", "CUDA graphs take ",
 	            ws_say_time(p->texts, (double)p->page->graph_ns),
 	            "; their kernels are not recorded.", NULL);
-	option = !source.len                        ? "--graph-level node"
-	         : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
-	                                            : NULL;
+	const char *option = !source.len                        ? "--graph-level node"
+	                     : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
+	                                                        : NULL;
 	if (option)
 		say_line(&p->page->first, "First: record the kernels inside the graphs: ", option,
 		         ".", NULL);
@@ -619,11 +609,10 @@ static const char *imperative(const struct ws_page_making *p, const char *advice
 	const char *stop = strstr(advice, ". "), *semicolon = strstr(advice, "; ");
 	const char *end = stop && (!semicolon || stop < semicolon) ? stop : semicolon;
 	size_t len = end ? (size_t)(end - advice) : strlen(advice);
-	char *text;
 
 	while (len && advice[len - 1] == '.')
 		len--;
-	text = ws_arena_copy(p->texts, advice, len);
+	char *text = ws_arena_copy(p->texts, advice, len);
 	if (len > 1 && islower((unsigned char)text[1]))
 		text[0] = (char)tolower((unsigned char)text[0]);
 	return text;
@@ -632,7 +621,6 @@ static const char *imperative(const struct ws_page_making *p, const char *advice
 static void say_first(struct ws_page_making *p)
 {
 	const struct ws_page_finding *f = p->page->finding;
-	const char *advice;
 
 	if (p->page->first.nparts)
 		return;
@@ -650,7 +638,7 @@ static void say_first(struct ws_page_making *p)
 			         " of this is start-up.", NULL);
 		return;
 	}
-	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
+	const char *advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
 	         ".", NULL);
@@ -796,8 +784,7 @@ static void say_host_collectives(struct ws_page_making *p)
 	uint32_t most = 0;
 
 	WS_NEW(p->tab->temp, of_name, p->m->ntexts);
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const uint32_t name = p->m->ranges.paths[r->context->path].name;
 
 		if (!ws_name_is_collective(p->m->texts[name]))
@@ -1019,8 +1006,7 @@ static void say_what_has_no_launch(struct ws_page_making *p)
 
 	if (!rows->ncalls || p->page->on_cpu || !ws_model_has_kernels(p->m))
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const struct ws_config *config = &p->m->configs[k->kind->config];
 		const uint64_t stream[] = {config->process, config->device, config->stream};
 
@@ -1055,19 +1041,14 @@ static void say_what_is_not_of_the_step(struct ws_page_making *p)
 
 	if (!p->page->has_steps || !p->windows || !rows->ncalls)
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k) {
 		if (k->call != WS_NONE || !ws_kernel_ran(p->sel, k, i))
 			continue;
 		for (size_t w = 0; w < p->windows->n; w++) {
 			const struct ws_time_window *at = &p->windows->window[w];
-			const int64_t from_ns = k->start_ns > at->start_ns ? k->start_ns
-			                                                   : at->start_ns,
-			              end_ns = k->start_ns + k->dur_ns,
-			              to_ns = end_ns < at->end_ns ? end_ns : at->end_ns;
 
-			ns += to_ns > from_ns ? to_ns - from_ns : 0;
+			ns += ws_span_overlap(k->start_ns, k->start_ns + k->dur_ns, at->start_ns,
+			                      at->end_ns);
 		}
 	}
 	if (100.0 * (double)ns < UNLAUNCHED_PERCENT * use_ns(p, WS_USE_COMPUTE))
@@ -1288,7 +1269,6 @@ static const char *evidence_of(const struct ws_page_making *p, const struct ws_f
 
 void ws_page_add_findings(struct ws_page_making *p)
 {
-	const struct ws_findings *all;
 	const struct ws_finding **order;
 	struct ws_page_finding *shown[WS_RULES] = {0};
 	size_t n = 0, ncaveats = 0;
@@ -1298,7 +1278,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 	if (!ws_model_has_kernels(p->m))
 		return;
 	p->page->no_finding = NULL;
-	all = ws_advice_find(p->whole);
+	const struct ws_findings *all = ws_advice_find(p->whole);
 	p->page->only_outliers_have = all->alone;
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
@@ -1376,12 +1356,11 @@ void ws_pages_match(struct ws_page *a, struct ws_page *b)
 double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node, bool is_b)
 {
 	const struct ws_page_node *n = &of->node[node];
-	double own, theirs;
 
 	if (n->counterpart == WS_PAGE_ROOT)
 		return NAN;
-	own = (double)n->inclusive_ns / of->samples;
-	theirs = (double)other->node[n->counterpart].inclusive_ns / other->samples;
+	double own = (double)n->inclusive_ns / of->samples;
+	double theirs = (double)other->node[n->counterpart].inclusive_ns / other->samples;
 	return is_b ? ws_stat_ratio(own, theirs) : ws_stat_ratio(theirs, own);
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 
 /*
  * The timeline of a step: boxes on lanes of threads, streams and devices. Plain data, made by
@@ -137,10 +138,7 @@ struct ws_page_colour_def {
 static inline struct ws_page_colour_def ws_page_colour_def(enum ws_page_colour colour)
 {
 	static const struct ws_page_colour_def all[WS_PAGE_NCOLOURS] = {
-#define X(NAME, light, dark, ink) {light, dark, ink},
-	        WS_PAGE_COLOURS(X)
-#undef X
-	};
+	        WS_PAGE_COLOURS(WS_LIST_REST)};
 
 	return all[colour];
 }

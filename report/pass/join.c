@@ -4,8 +4,6 @@
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"
-#include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/pass/private.h"
 
 /* --- the ranges that are open -------------------------------------------------------------- */

@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/bytes.h"
 #include "formats/base/memory.h"
-#include "formats/codec/block.h"
-#include "formats/trace/reader.h"
-#include "report/model/model.h"
 #include "report/pass/pass.h"
 #include "report/pass/private.h"
 

@@ -6,7 +6,6 @@
 #include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 #include "formats/codec/block.h"
-#include "formats/trace/reader.h"
 #include "report/pass/private.h"
 
 /* The kind of a row, also in a block of two kinds. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/table/table.h"
 
@@ -191,10 +190,9 @@ void ws_table_profile_column(const struct ws_table *t, size_t column, size_t beg
 struct ws_cell *ws_table_row(struct ws_table *t)
 {
 	size_t n = t->def->ncolumns;
-	struct ws_cell *row;
 
 	WS_GROW(t->cells, (t->nrows + 1) * (n ? n : 1), t->arena->cells_capacity);
-	row = t->cells + t->nrows++ * n;
+	struct ws_cell *row = t->cells + t->nrows++ * n;
 	memset(row, 0, n * sizeof(*row));
 	return row;
 }
@@ -438,12 +436,11 @@ static void free_sorted(void *ctx)
 void ws_table_sort(struct ws_table *t, size_t column, bool descending)
 {
 	struct ws_arena texts = {0};
-	struct key *keys;
 
 	t->is_sorted = true;
 	if (!t->nrows)
 		return;
-	keys = ws_xarray(t->nrows, sizeof(*keys));
+	struct key *keys = ws_xarray(t->nrows, sizeof(*keys));
 	for (size_t row = 0; row < t->nrows; row++) {
 		struct ws_cell *cell = &keys[row].cell;
 

@@ -313,11 +313,10 @@ static size_t width_of(const struct ws_view *v, const struct ws_view_column *c,
 	char label[WS_VIEW_LABEL];
 	struct ws_cell own;
 	unsigned depth;
-	size_t len;
 
 	if (!c->is_tree)
 		return ws_display_cell_width(&c->shown, ws_view_cell(c, cells, &own, label));
-	len = ws_view_label(v, cells, label, &depth);
+	size_t len = ws_view_label(v, cells, label, &depth);
 	return 2 * (size_t)depth + ws_display_width(label, len);
 }
 

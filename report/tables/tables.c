@@ -1,7 +1,6 @@
 /* The tables of tables.def as data, and functions shared by their builders. */
 #include "report/tables/tables.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

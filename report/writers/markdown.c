@@ -159,12 +159,11 @@ static void write_to(struct sentence *s, size_t to)
 static size_t put_own_code(struct sentence *s, size_t begin)
 {
 	const char *text = s->m->shown, *code = text + begin + strspn(text + begin, "('\""), *end;
-	size_t behind;
 
 	end = *code == '`' ? strchr(code + 1, '`') : NULL;
 	if (!end || end == code + 1)
 		return begin;
-	behind = strspn(end + 1, ".,;:)!?'\"");
+	size_t behind = strspn(end + 1, ".,;:)!?'\"");
 	if (end[1 + behind] && end[1 + behind] != ' ')
 		return begin;
 	write_to(s, (size_t)(code - text));
@@ -248,18 +247,6 @@ static bool is_name(const struct pipes *s, const struct ws_view_column *p)
 	return rank == WS_RANK_NAME || rank == WS_RANK_KEY || rank == WS_RANK_FULL;
 }
 
-/* Keeps blanks at the begin of a cell. */
-static void put_label(struct markdown *m, const struct pipes *s, const struct ws_cell *cells)
-{
-	char label[WS_VIEW_LABEL];
-	unsigned depth;
-	size_t len = ws_view_label(&s->view, cells, label, &depth);
-
-	for (; depth; depth--)
-		fputs("&emsp;", m->f);
-	put_name(m, label, len);
-}
-
 static void put_row(struct markdown *m, const struct pipes *s, size_t row,
                     const struct ws_cell *cells)
 {
@@ -277,9 +264,16 @@ static void put_row(struct markdown *m, const struct pipes *s, size_t row,
 		fprintf(f, " %s", strong);
 		if (!i && !s->page && cells == s->t->totals && cell->type == WS_CELL_EMPTY)
 			fputs("**Total**", f);
-		else if (p->is_tree)
-			put_label(m, s, cells);
-		else if (cell->type == WS_CELL_TEXT && is_name(s, p))
+		else if (p->is_tree) {
+			/* Keeps blanks at the begin of a cell. */
+			char label[WS_VIEW_LABEL];
+			unsigned depth;
+			size_t len = ws_view_label(&s->view, cells, label, &depth);
+
+			for (; depth; depth--)
+				fputs("&emsp;", m->f);
+			put_name(m, label, len);
+		} else if (cell->type == WS_CELL_TEXT && is_name(s, p))
 			put_name(m, cell->text.ptr, cell->text.len);
 		else if (cell->type == WS_CELL_TEXT)
 			put_text(m, cell->text.ptr, cell->text.len);

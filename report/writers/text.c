@@ -225,10 +225,9 @@ static void add_columns(struct text_table *x)
 	WS_NEW(&x->arena, x->columns, x->view.n + 1);
 	for (size_t i = 0; i < x->view.n; i++) {
 		struct text_column *c = &x->columns[x->n++];
-		const struct ws_table_column *def;
 
 		c->view = &x->view.column[i];
-		def = &x->t->def->columns[c->view->index];
+		const struct ws_table_column *def = &x->t->def->columns[c->view->index];
 		c->is_text = def->type == WS_CELL_TEXT;
 		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
 		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names) ||
@@ -498,7 +497,6 @@ static void put_cells(struct text_table *x, const struct ws_cell *cells)
 static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
 {
 	struct text_table x = {.f = f, .t = t, .opts = opts};
-	size_t hidden, lines;
 	char text[128];
 	struct ws_bytes line[HEADER_LINES];
 
@@ -511,7 +509,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 		if (x.columns[i].view->is_tree ||
 		    (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path)))
 			cut_names(&x, &x.columns[i]);
-	lines = 1;
+	size_t lines = 1;
 	for (size_t j = 0; j < x.n; j++) {
 		size_t n = split_header(x.columns[j].view->shown.title, x.columns[j].width, line);
 
@@ -542,7 +540,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 		text_style(f, opts, WS_TEXT_PLAIN);
 	}
 	/* Notes left-out columns. */
-	hidden = x.view.n - x.n;
+	size_t hidden = x.view.n - x.n;
 	if (x.rows < x.t->nrows)
 		fprintf(x.f, "… %zu more %s (--rows 0)\n", x.t->nrows - x.rows,
 		        x.t->nrows - x.rows == 1 ? "row" : "rows");
@@ -722,12 +720,11 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 	for (size_t i = 0; i < page->nsegments; i++) {
 		const struct ws_page_segment *s = &page->segment[i];
 		const char *text;
-		size_t width;
 
 		if (s->percent < LEGEND_SHARE)
 			continue;
 		text = ws_arena_format(&arena, " %s", ws_page_segment_words(&arena, page, s));
-		width = 1 + ws_display_width(text, strlen(text));
+		size_t width = 1 + ws_display_width(text, strlen(text));
 		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
 			fputc('\n', f);
 			used = 0;
@@ -754,21 +751,6 @@ struct row_glyphs {
 	char letter[WS_FRONT_PARTS];
 	size_t n;
 };
-
-static void make_glyphs(const struct ws_page *page, struct row_glyphs *g)
-{
-	bool taken[128] = {false};
-
-	g->n = ws_front_parts(page, g->part);
-	for (size_t i = 0; i < g->n; i++) {
-		const char *p = g->part[i]->name;
-
-		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
-			p++;
-		g->letter[i] = *p ? *p : '+';
-		taken[(unsigned char)g->letter[i]] = true;
-	}
-}
 
 static void put_part_glyph(FILE *f, const struct ws_text_opts *opts, const struct row_glyphs *g,
                            const char *name)
@@ -827,7 +809,18 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 	cells = width > name_width + words_width + ROW_BAR_LEAST + 2 * WS_TEXT_GAP
 	                ? width - name_width - words_width - 2 * WS_TEXT_GAP
 	                : ROW_BAR_LEAST;
-	make_glyphs(page, &glyphs);
+
+	bool taken[128] = {false};
+
+	glyphs.n = ws_front_parts(page, glyphs.part);
+	for (size_t i = 0; i < glyphs.n; i++) {
+		const char *p = glyphs.part[i]->name;
+
+		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
+			p++;
+		glyphs.letter[i] = *p ? *p : '+';
+		taken[(unsigned char)glyphs.letter[i]] = true;
+	}
 	fputc('\n', f);
 	put_styled(f, opts, WS_TEXT_BOLD, page->rows_title);
 	fputc('\n', f);

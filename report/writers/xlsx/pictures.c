@@ -181,8 +181,6 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 {
 	lxw_chart_font font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
 	struct points p = {.s = s};
-	lxw_chart *chart;
-	size_t roofs;
 
 	if (!find_columns(&p))
 		return 0;
@@ -198,8 +196,8 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 	}
 	if (!p.n)
 		return 0;
-	chart = ws__xlsx_chart(x, LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS);
-	roofs = add_roofs(x, &p, chart);
+	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS);
+	size_t roofs = add_roofs(x, &p, chart);
 	for (size_t i = 0; i < p.n; i++)
 		add_point(x, &p, chart, i);
 	chart_title_set_name(chart, roofs ? "Roofline: TFLOP/s attained, under the device's roofs; "
@@ -336,7 +334,6 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 	const lxw_col_t first = FRONT_DATA + 1;
 	struct ws_shown_column shown;
-	lxw_chart_series *series;
 	lxw_chart *chart;
 	lxw_col_t n = 0;
 
@@ -360,7 +357,7 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 		points[n++] = &point[most->is_outlier];
 	}
 	chart = new_chart(x, LXW_CHART_COLUMN, "Measured steps; red: far from the others");
-	series = ws__xlsx_series(chart);
+	lxw_chart_series *series = ws__xlsx_series(chart);
 	chart_series_set_categories(series, s->name, row, first, row, first + n - 1);
 	chart_series_set_values(series, s->name, row + 1, first, row + 1, first + n - 1);
 	chart_series_set_points(series, points);
@@ -687,7 +684,6 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	struct icicle *icicle;
 	struct painting p = {x, sheet, sheet_name, of, NULL, NULL};
 	size_t slots = 0;
-	unsigned rows;
 
 	WS_NEW(&x->arena, icicle, 1);
 	p.icicle = icicle;
@@ -697,8 +693,8 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	if (!slots || (slots < 2 && !of->other_page))
 		return row;
 	p.chart = new_chart(x, LXW_CHART_BAR_STACKED, of->title);
-	rows = 4 +
-	       (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST : 2 * (unsigned)icicle->levels);
+	unsigned rows = 4 + (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST
+	                                                   : 2 * (unsigned)icicle->levels);
 	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, one row per level",
 	              x->styles[WS_XLSX_SOURCE]);
 	for (size_t nth = 0; nth < slots; nth++)
