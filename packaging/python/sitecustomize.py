@@ -40,14 +40,20 @@ def _chain_2():
 
 
 def _hook(torch):
-    from ctypes import PyDLL, c_char_p
+    from ctypes import PyDLL, c_char_p, c_int32, c_uint64
     from threading import local
     from weakref import ref
     from torch.nn.modules import module as modules
     library = PyDLL(None)
     begin_call, end_call = library.warpsheet_module_begin, library.warpsheet_module_end
     begin_call.argtypes, begin_call.restype, end_call.restype = [c_char_p], None, None
-    is_compiling = torch.compiler.is_compiling
+    begin_root, end_root = library.warpsheet_root_begin, library.warpsheet_root_end
+    begin_root.argtypes, begin_root.restype = [c_char_p, c_uint64], None
+    end_root.argtypes, end_root.restype = [c_uint64], None
+    records_modules = c_int32.in_dll(library, "warpsheet_records_modules")  # below the root
+    is_compiling, is_grad_enabled, Tensor = torch.compiler.is_compiling, torch.is_grad_enabled, torch.Tensor
+    backward_task = getattr(torch._C, "_current_graph_task_id", lambda: -1)
+    called = [0]  # hash of the modules called in a root's call
     texts, inside, of_thread = {}, {}, local()
     instances = {}  # kind -> those of it that were called as a root, or stepped
 
@@ -87,13 +93,35 @@ def _hook(torch):
         kind = kind if inner or module is not root else instance_text(module)
         return ("nn.Module: " + ("%s (%s)" % (inner, kind) if inner else kind)).encode()
 
-    def begin(module, _):
+    def shapes(value):
+        if isinstance(value, Tensor):
+            return tuple(value.shape)
+        if isinstance(value, (list, tuple)):
+            return tuple(shapes(v) for v in value)
+        if isinstance(value, dict):
+            return tuple(shapes(v) for v in value.values())
+        return type(value).__name__
+
+    def inputs_hash(module, inputs):
+        """What a call works on, as far as it decides which operations it is."""
+        seen = 0
+        try:
+            named = sys._getframe(2).f_locals.get("kwargs")  # of PyTorch's function that calls hooks, which get none
+            seen = hash((module.training, is_grad_enabled(), shapes(inputs), shapes(named)))
+        except Exception:  # a tensor that has no shape
+            pass
+        return seen & 0xffffffffffffffff
+
+    def begin(module, inputs):
         if is_compiling():
             return
+        called[0] = (called[0] * 33 + id(module)) & 0xffffffffffff
         try:
             calls = of_thread.calls
         except AttributeError:
             calls = of_thread.calls = []
+        if not records_modules.value and (calls or backward_task() != -1):
+            return
         if not calls:
             of_thread.is_searched = False
         outer = calls[-1] if calls else module
@@ -105,6 +133,9 @@ def _hook(torch):
                 inside.clear()
                 of_thread.is_searched = False
             known = texts[key] = ref(module), ref(outer), text_of(module, outer, calls[0] if calls else module)
+        if not calls and backward_task() == -1:
+            called[0] = 0
+            begin_root(known[2], inputs_hash(module, inputs))
         begin_call(known[2])
         calls.append(module)
 
@@ -112,10 +143,14 @@ def _hook(torch):
         if is_compiling():
             return
         calls = getattr(of_thread, "calls", None)
+        if not calls or (calls[-1] is not module and not any(known is module for known in calls)):
+            return
         while calls:
             end_call()
             if calls.pop() is module:
                 break
+        if not calls and backward_task() == -1:
+            end_root(called[0])
 
     def step(optimizer, _, __):
         text = instance_text(optimizer)

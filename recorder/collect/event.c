@@ -492,9 +492,11 @@ int ws_event_pop(struct ws_event *ev)
 	return level;
 }
 
-void ws_event_op(struct ws_rec_op *rec)
+/* A record as long as an event, whose times its caller read. */
+static void put_whole(struct ws_rec_head *rec, enum ws_rec_type type)
 {
 	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
+	const uint32_t size = sizeof(struct ws_rec_event);
 	volatile uint64_t mark;
 	uint64_t pos;
 
@@ -506,16 +508,25 @@ void ws_event_op(struct ws_rec_op *rec)
 		count_outside();
 		return;
 	}
-	rec->head.size = sizeof(*rec);
-	rec->head.type = WS_REC_OP;
-	pos = begin_record(thread_buffer, sizeof(*rec), thread_buffer->pops_owed, &mark);
+	rec->size = size;
+	rec->type = (uint16_t)type;
+	pos = begin_record(thread_buffer, size, thread_buffer->pops_owed, &mark);
 	if (WS_UNLIKELY(pos == UINT64_MAX)) {
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return;
 	}
-	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, rec,
-	            sizeof(*rec));
-	end_record(thread_buffer, pos + sizeof(*rec));
+	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, rec, size);
+	end_record(thread_buffer, pos + size);
+}
+
+void ws_event_op(struct ws_rec_op *rec)
+{
+	put_whole(&rec->head, WS_REC_OP);
+}
+
+void ws_event_op_period(struct ws_rec_op_period *rec)
+{
+	put_whole(&rec->head, WS_REC_OP_PERIOD);
 }
 
 void ws_event_mark(struct ws_event *ev)
