@@ -108,7 +108,7 @@ static void count_call(struct thread *t, uint32_t config)
 	atomic_store_explicit(&t->ops, hash ^ hash >> 29, memory_order_relaxed);
 }
 
-uint64_t ws_period_ops(void)
+static uint64_t hash_ops(void)
 {
 	const uint32_t period = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
 	uint64_t sum = 0;
@@ -626,7 +626,7 @@ static bool register_callbacks(bool with_inputs)
 	ws_torch.add_callback(callback);
 	is_registered = 1;
 	if (ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED)
-		ws_periods_start(of_operations);
+		ws_periods_start(of_operations, hash_ops);
 	return 1;
 }
 

@@ -24,12 +24,12 @@
 /* Periods of the same marks. */
 struct kind {
 	uint64_t marks;
-	uint64_t ops;      /* of the last one that was recorded */
-	uint32_t alike;    /* recorded ones in a row that had the same */
+	uint64_t ops;        /* of the last one that was recorded */
+	uint32_t alike;      /* recorded ones in a row that had the same */
 	uint32_t unrecorded; /* since then */
-	uint32_t rest;     /* that may be left out */
-	struct kind *next; /* that came behind one of these the last time */
-	uint64_t used;     /* number of the last period of this kind */
+	uint32_t rest;       /* that may be left out */
+	struct kind *next;   /* that came behind one of these the last time */
+	uint64_t used;       /* number of the last period of this kind */
 	uint32_t nmarks;
 	uint64_t mark[MAX_MARKS]; /* hash of all up to each */
 };
@@ -37,7 +37,8 @@ struct kind {
 _Atomic uint32_t ws_period_number = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t callback;  /* of operations */
+static uint64_t callback; /* of operations */
+static uint64_t (*hash_of_ops)(void);
 static bool is_on;         /* steps may be left out */
 static const void *leader; /* the thread whose marks count */
 static __thread char self; /* its address stands for the thread */
@@ -108,7 +109,7 @@ static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
 	        .end_ns = now_ns,
 	        .marks = mixed(period.hash, part),
 	        .part = part,
-	        .ops = warpsheet_records_modules ? ws_period_ops() | 1 : 0,
+	        .ops = warpsheet_records_modules ? hash_of_ops() | 1 : 0,
 	};
 
 	ws_event_op_period(&rec);
@@ -122,8 +123,8 @@ static uint64_t put_whole_or_rest(int64_t now_ns)
 
 static void put_mark(uint64_t what)
 {
-	period.hash = mixed(mixed(period.hash, what),
-	                    (uint64_t)(sequence_number() - period.sequence));
+	period.hash =
+	        mixed(mixed(period.hash, what), (uint64_t)(sequence_number() - period.sequence));
 	if (period.nmarks < MAX_MARKS)
 		period.mark[period.nmarks] = period.hash;
 	period.nmarks++;
@@ -152,8 +153,7 @@ static struct kind *kind_of_period(void)
 			kinds[i].next = NULL;
 	if (before == oldest)
 		before = NULL;
-	*oldest = (struct kind){
-	        .marks = period.hash, .rest = FIRST_REST, .nmarks = period.nmarks};
+	*oldest = (struct kind){.marks = period.hash, .rest = FIRST_REST, .nmarks = period.nmarks};
 	memcpy(oldest->mark, period.mark, sizeof(period.mark));
 	return oldest;
 }
@@ -279,8 +279,9 @@ static void end_last(void)
 	ws_unlock(&lock, &signals);
 }
 
-void ws_periods_start(uint64_t of_operations)
+void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void))
 {
+	hash_of_ops = hash_ops;
 	callback = of_operations;
 	is_on = ws_torch.enable_callback && ws_torch.disable_callback && !atexit(end_last);
 }

@@ -119,12 +119,11 @@ enum ws_period_mark {
 void ws_period_take(uint64_t what, enum ws_period_mark mark);
 /* Without digits. */
 uint64_t ws_period_text(const char *text);
-/* From now on the callback of operations is switched off where they repeat. */
-void ws_periods_start(uint64_t of_operations);
+/* From now on the callback of operations is switched off where they repeat. hash_ops: of those of
+ * the period that lasts, on all threads. */
+void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void));
 /* Of the one that lasts, from 1. */
 extern _Atomic uint32_t ws_period_number;
-/* calls.c: hash of the operations of the one that lasts, on all threads. */
-uint64_t ws_period_ops(void);
 
 /* --- the start callback, as PyTorch calls it --- */
 
