@@ -495,7 +495,8 @@ int ws_event_pop(struct ws_event *ev)
 	return level;
 }
 
-void ws_event_op(struct ws_rec_op *rec)
+/* Writes a record whose times its caller read. */
+static void put_timed(struct ws_rec_head *rec, enum ws_rec_type type, uint16_t size)
 {
 	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
 
@@ -505,9 +506,19 @@ void ws_event_op(struct ws_rec_op *rec)
 	}
 	if (is_left_out())
 		return;
-	rec->head.size = sizeof(*rec);
-	rec->head.type = WS_REC_OP;
-	put_whole(thread_buffer, rec, sizeof(*rec), thread_buffer->pops_owed);
+	rec->size = size;
+	rec->type = (uint16_t)type;
+	put_whole(thread_buffer, rec, size, thread_buffer->pops_owed);
+}
+
+void ws_event_op(struct ws_rec_op *rec)
+{
+	put_timed(&rec->head, WS_REC_OP, sizeof(*rec));
+}
+
+void ws_event_op_period(struct ws_rec_op_period *rec)
+{
+	put_timed(&rec->head, WS_REC_OP_PERIOD, sizeof(*rec));
 }
 
 void ws_event_mark(struct ws_event *ev)

@@ -78,7 +78,8 @@ static bool parse_instances(const char *text, struct ws_seg_window *window)
 /* The environment can only turn it off, as the person who set it may not see this command line. */
 static uint32_t pytorch_of(const struct given *g)
 {
-	static const uint8_t choices[] = {WS_PYTORCH_SHAPES, WS_PYTORCH_NAMES, WS_PYTORCH_OFF};
+	static const uint8_t choices[] = {WS_PYTORCH_SAMPLED, WS_PYTORCH_SHAPES, WS_PYTORCH_NAMES,
+	                                  WS_PYTORCH_OFF};
 	const char *value = getenv(WS_PYTORCH_ENV);
 
 	return g->has_pytorch && !(value && !strcmp(value, "off")) ? choices[g->pytorch]

@@ -23,7 +23,8 @@
 enum ws_capture_pytorch {
 	WS_PYTORCH_OFF,
 	WS_PYTORCH_NAMES,
-	WS_PYTORCH_SHAPES, /* names, and shapes, types and scalars of the inputs */
+	WS_PYTORCH_SHAPES,  /* names, and shapes, types and scalars of the inputs … */
+	WS_PYTORCH_SAMPLED, /* … but not of steps that repeat those before */
 };
 
 enum ws_capture_api {
