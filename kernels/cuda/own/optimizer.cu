@@ -1,8 +1,8 @@
 /*
  * Optimizers, clipping and loss scaling. fp32 inside. Formulas and their order: layers.h.
  *
- * All walk over many tensors at once: which, a launch is told by its arguments, of which 4 KiB
- * fit; a tensor has a row of blocks.
+ * A launch processes many tensors at once, listed in its arguments, up to 4 KiB; each tensor has a
+ * row of blocks.
  */
 #include "kernels/cuda/own/kernel.cuh"
 
@@ -103,7 +103,7 @@ static enum ws_status update_launch(const struct ws_cuda_launch *launch, const s
 	return ws_cuda_no_kernel(op, err);
 }
 
-/* The next rows of an op that fit a launch, from *at on: fewer than all where it has many. */
+/* As many rows of an op as fit into one launch, from *at on. */
 static enum ws_status next_rows(const struct ws_op *op, int *at, struct tensors *list, int *n,
                                 int64_t *most, struct ws_err *err)
 {
@@ -126,7 +126,7 @@ static enum ws_status next_rows(const struct ws_op *op, int *at, struct tensors 
 typedef enum ws_status launch_rows(const struct ws_cuda_launch *launch, const struct ws_op *op,
                                    const struct tensors *list, dim3 grid, struct ws_err *err);
 
-/* All rows of an op, by as few launches as they fit. */
+/* All rows of an op, in as few launches as possible. */
 static enum ws_status launch_all(const struct ws_cuda_launch *launch, const struct ws_op *op,
                                  launch_rows *launch_rows, struct ws_err *err)
 {
@@ -231,7 +231,7 @@ WS_LAUNCHER(clip)
 
 /* --- loss scaling ---------------------------------------------------------------------------- */
 
-/* y = x / scale, in place where T is U; 1 in the flag (or NULL) for what is not finite. */
+/* y = x / scale, in place if T is U; sets the flag (or NULL) to 1 if a result is not finite. */
 struct unscale {
 	const float *scale;
 	float *found_inf;
@@ -260,7 +260,7 @@ static __device__ __forceinline__ void unscale(const struct tensors &list, const
 		*u.found_inf = 1; /* whoever writes, writes the same */
 }
 
-/* X(suffix, dtype and type of what is written); the scale is fp32 */
+/* X(suffix, dtype and type of the result); the scale is fp32 */
 #define UNSCALE_LIST(X)                \
 	X(f32, F32, float)             \
 	X(f32_f16, F16, struct ws_f16) \

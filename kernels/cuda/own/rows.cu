@@ -1,10 +1,9 @@
 /*
  * Ops on rows and on columns: reductions, softmax, RMS norm, losses, and their gradients. fp32
- * inside. Sums are of some dozens of elements each, which are then added pairwise: in the same
+ * inside. Threads sum some dozens of elements each; these sums are added pairwise, in the same
  * order on each run and each GPU.
  *
- * A row belongs to a warp where it has few packs, else to a block. What a row is read for a second
- * time comes from a cache: it was just there.
+ * A row with few packs belongs to a warp, a longer one to a block. A cache serves its second read.
  */
 #include "kernels/cuda/own/kernel.cuh"
 
@@ -17,7 +16,7 @@ struct ws_rows {
 	int lanes;  /* threads of a row: a warp or all of a block */
 };
 
-/* widest_bytes: of an element of what is read or written. */
+/* widest_bytes: size of the largest element type that is read or written. */
 static inline struct ws_rows ws_rows_of(int64_t rows, int64_t cols, size_t widest_bytes)
 {
 	int n = WS_ACCESS / (int)widest_bytes;
@@ -51,7 +50,7 @@ static inline unsigned ws_row_grid(const struct ws_cuda_launch *launch, const st
 	for (int64_t col = (int64_t)(threadIdx.x % (r).lanes) * N; col < (end); \
 	     col += (int64_t)(r).lanes * N)
 
-/* Of the lanes of a row; each of them gets the result. */
+/* Over the lanes of a row; each lane gets the result. */
 static __device__ __forceinline__ float ws_row_sum(const struct ws_rows &r, float x)
 {
 	return r.lanes == WS_WARP ? ws_warp_sum(x) : ws_block_sum(x);
@@ -248,7 +247,7 @@ static inline unsigned ws_slices_grid(int64_t cols)
 	return (unsigned)ws_div_up(cols, WS_SLICES_COLUMNS);
 }
 
-/* The column of a thread; that of the first WS_SLICES_COLUMNS threads gets what it sums. */
+/* The column of a thread; the first WS_SLICES_COLUMNS threads write the sums of their columns. */
 static __device__ __forceinline__ int64_t ws_slices_column(void)
 {
 	return (int64_t)blockIdx.x * WS_SLICES_COLUMNS + threadIdx.x % WS_SLICES_COLUMNS;
@@ -638,7 +637,7 @@ static __device__ __forceinline__ void rms_norm_grad(const struct norm_grad &a)
 		to[col + k] = sums[col / N * pack_step + k * step];
 }
 
-/* 1 / rms, which is fp32, is what makes the kernels of 16 bits read fp32. */
+/* The kernels of 16 bits read 1 / rms in fp32. */
 #define GRAD_LIST(X)                   \
 	X(f32, F32, float)             \
 	X(f32_f16, F16, struct ws_f16) \
@@ -673,9 +672,9 @@ WS_LAUNCHER(rms_norm_grad)
 	                      bytes <= SUMS_SHARED_BYTES};
 	unsigned grid;
 
-	/* whole warps of a block that has no other row */
+	/* whole warps; the block has no other row */
 	a.r.lanes = ws_row_threads(&a.r, ws_dtype_size(x->dtype));
-	/* blocks of one wave, as each leaves sums to add */
+	/* one wave of blocks, because the sums of each block must be added */
 	grid = ws_grid(launch, ws_cuda_row_slices(a.r.rows), 1024 / a.r.lanes);
 	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
 	if (weight->dtype != x->dtype || dweight->dtype != x->dtype ||
@@ -714,7 +713,7 @@ struct losses {
 	float *loss; /* -log_softmax(logits)[target] of each row */
 };
 
-/* grad = (softmax - onehot) / rows. A target that is no class has no loss: NaN, as the mean is. */
+/* grad = (softmax - onehot) / rows. A target that is not a class makes loss and mean NaN. */
 template <typename T, typename U, int N>
 static __device__ __forceinline__ void cross_entropy(const struct losses &a)
 {
@@ -799,7 +798,7 @@ WS_LAUNCHER(cross_entropy)
 	                 (const float *)a.loss, (float *)op->out[0]->data, a.r.rows);
 }
 
-/* One block. A target that is no class has no loss: NaN, as the mean is. */
+/* One block. A target that is not a class makes the loss and the mean NaN. */
 static __global__ void __launch_bounds__(MEAN_THREADS)
         ws_loss_nll_loss_fwd_f32(const float *y, const int32_t *target, float *mean, int64_t rows,
                                  int64_t cols)
