@@ -257,8 +257,6 @@ static void walk_let_go(const struct ws_walk *w, size_t i)
 		ws_file_map_let_go(w->data + from, to - from);
 }
 
-/* --- reader --- */
-
 /* --- rows of two kinds in blocks of kind thread_event --- */
 
 /* The position in thread_event of each column of api and of nvtx. */

@@ -430,6 +430,15 @@ enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *o
 	char *behind = (char *)cuda->dnn_workspace + WS_CUDA_DNN_WORKSPACE_BYTES;
 	const struct ws_cuda_plan *plan = ws_cuda_plan_of(cuda, op);
 	float scale = (float)op->u.attention.scale, masked = -INFINITY, one = 1;
+	const struct {
+		enum role role;
+		void *data;
+	} more[] = {{SCALE, &scale},
+	            {MASKED, &masked},
+	            {ONE, &one},
+	            {DELTA, behind},
+	            {DQ_SUM, behind + delta_bytes(op)}};
+	const int more_count = !backward ? 2 : cuda->options.deterministic ? 4 : 5;
 	int64_t ids[ROLES];
 	void *data[ROLES];
 	int count = 0;
@@ -439,19 +448,9 @@ enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *o
 		ids[count] = roles[count] + 1;
 		data[count] = ws_op_tensor(op, count)->data;
 	}
-	ids[count] = SCALE + 1;
-	data[count++] = &scale;
-	ids[count] = MASKED + 1;
-	data[count++] = &masked;
-	if (backward) {
-		ids[count] = ONE + 1;
-		data[count++] = &one;
-		ids[count] = DELTA + 1;
-		data[count++] = behind;
-	}
-	if (backward && !cuda->options.deterministic) {
-		ids[count] = DQ_SUM + 1;
-		data[count++] = behind + delta_bytes(op);
+	for (int i = 0; i < more_count; i++, count++) {
+		ids[count] = more[i].role + 1;
+		data[count] = more[i].data;
 	}
 	return ws_dnn_run(cuda, plan->dnn, count, ids, data, err);
 }

@@ -148,8 +148,6 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 	return w.plan;
 }
 
-/* --- exec --- */
-
 /* --- choosing a backend -------------------------------------------------------------------- */
 
 #ifndef WS_HAVE_CUDA /* in the place of kernels/cuda/ */

@@ -418,8 +418,6 @@ enum ws_status ws_transformer_build(struct ws_graph *graph, const struct ws_tran
 	return ws_graph_check(graph, err);
 }
 
-/* --- model --- */
-
 /* --- networks on images and signals -------------------------------------------------------- */
 
 static struct ws_image_options image_defaults(const struct ws_image_model *model,

@@ -242,8 +242,6 @@ struct ws_seg_header *ws_control_claim(void)
 	return own;
 }
 
-/* --- libraries of the process --- */
-
 /* --- loaded libraries --- */
 
 struct search {

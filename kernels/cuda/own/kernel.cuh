@@ -189,47 +189,30 @@ static __device__ __forceinline__ void ws_store_wide(T *to, const T (&x)[N])
 
 /* --- reductions: every lane, or every thread of the block, gets the result ------------------- */
 
-static __device__ __forceinline__ float ws_warp_sum(float x)
+enum ws_reduction { WS_REDUCE_SUM, WS_REDUCE_MAX };
+
+template <enum ws_reduction R> static __device__ __forceinline__ float ws_warp_reduce(float x)
 {
-	for (int step = WS_WARP / 2; step; step /= 2)
-		x += __shfl_xor_sync(WS_FULL, x, step);
+	for (int step = WS_WARP / 2; step; step /= 2) {
+		float other = __shfl_xor_sync(WS_FULL, x, step);
+
+		x = R == WS_REDUCE_MAX ? ws_max_nan(x, other) : x + other;
+	}
 	return x;
 }
 
-static __device__ __forceinline__ float ws_warp_max(float x)
-{
-	for (int step = WS_WARP / 2; step; step /= 2)
-		x = ws_max_nan(x, __shfl_xor_sync(WS_FULL, x, step));
-	return x;
-}
-
-/* Over all threads of a block, whose size is a multiple of 32; always in the same order. */
-static __device__ __forceinline__ float ws_block_sum(float x)
+/* Of all threads of a block, whose size is a multiple of 32: always in the same order. */
+template <enum ws_reduction R> static __device__ __forceinline__ float ws_block_reduce(float x)
 {
 	__shared__ float partial[WS_WARP];
 	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
 	int warps = blockDim.x / WS_WARP;
 
-	x = ws_warp_sum(x);
+	x = ws_warp_reduce<R>(x);
 	if (lane == 0)
 		partial[warp] = x;
 	__syncthreads();
-	x = ws_warp_sum(lane < warps ? partial[lane] : 0);
-	__syncthreads();
-	return x;
-}
-
-static __device__ __forceinline__ float ws_block_max(float x)
-{
-	__shared__ float partial[WS_WARP];
-	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
-	int warps = blockDim.x / WS_WARP;
-
-	x = ws_warp_max(x);
-	if (lane == 0)
-		partial[warp] = x;
-	__syncthreads();
-	x = ws_warp_max(lane < warps ? partial[lane] : -INFINITY);
+	x = ws_warp_reduce<R>(lane < warps ? partial[lane] : R == WS_REDUCE_MAX ? -INFINITY : 0);
 	__syncthreads();
 	return x;
 }
@@ -276,6 +259,11 @@ static inline int ws_kernel_key_of(const struct ws_op *op)
 	X(F32, float, f32)         \
 	X(F16, struct ws_f16, f16) \
 	X(BF16, struct ws_bf16, bf16)
+/* The same of kernels that also read numbers in fp32. */
+#define WS_CUDA_FLOATS_OF_F32(X)       \
+	X(F32, float, f32)             \
+	X(F16, struct ws_f16, f32_f16) \
+	X(BF16, struct ws_bf16, f32_bf16)
 
 static inline enum ws_status ws_cuda_no_kernel(const struct ws_op *op, struct ws_err *err)
 {

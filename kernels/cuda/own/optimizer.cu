@@ -166,7 +166,7 @@ static __device__ __forceinline__ void squares(const struct tensors &list, float
 		WS_UNROLL(i, N)
 			sum += v[i] * v[i];
 	}
-	sum = ws_block_sum(sum);
+	sum = ws_block_reduce<WS_REDUCE_SUM>(sum);
 	if (threadIdx.x == 0)
 		sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
@@ -191,7 +191,7 @@ static __global__ void __launch_bounds__(TOTAL_THREADS)
 
 	for (int64_t i = threadIdx.x; i < count; i += TOTAL_THREADS)
 		sum += sums[i];
-	sum = ws_block_sum(sum);
+	sum = ws_block_reduce<WS_REDUCE_SUM>(sum);
 	factor = largest / (sqrtf(sum) + (float)WS_CLIP_EPS);
 	if (threadIdx.x == 0)
 		*to = factor < 1 ? factor : 1;
@@ -261,16 +261,11 @@ static __device__ __forceinline__ void unscale(const struct tensors &list, const
 }
 
 /* X(suffix, dtype and type of the result); the scale is fp32 */
-#define UNSCALE_LIST(X)                \
-	X(f32, F32, float)             \
-	X(f32_f16, F16, struct ws_f16) \
-	X(f32_bf16, BF16, struct ws_bf16)
-
-#define X(suffix, ID, T)                                                  \
+#define X(ID, T, suffix)                                                  \
 	WS_PACK_KERNEL((WS_THREADS, 4), ws_optimizer_unscale_##suffix, T, \
 	               list.count[blockIdx.y] % N == 0, unscale,          \
 	               (struct tensors list, struct unscale u), list, u)
-UNSCALE_LIST(X)
+WS_CUDA_FLOATS_OF_F32(X)
 #undef X
 
 static __global__ void ws_optimizer_scale_update_f32(float *scale, int32_t *tracker,
@@ -295,11 +290,11 @@ static enum ws_status unscale_launch(const struct ws_cuda_launch *launch, const 
 	if (in != out && !(in == WS_DTYPE_F16 && out == WS_DTYPE_F32))
 		return ws_cuda_no_kernel(op, err);
 	switch (out) {
-#define X(suffix, ID, T)                                                                          \
+#define X(ID, T, suffix)                                                                          \
 	case WS_DTYPE_##ID:                                                                       \
 		return WS_LAUNCH(launch, err, ws_optimizer_unscale_##suffix, grid, WS_THREADS, 0, \
 		                 *list, u);
-		UNSCALE_LIST(X)
+		WS_CUDA_FLOATS_OF_F32(X)
 #undef X
 	default:
 		return ws_cuda_no_kernel(op, err);

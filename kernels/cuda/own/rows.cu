@@ -51,14 +51,10 @@ static inline unsigned ws_row_grid(const struct ws_cuda_launch *launch, const st
 	     col += (int64_t)(r).lanes * N)
 
 /* Over the lanes of a row; each lane gets the result. */
-static __device__ __forceinline__ float ws_row_sum(const struct ws_rows &r, float x)
+template <enum ws_reduction R>
+static __device__ __forceinline__ float ws_row_reduce(const struct ws_rows &r, float x)
 {
-	return r.lanes == WS_WARP ? ws_warp_sum(x) : ws_block_sum(x);
-}
-
-static __device__ __forceinline__ float ws_row_max(const struct ws_rows &r, float x)
-{
-	return r.lanes == WS_WARP ? ws_warp_max(x) : ws_block_max(x);
+	return r.lanes == WS_WARP ? ws_warp_reduce<R>(x) : ws_block_reduce<R>(x);
 }
 
 /* --- rows: max, sum, mean --------------------------------------------------------------------- */
@@ -87,7 +83,8 @@ static __device__ __forceinline__ void reduce_rows(const struct reduction &a, en
 			WS_UNROLL(k, N)
 				all = max ? ws_max_nan(all, v[k]) : all + v[k];
 		}
-		all = max ? ws_row_max(a.r, all) : ws_row_sum(a.r, all);
+		all = max ? ws_row_reduce<WS_REDUCE_MAX>(a.r, all)
+		          : ws_row_reduce<WS_REDUCE_SUM>(a.r, all);
 		if (sub == WS_SUB_MEAN)
 			all /= (float)a.r.cols;
 		if (threadIdx.x % a.r.lanes == 0)
@@ -395,8 +392,9 @@ ws_row_softmax(const struct ws_rows &r, const T *x, int64_t visible, float scale
 		WS_UNROLL(k, N)
 			sum += exp2f(v[k] - max);
 	}
-	all = ws_row_max(r, max);
-	return {all, ws_row_sum(r, max == -INFINITY ? 0 : sum * exp2f(max - all))};
+	all = ws_row_reduce<WS_REDUCE_MAX>(r, max);
+	return {all,
+	        ws_row_reduce<WS_REDUCE_SUM>(r, max == -INFINITY ? 0 : sum * exp2f(max - all))};
 }
 
 struct softmax {
@@ -448,7 +446,7 @@ static __device__ __forceinline__ void softmax_grad(const struct softmax &s)
 			WS_UNROLL(k, N)
 				sum += col + k < visible ? a[k] * b[k] : 0;
 		}
-		sum = ws_row_sum(s.r, sum);
+		sum = ws_row_reduce<WS_REDUCE_SUM>(s.r, sum);
 		WS_EACH_COL(col, s.r, s.r.cols)
 		{
 			float a[N] = {0}, b[N] = {0};
@@ -523,7 +521,8 @@ static __device__ __forceinline__ void rms_norm(const struct norm &a)
 			WS_UNROLL(k, N)
 				sum += x[k] * x[k];
 		}
-		inverse = 1 / sqrtf(ws_row_sum(a.r, sum) / (float)a.r.cols + a.eps);
+		inverse =
+		        1 / sqrtf(ws_row_reduce<WS_REDUCE_SUM>(a.r, sum) / (float)a.r.cols + a.eps);
 		if (threadIdx.x % a.r.lanes == 0)
 			a.inverse[row] = inverse;
 		WS_EACH_COL(col, a.r, a.r.cols)
@@ -617,7 +616,7 @@ static __device__ __forceinline__ void rms_norm_grad(const struct norm_grad &a)
 			WS_UNROLL(k, N)
 				sum += w[k] * dy[k] * x[k];
 		}
-		back = ws_block_sum(sum) / (float)a.r.cols * r * r * r;
+		back = ws_block_reduce<WS_REDUCE_SUM>(sum) / (float)a.r.cols * r * r * r;
 		WS_EACH_COL(col, a.r, a.r.cols)
 		{
 			ws_load_mixed<T, N>(a.dy, a.dy_dtype, row * a.r.cols + col, dy);
@@ -638,12 +637,7 @@ static __device__ __forceinline__ void rms_norm_grad(const struct norm_grad &a)
 }
 
 /* The kernels of 16 bits read 1 / rms in fp32. */
-#define GRAD_LIST(X)                   \
-	X(f32, F32, float)             \
-	X(f32_f16, F16, struct ws_f16) \
-	X(f32_bf16, BF16, struct ws_bf16)
-
-#define X(suffix, ID, T)                                                                  \
+#define X(ID, T, suffix)                                                                  \
 	WS_PACK_KERNEL((WS_THREADS, 4), ws_norm_rms_norm_grad_bwd_##suffix, T, a.r.whole, \
 	               rms_norm_grad, (struct norm_grad a), a)                            \
 	static __global__ void __launch_bounds__(WS_COLUMNS_THREADS)                      \
@@ -652,7 +646,7 @@ static __device__ __forceinline__ void rms_norm_grad(const struct norm_grad &a)
 	{                                                                                 \
 		ws_slices_total(sums, dweight, slices, cols);                             \
 	}
-GRAD_LIST(X)
+WS_CUDA_FLOATS_OF_F32(X)
 #undef X
 
 WS_LAUNCHER(rms_norm_grad)
@@ -681,14 +675,14 @@ WS_LAUNCHER(rms_norm_grad)
 	    (x->dtype != WS_DTYPE_F32 && dy->dtype != x->dtype))
 		return ws_cuda_no_kernel(op, err);
 	switch (x->dtype) {
-#define X(suffix, ID, T)                                                                    \
+#define X(ID, T, suffix)                                                                    \
 	case WS_DTYPE_##ID:                                                                 \
 		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_rms_norm_grad_bwd_##suffix, grid, \
 		                     a.r.lanes, a.shared ? bytes : 0, a));                  \
 		return WS_LAUNCH(launch, err, ws_norm_rms_norm_weight_grad_bwd_##suffix,    \
 		                 ws_slices_grid(a.r.cols), WS_COLUMNS_THREADS, 0,           \
 		                 (const float *)a.sums, (T *)dweight->data, (int)grid, a.r.cols);
-		GRAD_LIST(X)
+		WS_CUDA_FLOATS_OF_F32(X)
 #undef X
 	default:
 		return ws_cuda_no_kernel(op, err);
@@ -764,7 +758,7 @@ static __global__ void __launch_bounds__(MEAN_THREADS)
 
 	for (int64_t row = threadIdx.x; row < rows; row += MEAN_THREADS)
 		sum += loss[row];
-	sum = ws_block_sum(sum);
+	sum = ws_block_reduce<WS_REDUCE_SUM>(sum);
 	if (threadIdx.x == 0)
 		*mean = sum / (float)rows;
 }
@@ -807,7 +801,7 @@ static __global__ void __launch_bounds__(MEAN_THREADS)
 
 	for (int64_t row = threadIdx.x; row < rows; row += MEAN_THREADS)
 		sum -= target[row] >= 0 && target[row] < cols ? y[row * cols + target[row]] : NAN;
-	sum = ws_block_sum(sum);
+	sum = ws_block_reduce<WS_REDUCE_SUM>(sum);
 	if (threadIdx.x == 0)
 		*mean = sum / (float)rows;
 }
