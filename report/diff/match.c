@@ -70,7 +70,7 @@ static void join(struct matcher *m, const struct positions p[2], enum ws_matched
 			kind.flops[side] += item_of(m, s, p[s].index[i])->flops;
 		}
 	}
-	ws_match_add_kind(m->out, &kind, &m->out->kind[group]);
+	m->out->kind[group] = ws_match_add_kind(m->out, &kind);
 }
 
 /* Operations of different kinds are not the same only because they have the same class. */

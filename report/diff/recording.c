@@ -137,18 +137,16 @@ static void find_samples(struct ws_reader *c)
 	for (uint32_t i = 0; i < r->nsamples; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
 
-		r->samples[i].step_ns = w->end_ns - w->start_ns;
-		r->samples[i].host_ns = r->samples[i].step_ns;
+		struct ws_sample *sample = &r->samples[i];
+
+		sample->step_ns = sample->host_ns = w->end_ns - w->start_ns;
 		if (w->step == WS_NONE)
 			continue;
 		c->sample_of_step[w->step] = i;
-
-		struct ws_sample *sample = &r->samples[i];
 		sample->host_ns = m->steps[w->step].total_ns;
 		memcpy(sample->phase_ns, m->steps[w->step].phase_ns, sizeof(sample->phase_ns));
 		sample->phases = m->steps[w->step].phases;
-		memcpy(r->samples[i].window_ns, times->window_ns[w->step],
-		       sizeof(r->samples[i].window_ns));
+		memcpy(sample->window_ns, times->window_ns[w->step], sizeof(sample->window_ns));
 	}
 }
 
@@ -156,20 +154,19 @@ static void find_samples(struct ws_reader *c)
 
 /* The text of a place: its parent's text, a '/' and its name without varying numbers, with '/' as
  * "\/". */
-static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name,
-                       uint32_t *text)
+static uint32_t place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name)
 {
 	struct ws_bytes above = {"", 0};
-	char *steady = ws_xmalloc(name.len + 1), *out;
-	size_t n, len = 0;
 
 	if (parent != WS_NONE)
 		above = ws_texts_get(&names->texts, names->places[parent].text);
-	out = ws_xmalloc(above.len + 1 + 2 * name.len + 1);
-	n = ws_name_steady(name, steady);
+	char *steady = ws_xmalloc(name.len + 1),
+	     *out = ws_xmalloc(above.len + 1 + 2 * name.len + 1);
+	const size_t n = ws_name_steady(name, steady);
+	size_t len = above.len;
+
 	if (above.len)
 		memcpy(out, above.ptr, above.len);
-	len = above.len;
 	if (parent != WS_NONE)
 		out[len++] = '/';
 	for (size_t i = 0; i < n; i++) {
@@ -177,9 +174,10 @@ static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes 
 			out[len++] = '\\';
 		out[len++] = steady[i];
 	}
-	*text = ws_texts_add(&names->texts, (struct ws_bytes){out, len});
+	const uint32_t text = ws_texts_add(&names->texts, (struct ws_bytes){out, len});
 	free(steady);
 	free(out);
+	return text;
 }
 
 /* --- facts ------------------------------------------------------------------------------- */
@@ -301,19 +299,25 @@ int64_t ws_memory_peak(const struct ws_model *m)
 static void read_state(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
-	c->r->file_hash = m->file.file_hash;
-	c->r->file_size = m->file.file_size;
-	c->r->base_ns = m->file.base_ns;
-	c->r->on_cpu = ws_model_on_cpu(m);
-	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
-	c->r->origin = ws_table_new(&ws_def_diff_verdict);
-	ws_note_origin(m, c->r->origin);
-	c->r->idle = ws_idle_verdict(m, &c->sel);
+	const struct ws_idle *idle = ws_idle_find(m, &c->sel);
+	const struct ws_utilization *u = ws_utilization_find(m, &c->sel);
+	struct ws_recording *r = c->r;
+
+	r->file_hash = m->file.file_hash;
+	r->file_size = m->file.file_size;
+	r->base_ns = m->file.base_ns;
+	r->name = ws_texts_add_str(&c->names->texts, m->name);
+	r->on_cpu = ws_model_on_cpu(m);
+	r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
+	r->origin = ws_table_new(&ws_def_diff_verdict);
+	ws_note_origin(m, r->origin);
+	r->idle = ws_idle_verdict(m, &c->sel);
+	r->peak_bytes = ws_memory_peak(m);
+	r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
+	r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
+	memcpy(r->peak, u->basis, sizeof(r->peak));
 
 	/* What the devices did with the time of each sample. */
-	struct ws_recording *r = c->r;
-	const struct ws_idle *idle = ws_idle_find(c->m, &c->sel);
-
 	for (size_t i = 0; i < r->nsamples; i++)
 		memcpy(r->samples[i].use_ns, idle->of_window[i].ns, sizeof(r->samples[i].use_ns));
 	r->devices = ws_xarray(idle->ndevices + 1, sizeof(*r->devices));
@@ -322,20 +326,13 @@ static void read_state(struct ws_reader *c)
 
 		if (!idle->device[d].window_ns)
 			continue;
-		to->id = c->m->devices[d].id;
+		to->id = m->devices[d].id;
 		to->of_sample = ws_xarray(r->nsamples + 1, sizeof(*to->of_sample));
 		memcpy(to->of_sample, idle->of_device[d], r->nsamples * sizeof(*to->of_sample));
 		r->ndevice_times++;
 	}
 	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* no device worked */
 		r->samples[0].step_ns = r->samples[0].host_ns = 0;
-	c->r->peak_bytes = ws_memory_peak(m);
-
-	const struct ws_utilization *u = ws_utilization_find(c->m, &c->sel);
-	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
-	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
-	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
-	c->r->name = ws_texts_add_str(&c->names->texts, m->name);
 }
 
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
@@ -362,9 +359,9 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 
 		memset(&place, 0, sizeof(place)); /* its bytes are the key */
 		place.style = path->style;
-		place_text(c.names, parent, c.m->texts[path->name], &place.text);
+		place.text = place_text(c.names, parent, c.m->texts[path->name]);
 		place.domain = ws_texts_add(&c.names->texts, c.m->texts[path->domain]);
-		ws_names_add_place(c.names, &place, parent, &c.place_of_path[i]);
+		c.place_of_path[i] = ws_names_add_place(c.names, &place, parent);
 	}
 	read_facts(&c);
 	read_state(&c);

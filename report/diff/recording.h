@@ -163,8 +163,8 @@ struct ws_names {
 	                                   occurrence */
 	size_t ndtypes;
 };
-void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent,
-                        uint32_t *number);
+/* The number of a place, which is added if new. */
+uint32_t ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent);
 /* The number of an item, which is added if new. Its likeness[] must be set. */
 uint32_t ws_names_add_item(struct ws_names *names, struct ws_work_item *item);
 static inline const struct ws_work_item *ws_names_item(const struct ws_names *names, uint32_t item)

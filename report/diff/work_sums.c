@@ -138,7 +138,7 @@ void ws_diff_sum_work(struct ws_diff *d)
 			}
 			alone.item[s] = d->side[s].slots[i].item;
 			alone.n[s] = 1;
-			ws_match_add_kind(m, &alone, &slot[i]);
+			slot[i] = ws_match_add_kind(m, &alone);
 		}
 	}
 	find_kinds_of_pieces(d);
