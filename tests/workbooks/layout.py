@@ -4,7 +4,7 @@ import re
 
 HEADER_ROW = 5
 RANKS = ["name", "key", "answer", "detail", "full"]
-TREES = ("Module", "Range")
+TREES = ("Module", "Range", "Range, Kernel")
 # sections of the table `summary` that the first screen shows better
 SHOWN_ABOVE = {"GPU time by class", "Top kernels", "Why the device is idle", "What to do"}
 # what a unit in a header is, in that of the JSON
