@@ -156,7 +156,7 @@ enum ws_status ws_table_unknown(const char *name, const char *(*names)(const voi
 struct ws_column_choice {
 	size_t *index; /* columns of the table */
 	size_t n;
-	uint8_t *wanted; /* per column of the table: is it chosen? */
+	uint8_t *wanted; /* per column of the table: is it needed? */
 	struct ws_table_def def;
 	const struct ws_table *source;
 	struct ws_table *table; /* its rows are those of `source` */

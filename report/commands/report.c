@@ -252,6 +252,9 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 		    (!last->nrows || ws_cell_magnitude(&ws_table_cells(last, 0)[steps]) < 2))
 			view.ntables--;
 	}
+	if (status == WS_OK && ((o->sort && strcmp(o->sort, "tree") != 0) || o->columns ||
+	                        o->to.format == WS_FORMAT_CSV))
+		ws_table_drop_headings(view.tables[0]);
 	if (status == WS_OK && o->sort)
 		status = sort_table(view.tables[0], o->sort, err);
 	if (status == WS_OK && o->columns)
@@ -505,6 +508,10 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 	if (!o->columns)
 		return WS_OK;
 	WS_FORWARD(ws_columns_parse(o->columns, def, &o->choice, err));
+	/* ws_table_drop_headings reads it */
+	const int name = ws_table_column_index(def, "name");
+	if (name >= 0)
+		o->choice.wanted[name] = 1;
 	if (o->sort && strcmp(o->sort, "tree") != 0) {
 		size_t column;
 

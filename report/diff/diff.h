@@ -106,10 +106,6 @@ const char *ws_gate_name(enum ws_gate_outcome outcome);
 /* Largest probability by chance of a difference that counts: of pairs of equal programs, under one
  * in a hundred may be graded slower. */
 #define WS_GATE_CHANCE 0.01
-/* If clocks differ by more than this, times are not compared. */
-#define WS_GATE_CLOCKS_APART 0.02
-/* 0: a clock was not recorded. */
-bool ws_clocks_differ(double mhz_a, double mhz_b);
 
 /* Options of a comparison for a gate. */
 struct ws_diff_opts ws_gate_diff_opts(void);

@@ -237,12 +237,6 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 #define add_words(judgement, ...) \
 	ws_say_add((judgement)->words, sizeof((judgement)->words), __VA_ARGS__)
 
-bool ws_clocks_differ(double mhz_a, double mhz_b)
-{
-	return mhz_a > 0 && mhz_b > 0 &&
-	       fabs(ws_log(mhz_b / mhz_a)) > ws_log1p(WS_GATE_CLOCKS_APART);
-}
-
 /* Runs per side for an effect of this size, more than the smaller side has; 0: unknown. */
 static unsigned runs_for(const struct ws_comparison *c, double effect)
 {

@@ -411,3 +411,8 @@ double ws_recording_median_ns(const struct ws_recording *r)
 	free(v);
 	return median;
 }
+
+bool ws_clocks_differ(double mhz_a, double mhz_b)
+{
+	return mhz_a > 0 && mhz_b > 0 && fabs(ws_log(mhz_b / mhz_a)) > ws_log1p(WS_CLOCKS_APART);
+}

@@ -1,20 +1,11 @@
 /* Tables for programs: CSV, and the JSON of docs/reference/json.md. */
-#include <string.h>
-
 #include "formats/text/csv_writer.h"
 #include "formats/text/json_writer.h"
 #include "report/table/table.h"
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-/* Does the row only head others in a tree, as a path without a kernel of its own does? */
-static bool is_heading(const struct ws_table_def *def, const struct ws_cell *cells)
-{
-	return !strcmp(def->name, "range-kernels") &&
-	       cells[ws_table_column_index(def, "name")].type == WS_CELL_EMPTY;
-}
-
-/* Without totals, notes and headings, which a program would read as records. */
+/* Without totals and notes, which a program would read as records. */
 void ws_out_csv(FILE *f, const struct ws_table *table)
 {
 	const struct ws_table_def *def = table->def;
@@ -27,8 +18,6 @@ void ws_out_csv(FILE *f, const struct ws_table *table)
 	for (size_t row = 0; row < table->nrows; row++) {
 		const struct ws_cell *cells = ws_table_cells(table, row);
 
-		if (is_heading(def, cells))
-			continue;
 		for (size_t i = 0; i < def->ncolumns; i++)
 			switch (cells[i].type) {
 			case WS_CELL_EMPTY:

@@ -16,9 +16,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import check_xlsx
 import page_data
-from layout import HEADER_ROW, may_be_left_out, place, title_of
+from layout import BOTH, HEADER_ROW, may_be_left_out, place, title_of
 
-BOTH = "Range, Kernel"  # a tree of paths, with the kernels of a path below it
 WIDTHS = 100, 160  # of terminals
 bad = 0
 
@@ -49,12 +48,11 @@ def check_markdown(table, text):
     seen = {i for i, _ in pairs}
     words = [re.sub(r"\\(.)", r"\1", line) for line in lines]
     for i, column in enumerate(table["columns"]):
-        if column["rank"] in ("name", "key", "answer") and i not in seen and not may_be_left_out(table, i, words) \
-                and not (heads[0] == BOTH and column["id"] == "path"):
+        if column["rank"] in ("name", "key", "answer") and i not in seen and not may_be_left_out(table, i, words):
             complain(f"{table['table']} in Markdown: no column {column['title']}")
         if column["rank"] in ("detail", "full") and i in seen:
             complain(f"{table['table']} in Markdown: the detail {column['title']}")
-    if rest or table["columns"][pairs[0][0]]["rank"] != "name":
+    if rest or (heads[0] != BOTH and table["columns"][pairs[0][0]]["rank"] != "name"):
         complain(f"{table['table']} in Markdown: begins with {heads[0]}; unknown: {rest}")
     for r, row in enumerate(table["rows"]):
         shown = cells_of(lines[at + 1 + r])
