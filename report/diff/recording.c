@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/base/elementary.h"
 #include "report/diff/recording.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
