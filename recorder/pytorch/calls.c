@@ -530,7 +530,7 @@ static void end(const void *fn)
 /* --- modules --- */
 
 /*
- * Called by our sitecustomize.py at the begin and end of a torch.nn module's call. Through ctypes
+ * Called by our torch_modules.py at the begin and end of a torch.nn module's call. Through ctypes
  * this is cheaper than through any PyTorch function.
  */
 #define WS_EXPORT __attribute__((visibility("default")))

@@ -28,8 +28,10 @@ struct kind {
 	uint32_t alike;      /* recorded ones in a row that had the same */
 	uint32_t unrecorded; /* since then */
 	uint32_t rest;       /* that may be left out */
-	struct kind *next;   /* that came behind one of these the last time */
-	uint64_t used;       /* number of the last period of this kind */
+	uint32_t
+	        change_after; /* number of these in a row before the last other kind, 0: none yet */
+	struct kind *other;   /* that other kind; NULL: it was not recorded as a whole */
+	uint64_t used;        /* number of the last period of this kind */
 	uint32_t nmarks;
 	uint64_t mark[MAX_MARKS]; /* hash of all up to each */
 };
@@ -39,11 +41,11 @@ _Atomic uint32_t ws_period_number = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t callback; /* of operations */
 static uint64_t (*hash_of_ops)(void);
-static bool is_on;         /* steps may be left out */
-static const void *leader; /* the thread whose marks count */
-static __thread char self; /* its address stands for the thread */
-static struct kind kinds[KINDS], *before;
-static uint32_t nkinds, surprises;
+static bool is_on;                           /* steps may be left out */
+static const void *leader;                   /* the thread whose marks count */
+static __thread char self;                   /* its address stands for the thread */
+static struct kind kinds[KINDS], *before;    /* kind of the last period, NULL: unknown */
+static uint32_t nkinds, surprises, in_a_row; /* number of periods of that kind */
 
 /* The period that lasts. */
 static struct {
@@ -56,7 +58,7 @@ static struct {
 
 static bool by_optimizer; /* periods end with an optimizer's step */
 
-/* Read by our sitecustomize.py: modules below the root are recorded. */
+/* Read by our torch_modules.py: modules below the root are recorded. */
 __attribute__((visibility("default"))) extern int32_t warpsheet_records_modules;
 int32_t warpsheet_records_modules = 1;
 
@@ -149,8 +151,8 @@ static struct kind *kind_of_period(void)
 	if (nkinds < KINDS)
 		oldest = &kinds[nkinds++];
 	for (uint32_t i = 0; i < nkinds; i++)
-		if (kinds[i].next == oldest)
-			kinds[i].next = NULL;
+		if (kinds[i].other == oldest)
+			kinds[i].other = NULL;
 	if (before == oldest)
 		before = NULL;
 	*oldest = (struct kind){.marks = period.hash, .rest = FIRST_REST, .nmarks = period.nmarks};
@@ -174,6 +176,32 @@ static void learn(struct kind *kind, uint64_t ops)
 	kind->unrecorded = 0;
 }
 
+/* Number of periods that are recorded where an unknown kind came last time. */
+#define NEAR_UNKNOWN 3
+
+/* The kind that is expected next: the same again, or the other one after as many in a row as last
+ * time. A critic steps five times, then its generator once. NULL: unknown. */
+static struct kind *next_kind(void)
+{
+	const struct kind *other = before ? before->other : NULL;
+
+	if (!before || !before->change_after || in_a_row < before->change_after)
+		return before;
+	if (in_a_row - before->change_after < (other ? 1 : NEAR_UNKNOWN))
+		return before->other;
+	return before;
+}
+
+static void follow(struct kind *kind)
+{
+	if (before && kind != before) {
+		before->change_after = in_a_row;
+		before->other = kind;
+	}
+	in_a_row = kind && kind == before ? in_a_row + 1 : 1;
+	before = kind;
+}
+
 static void end_period(int64_t now_ns)
 {
 	struct kind *kind = NULL, *next;
@@ -188,11 +216,9 @@ static void end_period(int64_t now_ns)
 			kind->unrecorded++;
 		else
 			surprises++;
-		if (before)
-			before->next = kind;
 	}
-	before = kind;
-	next = kind ? kind->next : NULL;
+	follow(kind);
+	next = next_kind();
 	set_recorded(!next || !is_known(next) || next->unrecorded >= next->rest);
 	begin_period(now_ns, 0);
 }

@@ -92,7 +92,14 @@ struct ws_loader {
 	                   */
 	const struct ws_model_opts *opts;
 	struct ws_op_points *op_points; /* for each of the model's op_periods */
-	struct ws_arena temp;           /* temporary data of later steps of loading */
+	struct ws_op_times {
+		struct ws_op_time {
+			int64_t time_ns;
+			uint32_t thread;
+		} * time; /* by thread, then time */
+		size_t n, capacity;
+	} op_times;           /* of recorded operations and modules, if there are periods without */
+	struct ws_arena temp; /* temporary data of later steps of loading */
 };
 
 /* Frees what the loader holds; the model stays. */

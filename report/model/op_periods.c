@@ -164,6 +164,12 @@ static void add_range(struct ws_loader *l, struct fixed_events *e, const struct 
 	    (r->type == WS_NVTX_POP ? END_OF : 0) | hash >> 4, 0);
 }
 
+/* An operation that did not end has no duration; hostile values wrap. */
+static int64_t end_of(int64_t start_ns, int64_t dur_ns)
+{
+	return dur_ns < 0 ? start_ns : (int64_t)((uint64_t)start_ns + (uint64_t)dur_ns);
+}
+
 struct reading {
 	struct ws_loader *l;
 	struct fixed_events *events;
@@ -183,7 +189,7 @@ static void on_module(void *ctx, const void *row)
 	const uint32_t thread = ws_thread_number(r->l, call->thread, 0);
 
 	put(r->events, call->start_ns, thread, call->name, 1);
-	put(r->events, call->start_ns + call->dur_ns, thread, call->name | END_OF, 1);
+	put(r->events, end_of(call->start_ns, call->dur_ns), thread, call->name | END_OF, 1);
 }
 
 /* Of calls of modules those in no other stay. */
@@ -309,6 +315,104 @@ static uint8_t *threads_of(struct ws_loader *l, const struct ws_column_data *ops
 	return has;
 }
 
+/* --- times of copies --- */
+
+static void put_time(struct ws_op_times *times, uint32_t thread, int64_t time_ns)
+{
+	WS_GROW(times->time, times->n + 1, times->capacity);
+	times->time[times->n++] = (struct ws_op_time){time_ns, thread};
+}
+
+static void on_module_time(void *ctx, const void *row)
+{
+	struct ws_loader *l = ctx;
+	const struct ws_row_python_call *call = row;
+	const uint32_t thread = ws_thread_number(l, call->thread, 0);
+
+	put_time(&l->op_times, thread, call->start_ns);
+	put_time(&l->op_times, thread, end_of(call->start_ns, call->dur_ns));
+}
+
+static int by_thread_then_time(const void *pa, const void *pb)
+{
+	const struct ws_op_time *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->thread, b->thread);
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	return 0;
+}
+
+/* The times at which operations and calls of modules begin or end, each once. */
+static enum ws_status load_times(struct ws_loader *l, const struct ws_column_data *ops,
+                                 struct ws_err *err)
+{
+	struct ws_op_times *times = &l->op_times;
+	size_t n = 0;
+
+	for (uint64_t row = 0; row < ops->rows; row++) {
+		const int64_t start_ns = (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row);
+		const uint32_t thread =
+		        ws_thread_number(l, ws_value(ops, WS_COL_cpu_op_thread, row), 0);
+
+		put_time(times, thread, start_ns);
+		put_time(times, thread,
+		         end_of(start_ns, (int64_t)ws_value(ops, WS_COL_cpu_op_dur_ns, row)));
+	}
+	WS_FORWARD(ws_load_each(l, WS_KIND_PYTHON_CALL, on_module_time, l, err));
+	ws_sort(times->time, times->n, sizeof(*times->time), by_thread_then_time);
+	for (size_t i = 0; i < times->n; i++)
+		if (!n || by_thread_then_time(&times->time[n - 1], &times->time[i]))
+			times->time[n++] = times->time[i];
+	times->n = n;
+	return WS_OK;
+}
+
+/* Number of these times of a thread after one time, up to and with another one. */
+static int64_t times_between(const struct ws_loader *l, uint32_t thread, int64_t after_ns,
+                             int64_t until_ns)
+{
+	const struct ws_op_time *t = l->op_times.time;
+	size_t first, end;
+
+	WS_COUNT_FIRST(first, l->op_times.n,
+	               t[first].thread < thread ||
+	                       (t[first].thread == thread && t[first].time_ns <= after_ns));
+	WS_COUNT_FIRST(end, l->op_times.n,
+	               t[end].thread < thread ||
+	                       (t[end].thread == thread && t[end].time_ns <= until_ns));
+	return end > first ? (int64_t)(end - first) : 0;
+}
+
+/* Between two fixed points: is there a nanosecond for each time that is copied to between them? */
+static bool has_room(const struct ws_loader *l, const struct ws_op_point *left,
+                     const struct ws_op_point *right)
+{
+	const int64_t n =
+	        right->from_ns > left->from_ns
+	                ? times_between(l, right->thread, left->from_ns, right->from_ns - 1)
+	                : 0;
+
+	return !n || right->to_ns - left->to_ns > n;
+}
+
+/* Can the copies of all operations of the thread have the order of the recorded ones? */
+static bool keeps_order(const struct ws_loader *l, const struct ws_op_period *from,
+                        const struct ws_op_period *to, uint32_t thread,
+                        const struct ws_op_point *point, size_t n)
+{
+	struct ws_op_point left = {from->start_ns, to->start_ns, thread, 0};
+	const struct ws_op_point end = {from->end_ns, to->end_ns, thread, 0};
+
+	for (size_t i = 0; i < n; i++) {
+		if (point[i].thread != thread)
+			continue;
+		if (!has_room(l, &left, &point[i]))
+			return 0;
+		left = point[i];
+	}
+	return has_room(l, &left, &end);
+}
+
 enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_data *ops,
                                   struct ws_err *err)
 {
@@ -342,6 +446,7 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	find_alike(m, &l->temp);
 	has = threads_of(l, ops, nthreads, &l->temp);
 	WS_NEW(&l->temp, l->op_points, m->nop_periods);
+	WS_FORWARD(load_times(l, ops, err));
 	WS_FORWARD(load_events(l, &x.events, err));
 	for (size_t i = 0; i < m->nop_periods; i++) {
 		struct ws_op_period *p = &m->op_periods[i];
@@ -358,6 +463,13 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 			continue;
 		if (i + 1 == m->nop_periods || p[1].end_ns == WS_MAX_TIME_NS)
 			end_with_program(&x, &m->op_periods[p->source], p);
+		for (uint32_t thread = 0; thread < nthreads && p->source != WS_NONE; thread++)
+			if (has[p->source * nthreads + thread] &&
+			    !keeps_order(l, &m->op_periods[p->source], p, thread, x.point,
+			                 x.npoints))
+				p->source = WS_NONE;
+		if (p->source == WS_NONE)
+			continue;
 		WS_NEW(&l->temp, points->point, x.npoints);
 		memcpy(points->point, x.point, x.npoints * sizeof(*x.point));
 		points->n = x.npoints;
@@ -390,10 +502,16 @@ int64_t ws_op_copy_time(const struct ws_loader *l, uint32_t period, uint32_t thr
 		*is_module = left.is_module && left.from_ns == time_ns;
 	if (time_ns >= from->end_ns)
 		return to->end_ns + (time_ns - from->end_ns);
-	if (right.from_ns <= left.from_ns)
+	if (right.from_ns <= left.from_ns || time_ns <= left.from_ns)
 		return left.to_ns;
-	return left.to_ns +
-	       (int64_t)((double)(time_ns - left.from_ns) * (double)(right.to_ns - left.to_ns) /
+	/* A nanosecond for each of the times between the points, so that two of them are never the
+	 * same; the rest in proportion. */
+	const int64_t n = times_between(l, thread, left.from_ns, right.from_ns - 1),
+	              before = times_between(l, thread, left.from_ns, time_ns),
+	              rest_ns = right.to_ns - left.to_ns - n - 1;
+
+	return left.to_ns + before +
+	       (int64_t)((double)(time_ns - left.from_ns) * (double)rest_ns /
 	                 (double)(right.from_ns - left.from_ns));
 }
 
