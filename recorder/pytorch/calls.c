@@ -245,15 +245,6 @@ static uint32_t define(struct body_table *table, uint32_t hash, uint8_t *body, u
 	return id;
 }
 
-static uint32_t find_or_define(uint8_t *body, uint32_t size, bool may_define)
-{
-	struct body_table *table = table_of(body);
-	const uint32_t hash = hash_of(body, size);
-	const uint32_t id = find_body(table, hash, body, size);
-
-	return id == WS_DEF_NONE && may_define ? define(table, hash, body, size) : id;
-}
-
 /* Adds a definition made by this process before exec. */
 static void remember_defined(uint32_t id, const void *body, uint32_t size)
 {
@@ -272,7 +263,12 @@ static uint32_t config_of_body(struct thread *t, uint32_t size, bool may_define)
 	if (is_body(id, t->body, size)) {
 		t->expected++;
 	} else {
-		id = find_or_define(t->body, size, may_define);
+		struct body_table *table = table_of(t->body);
+		const uint32_t hash = hash_of(t->body, size);
+
+		id = find_body(table, hash, t->body, size);
+		if (id == WS_DEF_NONE && may_define)
+			id = define(table, hash, t->body, size);
 		if (id == WS_DEF_NONE)
 			return id;
 		t->expected = t->after[id % LOG_SIZE];
