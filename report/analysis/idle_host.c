@@ -413,6 +413,7 @@ const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
 	WS_NEW(&sel->kept->arena, host, 1);
 	find_waits(m, sel->rows, host, &sel->kept->arena);
 
+	/* when it loads data */
 	struct ws_joined_rows *rows = sel->rows;
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	bool *loads_data, any = false;

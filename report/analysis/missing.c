@@ -160,6 +160,7 @@ void ws_missing_each(const struct ws_model *m,
 
 	emit_recorder(&e);
 
+	/* the file, then the records of impossible times */
 	const struct ws_trace_summary *f = &e.m->file;
 
 	emit(&e, "file", "damaged blocks", f->damaged_blocks,

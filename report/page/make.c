@@ -113,6 +113,7 @@ static void walk_device(struct walk *w, uint32_t device)
 	give_graphs(w, device, &work, INT64_MAX);
 	w->overlapping_ns[0] += take_overlapping(w);
 
+	/* copies and fills */
 	const struct ws_model *m = w->p->m;
 
 	ws_spans_open(&w->overlapping, m->nwork);
@@ -1307,9 +1308,10 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 		page->step_ns = find_step_ns(&p);
 	add_tree(&p);
 
+	/* the roofline */
+	const struct ws_cost_groups *groups = ws_cost_groups_find(p.m, p.sel);
 	struct ws_row_key *order;
 
-	const struct ws_cost_groups *groups = ws_cost_groups_find(p.m, p.sel);
 	WS_NEW(p.tab->temp, order, groups->n);
 	WS_NEW(p.texts, p.page->point, groups->n);
 	WS_NEW(p.texts, p.page->roof, MOST_ROOFS);

@@ -657,24 +657,25 @@ static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_
 
 /* --- the bar ------------------------------------------------------------------------------ */
 
-/* The letter of a segment without colours: the first free letter of its name; + for a segment
- * without a label. */
+/* The first letter of a name that is not taken, which it then is; + if there is none. */
+static char take_letter(const char *name, bool taken[128])
+{
+	while (*name && (!islower((unsigned char)*name) || taken[(unsigned char)*name]))
+		name++;
+	taken[(unsigned char)*name] = true;
+	return *name ? *name : '+';
+}
+
+/* The letter of a segment without colours; + for a segment without a label. */
 static char letter_of(const struct ws_page *page, size_t nth)
 {
 	bool taken[128] = {false};
 	char letter = '+';
 
-	for (size_t i = 0; i <= nth; i++) {
-		const char *p = page->segment[i].name;
-
-		letter = '+';
-		if (page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE)
-			continue;
-		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
-			p++;
-		letter = *p ? *p : '+';
-		taken[(unsigned char)letter] = true;
-	}
+	for (size_t i = 0; i <= nth; i++)
+		letter = page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE
+		                 ? '+'
+		                 : take_letter(page->segment[i].name, taken);
 	return letter;
 }
 
@@ -813,14 +814,8 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 	bool taken[128] = {false};
 
 	glyphs.n = ws_front_parts(page, glyphs.part);
-	for (size_t i = 0; i < glyphs.n; i++) {
-		const char *p = glyphs.part[i]->name;
-
-		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
-			p++;
-		glyphs.letter[i] = *p ? *p : '+';
-		taken[(unsigned char)glyphs.letter[i]] = true;
-	}
+	for (size_t i = 0; i < glyphs.n; i++)
+		glyphs.letter[i] = take_letter(glyphs.part[i]->name, taken);
 	fputc('\n', f);
 	put_styled(f, opts, WS_TEXT_BOLD, page->rows_title);
 	fputc('\n', f);

@@ -641,6 +641,7 @@ static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_
 		ws_out_of_memory(sizeof(*x->book));
 	ws__xlsx_make_styles(x);
 
+	/* properties of the document */
 	int64_t seconds = x->report->created_ns / 1000000000;
 	lxw_doc_properties p = {0};
 	char author[] = "Warpsheet " WS_VERSION;
