@@ -709,7 +709,7 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("baseline", 0, TEXT, "DIR", &o->baseline,
 	               "where the baseline's runs lie: DIR/WORKLOAD/DEVICE/"),
 	        WS_OPT("accept", 0, TEXT, "FILE", &o->accept,
-	               "slowdowns that pass, a line each:\n"
+	               "accepted slowdowns, one per line:\n"
 	               "UNTIL WORKLOAD DEVICE PERCENT REASON"),
 	        WS_OPT("update", 0, FLAG, NULL, &o->update, "make these runs the baseline"),
 	        WS_OPT("workload", 0, TEXT, "NAME", &o->workload,
@@ -719,7 +719,7 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	               "pass up to PCT percent slower; default 0"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o->diff.run_noise_percent,
 	               "run-to-run noise of sides with fewer than three runs;\n"
-	               "without it they cannot tell"),
+	               "without it such sides cannot be judged"),
 	        WS_OPT("today", 0, TEXT, "DATE", &o->today,
 	               "the date to compare UNTIL with: YYYY-MM-DD"),
 	        WS_OPT_OUTPUT(&o->to.path),
