@@ -30,7 +30,7 @@ struct kind {
 	uint32_t rest;       /* that may be left out */
 	uint32_t
 	        change_after; /* number of these in a row before the last other kind, 0: none yet */
-	struct kind *other;   /* that other kind; NULL: it was not recorded as a whole */
+	struct kind *next_kind; /* that other kind; NULL: it was not recorded as a whole */
 	uint64_t used;        /* number of the last period of this kind */
 	uint32_t nmarks;
 	uint64_t mark[MAX_MARKS]; /* hash of all up to each */
@@ -151,8 +151,8 @@ static struct kind *kind_of_period(void)
 	if (nkinds < KINDS)
 		oldest = &kinds[nkinds++];
 	for (uint32_t i = 0; i < nkinds; i++)
-		if (kinds[i].other == oldest)
-			kinds[i].other = NULL;
+		if (kinds[i].next_kind == oldest)
+			kinds[i].next_kind = NULL;
 	if (before == oldest)
 		before = NULL;
 	*oldest = (struct kind){.marks = period.hash, .rest = FIRST_REST, .nmarks = period.nmarks};
@@ -183,12 +183,12 @@ static void learn(struct kind *kind, uint64_t ops)
  * time. A critic steps five times, then its generator once. NULL: unknown. */
 static struct kind *next_kind(void)
 {
-	const struct kind *other = before ? before->other : NULL;
+	const struct kind *other = before ? before->next_kind : NULL;
 
 	if (!before || !before->change_after || in_a_row < before->change_after)
 		return before;
 	if (in_a_row - before->change_after < (other ? 1 : NEAR_UNKNOWN))
-		return before->other;
+		return before->next_kind;
 	return before;
 }
 
@@ -196,7 +196,7 @@ static void follow(struct kind *kind)
 {
 	if (before && kind != before) {
 		before->change_after = in_a_row;
-		before->other = kind;
+		before->next_kind = kind;
 	}
 	in_a_row = kind && kind == before ? in_a_row + 1 : 1;
 	before = kind;
