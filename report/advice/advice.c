@@ -218,7 +218,7 @@ static void open_replay(struct ws_advice *a)
 	ws_sort_by(a->of_row, a->nof_row, sizeof(*a->of_row), by_row, (void *)a->replayed->pieces);
 }
 
-static void prepare(struct ws_advice *a)
+static void prepare_rules(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
 
@@ -319,7 +319,7 @@ const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 		return out;
 	a.tab = ws_median_step(tab);
 	WS_NEW(texts, a.found, 1);
-	prepare(&a);
+	prepare_rules(&a);
 	judge(&a);
 	ws_advice_merge(&a);
 

@@ -20,7 +20,7 @@ static enum ws_severity severity_of(const struct ws_advice *a, enum ws_severity 
 	               : severity;
 }
 
-static void add(struct ws_advice *a, struct ws_finding finding, struct ws_claim claim)
+static void add_claimed(struct ws_advice *a, struct ws_finding finding, struct ws_claim claim)
 {
 	struct ws_findings *found = a->found;
 
@@ -44,10 +44,10 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 	const bool is_replayed = change && !a->replayed->obstacle;
 
 	gain_ns = is_replayed ? replay_gain(a, change) : gain_ns;
-	add(a,
-	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns, is_replayed, NAN,
-	                        scope, evidence, advice},
-	    (struct ws_claim){.rate = NULL});
+	add_claimed(a,
+	            (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns,
+	                                is_replayed, NAN, scope, evidence, advice},
+	            (struct ws_claim){.rate = NULL});
 }
 
 static double rate_of_work(const struct ws_advice *a, const struct ws_advice_cell *cell,
@@ -152,11 +152,12 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 
 	const struct sum s = sum_claim(a, &claim, NULL);
 
-	add(a,
-	    (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
-	                        !a->replayed->obstacle && !isnan(s.gain_ns) && !claim.is_bound,
-	                        (double)s.all_ns, scope, evidence, advice},
-	    claim);
+	add_claimed(a,
+	            (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
+	                                !a->replayed->obstacle && !isnan(s.gain_ns) &&
+	                                        !claim.is_bound,
+	                                (double)s.all_ns, scope, evidence, advice},
+	            claim);
 }
 
 void ws_advice_add_kernels(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,

@@ -404,8 +404,8 @@ struct filled {
 	uint64_t tiles;
 };
 
-static struct filled fill(const struct ws_cost_op *op, unsigned tile_m, unsigned tile_n,
-                          uint64_t sms)
+static struct filled tiles_filled(const struct ws_cost_op *op, unsigned tile_m, unsigned tile_n,
+                                  uint64_t sms)
 {
 	double down = ceil((double)op->m / tile_m), across = ceil((double)op->n / tile_n);
 	double tiles = down * across * (op->batch ? (double)op->batch : 1);
@@ -427,9 +427,9 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	const char *waves = "";
 	double saved_ns, roof_ns = ws_advice_roof_ns(g);
 
-	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
+	f = tiles_filled(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
 	/* a column-major library computes the transpose */
-	turned = fill(op, traits->tile_n, traits->tile_m, sms > 0 ? (uint64_t)sms : 0);
+	turned = tiles_filled(op, traits->tile_n, traits->tile_m, sms > 0 ? (uint64_t)sms : 0);
 	if (turned.tile * (isnan(turned.wave) ? 1 : turned.wave) >
 	    f.tile * (isnan(f.wave) ? 1 : f.wave))
 		f = turned;

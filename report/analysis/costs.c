@@ -200,7 +200,7 @@ static bool is_too_big(int64_t *sum, int64_t more)
 	return false;
 }
 
-static void put(struct finder *f, uint32_t source, uint32_t facts, int64_t flops, int64_t bytes)
+static void put_op(struct finder *f, uint32_t source, uint32_t facts, int64_t flops, int64_t bytes)
 {
 	const struct kept kept = {source, facts, is_too_big(&f->flops, flops),
 	                          is_too_big(&f->bytes, bytes)};
@@ -241,7 +241,7 @@ static bool any_cost(const struct ws_model *m)
 	return any;
 }
 
-static void find(struct finder *f)
+static void find_ops(struct finder *f)
 {
 	const size_t nranges = f->sel->rows->nranges, nops = f->m->cpu_ops.tree.n;
 	struct ws_cost_ops *out = f->out;
@@ -261,7 +261,7 @@ static void find(struct finder *f)
 			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
 
 			at = (uint32_t)f->out->n;
-			put(f, i, range->context->op, facts->flops, facts->bytes);
+			put_op(f, i, range->context->op, facts->flops, facts->bytes);
 		}
 		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
 	}
@@ -276,7 +276,7 @@ static void find(struct finder *f)
 			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
 
 			cost_op[i] = (uint32_t)f->out->n;
-			put(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
+			put_op(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
 		} else if (cost_op[i] == i) {
 			cost_op[i] = WS_NONE;
 		} else if (cost_op[i] != WS_NONE) {
@@ -298,7 +298,7 @@ struct ws_cost_ops *ws_cost_ops_list(const struct ws_model *m, const struct ws_s
 	f.out->m = m;
 	f.out->rows = sel->rows;
 	WS_NEW(arena, f.out->of_cpu_op, m->cpu_ops.tree.n);
-	find(&f);
+	find_ops(&f);
 	ws_keep_result(sel, &key, f.out, release);
 	return f.out;
 }

@@ -313,7 +313,7 @@ static size_t grown_capacity(size_t capacity)
 /* --- pairs -------------------------------------------------------------------------------- */
 
 /* Minimum number of words for merging equal values. */
-#define WORTH_COUNTING 1024
+#define WORTH_COUNTING 4096
 
 #define DIGIT_BITS 11
 #define DIGITS     (1u << DIGIT_BITS)
@@ -322,14 +322,16 @@ static size_t grown_capacity(size_t capacity)
  * sorted values. */
 static uint32_t *sort_words(uint32_t *v, uint32_t *other, size_t n)
 {
-	for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
+	uint32_t differ = 0; /* bits in which values differ */
+
+	for (size_t i = 1; i < n; i++)
+		differ |= v[i] ^ v[0];
+	for (unsigned shift = 0; shift < 32 && differ >> shift; shift += DIGIT_BITS) {
 		uint32_t begin[DIGITS] = {0}, at = 0;
 		uint32_t *sorted = other;
 
 		for (size_t i = 0; i < n; i++)
 			begin[v[i] >> shift & (DIGITS - 1)]++;
-		if (begin[v[0] >> shift & (DIGITS - 1)] == n)
-			continue;
 		for (unsigned digit = 0; digit < DIGITS; digit++) {
 			const uint32_t values = begin[digit];
 
@@ -344,35 +346,29 @@ static uint32_t *sort_words(uint32_t *v, uint32_t *other, size_t n)
 	return v;
 }
 
-/* Adds a value not less than that of the last pair; out NULL: only counts pairs. */
-static void put_pair(struct ws_counted_value *out, struct ws_counted_value *last, size_t *n,
-                     struct ws_counted_value pair)
+/* Adds a value not less than that of the last pair. */
+static void put_pair(struct ws_counted_value *out, size_t *n, struct ws_counted_value pair)
 {
 	/* a pair whose count is at its maximum is followed by another of the same value */
-	if (*n && last->value == pair.value && last->times <= UINT32_MAX - pair.times) {
-		last->times += pair.times;
-	} else {
-		*last = pair;
-		++*n;
-	}
-	if (out)
-		out[*n - 1] = *last;
+	if (*n && out[*n - 1].value == pair.value && out[*n - 1].times <= UINT32_MAX - pair.times)
+		out[*n - 1].times += pair.times;
+	else
+		out[(*n)++] = pair;
 }
 
-/* Merges pairs and sorted values into pairs; returns their number. out NULL: only counts them. */
+/* Merges pairs and sorted values into pairs; returns their number. */
 static size_t merge(const struct ws_counted_value *pair, size_t npairs, const uint32_t *value,
                     size_t nvalues, struct ws_counted_value *out)
 {
-	struct ws_counted_value last = {0};
 	size_t n = 0, at = 0;
 
 	for (size_t i = 0; i < nvalues; i++) {
 		for (; at < npairs && pair[at].value <= value[i]; at++)
-			put_pair(out, &last, &n, pair[at]);
-		put_pair(out, &last, &n, (struct ws_counted_value){value[i], 1});
+			put_pair(out, &n, pair[at]);
+		put_pair(out, &n, (struct ws_counted_value){value[i], 1});
 	}
 	for (; at < npairs; at++)
-		put_pair(out, &last, &n, pair[at]);
+		put_pair(out, &n, pair[at]);
 	return n;
 }
 
@@ -387,18 +383,16 @@ static bool count_equal(struct ws_values *v)
 	const size_t singles = v->n - 2 * (size_t)v->npairs;
 	uint32_t *other = ws_xmalloc(singles * sizeof(*other));
 	const uint32_t *sorted = sort_words(v->word + 2 * (size_t)v->npairs, other, singles);
-	const size_t npairs = merge(pairs_of(v), v->npairs, sorted, singles, NULL);
+	struct ws_counted_value *pair = ws_xmalloc((v->npairs + singles) * sizeof(*pair));
+	const size_t npairs = merge(pairs_of(v), v->npairs, sorted, singles, pair);
 	const bool fewer = 2 * npairs <= v->n - v->n / 4;
 
 	if (fewer) {
-		uint32_t *word = ws_xmalloc(v->capacity * sizeof(*word));
-
-		merge(pairs_of(v), v->npairs, sorted, singles, (struct ws_counted_value *)word);
-		free(v->word);
-		v->word = word;
+		memcpy(v->word, pair, npairs * sizeof(*pair));
 		v->npairs = (uint32_t)npairs;
 		v->n = 2 * v->npairs;
 	}
+	free(pair);
 	free(other);
 	return fewer;
 }

@@ -168,12 +168,33 @@ static int visible_names(const char *path, char ***names)
 	return n < 0 ? n : kept;
 }
 
+/* Compares the runs of a case with its listed baseline. */
+static enum ws_status compare_case(struct gate *g, struct gate_case *c, struct ws_err *err)
+{
+	struct ws_err why;
+	enum ws_status status =
+	        ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, &why);
+
+	if (ws_is_of_file(status)) {
+		set_failed(c, why.text);
+		return WS_OK;
+	}
+	if (status != WS_OK && err)
+		*err = why;
+	WS_THEN(status, ws_diff_make(c->sides, &g->o.diff, &c->report, &c->result, err));
+	if (status == WS_OK)
+		ws_gate_judge(&c->result, &g->o.diff, &c->key, g->accepted, g->naccepted,
+		              g->o.today, &c->judgement);
+	ws_sides_free(c->sides);
+	c->sides = NULL;
+	return status;
+}
+
 static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_err *err)
 {
 	char *folder = folder_of(g, c);
 	enum ws_status status = WS_OK;
 	const bool exists = ws_file_exists(folder);
-	struct ws_err why;
 
 	if (exists)
 		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
@@ -207,22 +228,7 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 		free(workload);
 		free(devices);
 	}
-	if (status != WS_OK || !exists)
-		return status;
-	status = ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, &why);
-	if (ws_is_of_file(status)) {
-		set_failed(c, why.text);
-		return WS_OK;
-	}
-	if (status != WS_OK && err)
-		*err = why;
-	WS_THEN(status, ws_diff_make(c->sides, &g->o.diff, &c->report, &c->result, err));
-	if (status == WS_OK)
-		ws_gate_judge(&c->result, &g->o.diff, &c->key, g->accepted, g->naccepted,
-		              g->o.today, &c->judgement);
-	ws_sides_free(c->sides);
-	c->sides = NULL;
-	return status;
+	return status != WS_OK || !exists ? status : compare_case(g, c, err);
 }
 
 /* Adds a workload of the baseline that has no runs, on a device that has runs. */
@@ -599,24 +605,61 @@ static enum ws_status write_gate(struct gate *g, struct ws_err *err)
 	return status;
 }
 
-static enum ws_status run(struct gate *g, const struct ws_trace_list *list, struct ws_err *err)
+/* Judges a folder of `record --ab`: B's runs against A's, by pairs. */
+static enum ws_status judge_pairs(struct gate *g, const char *folder, struct ws_err *err)
 {
-	enum ws_status status = read_accepted(g, err);
+	struct ws_trace_list list[2] = {{0}};
+	enum ws_status status;
+	size_t failed;
+
+	g->o.diff.paired = true;
+	g->o.diff.name[0] = "A";
+	g->o.diff.name[1] = "B";
+	status = ws_pairs_list(folder, list, &failed, err);
+	WS_THEN(status, ws_traces_read(&list[1], &g->o.model, add_run, NULL,
+	                               &(struct of_runs){g, &list[1]}, err));
+	if (status == WS_OK && g->ncases > 1)
+		status = WS_FAIL(err, USAGE,
+		                 "the runs b-*.wtrace in '%s' are of several workloads: %s and %s",
+		                 folder, g->cases[0].key.workload, g->cases[1].key.workload);
+	if (status == WS_OK) {
+		g->cases[0].baseline = list[0];
+		list[0] = (struct ws_trace_list){0};
+		status = compare_case(g, &g->cases[0], err);
+	}
+	ws_trace_list_release(&list[0]);
+	ws_trace_list_release(&list[1]);
+	return status;
+}
+
+static enum ws_status judge_runs(struct gate *g, const struct ws_trace_list *list,
+                                 struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
 
 	WS_THEN(status, check_baseline(g, err));
 	if (g->o.update)
 		WS_THEN(status, check_update(g, list, err));
 	WS_THEN(status, ws_traces_read(list, &g->o.model, add_run, g->o.update ? NULL : add_unread,
 	                               &(struct of_runs){g, list}, err));
-	if (status == WS_OK && g->o.update)
-		return update(g, err);
+	if (status != WS_OK || g->o.update)
+		return status;
 	for (size_t i = 0; i < g->ncases; i++)
 		if (g->cases[i].judgement.outcome != WS_GATE_FAILED)
 			WS_THEN(status, judge_case(g, &g->cases[i], err));
 	/* with --workload, only this workload is judged */
 	if (!g->o.workload)
 		WS_THEN(status, add_missing(g, err));
-	WS_FORWARD(status);
+	return status;
+}
+
+static enum ws_status run(struct gate *g, const struct ws_trace_list *list, const char *pairs,
+                          struct ws_err *err)
+{
+	WS_FORWARD(read_accepted(g, err));
+	WS_FORWARD(pairs ? judge_pairs(g, pairs, err) : judge_runs(g, list, err));
+	if (g->o.update)
+		return update(g, err);
 	WS_FORWARD(write_gate(g, err));
 	/* SLOWER is worse than UNKNOWN, which is worse than all others. */
 	enum ws_gate_outcome worst = WS_GATE_PASSED;
@@ -635,8 +678,6 @@ static enum ws_status check_opts(struct gate_opts *o, const char *format, char t
 	const time_t now = time(NULL);
 	struct tm day;
 
-	WS_FAIL_IF(!o->baseline, err, USAGE,
-	           "gate needs --baseline DIR, see 'warpsheet help gate'");
 	WS_FAIL_IF(o->diff.run_noise_percent < 0 || o->diff.threshold_percent < 0, err, USAGE,
 	           "a percentage is 0 or more");
 	o->github = format && !strcmp(format, "github");
@@ -668,7 +709,7 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("baseline", 0, TEXT, "DIR", &o->baseline,
 	               "where the baseline's runs lie: DIR/WORKLOAD/DEVICE/"),
 	        WS_OPT("accept", 0, TEXT, "FILE", &o->accept,
-	               "slowdowns that pass, a line each:\n"
+	               "accepted slowdowns, one per line:\n"
 	               "UNTIL WORKLOAD DEVICE PERCENT REASON"),
 	        WS_OPT("update", 0, FLAG, NULL, &o->update, "make these runs the baseline"),
 	        WS_OPT("workload", 0, TEXT, "NAME", &o->workload,
@@ -678,7 +719,7 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	               "pass up to PCT percent slower; default 0"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o->diff.run_noise_percent,
 	               "run-to-run noise of sides with fewer than three runs;\n"
-	               "without it they cannot tell"),
+	               "without it such sides cannot be judged"),
 	        WS_OPT("today", 0, TEXT, "DATE", &o->today,
 	               "the date to compare UNTIL with: YYYY-MM-DD"),
 	        WS_OPT_OUTPUT(&o->to.path),
@@ -694,8 +735,17 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(check_opts(o, format, today, err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, argv[i], err));
-	enum ws_status status = ws_trace_list_add(&list, n, argv, false, err);
-	WS_THEN(status, run(&g, &list, err));
+	const char *pairs = NULL;
+
+	if (!o->baseline) {
+		WS_FAIL_IF(n > 1 || !ws_trace_list_is_many(1, argv), err, USAGE,
+		           "gate needs --baseline DIR, or a folder of 'record --ab', see "
+		           "'warpsheet help gate'");
+		WS_FAIL_IF(o->update, err, USAGE, "--update needs --baseline DIR");
+		pairs = o->baseline = argv[0];
+	}
+	enum ws_status status = pairs ? WS_OK : ws_trace_list_add(&list, n, argv, false, err);
+	WS_THEN(status, run(&g, &list, pairs, err));
 	for (size_t j = 0; j < g.ncases; j++) {
 		struct gate_case *c = &g.cases[j];
 

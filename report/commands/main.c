@@ -38,6 +38,7 @@ enum ws_status ws_cmd_tables(int argc, char **argv, struct ws_err *err)
 	        {"report TRACE", ws_table_defs}, {"report TRACE...: ranks", ws_ranks_defs},
 	        {"diff", ws_diff_defs},          {"sweep", ws_sweep_defs},
 	        {"gate", ws_gate_defs},          {"aa", ws_aa_defs},
+	        {"referee", ws_referee_defs},
 	};
 	int n;
 	const struct ws_opt opts[] = {WS_OPT_HELP};

@@ -119,8 +119,8 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 }
 
 /* Makes only the requested tables; for a wrong name all, to list them. */
-static enum ws_status make(struct ws_trace_file *f, struct report_opts *o, int is_short,
-                           struct ws_report **out, struct ws_err *err)
+static enum ws_status make_wanted(struct ws_trace_file *f, struct report_opts *o, int is_short,
+                                  struct ws_report **out, struct ws_err *err)
 {
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
 	const struct ws_table_def *some[NSHORT];
@@ -232,7 +232,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
 	bool is_short = !o->table && ws_destination_is_terminal(&o->to);
-	enum ws_status status = make(f, o, is_short, &report, err);
+	enum ws_status status = make_wanted(f, o, is_short, &report, err);
 
 	if (status != WS_OK)
 		goto out;
@@ -252,6 +252,9 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 		    (!last->nrows || ws_cell_magnitude(&ws_table_cells(last, 0)[steps]) < 2))
 			view.ntables--;
 	}
+	if (status == WS_OK && ((o->sort && strcmp(o->sort, "tree") != 0) || o->columns ||
+	                        o->to.format == WS_FORMAT_CSV))
+		ws_table_drop_headings(view.tables[0]);
 	if (status == WS_OK && o->sort)
 		status = sort_table(view.tables[0], o->sort, err);
 	if (status == WS_OK && o->columns)
@@ -505,6 +508,10 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 	if (!o->columns)
 		return WS_OK;
 	WS_FORWARD(ws_columns_parse(o->columns, def, &o->choice, err));
+	/* ws_table_drop_headings reads it */
+	const int name = ws_table_column_index(def, "name");
+	if (name >= 0)
+		o->choice.wanted[name] = 1;
 	if (o->sort && strcmp(o->sort, "tree") != 0) {
 		size_t column;
 

@@ -8,8 +8,6 @@
 #include "report/sweep/sweep.h"
 #include "report/tables/tables.h"
 
-#define MOST_STATUS_BYTES 65536
-
 struct sweep_opts {
 	struct ws_destination to;
 	struct ws_sweep_opts sweep;
@@ -19,26 +17,6 @@ struct sweep_opts {
 
 /* Tables of a sweep without --table and -o. */
 static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivot", NULL};
-
-/*
- * The state that `warpsheet record --repeat` left beside a trace, or instead of
- * it; *text is "" without one. *reason: why the run failed, in *text, or NULL.
- */
-static void read_status(const char *path, char **text, const char **reason)
-{
-	static const char result[] = "result=";
-	FILE *f = fopen(path, "rb");
-
-	*reason = NULL;
-	*text = ws_xarray(1, MOST_STATUS_BYTES);
-	if (!f)
-		return;
-	size_t n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
-	(*text)[n] = '\0';
-	fclose(f);
-	if (!strncmp(*text, result, sizeof(result) - 1) && strncmp(*text + 7, "ok\n", 3) != 0)
-		*reason = ws_xstrndup(*text + 7, strcspn(*text + 7, "\n"));
-}
 
 struct of_run {
 	struct ws_sweep *sweep;
@@ -87,7 +65,7 @@ static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct w
 	struct ws_err why;
 
 	status_path = ws_xformat("%.*s.status", (int)(is_trace ? len - ending : len), path);
-	read_status(is_trace ? status_path : path, &text, &reason);
+	ws_run_status_read(is_trace ? status_path : path, &text, &reason);
 	if (is_trace || !ws_file_exists(path) || !strstr(path, ".status"))
 		status = ws_traces_read(&one, opts, add_trace, NULL,
 		                        &(struct of_run){sweep, reason}, &why);

@@ -24,13 +24,15 @@ void ws_trace_list_release(struct ws_trace_list *list)
 }
 
 /* Takes path over. */
-static void add(struct ws_trace_list *list, char *path)
+static void add_path(struct ws_trace_list *list, char *path)
 {
 	WS_GROW(list->path, list->n + 1, list->capacity);
 	list->path[list->n++] = path;
 }
 
 #define STATE_ENDING ".status"
+/* Bytes of a state that are read. */
+#define MOST_STATUS_BYTES 65536
 
 static bool ends_with(const char *name, const char *ending)
 {
@@ -127,7 +129,7 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 
 		if (name[0] != '.' && !is_replaced(name, folder, names, n) &&
 		    is_wanted(path, name, runs)) {
-			add(list, path);
+			add_path(list, path);
 			added++;
 		} else {
 			free(path);
@@ -163,7 +165,7 @@ enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const 
 		if (is_folder(names[i]))
 			WS_FORWARD(add_folder(list, names[i], runs, err));
 		else
-			add(list, ws_xstrdup(names[i]));
+			add_path(list, ws_xstrdup(names[i]));
 	}
 	return WS_OK;
 }
@@ -225,8 +227,9 @@ enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, str
 	enum ws_status status = ws_trace_reader_open(&f->reader, name, err);
 	const char *other = status == WS_CORRUPT ? ws_import_cure(name) : NULL;
 	if (status == WS_CORRUPT && !other && !ends_with(name, TRACE_ENDING))
-		other = "it is no trace. Readable are .wtrace, JSON of PyTorch's profiler (.json, "
-		        ".json.gz) and SQLite of Nsight Systems (.sqlite)";
+		other = "it is not a trace. Warpsheet reads .wtrace, profiles of PyTorch (.json, "
+		        ".json.gz) and JAX (.trace.json.gz, .xplane.pb), and exports of Nsight "
+		        "Systems (.sqlite)";
 	return other ? WS_FAIL(err, CORRUPT, "%s: %s", name, other) : status;
 }
 
@@ -420,4 +423,23 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 	enum ws_status status = ws_traces_read(&both, opts, add_to_side, NULL, &to, err);
 	free(both.path);
 	return status;
+}
+
+/* --- states of runs --- */
+
+void ws_run_status_read(const char *path, char **text, const char **reason)
+{
+	static const char result[] = "result=";
+	FILE *f = fopen(path, "rb");
+	size_t n;
+
+	*reason = NULL;
+	*text = ws_xarray(1, MOST_STATUS_BYTES);
+	if (!f)
+		return;
+	n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
+	(*text)[n] = '\0';
+	fclose(f);
+	if (!strncmp(*text, result, sizeof(result) - 1) && strncmp(*text + 7, "ok\n", 3) != 0)
+		*reason = ws_xstrndup(*text + 7, strcspn(*text + 7, "\n"));
 }

@@ -141,6 +141,8 @@ static void try_splits(struct aa_context *aa, uint8_t *in)
 
 /* --- detectable differences ---------------------------------------------------------- */
 
+#define DETECTABLE_MOST 1000 /* percent; runs that hide more detect nothing */
+
 /* A comparison as if each side had n recordings with this spread. */
 static struct ws_comparison predicted_comparison(double spread, unsigned n)
 {
@@ -210,7 +212,10 @@ static void add_quantity(const struct aa_context *aa, struct ws_table *t, int q)
 	for (size_t i = 0; i < sizeof(detectable) / sizeof(*detectable); i++) {
 		struct ws_comparison with = predicted_comparison(spread, detectable[i].n);
 
-		ws_cell_set_real(&row[detectable[i].column], 100 * ws_grade_detectable(&with));
+		const double percent = 100 * ws_grade_detectable(&with);
+
+		if (percent <= DETECTABLE_MOST)
+			ws_cell_set_real(&row[detectable[i].column], percent);
 	}
 	set_recordings(&row[WS_TC_aa_for_2],
 	               ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE));

@@ -279,14 +279,14 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 
 	if (c->basis == WS_BASIS_NONE || c->grade == WS_GRADE_UNLIKE)
 		return WS_GATE_UNDECIDED;
-	if (r->clock_mhz[0] > 0 && r->clock_mhz[1] > 0 &&
-	    fabs(ws_log(r->clock_mhz[1] / r->clock_mhz[0])) > ws_log1p(WS_GATE_CLOCKS_APART)) {
+	if (ws_clocks_differ(r->clock_mhz[0], r->clock_mhz[1])) {
 		add_words(j, " The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
 		          r->clock_mhz[0], r->clock_mhz[1]);
 		return WS_GATE_UNDECIDED;
 	}
 	/* Does a grade based on so few runs count? */
-	if (!(c->basis == WS_BASIS_RECORDINGS || c->identical || !isnan(opts->run_noise_percent))) {
+	if (!(c->basis == WS_BASIS_RECORDINGS || c->basis == WS_BASIS_PAIRS || c->identical ||
+	      !isnan(opts->run_noise_percent))) {
 		add_words(j, " Record three runs or more per side, or pass --run-noise.");
 		j->runs_needed = runs_for(c, effect);
 		return WS_GATE_UNDECIDED;

@@ -1,10 +1,12 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/base/elementary.h"
 #include "report/diff/recording.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
@@ -397,4 +399,21 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	}
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
+}
+
+double ws_recording_median_ns(const struct ws_recording *r)
+{
+	double *v = ws_xarray(r->nsamples + 1, sizeof(*v)), median;
+
+	/* logarithms need a positive value, so 0 becomes less than the resolution */
+	for (size_t i = 0; i < r->nsamples; i++)
+		v[i] = fmax((double)r->samples[i].step_ns, 0.5);
+	median = ws_stat_median(v, r->nsamples);
+	free(v);
+	return median;
+}
+
+bool ws_clocks_differ(double mhz_a, double mhz_b)
+{
+	return mhz_a > 0 && mhz_b > 0 && fabs(ws_log(mhz_b / mhz_a)) > ws_log1p(WS_CLOCKS_APART);
 }

@@ -56,7 +56,7 @@ static void print_ratio(double ratio, char *out, size_t size)
 	snprintf(out, size, "%s %s", amount, ratio < 1 ? "faster" : "slower");
 }
 
-/* " Record about 12 runs per side to resolve 3 %." */
+/* " Record about 12 runs per side to detect 3 %."; a difference that is plain is only not sure. */
 static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                               size_t size)
 {
@@ -64,12 +64,21 @@ static void print_runs_needed(const struct ws_diff *d, const struct ws_compariso
 	unsigned n = ws_grade_recordings_for(c, effect, d->opts.confidence);
 
 	*out = '\0';
-	if (n && (n > c->recordings[0] || n > c->recordings[1]))
-		snprintf(out, size, " Record about %u runs per side to resolve %s %%.", n,
-		         DIGITS(effect * 100));
-	else if (!n)
+	if (n && (n > c->recordings[0] || n > c->recordings[1])) {
+		snprintf(out, size, " Record about %u runs per side to ", n);
+		ws_say_add(out, size,
+		           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
+		           DIGITS(effect * 100));
+	} else if (!n)
 		snprintf(out, size, " These runs vary too much to detect %s %%.",
 		         DIGITS(effect * 100));
+}
+
+/* The confidence of a comparison's interval. */
+static int percent_of(const struct ws_diff *d, const struct ws_comparison *c)
+{
+	return (int)round(100 *
+	                  (c->basis == WS_BASIS_PAIRS ? d->opts.confidence : WS_GRADE_CONFIDENCE));
 }
 
 /* ", assumes 5 % noise"; "" if the runs show their own noise */
@@ -107,8 +116,8 @@ static void print_different(const struct ws_diff *d, const struct ws_comparison 
 	print_ratio(c->ratio, ratio, sizeof(ratio));
 	print_amount(fmin(slow, fast), in_times, least, sizeof(least));
 	print_amount(fmax(slow, fast), in_times, most, sizeof(most));
-	snprintf(out, size, "%s is %s%s than %s (95 %% CI %s to %s%s).", d->side[1].name,
-	         likely ? "likely " : "", ratio, d->side[0].name, least, most,
+	snprintf(out, size, "%s is %s%s than %s (%d %% CI %s to %s%s).", d->side[1].name,
+	         likely ? "likely " : "", ratio, d->side[0].name, percent_of(d, c), least, most,
 	         print_assumed(c, assumed));
 }
 
@@ -136,18 +145,25 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 		print_other_work(d, c, out, size);
 	else {
 		const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
-		char settles[96], assumed[48], change[128];
+		char settles[96], assumed[48];
 
 		print_runs_needed(d, c, settles, sizeof(settles));
+		print_assumed(c, assumed);
+		print_ratio(c->ratio, ratio, sizeof(ratio));
 		if (in_percent)
-			snprintf(change, sizeof(change), " by %s %% (95 %% CI %s %% to %s %%",
-			         SIGNED(100 * (c->ratio - 1)), SIGNED(100 * (c->low - 1)),
-			         SIGNED(100 * (c->high - 1)));
+			snprintf(
+			        out, size,
+			        "No significant difference: %s differs by %s %% (%d %% CI %s %% to "
+			        "%s %%%s).%s",
+			        d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
+			        SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed,
+			        settles);
 		else
-			snprintf(change, sizeof(change), " by %s× (95 %% CI %s× to %s×",
-			         DIGITS(c->ratio), DIGITS(c->low), DIGITS(c->high));
-		snprintf(out, size, "No significant difference: %s differs%s%s).%s",
-		         d->side[1].name, change, print_assumed(c, assumed), settles);
+			snprintf(out, size,
+			         "No significant difference: %s looks %s, but the runs vary too "
+			         "much to be sure (%d %% CI %s× to %s×%s).%s",
+			         d->side[1].name, ratio, percent_of(d, c), DIGITS(c->low),
+			         DIGITS(c->high), assumed, settles);
 	}
 }
 

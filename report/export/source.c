@@ -74,7 +74,7 @@ struct gzip {
 };
 
 /* Returns 0 on error. */
-static size_t put(void *cookie, const char *bytes, size_t size)
+static size_t write_gzip(void *cookie, const char *bytes, size_t size)
 {
 	struct gzip *g = cookie;
 	int code;
@@ -105,7 +105,7 @@ static int end(void *cookie)
 
 enum ws_status ws_export_gzip_open(FILE **f, FILE *to, struct ws_err *err)
 {
-	const struct ws_stream_functions functions = {put, end};
+	const struct ws_stream_functions functions = {write_gzip, end};
 	const int fd = ws_file_copy_handle(fileno(to), true);
 
 	*f = NULL;

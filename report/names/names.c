@@ -1,6 +1,7 @@
 /* Names for display: short names of kernels, names without template arguments, and the shortest
  * distinguishing forms. */
 #include "report/names/names.h"
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -522,19 +523,47 @@ static bool put_xmma(struct ws_bytes name, struct ws_buf *out)
 	return true;
 }
 
+/* The function of a mangled name that no demangler reads, "_ZN3sgl3actI…", without template
+ * arguments: "act"; else empty. */
+static struct ws_bytes mangled_function(struct ws_bytes name)
+{
+	const char *at = name.ptr, *end = at + name.len;
+	struct ws_bytes last = {0};
+
+	if (name.len < 3 || memcmp(at, "_Z", 2) != 0)
+		return last;
+	at += at[2] == 'N' ? 3 : 2;
+	while (at < end && *at >= '1' && *at <= '9') {
+		size_t len = 0;
+
+		for (; at < end && isdigit((unsigned char)*at) && len < name.len; at++)
+			len = 10 * len + (size_t)(*at - '0');
+		if (len > (size_t)(end - at))
+			return (struct ws_bytes){0};
+		last = (struct ws_bytes){at, len};
+		at += len;
+	}
+	return last;
+}
+
 void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 {
 	size_t tensile = tensile_length(name);
+	struct ws_bytes function = mangled_function(name);
 	const char *behind;
 
 	if (tensile) {
 		ws_buf_put(out, name.ptr, tensile);
 		return;
 	}
+	if (function.len) {
+		put_bytes(out, function);
+		return;
+	}
 	if (put_xmma(name, out))
 		return;
 	char *room = ws_xmalloc(name.len + 1);
-	struct ws_bytes function = (struct ws_bytes){room, ws_name_function(name, room)};
+	function = (struct ws_bytes){room, ws_name_function(name, room)};
 	struct ws_bytes arguments = arguments_of(name);
 	struct ws_bytes telling = telling_word(arguments, &behind);
 	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX) {

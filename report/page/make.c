@@ -677,7 +677,7 @@ static void name_tree(const struct tree *t)
 	                        layers ? "; equal layers are one" : "");
 }
 
-static void make(struct tree *t)
+static void make_tree(struct tree *t)
 {
 	struct ws_page_making *p = t->p;
 	struct placing g = {.t = t};
@@ -755,7 +755,7 @@ static void add_tree(struct ws_page_making *p)
 {
 	struct tree t = {.p = p};
 
-	make(&t);
+	make_tree(&t);
 	ws_strtab_free(&t.known);
 	free(t.box);
 }

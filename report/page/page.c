@@ -48,7 +48,7 @@ _Static_assert((int)WS_PAGE_USES == (int)WS_USES, "each cause of idle time has a
 enum ws_page_colour ws_page_use_colour(int use)
 {
 	return use == WS_USE_COLLECTIVE ? WS_PAGE_PINK
-	       : use == WS_USE_COPY     ? WS_PAGE_OCHRE
+	       : use == WS_USE_COPY     ? WS_PAGE_VIOLET
 	       : use == WS_USE_COMPUTE  ? WS_PAGE_COMPUTING
 	                                : (enum ws_page_colour)(WS_PAGE_IDLE + use - WS_USE_LAUNCH);
 }
@@ -625,7 +625,7 @@ static void say_first(struct ws_page_making *p)
 	if (p->page->first.nparts)
 		return;
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
-	if (!p->page->nfindings || !(f->gain_ns > 0) || !*f->gain || f->is_caveat) {
+	if (!p->page->nfindings || !(f->gain_ns > 0) || !*f->gain) {
 		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
 		    ws_host_activity_find(p->m, p->sel)->captured)
 			say_line(&p->page->first,
@@ -810,10 +810,25 @@ static void say_host_collectives(struct ws_page_making *p)
 	                            ws_say_part_of(p->texts, p->page->step_ns * percent / 100,
 	                                           percent)),
 	            p->page->has_steps ? " of each step." : " of it.", NULL);
-	say_line(&p->page->first,
-	         "First: exchange less, or overlap it with computation: larger buckets, 16-bit "
-	         "gradients, a faster network. At most ",
-	         ws_say_part_of(p->texts, p->page->step_ns * percent / 100, percent), ".", NULL);
+	if (p->page->nfindings)
+		return;
+	/* rules about kernels find nothing where none ran */
+	WS_NEW(p->texts, p->page->finding, 1);
+	p->page->nfindings = 1;
+	p->page->no_finding = NULL;
+	*p->page->finding = (struct ws_page_finding){
+	        .title = "Communication of the host",
+	        .advice = "Exchange less, or overlap it with computation: larger buckets, 16-bit "
+	                  "gradients, a faster network",
+	        .evidence = ws_arena_format(p->texts, "%s: %s", ws_page_text_of(p, most),
+	                                    ws_say_times(p->texts, p->page->step_ns * percent / 100,
+	                                                 "of", p->page->step_ns)),
+	        .gain_ns = p->page->step_ns * percent / 100,
+	        .gain = ws_arena_format(p->texts, "at most %s",
+	                                ws_say_part_of(p->texts, p->page->step_ns * percent / 100,
+	                                               percent)),
+	        .gain_percent = percent};
+	say_first(p);
 }
 
 /* --- what cannot be true ---------------------------------------------------------------------- */
@@ -1151,13 +1166,12 @@ static bool is_caveat(const struct ws_finding *f)
 	return f->rule == WS_RULE_late_start || f->rule == WS_RULE_late_end;
 }
 
-/* Largest gain first; of those without one the most severe. Caveats come last. */
+/* Largest gain first; of those without one the most severe. */
 static int compare(const void *a, const void *b)
 {
 	const struct ws_finding *x = *(const struct ws_finding *const *)a,
 	                        *y = *(const struct ws_finding *const *)b;
 
-	WS_ORDER_BY(is_caveat(x), is_caveat(y));
 	WS_ORDER_BY(gain_of(y), gain_of(x));
 	WS_ORDER_BY(x->severity, y->severity);
 	return (x > y) - (x < y); /* as the rules stand */
@@ -1213,9 +1227,9 @@ static const char *why_no_finding(const struct ws_page_making *p, int judged)
 	                       judged ? "s" : "", what_rules_lack(p));
 }
 
-static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
+static void note_rules(struct ws_page_making *p, const struct ws_findings *all, size_t ncaveats)
 {
-	size_t n = all->n, shown = 0;
+	size_t n = all->n, shown = ncaveats;
 	int judged = 0;
 	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
 	const char *count = "";
@@ -1257,7 +1271,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 {
 	const struct ws_finding **order;
 	struct ws_page_finding *shown[WS_RULES] = {0};
-	size_t n = 0;
+	size_t n = 0, ncaveats = 0;
 
 	p->page->no_finding =
 	        "No rule can be judged: the rules are about kernels, and none was recorded";
@@ -1274,28 +1288,35 @@ void ws_page_add_findings(struct ws_page_making *p)
 	ws_sort(order, n, sizeof(*order), compare);
 	for (size_t i = 0; i < n; i++) {
 		struct ws_page_finding **of_rule = &shown[order[i]->rule];
+		const struct ws_rule_def *rule = &ws_rule_defs[order[i]->rule];
+		const char *advice =
+		        order[i]->advice && *order[i]->advice ? order[i]->advice : rule->advice;
 
+		if (is_caveat(order[i])) {
+			p->page->caveat = ws_arena_format(
+			        p->texts, "%s%s%c%s. %s.", ncaveats ? p->page->caveat : "",
+			        ncaveats ? " " : "", toupper((unsigned char)*order[i]->evidence),
+			        order[i]->evidence + 1,
+			        ws_arena_copy(p->texts, advice, strcspn(advice, ".")));
+			ncaveats++;
+			continue;
+		}
 		if (*of_rule) {
 			(*of_rule)->nsimilar++;
 			continue;
 		}
 		*of_rule = &p->page->finding[p->page->nfindings];
-		const struct ws_rule_def *rule = &ws_rule_defs[order[i]->rule];
-		const char *advice =
-		        order[i]->advice && *order[i]->advice ? order[i]->advice : rule->advice;
-
 		p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
 		        .title = rule->title,
 		        .advice = ws_arena_copy(p->texts, advice, strlen(advice)),
 		        .evidence = evidence_of(p, order[i]),
 		        .gain_ns = order[i]->gain_ns,
-		        .is_caveat = is_caveat(order[i]),
 		        .gain = ws_finding_gain(p->texts, all, order[i]),
 		        .gain_percent = ws_stat_percent(order[i]->gain_ns,
 		                                        ws_finding_whole_ns(all, order[i]))};
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
 	}
-	note_rules(p, all);
+	note_rules(p, all, ncaveats);
 	if (all->nrungs < 2)
 		return;
 	WS_NEW(p->texts, p->page->rung, all->nrungs);

@@ -398,7 +398,7 @@ static void add_copies(struct filling *f)
 		if (!ws_work_ran(f->p->sel, f->m, i) || !box_of(f, w->start_ns, w->dur_ns, &box))
 			continue;
 		box.name = is_graph ? text_of(f, "CUDA graph", 10) : copy_text(f, w);
-		box.colour = is_graph ? WS_PAGE_GREY : WS_PAGE_OCHRE;
+		box.colour = is_graph ? WS_PAGE_GREY : WS_PAGE_VIOLET;
 		box.path = path_text(f, w->path);
 		set_call(f, &box, w->call);
 		f->out->copies++;
@@ -498,7 +498,7 @@ static void add_critical_path(struct filling *f)
 
 			box.name = text_of(f, name, strlen(name));
 			box.colour = is_graph ? WS_PAGE_GREY
-			             : piece  ? WS_PAGE_OCHRE
+			             : piece  ? WS_PAGE_VIOLET
 			                      : (uint8_t)ws_page_use_colour(path[i].use);
 		}
 		const size_t lane = lane_of(&f->boxes, &key, &is_new);

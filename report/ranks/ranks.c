@@ -1299,8 +1299,8 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 		snprintf(compute, sizeof(compute), "Its computation cannot be compared.");
 	else
 		snprintf(compute, sizeof(compute),
-		         "Its computation takes %+.1f %% against the median rank%s.",
-		         100 * last->slower,
+		         "Its computation is %.1f %% %s than that of the median rank%s.",
+		         100 * fabs(last->slower), last->slower < 0 ? "shorter" : "longer",
 		         100 * last->slower < SLOWER_PERCENT
 		                 ? ": look at its host, data and launches"
 		                 : "");

@@ -167,7 +167,8 @@ void ws_resources_free(struct ws_resources *s)
 	*s = (struct ws_resources){0};
 }
 
-static uint64_t find(const struct ws_resources *s, uint64_t type, uint64_t pid, uint64_t number)
+static uint64_t find_resource(const struct ws_resources *s, uint64_t type, uint64_t pid,
+                              uint64_t number)
 {
 	const struct key key = {type, pid, number};
 	uint64_t place = s->n ? ws_strtab_find(&s->keys, &key, sizeof(key)) : 0;
@@ -177,15 +178,15 @@ static uint64_t find(const struct ws_resources *s, uint64_t type, uint64_t pid, 
 
 uint64_t ws_resources_device(const struct ws_resources *s, uint64_t device)
 {
-	return find(s, WS_RESOURCE_CUDA_DEVICE, 0, device);
+	return find_resource(s, WS_RESOURCE_CUDA_DEVICE, 0, device);
 }
 
 uint64_t ws_resources_context(const struct ws_resources *s, uint64_t pid, uint64_t context)
 {
-	return find(s, WS_RESOURCE_CUDA_CONTEXT, pid, context);
+	return find_resource(s, WS_RESOURCE_CUDA_CONTEXT, pid, context);
 }
 
 uint64_t ws_resources_stream(const struct ws_resources *s, uint64_t pid, uint64_t stream)
 {
-	return find(s, WS_RESOURCE_CUDA_STREAM, pid, stream);
+	return find_resource(s, WS_RESOURCE_CUDA_STREAM, pid, stream);
 }

@@ -446,6 +446,12 @@ static int64_t stream_free_ns(const struct ws_replay *r, uint32_t i)
 	                         : ws_piece_end(&r->work[before]);
 }
 
+/* Since a time that may be INT64_MIN: since for ever. */
+static double ns_since(int64_t time_ns, int64_t now_ns)
+{
+	return time_ns == INT64_MIN ? INFINITY : (double)(now_ns - time_ns);
+}
+
 static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 {
 	double *latencies, *gaps;
@@ -480,8 +486,8 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 		const int64_t free_ns = stream_free_ns(r, i), begin_ns = r->work[i].start_ns;
 		const int64_t call_ns =
 		        p->launch == WS_NONE ? INT64_MIN : r->point[p->launch].at_ns;
-		const double since_call_ns = (double)(begin_ns - call_ns);
-		const double since_free_ns = (double)(begin_ns - free_ns);
+		const double since_call_ns = ns_since(call_ns, begin_ns);
+		const double since_free_ns = ns_since(free_ns, begin_ns);
 		/* the stream became free while the launch was on its way: did it wait for that? */
 		const bool was_queued = free_ns != INT64_MIN && free_ns > call_ns &&
 		                        (since_free_ns <= 2 * r->queue_gap_ns ||

@@ -264,46 +264,37 @@ static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 	}
 }
 
-/* Share of softmax in the GPU time of the measured steps. */
-static double softmax_share(const struct ws_model *m, const struct ws_selection *sel)
-{
-	struct ws_joined_rows *rows = sel->rows;
-	double softmax = 0;
-
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		if (k->kind->class == WS_TEXT_SOFTMAX && ws_kernel_selected(m, sel, k, i))
-			softmax += (double)k->dur_ns;
-	}
-	return ws_stat_percent(softmax, (double)sel->gpu_ns);
-}
-
-/* If a trace has no dtype, adds the dtype of most of the time of its products, because runs with
- * different dtypes are different configurations. */
-static void add_dtype(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
-                      const struct ws_selection *sel)
+/* Sets the share of softmax in the GPU time of the measured steps. If a trace has no dtype, adds
+ * the dtype of most of the time of its products, because runs with different dtypes are different
+ * configurations. */
+static void keep_kernels(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
+                         const struct ws_selection *sel)
 {
 	static const char *const products[] = {"gemm", "conv", "attention"};
 	struct ws_joined_rows *rows = sel->rows;
 	struct ws_arena temp = {0};
+	int64_t *ns, softmax_ns = 0; /* ns: by dtype */
 	uint32_t most = 0;
-	int64_t *ns;
+	bool *is_product; /* by class */
 
-	if (ws_model_fact(m, "dtype").len)
-		return;
 	WS_NEW(&temp, ns, m->ntexts);
+	WS_NEW(&temp, is_product, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		is_product[i] = WS_NAME_IS_ONE_OF(m->texts[i], products);
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
-		if (!ws_kernel_selected(m, sel, k, i) ||
-		    !WS_NAME_IS_ONE_OF(m->texts[k->kind->class], products))
+		if (!ws_kernel_selected(m, sel, k, i))
 			continue;
-		ns[k->kind->dtype] += k->dur_ns;
+		if (k->kind->class == WS_TEXT_SOFTMAX)
+			softmax_ns += k->dur_ns;
+		else if (is_product[k->kind->class])
+			ns[k->kind->dtype] += k->dur_ns;
 		if (ns[k->kind->dtype] > ns[most])
 			most = k->kind->dtype;
 	}
-	if (most)
+	run->softmax_percent = ws_stat_percent((double)softmax_ns, (double)sel->gpu_ns);
+	if (most && !ws_model_fact(m, "dtype").len)
 		add_fact(s, run, ws_bytes_of("dtype"), m->texts[most]);
 	ws_arena_free(&temp);
 }
@@ -345,8 +336,7 @@ static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 		run->model_ns = u->model_sum_ns / (double)m->nmeasured;
 		run->ran_ns = u->ran_sum_ns / (double)m->nmeasured;
 	}
-	run->softmax_percent = softmax_share(m, &sel);
-	add_dtype(s, run, m, &sel);
+	keep_kernels(s, run, m, &sel);
 	ws_selection_release(&sel);
 }
 
@@ -1295,7 +1285,7 @@ static void add_rows(const struct answering *a, struct ws_sweep *s)
 		}
 		row->words = ws_arena_format(a->texts, "%s%s",
 		                             isnan(std) ? ws_say_time(a->texts, ns)
-		                                        : ws_say_times(a->texts, ns, "±", std),
+		                                        : ws_say_mean(a->texts, ns, std),
 		                             say_against_baseline(a, from));
 		add_phases(from, row);
 	}

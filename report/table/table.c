@@ -433,6 +433,20 @@ static void free_sorted(void *ctx)
 	free(s);
 }
 
+void ws_table_drop_headings(struct ws_table *t)
+{
+	const size_t n = t->def->ncolumns, nrows = t->nrows;
+	const int name = ws_table_column_index(t->def, "name");
+
+	if (strcmp(t->def->name, "range-kernels") != 0)
+		return;
+	t->nrows = 0;
+	for (size_t row = 0; row < nrows; row++)
+		if (t->cells[row * n + (size_t)name].type != WS_CELL_EMPTY)
+			memmove(&t->cells[t->nrows++ * n], &t->cells[row * n],
+			        n * sizeof(*t->cells));
+}
+
 void ws_table_sort(struct ws_table *t, size_t column, bool descending)
 {
 	struct ws_arena texts = {0};

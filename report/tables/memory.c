@@ -166,7 +166,7 @@ static void add_device(struct memory *s, uint32_t device, bool by_phase)
 /* --- by operation ------------------------------------------------------------------ */
 
 /* The operation, else the innermost range; the empty text if there is neither. */
-static uint32_t place_of(const struct memory *s, const struct ws_memory_event *e)
+static uint32_t op_of_event(const struct memory *s, const struct ws_memory_event *e)
 {
 	const struct ws_joined_range *r = range_of(s, e);
 
@@ -210,7 +210,7 @@ static void add_operations(struct memory *s)
 	WS_NEW(s->tab->temp, order, m->ntexts);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct ws_memory_event *e = event_of(s, i);
-		struct op_sums *sum = &sums[place_of(s, e)];
+		struct op_sums *sum = &sums[op_of_event(s, e)];
 
 		sum->net += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
 		sum->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
@@ -250,7 +250,7 @@ static void set_long_place(struct memory *s, struct ws_cell *row, const struct w
 	while (outer != WS_NONE && ops->parent[outer] != WS_NONE)
 		outer = ops->parent[outer];
 	if (outer == e->cpu_op) {
-		set_place(s, row, place_of(s, e));
+		set_place(s, row, op_of_event(s, e));
 		return;
 	}
 	struct ws_bytes a = m->texts[ops->name[outer]];

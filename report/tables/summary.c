@@ -504,7 +504,7 @@ struct device_time {
 	int64_t gpu_ns[2][PLACES];
 };
 
-static unsigned place_of(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
+static unsigned part_of_run(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
 {
 	switch (ws_scope_of(tab->m, k->step, k->kind->marks)) {
 	case WS_SCOPE_STEPS:
@@ -526,7 +526,7 @@ static void find_device_time(const struct ws_table_context *tab, struct device_t
 
 	WS_EACH_KERNEL(sel->rows, i, k) {
 		const bool selected = ws_kernel_selected(m, sel, k, i);
-		const unsigned place = place_of(tab, k);
+		const unsigned place = part_of_run(tab, k);
 
 		if (device != m->configs[k->kind->config].device)
 			ws_union_next_device(&t->busy);

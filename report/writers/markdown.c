@@ -315,7 +315,7 @@ static void put_rows(struct markdown *m, const struct pipes *s)
 	m->in_table = false;
 }
 
-static void add(struct pipes *s, size_t column)
+static void add_column(struct pipes *s, size_t column)
 {
 	struct ws_view_column *p = &s->pipe[s->n++];
 
@@ -355,13 +355,13 @@ static void put_table(struct markdown *m, const struct ws_table *t)
 			fputs("\n\n", m->f);
 			s.end = ws_display_section_end(s.t, s.page, s.begin);
 			s.n = 0;
-			add(&s, s.page->item);
+			add_column(&s, s.page->item);
 			for (size_t i = 0; i < def->ncolumns; i++)
 				if (def->columns[i].type != WS_CELL_TEXT &&
 				    column_has(&s, i, false))
-					add(&s, i);
+					add_column(&s, i);
 			if (column_has(&s, s.page->text, true))
-				add(&s, s.page->text);
+				add_column(&s, s.page->text);
 			put_rows(m, &s);
 		}
 	} else {
@@ -507,7 +507,8 @@ static void put_parts(struct markdown *m, const struct ws_page *page)
 	struct ws_arena texts = {0};
 	double at = 0;
 
-	fputs("\n#### What the time is made of\n\n| part | change | time |\n|---|---:|---:|\n",
+	fputs("\n#### What the time is made of\n\n| part | change | running total "
+	      "|\n|---|---:|---:|\n",
 	      m->f);
 	for (size_t i = 0; i < page->nchange_bars; i++) {
 		const struct ws_change_bar *b = &page->change_bar[i];

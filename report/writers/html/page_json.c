@@ -268,6 +268,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_object_end(j);
 	ws_json_object_begin(key(j, "findings"));
 	ws_json_str(key(j, "no_finding"), page->no_finding);
+	ws_json_str(key(j, "caveat"), page->caveat);
 	ws_json_str(key(j, "note"), page->findings_note);
 	ws_json_str(key(j, "none"), page->no_finding);
 	ws_json_str(key(j, "each"), page->has_steps ? "a step" : "the run");

@@ -128,6 +128,8 @@ static void put_findings(FILE *f, const struct ws_page *page)
 	}
 	if (page->nfindings)
 		fputs("</ol>\n", f);
+	if (page->caveat)
+		put_element(f, "p", NULL, page->caveat);
 	if (page->findings_note)
 		put_element(f, "p", "soft", page->findings_note);
 	if (page->nrungs)

@@ -120,7 +120,7 @@ static lxw_color_t colour_of_column(const char *title, size_t nth)
 		const char *title;
 		enum ws_page_colour colour;
 	} parts[] = {
-	        {"Kernel (", WS_PAGE_COMPUTING}, {"Memcpy", WS_PAGE_OCHRE},
+	        {"Kernel (", WS_PAGE_COMPUTING}, {"Memcpy", WS_PAGE_VIOLET},
 	        {"Memset", WS_PAGE_OLIVE},       {"Communication", WS_PAGE_PINK},
 	        {"Runtime", WS_PAGE_IDLE},       {"DataLoader", WS_PAGE_IDLE_DATA},
 	        {"CPU Exec", WS_PAGE_IDLE_HOST}, {"Other (", WS_PAGE_IDLE_UNKNOWN},

@@ -247,6 +247,8 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 		ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST - 1, width,
 		                   finding->evidence, WS_XLSX_EVIDENCE);
 	}
+	if (page->caveat)
+		put_words(f, page->caveat, WS_XLSX_EVIDENCE);
 	if (page->findings_note)
 		put_words(f, page->findings_note, WS_XLSX_NOTE);
 }

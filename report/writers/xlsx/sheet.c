@@ -42,8 +42,8 @@ static const struct {
         {"ranks", "Straggler", "yes"},       {"rank-steps", "Straggler", "yes"},
 };
 
-static void add(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,
-                lxw_conditional_format *format)
+static void add_format(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,
+                       lxw_conditional_format *format)
 {
 	const uint32_t first = WS_XLSX_ROW_DATA, last = first + (uint32_t)s->rows - 1;
 
@@ -74,7 +74,7 @@ static void add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 			        .max_color = COLOUR_SLOWER,
 			};
 
-			add(x, s, c, &scale);
+			add_format(x, s, c, &scale);
 		}
 		for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 			if (!strcmp(marks[i].table, def->name) && !strcmp(marks[i].column, title)) {
@@ -91,7 +91,7 @@ static void add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 				        .format = x->styles[WS_XLSX_WARNING],
 				};
 
-				add(x, s, c, &format);
+				add_format(x, s, c, &format);
 			}
 	}
 }
