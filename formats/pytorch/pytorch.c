@@ -239,12 +239,12 @@ static enum ws_json_result parse(const struct ws_pytorch *p, struct ws_json_read
 	return r == WS_JSON_END ? WS_JSON_OK : r;
 }
 
-/* A number; `otherwise` if it is none or, for u64, negative. */
-static uint64_t u64_of(const struct ws_json_value *v, uint64_t otherwise)
+/* A number; 0 if it is none or negative. */
+static uint64_t u64_of(const struct ws_json_value *v)
 {
 	int64_t n;
 
-	return ws_json_i64(v, &n) && n >= 0 ? (uint64_t)n : otherwise;
+	return ws_json_i64(v, &n) && n >= 0 ? (uint64_t)n : 0;
 }
 
 static int64_t i64_of(const struct ws_json_value *v, int64_t otherwise)
@@ -254,7 +254,7 @@ static int64_t i64_of(const struct ws_json_value *v, int64_t otherwise)
 	return ws_json_i64(v, &n) ? n : otherwise;
 }
 
-#define ARG_U64(e, ID)       u64_of(&(e)->arg[WS_ARG_##ID], 0)
+#define ARG_U64(e, ID)       u64_of(&(e)->arg[WS_ARG_##ID])
 #define ARG_I64(e, ID, none) i64_of(&(e)->arg[WS_ARG_##ID], (none))
 
 static void text_of(struct ws_pytorch *p, const struct ws_json_value *v, uint64_t *id)
@@ -317,7 +317,7 @@ static void thread_of(struct ws_pytorch *p, const struct event *e, uint64_t *thr
 		/* a 32-bit number that was written as a signed one */
 		tid = tid < 0 ? tid & 0xffffffff : tid;
 	}
-	ws_import_thread(p->out, u64_of(&e->pid, 0), (uint64_t)tid, label, thread);
+	ws_import_thread(p->out, u64_of(&e->pid), (uint64_t)tid, label, thread);
 }
 
 /* --- device work --- */
@@ -373,7 +373,7 @@ static void add_gpu_row(struct ws_pytorch *p, struct gpu_row *g)
 /* Take the process of device work from an event of the host. */
 static void take_host_pid(struct ws_pytorch *p, const struct event *e)
 {
-	uint64_t pid = u64_of(&e->pid, 0);
+	uint64_t pid = u64_of(&e->pid);
 
 	p->other_host_calls += p->has_host_pid && pid != p->host_pid;
 	if (p->has_host_pid)
@@ -453,7 +453,7 @@ static void take_xyz(const struct ws_json_value *v, uint64_t *x, uint64_t *y, ui
 
 	ws_json_items_begin(&items, v, '[');
 	for (int i = 0; i < 3 && ws_json_next_element(&items, &size); i++)
-		*to[i] = u64_of(&size, 0);
+		*to[i] = u64_of(&size);
 }
 
 /* Device and stream are in the arguments; before 2021, and in rows that are only drawn, in pid and
@@ -464,7 +464,7 @@ static uint64_t device_of(const struct event *e)
 
 	if (v->type == WS_JSON_ABSENT)
 		v = &e->arg[WS_ARG_IN_DEVICE];
-	return u64_of(v->type == WS_JSON_ABSENT ? &e->pid : v, 0);
+	return u64_of(v->type == WS_JSON_ABSENT ? &e->pid : v);
 }
 
 static int64_t stream_of(const struct event *e)
@@ -781,7 +781,7 @@ static void on_instant(struct ws_pytorch *p, const struct event *e)
 	struct ws_row_memory row = {.op = is_full     ? WS_MEMORY_OP_OUT_OF_MEMORY
 	                                  : bytes < 0 ? WS_MEMORY_OP_FREE
 	                                              : WS_MEMORY_OP_ALLOC,
-	                            .pid = u64_of(&e->pid, 0),
+	                            .pid = u64_of(&e->pid),
 	                            .device = ARG_U64(e, MEMORY_DEVICE),
 	                            .address = ARG_U64(e, MEMORY_ADDRESS),
 	                            .bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes,
@@ -856,7 +856,7 @@ struct kept_name {
 static void on_name(struct ws_pytorch *p, const struct event *e)
 {
 	const struct ws_json_value *name = &e->arg[WS_ARG_NAME];
-	struct kept_name kept = {.pid = u64_of(&e->pid, 0), .tid = u64_of(&e->tid, 0)};
+	struct kept_name kept = {.pid = u64_of(&e->pid), .tid = u64_of(&e->tid)};
 	struct ws_bytes text;
 
 	if (name->type != WS_JSON_STRING) {
@@ -1282,7 +1282,7 @@ static void on_xla(struct ws_pytorch *p, const struct event *e)
 	        [WS_XLA_TF_OP] = WS_ARG_XLA_TF_OP,
 	        [WS_XLA_STEP] = WS_ARG_XLA_STEP,
 	};
-	struct ws_xla_event x = {.plane = u64_of(&e->pid, 0), .line = u64_of(&e->tid, 0)};
+	struct ws_xla_event x = {.plane = u64_of(&e->pid), .line = u64_of(&e->tid)};
 
 	if (!time_of(p, &e->ts, &x.start_ns) || !ws_json_scaled(&e->dur, 3, &x.dur_ns)) {
 		p->out->lost[WS_LOST_import_bad_time]++;

@@ -22,7 +22,7 @@ static struct ws_image perceptron(struct ws_image_net *net, struct ws_image x,
                                   const struct ws_image_options *o, int64_t hidden1,
                                   int64_t hidden2)
 {
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "fc1", x, ws_image_width(o, hidden1));
 	x = ws_nn_activation(net, "act1", x);
 	x = ws_nn_dense(net, "fc2", x, ws_image_width(o, hidden2));
@@ -42,7 +42,7 @@ NETWORK(ws_model_mlp_256)
 
 NETWORK(ws_model_toy_mixed)
 {
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense_plain(net, "fc1", x, ws_image_width(o, 10));
 	x = ws_nn_activation(net, "relu", x);
 	x = ws_nn_layer_norm(net, "ln", x);
@@ -80,7 +80,7 @@ NETWORK(ws_model_lenet5)
 	x = conv(net, "conv2", x, ws_image_width(o, 16), 5, 1, 0);
 	x = ws_nn_activation(net, "act2", x);
 	x = ws_nn_max_pool(net, "pool2", x, 2, 2, 0);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "fc1", x, ws_image_width(o, 120));
 	x = ws_nn_activation(net, "act3", x);
 	x = ws_nn_dense(net, "fc2", x, ws_image_width(o, 84));
@@ -94,7 +94,7 @@ NETWORK(ws_model_lenet_caffe)
 	x = ws_nn_max_pool(net, "pool1", x, 2, 2, 0);
 	x = conv(net, "conv2", x, ws_image_width(o, 50), 5, 1, 0);
 	x = ws_nn_max_pool(net, "pool2", x, 2, 2, 0);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "ip1", x, ws_image_width(o, 500));
 	x = ws_nn_activation(net, "act1", x);
 	return ws_nn_dense(net, "ip2", x, o->classes);
@@ -118,7 +118,7 @@ NETWORK(ws_model_alexnet)
 	x = ws_nn_activation(net, "features.11", x);
 	x = ws_nn_max_pool(net, "features.12", x, 3, 2, 0);
 	x = ws_nn_avg_pool(net, "avgpool", x, 6);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dropout(net, "classifier.0", x, 0.5);
 	x = ws_nn_dense(net, "classifier.1", x, ws_image_width(o, 4096));
 	x = ws_nn_activation(net, "classifier.2", x);
@@ -152,7 +152,7 @@ static struct ws_image vgg(struct ws_image_net *net, struct ws_image x,
 		x = ws_nn_activation(net, NAME("features.%d", layer++), x);
 	}
 	x = ws_nn_avg_pool(net, "avgpool", x, 7);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "classifier.0", x, ws_image_width(o, 4096));
 	x = ws_nn_activation(net, "classifier.1", x);
 	x = ws_nn_dropout(net, "classifier.2", x, 0.5);
@@ -227,7 +227,7 @@ static struct ws_image resnet(struct ws_image_net *net, struct ws_image x,
 			          ws_image_width(o, (int64_t)64 << layer),
 			          layer > 0 && i == 0 ? 2 : 1);
 	x = ws_nn_avg_pool(net, "avgpool", x, 1);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	return ws_nn_dense(net, "fc", x, o->classes);
 }
 
@@ -274,7 +274,7 @@ NETWORK(ws_model_conv1d_resnet)
 	}
 	x = ws_nn_conv(net, "downscale.0", x, WS_CONV_SIGNAL(1, 1));
 	x = ws_nn_tanh(net, "downscale.1", x);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "fc.0", x, o->classes);
 	return ws_nn_tanh(net, "fc.1", x);
 }

@@ -322,7 +322,7 @@ static void count_outside(void)
 }
 
 /* Whether everything to be recorded is recorded: then the new event is counted as left out. */
-static bool is_after_capture(void)
+static bool is_past_window(void)
 {
 	if (!WS_UNLIKELY(atomic_load_explicit(&ws_collector.seg->control.has_ended,
 	                                      memory_order_relaxed)))
@@ -385,7 +385,7 @@ static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_ev
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return (int)thread_buffer->kernels;
 	}
-	if (is_after_capture())
+	if (is_past_window())
 		return (int)thread_buffer->kernels;
 	k = &thread_buffer->kernel[thread_buffer->kernels];
 	ws_event_init(&out, ev->domain, k->text, WS_TEXT_BYTES);
@@ -416,7 +416,7 @@ int ws_event_push(struct ws_event *ev)
 	level = (int)thread_buffer->domains[ev->domain].open++;
 	if (ws_range_wanted())
 		ws_range_pushed(thread_buffer, ev, (uint32_t)level);
-	if (is_after_capture()) {
+	if (is_past_window()) {
 		thread_buffer->domains[ev->domain].dropped++;
 		return level;
 	}
@@ -480,7 +480,7 @@ int ws_event_pop(struct ws_event *ev)
 		ws_range_popped(thread_buffer, ev->domain, (uint32_t)level, now);
 	if (WS_UNLIKELY(thread_buffer->domains[ev->domain].dropped)) {
 		thread_buffer->domains[ev->domain].dropped--;
-		if (!is_after_capture())
+		if (!is_past_window())
 			ws_lost(WS_DROPPED_ring_overflow, 1);
 		return level;
 	}
@@ -504,7 +504,7 @@ static void put_timed(struct ws_rec_head *rec, enum ws_rec_type type, uint16_t s
 		ws_lost(WS_DROPPED_thread_without_ring, 1);
 		return;
 	}
-	if (is_after_capture())
+	if (is_past_window())
 		return;
 	rec->size = size;
 	rec->type = (uint16_t)type;
@@ -525,7 +525,7 @@ void ws_event_mark(struct ws_event *ev)
 {
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 
-	if (WS_UNLIKELY(!thread_buffer) || is_after_capture())
+	if (WS_UNLIKELY(!thread_buffer) || is_past_window())
 		return;
 	measure(ev);
 	if (!put_event(thread_buffer, WS_REC_MARK, ev, 0, 0, thread_buffer->pops_owed))
@@ -553,7 +553,7 @@ uint64_t ws_event_start(struct ws_event *ev)
 		return range |
 		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_DROPPED_definition_overflow)
 		                                  : RANGE_CAUSE(WS_DROPPED_thread_without_ring));
-	if (is_after_capture())
+	if (is_past_window())
 		return range | RANGE_CAUSE(CAUSE_OVER);
 	measure(ev);
 	capture = ws_range_wanted() && ws_range_started(ev) ? RANGE_CAPTURE : 0;

@@ -511,6 +511,8 @@ void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
 
 /* Prints a line for the user on stderr; without full stop and newline. */
 void ws_record_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a line of a run of a series, as it is. */
+void ws_record_pass_on(const char *line);
 
 /* --- the command line of warpsheet-record ---------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -21,19 +20,6 @@
 #define STATISTICS_INTERVAL_NS 900000000
 /* Pause before searching again for a process in another PID namespace. */
 #define SEARCH_PAUSE_NS 20000000
-
-void ws_record_notice(const char *fmt, ...)
-{
-	char *line;
-	va_list ap;
-
-	va_start(ap, fmt);
-	line = ws_xvformat(fmt, ap);
-	va_end(ap);
-	ws_defuse(line); /* names may contain control characters */
-	fprintf(stderr, "warpsheet-record: %s\n", line);
-	free(line);
-}
 
 /* --- in the folder of the trace --- */
 

@@ -268,7 +268,7 @@ static void listen(const struct series *s, const struct ws_grid_run *run, int fd
 		if (line[len - 1] == '\n')
 			line[--len] = '\0';
 		if (s->grid->points[run->point].program)
-			fprintf(stderr, "%s\n", line);
+			ws_record_pass_on(line);
 		/* "try --help" does not explain the error */
 		if (len && !strstr(line, "try --help"))
 			snprintf(o->last_words, sizeof(o->last_words), "%s", line);

@@ -67,13 +67,14 @@ static bool is_foreign(const char *path)
 {
 	const struct ws_importer *importer;
 	struct ws_file_info file;
+	const char *cure;
 
 	/* reports may lie beside traces */
 	if (ends_with(path, ".html") || ws_file_look(WS_HERE, path, true, &file) ||
-	    file.type != WS_FILE_REGULAR || ws_import_find(path, &importer, NULL) != WS_OK)
+	    file.type != WS_FILE_REGULAR || ws_import_find(path, &importer, &cure, NULL) != WS_OK)
 		return false;
-	if (!importer && ws_import_cure(path))
-		ws_ui_print("warning: '%s' is left out: %s", path, ws_import_cure(path));
+	if (!importer && cure)
+		ws_ui_print("warning: '%s' is left out: %s", path, cure);
 	return importer != NULL;
 }
 
@@ -197,8 +198,9 @@ void ws_import_print_damage(const struct ws_import_stats *s)
 bool ws_trace_is_foreign(const char *path)
 {
 	const struct ws_importer *importer;
+	const char *cure;
 
-	return ws_import_find(path, &importer, NULL) == WS_OK && importer;
+	return ws_import_find(path, &importer, &cure, NULL) == WS_OK && importer;
 }
 
 static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
