@@ -681,6 +681,7 @@ static void on_cpu_op(struct ws_pytorch *p, const struct event *e)
 	if (e->name.type == WS_JSON_STRING)
 		op.name = ws_json_text(&e->name, &p->scratch);
 	ws_import_op(p->out, &op, &row.config);
+	text_of(p, &e->arg[WS_ARG_SOURCE], &row.source);
 	add_collective(p, e, row.start_ns, 0);
 	ws_import_record(p->out, WS_KIND_CPU_OP, &row);
 }
@@ -724,6 +725,7 @@ static void on_python(struct ws_pytorch *p, const struct event *e)
 		return;
 	thread_of(p, e, &row.thread);
 	text_of(p, &e->name, &row.name);
+	text_of(p, &e->arg[WS_ARG_SOURCE], &row.source);
 	ws_import_record(p->out, WS_KIND_PYTHON_CALL, &row);
 }
 

@@ -261,6 +261,7 @@ static void add_module_call(struct ws_drain *d, const struct ws_row_cpu_op *op)
 	        .dur_ns = op->dur_ns,
 	        .thread = op->thread,
 	        .name = op->config & ~WS_DRAIN_MODULE,
+	        .source = op->source,
 	};
 
 	ws_drain_add(d, WS_KIND_PYTHON_CALL, &row);
@@ -270,11 +271,13 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 {
 	struct ws_row_cpu_op row = {.thread = thread};
 	struct ws_rec_op rec;
+	int is_known;
 
 	memcpy(&rec, bytes, sizeof(rec));
 	if (!rec.config || rec.config > d->seg->defs_size / 8 || rec.end_ns < rec.head.time_ns)
 		return 0;
 	row.config = d->ops[rec.config - 1];
+	row.source = ws_drain_string_id(d, rec.source, &is_known);
 	row.sequence = rec.sequence;
 	row.forward_thread = rec.forward_thread;
 	row.dur_ns = rec.end_ns - rec.head.time_ns;
