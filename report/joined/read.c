@@ -96,8 +96,8 @@ static const struct ws_graph_node *captured_node(struct ws_kernel_join *j, uint3
                                                  int64_t start_ns)
 {
 	const struct ws_model *m = j->m;
-	const uint32_t at =
-	        ws_graph_node_at(m, process, id, call ? call->start_ns : start_ns, &j->next_node);
+	const uint32_t at = ws_graph_node_at(m, process, id, call ? call->start_ns : start_ns,
+	                                     start_ns, &j->next_node);
 	const uint32_t captured = at == WS_NONE ? WS_NONE : m->graph_nodes[at].captured;
 	const struct ws_graph_node *node = captured == WS_NONE ? NULL : &m->graph_nodes[captured];
 

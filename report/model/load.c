@@ -795,8 +795,8 @@ static void on_graph_node(void *loader, const void *row)
 	};
 }
 
-uint32_t ws_graph_node_at(const struct ws_model *m, uint32_t process, uint64_t id, int64_t time_ns,
-                          uint32_t *next)
+uint32_t ws_graph_node_at(const struct ws_model *m, uint32_t process, uint64_t id,
+                          int64_t launched_ns, int64_t start_ns, uint32_t *next)
 {
 	const struct ws_graph_node *n = m->graph_nodes;
 	size_t at = *next;
@@ -810,7 +810,7 @@ uint32_t ws_graph_node_at(const struct ws_model *m, uint32_t process, uint64_t i
 	if (at == m->ngraph_nodes || n[at].id != id || n[at].process != process)
 		return WS_NONE;
 	while (at + 1 < m->ngraph_nodes && n[at + 1].id == id && n[at + 1].process == process &&
-	       n[at + 1].time_ns <= time_ns)
+	       n[at + 1].time_ns <= (n[at + 1].thread == WS_NONE ? start_ns : launched_ns))
 		at++;
 	*next = (uint32_t)at + 1;
 	return (uint32_t)at;
@@ -839,6 +839,7 @@ enum ws_status ws_load_graph_nodes(struct ws_loader *l, struct ws_err *err)
 			             ? WS_NONE
 			             : ws_graph_node_at(m, node->process,
 			                                m->graph_nodes[at].original,
+			                                m->graph_nodes[at].time_ns,
 			                                m->graph_nodes[at].time_ns, &next);
 		m->graph_nodes[i].captured =
 		        at != WS_NONE && m->graph_nodes[at].thread != WS_NONE ? at : WS_NONE;
