@@ -492,7 +492,8 @@ int ws_event_pop(struct ws_event *ev)
 	return level;
 }
 
-void ws_event_op(struct ws_rec_op *rec)
+/* Writes a record of the size of an event that has no text and no payload. */
+static void put_fixed(struct ws_rec_head *rec, enum ws_rec_type type)
 {
 	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
 	volatile uint64_t mark;
@@ -506,16 +507,27 @@ void ws_event_op(struct ws_rec_op *rec)
 		count_outside();
 		return;
 	}
-	rec->head.size = sizeof(*rec);
-	rec->head.type = WS_REC_OP;
-	pos = begin_record(thread_buffer, sizeof(*rec), thread_buffer->pops_owed, &mark);
+	rec->size = sizeof(struct ws_rec_event);
+	rec->type = (uint16_t)type;
+	pos = begin_record(thread_buffer, rec->size, thread_buffer->pops_owed, &mark);
 	if (WS_UNLIKELY(pos == UINT64_MAX)) {
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return;
 	}
 	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, rec,
-	            sizeof(*rec));
-	end_record(thread_buffer, pos + sizeof(*rec));
+	            rec->size);
+	end_record(thread_buffer, pos + rec->size);
+}
+
+void ws_event_op(struct ws_rec_op *rec)
+{
+	put_fixed(&rec->head, WS_REC_OP);
+}
+
+void ws_event_node(struct ws_rec_node *rec)
+{
+	rec->head.time_ns = ws_now_ns();
+	put_fixed(&rec->head, WS_REC_NODE);
 }
 
 void ws_event_mark(struct ws_event *ev)

@@ -119,6 +119,7 @@ enum ws_rec_type {
 	WS_REC_MARK,
 	WS_REC_CPU_KERNEL,
 	WS_REC_OP,
+	WS_REC_NODE,
 };
 
 /* Starts every record. */
@@ -166,6 +167,17 @@ struct ws_rec_op {
 _Static_assert(sizeof(struct ws_rec_op) == sizeof(struct ws_rec_event) &&
                        offsetof(struct ws_rec_op, end_ns) == offsetof(struct ws_rec_event, range),
                "filters read the end of both");
+
+/* A node of a CUDA graph was made or updated. It has the size of an event. */
+struct ws_rec_node {
+	struct ws_rec_head head;
+	uint32_t graph; /* ids are CUPTI's */
+	uint32_t reserved;
+	uint64_t node;
+	uint64_t original; /* the node that it is a copy of; 0: none */
+	uint64_t reserved1[2];
+};
+_Static_assert(sizeof(struct ws_rec_node) == sizeof(struct ws_rec_event), "filters read its head");
 
 /* --- definition log --- */
 

@@ -230,6 +230,8 @@ struct ws_model_opts {
 	bool step_is_auto;       /* this program chose `step`, and reports so */
 	const char *device_name; /* for devices whose name the trace lacks; NULL: none */
 	double softmax_flops;    /* per element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
+	bool by_launch; /* kernels of CUDA graphs belong to where the graph was launched, not to
+	                   where it was captured */
 	/* called often with the name of the current work; may be NULL */
 	void (*progress)(const char *what, uint64_t done, uint64_t total);
 };
@@ -377,6 +379,7 @@ struct ws_work {
 	int64_t start_ns, dur_ns;
 	uint64_t bytes;
 	uint64_t stream, correlation;
+	uint64_t graph_node; /* id of the node that it ran as, 0 = none */
 	uint32_t process, device;
 	uint32_t call, range, op; /* as for kernels: numbers of joined rows */
 	uint32_t path;            /* of the innermost range of its launch, WS_NONE */
@@ -385,6 +388,7 @@ struct ws_work {
 	uint8_t kind;             /* enum ws_work_kind */
 	uint8_t direction;        /* memcpy.kind */
 	uint8_t no_time;
+	bool is_captured; /* as of kernels: see struct ws_kernel_kind */
 };
 
 struct ws_op_config {
@@ -445,6 +449,20 @@ struct ws_memory_event {
 	uint8_t op;             /* enum ws_memory_op */
 };
 
+/* A node of a CUDA graph from when it was made or updated. docs/dev/graphs.md */
+struct ws_graph_node {
+	uint64_t id, original; /* original: id of the node that it is a copy of, 0 = none */
+	int64_t time_ns;
+	uint32_t process;
+	uint32_t thread; /* WS_NONE = not recorded */
+	/* the node that was captured, itself or the first of its originals: index into
+	 * graph_nodes; WS_NONE = not recorded */
+	uint32_t captured;
+	/* of a captured node: the innermost range and operation at its capture, as those of a
+	 * launch; WS_NONE */
+	uint32_t range, cpu_op;
+};
+
 /* Why a step differs from the others and is not measured. */
 enum ws_step_apart {
 	WS_STEP_NOT_APART,
@@ -493,6 +511,7 @@ struct ws_process_end {
 struct ws_leftovers {
 	uint64_t no_launch;          /* kernels without a launch record */
 	uint64_t no_range;           /* kernels launched outside ranges */
+	uint64_t no_capture;         /* kernels of graphs' nodes whose capture is unknown */
 	uint64_t no_time;            /* kernels whose time is unknown */
 	uint64_t cut_off;            /* kernels that still ran when recording ended */
 	uint64_t launches_behind;    /* launches after the last one with work */
@@ -515,6 +534,9 @@ struct ws_attribution {
 	uint32_t *first; /* by call: its list in crossings, WS_NONE; NULL when nothing crosses */
 	struct ws_crossing *crossings;
 	size_t ncrossings, crossings_capacity;
+	/* the same of the captured kernels of a graph's launch: the ranges around the launch, but
+	 * not around the capture. NULL: none */
+	uint32_t *launched;
 	uint64_t not_followed; /* calls past WS_MAX_CROSSINGS whose crossing ranges were left out */
 };
 
@@ -563,6 +585,8 @@ struct ws_model {
 	size_t ncollectives;
 	struct ws_memory_event *memory;
 	size_t nmemory;
+	struct ws_graph_node *graph_nodes; /* by id, process, time; none with by_launch */
+	size_t ngraph_nodes;
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
