@@ -129,6 +129,16 @@ static void list_launched(struct ws_kernel_join *j, uint32_t call, uint32_t laun
 	}
 }
 
+/* The line of a kernel's operation, else that of the innermost module around it. */
+static uint32_t source_of(const struct ws_model *m, uint32_t cpu_op, uint32_t path)
+{
+	uint32_t source = cpu_op == WS_NONE ? 0 : m->cpu_ops.source[cpu_op];
+
+	for (; !source && path != WS_NONE; path = m->ranges.paths[path].parent)
+		source = m->ranges.paths[path].source;
+	return source;
+}
+
 static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
                              const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
@@ -213,6 +223,7 @@ static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct w
 	                              .is_captured = node != NULL,
 	                              .collective = from->collective};
 
+	kind.source = source_of(m, k->cpu_op, kind.path);
 	if (kind.collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
 		kind.collective = m->cpu_ops.collective[k->cpu_op];
 	if (node) /* a replay is no start-up, but its capture mostly is */

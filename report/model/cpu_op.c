@@ -108,6 +108,7 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
 	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
 	};
 	r->thread[to] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0);
+	ops->source[to] = ws_model_text(l->m, ws_value(t, WS_COL_cpu_op_source, row));
 	return WS_OK;
 }
 
@@ -235,6 +236,9 @@ static enum ws_status follow_flows(struct ws_loader *l, const struct op_sequence
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
 			ops->forward[i] = ops->forward[ops->tree.parent[i]];
+	for (uint32_t i = 0; i < ops->tree.n; i++)
+		if (!ops->source[i] && ops->forward[i] != WS_NONE)
+			ops->source[i] = ops->source[ops->forward[i]];
 	return WS_OK;
 }
 
@@ -259,6 +263,7 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	WS_NEW(&l->m->arena, ops->external, t->rows);
 	WS_NEW(&l->m->arena, ops->range, t->rows);
 	WS_NEW(&l->m->arena, ops->forward, t->rows);
+	WS_NEW(&l->m->arena, ops->source, t->rows);
 	WS_NEW(&l->m->arena, ops->phase, t->rows);
 	memset(ops->range, 0xff, t->rows * sizeof(*ops->range));
 	memset(ops->forward, 0xff, t->rows * sizeof(*ops->forward));
@@ -355,7 +360,7 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
 
 struct ws_module_call {
 	int64_t start_ns, end_ns;
-	uint32_t thread, name;
+	uint32_t thread, name, source;
 	uint64_t row; /* row of the file: orders calls of one time */
 };
 
@@ -395,6 +400,7 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data
 	call->end_ns = start + dur;
 	call->row = row;
 	call->name = module_name(l->m, ws_value(t, WS_COL_python_call_name, row));
+	call->source = ws_model_text(l->m, ws_value(t, WS_COL_python_call_source, row));
 	call->thread = ws_thread_number(l, ws_value(t, WS_COL_python_call_thread, row), 0);
 	return WS_OK;
 }
@@ -407,6 +413,7 @@ static void put_event(struct ws_module_event *events, size_t *n, const struct ws
 	        .position = (uint32_t)*n,
 	        .thread = call->thread,
 	        .name = begins ? call->name : WS_TEXT_EMPTY,
+	        .source = call->source,
 	        .begins = begins,
 	};
 	++*n;

@@ -139,7 +139,8 @@ struct ws_module_event {
 	int64_t time_ns;
 	uint32_t position; /* order among events of the same time */
 	uint32_t thread, name;
-	bool begins; /* if false, it has no name */
+	uint32_t source; /* text: the line that calls it; 0 = not recorded */
+	bool begins;     /* if false, it has no name */
 };
 /* All of them, in order of time. A call ends no later than those around it on its thread. */
 enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena,

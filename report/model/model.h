@@ -82,6 +82,7 @@ struct ws_path {
 	uint32_t name, domain;
 	uint32_t depth;   /* 0 for an outermost range */
 	uint8_t style;    /* 0, which is push/pop, or WS_RANGE_START_END */
+	uint32_t source;  /* text: the line that called such a module first; 0 = not recorded */
 	int64_t first_ns; /* begin of its first instance */
 };
 
@@ -424,6 +425,8 @@ struct ws_cpu_ops {
 	                         backward */
 	uint32_t *collective; /* collective of it or of an operation around it; the array is NULL if
 	                         there is none */
+	uint32_t *source;     /* text: the line of the program that called it, or its forward
+	                         operation; 0 = not recorded */
 	uint8_t *phase;       /* enum ws_phase, by these links */
 	struct ws_op_config *configs; /* [0]: a lost one */
 	size_t nconfigs;

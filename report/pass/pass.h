@@ -81,6 +81,7 @@ struct ws_kernel_kind {
 	/* the range, the operation and what follows from them are those where the program captured
 	 * the kernel's node; marks of the scope are those of its launch */
 	uint16_t is_captured;
+	uint32_t source; /* text: the line of the program that called for it; 0 = not recorded */
 	uint32_t collective; /* index of the model's collective; WS_NONE. The struct has no padding
 	                      */
 };
