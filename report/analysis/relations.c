@@ -188,6 +188,7 @@ bool ws_path_is_shown(const struct ws_relations *r, uint32_t path)
 	const struct ws_path_sums *s = ws_digest_path(r->tab->digest, digest_path(m, path));
 
 	return ws_values_count(&s->dur_ns) || s->ops_exclusive ||
+	       (m->ngraph_nodes && s->ops_inclusive) ||
 	       (path >= m->ranges.npaths && !sel->has_nvtx && !sel->has_steps);
 }
 

@@ -168,26 +168,31 @@ size_t ws_steps_apart(const struct ws_model *m)
 
 const char *ws_step_apart_name(uint8_t apart)
 {
-	return apart == WS_STEP_EVALUATES ? "evaluation" : "prefill";
+	return apart == WS_STEP_EVALUATES  ? "evaluation"
+	       : apart == WS_STEP_PREFILLS ? "prefill"
+	                                   : "capture of a CUDA graph";
 }
 
-/* All such steps have one reason, because a program that trains reads no prompts. */
 const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena)
 {
-	const size_t n = ws_steps_apart(m);
-	uint8_t why = WS_STEP_NOT_APART;
+	/* of one step, of several */
+	static const char *const words[][2] = {
+	        [WS_STEP_EVALUATES] = {"contains an evaluation", "contain an evaluation"},
+	        [WS_STEP_PREFILLS] = {"is a prefill", "are prefills"},
+	        [WS_STEP_CAPTURES] = {"captures a CUDA graph", "capture a CUDA graph"},
+	};
+	const size_t all = ws_steps_apart(m) + m->nmeasured;
+	size_t n[sizeof(words) / sizeof(*words)] = {0};
+	const char *said = "";
 
 	for (size_t s = 0; s < m->nsteps; s++)
-		why |= m->steps[s].apart;
-	if (!n)
-		return "";
-	return ws_arena_format(arena, "%zu of %zu steps %s %s", n, n + m->nmeasured,
-	                       why == WS_STEP_EVALUATES ? n == 1 ? "contains" : "contain"
-	                       : n == 1                 ? "is"
-	                                                : "are",
-	                       why == WS_STEP_EVALUATES ? "an evaluation"
-	                       : n == 1                 ? "a prefill"
-	                                                : "prefills");
+		n[m->steps[s].apart]++;
+	for (size_t why = WS_STEP_NOT_APART + 1; why < sizeof(n) / sizeof(*n); why++)
+		if (n[why])
+			said = ws_arena_format(arena, "%s%s%zu of %zu steps %s", said,
+			                       *said ? ", " : "", n[why], all,
+			                       words[why][n[why] != 1]);
+	return said;
 }
 
 size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,

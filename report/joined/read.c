@@ -270,7 +270,7 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 		k->cpu_op = node->cpu_op != WS_NONE ? node->cpu_op : k->cpu_op;
 		range = ws_joined_rows_range(j->rows, k->range);
 	} else {
-		j->m->leftovers.no_capture += from->graph_node && m->ngraph_nodes;
+		j->m->leftovers.no_capture += from->graph_node && m->ngraph_nodes && !m->by_launch;
 	}
 
 	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;

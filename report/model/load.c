@@ -822,7 +822,7 @@ enum ws_status ws_load_graph_nodes(struct ws_loader *l, struct ws_err *err)
 	const uint64_t n = ws_trace_reader_count(l->r, WS_KIND_GRAPH_NODE);
 	uint32_t next = 0;
 
-	if (!n || l->opts->by_launch)
+	if (!n)
 		return WS_OK;
 	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more nodes of CUDA graphs than a report handles");
@@ -842,7 +842,9 @@ enum ws_status ws_load_graph_nodes(struct ws_loader *l, struct ws_err *err)
 			                                m->graph_nodes[at].time_ns,
 			                                m->graph_nodes[at].time_ns, &next);
 		m->graph_nodes[i].captured =
-		        at != WS_NONE && m->graph_nodes[at].thread != WS_NONE ? at : WS_NONE;
+		        !l->opts->by_launch && at != WS_NONE && m->graph_nodes[at].thread != WS_NONE
+		                ? at
+		                : WS_NONE;
 	}
 	return WS_OK;
 }

@@ -459,7 +459,7 @@ struct ws_graph_node {
 	uint32_t process;
 	uint32_t thread; /* WS_NONE = not recorded */
 	/* the node that was captured, itself or the first of its originals: index into
-	 * graph_nodes; WS_NONE = not recorded */
+	 * graph_nodes; WS_NONE = not recorded, or by_launch */
 	uint32_t captured;
 	/* of a captured node: the innermost range and operation at its capture, as those of a
 	 * launch; WS_NONE */
@@ -471,6 +471,7 @@ enum ws_step_apart {
 	WS_STEP_NOT_APART,
 	WS_STEP_EVALUATES, /* it contains an evaluation, which most do not */
 	WS_STEP_PREFILLS,  /* it reads a prompt, while each of the others computes a token */
+	WS_STEP_CAPTURES,  /* it captures a CUDA graph: nothing of that runs in it */
 };
 
 /* In a step, on its thread. */
@@ -588,7 +589,7 @@ struct ws_model {
 	size_t ncollectives;
 	struct ws_memory_event *memory;
 	size_t nmemory;
-	struct ws_graph_node *graph_nodes; /* by id, process, time; none with by_launch */
+	struct ws_graph_node *graph_nodes; /* by id, process, time */
 	size_t ngraph_nodes;
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */
@@ -601,6 +602,7 @@ struct ws_model {
 	size_t nevaluations;
 	struct ws_peaks *peaks;   /* storage of the devices' peaks */
 	double softmax_flops;     /* as asked for */
+	bool by_launch;           /* likewise */
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 
 	struct ws_ranges ranges;

@@ -51,6 +51,8 @@ struct ws_ops_table {
 	struct ws_ops_sums *sums[WS_OPS_KINDS]; /* by text */
 	struct ws_ops_sums without_op;          /* device work outside operations */
 	struct ws_ops_source *sources;          /* of the framework's operations, by text */
+	/* by node: how often a CUDA graph replayed it, and the launch of the last one; NULL */
+	uint32_t *replays, *launched_by;
 	int64_t all_cpu_ns, all_cuda_ns;
 };
 
@@ -321,16 +323,20 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 
 /* --- sums ----------------------------------------------------------------------------------- */
 
-/* Work that a CUDA graph captured in an operation counts for it, though the capture itself is
- * start-up, and so not in the report. */
-static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns, bool is_captured)
+/* launched_by: of work that a CUDA graph captured, the call that launched the graph. It counts for
+ * the operation, though the capture itself is start-up, and so not in the report. */
+static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns, bool is_captured,
+                     uint32_t launched_by)
 {
 	struct ws_ops_node *node = ws_ops_node_at(s, i);
 	struct ws_ops_sums *sums =
 	        is_captured && node ? &s->sums[node->kind][node->name] : ws_ops_sums_of(s, node);
 
-	if (is_captured && node)
+	if (is_captured && node) {
 		node->has_captured = true;
+		s->replays[i] += s->launched_by[i] != launched_by || !s->replays[i];
+		s->launched_by[i] = launched_by;
+	}
 	if (sums)
 		*ws_ops_cuda_ns(s, i) += ns;
 	else
@@ -349,12 +355,12 @@ static void add_all_work(struct ws_ops_table *s)
 
 		if (ws_kernel_selected(m, sel, k, i))
 			add_work(s, ws_ops_node_of(s, k->cpu_op, k->range),
-			         k->kind->timed ? k->dur_ns : 0, k->kind->is_captured);
+			         k->kind->timed ? k->dur_ns : 0, k->kind->is_captured, k->call);
 	}
 	for (size_t i = 0; i < m->nwork; i++)
 		if (sel->work[i])
 			add_work(s, ws_ops_node_of(s, m->work[i].op, m->work[i].range),
-			         m->work[i].dur_ns, m->work[i].is_captured);
+			         m->work[i].dur_ns, m->work[i].is_captured, m->work[i].call);
 }
 
 /* Sets for each operation the line that makes most of its time: on devices, if they have recorded
@@ -541,6 +547,10 @@ static void fill(struct ws_ops_table *s, struct ws_table *t)
 	}
 	for (size_t i = 0; i < s->tab->m->nthreads; i++)
 		free(c.threads[i].call);
+	if (m->ngraph_nodes) {
+		WS_NEW(s->tab->temp, s->replays, s->nnodes);
+		WS_NEW(s->tab->temp, s->launched_by, s->nnodes);
+	}
 	add_all_work(s);
 
 	/* Children come after their parents: in reverse order, each adds to its parent. */
@@ -553,18 +563,26 @@ static void fill(struct ws_ops_table *s, struct ws_table *t)
 
 		if (parent && cuda_ns)
 			*ws_ops_cuda_ns(s, node->parent) += cuda_ns;
-		if (parent)
-			parent->has_captured |= node->has_captured;
+		if (parent && node->has_captured) {
+			parent->has_captured = true;
+			if (s->replays[node->parent] < s->replays[i])
+				s->replays[node->parent] = s->replays[i];
+		}
 		if (!(node->selected || node->has_captured) || repeats_parent(node, parent))
 			continue;
+		/* a range around a capture is not replayed */
+		const uint64_t times = node->has_captured && node->kind == WS_OPS_OP
+		                               ? s->replays[i]
+		                               : node->selected;
+
 		sums->cuda_ns += cuda_ns;
-		if (!node->selected)
-			continue;
-		sums->calls++;
-		sums->cpu_ns += node->dur_ns;
+		sums->calls += times;
+		if (node->selected)
+			sums->cpu_ns += node->dur_ns;
 		flops = ws_ops_node_flops(s, node);
-		sums->flops_unknown |=
-		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
+		sums->flops_unknown |= flops < 0 ||
+		                       __builtin_mul_overflow(flops, (int64_t)times, &flops) ||
+		                       __builtin_add_overflow(sums->flops, flops, &sums->flops);
 	}
 	find_sources(s);
 	s->all_cuda_ns = s->without_op.self_cuda_ns;
@@ -597,6 +615,7 @@ void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 	                           : "the framework's, with the ranges around them");
 	if (!ws_model_has_work(m))
 		ws_table_note(t, WS_NO_KERNELS);
+	ws_note_captured(tab, t);
 	if (!s.are_ranges && !m->cpu_ops.with_shapes)
 		ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
 		                 "with record_shapes=True.");
