@@ -492,10 +492,11 @@ int ws_event_pop(struct ws_event *ev)
 	return level;
 }
 
-/* Writes a record of the size of an event that has no text and no payload. */
-static void put_fixed(struct ws_rec_head *rec, enum ws_rec_type type)
+/* A record as long as an event, whose times its caller read. */
+static void put_whole(struct ws_rec_head *rec, enum ws_rec_type type)
 {
 	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
+	const uint32_t size = sizeof(struct ws_rec_event);
 	volatile uint64_t mark;
 	uint64_t pos;
 
@@ -507,27 +508,31 @@ static void put_fixed(struct ws_rec_head *rec, enum ws_rec_type type)
 		count_outside();
 		return;
 	}
-	rec->size = sizeof(struct ws_rec_event);
+	rec->size = size;
 	rec->type = (uint16_t)type;
-	pos = begin_record(thread_buffer, rec->size, thread_buffer->pops_owed, &mark);
+	pos = begin_record(thread_buffer, size, thread_buffer->pops_owed, &mark);
 	if (WS_UNLIKELY(pos == UINT64_MAX)) {
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return;
 	}
-	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, rec,
-	            rec->size);
-	end_record(thread_buffer, pos + rec->size);
+	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, rec, size);
+	end_record(thread_buffer, pos + size);
 }
 
 void ws_event_op(struct ws_rec_op *rec)
 {
-	put_fixed(&rec->head, WS_REC_OP);
+	put_whole(&rec->head, WS_REC_OP);
 }
 
 void ws_event_node(struct ws_rec_node *rec)
 {
 	rec->head.time_ns = ws_now_ns();
-	put_fixed(&rec->head, WS_REC_NODE);
+	put_whole(&rec->head, WS_REC_NODE);
+}
+
+void ws_event_op_period(struct ws_rec_op_period *rec)
+{
+	put_whole(&rec->head, WS_REC_OP_PERIOD);
 }
 
 void ws_event_mark(struct ws_event *ev)

@@ -78,8 +78,8 @@ static const struct {
 	uint8_t pytorch;
 	bool no_source;
 } pytorch_choices[] = {
-        {WS_PYTORCH_SHAPES, 0}, {WS_PYTORCH_NAMES, 0}, {WS_PYTORCH_OFF, 0},
-        {WS_PYTORCH_SHAPES, 1}, {WS_PYTORCH_NAMES, 1},
+        {WS_PYTORCH_SAMPLED, 0}, {WS_PYTORCH_SHAPES, 0}, {WS_PYTORCH_NAMES, 0}, {WS_PYTORCH_OFF, 0},
+        {WS_PYTORCH_SAMPLED, 1}, {WS_PYTORCH_SHAPES, 1}, {WS_PYTORCH_NAMES, 1},
 };
 
 /* The environment can only turn it off, as the person who set it may not see this command line. */

@@ -31,6 +31,8 @@ bool ws_torch_find(void *handle)
 
 	find_symbol(handle, ADD_CALLBACK, &t->add_callback);
 	find_symbol(handle, "_ZN2at14removeCallbackEm", &t->remove_callback);
+	find_symbol(handle, "_ZN2at16reenableCallbackEm", &t->enable_callback);
+	find_symbol(handle, "_ZN2at15disableCallbackEm", &t->disable_callback);
 	find_symbol(handle, "_ZNK2at14RecordFunction4nameEv", &t->name);
 	find_symbol(handle, "_ZNK2at14RecordFunction10num_inputsEv", &t->num_inputs);
 	find_symbol(handle, "_ZN2at15sequence_number4peekEv", &t->peek_sequence);
@@ -687,4 +689,50 @@ uint32_t ws_torch_body(const void *fn, const char *name, bool with_numbers,
 		return size;
 	memcpy(body, &op, sizeof(op));
 	return (uint32_t)((uint8_t *)b.pos - body);
+}
+
+/* Numbers that follow an input in a definition. */
+static uint32_t numbers_behind(const struct ws_def_input *input)
+{
+	switch (input->kind) {
+	case WS_INPUT_TENSOR:
+		return input->has_strides ? 2 * input->n : input->n;
+	case WS_INPUT_INT:
+	case WS_INPUT_DOUBLE:
+	case WS_INPUT_BOOL:
+		return 1;
+	case WS_INPUT_INT_LIST:
+	case WS_INPUT_DOUBLE_LIST:
+	case WS_INPUT_BOOL_LIST:
+		return input->n;
+	default:
+		return 0;
+	}
+}
+
+static bool is_number(uint8_t kind)
+{
+	return kind == WS_INPUT_INT || kind == WS_INPUT_DOUBLE || kind == WS_INPUT_COMPLEX ||
+	       kind == WS_INPUT_DOUBLE_LIST;
+}
+
+uint32_t ws_torch_alike(const uint8_t *body, uint32_t size)
+{
+	struct ws_def_op op;
+	struct ws_def_input input = {0};
+	uint32_t behind = 0; /* numbers of the input */
+	uint64_t hash = 0;
+
+	memcpy(&op, body, sizeof(op));
+	for (uint32_t at = sizeof(op); at < size; at += 8) {
+		uint64_t word = word_at(body, at);
+
+		if (at >= sizeof(op) + WS_ALIGN8(op.name_size) && !behind--) {
+			memcpy(&input, &word, sizeof(input));
+			behind = numbers_behind(&input);
+		}
+		hash = (hash ^ (is_number(input.kind) ? 0 : word)) * UINT64_C(0x9E3779B97F4A7C15);
+		hash ^= hash >> 29;
+	}
+	return (uint32_t)(hash >> 32);
 }

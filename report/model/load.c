@@ -31,6 +31,7 @@ void ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes ma
 void ws_loader_release(struct ws_loader *l)
 {
 	ws_arena_free(&l->temp);
+	free(l->op_times.time);
 	ws_idmap_free(&l->thread_of);
 	ws_idmap_free(&l->process_of);
 	ws_idmap_free(&l->device_of);

@@ -427,11 +427,19 @@ static void keep(struct reading *e)
 	memset(a->first, 0xff, ncalls * sizeof(*a->first));
 }
 
+uint64_t ws_pass_most_ranges(const struct ws_trace_reader *r)
+{
+	const uint64_t modules = ws_trace_reader_count(r, WS_KIND_PYTHON_CALL),
+	               copies = modules * ws_trace_reader_count(r, WS_KIND_OP_PERIOD);
+
+	return ws_trace_reader_count(r, WS_KIND_NVTX) + modules +
+	       (copies < WS_MOST_OP_COPIES ? copies : WS_MOST_OP_COPIES);
+}
+
 static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 {
 	static const struct ws_live_events events = {look_at_none, begin_one, note_end};
-	const uint64_t n = ws_trace_reader_count(p->l.r, WS_KIND_NVTX) +
-	                   ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL);
+	const uint64_t n = ws_pass_most_ranges(p->l.r);
 	struct reading e = {
 	        .p = p,
 	        .live = {.events = &events, .ctx = &e, .arena = &p->ends_arena, .ends = &p->ends}};

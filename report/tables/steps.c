@@ -132,6 +132,8 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 	if (!shown)
 		ws_table_set_not_recorded(t, NO_STEPS);
 	note_apart(tab, t);
+	if (*ws_steps_repeat_words(m, tab->temp))
+		ws_table_note(t, "%s", ws_steps_repeat_words(m, tab->temp));
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].unfinished)
 			ws_table_note(t, "%s %" PRIu32 " %s, and is left out.",

@@ -6,7 +6,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 
 shift
-WS_TORCH_STACK=20 "$ws" record --pytorch -o t.wtrace -- "$python" "$here/programs.py" "$work" "$@" >log 2>&1 || {
+WS_TORCH_STACK=20 "$ws" record --pytorch=full -o t.wtrace -- "$python" "$here/programs.py" "$work" "$@" >log 2>&1 || {
 	cat log
 	fail "recording $*"
 }
