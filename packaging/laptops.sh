@@ -1,6 +1,6 @@
 #!/bin/sh
 # The report program for laptops: laptops.sh SOURCE FOLDER [TARGET...]. In FOLDER lie tools, sources of libraries and build
-# folders; what is made in FOLDER/made. Targets: win_amd64, win_arm64, macosx_11_0_arm64, macosx_11_0_x86_64 (wheels for
+# folders; what is made in FOLDER/made. Targets, all unless some are named: win_amd64, win_arm64, macosx_11_0_arm64, macosx_11_0_x86_64 (wheels for
 # pip), linux_x86_64 (one static program), wasm (for a page and for Node). run/check laptops tests them. The compiler is zig's, as the package index has it;
 # the libraries are compiled from Debian's source packages. The system stays as it is; the same bytes each time.
 # Exit status: 77 where there is no Debian, package index or network.
@@ -10,7 +10,7 @@ source=$(cd "$1" && pwd)
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
 shift 2
-[ $# -gt 0 ] || set -- wasm
+[ $# -gt 0 ] || set -- win_amd64 win_arm64 macosx_11_0_arm64 macosx_11_0_x86_64 linux_x86_64 wasm
 
 missing() {
 	echo "laptops: left out: $*" >&2

@@ -56,7 +56,7 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 	(
 		cd "$root/packages"
 		own_apt download "libzstd-dev:$2" "libsqlite3-dev:$2" "zlib1g-dev:$2" "libiberty-dev:$2" "libxxhash-dev:$2" \
-			"libxlsxwriter-dev:$2" "libtre-dev:$2"
+			"libxlsxwriter-dev:$2" "libtre-dev:$2" "libprotobuf-c-dev:$2"
 		own_apt source --download-only libxlsxwriter zlib
 		for package in *.deb; do
 			dpkg-deb -x "$package" "$root"

@@ -24,7 +24,7 @@ static const char *begin_of(const char *text, const char *end)
 	return text;
 }
 
-static const char *find(const char *text, const char *end, const char *what)
+static const char *find_text(const char *text, const char *end, const char *what)
 {
 	return memmem(text, (size_t)(end - text), what, strlen(what));
 }
@@ -63,8 +63,8 @@ static bool is_list_of_documents(const char *text, const char *end)
 	const char *events, *phase;
 
 	text = begin_of(text, end);
-	events = find(text, end, "\"traceEvents\"");
-	phase = find(text, end, "\"ph\"");
+	events = find_text(text, end, "\"traceEvents\"");
+	phase = find_text(text, end, "\"ph\"");
 	return text < end && *text == '[' && events && (!phase || events < phase);
 }
 
@@ -84,14 +84,14 @@ static bool is_rocprof_json(const char *text, const char *end)
 
 static bool is_rocprof_database(const char *text, const char *end)
 {
-	return begins(text, end, "SQLite format 3") && find(text, end, "rocpd_");
+	return begins(text, end, "SQLite format 3") && find_text(text, end, "rocpd_");
 }
 
 static bool is_speedscope(const char *text, const char *end)
 {
 	return begins(begin_of(text, end), end, "{") &&
-	       find(text, end, "speedscope.app/file-format-schema") &&
-	       !find(text, end, "\"traceEvents\"");
+	       find_text(text, end, "speedscope.app/file-format-schema") &&
+	       !find_text(text, end, "\"traceEvents\"");
 }
 
 #define PROFILE_INSTEAD                                                                     \

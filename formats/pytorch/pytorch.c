@@ -278,7 +278,7 @@ static void text_of(struct ws_pytorch *p, const struct ws_json_value *v, uint64_
 static unsigned position_in(const char *const *list, struct ws_bytes text)
 {
 	for (unsigned i = 0; list[i]; i++)
-		if (strlen(list[i]) == text.len && !memcmp(list[i], text.ptr, text.len))
+		if (ws_bytes_is(text, list[i]))
 			return i;
 	return 0;
 }
@@ -953,7 +953,7 @@ static void apply_name(struct ws_pytorch *p, const struct kept_name *kept, struc
 
 	snprintf(number, sizeof(number), kept->of_process ? "process %llu" : "thread %llu",
 	         (unsigned long long)(kept->of_process ? kept->pid : kept->tid));
-	if (text.len == strlen(number) && !memcmp(text.ptr, number, text.len))
+	if (ws_bytes_is(text, number))
 		text.len = 0;
 	thread = ws_import_thread_known(p->out, kept->pid, kept->tid);
 	if (text.len && kept->of_process && ws_import_process_known(p->out, kept->pid)) {
@@ -1466,7 +1466,6 @@ static void finish(struct ws_pytorch *p)
 #define DROPPED(ID, words) words,
 #include "formats/pytorch/pytorch.def"
 	};
-	struct ws_import_nest nest = {.out = p->out};
 	struct kept_name kept;
 
 	pair_events(p);
@@ -1488,12 +1487,7 @@ static void finish(struct ws_pytorch *p)
 	put_waiting(p);
 
 	put_annotations(p);
-	if (p->nranges)
-		ws_sort(p->ranges, p->nranges, sizeof(*p->ranges), ws_import_range_compare);
-	for (size_t i = 0; i < p->nranges; i++)
-		ws_import_nest_add(&nest, &p->ranges[i]);
-	ws_import_nest_finish(&nest);
-
+	ws_import_ranges(p->out, p->ranges, p->nranges);
 	for (size_t at = 0; at < p->names.len; at += kept.len) {
 		memcpy(&kept, p->names.data + at, sizeof(kept));
 		at += sizeof(kept);
@@ -2059,13 +2053,8 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 /* Other programs write the same format with categories of their own. */
 static void empty(const struct ws_import_stats *s, char *text, size_t size)
 {
-	const struct ws_import_skip *most = NULL;
+	const struct ws_import_skip *most = ws_import_most_skipped(s, "category '", "phase '");
 
-	for (size_t i = 0; i < s->nskips; i++)
-		if ((ws_bytes_begin(ws_bytes_of(s->skips[i].reason), "category '") ||
-		     ws_bytes_begin(ws_bytes_of(s->skips[i].reason), "phase '")) &&
-		    (!most || s->skips[i].count > most->count))
-			most = &s->skips[i];
 	if (most)
 		snprintf(text, size,
 		         "it seems to be another program's Chrome trace (%llu records of %s). "

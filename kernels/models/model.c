@@ -11,9 +11,12 @@
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
 
-/* --- perceptrons --------------------------------------------------------------------------- */
+/* A network of models.def: its layers, applied to a batch x of images. */
+#define NETWORK(name)                                                            \
+	static struct ws_image name(struct ws_image_net *net, struct ws_image x, \
+	                            const struct ws_image_options *o)
 
-/* Perceptrons on flat images. */
+/* --- perceptrons on flat images ------------------------------------------------------------ */
 
 static struct ws_image perceptron(struct ws_image_net *net, struct ws_image x,
                                   const struct ws_image_options *o, int64_t hidden1,
@@ -27,26 +30,23 @@ static struct ws_image perceptron(struct ws_image_net *net, struct ws_image x,
 	return ws_nn_dense(net, "fc3", x, o->classes);
 }
 
-static struct ws_image ws_model_mlp(struct ws_image_net *net, struct ws_image x,
-                                    const struct ws_image_options *options)
+NETWORK(ws_model_mlp)
 {
-	return perceptron(net, x, options, 512, 512);
+	return perceptron(net, x, o, 512, 512);
 }
 
-static struct ws_image ws_model_mlp_256(struct ws_image_net *net, struct ws_image x,
-                                        const struct ws_image_options *options)
+NETWORK(ws_model_mlp_256)
 {
-	return perceptron(net, x, options, 256, 128);
+	return perceptron(net, x, o, 256, 128);
 }
 
-static struct ws_image ws_model_toy_mixed(struct ws_image_net *net, struct ws_image x,
-                                          const struct ws_image_options *options)
+NETWORK(ws_model_toy_mixed)
 {
 	x = ws_nn_flatten(net, "flatten", x);
-	x = ws_nn_dense_plain(net, "fc1", x, ws_image_width(options, 10));
+	x = ws_nn_dense_plain(net, "fc1", x, ws_image_width(o, 10));
 	x = ws_nn_activation(net, "relu", x);
 	x = ws_nn_layer_norm(net, "ln", x);
-	return ws_nn_dense_plain(net, "fc2", x, options->classes);
+	return ws_nn_dense_plain(net, "fc2", x, o->classes);
 }
 
 /* --- CNNs ---------------------------------------------------------------------------------- */
@@ -69,8 +69,7 @@ static struct ws_image conv(struct ws_image_net *net, const char *name, struct w
 
 /* --- LeNet ------------------------------------------------------------------------ */
 
-static struct ws_image ws_model_lenet5(struct ws_image_net *net, struct ws_image x,
-                                       const struct ws_image_options *o)
+NETWORK(ws_model_lenet5)
 {
 	/* digits of 28 × 28 are seen in a frame of 32 × 32 */
 	int64_t pad = x.h == 28 ? 2 : 0;
@@ -89,8 +88,7 @@ static struct ws_image ws_model_lenet5(struct ws_image_net *net, struct ws_image
 	return ws_nn_dense(net, "fc3", x, o->classes);
 }
 
-static struct ws_image ws_model_lenet_caffe(struct ws_image_net *net, struct ws_image x,
-                                            const struct ws_image_options *o)
+NETWORK(ws_model_lenet_caffe)
 {
 	x = conv(net, "conv1", x, ws_image_width(o, 20), 5, 1, 0);
 	x = ws_nn_max_pool(net, "pool1", x, 2, 2, 0);
@@ -104,8 +102,7 @@ static struct ws_image ws_model_lenet_caffe(struct ws_image_net *net, struct ws_
 
 /* --- AlexNet ---------------------------------------------------------------------- */
 
-static struct ws_image ws_model_alexnet(struct ws_image_net *net, struct ws_image x,
-                                        const struct ws_image_options *o)
+NETWORK(ws_model_alexnet)
 {
 	x = conv(net, "features.0", x, ws_image_width(o, 64), 11, 4, 2);
 	x = ws_nn_activation(net, "features.1", x);
@@ -165,14 +162,12 @@ static struct ws_image vgg(struct ws_image_net *net, struct ws_image x,
 	return ws_nn_dense(net, "classifier.6", x, o->classes);
 }
 
-static struct ws_image ws_model_vgg11(struct ws_image_net *net, struct ws_image x,
-                                      const struct ws_image_options *o)
+NETWORK(ws_model_vgg11)
 {
 	return vgg(net, x, o, vgg11_filters);
 }
 
-static struct ws_image ws_model_vgg16(struct ws_image_net *net, struct ws_image x,
-                                      const struct ws_image_options *o)
+NETWORK(ws_model_vgg16)
 {
 	return vgg(net, x, o, vgg16_filters);
 }
@@ -236,14 +231,12 @@ static struct ws_image resnet(struct ws_image_net *net, struct ws_image x,
 	return ws_nn_dense(net, "fc", x, o->classes);
 }
 
-static struct ws_image ws_model_resnet18(struct ws_image_net *net, struct ws_image x,
-                                         const struct ws_image_options *o)
+NETWORK(ws_model_resnet18)
 {
 	return resnet(net, x, o, &(const struct resnet){{2, 2, 2, 2}, false});
 }
 
-static struct ws_image ws_model_resnet50(struct ws_image_net *net, struct ws_image x,
-                                         const struct ws_image_options *o)
+NETWORK(ws_model_resnet50)
 {
 	return resnet(net, x, o, &(const struct resnet){{3, 4, 6, 3}, true});
 }
@@ -261,8 +254,7 @@ static struct ws_image ws_model_resnet50(struct ws_image_net *net, struct ws_ima
 
 #define FEATURES 3
 
-static struct ws_image ws_model_conv1d_resnet(struct ws_image_net *net, struct ws_image x,
-                                              const struct ws_image_options *o)
+NETWORK(ws_model_conv1d_resnet)
 {
 	int64_t channels = FEATURES * o->depth_multiplier;
 
@@ -425,8 +417,6 @@ enum ws_status ws_transformer_build(struct ws_graph *graph, const struct ws_tran
 	}
 	return ws_graph_check(graph, err);
 }
-
-/* --- model --- */
 
 /* --- networks on images and signals -------------------------------------------------------- */
 

@@ -61,7 +61,7 @@ async function command(...args) {
 
 /* --- what is said --- */
 
-const nameAll = () => files.length > 3 ? files.length + " traces" : files.map(([name]) => name).join(", ");
+const nameAll = () => files.length > 2 ? files.length + " traces" : files.map(([name]) => name).join(", ");
 function say(text, isWrong) {
 	$("message").firstElementChild.textContent = text;
 	$("message").hidden = !text;
@@ -131,12 +131,23 @@ async function shownCopy(blob) {
 	const text = await blob.text(), at = text.indexOf("script-src 'sha256-");
 	return at < 0 ? text : text.replace("script-src '", "script-src 'sha256-{{frame.hash}}' '") + "<script>{{frame.js}}</" + "script>";
 }
+/* A frame for each report: Chromium sometimes lays out nothing in one that is displayed again when its document comes. */
+const noReport = $("report").cloneNode();
+function display(url) {
+	const frame = noReport.cloneNode();
+	const loaded = new Promise(done => { frame.onload = done; });
+	frame.hidden = false;
+	frame.src = url;
+	$("report").replaceWith(frame);
+	return loaded;
+}
 async function show() {
+	$("report").replaceWith(noReport.cloneNode());
 	for (const url of urls.splice(0))
 		URL.revokeObjectURL(url);
 	delete document.body.dataset.done;
 	document.body.dataset.state = "working";
-	for (const id of ["report", "query", "saves", "csv", "more", "jobs"])
+	for (const id of ["query", "saves", "csv", "more", "jobs"])
 		$(id).hidden = true;
 	$("ask").setAttribute("aria-expanded", false);
 	$("answer").textContent = "";
@@ -159,10 +170,9 @@ async function show() {
 	$("names").textContent = shown === "diff" ? "A: " + files[0][0] + " · B: " + files[1][0] : nameAll();
 	document.title = nameAll() + " - Warpsheet";
 	$("drop").hidden = true;
-	$("report").hidden = false;
-	const loaded = new Promise(done => { $("report").onload = done; });
-	$("report").src = URL.createObjectURL(new Blob([await shownCopy(made.blob)], {type: "text/html"}));
-	urls.push($("report").src);
+	const copy = URL.createObjectURL(new Blob([await shownCopy(made.blob)], {type: "text/html"}));
+	urls.push(copy);
+	const loaded = display(copy);
 	$("links").replaceChildren(save(shown + ".html", made.blob), laterLink(shown + ".xlsx"));
 	$("saves").hidden = $("more").hidden = false;
 	$("ask").hidden = $("compare").hidden = shown !== "report";

@@ -199,8 +199,8 @@ static bool is_body(uint32_t id, const uint8_t *body, uint32_t size)
 	       !memcmp(found + rest, body + rest, size - rest);
 }
 
-static uint32_t find(const struct body_table *table, uint32_t hash, const uint8_t *body,
-                     uint32_t size)
+static uint32_t find_body(const struct body_table *table, uint32_t hash, const uint8_t *body,
+                          uint32_t size)
 {
 	uint64_t entry;
 
@@ -237,7 +237,7 @@ static uint32_t define(struct body_table *table, uint32_t hash, uint8_t *body, u
 	uint32_t id;
 
 	ws_lock(&define_lock, &before);
-	id = find(table, hash, body, size); /* another thread may have defined it meanwhile */
+	id = find_body(table, hash, body, size); /* another thread may have defined it meanwhile */
 	if (id == WS_DEF_NONE && !is_full(table)) {
 		memcpy(body + offsetof(struct ws_def_op, alike), &alike, sizeof(alike));
 		id = ws_define_op(body, size);
@@ -246,15 +246,6 @@ static uint32_t define(struct body_table *table, uint32_t hash, uint8_t *body, u
 	}
 	ws_unlock(&define_lock, &before);
 	return id;
-}
-
-static uint32_t find_or_define(uint8_t *body, uint32_t size, bool may_define)
-{
-	struct body_table *table = table_of(body);
-	const uint32_t hash = hash_of(body, size);
-	const uint32_t id = find(table, hash, body, size);
-
-	return id == WS_DEF_NONE && may_define ? define(table, hash, body, size) : id;
 }
 
 /* Adds a definition made by this process before exec. */
@@ -275,7 +266,12 @@ static uint32_t config_of_body(struct thread *t, uint32_t size, bool may_define)
 	if (is_body(id, t->body, size)) {
 		t->expected++;
 	} else {
-		id = find_or_define(t->body, size, may_define);
+		struct body_table *table = table_of(t->body);
+		const uint32_t hash = hash_of(t->body, size);
+
+		id = find_body(table, hash, t->body, size);
+		if (id == WS_DEF_NONE && may_define)
+			id = define(table, hash, t->body, size);
 		if (id == WS_DEF_NONE)
 			return id;
 		t->expected = t->after[id % LOG_SIZE];
@@ -569,7 +565,8 @@ static void end(const void *fn)
 #define WS_EXPORT __attribute__((visibility("default")))
 WS_EXPORT void warpsheet_module_begin(const char *name);
 WS_EXPORT void warpsheet_module_end(void);
-/* Called before and after a root module, with hashes of its inputs and of the modules that it called. */
+/* Called before and after a root module, with hashes of its inputs and of the modules that it
+ * called. */
 WS_EXPORT void warpsheet_root_begin(const char *name, uint64_t inputs);
 WS_EXPORT void warpsheet_root_end(uint64_t called);
 /* Called in an optimizer's step with the name of the instance. */

@@ -221,8 +221,8 @@ static void prove_call(const void *fn)
 /* --- tensors --- */
 
 /* The only offset in from..to at which all tensors have their number of this size. */
-static uint32_t place_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t from, uint32_t to,
-                         uint32_t size, bool is_type)
+static uint32_t offset_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t from, uint32_t to,
+                          uint32_t size, bool is_type)
 {
 	uint32_t found = NOT_FOUND;
 
@@ -333,10 +333,10 @@ static bool prove_tensors(void *const handles[NTENSORS])
 			return 0;
 	}
 	behind = at->strides + WS_TORCH_INLINE_DIMS * 8;
-	at->numel = place_of(objects, behind, 256, 8, 0);
+	at->numel = offset_of(objects, behind, 256, 8, 0);
 	if (at->numel == NOT_FOUND)
 		return 0;
-	at->type = place_of(objects, at->numel + 8, at->numel + 16, 2, 1);
+	at->type = offset_of(objects, at->numel + 8, at->numel + 16, 2, 1);
 	return at->type != NOT_FOUND && prove_keys(objects);
 }
 
@@ -433,9 +433,9 @@ void ws_torch_prove(void)
 
 /* Writes the inputs of an operation as the body of a definition, read at the proved offsets. */
 
-#define MAX_INPUTS  256
-#define MAX_NAME    1024
-#define MAX_DIMS    64
+#define MAX_INPUTS 256
+#define MAX_NAME   1024
+#define MAX_DIMS   64
 #define MAX_SCALARS \
 	30 /* maximum length of a list; PyTorch's profiler leaves out longer ones, too */
 
@@ -459,14 +459,6 @@ static void put_input(struct body *b, enum ws_input_kind kind, uint32_t n)
 
 	memcpy(&word, &input, sizeof(word));
 	put_word(b, word);
-}
-
-static uint32_t tag_of(const uint8_t *value)
-{
-	uint32_t tag;
-
-	memcpy(&tag, value + 8, sizeof(tag));
-	return tag;
 }
 
 /* --- tensors --- */
@@ -618,7 +610,7 @@ static void put_list(struct body *b, const uint8_t *value)
 			put_tensor(b, (const void *)(uintptr_t)word_at(items, i * WS_TORCH_IVALUE));
 		return;
 	}
-	kind = n ? scalar_kind(tag_of(items)) : WS_INPUT_INT;
+	kind = n ? scalar_kind(tag_at(items, 0)) : WS_INPUT_INT;
 	if (n > MAX_SCALARS || kind == WS_INPUT_OTHER || kind == WS_INPUT_COMPLEX ||
 	    (kind == WS_INPUT_DOUBLE && !b->with_numbers)) {
 		put_input(b, WS_INPUT_OTHER, 0);
@@ -635,7 +627,7 @@ static void put_list(struct body *b, const uint8_t *value)
 
 static void put_value(struct body *b, const uint8_t *value)
 {
-	const uint32_t tag = tag_of(value);
+	const uint32_t tag = tag_at(value, 0);
 	const enum ws_input_kind kind = scalar_kind(tag);
 
 	if (tag == ws_torch.tags.tensor) {

@@ -8,7 +8,6 @@
 #include "formats/base/sort.h"
 #include "formats/base/memory.h"
 #include "report/analysis/device_time.h"
-#include "report/base/stat.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"
 

@@ -8,8 +8,6 @@
 
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/pass/private.h"
 
 /* --- calls of root modules, and the operations in them --- */

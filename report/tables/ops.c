@@ -523,7 +523,7 @@ static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
 	set_cuda(s, row, &total);
 }
 
-static void fill(struct ws_ops_table *s, struct ws_table *t)
+static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
 
@@ -606,7 +606,7 @@ void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 		                             "a trace of PyTorch's profiler.");
 		return;
 	}
-	fill(&s, t);
+	fill_table(&s, t);
 	ws_spill_close(&s.nodes);
 	ws_spill_close(&s.cuda_ns);
 	ws_table_note(t,

@@ -1,8 +1,10 @@
 """The page that opens traces (packaging/page), used in Chromium as a person uses it: files are dropped, buttons pressed.
 What it makes is compared, byte by byte, with what the program makes of the same files.
-dropped.py PAGE BIN SOURCE [PICTURES]: BIN has warpsheet, and ../tests/bench_trace beside it; PICTURES is a folder for some."""
+dropped.py PAGE BIN SOURCE [PICTURES]: BIN has warpsheet, and ../tests/bench_trace beside it; PICTURES is a folder for some.
+With it the page's costs are printed, too."""
 import base64
 import csv
+import glob
 import io
 import os
 import shutil
@@ -97,6 +99,22 @@ class Page(browser.Browser):
     def shown(self, job):
         self.wait(f"document.body.dataset.done === '{job}' || document.querySelector('#message.wrong') && 'wrong'", job)
         assert not self.run("!!document.querySelector('#message.wrong')"), self.said()
+        # Chromium sometimes lays out nothing in a frame that was hidden before, so each report has one of its own
+        assert self.run("(() => { const last = window.shownLast; window.shownLast = document.querySelector('#report'); return last !== window.shownLast; })()")
+        assert self.run_in_report("document.body.getBoundingClientRect().height") > 100, f"the {job} is blank"
+
+    def run_in_report(self, script):
+        """The report is a page of its own for DevTools."""
+        frame, = (one for one in self.program.ask("Target.getTargets")["targetInfos"] if one["type"] == "iframe" and one.get("parentId") == self.target)
+        session = self.program.ask("Target.attachToTarget", {"targetId": frame["targetId"], "flatten": True})["sessionId"]
+        result = self.program.ask("Runtime.evaluate", {"expression": script, "returnByValue": True}, session)
+        self.program.ask("Target.detachFromTarget", {"sessionId": session})
+        return result["result"]["value"]
+
+    def choose(self, job):
+        """Another report of the same files."""
+        self.run(f"delete document.body.dataset.done; document.querySelector('#job').value = '{job}'; document.querySelector('#job').onchange()")
+        self.shown(job)
 
     def said(self):
         return self.run("document.querySelector('#message').hidden ? '' : document.querySelector('#message p').textContent")
@@ -202,15 +220,13 @@ def several(b):
     runs = ["mlp-r1.wtrace", "mlp-r2.wtrace", "mlp-r3.wtrace"]
     b.opened("aa", *runs)
     assert b.bytes_of("aa.html") == made("aa.html", "aa", *runs)
-    b.run("delete document.body.dataset.done; document.querySelector('#job').value = 'sweep'; document.querySelector('#job').onchange()")
-    b.shown("sweep")
+    b.choose("sweep")
     assert b.bytes_of("sweep.html") == made("sweep.html", "sweep", *runs)
     assert b.bytes_of("sweep.xlsx") == made("sweep.xlsx", "sweep", *runs)
     assert b.table("sweep") == made("s.csv", "sweep", *runs, "--table", "sweep")
     ranks = ["rank0.json", "rank1.json"]
     b.opened("diff", *ranks)
-    b.run("delete document.body.dataset.done; document.querySelector('#job').value = 'ranks'; document.querySelector('#job').onchange()")
-    b.shown("ranks")
+    b.choose("ranks")
     assert b.bytes_of("ranks.html") == made("ranks.html", "report", *ranks)
     b.shot("ranks")
     # a folder, on the report that is shown: the traces in it, and nothing else
@@ -289,6 +305,39 @@ def out_of_memory(b):
     b.shot("memory")
 
 
+def used(b):
+    """Seconds of the processor that Chromium's processes have used, and the most memory of one of them in MB."""
+    seconds, most_mb = 0, 0
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            text = {name: open(os.path.join(path, name), encoding="utf-8", errors="replace").read() for name in ("cmdline", "stat", "status")}
+        except OSError:  # it has ended
+            continue
+        if b.program.folder in text["cmdline"]:
+            seconds += sum(map(int, text["stat"].rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+            most_mb = max([most_mb] + [int(line.split()[1]) / 1024 for line in text["status"].splitlines() if line.startswith("VmHWM")])
+    return seconds, most_mb
+
+
+def costs():
+    """Of the reports of large traces, each in a page of its own."""
+    bench = os.path.join(programs, "..", "tests", "bench_trace")
+    for name, launches, limit_mb in (("large.wtrace", LAUNCHES, 800), ("larger.wtrace", 5 * LAUNCHES, 4096), ("large.json", 60000, 800)):
+        subprocess.run([bench, str(launches), "made.wtrace"], cwd=work, check=True, stdout=subprocess.DEVNULL)
+        if name.endswith(".json"):
+            native("export", "made.wtrace", "-o", name)
+        else:
+            os.replace(os.path.join(work, "made.wtrace"), os.path.join(work, name))
+        with Page(work) as b:
+            b.open("warpsheet.html")
+            began, before = time.monotonic(), used(b)[0]
+            b.opened("report", name)
+            seconds, most_mb = used(b)
+            size = os.path.getsize(os.path.join(work, name)) / 1e6
+            print(f"{name}, {size:.1f} MB: {seconds - before:.1f} s of the processor, {time.monotonic() - began:.1f} s, {most_mb:.0f} MB", flush=True)
+            assert 100 < most_mb < limit_mb, name
+
+
 try:
     os.makedirs(os.path.join(work, "native"))
     for name, path in FROM.items():
@@ -323,6 +372,7 @@ try:
                 assert len(asked) == 1 and asked[0].startswith("file://"), asked
                 print(f"{test.__name__}: passed", flush=True)
     if pictures:
+        costs()
         for name, width, height, dark, phone in (("light", 1230, 900, False, False), ("dark", 1230, 900, True, False), ("phone", 390, 800, False, True)):
             with Page(work, width=width, height=height, dark=dark, phone=phone) as b:
                 b.open("warpsheet.html")

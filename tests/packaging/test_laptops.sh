@@ -12,7 +12,6 @@ here=$source/tests/laptops
 work=$(mktemp -d)
 trap 'rm -rf "$work"; [ ! -d "$folder/wine" ] || WINEPREFIX=$folder/wine wineserver -k' EXIT
 mkdir -p "$folder"
-: >"$folder/table.md"
 failed=0 left_out=0
 [ $# -gt 0 ] || set -- posix plain linux_x86_64 win_amd64 win_arm64 macosx_11_0_arm64 macosx_11_0_x86_64 wasm
 
@@ -47,25 +46,42 @@ made() { # made TARGET: twice; 1: it cannot be
 on_linux() { # on_linux SYSTEM: built and its C tests run
 	cmake -S "$source" -B "$folder/$1" -G Ninja -DWARPSHEET_SYSTEM="$1" -DWARPSHEET_CUDA=OFF -DWARPSHEET_SANITIZE='address;undefined' >"$work/log" 2>&1
 	ninja -C "$folder/$1" -t targets all | sed -n 's/^\(tests\/test_\(formats\|report\)_[a-z_]*\): .*/\1/p' >"$work/tests"
-	xargs ninja -C "$folder/$1" warpsheet keeper fake_clock <"$work/tests" >"$work/log" 2>&1 || {
+	xargs ninja -C "$folder/$1" warpsheet keeper fake_clock scenario_trace parquet_rows <"$work/tests" >"$work/log" 2>&1 || {
 		fail "$1: $(tail -n 20 "$work/log")"
 		return 1
 	}
 	ctest --test-dir "$folder/$1" -j 2 -L '^unit$' -R '^(formats|report)[.]' >"$work/log" 2>&1 || fail "$1: $(sed -n '/tests passed/,$p' "$work/log")"
 	echo "$1: $(grep 'tests passed' "$work/log")"
 }
+costs() { # costs NAME PROGRAM: of the reports of the large traces, as cells; they are the native program's
+	for trace in large.wtrace large.json; do
+		if ! cost=$(cd "$work/large" && python3 "$here/costs.py" "$2" report $trace -o "$1-$trace.html") ||
+			! cmp "$work/large/native-$trace.html" "$work/large/$1-$trace.html"; then
+			fail "$1: the report of $trace"
+			return 1
+		fi
+		printf '| %s ' "$cost"
+	done
+}
 compared() { # compared TARGET PROGRAM: named warpsheet, alone in its folder
 	sh "$here/outputs.sh" "$2" "$source/fixtures" "$work/outputs" >"$work/log" 2>&1
 	sh "$here/same.sh" "$1" "$work/native" "$work/outputs" >"$work/same" || failed=1
 	: >"$work/golden"
+	for other in record step; do # some cases ask both
+		ln -sf "$build/bin/warpsheet-$other" "$(dirname "$2")"
+	done
 	# commands by the package for Node are compared by test_page.sh
 	[ "$1" = wasm ] || sh "$here/golden.sh" "$1" "$(dirname "$2")" "$source" >"$work/golden" || failed=1
 	cat "$work/same" "$work/golden"
-	row "$1" yes "$(sed -n '1s/.*: \([0-9]* of [0-9]*\).*/\1/p' "$work/same")" "$(sed -n 's/^[^ ]*: \([0-9]* of [0-9]*\) golden.*/\1/p' "$work/golden")"
+	cost='| | '
+	# sanitizers cost more than the program
+	case $1 in posix | plain) ;; *) cost=$(costs "$1" "$2") || failed=1 ;; esac
+	row "$1" yes "$(sed -n '1s/.*: \([0-9]* of [0-9]*\).*/\1/p' "$work/same")" "$(sed -n 's/^[^ ]*: \([0-9]* of [0-9]*\) golden.*/\1/p' "$work/golden")" "$cost"
 }
-row() { # row TARGET RUN SAME GOLDEN
-	size=$(find "$folder/made" -maxdepth 1 -name "*$1*" -printf '%s\n' | head -n 1)
-	echo "| $1 | $2 | $3 | $4 | $size |" >>"$folder/table.md"
+row() { # row TARGET RUN SAME GOLDEN COSTS
+	[ "$1" = wasm ] && file=warpsheet.html || file="*$1*"
+	size=$(find "$folder/made" -maxdepth 1 -name "$file" -printf '%s\n' | head -n 1)
+	echo "| $1 | yes | $2 | $3 | $4 | $size ${5:-| | }|" >>"$folder/table.md"
 }
 program() { # program NAME COMMAND: one called warpsheet, in a folder of its own; prints its path
 	mkdir -p "$work/bin/$1"
@@ -74,7 +90,18 @@ program() { # program NAME COMMAND: one called warpsheet, in a folder of its own
 	echo "$work/bin/$1/warpsheet"
 }
 
+# as the preset asan has them: a clock of the tests is loaded first
+export ASAN_OPTIONS=allocator_may_return_null=1:verify_asan_link_order=0
 sh "$here/outputs.sh" "$build/bin/warpsheet" "$source/fixtures" "$work/native" >"$work/log" 2>&1
+mkdir "$work/large"
+"$build/tests/bench_trace" 60000 "$work/large/small.wtrace" >/dev/null
+"$build/bin/warpsheet" export "$work/large/small.wtrace" -o "$work/large/large.json"
+"$build/tests/bench_trace" 2000000 "$work/large/large.wtrace" >/dev/null
+{
+	echo "| target | built | run | same files | golden cases | size | report of 2.0 M launches | of a JSON of $(($(wc -c <"$work/large/large.json") / 1000000)) MB |"
+	echo "|---|---|---|---|---|---|---|---|"
+	echo "| native | yes | yes | | | $(wc -c <"$build/bin/warpsheet") $(costs native "$build/bin/warpsheet")|"
+} >"$folder/table.md"
 for target; do
 	case $target in
 	posix | plain) on_linux "$target" && compared "$target" "$folder/$target/bin/warpsheet" ;;
@@ -90,6 +117,7 @@ for target; do
 		if command -v wine >/dev/null; then
 			# it stays up, and says nothing of its own in between
 			export WINEPREFIX="$folder/wine" WINEDEBUG=-all
+			mkdir -p "$WINEPREFIX"
 			wineserver -p && wine wineboot -i >/dev/null 2>&1
 			wine reg add 'HKCU\Software\Wine\WineDbg' /v ShowCrashDialog /t REG_DWORD /d 0 /f >/dev/null 2>&1
 			windows=$(program "$target" "LC_ALL=C.UTF-8 exec wine '$folder/$target/build/bin/warpsheet.exe'")

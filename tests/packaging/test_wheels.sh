@@ -57,9 +57,12 @@ for programs in "$work/pip/bin" "$work/home/.local/bin" "$work/pipx/bin"; do
 		warpsheet import "$1" -o t.wtrace
 		warpsheet report t.wtrace -o t.xlsx
 		[ -s t.xlsx ]
+		# profiles of JAX by protobuf-c; \d is of TRE alone
+		warpsheet report "$2" | grep -q .
+		warpsheet report t.wtrace --kernel "elementwise_kernel<\d" --table kernel-summary --format csv | grep -q elementwise
 		warpsheet record -o r.wtrace -- true
 		[ -s r.wtrace ]
-	' "$work/run" "$trace" >"$work/log" 2>&1 || fail "the programs in $programs: $(cat "$work/log")"
+	' "$work/run" "$trace" "$source/fixtures/recorded/jax/cpu.xplane.pb" >"$work/log" 2>&1 || fail "the programs in $programs: $(cat "$work/log")"
 done
 # the page's examples, and every table, as pandas and polars take them
 "$tools/pip" install -q --no-index --force-reinstall "$wheel"

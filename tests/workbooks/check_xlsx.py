@@ -13,7 +13,7 @@ import sys
 import xml.etree.ElementTree as ET
 import zipfile
 
-from layout import HEADER_ROW, SCALES, SHOWN_ABOVE, may_be_left_out, place, scale_of, title_of
+from layout import BOTH, HEADER_ROW, SCALES, SHOWN_ABOVE, may_be_left_out, place, scale_of, title_of
 
 NS = {
     "m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
@@ -180,6 +180,8 @@ def check_tree(sheet, table, rows, path):
         if path is not None and sheet.cells.get((HEADER_ROW + 1 + r, path)) != shown(values[at]):
             complain(f"{sheet.name}: row {r} has not its path {values[at]!r:.80}")
         key = values[at].rsplit("/", 1)[0] if "/" in values[at] else "", label, *values[at + 1:at + 3]
+        if values[-2] is not None and table["table"] == "range-kernels":  # a kernel, below its path
+            key = values[at], *key
         if not label or key in alike:
             complain(f"{sheet.name}: row {r}, {label!r}, is another's: {values[at]!r:.80}")
         alike.add(key)
@@ -206,6 +208,8 @@ def compare_sheet(sheet, table, first):
     if heads and heads[0] in ("Module", "Range") and pairs[0] == (pairs[0][0], 0) and columns[pairs[0][0]]["id"] == "path":
         check_tree(sheet, table, rows, path)
         pairs = pairs[1:]
+    elif heads and heads[0] == BOTH:
+        check_tree(sheet, table, rows, path)
     for r, values in enumerate(rows):
         compare_row(sheet, HEADER_ROW + 1 + r, values, columns, pairs, f"row {r}", scales)
     end = HEADER_ROW + len(rows)

@@ -4,7 +4,8 @@ import re
 
 HEADER_ROW = 5
 RANKS = ["name", "key", "answer", "detail", "full"]
-TREES = ("Module", "Range")
+BOTH = "Range, Kernel"  # a tree of paths, with the kernels of a path below it
+TREES = ("Module", "Range", BOTH)
 # sections of the table `summary` that the first screen shows better
 SHOWN_ABOVE = {"GPU time by class", "Top kernels", "Why the device is idle", "What to do"}
 # what a unit in a header is, in that of the JSON
@@ -52,6 +53,10 @@ def place(table, heads):
     those of the JSON that are left out. heads: headers of the sheet from its left on."""
     order = sorted(range(len(table["columns"])), key=lambda i: (RANKS.index(table["columns"][i]["rank"]), i))
     pairs, left_out, at, path = [], [], 0, None
+    if heads and heads[0] == BOTH:  # path and short name are one column
+        left_out = [i for i in order if table["columns"][i]["id"] in ("path", "short_name")]
+        order = [i for i in order if i not in left_out]
+        at = 1
     for i in order:
         title = bare(sided(table, shown_title(table, i)))
         if at < len(heads) and (bare(heads[at]) in (title, re.sub("^GPU ", "Kernel ", title)) or (at == 0 and heads[0] in TREES)):
@@ -69,6 +74,8 @@ def may_be_left_out(table, i, words):
     """Says column i nothing? words: all texts of the sheet."""
     values = [row[i] for row in table["rows"]]
     column = table["columns"][i]
+    if column["id"] in ("path", "short_name") and table["table"] == "range-kernels" and any(BOTH in w for w in words):
+        return True
     if all(v is None for v in values):
         return True
     if any(v != values[0] for v in values):

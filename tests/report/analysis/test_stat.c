@@ -77,7 +77,7 @@ Test(stat, the_order_of_the_samples_does_not_matter)
 	NEAR(stat_of((int64_t[]){0, (int64_t)1 << 60}, 2).std, ldexp(1, 60) / sqrt(2), 1e3);
 	NEAR(stat_of((int64_t[]){INT64_MIN, INT64_MAX}, 2).std, ldexp(1, 64) / sqrt(2), 1e6);
 	for (size_t i = 0; i < n; i++)
-		values[i] = (values[i] << 33) + values[i];
+		values[i] = (values[i] << 31) + values[i];
 	first = stat_of(values, n);
 	qsort(values, n, sizeof(*values), by_value);
 	cr_expect(eq(dbl, stat_of(values, n).std, first.std));
