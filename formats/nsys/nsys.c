@@ -902,6 +902,11 @@ static bool complete_row(const struct rows *r, enum ws_kind kind, void *row)
 			return true;
 		ws_import_skip(n->out, "facts about the tool that wrote the export", 1);
 		return false;
+	case WS_KIND_GRAPH_NODE:
+		if (r->first == WS_NSYS_GRAPH_NODE_start)
+			((struct ws_row_graph_node *)row)->pid =
+			        pid_at(r, WS_NSYS_GRAPH_NODE_globalTid);
+		return true;
 	case WS_KIND_DEVICE:
 		ws_import_device_used(n->out, ((const struct ws_row_device *)row)->id);
 		return true;
@@ -983,7 +988,7 @@ static void import_records(struct ws_nsys *n)
 	import_table(n, WS_NSYS_CONTEXT);
 	import_table(n, WS_NSYS_STREAM);
 	/* calls first: other tables may lack the process, and calls have it */
-	for (enum ws_nsys_table t = WS_NSYS_RUNTIME; t <= WS_NSYS_OVERHEAD; t++)
+	for (enum ws_nsys_table t = WS_NSYS_RUNTIME; t <= WS_NSYS_GRAPH_NODE; t++)
 		import_table(n, t);
 	for (size_t i = 0; i < ws_nsys_own_kinds_count; i++) {
 		const enum ws_kind kind = ws_nsys_own_kinds[i];

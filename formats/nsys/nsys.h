@@ -140,6 +140,7 @@ extern const struct ws_nsys_payload ws_nsys_payloads[WS_NSYS_PAYLOADS];
 	X(PAYLOAD, payload)               \
 	X(OP_CONFIG, op_config)           \
 	X(CPU_OP, cpu_op)                 \
+	X(GRAPH_NODE, graph_node)         \
 	X(PYTHON_CALL, python_call)       \
 	X(FLOW, flow)                     \
 	X(GPU_RANGE, gpu_range)           \

@@ -117,6 +117,13 @@ struct ws_pytorch {
 	uint64_t domain; /* of annotations */
 	struct ws_import_range *ranges;
 	size_t nranges, ranges_capacity;
+	/* nodes of CUDA graphs that the program annotated at their capture */
+	struct annotated_node {
+		uint64_t node, name;
+	} * nodes;
+	size_t nnodes, nodes_capacity;
+	struct ws_map node_known;
+	int64_t first_node_ns; /* when the first of them ran */
 	struct ws_strtab rows; /* key: pid and tid as written */
 	struct deferred *deferred;
 	size_t ndeferred, deferred_capacity;
@@ -497,6 +504,50 @@ static uint64_t work_stream(const struct event *e)
 	return stream < 0 ? 0 : (uint64_t)stream;
 }
 
+/* PyTorch writes the annotation of a capture into the replayed work: its fields, one of them
+ * "name", or a text. */
+static void note_annotation(struct ws_pytorch *p, const struct event *e, int64_t start_ns)
+{
+	const struct ws_json_value *text = &e->arg[WS_ARG_ANNOTATION];
+	struct annotated_node n = {.node = ARG_U64(e, GRAPH_NODE)};
+
+	if (text->type != WS_JSON_STRING)
+		text = &e->arg[WS_ARG_NAME];
+	if (!n.node || text->type != WS_JSON_STRING || ws_map_get(&p->node_known, n.node))
+		return;
+	text_of(p, text, &n.name);
+	ws_map_put(&p->node_known, n.node, 1);
+	if (!p->nnodes || start_ns < p->first_node_ns)
+		p->first_node_ns = start_ns;
+	WS_GROW(p->nodes, p->nnodes + 1, p->nodes_capacity);
+	p->nodes[p->nnodes++] = n;
+}
+
+/* Makes each annotation a range around the capture of its node, on a thread of their own. The file
+ * does not have the time of the capture: it was before the first of them ran. */
+static void put_annotations(struct ws_pytorch *p)
+{
+	const struct ws_bytes label = ws_bytes_of("CUDA graph annotations");
+	struct ws_row_graph_node row = {.pid = p->host_pid};
+
+	if (!p->nnodes || p->other_host_calls)
+		return;
+	ws_import_thread(p->out, p->host_pid, 0, label, &row.thread);
+	for (size_t i = 0; i < p->nnodes; i++) {
+		struct ws_import_range r = {.domain = p->domain,
+		                            .sequence = p->nranges,
+		                            .thread = row.thread,
+		                            .name = p->nodes[i].name};
+
+		row.node = p->nodes[i].node;
+		row.time_ns = r.start_ns = p->first_node_ns - 2 * (int64_t)(p->nnodes - i);
+		r.end_ns = r.start_ns + 1;
+		ws_import_row(p->out, WS_KIND_GRAPH_NODE, &row);
+		WS_GROW(p->ranges, p->nranges + 1, p->ranges_capacity);
+		p->ranges[p->nranges++] = r;
+	}
+}
+
 static void on_kernel(struct ws_pytorch *p, const struct event *e)
 {
 	struct gpu_row g = {.kind = WS_KIND_KERNEL};
@@ -516,6 +567,8 @@ static void on_kernel(struct ws_pytorch *p, const struct event *e)
 	c->registers = ARG_U64(e, REGISTERS);
 	/* the file has the sum of static and dynamic */
 	c->shared_dynamic_bytes = ARG_U64(e, SHARED);
+	g.kernel.graph_node = ARG_U64(e, GRAPH_NODE);
+	note_annotation(p, e, g.kernel.start_ns);
 	ws_import_device_used(p->out, c->device);
 	add_gpu_row(p, &g);
 	add_collective(p, e, g.kernel.start_ns, g.kernel.correlation);
@@ -563,6 +616,7 @@ static void on_copy(struct ws_pytorch *p, const struct event *e)
 	row->src_device = ARG_U64(e, FROM_DEVICE);
 	row->dst_device = ARG_U64(e, TO_DEVICE);
 	row->graph_node = ARG_U64(e, GRAPH_NODE);
+	note_annotation(p, e, row->start_ns);
 	ws_import_device_used(p->out, row->device);
 	if (row->src_device)
 		ws_import_device_used(p->out, row->src_device);
@@ -586,6 +640,7 @@ static void on_set(struct ws_pytorch *p, const struct event *e)
 	row->stream = work_stream(e);
 	row->bytes = ARG_U64(e, BYTES);
 	row->graph_node = ARG_U64(e, GRAPH_NODE);
+	note_annotation(p, e, row->start_ns);
 	ws_import_device_used(p->out, row->device);
 	add_gpu_row(p, &g);
 	add_link(p, e, row->correlation);
@@ -681,6 +736,7 @@ static void on_cpu_op(struct ws_pytorch *p, const struct event *e)
 	if (e->name.type == WS_JSON_STRING)
 		op.name = ws_json_text(&e->name, &p->scratch);
 	ws_import_op(p->out, &op, &row.config);
+	text_of(p, &e->arg[WS_ARG_SOURCE], &row.source);
 	add_collective(p, e, row.start_ns, 0);
 	ws_import_record(p->out, WS_KIND_CPU_OP, &row);
 }
@@ -724,6 +780,7 @@ static void on_python(struct ws_pytorch *p, const struct event *e)
 		return;
 	thread_of(p, e, &row.thread);
 	text_of(p, &e->name, &row.name);
+	text_of(p, &e->arg[WS_ARG_SOURCE], &row.source);
 	ws_import_record(p->out, WS_KIND_PYTHON_CALL, &row);
 }
 
@@ -1429,6 +1486,7 @@ static void finish(struct ws_pytorch *p)
 		               n[0] + n[1], n[1]);
 	put_waiting(p);
 
+	put_annotations(p);
 	ws_import_ranges(p->out, p->ranges, p->nranges);
 	for (size_t at = 0; at < p->names.len; at += kept.len) {
 		memcpy(&kept, p->names.data + at, sizeof(kept));
@@ -1933,6 +1991,8 @@ enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream 
 	ws_xla_free(&p.xla);
 	free(p.waiting);
 	free(p.ranges);
+	free(p.nodes);
+	ws_map_free(&p.node_known);
 	free(p.flows);
 	free(p.deferred);
 	free(p.work_ids);

@@ -171,6 +171,7 @@ const struct ws_ref_column ws_ref_columns[] = {
         REF(GPU_RANGE, gpu_range, device, DEVICE),
         REF(CONTEXT, context, device, DEVICE),
         OPT(RESOURCE, resource, device, DEVICE),
+        OPT(GRAPH_NODE, graph_node, thread, THREAD),
         REF(THREAD_EVENT, thread_event, thread, THREAD),
         OPT(THREAD_EVENT, thread_event, payload, PAYLOAD),
 };

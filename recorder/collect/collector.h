@@ -276,6 +276,8 @@ void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *paylo
 /* Records a call of an operation at its end. The caller sets times, numbers and config; size and
  * type are set here. */
 void ws_event_op(struct ws_rec_op *rec);
+/* Records a node of a CUDA graph. The caller sets its ids; size, type and time are set here. */
+void ws_event_node(struct ws_rec_node *rec);
 void ws_event_op_period(struct ws_rec_op_period *rec);
 
 /* Each returns what NVTX prescribes: the level, from 0; -1 for a pop without a push. */

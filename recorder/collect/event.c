@@ -516,6 +516,12 @@ void ws_event_op(struct ws_rec_op *rec)
 	put_timed(&rec->head, WS_REC_OP, sizeof(*rec));
 }
 
+void ws_event_node(struct ws_rec_node *rec)
+{
+	rec->head.time_ns = ws_now_ns();
+	put_timed(&rec->head, WS_REC_NODE, sizeof(*rec));
+}
+
 void ws_event_op_period(struct ws_rec_op_period *rec)
 {
 	put_timed(&rec->head, WS_REC_OP_PERIOD, sizeof(*rec));

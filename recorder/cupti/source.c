@@ -670,6 +670,23 @@ static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *d
 	}
 }
 
+/* A node of a graph was captured or added, copied, or updated. A graph's nodes are made once, so
+ * this costs a replay nothing. */
+static void graph_node_made(const struct ws_cupti_graph_callback *data)
+{
+	struct ws_rec_node rec = {0};
+
+	if (!ws_cupti.GetGraphNodeId || atomic_load(&ws_cupti_is_final) ||
+	    ws_cupti.GetGraphNodeId(data->node, &rec.node) != WS_CUPTI_OK)
+		return ws_lost(WS_DROPPED_activity_error, 1);
+	if (data->original_node &&
+	    ws_cupti.GetGraphNodeId(data->original_node, &rec.original) != WS_CUPTI_OK)
+		return ws_lost(WS_DROPPED_activity_error, 1);
+	if (ws_cupti.GetGraphId && data->graph)
+		(void)ws_cupti.GetGraphId(data->graph, &rec.graph);
+	ws_event_node(&rec);
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	const struct ws_cupti_api_callback *api = data;
@@ -679,9 +696,11 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 		return;
 	if (domain == WS_CUPTI_DOMAIN_RESOURCE && cbid == WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
 		context_created();
-	else if (domain == WS_CUPTI_DOMAIN_RESOURCE) {
+	else if (domain == WS_CUPTI_DOMAIN_RESOURCE && cbid == WS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
 		atomic_fetch_add_explicit(&modules_loaded, 1, memory_order_relaxed);
-	} else if (domain == WS_CUPTI_DOMAIN_STATE)
+	else if (domain == WS_CUPTI_DOMAIN_RESOURCE)
+		graph_node_made(data);
+	else if (domain == WS_CUPTI_DOMAIN_STATE)
 		state_changed(cbid, data);
 	else if (api->site == WS_CUPTI_SITE_ENTER) {
 		/* The runtime's profiler calls call the driver's. Handling both does no harm. */
@@ -785,6 +804,26 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	}
 }
 
+/* From 13.4 on the records of a replay tell of updates, but not of copies of graphs that were never
+ * launched, such as child graphs. */
+static void enable_graph_nodes(void)
+{
+	static const uint32_t cbids[] = {WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+	                                 WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+	                                 WS_CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED};
+	const size_t n =
+	        sizeof(cbids) / sizeof(*cbids) -
+	        (atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_4);
+
+	for (size_t i = 0; i < n; i++) {
+		int result = ws_cupti_enable_callback(WS_CUPTI_DOMAIN_RESOURCE, cbids[i]);
+
+		/* old versions do not tell of updates */
+		if (result != WS_CUPTI_OK && cbids[i] != WS_CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
+			ws_cupti_count_error(result, "cuptiEnableCallback(graph node)");
+	}
+}
+
 /* Defines the names of all calls in advance, as the program may end before a buffer is handed
  * over. */
 static void define_calls(uint32_t domain)
@@ -858,6 +897,8 @@ static int start(struct ws_seg_header *seg)
 		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
 			atomic_store(&ws_cupti_may_flush, 1);
 	}
+	if (!seg->capture.graph_level)
+		enable_graph_nodes();
 	ws_cupti_find_launches();
 	if (ws_cupti_start_thread())
 		ws_cupti_count_error(0, "pthread_create");

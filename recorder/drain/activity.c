@@ -72,6 +72,7 @@ struct ws_activity {
 	/* names of kernels by address, for records of a process that ended before it finished
 	 * them */
 	struct ws_map kernels;
+	struct ws_map sources; /* node of a graph -> the node that it is a copy of, as last told */
 
 	/* API calls: one row per correlation id, for the outermost call */
 	uint32_t *kept; /* hash table of ids that have a row */
@@ -183,6 +184,7 @@ void ws_activity_free(struct ws_activity *a)
 	free(a->looked);
 	free(a->runtime);
 	ws_map_free(&a->kernels);
+	ws_map_free(&a->sources);
 	free(a->pairs);
 	free(a->kept);
 	free(a->calls[0]);
@@ -923,6 +925,33 @@ static enum fate add_pool(struct ws_drain *d, const struct ws_activity_slot *slo
 	return add_memory(d, slot, &row, p->time);
 }
 
+/* --- nodes of graphs --- */
+
+/*
+ * From 13.4 on, work of a graph's node tells the node that it is a copy of. One row per node, and
+ * one more when an update of the graph changed that. CUPTI tells it with the work alone, so the row
+ * has the work's time and no thread.
+ */
+static void note_source(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t node,
+                        uint32_t graph, uint64_t source, uint64_t start, uint64_t end)
+{
+	const uint64_t *known;
+	struct ws_row_graph_node row = {.pid = recorded_pid(d),
+	                                .node = node,
+	                                .original = source,
+	                                .graph = graph};
+	int64_t dur_ns;
+
+	if (!source || source == node)
+		return;
+	known = ws_map_get(&d->activity->sources, node);
+	if ((known && *known == source) ||
+	    !read_work_times(d, slot, start, end, &row.time_ns, &dur_ns))
+		return;
+	ws_map_put(&d->activity->sources, node, source);
+	ws_drain_add(d, WS_KIND_GRAPH_NODE, &row);
+}
+
 /* --- by kind --- */
 
 static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *slot,
@@ -934,8 +963,17 @@ static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *s
 		WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 	} u;
+	union {
+#define R(NAME, name, type, full, least) struct ws_cupti_##name name;
+		WS_CUPTI_SOURCE_RECORD_LIST(R)
+#undef R
+	} source;
 	const uint32_t kind = ws_cupti_kind(record);
 
+#define NOTE_SOURCE(name, graph)                                                                  \
+	ws_cupti_read_##name##_source(&source.name##_source, record, size);                       \
+	note_source(d, slot, u.name.graph_node, (graph), source.name##_source.node, u.name.start, \
+	            u.name.end)
 	switch (kind) {
 	case WS_CUPTI_KIND_KERNEL:
 	case WS_CUPTI_KIND_CONCURRENT_KERNEL:
@@ -944,6 +982,7 @@ static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *s
 		ws_cupti_read_kernel(&u.kernel, record, size);
 		if (!u.kernel.grid_x || !u.kernel.block_x)
 			return DAMAGED;
+		NOTE_SOURCE(kernel, u.kernel.graph);
 		return add_kernel(d, slot, &u.kernel);
 	case WS_CUPTI_KIND_DRIVER:
 	case WS_CUPTI_KIND_RUNTIME:
@@ -961,15 +1000,26 @@ static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *s
 		if (size == WS_CUPTI_SIZE_context_12_4) /* other fields at these offsets */
 			u.context.sm_count = 0;
 		return add_context(d, slot, &u.context);
+	case WS_CUPTI_KIND_MEMCPY:
+		if (size < WS_CUPTI_LEAST_memcpy)
+			return DAMAGED;
+		ws_cupti_read_memcpy(&u.memcpy, record, size);
+		NOTE_SOURCE(memcpy, 0);
+		return add_memcpy(d, slot, &u.memcpy);
+	case WS_CUPTI_KIND_MEMSET:
+		if (size < WS_CUPTI_LEAST_memset)
+			return DAMAGED;
+		ws_cupti_read_memset(&u.memset, record, size);
+		NOTE_SOURCE(memset, 0);
+		return add_memset(d, slot, &u.memset);
+#undef NOTE_SOURCE
 #define ADD(KIND, name, add)                                 \
 	case WS_CUPTI_KIND_##KIND:                           \
 		if (size < WS_CUPTI_LEAST_##name)            \
 			return DAMAGED;                      \
 		ws_cupti_read_##name(&u.name, record, size); \
 		return add(d, slot, &u.name);
-		ADD(MEMCPY, memcpy, add_memcpy)
 		ADD(MEMCPY2, ptop, add_ptop)
-		ADD(MEMSET, memset, add_memset)
 		ADD(GRAPH_TRACE, graph, add_graph)
 		ADD(DEVICE, device, add_device)
 		ADD(GREEN_CONTEXT, green, add_green_context)

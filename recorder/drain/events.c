@@ -261,6 +261,7 @@ static void add_module_call(struct ws_drain *d, const struct ws_row_cpu_op *op)
 	        .dur_ns = op->dur_ns,
 	        .thread = op->thread,
 	        .name = op->config & ~WS_DRAIN_MODULE,
+	        .source = op->source,
 	};
 
 	ws_drain_add(d, WS_KIND_PYTHON_CALL, &row);
@@ -270,11 +271,13 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 {
 	struct ws_row_cpu_op row = {.thread = thread};
 	struct ws_rec_op rec;
+	int is_known;
 
 	memcpy(&rec, bytes, sizeof(rec));
 	if (!rec.config || rec.config > d->seg->defs_size / 8 || rec.end_ns < rec.head.time_ns)
 		return 0;
 	row.config = d->ops[rec.config - 1];
+	row.source = ws_drain_string_id(d, rec.source, &is_known);
 	row.sequence = rec.sequence;
 	row.forward_thread = rec.forward_thread;
 	row.dur_ns = rec.end_ns - rec.head.time_ns;
@@ -289,6 +292,29 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 	ws_drain_add(d, WS_KIND_CPU_OP, &row);
 	return 1;
 }
+
+/* --- nodes of graphs --- */
+
+static bool add_node(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
+{
+	struct ws_rec_node rec;
+	struct ws_row_graph_node row;
+
+	memcpy(&rec, bytes, sizeof(rec));
+	row = (struct ws_row_graph_node){
+	        .pid = ws_drain_thread(d, thread)->pid,
+	        .thread = thread,
+	        .node = rec.node,
+	        .original = rec.original,
+	        .graph = rec.graph,
+	};
+	if (!rec.node || !ws_drain_time(d, rec.head.time_ns, &row.time_ns))
+		return 0;
+	ws_drain_add(d, WS_KIND_GRAPH_NODE, &row);
+	return 1;
+}
+
+/* --- periods of operations --- */
 
 static bool add_op_period(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 {
@@ -316,6 +342,8 @@ static bool add_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, 
 		return 0;
 	if (ev.rec.head.type == WS_REC_OP)
 		return size == sizeof(struct ws_rec_op) && add_op(d, thread, rec);
+	if (ev.rec.head.type == WS_REC_NODE)
+		return size == sizeof(struct ws_rec_node) && add_node(d, thread, rec);
 	if (ev.rec.head.type == WS_REC_OP_PERIOD)
 		return size == sizeof(struct ws_rec_op_period) && add_op_period(d, thread, rec);
 	if (!parse(&ev, rec, size))
@@ -418,6 +446,7 @@ void ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg
 
 	memset(f, 0, sizeof(*f));
 	f->stop_ns = atomic_load(&seg->control.stop_ns);
+	f->last_node_ns = INT64_MIN;
 	ws_capture_window_init(&f->window, spec->begin_ns ? spec->begin_ns : INT64_MIN,
 	                       spec->duration_ns, spec->ranges != WS_RANGES_NONE);
 	if (spec->begin_ns || spec->ranges != WS_RANGES_NONE)
@@ -471,6 +500,18 @@ static bool keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
 	return ws_capture_window_keeps(&d->filter.window, start_ns, end_ns);
 }
 
+/* Programs capture graphs at start-up and replay them inside the window. So all nodes are kept, and
+ * the ranges and operations in which they were made. */
+static bool keep_node(struct ws_drain *d, uint32_t thread, struct ws_drain_thread *who,
+                      const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
+{
+	who->last_node_ns = ev->head.time_ns;
+	if (ev->head.time_ns > d->filter.last_node_ns)
+		d->filter.last_node_ns = ev->head.time_ns;
+	release_pushes(d, &who->held);
+	return add_record(d, thread, rec, size);
+}
+
 /* A pop ends the newest push of its domain. If that push is held, both are decided now. */
 static bool pop(struct ws_drain *d, uint32_t thread, struct ws_held_records *held,
                 const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
@@ -500,7 +541,8 @@ static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 
 		if (start->range != ev->range)
 			continue;
-		kept = keeps(d, start->time_ns, ev->head.time_ns);
+		kept = keeps(d, start->time_ns, ev->head.time_ns) ||
+		       start->time_ns <= d->filter.last_node_ns;
 		if (kept)
 			emit(d, start->thread, start->bytes, start->size);
 		else
@@ -541,12 +583,15 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 		return add_record(d, thread, rec, size);
 	case WS_REC_END:
 		return end(d, thread, &ev, rec, size);
+	case WS_REC_NODE:
+		return keep_node(d, thread, who, &ev, rec, size);
 	default:
 		end_ns = ev.head.type == WS_REC_CPU_KERNEL || ev.head.type == WS_REC_OP ||
 		                         ev.head.type == WS_REC_OP_PERIOD
 		                 ? (int64_t)ev.range
 		                 : ev.head.time_ns;
-		if (!keeps(d, ev.head.time_ns, end_ns)) {
+		if (!keeps(d, ev.head.time_ns, end_ns) &&
+		    !(ev.head.type == WS_REC_OP && ev.head.time_ns <= who->last_node_ns)) {
 			d->filter.nexcluded++;
 			return 1;
 		}

@@ -57,6 +57,7 @@ struct ws_capture_filter {
 	int64_t stop_ns; /* records after it are left out; 0: no limit */
 	struct ws_capture_window window;
 	uint64_t nexcluded; /* records left out but not yet added to the segment's counter */
+	int64_t last_node_ns; /* when the last node of a graph was made; INT64_MIN: none yet */
 	/* starts of open ranges that were outside the window until now (pushes are held by
 	 * thread) */
 	struct ws_held_records starts;
@@ -81,6 +82,7 @@ struct ws_drain_thread {
 	uint64_t id, pid, tid;
 	/* open pushes that were outside the window until now, in their order */
 	struct ws_held_records held;
+	int64_t last_node_ns; /* when it made its last node of a graph; 0: it made none */
 };
 
 /* A name for a thread that has had no event yet. */

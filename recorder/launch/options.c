@@ -75,15 +75,23 @@ static bool parse_instances(const char *text, struct ws_seg_window *window)
 	return true;
 }
 
+/* The values of --pytorch, in the order of options.def. */
+static const struct {
+	uint8_t pytorch;
+	bool no_source;
+} pytorch_choices[] = {
+        {WS_PYTORCH_SAMPLED, 0}, {WS_PYTORCH_SHAPES, 0}, {WS_PYTORCH_NAMES, 0}, {WS_PYTORCH_OFF, 0},
+        {WS_PYTORCH_SAMPLED, 1}, {WS_PYTORCH_SHAPES, 1}, {WS_PYTORCH_NAMES, 1},
+};
+
 /* The environment can only turn it off, as the person who set it may not see this command line. */
 static uint32_t pytorch_of(const struct given *g)
 {
-	static const uint8_t choices[] = {WS_PYTORCH_SAMPLED, WS_PYTORCH_SHAPES, WS_PYTORCH_NAMES,
-	                                  WS_PYTORCH_OFF};
 	const char *value = getenv(WS_PYTORCH_ENV);
 
-	return g->has_pytorch && !(value && !strcmp(value, "off")) ? choices[g->pytorch]
-	                                                           : WS_PYTORCH_OFF;
+	return g->has_pytorch && !(value && !strcmp(value, "off"))
+	               ? pytorch_choices[g->pytorch].pytorch
+	               : WS_PYTORCH_OFF;
 }
 
 static enum ws_status resolve(struct ws_record_command *cmd, const struct given *g,
@@ -105,6 +113,7 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 	r->capture.cpu_time_quantum_ns = (uint32_t)g->cpu_time_quantum_ns;
 	r->zstd_level = (int)g->level;
 	r->capture.pytorch = pytorch_of(g);
+	r->capture.no_source = pytorch_choices[g->pytorch].no_source;
 	for (size_t i = 0; i < r->facts.n; i++) {
 		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
 

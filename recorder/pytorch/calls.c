@@ -27,7 +27,9 @@ struct open_call {
 	int64_t start_ns, sequence;
 	uint64_t forward_thread;
 	uint32_t config;
+	uint32_t source, outer_module; /* line that called it; module around this one */
 	bool is_range, is_module;
+	bool gives_source;               /* operations in it have its line */
 	bool is_optimizer, has_instance; /* the call is an optimizer's step; a range in it names the
 	                                    instance */
 };
@@ -41,6 +43,7 @@ struct thread {
 	                              call's definition */
 	uint32_t log[LOG_SIZE];    /* definitions of the last calls */
 	uint32_t after[LOG_SIZE];  /* position in the log after which a definition was last used */
+	struct ws_source source;
 	struct open_call open[MAX_OPEN];
 	_Alignas(8) uint8_t body[WS_TORCH_BODY];
 };
@@ -437,7 +440,30 @@ static struct open_call *open_one(const void *fn)
 	call->sequence = -1;
 	call->forward_thread = 0;
 	call->is_range = call->is_module = call->is_optimizer = call->has_instance = 0;
+	call->source = 0;
+	call->gives_source = 0;
 	return call;
+}
+
+/*
+ * Sets the line of an operation. PyTorch's own operations call no Python, so operations in them
+ * have the same line. What autograd's engine runs has that of the forward operation: reports know
+ * it by the sequence number.
+ */
+static void set_source(struct thread *t, struct open_call *call, const char *name)
+{
+	static const char engine[] = "autograd::engine::evaluate_function: ";
+	const struct open_call *around = t->nopen > 1 ? call - 1 : NULL;
+
+	call->gives_source = !strncmp(name, "aten::", 6);
+	if (around && around->gives_source) {
+		call->source = around->source;
+		call->gives_source = 1;
+	} else if (!strncmp(name, engine, sizeof(engine) - 1)) {
+		call->gives_source = 1;
+	} else {
+		call->source = ws_source_of(&t->source, ws_source_hash(name));
+	}
 }
 
 static void begin_op(const void *fn)
@@ -453,6 +479,7 @@ static void begin_op(const void *fn)
 		link_call(fn, call);
 	call->config = config_of(fn, self);
 	count_call(self, call->config);
+	set_source(self, call, ws_torch.name(fn));
 	call->start_ns = ws_now_ns();
 }
 
@@ -470,6 +497,7 @@ static void begin_range(const void *fn)
 	name = ws_torch.name(fn);
 	call->is_range = 1;
 	call->is_optimizer = !strncmp(name, "Optimizer.step#", 15);
+	ws_source_pass(&self->source, ws_source_hash(name));
 	ws_period_take(ws_period_text(name), WS_PERIOD_PASSES);
 	ws_event_init(&ev, domain, name, WS_TEXT_BYTES);
 	ws_event_push(&ev);
@@ -503,10 +531,15 @@ static void end(const void *fn)
 	if (WS_UNLIKELY(i != t->nopen))
 		memmove(&t->open[i - 1], &t->open[i], (t->nopen - i) * sizeof(call));
 	t->nopen--;
+	if (call.is_module) {
+		t->source.module = call.outer_module;
+		ws_source_pass(&t->source, ~(uint64_t)call.config);
+	}
 	if (!call.is_range) {
 		struct ws_rec_op rec = {
 		        .head.time_ns = call.start_ns,
 		        .config = call.config,
+		        .source = call.source,
 		        .forward_thread = call.forward_thread,
 		        .end_ns = now_ns,
 		        .sequence = call.sequence,
@@ -553,6 +586,9 @@ void warpsheet_module_begin(const char *name)
 	call->is_module = 1;
 	call->config = config_of_body(self, ws_torch_name(name, self->body), 1);
 	count_call(self, call->config);
+	call->outer_module = self->source.module;
+	call->source = ws_source_of(&self->source, call->config);
+	self->source.module = call->config;
 	call->start_ns = ws_now_ns();
 }
 
@@ -651,6 +687,7 @@ void ws_pytorch_attach(void *handle)
 	}
 	if (wanted >= WS_PYTORCH_SHAPES && has_shim())
 		ws_torch_prove();
+	ws_source_find();
 	if (register_callbacks(ws_torch.has_inputs))
 		ws_define_fact("pytorch.operations", wanted == WS_PYTORCH_NAMES ? "names"
 		                                     : ws_torch.has_inputs

@@ -125,6 +125,30 @@ void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void));
 /* Of the one that lasts, from 1. */
 extern _Atomic uint32_t ws_period_number;
 
+/* --- source.c: the line of the program that called --- */
+
+#define WS_SOURCE_CALLS_LOG 14
+
+/* What a thread has called, by its place among the calls before it. */
+struct ws_source {
+	uint64_t context; /* the last eight calls, a byte each */
+	uint32_t module;  /* definition of the innermost open module */
+	struct ws_source_call {
+		uint64_t key; /* hash of the call, its module and context; 0: unused */
+		uint32_t source;
+		uint16_t uses;
+		bool varies; /* calls of this key have different lines: each is read */
+	} calls[1u << WS_SOURCE_CALLS_LOG];
+};
+
+/* Finds the interpreter's functions. */
+void ws_source_find(void);
+uint64_t ws_source_hash(const char *text);
+/* The line that makes this call, as id of a string; 0: unknown. what: a hash of the call. */
+uint32_t ws_source_of(struct ws_source *s, uint64_t what);
+/* Something else happens, whose line is not needed. */
+void ws_source_pass(struct ws_source *s, uint64_t what);
+
 /* --- the start callback, as PyTorch calls it --- */
 
 /*

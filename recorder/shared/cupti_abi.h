@@ -51,6 +51,9 @@ enum ws_cupti_cbid {
 	WS_CUPTI_CBID_DRIVER_PROFILER_STOP = 309,
 	WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED = 1,
 	WS_CUPTI_CBID_RESOURCE_MODULE_LOADED = 6,
+	WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED = 13,
+	WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED = 20,
+	WS_CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED = 22,
 	WS_CUPTI_CBID_STATE_FATAL_ERROR = 1,
 	WS_CUPTI_CBID_STATE_ERROR = 2,
 	WS_CUPTI_CBID_STATE_WARNING = 3,
@@ -80,13 +83,18 @@ struct ws_cupti_subscriber_params {
 };
 #define WS_CUPTI_PARAMS_13_0 32 /* bytes of the struct before allow_multiple */
 
-/* Only the first fields of both structs are used and declared. */
+/* Only the first fields of these structs are used and declared. */
 struct ws_cupti_api_callback {
 	uint32_t site; /* WS_CUPTI_SITE_ENTER, or 1 at exit */
 };
 struct ws_cupti_state_callback {
 	uint32_t result;
 	const char *message; /* may be NULL */
+};
+
+struct ws_cupti_graph_callback {
+	void *graph, *original_graph;
+	void *node, *original_node; /* NULL: not a copy */
 };
 
 typedef void (*ws_cupti_callback)(void *user, uint32_t domain, uint32_t cbid, const void *data);
@@ -122,6 +130,8 @@ typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t va
 	F(GetTimestamp, 0, (uint64_t * now))                                                      \
 	F(GetContextId, 0, (void *context, uint32_t *id))                                         \
 	F(GetStreamIdEx, 0, (void *context, void *stream, uint8_t is_per_thread, uint32_t *id))   \
+	F(GetGraphNodeId, 0, (void *node, uint64_t *id))                                          \
+	F(GetGraphId, 0, (void *graph, uint32_t *id))                                             \
 	F(Unsubscribe, 0, (void *subscriber))                                                     \
 	F(ActivityRegisterCallbacks_v2, 0,                                                        \
 	  (void *subscriber, ws_cupti_scoped_request request, ws_cupti_scoped_complete complete)) \
@@ -156,6 +166,7 @@ struct ws_cupti {
 #define WS_CUPTI_VERSION_13_0 130000
 #define WS_CUPTI_VERSION_13_2 130200
 #define WS_CUPTI_VERSION_13_3 130300
+#define WS_CUPTI_VERSION_13_4 130400
 
 /* --- the driver ------------------------------------------------------------------ */
 
@@ -198,6 +209,7 @@ struct ws_cupti {
 	};
 WS_CUPTI_RECORD_LIST(R)
 WS_CUPTI_LATER_RECORD_LIST(R)
+WS_CUPTI_SOURCE_RECORD_LIST(R)
 #undef R
 #undef F
 
@@ -205,7 +217,7 @@ WS_CUPTI_LATER_RECORD_LIST(R)
 enum ws_cupti_offset {
 #define F(record, field, type, offset, member) WS_CUPTI_AT_##record##_##field = (offset),
 #define R(NAME, name, type, size, least)       WS_CUPTI_FIELDS_##NAME(F)
-	WS_CUPTI_RECORD_LIST(R) WS_CUPTI_LATER_RECORD_LIST(R)
+	WS_CUPTI_RECORD_LIST(R) WS_CUPTI_LATER_RECORD_LIST(R) WS_CUPTI_SOURCE_RECORD_LIST(R)
 #undef R
 #undef F
 };
@@ -214,7 +226,7 @@ enum ws_cupti_offset {
 enum ws_cupti_size {
 #define R(NAME, name, type, size, least) \
 	WS_CUPTI_SIZE_##name = (size), WS_CUPTI_LEAST_##name = (least),
-	WS_CUPTI_RECORD_LIST(R) WS_CUPTI_LATER_RECORD_LIST(R)
+	WS_CUPTI_RECORD_LIST(R) WS_CUPTI_LATER_RECORD_LIST(R) WS_CUPTI_SOURCE_RECORD_LIST(R)
 #undef R
 };
 
@@ -231,6 +243,7 @@ enum ws_cupti_size {
 	}
 WS_CUPTI_RECORD_LIST(R)
 WS_CUPTI_LATER_RECORD_LIST(R)
+WS_CUPTI_SOURCE_RECORD_LIST(R)
 #undef R
 #undef F
 

@@ -119,6 +119,7 @@ enum ws_rec_type {
 	WS_REC_MARK,
 	WS_REC_CPU_KERNEL,
 	WS_REC_OP,
+	WS_REC_NODE,
 	WS_REC_OP_PERIOD,
 };
 
@@ -157,7 +158,7 @@ struct ws_rec_event {
 struct ws_rec_op {
 	struct ws_rec_head head; /* its time is the start of the call */
 	uint32_t config;         /* id of its WS_DEF_OP */
-	uint32_t reserved;
+	uint32_t source;         /* id of a WS_DEF_STRING: the line that called it; 0: unknown */
 	uint64_t forward_thread; /* for backward operations: the framework's number of the forward
 	                            thread; else 0 */
 	int64_t end_ns;
@@ -167,6 +168,17 @@ struct ws_rec_op {
 _Static_assert(sizeof(struct ws_rec_op) == sizeof(struct ws_rec_event) &&
                        offsetof(struct ws_rec_op, end_ns) == offsetof(struct ws_rec_event, range),
                "filters read the end of both");
+
+/* A node of a CUDA graph was made or updated. It has the size of an event. */
+struct ws_rec_node {
+	struct ws_rec_head head;
+	uint32_t graph; /* ids are CUPTI's */
+	uint32_t reserved;
+	uint64_t node;
+	uint64_t original; /* the node that it is a copy of; 0: none */
+	uint64_t reserved1[2];
+};
+_Static_assert(sizeof(struct ws_rec_node) == sizeof(struct ws_rec_event), "filters read its head");
 
 /* The time between two steps of a framework's program, at its end. Likewise as long. */
 struct ws_rec_op_period {

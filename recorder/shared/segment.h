@@ -42,6 +42,7 @@ struct ws_seg_capture {
 	uint32_t flush_interval_ms;   /* 0 = WS_CAPTURE_FLUSH_MS */
 	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it; 0: not rounded */
 	uint32_t pytorch;             /* enum ws_capture_pytorch */
+	uint32_t no_source;           /* 1: no lines of the program that called operations */
 };
 #define WS_CAPTURE_FLUSH_MS 1000
 
@@ -211,7 +212,7 @@ struct ws_seg_control {
 /* --- the layout --- */
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION 14
+#define WS_SEG_VERSION 16
 /* Bytes of the part of the header that does not change after the segment is made. It fills whole
  * pages of any size in use, so that each side can map a private copy of it. */
 #define WS_SEG_FIXED_SIZE         65536

@@ -128,11 +128,12 @@ static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, s
 {
 	const struct ws_advice_cell cell = {.config = k->kind->config,
 	                                    .class = k->kind->class,
+	                                    .source = k->kind->source,
 	                                    .work = group,
 	                                    .attention = in_attention(a, k, op),
 	                                    .cast = is_cast(a, k),
 	                                    .optimizer = is_optimizer(k)};
-	const uint32_t key[] = {cell.config, cell.class, cell.work,
+	const uint32_t key[] = {cell.config, cell.class, cell.source, cell.work,
 	                        cell.attention | cell.cast << 1 | cell.optimizer << 2};
 
 	WS_GROW(a->cell, a->ncells + 1, a->cell_capacity);

@@ -91,6 +91,7 @@ struct ws_work_group {
  */
 struct ws_advice_cell {
 	uint32_t config, class;
+	uint32_t source; /* text: the line of the program that called for it; 0 = not recorded */
 	uint32_t work;                      /* index of the group of operations, WS_NONE */
 	uint8_t attention, cast, optimizer; /* flags: inside unfused attention, cast, optimizer */
 	int64_t ns;

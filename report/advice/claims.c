@@ -143,6 +143,32 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
 	return s;
 }
 
+/* The line that calls most of a claim's kernels, as the end of a sentence; "" if unknown. */
+static const char *line_of_claim(struct ws_advice *a, const struct ws_claim *claim)
+{
+	struct ws_arena temp = {0};
+	uint32_t best = 0, others = 0;
+	int64_t *ns;
+
+	WS_NEW(&temp, ns, a->m->ntexts);
+	for (size_t i = 0; i < a->ncells; i++) {
+		const struct ws_advice_cell *cell = &a->cell[i];
+
+		if (!cell->source || !cell->ns || claim->rate(a, cell, claim) < 0)
+			continue;
+		others += !ns[cell->source];
+		ns[cell->source] += cell->ns;
+		if (!best || ns[cell->source] > ns[best])
+			best = cell->source;
+	}
+	ws_arena_free(&temp);
+	if (!best)
+		return "";
+	return ws_advice_text(a, ". Called at %.*s%s", (int)a->m->texts[best].len,
+	                      (const char *)a->m->texts[best].ptr,
+	                      others > 1 ? ws_advice_text(a, " (+%u)", others - 1) : "");
+}
+
 void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                          struct ws_claim claim, const char *scope, const char *evidence,
                          const char *advice)
@@ -156,7 +182,10 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 	            (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
 	                                !a->replayed->obstacle && !isnan(s.gain_ns) &&
 	                                        !claim.is_bound,
-	                                (double)s.all_ns, scope, evidence, advice},
+	                                (double)s.all_ns, scope,
+	                                ws_advice_text(a, "%s%s", evidence,
+	                                               line_of_claim(a, &claim)),
+	                                advice},
 	            claim);
 }
 

@@ -12,7 +12,8 @@
 /* Stored data of an operation. */
 struct kept {
 	uint32_t source;            /* number of the range, or of the framework's operation */
-	uint32_t facts : 30;        /* row of its payload, or number of its description */
+	uint32_t facts : 29;        /* row of its payload, or number of its description */
+	uint32_t is_replay : 1;     /* by a CUDA graph */
 	uint32_t flops_too_big : 1; /* would overflow the sum */
 	uint32_t bytes_too_big : 1;
 };
@@ -33,6 +34,8 @@ static void release(void *result)
 	ws_spill_close(&c->ops);
 	ws_spill_close(&c->work);
 	ws_spill_close(&c->of_range);
+	ws_idmap_free(&c->range_replays);
+	ws_idmap_free(&c->op_replays);
 }
 
 /* --- which operations count ------------------------------------------------------------ */
@@ -152,6 +155,8 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 		if (m->cpu_ops.forward[kept.source] != WS_NONE)
 			op.direction = WS_TEXT_BACKWARD;
 	}
+	if (kept.is_replay) /* its kernels know the step */
+		op.step = WS_NONE;
 	if (c->has_kernels)
 		set_kernels(m, ws_spill_row(&c->work, sizeof(struct work), i), &op);
 	if (kept.flops_too_big)
@@ -171,10 +176,19 @@ int64_t ws_cost_ops_flops(struct ws_cost_ops *c, size_t i)
 	                      : c->m->cpu_ops.configs[kept->facts].flops;
 }
 
+static uint64_t replay_key(uint32_t source, const struct ws_joined_kernel *k)
+{
+	return (uint64_t)source << 32 | k->call;
+}
+
 uint32_t ws_cost_ops_of_kernel(struct ws_cost_ops *c, const struct ws_joined_kernel *k)
 {
 	const uint32_t range = ws_joined_rows_op_range(c->rows, k->range);
 
+	if (k->kind->is_captured && range != WS_NONE)
+		return ws_idmap_get(&c->range_replays, replay_key(range, k));
+	if (k->kind->is_captured && k->cpu_op != WS_NONE && c->counted[k->cpu_op] != WS_NONE)
+		return ws_idmap_get(&c->op_replays, replay_key(c->counted[k->cpu_op], k));
 	if (range != WS_NONE)
 		return *(const uint32_t *)ws_spill_row(&c->of_range, sizeof(uint32_t), range);
 	return k->cpu_op == WS_NONE ? WS_NONE : c->of_cpu_op[k->cpu_op];
@@ -200,9 +214,10 @@ static bool is_too_big(int64_t *sum, int64_t more)
 	return false;
 }
 
-static void put_op(struct finder *f, uint32_t source, uint32_t facts, int64_t flops, int64_t bytes)
+static void put_op(struct finder *f, uint32_t source, uint32_t facts, bool is_replay, int64_t flops,
+                int64_t bytes)
 {
-	const struct kept kept = {source, facts, is_too_big(&f->flops, flops),
+	const struct kept kept = {source, facts, is_replay, is_too_big(&f->flops, flops),
 	                          is_too_big(&f->bytes, bytes)};
 
 	ws_spill_put(&f->out->ops, sizeof(kept), f->out->n++, &kept);
@@ -241,6 +256,58 @@ static bool any_cost(const struct ws_model *m)
 	return any;
 }
 
+/* Adds an operation for each replay of the captured ranges, or of the framework's operations. */
+static void add_replays(struct finder *f, bool of_ranges)
+{
+	struct ws_cost_ops *out = f->out;
+	struct ws_joined_rows *rows = f->sel->rows;
+	struct ws_idmap *replays = of_ranges ? &out->range_replays : &out->op_replays;
+
+	for (size_t i = 0; i < rows->nkernels && f->m->ngraph_nodes; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const uint32_t in = ws_joined_rows_op_range(rows, k->range);
+		const struct ws_joined_range *range =
+		        of_ranges ? ws_joined_rows_range(rows, in) : NULL;
+		const uint32_t source = of_ranges ? in
+		                        : in != WS_NONE || k->cpu_op == WS_NONE
+		                                ? WS_NONE
+		                                : out->counted[k->cpu_op];
+
+		if (!k->kind->is_captured || source == WS_NONE || (range && !range->is_counted) ||
+		    !ws_kernel_selected(f->m, f->sel, k, i) ||
+		    ws_idmap_get(replays, replay_key(source, k)) != WS_NONE)
+			continue;
+		ws_idmap_put(replays, replay_key(source, k), (uint32_t)out->n);
+		if (range) {
+			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
+
+			put_op(f, source, range->context->op, true, facts->flops, facts->bytes);
+		} else {
+			const struct ws_op_config *facts = ws_cpu_op_config(f->m, source);
+
+			put_op(f, source, f->m->cpu_ops.config[source], true, facts->flops,
+			    facts->bytes);
+		}
+	}
+}
+
+/* Marks what was captured, and so did not run: ranges, and the framework's operations. */
+static void find_captured(const struct finder *f, uint8_t *range, uint8_t *op)
+{
+	for (size_t i = 0; i < f->m->ngraph_nodes; i++) {
+		const struct ws_graph_node *n = &f->m->graph_nodes[i];
+		const uint32_t in = n->captured == i
+		                            ? ws_joined_rows_op_range(f->sel->rows, n->range)
+		                            : WS_NONE;
+
+		if (in != WS_NONE)
+			range[in] = 1;
+		else if (n->captured == i && n->cpu_op != WS_NONE &&
+		         f->out->counted[n->cpu_op] != WS_NONE)
+			op[f->out->counted[n->cpu_op]] = 1;
+	}
+}
+
 static void find_ops(struct finder *f)
 {
 	const size_t nranges = f->sel->rows->nranges, nops = f->m->cpu_ops.tree.n;
@@ -251,20 +318,32 @@ static void find_ops(struct finder *f)
 	ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept));
 	ws_spill_open(&out->of_range, nranges * sizeof(uint32_t));
 	find_counted(f->m, out->of_cpu_op);
+	uint8_t *range_captured = NULL, *op_captured = NULL;
+	struct ws_arena temp = {0};
+
+	if (f->m->ngraph_nodes) {
+		WS_NEW(&f->sel->kept->arena, out->counted, nops);
+		memcpy(out->counted, out->of_cpu_op, nops * sizeof(*out->counted));
+		WS_NEW(&temp, range_captured, nranges);
+		WS_NEW(&temp, op_captured, nops);
+		find_captured(f, range_captured, op_captured);
+	}
 
 	struct ws_joined_rows *rows = f->sel->rows;
 
 	WS_EACH_RANGE(rows, i, range) {
 		uint32_t at = WS_NONE;
 
-		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {
+		if (range->is_counted && !(range_captured && range_captured[i]) &&
+		    ws_range_selected(f->m, f->sel, range, i)) {
 			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
 
 			at = (uint32_t)f->out->n;
-			put_op(f, i, range->context->op, facts->flops, facts->bytes);
+			put_op(f, i, range->context->op, false, facts->flops, facts->bytes);
 		}
 		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
 	}
+	add_replays(f, true);
 	f->out->nranges = f->out->n;
 
 	/* Parents first, so the number of the operation that counts is there already. */
@@ -272,17 +351,19 @@ static void find_ops(struct finder *f)
 	uint32_t *cost_op = f->out->of_cpu_op;
 
 	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
-		if (cost_op[i] == i && f->sel->op[i]) {
+		if (cost_op[i] == i && f->sel->op[i] && !(op_captured && op_captured[i])) {
 			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
 
 			cost_op[i] = (uint32_t)f->out->n;
-			put_op(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
+			put_op(f, i, m->cpu_ops.config[i], false, facts->flops, facts->bytes);
 		} else if (cost_op[i] == i) {
 			cost_op[i] = WS_NONE;
 		} else if (cost_op[i] != WS_NONE) {
 			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
 		}
 	}
+	add_replays(f, false);
+	ws_arena_free(&temp);
 }
 
 struct ws_cost_ops *ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel)

@@ -30,8 +30,11 @@ struct ws_cost_op {
 	uint8_t tensor;         /* enum ws_tensor, of its longest kernel */
 };
 
-/* Operations of one selection: first ranges in their order, then operations of a framework. Their
- * data is in files. */
+/*
+ * Operations of one selection: first ranges in their order, then operations of a framework. Their
+ * data is in files. An operation that a CUDA graph captured did not run then; each replay of it is
+ * an operation, after the others of its sort.
+ */
 struct ws_cost_ops {
 	const struct ws_model *m;
 	struct ws_joined_rows *rows;
@@ -39,6 +42,11 @@ struct ws_cost_ops {
 	bool has_kernels;  /* fields that depend on kernels are filled */
 	struct ws_spill ops, work, of_range;
 	uint32_t *of_cpu_op; /* framework operation -> the operation that counts; WS_NONE */
+	/* of captured work: number of the range, or of the framework's operation, and the call that
+	 * launched the graph -> operation */
+	struct ws_idmap range_replays, op_replays;
+	uint32_t *counted; /* framework operation -> the one that counts, selected or not; NULL:
+	                      nothing was captured */
 };
 
 /*

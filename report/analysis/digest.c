@@ -67,7 +67,8 @@ void ws_digest_release(struct ws_digest *d)
 static uint32_t add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
                          const struct ws_kernel_place *place)
 {
-	const uint32_t key[] = {config, place->path, place->class, place->direction, place->dtype};
+	const uint32_t key[] = {config,       place->path,   place->class,      place->direction,
+	                        place->dtype, place->source, place->is_captured};
 	const uint64_t id = ws_strtab_add(&d->cell_ids, key, sizeof(key));
 
 	if (id > d->ncells) {
@@ -246,6 +247,8 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	        .class = k->kind->range_class,
 	        .direction = k->kind->direction,
 	        .dtype = k->kind->dtype,
+	        .source = k->kind->source,
+	        .is_captured = k->kind->is_captured,
 	};
 	uint32_t cell = f->d->cell_of[k->kind->number];
 

@@ -46,6 +46,8 @@ struct ws_kernel_place {
 	uint32_t path;  /* path of its innermost range, or WS_PATH_NO_… */
 	uint32_t class; /* by ranges and operations */
 	uint32_t direction, dtype;
+	uint32_t source;      /* line of the program that called for it */
+	uint32_t is_captured; /* … in a CUDA graph, and so the path is that of its capture */
 };
 
 /* The kernels of one configuration and place. */

@@ -326,12 +326,6 @@ static bool keeps_host(const struct selector *c, const struct thing *t, uint32_t
 	return in_scope(c->m, c->s, t) && keeps_in_any(c, t) && keeps_pid(c->m, c->s, process);
 }
 
-static uint32_t crossing_of_call(const struct selector *c, uint32_t call)
-{
-	return call == WS_NONE || !c->m->attribution.first ? WS_NONE
-	                                                   : c->m->attribution.first[call];
-}
-
 /* --- all things ------------------------------------------------------------------------- */
 
 /* With a filter of device work only the calls that started kept work are kept. */
@@ -377,8 +371,8 @@ static void select_work(struct selector *c)
 		const struct ws_work *w = &m->work[i];
 		const struct thing t = {w->range, w->step,
 		                        /* its scope is known */
-		                        crossing_of_call(c, w->call), 0, w->start_ns,
-		                        w->start_ns + w->dur_ns};
+		                        ws_crossing_of(c->m, w->call, w->is_captured), 0,
+		                        w->start_ns, w->start_ns + w->dur_ns};
 
 		s->any_work[i] = keeps_in_any(c, &t) && keeps_pid(c->m, c->s, w->process) &&
 		                 keeps_place(c, w->device, w->stream) && !c->name_matches;
@@ -396,7 +390,7 @@ static void select_calls(struct selector *c)
 		const struct ws_joined_call *call = ws_joined_rows_call(c->rows, i);
 		const struct thing t = {call->range,
 		                        ws_joined_call_step(c->rows, c->m, call),
-		                        crossing_of_call(c, i),
+		                        ws_crossing_of(c->m, i, false),
 		                        call->kind->marks,
 		                        call->start_ns,
 		                        call->start_ns + call->dur_ns};

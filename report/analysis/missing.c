@@ -116,6 +116,9 @@ static void emit_join(const struct emitter *e)
 	     "record) of `ranges`.");
 	emit(e, "join", "kernels launched in no range", m->leftovers.no_range,
 	     "Row (in no range) of `ranges`.");
+	emit(e, "join", "graph kernels of unknown capture", m->leftovers.no_capture,
+	     "They count where the graph was launched: no record of their nodes, or captured "
+	     "outside all ranges and operations.");
 	emit(e, "join", "kernels without a time", m->leftovers.no_time,
 	     "They count as launched, but are in no sum of times.");
 	emit(e, "join", "CUDA graphs traced as a whole", graphs,

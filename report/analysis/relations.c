@@ -35,6 +35,29 @@ static uint32_t row_of_path(const struct ws_model *m, uint32_t path)
 	                                   : path;
 }
 
+/* rolled_up: without the numbers of layers. */
+static void put_path_text(const struct ws_model *m, uint32_t path, bool rolled_up,
+                          struct ws_put *out)
+{
+	char *text;
+	size_t len;
+
+	if (path >= m->ranges.npaths) {
+		ws_put_str(out, ws_path_outside(m, path));
+		return;
+	}
+	ws_path_text(&m->ranges, path, m->texts, &text, &len);
+	if (rolled_up) {
+		char *rolled = ws_xmalloc(len + 1);
+
+		len = ws_name_roll_up((struct ws_bytes){text, len}, rolled);
+		free(text);
+		text = rolled;
+	}
+	ws_put_copy(out, text, len);
+	free(text);
+}
+
 #define CELL(X)                                                                                  \
 	X(name, ws_put_text(out, text[k->name]), 0)                                              \
 	X(short_name, ws_put_text(out, ws_model_short_name(m, k->name)), 0)                      \
@@ -73,7 +96,11 @@ static uint32_t row_of_path(const struct ws_model *m, uint32_t path)
 	X(in_steps, ws_put_count(out, c->in_steps), WS_DIGEST_STEPS)                             \
 	X(first, ws_put_int(out, (int64_t)(c->first & INT64_MAX)), WS_DIGEST_PLACES)             \
 	X(flops, if (d->flops && !d->flops_unknown[k->name]) ws_put_int(out, d->flops[k->name]), \
-	  WS_DIGEST_COSTS)
+	  WS_DIGEST_COSTS)                                                                       \
+	X(source, ws_put_text(out, text[c->place.source]), WS_DIGEST_PLACES)                     \
+	X(captured_in,                                                                           \
+	  if (c->place.is_captured) put_path_text(m, row_of_path(m, c->place.path), false, out), \
+	  WS_DIGEST_PLACES)
 
 static void put_cell(void *ctx, size_t row, int column, struct ws_put *out)
 {
@@ -165,30 +192,8 @@ bool ws_path_is_shown(const struct ws_relations *r, uint32_t path)
 	const struct ws_path_sums *s = ws_digest_path(r->tab->digest, digest_path(m, path));
 
 	return ws_values_count(&s->dur_ns) || s->ops_exclusive ||
+	       (m->ngraph_nodes && s->ops_inclusive) ||
 	       (path >= m->ranges.npaths && !sel->has_nvtx && !sel->has_steps);
-}
-
-/* rolled_up: without the numbers of layers. */
-static void put_path_text(const struct ws_model *m, uint32_t path, bool rolled_up,
-                          struct ws_put *out)
-{
-	char *text;
-	size_t len;
-
-	if (path >= m->ranges.npaths) {
-		ws_put_str(out, ws_path_outside(m, path));
-		return;
-	}
-	ws_path_text(&m->ranges, path, m->texts, &text, &len);
-	if (rolled_up) {
-		char *rolled = ws_xmalloc(len + 1);
-
-		len = ws_name_roll_up((struct ws_bytes){text, len}, rolled);
-		free(text);
-		text = rolled;
-	}
-	ws_put_copy(out, text, len);
-	free(text);
 }
 
 static uint32_t place_of(struct ws_relations *r, size_t path)
@@ -241,7 +246,8 @@ static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
 	          ws_put_real(out,                                                                \
 	                      ws_stat_ratio((double)s->flops, (double)s->inclusive_ns) / 1e3),    \
 	  WS_DIGEST_COSTS | WS_DIGEST_PATHS)                                                      \
-	X(bytes, if (s->says_bytes) ws_put_int(out, s->bytes), WS_DIGEST_COSTS)
+	X(bytes, if (s->says_bytes) ws_put_int(out, s->bytes), WS_DIGEST_COSTS)                   \
+	X(source, if (p) ws_put_text(out, m->texts[p->source]), 0)
 
 static void put_path(void *ctx, size_t row, int column, struct ws_put *out)
 {
@@ -358,11 +364,8 @@ static size_t count_kernels(void *ctx)
 }
 
 /* Caches texts of paths, which repeat in many rows. */
-static struct ws_bytes path_of(struct ws_kernel_rows *r, const struct ws_joined_kernel *k)
+static struct ws_bytes path_of(struct ws_kernel_rows *r, uint32_t path)
 {
-	const uint32_t path = k->kind->path != WS_NONE ? k->kind->path
-	                      : k->call == WS_NONE     ? ws_path_no_launch(r->m)
-	                                               : ws_path_no_range(r->m);
 	char *text;
 	size_t len;
 
@@ -399,7 +402,7 @@ static void put_known(struct ws_put *out, uint64_t size)
 	X(tid, if (call) ws_put_count(out, m->threads[call->kind->thread].tid))        \
 	X(step, if (step) ws_put_int(out, step->number))                               \
 	X(warm_up, if (step) ws_put_str(out, step->warm_up ? "yes" : "no"))            \
-	X(path, ws_put_text(out, path_of(r, &k)))                                      \
+	X(path, ws_put_text(out, path_of(r, path)))                                    \
 	X(operation, if (op) ws_put_text(out, m->texts[op->name]))                     \
 	X(op_class, ws_put_text(out, m->texts[kind->class]))                           \
 	X(direction, ws_put_text(out, m->texts[kind->direction]))                      \
@@ -420,7 +423,10 @@ static void put_known(struct ws_put *out, uint64_t size)
 	X(api_ns, if (call) ws_put_int(out, call->dur_ns))                             \
 	X(short_name, ws_put_text(out, ws_model_short_name(m, c->name)))               \
 	X(name, ws_put_text(out, m->texts[c->name]))                                   \
-	X(stream_name, ws_put_text(out, m->texts[stream_name(m, c)]))
+	X(stream_name, ws_put_text(out, m->texts[stream_name(m, c)]))                  \
+	X(captured_in, if (kind->is_captured) ws_put_text(out, path_of(r, path)))      \
+	X(launched_in, if (kind->is_captured) ws_put_text(out, path_of(r, launched)))  \
+	X(source, ws_put_text(out, m->texts[kind->source]))
 
 static void put_kernel(void *ctx, size_t row, int column, struct ws_put *out)
 {
@@ -434,6 +440,11 @@ static void put_kernel(void *ctx, size_t row, int column, struct ws_put *out)
 	const struct ws_config *c = &m->configs[kind->config];
 	const struct ws_op_config *op = ws_cpu_op_config(m, k.cpu_op);
 	const struct ws_model_step *step = k.step == WS_NONE ? NULL : &m->steps[k.step];
+	const uint32_t outside = call ? ws_path_no_range(m) : ws_path_no_launch(m);
+	const uint32_t path = kind->path != WS_NONE ? kind->path : outside;
+	const struct ws_joined_range *around =
+	        ws_joined_rows_range(r->rows, ws_joined_launched_in(r->rows, &k));
+	const uint32_t launched = around ? around->context->path : outside;
 
 	WS_PUT_COLUMN(column, KERNEL);
 }
@@ -791,7 +802,7 @@ static const struct {
 	unsigned of_columns[WS_RELATION_COLUMNS];
 } relations[] = {
         {&cell,
-         "kernels of one configuration, range, class, direction and dtype",
+         "kernels of one configuration, range, class, direction, dtype and source line",
          WS_DIGEST_KERNELS,
          {CELL(PARTS)}},
         {&ws_relation_path,

@@ -170,6 +170,7 @@ const char *ws_step_apart_name(uint8_t apart)
 {
 	return apart == WS_STEP_EVALUATES  ? "evaluation"
 	       : apart == WS_STEP_PREFILLS ? "prefill"
+	       : apart == WS_STEP_CAPTURES ? "capture of a CUDA graph"
 	                                   : "unknown operations";
 }
 
@@ -179,6 +180,7 @@ const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *aren
 	static const char *const words[WS_STEPS_APART][2] = {
 	        [WS_STEP_EVALUATES] = {"contains an evaluation", "contain an evaluation"},
 	        [WS_STEP_PREFILLS] = {"is a prefill", "are prefills"},
+	        [WS_STEP_CAPTURES] = {"captures a CUDA graph", "capture a CUDA graph"},
 	        [WS_STEP_NO_OPS] = {"lacks operations, as it repeats no recorded step",
 	                            "lack operations, as they repeat no recorded step"},
 	};

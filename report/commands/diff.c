@@ -86,6 +86,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	struct diff_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
 	double threshold = NAN; /* not given */
 	bool aa = false;
+	int by_capture = 1;
 	int n = 0, nb = 0, separator = find_separator(argc, argv);
 	struct ws_trace_list list[2] = {{0}};
 	const struct ws_opt opts[] = {
@@ -106,6 +107,9 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("force", 0, FLAG, NULL, &o.diff.force,
 	               "grades and ratios even when A and B did not do the\n"
 	               "same work"),
+	        WS_OPT("by", 0, CHOICE, "launch|capture", &by_capture,
+	               "work of a CUDA graph counts where the graph was launched,\n"
+	               "or where it was captured (default)"),
 	        WS_OPT_STEP(&o.model.step),
 	        WS_OPT("aa", 0, FLAG, NULL, &aa,
 	               "an A/A test of all recordings instead: 'warpsheet aa'"),
@@ -126,6 +130,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 		memmove(argv + n, argv + separator + 1, (size_t)nb * sizeof(*argv));
 		separator = n;
 	}
+	o.model.by_launch = !by_capture;
 	/* threshold: NaN if not given */
 	WS_FAIL_IF(threshold < 0, err, USAGE,
 	           "--threshold needs a percentage of 0 or more, not %g: B is a finding when it is "

@@ -37,9 +37,11 @@ struct report_opts {
 #define REPORT_OPTS                                                                     \
 	{                                                                               \
 		.to = {.format = -1}, .filter = WS_FILTER_ALL, .scope = WS_SCOPE_STEPS, \
-		.steps = {-1, -1}, .stream = -1, .process = -1, .rows = -1              \
+		.steps = {-1, -1}, .stream = -1, .process = -1, .rows = -1,             \
+		.by_choice = BY_CAPTURE                                                 \
 	}
-#define BY_CHOICES     "launch|gpu-time"
+#define BY_CHOICES "launch|capture|gpu-time"
+enum { BY_LAUNCH, BY_CAPTURE, BY_GPU_TIME };
 #define SCOPE_CHOICES  "all|steps|warm-up|setup|outside"
 #define MOST_SQL_BYTES ((size_t)1 << 20)
 
@@ -82,6 +84,7 @@ static enum ws_status read_user_files(const struct report_opts *o, struct user_f
 	*u = (struct user_files){.opts = {.softmax_flops = o->softmax_flops,
 	                                  .step = o->step,
 	                                  .device_name = o->device_name,
+	                                  .by_launch = o->by_choice == BY_LAUNCH,
 	                                  .progress = ws_ui_progress}};
 	WS_FORWARD(
 	        read_text(o->rules_path, WS_RULES_MAX_BYTES, &u->rules, &u->opts.rules_len, err));
@@ -382,8 +385,9 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	               "'step/forward*'; [domain:]path, with wildcards * and ?;\n"         \
 	               "#N or #A..B at the end: only these instances, from 0"),            \
 	        WS_OPT("by", 0, CHOICE, BY_CHOICES, &(o)->by_choice,                       \
-	               "with --nvtx: work launched in the ranges, or work that ran\n"      \
-	               "while one of them was open"),                                      \
+	               "work of a CUDA graph counts where the graph was launched, or\n"    \
+	               "where it was captured (default); gpu-time: with --nvtx, work\n"    \
+	               "that ran while one of the ranges was open"),                       \
 	        WS_OPT("steps", 0, RANGE, "A..B", (o)->steps,                              \
 	               "measured steps A to B, by their number in `steps`"),               \
 	        WS_OPT("device", 0, INT, "N", &(o)->filter.device, "kernels of device N"), \
@@ -455,7 +459,7 @@ static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 	o->filter.stream = (uint64_t)o->stream;
 	o->filter.has_process = o->process >= 0;
 	o->filter.process = (uint64_t)o->process;
-	o->filter.by_gpu_time = o->by_choice == 1;
+	o->filter.by_gpu_time = o->by_choice == BY_GPU_TIME;
 	WS_FAIL_IF(o->filter.by_gpu_time && !o->filter.nvtx, err, USAGE,
 	           "--by gpu-time needs --nvtx PATTERN");
 	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;

@@ -29,6 +29,7 @@ struct ws_kernel_join {
 	struct ws_kernel_kind **kind; /* by number */
 	size_t kinds_capacity;
 	struct ws_kernel_kind *without_range; /* kind of the last kernel outside ranges, NULL */
+	uint32_t next_node;                   /* see ws_graph_node_at */
 	struct ws_arena temp;
 };
 
@@ -75,6 +76,67 @@ static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint3
 		*step = inherited_step(j->rows, range, *step);
 	else if (*step != WS_NONE)
 		*number = j->m->steps[*step].range;
+}
+
+/* --- captured in a graph --- */
+
+/* A captured node belongs to the range and operation in which the program captured it, by the rules
+ * for a launch at that time. */
+static void place_node(const struct ws_model *m, struct ws_graph_node *node, uint32_t innermost)
+{
+	node->cpu_op =
+	        ws_cpu_op_around(&m->cpu_ops.tree, node->thread, node->time_ns, node->time_ns);
+	node->range = innermost != WS_NONE ? innermost : inherited_range(&m->cpu_ops, node->cpu_op);
+}
+
+/* Where the program captured the node of device work; NULL: it is no node of a graph, or that is
+ * unknown. */
+static const struct ws_graph_node *captured_node(struct ws_kernel_join *j, uint32_t process,
+                                                 uint64_t id, const struct ws_joined_call *call,
+                                                 int64_t start_ns)
+{
+	const struct ws_model *m = j->m;
+	const uint32_t at = ws_graph_node_at(m, process, id, call ? call->start_ns : start_ns,
+	                                     start_ns, &j->next_node);
+	const uint32_t captured = at == WS_NONE ? WS_NONE : m->graph_nodes[at].captured;
+	const struct ws_graph_node *node = captured == WS_NONE ? NULL : &m->graph_nodes[captured];
+
+	return node && (node->range != WS_NONE || node->cpu_op != WS_NONE) ? node : NULL;
+}
+
+/* Lists the ranges around the launch of a graph that are not also around the capture of this node
+ * of it. They hold the graph's kernels, too. */
+static void list_launched(struct ws_kernel_join *j, uint32_t call, uint32_t launched,
+                          const struct ws_graph_node *node)
+{
+	struct ws_attribution *a = &j->m->attribution;
+	const struct ws_joined_range *range;
+	uint32_t of_capture = WS_NONE, number = launched;
+
+	if (a->launched[call] != WS_NONE)
+		return;
+	range = ws_joined_rows_range(j->rows, node->range);
+	of_capture = range ? range->context->thread : node->thread;
+	for (; (range = ws_joined_rows_range(j->rows, number)); number = range->parent) {
+		if (range->context->thread == of_capture && range->start_ns <= node->time_ns)
+			return;
+		a->not_followed += a->ncrossings == WS_MAX_CROSSINGS;
+		if (a->ncrossings == WS_MAX_CROSSINGS)
+			return;
+		WS_GROW(a->crossings, a->ncrossings + 1, a->crossings_capacity);
+		a->crossings[a->ncrossings] = (struct ws_crossing){number, a->launched[call]};
+		a->launched[call] = (uint32_t)a->ncrossings++;
+	}
+}
+
+/* The line of a kernel's operation, else that of the innermost module around it. */
+static uint32_t source_of(const struct ws_model *m, uint32_t cpu_op, uint32_t path)
+{
+	uint32_t source = cpu_op == WS_NONE ? 0 : m->cpu_ops.source[cpu_op];
+
+	for (; !source && path != WS_NONE; path = m->ranges.paths[path].parent)
+		source = m->ranges.paths[path].source;
+	return source;
 }
 
 static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
@@ -135,9 +197,10 @@ static struct ws_kernel_kind *intern_kind(struct ws_kernel_join *j,
 	return kind;
 }
 
-/* context: of the range around its launch, NULL; call: WS_NONE if it has none. */
+/* context: of its range, NULL; node: where it was captured, NULL; call: WS_NONE if it has none. */
 static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
                                         const struct ws_range_context *context,
+                                        const struct ws_graph_node *node, uint8_t launch_marks,
                                         const struct ws_joined_kernel *k)
 {
 	const struct ws_model *m = j->m;
@@ -157,10 +220,15 @@ static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct w
 	                              .timed = from->timed,
 	                              .cut_off = from->cut_off,
 	                              .has_call = k->call != WS_NONE,
+	                              .is_captured = node != NULL,
 	                              .collective = from->collective};
 
+	kind.source = source_of(m, k->cpu_op, kind.path);
 	if (kind.collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
 		kind.collective = m->cpu_ops.collective[k->cpu_op];
+	if (node) /* a replay is no start-up, but its capture mostly is */
+		kind.marks = (uint8_t)((kind.marks & ~WS_MARKS_OF_SCOPE) |
+		                       (launch_marks & WS_MARKS_OF_SCOPE));
 	kind.class = kind.range_class ? kind.range_class : config->name_class;
 	kind.phase = (uint8_t)ws_phase_of(m, context ? context->phase : WS_PHASE_OTHER, k->cpu_op);
 	return intern_kind(j, &kind);
@@ -189,15 +257,31 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 		range = ws_joined_rows_range(j->rows, k->range);
 	}
 
+	const uint8_t launch_marks = range ? range->context->marks : 0;
+	const struct ws_graph_node *node =
+	        from->graph_node ? captured_node(j, m->configs[from->config].process,
+	                                         from->graph_node, call, from->start_ns)
+	                         : NULL;
+
+	if (node) {
+		if (node->range != WS_NONE && k->call != WS_NONE)
+			list_launched(j, k->call, k->range, node);
+		k->range = node->range != WS_NONE ? node->range : k->range;
+		k->cpu_op = node->cpu_op != WS_NONE ? node->cpu_op : k->cpu_op;
+		range = ws_joined_rows_range(j->rows, k->range);
+	} else {
+		j->m->leftovers.no_capture += from->graph_node && m->ngraph_nodes && !m->by_launch;
+	}
+
 	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;
 	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
 
 	/* nearly always equal to that of the previous kernel in such a range, if these fields are
 	 * equal */
-	if (k->cpu_op != WS_NONE || !kind || kind->config != from->config ||
-	    kind->timed != from->timed || kind->cut_off != from->cut_off ||
+	if (k->cpu_op != WS_NONE || node || !kind || kind->config != from->config ||
+	    kind->timed != from->timed || kind->cut_off != from->cut_off || kind->is_captured ||
 	    kind->has_call != (k->call != WS_NONE) || kind->collective != from->collective)
-		kind = find_kind(j, from, context, k);
+		kind = find_kind(j, from, context, node, launch_marks, k);
 	if (k->cpu_op == WS_NONE)
 		*last = kind;
 	k->kind = kind;
@@ -288,6 +372,7 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 	const struct ws_model *m = j->m;
 	const struct ws_joined_call *call;
 	const struct ws_joined_range *range;
+	const struct ws_graph_node *node;
 
 	w->call = find_call(j, w->process, w->correlation, !w->no_time, w->start_ns);
 	call = ws_joined_rows_call(j->rows, w->call);
@@ -303,8 +388,17 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 	if (w->range == WS_NONE && call)
 		take_range_of_process(j, w->call, &w->range, &w->step);
 	range = ws_joined_rows_range(j->rows, w->range);
-	w->path = range ? range->context->path : WS_NONE;
 	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
+	node = captured_node(j, w->process, w->graph_node, call, w->start_ns);
+	if (node) {
+		if (node->range != WS_NONE && call)
+			list_launched(j, w->call, w->range, node);
+		w->is_captured = true;
+		w->range = node->range != WS_NONE ? node->range : w->range;
+		w->op = node->cpu_op != WS_NONE ? node->cpu_op : w->op;
+		range = ws_joined_rows_range(j->rows, w->range);
+	}
+	w->path = range ? range->context->path : WS_NONE;
 	if (w->step != WS_NONE)
 		j->work_of_step[w->step]++;
 }
@@ -723,32 +817,80 @@ static uint32_t device_of_kernel(const void *ctx, const void *row)
 	return m->configs[kernel->kind->config].device;
 }
 
-/* Sets the innermost range around each memory event; both are in order of time. */
+/* Finds the innermost range around moments, which come in order of time. */
+struct range_finder {
+	struct ws_joined_rows *rows;
+	uint32_t *innermost, begun; /* per thread, at the time of the last moment */
+};
+
+static void find_ranges_begin(struct range_finder *f, struct ws_joined_rows *rows,
+                              const struct ws_model *m, struct ws_arena *temp)
+{
+	*f = (struct range_finder){.rows = rows};
+	WS_NEW(temp, f->innermost, m->nthreads);
+	memset(f->innermost, 0xff, m->nthreads * sizeof(*f->innermost));
+}
+
+static uint32_t find_range(struct range_finder *f, uint32_t thread, int64_t time_ns)
+{
+	const struct ws_joined_range *r;
+	uint32_t *in;
+
+	for (; f->begun < f->rows->nranges &&
+	       (r = ws_joined_rows_range(f->rows, f->begun))->start_ns <= time_ns;
+	     f->begun++)
+		f->innermost[r->context->thread] = f->begun;
+	if (thread == WS_NONE)
+		return WS_NONE;
+	in = &f->innermost[thread];
+	while ((r = ws_joined_rows_range(f->rows, *in)) && r->end_ns < time_ns)
+		*in = r->parent;
+	return *in;
+}
+
+/* Sets the range and operation around each memory event, which are in order of time. */
 static void place_memory(struct ws_joined_rows *rows, struct ws_model *m)
 {
 	struct ws_arena temp = {0};
-	const struct ws_joined_range *r;
-	uint32_t *innermost, begun = 0; /* per thread, at the time of the last event */
+	struct range_finder finder;
 
-	WS_NEW(&temp, innermost, m->nthreads);
-	for (size_t i = 0; i < m->nthreads; i++)
-		innermost[i] = WS_NONE;
+	find_ranges_begin(&finder, rows, m, &temp);
 	for (size_t i = 0; i < m->nmemory; i++) {
 		struct ws_memory_event *e = &m->memory[i];
-		uint32_t *in;
 
-		for (; begun < rows->nranges &&
-		       (r = ws_joined_rows_range(rows, begun))->start_ns <= e->time_ns;
-		     begun++)
-			innermost[r->context->thread] = begun;
-		if (e->thread == WS_NONE)
-			continue;
-		in = &innermost[e->thread];
-		while ((r = ws_joined_rows_range(rows, *in)) && r->end_ns < e->time_ns)
-			*in = r->parent;
-		e->range = *in;
+		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
+		e->range = find_range(&finder, e->thread, e->time_ns);
 	}
 	ws_arena_free(&temp);
+}
+
+/* … and each captured node of a graph. */
+static void place_nodes(struct ws_joined_rows *rows, struct ws_model *m)
+{
+	struct ws_attribution *a = &m->attribution;
+	struct ws_arena temp = {0};
+	struct range_finder finder;
+	uint32_t *order;
+	int64_t *time_ns;
+
+	if (!m->ngraph_nodes)
+		return;
+	find_ranges_begin(&finder, rows, m, &temp);
+	WS_NEW(&temp, order, m->ngraph_nodes);
+	WS_NEW(&temp, time_ns, m->ngraph_nodes);
+	for (size_t i = 0; i < m->ngraph_nodes; i++)
+		time_ns[i] = m->graph_nodes[i].time_ns;
+	ws_order_identity(order, m->ngraph_nodes);
+	ws_order_by(order, time_ns, m->ngraph_nodes);
+	for (size_t i = 0; i < m->ngraph_nodes; i++) {
+		struct ws_graph_node *node = &m->graph_nodes[order[i]];
+
+		if (node->captured == order[i])
+			place_node(m, node, find_range(&finder, node->thread, node->time_ns));
+	}
+	ws_arena_free(&temp);
+	WS_NEW(&m->arena, a->launched, rows->ncalls);
+	memset(a->launched, 0xff, rows->ncalls * sizeof(*a->launched));
 }
 
 static void join_kernels(void *ctx, struct ws_model *m)
@@ -767,12 +909,8 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	ws_batches_find_flops(rows, m);
 	if (ws_framework_is_in(reading->r) || m->step_mark)
 		ws_framework_find_phases(rows, m);
-	for (size_t i = 0; i < m->nmemory; i++) {
-		struct ws_memory_event *e = &m->memory[i];
-
-		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
-	}
 	place_memory(rows, m);
+	place_nodes(rows, m);
 
 	/* After all calls and ranges are rows, and steps and the framework's phases are known:
 	 * joins the model's copies. */

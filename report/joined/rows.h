@@ -86,13 +86,28 @@ static inline const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_
 	               ? NULL
 	               : ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
 }
-/* The ranges that cross the call of a kernel: a list in the model's crossings, WS_NONE = none. */
+/* The innermost range around the launch of a kernel, also of a captured one; WS_NONE. */
+static inline uint32_t ws_joined_launched_in(struct ws_joined_rows *rows,
+                                             const struct ws_joined_kernel *k)
+{
+	const struct ws_joined_call *call = ws_joined_rows_call(rows, k->call);
+
+	return k->kind->is_captured ? call ? call->range : WS_NONE : k->range;
+}
+/* The ranges that hold the work of a call besides the work's own range and those around that:
+ * ranges that cross the call, and of captured work the ranges around the launch of its graph. A
+ * list in the model's crossings, WS_NONE = none. */
+static inline uint32_t ws_crossing_of(const struct ws_model *m, uint32_t call, bool is_captured)
+{
+	const uint32_t *first = is_captured ? m->attribution.launched : m->attribution.first;
+
+	return first && call != WS_NONE ? first[call] : WS_NONE;
+}
+/* … of a kernel. */
 static inline uint32_t ws_joined_crossing(const struct ws_model *m,
                                           const struct ws_joined_kernel *k)
 {
-	const uint32_t *first = m->attribution.first;
-
-	return first && k->call != WS_NONE ? first[k->call] : WS_NONE;
+	return ws_crossing_of(m, k->call, k->kind->is_captured);
 }
 /* A framework's data about a kernel as a collective operation; NULL. */
 static inline const struct ws_collective *ws_joined_collective(const struct ws_model *m,

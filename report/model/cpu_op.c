@@ -101,6 +101,7 @@ static void allocate(struct ws_model *m, size_t rows)
 	WS_NEW(&m->arena, ops->external, rows);
 	WS_NEW(&m->arena, ops->range, rows);
 	WS_NEW(&m->arena, ops->forward, rows);
+	WS_NEW(&m->arena, ops->source, rows);
 	WS_NEW(&m->arena, ops->phase, rows);
 	memset(ops->range, 0xff, rows * sizeof(*ops->range));
 	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
@@ -138,6 +139,7 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
 	r->name[to] = ops->configs[ops->config[to]].name;
 	ops->external[to] = ws_value(t, WS_COL_cpu_op_external_id, row);
 	r->thread[to] = thread;
+	ops->source[to] = ws_model_text(l->m, ws_value(t, WS_COL_cpu_op_source, row));
 	return WS_OK;
 }
 
@@ -447,7 +449,7 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
 
 struct ws_module_call {
 	int64_t start_ns, end_ns;
-	uint32_t thread, name;
+	uint32_t thread, name, source;
 	uint64_t row; /* row of the file: orders calls of one time */
 };
 
@@ -487,8 +489,127 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data
 	call->end_ns = start + dur;
 	call->row = row;
 	call->name = module_name(l->m, ws_value(t, WS_COL_python_call_name, row));
+	call->source = ws_model_text(l->m, ws_value(t, WS_COL_python_call_source, row));
 	call->thread = ws_thread_number(l, ws_value(t, WS_COL_python_call_thread, row), 0);
 	return WS_OK;
+}
+
+/* --- lines of an import --- */
+
+/* Is it a file of PyTorch or of Python's own library, whose functions are not the program's?
+ * PyTorch leaves out the folder of a file that Python finds by its path. */
+static bool is_foreign(struct ws_bytes file)
+{
+	static const char *const begins[] = {"torch/",       "<",
+	                                     "threading.py", "contextlib.py",
+	                                     "functools.py", "runpy.py",
+	                                     "importlib/",   "multiprocessing/"};
+	static const char library[] = "/lib/python3", packages[] = "-packages/",
+	                  torch[] = "/torch/";
+	const bool is_package = memmem(file.ptr, file.len, packages, sizeof(packages) - 1);
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (ws_bytes_begin(file, begins[i]))
+			return true;
+	return memmem(file.ptr, file.len, torch, sizeof(torch) - 1) ||
+	       (!is_package && memmem(file.ptr, file.len, library, sizeof(library) - 1));
+}
+
+/* "model.py:5 forward" of the function "model.py(5): forward"; 0: not one of the program. */
+static uint32_t source_of_function(struct ws_model *m, uint32_t text)
+{
+	const struct ws_bytes name = m->texts[text];
+	const char *behind = memmem(name.ptr, name.len, "): ", 3);
+	const char *open =
+	        behind ? memrchr(name.ptr, '(', (size_t)(behind - (const char *)name.ptr)) : NULL;
+	const char *packages, *file = name.ptr, *end = file + name.len;
+	struct ws_buf line = {0};
+	uint32_t source;
+
+	if (!open || is_foreign((struct ws_bytes){file, (size_t)(open - file)}))
+		return 0;
+	packages = memmem(file, (size_t)(open - file), "-packages/", 10);
+	file = packages ? packages + 10 : file;
+	ws_buf_put(&line, file, (size_t)(open - file));
+	ws_buf_put(&line, ":", 1);
+	ws_buf_put(&line, open + 1, (size_t)(behind - open - 1));
+	ws_buf_put(&line, " ", 1);
+	ws_buf_put(&line, behind + 3, (size_t)(end - behind - 3));
+	source = ws_intern_text(m, (struct ws_bytes){line.data, line.len});
+	ws_buf_free(&line);
+	return source;
+}
+
+/* Sets the sources that are unknown to the innermost function around each start, but not those of
+ * backward operations: forward is NULL or has their forward operations. All are ordered by thread,
+ * then start. */
+static void find_sources(const struct ws_module_call *functions, size_t nfunctions,
+                         const uint32_t *thread, const int64_t *start_ns, const uint32_t *forward,
+                         uint32_t *source, size_t n)
+{
+	struct ws_arena temp = {0};
+	size_t *open, nopen = 0, next = 0;
+
+	WS_NEW(&temp, open, nfunctions);
+	for (size_t i = 0; i < n; i++) {
+		for (; next < nfunctions && (functions[next].thread < thread[i] ||
+		                             (functions[next].thread == thread[i] &&
+		                              functions[next].start_ns <= start_ns[i]));
+		     next++) {
+			while (nopen &&
+			       (functions[open[nopen - 1]].thread != functions[next].thread ||
+			        functions[open[nopen - 1]].end_ns <= functions[next].start_ns))
+				nopen--;
+			open[nopen++] = next;
+		}
+		while (nopen && (functions[open[nopen - 1]].thread != thread[i] ||
+		                 functions[open[nopen - 1]].end_ns <= start_ns[i]))
+			nopen--;
+		if (nopen && !source[i] && !(forward && forward[i] != WS_NONE))
+			source[i] = functions[open[nopen - 1]].source;
+	}
+	ws_arena_free(&temp);
+}
+
+/* A profile of PyTorch that was recorded with_stack has functions instead of lines. */
+static enum ws_status find_imported_sources(struct ws_loader *l, const struct ws_column_data *t,
+                                            struct ws_module_call *modules, size_t nmodules,
+                                            struct ws_err *err)
+{
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct ws_arena temp = {0};
+	struct ws_module_call *functions;
+	uint32_t *thread, *source;
+	int64_t *start_ns;
+	enum ws_status status = WS_OK;
+	size_t n = 0;
+
+	WS_NEW(&temp, functions, t->rows);
+	WS_NEW(&temp, thread, nmodules);
+	WS_NEW(&temp, source, nmodules);
+	WS_NEW(&temp, start_ns, nmodules);
+	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
+		const uint32_t line = source_of_function(
+		        l->m, ws_model_text(l->m, ws_value(t, WS_COL_python_call_name, i)));
+
+		if (!line)
+			continue;
+		status = take_call(l, t, i, &functions[n], err);
+		functions[n++].source = line;
+	}
+	ws_sort(functions, n, sizeof(*functions), by_thread_and_begin);
+	for (size_t i = 0; i < nmodules; i++) {
+		thread[i] = modules[i].thread;
+		start_ns[i] = modules[i].start_ns;
+		source[i] = modules[i].source;
+	}
+	find_sources(functions, n, thread, start_ns, NULL, source, nmodules);
+	for (size_t i = 0; i < nmodules; i++)
+		modules[i].source = source[i];
+	find_sources(functions, n, ops->tree.thread, ops->tree.start_ns, ops->forward, ops->source,
+	             ops->tree.n);
+	ws_arena_free(&temp);
+	return status;
 }
 
 static void put_event(struct ws_module_event *events, size_t *n, const struct ws_module_call *call,
@@ -499,6 +620,7 @@ static void put_event(struct ws_module_event *events, size_t *n, const struct ws
 	        .position = (uint32_t)*n,
 	        .thread = call->thread,
 	        .name = begins ? call->name : WS_TEXT_EMPTY,
+	        .source = call->source,
 	        .begins = begins,
 	};
 	++*n;
@@ -569,6 +691,12 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 		if (t.columns[WS_COL_python_call_module].present &&
 		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
 			status = take_call(l, &t, i, &calls[ncalls++], err);
+	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
+	if (t.rows > ncalls)
+		WS_THEN(status, find_imported_sources(l, &t, calls, ncalls, err));
+	for (uint32_t i = 0; i < l->m->cpu_ops.tree.n; i++)
+		if (!l->m->cpu_ops.source[i] && l->m->cpu_ops.forward[i] != WS_NONE)
+			l->m->cpu_ops.source[i] = l->m->cpu_ops.source[l->m->cpu_ops.forward[i]];
 	ws_column_data_release(&t);
 	WS_FAIL_IF(status == WS_OK && ncalls >= WS_NONE / 2, err, NO_MEMORY,
 	           "the trace has more calls of modules than a report handles");

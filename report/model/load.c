@@ -577,18 +577,20 @@ struct work_columns {
 	enum ws_kind kind;
 	enum ws_work_kind work;
 	const char *kind_name;
-	int start, dur, correlation, pid, device, stream, bytes, direction, flags;
+	int start, dur, correlation, pid, device, stream, bytes, direction, flags, graph_node;
 };
 static const struct work_columns work_columns_of[] = {
         {WS_KIND_MEMCPY, WS_WORK_MEMCPY, "memory copy", WS_COL_memcpy_start_ns,
          WS_COL_memcpy_dur_ns, WS_COL_memcpy_correlation, WS_COL_memcpy_pid, WS_COL_memcpy_device,
-         WS_COL_memcpy_stream, WS_COL_memcpy_bytes, WS_COL_memcpy_kind, WS_COL_memcpy_flags},
+         WS_COL_memcpy_stream, WS_COL_memcpy_bytes, WS_COL_memcpy_kind, WS_COL_memcpy_flags,
+         WS_COL_memcpy_graph_node},
         {WS_KIND_MEMSET, WS_WORK_MEMSET, "memory fill", WS_COL_memset_start_ns,
          WS_COL_memset_dur_ns, WS_COL_memset_correlation, WS_COL_memset_pid, WS_COL_memset_device,
-         WS_COL_memset_stream, WS_COL_memset_bytes, -1, WS_COL_memset_flags},
+         WS_COL_memset_stream, WS_COL_memset_bytes, -1, WS_COL_memset_flags,
+         WS_COL_memset_graph_node},
         {WS_KIND_GRAPH_LAUNCH, WS_WORK_GRAPH, "graph launch", WS_COL_graph_launch_start_ns,
          WS_COL_graph_launch_dur_ns, WS_COL_graph_launch_correlation, WS_COL_graph_launch_pid,
-         WS_COL_graph_launch_device, WS_COL_graph_launch_stream, -1, -1, -1},
+         WS_COL_graph_launch_device, WS_COL_graph_launch_stream, -1, -1, -1, -1},
 };
 #define NWORK_COLUMNS_OF (sizeof(work_columns_of) / sizeof(*work_columns_of))
 
@@ -604,6 +606,7 @@ static enum ws_status take_work(struct ws_loader *l, const struct work_columns *
 	        .correlation = ws_value(t, c->correlation, row),
 	        .stream = ws_value(t, c->stream, row),
 	        .bytes = c->bytes < 0 ? 0 : ws_value(t, c->bytes, row),
+	        .graph_node = c->graph_node < 0 ? 0 : ws_value(t, c->graph_node, row),
 	        .call = WS_NONE,
 	        .path = WS_NONE,
 	        .range = WS_NONE,
@@ -752,4 +755,90 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 	}
 	ws_column_data_release(&t);
 	return status;
+}
+
+/* --- nodes of CUDA graphs ------------------------------------------------------------------- */
+
+/* A copy of a copy is rare, and of a malicious trace only are there many in a row. */
+#define MAX_COPIES 64
+
+static int by_id_and_time(const void *pa, const void *pb)
+{
+	const struct ws_graph_node *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->id, b->id);
+	WS_ORDER_BY(a->process, b->process);
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	WS_ORDER_BY(a->original, b->original);
+	return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+static void on_graph_node(void *loader, const void *row)
+{
+	const struct ws_row_graph_node *r = row;
+	struct ws_loader *l = loader;
+
+	l->m->graph_nodes[l->m->ngraph_nodes++] = (struct ws_graph_node){
+	        .id = r->node,
+	        .original = r->original,
+	        .time_ns = r->time_ns,
+	        .process = process_number(l, r->pid),
+	        .thread = r->thread ? ws_thread_number(l, r->thread, r->pid) : WS_NONE,
+	        .range = WS_NONE,
+	        .cpu_op = WS_NONE,
+	};
+}
+
+uint32_t ws_graph_node_at(const struct ws_model *m, uint32_t process, uint64_t id,
+                          int64_t launched_ns, int64_t start_ns, uint32_t *next)
+{
+	const struct ws_graph_node *n = m->graph_nodes;
+	size_t at = *next;
+
+	if (!id || !m->ngraph_nodes)
+		return WS_NONE;
+	if (at >= m->ngraph_nodes || n[at].id != id || n[at].process != process ||
+	    (at && n[at - 1].id == id && n[at - 1].process == process))
+		WS_COUNT_FIRST(at, m->ngraph_nodes,
+		               n[at].id < id || (n[at].id == id && n[at].process < process));
+	if (at == m->ngraph_nodes || n[at].id != id || n[at].process != process)
+		return WS_NONE;
+	while (at + 1 < m->ngraph_nodes && n[at + 1].id == id && n[at + 1].process == process &&
+	       n[at + 1].time_ns <= (n[at + 1].thread == WS_NONE ? start_ns : launched_ns))
+		at++;
+	*next = (uint32_t)at + 1;
+	return (uint32_t)at;
+}
+
+enum ws_status ws_load_graph_nodes(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	const uint64_t n = ws_trace_reader_count(l->r, WS_KIND_GRAPH_NODE);
+	uint32_t next = 0;
+
+	if (!n)
+		return WS_OK;
+	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more nodes of CUDA graphs than a report handles");
+	WS_NEW(&m->arena, m->graph_nodes, n);
+	WS_FORWARD(ws_load_each(l, WS_KIND_GRAPH_NODE, on_graph_node, l, err));
+	ws_sort(m->graph_nodes, m->ngraph_nodes, sizeof(*m->graph_nodes), by_id_and_time);
+	for (uint32_t i = 0; i < m->ngraph_nodes; i++) {
+		const struct ws_graph_node *node = &m->graph_nodes[i];
+		uint32_t at = i;
+
+		WS_FORWARD(ws_check_time(node->time_ns, 0, "node of a CUDA graph", i, err));
+		for (int copies = 0; at != WS_NONE && m->graph_nodes[at].original; copies++)
+			at = copies == MAX_COPIES
+			             ? WS_NONE
+			             : ws_graph_node_at(m, node->process,
+			                                m->graph_nodes[at].original,
+			                                m->graph_nodes[at].time_ns,
+			                                m->graph_nodes[at].time_ns, &next);
+		m->graph_nodes[i].captured =
+		        !l->opts->by_launch && at != WS_NONE && m->graph_nodes[at].thread != WS_NONE
+		                ? at
+		                : WS_NONE;
+	}
+	return WS_OK;
 }

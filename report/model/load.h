@@ -147,7 +147,8 @@ struct ws_module_event {
 	int64_t time_ns;
 	uint32_t position; /* order among events of the same time */
 	uint32_t thread, name;
-	bool begins; /* if false, it has no name */
+	uint32_t source; /* text: the line that calls it; 0 = not recorded */
+	bool begins;     /* if false, it has no name */
 };
 /* All of them, in order of time. A call ends no later than those around it on its thread. */
 enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena,
@@ -156,6 +157,13 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 /* Copies, fills, graph launches, memory, overhead. */
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
+/* Nodes of CUDA graphs, without ranges and operations. */
+enum ws_status ws_load_graph_nodes(struct ws_loader *l, struct ws_err *err);
+/* The node with this id at a launch: the last that was made or updated until then, else the first;
+ * WS_NONE. Rows without a thread come from records of work, and so have the times of work. *next:
+ * the last result plus 1, as kernels mostly come in the order of nodes. */
+uint32_t ws_graph_node_at(const struct ws_model *m, uint32_t process, uint64_t id,
+                          int64_t launched_ns, int64_t start_ns, uint32_t *next);
 /* Loads framework operations as a tree, and the links from backward to forward operations; not
  * their ranges and phases.
  */

@@ -38,6 +38,7 @@ void ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r, cons
 	*out = NULL;
 	m->name = ws_arena_copy(&m->arena, name, strlen(name));
 	m->file = *ws_trace_reader_summary(r);
+	m->by_launch = opts->by_launch;
 	m->softmax_flops = opts->softmax_flops > 0 ? opts->softmax_flops : WS_SOFTMAX_FLOPS;
 	if (opts->step_is_auto)
 		m->step_found = ws_arena_copy(&m->arena, opts->step, strlen(opts->step));

@@ -82,6 +82,7 @@ struct ws_path {
 	uint32_t name, domain;
 	uint32_t depth;   /* 0 for an outermost range */
 	uint8_t style;    /* 0, which is push/pop, or WS_RANGE_START_END */
+	uint32_t source;  /* text: the line that called such a module first; 0 = not recorded */
 	int64_t first_ns; /* begin of its first instance */
 };
 
@@ -230,6 +231,8 @@ struct ws_model_opts {
 	bool step_is_auto;       /* this program chose `step`, and reports so */
 	const char *device_name; /* for devices whose name the trace lacks; NULL: none */
 	double softmax_flops;    /* per element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
+	bool by_launch; /* kernels of CUDA graphs belong to where the graph was launched, not to
+	                   where it was captured */
 	/* called often with the name of the current work; may be NULL */
 	void (*progress)(const char *what, uint64_t done, uint64_t total);
 };
@@ -377,6 +380,7 @@ struct ws_work {
 	int64_t start_ns, dur_ns;
 	uint64_t bytes;
 	uint64_t stream, correlation;
+	uint64_t graph_node; /* id of the node that it ran as, 0 = none */
 	uint32_t process, device;
 	uint32_t call, range, op; /* as for kernels: numbers of joined rows */
 	uint32_t path;            /* of the innermost range of its launch, WS_NONE */
@@ -385,6 +389,7 @@ struct ws_work {
 	uint8_t kind;             /* enum ws_work_kind */
 	uint8_t direction;        /* memcpy.kind */
 	uint8_t no_time;
+	bool is_captured; /* as of kernels: see struct ws_kernel_kind */
 };
 
 struct ws_op_config {
@@ -420,6 +425,8 @@ struct ws_cpu_ops {
 	                         backward */
 	uint32_t *collective; /* collective of it or of an operation around it; the array is NULL if
 	                         there is none */
+	uint32_t *source;     /* text: the line of the program that called it, or its forward
+	                         operation; 0 = not recorded */
 	uint8_t *phase;       /* enum ws_phase, by these links */
 	struct ws_op_config *configs; /* [0]: a lost one */
 	size_t nconfigs;
@@ -454,11 +461,26 @@ struct ws_memory_event {
 	uint8_t op;             /* enum ws_memory_op */
 };
 
+/* A node of a CUDA graph from when it was made or updated. docs/dev/graphs.md */
+struct ws_graph_node {
+	uint64_t id, original; /* original: id of the node that it is a copy of, 0 = none */
+	int64_t time_ns;
+	uint32_t process;
+	uint32_t thread; /* WS_NONE = not recorded */
+	/* the node that was captured, itself or the first of its originals: index into
+	 * graph_nodes; WS_NONE = not recorded, or by_launch */
+	uint32_t captured;
+	/* of a captured node: the innermost range and operation at its capture, as those of a
+	 * launch; WS_NONE */
+	uint32_t range, cpu_op;
+};
+
 /* Why a step differs from the others and is not measured. */
 enum ws_step_apart {
 	WS_STEP_NOT_APART,
 	WS_STEP_EVALUATES, /* it contains an evaluation, which most do not */
 	WS_STEP_PREFILLS,  /* it reads a prompt, while each of the others computes a token */
+	WS_STEP_CAPTURES,  /* it captures a CUDA graph: nothing of that runs in it */
 	WS_STEP_NO_OPS,    /* not all were recorded, and it repeats no recorded step */
 	WS_STEPS_APART
 };
@@ -505,6 +527,7 @@ struct ws_process_end {
 struct ws_leftovers {
 	uint64_t no_launch;          /* kernels without a launch record */
 	uint64_t no_range;           /* kernels launched outside ranges */
+	uint64_t no_capture;         /* kernels of graphs' nodes whose capture is unknown */
 	uint64_t no_time;            /* kernels whose time is unknown */
 	uint64_t cut_off;            /* kernels that still ran when recording ended */
 	uint64_t launches_behind;    /* launches after the last one with work */
@@ -527,6 +550,9 @@ struct ws_attribution {
 	uint32_t *first; /* by call: its list in crossings, WS_NONE; NULL when nothing crosses */
 	struct ws_crossing *crossings;
 	size_t ncrossings, crossings_capacity;
+	/* the same of the captured kernels of a graph's launch: the ranges around the launch, but
+	 * not around the capture. NULL: none */
+	uint32_t *launched;
 	uint64_t not_followed; /* calls past WS_MAX_CROSSINGS whose crossing ranges were left out */
 };
 
@@ -578,6 +604,8 @@ struct ws_model {
 	size_t ncollectives;
 	struct ws_memory_event *memory;
 	size_t nmemory;
+	struct ws_graph_node *graph_nodes; /* by id, process, time */
+	size_t ngraph_nodes;
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
@@ -589,6 +617,7 @@ struct ws_model {
 	size_t nevaluations;
 	struct ws_peaks *peaks;   /* storage of the devices' peaks */
 	double softmax_flops;     /* as asked for */
+	bool by_launch;           /* likewise */
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 
 	struct ws_ranges ranges;

@@ -95,10 +95,25 @@ static void sum_ops(struct calls *c)
 	ws_sort(c->backward_ns, c->nbackward, sizeof(*c->backward_ns), ws_by_time);
 }
 
+/* Does a thread capture nodes of a CUDA graph in this time? */
+static bool captures(const struct ws_model *m, uint32_t thread, int64_t start_ns, int64_t end_ns)
+{
+	for (size_t i = 0; i < m->ngraph_nodes; i++) {
+		const struct ws_graph_node *n = &m->graph_nodes[i];
+
+		if (!n->original && n->thread == thread && n->time_ns >= start_ns &&
+		    n->time_ns <= end_ns)
+			return true;
+	}
+	return false;
+}
+
 static void add_call(struct calls *c, const struct root_call *call)
 {
 	uint32_t around = ws_cpu_op_around(c->ops, call->thread, call->start_ns, call->end_ns);
 
+	if (captures(c->m, call->thread, call->start_ns, call->end_ns)) /* it computes nothing */
+		return;
 	/* backward calls modules again if their activations were not kept */
 	for (; around != WS_NONE; around = c->ops->parent[around])
 		if (ws_op_is_backward(c->m, around))
@@ -793,15 +808,21 @@ void ws_pass_set_steps_apart(struct ws_pass *p)
 {
 	struct calls c;
 
-	if (!p->framework.is_present || !p->m->nsteps)
-		return;
-	find_repeats(p->m);
-	find_calls(&c, p);
-	if (c.trains)
-		find_evaluations(&c);
-	else
-		find_prompts(&c);
-	find_incomplete(p->m);
-	ws_arena_free(&c.temp);
+	if (p->framework.is_present && p->m->nsteps) {
+		find_repeats(p->m);
+		find_calls(&c, p);
+		if (c.trains)
+			find_evaluations(&c);
+		else
+			find_prompts(&c);
+		find_incomplete(p->m);
+		ws_arena_free(&c.temp);
+	}
+	for (size_t i = 0; i < p->m->nsteps && p->m->ngraph_nodes; i++) {
+		struct ws_model_step *s = &p->m->steps[i];
+
+		if (captures(p->m, s->thread, s->start_ns, s->start_ns + s->total_ns))
+			s->apart = WS_STEP_CAPTURES;
+	}
 	ws_steps_count_measured(p->m);
 }

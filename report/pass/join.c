@@ -27,6 +27,7 @@ static struct ws_range_context *add_context(struct ws_live_ranges *l,
 	struct ws_path path = {.parent = parent ? parent->path : WS_NONE,
 	                       .name = e->name,
 	                       .domain = e->domain,
+	                       .source = e->source,
 	                       .first_ns = time_ns};
 
 	WS_GROW(l->contexts, l->ncontexts + 1, l->contexts_capacity);
@@ -734,6 +735,7 @@ static void put_event(struct ws_pass *p, const struct ws_module_event *e, struct
 	        .domain = WS_TEXT_MODULE_DOMAIN,
 	        .name = p->m->steady_of[e->name],
 	        .payload = WS_NONE,
+	        .source = e->source,
 	};
 }
 

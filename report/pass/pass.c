@@ -87,6 +87,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
 	WS_FORWARD(ws_load_work(&p->l, err));
 	WS_FORWARD(ws_load_memory(&p->l, err));
+	WS_FORWARD(ws_load_graph_nodes(&p->l, err));
 	if (ws_framework_is_in(p->l.r))
 		WS_FORWARD(ws_framework_load(&p->framework, &p->l, err));
 	normalize_names(m);
@@ -107,7 +108,8 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(tell_kernels(p,
 	                        WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
 	                                WS_COLUMN(kernel, flags) | WS_COLUMN(kernel, config) |
-	                                WS_COLUMN(kernel, correlation),
+	                                WS_COLUMN(kernel, correlation) |
+	                                (m->ngraph_nodes ? WS_COLUMN(kernel, graph_node) : 0),
 	                        err));
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);

@@ -61,6 +61,7 @@ struct ws_pass_kernel {
 	uint64_t position; /* place in the file */
 	int64_t dur_ns;
 	uint64_t correlation;
+	uint64_t graph_node; /* id of the node of a CUDA graph that it ran as, 0 = none */
 	uint32_t config;
 	uint32_t cpu_op, collective; /* from the framework's links; WS_NONE */
 	uint8_t timed, cut_off;
@@ -76,7 +77,11 @@ struct ws_kernel_kind {
 	uint8_t phase;                    /* enum ws_phase */
 	uint8_t marks;                    /* WS_IN_… of that range */
 	uint8_t timed, cut_off;
-	uint32_t has_call;
+	uint16_t has_call;
+	/* the range, the operation and what follows from them are those where the program captured
+	 * the kernel's node; marks of the scope are those of its launch */
+	uint16_t is_captured;
+	uint32_t source; /* text: the line of the program that called for it; 0 = not recorded */
 	uint32_t collective; /* index of the model's collective; WS_NONE. The struct has no padding
 	                      */
 };
@@ -86,9 +91,9 @@ struct ws_joined_kernel {
 	int64_t start_ns, dur_ns; /* valid only if it is timed */
 	const struct ws_kernel_kind *kind;
 	uint32_t call;   /* the number that the sink gave to its call, WS_NONE: none */
-	uint32_t range;  /* innermost around its launch */
+	uint32_t range;  /* innermost around its launch, or its capture: see is_captured */
 	uint32_t cpu_op; /* its framework operation in the model; WS_NONE */
-	uint32_t step;   /* the model's, WS_NONE */
+	uint32_t step;   /* the model's, of its launch; WS_NONE */
 };
 
 struct ws_joined_range {

@@ -60,6 +60,7 @@ struct ws_event_descriptor {
 	uint32_t domain, name; /* texts */
 	uint32_t payload;      /* row, WS_NONE */
 	uint32_t failed;       /* of a call */
+	uint32_t source;       /* text: the line that calls a module; 0 = not recorded */
 };
 
 /* An event, or a call, which is joined when it returns. */

@@ -306,6 +306,7 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 		                    : config_of(p, b->v[WS_COL_kernel_config][i]);
 		k->cpu_op = linked(&p->framework.op_of, id);
 		k->collective = linked(&p->framework.collective_of, id);
+		k->graph_node = value_of(b, WS_COL_kernel_graph_node, i);
 		k->timed = p->has_dur && !(flags & WS_KERNEL_NO_TIME) && dur >= 0;
 		k->cut_off = (flags & WS_KERNEL_CUT_OFF) != 0;
 		k->dur_ns = k->timed ? dur : 0;

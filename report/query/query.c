@@ -609,14 +609,28 @@ struct seen {
 	char separator[16];
 };
 
+/* The entry of a text, which is added if it is new: then its place is `place`. */
+static struct seen_text *seen(struct seen *s, sqlite3_value *value, sqlite3_int64 place)
+{
+	const unsigned char *text = sqlite3_value_text(value);
+	const size_t len = (size_t)sqlite3_value_bytes(value);
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->text[i].len == len && !memcmp(s->text[i].text, text, len))
+			return &s->text[i];
+	WS_GROW(s->text, s->n + 1, s->capacity);
+	s->text[s->n] = (struct seen_text){place, ws_xmalloc(len + 1), len};
+	memcpy(s->text[s->n].text, text, len);
+	return &s->text[s->n++];
+}
+
 static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct seen *s = gathered(ctx, sizeof(*s));
 	const sqlite3_int64 place = sqlite3_value_int64(argv[0]);
-	const unsigned char *text = sqlite3_value_text(argv[1]);
-	const size_t len = (size_t)sqlite3_value_bytes(argv[1]);
+	struct seen_text *text;
 
-	if (!s || !text)
+	if (!s || !sqlite3_value_text(argv[1]))
 		return;
 	if (argc > 2 && sqlite3_value_bytes(argv[2]) >= (int)sizeof(s->separator)) {
 		sqlite3_result_error(ctx, "in_order takes at most 15 bytes between texts", -1);
@@ -625,15 +639,9 @@ static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (argc == 2 || sqlite3_value_text(argv[2]))
 		snprintf(s->separator, sizeof(s->separator), "%s",
 		         argc == 2 ? ", " : (const char *)sqlite3_value_text(argv[2]));
-	for (size_t i = 0; i < s->n; i++)
-		if (s->text[i].len == len && !memcmp(s->text[i].text, text, len)) {
-			if (place < s->text[i].place)
-				s->text[i].place = place;
-			return;
-		}
-	WS_GROW(s->text, s->n + 1, s->capacity);
-	s->text[s->n] = (struct seen_text){place, ws_xmalloc(len + 1), len};
-	memcpy(s->text[s->n++].text, text, len);
+	text = seen(s, argv[1], place);
+	if (place < text->place)
+		text->place = place;
 }
 
 static int by_first_place(const void *pa, const void *pb)
@@ -662,6 +670,43 @@ static void finish_texts(sqlite3_context *ctx)
 	sqlite3_result_text64(ctx, (const char *)list.data, list.len, SQLITE_TRANSIENT,
 	                      SQLITE_UTF8);
 	ws_buf_free(&list);
+}
+
+/* --- mainly(weight, text) ------------------------------------------------------------------ */
+
+/* place: the sum of the text's weights. */
+static void add_weight(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct seen *s = gathered(ctx, sizeof(*s));
+
+	(void)argc;
+	if (s && sqlite3_value_text(argv[1]))
+		seen(s, argv[1], 0)->place += sqlite3_value_int64(argv[0]);
+}
+
+/* The heaviest text; among equal ones the first. "(+2)": there are two others. */
+static void finish_main(sqlite3_context *ctx)
+{
+	struct seen *s = gathered(ctx, 0);
+	struct ws_buf text = {0};
+	size_t best = 0;
+	char others[24];
+
+	if (!s || !s->n)
+		return;
+	for (size_t i = 1; i < s->n; i++)
+		if (s->text[i].place > s->text[best].place)
+			best = i;
+	ws_buf_put(&text, s->text[best].text, s->text[best].len);
+	if (s->n > 1)
+		ws_buf_put(&text, others,
+		           (size_t)snprintf(others, sizeof(others), " (+%zu)", s->n - 1));
+	for (size_t i = 0; i < s->n; i++)
+		free(s->text[i].text);
+	free(s->text);
+	sqlite3_result_text64(ctx, (const char *)text.data, text.len, SQLITE_TRANSIENT,
+	                      SQLITE_UTF8);
+	ws_buf_free(&text);
 }
 
 /* --- functions of one row --------------------------------------------------------------------- */
@@ -713,6 +758,7 @@ static struct function_def {
         {"weighted_mean", 2, MEAN, add_weighted, finish_mean},
         {"in_order", 2, COUNT, add_text, finish_texts},
         {"in_order", 3, COUNT, add_text, finish_texts},
+        {"mainly", 2, COUNT, add_weight, finish_main},
         {"percent", 2, COUNT, put_percent, NULL},
         {"per", 2, COUNT, put_per, NULL},
 };

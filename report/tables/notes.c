@@ -2,6 +2,23 @@
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"
 
+void ws_note_captured(const struct ws_table_context *tab, struct ws_table *t)
+{
+	struct ws_joined_rows *rows = tab->sel->rows;
+	size_t captured = 0;
+
+	for (size_t i = 0; i < rows->nkernels && tab->m->ngraph_nodes; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		captured += k->kind->is_captured && ws_kernel_selected(tab->m, tab->sel, k, i);
+	}
+	if (captured)
+		ws_table_note(t,
+		              "%s kernels ran in CUDA graphs and count where the program captured "
+		              "them. `--by launch` counts them where the graphs were launched.",
+		              ws_say_number(tab->temp, (double)captured));
+}
+
 void ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -20,6 +37,7 @@ void ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *
 		              "ms) are not in this table. `warpsheet record --graph-level node` "
 		              "records them.",
 		              ws_say_number(tab->temp, (double)graphs), (double)graph_ns / 1e6);
+	ws_note_captured(tab, t);
 	if (d->warm_up || d->setup)
 		ws_table_note(t,
 		              "Set-up and warm-up are in this table: %s kernels (%.3f ms) of "

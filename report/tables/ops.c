@@ -22,15 +22,22 @@ struct ws_ops_sums {
 	int flops_unknown;
 };
 
+/* The line that most of an operation's time is called by. */
+struct ws_ops_source {
+	uint32_t source, others; /* text; number of other lines */
+	int64_t ns;
+};
+
 /* A call of an operation. Parents come before their children. */
 struct ws_ops_node {
 	int64_t dur_ns;
 	uint32_t parent; /* WS_NONE */
 	uint32_t name;
 	uint32_t cost;     /* source of its FLOPs: an operation of the framework, or a payload */
-	uint16_t children; /* 2: more than one */
+	uint8_t children;  /* 2: more than one */
 	uint8_t kind;      /* enum ws_ops_kind */
 	bool selected;
+	bool has_captured; /* work that a CUDA graph captured in it, or in operations in it */
 };
 
 struct ws_ops_table {
@@ -44,6 +51,9 @@ struct ws_ops_table {
 	uint32_t *node; /* unless are_ranges: operation, then range -> node or WS_NONE */
 	struct ws_ops_sums *sums[WS_OPS_KINDS]; /* by text */
 	struct ws_ops_sums without_op;          /* device work outside operations */
+	struct ws_ops_source *sources;          /* of the framework's operations, by text */
+	/* by node: how often a CUDA graph replayed it, and the launch of the last one; NULL */
+	uint32_t *replays, *launched_by;
 	int64_t all_cpu_ns, all_cuda_ns;
 };
 
@@ -314,10 +324,20 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 
 /* --- sums ----------------------------------------------------------------------------------- */
 
-static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns)
+/* launched_by: of work that a CUDA graph captured, the call that launched the graph. It counts for
+ * the operation, though the capture itself is start-up, and so not in the report. */
+static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns, bool is_captured,
+                     uint32_t launched_by)
 {
-	struct ws_ops_sums *sums = ws_ops_sums_of(s, ws_ops_node_at(s, i));
+	struct ws_ops_node *node = ws_ops_node_at(s, i);
+	struct ws_ops_sums *sums =
+	        is_captured && node ? &s->sums[node->kind][node->name] : ws_ops_sums_of(s, node);
 
+	if (is_captured && node) {
+		node->has_captured = true;
+		s->replays[i] += s->launched_by[i] != launched_by || !s->replays[i];
+		s->launched_by[i] = launched_by;
+	}
 	if (sums)
 		*ws_ops_cuda_ns(s, i) += ns;
 	else
@@ -336,18 +356,64 @@ static void add_all_work(struct ws_ops_table *s)
 
 		if (ws_kernel_selected(m, sel, k, i))
 			add_work(s, ws_ops_node_of(s, k->cpu_op, k->range),
-			         k->kind->timed ? k->dur_ns : 0);
+			         k->kind->timed ? k->dur_ns : 0, k->kind->is_captured, k->call);
 	}
 	for (size_t i = 0; i < m->nwork; i++)
 		if (sel->work[i])
 			add_work(s, ws_ops_node_of(s, m->work[i].op, m->work[i].range),
-			         m->work[i].dur_ns);
+			         m->work[i].dur_ns, m->work[i].is_captured, m->work[i].call);
+}
+
+/* Sets for each operation the line that makes most of its time: on devices, if they have recorded
+ * work, else on the CPU. */
+static void find_sources(struct ws_ops_table *s)
+{
+	const struct ws_cpu_ops *ops = &s->tab->m->cpu_ops;
+	const bool has_work = ws_model_has_work(s->tab->m);
+	struct ws_idmap at_of = {0};
+	struct of_line {
+		uint32_t name, source;
+		int64_t ns;
+	} *lines = NULL;
+	size_t n = 0, capacity = 0;
+
+	WS_NEW(s->tab->temp, s->sources, s->tab->m->ntexts);
+	for (uint32_t i = 0; i < s->nnodes && !s->are_ranges; i++) {
+		const struct ws_ops_node *node = ws_ops_node_at(s, i);
+		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
+		const uint32_t source = node->kind == WS_OPS_OP ? ops->source[node->cost] : 0;
+		const uint64_t key = (uint64_t)node->name << 32 | source;
+		uint32_t at;
+
+		if (!source || !(node->selected || node->has_captured))
+			continue;
+		at = ws_idmap_get(&at_of, key);
+		if (at == WS_NONE) {
+			WS_GROW(lines, n + 1, capacity);
+			at = (uint32_t)n;
+			lines[n++] = (struct of_line){node->name, source, 0};
+			ws_idmap_put(&at_of, key, at);
+		}
+		lines[at].ns += has_work ? cuda_ns : node->dur_ns;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct ws_ops_source *to = &s->sources[lines[i].name];
+
+		to->others += to->source != 0;
+		if (!to->source || lines[i].ns > to->ns) {
+			to->source = lines[i].source;
+			to->ns = lines[i].ns;
+		}
+	}
+	free(lines);
+	ws_idmap_free(&at_of);
 }
 
 /* An only child with its parent's name is the same operation, recorded twice. */
 static bool repeats_parent(const struct ws_ops_node *node, const struct ws_ops_node *parent)
 {
-	return parent && parent->selected && parent->children == 1 && parent->name == node->name;
+	return parent && parent->selected == node->selected && parent->children == 1 &&
+	       parent->name == node->name;
 }
 
 static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t row)
@@ -396,6 +462,21 @@ static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t n
 	ws_cell_set_mean(&row[WS_TC_ops_cpu_avg_ns], sums->cpu_ns, sums->calls);
 	if (kind == WS_OPS_CALL)
 		return;
+	if (kind == WS_OPS_OP && s->sources[number % m->ntexts].source) {
+		const struct ws_ops_source *source = &s->sources[number % m->ntexts];
+		const struct ws_bytes line = m->texts[source->source];
+
+		char others[16] = "";
+		struct ws_buf shown = {0};
+
+		ws_buf_put(&shown, line.ptr, line.len);
+		if (source->others)
+			ws_buf_put(&shown, others,
+			           (size_t)snprintf(others, sizeof(others), " (+%u)",
+			                            source->others));
+		ws_cell_set_text(t, &row[WS_TC_ops_source], (const char *)shown.data, shown.len);
+		ws_buf_free(&shown);
+	}
 	set_cuda(s, row, sums);
 	if (ws_model_has_work(m)) {
 		ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
@@ -467,27 +548,44 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 	}
 	for (size_t i = 0; i < s->tab->m->nthreads; i++)
 		free(c.threads[i].call);
+	if (m->ngraph_nodes) {
+		WS_NEW(s->tab->temp, s->replays, s->nnodes);
+		WS_NEW(s->tab->temp, s->launched_by, s->nnodes);
+	}
 	add_all_work(s);
 
 	/* Children come after their parents: in reverse order, each adds to its parent. */
 	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
 		const struct ws_ops_node *node = ws_ops_node_at(s, i);
-		const struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
+		struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
 		struct ws_ops_sums *sums = &s->sums[node->kind][node->name];
 		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
 		int64_t flops;
 
 		if (parent && cuda_ns)
 			*ws_ops_cuda_ns(s, node->parent) += cuda_ns;
-		if (!node->selected || repeats_parent(node, parent))
+		if (parent && node->has_captured) {
+			parent->has_captured = true;
+			if (s->replays[node->parent] < s->replays[i])
+				s->replays[node->parent] = s->replays[i];
+		}
+		if (!(node->selected || node->has_captured) || repeats_parent(node, parent))
 			continue;
-		sums->calls++;
-		sums->cpu_ns += node->dur_ns;
+		/* a range around a capture is not replayed */
+		const uint64_t times = node->has_captured && node->kind == WS_OPS_OP
+		                               ? s->replays[i]
+		                               : node->selected;
+
 		sums->cuda_ns += cuda_ns;
+		sums->calls += times;
+		if (node->selected)
+			sums->cpu_ns += node->dur_ns;
 		flops = ws_ops_node_flops(s, node);
-		sums->flops_unknown |=
-		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
+		sums->flops_unknown |= flops < 0 ||
+		                       __builtin_mul_overflow(flops, (int64_t)times, &flops) ||
+		                       __builtin_add_overflow(sums->flops, flops, &sums->flops);
 	}
+	find_sources(s);
 	s->all_cuda_ns = s->without_op.self_cuda_ns;
 	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
 		for (size_t text = 0; text < s->tab->m->ntexts; text++) {
@@ -518,6 +616,7 @@ void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 	                           : "the framework's, with the ranges around them");
 	if (!ws_model_has_work(m))
 		ws_table_note(t, WS_NO_KERNELS);
+	ws_note_captured(tab, t);
 	if (!s.are_ranges && !m->cpu_ops.with_shapes)
 		ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
 		                 "with record_shapes=True.");

@@ -191,6 +191,8 @@ void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
 void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole);
 /* Notes about how the recording ended. */
 void ws_note_origin(const struct ws_model *m, struct ws_table *t);
+/* How many kernels count where a CUDA graph captured them, if any. */
+void ws_note_captured(const struct ws_table_context *tab, struct ws_table *t);
 /* Adds a note about drift, disagreement and steps of the clocks, if the trace has data about
  * these. */
 void ws_note_clocks(const struct ws_model *m, struct ws_table *t);

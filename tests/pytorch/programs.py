@@ -157,6 +157,52 @@ def data_loader():
     return step
 
 
+def lines():
+    """Equal operations on many lines: in a row, in branches by data, in loops, closures, generators and decorated ones."""
+    m = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+    o = torch.optim.LBFGS(m.parameters(), max_iter=2)
+    turn = [0]
+
+    @torch.no_grad()
+    def decorated(x):
+        return torch.add(x, 1)
+
+    def closure():
+        o.zero_grad()
+        loss = m(torch.ones(2, 4)).square().sum()
+        loss.backward()
+        return loss
+
+    def step():
+        x = torch.ones(3)
+        turn[0] += 1
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        x = torch.add(x, 1)
+        if turn[0] % 2:
+            x = torch.mul(x, 2)
+        else:
+            x = torch.mul(x, 2)
+        for _ in range(20):
+            x = torch.sub(x, 1)
+            x = torch.sub(
+                torch.add(x, 1), 1)
+        x = sum(torch.neg(v) for v in [x, x])
+        x = (lambda v: torch.neg(v))(decorated(x))
+        o.step(closure)
+        return x
+    return step
+
+
 def threads():
     import threading
     m = nn.Linear(6, 6)
@@ -194,11 +240,19 @@ def counted(step, path):
 def profiled(name, out):
     step = globals()[name]()
     path = f"{out}/{name}{os.environ.get('RANK', '')}"
-    step()
-    step()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as p:
+    stacks = int(os.environ.get("WS_TORCH_STACK", 0))  # so many steps before the one whose lines are compared
+    for _ in range(stacks or 2):
+        step()
+    more = {"with_stack": True, "experimental_config": torch._C._profiler._ExperimentalConfig(verbose=True)}
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True,
+                                **more if stacks else {}) as p:
         with torch.autograd.profiler.record_function("oracle " + name):
             step()
+    if stacks:
+        import lines
+        with open(path + ".lines", "w") as f:
+            json.dump(lines.expected(p), f)
+        return
     p.export_chrome_trace(path + ".json")
     counted(step, path + ".flops")
 

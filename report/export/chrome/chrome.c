@@ -1029,6 +1029,7 @@ static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	if (r->sequence >= 0)
 		put_u64(ch, "Sequence number", (uint64_t)r->sequence);
 	put_known(ch, "Fwd thread id", r->forward_thread);
+	put_known_text(ch, "Source", ws_chrome_text(ch, r->source));
 	put_collective(ch, 0, r->external_id, r->start_ns);
 	if (!c)
 		return;
@@ -1053,6 +1054,7 @@ static void put_python_call(struct ws_chrome *ch, const struct ws_chrome_slice *
 	put_known(ch, "Python parent id", r->parent);
 	if (r->module >= 0)
 		put_u64(ch, "Python module id", (uint64_t)r->module);
+	put_known_text(ch, "Source", ws_chrome_text(ch, r->source));
 }
 
 static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)

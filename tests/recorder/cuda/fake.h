@@ -5,7 +5,7 @@
  * own. What they do otherwise is said by the environment:
  *
  *   FAKE_CUPTI_VERSION      130001
- *   FAKE_CUPTI_KERNEL_SIZE  216; 232: fields were appended; 208: of 12.x
+ *   FAKE_CUPTI_KERNEL_SIZE  216, 248 from 13.4 on; 232: fields were appended; 208: of 12.x
  *   FAKE_CUPTI_SUBSCRIBE    result of cuptiSubscribe: 39: another tool is there
  *   FAKE_CUPTI_ZERO_EVERY   each n-th kernel has no times
  *   FAKE_CUPTI_LOSE_EVERY   each n-th kernel is not told of
@@ -43,6 +43,29 @@ typedef int (*fake_reset)(void); /* cudaDeviceReset: what was not flushed is gon
 
 typedef int (*fake_capture)(void); /* cuStreamBeginCapture, cuStreamEndCapture */
 
+/* Graphs, whose functions have the driver's names and fewer parameters. A node's id is never used
+ * again, as CUPTI's. */
+struct fake_node {
+	uint64_t id, source; /* source: id of the node of a graph that was instantiated here */
+	const char *name;
+	uint64_t dur_ns;
+};
+struct fake_graph {
+	uint32_t id;
+	size_t n, nbodies;
+	struct fake_node *node[16];
+	struct fake_graph *body[4]; /* of conditional nodes */
+};
+typedef int (*fake_graph_make)(struct fake_graph **graph); /* cuGraphCreate */
+/* cuGraphAddKernelNode, or a launch that is captured */
+typedef int (*fake_graph_add)(struct fake_graph *graph, const char *name, uint64_t dur_ns);
+/* cuGraphAddChildGraphNode, cuGraphAddNode (conditional, whose body it is), cuGraphExecUpdate */
+typedef int (*fake_graph_with)(struct fake_graph *graph, struct fake_graph *other);
+typedef int (*fake_graph_copy)(struct fake_graph **copy,
+                               struct fake_graph *of);  /* cuGraphClone,
+                                                         cuGraphInstantiate */
+typedef int (*fake_graph_do)(struct fake_graph *graph); /* cuGraphLaunch, cuGraphDestroy */
+
 /* CUPTI: what the driver tells it, found with dlsym too. */
 void fake_cupti_capture(int begins);
 void fake_cupti_asked_version(void);
@@ -56,5 +79,10 @@ void fake_cupti_graph_launched(const char *const *names, uint64_t n);
  * wait for the device that takes call_ns. */
 void fake_cupti_planted(const char *name, uint32_t stream, uint64_t call_ns, uint64_t later_ns,
                         uint64_t dur_ns);
+/* A node was made, copied (cbid 20) or updated (22). */
+void fake_cupti_node(uint32_t cbid, struct fake_graph *graph, struct fake_node *node,
+                     struct fake_node *original);
+/* A graph is launched, and its kernels run one after another. */
+void fake_cupti_replayed(struct fake_graph *exec, struct fake_node *const *nodes, size_t n);
 void fake_cupti_reset(void);
 void fake_cupti_profiler(int start);

@@ -64,7 +64,12 @@ size_t fake_kernel_size(void)
 	static _Atomic size_t size;
 
 	if (!atomic_load(&size))
-		atomic_store(&size, (size_t)fake_setting("FAKE_CUPTI_KERNEL_SIZE", 216));
+		atomic_store(&size,
+		             (size_t)fake_setting("FAKE_CUPTI_KERNEL_SIZE",
+		                                  fake_setting("FAKE_CUPTI_VERSION", 130001) >=
+		                                                  WS_CUPTI_VERSION_13_4
+		                                          ? WS_CUPTI_SIZE_kernel_source
+		                                          : WS_CUPTI_SIZE_kernel));
 	return atomic_load(&size);
 }
 

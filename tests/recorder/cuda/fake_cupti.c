@@ -289,6 +289,20 @@ int cuptiGetStreamIdEx(void *context, void *stream, uint8_t is_per_thread, uint3
 	return !context && (uintptr_t)stream >> 12 == 1 ? WS_CUPTI_OK : 25;
 }
 
+int cuptiGetGraphNodeId(struct fake_node *node, uint64_t *id);
+int cuptiGetGraphNodeId(struct fake_node *node, uint64_t *id)
+{
+	*id = node->id;
+	return WS_CUPTI_OK;
+}
+
+int cuptiGetGraphId(struct fake_graph *graph, uint32_t *id);
+int cuptiGetGraphId(struct fake_graph *graph, uint32_t *id)
+{
+	*id = graph->id;
+	return WS_CUPTI_OK;
+}
+
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n);
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n)
 {

@@ -64,6 +64,8 @@ struct kernel {
 	unsigned grid;
 	uint32_t stream;
 	uint64_t start, end;
+	uint32_t graph;
+	uint64_t source;
 };
 
 static void put_kernel(struct buffer *b, struct kernel k, uint32_t correlation)
@@ -96,7 +98,10 @@ static void put_kernel(struct buffer *b, struct kernel k, uint32_t correlation)
 	PUT(r, kernel, correlation, correlation);
 	PUT(r, kernel, name, (uint64_t)(uintptr_t)k.name);
 	PUT(r, kernel, graph_node, k.node);
+	PUT(r, kernel, graph, k.graph);
 	memset(r + 208, 0xEE, fake_kernel_size() - 208); /* what a reader of 13.0 does not know */
+	if (fake_kernel_size() >= WS_CUPTI_SIZE_kernel_source)
+		PUT(r, kernel_source, node, k.source);
 	put_kind(r, WS_CUPTI_KIND_CONCURRENT_KERNEL);
 }
 
@@ -238,7 +243,7 @@ static void put_launch(struct buffer *b, const char *name, uint64_t node, unsign
 	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_LAUNCH, now + 60, now + 1000, correlation + 1);
 	/* what is captured becomes a node, and is not done */
 	if (!captures)
-		put_kernel(b, (struct kernel){name, node, grid, 7, now + 2000, now + 3000},
+		put_kernel(b, (struct kernel){name, node, grid, 7, now + 2000, now + 3000, 0, 0},
 		           correlation + 1);
 	/* a poll, as of PyTorch's allocator: no wait, but in the form of one */
 	if (fake_setting_of(SETTING_QUERIES) && atomic_load(&fake_has_all_sync))
@@ -303,7 +308,41 @@ void fake_cupti_graph_launched(const char *const *names, uint64_t n)
 		for (uint64_t i = 0; i < n && !whole; i++)
 			put_kernel(b,
 			           (struct kernel){names[i], i + 1, 1, 7, now + 1000 * i + 2000,
-			                           now + 1000 * i + 3000},
+			                           now + 1000 * i + 3000, 0, 0},
+			           correlation);
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+void fake_cupti_node(uint32_t cbid, struct fake_graph *graph, struct fake_node *node,
+                     struct fake_node *original)
+{
+	struct ws_cupti_graph_callback data = {graph, NULL, node, original};
+
+	if (!atomic_load(&fake_is_final))
+		fake_call_back(WS_CUPTI_DOMAIN_RESOURCE, cbid, &data);
+}
+
+void fake_cupti_replayed(struct fake_graph *exec, struct fake_node *const *nodes, size_t n)
+{
+	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+	const uint64_t now = fake_now_ns();
+
+	tell_launch();
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = fake_lock_buffer(s);
+		const int whole = s->kind_on[WS_CUPTI_KIND_GRAPH_TRACE];
+		uint64_t at = now + 2000;
+
+		put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_GRAPH_LAUNCH, now, now + 1000, correlation);
+		if (whole)
+			put_graph(b, now, n, correlation);
+		for (size_t i = 0; i < n && !whole; at += nodes[i++]->dur_ns)
+			put_kernel(b,
+			           (struct kernel){nodes[i]->name, nodes[i]->id, 1, 7, at,
+			                           at + nodes[i]->dur_ns, exec->id,
+			                           nodes[i]->source},
 			           correlation);
 		pthread_mutex_unlock(&b->lock);
 	}
@@ -322,7 +361,9 @@ void fake_cupti_planted(const char *name, uint32_t stream, uint64_t call_ns, uin
 		put_api(b, WS_CUPTI_KIND_RUNTIME, name ? CALL_LAUNCH : CALL_SYNCHRONIZE, now,
 		        now + call_ns, correlation);
 		if (name)
-			put_kernel(b, (struct kernel){name, 0, 132, stream, start, start + dur_ns},
+			put_kernel(b,
+			           (struct kernel){name, 0, 132, stream, start, start + dur_ns, 0,
+			                           0},
 			           correlation);
 		pthread_mutex_unlock(&b->lock);
 	}

@@ -26,6 +26,8 @@ static void load(void)
 		return;
 	*(void **)&tool.launched = dlsym(cupti, "fake_cupti_launched");
 	*(void **)&tool.graph_launched = dlsym(cupti, "fake_cupti_graph_launched");
+	*(void **)&tool.node = dlsym(cupti, "fake_cupti_node");
+	*(void **)&tool.replayed = dlsym(cupti, "fake_cupti_replayed");
 	*(void **)&tool.reset = dlsym(cupti, "fake_cupti_reset");
 	*(void **)&tool.profiler = dlsym(cupti, "fake_cupti_profiler");
 	*(void **)&tool.capture = dlsym(cupti, "fake_cupti_capture");

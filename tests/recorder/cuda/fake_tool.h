@@ -10,6 +10,8 @@
 struct fake_tool {
 	__typeof__(&fake_cupti_launched) launched;
 	__typeof__(&fake_cupti_graph_launched) graph_launched;
+	__typeof__(&fake_cupti_node) node;
+	__typeof__(&fake_cupti_replayed) replayed;
 	__typeof__(&fake_cupti_reset) reset;
 	__typeof__(&fake_cupti_profiler) profiler;
 	__typeof__(&fake_cupti_capture) capture;
