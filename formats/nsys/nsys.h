@@ -141,6 +141,8 @@ extern const struct ws_nsys_payload ws_nsys_payloads[WS_NSYS_PAYLOADS];
 	X(OP_CONFIG, op_config)           \
 	X(CPU_OP, cpu_op)                 \
 	X(GRAPH_NODE, graph_node)         \
+	X(HOST_FUNCTION, host_function)   \
+	X(CONTEXT_SWITCH, context_switch) \
 	X(PYTHON_CALL, python_call)       \
 	X(FLOW, flow)                     \
 	X(GPU_RANGE, gpu_range)           \

@@ -172,6 +172,9 @@ const struct ws_ref_column ws_ref_columns[] = {
         REF(CONTEXT, context, device, DEVICE),
         OPT(RESOURCE, resource, device, DEVICE),
         OPT(GRAPH_NODE, graph_node, thread, THREAD),
+        REF(HOST_FUNCTION, host_function, device, DEVICE),
+        OPT(HOST_FUNCTION, host_function, thread, THREAD),
+        REF(CONTEXT_SWITCH, context_switch, device, DEVICE),
         REF(THREAD_EVENT, thread_event, thread, THREAD),
         OPT(THREAD_EVENT, thread_event, payload, PAYLOAD),
 };

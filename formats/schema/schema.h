@@ -210,6 +210,12 @@ enum ws_overhead_kind {
 	WS_OVERHEAD_JIT_COMPILE,
 };
 
+enum ws_context_switch_op {
+	WS_CONTEXT_SWITCH_UNKNOWN,
+	WS_CONTEXT_SWITCH_BEGIN,
+	WS_CONTEXT_SWITCH_END,
+};
+
 enum ws_sync_type {
 	WS_SYNC_UNKNOWN,
 	WS_SYNC_EVENT,

@@ -438,6 +438,50 @@ void ws_cupti_define_facts(void)
 	dlclose(driver);
 }
 
+/* Hardware events are read by GPUs of this compute capability and later: Blackwell. */
+#define HW_TRACE_MAJOR                10
+#define CUDA_COMPUTE_CAPABILITY_MAJOR 75
+
+/* True if all GPUs can. */
+static bool can_trace_by_hardware(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	int (*get_count)(int *count), (*get_attribute)(int *value, int attribute, int device);
+	int count = 0, major;
+	bool can = library != NULL;
+
+	if (!library)
+		return false;
+	*(void **)&get_count = dlsym(library, "cuDeviceGetCount");
+	*(void **)&get_attribute = dlsym(library, "cuDeviceGetAttribute");
+	can = get_count && get_attribute && !get_count(&count) && count > 0;
+	for (int device = 0; device < count && can; device++)
+		can = !get_attribute(&major, CUDA_COMPUTE_CAPABILITY_MAJOR, device) &&
+		      major >= HW_TRACE_MAJOR;
+	dlclose(library);
+	return can;
+}
+
+void ws_cupti_trace_by_hardware(void)
+{
+	const bool is_new =
+	        atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_4_1;
+	const char *words = NULL;
+	char fact[96] = "on";
+	int result;
+
+	if (!is_new || !ws_cupti.ActivityEnableHWTrace) {
+		snprintf(fact, sizeof(fact), "off: CUPTI is older than 13.4 Update 1");
+	} else if (!can_trace_by_hardware()) {
+		snprintf(fact, sizeof(fact), "off: a GPU is older than Blackwell");
+	} else if ((result = ws_cupti.ActivityEnableHWTrace(1)) != WS_CUPTI_OK) {
+		if (ws_cupti.GetResultString(result, &words) != WS_CUPTI_OK || !words)
+			words = "unknown error";
+		snprintf(fact, sizeof(fact), "off: CUPTI refused: %s", words);
+	}
+	ws_define_fact("cupti.hw_trace", fact);
+}
+
 /* --- CUPTI's numbers of contexts and streams --- */
 
 static bool may_be_asked(void)

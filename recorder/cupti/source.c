@@ -698,6 +698,8 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 		context_created();
 	else if (domain == WS_CUPTI_DOMAIN_RESOURCE && cbid == WS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
 		atomic_fetch_add_explicit(&modules_loaded, 1, memory_order_relaxed);
+	else if (domain == WS_CUPTI_DOMAIN_RESOURCE && cbid == WS_CUPTI_CBID_RESOURCE_INIT_FINISHED)
+		ws_cupti_trace_by_hardware();
 	else if (domain == WS_CUPTI_DOMAIN_RESOURCE)
 		graph_node_made(data);
 	else if (domain == WS_CUPTI_DOMAIN_STATE)
@@ -773,6 +775,24 @@ static void enable_kind(int kind)
 
 	if (result != WS_CUPTI_OK)
 		ws_cupti_count_error(result, "cuptiActivityEnable(%d)", kind);
+}
+
+/* What 13.1 added. A driver or user without the right to one of them loses nothing else, so a
+ * refusal is a fact and no loss. */
+static void enable_kinds_of_13_1(void)
+{
+	static const struct {
+		int kind;
+		const char *fact;
+	} kinds[] = {{WS_CUPTI_KIND_GRAPH_HOST_NODE, "cupti.host_nodes"},
+	             {WS_CUPTI_KIND_HOST_LAUNCH, "cupti.host_functions"},
+	             {WS_CUPTI_KIND_COMPUTE_ENGINE_CTX_SWITCH, "cupti.context_switches"}};
+
+	if (atomic_load(&ws_collector.seg->gpu.cupti_version) < WS_CUPTI_VERSION_13_1)
+		return;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (ws_cupti_enable(kinds[i].kind) != WS_CUPTI_OK)
+			ws_define_fact(kinds[i].fact, "refused");
 }
 
 static bool is_wanted(uint32_t domain, const char *name, int kernels_only)
@@ -859,6 +879,8 @@ static int start(struct ws_seg_header *seg)
 	for (size_t i = 0;
 	     !seg->capture.kernels_only && i < sizeof(other_kinds) / sizeof(*other_kinds); i++)
 		enable_kind(other_kinds[i]);
+	if (!seg->capture.kernels_only)
+		enable_kinds_of_13_1();
 	/* from 13.2 on a green context has no record of the kind of contexts */
 	if (!seg->capture.kernels_only &&
 	    atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_2)
@@ -899,6 +921,9 @@ static int start(struct ws_seg_header *seg)
 	}
 	if (!seg->capture.graph_level)
 		enable_graph_nodes();
+	if (seg->capture.hw_trace)
+		ws_cupti_enable_callback(WS_CUPTI_DOMAIN_RESOURCE,
+		                         WS_CUPTI_CBID_RESOURCE_INIT_FINISHED);
 	ws_cupti_find_launches();
 	if (ws_cupti_start_thread())
 		ws_cupti_count_error(0, "pthread_create");

@@ -84,6 +84,10 @@ void ws_cupti_tell_sizes(void);
 /* Defines versions and device limits that no record contains. Called once a context exists. */
 void ws_cupti_define_facts(void);
 
+/* Asks for times of kernels by the GPU's own events (--hw-trace auto), and notes whether it has
+ * them. Called when the driver has initialized, before there is a context. */
+void ws_cupti_trace_by_hardware(void);
+
 /* Finds which calls launch work. Called before the next two functions. */
 void ws_cupti_find_launches(void);
 /* Another profiler receives CUPTI's records from now on: reports that, and counts the launches. */

@@ -820,6 +820,56 @@ static enum fate add_sync(struct ws_drain *d, const struct ws_activity_slot *slo
 	return ROW;
 }
 
+/* A function of the host in the order of a stream: launched, or of a graph (node 0: none). */
+static enum fate add_host_function(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                   struct ws_row_host_function row, const struct work *work,
+                                   uint32_t thread)
+{
+	if (!read_times(d, slot, work->start, work->end, &row.start_ns, &row.dur_ns) ||
+	    !ws_drain_device(d, work->device))
+		return DAMAGED;
+	if (!row.start_ns || !ws_filter_keeps_work(d, row.correlation, row.start_ns, row.dur_ns))
+		return ROW;
+	row.thread = thread ? thread_of(d, thread) : 0;
+	ws_drain_add(d, WS_KIND_HOST_FUNCTION, &row);
+	return ROW;
+}
+
+static enum fate add_host_node(struct ws_drain *d, const struct ws_activity_slot *slot,
+                               const struct ws_cupti_host_node *h)
+{
+	return add_host_function(d, slot,
+	                         (struct ws_row_host_function){WHERE(h),
+	                                                       .graph_node = h->graph_node},
+	                         WORK(h), h->thread);
+}
+
+static enum fate add_host_launch(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                 const struct ws_cupti_host_launch *h)
+{
+	return add_host_function(d, slot, (struct ws_row_host_function){WHERE(h)}, WORK(h),
+	                         h->thread);
+}
+
+static enum fate add_engine_switch(struct ws_drain *d, const struct ws_activity_slot *slot,
+                                   const struct ws_cupti_engine_switch *s)
+{
+	struct ws_row_context_switch row = {
+	        .pid = recorded_pid(d),
+	        .device = device_of(d->activity, slot, s->context),
+	        .context = s->context,
+	        .op = s->op <= WS_CONTEXT_SWITCH_END ? s->op : WS_CONTEXT_SWITCH_UNKNOWN,
+	};
+	int64_t dur_ns;
+
+	if (!s->time || !read_times(d, slot, s->time, s->time, &row.time_ns, &dur_ns) ||
+	    !ws_drain_device(d, (uint32_t)row.device))
+		return DAMAGED;
+	if (ws_filter_keeps_work(d, 0, row.time_ns, 0))
+		ws_drain_add(d, WS_KIND_CONTEXT_SWITCH, &row);
+	return ROW;
+}
+
 /* Adds overhead: time that is not the program's own work. There are two kinds of such records. */
 static enum fate add_lost_time(struct ws_drain *d, const struct ws_activity_slot *slot,
                                struct ws_row_overhead row, uint64_t start, uint64_t end,
@@ -1023,6 +1073,9 @@ static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *s
 		ADD(GRAPH_TRACE, graph, add_graph)
 		ADD(DEVICE, device, add_device)
 		ADD(GREEN_CONTEXT, green, add_green_context)
+		ADD(GRAPH_HOST_NODE, host_node, add_host_node)
+		ADD(HOST_LAUNCH, host_launch, add_host_launch)
+		ADD(COMPUTE_ENGINE_CTX_SWITCH, engine_switch, add_engine_switch)
 		ADD(STREAM, stream, add_stream)
 		ADD(SYNCHRONIZATION, sync, add_sync)
 		ADD(OVERHEAD, overhead, add_overhead)

@@ -246,22 +246,26 @@ struct pci_info {
 };
 
 /* X(function, parameters); all return 0 on success. */
-#define NVML_LIST(X)                                                        \
-	X(nvmlInit_v2, (void))                                              \
-	X(nvmlSystemGetDriverVersion, (char *text, unsigned size))          \
-	X(nvmlDeviceGetCount_v2, (unsigned *n))                             \
-	X(nvmlDeviceGetHandleByIndex_v2, (unsigned i, void **gpu))          \
-	X(nvmlDeviceGetName, (void *gpu, char *text, unsigned size))        \
-	X(nvmlDeviceGetPciInfo_v3, (void *gpu, struct pci_info *info))      \
-	X(nvmlDeviceGetEnforcedPowerLimit, (void *gpu, unsigned *mw))       \
-	X(nvmlDeviceGetPowerUsage, (void *gpu, unsigned *mw))               \
-	X(nvmlDeviceGetClockInfo, (void *gpu, int clock, unsigned *mhz))    \
-	X(nvmlDeviceGetTemperature, (void *gpu, int sensor, unsigned *deg)) \
+#define NVML_LIST(X)                                                                    \
+	X(nvmlInit_v2, (void))                                                          \
+	X(nvmlSystemGetDriverVersion, (char *text, unsigned size))                      \
+	X(nvmlDeviceGetCount_v2, (unsigned *n))                                         \
+	X(nvmlDeviceGetHandleByIndex_v2, (unsigned i, void **gpu))                      \
+	X(nvmlDeviceGetName, (void *gpu, char *text, unsigned size))                    \
+	X(nvmlDeviceGetPciInfo_v3, (void *gpu, struct pci_info *info))                  \
+	X(nvmlDeviceGetEnforcedPowerLimit, (void *gpu, unsigned *mw))                   \
+	X(nvmlDeviceGetPowerUsage, (void *gpu, unsigned *mw))                           \
+	X(nvmlDeviceGetClockInfo, (void *gpu, int clock, unsigned *mhz))                \
+	X(nvmlDeviceGetDefaultApplicationsClock, (void *gpu, int clock, unsigned *mhz)) \
+	X(nvmlDeviceSetGpuLockedClocks, (void *gpu, unsigned least, unsigned most))     \
+	X(nvmlDeviceResetGpuLockedClocks, (void *gpu))                                  \
+	X(nvmlDeviceGetTemperature, (void *gpu, int sensor, unsigned *deg))             \
 	X(nvmlDeviceGetCurrentClocksThrottleReasons, (void *gpu, unsigned long long *bits))
 
 static struct {
 	int tried;
 	const char *absent; /* why GPUs cannot be queried; NULL: they can */
+	unsigned locked_mhz[MAX_GPUS]; /* by ws_gpu_lock_clocks; 0: not locked */
 #define X(name, parameters) int(*name) parameters;
 	NVML_LIST(X)
 #undef X
@@ -280,6 +284,76 @@ static const char *load(void)
 	if (!nvml.nvmlInit_v2 || !nvml.nvmlDeviceGetCount_v2 || !nvml.nvmlDeviceGetHandleByIndex_v2)
 		return "none: NVML is too old";
 	return nvml.nvmlInit_v2() ? "none: NVML does not start" : NULL;
+}
+
+/* NULL: NVML can be asked. */
+static const char *nvml_absent(void)
+{
+	if (!nvml.tried) {
+		nvml.tried = 1;
+		nvml.absent = load();
+	}
+	return nvml.absent;
+}
+
+/* --- clocks --- */
+
+#define NVML_NO_PERMISSION 4
+
+void ws_gpu_unlock_clocks(void)
+{
+	void *gpu;
+
+	for (unsigned i = 0; i < MAX_GPUS; i++) {
+		if (nvml.locked_mhz[i] && !nvml.nvmlDeviceGetHandleByIndex_v2(i, &gpu))
+			nvml.nvmlDeviceResetGpuLockedClocks(gpu);
+		nvml.locked_mhz[i] = 0;
+	}
+}
+
+static enum ws_status lock_clocks(struct ws_err *err)
+{
+	unsigned n = 0, mhz;
+	void *gpu;
+	int result;
+
+	WS_FAIL_IF(nvml_absent(), err, ENVIRONMENT, "--lock-clocks: %s",
+	           nvml_absent() + strlen("none: "));
+	WS_FAIL_IF(nvml.nvmlDeviceGetCount_v2(&n) || !n || n > MAX_GPUS, err, ENVIRONMENT,
+	           "--lock-clocks: NVML lists no GPU");
+	for (unsigned i = 0; i < n; i++) {
+		WS_FAIL_IF(!nvml.nvmlDeviceSetGpuLockedClocks ||
+		                   !nvml.nvmlDeviceResetGpuLockedClocks ||
+		                   !nvml.nvmlDeviceGetDefaultApplicationsClock ||
+		                   nvml.nvmlDeviceGetHandleByIndex_v2(i, &gpu) ||
+		                   nvml.nvmlDeviceGetDefaultApplicationsClock(gpu, NVML_CLOCK_SM,
+		                                                              &mhz) ||
+		                   !mhz,
+		           err, ENVIRONMENT,
+		           "--lock-clocks: GPU %u has no rated clock, or the driver cannot lock it",
+		           i);
+		result = nvml.nvmlDeviceSetGpuLockedClocks(gpu, mhz, mhz);
+		WS_FAIL_IF(
+		        result == NVML_NO_PERMISSION, err, ENVIRONMENT,
+		        "--lock-clocks: this user may not lock the clocks of GPU %u. Run as root, "
+		        "or have an administrator do it: nvidia-smi -lgc %u",
+		        i, mhz);
+		WS_FAIL_IF(result, err, ENVIRONMENT,
+		           "--lock-clocks: the driver does not lock the clocks of GPU %u (NVML "
+		           "error %d)",
+		           i, result);
+		nvml.locked_mhz[i] = mhz;
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_gpu_lock_clocks(struct ws_err *err)
+{
+	enum ws_status status = lock_clocks(err);
+
+	if (status != WS_OK)
+		ws_gpu_unlock_clocks();
+	return status;
 }
 
 /* --- rows --- */
@@ -333,13 +407,9 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 	unsigned n = 0;
 	void *gpu;
 
-	if (!nvml.tried) {
-		nvml.tried = 1;
-		nvml.absent = load();
-	}
-	if (nvml.absent) {
+	if (nvml_absent()) {
 		if (is_first)
-			ws_drain_add_meta(d, "gpu.readings", "%s", nvml.absent);
+			ws_drain_add_meta(d, "gpu.readings", "%s", nvml_absent());
 		return;
 	}
 	if (is_first && NVML_TELLS(nvmlSystemGetDriverVersion, version, sizeof(version)))
@@ -360,6 +430,8 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 				add_number(d, i, "", "pci_bus", pci.bus);
 			if (NVML_TELLS(nvmlDeviceGetEnforcedPowerLimit, gpu, &value))
 				add_number(d, i, "", "power_limit_mw", value);
+			if (nvml.locked_mhz[i])
+				add_number(d, i, "", "locked_mhz", nvml.locked_mhz[i]);
 		}
 
 		unsigned long long bits;

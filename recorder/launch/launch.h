@@ -179,6 +179,9 @@ const char *ws_gpu_absence(char *out, size_t size);
  * the reason why there are none. The first call loads the library, which takes some time.
  */
 void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first);
+/* Locks the clocks of all GPUs to their rated ones (--lock-clocks), all or none; until unlocked. */
+enum ws_status ws_gpu_lock_clocks(struct ws_err *err);
+void ws_gpu_unlock_clocks(void);
 
 /* --- where a trace comes from ------------------------------------------------------------------
  */
@@ -267,6 +270,7 @@ struct ws_record_opts {
 	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
 	int zstd_level;          /* 0 = the writer's default */
+	bool lock_clocks;        /* to the rated ones, while the program runs */
 	bool no_args;            /* keep the program's arguments out of the trace */
 	bool force;              /* record even if another tool's injection is set */
 	bool stop_on_exit;       /* stop when the program ends, even if its children still run */

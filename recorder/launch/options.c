@@ -24,7 +24,7 @@ struct given {
 	const char *capture_range;
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
 	        cpu_time_quantum_ns;
-	int api, graph_level, library_ranges, pytorch;
+	int api, graph_level, hw_trace, library_ranges, pytorch;
 	bool kernels_only, has_library_ranges, has_pytorch;
 };
 
@@ -105,6 +105,7 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 	r->capture.kernels_only = g->kernels_only;
 	r->capture.api = (uint32_t)g->api;
 	r->capture.graph_level = g->graph_level == 1;
+	r->capture.hw_trace = g->hw_trace == 1;
 	r->capture.flush_interval_ms = (uint32_t)g->flush_interval_ms;
 	r->flush_interval_ns = g->flush_interval_ms ? g->flush_interval_ms * 1000000 : 1000000000;
 	if (g->has_library_ranges)

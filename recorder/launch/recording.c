@@ -997,6 +997,8 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long",
 	           opts->output);
 
+	if (opts->lock_clocks)
+		WS_FORWARD(ws_gpu_lock_clocks(err));
 	status = block_signals(&s, &before, err);
 	WS_THEN(status, open_session(&s, program, argv, err));
 	WS_THEN(status, start_program(&s, collector, program, argv, &before, result, err));
@@ -1004,6 +1006,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 		if (s.nprocesses)
 			ws_process_remove_trace(s.processes[0]); /* no program ran */
 		close_session(&s, 0);
+		ws_gpu_unlock_clocks();
 		return status;
 	}
 	run_loop(&s);
@@ -1018,6 +1021,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	result->uses_cuda = s.uses_cuda || ws_cuda_use_of_file(program);
 	status = finish_session(&s, result, err);
 	close_session(&s, 0);
+	ws_gpu_unlock_clocks();
 	return status;
 }
 

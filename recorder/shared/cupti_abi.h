@@ -50,6 +50,7 @@ enum ws_cupti_cbid {
 	WS_CUPTI_CBID_DRIVER_PROFILER_START = 308,
 	WS_CUPTI_CBID_DRIVER_PROFILER_STOP = 309,
 	WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED = 1,
+	WS_CUPTI_CBID_RESOURCE_INIT_FINISHED = 5,
 	WS_CUPTI_CBID_RESOURCE_MODULE_LOADED = 6,
 	WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED = 13,
 	WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED = 20,
@@ -130,6 +131,7 @@ typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t va
 	F(GetTimestamp, 0, (uint64_t * now))                                                      \
 	F(GetContextId, 0, (void *context, uint32_t *id))                                         \
 	F(GetStreamIdEx, 0, (void *context, void *stream, uint8_t is_per_thread, uint32_t *id))   \
+	F(ActivityEnableHWTrace, 0, (uint8_t enable))                                             \
 	F(GetGraphNodeId, 0, (void *node, uint64_t *id))                                          \
 	F(GetGraphId, 0, (void *graph, uint32_t *id))                                             \
 	F(Unsubscribe, 0, (void *subscriber))                                                     \
@@ -164,9 +166,11 @@ struct ws_cupti {
 #define WS_CUPTI_VERSION_12_4 22
 #define WS_CUPTI_VERSION_12_8 26
 #define WS_CUPTI_VERSION_13_0 130000
+#define WS_CUPTI_VERSION_13_1   130100
 #define WS_CUPTI_VERSION_13_2 130200
 #define WS_CUPTI_VERSION_13_3 130300
 #define WS_CUPTI_VERSION_13_4 130400
+#define WS_CUPTI_VERSION_13_4_1 130401
 
 /* --- the driver ------------------------------------------------------------------ */
 

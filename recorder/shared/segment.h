@@ -38,6 +38,7 @@ struct ws_seg_capture {
 	uint32_t no_cupti;            /* 1: no CUPTI at all; NVTX is recorded */
 	uint32_t api;                 /* enum ws_capture_api */
 	uint32_t graph_level;         /* 1: a graph launch is one row; 0: each node is */
+	uint32_t hw_trace;            /* 1: on GPUs and versions that have it */
 	uint32_t kernels_only;        /* no copies, waits, allocations, overhead */
 	uint32_t flush_interval_ms;   /* 0 = WS_CAPTURE_FLUSH_MS */
 	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it; 0: not rounded */
@@ -212,7 +213,7 @@ struct ws_seg_control {
 /* --- the layout --- */
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION 16
+#define WS_SEG_VERSION 17
 /* Bytes of the part of the header that does not change after the segment is made. It fills whole
  * pages of any size in use, so that each side can map a private copy of it. */
 #define WS_SEG_FIXED_SIZE         65536

@@ -142,7 +142,7 @@ static void open_places(struct finder *c)
 static bool can_wait(struct finder *c)
 {
 	const struct ws_model *m = c->m;
-	bool for_event = false, for_host = false;
+	bool for_event = false, for_host = m->host_functions > 0;
 	size_t busy = 0;
 
 	for (size_t d = 0; d < m->ndevices; d++)
@@ -196,9 +196,31 @@ static enum ws_use launch_or_host(const struct finder *c, int64_t from_ns, int64
 	                                                    : WS_USE_HOST;
 }
 
-static enum ws_use wait_or_unknown(const struct finder *c)
+/* Did the device turn from one context to another? If two contexts of the trace are on it, it may
+ * have been between these, so the cause cannot be told. */
+static bool is_shared(const struct finder *c, int64_t from_ns, int64_t to_ns)
 {
-	return c->may_wait ? WS_USE_WAIT : WS_USE_UNKNOWN;
+	const struct ws_context_switch *all = c->m->switches;
+	size_t i, at;
+
+	WS_COUNT_FIRST(i, c->m->nswitches,
+	               all[i].device < c->device ||
+	                       (all[i].device == c->device && all[i].time_ns < from_ns));
+	if (i == c->m->nswitches || all[i].device != c->device || all[i].time_ns > to_ns)
+		return false;
+	WS_COUNT_FIRST(at, c->m->nswitches, all[at].device < c->device);
+	for (; at < c->m->nswitches && all[at].device == c->device; at++)
+		if (all[at].process != all[i].process || all[at].context != all[i].context)
+			return false;
+	return true;
+}
+
+/* Launched work began late. */
+static enum ws_use wait_or_unknown(const struct finder *c, int64_t from_ns, int64_t to_ns)
+{
+	return is_shared(c, from_ns, to_ns) ? WS_USE_SHARED
+	       : c->may_wait                ? WS_USE_WAIT
+	                                    : WS_USE_UNKNOWN;
 }
 
 /* The host had not launched the next work: explains its activity from `from` to `to`. Without
@@ -252,8 +274,9 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 	int64_t made_ns = call->start_ns + call->dur_ns;
 	if (made_ns <= from_ns) { /* it was already launched */
 		add_part(&g, to_ns,
-		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE
-		                                                    : wait_or_unknown(c));
+		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000
+		                 ? WS_USE_DEVICE
+		                 : wait_or_unknown(c, from_ns, to_ns));
 		return g;
 	}
 	if (call_ns > from_ns)
@@ -262,7 +285,7 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(c, from_ns, made_ns));
 	/* launched by then, and yet it began late */
 	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000)
-		add_part(&g, to_ns, wait_or_unknown(c));
+		add_part(&g, to_ns, wait_or_unknown(c, made_ns, to_ns));
 	g.part[g.n - 1].end_ns = to_ns;
 	return g;
 }

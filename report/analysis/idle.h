@@ -62,7 +62,11 @@
 	X(PAGING, "page faults of managed memory",                                                 \
 	  "pages of managed memory migrated, or the device did nothing until they did: the host "  \
 	  "or a kernel touched them",                                                              \
-	  "Prefetch managed memory, advise where it lives, or allocate it on the device.")
+	  "Prefetch managed memory, advise where it lives, or allocate it on the device.")         \
+	X(SHARED, "another process had the GPU",                                                   \
+	  "the next work had been launched, but began late, and the GPU turned from one context "  \
+	  "to another meanwhile",                                                                  \
+	  "Run alone on the GPU, or share it by MPS or MIG.")
 enum ws_use {
 #define X(NAME, name, what, cure) WS_USE_##NAME,
 	WS_USE_LIST(X)

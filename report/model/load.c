@@ -662,6 +662,26 @@ static void on_overhead(void *ctx, const void *row)
 	WS_THEN(o->status, take_overhead(o->m, row, o->err));
 }
 
+static void on_switch(void *loader, const void *row)
+{
+	const struct ws_row_context_switch *r = row;
+	struct ws_loader *l = loader;
+
+	l->m->switches[l->m->nswitches++] =
+	        (struct ws_context_switch){r->time_ns, device_number(l, r->device),
+	                                   process_number(l, r->pid), r->context};
+}
+
+static int by_device_and_time(const void *pa, const void *pb)
+{
+	const struct ws_context_switch *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->device, b->device);
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	WS_ORDER_BY(a->process, b->process);
+	return (a->context > b->context) - (a->context < b->context);
+}
+
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -695,6 +715,10 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 		    __builtin_add_overflow(bytes, (int64_t)m->work[j].bytes, &bytes))
 			return WS_FAIL(err, CORRUPT,
 			               "times or bytes of the copies add up to over 2^63");
+	m->host_functions = ws_trace_reader_count(l->r, WS_KIND_HOST_FUNCTION);
+	WS_NEW(&m->arena, m->switches, ws_trace_reader_count(l->r, WS_KIND_CONTEXT_SWITCH));
+	WS_FORWARD(ws_load_each(l, WS_KIND_CONTEXT_SWITCH, on_switch, l, err));
+	ws_sort(m->switches, m->nswitches, sizeof(*m->switches), by_device_and_time);
 	WS_FORWARD(ws_load_each(l, WS_KIND_OVERHEAD, on_overhead, &overheads, err));
 	return overheads.status;
 }

@@ -461,6 +461,13 @@ struct ws_memory_event {
 	uint8_t op;             /* enum ws_memory_op */
 };
 
+/* A GPU turned to a context, or away from it. */
+struct ws_context_switch {
+	int64_t time_ns;
+	uint32_t device, process;
+	uint64_t context;
+};
+
 /* A node of a CUDA graph from when it was made or updated. docs/dev/graphs.md */
 struct ws_graph_node {
 	uint64_t id, original; /* original: id of the node that it is a copy of, 0 = none */
@@ -606,6 +613,9 @@ struct ws_model {
 	size_t nmemory;
 	struct ws_graph_node *graph_nodes; /* by id, process, time */
 	size_t ngraph_nodes;
+	struct ws_context_switch *switches; /* by device, then time */
+	size_t nswitches;
+	uint64_t host_functions; /* of streams, as recorded */
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;

@@ -300,6 +300,7 @@ static void say_why_idle(struct ws_page_making *p)
 	                            p->sel->rows->ncalls ? "; nothing recorded explains it."
 	                                                 : "; record API calls."},
 	        [WS_USE_PAGING] = {"Page faults of managed memory take ", "."},
+	        [WS_USE_SHARED] = {"Another process had the GPU: ", "."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
 

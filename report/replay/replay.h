@@ -32,7 +32,7 @@ struct ws_whatif {
 	/* the share of the waits for each cause that goes: 1 all of them, under 0 they grow. HOST
 	 * is the host's other work, START that before the first device work of the trace, END that
 	 * behind its last; LAUNCH is what launches cost the host. Those of COMPUTE,
-	 * COLLECTIVE and COPY are in dur_ns; UNKNOWN and PAGING stay. */
+	 * COLLECTIVE and COPY are in dur_ns; UNKNOWN, PAGING and SHARED stay. */
 	double removed[WS_USES];
 	bool hidden_waits;   /* also include waits of the host that are uncertain: WS_PERHAPS_… */
 	uint32_t graph_path; /* path + 1 of the ranges to which LAUNCH applies; 0: everywhere */

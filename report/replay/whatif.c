@@ -317,10 +317,12 @@ static void change_cause(struct asked *a, const struct change *c)
 {
 	const enum ws_use use = (enum ws_use)find_cause(c->value);
 
-	if (use == WS_USE_UNKNOWN || use == WS_USE_PAGING) {
+	if (use == WS_USE_UNKNOWN || use == WS_USE_PAGING || use == WS_USE_SHARED) {
 		a->reason = use == WS_USE_UNKNOWN
 		                    ? "nothing recorded says what the device waited for"
-		                    : "the trace does not have which kernels waited for pages";
+		            : use == WS_USE_PAGING
+		                    ? "the trace does not have which kernels waited for pages"
+		                    : "no change of this program keeps another from the GPU";
 		return;
 	}
 	if (use > WS_USE_COPY) {

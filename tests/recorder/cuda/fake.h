@@ -22,10 +22,13 @@
  *   FAKE_CUPTI_OVERHEAD     1: each flush brings a full command buffer, whose description is to be
  *                           freed, else it counts as a record that was dropped; 2: with none
  *   FAKE_CUPTI_REFUSE_CALL  number of a call of the runtime whose records are refused
+ *   FAKE_CUPTI_REFUSE_KIND  number of a kind of 13.1 that is refused
  *   FAKE_CUPTI_REFUSE_ATTR  number of an attribute that is refused
  *   FAKE_CUPTI_FATAL_AT     after so many kernels: a fatal error, then nothing may be called
  *   FAKE_CUPTI_FOREIGN      1: each flush also gives back a buffer that is not the tool's
  *   FAKE_CUPTI_SCOPES       0: no activities for each subscriber, though the version has them
+ *   FAKE_CUPTI_HW_TRACE     result of enabling it
+ *   FAKE_CUDA_MAJOR         compute capability of the GPU: 10
  *   FAKE_CUDA_INIT_MS       how long cuInit goes on after the tool was loaded
  *
  * As in CUPTI 13.0, buffers may be registered again, by anybody: the records go there then;
@@ -84,5 +87,8 @@ void fake_cupti_node(uint32_t cbid, struct fake_graph *graph, struct fake_node *
                      struct fake_node *original);
 /* A graph is launched, and its kernels run one after another. */
 void fake_cupti_replayed(struct fake_graph *exec, struct fake_node *const *nodes, size_t n);
+/* A function of the host in the order of a stream; the GPU turns away for a while. From 13.1 on. */
+void fake_cupti_function(uint64_t dur_ns);
+void fake_cupti_turned(uint64_t away_ns);
 void fake_cupti_reset(void);
 void fake_cupti_profiler(int start);

@@ -2,6 +2,7 @@
 #include "tests/recorder/cuda/fake_tool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 int cuInit(unsigned flags);
 int cuInit(unsigned flags)
@@ -77,10 +78,13 @@ int cuDeviceGetCount(int *count)
 int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
+	const char *major = getenv("FAKE_CUDA_MAJOR");
+
 	*value = attribute == 97    ? 232448
 	         : attribute == 111 ? 1024
 	         : attribute == 16  ? 132
 	         : attribute == 50  ? 9
+	         : attribute == 75  ? (int)strtol(major ? major : "0", NULL, 10)
 	                            : 0;
 	return device;
 }

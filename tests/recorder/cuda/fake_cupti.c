@@ -223,6 +223,10 @@ int cuptiActivityDisable(int kind)
 int cuptiActivityEnable(int kind);
 int cuptiActivityEnable(int kind)
 {
+	if (kind >= WS_CUPTI_KIND_GRAPH_HOST_NODE && kind <= WS_CUPTI_KIND_HOST_LAUNCH &&
+	    (fake_setting("FAKE_CUPTI_VERSION", 130001) < WS_CUPTI_VERSION_13_1 ||
+	     kind == fake_setting("FAKE_CUPTI_REFUSE_KIND", 0)))
+		return WS_CUPTI_INVALID_KIND;
 	if (kind == WS_CUPTI_KIND_GREEN_CONTEXT &&
 	    fake_setting("FAKE_CUPTI_VERSION", 130001) < WS_CUPTI_VERSION_13_2)
 		return WS_CUPTI_INVALID_KIND;
@@ -287,6 +291,16 @@ int cuptiGetStreamIdEx(void *context, void *stream, uint8_t is_per_thread, uint3
 	(void)is_per_thread;
 	*id = (uint32_t)((uintptr_t)stream & 0xFFF);
 	return !context && (uintptr_t)stream >> 12 == 1 ? WS_CUPTI_OK : 25;
+}
+
+int cuptiActivityEnableHWTrace(uint8_t enable);
+int cuptiActivityEnableHWTrace(uint8_t enable)
+{
+	fake_must(enable == 1 && !atomic_load(&fake_has_context),
+	          "hardware tracing is asked for when there is a context");
+	fake_must(fake_setting("FAKE_CUPTI_VERSION", 130001) >= WS_CUPTI_VERSION_13_4_1,
+	          "hardware tracing leaks memory before 13.4 Update 1");
+	return (int)fake_setting("FAKE_CUPTI_HW_TRACE", 0);
 }
 
 int cuptiGetGraphNodeId(struct fake_node *node, uint64_t *id);

@@ -1,5 +1,6 @@
 /* libnvidia-ml.so.1 for tests: two GPUs, of which the second tells little. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct pci_info {
@@ -9,6 +10,7 @@ struct pci_info {
 };
 
 static int gpus[2];
+static unsigned locked[2]; /* MHz; 0: free */
 
 int nvmlInit_v2(void);
 int nvmlInit_v2(void)
@@ -62,7 +64,7 @@ int nvmlDeviceGetPowerUsage(void *gpu, unsigned *mw)
 int nvmlDeviceGetClockInfo(void *gpu, int clock, unsigned *mhz);
 int nvmlDeviceGetClockInfo(void *gpu, int clock, unsigned *mhz)
 {
-	*mhz = clock == 1 ? 1980 : 3201;
+	*mhz = clock != 1 ? 3201 : locked[0] ? locked[0] : 1980;
 	return gpu == &gpus[0] ? 0 : 3;
 }
 
@@ -70,5 +72,34 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *gpu, unsigned long long *bit
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *gpu, unsigned long long *bits)
 {
 	*bits = gpu == &gpus[0] ? 0x4 | 0x40 | 0x10000 : 0;
+	return 0;
+}
+
+/* FAKE_NVML_LOCK: the result of locking; 4: not permitted. */
+int nvmlDeviceGetDefaultApplicationsClock(void *gpu, int clock, unsigned *mhz);
+int nvmlDeviceGetDefaultApplicationsClock(void *gpu, int clock, unsigned *mhz)
+{
+	(void)gpu, (void)clock;
+	*mhz = 1410;
+	return 0;
+}
+
+int nvmlDeviceSetGpuLockedClocks(void *gpu, unsigned least, unsigned most);
+int nvmlDeviceSetGpuLockedClocks(void *gpu, unsigned least, unsigned most)
+{
+	const char *result = getenv("FAKE_NVML_LOCK");
+
+	if (least != most)
+		return 2;
+	if (!result || gpu == &gpus[0])
+		locked[gpu == &gpus[1]] = most;
+	return result && gpu == &gpus[1] ? (int)strtol(result, NULL, 10) : 0;
+}
+
+int nvmlDeviceResetGpuLockedClocks(void *gpu);
+int nvmlDeviceResetGpuLockedClocks(void *gpu)
+{
+	locked[gpu == &gpus[1]] = 0;
+	fprintf(stderr, "fake NVML: the clocks of GPU %d are free\n", gpu == &gpus[1]);
 	return 0;
 }

@@ -323,6 +323,31 @@ void fake_cupti_node(uint32_t cbid, struct fake_graph *graph, struct fake_node *
 		fake_call_back(WS_CUPTI_DOMAIN_RESOURCE, cbid, &data);
 }
 
+static uint8_t *place_of(struct buffer *b, uint32_t kind, size_t size)
+{
+	uint8_t *r = b->scope->kind_on[kind] ? fake_place(b, size) : NULL;
+
+	if (r)
+		put_kind(r, kind);
+	return r;
+}
+
+static void put_host_node(struct buffer *b, uint64_t node, uint64_t start, uint64_t end,
+                          uint32_t correlation)
+{
+	uint8_t *r = place_of(b, WS_CUPTI_KIND_GRAPH_HOST_NODE, WS_CUPTI_SIZE_host_node);
+
+	if (!r)
+		return;
+	PUT(r, host_node, stream, 7);
+	PUT(r, host_node, context, 1);
+	PUT(r, host_node, correlation, correlation);
+	PUT(r, host_node, graph_node, node);
+	PUT(r, host_node, thread, my_tid());
+	PUT(r, host_node, start, start);
+	PUT(r, host_node, end, end);
+}
+
 void fake_cupti_replayed(struct fake_graph *exec, struct fake_node *const *nodes, size_t n)
 {
 	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
@@ -339,11 +364,15 @@ void fake_cupti_replayed(struct fake_graph *exec, struct fake_node *const *nodes
 		if (whole)
 			put_graph(b, now, n, correlation);
 		for (size_t i = 0; i < n && !whole; at += nodes[i++]->dur_ns)
-			put_kernel(b,
-			           (struct kernel){nodes[i]->name, nodes[i]->id, 1, 7, at,
-			                           at + nodes[i]->dur_ns, exec->id,
-			                           nodes[i]->source},
-			           correlation);
+			if (!strcmp(nodes[i]->name, "host"))
+				put_host_node(b, nodes[i]->id, at, at + nodes[i]->dur_ns,
+				              correlation);
+			else
+				put_kernel(b,
+				           (struct kernel){nodes[i]->name, nodes[i]->id, 1, 7, at,
+				                           at + nodes[i]->dur_ns, exec->id,
+				                           nodes[i]->source},
+				           correlation);
 		pthread_mutex_unlock(&b->lock);
 	}
 }
@@ -365,6 +394,48 @@ void fake_cupti_planted(const char *name, uint32_t stream, uint64_t call_ns, uin
 			           (struct kernel){name, 0, 132, stream, start, start + dur_ns, 0,
 			                           0},
 			           correlation);
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+void fake_cupti_function(uint64_t dur_ns)
+{
+	const uint64_t now = fake_now_ns();
+
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = fake_lock_buffer(s);
+		uint8_t *r = place_of(b, WS_CUPTI_KIND_HOST_LAUNCH, WS_CUPTI_SIZE_host_launch);
+
+		if (r) {
+			PUT(r, host_launch, stream, 7);
+			PUT(r, host_launch, context, 1);
+			PUT(r, host_launch, thread, my_tid());
+			PUT(r, host_launch, start, now);
+			PUT(r, host_launch, end, now + dur_ns);
+		}
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
+void fake_cupti_turned(uint64_t away_ns)
+{
+	const uint64_t now = fake_now_ns();
+
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = fake_lock_buffer(s);
+
+		for (uint32_t op = 1; op <= 2; op++) {
+			uint8_t *r = place_of(b, WS_CUPTI_KIND_COMPUTE_ENGINE_CTX_SWITCH,
+			                      WS_CUPTI_SIZE_engine_switch);
+
+			if (!r)
+				break;
+			PUT(r, engine_switch, context, 1);
+			PUT(r, engine_switch, time, op == 1 ? now : now + away_ns);
+			PUT(r, engine_switch, op, op);
+		}
 		pthread_mutex_unlock(&b->lock);
 	}
 }
@@ -413,6 +484,8 @@ void fake_cupti_context(void)
 {
 	if (!fake_scopes[0].is_on)
 		return;
+	fake_call_back(WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_INIT_FINISHED,
+	               &(uint64_t){0});
 	atomic_store(&fake_has_context, 1);
 	atexit(cuda_exits);
 	fake_call_back(WS_CUPTI_DOMAIN_RESOURCE, WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED,

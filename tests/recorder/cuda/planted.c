@@ -12,8 +12,10 @@
  *   clone G H, instantiate G H   H becomes a copy of G, or what is launched
  *   update H G          H does what G does from now on
  *   replay H, destroy G
- * Its clock moves by these times alone (fake_clock.c, preloaded), so that no machine's speed is in
- * its trace. The recorder is the real one; CUPTI and the driver are those of the tests.
+ *   function NS         the host runs a function in the order of a stream; a node called host is
+ * one, too away NS             the GPU turns away from the program for so long Its clock moves by
+ * these times alone (fake_clock.c, preloaded), so that no machine's speed is in its trace. The
+ * recorder is the real one; CUPTI and the driver are those of the tests.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,6 +34,7 @@
 
 static int64_t (*move)(int64_t ns);
 static __typeof__(&fake_cupti_planted) planted;
+static __typeof__(&fake_cupti_function) function, away;
 static int64_t free_ns[STREAMS]; /* when each stream is */
 static void *cuda;
 static struct fake_graph *graphs['Z' + 1];
@@ -62,6 +65,9 @@ static void start_cuda(void)
 	init(0);
 	cuda = driver;
 	*(void **)&planted = must_find(dlopen(cupti, RTLD_NOW | RTLD_NOLOAD), "fake_cupti_planted");
+	*(void **)&function =
+	        must_find(dlopen(cupti, RTLD_NOW | RTLD_NOLOAD), "fake_cupti_function");
+	*(void **)&away = must_find(dlopen(cupti, RTLD_NOW | RTLD_NOLOAD), "fake_cupti_turned");
 	nvtx_attach();
 }
 
@@ -157,6 +163,10 @@ static bool does_graphs(const char *word)
 	    scanf("%63s %c %63s %lld", b.range, &b.letter, b.name, &b.ns) == 4)
 		return !pthread_create(&thread, NULL, capture_beside, &b) &&
 		       !pthread_join(thread, NULL);
+	if ((!strcmp(word, "function") || !strcmp(word, "away")) && scanf("%lld", &ns) == 1) {
+		(*word == 'f' ? function : away)((uint64_t)ns);
+		return true;
+	}
 	if (!strcmp(word, "replay") || !strcmp(word, "destroy")) {
 		*(void **)&act = must_find(cuda, *word == 'r' ? "cuGraphLaunch" : "cuGraphDestroy");
 		if (scanf(" %c", &letter) != 1)

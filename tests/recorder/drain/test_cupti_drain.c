@@ -276,6 +276,32 @@ Test(cupti_drain, a_green_context_of_13_2_keeps_every_field_and_waits_have_its_d
 	probe_close(&p);
 }
 
+Test(cupti_drain, functions_of_the_host_and_switches_of_13_1_keep_every_field)
+{
+	struct probe p;
+
+	PUT_ALL(CONTEXT, context, {"api", 1}, {"is_green", 1}, {"id", 9}, {"device", 4});
+	PUT_ALL(GRAPH_HOST_NODE, host_node, {"device", 4});
+	PUT_ALL(HOST_LAUNCH, host_launch, {"device", 4});
+	PUT_ALL(COMPUTE_ENGINE_CTX_SWITCH, engine_switch, {"op", 2}, {"context", 9});
+	p = finish();
+	cr_expect_eq(ROWS(&p, host_function), 2);
+	cr_expect_gt(CELL(&p, host_function, graph_node, 0), 0);
+	cr_expect_eq(CELL(&p, host_function, graph_node, 1), 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		cr_expect_eq(CELL(&p, host_function, device, i), 4);
+		cr_expect_gt(CELL(&p, host_function, stream, i), 0);
+		cr_expect_gt(CELL(&p, host_function, context, i), 0);
+		cr_expect_gt(CELL(&p, host_function, correlation, i), 0);
+		cr_expect_gt(CELL(&p, host_function, thread, i), 0);
+		cr_expect_gt(CELL(&p, host_function, dur_ns, i), 0);
+	}
+	cr_expect_eq(CELL(&p, context_switch, op, 0), WS_CONTEXT_SWITCH_END);
+	cr_expect_eq(CELL(&p, context_switch, device, 0), 4);
+	cr_expect_eq(CELL(&p, context_switch, context, 0), 9);
+	probe_close(&p);
+}
+
 Test(cupti_drain, a_wait_keeps_every_field_and_takes_the_device_of_its_context)
 {
 	uint8_t *r = RECORD(CONTEXT, context);

@@ -19,7 +19,7 @@ function shown(value, by, decimals) {
 }
 // What a series is of has one colour in all pictures: a cause of idle time its own, a phase a shade as ranges have.
 const SERIES = [0, 7, 8, 6, 3, 1, 9, 10], PHASES = ["forward", "loss", "backward", "optimizer", "remainder"];
-const USES = ["computing", "collective", "copy", "launch", "host", "sync", "data", "wait", "device", "start", "end", "unknown", "setup", "paging"];
+const USES = ["computing", "collective", "copy", "launch", "host", "sync", "data", "wait", "device", "start", "end", "unknown", "setup", "paging", "shared"];
 function colour(i, id = "") {
   const use = USES.indexOf(id.replace(/_us$/, "")), phase = PHASES.findIndex(p => id.includes(p));
   return use >= 0 ? fill(uses[use]) : phase >= 0 ? hex(phases[phase]) : fill(SERIES[i % SERIES.length]);
