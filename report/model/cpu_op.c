@@ -484,7 +484,6 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data
 
 	dur = dur < 0 ? 0 : dur;
 	WS_FORWARD(ws_check_time(start, dur, "call of a module", row, err));
-	ws_extend_time(l->m, start, start + dur);
 	call->start_ns = start;
 	call->end_ns = start + dur;
 	call->row = row;
@@ -689,8 +688,12 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	l->m->python_calls = t.rows;
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
 		if (t.columns[WS_COL_python_call_module].present &&
-		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
-			status = take_call(l, &t, i, &calls[ncalls++], err);
+		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0) {
+			status = take_call(l, &t, i, &calls[ncalls], err);
+			if (status == WS_OK)
+				ws_extend_time(l->m, calls[ncalls].start_ns, calls[ncalls].end_ns);
+			ncalls++;
+		}
 	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
 	if (t.rows > ncalls)
 		WS_THEN(status, find_imported_sources(l, &t, calls, ncalls, err));

@@ -220,7 +220,8 @@ with gzip.open(jax + ".trace.json.gz", "rt") as f:
     counts = collections.Counter(re.sub(r"^wrapped_|\.\d+$", "", e["args"]["hlo_op"]) for e in json.load(f)["traceEvents"]
                                  if "hlo_op" in e.get("args", {}) and not e["name"].startswith("end: "))
 rows = [line.split(",") for line in both[0].stdout.splitlines()]
-equal("JAX: calls of operations", {row[0]: int(row[1]) for row in rows if row[-1] == "operation"}, dict(counts))
+kind = rows[0].index("Kind")
+equal("JAX: calls of operations", {row[0]: int(row[1]) for row in rows if row[kind] == "operation"}, dict(counts))
 if not lacks:
     equal("JAX: operations by either file", both[1].stdout, both[0].stdout)
 print("done")
