@@ -194,7 +194,9 @@ static void say_replayed(const struct answering *a, const struct ws_cell *row)
 	if (!*share || (!strstr(grade, "FASTER") && !strstr(grade, "SLOWER")))
 		return;
 	if (ws_diff_replay_is_unsure(a->d, &a->d->result->overall))
-		ws_page_say(a->out, "", "Kernel times alone: ", share, ".", NULL);
+		ws_page_say(a->out, "",
+		            "Kernel times alone: ", ws_arena_format(a->texts, "%s", share), ".",
+		            NULL);
 	else
 		ws_page_say(a->out, "",
 		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
@@ -256,10 +258,10 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 static const char *group_name(enum ws_diff_part_kind kind)
 {
 	static const char *const names[] = {
-	        [WS_PART_OPERATION] = "other operations",
-	        [WS_PART_CLASS] = "other kernels",         [WS_PART_GRAPHS] = "other kernels",
-	        [WS_PART_OVERLAP] = "other kernels",       [WS_PART_COPIES] = "other copies",
-	        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "other waiting",
+	        [WS_PART_OPERATION] = "other operations", [WS_PART_CLASS] = "other kernels",
+	        [WS_PART_GRAPHS] = "other kernels",       [WS_PART_OVERLAP] = "other kernels",
+	        [WS_PART_COPIES] = "other copies",        [WS_PART_COMMUNICATION] = "communication",
+	        [WS_PART_IDLE] = "other waiting",
 	};
 
 	return names[kind];
