@@ -30,6 +30,11 @@ static inline bool ws_bytes_begin(struct ws_bytes bytes, const char *with)
 	return bytes.len >= strlen(with) && !memcmp(bytes.ptr, with, strlen(with));
 }
 
+static inline bool ws_bytes_is(struct ws_bytes bytes, const char *text)
+{
+	return bytes.len == strlen(text) && ws_bytes_begin(bytes, text);
+}
+
 /* The last byte of this value; NULL: there is none. */
 static inline const void *ws_last_byte(const void *bytes, char value, size_t n)
 {

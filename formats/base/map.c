@@ -130,8 +130,8 @@ uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len
 }
 
 /* Add bytes with this id, if they are not in the table. */
-static const struct ws_strtab_entry *put(struct ws_strtab *t, const void *bytes, size_t len,
-                                         uint64_t id)
+static const struct ws_strtab_entry *put_entry(struct ws_strtab *t, const void *bytes, size_t len,
+                                               uint64_t id)
 {
 	uint64_t hash = ws_checksum(bytes, len);
 	struct ws_strtab_entry *e;
@@ -151,7 +151,7 @@ enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len
 {
 	WS_FAIL_IF(id == 0 || id == UINT64_MAX, err, CORRUPT, "%llu is not the id of a text",
 	           (unsigned long long)id);
-	put(t, bytes, len, id);
+	put_entry(t, bytes, len, id);
 	if (id >= t->next_id)
 		t->next_id = id + 1;
 	return WS_OK;
@@ -159,7 +159,7 @@ enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len
 
 const struct ws_strtab_entry *ws_strtab_put(struct ws_strtab *t, const void *bytes, size_t len)
 {
-	return put(t, bytes, len, t->next_id ? t->next_id : 1);
+	return put_entry(t, bytes, len, t->next_id ? t->next_id : 1);
 }
 
 uint64_t ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len)

@@ -106,18 +106,7 @@ char *ws_xstrdup(const char *text)
 
 char *ws_xvformat(const char *fmt, va_list ap)
 {
-	va_list again;
-	char *text;
-	int len;
-
-	va_copy(again, ap);
-	len = vsnprintf(NULL, 0, fmt, ap);
-	if (len < 0)
-		ws_out_of_memory(strlen(fmt));
-	text = ws_xmalloc((size_t)len + 1);
-	vsnprintf(text, (size_t)len + 1, fmt, again);
-	va_end(again);
-	return text;
+	return ws_arena_vformat(NULL, fmt, ap);
 }
 
 char *ws_xformat(const char *fmt, ...)
@@ -323,7 +312,7 @@ char *ws_arena_vformat(struct ws_arena *arena, const char *fmt, va_list ap)
 	len = vsnprintf(NULL, 0, fmt, ap);
 	if (len < 0)
 		ws_out_of_memory(strlen(fmt));
-	text = ws_arena_alloc(arena, (size_t)len + 1);
+	text = arena ? ws_arena_alloc(arena, (size_t)len + 1) : ws_xmalloc((size_t)len + 1);
 	vsnprintf(text, (size_t)len + 1, fmt, again);
 	va_end(again);
 	return text;
@@ -429,7 +418,7 @@ static void set_limits(void)
 	ws_limits_set(memory, seconds);
 }
 
-static void add(uint64_t bytes, uint64_t rows)
+static void raise_limits(uint64_t bytes, uint64_t rows)
 {
 	pthread_mutex_lock(&limits.lock);
 	if (limits.has_begun) {
@@ -442,12 +431,12 @@ static void add(uint64_t bytes, uint64_t rows)
 
 void ws_allowance_file(uint64_t bytes)
 {
-	add(bytes, 0);
+	raise_limits(bytes, 0);
 }
 
 void ws_allowance_rows(uint64_t rows)
 {
-	add(0, rows);
+	raise_limits(0, rows);
 }
 
 /* Reads a number above 0 from the environment; unchanged if there is none. */

@@ -138,7 +138,7 @@ char *ws_arena_copy(struct ws_arena *arena, const void *bytes, size_t len)
         __attribute__((returns_nonnull));
 char *ws_arena_format(struct ws_arena *arena, const char *fmt, ...)
         __attribute__((format(printf, 2, 3), returns_nonnull));
-char *ws_arena_vformat(struct ws_arena *arena, const char *fmt, va_list ap)
+char *ws_arena_vformat(struct ws_arena *arena, const char *fmt, va_list ap) /* NULL: for free() */
         __attribute__((format(printf, 2, 0), returns_nonnull));
 
 void ws_arena_free(struct ws_arena *arena); /* empties it */

@@ -46,7 +46,7 @@ struct ws_opt {
 
 /*
  * An entry of a table; KIND without WS_OPT_, then the help and what else there is, by name:
- *   WS_OPT("batch", 'b', INT, "N", &o.batch, "samples a step", .min = 1)
+ *   WS_OPT("batch", 'b', INT, "N", &o.batch, "samples per step", .min = 1)
  * A target that is not of the kind's type does not compile.
  */
 #define WS_OPT(name_, letter_, KIND, arg_, target_, ...)                                    \

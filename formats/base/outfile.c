@@ -113,17 +113,17 @@ static void free_unfinished(struct ws_outfile_unfinished *u)
  * will be renamed to `final`, temp is completed to a name that cannot be guessed. Signals are
  * delayed until the new entry is in the list. NULL: errno.
  */
-static struct ws_outfile_unfinished *make(int folder, char *temp, const char *final, bool is_folder,
-                                          int *fd)
+static struct ws_outfile_unfinished *make_unfinished(int folder, char *temp, const char *final,
+                                                     bool is_folder, int *fd)
 {
 	struct ws_outfile_unfinished *u = ws_xarray(1, sizeof(*u));
 	int why;
 
 	*u = (struct ws_outfile_unfinished){folder, final, temp, is_folder};
 	ws_outfile_hold_signals(true);
-	*fd = !is_folder ? ws_own_file_temporary(folder, temp, 0666)
-	      : final    ? ws_own_folder_temporary(folder, temp, 0777)
-	                 : ws_folder_make(folder, temp, 0777);
+	*fd = is_folder && !final
+	              ? ws_folder_make(folder, temp, 0777)
+	              : ws_name_temporary(folder, temp, is_folder ? 0777 : 0666, is_folder);
 	why = errno;
 	if (*fd >= 0)
 		remember(u);
@@ -166,7 +166,8 @@ static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name
 		return status;
 	}
 	if (fd < 0)
-		o->unfinished = make(folder, ws_xformat(".%s.XXXXXXXX", name), name, false, &fd);
+		o->unfinished =
+		        make_unfinished(folder, ws_xformat(".%s.XXXXXXXX", name), name, false, &fd);
 	if (fd < 0)
 		return cannot_create(o, err);
 	o->f = ws_xopened(fdopen(fd, "w"));
@@ -322,7 +323,7 @@ static enum ws_status enter(struct ws_outfolder *f, int parent, const char *name
 	const char *last = ws_path_name(path);
 	int fd;
 
-	level->made = make(parent, ws_xstrdup(*last ? last : path), NULL, true, &fd);
+	level->made = make_unfinished(parent, ws_xstrdup(*last ? last : path), NULL, true, &fd);
 	WS_FAIL_IF(!level->made && errno != EEXIST, err, IO_WRITE,
 	           "cannot make the folder '%s': %s", path, strerror(errno));
 	return open_level(level, parent, name, err);
@@ -368,8 +369,8 @@ enum ws_status ws_outfolder_replace(struct ws_outfolder *f, const char *name,
 	level->before = ws_folder_open(parent, name, false);
 	if (level->before >= 0 || errno != ENOENT)
 		WS_FORWARD(check_folder(level->before, level->path, err));
-	level->made = make(parent, ws_xformat(".%s.XXXXXXXX", name), ws_path_name(level->path),
-	                   true, &fd);
+	level->made = make_unfinished(parent, ws_xformat(".%s.XXXXXXXX", name),
+	                              ws_path_name(level->path), true, &fd);
 	WS_FAIL_IF(!level->made, err, IO_WRITE, "cannot make a folder beside '%s': %s", level->path,
 	           strerror(errno));
 	WS_FORWARD(open_level(level, parent, level->made->temp, err));
@@ -413,7 +414,7 @@ static int exchange(int folder, const char *temp, const char *final)
 	if (!result || (errno != EINVAL && errno != ENOSYS))
 		return result;
 	aside = ws_xstrdup(temp);
-	result = ws_own_folder_temporary(folder, aside, 0700);
+	result = ws_name_temporary(folder, aside, 0700, true);
 	if (!result && (result = ws_name_move(folder, final, folder, aside, WS_NAME_REPLACE))) {
 		why = errno;
 		ws_name_remove(folder, aside, true);

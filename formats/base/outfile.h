@@ -21,9 +21,10 @@
 
 /*
  * What is wrong with an open file ("belongs to another user"); NULL if it is a regular file of the
- * user who runs this program, without a second name and without these permission bits.
+ * user who runs this program, without a second name and without these permission bits. is_folder:
+ * it was opened as a folder, of which only owner and permissions are checked.
  */
-const char *ws_own_file_problem(int fd, unsigned forbidden);
+const char *ws_own_file_problem(int fd, bool is_folder, unsigned forbidden);
 
 /*
  * The descriptor that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names; -1 for any
@@ -52,11 +53,6 @@ enum ws_status ws_own_file_create(int folder, const char *name, const char *path
 enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
                                 struct ws_err *err);
 
-/* Make an empty file in an open folder, for writing and reading. The XXXXXXXX that end its name
- * become letters that nobody can guess. -1: errno. */
-int ws_own_file_temporary(int folder, char *name, unsigned mode);
-/* Make a folder with such a name; it is not opened. -1: errno, else 0. */
-int ws_own_folder_temporary(int folder, char *name, unsigned mode);
 /* Make a folder, or remove an empty one, in the folder that its path lies in. -1: errno. */
 int ws_own_folder_make(const char *path, unsigned mode);
 int ws_own_folder_remove(const char *path);

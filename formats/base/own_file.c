@@ -7,17 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *ws_own_file_problem(int fd, unsigned forbidden)
+const char *ws_own_file_problem(int fd, bool is_folder, unsigned forbidden)
 {
 	struct ws_file_info file;
 
 	if (ws_file_look(fd, NULL, false, &file))
 		return "cannot be examined";
-	if (file.type != WS_FILE_REGULAR)
+	if (!is_folder && file.type != WS_FILE_REGULAR)
 		return "is not a regular file";
 	if (!file.is_users)
 		return "belongs to another user";
-	if (file.names > 1)
+	if (!is_folder && file.names > 1)
 		return "has more than one name (a hard link)";
 	if (file.rights & forbidden)
 		return "is open to other users";
@@ -91,9 +91,9 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 }
 
 /* Check the open file: its name may be another file's by now. */
-static enum ws_status take(const char *path, int *fd, struct ws_err *err)
+static enum ws_status check_open(const char *path, int *fd, struct ws_err *err)
 {
-	const char *problem = ws_own_file_problem(*fd, 0);
+	const char *problem = ws_own_file_problem(*fd, false, 0);
 
 	if (!problem)
 		return WS_OK;
@@ -121,7 +121,7 @@ enum ws_status ws_own_file_open(int folder, const char *name, const char *path, 
 	*fd = ws_file_open(folder, name, WS_FILE_APPEND, 0);
 	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "cannot open %s: %s", path,
 	           strerror(errno));
-	return *fd < 0 ? cannot_open(path, err) : take(path, fd, err);
+	return *fd < 0 ? cannot_open(path, err) : check_open(path, fd, err);
 }
 
 enum ws_status ws_own_file_create(int folder, const char *name, const char *path, int *fd,
@@ -144,16 +144,6 @@ enum ws_status ws_own_file_create(int folder, const char *name, const char *path
 		return status;
 	}
 	return WS_OK;
-}
-
-int ws_own_file_temporary(int folder, char *name, unsigned mode)
-{
-	return ws_name_temporary(folder, name, mode, false);
-}
-
-int ws_own_folder_temporary(int folder, char *name, unsigned mode)
-{
-	return ws_name_temporary(folder, name, mode, true);
 }
 
 /* Close a folder and keep errno. */

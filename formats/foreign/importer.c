@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "formats/base/memory.h"
+#include "formats/base/sort.h"
 #include "formats/base/system/files.h"
 #include "formats/op_cost/op_cost.h"
 #include "formats/text/json_reader.h"
@@ -110,17 +111,15 @@ void ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_bytes name
 {
 	struct ws_row_device row = {.id = id, .kind = WS_DEVICE_CUDA};
 
-	if (!ws_strtab_find(&o->devices, &id, sizeof(id)))
-		ws_strtab_add(&o->devices, &id, sizeof(id));
+	ws_strtab_add(&o->devices, &id, sizeof(id));
 	ws_import_text(o, name, &row.name);
 	ws_import_row(o, WS_KIND_DEVICE, &row);
 }
 
 void ws_import_device_used(struct ws_import_out *o, uint64_t id)
 {
-	if (ws_strtab_find(&o->devices, &id, sizeof(id)))
-		return;
-	ws_import_device(o, id, (struct ws_bytes){NULL, 0});
+	if (!ws_strtab_find(&o->devices, &id, sizeof(id)))
+		ws_import_device(o, id, (struct ws_bytes){NULL, 0});
 }
 
 void ws_import_device_attr(struct ws_import_out *o, uint64_t id, const char *attr, int64_t value)
@@ -240,16 +239,19 @@ bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns
 	return 0;
 }
 
-/* The category with most of the records left out: "category 'mtia_ccp_events'"; or NULL. */
-static const char *most_skipped(const struct ws_import_stats *s)
+const struct ws_import_skip *ws_import_most_skipped(const struct ws_import_stats *s, const char *a,
+                                                    const char *b)
 {
 	const struct ws_import_skip *most = NULL;
 
-	for (size_t i = 0; i < s->nskips; i++)
-		if (!strncmp(s->skips[i].reason, "category '", 10) &&
+	for (size_t i = 0; i < s->nskips; i++) {
+		const struct ws_bytes reason = ws_bytes_of(s->skips[i].reason);
+
+		if ((ws_bytes_begin(reason, a) || ws_bytes_begin(reason, b)) &&
 		    (!most || s->skips[i].count > most->count))
 			most = &s->skips[i];
-	return most ? most->reason : NULL;
+	}
+	return most;
 }
 
 void ws_import_out_finish(struct ws_import_out *o)
@@ -261,6 +263,8 @@ void ws_import_out_finish(struct ws_import_out *o)
 	        WS_IMPORT_LOSS_LIST(X)
 #undef X
 	};
+	const struct ws_import_skip *most =
+	        ws_import_most_skipped(o->stats, "category '", "category '");
 	struct ws_row_loss loss = {0};
 
 	for (size_t i = 0; i < o->nprocesses; i++) {
@@ -291,15 +295,15 @@ void ws_import_out_finish(struct ws_import_out *o)
 		                       NULL);
 		ws_import_row(o, WS_KIND_LOSS, &loss);
 	}
-	if (o->lost[WS_LOST_import_unknown_kind] && most_skipped(o->stats))
-		ws_trace_writer_meta(o->w, "import.left_out", most_skipped(o->stats), NULL);
+	if (o->lost[WS_LOST_import_unknown_kind] && most)
+		ws_trace_writer_meta(o->w, "import.left_out", most->reason, NULL);
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		o->stats->rows[kind] = ws_trace_writer_rows(o->w, (enum ws_kind)kind);
 }
 
 /* --- ranges --- */
 
-int ws_import_range_compare(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
 	const struct ws_import_range *x = a, *y = b;
 
@@ -337,9 +341,8 @@ void ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *
 	const uint64_t id = o->next_range++ | (of_thread ? WS_RANGE_OF_THREAD : 0);
 
 	event(o, r, WS_NVTX_START, r->start_ns, r->thread, id);
-	if (r->end_ns == WS_IMPORT_OPEN)
-		return;
-	event(o, r, WS_NVTX_END, r->end_ns, end_thread, id);
+	if (r->end_ns != WS_IMPORT_OPEN)
+		event(o, r, WS_NVTX_END, r->end_ns, end_thread, id);
 }
 
 void ws_import_mark(struct ws_import_out *o, const struct ws_import_range *r)
@@ -351,9 +354,8 @@ static void pop(struct ws_import_nest *n)
 {
 	const struct ws_import_range *top = &n->stack[--n->depth];
 
-	if (top->end_ns == WS_IMPORT_OPEN)
-		return;
-	event(n->out, top, WS_NVTX_POP, top->end_ns, top->thread, 0);
+	if (top->end_ns != WS_IMPORT_OPEN)
+		event(n->out, top, WS_NVTX_POP, top->end_ns, top->thread, 0);
 }
 
 /* Whether the same range is already around it, equal except for its position in the file. */
@@ -407,6 +409,17 @@ void ws_import_nest_finish(struct ws_import_nest *n)
 		               (unsigned long long)n->crossing);
 	free(n->stack);
 	*n = (struct ws_import_nest){0};
+}
+
+void ws_import_ranges(struct ws_import_out *o, struct ws_import_range *ranges, size_t n)
+{
+	struct ws_import_nest nest = {.out = o};
+
+	if (n)
+		ws_sort(ranges, n, sizeof(*ranges), compare_ranges);
+	for (size_t i = 0; i < n; i++)
+		ws_import_nest_add(&nest, &ranges[i]);
+	ws_import_nest_finish(&nest);
 }
 
 /* --- a text file --- */

@@ -111,6 +111,9 @@ static inline void ws_import_lose(struct ws_import_out *o, enum ws_import_loss l
 }
 /* Count records that the trace has no place for, by design. */
 void ws_import_skip(struct ws_import_out *o, const char *reason, uint64_t count);
+/* The reason for which most records were left out, of those that begin with a or b; or NULL. */
+const struct ws_import_skip *ws_import_most_skipped(const struct ws_import_stats *s, const char *a,
+                                                    const char *b);
 void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 /* Are start and duration plausible? If not, the record is counted as lost. */
@@ -158,9 +161,9 @@ struct ws_import_range {
 };
 
 /*
- * Turns intervals into push and pop events. Ranges must come sorted by ws_import_range_compare. A
- * range that crosses another cannot be a push and a pop of the same stack: it becomes a start and
- * an end event, and is counted.
+ * Turns intervals into push and pop events. Ranges must come sorted by thread, domain and start,
+ * the longest first. A range that crosses another cannot be a push and a pop of the same stack: it
+ * becomes a start and an end event, and is counted.
  */
 struct ws_import_nest {
 	struct ws_import_out *out;
@@ -168,11 +171,11 @@ struct ws_import_nest {
 	size_t depth, capacity;
 	uint64_t crossing;
 };
-/* By thread, domain and start, the longest first. */
-int ws_import_range_compare(const void *a, const void *b);
 void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r);
 /* Pop the remaining ranges, warn of crossings, and free. */
 void ws_import_nest_finish(struct ws_import_nest *n);
+/* All of that for ranges in any order, which it sorts. */
+void ws_import_ranges(struct ws_import_out *o, struct ws_import_range *ranges, size_t n);
 /* A start and an end event; no end for an open range. of_thread: it was a push and a pop, and holds
  * what its thread does alone (WS_RANGE_OF_THREAD). */
 void ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,

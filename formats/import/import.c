@@ -24,7 +24,7 @@ static const char *begin_of(const char *text, const char *end)
 	return text;
 }
 
-static const char *find(const char *text, const char *end, const char *what)
+static const char *find_text(const char *text, const char *end, const char *what)
 {
 	return memmem(text, (size_t)(end - text), what, strlen(what));
 }
@@ -63,8 +63,8 @@ static bool is_list_of_documents(const char *text, const char *end)
 	const char *events, *phase;
 
 	text = begin_of(text, end);
-	events = find(text, end, "\"traceEvents\"");
-	phase = find(text, end, "\"ph\"");
+	events = find_text(text, end, "\"traceEvents\"");
+	phase = find_text(text, end, "\"ph\"");
 	return text < end && *text == '[' && events && (!phase || events < phase);
 }
 
@@ -84,14 +84,14 @@ static bool is_rocprof_json(const char *text, const char *end)
 
 static bool is_rocprof_database(const char *text, const char *end)
 {
-	return begins(text, end, "SQLite format 3") && find(text, end, "rocpd_");
+	return begins(text, end, "SQLite format 3") && find_text(text, end, "rocpd_");
 }
 
 static bool is_speedscope(const char *text, const char *end)
 {
 	return begins(begin_of(text, end), end, "{") &&
-	       find(text, end, "speedscope.app/file-format-schema") &&
-	       !find(text, end, "\"traceEvents\"");
+	       find_text(text, end, "speedscope.app/file-format-schema") &&
+	       !find_text(text, end, "\"traceEvents\"");
 }
 
 #define PROFILE_INSTEAD                                                                     \
@@ -168,9 +168,8 @@ static const struct ws_importer *const importers[] = {
 };
 #define NIMPORTERS (sizeof(importers) / sizeof(*importers))
 
-/* Finds the importer of a file (or NULL), and for unreadable files their kind (or NULL). */
-static enum ws_status look_at(const char *path, const struct ws_importer **importer,
-                              const char **other, struct ws_err *err)
+enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
+                              const char **cure, struct ws_err *err)
 {
 	struct ws_text_file f;
 	enum ws_status status = WS_OK;
@@ -178,7 +177,7 @@ static enum ws_status look_at(const char *path, const struct ws_importer **impor
 	char *first;
 
 	*importer = NULL;
-	*other = NULL;
+	*cure = NULL;
 	WS_FORWARD(ws_text_file_open(&f, path, err));
 	first = ws_xmalloc(WS_IMPORT_LOOK_BYTES);
 	do {
@@ -188,12 +187,12 @@ static enum ws_status look_at(const char *path, const struct ws_importer **impor
 		len += got;
 	} while (got && len < WS_IMPORT_LOOK_BYTES);
 	if (status == WS_OK)
-		*other = ws_import_other_file("", first, len);
-	for (size_t i = 0; i < NIMPORTERS && status == WS_OK && !*other && !*importer; i++)
+		*cure = ws_import_other_file("", first, len);
+	for (size_t i = 0; i < NIMPORTERS && status == WS_OK && !*cure && !*importer; i++)
 		if (importers[i]->recognises(first, len))
 			*importer = importers[i];
 	if (status == WS_OK && !*importer)
-		*other = ws_import_other_file(path, first, len);
+		*cure = ws_import_other_file(path, first, len);
 	if (*importer && !(*importer)->reads_gzip && ws_text_file_is_gzip(&f))
 		status = WS_FAIL(err, IO_READ, "a compressed %s cannot be read: gunzip it first",
 		                 (*importer)->name);
@@ -202,20 +201,12 @@ static enum ws_status look_at(const char *path, const struct ws_importer **impor
 	return status == WS_OK ? WS_OK : ws_err_prefix(err, status, "%s", path);
 }
 
-enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
-                              struct ws_err *err)
-{
-	const char *other;
-
-	return look_at(path, importer, &other, err);
-}
-
 const char *ws_import_cure(const char *path)
 {
 	const struct ws_importer *importer;
-	const char *other;
+	const char *cure;
 
-	return look_at(path, &importer, &other, NULL) == WS_OK ? other : NULL;
+	return ws_import_find(path, &importer, &cure, NULL) == WS_OK ? cure : NULL;
 }
 
 /* Higher than a recorder's, for a few percent of size: an import has the time. */
@@ -294,7 +285,7 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 static enum ws_status find_file(const char *path, const struct ws_importer **importer,
                                 struct ws_import_stats *stats, struct ws_err *err)
 {
-	const char *other;
+	const char *cure;
 	char names[300] = "";
 	size_t len = 0;
 	struct ws_file_info file;
@@ -302,10 +293,10 @@ static enum ws_status find_file(const char *path, const struct ws_importer **imp
 	*stats = (struct ws_import_stats){0};
 	if (!ws_file_look(WS_HERE, path, true, &file))
 		ws_allowance_file(file.size);
-	WS_FORWARD(look_at(path, importer, &other, err));
+	WS_FORWARD(ws_import_find(path, importer, &cure, err));
 	if (*importer)
 		return WS_OK;
-	WS_FAIL_IF(other, err, IO_READ, "cannot import %s: %s", path, other);
+	WS_FAIL_IF(cure, err, IO_READ, "cannot import %s: %s", path, cure);
 	for (size_t i = 0; i < NIMPORTERS && len < sizeof(names); i++)
 		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
 		                        !i                   ? ""

@@ -9,13 +9,12 @@
 
 /*
  * The importer for a file, chosen by its first bytes, whatever its name; NULL: there is none.
- * IO_READ when the file cannot be read.
+ * *cure: the kind of a file that no importer reads, and how to get a readable one: "it is a Git LFS
+ * pointer, …"; NULL: not known. IO_READ when the file cannot be read.
  */
 enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
-                              struct ws_err *err);
-
-/* The kind of a file that no importer reads, and how to get a readable one: "it is a Git LFS
- * pointer, …"; NULL: not known. */
+                              const char **cure, struct ws_err *err);
+/* The cure alone; NULL also where the file cannot be read. */
 const char *ws_import_cure(const char *path);
 
 /*

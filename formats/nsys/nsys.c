@@ -830,7 +830,7 @@ static bool take_cell(const struct rows *r, int at, uint8_t *row)
 
 /* Converts the row's cells that are fields of this kind; other fields are 0. false, and counted: a
  * cell cannot be right. */
-static bool take(const struct rows *r, enum ws_kind kind, void *row)
+static bool take_row(const struct rows *r, enum ws_kind kind, void *row)
 {
 	for (int at = 0; at < r->ncolumns; at++)
 		if (r->columns[at].kind == kind && !take_cell(r, at, row))
@@ -863,7 +863,7 @@ static bool complete_row(const struct rows *r, enum ws_kind kind, void *row)
 
 	switch (kind) {
 	case WS_KIND_KERNEL:
-		if (!take(r, WS_KIND_LAUNCH_CONFIG, &config))
+		if (!take_row(r, WS_KIND_LAUNCH_CONFIG, &config))
 			return false;
 		/* the name as it is printed; exports without it have one of the others */
 		string_at(r, WS_NSYS_KERNEL_demangledName, &config.name);
@@ -917,7 +917,7 @@ static void import_rows(struct rows *rows, enum ws_kind kind)
 
 	while (next_row(rows)) {
 		memset(row, 0, size);
-		if (take(rows, kind, row) && complete_row(rows, kind, row))
+		if (take_row(rows, kind, row) && complete_row(rows, kind, row))
 			ws_import_record(rows->n->out, kind, row);
 	}
 	close_rows(rows);

@@ -246,27 +246,14 @@ static const struct input *tensor_at(const struct inputs *op, int i)
 }
 
 /* The bytes of reading it whole: each stored element once. */
-static uint64_t bytes_of(struct inputs *op, const struct input *in)
-{
-	return checked_mul(op, in->stored, in->bytes);
-}
-
+#define BYTES(input) MUL((input)->stored, (input)->bytes)
 /* The bytes of a result: of the elements' size as in the out= tensor, if there is one. */
-static uint64_t bytes_of_result(struct inputs *op, uint64_t elements, uint64_t element_bytes)
-{
-	return checked_mul(op, elements, op->out ? op->out->bytes : element_bytes);
-}
-
-#define BYTES(input)     bytes_of(op, (input))
-#define RESULT(n, bytes) bytes_of_result(op, (n), (bytes))
+#define RESULT(n, element_bytes) MUL((n), op->out ? op->out->bytes : (element_bytes))
 
 /* Is the value of a scalar input this text? */
 static bool value_is(const struct inputs *op, int i, const char *text)
 {
-	size_t len = strlen(text);
-
-	return i >= 0 && (size_t)i < op->n && op->in[i].value.len == len &&
-	       memcmp(op->in[i].value.ptr, text, len) == 0;
+	return i >= 0 && (size_t)i < op->n && ws_bytes_is(op->in[i].value, text);
 }
 
 /* A recorded True or False (or 1, 2 or 0): 1, 0; -1 if it was not recorded. */
@@ -578,12 +565,6 @@ static void rule_conv_wgrad(struct inputs *op, const struct cost_call *c)
 
 /* --- attention --- */
 
-/* Pairs of queries and keys as a square. A causal kernel skips the pairs above the diagonal. */
-static uint64_t causal_pairs(struct inputs *op, uint64_t queries)
-{
-	return ADD(MUL(queries, queries), queries) / 2;
-}
-
 /* Which pairs are computed, as far as the inputs determine it; *flag: flag_at() of `causal`. */
 static enum ws_op_mask mask_of(const struct inputs *op, const struct cost_call *c, bool is_square,
                                int *flag)
@@ -614,7 +595,7 @@ static void cost_attention(struct inputs *op, const struct cost_call *c, int hea
 	pairs = needed = MUL(q->dim[time], k->dim[time]);
 	c->cost->mask = mask_of(op, c, q->dim[time] == k->dim[time], &flag);
 	if (flag == 1 && q->dim[time] == k->dim[time])
-		needed = causal_pairs(op, q->dim[time]);
+		needed = ADD(pairs, q->dim[time]) / 2; /* not those above the diagonal */
 	if (skips)
 		pairs = needed;
 	/* forward: scores, and their product with v. Backward: the scores again, and four more */
@@ -934,10 +915,10 @@ static const struct model models[] = {
 #undef OP
 };
 
-static const struct model *find_model(const char *name, size_t len)
+static const struct model *find_model(struct ws_bytes name)
 {
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
-		if (strlen(models[i].name) == len && memcmp(models[i].name, name, len) == 0)
+		if (ws_bytes_is(name, models[i].name))
 			return &models[i];
 	return NULL;
 }
@@ -946,20 +927,18 @@ static const struct model *find_model(const char *name, size_t len)
 static const struct model *model_of(struct ws_bytes name, bool *in_place)
 {
 	static const char aten[] = "aten::";
-	const char *p = name.ptr;
-	size_t len = name.len;
 	const struct model *m;
 
 	*in_place = 0;
-	if (len > sizeof(aten) && memcmp(p, aten, sizeof(aten) - 1) == 0) {
-		p += sizeof(aten) - 1;
-		len -= sizeof(aten) - 1;
-	}
-	m = find_model(p, len);
-	if (m || !len || p[len - 1] != '_')
+	if (ws_bytes_begin(name, aten))
+		name = (struct ws_bytes){(const char *)name.ptr + strlen(aten),
+		                         name.len - strlen(aten)};
+	m = find_model(name);
+	if (m || !name.len || ((const char *)name.ptr)[name.len - 1] != '_')
 		return m;
 	*in_place = 1;
-	return find_model(p, len - 1);
+	name.len--;
+	return find_model(name);
 }
 
 static enum ws_op_dtype first_dtype(const struct inputs *op)

@@ -126,31 +126,21 @@ static unsigned bit_width(uint64_t v)
 
 /* Write numbers of `width` bits, the lowest bit first, to p; n * width is a multiple of 8. Returns
  * the end. */
-static uint8_t *pack_u32(uint8_t *p, const uint32_t *v, size_t n, unsigned width)
-{
-	uint64_t bits = 0;
-	unsigned have = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		bits |= (uint64_t)v[i] << have;
-		for (have += width; have >= 8; have -= 8, bits >>= 8)
-			*p++ = (uint8_t)bits;
+#define PACK(name, type, twice_as_wide)                                           \
+	static uint8_t *name(uint8_t *p, const type *v, size_t n, unsigned width) \
+	{                                                                         \
+		twice_as_wide bits = 0;                                           \
+		unsigned have = 0;                                                \
+                                                                                  \
+		for (size_t i = 0; i < n; i++) {                                  \
+			bits |= (twice_as_wide)v[i] << have;                      \
+			for (have += width; have >= 8; have -= 8, bits >>= 8)     \
+				*p++ = (uint8_t)bits;                             \
+		}                                                                 \
+		return p;                                                         \
 	}
-	return p;
-}
-
-static uint8_t *pack_u64(uint8_t *p, const uint64_t *v, size_t n, unsigned width)
-{
-	unsigned __int128 bits = 0;
-	unsigned have = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		bits |= (unsigned __int128)v[i] << have;
-		for (have += width; have >= 8; have -= 8, bits >>= 8)
-			*p++ = (uint8_t)bits;
-	}
-	return p;
-}
+PACK(pack_u32, uint32_t, uint64_t)
+PACK(pack_u64, uint64_t, unsigned __int128)
 
 #define GROUP 8u /* numbers that are packed together */
 

@@ -239,12 +239,12 @@ static enum ws_json_result parse(const struct ws_pytorch *p, struct ws_json_read
 	return r == WS_JSON_END ? WS_JSON_OK : r;
 }
 
-/* A number; `otherwise` if it is none or, for u64, negative. */
-static uint64_t u64_of(const struct ws_json_value *v, uint64_t otherwise)
+/* A number; 0 if it is none or negative. */
+static uint64_t u64_of(const struct ws_json_value *v)
 {
 	int64_t n;
 
-	return ws_json_i64(v, &n) && n >= 0 ? (uint64_t)n : otherwise;
+	return ws_json_i64(v, &n) && n >= 0 ? (uint64_t)n : 0;
 }
 
 static int64_t i64_of(const struct ws_json_value *v, int64_t otherwise)
@@ -254,7 +254,7 @@ static int64_t i64_of(const struct ws_json_value *v, int64_t otherwise)
 	return ws_json_i64(v, &n) ? n : otherwise;
 }
 
-#define ARG_U64(e, ID)       u64_of(&(e)->arg[WS_ARG_##ID], 0)
+#define ARG_U64(e, ID)       u64_of(&(e)->arg[WS_ARG_##ID])
 #define ARG_I64(e, ID, none) i64_of(&(e)->arg[WS_ARG_##ID], (none))
 
 static void text_of(struct ws_pytorch *p, const struct ws_json_value *v, uint64_t *id)
@@ -271,7 +271,7 @@ static void text_of(struct ws_pytorch *p, const struct ws_json_value *v, uint64_
 static unsigned position_in(const char *const *list, struct ws_bytes text)
 {
 	for (unsigned i = 0; list[i]; i++)
-		if (strlen(list[i]) == text.len && !memcmp(list[i], text.ptr, text.len))
+		if (ws_bytes_is(text, list[i]))
 			return i;
 	return 0;
 }
@@ -317,7 +317,7 @@ static void thread_of(struct ws_pytorch *p, const struct event *e, uint64_t *thr
 		/* a 32-bit number that was written as a signed one */
 		tid = tid < 0 ? tid & 0xffffffff : tid;
 	}
-	ws_import_thread(p->out, u64_of(&e->pid, 0), (uint64_t)tid, label, thread);
+	ws_import_thread(p->out, u64_of(&e->pid), (uint64_t)tid, label, thread);
 }
 
 /* --- device work --- */
@@ -373,7 +373,7 @@ static void add_gpu_row(struct ws_pytorch *p, struct gpu_row *g)
 /* Take the process of device work from an event of the host. */
 static void take_host_pid(struct ws_pytorch *p, const struct event *e)
 {
-	uint64_t pid = u64_of(&e->pid, 0);
+	uint64_t pid = u64_of(&e->pid);
 
 	p->other_host_calls += p->has_host_pid && pid != p->host_pid;
 	if (p->has_host_pid)
@@ -453,7 +453,7 @@ static void take_xyz(const struct ws_json_value *v, uint64_t *x, uint64_t *y, ui
 
 	ws_json_items_begin(&items, v, '[');
 	for (int i = 0; i < 3 && ws_json_next_element(&items, &size); i++)
-		*to[i] = u64_of(&size, 0);
+		*to[i] = u64_of(&size);
 }
 
 /* Device and stream are in the arguments; before 2021, and in rows that are only drawn, in pid and
@@ -464,7 +464,7 @@ static uint64_t device_of(const struct event *e)
 
 	if (v->type == WS_JSON_ABSENT)
 		v = &e->arg[WS_ARG_IN_DEVICE];
-	return u64_of(v->type == WS_JSON_ABSENT ? &e->pid : v, 0);
+	return u64_of(v->type == WS_JSON_ABSENT ? &e->pid : v);
 }
 
 static int64_t stream_of(const struct event *e)
@@ -781,7 +781,7 @@ static void on_instant(struct ws_pytorch *p, const struct event *e)
 	struct ws_row_memory row = {.op = is_full     ? WS_MEMORY_OP_OUT_OF_MEMORY
 	                                  : bytes < 0 ? WS_MEMORY_OP_FREE
 	                                              : WS_MEMORY_OP_ALLOC,
-	                            .pid = u64_of(&e->pid, 0),
+	                            .pid = u64_of(&e->pid),
 	                            .device = ARG_U64(e, MEMORY_DEVICE),
 	                            .address = ARG_U64(e, MEMORY_ADDRESS),
 	                            .bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes,
@@ -856,7 +856,7 @@ struct kept_name {
 static void on_name(struct ws_pytorch *p, const struct event *e)
 {
 	const struct ws_json_value *name = &e->arg[WS_ARG_NAME];
-	struct kept_name kept = {.pid = u64_of(&e->pid, 0), .tid = u64_of(&e->tid, 0)};
+	struct kept_name kept = {.pid = u64_of(&e->pid), .tid = u64_of(&e->tid)};
 	struct ws_bytes text;
 
 	if (name->type != WS_JSON_STRING) {
@@ -896,7 +896,7 @@ static void apply_name(struct ws_pytorch *p, const struct kept_name *kept, struc
 
 	snprintf(number, sizeof(number), kept->of_process ? "process %llu" : "thread %llu",
 	         (unsigned long long)(kept->of_process ? kept->pid : kept->tid));
-	if (text.len == strlen(number) && !memcmp(text.ptr, number, text.len))
+	if (ws_bytes_is(text, number))
 		text.len = 0;
 	thread = ws_import_thread_known(p->out, kept->pid, kept->tid);
 	if (text.len && kept->of_process && ws_import_process_known(p->out, kept->pid)) {
@@ -1282,7 +1282,7 @@ static void on_xla(struct ws_pytorch *p, const struct event *e)
 	        [WS_XLA_TF_OP] = WS_ARG_XLA_TF_OP,
 	        [WS_XLA_STEP] = WS_ARG_XLA_STEP,
 	};
-	struct ws_xla_event x = {.plane = u64_of(&e->pid, 0), .line = u64_of(&e->tid, 0)};
+	struct ws_xla_event x = {.plane = u64_of(&e->pid), .line = u64_of(&e->tid)};
 
 	if (!time_of(p, &e->ts, &x.start_ns) || !ws_json_scaled(&e->dur, 3, &x.dur_ns)) {
 		p->out->lost[WS_LOST_import_bad_time]++;
@@ -1409,7 +1409,6 @@ static void finish(struct ws_pytorch *p)
 #define DROPPED(ID, words) words,
 #include "formats/pytorch/pytorch.def"
 	};
-	struct ws_import_nest nest = {.out = p->out};
 	struct kept_name kept;
 
 	pair_events(p);
@@ -1430,12 +1429,7 @@ static void finish(struct ws_pytorch *p)
 		               n[0] + n[1], n[1]);
 	put_waiting(p);
 
-	if (p->nranges)
-		ws_sort(p->ranges, p->nranges, sizeof(*p->ranges), ws_import_range_compare);
-	for (size_t i = 0; i < p->nranges; i++)
-		ws_import_nest_add(&nest, &p->ranges[i]);
-	ws_import_nest_finish(&nest);
-
+	ws_import_ranges(p->out, p->ranges, p->nranges);
 	for (size_t at = 0; at < p->names.len; at += kept.len) {
 		memcpy(&kept, p->names.data + at, sizeof(kept));
 		at += sizeof(kept);
@@ -1999,13 +1993,8 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 /* Other programs write the same format with categories of their own. */
 static void empty(const struct ws_import_stats *s, char *text, size_t size)
 {
-	const struct ws_import_skip *most = NULL;
+	const struct ws_import_skip *most = ws_import_most_skipped(s, "category '", "phase '");
 
-	for (size_t i = 0; i < s->nskips; i++)
-		if ((ws_bytes_begin(ws_bytes_of(s->skips[i].reason), "category '") ||
-		     ws_bytes_begin(ws_bytes_of(s->skips[i].reason), "phase '")) &&
-		    (!most || s->skips[i].count > most->count))
-			most = &s->skips[i];
 	if (most)
 		snprintf(text, size,
 		         "it seems to be another program's Chrome trace (%llu records of %s). "

@@ -25,6 +25,8 @@
 	X(activity_error, "errors that CUPTI reported while recording")                            \
 	X(kernel_without_time, "kernels whose times CUPTI could not measure; they are counted, "   \
 	                       "but not in sums of time")                                          \
+	X(kernel_without_name, "kernels whose names were not recorded; they are called by an "     \
+	                       "address that is valid in one run only")                            \
 	X(launch_without_work, "launches of which no work on a device was recorded")               \
 	X(launch_not_told, "launches that CUPTI reported to another profiler in the program")      \
 	X(clock_step, "changes of the real-time clock while recording: later dates shift, times "  \

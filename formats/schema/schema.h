@@ -218,6 +218,13 @@ enum ws_sync_type {
 	WS_SYNC_CONTEXT,
 };
 
+/* Numbers of op_period.part. */
+enum ws_op_period_part {
+	WS_OP_PERIOD_WHOLE,
+	WS_OP_PERIOD_BEGIN,
+	WS_OP_PERIOD_REST,
+};
+
 enum ws_flow_kind {
 	WS_FLOW_FORWARD_BACKWARD,
 };

@@ -38,6 +38,33 @@ void ws_json_array_end(struct ws_json_writer *j);
 /* The name of the next value of an object; NUL-terminated UTF-8. Returns j, for that value. */
 struct ws_json_writer *ws_json_key(struct ws_json_writer *j, const char *key);
 
+/*
+ * Write an array: the statement behind them writes its item i, for each i below n; of an array of
+ * objects or of arrays it writes what is in them. name: the key of the array; NULL: none.
+ * `continue` is legal in the statement, `break` is not.
+ */
+#define WS_JSON_EACH(j, name, i, n) \
+	for (size_t i = ws_json_array_of(j, name); ws_json_array_goes_on(j, i < (size_t)(n)); i++)
+#define WS_JSON_EACH_OBJECT(j, name, i, n)                                              \
+	for (size_t i = ws_json_array_of(j, name);                                      \
+	     ws_json_array_goes_on(j, i < (size_t)(n)) && (ws_json_object_begin(j), 1); \
+	     ws_json_object_end(j), i++)
+#define WS_JSON_EACH_ARRAY(j, name, i, n)                                              \
+	for (size_t i = ws_json_array_of(j, name);                                     \
+	     ws_json_array_goes_on(j, i < (size_t)(n)) && (ws_json_array_begin(j), 1); \
+	     ws_json_array_end(j), i++)
+static inline size_t ws_json_array_of(struct ws_json_writer *j, const char *name)
+{
+	ws_json_array_begin(name ? ws_json_key(j, name) : j);
+	return 0;
+}
+static inline int ws_json_array_goes_on(struct ws_json_writer *j, int has_next)
+{
+	if (!has_next)
+		ws_json_array_end(j);
+	return has_next;
+}
+
 /* Any bytes: control characters are escaped, invalid UTF-8 becomes U+FFFD. */
 void ws_json_string(struct ws_json_writer *j, const void *bytes, size_t len);
 void ws_json_str(struct ws_json_writer *j, const char *text); /* NUL-terminated; NULL is null */

@@ -262,8 +262,7 @@ static void check_schema(struct check *c)
 			continue;
 		c->described[kind] |= UINT64_C(1) << p;
 		if (columns[WS_COL_schema_type].v[i] != def->columns[p].type ||
-		    name->len != strlen(def->columns[p].name) ||
-		    memcmp(name->ptr, def->columns[p].name, name->len) != 0)
+		    !ws_bytes_is(*name, def->columns[p].name))
 			FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[0].offset,
 			     "the file's schema describes column %s.%s differently than format "
 			     "%u does",

@@ -257,8 +257,6 @@ static void walk_let_go(const struct ws_walk *w, size_t i)
 		ws_file_map_let_go(w->data + from, to - from);
 }
 
-/* --- reader --- */
-
 /* --- rows of two kinds in blocks of kind thread_event --- */
 
 /* The position in thread_event of each column of api and of nvtx. */
@@ -971,9 +969,9 @@ static int by_time(const void *pa, const void *pb)
 {
 	const struct wanted *a = pa, *b = pb;
 
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->block < b->block ? -1 : 1;
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	WS_ORDER_BY(a->block, b->block);
+	return 0;
 }
 
 void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,

@@ -57,8 +57,7 @@ enum ws_xla_stat ws_xla_stat_of(struct ws_bytes name)
 	};
 	unsigned i = 0;
 
-	while (i < WS_XLA_NSTATS &&
-	       (name.len != strlen(names[i]) || memcmp(name.ptr, names[i], name.len)))
+	while (i < WS_XLA_NSTATS && !ws_bytes_is(name, names[i]))
 		i++;
 	return (enum ws_xla_stat)i;
 }
@@ -157,19 +156,17 @@ void ws_xla_plane_stat(struct ws_xla *x, uint64_t number, struct ws_bytes name,
 
 	if (plane->kind != GPU_PLANE && plane->kind != OTHER_DEVICE)
 		return;
-	if (name.len == strlen("device_vendor") && ws_bytes_begin(name, "device_vendor")) {
+	if (ws_bytes_is(name, "device_vendor")) {
 		plane->is_amd = ws_bytes_begin(text, "AMD");
 		return;
 	}
-	if (name.len == strlen("device_type_string") &&
-	    ws_bytes_begin(name, "device_type_string")) {
+	if (ws_bytes_is(name, "device_type_string")) {
 		ws_import_device(x->out, plane->device, text);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
-		if (name.len == strlen(attrs[i].name) && ws_bytes_begin(name, attrs[i].name) &&
-		    !(attrs[i].nvidia && plane->is_amd) && value > 0 &&
-		    value < INT64_MAX / attrs[i].unit) {
+		if (ws_bytes_is(name, attrs[i].name) && !(attrs[i].nvidia && plane->is_amd) &&
+		    value > 0 && value < INT64_MAX / attrs[i].unit) {
 			ws_import_device_used(x->out, plane->device);
 			ws_import_device_attr(x->out, plane->device, attrs[i].attr,
 			                      value * attrs[i].unit);
@@ -207,32 +204,21 @@ static void take_xyz(struct ws_bytes text, uint64_t *x, uint64_t *y, uint64_t *z
 	}
 }
 
-/* ROCm calls a kernel's code object NAME.kd, and a demangled name "NAME [clone .kd]". */
-static struct ws_bytes kernel_name(struct ws_bytes name)
-{
-	static const char *const endings[] = {" [clone .kd]", ".kd"};
-
-	for (unsigned i = 0; i < 2; i++) {
-		const size_t n = strlen(endings[i]);
-
-		if (name.len > n && !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
-			name.len -= n;
-	}
-	return name;
-}
+/* Columns common to rows of work; kernels have the place in their configuration. */
+#define WHEN                                          \
+	.start_ns = e->start_ns, .dur_ns = e->dur_ns, \
+	.correlation = number_of(e->stat[WS_XLA_CORRELATION])
+#define WHERE                                                                           \
+	.pid = x->pid, .device = device, .context = number_of(e->stat[WS_XLA_CONTEXT]), \
+	.stream = stream
 
 static void add_kernel(struct ws_xla *x, const struct ws_xla_event *e, uint64_t device,
                        uint64_t stream, struct ws_bytes name)
 {
 	const struct ws_bytes details = e->stat[WS_XLA_KERNEL];
-	struct ws_row_kernel row = {.start_ns = e->start_ns,
-	                            .dur_ns = e->dur_ns,
-	                            .correlation = number_of(e->stat[WS_XLA_CORRELATION])};
+	struct ws_row_kernel row = {WHEN};
 	struct ws_row_launch_config c = {
-	        .pid = x->pid,
-	        .device = device,
-	        .context = number_of(e->stat[WS_XLA_CONTEXT]),
-	        .stream = stream,
+	        WHERE,
 	        .registers = number_of(detail_of(details, "regs")),
 	        .shared_static_bytes = number_of(detail_of(details, "static_shared")),
 	        .shared_dynamic_bytes = number_of(detail_of(details, "dynamic_shared")) +
@@ -252,7 +238,7 @@ static uint64_t memory_kind(struct ws_bytes text)
 	static const char *const names[] = {"pageable", "pinned", "device", "array", "managed"};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (text.len == strlen(names[i]) && ws_bytes_begin(text, names[i]))
+		if (ws_bytes_is(text, names[i]))
 			return i + 1;
 	return 0;
 }
@@ -265,13 +251,7 @@ static void add_copy(struct ws_xla *x, const struct ws_xla_event *e, uint64_t de
 	static const char *const kinds[] = {"", "H2D", "D2H", "",    "",   "",
 	                                    "", "",    "D2D", "H2H", "P2P"};
 	const struct ws_bytes details = e->stat[WS_XLA_COPY];
-	struct ws_row_memcpy row = {.start_ns = e->start_ns,
-	                            .dur_ns = e->dur_ns,
-	                            .correlation = number_of(e->stat[WS_XLA_CORRELATION]),
-	                            .pid = x->pid,
-	                            .device = device,
-	                            .context = number_of(e->stat[WS_XLA_CONTEXT]),
-	                            .stream = stream,
+	struct ws_row_memcpy row = {WHEN, WHERE,
 	                            .src_kind = memory_kind(detail_of(details, "kind_src")),
 	                            .dst_kind = memory_kind(detail_of(details, "kind_dst")),
 	                            .bytes = number_of(detail_of(details, "size"))};
@@ -291,13 +271,7 @@ static void add_fill(struct ws_xla *x, const struct ws_xla_event *e, uint64_t de
                      uint64_t stream)
 {
 	const struct ws_bytes details = e->stat[WS_XLA_FILL];
-	const struct ws_row_memset row = {.start_ns = e->start_ns,
-	                                  .dur_ns = e->dur_ns,
-	                                  .correlation = number_of(e->stat[WS_XLA_CORRELATION]),
-	                                  .pid = x->pid,
-	                                  .device = device,
-	                                  .context = number_of(e->stat[WS_XLA_CONTEXT]),
-	                                  .stream = stream,
+	const struct ws_row_memset row = {WHEN, WHERE,
 	                                  .memory_kind = memory_kind(detail_of(details, "kind")),
 	                                  .value = number_of(detail_of(details, "value")),
 	                                  .bytes = number_of(detail_of(details, "num_bytes"))};
@@ -309,12 +283,22 @@ static void add_fill(struct ws_xla *x, const struct ws_xla_event *e, uint64_t de
 static void add_work(struct ws_xla *x, const struct ws_xla_event *e, uint64_t device,
                      uint64_t stream)
 {
+	/* ROCm calls a kernel's code object NAME.kd, and a demangled name "NAME [clone .kd]" */
+	static const char *const endings[] = {" [clone .kd]", ".kd"};
+	struct ws_bytes name = e->name;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const size_t n = strlen(endings[i]);
+
+		if (name.len > n && !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
+			name.len -= n;
+	}
 	if (e->stat[WS_XLA_COPY].len || ws_bytes_begin(e->name, "Memcpy"))
 		add_copy(x, e, device, stream);
 	else if (e->stat[WS_XLA_FILL].len || ws_bytes_begin(e->name, "Memset"))
 		add_fill(x, e, device, stream);
 	else
-		add_kernel(x, e, device, stream, kernel_name(e->name));
+		add_kernel(x, e, device, stream, name);
 }
 
 /* --- events of threads --- */
@@ -594,7 +578,6 @@ static void add_python(struct thread_state *s, const struct ws_xla_host_event *h
 static void add_host_events(struct ws_xla *x)
 {
 	struct thread_state s = {.x = x};
-	struct ws_import_nest nest = {.out = x->out};
 
 	ws_import_text(x->out, ws_bytes_of(DOMAIN), &s.domain);
 	ws_sort(x->host, x->nhost, sizeof(*x->host), compare_host);
@@ -628,10 +611,7 @@ static void add_host_events(struct ws_xla *x)
 		s.depth++;
 	}
 	enter_scope(&s, (struct ws_bytes){NULL, 0}, 0);
-	ws_sort(s.range, s.nranges, sizeof(*s.range), ws_import_range_compare);
-	for (size_t i = 0; i < s.nranges; i++)
-		ws_import_nest_add(&nest, &s.range[i]);
-	ws_import_nest_finish(&nest);
+	ws_import_ranges(x->out, s.range, s.nranges);
 	free(s.range);
 	free(s.open_end);
 	free(s.python);

@@ -135,7 +135,7 @@ static int64_t plane_number(const struct plane *p, const char *name)
 		const struct ws_bytes known = stat_name(p, (uint64_t)stat->metadata_id),
 		                      text = value_of(p, stat, room);
 
-		if (known.len == strlen(name) && ws_bytes_begin(known, name))
+		if (ws_bytes_is(known, name))
 			ws_decimal(text.ptr, text.len, 0, &number);
 	}
 	return number;

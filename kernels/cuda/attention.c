@@ -85,7 +85,7 @@ static cudnnBackendDescriptor_t virtual_tensor(struct flash *f, cudnnDataType_t 
 
 /* --- operations ----------------------------------------------------------------------------- */
 
-/* How an operation computes: its mode where it has one, and its arithmetic. */
+/* How an operation computes: its mode, if it has one, and its arithmetic. */
 static cudnnBackendDescriptor_t arithmetic(struct flash *f, cudnnBackendDescriptorType_t type,
                                            cudnnBackendAttributeName_t mode_name,
                                            cudnnBackendAttributeType_t mode_type, const void *mode,
@@ -234,7 +234,7 @@ static cudnnBackendDescriptor_t scaled_scores(struct flash *f, cudnnBackendDescr
 	return compute(f, CUDNN_POINTWISE_MUL, s, number(f, SCALE), f->scores);
 }
 
-/* The number of each score's query, or key. */
+/* The index of the query, or key, of each score. */
 static cudnnBackendDescriptor_t index_of(struct flash *f, cudnnBackendDescriptor_t s, int64_t axis)
 {
 	return pointwise(f,
@@ -245,7 +245,7 @@ static cudnnBackendDescriptor_t index_of(struct flash *f, cudnnBackendDescriptor
 	                 virtual_tensor(f, CUDNN_DATA_INT32, f->scores));
 }
 
-/* Where the key is beyond the query: minus infinity. */
+/* Minus infinity if the key comes after the query. */
 static cudnnBackendDescriptor_t mask(struct flash *f, cudnnBackendDescriptor_t s)
 {
 	cudnnBackendDescriptor_t query = index_of(f, s, 2), key = index_of(f, s, 3), seen;
@@ -418,7 +418,7 @@ enum ws_status ws_cuda_attention_plan(struct ws_cuda *cuda, struct ws_cuda_plan 
 	                              err);
 }
 
-/* Which operands and results an op has, by role. */
+/* The operands and results of an op, by role. */
 static const enum role forward_roles[] = {Q, K, V, Y, LOG_SUM};
 static const enum role backward_roles[] = {DY, Q, K, V, Y, LOG_SUM, DQ, DK, DV};
 
@@ -430,6 +430,15 @@ enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *o
 	char *behind = (char *)cuda->dnn_workspace + WS_CUDA_DNN_WORKSPACE_BYTES;
 	const struct ws_cuda_plan *plan = ws_cuda_plan_of(cuda, op);
 	float scale = (float)op->u.attention.scale, masked = -INFINITY, one = 1;
+	const struct {
+		enum role role;
+		void *data;
+	} more[] = {{SCALE, &scale},
+	            {MASKED, &masked},
+	            {ONE, &one},
+	            {DELTA, behind},
+	            {DQ_SUM, behind + delta_bytes(op)}};
+	const int more_count = !backward ? 2 : cuda->options.deterministic ? 4 : 5;
 	int64_t ids[ROLES];
 	void *data[ROLES];
 	int count = 0;
@@ -439,19 +448,9 @@ enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *o
 		ids[count] = roles[count] + 1;
 		data[count] = ws_op_tensor(op, count)->data;
 	}
-	ids[count] = SCALE + 1;
-	data[count++] = &scale;
-	ids[count] = MASKED + 1;
-	data[count++] = &masked;
-	if (backward) {
-		ids[count] = ONE + 1;
-		data[count++] = &one;
-		ids[count] = DELTA + 1;
-		data[count++] = behind;
-	}
-	if (backward && !cuda->options.deterministic) {
-		ids[count] = DQ_SUM + 1;
-		data[count++] = behind + delta_bytes(op);
+	for (int i = 0; i < more_count; i++, count++) {
+		ids[count] = more[i].role + 1;
+		data[count] = more[i].data;
 	}
 	return ws_dnn_run(cuda, plan->dnn, count, ids, data, err);
 }

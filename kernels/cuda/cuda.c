@@ -14,7 +14,7 @@
 /* --- answers of CUDA, cuBLAS and cuDNN, as status and words
  * ---------------------------------------- */
 
-/* The function's name out of the text of a call. */
+/* The name of the function in the text of a call. */
 static int name_length(const char *call)
 {
 	return (int)strcspn(call, "(");
@@ -88,7 +88,7 @@ enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what
 	if (error == cudaSuccess)
 		return WS_OK;
 	*data = NULL;
-	(void)cudaGetLastError(); /* the error is told here; it must not surface at a launch */
+	(void)cudaGetLastError(); /* reported here, so that no later launch reports it again */
 	WS_FAIL_IF(error == cudaErrorMemoryAllocation, err, NO_MEMORY,
 	           "the device has no %" PRIu64 " bytes for %s", size_bytes, what);
 	return cuda_check(error, "cudaMalloc", err);
@@ -236,7 +236,7 @@ static uint64_t plan_most(const struct ws_backend_plan *plan,
 	return most_bytes;
 }
 
-/* The workspace of cuDNN's plans, and behind it what the greediest attention needs. */
+/* The workspace of cuDNN's plans, followed by the largest scratch of any attention. */
 static uint64_t plan_dnn_bytes(const struct ws_backend_plan *plan)
 {
 	if (!plan_has(plan, ws_cuda_is_conv) && !plan_has(plan, ws_cuda_is_attention))
@@ -270,7 +270,7 @@ static enum ws_status make_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
 	                                      : ws_cuda_conv_plan(cuda, plan, err);
 }
 
-/* Releases what was prepared for an earlier session. */
+/* Releases the plans and memory of an earlier session. */
 static void drop_plan(struct ws_cuda *cuda)
 {
 	for (int i = 0; i < cuda->plan_count; i++) {
@@ -424,7 +424,7 @@ static enum ws_status cuda_draw_images(struct ws_backend *backend,
 /* --- opening and closing
  * --------------------------------------------------------------------------- */
 
-/* Answers of the libraries are of no use any more: nothing is left that could be done. */
+/* Errors of the libraries are ignored here: nothing can be done about them. */
 static void cuda_close(struct ws_backend *backend)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;

@@ -12,7 +12,7 @@
 #include "kernels/exec/exec.h"
 #include "kernels/cuda/own/launch.h"
 
-/* cuBLAS: what NVIDIA advises for Hopper. cuDNN: fixed, for it decides which algorithms may run. */
+/* cuBLAS: NVIDIA's recommendation for Hopper. cuDNN: fixed, as it limits the algorithms. */
 #define WS_CUDA_GEMM_WORKSPACE_BYTES ((uint64_t)32 << 20)
 #define WS_CUDA_DNN_WORKSPACE_BYTES  ((uint64_t)256 << 20)
 
@@ -27,7 +27,7 @@ struct ws_cuda_lt; /* gemm.c */
  * chosen by time.
  */
 struct ws_cuda_plan {
-	const struct ws_op *op;       /* the first of those that it is for; borrowed */
+	const struct ws_op *op;       /* the first of its equal ops; borrowed */
 	cudnnBackendDescriptor_t dnn; /* convolutions, attention */
 	struct ws_cuda_lt *lt;        /* products; NULL: cuBLAS's own choice is the fastest */
 };
@@ -94,9 +94,9 @@ enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *ar
  * ---------------------------------------------------------------------
  */
 
-/* The oldest cuDNN whose engines of attention are right and need no help. */
+/* The oldest cuDNN whose attention engines are correct without a padding mask. */
 #define WS_CUDA_ATTENTION_CUDNN 91002
-/* The same, backwards for a context that is no multiple of 128: before it wants a padding mask. */
+/* The same for the backward pass, if the context is not a multiple of 128. */
 #define WS_CUDA_ODD_ATTENTION_CUDNN 91501
 
 /* The plan of an op; NULL: it has none. */
@@ -122,7 +122,7 @@ enum ws_status ws_cuda_attention_plan(struct ws_cuda *cuda, struct ws_cuda_plan 
 enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *op,
                                      struct ws_err *err);
 
-/* Batch norm, log_softmax and their gradients, for which cuDNN has a function each. */
+/* Batch norm, log_softmax and their gradients: cuDNN has one function for each. */
 bool ws_cuda_is_function(const struct ws_op *op);
 enum ws_status ws_cuda_function_run(struct ws_cuda *cuda, const struct ws_op *op,
                                     struct ws_err *err);
@@ -145,7 +145,7 @@ void ws_dnn_destroy(cudnnBackendDescriptor_t *descriptor); /* NULL afterwards */
 
 cudnnDataType_t ws_dnn_type(enum ws_dtype dtype);
 
-/* A tensor of a graph: ids tell its tensors apart. */
+/* A tensor of a graph, identified by its id. */
 struct ws_dnn_tensor {
 	int64_t id;
 	cudnnDataType_t type;

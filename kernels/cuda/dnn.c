@@ -72,7 +72,7 @@ static bool has_note(const cudnnBackendNumericalNote_t *notes, int64_t count,
 	return false;
 }
 
-/* Transforms of the operands, whose rounding no bound on the plain sum holds. */
+/* Engines that transform the operands: the bounds on plain sums do not cover their rounding. */
 static bool transforms(const cudnnBackendNumericalNote_t *notes, int64_t count)
 {
 	static const cudnnBackendNumericalNote_t transform[] = {
@@ -131,7 +131,7 @@ struct search {
 	int count, max_count;
 };
 
-/* A plan of a configuration; NULL, without an error, where it cannot be had. */
+/* A plan of a configuration; NULL, without an error, if cuDNN cannot make it. */
 static cudnnBackendDescriptor_t make_plan(const struct search *search,
                                           cudnnBackendDescriptor_t config)
 {
@@ -342,7 +342,7 @@ static enum ws_status make_conv(const struct ws_conv *f, cudnnBackendDescriptor_
 	return ws_dnn_finalize(&s, "cuDNN convolution", err);
 }
 
-/* What cuDNN calls the parts of each kind of convolution. */
+/* cuDNN's names for the parts of each kind of convolution. */
 struct operation_names {
 	cudnnBackendDescriptorType_t type;
 	cudnnBackendAttributeName_t alpha, beta, conv, role[WS_CONV_ROLES];
@@ -408,7 +408,7 @@ void ws_cuda_conv_operation_close(struct ws_cuda_conv_operation *operation)
 
 /* --- plans -------------------------------------------------------------------------------- */
 
-/* The plans of an op, at least one. most: how many are wanted. */
+/* The plans of an op: at least one, at most `most`. */
 static enum ws_status find_plans(struct ws_cuda *cuda, const struct ws_op *op, int most,
                                  cudnnBackendDescriptor_t *plans, int *count, struct ws_err *err)
 {
@@ -545,13 +545,13 @@ static enum ws_status describe_tensor(enum ws_dtype dtype, const int64_t sizes[4
 	return WS_OK;
 }
 
-/* Numbers of channels: cuDNN reads and writes them in fp32, whatever the images are. */
+/* One number per channel: cuDNN reads and writes them in fp32, for images of any dtype. */
 struct channel_numbers {
 	const struct ws_tensor *t;
 	struct ws_tensor f32; /* t itself, or a copy in scratch */
 };
 
-/* From t to its copy, or back, by an own kernel; nothing where they are the same. */
+/* Converts t to its copy, or back, by an own kernel; does nothing if t has no copy. */
 static enum ws_status convert_numbers(struct ws_cuda *cuda, const struct channel_numbers *n,
                                       bool back, struct ws_err *err)
 {

@@ -26,7 +26,7 @@ static cudaDataType_t data_type(enum ws_dtype dtype)
 	                               : CUDA_R_32F;
 }
 
-/* Sums are in fp32 always; fp32 operands are read as they are but in TF32 mode. */
+/* Sums are always in fp32. fp32 operands are rounded only in TF32 mode. */
 static cublasComputeType_t compute_type(const struct ws_op *op)
 {
 	return op->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;

@@ -46,7 +46,7 @@ static int find_place(const struct walk *w, uint64_t size_bytes, uint64_t *offse
 	return at;
 }
 
-static void take(struct walk *w, struct ws_tensor *t)
+static void take_memory(struct walk *w, struct ws_tensor *t)
 {
 	uint64_t end;
 	int at;
@@ -93,7 +93,7 @@ static void walk_op(struct walk *w, int index)
 			w->plan.unwritten = op->in[j];
 	for (int j = op->in_count; j < ws_op_touched(op); j++)
 		if (ws_op_touches(op, j) && memory_is_transient(ws_op_touches(op, j)))
-			take(w, ws_op_touches(op, j));
+			take_memory(w, ws_op_touches(op, j));
 	if (w->now_bytes > w->plan.peak_bytes) {
 		w->plan.peak_bytes = w->now_bytes;
 		w->plan.peak_op = op;
@@ -125,7 +125,7 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 
 		if (memory_is_transient(t))
 			continue;
-		take(&w, t);
+		take_memory(&w, t);
 		w.plan.by_role_bytes[t->role] += t->size_bytes;
 	}
 	if (w.now_bytes > w.plan.peak_bytes)
@@ -147,8 +147,6 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 	free(w.is_alive);
 	return w.plan;
 }
-
-/* --- exec --- */
 
 /* --- choosing a backend -------------------------------------------------------------------- */
 

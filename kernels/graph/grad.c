@@ -228,29 +228,19 @@ static void grad_rope(struct tape *tape, const struct ws_op *op, struct ws_tenso
 	                      op->message));
 }
 
-/* dy and index, scattered into a tensor of zeros, which becomes the gradient. */
-static void scatter(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy,
-                    enum ws_sub sub)
+/* Of an op that reads by index: dy, scattered by it into a tensor of zeros, the gradient. */
+static void grad_scatter(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	struct ws_tensor *x = op->in[0];
 	struct ws_tensor *zeros = ws_op_fill(tape->graph, x->dtype, x->shape, 0);
-	struct ws_op grad = {.sub = sub,
+	struct ws_op grad = {.sub = op->kind == WS_OP_EMBEDDING ? WS_SUB_SCATTER_ADD
+	                                                        : WS_SUB_SCATTER,
 	                     .in_count = 3,
 	                     .out_count = 1,
 	                     .in = {ws_op_expand(tape->graph, dy, op->out[0]), op->in[1], zeros},
 	                     .out = {zeros}};
 
 	contribute(tape, x, ws_graph_append(tape->graph, &grad));
-}
-
-static void grad_embedding(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	scatter(tape, op, dy, WS_SUB_SCATTER_ADD);
-}
-
-static void grad_gather(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	scatter(tape, op, dy, WS_SUB_SCATTER);
 }
 
 static void grad_conv(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
@@ -271,22 +261,29 @@ static void grad_conv(struct tape *tape, const struct ws_op *op, struct ws_tenso
 		append_grads(tape, op, dy, &of_weight);
 }
 
-/* The gradient of a bias: the sum of dy over each channel. */
-static void contribute_sums(struct tape *tape, const struct ws_tensor *bias, struct ws_tensor *dy,
-                            struct ws_channels ch)
-{
-	struct ws_op sum = {.sub = WS_SUB_BIAS_SUM, .in_count = 1, .in = {dy}, .u.ch = ch};
-
-	contribute(tape, bias, ws_op_append(tape->graph, &sum, dy->dtype, WS_SHAPE(ch.channels)));
-}
-
+/* A bias, with an activation of the sum or without: its gradient is the sum of each channel. */
 static void grad_bias(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
+	static const enum ws_sub of_activation[] = {
+	        [WS_SUB_BIAS_RELU] = WS_SUB_RELU_GRAD,
+	        [WS_SUB_BIAS_LEAKY_RELU] = WS_SUB_LEAKY_RELU_GRAD,
+	        [WS_SUB_BIAS_TANH] = WS_SUB_TANH_GRAD,
+	};
+	const bool is_plain = op->kind == WS_OP_BIAS;
+	struct ws_op sum = {.sub = WS_SUB_BIAS_SUM,
+	                    .in_count = 1,
+	                    .u.ch = is_plain ? op->u.ch : op->u.bias.ch};
+
+	if (!is_plain)
+		dy = ws_op_activation_grad(tape->graph, of_activation[op->sub], dy, op->out[0],
+		                           op->u.bias.alpha);
 	if (op->in[0]->requires_grad)
 		contribute(tape, op->in[0], dy);
-	if (op->in[1]->requires_grad)
-		contribute_sums(tape, op->in[1], ws_op_expand(tape->graph, dy, op->out[0]),
-		                op->u.ch);
+	if (!op->in[1]->requires_grad)
+		return;
+	sum.in[0] = ws_op_expand(tape->graph, dy, op->out[0]);
+	contribute(tape, op->in[1],
+	           ws_op_append(tape->graph, &sum, sum.in[0]->dtype, WS_SHAPE(sum.u.ch.channels)));
 }
 
 ONE_OP(batch_norm, BATCH_NORM_GRAD, {DY, IN, IN + 1, OUT + 1, OUT + 2},
@@ -343,22 +340,6 @@ static void grad_rope_qkv(struct tape *tape, const struct ws_op *op, struct ws_t
 	contribute(tape, x, ws_op_append(tape->graph, &grad, x->dtype, x->shape));
 }
 
-static void grad_bias_act(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	static const enum ws_sub subs[] = {
-	        [WS_SUB_BIAS_RELU] = WS_SUB_RELU_GRAD,
-	        [WS_SUB_BIAS_LEAKY_RELU] = WS_SUB_LEAKY_RELU_GRAD,
-	        [WS_SUB_BIAS_TANH] = WS_SUB_TANH_GRAD,
-	};
-	struct ws_tensor *x = op->in[0], *bias = op->in[1];
-
-	dy = ws_op_activation_grad(tape->graph, subs[op->sub], dy, op->out[0], op->u.bias.alpha);
-	if (x->requires_grad)
-		contribute(tape, x, dy);
-	if (bias->requires_grad)
-		contribute_sums(tape, bias, dy, op->u.bias.ch);
-}
-
 /* Computed with the loss, for a gradient of 1; another factor comes here. */
 static void grad_cross_entropy(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
@@ -375,16 +356,6 @@ static void grad_none(struct tape *tape, const struct ws_op *op, struct ws_tenso
 	ws_graph_fail(tape->graph, WS_BUG, "op %s has no gradient", op->message);
 }
 
-static void grad_op(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	static void (*const rules[])(struct tape *, const struct ws_op *, struct ws_tensor *) = {
-#define WS_OP(KIND, name, class, payload, cost, grad) [WS_OP_##KIND] = grad_##grad,
-#include "kernels/graph/op.def"
-	};
-
-	rules[op->kind](tape, op, dy);
-}
-
 /* The first gradient that arrived at a result of an op; NULL: none of them is needed. */
 static struct ws_tensor *arrived(const struct tape *tape, const struct ws_op *op)
 {
@@ -394,12 +365,6 @@ static struct ws_tensor *arrived(const struct tape *tape, const struct ws_op *op
 		if (op->out[i]->requires_grad)
 			dy = tape->grads[op->out[i]->id];
 	return dy;
-}
-
-/* Gradient ops do what their op does, unless they say themselves what they do. */
-static enum wsnvtx_op_kind inherited_kind(const struct ws_op *op)
-{
-	return ws_op_info(op->kind)->payload == WSNVTX_OP_other ? op->payload.op : WSNVTX_OP_other;
 }
 
 static void make_seed(struct tape *tape, struct ws_tensor *y, struct ws_tensor *seed)
@@ -419,6 +384,10 @@ static void make_seed(struct tape *tape, struct ws_tensor *y, struct ws_tensor *
 enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
                                  struct ws_tensor *seed, struct ws_err *err)
 {
+	static void (*const rules[])(struct tape *, const struct ws_op *, struct ws_tensor *) = {
+#define WS_OP(KIND, name, class, payload, cost, grad) [WS_OP_##KIND] = grad_##grad,
+#include "kernels/graph/op.def"
+	};
 	struct tape tape = {.graph = graph, .count = graph->tensor_count};
 	int op_count = graph->op_count;
 
@@ -434,8 +403,10 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 		if (!dy)
 			continue;
 		ws_graph_scope_mirror(graph, op->scope);
-		graph->kind = inherited_kind(op);
-		grad_op(&tape, op, dy);
+		/* gradient ops do what their op does, unless they say themselves what they do */
+		graph->kind = ws_op_info(op->kind)->payload == WSNVTX_OP_other ? op->payload.op
+		                                                               : WSNVTX_OP_other;
+		rules[op->kind](&tape, op, dy);
 	}
 	for (int i = 0; i < tape.count && graph->err.status == WS_OK; i++) {
 		struct ws_tensor *t = graph->tensors[i];

@@ -255,21 +255,13 @@ static enum wsnvtx_op_kind op_payload_kind(const struct ws_graph *graph, const s
 	return op->kind == WS_OP_REDUCE ? WSNVTX_OP_reduce : WSNVTX_OP_elementwise;
 }
 
-static enum wsnvtx_direction phase_direction(enum wsnvtx_phase phase)
-{
-	switch (phase) {
-	case WSNVTX_PHASE_forward:
-	case WSNVTX_PHASE_loss:
-		return WSNVTX_DIRECTION_forward;
-	case WSNVTX_PHASE_backward:
-		return WSNVTX_DIRECTION_backward;
-	default:
-		return WSNVTX_DIRECTION_none;
-	}
-}
-
 struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op)
 {
+	static const uint8_t directions[] = {
+	        [WSNVTX_PHASE_forward] = WSNVTX_DIRECTION_forward,
+	        [WSNVTX_PHASE_loss] = WSNVTX_DIRECTION_forward,
+	        [WSNVTX_PHASE_backward] = WSNVTX_DIRECTION_backward,
+	};
 	struct ws_op *copy;
 
 	if (graph->err.status != WS_OK)
@@ -284,7 +276,8 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 		copy->message = ws_sub_info(op->sub)->name;
 	copy->payload.op = (uint8_t)op_payload_kind(graph, copy);
 	copy->payload.phase = (uint8_t)graph->scope->phase;
-	copy->payload.direction = (uint8_t)phase_direction(graph->scope->phase);
+	if (graph->scope->phase < sizeof(directions))
+		copy->payload.direction = directions[graph->scope->phase];
 	copy->unless = graph->unless;
 
 	/* Does a precision with TF32 change what this op reads? */

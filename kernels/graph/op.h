@@ -12,7 +12,6 @@
 enum ws_op_kind {
 #define WS_OP(KIND, name, ...) WS_OP_##KIND,
 #include "kernels/graph/op.def"
-	WS_OP_KIND_COUNT
 };
 
 enum ws_sub {

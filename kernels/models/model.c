@@ -11,15 +11,18 @@
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
 
-/* --- perceptrons --------------------------------------------------------------------------- */
+/* A network of models.def: its layers, applied to a batch x of images. */
+#define NETWORK(name)                                                            \
+	static struct ws_image name(struct ws_image_net *net, struct ws_image x, \
+	                            const struct ws_image_options *o)
 
-/* Perceptrons on flat images. */
+/* --- perceptrons on flat images ------------------------------------------------------------ */
 
 static struct ws_image perceptron(struct ws_image_net *net, struct ws_image x,
                                   const struct ws_image_options *o, int64_t hidden1,
                                   int64_t hidden2)
 {
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "fc1", x, ws_image_width(o, hidden1));
 	x = ws_nn_activation(net, "act1", x);
 	x = ws_nn_dense(net, "fc2", x, ws_image_width(o, hidden2));
@@ -27,26 +30,23 @@ static struct ws_image perceptron(struct ws_image_net *net, struct ws_image x,
 	return ws_nn_dense(net, "fc3", x, o->classes);
 }
 
-static struct ws_image ws_model_mlp(struct ws_image_net *net, struct ws_image x,
-                                    const struct ws_image_options *options)
+NETWORK(ws_model_mlp)
 {
-	return perceptron(net, x, options, 512, 512);
+	return perceptron(net, x, o, 512, 512);
 }
 
-static struct ws_image ws_model_mlp_256(struct ws_image_net *net, struct ws_image x,
-                                        const struct ws_image_options *options)
+NETWORK(ws_model_mlp_256)
 {
-	return perceptron(net, x, options, 256, 128);
+	return perceptron(net, x, o, 256, 128);
 }
 
-static struct ws_image ws_model_toy_mixed(struct ws_image_net *net, struct ws_image x,
-                                          const struct ws_image_options *options)
+NETWORK(ws_model_toy_mixed)
 {
-	x = ws_nn_flatten(net, "flatten", x);
-	x = ws_nn_dense_plain(net, "fc1", x, ws_image_width(options, 10));
+	x = ws_nn_flatten(net, x);
+	x = ws_nn_dense_plain(net, "fc1", x, ws_image_width(o, 10));
 	x = ws_nn_activation(net, "relu", x);
 	x = ws_nn_layer_norm(net, "ln", x);
-	return ws_nn_dense_plain(net, "fc2", x, options->classes);
+	return ws_nn_dense_plain(net, "fc2", x, o->classes);
 }
 
 /* --- CNNs ---------------------------------------------------------------------------------- */
@@ -69,8 +69,7 @@ static struct ws_image conv(struct ws_image_net *net, const char *name, struct w
 
 /* --- LeNet ------------------------------------------------------------------------ */
 
-static struct ws_image ws_model_lenet5(struct ws_image_net *net, struct ws_image x,
-                                       const struct ws_image_options *o)
+NETWORK(ws_model_lenet5)
 {
 	/* digits of 28 × 28 are seen in a frame of 32 × 32 */
 	int64_t pad = x.h == 28 ? 2 : 0;
@@ -81,7 +80,7 @@ static struct ws_image ws_model_lenet5(struct ws_image_net *net, struct ws_image
 	x = conv(net, "conv2", x, ws_image_width(o, 16), 5, 1, 0);
 	x = ws_nn_activation(net, "act2", x);
 	x = ws_nn_max_pool(net, "pool2", x, 2, 2, 0);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "fc1", x, ws_image_width(o, 120));
 	x = ws_nn_activation(net, "act3", x);
 	x = ws_nn_dense(net, "fc2", x, ws_image_width(o, 84));
@@ -89,14 +88,13 @@ static struct ws_image ws_model_lenet5(struct ws_image_net *net, struct ws_image
 	return ws_nn_dense(net, "fc3", x, o->classes);
 }
 
-static struct ws_image ws_model_lenet_caffe(struct ws_image_net *net, struct ws_image x,
-                                            const struct ws_image_options *o)
+NETWORK(ws_model_lenet_caffe)
 {
 	x = conv(net, "conv1", x, ws_image_width(o, 20), 5, 1, 0);
 	x = ws_nn_max_pool(net, "pool1", x, 2, 2, 0);
 	x = conv(net, "conv2", x, ws_image_width(o, 50), 5, 1, 0);
 	x = ws_nn_max_pool(net, "pool2", x, 2, 2, 0);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "ip1", x, ws_image_width(o, 500));
 	x = ws_nn_activation(net, "act1", x);
 	return ws_nn_dense(net, "ip2", x, o->classes);
@@ -104,8 +102,7 @@ static struct ws_image ws_model_lenet_caffe(struct ws_image_net *net, struct ws_
 
 /* --- AlexNet ---------------------------------------------------------------------- */
 
-static struct ws_image ws_model_alexnet(struct ws_image_net *net, struct ws_image x,
-                                        const struct ws_image_options *o)
+NETWORK(ws_model_alexnet)
 {
 	x = conv(net, "features.0", x, ws_image_width(o, 64), 11, 4, 2);
 	x = ws_nn_activation(net, "features.1", x);
@@ -121,7 +118,7 @@ static struct ws_image ws_model_alexnet(struct ws_image_net *net, struct ws_imag
 	x = ws_nn_activation(net, "features.11", x);
 	x = ws_nn_max_pool(net, "features.12", x, 3, 2, 0);
 	x = ws_nn_avg_pool(net, "avgpool", x, 6);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dropout(net, "classifier.0", x, 0.5);
 	x = ws_nn_dense(net, "classifier.1", x, ws_image_width(o, 4096));
 	x = ws_nn_activation(net, "classifier.2", x);
@@ -155,7 +152,7 @@ static struct ws_image vgg(struct ws_image_net *net, struct ws_image x,
 		x = ws_nn_activation(net, NAME("features.%d", layer++), x);
 	}
 	x = ws_nn_avg_pool(net, "avgpool", x, 7);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "classifier.0", x, ws_image_width(o, 4096));
 	x = ws_nn_activation(net, "classifier.1", x);
 	x = ws_nn_dropout(net, "classifier.2", x, 0.5);
@@ -165,14 +162,12 @@ static struct ws_image vgg(struct ws_image_net *net, struct ws_image x,
 	return ws_nn_dense(net, "classifier.6", x, o->classes);
 }
 
-static struct ws_image ws_model_vgg11(struct ws_image_net *net, struct ws_image x,
-                                      const struct ws_image_options *o)
+NETWORK(ws_model_vgg11)
 {
 	return vgg(net, x, o, vgg11_filters);
 }
 
-static struct ws_image ws_model_vgg16(struct ws_image_net *net, struct ws_image x,
-                                      const struct ws_image_options *o)
+NETWORK(ws_model_vgg16)
 {
 	return vgg(net, x, o, vgg16_filters);
 }
@@ -232,18 +227,16 @@ static struct ws_image resnet(struct ws_image_net *net, struct ws_image x,
 			          ws_image_width(o, (int64_t)64 << layer),
 			          layer > 0 && i == 0 ? 2 : 1);
 	x = ws_nn_avg_pool(net, "avgpool", x, 1);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	return ws_nn_dense(net, "fc", x, o->classes);
 }
 
-static struct ws_image ws_model_resnet18(struct ws_image_net *net, struct ws_image x,
-                                         const struct ws_image_options *o)
+NETWORK(ws_model_resnet18)
 {
 	return resnet(net, x, o, &(const struct resnet){{2, 2, 2, 2}, false});
 }
 
-static struct ws_image ws_model_resnet50(struct ws_image_net *net, struct ws_image x,
-                                         const struct ws_image_options *o)
+NETWORK(ws_model_resnet50)
 {
 	return resnet(net, x, o, &(const struct resnet){{3, 4, 6, 3}, true});
 }
@@ -261,8 +254,7 @@ static struct ws_image ws_model_resnet50(struct ws_image_net *net, struct ws_ima
 
 #define FEATURES 3
 
-static struct ws_image ws_model_conv1d_resnet(struct ws_image_net *net, struct ws_image x,
-                                              const struct ws_image_options *o)
+NETWORK(ws_model_conv1d_resnet)
 {
 	int64_t channels = FEATURES * o->depth_multiplier;
 
@@ -282,7 +274,7 @@ static struct ws_image ws_model_conv1d_resnet(struct ws_image_net *net, struct w
 	}
 	x = ws_nn_conv(net, "downscale.0", x, WS_CONV_SIGNAL(1, 1));
 	x = ws_nn_tanh(net, "downscale.1", x);
-	x = ws_nn_flatten(net, "flatten", x);
+	x = ws_nn_flatten(net, x);
 	x = ws_nn_dense(net, "fc.0", x, o->classes);
 	return ws_nn_tanh(net, "fc.1", x);
 }
@@ -425,8 +417,6 @@ enum ws_status ws_transformer_build(struct ws_graph *graph, const struct ws_tran
 	}
 	return ws_graph_check(graph, err);
 }
-
-/* --- model --- */
 
 /* --- networks on images and signals -------------------------------------------------------- */
 

@@ -463,14 +463,14 @@ struct ws_image ws_nn_add(struct ws_image_net *net, const char *name, struct ws_
 	return a;
 }
 
-struct ws_image ws_nn_flatten(struct ws_image_net *net, const char *name, struct ws_image x)
+struct ws_image ws_nn_flatten(struct ws_image_net *net, struct ws_image x)
 {
 	int64_t plane = x.h * x.w;
 	struct ws_image y = {x.data, x.n, x.c * plane, 1, 1};
 
 	if (net->layout == WS_LAYOUT_NCHW || plane == 1)
 		return y;
-	layer_begin(net, WSNVTX_OP_copy, name);
+	layer_begin(net, WSNVTX_OP_copy, "flatten");
 	y.data = ws_op_permute(net->graph, x.data, (int64_t[]){x.n, plane, x.c, 1},
 	                       WS_SHAPE(y.n, y.c), NULL);
 	layer_end(net);

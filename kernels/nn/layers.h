@@ -153,8 +153,8 @@ struct ws_image ws_nn_add(struct ws_image_net *net, const char *name, struct ws_
  * Each image as one row of c h w numbers, in this order: another view of the
  * same data, but in NHWC with h w > 1 a copy.
  */
-struct ws_image ws_nn_flatten(struct ws_image_net *net, const char *name, struct ws_image x);
-/* x · weight^T + bias for rows x: outputs numbers a row. */
+struct ws_image ws_nn_flatten(struct ws_image_net *net, struct ws_image x);
+/* x · weight^T + bias for rows x: outputs numbers per row. */
 struct ws_image ws_nn_dense(struct ws_image_net *net, const char *name, struct ws_image x,
                             int64_t outputs);
 /* The same without a bias. */

@@ -1,15 +1,17 @@
-# What `warpsheet record --pytorch` adds to a Python program: calls of modules of torch.nn become
-# ranges. Python imports this file as it starts (PYTHONPATH); the sitecustomize that would have been
-# imported without us follows. Nothing here may stop the program or change what it sees. This file is read by Python 2 as
-# well, which a recorded program may start: it must be valid there, and only hands on to the user's file.
+# `warpsheet record --pytorch` adds this file to a Python program, which imports it as it starts (PYTHONPATH). It waits
+# for `import torch` and then runs torch_modules.py beside it. The sitecustomize that would have been imported without us
+# follows. Nothing here may stop the program or change what it sees. This file is compiled at each start of a Python, also
+# of those without PyTorch, so it is short. Python 2, which a recorded program may start, reads it as well: it must be
+# valid there, and only hands on to the user's file.
 import os
 import sys
+
+_here = os.path.dirname(os.path.abspath(__file__))
 
 
 def _chain():
     """Our folder leaves the path, and the user's own sitecustomize runs as if we were not there."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [p for p in sys.path if os.path.abspath(p) != here]
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p) != _here]
     if sys.version_info[0] < 3:
         _chain_2()
         return
@@ -39,97 +41,6 @@ def _chain_2():
         del ours
 
 
-def _hook(torch):
-    from ctypes import PyDLL, c_char_p
-    from threading import local
-    from weakref import ref
-    from torch.nn.modules import module as modules
-    library = PyDLL(None)
-    begin_call, end_call = library.warpsheet_module_begin, library.warpsheet_module_end
-    begin_call.argtypes, begin_call.restype, end_call.restype = [c_char_p], None, None
-    is_compiling = torch.compiler.is_compiling
-    texts, inside, of_thread = {}, {}, local()
-    instances = {}  # kind -> those of it that were called as a root, or stepped
-
-    def instance_text(thing):
-        """"Adam 2" of the second Adam, "Adam" of the first: programs that train several models have
-        one each. There are no names for more than 16, which are made where they are used."""
-        kind = type(thing).__name__
-        known = instances.setdefault(kind, [])
-        at = next((i for i, other in enumerate(known) if other() is thing), None)
-        if at is None:
-            at = next((i for i, other in enumerate(known) if other() is None), len(known))
-            known[at:at + 1] = [ref(thing)] if at < 16 else []
-        return "%s %d" % (kind, at + 1) if 0 < at < 16 else kind
-
-    def look_inside(module):
-        inside.update((id(below), ref(below)) for below in module.modules() if below is not module)
-
-    def is_inside(module):
-        """A new module may lie where one that is gone did."""
-        below = inside.get(id(module))
-        return below and below() is module
-
-    def text_of(module, outer, root):
-        """By the name that the caller, or else the root, has for it. One that is made where it is called has none: all
-        are looked through for such ones once in a call of the root, not each time."""
-        kind, inner = type(module).__name__, ""
-        try:
-            if not is_inside(module) and not of_thread.is_searched:
-                look_inside(root)
-                of_thread.is_searched = True
-            if is_inside(module):
-                inner = next(name for above in (outer, root) for name, below in above.named_modules() if below is module)
-            else:
-                look_inside(module)
-        except Exception:  # it is in neither
-            pass
-        kind = kind if inner or module is not root else instance_text(module)
-        return ("nn.Module: " + ("%s (%s)" % (inner, kind) if inner else kind)).encode()
-
-    def begin(module, _):
-        if is_compiling():
-            return
-        try:
-            calls = of_thread.calls
-        except AttributeError:
-            calls = of_thread.calls = []
-        if not calls:
-            of_thread.is_searched = False
-        outer = calls[-1] if calls else module
-        key = id(module), id(outer)
-        known = texts.get(key)
-        if not known or known[0]() is not module or known[1]() is not outer:
-            if len(texts) > 50000 or len(inside) > 500000:
-                texts.clear()
-                inside.clear()
-                of_thread.is_searched = False
-            known = texts[key] = ref(module), ref(outer), text_of(module, outer, calls[0] if calls else module)
-        begin_call(known[2])
-        calls.append(module)
-
-    def end(module, _, __):
-        if is_compiling():
-            return
-        calls = getattr(of_thread, "calls", None)
-        while calls:
-            end_call()
-            if calls.pop() is module:
-                break
-
-    def step(optimizer, _, __):
-        text = instance_text(optimizer)
-        if text != type(optimizer).__name__:
-            step_of(text.encode())
-
-    modules.register_module_forward_pre_hook(begin)
-    modules.register_module_forward_hook(end, always_call=True)
-    from torch.optim.optimizer import register_optimizer_step_pre_hook
-    step_of = library.warpsheet_optimizer
-    step_of.argtypes, step_of.restype = [c_char_p], None
-    register_optimizer_step_pre_hook(step)
-
-
 class _Finder(object):
     """Waits for `import torch`, and then is gone."""
 
@@ -137,7 +48,7 @@ class _Finder(object):
         if name != "torch":
             return None
         sys.meta_path.remove(self)
-        from importlib.util import find_spec
+        from importlib.util import find_spec, module_from_spec, spec_from_file_location
         spec = find_spec(name)
         if spec and spec.loader:
             run = spec.loader.exec_module
@@ -145,7 +56,10 @@ class _Finder(object):
             def run_and_hook(module):
                 run(module)
                 try:
-                    _hook(module)
+                    hooks = spec_from_file_location("warpsheet_torch_modules", os.path.join(_here, "torch_modules.py"))
+                    loaded = module_from_spec(hooks)
+                    hooks.loader.exec_module(loaded)
+                    loaded.hook(module)
                 except Exception:  # a PyTorch without these: no modules
                     pass
             spec.loader.exec_module = run_and_hook

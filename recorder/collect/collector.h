@@ -276,6 +276,7 @@ void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *paylo
 /* Records a call of an operation at its end. The caller sets times, numbers and config; size and
  * type are set here. */
 void ws_event_op(struct ws_rec_op *rec);
+void ws_event_op_period(struct ws_rec_op_period *rec);
 
 /* Each returns what NVTX prescribes: the level, from 0; -1 for a pop without a push. */
 int ws_event_push(struct ws_event *ev);

@@ -143,23 +143,17 @@ static enum claim claim(struct ws_seg_header *seg, struct ws_proc self)
 	return CLAIM_MINE;
 }
 
-/* Whether the launcher runs. Taken as true in another PID namespace, where it cannot be checked. */
-static bool launcher_lives(const struct ws_seg_header *first)
-{
-	const struct ws_proc launcher = ws_seg_process(&first->launcher);
-
-	return ws_proc_is_elsewhere(launcher.namespace) || ws_proc_alive(launcher);
-}
-
 /*
  * Makes a segment for this process. Its name contains those of the first segment and of the
  * process, so that the launcher and a later image of the process find it. The launcher must run, as
- * nothing else would read the segment.
+ * nothing else would read the segment; that is taken as true in another PID namespace, where it
+ * cannot be checked.
  */
 static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char *first_path,
                                          struct ws_proc self)
 {
 	const struct ws_seg_opts opts = ws_seg_opts_of(first);
+	const struct ws_proc launcher = ws_seg_process(&first->launcher);
 	static struct ws_segment_file file; /* static because the thread's stack may be small; this
 	                                       function is called once */
 	static char path[PATH_MAX];
@@ -177,7 +171,7 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 		ws_segment_file_close(&file);
 		return NULL;
 	}
-	if (!launcher_lives(first))
+	if (!ws_proc_is_elsewhere(launcher.namespace) && !ws_proc_alive(launcher))
 		return NULL;
 	if (ws_segment_file_create_at(&file, path, &opts, NULL) != WS_OK) {
 		atomic_store(&first->control.no_room, self.pid);
@@ -241,8 +235,6 @@ struct ws_seg_header *ws_control_claim(void)
 	ws_segment_file_close(&first);
 	return own;
 }
-
-/* --- libraries of the process --- */
 
 /* --- loaded libraries --- */
 

@@ -33,6 +33,12 @@ static struct ws_def_head *def_at(uint64_t pos)
 	return (struct ws_def_head *)(ws_seg_defs(ws_collector.seg) + pos);
 }
 
+/* The id of a definition that is found by its position in the log. */
+static uint64_t id_by_position(const struct ws_def_head *def)
+{
+	return (uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)) / 8 + 1;
+}
+
 /* FNV-1a. Deliberate collisions do no harm here. */
 static uint32_t hash_def(enum ws_def_type type, const uint8_t *body, uint32_t size)
 {
@@ -230,7 +236,7 @@ static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_
 	memcpy(body, fixed, fixed_size);
 	def = (const struct ws_def_head *)(const void *)body - 1;
 	if (!id)
-		id = (uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)) / 8 + 1;
+		id = id_by_position(def);
 	def = ws_def_publish(type, put_text(body, fixed_size, &text), id, !is_event(type));
 	result = (uint32_t)def->id;
 	ws_def_end();
@@ -257,11 +263,7 @@ uint32_t ws_define_op(const void *bytes, uint32_t size)
 
 	if (size <= room) {
 		memcpy(body, bytes, size);
-		def = ws_def_publish(
-		        WS_DEF_OP, size,
-		        (uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)) / 8 + 1,
-		        0);
-		result = (uint32_t)def->id;
+		result = (uint32_t)ws_def_publish(WS_DEF_OP, size, id_by_position(def), 0)->id;
 	}
 	ws_def_end();
 	return result;

@@ -316,25 +316,19 @@ static struct ws_thread_buffer *thread_buffer_for(struct ws_event *ev)
 	return thread_buffer;
 }
 
-/* Whether everything to be recorded is recorded, so that new events are left out. */
-static int capture_is_over(void)
-{
-	return WS_UNLIKELY(
-	        atomic_load_explicit(&ws_collector.seg->control.has_ended, memory_order_relaxed));
-}
-
 static void count_outside(void)
 {
 	atomic_fetch_add_explicit(&ws_collector.seg->control.noutside, 1, memory_order_relaxed);
 }
 
-/* Counts an event of a push that was dropped. */
-static void count_dropped(void)
+/* Whether everything to be recorded is recorded: then the new event is counted as left out. */
+static bool is_past_window(void)
 {
-	if (capture_is_over())
-		count_outside();
-	else
-		ws_lost(WS_DROPPED_ring_overflow, 1);
+	if (!WS_UNLIKELY(atomic_load_explicit(&ws_collector.seg->control.has_ended,
+	                                      memory_order_relaxed)))
+		return 0;
+	count_outside();
+	return 1;
 }
 
 static void measure(struct ws_event *ev)
@@ -391,10 +385,8 @@ static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_ev
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return (int)thread_buffer->kernels;
 	}
-	if (capture_is_over()) {
-		count_outside();
+	if (is_past_window())
 		return (int)thread_buffer->kernels;
-	}
 	k = &thread_buffer->kernel[thread_buffer->kernels];
 	ws_event_init(&out, ev->domain, k->text, WS_TEXT_BYTES);
 	out.text.size = k->text_size;
@@ -424,9 +416,13 @@ int ws_event_push(struct ws_event *ev)
 	level = (int)thread_buffer->domains[ev->domain].open++;
 	if (ws_range_wanted())
 		ws_range_pushed(thread_buffer, ev, (uint32_t)level);
-	if (thread_buffer->domains[ev->domain].dropped || capture_is_over()) {
+	if (is_past_window()) {
 		thread_buffer->domains[ev->domain].dropped++;
-		count_dropped();
+		return level;
+	}
+	if (thread_buffer->domains[ev->domain].dropped) {
+		thread_buffer->domains[ev->domain].dropped++;
+		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return level;
 	}
 	/* reserve room for its own pop first, so that a signal handler cannot take it */
@@ -439,21 +435,27 @@ int ws_event_push(struct ws_event *ev)
 	return level;
 }
 
-/* Writes the record for which room was reserved. */
-static void put_pop(struct ws_thread_buffer *thread_buffer, uint32_t domain, int64_t time_ns)
+/* Writes a record that is whole already, before the room for so many pops. */
+static inline void put_whole(struct ws_thread_buffer *thread_buffer, const void *rec, uint32_t size,
+                             uint32_t pops)
 {
-	struct ws_rec_pop rec = {{sizeof(rec), WS_REC_POP, 0, time_ns}, domain, 0};
 	volatile uint64_t mark;
-	uint64_t pos =
-	        begin_record(thread_buffer, sizeof(rec), thread_buffer->pops_owed - 1, &mark);
+	uint64_t pos = begin_record(thread_buffer, size, pops, &mark);
 
 	if (WS_UNLIKELY(pos == UINT64_MAX)) {
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return;
 	}
-	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, &rec,
-	            sizeof(rec));
-	end_record(thread_buffer, pos + sizeof(rec));
+	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, rec, size);
+	end_record(thread_buffer, pos + size);
+}
+
+/* Writes the record for which room was reserved. */
+static void put_pop(struct ws_thread_buffer *thread_buffer, uint32_t domain, int64_t time_ns)
+{
+	struct ws_rec_pop rec = {{sizeof(rec), WS_REC_POP, 0, time_ns}, domain, 0};
+
+	put_whole(thread_buffer, &rec, sizeof(rec), thread_buffer->pops_owed - 1);
 }
 
 int ws_event_pop(struct ws_event *ev)
@@ -478,7 +480,8 @@ int ws_event_pop(struct ws_event *ev)
 		ws_range_popped(thread_buffer, ev->domain, (uint32_t)level, now);
 	if (WS_UNLIKELY(thread_buffer->domains[ev->domain].dropped)) {
 		thread_buffer->domains[ev->domain].dropped--;
-		count_dropped();
+		if (!is_past_window())
+			ws_lost(WS_DROPPED_ring_overflow, 1);
 		return level;
 	}
 	if (!ev->payload.schema) {
@@ -492,42 +495,38 @@ int ws_event_pop(struct ws_event *ev)
 	return level;
 }
 
-void ws_event_op(struct ws_rec_op *rec)
+/* Writes a record whose times its caller read. */
+static void put_timed(struct ws_rec_head *rec, enum ws_rec_type type, uint16_t size)
 {
 	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
-	volatile uint64_t mark;
-	uint64_t pos;
 
 	if (WS_UNLIKELY(!thread_buffer)) {
 		ws_lost(WS_DROPPED_thread_without_ring, 1);
 		return;
 	}
-	if (capture_is_over()) {
-		count_outside();
+	if (is_past_window())
 		return;
-	}
-	rec->head.size = sizeof(*rec);
-	rec->head.type = WS_REC_OP;
-	pos = begin_record(thread_buffer, sizeof(*rec), thread_buffer->pops_owed, &mark);
-	if (WS_UNLIKELY(pos == UINT64_MAX)) {
-		ws_lost(WS_DROPPED_ring_overflow, 1);
-		return;
-	}
-	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, rec,
-	            sizeof(*rec));
-	end_record(thread_buffer, pos + sizeof(*rec));
+	rec->size = size;
+	rec->type = (uint16_t)type;
+	put_whole(thread_buffer, rec, size, thread_buffer->pops_owed);
+}
+
+void ws_event_op(struct ws_rec_op *rec)
+{
+	put_timed(&rec->head, WS_REC_OP, sizeof(*rec));
+}
+
+void ws_event_op_period(struct ws_rec_op_period *rec)
+{
+	put_timed(&rec->head, WS_REC_OP_PERIOD, sizeof(*rec));
 }
 
 void ws_event_mark(struct ws_event *ev)
 {
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 
-	if (WS_UNLIKELY(!thread_buffer))
+	if (WS_UNLIKELY(!thread_buffer) || is_past_window())
 		return;
-	if (capture_is_over()) {
-		count_outside();
-		return;
-	}
 	measure(ev);
 	if (!put_event(thread_buffer, WS_REC_MARK, ev, 0, 0, thread_buffer->pops_owed))
 		ws_lost(WS_DROPPED_ring_overflow, 1);
@@ -554,10 +553,8 @@ uint64_t ws_event_start(struct ws_event *ev)
 		return range |
 		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_DROPPED_definition_overflow)
 		                                  : RANGE_CAUSE(WS_DROPPED_thread_without_ring));
-	if (capture_is_over()) {
-		count_outside();
+	if (is_past_window())
 		return range | RANGE_CAUSE(CAUSE_OVER);
-	}
 	measure(ev);
 	capture = ws_range_wanted() && ws_range_started(ev) ? RANGE_CAPTURE : 0;
 	if (put_event(thread_buffer, WS_REC_START, ev, range, 0, thread_buffer->pops_owed))

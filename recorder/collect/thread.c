@@ -2,7 +2,6 @@
  * Threads by the system's ids. A thread is found by its first NVTX event or by CUPTI's record of a
  * call, and must get the same id in the trace by both.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -23,7 +22,7 @@ static struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Index of the thread, or of the place to add it; -1: not found and the table is full. */
-static int place_of(uint32_t tid)
+static int slot_of_thread(uint32_t tid)
 {
 	for (int i = 0; i < MAX_THREADS; i++)
 		if (table[i].tid == tid || !table[i].tid)
@@ -51,18 +50,10 @@ static uint32_t begin_thread(uint32_t tid, const char *name, int place, uint32_t
 static void read_name(uint32_t tid, char *name, size_t size)
 {
 	char path[48];
-	ssize_t n;
-	int fd;
 
-	name[0] = 0;
 	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", (unsigned)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, name, size - 1);
-	name[n > 0 ? n : 0] = 0;
+	(void)ws_text_read(path, name, size);
 	name[strcspn(name, "\n")] = 0;
-	close(fd);
 }
 
 uint32_t ws_thread_of(uint32_t tid)
@@ -73,7 +64,7 @@ uint32_t ws_thread_of(uint32_t tid)
 	int place;
 
 	ws_lock(&lock, &before);
-	place = place_of(tid);
+	place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid) {
 		thread = table[place].thread;
 	} else if (place >=
@@ -92,7 +83,7 @@ static uint32_t thread_with_buffer(uint32_t tid, const char *name)
 	int place;
 
 	ws_lock(&lock, &before);
-	place = place_of(tid);
+	place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid && !table[place].had_thread_buffer &&
 	    !table[place].ended) {
 		thread = table[place].thread;
@@ -144,7 +135,7 @@ static void thread_ended(void *arg)
 	ws_range_abandoned(thread_buffer);
 	tid = ws_thread_id();
 	ws_lock(&lock, &before);
-	place = place_of(tid);
+	place = slot_of_thread(tid);
 	if (place >= 0 && table[place].tid)
 		table[place].ended = 1;
 	ws_unlock(&lock, &before);
@@ -178,7 +169,7 @@ int ws_thread_buffer_grow(struct ws_thread_buffer *thread_buffer)
  * Takes a buffer in this state: FREE (it has memory) or NONE (it gets memory here). Page faults
  * then happen at the thread's first event and not in its measured ranges. NULL: none.
  */
-static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
+static struct ws_thread_buffer *take_buffer(enum ws_thread_buffer_state wanted)
 {
 	const bool is_new = wanted == WS_THREAD_BUFFER_NONE;
 	struct ws_seg_header *seg = ws_collector.seg;
@@ -239,8 +230,8 @@ struct ws_thread_buffer *ws_thread_buffer_find(void)
 	ws_self.looked = freed + 1;
 	/* buffers with memory first, so that a program with many short threads uses little
 	 * memory */
-	found = take(WS_THREAD_BUFFER_FREE);
-	return found ? found : take(WS_THREAD_BUFFER_NONE);
+	found = take_buffer(WS_THREAD_BUFFER_FREE);
+	return found ? found : take_buffer(WS_THREAD_BUFFER_NONE);
 }
 
 /* --- ranges of --capture-range --- */

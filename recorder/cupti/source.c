@@ -527,7 +527,7 @@ static void replace_thread(uint8_t *record, size_t at, uint32_t *tid, uint32_t *
 	memcpy(record + at, &value, sizeof(value));
 }
 
-static void prepare(uint8_t *buffer, size_t valid)
+static void replace_addresses(uint8_t *buffer, size_t valid)
 {
 	const int has_overhead_data =
 	        atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_12_4;
@@ -589,7 +589,7 @@ static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, siz
 		return;
 	}
 	ws_cupti_tell_sizes();
-	prepare(buffer, valid_size);
+	replace_addresses(buffer, valid_size);
 	ws_slot_finish(seg, slot, valid_size);
 }
 

@@ -418,6 +418,7 @@ static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 	id = string ? ws_drain_string_id(d, string, &known) : 0;
 	if (known)
 		return id;
+	d->counted[WS_DROPPED_kernel_without_name]++;
 	snprintf(text, sizeof(text), "unknown kernel 0x%llx", (unsigned long long)address);
 	return ws_drain_intern(d, ws_bytes_of(text));
 }

@@ -91,7 +91,7 @@ static struct ws_def_input take_input(struct reader *r)
 	return input;
 }
 
-static void put(struct ws_buf *b, const char *text)
+static void put_words(struct ws_buf *b, const char *text)
 {
 	ws_buf_put(b, text, strlen(text));
 }
@@ -100,15 +100,15 @@ static void put(struct ws_buf *b, const char *text)
 static void put_comma(struct ws_buf *b)
 {
 	if (b->len && b->data[b->len - 1] != '[')
-		put(b, ",");
+		put_words(b, ",");
 }
 
 static void put_quoted(struct ws_buf *b, const char *text)
 {
 	put_comma(b);
-	put(b, "\"");
-	put(b, text);
-	put(b, "\"");
+	put_words(b, "\"");
+	put_words(b, text);
+	put_words(b, "\"");
 }
 
 static void put_numbers(struct ws_buf *b, struct reader *r, uint32_t n)
@@ -116,12 +116,12 @@ static void put_numbers(struct ws_buf *b, struct reader *r, uint32_t n)
 	char number[24];
 
 	put_comma(b);
-	put(b, "[");
+	put_words(b, "[");
 	for (uint32_t i = 0; i < n && !r->is_short; i++) {
 		snprintf(number, sizeof(number), "%s%" PRId64, i ? "," : "", (int64_t)take_word(r));
-		put(b, number);
+		put_words(b, number);
 	}
-	put(b, "]");
+	put_words(b, "]");
 }
 
 static void put_shape(struct texts *t, struct reader *r, struct ws_def_input input)
@@ -134,12 +134,12 @@ static void put_list(struct texts *t, struct reader *r, uint32_t n)
 {
 	put_comma(&t->dims);
 	put_comma(&t->strides);
-	put(&t->dims, "[");
-	put(&t->strides, "[");
+	put_words(&t->dims, "[");
+	put_words(&t->strides, "[");
 	for (uint32_t i = 0; i < n && !r->is_short; i++)
 		put_shape(t, r, take_input(r));
-	put(&t->dims, "]");
-	put(&t->strides, "]");
+	put_words(&t->dims, "]");
+	put_words(&t->strides, "]");
 	put_quoted(&t->types, "TensorList");
 	put_quoted(&t->inputs, "");
 }
@@ -151,7 +151,7 @@ static void put_scalars(struct texts *t, struct reader *r, struct ws_def_input i
 	char text[40];
 
 	put_comma(&t->inputs);
-	put(&t->inputs, is_list ? "\"[" : "\"");
+	put_words(&t->inputs, is_list ? "\"[" : "\"");
 	for (uint32_t i = 0; i < n && !r->is_short; i++) {
 		/* Writes a number as PyTorch's operator<< does. */
 		uint64_t word = take_word(r);
@@ -167,10 +167,10 @@ static void put_scalars(struct texts *t, struct reader *r, struct ws_def_input i
 			         signbit(value) && value == 0 ? "-" : "", (int64_t)value);
 		else
 			snprintf(text, 40, "%.17g", value);
-		put(&t->inputs, i ? ", " : "");
-		put(&t->inputs, text);
+		put_words(&t->inputs, i ? ", " : "");
+		put_words(&t->inputs, text);
 	}
-	put(&t->inputs, is_list ? "]\"" : "\"");
+	put_words(&t->inputs, is_list ? "]\"" : "\"");
 	put_quoted(&t->types, is_list ? "ScalarList" : "Scalar");
 	put_numbers(&t->dims, r, 0);
 	put_numbers(&t->strides, r, 0);
@@ -178,7 +178,7 @@ static void put_scalars(struct texts *t, struct reader *r, struct ws_def_input i
 
 static struct ws_bytes closed(struct ws_buf *b)
 {
-	put(b, "]");
+	put_words(b, "]");
 	return (struct ws_bytes){b->data, b->len};
 }
 
@@ -198,10 +198,10 @@ static bool add_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_o
 		r.rest = behind.len - name_room;
 	}
 	if (def->inputs) {
-		put(&t.dims, "[");
-		put(&t.types, "[");
-		put(&t.strides, "[");
-		put(&t.inputs, "[");
+		put_words(&t.dims, "[");
+		put_words(&t.types, "[");
+		put_words(&t.strides, "[");
+		put_words(&t.inputs, "[");
 		for (uint32_t i = 0; i < def->inputs && !r.is_short; i++) {
 			const struct ws_def_input input = take_input(&r);
 
@@ -390,8 +390,7 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 
 	if (schema->nfields > def->tail.len / sizeof(struct ws_def_field))
 		return 0;
-	if (name.len == strlen("warpsheet.launch") &&
-	    !memcmp(name.ptr, "warpsheet.launch", name.len) &&
+	if (ws_bytes_is(name, "warpsheet.launch") &&
 	    schema->size_bytes == sizeof(struct wsnvtx_launch) &&
 	    d->nlaunch_schemas < WS_DRAIN_LAUNCH_SCHEMAS)
 		d->launch_schemas[d->nlaunch_schemas++] = def->id;

@@ -290,6 +290,23 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 	return 1;
 }
 
+static bool add_op_period(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
+{
+	struct ws_row_op_period row = {.thread = thread};
+	struct ws_rec_op_period rec;
+
+	memcpy(&rec, bytes, sizeof(rec));
+	if (rec.end_ns < rec.head.time_ns || !ws_drain_time(d, rec.head.time_ns, &row.start_ns) ||
+	    !ws_drain_time(d, rec.end_ns, &row.dur_ns))
+		return 0;
+	row.dur_ns -= row.start_ns;
+	row.marks = rec.marks;
+	row.ops = rec.ops;
+	row.part = rec.part;
+	ws_drain_add(d, WS_KIND_OP_PERIOD, &row);
+	return 1;
+}
+
 /* Turns one record of a thread into rows. False: it is invalid. */
 static bool add_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
@@ -299,6 +316,8 @@ static bool add_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, 
 		return 0;
 	if (ev.rec.head.type == WS_REC_OP)
 		return size == sizeof(struct ws_rec_op) && add_op(d, thread, rec);
+	if (ev.rec.head.type == WS_REC_OP_PERIOD)
+		return size == sizeof(struct ws_rec_op_period) && add_op_period(d, thread, rec);
 	if (!parse(&ev, rec, size))
 		return 0;
 	switch (ev.rec.head.type) {
@@ -523,7 +542,8 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 	case WS_REC_END:
 		return end(d, thread, &ev, rec, size);
 	default:
-		end_ns = ev.head.type == WS_REC_CPU_KERNEL || ev.head.type == WS_REC_OP
+		end_ns = ev.head.type == WS_REC_CPU_KERNEL || ev.head.type == WS_REC_OP ||
+		                         ev.head.type == WS_REC_OP_PERIOD
 		                 ? (int64_t)ev.range
 		                 : ev.head.time_ns;
 		if (!keeps(d, ev.head.time_ns, end_ns)) {

@@ -146,19 +146,12 @@ pid_t ws_witness_start(void)
 uint64_t ws_witness_signals(pid_t witness)
 {
 	char path[48], status[4096], *pending;
-	ssize_t n = -1;
-	int fd;
 
 	/* Waits until any signal being sent to our group has reached all its members. The call
 	 * changes nothing, but waits for the kernel's lock on process groups. */
 	(void)!setpgid(0, getpgrp());
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)witness);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, status, sizeof(status) - 1);
-		close(fd);
-	}
-	status[n > 0 ? n : 0] = 0;
+	(void)ws_text_read(path, status, sizeof(status));
 	pending = strstr(status, "\nShdPnd:");
 	return pending ? strtoull(pending + strlen("\nShdPnd:"), NULL, 16) : 0;
 }

@@ -20,14 +20,6 @@
 static const char *const libraries[] = {"libcuda.so.", "libcudart", "libcublas", "libcudnn"};
 #define NLIBRARIES (sizeof(libraries) / sizeof(*libraries))
 
-static bool is_cuda_library(const char *name)
-{
-	for (size_t i = 0; i < NLIBRARIES; i++)
-		if (!strncmp(name, libraries[i], strlen(libraries[i])))
-			return 1;
-	return 0;
-}
-
 /* --- a file --- */
 
 /* Of a large file only the begin (names of libraries) and the end (names of sections) are read:
@@ -85,7 +77,8 @@ int ws_cuda_use_of_process(uint32_t pid)
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		const char *name = strrchr(line, '/');
 
-		found = name && is_cuda_library(name + 1);
+		for (size_t i = 0; name && !found && i < NLIBRARIES; i++)
+			found = !strncmp(name + 1, libraries[i], strlen(libraries[i]));
 	}
 	if (f)
 		fclose(f);
@@ -292,8 +285,8 @@ static const char *load(void)
 /* --- rows --- */
 
 /* Adds a row of GPU `gpu` at this time; "" for values that do not change. */
-static void add(struct ws_drain *d, unsigned gpu, const char *when, const char *key,
-                const char *value)
+static void add_text(struct ws_drain *d, unsigned gpu, const char *when, const char *key,
+                     const char *value)
 {
 	char name[96];
 
@@ -307,7 +300,7 @@ static void add_number(struct ws_drain *d, unsigned gpu, const char *when, const
 	char text[24];
 
 	snprintf(text, sizeof(text), "%llu", value);
-	add(d, gpu, when, key, text);
+	add_text(d, gpu, when, key, text);
 }
 
 /* Names by the bits of nvmlClocksThrottleReason*. */
@@ -328,7 +321,7 @@ static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
 			                        len ? "," : "", names[i]);
 	if (bits >> (sizeof(names) / sizeof(*names)))
 		snprintf(text + len, sizeof(text) - len, "%sother", len ? "," : "");
-	add(d, gpu, when, "throttle", text);
+	add_text(d, gpu, when, "throttle", text);
 }
 
 /* True if NVML has the function and it succeeded. */
@@ -362,7 +355,7 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 			unsigned value;
 
 			if (NVML_TELLS(nvmlDeviceGetName, gpu, name, sizeof(name)))
-				add(d, i, "", "name", name);
+				add_text(d, i, "", "name", name);
 			if (NVML_TELLS(nvmlDeviceGetPciInfo_v3, gpu, &pci))
 				add_number(d, i, "", "pci_bus", pci.bus);
 			if (NVML_TELLS(nvmlDeviceGetEnforcedPowerLimit, gpu, &value))

@@ -15,6 +15,8 @@
 #include "formats/base/memory.h"
 #include "formats/base/options.h"
 #include "formats/base/status.h"
+#include "formats/base/system/files.h"
+#include "formats/base/system/system.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment.h"
 #include "recorder/shared/segment_file.h"
@@ -78,8 +80,6 @@ enum ws_status ws_output_choose(char *path, size_t size, uint32_t pid, ws_output
 
 /* --- names from a segment --- */
 
-/* The part of the path after its last slash; borrowed. */
-const char *ws_trace_path_name(const char *path);
 /* Whether the open folder has an entry (or a link) with the file name of the path. */
 bool ws_trace_path_exists(int folder, const char *path);
 
@@ -187,18 +187,14 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first);
 
 #define WS_FACT_KEY_MAX 128 /* with "workload." and the end */
 
-struct ws_provenance {
-	const char *program;    /* path; NULL: unknown */
-	char *const *arguments; /* of the program, NULL-terminated; NULL: they must not be stored */
-	const char *options;    /* options of the recording, quoted; NULL: unknown */
-	const struct ws_opt_texts *facts; /* of the workload: "KEY=VALUE" */
-	bool no_gpu;                      /* GPUs must not be queried */
-	uint32_t cpu_time_quantum_ns; /* 0 = none */
-};
-
-/* Adds the rows known before the program starts. Secrets in arguments are masked. Returns the
- * number of arguments with secrets. */
-unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
+struct ws_record_opts;
+/*
+ * Adds the rows known before the program starts. program: its path; NULL: unknown. arguments:
+ * NULL-terminated; NULL: they must not be stored. Secrets in arguments are masked. Returns the
+ * number of arguments with secrets.
+ */
+unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_record_opts *opts,
+                             const char *program, char *const *arguments,
                              const struct ws_seg_header *seg);
 /*
  * Adds the rows known from the environment of the attached process: its ranks. Values that are not
@@ -278,10 +274,7 @@ struct ws_record_opts {
 	                            attached */
 	bool tell_progress;      /* print progress while the program runs, in growing intervals */
 	struct ws_opt_texts facts; /* of the workload: "KEY=VALUE" */
-	const char *options_text; /* for the trace's provenance */
-	/* Prints a line for the user during the recording: no full stop, no newline. NULL: no
-	 * messages. */
-	void (*notice)(const char *line);
+	const char *options_text;  /* for the trace's provenance */
 };
 
 /* The result of one recorded process. */
@@ -338,10 +331,10 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
                                  struct ws_record_result *result, struct ws_err *err);
 
 /*
- * Calls found(path) for each of this user's segments in dir whose launcher is gone and that
- * --salvage can use. dir NULL: the folders of ws_segment_folder_default().
+ * Names to the user each of this user's segments in dir whose launcher is gone and that --salvage
+ * can use. dir NULL: the folders of ws_segment_folder_default().
  */
-void ws_segments_abandoned(const char *dir, void (*found)(const char *path));
+void ws_segments_tell_abandoned(const char *dir);
 
 /* --- the traced program as a child process --------------------------------------------------- */
 
@@ -452,13 +445,13 @@ struct ws_process {
 
 /*
  * Takes ownership of a segment (also on failure), and begins its trace at this path, which is
- * copied. If the segment has a commit, continues that trace. folder: the open folder of the path.
- * If the trace needs no more work, *found gives the reason, the segment is removed, and *out is
- * NULL.
+ * copied. program and arguments: as for ws_provenance_begin(). If the segment has a commit,
+ * continues that trace. folder: the open folder of the path. If the trace needs no more work,
+ * *found gives the reason, the segment is removed, and *out is NULL.
  */
 enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
                                 struct ws_segment_file *file, int folder, const char *trace,
-                                const struct ws_provenance *provenance, struct ws_err *err);
+                                const char *program, char *const *arguments, struct ws_err *err);
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
                                  struct ws_segment_file *file, int folder, const char *trace,
                                  enum ws_salvage *found, struct ws_err *err);
@@ -516,9 +509,10 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 void ws_process_close(struct ws_process *p, int keep_segment);
 void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
 
-/* A line for the user, see struct ws_record_opts. */
-void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
+/* Prints a line for the user on stderr; without full stop and newline. */
+void ws_record_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a line of a run of a series, as it is. */
+void ws_record_pass_on(const char *line);
 
 /* --- the command line of warpsheet-record ---------------------------------------------------- */
 
@@ -534,6 +528,9 @@ struct ws_record_command {
 	int ncapture_options;
 	int64_t repeat; /* number of recordings of each point; 1 unless has_repeat */
 	bool has_repeat;
+	char **program_b; /* --ab: the program after ---; NULL: none was given */
+	bool ab;
+	int64_t most_ns, pause_ns; /* --time-limit, --pause */
 	bool require_gpu, help, version;
 };
 
@@ -563,13 +560,14 @@ struct ws_grid_point {
 	const char *name; /* name of its files without the repetition: "mlp-batch64-fp32" */
 	const char *const *options; /* options of warpsheet-step, --model first; NULL-terminated;
 	                               empty for a program */
+	char *const *program;       /* with its arguments, NULL-terminated; NULL: a model */
 	/* pairs of option and value that differ between points: "batch" "64"; NULL-terminated */
 	const char *const *facts;
 };
 
 struct ws_grid_run {
 	size_t point;
-	int64_t repetition; /* from 1 */
+	int64_t repetition; /* from 1; 0: a warm-up, whose trace is removed */
 };
 
 /* Free with ws_grid_free. */
@@ -583,11 +581,17 @@ struct ws_grid {
 
 /*
  * Plans the grid of a command line. rest: options of warpsheet-step; a comma in a value makes a
- * list. model NULL: a program with this name. Each repetition records every point once, in a new
- * random order from seed, so that drift of the machine affects all points alike.
+ * list. model NULL: the given programs with their names. Each repetition records every point once,
+ * in a new random order from seed, so that drift of the machine affects all points alike. Two
+ * programs have a warm-up before.
  */
+struct ws_grid_program {
+	const char *name;
+	char *const *argv; /* NULL-terminated */
+};
 enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const *rest, int nrest,
-                            const char *program, int64_t repeat, uint64_t seed, struct ws_err *err);
+                            const struct ws_grid_program *programs, size_t nprograms,
+                            int64_t repeat, uint64_t seed, struct ws_err *err);
 void ws_grid_free(struct ws_grid *grid);
 /* Whether any of these options has a list of values. */
 bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);
@@ -602,9 +606,10 @@ bool ws_grid_has_lists(const char *model, char *const *rest, int nrest);
 struct ws_series_opts {
 	const char *folder;               /* created if it does not exist */
 	char *const *capture_options;     /* of warpsheet-record, NULL-terminated; without -o */
-	char *const *program;             /* NULL: a model */
-	void (*notice)(const char *line); /* progress, for the user */
-	void (*words)(const char *line);  /* prints a line of a program's stderr unchanged */
+	/* Called after each repetition of all points; false: no more are needed. NULL: always. */
+	bool (*is_open)(const struct ws_series_opts *opts);
+	int64_t most_ns;  /* begin no repetition after this time; 0: no limit */
+	int64_t pause_ns; /* before each run */
 };
 
 /*

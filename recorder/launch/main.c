@@ -1,11 +1,12 @@
 /* warpsheet-record: the command line. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "formats/base/memory.h"
@@ -14,20 +15,6 @@
 
 #define NAME         "warpsheet-record"
 #define STEP_PROGRAM "warpsheet-step"
-
-static void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void complain(const char *fmt, ...)
-{
-	char *line;
-	va_list ap;
-
-	va_start(ap, fmt);
-	line = ws_xvformat(fmt, ap);
-	va_end(ap);
-	ws_defuse(line); /* names may contain control characters */
-	fprintf(stderr, NAME ": %s\n", line);
-	free(line);
-}
 
 /* --- the program --- */
 
@@ -44,18 +31,22 @@ static int default_output(char *out, size_t size, const char *name)
 	return snprintf(out + len, size - len, ".wtrace") < (int)(size - len) ? 0 : -1;
 }
 
+/* The path of a program beside this one. */
+static bool find_beside(const char *name, char path[PATH_MAX])
+{
+	char self[PATH_MAX];
+	int len;
+
+	if (ws_program_path(self, sizeof(self)))
+		return false;
+	len = snprintf(path, PATH_MAX, "%s/%s", dirname(self), name);
+	return len > 0 && len < PATH_MAX;
+}
+
 /* argv of "warpsheet-step --model NAME rest…", the program found beside this one. */
 static int step_command(struct ws_record_command *cmd, char path[PATH_MAX])
 {
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	int len;
-
-	if (n < 0)
-		return -1;
-	self[n] = 0;
-	len = snprintf(path, PATH_MAX, "%s/" STEP_PROGRAM, dirname(self));
-	if (len < 0 || len >= PATH_MAX)
+	if (!find_beside(STEP_PROGRAM, path))
 		return -1;
 	cmd->program = ws_xarray((size_t)cmd->nrest + 4, sizeof(*cmd->program));
 	cmd->program[0] = path;
@@ -66,23 +57,6 @@ static int step_command(struct ws_record_command *cmd, char path[PATH_MAX])
 }
 
 /* --- what the user reads --- */
-
-static void notice(const char *line)
-{
-	complain("%s", line);
-}
-
-static void tell_abandoned(const char *path)
-{
-	const char *further = strstr(path, WS_SEG_FURTHER);
-	char first[PATH_MAX];
-
-	/* salvaging the first segment of a recording salvages the others */
-	snprintf(first, sizeof(first), "%.*s", further ? (int)(further - path) : 0, path);
-	if (further && !access(first, F_OK))
-		return;
-	complain("a killed recorder left %s; finish its trace: " NAME " --salvage %s", path, path);
-}
 
 /* One line for all traces together. */
 static void print_losses(const struct ws_record_result *r)
@@ -129,41 +103,19 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 		if (t->counts.operations)
 			snprintf(operations, sizeof(operations), ", %" PRIu64 " operations",
 			         t->counts.operations);
-		complain("%s%s: %" PRIu64 " kernels, %" PRIu64 " ranges, %" PRIu64
-		         " marks%s%s, %" PRIu64 " bytes",
-		         short_path(t->path), process, t->counts.kernels, t->counts.ranges,
-		         t->counts.marks, operations, rescued, t->file_size);
+		ws_record_notice("%s%s: %" PRIu64 " kernels, %" PRIu64 " ranges, %" PRIu64
+		                 " marks%s%s, %" PRIu64 " bytes",
+		                 short_path(t->path), process, t->counts.kernels, t->counts.ranges,
+		                 t->counts.marks, operations, rescued, t->file_size);
 	}
 	/* Not a loss: the user asked for it. */
 	outside = 0;
 	for (size_t j = 0; j < r->ntraces; j++)
 		outside += r->traces[j].noutside;
 	if (outside)
-		complain("%" PRIu64 " events outside the capture range were left out", outside);
+		ws_record_notice("%" PRIu64 " events outside the capture range were left out",
+		                 outside);
 	print_losses(r);
-}
-
-/* A program that uses CUDA but ended before it initialized CUDA. */
-static void print_gpu_absence(const struct ws_record_result *r)
-{
-	char line[1600];
-
-	if (!r->uses_cuda || !r->ntraces)
-		return;
-	for (size_t i = 0; i < r->ntraces; i++)
-		if (r->traces[i].gpu.state != WS_GPU_NONE)
-			return;
-	complain("no GPU was recorded: %s", ws_gpu_absence(line, sizeof(line)));
-}
-
-/* --pytorch was given, but no process had a PyTorch that can be recorded. */
-static void print_pytorch_absence(const struct ws_record_result *r)
-{
-	for (size_t i = 0; i < r->ntraces; i++)
-		if (r->traces[i].counts.operations)
-			return;
-	complain("--pytorch recorded no operation: no recorded process ran PyTorch, or a PyTorch "
-	         "that hides its functions");
 }
 
 static void print_summary(const struct ws_record_result *r)
@@ -171,18 +123,20 @@ static void print_summary(const struct ws_record_result *r)
 	unsigned masked;
 
 	if (r->term_signal)
-		complain("the program was killed by signal %d (%s)", r->term_signal,
-		         strsignal(r->term_signal));
+		ws_record_notice("the program was killed by signal %d (%s)", r->term_signal,
+		                 strsignal(r->term_signal));
 	if (r->ntraces && !r->traces[0].pid && r->obstacle)
-		complain("nothing to record: the program %s", r->obstacle);
+		ws_record_notice("nothing to record: the program %s", r->obstacle);
 	else if (r->ntraces && !r->traces[0].pid && r->is_hidden)
-		complain("nothing to record: the program could not see the recorder's shared "
-		         "memory. bwrap, Apptainer and other containers have a /dev/shm of their "
-		         "own. Name a folder that it sees with --segment-dir");
+		ws_record_notice(
+		        "nothing to record: the program could not see the recorder's shared "
+		        "memory. bwrap, Apptainer and other containers have a /dev/shm of their "
+		        "own. Name a folder that it sees with --segment-dir");
 	else if (r->ntraces && !r->traces[0].pid)
-		complain("nothing to record: the program used neither CUDA nor NVTX. Or it is "
-		         "statically linked, runs as another user, clears its environment, or has "
-		         "a /dev/shm of its own, as in a container (see --segment-dir)");
+		ws_record_notice(
+		        "nothing to record: the program used neither CUDA nor NVTX. Or it is "
+		        "statically linked, runs as another user, clears its environment, or has "
+		        "a /dev/shm of its own, as in a container (see --segment-dir)");
 
 	/* Each problem once, however many processes have it. */
 	char line[1600], before[1600] = "";
@@ -190,34 +144,46 @@ static void print_summary(const struct ws_record_result *r)
 	for (size_t i = 0; i < r->ntraces; i++) {
 		if (!ws_gpu_problem(&r->traces[i].gpu, line, sizeof(line)) || !strcmp(line, before))
 			continue;
-		complain("no GPU was recorded: %s", line);
+		ws_record_notice("no GPU was recorded: %s", line);
 		memcpy(before, line, sizeof(before));
 	}
 	masked = 0;
 	for (size_t i = 0; i < r->ntraces; i++)
 		masked += r->traces[i].masked;
 	if (masked)
-		complain("secrets in %u argument%s are masked in the trace; --no-args keeps all "
-		         "arguments out",
-		         masked, masked == 1 ? "" : "s");
+		ws_record_notice(
+		        "secrets in %u argument%s are masked in the trace; --no-args keeps all "
+		        "arguments out",
+		        masked, masked == 1 ? "" : "s");
 	print_traces(r, "");
 }
 
-/* Exit code: the program's, unless --require-gpu was given and no GPU was recorded. */
-static int require_gpu(const struct ws_record_result *r)
+/* Explains missing GPU kernels and missing operations of PyTorch. Exit code: the program's, unless
+ * --require-gpu was given and no GPU was recorded. */
+static int print_absence(const struct ws_record_command *cmd, const struct ws_record_result *r)
 {
+	uint64_t gpu_kernels = 0, operations = 0;
+	bool saw_cuda = false;
 	char line[1600];
 
-	for (size_t i = 0; i < r->ntraces; i++)
-		if (r->traces[i].counts.gpu_kernels)
-			return r->exit_code;
-	for (size_t i = 0; i < r->ntraces; i++)
-		if (r->traces[i].gpu.state != WS_GPU_NONE) {
-			complain("no kernel of a GPU was recorded (--require-gpu)");
-			return ws_status_exit_code(WS_ENVIRONMENT);
-		}
-	complain("no kernel of a GPU was recorded (--require-gpu): %s",
-	         ws_gpu_absence(line, sizeof(line)));
+	for (size_t i = 0; i < r->ntraces; i++) {
+		gpu_kernels += r->traces[i].counts.gpu_kernels;
+		operations += r->traces[i].counts.operations;
+		saw_cuda |= r->traces[i].gpu.state != WS_GPU_NONE;
+	}
+	/* a program that uses CUDA but ended before it initialized CUDA; with --require-gpu it is
+	 * reported below, and warpsheet-step has reported it itself */
+	if (!cmd->require_gpu && !cmd->model && !cmd->record.capture.no_cupti && r->uses_cuda &&
+	    r->ntraces && !saw_cuda)
+		ws_record_notice("no GPU was recorded: %s", ws_gpu_absence(line, sizeof(line)));
+	if (cmd->record.capture.pytorch && !operations)
+		ws_record_notice(
+		        "--pytorch recorded no operation: no recorded process ran PyTorch, or a "
+		        "PyTorch that hides its functions");
+	if (!cmd->require_gpu || gpu_kernels)
+		return r->exit_code;
+	ws_record_notice("no kernel of a GPU was recorded (--require-gpu)%s%s",
+	                 saw_cuda ? "" : ": ", saw_cuda ? "" : ws_gpu_absence(line, sizeof(line)));
 	return ws_status_exit_code(WS_ENVIRONMENT);
 }
 
@@ -226,7 +192,7 @@ static int require_gpu(const struct ws_record_result *r)
 /* Exit code. */
 static int failed(enum ws_status status, const struct ws_err *err)
 {
-	complain("%s", err->text);
+	ws_record_notice("%s", err->text);
 	return ws_status_exit_code(status);
 }
 
@@ -243,12 +209,13 @@ static int salvage(struct ws_record_command *cmd)
 	WS_THEN(status, ws_record_salvage(&cmd->record, cmd->salvage, &result, &err));
 	if (status == WS_OK) {
 		if (result.found == WS_SALVAGE_FINISHED)
-			complain("the trace was finished; %s is removed", cmd->salvage);
+			ws_record_notice("the trace was finished; %s is removed", cmd->salvage);
 		else if (result.found == WS_SALVAGE_REPLACED)
-			complain("another recording has replaced the trace since, and is whole; %s "
-			         "is "
-			         "removed",
-			         cmd->salvage);
+			ws_record_notice(
+			        "another recording has replaced the trace since, and is whole; %s "
+			        "is "
+			        "removed",
+			        cmd->salvage);
 		print_traces(&result, " rescued");
 	}
 	ws_record_result_release(&result);
@@ -272,10 +239,8 @@ static int record(struct ws_record_command *cmd)
 	if (cmd->output && !folder_id) {
 		snprintf(output, sizeof(output), "%s", cmd->output);
 		status = ws_output_add_rank(output, sizeof(output), &err);
-		if (status != WS_OK) {
-			complain("%s", err.text);
-			return ws_status_exit_code(status);
-		}
+		if (status != WS_OK)
+			return failed(status, &err);
 		cmd->record.output = output;
 	}
 	/* native models mark their steps themselves */
@@ -283,7 +248,7 @@ static int record(struct ws_record_command *cmd)
 	if (!cmd->output) {
 		if (default_output(output, sizeof(output),
 		                   cmd->model ? cmd->model : cmd->program[0])) {
-			complain("cannot find a name for the trace; give one with -o");
+			ws_record_notice("cannot find a name for the trace; give one with -o");
 			return ws_status_exit_code(WS_USAGE);
 		}
 		cmd->record.output = output;
@@ -293,22 +258,16 @@ static int record(struct ws_record_command *cmd)
 	if (cmd->record.library_ranges == WS_LIBRARY_RANGES_DEFAULT && cmd->model)
 		cmd->record.library_ranges = WS_LIBRARY_RANGES_ON;
 	cmd->record.options_text = ws_quote(cmd->capture_options);
-	ws_segments_abandoned(cmd->record.segment_dir, tell_abandoned);
+	ws_segments_tell_abandoned(cmd->record.segment_dir);
 	status = ws_record_run(&cmd->record, cmd->program, &result, &err);
 	free((char *)cmd->record.options_text);
 	if (status != WS_OK) {
-		complain("%s", err.text);
+		code = failed(status, &err);
 		print_losses(&result);
-		code = result.exit_code ? result.exit_code : ws_status_exit_code(status);
+		code = result.exit_code ? result.exit_code : code;
 	} else {
 		print_summary(&result);
-		/* with --require-gpu it is reported below, and warpsheet-step has reported it
-		 * itself */
-		if (!cmd->require_gpu && !cmd->model && !cmd->record.capture.no_cupti)
-			print_gpu_absence(&result);
-		if (cmd->record.capture.pytorch)
-			print_pytorch_absence(&result);
-		code = cmd->require_gpu ? require_gpu(&result) : result.exit_code;
+		code = print_absence(cmd, &result);
 	}
 	ws_record_result_release(&result);
 	free((char *)folder_id);
@@ -317,53 +276,83 @@ static int record(struct ws_record_command *cmd)
 
 /* --- many recordings --- */
 
-/* The seed of warpsheet-step. It also sets the order of recordings. */
-static uint64_t seed_of(const struct ws_record_command *cmd)
+/* Runs `warpsheet referee FOLDER` of the program beside this one. Returns its exit status. */
+static int judge(const char *folder, bool is_shown)
 {
-	for (int i = 0; i + 1 < cmd->nrest; i++)
-		if (!strcmp(cmd->rest[i], "--seed"))
-			return strtoull(cmd->rest[i + 1], NULL, 10);
-	return 1;
+	char path[PATH_MAX],
+	        *argv[] = {(char *)"warpsheet", (char *)"referee", (char *)folder, NULL};
+	int status = 0;
+	pid_t pid;
+
+	if (!find_beside("warpsheet", path))
+		return ws_status_exit_code(WS_ENVIRONMENT);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		if (!is_shown) {
+			const int null = open("/dev/null", O_WRONLY);
+
+			dup2(null, STDOUT_FILENO);
+			dup2(null, STDERR_FILENO);
+		}
+		execv(path, argv);
+		_exit(ws_status_exit_code(WS_ENVIRONMENT));
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status)
+	                                    : ws_status_exit_code(WS_ENVIRONMENT);
 }
 
-static void words(const char *line)
+/* Are the runs so far too few for a verdict? */
+static bool is_open(const struct ws_series_opts *opts)
 {
-	fprintf(stderr, "%s\n", line);
+	return judge(opts->folder, false) == ws_status_exit_code(WS_UNDECIDED);
 }
 
 /* A grid or --repeat: each run is a new process of this program. */
 static int record_series(struct ws_record_command *cmd)
 {
 	char name[PATH_MAX] = "";
+	struct ws_grid_program programs[2] = {{name, cmd->program}, {"b", cmd->program_b}};
 	struct ws_series_opts opts = {
 	        .folder = cmd->output,
 	        .capture_options = cmd->capture_options,
-	        .program = cmd->model ? NULL : cmd->program,
-	        .notice = notice,
-	        .words = words,
+	        .is_open = cmd->ab ? is_open : NULL,
+	        .most_ns = cmd->most_ns,
+	        .pause_ns = cmd->pause_ns,
 	};
 	struct ws_grid grid = {0};
 	struct ws_err err;
 	enum ws_status status;
+	uint64_t seed = 1;
 	int stopped_by = 0;
 
 	if (!cmd->output) {
-		complain("several recordings need a folder: -o FOLDER");
+		ws_record_notice("several recordings need a folder: -o FOLDER");
 		return ws_status_exit_code(WS_USAGE);
 	}
 	if (!cmd->model) {
 		snprintf(name, sizeof(name), "%s", cmd->program[0]);
 		memmove(name, basename(name), strlen(basename(name)) + 1);
 	}
-	status = ws_grid_plan(&grid, cmd->model, cmd->rest, cmd->nrest, name, cmd->repeat,
-	                      seed_of(cmd), &err);
+	if (cmd->ab)
+		snprintf(name, sizeof(name), "a");
+	/* the seed of warpsheet-step also sets the order of recordings */
+	for (int i = 0; i + 1 < cmd->nrest; i++)
+		if (!strcmp(cmd->rest[i], "--seed")) {
+			seed = strtoull(cmd->rest[i + 1], NULL, 10);
+			break;
+		}
+	status = ws_grid_plan(&grid, cmd->model, cmd->rest, cmd->nrest, programs, cmd->ab ? 2 : 1,
+	                      cmd->repeat, seed, &err);
 	WS_THEN(status, ws_series_run(&grid, &opts, &stopped_by, &err));
 	ws_grid_free(&grid);
 	if (stopped_by)
 		return 128 + stopped_by;
 	if (status != WS_OK && status != WS_FINDING)
-		complain("%s", err.text);
-	return ws_status_exit_code(status);
+		return failed(status, &err);
+	return cmd->ab ? judge(cmd->output, true) : ws_status_exit_code(status);
 }
 
 static bool names_model(int argc, char **argv)
@@ -387,7 +376,7 @@ static int print_model_help(struct ws_record_command *cmd, char **argv)
 	fflush(stdout);
 	argv[0] = path;
 	execv(path, argv);
-	complain("cannot run %s: %s", path, strerror(errno));
+	ws_record_notice("cannot run %s: %s", path, strerror(errno));
 	return ws_status_exit_code(WS_ENVIRONMENT);
 }
 
@@ -399,6 +388,7 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 	if (cmd->help) {
 		printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
 		       "       " NAME " [-o FILE] [options] --model NAME [model options]\n"
+		       "       " NAME " --ab -o FOLDER [options] -- A [ARGS...] --- B [ARGS...]\n"
 		       "       " NAME " --salvage SEGMENT [-o FILE]\n\n"
 		       "Records what a program does into a trace file, however it ends.\n"
 		       "Ends with the program's own exit status (128 + signal when it was "
@@ -413,10 +403,14 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 	if (cmd->salvage)
 		return salvage(cmd);
 	if (!cmd->model && (!cmd->program || !cmd->program[0])) {
-		complain("nothing to run: give --model NAME or -- PROGRAM (see --help)");
+		ws_record_notice("nothing to run: give --model NAME or -- PROGRAM (see --help)");
 		return ws_status_exit_code(WS_USAGE);
 	}
-	if (cmd->has_repeat || ws_grid_has_lists(cmd->model, cmd->rest, cmd->nrest))
+	if (cmd->ab && !cmd->program_b) {
+		ws_record_notice("--ab compares two programs: -- A... --- B...");
+		return ws_status_exit_code(WS_USAGE);
+	}
+	if (cmd->ab || cmd->has_repeat || ws_grid_has_lists(cmd->model, cmd->rest, cmd->nrest))
 		return record_series(cmd);
 	if (!cmd->model)
 		return record(cmd);
@@ -433,13 +427,7 @@ int main(int argc, char **argv)
 	int code;
 
 	status = ws_record_command_parse(&cmd, argc, argv, &err);
-	cmd.record.notice = notice;
-	if (status == WS_OK) {
-		code = run(&cmd, argc, argv);
-	} else {
-		complain("%s", err.text);
-		code = ws_status_exit_code(status);
-	}
+	code = status == WS_OK ? run(&cmd, argc, argv) : failed(status, &err);
 	ws_record_command_release(&cmd);
 	return code;
 }

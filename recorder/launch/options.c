@@ -15,6 +15,8 @@
 #define RESERVED_BUFFERS     64
 #define DEFAULT_DEFS_SIZE    (UINT64_C(8) << 20)
 #define MAX_FLUSH_MS         3600000
+/* Finds a difference of 1.2 times the scatter of pairs nearly always: docs/dev/referee.md. */
+#define DEFAULT_PAIRS        40
 #define PROFILER_RANGE       "cudaProfilerApi"
 
 /* Option values that are converted before use. */
@@ -76,7 +78,8 @@ static bool parse_instances(const char *text, struct ws_seg_window *window)
 /* The environment can only turn it off, as the person who set it may not see this command line. */
 static uint32_t pytorch_of(const struct given *g)
 {
-	static const uint8_t choices[] = {WS_PYTORCH_SHAPES, WS_PYTORCH_NAMES, WS_PYTORCH_OFF};
+	static const uint8_t choices[] = {WS_PYTORCH_SAMPLED, WS_PYTORCH_SHAPES, WS_PYTORCH_NAMES,
+	                                  WS_PYTORCH_OFF};
 	const char *value = getenv(WS_PYTORCH_ENV);
 
 	return g->has_pytorch && !(value && !strcmp(value, "off")) ? choices[g->pytorch]
@@ -165,8 +168,17 @@ static enum ws_status take_all(struct ws_record_command *cmd, const struct ws_op
 		for (int i = first; taken && taken->tags == IN_PROVENANCE && i < p.pos; i++)
 			cmd->capture_options[cmd->ncapture_options++] = argv[i];
 	}
+	for (char **word = cmd->program; cmd->ab && word && *word; word++)
+		if (!strcmp(*word, "---")) {
+			*word = NULL;
+			cmd->program_b = word[1] ? word + 1 : NULL;
+			break;
+		}
 	/* Other options belong to warpsheet-step. */
 	if (cmd->model) {
+		WS_FAIL_IF(cmd->ab, err, USAGE,
+		           "--ab compares programs: -- A... --- B..., each of "
+		           "which may be warpsheet-step --model NAME");
 		WS_FAIL_IF(cmd->program, err, USAGE, "--model and a program exclude each other");
 		return WS_OK;
 	}
@@ -207,6 +219,8 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 
 		cmd->record.segment_dir = dir && *dir ? dir : NULL;
 	}
+	if (cmd->ab && !cmd->has_repeat)
+		cmd->repeat = DEFAULT_PAIRS;
 	return resolve(cmd, &g, err);
 }
 

@@ -1,7 +1,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -22,19 +21,6 @@
 /* Pause before searching again for a process in another PID namespace. */
 #define SEARCH_PAUSE_NS 20000000
 
-void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
-{
-	char line[PATH_MAX + 256];
-	va_list ap;
-
-	if (!opts->notice)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	opts->notice(line);
-}
-
 /* --- in the folder of the trace --- */
 
 void ws_process_remove_trace(const struct ws_process *p)
@@ -42,17 +28,12 @@ void ws_process_remove_trace(const struct ws_process *p)
 	struct stat st;
 
 	if (!p->is_settled &&
-	    !fstatat(p->folder, ws_trace_path_name(p->trace), &st, AT_SYMLINK_NOFOLLOW) &&
+	    !fstatat(p->folder, ws_path_name(p->trace), &st, AT_SYMLINK_NOFOLLOW) &&
 	    S_ISREG(st.st_mode))
-		unlinkat(p->folder, ws_trace_path_name(p->trace), 0);
+		unlinkat(p->folder, ws_path_name(p->trace), 0);
 }
 
 /* --- beginning --- */
-
-static void become_launcher(struct ws_seg_header *seg)
-{
-	ws_seg_set_process(&seg->launcher, ws_proc_self());
-}
 
 /* A process around the segment, still without writer and drain. */
 static struct ws_process *make(const struct ws_record_opts *opts, struct ws_segment_file *file,
@@ -82,7 +63,7 @@ static struct ws_trace_writer_opts writer_opts(const struct ws_process *p)
 }
 
 /* Committed at once, so that --salvage always finds a beginning. */
-static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenance *provenance,
+static enum ws_status begin_trace(struct ws_process *p, const char *program, char *const *arguments,
                                   struct ws_err *err)
 {
 	struct ws_seg_header *seg = p->file.seg;
@@ -92,7 +73,7 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 
 	WS_FAIL_IF(strlen(p->trace) >= sizeof(seg->trace_path), err, USAGE,
 	           "the path %s is too long", p->trace);
-	WS_FORWARD(ws_own_file_create(p->folder, ws_trace_path_name(p->trace), p->trace, &fd, err));
+	WS_FORWARD(ws_own_file_create(p->folder, ws_path_name(p->trace), p->trace, &fd, err));
 	status = ws_trace_writer_create(&p->writer, fd, p->trace, &opts, err);
 	close(fd);
 	if (status != WS_OK) {
@@ -100,9 +81,9 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 		return status;
 	}
 	memcpy(seg->trace_path, p->trace, strlen(p->trace) + 1);
-	become_launcher(seg);
+	ws_seg_set_process(&seg->launcher, ws_proc_self());
 	p->drain = ws_drain_new(seg, p->writer);
-	p->result.masked = ws_provenance_begin(p->drain, provenance, seg);
+	p->result.masked = ws_provenance_begin(p->drain, p->opts, program, arguments, seg);
 	ws_drain_statistics(p->drain);
 	ws_drain_commit(p->drain);
 	return ws_drain_error(p->drain, err);
@@ -110,12 +91,12 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 
 enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
                                 struct ws_segment_file *file, int folder, const char *trace,
-                                const struct ws_provenance *provenance, struct ws_err *err)
+                                const char *program, char *const *arguments, struct ws_err *err)
 {
 	enum ws_status status;
 
 	*out = make(opts, file, folder, trace);
-	status = begin_trace(*out, provenance, err);
+	status = begin_trace(*out, program, arguments, err);
 	if (status != WS_OK) {
 		if ((*out)->writer)
 			ws_process_remove_trace(*out);
@@ -155,7 +136,7 @@ static enum ws_status resume_trace(struct ws_process *p, enum ws_salvage *found,
 	struct ws_err cause;
 	int fd;
 
-	WS_FORWARD(ws_own_file_open(p->folder, ws_trace_path_name(p->trace), p->trace, &fd, err));
+	WS_FORWARD(ws_own_file_open(p->folder, ws_path_name(p->trace), p->trace, &fd, err));
 	status = ws_trace_writer_resume(&p->writer, fd, p->trace, ws_drain_file_size(seg), &opts,
 	                                &cause);
 	if (status == WS_CORRUPT || status == WS_USAGE)
@@ -166,7 +147,7 @@ static enum ws_status resume_trace(struct ws_process *p, enum ws_salvage *found,
 		               "%s; if the trace was moved, give its name with -o", cause.text);
 	if (status != WS_OK)
 		return ws_fail(err, status, cause.file, cause.line, "%s", cause.text);
-	become_launcher(seg);
+	ws_seg_set_process(&seg->launcher, ws_proc_self());
 	p->drain = ws_drain_new(seg, p->writer);
 	return WS_OK;
 }
@@ -261,8 +242,7 @@ void ws_process_look_unseen(struct ws_process *p, uint64_t records)
 	if (p->was_unseen && records && !p->is_told_unseen) {
 		p->is_told_unseen = 1;
 		ws_seg_count(p->file.seg, WS_DROPPED_process_not_recorded, 1);
-		ws_record_notice(p->opts,
-		                 "process %u is in another PID namespace. It is recorded until the "
+		ws_record_notice("process %u is in another PID namespace. It is recorded until the "
 		                 "program that you started ends",
 		                 (unsigned)ws_process_pid(p));
 	}
@@ -283,8 +263,9 @@ static bool is_anothers(const struct ws_process_naming *naming, const char *path
 }
 
 /*
- * Locks a folder, so that only one recorder at a time chooses names in it. -1: it cannot be locked
- * (some network file systems), or another process holds the lock too long.
+ * Locks a folder, so that only one recorder at a time chooses names in it. Returns a descriptor to
+ * close, which may lack the lock (some network file systems; another process holds it too long), or
+ * -1.
  */
 static int lock_folder(int folder)
 {
@@ -297,12 +278,6 @@ static int lock_folder(int folder)
 	return fd;
 }
 
-static void unlock_folder(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 /* The file was written since this recording began, so it belongs to another recording that runs or
  * has just ended. */
 static bool is_of_another_recording(const struct ws_process *p, const char *path)
@@ -310,7 +285,7 @@ static bool is_of_another_recording(const struct ws_process *p, const char *path
 	struct stat st;
 
 	return strcmp(path, p->trace) != 0 &&
-	       !fstatat(p->folder, ws_trace_path_name(path), &st, AT_SYMLINK_NOFOLLOW) &&
+	       !fstatat(p->folder, ws_path_name(path), &st, AT_SYMLINK_NOFOLLOW) &&
 	       S_ISREG(st.st_mode) &&
 	       st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec >= p->begun_ns;
 }
@@ -351,9 +326,8 @@ static enum ws_status choose_name(const struct ws_process *p, uint32_t pid,
 	WS_FORWARD(ws_output_choose(path, PATH_MAX, pid, is_taken, &claims, err));
 	if (is_contended)
 		ws_record_notice(
-		        p->opts,
 		        "another recording has written %s meanwhile; this one's trace is %s", plain,
-		        ws_trace_path_name(path));
+		        ws_path_name(path));
 	return WS_OK;
 }
 
@@ -365,9 +339,8 @@ static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
 
 	WS_FORWARD(ws_trace_path_plain(p->file.seg, naming->pattern, pid, out, unset, err));
 	if (*unset)
-		ws_record_notice(p->opts,
-		                 "process %u: the variable %s of -o is not set; its trace is %s",
-		                 (unsigned)pid, unset, ws_trace_path_name(out));
+		ws_record_notice("process %u: the variable %s of -o is not set; its trace is %s",
+		                 (unsigned)pid, unset, ws_path_name(out));
 	/* the pid separates processes of one recording, a number separates recordings */
 	return choose_name(p, is_anothers(naming, out) ? pid : 0, naming, out, err);
 }
@@ -378,10 +351,8 @@ static void take_name(struct ws_process *p, char *path)
 
 	/* if we are killed in between, both names exist */
 	memcpy(seg->renamed_path, path, strlen(path) + 1);
-	if (renameat(p->folder, ws_trace_path_name(p->trace), p->folder,
-	             ws_trace_path_name(path))) {
-		ws_record_notice(p->opts, "cannot rename %s to %s: %s", p->trace, path,
-		                 strerror(errno));
+	if (renameat(p->folder, ws_path_name(p->trace), p->folder, ws_path_name(path))) {
+		ws_record_notice("cannot rename %s to %s: %s", p->trace, path, strerror(errno));
 		free(path);
 		return;
 	}
@@ -402,7 +373,7 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 	if (final_name(p, pid, naming, path, &err) == WS_OK)
 		copy = ws_xstrdup(path);
 	else
-		ws_record_notice(p->opts, "%s; the trace is %s", err.text, p->trace);
+		ws_record_notice("%s; the trace is %s", err.text, p->trace);
 	/* checked now: a launcher that was killed may have renamed it without recording that */
 	p->is_settled = 1;
 	if (ws_process_pid(p))
@@ -412,7 +383,8 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 		p->final = copy;
 	else if (copy)
 		take_name(p, copy);
-	unlock_folder(lock);
+	if (lock >= 0)
+		close(lock);
 	if (!copy || p->final)
 		return;
 	ws_drain_set_flag(p->drain, WS_COMMIT_SETTLED);
@@ -436,7 +408,7 @@ static void look_at_limits(struct ws_process *p)
 	    ws_trace_writer_size(p->writer) < p->opts->max_size)
 		return;
 	ws_drain_stop(p->drain, now);
-	ws_record_notice(p->opts, "%s has reached --max-size; nothing more is recorded", p->trace);
+	ws_record_notice("%s has reached --max-size; nothing more is recorded", p->trace);
 }
 
 /* Reports problems with GPU records at once, as the program may run for hours. */
@@ -447,8 +419,7 @@ static void warn_of_gpu(struct ws_process *p)
 
 	for (uint32_t bit = 1; bit <= WS_GPU_STOP_LAST; bit *= 2)
 		if (gpu.stopped & ~p->warned & bit && ws_gpu_warning(bit, &gpu, line, sizeof(line)))
-			ws_record_notice(p->opts, "process %u: %s", (unsigned)ws_process_pid(p),
-			                 line);
+			ws_record_notice("process %u: %s", (unsigned)ws_process_pid(p), line);
 	p->warned |= gpu.stopped;
 }
 
@@ -459,8 +430,7 @@ static void tell_missing_pages(struct ws_process *p)
 
 	ws_drain_count_damage(p->drain, n);
 	if (n && !p->is_cut)
-		ws_record_notice(p->opts,
-		                 "process %u: parts of its shared memory are lost. The program "
+		ws_record_notice("process %u: parts of its shared memory are lost. The program "
 		                 "cut the segment short, or memory ran out",
 		                 (unsigned)ws_process_pid(p));
 	p->is_cut |= n != 0;
@@ -503,10 +473,11 @@ static void take_final_name(struct ws_process *p)
 	if (choose_name(p, 0, NULL, path, &err) == WS_OK)
 		take_name(p, ws_xstrdup(path));
 	else
-		ws_record_notice(p->opts, "%s; the trace is %s", err.text, p->trace);
+		ws_record_notice("%s; the trace is %s", err.text, p->trace);
 	free(p->final);
 	p->final = NULL;
-	unlock_folder(lock);
+	if (lock >= 0)
+		close(lock);
 }
 
 enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_process_end *end,
@@ -539,8 +510,8 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	if (p->final && status == WS_OK)
 		take_final_name(p);
 	else if (p->final)
-		ws_record_notice(p->opts, "%s is left as it was; what was recorded is in %s",
-		                 p->final, p->trace);
+		ws_record_notice("%s is left as it was; what was recorded is in %s", p->final,
+		                 p->trace);
 	if (status == WS_OK)
 		atomic_store(&p->file.seg->state, WS_SEG_CLOSED);
 

@@ -111,15 +111,6 @@ static size_t token_at(const char *text, size_t *shown)
 
 /* --- values --- */
 
-/* Whether the value of this name may contain blanks, commas and semicolons. */
-static bool is_header(const char *name, const char *colon)
-{
-	static const char *const names[] = {"authorization", "proxy-authorization", "cookie",
-	                                    "set-cookie", NULL};
-
-	return is_word(name, (size_t)(colon - name), names);
-}
-
 /* Whether the next argument is a shell command: sh -c, bash -lc. */
 static bool is_command(const struct ws_secrets *s)
 {
@@ -133,6 +124,9 @@ static bool is_command(const struct ws_secrets *s)
  */
 static struct span value_behind(const struct ws_secrets *s, const char *argument, const char *at)
 {
+	/* values of these headers may contain blanks, commas and semicolons */
+	static const char *const headers[] = {"authorization", "proxy-authorization", "cookie",
+	                                      "set-cookie", NULL};
 	const char *end = at, *name, *value = at + 1;
 	const char *stop = "&;,)]}" BLANKS QUOTES;
 	char close[3] = "";
@@ -168,8 +162,9 @@ static struct span value_behind(const struct ws_secrets *s, const char *argument
 		end = value + strlen(value);
 	else if (*at == ':' &&
 	         value > at + 1) /* a header or YAML, whose value may be several words */
-		end = value +
-		      strcspn(value, is_header(name, at) ? "}\n" QUOTES : "&;,)]}\n" QUOTES);
+		end = value + strcspn(value, is_word(name, (size_t)(at - name), headers)
+		                                     ? "}\n" QUOTES
+		                                     : "&;,)]}\n" QUOTES);
 	else
 		end = value + strcspn(value, stop);
 	return (struct span){value, end};
@@ -194,9 +189,8 @@ static struct span value_of_client(const struct ws_secrets *s, const char *argum
 	        {"mongodump", "-p", 0, 0},  {"redis-cli", "-a", 0, 0},
 	        {"ldapsearch", "-w", 0, 0},
 	};
-	const char *client = s->program ? s->program : "", *slash = strrchr(client, '/');
+	const char *client = ws_path_name(s->program ? s->program : "");
 
-	client = slash ? slash + 1 : client;
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
 		const char *option = options[i].option, *value = argument;
 
@@ -286,16 +280,6 @@ char *ws_secrets_mask(struct ws_secrets *s, const char *argument)
 
 /* --- provenance --- */
 
-/* --- quoting --- */
-
-static bool is_plain(const char *arg)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	                            "0123456789-_./=:,+@%";
-
-	return *arg && !arg[strspn(arg, plain)];
-}
-
 char *ws_quote(char *const *arguments)
 {
 	char *text;
@@ -303,12 +287,11 @@ char *ws_quote(char *const *arguments)
 	FILE *f = ws_xmemstream(&text, &size);
 
 	for (int i = 0; arguments[i]; i++) {
-		const char *arg;
+		const char *arg = arguments[i];
 
 		if (i)
 			fputc(' ', f);
-		arg = arguments[i];
-		if (is_plain(arg)) {
+		if (*arg && !arg[strspn(arg, LETTERS_DIGITS "-_./=:,+@%")]) {
 			fputs(arg, f);
 			continue;
 		}
@@ -346,10 +329,12 @@ static void add_arguments(struct ws_drain *d, char *const *arguments, struct ws_
 	free(masked);
 }
 
-unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
+unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_record_opts *opts,
+                             const char *program, char *const *arguments,
                              const struct ws_seg_header *seg)
 {
-	struct ws_secrets secrets = {.program = p->program};
+	const uint32_t quantum_ns = seg->capture.cpu_time_quantum_ns;
+	struct ws_secrets secrets = {.program = program};
 	time_t seconds = (time_t)(seg->base_realtime_ns / 1000000000);
 	char utc[32] = "";
 	struct tm tm;
@@ -362,16 +347,16 @@ unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 	ws_drain_add_meta(d, "tool.name", "warpsheet-record");
 	ws_drain_add_meta(d, "tool.version", WS_VERSION);
 	ws_drain_add_meta(d, "record.start_utc", "%s", utc);
-	if (p->options)
-		ws_drain_add_meta(d, "record.options", "%s", p->options);
-	if (p->cpu_time_quantum_ns)
-		ws_drain_add_meta(d, "record.cpu_time_quantum_ns", "%u", p->cpu_time_quantum_ns);
-	if (p->program)
-		ws_drain_add_meta(d, "program.path", "%s", p->program);
-	if (p->arguments)
-		add_arguments(d, p->arguments, &secrets);
-	for (size_t i = 0; p->facts && i < p->facts->n; i++) {
-		const char *fact = p->facts->text[i], *equals = strchr(fact, '=');
+	if (opts->options_text)
+		ws_drain_add_meta(d, "record.options", "%s", opts->options_text);
+	if (quantum_ns)
+		ws_drain_add_meta(d, "record.cpu_time_quantum_ns", "%u", quantum_ns);
+	if (program)
+		ws_drain_add_meta(d, "program.path", "%s", program);
+	if (arguments)
+		add_arguments(d, arguments, &secrets);
+	for (size_t i = 0; i < opts->facts.n; i++) {
+		const char *fact = opts->facts.text[i], *equals = strchr(fact, '=');
 		char key[WS_FACT_KEY_MAX];
 
 		snprintf(key, sizeof(key), "workload.%.*s", (int)(equals - fact), fact);
@@ -398,16 +383,9 @@ unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 	if (f)
 		fclose(f);
 	ws_drain_add_meta(d, "host.cores", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	if (!p->no_gpu)
+	if (!opts->capture.no_cupti)
 		ws_gpu_readings_add(d, "start", 1);
 	return secrets.masked;
-}
-
-static bool is_small_number(const char *text)
-{
-	size_t len = strlen(text);
-
-	return len && len <= 9 && strspn(text, "0123456789") == len;
 }
 
 void ws_provenance_process(struct ws_drain *d, struct ws_strings env)
@@ -424,8 +402,9 @@ void ws_provenance_process(struct ws_drain *d, struct ws_strings env)
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		const char *variable = list[i].variable;
 		const char *value = ws_strings_value(env, variable, strlen(variable));
+		const size_t digits = value ? strspn(value, "0123456789") : 0;
 
-		if (!value || !is_small_number(value) || !strcmp(done, list[i].key))
+		if (!digits || digits > 9 || value[digits] || !strcmp(done, list[i].key))
 			continue;
 		ws_drain_add_meta(d, list[i].key, "%s", value);
 		done = list[i].key;

@@ -66,24 +66,29 @@ static bool is_abandoned(const char *path)
 	return result;
 }
 
-/* ctx: the caller's function. */
-static void look_at_segment(void *ctx, const char *path)
+static void tell_abandoned(void *unused, const char *path)
 {
-	void (*const *found)(const char *path) = ctx;
+	const char *further = strstr(path, WS_SEG_FURTHER);
+	char first[PATH_MAX];
 
-	if (is_abandoned(path))
-		(*found)(path);
+	(void)unused;
+	/* salvaging the first segment of a recording salvages the others */
+	snprintf(first, sizeof(first), "%.*s", further ? (int)(further - path) : 0, path);
+	if ((!further || access(first, F_OK)) && is_abandoned(path))
+		ws_record_notice("a killed recorder left %s; finish its trace: warpsheet-record "
+		                 "--salvage %s",
+		                 path, path);
 }
 
-void ws_segments_abandoned(const char *dir, void (*found)(const char *path))
+void ws_segments_tell_abandoned(const char *dir)
 {
 	char standard[PATH_MAX];
 
 	if (dir)
-		each_with_prefix(dir, WS_SEG_PREFIX, look_at_segment, &found);
+		each_with_prefix(dir, WS_SEG_PREFIX, tell_abandoned, NULL);
 	for (unsigned i = 0; !dir && i < WS_SEG_FOLDERS; i++)
 		if (ws_segment_folder_default(i, 0, standard))
-			each_with_prefix(standard, WS_SEG_PREFIX, look_at_segment, &found);
+			each_with_prefix(standard, WS_SEG_PREFIX, tell_abandoned, NULL);
 }
 
 /* --- a recording --- */
@@ -305,20 +310,13 @@ static enum ws_status begin_further(struct session *s, struct ws_segment_file *f
 	char **command = ws_strings_array(
 	        ws_strings_in(memcpy(text, file->seg->control.command, sizeof(text)),
 	                      sizeof(text)));
-	const struct ws_provenance provenance = {
-	        .program = command[0],
-	        .arguments = command[0] && !s->no_args ? command + 1 : NULL,
-	        .options = s->opts->options_text,
-	        .facts = &s->opts->facts,
-	        .no_gpu = (int)s->opts->capture.no_cupti,
-	        .cpu_time_quantum_ns = file->seg->capture.cpu_time_quantum_ns,
-	};
 	char path[PATH_MAX];
 	enum ws_status status;
 
 	status = ws_trace_path_part(file, s->pattern, pid, path, err);
 	if (status == WS_OK)
-		status = ws_process_begin(out, s->opts, file, s->folder, path, &provenance, err);
+		status = ws_process_begin(out, s->opts, file, s->folder, path, command[0],
+		                          command[0] && !s->no_args ? command + 1 : NULL, err);
 	else
 		ws_segment_file_remove(file);
 	free(command);
@@ -389,8 +387,7 @@ static void look_at(void *ctx, const char *path)
 		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
 			return;
 	if (ws_segment_file_is_word(path)) {
-		ws_record_notice(s->opts,
-		                 "process %u is not recorded: it had no descriptor or memory left "
+		ws_record_notice("process %u is not recorded: it had no descriptor or memory left "
 		                 "for the segment",
 		                 (unsigned)pid);
 		ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
@@ -425,8 +422,7 @@ static void look_at(void *ctx, const char *path)
 	if (p)
 		add_process(s, p);
 	else if (status != WS_OK) {
-		ws_record_notice(s->opts, "process %u is not recorded: %s", (unsigned)pid,
-		                 err.text);
+		ws_record_notice("process %u is not recorded: %s", (unsigned)pid, err.text);
 		ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
 		note(s, status, &err);
 	}
@@ -439,8 +435,7 @@ static void find_further(struct session *s)
 	uint32_t no_room = atomic_exchange(&control->no_room, 0);
 
 	if (no_room)
-		ws_record_notice(s->opts,
-		                 "process %u is not recorded: no room for its segment beside %s; "
+		ws_record_notice("process %u is not recorded: no room for its segment beside %s; "
 		                 "--segment-dir names another folder, --buffers fewer rings",
 		                 (unsigned)no_room, s->processes[0]->file.path);
 	if (processes == s->scanned && !s->look_again)
@@ -450,17 +445,17 @@ static void find_further(struct session *s)
 	s->foreign = 0;
 
 	const char *first_path = s->processes[0]->file.path;
-	const char *name = strrchr(first_path, '/');
+	const char *name = ws_path_name(first_path);
 	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
 
-	if (name)
-		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path), first_path);
-	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name ? name + 1 : first_path);
+	if (name > first_path)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path - 1), first_path);
+	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name);
 	each_with_prefix(dir, prefix, look_at, s);
 	if (s->foreign <= s->foreign_told)
 		return;
 	s->foreign_told = s->foreign;
-	ws_record_notice(s->opts, "%u file%s beside the segment %s ignored: %s", s->foreign,
+	ws_record_notice("%u file%s beside the segment %s ignored: %s", s->foreign,
 	                 s->foreign == 1 ? "" : "s", s->foreign == 1 ? "is" : "are",
 	                 s->foreign_why.text);
 }
@@ -580,7 +575,7 @@ static void tell_progress(struct session *s)
 
 	if (!s->opts->tell_progress || for_ns < s->tell_after_ns)
 		return;
-	ws_record_notice(s->opts, "recording for %.0f s: %llu records so far", (double)for_ns / 1e9,
+	ws_record_notice("recording for %.0f s: %llu records so far", (double)for_ns / 1e9,
 	                 (unsigned long long)s->records);
 	s->tell_after_ns += s->tell_after_ns < TELL_EACH_NS ? s->tell_after_ns : TELL_EACH_NS;
 }
@@ -619,8 +614,7 @@ static void run_loop(struct session *s)
 			for (size_t i = 0; i < s->nprocesses; i++)
 				if (!s->processes[i]->is_gone &&
 				    ws_process_who_runs(s->processes[i]))
-					ws_record_notice(s->opts,
-					                 "process %u still runs and is still being "
+					ws_record_notice("process %u still runs and is still being "
 					                 "recorded; "
 					                 "interrupt to end the recording",
 					                 (unsigned)ws_process_who_runs(
@@ -634,18 +628,12 @@ static void run_loop(struct session *s)
 
 /* --- the end --- */
 
-/* The program reported why it did not run. Its empty trace would only replace a good one. */
-static bool is_usage_error(const struct session *s)
-{
-	return s->opts->expect_usage_error && s->nprocesses == 1 &&
-	       !ws_process_pid(s->processes[0]) && WIFEXITED(s->wait_status) &&
-	       WEXITSTATUS(s->wait_status) == 2;
-}
-
 static enum ws_status finish_session(struct session *s, struct ws_record_result *result,
                                      struct ws_err *err)
 {
-	if (is_usage_error(s)) {
+	/* the program reported why it did not run: its empty trace would only replace a good one */
+	if (s->opts->expect_usage_error && s->nprocesses == 1 && !ws_process_pid(s->processes[0]) &&
+	    WIFEXITED(s->wait_status) && WEXITSTATUS(s->wait_status) == 2) {
 		ws_process_remove_trace(s->processes[0]);
 		return WS_OK;
 	}
@@ -708,10 +696,9 @@ static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
 {
 	static const char *const places[] = {"", "/../lib/warpsheet"};
 	char self[PATH_MAX], path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	WS_FAIL_IF(n < 0, err, ENVIRONMENT, "cannot find this program itself: %s", strerror(errno));
-	self[n] = 0;
+	WS_FAIL_IF(ws_program_path(self, sizeof(self)), err, ENVIRONMENT,
+	           "cannot find this program itself: %s", strerror(errno));
 	dirname(self);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		int len = snprintf(path, sizeof(path), "%s%s/" COLLECTOR_NAME, self, places[i]);
@@ -721,16 +708,6 @@ static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
 	}
 	return WS_FAIL(err, ENVIRONMENT,
 	               COLLECTOR_NAME " is neither in %s nor in %s/../lib/warpsheet", self, self);
-}
-
-static void tell_shrunk(const struct ws_record_opts *opts, const struct ws_segment_file *file)
-{
-	if (file->is_shrunk)
-		ws_record_notice(opts,
-		                 "ulimit -f or ulimit -v leaves %u MiB for shared memory: buffers "
-		                 "for %u threads at a time, of %u KiB each",
-		                 (unsigned)(file->size >> 20), file->seg->thread_buffer_count,
-		                 file->seg->ring_size >> 10);
 }
 
 /* Further processes use the same folder, so it must have room for this many segments. */
@@ -758,18 +735,19 @@ static enum ws_status make_segment(const struct ws_record_opts *opts, const char
 	if (status == WS_OK) {
 		close(fd);
 		status = ws_segment_file_create(file, dir, &opts->segment, &first);
-		if (status == WS_OK) {
-			tell_shrunk(opts, file);
-			return WS_OK;
-		}
 	} else if (status != WS_IO_READ) {
 		return ws_fail(err, status, first.file, first.line, "%s", first.text);
 	}
-	if (ws_segment_file_create_beside(file, trace, &opts->segment, err) != WS_OK)
-		return ws_fail(err, WS_ENVIRONMENT, __FILE__, __LINE__,
-		               "%s, and none beside the trace", first.text);
-	ws_record_notice(opts, "%s; using %s", first.text, file->path);
-	tell_shrunk(opts, file);
+	if (status != WS_OK) {
+		WS_FAIL_IF(ws_segment_file_create_beside(file, trace, &opts->segment, err) != WS_OK,
+		           err, ENVIRONMENT, "%s, and none beside the trace", first.text);
+		ws_record_notice("%s; using %s", first.text, file->path);
+	}
+	if (file->is_shrunk)
+		ws_record_notice("ulimit -f or ulimit -v leaves %u MiB for shared memory: buffers "
+		                 "for %u threads at a time, of %u KiB each",
+		                 (unsigned)(file->size >> 20), file->seg->thread_buffer_count,
+		                 file->seg->ring_size >> 10);
 	return WS_OK;
 }
 
@@ -856,14 +834,6 @@ static enum ws_status open_session(struct session *s, const char *program, char 
                                    struct ws_err *err)
 {
 	const struct ws_record_opts *opts = s->opts;
-	const struct ws_provenance provenance = {
-	        .program = program,
-	        .arguments = opts->no_args ? NULL : argv + 1,
-	        .options = opts->options_text,
-	        .facts = &opts->facts,
-	        .no_gpu = (int)opts->capture.no_cupti,
-	        .cpu_time_quantum_ns = opts->capture.cpu_time_quantum_ns,
-	};
 	struct ws_segment_file file;
 	struct ws_process *first;
 	struct ws_seg_plan *plan;
@@ -888,20 +858,21 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 	seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
 	seg->realtime_apart_ns = ws_clock_realtime_apart();
 	seg->base_realtime_ns = seg->base_ns + seg->realtime_apart_ns;
-	plan = &file.seg->plan;
+	plan = &seg->plan;
 	plan->no_args = (uint32_t)opts->no_args;
 	memcpy(plan->output, s->pattern, strlen(s->pattern) + 1);
 	plan->keep_existing = (uint32_t)opts->keep_existing;
-	file.seg->capture = opts->capture;
+	seg->capture = opts->capture;
 	plan->window = opts->window;
 	if (opts->delay_ns || opts->window.duration_ns)
-		plan->window.begin_ns = file.seg->base_ns + opts->delay_ns;
+		plan->window.begin_ns = seg->base_ns + opts->delay_ns;
 	status = ws_segment_file_seal(&file, err);
 	if (status != WS_OK) {
 		ws_segment_file_remove(&file);
 		return status;
 	}
-	WS_FORWARD(ws_process_begin(&first, opts, &file, s->folder, path, &provenance, err));
+	WS_FORWARD(ws_process_begin(&first, opts, &file, s->folder, path, program,
+	                            opts->no_args ? NULL : argv + 1, err));
 	first->is_settled = is_settled;
 	add_process(s, first);
 	return WS_OK;
@@ -909,23 +880,6 @@ static enum ws_status open_session(struct session *s, const char *program, char 
 
 #define COUNT_ONE(variable, value) +1
 #define MAX_VARIABLES              (6 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
-
-/* Returns how many of them are not yet set. */
-static size_t add_library_ranges(struct ws_child_env *env)
-{
-	size_t n = 0;
-
-#define X(variable, level)     \
-	if (!getenv(variable)) \
-		env[n++] = (struct ws_child_env){variable, level};
-	WS_LIBRARY_RANGES_LIST(X)
-#undef X
-	return n;
-}
-
-struct pytorch_env {
-	char preload[2 * PATH_MAX], python[2 * PATH_MAX];
-};
 
 /* A path variable with one more entry, before or after the user's entries. */
 static enum ws_status longer_path(const char *name, const char *entry, bool is_first,
@@ -952,7 +906,7 @@ static enum ws_status start_program(struct session *s, const char *collector, co
 	        {ENV_NVTX, collector},
 	        {WS_SEG_ENV, s->processes[0]->file.path},
 	};
-	struct pytorch_env pytorch;
+	char preload[2 * PATH_MAX], pythonpath[2 * PATH_MAX];
 	size_t n = 2;
 
 	if (s->opts->capture.pytorch) {
@@ -969,17 +923,20 @@ static enum ws_status start_program(struct session *s, const char *collector, co
 		/* our sitecustomize.py is in a folder beside the collector */
 		snprintf(python, sizeof(python), "%.*s/python",
 		         (int)(strrchr(collector, '/') - collector), collector);
-		WS_FORWARD(longer_path(ENV_PRELOAD, collector, 0, pytorch.preload, err));
-		WS_FORWARD(longer_path(ENV_PYTHON, python, 1, pytorch.python, err));
+		WS_FORWARD(longer_path(ENV_PRELOAD, collector, 0, preload, err));
+		WS_FORWARD(longer_path(ENV_PYTHON, python, 1, pythonpath, err));
 	}
 	if (!s->opts->capture.no_cupti)
 		env[n++] = (struct ws_child_env){ENV_CUDA, collector};
-	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
-		n += add_library_ranges(env + n);
+#define X(variable, level)                                                        \
+	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON && !getenv(variable)) \
+		env[n++] = (struct ws_child_env){variable, level};
+	WS_LIBRARY_RANGES_LIST(X)
+#undef X
 	if (s->opts->capture.pytorch) {
 		env[n++] = (struct ws_child_env){WS_PYTORCH_ENV, "on"};
-		env[n++] = (struct ws_child_env){ENV_PRELOAD, pytorch.preload};
-		env[n++] = (struct ws_child_env){ENV_PYTHON, pytorch.python};
+		env[n++] = (struct ws_child_env){ENV_PRELOAD, preload};
+		env[n++] = (struct ws_child_env){ENV_PYTHON, pythonpath};
 	}
 	WS_FORWARD(ws_child_start(&s->child, &s->witness, program, argv, env, n, mask,
 	                          &s->processes[0]->file.seg->started, &result->exit_code, err));
@@ -1066,10 +1023,13 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 
 /* --- salvage --- */
 
-static enum ws_status check_salvageable(const struct ws_seg_header *seg, const char *path,
-                                        struct ws_err *err)
+/* Checks that the segment can be salvaged, and restores what the killed launcher had in memory for
+ * all processes. */
+static enum ws_status take_over(struct session *s, const struct ws_seg_header *seg,
+                                const char *path, struct ws_err *err)
 {
 	const struct ws_proc launcher = ws_seg_process(&seg->launcher);
+	const struct ws_seg_plan *plan = &seg->plan;
 
 	WS_FAIL_IF(ws_proc_is_elsewhere(launcher.namespace) ? ws_host_pid_find(launcher) != 0
 	                                                    : ws_proc_alive(launcher),
@@ -1077,15 +1037,6 @@ static enum ws_status check_salvageable(const struct ws_seg_header *seg, const c
 	           (unsigned)launcher.pid);
 	WS_FAIL_IF(!ws_drain_file_size(seg), err, CORRUPT,
 	           "%s holds nothing: its program was never started", path);
-	return WS_OK;
-}
-
-/* Restores what the killed launcher had in memory for all processes. */
-static enum ws_status take_names(struct session *s, const struct ws_seg_header *first,
-                                 const char *path, struct ws_err *err)
-{
-	const struct ws_seg_plan *plan = &first->plan;
-
 	WS_FAIL_IF(!memchr(plan->output, 0, sizeof(plan->output)), err, CORRUPT,
 	           "%s cannot be salvaged: it names no trace", path);
 	memcpy(s->pattern, plan->output, sizeof(s->pattern));
@@ -1132,8 +1083,7 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	ws_missing_pages_replace();
 	WS_FORWARD(ws_segment_file_open(&file, segment, err));
 	status = ws_segment_file_lock(&file, err);
-	WS_THEN(status, check_salvageable(file.seg, segment, err));
-	WS_THEN(status, take_names(&s, file.seg, segment, err));
+	WS_THEN(status, take_over(&s, file.seg, segment, err));
 	if (status != WS_OK) {
 		ws_segment_file_close(&file);
 		return status;

@@ -102,14 +102,15 @@ static void make_point(struct planner *p, size_t number, struct ws_grid_point *p
 		facts[nfacts++] = axis->option + strspn(axis->option, "-");
 		facts[nfacts++] = axis->value[axis->n];
 	}
-	*point = (struct ws_grid_point){name, options, facts};
+	*point = (struct ws_grid_point){.name = name, .options = options, .facts = facts};
 }
 
-static enum ws_status make_points(struct planner *p, const char *program, struct ws_err *err)
+static enum ws_status make_points(struct planner *p, const struct ws_grid_program *programs,
+                                  size_t nprograms, struct ws_err *err)
 {
 	struct ws_grid *grid = p->grid;
 
-	grid->npoints = 1;
+	grid->npoints = p->naxes ? 1 : nprograms;
 	for (size_t a = 0; a < p->naxes; a++) {
 		grid->npoints *= p->axes[a].n ? p->axes[a].n : 1;
 		WS_FAIL_IF(grid->npoints > MOST_POINTS, err, USAGE,
@@ -120,13 +121,15 @@ static enum ws_status make_points(struct planner *p, const char *program, struct
 		if (p->naxes)
 			make_point(p, i, &grid->points[i]);
 		else
-			grid->points[i].name = program;
+			grid->points[i] = (struct ws_grid_point){.name = programs[i].name,
+			                                         .program = programs[i].argv};
 	}
 	return WS_OK;
 }
 
 enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const *rest, int nrest,
-                            const char *program, int64_t repeat, uint64_t seed, struct ws_err *err)
+                            const struct ws_grid_program *programs, size_t nprograms,
+                            int64_t repeat, uint64_t seed, struct ws_err *err)
 {
 	struct planner p = {.grid = grid};
 	uint64_t state;
@@ -152,13 +155,15 @@ enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const
 				add_axis(&p, rest[i], NULL);
 		}
 	}
-	WS_FORWARD(make_points(&p, program, err));
+	WS_FORWARD(make_points(&p, programs, nprograms, err));
 	state = seed;
+	const int64_t first = nprograms > 1 ? 0 : 1;
+
 	WS_FAIL_IF(repeat > MOST_POINTS || (size_t)repeat * grid->npoints > MOST_POINTS, err, USAGE,
 	           "the lists and --repeat make more than %d recordings", MOST_POINTS);
-	grid->runs =
-	        ws_arena_array(&grid->arena, (size_t)repeat * grid->npoints, sizeof(*grid->runs));
-	for (int64_t round = 1; round <= repeat; round++) {
+	grid->runs = ws_arena_array(&grid->arena, (size_t)(repeat + 1) * grid->npoints,
+	                            sizeof(*grid->runs));
+	for (int64_t round = first; round <= repeat; round++) {
 		struct ws_grid_run *runs = grid->runs + grid->nruns;
 
 		for (size_t i = 0; i < grid->npoints; i++)
@@ -190,7 +195,7 @@ struct series {
 	struct ws_outfolder folder;
 	const struct ws_grid *grid;
 	const struct ws_series_opts *opts;
-	size_t todo, made, failed;
+	size_t todo, made, failed, present;
 	double spent_s;
 	sigset_t before; /* original mask; SIGINT and SIGTERM are blocked during a run */
 };
@@ -203,10 +208,7 @@ struct outcome {
 
 static double now_s(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)ws_clock_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
 static void status_of(const struct series *s, const struct ws_grid_run *run, char name[PATH_MAX])
@@ -229,7 +231,7 @@ static bool is_made(const struct series *s, const struct ws_grid_run *run)
 static char **command_of(const struct series *s, const struct ws_grid_run *run, char *output)
 {
 	const char *const *options = s->grid->points[run->point].options;
-	char *const *program = s->opts->program;
+	char *const *program = s->grid->points[run->point].program;
 	size_t n = 0, most = 8;
 	char **argv;
 
@@ -255,7 +257,7 @@ static char **command_of(const struct series *s, const struct ws_grid_run *run, 
 }
 
 /* Passes on the run's stderr, and keeps its last line. */
-static void listen(const struct series *s, int fd, struct outcome *o)
+static void listen(const struct series *s, const struct ws_grid_run *run, int fd, struct outcome *o)
 {
 	FILE *f = ws_xopened(fdopen(fd, "r"));
 	char *line = NULL;
@@ -265,8 +267,8 @@ static void listen(const struct series *s, int fd, struct outcome *o)
 	while ((len = getline(&line, &allocated, f)) > 0) {
 		if (line[len - 1] == '\n')
 			line[--len] = '\0';
-		if (s->opts->program)
-			s->opts->words(line);
+		if (s->grid->points[run->point].program)
+			ws_record_pass_on(line);
 		/* "try --help" does not explain the error */
 		if (len && !strstr(line, "try --help"))
 			snprintf(o->last_words, sizeof(o->last_words), "%s", line);
@@ -278,8 +280,8 @@ static void listen(const struct series *s, int fd, struct outcome *o)
 	fclose(f);
 }
 
-static enum ws_status run_command(const struct series *s, char **argv, struct outcome *o,
-                                  struct ws_err *err)
+static enum ws_status run_command(const struct series *s, const struct ws_grid_run *run,
+                                  char **argv, struct outcome *o, struct ws_err *err)
 {
 	int words[2], status = 0;
 	char folder[48];
@@ -302,7 +304,7 @@ static enum ws_status run_command(const struct series *s, char **argv, struct ou
 		close(words[0]);
 		return WS_FAIL(err, ENVIRONMENT, "cannot start a recorder: %s", strerror(errno));
 	}
-	listen(s, words[0], o);
+	listen(s, run, words[0], o);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	o->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -310,7 +312,7 @@ static enum ws_status run_command(const struct series *s, char **argv, struct ou
 }
 
 /* Gives the traces .NAME-r1.wtrace, and .NAME-r1.77.wtrace of further processes, their final
- * names. */
+ * names; removes those of a warm-up. */
 static enum ws_status show_traces(const struct series *s, const struct ws_grid_run *run,
                                   struct ws_err *err)
 {
@@ -328,9 +330,11 @@ static enum ws_status show_traces(const struct series *s, const struct ws_grid_r
 	while (status == WS_OK && (entry = readdir(folder))) {
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		if (renameat(in, entry->d_name, in, entry->d_name + 1))
-			status = WS_FAIL(err, IO_WRITE, "cannot rename '%s/%s': %s",
-			                 s->opts->folder, entry->d_name, strerror(errno));
+		if (run->repetition ? renameat(in, entry->d_name, in, entry->d_name + 1)
+		                    : unlinkat(in, entry->d_name, 0))
+			status = WS_FAIL(err, IO_WRITE, "cannot %s '%s/%s': %s",
+			                 run->repetition ? "rename" : "remove", s->opts->folder,
+			                 entry->d_name, strerror(errno));
 	}
 	closedir(folder);
 	return status;
@@ -363,7 +367,7 @@ static void print_progress(const struct series *s, const struct ws_grid_run *run
 	         s->todo, s->grid->points[run->point].name, (long long)run->repetition,
 	         o->exit_code ? o->last_words : "", o->exit_code ? "; failed after " : "", seconds,
 	         left);
-	s->opts->notice(line);
+	ws_record_notice("%s", line);
 }
 
 static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, struct ws_err *err)
@@ -376,7 +380,7 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	snprintf(output, sizeof(output), "%s/.%s-r%lld.wtrace", s->opts->folder,
 	         s->grid->points[run->point].name, (long long)run->repetition);
 	argv = command_of(s, run, output);
-	status = run_command(s, argv, &o, err);
+	status = run_command(s, run, argv, &o, err);
 	free(argv);
 	WS_FORWARD(status);
 	s->made++;
@@ -384,8 +388,9 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	s->failed += o.exit_code != 0;
 	print_progress(s, run, now_s() - begin_s, &o);
 	/* a wrong command line is wrong for every run */
-	WS_FAIL_IF(o.exit_code == ws_status_exit_code(WS_USAGE) && !s->opts->program, err, USAGE,
-	           "%s", o.last_words);
+	WS_FAIL_IF(o.exit_code == ws_status_exit_code(WS_USAGE) &&
+	                   !s->grid->points[run->point].program,
+	           err, USAGE, "%s", o.last_words);
 	/* stopped by the user: treated as not begun */
 	if (stop_asked())
 		return WS_OK;
@@ -412,12 +417,24 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 static enum ws_status make_runs(struct series *s, int *stopped_by, struct ws_err *err)
 {
 	for (size_t i = 0; i < s->grid->nruns; i++)
-		s->todo += !is_made(s, &s->grid->runs[i]);
+		s->present += is_made(s, &s->grid->runs[i]);
+	s->todo = s->grid->nruns - s->present;
+	const struct ws_series_opts *opts = s->opts;
+	const double begin_s = now_s();
+
 	for (size_t i = 0; i < s->grid->nruns; i++) {
 		const struct ws_grid_run *run = &s->grid->runs[i];
+		const bool begins_repetition = i % s->grid->npoints == 0 && run->repetition > 1;
 
+		if (begins_repetition &&
+		    ((opts->most_ns && now_s() - begin_s > (double)opts->most_ns / 1e9) ||
+		     (opts->is_open && !opts->is_open(opts))))
+			return WS_OK;
 		if (is_made(s, run))
 			continue;
+		nanosleep(&(struct timespec){opts->pause_ns / 1000000000,
+		                             opts->pause_ns % 1000000000},
+		          NULL);
 		WS_FORWARD(make_run(s, run, err));
 		*stopped_by = stop_asked();
 		if (*stopped_by)
@@ -445,7 +462,7 @@ enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_
 	WS_FORWARD(status);
 	snprintf(line, sizeof(line),
 	         "%zu recordings made, %zu of them failed, %zu were there already", s.made,
-	         s.failed, grid->nruns - s.todo);
-	opts->notice(line);
+	         s.failed, s.present);
+	ws_record_notice("%s", line);
 	return s.failed ? WS_FINDING : WS_OK;
 }

@@ -61,7 +61,7 @@ struct name_text {
 	bool is_full;
 };
 
-static void put(struct name_text *o, char c)
+static void put_char(struct name_text *o, char c)
 {
 	if (o->len + 1 < o->size)
 		o->text[o->len++] = c;
@@ -73,17 +73,7 @@ static void put(struct name_text *o, char c)
 static void put_value(struct name_text *o, const char *value, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		put(o, value[i] == '/' ? '_' : value[i]);
-}
-
-static void put_host(struct name_text *o)
-{
-	char host[HOST_NAME_MAX + 1] = "";
-
-	if (gethostname(host, sizeof(host)) || !*host)
-		snprintf(host, sizeof(host), "unknown");
-	host[sizeof(host) - 1] = 0;
-	put_value(o, host, strcspn(host, "."));
+		put_char(o, value[i] == '/' ? '_' : value[i]);
 }
 
 /* The value of a variable; NULL if it is not set or empty. */
@@ -117,17 +107,15 @@ enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars
                                 size_t size, struct ws_err *err)
 {
 	struct name_text o = {out, size, 0, 0};
-	const char *name = strrchr(pattern, '/');
-	const char *p = pattern;
-	char number[16];
+	const char *name = ws_path_name(pattern), *p = pattern;
+	char number[16], host[HOST_NAME_MAX + 1] = "";
 
-	name = name ? name + 1 : pattern;
 	while (*p) {
 		const char *at = p;
 
 		if (*p != '%' || p[1] == '%') {
 			p += *p == '%' ? 2 : 1;
-			put(&o, *at);
+			put_char(&o, *at);
 			continue;
 		}
 		WS_FAIL_IF(p < name, err, USAGE,
@@ -139,7 +127,10 @@ enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars
 			put_value(&o, number, strlen(number));
 			break;
 		case 'h':
-			put_host(&o);
+			if (gethostname(host, sizeof(host)) || !*host)
+				snprintf(host, sizeof(host), "unknown");
+			host[sizeof(host) - 1] = 0;
+			put_value(&o, host, strcspn(host, "."));
 			break;
 		case 'q':
 			p = put_variable(&o, p, vars);
@@ -161,9 +152,9 @@ int ws_output_escape(const char *path, char *out, size_t size)
 	struct name_text o = {out, size, 0, 0};
 
 	for (; *path; path++) {
-		put(&o, *path);
+		put_char(&o, *path);
 		if (*path == '%')
-			put(&o, '%');
+			put_char(&o, '%');
 	}
 	out[o.len] = 0;
 	return o.is_full ? -1 : 0;
@@ -174,11 +165,8 @@ int ws_output_escape(const char *path, char *out, size_t size)
 /* Position at which numbers are inserted: before the last extension, or at the end. */
 static size_t stem_length(const char *path)
 {
-	const char *name = strrchr(path, '/');
-	const char *dot;
+	const char *name = ws_path_name(path), *dot = strrchr(name, '.');
 
-	name = name ? name + 1 : path;
-	dot = strrchr(name, '.');
 	return dot && dot != name ? (size_t)(dot - path) : strlen(path);
 }
 
@@ -235,7 +223,8 @@ enum ws_status ws_output_add_rank(char *pattern, size_t size, struct ws_err *err
 		const char *rank = value_of(rank_variables[i][0], NULL),
 		           *ranks = value_of(rank_variables[i][1], NULL);
 
-		if (!rank || !ranks || strtol(ranks, NULL, 10) < 2 || rank[strspn(rank, "0123456789")])
+		if (!rank || !ranks || strtol(ranks, NULL, 10) < 2 ||
+		    rank[strspn(rank, "0123456789")])
 			continue;
 		if (!stat(plain, &st) && !S_ISREG(st.st_mode))
 			return WS_OK;
@@ -267,16 +256,9 @@ static bool could_choose(const char *path, uint32_t pid, const char *choice)
 
 /* --- names from a segment --- */
 
-const char *ws_trace_path_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 bool ws_trace_path_exists(int folder, const char *path)
 {
-	return !faccessat(folder, ws_trace_path_name(path), F_OK, AT_SYMLINK_NOFOLLOW);
+	return !faccessat(folder, ws_path_name(path), F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 /* A copy of a path in the segment; empty when it has no end. */

@@ -33,6 +33,9 @@ struct open_call {
 };
 
 struct thread {
+	struct thread *next;  /* of all */
+	_Atomic uint64_t ops; /* hash of what was called in the period */
+	_Atomic uint32_t period;
 	uint32_t nopen;
 	uint32_t ncalls, expected; /* number of calls; expected position in the log of the next
 	                              call's definition */
@@ -46,12 +49,22 @@ static __thread struct thread *self;
 static pthread_key_t thread_key;
 static uint32_t domain = WS_DEF_NONE, optimizer_domain = WS_DEF_NONE;
 static bool is_registered;
+static struct thread *threads; /* all, under the lock */
+static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void forget_thread(void *thread)
 {
 	const struct thread *t = thread;
+	sigset_t before;
 
 	self = NULL;
+	ws_lock(&threads_lock, &before);
+	for (struct thread **at = &threads; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			break;
+		}
+	ws_unlock(&threads_lock, &before);
 	if (ws_collector_on())
 		ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
 	munmap(thread, sizeof(struct thread));
@@ -61,6 +74,7 @@ static struct thread *new_thread(void)
 {
 	struct thread *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
 	                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	sigset_t before;
 
 	if (t == MAP_FAILED)
 		return NULL;
@@ -68,7 +82,44 @@ static struct thread *new_thread(void)
 		munmap(t, sizeof(*t));
 		return NULL;
 	}
+	ws_lock(&threads_lock, &before);
+	t->next = threads;
+	threads = t;
+	ws_unlock(&threads_lock, &before);
 	return self = t;
+}
+
+/* Adds a call to those of the period: it is what it is, and lies as deep as it does. */
+static void count_call(struct thread *t, uint32_t config)
+{
+	const uint32_t period = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
+	uint64_t hash = atomic_load_explicit(&t->ops, memory_order_relaxed);
+	struct ws_def_op op = {0};
+	uint32_t size;
+	const void *body = ws_op_body(config, &size);
+
+	if (body)
+		memcpy(&op, body, sizeof(op));
+	if (atomic_load_explicit(&t->period, memory_order_relaxed) != period) {
+		atomic_store_explicit(&t->period, period, memory_order_relaxed);
+		hash = 0;
+	}
+	hash = (hash ^ ((uint64_t)t->nopen << 32 | op.alike)) * UINT64_C(0x9E3779B97F4A7C15);
+	atomic_store_explicit(&t->ops, hash ^ hash >> 29, memory_order_relaxed);
+}
+
+static uint64_t hash_ops(void)
+{
+	const uint32_t period = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
+	uint64_t sum = 0;
+	sigset_t before;
+
+	ws_lock(&threads_lock, &before);
+	for (const struct thread *t = threads; t; t = t->next)
+		if (atomic_load_explicit(&t->period, memory_order_relaxed) == period)
+			sum += atomic_load_explicit(&t->ops, memory_order_relaxed);
+	ws_unlock(&threads_lock, &before);
+	return sum;
 }
 
 /* --- definitions --- */
@@ -95,6 +146,7 @@ void ws_pytorch_forked(void)
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
 	define_lock = unlocked;
+	threads_lock = unlocked;
 }
 
 static struct body_table *table_of(const uint8_t *body)
@@ -118,8 +170,12 @@ static inline uint64_t mixed(uint64_t hash, const uint8_t *from)
 static uint32_t hash_of(const uint8_t *body, uint32_t size)
 {
 	uint64_t h = size, other = 1;
-	uint32_t at = 0;
+	struct ws_def_op op;
+	uint32_t at = sizeof(op);
 
+	memcpy(&op, body, sizeof(op));
+	op.alike = 0;
+	h = mixed(h, (const uint8_t *)&op);
 	for (; at + 16 <= size; at += 16) {
 		h = mixed(h, body + at);
 		other = mixed(other, body + at + 8);
@@ -133,13 +189,15 @@ static uint32_t hash_of(const uint8_t *body, uint32_t size)
 static bool is_body(uint32_t id, const uint8_t *body, uint32_t size)
 {
 	uint32_t found_size;
-	const void *found = ws_op_body(id, &found_size);
+	const uint8_t *found = ws_op_body(id, &found_size);
+	const size_t head = offsetof(struct ws_def_op, alike), rest = sizeof(struct ws_def_op);
 
-	return found && found_size == size && !memcmp(found, body, size);
+	return found && found_size == size && !memcmp(found, body, head) &&
+	       !memcmp(found + rest, body + rest, size - rest);
 }
 
-static uint32_t find(const struct body_table *table, uint32_t hash, const uint8_t *body,
-                     uint32_t size)
+static uint32_t find_body(const struct body_table *table, uint32_t hash, const uint8_t *body,
+                          uint32_t size)
 {
 	uint64_t entry;
 
@@ -169,29 +227,22 @@ static void remember(struct body_table *table, uint32_t hash, uint32_t id)
 
 /* Defines a body only if it can be added to the table; otherwise it would be defined again in each
  * call. */
-static uint32_t define(struct body_table *table, uint32_t hash, const uint8_t *body, uint32_t size)
+static uint32_t define(struct body_table *table, uint32_t hash, uint8_t *body, uint32_t size)
 {
+	const uint32_t alike = ws_torch_alike(body, size);
 	sigset_t before;
 	uint32_t id;
 
 	ws_lock(&define_lock, &before);
-	id = find(table, hash, body, size); /* another thread may have defined it meanwhile */
+	id = find_body(table, hash, body, size); /* another thread may have defined it meanwhile */
 	if (id == WS_DEF_NONE && !is_full(table)) {
+		memcpy(body + offsetof(struct ws_def_op, alike), &alike, sizeof(alike));
 		id = ws_define_op(body, size);
 		if (id != WS_DEF_NONE)
 			remember(table, hash, id);
 	}
 	ws_unlock(&define_lock, &before);
 	return id;
-}
-
-static uint32_t find_or_define(const uint8_t *body, uint32_t size, bool may_define)
-{
-	struct body_table *table = table_of(body);
-	const uint32_t hash = hash_of(body, size);
-	const uint32_t id = find(table, hash, body, size);
-
-	return id == WS_DEF_NONE && may_define ? define(table, hash, body, size) : id;
 }
 
 /* Adds a definition made by this process before exec. */
@@ -212,7 +263,12 @@ static uint32_t config_of_body(struct thread *t, uint32_t size, bool may_define)
 	if (is_body(id, t->body, size)) {
 		t->expected++;
 	} else {
-		id = find_or_define(t->body, size, may_define);
+		struct body_table *table = table_of(t->body);
+		const uint32_t hash = hash_of(t->body, size);
+
+		id = find_body(table, hash, t->body, size);
+		if (id == WS_DEF_NONE && may_define)
+			id = define(table, hash, t->body, size);
 		if (id == WS_DEF_NONE)
 			return id;
 		t->expected = t->after[id % LOG_SIZE];
@@ -250,7 +306,7 @@ static uint32_t config_of(const void *fn, struct thread *t)
 		whole = 0;
 		id = config_of_body(t, ws_torch_name(name, t->body), 1);
 	}
-	if (id != WS_DEF_NONE && !whole && ws_collector.seg->capture.pytorch == WS_PYTORCH_SHAPES)
+	if (id != WS_DEF_NONE && !whole && ws_collector.seg->capture.pytorch >= WS_PYTORCH_SHAPES)
 		ws_lost(WS_DROPPED_pytorch_without_shapes, 1);
 	return id;
 }
@@ -396,6 +452,7 @@ static void begin_op(const void *fn)
 	if (ws_torch.has_inputs && ws_torch.peek_sequence)
 		link_call(fn, call);
 	call->config = config_of(fn, self);
+	count_call(self, call->config);
 	call->start_ns = ws_now_ns();
 }
 
@@ -413,8 +470,18 @@ static void begin_range(const void *fn)
 	name = ws_torch.name(fn);
 	call->is_range = 1;
 	call->is_optimizer = !strncmp(name, "Optimizer.step#", 15);
+	ws_period_take(ws_period_text(name), WS_PERIOD_PASSES);
 	ws_event_init(&ev, domain, name, WS_TEXT_BYTES);
 	ws_event_push(&ev);
+}
+
+/* Optimizers that wrap others step in each other. */
+static bool is_in_optimizer(const struct thread *t)
+{
+	for (uint32_t i = 0; i < t->nopen; i++)
+		if (t->open[i].is_optimizer)
+			return 1;
+	return 0;
 }
 
 static void end(const void *fn)
@@ -452,17 +519,23 @@ static void end(const void *fn)
 		return;
 	}
 	pop_range(&call);
+	if (call.is_optimizer && !is_in_optimizer(t))
+		ws_period_take(0, WS_PERIOD_STEPS);
 }
 
 /* --- modules --- */
 
 /*
- * Called by our sitecustomize.py at the begin and end of a torch.nn module's call. Through ctypes
+ * Called by our torch_modules.py at the begin and end of a torch.nn module's call. Through ctypes
  * this is cheaper than through any PyTorch function.
  */
 #define WS_EXPORT __attribute__((visibility("default")))
 WS_EXPORT void warpsheet_module_begin(const char *name);
 WS_EXPORT void warpsheet_module_end(void);
+/* Called before and after a root module, with hashes of its inputs and of the modules that it
+ * called. */
+WS_EXPORT void warpsheet_root_begin(const char *name, uint64_t inputs);
+WS_EXPORT void warpsheet_root_end(uint64_t called);
 /* Called in an optimizer's step with the name of the instance. */
 WS_EXPORT void warpsheet_optimizer(const char *name);
 
@@ -479,7 +552,18 @@ void warpsheet_module_begin(const char *name)
 		return;
 	call->is_module = 1;
 	call->config = config_of_body(self, ws_torch_name(name, self->body), 1);
+	count_call(self, call->config);
 	call->start_ns = ws_now_ns();
+}
+
+void warpsheet_root_begin(const char *name, uint64_t inputs)
+{
+	ws_period_take(ws_period_text(name) + inputs, WS_PERIOD_CALLS);
+}
+
+void warpsheet_root_end(uint64_t called)
+{
+	ws_period_take(called, WS_PERIOD_PASSES);
 }
 
 void warpsheet_module_end(void)
@@ -498,6 +582,7 @@ void warpsheet_optimizer(const char *name)
 	if (!call->is_optimizer || call->has_instance)
 		return;
 	call->has_instance = 1;
+	ws_period_take(ws_period_text(name), WS_PERIOD_PASSES);
 	ws_event_init(&ev, optimizer_domain, name, WS_TEXT_BYTES);
 	ws_event_push(&ev);
 }
@@ -521,6 +606,7 @@ static bool register_callbacks(bool with_inputs)
 	        .sampling = 1,
 	        .needs_inputs = with_inputs,
 	};
+	uint64_t of_operations;
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
 	optimizer_domain = ws_define_domain((struct ws_event_text){.ptr = OPTIMIZER_DOMAIN});
@@ -529,13 +615,15 @@ static bool register_callbacks(bool with_inputs)
 		return 0;
 	memset(callback.scopes, 1, sizeof(callback.scopes));
 	callback.scopes[WS_SCOPE_USER] = 0;
-	ws_torch.add_callback(callback);
+	of_operations = ws_torch.add_callback(callback);
 	memset(callback.scopes, 0, sizeof(callback.scopes));
 	callback.scopes[WS_SCOPE_USER] = 1;
 	callback.start = (void *)ws_torch_start_range;
 	callback.needs_inputs = 0;
 	ws_torch.add_callback(callback);
 	is_registered = 1;
+	if (ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED)
+		ws_periods_start(of_operations, hash_ops);
 	return 1;
 }
 
@@ -561,7 +649,7 @@ void ws_pytorch_attach(void *handle)
 		ws_define_fact("pytorch.operations", "none; functions not found");
 		return;
 	}
-	if (wanted == WS_PYTORCH_SHAPES && has_shim())
+	if (wanted >= WS_PYTORCH_SHAPES && has_shim())
 		ws_torch_prove();
 	if (register_callbacks(ws_torch.has_inputs))
 		ws_define_fact("pytorch.operations", wanted == WS_PYTORCH_NAMES ? "names"

@@ -31,6 +31,8 @@ bool ws_torch_find(void *handle)
 
 	find_symbol(handle, ADD_CALLBACK, &t->add_callback);
 	find_symbol(handle, "_ZN2at14removeCallbackEm", &t->remove_callback);
+	find_symbol(handle, "_ZN2at16reenableCallbackEm", &t->enable_callback);
+	find_symbol(handle, "_ZN2at15disableCallbackEm", &t->disable_callback);
 	find_symbol(handle, "_ZNK2at14RecordFunction4nameEv", &t->name);
 	find_symbol(handle, "_ZNK2at14RecordFunction10num_inputsEv", &t->num_inputs);
 	find_symbol(handle, "_ZN2at15sequence_number4peekEv", &t->peek_sequence);
@@ -219,8 +221,8 @@ static void prove_call(const void *fn)
 /* --- tensors --- */
 
 /* The only offset in from..to at which all tensors have their number of this size. */
-static uint32_t place_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t from, uint32_t to,
-                         uint32_t size, bool is_type)
+static uint32_t offset_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t from, uint32_t to,
+                          uint32_t size, bool is_type)
 {
 	uint32_t found = NOT_FOUND;
 
@@ -331,10 +333,10 @@ static bool prove_tensors(void *const handles[NTENSORS])
 			return 0;
 	}
 	behind = at->strides + WS_TORCH_INLINE_DIMS * 8;
-	at->numel = place_of(objects, behind, 256, 8, 0);
+	at->numel = offset_of(objects, behind, 256, 8, 0);
 	if (at->numel == NOT_FOUND)
 		return 0;
-	at->type = place_of(objects, at->numel + 8, at->numel + 16, 2, 1);
+	at->type = offset_of(objects, at->numel + 8, at->numel + 16, 2, 1);
 	return at->type != NOT_FOUND && prove_keys(objects);
 }
 
@@ -431,9 +433,9 @@ void ws_torch_prove(void)
 
 /* Writes the inputs of an operation as the body of a definition, read at the proved offsets. */
 
-#define MAX_INPUTS  256
-#define MAX_NAME    1024
-#define MAX_DIMS    64
+#define MAX_INPUTS 256
+#define MAX_NAME   1024
+#define MAX_DIMS   64
 #define MAX_SCALARS \
 	30 /* maximum length of a list; PyTorch's profiler leaves out longer ones, too */
 
@@ -457,14 +459,6 @@ static void put_input(struct body *b, enum ws_input_kind kind, uint32_t n)
 
 	memcpy(&word, &input, sizeof(word));
 	put_word(b, word);
-}
-
-static uint32_t tag_of(const uint8_t *value)
-{
-	uint32_t tag;
-
-	memcpy(&tag, value + 8, sizeof(tag));
-	return tag;
 }
 
 /* --- tensors --- */
@@ -616,7 +610,7 @@ static void put_list(struct body *b, const uint8_t *value)
 			put_tensor(b, (const void *)(uintptr_t)word_at(items, i * WS_TORCH_IVALUE));
 		return;
 	}
-	kind = n ? scalar_kind(tag_of(items)) : WS_INPUT_INT;
+	kind = n ? scalar_kind(tag_at(items, 0)) : WS_INPUT_INT;
 	if (n > MAX_SCALARS || kind == WS_INPUT_OTHER || kind == WS_INPUT_COMPLEX ||
 	    (kind == WS_INPUT_DOUBLE && !b->with_numbers)) {
 		put_input(b, WS_INPUT_OTHER, 0);
@@ -633,7 +627,7 @@ static void put_list(struct body *b, const uint8_t *value)
 
 static void put_value(struct body *b, const uint8_t *value)
 {
-	const uint32_t tag = tag_of(value);
+	const uint32_t tag = tag_at(value, 0);
 	const enum ws_input_kind kind = scalar_kind(tag);
 
 	if (tag == ws_torch.tags.tensor) {
@@ -687,4 +681,50 @@ uint32_t ws_torch_body(const void *fn, const char *name, bool with_numbers,
 		return size;
 	memcpy(body, &op, sizeof(op));
 	return (uint32_t)((uint8_t *)b.pos - body);
+}
+
+/* Numbers that follow an input in a definition. */
+static uint32_t numbers_behind(const struct ws_def_input *input)
+{
+	switch (input->kind) {
+	case WS_INPUT_TENSOR:
+		return input->has_strides ? 2 * input->n : input->n;
+	case WS_INPUT_INT:
+	case WS_INPUT_DOUBLE:
+	case WS_INPUT_BOOL:
+		return 1;
+	case WS_INPUT_INT_LIST:
+	case WS_INPUT_DOUBLE_LIST:
+	case WS_INPUT_BOOL_LIST:
+		return input->n;
+	default:
+		return 0;
+	}
+}
+
+static bool is_number(uint8_t kind)
+{
+	return kind == WS_INPUT_INT || kind == WS_INPUT_DOUBLE || kind == WS_INPUT_COMPLEX ||
+	       kind == WS_INPUT_DOUBLE_LIST;
+}
+
+uint32_t ws_torch_alike(const uint8_t *body, uint32_t size)
+{
+	struct ws_def_op op;
+	struct ws_def_input input = {0};
+	uint32_t behind = 0; /* numbers of the input */
+	uint64_t hash = 0;
+
+	memcpy(&op, body, sizeof(op));
+	for (uint32_t at = sizeof(op); at < size; at += 8) {
+		uint64_t word = word_at(body, at);
+
+		if (at >= sizeof(op) + WS_ALIGN8(op.name_size) && !behind--) {
+			memcpy(&input, &word, sizeof(input));
+			behind = numbers_behind(&input);
+		}
+		hash = (hash ^ (is_number(input.kind) ? 0 : word)) * UINT64_C(0x9E3779B97F4A7C15);
+		hash ^= hash >> 29;
+	}
+	return (uint32_t)(hash >> 32);
 }

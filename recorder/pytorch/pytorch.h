@@ -12,6 +12,8 @@ bool ws_pytorch_is_in(void *handle);
 void ws_pytorch_attach(void *handle);
 /* Called in a forked child: resets the locks, which no thread holds. */
 void ws_pytorch_forked(void);
+/* At the fork itself: the child records each operation. */
+void ws_periods_forked(void);
 
 /* --- for files of this folder --- */
 
@@ -54,6 +56,8 @@ struct ws_torch {
 	/* functions */
 	uint64_t (*add_callback)(struct ws_torch_callback callback);
 	void (*remove_callback)(uint64_t handle);
+	void (*enable_callback)(uint64_t handle);
+	void (*disable_callback)(uint64_t handle);
 	const char *(*name)(const void *fn);
 	size_t (*num_inputs)(const void *fn);
 	int64_t (*peek_sequence)(void); /* NULL: no links */
@@ -100,6 +104,26 @@ uint32_t ws_torch_name(const char *name, uint8_t body[WS_TORCH_BODY]);
  */
 uint32_t ws_torch_body(const void *fn, const char *name, bool with_numbers,
                        uint8_t body[WS_TORCH_BODY], bool *whole);
+
+/* A hash of a definition, without values of numbers. */
+uint32_t ws_torch_alike(const uint8_t *body, uint32_t size);
+
+/* --- periods.c: which steps record their operations --- */
+
+enum ws_period_mark {
+	WS_PERIOD_PASSES, /* it goes on */
+	WS_PERIOD_STEPS,  /* an optimizer's step ends */
+	WS_PERIOD_CALLS,  /* a root module is called, which ends it if no optimizer steps */
+};
+/* Of this thread; what: a hash of it. */
+void ws_period_take(uint64_t what, enum ws_period_mark mark);
+/* Without digits. */
+uint64_t ws_period_text(const char *text);
+/* From now on the callback of operations is switched off where they repeat. hash_ops: of those of
+ * the period that lasts, on all threads. */
+void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void));
+/* Of the one that lasts, from 1. */
+extern _Atomic uint32_t ws_period_number;
 
 /* --- the start callback, as PyTorch calls it --- */
 

@@ -119,6 +119,7 @@ enum ws_rec_type {
 	WS_REC_MARK,
 	WS_REC_CPU_KERNEL,
 	WS_REC_OP,
+	WS_REC_OP_PERIOD,
 };
 
 /* Starts every record. */
@@ -165,6 +166,20 @@ struct ws_rec_op {
 };
 _Static_assert(sizeof(struct ws_rec_op) == sizeof(struct ws_rec_event) &&
                        offsetof(struct ws_rec_op, end_ns) == offsetof(struct ws_rec_event, range),
+               "filters read the end of both");
+
+/* The time between two steps of a framework's program, at its end. Likewise as long. */
+struct ws_rec_op_period {
+	struct ws_rec_head head; /* the start */
+	uint64_t marks;          /* hash of what marks it: calls of modules, annotations */
+	uint64_t ops;            /* hash of its operations; 0: they were not recorded */
+	int64_t end_ns;
+	uint64_t part; /* enum ws_op_period_part */
+	uint64_t reserved;
+};
+_Static_assert(sizeof(struct ws_rec_op_period) == sizeof(struct ws_rec_event) &&
+                       offsetof(struct ws_rec_op_period, end_ns) ==
+                               offsetof(struct ws_rec_event, range),
                "filters read the end of both");
 
 /* --- definition log --- */
@@ -289,7 +304,7 @@ struct ws_def_enum_entry {
 struct ws_def_op {
 	uint16_t name_size;
 	uint16_t inputs; /* number of inputs */
-	uint32_t reserved;
+	uint32_t alike;  /* hash of the definition without values of numbers */
 };
 
 enum ws_input_kind {

@@ -29,11 +29,6 @@ static uint64_t commit_stride(const struct ws_seg_opts *opts)
 	                PAGE);
 }
 
-static bool is_power_of_two(uint64_t n)
-{
-	return n && !(n & (n - 1));
-}
-
 /* Places the regions one after the other. */
 static struct ws_seg_layout lay_out(const struct ws_seg_opts *opts)
 {
@@ -62,7 +57,7 @@ uint64_t ws_seg_size(const struct ws_seg_opts *opts)
 	if (opts->thread_buffers < 1 || opts->thread_buffers > WS_SEG_MAX_THREAD_BUFFERS)
 		return 0;
 	if (opts->ring_size < WS_SEG_MIN_RING || opts->ring_size > WS_SEG_MAX_RING ||
-	    !is_power_of_two(opts->ring_size))
+	    opts->ring_size & (opts->ring_size - 1)) /* no power of two */
 		return 0;
 	if (opts->defs_size < PAGE || opts->defs_size > WS_SEG_MAX_DEFS || opts->defs_size % PAGE)
 		return 0;

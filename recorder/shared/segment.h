@@ -23,7 +23,8 @@
 enum ws_capture_pytorch {
 	WS_PYTORCH_OFF,
 	WS_PYTORCH_NAMES,
-	WS_PYTORCH_SHAPES, /* names, and shapes, types and scalars of the inputs */
+	WS_PYTORCH_SHAPES,  /* names, and shapes, types and scalars of the inputs … */
+	WS_PYTORCH_SAMPLED, /* … but not of steps that repeat those before */
 };
 
 enum ws_capture_api {
@@ -210,7 +211,7 @@ struct ws_seg_control {
 /* --- the layout --- */
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION 13
+#define WS_SEG_VERSION 14
 /* Bytes of the part of the header that does not change after the segment is made. It fills whole
  * pages of any size in use, so that each side can map a private copy of it. */
 #define WS_SEG_FIXED_SIZE         65536

@@ -22,20 +22,6 @@
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* NULL if only this user can access the folder; otherwise the problem. */
-static const char *problem_of(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return "cannot be examined";
-	if (st.st_uid != geteuid())
-		return "belongs to another user";
-	if (st.st_mode & 077)
-		return "is open to other users";
-	return NULL;
-}
-
 enum ws_status ws_segment_folder_open(const char *path, int *fd, struct ws_err *err)
 {
 	const char *problem = NULL;
@@ -47,7 +33,7 @@ enum ws_status ws_segment_folder_open(const char *path, int *fd, struct ws_err *
 		                  ? "is not a folder, or is a symbolic link"
 		                  : strerror(errno);
 	else
-		problem = problem_of(*fd);
+		problem = ws_own_file_problem(*fd, true, 077);
 	if (!problem)
 		return WS_OK;
 	if (*fd >= 0)
@@ -67,7 +53,8 @@ static int is_usable(const char *path, uint64_t bytes)
 
 	if (fd < 0)
 		return 0;
-	result = !problem_of(fd) && !fstatfs(fd, &fs) && fs.f_type == TMPFS_MAGIC &&
+	result = !ws_own_file_problem(fd, true, 077) && !fstatfs(fd, &fs) &&
+	         fs.f_type == TMPFS_MAGIC &&
 	         (uint64_t)fs.f_bavail >= bytes / (uint64_t)fs.f_bsize + 1;
 	close(fd);
 	return result;
@@ -190,7 +177,7 @@ static enum ws_status open_own(struct ws_segment_file *out, const char *path, in
 	memcpy(out->path, path, strlen(path) + 1);
 	WS_FORWARD(open_folder(out->path, &name, &folder, err));
 	*fd = openat(folder, name, flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	problem = *fd < 0 ? strerror(errno) : ws_own_file_problem(*fd, 077);
+	problem = *fd < 0 ? strerror(errno) : ws_own_file_problem(*fd, false, 077);
 	if (*fd < 0 && errno != ELOOP && errno != EACCES && errno != ENXIO)
 		status = ws_fail(err, missing, __FILE__, __LINE__, "cannot %s the segment %s: %s",
 		                 flags & O_CREAT ? "create" : "open", path, problem);
@@ -282,22 +269,12 @@ static bool shrink(struct ws_seg_opts *opts, uint64_t limit)
 	return 1;
 }
 
-/* Gets memory for the two copies of the fixed part: only one page of each. */
-static int populate_first(struct ws_seg_header *seg, const struct ws_seg_opts *opts)
-{
-	char *begin = (char *)seg;
-
-	return ws_seg_populate_pages(begin, WS_SEG_PAGE) ||
-	       ws_seg_populate_pages(begin + WS_SEG_SPARE, WS_SEG_PAGE) ||
-	       ws_seg_populate_pages(begin + WS_SEG_FIXED_SIZE,
-	                             ws_seg_first_size(opts) - WS_SEG_FIXED_SIZE);
-}
-
 /* Maps the segment and gets memory for its first part, or for all of it if it cannot grow. */
 static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_seg_opts *opts,
                                 struct ws_err *err)
 {
 	uint64_t whole;
+	char *begin;
 	int error;
 
 	/* for zero bytes: only tests whether the system supports it */
@@ -318,7 +295,13 @@ static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_s
 	/* reserved now: a page that is missing later would kill the program with SIGBUS */
 	if (!error && !opts->grows)
 		error = posix_fallocate(fd, 0, (off_t)out->size);
-	if (!error && (!opts->grows || !populate_first(out->seg, opts)))
+	/* of the two copies of the fixed part only one page each */
+	begin = (char *)out->seg;
+	if (!error &&
+	    (!opts->grows || (!ws_seg_populate_pages(begin, WS_SEG_PAGE) &&
+	                      !ws_seg_populate_pages(begin + WS_SEG_SPARE, WS_SEG_PAGE) &&
+	                      !ws_seg_populate_pages(begin + WS_SEG_FIXED_SIZE,
+	                                             ws_seg_first_size(opts) - WS_SEG_FIXED_SIZE))))
 		return WS_OK;
 	ws_segment_file_close(out);
 	return WS_FAIL(err, ENVIRONMENT, "no room for %s of %llu MiB: %s", out->path,
@@ -477,19 +460,15 @@ void ws_segment_file_close(struct ws_segment_file *file)
 void ws_segment_file_remove(struct ws_segment_file *file)
 {
 	if (file->seg) {
-		char *path;
-		char *slash, *name;
+		char *path = file->path, *slash;
 
-		unlink_own(file->path);
+		unlink_own(path);
 		/* A folder made beside a trace has only its segments. It is kept while one of them
 		 * exists. */
-		path = file->path;
 		slash = strrchr(path, '/');
 		if (slash) {
 			*slash = 0;
-			name = strrchr(path, '/');
-			name = name ? name + 1 : path;
-			if (!strncmp(name, WS_SEG_BESIDE, strlen(WS_SEG_BESIDE)))
+			if (!strncmp(ws_path_name(path), WS_SEG_BESIDE, strlen(WS_SEG_BESIDE)))
 				ws_own_folder_remove(path);
 			*slash = '/';
 		}
@@ -504,14 +483,14 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
 	enum ws_status status;
 
 	/* Makes a folder beside this file. It is removed with its last segment. ENVIRONMENT. */
-	const char *slash = strrchr(file, '/'), *name;
-	const int before = slash ? (int)(slash - file) + 1 : 0;
+	const char *name;
+	const int before = (int)(ws_path_name(file) - file);
 	int n = snprintf(dir, PATH_MAX, "%.*s" WS_SEG_BESIDE "XXXXXXXX", before, file);
 	int folder, result;
 
 	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", file);
 	folder = ws_own_file_folder(dir, &name);
-	result = folder < 0 ? -1 : ws_own_folder_temporary(folder, dir + before, 0700);
+	result = folder < 0 ? -1 : ws_name_temporary(folder, dir + before, 0700, true);
 	if (result)
 		WS_FAIL(err, ENVIRONMENT, "cannot make the folder %s: %s", dir, strerror(errno));
 	if (folder >= 0)

@@ -18,20 +18,17 @@ static const char *field(const char *after_name, int n)
 	return p;
 }
 
-/* Reads the beginning of a file as text. 0; -1: it cannot be read. */
-static int read_text(const char *path, char *text, size_t size)
+bool ws_text_read(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	ssize_t n = -1;
 
-	if (fd < 0)
-		return -1;
-	n = read(fd, text, size - 1);
-	close(fd);
-	if (n <= 0)
-		return -1;
-	text[n] = 0;
-	return 0;
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = 0;
+	return n > 0;
 }
 
 struct stat_line {
@@ -48,9 +45,8 @@ static int read_stat(uint32_t pid, struct stat_line *out)
 
 	if (pid)
 		snprintf(path, sizeof(path), "/proc/%u/stat", (unsigned)pid);
-	if (read_text(path, text, sizeof(text)))
+	if (!ws_text_read(path, text, sizeof(text)))
 		return -1;
-
 	state = strrchr(text, ')');
 	if (!state || state[1] != ' ')
 		return -1;
@@ -104,7 +100,7 @@ uint64_t ws_proc_boot(void)
 	char text[64];
 	uint64_t boot = 0;
 
-	if (read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)))
+	if (!ws_text_read("/proc/sys/kernel/random/boot_id", text, sizeof(text)))
 		return 0;
 	/* random except for six bits: the first sixteen digits are enough */
 	for (int i = 0, digits = 0; text[i] && digits < 16; i++) {

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Reads the beginning of a file as text, empty if it cannot be read (false) or is empty. */
+bool ws_text_read(const char *path, char *text, size_t size);
 
 /* Identifies a process. A pid alone is not enough: pids are reused, and each PID namespace has its
  * own.

@@ -45,22 +45,6 @@ static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k
 	a->optimizer_device = a->m->configs[k->kind->config].device;
 }
 
-/* Collects convolutions of the first step, and whether later steps run them. */
-static void look_at_step(struct ws_advice *a, const struct ws_joined_kernel *k, size_t i,
-                         uint32_t step)
-{
-	const struct ws_selection *sel = a->whole;
-	struct ws_tried *tried = &a->tried[a->m->configs[k->kind->config].name];
-
-	if (step != 0) {
-		tried->later |= ws_step_selected(a->m, sel, step);
-	} else if ((k->kind->class == WS_TEXT_CONV || k->kind->class == a->conv_aux) &&
-	           ws_kernel_selected(a->m, sel, k, i)) {
-		tried->last = i + 1;
-		tried->gpu_ns += k->dur_ns;
-	}
-}
-
 /* Is it in the measured steps of the report? step: index of the model's steps. */
 static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, size_t i,
                    uint32_t step)
@@ -71,45 +55,14 @@ static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, 
 	       (!sel->measured || ws_step_selected(a->m, sel, step));
 }
 
-/* Finds PyTorch's copies to a 16-bit type, whose class by operation is copy. */
-static void find_casts(struct ws_advice *a)
-{
-	static const char *const narrow[] = {"*fp8*", "*FP8*", "*loat8*", "*hfp8*", "*int8*"};
-
-	for (size_t i = 0; i < a->m->nconfigs; i++) {
-		const struct ws_bytes name = a->m->texts[a->m->configs[i].name];
-
-		a->is_cast[i] =
-		        ws_name_matches(ws_bytes_of("*float16_copy_kernel*"), name) ? WS_CAST : 0;
-		if (WS_NAME_IS_ONE_OF(name, narrow))
-			a->is_cast[i] |= WS_CAST_NARROW;
-	}
-}
-
-/* Uses only the built-in rules for tile, alignment and architecture. */
-static void find_traits(struct ws_advice *a)
-{
-	struct ws_classifier *classifier = NULL;
-
-	ws_classifier_new(NULL, 0, &classifier, NULL);
-	for (size_t i = 0; i < a->m->nconfigs && classifier; i++) {
-		struct ws_bytes name = a->m->texts[a->m->configs[i].name];
-
-		if (a->config_ns[i])
-			ws_classify(classifier, name.ptr, name.len, &a->traits[i]);
-	}
-	ws_classifier_free(classifier);
-}
-
 static int by_time(const void *pa, const void *pb, void *arg)
 {
 	const struct ws_work_group *ga = pa, *gb = pb;
 	const struct ws_cost_op *a = &ga->op, *b = &gb->op;
 	const struct ws_bytes *texts = arg;
-	int c;
 
 	WS_ORDER_BY(gb->gpu_ns, ga->gpu_ns);
-	c = ws_name_compare(texts[a->name], texts[b->name]);
+	int c = ws_name_compare(texts[a->name], texts[b->name]);
 	c = c ? c : ws_name_compare(texts[a->class], texts[b->class]);
 	c = c ? c : ws_name_compare(texts[a->dtype], texts[b->dtype]);
 	c = c ? c : ws_order_compare(a->device, b->device);
@@ -121,40 +74,16 @@ static int by_time(const void *pa, const void *pb, void *arg)
 	return c ? c : ws_order_compare((uint64_t)a->bytes, (uint64_t)b->bytes);
 }
 
-/* The group of an operation, plus 1; added if new. */
-static uint32_t find_group(struct ws_advice *a, struct ws_strtab *ids, const struct ws_cost_op *op)
-{
-	const uint64_t key[] = {
-	        op->name, op->class, op->dtype, op->device,          op->batch,
-	        op->m,    op->n,     op->k,     (uint64_t)op->flops, (uint64_t)op->bytes};
-	uint64_t id;
-
-	WS_GROW(a->work, a->nwork + 1, a->work_capacity);
-	id = ws_strtab_add(ids, key, sizeof(key));
-	if (id > a->nwork) {
-		a->work[a->nwork] = (struct ws_work_group){.op = *op,
-		                                           .longest_ns = -1,
-		                                           .id = (uint32_t)a->nwork,
-		                                           .new_kernels_ns = NAN};
-		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor,
-		             &a->work[a->nwork].roof);
-		a->nwork++;
-	}
-	return (uint32_t)id;
-}
-
 /* Is it in attention that is not fused? op: its operation, WS_NONE. */
 static bool in_attention(const struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op)
 {
-	uint8_t part;
-
 	if (k->kind->class == WS_TEXT_FUSED_ATTENTION)
 		return false;
 	if (k->kind->marks & WS_IN_ATTENTION)
 		return true;
 	if (op == WS_NONE || op < a->costs->nranges)
 		return false;
-	part = a->attention[op - a->costs->nranges];
+	uint8_t part = a->attention[op - a->costs->nranges];
 	return part != WS_ATTENTION_NONE && part != WS_ATTENTION_FUSED;
 }
 
@@ -162,15 +91,29 @@ static bool in_attention(const struct ws_advice *a, const struct ws_joined_kerne
 static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op,
                        struct ws_strtab *ids, uint32_t *group_of)
 {
-	struct ws_work_group *g;
-
 	if (!group_of[op]) {
 		const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
 
-		group_of[op] = find_group(a, ids, &at);
+		/* The group of an operation, plus 1; added if new. */
+		const uint64_t key[] = {
+		        at.name, at.class, at.dtype, at.device,          at.batch,
+		        at.m,    at.n,     at.k,     (uint64_t)at.flops, (uint64_t)at.bytes};
+
+		WS_GROW(a->work, a->nwork + 1, a->work_capacity);
+		uint64_t id = ws_strtab_add(ids, key, sizeof(key));
+		if (id > a->nwork) {
+			a->work[a->nwork] = (struct ws_work_group){.op = at,
+			                                           .longest_ns = -1,
+			                                           .id = (uint32_t)a->nwork,
+			                                           .new_kernels_ns = NAN};
+			ws_roof_find(a->m, at.device, at.class, at.dtype, at.tensor,
+			             &a->work[a->nwork].roof);
+			a->nwork++;
+		}
+		group_of[op] = (uint32_t)id;
 		a->work[group_of[op] - 1].calls++;
 	}
-	g = &a->work[group_of[op] - 1];
+	struct ws_work_group *g = &a->work[group_of[op] - 1];
 	g->kernels++;
 	g->gpu_ns += k->dur_ns;
 	if (k->dur_ns > g->longest_ns) {
@@ -191,10 +134,9 @@ static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, s
 	                                    .optimizer = is_optimizer(k)};
 	const uint32_t key[] = {cell.config, cell.class, cell.work,
 	                        cell.attention | cell.cast << 1 | cell.optimizer << 2};
-	uint64_t id;
 
 	WS_GROW(a->cell, a->ncells + 1, a->cell_capacity);
-	id = ws_strtab_add(ids, key, sizeof(key));
+	uint64_t id = ws_strtab_add(ids, key, sizeof(key));
 	if (id > a->ncells)
 		a->cell[a->ncells++] = cell;
 	a->cell[id - 1].ns += k->dur_ns;
@@ -213,13 +155,24 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 	uint32_t *group_of; /* operation -> its group plus 1 */
 
 	WS_NEW(&a->arena, group_of, a->costs->n);
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const uint32_t step = k->step;
-		uint32_t op;
 
-		if (step != WS_NONE)
-			look_at_step(a, k, i, step);
+		if (step != WS_NONE) {
+			/* Collects convolutions of the first step, and whether later steps run
+			 * them. */
+			const struct ws_selection *sel = a->whole;
+			struct ws_tried *tried = &a->tried[a->m->configs[k->kind->config].name];
+
+			if (step != 0) {
+				tried->later |= ws_step_selected(a->m, sel, step);
+			} else if ((k->kind->class == WS_TEXT_CONV ||
+			            k->kind->class == a->conv_aux) &&
+			           ws_kernel_selected(a->m, sel, k, i)) {
+				tried->last = i + 1;
+				tried->gpu_ns += k->dur_ns;
+			}
+		}
 		if (!counts(a, k, i, step))
 			continue;
 		look_at_kernel(a, k);
@@ -227,7 +180,7 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 		a->gpu_ns += k->dur_ns;
 		a->config_ns[k->kind->config] += k->dur_ns;
 		a->class_ns[k->kind->class] += k->dur_ns;
-		op = ws_cost_ops_of_kernel(a->costs, k);
+		uint32_t op = ws_cost_ops_of_kernel(a->costs, k);
 		if (op != WS_NONE)
 			look_at_op(a, k, op, ids, group_of);
 		add_to_cell(a, k, i, op, op == WS_NONE ? WS_NONE : group_of[op] - 1, cells);
@@ -235,19 +188,6 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 	if (a->nwork)
 		ws_sort_by(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
 	ws_advice_number_work(a);
-}
-
-static void count_kernels(struct ws_advice *a)
-{
-	struct ws_strtab ids = {0}, cells = {0};
-
-	a->cast = text_of(a->m, "cast");
-	a->conv_aux = text_of(a->m, "conv_aux");
-	a->costs = ws_cost_ops_find(a->m, a->tab->sel);
-	a->attention = ws_attention_find(a->m, a->costs, &a->arena);
-	look_at_kernels(a, &ids, &cells);
-	ws_strtab_free(&ids);
-	ws_strtab_free(&cells);
 }
 
 static int by_row(const void *pa, const void *pb, void *arg)
@@ -278,10 +218,9 @@ static void open_replay(struct ws_advice *a)
 	ws_sort_by(a->of_row, a->nof_row, sizeof(*a->of_row), by_row, (void *)a->replayed->pieces);
 }
 
-static void prepare(struct ws_advice *a)
+static void prepare_rules(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
-	double setup_ns;
 
 	WS_NEW(&a->arena, a->is_cast, m->nconfigs);
 	WS_NEW(&a->arena, a->tried, m->ntexts);
@@ -293,14 +232,45 @@ static void prepare(struct ws_advice *a)
 	a->found->has_steps = a->times->nmeasured > 0;
 	open_replay(a);
 	a->found->step_ns = (double)a->idle->wall_ns;
-	setup_ns = a->idle->nworked
-	                   ? (double)a->idle->all.ns[WS_USE_SETUP] / (double)a->idle->nworked
-	                   : 0;
+	double setup_ns = a->idle->nworked
+	                          ? (double)a->idle->all.ns[WS_USE_SETUP] / (double)a->idle->nworked
+	                          : 0;
 	a->found->setup_ns =
 	        100 * setup_ns >= WS_WAIT_STRONG_PERCENT * a->found->step_ns ? setup_ns : 0;
-	find_casts(a);
-	count_kernels(a);
-	find_traits(a);
+
+	/* Finds PyTorch's copies to a 16-bit type, whose class by operation is copy. */
+	static const char *const narrow[] = {"*fp8*", "*FP8*", "*loat8*", "*hfp8*", "*int8*"};
+
+	for (size_t i = 0; i < a->m->nconfigs; i++) {
+		const struct ws_bytes name = a->m->texts[a->m->configs[i].name];
+
+		a->is_cast[i] =
+		        ws_name_matches(ws_bytes_of("*float16_copy_kernel*"), name) ? WS_CAST : 0;
+		if (WS_NAME_IS_ONE_OF(name, narrow))
+			a->is_cast[i] |= WS_CAST_NARROW;
+	}
+
+	struct ws_strtab ids = {0}, cells = {0};
+
+	a->cast = text_of(a->m, "cast");
+	a->conv_aux = text_of(a->m, "conv_aux");
+	a->costs = ws_cost_ops_find(a->m, a->tab->sel);
+	a->attention = ws_attention_find(a->m, a->costs, &a->arena);
+	look_at_kernels(a, &ids, &cells);
+	ws_strtab_free(&ids);
+	ws_strtab_free(&cells);
+
+	/* Uses only the built-in rules for tile, alignment and architecture. */
+	struct ws_classifier *classifier = NULL;
+
+	ws_classifier_new(NULL, 0, &classifier, NULL);
+	for (size_t i = 0; i < a->m->nconfigs && classifier; i++) {
+		struct ws_bytes name = a->m->texts[a->m->configs[i].name];
+
+		if (a->config_ns[i])
+			ws_classify(classifier, name.ptr, name.len, &a->traits[i]);
+	}
+	ws_classifier_free(classifier);
 }
 
 static void (*const rules[WS_RULES])(struct ws_advice *) = {
@@ -315,12 +285,11 @@ static int by_rank(const void *pa, const void *pb)
 	/* unknown gains come last */
 	double gain_a = isnan(a->gain_ns) ? -1 : a->gain_ns;
 	double gain_b = isnan(b->gain_ns) ? -1 : b->gain_ns;
-	int c;
 
 	WS_ORDER_BY(a->severity, b->severity);
 	WS_ORDER_BY(gain_b, gain_a);
 	WS_ORDER_BY(a->rule, b->rule);
-	c = strcmp(a->scope, b->scope);
+	int c = strcmp(a->scope, b->scope);
 	return c ? c : strcmp(a->evidence, b->evidence);
 }
 
@@ -339,19 +308,6 @@ static void judge(struct ws_advice *a)
 	}
 }
 
-/* Sorts the findings into an array in the arena of texts. */
-static void sort_findings(struct ws_advice *a)
-{
-	struct ws_finding *grown = a->found->finding;
-
-	WS_NEW(a->texts, a->found->finding, a->found->n);
-	if (a->found->n) {
-		memcpy(a->found->finding, grown, a->found->n * sizeof(*grown));
-		ws_sort(a->found->finding, a->found->n, sizeof(*grown), by_rank);
-	}
-	free(grown);
-}
-
 const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 {
 	static const char key;
@@ -363,10 +319,19 @@ const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 		return out;
 	a.tab = ws_median_step(tab);
 	WS_NEW(texts, a.found, 1);
-	prepare(&a);
+	prepare_rules(&a);
 	judge(&a);
 	ws_advice_merge(&a);
-	sort_findings(&a);
+
+	/* Sorts the findings into an array in the arena of texts. */
+	struct ws_finding *grown = a.found->finding;
+
+	WS_NEW(a.texts, a.found->finding, a.found->n);
+	if (a.found->n) {
+		memcpy(a.found->finding, grown, a.found->n * sizeof(*grown));
+		ws_sort(a.found->finding, a.found->n, sizeof(*grown), by_rank);
+	}
+	free(grown);
 	ws_advice_climb(&a);
 	ws_keep_result(tab->sel, &key, a.found, NULL);
 	free(a.work);

@@ -102,6 +102,8 @@ struct ws_claim {
 	 * is unknown */
 	double (*rate)(const struct ws_advice *a, const struct ws_advice_cell *cell,
 	               const struct ws_claim *claim);
+	/* rate NULL: the kernels of these configurations, with the share `value` */
+	bool (*covers)(const struct ws_advice *a, size_t config);
 	const struct ws_work_group *work;
 	double value;
 	bool is_bound; /* the rate, and so the gain, is an upper bound */
@@ -202,6 +204,9 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                          struct ws_claim claim, const char *scope, const char *evidence,
                          const char *advice);
+/* The same for a claim with `covers`; the evidence is the time and the names of its kernels. */
+void ws_advice_add_kernels(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
+                           struct ws_claim claim, const char *scope, const char *advice);
 /* A claim on the kernels of one group; gain_ns is for all of them, NaN = unknown. */
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
 /* The time to which gains relate: the step without start-up. */
@@ -225,6 +230,9 @@ double ws_advice_roof_ns(const struct ws_work_group *g);
 /* The short name of a kernel, or another text of the model, for a sentence; a long name is cut in
  * the middle. */
 const char *ws_advice_name(struct ws_advice *a, uint32_t text);
+/* GPU time of the configurations in `which`. */
+int64_t ws_advice_time_of(const struct ws_advice *a,
+                          bool (*which)(const struct ws_advice *, size_t));
 /* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */
 #define WS_ADVICE_TOP 3
 const char *ws_advice_top_kernels(struct ws_advice *a,

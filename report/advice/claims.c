@@ -20,7 +20,7 @@ static enum ws_severity severity_of(const struct ws_advice *a, enum ws_severity 
 	               : severity;
 }
 
-static void add(struct ws_advice *a, struct ws_finding finding, struct ws_claim claim)
+static void add_claimed(struct ws_advice *a, struct ws_finding finding, struct ws_claim claim)
 {
 	struct ws_findings *found = a->found;
 
@@ -44,10 +44,10 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 	const bool is_replayed = change && !a->replayed->obstacle;
 
 	gain_ns = is_replayed ? replay_gain(a, change) : gain_ns;
-	add(a,
-	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns, is_replayed, NAN,
-	                        scope, evidence, advice},
-	    (struct ws_claim){.rate = NULL});
+	add_claimed(a,
+	            (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns,
+	                                is_replayed, NAN, scope, evidence, advice},
+	            (struct ws_claim){.rate = NULL});
 }
 
 static double rate_of_work(const struct ws_advice *a, const struct ws_advice_cell *cell,
@@ -58,7 +58,15 @@ static double rate_of_work(const struct ws_advice *a, const struct ws_advice_cel
 
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns)
 {
-	return (struct ws_claim){rate_of_work, g, gain_ns / (double)g->gpu_ns, false};
+	return (struct ws_claim){.rate = rate_of_work,
+	                         .work = g,
+	                         .value = gain_ns / (double)g->gpu_ns};
+}
+
+static double rate_of_configs(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                              const struct ws_claim *claim)
+{
+	return claim->covers(a, cell->config) ? claim->value : -1;
 }
 
 /* --- sums over kernels ------------------------------------------------------------------------ */
@@ -86,23 +94,6 @@ static double bound_gain(const struct ws_advice *a, const double *gain_ns)
 		most = isnan(most) ? gain : fmax(most, gain);
 	}
 	return most;
-}
-
-/* The same by replay. cell_rate: by cell, NaN: unchanged. */
-static double replay_cells(struct ws_advice *a, const double *cell_rate)
-{
-	double *dur_ns;
-
-	WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
-	for (size_t i = 0; i < a->replayed->npieces; i++) {
-		const uint32_t cell = a->cell_of[i];
-		const bool stays = cell == WS_NONE || isnan(cell_rate[cell]) ||
-		                   a->replayed->pieces[i].is_trial;
-		const double rate = stays ? 0 : cell_rate[cell];
-
-		dur_ns[i] = (1 - rate) * (double)a->replayed->pieces[i].dur_ns;
-	}
-	return replay_gain(a, &(struct ws_whatif){.dur_ns = dur_ns});
 }
 
 /* owner: by cell: its finding plus 1; NULL = no finding has cells yet. */
@@ -134,8 +125,21 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
 		}
 	}
 	s.gain_ns = bound_gain(a, gain);
-	if (!isnan(s.gain_ns) && !a->replayed->obstacle)
-		s.gain_ns = replay_cells(a, cell_rate);
+	if (!isnan(s.gain_ns) && !a->replayed->obstacle) {
+		/* The same by replay. cell_rate: by cell, NaN: unchanged. */
+		double *dur_ns;
+
+		WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
+		for (size_t i = 0; i < a->replayed->npieces; i++) {
+			const uint32_t cell = a->cell_of[i];
+			const bool stays = cell == WS_NONE || isnan(cell_rate[cell]) ||
+			                   a->replayed->pieces[i].is_trial;
+			const double rate = stays ? 0 : cell_rate[cell];
+
+			dur_ns[i] = (1 - rate) * (double)a->replayed->pieces[i].dur_ns;
+		}
+		s.gain_ns = replay_gain(a, &(struct ws_whatif){.dur_ns = dur_ns});
+	}
 	return s;
 }
 
@@ -143,13 +147,28 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
                          struct ws_claim claim, const char *scope, const char *evidence,
                          const char *advice)
 {
+	if (!claim.rate)
+		claim.rate = rate_of_configs;
+
 	const struct sum s = sum_claim(a, &claim, NULL);
 
-	add(a,
-	    (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
-	                        !a->replayed->obstacle && !isnan(s.gain_ns) && !claim.is_bound,
-	                        (double)s.all_ns, scope, evidence, advice},
-	    claim);
+	add_claimed(a,
+	            (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
+	                                !a->replayed->obstacle && !isnan(s.gain_ns) &&
+	                                        !claim.is_bound,
+	                                (double)s.all_ns, scope, evidence, advice},
+	            claim);
+}
+
+void ws_advice_add_kernels(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
+                           struct ws_claim claim, const char *scope, const char *advice)
+{
+	ws_advice_add_claim(
+	        a, rule, severity, claim, scope,
+	        ws_advice_text(a, "%s: %s",
+	                       ws_advice_kernel_part(a, ws_advice_time_of(a, claim.covers)),
+	                       ws_advice_top_kernels(a, claim.covers)),
+	        advice);
 }
 
 double ws_finding_whole_ns(const struct ws_findings *all, const struct ws_finding *f)

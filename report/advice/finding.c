@@ -3,9 +3,9 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/names/names.h"
 
 #define NAME_COLUMNS 61 /* width of a name in a sentence */
@@ -18,22 +18,17 @@ const struct ws_rule_def ws_rule_defs[WS_RULES] = {
 
 const char *ws_severity_name(enum ws_severity severity)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_SEVERITY_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_SEVERITY_LIST(WS_LIST_SECOND)};
 
 	return names[severity];
 }
 
 const char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 {
-	const char *text;
 	va_list args;
 
 	va_start(args, fmt);
-	text = ws_arena_vformat(a->texts, fmt, args);
+	const char *text = ws_arena_vformat(a->texts, fmt, args);
 	va_end(args);
 	return text;
 }
@@ -41,11 +36,10 @@ const char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 double ws_advice_roof_ns(const struct ws_work_group *g)
 {
 	const struct ws_cost_op *op = &g->op;
-	double seconds;
 
 	if (g->roof.flops_per_s <= 0 || op->flops <= 0)
 		return NAN;
-	seconds = (double)op->flops / g->roof.flops_per_s;
+	double seconds = (double)op->flops / g->roof.flops_per_s;
 	if (op->bytes > 0 && g->roof.bytes_per_s > 0)
 		seconds = fmax(seconds, (double)op->bytes / g->roof.bytes_per_s);
 	return seconds * 1e9 * (double)g->calls;
@@ -66,14 +60,12 @@ double ws_advice_share(const struct ws_advice *a, int64_t ns)
 
 int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device)
 {
-	const struct ws_device_facts *f;
-
 	if (device >= a->m->ndevices)
 		return -1;
 	/* gfx942 reports 9.4, which is not a compute capability of NVIDIA */
 	if (a->m->devices[device].is_amd)
 		return -1;
-	f = &a->m->devices[device].facts;
+	const struct ws_device_facts *f = &a->m->devices[device].facts;
 	if (f->compute_capability_major < 0 || f->compute_capability_major > 1000)
 		return -1;
 	return 10 * f->compute_capability_major +
@@ -97,6 +89,17 @@ size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candi
 	if (at < WS_ADVICE_TOP)
 		top[at] = candidate;
 	return n < WS_ADVICE_TOP ? n + 1 : n;
+}
+
+int64_t ws_advice_time_of(const struct ws_advice *a,
+                          bool (*which)(const struct ws_advice *, size_t))
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		if (a->config_ns[i] && which(a, i))
+			ns += a->config_ns[i];
+	return ns;
 }
 
 const char *ws_advice_top_kernels(struct ws_advice *a,

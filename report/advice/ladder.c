@@ -1,44 +1,6 @@
 /* The ladder: the time of the step now, and after removing one obstacle after the other. */
-#include <math.h>
 
 #include "report/advice/advice.h"
-
-/* Sets communication to the time of the shortest call of its kind in the step, because the last
- * rank to arrive does not wait. */
-static void shorten_collectives(struct ws_advice *a, double *dur_ns)
-{
-	struct ws_joined_rows *rows = a->tab->sel->rows;
-	struct ws_strtab kinds = {0};
-	const size_t n = a->replayed->npieces;
-	double *shortest_ns; /* by kind */
-	uint64_t *kind;      /* kind of each piece, 0: not a collective */
-
-	WS_NEW(&a->arena, shortest_ns, n + 1);
-	WS_NEW(&a->arena, kind, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_replay_piece *piece = &a->replayed->pieces[i];
-		const struct ws_joined_kernel *k;
-		const struct ws_collective *known;
-		uint64_t key[3] = {0};
-
-		if (piece->use != WS_USE_COLLECTIVE)
-			continue;
-		k = ws_joined_rows_kernel(rows, piece->row);
-		known = ws_joined_collective(a->m, k);
-		key[0] = a->m->configs[k->kind->config].name;
-		if (known) {
-			key[1] = known->name;
-			key[2] = known->in_elements;
-		}
-		kind[i] = ws_strtab_add(&kinds, key, sizeof(key));
-		if (!(shortest_ns[kind[i]] > 0 && shortest_ns[kind[i]] <= (double)piece->dur_ns))
-			shortest_ns[kind[i]] = (double)piece->dur_ns;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (kind[i])
-			dur_ns[i] = shortest_ns[kind[i]];
-	ws_strtab_free(&kinds);
-}
 
 /* Sets kernels of operations of known cost to the minimum time on the device. */
 static void bring_to_roof(const struct ws_advice *a, double *dur_ns)
@@ -46,11 +8,10 @@ static void bring_to_roof(const struct ws_advice *a, double *dur_ns)
 	for (size_t i = 0; i < a->replayed->npieces; i++) {
 		const uint32_t cell = a->cell_of[i];
 		const uint32_t work = cell == WS_NONE ? WS_NONE : a->cell[cell].work;
-		double roof_ns;
 
 		if (work == WS_NONE)
 			continue;
-		roof_ns = ws_advice_roof_ns(&a->work[work]);
+		double roof_ns = ws_advice_roof_ns(&a->work[work]);
 		if (roof_ns < (double)a->work[work].gpu_ns)
 			dur_ns[i] *= roof_ns / (double)a->work[work].gpu_ns;
 	}
@@ -86,7 +47,38 @@ void ws_advice_climb(struct ws_advice *a)
 	for (size_t i = 0; i < a->replayed->npieces; i++)
 		dur_ns[i] = (double)a->replayed->pieces[i].dur_ns;
 	change.dur_ns = dur_ns;
-	shorten_collectives(a, dur_ns);
+
+	/* Sets communication to the time of the shortest call of its kind in the step, because the
+	 * last rank to arrive does not wait. */
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	struct ws_strtab kinds = {0};
+	const size_t n = a->replayed->npieces;
+	double *shortest_ns; /* by kind */
+	uint64_t *kind;      /* kind of each piece, 0: not a collective */
+
+	WS_NEW(&a->arena, shortest_ns, n + 1);
+	WS_NEW(&a->arena, kind, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_replay_piece *piece = &a->replayed->pieces[i];
+		uint64_t key[3] = {0};
+
+		if (piece->use != WS_USE_COLLECTIVE)
+			continue;
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, piece->row);
+		const struct ws_collective *known = ws_joined_collective(a->m, k);
+		key[0] = a->m->configs[k->kind->config].name;
+		if (known) {
+			key[1] = known->name;
+			key[2] = known->in_elements;
+		}
+		kind[i] = ws_strtab_add(&kinds, key, sizeof(key));
+		if (!(shortest_ns[kind[i]] > 0 && shortest_ns[kind[i]] <= (double)piece->dur_ns))
+			shortest_ns[kind[i]] = (double)piece->dur_ns;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (kind[i])
+			dur_ns[i] = shortest_ns[kind[i]];
+	ws_strtab_free(&kinds);
 	add_rung(a, "communication without waiting", &change);
 	bring_to_roof(a, dur_ns);
 	add_rung(a, "kernels at their roof", &change);

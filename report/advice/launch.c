@@ -2,7 +2,6 @@
  * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
  * one analysis, idle.h. */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "report/advice/advice.h"
@@ -77,13 +76,11 @@ static bool sends_and_receives(const struct ws_advice *a)
 
 	for (size_t i = 0; i < a->replayed->npieces; i++) {
 		const struct ws_replay_piece *piece = &a->replayed->pieces[i];
-		const struct ws_joined_kernel *k;
-		const struct ws_collective *known;
 
 		if (piece->use != WS_USE_COLLECTIVE)
 			continue;
-		k = ws_joined_rows_kernel(rows, piece->row);
-		known = ws_joined_collective(a->m, k);
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, piece->row);
+		const struct ws_collective *known = ws_joined_collective(a->m, k);
 		all_ns += k->dur_ns;
 		if (ws_name_matches(ws_bytes_of("*SendRecv*"),
 		                    a->m->texts[a->m->configs[k->kind->config].name]) &&

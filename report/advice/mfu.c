@@ -32,23 +32,20 @@ static double saved_ns_of_products(const struct ws_advice *a)
 
 void ws_rule_low_mfu(struct ws_advice *a)
 {
-	const struct ws_utilization *u;
-	double wall_ns, mfu, saved_ns, idle_ns;
-
 	a->use = ws_utilization_find(a->m, a->tab->sel);
-	u = a->use;
-	wall_ns = (double)u->step_sum_ns;
-	mfu = 100 * u->model_sum_ns / wall_ns;
+	const struct ws_utilization *u = a->use;
+	double wall_ns = (double)u->step_sum_ns;
+	double mfu = 100 * u->model_sum_ns / wall_ns;
 	if (u->obstacle[0])
 		a->found->not_judged[WS_RULE_low_mfu] = u->obstacle;
 	/* if the host sets the pace, faster kernels have no effect */
 	if (u->obstacle[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
 		return;
-	saved_ns = saved_ns_of_products(a);
+	double saved_ns = saved_ns_of_products(a);
 	if (100 * saved_ns < WS_WAIT_PERCENT * wall_ns)
 		return;
-	idle_ns = (double)(a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE]) /
-	          (double)a->idle->nworked;
+	double idle_ns = (double)(a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE]) /
+	                 (double)a->idle->nworked;
 	ws_advice_add_claim(
 	        a, WS_RULE_low_mfu,
 	        100 * saved_ns >= WS_WAIT_STRONG_PERCENT * wall_ns ? WS_SEVERITY_STRONG

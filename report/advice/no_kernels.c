@@ -1,7 +1,5 @@
 #include "report/advice/advice.h"
 
-#include <string.h>
-
 /* Number of kinds of launches named in the sentence. */
 #define SHOWN 3
 

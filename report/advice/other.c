@@ -1,6 +1,5 @@
 /* Rules about work other than matrix products: A6, A9, A10, A12, A13, A30. */
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "report/advice/advice.h"
@@ -77,7 +76,6 @@ void ws_rule_other_work(struct ws_advice *a)
 	int64_t products = 0, unknown = a->class_ns[WS_TEXT_EMPTY], other = a->gpu_ns - unknown;
 	int64_t fused = a->class_ns[WS_TEXT_SCALE] + a->class_ns[WS_TEXT_MASK];
 	const char *evidence;
-	double share;
 
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
 		if (is_product_class(a->m->texts[c]))
@@ -93,7 +91,7 @@ void ws_rule_other_work(struct ws_advice *a)
 		        WS_A6_UNKNOWN_PERCENT) " of the GPU time is unclassified";
 		return;
 	}
-	share = ws_advice_share(a, other);
+	double share = ws_advice_share(a, other);
 	if (share <= WS_A6_PERCENT)
 		return;
 	evidence = ws_advice_text(a,
@@ -127,14 +125,13 @@ static double rate_of_attention(const struct ws_advice *a, const struct ws_advic
                                 const struct ws_claim *claim)
 {
 	const struct ws_work_group *g = cell->work == WS_NONE ? NULL : &a->work[cell->work];
-	double roof_ns;
 
 	(void)claim;
 	if (!cell->attention)
 		return -1;
 	if (cell->class != WS_TEXT_GEMM && !(g && g->op.class == WS_TEXT_GEMM))
 		return 1;
-	roof_ns = g ? ws_advice_roof_ns(g) : NAN;
+	double roof_ns = g ? ws_advice_roof_ns(g) : NAN;
 	return isnan(roof_ns) ? 0 : fmax(0, 1 - roof_ns / (double)g->gpu_ns);
 }
 
@@ -154,11 +151,10 @@ void ws_rule_eager_attention(struct ws_advice *a)
 	const int64_t ns = softmax_ns(a);
 	/* without ranges or operations of attention, its extent is unknown */
 	const bool located = a->attention_ns > 0;
-	const char *top;
 
 	if (!has_eager_attention(a))
 		return;
-	top = ws_advice_top_kernels(a, is_softmax);
+	const char *top = ws_advice_top_kernels(a, is_softmax);
 	ws_advice_add_claim(
 	        a, WS_RULE_eager_attention, WS_SEVERITY_STRONG,
 	        (struct ws_claim){.rate = located ? rate_of_attention : rate_of_softmax},
@@ -186,13 +182,6 @@ static const char *kernels_text(struct ws_advice *a, uint64_t kernels)
 	                      kernels == 1 ? "" : "s", ws_advice_each(a));
 }
 
-static double rate_of_layouts(const struct ws_advice *a, const struct ws_advice_cell *cell,
-                              const struct ws_claim *claim)
-{
-	(void)claim;
-	return is_layout(a, cell->config) ? 1 : -1;
-}
-
 static double rate_of_casts(const struct ws_advice *a, const struct ws_advice_cell *cell,
                             const struct ws_claim *claim)
 {
@@ -202,16 +191,10 @@ static double rate_of_casts(const struct ws_advice *a, const struct ws_advice_ce
 
 void ws_rule_layout(struct ws_advice *a)
 {
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		ns += is_layout(a, i) ? a->config_ns[i] : 0;
-	if (ws_advice_share(a, ns) > WS_A9_PERCENT)
-		ws_advice_add_claim(a, WS_RULE_layout, WS_SEVERITY_STRONG,
-		                    (struct ws_claim){.rate = rate_of_layouts}, "class layout",
-		                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-		                                   ws_advice_top_kernels(a, is_layout)),
-		                    NULL);
+	if (ws_advice_share(a, ws_advice_time_of(a, is_layout)) > WS_A9_PERCENT)
+		ws_advice_add_kernels(a, WS_RULE_layout, WS_SEVERITY_STRONG,
+		                      (struct ws_claim){.covers = is_layout, .value = 1},
+		                      "class layout", NULL);
 }
 
 static bool is_gather(const struct ws_advice *a, size_t config)
@@ -219,27 +202,15 @@ static bool is_gather(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_GATHER;
 }
 
-/* Upper bound: some rows must be read in any case. */
-static double rate_of_gathers(const struct ws_advice *a, const struct ws_advice_cell *cell,
-                              const struct ws_claim *claim)
-{
-	(void)claim;
-	return is_gather(a, cell->config) ? 1 : -1;
-}
-
+/* The gain is an upper bound: some rows must be read in any case. */
 void ws_rule_gathers(struct ws_advice *a)
 {
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		ns += is_gather(a, i) ? a->config_ns[i] : 0;
-	if (ws_advice_share(a, ns) > WS_A30_PERCENT)
-		ws_advice_add_claim(a, WS_RULE_gathers, WS_SEVERITY_WEAK,
-		                    (struct ws_claim){.rate = rate_of_gathers, .is_bound = true},
-		                    "class gather",
-		                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-		                                   ws_advice_top_kernels(a, is_gather)),
-		                    NULL);
+	if (ws_advice_share(a, ws_advice_time_of(a, is_gather)) > WS_A30_PERCENT)
+		ws_advice_add_kernels(a, WS_RULE_gathers, WS_SEVERITY_WEAK,
+		                      (struct ws_claim){.covers = is_gather,
+		                                        .value = 1,
+		                                        .is_bound = true},
+		                      "class gather", NULL);
 }
 
 /* Is there a recorded product with a weight or a bias of this number of elements? */
@@ -298,18 +269,15 @@ void ws_rule_casts(struct ws_advice *a)
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */
 
-/* The gradient of a batch norm reads its inputs twice: first for sums, then for the result. */
-static double passes(const struct ws_advice *a, const struct ws_cost_op *op)
-{
-	return ws_name_matches((struct ws_bytes){"*batch_norm*backward*", 21},
-	                       a->m->texts[op->name])
-	               ? 5.0 / 3
-	               : 1;
-}
-
 static void slow_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
 {
-	double bytes = passes(a, &g->op) * (double)g->op.bytes * (double)g->calls;
+	/* The gradient of a batch norm reads its inputs twice: first for sums, then for the result.
+	 */
+	double bytes = (ws_name_matches((struct ws_bytes){"*batch_norm*backward*", 21},
+	                                a->m->texts[g->op.name])
+	                        ? 5.0 / 3
+	                        : 1) *
+	               (double)g->op.bytes * (double)g->calls;
 	double attained = bytes / ((double)g->gpu_ns / 1e9);
 
 	if (g->gpu_ns <= (int64_t)g->kernels * WS_A10_KERNEL_US * 1000 ||
@@ -340,12 +308,11 @@ void ws_rule_slow_memory(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = &g->op;
-		const char *bound;
 
 		if (op->flops < 0 || op->bytes <= 0 || !g->gpu_ns ||
 		    is_product_class(a->m->texts[op->class]))
 			continue;
-		bound = ws_roof_bound(&g->roof, (double)op->flops, (double)op->bytes);
+		const char *bound = ws_roof_bound(&g->roof, (double)op->flops, (double)op->bytes);
 		judged += bound != NULL;
 		if (bound && !strcmp(bound, "memory"))
 			slow_group(a, g, &shown);

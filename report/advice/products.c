@@ -169,30 +169,21 @@ static bool is_unaligned_name(const struct ws_advice *a, size_t config)
 	       (a->traits[config].align == 1 || a->traits[config].align == 2);
 }
 
-static double rate_of_unaligned_names(const struct ws_advice *a, const struct ws_advice_cell *cell,
-                                      const struct ws_claim *claim)
-{
-	(void)claim;
-	return is_unaligned_name(a, cell->config) ? NAN : -1;
-}
-
 void ws_rule_alignment(struct ws_advice *a)
 {
 	size_t shown = 0;
-	int64_t named_ns = 0, sized_ns = 0, named = 0;
+	int64_t named_ns = ws_advice_time_of(a, is_unaligned_name), sized_ns = 0;
+	bool named = false;
 
-	for (size_t i = 0; i < a->m->nconfigs; i++) {
+	for (size_t i = 0; i < a->m->nconfigs; i++)
 		named |= a->traits[i].align != 0;
-		if (is_unaligned_name(a, i))
-			named_ns += a->config_ns[i];
-	}
 	for (size_t i = 0; i < a->nwork; i++)
 		if (a->work[i].op.m && is_unaligned_name(a, a->work[i].config))
 			sized_ns += a->work[i].gpu_ns;
 	/* if operations have recorded sizes, they get their own findings */
 	if (ws_advice_share(a, named_ns) >= WS_A3_SHARE_PERCENT && 2 * sized_ns < named_ns)
 		ws_advice_add_claim(a, WS_RULE_alignment, WS_SEVERITY_STRONG,
-		                    (struct ws_claim){.rate = rate_of_unaligned_names},
+		                    (struct ws_claim){.covers = is_unaligned_name, .value = NAN},
 		                    "kernels by name", ws_advice_top_kernels(a, is_unaligned_name),
 		                    NULL);
 	for (size_t i = 0; i < a->nwork; i++)
@@ -219,16 +210,6 @@ static bool of_older_architecture(const struct ws_advice *a, size_t config)
 
 	return ws_advice_is_product(a, config) && a->traits[config].tensor == WS_TENSOR_YES &&
 	       cc >= 90 && a->traits[config].arch && a->traits[config].arch < cc / 10 * 10;
-}
-
-static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		if (a->config_ns[i] && which(a, i))
-			ns += a->config_ns[i];
-	return ns;
 }
 
 static bool knows_capability(const struct ws_advice *a)
@@ -297,19 +278,14 @@ static const char *advice_without_tf32(struct ws_advice *a)
 
 void ws_rule_no_tensor_cores(struct ws_advice *a)
 {
-	int64_t ns = time_of(a, without_tensor_cores);
-
 	if (!knows_capability(a))
 		a->found->not_judged[WS_RULE_no_tensor_cores] =
 		        "the compute capability of the device is not recorded";
-	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
-		return;
-	ws_advice_add_claim(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
-	                    (struct ws_claim){.rate = rate_of_tensor_cores},
-	                    "matrix products and convolutions",
-	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-	                                   ws_advice_top_kernels(a, without_tensor_cores)),
-	                    advice_without_tf32(a));
+	if (ws_advice_share(a, ws_advice_time_of(a, without_tensor_cores)) > WS_A4_PERCENT)
+		ws_advice_add_kernels(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
+		                      (struct ws_claim){.rate = rate_of_tensor_cores,
+		                                        .covers = without_tensor_cores},
+		                      "matrix products and convolutions", advice_without_tf32(a));
 }
 
 static bool is_native(const struct ws_advice *a, const struct ws_work_group *g)
@@ -333,7 +309,8 @@ static double rate_of_new_kernels(const struct ws_advice *a, const struct ws_adv
 
 void ws_rule_old_kernels(struct ws_advice *a)
 {
-	int64_t ns = time_of(a, of_older_architecture), all = time_of(a, ws_advice_is_product);
+	int64_t ns = ws_advice_time_of(a, of_older_architecture),
+	        all = ws_advice_time_of(a, ws_advice_is_product);
 
 	if (!knows_capability(a))
 		a->found->not_judged[WS_RULE_old_kernels] =
@@ -343,12 +320,10 @@ void ws_rule_old_kernels(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++)
 		if (of_older_architecture(a, a->work[i].config))
 			a->work[i].new_kernels_ns = gain_at_best_rate(a, &a->work[i], is_native);
-	ws_advice_add_claim(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK,
-	                    (struct ws_claim){.rate = rate_of_new_kernels},
-	                    "matrix products and convolutions",
-	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-	                                   ws_advice_top_kernels(a, of_older_architecture)),
-	                    NULL);
+	ws_advice_add_kernels(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK,
+	                      (struct ws_claim){.rate = rate_of_new_kernels,
+	                                        .covers = of_older_architecture},
+	                      "matrix products and convolutions", NULL);
 }
 
 /* --- A7 low intensity ----------------------------------------------------------------------- */
@@ -368,11 +343,10 @@ static double rows_needed(const struct ws_cost_op *op, double item, double ridge
 static const char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, double ridge)
 {
 	unsigned item = item_bytes(a, op->dtype);
-	double rows;
 
 	if (!op->m || op->batch > 1 || !item)
 		return NULL;
-	rows = rows_needed(op, item, ridge);
+	double rows = rows_needed(op, item, ridge);
 	if (rows > 1e9 || rows <= (double)op->m)
 		rows = 0;
 	return rows > 0 ? ws_advice_text(a,
@@ -395,7 +369,6 @@ void ws_rule_low_intensity(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = &g->op;
-		double intensity, ridge;
 
 		if (op->class != WS_TEXT_GEMM || op->flops <= 0 || op->bytes <= 0 || !knows_roof(g))
 			continue;
@@ -404,8 +377,8 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		 * model */
 		if (op->batch > 1)
 			continue;
-		intensity = (double)op->flops / (double)op->bytes;
-		ridge = g->roof.flops_per_s / g->roof.bytes_per_s;
+		double intensity = (double)op->flops / (double)op->bytes;
+		double ridge = g->roof.flops_per_s / g->roof.bytes_per_s;
 		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_low_intensity, &shown))
 			continue;
@@ -431,8 +404,8 @@ struct filled {
 	uint64_t tiles;
 };
 
-static struct filled fill(const struct ws_cost_op *op, unsigned tile_m, unsigned tile_n,
-                          uint64_t sms)
+static struct filled tiles_filled(const struct ws_cost_op *op, unsigned tile_m, unsigned tile_n,
+                                  uint64_t sms)
 {
 	double down = ceil((double)op->m / tile_m), across = ceil((double)op->n / tile_n);
 	double tiles = down * across * (op->batch ? (double)op->batch : 1);
@@ -442,12 +415,6 @@ static struct filled fill(const struct ws_cost_op *op, unsigned tile_m, unsigned
 	f.waves = sms ? tiles / (double)sms : NAN;
 	f.wave = f.waves / ceil(f.waves);
 	return f;
-}
-
-static bool is_unfilled(const struct filled *f)
-{
-	return 100 * f->tile < WS_A8_TILE_PERCENT ||
-	       (f->waves < WS_A8_WAVES && 100 * f->wave < WS_A8_WAVE_PERCENT);
 }
 
 static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
@@ -460,9 +427,9 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	const char *waves = "";
 	double saved_ns, roof_ns = ws_advice_roof_ns(g);
 
-	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
+	f = tiles_filled(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
 	/* a column-major library computes the transpose */
-	turned = fill(op, traits->tile_n, traits->tile_m, sms > 0 ? (uint64_t)sms : 0);
+	turned = tiles_filled(op, traits->tile_n, traits->tile_m, sms > 0 ? (uint64_t)sms : 0);
 	if (turned.tile * (isnan(turned.wave) ? 1 : turned.wave) >
 	    f.tile * (isnan(f.wave) ? 1 : f.wave))
 		f = turned;
@@ -472,8 +439,10 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	/* full tiles do not move the operation's bytes faster */
 	saved_ns = fmin((double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)),
 	                (double)g->gpu_ns - roof_ns);
-	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||
-	    saved_ns <= 0 || !ws_advice_has_room(a, WS_RULE_quantization, shown))
+	if (!(100 * f.tile < WS_A8_TILE_PERCENT ||
+	      (f.waves < WS_A8_WAVES && 100 * f.wave < WS_A8_WAVE_PERCENT)) ||
+	    ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT || saved_ns <= 0 ||
+	    !ws_advice_has_room(a, WS_RULE_quantization, shown))
 		return;
 	if (!isnan(f.wave))
 		waves = ws_advice_text(a, ". %.2f waves on %" PRId64 " SMs, %.0f %% filled",

@@ -1,7 +1,6 @@
 /* Rules about the run itself: A2 steps, A11 precision, A14 search for algorithms. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +61,7 @@ static uint32_t what_they_alone_have(struct ws_advice *a, const struct ws_stat *
 		more_ns += stands_out ? (double)ns - stat->median : 0;
 		n += stands_out;
 	}
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const uint32_t s = ws_joined_range_step(rows, r);
 		struct of_path *p = &of[r->context->path];
 
@@ -261,18 +259,16 @@ void ws_rule_autotune(struct ws_advice *a)
 {
 	uint32_t example = 0;
 	int64_t ns = 0;
-	uint64_t n;
-	int warm;
 
 	/* a filter may exclude the first step */
 	if (!a->m->nsteps || a->times->nmeasured < 2) {
 		a->found->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return;
 	}
-	n = only_at_first(a, &example, &ns);
+	uint64_t n = only_at_first(a, &example, &ns);
 	if (!n)
 		return;
-	warm = a->m->steps[0].warm_up;
+	int warm = a->m->steps[0].warm_up;
 	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN, NULL,
 	              warm ? "first warm-up step" : "first step",
 	              ws_advice_text(a,

@@ -130,21 +130,12 @@ static bool is_alike(const struct ws_config *a, const struct ws_config *b)
 	       threads_of(a) == threads_of(b);
 }
 
-static int64_t time_of(const struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		ns += a->config_ns[i] && which(a, i) ? a->config_ns[i] : 0;
-	return ns;
-}
-
 /* "1.2 of 3.4 ms: solve, 1 block of 32 threads on 132 multiprocessors (1.1 ms); …": those with
  * most time. */
 static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
 {
 	uint32_t top[WS_ADVICE_TOP];
-	const char *text = ws_advice_kernel_part(a, time_of(a, which));
+	const char *text = ws_advice_kernel_part(a, ws_advice_time_of(a, which));
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < a->m->nconfigs; i++)
@@ -188,12 +179,12 @@ void ws_rule_empty_grids(struct ws_advice *a)
 		is_known |= a->config_ns[i] && blocks_of(&a->m->configs[i]);
 	if (!is_known)
 		a->found->not_judged[WS_RULE_empty_grids] = "no kernel tells its blocks";
-	if (ws_advice_share(a, time_of(a, leaves_empty)) >= WS_A27_PERCENT)
+	if (ws_advice_share(a, ws_advice_time_of(a, leaves_empty)) >= WS_A27_PERCENT)
 		ws_advice_add_claim(a, WS_RULE_empty_grids, WS_SEVERITY_STRONG,
 		                    (struct ws_claim){.rate = rate_of_empty},
 		                    "fewer blocks than multiprocessors", shapes(a, leaves_empty),
 		                    NULL);
-	if (ws_advice_share(a, time_of(a, has_tiny_blocks)) >= WS_A27_PERCENT)
+	if (ws_advice_share(a, ws_advice_time_of(a, has_tiny_blocks)) >= WS_A27_PERCENT)
 		ws_advice_add_claim(
 		        a, WS_RULE_empty_grids, WS_SEVERITY_WEAK,
 		        (struct ws_claim){.rate = rate_of_tiny, .is_bound = true},
@@ -228,24 +219,13 @@ static bool is_slow_fp64(const struct ws_advice *a, size_t config)
 	       (ws_name_is(a->m->texts[c->name_dtype], "fp64") || has_doubles(a, config));
 }
 
-/* Upper bound: fp32 runs at 32 times the rate of fp64 or more. */
-static double rate_of_fp64(const struct ws_advice *a, const struct ws_advice_cell *cell,
-                           const struct ws_claim *claim)
-{
-	(void)claim;
-	return is_slow_fp64(a, cell->config) ? 1 - 1.0 / WS_A29_TIMES : -1;
-}
-
+/* The gain is an upper bound: fp32 runs at 32 times the rate of fp64 or more. */
 void ws_rule_slow_fp64(struct ws_advice *a)
 {
-	const int64_t ns = time_of(a, is_slow_fp64);
-
-	if (ws_advice_share(a, ns) < WS_A29_PERCENT)
-		return;
-	ws_advice_add_claim(a, WS_RULE_slow_fp64, WS_SEVERITY_HINT,
-	                    (struct ws_claim){.rate = rate_of_fp64, .is_bound = true},
-	                    "kernels in fp64",
-	                    ws_advice_text(a, "%s: %s", ws_advice_kernel_part(a, ns),
-	                                   ws_advice_top_kernels(a, is_slow_fp64)),
-	                    NULL);
+	if (ws_advice_share(a, ws_advice_time_of(a, is_slow_fp64)) >= WS_A29_PERCENT)
+		ws_advice_add_kernels(a, WS_RULE_slow_fp64, WS_SEVERITY_HINT,
+		                      (struct ws_claim){.covers = is_slow_fp64,
+		                                        .value = 1 - 1.0 / WS_A29_TIMES,
+		                                        .is_bound = true},
+		                      "kernels in fp64", NULL);
 }

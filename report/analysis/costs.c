@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,7 +200,7 @@ static bool is_too_big(int64_t *sum, int64_t more)
 	return false;
 }
 
-static void put(struct finder *f, uint32_t source, uint32_t facts, int64_t flops, int64_t bytes)
+static void put_op(struct finder *f, uint32_t source, uint32_t facts, int64_t flops, int64_t bytes)
 {
 	const struct kept kept = {source, facts, is_too_big(&f->flops, flops),
 	                          is_too_big(&f->bytes, bytes)};
@@ -216,14 +215,12 @@ static void add_kernels(struct finder *f)
 
 	ws_spill_open(&out->work, out->n * sizeof(struct work));
 	ws_spill_reserve(&out->work, out->n * sizeof(struct work));
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const uint32_t at = ws_cost_ops_of_kernel(out, k);
-		struct work *work;
 
 		if (at == WS_NONE || !ws_kernel_selected(f->m, f->sel, k, i))
 			continue;
-		work = ws_spill_row(&out->work, sizeof(*work), at);
+		struct work *work = ws_spill_row(&out->work, sizeof(*work), at);
 		if (!work->kernels || work->step == WS_NONE)
 			work->step = k->step;
 		work->gpu_ns += k->dur_ns;
@@ -244,7 +241,7 @@ static bool any_cost(const struct ws_model *m)
 	return any;
 }
 
-static void find(struct finder *f)
+static void find_ops(struct finder *f)
 {
 	const size_t nranges = f->sel->rows->nranges, nops = f->m->cpu_ops.tree.n;
 	struct ws_cost_ops *out = f->out;
@@ -257,15 +254,14 @@ static void find(struct finder *f)
 
 	struct ws_joined_rows *rows = f->sel->rows;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, range) {
 		uint32_t at = WS_NONE;
 
 		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {
 			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
 
 			at = (uint32_t)f->out->n;
-			put(f, i, range->context->op, facts->flops, facts->bytes);
+			put_op(f, i, range->context->op, facts->flops, facts->bytes);
 		}
 		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
 	}
@@ -280,7 +276,7 @@ static void find(struct finder *f)
 			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
 
 			cost_op[i] = (uint32_t)f->out->n;
-			put(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
+			put_op(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
 		} else if (cost_op[i] == i) {
 			cost_op[i] = WS_NONE;
 		} else if (cost_op[i] != WS_NONE) {
@@ -302,7 +298,7 @@ struct ws_cost_ops *ws_cost_ops_list(const struct ws_model *m, const struct ws_s
 	f.out->m = m;
 	f.out->rows = sel->rows;
 	WS_NEW(arena, f.out->of_cpu_op, m->cpu_ops.tree.n);
-	find(&f);
+	find_ops(&f);
 	ws_keep_result(sel, &key, f.out, release);
 	return f.out;
 }
@@ -334,13 +330,12 @@ static void apply_measured(const struct ws_model *m, struct ws_device_peaks *pea
 	for (int i = 0; i < WS_PEAK_COUNT; i++) {
 		struct ws_bytes value = ws_model_fact(m, measured[i].key);
 		char text[32], *end;
-		double v;
 
 		if (!value.len || value.len >= sizeof(text))
 			continue;
 		memcpy(text, value.ptr, value.len);
 		text[value.len] = '\0';
-		v = strtod(text, &end);
+		double v = strtod(text, &end);
 		if (end != text && !*end)
 			ws_device_peaks_measured(peaks, (enum ws_peak)i, v * measured[i].factor);
 	}
@@ -469,15 +464,13 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 	static const char key;
 	const struct ws_cost_groups *out = ws_kept_result(sel, &key);
 	struct gathering s = {0};
-	uint8_t *attention;
-	struct ws_cost_ops *costs;
 
 	if (out)
 		return out;
-	costs = ws_cost_ops_find(m, sel);
+	struct ws_cost_ops *costs = ws_cost_ops_find(m, sel);
 	WS_NEW(&sel->kept->arena, s.out, 1);
 	s.out->nops = costs->n;
-	attention = ws_attention_find(m, costs, &sel->kept->arena);
+	uint8_t *attention = ws_attention_find(m, costs, &sel->kept->arena);
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
 		int64_t needed;
@@ -563,12 +556,10 @@ static uint32_t product_near(const struct attention_finder *f, size_t i, int by,
 	size_t at = i;
 
 	for (int steps = 0; steps < REACH; steps++) {
-		struct ws_cost_op op;
-
 		at = by < 0 ? at - 1 : at + 1;
 		if (at >= f->n) /* also before the first */
 			return WS_NONE;
-		op = op_at(f, at);
+		struct ws_cost_op op = op_at(f, at);
 		if (thread[op.cpu_op] != on)
 			return WS_NONE;
 		if (op.class == WS_TEXT_GEMM && op.batch > 1) {
@@ -593,12 +584,11 @@ static void set(struct attention_finder *f, size_t from, size_t end, enum ws_att
 static void match_forward(struct attention_finder *f, size_t i)
 {
 	uint32_t scores = product_near(f, i, -1, 1), final = product_near(f, i, 1, 1);
-	struct ws_cost_op a, b;
 
 	if (scores == WS_NONE || final == WS_NONE)
 		return;
-	a = op_at(f, scores);
-	b = op_at(f, final);
+	struct ws_cost_op a = op_at(f, scores);
+	struct ws_cost_op b = op_at(f, final);
 	if (a.batch != b.batch || a.m != b.m || a.n != b.k)
 		return;
 	set(f, scores, scores + 1, WS_ATTENTION_SCORES);
@@ -654,13 +644,12 @@ int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost
                                   bool in_attention)
 {
 	const uint64_t n = queries_of(op), flops = (uint64_t)op->flops;
-	enum ws_op_mask mask;
 
 	if (op->flops_needed >= 0 || op->flops < 0 || op->class == WS_TEXT_FUSED_ATTENTION)
 		return op->flops_needed;
 	if (!in_attention)
 		return op->flops;
-	mask = mask_around(m, op->cpu_op);
+	enum ws_op_mask mask = mask_around(m, op->cpu_op);
 	if (mask == WS_MASK_CAUSAL && n && flops % n == 0)
 		return (int64_t)((flops + flops / n) / 2);
 	return mask == WS_MASK_NONE ? op->flops : -1;

@@ -43,9 +43,7 @@ void ws_device_work_span(const struct ws_model *m, const struct ws_selection *se
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		if (!ws_kernel_ran(sel, k, i))
 			continue;
 		first = k->start_ns < first ? k->start_ns : first;
@@ -146,13 +144,10 @@ static void look_at_work(struct finder *f, work_fn look)
 	struct ws_joined_rows *rows = f->sel->rows;
 	const struct ws_model *m = f->m;
 
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k)
 		if (ws_kernel_ran(f->sel, k, i))
 			look(f, ws_joined_rows_call(rows, k->call), k->start_ns,
 			     k->start_ns + k->dur_ns);
-	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 
@@ -165,7 +160,6 @@ static void look_at_work(struct finder *f, work_fn look)
 static void move_bounds(struct finder *f)
 {
 	uint64_t matched = 0;
-	int64_t before;
 
 	WS_NEW(&f->temp, f->reach_ns, f->n);
 	WS_NEW(&f->temp, f->device_start, f->n);
@@ -185,7 +179,7 @@ static void move_bounds(struct finder *f)
 	f->earlier_ns = f->unknown_ns = f->windows[0].start_ns;
 	if (f->device_start[0] != INT64_MAX)
 		look_at_work(f, find_earlier);
-	before = f->earlier_ns;
+	int64_t before = f->earlier_ns;
 	for (size_t i = 0; i < f->n; i++) {
 		struct ws_time_window *w = &f->windows[i];
 

@@ -6,7 +6,6 @@
 #include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
-#include "report/base/spans.h"
 #include "report/joined/rows.h"
 #include "report/pass/pass.h"
 
@@ -237,31 +236,6 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 	}
 }
 
-/*
- * FLOPs belong to operations. A kernel name gets them if all kernels of the operation have that
- * name; a single instance without such an operation makes the name's FLOPs unknown.
- */
-static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
-{
-	const uint32_t mixed = WS_NONE;
-	const uint32_t name = f->m->configs[k->kind->config].name;
-	const uint32_t op = ws_cost_ops_of_kernel(f->costs, k);
-	uint8_t *unknown = f->d->flops_unknown;
-	/* 0, the empty text, means "no kernel yet" */
-	uint32_t *name_of = op == WS_NONE ? NULL : &f->name_of[op];
-
-	if (!name_of || ws_cost_ops_flops(f->costs, op) < 0) {
-		unknown[name] = 1;
-	} else if (!*name_of) {
-		*name_of = name;
-	} else if (*name_of != name) {
-		unknown[name] = 1;
-		if (*name_of != mixed)
-			unknown[*name_of] = 1;
-		*name_of = mixed;
-	}
-}
-
 static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
                        const struct kernel *kernel, uint32_t step)
 {
@@ -279,8 +253,30 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 		cell = add_cell(f->d, k->kind->number, k->kind->config, &place);
 	count_in_cell(f->d, cell, kernel);
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
-	if (f->d->parts & WS_DIGEST_COSTS)
-		share_flops(f, k);
+	if (f->d->parts & WS_DIGEST_COSTS) {
+		/*
+		 * FLOPs belong to operations. A kernel name gets them if all kernels of the
+		 * operation have that name; a single instance without such an operation makes the
+		 * name's FLOPs unknown.
+		 */
+		const uint32_t mixed = WS_NONE;
+		const uint32_t name = f->m->configs[k->kind->config].name;
+		const uint32_t op = ws_cost_ops_of_kernel(f->costs, k);
+		uint8_t *unknown = f->d->flops_unknown;
+		/* 0, the empty text, means "no kernel yet" */
+		uint32_t *name_of = op == WS_NONE ? NULL : &f->name_of[op];
+
+		if (!name_of || ws_cost_ops_flops(f->costs, op) < 0) {
+			unknown[name] = 1;
+		} else if (!*name_of) {
+			*name_of = name;
+		} else if (*name_of != name) {
+			unknown[name] = 1;
+			if (*name_of != mixed)
+				unknown[*name_of] = 1;
+			*name_of = mixed;
+		}
+	}
 	if (k->kind->marks & WS_IN_WARM_UP) {
 		f->d->warm_up++;
 		f->d->warm_up_ns += kernel->dur_ns;
@@ -296,8 +292,7 @@ static void add_kernels(struct filling *f)
 {
 	const struct ws_selection *sel = f->sel;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		const uint32_t step = k->step;
 
 		const struct kernel kernel = {
@@ -329,26 +324,6 @@ static struct ws_span span_of(struct filling *f, const struct ws_joined_range *r
 	return span;
 }
 
-static void add_ranges(struct filling *f)
-{
-	struct ws_joined_rows *rows = f->sel->rows;
-
-	/* children before parents, as launches of a child count for its parent */
-	for (uint32_t i = (uint32_t)rows->nranges; i-- > 0;) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-		const struct ws_span span = span_of(f, r, i);
-		struct ws_path_sums *sums = ws_digest_path(f->d, r->context->path);
-
-		if (!ws_range_selected(f->m, f->sel, r, i))
-			continue;
-		if (span.start_ns <= span.end_ns)
-			sums->projected_ns += span.end_ns - span.start_ns;
-		sums->open += r->is_open;
-		sums->range_ns += r->end_ns - r->start_ns;
-		ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns);
-	}
-}
-
 /* --- all --------------------------------------------------------------------------------- */
 
 static void add_all(struct filling *f)
@@ -374,8 +349,24 @@ static void add_all(struct filling *f)
 	}
 	if (parts & WS_DIGEST_OF_KERNELS)
 		add_kernels(f);
-	if (parts & WS_DIGEST_PATHS)
-		add_ranges(f);
+	if (parts & WS_DIGEST_PATHS) {
+		struct ws_joined_rows *rows = f->sel->rows;
+
+		/* children before parents, as launches of a child count for its parent */
+		for (uint32_t i = (uint32_t)rows->nranges; i-- > 0;) {
+			const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+			const struct ws_span span = span_of(f, r, i);
+			struct ws_path_sums *sums = ws_digest_path(f->d, r->context->path);
+
+			if (!ws_range_selected(f->m, f->sel, r, i))
+				continue;
+			if (span.start_ns <= span.end_ns)
+				sums->projected_ns += span.end_ns - span.start_ns;
+			sums->open += r->is_open;
+			sums->range_ns += r->end_ns - r->start_ns;
+			ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns);
+		}
+	}
 	if (parts & WS_DIGEST_COSTS) {
 		for (size_t i = 0; i < f->costs->n; i++) {
 			const struct ws_cost_op op = ws_cost_ops_at(f->costs, i);

@@ -191,6 +191,8 @@ struct ws_relations {
 	size_t nlaunches, launches_capacity;
 	bool has_launches;       /* the launches are computed */
 	uint64_t without_launch; /* kernels without a known launch */
+	struct ws_stat step_total; /* of the windows of steps */
+	bool has_step_total;
 	struct ws_arena arena;
 };
 void ws_relations_release(struct ws_relations *r);

@@ -9,7 +9,6 @@
 #include "report/base/names.h"
 #include "report/base/spans.h"
 #include "report/base/ui.h"
-#include "report/model/model.h"
 
 /* --- the scope and the filters of a report, in words ----------------------------------------- */
 
@@ -511,12 +510,9 @@ static void select_by(struct selector *c)
 	if (c->s->has_nvtx)
 		ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->in_pattern);
 	if (c->s->has_nvtx && f->by_gpu_time) {
-		for (uint32_t i = 0; i < c->rows->nranges; i++) {
-			const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
-
+		WS_EACH_RANGE(c->rows, i, r)
 			if (c->s->in_pattern[i])
 				ws_spans_add(&c->spans, r->start_ns, r->end_ns);
-		}
 		ws_spans_merge(&c->spans);
 	}
 	if (f && f->kernel)
@@ -600,9 +596,7 @@ void ws_select_step(const struct ws_model *m, const struct ws_selection *sel, ui
 	WS_NEW(&out->arena, out->work, m->nwork);
 	WS_NEW(&out->arena, out->op, ops->n);
 	WS_NEW(&out->arena, out->memory, m->nmemory);
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k) {
 		out->kernel[i] = k->step == step && ws_kernel_selected(m, sel, k, i);
 		out->kernels += out->kernel[i];
 		out->gpu_ns += out->kernel[i] ? k->dur_ns : 0;

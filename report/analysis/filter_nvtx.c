@@ -66,12 +66,11 @@ static void match_paths(struct matcher *c, struct ws_bytes pattern)
 
 	WS_NEW(&c->temp, path_named, r->npaths);
 	for (uint32_t p = 0; p < r->npaths; p++) {
-		struct ws_bytes path;
 		char *text;
 		size_t len;
 
 		ws_path_text(r, p, m->texts, &text, &len);
-		path = (struct ws_bytes){text, len};
+		struct ws_bytes path = (struct ws_bytes){text, len};
 		path_named[p] = (uint8_t)names_range(pattern, path, m->texts[r->paths[p].domain]);
 		free(text);
 	}
@@ -117,10 +116,9 @@ static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uin
 	const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
 	const size_t n = (size_t)r->context->depth + 1,
 	             kept = n < WS_RANGE_MAX_DEPTH ? n : WS_RANGE_MAX_DEPTH;
-	struct open_name *names;
 
 	WS_GROW(open->of_depth, n, open->capacity);
-	names = open->of_depth + n - kept;
+	struct open_name *names = open->of_depth + n - kept;
 	names[kept - 1] =
 	        (struct open_name){r->recorded, r->recorded != r->context->name ||
 	                                                (n > 1 && open->of_depth[n - 2].differs)};
@@ -130,25 +128,6 @@ static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uin
 	c->named[i] = names_range(pattern, (struct ws_bytes){path->data, path->len},
 	                          c->m->texts[c->m->ranges.paths[r->context->path].domain]);
 	c->has_names |= c->named[i];
-}
-
-/*
- * The same by recorded names, including the parts that paths leave out: "ProfilerStep#7" is the
- * step with that number, not the eighth.
- */
-static void match_recorded(struct matcher *c, struct ws_bytes pattern)
-{
-	struct ws_buf path = {0};
-	struct open_names *open; /* by thread */
-
-	WS_NEW(&c->temp, open, c->m->nthreads);
-	for (uint32_t i = 0; i < c->rows->nranges; i++)
-		match_recorded_range(c, pattern, i,
-		                     &open[ws_joined_rows_range(c->rows, i)->context->thread],
-		                     &path);
-	for (size_t t = 0; t < c->m->nthreads; t++)
-		free(open[t].of_depth);
-	ws_buf_free(&path);
 }
 
 /* Reads at most 9 digits; 0 if there is none. */
@@ -205,12 +184,9 @@ static void keep_instances(struct matcher *c, uint32_t first, uint32_t last, uin
 
 	WS_NEW(&c->temp, order, n);
 	n = 0;
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, r)
 		if (c->named[i] && (r->parent == WS_NONE || !inside[r->parent]))
 			order[n++] = (struct ws_range_begin){r->start_ns, r->context->thread, i};
-	}
 	ws_sort(order, n, sizeof(*order), ws_range_begin_compare);
 	memset(inside, 0, rows->nranges);
 	for (size_t i = first; i < n && i <= last; i++)
@@ -228,14 +204,28 @@ void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, con
 	struct matcher c = {.m = m, .rows = rows};
 	struct ws_bytes pattern = {nvtx, strlen(nvtx)};
 	uint32_t first = 0, last = UINT32_MAX;
-	bool by_number;
 	size_t n;
 
 	WS_NEW(&c.temp, c.named, c.rows->nranges);
 	match_paths(&c, pattern);
-	if (!c.has_names)
-		match_recorded(&c, pattern);
-	by_number = !c.has_names && take_instances(&pattern, &first, &last);
+	if (!c.has_names) {
+		/*
+		 * The same by recorded names, including the parts that paths leave out:
+		 * "ProfilerStep#7" is the step with that number, not the eighth.
+		 */
+		struct ws_buf path = {0};
+		struct open_names *open; /* by thread */
+
+		WS_NEW(&c.temp, open, c.m->nthreads);
+		for (uint32_t i = 0; i < c.rows->nranges; i++)
+			match_recorded_range(
+			        &c, pattern, i,
+			        &open[ws_joined_rows_range(c.rows, i)->context->thread], &path);
+		for (size_t t = 0; t < c.m->nthreads; t++)
+			free(open[t].of_depth);
+		ws_buf_free(&path);
+	}
+	bool by_number = !c.has_names && take_instances(&pattern, &first, &last);
 	if (by_number)
 		match_paths(&c, pattern);
 	keep_named(&c, inside, &n);

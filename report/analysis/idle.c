@@ -207,8 +207,6 @@ static enum ws_use wait_or_unknown(const struct finder *c)
 static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64_t call_ns,
                          struct gap *g)
 {
-	int64_t waited_ns;
-
 	if (is_mostly(&c->host->data, from_ns, to_ns)) {
 		add_part(g, to_ns, WS_USE_DATA);
 		return;
@@ -217,7 +215,7 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64
 		add_part(g, to_ns, WS_USE_SETUP);
 		return;
 	}
-	waited_ns = min_ns(ws_host_waited(c->host, from_ns, call_ns), to_ns - from_ns);
+	int64_t waited_ns = min_ns(ws_host_waited(c->host, from_ns, call_ns), to_ns - from_ns);
 	if (waited_ns)
 		add_part(g, from_ns + waited_ns, WS_USE_SYNC);
 	if (from_ns + waited_ns < to_ns)
@@ -231,7 +229,6 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 {
 	const struct ws_joined_call *call;
 	struct gap g = {0};
-	int64_t call_ns, made_ns;
 
 	if (c->m->soundness.obstacle) {
 		add_part(&g, to_ns, WS_USE_UNKNOWN);
@@ -251,8 +248,8 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 		                                                      : WS_USE_END);
 		return g;
 	}
-	call_ns = call->start_ns;
-	made_ns = call->start_ns + call->dur_ns;
+	int64_t call_ns = call->start_ns;
+	int64_t made_ns = call->start_ns + call->dur_ns;
 	if (made_ns <= from_ns) { /* it was already launched */
 		add_part(&g, to_ns,
 		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE
@@ -398,19 +395,6 @@ static void pass(struct finder *c, struct place *p)
 	step_on(c, p);
 }
 
-static void sweep(struct finder *c, struct place *p, const struct ws_time_window *w,
-                  struct ws_device_use *use)
-{
-	for (; p->has_next && p->next.start_ns <= w->start_ns; pass(c, p))
-		run(p, &p->next);
-	p->at_ns = w->start_ns;
-	for (; p->has_next && p->next.start_ns < w->end_ns; pass(c, p)) {
-		advance(c, p, p->next.start_ns, &p->next, use);
-		run(p, &p->next);
-	}
-	advance(c, p, w->end_ns, p->has_next ? &p->next : NULL, use);
-}
-
 static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
 {
 	to->window_ns += from->window_ns;
@@ -436,7 +420,14 @@ static void sweep_device(struct finder *c, uint32_t device)
 
 		if (!worked && !counts)
 			continue;
-		sweep(c, p, &c->w->window[i], &use);
+		for (; p->has_next && p->next.start_ns <= c->w->window[i].start_ns; pass(c, p))
+			run(p, &p->next);
+		p->at_ns = c->w->window[i].start_ns;
+		for (; p->has_next && p->next.start_ns < c->w->window[i].end_ns; pass(c, p)) {
+			advance(c, p, p->next.start_ns, &p->next, &use);
+			run(p, &p->next);
+		}
+		advance(c, p, c->w->window[i].end_ns, p->has_next ? &p->next : NULL, &use);
 		if (worked)
 			use_join(&c->out->device[device], &use);
 		for (int what = 0; counts && what < WS_USES; what++) {
@@ -447,25 +438,6 @@ static void sweep_device(struct finder *c, uint32_t device)
 	while (p->has_next)
 		pass(c, p);
 	c->out->nworked += worked;
-}
-
-/* How many kernels the windows have, and how long the typical one is. */
-static void count_kernels(struct finder *c)
-{
-	const struct ws_values **of_device;
-	struct ws_stat stat;
-
-	WS_NEW(&c->arena, of_device, c->m->ndevices);
-	for (size_t d = 0; d < c->m->ndevices; d++) {
-		of_device[d] = &c->place[d].dur_ns;
-		ws_values_stat_of(of_device[d], &stat);
-		c->out->device[d].kernels = stat.n;
-		c->out->device[d].kernel_median_ns = (int64_t)stat.median;
-	}
-	if (c->m->ndevices > 1)
-		ws_values_stat(of_device, c->m->ndevices, &stat);
-	if (c->m->ndevices)
-		c->out->all.kernel_median_ns = (int64_t)stat.median;
 }
 
 /* Fills an empty result from the arena, and frees what the finder has. */
@@ -492,7 +464,22 @@ static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *
 		f->out->wall_ns += f->w->window[i].end_ns - f->w->window[i].start_ns;
 	for (uint32_t d = 0; d < f->m->ndevices; d++)
 		sweep_device(f, d);
-	count_kernels(f);
+
+	/* How many kernels the windows have, and how long the typical one is. */
+	const struct ws_values **of_device;
+	struct ws_stat stat;
+
+	WS_NEW(&f->arena, of_device, f->m->ndevices);
+	for (size_t d = 0; d < f->m->ndevices; d++) {
+		of_device[d] = &f->place[d].dur_ns;
+		ws_values_stat_of(of_device[d], &stat);
+		f->out->device[d].kernels = stat.n;
+		f->out->device[d].kernel_median_ns = (int64_t)stat.median;
+	}
+	if (f->m->ndevices > 1)
+		ws_values_stat(of_device, f->m->ndevices, &stat);
+	if (f->m->ndevices)
+		f->out->all.kernel_median_ns = (int64_t)stat.median;
 	for (size_t d = 0; f->place && d < f->m->ndevices; d++)
 		ws_values_free(&f->place[d].dur_ns);
 	ws_arena_free(&f->arena);
@@ -572,9 +559,7 @@ static void find_calls(struct ws_joined_rows *rows, const struct ws_idle *idle,
 		most[g] = (idle->longest[g].end_ns - idle->longest[g].start_ns) / 2;
 		names[g] = WS_NONE;
 	}
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
+	WS_EACH_CALL(rows, i, call)
 		for (size_t g = 0; g < idle->nlongest; g++) {
 			const int64_t ns =
 			        ws_span_overlap(idle->longest[g].start_ns, idle->longest[g].end_ns,
@@ -585,7 +570,6 @@ static void find_calls(struct ws_joined_rows *rows, const struct ws_idle *idle,
 			most[g] = ns;
 			names[g] = call->kind->name;
 		}
-	}
 }
 
 /* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
@@ -601,9 +585,7 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 
 		thread[g] = call ? call->kind->thread : WS_NONE;
 	}
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, r)
 		for (size_t g = 0; g < idle->nlongest; g++) {
 			const struct ws_idle_gap *gap = &idle->longest[g];
 			const int64_t middle_ns = gap->start_ns + (gap->end_ns - gap->start_ns) / 2;
@@ -615,7 +597,6 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 			depth[g] = r->context->depth + 1;
 			names[g] = r->context->name;
 		}
-	}
 }
 
 /* The innermost operation that covers at least half of a gap, on the thread of the next launch;
@@ -655,11 +636,7 @@ void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
 /* --- the verdict ---------------------------------------------------------------------------------
  */
 
-const struct ws_use_def ws_use_defs[WS_USES] = {
-#define X(NAME, name, what, cure) {name, what, cure},
-        WS_USE_LIST(X)
-#undef X
-};
+const struct ws_use_def ws_use_defs[WS_USES] = {WS_USE_LIST(WS_LIST_REST)};
 
 /* The verdict on the uses of one device or of all; known = false and an obstacle if it cannot be
  * determined.

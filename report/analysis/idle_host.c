@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/model/model.h"
@@ -51,27 +50,6 @@ static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
 		latest = host->waits.span[i].end_ns > latest ? host->waits.span[i].end_ns : latest;
 		host->wait_end_ns[i] = latest;
 	}
-}
-
-static void find_data_loading(const struct ws_model *m, struct ws_joined_rows *rows,
-                              struct ws_host_activity *host, struct ws_arena *arena)
-{
-	const struct ws_op_tree *ops = &m->cpu_ops.tree;
-	bool *loads_data, any = false;
-
-	WS_NEW(arena, loads_data, m->ntexts);
-	for (size_t i = 0; i < m->ntexts; i++)
-		any |= loads_data[i] = ws_name_loads_data(m->texts[i]);
-	for (uint32_t i = 0; any && i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
-		if (loads_data[r->context->name])
-			ws_spans_add(&host->data, r->start_ns, r->end_ns);
-	}
-	for (size_t i = 0; any && i < ops->n; i++)
-		if (loads_data[ops->name[i]])
-			ws_spans_add(&host->data, ops->start_ns[i], ops->end_ns[i]);
-	ws_spans_merge(&host->data);
 }
 
 /* --- start-up ------------------------------------------------------------------------ */
@@ -210,12 +188,9 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 	if (!f->ncalls && !f->npauses)
 		return;
 	WS_NEW(arena, of_name, m->ntexts);
-	for (size_t i = 0; i < f->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
-
+	WS_EACH_KERNEL(f->rows, i, k)
 		if (k->call != WS_NONE)
 			add_launch(f, &of_name[m->configs[k->kind->config].name], k->call);
-	}
 	for (uint32_t text = 0; text < m->ntexts; text++) {
 		const struct launched *l = &of_name[text];
 		size_t at;
@@ -244,34 +219,6 @@ static bool recurs(const struct recurrence *of_name, const struct long_call *cal
 		if (ALONE_TIMES * of_name->longest_ns[i] < call_ns(call))
 			return false;
 	return true;
-}
-
-/* Recurring long calls belong to the program's loop, unless the program launches new kernels in
- * each of the last three quarters and so has no loop yet. */
-static void add_long_calls(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
-{
-	struct recurrence *of_name;
-	bool has_loop = false;
-
-	WS_NEW(arena, of_name, m->ntexts);
-	for (size_t i = 1; i < QUARTERS; i++)
-		has_loop |= !f->is_new_in[i];
-	for (size_t i = 0; i < f->ncalls; i++) {
-		const struct long_call *call = &f->call[i];
-		int64_t *longest_ns = &of_name[call->name].longest_ns[quarter_of(f, call->row)];
-
-		*longest_ns = call_ns(call) > *longest_ns ? call_ns(call) : *longest_ns;
-	}
-	for (size_t i = 0; i < f->ncalls; i++) {
-		const struct long_call *call = &f->call[i];
-		const uint8_t role = f->role[call->name];
-
-		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE
-		                       : !has_loop || !recurs(&of_name[call->name], call))
-			ws_spans_add(&f->host->setup, call->span.start_ns, call->span.end_ns);
-		else if (role & ROLE_ALLOC)
-			ws_spans_add(&f->host->alloc, call->span.start_ns, call->span.end_ns);
-	}
 }
 
 /* --- a search for algorithms ------------------------------------------------------------------ */
@@ -329,14 +276,10 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 		return;
 	WS_NEW(arena, of_thread, m->nthreads);
 	WS_NEW(arena, kernel_of, f->rows->ncalls);
-	for (size_t i = 0; i < f->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
-
+	WS_EACH_KERNEL(f->rows, i, k)
 		if (k->call != WS_NONE)
 			kernel_of[k->call] = (uint32_t)i + 1;
-	}
-	for (uint32_t i = 0; i < f->rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(f->rows, i);
+	WS_EACH_CALL(f->rows, i, call) {
 		struct search *s = &of_thread[call->kind->thread];
 		const struct ws_joined_kernel *k =
 		        kernel_of[i] ? ws_joined_rows_kernel(f->rows, kernel_of[i] - 1) : NULL;
@@ -360,11 +303,9 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 /* First steps that are far longer than the others are start-up. */
 static void add_first_steps(const struct ws_windows *w, struct ws_host_activity *host)
 {
-	const struct ws_time_window *median;
-
 	if (w->n < WS_STAT_MIN_SAMPLES || w->window[0].step != 0)
 		return;
-	median = ws_windows_median(w);
+	const struct ws_time_window *median = ws_windows_median(w);
 	for (const struct ws_time_window *at = w->window;
 	     at->end_ns - at->start_ns > WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
 	     at++) {
@@ -395,17 +336,6 @@ static void add_pauses(const struct setup_finder *f, const struct ws_windows *w)
 	ws_spans_merge(&f->host->setup);
 }
 
-/* What the program itself calls a warm-up. */
-static void add_warm_up(struct ws_joined_rows *rows, struct ws_host_activity *host)
-{
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
-		if (r->context->is_warm_up)
-			ws_spans_add(&host->setup, r->start_ns, r->end_ns);
-	}
-}
-
 static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
                        struct ws_host_activity *host, struct ws_arena *arena)
 {
@@ -419,10 +349,39 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 	for (uint32_t i = 0; i < f.rows->ncalls; i++)
 		look_at_call(&f, i);
 	find_first_launches(&f, m, arena);
-	add_long_calls(&f, m, arena);
+
+	/* Recurring long calls belong to the program's loop, unless the program launches new
+	 * kernels in each of the last three quarters and so has no loop yet. */
+	struct recurrence *of_name;
+	bool has_loop = false;
+
+	WS_NEW(arena, of_name, m->ntexts);
+	for (size_t i = 1; i < QUARTERS; i++)
+		has_loop |= !f.is_new_in[i];
+	for (size_t i = 0; i < f.ncalls; i++) {
+		const struct long_call *call = &f.call[i];
+		int64_t *longest_ns = &of_name[call->name].longest_ns[quarter_of(&f, call->row)];
+
+		*longest_ns = call_ns(call) > *longest_ns ? call_ns(call) : *longest_ns;
+	}
+	for (size_t i = 0; i < f.ncalls; i++) {
+		const struct long_call *call = &f.call[i];
+		const uint8_t role = f.role[call->name];
+
+		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE
+		                       : !has_loop || !recurs(&of_name[call->name], call))
+			ws_spans_add(&f.host->setup, call->span.start_ns, call->span.end_ns);
+		else if (role & ROLE_ALLOC)
+			ws_spans_add(&f.host->alloc, call->span.start_ns, call->span.end_ns);
+	}
 	find_searches(&f, m, arena);
 	add_first_steps(ws_windows(m, sel), host);
-	add_warm_up(f.rows, host);
+
+	/* What the program itself calls a warm-up. */
+	struct ws_joined_rows *rows = f.rows;
+	WS_EACH_RANGE(rows, i, r)
+		if (r->context->is_warm_up)
+			ws_spans_add(&host->setup, r->start_ns, r->end_ns);
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
 	add_pauses(&f, ws_windows(m, sel));
@@ -445,16 +404,33 @@ const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
                                                      const struct ws_selection *sel)
 {
 	static const char key;
-	struct ws_host_activity *host;
 	struct ws_arena temp = {0};
 
 	sel = ws_selection_whole(sel); /* start-up is determined from all steps */
-	host = ws_kept_result(sel, &key);
+	struct ws_host_activity *host = ws_kept_result(sel, &key);
 	if (host)
 		return host;
 	WS_NEW(&sel->kept->arena, host, 1);
 	find_waits(m, sel->rows, host, &sel->kept->arena);
-	find_data_loading(m, sel->rows, host, &temp);
+
+	/* when it loads data */
+	struct ws_joined_rows *rows = sel->rows;
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+	bool *loads_data, any = false;
+
+	WS_NEW(&temp, loads_data, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		any |= loads_data[i] = ws_name_loads_data(m->texts[i]);
+	for (uint32_t i = 0; any && i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (loads_data[r->context->name])
+			ws_spans_add(&host->data, r->start_ns, r->end_ns);
+	}
+	for (size_t i = 0; any && i < ops->n; i++)
+		if (loads_data[ops->name[i]])
+			ws_spans_add(&host->data, ops->start_ns[i], ops->end_ns[i]);
+	ws_spans_merge(&host->data);
 	find_setup(m, sel, host, &temp);
 	ws_arena_free(&temp);
 	ws_keep_result(sel, &key, host, release);

@@ -82,36 +82,6 @@ static void emit_recorder(const struct emitter *e)
 	ws_arena_free(&temp);
 }
 
-static void emit_file(const struct emitter *e)
-{
-	const struct ws_trace_summary *f = &e->m->file;
-
-	emit(e, "file", "damaged blocks", f->damaged_blocks,
-	     "Blocks whose checksum or header is wrong; their records are missing.");
-	emit(e, "file", "skipped bytes", f->skipped_bytes,
-	     "Bytes of the file that belong to no whole block.");
-	emit(e, "file", "blocks of unknown kind", f->unknown_blocks,
-	     "Whole, but written by a newer program; their records are not in the report.");
-	emit(e, "file", "trace not closed", !f->closed,
-	     "1 when recording was cut off before the file was finished.");
-}
-
-static void emit_soundness(const struct emitter *e)
-{
-	const struct ws_broken_law *twice = &e->m->soundness.broken[WS_LAW_ONCE];
-
-	emit(e, "soundness", "import_duplicate", ws_broken_count(twice),
-	     "Records that stood twice, equal in every field: they count once.");
-	emit(e, "soundness", "time_impossible",
-	     ws_broken_count(&e->m->soundness.broken[WS_LAW_BEFORE_LAUNCH]) +
-	             ws_broken_count(&e->m->soundness.broken[WS_LAW_FAR_AWAY]) +
-	             ws_broken_count(&e->m->soundness.broken[WS_LAW_ONE_AT_A_TIME]),
-	     "Records whose times cannot be true: see table soundness.");
-	emit(e, "soundness", "launch_without_kernel",
-	     ws_broken_count(&e->m->soundness.broken[WS_LAW_LAUNCH_HAS_WORK]),
-	     "Launches, copies and fills whose device work the trace lacks: see table soundness.");
-}
-
 static void emit_program(const struct emitter *e)
 {
 	const struct ws_model *m = e->m;
@@ -189,8 +159,31 @@ void ws_missing_each(const struct ws_model *m,
 	struct emitter e = {m, fn, ctx};
 
 	emit_recorder(&e);
-	emit_file(&e);
-	emit_soundness(&e);
+
+	/* the file, then the records of impossible times */
+	const struct ws_trace_summary *f = &e.m->file;
+
+	emit(&e, "file", "damaged blocks", f->damaged_blocks,
+	     "Blocks whose checksum or header is wrong; their records are missing.");
+	emit(&e, "file", "skipped bytes", f->skipped_bytes,
+	     "Bytes of the file that belong to no whole block.");
+	emit(&e, "file", "blocks of unknown kind", f->unknown_blocks,
+	     "Whole, but written by a newer program; their records are not in the report.");
+	emit(&e, "file", "trace not closed", !f->closed,
+	     "1 when recording was cut off before the file was finished.");
+
+	const struct ws_broken_law *twice = &e.m->soundness.broken[WS_LAW_ONCE];
+
+	emit(&e, "soundness", "import_duplicate", ws_broken_count(twice),
+	     "Records that stood twice, equal in every field: they count once.");
+	emit(&e, "soundness", "time_impossible",
+	     ws_broken_count(&e.m->soundness.broken[WS_LAW_BEFORE_LAUNCH]) +
+	             ws_broken_count(&e.m->soundness.broken[WS_LAW_FAR_AWAY]) +
+	             ws_broken_count(&e.m->soundness.broken[WS_LAW_ONE_AT_A_TIME]),
+	     "Records whose times cannot be true: see table soundness.");
+	emit(&e, "soundness", "launch_without_kernel",
+	     ws_broken_count(&e.m->soundness.broken[WS_LAW_LAUNCH_HAS_WORK]),
+	     "Launches, copies and fills whose device work the trace lacks: see table soundness.");
 	emit_program(&e);
 	emit_join(&e);
 }

@@ -1,12 +1,16 @@
 #include "report/analysis/digest.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/memory.h"
 #include "report/analysis/costs.h"
+#include "report/analysis/device_time.h"
 #include "report/analysis/idle.h"
+#include "report/analysis/steps.h"
 #include "report/kernel_info/classify.h"
+#include "report/model/load.h"
 #include "report/model/model.h"
 #include "report/names/names.h"
 
@@ -260,41 +264,36 @@ struct ws_work_sums {
 	bool by_amd;
 };
 
-static void fold_work(struct ws_relations *r)
-{
-	const struct ws_model *m = r->tab->m;
-
-	r->nwork = WS_COPY_NAMES;
-	WS_NEW(&r->arena, r->work, r->nwork);
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
-		struct ws_work_sums *s;
-
-		if (!r->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
-			continue;
-		s = &r->work[ws_copy_name_of(w)];
-		s->count++;
-		s->by_amd |= m->devices[w->device].is_amd;
-		s->bytes += (int64_t)w->bytes;
-		if (w->bytes) /* 0 means not recorded */
-			ws_values_add(&s->sizes, (int64_t)w->bytes);
-		if (w->no_time) {
-			s->without_time++;
-			continue;
-		}
-		ws_values_add(&s->times, w->dur_ns);
-		s->total_ns += w->dur_ns;
-		s->timed_bytes += (int64_t)w->bytes;
-		s->timed_ns += w->bytes ? w->dur_ns : 0;
-	}
-}
-
 static size_t count_work(void *ctx)
 {
 	struct ws_relations *r = ctx;
 
-	if (!r->work)
-		fold_work(r);
+	if (!r->work) {
+		const struct ws_model *m = r->tab->m;
+
+		r->nwork = WS_COPY_NAMES;
+		WS_NEW(&r->arena, r->work, r->nwork);
+		for (size_t i = 0; i < m->nwork; i++) {
+			const struct ws_work *w = &m->work[i];
+
+			if (!r->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
+				continue;
+			struct ws_work_sums *s = &r->work[ws_copy_name_of(w)];
+			s->count++;
+			s->by_amd |= m->devices[w->device].is_amd;
+			s->bytes += (int64_t)w->bytes;
+			if (w->bytes) /* 0 means not recorded */
+				ws_values_add(&s->sizes, (int64_t)w->bytes);
+			if (w->no_time) {
+				s->without_time++;
+				continue;
+			}
+			ws_values_add(&s->times, w->dur_ns);
+			s->total_ns += w->dur_ns;
+			s->timed_bytes += (int64_t)w->bytes;
+			s->timed_ns += w->bytes ? w->dur_ns : 0;
+		}
+	}
 	return r->nwork;
 }
 
@@ -472,16 +471,13 @@ static void fold_launches(struct ws_relations *r)
 
 	r->has_launches = true;
 	WS_NEW(&r->arena, last, m->nconfigs);
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		const struct ws_config *config = &m->configs[k->kind->config];
-		const struct ws_joined_call *call;
 		struct ws_launch_sums *s;
-		int64_t end_ns, call_end_ns;
 
 		if (!k->kind->timed || !ws_kernel_selected(m, sel, k, i))
 			continue;
-		call = ws_joined_rows_call(sel->rows, k->call);
+		const struct ws_joined_call *call = ws_joined_rows_call(sel->rows, k->call);
 		if (!call) {
 			r->without_launch++;
 			continue;
@@ -489,8 +485,8 @@ static void fold_launches(struct ws_relations *r)
 		s = launch_of(r, &keys, &last[k->kind->config],
 		              &(struct ws_launch_key){call->kind->thread, config->device,
 		                                      call->kind->name, config->name});
-		end_ns = k->start_ns + k->dur_ns;
-		call_end_ns = call->start_ns + call->dur_ns;
+		int64_t end_ns = k->start_ns + k->dur_ns;
+		int64_t call_end_ns = call->start_ns + call->dur_ns;
 		ws_values_add(&s->total,
 		              (end_ns > call_end_ns ? end_ns : call_end_ns) - call->start_ns);
 		ws_values_add(&s->api, call->dur_ns);
@@ -599,11 +595,10 @@ static void put_cost(void *ctx, size_t row, int column, struct ws_put *out)
 static size_t count_uses(void *ctx)
 {
 	const struct ws_table_context *tab = ((const struct ws_relations *)ctx)->tab;
-	const struct ws_idle *idle;
 
 	if (!tab->sel->rows->nkernels && !tab->m->nwork)
 		return 0;
-	idle = ws_idle_find_in_scope(tab->m, tab->sel);
+	const struct ws_idle *idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	return (idle->ndevices + (idle->nworked > 1)) * WS_USES;
 }
 
@@ -634,6 +629,145 @@ static void put_use(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, USE);
 }
 
+/* --- step: a step of the program ------------------------------------------------------------- */
+
+static size_t count_steps(void *ctx)
+{
+	return ((const struct ws_relations *)ctx)->tab->m->nsteps;
+}
+
+static bool is_step_shown(const struct ws_table_context *tab, uint32_t s)
+{
+	const struct ws_model_step *step = &tab->m->steps[s];
+
+	if (step->unfinished || step->unsound)
+		return false;
+	if (!step->warm_up && !step->apart)
+		return ws_step_selected(tab->m, tab->sel, s);
+	return !tab->sel->has_steps &&
+	       ws_time_selected(tab->sel, step->start_ns, step->start_ns + step->total_ns);
+}
+
+static bool step_has_phase(const struct ws_step_times *times, const struct ws_model_step *step,
+                           int phase)
+{
+	return phase == WS_PHASE_OTHER ? ws_step_phase_present(times, phase)
+	                               : step->phases >> phase & 1;
+}
+
+/* A framework's links identify backward kernels without a range `backward`. */
+static bool step_has_gpu_phase(const struct ws_step_times *times, const struct ws_model_step *step,
+                               const struct ws_step_gpu *gpu, int phase)
+{
+	return step_has_phase(times, step, phase) ||
+	       (gpu->phase_ns[phase] &&
+	        (phase != WS_PHASE_OTHER || gpu->phase_ns[phase] < gpu->total_ns));
+}
+
+/* Per second of the step; NULL: unknown. */
+static void put_rate(struct ws_put *out, int64_t n, int64_t total_ns)
+{
+	if (n && total_ns >= 0)
+		ws_put_real(out, ws_stat_ratio((double)n * 1e9, (double)total_ns));
+}
+
+/* The share of a step's window that `ns` of each step is. */
+static double step_use(const struct ws_table_context *tab, bool of_model, uint32_t s)
+{
+	const struct ws_utilization *use = ws_utilization_find(tab->m, tab->sel);
+
+	return ws_stat_percent((of_model ? use->model_ns : use->ran_ns)[s],
+	                       (double)use->step_ns[s]);
+}
+
+static bool is_outlier(struct ws_relations *r, const struct ws_step_times *times, int64_t total_ns)
+{
+	if (!r->has_step_total)
+		ws_step_stat(r->tab->m, times, WS_PHASES, WS_MEASURE_STEP, &r->step_total);
+	r->has_step_total = true;
+	return ws_stat_is_outlier(&r->step_total, total_ns);
+}
+
+#define PUT_HOST(phase)                         \
+	if (step_has_phase(times, step, phase)) \
+	ws_put_int(out, step->phase_ns[phase])
+#define PUT_GPU(phase)                                   \
+	if (step_has_gpu_phase(times, step, gpu, phase)) \
+	ws_put_int(out, gpu->phase_ns[phase])
+#define PUT_WINDOW(phase)          \
+	if (window_ns[phase] >= 0) \
+	ws_put_int(out, window_ns[phase])
+#define STEP(X)                                                                                   \
+	X(step, ws_put_count(out, step->number), 0)                                               \
+	X(warm_up, ws_put_str(out, step->warm_up ? "yes" : "no"), 0)                              \
+	X(contains, if (step->apart) ws_put_str(out, ws_step_apart_name(step->apart)), 0)         \
+	X(is_measured, ws_put_int(out, ws_step_selected(m, tab->sel, s)), 0)                      \
+	X(is_shown, ws_put_int(out, is_step_shown(tab, s)), 0)                                    \
+	X(start_ns, ws_put_int(out, step->start_ns), 0)                                           \
+	X(host_ns, ws_put_int(out, step->total_ns), 0)                                            \
+	X(total_ns, if (total_ns >= 0) ws_put_int(out, total_ns), WS_DIGEST_ROWS)                 \
+	X(forward_ns, PUT_HOST(WS_PHASE_FORWARD), 0)                                              \
+	X(loss_ns, PUT_HOST(WS_PHASE_LOSS), 0)                                                    \
+	X(backward_ns, PUT_HOST(WS_PHASE_BACKWARD), 0)                                            \
+	X(optimizer_ns, PUT_HOST(WS_PHASE_OPTIMIZER), 0)                                          \
+	X(evaluation_ns, PUT_HOST(WS_PHASE_EVALUATION), 0)                                        \
+	X(remainder_ns, PUT_HOST(WS_PHASE_OTHER), 0)                                              \
+	X(kernels, ws_put_count(out, gpu->kernels), 0)                                            \
+	X(gpu_ns, ws_put_int(out, gpu->total_ns), 0)                                              \
+	X(gpu_forward_ns, PUT_GPU(WS_PHASE_FORWARD), 0)                                           \
+	X(gpu_loss_ns, PUT_GPU(WS_PHASE_LOSS), 0)                                                 \
+	X(gpu_backward_ns, PUT_GPU(WS_PHASE_BACKWARD), 0)                                         \
+	X(gpu_optimizer_ns, PUT_GPU(WS_PHASE_OPTIMIZER), 0)                                       \
+	X(gpu_evaluation_ns, PUT_GPU(WS_PHASE_EVALUATION), 0)                                     \
+	X(gpu_remainder_ns, PUT_GPU(WS_PHASE_OTHER), 0)                                           \
+	X(window_forward_ns, PUT_WINDOW(WS_PHASE_FORWARD), WS_DIGEST_ROWS)                        \
+	X(window_loss_ns, PUT_WINDOW(WS_PHASE_LOSS), WS_DIGEST_ROWS)                              \
+	X(window_backward_ns, PUT_WINDOW(WS_PHASE_BACKWARD), WS_DIGEST_ROWS)                      \
+	X(window_optimizer_ns, PUT_WINDOW(WS_PHASE_OPTIMIZER), WS_DIGEST_ROWS)                    \
+	X(window_evaluation_ns, PUT_WINDOW(WS_PHASE_EVALUATION), WS_DIGEST_ROWS)                  \
+	X(window_remainder_ns, PUT_WINDOW(WS_PHASE_OTHER), WS_DIGEST_ROWS)                        \
+	X(tokens_per_s, put_rate(out, tokens ? tokens : (int64_t)batch_tokens, total_ns),         \
+	  WS_DIGEST_ROWS)                                                                         \
+	X(images_per_s, put_rate(out, ws_fact_number(m, "images_per_step"), total_ns),            \
+	  WS_DIGEST_ROWS)                                                                         \
+	X(outlier,                                                                                \
+	  if (!step->warm_up && !step->apart && total_ns >= 0)                                    \
+	          ws_put_str(out, is_outlier(r, times, total_ns) ? "yes" : "no"),                 \
+	  WS_DIGEST_ROWS)                                                                         \
+	X(mfu, if (!step->warm_up) ws_put_real(out, step_use(tab, true, s)), WS_DIGEST_ROWS)      \
+	X(hfu, if (!step->warm_up) ws_put_real(out, step_use(tab, false, s)), WS_DIGEST_ROWS)     \
+	X(check,                                                                                  \
+	  if (!step->warm_up) ws_put_str(out, ws_over_peak(fmax(step_use(tab, true, s),           \
+	                                                        step_use(tab, false, s)))),       \
+	  WS_DIGEST_ROWS)                                                                         \
+	X(batch, if (is_batch) ws_put_str(out, ws_batch_kind(&batch)), 0)                         \
+	X(requests, if (is_batch) ws_put_count(out, context->requests + generation->requests), 0) \
+	X(batch_tokens, if (batch_tokens) ws_put_count(out, batch_tokens), 0)                     \
+	X(key_tokens,                                                                             \
+	  if (is_batch && batch.has_sums) ws_put_count(out, context->keys + generation->keys), 0) \
+	X(pairs,                                                                                  \
+	  if (is_batch && batch.has_sums) ws_put_count(out, context->pairs + generation->pairs),  \
+	  0)
+
+static void put_step(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	struct ws_relations *r = ctx;
+	const struct ws_table_context *tab = r->tab;
+	const struct ws_model *m = tab->m;
+	const uint32_t s = (uint32_t)row;
+	const struct ws_model_step *step = &m->steps[s];
+	const struct ws_step_times *times = ws_step_times(m, tab->sel);
+	const struct ws_step_gpu *gpu = &times->gpu[s];
+	const int64_t total_ns = times->step_ns[s], *window_ns = times->window_ns[s];
+	const int64_t tokens = ws_fact_number(m, "tokens_per_step");
+	struct ws_batch batch = {0};
+	const bool is_batch = ws_batch_of_name(m->texts[step->name], &batch);
+	const struct ws_batch_part *context = &batch.context, *generation = &batch.generation;
+	const uint64_t batch_tokens = is_batch ? context->queries + generation->queries : 0;
+
+	WS_PUT_COLUMN(column, STEP);
+}
+
 /* --- all ------------------------------------------------------------------------------------ */
 
 const struct ws_relation ws_relation_kernel = {"kernel", KERNEL(WS_COLUMN_NAME), count_kernels,
@@ -646,7 +780,8 @@ static const struct ws_relation cell = {"cell", CELL(WS_COLUMN_NAME), count_cell
                                           put_launch},
                                 cost = {"cost", COST(WS_COLUMN_NAME), count_costs, put_cost},
                                 device_use = {"device_use", USE(WS_COLUMN_NAME), count_uses,
-                                              put_use};
+                                              put_use},
+                                step = {"step", STEP(WS_COLUMN_NAME), count_steps, put_step};
 
 #define PARTS(name, put, parts) parts,
 static const struct {
@@ -674,6 +809,7 @@ static const struct {
          WS_DIGEST_ROWS,
          {0}},
         {&device_use, "one use of the time of a device, or of all devices", WS_DIGEST_ROWS, {0}},
+        {&step, "a step of the program", WS_DIGEST_STEPS, {STEP(PARTS)}},
         {&ws_relation_kernel, "an execution of a kernel", WS_DIGEST_ROWS, {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))

@@ -1,13 +1,13 @@
 #include "report/analysis/steps.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/sort.h"
 #include "formats/base/memory.h"
 #include "report/analysis/device_time.h"
-#include "report/base/stat.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"
 
@@ -168,26 +168,64 @@ size_t ws_steps_apart(const struct ws_model *m)
 
 const char *ws_step_apart_name(uint8_t apart)
 {
-	return apart == WS_STEP_EVALUATES ? "evaluation" : "prefill";
+	return apart == WS_STEP_EVALUATES  ? "evaluation"
+	       : apart == WS_STEP_PREFILLS ? "prefill"
+	                                   : "unknown operations";
 }
 
-/* All such steps have one reason, because a program that trains reads no prompts. */
 const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena)
 {
-	const size_t n = ws_steps_apart(m);
-	uint8_t why = WS_STEP_NOT_APART;
+	/* of one step, of several */
+	static const char *const words[WS_STEPS_APART][2] = {
+	        [WS_STEP_EVALUATES] = {"contains an evaluation", "contain an evaluation"},
+	        [WS_STEP_PREFILLS] = {"is a prefill", "are prefills"},
+	        [WS_STEP_NO_OPS] = {"lacks operations, as it repeats no recorded step",
+	                            "lack operations, as they repeat no recorded step"},
+	};
+	const size_t all = ws_steps_apart(m) + m->nmeasured;
+	size_t n[WS_STEPS_APART] = {0};
+	const char *said = "";
 
 	for (size_t s = 0; s < m->nsteps; s++)
-		why |= m->steps[s].apart;
-	if (!n)
+		n[m->steps[s].apart]++;
+	for (int why = WS_STEP_NOT_APART + 1; why < WS_STEPS_APART; why++)
+		if (n[why])
+			said = ws_arena_format(arena, "%s%s%zu of %zu steps %s", said,
+			                       *said ? ", " : "", n[why], all,
+			                       words[why][n[why] != 1]);
+	return said;
+}
+
+/* "0, 1, 11 …" */
+static const char *recorded_steps(const struct ws_model *m, struct ws_arena *arena)
+{
+	const char *said = "";
+	int n = 0;
+
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		if (ws_step_is_measured(m, s) && !m->steps[s].repeats && n++ < 12)
+			said = ws_arena_format(arena, "%s%s%" PRIu32, said, *said ? ", " : "",
+			                       m->steps[s].number);
+	return n > 12 ? ws_arena_format(arena, "%s …", said) : said;
+}
+
+const char *ws_steps_repeat_words(const struct ws_model *m, struct ws_arena *arena)
+{
+	size_t repeat = 0;
+
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		repeat += ws_step_is_measured(m, s) && m->steps[s].repeats;
+	if (!repeat)
 		return "";
-	return ws_arena_format(arena, "%zu of %zu steps %s %s", n, n + m->nmeasured,
-	                       why == WS_STEP_EVALUATES ? n == 1 ? "contains" : "contain"
-	                       : n == 1                 ? "is"
-	                                                : "are",
-	                       why == WS_STEP_EVALUATES ? "an evaluation"
-	                       : n == 1                 ? "a prefill"
-	                                                : "prefills");
+	return ws_arena_format(
+	        arena,
+	        "Operations of %zu of %zu steps are taken from %s%s, whose %s are the same, in the "
+	        "same order. Their CPU times are shares of the step's time.",
+	        repeat, m->nmeasured,
+	        repeat < m->nmeasured ? "those recorded in full: " : "steps before them",
+	        recorded_steps(m, arena),
+	        m->op_periods_launch ? "kernels, copies and ranges"
+	                             : "modules, shapes of inputs and ranges");
 }
 
 size_t ws_step_batches(const struct ws_model *m, const struct ws_step_times *t,

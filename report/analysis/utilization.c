@@ -68,10 +68,94 @@ static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 
 #define WHY(u, ...) snprintf((u)->obstacle, sizeof((u)->obstacle), __VA_ARGS__)
 
-/* Finds obstacles other than unknown peaks; *flops_known: whether FLOPs of executed work are known
- * anyway. */
-static void find_obstacle(struct state *s)
+/* Has it the longer kernel? Ties are broken by attributes, because the order of operations depends
+ * on the source of the trace. */
+static bool is_longer(const struct ws_model *m, const struct ws_cost_op *a,
+                      const struct ws_cost_op *b)
 {
+	if (!b->kernels || a->longest_ns != b->longest_ns)
+		return !b->kernels || a->longest_ns > b->longest_ns;
+	if (a->device != b->device)
+		return a->device < b->device;
+	int c = ws_name_compare(m->texts[a->dtype], m->texts[b->dtype]);
+	return c ? c < 0 : a->tensor < b->tensor;
+}
+
+static void add_ops(struct state *s)
+{
+	struct ws_utilization *u = s->out;
+
+	for (size_t i = 0; i < s->costs->n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
+
+		if (!op.kernels || op.flops <= 0 || !ws_class_is_product(op.class) ||
+		    !is_counted(s->m, s->sel, u, op.step))
+			continue;
+
+		/* Time of an operation at the peak; NaN if the peak is unknown. */
+		struct ws_roof roof;
+
+		ws_roof_find(s->m, op.device, op.class, op.dtype, op.tensor, &roof);
+		struct ws_cost_op *longest = roof.flops_per_s > 0 ? &s->longest : &s->unknown;
+		if (is_longer(s->m, &op, longest))
+			*longest = op;
+		double ns = roof.flops_per_s > 0 ? (double)op.flops / roof.flops_per_s * 1e9 /
+		                                           (double)s->out->devices
+		                                 : NAN;
+		u->flops += (double)op.flops;
+		u->ran_ns[op.step] += ns;
+		u->ran_sum_ns += ns;
+		if (s->is_training[i])
+			continue;
+		u->model_ns[op.step] += s->has_backward ? 3 * ns : ns;
+	}
+	/* Three times the forward includes the data gradient of the first layer, which is not
+	 * needed. So it is limited by the executed FLOPs if the products of backward are known. */
+	for (size_t i = 0; i < s->m->nsteps; i++) {
+		if (s->has_backward && u->ran_ns[i] >= 2 * u->model_ns[i] / 3)
+			u->model_ns[i] = fmin(u->model_ns[i], u->ran_ns[i]);
+		u->model_sum_ns += u->model_ns[i];
+	}
+	if (s->unknown.kernels) {
+		struct ws_bytes dtype = s->m->texts[s->unknown.dtype];
+
+		if (ws_model_on_cpu(s->m) == 1)
+			WHY(s->out, "times of the CPU reference are not those of a GPU");
+		else if (s->m->devices[s->unknown.device].name == WS_TEXT_EMPTY)
+			WHY(s->out, "the file does not name device %llu; `--device-name NAME` does",
+			    (unsigned long long)s->m->devices[s->unknown.device].id);
+		else if (!s->unknown.dtype)
+			WHY(s->out, "the dtype of a matrix product is not known");
+		else
+			WHY(s->out,
+			    "no peak of %.*s is known for device %llu; `--peaks FILE` adds one",
+			    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
+			    (unsigned long long)s->m->devices[s->unknown.device].id);
+	} else if (s->has_optimizer && !s->has_backward)
+		WHY(u, "an optimizer ran, but no kernel is known to belong to backward");
+}
+
+static void find(struct state *s)
+{
+	const struct ws_model *m = s->m;
+	struct ws_utilization *out = s->out;
+
+	/* A step without a window, because it is truncated, does not count. */
+	out->step_ns = ws_step_times(m, s->sel)->step_ns;
+	for (uint32_t i = 0; i < m->nsteps; i++)
+		if (is_counted(m, s->sel, out, i))
+			out->step_sum_ns += out->step_ns[i];
+
+	struct ws_joined_rows *rows = s->sel->rows;
+
+	WS_EACH_KERNEL(rows, i, k)
+		if (ws_kernel_selected(s->m, s->sel, k, i) &&
+		    is_counted(s->m, s->sel, s->out, k->step))
+			s->out->product_ns += look_at_kernel(s, k);
+	for (size_t d = 0; d < s->m->ndevices; d++)
+		s->out->devices += s->devices[d];
+
+	/* Obstacles other than unknown peaks. */
 	struct ws_utilization *u = s->out;
 
 	if (s->sel->has_nvtx || s->sel->has_launched)
@@ -99,128 +183,6 @@ static void find_obstacle(struct state *s)
 		                           : "");
 	else
 		u->flops = 0;
-}
-
-/* Has it the longer kernel? Ties are broken by attributes, because the order of operations depends
- * on the source of the trace. */
-static bool is_longer(const struct ws_model *m, const struct ws_cost_op *a,
-                      const struct ws_cost_op *b)
-{
-	int c;
-
-	if (!b->kernels || a->longest_ns != b->longest_ns)
-		return !b->kernels || a->longest_ns > b->longest_ns;
-	if (a->device != b->device)
-		return a->device < b->device;
-	c = ws_name_compare(m->texts[a->dtype], m->texts[b->dtype]);
-	return c ? c < 0 : a->tensor < b->tensor;
-}
-
-static void say_why_no_peak(struct state *s)
-{
-	struct ws_bytes dtype = s->m->texts[s->unknown.dtype];
-
-	if (ws_model_on_cpu(s->m) == 1)
-		WHY(s->out, "times of the CPU reference are not those of a GPU");
-	else if (s->m->devices[s->unknown.device].name == WS_TEXT_EMPTY)
-		WHY(s->out, "the file does not name device %llu; `--device-name NAME` does",
-		    (unsigned long long)s->m->devices[s->unknown.device].id);
-	else if (!s->unknown.dtype)
-		WHY(s->out, "the dtype of a matrix product is not known");
-	else
-		WHY(s->out, "no peak of %.*s is known for device %llu; `--peaks FILE` adds one",
-		    dtype.len < 32 ? (int)dtype.len : 32, (const char *)dtype.ptr,
-		    (unsigned long long)s->m->devices[s->unknown.device].id);
-}
-
-static void add_ops(struct state *s)
-{
-	struct ws_utilization *u = s->out;
-
-	for (size_t i = 0; i < s->costs->n; i++) {
-		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
-		double ns;
-
-		if (!op.kernels || op.flops <= 0 || !ws_class_is_product(op.class) ||
-		    !is_counted(s->m, s->sel, u, op.step))
-			continue;
-
-		/* Time of an operation at the peak; NaN if the peak is unknown. */
-		struct ws_cost_op *longest;
-		struct ws_roof roof;
-
-		ws_roof_find(s->m, op.device, op.class, op.dtype, op.tensor, &roof);
-		longest = roof.flops_per_s > 0 ? &s->longest : &s->unknown;
-		if (is_longer(s->m, &op, longest))
-			*longest = op;
-		ns = roof.flops_per_s > 0
-		             ? (double)op.flops / roof.flops_per_s * 1e9 / (double)s->out->devices
-		             : NAN;
-		u->flops += (double)op.flops;
-		u->ran_ns[op.step] += ns;
-		u->ran_sum_ns += ns;
-		if (s->is_training[i])
-			continue;
-		u->model_ns[op.step] += s->has_backward ? 3 * ns : ns;
-	}
-	/* Three times the forward includes the data gradient of the first layer, which is not
-	 * needed. So it is limited by the executed FLOPs if the products of backward are known. */
-	for (size_t i = 0; i < s->m->nsteps; i++) {
-		if (s->has_backward && u->ran_ns[i] >= 2 * u->model_ns[i] / 3)
-			u->model_ns[i] = fmin(u->model_ns[i], u->ran_ns[i]);
-		u->model_sum_ns += u->model_ns[i];
-	}
-	if (s->unknown.kernels)
-		say_why_no_peak(s);
-	else if (s->has_optimizer && !s->has_backward)
-		WHY(u, "an optimizer ran, but no kernel is known to belong to backward");
-}
-
-static void tell_basis(struct state *s)
-{
-	const struct ws_cost_op *op = &s->longest;
-	struct ws_bytes dtype = s->m->texts[op->dtype];
-	const struct ws_device *device = &s->m->devices[op->device];
-	struct ws_roof roof;
-	char key[48];
-	int measured;
-
-	ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
-	snprintf(key, sizeof(key), "peak.%.*s", dtype.len < 32 ? (int)dtype.len : 32,
-	         (const char *)dtype.ptr);
-	measured = ws_model_fact(s->m, key).len || !device->has_peaks;
-	snprintf(s->out->basis, sizeof(s->out->basis),
-	         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.*s",
-	         roof.flops_per_s / 1e12, dtype.len < 32 ? (int)dtype.len : 32,
-	         (const char *)dtype.ptr, (unsigned long long)s->out->devices,
-	         s->out->devices == 1 ? "" : "s",
-	         measured ? 100 : ws_peaks_source_len(&device->peaks),
-	         measured ? "measured by the program" : device->peaks.source);
-}
-
-static void find(struct state *s)
-{
-	const struct ws_model *m = s->m;
-	struct ws_utilization *out = s->out;
-
-	/* A step without a window, because it is truncated, does not count. */
-	out->step_ns = ws_step_times(m, s->sel)->step_ns;
-	for (uint32_t i = 0; i < m->nsteps; i++)
-		if (is_counted(m, s->sel, out, i))
-			out->step_sum_ns += out->step_ns[i];
-
-	struct ws_joined_rows *rows = s->sel->rows;
-
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		if (ws_kernel_selected(s->m, s->sel, k, i) &&
-		    is_counted(s->m, s->sel, s->out, k->step))
-			s->out->product_ns += look_at_kernel(s, k);
-	}
-	for (size_t d = 0; d < s->m->ndevices; d++)
-		s->out->devices += s->devices[d];
-	find_obstacle(s);
 	if (!out->obstacle[0])
 		add_ops(s);
 	if (out->obstacle[0]) {
@@ -228,8 +190,25 @@ static void find(struct state *s)
 		for (size_t i = 0; i < m->nsteps; i++)
 			out->model_ns[i] = out->ran_ns[i] = NAN;
 		out->model_sum_ns = out->ran_sum_ns = NAN;
-	} else if (s->longest.kernels)
-		tell_basis(s);
+	} else if (s->longest.kernels) {
+		const struct ws_cost_op *op = &s->longest;
+		struct ws_bytes dtype = s->m->texts[op->dtype];
+		const struct ws_device *device = &s->m->devices[op->device];
+		struct ws_roof roof;
+		char key[48];
+
+		ws_roof_find(s->m, op->device, op->class, op->dtype, op->tensor, &roof);
+		snprintf(key, sizeof(key), "peak.%.*s", dtype.len < 32 ? (int)dtype.len : 32,
+		         (const char *)dtype.ptr);
+		int measured = ws_model_fact(s->m, key).len || !device->has_peaks;
+		snprintf(s->out->basis, sizeof(s->out->basis),
+		         "%.1f TFLOP/s, dense %.*s, on %llu device%s; source: %.*s",
+		         roof.flops_per_s / 1e12, dtype.len < 32 ? (int)dtype.len : 32,
+		         (const char *)dtype.ptr, (unsigned long long)s->out->devices,
+		         s->out->devices == 1 ? "" : "s",
+		         measured ? 100 : ws_peaks_source_len(&device->peaks),
+		         measured ? "measured by the program" : device->peaks.source);
+	}
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (!is_counted(m, s->sel, out, i))
 			out->model_ns[i] = out->ran_ns[i] = NAN;

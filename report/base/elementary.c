@@ -76,24 +76,22 @@ static struct twice expm1_of(double x, int *exponent)
 
 double ws_exp(double x)
 {
-	struct twice y;
 	int exponent;
 
 	if (!(fabs(x) < 800))
 		return isnan(x) ? x : x > 0 ? HUGE_VAL : 0;
-	y = expm1_of(x, &exponent);
+	struct twice y = expm1_of(x, &exponent);
 	y = add((struct twice){1, 0}, y);
 	return ldexp(y.hi, exponent);
 }
 
 double ws_expm1(double x)
 {
-	struct twice y;
 	int exponent;
 
 	if (!(fabs(x) < 60))
 		return isnan(x) ? x : x > 0 ? ws_exp(x) : -1;
-	y = expm1_of(x, &exponent);
+	struct twice y = expm1_of(x, &exponent);
 	if (!exponent)
 		return y.hi;
 	y = add((struct twice){1, 0}, y);
@@ -105,21 +103,20 @@ double ws_expm1(double x)
 /* log(1 + x): a series, which a step of Newton's method on exp() brings to twice its digits. */
 static double log_of(struct twice one_and_x)
 {
-	struct twice x, rest, y;
 	double s, s2, near = 0;
 	int exponent;
 
 	frexp(one_and_x.hi * 0x1.6a09e667f3bcdp0, &exponent); /* by the root of 2 */
 	exponent--;
-	x = sum(ldexp(one_and_x.hi, -exponent) - 1, ldexp(one_and_x.lo, -exponent));
+	struct twice x = sum(ldexp(one_and_x.hi, -exponent) - 1, ldexp(one_and_x.lo, -exponent));
 	s = x.hi / (2 + x.hi);
 	s2 = s * s;
 	for (int n = 25; n > 0; n -= 2)
 		near = near * s2 + 1.0 / n;
 	near *= 2 * s;
-	rest = expm1_of_small((struct twice){-near, 0});
+	struct twice rest = expm1_of_small((struct twice){-near, 0});
 	rest = add(x, times(rest, add((struct twice){1, 0}, x)));
-	y = add((struct twice){near, 0}, rest);
+	struct twice y = add((struct twice){near, 0}, rest);
 	return add(times((struct twice){exponent, 0}, LN2), y).hi;
 }
 

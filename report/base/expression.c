@@ -40,12 +40,10 @@ static const char *reason(int error)
 enum ws_status ws_expression_new(struct ws_expression **out, const char *pattern,
                                  struct ws_err *err)
 {
-	int error;
-
 	/* without memory regcomp of the C library frees what it has freed (glibc 2.36) */
 	ws_xroom(COMPILE_BYTES);
 	*out = ws_xmalloc(sizeof(**out));
-	error = regcomp(&(*out)->regex, pattern, REG_EXTENDED | REG_NOSUB);
+	int error = regcomp(&(*out)->regex, pattern, REG_EXTENDED | REG_NOSUB);
 	if (!error)
 		return WS_OK;
 	free(*out);

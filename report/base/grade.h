@@ -80,13 +80,14 @@ enum ws_grade_basis {
 	WS_BASIS_NONE,       /* a side has no sample */
 	WS_BASIS_RECORDINGS, /* the measured scatter of the recordings */
 	WS_BASIS_STEPS,      /* the scatter of steps, plus the assumed run_noise */
+	WS_BASIS_PAIRS,      /* pairs of recordings (report/base/sequential.h) */
 };
 
 struct ws_comparison {
 	enum ws_grade_basis basis;
 	double typical[2]; /* step of A, of B: the geometric mean of the recordings' medians */
 	double ratio;      /* B / A of these; NaN if a side has no sample */
-	double low, high;  /* 95 % interval of ratio */
+	double low, high;  /* 95 % interval of ratio; of PAIRS 99 % */
 	double p; /* two-sided probability of a ratio this far from 1 by chance; NaN: unknown */
 	double error;      /* standard error of log(ratio) */
 	double df;         /* degrees of freedom of error */

@@ -11,6 +11,14 @@
 #include "formats/schema/schema.h"
 
 /*
+ * For the initialiser of an array from a list LIST(X), X(first, second, …): what an entry gives.
+ */
+#define WS_LIST_SECOND(first, second, ...)      second,
+#define WS_LIST_SECOND_NAME(first, second, ...) #second,
+#define WS_LIST_REST(first, ...)                {__VA_ARGS__},
+#define WS_LIST_ROW(...)                        {__VA_ARGS__},
+
+/*
  * Numbers for texts of several traces: equal texts have equal numbers in all traces.
  */
 

@@ -98,12 +98,10 @@ void ws_row_keys_sort(struct ws_row_key *keys, size_t n)
 void ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena, const uint32_t *key,
                      size_t n, size_t nkeys)
 {
-	uint32_t *first;
-
 	WS_NEW(arena, out->order, n);
 	WS_NEW(arena, out->first, nkeys + 2);
 	/* shifted by one, so that filling a key's rows advances its begin to the right place */
-	first = out->first + 1;
+	uint32_t *first = out->first + 1;
 	for (size_t i = 0; i < n; i++)
 		if (key[i] != WS_NONE)
 			first[key[i] + 1]++;
@@ -141,15 +139,14 @@ void ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns)
 
 void ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns)
 {
-	struct ws_span *last;
-
 	if (!s->n || start_ns < s->last.start_ns || start_ns > s->last.end_ns) {
 		ws_spans_add(s, start_ns, end_ns);
 		return;
 	}
 	if (end_ns <= s->last.end_ns)
 		return;
-	last = s->file.data ? ws_spill_row(&s->file, sizeof(*last), s->n - 1) : &s->span[s->n - 1];
+	struct ws_span *last =
+	        s->file.data ? ws_spill_row(&s->file, sizeof(*last), s->n - 1) : &s->span[s->n - 1];
 	last->end_ns = s->last.end_ns = end_ns;
 }
 

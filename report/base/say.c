@@ -100,11 +100,24 @@ const char *ws_say_times(struct ws_arena *texts, double a_ns, const char *betwee
 
 const char *ws_say_time_range(struct ws_arena *texts, double ns, double least_ns, double most_ns)
 {
-	const double unit = scale_of_time(ns)->unit;
+	const struct scale *s = scale_of_time(ns);
 	char least[WS_SAY_TIME], most[WS_SAY_TIME];
 
+	if (scale_of_time(most_ns) != s)
+		return ws_arena_format(texts, "%s, %s", ws_say_time(texts, ns),
+		                       ws_say_times(texts, least_ns, "to", most_ns));
 	return ws_arena_format(texts, "%s, %s to %s", ws_say_time(texts, ns),
-	                       digits_of(least_ns / unit, least), digits_of(most_ns / unit, most));
+	                       digits_of(least_ns / s->unit, least),
+	                       digits_of(most_ns / s->unit, most));
+}
+
+const char *ws_say_mean(struct ws_arena *texts, double mean_ns, double std_ns)
+{
+	const struct scale *s = scale_of_time(fmax(mean_ns, std_ns));
+	char mean[WS_SAY_TIME], std[WS_SAY_TIME];
+
+	return ws_arena_format(texts, "%s ± %s %s", digits_of(mean_ns / s->unit, mean),
+	                       digits_of(std_ns / s->unit, std), s->prefix);
 }
 
 const char *ws_say_time_of(struct ws_arena *texts, double ns, double whole_ns)
@@ -168,12 +181,10 @@ const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent)
 
 uint32_t ws_texts_add(struct ws_texts *t, struct ws_bytes text)
 {
-	const struct ws_strtab_entry *known;
-
 	if (!text.len)
 		return 0;
 	WS_GROW(t->text, t->n + 2, t->capacity);
-	known = ws_strtab_put(&t->known, text.ptr, text.len);
+	const struct ws_strtab_entry *known = ws_strtab_put(&t->known, text.ptr, text.len);
 	if (known->id > t->n)
 		t->text[++t->n] = (struct ws_bytes){known->bytes, known->len};
 	return (uint32_t)known->id;

@@ -63,11 +63,10 @@ static void step_inside(struct place *at)
 static size_t next_piece(struct place *at)
 {
 	const char *p = at->p;
-	size_t whole;
 
 	if (p == at->end)
 		return 0;
-	whole = at->depth ? 0 : anonymous_at(p, at->end);
+	size_t whole = at->depth ? 0 : anonymous_at(p, at->end);
 	if (whole)
 		return whole;
 	if (*p == '(' && !at->depth)

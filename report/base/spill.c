@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/sort.h"
@@ -54,15 +53,13 @@ void ws_spill_close(struct ws_spill *s)
 
 void ws_spill_reserve(struct ws_spill *s, size_t bytes)
 {
-	size_t more;
-	int code;
-
 	if (bytes <= s->reserved_bytes)
 		return;
-	more = bytes - s->reserved_bytes < STEP_BYTES ? STEP_BYTES : bytes - s->reserved_bytes;
+	size_t more =
+	        bytes - s->reserved_bytes < STEP_BYTES ? STEP_BYTES : bytes - s->reserved_bytes;
 	if (more > s->most_bytes - s->reserved_bytes)
 		more = s->most_bytes - s->reserved_bytes;
-	code = ws_region_grow(&s->region, s->reserved_bytes + more);
+	int code = ws_region_grow(&s->region, s->reserved_bytes + more);
 	if (code)
 		end_without_room(s, s->reserved_bytes + more, code);
 	take_region(s);

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "formats/base/memory.h"
 #include "report/base/elementary.h"
 #include "report/base/grade.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 
 static inline int64_t value_at(const struct ws_stat_part *p, size_t i)
@@ -116,8 +116,6 @@ static double deviation(const struct samples *of, const struct ws_stat *stat)
 	const unsigned cut = bits > EXACT_BITS ? bits - EXACT_BITS : 0;
 	const uint64_t min = (uint64_t)stat->min;
 	unsigned __int128 sum = 0, squares = 0;
-	int64_t mean;
-	double rest;
 
 	if (stat->n < 2)
 		return 0;
@@ -125,8 +123,8 @@ static double deviation(const struct samples *of, const struct ws_stat *stat)
 	for (size_t i = 0; i < p->n; i++)
 		sum += (unsigned __int128)(((uint64_t)value_at(p, i) - min) >> cut) *
 		       times_at(p, i);
-	mean = (int64_t)(sum / stat->n);
-	rest = (double)(uint64_t)(sum % stat->n);
+	int64_t mean = (int64_t)(sum / stat->n);
+	double rest = (double)(uint64_t)(sum % stat->n);
 	FOR_EACH_PART(p, of)
 	for (size_t i = 0; i < p->n; i++) {
 		const int64_t d = (int64_t)(((uint64_t)value_at(p, i) - min) >> cut) - mean;
@@ -192,12 +190,11 @@ static double beta_fraction(double x, double a, double b)
 {
 	const double tiny = 1e-300;
 	double c = 1, d = 1 - (a + b) * x / (a + 1);
-	double f;
 
 	if (fabs(d) < tiny)
 		d = tiny;
 	d = 1 / d;
-	f = d;
+	double f = d;
 	for (int m = 1; m < 1000; m++) {
 		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
 		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
@@ -225,14 +222,12 @@ static double beta_fraction(double x, double a, double b)
 /* I_x(a, b), 0 <= x <= 1. Source: DLMF 8.17.4 and 8.17.22. */
 static double beta_regularised(double x, double a, double b)
 {
-	double front;
-
 	if (x <= 0)
 		return 0;
 	if (x >= 1)
 		return 1;
-	front = ws_exp(ws_log_gamma(a + b) - ws_log_gamma(a) - ws_log_gamma(b) + a * ws_log(x) +
-	               b * ws_log1p(-x));
+	double front = ws_exp(ws_log_gamma(a + b) - ws_log_gamma(a) - ws_log_gamma(b) +
+	                      a * ws_log(x) + b * ws_log1p(-x));
 	/* the fraction converges fast on this side only */
 	if (x < (a + 1) / (a + b + 2))
 		return front * beta_fraction(x, a, b) / a;
@@ -318,7 +313,7 @@ static size_t grown_capacity(size_t capacity)
 /* --- pairs -------------------------------------------------------------------------------- */
 
 /* Minimum number of words for merging equal values. */
-#define WORTH_COUNTING 1024
+#define WORTH_COUNTING 4096
 
 #define DIGIT_BITS 11
 #define DIGITS     (1u << DIGIT_BITS)
@@ -327,14 +322,16 @@ static size_t grown_capacity(size_t capacity)
  * sorted values. */
 static uint32_t *sort_words(uint32_t *v, uint32_t *other, size_t n)
 {
-	for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
+	uint32_t differ = 0; /* bits in which values differ */
+
+	for (size_t i = 1; i < n; i++)
+		differ |= v[i] ^ v[0];
+	for (unsigned shift = 0; shift < 32 && differ >> shift; shift += DIGIT_BITS) {
 		uint32_t begin[DIGITS] = {0}, at = 0;
 		uint32_t *sorted = other;
 
 		for (size_t i = 0; i < n; i++)
 			begin[v[i] >> shift & (DIGITS - 1)]++;
-		if (begin[v[0] >> shift & (DIGITS - 1)] == n)
-			continue;
 		for (unsigned digit = 0; digit < DIGITS; digit++) {
 			const uint32_t values = begin[digit];
 
@@ -349,35 +346,29 @@ static uint32_t *sort_words(uint32_t *v, uint32_t *other, size_t n)
 	return v;
 }
 
-/* Adds a value not less than that of the last pair; out NULL: only counts pairs. */
-static void put_pair(struct ws_counted_value *out, struct ws_counted_value *last, size_t *n,
-                     struct ws_counted_value pair)
+/* Adds a value not less than that of the last pair. */
+static void put_pair(struct ws_counted_value *out, size_t *n, struct ws_counted_value pair)
 {
 	/* a pair whose count is at its maximum is followed by another of the same value */
-	if (*n && last->value == pair.value && last->times <= UINT32_MAX - pair.times) {
-		last->times += pair.times;
-	} else {
-		*last = pair;
-		++*n;
-	}
-	if (out)
-		out[*n - 1] = *last;
+	if (*n && out[*n - 1].value == pair.value && out[*n - 1].times <= UINT32_MAX - pair.times)
+		out[*n - 1].times += pair.times;
+	else
+		out[(*n)++] = pair;
 }
 
-/* Merges pairs and sorted values into pairs; returns their number. out NULL: only counts them. */
+/* Merges pairs and sorted values into pairs; returns their number. */
 static size_t merge(const struct ws_counted_value *pair, size_t npairs, const uint32_t *value,
                     size_t nvalues, struct ws_counted_value *out)
 {
-	struct ws_counted_value last = {0};
 	size_t n = 0, at = 0;
 
 	for (size_t i = 0; i < nvalues; i++) {
 		for (; at < npairs && pair[at].value <= value[i]; at++)
-			put_pair(out, &last, &n, pair[at]);
-		put_pair(out, &last, &n, (struct ws_counted_value){value[i], 1});
+			put_pair(out, &n, pair[at]);
+		put_pair(out, &n, (struct ws_counted_value){value[i], 1});
 	}
 	for (; at < npairs; at++)
-		put_pair(out, &last, &n, pair[at]);
+		put_pair(out, &n, pair[at]);
 	return n;
 }
 
@@ -392,18 +383,16 @@ static bool count_equal(struct ws_values *v)
 	const size_t singles = v->n - 2 * (size_t)v->npairs;
 	uint32_t *other = ws_xmalloc(singles * sizeof(*other));
 	const uint32_t *sorted = sort_words(v->word + 2 * (size_t)v->npairs, other, singles);
-	const size_t npairs = merge(pairs_of(v), v->npairs, sorted, singles, NULL);
+	struct ws_counted_value *pair = ws_xmalloc((v->npairs + singles) * sizeof(*pair));
+	const size_t npairs = merge(pairs_of(v), v->npairs, sorted, singles, pair);
 	const bool fewer = 2 * npairs <= v->n - v->n / 4;
 
 	if (fewer) {
-		uint32_t *word = ws_xmalloc(v->capacity * sizeof(*word));
-
-		merge(pairs_of(v), v->npairs, sorted, singles, (struct ws_counted_value *)word);
-		free(v->word);
-		v->word = word;
+		memcpy(v->word, pair, npairs * sizeof(*pair));
 		v->npairs = (uint32_t)npairs;
 		v->n = 2 * v->npairs;
 	}
+	free(pair);
 	free(other);
 	return fewer;
 }
@@ -478,11 +467,7 @@ void ws_values_stat(const struct ws_values *const *values, size_t n, struct ws_s
 
 const char *ws_grade_name(enum ws_grade grade)
 {
-	static const char *const names[] = {
-#define X(NAME, time, count) time,
-	        WS_GRADE_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_GRADE_LIST(WS_LIST_SECOND)};
 
 	return names[grade];
 }
@@ -635,11 +620,10 @@ static struct centre centre_by_steps(const struct ws_samples *s, const double *m
 
 	for (size_t r = 0; r < s->recordings; r++) {
 		const size_t n = s->steps[r];
-		struct moments m;
 
 		for (size_t i = 0; i < n; i++, at++)
 			scratch[i] = (struct sample){ws_log(s->values[at]), times_of(s, at)};
-		m = moments_of(scratch, n);
+		struct moments m = moments_of(scratch, n);
 		c.value += medians[r] / (double)s->recordings;
 		if (m.n > 1) {
 			double worth = independent_values(scratch, n, &m);
@@ -662,11 +646,10 @@ static struct centre centre_by_steps(const struct ws_samples *s, const double *m
 static struct centre centre_by_recordings(const double *medians, size_t n)
 {
 	struct sample *v = ws_xarray(n, sizeof(*v));
-	struct moments m;
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = (struct sample){medians[i], 1};
-	m = moments_of(v, n);
+	struct moments m = moments_of(v, n);
 	free(v);
 	return (struct centre){.value = m.mean,
 	                       .error2 = m.variance / (double)n,
@@ -736,7 +719,6 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 {
 	const struct ws_samples *side[2] = {a, b};
 	double *medians[2], median, noise;
-	struct sample *scratch;
 	size_t most = 0;
 	struct centre centre[2];
 	bool by_recordings =
@@ -761,7 +743,7 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 	for (int i = 0; i < 2; i++)
 		for (size_t r = 0; r < side[i]->recordings; r++)
 			most = side[i]->steps[r] > most ? side[i]->steps[r] : most;
-	scratch = ws_xarray(most, sizeof(*scratch));
+	struct sample *scratch = ws_xarray(most, sizeof(*scratch));
 	for (int i = 0; i < 2; i++) {
 		medians[i] = ws_xarray(side[i]->recordings, sizeof(*medians[i]));
 		median = recording_medians(side[i], scratch, medians[i]);

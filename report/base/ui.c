@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "formats/base/system/system.h"
-#include "formats/base/memory.h"
 #include "report/base/ui.h"
 
 static const char *pager_name;
@@ -29,7 +28,6 @@ bool ws_ui_colour(enum ws_ui_when when)
 int ws_ui_width(void)
 {
 	const char *columns = setting("COLUMNS");
-	int width;
 
 	if (columns) {
 		char *end;
@@ -40,7 +38,7 @@ int ws_ui_width(void)
 	}
 	if (!ws_is_terminal(stdout))
 		return 0;
-	width = ws_terminal_width();
+	int width = ws_terminal_width();
 	return width ? width : 80;
 }
 

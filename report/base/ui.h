@@ -30,8 +30,10 @@ const char *ws_say_number(struct ws_arena *texts, double value);
 const char *ws_say_si(struct ws_arena *texts, double value, const char *unit);
 /* "61.6 vs 38.0 µs", "383 → 391 ms": with the unit once if it is the same. */
 const char *ws_say_times(struct ws_arena *texts, double a_ns, const char *between, double b_ns);
-/* "7.06 ms, 6.22 to 7.73": all in the unit of the first. */
+/* "7.06 ms, 6.22 to 7.73", or "311 µs, 272 µs to 6.72 ms". */
 const char *ws_say_time_range(struct ws_arena *texts, double ns, double least_ns, double most_ns);
+/* "1 ± 1.23 ms": a mean and its standard deviation, in one unit. */
+const char *ws_say_mean(struct ws_arena *texts, double mean_ns, double std_ns);
 /* "20.57 of 39.10 s": both in the unit of the whole, with two decimals. */
 const char *ws_say_time_of(struct ws_arena *texts, double ns, double whole_ns);
 /* "383 ms (40 %)" */

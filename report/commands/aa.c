@@ -51,7 +51,6 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	        WS_OPTS_SHOWN(&o.to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("aa", opts, 1, INT_MAX, ws_aa_defs);
-	enum ws_status status;
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FAIL_IF(o.diff.run_noise_percent < 0, err, USAGE,
@@ -60,7 +59,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_resolve(&o.to, "aa", err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
-	status = ws_trace_list_add(&list, n, argv, false, err);
+	enum ws_status status = ws_trace_list_add(&list, n, argv, false, err);
 	WS_THEN(status, test_traces(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;

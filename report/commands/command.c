@@ -1,10 +1,7 @@
 #include "report/commands/command.h"
+#include "report/base/names.h"
 
-static const struct ws_command commands[] = {
-#define X(function, name, arguments, summary, help) {name, arguments, summary, help},
-        WS_COMMANDS(X)
-#undef X
-};
+static const struct ws_command commands[] = {WS_COMMANDS(WS_LIST_REST)};
 #define NCOMMANDS (sizeof(commands) / sizeof(*commands))
 
 int ws_command_find(const char *name)
@@ -40,30 +37,25 @@ void ws_command_list(FILE *f)
 	      f);
 }
 
-static void print_help(FILE *f, const struct ws_arguments *a)
-{
-	const struct ws_command *command = &commands[ws_command_find(a->command)];
-
-	fprintf(f, "usage: warpsheet %s%s%s\n\n", command->name, *command->arguments ? " " : "",
-	        command->arguments);
-	fprintf(f, "%s\n\noptions:\n", command->help);
-	ws_opt_print_help(f, a->opts, a->nopts);
-	if (a->tables) {
-		size_t count;
-		const struct ws_table_def *const *defs = a->tables(&count);
-
-		fputs("\ntables:\n", f);
-		for (size_t i = 0; i < count; i++)
-			fprintf(f, "  %-16s %s\n", defs[i]->name, defs[i]->title);
-	}
-}
-
 enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **argv, int *n,
                                 int *done, struct ws_err *err)
 {
 	*done = 0;
 	if (ws_opt_asks_help(argc, argv)) {
-		print_help(stdout, a);
+		const struct ws_command *command = &commands[ws_command_find(a->command)];
+
+		fprintf(stdout, "usage: warpsheet %s%s%s\n\n", command->name,
+		        *command->arguments ? " " : "", command->arguments);
+		fprintf(stdout, "%s\n\noptions:\n", command->help);
+		ws_opt_print_help(stdout, a->opts, a->nopts);
+		if (a->tables) {
+			size_t count;
+			const struct ws_table_def *const *defs = a->tables(&count);
+
+			fputs("\ntables:\n", stdout);
+			for (size_t i = 0; i < count; i++)
+				fprintf(stdout, "  %-16s %s\n", defs[i]->name, defs[i]->title);
+		}
 		*done = 1;
 		return WS_OK;
 	}

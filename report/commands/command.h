@@ -156,7 +156,7 @@ enum ws_status ws_table_unknown(const char *name, const char *(*names)(const voi
 struct ws_column_choice {
 	size_t *index; /* columns of the table */
 	size_t n;
-	uint8_t *wanted; /* per column of the table: is it chosen? */
+	uint8_t *wanted; /* per column of the table: is it needed? */
 	struct ws_table_def def;
 	const struct ws_table *source;
 	struct ws_table *table; /* its rows are those of `source` */
@@ -193,6 +193,17 @@ enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const 
 /* Are there several names, or a folder? */
 bool ws_trace_list_is_many(int n, char *const *names);
 void ws_trace_list_release(struct ws_trace_list *list);
+/*
+ * Lists the runs of a folder that `record --ab` made: pair i is list[0].path[i] with
+ * list[1].path[i]. *failed: pairs that are left out because a run failed. USAGE if there is none.
+ */
+enum ws_status ws_pairs_list(const char *folder, struct ws_trace_list list[2], size_t *failed,
+                             struct ws_err *err);
+/*
+ * Reads the state that `warpsheet record --repeat` leaves beside a trace, or instead of it. *text,
+ * for free(), is "" without one. *reason, for free(): why the run failed; NULL: it did not.
+ */
+void ws_run_status_read(const char *path, char **text, const char **reason);
 
 /*
  * A trace to read from a given file: a trace, or a file of another profiler, which is imported into

@@ -38,11 +38,9 @@ enum ws_status ws_output_check(const char *path, const char *input, struct ws_er
 enum ws_status ws_destination_resolve(struct ws_destination *d, const char *table,
                                       struct ws_err *err)
 {
-	int by_path;
-
 	if (d->path && !strcmp(d->path, "-"))
 		d->path = NULL; /* as everywhere: stdout */
-	by_path = d->path ? format_of_path(d->path) : (int)WS_FORMAT_TEXT;
+	int by_path = d->path ? format_of_path(d->path) : (int)WS_FORMAT_TEXT;
 
 	WS_FAIL_IF(by_path == WS_FORMAT_XLSX && d->format >= 0, err, USAGE,
 	           "--format is for text; '%s' is a workbook by its name", d->path);
@@ -253,12 +251,10 @@ enum ws_status ws_column_find(const char *name, size_t len, const struct ws_tabl
 enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def,
                                 struct ws_column_choice *out, struct ws_err *err)
 {
-	struct ws_table_column *columns;
-
 	*out = (struct ws_column_choice){0};
 	out->index = ws_xarray(def->ncolumns, sizeof(*out->index));
 	out->wanted = ws_xarray(def->ncolumns, sizeof(*out->wanted));
-	columns = ws_xarray(def->ncolumns, sizeof(*columns));
+	struct ws_table_column *columns = ws_xarray(def->ncolumns, sizeof(*columns));
 	out->def = *def;
 	out->def.columns = columns;
 	for (const char *p = list;; p++) {

@@ -115,7 +115,6 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPTS_SHOWN(&o.to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("diff", opts, 0, INT_MAX, ws_diff_defs);
-	enum ws_status status;
 
 	if (take_aa(argc, argv))
 		return ws_cmd_aa(argc - 1, argv, err);
@@ -140,7 +139,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n + nb; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
-	status = list_sides(n + nb, argv, separator, list, err);
+	enum ws_status status = list_sides(n + nb, argv, separator, list, err);
 	WS_THEN(status, diff_sides(list, &o, err));
 	ws_trace_list_release(&list[0]);
 	ws_trace_list_release(&list[1]);

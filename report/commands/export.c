@@ -132,10 +132,9 @@ static enum ws_status resolve(struct export_opts *o, bool is_fleet, int n, char 
                               struct ws_err *err)
 {
 	char extensions[200];
-	size_t len;
 
 	WS_FAIL_IF(!o->to, err, USAGE, "export needs -o FILE: the file or folder to write");
-	len = strlen(o->to);
+	size_t len = strlen(o->to);
 	if (o->format < 0)
 		o->format = format_of_path(o->to);
 	WS_FAIL_IF(o->format < 0 && len > 4 && !strcasecmp(o->to + len - 4, ".csv"), err, USAGE,
@@ -161,7 +160,6 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	struct export_opts o = {.format = -1, .rank = -1};
 	struct ws_trace_list list = {0};
 	char extensions[200], what_output[300];
-	bool is_fleet;
 	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to, what_output),
@@ -175,17 +173,16 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("export", opts, 1, INT_MAX, NULL);
-	enum ws_status status;
 
 	snprintf(what_output, sizeof(what_output),
 	         "the file or folder to write; its extension sets the format: %s",
 	         list_extensions(extensions));
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
-	is_fleet = ws_trace_list_is_many(n, argv);
+	bool is_fleet = ws_trace_list_is_many(n, argv);
 	WS_FORWARD(resolve(&o, is_fleet, n, argv, err));
 	if (!is_fleet)
 		return export_file(argv[0], &o, o.to, NULL, err);
-	status = ws_trace_list_add(&list, n, argv, false, err);
+	enum ws_status status = ws_trace_list_add(&list, n, argv, false, err);
 	WS_THEN(status, export_fleet(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;

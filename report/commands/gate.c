@@ -65,10 +65,9 @@ static void add_run(void *ctx, size_t i, const struct ws_model *m, struct ws_joi
 	const struct of_runs *of = ctx;
 	char *path = of->list->path[i];
 	struct ws_gate_key key;
-	struct gate_case *c;
 
 	ws_gate_key_of(m, path, of->g->o.workload, &key);
-	c = case_of(of->g, &key);
+	struct gate_case *c = case_of(of->g, &key);
 	if (!ws_sides_add(c->sides, 1, m, rows, false)) {
 		c->ncopies++;
 		return;
@@ -169,53 +168,13 @@ static int visible_names(const char *path, char ***names)
 	return n < 0 ? n : kept;
 }
 
-/* Names in a folder, joined by ", "; for free(). */
-static char *list_folder(const char *path)
+/* Compares the runs of a case with its listed baseline. */
+static enum ws_status compare_case(struct gate *g, struct gate_case *c, struct ws_err *err)
 {
-	char *list = NULL;
-	size_t len;
-	FILE *f = ws_xmemstream(&list, &len);
-	char **names;
-	int n = visible_names(path, &names);
-
-	for (int i = 0; i < n; free(names[i++]))
-		fprintf(f, "%s%s", i ? ", " : "", names[i]);
-	if (n >= 0)
-		free(names);
-	ws_xfclose(f);
-	return list;
-}
-
-static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_err *err)
-{
-	char *folder = folder_of(g, c);
-	enum ws_status status = WS_OK;
-	const bool exists = ws_file_exists(folder);
 	struct ws_err why;
+	enum ws_status status =
+	        ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, &why);
 
-	if (exists)
-		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
-	free(folder);
-	if (!exists) {
-		/* There is no baseline for this device: looks for other devices. */
-		char *workload = ws_xformat("%s/%s", g->o.baseline, c->key.workload);
-		char *devices = list_folder(workload);
-
-		c->judgement.outcome = WS_GATE_UNDECIDED;
-		if (*devices)
-			snprintf(c->judgement.words, sizeof(c->judgement.words),
-			         "The baseline is of another device: %.300s.", devices);
-		else
-			snprintf(c->judgement.words, sizeof(c->judgement.words),
-			         "There is no baseline. Make these runs the baseline with "
-			         "--update.");
-		ws_defuse(c->judgement.words);
-		free(workload);
-		free(devices);
-	}
-	if (status != WS_OK || !exists)
-		return status;
-	status = ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, &why);
 	if (ws_is_of_file(status)) {
 		set_failed(c, why.text);
 		return WS_OK;
@@ -231,6 +190,47 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 	return status;
 }
 
+static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_err *err)
+{
+	char *folder = folder_of(g, c);
+	enum ws_status status = WS_OK;
+	const bool exists = ws_file_exists(folder);
+
+	if (exists)
+		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
+	free(folder);
+	if (!exists) {
+		/* There is no baseline for this device: looks for other devices. */
+		char *workload = ws_xformat("%s/%s", g->o.baseline, c->key.workload);
+
+		/* Names in a folder, joined by ", "; for free(). */
+		char *devices = NULL;
+		size_t len;
+		FILE *f = ws_xmemstream(&devices, &len);
+		char **names;
+		int n = visible_names(workload, &names);
+
+		for (int i = 0; i < n; free(names[i++]))
+			fprintf(f, "%s%s", i ? ", " : "", names[i]);
+		if (n >= 0)
+			free(names);
+		ws_xfclose(f);
+
+		c->judgement.outcome = WS_GATE_UNDECIDED;
+		if (*devices)
+			snprintf(c->judgement.words, sizeof(c->judgement.words),
+			         "The baseline is of another device: %.300s.", devices);
+		else
+			snprintf(c->judgement.words, sizeof(c->judgement.words),
+			         "There is no baseline. Make these runs the baseline with "
+			         "--update.");
+		ws_defuse(c->judgement.words);
+		free(workload);
+		free(devices);
+	}
+	return status != WS_OK || !exists ? status : compare_case(g, c, err);
+}
+
 /* Adds a workload of the baseline that has no runs, on a device that has runs. */
 static void add_if_missing(struct gate *g, const char *workload, const char *device)
 {
@@ -241,7 +241,6 @@ static void add_if_missing(struct gate *g, const char *workload, const char *dev
 	                                             "folder from the baseline.",
 	                            }};
 	struct ws_gate_key *key = &missing.key;
-	char *folder;
 
 	for (size_t i = 0; i < g->ncases; i++)
 		if (!strcmp(g->cases[i].key.workload, workload) &&
@@ -251,7 +250,7 @@ static void add_if_missing(struct gate *g, const char *workload, const char *dev
 	    (int)sizeof(key->workload))
 		return; /* not a baseline folder */
 	snprintf(key->device, sizeof(key->device), "%s", device);
-	folder = folder_of(g, &missing);
+	char *folder = folder_of(g, &missing);
 	if (ws_file_exists(folder) &&
 	    ws_trace_list_add(&missing.baseline, 1, &folder, false, NULL) == WS_OK) {
 		WS_GROW(g->cases, g->ncases + 1, g->capacity);
@@ -295,7 +294,6 @@ static bool is_old_run(const char *name)
 static enum ws_status open_baseline(const char *path, struct ws_outfolder *f, struct ws_err *err)
 {
 	char *copy = ws_xstrdup(path), *end = copy + strspn(copy, "/"), *rest = NULL;
-	enum ws_status status;
 
 	for (; !rest && *(end += strcspn(end, "/")); end += strspn(end, "/")) {
 		*end = '\0';
@@ -304,7 +302,7 @@ static enum ws_status open_baseline(const char *path, struct ws_outfolder *f, st
 		else
 			*end = '/';
 	}
-	status = ws_outfolder_open(f, copy, err);
+	enum ws_status status = ws_outfolder_open(f, copy, err);
 	for (char *name; status == WS_OK && rest && (name = strtok_r(rest, "/", &end)); rest = end)
 		status = ws_outfolder_enter(f, name, err);
 	free(copy);
@@ -317,12 +315,11 @@ static enum ws_status copy_run(const char *from, size_t number, struct ws_outfol
 	FILE *f = fopen(from, "rb");
 	struct ws_outfile out = {0};
 	char buffer[1 << 16], name[32];
-	enum ws_status status;
 	size_t n;
 
 	WS_FAIL_IF(!f, err, IO_READ, "cannot read '%s': %s", from, strerror(errno));
 	snprintf(name, sizeof(name), "run-%zu.wtrace", number);
-	status = ws_outfolder_file(to, name, &out, err);
+	enum ws_status status = ws_outfolder_file(to, name, &out, err);
 	while (status == WS_OK && (n = fread(buffer, 1, sizeof(buffer), f)) > 0 &&
 	       fwrite(buffer, 1, n, out.f) == n)
 		; /* the commit fails if a byte was not written */
@@ -590,11 +587,10 @@ static enum ws_status write_gate(struct gate *g, struct ws_err *err)
 {
 	struct ws_report_plan plan = {.title = "Warpsheet gate", .fill = fill, .ctx = g};
 	struct ws_report *report = NULL, view;
-	enum ws_status status;
 
 	plan.trace = g->o.baseline;
 	plan.defs = ws_gate_defs(&plan.ndefs);
-	status = ws_report_of_plan(&plan, &report, err);
+	enum ws_status status = ws_report_of_plan(&plan, &report, err);
 	if (status == WS_OK) {
 		view = *report;
 		/* people and CSV get the table; JSON its definitions, too */
@@ -609,28 +605,64 @@ static enum ws_status write_gate(struct gate *g, struct ws_err *err)
 	return status;
 }
 
-static enum ws_status run(struct gate *g, const struct ws_trace_list *list, struct ws_err *err)
+/* Judges a folder of `record --ab`: B's runs against A's, by pairs. */
+static enum ws_status judge_pairs(struct gate *g, const char *folder, struct ws_err *err)
 {
-	enum ws_status status = read_accepted(g, err);
-	enum ws_gate_outcome worst;
+	struct ws_trace_list list[2] = {{0}};
+	enum ws_status status;
+	size_t failed;
+
+	g->o.diff.paired = true;
+	g->o.diff.name[0] = "A";
+	g->o.diff.name[1] = "B";
+	status = ws_pairs_list(folder, list, &failed, err);
+	WS_THEN(status, ws_traces_read(&list[1], &g->o.model, add_run, NULL,
+	                               &(struct of_runs){g, &list[1]}, err));
+	if (status == WS_OK && g->ncases > 1)
+		status = WS_FAIL(err, USAGE,
+		                 "the runs b-*.wtrace in '%s' are of several workloads: %s and %s",
+		                 folder, g->cases[0].key.workload, g->cases[1].key.workload);
+	if (status == WS_OK) {
+		g->cases[0].baseline = list[0];
+		list[0] = (struct ws_trace_list){0};
+		status = compare_case(g, &g->cases[0], err);
+	}
+	ws_trace_list_release(&list[0]);
+	ws_trace_list_release(&list[1]);
+	return status;
+}
+
+static enum ws_status judge_runs(struct gate *g, const struct ws_trace_list *list,
+                                 struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
 
 	WS_THEN(status, check_baseline(g, err));
 	if (g->o.update)
 		WS_THEN(status, check_update(g, list, err));
 	WS_THEN(status, ws_traces_read(list, &g->o.model, add_run, g->o.update ? NULL : add_unread,
 	                               &(struct of_runs){g, list}, err));
-	if (status == WS_OK && g->o.update)
-		return update(g, err);
+	if (status != WS_OK || g->o.update)
+		return status;
 	for (size_t i = 0; i < g->ncases; i++)
 		if (g->cases[i].judgement.outcome != WS_GATE_FAILED)
 			WS_THEN(status, judge_case(g, &g->cases[i], err));
 	/* with --workload, only this workload is judged */
 	if (!g->o.workload)
 		WS_THEN(status, add_missing(g, err));
-	WS_FORWARD(status);
+	return status;
+}
+
+static enum ws_status run(struct gate *g, const struct ws_trace_list *list, const char *pairs,
+                          struct ws_err *err)
+{
+	WS_FORWARD(read_accepted(g, err));
+	WS_FORWARD(pairs ? judge_pairs(g, pairs, err) : judge_runs(g, list, err));
+	if (g->o.update)
+		return update(g, err);
 	WS_FORWARD(write_gate(g, err));
 	/* SLOWER is worse than UNKNOWN, which is worse than all others. */
-	worst = WS_GATE_PASSED;
+	enum ws_gate_outcome worst = WS_GATE_PASSED;
 	for (size_t j = 0; j < g->ncases; j++)
 		if (g->cases[j].judgement.outcome > worst)
 			worst = g->cases[j].judgement.outcome;
@@ -646,8 +678,6 @@ static enum ws_status check_opts(struct gate_opts *o, const char *format, char t
 	const time_t now = time(NULL);
 	struct tm day;
 
-	WS_FAIL_IF(!o->baseline, err, USAGE,
-	           "gate needs --baseline DIR, see 'warpsheet help gate'");
 	WS_FAIL_IF(o->diff.run_noise_percent < 0 || o->diff.threshold_percent < 0, err, USAGE,
 	           "a percentage is 0 or more");
 	o->github = format && !strcmp(format, "github");
@@ -679,7 +709,7 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("baseline", 0, TEXT, "DIR", &o->baseline,
 	               "where the baseline's runs lie: DIR/WORKLOAD/DEVICE/"),
 	        WS_OPT("accept", 0, TEXT, "FILE", &o->accept,
-	               "slowdowns that pass, a line each:\n"
+	               "accepted slowdowns, one per line:\n"
 	               "UNTIL WORKLOAD DEVICE PERCENT REASON"),
 	        WS_OPT("update", 0, FLAG, NULL, &o->update, "make these runs the baseline"),
 	        WS_OPT("workload", 0, TEXT, "NAME", &o->workload,
@@ -689,7 +719,7 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	               "pass up to PCT percent slower; default 0"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o->diff.run_noise_percent,
 	               "run-to-run noise of sides with fewer than three runs;\n"
-	               "without it they cannot tell"),
+	               "without it such sides cannot be judged"),
 	        WS_OPT("today", 0, TEXT, "DATE", &o->today,
 	               "the date to compare UNTIL with: YYYY-MM-DD"),
 	        WS_OPT_OUTPUT(&o->to.path),
@@ -700,14 +730,22 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	        WS_OPTS_SHOWN(&o->to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("gate", opts, 1, INT_MAX, ws_gate_defs);
-	enum ws_status status;
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FORWARD(check_opts(o, format, today, err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, argv[i], err));
-	status = ws_trace_list_add(&list, n, argv, false, err);
-	WS_THEN(status, run(&g, &list, err));
+	const char *pairs = NULL;
+
+	if (!o->baseline) {
+		WS_FAIL_IF(n > 1 || !ws_trace_list_is_many(1, argv), err, USAGE,
+		           "gate needs --baseline DIR, or a folder of 'record --ab', see "
+		           "'warpsheet help gate'");
+		WS_FAIL_IF(o->update, err, USAGE, "--update needs --baseline DIR");
+		pairs = o->baseline = argv[0];
+	}
+	enum ws_status status = pairs ? WS_OK : ws_trace_list_add(&list, n, argv, false, err);
+	WS_THEN(status, run(&g, &list, pairs, err));
 	for (size_t j = 0; j < g.ncases; j++) {
 		struct gate_case *c = &g.cases[j];
 

@@ -24,8 +24,6 @@ static enum ws_status import(const char *from, const char *to, struct ws_import_
 
 enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 {
-	struct ws_import_stats *stats;
-	enum ws_status status;
 	const char *to = NULL;
 	int n;
 	const struct ws_opt opts[] = {
@@ -36,8 +34,8 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FAIL_IF(!to, err, USAGE, "import needs -o FILE: the trace to write");
-	stats = ws_xarray(1, sizeof(*stats));
-	status = import(argv[0], to, stats, err);
+	struct ws_import_stats *stats = ws_xarray(1, sizeof(*stats));
+	enum ws_status status = import(argv[0], to, stats, err);
 	if (status == WS_OK) {
 		/* Prints what was read, kept and left out. */
 		const char *path = argv[0];

@@ -45,13 +45,12 @@ static void put_time(const char *label, int64_t ns)
 	int64_t whole = ns / 1000000000, rest = ns % 1000000000;
 	char text[64];
 	struct tm tm;
-	time_t seconds;
 
 	if (rest < 0) {
 		rest += 1000000000;
 		whole--;
 	}
-	seconds = (time_t)whole;
+	time_t seconds = (time_t)whole;
 	put_label(label);
 	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
 		printf("%s.%09" PRId64 " UTC\n", text, rest);
@@ -89,7 +88,6 @@ static void put_records(const struct ws_trace_reader *r)
 {
 	const struct ws_trace_summary *s = ws_trace_reader_summary(r);
 	struct kind_sum *sums = ws_xarray(UINT16_MAX + 1u, sizeof(*sums));
-	uint64_t launches;
 
 	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
 		const struct ws_block_info *b = ws_trace_reader_block(r, i);
@@ -113,7 +111,7 @@ static void put_records(const struct ws_trace_reader *r)
 			       sums[kind].rows ? (double)sums[kind].bytes / (double)sums[kind].rows
 			                       : 0.0);
 		}
-	launches = sums[WS_KIND_KERNEL].rows;
+	uint64_t launches = sums[WS_KIND_KERNEL].rows;
 	if (launches) {
 		put_label("bytes a launch");
 		printf("%.2f (whole file over kernels)\n", (double)s->file_size / (double)launches);
@@ -147,12 +145,11 @@ static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err 
 	struct ws_records strings = {0}, losses = {0};
 	enum ws_status status =
 	        ws_records_load_by(&strings, r, WS_KIND_STRING, WS_COL_string_id, err);
-	const struct ws_row_loss *loss;
 
 	WS_THEN(status, ws_records_load_by(&losses, r, WS_KIND_LOSS, WS_COL_loss_cause, err));
 	if (status == WS_OK)
 		puts(losses.n ? "\n  losses" : "\n  losses\n  no counter recorded");
-	loss = losses.rows;
+	const struct ws_row_loss *loss = losses.rows;
 	for (size_t i = 0; status == WS_OK && i < losses.n; i++) {
 		char number[WS_DISPLAY_NUMBER_MAX];
 
@@ -172,10 +169,9 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 	int n;
 	const struct ws_opt opts[] = {WS_OPT_HELP};
 	const struct ws_arguments a = WS_ARGUMENTS("info", opts, 1, 1, NULL);
-	enum ws_status status;
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
-	status = ws_trace_file_open(&f, argv[0], err);
+	enum ws_status status = ws_trace_file_open(&f, argv[0], err);
 	if (status == WS_OK) {
 		const struct ws_trace_summary *s = ws_trace_reader_summary(f.reader);
 		int64_t first_ns;

@@ -3,6 +3,7 @@
 #include "formats/base/system/system.h"
 #include "formats/base/memory.h"
 #include "formats/trace/reader.h"
+#include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/commands/command.h"
 #include "report/query/query.h"
@@ -37,6 +38,7 @@ enum ws_status ws_cmd_tables(int argc, char **argv, struct ws_err *err)
 	        {"report TRACE", ws_table_defs}, {"report TRACE...: ranks", ws_ranks_defs},
 	        {"diff", ws_diff_defs},          {"sweep", ws_sweep_defs},
 	        {"gate", ws_gate_defs},          {"aa", ws_aa_defs},
+	        {"referee", ws_referee_defs},
 	};
 	int n;
 	const struct ws_opt opts[] = {WS_OPT_HELP};
@@ -76,11 +78,7 @@ static const struct feature {
 	const char *name;
 	int present;
 	const char *meaning;
-} features[] = {
-#define X(name, present, meaning) {name, present, meaning},
-        FEATURES(X)
-#undef X
-};
+} features[] = {FEATURES(WS_LIST_ROW)};
 #define NFEATURES (sizeof(features) / sizeof(*features))
 
 enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
@@ -117,17 +115,15 @@ static const char *const places[] = {"", "../bin/"};
 enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 {
 	char folder[PATH_MAX], path[PATH_MAX + sizeof(RECORDER) + 16], name[] = RECORDER;
-	enum ws_status status;
-	char **args;
 
 	WS_FAIL_IF(!ws_system_records(), err, ENVIRONMENT,
 	           "recording is done on Linux, on the machine with the GPU. Run 'warpsheet "
 	           "record' there, and copy the trace here");
-	args = ws_xarray((size_t)argc + 2, sizeof(*args));
+	char **args = ws_xarray((size_t)argc + 2, sizeof(*args));
 	args[0] = name;
 	for (int i = 0; i < argc; i++)
 		args[i + 1] = argv[i];
-	status = ws_executable_dir(folder, err);
+	enum ws_status status = ws_executable_dir(folder, err);
 	for (size_t i = 0; status == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
 		snprintf(path, sizeof(path), "%s%s" RECORDER, folder, places[i]);
 		ws_program_become(path, args);
@@ -154,34 +150,30 @@ static enum ws_status (*const runs[])(int argc, char **argv, struct ws_err *err)
 enum ws_status ws_cmd_help(int argc, char **argv, struct ws_err *err)
 {
 	char help[] = "--help", *help_argv[] = {help, NULL};
-	int command;
 
 	if (!argc || !strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
 		ws_command_list(stdout);
 		return WS_OK;
 	}
 	WS_FAIL_IF(argc > 1, err, USAGE, "help takes one command, not also '%s'", argv[1]);
-	command = ws_command_find(argv[0]);
+	int command = ws_command_find(argv[0]);
 	return command < 0 ? ws_command_unknown(argv[0], err) : runs[command](1, help_argv, err);
 }
 
 static enum ws_status run(int argc, char **argv, struct ws_err *err)
 {
-	const char *name;
-	int command;
-
 	if (argc < 2) {
 		ws_command_list(stderr);
 		return WS_FAIL(err, USAGE, "no command");
 	}
-	name = argv[1];
+	const char *name = argv[1];
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
 	else if (!strcmp(name, "--version"))
 		name = "version";
 	else if (name[0] == '-')
 		return WS_FAIL(err, USAGE, "options go after the command, see 'warpsheet help'");
-	command = ws_command_find(name);
+	int command = ws_command_find(name);
 	if (command < 0)
 		return ws_command_unknown(name, err);
 	return runs[command](argc - 2, argv + 2, err);

@@ -119,15 +119,13 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 }
 
 /* Makes only the requested tables; for a wrong name all, to list them. */
-static enum ws_status make(struct ws_trace_file *f, struct report_opts *o, int is_short,
-                           struct ws_report **out, struct ws_err *err)
+static enum ws_status make_wanted(struct ws_trace_file *f, struct report_opts *o, int is_short,
+                                  struct ws_report **out, struct ws_err *err)
 {
 	const struct ws_table_def *one = o->table ? ws_table_def_by_name(o->table) : NULL;
 	const struct ws_table_def *some[NSHORT];
 	const struct ws_table_def *const *all;
-	const struct ws_table_def **with_whatif;
 	size_t nall;
-	enum ws_status status;
 
 	if (one)
 		return make_tables(f, o, &one, 1, out, err);
@@ -142,11 +140,11 @@ static enum ws_status make(struct ws_trace_file *f, struct report_opts *o, int i
 	if (!o->whatif.n)
 		return make_tables(f, o, all, nall, out, err);
 	/* after the summary; the method stays last */
-	with_whatif = ws_xarray(nall + 1, sizeof(*with_whatif));
+	const struct ws_table_def **with_whatif = ws_xarray(nall + 1, sizeof(*with_whatif));
 	with_whatif[0] = all[0];
 	with_whatif[1] = ws_table_def_by_name("whatif");
 	memcpy(&with_whatif[2], &all[1], (nall - 1) * sizeof(*all));
-	status = make_tables(f, o, with_whatif, nall + 1, out, err);
+	enum ws_status status = make_tables(f, o, with_whatif, nall + 1, out, err);
 	free(with_whatif);
 	return status;
 }
@@ -212,14 +210,13 @@ wrong:
 static enum ws_status sort_table(struct ws_table *t, const char *by, struct ws_err *err)
 {
 	const char *comma = strrchr(by, ',');
-	bool descending;
 	size_t column;
 
 	if (!strcmp(by, "tree"))
 		return WS_OK;
 	WS_FORWARD(ws_column_find(by, comma ? (size_t)(comma - by) : strlen(by), t->def, &column,
 	                          err));
-	descending = t->def->columns[column].type != WS_CELL_TEXT;
+	bool descending = t->def->columns[column].type != WS_CELL_TEXT;
 	if (comma) {
 		WS_FAIL_IF(strcmp(comma, ",asc") != 0 && strcmp(comma, ",desc") != 0, err, USAGE,
 		           "--sort COLUMN,%s: write COLUMN,asc or COLUMN,desc", comma + 1);
@@ -229,26 +226,13 @@ static enum ws_status sort_table(struct ws_table *t, const char *by, struct ws_e
 	return WS_OK;
 }
 
-/* One step has no statistics. */
-static void shorten(const struct ws_report *report, struct ws_report *view, struct ws_table **slots)
-{
-	const struct ws_table *last;
-	int steps;
-
-	ws_report_shorten(report, short_tables, view, slots);
-	last = view->tables[view->ntables - 1];
-	steps = ws_table_column_index(last->def, "steps");
-	if (steps >= 0 && (!last->nrows || ws_cell_magnitude(&ws_table_cells(last, 0)[steps]) < 2))
-		view->ntables--;
-}
-
 static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *o,
                                    struct ws_err *err)
 {
 	struct ws_table *slots[NSHORT];
 	struct ws_report *report = NULL, view;
 	bool is_short = !o->table && ws_destination_is_terminal(&o->to);
-	enum ws_status status = make(f, o, is_short, &report, err);
+	enum ws_status status = make_wanted(f, o, is_short, &report, err);
 
 	if (status != WS_OK)
 		goto out;
@@ -256,8 +240,21 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	view = *report;
 	if (o->table)
 		status = ws_report_select(report, o->table, &view, slots, err);
-	else if (is_short && !o->sql_path)
-		shorten(report, &view, slots);
+	else if (is_short && !o->sql_path) {
+		/* One step has no statistics. */
+		const struct ws_table *last;
+		int steps;
+
+		ws_report_shorten(report, short_tables, &view, slots);
+		last = view.tables[view.ntables - 1];
+		steps = ws_table_column_index(last->def, "steps");
+		if (steps >= 0 &&
+		    (!last->nrows || ws_cell_magnitude(&ws_table_cells(last, 0)[steps]) < 2))
+			view.ntables--;
+	}
+	if (status == WS_OK && ((o->sort && strcmp(o->sort, "tree") != 0) || o->columns ||
+	                        o->to.format == WS_FORMAT_CSV))
+		ws_table_drop_headings(view.tables[0]);
 	if (status == WS_OK && o->sort)
 		status = sort_table(view.tables[0], o->sort, err);
 	if (status == WS_OK && o->columns)
@@ -360,7 +357,6 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 static enum ws_status list_ranks(int n, char **names, struct report_opts *o, struct ws_err *err)
 {
 	struct ws_trace_list list = {0};
-	enum ws_status status;
 
 	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns || o->sort || o->sql_path ||
 	                   o->whatif.n,
@@ -370,7 +366,7 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	           "several ranks");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
-	status = ws_trace_list_add(&list, n, names, false, err);
+	enum ws_status status = ws_trace_list_add(&list, n, names, false, err);
 	WS_THEN(status, report_ranks(&list, o, err));
 	ws_trace_list_release(&list);
 	return status;
@@ -489,19 +485,6 @@ static enum ws_status resolve_timeline(struct report_opts *o, struct ws_err *err
 	return WS_OK;
 }
 
-static enum ws_status resolve_whatif(struct report_opts *o, struct ws_err *err)
-{
-	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
-
-	WS_FAIL_IF(def && !strcmp(def->name, "whatif") && !o->whatif.n, err, USAGE,
-	           "table whatif needs a change: --whatif 'class=gemm x0.5'");
-	for (size_t i = 0; i < o->whatif.n; i++)
-		WS_FORWARD(ws_whatif_check(o->whatif.text[i], err));
-	o->filter.whatif = o->whatif.text;
-	o->filter.nwhatif = o->whatif.n;
-	return WS_OK;
-}
-
 static const char *any_table(const void *ctx, size_t i)
 {
 	size_t n;
@@ -525,6 +508,10 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 	if (!o->columns)
 		return WS_OK;
 	WS_FORWARD(ws_columns_parse(o->columns, def, &o->choice, err));
+	/* ws_table_drop_headings reads it */
+	const int name = ws_table_column_index(def, "name");
+	if (name >= 0)
+		o->choice.wanted[name] = 1;
 	if (o->sort && strcmp(o->sort, "tree") != 0) {
 		size_t column;
 
@@ -538,7 +525,6 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 {
 	struct report_opts o = REPORT_OPTS;
 	struct ws_trace_file f;
-	enum ws_status status;
 	int n, done;
 
 	WS_FORWARD(parse_options(argc, argv, &o, &n, &done, err));
@@ -553,10 +539,18 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	           "--sql adds tables to a report; `warpsheet query` shows them alone");
 	WS_FORWARD(resolve_filter(&o, err));
 	WS_FORWARD(resolve_timeline(&o, err));
-	WS_FORWARD(resolve_whatif(&o, err));
+
+	const struct ws_table_def *def = o.table ? ws_table_def_by_name(o.table) : NULL;
+
+	WS_FAIL_IF(def && !strcmp(def->name, "whatif") && !o.whatif.n, err, USAGE,
+	           "table whatif needs a change: --whatif 'class=gemm x0.5'");
+	for (size_t i = 0; i < o.whatif.n; i++)
+		WS_FORWARD(ws_whatif_check(o.whatif.text[i], err));
+	o.filter.whatif = o.whatif.text;
+	o.filter.nwhatif = o.whatif.n;
 	if (ws_trace_list_is_many(n, argv))
 		return list_ranks(n, argv, &o, err);
-	status = resolve_columns(&o, err);
+	enum ws_status status = resolve_columns(&o, err);
 	if (status == WS_OK) {
 		status = ws_trace_file_open(&f, argv[0], err);
 		WS_THEN(status, report_trace(&f, &o, err));
@@ -600,7 +594,6 @@ enum ws_status ws_cmd_query(int argc, char **argv, struct ws_err *err)
 {
 	struct report_opts o = REPORT_OPTS;
 	struct ws_trace_file f;
-	enum ws_status status;
 	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT_OUTPUT(&o.to.path),
@@ -622,7 +615,7 @@ enum ws_status ws_cmd_query(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_resolve(&o.to, "", err));
 	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
 	WS_FORWARD(resolve_filter(&o, err));
-	status = ws_trace_file_open(&f, argv[0], err);
+	enum ws_status status = ws_trace_file_open(&f, argv[0], err);
 	WS_THEN(status, query_trace(&f, &o, n == 2 ? argv[1] : NULL, err));
 	ws_trace_file_close(&f);
 	return status;

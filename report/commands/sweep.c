@@ -8,8 +8,6 @@
 #include "report/sweep/sweep.h"
 #include "report/tables/tables.h"
 
-#define MOST_STATUS_BYTES 65536
-
 struct sweep_opts {
 	struct ws_destination to;
 	struct ws_sweep_opts sweep;
@@ -19,27 +17,6 @@ struct sweep_opts {
 
 /* Tables of a sweep without --table and -o. */
 static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivot", NULL};
-
-/*
- * The state that `warpsheet record --repeat` left beside a trace, or instead of
- * it; *text is "" without one. *reason: why the run failed, in *text, or NULL.
- */
-static void read_status(const char *path, char **text, const char **reason)
-{
-	static const char result[] = "result=";
-	FILE *f = fopen(path, "rb");
-	size_t n;
-
-	*reason = NULL;
-	*text = ws_xarray(1, MOST_STATUS_BYTES);
-	if (!f)
-		return;
-	n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
-	(*text)[n] = '\0';
-	fclose(f);
-	if (!strncmp(*text, result, sizeof(result) - 1) && strncmp(*text + 7, "ok\n", 3) != 0)
-		*reason = ws_xstrndup(*text + 7, strcspn(*text + 7, "\n"));
-}
 
 struct of_run {
 	struct ws_sweep *sweep;
@@ -88,7 +65,7 @@ static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct w
 	struct ws_err why;
 
 	status_path = ws_xformat("%.*s.status", (int)(is_trace ? len - ending : len), path);
-	read_status(is_trace ? status_path : path, &text, &reason);
+	ws_run_status_read(is_trace ? status_path : path, &text, &reason);
 	if (is_trace || !ws_file_exists(path) || !strstr(path, ".status"))
 		status = ws_traces_read(&one, opts, add_trace, NULL,
 		                        &(struct of_run){sweep, reason}, &why);
@@ -158,7 +135,6 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	        WS_OPTS_SHOWN(&o.to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("sweep", opts, 1, INT_MAX, ws_sweep_defs);
-	enum ws_status status;
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FAIL_IF(o.sweep.grade.run_noise_percent < 0, err, USAGE,
@@ -167,7 +143,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
-	status = ws_trace_list_add(&list, n, argv, true, err);
+	enum ws_status status = ws_trace_list_add(&list, n, argv, true, err);
 	WS_THEN(status, sweep_traces(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;

@@ -24,13 +24,15 @@ void ws_trace_list_release(struct ws_trace_list *list)
 }
 
 /* Takes path over. */
-static void add(struct ws_trace_list *list, char *path)
+static void add_path(struct ws_trace_list *list, char *path)
 {
 	WS_GROW(list->path, list->n + 1, list->capacity);
 	list->path[list->n++] = path;
 }
 
 #define STATE_ENDING ".status"
+/* Bytes of a state that are read. */
+#define MOST_STATUS_BYTES 65536
 
 static bool ends_with(const char *name, const char *ending)
 {
@@ -65,13 +67,14 @@ static bool is_foreign(const char *path)
 {
 	const struct ws_importer *importer;
 	struct ws_file_info file;
+	const char *cure;
 
 	/* reports may lie beside traces */
 	if (ends_with(path, ".html") || ws_file_look(WS_HERE, path, true, &file) ||
-	    file.type != WS_FILE_REGULAR || ws_import_find(path, &importer, NULL) != WS_OK)
+	    file.type != WS_FILE_REGULAR || ws_import_find(path, &importer, &cure, NULL) != WS_OK)
 		return false;
-	if (!importer && ws_import_cure(path))
-		ws_ui_print("warning: '%s' is left out: %s", path, ws_import_cure(path));
+	if (!importer && cure)
+		ws_ui_print("warning: '%s' is left out: %s", path, cure);
 	return importer != NULL;
 }
 
@@ -83,7 +86,6 @@ static bool is_replaced_by(const char *name, const char *folder, const char *oth
 	           is_perfetto = !strcmp(name, XLA_PERFETTO);
 	const size_t stem = strlen(other) - strlen(XPLANE_ENDING);
 	char *path;
-	bool is_better;
 
 	if (ends_with(other, TRACE_ENDING))
 		return is_same_run(name, other, strlen(other) - strlen(TRACE_ENDING));
@@ -94,7 +96,7 @@ static bool is_replaced_by(const char *name, const char *folder, const char *oth
 	      (is_json && !strncmp(name, other, stem) && !strcmp(name + stem, XLA_JSON_ENDING))))
 		return false;
 	path = ws_xformat("%s/%s", folder, other); /* some builds cannot read it */
-	is_better = is_foreign(path);
+	bool is_better = is_foreign(path);
 	free(path);
 	return is_better;
 }
@@ -128,7 +130,7 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 
 		if (name[0] != '.' && !is_replaced(name, folder, names, n) &&
 		    is_wanted(path, name, runs)) {
-			add(list, path);
+			add_path(list, path);
 			added++;
 		} else {
 			free(path);
@@ -164,7 +166,7 @@ enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const 
 		if (is_folder(names[i]))
 			WS_FORWARD(add_folder(list, names[i], runs, err));
 		else
-			add(list, ws_xstrdup(names[i]));
+			add_path(list, ws_xstrdup(names[i]));
 	}
 	return WS_OK;
 }
@@ -196,18 +198,18 @@ void ws_import_print_damage(const struct ws_import_stats *s)
 bool ws_trace_is_foreign(const char *path)
 {
 	const struct ws_importer *importer;
+	const char *cure;
 
-	return ws_import_find(path, &importer, NULL) == WS_OK && importer;
+	return ws_import_find(path, &importer, &cure, NULL) == WS_OK && importer;
 }
 
 static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 {
 	const struct ws_import_opts opts = ws_import_opts_watched(f->name);
-	enum ws_status status;
 	int fd;
 
 	f->stats = ws_xarray(1, sizeof(*f->stats));
-	status = ws_import_unnamed(f->name, &opts, &fd, f->stats, err);
+	enum ws_status status = ws_import_unnamed(f->name, &opts, &fd, f->stats, err);
 	ws_ui_progress_end();
 	WS_FORWARD(status);
 	ws_ui_print("reading '%s' as %s. Run 'warpsheet import' once to skip this next time",
@@ -221,14 +223,11 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 
 enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, struct ws_err *err)
 {
-	enum ws_status status;
-	const char *other;
-
 	*f = (struct ws_trace_file){.name = name};
 	if (ws_trace_is_foreign(name))
 		return import(f, err);
-	status = ws_trace_reader_open(&f->reader, name, err);
-	other = status == WS_CORRUPT ? ws_import_cure(name) : NULL;
+	enum ws_status status = ws_trace_reader_open(&f->reader, name, err);
+	const char *other = status == WS_CORRUPT ? ws_import_cure(name) : NULL;
 	if (status == WS_CORRUPT && !other && !ends_with(name, TRACE_ENDING))
 		other = "it is not a trace. Warpsheet reads .wtrace, profiles of PyTorch (.json, "
 		        ".json.gz) and JAX (.trace.json.gz, .xplane.pb), and exports of Nsight "
@@ -251,13 +250,12 @@ enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model
 	struct ws_step_candidates found;
 	struct ws_arena arena = {0};
 	struct ws_model *m = NULL;
-	enum ws_status status;
 
 	*out = opts ? *opts : (struct ws_model_opts){0};
 	if (!out->step || strcmp(out->step, "auto") != 0)
 		return WS_OK;
 	out->step = NULL;
-	status = ws_joined_rows_read(&rows, f->reader, f->name, out, &m, err);
+	enum ws_status status = ws_joined_rows_read(&rows, f->reader, f->name, out, &m, err);
 	if (status == WS_OK && !m->nmeasured) {
 		ws_step_candidates_find(m, &rows, &arena, &found);
 		if (found.n) {
@@ -419,13 +417,31 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 {
 	struct ws_trace_list both = {.n = a->n + (b ? b->n : 0)};
 	struct for_sides to = {sides, a->n, are_shown};
-	enum ws_status status;
 
 	both.path = ws_xarray(both.n + 1, sizeof(*both.path));
 	memcpy(both.path, a->path, a->n * sizeof(*a->path));
 	if (b)
 		memcpy(both.path + a->n, b->path, b->n * sizeof(*b->path));
-	status = ws_traces_read(&both, opts, add_to_side, NULL, &to, err);
+	enum ws_status status = ws_traces_read(&both, opts, add_to_side, NULL, &to, err);
 	free(both.path);
 	return status;
+}
+
+/* --- states of runs --- */
+
+void ws_run_status_read(const char *path, char **text, const char **reason)
+{
+	static const char result[] = "result=";
+	FILE *f = fopen(path, "rb");
+	size_t n;
+
+	*reason = NULL;
+	*text = ws_xarray(1, MOST_STATUS_BYTES);
+	if (!f)
+		return;
+	n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
+	(*text)[n] = '\0';
+	fclose(f);
+	if (!strncmp(*text, result, sizeof(result) - 1) && strncmp(*text + 7, "ok\n", 3) != 0)
+		*reason = ws_xstrndup(*text + 7, strcspn(*text + 7, "\n"));
 }

@@ -1,6 +1,5 @@
 #include "report/diff/diff.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +67,11 @@ static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[
 		const struct ws_grade_opts opts =
 		        ws_diff_grade_opts(aa->d,
 		                           q == STEP ? WS_DIFF_NOISE_STEP : WS_DIFF_NOISE_GPU);
-		struct ws_samples a, b;
 
 		if (!aa->present[q])
 			continue;
-		a = pick(aa, q, in, 0);
-		b = pick(aa, q, in, 1);
+		struct ws_samples a = pick(aa, q, in, 0);
+		struct ws_samples b = pick(aa, q, in, 1);
 		ws_compare(&a, &b, &opts, &c[q]);
 		rows[n++] = &c[q];
 	}
@@ -130,11 +128,10 @@ static void try_splits(struct aa_context *aa, uint8_t *in)
 		for (size_t r = 0; r < n; r++)
 			in[r] = r < half ? 1 : r < 2 * half ? 2 : 0;
 		for (size_t r = n; r-- > 1;) {
-			size_t other;
 			uint8_t kept = in[r];
 
 			state = state * 6364136223846793005u + 1442695040888963407u;
-			other = (size_t)((state >> 33) % (r + 1));
+			size_t other = (size_t)((state >> 33) % (r + 1));
 			in[r] = in[other];
 			in[other] = kept;
 		}
@@ -143,6 +140,8 @@ static void try_splits(struct aa_context *aa, uint8_t *in)
 }
 
 /* --- detectable differences ---------------------------------------------------------- */
+
+#define DETECTABLE_MOST 1000 /* percent; runs that hide more detect nothing */
 
 /* A comparison as if each side had n recordings with this spread. */
 static struct ws_comparison predicted_comparison(double spread, unsigned n)
@@ -213,7 +212,10 @@ static void add_quantity(const struct aa_context *aa, struct ws_table *t, int q)
 	for (size_t i = 0; i < sizeof(detectable) / sizeof(*detectable); i++) {
 		struct ws_comparison with = predicted_comparison(spread, detectable[i].n);
 
-		ws_cell_set_real(&row[detectable[i].column], 100 * ws_grade_detectable(&with));
+		const double percent = 100 * ws_grade_detectable(&with);
+
+		if (percent <= DETECTABLE_MOST)
+			ws_cell_set_real(&row[detectable[i].column], percent);
 	}
 	set_recordings(&row[WS_TC_aa_for_2],
 	               ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE));
@@ -226,7 +228,6 @@ static void print_verdict(const struct aa_context *aa, char verdict[512])
 	int q = aa->present[STEP] ? STEP : GPU;
 	size_t n = aa->side->nrecordings;
 	struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
-	unsigned need;
 
 	if (isnan(aa->spread[q])) {
 		snprintf(verdict, 512,
@@ -235,7 +236,7 @@ static void print_verdict(const struct aa_context *aa, char verdict[512])
 		         aa->pairs_called[q], aa->pairs);
 		return;
 	}
-	need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
+	unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
 	snprintf(
 	        verdict, 512,
 	        "%zu runs vary by %.3g %% (pass --run-noise %.3g). One against one, %u of %u pairs "
@@ -337,7 +338,6 @@ static void make_first_screen(const struct aa_context *aa, struct ws_report *rep
 	const int q = aa->present[STEP] ? STEP : GPU;
 	struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
 	struct ws_arena *texts = &out->arena;
-	unsigned need;
 
 	out->is_comparison = true;
 	out->title = ws_arena_format(texts, "A/A test of %zu runs", aa->side->nrecordings);
@@ -350,7 +350,7 @@ static void make_first_screen(const struct aa_context *aa, struct ws_report *rep
 		ws_page_say(out, "", "Runs of one program vary by ",
 		            ws_say_percent(texts, 100 * aa->spread[q]), ": pass --run-noise ",
 		            ws_arena_format(texts, "%.3g", 100 * aa->spread[q]), ".", NULL);
-		need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
+		unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
 		ws_page_say(out, "", need ? "Record " : "They vary too much to detect 2 %.",
 		            need ? ws_arena_format(texts, "%u runs per side", need) : "",
 		            need ? " to detect 2 %." : "", NULL);
@@ -377,22 +377,19 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	struct ws_diff *d = ws_sides_diff(s);
 	struct aa_context aa = {.d = d, .side = &d->side[0], .verdict = verdict};
 	struct ws_report_plan plan = {.title = "Warpsheet A/A test", .fill = fill, .ctx = &aa};
-	struct ws_bytes name;
-	enum ws_status status;
-	char *trace;
 
 	*out = NULL;
 	WS_FAIL_IF(aa.side->nrecordings < 2, err, USAGE,
 	           "an A/A test needs at least two recordings%s",
 	           aa.side->ncopies ? "; these have the same bytes and are one" : "");
 	ws_sides_prepare_aa(s, opts);
-	name = ws_texts_get(&d->names.texts, aa.side->recordings[0].name);
-	trace = ws_xformat("%.*s and %zu more", (int)name.len, (const char *)name.ptr,
-	                   aa.side->nrecordings - 1);
+	struct ws_bytes name = ws_texts_get(&d->names.texts, aa.side->recordings[0].name);
+	char *trace = ws_xformat("%.*s and %zu more", (int)name.len, (const char *)name.ptr,
+	                         aa.side->nrecordings - 1);
 	plan.trace = trace;
 	plan.created_ns = aa.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);
-	status = ws_report_of_plan(&plan, out, err);
+	enum ws_status status = ws_report_of_plan(&plan, out, err);
 	if (status == WS_OK)
 		make_first_screen(&aa, *out);
 	ws_arena_free(&aa.arena);

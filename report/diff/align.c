@@ -113,8 +113,6 @@ static struct point middle(const struct aligner *g, const struct box *box)
 
 static void align(const struct aligner *g, struct box box)
 {
-	struct point at;
-
 	for (;;) {
 		while (box.a0 < box.a1 && box.b0 < box.b1 && g->a[box.a0] == g->b[box.b0])
 			g->partner[box.a0++] = (uint32_t)box.b0++;
@@ -122,7 +120,7 @@ static void align(const struct aligner *g, struct box box)
 			g->partner[--box.a1] = (uint32_t)--box.b1;
 		if (box.a0 == box.a1 || box.b0 == box.b1)
 			return;
-		at = middle(g, &box);
+		struct point at = middle(g, &box);
 		/* recursion for the smaller half only, so that its depth is logarithmic */
 		if (at.x - box.a0 + at.y - box.b0 < box.a1 - at.x + box.b1 - at.y) {
 			align(g, (struct box){box.a0, at.x, box.b0, at.y});

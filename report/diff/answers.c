@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "report/base/ui.h"
 #include "report/diff/private.h"
-#include "report/tables/tables.h"
 
 struct answering {
 	const struct ws_diff *d;
@@ -182,27 +180,6 @@ static void say_main_change(const struct answering *a, const struct ws_diff_part
 	            against ? "." : "", NULL);
 }
 
-/* Adds the part of the change that kernels explain, if they changed. row: the row of their time,
- * NULL. */
-static void say_replayed(const struct answering *a, const struct ws_cell *row)
-{
-	const char *grade = row ? copy(a, &row[WS_TC_diff_verdict_grade]) : "";
-	const double *ns = a->d->replayed_ns;
-	char share[WS_DIFF_SHARE];
-
-	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
-	if (!*share || (!strstr(grade, "FASTER") && !strstr(grade, "SLOWER")))
-		return;
-	if (ws_diff_replay_is_unsure(a->d, &a->d->result->overall))
-		ws_page_say(a->out, "",
-		            "Kernel times alone: ", ws_arena_format(a->texts, "%s", share), ".",
-		            NULL);
-	else
-		ws_page_say(a->out, "",
-		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
-		            ws_arena_format(a->texts, "%s", share), ".", NULL);
-}
-
 /* Adds what would settle the comparison: the end of the verdict's sentences. */
 static void say_settles(const struct answering *a)
 {
@@ -223,10 +200,9 @@ static void say_settles(const struct answering *a)
 static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	const bool by_steps = a->d->by_steps;
-	const struct ws_cell *row;
 
 	say_reasons(a);
-	row = verdict_of(a, "overall");
+	const struct ws_cell *row = verdict_of(a, "overall");
 	if (row && row[WS_TC_diff_verdict_a].type == WS_CELL_EMPTY) {
 		ws_page_say(a->out, "", WS_DIFF_NOTHING, NULL);
 		return;
@@ -247,7 +223,22 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 		return;
 	}
 	say_main_change(a, parts);
-	say_replayed(a, row);
+
+	/* Adds the part of the change that kernels explain, if they changed. row: the row of their
+	 * time, NULL. */
+	const char *grade = row ? copy(a, &row[WS_TC_diff_verdict_grade]) : "";
+	const double *ns = a->d->replayed_ns;
+	char share[WS_DIFF_SHARE];
+
+	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
+	if (!*share || (!strstr(grade, "FASTER") && !strstr(grade, "SLOWER")))
+		return;
+	if (ws_diff_replay_is_unsure(a->d, &a->d->result->overall))
+		ws_page_say(a->out, "", "Kernel times alone: ", share, ".", NULL);
+	else
+		ws_page_say(a->out, "",
+		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
+		            ws_arena_format(a->texts, "%s", share), ".", NULL);
 }
 
 /* --- from A to B ---------------------------------------------------------------------------- */
@@ -258,10 +249,10 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 static const char *group_name(enum ws_diff_part_kind kind)
 {
 	static const char *const names[] = {
-	        [WS_PART_OPERATION] = "other operations", [WS_PART_CLASS] = "other kernels",
-	        [WS_PART_GRAPHS] = "other kernels",       [WS_PART_OVERLAP] = "other kernels",
-	        [WS_PART_COPIES] = "other copies",        [WS_PART_COMMUNICATION] = "communication",
-	        [WS_PART_IDLE] = "other waiting",
+	        [WS_PART_OPERATION] = "other operations",
+	        [WS_PART_CLASS] = "other kernels",         [WS_PART_GRAPHS] = "other kernels",
+	        [WS_PART_OVERLAP] = "other kernels",       [WS_PART_COPIES] = "other copies",
+	        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "other waiting",
 	};
 
 	return names[kind];
@@ -361,10 +352,9 @@ static void add_changes(const struct answering *a)
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_cell *row = best[i];
 		struct ws_change *c = &a->out->change[a->out->nchanges++];
-		const char *phase;
 
 		c->name = copy(a, &row[WS_TC_diff_ops_op]);
-		phase = phase_of(a, best, n, i);
+		const char *phase = phase_of(a, best, n, i);
 		c->shape = copy(a, &row[WS_TC_diff_ops_shape]);
 		c->shape = ws_arena_format(a->texts, "%s%s%s", phase, *phase ? " " : "", c->shape);
 		c->class = copy(a, &row[WS_TC_diff_ops_class]);
@@ -397,13 +387,11 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	const struct answering a = {d, report, out, &out->arena};
 	struct ws_diff_parts parts;
-	const struct ws_cell *matched;
-	bool by_letter;
 
 	out->is_comparison = true;
 	ws_diff_find_parts(d, &parts);
 	/* sides with equal names contain the letter */
-	by_letter = strstr(d->side[0].name, " (A)") && strstr(d->side[1].name, " (B)");
+	bool by_letter = strstr(d->side[0].name, " (A)") && strstr(d->side[1].name, " (B)");
 	for (int s = 0; s < 2; s++) {
 		out->side_name[s] = ws_arena_format(a.texts, "%s", d->side[s].name);
 		out->side_title[s] = ws_arena_format(a.texts, "%s%s", d->side[s].name,
@@ -413,7 +401,7 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	}
 	out->title = ws_arena_format(a.texts, "%s → %s", out->side_title[0], out->side_title[1]);
 	out->source = report->trace;
-	matched = verdict_of(&a, "matched work");
+	const struct ws_cell *matched = verdict_of(&a, "matched work");
 	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;
 	if (no_gpu_ran(d))
 		out->note =

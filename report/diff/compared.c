@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/base/elementary.h"
+#include "report/base/names.h"
 #include "report/diff/private.h"
 #include "report/query/query.h"
 
@@ -231,11 +231,8 @@ void ws_diff_relations(struct ws_query *q, struct ws_diff *d)
 	        RELATIONS(X)
 #undef X
 	};
-	static void (*const gather[])(struct ws_diff *, struct ws_diff_rows *) = {
-#define X(name, gather) gather,
-	        RELATIONS(X)
-#undef X
-	};
+	static void (*const gather[])(struct ws_diff *,
+	                              struct ws_diff_rows *) = {RELATIONS(WS_LIST_SECOND)};
 
 	for (size_t i = 0; i < WS_DIFF_RELATIONS; i++) {
 		if (d)

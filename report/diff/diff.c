@@ -103,7 +103,7 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts)
 	resolve_grade(&s->d);
 }
 
-static void prepare(struct ws_diff *d)
+static void prepare_sides(struct ws_diff *d)
 {
 	for (int s = 0; s < 2; s++)
 		ws_side_merge(&d->side[s], &d->names);
@@ -162,7 +162,6 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
 	struct ws_diff *d = &s->d;
 	struct ws_report_plan plan = {.title = "Warpsheet diff", .fill = fill, .ctx = d};
-	enum ws_status status;
 	char *trace;
 
 	*out = NULL;
@@ -171,11 +170,11 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	d->result = result;
 	for (int i = 0; i < 2; i++)
 		result->copies[i] = d->side[i].ncopies;
-	prepare(d);
+	prepare_sides(d);
 	plan.trace = trace = name_report(d);
 	plan.created_ns = d->side[1].recordings[0].base_ns;
 	plan.defs = ws_diff_defs(&plan.ndefs);
-	status = ws_query_open(&plan.query, err);
+	enum ws_status status = ws_query_open(&plan.query, err);
 	if (status == WS_OK)
 		ws_diff_relations(plan.query, d);
 	WS_THEN(status, ws_report_of_plan(&plan, out, err));

@@ -17,6 +17,9 @@ struct ws_diff_opts {
 	double run_noise_percent; /* NaN: the default of the backend */
 	double confidence; /* confidence level for the number of runs that a sentence recommends */
 	bool force;        /* compute ratios even if the work is not the same */
+	/* recording i of A and of B are a pair, recorded in a random order: the whole time is
+	 * compared by pairs, and the comparison may be repeated after each: docs/dev/referee.md */
+	bool paired;
 	const char *name[2]; /* names of the sides; NULL: the facts in which they differ */
 };
 #define WS_DIFF_OPTS_DEFAULT                                                                \
@@ -43,6 +46,7 @@ struct ws_diff_result {
 	struct ws_comparison overall; /* of steps or elapsed time; basis NONE: there is none */
 	double clock_mhz[2];          /* mean of the readings of each side; 0 = not recorded */
 	size_t copies[2]; /* number of recordings of each side that are copies of another one */
+	size_t pairs_apart; /* pairs that are left out because the clocks of their runs differed */
 };
 
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */
@@ -102,8 +106,6 @@ const char *ws_gate_name(enum ws_gate_outcome outcome);
 /* Largest probability by chance of a difference that counts: of pairs of equal programs, under one
  * in a hundred may be graded slower. */
 #define WS_GATE_CHANCE 0.01
-/* If clocks differ by more than this, times are not compared. */
-#define WS_GATE_CLOCKS_APART 0.02
 
 /* Options of a comparison for a gate. */
 struct ws_diff_opts ws_gate_diff_opts(void);
@@ -141,3 +143,36 @@ struct ws_gate_judgement {
 void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opts *opts,
                    const struct ws_gate_key *key, const struct ws_gate_accepted *accepted,
                    size_t naccepted, const char *today, struct ws_gate_judgement *out);
+
+/*
+ * A referee: pairs of runs of two programs, recorded by turns. Is B proven to be faster, and did it
+ * do the same work? docs/dev/referee.md.
+ */
+
+/* X(NAME, displayed name) */
+#define WS_REFEREE_LIST(X)                        \
+	X(PROVEN, "PROVEN")                       \
+	X(SAME, "SAME")                           \
+	X(NOT_THE_SAME_WORK, "NOT THE SAME WORK") \
+	X(IMPOSSIBLE, "IMPOSSIBLE")               \
+	X(CANNOT_TELL, "CANNOT TELL")
+enum ws_referee_verdict {
+#define X(NAME, name) WS_REFEREE_##NAME,
+	WS_REFEREE_LIST(X)
+#undef X
+};
+
+struct ws_referee_result {
+	size_t pairs_failed; /* set by the caller: pairs with a run that failed */
+	enum ws_referee_verdict verdict;
+	bool is_finding; /* B is slower, or what it claims is not so */
+	char words[768]; /* the verdict in sentences */
+};
+
+/* Options of a comparison for a referee. */
+struct ws_diff_opts ws_referee_diff_opts(void);
+/* Makes the tables of WS_REFEREE_TABLES for pairs: recording i of side 0 with recording i of side
+ * 1. folder: displayed. Call only once. */
+enum ws_status ws_referee_make(struct ws_sides *s, const struct ws_diff_opts *opts,
+                               const char *folder, struct ws_report **out,
+                               struct ws_referee_result *result, struct ws_err *err);

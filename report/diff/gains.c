@@ -129,7 +129,6 @@ static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
 	const double gpu = gpu_ns[1] - gpu_ns[0], step = step_ns[1] - step_ns[0];
 	struct ws_sentence text = {""};
 	char time[WS_SAY_TIME];
-	double other;
 
 	if (isnan(gpu) || isnan(step))
 		return;
@@ -138,7 +137,7 @@ static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
 	ws_sentence_add(&text, ". %s: ", d->by_steps ? "Step" : "Elapsed time");
 	add_change(&text, step);
 	ws_sentence_add(&text, ".");
-	other = step - gpu;
+	double other = step - gpu;
 	if (gpu < 0 && other > 0.1 * -gpu)
 		ws_sentence_add(&text, " The other %s became %s.", ws_say_time_in(other, time),
 		                ws_diff_is_of_host_ops(d) ? "time in no operation"
@@ -161,7 +160,6 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
                              const struct ws_diff_rows *classes)
 {
 	double on[2] = {0, 0}, all[2] = {0, 0}, unknown[2] = {0, 0}, share[2], dark[2];
-	const char *use;
 
 	for (size_t i = 0; i < classes->n; i++) {
 		const struct ws_diff_row *row = &classes->row[i];
@@ -188,9 +186,9 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 		             dark[0], dark[1]);
 		return;
 	}
-	use = fabs(share[1] - share[0]) <= 5 ? "Tensor Core use is unchanged"
-	      : share[1] > share[0]          ? "Tensor Cores are used more"
-	                                     : "Tensor Cores are used less";
+	const char *use = fabs(share[1] - share[0]) <= 5 ? "Tensor Core use is unchanged"
+	                  : share[1] > share[0]          ? "Tensor Cores are used more"
+	                                                 : "Tensor Cores are used less";
 	ws_verdict_numbers(t,
 	                   ws_table_add(t, "Tensor Cores",
 	                                "%s: %.0f %% and %.0f %% of " PRODUCTS

@@ -1,7 +1,6 @@
 #include "report/diff/diff.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +11,7 @@
 
 const char *ws_gate_name(enum ws_gate_outcome outcome)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_GATE_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_GATE_LIST(WS_LIST_SECOND)};
 
 	return names[outcome];
 }
@@ -106,14 +101,13 @@ bool ws_gate_is_date(const char *text)
 	static const char form[] = "dddd-dd-dd";
 	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 	int year, month, day;
-	bool is_leap;
 
 	for (size_t i = 0; i < sizeof(form); i++)
 		if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
 			return false;
 	if (sscanf(text, "%d-%d-%d", &year, &month, &day) != 3 || month < 1 || month > 12)
 		return false;
-	is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+	bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 	return day >= 1 && day <= days[month - 1] + (month == 2 && is_leap);
 }
 
@@ -243,18 +237,6 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 #define add_words(judgement, ...) \
 	ws_say_add((judgement)->words, sizeof((judgement)->words), __VA_ARGS__)
 
-static bool clocks_differ(const struct ws_diff_result *r)
-{
-	return r->clock_mhz[0] > 0 && r->clock_mhz[1] > 0 &&
-	       fabs(ws_log(r->clock_mhz[1] / r->clock_mhz[0])) > ws_log1p(WS_GATE_CLOCKS_APART);
-}
-
-/* Does a grade based on so few runs count? */
-static bool is_known(const struct ws_comparison *c, const struct ws_diff_opts *opts)
-{
-	return c->basis == WS_BASIS_RECORDINGS || c->identical || !isnan(opts->run_noise_percent);
-}
-
 /* Runs per side for an effect of this size, more than the smaller side has; 0: unknown. */
 static unsigned runs_for(const struct ws_comparison *c, double effect)
 {
@@ -297,12 +279,14 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 
 	if (c->basis == WS_BASIS_NONE || c->grade == WS_GRADE_UNLIKE)
 		return WS_GATE_UNDECIDED;
-	if (clocks_differ(r)) {
+	if (ws_clocks_differ(r->clock_mhz[0], r->clock_mhz[1])) {
 		add_words(j, " The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
 		          r->clock_mhz[0], r->clock_mhz[1]);
 		return WS_GATE_UNDECIDED;
 	}
-	if (!is_known(c, opts)) {
+	/* Does a grade based on so few runs count? */
+	if (!(c->basis == WS_BASIS_RECORDINGS || c->basis == WS_BASIS_PAIRS || c->identical ||
+	      !isnan(opts->run_noise_percent))) {
 		add_words(j, " Record three runs or more per side, or pass --run-noise.");
 		j->runs_needed = runs_for(c, effect);
 		return WS_GATE_UNDECIDED;

@@ -14,11 +14,7 @@
 
 const char *ws_matched_by_name(enum ws_matched_by by)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_MATCHED_BY_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_MATCHED_BY_LIST(WS_LIST_SECOND)};
 
 	return names[by];
 }
@@ -74,7 +70,7 @@ static void join(struct matcher *m, const struct positions p[2], enum ws_matched
 			kind.flops[side] += item_of(m, s, p[s].index[i])->flops;
 		}
 	}
-	ws_match_add_kind(m->out, &kind, &m->out->kind[group]);
+	m->out->kind[group] = ws_match_add_kind(m->out, &kind);
 }
 
 /* Operations of different kinds are not the same only because they have the same class. */
@@ -162,7 +158,6 @@ static bool have_same_symbols(const struct matcher *m, const struct positions p[
 /* Matches items at this level; then the gaps between them at the next. */
 static void align_level(struct matcher *m, const struct positions p[2], struct rule rule)
 {
-	uint32_t *partner;
 	size_t from[2] = {0, 0};
 
 	if (!p[0].n || !p[1].n || rule.level > rule.last_level) {
@@ -177,7 +172,7 @@ static void align_level(struct matcher *m, const struct positions p[2], struct r
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < p[s].n; i++)
 			m->scratch[s][i] = symbol_of(m, rule.level, s, p[s].index[i]);
-	partner = ws_xarray(p[0].n, sizeof(*partner));
+	uint32_t *partner = ws_xarray(p[0].n, sizeof(*partner));
 	ws_align(m->scratch[0], p[0].n, m->scratch[1], p[1].n, partner);
 	for (size_t i = 0; i <= p[0].n; i++) {
 		int at_end = i == p[0].n;
@@ -404,36 +399,6 @@ static void join_alone(struct matcher *m, int side, uint32_t i, enum ws_matched_
 	join(m, alone, by);
 }
 
-/* Matches a run of casts beside matched work, which is due to the other dtype of that work. */
-static void match_casts(struct matcher *m, int s)
-{
-	for (uint32_t i = 0, end; i < m->side[s].n; i = end) {
-		end = i + 1;
-		if (!is_unmatched(m, s, i, WS_PRECISION_CAST))
-			continue;
-		while (is_unmatched(m, s, end, WS_PRECISION_CAST))
-			end++;
-		if (!is_matched(m, s, end) && !(i && is_matched(m, s, i - 1)))
-			continue;
-		for (uint32_t k = i; k < end; k++)
-			join_alone(m, s, k, WS_MATCHED_BY_CAST);
-	}
-}
-
-/* Matches loss scaling, which works on gradients and on single numbers: the scale, its factor and
- * reciprocal, the flag of an infinity. */
-static void match_scaling(struct matcher *m, int s)
-{
-	bool scales = false;
-
-	for (uint32_t i = 0; i < m->side[s].n; i++)
-		scales |= is_unmatched(m, s, i, WS_PRECISION_SCALING);
-	for (uint32_t i = 0; scales && i < m->side[s].n; i++)
-		if (is_unmatched(m, s, i, WS_PRECISION_SCALING) ||
-		    is_unmatched(m, s, i, WS_PRECISION_SCALAR))
-			join_alone(m, s, i, WS_MATCHED_BY_SCALING);
-}
-
 /* Is all work the same, in the same ranges and order? Then matches are known without sorting by
  * range. */
 static bool is_all_same(const struct matcher *m)
@@ -444,26 +409,15 @@ static bool is_all_same(const struct matcher *m)
 	if (m->side[0].n != m->side[1].n)
 		return false;
 	for (; i < m->side[0].n && a[i].instance == b[i].instance; i++) {
-		const struct ws_work_item *x, *y;
-
 		if (a[i].item == b[i].item)
 			continue;
-		x = ws_names_item(m->names, a[i].item);
-		y = ws_names_item(m->names, b[i].item);
+		const struct ws_work_item *x = ws_names_item(m->names, a[i].item);
+		const struct ws_work_item *y = ws_names_item(m->names, b[i].item);
 		if (x->place != y->place ||
 		    x->likeness[WS_LIKE_KIND_AND_SHAPE] != y->likeness[WS_LIKE_KIND_AND_SHAPE])
 			break;
 	}
 	return i == m->side[0].n;
-}
-
-/*
- * Which of several best alignments is found depends on the order of the sides. A fixed order makes
- * diff B A mirror diff A B.
- */
-static bool comes_first(const struct ws_work_list *a, const struct ws_work_list *b)
-{
-	return a->n != b->n ? a->n < b->n : a->gpu_ns <= b->gpu_ns;
 }
 
 static void find(struct matcher *m, bool of_two_sides)
@@ -491,15 +445,41 @@ static void find(struct matcher *m, bool of_two_sides)
 	match_left(m);
 	match_neighbours(m);
 	for (int s = 0; of_two_sides && s < 2; s++) {
-		match_scaling(m, s);
-		match_casts(m, s);
+		/* Matches loss scaling, which works on gradients and on single numbers: the scale,
+		 * its factor and reciprocal, the flag of an infinity. */
+		bool scales = false;
+
+		for (uint32_t i = 0; i < m->side[s].n; i++)
+			scales |= is_unmatched(m, s, i, WS_PRECISION_SCALING);
+		for (uint32_t i = 0; scales && i < m->side[s].n; i++)
+			if (is_unmatched(m, s, i, WS_PRECISION_SCALING) ||
+			    is_unmatched(m, s, i, WS_PRECISION_SCALAR))
+				join_alone(m, s, i, WS_MATCHED_BY_SCALING);
+
+		/* Matches a run of casts beside matched work, which is due to the other dtype of
+		 * that work. */
+		for (uint32_t i = 0, end; i < m->side[s].n; i = end) {
+			end = i + 1;
+			if (!is_unmatched(m, s, i, WS_PRECISION_CAST))
+				continue;
+			while (is_unmatched(m, s, end, WS_PRECISION_CAST))
+				end++;
+			if (!is_matched(m, s, end) && !(i && is_matched(m, s, i - 1)))
+				continue;
+			for (uint32_t k = i; k < end; k++)
+				join_alone(m, s, k, WS_MATCHED_BY_CAST);
+		}
 	}
 }
 
 void ws_match_find(struct ws_match *out, const struct ws_names *names, const struct ws_work_list *a,
                    const struct ws_work_list *b, bool of_two_sides)
 {
-	const bool swapped = !comes_first(a, b);
+	/*
+	 * Which of several best alignments is found depends on the order of the sides. A fixed
+	 * order makes diff B A mirror diff A B.
+	 */
+	const bool swapped = !(a->n != b->n ? a->n < b->n : a->gpu_ns <= b->gpu_ns);
 	struct matcher m = {.names = names,
 	                    .side = {swapped ? *b : *a, swapped ? *a : *b},
 	                    .out = out,

@@ -81,11 +81,10 @@ static inline bool ws_match_is_added(const struct ws_match_kind *kind)
 	return kind->criterion == WS_MATCHED_BY_CAST || kind->criterion == WS_MATCHED_BY_SCALING;
 }
 /* The number of a kind, which is added even if no group has it. */
-static inline void ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
-                                     uint32_t *number)
+static inline uint32_t ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind)
 {
-	*number = ws_texts_add_often(&m->kinds, (struct ws_bytes){kind, sizeof(*kind)},
-	                             kind->item[0] * 31 + kind->item[1] + kind->criterion);
+	return ws_texts_add_often(&m->kinds, (struct ws_bytes){kind, sizeof(*kind)},
+	                          kind->item[0] * 31 + kind->item[1] + kind->criterion);
 }
 static inline const struct ws_match_kind *ws_match_kind(const struct ws_match *m, uint32_t number)
 {

@@ -1,6 +1,5 @@
 /* Names shared by recordings: texts, places and items as numbers. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/memory.h"
 #include "report/diff/recording.h"
@@ -16,17 +15,18 @@ void ws_names_release(struct ws_names *names)
 	*names = (struct ws_names){0};
 }
 
-void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent,
-                        uint32_t *number)
+uint32_t ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent)
 {
-	*number = ws_texts_add(&names->place_keys, (struct ws_bytes){place, sizeof(*place)});
-	--*number;
-	if (*number < names->nplaces)
-		return;
+	const uint32_t number =
+	        ws_texts_add(&names->place_keys, (struct ws_bytes){place, sizeof(*place)}) - 1;
+
+	if (number < names->nplaces)
+		return number;
 	WS_GROW(names->places, names->nplaces + 1, names->places_capacity);
 	WS_GROW(names->parents, names->nplaces + 1, names->parents_capacity);
 	names->parents[names->nplaces] = parent;
 	names->places[names->nplaces++] = *place;
+	return number;
 }
 
 uint32_t ws_names_add_item(struct ws_names *names, struct ws_work_item *item)

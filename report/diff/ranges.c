@@ -2,7 +2,6 @@
  * diff-phases and diff-ranges: changes by part of the step.
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,11 +68,10 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
 	        [WS_MEASURE_WALL] = WS_DIFF_NOISE_HOST,
 	};
 	const struct ws_diff_key key = {.measure = (uint32_t)measure, .phase = (uint32_t)phase};
-	struct ws_diff_row *row;
 
 	if (!has_phase(&d->side[0], phase, measure) && !has_phase(&d->side[1], phase, measure))
 		return;
-	row = ws_diff_row_of(rows, &key);
+	struct ws_diff_row *row = ws_diff_row_of(rows, &key);
 	row->noise = noise[measure];
 	row->compares_like = measure == WS_MEASURE_GPU;
 	for (int s = 0; s < 2; s++) {
@@ -117,14 +115,13 @@ static void roll_places(struct ranges *r)
 {
 	struct ws_names *names = &r->d->names;
 	size_t longest = 0;
-	char *buffer;
 
 	for (size_t p = 0; p < names->nplaces; p++) {
 		size_t len = ws_texts_get(&names->texts, names->places[p].text).len;
 
 		longest = len > longest ? len : longest;
 	}
-	buffer = ws_xmalloc(longest + 1);
+	char *buffer = ws_xmalloc(longest + 1);
 	WS_NEW(&r->rows->arena, r->rolled, names->nplaces);
 	for (size_t p = 0; p < names->nplaces; p++) {
 		struct ws_bytes text = ws_texts_get(&names->texts, names->places[p].text);
@@ -163,17 +160,14 @@ static void keep_single_names(struct ranges *r)
 		const struct ws_bytes own =
 		        ws_texts_get(&names->texts,
 		                     is_single ? names->places[p].text : r->rolled[p]);
-		struct ws_bytes around;
-		size_t skip;
-		char *path;
 
 		if (parent == WS_NONE) {
 			r->rolled[p] = is_single ? names->places[p].text : r->rolled[p];
 			continue;
 		}
-		around = ws_texts_get(&names->texts, r->rolled[parent]);
-		skip = parent_of(own).len;
-		path = ws_arena_alloc(arena, around.len + own.len - skip + 1);
+		struct ws_bytes around = ws_texts_get(&names->texts, r->rolled[parent]);
+		size_t skip = parent_of(own).len;
+		char *path = ws_arena_alloc(arena, around.len + own.len - skip + 1);
 		memcpy(path, around.ptr, around.len);
 		memcpy(path + around.len, (const char *)own.ptr + skip, own.len - skip);
 		r->rolled[p] = ws_texts_add(&names->texts,
@@ -191,36 +185,12 @@ static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range
 	                                .style = place->style,
 	                                .match = match};
 	uint32_t *known = &r->row_of[match][at->place];
-	struct ws_diff_row *row;
 
 	if (*known)
 		return &r->rows->row[*known - 1];
-	row = ws_diff_row_of(r->rows, &key);
+	struct ws_diff_row *row = ws_diff_row_of(r->rows, &key);
 	*known = (uint32_t)(row - r->rows->row) + 1;
 	return row;
-}
-
-/* What one side did alone in a range is no difference of the range, and of those around it. */
-static void gather_only(struct ranges *r)
-{
-	const struct ws_names *names = &r->d->names;
-	double *more_ns; /* by path of a row */
-
-	WS_NEW(&r->rows->arena, more_ns, names->texts.n + 1);
-	for (int s = 0; s < 2; s++) {
-		memset(more_ns, 0, (names->texts.n + 1) * sizeof(*more_ns));
-		for (uint32_t p = 0; p < names->nplaces; p++)
-			for (uint32_t at = p; at != WS_NONE && r->d->more_place_ns[s][p] > 0;
-			     at = names->parents[at])
-				more_ns[r->rolled[at]] += r->d->more_place_ns[s][p];
-		for (size_t i = 0; i < r->rows->n; i++) {
-			struct ws_diff_row *row = &r->rows->row[i];
-
-			row->more_ns[s] = more_ns[row->key.path];
-			for (size_t k = 0; k < row->sums[s].n; k++)
-				row->like_ns[s] += row->sums[s].sum[k].ns;
-		}
-	}
 }
 
 /* "bf16, fp32": of the operations in the ranges of each row. They are not what it is a row of. */
@@ -342,18 +312,37 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
 				const struct ws_range_at *at =
 				        ws_recording_range(&side->recordings[i], k);
-				struct ws_diff_row *row;
 
 				if (at->sample == WS_NONE)
 					continue;
-				row = row_of(&r, s, at);
+				struct ws_diff_row *row = row_of(&r, s, at);
 				row->instances[s]++;
 				ws_diff_sum_of(row, s, (uint32_t)before + at->sample)->ns +=
 				        at->gpu_ns;
 			}
 		}
 	}
-	gather_only(&r);
+
+	/* What one side did alone in a range is no difference of the range, and of those around it.
+	 */
+	const struct ws_names *names = &r.d->names;
+	double *more_ns; /* by path of a row */
+
+	WS_NEW(&r.rows->arena, more_ns, names->texts.n + 1);
+	for (int s = 0; s < 2; s++) {
+		memset(more_ns, 0, (names->texts.n + 1) * sizeof(*more_ns));
+		for (uint32_t p = 0; p < names->nplaces; p++)
+			for (uint32_t at = p; at != WS_NONE && r.d->more_place_ns[s][p] > 0;
+			     at = names->parents[at])
+				more_ns[r.rolled[at]] += r.d->more_place_ns[s][p];
+		for (size_t i = 0; i < r.rows->n; i++) {
+			struct ws_diff_row *row = &r.rows->row[i];
+
+			row->more_ns[s] = more_ns[row->key.path];
+			for (size_t k = 0; k < row->sums[s].n; k++)
+				row->like_ns[s] += row->sums[s].sum[k].ns;
+		}
+	}
 	ws_diff_rows_grade(d, rows);
 	gather_dtypes(&r);
 	order_as_tree(&r);

@@ -12,7 +12,6 @@
 #include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/recording.h"
-#include "report/tables/tables.h"
 
 /* Maximum bytes of an operation on a few numbers: three doubles. */
 #define MOST_BYTES_OF_SCALARS 24
@@ -100,8 +99,7 @@ static void sort_kernels(struct work *w)
 	if (are_in_order(c))
 		return;
 	ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched));
-	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+	WS_EACH_KERNEL(c->rows, i, k) {
 		const struct launched l = {launch_of(c, k, i), *k};
 
 		if (l.launch.sample != WS_NONE)
@@ -136,13 +134,13 @@ static struct ws_bytes bare_op_name(struct ws_bytes name)
 	return (struct ws_bytes){begin, (size_t)(end - begin)};
 }
 
-static void set_shape(struct work *w, const int64_t *dim, int n, struct ws_work_item *item)
+static void set_shape(struct work *w, const int64_t dim[4], struct ws_work_item *item)
 {
 	char text[96] = "";
 	size_t len = 0;
 	double volume = 1;
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (dim[i] <= 0)
 			continue;
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRId64,
@@ -172,22 +170,19 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 
 	if (range) {
 		const struct ws_op_facts *op = ws_joined_range_op(m, range);
-		const int64_t dim[] = {op->batch, op->m, op->n, op->k};
 
 		item->op = steady_name(w, m->texts[range->context->name]);
-		item->kind = ws_reader_text(w->c, op->kind);
-		set_shape(w, dim, 4, item);
+		item->kind = op->kind ? ws_reader_text(w->c, op->kind) : item->op;
+		set_shape(w, (const int64_t[]){op->batch, op->m, op->n, op->k}, item);
 		item->flops = op->flops > 0 ? (float)op->flops : 0;
-		if (!item->kind)
-			item->kind = item->op;
-
 	} else if (cpu_op != WS_NONE) {
 		const struct ws_op_config *op = ws_cpu_op_config(m, cpu_op);
-		const int64_t dim[] = {(int64_t)op->batch, (int64_t)op->m, (int64_t)op->n,
-		                       (int64_t)op->k};
 
 		item->op = steady_name(w, m->texts[op->name]);
-		set_shape(w, dim, 4, item);
+		set_shape(w,
+		          (const int64_t[]){(int64_t)op->batch, (int64_t)op->m, (int64_t)op->n,
+		                            (int64_t)op->k},
+		          item);
 		item->flops = op->flops > 0 ? (float)op->flops : 0;
 		if (!class_tells_kind(ws_texts_get(texts, item->class)))
 			item->kind =
@@ -253,21 +248,18 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
                             const struct ws_joined_kernel *k)
 {
 	struct ws_texts *texts = &w->c->names->texts;
-	struct ws_bytes so_far, name;
-	uint32_t text;
-	char *joined;
+	uint32_t text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
 
-	text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
 	if (!item->kernels) {
 		item->kernels = text;
 		return;
 	}
-	name = ws_texts_get(texts, text);
-	so_far = ws_texts_get(texts, item->kernels);
+	struct ws_bytes name = ws_texts_get(texts, text);
+	struct ws_bytes so_far = ws_texts_get(texts, item->kernels);
 	if (so_far.len + name.len > 2048 || !name.len ||
 	    memmem(so_far.ptr, so_far.len, name.ptr, name.len))
 		return;
-	joined = ws_xmalloc(so_far.len + 3 + name.len);
+	char *joined = ws_xmalloc(so_far.len + 3 + name.len);
 	memcpy(joined, so_far.ptr, so_far.len);
 	memcpy(joined + so_far.len, " + ", 3);
 	memcpy(joined + so_far.len + 3, name.ptr, name.len);
@@ -292,9 +284,9 @@ static void take_telling_class(struct work *w, const struct ws_joined_kernel *k,
 /* Makes the item `before` (0 = none yet) with one more kernel, which may be the longest of the
  * call.
  */
-static void make_item(struct work *w, const struct ws_joined_kernel *k,
-                      const struct ws_joined_range *op, uint32_t cpu_op, uint32_t before,
-                      bool is_longest, uint32_t *out)
+static uint32_t make_item(struct work *w, const struct ws_joined_kernel *k,
+                          const struct ws_joined_range *op, uint32_t cpu_op, uint32_t before,
+                          bool is_longest)
 {
 	struct ws_names *names = w->c->names;
 	struct ws_work_item item;
@@ -311,16 +303,16 @@ static void make_item(struct work *w, const struct ws_joined_kernel *k,
 		item.dtype = ws_reader_text(w->c, k->kind->dtype);
 	}
 	add_kernel_name(w, &item, k);
-	*out = ws_names_add_item(names, &item);
+	return ws_names_add_item(names, &item);
 }
 
 /* The same, cached by its inputs. */
-static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
-                      uint32_t cpu_op, bool is_longest, uint32_t *item)
+static uint32_t find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
+                          uint32_t cpu_op, uint32_t before, bool is_longest)
 {
 	const struct ws_joined_range *op =
-	        *item ? NULL : ws_joined_rows_range(w->c->rows, op_range);
-	const uint32_t key[] = {*item,
+	        before ? NULL : ws_joined_rows_range(w->c->rows, op_range);
+	const uint32_t key[] = {before,
 	                        (uint32_t)is_longest | (uint32_t)(cpu_op != WS_NONE) << 1,
 	                        k->kind->config,
 	                        k->kind->dtype,
@@ -329,18 +321,17 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 	                        k->kind->path,
 	                        op ? op->context->name : WS_NONE,
 	                        op ? op->context->op : WS_NONE,
-	                        *item || cpu_op == WS_NONE ? WS_NONE
-	                                                   : w->c->m->cpu_ops.config[cpu_op]};
-	uint32_t number;
+	                        before || cpu_op == WS_NONE ? WS_NONE
+	                                                    : w->c->m->cpu_ops.config[cpu_op]};
+	uint32_t number = ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
+	                                     k->kind->config * 1021 + k->kind->path);
 
-	number = ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
-	                            k->kind->config * 1021 + k->kind->path);
 	if (number > w->nafter) {
 		WS_GROW(w->after, number, w->after_capacity);
-		make_item(w, k, op, cpu_op, *item, is_longest, &w->after[number - 1]);
+		w->after[number - 1] = make_item(w, k, op, cpu_op, before, is_longest);
 		w->nafter = number;
 	}
-	*item = w->after[number - 1];
+	return w->after[number - 1];
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */
@@ -349,11 +340,9 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
                           uint32_t cpu_op, uint32_t *instance)
 {
-	struct ws_recording *r = w->c->r;
-
 	*instance = 0;
 	if (k->range != WS_NONE) {
-		struct ws_range_at *range = ws_recording_range(r, k->range);
+		struct ws_range_at *range = ws_recording_range(w->c->r, k->range);
 
 		range->gpu_ns += k->dur_ns;
 		*instance = range->instance;
@@ -370,10 +359,9 @@ static uint64_t key_of_kernel(const struct ws_joined_kernel *k)
 	return (uint64_t)k->start_ns ^ (uint64_t)k->kind->config << 44;
 }
 
-/* into: the call to which it belongs; WS_NONE: that of its operation, or a new one. *call: the
- * result. */
-static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_t into,
-                       uint32_t *call_number)
+/* Returns its call. into: the call to which it belongs; WS_NONE: that of its operation, or a new
+ * one. */
+static uint32_t add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_t into)
 {
 	struct ws_recording *r = w->c->r;
 	const uint64_t *piece = ws_map_get(&w->piece_of_kernel, key_of_kernel(k));
@@ -395,7 +383,7 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_
 		w->call_of_range[op_range] = at;
 	else if (cpu_op != WS_NONE)
 		w->call_of_op[cpu_op] = at;
-	find_item(w, k, op_range, cpu_op, k->dur_ns > call.longest_ns, &call.item);
+	call.item = find_item(w, k, op_range, cpu_op, call.item, k->dur_ns > call.longest_ns);
 	call.gpu_ns += k->dur_ns;
 	if (k->dur_ns > call.longest_ns)
 		call.longest_ns = k->dur_ns;
@@ -404,7 +392,7 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_
 	ws_spill_put(&r->calls, sizeof(call), at, &call);
 	if (piece && w->sample == r->replayed_sample)
 		r->call_of_piece[*piece] = at;
-	*call_number = at;
+	return at;
 }
 
 /* --- attention: one call in several kernels --------------------------------------------------- */
@@ -412,11 +400,6 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, uint32_
 static const struct ws_config *config_of(const struct work *w, const struct ws_joined_kernel *k)
 {
 	return &w->c->m->configs[k->kind->config];
-}
-
-static bool is_attention(struct work *w, const struct ws_joined_kernel *k)
-{
-	return ws_name_is(ws_texts_get(&w->c->names->texts, class_of(w, k)), "attention");
 }
 
 static struct last_attention *find_last_attention(struct work *w, const struct ws_config *config)
@@ -436,7 +419,6 @@ static struct last_attention *find_last_attention(struct work *w, const struct w
 static void add_waiting(struct work *w, const struct last_attention *to)
 {
 	size_t kept = 0;
-	uint32_t call;
 
 	for (size_t i = 0; i < w->nwaiting; i++) {
 		const struct ws_joined_kernel k = w->waiting[i];
@@ -445,7 +427,7 @@ static void add_waiting(struct work *w, const struct last_attention *to)
 		           config_of(w, &k)->stream != to->stream))
 			w->waiting[kept++] = k;
 		else
-			add_kernel(w, &k, to ? to->call : WS_NONE, &call);
+			add_kernel(w, &k, to ? to->call : WS_NONE);
 	}
 	w->nwaiting = kept;
 }
@@ -462,7 +444,7 @@ static void add_attention(struct work *w, const struct ws_joined_kernel *k)
 		w->waiting[w->nwaiting++] = *k;
 		return;
 	}
-	add_kernel(w, k, config->call == WS_NAME_CALL_BEFORE ? last->call : WS_NONE, &last->call);
+	last->call = add_kernel(w, k, config->call == WS_NAME_CALL_BEFORE ? last->call : WS_NONE);
 	add_waiting(w, last);
 }
 
@@ -501,7 +483,6 @@ static void read_kernels(struct work *w)
 	struct ws_reader *c = w->c;
 	struct ws_recording *r = c->r;
 	const size_t n = w->sorted.data ? w->nsorted : c->rows->nkernels;
-	uint32_t call;
 
 	ws_spill_open(&r->calls, n * sizeof(struct ws_work_call));
 	for (size_t i = 0; i < n; i++) {
@@ -516,10 +497,10 @@ static void read_kernels(struct work *w)
 		if (sample != w->sample)
 			end_sample(w);
 		w->sample = sample;
-		if (is_attention(w, k))
+		if (ws_name_is(ws_texts_get(&w->c->names->texts, class_of(w, k)), "attention"))
 			add_attention(w, k);
 		else
-			add_kernel(w, k, WS_NONE, &call);
+			add_kernel(w, k, WS_NONE);
 		add_class_time(w, class_of(w, k), w->c->m->configs[k->kind->config].tensor,
 		               k->dur_ns, &r->samples[sample]);
 	}
@@ -630,40 +611,13 @@ static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *
 	return sample;
 }
 
-static void read_copies(struct work *w)
-{
-	const struct ws_model *m = w->c->m;
-	struct ws_recording *r = w->c->r;
-
-	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *work = &m->work[i];
-		uint32_t sample = sample_of_work(w->c, work);
-		struct ws_copy_sum *sum;
-
-		if (sample == WS_NONE)
-			continue;
-		if (work->kind == WS_WORK_GRAPH) {
-			r->graphs_ns += work->dur_ns;
-			r->samples[sample].graph_ns += work->dur_ns;
-			continue;
-		}
-		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
-		sum->count++;
-		sum->bytes += work->bytes;
-		sum->without_size += !work->bytes; /* 0 means not recorded */
-		sum->ns += work->dur_ns;
-	}
-}
-
 static void find_pieces(struct work *w)
 {
 	struct ws_recording *r = w->c->r;
-	const struct ws_replay_facts *facts;
 
 	if (!r->replay)
 		return;
-	facts = ws_replay_facts(r->replay);
+	const struct ws_replay_facts *facts = ws_replay_facts(r->replay);
 	if (facts->obstacle)
 		return;
 	r->replayed_sample = facts->step == WS_NONE ? 0 : w->c->sample_of_step[facts->step];
@@ -694,7 +648,30 @@ void ws_reader_read_work(struct ws_reader *c)
 		read_host_ops(&w);
 	else
 		read_kernels(&w);
-	read_copies(&w);
+
+	/* copies, fills, and graphs traced as a whole */
+	const struct ws_model *m = w.c->m;
+	struct ws_recording *r = w.c->r;
+
+	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *work = &m->work[i];
+		uint32_t sample = sample_of_work(w.c, work);
+		struct ws_copy_sum *sum;
+
+		if (sample == WS_NONE)
+			continue;
+		if (work->kind == WS_WORK_GRAPH) {
+			r->graphs_ns += work->dur_ns;
+			r->samples[sample].graph_ns += work->dur_ns;
+			continue;
+		}
+		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];
+		sum->count++;
+		sum->bytes += work->bytes;
+		sum->without_size += !work->bytes; /* 0 means not recorded */
+		sum->ns += work->dur_ns;
+	}
 	ws_spill_close(&w.sorted);
 	ws_texts_release(&w.known);
 	ws_map_free(&w.piece_of_kernel);

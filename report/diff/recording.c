@@ -1,13 +1,12 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/memory.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/steps.h"
-#include "report/base/names.h"
+#include "report/base/elementary.h"
 #include "report/diff/recording.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
@@ -24,12 +23,11 @@ static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *ran
 {
 	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
 	struct ws_names *names = c->names;
-	uint32_t text;
 	size_t bit = 0;
 
 	if (!range->is_counted || !op->dtype)
 		return;
-	text = ws_reader_text(c, op->dtype);
+	uint32_t text = ws_reader_text(c, op->dtype);
 	while (bit < names->ndtypes && names->dtype[bit] != text)
 		bit++;
 	if (bit == WS_MOST_DTYPES)
@@ -75,10 +73,9 @@ static void read_ranges(struct ws_reader *c)
 			        ws_texts_add_often(&numbering.keys,
 			                           (struct ws_bytes){key, sizeof(key)},
 			                           range->context->number);
-			struct count *count;
 
 			WS_GROW(numbering.count, number, numbering.capacity);
-			count = &numbering.count[number - 1];
+			struct count *count = &numbering.count[number - 1];
 			if (number > numbering.ncounts || count->sample != at.sample)
 				*count = (struct count){at.sample, 0};
 			numbering.ncounts = numbering.keys.n;
@@ -92,30 +89,6 @@ static void read_ranges(struct ws_reader *c)
 			r->dtypes[c->names->parents[p]] |= r->dtypes[p];
 	ws_texts_release(&numbering.keys);
 	free(numbering.count);
-}
-
-static void add_up_ranges(struct ws_reader *c)
-{
-	const struct ws_crossing *crossings = c->m->attribution.crossings;
-
-	for (size_t i = c->r->nranges; i-- > 0;) {
-		const int64_t gpu_ns = ws_recording_range(c->r, i)->gpu_ns;
-		uint32_t parent;
-
-		if (!gpu_ns)
-			continue;
-		parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
-		if (parent != WS_NONE)
-			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
-	}
-	/* after the sums over parents, because the parents of a crossing range are listed, too */
-	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
-
-		for (uint32_t at = ws_joined_crossing(c->m, k); at != WS_NONE;
-		     at = crossings[at].next)
-			ws_recording_range(c->r, crossings[at].range)->gpu_ns += k->dur_ns;
-	}
 }
 
 void ws_recording_release(struct ws_recording *r)
@@ -165,18 +138,16 @@ static void find_samples(struct ws_reader *c)
 	for (uint32_t i = 0; i < r->nsamples; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
 
-		r->samples[i].step_ns = w->end_ns - w->start_ns;
-		r->samples[i].host_ns = r->samples[i].step_ns;
+		struct ws_sample *sample = &r->samples[i];
+
+		sample->step_ns = sample->host_ns = w->end_ns - w->start_ns;
 		if (w->step == WS_NONE)
 			continue;
 		c->sample_of_step[w->step] = i;
-
-		struct ws_sample *sample = &r->samples[i];
 		sample->host_ns = m->steps[w->step].total_ns;
 		memcpy(sample->phase_ns, m->steps[w->step].phase_ns, sizeof(sample->phase_ns));
 		sample->phases = m->steps[w->step].phases;
-		memcpy(r->samples[i].window_ns, times->window_ns[w->step],
-		       sizeof(r->samples[i].window_ns));
+		memcpy(sample->window_ns, times->window_ns[w->step], sizeof(sample->window_ns));
 	}
 }
 
@@ -184,20 +155,19 @@ static void find_samples(struct ws_reader *c)
 
 /* The text of a place: its parent's text, a '/' and its name without varying numbers, with '/' as
  * "\/". */
-static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name,
-                       uint32_t *text)
+static uint32_t place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name)
 {
 	struct ws_bytes above = {"", 0};
-	char *steady = ws_xmalloc(name.len + 1), *out;
-	size_t n, len = 0;
 
 	if (parent != WS_NONE)
 		above = ws_texts_get(&names->texts, names->places[parent].text);
-	out = ws_xmalloc(above.len + 1 + 2 * name.len + 1);
-	n = ws_name_steady(name, steady);
+	char *steady = ws_xmalloc(name.len + 1),
+	     *out = ws_xmalloc(above.len + 1 + 2 * name.len + 1);
+	const size_t n = ws_name_steady(name, steady);
+	size_t len = above.len;
+
 	if (above.len)
 		memcpy(out, above.ptr, above.len);
-	len = above.len;
 	if (parent != WS_NONE)
 		out[len++] = '/';
 	for (size_t i = 0; i < n; i++) {
@@ -205,29 +175,10 @@ static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes 
 			out[len++] = '\\';
 		out[len++] = steady[i];
 	}
-	*text = ws_texts_add(&names->texts, (struct ws_bytes){out, len});
+	const uint32_t text = ws_texts_add(&names->texts, (struct ws_bytes){out, len});
 	free(steady);
 	free(out);
-}
-
-/* path of the model -> place; parents come before their children */
-static void find_places(struct ws_reader *c)
-{
-	const struct ws_ranges *r = &c->m->ranges;
-
-	WS_NEW(&c->arena, c->place_of_path, r->npaths);
-	for (uint32_t i = 0; i < r->npaths; i++) {
-		const struct ws_path *path = &r->paths[i];
-		uint32_t parent =
-		        path->parent == WS_NONE ? WS_NONE : c->place_of_path[path->parent];
-		struct ws_place place;
-
-		memset(&place, 0, sizeof(place)); /* its bytes are the key */
-		place.style = path->style;
-		place_text(c->names, parent, c->m->texts[path->name], &place.text);
-		place.domain = ws_texts_add(&c->names->texts, c->m->texts[path->domain]);
-		ws_names_add_place(c->names, &place, parent, &c->place_of_path[i]);
-	}
+	return text;
 }
 
 /* --- facts ------------------------------------------------------------------------------- */
@@ -281,17 +232,15 @@ static void add_batch(struct ws_reader *c)
 	bool same = true;
 	char text[24];
 
-	for (uint32_t i = 0; i < c->rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
+	WS_EACH_RANGE(c->rows, i, r) {
 		struct ws_batch b;
-		uint64_t n;
 
 		if (!ws_name_is_batch(m->texts[m->ranges.paths[r->context->path].name]) ||
 		    !ws_batch_of_name(m->texts[r->recorded], &b) || !*ws_batch_kind(&b))
 			continue;
 		if (kind && strcmp(kind, ws_batch_kind(&b)) != 0)
 			return;
-		n = b.context.requests + b.generation.requests;
+		uint64_t n = b.context.requests + b.generation.requests;
 		same &= !kind || n == requests;
 		requests = n;
 		kind = ws_batch_kind(&b);
@@ -348,13 +297,28 @@ int64_t ws_memory_peak(const struct ws_model *m)
 	return peak;
 }
 
-/* What the devices did with the time of each sample. */
-static void read_uses(struct ws_reader *c)
+static void read_state(struct ws_reader *c)
 {
+	const struct ws_model *m = c->m;
+	const struct ws_idle *idle = ws_idle_find(m, &c->sel);
+	const struct ws_utilization *u = ws_utilization_find(m, &c->sel);
 	struct ws_recording *r = c->r;
-	const struct ws_idle *idle;
 
-	idle = ws_idle_find(c->m, &c->sel);
+	r->file_hash = m->file.file_hash;
+	r->file_size = m->file.file_size;
+	r->base_ns = m->file.base_ns;
+	r->name = ws_texts_add_str(&c->names->texts, m->name);
+	r->on_cpu = ws_model_on_cpu(m);
+	r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
+	r->origin = ws_table_new(&ws_def_diff_verdict);
+	ws_note_origin(m, r->origin);
+	r->idle = ws_idle_verdict(m, &c->sel);
+	r->peak_bytes = ws_memory_peak(m);
+	r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
+	r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
+	memcpy(r->peak, u->basis, sizeof(r->peak));
+
+	/* What the devices did with the time of each sample. */
 	for (size_t i = 0; i < r->nsamples; i++)
 		memcpy(r->samples[i].use_ns, idle->of_window[i].ns, sizeof(r->samples[i].use_ns));
 	r->devices = ws_xarray(idle->ndevices + 1, sizeof(*r->devices));
@@ -363,34 +327,13 @@ static void read_uses(struct ws_reader *c)
 
 		if (!idle->device[d].window_ns)
 			continue;
-		to->id = c->m->devices[d].id;
+		to->id = m->devices[d].id;
 		to->of_sample = ws_xarray(r->nsamples + 1, sizeof(*to->of_sample));
 		memcpy(to->of_sample, idle->of_device[d], r->nsamples * sizeof(*to->of_sample));
 		r->ndevice_times++;
 	}
 	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* no device worked */
 		r->samples[0].step_ns = r->samples[0].host_ns = 0;
-}
-
-static void read_state(struct ws_reader *c)
-{
-	const struct ws_model *m = c->m;
-	c->r->file_hash = m->file.file_hash;
-	c->r->file_size = m->file.file_size;
-	c->r->base_ns = m->file.base_ns;
-	c->r->on_cpu = ws_model_on_cpu(m);
-	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
-	c->r->origin = ws_table_new(&ws_def_diff_verdict);
-	ws_note_origin(m, c->r->origin);
-	c->r->idle = ws_idle_verdict(m, &c->sel);
-	read_uses(c);
-	c->r->peak_bytes = ws_memory_peak(m);
-
-	const struct ws_utilization *u = ws_utilization_find(c->m, &c->sel);
-	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
-	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
-	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
-	c->r->name = ws_texts_add_str(&c->names->texts, m->name);
 }
 
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
@@ -405,7 +348,22 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	ws_select_rows(m, rows, &steps, &c.sel);
 	c.rows = c.sel.rows;
 	find_samples(&c);
-	find_places(&c);
+
+	/* path of the model -> place; parents come before their children */
+	const struct ws_ranges *r = &c.m->ranges;
+
+	WS_NEW(&c.arena, c.place_of_path, r->npaths);
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		const struct ws_path *path = &r->paths[i];
+		uint32_t parent = path->parent == WS_NONE ? WS_NONE : c.place_of_path[path->parent];
+		struct ws_place place;
+
+		memset(&place, 0, sizeof(place)); /* its bytes are the key */
+		place.style = path->style;
+		place.text = place_text(c.names, parent, c.m->texts[path->name]);
+		place.domain = ws_texts_add(&c.names->texts, c.m->texts[path->domain]);
+		c.place_of_path[i] = ws_names_add_place(c.names, &place, parent);
+	}
 	read_facts(&c);
 	read_state(&c);
 	if (is_replayed)
@@ -418,7 +376,44 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	c.unclassified = ws_texts_add_str(&c.names->texts, "(unclassified)");
 	read_ranges(&c);
 	ws_reader_read_work(&c);
-	add_up_ranges(&c);
+
+	/* the time of a range has that of the ranges inside it */
+	const struct ws_crossing *crossings = c.m->attribution.crossings;
+
+	for (size_t i = c.r->nranges; i-- > 0;) {
+		const int64_t gpu_ns = ws_recording_range(c.r, i)->gpu_ns;
+
+		if (!gpu_ns)
+			continue;
+		uint32_t parent = ws_joined_rows_range(c.rows, (uint32_t)i)->parent;
+		if (parent != WS_NONE)
+			ws_recording_range(c.r, parent)->gpu_ns += gpu_ns;
+	}
+	/* after the sums over parents, because the parents of a crossing range are listed, too */
+	for (size_t i = 0; i < c.rows->nkernels && crossings; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c.rows, i);
+
+		for (uint32_t at = ws_joined_crossing(c.m, k); at != WS_NONE;
+		     at = crossings[at].next)
+			ws_recording_range(c.r, crossings[at].range)->gpu_ns += k->dur_ns;
+	}
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
+}
+
+double ws_recording_median_ns(const struct ws_recording *r)
+{
+	double *v = ws_xarray(r->nsamples + 1, sizeof(*v)), median;
+
+	/* logarithms need a positive value, so 0 becomes less than the resolution */
+	for (size_t i = 0; i < r->nsamples; i++)
+		v[i] = fmax((double)r->samples[i].step_ns, 0.5);
+	median = ws_stat_median(v, r->nsamples);
+	free(v);
+	return median;
+}
+
+bool ws_clocks_differ(double mhz_a, double mhz_b)
+{
+	return mhz_a > 0 && mhz_b > 0 && fabs(ws_log(mhz_b / mhz_a)) > ws_log1p(WS_CLOCKS_APART);
 }

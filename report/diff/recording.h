@@ -163,8 +163,8 @@ struct ws_names {
 	                                   occurrence */
 	size_t ndtypes;
 };
-void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent,
-                        uint32_t *number);
+/* The number of a place, which is added if new. */
+uint32_t ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent);
 /* The number of an item, which is added if new. Its likeness[] must be set. */
 uint32_t ws_names_add_item(struct ws_names *names, struct ws_work_item *item);
 static inline const struct ws_work_item *ws_names_item(const struct ws_names *names, uint32_t item)
@@ -188,6 +188,12 @@ static inline struct ws_range_at *ws_recording_range(struct ws_recording *r, siz
 	return ws_spill_row(&r->ranges, sizeof(struct ws_range_at), i);
 }
 
+/* The length of the median sample; NaN without samples. */
+double ws_recording_median_ns(const struct ws_recording *r);
+/* If clocks differ by more than this, times are not compared. */
+#define WS_CLOCKS_APART 0.02
+/* 0: a clock was not recorded. */
+bool ws_clocks_differ(double mhz_a, double mhz_b);
 /* Most bytes allocated on devices at one time; -1 = not recorded. */
 int64_t ws_memory_peak(const struct ws_model *m);
 /* The value of a fact ("workload.dtype", "device"); 0 = not recorded. */

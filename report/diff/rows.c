@@ -5,6 +5,7 @@
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/elementary.h"
+#include "report/base/sequential.h"
 #include "report/base/stat.h"
 #include "report/diff/private.h"
 
@@ -21,12 +22,11 @@ void ws_diff_rows_release(struct ws_diff_rows *r)
 struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const struct ws_diff_key *key)
 {
 	const uint32_t number = ws_texts_add(&r->keys, (struct ws_bytes){key, sizeof(*key)});
-	struct ws_diff_row *row;
 
 	if (number <= r->n)
 		return &r->row[number - 1];
 	WS_GROW(r->row, r->n + 1, r->capacity);
-	row = &r->row[r->n++];
+	struct ws_diff_row *row = &r->row[r->n++];
 	*row = (struct ws_diff_row){.key = *key, .noise = r->noise};
 	return row;
 }
@@ -79,13 +79,6 @@ static void compare_add(struct compared *c, double ns, size_t times)
 	/* logarithms need a positive value, so 0 becomes less than the resolution */
 	c->values[c->n] = fmax(ns, 0.5);
 	c->times[c->n++] = times;
-}
-
-/* Ends a recording with the values from `first` on, if there are any. */
-static void compare_end_recording(struct compared *c, size_t first)
-{
-	if (c->n > first)
-		c->steps[c->recordings++] = c->n - first;
 }
 
 /* What B takes less, and more, for work that only one side did is no difference. whole_ns: of each
@@ -161,7 +154,10 @@ static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bo
 			if (!matched && until > sample)
 				compare_add(&c[s], 0, until - sample);
 			sample = until;
-			compare_end_recording(&c[s], first);
+
+			/* Ends a recording with the values from `first` on, if there are any. */
+			if (c[s].n > first)
+				c[s].steps[c[s].recordings++] = c[s].n - first;
 		}
 	}
 
@@ -287,6 +283,53 @@ static int by_change(const void *pa, const void *pb)
 	return memcmp(&a->key, &b->key, sizeof(a->key));
 }
 
+/* Compares pairs of recordings. Pairs whose clocks differ are left out. */
+static void compare_pairs(const struct ws_diff *d, struct ws_diff_row *row)
+{
+	const struct ws_side *a = &d->side[0], *b = &d->side[1];
+	const size_t most = a->nrecordings < b->nrecordings ? a->nrecordings : b->nrecordings;
+	double *difference = ws_xarray(most + 1, sizeof(*difference));
+	struct ws_comparison *c = &row->c;
+	size_t n = 0;
+	struct ws_sequential s;
+
+	d->result->pairs_apart = 0;
+	/* where a copy is left out, the numbers of the recordings are no longer those of pairs */
+	for (size_t i = 0; i < most && !d->result->copies[0] && !d->result->copies[1]; i++) {
+		const struct ws_recording *of[2] = {&a->recordings[i], &b->recordings[i]};
+
+		if (ws_clocks_differ(of[0]->clock_mhz, of[1]->clock_mhz))
+			d->result->pairs_apart++;
+		else
+			difference[n++] = ws_log(ws_recording_median_ns(of[1]) /
+			                         ws_recording_median_ns(of[0]));
+	}
+	ws_sequential_interval(difference, n, 1 - d->opts.confidence, &s);
+	c->basis = WS_BASIS_PAIRS;
+	c->recordings[0] = c->recordings[1] = n;
+	c->ratio = ws_exp(s.centre);
+	c->low = isinf(s.low) ? NAN : ws_exp(s.low);
+	c->high = isinf(s.high) ? NAN : ws_exp(s.high);
+	for (size_t i = 0; i < n; i++)
+		difference[i] = fabs(difference[i] - s.centre);
+	/* of one recording, for the number of runs that would settle it */
+	c->spread = n > 2 ? 1.4826 / sqrt(2) * ws_stat_median(difference, n) : NAN;
+	free(difference);
+	if (c->grade == WS_GRADE_UNLIKE || c->grade == WS_GRADE_NONE)
+		return;
+	c->discovered = c->high < 1 || c->low > 1;
+	c->p = c->discovered ? WS_GATE_CHANCE : 1;
+	if (c->discovered && fabs(s.centre) >= ws_log1p(d->grade.min_effect))
+		c->grade = c->high * c->less_work < 1 ? WS_GRADE_FASTER
+		           : c->low > c->more_work    ? WS_GRADE_SLOWER
+		                                      : WS_GRADE_AMBIGUOUS;
+	else
+		c->grade = c->low * (1 + d->grade.same_within) > 1 &&
+		                           c->high < 1 + d->grade.same_within
+		                   ? WS_GRADE_SAME
+		                   : WS_GRADE_AMBIGUOUS;
+}
+
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 {
 	struct ws_comparison **both = ws_xarray(r->n + 1, sizeof(*both));
@@ -311,6 +354,9 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		both[n++] = &r->row[i].c;
 	}
 	ws_grade_rows(both, n, &d->grade);
+	for (size_t i = 0; i < r->n && d->opts.paired && !r->of_work; i++)
+		if (r->row[i].key.measure == WS_MEASURE_STEP && r->row[i].key.phase == WS_PHASES)
+			compare_pairs(d, &r->row[i]);
 	for (size_t i = 0; i < r->n; i++)
 		show(d, r, &r->row[i]);
 	free(both);
@@ -325,12 +371,6 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
  * per step for data; docs/dev/statistics.md. */
 #define WAITING_NOISE 0.3
 
-/* Is it time without computation, other than gaps between queued kernels? */
-static bool is_waiting(enum ws_use use)
-{
-	return use > WS_USE_COMPUTE && use != WS_USE_DEVICE;
-}
-
 /* Relative standard deviation of a step due to waiting; 0 if it hardly waits. */
 static double noise_of_waiting(const struct ws_recording *r)
 {
@@ -344,7 +384,8 @@ static double noise_of_waiting(const struct ws_recording *r)
 	if (all <= 0)
 		return STEP_NOISE; /* only times on the host */
 	for (int use = 0; use < WS_USES; use++) {
-		if (!is_waiting((enum ws_use)use))
+		/* Is it time without computation, other than gaps between queued kernels? */
+		if (!(use > WS_USE_COMPUTE && use != WS_USE_DEVICE))
 			continue;
 		const double noise = WAITING_NOISE * ns[use] / all;
 

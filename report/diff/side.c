@@ -1,8 +1,6 @@
 #include "report/diff/private.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,18 +64,6 @@ static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call)
 	return (uint32_t)s->nslots++;
 }
 
-/* Slot for work that the first sample lacks: after all others, and the same for equal work. */
-static uint32_t extra_slot(struct merger *g, const struct ws_work_call *call)
-{
-	const struct ws_work_item *item = ws_names_item(g->names, call->item);
-	const uint32_t what[] = {item->place, item->op,    item->kind,
-	                         item->shape, item->class, item->phase};
-	const size_t slot = g->s->samples[0]->ncalls - 1 +
-	                    ws_texts_add(&g->extra, (struct ws_bytes){what, sizeof(what)});
-
-	return slot < g->s->nslots ? (uint32_t)slot : add_slot(g->s, call);
-}
-
 /* Sets slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same:
  * slots equal indexes. */
 static void match_sample(struct merger *g, const struct ws_work_list *list, bool *same)
@@ -85,13 +71,12 @@ static void match_sample(struct merger *g, const struct ws_work_list *list, bool
 	const struct ws_sample *first = g->s->samples[0];
 	const struct ws_work_list of_first = {g->s->slots, first->ncalls, first->gpu_ns};
 	struct ws_match match;
-	uint32_t *slot_of_group;
 
 	*same = of_first.n == list->n && same_work(g, list);
 	if (*same)
 		return;
 	ws_match_find(&match, g->names, &of_first, list, false);
-	slot_of_group = ws_xarray(match.ngroups + 1, sizeof(*slot_of_group));
+	uint32_t *slot_of_group = ws_xarray(match.ngroups + 1, sizeof(*slot_of_group));
 	for (uint32_t i = (uint32_t)of_first.n; i-- > 0;)
 		if (match.group[0][i] != WS_NONE)
 			slot_of_group[match.group[0][i]] = i;
@@ -122,8 +107,17 @@ static void place_sample(struct merger *g, size_t sample)
 		struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
 
 		call->slot = g->slot_of[i];
-		if (call->slot == WS_NONE)
-			call->slot = extra_slot(g, call);
+		if (call->slot == WS_NONE) {
+			/* Slot for work that the first sample lacks: after all others, and the same
+			 * for equal work. */
+			const struct ws_work_item *item = ws_names_item(g->names, call->item);
+			const uint32_t what[] = {item->place, item->op,    item->kind,
+			                         item->shape, item->class, item->phase};
+			const size_t slot =
+			        g->s->samples[0]->ncalls - 1 +
+			        ws_texts_add(&g->extra, (struct ws_bytes){what, sizeof(what)});
+			call->slot = slot < g->s->nslots ? (uint32_t)slot : add_slot(g->s, call);
+		}
 	}
 }
 

@@ -3,7 +3,6 @@
  * diff-memory and diff-config.
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,15 +174,14 @@ void ws_diff_note_memory(struct ws_diff *d, struct ws_table *t)
 		add_memory(d, t, "device memory", "peak allocated", value, "bytes");
 	for (int what = 0; what < 3; what++) {
 		for (uint32_t name = 0; name < WS_COPY_NAMES; name++) {
-			struct ws_cell *row;
-
 			for (int s = 0; s < 2; s++)
 				value[s] = ws_side_copies(&d->side[s], name, (enum ws_copies)what);
 			if (!ws_side_copies(&d->side[0], name, WS_COPIES_COUNT) &&
 			    !ws_side_copies(&d->side[1], name, WS_COPIES_COUNT))
 				continue;
-			row = add_memory(d, t, numbers[what].section, ws_copy_name(name), value,
-			                 numbers[what].unit);
+			struct ws_cell *row =
+			        add_memory(d, t, numbers[what].section, ws_copy_name(name), value,
+			                   numbers[what].unit);
 			if (what == 2) /* one mean without its runs cannot be graded */
 				row[WS_TC_diff_memory_grade] = (struct ws_cell){WS_CELL_EMPTY, {0}};
 		}

@@ -2,7 +2,6 @@
  * diff-verdict: the answer, and its evidence.
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,21 +56,29 @@ static void print_ratio(double ratio, char *out, size_t size)
 	snprintf(out, size, "%s %s", amount, ratio < 1 ? "faster" : "slower");
 }
 
-/* " Record about 12 runs per side to resolve 3 %." */
+/* " Record about 12 runs per side to detect 3 %."; a difference that is plain is only not sure. */
 static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                               size_t size)
 {
 	const double effect = ws_grade_effect(c, &d->grade);
-	unsigned n;
+	unsigned n = ws_grade_recordings_for(c, effect, d->opts.confidence);
 
-	n = ws_grade_recordings_for(c, effect, d->opts.confidence);
 	*out = '\0';
-	if (n && (n > c->recordings[0] || n > c->recordings[1]))
-		snprintf(out, size, " Record about %u runs per side to resolve %s %%.", n,
-		         DIGITS(effect * 100));
-	else if (!n)
+	if (n && (n > c->recordings[0] || n > c->recordings[1])) {
+		snprintf(out, size, " Record about %u runs per side to ", n);
+		ws_say_add(out, size,
+		           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
+		           DIGITS(effect * 100));
+	} else if (!n)
 		snprintf(out, size, " These runs vary too much to detect %s %%.",
 		         DIGITS(effect * 100));
+}
+
+/* The confidence of a comparison's interval. */
+static int percent_of(const struct ws_diff *d, const struct ws_comparison *c)
+{
+	return (int)round(100 *
+	                  (c->basis == WS_BASIS_PAIRS ? d->opts.confidence : WS_GRADE_CONFIDENCE));
 }
 
 /* ", assumes 5 % noise"; "" if the runs show their own noise */
@@ -81,24 +88,6 @@ static const char *print_assumed(const struct ws_comparison *c, char out[48])
 	if (c->basis == WS_BASIS_STEPS && !c->identical && !isnan(c->run_noise))
 		snprintf(out, 48, ", assumes %.2g %% noise", c->run_noise * 100);
 	return out;
-}
-
-static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                            size_t size)
-{
-	const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
-	char settles[96], assumed[48], change[128];
-
-	print_runs_needed(d, c, settles, sizeof(settles));
-	if (in_percent)
-		snprintf(change, sizeof(change), " by %s %% (95 %% CI %s %% to %s %%",
-		         SIGNED(100 * (c->ratio - 1)), SIGNED(100 * (c->low - 1)),
-		         SIGNED(100 * (c->high - 1)));
-	else
-		snprintf(change, sizeof(change), " by %s× (95 %% CI %s× to %s×", DIGITS(c->ratio),
-		         DIGITS(c->low), DIGITS(c->high));
-	snprintf(out, size, "No significant difference: %s differs%s%s).%s", d->side[1].name,
-	         change, print_assumed(c, assumed), settles);
 }
 
 /* A sentence for times that differ because one side did more work. */
@@ -127,8 +116,8 @@ static void print_different(const struct ws_diff *d, const struct ws_comparison 
 	print_ratio(c->ratio, ratio, sizeof(ratio));
 	print_amount(fmin(slow, fast), in_times, least, sizeof(least));
 	print_amount(fmax(slow, fast), in_times, most, sizeof(most));
-	snprintf(out, size, "%s is %s%s than %s (95 %% CI %s to %s%s).", d->side[1].name,
-	         likely ? "likely " : "", ratio, d->side[0].name, least, most,
+	snprintf(out, size, "%s is %s%s than %s (%d %% CI %s to %s%s).", d->side[1].name,
+	         likely ? "likely " : "", ratio, d->side[0].name, percent_of(d, c), least, most,
 	         print_assumed(c, assumed));
 }
 
@@ -154,8 +143,28 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 	} else if (c->discovered && (c->high < 1 || c->low > 1) &&
 	           (c->ratio < 1 ? c->less_work : c->more_work) > 1.0005)
 		print_other_work(d, c, out, size);
-	else
-		print_ambiguous(d, c, out, size);
+	else {
+		const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
+		char settles[96], assumed[48];
+
+		print_runs_needed(d, c, settles, sizeof(settles));
+		print_assumed(c, assumed);
+		print_ratio(c->ratio, ratio, sizeof(ratio));
+		if (in_percent)
+			snprintf(
+			        out, size,
+			        "No significant difference: %s differs by %s %% (%d %% CI %s %% to "
+			        "%s %%%s).%s",
+			        d->side[1].name, SIGNED(100 * (c->ratio - 1)), percent_of(d, c),
+			        SIGNED(100 * (c->low - 1)), SIGNED(100 * (c->high - 1)), assumed,
+			        settles);
+		else
+			snprintf(out, size,
+			         "No significant difference: %s looks %s, but the runs vary too "
+			         "much to be sure (%d %% CI %s× to %s×%s).%s",
+			         d->side[1].name, ratio, percent_of(d, c), DIGITS(c->low),
+			         DIGITS(c->high), assumed, settles);
+	}
 }
 
 struct verdict {
@@ -381,16 +390,14 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 {
 	struct ws_diff *d = v->d;
 	struct ws_diff_rows rows = {0};
-	struct ws_diff_row *row;
-	bool any;
 
 	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
 	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_GPU);
 	for (int p = 0; p < WS_PHASES && d->by_steps; p++)
 		ws_diff_gather_time(d, &rows, p, WS_MEASURE_GPU);
 	ws_diff_rows_grade(d, &rows);
-	row = find_row(&rows, WS_MEASURE_STEP, WS_PHASES);
-	any = row && row->mean[0] > 0 && row->mean[1] > 0;
+	struct ws_diff_row *row = find_row(&rows, WS_MEASURE_STEP, WS_PHASES);
+	bool any = row && row->mean[0] > 0 && row->mean[1] > 0;
 	if (any) {
 		judge_overall(v, &row->c);
 		add_gpu_time(v, &rows, WS_PHASES);
@@ -414,7 +421,6 @@ static void add_memory(const struct verdict *v)
 {
 	const struct ws_diff *d = v->d;
 	double peak[2], ratio;
-	enum ws_grade grade;
 	struct ws_cell *row;
 
 	for (int s = 0; s < 2; s++) {
@@ -422,7 +428,7 @@ static void add_memory(const struct verdict *v)
 		if (peak[s] < 0)
 			return;
 	}
-	grade = ws_diff_grade_count(d, peak[0], peak[1]);
+	enum ws_grade grade = ws_diff_grade_count(d, peak[0], peak[1]);
 	ratio = ws_stat_ratio(peak[1], peak[0]);
 	if (grade == WS_GRADE_SAME)
 		row = ws_table_add(v->t, "memory", "The peak allocation is the same.");
@@ -443,12 +449,9 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	const struct ws_diff *d = v->d;
 	struct ws_sentence text = {""};
 	double percent[2];
-	struct ws_cell *row;
 
 	ws_sentence_add(&text, "%s", hardware ? "All FLOPs that ran" : "The model's FLOPs");
 	for (int s = 0; s < 2; s++) {
-		const char *check;
-
 		/* The mean over the recordings; NaN when it is not known of one. */
 		double sum = 0;
 
@@ -456,7 +459,7 @@ static void add_utilization(const struct verdict *v, bool hardware)
 			sum += hardware ? d->side[s].recordings[i].hfu_percent
 			                : d->side[s].recordings[i].mfu_percent;
 		percent[s] = sum / (double)d->side[s].nrecordings;
-		check = ws_over_peak(percent[s]);
+		const char *check = ws_over_peak(percent[s]);
 		if (isnan(percent[s]))
 			ws_sentence_add(&text, "; unknown for %s", d->side[s].name);
 		else
@@ -466,7 +469,7 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	}
 	if (isnan(percent[0]) && isnan(percent[1]))
 		return;
-	row = ws_table_add(v->t, hardware ? "HFU" : "MFU", "%s", text.text);
+	struct ws_cell *row = ws_table_add(v->t, hardware ? "HFU" : "MFU", "%s", text.text);
 	ws_verdict_numbers(v->t, row, percent[0], percent[1], "%");
 }
 

@@ -238,12 +238,6 @@ static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws
 	return row;
 }
 
-/* Whether anything ran: true for every valid step or whole trace. */
-static bool has_time(const struct ws_diff_parts *p)
-{
-	return p->whole_ns[0] > 0 && p->whole_ns[1] > 0;
-}
-
 static void note_parts(const struct ws_diff *d, struct ws_table *t)
 {
 	ws_table_note(
@@ -267,7 +261,8 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 	double at;
 
 	ws_diff_find_parts(d, &parts);
-	if (has_time(&parts)) {
+	/* Whether anything ran: true for every valid step or whole trace. */
+	if (parts.whole_ns[0] > 0 && parts.whole_ns[1] > 0) {
 		at = parts.whole_ns[0];
 		for (size_t i = 0; i < parts.n; i++) {
 			const struct ws_diff_part *p = &parts.part[i];
@@ -317,11 +312,9 @@ static void add_device(const struct ws_diff *d, struct ws_table *t, const char *
 		has[s] &= all[s] > 0;
 	}
 	for (int use = 0; use < WS_USES; use++) {
-		struct ws_cell *row;
-
 		if (!ns[0][use] && !ns[1][use] && use != WS_USE_COMPUTE)
 			continue;
-		row = ws_table_row(t);
+		struct ws_cell *row = ws_table_row(t);
 		ws_cell_set_str(t, &row[WS_TC_diff_idle_device], name);
 		ws_cell_set_str(t, &row[WS_TC_diff_idle_use], ws_use_defs[use].name);
 		if (has[0]) {

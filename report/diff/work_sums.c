@@ -18,37 +18,16 @@ struct adder {
 	struct ws_arena temp;
 };
 
-/* Replaces each slot's group by its kind. Work without a counterpart has a kind by its own key. */
-static void find_kinds(struct ws_diff *d, int s)
-{
-	struct ws_match *m = &d->match;
-	uint32_t *const slot = m->group[s];
-
-	for (size_t i = 0; i < d->side[s].nslots; i++) {
-		struct ws_match_kind alone = {.criterion = WS_NONE};
-
-		if (slot[i] != WS_NONE) {
-			slot[i] = m->kind[slot[i]];
-			continue;
-		}
-		alone.item[s] = d->side[s].slots[i].item;
-		alone.n[s] = 1;
-		ws_match_add_kind(m, &alone, &slot[i]);
-	}
-}
-
 /* The same for the calls that A's replay plays. */
 static void find_kinds_of_pieces(struct ws_diff *d)
 {
 	const struct ws_side *side = &d->side[0];
 	struct ws_recording *r = &side->recordings[side->shown_recording];
-	const struct ws_sample *of;
-	size_t n;
 
 	if (!r->call_of_piece || !side->nsamples)
 		return;
-	n = ws_replay_facts(r->replay)->npieces;
-	of = &r->samples[r->replayed_sample];
+	size_t n = ws_replay_facts(r->replay)->npieces;
+	const struct ws_sample *of = &r->samples[r->replayed_sample];
 	d->kind_of_piece = ws_xarray(n + 1, sizeof(*d->kind_of_piece));
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t call = r->call_of_piece[i];
@@ -144,8 +123,24 @@ void ws_diff_sum_work(struct ws_diff *d)
 {
 	struct adder a = {.d = d};
 
-	for (int s = 0; s < 2; s++)
-		find_kinds(d, s);
+	for (int s = 0; s < 2; s++) {
+		/* Replaces each slot's group by its kind. Work without a counterpart has a kind by
+		 * its own key. */
+		struct ws_match *m = &d->match;
+		uint32_t *const slot = m->group[s];
+
+		for (size_t i = 0; i < d->side[s].nslots; i++) {
+			struct ws_match_kind alone = {.criterion = WS_NONE};
+
+			if (slot[i] != WS_NONE) {
+				slot[i] = m->kind[slot[i]];
+				continue;
+			}
+			alone.item[s] = d->side[s].slots[i].item;
+			alone.n[s] = 1;
+			slot[i] = ws_match_add_kind(m, &alone);
+		}
+	}
 	find_kinds_of_pieces(d);
 	for (int s = 0; s < 2; s++) {
 		d->unlike_phase_ns[s] = ws_xarray(d->side[s].nsamples * WS_PHASES + 1,

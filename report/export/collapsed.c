@@ -83,19 +83,17 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 
 	WS_THEN(status, ws_outfile_open(&out, job->to, err));
 	if (status == WS_OK) {
-		for (size_t i = 0; i < f.rows.nkernels; i++) {
-			const struct ws_joined_kernel *k = ws_joined_rows_kernel(&f.rows, i);
+		WS_EACH_KERNEL(&f.rows, i, k) {
 			const struct ws_op_config *op = ws_cpu_op_config(f.m, k->cpu_op);
 			const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->kind->path,
 			                            op ? op->name : WS_TEXT_EMPTY,
 			                            f.m->configs[k->kind->config].name};
-			uint64_t id;
 
 			if (!k->kind->timed) {
 				stats->without_time++;
 				continue;
 			}
-			id = ws_strtab_add(&f.known, &stack, sizeof(stack));
+			uint64_t id = ws_strtab_add(&f.known, &stack, sizeof(stack));
 			WS_GROW(f.sum, id, f.capacity);
 			if (id > f.n)
 				f.sum[f.n++] = (struct sum){.stack = stack};

@@ -74,7 +74,7 @@ struct gzip {
 };
 
 /* Returns 0 on error. */
-static size_t put(void *cookie, const char *bytes, size_t size)
+static size_t write_gzip(void *cookie, const char *bytes, size_t size)
 {
 	struct gzip *g = cookie;
 	int code;
@@ -94,11 +94,10 @@ static size_t put(void *cookie, const char *bytes, size_t size)
 static int end(void *cookie)
 {
 	struct gzip *g = cookie;
-	int code, why;
 
 	errno = 0;
-	code = gzclose_w(g->gz);
-	why = g->first_errno ? g->first_errno : code == Z_ERRNO && errno ? errno : EIO;
+	int code = gzclose_w(g->gz);
+	int why = g->first_errno ? g->first_errno : code == Z_ERRNO && errno ? errno : EIO;
 	free(g);
 	errno = why;
 	return code == Z_OK ? 0 : EOF;
@@ -106,13 +105,12 @@ static int end(void *cookie)
 
 enum ws_status ws_export_gzip_open(FILE **f, FILE *to, struct ws_err *err)
 {
-	const struct ws_stream_functions functions = {put, end};
+	const struct ws_stream_functions functions = {write_gzip, end};
 	const int fd = ws_file_copy_handle(fileno(to), true);
-	struct gzip *g;
 
 	*f = NULL;
 	WS_FAIL_IF(fd < 0, err, IO_WRITE, "%s", strerror(errno));
-	g = ws_xarray(1, sizeof(*g));
+	struct gzip *g = ws_xarray(1, sizeof(*g));
 	g->gz = gzdopen(fd, "wb6");
 	if (!g->gz)
 		ws_out_of_memory(BUFFER_BYTES);

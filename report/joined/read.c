@@ -806,8 +806,7 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 	const struct ws_trace_reader *r = reading->r;
 	const uint64_t kernels = ws_trace_reader_count(r, WS_KIND_KERNEL),
 	               calls = ws_trace_reader_count(r, WS_KIND_API),
-	               ranges = ws_trace_reader_count(r, WS_KIND_NVTX) +
-	                        ws_trace_reader_count(r, WS_KIND_PYTHON_CALL);
+	               ranges = ws_pass_most_ranges(r);
 
 	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than an export handles");

@@ -4,7 +4,6 @@
 #include "formats/base/memory.h"
 #include "report/joined/rows.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 
 static uint32_t thread_of_range(const void *ctx, const void *row)
 {
@@ -25,8 +24,7 @@ void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct w
 static void find_op_ranges(struct ws_joined_rows *rows)
 {
 	ws_spill_open(&rows->op_ranges, rows->nranges * sizeof(uint32_t));
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, range) {
 		uint32_t op = WS_NONE;
 
 		if (range->context->is_op)

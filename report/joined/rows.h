@@ -49,6 +49,17 @@ static inline const struct ws_joined_range *ws_joined_rows_range(struct ws_joine
 	               ? NULL
 	               : ws_spill_row(&rows->ranges, sizeof(struct ws_joined_range), number);
 }
+/* For each row i in order, with a pointer to it, which is valid until the next one. */
+#define WS_EACH_ROW(type, get, index_type, n, rows, i, row)                                      \
+	for (index_type i = 0, row##_goes_on = 1; row##_goes_on && i < (n); i++)                 \
+		for (const struct type *row = (row##_goes_on = 0, get(rows, i)); !row##_goes_on; \
+		     row##_goes_on = 1)
+#define WS_EACH_KERNEL(rows, i, k) \
+	WS_EACH_ROW(ws_joined_kernel, ws_joined_rows_kernel, size_t, (rows)->nkernels, rows, i, k)
+#define WS_EACH_CALL(rows, i, c) \
+	WS_EACH_ROW(ws_joined_call, ws_joined_rows_call, uint32_t, (rows)->ncalls, rows, i, c)
+#define WS_EACH_RANGE(rows, i, r) \
+	WS_EACH_ROW(ws_joined_range, ws_joined_rows_range, uint32_t, (rows)->nranges, rows, i, r)
 /* Reorders the rows by thread, then begin. After this the number of a range is not its row any
  * more. */
 void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct ws_model *m);

@@ -1,7 +1,6 @@
 #include "report/joined/rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/memory.h"
 #include "report/base/names.h"
@@ -319,8 +318,7 @@ static void look_at_calls(struct hole_finder *f)
 	struct ws_joined_rows *rows = f->j->rows;
 	struct ws_soundness *s = &f->j->m->soundness;
 
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+	WS_EACH_CALL(rows, i, call) {
 		const uint32_t name = call->kind->name, thread = call->kind->thread;
 		const uint8_t role = f->role[name];
 		int64_t *last_ns;
@@ -392,25 +390,16 @@ static void each_time(struct far_finder *f,
 	struct ws_joined_rows *rows = f->j->rows;
 	const struct ws_model *m = f->j->m;
 
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k)
 		if (k->kind->timed)
 			look(f, k->start_ns, k->start_ns + k->dur_ns);
-	}
 	for (size_t i = 0; i < m->nwork; i++)
 		if (!m->work[i].no_time)
 			look(f, m->work[i].start_ns, m->work[i].start_ns + m->work[i].dur_ns);
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
+	WS_EACH_CALL(rows, i, call)
 		look(f, call->start_ns, call->start_ns + call->dur_ns);
-	}
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, range)
 		look(f, range->start_ns, range->is_open ? range->start_ns : range->end_ns);
-	}
 	for (size_t i = 0; i < m->cpu_ops.tree.n; i++)
 		look(f, m->cpu_ops.tree.start_ns[i], m->cpu_ops.tree.end_ns[i]);
 }
@@ -465,9 +454,7 @@ static void leave_out_far(struct far_finder *f)
 	struct ws_model *m = f->j->m;
 	struct ws_broken_law *broken = &m->soundness.broken[WS_LAW_FAR_AWAY];
 
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k) {
 		if (!k->kind->timed || !is_far(f, k->start_ns, k->start_ns + k->dur_ns))
 			continue;
 		note_far(f, k->start_ns, k->start_ns + k->dur_ns, m->configs[k->kind->config].name);

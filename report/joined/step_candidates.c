@@ -116,12 +116,6 @@ static void group_paths(struct finder *f)
 	}
 }
 
-static bool is_part(const struct group *g, const struct ws_step_candidates *out)
-{
-	return (g->names > 1 && g->count > g->names) ||
-	       (out->times && g->count > MOST_IN_PERIOD * out->times);
-}
-
 /* Was it launched during a warm-up, by any thread? Autograd's thread runs the backward of a
  * warm-up. */
 static bool is_of_warm_up(const struct finder *f, const struct ws_joined_kernel *k)
@@ -137,8 +131,7 @@ static void sum_up(struct finder *f)
 {
 	const struct ws_ranges *r = &f->m->ranges;
 
-	for (uint32_t i = 0; i < f->rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, i);
+	WS_EACH_RANGE(f->rows, i, range) {
 		const uint32_t group = f->of_path[range->context->path];
 
 		if (range->context->marks & WS_IN_WARM_UP)
@@ -147,9 +140,7 @@ static void sum_up(struct finder *f)
 			f->group[group].count++;
 	}
 	ws_spans_merge(&f->warm_up);
-	for (size_t i = 0; i < f->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
-
+	WS_EACH_KERNEL(f->rows, i, k) {
 		if (!k->kind->timed || is_of_warm_up(f, k))
 			continue;
 		f->gpu_ns += k->dur_ns;
@@ -193,13 +184,10 @@ static void add_spans(struct finder *f, struct ws_step_candidate *c)
 		is_step[i] |= in_step;
 	}
 	WS_NEW(f->arena, c->span, f->rows->nranges);
-	for (uint32_t i = 0; i < f->rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, i);
-
+	WS_EACH_RANGE(f->rows, i, range)
 		if (is_outermost[range->context->path] && !range->is_open &&
 		    !(range->context->marks & WS_IN_WARM_UP))
 			c->span[c->count++] = (struct ws_span){range->start_ns, range->end_ns};
-	}
 }
 
 static void choose(struct finder *f, struct ws_step_candidates *out)
@@ -210,7 +198,8 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 		for (size_t i = 0; i < f->ngroups; i++) {
 			struct group *g = &f->group[i];
 
-			if (!is_part(g, out) &&
+			if (!((g->names > 1 && g->count > g->names) ||
+			      (out->times && g->count > MOST_IN_PERIOD * out->times)) &&
 			    (g->count > 1 || (g->count && is_known(g->pattern))) &&
 			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
 			    g->gpu_ns && (!best || is_better(g, best)))

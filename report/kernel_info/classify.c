@@ -1,7 +1,6 @@
 /* Classifies a kernel by its name: demangles it, normalises it, and applies the rules of
  * class_rules.txt. */
 #include "report/kernel_info/classify.h"
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,35 +285,15 @@ static const char builtin_rules[] = {
 
 enum attribute { ATTR_CLASS, ATTR_TENSOR, ATTR_DIRECTION, ATTR_DTYPE, ATTR_CALL, ATTR_COUNT };
 
-static const char *const class_names[] = {
-#define X(NAME, name, SUMMARY, meaning) [WS_CLASS_##NAME] = #name,
-        WS_OP_CLASS_LIST(X)
-#undef X
-};
+static const char *const class_names[] = {WS_OP_CLASS_LIST(WS_LIST_SECOND_NAME)};
 
-static const char *const tensor_names[] = {
-#define X(NAME, name, shown) [WS_TENSOR_##NAME] = #name,
-        WS_TENSOR_LIST(X)
-#undef X
-};
+static const char *const tensor_names[] = {WS_TENSOR_LIST(WS_LIST_SECOND_NAME)};
 
-static const char *const direction_names[] = {
-#define X(NAME, name) [WS_NAME_DIRECTION_##NAME] = #name,
-        WS_NAME_DIRECTION_LIST(X)
-#undef X
-};
+static const char *const direction_names[] = {WS_NAME_DIRECTION_LIST(WS_LIST_SECOND_NAME)};
 
-static const char *const dtype_names[] = {
-#define X(NAME, name) [WS_NAME_DTYPE_##NAME] = #name,
-        WS_NAME_DTYPE_LIST(X)
-#undef X
-};
+static const char *const dtype_names[] = {WS_NAME_DTYPE_LIST(WS_LIST_SECOND_NAME)};
 
-static const char *const call_names[] = {
-#define X(NAME, name) [WS_NAME_CALL_##NAME] = #name,
-        WS_NAME_CALL_LIST(X)
-#undef X
-};
+static const char *const call_names[] = {WS_NAME_CALL_LIST(WS_LIST_SECOND_NAME)};
 
 /* Attributes of rules, with their values and the default. */
 static const struct {
@@ -423,14 +402,11 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 enum ws_status ws_classifier_new(const char *user_rules, size_t len, struct ws_classifier **out,
                                  struct ws_err *err)
 {
-	struct ws_classifier *c;
-	enum ws_status status;
-
 	*out = NULL;
 	WS_FAIL_IF(user_rules && len > WS_RULES_MAX_BYTES, err, USAGE,
 	           "class rules: %zu bytes, more than %u", len, WS_RULES_MAX_BYTES);
-	c = ws_xarray(1, sizeof(*c));
-	status = user_rules ? add_rules(c, user_rules, len, 1, err) : WS_OK;
+	struct ws_classifier *c = ws_xarray(1, sizeof(*c));
+	enum ws_status status = user_rules ? add_rules(c, user_rules, len, 1, err) : WS_OK;
 	WS_THEN(status, add_rules(c, builtin_rules, sizeof(builtin_rules), 0, err));
 	if (status != WS_OK) {
 		ws_classifier_free(c);
@@ -520,12 +496,10 @@ static void apply_rules(struct ws_classifier *c, const char *name, const char *f
 		static const char word[] = "_align";
 
 		for (const char *p = strstr(name, word); p; p = strstr(p, word)) {
-			unsigned v;
-
 			p += strlen(word);
 			if (*p >= 'a' && *p <= 'c')
 				p++;
-			v = number(&p);
+			unsigned v = number(&p);
 			if (v && (!out->align || v < out->align))
 				out->align = v;
 		}
@@ -554,7 +528,6 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 {
 	uint64_t id = ws_strtab_find(&c->names, name, len);
 	char normal[WS_CLASSIFY_BYTES + 1], function[WS_CLASSIFY_BYTES + 1];
-	struct ws_bytes readable;
 
 	if (id) {
 		*out = c->traits[id - 1];
@@ -563,7 +536,7 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 	WS_GROW(c->traits, c->ntraits + 1, c->traits_capacity);
 	c->demangled.len = 0;
 	ws_demangle(name, len, &c->demangled);
-	readable = (struct ws_bytes){c->demangled.data, c->demangled.len};
+	struct ws_bytes readable = (struct ws_bytes){c->demangled.data, c->demangled.len};
 	ws_name_normalise(readable.ptr, readable.len, normal, sizeof(normal));
 	normalise_function(readable, function, sizeof(function));
 

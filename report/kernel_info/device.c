@@ -342,28 +342,20 @@ static uint64_t shared_limit(const struct ws_sm_limits *l, uint64_t shared_bytes
 
 /* Number of blocks that fit on an SM with this limit of shared memory per block. */
 static uint32_t blocks_that_fit(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
-                                uint64_t threads, uint32_t shared_per_block_bytes,
-                                unsigned *limiters)
+                                uint64_t threads, uint32_t shared_per_block_bytes)
 {
-	uint64_t warps = round_up(threads, WARP_THREADS) / WARP_THREADS;
-	const struct {
-		enum ws_occupancy_limiter bit;
-		uint64_t blocks;
-	} limit[] = {
-	        {WS_OCCUPANCY_WARPS, l->threads_per_sm / WARP_THREADS / warps},
-	        {WS_OCCUPANCY_REGISTERS, registers_limit(l, s->registers, warps)},
-	        {WS_OCCUPANCY_SHARED, shared_limit(l, s->shared_bytes, shared_per_block_bytes)},
-	        {WS_OCCUPANCY_BLOCKS, l->blocks_per_sm},
+	const uint64_t warps = round_up(threads, WARP_THREADS) / WARP_THREADS;
+	const uint64_t limit[] = {
+	        l->threads_per_sm / WARP_THREADS / warps,
+	        registers_limit(l, s->registers, warps),
+	        shared_limit(l, s->shared_bytes, shared_per_block_bytes),
+	        l->blocks_per_sm,
 	};
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < sizeof(limit) / sizeof(*limit); i++)
-		if (limit[i].blocks < least)
-			least = limit[i].blocks;
-	*limiters = 0;
-	for (size_t i = 0; i < sizeof(limit) / sizeof(*limit); i++)
-		if (limit[i].blocks == least)
-			*limiters |= limit[i].bit;
+		if (limit[i] < least)
+			least = limit[i];
 	return (uint32_t)least;
 }
 
@@ -396,19 +388,16 @@ bool ws_occupancy_estimate(const struct ws_sm_limits *l, const struct ws_launch_
 {
 	uint64_t grid = product(s->grid_x, s->grid_y, s->grid_z, UINT64_MAX);
 	uint64_t threads = product(s->block_x, s->block_y, s->block_z, l->threads_per_block);
-	unsigned ignored;
 	double resident;
 
 	memset(out, 0, sizeof(*out));
 	if (!grid || !threads || s->registers > UINT16_MAX || s->shared_bytes > UINT32_MAX)
 		return false;
 
-	out->active_blocks =
-	        blocks_that_fit(l, s, threads, l->shared_per_block_optin_bytes, &out->limiters);
+	out->active_blocks = blocks_that_fit(l, s, threads, l->shared_per_block_optin_bytes);
 	if (!out->active_blocks)
 		return false;
-	out->kineto_active_blocks =
-	        blocks_that_fit(l, s, threads, l->shared_per_block_bytes, &ignored);
+	out->kineto_active_blocks = blocks_that_fit(l, s, threads, l->shared_per_block_bytes);
 	out->kineto_percent = kineto_percent(l, grid, threads, out->kineto_active_blocks);
 
 	out->blocks_per_sm = (double)grid / l->sm_count;

@@ -149,24 +149,10 @@ struct ws_launch_shape {
 	uint64_t shared_bytes;              /* per block, static and dynamic */
 };
 
-/* Resources that limit the number of blocks on an SM. NAME, bit, name */
-#define WS_OCCUPANCY_LIMITER_LIST(X)  \
-	X(WARPS, 1, "warps")          \
-	X(REGISTERS, 2, "registers")  \
-	X(SHARED, 4, "shared memory") \
-	X(BLOCKS, 8, "blocks")
-
-enum ws_occupancy_limiter {
-#define X(NAME, bit, name) WS_OCCUPANCY_##NAME = (bit),
-	WS_OCCUPANCY_LIMITER_LIST(X)
-#undef X
-};
-
 struct ws_occupancy {
 	double blocks_per_sm;   /* of the grid: its blocks over all SMs; not clamped, not rounded */
 	double warps_per_sm;    /* threads of those blocks / 32, not rounded up to whole warps */
 	uint32_t active_blocks; /* blocks that fit on an SM at once */
-	unsigned limiters; /* bits of ws_occupancy_limiter: all limits that equal active_blocks */
 	double percent;         /* estimated achieved occupancy, 0..100 */
 	/*
 	 * The same as PyTorch's profiler (Kineto) computes it: in float, rounded, and 0 for a block

@@ -50,14 +50,12 @@ static bool take_vllm_part(struct scan *s, struct ws_batch_part *part, bool *has
 		return false;
 	for (int i = 0; s->p < s->end && *s->p != ')'; i++) {
 		const char *key = s->p;
-		struct ws_bytes letters;
-		uint64_t number, *sum;
 
 		while (s->p < s->end && !ws_name_is_digit(*s->p) && *s->p != ')')
 			s->p++;
-		letters = (struct ws_bytes){key, (size_t)(s->p - key)};
-		number = take_number(s);
-		sum = sum_of(part, letters);
+		struct ws_bytes letters = (struct ws_bytes){key, (size_t)(s->p - key)};
+		uint64_t number = take_number(s);
+		uint64_t *sum = sum_of(part, letters);
 		*has_sums |= sum == &part->pairs;
 		if (sum)
 			*sum = number;
@@ -96,18 +94,16 @@ static void take_pairs(struct scan s, struct ws_batch *b, struct ws_batch_part *
 {
 	while (s.p < s.end) {
 		const char *key = s.p;
-		struct ws_bytes name;
 		struct ws_batch_part *part = own;
-		uint64_t number, *sum;
 
 		while (s.p < s.end && *s.p != '=' && *s.p != ' ')
 			s.p++;
-		name = (struct ws_bytes){key, (size_t)(s.p - key)};
+		struct ws_bytes name = (struct ws_bytes){key, (size_t)(s.p - key)};
 		if (!take(&s, "=")) {
 			s.p++;
 			continue;
 		}
-		number = take_number(&s);
+		uint64_t number = take_number(&s);
 		while (s.p < s.end && *s.p != ' ')
 			s.p++; /* "117/128" is padded to 128; other text */
 		s.p += s.p < s.end;
@@ -115,7 +111,7 @@ static void take_pairs(struct scan s, struct ws_batch *b, struct ws_batch_part *
 			part = *(const char *)name.ptr == 'c' ? &b->context : &b->generation;
 			name = (struct ws_bytes){(const char *)name.ptr + 2, name.len - 2};
 		}
-		sum = sum_of(part, name);
+		uint64_t *sum = sum_of(part, name);
 		b->has_sums |= sum == &part->pairs;
 		if (sum)
 			*sum = number;
@@ -134,7 +130,6 @@ static bool read_sglang(struct scan s, struct ws_batch *b)
 {
 	struct ws_batch_part *own = &b->context;
 	const char *mode;
-	struct ws_bytes word;
 
 	if (!take(&s, "step["))
 		return false;
@@ -142,7 +137,7 @@ static bool read_sglang(struct scan s, struct ws_batch *b)
 		s.p++;
 	if (s.p == s.end)
 		return false;
-	word = (struct ws_bytes){mode, (size_t)(s.p - mode)};
+	struct ws_bytes word = (struct ws_bytes){mode, (size_t)(s.p - mode)};
 	if (ws_name_has(word, "DECODE") || ws_name_has(word, "VERIFY"))
 		own = &b->generation;
 	s.p++;

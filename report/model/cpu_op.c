@@ -86,28 +86,58 @@ struct op_sequence {
 	uint64_t forward_thread; /* 0: not a backward operation */
 };
 
-static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
-                              uint32_t to, struct op_sequence *sequence, struct ws_err *err)
+static void allocate(struct ws_model *m, size_t rows)
+{
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	struct ws_op_tree *r = &ops->tree;
+
+	r->n = rows;
+	WS_NEW(&m->arena, r->start_ns, rows);
+	WS_NEW(&m->arena, r->end_ns, rows);
+	WS_NEW(&m->arena, r->thread, rows);
+	WS_NEW(&m->arena, r->name, rows);
+	WS_NEW(&m->arena, r->parent, rows);
+	WS_NEW(&m->arena, ops->config, rows);
+	WS_NEW(&m->arena, ops->external, rows);
+	WS_NEW(&m->arena, ops->range, rows);
+	WS_NEW(&m->arena, ops->forward, rows);
+	WS_NEW(&m->arena, ops->phase, rows);
+	memset(ops->range, 0xff, rows * sizeof(*ops->range));
+	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
+	memset(ops->phase, WS_PHASE_OTHER, rows);
+}
+
+static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t,
+                              struct ws_op_copy from, uint32_t to, struct op_sequence *sequence,
+                              struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 	struct ws_op_tree *r = &ops->tree;
+	const uint64_t row = from.row;
+	const uint32_t thread = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0);
 	int64_t start = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, row);
 	int64_t dur = (int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, row);
 	uint32_t config = ws_idmap_get(&l->op_config_of, ws_value(t, WS_COL_cpu_op_config, row));
 
 	dur = dur < 0 ? 0 : dur;
+	*sequence = (struct op_sequence){
+	        from.is_copy ? -1 : (int64_t)ws_value(t, WS_COL_cpu_op_sequence, row),
+	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
+	};
 	WS_FORWARD(ws_check_time(start, dur, "operation", row, err));
+	if (from.is_copy) {
+		const int64_t end = start + dur;
+
+		start = ws_op_copy_time(l, from.period, thread, start, NULL);
+		dur = ws_op_copy_time(l, from.period, thread, end, NULL) - start;
+	}
 	ws_extend_time(l->m, start, start + dur);
 	r->start_ns[to] = start;
 	r->end_ns[to] = start + dur;
 	ops->config[to] = config == WS_NONE ? 0 : config;
 	r->name[to] = ops->configs[ops->config[to]].name;
 	ops->external[to] = ws_value(t, WS_COL_cpu_op_external_id, row);
-	*sequence = (struct op_sequence){
-	        (int64_t)ws_value(t, WS_COL_cpu_op_sequence, row),
-	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
-	};
-	r->thread[to] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0);
+	r->thread[to] = thread;
 	return WS_OK;
 }
 
@@ -222,8 +252,49 @@ static void on_flow(void *loader, const void *row)
 		ops->forward[to] = from;
 }
 
-/* Sets the forward operation of each backward operation; operations inside inherit it. */
+/*
+ * A copy is the backward of what stands at the place of its original's forward operation: in the
+ * period as many before its own.
+ */
+static void link_copies(struct ws_model *m, const struct ws_op_copy *rows, struct ws_arena *temp)
+{
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	const size_t n = ops->tree.n;
+	size_t *first;         /* of each period: of its operations in `at` */
+	uint32_t *at, *of_row; /* the operations at these places; of a row */
+
+	WS_NEW(temp, first, m->nop_periods + 1);
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].period != WS_NONE)
+			first[rows[i].period + 1]++;
+	for (size_t i = 0; i < m->nop_periods; i++)
+		first[i + 1] += first[i];
+	WS_NEW(temp, at, first[m->nop_periods]);
+	WS_NEW(temp, of_row, n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (rows[i].period != WS_NONE)
+			at[first[rows[i].period] + rows[i].place] = i;
+		if (!rows[i].is_copy)
+			of_row[rows[i].row] = i;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t like = rows[i].is_copy ? of_row[rows[i].row] : 0,
+		               forward = rows[i].is_copy ? ops->forward[like] : WS_NONE;
+		uint32_t period;
+
+		if (forward == WS_NONE || rows[forward].period == WS_NONE)
+			continue;
+		period = rows[i].period - (rows[like].period - rows[forward].period);
+		if (period < m->nop_periods &&
+		    m->op_periods[period].marks == m->op_periods[rows[forward].period].marks &&
+		    first[period + 1] - first[period] > rows[forward].place)
+			ops->forward[i] = at[first[period] + rows[forward].place];
+	}
+}
+
+/* Which operation each is the backward of; what lies inside one inherits that. */
 static enum ws_status follow_flows(struct ws_loader *l, const struct op_sequence *sequence,
+                                   const struct ws_op_copy *rows, struct ws_arena *temp,
                                    struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
@@ -232,40 +303,25 @@ static enum ws_status follow_flows(struct ws_loader *l, const struct op_sequence
 		WS_FORWARD(ws_load_each(l, WS_KIND_FLOW, on_flow, l, err));
 	else
 		follow_sequences(ops, sequence);
+	if (l->m->nop_periods)
+		link_copies(l->m, rows, temp);
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
 			ops->forward[i] = ops->forward[ops->tree.parent[i]];
 	return WS_OK;
 }
 
-static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
-                               const struct ws_column_data *t, struct ws_err *err)
+/* All operations, and copies of those of steps that others repeat, by thread, then begin, the
+ * longer one first: parents before their children. */
+static size_t order_ops(struct ws_arena *temp, struct ws_loader *l, const struct ws_column_data *t,
+                        struct ws_op_copy **out)
 {
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	struct op_sequence *sequence;
-	int64_t total = 0;
+	struct ws_op_copy *all;
 	uint32_t *order;
 	int64_t *key;
+	size_t n;
 
-	struct ws_op_tree *r = &ops->tree;
-
-	r->n = t->rows;
-	WS_NEW(&l->m->arena, r->start_ns, t->rows);
-	WS_NEW(&l->m->arena, r->end_ns, t->rows);
-	WS_NEW(&l->m->arena, r->thread, t->rows);
-	WS_NEW(&l->m->arena, r->name, t->rows);
-	WS_NEW(&l->m->arena, r->parent, t->rows);
-	WS_NEW(&l->m->arena, ops->config, t->rows);
-	WS_NEW(&l->m->arena, ops->external, t->rows);
-	WS_NEW(&l->m->arena, ops->range, t->rows);
-	WS_NEW(&l->m->arena, ops->forward, t->rows);
-	WS_NEW(&l->m->arena, ops->phase, t->rows);
-	memset(ops->range, 0xff, t->rows * sizeof(*ops->range));
-	memset(ops->forward, 0xff, t->rows * sizeof(*ops->forward));
-	memset(ops->phase, WS_PHASE_OTHER, t->rows);
 	WS_NEW(temp, order, t->rows);
-	WS_NEW(temp, sequence, t->rows);
-	/* Rows by thread, then begin, the longer one first: parents before their children. */
 	WS_NEW(temp, key, t->rows);
 	for (uint64_t j = 0; j < t->rows; j++)
 		/* descending; a negation could overflow */
@@ -275,14 +331,50 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	for (uint64_t j = 0; j < t->rows; j++)
 		key[j] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, j);
 	ws_order_by(order, key, t->rows);
-	for (uint64_t j = 0; j < t->rows; j++)
-		key[j] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, j), 0);
-	ws_order_by(order, key, t->rows);
+	n = ws_op_copies(l, order, key, t->rows, temp, &all);
+	WS_NEW(temp, order, n);
+	WS_NEW(temp, key, n);
+	ws_order_identity(order, n);
+	if (n > t->rows) {
+		for (size_t j = 0; j < n; j++) {
+			const uint32_t thread =
+			        ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, all[j].row),
+			                         0);
+
+			key[j] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, all[j].row);
+			if (all[j].is_copy)
+				key[j] = ws_op_copy_time(l, all[j].period, thread, key[j], NULL);
+		}
+		ws_order_by(order, key, n);
+	}
+	for (size_t j = 0; j < n; j++)
+		key[j] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, all[j].row), 0);
+	ws_order_by(order, key, n);
+	WS_NEW(temp, *out, n);
+	for (size_t j = 0; j < n; j++)
+		(*out)[j] = all[order[j]];
+	return n;
+}
+
+static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
+                               const struct ws_column_data *t, struct ws_err *err)
+{
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct op_sequence *sequence;
+	struct ws_op_copy *rows;
+	int64_t total = 0;
+	size_t n;
+
+	WS_FORWARD(ws_load_op_periods(l, t, err));
+	n = order_ops(temp, l, t, &rows);
+	allocate(l->m, n);
+	WS_NEW(temp, sequence, n);
 	ops->tree.n = 0;
-	for (uint64_t row = 0; row < t->rows; row++) {
+	for (size_t k = 0; k < n; k++) {
 		const uint32_t i = (uint32_t)ops->tree.n;
 
-		WS_FORWARD(take_op(l, t, order[row], i, &sequence[i], err));
+		rows[i] = rows[k];
+		WS_FORWARD(take_op(l, t, rows[i], i, &sequence[i], err));
 		if (is_twice(ops, i)) {
 			l->m->soundness.broken[WS_LAW_ONCE].calls++;
 			continue;
@@ -295,7 +387,7 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 		ops->tree.n++;
 	}
 	nest(l->m);
-	return t->rows ? follow_flows(l, sequence, err) : WS_OK;
+	return t->rows ? follow_flows(l, sequence, rows, temp, err) : WS_OK;
 }
 
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
@@ -420,6 +512,44 @@ static int by_time(const void *pa, const void *pb)
 	return (a->position > b->position) - (a->position < b->position);
 }
 
+/* Calls of modules in the root's, of steps that recorded only that. Returns how many there are
+ * then.
+ */
+static size_t add_copies(const struct ws_loader *l, struct ws_module_call **calls, size_t n)
+{
+	struct ws_arena temp = {0};
+	struct ws_op_copy *copies;
+	struct ws_module_call *all;
+	uint32_t *order;
+	int64_t *start_ns;
+	size_t with_copies;
+
+	WS_NEW(&temp, order, n);
+	WS_NEW(&temp, start_ns, n);
+	for (size_t i = 0; i < n; i++)
+		start_ns[i] = (*calls)[i].start_ns;
+	ws_order_identity(order, n);
+	ws_order_by(order, start_ns, n);
+	with_copies = ws_op_copies(l, order, start_ns, n, &temp, &copies);
+	if (with_copies > n) {
+		WS_NEW(&l->m->arena, all, with_copies);
+		memcpy(all, *calls, n * sizeof(*all));
+		*calls = all;
+	}
+	for (size_t i = n; i < with_copies; i++) {
+		struct ws_module_call call = (*calls)[copies[i].row];
+		bool is_there;
+
+		call.start_ns =
+		        ws_op_copy_time(l, copies[i].period, call.thread, call.start_ns, &is_there);
+		call.end_ns = ws_op_copy_time(l, copies[i].period, call.thread, call.end_ns, NULL);
+		if (!is_there)
+			(*calls)[n++] = call;
+	}
+	ws_arena_free(&temp);
+	return n;
+}
+
 enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena,
                                      struct ws_module_event **out, size_t *n, struct ws_err *err)
 {
@@ -442,8 +572,9 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	ws_column_data_release(&t);
 	WS_FAIL_IF(status == WS_OK && ncalls >= WS_NONE / 2, err, NO_MEMORY,
 	           "the trace has more calls of modules than a report handles");
-	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
 	WS_FORWARD(status);
+	ncalls = add_copies(l, &calls, ncalls);
+	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
 	WS_NEW(arena, *out, 2 * ncalls);
 	/* Open calls were moved to the front of the list, which has been read. */
 	events = *out;

@@ -1,9 +1,6 @@
 #include <stdlib.h>
-#include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/base/names.h"
-#include "report/kernel_info/classify.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
 #include "formats/base/sort.h"
@@ -31,6 +28,7 @@ void ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes ma
 void ws_loader_release(struct ws_loader *l)
 {
 	ws_arena_free(&l->temp);
+	free(l->op_times.time);
 	ws_idmap_free(&l->thread_of);
 	ws_idmap_free(&l->process_of);
 	ws_idmap_free(&l->device_of);
@@ -112,11 +110,7 @@ uint32_t ws_steady_text(struct ws_model *m, uint32_t name)
 
 static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct ws_err *err)
 {
-	static const char *const known[] = {
-#define X(id, text) text,
-	        WS_KNOWN_TEXTS(X)
-#undef X
-	};
+	static const char *const known[] = {WS_KNOWN_TEXTS(WS_LIST_SECOND)};
 	struct ws_model *m = l->m;
 	size_t capacity;
 

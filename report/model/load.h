@@ -91,6 +91,14 @@ struct ws_loader {
 	bool plain_names; /* class, dtype and so on of kernel names are not needed: only their text
 	                   */
 	const struct ws_model_opts *opts;
+	struct ws_op_points *op_points; /* for each of the model's op_periods */
+	struct ws_op_times {
+		struct ws_op_time {
+			int64_t time_ns;
+			uint32_t thread;
+		} * time; /* by thread, then time */
+		size_t n, capacity;
+	} op_times;           /* of recorded operations and modules, if there are periods without */
 	struct ws_arena temp; /* temporary data of later steps of loading */
 };
 
@@ -158,5 +166,38 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
  * ws_load_cpu_ops. */
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err);
+/*
+ * Times between two steps, and which of them that recorded no operations are like which that did.
+ * ops: all recorded ones.
+ */
+enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_data *ops,
+                                  struct ws_err *err);
+/* In both of two periods that are alike something is recorded at these times. */
+struct ws_op_point {
+	int64_t from_ns, to_ns;
+	uint32_t thread;
+	bool is_module;
+};
+struct ws_op_points {
+	struct ws_op_point *point; /* by thread, then time */
+	size_t n;
+};
+/* A row of the trace, or a copy of it. */
+struct ws_op_copy {
+	uint32_t row;
+	uint32_t period; /* that has it: its number, WS_NONE */
+	uint32_t place;  /* among the rows of that, the same in those that are alike */
+	bool is_copy;
+};
+/* Copies are held in memory, as the operations of a whole recording would be. */
+#define WS_MOST_OP_COPIES (UINT64_C(1) << 24)
+/* All rows in their order, which is by start_ns, then the copies, those of a period in this order,
+ * too. A period that would have too many is like none from now on. */
+size_t ws_op_copies(const struct ws_loader *l, const uint32_t *order, const int64_t *start_ns,
+                    size_t n, struct ws_arena *arena, struct ws_op_copy **out);
+/* The time in the period of what happened at this time of the one that it is like. *is_module (may
+ * be NULL): a call of a module is recorded at it in both. */
+int64_t ws_op_copy_time(const struct ws_loader *l, uint32_t period, uint32_t thread,
+                        int64_t time_ns, bool *is_module);
 /* The number of a thread. A thread whose row was lost is added as a thread of process `pid`. */
 uint32_t ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid);

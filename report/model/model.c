@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/ui.h"
 #include "report/model/load.h"
@@ -78,11 +77,7 @@ const char *ws_phase_name(enum ws_phase phase)
 
 const char *ws_scope_name(enum ws_scope scope)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_SCOPE_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {WS_SCOPE_LIST(WS_LIST_SECOND)};
 
 	return names[scope];
 }
@@ -154,11 +149,7 @@ int64_t ws_model_recorded_ns(const struct ws_model *m)
 
 /* --- soundness ------------------------------------------------------------------------------- */
 
-const struct ws_law_def ws_law_defs[WS_LAWS] = {
-#define X(ID, law, use) {law, use},
-        WS_LAW_LIST(X)
-#undef X
-};
+const struct ws_law_def ws_law_defs[WS_LAWS] = {WS_LAW_LIST(WS_LIST_REST)};
 
 bool ws_is_sound(const struct ws_soundness *s)
 {

@@ -426,6 +426,15 @@ struct ws_cpu_ops {
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
 };
 
+/* The time from one step of a framework's program to the next. */
+struct ws_op_period {
+	int64_t start_ns, end_ns;
+	uint64_t marks, ops; /* hashes; ops 0: its operations were not recorded */
+	uint32_t thread;
+	uint32_t source; /* the one whose operations it has: its own number, WS_NONE */
+	bool is_begin;   /* of a time whose rest was recorded */
+};
+
 /* A collective operation as recorded by a framework. Texts; 0 = not recorded. */
 struct ws_collective {
 	uint32_t name, group, ranks, dtype;
@@ -450,6 +459,8 @@ enum ws_step_apart {
 	WS_STEP_NOT_APART,
 	WS_STEP_EVALUATES, /* it contains an evaluation, which most do not */
 	WS_STEP_PREFILLS,  /* it reads a prompt, while each of the others computes a token */
+	WS_STEP_NO_OPS,    /* not all were recorded, and it repeats no recorded step */
+	WS_STEPS_APART
 };
 
 /* In a step, on its thread. */
@@ -473,6 +484,7 @@ struct ws_model_step {
 	bool unfinished; /* recording of it, or of its work, began or ended inside it */
 	bool unsound;    /* it contains records that break a law of soundness */
 	uint8_t apart;   /* enum ws_step_apart */
+	bool repeats;    /* its operations are those of another step */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* from ranges or links; OTHER = the rest */
 	uint8_t phases;              /* bit p: phase p is known of the step */
@@ -559,6 +571,9 @@ struct ws_model {
 	struct ws_work *work; /* sorted by device, then start */
 	size_t nwork;
 	struct ws_cpu_ops cpu_ops;
+	struct ws_op_period *op_periods; /* by thread, then start */
+	size_t nop_periods;
+	bool op_periods_launch; /* device work, which has to be the same in those that are alike */
 	struct ws_collective *collectives;
 	size_t ncollectives;
 	struct ws_memory_event *memory;

@@ -2,10 +2,8 @@
 
 #include <stdlib.h>
 
-#include "formats/base/memory.h"
 #include "report/model/load.h"
 #include "report/base/names.h"
-#include "report/base/order.h"
 
 /*
  * Predefined NVTX entry types that hold whole numbers, with their size on the
@@ -41,11 +39,7 @@ bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out
 {
 	static const struct {
 		uint8_t type, bytes, is_signed;
-	} numbers[] = {
-#define X(type, bytes, is_signed) {type, bytes, is_signed},
-	        NUMBER_TYPES(X)
-#undef X
-	};
+	} numbers[] = {NUMBER_TYPES(WS_LIST_ROW)};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		uint64_t value = 0;
@@ -221,15 +215,13 @@ void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 {
 	struct decoder d = {.in = tables};
 	uint64_t n = tables->payload->rows;
-	const struct ws_column_data *t;
-	const struct ws_column *bytes;
 
 	*out = (struct ws_ops){.n = n};
 	out->op = ws_xarray(n ? n : 1, sizeof(*out->op));
 	out->is_op = ws_xarray(n ? n : 1, 1);
 	find_layouts(&d);
-	t = d.in->payload;
-	bytes = &t->columns[WS_COL_payload_bytes];
+	const struct ws_column_data *t = d.in->payload;
+	const struct ws_column *bytes = &t->columns[WS_COL_payload_bytes];
 	for (uint64_t i = 0; i < t->rows && bytes->present; i++) {
 		uint64_t schema = ws_value(t, WS_COL_payload_schema, i);
 		uint32_t at = ws_idmap_get(&d.layout_of, schema);

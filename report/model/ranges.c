@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"
 #include "report/model/model.h"
@@ -58,10 +57,9 @@ static int compare_paths(const void *pa, const void *pb, void *arg)
 	const struct path_context *ctx = arg;
 	const struct ws_path *a = &ctx->paths[*(const uint32_t *)pa];
 	const struct ws_path *b = &ctx->paths[*(const uint32_t *)pb];
-	int c;
 
 	WS_ORDER_BY(a->first_ns, b->first_ns);
-	c = ws_name_compare(ctx->texts[a->name], ctx->texts[b->name]);
+	int c = ws_name_compare(ctx->texts[a->name], ctx->texts[b->name]);
 	if (!c)
 		c = ws_name_compare(ctx->texts[a->domain], ctx->texts[b->domain]);
 	return c ? c : a->style - b->style;
@@ -109,7 +107,6 @@ void ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_byte
                   char **out, size_t *len)
 {
 	size_t n = 1;
-	char *text, *to;
 
 	for (uint32_t p = path; p != WS_NONE; p = r->paths[p].parent) {
 		struct ws_bytes name = texts[r->paths[p].name];
@@ -118,9 +115,9 @@ void ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_byte
 		for (size_t i = 0; i < name.len; i++)
 			n += ((const char *)name.ptr)[i] == '/';
 	}
-	text = ws_xmalloc(n);
+	char *text = ws_xmalloc(n);
 	/* from the end backwards, because the innermost name comes first */
-	to = text + n;
+	char *to = text + n;
 	*--to = '\0';
 	for (uint32_t p = path; p != WS_NONE; p = r->paths[p].parent) {
 		const char *name = texts[r->paths[p].name].ptr;

@@ -1,12 +1,11 @@
 /* Names for display: short names of kernels, names without template arguments, and the shortest
  * distinguishing forms. */
 #include "report/names/names.h"
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/table/table.h"
@@ -99,7 +98,6 @@ static void cut(const struct cutter *c, struct cut *name, size_t at, const char 
 	size_t head = end_of(whole, 0, c->head < room ? c->head : room - 1);
 	size_t rest = room - 1 - ws_display_width(text, head);
 	size_t begin = head, end = head, tail = begin_of_end(whole, rest), len = 0;
-	char *out;
 
 	if (ws_display_width(text, whole.len) <= c->width)
 		return;
@@ -114,7 +112,7 @@ static void cut(const struct cutter *c, struct cut *name, size_t at, const char 
 		end = begin;
 		tail = begin_of_end(whole, rest);
 	}
-	out = ws_arena_alloc(c->arena, whole.len + 2 * strlen(DOTS) + strlen(mark));
+	char *out = ws_arena_alloc(c->arena, whole.len + 2 * strlen(DOTS) + strlen(mark));
 	len = put(out, len, text, head);
 	if (begin > head && end > begin)
 		len = put(out, len, DOTS, strlen(DOTS));
@@ -514,35 +512,60 @@ static bool put_xmma(struct ws_bytes name, struct ws_buf *out)
 {
 	static const char begin[] = "_execute_", end[] = "kernel__5x_cu";
 	const char *p = name.ptr, *at, *tail;
-	size_t middle;
 
 	if (!memmem(p, name.len, "_xmma_", 6) || !(at = memmem(p, name.len, begin, 9)) ||
 	    !(tail = memmem(at, name.len - (size_t)(at - p), end, sizeof(end) - 1)))
 		return false;
-	middle = (size_t)(tail - at) - 9;
+	size_t middle = (size_t)(tail - at) - 9;
 	ws_buf_put(out, p, (size_t)(at - p));
 	if (middle)
 		ws_buf_put(out, at + 8, middle);
 	return true;
 }
 
+/* The function of a mangled name that no demangler reads, "_ZN3sgl3actI…", without template
+ * arguments: "act"; else empty. */
+static struct ws_bytes mangled_function(struct ws_bytes name)
+{
+	const char *at = name.ptr, *end = at + name.len;
+	struct ws_bytes last = {0};
+
+	if (name.len < 3 || memcmp(at, "_Z", 2) != 0)
+		return last;
+	at += at[2] == 'N' ? 3 : 2;
+	while (at < end && *at >= '1' && *at <= '9') {
+		size_t len = 0;
+
+		for (; at < end && isdigit((unsigned char)*at) && len < name.len; at++)
+			len = 10 * len + (size_t)(*at - '0');
+		if (len > (size_t)(end - at))
+			return (struct ws_bytes){0};
+		last = (struct ws_bytes){at, len};
+		at += len;
+	}
+	return last;
+}
+
 void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 {
 	size_t tensile = tensile_length(name);
-	struct ws_bytes function, arguments, telling;
+	struct ws_bytes function = mangled_function(name);
 	const char *behind;
-	char *room;
 
 	if (tensile) {
 		ws_buf_put(out, name.ptr, tensile);
 		return;
 	}
+	if (function.len) {
+		put_bytes(out, function);
+		return;
+	}
 	if (put_xmma(name, out))
 		return;
-	room = ws_xmalloc(name.len + 1);
+	char *room = ws_xmalloc(name.len + 1);
 	function = (struct ws_bytes){room, ws_name_function(name, room)};
-	arguments = arguments_of(name);
-	telling = telling_word(arguments, &behind);
+	struct ws_bytes arguments = arguments_of(name);
+	struct ws_bytes telling = telling_word(arguments, &behind);
 	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX) {
 		put_bytes(out, function);
 	} else if (ws_name_frame(function) == WS_NAME_WRAPPER) {

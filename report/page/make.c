@@ -6,12 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/base/names.h"
 #include "report/base/order.h"
 #include "report/base/stat.h"
 #include "report/joined/rows.h"
@@ -90,19 +88,6 @@ static int64_t take_overlapping(struct walk *w)
 	return ns;
 }
 
-static void walk_copies(struct walk *w, uint32_t device)
-{
-	const struct ws_model *m = w->p->m;
-
-	ws_spans_open(&w->overlapping, m->nwork);
-	for (size_t i = 0; i < m->nwork; i++)
-		if (m->work[i].device == device && m->work[i].kind != WS_WORK_GRAPH &&
-		    ws_work_ran(w->p->sel, m, i))
-			ws_spans_cover(&w->overlapping, m->work[i].start_ns,
-			               m->work[i].start_ns + m->work[i].dur_ns);
-	w->overlapping_ns[1] += take_overlapping(w);
-}
-
 static void walk_device(struct walk *w, uint32_t device)
 {
 	const struct ws_selection *sel = w->p->sel;
@@ -127,7 +112,17 @@ static void walk_device(struct walk *w, uint32_t device)
 	}
 	give_graphs(w, device, &work, INT64_MAX);
 	w->overlapping_ns[0] += take_overlapping(w);
-	walk_copies(w, device);
+
+	/* copies and fills */
+	const struct ws_model *m = w->p->m;
+
+	ws_spans_open(&w->overlapping, m->nwork);
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].device == device && m->work[i].kind != WS_WORK_GRAPH &&
+		    ws_work_ran(w->p->sel, m, i))
+			ws_spans_cover(&w->overlapping, m->work[i].start_ns,
+			               m->work[i].start_ns + m->work[i].dur_ns);
+	w->overlapping_ns[1] += take_overlapping(w);
 }
 
 /* --- segments ------------------------------------------------------------------------------- */
@@ -286,8 +281,7 @@ static void add_durations(struct ws_page_making *p)
 		        ws_power_of_ten(DURATION_LEAST + (int)((i - 1) / 3)) * digit[(i - 1) % 3];
 	for (size_t i = 0; i < DURATION_BINS; i++)
 		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
-	for (size_t i = 0; i < p->sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(p->sel->rows, i);
+	WS_EACH_KERNEL(p->sel->rows, i, k) {
 		size_t at = 0;
 
 		if (!k->kind->timed || !ws_kernel_selected(p->m, p->sel, k, i))
@@ -383,11 +377,10 @@ static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
 	*out = ws_arena_alloc(t->p->tab->temp, text.len + 1);
 	size_t len = ws_name_roll_up((struct ws_bytes){slash, text.len + 1}, *out);
 	char *key = ws_arena_alloc(t->p->tab->temp, 4 + len);
-	struct box *box;
 
 	memcpy(key, &parent, 4);
 	memcpy(key + 4, rolled, len);
-	box = box_of(t, key, 4 + len, &t->of_path[i]);
+	struct box *box = box_of(t, key, 4 + len, &t->of_path[i]);
 	if (!box->folded) {
 		box->path = i;
 		box->name = path->name;
@@ -454,28 +447,21 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 	return box_of_text(t, at, KIND_KERNEL, m->configs[k->kind->config].name);
 }
 
-/* Whether an operation is the backward pass of another. It is shown in the ranges of that other
- * operation. */
-static bool is_backward(const struct ws_model *m, const struct ws_joined_kernel *k)
-{
-	return k->cpu_op != WS_NONE && k->cpu_op < m->cpu_ops.tree.n && m->cpu_ops.phase &&
-	       m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD;
-}
-
 static void add_kernels(const struct placing *g)
 {
 	struct tree *t = g->t;
 	const struct ws_selection *sel = t->p->sel;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-		uint32_t at;
-
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		if (!k->kind->timed || !ws_kernel_selected(t->p->m, sel, k, i))
 			continue;
-		at = box_of_kernel(g, k);
+		uint32_t at = box_of_kernel(g, k);
 		t->box[at].exclusive_ns += k->dur_ns;
-		if (is_backward(t->p->m, k))
+		/* Whether an operation is the backward pass of another. It is shown in the ranges
+		 * of that other operation. */
+		if (k->cpu_op != WS_NONE && k->cpu_op < t->p->m->cpu_ops.tree.n &&
+		    t->p->m->cpu_ops.phase &&
+		    t->p->m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD)
 			t->box[at].backward_ns += k->dur_ns;
 		t->box[at].kernels++;
 		t->box[at].colour_ns[ws_page_colour_of_class(t->p, k->kind->class)] += k->dur_ns;
@@ -489,8 +475,7 @@ static void add_host_time(struct tree *t)
 	struct ws_joined_rows *rows = t->p->sel->rows;
 	struct ws_page *page = t->p->page;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const uint32_t path = r->context->path, up = t->p->m->ranges.paths[path].parent;
 		const int64_t ns = r->end_ns - r->start_ns;
 
@@ -524,7 +509,6 @@ static size_t without_number(const char *name, size_t len)
 
 static const char *label_of(const struct tree *t, const struct box *b)
 {
-	const struct ws_model *m = t->p->m;
 	const char *name = b->rolled;
 	size_t len = strlen(name);
 
@@ -535,7 +519,7 @@ static const char *label_of(const struct tree *t, const struct box *b)
 		                       name, (unsigned long long)b->folded);
 	name = ws_page_text_of(t->p, b->name); /* a number stays if it is the same in all boxes */
 	len = strlen(name);
-	if (m->ranges.paths[b->path].domain == WS_TEXT_MODULE_DOMAIN ||
+	if (t->p->m->ranges.paths[b->path].domain == WS_TEXT_MODULE_DOMAIN ||
 	    (len > 2 && name[len - 1] == '*'))
 		len = without_number(name, len);
 	return ws_arena_copy(t->p->texts, name, len);
@@ -609,19 +593,6 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 		up->whole = page->nnodes - 1;
 }
 
-/* Adds one box for all that are too small. */
-static void add_rest(const struct tree *t, size_t parent, uint32_t of, const struct box *rest,
-                     size_t n)
-{
-	struct box b = *rest;
-
-	b.path = WS_NONE;
-	b.parent = of;
-	b.rolled = ws_arena_format(t->p->texts, "(%zu more)", n);
-	set_node(t, parent, &b);
-	t->p->page->node[t->p->page->nnodes - 1].is_rest = true;
-}
-
 /* Lays out the children of a box (WS_NONE: outermost boxes). Recursion depth is at most 512, the
  * limit of nested ranges. */
 static void lay(const struct laying *l, uint32_t of, size_t parent)
@@ -648,8 +619,16 @@ static void lay(const struct laying *l, uint32_t of, size_t parent)
 		set_node(t, parent, b);
 		lay(l, number, t->p->page->nnodes - 1);
 	}
-	if (nrest)
-		add_rest(t, parent, of, &rest, nrest);
+	if (nrest) {
+		/* Adds one box for all that are too small. */
+		struct box b = rest;
+
+		b.path = WS_NONE;
+		b.parent = of;
+		b.rolled = ws_arena_format(t->p->texts, "(%zu more)", nrest);
+		set_node(t, parent, &b);
+		t->p->page->node[t->p->page->nnodes - 1].is_rest = true;
+	}
 }
 
 /* Graphs that were traced as a whole are GPU time of which no part is known. */
@@ -698,7 +677,7 @@ static void name_tree(const struct tree *t)
 	                        layers ? "; equal layers are one" : "");
 }
 
-static void make(struct tree *t)
+static void make_tree(struct tree *t)
 {
 	struct ws_page_making *p = t->p;
 	struct placing g = {.t = t};
@@ -732,15 +711,11 @@ static void make(struct tree *t)
 		add_kernels(&g);
 	struct ws_joined_rows *rows = t->p->sel->rows;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, r)
 		if (ws_range_selected(t->p->m, t->p->sel, r, i))
 			t->box[t->of_path[r->context->path]].calls++;
-	}
-	struct ws_cost_ops *costs;
+	struct ws_cost_ops *costs = ws_cost_ops_find(t->p->m, t->p->sel);
 
-	costs = ws_cost_ops_find(t->p->m, t->p->sel);
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
 		int64_t *flops = op.path == WS_NONE ? NULL : &t->box[t->of_path[op.path]].flops;
@@ -780,7 +755,7 @@ static void add_tree(struct ws_page_making *p)
 {
 	struct tree t = {.p = p};
 
-	make(&t);
+	make_tree(&t);
 	ws_strtab_free(&t.known);
 	free(t.box);
 }
@@ -832,28 +807,6 @@ static void gather_operations(struct operations *s)
 	}
 }
 
-static void add_operation(struct operations *s, uint32_t name)
-{
-	struct ws_page *page = s->p->page;
-	const struct operation *from = &s->by_name[name];
-	const char *text = ws_page_text_of(s->p, name);
-
-	page->kernel[page->nkernels++] = (struct ws_page_kernel){
-	        .name = text,
-	        .full_name = text,
-	        .class = ws_page_class_of(s->p, from->class),
-	        .colour = ws_page_colour_of_class(s->p, from->class),
-	        .calls = from->calls,
-	        .ns = from->self_ns,
-	        .percent = ws_stat_percent((double)from->self_ns, (double)s->all_ns),
-	        .mean_ns = ws_stat_ratio((double)from->self_ns, (double)from->calls),
-	        .flops_per_s =
-	                from->flops_unknown || !from->flops
-	                        ? NAN
-	                        : 1e9 * ws_stat_ratio((double)from->flops, (double)from->self_ns),
-	        .attained = NAN};
-}
-
 /* Mean time of the measured steps. Without steps: the time from the first record to the last. */
 static double find_step_ns(const struct ws_page_making *p)
 {
@@ -898,8 +851,27 @@ static void add_operations(struct ws_page_making *p)
 			                            .text = {m->texts[i]},
 			                            .row = i};
 	ws_row_keys_sort(order, n);
-	for (size_t i = 0; i < n && i < MOST_OPERATIONS; i++)
-		add_operation(&s, order[i].row);
+	for (size_t i = 0; i < n && i < MOST_OPERATIONS; i++) {
+		const uint32_t name = order[i].row;
+		struct ws_page *page = s.p->page;
+		const struct operation *from = &s.by_name[name];
+		const char *text = ws_page_text_of(s.p, name);
+
+		page->kernel[page->nkernels++] = (struct ws_page_kernel){
+		        .name = text,
+		        .full_name = text,
+		        .class = ws_page_class_of(s.p, from->class),
+		        .colour = ws_page_colour_of_class(s.p, from->class),
+		        .calls = from->calls,
+		        .ns = from->self_ns,
+		        .percent = ws_stat_percent((double)from->self_ns, (double)s.all_ns),
+		        .mean_ns = ws_stat_ratio((double)from->self_ns, (double)from->calls),
+		        .flops_per_s = from->flops_unknown || !from->flops
+		                               ? NAN
+		                               : 1e9 * ws_stat_ratio((double)from->flops,
+		                                                     (double)from->self_ns),
+		        .attained = NAN};
+	}
 	p->page->more_kernels = n > MOST_OPERATIONS ? n - MOST_OPERATIONS : 0;
 	p->page->has_operations = n > 0;
 	p->page->step_ns = find_step_ns(p);
@@ -962,21 +934,6 @@ static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 	page->npoints++;
 }
 
-static void add_roofline(struct ws_page_making *p)
-{
-	const struct ws_cost_groups *groups;
-	struct ws_row_key *order;
-	size_t n;
-
-	groups = ws_cost_groups_find(p->m, p->sel);
-	WS_NEW(p->tab->temp, order, groups->n);
-	WS_NEW(p->texts, p->page->point, groups->n);
-	WS_NEW(p->texts, p->page->roof, MOST_ROOFS);
-	n = ws_cost_groups_order(p->m, groups, order);
-	for (size_t i = 0; i < n; i++)
-		add_point(p, &groups->group[order[i].row]);
-}
-
 /* --- kernels that cost most ------------------------------------------------------------------ */
 
 #define MOST_KERNELS 10
@@ -1021,13 +978,12 @@ static double attained(const struct kernels *s, uint32_t name, double flops_per_
 {
 	const struct ws_config *config = &s->p->m->configs[s->config[name]];
 	struct ws_roof roof;
-	double percent;
 
 	if (!ws_class_is_product(s->class[name]))
 		return NAN;
 	ws_roof_find(s->p->m, config->device, s->class[name], config -> name_dtype,
 	             config -> tensor, &roof);
-	percent = 100 * ws_stat_ratio(flops_per_s, roof.flops_per_s);
+	double percent = 100 * ws_stat_ratio(flops_per_s, roof.flops_per_s);
 	return percent > 100 ? NAN : percent;
 }
 
@@ -1035,14 +991,13 @@ static void page_add_kernels(struct ws_page_making *p)
 {
 	const struct ws_model *m = p->m;
 	struct kernels s = {.p = p};
-	size_t n;
 
 	WS_NEW(p->tab->temp, s.class, m->ntexts);
 	WS_NEW(p->tab->temp, s.config, m->ntexts);
 	WS_NEW(p->tab->temp, s.most_ns, m->ntexts);
 	WS_NEW(p->texts, p->page->kernel, MOST_KERNELS);
 	ws_digest_rank(p->tab, ws_digest_name, &s.by_name);
-	n = s.by_name.n;
+	size_t n = s.by_name.n;
 	gather_kernels(&s);
 	for (size_t i = 0; i < n && i < MOST_KERNELS; i++) {
 		struct ws_page *page = s.p->page;
@@ -1239,7 +1194,6 @@ static const char *losses_of(const struct ws_page_making *p)
 {
 	struct lost lost = {0};
 	const char *killed, *more = "";
-	char *cause;
 
 	ws_missing_each(p->m, count_lost, &lost);
 	p->page->lost_events = lost.events;
@@ -1253,7 +1207,7 @@ static const char *losses_of(const struct ws_page_making *p)
 	if (!lost.causes)
 		return ws_arena_format(p->texts, "%s%s", killed,
 		                       lost.uncounted ? lost.uncounted : "nothing lost");
-	cause = ws_arena_copy(p->texts, lost.cause.ptr, lost.cause.len);
+	char *cause = ws_arena_copy(p->texts, lost.cause.ptr, lost.cause.len);
 	for (char *c = cause; *c; c++)
 		*c = *c == '_' ? ' ' : *c;
 	if (lost.causes > 1)
@@ -1290,14 +1244,12 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	const struct ws_table_context tab = {.m = m, .sel = &sel, .temp = &temp};
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
 	struct ws_page_making p = {&tab, &tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
-	const struct ws_time_window *median;
-	size_t nsteps;
 
 	filter.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &filter, &sel);
 	p.windows = ws_windows(m, &sel);
-	nsteps = p.windows->n;
-	median = nsteps ? ws_windows_median(p.windows) : NULL;
+	size_t nsteps = p.windows->n;
+	const struct ws_time_window *median = nsteps ? ws_windows_median(p.windows) : NULL;
 	if (median && median->step != WS_NONE) {
 		/* all parts of the page are about this step and add up to it */
 		filter.step_first = filter.step_last = m->steps[median->step].number;
@@ -1320,21 +1272,6 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	ws_arena_free(&temp);
 	ws_selection_release(&sel);
 	return page;
-}
-
-/* Whether a trace has only ranges: no device work and no operations of a framework. */
-static bool has_ranges_alone(const struct ws_page_making *p)
-{
-	return !ws_model_has_kernels(p->m) && !p->m->nwork && !p->m->cpu_ops.tree.n &&
-	       p->sel->rows->nranges;
-}
-
-/* Whether the program ran on the CPU: it has operations, and no GPU API calls. With such calls,
- * kernels may be missing. */
-static bool ran_on_the_cpu(const struct ws_page_making *p)
-{
-	return !ws_model_has_kernels(p->m) && !p->m->nwork && !p->sel->rows->ncalls &&
-	       p->m->cpu_ops.tree.n;
 }
 
 /* The page is about one step, so that its parts add up. */
@@ -1364,13 +1301,28 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	if (page->has_steps)
 		look_at_median_step(&p, &with_temp);
 	add_bar(&p);
-	page->has_host_ranges = has_ranges_alone(&p);
+	/* Whether a trace has only ranges: no device work and no operations of a framework. */
+	page->has_host_ranges = !ws_model_has_kernels(p.m) && !p.m->nwork && !p.m->cpu_ops.tree.n &&
+	                        p.sel->rows->nranges;
 	if (page->has_host_ranges)
 		page->step_ns = find_step_ns(&p);
 	add_tree(&p);
-	add_roofline(&p);
+
+	/* the roofline */
+	const struct ws_cost_groups *groups = ws_cost_groups_find(p.m, p.sel);
+	struct ws_row_key *order;
+
+	WS_NEW(p.tab->temp, order, groups->n);
+	WS_NEW(p.texts, p.page->point, groups->n);
+	WS_NEW(p.texts, p.page->roof, MOST_ROOFS);
+	size_t n = ws_cost_groups_order(p.m, groups, order);
+	for (size_t i = 0; i < n; i++)
+		add_point(&p, &groups->group[order[i].row]);
 	add_durations(&p);
-	if (ran_on_the_cpu(&p))
+	/* Whether the program ran on the CPU: it has operations, and no GPU API calls. With such
+	 * calls, kernels may be missing. */
+	if (!ws_model_has_kernels(p.m) && !p.m->nwork && !p.sel->rows->ncalls &&
+	    p.m->cpu_ops.tree.n)
 		add_operations(&p);
 	else
 		page_add_kernels(&p);

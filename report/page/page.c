@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/sort.h"
-#include "formats/base/memory.h"
 #include "report/advice/advice.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
-#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/model/load.h"
 #include "report/page/private.h"
@@ -50,7 +48,7 @@ _Static_assert((int)WS_PAGE_USES == (int)WS_USES, "each cause of idle time has a
 enum ws_page_colour ws_page_use_colour(int use)
 {
 	return use == WS_USE_COLLECTIVE ? WS_PAGE_PINK
-	       : use == WS_USE_COPY     ? WS_PAGE_OCHRE
+	       : use == WS_USE_COPY     ? WS_PAGE_VIOLET
 	       : use == WS_USE_COMPUTE  ? WS_PAGE_COMPUTING
 	                                : (enum ws_page_colour)(WS_PAGE_IDLE + use - WS_USE_LAUNCH);
 }
@@ -261,7 +259,6 @@ static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *ru
 {
 	const struct ws_page *page = p->page;
 	const enum ws_page_colour colour = ws_page_use_colour(use);
-	const char *hidden, *rest;
 
 	for (size_t i = 0; i < page->nsegments; i++) {
 		const struct ws_page_segment *s = &page->segment[i];
@@ -270,8 +267,8 @@ static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *ru
 		if (s->is_class || s->is_idle || s->colour != colour || !s->hidden_ns ||
 		    !(100 * ns >= IDLE_PERCENT * (double)page->whole_ns))
 			continue;
-		hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
-		rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
+		const char *hidden = ws_say_percent(p->texts, 100 * (double)s->hidden_ns / ns);
+		const char *rest = ws_say_time(p->texts, ws_page_segment_ns(page, s));
 		ws_page_say(p->page, "", runs,
 		            ws_say_time(p->texts, ns * page->step_ns / (double)page->whole_ns),
 		            s->ns ? ws_arena_format(p->texts, "; %s is hidden behind compute, ",
@@ -305,7 +302,6 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_PAGING] = {"Page faults of managed memory take ", "."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
-	const char *suffix;
 
 	if (!p->idle || p->page->on_cpu || p->m->soundness.obstacle)
 		return;
@@ -319,10 +315,10 @@ static void say_why_idle(struct ws_page_making *p)
 			most = (enum ws_use)i;
 	if (is_said[most] || !(use_percent(p, most) > IDLE_PERCENT))
 		return;
-	suffix = words[most].suffix ? words[most].suffix
-	         : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
-	                 ? "; its cause is unrecorded."
-	                 : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
+	const char *suffix = words[most].suffix ? words[most].suffix
+	                     : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
+	                             ? "; its cause is unrecorded."
+	                             : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
@@ -398,12 +394,9 @@ static void say_turns(struct ws_page_making *p)
 		n += 100 * p->idle->device[d].ns[WS_USE_COMPUTE] > TURN_PERCENT * sum_ns;
 	if (n < 2)
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k)
 		if (k->kind->class != WS_TEXT_COMM && ws_kernel_ran(p->sel, k, i))
 			ws_spans_add(&any, k->start_ns, k->start_ns + k->dur_ns);
-	}
 	ws_spans_merge(&any);
 	for (size_t w = 0; w < p->windows->n; w++)
 		any_ns += ws_spans_inside(&any, p->windows->window[w].start_ns,
@@ -420,11 +413,9 @@ static void say_turns(struct ws_page_making *p)
 /* What happens once is no part of a step or of a loop, and no finding is about it. */
 static void say_what_happens_once(struct ws_page_making *p)
 {
-	const struct ws_host_activity *host;
-
 	if (!p->idle || p->page->on_cpu)
 		return;
-	host = ws_host_activity_find(p->m, p->sel);
+	const struct ws_host_activity *host = ws_host_activity_find(p->m, p->sel);
 	if (host->first_steps)
 		say_first_steps(p, host->first_steps);
 	if (host->captured)
@@ -488,16 +479,15 @@ static bool has_both_ways(const struct ws_page_node *n)
 static bool say_graphs(struct ws_page_making *p)
 {
 	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
-	const char *option;
 
 	if (p->page->graph_ns <= p->page->gpu_ns)
 		return false;
 	ws_page_say(p->page, "", "CUDA graphs take ",
 	            ws_say_time(p->texts, (double)p->page->graph_ns),
 	            "; their kernels are not recorded.", NULL);
-	option = !source.len                        ? "--graph-level node"
-	         : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
-	                                            : NULL;
+	const char *option = !source.len                        ? "--graph-level node"
+	                     : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
+	                                                        : NULL;
 	if (option)
 		say_line(&p->page->first, "First: record the kernels inside the graphs: ", option,
 		         ".", NULL);
@@ -619,11 +609,10 @@ static const char *imperative(const struct ws_page_making *p, const char *advice
 	const char *stop = strstr(advice, ". "), *semicolon = strstr(advice, "; ");
 	const char *end = stop && (!semicolon || stop < semicolon) ? stop : semicolon;
 	size_t len = end ? (size_t)(end - advice) : strlen(advice);
-	char *text;
 
 	while (len && advice[len - 1] == '.')
 		len--;
-	text = ws_arena_copy(p->texts, advice, len);
+	char *text = ws_arena_copy(p->texts, advice, len);
 	if (len > 1 && islower((unsigned char)text[1]))
 		text[0] = (char)tolower((unsigned char)text[0]);
 	return text;
@@ -632,12 +621,11 @@ static const char *imperative(const struct ws_page_making *p, const char *advice
 static void say_first(struct ws_page_making *p)
 {
 	const struct ws_page_finding *f = p->page->finding;
-	const char *advice;
 
 	if (p->page->first.nparts)
 		return;
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
-	if (!p->page->nfindings || !(f->gain_ns > 0) || !*f->gain || f->is_caveat) {
+	if (!p->page->nfindings || !(f->gain_ns > 0) || !*f->gain) {
 		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
 		    ws_host_activity_find(p->m, p->sel)->captured)
 			say_line(&p->page->first,
@@ -650,7 +638,7 @@ static void say_first(struct ws_page_making *p)
 			         " of this is start-up.", NULL);
 		return;
 	}
-	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
+	const char *advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
 	         ".", NULL);
@@ -796,8 +784,7 @@ static void say_host_collectives(struct ws_page_making *p)
 	uint32_t most = 0;
 
 	WS_NEW(p->tab->temp, of_name, p->m->ntexts);
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const uint32_t name = p->m->ranges.paths[r->context->path].name;
 
 		if (!ws_name_is_collective(p->m->texts[name]))
@@ -823,10 +810,25 @@ static void say_host_collectives(struct ws_page_making *p)
 	                            ws_say_part_of(p->texts, p->page->step_ns * percent / 100,
 	                                           percent)),
 	            p->page->has_steps ? " of each step." : " of it.", NULL);
-	say_line(&p->page->first,
-	         "First: exchange less, or overlap it with computation: larger buckets, 16-bit "
-	         "gradients, a faster network. At most ",
-	         ws_say_part_of(p->texts, p->page->step_ns * percent / 100, percent), ".", NULL);
+	if (p->page->nfindings)
+		return;
+	/* rules about kernels find nothing where none ran */
+	WS_NEW(p->texts, p->page->finding, 1);
+	p->page->nfindings = 1;
+	p->page->no_finding = NULL;
+	*p->page->finding = (struct ws_page_finding){
+	        .title = "Communication of the host",
+	        .advice = "Exchange less, or overlap it with computation: larger buckets, 16-bit "
+	                  "gradients, a faster network",
+	        .evidence = ws_arena_format(p->texts, "%s: %s", ws_page_text_of(p, most),
+	                                    ws_say_times(p->texts, p->page->step_ns * percent / 100,
+	                                                 "of", p->page->step_ns)),
+	        .gain_ns = p->page->step_ns * percent / 100,
+	        .gain = ws_arena_format(p->texts, "at most %s",
+	                                ws_say_part_of(p->texts, p->page->step_ns * percent / 100,
+	                                               percent)),
+	        .gain_percent = percent};
+	say_first(p);
 }
 
 /* --- what cannot be true ---------------------------------------------------------------------- */
@@ -1004,8 +1006,7 @@ static void say_what_has_no_launch(struct ws_page_making *p)
 
 	if (!rows->ncalls || p->page->on_cpu || !ws_model_has_kernels(p->m))
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const struct ws_config *config = &p->m->configs[k->kind->config];
 		const uint64_t stream[] = {config->process, config->device, config->stream};
 
@@ -1040,19 +1041,14 @@ static void say_what_is_not_of_the_step(struct ws_page_making *p)
 
 	if (!p->page->has_steps || !p->windows || !rows->ncalls)
 		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
+	WS_EACH_KERNEL(rows, i, k) {
 		if (k->call != WS_NONE || !ws_kernel_ran(p->sel, k, i))
 			continue;
 		for (size_t w = 0; w < p->windows->n; w++) {
 			const struct ws_time_window *at = &p->windows->window[w];
-			const int64_t from_ns = k->start_ns > at->start_ns ? k->start_ns
-			                                                   : at->start_ns,
-			              end_ns = k->start_ns + k->dur_ns,
-			              to_ns = end_ns < at->end_ns ? end_ns : at->end_ns;
 
-			ns += to_ns > from_ns ? to_ns - from_ns : 0;
+			ns += ws_span_overlap(k->start_ns, k->start_ns + k->dur_ns, at->start_ns,
+			                      at->end_ns);
 		}
 	}
 	if (100.0 * (double)ns < UNLAUNCHED_PERCENT * use_ns(p, WS_USE_COMPUTE))
@@ -1170,13 +1166,12 @@ static bool is_caveat(const struct ws_finding *f)
 	return f->rule == WS_RULE_late_start || f->rule == WS_RULE_late_end;
 }
 
-/* Largest gain first; of those without one the most severe. Caveats come last. */
+/* Largest gain first; of those without one the most severe. */
 static int compare(const void *a, const void *b)
 {
 	const struct ws_finding *x = *(const struct ws_finding *const *)a,
 	                        *y = *(const struct ws_finding *const *)b;
 
-	WS_ORDER_BY(is_caveat(x), is_caveat(y));
 	WS_ORDER_BY(gain_of(y), gain_of(x));
 	WS_ORDER_BY(x->severity, y->severity);
 	return (x > y) - (x < y); /* as the rules stand */
@@ -1232,9 +1227,9 @@ static const char *why_no_finding(const struct ws_page_making *p, int judged)
 	                       judged ? "s" : "", what_rules_lack(p));
 }
 
-static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
+static void note_rules(struct ws_page_making *p, const struct ws_findings *all, size_t ncaveats)
 {
-	size_t n = all->n, shown = 0;
+	size_t n = all->n, shown = ncaveats;
 	int judged = 0;
 	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
 	const char *count = "";
@@ -1274,17 +1269,16 @@ static const char *evidence_of(const struct ws_page_making *p, const struct ws_f
 
 void ws_page_add_findings(struct ws_page_making *p)
 {
-	const struct ws_findings *all;
 	const struct ws_finding **order;
 	struct ws_page_finding *shown[WS_RULES] = {0};
-	size_t n = 0;
+	size_t n = 0, ncaveats = 0;
 
 	p->page->no_finding =
 	        "No rule can be judged: the rules are about kernels, and none was recorded";
 	if (!ws_model_has_kernels(p->m))
 		return;
 	p->page->no_finding = NULL;
-	all = ws_advice_find(p->whole);
+	const struct ws_findings *all = ws_advice_find(p->whole);
 	p->page->only_outliers_have = all->alone;
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
@@ -1294,28 +1288,35 @@ void ws_page_add_findings(struct ws_page_making *p)
 	ws_sort(order, n, sizeof(*order), compare);
 	for (size_t i = 0; i < n; i++) {
 		struct ws_page_finding **of_rule = &shown[order[i]->rule];
+		const struct ws_rule_def *rule = &ws_rule_defs[order[i]->rule];
+		const char *advice =
+		        order[i]->advice && *order[i]->advice ? order[i]->advice : rule->advice;
 
+		if (is_caveat(order[i])) {
+			p->page->caveat = ws_arena_format(
+			        p->texts, "%s%s%c%s. %s.", ncaveats ? p->page->caveat : "",
+			        ncaveats ? " " : "", toupper((unsigned char)*order[i]->evidence),
+			        order[i]->evidence + 1,
+			        ws_arena_copy(p->texts, advice, strcspn(advice, ".")));
+			ncaveats++;
+			continue;
+		}
 		if (*of_rule) {
 			(*of_rule)->nsimilar++;
 			continue;
 		}
 		*of_rule = &p->page->finding[p->page->nfindings];
-		const struct ws_rule_def *rule = &ws_rule_defs[order[i]->rule];
-		const char *advice =
-		        order[i]->advice && *order[i]->advice ? order[i]->advice : rule->advice;
-
 		p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
 		        .title = rule->title,
 		        .advice = ws_arena_copy(p->texts, advice, strlen(advice)),
 		        .evidence = evidence_of(p, order[i]),
 		        .gain_ns = order[i]->gain_ns,
-		        .is_caveat = is_caveat(order[i]),
 		        .gain = ws_finding_gain(p->texts, all, order[i]),
 		        .gain_percent = ws_stat_percent(order[i]->gain_ns,
 		                                        ws_finding_whole_ns(all, order[i]))};
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
 	}
-	note_rules(p, all);
+	note_rules(p, all, ncaveats);
 	if (all->nrungs < 2)
 		return;
 	WS_NEW(p->texts, p->page->rung, all->nrungs);
@@ -1355,12 +1356,11 @@ void ws_pages_match(struct ws_page *a, struct ws_page *b)
 double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node, bool is_b)
 {
 	const struct ws_page_node *n = &of->node[node];
-	double own, theirs;
 
 	if (n->counterpart == WS_PAGE_ROOT)
 		return NAN;
-	own = (double)n->inclusive_ns / of->samples;
-	theirs = (double)other->node[n->counterpart].inclusive_ns / other->samples;
+	double own = (double)n->inclusive_ns / of->samples;
+	double theirs = (double)other->node[n->counterpart].inclusive_ns / other->samples;
 	return is_b ? ws_stat_ratio(own, theirs) : ws_stat_ratio(theirs, own);
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 
 /*
  * The timeline of a step: boxes on lanes of threads, streams and devices. Plain data, made by
@@ -106,6 +107,8 @@ struct ws_page_figure {
 	X(BROWN, 0x4e2231, 0x6b3145, 0xffffff)                           \
 	X(PINK, 0xde90e7, 0xde90e7, 0x10212b)                            \
 	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                           \
+	/* copies and fills of the copy engines, no kernels */           \
+	X(VIOLET, 0x8448e8, 0x8448e8, 0xffffff)                          \
 	/* causes of idle time, in the order of WS_USE_LIST, all pale */ \
 	X(IDLE, 0xebcb94, 0xebcb94, 0x10212b)                            \
 	X(IDLE_HOST, 0xb3a599, 0xb3a599, 0x10212b)                       \
@@ -135,10 +138,7 @@ struct ws_page_colour_def {
 static inline struct ws_page_colour_def ws_page_colour_def(enum ws_page_colour colour)
 {
 	static const struct ws_page_colour_def all[WS_PAGE_NCOLOURS] = {
-#define X(NAME, light, dark, ink) {light, dark, ink},
-	        WS_PAGE_COLOURS(X)
-#undef X
-	};
+	        WS_PAGE_COLOURS(WS_LIST_REST)};
 
 	return all[colour];
 }
@@ -269,7 +269,6 @@ struct ws_page_finding {
 	double gain_ns, gain_percent; /* per step (per run without steps); NaN */
 	const char *gain;             /* in words, see ws_finding_gain */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
-	bool is_caveat; /* about the begin or end of the recording: never shown as "First" */
 };
 
 struct ws_page_kernel {
@@ -385,6 +384,7 @@ struct ws_page {
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
 	const char *no_finding; /* a sentence if there are no findings */
+	const char *caveat; /* below the findings: what begin or end of the recording cost; NULL */
 	const char
 	        *findings_note; /* "18 of 22 rules checked; 4 lacked data (…)"; NULL: no kernels */
 	struct ws_page_kernel *kernel; /* most time first */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/model/model.h"
 #include "report/page/private.h"
@@ -28,12 +27,11 @@ static size_t lane_of(struct ws_boxes *b, const struct ws_lane_key *key, bool *i
 	struct ws_known_lane *known =
 	        &b->known[(key->kind + 5 * key->device + 3 * (key->number >> 1)) % 16];
 	struct ws_timeline *out = b->out;
-	uint64_t id;
 
 	*is_new = false;
 	if (known->lane && !memcmp(&known->key, key, sizeof(*key)))
 		return known->lane - 1;
-	id = ws_strtab_add(&b->keys, key, sizeof(*key));
+	uint64_t id = ws_strtab_add(&b->keys, key, sizeof(*key));
 	*known = (struct ws_known_lane){*key, id};
 	*is_new = id > out->nlanes;
 	if (*is_new) {
@@ -85,9 +83,7 @@ static void close_box(struct ws_boxes *b, size_t lane, struct ws_open_box *open)
 /* Adds an item, in order of start at each depth. Short items are merged. */
 static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_box *box)
 {
-	struct ws_open_box *open;
 	const int64_t end_ns = box->start_ns + box->dur_ns;
-	int64_t open_end_ns;
 
 	if (!b->shortest_ns) {
 		push(b, lane, box);
@@ -100,8 +96,8 @@ static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_
 		memset(&l->open[l->ndepths], 0, (box->depth + 1 - l->ndepths) * sizeof(*l->open));
 		l->ndepths = box->depth + 1;
 	}
-	open = &l->open[box->depth];
-	open_end_ns = open->box.start_ns + open->box.dur_ns;
+	struct ws_open_box *open = &l->open[box->depth];
+	int64_t open_end_ns = open->box.start_ns + open->box.dur_ns;
 	if (open->box.count &&
 	    (!boxes_is_short(b, box->dur_ns) || box->start_ns - open_end_ns >= b->shortest_ns ||
 	     end_ns - open->box.start_ns > MOST_TIMES * b->shortest_ns))
@@ -402,7 +398,7 @@ static void add_copies(struct filling *f)
 		if (!ws_work_ran(f->p->sel, f->m, i) || !box_of(f, w->start_ns, w->dur_ns, &box))
 			continue;
 		box.name = is_graph ? text_of(f, "CUDA graph", 10) : copy_text(f, w);
-		box.colour = is_graph ? WS_PAGE_GREY : WS_PAGE_OCHRE;
+		box.colour = is_graph ? WS_PAGE_GREY : WS_PAGE_VIOLET;
 		box.path = path_text(f, w->path);
 		set_call(f, &box, w->call);
 		f->out->copies++;
@@ -468,13 +464,12 @@ static void add_critical_path(struct filling *f)
 {
 	struct ws_replay *replay = ws_replay_of(f->m, f->p->sel);
 	const struct ws_replay_facts *facts = ws_replay_facts(replay);
-	double at_ns;
 	size_t n;
 	const struct ws_replay_stretch *path = ws_replay_critical_path(replay, &n);
 
 	if (facts->step != f->window->step)
 		return;
-	at_ns = (double)facts->start_ns;
+	double at_ns = (double)facts->start_ns;
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_replay_piece *piece =
 		        path[i].piece == WS_NONE ? NULL : &facts->pieces[path[i].piece];
@@ -503,7 +498,7 @@ static void add_critical_path(struct filling *f)
 
 			box.name = text_of(f, name, strlen(name));
 			box.colour = is_graph ? WS_PAGE_GREY
-			             : piece  ? WS_PAGE_OCHRE
+			             : piece  ? WS_PAGE_VIOLET
 			                      : (uint8_t)ws_page_use_colour(path[i].use);
 		}
 		const size_t lane = lane_of(&f->boxes, &key, &is_new);
@@ -551,7 +546,6 @@ static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err
 static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 {
 	const size_t most = f->p->most_boxes;
-	int64_t least;
 
 	WS_FORWARD(choose(f, step, err));
 	const struct ws_model *m = f->m;
@@ -568,7 +562,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		f->class_colour[i] = (uint8_t)ws_page_colour_of_class(f->p, i);
 	text_of(f, "", 0);
 	f->out->shift_ns = m->begin_ns;
-	least = (f->out->end_ns - f->out->start_ns) / (int64_t)most + 1;
+	int64_t least = (f->out->end_ns - f->out->start_ns) / (int64_t)most + 1;
 	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges + f->m->cpu_ops.tree.n >
 	            8 * most &&
 	    f->window->step == WS_NONE)
@@ -633,10 +627,9 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 enum ws_status ws_page_add_timeline(struct ws_page_making *p, int64_t step, struct ws_err *err)
 {
 	struct filling f = {.p = p, .m = p->m, .out = ws_xarray(1, sizeof(*f.out))};
-	enum ws_status status;
 
 	f.boxes.out = f.out;
-	status = make(&f, step, err);
+	enum ws_status status = make(&f, step, err);
 	for (size_t i = 0; i < f.boxes.out->nlanes; i++)
 		free(f.boxes.lane[i].open);
 	free(f.boxes.lane);

@@ -8,8 +8,6 @@
 
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
-#include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/pass/private.h"
 
 /* --- calls of root modules, and the operations in them --- */
@@ -732,17 +730,78 @@ static void find_prompts(struct calls *c)
 			m->steps[i].apart = WS_STEP_PREFILLS;
 }
 
+/* A part of a step whose operations are not known, and that changes no number that a person reads.
+ */
+#define LEAST_UNKNOWN_PERCENT 5
+
+/* Which steps repeat another one, and which have no operations. */
+static void find_repeats(struct ws_model *m)
+{
+	const struct ws_op_period *p = m->op_periods;
+	size_t next;
+
+	for (size_t first = 0; first < m->nop_periods; first = next) {
+		for (next = first; next < m->nop_periods && p[next].thread == p[first].thread;)
+			next++;
+		for (uint32_t s = 0; s < m->nsteps; s++) {
+			struct ws_model_step *step = &m->steps[s];
+			const int64_t end_ns = step->start_ns + step->total_ns;
+			int64_t unknown_ns = 0, copied_ns = 0;
+			size_t i;
+
+			WS_COUNT_FIRST(i, next - first, p[first + i].end_ns <= step->start_ns);
+			for (i += first; i < next && p[i].start_ns < end_ns; i++) {
+				const int64_t from_ns = p[i].start_ns > step->start_ns
+				                                ? p[i].start_ns
+				                                : step->start_ns,
+				              to_ns = p[i].end_ns < end_ns ? p[i].end_ns : end_ns;
+
+				if (!p[i].ops && !p[i].is_begin)
+					*(p[i].source == WS_NONE ? &unknown_ns : &copied_ns) +=
+					        to_ns - from_ns;
+			}
+			step->repeats |= copied_ns > step->total_ns / 2;
+			if (ws_step_is_measured(m, s) &&
+			    unknown_ns > step->total_ns / 100 * LEAST_UNKNOWN_PERCENT)
+				step->apart = WS_STEP_NO_OPS;
+		}
+	}
+}
+
+/* The others that lack operations: those before the place where they were seen to differ. */
+static void find_incomplete(struct ws_model *m)
+{
+	for (size_t i = 0; i < m->nop_periods; i++) {
+		const struct ws_op_period *p = &m->op_periods[i];
+		size_t n;
+
+		WS_COUNT_FIRST(n, m->nsteps, m->steps[n].start_ns < p->end_ns);
+		for (size_t s = n; s-- > 0 && p->is_begin;) {
+			struct ws_model_step *step = &m->steps[s];
+
+			if (step->thread != p->thread)
+				continue;
+			if (step->start_ns + step->total_ns <= p->start_ns)
+				break;
+			if (ws_step_is_measured(m, (uint32_t)s))
+				step->apart = WS_STEP_NO_OPS;
+		}
+	}
+}
+
 void ws_pass_set_steps_apart(struct ws_pass *p)
 {
 	struct calls c;
 
 	if (!p->framework.is_present || !p->m->nsteps)
 		return;
+	find_repeats(p->m);
 	find_calls(&c, p);
 	if (c.trains)
 		find_evaluations(&c);
 	else
 		find_prompts(&c);
+	find_incomplete(p->m);
 	ws_arena_free(&c.temp);
 	ws_steps_count_measured(p->m);
 }

@@ -4,8 +4,6 @@
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"
-#include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/pass/private.h"
 
 /* --- the ranges that are open -------------------------------------------------------------- */
@@ -310,19 +308,22 @@ static const struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
                                                     const struct ws_event_descriptor *e)
 {
 	const uint32_t key[] = {e->name, e->thread, e->failed};
-	uint64_t known = ws_strtab_find(&p->call_kind_of, key, sizeof(key));
-	struct ws_joined_call_kind *kinds;
+	struct ws_joined_call_kind *kinds = p->last_call_kinds;
+	uint64_t known;
 
+	if (kinds && kinds->name == e->name && kinds->thread == e->thread &&
+	    kinds->failed == e->failed)
+		return kinds;
+	known = ws_strtab_find(&p->call_kind_of, key, sizeof(key));
 	if (known)
-		return p->call_kinds[known - 1];
+		return p->last_call_kinds = p->call_kinds[known - 1];
 	known = ws_strtab_add(&p->call_kind_of, key, sizeof(key));
 	WS_NEW(&p->m->arena, kinds, WS_MARKS_OF_SCOPE + 1);
 	for (unsigned marks = 0; marks <= WS_MARKS_OF_SCOPE; marks++)
 		kinds[marks] = (struct ws_joined_call_kind){e->name, e->thread, (uint8_t)marks,
 		                                            e->failed != 0};
 	WS_GROW(p->call_kinds, known, p->call_kinds_capacity);
-	p->call_kinds[known - 1] = kinds;
-	return kinds;
+	return p->last_call_kinds = p->call_kinds[known - 1] = kinds;
 }
 
 void ws_pass_emit_call(struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
@@ -426,11 +427,19 @@ static void keep(struct reading *e)
 	memset(a->first, 0xff, ncalls * sizeof(*a->first));
 }
 
+uint64_t ws_pass_most_ranges(const struct ws_trace_reader *r)
+{
+	const uint64_t modules = ws_trace_reader_count(r, WS_KIND_PYTHON_CALL),
+	               copies = modules * ws_trace_reader_count(r, WS_KIND_OP_PERIOD);
+
+	return ws_trace_reader_count(r, WS_KIND_NVTX) + modules +
+	       (copies < WS_MOST_OP_COPIES ? copies : WS_MOST_OP_COPIES);
+}
+
 static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 {
 	static const struct ws_live_events events = {look_at_none, begin_one, note_end};
-	const uint64_t n = ws_trace_reader_count(p->l.r, WS_KIND_NVTX) +
-	                   ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL);
+	const uint64_t n = ws_pass_most_ranges(p->l.r);
 	struct reading e = {
 	        .p = p,
 	        .live = {.events = &events, .ctx = &e, .arena = &p->ends_arena, .ends = &p->ends}};

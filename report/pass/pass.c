@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/bytes.h"
 #include "formats/base/memory.h"
-#include "formats/codec/block.h"
-#include "formats/trace/reader.h"
-#include "report/model/model.h"
 #include "report/pass/pass.h"
 #include "report/pass/private.h"
 
@@ -164,7 +160,7 @@ struct pairing {
 };
 
 /* Values of a beginning range, or of a mark. */
-static void add(struct ws_spill *rows, size_t *n, const struct ws_pass_row *event)
+static void add_recorded(struct ws_spill *rows, size_t *n, const struct ws_pass_row *event)
 {
 	const struct ws_recorded_range row = {event->time_ns, event->time_ns, event->id,
 	                                      event->recorded, WS_NONE};
@@ -195,11 +191,11 @@ static enum ws_status pair(void *ctx, const struct ws_pass_row *row, struct ws_e
 	(void)err;
 	switch (e->type) {
 	case WS_NVTX_PUSH:
-		add(&to->ranges, &to->nranges, row);
+		add_recorded(&to->ranges, &to->nranges, row);
 		ws_range_push(&pairing->pairs, e->thread, e->domain, next);
 		return WS_OK;
 	case WS_NVTX_START:
-		add(&to->ranges, &to->nranges, row);
+		add_recorded(&to->ranges, &to->nranges, row);
 		ws_range_start(&pairing->pairs, e->process, row->id, next);
 		return WS_OK;
 	case WS_NVTX_POP:
@@ -209,7 +205,7 @@ static enum ws_status pair(void *ctx, const struct ws_pass_row *row, struct ws_e
 		end(to, ws_range_end(&pairing->pairs, e->process, row->id), row);
 		return WS_OK;
 	default:
-		add(&to->marks, &to->nmarks, row);
+		add_recorded(&to->marks, &to->nmarks, row);
 		return WS_OK;
 	}
 }
@@ -278,6 +274,8 @@ static void release(struct ws_pass *p)
 	ws_framework_free(&p->framework);
 	free(p->rows.rows);
 	free(p->taken.rows);
+	free(p->described);
+	free(p->config_of_token);
 	free(p->call_kinds);
 	ws_strtab_free(&p->call_kind_of);
 	ws_strtab_free(&p->recorded_of);

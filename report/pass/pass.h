@@ -102,6 +102,10 @@ struct ws_joined_range {
 	bool is_counted; /* an operation without operations inside: its FLOPs count */
 };
 
+/* An upper bound of the ranges of a trace: of NVTX, modules, and those of steps that repeat others.
+ */
+uint64_t ws_pass_most_ranges(const struct ws_trace_reader *r);
+
 /* Receives each row once: calls and ranges, then the end of these, then kernels. */
 struct ws_joined_sink {
 	void *ctx;

@@ -230,6 +230,11 @@ struct ws_pass {
 	uint64_t taken_blocks;
 	struct ws_pass_rows taken;           /* of the current block, in order */
 	struct ws_pass_rows rows;            /* waiting rows: calls and events, then kernels */
+	bool by_token;                       /* rows of one token have one description */
+	struct ws_pass_row *described;       /* by token of the current block; id: is known */
+	size_t described_capacity;
+	uint32_t *config_of_token; /* of a block of kernels */
+	size_t configs_capacity;
 	bool joins; /* if false, rows are emitted as they are read, without times */
 	struct ws_recorded_ranges *recorded; /* recorded events of a pass without a join; NULL */
 	struct ws_strtab recorded_of;        /* an event -> its number there, plus 1 */
@@ -238,6 +243,7 @@ struct ws_pass {
 	struct ws_joined_call_kind *
 	        *call_kinds; /* by number - 1: one kind for each value of the marks */
 	size_t call_kinds_capacity;
+	struct ws_joined_call_kind *last_call_kinds; /* of the call before; NULL at first */
 	struct ws_framework framework;
 	struct ws_live_ranges live;
 	struct ws_live_ends ends; /* ends of ranges, if ranges cross */

@@ -6,7 +6,6 @@
 #include "formats/base/bytes.h"
 #include "formats/base/memory.h"
 #include "formats/codec/block.h"
-#include "formats/trace/reader.h"
 #include "report/pass/private.h"
 
 /* The kind of a row, also in a block of two kinds. */
@@ -290,6 +289,10 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 	int64_t before_ns = INT64_MIN;
 	bool unsorted = false;
 
+	if (b->token)
+		WS_GROW(p->config_of_token, b->ntokens, p->configs_capacity);
+	for (uint32_t t = 0; b->by_token >> WS_COL_kernel_config & 1 && t < b->ntokens; t++)
+		p->config_of_token[t] = config_of(p, b->v[WS_COL_kernel_config][t]);
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		const uint64_t flags = value_of(b, WS_COL_kernel_flags, i);
 		const uint64_t id = value_of(b, WS_COL_kernel_correlation, i);
@@ -298,7 +301,9 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 		k->start_ns = starts ? (int64_t)starts[i] : b->info.time_min_ns;
 		k->correlation = id;
 		k->position = ws_pass_at(block, i);
-		k->config = config_of(p, ws_block_value(b, WS_COL_kernel_config, i));
+		k->config = b->by_token >> WS_COL_kernel_config & 1
+		                    ? p->config_of_token[b->token[i]]
+		                    : config_of(p, b->v[WS_COL_kernel_config][i]);
 		k->cpu_op = linked(&p->framework.op_of, id);
 		k->collective = linked(&p->framework.collective_of, id);
 		k->timed = p->has_dur && !(flags & WS_KERNEL_NO_TIME) && dur >= 0;
@@ -374,6 +379,41 @@ static void describe(struct ws_pass *p, const struct ws_block_rows *b, uint32_t 
 	row->description = s;
 }
 
+#define DESCRIBING                                                            \
+	(WS_COLUMN(thread_event, thread) | WS_COLUMN(thread_event, type) |    \
+	 WS_COLUMN(thread_event, domain) | WS_COLUMN(thread_event, name) |    \
+	 WS_COLUMN(thread_event, category) | WS_COLUMN(thread_event, color) | \
+	 WS_COLUMN(thread_event, payload) | WS_COLUMN(thread_event, result))
+
+/* Call before describe_row. */
+static void begin_block(struct ws_pass *p, const struct ws_block_rows *b)
+{
+	ws_column_set per_row = 0;
+
+	for (unsigned c = 0; c < 64; c++)
+		per_row |= b->v[c] ? (ws_column_set)1 << c & ~b->by_token : 0;
+	p->by_token = b->token && !(per_row & DESCRIBING);
+	if (!p->by_token)
+		return;
+	WS_GROW(p->described, b->ntokens, p->described_capacity);
+	memset(p->described, 0, b->ntokens * sizeof(*p->described));
+}
+
+/* Rows of one token have one description. */
+static void describe_row(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
+                         struct ws_pass_row *row)
+{
+	struct ws_pass_row *known = p->by_token ? &p->described[b->token[i]] : row;
+
+	if (known == row || !known->id)
+		describe(p, b, i, known);
+	if (known == row)
+		return;
+	known->id = 1;
+	row->recorded = known->recorded;
+	row->description = known->description;
+}
+
 /* Fills the other members of a row, unless it is a push or pop. *keep: whether it is joined. */
 static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                                struct ws_pass_row *row, bool *keep, struct ws_err *err)
@@ -447,12 +487,13 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 	        call_ns = INT64_MIN; /* of the last row, and of the last call */
 	bool unsorted = false, keep;
 
+	begin_block(p, b);
 	for (uint32_t i = 0; i < n; i++) {
 		bool is_call;
 
 		row->time_ns = times ? (int64_t)times[i] : b->info.time_min_ns;
 		row->position = ws_pass_at(block, i);
-		describe(p, b, i, row);
+		describe_row(p, b, i, row);
 		if (row->description.type == WS_NVTX_PUSH || row->description.type == WS_NVTX_POP) {
 			unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns);
 			before_ns = row++->time_ns;
@@ -485,8 +526,9 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 	struct ws_pass_row *row = ws_pass_rows_reserve(to, b->info.rows), *first = row;
 	uint32_t ncalls = 0;
 
+	begin_block(p, b);
 	for (uint32_t i = 0; i < b->info.rows; i++) {
-		describe(p, b, i, row);
+		describe_row(p, b, i, row);
 		ncalls += row->description.type == WS_THREAD_EVENT_API;
 		ws_pass_see_time(p, times[i], times[i]);
 		if (row->description.type > last_type)

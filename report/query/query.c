@@ -784,11 +784,6 @@ void ws_query_set_int(struct ws_query *q, const char *name, int64_t value)
 	ws_cell_set_int(parameter(q, name), value);
 }
 
-void ws_query_set_real(struct ws_query *q, const char *name, double value)
-{
-	ws_cell_set_real(parameter(q, name), value);
-}
-
 /* --- queries of users ------------------------------------------------------------------------ */
 
 static int authorize(void *query, int action, const char *of, const char *name, const char *db,
@@ -921,14 +916,6 @@ const char *ws_query_column_name(const struct ws_query_rows *rows, int column)
 	return sqlite3_column_name(rows->run->statement, column);
 }
 
-int ws_query_column(const struct ws_query_rows *rows, const char *name)
-{
-	for (int i = 0; i < rows->ncolumns; i++)
-		if (!strcmp(ws_query_column_name(rows, i), name))
-			return i;
-	return -1;
-}
-
 enum ws_status ws_query_end(struct ws_query_rows *rows, struct ws_err *err)
 {
 	struct ws_query_run *run = rows->run;
@@ -956,24 +943,21 @@ static bool is_known(const struct ws_cell *cells, int n)
 	return false;
 }
 
-/* In a query for totals only, all rows are totals. A row without known values is not a total. */
-static enum ws_status append(struct ws_query *q, struct ws_table *t, const char *sql,
-                             bool only_totals, struct ws_err *err)
+/* The rows become rows of t, or its totals; a row without known values is not a total. */
+static enum ws_status append(struct ws_query *q, struct ws_table *t, const char *sql, bool totals,
+                             struct ws_err *err)
 {
 	struct ws_query_rows rows;
-	int *place, is_total;
+	int *place;
 
 	WS_FORWARD(ws_query_start(q, sql, &rows, err));
 	place = ws_xarray((size_t)rows.ncolumns, sizeof(*place));
-	is_total = ws_query_column(&rows, "is_total");
 	for (int i = 0; i < rows.ncolumns; i++)
 		place[i] = ws_table_column_index(t->def, ws_query_column_name(&rows, i));
 	while (ws_query_next(&rows)) {
-		const bool totals = only_totals || (is_total >= 0 &&
-		                                    ws_cell_magnitude(&rows.cells[is_total]) != 0);
 		struct ws_cell *row;
 
-		if (only_totals && !is_known(rows.cells, rows.ncolumns))
+		if (totals && !is_known(rows.cells, rows.ncolumns))
 			continue;
 		row = totals ? ws_table_totals(t) : ws_table_row(t);
 		for (int i = 0; i < rows.ncolumns; i++)
@@ -989,12 +973,6 @@ static enum ws_status append(struct ws_query *q, struct ws_table *t, const char 
 	}
 	free(place);
 	return ws_query_end(&rows, err);
-}
-
-enum ws_status ws_query_into(struct ws_query *q, struct ws_table *t, const char *sql,
-                             struct ws_err *err)
-{
-	return append(q, t, sql, false, err);
 }
 
 /*

@@ -1,10 +1,9 @@
 /*
  * Tables by SQL: docs/dev/query.md.
  *
- * C folds the rows of a trace into some hundred cells, and provides them as relations. A table
- * is
- *one SELECT over relations, which SQLite runs in memory. Nothing is copied into the database:
- *SQLite calls a relation for the value of a column of a row when it needs it.
+ * C folds the rows of a trace into some hundred cells, and provides them as relations. A table is
+ * one SELECT over relations, which SQLite runs in memory. Nothing is copied into the database:
+ * SQLite calls a relation for the value of a column of a row when it needs it.
  *
  * A relation of fruits, and a table of it:
  *
@@ -38,17 +37,18 @@
  *	static const struct ws_relation fruit = {
  *	        "fruit", FRUIT(WS_COLUMN_NAME), count_fruit, put_fruit};
  *
+ *	// value and total of the columns kind, pieces and grams of the table's definition
+ *	static const char *const columns[][2] = {
+ *	        {"kind"}, {"count_of(grams)", "sum(pieces)"}, {"median_of(grams)"}};
+ *	static const struct ws_table_query of = {
+ *	        &def, "FROM fruit GROUP BY kind ORDER BY kind", columns};
+ *
  *	WS_FORWARD(ws_query_open(&q, err));
  *	ws_query_add(q, &fruit, &basket);
- *	ws_query_set_real(q, "budget", 2.50);
- *	// the columns of t called kind, pieces and grams are filled
- *	status = ws_query_into(q, t,
- *	                       "SELECT kind, count_of(grams) AS pieces, median_of(grams) AS grams "
- *	                       "FROM fruit WHERE price < :budget GROUP BY kind ORDER BY kind", err);
+ *	status = ws_query_table(q, t, &of, NULL, err);
  *	ws_query_close(q);
  *
- * For a table of tables.def, each column's line has its expression, and the table's line has the
- *rest of the query; ws_query_table fills it.
+ * In tables.def each column's line has its expression, and the table's line the rest of the query.
  */
 #pragma once
 
@@ -137,7 +137,6 @@ void ws_query_add(struct ws_query *q, const struct ws_relation *rel, void *ctx);
 /* Sets a parameter of all queries, given without the colon: "gpu_ns" for :gpu_ns. Unset parameters
  * are NULL. name must outlive q. */
 void ws_query_set_int(struct ws_query *q, const char *name, int64_t value);
-void ws_query_set_real(struct ws_query *q, const char *name, double value);
 
 /* For queries of users: refuses all but reading; an invalid query is USAGE, not BUG. */
 void ws_query_only_reads(struct ws_query *q);
@@ -156,18 +155,9 @@ enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_que
                               struct ws_err *err);
 /* Reads the next row into rows->cells. False: there is none, or the query failed. */
 bool ws_query_next(struct ws_query_rows *rows);
-/* The name of a column; the number of a column by name, -1 if there is none. */
 const char *ws_query_column_name(const struct ws_query_rows *rows, int column);
-int ws_query_column(const struct ws_query_rows *rows, const char *name);
 /* Ends the query. Returns an error if that is why there was no next row. */
 enum ws_status ws_query_end(struct ws_query_rows *rows, struct ws_err *err);
-
-/*
- * Appends the rows to t. A column of the query fills the column of t whose id is its name; columns
- * with other names are ignored. A row whose column `is_total` is not 0 is t's totals.
- */
-enum ws_status ws_query_into(struct ws_query *q, struct ws_table *t, const char *sql,
-                             struct ws_err *err);
 
 /* The query of a kind of table: its line and columns in tables.def. */
 struct ws_table_query {
@@ -192,8 +182,7 @@ enum ws_status ws_query_table(struct ws_query *q, struct ws_table *t,
 enum ws_status ws_query_split(struct ws_query *q, const char *sql, const char **end,
                               struct ws_err *err);
 
-/* --- columns that queries read
- * ---------------------------------------------------------------------- */
+/* --- columns that queries read -------------------------------------------------------------- */
 
 /* Prepares a query, or those of a kind of table, without running it. */
 enum ws_status ws_query_check(struct ws_query *q, const char *sql, struct ws_err *err);

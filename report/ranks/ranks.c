@@ -153,10 +153,6 @@ struct ws_ranks {
 	struct ws_arena arena;
 };
 
-/* The report with its first screen; also fills r->alarm. */
-static enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out,
-                                      struct ws_err *err);
-
 struct reader {
 	struct ws_ranks *r;
 	struct ws_rank *rank;
@@ -320,8 +316,7 @@ static void gather_spans(struct reader *c)
 {
 	const struct ws_model *m = c->m;
 
-	for (size_t i = 0; i < c->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+	WS_EACH_KERNEL(c->rows, i, k) {
 		const int64_t start = k->start_ns, end = start + k->dur_ns;
 
 		if (!k->kind->timed)
@@ -376,7 +371,6 @@ static bool is_in_window(const struct ws_span *s, const struct ws_time_window *w
 static void keep_shown_step(struct reader *c)
 {
 	struct ws_rank *rank = c->rank;
-	const struct ws_time_window *w;
 	size_t n = 0;
 
 	rank->shown = WS_NONE;
@@ -390,7 +384,7 @@ static void keep_shown_step(struct reader *c)
 			rank->shown = i;
 	if (rank->shown == WS_NONE)
 		return;
-	w = &c->windows->window[rank->shown];
+	const struct ws_time_window *w = &c->windows->window[rank->shown];
 	rank->shown_window =
 	        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
 	for (size_t i = 0; i < c->compute.n; i++)
@@ -429,8 +423,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	c.rows = c.sel.rows;
 	read_steps(&c);
 	keep_shown_step(&c);
-	for (size_t i = 0; i < c.rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c.rows, i);
+	WS_EACH_KERNEL(c.rows, i, k) {
 		const uint32_t device = m->configs[k->kind->config].device;
 
 		if (!i && device != WS_NONE)
@@ -495,9 +488,14 @@ static enum ws_status check_pair(const struct ws_ranks *r, const struct ws_rank 
 	return WS_OK;
 }
 
-/* A trace that says no rank and did nothing, beside traces of ranks, is of what started them. */
-static void leave_launchers_out(struct ws_ranks *r)
+/* Sorts the ranks by number, or as they were given if a trace lacks its number. */
+static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
+	uint32_t *place; /* rank as given -> by number */
+	bool known = true;
+
+	/* A trace that says no rank and did nothing, beside traces of ranks, is of what started
+	 * them. */
 	bool numbers = false;
 	size_t kept = 0;
 
@@ -517,15 +515,6 @@ static void leave_launchers_out(struct ws_ranks *r)
 		r->ranks[kept++] = rank;
 	}
 	r->n = numbers ? kept : r->n;
-}
-
-/* Sorts the ranks by number, or as they were given if a trace lacks its number. */
-static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
-{
-	uint32_t *place; /* rank as given -> by number */
-	bool known = true;
-
-	leave_launchers_out(r);
 	WS_NEW(&r->arena, place, r->n);
 	for (size_t i = 0; i < r->n; i++)
 		known &= r->ranks[i].has_number;
@@ -596,12 +585,10 @@ static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *ki
 static void add_meetings(struct ws_ranks *r, size_t from, size_t to)
 {
 	for (size_t i = from, next; i < to; i = next) {
-		struct ws_meeting *meeting;
-
 		for (next = i + 1; next < to && r->calls[next].ordinal == r->calls[i].ordinal;)
 			next++;
 		WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_capacity);
-		meeting = &r->meetings[r->nmeetings++];
+		struct ws_meeting *meeting = &r->meetings[r->nmeetings++];
 		*meeting = (struct ws_meeting){.first = i,
 		                               .n = (uint32_t)(next - i),
 		                               .is_judged =
@@ -626,9 +613,8 @@ static bool has_even_ranks(const struct ws_ranks *r, size_t from, size_t to)
 	       r->calls[to - 1].ordinal + 1 == (to - from) / ranks;
 }
 
-static enum ws_status match_calls(struct ws_ranks *r, struct ws_err *err)
+static void match_calls(struct ws_ranks *r)
 {
-	WS_FORWARD(number_ranks(r, err));
 	if (r->ncalls)
 		ws_sort(r->calls, r->ncalls, sizeof(*r->calls), by_rank);
 	for (size_t i = 0; i < r->ncalls; i++) {
@@ -651,7 +637,6 @@ static enum ws_status match_calls(struct ws_ranks *r, struct ws_err *err)
 		else
 			r->unmatched += next - i;
 	}
-	return WS_OK;
 }
 
 /* --- clocks ---------------------------------------------------------------------------------
@@ -752,12 +737,11 @@ static double move_clocks(struct aligner *a)
 
 	for (size_t i = 0; i < a->r->n; i++) {
 		struct ws_rank *rank = &a->r->ranks[i];
-		double by;
 
 		if (!rank->matched)
 			continue;
-		by = (double)ws_stat_select(a->deviation + a->first[i], rank->matched,
-		                            rank->matched / 2);
+		double by = (double)ws_stat_select(a->deviation + a->first[i], rank->matched,
+		                                   rank->matched / 2);
 		rank->offset_ns += by;
 		most = fmax(most, fabs(by));
 	}
@@ -999,35 +983,6 @@ void ws_ranks_free(struct ws_ranks *r)
 	free(r);
 }
 
-enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
-                             struct ws_err *err)
-{
-	*out = NULL;
-	WS_FORWARD(match_calls(r, err));
-	align_clocks(r);
-
-	/* A step is common if it contains a judged call; or, if no call can be matched at all, if
-	 * all ranks have a step of its number. */
-	for (size_t i = 0; i < r->n && !r->nmeetings; i++)
-		for (size_t k = 0; k < r->ranks[i].nsteps; k++) {
-			struct ws_rank_step *step = &r->ranks[i].steps[k];
-			size_t have = 0;
-
-			for (size_t other = 0; other < r->n; other++)
-				have += has_step(&r->ranks[other], step->number);
-			step->is_common = have == r->n;
-		}
-	for (size_t i = 0; i < r->n; i++) {
-		for (size_t k = 0; k < r->ranks[i].nsteps; k++)
-			r->ranks[i].ncommon += r->ranks[i].steps[k].is_common;
-		r->ncommon = r->ranks[i].ncommon > r->ncommon ? r->ranks[i].ncommon : r->ncommon;
-	}
-	summarise(r);
-	WS_FORWARD(ws_ranks_report(r, out, err));
-	*alarm = *r->alarm ? r->alarm : NULL;
-	return WS_OK;
-}
-
 /* --- tables ---------------------------------------------------------------------------------- */
 
 /* The report of several ranks: its tables, the sentences of its verdict and its first screen. */
@@ -1099,11 +1054,10 @@ static void put_step(void *ctx, size_t row, int column, struct ws_put *out)
 {
 	const struct ws_ranks *r = ctx;
 	const struct ws_rank *rank = r->ranks;
-	const struct ws_rank_step *s;
 
 	while (row >= rank->first_step + rank->nsteps)
 		rank++;
-	s = &rank->steps[row - rank->first_step];
+	const struct ws_rank_step *s = &rank->steps[row - rank->first_step];
 	WS_PUT_COLUMN(column, RANK_STEP);
 }
 
@@ -1319,7 +1273,6 @@ static void set_share(struct ws_cell *row, double ns, double of_ns)
 static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 {
 	const struct ws_rank *last = r->last;
-	double caused_ns;
 	char compute[128], time[WS_SAY_TIME];
 	struct ws_arena arena = {0};
 	const char *why = why_nothing_is_judged(r, &arena);
@@ -1341,13 +1294,13 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 		             ws_stat_percent(r->calls_ns - r->judged_ns, r->calls_ns));
 		return;
 	}
-	caused_ns = last->mean_ns[WS_RANK_CAUSED] / (double)last->peers;
+	double caused_ns = last->mean_ns[WS_RANK_CAUSED] / (double)last->peers;
 	if (isnan(last->slower))
 		snprintf(compute, sizeof(compute), "Its computation cannot be compared.");
 	else
 		snprintf(compute, sizeof(compute),
-		         "Its computation takes %+.1f %% against the median rank%s.",
-		         100 * last->slower,
+		         "Its computation is %.1f %% %s than that of the median rank%s.",
+		         100 * fabs(last->slower), last->slower < 0 ? "shorter" : "longer",
 		         100 * last->slower < SLOWER_PERCENT
 		                 ? ": look at its host, data and launches"
 		                 : "");
@@ -1558,7 +1511,6 @@ static void add_rows(const struct ws_ranks *r, struct ws_page *out)
 		const double step_ns = rank->mean_ns[WS_RANK_STEP],
 		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
 		             exposed_ns = rank->mean_ns[WS_RANK_EXPOSED];
-		struct ws_page_row *row;
 
 		if (isnan(step_ns))
 			continue;
@@ -1566,7 +1518,7 @@ static void add_rows(const struct ws_ranks *r, struct ws_page *out)
 			out->more_rows++;
 			continue;
 		}
-		row = &out->row[out->nrows++];
+		struct ws_page_row *row = &out->row[out->nrows++];
 		*row = (struct ws_page_row){.group = "",
 		                            .name = ws_arena_format(t, "rank %" PRId64,
 		                                                    rank->number),
@@ -1868,11 +1820,33 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, str
 	return WS_OK;
 }
 
-static enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out,
-                                      struct ws_err *err)
+enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
+                             struct ws_err *err)
 {
+	*out = NULL;
+	WS_FORWARD(number_ranks(r, err));
+	match_calls(r);
+	align_clocks(r);
+
+	/* A step is common if it contains a judged call; or, if no call can be matched at all, if
+	 * all ranks have a step of its number. */
+	for (size_t i = 0; i < r->n && !r->nmeetings; i++)
+		for (size_t k = 0; k < r->ranks[i].nsteps; k++) {
+			struct ws_rank_step *step = &r->ranks[i].steps[k];
+			size_t have = 0;
+
+			for (size_t other = 0; other < r->n; other++)
+				have += has_step(&r->ranks[other], step->number);
+			step->is_common = have == r->n;
+		}
+	for (size_t i = 0; i < r->n; i++) {
+		for (size_t k = 0; k < r->ranks[i].nsteps; k++)
+			r->ranks[i].ncommon += r->ranks[i].steps[k].is_common;
+		r->ncommon = r->ranks[i].ncommon > r->ncommon ? r->ranks[i].ncommon : r->ncommon;
+	}
+	summarise(r);
+
 	struct ws_report_plan plan = {.title = "Warpsheet report of ranks", .fill = fill, .ctx = r};
-	enum ws_status status;
 	char trace[32];
 
 	snprintf(trace, sizeof(trace), "%zu ranks", r->n);
@@ -1881,9 +1855,10 @@ static enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out
 	plan.defs = ws_ranks_defs(&plan.ndefs);
 	WS_FORWARD(ws_query_open(&plan.query, err));
 	ws_ranks_relations(plan.query, r);
-	status = ws_report_of_plan(&plan, out, err);
+	enum ws_status status = ws_report_of_plan(&plan, out, err);
 	ws_query_close(plan.query);
 	WS_FORWARD(status);
 	make_first_screen(r, *out);
+	*alarm = *r->alarm ? r->alarm : NULL;
 	return WS_OK;
 }

@@ -2,7 +2,6 @@
 #include "report/records/records.h"
 #include <stdlib.h>
 #include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
@@ -144,7 +143,6 @@ enum ws_status ws_resources_load(struct ws_resources *s, const struct ws_trace_r
 	for (size_t i = 0; i < s->rows.n; i++) {
 		const struct ws_row_resource *row = ws_records_row(&s->rows, i);
 		struct key key = {row->type, row->pid, (uint64_t)row->number};
-		uint64_t place;
 
 		if (row->type == WS_RESOURCE_CUDA_DEVICE)
 			key = (struct key){row->type, 0, row->device};
@@ -153,7 +151,7 @@ enum ws_status ws_resources_load(struct ws_resources *s, const struct ws_trace_r
 			continue;
 		if ((int64_t)key.number < 0)
 			continue;
-		place = ws_strtab_add(&s->keys, &key, sizeof(key));
+		uint64_t place = ws_strtab_add(&s->keys, &key, sizeof(key));
 		WS_GROW(s->names, place, s->capacity);
 		s->n = s->keys.used;
 		s->names[place - 1] = row->name;
@@ -169,7 +167,8 @@ void ws_resources_free(struct ws_resources *s)
 	*s = (struct ws_resources){0};
 }
 
-static uint64_t find(const struct ws_resources *s, uint64_t type, uint64_t pid, uint64_t number)
+static uint64_t find_resource(const struct ws_resources *s, uint64_t type, uint64_t pid,
+                              uint64_t number)
 {
 	const struct key key = {type, pid, number};
 	uint64_t place = s->n ? ws_strtab_find(&s->keys, &key, sizeof(key)) : 0;
@@ -179,15 +178,15 @@ static uint64_t find(const struct ws_resources *s, uint64_t type, uint64_t pid, 
 
 uint64_t ws_resources_device(const struct ws_resources *s, uint64_t device)
 {
-	return find(s, WS_RESOURCE_CUDA_DEVICE, 0, device);
+	return find_resource(s, WS_RESOURCE_CUDA_DEVICE, 0, device);
 }
 
 uint64_t ws_resources_context(const struct ws_resources *s, uint64_t pid, uint64_t context)
 {
-	return find(s, WS_RESOURCE_CUDA_CONTEXT, pid, context);
+	return find_resource(s, WS_RESOURCE_CUDA_CONTEXT, pid, context);
 }
 
 uint64_t ws_resources_stream(const struct ws_resources *s, uint64_t pid, uint64_t stream)
 {
-	return find(s, WS_RESOURCE_CUDA_STREAM, pid, stream);
+	return find_resource(s, WS_RESOURCE_CUDA_STREAM, pid, stream);
 }

@@ -153,13 +153,12 @@ static int by_begin(const void *pa, const void *pb)
 static void gather_pieces(struct ws_replay *r)
 {
 	const struct ws_model *m = r->m;
-	struct ws_joined_rows *rows = r->sel->rows;
 
 	for (uint32_t d = 0; d < m->ndevices; d++) {
 		const size_t end = ws_first_kernel_of(m, r->sel, d + 1);
 
 		for (size_t i = ws_first_kernel_of(m, r->sel, d); i < end; i++) {
-			const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+			const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->sel->rows, i);
 			const struct ws_config *config = &m->configs[k->kind->config];
 
 			if (k->start_ns >= r->window_end_ns) {
@@ -254,14 +253,13 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 		                      .call = i,
 		                      .range = call->range,
 		                      .path = WS_NONE};
-		const struct ws_joined_range *range;
 
 		if (call->start_ns > r->end_ns && end_ns > r->end_ns + rows->longest_call_ns)
 			break;
 		if (!launches[point.thread] || call->start_ns < r->start_ns ||
 		    call->start_ns > r->end_ns)
 			continue;
-		range = ws_joined_rows_range(rows, point.range);
+		const struct ws_joined_range *range = ws_joined_rows_range(rows, point.range);
 		if (range)
 			point.path = range->context->path;
 		add_point(r, point);
@@ -494,15 +492,14 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 		const bool was_queued = free_ns != INT64_MIN && free_ns > call_ns &&
 		                        (since_free_ns <= 2 * r->queue_gap_ns ||
 		                         (double)free_ns > (double)call_ns + r->latency_ns);
-		double ready_ns;
 
 		p->latency_ns = was_queued ? fmin(since_call_ns, r->latency_ns) : since_call_ns;
 		p->gap_ns = was_queued             ? since_free_ns
 		            : free_ns == INT64_MIN ? 0
 		                                   : fmin(since_free_ns, r->queue_gap_ns);
 		p->offset_ns = (double)(begin_ns - r->start_ns);
-		ready_ns = (double)(call_ns == INT64_MIN ? free_ns : call_ns) +
-		           (call_ns == INT64_MIN ? 0 : r->latency_ns);
+		double ready_ns = (double)(call_ns == INT64_MIN ? free_ns : call_ns) +
+		                  (call_ns == INT64_MIN ? 0 : r->latency_ns);
 		if (was_queued)
 			ready_ns = fmax(ready_ns, (double)free_ns + r->queue_gap_ns);
 		if ((double)begin_ns - ready_ns <= WS_IDLE_QUEUE_US * 1000)
@@ -541,11 +538,10 @@ static void find_hidden_wait(struct ws_replay *r, struct point *p, int64_t since
                              size_t nlaunched)
 {
 	const double gap_ns = (double)(p->at_ns - since_ns);
-	uint32_t last;
 
 	if (gap_ns <= BESIDE_NS || 2 * p->data_ns > gap_ns || queued_at(r, nlaunched, p->at_ns))
 		return;
-	last = last_ended(r, since_ns, p->at_ns, since_ns, WS_NONE);
+	uint32_t last = last_ended(r, since_ns, p->at_ns, since_ns, WS_NONE);
 	if (last == WS_NONE)
 		return;
 	r->pauses->n++;
@@ -853,7 +849,6 @@ static void read_window(struct ws_replay *r, size_t which)
 	struct ws_arena temp = {0};
 	double unlaunched_ns = 0, device_ns = 0;
 	size_t migrations = 0;
-	const uint8_t *blocks;
 
 	r->facts.step = w->step;
 	r->repeats = w->step != WS_NONE;
@@ -885,7 +880,7 @@ static void read_window(struct ws_replay *r, size_t which)
 	}
 	gather_points(r, &temp);
 	link_pieces(r, &temp);
-	blocks = find_blocking(r->m, &temp);
+	const uint8_t *blocks = find_blocking(r->m, &temp);
 	turn_back(r, find_skew(r, blocks, &temp));
 	time_pieces(r, &temp);
 	link_points(r, blocks, &temp);
@@ -926,10 +921,9 @@ static bool agrees(struct ws_replay *r)
 	 * steps nothing is played */
 	const double expected_ns = r->repeats ? (double)(r->window_end_ns - r->window_start_ns)
 	                                      : end_of_work_ns - (double)r->window_start_ns;
-	double end_ns;
 
 	rewind_streams(r);
-	end_ns = play_once(r, &(struct ws_whatif){0}, 0) + (double)r->start_ns;
+	double end_ns = play_once(r, &(struct ws_whatif){0}, 0) + (double)r->start_ns;
 	r->facts.replayed_ns = recorded_ns + end_ns - (double)r->window_start_ns - expected_ns;
 	if (fabs(r->facts.replayed_ns - recorded_ns) > STEP_TOLERANCE * recorded_ns)
 		return false;
@@ -1070,12 +1064,11 @@ const struct ws_replay_facts *ws_replay_facts(const struct ws_replay *r)
 double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
 {
 	struct ws_whatif asked = *change;
-	double saved_ns;
 
 	if (r->facts.obstacle)
 		return NAN;
 	asked.hidden_waits |= r->facts.hidden_waits == WS_HIDDEN_WAITS;
-	saved_ns = r->period_ns[asked.hidden_waits] - play(r, &asked);
+	double saved_ns = r->period_ns[asked.hidden_waits] - play(r, &asked);
 	return r->facts.recorded_ns - fmin(saved_ns, r->facts.recorded_ns);
 }
 
@@ -1159,7 +1152,6 @@ const struct ws_replay_stretch *ws_replay_critical_path(struct ws_replay *r, siz
 {
 	const struct ws_whatif unchanged = {.hidden_waits =
 	                                            r->facts.hidden_waits == WS_HIDDEN_WAITS};
-	struct ws_replay_stretch *grown;
 	size_t capacity = 0;
 
 	*n = 0;
@@ -1169,7 +1161,7 @@ const struct ws_replay_stretch *ws_replay_critical_path(struct ws_replay *r, siz
 		rewind_streams(r);
 		play_once(r, &unchanged, 0);
 		trace_back(r, &capacity);
-		grown = r->path;
+		struct ws_replay_stretch *grown = r->path;
 		WS_NEW(r->arena, r->path, r->npath);
 		for (size_t i = 0; i < r->npath; i++)
 			r->path[i] = grown[r->npath - 1 - i];

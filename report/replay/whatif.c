@@ -39,11 +39,7 @@ static const struct {
 	char sign;
 	bool takes_factor;
 	const char *example;
-} subjects[] = {
-#define X(NAME, key, sign, takes_factor, example) {key, sign, takes_factor, example},
-        SUBJECTS(X)
-#undef X
-};
+} subjects[] = {SUBJECTS(WS_LIST_REST)};
 
 struct change {
 	enum subject subject;
@@ -106,13 +102,12 @@ static const char *list_names(char text[1024], const char *begin,
 static bool take_factor(char *value, double *factor)
 {
 	char *word = strrchr(value, ' '), *end;
-	const char *digits;
 
 	if (!word)
 		return false;
-	digits = word[1] == 'x' || word[1] == 'X' ? word + 2
-	         : !strncmp(word + 1, "×", strlen("×")) ? word + 1 + strlen("×")
-	                                                  : NULL;
+	const char *digits = word[1] == 'x' || word[1] == 'X'       ? word + 2
+	                     : !strncmp(word + 1, "×", strlen("×")) ? word + 1 + strlen("×")
+	                                                            : NULL;
 	if (!digits || !((*digits >= '0' && *digits <= '9') || *digits == '.'))
 		return false;
 	*factor = strtod(digits, &end);
@@ -128,10 +123,9 @@ static enum ws_status parse(const char *text, struct change *out, struct ws_err 
 {
 	const size_t key = strcspn(text, "=~");
 	char name[64], list[1024];
-	int subject;
 
 	snprintf(name, sizeof(name), "%.*s", (int)key, text);
-	subject = find_name(name, subject_at);
+	int subject = find_name(name, subject_at);
 	if (subject < 0 || !text[key])
 		return ws_opt_unknown_name(
 		        "change", text[key] ? name : text, subject_at, NULL,
@@ -359,11 +353,10 @@ static const char *gpu_at(const void *ctx, size_t i)
 	static const char *const makers[] = {"*", "NVIDIA ", "AMD Instinct ", "GeForce ", "Tesla "};
 	const struct ws_model *m = ctx;
 	struct ws_device_peaks row;
-	const char *name;
 
 	if (!ws_peaks_row(m->peaks, i, &row))
 		return NULL;
-	name = row.pattern;
+	const char *name = row.pattern;
 	for (size_t k = 0; k < sizeof(makers) / sizeof(*makers); k++)
 		if (!strncmp(name, makers[k], strlen(makers[k])))
 			name += strlen(makers[k]);
@@ -488,15 +481,14 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	const struct ws_bytes new_dtype = changes ? ws_bytes_of(a->dtype) : dtype;
 	const double width = changes ? bytes_of_dtype(new_dtype) / bytes_of_dtype(dtype) : 1;
 	struct ws_roof from, to;
-	struct bound now, then;
 	double compute, memory;
 
 	if (!op)
 		return guess(a, own, other, k, width, f);
 	ws_roof_of(own, op->class, dtype, op->tensor, &from);
 	ws_roof_of(other, op->class, new_dtype, changes ? WS_TENSOR_YES : op->tensor, &to);
-	now = bound_of(&from, op, 1);
-	then = bound_of(&to, op, width);
+	struct bound now = bound_of(&from, op, 1);
+	struct bound then = bound_of(&to, op, width);
 	if (isnan(now.least_ns) || isnan(then.least_ns))
 		return guess(a, own, other, k, width, f);
 	compute = from.flops_per_s > 0 && to.flops_per_s > 0 ? from.flops_per_s / to.flops_per_s
@@ -515,14 +507,6 @@ static bool factors_of(const struct asked *a, const struct ws_joined_kernel *k,
 	return true;
 }
 
-/* Does another dtype leave it as it is? */
-static bool stays(const struct asked *a, const struct ws_joined_kernel *k)
-{
-	return !a->peaks && a->dtype &&
-	       (ws_name_is(a->m->texts[k->kind->dtype], a->dtype) ||
-	        (!ws_class_is_product(k->kind->class) && keeps_dtype(a->m, k->kind->class)));
-}
-
 /* Kernels on another GPU, in another dtype, or both. */
 static void change_roofs(struct asked *a)
 {
@@ -534,7 +518,6 @@ static void change_roofs(struct asked *a)
 		const struct ws_joined_kernel *k = kernel_of(a, i);
 		struct ws_cost_op found;
 		struct factors f;
-		uint32_t op;
 
 		if (!k || a->facts->pieces[i].use != WS_USE_COMPUTE)
 			continue;
@@ -543,11 +526,14 @@ static void change_roofs(struct asked *a)
 			            "adds them";
 			return;
 		}
-		if (stays(a, k)) {
+		/* Does another dtype leave it as it is? */
+		if (!a->peaks && a->dtype &&
+		    (ws_name_is(a->m->texts[k->kind->dtype], a->dtype) ||
+		     (!ws_class_is_product(k->kind->class) && keeps_dtype(a->m, k->kind->class)))) {
 			known_ns += (double)k->dur_ns;
 			continue;
 		}
-		op = ws_cost_ops_of_kernel(costs, k);
+		uint32_t op = ws_cost_ops_of_kernel(costs, k);
 		if (op != WS_NONE)
 			found = ws_cost_ops_at(costs, op);
 		if (factors_of(a, k, op == WS_NONE ? NULL : &found, &f))

@@ -264,46 +264,37 @@ static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 	}
 }
 
-/* Share of softmax in the GPU time of the measured steps. */
-static double softmax_share(const struct ws_model *m, const struct ws_selection *sel)
-{
-	struct ws_joined_rows *rows = sel->rows;
-	double softmax = 0;
-
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-
-		if (k->kind->class == WS_TEXT_SOFTMAX && ws_kernel_selected(m, sel, k, i))
-			softmax += (double)k->dur_ns;
-	}
-	return ws_stat_percent(softmax, (double)sel->gpu_ns);
-}
-
-/* If a trace has no dtype, adds the dtype of most of the time of its products, because runs with
- * different dtypes are different configurations. */
-static void add_dtype(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
-                      const struct ws_selection *sel)
+/* Sets the share of softmax in the GPU time of the measured steps. If a trace has no dtype, adds
+ * the dtype of most of the time of its products, because runs with different dtypes are different
+ * configurations. */
+static void keep_kernels(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
+                         const struct ws_selection *sel)
 {
 	static const char *const products[] = {"gemm", "conv", "attention"};
 	struct ws_joined_rows *rows = sel->rows;
 	struct ws_arena temp = {0};
+	int64_t *ns, softmax_ns = 0; /* ns: by dtype */
 	uint32_t most = 0;
-	int64_t *ns;
+	bool *is_product; /* by class */
 
-	if (ws_model_fact(m, "dtype").len)
-		return;
 	WS_NEW(&temp, ns, m->ntexts);
+	WS_NEW(&temp, is_product, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		is_product[i] = WS_NAME_IS_ONE_OF(m->texts[i], products);
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
-		if (!ws_kernel_selected(m, sel, k, i) ||
-		    !WS_NAME_IS_ONE_OF(m->texts[k->kind->class], products))
+		if (!ws_kernel_selected(m, sel, k, i))
 			continue;
-		ns[k->kind->dtype] += k->dur_ns;
+		if (k->kind->class == WS_TEXT_SOFTMAX)
+			softmax_ns += k->dur_ns;
+		else if (is_product[k->kind->class])
+			ns[k->kind->dtype] += k->dur_ns;
 		if (ns[k->kind->dtype] > ns[most])
 			most = k->kind->dtype;
 	}
-	if (most)
+	run->softmax_percent = ws_stat_percent((double)softmax_ns, (double)sel->gpu_ns);
+	if (most && !ws_model_fact(m, "dtype").len)
 		add_fact(s, run, ws_bytes_of("dtype"), m->texts[most]);
 	ws_arena_free(&temp);
 }
@@ -322,12 +313,11 @@ static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struc
                        struct ws_joined_rows *rows)
 {
 	struct ws_filter steps = WS_FILTER_ALL;
-	const struct ws_windows *w;
 	struct ws_selection sel = {0};
 
 	steps.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &steps, &sel);
-	w = ws_windows(m, &sel);
+	const struct ws_windows *w = ws_windows(m, &sel);
 	if (w->n) {
 		run->has_steps = w->window[0].step != WS_NONE;
 		/* a trace with device work but without steps is compared as a whole */
@@ -346,8 +336,7 @@ static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 		run->model_ns = u->model_sum_ns / (double)m->nmeasured;
 		run->ran_ns = u->ran_sum_ns / (double)m->nmeasured;
 	}
-	run->softmax_percent = softmax_share(m, &sel);
-	add_dtype(s, run, m, &sel);
+	keep_kernels(s, run, m, &sel);
 	ws_selection_release(&sel);
 }
 
@@ -377,13 +366,12 @@ void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined
                   const char *reason)
 {
 	int64_t peak = ws_memory_peak(m);
-	struct ws_sweep_run *run;
 
 	if (is_copy(s, &m->file)) {
 		s->ncopies++;
 		return;
 	}
-	run = new_run(s);
+	struct ws_sweep_run *run = new_run(s);
 	run->file_hash = m->file.file_hash;
 	run->file_size = m->file.file_size;
 	for (size_t i = 0; i < m->nfacts; i++)
@@ -506,14 +494,13 @@ static void find_status(struct ws_sweep *s, struct ws_sweep_row *row)
 {
 	uint32_t reason = 0;
 	size_t failed = 0;
-	struct ws_bytes why;
 
 	for (size_t i = 0; i < row->n; i++) {
 		failed += row->run[i].failed != 0;
 		reason = row->run[i].failed ? row->run[i].failed : reason;
 	}
 	s->nfailed += failed;
-	why = ws_texts_get(&s->texts, reason);
+	struct ws_bytes why = ws_texts_get(&s->texts, reason);
 	if (!failed)
 		row->status =
 		        row->run->has_steps ? WS_SWEEP_OK : WS_SWEEP_OK ", no steps: elapsed time";
@@ -590,11 +577,10 @@ static void find_gains(struct ws_sweep *s)
 	for (size_t i = 0; i < s->nrows; i++) {
 		const struct ws_sweep_row *r = &s->rows[i];
 		const uint32_t value = ws_sweep_value(r->run, s->baseline_key);
-		struct ws_sweep_gain *g;
 
 		if (value == s->baseline_value)
 			continue;
-		g = gain_of(s, value);
+		struct ws_sweep_gain *g = gain_of(s, value);
 		if (isnan(r->speedup))
 			continue;
 		g->n++;
@@ -619,11 +605,10 @@ static void find_gains(struct ws_sweep *s)
 static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 {
 	const char *given = s->opts->baseline;
-	size_t len;
 	uint64_t key, value = 0;
 
 	s->baseline = given ? given : "dtype=fp32";
-	len = strcspn(s->baseline, "=");
+	size_t len = strcspn(s->baseline, "=");
 	key = ws_strtab_find(&s->keys.known, s->baseline, len);
 	WS_FAIL_IF(given && (!given[len] || !key), err, USAGE,
 	           "--baseline %s: no trace has such a fact; write KEY=VALUE, as in dtype=fp32",
@@ -1158,7 +1143,6 @@ static bool say_throughput(const struct answering *a, bool tokens)
 	double rate[2];
 	const struct ws_sweep_row *best;
 	const char *next_one = "";
-	bool is_named;
 	size_t words = 1;
 
 	for (size_t i = 1; i < a->s->nrows; i++)
@@ -1169,7 +1153,7 @@ static bool say_throughput(const struct answering *a, bool tokens)
 		return false;
 	for (const char *c = best->name; *c; c++)
 		words += *c == ' ';
-	is_named = *best->name && words <= NAME_WORDS;
+	bool is_named = *best->name && words <= NAME_WORDS;
 	if (rate[1] > 0 && rate[0] / rate[1] >= WS_SAY_TIMES_FROM)
 		next_one = ws_arena_format(a->texts, ", %s the next",
 		                           ws_say_amount(a->texts, rate[0] / rate[1]));
@@ -1301,7 +1285,7 @@ static void add_rows(const struct answering *a, struct ws_sweep *s)
 		}
 		row->words = ws_arena_format(a->texts, "%s%s",
 		                             isnan(std) ? ws_say_time(a->texts, ns)
-		                                        : ws_say_times(a->texts, ns, "±", std),
+		                                        : ws_say_mean(a->texts, ns, std),
 		                             say_against_baseline(a, from));
 		add_phases(from, row);
 	}
@@ -1363,7 +1347,6 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
                              struct ws_report **out, struct ws_err *err)
 {
 	struct ws_report_plan plan = {.title = "Warpsheet sweep", .fill = fill, .ctx = s};
-	enum ws_status status;
 	char trace[32];
 
 	*out = NULL;
@@ -1374,7 +1357,7 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 	plan.defs = ws_sweep_defs(&plan.ndefs);
 	WS_FORWARD(ws_query_open(&plan.query, err));
 	ws_sweep_relations(plan.query, s);
-	status = ws_report_of_plan(&plan, out, err);
+	enum ws_status status = ws_report_of_plan(&plan, out, err);
 	ws_query_close(plan.query);
 	WS_FORWARD(status);
 	make_first_screen(s, *out);

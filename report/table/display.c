@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "formats/base/bytes.h"
 #include "report/base/elementary.h"
 
 struct unit {
@@ -198,7 +197,6 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 {
 	struct ws_table_column shown = t->def->columns[column];
 	const struct ws_table_column *def = &shown;
-	const struct unit *unit;
 
 	if (t->shown_titles && t->shown_titles[column])
 		shown.title = t->shown_titles[column];
@@ -207,7 +205,7 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 	out->has_negative = p->has_negative;
 	out->is_mixed = def->display == WS_DISPLAY_REAL &&
 	                (!strcmp(def->id, "value") || ws_table_column_index(t->def, "unit") >= 0);
-	unit = choose_scale(out, def, p, largest);
+	const struct unit *unit = choose_scale(out, def, p, largest);
 	out->unit = unit ? unit->name : def->unit;
 	if (unit) {
 		/* "Total Time (ns)" and "ms" make "Total Time (ms)"; a title without its unit gets
@@ -344,15 +342,11 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 		return print_digits(out, cell->i < 0, digits, drop < 0 ? 0 : shown->decimals);
 	}
 	if (cell->type == WS_CELL_REAL) {
-		double value;
-		int shift;
-		double digits;
-
 		if (shown->display == WS_DISPLAY_PLAIN)
 			return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%.10g", cell->r);
-		value = cell->r;
-		shift = shown->decimals - shown->exponent;
-		digits = fabs(value);
+		double value = cell->r;
+		int shift = shown->decimals - shown->exponent;
+		double digits = fabs(value);
 		digits = shift >= 0 ? digits * (double)power_of_ten(shift)
 		                    : digits / (double)power_of_ten(-shift);
 		digits = round(digits); /* half away from zero */
@@ -448,13 +442,12 @@ static const struct code_range harmful[] = {
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out)
 {
 	uint32_t code;
-	size_t taken;
 
 	if (*text >= ' ' && *text < 0x7f) { /* most of all texts */
 		*out = (struct ws_glyph){{*text}, 1, 1};
 		return 1;
 	}
-	taken = ws_utf8_get(text, len, &code);
+	size_t taken = ws_utf8_get(text, len, &code);
 	/* U+FFFE and U+FFFF are no characters and make XML invalid */
 	if ((code & 0xfffe) == 0xfffe)
 		code = WS_UTF8_REPLACEMENT;

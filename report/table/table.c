@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/table/table.h"
 
@@ -191,10 +190,9 @@ void ws_table_profile_column(const struct ws_table *t, size_t column, size_t beg
 struct ws_cell *ws_table_row(struct ws_table *t)
 {
 	size_t n = t->def->ncolumns;
-	struct ws_cell *row;
 
 	WS_GROW(t->cells, (t->nrows + 1) * (n ? n : 1), t->arena->cells_capacity);
-	row = t->cells + t->nrows++ * n;
+	struct ws_cell *row = t->cells + t->nrows++ * n;
 	memset(row, 0, n * sizeof(*row));
 	return row;
 }
@@ -435,15 +433,28 @@ static void free_sorted(void *ctx)
 	free(s);
 }
 
+void ws_table_drop_headings(struct ws_table *t)
+{
+	const size_t n = t->def->ncolumns, nrows = t->nrows;
+	const int name = ws_table_column_index(t->def, "name");
+
+	if (strcmp(t->def->name, "range-kernels") != 0)
+		return;
+	t->nrows = 0;
+	for (size_t row = 0; row < nrows; row++)
+		if (t->cells[row * n + (size_t)name].type != WS_CELL_EMPTY)
+			memmove(&t->cells[t->nrows++ * n], &t->cells[row * n],
+			        n * sizeof(*t->cells));
+}
+
 void ws_table_sort(struct ws_table *t, size_t column, bool descending)
 {
 	struct ws_arena texts = {0};
-	struct key *keys;
 
 	t->is_sorted = true;
 	if (!t->nrows)
 		return;
-	keys = ws_xarray(t->nrows, sizeof(*keys));
+	struct key *keys = ws_xarray(t->nrows, sizeof(*keys));
 	for (size_t row = 0; row < t->nrows; row++) {
 		struct ws_cell *cell = &keys[row].cell;
 

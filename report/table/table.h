@@ -111,6 +111,9 @@ void ws_table_free(struct ws_table *t); /* NULL is legal */
 
 /* Gives the table rows from a source, whose ctx it frees. */
 void ws_table_set_source(struct ws_table *t, const struct ws_table_source *source, size_t nrows);
+/* Removes rows that only head others in a tree: paths of `range-kernels` without a kernel of their
+ * own. For programs, and for rows that stand in no tree. */
+void ws_table_drop_headings(struct ws_table *t);
 /* Sorts rows by a column. Stable; empty cells come last. */
 void ws_table_sort(struct ws_table *t, size_t column, bool descending);
 /* The cells of a row. If rows have a source, valid until the next call. */
@@ -347,6 +350,8 @@ struct ws_view {
 	const char *constants; /* "Device 0; Style PushPop": columns left out because they are
 	                          constant */
 	size_t least_depth; /* of the paths of a tree */
+	size_t leaf; /* of a tree: index + 1 of the column whose text, if any, is the label of a row
+	                inside its path; 0 = none */
 };
 
 /*

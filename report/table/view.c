@@ -3,10 +3,11 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Parents come before their children, and the name is a path. */
+/* Parents come before their children, and the path is the name, or the way to it. */
 static bool is_tree(const struct ws_table *t)
 {
-	return (!strncmp(t->def->name, "ranges", 6) || !strcmp(t->def->name, "diff-ranges")) &&
+	return (!strncmp(t->def->name, "ranges", 6) || !strcmp(t->def->name, "diff-ranges") ||
+	        !strcmp(t->def->name, "range-kernels")) &&
 	       !t->is_chosen && !t->is_sorted && ws_table_column_index(t->def, "path") >= 0;
 }
 
@@ -58,7 +59,8 @@ static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
 	const bool is_detail = def->rank >= WS_RANK_DETAIL;
 	const bool is_id = def->type == WS_CELL_TEXT || def->display == WS_DISPLAY_PLAIN;
 
-	if (def->rank == WS_RANK_NAME || v->t->is_chosen || !rows)
+	if (def->rank == WS_RANK_NAME || v->t->is_chosen || !rows ||
+	    (!strcmp(def->id, "path") && is_tree(v->t)))
 		return false;
 	if (p[column].nempty == rows)
 		return !v->t->totals || v->t->totals[column].type == WS_CELL_EMPTY;
@@ -155,24 +157,30 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 				add_column(out, c, own, rows);
 		}
 	if (is_tree(t)) {
-		size_t path;
-		struct ws_view_column *name;
-		bool is_module;
+		const size_t path = (size_t)ws_table_column_index(def, "path");
+		const bool is_module = !strncmp(def->title, "Module", 6);
+		struct ws_view_column *name = &out->column[0];
 
-		path = out->column[0].index;
+		if (name->index != path) { /* the name stands inside the last part of its path */
+			out->leaf = name->index + 1;
+			out->n--;
+			out->nkeys--;
+			out->nanswers--;
+			memmove(name, name + 1, out->n * sizeof(*name));
+		}
 		out->least_depth = rows ? SIZE_MAX : 0;
 		for (size_t row = 0; row < rows; row++) {
-			const size_t depth = depth_of(&ws_table_cells(out->t, row)[path]);
+			const size_t depth = depth_of(&ws_table_cells(t, row)[path]);
 
 			out->least_depth = depth < out->least_depth ? depth : out->least_depth;
 		}
 		/* The path at length is the last detail; what stands first is its last part. */
-		name = &out->column[0];
-		is_module = !strncmp(out->t->def->title, "Module", 6);
 		add_column(out, path, WS_RANK_FULL, rows);
 		name->is_tree = true;
 		snprintf(name->shown.title, sizeof(name->shown.title),
-		         is_module ? "Module" : "Range");
+		         out->leaf   ? "Range, Kernel"
+		         : is_module ? "Module"
+		                     : "Range");
 	}
 }
 
@@ -268,6 +276,7 @@ size_t ws_view_label(const struct ws_view *v, const struct ws_cell *cells, char 
 	const int paths = ws_table_column_index(v->t->def, "paths");
 	const int64_t folded = paths >= 0 && cells[paths].type == WS_CELL_INT ? cells[paths].i : 1;
 	const bool is_module = paths >= 0 && !strncmp(v->t->def->title, "Module", 6);
+	const struct ws_cell *leaf = v->leaf ? &cells[v->leaf - 1] : NULL, *last = path;
 	size_t begin = 0, len, n = 0;
 
 	*depth = 0;
@@ -279,12 +288,17 @@ size_t ws_view_label(const struct ws_view *v, const struct ws_cell *cells, char 
 			begin = i + 1;
 	/* totals, and rows behind those that the view was made of, may lie higher */
 	*depth = depth_of(path) > v->least_depth ? (unsigned)(depth_of(path) - v->least_depth) : 0;
-	len = path->text.len - begin;
+	if (leaf && leaf->type == WS_CELL_TEXT) {
+		begin = 0;
+		last = leaf;
+		++*depth;
+	}
+	len = last->text.len - begin;
 	if (paths >= 0)
-		len = stem_of(path->text.ptr + begin, len, is_module);
+		len = stem_of(last->text.ptr + begin, len, is_module);
 	for (size_t i = 0; i < len && n < WS_VIEW_LABEL - 32; i++)
-		if (path->text.ptr[begin + i] != '\\' || i + 1 == len)
-			out[n++] = path->text.ptr[begin + i];
+		if (last->text.ptr[begin + i] != '\\' || i + 1 == len)
+			out[n++] = last->text.ptr[begin + i];
 	while (n && ((unsigned char)out[n - 1] & 0xc0) == 0x80 && n == WS_VIEW_LABEL - 32)
 		n--; /* not within a character */
 	out[n] = '\0';
@@ -299,11 +313,10 @@ static size_t width_of(const struct ws_view *v, const struct ws_view_column *c,
 	char label[WS_VIEW_LABEL];
 	struct ws_cell own;
 	unsigned depth;
-	size_t len;
 
 	if (!c->is_tree)
 		return ws_display_cell_width(&c->shown, ws_view_cell(c, cells, &own, label));
-	len = ws_view_label(v, cells, label, &depth);
+	size_t len = ws_view_label(v, cells, label, &depth);
 	return 2 * (size_t)depth + ws_display_width(label, len);
 }
 

@@ -1,10 +1,8 @@
 /* Findings of the rules, the ladder, the critical path, and the savings of changes given by a
  * user. */
 #include <ctype.h>
-#include <math.h>
 
 #include "report/advice/advice.h"
-#include "report/model/model.h"
 #include "report/replay/replay.h"
 #include "report/tables/tables.h"
 
@@ -56,13 +54,11 @@ static void add_notes(struct ws_table *t, const struct ws_findings *a)
 
 void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
 {
-	const struct ws_findings *a;
-
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	a = ws_advice_find(tab);
+	const struct ws_findings *a = ws_advice_find(tab);
 	for (size_t i = 0; i < a->n; i++) {
 		const struct ws_finding *f = &a->finding[i];
 		const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
@@ -181,13 +177,11 @@ unsigned ws_replay_relations_parts(const struct ws_query *q)
 /* Why a table of the replay has no rows. */
 static void note_replay(const struct ws_table_context *tab, struct ws_table *t)
 {
-	const struct ws_replay_facts *facts;
-
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	facts = ws_replay_facts(ws_replay_of(tab->m, tab->sel));
+	const struct ws_replay_facts *facts = ws_replay_facts(ws_replay_of(tab->m, tab->sel));
 	if (facts->obstacle) {
 		ws_table_note(t, "The step cannot be replayed: %s.", facts->obstacle);
 		return;

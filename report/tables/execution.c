@@ -6,7 +6,6 @@
 #include <stdbool.h>
 
 #include "report/analysis/idle.h"
-#include "report/model/model.h"
 #include "report/tables/tables.h"
 
 /* In order of priority. */
@@ -66,17 +65,12 @@ static void add_host_work(struct execution *e)
 	WS_NEW(e->tab->temp, role_of, m->ntexts);
 	for (size_t i = 0; i < m->ntexts; i++)
 		role_of[i] = (uint8_t)role_of_name(m->texts[i]);
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
+	WS_EACH_CALL(rows, i, call)
 		ws_spans_cover(&e->spans[ROLE_RUNTIME], call->start_ns,
 		               call->start_ns + call->dur_ns);
-	}
 	for (uint32_t i = 0; i < ops->n; i++)
 		ws_spans_cover(&e->spans[role_of[ops->name[i]]], ops->start_ns[i], ops->end_ns[i]);
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
+	WS_EACH_RANGE(rows, i, r) {
 		if (r->is_step || r->context->is_warm_up || r->context->name == WS_TEXT_SETUP ||
 		    m->ranges.paths[r->context->path].domain == WS_TEXT_MODULE_DOMAIN)
 			continue; /* says when or for what, not that the CPU works */
@@ -101,8 +95,7 @@ static void prepare(struct execution *e)
 	const struct ws_selection *sel = e->tab->sel;
 	const struct ws_model *m = e->tab->m;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
 
 		if (ws_kernel_ran(sel, k, i))

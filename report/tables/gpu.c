@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #include "formats/base/memory.h"
-#include "report/analysis/device_time.h"
-#include "report/base/stat.h"
 #include "report/base/order.h"
 #include "report/base/spans.h"
 #include "formats/base/sort.h"
@@ -158,7 +156,6 @@ static void add_kernel(const struct gpu *g, struct device_sums *d, const struct 
 {
 	const struct ws_config *config = &g->tab->m->configs[k->kind->config];
 	int64_t start = k->start_ns, end = start + k->dur_ns;
-	double weight;
 
 	d->count++;
 	d->kernel_ns += end - start;
@@ -175,7 +172,7 @@ static void add_kernel(const struct gpu *g, struct device_sums *d, const struct 
 		d->without_shape++;
 		return;
 	}
-	weight = (double)overlap_ns(g, start, end);
+	double weight = (double)overlap_ns(g, start, end);
 	d->occupancy.known++;
 	d->occupancy.weight_ns += weight;
 	d->occupancy.percent_ns += weight * config->occupancy.percent;
@@ -211,27 +208,6 @@ static void add_work_until(struct gpu *g, uint32_t device, struct device_sums *d
 			return;
 		add_work(g, d, *i);
 	}
-}
-
-/* Kernels and other work of a device, in the order in which they began. */
-static void gather(struct gpu *g, uint32_t device, struct device_sums *d)
-{
-	const struct ws_selection *sel = g->tab->sel;
-	size_t end = ws_first_kernel_of(g->tab->m, sel, device + 1), work = 0;
-
-	d->first_ns = INT64_MAX;
-	d->last_ns = INT64_MIN;
-	d->residency.now_ns = INT64_MIN;
-	for (size_t i = ws_first_kernel_of(g->tab->m, sel, device); i < end; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-
-		if (!k->kind->timed || !ws_kernel_selected(g->tab->m, sel, k, i))
-			continue;
-		add_work_until(g, device, d, &work, k->start_ns);
-		add_kernel(g, d, k);
-	}
-	add_work_until(g, device, d, &work, INT64_MAX);
-	change_until(g, &d->residency, INT64_MAX);
 }
 
 static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_model *m,
@@ -308,12 +284,27 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 {
 	const struct ws_model *m = g->tab->m;
 	struct device_sums d = {0};
-	int worked;
 
-	gather(g, device, &d);
+	/* Kernels and other work of a device, in the order in which they began. */
+	const struct ws_selection *sel = g->tab->sel;
+	size_t end = ws_first_kernel_of(g->tab->m, sel, device + 1), work = 0;
+
+	d.first_ns = INT64_MAX;
+	d.last_ns = INT64_MIN;
+	d.residency.now_ns = INT64_MIN;
+	for (size_t i = ws_first_kernel_of(g->tab->m, sel, device); i < end; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+
+		if (!k->kind->timed || !ws_kernel_selected(g->tab->m, sel, k, i))
+			continue;
+		add_work_until(g, device, &d, &work, k->start_ns);
+		add_kernel(g, &d, k);
+	}
+	add_work_until(g, device, &d, &work, INT64_MAX);
+	change_until(g, &d.residency, INT64_MAX);
 	free(d.residency.ends);
 	free(d.residency.now);
-	worked = d.first_ns <= d.last_ns;
+	int worked = d.first_ns <= d.last_ns;
 	g->idle_devices += !worked;
 	if (worked) {
 		struct ws_cell *row = ws_table_row(t);
@@ -336,13 +327,12 @@ void ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	struct gpu g = {.tab = tab};
-	const struct ws_windows *w;
 
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	w = ws_windows(m, tab->sel);
+	const struct ws_windows *w = ws_windows(m, tab->sel);
 	if (w->n) {
 		g.start_ns = w->gpu_begin_ns;
 		g.end_ns = w->window[w->n - 1].end_ns;

@@ -1,23 +1,20 @@
 /* Why the devices are idle: the uses of each device's time, and the longest gaps. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/analysis/idle.h"
-#include "report/base/spans.h"
 #include "report/tables/tables.h"
 
 void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
-	const struct ws_idle *idle;
 	char text[256];
 
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	idle = ws_idle_find_in_scope(m, tab->sel);
+	const struct ws_idle *idle = ws_idle_find_in_scope(m, tab->sel);
 	ws_idle_words(&idle->verdict, text, sizeof(text));
 	ws_table_answer(t, "In one sentence: %s.", text);
 	if (!tab->sel->measured)
@@ -62,9 +59,8 @@ static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
 void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 {
 	uint32_t host[WS_IDLE_LONGEST];
-	const struct ws_idle *idle;
+	const struct ws_idle *idle = ws_idle_find_in_scope(tab->m, tab->sel);
 
-	idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	if (!idle->all.kernels) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;

@@ -26,10 +26,9 @@ static void free_kept(void *ctx)
 void ws_tab_kernel_trace(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct kept *k = ws_xarray(1, sizeof(*k));
-	size_t n;
 
 	k->relations.tab = tab;
-	n = ws_relation_kernel.count(&k->relations);
+	size_t n = ws_relation_kernel.count(&k->relations);
 	k->rows = *tab->sel->rows;
 	*tab->sel->rows = (struct ws_joined_rows){0};
 	k->relations.kernels.rows = &k->rows;
@@ -113,12 +112,11 @@ void ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t)
 	struct kept_ranges *k = ws_xarray(1, sizeof(*k));
 	int64_t exclusive_ns = 0, ops_exclusive = 0;
 	size_t nrows = 0;
-	const uint32_t *order;
 
 	k->tab = *tab;
 	k->relations.tab = &k->tab;
 	k->row = ws_xarray(npaths, sizeof(*k->row));
-	order = ws_paths_in_order(&k->relations);
+	const uint32_t *order = ws_paths_in_order(&k->relations);
 	for (size_t i = 0; i < npaths; i++)
 		if (ws_path_is_shown(&k->relations, order[i]))
 			k->row[nrows++] = order[i];

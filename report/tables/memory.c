@@ -65,18 +65,16 @@ static void find_states(struct memory *s)
 			recorded[m->memory[i].device] |= m->memory[i].allocated_bytes > 0;
 	for (uint32_t i = 0; i < m->nmemory; i++) {
 		const struct ws_memory_event *e = &m->memory[i];
-		uint32_t block;
 
 		if (e->device == WS_NONE || e->op == WS_MEMORY_OP_OUT_OF_MEMORY) {
 			s->out_of_memory += e->op == WS_MEMORY_OP_OUT_OF_MEMORY;
 			continue;
 		}
-		block = e->address ? ws_idmap_get(&blocks, e->address) : WS_NONE;
+		uint32_t block = e->address ? ws_idmap_get(&blocks, e->address) : WS_NONE;
 		if (e->op == WS_MEMORY_OP_ALLOC) {
 			sum[e->device] += (int64_t)e->bytes;
 			if (e->address)
 				ws_idmap_put(&blocks, e->address, i);
-
 		} else {
 			/* a release may lack its size */
 			sum[e->device] -= e->bytes || block == WS_NONE
@@ -165,41 +163,10 @@ static void add_device(struct memory *s, uint32_t device, bool by_phase)
 	}
 }
 
-/* The peak of each of TIME_BUCKETS equal parts of the time between first and last event. */
-static void add_over_time(struct memory *s, uint32_t device)
-{
-	int64_t first = 0, last = 0, width;
-	struct peak bucket = {0};
-	int64_t now = -1;
-	size_t seen = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		if (event_of(s, i)->device != device)
-			continue;
-		first = seen++ ? first : event_of(s, i)->time_ns;
-		last = event_of(s, i)->time_ns;
-	}
-	width = (last - first) / TIME_BUCKETS + 1;
-	for (size_t i = 0; i < s->n && seen; i++) {
-		const struct ws_memory_event *e = event_of(s, i);
-
-		if (e->device != device)
-			continue;
-		if (now >= 0 && (e->time_ns - first) / width != now) {
-			set_peak(s, new_row(s, "over time", device), &bucket);
-			bucket = (struct peak){0};
-		}
-		now = (e->time_ns - first) / width;
-		count(&bucket, e, &s->state[i]);
-	}
-	if (bucket.events)
-		set_peak(s, new_row(s, "over time", device), &bucket);
-}
-
 /* --- by operation ------------------------------------------------------------------ */
 
 /* The operation, else the innermost range; the empty text if there is neither. */
-static uint32_t place_of(const struct memory *s, const struct ws_memory_event *e)
+static uint32_t op_of_event(const struct memory *s, const struct ws_memory_event *e)
 {
 	const struct ws_joined_range *r = range_of(s, e);
 
@@ -243,7 +210,7 @@ static void add_operations(struct memory *s)
 	WS_NEW(s->tab->temp, order, m->ntexts);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct ws_memory_event *e = event_of(s, i);
-		struct op_sums *sum = &sums[place_of(s, e)];
+		struct op_sums *sum = &sums[op_of_event(s, e)];
 
 		sum->net += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
 		sum->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
@@ -279,19 +246,17 @@ static void set_long_place(struct memory *s, struct ws_cell *row, const struct w
 	const struct ws_model *m = s->tab->m;
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	uint32_t outer = e->cpu_op;
-	struct ws_bytes a, b;
-	char *text;
 
 	while (outer != WS_NONE && ops->parent[outer] != WS_NONE)
 		outer = ops->parent[outer];
 	if (outer == e->cpu_op) {
-		set_place(s, row, place_of(s, e));
+		set_place(s, row, op_of_event(s, e));
 		return;
 	}
-	a = m->texts[ops->name[outer]];
-	b = m->texts[ops->name[e->cpu_op]];
-	text = ws_arena_format(s->tab->temp, "%.*s / %.*s", (int)a.len, (const char *)a.ptr,
-	                       (int)b.len, (const char *)b.ptr);
+	struct ws_bytes a = m->texts[ops->name[outer]];
+	struct ws_bytes b = m->texts[ops->name[e->cpu_op]];
+	char *text = ws_arena_format(s->tab->temp, "%.*s / %.*s", (int)a.len, (const char *)a.ptr,
+	                             (int)b.len, (const char *)b.ptr);
 	ws_cell_set_str(s->t, &row[WS_TC_memory_item], text);
 }
 
@@ -317,22 +282,6 @@ static size_t find_largest(const struct memory *s, size_t largest[LARGEST])
 	return n;
 }
 
-static void add_largest(struct memory *s)
-{
-	size_t largest[LARGEST], n = find_largest(s, largest);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_memory_event *e = event_of(s, largest[i]);
-		struct ws_cell *row = new_row(s, "largest", e->device);
-
-		set_long_place(s, row, e);
-		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s->tab->m->begin_ns);
-		ws_cell_set_int(&row[WS_TC_memory_allocated], s->state[largest[i]].capacity);
-		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
-		ws_cell_set_int(&row[WS_TC_memory_count], 1);
-	}
-}
-
 void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -351,9 +300,49 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_device(&s, d, true);
 	add_operations(&s);
-	add_largest(&s);
-	for (uint32_t d = 0; d < m->ndevices; d++)
-		add_over_time(&s, d);
+
+	size_t largest[LARGEST], n = find_largest(&s, largest);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_memory_event *e = event_of(&s, largest[i]);
+		struct ws_cell *row = new_row(&s, "largest", e->device);
+
+		set_long_place(&s, row, e);
+		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s.tab->m->begin_ns);
+		ws_cell_set_int(&row[WS_TC_memory_allocated], s.state[largest[i]].capacity);
+		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
+		ws_cell_set_int(&row[WS_TC_memory_count], 1);
+	}
+	for (uint32_t d = 0; d < m->ndevices; d++) {
+		/* The peak of each of TIME_BUCKETS equal parts of the time between first and last
+		 * event. */
+		int64_t first = 0, last = 0, width;
+		struct peak bucket = {0};
+		int64_t now = -1;
+		size_t seen = 0;
+
+		for (size_t i = 0; i < s.n; i++) {
+			if (event_of(&s, i)->device != d)
+				continue;
+			first = seen++ ? first : event_of(&s, i)->time_ns;
+			last = event_of(&s, i)->time_ns;
+		}
+		width = (last - first) / TIME_BUCKETS + 1;
+		for (size_t i = 0; i < s.n && seen; i++) {
+			const struct ws_memory_event *e = event_of(&s, i);
+
+			if (e->device != d)
+				continue;
+			if (now >= 0 && (e->time_ns - first) / width != now) {
+				set_peak(&s, new_row(&s, "over time", d), &bucket);
+				bucket = (struct peak){0};
+			}
+			now = (e->time_ns - first) / width;
+			count(&bucket, e, &s.state[i]);
+		}
+		if (bucket.events)
+			set_peak(&s, new_row(&s, "over time", d), &bucket);
+	}
 	if (s.guessed)
 		ws_table_note(t, "Allocated is summed up from the first recorded "
 		                 "allocation on: what the program held before is not in it.");

@@ -1,5 +1,4 @@
 /* Notes of the tables of kernels, calls and copies, whose rows are queries. */
-#include "report/analysis/digest.h"
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"
 
@@ -92,7 +91,6 @@ void ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t)
 
 void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *t)
 {
-	const struct ws_idle *idle;
 	char words[256];
 
 	if (!tab->sel->rows->nkernels || !tab->sel->rows->ncalls) {
@@ -107,7 +105,7 @@ void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *
 		ws_table_set_not_recorded(t, "Cannot tell: %s.", tab->m->soundness.obstacle);
 		return;
 	}
-	idle = ws_idle_find_in_scope(tab->m, tab->sel);
+	const struct ws_idle *idle = ws_idle_find_in_scope(tab->m, tab->sel);
 	ws_table_note(t, "%s: %s (table idle).",
 	              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
 	              ws_idle_words(&idle->verdict, words, sizeof(words)));

@@ -9,6 +9,7 @@
 
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
+#include "report/analysis/steps.h"
 #include "report/base/order.h"
 #include "report/tables/tables.h"
 
@@ -441,7 +442,7 @@ static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
 	set_cuda(s, row, &total);
 }
 
-static void fill(struct ws_ops_table *s, struct ws_table *t)
+static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
 
@@ -507,7 +508,7 @@ void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 		                             "a trace of PyTorch's profiler.");
 		return;
 	}
-	fill(&s, t);
+	fill_table(&s, t);
 	ws_spill_close(&s.nodes);
 	ws_spill_close(&s.cuda_ns);
 	ws_table_note(t,
@@ -520,6 +521,8 @@ void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 	if (!s.are_ranges && !m->cpu_ops.with_shapes)
 		ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
 		                 "with record_shapes=True.");
+	if (*ws_steps_repeat_words(m, tab->temp))
+		ws_table_note(t, "%s", ws_steps_repeat_words(m, tab->temp));
 	if (tab->sel->has_launched)
 		ws_table_note(t, "The filter of device work applies to the CUDA columns and "
 		                 "to the calls; CPU times of operations are unfiltered.");

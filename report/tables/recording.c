@@ -3,8 +3,6 @@
 #include <stdio.h>
 
 #include "report/advice/advice.h"
-#include "report/analysis/device_time.h"
-#include "report/base/ui.h"
 #include "report/model/load.h"
 #include "report/tables/tables.h"
 
@@ -113,11 +111,10 @@ void ws_tab_soundness(const struct ws_table_context *tab, struct ws_table *t)
 
 	for (int law = 0; law < WS_LAWS; law++) {
 		const struct ws_broken_law *b = &s->broken[law];
-		struct ws_cell *row;
 
 		if (!ws_broken_count(b))
 			continue;
-		row = ws_table_row(t);
+		struct ws_cell *row = ws_table_row(t);
 		ws_cell_set_str(t, &row[WS_TC_soundness_law], ws_law_defs[law].law);
 		ws_cell_set_str(t, &row[WS_TC_soundness_what],
 		                ws_broken_what(tab->temp, s, (enum ws_law)law));

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/analysis/digest.h"
 #include "report/page/private.h"
 #include "report/pass/pass.h"
 #include "report/replay/replay.h"
@@ -120,21 +119,7 @@ static const struct need {
         {&ws_def_ranges, WS_TC_ranges_flops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_tflops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_bytes, WS_DIGEST_COSTS},
-        {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
-        {&ws_def_steps, WS_TC_steps_total_ns, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_tokens_per_s, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_images_per_s, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_outlier, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_mfu, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_hfu, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_check, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_window_forward_ns, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_window_loss_ns, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_window_backward_ns, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_window_optimizer_ns, WS_DIGEST_ROWS},
-        {&ws_def_steps, WS_TC_steps_window_remainder_ns, WS_DIGEST_ROWS},
         {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
-        {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
         {&ws_def_summary, ALWAYS, CLASSES | WS_DIGEST_STEPS | WS_DIGEST_LEFT | WS_DIGEST_ROWS},
         {&ws_def_advice, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
         {&ws_def_whatif, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
@@ -176,13 +161,12 @@ static enum ws_status add_needs(struct ws_query *q, const struct ws_table_def *d
 static enum ws_status find_parts(struct asked *a, struct ws_err *err)
 {
 	struct ws_user_tables users = {.make = make_table, .needs = add_needs};
-	enum ws_status status;
 	struct ws_query *q;
 
 	WS_FORWARD(ws_query_open(&q, err));
 	ws_relations_add(q, NULL);
 	ws_replay_relations_add(q, NULL);
-	status = WS_OK;
+	enum ws_status status = WS_OK;
 	for (size_t i = 0; i < a->ndefs && status == WS_OK; i++)
 		status = add_needs(q, a->defs[i], a->columns, &a->parts, err);
 	if (a->sql && status == WS_OK) {
@@ -232,12 +216,11 @@ static enum ws_status make_tables(const struct ws_table_context *tab, const stru
 	struct ws_relations relations = {.tab = tab};
 	struct ws_user_tables users = {.r = a->r, .make = make_table, .needs = add_needs};
 	struct ws_query *q;
-	enum ws_status status;
 
 	WS_FORWARD(ws_query_open(&q, err));
 	ws_relations_add(q, &relations);
 	ws_replay_relations_add(q, tab);
-	status = WS_OK;
+	enum ws_status status = WS_OK;
 	for (size_t i = 0; i < a->ndefs && status == WS_OK; i++) {
 		if (a->opts && a->opts->progress)
 			a->opts->progress("tables", i, a->ndefs);

@@ -4,7 +4,6 @@
  */
 
 #include "report/analysis/costs.h"
-#include "report/base/ui.h"
 #include "report/tables/tables.h"
 
 #define TOP_OPS 20 /* as in the query of tables.def */
@@ -72,7 +71,6 @@ static void add_notes(const struct ws_table_context *tab, struct ws_table *t,
 void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_cost_groups *groups = ws_cost_groups_find(tab->m, tab->sel);
-	const struct ws_utilization *use;
 
 	if (!groups->nops) {
 		ws_table_set_not_recorded(t, "The cost of no operation is known. Warpsheet's "
@@ -89,7 +87,7 @@ void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 	add_notes(tab, t, groups);
 	if (!tab->m->nmeasured)
 		return;
-	use = ws_utilization_find(tab->m, tab->sel);
+	const struct ws_utilization *use = ws_utilization_find(tab->m, tab->sel);
 	if (!use->obstacle[0])
 		ws_table_note(t,
 		              "The measured steps have MFU %.2f %% and HFU %.2f %% (table steps).",

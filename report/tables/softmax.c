@@ -9,9 +9,6 @@
 #include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/base/names.h"
-#include "report/base/ui.h"
-#include "report/base/stat.h"
-#include "report/model/model.h"
 #include "report/tables/tables.h"
 
 enum direction { FORWARD, BACKWARD, UNKNOWN, DIRECTIONS };
@@ -416,8 +413,7 @@ static void find_chains(struct softmax *s)
 		link[i] = (uint8_t)link_of(m, c);
 	}
 	ws_strtab_free(&streams);
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const uint32_t config = k->kind->config;
 
 		if (ws_kernel_selected(m, s->tab->sel, k, i))
@@ -445,8 +441,7 @@ static void gather(struct softmax *s)
 
 		count(s, &op, i, s->op_by_chain[i]);
 	}
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+	WS_EACH_KERNEL(rows, i, k) {
 		const struct ws_joined_range *range = ws_joined_rows_range(rows, k->range);
 
 		/* a kernel without an operation of known cost has unknown cost */
@@ -498,11 +493,10 @@ static void add_row(const struct softmax *s, struct ws_table *t, enum direction 
 {
 	const double ns = (double)w->gpu_ns;
 	const char *over, *bound = bound_of(w);
-	struct ws_cell *row;
 
 	if (!has_work(w))
 		return;
-	row = ws_table_row(t);
+	struct ws_cell *row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_scope], "all layers");
 	if (d != UNKNOWN)
 		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_phase], direction_names[d]);

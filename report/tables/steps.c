@@ -7,106 +7,11 @@
 
 #include "formats/base/memory.h"
 #include "report/analysis/steps.h"
-#include "report/model/load.h"
 #include "report/tables/tables.h"
 
 #define NO_STEPS                                                                                  \
 	"No step has finished: no range is called `step`, or the program was stopped inside the " \
 	"first. `--step PATTERN` names the ranges that are steps; the table ranges lists all."
-
-/* Columns of the phases. */
-struct phase_columns {
-	size_t host, gpu, window;
-};
-static const struct phase_columns columns_of[WS_PHASES] = {
-#define OF(phase)                                                       \
-	{                                                               \
-		WS_TC_steps_##phase##_ns, WS_TC_steps_gpu_##phase##_ns, \
-		        WS_TC_steps_window_##phase##_ns                 \
-	}
-        [WS_PHASE_FORWARD] = OF(forward),       [WS_PHASE_LOSS] = OF(loss),
-        [WS_PHASE_BACKWARD] = OF(backward),     [WS_PHASE_OPTIMIZER] = OF(optimizer),
-        [WS_PHASE_EVALUATION] = OF(evaluation), [WS_PHASE_OTHER] = OF(remainder),
-#undef OF
-};
-
-static void set_batch(struct ws_table *t, struct ws_cell *row, const struct ws_batch *b)
-{
-	const struct ws_batch_part *c = &b->context, *g = &b->generation;
-
-	ws_cell_set_str(t, &row[WS_TC_steps_batch], ws_batch_kind(b));
-	ws_cell_set_int(&row[WS_TC_steps_requests], (int64_t)(c->requests + g->requests));
-	if (c->queries || g->queries)
-		ws_cell_set_int(&row[WS_TC_steps_batch_tokens], (int64_t)(c->queries + g->queries));
-	if (!b->has_sums)
-		return;
-	ws_cell_set_int(&row[WS_TC_steps_key_tokens], (int64_t)(c->keys + g->keys));
-	ws_cell_set_int(&row[WS_TC_steps_pairs], (int64_t)(c->pairs + g->pairs));
-}
-
-static void add_step(const struct ws_table_context *tab, struct ws_table *t,
-                     const struct ws_step_times *times, const struct ws_stat *total,
-                     const struct ws_utilization *use, uint32_t s)
-{
-	const struct ws_model_step *step = &tab->m->steps[s];
-	const struct ws_step_gpu *gpu = &times->gpu[s];
-	struct ws_cell *row = ws_table_row(t);
-	int64_t total_ns = times->step_ns[s], tokens = ws_fact_number(tab->m, "tokens_per_step");
-	int64_t images = ws_fact_number(tab->m, "images_per_step");
-
-	bool has_phases = false; /* a phase has kernels: the rest is the remainder */
-
-	struct ws_batch batch;
-	const bool is_batch = ws_batch_of_name(tab->m->texts[step->name], &batch);
-
-	ws_cell_set_int(&row[WS_TC_steps_step], step->number);
-	if (is_batch)
-		set_batch(t, row, &batch);
-	ws_cell_set_str(t, &row[WS_TC_steps_warm_up], step->warm_up ? "yes" : "no");
-	if (step->apart)
-		ws_cell_set_str(t, &row[WS_TC_steps_contains], ws_step_apart_name(step->apart));
-	for (int p = 0; p < WS_PHASES; p++) {
-		int present = p == WS_PHASE_OTHER ? ws_step_phase_present(times, p)
-		                                  : (step->phases >> p & 1);
-
-		if (present)
-			ws_cell_set_int(&row[columns_of[p].host], step->phase_ns[p]);
-		/* a framework's links identify backward kernels without a range `backward` */
-		has_phases |= p != WS_PHASE_OTHER && gpu->phase_ns[p];
-		if (present || (gpu->phase_ns[p] && has_phases))
-			ws_cell_set_int(&row[columns_of[p].gpu], gpu->phase_ns[p]);
-		if (times->window_ns[s][p] >= 0)
-			ws_cell_set_int(&row[columns_of[p].window], times->window_ns[s][p]);
-	}
-	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
-	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
-	ws_cell_set_int(&row[WS_TC_steps_gpu_ns], gpu->total_ns);
-	if (!step->warm_up && use) {
-		const int64_t step_ns = use->step_ns[s];
-		double mfu = ws_stat_percent(use->model_ns[s], (double)step_ns);
-		double hfu = ws_stat_percent(use->ran_ns[s], (double)step_ns);
-		const char *over = ws_over_peak(fmax(mfu, hfu));
-
-		ws_cell_set_real(&row[WS_TC_steps_mfu], mfu);
-		ws_cell_set_real(&row[WS_TC_steps_hfu], hfu);
-		if (over)
-			ws_cell_set_str(t, &row[WS_TC_steps_check], over);
-	}
-	if (total_ns < 0)
-		return;
-	ws_cell_set_int(&row[WS_TC_steps_total_ns], total_ns);
-	if (!tokens && is_batch)
-		tokens = (int64_t)(batch.context.queries + batch.generation.queries);
-	if (tokens)
-		ws_cell_set_real(&row[WS_TC_steps_tokens_per_s],
-		                 ws_stat_ratio((double)tokens * 1e9, (double)total_ns));
-	if (images)
-		ws_cell_set_real(&row[WS_TC_steps_images_per_s],
-		                 ws_stat_ratio((double)images * 1e9, (double)total_ns));
-	if (!step->warm_up && !step->apart)
-		ws_cell_set_str(t, &row[WS_TC_steps_outlier],
-		                ws_stat_is_outlier(total, total_ns) ? "yes" : "no");
-}
 
 static bool is_before_measured(const struct ws_model *m, size_t step)
 {
@@ -132,6 +37,8 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 	if (!shown)
 		ws_table_set_not_recorded(t, NO_STEPS);
 	note_apart(tab, t);
+	if (*ws_steps_repeat_words(m, tab->temp))
+		ws_table_note(t, "%s", ws_steps_repeat_words(m, tab->temp));
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].unfinished)
 			ws_table_note(t, "%s %" PRIu32 " %s, and is left out.",
@@ -177,39 +84,24 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	const struct ws_step_times *times = ws_step_times(m, tab->sel);
-	const struct ws_utilization *use = NULL; /* not requested, nor anything that needs rows */
-	struct ws_stat total;
-	size_t shown = 0;
 
 	/* Displayed titles: beside the windows these are times on the host. Data formats keep their
-	 * titles.
-	 */
-	static const char *const titles[WS_PHASES] = {
-	        "Host Forward (ns)",   "Host Loss (ns)",       "Host Backward (ns)",
-	        "Host Optimizer (ns)", "Host Evaluation (ns)", "Host Remainder (ns)"};
+	 * titles. */
+	static const struct {
+		int column;
+		const char *title;
+	} titles[] = {{WS_TC_steps_forward_ns, "Host Forward (ns)"},
+	              {WS_TC_steps_loss_ns, "Host Loss (ns)"},
+	              {WS_TC_steps_backward_ns, "Host Backward (ns)"},
+	              {WS_TC_steps_optimizer_ns, "Host Optimizer (ns)"},
+	              {WS_TC_steps_evaluation_ns, "Host Evaluation (ns)"},
+	              {WS_TC_steps_remainder_ns, "Host Remainder (ns)"}};
 
-	for (size_t p = 0; p < WS_PHASES; p++)
-		ws_table_show_as(t, columns_of[p].host, titles[p]);
-	if (tab->digest->parts & WS_DIGEST_ROWS)
-		use = ws_utilization_find(m, tab->sel);
-	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
-	for (uint32_t s = 0; s < m->nsteps; s++) {
-		const struct ws_model_step *step = &m->steps[s];
-
-		const bool is_measured = !step->warm_up && !step->apart;
-
-		if (step->unfinished || step->unsound ||
-		    (is_measured && !ws_step_selected(m, tab->sel, s)) ||
-		    (!is_measured &&
-		     (tab->sel->has_steps || !ws_time_selected(tab->sel, step->start_ns,
-		                                               step->start_ns + step->total_ns))))
-			continue;
-		add_step(tab, t, times, &total, use, s);
-		shown++;
-	}
-	add_step_notes(tab, t, times, shown);
-	if (shown && use)
-		ws_note_utilization(t, use);
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+		ws_table_show_as(t, (size_t)titles[i].column, titles[i].title);
+	add_step_notes(tab, t, times, t->nrows);
+	if (t->nrows && tab->digest->parts & WS_DIGEST_ROWS)
+		ws_note_utilization(t, ws_utilization_find(m, tab->sel));
 }
 
 static void set_outliers(const struct ws_model *m, struct ws_table *t, struct ws_cell *cell,
@@ -327,66 +219,16 @@ void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table 
 
 /* --- the five parts of a timed loop ------------------------------------------------------- */
 
-struct split {
-	const char *part;
-	int64_t ns;
-	bool is_known; /* if false, cells are empty, because 0 would mean no time */
-};
-
-/* Splits the measured steps of the report; the overhead is the time between them. */
 void ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t)
 {
-	const struct ws_model *m = tab->m;
-	int64_t sum[WS_PHASES] = {0}, first = INT64_MAX, last = INT64_MIN, steps = 0;
-	unsigned known = 0;
-	uint64_t n = 0;
-
-	for (uint32_t s = 0; s < m->nsteps; s++) {
-		const struct ws_model_step *step = &m->steps[s];
-		int64_t start = step->start_ns;
-
-		if (!ws_step_selected(m, tab->sel, s))
-			continue;
-		for (int p = 0; p < WS_PHASES; p++)
-			sum[p] += step->phase_ns[p];
-		known |= step->phases;
-		first = start < first ? start : first;
-		last = start + step->total_ns > last ? start + step->total_ns : last;
-		steps += step->total_ns;
-		n++;
-	}
-	if (!n || !known) {
+	if (t->nrows)
+		ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device "
+		                 "waits later: in another part, or between steps.");
+	else
 		ws_table_set_not_recorded(
 		        t, "%s",
-		        n ? "The steps have no phases: no range in them is called "
-		            "forward, loss, backward or optimizer."
-		          : NO_STEPS);
-		return;
-	}
-	/* an optimizer without backward is not backprop */
-	int64_t *with_optimizer =
-	        &sum[known >> WS_PHASE_BACKWARD & 1 ? WS_PHASE_BACKWARD : WS_PHASE_OTHER];
-	*with_optimizer += sum[WS_PHASE_OPTIMIZER];
-	const struct split parts[] = {
-	        {"eval", sum[WS_PHASE_FORWARD], known >> WS_PHASE_FORWARD & 1},
-	        {"loss", sum[WS_PHASE_LOSS], known >> WS_PHASE_LOSS & 1},
-	        {"backprop", sum[WS_PHASE_BACKWARD], known >> WS_PHASE_BACKWARD & 1},
-	        {"remainder", sum[WS_PHASE_OTHER], 1},
-	        {"overhead", last - first - steps, 1},
-	};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		struct ws_cell *row = ws_table_row(t);
-
-		ws_cell_set_str(t, &row[WS_TC_step_split_part], parts[i].part);
-		ws_cell_set_int(&row[WS_TC_step_split_steps], (int64_t)n);
-		if (!parts[i].is_known)
-			continue;
-		ws_cell_set_int(&row[WS_TC_step_split_time_ns], parts[i].ns);
-		ws_cell_set_share(&row[WS_TC_step_split_share], parts[i].ns, last - first);
-		ws_cell_set_mean(&row[WS_TC_step_split_per_step_ns], parts[i].ns, n);
-	}
-	ws_cell_set_int(&ws_table_totals(t)[WS_TC_step_split_time_ns], last - first);
-	ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device waits "
-	                 "later: in another part, or between steps.");
+		        ws_step_times(tab->m, tab->sel)->nmeasured
+		                ? "The steps have no phases: no range in them is called "
+		                  "forward, loss, backward or optimizer."
+		                : NO_STEPS);
 }

@@ -7,16 +7,10 @@
 
 #include "formats/base/memory.h"
 #include "report/advice/advice.h"
-#include "report/analysis/device_time.h"
-#include "report/analysis/digest.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/base/names.h"
-#include "report/base/stat.h"
-#include "report/base/ui.h"
-#include "report/joined/rows.h"
 #include "report/model/load.h"
-#include "report/model/model.h"
 #include "report/names/names.h"
 #include "report/tables/tables.h"
 
@@ -136,14 +130,13 @@ static void page_what_ran(const struct summary_page *p)
 
 	for (size_t i = 0; i < m->ndevices; i++) {
 		const struct ws_device *d = &m->devices[i];
-		struct ws_cell *row;
 		char item[40];
 
 		if (!d->kernels && (ws_model_has_kernels(m) || d->name == WS_TEXT_EMPTY))
 			continue;
 		snprintf(item, sizeof(item),
 		         d->kernels ? "device %" PRIu64 ", kernels" : "device %" PRIu64, d->id);
-		row = page_row(p, ws_bytes_of(item));
+		struct ws_cell *row = page_row(p, ws_bytes_of(item));
 		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
 		if (d->kernels)
 			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
@@ -220,31 +213,15 @@ struct missing {
 static void add_missing(void *ctx, const struct ws_missing *missing)
 {
 	struct missing *all = ctx;
-	struct ws_cell *row;
 
 	all->counters++;
 	if (!missing->count)
 		return;
 	all->over_0++;
-	row = page_row(all->page, missing->cause);
+	struct ws_cell *row = page_row(all->page, missing->cause);
 	ws_cell_set_str(all->page->t, &row[WS_TC_summary_text], missing->meaning);
 	ws_cell_set_int(&row[WS_TC_summary_count],
 	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
-}
-
-static void page_missing(const struct summary_page *p)
-{
-	struct missing all = {.page = p};
-	char text[80];
-
-	if (ws_model_lacks_comm(p->tab->m))
-		page_words(p, "ALARM: communication", WS_LACKS_COMM);
-	ws_missing_each(p->tab->m, add_missing, &all);
-	if (!all.over_0) {
-		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
-		         all.counters);
-		page_words(p, "missing", text);
-	}
 }
 
 /*
@@ -261,8 +238,7 @@ static int64_t step_flops(const struct ws_table_context *tab)
 	int64_t flops = 0;
 	int is_known = 0;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+	WS_EACH_RANGE(rows, i, r) {
 		const struct ws_op_facts *op = ws_joined_range_op(m, r);
 
 		if (!r->is_counted || op->flops < 0 || !ws_range_selected(m, tab->sel, r, i) ||
@@ -296,16 +272,14 @@ static void add_phases(const struct summary_page *p, const struct ws_step_times 
 /* Ranges that may be the steps, and the option to type. */
 static void add_candidates(const struct summary_page *p)
 {
-	const struct ws_step_candidates *found;
 	struct ws_arena *temp = p->tab->temp;
-	struct ws_steps_hint hint;
 
 	if (p->tab->m->nmeasured) {
 		page_words(p, "measured steps", "none in this report: a filter leaves them out");
 		return;
 	}
-	found = ws_step_candidates(p->tab->m, p->tab->sel);
-	hint = ws_steps_hint(temp, p->tab->m, found);
+	const struct ws_step_candidates *found = ws_step_candidates(p->tab->m, p->tab->sel);
+	struct ws_steps_hint hint = ws_steps_hint(temp, p->tab->m, found);
 	page_words(p, "measured steps",
 	           ws_arena_format(temp, "%s%s%s", hint.words, hint.command, hint.numbers));
 	for (size_t i = 0; i < found->n; i++) {
@@ -412,7 +386,6 @@ static void add_work(const struct summary_page *p)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		uint64_t count = 0;
 		int64_t ns = 0;
-		struct ws_cell *row;
 
 		for (size_t w = 0; w < m->nwork; w++) {
 			if (!p->tab->sel->work[w] || m->work[w].kind != kinds[i].kind)
@@ -422,7 +395,7 @@ static void add_work(const struct summary_page *p)
 		}
 		if (!count)
 			continue;
-		row = page_row(p, ws_bytes_of(kinds[i].item));
+		struct ws_cell *row = page_row(p, ws_bytes_of(kinds[i].item));
 		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
 		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
 	}
@@ -473,12 +446,10 @@ static void add_coverage(const struct summary_page *p)
 
 static void add_idle(const struct summary_page *p)
 {
-	const struct ws_idle *idle;
-	uint64_t captured;
 	char words[256];
+	const struct ws_idle *idle = ws_idle_find_in_scope(p->tab->m, p->tab->sel);
+	uint64_t captured = ws_host_activity_find(p->tab->m, p->tab->sel)->captured;
 
-	idle = ws_idle_find_in_scope(p->tab->m, p->tab->sel);
-	captured = ws_host_activity_find(p->tab->m, p->tab->sel)->captured;
 	if (captured) {
 		snprintf(words, sizeof(words),
 		         "%" PRIu64 " launch%s captured into a graph and did "
@@ -533,7 +504,7 @@ struct device_time {
 	int64_t gpu_ns[2][PLACES];
 };
 
-static unsigned place_of(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
+static unsigned part_of_run(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
 {
 	switch (ws_scope_of(tab->m, k->step, k->kind->marks)) {
 	case WS_SCOPE_STEPS:
@@ -553,10 +524,9 @@ static void find_device_time(const struct ws_table_context *tab, struct device_t
 	const struct ws_selection *sel = tab->sel;
 	uint32_t device = WS_NONE;
 
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+	WS_EACH_KERNEL(sel->rows, i, k) {
 		const bool selected = ws_kernel_selected(m, sel, k, i);
-		const unsigned place = place_of(tab, k);
+		const unsigned place = part_of_run(tab, k);
 
 		if (device != m->configs[k->kind->config].device)
 			ws_union_next_device(&t->busy);
@@ -578,12 +548,11 @@ static void add_outside(const struct summary_page *p)
 	const struct ws_model *m = p->tab->m;
 	int64_t first, last;
 	char text[80];
-	struct ws_cell *row;
 
 	if (!p->tab->sel->to_device_work || !ws_model_has_kernels(m))
 		return;
 	ws_device_work_span(m, p->tab->sel, &first, &last);
-	row = page_row(p, ws_bytes_of("before and after device work"));
+	struct ws_cell *row = page_row(p, ws_bytes_of("before and after device work"));
 	ws_cell_set_real(&row[WS_TC_summary_time_ns],
 	                 (double)(first - m->begin_ns) + (double)(m->end_ns - last));
 	snprintf(text, sizeof(text), "%.3f ms before, %.3f ms after",
@@ -617,10 +586,9 @@ static void add_places(struct summary_page *p, const struct device_time *t)
 	for (unsigned i = WS_PHASES; i < PLACES; i++)
 		if (t->kernels[1][i]) {
 			/* Work that the scope leaves out. No other table has it. */
-			struct ws_cell *row;
 
 			p->section = "Outside the scope";
-			row = page_row(p, ws_bytes_of(names[i]));
+			struct ws_cell *row = page_row(p, ws_bytes_of(names[i]));
 			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)t->kernels[1][i]);
 			ws_cell_set_int(&row[WS_TC_summary_time_ns], t->gpu_ns[1][i]);
 		}
@@ -672,14 +640,13 @@ static void add_top_kernels(const struct summary_page *p)
 	for (size_t i = 0; i < r.n; i++) {
 		const struct ws_group *g = &r.groups[r.order[i].row];
 		struct ws_bytes name = p->tab->m->texts[r.order[i].row];
-		struct ws_cell *row;
 
 		if (i >= TOP_KERNELS) {
 			rest.time.n += group_kernels(g);
 			rest.time.sum += g->time.sum;
 			continue;
 		}
-		row = page_share(p, shown[i], group_kernels(g), g->time.sum);
+		struct ws_cell *row = page_share(p, shown[i], group_kernels(g), g->time.sum);
 		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
 	}
 	if (rest.time.n)
@@ -710,9 +677,16 @@ static void add_finding(const struct summary_page *p, const struct ws_findings *
 	free(text);
 }
 
-/* The first finding of each of the first rules. */
-static void add_some_findings(const struct summary_page *p, const struct ws_findings *a)
+static void add_findings(const struct summary_page *p)
 {
+	int judged = 0;
+	char text[120];
+	const struct ws_findings *a = ws_advice_find(p->tab);
+
+	for (int i = 0; i < WS_RULES; i++)
+		judged += !a->not_judged[i];
+
+	/* The first finding of each of the first rules. */
 	uint64_t of_rule[WS_RULES];
 	size_t shown = 0;
 
@@ -728,20 +702,7 @@ static void add_some_findings(const struct summary_page *p, const struct ws_find
 		of_rule[rule] = 0;
 		shown++;
 	}
-}
-
-static void add_findings(const struct summary_page *p)
-{
-	const struct ws_findings *a;
-	struct ws_cell *row;
-	int judged = 0;
-	char text[120];
-
-	a = ws_advice_find(p->tab);
-	for (int i = 0; i < WS_RULES; i++)
-		judged += !a->not_judged[i];
-	add_some_findings(p, a);
-	row = page_row(p, ws_bytes_of("findings in all"));
+	struct ws_cell *row = page_row(p, ws_bytes_of("findings in all"));
 	snprintf(text, sizeof(text),
 	         "%d of %d rules could be evaluated; `advice` has all findings and says "
 	         "what the other rules lack",
@@ -768,9 +729,8 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 
 	add_step_times(&p, times);
 	if (times->nmeasured) {
-		const struct ws_utilization *use;
+		const struct ws_utilization *use = ws_utilization_find(p.tab->m, p.tab->sel);
 
-		use = ws_utilization_find(p.tab->m, p.tab->sel);
 		add_utilization(&p, "MFU (%)", use->model_sum_ns, use);
 		if (!use->obstacle[0]) /* one reason for both */
 			add_utilization(&p, "HFU (%)", use->ran_sum_ns, use);
@@ -811,7 +771,19 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 		add_findings(&p);
 	}
 	p.section = "What is missing";
-	page_missing(&p);
+
+	/* What the recording lacks. */
+	struct missing all = {.page = &p};
+	char text[80];
+
+	if (ws_model_lacks_comm(p.tab->m))
+		page_words(&p, "ALARM: communication", WS_LACKS_COMM);
+	ws_missing_each(p.tab->m, add_missing, &all);
+	if (!all.over_0) {
+		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
+		         all.counters);
+		page_words(&p, "missing", text);
+	}
 	p.section = "Workload";
 	for (size_t i = 0; i < tab->m->nfacts; i++)
 		page_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);

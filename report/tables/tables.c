@@ -1,7 +1,6 @@
 /* The tables of tables.def as data, and functions shared by their builders. */
 #include "report/tables/tables.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +22,7 @@ static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T) WS_
 LIST(diff, WS_DIFF_TABLES)
 LIST(aa, WS_AA_TABLES)
 LIST(gate, WS_GATE_TABLES)
+LIST(referee, WS_REFEREE_TABLES)
 LIST(sweep, WS_SWEEP_TABLES)
 LIST(ranks, WS_RANKS_TABLES)
 #undef LIST

@@ -19,6 +19,7 @@ const struct ws_table_def *const *ws_table_defs(size_t *count);
 const struct ws_table_def *const *ws_diff_defs(size_t *count);
 const struct ws_table_def *const *ws_aa_defs(size_t *count);
 const struct ws_table_def *const *ws_gate_defs(size_t *count);
+const struct ws_table_def *const *ws_referee_defs(size_t *count);
 const struct ws_table_def *const *ws_sweep_defs(size_t *count);
 const struct ws_table_def *const *ws_ranks_defs(size_t *count);
 /*

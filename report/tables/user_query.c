@@ -33,12 +33,11 @@ static size_t count_rows(void *ctx)
 static void put_cell(void *ctx, size_t row, int column, struct ws_put *out)
 {
 	struct ws_user_table *u = ctx;
-	const struct ws_cell *cell;
 
 	if (u->row_after != row + 1)
 		u->cells = ws_table_cells(u->t, row);
 	u->row_after = row + 1;
-	cell = &u->cells[column];
+	const struct ws_cell *cell = &u->cells[column];
 	if (cell->type == WS_CELL_INT)
 		ws_put_int(out, cell->i);
 	else if (cell->type == WS_CELL_REAL)
@@ -289,39 +288,6 @@ static struct ws_table_column *make_columns(struct ws_arena *arena,
 	return columns;
 }
 
-/* Gives each column the widest type of its cells. Where a column has numbers and texts, the numbers
- * become texts. */
-static void set_types(struct ws_table *t, struct ws_table_column *columns)
-{
-	for (size_t c = 0; c < t->def->ncolumns; c++) {
-		bool has_text = false, has_real = false, has_int = false;
-
-		for (size_t r = 0; r < t->nrows; r++) {
-			const enum ws_cell_type type = t->cells[r * t->def->ncolumns + c].type;
-
-			has_text |= type == WS_CELL_TEXT;
-			has_real |= type == WS_CELL_REAL;
-			has_int |= type == WS_CELL_INT;
-		}
-		columns[c].type = has_text || (!has_real && !has_int) ? WS_CELL_TEXT
-		                  : has_real                          ? WS_CELL_REAL
-		                                                      : WS_CELL_INT;
-		if (columns[c].display == WS_DISPLAY_PLAIN && columns[c].type == WS_CELL_REAL)
-			columns[c].display = WS_DISPLAY_REAL;
-		for (size_t r = 0; has_text && r < t->nrows; r++) {
-			struct ws_cell *cell = &t->cells[r * t->def->ncolumns + c];
-			char text[40];
-
-			if (cell->type == WS_CELL_INT)
-				snprintf(text, sizeof(text), "%lld", (long long)cell->i);
-			else if (cell->type == WS_CELL_REAL)
-				snprintf(text, sizeof(text), "%.17g", cell->r);
-			if (cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL)
-				ws_cell_set_str(t, cell, text);
-		}
-	}
-}
-
 /* Whether a built-in table or a table of this report has the name. */
 static bool has_name(const struct ws_report *report, const char *name)
 {
@@ -396,7 +362,36 @@ static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, con
 	WS_FORWARD(ws_query_end(&rows, err));
 	WS_FAIL_IF(t->nrows > MOST_ROWS, err, USAGE,
 	           "the query has over %d rows: a condition or LIMIT makes it shorter", MOST_ROWS);
-	set_types(t, columns);
+
+	/* Gives each column the widest type of its cells. Where a column has numbers and texts, the
+	 * numbers become texts. */
+	for (size_t c = 0; c < t->def->ncolumns; c++) {
+		bool has_text = false, has_real = false, has_int = false;
+
+		for (size_t r = 0; r < t->nrows; r++) {
+			const enum ws_cell_type type = t->cells[r * t->def->ncolumns + c].type;
+
+			has_text |= type == WS_CELL_TEXT;
+			has_real |= type == WS_CELL_REAL;
+			has_int |= type == WS_CELL_INT;
+		}
+		columns[c].type = has_text || (!has_real && !has_int) ? WS_CELL_TEXT
+		                  : has_real                          ? WS_CELL_REAL
+		                                                      : WS_CELL_INT;
+		if (columns[c].display == WS_DISPLAY_PLAIN && columns[c].type == WS_CELL_REAL)
+			columns[c].display = WS_DISPLAY_REAL;
+		for (size_t r = 0; has_text && r < t->nrows; r++) {
+			struct ws_cell *cell = &t->cells[r * t->def->ncolumns + c];
+			char text[40];
+
+			if (cell->type == WS_CELL_INT)
+				snprintf(text, sizeof(text), "%lld", (long long)cell->i);
+			else if (cell->type == WS_CELL_REAL)
+				snprintf(text, sizeof(text), "%.17g", cell->r);
+			if (cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL)
+				ws_cell_set_str(t, cell, text);
+		}
+	}
 	return WS_OK;
 }
 
@@ -409,14 +404,11 @@ static enum ws_status each_query(struct ws_query *q, const char *sql,
 	size_t n = 0;
 
 	for (const char *end;; sql = end, n++) {
-		char *one;
-		enum ws_status status;
-
 		WS_FORWARD(ws_query_split(q, sql, &end, err));
 		if (end == sql)
 			break;
-		one = ws_xstrndup(sql, (size_t)(end - sql));
-		status = with(ctx, one, err);
+		char *one = ws_xstrndup(sql, (size_t)(end - sql));
+		enum ws_status status = with(ctx, one, err);
 		free(one);
 		WS_FORWARD(status);
 	}

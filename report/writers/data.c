@@ -92,10 +92,8 @@ static void put_table(struct ws_json_writer *j, const struct ws_report *report,
 	put_field(j, "filter", report->filter);
 	if (t->side[0] && t->side[1]) {
 		ws_json_break(j);
-		ws_json_array_begin(ws_json_key(j, "sides"));
-		for (int s = 0; s < 2; s++)
+		WS_JSON_EACH(j, "sides", s, 2)
 			ws_json_str(j, t->side[s]);
-		ws_json_array_end(j);
 	}
 	ws_json_break(j);
 	ws_json_array_begin(ws_json_key(j, "columns"));

@@ -159,12 +159,11 @@ static void write_to(struct sentence *s, size_t to)
 static size_t put_own_code(struct sentence *s, size_t begin)
 {
 	const char *text = s->m->shown, *code = text + begin + strspn(text + begin, "('\""), *end;
-	size_t behind;
 
 	end = *code == '`' ? strchr(code + 1, '`') : NULL;
 	if (!end || end == code + 1)
 		return begin;
-	behind = strspn(end + 1, ".,;:)!?'\"");
+	size_t behind = strspn(end + 1, ".,;:)!?'\"");
 	if (end[1 + behind] && end[1 + behind] != ' ')
 		return begin;
 	write_to(s, (size_t)(code - text));
@@ -248,18 +247,6 @@ static bool is_name(const struct pipes *s, const struct ws_view_column *p)
 	return rank == WS_RANK_NAME || rank == WS_RANK_KEY || rank == WS_RANK_FULL;
 }
 
-/* Keeps blanks at the begin of a cell. */
-static void put_label(struct markdown *m, const struct pipes *s, const struct ws_cell *cells)
-{
-	char label[WS_VIEW_LABEL];
-	unsigned depth;
-	size_t len = ws_view_label(&s->view, cells, label, &depth);
-
-	for (; depth; depth--)
-		fputs("&emsp;", m->f);
-	put_name(m, label, len);
-}
-
 static void put_row(struct markdown *m, const struct pipes *s, size_t row,
                     const struct ws_cell *cells)
 {
@@ -277,9 +264,16 @@ static void put_row(struct markdown *m, const struct pipes *s, size_t row,
 		fprintf(f, " %s", strong);
 		if (!i && !s->page && cells == s->t->totals && cell->type == WS_CELL_EMPTY)
 			fputs("**Total**", f);
-		else if (p->is_tree)
-			put_label(m, s, cells);
-		else if (cell->type == WS_CELL_TEXT && is_name(s, p))
+		else if (p->is_tree) {
+			/* Keeps blanks at the begin of a cell. */
+			char label[WS_VIEW_LABEL];
+			unsigned depth;
+			size_t len = ws_view_label(&s->view, cells, label, &depth);
+
+			for (; depth; depth--)
+				fputs("&emsp;", m->f);
+			put_name(m, label, len);
+		} else if (cell->type == WS_CELL_TEXT && is_name(s, p))
 			put_name(m, cell->text.ptr, cell->text.len);
 		else if (cell->type == WS_CELL_TEXT)
 			put_text(m, cell->text.ptr, cell->text.len);
@@ -321,7 +315,7 @@ static void put_rows(struct markdown *m, const struct pipes *s)
 	m->in_table = false;
 }
 
-static void add(struct pipes *s, size_t column)
+static void add_column(struct pipes *s, size_t column)
 {
 	struct ws_view_column *p = &s->pipe[s->n++];
 
@@ -361,13 +355,13 @@ static void put_table(struct markdown *m, const struct ws_table *t)
 			fputs("\n\n", m->f);
 			s.end = ws_display_section_end(s.t, s.page, s.begin);
 			s.n = 0;
-			add(&s, s.page->item);
+			add_column(&s, s.page->item);
 			for (size_t i = 0; i < def->ncolumns; i++)
 				if (def->columns[i].type != WS_CELL_TEXT &&
 				    column_has(&s, i, false))
-					add(&s, i);
+					add_column(&s, i);
 			if (column_has(&s, s.page->text, true))
-				add(&s, s.page->text);
+				add_column(&s, s.page->text);
 			put_rows(m, &s);
 		}
 	} else {
@@ -513,7 +507,8 @@ static void put_parts(struct markdown *m, const struct ws_page *page)
 	struct ws_arena texts = {0};
 	double at = 0;
 
-	fputs("\n#### What the time is made of\n\n| part | change | time |\n|---|---:|---:|\n",
+	fputs("\n#### What the time is made of\n\n| part | change | running total "
+	      "|\n|---|---:|---:|\n",
 	      m->f);
 	for (size_t i = 0; i < page->nchange_bars; i++) {
 		const struct ws_change_bar *b = &page->change_bar[i];

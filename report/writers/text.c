@@ -215,20 +215,6 @@ static size_t header_width(const char *title)
 	}
 }
 
-/* The label of a tree's row behind its indentation; returns the length. */
-static size_t tree_label(const struct text_table *x, const struct ws_cell *cells,
-                         char out[2 * WS_VIEW_LABEL])
-{
-	char label[WS_VIEW_LABEL];
-	unsigned depth;
-	size_t len = ws_view_label(&x->view, cells, label, &depth);
-
-	depth = depth < WS_VIEW_LABEL / 4 ? depth : WS_VIEW_LABEL / 4;
-	memset(out, ' ', 2 * (size_t)depth);
-	memcpy(out + 2 * depth, label, len);
-	return 2 * depth + len;
-}
-
 static void add_columns(struct text_table *x)
 {
 	static const char *const prose[] = {"verdict", "advice",     "evidence", "cure",
@@ -239,10 +225,9 @@ static void add_columns(struct text_table *x)
 	WS_NEW(&x->arena, x->columns, x->view.n + 1);
 	for (size_t i = 0; i < x->view.n; i++) {
 		struct text_column *c = &x->columns[x->n++];
-		const struct ws_table_column *def;
 
 		c->view = &x->view.column[i];
-		def = &x->t->def->columns[c->view->index];
+		const struct ws_table_column *def = &x->t->def->columns[c->view->index];
 		c->is_text = def->type == WS_CELL_TEXT;
 		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
 		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names) ||
@@ -354,30 +339,42 @@ static bool is_too_long(const struct text_column *c, const struct ws_cell *cell)
 	       ws_display_width(cell->text.ptr, cell->text.len) > c->width;
 }
 
+/* The label of a tree's row in `text`, its depth, and whether it is too long. */
+static bool is_label_too_long(const struct text_table *x, const struct text_column *c,
+                              const struct ws_cell *cells, char text[WS_VIEW_LABEL],
+                              struct ws_bytes *label, size_t *depth)
+{
+	unsigned levels;
+
+	*label = (struct ws_bytes){text, ws_view_label(&x->view, cells, text, &levels)};
+	*depth = levels < WS_VIEW_LABEL / 4 ? levels : WS_VIEW_LABEL / 4;
+	return c->width > 2 * *depth &&
+	       ws_display_width(label->ptr, label->len) > c->width - 2 * *depth;
+}
+
 /* Cuts names and paths that do not fit, keeping different ones different. */
 static void cut_names(struct text_table *x, struct text_column *c)
 {
-	size_t n = 0;
+	size_t n = 0, width = c->width, depth = 0;
+	char text[WS_VIEW_LABEL];
 
-	for (size_t row = 0; row < x->rows; row++)
-		n += is_too_long(c, &ws_table_cells(x->t, row)[c->view->index]);
-	if (!n)
-		return;
-	WS_NEW(&x->arena, c->elided, n + 1);
-	n = 0;
+	WS_NEW(&x->arena, c->elided, x->rows + 1);
 	for (size_t row = 0; row < x->rows; row++) {
-		const struct ws_cell *cell = &ws_table_cells(x->t, row)[c->view->index];
+		const struct ws_cell *cells = ws_table_cells(x->t, row),
+		                     *cell = &cells[c->view->index];
+		struct ws_bytes name = {cell->text.ptr, cell->text.len};
 
-		if (!is_too_long(c, cell))
+		if (c->view->is_tree ? !is_label_too_long(x, c, cells, text, &name, &depth)
+		                     : !is_too_long(c, cell))
 			continue;
-		/* texts of made rows are valid until the next row */
-		c->elided[n++] = (struct ws_bytes){x->t->source.fill ? ws_arena_copy(&x->arena,
-		                                                                     cell->text.ptr,
-		                                                                     cell->text.len)
-		                                                     : cell->text.ptr,
-		                                   cell->text.len};
+		if (c->width - 2 * depth < width)
+			width = c->width - 2 * depth;
+		/* labels and texts of made rows are valid until the next row */
+		if (c->view->is_tree || x->t->source.fill)
+			name.ptr = ws_arena_copy(&x->arena, name.ptr, name.len);
+		c->elided[n++] = name;
 	}
-	ws_names_elide(&x->arena, c->elided, n, c->width, c->is_path ? 0 : WS_ELIDE_HEAD(c->width));
+	ws_names_elide(&x->arena, c->elided, n, width, c->is_path ? 0 : WS_ELIDE_HEAD(width));
 }
 
 /* --- rows ------------------------------------------------------------------------ */
@@ -436,18 +433,35 @@ static size_t row_lines(const struct text_table *x, const struct ws_cell *cells)
 	return most;
 }
 
+/* The label of a tree's row behind its indentation. */
+static void put_label(struct text_table *x, size_t i, const struct ws_cell *cells)
+{
+	char text[WS_VIEW_LABEL], out[2 * WS_VIEW_LABEL];
+	struct ws_bytes label;
+	size_t depth;
+
+	if (is_label_too_long(x, &x->columns[i], cells, text, &label, &depth))
+		label = *x->columns[i].elided++;
+	memset(out, ' ', 2 * depth);
+	memcpy(out + 2 * depth, label.ptr, label.len);
+	put_field(x, i, out, 2 * depth + label.len);
+}
+
 static void put_line(struct text_table *x, const struct ws_cell *cells, size_t nth)
 {
-	char out[WS_DISPLAY_NUMBER_MAX], label[2 * WS_VIEW_LABEL], text[WS_VIEW_SIZE];
+	char out[WS_DISPLAY_NUMBER_MAX], text[WS_VIEW_SIZE];
 
 	for (size_t i = 0; i < x->n; i++) {
 		const struct ws_view_column *c = x->columns[i].view;
 		struct ws_cell own;
 		const struct ws_cell *cell = ws_view_cell(c, cells, &own, text);
 
-		if (c->is_tree && cell->type == WS_CELL_TEXT)
-			put_field(x, i, label, nth ? 0 : tree_label(x, cells, label));
-		else if (cell->type == WS_CELL_TEXT && x->wraps) {
+		if (c->is_tree && cell->type == WS_CELL_TEXT) {
+			if (nth)
+				put_field(x, i, "", 0);
+			else
+				put_label(x, i, cells);
+		} else if (cell->type == WS_CELL_TEXT && x->wraps) {
 			/* The nth line of a wrapped text. */
 			size_t pos = 0, begin = 0, n = 0;
 
@@ -483,7 +497,6 @@ static void put_cells(struct text_table *x, const struct ws_cell *cells)
 static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
 {
 	struct text_table x = {.f = f, .t = t, .opts = opts};
-	size_t hidden, lines;
 	char text[128];
 	struct ws_bytes line[HEADER_LINES];
 
@@ -493,9 +506,10 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 	add_columns(&x);
 	fit(&x);
 	for (size_t i = 0; i < x.n; i++)
-		if (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path))
+		if (x.columns[i].view->is_tree ||
+		    (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path)))
 			cut_names(&x, &x.columns[i]);
-	lines = 1;
+	size_t lines = 1;
 	for (size_t j = 0; j < x.n; j++) {
 		size_t n = split_header(x.columns[j].view->shown.title, x.columns[j].width, line);
 
@@ -526,7 +540,7 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 		text_style(f, opts, WS_TEXT_PLAIN);
 	}
 	/* Notes left-out columns. */
-	hidden = x.view.n - x.n;
+	size_t hidden = x.view.n - x.n;
 	if (x.rows < x.t->nrows)
 		fprintf(x.f, "… %zu more %s (--rows 0)\n", x.t->nrows - x.rows,
 		        x.t->nrows - x.rows == 1 ? "row" : "rows");
@@ -643,24 +657,25 @@ static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_
 
 /* --- the bar ------------------------------------------------------------------------------ */
 
-/* The letter of a segment without colours: the first free letter of its name; + for a segment
- * without a label. */
+/* The first letter of a name that is not taken, which it then is; + if there is none. */
+static char take_letter(const char *name, bool taken[128])
+{
+	while (*name && (!islower((unsigned char)*name) || taken[(unsigned char)*name]))
+		name++;
+	taken[(unsigned char)*name] = true;
+	return *name ? *name : '+';
+}
+
+/* The letter of a segment without colours; + for a segment without a label. */
 static char letter_of(const struct ws_page *page, size_t nth)
 {
 	bool taken[128] = {false};
 	char letter = '+';
 
-	for (size_t i = 0; i <= nth; i++) {
-		const char *p = page->segment[i].name;
-
-		letter = '+';
-		if (page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE)
-			continue;
-		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
-			p++;
-		letter = *p ? *p : '+';
-		taken[(unsigned char)letter] = true;
-	}
+	for (size_t i = 0; i <= nth; i++)
+		letter = page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE
+		                 ? '+'
+		                 : take_letter(page->segment[i].name, taken);
 	return letter;
 }
 
@@ -706,12 +721,11 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 	for (size_t i = 0; i < page->nsegments; i++) {
 		const struct ws_page_segment *s = &page->segment[i];
 		const char *text;
-		size_t width;
 
 		if (s->percent < LEGEND_SHARE)
 			continue;
 		text = ws_arena_format(&arena, " %s", ws_page_segment_words(&arena, page, s));
-		width = 1 + ws_display_width(text, strlen(text));
+		size_t width = 1 + ws_display_width(text, strlen(text));
 		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
 			fputc('\n', f);
 			used = 0;
@@ -738,21 +752,6 @@ struct row_glyphs {
 	char letter[WS_FRONT_PARTS];
 	size_t n;
 };
-
-static void make_glyphs(const struct ws_page *page, struct row_glyphs *g)
-{
-	bool taken[128] = {false};
-
-	g->n = ws_front_parts(page, g->part);
-	for (size_t i = 0; i < g->n; i++) {
-		const char *p = g->part[i]->name;
-
-		while (*p && (!islower((unsigned char)*p) || taken[(unsigned char)*p]))
-			p++;
-		g->letter[i] = *p ? *p : '+';
-		taken[(unsigned char)g->letter[i]] = true;
-	}
-}
 
 static void put_part_glyph(FILE *f, const struct ws_text_opts *opts, const struct row_glyphs *g,
                            const char *name)
@@ -811,7 +810,12 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 	cells = width > name_width + words_width + ROW_BAR_LEAST + 2 * WS_TEXT_GAP
 	                ? width - name_width - words_width - 2 * WS_TEXT_GAP
 	                : ROW_BAR_LEAST;
-	make_glyphs(page, &glyphs);
+
+	bool taken[128] = {false};
+
+	glyphs.n = ws_front_parts(page, glyphs.part);
+	for (size_t i = 0; i < glyphs.n; i++)
+		glyphs.letter[i] = take_letter(glyphs.part[i]->name, taken);
 	fputc('\n', f);
 	put_styled(f, opts, WS_TEXT_BOLD, page->rows_title);
 	fputc('\n', f);
@@ -980,6 +984,8 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 		if (finding->evidence)
 			paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);
 	}
+	if (page->caveat)
+		paragraph(f, opts, NULL, 0, page->caveat);
 	if (page->findings_note)
 		paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
 	if (page->nrungs) {

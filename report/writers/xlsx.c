@@ -19,13 +19,12 @@ static enum ws_status load(__typeof__(ws_xlsx_write) **write, struct ws_err *err
 	static const char *const places[] = {"", "../lib/warpsheet/"};
 	char folder[PATH_MAX], path[PATH_MAX + 64];
 	size_t at = 0;
-	void *module;
 
 	WS_FORWARD(ws_executable_dir(folder, err));
 	do
 		snprintf(path, sizeof(path), "%s%s" MODULE, folder, places[at]);
 	while (!ws_file_exists(path) && ++at < sizeof(places) / sizeof(*places));
-	module = ws_library_open(path);
+	void *module = ws_library_open(path);
 	WS_FAIL_IF(!module, err, ENVIRONMENT,
 	           "cannot write workbooks: %s; install it, or choose another format",
 	           ws_library_error());

@@ -36,8 +36,9 @@ static __global__ void sample_warp(float *x, unsigned *votes)
 {
 	float mine = x[threadIdx.x], down = __shfl_down_sync(WS_FULL, mine, 3);
 	float first = __shfl_sync(WS_FULL, mine, 0), up = __shfl_up_sync(WS_FULL, mine, 1);
-	float eighth = __shfl_xor_sync(WS_FULL, mine, 1, 8), sum = ws_warp_sum(mine);
-	float most = ws_warp_max(mine);
+	float eighth = __shfl_xor_sync(WS_FULL, mine, 1, 8),
+	      sum = ws_warp_reduce<WS_REDUCE_SUM>(mine);
+	float most = ws_warp_reduce<WS_REDUCE_MAX>(mine);
 
 	__syncwarp();
 	votes[threadIdx.x] = __ballot_sync(WS_FULL, mine > 3.5f);
@@ -47,7 +48,7 @@ static __global__ void sample_warp(float *x, unsigned *votes)
 /* The sum of a block, in every thread. */
 static __global__ void sample_block_sum(float *x)
 {
-	x[threadIdx.x] = ws_block_sum(x[threadIdx.x]);
+	x[threadIdx.x] = ws_block_reduce<WS_REDUCE_SUM>(x[threadIdx.x]);
 }
 
 /* What shared memory holds at first. */

@@ -47,7 +47,7 @@ static struct ws_image layers(struct ws_image_net *net, struct ws_image x,
 	}
 	y = ws_nn_avg_pool(net, "pool", ws_nn_max_pool(net, "pool", x, 2, 2, 0), 1);
 	x = ws_nn_add(net, "add", ws_nn_avg_pool(net, "pool", x, 1), y);
-	return ws_nn_dense(net, "fc", ws_nn_flatten(net, "flatten", x), options->classes);
+	return ws_nn_dense(net, "fc", ws_nn_flatten(net, x), options->classes);
 }
 
 static const struct ws_image_model images = {.forward = layers,

@@ -7,7 +7,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 
 shift
-"$ws" record --pytorch -o t.wtrace -- "$python" "$here/programs.py" "$work" "$@" >log 2>&1 || {
+"$ws" record --pytorch=full -o t.wtrace -- "$python" "$here/programs.py" "$work" "$@" >log 2>&1 || {
 	cat log
 	fail "recording $*"
 }

@@ -52,6 +52,24 @@ done
 python3 -c 'import sys; print(len(sys.modules))' >alone
 "$ws" record --pytorch -o t.wtrace -- python3 -c 'import sys; print(len(sys.modules))' >out 2>log
 [ "$(cat out)" -le $(($(cat alone) + 1)) ] || fail "our file loads modules: $(cat alone out)"
+# and opens no file but the user's: what hooks PyTorch is read once a program imports that
+mkdir -p fake/torch
+echo 'imported = True' >fake/torch/__init__.py
+cat >opened.py <<'PY'
+import os
+import sys
+
+ours, opened = sys.argv[1], []
+compiled = compile(open(ours).read(), ours, "exec")
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+exec(compiled, {"__file__": ours, "__name__": "sitecustomize"})
+at_start = [os.path.basename(path) for path in opened]
+import torch
+print(torch.imported, [name for name in at_start if "sitecustomize" not in name],
+      "torch_modules.py" in map(os.path.basename, opened))
+PY
+WARPSHEET_PYTORCH=shapes PYTHONPATH=$work/fake python3 -B opened.py "$bin/python/sitecustomize.py" >out
+equal "files that our file opens" "$(cat out)" "True [] True"
 if [ $tried = 0 ]; then
 	echo "SKIP: no Python 2 was run here"
 	exit 77

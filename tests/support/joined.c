@@ -61,12 +61,13 @@ enum ws_status joined_open(struct joined **out, const char *path, struct ws_err 
 {
 	static struct ws_import_stats stats;
 	const struct ws_importer *importer;
+	const char *cure;
 	char trace[] = "/tmp/ws-joined-XXXXXX";
 	enum ws_status status;
 	int fd;
 
 	*out = NULL;
-	WS_FORWARD(ws_import_find(path, &importer, err));
+	WS_FORWARD(ws_import_find(path, &importer, &cure, err));
 	if (!importer)
 		return open_trace(out, path, path, err);
 	fd = mkstemp(trace);

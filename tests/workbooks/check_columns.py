@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Columns that are compared have one unit, in every table of every fixture, in HTML, Markdown and workbook. On a
-terminal of 100 columns no table of a comparison hides a key or an answer.
+terminal of 100 columns no table hides a key or an answer, except the summary, which is no table there. Spreads of a sweep and an A/A test are
+error bars in the workbook.
 
     check_columns.py WARPSHEET ROOT
 """
 import glob
 import json
+import math
 import os
 import re
 import subprocess
@@ -112,20 +114,39 @@ def check_widths(what, path):
                         complain(f"{what}, {sheet}: columns {a} to {b} and {c} to {d}")
 
 
+def digits(value):
+    """Without its unit: every time is from 1 to 999 of one."""
+    return value / 1000 ** (math.log10(value) // 3)
+
+
+def check_errors(what, page, path):
+    """Each end of a spread in the page's picture is an error bar of that length in the workbook's."""
+    rows = (page["first"] or {}).get("rows", {}).get("list", [])
+    want = sorted(digits(d) for r in rows if r["low"] is not None for d in (r["ns"] - r["low"], r["high"] - r["ns"]) if d > 0)
+    with zipfile.ZipFile(path) as book:
+        got = sorted(digits(float(v)) for n in book.namelist() if n.startswith("xl/charts/chart")
+                     for v in re.findall(r'<c:errValType val="fixedVal"/><c:val val="([^"]*)"', book.read(n).decode()))
+    if len(got) != len(want) or not all(map(math.isclose, got, want)):
+        complain(f"{what}: error bars {got} of spreads {want}")
+    if what.startswith(("sweep", "diff --aa")) and not got:
+        complain(f"{what}: no error bar")
+
+
 def main():
     subprocess.run([sys.executable, os.path.join(ROOT, "tests", "e2e", "ranks.py"), "make", RANKS, "4", "3"], check=True, capture_output=True)
     for args in commands():
         with tempfile.TemporaryDirectory() as folder:
             run(*args, "-o", f"{folder}/p.html")
             run(*args, "-o", f"{folder}/p.xlsx")
-            check_widths(" ".join(os.path.basename(a) for a in args), f"{folder}/p.xlsx")
+            what = " ".join(os.path.basename(a) for a in args)
+            check_widths(what, f"{folder}/p.xlsx")
             page, book = page_data.read_page(f"{folder}/p.html")[0], check_xlsx.Workbook(f"{folder}/p.xlsx")
             report = json.loads(run(*args, "--format", "json"))
-            what = " ".join(os.path.basename(a) for a in args)
+            check_errors(what, page, f"{folder}/p.xlsx")
             for name, table in report["tables"].items():
                 if not table["rows"]:
                     continue
-                if name in page["views"] and (args[0] != "report" or args[1] == RANKS):
+                if name in page["views"] and name != "summary":
                     check_terminal(what, args, name, page["views"][name])
                 if name in page["views"]:
                     check(f"{what}, HTML", table, [(c["index"], c["title"]) for c in page["views"][name]["columns"]])
@@ -138,7 +159,7 @@ def main():
                     check(f"{what}, Markdown", table, by_title(table, [c.strip() for c in head.strip("|\n").split("|")]))
     if bad or not checked:
         sys.exit(f"{bad} faults of {checked} groups of columns")
-    print(f"{checked} groups of columns that are compared have one unit each; no comparison hides a key or an answer")
+    print(f"{checked} groups of columns that are compared have one unit each; no table hides a key or an answer")
 
 
 if __name__ == "__main__":

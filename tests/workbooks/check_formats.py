@@ -16,7 +16,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import check_xlsx
 import page_data
-from layout import HEADER_ROW, may_be_left_out, place, title_of
+from layout import HEADER_ROW, LEAVES, may_be_left_out, place, title_of
 
 WIDTHS = 100, 160  # of terminals
 bad = 0
@@ -48,7 +48,7 @@ def check_markdown(table, text):
     seen = {i for i, _ in pairs}
     words = [re.sub(r"\\(.)", r"\1", line) for line in lines]
     for i, column in enumerate(table["columns"]):
-        if column["rank"] in ("name", "key", "answer") and i not in seen and not may_be_left_out(table, i, words):
+        if column["rank"] in ("name", "key", "answer") and i in left_out and not may_be_left_out(table, i, words):
             complain(f"{table['table']} in Markdown: no column {column['title']}")
         if column["rank"] in ("detail", "full") and i in seen:
             complain(f"{table['table']} in Markdown: the detail {column['title']}")
@@ -89,10 +89,12 @@ def check_page(table, view):
     hows = [c for n, c in enumerate(view["columns"]) if n == 0 or c["index"] != view["columns"][0]["index"]]
     columns = [table["columns"][c["index"]] for c in hows]
     ranks = [c["rank"] for c in columns]
-    if ranks[0] != "name" or any(r in ("detail", "full") for r in ranks[: view["answers"]]) or \
+    if ranks[0] != "name" and not hows[0]["tree"] or any(r in ("detail", "full") for r in ranks[: view["answers"]]) or \
             any(r not in ("detail", "full") for r in ranks[view["answers"]:]):
         complain(f"{table['table']} in HTML: ranks {ranks}, {view['answers']} are shown at first")
     shown = {c["index"] for c in view["columns"]}
+    if hows[0]["title"] == LEAVES:
+        shown.add(next(i for i, c in enumerate(table["columns"]) if c["id"] == "short_name"))
     for i, column in enumerate(table["columns"]):
         if column["rank"] in ("name", "key", "answer") and i not in shown and not may_be_left_out(table, i, ["Same in all rows: " + (view["same"] or "")]) \
                 and not (column["title"].startswith(("Grid", "Block")) or column["title"] in ("X", "Y", "Z")):

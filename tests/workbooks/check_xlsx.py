@@ -13,7 +13,7 @@ import sys
 import xml.etree.ElementTree as ET
 import zipfile
 
-from layout import HEADER_ROW, SCALES, SHOWN_ABOVE, may_be_left_out, place, scale_of, title_of
+from layout import HEADER_ROW, LEAVES, SCALES, SHOWN_ABOVE, TREES, may_be_left_out, place, scale_of, title_of
 
 NS = {
     "m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
@@ -172,14 +172,20 @@ def check_ranks(sheet, columns, pairs):
 
 
 def check_tree(sheet, table, rows, path):
-    """Each row is the last part of its path, indented; no two of one parent are alike."""
+    """Each row is the last part of its path, or its kernel, indented; no two of one parent are alike."""
     alike = set()
+    leaf = next((i for i, c in enumerate(table["columns"]) if c["id"] == "short_name"), None)
     at = table["columns"].index(next(c for c in table["columns"] if c["id"] == "path"))
     for r, values in enumerate(rows):
         label = sheet.cells.get((HEADER_ROW + 1 + r, 0))
         if path is not None and sheet.cells.get((HEADER_ROW + 1 + r, path)) != shown(values[at]):
             complain(f"{sheet.name}: row {r} has not its path {values[at]!r:.80}")
-        key = values[at].rsplit("/", 1)[0] if "/" in values[at] else "", label, *values[at + 1:at + 3]
+        parent = values[at].rsplit("/", 1)[0] if "/" in values[at] else ""
+        if leaf is not None and values[leaf]:
+            parent = values[at]
+            if label != shown(values[leaf]):
+                complain(f"{sheet.name}: row {r} is {label!r}, not {values[leaf]!r}")
+        key = parent, label, leaf is not None and values[leaf], *values[at + 1:at + 3]
         if not label or key in alike:
             complain(f"{sheet.name}: row {r}, {label!r}, is another's: {values[at]!r:.80}")
         alike.add(key)
@@ -203,7 +209,7 @@ def compare_sheet(sheet, table, first):
     for i, at in pairs:
         scales[i] = scale_of(heads[at], columns[i])
     check_ranks(sheet, columns, pairs)
-    if heads and heads[0] in ("Module", "Range") and pairs[0] == (pairs[0][0], 0) and columns[pairs[0][0]]["id"] == "path":
+    if heads and heads[0] in TREES and pairs[0][1] == 0 and (heads[0] == LEAVES or columns[pairs[0][0]]["id"] == "path"):
         check_tree(sheet, table, rows, path)
         pairs = pairs[1:]
     for r, values in enumerate(rows):

@@ -4,7 +4,8 @@ import re
 
 HEADER_ROW = 5
 RANKS = ["name", "key", "answer", "detail", "full"]
-TREES = ("Module", "Range")
+LEAVES = "Range, Kernel"  # a row is a range, or a kernel inside it
+TREES = ("Module", "Range", LEAVES)
 # sections of the table `summary` that the first screen shows better
 SHOWN_ABOVE = {"GPU time by class", "Top kernels", "Why the device is idle", "What to do"}
 # what a unit in a header is, in that of the JSON
@@ -53,6 +54,8 @@ def place(table, heads):
     order = sorted(range(len(table["columns"])), key=lambda i: (RANKS.index(table["columns"][i]["rank"]), i))
     pairs, left_out, at, path = [], [], 0, None
     for i in order:
+        if heads and heads[0] == LEAVES and table["columns"][i]["id"] == "path":
+            continue  # seen as the rows above
         title = bare(sided(table, shown_title(table, i)))
         if at < len(heads) and (bare(heads[at]) in (title, re.sub("^GPU ", "Kernel ", title)) or (at == 0 and heads[0] in TREES)):
             pairs.append((i, at))

@@ -71,7 +71,7 @@ static __device__ __forceinline__ void map_packs(const struct map &map, enum ws_
 	}
 }
 
-/* X(sub, kernel, direction, what it reads, what it writes) for each dtype */
+/* X(sub, kernel, direction, type read, type written) for each dtype */
 #define ALL(X, SUB, name, direction)               \
 	X(SUB, name##_f32, direction, f32, f32)    \
 	X(SUB, name##_bf16, direction, bf16, bf16) \
@@ -163,7 +163,7 @@ BINARY_LIST(X)
 TERNARY_LIST(X)
 #undef X
 
-/* false: an operand is of a dtype that elements are not read in. */
+/* false: elements of this dtype cannot be read. */
 static bool map_of(const struct ws_op *op, struct map *map)
 {
 	const struct ws_elementwise e = ws_op_elementwise(op);
@@ -309,7 +309,7 @@ WS_LAUNCHER(swiglu_grad)
 
 struct dropout {
 	const void *x;
-	const int32_t *step; /* number of the step, on the device: a recorded step draws anew */
+	const int32_t *step; /* the step's number, on the device: replays draw anew */
 	void *y, *mask;
 	int64_t count;
 	struct ws_rng rng;
@@ -369,7 +369,7 @@ WS_LAUNCHER(dropout)
 /* --- synthetic images, made where they are used
  * --------------------------------------------------- */
 
-#define IMAGE_THREADS 64 /* there is little to do: spread it over the multiprocessors */
+#define IMAGE_THREADS 64 /* little work: small blocks spread it over the multiprocessors */
 
 /*
  * Thread i draws row i of all rows of all planes, in which each number follows from the one

@@ -1,12 +1,12 @@
 /*
  * Code shared by the .cu files: dtypes of elements, 16-byte accesses, reductions of warps and
- * blocks, and launching. Plain kernels: a thread has one access on its way at a time. Each file
+ * blocks, and launching. Kernels are plain: a thread waits for one access at a time. Each file
  * holds static __global__ kernels named ws_<class>_<op>[_fwd|_bwd]_<dtypes> (as ws_op_kernel_name()
  * builds it) and extern "C" launchers (launch.h).
  *
  * The same files are compiled for the host in tests: there WS_CUDA_HOST is defined and a
- * header given on the command line takes CUDA's place (docs/dev/kernels.md). What that
- * header offers is all that kernels may use of CUDA: __global__, __launch_bounds__, __device__,
+ * header given on the command line takes CUDA's place (docs/dev/kernels.md). Kernels may use
+ * only the parts of CUDA that this header has: __global__, __launch_bounds__, __device__,
  * __shared__, threadIdx/blockIdx/blockDim/gridDim, __syncthreads, __syncwarp, __shfl_sync,
  * __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, __ballot_sync, __any_sync, __all_sync,
  * __popc, __ffs, __umulhi, __ldg, atomics on whole numbers, expf, logf, sqrtf, tanhf, sinf, cosf,
@@ -41,7 +41,7 @@ extern "C" { /* declarations with C linkage */
 
 #ifndef WS_CUDA_HOST
 
-/* kernel<<<...>>>(...) and whether CUDA took it; dynamic shared memory of `shared_bytes` */
+/* Launches the kernel with `shared_bytes` of dynamic shared memory; returns CUDA's error. */
 #define WS_LAUNCH(launch, err, kernel, grid, block, shared_bytes, ...)                             \
 	(kernel<<<(grid), (block), (shared_bytes), (cudaStream_t)(launch)->stream>>>(__VA_ARGS__), \
 	 ws_cuda_launched(#kernel, (err)))
@@ -64,7 +64,7 @@ static inline enum ws_status ws_cuda_launched(const char *kernel, struct ws_err 
 #define WS_WARP    32
 #define WS_FULL    0xffffffffu /* all lanes of a warp */
 #define WS_ACCESS  16          /* bytes of one access of a thread */
-#define WS_THREADS 256         /* threads of a block, unless a kernel has another number */
+#define WS_THREADS 256         /* threads per block, unless a kernel has another number */
 
 /* A loop over i = 0 … n - 1 that is unrolled, so that what i indexes can stay in registers. */
 #define WS_UNROLL(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
@@ -189,47 +189,30 @@ static __device__ __forceinline__ void ws_store_wide(T *to, const T (&x)[N])
 
 /* --- reductions: every lane, or every thread of the block, gets the result ------------------- */
 
-static __device__ __forceinline__ float ws_warp_sum(float x)
-{
-	for (int step = WS_WARP / 2; step; step /= 2)
-		x += __shfl_xor_sync(WS_FULL, x, step);
-	return x;
-}
+enum ws_reduction { WS_REDUCE_SUM, WS_REDUCE_MAX };
 
-static __device__ __forceinline__ float ws_warp_max(float x)
+template <enum ws_reduction R> static __device__ __forceinline__ float ws_warp_reduce(float x)
 {
-	for (int step = WS_WARP / 2; step; step /= 2)
-		x = ws_max_nan(x, __shfl_xor_sync(WS_FULL, x, step));
+	for (int step = WS_WARP / 2; step; step /= 2) {
+		float other = __shfl_xor_sync(WS_FULL, x, step);
+
+		x = R == WS_REDUCE_MAX ? ws_max_nan(x, other) : x + other;
+	}
 	return x;
 }
 
 /* Of all threads of a block, whose size is a multiple of 32: always in the same order. */
-static __device__ __forceinline__ float ws_block_sum(float x)
+template <enum ws_reduction R> static __device__ __forceinline__ float ws_block_reduce(float x)
 {
 	__shared__ float partial[WS_WARP];
 	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
 	int warps = blockDim.x / WS_WARP;
 
-	x = ws_warp_sum(x);
+	x = ws_warp_reduce<R>(x);
 	if (lane == 0)
 		partial[warp] = x;
 	__syncthreads();
-	x = ws_warp_sum(lane < warps ? partial[lane] : 0);
-	__syncthreads();
-	return x;
-}
-
-static __device__ __forceinline__ float ws_block_max(float x)
-{
-	__shared__ float partial[WS_WARP];
-	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
-	int warps = blockDim.x / WS_WARP;
-
-	x = ws_warp_max(x);
-	if (lane == 0)
-		partial[warp] = x;
-	__syncthreads();
-	x = ws_warp_max(lane < warps ? partial[lane] : -INFINITY);
+	x = ws_warp_reduce<R>(lane < warps ? partial[lane] : R == WS_REDUCE_MAX ? -INFINITY : 0);
 	__syncthreads();
 	return x;
 }
@@ -276,6 +259,11 @@ static inline int ws_kernel_key_of(const struct ws_op *op)
 	X(F32, float, f32)         \
 	X(F16, struct ws_f16, f16) \
 	X(BF16, struct ws_bf16, bf16)
+/* The same of kernels that also read numbers in fp32. */
+#define WS_CUDA_FLOATS_OF_F32(X)       \
+	X(F32, float, f32)             \
+	X(F16, struct ws_f16, f32_f16) \
+	X(BF16, struct ws_bf16, f32_bf16)
 
 static inline enum ws_status ws_cuda_no_kernel(const struct ws_op *op, struct ws_err *err)
 {

@@ -52,7 +52,7 @@ struct ws_columns ws_cuda_columns(const struct ws_op *op)
 	return c;
 }
 
-/* At least 8 rows each, so that the sums are few beside the rows. */
+/* At least 8 rows per slice, so that there are few sums compared with rows. */
 int64_t ws_cuda_row_slices(int64_t rows)
 {
 	return ws_min64(ws_div_up(rows, 8), WS_ROW_SLICES);

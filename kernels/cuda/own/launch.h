@@ -53,7 +53,7 @@ enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
 
 /* Depends only on shapes and not on the device, so that every GPU adds in the same order. */
 
-/* Blocks of a tensor that the norm of all gradients is summed by. */
+/* Blocks per tensor that sum the norm of all gradients. */
 #define WS_CLIP_BLOCKS 64
 
 /*
@@ -65,7 +65,7 @@ enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
 #define WS_COLUMNS_ITEMS   8    /* of a thread and slice, at least */
 #define WS_COLUMNS_BLOCKS  2048 /* enough to fill a GPU of 132 multiprocessors */
 #define WS_ROW_SLICES      1024
-#define WS_COLUMNS_SLICES  512 /* that one block of the second kernel adds in a few turns */
+#define WS_COLUMNS_SLICES  512 /* one block of the second kernel adds them in a few turns */
 
 struct ws_columns {
 	int64_t channels;
@@ -79,7 +79,7 @@ struct ws_columns {
 
 /* Of a REDUCE or a BIAS_GRAD. */
 struct ws_columns ws_cuda_columns(const struct ws_op *op);
-/* Slices of the rows of a RMS_NORM_GRAD, each with a sum of every column. */
+/* Slices of the rows of an RMS_NORM_GRAD; each slice has one sum per column. */
 int64_t ws_cuda_row_slices(int64_t rows);
 
 #ifdef __cplusplus

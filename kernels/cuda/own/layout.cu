@@ -2,10 +2,9 @@
  * Ops that move elements to other places: permute, rope with its head split, rope_qkv; and by
  * index: embedding, gather, and their gradients.
  *
- * What the first move stays together in runs of a head's width, so accesses of neighbouring threads
- * are neighbours on both sides without going through shared memory. Indices are used as they are:
- * data is checked on the host before it is uploaded, and no thread could report one that is
- * outside.
+ * The first kind moves runs as long as a head is wide, so neighbouring threads access neighbouring
+ * addresses on both sides without shared memory. Indices are not checked here: the host checks data
+ * before it uploads them, and no thread could report a wrong index.
  */
 #include "kernels/cuda/own/kernel.cuh"
 
@@ -191,7 +190,7 @@ static enum ws_status rope_launch(const struct ws_cuda_launch *launch, const str
 	r.time = ws_divisor_of(h->time);
 	r.items = h->batch * h->time * r.all.value * r.packs.value;
 	grid = ws_item_grid(launch, r.items);
-	/* the kernels' names say what the table and the results are; what the rest must be: */
+	/* the kernels' names contain the dtypes of table and results; the other dtypes must be: */
 	if (ws_dtype_nvtx(table->dtype) != op->payload.dtype ||
 	    (op->sub != WS_SUB_ROTATE && in->dtype != out->dtype) || in->dtype == WS_DTYPE_F64)
 		return ws_cuda_no_kernel(op, err);
@@ -256,15 +255,14 @@ WS_LAUNCHER(embedding)
 /* --- its gradient: rows added into a table ---------------------------------------------------- */
 
 /*
- * A block owns some rows of the table and some columns. It looks through all indices, a chunk at a
- * time, for those of its rows, and adds their gradients in the order in which they come: the sums
- * are fp32, rounded once, and the same on each run, without atomics. The indices are read once for
- * each 8 rows of the table, from the second-level cache: 5 MB for 1024 indices and a table of
- * 10,000 rows.
+ * A block owns some rows and columns of the table. It searches all indices, one chunk at a time,
+ * for its rows, and adds their gradients in order. So the sums are in fp32, rounded once, and equal
+ * on each run, without atomics. Each 8 rows of the table read the indices once, from the
+ * second-level cache: 5 MB for 1024 indices and a table of 10,000 rows.
  */
 #define OWNED        8                   /* rows of the table */
 #define SCATTER_PACK 4                   /* columns of a thread */
-#define CHUNK        (WS_WARP * WS_WARP) /* indices: each lane knows of a word of bits */
+#define CHUNK        (WS_WARP * WS_WARP) /* indices: one word of bits per lane */
 
 struct scatter {
 	const void *grad;

@@ -1,8 +1,8 @@
 /*
  * Optimizers, clipping and loss scaling. fp32 inside. Formulas and their order: layers.h.
  *
- * All walk over many tensors at once: which, a launch is told by its arguments, of which 4 KiB
- * fit; a tensor has a row of blocks.
+ * A launch processes many tensors at once, listed in its arguments, up to 4 KiB; each tensor has a
+ * row of blocks.
  */
 #include "kernels/cuda/own/kernel.cuh"
 
@@ -103,7 +103,7 @@ static enum ws_status update_launch(const struct ws_cuda_launch *launch, const s
 	return ws_cuda_no_kernel(op, err);
 }
 
-/* The next rows of an op that fit a launch, from *at on: fewer than all where it has many. */
+/* As many rows of an op as fit into one launch, from *at on. */
 static enum ws_status next_rows(const struct ws_op *op, int *at, struct tensors *list, int *n,
                                 int64_t *most, struct ws_err *err)
 {
@@ -126,7 +126,7 @@ static enum ws_status next_rows(const struct ws_op *op, int *at, struct tensors 
 typedef enum ws_status launch_rows(const struct ws_cuda_launch *launch, const struct ws_op *op,
                                    const struct tensors *list, dim3 grid, struct ws_err *err);
 
-/* All rows of an op, by as few launches as they fit. */
+/* All rows of an op, in as few launches as possible. */
 static enum ws_status launch_all(const struct ws_cuda_launch *launch, const struct ws_op *op,
                                  launch_rows *launch_rows, struct ws_err *err)
 {
@@ -166,7 +166,7 @@ static __device__ __forceinline__ void squares(const struct tensors &list, float
 		WS_UNROLL(i, N)
 			sum += v[i] * v[i];
 	}
-	sum = ws_block_sum(sum);
+	sum = ws_block_reduce<WS_REDUCE_SUM>(sum);
 	if (threadIdx.x == 0)
 		sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
@@ -191,7 +191,7 @@ static __global__ void __launch_bounds__(TOTAL_THREADS)
 
 	for (int64_t i = threadIdx.x; i < count; i += TOTAL_THREADS)
 		sum += sums[i];
-	sum = ws_block_sum(sum);
+	sum = ws_block_reduce<WS_REDUCE_SUM>(sum);
 	factor = largest / (sqrtf(sum) + (float)WS_CLIP_EPS);
 	if (threadIdx.x == 0)
 		*to = factor < 1 ? factor : 1;
@@ -231,7 +231,7 @@ WS_LAUNCHER(clip)
 
 /* --- loss scaling ---------------------------------------------------------------------------- */
 
-/* y = x / scale, in place where T is U; 1 in the flag (or NULL) for what is not finite. */
+/* y = x / scale, in place if T is U; sets the flag (or NULL) to 1 if a result is not finite. */
 struct unscale {
 	const float *scale;
 	float *found_inf;
@@ -260,17 +260,12 @@ static __device__ __forceinline__ void unscale(const struct tensors &list, const
 		*u.found_inf = 1; /* whoever writes, writes the same */
 }
 
-/* X(suffix, dtype and type of what is written); the scale is fp32 */
-#define UNSCALE_LIST(X)                \
-	X(f32, F32, float)             \
-	X(f32_f16, F16, struct ws_f16) \
-	X(f32_bf16, BF16, struct ws_bf16)
-
-#define X(suffix, ID, T)                                                  \
+/* X(suffix, dtype and type of the result); the scale is fp32 */
+#define X(ID, T, suffix)                                                  \
 	WS_PACK_KERNEL((WS_THREADS, 4), ws_optimizer_unscale_##suffix, T, \
 	               list.count[blockIdx.y] % N == 0, unscale,          \
 	               (struct tensors list, struct unscale u), list, u)
-UNSCALE_LIST(X)
+WS_CUDA_FLOATS_OF_F32(X)
 #undef X
 
 static __global__ void ws_optimizer_scale_update_f32(float *scale, int32_t *tracker,
@@ -295,11 +290,11 @@ static enum ws_status unscale_launch(const struct ws_cuda_launch *launch, const 
 	if (in != out && !(in == WS_DTYPE_F16 && out == WS_DTYPE_F32))
 		return ws_cuda_no_kernel(op, err);
 	switch (out) {
-#define X(suffix, ID, T)                                                                          \
+#define X(ID, T, suffix)                                                                          \
 	case WS_DTYPE_##ID:                                                                       \
 		return WS_LAUNCH(launch, err, ws_optimizer_unscale_##suffix, grid, WS_THREADS, 0, \
 		                 *list, u);
-		UNSCALE_LIST(X)
+		WS_CUDA_FLOATS_OF_F32(X)
 #undef X
 	default:
 		return ws_cuda_no_kernel(op, err);

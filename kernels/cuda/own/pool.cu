@@ -1,10 +1,10 @@
 /*
  * Max and average pooling and their gradients. fp32 inside.
  *
- * A thread has one place of the result and, of channels that are neighbours (NHWC), 16 bytes of
- * them; NCHW is the same with n c images of one channel. The gradients gather: an input looks at
- * the windows that cover it, in their order, so that nothing is added at the same time by two.
- * Windows overlap by little: what is read twice comes from the cache.
+ * A thread computes one place of the result: 16 bytes of neighbouring channels in NHWC; NCHW is
+ * treated as n c images of one channel. The gradients gather: each input adds the windows that
+ * cover it, in order, so no two threads add to one number. Windows overlap by little, and a cache
+ * serves the second read.
  */
 #include "kernels/cuda/own/kernel.cuh"
 
@@ -100,7 +100,7 @@ template <typename T, int N> static __device__ __forceinline__ void max_pool(con
 	}
 }
 
-/* A row's sum, then the rows' sum: the means of whole planes are of many. */
+/* Sums of rows, then their sum: whole planes have too many elements for one running sum. */
 template <typename T, int N> static __device__ __forceinline__ void avg_pool(const struct pool &p)
 {
 	const T *in = (const T *)p.in;

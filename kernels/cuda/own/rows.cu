@@ -1,10 +1,9 @@
 /*
  * Ops on rows and on columns: reductions, softmax, RMS norm, losses, and their gradients. fp32
- * inside. Sums are of some dozens of elements each, which are then added pairwise: in the same
+ * inside. Threads sum some dozens of elements each; these sums are added pairwise, in the same
  * order on each run and each GPU.
  *
- * A row belongs to a warp where it has few packs, else to a block. What a row is read for a second
- * time comes from a cache: it was just there.
+ * A row with few packs belongs to a warp, a longer one to a block. A cache serves its second read.
  */
 #include "kernels/cuda/own/kernel.cuh"
 
@@ -17,7 +16,7 @@ struct ws_rows {
 	int lanes;  /* threads of a row: a warp or all of a block */
 };
 
-/* widest_bytes: of an element of what is read or written. */
+/* widest_bytes: size of the largest element type that is read or written. */
 static inline struct ws_rows ws_rows_of(int64_t rows, int64_t cols, size_t widest_bytes)
 {
 	int n = WS_ACCESS / (int)widest_bytes;
@@ -51,15 +50,11 @@ static inline unsigned ws_row_grid(const struct ws_cuda_launch *launch, const st
 	for (int64_t col = (int64_t)(threadIdx.x % (r).lanes) * N; col < (end); \
 	     col += (int64_t)(r).lanes * N)
 
-/* Of the lanes of a row; each of them gets the result. */
-static __device__ __forceinline__ float ws_row_sum(const struct ws_rows &r, float x)
+/* Over the lanes of a row; each lane gets the result. */
+template <enum ws_reduction R>
+static __device__ __forceinline__ float ws_row_reduce(const struct ws_rows &r, float x)
 {
-	return r.lanes == WS_WARP ? ws_warp_sum(x) : ws_block_sum(x);
-}
-
-static __device__ __forceinline__ float ws_row_max(const struct ws_rows &r, float x)
-{
-	return r.lanes == WS_WARP ? ws_warp_max(x) : ws_block_max(x);
+	return r.lanes == WS_WARP ? ws_warp_reduce<R>(x) : ws_block_reduce<R>(x);
 }
 
 /* --- rows: max, sum, mean --------------------------------------------------------------------- */
@@ -88,7 +83,8 @@ static __device__ __forceinline__ void reduce_rows(const struct reduction &a, en
 			WS_UNROLL(k, N)
 				all = max ? ws_max_nan(all, v[k]) : all + v[k];
 		}
-		all = max ? ws_row_max(a.r, all) : ws_row_sum(a.r, all);
+		all = max ? ws_row_reduce<WS_REDUCE_MAX>(a.r, all)
+		          : ws_row_reduce<WS_REDUCE_SUM>(a.r, all);
 		if (sub == WS_SUB_MEAN)
 			all /= (float)a.r.cols;
 		if (threadIdx.x % a.r.lanes == 0)
@@ -248,7 +244,7 @@ static inline unsigned ws_slices_grid(int64_t cols)
 	return (unsigned)ws_div_up(cols, WS_SLICES_COLUMNS);
 }
 
-/* The column of a thread; that of the first WS_SLICES_COLUMNS threads gets what it sums. */
+/* The column of a thread; the first WS_SLICES_COLUMNS threads write the sums of their columns. */
 static __device__ __forceinline__ int64_t ws_slices_column(void)
 {
 	return (int64_t)blockIdx.x * WS_SLICES_COLUMNS + threadIdx.x % WS_SLICES_COLUMNS;
@@ -396,8 +392,9 @@ ws_row_softmax(const struct ws_rows &r, const T *x, int64_t visible, float scale
 		WS_UNROLL(k, N)
 			sum += exp2f(v[k] - max);
 	}
-	all = ws_row_max(r, max);
-	return {all, ws_row_sum(r, max == -INFINITY ? 0 : sum * exp2f(max - all))};
+	all = ws_row_reduce<WS_REDUCE_MAX>(r, max);
+	return {all,
+	        ws_row_reduce<WS_REDUCE_SUM>(r, max == -INFINITY ? 0 : sum * exp2f(max - all))};
 }
 
 struct softmax {
@@ -449,7 +446,7 @@ static __device__ __forceinline__ void softmax_grad(const struct softmax &s)
 			WS_UNROLL(k, N)
 				sum += col + k < visible ? a[k] * b[k] : 0;
 		}
-		sum = ws_row_sum(s.r, sum);
+		sum = ws_row_reduce<WS_REDUCE_SUM>(s.r, sum);
 		WS_EACH_COL(col, s.r, s.r.cols)
 		{
 			float a[N] = {0}, b[N] = {0};
@@ -524,7 +521,8 @@ static __device__ __forceinline__ void rms_norm(const struct norm &a)
 			WS_UNROLL(k, N)
 				sum += x[k] * x[k];
 		}
-		inverse = 1 / sqrtf(ws_row_sum(a.r, sum) / (float)a.r.cols + a.eps);
+		inverse =
+		        1 / sqrtf(ws_row_reduce<WS_REDUCE_SUM>(a.r, sum) / (float)a.r.cols + a.eps);
 		if (threadIdx.x % a.r.lanes == 0)
 			a.inverse[row] = inverse;
 		WS_EACH_COL(col, a.r, a.r.cols)
@@ -618,7 +616,7 @@ static __device__ __forceinline__ void rms_norm_grad(const struct norm_grad &a)
 			WS_UNROLL(k, N)
 				sum += w[k] * dy[k] * x[k];
 		}
-		back = ws_block_sum(sum) / (float)a.r.cols * r * r * r;
+		back = ws_block_reduce<WS_REDUCE_SUM>(sum) / (float)a.r.cols * r * r * r;
 		WS_EACH_COL(col, a.r, a.r.cols)
 		{
 			ws_load_mixed<T, N>(a.dy, a.dy_dtype, row * a.r.cols + col, dy);
@@ -638,13 +636,8 @@ static __device__ __forceinline__ void rms_norm_grad(const struct norm_grad &a)
 		to[col + k] = sums[col / N * pack_step + k * step];
 }
 
-/* 1 / rms, which is fp32, is what makes the kernels of 16 bits read fp32. */
-#define GRAD_LIST(X)                   \
-	X(f32, F32, float)             \
-	X(f32_f16, F16, struct ws_f16) \
-	X(f32_bf16, BF16, struct ws_bf16)
-
-#define X(suffix, ID, T)                                                                  \
+/* The kernels of 16 bits read 1 / rms in fp32. */
+#define X(ID, T, suffix)                                                                  \
 	WS_PACK_KERNEL((WS_THREADS, 4), ws_norm_rms_norm_grad_bwd_##suffix, T, a.r.whole, \
 	               rms_norm_grad, (struct norm_grad a), a)                            \
 	static __global__ void __launch_bounds__(WS_COLUMNS_THREADS)                      \
@@ -653,7 +646,7 @@ static __device__ __forceinline__ void rms_norm_grad(const struct norm_grad &a)
 	{                                                                                 \
 		ws_slices_total(sums, dweight, slices, cols);                             \
 	}
-GRAD_LIST(X)
+WS_CUDA_FLOATS_OF_F32(X)
 #undef X
 
 WS_LAUNCHER(rms_norm_grad)
@@ -673,23 +666,23 @@ WS_LAUNCHER(rms_norm_grad)
 	                      bytes <= SUMS_SHARED_BYTES};
 	unsigned grid;
 
-	/* whole warps of a block that has no other row */
+	/* whole warps; the block has no other row */
 	a.r.lanes = ws_row_threads(&a.r, ws_dtype_size(x->dtype));
-	/* blocks of one wave, as each leaves sums to add */
+	/* one wave of blocks, because the sums of each block must be added */
 	grid = ws_grid(launch, ws_cuda_row_slices(a.r.rows), 1024 / a.r.lanes);
 	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
 	if (weight->dtype != x->dtype || dweight->dtype != x->dtype ||
 	    (x->dtype != WS_DTYPE_F32 && dy->dtype != x->dtype))
 		return ws_cuda_no_kernel(op, err);
 	switch (x->dtype) {
-#define X(suffix, ID, T)                                                                    \
+#define X(ID, T, suffix)                                                                    \
 	case WS_DTYPE_##ID:                                                                 \
 		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_rms_norm_grad_bwd_##suffix, grid, \
 		                     a.r.lanes, a.shared ? bytes : 0, a));                  \
 		return WS_LAUNCH(launch, err, ws_norm_rms_norm_weight_grad_bwd_##suffix,    \
 		                 ws_slices_grid(a.r.cols), WS_COLUMNS_THREADS, 0,           \
 		                 (const float *)a.sums, (T *)dweight->data, (int)grid, a.r.cols);
-		GRAD_LIST(X)
+		WS_CUDA_FLOATS_OF_F32(X)
 #undef X
 	default:
 		return ws_cuda_no_kernel(op, err);
@@ -714,7 +707,7 @@ struct losses {
 	float *loss; /* -log_softmax(logits)[target] of each row */
 };
 
-/* grad = (softmax - onehot) / rows. A target that is no class has no loss: NaN, as the mean is. */
+/* grad = (softmax - onehot) / rows. A target that is not a class makes loss and mean NaN. */
 template <typename T, typename U, int N>
 static __device__ __forceinline__ void cross_entropy(const struct losses &a)
 {
@@ -765,7 +758,7 @@ static __global__ void __launch_bounds__(MEAN_THREADS)
 
 	for (int64_t row = threadIdx.x; row < rows; row += MEAN_THREADS)
 		sum += loss[row];
-	sum = ws_block_sum(sum);
+	sum = ws_block_reduce<WS_REDUCE_SUM>(sum);
 	if (threadIdx.x == 0)
 		*mean = sum / (float)rows;
 }
@@ -799,7 +792,7 @@ WS_LAUNCHER(cross_entropy)
 	                 (const float *)a.loss, (float *)op->out[0]->data, a.r.rows);
 }
 
-/* One block. A target that is no class has no loss: NaN, as the mean is. */
+/* One block. A target that is not a class makes the loss and the mean NaN. */
 static __global__ void __launch_bounds__(MEAN_THREADS)
         ws_loss_nll_loss_fwd_f32(const float *y, const int32_t *target, float *mean, int64_t rows,
                                  int64_t cols)
@@ -808,7 +801,7 @@ static __global__ void __launch_bounds__(MEAN_THREADS)
 
 	for (int64_t row = threadIdx.x; row < rows; row += MEAN_THREADS)
 		sum -= target[row] >= 0 && target[row] < cols ? y[row * cols + target[row]] : NAN;
-	sum = ws_block_sum(sum);
+	sum = ws_block_reduce<WS_REDUCE_SUM>(sum);
 	if (threadIdx.x == 0)
 		*mean = sum / (float)rows;
 }

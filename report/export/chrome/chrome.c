@@ -7,13 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "formats/base/outfile.h"
 #include "formats/base/system/system.h"
 #include "report/base/names.h"
 #include "report/export/chrome/chrome.h"
-#include "report/export/exporter.h"
 #include "report/joined/rows.h"
 
 static uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);
@@ -195,12 +193,11 @@ static void add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, con
 	struct ws_chrome_slice s = {.start_ns = start_ns, .row = row, .kind = kind};
 
 	uint64_t id = ws_strtab_find(&ch->track_keys, key, 5 * sizeof(*key));
-	struct ws_chrome_track *t;
 
 	if (!id) {
 		WS_GROW(ch->track, ch->ntracks + 1, ch->tracks_capacity);
 		id = ws_strtab_add(&ch->track_keys, key, 5 * sizeof(*key));
-		t = &ch->track[ch->ntracks++];
+		struct ws_chrome_track *t = &ch->track[ch->ntracks++];
 		*t = (struct ws_chrome_track){key[0], key[1], key[2], key[3], key[4],
 		                              0,      0,      0,      NULL};
 	}
@@ -324,7 +321,6 @@ static bool fits(struct subtrack *l, const struct ws_chrome_slice *s, int alone)
 
 static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int alone)
 {
-	struct subtrack *l;
 	uint32_t i = 0;
 
 	while (i < subtracks->n && !fits(&subtracks->subtrack[i], s, alone))
@@ -333,7 +329,7 @@ static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int al
 		i--;
 	else if (i == subtracks->n)
 		subtracks->n++;
-	l = &subtracks->subtrack[i];
+	struct subtrack *l = &subtracks->subtrack[i];
 	WS_GROW(l->open_ns, l->depth + 1, l->capacity);
 	l->open_ns[l->depth++] = s->end_ns;
 	s->subtrack = i;
@@ -345,13 +341,11 @@ static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int al
 static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
                            uint32_t subtrack)
 {
-	const struct ws_row_thread *row;
-
 	if (subtrack || t->type > WS_CHROME_STREAM)
 		return UINT64_MAX;
 	if (t->type == WS_CHROME_STREAM)
 		return t->d;
-	row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
+	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 	return row ? row->tid : UINT64_MAX;
 }
 
@@ -533,9 +527,8 @@ struct last_rows {
 
 static void last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row)
 {
-	uint64_t id;
+	uint64_t id = ws_strtab_add(&l->things, thing, len);
 
-	id = ws_strtab_add(&l->things, thing, len);
 	ws_map_put(&l->row, id, row);
 }
 
@@ -958,14 +951,12 @@ static bool is_op(const struct ws_chrome *ch, uint64_t payload)
 static void put_op(struct ws_chrome *ch, uint64_t payload)
 {
 	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
-	const struct ws_row_payload *row;
-	const struct ws_op_facts *op;
 	int64_t number;
 
 	if (!payload || !place)
 		return;
-	row = WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
-	op = &ch->m->ops.op[*place];
+	const struct ws_row_payload *row = WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
+	const struct ws_op_facts *op = &ch->m->ops.op[*place];
 	if (ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number)) {
 		put_i64(ch, "value", number);
 	}
@@ -1129,7 +1120,6 @@ static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, siz
 static void ws_chrome_put_slices(struct ws_chrome *ch)
 {
 	for (size_t i = 0; i < ch->nslices; i++) {
-		const struct ws_chrome_track *t;
 		const struct ws_row_thread *row;
 
 		if (i % TELL_SLICES == 0 && ch->opts->progress)
@@ -1148,7 +1138,7 @@ static void ws_chrome_put_slices(struct ws_chrome *ch)
 		ch->form->begin_slice(ch, s);
 		put[s->kind](ch, s);
 		/* If the row of a thread has another number, adds the thread's number. */
-		t = &ch->track[s->track];
+		const struct ws_chrome_track *t = &ch->track[s->track];
 		if (t->type == WS_CHROME_THREAD) {
 			row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 			if (row && row->tid != t->tid[s->subtrack])
@@ -1234,7 +1224,6 @@ static void put_memories(struct ws_chrome *ch)
 	ws_sort_by(order, n, sizeof(*order), compare_by_time, NULL);
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_memory *r = WS_CHROME_ROW(ch, MEMORY, memory, order[i].key);
-		const uint64_t *before;
 		uint64_t pid, sum;
 
 		/* with a thread: the framework's allocator, with its recorded values */
@@ -1271,7 +1260,7 @@ static void put_memories(struct ws_chrome *ch)
 		ws_chrome_process(ch, r->pid, &pid);
 		if (is_on_device(r->memory_kind))
 			pid = ws_chrome_device(r->device);
-		before = ws_map_get(&in_use, pid);
+		const uint64_t *before = ws_map_get(&in_use, pid);
 		sum = before ? *before : 0;
 		sum = r->op == WS_MEMORY_OP_ALLOC ? sum + r->bytes : sum - r->bytes;
 		ws_map_put(&in_use, pid, sum);
@@ -1295,16 +1284,14 @@ static void put_occupancy(struct ws_chrome *ch)
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
 		const struct ws_config *c;
-		struct by_time change;
-		int64_t share;
 
 		if (s->kind != WS_KIND_KERNEL || s->end_ns <= s->start_ns)
 			continue;
 		ws_chrome_config(ch, WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->config, &c);
 		if (!c->has_occupancy)
 			continue;
-		share = (int64_t)(c->occupancy.percent * PERCENT_ONE + 0.5);
-		change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
+		int64_t share = (int64_t)(c->occupancy.percent * PERCENT_ONE + 0.5);
+		struct by_time change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
 		ws_spill_put(&changes, sizeof(change), (n)++, &change);
 		change = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
 		ws_spill_put(&changes, sizeof(change), (n)++, &change);

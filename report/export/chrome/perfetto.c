@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "formats/base/bytes.h"
-#include "formats/base/memory.h"
 #include "report/export/chrome/chrome.h"
 
 enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };
@@ -17,10 +16,8 @@ enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };
 /* fixed64 and double */
 static inline void ws_protobuf_64(struct ws_buf *b, unsigned field, uint64_t bits)
 {
-	uint8_t *p;
-
 	ws_buf_reserve(b, WS_VARINT_MAX + sizeof(bits));
-	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_64);
+	uint8_t *p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_64);
 	ws_store_u64(p, bits);
 	b->len = (size_t)(p - b->data) + sizeof(bits);
 }
@@ -94,20 +91,17 @@ struct ws_chrome_packets {
 
 static void u64(struct ws_buf *b, unsigned field, uint64_t value)
 {
-	uint8_t *p;
-
 	ws_buf_reserve(b, 2 * WS_VARINT_MAX);
-	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_VARINT);
+	uint8_t *p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_VARINT);
 	b->len = (size_t)(ws_varint_put(p, value) - b->data);
 }
 
 static void bytes(struct ws_buf *b, unsigned field, struct ws_bytes value)
 {
 	/* bytes, strings, messages */
-	uint8_t *p;
 
 	ws_buf_reserve(b, 2 * WS_VARINT_MAX + value.len);
-	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_BYTES);
+	uint8_t *p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_BYTES);
 	p = ws_varint_put(p, value.len);
 	if (value.len)
 		memcpy(p, value.ptr, value.len);
@@ -336,12 +330,10 @@ static void link_slices(struct ws_chrome *ch, uint64_t id, const struct ws_chrom
 static uint64_t counter_track(struct ws_chrome_packets *p, uint64_t pid, struct ws_bytes name,
                               const char *unit)
 {
-	uint64_t id;
-
 	p->text.len = 0;
 	ws_buf_put(&p->text, &pid, sizeof(pid));
 	ws_buf_put(&p->text, name.ptr, name.len);
-	id = ws_strtab_find(&p->counters, p->text.data, p->text.len);
+	uint64_t id = ws_strtab_find(&p->counters, p->text.data, p->text.len);
 	if (id)
 		return counter_uuid(id);
 	id = ws_strtab_add(&p->counters, p->text.data, p->text.len);
@@ -416,13 +408,12 @@ static enum ws_status end(struct ws_chrome *ch, struct ws_err *err)
 {
 	struct ws_chrome_packets *p = ch->packets;
 	struct ws_buf *buffers[] = {&p->packet, &p->event, &p->interned, &p->part, &p->text};
-	enum ws_status status;
 
 	if (!p)
 		return WS_OK;
 	if (p->status == WS_OK && fflush(p->f) != 0)
 		p->status = WS_FAIL(&p->err, IO_WRITE, "%s", strerror(errno));
-	status = p->status;
+	enum ws_status status = p->status;
 	if (status != WS_OK && err)
 		*err = p->err;
 	for (size_t i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)

@@ -47,7 +47,7 @@ struct ws_nsys_out {
 	int64_t rows[WS_NSYS_TABLES];
 	struct ws_nsys_value value[WS_NSYS_COLUMNS]; /* values of unfinished rows */
 
-	struct ws_records strings, threads, configs;
+	struct ws_records strings, threads, configs, processes, devices, attrs, losses;
 	struct ws_nsys_config *config;   /* one per row of configs */
 	struct ws_strtab texts;          /* as in StringIds; ids are those of the rows */
 	struct ws_map string_ids;        /* string of the trace -> StringIds */
@@ -59,21 +59,6 @@ struct ws_nsys_out {
 	struct ws_arena row_texts; /* repaired texts of the current row */
 	int64_t first_ns, last_ns;
 };
-
-/* --- the database --- */
-
-/* Add a row. A key that is NULL becomes the number of the row. */
-static void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
-                           const struct ws_nsys_value *values, unsigned n);
-
-/*
- * To write a row, set its columns (others are NULL), then put it. A table is created with its first
- * row, because exports leave out empty tables.
- */
-static void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_column c, int64_t value);
-
-/* NULL for 0. */
-static void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_column c, uint64_t value);
 
 /* --- ids --- */
 
@@ -135,35 +120,18 @@ static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
 	return strlen(path) < (size_t)size ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
-/* Makes SQLite open files by descriptors. */
-static enum ws_status take_descriptors(struct ws_nsys_out *o, struct ws_err *err)
-{
-	sqlite3_vfs *unix_files = sqlite3_vfs_find("unix-none");
-
-	WS_FAIL_IF(!unix_files, err, ENVIRONMENT, "this SQLite cannot write files");
-	o->files = *unix_files;
-	o->files.zName = "warpsheet";
-	o->files.xFullPathname = keep_path;
-	WS_FAIL_IF(o->files.xSetSystemCall(unix_files, "open",
-	                                   (sqlite3_syscall_ptr)open_for_sqlite) != SQLITE_OK ||
-	                   sqlite3_vfs_register(&o->files, 0) != SQLITE_OK,
-	           err, ENVIRONMENT, "this SQLite takes no file that is open");
-	return WS_OK;
-}
-
 /* definitions: column definitions for CREATE TABLE, n of them. */
 static void create_table(struct ws_nsys_out *o, const char *name, const char *definitions,
                          unsigned n, sqlite3_stmt **insert)
 {
 	char *create = sqlite3_mprintf("CREATE TABLE %s (%s)", name, definitions);
 	sqlite3_str *sql = sqlite3_str_new(o->db);
-	char *add;
 
 	sqlite3_str_appendf(sql, "INSERT INTO %s VALUES (?", name);
 	for (unsigned i = 1; i < n; i++)
 		sqlite3_str_appendall(sql, ",?");
 	sqlite3_str_appendall(sql, ")");
-	add = sqlite3_str_finish(sql);
+	char *add = sqlite3_str_finish(sql);
 	if (!create || !add)
 		ws_out_of_memory(strlen(definitions));
 	execute(o, create);
@@ -184,6 +152,41 @@ static void ws_nsys_create(struct ws_nsys_out *o, const char *name,
 		len += (size_t)snprintf(definitions + len, sizeof(definitions) - len, "%s\"%s\" %s",
 		                        i ? ", " : "", columns[i].name, columns[i].type);
 	create_table(o, name, definitions, n, insert);
+}
+
+static int bind(sqlite3_stmt *insert, int i, const struct ws_nsys_value *v)
+{
+	const char *bytes = v->bytes.ptr ? v->bytes.ptr : ""; /* a NULL pointer would become NULL */
+
+	switch (v->type) {
+	case SQLITE_INTEGER:
+		return sqlite3_bind_int64(insert, i, v->integer);
+	case SQLITE_FLOAT:
+		return sqlite3_bind_double(insert, i, v->real);
+	case SQLITE_TEXT:
+		return sqlite3_bind_text64(insert, i, bytes, v->bytes.len, SQLITE_STATIC,
+		                           SQLITE_UTF8);
+	default:
+		return sqlite3_bind_blob64(insert, i, bytes, v->bytes.len, SQLITE_STATIC);
+	}
+}
+
+/* Adds a row. A key that is NULL becomes the number of the row. */
+static void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
+                           const struct ws_nsys_value *values, unsigned n)
+{
+	int code = SQLITE_OK;
+
+	if (o->status != WS_OK) /* the table may not exist */
+		return;
+	sqlite3_clear_bindings(insert); /* to NULL */
+	for (unsigned i = 0; i < n && code == SQLITE_OK; i++)
+		if (values[i].type)
+			code = bind(insert, (int)i + 1, &values[i]);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(insert);
+	sqlite3_reset(insert);
+	check(o, code);
 }
 
 /* --- tables of names --- */
@@ -251,8 +254,20 @@ static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, 
 
 	WS_FAIL_IF(!ws_file_look(WS_HERE, path, true, &file) && file.type != WS_FILE_REGULAR, err,
 	           IO_WRITE, "a database needs a regular file: give -o the name of one");
-	if (ws_own_file_descriptor(path) >= 0)
-		WS_FORWARD(take_descriptors(o, err));
+	if (ws_own_file_descriptor(path) >= 0) {
+		/* Makes SQLite open files by descriptors. */
+		sqlite3_vfs *unix_files = sqlite3_vfs_find("unix-none");
+
+		WS_FAIL_IF(!unix_files, err, ENVIRONMENT, "this SQLite cannot write files");
+		o->files = *unix_files;
+		o->files.zName = "warpsheet";
+		o->files.xFullPathname = keep_path;
+		WS_FAIL_IF(o->files.xSetSystemCall(unix_files, "open",
+		                                   (sqlite3_syscall_ptr)open_for_sqlite) !=
+		                           SQLITE_OK ||
+		                   sqlite3_vfs_register(&o->files, 0) != SQLITE_OK,
+		           err, ENVIRONMENT, "this SQLite takes no file that is open");
+	}
 	WS_FAIL_IF(sqlite3_open_v2(path, &o->db, flags, o->files.zName) != SQLITE_OK, err, IO_WRITE,
 	           "the database: %s", sqlite3_errmsg(o->db));
 	execute(o, PAGE_SETUP);
@@ -275,12 +290,17 @@ static enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *e
 
 /* --- rows --- */
 
+/*
+ * To write a row, set its columns (others are NULL), then put it. A table is created with its first
+ * row, because exports leave out empty tables.
+ */
 static void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_column c, int64_t value)
 {
 	o->value[c].type = SQLITE_INTEGER;
 	o->value[c].integer = value;
 }
 
+/* NULL for 0. */
 static void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_column c, uint64_t value)
 {
 	if (value)
@@ -295,40 +315,6 @@ static void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_column c, struc
 	*value = ws_export_readable(&o->readable, text);
 	if (value->len && value->ptr == o->readable.data)
 		value->ptr = ws_arena_copy(&o->row_texts, value->ptr, value->len);
-}
-
-static int bind(sqlite3_stmt *insert, int i, const struct ws_nsys_value *v)
-{
-	const char *bytes = v->bytes.ptr ? v->bytes.ptr : ""; /* a NULL pointer would become NULL */
-
-	switch (v->type) {
-	case SQLITE_INTEGER:
-		return sqlite3_bind_int64(insert, i, v->integer);
-	case SQLITE_FLOAT:
-		return sqlite3_bind_double(insert, i, v->real);
-	case SQLITE_TEXT:
-		return sqlite3_bind_text64(insert, i, bytes, v->bytes.len, SQLITE_STATIC,
-		                           SQLITE_UTF8);
-	default:
-		return sqlite3_bind_blob64(insert, i, bytes, v->bytes.len, SQLITE_STATIC);
-	}
-}
-
-static void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
-                           const struct ws_nsys_value *values, unsigned n)
-{
-	int code = SQLITE_OK;
-
-	if (o->status != WS_OK) /* the table may not exist */
-		return;
-	sqlite3_clear_bindings(insert); /* to NULL */
-	for (unsigned i = 0; i < n && code == SQLITE_OK; i++)
-		if (values[i].type)
-			code = bind(insert, (int)i + 1, &values[i]);
-	if (code == SQLITE_OK)
-		code = sqlite3_step(insert);
-	sqlite3_reset(insert);
-	check(o, code);
 }
 
 /* Borrowed until the row is put; invalid UTF-8 becomes U+FFFD. */
@@ -361,7 +347,7 @@ static void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_table table)
 
 /* --- texts --- */
 
-static void intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id)
+static int64_t intern(struct ws_nsys_out *o, struct ws_bytes text)
 {
 	const struct ws_bytes readable = ws_export_readable(&o->readable, text);
 	uint64_t known = ws_strtab_find(&o->texts, readable.ptr, readable.len);
@@ -371,20 +357,19 @@ static void intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id)
 		ws_nsys_set_text(o, WS_NSYS_STRING_value, readable);
 		ws_nsys_put(o, WS_NSYS_STRING);
 	}
-	*id = (int64_t)known;
+	return (int64_t)known;
 }
 
 /* The StringIds row of a string of the trace, added when it is new. */
-static void ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id)
+static int64_t ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string)
 {
 	const uint64_t *known = ws_map_get(&o->string_ids, string);
 
-	if (known) {
-		*id = (int64_t)*known;
-		return;
-	}
-	intern(o, ws_records_text(&o->strings, string), id);
-	ws_map_add(&o->string_ids, string, (uint64_t)*id);
+	if (known)
+		return (int64_t)*known;
+	const int64_t id = intern(o, ws_records_text(&o->strings, string));
+	ws_map_add(&o->string_ids, string, (uint64_t)id);
+	return id;
 }
 
 /* --- processes and threads --- */
@@ -402,30 +387,28 @@ static uint64_t unique(struct ws_nsys_out *o, struct ws_strtab *used, uint64_t a
 	return id;
 }
 
-static void ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id)
+static int64_t ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid)
 {
 	const uint64_t *known = ws_map_get(&o->process_ids, pid);
 	const uint64_t number = known ? *known : unique(o, &o->used_processes, 0, pid);
 
 	if (!known)
 		ws_map_add(&o->process_ids, pid, number);
-	*id = (int64_t)(VM_BITS | number << ID_BITS);
+	return (int64_t)(VM_BITS | number << ID_BITS);
 }
 
 /* Threads with a lost row become thread 0 of process 0, so that their records are kept. */
-static void ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id)
+static int64_t ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread)
 {
 	const uint64_t *known = ws_map_get(&o->thread_ids, thread);
-	const struct ws_row_thread *row;
 
-	if (known) {
-		*id = (int64_t)*known;
-		return;
-	}
-	row = ws_records_find(&o->threads, thread);
-	ws_nsys_global_pid(o, row ? row->pid : 0, id);
-	*id |= (int64_t)unique(o, &o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0);
-	ws_map_add(&o->thread_ids, thread, (uint64_t)*id);
+	if (known)
+		return (int64_t)*known;
+	const struct ws_row_thread *row = ws_records_find(&o->threads, thread);
+	int64_t id = ws_nsys_global_pid(o, row ? row->pid : 0);
+	id |= (int64_t)unique(o, &o->used_threads, (uint64_t)id >> ID_BITS, row ? row->tid : 0);
+	ws_map_add(&o->thread_ids, thread, (uint64_t)id);
+	return id;
 }
 
 /* --- kernels --- */
@@ -446,21 +429,19 @@ static void name_config(struct ws_nsys_out *o, const struct ws_row_launch_config
 {
 	struct ws_bytes recorded = ws_records_text(&o->strings, row->name), readable;
 	struct ws_bytes shorter;
-	size_t len;
 
 	o->scratch.len = 0;
 	ws_demangle(recorded.ptr, recorded.len, &o->scratch);
 	/* after it, room for the short form */
-	len = o->scratch.len;
+	size_t len = o->scratch.len;
 	ws_buf_reserve(&o->scratch, len + 1);
 	readable = (struct ws_bytes){o->scratch.data, len};
-	intern(o, readable, &names->demangled);
+	names->demangled = intern(o, readable);
 	shorter.ptr = o->scratch.data + len;
 	shorter.len = ws_name_function(readable, (char *)o->scratch.data + len);
-	intern(o, last_name(shorter), &names->base);
-	if (len == recorded.len && !memcmp(o->scratch.data, recorded.ptr, len))
-		return;
-	intern(o, recorded, &names->mangled);
+	names->base = intern(o, last_name(shorter));
+	if (len != recorded.len || memcmp(o->scratch.data, recorded.ptr, len))
+		names->mangled = intern(o, recorded);
 }
 
 static void ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
@@ -481,21 +462,18 @@ static void ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
 
 static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
 {
-	const struct ws_row_thread *t;
-	int64_t id;
-
 	WS_FORWARD(ws_records_load_by(&o->strings, o->r, WS_KIND_STRING, 0, err));
 	WS_FORWARD(ws_records_load_by(&o->threads, o->r, WS_KIND_THREAD, 0, err));
 	WS_FORWARD(ws_records_load_by(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, 0, err));
 	o->config = ws_xarray(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
 	/* numbers that fit are unique */
-	t = o->threads.rows;
+	const struct ws_row_thread *t = o->threads.rows;
 	for (size_t i = 0; i < o->threads.n; i++)
 		if (t[i].pid <= ID_MASK)
-			ws_nsys_global_pid(o, t[i].pid, &id);
+			ws_nsys_global_pid(o, t[i].pid);
 	for (size_t i = 0; i < o->threads.n; i++)
 		if (t[i].tid <= ID_MASK)
-			ws_nsys_global_tid(o, t[i].id, &id);
+			ws_nsys_global_tid(o, t[i].id);
 	return WS_OK;
 }
 
@@ -587,46 +565,41 @@ static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
 		ws_nsys_set(o, WS_NSYS_GPU_maxWarpsPerSm, value / threads_per_warp);
 }
 
-static void write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
-                         const struct ws_records *attrs, int64_t *sm_count)
+/* Returns the number of its multiprocessors; 0: not recorded. */
+static int64_t write_device(struct ws_nsys_out *o, const struct ws_row_device *d)
 {
-	const struct ws_row_device_attr *attr = attrs->rows;
+	const struct ws_row_device_attr *attr = o->attrs.rows;
+	int64_t sm_count = 0;
 
-	*sm_count = 0;
 	SET(GPU_vmId, INT64_C(1) << 48);
 	SET(GPU_id, d->id);
 	ws_nsys_set_text(o, WS_NSYS_GPU_name, ws_records_text(&o->strings, d->name));
 	SET(GPU_cuDevice, d->id);
-	for (size_t i = 0; i < attrs->n; i++) {
+	for (size_t i = 0; i < o->attrs.n; i++) {
 		struct ws_bytes text = ws_records_text(&o->strings, attr[i].attr);
 
 		if (attr[i].device != d->id)
 			continue;
 		set_attr(o, text, attr[i].value);
 		if (ws_name_is(text, "sm_count"))
-			*sm_count = attr[i].value;
+			sm_count = attr[i].value;
 	}
 	ws_nsys_put(o, WS_NSYS_GPU);
+	return sm_count;
 }
 
-static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_records *processes,
-                                    struct ws_err *err)
+static void write_devices(struct ws_nsys_out *o)
 {
-	struct ws_records devices, attrs = {0};
-	enum ws_status status = ws_records_load_by(&devices, o->r, WS_KIND_DEVICE, 0, err);
-	const struct ws_row_device *d = devices.rows;
-	int64_t sm_count;
+	const struct ws_row_device *d = o->devices.rows;
+	const struct ws_row_process *p = o->processes.rows;
 
-	WS_THEN(status, ws_records_load(&attrs, o->r, WS_KIND_DEVICE_ATTR, err));
-	for (size_t i = 0; i < devices.n && status == WS_OK; i++) {
-		if (ws_records_find(&devices, d[i].id) != &d[i])
+	for (size_t i = 0; i < o->devices.n; i++) {
+		if (ws_records_find(&o->devices, d[i].id) != &d[i])
 			continue; /* a later row says more */
-		write_device(o, &d[i], &attrs, &sm_count);
+		const int64_t sm_count = write_device(o, &d[i]);
 		/* Devices have the same number in each process, as in traces. */
-		const struct ws_row_process *p = processes->rows;
-
-		for (size_t k = 0; k < processes->n; k++) {
-			if (ws_records_find(processes, p[k].pid) != &p[k])
+		for (size_t k = 0; k < o->processes.n; k++) {
+			if (ws_records_find(&o->processes, p[k].pid) != &p[k])
 				continue;
 			SET(CUDA_DEVICE_gpuId, d[i].id);
 			SET(CUDA_DEVICE_cudaId, d[i].id);
@@ -635,9 +608,6 @@ static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_recor
 			ws_nsys_put(o, WS_NSYS_CUDA_DEVICE);
 		}
 	}
-	ws_records_free(&devices);
-	ws_records_free(&attrs);
-	return status;
 }
 
 /* --- processes and threads --- */
@@ -645,16 +615,13 @@ static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_recor
 static void write_threads(struct ws_nsys_out *o)
 {
 	const struct ws_row_thread *t = o->threads.rows;
-	int64_t id, name;
 
 	/* some reports need the table even if it is empty */
 	for (size_t i = 0; i < o->threads.n; i++) {
 		if (!t[i].name || ws_records_find(&o->threads, t[i].id) != &t[i])
 			continue;
-		ws_nsys_global_tid(o, t[i].id, &id);
-		ws_nsys_string_id(o, t[i].name, &name);
-		SET(THREAD_nameId, name);
-		SET(THREAD_globalTid, id);
+		SET(THREAD_globalTid, ws_nsys_global_tid(o, t[i].id));
+		SET(THREAD_nameId, ws_nsys_string_id(o, t[i].name));
 		ws_nsys_put(o, WS_NSYS_THREAD);
 	}
 }
@@ -674,26 +641,21 @@ static void warn(struct ws_nsys_out *o, int64_t time_ns, const char *text)
 }
 
 /* The last reading of each cause counts. */
-static enum ws_status write_losses(struct ws_nsys_out *o, struct ws_err *err)
+static void write_losses(struct ws_nsys_out *o)
 {
-	struct ws_records losses;
-	enum ws_status status =
-	        ws_records_load_by(&losses, o->r, WS_KIND_LOSS, WS_COL_loss_cause, err);
-	const struct ws_row_loss *row = losses.rows;
+	const struct ws_row_loss *row = o->losses.rows;
 
-	for (size_t i = 0; i < losses.n && status == WS_OK; i++) {
+	for (size_t i = 0; i < o->losses.n; i++) {
 		struct ws_bytes cause = ws_records_text(&o->strings, row[i].cause);
 		char text[200];
 
-		if (ws_records_find(&losses, row[i].cause) != &row[i] || !row[i].count)
+		if (ws_records_find(&o->losses, row[i].cause) != &row[i] || !row[i].count)
 			continue;
 		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
 		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
 		         row[i].count);
 		warn(o, row[i].time_ns, text);
 	}
-	ws_records_free(&losses);
-	return status;
 }
 
 static void on_process_end(void *ctx, const void *data)
@@ -709,12 +671,14 @@ static void on_process_end(void *ctx, const void *data)
 	warn(ctx, row->time_ns, text);
 }
 
-static enum ws_status write_info(struct ws_nsys_out *o, struct ws_records *processes,
-                                 struct ws_err *err)
+static enum ws_status write_info(struct ws_nsys_out *o, struct ws_err *err)
 {
 	char text[200];
 
-	WS_FORWARD(ws_records_load_by(processes, o->r, WS_KIND_PROCESS, 0, err));
+	WS_FORWARD(ws_records_load_by(&o->processes, o->r, WS_KIND_PROCESS, 0, err));
+	WS_FORWARD(ws_records_load_by(&o->devices, o->r, WS_KIND_DEVICE, 0, err));
+	WS_FORWARD(ws_records_load(&o->attrs, o->r, WS_KIND_DEVICE_ATTR, err));
+	WS_FORWARD(ws_records_load_by(&o->losses, o->r, WS_KIND_LOSS, WS_COL_loss_cause, err));
 	static const struct {
 		const char *name, *value;
 	} rows[] = {
@@ -728,24 +692,22 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_records *proce
 		         ws_bytes_of(rows[i].value));
 	WS_FORWARD(ws_records_each(o->r, WS_KIND_META, on_meta, o, err));
 	write_session(o);
-	const struct ws_row_process *p = processes->rows;
-	int64_t id;
+	const struct ws_row_process *p = o->processes.rows;
 
-	for (size_t i = 0; i < processes->n; i++) {
-		if (ws_records_find(processes, p[i].pid) != &p[i])
+	for (size_t i = 0; i < o->processes.n; i++) {
+		if (ws_records_find(&o->processes, p[i].pid) != &p[i])
 			continue; /* the last image's program */
-		ws_nsys_global_pid(o, p[i].pid, &id);
-		SET(PROCESS_globalPid, id);
+		SET(PROCESS_globalPid, ws_nsys_global_pid(o, p[i].pid));
 		SET(PROCESS_pid, p[i].pid);
 		ws_nsys_set_text(o, WS_NSYS_PROCESS_name,
 		                 ws_records_text(&o->strings, p[i].program));
 		ws_nsys_put(o, WS_NSYS_PROCESS);
 	}
-	WS_FORWARD(write_devices(o, processes, err));
+	write_devices(o);
 	WS_FORWARD(write_table(o, WS_NSYS_CONTEXT, err));
 	WS_FORWARD(write_table(o, WS_NSYS_STREAM, err));
 	write_threads(o);
-	WS_FORWARD(write_losses(o, err));
+	write_losses(o);
 	if (o->stats->without_time) {
 		snprintf(text, sizeof(text),
 		         "not in this export: kernels and copies without time: %" PRIu64,
@@ -753,15 +715,6 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_records *proce
 		warn(o, 0, text);
 	}
 	return ws_records_each(o->r, WS_KIND_PROCESS_END, on_process_end, o, err);
-}
-
-static enum ws_status nsys_write_info(struct ws_nsys_out *o, struct ws_err *err)
-{
-	struct ws_records processes;
-	enum ws_status status = write_info(o, &processes, err);
-
-	ws_records_free(&processes);
-	return status;
 }
 
 /* --- records --------------------------------------------------------------------------------- */
@@ -785,44 +738,33 @@ static int64_t choose(const struct ws_nsys_choice *choice, int64_t value)
 	               : value - choice->shift;
 }
 
-/* Sets a converted number; row: the record that contains it. */
-static void set_number(struct ws_nsys_out *o, const struct ws_nsys_column_def *c,
-                       const uint8_t *row, uint64_t value, int64_t *to)
+/* A converted number; row: the record that contains it. */
+static int64_t number_of(struct ws_nsys_out *o, const struct ws_nsys_column_def *c,
+                         const uint8_t *row, uint64_t value)
 {
-	int64_t start_ns;
+	int64_t start_ns, end;
 
-	*to = (int64_t)value;
 	switch ((enum ws_nsys_meaning)c->meaning) {
 	case WS_NSYS_AS_TEXT:
-		ws_nsys_string_id(o, value, to);
-		break;
+		return ws_nsys_string_id(o, value);
 	case WS_NSYS_AS_THREAD:
 	case WS_NSYS_AS_THREAD_OR_NONE:
 	case WS_NSYS_AS_THREAD_OR_0:
-		ws_nsys_global_tid(o, value, to);
-		break;
+		return ws_nsys_global_tid(o, value);
 	case WS_NSYS_AS_PROCESS:
-		ws_nsys_global_pid(o, value, to);
-		break;
+		return ws_nsys_global_pid(o, value);
 	case WS_NSYS_AS_END:
 		start_ns = (int64_t)ws_load_u64(row + c[-1].row_offset);
-		*to = end_ns(start_ns, (int64_t)value);
-		ws_nsys_extend(o, start_ns, *to);
-		break;
+		end = end_ns(start_ns, (int64_t)value);
+		ws_nsys_extend(o, start_ns, end);
+		return end;
 	case WS_NSYS_AS_ID_OR_NONE:
-		*to = (int64_t)value < 0 ? UINT32_MAX : (int64_t)value;
-		break;
+		return (int64_t)value < 0 ? UINT32_MAX : (int64_t)value;
 	default:
-		if (c->meaning >= WS_NSYS_AS_LAUNCH_TYPE)
-			*to = choose(&ws_nsys_choices[c->meaning], (int64_t)value);
+		return c->meaning >= WS_NSYS_AS_LAUNCH_TYPE
+		               ? choose(&ws_nsys_choices[c->meaning], (int64_t)value)
+		               : (int64_t)value;
 	}
-}
-
-static bool is_null(const struct ws_nsys_column_def *c, uint64_t value)
-{
-	return !value && !c->has_number &&
-	       (c->meaning == WS_NSYS_AS_NUMBER || c->meaning == WS_NSYS_AS_TEXT ||
-	        c->meaning == WS_NSYS_AS_THREAD_OR_NONE);
 }
 
 static void set_field(struct ws_nsys_out *o, const struct ws_nsys_column_def *c, const uint8_t *row,
@@ -842,9 +784,13 @@ static void set_field(struct ws_nsys_out *o, const struct ws_nsys_column_def *c,
 		break;
 	default:
 		value = ws_load_u64(at);
-		to->type = is_null(c, value) ? 0 : SQLITE_INTEGER;
+		to->type = (!value && !c->has_number &&
+		            (c->meaning == WS_NSYS_AS_NUMBER || c->meaning == WS_NSYS_AS_TEXT ||
+		             c->meaning == WS_NSYS_AS_THREAD_OR_NONE))
+		                   ? 0
+		                   : SQLITE_INTEGER;
 		if (to->type)
-			set_number(o, c, row, value, &to->integer);
+			to->integer = number_of(o, c, row, value);
 	}
 }
 
@@ -972,7 +918,6 @@ static enum ws_status write_own_table(struct ws_nsys_out *o, enum ws_kind kind, 
 	struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS];
 	struct ws_nsys_value values[WS_NSYS_MAX_OWN_COLUMNS];
 	struct table t = {.o = o, .columns = columns, .values = values, .kind = kind};
-	enum ws_status status;
 	char name[64];
 
 	if (!ws_trace_reader_count(o->r, kind))
@@ -980,7 +925,7 @@ static enum ws_status write_own_table(struct ws_nsys_out *o, enum ws_kind kind, 
 	t.n = ws_nsys_own_columns(kind, columns);
 	ws_nsys_own_name(kind, name);
 	ws_nsys_create(o, name, columns, t.n, &t.insert);
-	status = ws_records_each(o->r, kind, put_own_row, &t, err);
+	enum ws_status status = ws_records_each(o->r, kind, put_own_row, &t, err);
 	sqlite3_finalize(t.insert);
 	return status;
 }
@@ -1012,24 +957,21 @@ static void put_event(struct nvtx *n, uint64_t text)
 }
 
 /* The number of a domain, 0 for the default one; its event comes before its first use. */
-static void domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t tid,
-                      uint64_t *number)
+static uint64_t domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t tid)
 {
 	uint64_t key[2] = {(uint64_t)tid >> 24, domain};
 	struct ws_nsys_out *o = n->o;
 
-	*number = 0;
 	if (!domain)
-		return;
-	*number = ws_strtab_find(&n->domains, &domain, sizeof(domain));
-	if (!*number)
-		*number = ws_strtab_add(&n->domains, &domain, sizeof(domain));
-	if (ws_strtab_find(&n->created, key, sizeof(key)))
-		return;
-	ws_strtab_add(&n->created, key, sizeof(key));
-	begin_event(n, WS_NSYS_DOMAIN_CREATE, time_ns, tid);
-	SET(NVTX_domainId, *number);
-	put_event(n, domain);
+		return 0;
+	const uint64_t number = ws_strtab_add(&n->domains, &domain, sizeof(domain));
+	if (!ws_strtab_find(&n->created, key, sizeof(key))) {
+		ws_strtab_add(&n->created, key, sizeof(key));
+		begin_event(n, WS_NSYS_DOMAIN_CREATE, time_ns, tid);
+		SET(NVTX_domainId, number);
+		put_event(n, domain);
+	}
+	return number;
 }
 
 /* Sets a payload that is a number of one of NVTX's own types. False: other payloads have no
@@ -1071,14 +1013,11 @@ static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
 	const struct ws_recorded_event *end =
 	        range->end == WS_NONE ? NULL : &ranges->events[range->end];
 	struct ws_nsys_out *o = n->o;
-	int64_t tid, end_tid = 0;
-	uint64_t domain;
-	bool is_set;
+	const int64_t tid = ws_nsys_global_tid(o, begin->thread);
+	const int64_t end_tid =
+	        end && end->thread != begin->thread ? ws_nsys_global_tid(o, end->thread) : 0;
+	const uint64_t domain = domain_of(n, begin->domain, range->start_ns, tid);
 
-	ws_nsys_global_tid(o, begin->thread, &tid);
-	if (end && end->thread != begin->thread)
-		ws_nsys_global_tid(o, end->thread, &end_tid);
-	domain_of(n, begin->domain, range->start_ns, tid, &domain);
 	begin_event(n, types[begin->type], range->start_ns, tid);
 	if (end)
 		SET(NVTX_end, range->end_ns);
@@ -1088,7 +1027,7 @@ static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
 	SET_KNOWN(NVTX_color, begin->color);
 	SET_KNOWN(NVTX_endGlobalTid, end_tid);
 	SET(NVTX_domainId, domain);
-	is_set = !begin->payload || set_payload_number(n, begin->payload);
+	bool is_set = !begin->payload || set_payload_number(n, begin->payload);
 	ws_nsys_extend(o, range->start_ns, range->end_ns);
 	put_event(n, begin->name);
 	if (!is_set) {
@@ -1105,11 +1044,10 @@ static void on_category(void *ctx, const void *data)
 	const struct ws_row_category *row = data;
 	struct nvtx *n = ctx;
 	struct ws_nsys_out *o = n->o;
-	uint64_t domain, first = o->threads.n ? ((struct ws_row_thread *)o->threads.rows)->id : 0;
-	int64_t tid;
+	const uint64_t first = o->threads.n ? ((struct ws_row_thread *)o->threads.rows)->id : 0;
+	const int64_t tid = ws_nsys_global_tid(o, first);
+	const uint64_t domain = domain_of(n, row->domain, 0, tid);
 
-	ws_nsys_global_tid(o, first, &tid);
-	domain_of(n, row->domain, 0, tid, &domain);
 	begin_event(n, WS_NSYS_CATEGORY, 0, tid);
 	SET(NVTX_category, row->id);
 	SET(NVTX_domainId, domain);
@@ -1153,13 +1091,12 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	                        .stats = stats,
 	                        .first_ns = INT64_MAX,
 	                        .last_ns = INT64_MIN};
-	enum ws_status status;
 
 	ws_export_progress_begin(&o.progress, r, opts);
-	status = ws_nsys_out_open(&o, path, err);
+	enum ws_status status = ws_nsys_out_open(&o, path, err);
 	WS_THEN(status, ws_nsys_ids_load(&o, err));
 	WS_THEN(status, write_events(&o, err));
-	WS_THEN(status, nsys_write_info(&o, err));
+	WS_THEN(status, write_info(&o, err));
 	WS_THEN(status, ws_nsys_out_finish(&o, err));
 
 	for (size_t i = 0; i < WS_NSYS_TABLES; i++)
@@ -1172,6 +1109,10 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	ws_records_free(&o.strings);
 	ws_records_free(&o.threads);
 	ws_records_free(&o.configs);
+	ws_records_free(&o.processes);
+	ws_records_free(&o.devices);
+	ws_records_free(&o.attrs);
+	ws_records_free(&o.losses);
 	free(o.config);
 	ws_strtab_free(&o.texts);
 	ws_strtab_free(&o.used_threads);
@@ -1190,10 +1131,9 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 {
 	struct ws_outfile out;
 	struct ws_err cause;
-	enum ws_status status;
 
 	WS_FORWARD(ws_outfile_open(&out, job->to, err));
-	status = ws_export_nsys(r, ws_outfile_name(&out), job->opts, stats, &cause);
+	enum ws_status status = ws_export_nsys(r, ws_outfile_name(&out), job->opts, stats, &cause);
 	return ws_outfile_end(&out, status, &cause, err);
 }
 

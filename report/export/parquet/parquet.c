@@ -16,9 +16,7 @@
 #include "report/base/names.h"
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/parquet.h"
-#include "report/joined/rows.h"
 #include "report/model/load.h"
-#include "report/names/names.h"
 #include "formats/base/sort.h"
 #include "report/records/records.h"
 
@@ -242,14 +240,12 @@ static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char 
                                      const struct ws_parquet_field *fields, size_t nfields,
                                      struct ws_parquet_table **out, struct ws_err *err)
 {
-	struct fleet_table *t;
-
 	for (size_t i = 0; i < fleet->n; i++) {
 		*out = &fleet->tables[i]->table;
 		if (!strcmp(fleet->tables[i]->name, name))
 			return WS_OK;
 	}
-	t = ws_xarray(1, sizeof(*t));
+	struct fleet_table *t = ws_xarray(1, sizeof(*t));
 	fleet->tables[fleet->n++] = t;
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	*out = &t->table;
@@ -292,9 +288,8 @@ static enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const 
                                              ws_parquet_fill_fn fill, void *ctx, struct ws_err *err)
 {
 	struct ws_parquet_table *t = ws_xarray(1, sizeof(*t));
-	enum ws_status status;
+	enum ws_status status = begin(t, f, name, fields, nfields, err);
 
-	status = begin(t, f, name, fields, nfields, err);
 	WS_THEN(status, fill(ctx, t, err));
 	if (!t->of_fleet)
 		status = finish(t, &f->out, status, err);
@@ -302,19 +297,11 @@ static enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const 
 	return status;
 }
 
-/* KIND, name of the table */
-#define WS_PARQUET_KINDS(X)             \
-	X(API, "api")                   \
-	X(MEMCPY, "memcpy")             \
-	X(MEMSET, "memset")             \
-	X(SYNC, "sync")                 \
-	X(GRAPH_LAUNCH, "graph_launch") \
-	X(MEMORY, "memory")             \
-	X(CPU_OP, "cpu_op")             \
-	X(PYTHON_CALL, "python_call")   \
-	X(GPU_RANGE, "gpu_range")       \
-	X(OVERHEAD, "overhead")         \
-	X(COUNTER, "counter")
+/* Record kinds with a table of their name. */
+static const enum ws_kind kinds[] = {WS_KIND_API,      WS_KIND_MEMCPY,       WS_KIND_MEMSET,
+                                     WS_KIND_SYNC,     WS_KIND_GRAPH_LAUNCH, WS_KIND_MEMORY,
+                                     WS_KIND_CPU_OP,   WS_KIND_PYTHON_CALL,  WS_KIND_GPU_RANGE,
+                                     WS_KIND_OVERHEAD, WS_KIND_COUNTER};
 
 struct ws_parquet_export {
 	const struct ws_trace_reader *r;
@@ -362,62 +349,52 @@ static void put_fact(struct ws_parquet_table *t, const char *source, const uint6
 	ws_parquet_table_end_row(t);
 }
 
-struct attrs {
-	struct ws_parquet_table *t;
-	const struct ws_model *m;
-};
-
-static void put_attr(void *ctx, const void *row)
+static void put_number(struct ws_parquet_table *t, const char *source, const uint64_t *device,
+                       struct ws_bytes key, int64_t value)
 {
-	const struct ws_row_device_attr *r = row;
-	const struct attrs *a = ctx;
 	char text[32];
 
-	snprintf(text, sizeof(text), "%lld", (long long)r->value);
-	put_fact(a->t, "device", &r->device, a->m->texts[ws_model_text(a->m, r->attr)],
-	         ws_bytes_of(text));
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	put_fact(t, source, device, key, ws_bytes_of(text));
 }
 
-static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_parquet_export *x,
-                                  struct ws_err *err)
+static void put_attr(void *table, const void *row)
 {
-	const struct ws_model *m = x->m;
-	struct attrs attrs = {t, m};
+	struct ws_parquet_table *t = table;
+	const struct ws_model *m = t->folder->m;
+	const struct ws_row_device_attr *r = row;
 
-	for (size_t i = 0; i < m->ndevices; i++)
-		put_fact(t, "device", &m->devices[i].id, ws_bytes_of("name"),
-		         m->texts[m->devices[i].name]);
-	return ws_records_each(x->r, WS_KIND_DEVICE_ATTR, put_attr, &attrs, err);
+	put_number(t, "device", &r->device, m->texts[ws_model_text(m, r->attr)], r->value);
 }
 
 static enum ws_status put_facts(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
 	const struct ws_parquet_export *x = ctx;
 	const struct ws_model *m = x->m;
-
 	const struct ws_trace_summary *s = &m->file;
+
 	const struct {
 		const char *key;
-		long long value;
+		int64_t value;
 	} numbers[] = {
 	        {"base_ns", s->base_ns},
-	        {"file_bytes", (long long)s->file_size},
+	        {"file_bytes", (int64_t)s->file_size},
 	        {"closed", s->closed},
-	        {"damaged_blocks", (long long)s->damaged_blocks},
-	        {"skipped_bytes", (long long)s->skipped_bytes},
+	        {"damaged_blocks", (int64_t)s->damaged_blocks},
+	        {"skipped_bytes", (int64_t)s->skipped_bytes},
 	};
-	char text[32];
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		snprintf(text, sizeof(text), "%lld", numbers[i].value);
-		put_fact(t, "trace", NULL, ws_bytes_of(numbers[i].key), ws_bytes_of(text));
-	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		put_number(t, "trace", NULL, ws_bytes_of(numbers[i].key), numbers[i].value);
 	for (uint64_t i = 0; i < m->meta.rows; i++)
 		put_fact(t, "meta", NULL, ws_blob(&m->meta, WS_COL_meta_key, i),
 		         ws_blob(&m->meta, WS_COL_meta_value, i));
 	for (size_t i = 0; i < m->nfacts; i++)
 		put_fact(t, "workload", NULL, m->facts[i].key, m->facts[i].value);
-	WS_FORWARD(put_devices(t, x, err));
+	for (size_t i = 0; i < m->ndevices; i++)
+		put_fact(t, "device", &m->devices[i].id, ws_bytes_of("name"),
+		         m->texts[m->devices[i].name]);
+	WS_FORWARD(ws_records_each(x->r, WS_KIND_DEVICE_ATTR, put_attr, t, err));
 	/* Counters only grow: the last reading of each cause counts. */
 	uint64_t *last = ws_xarray(m->ntexts, sizeof(*last)); /* row + 1 by k */
 
@@ -530,7 +507,6 @@ static void put_enum(struct ws_parquet_writer *w, const char *names, uint64_t va
 static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
                       const struct source *s, const uint8_t *row)
 {
-	uint64_t value;
 	double real;
 
 	if (s->named)
@@ -539,7 +515,7 @@ static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
 		ws_parquet_null(w);
 		return;
 	}
-	value = ws_load_u64(row + s->def->row_offset);
+	uint64_t value = ws_load_u64(row + s->def->row_offset);
 	switch (s->def->type) {
 	case WS_TYPE_STR:
 		ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
@@ -584,14 +560,6 @@ static enum ws_status put_rows(void *ctx, struct ws_parquet_table *out, struct w
 /* Writes one table for each of these record kinds. */
 static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *err)
 {
-	static const struct {
-		enum ws_kind kind;
-		const char *table;
-	} kinds[] = {
-#define X(KIND, table) {WS_KIND_##KIND, table},
-	        WS_PARQUET_KINDS(X)
-#undef X
-	};
 	struct kind_export *k = ws_xarray(1, sizeof(*k));
 	enum ws_status status;
 
@@ -600,8 +568,7 @@ static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *e
 	WS_THEN(status, ws_records_load_by(&k->op_configs, x->r, WS_KIND_OP_CONFIG,
 	                                   WS_COL_op_config_id, err));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && status == WS_OK; i++) {
-		k->def = ws_schema_kind(kinds[i].kind);
-		const struct ws_kind_def *def = k->def;
+		const struct ws_kind_def *def = k->def = ws_schema_kind(kinds[i]);
 
 		k->n = 0;
 		for (int j = 0; j < def->ncolumns; j++) {
@@ -615,7 +582,7 @@ static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *e
 			else
 				add_column(k, (struct source){.def = &def->columns[j]});
 		}
-		WS_THEN(status, ws_parquet_table_write(&x->folder, kinds[i].table, k->fields, k->n,
+		WS_THEN(status, ws_parquet_table_write(&x->folder, def->name, k->fields, k->n,
 		                                       put_rows, k, err));
 	}
 	ws_records_free(&k->threads);
@@ -700,31 +667,26 @@ static enum ws_status put_kernels(void *ctx, struct ws_parquet_table *t, struct 
 
 /* --- NVTX ranges ------------------------------------------------------------------------------ */
 
-static void put_range(struct ws_parquet_table *t, const struct ws_parquet_export *x,
-                      const struct ws_joined_range *row)
-{
-	static const struct ws_op_facts none = {.layer = -1, .flops = -1, .bytes = -1};
-	const struct ws_model *m = x->m;
-	const struct ws_range_context *context = row->context;
-	const struct ws_thread *thread = &m->threads[context->thread];
-	const struct ws_bytes name = m->texts[context->name];
-	const uint32_t step = ws_joined_range_step(x->rows, row);
-	const uint32_t payload = context->payload;
-	const struct ws_op_facts *op =
-	        payload != WS_NONE && m->ops.is_op[payload] ? &m->ops.op[payload] : &none;
-	struct ws_parquet_writer *w = t->w;
-
-	WS_PARQUET_NVTX_FIELDS(WS_PARQUET_PUT)
-	ws_parquet_table_end_row(t);
-}
-
 static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
 	const struct ws_parquet_export *x = ctx;
 
 	(void)err;
-	for (uint32_t i = 0; i < x->rows->nranges; i++)
-		put_range(t, x, ws_joined_rows_range(x->rows, i));
+	WS_EACH_RANGE(x->rows, i, row) {
+		static const struct ws_op_facts none = {.layer = -1, .flops = -1, .bytes = -1};
+		const struct ws_model *m = x->m;
+		const struct ws_range_context *context = row->context;
+		const struct ws_thread *thread = &m->threads[context->thread];
+		const struct ws_bytes name = m->texts[context->name];
+		const uint32_t step = ws_joined_range_step(x->rows, row);
+		const uint32_t payload = context->payload;
+		const struct ws_op_facts *op =
+		        payload != WS_NONE && m->ops.is_op[payload] ? &m->ops.op[payload] : &none;
+		struct ws_parquet_writer *w = t->w;
+
+		WS_PARQUET_NVTX_FIELDS(WS_PARQUET_PUT)
+		ws_parquet_table_end_row(t);
+	}
 	return WS_OK;
 }
 
@@ -736,21 +698,17 @@ static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct w
 
 uint32_t ws_rollup_bucket(uint64_t dur_ns)
 {
-	unsigned octave;
-
 	if (dur_ns < SUB)
 		return (uint32_t)dur_ns;
-	octave = 63u - (unsigned)__builtin_clzll(dur_ns) - SUB_BITS;
+	unsigned octave = 63u - (unsigned)__builtin_clzll(dur_ns) - SUB_BITS;
 	return octave * SUB + (uint32_t)(dur_ns >> octave);
 }
 
 uint64_t ws_rollup_bucket_from(uint32_t bucket)
 {
-	unsigned octave;
-
 	if (bucket < 2 * SUB)
 		return bucket;
-	octave = bucket / SUB - 1;
+	unsigned octave = bucket / SUB - 1;
 	return (uint64_t)(bucket % SUB + SUB) << octave;
 }
 
@@ -826,17 +784,15 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 		                        c->shape.block_z,
 		                        c->shape.registers,
 		                        c->shape.shared_bytes};
-		uint64_t id;
+		uint64_t id = ws_strtab_add(&r->launches, key, sizeof(key));
 
-		id = ws_strtab_add(&r->launches, key, sizeof(key));
 		r->launch_of[i] = (uint32_t)id;
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->rows, i);
-		struct group *g;
 
 		r->group_of[i] = find_group(r, k);
-		g = &r->groups[r->group_of[i]];
+		struct group *g = &r->groups[r->group_of[i]];
 		if (!k->kind->timed) {
 			g->without_time++;
 			r->group_of[i] = WS_NONE;
@@ -867,41 +823,27 @@ _Static_assert(WS_ROLLUP_BUCKETS <= UINT16_MAX, "a bucket's type");
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void put_group(struct ws_parquet_table *t, const struct rollup *r, size_t i,
-                      const struct ws_parquet_paths *paths)
-{
-	const struct ws_model *m = r->m;
-	const struct group *g = &r->groups[i];
-	const struct ws_config *config = &m->configs[g->config];
-	const struct ws_device *device = &m->devices[config->device];
-	const struct ws_launch_shape *shape = &config->shape;
-	const struct ws_bytes name = m->texts[config->name];
-	struct ws_parquet_writer *w = t->w;
-
-	WS_PARQUET_ROLLUP_FIELDS(WS_PARQUET_PUT)
-	ws_parquet_table_end_row(t);
-}
-
 static enum ws_status put_groups(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
 	const struct rollup *r = ctx;
-	struct ws_parquet_paths paths = {0};
-
-	(void)err;
-	ws_parquet_paths_make(&paths, r->m);
-	for (size_t i = 0; i < r->n; i++)
-		put_group(t, r, i, &paths);
-	ws_parquet_paths_free(&paths);
-	return WS_OK;
-}
-
-static void put_bucket(struct ws_parquet_table *t, size_t group, uint32_t bucket, size_t kernels)
-{
-	const uint64_t from = ws_rollup_bucket_from(bucket);
+	const struct ws_model *m = r->m;
+	struct ws_parquet_paths own = {0}, *paths = &own;
 	struct ws_parquet_writer *w = t->w;
 
-	WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS(WS_PARQUET_PUT)
-	ws_parquet_table_end_row(t);
+	(void)err;
+	ws_parquet_paths_make(paths, m);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct group *g = &r->groups[i];
+		const struct ws_config *config = &m->configs[g->config];
+		const struct ws_device *device = &m->devices[config->device];
+		const struct ws_launch_shape *shape = &config->shape;
+		const struct ws_bytes name = m->texts[config->name];
+
+		WS_PARQUET_ROLLUP_FIELDS(WS_PARQUET_PUT)
+		ws_parquet_table_end_row(t);
+	}
+	ws_parquet_paths_free(paths);
+	return WS_OK;
 }
 
 static int by_bucket(const void *pa, const void *pb)
@@ -911,33 +853,32 @@ static int by_bucket(const void *pa, const void *pb)
 	return *a - *b;
 }
 
-/* The kernels of a group, in the order of their buckets. */
-static void put_group_buckets(struct ws_parquet_table *t, size_t group, uint16_t *bucket, size_t n)
-{
-	ws_sort(bucket, n, sizeof(*bucket), by_bucket);
-	for (size_t i = 0, run; i < n; i += run) {
-		for (run = 1; i + run < n && bucket[i + run] == bucket[i];)
-			run++;
-		put_bucket(t, group, bucket[i], run);
-	}
-}
-
 static enum ws_status put_buckets(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
 	struct rollup *r = ctx;
 	const size_t n = r->rows->nkernels;
+	struct ws_parquet_writer *w = t->w;
 	struct ws_rows_by_key of;
-	uint16_t *bucket;
+	uint16_t *sorted; /* buckets of the kernels of a group */
 
 	(void)err;
 	ws_order_by_key(&of, &r->arena, r->group_of, n, r->n);
-	WS_NEW(&r->arena, bucket, n);
-	for (size_t g = 0; g < r->n; g++) {
-		const size_t first = of.first[g], end = of.first[g + 1];
+	WS_NEW(&r->arena, sorted, n);
+	for (size_t group = 0; group < r->n; group++) {
+		const size_t of_group = of.first[group + 1] - of.first[group];
 
-		for (size_t i = first; i < end; i++)
-			bucket[i] = r->bucket[of.order[i]];
-		put_group_buckets(t, g, bucket + first, end - first);
+		for (size_t i = 0; i < of_group; i++)
+			sorted[i] = r->bucket[of.order[of.first[group] + i]];
+		ws_sort(sorted, of_group, sizeof(*sorted), by_bucket);
+		for (size_t i = 0, kernels; i < of_group; i += kernels) {
+			const uint32_t bucket = sorted[i];
+			const uint64_t from = ws_rollup_bucket_from(bucket);
+
+			for (kernels = 1; i + kernels < of_group && sorted[i + kernels] == bucket;)
+				kernels++;
+			WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS(WS_PARQUET_PUT)
+			ws_parquet_table_end_row(t);
+		}
 	}
 	return WS_OK;
 }
@@ -973,11 +914,6 @@ static enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joine
 /* Rows that the tables will have, for progress; facts, which are few, are not counted. */
 static uint64_t count_rows(const struct ws_parquet_export *x)
 {
-	static const enum ws_kind kinds[] = {
-#define X(KIND, table) WS_KIND_##KIND,
-	        WS_PARQUET_KINDS(X)
-#undef X
-	};
 	uint64_t rows = x->rows->nkernels + x->rows->nranges;
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
@@ -1005,10 +941,9 @@ static enum ws_status export_rows(const struct ws_trace_reader *r, struct ws_mod
                                   struct ws_err *err)
 {
 	struct ws_parquet_export x = {.r = r, .m = m, .rows = rows};
-	enum ws_status status;
 
 	ws_joined_rows_ranges_by_thread(rows, m);
-	status = export_tables(&x, job, err);
+	enum ws_status status = export_tables(&x, job, err);
 	ws_outfolder_abandon(&x.folder.out);
 	ws_parquet_paths_free(&x.paths);
 	return status;

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/kernel_info/classify.h"
-#include "report/page/page.h"
-#include "report/table/table.h"
 #include "report/writers/html/private.h"
 
 static const char style[] = {
@@ -36,18 +35,14 @@ static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t
 {
 	if (!v->column[0].is_tree)
 		return;
-	ws_json_array_begin(ws_json_key(j, "labels"));
-	for (size_t row = 0; row < rows; row++) {
+	WS_JSON_EACH_ARRAY(j, "labels", row, rows) {
 		char label[WS_VIEW_LABEL];
 		unsigned depth = 0;
 		const size_t len = ws_view_label(v, ws_table_cells(v->t, row), label, &depth);
 
-		ws_json_array_begin(j);
 		ws_json_string(j, label, len);
 		ws_json_u64(j, depth);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
 }
 
 /* The displayed form of each table, as in every other format. */
@@ -64,9 +59,7 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 		ws_view_make(&arena, t, rows, &view);
 		ws_view_join_spreads(&view);
 		ws_json_object_begin(ws_json_key(j, t->def->name));
-		ws_json_array_begin(ws_json_key(j, "columns"));
-		for (size_t c = 0; c < view.n; c++) {
-			ws_json_object_begin(j);
+		WS_JSON_EACH_OBJECT(j, "columns", c, view.n) {
 			ws_json_u64(ws_json_key(j, "index"), view.column[c].index);
 			ws_json_str(ws_json_key(j, "title"), view.column[c].shown.title);
 			ws_json_bool(ws_json_key(j, "plain"),
@@ -79,9 +72,7 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 				ws_json_bool(ws_json_key(j, "class"), true);
 			if (view.column[c].spread)
 				ws_json_u64(ws_json_key(j, "spread"), view.column[c].spread - 1);
-			ws_json_object_end(j);
 		}
-		ws_json_array_end(j);
 		ws_json_u64(ws_json_key(j, "keys"), view.nkeys);
 		ws_json_u64(ws_json_key(j, "answers"), view.nanswers);
 		ws_json_str(ws_json_key(j, "same"), view.constants);
@@ -92,59 +83,30 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 	ws_arena_free(&arena);
 }
 
-static const char *const classes[] = {
-#define X(NAME, name, SUMMARY, meaning) #name,
-        WS_OP_CLASS_LIST(X)
-#undef X
-};
+static const char *const classes[] = {WS_OP_CLASS_LIST(WS_LIST_SECOND_NAME)};
 
 static void put_colours(struct ws_json_writer *j)
 {
-	ws_json_array_begin(ws_json_key(j, "colours"));
-	for (int c = 0; c < WS_PAGE_NCOLOURS; c++) {
+	WS_JSON_EACH_ARRAY(j, "colours", c, WS_PAGE_NCOLOURS) {
 		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
 
-		ws_json_array_begin(j);
 		ws_json_i64(j, def.light);
 		ws_json_i64(j, def.dark);
 		ws_json_i64(j, def.ink);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
 	/* colours of computing, communication, copies and causes of idle time */
-	ws_json_array_begin(ws_json_key(j, "uses"));
-	for (int use = 0; use < WS_PAGE_USES; use++)
+	WS_JSON_EACH(j, "uses", use, WS_PAGE_USES)
 		ws_json_i64(j, ws_page_use_colour(use));
-	ws_json_array_end(j);
-	ws_json_array_begin(ws_json_key(j, "shades"));
-	for (size_t depth = 0; depth < WS_PAGE_SHADES; depth++) {
-		ws_json_array_begin(j);
+	WS_JSON_EACH_ARRAY(j, "shades", depth, WS_PAGE_SHADES) {
 		ws_json_i64(j, ws_page_shade(depth).light);
 		ws_json_i64(j, ws_page_shade(depth).ink);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(ws_json_key(j, "phases"));
-	for (size_t phase = 0; phase < WS_PAGE_PHASES; phase++)
+	WS_JSON_EACH(j, "phases", phase, WS_PAGE_PHASES)
 		ws_json_i64(j, ws_page_phase_colour(phase));
-	ws_json_array_end(j);
 	ws_json_object_begin(ws_json_key(j, "classes"));
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		ws_json_i64(ws_json_key(j, classes[i]),
 		            ws_page_class_colour(classes[i], strlen(classes[i])));
-	ws_json_object_end(j);
-}
-
-/* What people read for a class that has another name in the data. */
-static void put_class_names(struct ws_json_writer *j)
-{
-	ws_json_object_begin(ws_json_key(j, "names"));
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
-		const struct ws_bytes name = ws_display_class(ws_bytes_of(classes[i]));
-
-		if (name.ptr != (const void *)classes[i])
-			ws_json_string(ws_json_key(j, classes[i]), name.ptr, name.len);
-	}
 	ws_json_object_end(j);
 }
 
@@ -155,7 +117,6 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	char *rest = NULL;
 	size_t len = 0;
 	FILE *memory = ws_xmemstream(&rest, &len);
-	enum ws_status status;
 
 	ws_json_begin(&j, memory);
 	ws_json_object_begin(&j);
@@ -168,11 +129,20 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	ws_json_object_end(&j);
 	put_views(&j, report);
 	put_colours(&j);
-	put_class_names(&j);
+
+	/* What people read for a class that has another name in the data. */
+	ws_json_object_begin(ws_json_key(&j, "names"));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		const struct ws_bytes name = ws_display_class(ws_bytes_of(classes[i]));
+
+		if (name.ptr != (const void *)classes[i])
+			ws_json_string(ws_json_key(&j, classes[i]), name.ptr, name.len);
+	}
+	ws_json_object_end(&j);
 	ws_html_put_page(ws_json_key(&j, "page"), report->page);
 	ws_html_put_answers(ws_json_key(&j, "first"), report->page);
 	ws_json_object_end(&j);
-	status = ws_json_finish(&j, err);
+	enum ws_status status = ws_json_finish(&j, err);
 	ws_xfclose(memory);
 	fputs("{\"report\": ", f);
 	WS_THEN(status, ws_out_json_rows(f, report, MOST_ROWS, err));

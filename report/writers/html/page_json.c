@@ -4,7 +4,7 @@
 #include <zlib.h>
 #include "formats/base/bytes.h"
 #include "formats/base/memory.h"
-#include "report/page/page.h"
+#include "report/base/names.h"
 #include "report/writers/html/private.h"
 
 /* --- packed bytes: deflated, then base64 ----------------------------------------------------- */
@@ -92,11 +92,7 @@ void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline, const char *
 
 static const char *kind_name(enum ws_timeline_kind kind)
 {
-	static const char *const names[] = {
-#define X(NAME, name) name,
-	        WS_TIMELINE_LANES(X)
-#undef X
-	};
+	static const char *const names[] = {WS_TIMELINE_LANES(WS_LIST_SECOND)};
 
 	return names[kind];
 }
@@ -118,21 +114,15 @@ static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 	ws_json_u64(ws_json_key(j, "ranges"), t->ranges);
 	ws_json_u64(ws_json_key(j, "copies"), t->copies);
 	ws_json_u64(ws_json_key(j, "ops"), t->ops);
-	ws_json_array_begin(ws_json_key(j, "lanes"));
-	for (size_t i = 0; i < t->nlanes; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "lanes", i, t->nlanes) {
 		ws_json_str(ws_json_key(j, "kind"), kind_name(t->lane[i].kind));
 		ws_json_str(ws_json_key(j, "name"), t->lane[i].name);
 		ws_json_u64(ws_json_key(j, "n"), t->lane[i].n);
 		ws_json_u64(ws_json_key(j, "depths"), t->lane[i].depths);
 		ws_json_str(ws_json_key(j, "device"), t->lane[i].device);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(ws_json_key(j, "text"));
-	for (size_t i = 0; i < t->ntexts; i++)
+	WS_JSON_EACH(j, "text", i, t->ntexts)
 		ws_json_str(j, t->text[i]);
-	ws_json_array_end(j);
 	ws_json_object_end(j);
 }
 
@@ -141,14 +131,10 @@ static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 /* A sentence; the icicle, as the member "tree". */
 static void put_line(struct ws_json_writer *j, const struct ws_page_line *line)
 {
-	ws_json_array_begin(j);
-	for (size_t i = 0; i < line->nparts; i++) {
-		ws_json_array_begin(j);
+	WS_JSON_EACH_ARRAY(j, NULL, i, line->nparts) {
 		ws_json_str(j, line->part[i].text);
 		ws_json_bool(j, line->part[i].bold);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
 }
 
 static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
@@ -158,9 +144,7 @@ static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_str(key(j, "what"), page->tree_what);
 	ws_json_i64(key(j, "total"), (int64_t)ws_page_gpu_ns(page));
 	ws_json_f64(key(j, "per"), page->samples);
-	ws_json_array_begin(key(j, "nodes"));
-	for (size_t i = 0; i < page->nnodes; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "nodes", i, page->nnodes) {
 		ws_json_i64(key(j, "parent"), page->node[i].parent == WS_PAGE_ROOT
 		                                      ? -1
 		                                      : (int64_t)page->node[i].parent);
@@ -176,9 +160,7 @@ static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_bool(key(j, "range"), page->node[i].is_range);
 		if (page->node[i].counterpart != WS_PAGE_ROOT)
 			ws_json_u64(key(j, "other"), page->node[i].counterpart);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
 	ws_json_object_end(j);
 }
 
@@ -191,9 +173,7 @@ static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_f64(key(j, "samples"), page->samples);
 	ws_json_f64(key(j, "unit"), page->rate_unit);
 	ws_json_str(key(j, "rates"), page->rate_name);
-	ws_json_array_begin(key(j, "list"));
-	for (size_t i = 0; i < page->nkernels; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "list", i, page->nkernels) {
 		ws_json_str(key(j, "name"), page->kernel[i].name);
 		ws_json_str(key(j, "full"), page->kernel[i].full_name);
 		ws_json_str(key(j, "class"), page->kernel[i].class);
@@ -204,19 +184,15 @@ static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_f64(key(j, "mean"), page->kernel[i].mean_ns);
 		ws_json_f64(key(j, "rate"), page->kernel[i].flops_per_s);
 		ws_json_f64(key(j, "attained"), page->kernel[i].attained);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
 	ws_json_object_end(j);
 }
 
 static void put_segments(struct ws_json_writer *j, const struct ws_page_segment *segment, size_t n)
 {
-	ws_json_array_begin(key(j, "segments"));
-	for (size_t i = 0; i < n; i++) {
+	WS_JSON_EACH_OBJECT(j, "segments", i, n) {
 		const struct ws_page_segment *s = &segment[i];
 
-		ws_json_object_begin(j);
 		ws_json_str(key(j, "name"), s->name);
 		ws_json_i64(key(j, "ns"), s->ns);
 		ws_json_i64(key(j, "hidden"), s->hidden_ns);
@@ -224,41 +200,27 @@ static void put_segments(struct ws_json_writer *j, const struct ws_page_segment 
 		ws_json_bool(key(j, "of_class"), s->is_class);
 		ws_json_bool(key(j, "idle"), s->is_idle);
 		ws_json_i64(key(j, "colour"), s->colour);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
 }
 
 /* Steps, devices and durations: [step, ns, is it an outlier], [from, to, kernels, ns]. */
 static void put_each_of_several(struct ws_json_writer *j, const struct ws_page *page)
 {
-	ws_json_array_begin(key(j, "steps"));
-	for (size_t i = 0; i < page->nsteps; i++) {
-		ws_json_array_begin(j);
+	WS_JSON_EACH_ARRAY(j, "steps", i, page->nsteps) {
 		ws_json_u64(j, page->step[i].number);
 		ws_json_i64(j, page->step[i].ns);
 		ws_json_bool(j, page->step[i].is_outlier);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(key(j, "devices"));
-	for (size_t i = 0; i < page->ndevices; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "devices", i, page->ndevices) {
 		ws_json_str(key(j, "name"), page->devices[i].name);
 		put_segments(j, page->devices[i].segment, page->devices[i].nsegments);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(key(j, "durations"));
-	for (size_t i = 0; i < page->ndurations; i++) {
-		ws_json_array_begin(j);
+	WS_JSON_EACH_ARRAY(j, "durations", i, page->ndurations) {
 		ws_json_f64(j, page->durations[i].from_ns);
 		ws_json_f64(j, page->durations[i].to_ns);
 		ws_json_u64(j, page->durations[i].kernels);
 		ws_json_i64(j, page->durations[i].ns);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
 }
 
 void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
@@ -269,23 +231,15 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	}
 	ws_json_object_begin(j);
 	ws_json_str(key(j, "work"), ws_page_work(page));
-	ws_json_array_begin(key(j, "headline"));
-	for (size_t i = 0; i < page->nheadline; i++)
+	WS_JSON_EACH(j, "headline", i, page->nheadline)
 		put_line(j, &page->headline[i]);
-	ws_json_array_end(j);
 	put_line(key(j, "first"), &page->first);
-	ws_json_array_begin(key(j, "whatif"));
-	for (size_t i = 0; i < page->nwhatif; i++)
+	WS_JSON_EACH(j, "whatif", i, page->nwhatif)
 		put_line(j, &page->whatif[i]);
-	ws_json_array_end(j);
-	ws_json_array_begin(key(j, "figures"));
-	for (size_t i = 0; i < page->nfigures; i++) {
-		ws_json_array_begin(j);
+	WS_JSON_EACH_ARRAY(j, "figures", i, page->nfigures) {
 		ws_json_str(j, page->figure[i].value);
 		ws_json_str(j, page->figure[i].label);
-		ws_json_array_end(j);
 	}
-	ws_json_array_end(j);
 	ws_json_object_begin(key(j, "bar"));
 	ws_json_str(key(j, "title"), page->bar_title);
 	ws_json_i64(key(j, "whole"), page->whole_ns);
@@ -295,9 +249,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	put_each_of_several(j, page);
 	put_tree(j, page);
 	ws_json_object_begin(key(j, "roofline"));
-	ws_json_array_begin(key(j, "points"));
-	for (size_t i = 0; i < page->npoints; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "points", i, page->npoints) {
 		ws_json_str(key(j, "name"), page->point[i].name);
 		ws_json_str(key(j, "dtype"), page->point[i].dtype);
 		ws_json_f64(key(j, "intensity"), page->point[i].intensity);
@@ -307,38 +259,27 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_f64(key(j, "attained"), page->point[i].attained);
 		ws_json_bool(key(j, "labelled"), page->point[i].is_labelled);
 		ws_json_i64(key(j, "colour"), page->point[i].colour);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(key(j, "roofs"));
-	for (size_t i = 0; i < page->nroofs; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "roofs", i, page->nroofs) {
 		ws_json_str(key(j, "name"), page->roof[i].name);
 		ws_json_f64(key(j, "flops"), page->roof[i].flops_per_s);
 		ws_json_f64(key(j, "bytes"), page->roof[i].bytes_per_s);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
 	ws_json_object_end(j);
 	ws_json_object_begin(key(j, "findings"));
 	ws_json_str(key(j, "no_finding"), page->no_finding);
+	ws_json_str(key(j, "caveat"), page->caveat);
 	ws_json_str(key(j, "note"), page->findings_note);
 	ws_json_str(key(j, "none"), page->no_finding);
 	ws_json_str(key(j, "each"), page->has_steps ? "a step" : "the run");
-	ws_json_array_begin(key(j, "rungs"));
-	for (size_t i = 0; i < page->nrungs; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "rungs", i, page->nrungs) {
 		ws_json_str(key(j, "name"), page->rung[i].name);
 		ws_json_f64(key(j, "ns"), page->rung[i].step_ns);
 		ws_json_f64(key(j, "percent"), page->rung[i].percent);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(key(j, "list"));
-	for (size_t i = 0; i < page->nfindings; i++) {
+	WS_JSON_EACH_OBJECT(j, "list", i, page->nfindings) {
 		const struct ws_page_finding *f = &page->finding[i];
 
-		ws_json_object_begin(j);
 		ws_json_str(key(j, "title"), f->title);
 		ws_json_str(key(j, "advice"), f->advice);
 		ws_json_str(key(j, "evidence"), f->evidence);
@@ -346,9 +287,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_str(key(j, "saves"), f->gain);
 		ws_json_f64(key(j, "percent"), f->gain_percent);
 		ws_json_u64(key(j, "more"), f->nsimilar);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
 	ws_json_object_end(j);
 	put_kernels(j, page);
 	put_timeline(ws_json_key(j, "timeline"), page->timeline);
@@ -372,31 +311,23 @@ static void put_rows(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_str(key(j, "title"), page->rows_title);
 	ws_json_str(key(j, "what"), page->rows_what);
 	ws_json_u64(key(j, "more"), page->more_rows);
-	ws_json_array_begin(key(j, "list"));
-	for (size_t i = 0; i < page->nrows; i++) {
+	WS_JSON_EACH_OBJECT(j, "list", i, page->nrows) {
 		const struct ws_page_row *row = &page->row[i];
 
-		ws_json_object_begin(j);
 		ws_json_str(key(j, "group"), row->group);
 		ws_json_str(key(j, "name"), row->name);
 		ws_json_str(key(j, "words"), row->words);
 		ws_json_f64(key(j, "ns"), row->ns);
 		ws_json_f64(key(j, "low"), row->low_ns);
 		ws_json_f64(key(j, "high"), row->high_ns);
-		ws_json_array_begin(key(j, "parts"));
-		for (size_t p = 0; p < row->nparts; p++) {
-			ws_json_object_begin(j);
+		WS_JSON_EACH_OBJECT(j, "parts", p, row->nparts) {
 			ws_json_str(key(j, "name"), row->part[p].name);
 			ws_json_f64(key(j, "ns"), row->part[p].ns);
 			ws_json_bool(key(j, "idle"), row->part[p].is_idle);
 			ws_json_i64(key(j, "light"), row->part[p].paint.light);
 			ws_json_i64(key(j, "dark"), row->part[p].paint.dark);
-			ws_json_object_end(j);
 		}
-		ws_json_array_end(j);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
 	ws_json_object_end(j);
 }
 
@@ -407,33 +338,23 @@ void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 		return;
 	}
 	ws_json_object_begin(j);
-	ws_json_array_begin(key(j, "answers"));
-	for (size_t i = 0; i < page->nheadline; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "answers", i, page->nheadline) {
 		put_line(key(j, "line"), &page->headline[i]);
 		ws_json_str(key(j, "grade"), page->headline[i].grade);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
 	ws_json_str(key(j, "note"), page->note);
 	ws_json_bool(key(j, "unsure"), page->is_unsure);
 	put_rows(j, page);
 	put_timeline(ws_json_key(j, "timeline"), page->timeline);
-	ws_json_array_begin(key(j, "bars"));
-	for (size_t i = 0; i < page->nchange_bars; i++) {
+	WS_JSON_EACH_OBJECT(j, "bars", i, page->nchange_bars) {
 		const struct ws_change_bar *bar = &page->change_bar[i];
 
-		ws_json_object_begin(j);
 		ws_json_str(key(j, "name"), bar->name);
 		ws_json_f64(key(j, "from"), bar->from_ns);
 		ws_json_f64(key(j, "to"), bar->to_ns);
 		ws_json_bool(key(j, "total"), bar->is_whole);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(key(j, "changes"));
-	for (size_t i = 0; i < page->nchanges; i++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "changes", i, page->nchanges) {
 		ws_json_str(key(j, "name"), page->change[i].name);
 		ws_json_str(key(j, "shape"), page->change[i].shape);
 		ws_json_str(key(j, "class"), page->change[i].class);
@@ -444,18 +365,12 @@ void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_f64(key(j, "ratio"), page->change[i].ratio);
 		ws_json_f64(key(j, "low"), page->change[i].low);
 		ws_json_f64(key(j, "high"), page->change[i].high);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
-	ws_json_array_begin(key(j, "sides"));
-	for (int s = 0; s < 2 && page->side[0] && page->side[1]; s++) {
-		ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "sides", s, page->side[0] && page->side[1] ? 2 : 0) {
 		ws_json_str(key(j, "name"), page->side_name[s]);
 		ws_json_str(key(j, "work"), ws_page_work(page->side[s]));
 		put_tree(j, page->side[s]);
 		put_timeline(key(j, "timeline"), page->side[s]->timeline);
-		ws_json_object_end(j);
 	}
-	ws_json_array_end(j);
 	ws_json_object_end(j);
 }

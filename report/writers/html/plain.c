@@ -6,7 +6,6 @@
 #include <string.h>
 #include "report/base/ui.h"
 #include "report/front/front.h"
-#include "report/table/table.h"
 #include "report/writers/html/private.h"
 
 #define FINDINGS       5
@@ -68,24 +67,6 @@ static void put_line(FILE *f, const struct ws_page_line *line, const char *class
 	fputs("</p>\n", f);
 }
 
-static void put_headline(FILE *f, const struct ws_page *page)
-{
-	fputs("<section class=\"box headline\">\n", f);
-	for (size_t i = 0; i < page->nheadline; i++)
-		put_line(f, &page->headline[i], "say");
-	put_line(f, &page->first, "first");
-	if (page->note)
-		put_element(f, "p", "soft", page->note);
-	fputs(page->nfigures ? "<p>" : "", f);
-	for (size_t i = 0; i < page->nfigures; i++) {
-		fputs(i ? " · <b>" : "<b>", f);
-		ws_html_put_text(f, page->figure[i].value);
-		fputs("</b> ", f);
-		ws_html_put_text(f, page->figure[i].label);
-	}
-	fputs(page->nfigures ? "</p>\n</section>\n" : "</section>\n", f);
-}
-
 /* Uses attributes instead of styles, because a policy may forbid inline styles. */
 static void put_bar(FILE *f, const struct ws_page *page)
 {
@@ -127,22 +108,6 @@ static void put_bar(FILE *f, const struct ws_page *page)
 	ws_arena_free(&texts);
 }
 
-static void put_rows(FILE *f, const struct ws_page *page)
-{
-	if (page->nrows) {
-		put_element(f, "h2", NULL, page->rows_title);
-		fputs("<table>\n", f);
-	}
-	for (size_t i = 0; i < page->nrows; i++) {
-		fputs("<tr>", f);
-		put_element(f, "td", NULL, page->row[i].group);
-		put_element(f, "td", NULL, page->row[i].name);
-		put_element(f, "td", NULL, page->row[i].words);
-		fputs("</tr>\n", f);
-	}
-	fputs(page->nrows ? "</table>\n" : "", f);
-}
-
 static void put_findings(FILE *f, const struct ws_page *page)
 {
 	struct ws_arena texts = {0};
@@ -163,6 +128,8 @@ static void put_findings(FILE *f, const struct ws_page *page)
 	}
 	if (page->nfindings)
 		fputs("</ol>\n", f);
+	if (page->caveat)
+		put_element(f, "p", NULL, page->caveat);
 	if (page->findings_note)
 		put_element(f, "p", "soft", page->findings_note);
 	if (page->nrungs)
@@ -255,10 +222,34 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 	size_t n = 0;
 
 	if (page) {
-		put_headline(f, page);
+		fputs("<section class=\"box headline\">\n", f);
+		for (size_t i = 0; i < page->nheadline; i++)
+			put_line(f, &page->headline[i], "say");
+		put_line(f, &page->first, "first");
+		if (page->note)
+			put_element(f, "p", "soft", page->note);
+		fputs(page->nfigures ? "<p>" : "", f);
+		for (size_t i = 0; i < page->nfigures; i++) {
+			fputs(i ? " · <b>" : "<b>", f);
+			ws_html_put_text(f, page->figure[i].value);
+			fputs("</b> ", f);
+			ws_html_put_text(f, page->figure[i].label);
+		}
+		fputs(page->nfigures ? "</p>\n</section>\n" : "</section>\n", f);
 		put_bar(f, page);
 		put_findings(f, page);
-		put_rows(f, page);
+		if (page->nrows) {
+			put_element(f, "h2", NULL, page->rows_title);
+			fputs("<table>\n", f);
+		}
+		for (size_t i = 0; i < page->nrows; i++) {
+			fputs("<tr>", f);
+			put_element(f, "td", NULL, page->row[i].group);
+			put_element(f, "td", NULL, page->row[i].name);
+			put_element(f, "td", NULL, page->row[i].words);
+			fputs("</tr>\n", f);
+		}
+		fputs(page->nrows ? "</table>\n" : "", f);
 		if (page->is_comparison) {
 			put_own_table(f, ws_front_changes(page));
 		} else {

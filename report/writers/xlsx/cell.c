@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
-#include "formats/base/memory.h"
 #include "report/base/elementary.h"
 
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
@@ -252,11 +251,10 @@ void ws__xlsx_words(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint1
 
 const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
 {
-	const char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = ws_arena_vformat(&x->arena, fmt, ap);
+	const char *text = ws_arena_vformat(&x->arena, fmt, ap);
 	va_end(ap);
 	return text;
 }
@@ -267,10 +265,9 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 {
 	struct ws_shown_column own = *shown;
 	double unit = ws_power_of_ten(shown->exponent);
-	lxw_format *format;
 
 	own.decimals = ws_display_decimals(shown, cell);
-	format = ws__xlsx_cell_format(x, &own, cell->type, look);
+	lxw_format *format = ws__xlsx_cell_format(x, &own, cell->type, look);
 
 	switch (cell->type) {
 	case WS_CELL_EMPTY:
@@ -306,10 +303,8 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 void ws__xlsx_indented(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                        const char *text, unsigned depth)
 {
-	lxw_format **slot;
-
 	depth = depth < WS_XLSX_INDENTS ? depth : WS_XLSX_INDENTS - 1;
-	slot = &x->indented[depth];
+	lxw_format **slot = &x->indented[depth];
 	if (!*slot) {
 		*slot = new_format(x);
 		format_set_align(*slot, LXW_ALIGN_VERTICAL_TOP);

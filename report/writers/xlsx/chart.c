@@ -1,7 +1,6 @@
 /* Native charts of tables: their list, and how they are made. */
 #include <math.h>
 #include <stdbool.h>
-#include "report/table/table.h"
 #include "report/writers/xlsx/xlsx.h"
 
 #define WS_XLSX_SERIES_MAX 8 /* distinguishable colours */
@@ -112,17 +111,6 @@ static const struct ws_xlsx_chart charts[] = {
 
 #define CHART_PIXELS_WIDE 560
 
-/* Colours that colour-blind readers can distinguish, from the list of all pictures. */
-static lxw_color_t colour_of(size_t nth)
-{
-	static const enum ws_page_colour order[WS_XLSX_SERIES_MAX] = {
-	        WS_PAGE_BLUE, WS_PAGE_OCHRE, WS_PAGE_TEAL, WS_PAGE_PURPLE,
-	        WS_PAGE_GREY, WS_PAGE_CYAN,  WS_PAGE_RED,  WS_PAGE_BROWN,
-	};
-
-	return ws_page_colour_def(order[nth % WS_XLSX_SERIES_MAX]).light;
-}
-
 /* The colour of the column with this title, the same in every picture. */
 static lxw_color_t colour_of_column(const char *title, size_t nth)
 {
@@ -132,7 +120,7 @@ static lxw_color_t colour_of_column(const char *title, size_t nth)
 		const char *title;
 		enum ws_page_colour colour;
 	} parts[] = {
-	        {"Kernel (", WS_PAGE_COMPUTING}, {"Memcpy", WS_PAGE_OCHRE},
+	        {"Kernel (", WS_PAGE_COMPUTING}, {"Memcpy", WS_PAGE_VIOLET},
 	        {"Memset", WS_PAGE_OLIVE},       {"Communication", WS_PAGE_PINK},
 	        {"Runtime", WS_PAGE_IDLE},       {"DataLoader", WS_PAGE_IDLE_DATA},
 	        {"CPU Exec", WS_PAGE_IDLE_HOST}, {"Other (", WS_PAGE_IDLE_UNKNOWN},
@@ -144,7 +132,14 @@ static lxw_color_t colour_of_column(const char *title, size_t nth)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		if (!strncmp(title, parts[i].title, strlen(parts[i].title)))
 			return ws_page_colour_def(parts[i].colour).light;
-	return colour_of(nth);
+
+	/* Colours that colour-blind readers can distinguish, from the list of all pictures. */
+	static const enum ws_page_colour order[WS_XLSX_SERIES_MAX] = {
+	        WS_PAGE_BLUE, WS_PAGE_OCHRE, WS_PAGE_TEAL, WS_PAGE_PURPLE,
+	        WS_PAGE_GREY, WS_PAGE_CYAN,  WS_PAGE_RED,  WS_PAGE_BROWN,
+	};
+
+	return ws_page_colour_def(order[nth % WS_XLSX_SERIES_MAX]).light;
 }
 
 /* The cells of a chart. */
@@ -176,14 +171,13 @@ static int find_column(const struct chart_cells *cells, const char *title)
 /* The greatest number of a column, 0 if there is none. */
 static double greatest(const struct chart_cells *cells, const char *title)
 {
-	const struct ws_table *t = cells->sheet->table;
 	int column = column_of(cells, title);
 	double most = 0;
 
 	if (find_column(cells, title) < 0)
 		return 0;
 	for (size_t r = cells->first - WS_XLSX_ROW_DATA; r <= cells->last - WS_XLSX_ROW_DATA; r++)
-		most = fmax(most, ws_cell_number(&ws_table_cells(t, r)[column]));
+		most = fmax(most, ws_cell_number(&ws_table_cells(cells->sheet->table, r)[column]));
 	return most;
 }
 
@@ -309,7 +303,6 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = colour_of_column(title, nth)};
 	lxw_chart_line line = {.color = fill.color, .width = 2};
-	lxw_chart_series *series;
 	struct ws_shown_column shown;
 	char name[128];
 
@@ -317,7 +310,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 		return false;
 	if (cells->is_converted)
 		column = convert(x, cells, title);
-	series = ws__xlsx_series(chart);
+	lxw_chart_series *series = ws__xlsx_series(chart);
 	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
 	                            category);
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
@@ -350,28 +343,6 @@ static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart
 	chart_axis_set_name(axis, text);
 }
 
-/*
- * The title with the common values of all rows: ", forward", ", device 0", so that it agrees with
- * the cells.
- */
-static void title_of(const struct ws_xlsx_chart *def, const struct chart_cells *cells, char *out,
-                     size_t size)
-{
-	const struct ws_table *t = cells->sheet->table;
-	int column = def->same_column ? column_of(cells, def->same_column) : -1;
-	const struct ws_cell *same =
-	        column < 0 ? NULL : &ws_table_cells(t, cells->first - WS_XLSX_ROW_DATA)[column];
-
-	if (same && same->type == WS_CELL_TEXT)
-		snprintf(out, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);
-	else if (same && same->type == WS_CELL_INT)
-		snprintf(out, size, "%s, %s %lld", def->title, def->same_column,
-		         (long long)same->i);
-	else
-		snprintf(out, size, "%s", def->title);
-	ws_display_sides(t, out, size);
-}
-
 static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
                   const struct chart_cells *cells, int nseries)
 {
@@ -386,7 +357,24 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	lxw_chart_axis *values = bar ? chart->x_axis : chart->y_axis;
 	lxw_chart_axis *names = bar ? chart->y_axis : chart->x_axis;
 
-	title_of(def, cells, title, sizeof(title));
+	/*
+	 * The title with the common values of all rows: ", forward", ", device 0", so that it
+	 * agrees with the cells.
+	 */
+	const size_t size = sizeof(title);
+	const struct ws_table *t = cells->sheet->table;
+	int column = def->same_column ? column_of(cells, def->same_column) : -1;
+	const struct ws_cell *same =
+	        column < 0 ? NULL : &ws_table_cells(t, cells->first - WS_XLSX_ROW_DATA)[column];
+
+	if (same && same->type == WS_CELL_TEXT)
+		snprintf(title, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);
+	else if (same && same->type == WS_CELL_INT)
+		snprintf(title, size, "%s, %s %lld", def->title, def->same_column,
+		         (long long)same->i);
+	else
+		snprintf(title, size, "%s", def->title);
+	ws_display_sides(t, title, size);
 	chart_title_set_name(chart, title);
 	chart_title_set_name_font(chart, &title_font);
 	axis_name(values, def->values_axis, cells, &cells->shown);
@@ -426,7 +414,6 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	struct chart_cells cells;
 	const char *const *values = def->values;
 	int category, nseries = 0, some = 0;
-	lxw_chart *chart;
 
 	if (!find_cells(x, def, &cells))
 		return false;
@@ -447,7 +434,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	    !(def->type == LXW_CHART_COLUMN_STACKED ? some
 	                                            : values[0] && has_numbers(&cells, values[0])))
 		return false;
-	chart = ws__xlsx_chart(x, def->type);
+	lxw_chart *chart = ws__xlsx_chart(x, def->type);
 	for (size_t i = 0; values[i]; i++)
 		/* a part without values needs no label below the chart */
 		if (def->type != LXW_CHART_COLUMN_STACKED || has_numbers(&cells, values[i]))

@@ -75,12 +75,11 @@ static void put_sentence(struct ws_xlsx_front *f, const struct ws_page_line *of,
 		const double width = FRONT_WIDTH / 1.25;
 		/* the letters are larger */
 		const char *text = "";
-		size_t lines;
 
 		/* What to do first may take more than a line. */
 		for (size_t i = 0; i < n; i++)
 			text = ws__xlsx_format(f->x, "%s%s", text, parts[i]->string);
-		lines = ws__xlsx_lines(text, strlen(text), width);
+		size_t lines = ws__xlsx_lines(text, strlen(text), width);
 		ws__xlsx_paragraph(f->x, f->sheet, f->row, FRONT_LAST, width, text, WS_XLSX_FIRST);
 		set_height(f, f->row++, 19 * (double)lines);
 		return;
@@ -248,6 +247,8 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 		ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST - 1, width,
 		                   finding->evidence, WS_XLSX_EVIDENCE);
 	}
+	if (page->caveat)
+		put_words(f, page->caveat, WS_XLSX_EVIDENCE);
 	if (page->findings_note)
 		put_words(f, page->findings_note, WS_XLSX_NOTE);
 }

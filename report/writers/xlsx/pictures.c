@@ -181,8 +181,6 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 {
 	lxw_chart_font font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
 	struct points p = {.s = s};
-	lxw_chart *chart;
-	size_t roofs;
 
 	if (!find_columns(&p))
 		return 0;
@@ -198,8 +196,8 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 	}
 	if (!p.n)
 		return 0;
-	chart = ws__xlsx_chart(x, LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS);
-	roofs = add_roofs(x, &p, chart);
+	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS);
+	size_t roofs = add_roofs(x, &p, chart);
 	for (size_t i = 0; i < p.n; i++)
 		add_point(x, &p, chart, i);
 	chart_title_set_name(chart, roofs ? "Roofline: TFLOP/s attained, under the device's roofs; "
@@ -336,7 +334,6 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 	const lxw_col_t first = FRONT_DATA + 1;
 	struct ws_shown_column shown;
-	lxw_chart_series *series;
 	lxw_chart *chart;
 	lxw_col_t n = 0;
 
@@ -360,7 +357,7 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 		points[n++] = &point[most->is_outlier];
 	}
 	chart = new_chart(x, LXW_CHART_COLUMN, "Measured steps; red: far from the others");
-	series = ws__xlsx_series(chart);
+	lxw_chart_series *series = ws__xlsx_series(chart);
 	chart_series_set_categories(series, s->name, row, first, row, first + n - 1);
 	chart_series_set_values(series, s->name, row + 1, first, row + 1, first + n - 1);
 	chart_series_set_points(series, points);
@@ -381,7 +378,70 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
  */
 
 #define EACH_MOST      40 /* bars of a chart */
-#define EACH_ROWS_MORE 7  /* rows of a chart for its title, axis and legend */
+#define EACH_ROWS_MORE 5  /* rows of a chart for its title and axis */
+
+/*
+ * Error bars of the rows from the cell `first` on. All points of a series have the same error in
+ * libxlsxwriter, so each end of a bar is a series whose only point, of length 0, ends the bars of
+ * its row. Their cells stand from `col` on.
+ */
+static void add_errors(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, lxw_chart *chart,
+                       uint32_t first, lxw_col_t col, size_t begin, size_t end, double unit)
+{
+	const uint32_t last = first + (uint32_t)(end - begin) - 1;
+	lxw_chart_line line = {.color = 0x595959, .width = 1};
+
+	for (size_t i = begin; i < end; i++) {
+		const struct ws_page_row *row = &x->report->page->row[i];
+		const double error_ns[] = {row->ns - row->low_ns, row->high_ns - row->ns};
+
+		for (int is_up = 0; is_up < 2; is_up++) {
+			lxw_chart_series *series;
+
+			if (!(error_ns[is_up] > 0))
+				continue;
+			series = ws__xlsx_series(chart);
+			ws__xlsx_try(x,
+			             worksheet_write_number(s->sheet, first + (uint32_t)(i - begin),
+			                                    col, 0, x->styles[WS_XLSX_SOURCE]));
+			chart_series_set_categories(series, s->name, first, FRONT_DATA, last,
+			                            FRONT_DATA);
+			chart_series_set_values(series, s->name, first, col, last, col);
+			/* in a bar chart the library calls the values x */
+			chart_series_set_error_bars(series->x_error_bars,
+			                            LXW_CHART_ERROR_BAR_TYPE_FIXED,
+			                            error_ns[is_up] / unit);
+			chart_series_set_error_bars_direction(
+			        series->x_error_bars, is_up ? LXW_CHART_ERROR_BAR_DIR_PLUS
+			                                    : LXW_CHART_ERROR_BAR_DIR_MINUS);
+			chart_series_set_error_bars_line(series->x_error_bars, &line);
+			col++;
+		}
+	}
+}
+
+/* "■ forward  ■ backward": the colours of all these charts. A legend of the charts would have the
+ * error bars, too. */
+static void put_legend(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                       const struct ws_page_row_part *const *part, size_t n)
+{
+	lxw_rich_string_tuple of[2 * WS_FRONT_PARTS], *list[2 * WS_FRONT_PARTS + 1];
+	lxw_format *plain = x->styles[WS_XLSX_SOURCE];
+
+	for (size_t i = 0; i < n; i++) {
+		lxw_format *square = workbook_add_format(x->book);
+
+		format_set_font_size(square, 9);
+		format_set_font_color(square, part[i]->paint.light);
+		of[2 * i] = (lxw_rich_string_tuple){square, (char *)(uintptr_t) "■ "};
+		of[2 * i + 1] = (lxw_rich_string_tuple){
+		        plain, (char *)(uintptr_t)ws__xlsx_format(x, "%s   ", part[i]->name)};
+		list[2 * i] = &of[2 * i];
+		list[2 * i + 1] = &of[2 * i + 1];
+	}
+	list[2 * n] = NULL;
+	ws__xlsx_try(x, worksheet_write_rich_string(s->sheet, row, 0, list, plain));
+}
 
 /* Rows [begin, end) of the page, which have one axis; their cells stand beside the page. */
 static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
@@ -397,10 +457,12 @@ static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	                  ws__xlsx_format(x, "%s%s%s", group, *group ? ": " : "", page->rows_what));
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 	struct ws_shown_column shown;
-	double most_ns = 0;
+	double most_ns = 0, high_ns = 0;
 
-	for (size_t i = begin; i < end; i++)
+	for (size_t i = begin; i < end; i++) {
 		most_ns = fmax(most_ns, page->row[i].ns);
+		high_ns = fmax(high_ns, page->row[i].high_ns);
+	}
 	ws_front_times(most_ns, &shown);
 	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, shown.title, x->styles[WS_XLSX_SOURCE]);
 	for (size_t p = 0; p < nparts; p++) {
@@ -434,6 +496,10 @@ static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 				              &cell, &shown, WS_XLSX_CELL);
 		}
 	}
+	add_errors(x, s, chart, row + 1, (lxw_col_t)(FRONT_DATA + 1 + nparts), begin, end,
+	           ws_power_of_ten(shown.exponent));
+	if (high_ns > most_ns)
+		chart_axis_set_max(chart->x_axis, high_ns / ws_power_of_ten(shown.exponent));
 	chart_set_series_gap(chart, 35);
 	chart_axis_set_min(chart->x_axis, 0);
 	chart_axis_set_name(chart->x_axis, ws__xlsx_format(x, "time (%s)", shown.unit));
@@ -444,9 +510,7 @@ static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	chart_axis_set_interval_unit(chart->y_axis, 1); /* each has its name */
 	chart_axis_set_reverse(chart->y_axis); /* the first on top, the numbers still below */
 	chart_axis_set_crossing_max(chart->y_axis);
-	chart_legend_set_position(chart,
-	                          nparts > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
-	chart_legend_set_font(chart, &font);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
 	ws__xlsx_place_chart(x, s->sheet, row, chart, WS_XLSX_PAGE_PIXELS, height,
 	                     "Stacked bar chart: a bar for each, its time by parts");
 	return row + height;
@@ -455,7 +519,9 @@ static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 uint32_t ws__xlsx_add_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
 	const struct ws_page *page = x->report->page;
+	const struct ws_page_row_part *parts[WS_FRONT_PARTS];
 	const size_t n = page->nrows < EACH_MOST ? page->nrows : EACH_MOST;
+	size_t nparts;
 
 	for (size_t begin = 0, end; begin < n; begin = end) {
 		for (end = begin + 1;
@@ -463,6 +529,9 @@ uint32_t ws__xlsx_add_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 			end++;
 		row = add_group(x, s, row, begin, end);
 	}
+	nparts = ws_front_parts(page, parts);
+	if (n && nparts > 1)
+		put_legend(x, s, row++, parts, nparts);
 	return row;
 }
 
@@ -615,7 +684,6 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	struct icicle *icicle;
 	struct painting p = {x, sheet, sheet_name, of, NULL, NULL};
 	size_t slots = 0;
-	unsigned rows;
 
 	WS_NEW(&x->arena, icicle, 1);
 	p.icicle = icicle;
@@ -625,8 +693,8 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	if (!slots || (slots < 2 && !of->other_page))
 		return row;
 	p.chart = new_chart(x, LXW_CHART_BAR_STACKED, of->title);
-	rows = 4 +
-	       (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST : 2 * (unsigned)icicle->levels);
+	unsigned rows = 4 + (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST
+	                                                   : 2 * (unsigned)icicle->levels);
 	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, one row per level",
 	              x->styles[WS_XLSX_SOURCE]);
 	for (size_t nth = 0; nth < slots; nth++)

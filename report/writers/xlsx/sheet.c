@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include "formats/base/outfile.h"
-#include "formats/base/memory.h"
 #include "report/base/names.h"
 #include "report/writers/xlsx/xlsx.h"
 
@@ -43,8 +42,8 @@ static const struct {
         {"ranks", "Straggler", "yes"},       {"rank-steps", "Straggler", "yes"},
 };
 
-static void add(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,
-                lxw_conditional_format *format)
+static void add_format(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,
+                       lxw_conditional_format *format)
 {
 	const uint32_t first = WS_XLSX_ROW_DATA, last = first + (uint32_t)s->rows - 1;
 
@@ -75,7 +74,7 @@ static void add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 			        .max_color = COLOUR_SLOWER,
 			};
 
-			add(x, s, c, &scale);
+			add_format(x, s, c, &scale);
 		}
 		for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 			if (!strcmp(marks[i].table, def->name) && !strcmp(marks[i].column, title)) {
@@ -92,7 +91,7 @@ static void add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 				        .format = x->styles[WS_XLSX_WARNING],
 				};
 
-				add(x, s, c, &format);
+				add_format(x, s, c, &format);
 			}
 	}
 }
@@ -228,11 +227,9 @@ static void write_header(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const
 static void write_totals(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
                          uint32_t row)
 {
-	const struct ws_table *t = s->table;
-
 	for (uint16_t c = 0; c < l->n; c++) {
 		const struct ws_view_column *column = &l->view->column[c];
-		const struct ws_cell *cell = &t->totals[column->index];
+		const struct ws_cell *cell = &s->table->totals[column->index];
 
 		if (!c && cell->type == WS_CELL_EMPTY)
 			ws__xlsx_text(x, s->sheet, row, c, "Total",
@@ -267,21 +264,6 @@ static unsigned open_level(const struct ws_xlsx_sheet *s)
 	for (; level < OUTLINE_LEVELS && (sum += rows[level]) + rows[level + 1] <= OUTLINE_ROWS;)
 		level++;
 	return level;
-}
-
-static void set_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, size_t r, uint32_t row,
-                    double height, unsigned open)
-{
-	unsigned level = row_level(s, r);
-	unsigned next = r + 1 < s->rows ? row_level(s, r + 1) : 0;
-	lxw_row_col_options options = {.hidden = level > open,
-	                               .level = (uint8_t)level,
-	                               .collapsed = level <= open && next > open};
-
-	if (level || next)
-		ws__xlsx_try(x, worksheet_set_row_opt(s->sheet, row, height, NULL, &options));
-	else if (height > WS_XLSX_ROW_POINTS)
-		ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
 }
 
 static void write_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
@@ -319,19 +301,28 @@ static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 		for (uint16_t c = 0; c < l->seen; c++) {
 			const struct ws_cell *cell =
 			        &ws_table_cells(t, r)[l->view->column[c].index];
-			size_t n;
 
 			if (!l->wraps[c] || cell->type != WS_CELL_TEXT)
 				continue;
-			n = ws__xlsx_lines(cell->text.ptr, cell->text.len, l->widths[c]);
+			size_t n = ws__xlsx_lines(cell->text.ptr, cell->text.len, l->widths[c]);
 			lines = n > lines ? n : lines;
 		}
 		double height = (double)(lines < READING_LINES ? lines : READING_LINES) *
 		                WS_XLSX_ROW_POINTS;
 
-		if (is_tree)
-			set_row(x, s, r, row, height, open);
-		else if (height > WS_XLSX_ROW_POINTS)
+		if (is_tree) {
+			unsigned level = row_level(s, r);
+			unsigned next = r + 1 < s->rows ? row_level(s, r + 1) : 0;
+			lxw_row_col_options options = {.hidden = level > open,
+			                               .level = (uint8_t)level,
+			                               .collapsed = level <= open && next > open};
+
+			if (level || next)
+				ws__xlsx_try(x, worksheet_set_row_opt(s->sheet, row, height, NULL,
+				                                      &options));
+			else if (height > WS_XLSX_ROW_POINTS)
+				ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
+		} else if (height > WS_XLSX_ROW_POINTS)
 			ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
 		write_row(x, s, l, row, ws_table_cells(t, r));
 	}
@@ -467,7 +458,6 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	const struct ws_table *t = s->table;
 	uint32_t row = (uint32_t)(WS_XLSX_ROW_DATA + s->rows + (t->totals ? 1 : 0));
 	char title[WS_DISPLAY_TITLE];
-	double chart;
 
 	set_columns(x, s, l);
 	ws__xlsx_head(x, s, ws_display_title(t, title), l->last_paragraph_col, l->paragraph_width);
@@ -489,7 +479,7 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	else if (!t->nrows)
 		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
 	s->below = write_notes(x, s, l, row + 1);
-	chart = ws__xlsx_add_own_charts(x, s, &s->below);
+	double chart = ws__xlsx_add_own_charts(x, s, &s->below);
 	set_page(x, s, l, column_at(l, chart));
 }
 
@@ -560,11 +550,10 @@ static enum ws_status write_csv_beside(struct ws_xlsx *x, const struct ws_table 
 {
 	struct ws_outfile out;
 	size_t len = strlen(x->path);
-	const char *path;
 
 	if (len > 5 && !strcasecmp(x->path + len - 5, ".xlsx"))
 		len -= 5;
-	path = ws__xlsx_format(x, "%.*s-%s.csv", (int)len, x->path, t->def->name);
+	const char *path = ws__xlsx_format(x, "%.*s-%s.csv", (int)len, x->path, t->def->name);
 	WS_FORWARD(check(x, err));
 	WS_FORWARD(ws_outfile_open(&out, path, err));
 	ws_out_csv(out.f, t);
@@ -641,8 +630,18 @@ static char *property(struct ws_xlsx *x, const char *text)
 	return copy;
 }
 
-static void set_properties(struct ws_xlsx *x)
+/* Maximum memory of the library besides cells: to begin, and to compress. */
+#define WORKBOOK_BYTES ((size_t)16 << 20)
+
+static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
 {
+	ws_xroom(WORKBOOK_BYTES);
+	x->book = workbook_new(name);
+	if (!x->book)
+		ws_out_of_memory(sizeof(*x->book));
+	ws__xlsx_make_styles(x);
+
+	/* properties of the document */
 	int64_t seconds = x->report->created_ns / 1000000000;
 	lxw_doc_properties p = {0};
 	char author[] = "Warpsheet " WS_VERSION;
@@ -653,27 +652,12 @@ static void set_properties(struct ws_xlsx *x)
 	p.subject = property(x, x->report->trace);
 	p.author = author;
 	ws__xlsx_try(x, workbook_set_properties(x->book, &p));
-}
-
-/* Maximum memory of the library besides cells: to begin, and to compress. */
-#define WORKBOOK_BYTES ((size_t)16 << 20)
-
-static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
-{
-	lxw_error error;
-
-	ws_xroom(WORKBOOK_BYTES);
-	x->book = workbook_new(name);
-	if (!x->book)
-		ws_out_of_memory(sizeof(*x->book));
-	ws__xlsx_make_styles(x);
-	set_properties(x);
 	WS_FORWARD(check(x, err));
 	WS_FORWARD(add_sheets(x, err));
 	WS_FORWARD(write_sheets(x, err));
 	ws_xroom(WORKBOOK_BYTES);
 	errno = 0;
-	error = workbook_close(x->book);
+	lxw_error error = workbook_close(x->book);
 	x->book = NULL;
 	WS_FAIL_IF(error != LXW_NO_ERROR, err, IO_WRITE, "cannot write '%s': %s", x->path,
 	           errno ? strerror(errno) : lxw_strerror(error));
@@ -684,11 +668,10 @@ enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, s
 {
 	struct ws_xlsx x = {.report = report, .path = path};
 	struct ws_outfile out;
-	enum ws_status status;
 
 	WS_FORWARD(ws_outfile_open(&out, path, err));
 	WS_NEW(&x.arena, x.sheets, report->ntables);
-	status = write_book(&x, ws_outfile_name(&out), err);
+	enum ws_status status = write_book(&x, ws_outfile_name(&out), err);
 	if (status == WS_OK)
 		status = ws_outfile_commit(&out, err);
 	else

@@ -102,7 +102,7 @@ Test(own_file, a_temporary_file_is_new_and_has_the_usual_mode)
 	struct stat st;
 
 	for (int i = 0; i < 2; i++) {
-		int fd = ws_own_file_temporary(folder, names[i], 0666);
+		int fd = ws_name_temporary(folder, names[i], 0666, false);
 
 		cr_assert_geq(fd, 0);
 		cr_assert_eq(fstat(fd, &st), 0);

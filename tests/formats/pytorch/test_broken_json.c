@@ -141,18 +141,19 @@ Test(broken_json, an_unnamed_trace_can_be_read_and_leaves_nothing)
 	const struct ws_import_opts opts = {.progress = note_progress, .progress_ctx = last};
 	struct ws_trace_reader *reader;
 	const struct ws_importer *importer;
+	const char *cure;
 	int fd;
 
 	cr_assert(mkdtemp(folder) != NULL);
 	setenv("TMPDIR", folder, 1);
-	cr_assert(eq(int, ws_import_find(path, &importer, NULL), WS_OK));
+	cr_assert(eq(int, ws_import_find(path, &importer, &cure, NULL), WS_OK));
 	cr_assert(importer == &ws_importer_pytorch);
 	cr_assert(eq(int, ws_import_unnamed(path, &opts, &fd, stats, NULL), WS_OK));
 	cr_assert(eq(u64, stats->events, 149));
 	cr_assert(gt(u64, last[1], 0), "progress was told");
 	cr_assert(eq(u64, last[0], last[1]), "up to the end");
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	cr_assert(eq(int, ws_import_find(name, &importer, NULL), WS_OK));
+	cr_assert(eq(int, ws_import_find(name, &importer, &cure, NULL), WS_OK));
 	cr_assert(importer == NULL, "a trace needs no import");
 	cr_assert(eq(int, ws_trace_reader_open(&reader, name, NULL), WS_OK));
 	cr_assert(ne(i64, ws_trace_reader_summary(reader)->base_ns, 0));

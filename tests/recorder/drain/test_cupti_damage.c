@@ -145,6 +145,7 @@ Test(cupti_damage, of_a_dead_process_the_names_of_kernels_are_found_by_their_add
 	cr_assert_eq(ROWS(&p, launch_config), 2);
 	cr_expect_str_eq(TEXT(&p, launch_config, name, 0), "_Z4castPf");
 	cr_expect_str_eq(TEXT(&p, launch_config, name, 1), "unknown kernel 0x7f1234567898");
+	cr_expect_eq(lost(WS_DROPPED_kernel_without_name), 1);
 	probe_close(&p);
 }
 

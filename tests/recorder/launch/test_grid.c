@@ -8,13 +8,15 @@
 #define W(text) ((char *)(text))
 
 static struct ws_grid grid;
+static char *const train[] = {W("train.sh"), NULL}, *const tune[] = {W("tune.sh"), NULL};
+static const struct ws_grid_program programs[] = {{"train.sh", train}, {"b", tune}};
 
 static void plan(const char *model, char **rest, int nrest, int64_t repeat, uint64_t seed)
 {
 	struct ws_err err;
 
-	cr_assert_eq(ws_grid_plan(&grid, model, rest, nrest, "train.sh", repeat, seed, &err), WS_OK,
-	             "%s", err.text);
+	cr_assert_eq(ws_grid_plan(&grid, model, rest, nrest, programs, 1, repeat, seed, &err),
+	             WS_OK, "%s", err.text);
 }
 
 Test(grid, every_combination_is_a_point)
@@ -98,6 +100,27 @@ Test(grid, more_than_anybody_wants_is_refused)
 	for (size_t i = 0; i < 400; i++)
 		list[i] = i % 2 ? ',' : '1';
 	list[399] = '\0';
-	cr_expect_eq(ws_grid_plan(&grid, "mlp", rest, 4, "", 1, 1, &err), WS_USAGE);
+	cr_expect_eq(ws_grid_plan(&grid, "mlp", rest, 4, programs, 1, 1, 1, &err), WS_USAGE);
+	ws_grid_free(&grid);
+}
+
+Test(grid, two_programs_warm_up_and_then_are_pairs_in_an_order_of_the_seed)
+{
+	unsigned a_first = 0;
+	struct ws_err err;
+
+	cr_assert_eq(ws_grid_plan(&grid, NULL, NULL, 0, programs, 2, 100, 3, &err), WS_OK, "%s",
+	             err.text);
+	cr_assert_eq(grid.npoints, 2);
+	cr_expect_eq(grid.points[1].program, programs[1].argv);
+	cr_assert_eq(grid.nruns, 202);
+	for (size_t i = 0; i < grid.nruns; i += 2) {
+		cr_expect_eq(grid.runs[i].repetition, (int64_t)i / 2);
+		cr_expect_eq(grid.runs[i + 1].repetition, (int64_t)i / 2);
+		cr_expect_neq(grid.runs[i].point, grid.runs[i + 1].point);
+		a_first += grid.runs[i].point == 0;
+	}
+	/* of 101 throws of a coin */
+	cr_expect(a_first > 30 && a_first < 71, "%u", a_first);
 	ws_grid_free(&grid);
 }

@@ -18,6 +18,7 @@ import zlib
 
 LEAST = 1.0
 SPACE = '{http://schemas.openxmlformats.org/spreadsheetml/2006/main}'
+NOTES = ('A25', 'A26')  # about begin and end of the recording: below the findings, without a gain
 
 
 def run(*command):
@@ -74,7 +75,7 @@ def main(warpsheet, folder, traces):
             large = {}  # of each rule the largest gain that a page may show
             for row in told:
                 gain = float(row['Est. Gain (%)'] or 'nan')
-                if gain >= LEAST:
+                if gain >= LEAST and row['Rule'] not in NOTES:
                     large[row['Rule']] = max(gain, large.get(row['Rule'], 0))
             pages = {'html': of_html(html), 'workbook': of_workbook(workbook),
                      'terminal': of_terminal(run(warpsheet, 'report', trace))}

@@ -23,7 +23,7 @@ static struct ws_device_facts facts(int64_t major, int64_t minor, int64_t sm_cou
 
 /* RTX 3080 (8.6), 256 threads, 40 registers: 48/8 = 6 by warps; 1280 a warp, 12*4/8 = 6 by
  * registers. */
-Test(occupancy, every_limit_that_allows_no_more_is_named)
+Test(occupancy, the_tightest_limit_sets_the_blocks_of_an_sm)
 {
 	const struct ws_launch_shape shape = {1 << 20, 1, 1, 256, 1, 1, 40, 0};
 	const struct ws_device_facts f = facts(8, 6, 68);
@@ -34,7 +34,6 @@ Test(occupancy, every_limit_that_allows_no_more_is_named)
 	cr_assert(eq(int, ws_occupancy_estimate(&l, &shape, &o), 1));
 	cr_expect(eq(uint, o.active_blocks, 6));
 	cr_expect(ieee_ulp_eq(dbl, o.percent, 100, 1));
-	cr_expect(eq(uint, o.limiters, WS_OCCUPANCY_WARPS | WS_OCCUPANCY_REGISTERS));
 }
 
 /* Whatever a damaged trace says of its device, no division by 0 and no share over 100. */

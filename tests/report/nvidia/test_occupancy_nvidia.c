@@ -33,7 +33,7 @@ static cudaOccDeviceProp nvidia_device(const struct ws_sm_limits *l)
 
 /* Blocks on an SM, 0 where none fits or the calculator refuses the launch. */
 static unsigned nvidia_blocks(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
-                              int optin, unsigned *limiters)
+                              int optin)
 {
 	cudaOccDeviceProp p = nvidia_device(l);
 	cudaOccFuncAttributes a;
@@ -51,28 +51,22 @@ static unsigned nvidia_blocks(const struct ws_sm_limits *l, const struct ws_laun
 	if (cudaOccMaxActiveBlocksPerMultiprocessor(&r, &p, &a, &state, (int)s->block_x,
 	                                            s->shared_bytes) != CUDA_OCC_SUCCESS)
 		return 0;
-	*limiters = (r.limitingFactors & OCC_LIMIT_WARPS ? WS_OCCUPANCY_WARPS : 0u) |
-	            (r.limitingFactors & OCC_LIMIT_REGISTERS ? WS_OCCUPANCY_REGISTERS : 0u) |
-	            (r.limitingFactors & OCC_LIMIT_SHARED_MEMORY ? WS_OCCUPANCY_SHARED : 0u) |
-	            (r.limitingFactors & OCC_LIMIT_BLOCKS ? WS_OCCUPANCY_BLOCKS : 0u);
 	return (unsigned)r.activeBlocksPerMultiprocessor;
 }
 
 static void compare(const struct ws_sm_limits *l, const struct ws_launch_shape *s)
 {
-	unsigned limiters = 0, ignored;
-	unsigned optin = nvidia_blocks(l, s, 1, &limiters);
+	const unsigned optin = nvidia_blocks(l, s, 1);
 	struct ws_occupancy o;
 
 	cr_assert(eq(int, ws_occupancy_estimate(l, s, &o), optin != 0));
 	if (!optin)
 		return;
 	cr_assert(eq(uint, o.active_blocks, optin));
-	cr_assert(eq(uint, o.limiters, limiters));
-	cr_assert(eq(uint, o.kineto_active_blocks, nvidia_blocks(l, s, 0, &ignored)));
+	cr_assert(eq(uint, o.kineto_active_blocks, nvidia_blocks(l, s, 0)));
 }
 
-Test(occupancy_nvidia, blocks_and_limiters_are_those_of_nvidias_calculator)
+Test(occupancy_nvidia, blocks_are_those_of_nvidias_calculator)
 {
 	static const uint64_t registers[] = {0, 1, 24, 32, 33, 40, 48, 64, 96, 122, 168, 254, 255};
 	static const uint64_t shared[] = {0,      1,      2048,   8191,   16384, 33000,

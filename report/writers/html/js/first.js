@@ -10,10 +10,12 @@ function nameObjects(page) {
   const names = [...objects.keys()].filter(name => name.length > 3 || page.bar.segments.some(s => s.name === name)).sort((a, b) => b.length - a.length);
   objectNames = page.timeline && names.length ? new RegExp(`(?<![\\w.])(${names.map(name => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})(?![\\w])`, "gi") : null;
 }
+// A number and its unit stay on one line, and so does an option.
+const unbroken = text => text.split(/(\(?\d[\d.,]* (?:%|[nµm]?s|[kMGT]?B|[kMGT]?FLOP)(?!\w)\)?|--[\w-]+)/).map((part, i) => i % 2 ? make("span", { className: "one", textContent: part }) : part);
 function linked(text) {
-  if (!objectNames) return [text];
+  if (!objectNames) return unbroken(text);
   const find = name => objects.get(name) || [...objects].find(([other]) => other.toLowerCase() === name.toLowerCase())[1];
-  return text.split(objectNames).map((part, i) => i % 2 ? make("button", { className: "object", textContent: part, title: "find it in the timeline", onclick: () => find(part)() }) : part);
+  return text.split(objectNames).map((part, i) => i % 2 ? make("button", { className: "object", textContent: part, title: "find it in the timeline", onclick: () => find(part)() }) : unbroken(part)).flat();
 }
 function card(id, title, what, ...content) {
   return make("section", { id, "aria-label": title },
@@ -23,7 +25,7 @@ function card(id, title, what, ...content) {
 function addHeadline(page, to) {
   const box = make("section", { className: "box headline", id: "overview", "aria-label": "Overview" },
     ...page.headline.map(line => make("p", { className: "say" }, ...sentence(line))));
-  for (const line of [page.first, ...page.whatif]) if (line.length) box.append(make("p", { className: "first" }, "→ ", ...line.map(([text, bold]) => bold ? make("b", { textContent: text }) : text)));
+  for (const line of [page.first, ...page.whatif]) if (line.length) box.append(make("p", { className: "first" }, "→ ", ...line.flatMap(([text, bold]) => bold ? make("b", null, ...unbroken(text)) : unbroken(text))));
   box.append(make("dl", { className: "figures" }, ...page.figures.map(([value, what]) =>
     make("div", null, make("dd", { textContent: value }), make("dt", { textContent: what })))), stepStrip(page.steps));
   to.append(box);
@@ -283,10 +285,10 @@ function ladder(rungs) {
 }
 
 function addFindings(page, to) {
-  const { list, none, note, rungs } = page.findings;
+  const { list, none, caveat, note, rungs } = page.findings;
   const items = list.map(f => {
-    const li = make("li", null, make("span", { className: "do", textContent: f.advice + " " }));
-    if (f.gain > 0) li.append(make("b", { className: "gain", textContent: f.saves }));
+    const li = make("li", null, make("span", { className: "do" }, ...unbroken(f.advice + " ")));
+    if (f.gain > 0) li.append(make("b", { className: "gain" }, ...unbroken(f.saves)));
     li.append(make("div", { className: "soft" }, ...linked(`${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, "."))));
     return li;
   });
@@ -294,6 +296,7 @@ function addFindings(page, to) {
   box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: none + "." }));
   if (items.length > 5)
     box.append(make("details", null, make("summary", { textContent: `${items.length - 5} more` }), make("ol", { start: 6 }, ...items.slice(5))));
+  if (caveat) box.append(make("p", null, ...linked(caveat)));
   if (note) box.append(make("p", { className: "soft", textContent: note + "." }));
   if (rungs.length) box.append(ladder(rungs));
   to.append(card("what-to-do", "What to do", "", box));

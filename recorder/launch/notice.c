@@ -1,0 +1,25 @@
+/* What the launcher tells the user on stderr. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "formats/base/memory.h"
+#include "recorder/launch/launch.h"
+
+void ws_record_notice(const char *fmt, ...)
+{
+	char *line;
+	va_list ap;
+
+	va_start(ap, fmt);
+	line = ws_xvformat(fmt, ap);
+	va_end(ap);
+	ws_defuse(line); /* names may contain control characters */
+	fprintf(stderr, "warpsheet-record: %s\n", line);
+	free(line);
+}
+
+void ws_record_pass_on(const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}

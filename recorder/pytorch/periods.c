@@ -1,0 +1,323 @@
+/*
+ * Which steps record their operations: those that repeat a step before do not. The time from one
+ * end of an optimizer's step, or call of the root module, to the next is a period; what happens in
+ * it and is seen in any case are its marks. docs/dev/pytorch.md, 7.
+ */
+#include <ctype.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/schema/schema.h"
+#include "recorder/collect/collector.h"
+#include "recorder/pytorch/pytorch.h"
+
+/* Marks of a period that are compared as they come; further ones count at its end. */
+#define MAX_MARKS 256
+/* Kinds of periods that are remembered. */
+#define KINDS 32
+/* Periods of a kind in a row that are left out: so many at first, then twice as many each time. */
+#define FIRST_REST 8
+#define LAST_REST  64
+
+/* Periods of the same marks. */
+struct kind {
+	uint64_t marks;
+	uint64_t ops;        /* of the last one that was recorded */
+	uint32_t alike;      /* recorded ones in a row that had the same */
+	uint32_t unrecorded; /* since then */
+	uint32_t rest;       /* that may be left out */
+	uint32_t
+	        change_after; /* number of these in a row before the last other kind, 0: none yet */
+	struct kind *next_kind; /* that other kind; NULL: it was not recorded as a whole */
+	uint64_t used;        /* number of the last period of this kind */
+	uint32_t nmarks;
+	uint64_t mark[MAX_MARKS]; /* hash of all up to each */
+};
+
+_Atomic uint32_t ws_period_number = 1;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t callback; /* of operations */
+static uint64_t (*hash_of_ops)(void);
+static bool is_on;                           /* steps may be left out */
+static const void *leader;                   /* the thread whose marks count */
+static __thread char self;                   /* its address stands for the thread */
+static struct kind kinds[KINDS], *before;    /* kind of the last period, NULL: unknown */
+static uint32_t nkinds, surprises, in_a_row; /* number of periods of that kind */
+
+/* The period that lasts. */
+static struct {
+	int64_t start_ns, sequence;
+	uint64_t hash;
+	uint32_t nmarks;
+	uint64_t mark[MAX_MARKS];
+	bool is_rest; /* its begin was left out */
+} period;
+
+static bool by_optimizer; /* periods end with an optimizer's step */
+
+/* Read by our torch_modules.py: modules below the root are recorded. */
+__attribute__((visibility("default"))) extern int32_t warpsheet_records_modules;
+int32_t warpsheet_records_modules = 1;
+
+static void set_recorded(bool recorded)
+{
+	if (warpsheet_records_modules == recorded)
+		return;
+	warpsheet_records_modules = recorded;
+	(recorded ? ws_torch.enable_callback : ws_torch.disable_callback)(callback);
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 29;
+}
+
+uint64_t ws_period_text(const char *text)
+{
+	uint64_t hash = 1;
+
+	for (; *text; text++)
+		if (!isdigit((unsigned char)*text))
+			hash = mixed(hash, (unsigned char)*text);
+	return hash;
+}
+
+static int64_t sequence_number(void)
+{
+	return ws_torch.peek_sequence ? ws_torch.peek_sequence() : 0;
+}
+
+static void begin_period(int64_t now_ns, bool is_rest)
+{
+	period.start_ns = now_ns;
+	period.is_rest = is_rest;
+	atomic_fetch_add_explicit(&ws_period_number, 1, memory_order_relaxed);
+	if (is_rest)
+		return;
+	period.sequence = sequence_number();
+	period.nmarks = 0;
+	period.hash = 0;
+}
+
+/* Returns the hash of its operations, 0: none were recorded. */
+static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
+{
+	struct ws_rec_op_period rec = {
+	        .head.time_ns = period.start_ns,
+	        .end_ns = now_ns,
+	        .marks = mixed(period.hash, part),
+	        .part = part,
+	        .ops = warpsheet_records_modules ? hash_of_ops() | 1 : 0,
+	};
+
+	ws_event_op_period(&rec);
+	return rec.ops;
+}
+
+static uint64_t put_whole_or_rest(int64_t now_ns)
+{
+	return put_period(now_ns, period.is_rest ? WS_OP_PERIOD_REST : WS_OP_PERIOD_WHOLE);
+}
+
+static void put_mark(uint64_t what)
+{
+	period.hash =
+	        mixed(mixed(period.hash, what), (uint64_t)(sequence_number() - period.sequence));
+	if (period.nmarks < MAX_MARKS)
+		period.mark[period.nmarks] = period.hash;
+	period.nmarks++;
+}
+
+/* Each surprise doubles how many periods have to be alike. */
+static bool is_known(const struct kind *kind)
+{
+	return kind->alike >> (surprises < 30 ? surprises : 30) >= 2;
+}
+
+static struct kind *kind_of_period(void)
+{
+	struct kind *oldest = kinds;
+
+	for (uint32_t i = 0; i < nkinds; i++) {
+		if (kinds[i].marks == period.hash)
+			return &kinds[i];
+		if (kinds[i].used < oldest->used)
+			oldest = &kinds[i];
+	}
+	if (nkinds < KINDS)
+		oldest = &kinds[nkinds++];
+	for (uint32_t i = 0; i < nkinds; i++)
+		if (kinds[i].next_kind == oldest)
+			kinds[i].next_kind = NULL;
+	if (before == oldest)
+		before = NULL;
+	*oldest = (struct kind){.marks = period.hash, .rest = FIRST_REST, .nmarks = period.nmarks};
+	memcpy(oldest->mark, period.mark, sizeof(period.mark));
+	return oldest;
+}
+
+/* A period of this kind was recorded, whole. */
+static void learn(struct kind *kind, uint64_t ops)
+{
+	const bool is_alike = kind->alike && kind->ops == ops;
+
+	if (kind->unrecorded && is_alike && kind->rest < LAST_REST)
+		kind->rest *= 2;
+	if (kind->unrecorded && !is_alike) {
+		surprises++;
+		kind->rest = FIRST_REST;
+	}
+	kind->alike = is_alike ? kind->alike + 1 : 1;
+	kind->ops = ops;
+	kind->unrecorded = 0;
+}
+
+/* Number of periods that are recorded where an unknown kind came last time. */
+#define NEAR_UNKNOWN 3
+
+/* The kind that is expected next: the same again, or the other one after as many in a row as last
+ * time. A critic steps five times, then its generator once. NULL: unknown. */
+static struct kind *next_kind(void)
+{
+	const struct kind *other = before ? before->next_kind : NULL;
+
+	if (!before || !before->change_after || in_a_row < before->change_after)
+		return before;
+	if (in_a_row - before->change_after < (other ? 1 : NEAR_UNKNOWN))
+		return before->next_kind;
+	return before;
+}
+
+static void follow(struct kind *kind)
+{
+	if (before && kind != before) {
+		before->change_after = in_a_row;
+		before->next_kind = kind;
+	}
+	in_a_row = kind && kind == before ? in_a_row + 1 : 1;
+	before = kind;
+}
+
+static void end_period(int64_t now_ns)
+{
+	struct kind *kind = NULL, *next;
+	const uint64_t ops = put_whole_or_rest(now_ns);
+
+	if (!period.is_rest) {
+		kind = kind_of_period();
+		kind->used = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
+		if (ops)
+			learn(kind, ops);
+		else if (is_known(kind))
+			kind->unrecorded++;
+		else
+			surprises++;
+	}
+	follow(kind);
+	next = next_kind();
+	set_recorded(!next || !is_known(next) || next->unrecorded >= next->rest);
+	begin_period(now_ns, 0);
+}
+
+/* Has a kind that is known this mark, behind the same ones? */
+static bool is_expected(uint32_t mark)
+{
+	for (uint32_t i = 0; i < nkinds; i++)
+		if (kinds[i].nmarks > mark && kinds[i].mark[mark] == period.mark[mark] &&
+		    is_known(&kinds[i]))
+			return 1;
+	return 0;
+}
+
+static void mark_period(uint64_t what)
+{
+	int64_t now_ns;
+
+	put_mark(what);
+	if (warpsheet_records_modules || period.nmarks > MAX_MARKS ||
+	    is_expected(period.nmarks - 1))
+		return;
+	now_ns = ws_now_ns();
+	(void)put_period(now_ns, WS_OP_PERIOD_BEGIN);
+	set_recorded(1);
+	begin_period(now_ns, 1);
+}
+
+/* is_end: of a period. A thread's first ends none. */
+static void take(uint64_t what, bool is_end)
+{
+	if (is_end && !leader) {
+		leader = &self;
+		begin_period(ws_now_ns(), 0);
+	} else if (leader == &self && is_end) {
+		put_mark(what);
+		end_period(ws_now_ns());
+	} else if (leader == &self) {
+		mark_period(what);
+	}
+}
+
+void ws_period_take(uint64_t what, enum ws_period_mark mark)
+{
+	sigset_t signals;
+
+	if (!is_on)
+		return;
+	ws_lock(&lock, &signals);
+	if (mark == WS_PERIOD_STEPS && leader && leader != &self && by_optimizer) {
+		/* two threads train */
+		is_on = 0;
+		set_recorded(1);
+	} else if (mark == WS_PERIOD_STEPS) {
+		if (!by_optimizer)
+			leader = leader == &self ? leader : NULL;
+		by_optimizer = 1;
+		take(what, 1);
+	} else if (mark == WS_PERIOD_CALLS && !by_optimizer) {
+		if (leader && leader != &self) {
+			is_on = 0;
+			set_recorded(1);
+		} else {
+			take(0, 1);
+			take(what, 0);
+		}
+	} else {
+		take(what, 0);
+	}
+	ws_unlock(&lock, &signals);
+}
+
+/* The program ends: as a step would, if it was one. */
+static void end_last(void)
+{
+	sigset_t signals;
+
+	ws_lock(&lock, &signals);
+	if (is_on && leader) {
+		put_mark(0);
+		(void)put_whole_or_rest(ws_now_ns());
+		is_on = 0;
+	}
+	ws_unlock(&lock, &signals);
+}
+
+void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void))
+{
+	hash_of_ops = hash_ops;
+	callback = of_operations;
+	is_on = ws_torch.enable_callback && ws_torch.disable_callback && !atexit(end_last);
+}
+
+void ws_periods_forked(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	lock = unlocked;
+	if (is_on)
+		set_recorded(1);
+	is_on = 0;
+}

@@ -1,0 +1,564 @@
+/*
+ * Steps that repeat others were recorded without their operations: those get the ones of a step
+ * that is the same in all that was recorded of both. docs/dev/pytorch.md, 7.
+ */
+#include <string.h>
+
+#include "formats/base/memory.h"
+#include "formats/base/sort.h"
+#include "report/model/load.h"
+
+/* --- periods --- */
+
+static int by_thread_and_start(const void *pa, const void *pb)
+{
+	const struct ws_op_period *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->thread, b->thread);
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	return 0;
+}
+
+/* The time behind the last one, where the program was killed: if no operation was recorded in it,
+ * it may have had some. */
+static void add_rest(struct ws_model *m, const struct ws_column_data *ops)
+{
+	const struct ws_op_period *last = &m->op_periods[m->nop_periods - 1];
+
+	for (uint64_t row = 0; row < ops->rows; row++)
+		if ((int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row) >= last->end_ns)
+			return;
+	m->op_periods[m->nop_periods++] = (struct ws_op_period){.start_ns = last->end_ns,
+	                                                        .end_ns = WS_MAX_TIME_NS,
+	                                                        .thread = last->thread};
+}
+
+/* Each that was not recorded is like the last one of the same marks that was, if the next of them
+ * has the same operations. */
+static void find_alike(struct ws_model *m, struct ws_arena *temp)
+{
+	struct ws_strtab kinds = {0};
+	struct ws_op_period *p = m->op_periods;
+	uint32_t *kind, *last, *next, n = 0;
+
+	WS_NEW(temp, kind, m->nop_periods);
+	for (size_t i = 0; i < m->nop_periods; i++) {
+		const uint64_t key[] = {p[i].thread, p[i].marks};
+
+		kind[i] = (uint32_t)ws_strtab_add(&kinds, key, sizeof(key)) - 1;
+		n = kind[i] >= n ? kind[i] + 1 : n;
+	}
+	ws_strtab_free(&kinds);
+	WS_NEW(temp, last, n);
+	WS_NEW(temp, next, n);
+	memset(last, 0xff, n * sizeof(*last));
+	memset(next, 0xff, n * sizeof(*next));
+	for (uint32_t i = 0; i < m->nop_periods; i++) {
+		if (p[i].ops)
+			last[kind[i]] = i;
+		p[i].source = last[kind[i]];
+	}
+	for (uint32_t i = (uint32_t)m->nop_periods; i-- > 0;) {
+		if (p[i].ops)
+			next[kind[i]] = i;
+		else if (p[i].source != WS_NONE && next[kind[i]] != WS_NONE &&
+		         p[next[kind[i]]].ops != p[p[i].source].ops)
+			p[i].source = WS_NONE;
+	}
+}
+
+/* --- what is recorded in any case --- */
+
+/* A launch, copy or fill, a range, or a call of a module in no other, begins or ends. */
+struct fixed_event {
+	int64_t time_ns;
+	uint32_t thread;
+	bool is_module;
+	uint64_t identity; /* the same: it may be the same event of another step */
+};
+
+struct fixed_events {
+	struct fixed_event *event; /* by thread, then time */
+	size_t n, capacity;
+};
+
+static void put(struct fixed_events *e, int64_t time_ns, uint32_t thread, uint64_t what,
+                bool is_module)
+{
+	WS_GROW(e->event, e->n + 1, e->capacity);
+	e->event[e->n++] = (struct fixed_event){time_ns, thread, is_module, what};
+}
+
+static int by_thread_and_time(const void *pa, const void *pb)
+{
+	const struct fixed_event *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->thread, b->thread);
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	return 0;
+}
+
+#define END_OF     (UINT64_C(1) << 63)
+#define IS_KERNEL  (UINT64_C(1) << 62)
+#define IS_WORK    (UINT64_C(1) << 61)
+#define WORK_KIND  (UINT64_C(1) << 56)
+#define WORK_BYTES (WORK_KIND - 1)
+
+/* What the calls of this correlation id start, 0: nothing. */
+static enum ws_status add_calls(struct ws_loader *l, struct fixed_events *e, struct ws_err *err)
+{
+	const struct ws_model *m = l->m;
+	struct ws_column_data kernels = {0}, calls = {0};
+	struct ws_idmap kernel_of = {0}, work_of = {0};
+	enum ws_status status = ws_load_kind(l, WS_KIND_KERNEL, &kernels, err);
+
+	WS_THEN(status, ws_load_kind(l, WS_KIND_API, &calls, err));
+	for (uint64_t i = 0; i < kernels.rows && status == WS_OK; i++)
+		ws_idmap_put(&kernel_of, ws_value(&kernels, WS_COL_kernel_correlation, i),
+		             (uint32_t)ws_value(&kernels, WS_COL_kernel_config, i));
+	for (uint32_t i = 0; i < m->nwork && status == WS_OK; i++)
+		ws_idmap_put(&work_of, m->work[i].correlation, i);
+	for (uint64_t i = 0; i < calls.rows && status == WS_OK; i++) {
+		const uint64_t id = ws_value(&calls, WS_COL_api_correlation, i);
+		const uint32_t kernel = ws_idmap_get(&kernel_of, id),
+		               work = ws_idmap_get(&work_of, id),
+		               thread = ws_thread_number(l, ws_value(&calls, WS_COL_api_thread, i),
+		                                         0);
+		const int64_t start_ns = (int64_t)ws_value(&calls, WS_COL_api_start_ns, i);
+		uint64_t what;
+
+		if (!id || (kernel == WS_NONE && work == WS_NONE))
+			continue;
+		what = kernel != WS_NONE
+		               ? IS_KERNEL | kernel
+		               : (IS_WORK |
+		                  (m->work[work].kind * 16u + m->work[work].direction) * WORK_KIND |
+		                  (m->work[work].bytes & WORK_BYTES));
+		l->m->op_periods_launch = true;
+		put(e, start_ns, thread, what, 0);
+		put(e, start_ns + (int64_t)ws_value(&calls, WS_COL_api_dur_ns, i), thread,
+		    what | END_OF, 0);
+	}
+	ws_idmap_free(&kernel_of);
+	ws_idmap_free(&work_of);
+	ws_column_data_release(&kernels);
+	ws_column_data_release(&calls);
+	return status;
+}
+
+/* Ranges of one name may carry numbers of their steps. */
+static void add_range(struct ws_loader *l, struct fixed_events *e, const struct ws_row_nvtx *r)
+{
+	const struct ws_bytes name = l->m->texts[ws_model_text(l->m, r->name)];
+	uint64_t hash = ws_model_text(l->m, r->domain);
+
+	if (r->type != WS_NVTX_PUSH && r->type != WS_NVTX_POP)
+		return;
+	for (size_t i = 0; i < name.len; i++) {
+		const uint8_t c = ((const uint8_t *)name.ptr)[i];
+
+		if (c < '0' || c > '9')
+			hash = (hash ^ c) * UINT64_C(0x9E3779B97F4A7C15);
+	}
+	put(e, r->time_ns, ws_thread_number(l, r->thread, 0),
+	    (r->type == WS_NVTX_POP ? END_OF : 0) | hash >> 4, 0);
+}
+
+/* An operation that did not end has no duration; hostile values wrap. */
+static int64_t end_of(int64_t start_ns, int64_t dur_ns)
+{
+	return dur_ns < 0 ? start_ns : (int64_t)((uint64_t)start_ns + (uint64_t)dur_ns);
+}
+
+struct reading {
+	struct ws_loader *l;
+	struct fixed_events *events;
+};
+
+static void on_range(void *ctx, const void *row)
+{
+	const struct reading *r = ctx;
+
+	add_range(r->l, r->events, row);
+}
+
+static void on_module(void *ctx, const void *row)
+{
+	const struct reading *r = ctx;
+	const struct ws_row_python_call *call = row;
+	const uint32_t thread = ws_thread_number(r->l, call->thread, 0);
+
+	put(r->events, call->start_ns, thread, call->name, 1);
+	put(r->events, end_of(call->start_ns, call->dur_ns), thread, call->name | END_OF, 1);
+}
+
+/* Of calls of modules those in no other stay. */
+static void drop_inner_modules(struct fixed_events *e)
+{
+	size_t n = 0, depth = 0;
+
+	for (size_t i = 0; i < e->n; i++) {
+		const struct fixed_event *event = &e->event[i];
+		const bool ends = event->identity & END_OF;
+
+		if (i && event->thread != e->event[i - 1].thread)
+			depth = 0;
+		if (event->is_module && ends && depth)
+			depth--;
+		if (!event->is_module || !depth)
+			e->event[n++] = *event;
+		depth += event->is_module && !ends;
+	}
+	e->n = n;
+}
+
+static enum ws_status load_events(struct ws_loader *l, struct fixed_events *e, struct ws_err *err)
+{
+	struct reading r = {l, e};
+
+	WS_FORWARD(add_calls(l, e, err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_NVTX, on_range, &r, err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_PYTHON_CALL, on_module, &r, err));
+	ws_sort(e->event, e->n, sizeof(*e->event), by_thread_and_time);
+	drop_inner_modules(e);
+	return WS_OK;
+}
+
+/* --- matching --- */
+
+struct matching {
+	struct ws_loader *l;
+	struct fixed_events events;
+	struct ws_op_point *point; /* of the period that is matched */
+	size_t npoints, capacity;
+};
+
+/* The first event of the thread at this time or later. */
+static size_t first_event(const struct fixed_events *e, uint32_t thread, int64_t time_ns)
+{
+	size_t i;
+
+	WS_COUNT_FIRST(i, e->n,
+	               e->event[i].thread < thread ||
+	                       (e->event[i].thread == thread && e->event[i].time_ns < time_ns));
+	return i;
+}
+
+/* The events of a thread in both periods, in order: all are the same, but modules that only the
+ * recorded one has. */
+static bool match_thread(struct matching *x, const struct ws_op_period *from,
+                         const struct ws_op_period *to, uint32_t thread)
+{
+	const struct fixed_event *e = x->events.event;
+	size_t a = first_event(&x->events, thread, from->start_ns),
+	       b = first_event(&x->events, thread, to->start_ns);
+	const size_t end_a = first_event(&x->events, thread, from->end_ns),
+	             end_b = first_event(&x->events, thread, to->end_ns);
+
+	for (; a < end_a; a++) {
+		const bool is_same = b < end_b && e[a].identity == e[b].identity &&
+		                     e[a].is_module == e[b].is_module;
+
+		if (!is_same && e[a].is_module)
+			continue;
+		if (!is_same)
+			return 0;
+		WS_GROW(x->point, x->npoints + 1, x->capacity);
+		x->point[x->npoints++] = (struct ws_op_point){.from_ns = e[a].time_ns,
+		                                              .to_ns = e[b++].time_ns,
+		                                              .thread = thread,
+		                                              .is_module = e[a].is_module};
+	}
+	return b == end_b;
+}
+
+/* The program ended in its last period, some time behind its last operation: as long as the other
+ * lasted behind the last event of both. */
+static void end_with_program(const struct matching *x, const struct ws_op_period *from,
+                             struct ws_op_period *to)
+{
+	struct ws_op_point last = {.from_ns = from->start_ns, .to_ns = to->start_ns};
+
+	for (size_t i = 0; i < x->npoints; i++)
+		if (x->point[i].to_ns > last.to_ns)
+			last = x->point[i];
+	if (to->end_ns - last.to_ns > from->end_ns - last.from_ns)
+		to->end_ns = last.to_ns + (from->end_ns - last.from_ns);
+}
+
+/* Which threads have operations in each recorded period: a bit each. */
+static uint8_t *threads_of(struct ws_loader *l, const struct ws_column_data *ops, size_t nthreads,
+                           struct ws_arena *temp)
+{
+	const struct ws_model *m = l->m;
+	int64_t *start_ns;
+	uint32_t *order;
+	uint8_t *has;
+
+	WS_NEW(temp, has, m->nop_periods * nthreads);
+	WS_NEW(temp, order, m->nop_periods);
+	WS_NEW(temp, start_ns, m->nop_periods);
+	for (size_t i = 0; i < m->nop_periods; i++)
+		start_ns[i] = m->op_periods[i].start_ns;
+	ws_order_identity(order, m->nop_periods);
+	ws_order_by(order, start_ns, m->nop_periods);
+	for (uint64_t row = 0; row < ops->rows; row++) {
+		const int64_t at_ns = (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row);
+		const uint32_t thread =
+		        ws_thread_number(l, ws_value(ops, WS_COL_cpu_op_thread, row), 0);
+		size_t n;
+
+		WS_COUNT_FIRST(n, m->nop_periods, start_ns[order[n]] <= at_ns);
+		if (n && thread < nthreads)
+			has[order[n - 1] * nthreads + thread] = 1;
+	}
+	return has;
+}
+
+/* --- times of copies --- */
+
+static void put_time(struct ws_op_times *times, uint32_t thread, int64_t time_ns)
+{
+	WS_GROW(times->time, times->n + 1, times->capacity);
+	times->time[times->n++] = (struct ws_op_time){time_ns, thread};
+}
+
+static void on_module_time(void *ctx, const void *row)
+{
+	struct ws_loader *l = ctx;
+	const struct ws_row_python_call *call = row;
+	const uint32_t thread = ws_thread_number(l, call->thread, 0);
+
+	put_time(&l->op_times, thread, call->start_ns);
+	put_time(&l->op_times, thread, end_of(call->start_ns, call->dur_ns));
+}
+
+static int by_thread_then_time(const void *pa, const void *pb)
+{
+	const struct ws_op_time *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->thread, b->thread);
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	return 0;
+}
+
+/* The times at which operations and calls of modules begin or end, each once. */
+static enum ws_status load_times(struct ws_loader *l, const struct ws_column_data *ops,
+                                 struct ws_err *err)
+{
+	struct ws_op_times *times = &l->op_times;
+	size_t n = 0;
+
+	for (uint64_t row = 0; row < ops->rows; row++) {
+		const int64_t start_ns = (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row);
+		const uint32_t thread =
+		        ws_thread_number(l, ws_value(ops, WS_COL_cpu_op_thread, row), 0);
+
+		put_time(times, thread, start_ns);
+		put_time(times, thread,
+		         end_of(start_ns, (int64_t)ws_value(ops, WS_COL_cpu_op_dur_ns, row)));
+	}
+	WS_FORWARD(ws_load_each(l, WS_KIND_PYTHON_CALL, on_module_time, l, err));
+	ws_sort(times->time, times->n, sizeof(*times->time), by_thread_then_time);
+	for (size_t i = 0; i < times->n; i++)
+		if (!n || by_thread_then_time(&times->time[n - 1], &times->time[i]))
+			times->time[n++] = times->time[i];
+	times->n = n;
+	return WS_OK;
+}
+
+/* Number of these times of a thread after one time, up to and with another one. */
+static int64_t times_between(const struct ws_loader *l, uint32_t thread, int64_t after_ns,
+                             int64_t until_ns)
+{
+	const struct ws_op_time *t = l->op_times.time;
+	size_t first, end;
+
+	WS_COUNT_FIRST(first, l->op_times.n,
+	               t[first].thread < thread ||
+	                       (t[first].thread == thread && t[first].time_ns <= after_ns));
+	WS_COUNT_FIRST(end, l->op_times.n,
+	               t[end].thread < thread ||
+	                       (t[end].thread == thread && t[end].time_ns <= until_ns));
+	return end > first ? (int64_t)(end - first) : 0;
+}
+
+/* Between two fixed points: is there a nanosecond for each time that is copied to between them? */
+static bool has_room(const struct ws_loader *l, const struct ws_op_point *left,
+                     const struct ws_op_point *right)
+{
+	const int64_t n =
+	        right->from_ns > left->from_ns
+	                ? times_between(l, right->thread, left->from_ns, right->from_ns - 1)
+	                : 0;
+
+	return !n || right->to_ns - left->to_ns > n;
+}
+
+/* Can the copies of all operations of the thread have the order of the recorded ones? */
+static bool keeps_order(const struct ws_loader *l, const struct ws_op_period *from,
+                        const struct ws_op_period *to, uint32_t thread,
+                        const struct ws_op_point *point, size_t n)
+{
+	struct ws_op_point left = {from->start_ns, to->start_ns, thread, 0};
+	const struct ws_op_point end = {from->end_ns, to->end_ns, thread, 0};
+
+	for (size_t i = 0; i < n; i++) {
+		if (point[i].thread != thread)
+			continue;
+		if (!has_room(l, &left, &point[i]))
+			return 0;
+		left = point[i];
+	}
+	return has_room(l, &left, &end);
+}
+
+enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_data *ops,
+                                  struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct matching x = {.l = l};
+	const uint32_t nthreads = m->nthreads; /* those of operations are among them */
+	struct ws_column_data t;
+	enum ws_status status = WS_OK;
+	const uint8_t *has;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_PERIOD, &t, err));
+	WS_NEW(&m->arena, m->op_periods, t.rows + 1);
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
+		const int64_t start_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
+		              dur_ns = (int64_t)ws_value(&t, WS_COL_op_period_dur_ns, i);
+
+		status = ws_check_time(start_ns, dur_ns, "period", i, err);
+		m->op_periods[m->nop_periods++] = (struct ws_op_period){
+		        .start_ns = start_ns,
+		        .end_ns = start_ns + (dur_ns < 0 ? 0 : dur_ns),
+		        .marks = ws_value(&t, WS_COL_op_period_marks, i),
+		        .ops = ws_value(&t, WS_COL_op_period_ops, i),
+		        .is_begin = ws_value(&t, WS_COL_op_period_part, i) == WS_OP_PERIOD_BEGIN,
+		        .thread = ws_thread_number(l, ws_value(&t, WS_COL_op_period_thread, i), 0)};
+	}
+	ws_column_data_release(&t);
+	if (!m->nop_periods || status != WS_OK)
+		return status;
+	ws_sort(m->op_periods, m->nop_periods, sizeof(*m->op_periods), by_thread_and_start);
+	add_rest(m, ops);
+	find_alike(m, &l->temp);
+	has = threads_of(l, ops, nthreads, &l->temp);
+	WS_NEW(&l->temp, l->op_points, m->nop_periods);
+	WS_FORWARD(load_times(l, ops, err));
+	WS_FORWARD(load_events(l, &x.events, err));
+	for (size_t i = 0; i < m->nop_periods; i++) {
+		struct ws_op_period *p = &m->op_periods[i];
+		struct ws_op_points *points = &l->op_points[i];
+
+		if (p->ops || p->source == WS_NONE)
+			continue;
+		x.npoints = 0;
+		for (uint32_t thread = 0; thread < nthreads && p->source != WS_NONE; thread++)
+			if ((thread == p->thread || has[p->source * nthreads + thread]) &&
+			    !match_thread(&x, &m->op_periods[p->source], p, thread))
+				p->source = WS_NONE;
+		if (p->source == WS_NONE)
+			continue;
+		if (i + 1 == m->nop_periods || p[1].end_ns == WS_MAX_TIME_NS)
+			end_with_program(&x, &m->op_periods[p->source], p);
+		for (uint32_t thread = 0; thread < nthreads && p->source != WS_NONE; thread++)
+			if (has[p->source * nthreads + thread] &&
+			    !keeps_order(l, &m->op_periods[p->source], p, thread, x.point,
+			                 x.npoints))
+				p->source = WS_NONE;
+		if (p->source == WS_NONE)
+			continue;
+		WS_NEW(&l->temp, points->point, x.npoints);
+		memcpy(points->point, x.point, x.npoints * sizeof(*x.point));
+		points->n = x.npoints;
+	}
+	free(x.events.event);
+	free(x.point);
+	return WS_OK;
+}
+
+/* --- copies --- */
+
+int64_t ws_op_copy_time(const struct ws_loader *l, uint32_t period, uint32_t thread,
+                        int64_t time_ns, bool *is_module)
+{
+	const struct ws_op_points *points = &l->op_points[period];
+	const struct ws_op_period *to = &l->m->op_periods[period],
+	                          *from = &l->m->op_periods[to->source];
+	struct ws_op_point left = {from->start_ns, to->start_ns, thread, 0},
+	                   right = {from->end_ns, to->end_ns, thread, 0};
+	size_t i;
+
+	WS_COUNT_FIRST(i, points->n,
+	               points->point[i].thread < thread || (points->point[i].thread == thread &&
+	                                                    points->point[i].from_ns <= time_ns));
+	if (i && points->point[i - 1].thread == thread)
+		left = points->point[i - 1];
+	if (i < points->n && points->point[i].thread == thread)
+		right = points->point[i];
+	if (is_module)
+		*is_module = left.is_module && left.from_ns == time_ns;
+	if (time_ns >= from->end_ns)
+		return to->end_ns + (time_ns - from->end_ns);
+	if (right.from_ns <= left.from_ns || time_ns <= left.from_ns)
+		return left.to_ns;
+	/* A nanosecond for each of the times between the points, so that two of them are never the
+	 * same; the rest in proportion. */
+	const int64_t n = times_between(l, thread, left.from_ns, right.from_ns - 1),
+	              before = times_between(l, thread, left.from_ns, time_ns),
+	              rest_ns = right.to_ns - left.to_ns - n - 1;
+
+	return left.to_ns + before +
+	       (int64_t)((double)(time_ns - left.from_ns) * (double)rest_ns /
+	                 (double)(right.from_ns - left.from_ns));
+}
+
+/* The rows [first, end) of the order that a period has, or that it has copies of; none: false. */
+static bool rows_of(const struct ws_model *m, uint32_t period, const uint32_t *order,
+                    const int64_t *start_ns, size_t n, size_t *first, size_t *end)
+{
+	const struct ws_op_period *p = &m->op_periods[period];
+
+	if (p->source == WS_NONE)
+		return 0;
+	p = &m->op_periods[p->source];
+	WS_COUNT_FIRST(*first, n, start_ns[order[*first]] < p->start_ns);
+	WS_COUNT_FIRST(*end, n, start_ns[order[*end]] < p->end_ns);
+	return 1;
+}
+
+size_t ws_op_copies(const struct ws_loader *l, const uint32_t *order, const int64_t *start_ns,
+                    size_t n, struct ws_arena *arena, struct ws_op_copy **out)
+{
+	struct ws_model *m = l->m;
+	size_t ncopies = 0, at = n, first, end;
+
+	for (uint32_t i = 0; i < m->nop_periods; i++) {
+		struct ws_op_period *p = &m->op_periods[i];
+
+		if (p->ops || !rows_of(m, i, order, start_ns, n, &first, &end))
+			continue;
+		if (ncopies + (end - first) > WS_MOST_OP_COPIES)
+			p->source = WS_NONE;
+		else
+			ncopies += end - first;
+	}
+	WS_NEW(arena, *out, n + ncopies);
+	for (size_t i = 0; i < n; i++)
+		(*out)[i] = (struct ws_op_copy){.row = order[i], .period = WS_NONE};
+	for (uint32_t i = 0; i < m->nop_periods; i++) {
+		const bool is_copy = !m->op_periods[i].ops;
+
+		if (!rows_of(m, i, order, start_ns, n, &first, &end))
+			continue;
+		for (size_t k = first; k < end; k++)
+			(*out)[is_copy ? at++ : k] =
+			        (struct ws_op_copy){.row = order[k],
+			                            .period = i,
+			                            .place = (uint32_t)(k - first),
+			                            .is_copy = is_copy};
+	}
+	return at;
+}

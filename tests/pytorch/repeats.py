@@ -1,0 +1,108 @@
+"""Programs whose steps repeat themselves, or do not: repeats.py NAME. The same in each run."""
+import sys
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+random = torch.Generator().manual_seed(1)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(16, 16), nn.LayerNorm(16), nn.ReLU()) for _ in range(4))
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x, skipped=()):
+        for i, layer in enumerate(self.layers):
+            if i not in skipped:
+                x = layer(x)
+        return self.head(x)
+
+
+def train(steps, inputs=lambda i: torch.ones(8, 16), skipped=lambda i: (), between=lambda i, model: None):
+    """Adam's numbers differ in each step; its foreach runs as many operations."""
+    model = Net()
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    for i in range(steps):
+        optimizer.zero_grad()
+        model(inputs(i), skipped(i)).logsumexp(1).mean().backward()
+        optimizer.step()
+        between(i, model)
+
+
+def alike():
+    train(60)
+
+
+def layers():
+    """Skips a layer once in ten steps, as stochastic depth does, and another one than before."""
+    def skipped(i):
+        return (i // 10 % 4,) if i % 10 == 7 else ()
+    train(60, skipped=skipped)
+
+
+def always_other():
+    """Skips by chance, so hardly any step is as the one before."""
+    train(40, skipped=lambda i: [k for k in range(4) if torch.rand(1, generator=random) < 0.5])
+
+
+def growing():
+    train(40, inputs=lambda i: torch.ones(8 + i, 16))
+
+
+def last_batch():
+    train(60, inputs=lambda i: torch.ones(3 if i % 20 == 19 else 8, 16))
+
+
+def evaluation():
+    def evaluate(i, model):
+        if i % 15 == 14:
+            model.eval()
+            with torch.no_grad():
+                for _ in range(5):
+                    model(torch.ones(64, 16)).argmax(1)
+            model.train()
+    train(60, between=evaluate)
+
+
+def unseen():
+    """Without gradients, and in no module: nothing shows that the operations are others from the 20th call on."""
+    model = Net().eval()
+    with torch.no_grad():
+        for i in range(60):
+            x = model(torch.ones(8, 16))
+            x.sin() if i < 20 else x.cos()
+
+
+def inference():
+    model = Net().eval()
+    with torch.inference_mode():
+        for _ in range(60):
+            model(torch.ones(8, 16)).softmax(1)
+
+
+def threads():
+    """Two that train: their steps are nobody's."""
+    from threading import Thread
+    both = [Thread(target=train, args=(20,)) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+
+
+def forked():
+    """A child that is forked while steps record nothing."""
+    import os
+    train(12)
+    if not os.fork():
+        train(5)
+        os._exit(0)
+    os.wait()
+    train(3)
+
+
+globals()[sys.argv[1]]()

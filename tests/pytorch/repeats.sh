@@ -1,0 +1,74 @@
+#!/bin/sh
+# Programs whose steps repeat themselves, or do not, recorded once in full and once as --pytorch does: what the
+# reports have of both. repeats.sh BIN
+set -eu
+# shellcheck source=tests/pytorch/common.sh
+. "$(dirname "$0")/common.sh"
+
+record() { # record PROGRAM HOW: with its tables
+	"$ws" record --pytorch="$2" -o "$1.$2.wtrace" -- "$python" "$here/repeats.py" "$1" >log 2>&1 || { cat log; fail "recording $1"; }
+	for table in ops ranges; do
+		"$ws" report "$1.$2.wtrace" --table $table --format csv -o "$1.$2.$table.csv" >>log 2>&1
+	done
+}
+for program in alike layers always_other growing last_batch evaluation unseen inference threads; do
+	record $program shapes
+	"$ws" query $program.shapes.wtrace "SELECT count(*) AS n, sum(ops <> 0) AS recorded FROM op_period_record" --format csv -o $program.periods.csv >/dev/null
+	"$ws" report $program.shapes.wtrace --table steps >$program.steps 2>/dev/null
+done
+for program in alike growing evaluation inference; do
+	record $program full
+done
+
+# not a number that is no time differs
+cat >compare.py <<'PY'
+import csv
+import sys
+
+
+def rows(path):
+    kept = [{k: v for k, v in r.items() if not any(u in k for u in ("ns)", "%", "/s", "Ratio"))}
+            for r in csv.DictReader(open(path, newline="", encoding="utf-8"))]
+    return sorted(map(str, kept))
+
+
+for program in sys.argv[1:]:
+    for table in "ops", "ranges":
+        full, shapes = (rows(f"{program}.{how}.{table}.csv") for how in ("full", "shapes"))
+        wrong = [(a, b) for a, b in zip(full, shapes) if a != b]
+        if wrong or len(full) != len(shapes) or not full:
+            sys.exit(f"{program}, {table}: {len(full)} and {len(shapes)} rows, {wrong[:2]}")
+PY
+python3 compare.py alike growing evaluation inference >out || fail "$(cat out)"
+
+periods() { # periods PROGRAM: how many were recorded
+	csv_cell $1.periods.csv recorded
+}
+[ "$(periods alike)" -le 6 ] || fail "of 60 equal steps $(periods alike) were recorded"
+[ "$(periods inference)" -le 6 ] || fail "of 60 equal calls $(periods inference) were recorded"
+contains alike.steps "of 59 steps are taken from those recorded in full: 0, 1"
+equal "of steps that all differ are recorded" "$(periods growing)" "$(csv_cell growing.periods.csv n)"
+! grep -q "are taken from" growing.steps || fail "$(cat growing.steps)"
+contains evaluation.steps "3 of 59 steps contain an evaluation"
+
+# what differs is recorded from there on, or is no measured step
+# (a layer is left out by each tenth step: expected where the two before had it)
+contains layers.steps "2 of 59 steps lack operations, as they repeat no recorded step"
+equal "backward of the others" "$(csv_cell layers.shapes.ops.csv Calls Name=AddmmBackward0)" $((53 * 5 + 4 * 4))
+contains last_batch.steps "of 59 steps lack"
+[ "$(periods always_other)" -ge 30 ] || fail "of 40 steps that differ $(periods always_other) were recorded"
+# between the last step that was recorded before and the first behind no call is given operations
+contains unseen.steps "lack operations, as they repeat no recorded step"
+"$ws" report unseen.shapes.wtrace --table ops --scope all --format csv -o unseen.all.csv >/dev/null 2>&1 # they lie between calls
+sines=$(csv_cell unseen.all.csv Calls Name=aten::sin)
+[ "$sines" -le 20 ] || fail "$sines of 20 calls"
+equal "steps of two threads" "$(csv_cell threads.periods.csv n)" 0
+
+# a child that is forked while its parent records nothing
+"$ws" record --pytorch -o 'forked.%p.wtrace' -- "$python" "$here/repeats.py" forked >log 2>&1 || { cat log; fail "recording forked"; }
+found=0
+for trace in forked.*.wtrace; do
+	"$ws" report "$trace" --table ops --scope all --format csv -o forked.csv >/dev/null 2>&1
+	[ "$(csv_cell forked.csv Calls Name=AddmmBackward0)" != 25 ] || found=1
+done
+[ $found = 1 ] || fail "no trace of five steps: $(ls forked.*.wtrace)"
