@@ -121,7 +121,7 @@ struct ws_page_figure {
 	X(IDLE_UNKNOWN, 0xafb4d4, 0xafb4d4, 0x10212b)                    \
 	X(IDLE_SETUP, 0x86b278, 0x86b278, 0x10212b)                      \
 	X(IDLE_PAGING, 0x56c5ff, 0x56c5ff, 0x10212b)                     \
-	X(IDLE_SHARED, 0xf0b7a4, 0xf0b7a4, 0x10212b)                     \
+	X(IDLE_SHARED, 0xb978ff, 0xb978ff, 0x10212b)                     \
 	/* all classes together: the colour of ranges */                 \
 	X(COMPUTING, 0x233a5e, 0x3a6db5, 0xffffff)
 

@@ -24,7 +24,7 @@ struct ws_ops_sums {
 
 /* The line that most of an operation's time is called by. */
 struct ws_ops_source {
-	uint32_t source, others; /* text; number of other lines */
+	uint32_t source, nothers; /* text; number of other lines */
 	int64_t ns;
 };
 
@@ -399,7 +399,7 @@ static void find_sources(struct ws_ops_table *s)
 	for (size_t i = 0; i < n; i++) {
 		struct ws_ops_source *to = &s->sources[lines[i].name];
 
-		to->others += to->source != 0;
+		to->nothers += to->source != 0;
 		if (!to->source || lines[i].ns > to->ns) {
 			to->source = lines[i].source;
 			to->ns = lines[i].ns;
@@ -470,10 +470,10 @@ static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t n
 		struct ws_buf shown = {0};
 
 		ws_buf_put(&shown, line.ptr, line.len);
-		if (source->others)
+		if (source->nothers)
 			ws_buf_put(&shown, others,
 			           (size_t)snprintf(others, sizeof(others), " (+%u)",
-			                            source->others));
+			                            source->nothers));
 		ws_cell_set_text(t, &row[WS_TC_ops_source], (const char *)shown.data, shown.len);
 		ws_buf_free(&shown);
 	}
