@@ -32,6 +32,21 @@ def closure():
     return 5, 0
 
 
+def lbfgs():
+    """Calls its closure several times in a step."""
+    model = mlp(32, 64, 32)
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=3)
+
+    def evaluate():
+        optimizer.zero_grad()
+        loss = model(torch.ones(16, 32)).pow(2).mean()
+        loss.backward()
+        return loss
+    for _ in range(6):
+        optimizer.step(evaluate)
+    return 5, 0
+
+
 def evaluation():
     model = mlp(64, 128, 10)
     optimizer = torch.optim.SGD(model.parameters(), 0.01)

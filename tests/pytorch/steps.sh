@@ -16,7 +16,7 @@ print(int(100 * mean.get((sys.argv[2], "host"), 0) / mean["total", "wall"]))
 PY
 }
 
-for program in closure evaluation gan critics accumulation distillation rollouts by_hand inference generation; do
+for program in closure lbfgs evaluation gan critics accumulation distillation rollouts by_hand inference generation; do
 	"$ws" record --pytorch -o $program.wtrace -- "$python" "$here/steps.py" $program >$program.log 2>&1 ||
 		{ cat $program.log; fail "recording $program"; }
 	equal "$program" "$(found_steps $program.wtrace)" "$(grep '^steps' $program.log)"
