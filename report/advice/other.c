@@ -29,8 +29,8 @@ static double class_bytes(const struct ws_advice *a, uint32_t class)
 	return bytes;
 }
 
-/* The classes with the most time, other than products. */
-static const char *describe_classes(struct ws_advice *a)
+/* The classes with the most time, other than products; *names: "softmax, mask and copy". */
+static const char *describe_classes(struct ws_advice *a, const char **names)
 {
 	uint32_t top[WS_ADVICE_TOP];
 	const char *text = "";
@@ -39,11 +39,17 @@ static const char *describe_classes(struct ws_advice *a)
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
 		if (a->class_ns[c] && c != WS_TEXT_COMM && !is_product_class(a->m->texts[c]))
 			n = ws_advice_rank(top, n, a->class_ns, c);
+	*names = "";
 	for (size_t i = 0; i < n; i++) {
+		const char *name = top[i] ? ws_advice_name(a, top[i]) : "unclassified";
 		double bytes = class_bytes(a, top[i]);
 
-		text = ws_advice_text(a, "%s%s%s %s", text, i ? ", " : "",
-		                      top[i] ? ws_advice_name(a, top[i]) : "unclassified",
+		*names = ws_advice_text(a, "%s%s%s", *names,
+		                        !i          ? ""
+		                        : i + 1 < n ? ", "
+		                                    : " and ",
+		                        name);
+		text = ws_advice_text(a, "%s%s%s %s", text, i ? ", " : "", name,
 		                      ws_advice_kernel_time(a, a->class_ns[top[i]]));
 		if (bytes > 0)
 			text = ws_advice_text(a, "%s (at least %s%s)", text,
@@ -75,7 +81,7 @@ void ws_rule_other_work(struct ws_advice *a)
 {
 	int64_t products = 0, unknown = a->class_ns[WS_TEXT_EMPTY], other = a->gpu_ns - unknown;
 	int64_t fused = a->class_ns[WS_TEXT_SCALE] + a->class_ns[WS_TEXT_MASK];
-	const char *evidence;
+	const char *evidence, *names;
 
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
 		if (is_product_class(a->m->texts[c]))
@@ -99,7 +105,7 @@ void ws_rule_other_work(struct ws_advice *a)
 	                          "work would be at most %.2f times faster. Most of it: %s",
 	                          ws_advice_kernel_part(a, other),
 	                          (double)a->gpu_ns / (double)(a->gpu_ns - products),
-	                          describe_classes(a));
+	                          describe_classes(a, &names));
 	/* the gain of unfused attention is in A21 */
 	if (fused && !has_eager_attention(a))
 		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
@@ -109,7 +115,7 @@ void ws_rule_other_work(struct ws_advice *a)
 		                    "then read and written once, not three times");
 	else
 		ws_advice_add(a, WS_RULE_other_work, WS_SEVERITY_WEAK, NAN, NULL, "whole run",
-		              evidence, NULL);
+		              evidence, ws_advice_text(a, "Fuse %s with their neighbours", names));
 }
 
 /* --- A21 attention that is not fused --------------------------------------------------------- */
