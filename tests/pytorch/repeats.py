@@ -86,8 +86,9 @@ def inference():
 
 def threads():
     """Two that train: their steps are nobody's."""
-    from threading import Thread
-    both = [Thread(target=train, args=(20,)) for _ in range(2)]
+    from threading import Barrier, Thread
+    turn = Barrier(2)  # each makes a step before the other makes its next, on a busy machine, too
+    both = [Thread(target=train, args=(20,), kwargs={"between": lambda i, model: turn.wait()}) for _ in range(2)]
     for thread in both:
         thread.start()
     for thread in both:
