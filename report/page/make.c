@@ -244,15 +244,12 @@ static void add_bar(struct ws_page_making *p)
 	ws_row_keys_sort(order, n);
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t class = (uint32_t)order[i].row;
-		const char *name = ws_page_class_of(p, class);
 
 		add_segment(p,
-		            (struct ws_page_segment){
-		                    /* not the colour of memcpy, so that both can be told apart */
-		                    .name = strcmp(name, "copy") ? name : "copy kernels",
-		                    .ns = w.class_ns[class],
-		                    .is_class = true,
-		                    .colour = ws_page_colour_of_class(p, class)});
+		            (struct ws_page_segment){.name = ws_page_class_of(p, class),
+		                                     .ns = w.class_ns[class],
+		                                     .is_class = true,
+		                                     .colour = ws_page_colour_of_class(p, class)});
 	}
 	add_segment(p, (struct ws_page_segment){.name = "CUDA graphs",
 	                                        .ns = w.graph_ns,

@@ -48,7 +48,7 @@ function segmentsBar(segments, label, lines) {
 }
 // Where the timeline has what a segment is of.
 const hasOf = s => s.idle ? { kinds: ["idle"], name: s.name } : s.name === "memcpy" ? { kinds: ["copies"] } : s.name === "CUDA graphs" ? { kinds: ["stream"], name: "CUDA graph" }
-  : { kinds: ["stream"], colour: s.colour, class: s.name === "copy kernels" ? "copy" : s.name };
+  : { kinds: ["stream"], colour: s.colour, class: s.name };
 const findSegment = s => findIn(s.name, hasOf(s));
 // A row that a click finds in the timeline, unless text is chosen in it or something in it was meant.
 function finds(row, words, how) {
