@@ -1478,7 +1478,7 @@ static void say_cure(const struct ws_ranks *r, struct ws_page *out)
 	if (ws_stat_percent(idle_ns, step_ns) >= IDLE_PERCENT && idle_ns >= exposed_ns)
 		ws_page_say(out, "", "What to do: the devices idle for ",
 		            ws_say_part_of(t, idle_ns, ws_stat_percent(idle_ns, step_ns)),
-		            "; a report of one rank says what they wait for.", NULL);
+		            "; the report of one rank shows why its GPU waits.", NULL);
 	else if (ws_stat_percent(exposed_ns, step_ns) >= IDLE_PERCENT)
 		ws_page_say(out, "",
 		            "What to do: let communication run beside computation, which would "
