@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "formats/base/memory.h"
+#include "formats/base/system/files.h"
 #include "recorder/launch/launch.h"
 #include "recorder/shared/segment_file.h"
 
@@ -325,7 +326,7 @@ static int record_series(struct ws_record_command *cmd)
 	struct ws_grid grid = {0};
 	struct ws_err err;
 	enum ws_status status;
-	uint64_t seed = 1;
+	uint64_t seed = 1; /* a grid has the same order each time */
 	int stopped_by = 0;
 
 	if (!cmd->output) {
@@ -335,6 +336,11 @@ static int record_series(struct ws_record_command *cmd)
 	if (!cmd->model) {
 		snprintf(name, sizeof(name), "%s", cmd->program[0]);
 		memmove(name, basename(name), strlen(basename(name)) + 1);
+	}
+	/* a fair coin for each pair: the referee's 1 % rests on it */
+	if (cmd->ab && ws_random(&seed, sizeof(seed))) {
+		ws_record_notice("cannot read random bytes: %s", strerror(errno));
+		return ws_status_exit_code(WS_ENVIRONMENT);
 	}
 	if (cmd->ab)
 		snprintf(name, sizeof(name), "a");

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "formats/base/bytes.h"
 #include "formats/base/outfile.h"
 #include "formats/base/memory.h"
 #include "recorder/launch/launch.h"
@@ -105,6 +106,22 @@ static void make_point(struct planner *p, size_t number, struct ws_grid_point *p
 	*point = (struct ws_grid_point){.name = name, .options = options, .facts = facts};
 }
 
+/* "program" and a hash of its command line, so that a folder never mixes runs of two programs that
+ * were both called B. */
+static const char *const *hash_program(struct planner *p, char *const *argv)
+{
+	struct ws_arena *arena = &p->grid->arena;
+	const char **facts = ws_arena_array(arena, 3, sizeof(*facts));
+	struct ws_checksum sum;
+
+	ws_checksum_begin(&sum);
+	for (; *argv; argv++)
+		ws_checksum_add(&sum, *argv, strlen(*argv) + 1);
+	facts[0] = "program";
+	facts[1] = ws_arena_format(arena, "%016llx", (unsigned long long)ws_checksum_end(&sum));
+	return facts;
+}
+
 static enum ws_status make_points(struct planner *p, const struct ws_grid_program *programs,
                                   size_t nprograms, struct ws_err *err)
 {
@@ -121,8 +138,10 @@ static enum ws_status make_points(struct planner *p, const struct ws_grid_progra
 		if (p->naxes)
 			make_point(p, i, &grid->points[i]);
 		else
-			grid->points[i] = (struct ws_grid_point){.name = programs[i].name,
-			                                         .program = programs[i].argv};
+			grid->points[i] = (struct ws_grid_point){
+			        .name = programs[i].name,
+			        .program = programs[i].argv,
+			        .facts = nprograms > 1 ? hash_program(p, programs[i].argv) : NULL};
 	}
 	return WS_OK;
 }
@@ -223,6 +242,35 @@ static bool is_made(const struct series *s, const struct ws_grid_run *run)
 
 	status_of(s, run, name);
 	return faccessat(ws_outfolder_fd(&s->folder), name, F_OK, 0) == 0;
+}
+
+/* Fails if the folder has a run of another program of this name. */
+static enum ws_status check_program(const struct series *s, const struct ws_grid_run *run,
+                                    struct ws_err *err)
+{
+	const char *const *facts = s->grid->points[run->point].facts;
+	char name[PATH_MAX], *line = NULL;
+	size_t allocated = 0;
+	bool is_same = false;
+	int fd;
+
+	if (!s->grid->points[run->point].program || !facts)
+		return WS_OK;
+	status_of(s, run, name);
+	fd = openat(ws_outfolder_fd(&s->folder), name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot read '%s/%s': %s", s->opts->folder, name,
+	           strerror(errno));
+	FILE *f = ws_xopened(fdopen(fd, "r"));
+
+	while (!is_same && getline(&line, &allocated, f) > 0)
+		is_same = !strncmp(line, "program=", 8) &&
+		          !strncmp(line + 8, facts[1], strlen(facts[1]));
+	free(line);
+	fclose(f);
+	WS_FAIL_IF(!is_same, err, USAGE,
+	           "'%s' has runs of another program %s. Choose another folder, or remove it",
+	           s->opts->folder, s->grid->points[run->point].name);
+	return WS_OK;
 }
 
 /* --- one run ----------------------------------------------------------------------------- */
@@ -417,7 +465,10 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 static enum ws_status make_runs(struct series *s, int *stopped_by, struct ws_err *err)
 {
 	for (size_t i = 0; i < s->grid->nruns; i++)
-		s->present += is_made(s, &s->grid->runs[i]);
+		if (is_made(s, &s->grid->runs[i])) {
+			WS_FORWARD(check_program(s, &s->grid->runs[i], err));
+			s->present++;
+		}
 	s->todo = s->grid->nruns - s->present;
 	const struct ws_series_opts *opts = s->opts;
 	const double begin_s = now_s();

@@ -627,6 +627,10 @@ static enum ws_status judge_pairs(struct gate *g, const char *folder, struct ws_
 		list[0] = (struct ws_trace_list){0};
 		status = compare_case(g, &g->cases[0], err);
 	}
+	if (status == WS_OK && failed)
+		ws_say_add(g->cases[0].judgement.words, sizeof(g->cases[0].judgement.words),
+		           " Left out, because a run failed: %zu pair%s.", failed,
+		           failed == 1 ? "" : "s");
 	ws_trace_list_release(&list[0]);
 	ws_trace_list_release(&list[1]);
 	return status;

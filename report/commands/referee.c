@@ -30,10 +30,12 @@ static bool has_failed(const char *folder, char side, size_t pair)
 	const char *reason;
 
 	ws_run_status_read(path, &text, &reason);
+	const bool failed = reason;
+
 	free(path);
 	free(text);
 	free((char *)reason);
-	return reason;
+	return failed;
 }
 
 enum ws_status ws_pairs_list(const char *folder, struct ws_trace_list list[2], size_t *failed,

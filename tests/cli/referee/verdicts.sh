@@ -53,6 +53,7 @@ judge cached --table referee --format csv
 # a run that failed is left out, with its partner
 echo 'result=exit status 1: no GPU' >faster/b-r3.status
 judge faster --table referee --format csv
+gate faster
 # a copy of a run adds nothing
 cp slower/b-r1.wtrace slower/b-r2.wtrace
 judge slower --table referee --format csv
