@@ -106,6 +106,8 @@ struct ws_missing {
 	bool is_unknown; /* the count is not final, and was 0 so far */
 	const char *meaning;
 };
+/* Are they records whose loss changes a report? */
+bool ws_missing_is_of_records(const struct ws_missing *missing);
 /* Calls fn for each kind of data that can be missing, including counts that are zero or unknown. */
 void ws_missing_each(const struct ws_model *m,
                      void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx);

@@ -190,3 +190,22 @@ void ws_missing_each(const struct ws_model *m,
 	emit_program(&e);
 	emit_join(&e);
 }
+
+bool ws_missing_is_of_records(const struct ws_missing *missing)
+{
+	static const char *const names[] = {"ring_overflow",        "thread_without_ring",
+	                                    "unknown_record",       "process_not_recorded",
+	                                    "definition_overflow",  "disk_full",
+	                                    "activity_refused",     "activity_dropped",
+	                                    "activity_damaged",     "activity_unknown",
+	                                    "launch_not_told",      "import_unreadable",
+	                                    "import_cut_off",       "import_bad_time",
+	                                    "import_bad_value",     "import_missing_field",
+	                                    "import_damaged_table", "damaged blocks",
+	                                    "skipped bytes",        "blocks of unknown kind"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (ws_name_is(missing->cause, names[i]))
+			return true;
+	return false;
+}

@@ -297,6 +297,12 @@ int64_t ws_memory_peak(const struct ws_model *m)
 	return peak;
 }
 
+static void count_lost(void *lost, const struct ws_missing *missing)
+{
+	if (ws_missing_is_of_records(missing))
+		*(uint64_t *)lost += missing->count;
+}
+
 static void read_state(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
@@ -310,6 +316,7 @@ static void read_state(struct ws_reader *c)
 	r->name = ws_texts_add_str(&c->names->texts, m->name);
 	r->on_cpu = ws_model_on_cpu(m);
 	r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
+	ws_missing_each(m, count_lost, &r->lost);
 	r->origin = ws_table_new(&ws_def_diff_verdict);
 	ws_note_origin(m, r->origin);
 	r->idle = ws_idle_verdict(m, &c->sel);

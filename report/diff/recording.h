@@ -138,6 +138,7 @@ struct ws_recording {
 	                      host */
 	struct ws_idle_verdict idle; /* of the measured steps */
 	bool damaged;                /* blocks were lost */
+	uint64_t lost; /* records that were not recorded, as far as they are counted */
 	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */
 	int64_t graphs_ns; /* of CUDA graphs traced as a whole, whose kernels are unknown */
 	double mfu_percent, hfu_percent; /* NaN = not known */

@@ -38,13 +38,14 @@ struct referee {
 #define SAY(r, ...) \
 	ws_say_add((r)->result->words, sizeof((r)->result->words), __VA_ARGS__)
 
-static bool is_damaged(const struct ws_side *side)
+/* Records that the traces of a side lack: lost, or in damaged blocks, which count as one each. */
+static uint64_t lost_records(const struct ws_side *side)
 {
-	bool is = false;
+	uint64_t lost = 0;
 
 	for (size_t i = 0; i < side->nrecordings; i++)
-		is |= side->recordings[i].damaged;
-	return is;
+		lost += side->recordings[i].lost;
+	return lost;
 }
 
 /* Finds what makes a comparison of times void, gravest first. False: nothing does. */
@@ -59,8 +60,10 @@ static bool find_void(struct referee *r)
 			return true;
 		}
 	for (int s = 0; s < 2; s++)
-		if (is_damaged(&r->d->side[s])) {
-			SAY(r, "A trace of %s is damaged, so records may be lost.",
+		if (lost_records(&r->d->side[s])) {
+			SAY(r,
+			    "The traces of %s lack records: 'warpsheet check' and the table "
+			    "losses say which.",
 			    r->d->side[s].name);
 			return true;
 		}

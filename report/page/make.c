@@ -1133,26 +1133,6 @@ struct lost {
 	const char *uncounted; /* name of a source that does not count its losses, or NULL */
 };
 
-/* Whether the counter counts records whose loss changes the report. */
-static bool is_of_records(struct ws_bytes cause)
-{
-	static const char *const names[] = {"ring_overflow",        "thread_without_ring",
-	                                    "unknown_record",       "process_not_recorded",
-	                                    "definition_overflow",  "disk_full",
-	                                    "activity_refused",     "activity_dropped",
-	                                    "activity_damaged",     "activity_unknown",
-	                                    "launch_not_told",      "import_unreadable",
-	                                    "import_cut_off",       "import_bad_time",
-	                                    "import_bad_value",     "import_missing_field",
-	                                    "import_damaged_table", "damaged blocks",
-	                                    "skipped bytes",        "blocks of unknown kind"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (ws_name_is(cause, names[i]))
-			return true;
-	return false;
-}
-
 static void count_lost(void *ctx, const struct ws_missing *missing)
 {
 	struct lost *lost = ctx;
@@ -1172,7 +1152,7 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 			lost->cause = missing->cause;
 		}
 		lost->causes++;
-		if (is_of_records(missing->cause) && missing->count > lost->most_records) {
+		if (ws_missing_is_of_records(missing) && missing->count > lost->most_records) {
 			lost->most_records = missing->count;
 			lost->most_records_cause = missing->cause;
 		}

@@ -54,6 +54,11 @@ judge cached --table referee --format csv
 echo 'result=exit status 1: no GPU' >faster/b-r3.status
 judge faster --table referee --format csv
 gate faster
+# records that a trace lacks could be what B did not show
+cp -r same lost
+sed 's/"dur":10,"cat":"kernel"/"cat":"kernel"/' t.json >l.json
+warpsheet import l.json -o lost/b-r5.wtrace >/dev/null 2>&1
+judge lost --table referee --format csv
 # a copy of a run adds nothing
 cp slower/b-r1.wtrace slower/b-r2.wtrace
 judge slower --table referee --format csv
