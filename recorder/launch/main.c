@@ -314,7 +314,7 @@ static bool is_open(const struct ws_series_opts *opts)
 /* A grid or --repeat: each run is a new process of this program. */
 static int record_series(struct ws_record_command *cmd)
 {
-	char name[PATH_MAX] = "";
+	char name[PATH_MAX] = "", path[PATH_MAX];
 	struct ws_grid_program programs[2] = {{name, cmd->program}, {"b", cmd->program_b}};
 	struct ws_series_opts opts = {
 	        .folder = cmd->output,
@@ -332,6 +332,10 @@ static int record_series(struct ws_record_command *cmd)
 	if (!cmd->output) {
 		ws_record_notice("several recordings need a folder: -o FOLDER");
 		return ws_status_exit_code(WS_USAGE);
+	}
+	if (cmd->ab && (!find_beside("warpsheet", path) || access(path, X_OK))) {
+		ws_record_notice("--ab needs the program warpsheet beside " NAME);
+		return ws_status_exit_code(WS_ENVIRONMENT);
 	}
 	if (!cmd->model) {
 		snprintf(name, sizeof(name), "%s", cmd->program[0]);
@@ -418,6 +422,10 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 	}
 	if (cmd->ab || cmd->has_repeat || ws_grid_has_lists(cmd->model, cmd->rest, cmd->nrest))
 		return record_series(cmd);
+	if (cmd->most_ns || cmd->pause_ns) {
+		ws_record_notice("--time-limit and --pause need --ab or --repeat");
+		return ws_status_exit_code(WS_USAGE);
+	}
 	if (!cmd->model)
 		return record(cmd);
 	code = step_command(cmd, step_path) ? ws_status_exit_code(WS_ENVIRONMENT) : record(cmd);

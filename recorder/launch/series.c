@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -216,7 +217,8 @@ struct series {
 	const struct ws_series_opts *opts;
 	size_t todo, made, failed, present;
 	double spent_s;
-	sigset_t before; /* original mask; SIGINT and SIGTERM are blocked during a run */
+	sigset_t stops;  /* SIGINT and SIGTERM, which are blocked */
+	sigset_t before; /* original mask */
 };
 
 /* The result of a run. */
@@ -331,6 +333,7 @@ static void listen(const struct series *s, const struct ws_grid_run *run, int fd
 static enum ws_status run_command(const struct series *s, const struct ws_grid_run *run,
                                   char **argv, struct outcome *o, struct ws_err *err)
 {
+	const pid_t self = getpid();
 	int words[2], status = 0;
 	char folder[48];
 	pid_t pid;
@@ -340,6 +343,9 @@ static enum ws_status run_command(const struct series *s, const struct ws_grid_r
 	pid = fork();
 	if (pid == 0) {
 		sigprocmask(SIG_SETMASK, &s->before, NULL);
+		/* the run ends with the series: one that goes on would disturb the next series */
+		if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != self)
+			_exit(127);
 		dup2(words[1], STDERR_FILENO);
 		ws_record_folder_id(ws_outfolder_fd(&s->folder), folder);
 		setenv(WS_SERIES_FOLDER_ENV, folder, 1);
@@ -443,6 +449,9 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	if (stop_asked())
 		return WS_OK;
 	WS_FORWARD(show_traces(s, run, err));
+	WS_FAIL_IF(!run->repetition && o.exit_code, err, USAGE,
+	           "program %s cannot be compared: its warm-up ended with status %d",
+	           s->grid->points[run->point].name, o.exit_code);
 
 	/* Written last, because a run with a status is not repeated. */
 	const char *const *facts = s->grid->points[run->point].facts;
@@ -476,20 +485,25 @@ static enum ws_status make_runs(struct series *s, int *stopped_by, struct ws_err
 	for (size_t i = 0; i < s->grid->nruns; i++) {
 		const struct ws_grid_run *run = &s->grid->runs[i];
 		const bool begins_repetition = i % s->grid->npoints == 0 && run->repetition > 1;
+		int signal;
 
+		if (is_made(s, run))
+			continue;
 		if (begins_repetition &&
 		    ((opts->most_ns && now_s() - begin_s > (double)opts->most_ns / 1e9) ||
 		     (opts->is_open && !opts->is_open(opts))))
 			return WS_OK;
-		if (is_made(s, run))
-			continue;
-		nanosleep(&(struct timespec){opts->pause_ns / 1000000000,
-		                             opts->pause_ns % 1000000000},
-		          NULL);
-		WS_FORWARD(make_run(s, run, err));
-		*stopped_by = stop_asked();
-		if (*stopped_by)
-			return WS_OK; /* the present run was stopped too, and will be repeated */
+		signal = sigtimedwait(&s->stops, NULL,
+		                      &(struct timespec){opts->pause_ns / 1000000000,
+		                                         opts->pause_ns % 1000000000});
+		if (signal < 0) {
+			WS_FORWARD(make_run(s, run, err));
+			signal = stop_asked();
+		}
+		if (signal > 0) { /* the present run was stopped too, and will be repeated */
+			*stopped_by = signal;
+			return WS_OK;
+		}
 	}
 	return WS_OK;
 }
@@ -499,15 +513,14 @@ enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_
 {
 	struct series s = {.grid = grid, .opts = opts};
 	enum ws_status status;
-	sigset_t stops;
 	char line[160];
 
 	*stopped_by = 0;
 	status = ws_outfolder_open(&s.folder, opts->folder, err);
-	sigemptyset(&stops);
-	sigaddset(&stops, SIGINT);
-	sigaddset(&stops, SIGTERM);
-	sigprocmask(SIG_BLOCK, &stops, &s.before);
+	sigemptyset(&s.stops);
+	sigaddset(&s.stops, SIGINT);
+	sigaddset(&s.stops, SIGTERM);
+	sigprocmask(SIG_BLOCK, &s.stops, &s.before);
 	WS_THEN(status, make_runs(&s, stopped_by, err));
 	ws_outfolder_abandon(&s.folder); /* removes a new folder if it is empty */
 	WS_FORWARD(status);
