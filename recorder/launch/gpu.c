@@ -349,8 +349,10 @@ static enum ws_status lock_clocks(struct ws_err *err)
 
 enum ws_status ws_gpu_lock_clocks(struct ws_err *err)
 {
-	enum ws_status status = lock_clocks(err);
+	enum ws_status status;
 
+	ws_out_of_memory_first(ws_gpu_unlock_clocks);
+	status = lock_clocks(err);
 	if (status != WS_OK)
 		ws_gpu_unlock_clocks();
 	return status;

@@ -669,6 +669,7 @@ static void close_session(struct session *s, int keep_segments)
 		ws_process_close(s->processes[i], keep_segments);
 		ws_process_free(s->processes[i]);
 	}
+	ws_gpu_unlock_clocks();
 	ws_out_of_memory_first(NULL); /* nothing remains to be removed or reported */
 	ws_out_of_memory_reason(NULL);
 	free(s->processes);
@@ -817,6 +818,7 @@ static struct {
 /* Removed if memory runs out before the program runs; later everything recorded is kept. */
 static void remove_unstarted(void)
 {
+	ws_gpu_unlock_clocks();
 	ws_segment_file_remove(&unstarted.segment);
 	if (*unstarted.trace)
 		unlinkat(unstarted.folder, unstarted.trace, 0);
@@ -944,7 +946,7 @@ static enum ws_status start_program(struct session *s, const char *collector, co
 	snprintf(cure, sizeof(cure), "finish the trace: warpsheet-record --salvage %s",
 	         s->processes[0]->file.path);
 	ws_out_of_memory_reason(how_to_finish);
-	ws_out_of_memory_first(NULL);
+	ws_out_of_memory_first(ws_gpu_unlock_clocks);
 	return WS_OK;
 }
 
@@ -997,16 +999,16 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	WS_FAIL_IF(n < 0 || n >= WS_MAX_OUTPUT, err, USAGE, "the path %s is too long",
 	           opts->output);
 
-	if (opts->lock_clocks)
-		WS_FORWARD(ws_gpu_lock_clocks(err));
+	/* from here on no signal that is sent ends us with the clocks still locked */
 	status = block_signals(&s, &before, err);
+	if (opts->lock_clocks)
+		WS_THEN(status, ws_gpu_lock_clocks(err));
 	WS_THEN(status, open_session(&s, program, argv, err));
 	WS_THEN(status, start_program(&s, collector, program, argv, &before, result, err));
 	if (status != WS_OK) {
 		if (s.nprocesses)
 			ws_process_remove_trace(s.processes[0]); /* no program ran */
 		close_session(&s, 0);
-		ws_gpu_unlock_clocks();
 		return status;
 	}
 	run_loop(&s);
@@ -1021,7 +1023,6 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	result->uses_cuda = s.uses_cuda || ws_cuda_use_of_file(program);
 	status = finish_session(&s, result, err);
 	close_session(&s, 0);
-	ws_gpu_unlock_clocks();
 	return status;
 }
 
