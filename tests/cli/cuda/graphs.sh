@@ -2,23 +2,11 @@
 # shellcheck source=tests/cli/cuda/record.inc
 . "$(dirname "$0")/record.inc"
 
-# graphs WHAT [VARIABLE=VALUE...] [OPTION...]: records the program on standard input, and prints how often which kernel ran, for how long, in which
-# range its graph was launched or it was captured, and in how many steps
+# as planted, and prints how often which kernel ran, for how long, in which range its graph was launched or it was captured, and in how many steps
 graphs() {
-	printf '\n# %s\n' "$1"
-	shift
-	variables=
-	while [ $# -gt 0 ]; do
-		case $1 in
-		[A-Z]*=*) variables="$variables $1" && shift ;;
-		*) break ;;
-		esac
-	done
-	# shellcheck disable=SC2086 # no value has a blank
-	env $variables warpsheet-record -o t.wtrace "$@" -- env LD_PRELOAD="$tests/fake_cuda/libfake_clock.so" "$tests/planted_cuda" 2>said ||
-		cat said
+	planted "$@"
 	ask "SELECT name, path, count(*), sum(dur_ns), count(DISTINCT step) FROM kernel GROUP BY 1, 2 ORDER BY 1, 2"
-	warpsheet info t.wtrace | sed '1,/^  losses$/d' | awk '$2 > 0 { print "lost: " $1, $2 }'
+	losses
 }
 
 # a graph of two layers, launched in two steps

@@ -13,9 +13,11 @@
  *   update H G          H does what G does from now on
  *   replay H, destroy G
  *   function NS         the host runs a function in the order of a stream; a node called host is
- * one, too away NS             the GPU turns away from the program for so long Its clock moves by
- * these times alone (fake_clock.c, preloaded), so that no machine's speed is in its trace. The
- * recorder is the real one; CUPTI and the driver are those of the tests.
+ *                       such a function
+ *   away NS             the GPU turns away from the program for so long
+ *
+ * Its clock moves by these times alone (fake_clock.c, preloaded), so that no machine's speed is in
+ * its trace. The recorder is the real one; CUPTI and the driver are those of the tests.
  */
 #include <dlfcn.h>
 #include <pthread.h>
