@@ -6,7 +6,8 @@ FOLDER keeps what is fetched. VERSION: of the packages nvidia-cuda-cupti-cu12 an
 without one. Needs the toolkit's headers (cuda.h), a C compiler and the registry of Python packages.
 
 Each field of recorder/shared/cupti_records.def is compiled against the newest record of its kind in the
-package's header: it must lie where we read it, with its size, or the record must end before it. Each
+package's header: it must lie where we read it, with its size, or the record must end before it. So are the
+numbers of callbacks and the fields of those for graphs. Each
 library is asked, without a driver, for its version and for the size of each record; where it answers,
 the size must be that of its header. Ends with 1 when anything differs, with 77 when no registry is reached.
 """
@@ -23,6 +24,14 @@ LAST_TRIED = [13, 5, 25]
 PACKAGES = {"nvidia-cuda-cupti-cu12": "12.0", "nvidia-cuda-cupti": "13.0"}
 # What the drain leaves out of a record of 12.4: activity_rows.c
 LEFT_OUT = {"CUpti_ActivityContext2": {"numMultiprocessors"}}
+# Ours and NVIDIA's of the callbacks.
+CALLBACKS = [("offsetof(struct ws_cupti_graph_callback, %s)" % ours, "offsetof(CUpti_GraphData, %s)" % theirs)
+             for ours, theirs in (("graph", "graph"), ("original_graph", "originalGraph"), ("node", "node"),
+                                  ("original_node", "originalNode"))]
+CALLBACKS += [("WS_CUPTI_CBID_RESOURCE_" + ours, "CUPTI_CBID_RESOURCE_" + theirs)
+              for ours, theirs in (("INIT_FINISHED", "CU_INIT_FINISHED"), ("GRAPHNODE_CREATED", "GRAPHNODE_CREATED"),
+                                   ("GRAPHNODE_CLONED", "GRAPHNODE_CLONED"),
+                                   ("GRAPH_NODE_UPDATED", "GRAPH_NODE_UPDATED"))]
 CUDA = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
@@ -91,8 +100,9 @@ def compile_and_run(work, include, body):
     program = os.path.join(work, "layout")
     with open(program + ".c", "w") as out:
         out.write("#include <stdint.h>\n#include <stdio.h>\n#include <stddef.h>\n#include <cupti_activity.h>\n"
-                  "#include <cupti_version.h>\nint main(void)\n{\n%s\treturn 0;\n}\n" % body)
-    said = run(["cc", "-w", "-I", include, "-I", CUDA, "-o", program, program + ".c"])
+                  "#include <cupti_callbacks.h>\n#include <cupti_version.h>\n"
+                  "#include \"recorder/shared/cupti_abi.h\"\nint main(void)\n{\n%s\treturn 0;\n}\n" % body)
+    said = run(["cc", "-w", "-I", include, "-I", CUDA, "-I", SOURCE, "-o", program, program + ".c"])
     return (run([program]).stdout if said.returncode == 0 else ""), said.stderr
 
 
@@ -142,6 +152,16 @@ def layout(work, include, records):
             absent.append("%s.%s" % (name, member))
             if int(offset) < sizes[name] and member not in LEFT_OUT.get(theirs, ()):
                 differ.append("%s.%s is not there, and %s has other bytes at %s" % (name, member, theirs, offset))
+    with open(os.path.join(include, "cupti_callbacks.h")) as text:
+        header = text.read()
+    for ours, theirs in CALLBACKS:
+        name = re.findall(r"\w+", theirs)[-1]
+        if not re.search(r"\b%s\b" % name, header):
+            absent.append(name)
+            continue
+        said, errors = compile_and_run(work, include, "\tprintf(\"%%d\", (int)(%s) == (int)(%s));\n" % (ours, theirs))
+        if said != "1":
+            differ.append("%s is not %s %s" % (theirs, ours, errors.strip().split("\n")[0]))
     return sizes, differ, sorted(absent)
 
 

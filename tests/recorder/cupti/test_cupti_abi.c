@@ -34,6 +34,8 @@ Test(cupti_abi, every_field_lies_inside_its_record)
 		WS_CUPTI_FIELDS_##NAME(F)     \
 	}
 	WS_CUPTI_RECORD_LIST(R)
+	WS_CUPTI_LATER_RECORD_LIST(R)
+	WS_CUPTI_SOURCE_RECORD_LIST(R)
 #undef R
 #undef F
 }
@@ -215,7 +217,11 @@ Test(cupti_abi, results_and_options_have_the_numbers_of_cupti)
 	SAME(WS_CUPTI_CBID_DRIVER_PROFILER_START, CUPTI_DRIVER_TRACE_CBID_cuProfilerStart);
 	SAME(WS_CUPTI_CBID_DRIVER_PROFILER_STOP, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop);
 	SAME(WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+	SAME(WS_CUPTI_CBID_RESOURCE_INIT_FINISHED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
 	SAME(WS_CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+	SAME(WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+	SAME(WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+	SAME(WS_CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED);
 	SAME(WS_CUPTI_CBID_STATE_FATAL_ERROR, CUPTI_CBID_STATE_FATAL_ERROR);
 	SAME(WS_CUPTI_CBID_STATE_ERROR, CUPTI_CBID_STATE_ERROR);
 	SAME(WS_CUPTI_CBID_STATE_WARNING, CUPTI_CBID_STATE_WARNING);
@@ -247,6 +253,13 @@ Test(cupti_abi, parameters_and_callback_data_have_the_layout_of_cupti)
 	     offsetof(CUpti_StateData, notification.result));
 	SAME(offsetof(struct ws_cupti_state_callback, message),
 	     offsetof(CUpti_StateData, notification.message));
+#define GRAPH(ours, theirs) \
+	SAME(offsetof(struct ws_cupti_graph_callback, ours), offsetof(CUpti_GraphData, theirs))
+	GRAPH(graph, graph);
+	GRAPH(original_graph, originalGraph);
+	GRAPH(node, node);
+	GRAPH(original_node, originalNode);
+#undef GRAPH
 }
 
 #endif
