@@ -672,14 +672,16 @@ static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *d
 
 /* A node of a graph was captured or added, copied, or updated. A graph's nodes are made once, so
  * this costs a replay nothing. */
-static void graph_node_made(const struct ws_cupti_graph_callback *data)
+static void graph_node_made(uint32_t cbid, const struct ws_cupti_graph_callback *data)
 {
+	/* of a node that is no copy CUPTI promises nothing about the original */
+	const bool is_copy = cbid != WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
 	struct ws_rec_node rec = {0};
 
 	if (!ws_cupti.GetGraphNodeId || atomic_load(&ws_cupti_is_final) ||
 	    ws_cupti.GetGraphNodeId(data->node, &rec.node) != WS_CUPTI_OK)
 		return ws_lost(WS_DROPPED_activity_error, 1);
-	if (data->original_node &&
+	if (is_copy && data->original_node &&
 	    ws_cupti.GetGraphNodeId(data->original_node, &rec.original) != WS_CUPTI_OK)
 		return ws_lost(WS_DROPPED_activity_error, 1);
 	if (ws_cupti.GetGraphId && data->graph)
@@ -701,7 +703,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	else if (domain == WS_CUPTI_DOMAIN_RESOURCE && cbid == WS_CUPTI_CBID_RESOURCE_INIT_FINISHED)
 		ws_cupti_trace_by_hardware();
 	else if (domain == WS_CUPTI_DOMAIN_RESOURCE)
-		graph_node_made(data);
+		graph_node_made(cbid, data);
 	else if (domain == WS_CUPTI_DOMAIN_STATE)
 		state_changed(cbid, data);
 	else if (api->site == WS_CUPTI_SITE_ENTER) {
@@ -824,8 +826,8 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	}
 }
 
-/* From 13.4 on the records of a replay tell of updates, but not of copies of graphs that were never
- * launched, such as child graphs. */
+/* From 13.4 on the records of a replay have what an update changed, but not the copies of graphs
+ * that were never launched, such as child graphs. */
 static void enable_graph_nodes(void)
 {
 	static const uint32_t cbids[] = {WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
@@ -838,7 +840,7 @@ static void enable_graph_nodes(void)
 	for (size_t i = 0; i < n; i++) {
 		int result = ws_cupti_enable_callback(WS_CUPTI_DOMAIN_RESOURCE, cbids[i]);
 
-		/* old versions do not tell of updates */
+		/* old versions have no callback for updates */
 		if (result != WS_CUPTI_OK && cbids[i] != WS_CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
 			ws_cupti_count_error(result, "cuptiEnableCallback(graph node)");
 	}

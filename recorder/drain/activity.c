@@ -72,7 +72,8 @@ struct ws_activity {
 	/* names of kernels by address, for records of a process that ended before it finished
 	 * them */
 	struct ws_map kernels;
-	struct ws_map sources; /* node of a graph -> the node that it is a copy of, as last told */
+	struct ws_map sources; /* node of a graph -> the node that it is a copy of, of one image */
+	uint32_t sources_image;
 
 	/* API calls: one row per correlation id, for the outermost call */
 	uint32_t *kept; /* hash table of ids that have a row */
@@ -978,13 +979,14 @@ static enum fate add_pool(struct ws_drain *d, const struct ws_activity_slot *slo
 /* --- nodes of graphs --- */
 
 /*
- * From 13.4 on, work of a graph's node tells the node that it is a copy of. One row per node, and
- * one more when an update of the graph changed that. CUPTI tells it with the work alone, so the row
- * has the work's time and no thread.
+ * From 13.4 on, the record of a graph node's work has the id of the node that it is a copy of. One
+ * row per node, and one more when an update of the graph changed that. The row has the time of the
+ * work and no thread.
  */
 static void note_source(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t node,
                         uint32_t graph, uint64_t source, uint64_t start, uint64_t end)
 {
+	struct ws_activity *a = d->activity;
 	const uint64_t *known;
 	struct ws_row_graph_node row = {.pid = recorded_pid(d),
 	                                .node = node,
@@ -992,13 +994,17 @@ static void note_source(struct ws_drain *d, const struct ws_activity_slot *slot,
 	                                .graph = graph};
 	int64_t dur_ns;
 
-	if (!source || source == node)
+	if (!node || !source || source == node)
 		return;
-	known = ws_map_get(&d->activity->sources, node);
+	if (a->sources_image != slot->image) { /* ids start again */
+		ws_map_free(&a->sources);
+		a->sources_image = (uint32_t)slot->image;
+	}
+	known = ws_map_get(&a->sources, node);
 	if ((known && *known == source) ||
-	    !read_work_times(d, slot, start, end, &row.time_ns, &dur_ns))
-		return;
-	ws_map_put(&d->activity->sources, node, source);
+	    !read_work_times(d, slot, start, end, &row.time_ns, &dur_ns) || !row.time_ns)
+		return; /* work without times cannot date an update */
+	ws_map_put(&a->sources, node, source);
 	ws_drain_add(d, WS_KIND_GRAPH_NODE, &row);
 }
 

@@ -95,7 +95,7 @@ struct ws_cupti_state_callback {
 
 struct ws_cupti_graph_callback {
 	void *graph, *original_graph;
-	void *node, *original_node; /* NULL: not a copy */
+	void *node, *original_node; /* the original: of copies and updates */
 };
 
 typedef void (*ws_cupti_callback)(void *user, uint32_t domain, uint32_t cbid, const void *data);

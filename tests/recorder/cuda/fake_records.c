@@ -317,7 +317,9 @@ void fake_cupti_graph_launched(const char *const *names, uint64_t n)
 void fake_cupti_node(uint32_t cbid, struct fake_graph *graph, struct fake_node *node,
                      struct fake_node *original)
 {
-	struct ws_cupti_graph_callback data = {graph, NULL, node, original};
+	/* of a node that is no copy the original is any address */
+	struct ws_cupti_graph_callback data = {graph, NULL, node,
+	                                       original ? (void *)original : (void *)8};
 
 	if (!atomic_load(&fake_is_final))
 		fake_call_back(WS_CUPTI_DOMAIN_RESOURCE, cbid, &data);

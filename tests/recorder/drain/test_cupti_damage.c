@@ -174,6 +174,44 @@ Test(cupti_damage, records_are_as_long_as_the_collector_says)
 	probe_close(&p);
 }
 
+/* Work of node 5, a copy of node 3, by CUPTI 13.4. */
+static uint8_t *put_replayed(uint32_t correlation)
+{
+	uint8_t *r = put_kernel(correlation, 0);
+
+	used += WS_CUPTI_SIZE_kernel_source - WS_CUPTI_SIZE_kernel;
+	PUT(r, kernel, graph_node, 5);
+	PUT(r, kernel_source, node, 3);
+	return r;
+}
+
+Test(cupti_damage, the_source_of_a_node_has_a_row_in_each_image)
+{
+	struct probe p;
+	uint8_t *r;
+
+	put_cupti_sizes(&seg->gpu, IMAGE + 1);
+	for (uint32_t image = IMAGE; image <= IMAGE + 1; image++) {
+		seg->gpu.sizes[image].of_kind[WS_CUPTI_KIND_CONCURRENT_KERNEL] =
+		        WS_CUPTI_SIZE_kernel_source;
+		slot = ws_slot_take(seg, image);
+		used = 0;
+		r = put_replayed(1); /* without times it cannot date its row */
+		PUT(r, kernel, start, 0);
+		PUT(r, kernel, end, 0);
+		put_replayed(2);
+		put_replayed(3);
+		finish_slot();
+	}
+	p = by_hand_finish();
+	cr_expect_eq(ROWS(&p, kernel), 6);
+	cr_assert_eq(ROWS(&p, graph_node), 2);
+	SAME(&p, graph_node, time_ns, CELL(&p, kernel, start_ns, 1));
+	cr_expect_eq(CELL(&p, graph_node, node, 1), 5);
+	cr_expect_eq(CELL(&p, graph_node, original, 1), 3);
+	probe_close(&p);
+}
+
 Test(cupti_damage, a_buffer_of_an_image_that_told_no_sizes_is_counted_not_guessed)
 {
 	struct probe p;
