@@ -840,7 +840,7 @@ static void enable_graph_nodes(void)
 	for (size_t i = 0; i < n; i++) {
 		int result = ws_cupti_enable_callback(WS_CUPTI_DOMAIN_RESOURCE, cbids[i]);
 
-		/* old versions have no callback for updates */
+		/* 12.x has no callback for updates */
 		if (result != WS_CUPTI_OK && cbids[i] != WS_CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
 			ws_cupti_count_error(result, "cuptiEnableCallback(graph node)");
 	}
