@@ -410,17 +410,18 @@ static int stop_asked(void)
 static void print_progress(const struct series *s, const struct ws_grid_run *run, double seconds,
                            const struct outcome *o)
 {
-	char line[PATH_MAX + 512], left[64] = "";
+	char line[PATH_MAX + 512], left[64] = "", which[48] = "warm-up";
 	double rest_s = s->spent_s / (double)s->made * (double)(s->todo - s->made);
 
 	if (s->made < s->todo)
-		snprintf(left, sizeof(left),
-		         rest_s < 90 ? ", about %.0f s left" : ", about %.0f min left",
-		         rest_s < 90 ? rest_s : rest_s / 60);
-	snprintf(line, sizeof(line), "%zu of %zu: %s, repetition %lld: %s%s%.1f s%s", s->made,
-	         s->todo, s->grid->points[run->point].name, (long long)run->repetition,
-	         o->exit_code ? o->last_words : "", o->exit_code ? "; failed after " : "", seconds,
-	         left);
+		snprintf(left, sizeof(left), ", %s %.0f %s left",
+		         s->opts->is_open ? "at most" : "about", rest_s < 90 ? rest_s : rest_s / 60,
+		         rest_s < 90 ? "s" : "min");
+	if (run->repetition)
+		snprintf(which, sizeof(which), "repetition %lld", (long long)run->repetition);
+	snprintf(line, sizeof(line), "%zu of %zu: %s, %s: %s%s%.1f s%s", s->made, s->todo,
+	         s->grid->points[run->point].name, which, o->exit_code ? o->last_words : "",
+	         o->exit_code ? "; failed after " : "", seconds, left);
 	ws_record_notice("%s", line);
 }
 

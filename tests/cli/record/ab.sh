@@ -4,7 +4,7 @@ warpsheet record --ab -o runs --repeat 3 -- $(step) --- $(step --phase forward) 
 echo "status $?"
 grep -o '^NOT.*phase step and forward' verdict
 ls runs
-grep -o '[ab], repetition [0-9]' words | sort -t ' ' -k 3 -k 1
+grep -Eo '[ab], (warm-up|repetition [0-9])' words | sort -t ' ' -k 2 -k 1
 # what is there is not recorded again; the referee is asked again
 warpsheet record --ab -o runs --repeat 3 -- $(step) --- $(step --phase forward) 2>&1 >/dev/null | grep 'recordings made'
 # another B is not taken for the first
