@@ -366,9 +366,9 @@ static enum ws_status run_command(const struct series *s, const struct ws_grid_r
 }
 
 /* Gives the traces .NAME-r1.wtrace, and .NAME-r1.77.wtrace of further processes, their final
- * names; removes those of a warm-up. */
-static enum ws_status show_traces(const struct series *s, const struct ws_grid_run *run,
-                                  struct ws_err *err)
+ * names, or removes them. */
+static enum ws_status settle_traces(const struct series *s, const struct ws_grid_run *run,
+                                    bool are_kept, struct ws_err *err)
 {
 	const int in = ws_outfolder_fd(&s->folder);
 	int readable = openat(in, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -384,10 +384,10 @@ static enum ws_status show_traces(const struct series *s, const struct ws_grid_r
 	while (status == WS_OK && (entry = readdir(folder))) {
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		if (run->repetition ? renameat(in, entry->d_name, in, entry->d_name + 1)
-		                    : unlinkat(in, entry->d_name, 0))
+		if (are_kept ? renameat(in, entry->d_name, in, entry->d_name + 1)
+		             : unlinkat(in, entry->d_name, 0))
 			status = WS_FAIL(err, IO_WRITE, "cannot %s '%s/%s': %s",
-			                 run->repetition ? "rename" : "remove", s->opts->folder,
+			                 are_kept ? "rename" : "remove", s->opts->folder,
 			                 entry->d_name, strerror(errno));
 	}
 	closedir(folder);
@@ -446,10 +446,12 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	WS_FAIL_IF(o.exit_code == ws_status_exit_code(WS_USAGE) &&
 	                   !s->grid->points[run->point].program,
 	           err, USAGE, "%s", o.last_words);
-	/* stopped by the user: treated as not begun */
-	if (stop_asked())
+	/* a run that the user stopped is treated as not begun */
+	const bool is_stopped = stop_asked() != 0;
+
+	WS_FORWARD(settle_traces(s, run, run->repetition && !is_stopped, err));
+	if (is_stopped)
 		return WS_OK;
-	WS_FORWARD(show_traces(s, run, err));
 	WS_FAIL_IF(!run->repetition && o.exit_code, err, USAGE,
 	           "program %s cannot be compared: its warm-up ended with status %d",
 	           s->grid->points[run->point].name, o.exit_code);

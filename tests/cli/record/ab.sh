@@ -20,6 +20,10 @@ until [ -d paused ]; do sleep 0.1; done
 kill -TERM $!
 wait $!
 echo "status $?"
+# a run that is stopped leaves no trace
+warpsheet-record --ab -o stopped -- sh -c 'kill -TERM $(cut -d" " -f4 /proc/$PPID/stat)' --- sh -c : 2>/dev/null
+echo "status $?"
+ls -A stopped 2>/dev/null | grep wtrace
 echo '[ -e go ] || { echo $$ >pid && exec sleep 3000; }' >hangs.sh
 warpsheet-record --ab --repeat 1 -o again -- sh hangs.sh --- sh ./hangs.sh 2>/dev/null &
 until [ -s pid ]; do sleep 0.1; done
