@@ -70,19 +70,13 @@ static void set_recorded(bool recorded)
 	(recorded ? ws_torch.enable_callback : ws_torch.disable_callback)(callback);
 }
 
-static uint64_t mixed(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-	return hash ^ hash >> 29;
-}
-
 uint64_t ws_period_text(const char *text)
 {
 	uint64_t hash = 1;
 
 	for (; *text; text++)
 		if (!isdigit((unsigned char)*text))
-			hash = mixed(hash, (unsigned char)*text);
+			hash = ws_hash_word(hash, (unsigned char)*text);
 	return hash;
 }
 
@@ -109,7 +103,7 @@ static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
 	struct ws_rec_op_period rec = {
 	        .head.time_ns = period.start_ns,
 	        .end_ns = now_ns,
-	        .marks = mixed(period.hash, part),
+	        .marks = ws_hash_word(period.hash, part),
 	        .part = part,
 	        .ops = warpsheet_records_modules ? hash_of_ops() | 1 : 0,
 	};
@@ -125,8 +119,8 @@ static uint64_t put_whole_or_rest(int64_t now_ns)
 
 static void put_mark(uint64_t what)
 {
-	period.hash =
-	        mixed(mixed(period.hash, what), (uint64_t)(sequence_number() - period.sequence));
+	period.hash = ws_hash_word(ws_hash_word(period.hash, what),
+	                           (uint64_t)(sequence_number() - period.sequence));
 	if (period.nmarks < MAX_MARKS)
 		period.mark[period.nmarks] = period.hash;
 	period.nmarks++;
