@@ -41,7 +41,7 @@ _Atomic uint32_t ws_period_number = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t callback; /* of operations */
 static uint64_t (*hash_of_ops)(void);
-static bool is_on;                           /* steps may be left out */
+static _Atomic bool is_on;                   /* steps may be left out */
 static const void *leader;                   /* the thread whose marks count */
 static __thread char self;                   /* its address stands for the thread */
 static struct kind kinds[KINDS], *before;    /* kind of the last period, NULL: unknown */
@@ -299,19 +299,37 @@ static void end_last(void)
 	ws_unlock(&lock, &signals);
 }
 
+/* A fork while another thread switches PyTorch's callback would leave PyTorch's lock locked in the
+ * child. */
+static sigset_t signals_at_fork;
+
+static void before_fork(void)
+{
+	sigset_t signals;
+
+	ws_lock(&lock, &signals);
+	signals_at_fork = signals;
+}
+
+static void after_fork(void)
+{
+	const sigset_t signals = signals_at_fork;
+
+	ws_unlock(&lock, &signals);
+}
+
+/* The child makes other steps, or none: each operation is recorded. */
+static void after_fork_in_child(void)
+{
+	is_on = 0;
+	set_recorded(1);
+	after_fork();
+}
+
 void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void))
 {
 	hash_of_ops = hash_ops;
 	callback = of_operations;
-	is_on = ws_torch.enable_callback && ws_torch.disable_callback && !atexit(end_last);
-}
-
-void ws_periods_forked(void)
-{
-	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-
-	lock = unlocked;
-	if (is_on)
-		set_recorded(1);
-	is_on = 0;
+	is_on = ws_torch.enable_callback && ws_torch.disable_callback &&
+	        !pthread_atfork(before_fork, after_fork, after_fork_in_child) && !atexit(end_last);
 }

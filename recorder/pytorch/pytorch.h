@@ -12,8 +12,6 @@ bool ws_pytorch_is_in(void *handle);
 void ws_pytorch_attach(void *handle);
 /* Called in a forked child: resets the locks, which no thread holds. */
 void ws_pytorch_forked(void);
-/* At the fork itself: the child records each operation. */
-void ws_periods_forked(void);
 
 /* --- for files of this folder --- */
 
