@@ -262,23 +262,18 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 	if (!is_on)
 		return;
 	ws_lock(&lock, &signals);
-	if (mark == WS_PERIOD_STEPS && leader && leader != &self && by_optimizer) {
-		/* two threads train */
+	if (mark != WS_PERIOD_PASSES && leader && leader != &self) {
+		/* two threads: which one's steps these are is unknown */
+		if (!warpsheet_records_modules)
+			(void)put_whole_or_rest(ws_now_ns());
 		is_on = 0;
 		set_recorded(1);
 	} else if (mark == WS_PERIOD_STEPS) {
-		if (!by_optimizer)
-			leader = leader == &self ? leader : NULL;
 		by_optimizer = 1;
 		take(what, 1);
 	} else if (mark == WS_PERIOD_CALLS && !by_optimizer) {
-		if (leader && leader != &self) {
-			is_on = 0;
-			set_recorded(1);
-		} else {
-			take(0, 1);
-			take(what, 0);
-		}
+		take(0, 1);
+		take(what, 0);
 	} else {
 		take(what, 0);
 	}
