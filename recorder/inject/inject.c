@@ -49,7 +49,6 @@ static void after_fork_in_child(void)
 	ws_thread_forked();
 	ws_def_forked();
 	ws_cupti_forked();
-	ws_periods_forked();
 
 	/*
 	 * A forked child shares the mapping, and must not change the parent's rings. So they are

@@ -92,7 +92,7 @@ static struct thread *new_thread(void)
 	return self = t;
 }
 
-/* Adds a call to those of the period: it is what it is, and lies as deep as it does. */
+/* Adds a call to the hash of the period's operations: its definition, and how deep it lies. */
 static void count_call(struct thread *t, uint32_t config)
 {
 	const uint32_t period = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
@@ -107,8 +107,8 @@ static void count_call(struct thread *t, uint32_t config)
 		atomic_store_explicit(&t->period, period, memory_order_relaxed);
 		hash = 0;
 	}
-	hash = (hash ^ ((uint64_t)t->nopen << 32 | op.alike)) * UINT64_C(0x9E3779B97F4A7C15);
-	atomic_store_explicit(&t->ops, hash ^ hash >> 29, memory_order_relaxed);
+	hash = ws_hash_word(hash, (uint64_t)t->nopen << 32 | op.alike);
+	atomic_store_explicit(&t->ops, hash, memory_order_relaxed);
 }
 
 static uint64_t hash_ops(void)
@@ -165,8 +165,7 @@ static inline uint64_t mixed(uint64_t hash, const uint8_t *from)
 	uint64_t word;
 
 	memcpy(&word, from, sizeof(word));
-	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-	return hash ^ hash >> 29;
+	return ws_hash_word(hash, word);
 }
 
 /* Hash of a body. Two sums are computed in parallel, which is faster than one. */
@@ -372,6 +371,14 @@ static uint32_t link_first(const void *fn, int64_t number)
 	return atomic_load(&thread_words);
 }
 
+/* Is it the engine's call around a backward operation? */
+static bool is_engine(const char *name)
+{
+	static const char begin[] = "autograd::engine::evaluate_function: ";
+
+	return !strncmp(name, begin, sizeof(begin) - 1);
+}
+
 /* Sets sequence number and forward thread of a call. In a forward call the number equals PyTorch's
  * own counter. */
 static void link_call(const void *fn, struct open_call *call)
@@ -391,13 +398,12 @@ static void link_call(const void *fn, struct open_call *call)
 	if (call->forward_thread || ws_torch.peek_sequence() == number)
 		call->sequence = number;
 	if (call->forward_thread && self->nopen > 1) {
-		/* The engine's call around a backward operation has no number of its own. It gets
-		 * that operation's, as in a profile. */
+		/* The engine's call has no number of its own. It gets the operation's, as in a
+		 * profile. */
 		struct open_call *engine = call - 1;
-		static const char name[] = "autograd::engine::evaluate_function: ";
 
 		if (!engine->is_range && !engine->is_module && engine->sequence < 0 &&
-		    strncmp(ws_torch.name(engine->fn), name, sizeof(name) - 1) == 0) {
+		    is_engine(ws_torch.name(engine->fn))) {
 			engine->sequence = call->sequence;
 			engine->forward_thread = call->forward_thread;
 		}
@@ -447,19 +453,18 @@ static struct open_call *open_one(const void *fn)
 
 /*
  * Sets the line of an operation. PyTorch's own operations call no Python, so operations in them
- * have the same line. What autograd's engine runs has that of the forward operation: reports know
- * it by the sequence number.
+ * have the same line. What autograd's engine runs has none here: reports give it that of the
+ * forward operation, found by the sequence number.
  */
 static void set_source(struct thread *t, struct open_call *call, const char *name)
 {
-	static const char engine[] = "autograd::engine::evaluate_function: ";
 	const struct open_call *around = t->nopen > 1 ? call - 1 : NULL;
 
 	call->gives_source = !strncmp(name, "aten::", 6);
 	if (around && around->gives_source) {
 		call->source = around->source;
 		call->gives_source = 1;
-	} else if (!strncmp(name, engine, sizeof(engine) - 1)) {
+	} else if (is_engine(name)) {
 		call->gives_source = 1;
 	} else {
 		call->source = ws_source_of(&t->source, ws_source_hash(name));
@@ -524,9 +529,8 @@ static void end(const void *fn)
 	for (i = t->nopen; i && t->open[i - 1].fn != fn; i--)
 		;
 	/* begun before the recording, or on another thread, which counts it */
-	if (WS_UNLIKELY(!i)) {
+	if (WS_UNLIKELY(!i))
 		return;
-	}
 	call = t->open[i - 1];
 	if (WS_UNLIKELY(i != t->nopen))
 		memmove(&t->open[i - 1], &t->open[i], (t->nopen - i) * sizeof(call));

@@ -723,8 +723,7 @@ uint32_t ws_torch_alike(const uint8_t *body, uint32_t size)
 			memcpy(&input, &word, sizeof(input));
 			behind = numbers_behind(&input);
 		}
-		hash = (hash ^ (is_number(input.kind) ? 0 : word)) * UINT64_C(0x9E3779B97F4A7C15);
-		hash ^= hash >> 29;
+		hash = ws_hash_word(hash, is_number(input.kind) ? 0 : word);
 	}
 	return (uint32_t)(hash >> 32);
 }

@@ -41,7 +41,7 @@ _Atomic uint32_t ws_period_number = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t callback; /* of operations */
 static uint64_t (*hash_of_ops)(void);
-static bool is_on;                           /* steps may be left out */
+static _Atomic bool is_on;                   /* steps may be left out */
 static const void *leader;                   /* the thread whose marks count */
 static __thread char self;                   /* its address stands for the thread */
 static struct kind kinds[KINDS], *before;    /* kind of the last period, NULL: unknown */
@@ -70,19 +70,13 @@ static void set_recorded(bool recorded)
 	(recorded ? ws_torch.enable_callback : ws_torch.disable_callback)(callback);
 }
 
-static uint64_t mixed(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-	return hash ^ hash >> 29;
-}
-
 uint64_t ws_period_text(const char *text)
 {
 	uint64_t hash = 1;
 
 	for (; *text; text++)
 		if (!isdigit((unsigned char)*text))
-			hash = mixed(hash, (unsigned char)*text);
+			hash = ws_hash_word(hash, (unsigned char)*text);
 	return hash;
 }
 
@@ -109,7 +103,7 @@ static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
 	struct ws_rec_op_period rec = {
 	        .head.time_ns = period.start_ns,
 	        .end_ns = now_ns,
-	        .marks = mixed(period.hash, part),
+	        .marks = ws_hash_word(period.hash, part),
 	        .part = part,
 	        .ops = warpsheet_records_modules ? hash_of_ops() | 1 : 0,
 	};
@@ -125,8 +119,8 @@ static uint64_t put_whole_or_rest(int64_t now_ns)
 
 static void put_mark(uint64_t what)
 {
-	period.hash =
-	        mixed(mixed(period.hash, what), (uint64_t)(sequence_number() - period.sequence));
+	period.hash = ws_hash_word(ws_hash_word(period.hash, what),
+	                           (uint64_t)(sequence_number() - period.sequence));
 	if (period.nmarks < MAX_MARKS)
 		period.mark[period.nmarks] = period.hash;
 	period.nmarks++;
@@ -268,23 +262,18 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 	if (!is_on)
 		return;
 	ws_lock(&lock, &signals);
-	if (mark == WS_PERIOD_STEPS && leader && leader != &self && by_optimizer) {
-		/* two threads train */
+	if (mark != WS_PERIOD_PASSES && leader && leader != &self) {
+		/* two threads: which one's steps these are is unknown */
+		if (!warpsheet_records_modules)
+			(void)put_whole_or_rest(ws_now_ns());
 		is_on = 0;
 		set_recorded(1);
 	} else if (mark == WS_PERIOD_STEPS) {
-		if (!by_optimizer)
-			leader = leader == &self ? leader : NULL;
 		by_optimizer = 1;
 		take(what, 1);
 	} else if (mark == WS_PERIOD_CALLS && !by_optimizer) {
-		if (leader && leader != &self) {
-			is_on = 0;
-			set_recorded(1);
-		} else {
-			take(0, 1);
-			take(what, 0);
-		}
+		take(0, 1);
+		take(what, 0);
 	} else {
 		take(what, 0);
 	}
@@ -305,19 +294,37 @@ static void end_last(void)
 	ws_unlock(&lock, &signals);
 }
 
+/* A fork while another thread switches PyTorch's callback would leave PyTorch's lock locked in the
+ * child. */
+static sigset_t signals_at_fork;
+
+static void before_fork(void)
+{
+	sigset_t signals;
+
+	ws_lock(&lock, &signals);
+	signals_at_fork = signals;
+}
+
+static void after_fork(void)
+{
+	const sigset_t signals = signals_at_fork;
+
+	ws_unlock(&lock, &signals);
+}
+
+/* The child makes other steps, or none: each operation is recorded. */
+static void after_fork_in_child(void)
+{
+	is_on = 0;
+	set_recorded(1);
+	after_fork();
+}
+
 void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void))
 {
 	hash_of_ops = hash_ops;
 	callback = of_operations;
-	is_on = ws_torch.enable_callback && ws_torch.disable_callback && !atexit(end_last);
-}
-
-void ws_periods_forked(void)
-{
-	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-
-	lock = unlocked;
-	if (is_on)
-		set_recorded(1);
-	is_on = 0;
+	is_on = ws_torch.enable_callback && ws_torch.disable_callback &&
+	        !pthread_atfork(before_fork, after_fork, after_fork_in_child) && !atexit(end_last);
 }

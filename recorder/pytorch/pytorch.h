@@ -12,8 +12,6 @@ bool ws_pytorch_is_in(void *handle);
 void ws_pytorch_attach(void *handle);
 /* Called in a forked child: resets the locks, which no thread holds. */
 void ws_pytorch_forked(void);
-/* At the fork itself: the child records each operation. */
-void ws_periods_forked(void);
 
 /* --- for files of this folder --- */
 
@@ -104,6 +102,13 @@ uint32_t ws_torch_name(const char *name, uint8_t body[WS_TORCH_BODY]);
  */
 uint32_t ws_torch_body(const void *fn, const char *name, bool with_numbers,
                        uint8_t body[WS_TORCH_BODY], bool *whole);
+
+/* Adds a word to a hash. */
+static inline uint64_t ws_hash_word(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 29;
+}
 
 /* A hash of a definition, without values of numbers. */
 uint32_t ws_torch_alike(const uint8_t *body, uint32_t size);

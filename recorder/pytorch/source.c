@@ -61,49 +61,41 @@ static bool find_all(void)
 	const struct {
 		const char *name;
 		void *to;
+		bool is_optional;
 	} functions[] = {
-	        {"PyGILState_GetThisThreadState", &python.thread_state},
-	        {"PyGILState_Ensure", &python.lock},
-	        {"PyGILState_Release", &python.unlock},
-	        {"PyEval_GetFrame", &python.frame},
-	        {"PyFrame_GetCode", &python.frame_code},
-	        {"PyFrame_GetBack", &python.frame_back},
-	        {"PyFrame_GetLineNumber", &python.frame_line},
-	        {"PyObject_GetAttrString", &python.attribute},
-	        {"PyUnicode_AsUTF8", &python.text},
-	        {"PyErr_Occurred", &python.error},
-	        {"PyErr_Clear", &python.clear_error},
-	        {"Py_IncRef", &python.keep},
-	        {"Py_DecRef", &python.release},
-	        {"PySys_GetObject", &python.sys_object},
-	        {"PyDict_GetItemString", &python.dict_item},
-	        {"PyList_Size", &python.list_size},
-	        {"PyList_GetItem", &python.list_item},
-	        {"PyCode_NewEmpty", &python.new_code},
-	        {"PyFrame_New", &python.new_frame},
-	        {"PyDict_New", &python.new_dict},
+	        {"PyGILState_GetThisThreadState", &python.thread_state, 0},
+	        {"PyGILState_Ensure", &python.lock, 0},
+	        {"PyGILState_Release", &python.unlock, 0},
+	        {"PyEval_GetFrame", &python.frame, 0},
+	        {"PyFrame_GetCode", &python.frame_code, 0},
+	        {"PyFrame_GetBack", &python.frame_back, 0},
+	        {"PyFrame_GetLineNumber", &python.frame_line, 0},
+	        {"PyObject_GetAttrString", &python.attribute, 0},
+	        {"PyUnicode_AsUTF8", &python.text, 0},
+	        {"PyErr_Occurred", &python.error, 0},
+	        {"PyErr_Clear", &python.clear_error, 0},
+	        {"Py_IncRef", &python.keep, 0},
+	        {"Py_DecRef", &python.release, 0},
+	        {"PySys_GetObject", &python.sys_object, 0},
+	        {"PyDict_GetItemString", &python.dict_item, 0},
+	        {"PyList_Size", &python.list_size, 0},
+	        {"PyList_GetItem", &python.list_item, 0},
+	        {"PyCode_NewEmpty", &python.new_code, 0},
+	        {"PyFrame_New", &python.new_frame, 0},
+	        {"PyDict_New", &python.new_dict, 0},
+	        {"PyGC_Disable", &python.stop_collecting, 1},
+	        {"PyGC_Enable", &python.collect_again, 1},
+	        {"_Py_IsFinalizing", &python.is_ending, 1},
+	        {"Py_IsFinalizing", &python.is_ending, 1},
 	};
-	const struct {
-		const char *name;
-		void *to;
-	} optional[] = {
-	        {"PyGC_Disable", &python.stop_collecting},
-	        {"PyGC_Enable", &python.collect_again},
-	        {"_Py_IsFinalizing", &python.is_ending},
-	        {"Py_IsFinalizing", &python.is_ending},
-	};
-	void *found;
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		found = dlsym(RTLD_DEFAULT, functions[i].name);
-		if (!found)
-			return 0;
-		memcpy(functions[i].to, &found, sizeof(found));
-	}
-	for (size_t i = 0; i < sizeof(optional) / sizeof(*optional); i++) {
-		found = dlsym(RTLD_DEFAULT, optional[i].name);
+		void *found = dlsym(RTLD_DEFAULT, functions[i].name);
+
 		if (found)
-			memcpy(optional[i].to, &found, sizeof(found));
+			memcpy(functions[i].to, &found, sizeof(found));
+		else if (!functions[i].is_optional)
+			return 0;
 	}
 	return 1;
 }

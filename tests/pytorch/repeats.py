@@ -95,6 +95,21 @@ def threads():
         thread.join()
 
 
+def other_thread():
+    """Trains until steps record nothing; then another thread infers."""
+    from threading import Thread
+    model = Net()
+
+    def infer():
+        with torch.no_grad():
+            for _ in range(30):
+                model(torch.ones(8, 16)).cos()
+    train(12)
+    thread = Thread(target=infer)
+    thread.start()
+    thread.join()
+
+
 def forked():
     """A child that is forked while steps record nothing."""
     import os

@@ -11,7 +11,7 @@ record() { # record PROGRAM HOW: with its tables
 		"$ws" report "$1.$2.wtrace" --table $table --format csv -o "$1.$2.$table.csv" >>log 2>&1
 	done
 }
-for program in alike layers always_other growing last_batch evaluation unseen inference threads; do
+for program in alike layers always_other growing last_batch evaluation unseen inference threads other_thread; do
 	record $program shapes
 	"$ws" query $program.shapes.wtrace "SELECT count(*) AS n, sum(ops <> 0) AS recorded FROM op_period_record" --format csv -o $program.periods.csv >/dev/null
 	"$ws" report $program.shapes.wtrace --table steps >$program.steps 2>/dev/null
@@ -60,10 +60,13 @@ contains last_batch.steps "of 59 steps lack"
 [ "$(periods always_other)" -ge 30 ] || fail "of 40 steps that differ $(periods always_other) were recorded"
 # between the last step that was recorded before and the first behind no call is given operations
 contains unseen.steps "lack operations, as they repeat no recorded step"
-"$ws" report unseen.shapes.wtrace --table ops --scope all --format csv -o unseen.all.csv >/dev/null 2>&1 # they lie between calls
+for program in unseen threads other_thread; do # what lies between steps, too
+	"$ws" report $program.shapes.wtrace --table ops --scope all --format csv -o $program.all.csv >/dev/null 2>&1
+done
 sines=$(csv_cell unseen.all.csv Calls Name=aten::sin)
 [ "$sines" -le 20 ] || fail "$sines of 20 calls"
-equal "steps of two threads" "$(csv_cell threads.periods.csv n)" 0
+equal "backward of two threads" "$(csv_cell threads.all.csv Calls Name=AddmmBackward0)" $((2 * 20 * 5))
+equal "calls of another thread" "$(csv_cell other_thread.all.csv Calls Name=aten::cos)" 30
 
 # a child that is forked while its parent records nothing
 "$ws" record --pytorch -o 'forked.%p.wtrace' -- "$python" "$here/repeats.py" forked >log 2>&1 || { cat log; fail "recording forked"; }
