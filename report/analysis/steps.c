@@ -211,12 +211,19 @@ static const char *recorded_steps(const struct ws_model *m, struct ws_arena *are
 	return n > 12 ? ws_arena_format(arena, "%s …", said) : said;
 }
 
-const char *ws_steps_repeat_words(const struct ws_model *m, struct ws_arena *arena)
+size_t ws_steps_repeating(const struct ws_model *m)
 {
-	size_t repeat = 0;
+	size_t n = 0;
 
 	for (uint32_t s = 0; s < m->nsteps; s++)
-		repeat += ws_step_is_measured(m, s) && m->steps[s].repeats;
+		n += ws_step_is_measured(m, s) && m->steps[s].repeats;
+	return n;
+}
+
+const char *ws_steps_repeat_words(const struct ws_model *m, struct ws_arena *arena)
+{
+	const size_t repeat = ws_steps_repeating(m);
+
 	if (!repeat)
 		return "";
 	return ws_arena_format(

@@ -61,7 +61,8 @@ bool ws_step_phase_present(const struct ws_step_times *t, int phase);
 size_t ws_steps_apart(const struct ws_model *m);
 const char *ws_step_apart_name(uint8_t apart);
 const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena);
-/* A sentence on steps that were recorded without their operations; "". */
+/* Measured steps that were recorded without their operations: their number, and a sentence; "". */
+size_t ws_steps_repeating(const struct ws_model *m);
 const char *ws_steps_repeat_words(const struct ws_model *m, struct ws_arena *arena);
 
 /* Measured steps that are batches of a server, of one kind: means. */

@@ -1104,6 +1104,14 @@ static const char *unsound_of(const struct ws_page_making *p)
 	return n ? ws_arena_format(p->texts, ", %zu left out", n) : "";
 }
 
+/* ", 55 with the operations of another step" */
+static const char *repeating_of(const struct ws_page_making *p)
+{
+	const size_t n = ws_steps_repeating(p->m);
+
+	return n ? ws_arena_format(p->texts, ", %zu with the operations of another step", n) : "";
+}
+
 /* "6 measured steps; device 0" */
 static const char *scope_of(const struct ws_page_making *p)
 {
@@ -1112,10 +1120,11 @@ static const char *scope_of(const struct ws_page_making *p)
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
-		return ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s",
+		return ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s%s",
 		                       ws_say_number(p->texts, (double)sel->measured),
 		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p),
-		                       unsound_of(p), *apart ? "; " : "", apart, behind);
+		                       unsound_of(p), repeating_of(p), *apart ? "; " : "", apart,
+		                       behind);
 	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
 		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
 	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);

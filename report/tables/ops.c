@@ -599,6 +599,7 @@ void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	struct ws_ops_table s = {.tab = tab, .are_ranges = !m->cpu_ops.tree.n};
+	size_t lacking = 0;
 
 	if (s.are_ranges && !tab->sel->rows->nranges) {
 		ws_table_set_not_recorded(t, "Neither framework operations nor NVTX ranges were "
@@ -622,6 +623,14 @@ void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 		                 "with record_shapes=True.");
 	if (*ws_steps_repeat_words(m, tab->temp))
 		ws_table_note(t, "%s", ws_steps_repeat_words(m, tab->temp));
+	for (size_t i = 0; i < m->nsteps && tab->sel->scope == WS_SCOPE_ALL; i++)
+		lacking += m->steps[i].apart == WS_STEP_NO_OPS;
+	if (lacking)
+		ws_table_note(t,
+		              "%zu %s operations, as %s no recorded step. "
+		              "`warpsheet record --pytorch=full` records all.",
+		              lacking, lacking == 1 ? "step lacks" : "steps lack",
+		              lacking == 1 ? "it repeats" : "they repeat");
 	if (tab->sel->has_launched)
 		ws_table_note(t, "The filter of device work applies to the CUDA columns and "
 		                 "to the calls; CPU times of operations are unfiltered.");
