@@ -247,7 +247,7 @@ struct ws_judged_streams {
 		uint64_t correlation;
 		size_t row;
 		uint32_t config, step;
-		bool is_known;
+		bool is_known, is_of_host;
 	} * last;
 };
 void ws_judged_streams_begin(struct ws_judged_streams *s, const struct ws_model *m,

@@ -53,6 +53,10 @@ void ws_judged_streams_begin(struct ws_judged_streams *s, const struct ws_model 
 		const uint64_t key[] = {c->process, c->device, c->stream};
 
 		s->of_config[i] = (uint32_t)(ws_strtab_add(&streams, key, sizeof(key)) - 1);
+		/* kernels of several threads of the host run side by side */
+		s->last[s->of_config[i]].is_of_host =
+		        c->device < m->ndevices &&
+		        m->devices[c->device].kind == WS_DEVICE_CPU_REFERENCE;
 	}
 	ws_strtab_free(&streams);
 }
@@ -77,7 +81,9 @@ bool ws_judged_streams_add(struct ws_judged_streams *s, const struct ws_pass_ker
                            uint32_t step, size_t row, struct ws_judged_kernel *overrun)
 {
 	struct ws_judged_kernel *last = &s->last[s->of_config[k->config]];
-	const bool overruns = last->is_known && last->end_ns - k->start_ns > OVERLAP_NS &&
+	const bool is_of_host = last->is_of_host;
+	const bool overruns = last->is_known && !is_of_host &&
+	                      last->end_ns - k->start_ns > OVERLAP_NS &&
 	                      !(k->correlation && k->correlation == last->correlation);
 
 	if (!k->timed || !k->config)
@@ -90,7 +96,8 @@ bool ws_judged_streams_add(struct ws_judged_streams *s, const struct ws_pass_ker
 	                                  .row = row,
 	                                  .config = k->config,
 	                                  .step = step,
-	                                  .is_known = true};
+	                                  .is_known = true,
+	                                  .is_of_host = is_of_host};
 	return overruns;
 }
 
