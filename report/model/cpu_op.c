@@ -262,17 +262,26 @@ static void link_copies(struct ws_model *m, const struct ws_op_copy *rows, struc
 {
 	struct ws_cpu_ops *ops = &m->cpu_ops;
 	const size_t n = ops->tree.n;
-	size_t *first;         /* of each period: of its operations in `at` */
-	uint32_t *at, *of_row; /* the operations at these places; of a row */
+	size_t *first;         /* of each period: of its places in `at` */
+	uint32_t *at, *of_row; /* the operations at these places; of a row; WS_NONE */
+	size_t nrows = 0;
 
+	/* Rows that were recorded twice have places, but are no operations. */
 	WS_NEW(temp, first, m->nop_periods + 1);
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].period != WS_NONE)
-			first[rows[i].period + 1]++;
+	for (size_t i = 0; i < n; i++) {
+		size_t *places = rows[i].period == WS_NONE ? NULL : &first[rows[i].period + 1];
+
+		if (places && *places <= rows[i].place)
+			*places = rows[i].place + (size_t)1;
+		if (nrows <= rows[i].row)
+			nrows = rows[i].row + (size_t)1;
+	}
 	for (size_t i = 0; i < m->nop_periods; i++)
 		first[i + 1] += first[i];
 	WS_NEW(temp, at, first[m->nop_periods]);
-	WS_NEW(temp, of_row, n);
+	WS_NEW(temp, of_row, nrows);
+	memset(at, 0xff, first[m->nop_periods] * sizeof(*at));
+	memset(of_row, 0xff, nrows * sizeof(*of_row));
 	for (uint32_t i = 0; i < n; i++) {
 		if (rows[i].period != WS_NONE)
 			at[first[rows[i].period] + rows[i].place] = i;
@@ -280,8 +289,8 @@ static void link_copies(struct ws_model *m, const struct ws_op_copy *rows, struc
 			of_row[rows[i].row] = i;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t like = rows[i].is_copy ? of_row[rows[i].row] : 0,
-		               forward = rows[i].is_copy ? ops->forward[like] : WS_NONE;
+		const uint32_t like = rows[i].is_copy ? of_row[rows[i].row] : WS_NONE,
+		               forward = like == WS_NONE ? WS_NONE : ops->forward[like];
 		uint32_t period;
 
 		if (forward == WS_NONE || rows[forward].period == WS_NONE)

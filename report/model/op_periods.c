@@ -104,7 +104,7 @@ static int by_thread_and_time(const void *pa, const void *pb)
 #define WORK_KIND  (UINT64_C(1) << 56)
 #define WORK_BYTES (WORK_KIND - 1)
 
-/* What the calls of this correlation id start, 0: nothing. */
+/* Calls that start kernels, copies or fills. */
 static enum ws_status add_calls(struct ws_loader *l, struct fixed_events *e, struct ws_err *err)
 {
 	const struct ws_model *m = l->m;
@@ -286,7 +286,7 @@ static void end_with_program(const struct matching *x, const struct ws_op_period
 		to->end_ns = last.to_ns + (from->end_ns - last.from_ns);
 }
 
-/* Which threads have operations in each recorded period: a bit each. */
+/* Which threads have operations in each recorded period: a byte each. */
 static uint8_t *threads_of(struct ws_loader *l, const struct ws_column_data *ops, size_t nthreads,
                            struct ws_arena *temp)
 {
@@ -447,8 +447,8 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	has = threads_of(l, ops, nthreads, &l->temp);
 	WS_NEW(&l->temp, l->op_points, m->nop_periods);
 	WS_FORWARD(load_times(l, ops, err));
-	WS_FORWARD(load_events(l, &x.events, err));
-	for (size_t i = 0; i < m->nop_periods; i++) {
+	status = load_events(l, &x.events, err);
+	for (size_t i = 0; i < m->nop_periods && status == WS_OK; i++) {
 		struct ws_op_period *p = &m->op_periods[i];
 		struct ws_op_points *points = &l->op_points[i];
 
@@ -476,7 +476,7 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	}
 	free(x.events.event);
 	free(x.point);
-	return WS_OK;
+	return status;
 }
 
 /* --- copies --- */
