@@ -24,6 +24,9 @@ struct place {
 	size_t kernel, kernels_end, work, work_end; /* next rows of the device */
 	struct piece next;                          /* the next one by begin */
 	bool has_next;
+	/* it turned to one context of the trace, and away: if there were two, it may have turned
+	 * from one to the other, and so a cause cannot be told by that */
+	bool one_context;
 	struct ws_values dur_ns;   /* of passed kernels in windows */
 	int64_t until_ns[WS_USES]; /* end of the work of each use so far; INT64_MIN: none yet */
 	int64_t at_ns;             /* time before this is counted */
@@ -133,6 +136,13 @@ static void open_places(struct finder *c)
 		for (int use = 0; use < WS_USES; use++)
 			p->until_ns[use] = INT64_MIN;
 	}
+	for (size_t i = 0; i < m->nswitches; i++) {
+		const struct ws_context_switch *s = &m->switches[i];
+		bool *one = &c->place[s->device].one_context;
+
+		*one = !i || s[-1].device != s->device ||
+		       (*one && s[-1].process == s->process && s[-1].context == s->context);
+	}
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		step_on(c, &c->place[d]);
 }
@@ -196,23 +206,18 @@ static enum ws_use launch_or_host(const struct finder *c, int64_t from_ns, int64
 	                                                    : WS_USE_HOST;
 }
 
-/* Did the device turn from one context to another? If two contexts of the trace are on it, it may
- * have been between these, so the cause cannot be told. */
+/* Did the device turn from one context to another? */
 static bool is_shared(const struct finder *c, int64_t from_ns, int64_t to_ns)
 {
 	const struct ws_context_switch *all = c->m->switches;
-	size_t i, at;
+	size_t i;
 
+	if (!c->place[c->device].one_context)
+		return false;
 	WS_COUNT_FIRST(i, c->m->nswitches,
 	               all[i].device < c->device ||
 	                       (all[i].device == c->device && all[i].time_ns < from_ns));
-	if (i == c->m->nswitches || all[i].device != c->device || all[i].time_ns > to_ns)
-		return false;
-	WS_COUNT_FIRST(at, c->m->nswitches, all[at].device < c->device);
-	for (; at < c->m->nswitches && all[at].device == c->device; at++)
-		if (all[at].process != all[i].process || all[at].context != all[i].context)
-			return false;
-	return true;
+	return i < c->m->nswitches && all[i].device == c->device && all[i].time_ns <= to_ns;
 }
 
 /* Launched work began late. */

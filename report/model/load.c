@@ -813,21 +813,34 @@ static void on_graph_node(void *loader, const void *row)
 	};
 }
 
+/* Is this row of the node with this id? */
+static bool is_version(const struct ws_model *m, size_t at, uint32_t process, uint64_t id)
+{
+	return at < m->ngraph_nodes && m->graph_nodes[at].id == id &&
+	       m->graph_nodes[at].process == process;
+}
+
 uint32_t ws_graph_node_at(const struct ws_model *m, uint32_t process, uint64_t id,
                           int64_t launched_ns, int64_t start_ns, uint32_t *next)
 {
 	const struct ws_graph_node *n = m->graph_nodes;
+	const int64_t both_ns = launched_ns < start_ns ? launched_ns : start_ns;
 	size_t at = *next;
 
 	if (!id || !m->ngraph_nodes)
 		return WS_NONE;
-	if (at >= m->ngraph_nodes || n[at].id != id || n[at].process != process ||
-	    (at && n[at - 1].id == id && n[at - 1].process == process))
+	if (!is_version(m, at, process, id) || is_version(m, at - 1, process, id) ||
+	    is_version(m, at + 1, process, id)) {
 		WS_COUNT_FIRST(at, m->ngraph_nodes,
-		               n[at].id < id || (n[at].id == id && n[at].process < process));
-	if (at == m->ngraph_nodes || n[at].id != id || n[at].process != process)
+		               n[at].id < id ||
+		                       (n[at].id == id && (n[at].process < process ||
+		                                           (n[at].process == process &&
+		                                            n[at].time_ns <= both_ns))));
+		at -= is_version(m, at - 1, process, id);
+	}
+	if (!is_version(m, at, process, id))
 		return WS_NONE;
-	while (at + 1 < m->ngraph_nodes && n[at + 1].id == id && n[at + 1].process == process &&
+	while (is_version(m, at + 1, process, id) &&
 	       n[at + 1].time_ns <= (n[at + 1].thread == WS_NONE ? start_ns : launched_ns))
 		at++;
 	*next = (uint32_t)at + 1;

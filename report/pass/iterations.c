@@ -95,24 +95,44 @@ static void sum_ops(struct calls *c)
 	ws_sort(c->backward_ns, c->nbackward, sizeof(*c->backward_ns), ws_by_time);
 }
 
-/* Does a thread capture nodes of a CUDA graph in this time? */
-static bool captures(const struct ws_model *m, uint32_t thread, int64_t start_ns, int64_t end_ns)
+static int by_thread_and_time(const void *pa, const void *pb)
 {
-	for (size_t i = 0; i < m->ngraph_nodes; i++) {
-		const struct ws_graph_node *n = &m->graph_nodes[i];
+	const struct ws_capture *a = pa, *b = pb;
 
-		if (!n->original && n->thread == thread && n->time_ns >= start_ns &&
-		    n->time_ns <= end_ns)
-			return true;
-	}
-	return false;
+	WS_ORDER_BY(a->thread, b->thread);
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	return 0;
+}
+
+void ws_pass_find_captures(struct ws_pass *p)
+{
+	const struct ws_model *m = p->m;
+
+	WS_NEW(&p->m->arena, p->captures, m->ngraph_nodes);
+	for (size_t i = 0; i < m->ngraph_nodes; i++)
+		if (!m->graph_nodes[i].original)
+			p->captures[p->ncaptures++] = (struct ws_capture){
+			        m->graph_nodes[i].time_ns, m->graph_nodes[i].thread};
+	ws_sort(p->captures, p->ncaptures, sizeof(*p->captures), by_thread_and_time);
+}
+
+/* Does a thread capture nodes of a CUDA graph in this time? */
+static bool captures(const struct ws_pass *p, uint32_t thread, int64_t start_ns, int64_t end_ns)
+{
+	const struct ws_capture *all = p->captures;
+	size_t i;
+
+	WS_COUNT_FIRST(i, p->ncaptures,
+	               all[i].thread < thread ||
+	                       (all[i].thread == thread && all[i].time_ns < start_ns));
+	return i < p->ncaptures && all[i].thread == thread && all[i].time_ns <= end_ns;
 }
 
 static void add_call(struct calls *c, const struct root_call *call)
 {
 	uint32_t around = ws_cpu_op_around(c->ops, call->thread, call->start_ns, call->end_ns);
 
-	if (captures(c->m, call->thread, call->start_ns, call->end_ns)) /* it computes nothing */
+	if (captures(c->p, call->thread, call->start_ns, call->end_ns)) /* it computes nothing */
 		return;
 	/* backward calls modules again if their activations were not kept */
 	for (; around != WS_NONE; around = c->ops->parent[around])
@@ -818,10 +838,10 @@ void ws_pass_set_steps_apart(struct ws_pass *p)
 		find_incomplete(p->m);
 		ws_arena_free(&c.temp);
 	}
-	for (size_t i = 0; i < p->m->nsteps && p->m->ngraph_nodes; i++) {
+	for (size_t i = 0; i < p->m->nsteps && p->ncaptures; i++) {
 		struct ws_model_step *s = &p->m->steps[i];
 
-		if (captures(p->m, s->thread, s->start_ns, s->start_ns + s->total_ns))
+		if (captures(p, s->thread, s->start_ns, s->start_ns + s->total_ns))
 			s->apart = WS_STEP_CAPTURES;
 	}
 	ws_steps_count_measured(p->m);

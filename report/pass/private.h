@@ -245,6 +245,12 @@ struct ws_pass {
 	        *call_kinds; /* by number - 1: one kind for each value of the marks */
 	size_t call_kinds_capacity;
 	struct ws_joined_call_kind *last_call_kinds; /* of the call before; NULL at first */
+	/* begins of nodes that were captured, by thread, then time */
+	struct ws_capture {
+		int64_t time_ns;
+		uint32_t thread;
+	} * captures;
+	size_t ncaptures;
 	struct ws_framework framework;
 	struct ws_live_ranges live;
 	struct ws_live_ends ends; /* ends of ranges, if ranges cross */
@@ -306,6 +312,8 @@ void ws_pass_find_step_module(struct ws_pass *p);
 void ws_pass_find_iterations(struct ws_pass *p);
 /* Marks sorted steps that contain an evaluation, or read a prompt, as not measured. */
 void ws_pass_set_steps_apart(struct ws_pass *p);
+/* Call after ws_load_graph_nodes. */
+void ws_pass_find_captures(struct ws_pass *p);
 
 /* Called for each event that begins or ends a range, including those of the framework, in order of
  * time; with p->recorded also for marks. */
