@@ -123,8 +123,8 @@ static const char *cure_of(struct ws_advice *a, enum ws_use use)
 	if (use == WS_USE_LAUNCH && waits_for_small_copies(a))
 		return "Copy once: put the small arrays into one array, and copy that";
 	if (use == WS_USE_WAIT && a->idle->waits_for_unrecorded)
-		return "Find out what this device waits for, which the trace lacks: work launched "
-		       "before recording began, another process, the host";
+		return "Find out what this device waits for: work launched before recording began, "
+		       "another process or the host. The trace does not contain it";
 	/* in a trace without steps one gap need not be in a loop */
 	if (use == WS_USE_HOST && !a->found->has_steps &&
 	    2 * a->idle->all.longest_ns[use] > a->idle->all.ns[use])

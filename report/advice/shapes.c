@@ -161,10 +161,11 @@ static const char *shapes(struct ws_advice *a, bool (*which)(const struct ws_adv
 		if (multiprocessors_of(a, c) > 0)
 			text = ws_advice_text(a, "%s on %" PRId64 " multiprocessors", text,
 			                      multiprocessors_of(a, c));
-		if (a->running_blocks[top[i]] >= 1.05 * (double)blocks)
+		const double in_all = round(a->running_blocks[top[i]]);
+
+		if (in_all >= 1.05 * (double)blocks)
 			text = ws_advice_text(a, "%s, beside others: %s blocks in all", text,
-			                      ws_say_number(a->texts,
-			                                    round(a->running_blocks[top[i]])));
+			                      ws_say_number(a->texts, in_all));
 		text = ws_advice_text(a, "%s (%s)", text, ws_advice_kernel_time(a, ns));
 	}
 	return text;

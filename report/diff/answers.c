@@ -61,6 +61,8 @@ static const char *say_no_change(const struct answering *a, const struct ws_cell
 		return ", which is too little to count.";
 	return isnan(ws_cell_number(&row[WS_TC_diff_verdict_low]))
 	               ? ", but how much runs vary is unknown."
+	       : strstr(verdict, ", assumes ")
+	               ? ", which the noise assumed between runs may explain."
 	               : ", but the runs vary too much to be sure.";
 }
 

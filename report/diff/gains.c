@@ -139,9 +139,10 @@ static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
 	ws_sentence_add(&text, ".");
 	double other = step - gpu;
 	if (gpu < 0 && other > 0.1 * -gpu)
-		ws_sentence_add(&text, " The other %s became %s.", ws_say_time_in(other, time),
-		                ws_diff_is_of_host_ops(d) ? "time in no operation"
-		                                          : "idle time or copies");
+		ws_sentence_add(&text, " %s: %s more.",
+		                ws_diff_is_of_host_ops(d) ? "Time in no operation"
+		                                          : "Idle time and copies",
+		                ws_say_time_in(other, time));
 	add_losses(d, classes, &text);
 	ws_table_add(t, "where the gain went", "%s", text.text);
 }

@@ -56,12 +56,22 @@ static void print_ratio(double ratio, char *out, size_t size)
 	snprintf(out, size, "%s %s", amount, ratio < 1 ? "faster" : "slower");
 }
 
+/* ", assumes 5 % noise"; "" if the runs show their own noise */
+static const char *print_assumed(const struct ws_comparison *c, char out[48])
+{
+	*out = '\0';
+	if (c->basis == WS_BASIS_STEPS && !c->identical && !isnan(c->run_noise))
+		snprintf(out, 48, ", assumes %.2g %% noise", c->run_noise * 100);
+	return out;
+}
+
 /* " Record about 12 runs per side to detect 3 %."; a difference that is plain is only not sure. */
 static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                               size_t size)
 {
 	const double effect = ws_grade_effect(c, &d->grade);
 	unsigned n = ws_grade_recordings_for(c, effect, d->opts.confidence);
+	char assumed[48];
 
 	*out = '\0';
 	if (n && (n > c->recordings[0] || n > c->recordings[1])) {
@@ -69,7 +79,9 @@ static void print_runs_needed(const struct ws_diff *d, const struct ws_compariso
 		ws_say_add(out, size,
 		           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
 		           DIGITS(effect * 100));
-	} else if (!n)
+	} else if (!n && *print_assumed(c, assumed))
+		snprintf(out, size, " Record 3 runs or more per side.");
+	else if (!n)
 		snprintf(out, size, " These runs vary too much to detect %s %%.",
 		         DIGITS(effect * 100));
 }
@@ -79,15 +91,6 @@ static int percent_of(const struct ws_diff *d, const struct ws_comparison *c)
 {
 	return (int)round(100 *
 	                  (c->basis == WS_BASIS_PAIRS ? d->opts.confidence : WS_GRADE_CONFIDENCE));
-}
-
-/* ", assumes 5 % noise"; "" if the runs show their own noise */
-static const char *print_assumed(const struct ws_comparison *c, char out[48])
-{
-	*out = '\0';
-	if (c->basis == WS_BASIS_STEPS && !c->identical && !isnan(c->run_noise))
-		snprintf(out, 48, ", assumes %.2g %% noise", c->run_noise * 100);
-	return out;
 }
 
 /* A sentence for times that differ because one side did more work. */

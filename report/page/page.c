@@ -619,6 +619,13 @@ static const char *imperative(const struct ws_page_making *p, const char *advice
 	return text;
 }
 
+/* The launches of the host went into a graph, and the GPU ran little of it. */
+static bool only_captures(const struct ws_page_making *p)
+{
+	return use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
+	       ws_host_activity_find(p->m, p->sel)->captured;
+}
+
 static void say_first(struct ws_page_making *p)
 {
 	const struct ws_page_finding *f = p->page->finding;
@@ -627,8 +634,7 @@ static void say_first(struct ws_page_making *p)
 		return;
 	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
 	if (!p->page->nfindings || !(f->gain_ns > 0) || !*f->gain) {
-		if (use_percent(p, WS_USE_SETUP) > START_UP_PERCENT &&
-		    ws_host_activity_find(p->m, p->sel)->captured)
+		if (only_captures(p))
 			say_line(&p->page->first,
 			         "First: record replays of the graph as well, not its capture "
 			         "alone.",
@@ -1214,6 +1220,8 @@ static const char *why_no_finding(const struct ws_page_making *p, int judged)
 		        "node; with nsys --cuda-graph-trace=node",
 		        ws_say_percent(p->texts,
 		                       100 * (double)page->graph_ns / ws_page_gpu_ns(page)));
+	if (only_captures(p))
+		return "Cannot tell: the host captured a CUDA graph, and no replay of it was recorded";
 	if (page->on_cpu)
 		return ws_arena_format(p->texts,
 		                       "Nothing stands out in %d of %d rules. The others are about "
@@ -1253,7 +1261,7 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all, 
 	        !has_gain ? ""
 	        : all->obstacle
 	                ? ". Gains are upper bounds: "
-	                : ". Gains are replayed: the step without what the finding is about",
+	                : ". A gain is the step replayed without the cost that its finding names",
 	        has_gain && all->obstacle ? all->obstacle : "");
 }
 
@@ -1309,7 +1317,9 @@ void ws_page_add_findings(struct ws_page_making *p)
 		*of_rule = &p->page->finding[p->page->nfindings];
 		p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
 		        .title = rule->title,
-		        .advice = ws_arena_copy(p->texts, advice, strlen(advice)),
+		        .advice = ws_arena_format(
+		                p->texts, "%s%s", advice,
+		                strchr(".!?", advice[strlen(advice) - 1]) ? "" : "."),
 		        .evidence = evidence_of(p, order[i]),
 		        .gain_ns = order[i]->gain_ns,
 		        .gain = ws_finding_gain(p->texts, all, order[i]),

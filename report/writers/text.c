@@ -973,10 +973,7 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
 		const struct ws_page_finding *finding = &page->finding[i];
 		const char *text =
-		        ws_arena_format(&arena, "%zu. %s%s", i + 1, finding->advice,
-		                        strchr(".!?", finding->advice[strlen(finding->advice) - 1])
-		                                ? ""
-		                                : ".");
+		        ws_arena_format(&arena, "%zu. %s", i + 1, finding->advice);
 
 		if (*finding->gain)
 			text = ws_arena_format(&arena, "%s Gain: %s.", text, finding->gain);

@@ -28,6 +28,12 @@ function clip(text, n) { // the end distinguishes names better than the beginnin
   const head = Math.min(9, n >> 1);
   return text.length > n ? text.slice(0, head) + "…" + text.slice(Math.min(-1, head + 1 - n)) : text;
 }
+// As much of a text as a line has room for.
+function fitted(pen, text, wide) {
+  let letters = Math.min(text.length, Math.ceil(wide / 3));
+  while (letters > 3 && pen.measureText(clip(text, letters)).width > wide) letters--;
+  return clip(text, letters);
+}
 function clips(texts, n) { // of those that would look alike, from where they differ
   const short = texts.map(t => clip(t, n));
   return texts.map((t, i) => {

@@ -1,6 +1,15 @@
 
 // --- the first screen -----------------------------------------------------------------------------
-const sentence = parts => parts.flatMap(([text, bold]) => bold ? make("b", null, ...linked(text)) : linked(text));
+const sentence = parts => stopped(parts.flatMap(([text, bold]) => bold ? make("b", null, ...linked(text)) : linked(text)));
+// A line may break behind a button; a full stop or comma stays with its word.
+const endsInObject = node => node.className === "object" || node.lastChild && endsInObject(node.lastChild);
+function stopped(nodes) {
+  return nodes.flatMap((node, i) => {
+    const stops = next => typeof next === "string" ? next.match(/^[.,;:)]*/)[0] : "", own = stops(nodes[i + 1]);
+    if (typeof node === "string" && i && endsInObject(nodes[i - 1])) node = node.slice(stops(node).length);
+    return own && endsInObject(node) ? make("span", { className: "one" }, node, own) : node;
+  });
+}
 // Names of classes, causes, parts and kernels in a text are found in the timeline by a click.
 let objects = new Map(), objectNames = null;
 function nameObjects(page) {
@@ -15,7 +24,7 @@ const unbroken = text => text.split(/(\(?\d[\d.,]* (?:%|[nµm]?s|[kMGT]?B|[kMGT]
 function linked(text) {
   if (!objectNames) return unbroken(text);
   const find = name => objects.get(name) || [...objects].find(([other]) => other.toLowerCase() === name.toLowerCase())[1];
-  return text.split(objectNames).map((part, i) => i % 2 ? make("button", { className: "object", textContent: part, title: "find it in the timeline", onclick: () => find(part)() }) : unbroken(part)).flat();
+  return stopped(text.split(objectNames).map((part, i) => i % 2 ? make("button", { className: "object", textContent: part, title: "find it in the timeline", onclick: () => find(part)() }) : unbroken(part)).flat());
 }
 function card(id, title, what, ...content) {
   return make("section", { id, "aria-label": title },

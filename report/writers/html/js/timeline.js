@@ -200,7 +200,7 @@ async function openTimeline(t, id, whole, group) {
         pen.beginPath();
         pen.rect(x0, y, wide - 3, ROW);
         pen.clip();
-        pen.fillText(say, x0 + 4, y + 12);
+        pen.fillText(fitted(pen, say, wide - 8), x0 + 4, y + 12);
         pen.restore();
       }
     }

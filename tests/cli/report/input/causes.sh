@@ -10,7 +10,7 @@ kernel() { # NAME TS DUR CORRELATION
 page() { # TITLE DEVICES EVENTS
 	printf '{"schemaVersion":1,"deviceProperties":[%s],"traceEvents":[{"ph":"M","name":"process_name","pid":1,"args":{"name":"python"}}%s]}' "$2" "$3" >trace.json
 	echo "== $1"
-	warpsheet report trace.json 2>/dev/null | sed -n '4,/^$/p'
+	warpsheet report trace.json 2>/dev/null | sed -n '4,/^$/p; /^Cannot tell: the host captured/p'
 }
 work=$(event cuda_runtime cudaLaunchKernel 0 5 1; kernel k 10 100 1)
 
