@@ -400,19 +400,26 @@ static void begin_block(struct ws_pass *p, const struct ws_block_rows *b)
 	memset(p->described, 0, b->ntokens * sizeof(*p->described));
 }
 
-/* Rows of one token have one description. */
-static void describe_row(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
-                         struct ws_pass_row *row)
+/* Returns the type of row i. Copies its description to the row if the type is `from` or higher:
+ * rows of one token share a description. */
+static inline uint32_t describe_row(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
+                                    uint32_t from, struct ws_pass_row *row)
 {
-	struct ws_pass_row *known = p->by_token ? &p->described[b->token[i]] : row;
+	struct ws_pass_row *shared;
 
-	if (known == row || !known->id)
-		describe(p, b, i, known);
-	if (known == row)
-		return;
-	known->id = 1;
-	row->recorded = known->recorded;
-	row->description = known->description;
+	if (!p->by_token) {
+		describe(p, b, i, row);
+		return row->description.type;
+	}
+	shared = &p->described[b->token[i]];
+	if (!shared->id)
+		describe(p, b, i, shared);
+	shared->id = 1;
+	if (shared->description.type >= from) {
+		row->recorded = shared->recorded;
+		row->description = shared->description;
+	}
+	return shared->description.type;
 }
 
 /* Fills the other members of a row, unless it is a push or pop. *keep: whether it is joined. */
@@ -487,20 +494,23 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 	int64_t before_ns = INT64_MIN,
 	        call_ns = INT64_MIN; /* of the last row, and of the last call */
 	bool unsorted = false, keep;
+	const uint32_t from = p->joins ? WS_NVTX_PUSH : WS_NVTX_START; /* without joins no ranges */
 
 	begin_block(p, b);
 	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t type = describe_row(p, b, i, from, row);
 		bool is_call;
 
+		if (type < from)
+			continue;
 		row->time_ns = times ? (int64_t)times[i] : b->info.time_min_ns;
 		row->position = ws_pass_at(block, i);
-		describe_row(p, b, i, row);
-		if (row->description.type == WS_NVTX_PUSH || row->description.type == WS_NVTX_POP) {
+		if (type == WS_NVTX_PUSH || type == WS_NVTX_POP) {
 			unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns);
 			before_ns = row++->time_ns;
 			continue;
 		}
-		is_call = row->description.type == WS_THREAD_EVENT_API;
+		is_call = type == WS_THREAD_EVENT_API;
 		WS_FORWARD(take_row(p, b, i, row, &keep, err));
 		ncalls += is_call;
 		if (!keep)
@@ -529,7 +539,7 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 
 	begin_block(p, b);
 	for (uint32_t i = 0; i < b->info.rows; i++) {
-		describe_row(p, b, i, row);
+		describe_row(p, b, i, WS_NVTX_PUSH, row);
 		ncalls += row->description.type == WS_THREAD_EVENT_API;
 		ws_pass_see_time(p, times[i], times[i]);
 		if (row->description.type > last_type)
