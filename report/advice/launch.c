@@ -1,5 +1,5 @@
 /* Rules about waiting of the device: A1 launches, A16 data, A17 communication, A18 copies, A19 host
- * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
+ * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends, A31 others on the device. All from
  * one analysis, idle.h. */
 #include <math.h>
 #include <stdlib.h>
@@ -301,3 +301,10 @@ RULE_OF_USE(queue, DEVICE)
 RULE_OF_USE(late_start, START)
 RULE_OF_USE(late_end, END)
 RULE_OF_USE(managed_memory, PAGING)
+
+void ws_rule_shared_gpu(struct ws_advice *a)
+{
+	if (!a->m->nswitches)
+		a->found->not_judged[WS_RULE_shared_gpu] = "context switches are not recorded";
+	judge_use(a, WS_RULE_shared_gpu, WS_USE_SHARED);
+}
