@@ -119,12 +119,12 @@ def check_judged(program, folder):
 
 def page():
     traces, rules = judged()
-    for rule, fires, quiet in rules:
+    for rule, fires, quiet, *lacking in rules:
         of = [[name.split(".")[0] for name, *lists in traces if rule in lists[i]] for i in (0, 1)]
-        if not of[1]:
-            raise SystemExit(f"no trace where {rule} is quiet")
+        if bool(of[1]) == bool(lacking):
+            raise SystemExit(f"{rule}: no trace where it is quiet, and no reason for that, or both")
         hand = fires if fires == quiet else fires + quiet
-        yield f"| {rule} | {', '.join(of[0][:2])} | {', '.join(of[1][:2])} | {', '.join(f'`{name}`' for name in hand)} |\n"
+        yield f"| {rule} | {', '.join(of[0][:2])} | {', '.join(of[1][:2]) or ' '.join(lacking[0])} | {', '.join(f'`{name}`' for name in hand)} |\n"
 
 
 def check_page(path):
