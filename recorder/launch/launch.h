@@ -533,7 +533,7 @@ struct ws_record_command {
 	int64_t repeat; /* number of recordings of each point; 1 unless has_repeat */
 	bool has_repeat;
 	char **program_b; /* --ab: the program after ---; NULL: none was given */
-	bool ab;
+	bool ab, referee;
 	int64_t most_ns, pause_ns; /* --time-limit, --pause */
 	bool require_gpu, help, version;
 };

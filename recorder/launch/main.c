@@ -277,11 +277,13 @@ static int record(struct ws_record_command *cmd)
 
 /* --- many recordings --- */
 
-/* Runs `warpsheet referee FOLDER` of the program beside this one. Returns its exit status. */
-static int judge(const char *folder, bool is_shown)
+/* Runs `warpsheet referee FOLDER` of the program beside this one, with -o FILE if there is one.
+ * Returns its exit status. */
+static int judge(const char *folder, bool is_shown, const char *file)
 {
 	char path[PATH_MAX],
-	        *argv[] = {(char *)"warpsheet", (char *)"referee", (char *)folder, NULL};
+	        *argv[] = {(char *)"warpsheet",          (char *)"referee", (char *)folder,
+	                   (char *)(file ? "-o" : NULL), (char *)file,      NULL};
 	int status = 0;
 	pid_t pid;
 
@@ -308,7 +310,7 @@ static int judge(const char *folder, bool is_shown)
 /* Are the runs so far too few for a verdict? */
 static bool is_open(const struct ws_series_opts *opts)
 {
-	return judge(opts->folder, false) == ws_status_exit_code(WS_UNDECIDED);
+	return judge(opts->folder, false, NULL) == ws_status_exit_code(WS_UNDECIDED);
 }
 
 /* A grid or --repeat: each run is a new process of this program. */
@@ -362,7 +364,15 @@ static int record_series(struct ws_record_command *cmd)
 		return 128 + stopped_by;
 	if (status != WS_OK && status != WS_FINDING)
 		return failed(status, &err);
-	return cmd->ab ? judge(cmd->output, true) : ws_status_exit_code(status);
+	if (!cmd->ab)
+		return ws_status_exit_code(status);
+	char *file = cmd->referee ? ws_xformat("%s/referee.json", cmd->output) : NULL;
+	const int written = file ? judge(cmd->output, true, file) : 0,
+	          shown = judge(cmd->output, true, NULL);
+
+	free(file);
+	/* the verdict is the same, so another status is that of writing */
+	return file && written != shown ? written : shown;
 }
 
 static bool names_model(int argc, char **argv)
@@ -414,6 +424,10 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 		return salvage(cmd);
 	if (!cmd->model && (!cmd->program || !cmd->program[0])) {
 		ws_record_notice("nothing to run: give --model NAME or -- PROGRAM (see --help)");
+		return ws_status_exit_code(WS_USAGE);
+	}
+	if (cmd->referee && !cmd->ab) {
+		ws_record_notice("--referee needs --ab");
 		return ws_status_exit_code(WS_USAGE);
 	}
 	if (cmd->ab && !cmd->program_b) {

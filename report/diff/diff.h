@@ -166,7 +166,7 @@ struct ws_referee_result {
 	size_t pairs_failed; /* set by the caller: pairs with a run that failed */
 	enum ws_referee_verdict verdict;
 	bool is_finding; /* B is slower, or what it claims is not so */
-	char words[768]; /* the verdict in sentences */
+	char words[2048]; /* the verdict in sentences */
 };
 
 /* Options of a comparison for a referee. */

@@ -383,6 +383,7 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	c.unclassified = ws_texts_add_str(&c.names->texts, "(unclassified)");
 	read_ranges(&c);
 	ws_reader_read_work(&c);
+	ws_reader_find_evidence(&c);
 
 	/* the time of a range has that of the ranges inside it */
 	const struct ws_crossing *crossings = c.m->attribution.crossings;

@@ -111,6 +111,26 @@ struct ws_recorded_fact {
 	uint32_t key, value;
 };
 
+/* The fact by which a program reports its own time per step, in ms. */
+#define WS_CLAIMED_STEP "claimed_step_ms"
+
+/* What a referee asks of a recording besides its work and its times. "work": device work, or
+ * without any a framework's operations on the host. */
+struct ws_evidence {
+	int64_t before_ns, beside_ns; /* work of no sample: before the first one, and later */
+	double behind_ns;             /* device work after the end of the median step's range */
+	uint64_t behind_stream;       /* the stream of the last kernel of such a step */
+	double recorder_ns;           /* estimated cost of recording, per sample */
+	double claimed_ns;            /* WS_CLAIMED_STEP; NaN = none */
+	/* the largest share of its time that work needs at a peak of the device (0 = not known),
+	 * and a sentence about it without its full stop */
+	double peak_share;
+	char peak_words[200];
+	uint64_t untimed, instant;    /* kernels without a time; of duration 0 */
+	uint64_t broken_times, holes; /* records whose time breaks a law; launches without work */
+	bool is_open;                 /* the trace was not closed */
+};
+
 struct ws_recording {
 	uint32_t name; /* name of the recording as given */
 	uint64_t file_hash, file_size;
@@ -149,6 +169,7 @@ struct ws_recording {
 	struct ws_replay *replay; /* replay of its median step; NULL: not requested */
 	uint32_t *call_of_piece;  /* per piece: the call of its kernel, WS_NONE */
 	uint32_t replayed_sample; /* the sample of that step */
+	struct ws_evidence evidence;
 };
 
 /* Names shared by recordings. */
@@ -232,3 +253,5 @@ uint32_t ws_reader_text(struct ws_reader *c, uint32_t text);
 
 /* Calls, classes, copies and the times of ranges. After all else. */
 void ws_reader_read_work(struct ws_reader *c);
+/* After ranges were read. */
+void ws_reader_find_evidence(struct ws_reader *c);

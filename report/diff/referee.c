@@ -2,9 +2,13 @@
  * The referee's verdict and its evidence: docs/dev/referee.md.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "formats/base/memory.h"
+#include "report/base/names.h"
 #include "report/base/sequential.h"
 #include "report/diff/private.h"
 
@@ -27,68 +31,466 @@ struct ws_diff_opts ws_referee_diff_opts(void)
 	return opts;
 }
 
+/* --- reasons --------------------------------------------------------------------------------- */
+
+/* Times of equal work may differ by this factor for other reasons than a lie: the clock of a device
+ * is up to 14 % above the one for which its peaks are stated. */
+#define OVER_PEAK 1.25
+/* A program's timer may leave out this share of a step, such as what surrounds it. */
+#define CLAIM_LACKS 0.1
+/* Differences between a program's timer and the recorder's. */
+#define CLAIM_NEAR 0.02
+/* Smaller shares of a step are not worth a sentence. */
+#define RECORDER_SHARE 0.05
+#define BEHIND_SHARE   0.1
+/* Maximum share of products in a lower precision. */
+#define MOST_LOWER 0.01
+
+/* X(NAME, displayed name) */
+#define REASON_LIST(X)                         \
+	X(COPIES, "copies")                    \
+	X(LOST, "lost records")                \
+	X(CLOCK, "impossible times")           \
+	X(PEAK, "over the peak")               \
+	X(CLAIM, "claimed time")               \
+	X(NO_WORK, "no work")                  \
+	X(WORK, "other work")                  \
+	X(PRECISION, "lower precision")        \
+	X(CACHE, "cached results")             \
+	X(START_UP, "work at start-up")        \
+	X(OUTSIDE, "work outside of steps")    \
+	X(INPUTS, "inputs not copied")         \
+	X(LATE, "work after the end of steps") \
+	X(CLOCKS, "clocks")                    \
+	X(RECORDER, "cost of recording")
+enum reason_kind {
+#define X(NAME, name) REASON_##NAME,
+	REASON_LIST(X)
+#undef X
+};
+static const char *const reason_names[] = {
+#define X(NAME, name) name,
+        REASON_LIST(X)
+#undef X
+};
+
+/* A verdict without a reason that leads to another one is of the times. */
+#define OF_TIMES WS_REFEREE_PROVEN
+
+struct reason {
+	enum reason_kind kind;
+	int side; /* 2: both */
+	enum ws_referee_verdict leads_to;
+	char words[512];
+};
+
 struct referee {
 	const struct ws_diff *d;
 	const struct ws_diff_result *compared;
 	struct ws_referee_result *result;
+	struct found {
+		/* sums over the recordings of a side */
+		uint64_t lost, holes, untimed, broken, instant;
+		/* means over recordings; beside_ns over steps */
+		double before_ns, beside_ns, behind_ns, recorder_ns;
+		const struct ws_evidence *peak; /* of the recording nearest to a peak */
+	} found[2];
+	struct reason *reasons;
+	size_t nreasons, capacity;
 	size_t pairs; /* that count */
 	bool is_void; /* no time is compared */
 };
 
-#define SAY(r, ...) \
-	ws_say_add((r)->result->words, sizeof((r)->result->words), __VA_ARGS__)
+#define SAY(r, ...) ws_say_add((r)->result->words, sizeof((r)->result->words), __VA_ARGS__)
 
-/* Records that the traces of a side lack: lost, or in damaged blocks, which count as one each. */
-static uint64_t lost_records(const struct ws_side *side)
+static void add_reason(struct referee *r, enum reason_kind kind, int side,
+                       enum ws_referee_verdict leads_to, const char *fmt, ...)
+        __attribute__((format(printf, 5, 6)));
+static void add_reason(struct referee *r, enum reason_kind kind, int side,
+                       enum ws_referee_verdict leads_to, const char *fmt, ...)
 {
-	uint64_t lost = 0;
+	struct reason *reason;
+	va_list args;
 
-	for (size_t i = 0; i < side->nrecordings; i++)
-		lost += side->recordings[i].lost;
-	return lost;
+	WS_GROW(r->reasons, r->nreasons + 1, r->capacity);
+	reason = &r->reasons[r->nreasons++];
+	*reason = (struct reason){.kind = kind, .side = side, .leads_to = leads_to};
+	va_start(args, fmt);
+	vsnprintf(reason->words, sizeof(reason->words), fmt, args);
+	va_end(args);
 }
 
-/* Finds what makes a comparison of times void, gravest first. False: nothing does. */
-static bool find_void(struct referee *r)
+static const char *name_of(const struct referee *r, int s)
 {
-	enum ws_referee_verdict *verdict = &r->result->verdict;
-
-	*verdict = WS_REFEREE_CANNOT_TELL;
-	for (int s = 0; s < 2; s++)
-		if (r->compared->copies[s]) {
-			SAY(r, "Two runs of %s are the same recording.", r->d->side[s].name);
-			return true;
-		}
-	for (int s = 0; s < 2; s++)
-		if (lost_records(&r->d->side[s])) {
-			SAY(r,
-			    "The traces of %s lack records: 'warpsheet check' and the table "
-			    "losses say which.",
-			    r->d->side[s].name);
-			return true;
-		}
-	if (*r->compared->reasons) {
-		*verdict = WS_REFEREE_NOT_THE_SAME_WORK;
-		SAY(r, "The work differs: %s.", r->compared->reasons);
-		return true;
-	}
-	if (r->compared->overall.basis != WS_BASIS_PAIRS) { /* there are no times */
-		SAY(r, "%s", r->compared->verdict);
-		return true;
-	}
-	return false;
+	return r->d->side[s].name;
 }
 
-static void judge(struct referee *r)
+/* The time in words; for one sentence with up to three of them. */
+struct time_words {
+	char text[WS_SAY_TIME];
+};
+#define TIME(ns) ws_say_time_in(ns, (struct time_words){""}.text)
+
+/* Adds up the evidence of all recordings of each side. */
+static void add_up(struct referee *r)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r->d->side[s];
+		struct found *f = &r->found[s];
+
+		for (size_t i = 0; i < side->nrecordings; i++) {
+			const struct ws_evidence *e = &side->recordings[i].evidence;
+			const double part = 1 / (double)side->nrecordings;
+
+			f->lost += side->recordings[i].lost + e->is_open;
+			f->holes += e->holes;
+			f->untimed += e->untimed;
+			f->broken += e->broken_times;
+			f->instant += e->instant;
+			f->before_ns += part * (double)e->before_ns;
+			f->beside_ns += (double)e->beside_ns / fmax((double)side->nsamples, 1);
+			f->behind_ns += part * e->behind_ns;
+			f->recorder_ns += part * e->recorder_ns;
+			if (!f->peak || e->peak_share > f->peak->peak_share)
+				f->peak = e;
+		}
+	}
+}
+
+static void find_lost(struct referee *r)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct found *f = &r->found[s];
+
+		if (r->compared->copies[s])
+			add_reason(r, REASON_COPIES, s, WS_REFEREE_CANNOT_TELL,
+			           "Two runs of %s are the same recording.", name_of(r, s));
+		if (f->lost)
+			add_reason(r, REASON_LOST, s, WS_REFEREE_CANNOT_TELL,
+			           "The traces of %s lack records: 'warpsheet check' and the table "
+			           "losses say which.",
+			           name_of(r, s));
+		else if (f->holes || f->untimed)
+			add_reason(r, REASON_LOST, s, WS_REFEREE_CANNOT_TELL,
+			           "In the traces of %s %llu launches lack their kernel, and %llu "
+			           "kernels a time.",
+			           name_of(r, s), (unsigned long long)f->holes,
+			           (unsigned long long)f->untimed);
+	}
+}
+
+/* If both sides have it, the machine or a peak is at fault, and neither program. */
+static enum ws_referee_verdict of_one_side(const bool has[2], enum ws_referee_verdict of_both)
+{
+	return has[0] && has[1] ? of_both : WS_REFEREE_IMPOSSIBLE;
+}
+
+static void find_impossible(struct referee *r)
+{
+	const struct found *f = r->found;
+	const bool of_clock[2] = {f[0].broken || f[0].instant, f[1].broken || f[1].instant},
+	           of_peak[2] = {f[0].peak->peak_share > OVER_PEAK,
+	                         f[1].peak->peak_share > OVER_PEAK};
+
+	for (int s = 0; s < 2; s++) {
+		const enum ws_referee_verdict by_clock =
+		        of_one_side(of_clock, WS_REFEREE_CANNOT_TELL);
+
+		if (f[s].broken)
+			add_reason(r, REASON_CLOCK, s, by_clock,
+			           "%llu records of %s have times that cannot be true: the table "
+			           "soundness of its traces has them.",
+			           (unsigned long long)f[s].broken, name_of(r, s));
+		if (f[s].instant)
+			add_reason(r, REASON_CLOCK, s, by_clock, "%llu kernels of %s took no time.",
+			           (unsigned long long)f[s].instant, name_of(r, s));
+		if (of_peak[s])
+			add_reason(r, REASON_PEAK, s, of_one_side(of_peak, OF_TIMES), "%s: %s.",
+			           name_of(r, s), f[s].peak->peak_words);
+	}
+}
+
+/* Compares what each program reports of its own time per step with its recorded steps. */
+static void find_claims(struct referee *r)
+{
+	struct claim {
+		size_t claims, faster, apart; /* runs with a claim; below all steps; not in them */
+		double claimed_ns, least_ns, most_ns; /* of the last such run, or of the last one */
+	} of[2] = {{0}, {0}};
+	bool has[2];
+
+	for (int s = 0; s < 2; s++) {
+		struct claim *c = &of[s];
+
+		for (size_t i = 0; i < r->d->side[s].nrecordings; i++) {
+			const struct ws_recording *x = &r->d->side[s].recordings[i];
+			const double claimed = x->evidence.claimed_ns;
+			double least = INFINITY, most = 0;
+
+			if (isnan(claimed) || !x->has_steps)
+				continue;
+			for (size_t k = 0; k < x->nsamples; k++) {
+				least = fmin(least, (double)x->samples[k].step_ns);
+				most = fmax(most, (double)x->samples[k].step_ns);
+			}
+			c->claims++;
+			c->faster += claimed < (1 - CLAIM_LACKS) * least;
+			if (claimed < (1 - CLAIM_NEAR) * least ||
+			    claimed > (1 + CLAIM_NEAR) * most) {
+				c->apart++;
+				c->claimed_ns = claimed;
+				c->least_ns = least;
+				c->most_ns = most;
+			}
+		}
+		has[s] = c->faster > c->claims / 2;
+	}
+	for (int s = 0; s < 2; s++)
+		if (of[s].apart > of[s].claims / 2)
+			add_reason(r, REASON_CLAIM, s,
+			           has[s] ? of_one_side(has, OF_TIMES) : OF_TIMES,
+			           "%s claims %s per step; its recorded steps took %s to %s.",
+			           name_of(r, s), TIME(of[s].claimed_ns), TIME(of[s].least_ns),
+			           TIME(of[s].most_ns));
+}
+
+/* --- the same work --------------------------------------------------------------------------- */
+
+/* The higher, the more precise; 0: not known. */
+static int precision_of(const struct ws_diff *d, const struct ws_work_item *item)
+{
+	static const struct {
+		const char *dtype;
+		int precision;
+	} of[] = {{"fp64", 7}, {"fp32", 6}, {"tf32", 5},    {"fp16", 4}, {"bf16", 4},
+	          {"fp8", 2},  {"int8", 2}, {"fp8xfp4", 1}, {"fp4", 1}};
+	/* of cuBLAS and CUTLASS: sums in fp16 instead of fp32 */
+	static const char *const sums_in_half[] = {"h16816", "h1688", "h884", "hgemm"};
+	const struct ws_bytes dtype = ws_texts_get(&d->names.texts, item->dtype),
+	                      kernels = ws_texts_get(&d->names.texts, item->kernels);
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		if (!ws_name_is(dtype, of[i].dtype))
+			continue;
+		for (size_t k = 0; k < sizeof(sums_in_half) / sizeof(*sums_in_half); k++)
+			if (of[i].precision == 4 && ws_name_has(kernels, sums_in_half[k]))
+				return 3;
+		return of[i].precision;
+	}
+	return 0;
+}
+
+static bool is_product(const struct ws_diff *d, const struct ws_work_item *item)
+{
+	static const char *const products[] = {"gemm", "conv", "attention"};
+
+	return WS_NAME_IS_ONE_OF(ws_texts_get(&d->names.texts, item->class), products);
+}
+
+static void find_lower_precision(struct referee *r)
+{
+	const struct ws_diff *d = r->d;
+	const struct ws_work_item *example[2] = {NULL, NULL};
+	uint64_t products = 0, lower = 0;
+
+	for (size_t i = 0; i < d->work[1].n; i++) {
+		const struct ws_work_sum *sum =
+		        ws_spill_row((struct ws_spill *)&d->work[1].rows, sizeof(*sum), i);
+		const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
+		const struct ws_work_item *item[2];
+
+		if (kind->criterion == WS_NONE || ws_match_is_added(kind))
+			continue;
+		for (int s = 0; s < 2; s++)
+			item[s] = ws_names_item(&d->names, kind->item[s]);
+		if (!is_product(d, item[1]))
+			continue;
+		products += sum->instances;
+		if (!precision_of(d, item[1]) ||
+		    precision_of(d, item[1]) >= precision_of(d, item[0]))
+			continue;
+		lower += sum->instances;
+		example[0] = item[0];
+		example[1] = item[1];
+	}
+	if (!lower || (double)lower <= MOST_LOWER * (double)products)
+		return;
+	const struct ws_bytes dtype[2] = {ws_texts_get(&d->names.texts, example[0]->dtype),
+	                                  ws_texts_get(&d->names.texts, example[1]->dtype)};
+	const bool is_sum = precision_of(d, example[1]) == 3 && precision_of(d, example[0]) == 4;
+
+	add_reason(r, REASON_PRECISION, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+	           "%s computes %.3g %% of its products in %s%.*s, where %s computes in %s%.*s.",
+	           name_of(r, 1), 100 * (double)lower / (double)products, is_sum ? "sums of " : "",
+	           (int)dtype[1].len, (const char *)dtype[1].ptr, name_of(r, 0),
+	           is_sum ? "sums of fp32 with " : "", (int)dtype[0].len,
+	           (const char *)dtype[0].ptr);
+}
+
+/* The most calls in any step, over those of the median step. */
+static double most_calls(const struct ws_side *side)
+{
+	double *calls = ws_xarray(side->nsamples + 1, sizeof(*calls)), most = 0;
+
+	for (size_t i = 0; i < side->nsamples; i++) {
+		calls[i] = (double)side->samples[i]->ncalls;
+		most = fmax(most, calls[i]);
+	}
+	most /= fmax(ws_stat_median(calls, side->nsamples), 1);
+	free(calls);
+	return most;
+}
+
+/* Where is the work that B lacks in its steps? */
+static void explain_less_work(struct referee *r)
+{
+	const struct ws_side *a = &r->d->side[0], *b = &r->d->side[1];
+	const double na = fmax((double)a->nsamples, 1), nb = fmax((double)b->nsamples, 1),
+	             lacking = fmax((double)r->d->unlike_ns[0] / na,
+	                            (double)a->gpu_ns / na - (double)b->gpu_ns / nb);
+
+	if (most_calls(b) >= 2 && most_calls(a) < 2)
+		add_reason(r, REASON_CACHE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		           "%s does its work in some steps and lacks it in most: it may return "
+		           "results that it kept.",
+		           name_of(r, 1));
+	if (!(lacking > 0))
+		return;
+	if (r->found[1].before_ns - r->found[0].before_ns >= lacking)
+		add_reason(
+		        r, REASON_START_UP, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		        "Before its first step %s works for %s, %s for %s; %s of the work of each "
+		        "step of %s is lacking in those of %s.",
+		        name_of(r, 1), TIME(r->found[1].before_ns), name_of(r, 0),
+		        TIME(r->found[0].before_ns), TIME(lacking), name_of(r, 0), name_of(r, 1));
+	if (r->found[1].beside_ns - r->found[0].beside_ns >= lacking / 2)
+		add_reason(r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		           "Outside of its steps %s works for %s per step, %s for %s.",
+		           name_of(r, 1), TIME(r->found[1].beside_ns), name_of(r, 0),
+		           TIME(r->found[0].beside_ns));
+}
+
+static void find_other_work(struct referee *r)
+{
+	const struct ws_side *a = &r->d->side[0], *b = &r->d->side[1];
+
+	if (a->gpu_ns && !b->gpu_ns)
+		add_reason(r, REASON_NO_WORK, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		           "%s does no work that was recorded; %s works for %s%s.", name_of(r, 1),
+		           name_of(r, 0), TIME((double)a->gpu_ns / (double)a->nsamples),
+		           r->d->by_steps ? " per step" : "");
+	else if (*r->compared->reasons)
+		add_reason(r, REASON_WORK, 2, WS_REFEREE_NOT_THE_SAME_WORK, "The work differs: %s.",
+		           r->compared->reasons);
+	find_lower_precision(r);
+	if (r->nreasons && r->reasons[r->nreasons - 1].leads_to == WS_REFEREE_NOT_THE_SAME_WORK)
+		explain_less_work(r);
+}
+
+/* --- remarks --------------------------------------------------------------------------------- */
+
+/* Bytes that a side copies to a device per sample; NaN: not known. */
+static double copied_in(const struct ws_side *side)
+{
+	double bytes = 0;
+
+	for (uint32_t name = 0; name < WS_COPY_NAMES; name++)
+		if (strstr(ws_copy_name(name), "Host-to-Device"))
+			bytes += ws_side_copies(side, name, WS_COPIES_BYTES);
+	return bytes;
+}
+
+static bool waits_for_host(const struct ws_side *side)
+{
+	const struct ws_recording *x = &side->recordings[side->shown_recording];
+
+	return x->idle.launch_bound || x->has_host_ops || x->on_cpu;
+}
+
+/* Only a program that waits for its host waits for the recorder. */
+static void find_recorder(struct referee *r)
+{
+	const struct ws_comparison *c = &r->compared->overall;
+	double share[2];
+
+	for (int s = 0; s < 2; s++)
+		share[s] = waits_for_host(&r->d->side[s])
+		                   ? r->found[s].recorder_ns / r->d->typical_ns[s]
+		                   : 0;
+	if (!(fmax(share[0], share[1]) >= RECORDER_SHARE))
+		return;
+	/* ratio of the times without these costs, over the ratio of the times */
+	const double factor = (1 - fmin(share[1], 0.99)) / (1 - fmin(share[0], 0.99));
+	const bool decides = (ws_grade_is_faster(c->grade) && c->high * factor >= 1) ||
+	                     (ws_grade_is_slower(c->grade) && c->low * factor <= 1);
+
+	add_reason(r, REASON_RECORDER, 2, decides ? WS_REFEREE_CANNOT_TELL : OF_TIMES,
+	           "Recording takes about %.2g %% of a step of %s and %.2g %% of %s%s.",
+	           100 * share[0], name_of(r, 0), 100 * share[1], name_of(r, 1),
+	           decides ? ", which alone may make the difference" : "");
+}
+
+static void find_remarks(struct referee *r)
+{
+	const struct ws_side *b = &r->d->side[1];
+	const double bytes[2] = {copied_in(&r->d->side[0]), copied_in(b)};
+	const double *step_ns = r->d->typical_ns;
+
+	if (bytes[0] > 0 && bytes[1] < bytes[0] / 2)
+		add_reason(r, REASON_INPUTS, 1, OF_TIMES,
+		           "%s copies %.3g MB to the device%s, %s %.3g MB: it may keep inputs.",
+		           name_of(r, 1), bytes[1] / 1e6, r->d->by_steps ? " per step" : "",
+		           name_of(r, 0), bytes[0] / 1e6);
+	if (r->found[1].behind_ns > BEHIND_SHARE * step_ns[1] &&
+	    r->found[0].behind_ns < CLAIM_NEAR * step_ns[0])
+		add_reason(
+		        r, REASON_LATE, 1, OF_TIMES,
+		        "The device works on stream %llu for %s after the end of the step of %s, "
+		        "which a timer in the program does not see; the times here include it.",
+		        (unsigned long long)b->recordings[0].evidence.behind_stream,
+		        TIME(r->found[1].behind_ns), name_of(r, 1));
+	if (r->compared->pairs_apart) {
+		const double *mhz = r->compared->clock_mhz;
+
+		add_reason(r, REASON_CLOCKS, 2, OF_TIMES,
+		           "Left out, because the clocks of their runs differed: %zu pair%s (on "
+		           "average %s %.0f MHz, %s %.0f MHz). Lock the clocks.",
+		           r->compared->pairs_apart, r->compared->pairs_apart == 1 ? "" : "s",
+		           name_of(r, 0), mhz[0], name_of(r, 1), mhz[1]);
+	}
+	find_recorder(r);
+}
+
+/* --- the verdict ------------------------------------------------------------------------------ */
+
+/* The verdict of the gravest reason. The first ones are about records, without which no other can
+ * be trusted. */
+static enum ws_referee_verdict gravest(const struct referee *r)
+{
+	static const enum ws_referee_verdict order[] = {WS_REFEREE_IMPOSSIBLE,
+	                                                WS_REFEREE_NOT_THE_SAME_WORK,
+	                                                WS_REFEREE_CANNOT_TELL};
+
+	for (size_t i = 0; i < r->nreasons; i++)
+		if (r->reasons[i].kind <= REASON_LOST)
+			return WS_REFEREE_CANNOT_TELL;
+	for (size_t k = 0; k < sizeof(order) / sizeof(*order); k++)
+		for (size_t i = 0; i < r->nreasons; i++)
+			if (r->reasons[i].leads_to == order[k])
+				return order[k];
+	return OF_TIMES;
+}
+
+static void judge_times(struct referee *r)
 {
 	const struct ws_comparison *c = &r->compared->overall;
 	const size_t fewest = ws_sequential_fewest(1 - r->d->opts.confidence);
 	enum ws_referee_verdict *verdict = &r->result->verdict;
 
-	r->pairs = c->basis == WS_BASIS_PAIRS ? c->recordings[0] : 0;
-	r->is_void = find_void(r);
-	if (r->is_void) {
-		r->result->is_finding = *verdict != WS_REFEREE_CANNOT_TELL;
+	*verdict = WS_REFEREE_CANNOT_TELL;
+	if (c->basis != WS_BASIS_PAIRS) { /* there are no times */
+		r->is_void = true;
+		SAY(r, "%s", r->compared->verdict);
 		return;
 	}
 	if (ws_grade_is_different(c->grade)) {
@@ -101,13 +503,92 @@ static void judge(struct referee *r)
 		SAY(r, "Pairs of runs that count: %zu. At least %zu are needed.", r->pairs, fewest);
 	else
 		SAY(r, "%s", r->compared->verdict);
-	if (r->compared->pairs_apart)
-		SAY(r, " Left out, because the clocks of their runs differed: %zu pair%s. Lock the "
-		       "clocks.",
-		    r->compared->pairs_apart, r->compared->pairs_apart == 1 ? "" : "s");
+}
+
+static void judge(struct referee *r)
+{
+	enum ws_referee_verdict grave;
+
+	r->pairs = r->compared->overall.basis == WS_BASIS_PAIRS ? r->compared->overall.recordings[0]
+	                                                        : 0;
+	add_up(r);
+	find_lost(r);
+	find_impossible(r);
+	find_claims(r);
+	find_other_work(r);
+	find_remarks(r);
+	grave = gravest(r);
+	r->is_void = grave != OF_TIMES;
+	if (r->is_void) {
+		r->result->verdict = grave;
+		r->result->is_finding = grave != WS_REFEREE_CANNOT_TELL;
+	} else {
+		judge_times(r);
+	}
+	/* the reasons of the verdict first */
+	for (int of_verdict = 1; of_verdict >= 0; of_verdict--)
+		for (size_t i = 0; i < r->nreasons; i++)
+			if ((r->is_void && r->reasons[i].leads_to == grave) == of_verdict)
+				SAY(r, "%s%s", *r->result->words ? " " : "", r->reasons[i].words);
 	if (r->result->pairs_failed)
-		SAY(r, " Left out, because a run failed: %zu pair%s.", r->result->pairs_failed,
+		SAY(r, "%sLeft out, because a run failed: %zu pair%s.",
+		    *r->result->words ? " " : "", r->result->pairs_failed,
 		    r->result->pairs_failed == 1 ? "" : "s");
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void fill_reasons(const struct referee *r, struct ws_table *t)
+{
+	for (size_t i = 0; i < r->nreasons; i++) {
+		const struct reason *reason = &r->reasons[i];
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[WS_TC_referee_reasons_reason], reason_names[reason->kind]);
+		ws_cell_set_str(t, &row[WS_TC_referee_reasons_side],
+		                reason->side == 2 ? "both" : name_of(r, reason->side));
+		ws_cell_set_str(t, &row[WS_TC_referee_reasons_verdict],
+		                reason->leads_to == OF_TIMES ? ""
+		                                             : verdict_names[reason->leads_to]);
+		ws_cell_set_str(t, &row[WS_TC_referee_reasons_words], reason->words);
+	}
+}
+
+/* Versions that every recording of a side has. */
+static void fill_versions(const struct referee *r, struct ws_table *t)
+{
+	static const char *const keys[] = {"device",
+	                                   "tool.version",
+	                                   "host.kernel",
+	                                   "host.cpu",
+	                                   "gpu.driver_version",
+	                                   "cuda.driver_version",
+	                                   "cuda.runtime_version",
+	                                   "cupti.version",
+	                                   "torch.version",
+	                                   "library.cublas",
+	                                   "library.cublaslt",
+	                                   "library.cudnn",
+	                                   "library.nccl"};
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
+		struct ws_bytes value[2];
+
+		for (int s = 0; s < 2; s++)
+			value[s] =
+			        ws_texts_get(&r->d->names.texts,
+			                     ws_side_fact(&r->d->side[s], &r->d->names, keys[k]));
+		if (!value[0].len && !value[1].len)
+			continue;
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[WS_TC_referee_versions_key], keys[k]);
+		for (int s = 0; s < 2; s++)
+			if (value[s].len)
+				ws_cell_set_text(t, &row[WS_TC_referee_versions_a + s],
+				                 value[s].ptr, value[s].len);
+	}
+	ws_table_note(t, "Judged by warpsheet %s.", WS_VERSION);
 }
 
 static void fill_verdict(const struct referee *r, struct ws_table *t)
@@ -164,8 +645,9 @@ static void fill_pairs(const struct referee *r, struct ws_table *t)
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
-	static void (*const of[])(const struct referee *, struct ws_table *) = {fill_verdict,
-	                                                                        fill_pairs};
+	static void (*const of[])(const struct referee *,
+	                          struct ws_table *) = {fill_verdict, fill_reasons, fill_pairs,
+	                                                fill_versions};
 
 	(void)err;
 	of[which](ctx, *t);
@@ -179,8 +661,10 @@ enum ws_status ws_referee_make(struct ws_sides *s, const struct ws_diff_opts *op
 	struct ws_report *diff = NULL;
 	struct ws_diff_result compared;
 	struct referee r = {.d = ws_sides_diff(s), .compared = &compared, .result = result};
-	struct ws_report_plan plan = {
-	        .title = "Warpsheet referee", .fill = fill, .ctx = &r, .trace = folder};
+	struct ws_report_plan plan = {.title = "Warpsheet referee",
+	                              .fill = fill,
+	                              .ctx = &r,
+	                              .trace = folder};
 
 	*out = NULL;
 	WS_FORWARD(ws_diff_make(s, opts, &diff, &compared, err));
@@ -190,5 +674,6 @@ enum ws_status ws_referee_make(struct ws_sides *s, const struct ws_diff_opts *op
 	const enum ws_status status = ws_report_of_plan(&plan, out, err);
 
 	ws_report_free(diff);
+	free(r.reasons);
 	return status;
 }

@@ -153,7 +153,7 @@ static bool is_no_work(const struct ws_sweep *s, uint32_t key)
 	                                  "skipped_steps",  "parameters",
 	                                  "libraries",      "repetition",
 	                                  "steps",          "tokens_per_step",
-	                                  "images_per_step"};
+	                                  "images_per_step", "claimed_step_ms"};
 
 	return WS_NAME_IS_ONE_OF(ws_texts_get(&s->keys, key), own);
 }

@@ -11,6 +11,15 @@ warpsheet record --ab -o runs --repeat 3 -- $(step) --- $(step --phase forward) 
 warpsheet record --ab -o runs --repeat 3 -- $(step) --- $(step) 2>&1 >/dev/null | tail -1
 # no times, no verdict
 warpsheet record --ab -o none --repeat 1 -- sh -c : --- sh -c : 2>/dev/null | grep '^CANNOT'
+# one file has the verdict, and the hash of each trace
+warpsheet record --ab --referee -o kept --repeat 1 -- sh -c : --- sh -c : >/dev/null 2>&1
+echo "status $?"
+python3 -c "
+import json
+tables = json.load(open('kept/referee.json'))['tables']
+print(tables['referee']['rows'][0][0], [len(row[-1]) for row in tables['referee-pairs']['rows']])"
+warpsheet record --referee -o x -- sh -c : 2>&1
+echo "status $?"
 # a program that cannot run ends it, and leaves nothing that the next series would keep
 warpsheet record --ab -o bad -- sh -c : --- sh -c 'exit 3' 2>&1 >/dev/null | tail -1
 ls bad 2>/dev/null | grep b-

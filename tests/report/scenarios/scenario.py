@@ -153,13 +153,18 @@ class Trace:
         scope = ["--scope", "all"] if self.command[0] == "report" and "--scope" not in arguments else []
         return self.program.run(*self.command, *scope, *arguments, "--format", form)
 
+    def must_run(self, arguments, form):
+        made = self.run(arguments, form)
+        # a verdict of the referee is a status, too
+        if made.returncode and (self.command[0] != "referee" or made.returncode not in (1, 6)):
+            raise Wrong(made.stderr.strip())
+        return made
+
     def table(self, arguments):
         """Of `NAME OPTION…`: the table as docs/reference/json.md has it."""
         if arguments not in self.known:
             name, *options = split(arguments)
-            made = self.run(["--table", name, *options], "json")
-            if made.returncode:
-                raise Wrong(made.stderr.strip())
+            made = self.must_run(["--table", name, *options], "json")
             self.known[arguments] = json.loads(made.stdout)
         return self.known[arguments]
 
@@ -168,9 +173,7 @@ class Trace:
         if name == "kernel-trace":
             return self.table(f"{name} {options}".strip())
         if ("all", options) not in self.known:
-            made = self.run(split(options), "json")
-            if made.returncode:
-                raise Wrong(made.stderr.strip())
+            made = self.must_run(split(options), "json")
             self.known["all", options] = json.loads(made.stdout)["tables"]
         return self.known["all", options][name]
 
@@ -305,6 +308,12 @@ def check_command(part, trace):
     trace.known = {}
 
 
+def check_pairs(part, trace):
+    """`pairs N`: the next tables are those of `referee`."""
+    trace.command = ["referee", trace.paths[f"pairs {part.number}"]]
+    trace.known = {}
+
+
 def check_failed(part, trace):
     """`failed LETTER`: why the run of that trace failed, as `record --repeat` leaves it beside."""
     with open(trace.paths[part.rest].removesuffix(".wtrace") + ".status", "w", encoding="utf-8") as f:
@@ -322,10 +331,8 @@ def check_screen(part, trace):
     options = split(part.rest)
     width = int(options.pop(0)) if options and options[0].isdigit() else 0
     trace.program.tell(f"width {width}\n")
-    made = trace.run(options, "text")
+    made = trace.must_run(options, "text")
     trace.program.tell("width 0\n")
-    if made.returncode:
-        raise Wrong(made.stderr.strip())
     for line in made.stdout.splitlines():
         if width and width_of(line) > width or line.endswith(" "):
             raise Wrong(f"too wide, or a blank at its end: {line!r}")
@@ -386,6 +393,7 @@ def check_damaged(part, trace):
 
 CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
           "kept": check_kept, "advice": check_advice, "refused": check_refusal, "command": check_command, "failed": check_failed,
+          "pairs": check_pairs,
           "screen": check_screen, "page": check_page, "damaged": check_damaged}
 
 
@@ -404,6 +412,14 @@ def make_traces(program, folder, path):
                 test = part.rest if letter == "a" else test
                 paths.setdefault(test, {})[letter] = os.path.join(folder, f"{part.number}.wtrace")
                 texts[paths[test][letter]] = "".join(line + "\n" for line in expand(part.lines, {}, defined))
+            elif part.what == "pairs":
+                runs = os.path.join(folder, f"{part.number}.pairs")
+                os.mkdir(runs)
+                paths[test][f"pairs {part.number}"] = runs
+                for side, line in zip("ab", part.lines):
+                    for run in range(1, int(part.rest) + 1):
+                        texts[os.path.join(runs, f"{side}-r{run}.wtrace")] = "".join(
+                            row + "\n" for row in expand([line], {"RUN": run}, defined))
         except Wrong as wrong:
             raise Wrong(f"{path}:{part.number}: {part.rest}: {wrong}") from None
     program.write_traces(texts)
@@ -411,7 +427,7 @@ def make_traces(program, folder, path):
 
 
 # a paragraph of so many lines at least says something
-LEAST = {"rows": 2, "lacks": 2, "totals": 2, "table": 1, "refused": 0, "sql": 0, "events": 0, "top": 0, "command": None, "failed": None}
+LEAST = {"rows": 2, "lacks": 2, "totals": 2, "table": 1, "refused": 0, "sql": 0, "events": 0, "top": 0, "command": None, "failed": None, "pairs": None}
 
 
 def says(part):

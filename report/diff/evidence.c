@@ -1,0 +1,193 @@
+/*
+ * What a referee asks of a recording besides its work and its times: docs/dev/referee.md.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/memory.h"
+#include "report/analysis/costs.h"
+#include "report/base/names.h"
+#include "report/base/stat.h"
+#include "report/base/ui.h"
+#include "report/diff/recording.h"
+
+/* Costs of recording on the program's threads, in ns: docs/dev/measurements.md. */
+#define LAUNCH_NS 1600
+#define RANGE_NS  80
+#define OP_NS     500
+
+/* A cache of a device holds at most so many bytes: the largest that is built has 256 MiB. */
+#define MOST_CACHED (256.0 * (1 << 20))
+
+struct evidence {
+	struct ws_reader *c;
+	struct ws_evidence *out;
+	int64_t *end_ns;  /* by sample: end of its last kernel */
+	uint64_t *stream; /* … and its stream */
+	uint32_t last_call;
+	uint64_t launches, ranges, ops; /* in samples */
+};
+
+/* Work of no sample that begins at this time. */
+static void add_outside(struct evidence *e, int64_t start_ns, int64_t ns)
+{
+	const struct ws_windows *w = e->c->windows;
+
+	if (e->c->r->has_steps)
+		*(start_ns < w->window[0].start_ns ? &e->out->before_ns : &e->out->beside_ns) += ns;
+}
+
+static void look_at_kernels(struct evidence *e)
+{
+	struct ws_reader *c = e->c;
+
+	WS_EACH_KERNEL(c->rows, i, k) {
+		const uint32_t sample = ws_reader_sample(c, k->step);
+
+		e->out->untimed += !k->kind->timed;
+		if (sample == WS_NONE) {
+			add_outside(e, k->start_ns, k->dur_ns);
+			continue;
+		}
+		e->out->instant += k->kind->timed && !k->dur_ns;
+		/* the kernels of a graph have one launch */
+		e->launches += k->call == WS_NONE || k->call != e->last_call;
+		e->last_call = k->call;
+		if (k->start_ns + k->dur_ns > e->end_ns[sample]) {
+			e->end_ns[sample] = k->start_ns + k->dur_ns;
+			e->stream[sample] = c->m->configs[k->kind->config].stream;
+		}
+	}
+}
+
+static void look_at_ops(struct evidence *e)
+{
+	struct ws_reader *c = e->c;
+	const struct ws_op_tree *tree = &c->m->cpu_ops.tree;
+
+	for (uint32_t i = 0; i < tree->n; i++) {
+		const uint32_t sample = ws_reader_sample(c, ws_step_of_op(c->m, c->rows, i));
+
+		e->ops += sample != WS_NONE;
+		/* without device work these are the work */
+		if (sample == WS_NONE && tree->parent[i] == WS_NONE && !ws_model_has_work(c->m))
+			add_outside(e, tree->start_ns[i], tree->end_ns[i] - tree->start_ns[i]);
+	}
+}
+
+/* How long after the end of its range the device works for the median step, and on which stream. */
+static void find_behind(struct evidence *e)
+{
+	const struct ws_recording *r = e->c->r;
+	double *behind = ws_xarray(r->nsamples + 1, sizeof(*behind));
+
+	for (size_t i = 0; i < r->nsamples && r->has_steps; i++) {
+		const struct ws_model_step *step = &e->c->m->steps[e->c->windows->window[i].step];
+		const int64_t ns = e->end_ns[i] - (step->start_ns + step->total_ns);
+
+		behind[i] = ns > 0 ? (double)ns : 0;
+		if (ns > 0)
+			e->out->behind_stream = e->stream[i];
+	}
+	e->out->behind_ns = r->has_steps ? ws_stat_median(behind, r->nsamples) : 0;
+	free(behind);
+}
+
+/* --- peaks ----------------------------------------------------------------------------------- */
+
+/* Keeps the work that needs the largest share of its time at a peak of the device. */
+static void claim_peak(struct evidence *e, double needed_ns, double ns, const char *what,
+                       struct ws_bytes name)
+{
+	char times[2][WS_SAY_TIME];
+	struct ws_evidence *out = e->out;
+
+	if (!(ns > 0) || !(needed_ns / ns > out->peak_share))
+		return;
+	out->peak_share = needed_ns / ns;
+	snprintf(out->peak_words, sizeof(out->peak_words),
+	         "%s of %.*s need %s at the device's peak, but took %s", what,
+	         (int)(name.len < 60 ? name.len : 60), (const char *)name.ptr,
+	         ws_say_time_in(needed_ns, times[0]), ws_say_time_in(ns, times[1]));
+}
+
+/*
+ * Algorithms such as Winograd's need fewer FLOPs than a convolution is counted with, and attention
+ * with an unknown mask may. Bytes may be in a cache before an operation, and may stay in it after.
+ * The peaks are those of the table, not those that the program reports.
+ */
+static void look_at_peaks(struct evidence *e)
+{
+	const struct ws_model *m = e->c->m;
+	const struct ws_cost_groups *groups = ws_cost_groups_find(m, &e->c->sel);
+	double *products_ns = ws_xarray(m->ndevices + 1, sizeof(*products_ns)), steps_ns = 0;
+
+	for (size_t i = 0; i < groups->n; i++) {
+		const struct ws_cost_group *g = &groups->group[i];
+		struct ws_roof roof;
+
+		if (!g->by_name || g->device == WS_NONE || !m->devices[g->device].has_peaks)
+			continue;
+		ws_roof_of(&m->devices[g->device].peaks, g->class, m->texts[g->dtype], g->tensor,
+		           &roof);
+		const double bytes = (double)g->bytes - 2 * MOST_CACHED * (double)g->calls;
+		const double flops = g->class == WS_TEXT_CONV              ? 0
+		                     : g->class != WS_TEXT_FUSED_ATTENTION ? (double)g->flops
+		                     : g->needed_unknown                   ? 0
+		                                                           : (double)g->needed;
+		const double needed_ns = roof.flops_per_s > 0 ? 1e9 * flops / roof.flops_per_s : 0;
+
+		products_ns[g->device] += needed_ns;
+		claim_peak(e, needed_ns, (double)g->gpu_ns, "The FLOPs", m->texts[g->name]);
+		if (roof.bytes_per_s > 0)
+			claim_peak(e, 1e9 * bytes / roof.bytes_per_s, (double)g->gpu_ns,
+			           "The bytes", m->texts[g->name]);
+	}
+	for (size_t i = 0; i < e->c->r->nsamples; i++)
+		steps_ns += (double)e->c->r->samples[i].step_ns;
+	for (size_t d = 0; d < m->ndevices; d++)
+		claim_peak(e, products_ns[d], steps_ns, "The FLOPs",
+		           e->c->r->has_steps ? ws_bytes_of("all steps")
+		                              : ws_bytes_of("the whole run"));
+	free(products_ns);
+}
+
+static double claimed_ns(const struct ws_model *m)
+{
+	const struct ws_bytes value = ws_model_fact(m, WS_CLAIMED_STEP);
+	char text[32] = "", *end;
+
+	if (!value.len || value.len >= sizeof(text))
+		return NAN;
+	memcpy(text, value.ptr, value.len);
+	const double ms = strtod(text, &end);
+
+	return *end || !(ms >= 0) || isinf(ms) ? NAN : 1e6 * ms;
+}
+
+void ws_reader_find_evidence(struct ws_reader *c)
+{
+	const struct ws_soundness *s = &c->m->soundness;
+	const size_t nsamples = c->r->nsamples;
+	struct evidence e = {.c = c, .out = &c->r->evidence, .last_call = WS_NONE};
+
+	WS_NEW(&c->arena, e.end_ns, nsamples);
+	WS_NEW(&c->arena, e.stream, nsamples);
+	look_at_kernels(&e);
+	look_at_ops(&e);
+	find_behind(&e);
+	look_at_peaks(&e);
+	for (size_t i = 0; i < c->r->nranges; i++)
+		e.ranges += ws_recording_range(c->r, i)->sample != WS_NONE;
+	e.out->recorder_ns =
+	        (double)(e.launches * LAUNCH_NS + e.ranges * RANGE_NS + e.ops * OP_NS) /
+	        (double)(nsamples ? nsamples : 1);
+	e.out->claimed_ns = claimed_ns(c->m);
+	e.out->holes = ws_broken_count(&s->broken[WS_LAW_LAUNCH_HAS_WORK]);
+	e.out->broken_times = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) +
+	                      ws_broken_count(&s->broken[WS_LAW_FAR_AWAY]) +
+	                      ws_broken_count(&s->broken[WS_LAW_ONE_AT_A_TIME]);
+	e.out->is_open = !c->m->file.closed;
+}
