@@ -64,37 +64,6 @@ static size_t backward_before(const struct calls *c, int64_t time_ns)
 	return n;
 }
 
-static void sum_ops(struct calls *c)
-{
-	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
-	const size_t n = c->ops->n;
-	uint8_t *has_backward, *is_counted;
-
-	WS_NEW(&c->temp, has_backward, n);
-	WS_NEW(&c->temp, is_counted, n);
-	WS_NEW(&c->temp, c->with_backward, n + 1);
-	WS_NEW(&c->temp, c->backward, n + 1);
-	WS_NEW(&c->temp, c->flops, n + 1);
-	WS_NEW(&c->temp, c->backward_ns, n);
-	for (size_t i = 0; i < n; i++)
-		if (ops->forward[i] != WS_NONE)
-			has_backward[ops->forward[i]] = 1;
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t parent = c->ops->parent[i];
-		const bool is_backward = ws_op_is_backward(c->m, i);
-		const int64_t flops = ops->configs[ops->config[i]].flops;
-		const bool counts = flops > 0 && !(parent != WS_NONE && is_counted[parent]);
-
-		is_counted[i] = counts || (parent != WS_NONE && is_counted[parent]);
-		c->flops[i + 1] = c->flops[i] + (counts ? (double)flops : 0);
-		c->with_backward[i + 1] = c->with_backward[i] + has_backward[i];
-		c->backward[i + 1] = c->backward[i] + is_backward;
-		if (is_backward)
-			c->backward_ns[c->nbackward++] = c->ops->start_ns[i];
-	}
-	ws_sort(c->backward_ns, c->nbackward, sizeof(*c->backward_ns), ws_by_time);
-}
-
 static int by_thread_and_time(const void *pa, const void *pb)
 {
 	const struct ws_capture *a = pa, *b = pb;
@@ -145,28 +114,6 @@ static void add_call(struct calls *c, const struct root_call *call)
 	c->trains |= c->call[c->n++].has_backward;
 }
 
-static void add_modules(struct calls *c)
-{
-	const struct ws_framework *f = &c->p->framework;
-	struct root_call *open;
-	uint32_t *depth;
-
-	WS_NEW(&c->temp, open, c->m->nthreads);
-	WS_NEW(&c->temp, depth, c->m->nthreads);
-	for (size_t i = 0; i < f->nevents; i++) {
-		const struct ws_module_event *e = &f->events[i];
-
-		if (e->begins && !depth[e->thread]++)
-			open[e->thread] = (struct root_call){.start_ns = e->time_ns,
-			                                     .thread = e->thread,
-			                                     .name = c->m->steady_of[e->name]};
-		if (!e->begins && !--depth[e->thread]) {
-			open[e->thread].end_ns = e->time_ns;
-			add_call(c, &open[e->thread]);
-		}
-	}
-}
-
 static bool is_product(const struct calls *c, uint32_t op)
 {
 	const uint32_t kind =
@@ -186,11 +133,56 @@ static int by_thread_and_begin(const void *pa, const void *pb)
 /* The caller frees c->temp. */
 static void find_calls(struct calls *c, struct ws_pass *p)
 {
-	*c = (struct calls){.p = p, .m = p->m, .ops = &p->m->cpu_ops.tree};
-	sum_ops(c);
+
+	const struct ws_cpu_ops *ops = &p->m->cpu_ops;
+	const size_t nops = ops->tree.n;
+	uint8_t *has_backward, *is_counted;
+
+	*c = (struct calls){.p = p, .m = p->m, .ops = &ops->tree};
+
+	WS_NEW(&c->temp, has_backward, nops);
+	WS_NEW(&c->temp, is_counted, nops);
+	WS_NEW(&c->temp, c->with_backward, nops + 1);
+	WS_NEW(&c->temp, c->backward, nops + 1);
+	WS_NEW(&c->temp, c->flops, nops + 1);
+	WS_NEW(&c->temp, c->backward_ns, nops);
+	for (size_t i = 0; i < nops; i++)
+		if (ops->forward[i] != WS_NONE)
+			has_backward[ops->forward[i]] = 1;
+	for (uint32_t i = 0; i < nops; i++) {
+		const uint32_t parent = c->ops->parent[i];
+		const bool is_backward = ws_op_is_backward(c->m, i);
+		const int64_t flops = ops->configs[ops->config[i]].flops;
+		const bool counts = flops > 0 && !(parent != WS_NONE && is_counted[parent]);
+
+		is_counted[i] = counts || (parent != WS_NONE && is_counted[parent]);
+		c->flops[i + 1] = c->flops[i] + (counts ? (double)flops : 0);
+		c->with_backward[i + 1] = c->with_backward[i] + has_backward[i];
+		c->backward[i + 1] = c->backward[i] + is_backward;
+		if (is_backward)
+			c->backward_ns[c->nbackward++] = c->ops->start_ns[i];
+	}
+	ws_sort(c->backward_ns, c->nbackward, sizeof(*c->backward_ns), ws_by_time);
 	WS_NEW(&c->temp, c->call, c->ops->n + p->framework.nevents);
 	if (p->framework.nevents) {
-		add_modules(c);
+		struct root_call *open;
+		uint32_t *depth;
+
+		WS_NEW(&c->temp, open, c->m->nthreads);
+		WS_NEW(&c->temp, depth, c->m->nthreads);
+		for (size_t i = 0; i < p->framework.nevents; i++) {
+			const struct ws_module_event *e = &p->framework.events[i];
+
+			if (e->begins && !depth[e->thread]++)
+				open[e->thread] =
+				        (struct root_call){.start_ns = e->time_ns,
+				                           .thread = e->thread,
+				                           .name = c->m->steady_of[e->name]};
+			if (!e->begins && !--depth[e->thread]) {
+				open[e->thread].end_ns = e->time_ns;
+				add_call(c, &open[e->thread]);
+			}
+		}
 	} else {
 		for (uint32_t i = 0; i < c->ops->n; i++)
 			if (is_product(c, i) && !is_product(c, c->ops->parent[i]))
@@ -299,46 +291,6 @@ static size_t led_before(const struct calls *c, uint32_t thread, int64_t time_ns
 	return c->nbackward ? backward_before(c, time_ns) : ops_begun(c->ops, thread, time_ns);
 }
 
-/* Finds the marks of a thread; of nested optimizers' steps only the outermost, which ends last. */
-static void find_marks(struct iterations *it, const struct ws_pass *p)
-{
-	const struct calls *c = it->calls;
-	const struct ws_pass_iteration_mark *instance = NULL;
-
-	it->begin_ns = INT64_MAX;
-	if (it->thread < c->ops->nthreads &&
-	    c->ops->thread_first[it->thread] < c->ops->thread_first[it->thread + 1])
-		it->begin_ns = c->ops->start_ns[c->ops->thread_first[it->thread]];
-	WS_NEW(&it->temp, it->step, p->niteration_marks);
-	WS_NEW(&it->temp, it->load, p->niteration_marks);
-	for (size_t i = 0; i < p->niteration_marks; i++) {
-		const struct ws_pass_iteration_mark *mark = &p->iteration_marks[i];
-
-		if (mark->thread != it->thread)
-			continue;
-		if (mark->start_ns < it->begin_ns)
-			it->begin_ns = mark->start_ns;
-		if (mark->loads_data)
-			it->load[it->nloads++] = mark;
-		if (mark->is_instance)
-			instance = mark;
-		if (!mark->steps)
-			continue;
-		while (it->n && it->step[it->n - 1].mark->start_ns >= mark->start_ns)
-			it->n--;
-		it->step[it->n++] =
-		        (struct optimizer_step){.mark = mark,
-		                                .instance = instance && instance->start_ns >=
-		                                                                    mark->start_ns
-		                                                    ? instance->name
-		                                                    : 0};
-	}
-	for (size_t i = 0; i < it->n; i++)
-		it->step[i].ops =
-		        led_before(c, it->thread, it->step[i].mark->end_ns) -
-		        led_before(c, it->thread, i ? it->step[i - 1].mark->end_ns : INT64_MIN);
-}
-
 /* Number of batches requested before a time. */
 static size_t loads_before(const struct iterations *it, int64_t time_ns)
 {
@@ -427,18 +379,6 @@ static bool repeats(const struct iterations *it, size_t period, bool by_ops)
 	return n && 10 * same >= 9 * n;
 }
 
-static void end_with_cycles(struct iterations *it)
-{
-	size_t period = 0;
-
-	for (int by_ops = 1; by_ops >= 0 && !period; by_ops--)
-		for (size_t c = 1; c <= LONGEST_CYCLE && 2 * c <= it->n && !period; c++)
-			if (repeats(it, c, by_ops))
-				period = c;
-	for (size_t i = 0; i < it->n; i++)
-		it->step[i].is_last = !period || i % period == period - 1;
-}
-
 static void end_iterations(struct iterations *it)
 {
 	if ((it->knows_instances && end_with_turns(it)) || (it->nloads && end_with_batches(it)))
@@ -446,20 +386,16 @@ static void end_iterations(struct iterations *it)
 	if (it->knows_instances)
 		for (size_t i = 0; i < it->n; i++)
 			it->step[i].is_last = true;
-	else
-		end_with_cycles(it);
-}
+	else {
+		size_t period = 0;
 
-/* Begin of the first iteration: its batches, as many as the second iteration has; else the first
- * record of its thread. */
-static int64_t first_begin(const struct iterations *it, size_t first, size_t second)
-{
-	const size_t before = loads_before(it, it->step[first].mark->start_ns),
-	             of_second = loads_before(it, it->step[second].mark->start_ns) - before;
-
-	if (before && of_second)
-		return it->load[before > of_second ? before - of_second : 0]->start_ns;
-	return it->begin_ns;
+		for (int by_ops = 1; by_ops >= 0 && !period; by_ops--)
+			for (size_t c = 1; c <= LONGEST_CYCLE && 2 * c <= it->n && !period; c++)
+				if (repeats(it, c, by_ops))
+					period = c;
+		for (size_t i = 0; i < it->n; i++)
+			it->step[i].is_last = !period || i % period == period - 1;
+	}
 }
 
 /* PyTorch records no duration for a range that was open when profiling stopped: the last step of an
@@ -506,7 +442,16 @@ static void add_iterations(struct iterations *it, bool is_recording)
 		}
 	if (second == SIZE_MAX)
 		return;
-	begin_ns = first_begin(it, first, second);
+
+	/* Begin of the first iteration: its batches, as many as the second iteration has; else the
+	 * first record of its thread. */
+	const size_t before = loads_before(it, it->step[first].mark->start_ns),
+	             of_second = loads_before(it, it->step[second].mark->start_ns) - before;
+
+	begin_ns = before && of_second
+	                   ? it->load[before > of_second ? before - of_second : 0]->start_ns
+	                   : it->begin_ns;
+
 	for (size_t i = 0; i < it->n; i++) {
 		const struct ws_pass_iteration_mark *mark = it->step[i].mark;
 
@@ -520,32 +465,6 @@ static void add_iterations(struct iterations *it, bool is_recording)
 
 /* --- iterations known only from calls of the root module ----------------------------------------
  */
-
-/* Without an optimizer of PyTorch, an iteration begins with the first call of the root module after
- * a backward. */
-static void add_root_calls(struct calls *c)
-{
-	struct ws_model *m = c->m;
-	const uint32_t root = root_module(c, true);
-	size_t backward = SIZE_MAX;
-	bool is_open = false;
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct root_call *call = &c->call[i];
-		struct ws_model_step *last = is_open ? &m->steps[m->nsteps - 1] : NULL;
-		const size_t before = backward_before(c, call->start_ns);
-
-		if (call->name != root || !call->has_backward ||
-		    (last && last->thread == call->thread && before == backward))
-			continue;
-		backward = before;
-		if (last && last->thread == call->thread)
-			last->total_ns = call->start_ns - last->start_ns;
-		add_step(m, call->thread, root, call->start_ns,
-		         c->ops->end_ns[c->ops->thread_first[call->thread + 1] - 1]);
-		is_open = true;
-	}
-}
 
 void ws_pass_find_iterations(struct ws_pass *p)
 {
@@ -562,8 +481,41 @@ void ws_pass_find_iterations(struct ws_pass *p)
 		                        .m = m,
 		                        .thread = t,
 		                        .knows_instances = is_recording && m->python_calls};
+		const struct ws_pass_iteration_mark *instance = NULL;
 
-		find_marks(&it, p);
+		/* Find the marks of a thread; of nested optimizers' steps only the outermost, which
+		 * ends last. */
+		it.begin_ns = INT64_MAX;
+		if (it.thread < c.ops->nthreads &&
+		    c.ops->thread_first[it.thread] < c.ops->thread_first[it.thread + 1])
+			it.begin_ns = c.ops->start_ns[c.ops->thread_first[it.thread]];
+		WS_NEW(&it.temp, it.step, p->niteration_marks);
+		WS_NEW(&it.temp, it.load, p->niteration_marks);
+		for (size_t i = 0; i < p->niteration_marks; i++) {
+			const struct ws_pass_iteration_mark *mark = &p->iteration_marks[i];
+
+			if (mark->thread != it.thread)
+				continue;
+			if (mark->start_ns < it.begin_ns)
+				it.begin_ns = mark->start_ns;
+			if (mark->loads_data)
+				it.load[it.nloads++] = mark;
+			if (mark->is_instance)
+				instance = mark;
+			if (!mark->steps)
+				continue;
+			while (it.n && it.step[it.n - 1].mark->start_ns >= mark->start_ns)
+				it.n--;
+			it.step[it.n++] = (struct optimizer_step){
+			        .mark = mark,
+			        .instance = instance && instance->start_ns >= mark->start_ns
+			                            ? instance->name
+			                            : 0};
+		}
+		for (size_t i = 0; i < it.n; i++)
+			it.step[i].ops = led_before(&c, it.thread, it.step[i].mark->end_ns) -
+			                 led_before(&c, it.thread,
+			                            i ? it.step[i - 1].mark->end_ns : INT64_MIN);
 		if (it.n > 1) {
 			end_iterations(&it);
 			add_iterations(&it, is_recording);
@@ -571,8 +523,29 @@ void ws_pass_find_iterations(struct ws_pass *p)
 		ws_arena_free(&it.temp);
 	}
 	if (!m->step_mark && c.trains && p->framework.nevents && !p->l.opts->step &&
-	    !ws_pass_names_steps(m))
-		add_root_calls(&c);
+	    !ws_pass_names_steps(m)) {
+		const uint32_t root = root_module(&c, true);
+		size_t backward = SIZE_MAX;
+		bool is_open = false;
+
+		/* Without an optimizer of PyTorch, an iteration begins with the first call of the
+		 * root module after a backward. */
+		for (size_t i = 0; i < c.n; i++) {
+			const struct root_call *call = &c.call[i];
+			struct ws_model_step *last = is_open ? &m->steps[m->nsteps - 1] : NULL;
+			const size_t before = backward_before(&c, call->start_ns);
+
+			if (call->name != root || !call->has_backward ||
+			    (last && last->thread == call->thread && before == backward))
+				continue;
+			backward = before;
+			if (last && last->thread == call->thread)
+				last->total_ns = call->start_ns - last->start_ns;
+			add_step(m, call->thread, root, call->start_ns,
+			         c.ops->end_ns[c.ops->thread_first[call->thread + 1] - 1]);
+			is_open = true;
+		}
+	}
 	ws_arena_free(&c.temp);
 }
 
@@ -598,36 +571,6 @@ static int64_t lower_median(int64_t *values, size_t n)
 {
 	ws_sort(values, n, sizeof(*values), ws_by_time);
 	return values[(n - 1) / 2];
-}
-
-static void find_steps_of(struct steps_of_thread *s, const struct calls *c, uint32_t thread)
-{
-	const struct ws_model *m = c->m;
-
-	s->n = 0;
-	for (uint32_t i = 0; i < m->nsteps; i++)
-		if (m->steps[i].thread == thread && ws_step_is_measured(m, i)) {
-			s->extra_ns[s->n] = 0;
-			s->sorted[s->n] = m->steps[i].total_ns;
-			s->step[s->n++] = i;
-		}
-	s->median_ns = s->n ? lower_median(s->sorted, s->n) : 0;
-}
-
-/* Sets the step of each call in [first, last) of the thread, as an index of s. */
-static void place_calls(const struct steps_of_thread *s, const struct calls *c, size_t first,
-                        size_t last)
-{
-	for (size_t i = first, at = 0; i < last; i++) {
-		struct root_call *call = &c->call[i];
-
-		while (at < s->n &&
-		       c->m->steps[s->step[at]].start_ns + c->m->steps[s->step[at]].total_ns <
-		               call->end_ns)
-			at++;
-		if (at < s->n && c->m->steps[s->step[at]].start_ns <= call->start_ns)
-			call->step = (uint32_t)at;
-	}
 }
 
 /* For one module: keeps the step only of calls without a backward that most steps do not have.
@@ -661,34 +604,6 @@ static void keep_extra(struct steps_of_thread *s, const struct calls *c, size_t 
 	}
 }
 
-/* The remaining calls are evaluations; consecutive calls without training between them are one
- * evaluation. */
-static void add_evaluations(const struct steps_of_thread *s, const struct calls *c, size_t first,
-                            size_t last)
-{
-	struct ws_model *m = c->m;
-	struct ws_evaluation *e = NULL;
-
-	for (size_t i = first; i < last; i++) {
-		const struct root_call *call = &c->call[i];
-		const uint32_t step = call->step == WS_NONE ? WS_NONE : s->step[call->step];
-
-		if (step == WS_NONE ||
-		    s->extra_ns[call->step] * 100 < s->median_ns * LEAST_EVALUATION_PERCENT)
-			continue;
-		m->steps[step].apart = WS_STEP_EVALUATES;
-		if (e && e->step == step &&
-		    sum_between(c, c->with_backward, call->thread, e->end_ns, call->start_ns) ==
-		            0 &&
-		    sum_between(c, c->backward, call->thread, e->end_ns, call->start_ns) == 0) {
-			e->end_ns = call->end_ns;
-			continue;
-		}
-		e = &m->evaluations[m->nevaluations++];
-		*e = (struct ws_evaluation){call->start_ns, call->end_ns, step};
-	}
-}
-
 static void find_evaluations(struct calls *c)
 {
 	const size_t nsteps = c->m->nsteps;
@@ -702,19 +617,59 @@ static void find_evaluations(struct calls *c)
 	WS_NEW(&c->temp, s.extra_ns, nsteps);
 	WS_NEW(&c->temp, is_done, c->m->ntexts);
 	for (size_t i = 0, next; i < c->n; i = next) {
+		struct ws_evaluation *e = NULL;
+
 		for (next = i; next < c->n && c->call[next].thread == c->call[i].thread;)
 			next++;
-		find_steps_of(&s, c, c->call[i].thread);
+		s.n = 0;
+		for (uint32_t k = 0; k < c->m->nsteps; k++)
+			if (c->m->steps[k].thread == c->call[i].thread &&
+			    ws_step_is_measured(c->m, k)) {
+				s.extra_ns[s.n] = 0;
+				s.sorted[s.n] = c->m->steps[k].total_ns;
+				s.step[s.n++] = k;
+			}
+		s.median_ns = s.n ? lower_median(s.sorted, s.n) : 0;
 		if (!s.n)
 			continue;
-		place_calls(&s, c, i, next);
+		/* Set the step of each call of the thread, as an index of s. */
+		for (size_t k = i, at = 0; k < next; k++) {
+			struct root_call *call = &c->call[k];
+
+			while (at < s.n &&
+			       c->m->steps[s.step[at]].start_ns + c->m->steps[s.step[at]].total_ns <
+			               call->end_ns)
+				at++;
+			if (at < s.n && c->m->steps[s.step[at]].start_ns <= call->start_ns)
+				call->step = (uint32_t)at;
+		}
 		memset(is_done, 0, c->m->ntexts);
 		for (size_t k = i; k < next; k++)
 			if (!is_done[c->call[k].name]) {
 				is_done[c->call[k].name] = 1;
 				keep_extra(&s, c, i, next, c->call[k].name);
 			}
-		add_evaluations(&s, c, i, next);
+		/* The remaining calls are evaluations; consecutive calls without training between
+		 * them are one evaluation. */
+		for (size_t k = i; k < next; k++) {
+			const struct root_call *call = &c->call[k];
+			const uint32_t step = call->step == WS_NONE ? WS_NONE : s.step[call->step];
+
+			if (step == WS_NONE ||
+			    s.extra_ns[call->step] * 100 < s.median_ns * LEAST_EVALUATION_PERCENT)
+				continue;
+			c->m->steps[step].apart = WS_STEP_EVALUATES;
+			if (e && e->step == step &&
+			    sum_between(c, c->with_backward, call->thread, e->end_ns,
+			                call->start_ns) == 0 &&
+			    sum_between(c, c->backward, call->thread, e->end_ns, call->start_ns) ==
+			            0) {
+				e->end_ns = call->end_ns;
+				continue;
+			}
+			e = &c->m->evaluations[c->m->nevaluations++];
+			*e = (struct ws_evaluation){call->start_ns, call->end_ns, step};
+		}
 	}
 }
 
@@ -722,16 +677,6 @@ static void find_evaluations(struct calls *c)
  * of a call that reads a prompt. */
 #define PROMPT_FACTOR 2
 #define TOKEN_SPREAD  1.3
-
-static bool embeds(const struct calls *c, const struct ws_model_step *step)
-{
-	const size_t end = ops_begun(c->ops, step->thread, step->start_ns + step->total_ns);
-
-	for (size_t i = ops_begun(c->ops, step->thread, step->start_ns); i < end; i++)
-		if (ws_bytes_begin(c->m->texts[c->ops->name[i]], "aten::embedding"))
-			return true;
-	return false;
-}
 
 static void find_prompts(struct calls *c)
 {
@@ -756,7 +701,18 @@ static void find_prompts(struct calls *c)
 		if (!ws_step_is_measured(m, i))
 			continue;
 		alike += (double)flops[i] < TOKEN_SPREAD * (double)usual;
-		prompts += flops[i] > PROMPT_FACTOR * usual && embeds(c, &m->steps[i]);
+
+		if (flops[i] > PROMPT_FACTOR * usual) {
+			const struct ws_model_step *s = &m->steps[i];
+			const size_t end = ops_begun(c->ops, s->thread, s->start_ns + s->total_ns);
+			bool embeds = false;
+
+			for (size_t k = ops_begun(c->ops, s->thread, s->start_ns);
+			     k < end && !embeds; k++)
+				embeds = ws_bytes_begin(m->texts[c->ops->name[k]],
+				                        "aten::embedding");
+			prompts += embeds;
+		}
 	}
 	if (!prompts || alike + prompts < n)
 		return;
@@ -803,27 +759,6 @@ static void find_repeats(struct ws_model *m)
 	}
 }
 
-/* The others that lack operations: those before the place where they were seen to differ. */
-static void find_incomplete(struct ws_model *m)
-{
-	for (size_t i = 0; i < m->nop_periods; i++) {
-		const struct ws_op_period *p = &m->op_periods[i];
-		size_t n;
-
-		WS_COUNT_FIRST(n, m->nsteps, m->steps[n].start_ns < p->end_ns);
-		for (size_t s = n; s-- > 0 && p->is_begin;) {
-			struct ws_model_step *step = &m->steps[s];
-
-			if (step->thread != p->thread)
-				continue;
-			if (step->start_ns + step->total_ns <= p->start_ns)
-				break;
-			if (ws_step_is_measured(m, (uint32_t)s))
-				step->apart = WS_STEP_NO_OPS;
-		}
-	}
-}
-
 void ws_pass_set_steps_apart(struct ws_pass *p)
 {
 	struct calls c;
@@ -835,7 +770,24 @@ void ws_pass_set_steps_apart(struct ws_pass *p)
 			find_evaluations(&c);
 		else
 			find_prompts(&c);
-		find_incomplete(p->m);
+		/* The others that lack operations: those before the place where they were seen to
+		 * differ. */
+		for (size_t i = 0; i < p->m->nop_periods; i++) {
+			const struct ws_op_period *period = &p->m->op_periods[i];
+			size_t n;
+
+			WS_COUNT_FIRST(n, p->m->nsteps, p->m->steps[n].start_ns < period->end_ns);
+			for (size_t s = n; s-- > 0 && period->is_begin;) {
+				struct ws_model_step *step = &p->m->steps[s];
+
+				if (step->thread != period->thread)
+					continue;
+				if (step->start_ns + step->total_ns <= period->start_ns)
+					break;
+				if (ws_step_is_measured(p->m, (uint32_t)s))
+					step->apart = WS_STEP_NO_OPS;
+			}
+		}
 		ws_arena_free(&c.temp);
 	}
 	for (size_t i = 0; i < p->m->nsteps && p->ncaptures; i++) {

@@ -19,17 +19,30 @@ static void live_add_threads(struct ws_live_ranges *l, uint32_t thread)
 		                                             .innermost = WS_NONE};
 }
 
-static struct ws_range_context *add_context(struct ws_live_ranges *l,
-                                            struct ws_range_context *parent,
-                                            const struct ws_event_descriptor *e, int64_t time_ns)
+/* Key of a context. */
+struct context_key {
+	uint32_t parent; /* number of the parent, 0: none */
+	uint32_t type, thread, domain, name, payload;
+};
+
+/* The context of a range that begins. parent: the context around it, or NULL. */
+static struct ws_range_context *find_context(struct ws_live_ranges *l,
+                                             struct ws_range_context *parent,
+                                             const struct ws_event_descriptor *e, int64_t time_ns)
 {
-	struct ws_range_context *context;
+	const struct context_key key = {
+	        parent ? parent->number : 0, e->type, e->thread, e->domain, e->name, e->payload};
+	const uint64_t known = ws_strtab_find(&l->context_of, &key, sizeof(key));
 	struct ws_path path = {.parent = parent ? parent->path : WS_NONE,
 	                       .name = e->name,
 	                       .domain = e->domain,
 	                       .source = e->source,
 	                       .first_ns = time_ns};
+	struct ws_range_context *context;
 
+	if (known)
+		return l->contexts[known - 1];
+	ws_strtab_add(&l->context_of, &key, sizeof(key));
 	WS_GROW(l->contexts, l->ncontexts + 1, l->contexts_capacity);
 	WS_NEW(l->arena, context, 1);
 	l->contexts[l->ncontexts++] = context;
@@ -53,46 +66,21 @@ static struct ws_range_context *add_context(struct ws_live_ranges *l,
 	return context;
 }
 
-/* Key of a context. */
-struct context_key {
-	uint32_t parent; /* number of the parent, 0: none */
-	uint32_t type, thread, domain, name, payload;
-};
-
-/* The context of a range that begins. parent: the context around it, or NULL. */
-static struct ws_range_context *find_context(struct ws_live_ranges *l,
-                                             struct ws_range_context *parent,
-                                             const struct ws_event_descriptor *e, int64_t time_ns)
-{
-	const struct context_key key = {
-	        parent ? parent->number : 0, e->type, e->thread, e->domain, e->name, e->payload};
-	const uint64_t known = ws_strtab_find(&l->context_of, &key, sizeof(key));
-
-	if (known)
-		return l->contexts[known - 1];
-	ws_strtab_add(&l->context_of, &key, sizeof(key));
-	return add_context(l, parent, e, time_ns);
-}
-
-/* Find the range around the one that begins now, if ranges cross. Only the range that began last
- * and its ancestors can contain a new range: every other open range ends before one of them does.
- * Of these, a range that ends before the new one is skipped. */
-static uint32_t innermost_open_range(const struct ws_live_ranges *l, const struct ws_live_thread *t)
-{
-	uint32_t range = l->ends->known ? t->innermost : WS_NONE;
-
-	while (range != WS_NONE && ws_live_ends_before(l->ends, l->range[range].number, l->begun))
-		range = l->range[range].parent;
-	return range;
-}
-
 static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_thread *t,
                                   const struct ws_pass_row *row)
 {
-	uint32_t parent = l->ends ? innermost_open_range(l, t) : t->innermost, range;
-	struct ws_range_context *around = parent == WS_NONE ? NULL : l->range[parent].context;
+	uint32_t parent = l->ends && !l->ends->known ? WS_NONE : t->innermost, range;
+	struct ws_range_context *around;
+
 	struct ws_open_range *r;
 
+	/* If ranges cross, only the range that began last and its ancestors can contain a new
+	 * range: every other open range ends before one of them does. Of these, a range that ends
+	 * before the new one is skipped. */
+	while (l->ends && parent != WS_NONE &&
+	       ws_live_ends_before(l->ends, l->range[parent].number, l->begun))
+		parent = l->range[parent].parent;
+	around = parent == WS_NONE ? NULL : l->range[parent].context;
 	if (!l->nfree) {
 		/* Make room for one more range. */
 		size_t slots = l->capacity;
@@ -125,15 +113,6 @@ static inline uint32_t live_begin(struct ws_live_ranges *l, struct ws_live_threa
 	return range;
 }
 
-/* Frees the slots of a range without references, and of its parents if they have none. */
-static inline void live_drop(struct ws_live_ranges *l, uint32_t range)
-{
-	while (range != WS_NONE && !--l->range[range].refs) {
-		l->free_slots[l->nfree++] = range; /* has room for every range */
-		range = l->range[range].parent;
-	}
-}
-
 /* Take a range off the list of its thread: no later range or call lies in it. */
 static inline void live_forget(struct ws_live_ranges *l, struct ws_live_thread *t, uint32_t range)
 {
@@ -147,7 +126,11 @@ static inline void live_forget(struct ws_live_ranges *l, struct ws_live_thread *
 		if (r->below != WS_NONE)
 			l->range[r->below].above = r->above;
 	}
-	live_drop(l, range);
+	/* Free its slot if nothing refers to it, and those of its parents. */
+	while (range != WS_NONE && !--l->range[range].refs) {
+		l->free_slots[l->nfree++] = range; /* has room for every range */
+		range = l->range[range].parent;
+	}
 }
 
 /* Forget the ranges that ended before now: no call that ends now or later lies in them. */
@@ -409,25 +392,6 @@ static enum ws_status end_late(struct reading *e, struct ws_err *err)
 	return live_end_late(&e->live, err);
 }
 
-static void keep(struct reading *e)
-{
-	struct ws_pass *p = e->p;
-	struct ws_attribution *a = &p->m->attribution;
-	const uint64_t ncalls = ws_trace_reader_count(p->l.r, WS_KIND_API);
-	bool any = e->has_starts;
-
-	if (e->live.nthreads)
-		live_add_threads(&p->live, (uint32_t)e->live.nthreads - 1);
-	for (size_t i = 0; i < e->live.nthreads; i++)
-		any |= p->live.threads[i].crosses = e->live.threads[i].crosses;
-	p->ends.known = true;
-	p->live.ends = &p->ends;
-	if (!any)
-		return;
-	WS_NEW(&p->m->arena, a->first, ncalls);
-	memset(a->first, 0xff, ncalls * sizeof(*a->first));
-}
-
 uint64_t ws_pass_most_ranges(const struct ws_trace_reader *r)
 {
 	const uint64_t modules = ws_trace_reader_count(r, WS_KIND_PYTHON_CALL),
@@ -440,7 +404,9 @@ uint64_t ws_pass_most_ranges(const struct ws_trace_reader *r)
 static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 {
 	static const struct ws_live_events events = {look_at_none, begin_one, note_end};
-	const uint64_t n = ws_pass_most_ranges(p->l.r);
+	const uint64_t n = ws_pass_most_ranges(p->l.r),
+	               ncalls = ws_trace_reader_count(p->l.r, WS_KIND_API);
+
 	struct reading e = {
 	        .p = p,
 	        .live = {.events = &events, .ctx = &e, .arena = &p->ends_arena, .ends = &p->ends}};
@@ -452,46 +418,49 @@ static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 	memset(p->ends.rank, 0xff, n * sizeof(*p->ends.rank));
 	status = ws_pass_each_event(p, join_event, &e, err);
 	WS_THEN(status, end_late(&e, err));
-	if (status == WS_OK)
-		keep(&e);
+	if (status == WS_OK) {
+		bool any = e.has_starts;
+
+		if (e.live.nthreads)
+			live_add_threads(&p->live, (uint32_t)e.live.nthreads - 1);
+		for (size_t i = 0; i < e.live.nthreads; i++)
+			any |= p->live.threads[i].crosses = e.live.threads[i].crosses;
+		p->ends.known = true;
+		p->live.ends = &p->ends;
+		if (any) {
+			WS_NEW(&p->m->arena, p->m->attribution.first, ncalls);
+			memset(p->m->attribution.first, 0xff, ncalls * sizeof(uint32_t));
+		}
+	}
 	ws_live_free(&e.live);
 	return status;
 }
 
 /* --- may they cross? --------------------------------------------------------------------- */
 
-/* Pushes and pops of one domain nest. Calls of modules have their own domain. */
-static enum ws_status look_for_crossings(struct ws_pass *p, struct ws_idmap *domain_of, bool *found,
-                                         struct ws_err *err)
+enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
 {
 	const ws_column_set columns[WS_KIND_END] = {[WS_KIND_NVTX] = WS_COLUMN(nvtx, type) |
 	                                                             WS_COLUMN(nvtx, thread) |
 	                                                             WS_COLUMN(nvtx, domain)};
 	const struct ws_framework *f = &p->framework;
 	const struct ws_block_rows *rows = NULL;
+	struct ws_idmap domain_of = {0};
 	struct ws_feed *feed;
+	bool found = false;
 	int64_t until_ns;
 	enum ws_status status;
 
+	/* Pushes and pops of one domain nest. Calls of modules have their own domain. */
 	for (size_t i = 0; i < f->nevents; i++)
-		ws_idmap_put(domain_of, f->events[i].thread, WS_TEXT_MODULE_DOMAIN);
+		ws_idmap_put(&domain_of, f->events[i].thread, WS_TEXT_MODULE_DOMAIN);
 	ws_feed_open(&feed, p->l.r, columns);
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status == WS_OK && rows)
-			ws_pass_look_for_crossings(p, rows, domain_of, found);
-
-	} while (status == WS_OK && rows && !*found);
+			ws_pass_look_for_crossings(p, rows, &domain_of, &found);
+	} while (status == WS_OK && rows && !found);
 	ws_feed_close(feed);
-	return status;
-}
-
-enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
-{
-	struct ws_idmap domain_of = {0};
-	bool found = false;
-	enum ws_status status = look_for_crossings(p, &domain_of, &found, err);
-
 	ws_idmap_free(&domain_of);
 	return status == WS_OK && found ? read_ends(p, err) : status;
 }
@@ -535,30 +504,6 @@ static void pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, u
 
 /* --- ranges that contain calls of other threads
  * --------------------------------------------------- */
-
-/* The start/end range of this row began. */
-static void begin_process_range(struct ws_pass *p, const struct ws_pass_row *row)
-{
-	const struct ws_open_range *r =
-	        &p->live.range[p->live.threads[row->description.thread].last];
-
-	if (row->id & WS_RANGE_OF_THREAD)
-		return;
-	WS_GROW(p->process_ranges, p->nprocess_ranges + 1, p->process_ranges_capacity);
-	p->process_ranges[p->nprocess_ranges++] =
-	        (struct ws_process_range){r->number, r->start_ns, INT64_MAX,
-	                                  row->description.thread, row->description.process};
-}
-
-/* The range of this number ended, if it is one of these. */
-static void end_process_range(struct ws_pass *p, uint64_t number, int64_t end_ns)
-{
-	for (size_t i = p->nprocess_ranges; i-- > 0;)
-		if (p->process_ranges[i].number == number) {
-			p->process_ranges[i].end_ns = end_ns;
-			return;
-		}
-}
 
 /* Adds the ranges of other threads around a call that was passed on. */
 static void add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c, uint32_t call)
@@ -665,23 +610,6 @@ static size_t count_warm_up(const struct ws_model *m)
 	return n;
 }
 
-/* A single batch of a server does not count as steps, because the device work before its range is
- * unknown. */
-static void drop_only_batch(struct ws_pass *p)
-{
-	struct ws_model *m = p->m;
-	size_t only = 0;
-
-	if (p->l.opts->step || m->nsteps != count_warm_up(m) + 1)
-		return;
-	while (m->steps[only].warm_up)
-		only++;
-	if (m->steps[only].name == WS_TEXT_STEP ||
-	    ws_bytes_begin(m->texts[m->steps[only].name], WS_PYTORCH_STEP))
-		return;
-	memmove(&m->steps[only], &m->steps[only + 1], (--m->nsteps - only) * sizeof(*m->steps));
-}
-
 /* --- framework --- */
 
 bool ws_framework_is_in(const struct ws_trace_reader *r)
@@ -723,38 +651,6 @@ void ws_framework_free(struct ws_framework *f)
 /* Position after rows of the file with the same time. */
 #define AT_FRAMEWORK (UINT64_C(1) << 60)
 
-static void put_event(struct ws_pass *p, const struct ws_module_event *e, struct ws_pass_row *row)
-{
-	row->time_ns = e->time_ns;
-	row->position = AT_FRAMEWORK | e->position;
-	row->recorded = e->name;
-	row->description = (struct ws_event_descriptor){
-	        .type = e->begins ? WS_NVTX_PUSH : WS_NVTX_POP,
-	        .thread = e->thread,
-	        .process = p->m->threads[e->thread].process,
-	        .domain = WS_TEXT_MODULE_DOMAIN,
-	        .name = p->m->steady_of[e->name],
-	        .payload = WS_NONE,
-	        .source = e->source,
-	};
-}
-
-/* An operation is joined when it ends, like a call. */
-static void put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row)
-{
-	const struct ws_op_tree *ops = &p->m->cpu_ops.tree;
-
-	row->time_ns = ops->end_ns[op];
-	row->start_ns = ops->start_ns[op];
-	row->position = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
-	row->id = op;
-	row->description =
-	        (struct ws_event_descriptor){.type = WS_PASS_CPU_OP,
-	                                     .thread = ops->thread[op],
-	                                     .process = p->m->threads[ops->thread[op]].process,
-	                                     .payload = WS_NONE};
-}
-
 /* Makes rows of the join from the framework's records before until_ns. */
 static void pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to)
 {
@@ -773,10 +669,38 @@ static void pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_p
 		return;
 	row = ws_pass_rows_reserve(to, n);
 	memset(row, 0, n * sizeof(*row));
-	for (size_t i = first_event; i < f->next_event; i++)
-		put_event(p, &f->events[i], row++);
-	for (size_t i = first_op; i < f->next_op; i++)
-		put_op(p, f->op_order[i], row++);
+	for (size_t i = first_event; i < f->next_event; i++, row++) {
+		const struct ws_module_event *e = &f->events[i];
+
+		row->time_ns = e->time_ns;
+		row->position = AT_FRAMEWORK | e->position;
+		row->recorded = e->name;
+		row->description = (struct ws_event_descriptor){
+		        .type = e->begins ? WS_NVTX_PUSH : WS_NVTX_POP,
+		        .thread = e->thread,
+		        .process = p->m->threads[e->thread].process,
+		        .domain = WS_TEXT_MODULE_DOMAIN,
+		        .name = p->m->steady_of[e->name],
+		        .payload = WS_NONE,
+		        .source = e->source,
+		};
+	}
+	for (size_t i = first_op; i < f->next_op; i++, row++) {
+		const struct ws_op_tree *ops = &p->m->cpu_ops.tree;
+		const uint32_t op = f->op_order[i];
+
+		/* an operation is joined when it ends, like a call */
+		row->time_ns = ops->end_ns[op];
+		row->start_ns = ops->start_ns[op];
+		row->position = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
+		row->id = op;
+		row->description =
+		        (struct ws_event_descriptor){.type = WS_PASS_CPU_OP,
+		                                     .thread = ops->thread[op],
+		                                     .process =
+		                                             p->m->threads[ops->thread[op]].process,
+		                                     .payload = WS_NONE};
+	}
 	ws_pass_rows_filled(to, n, true);
 }
 
@@ -893,20 +817,6 @@ static inline void begin_range(void *ctx, uint32_t range)
 		pass_begin_step(p, range);
 }
 
-/* Adds FLOPs and bytes unless a sum would overflow: such operations are not counted. Called in the
- * order of ends. */
-static bool add_cost_checked(struct ws_pass *p, const struct ws_op_facts *op)
-{
-	int64_t flops, bytes;
-
-	if (__builtin_add_overflow(p->flops, op->flops > 0 ? op->flops : 0, &flops) ||
-	    __builtin_add_overflow(p->bytes, op->bytes > 0 ? op->bytes : 0, &bytes))
-		return false;
-	p->flops = flops;
-	p->bytes = bytes;
-	return true;
-}
-
 static inline enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
@@ -916,10 +826,25 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,
 	           CORRUPT, "the ranges' times add up to over 2^63 ns");
 	p->m->ranges.folded += context->depth >= WS_RANGE_MAX_DEPTH;
-	if (context->style == WS_RANGE_START_END)
-		end_process_range(p, r->number, r->end_ns);
+	for (size_t i = p->nprocess_ranges; context->style == WS_RANGE_START_END && i-- > 0;)
+		if (p->process_ranges[i].number == r->number) {
+			p->process_ranges[i].end_ns = r->end_ns;
+			break;
+		}
+
 	if (r->op == range && r->counted) {
-		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
+		/* in the order of ends; an operation with which a sum would overflow is not
+		 * counted */
+		const struct ws_op_facts *op = &p->m->ops.op[context->payload];
+		int64_t flops, bytes;
+
+		r->counted =
+		        !__builtin_add_overflow(p->flops, op->flops > 0 ? op->flops : 0, &flops) &&
+		        !__builtin_add_overflow(p->bytes, op->bytes > 0 ? op->bytes : 0, &bytes);
+		if (r->counted) {
+			p->flops = flops;
+			p->bytes = bytes;
+		}
 		p->m->leftovers.ops_too_big += !r->counted;
 	}
 
@@ -985,39 +910,26 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 			p->m->cpu_ops.range[row->id] = ws_pass_range_number(p, range);
 		} else {
 			WS_FORWARD(live_event(&p->live, &live_events, row, err));
-			if (row->description.type == WS_NVTX_START && p->m->attribution.first)
-				begin_process_range(p, row);
+			if (row->description.type != WS_NVTX_START || !p->m->attribution.first ||
+			    row->id & WS_RANGE_OF_THREAD)
+				continue;
+
+			/* it may contain calls of other threads */
+			const struct ws_open_range *r =
+			        &p->live.range[p->live.threads[row->description.thread].last];
+
+			WS_GROW(p->process_ranges, p->nprocess_ranges + 1,
+			        p->process_ranges_capacity);
+			p->process_ranges[p->nprocess_ranges++] =
+			        (struct ws_process_range){r->number, r->start_ns, INT64_MAX,
+			                                  row->description.thread,
+			                                  row->description.process};
 		}
 	}
 	return WS_OK;
 }
 
 /* --- the end ----------------------------------------------------------------------------- */
-
-static void take_facts(struct ws_pass *p)
-{
-	struct ws_strtab keys = {0};
-
-	const struct ws_column_data *meta = &p->m->meta;
-
-	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts + meta->rows);
-	for (size_t i = 0; i < p->nmarks; i++)
-		ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text]);
-	/* facts of the recorder have precedence over marks */
-	for (uint64_t i = 0; i < meta->rows; i++) {
-		const struct ws_bytes key = ws_blob(meta, WS_COL_meta_key, i),
-		                      value = ws_blob(meta, WS_COL_meta_value, i);
-		char *mark;
-
-		if (!ws_bytes_begin(key, "workload."))
-			continue;
-		mark = ws_arena_format(&p->m->arena, "%.*s=%.*s", (int)key.len,
-		                       (const char *)key.ptr, (int)value.len,
-		                       (const char *)value.ptr);
-		ws_take_fact(p->m, &keys, ws_bytes_of(mark));
-	}
-	ws_strtab_free(&keys);
-}
 
 /* The last mark of a key in the file wins. */
 static int by_place(const void *pa, const void *pb)
@@ -1027,22 +939,19 @@ static int by_place(const void *pa, const void *pb)
 	return a->position < b->position ? -1 : a->position > b->position;
 }
 
-static bool any_open(const struct ws_live_ranges *live)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < live->nthreads; i++)
-		any |= live->threads[i].last != WS_NONE;
-	return any;
-}
-
 enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 {
 	struct ws_model *m = p->m;
+	const struct ws_column_data *meta = &m->meta;
+	struct ws_strtab fact_keys = {0};
+	bool any_open = false;
 
 	WS_FORWARD(ws_pass_join(p, INT64_MAX, err));
 	/* ranges that never ended end at the last moment of any record */
-	if (any_open(&p->live))
+	for (size_t i = 0; i < p->live.nthreads; i++)
+		any_open |= p->live.threads[i].last != WS_NONE;
+	if (any_open)
+
 		WS_FORWARD(ws_pass_see_times(p, false, err));
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);
@@ -1074,7 +983,19 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		if (!s->is_whole_warm_up || !s->has_step)
 			m->steps[m->nsteps++] = s->step;
 	}
-	drop_only_batch(p);
+	/* A single batch of a server does not count as steps, because the device work before its
+	 * range is unknown. */
+	if (!p->l.opts->step && m->nsteps == count_warm_up(m) + 1) {
+		size_t only = 0;
+
+		while (m->steps[only].warm_up)
+			only++;
+		if (m->steps[only].name != WS_TEXT_STEP &&
+		    !ws_bytes_begin(m->texts[m->steps[only].name], WS_PYTORCH_STEP))
+			memmove(&m->steps[only], &m->steps[only + 1],
+			        (--m->nsteps - only) * sizeof(*m->steps));
+	}
+
 	if (m->nsteps == count_warm_up(m))
 		ws_pass_find_iterations(p);
 	ws_steps_sort(m);
@@ -1086,6 +1007,22 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	ws_path_table_give(&p->live.paths, &m->ranges.paths, &m->ranges.npaths);
 	if (p->nmarks)
 		ws_sort(p->marks, p->nmarks, sizeof(*p->marks), by_place);
-	take_facts(p);
+	WS_NEW(&m->arena, m->facts, m->ntexts + meta->rows);
+	for (size_t i = 0; i < p->nmarks; i++)
+		ws_take_fact(m, &fact_keys, m->texts[p->marks[i].text]);
+	/* facts of the recorder have precedence over marks */
+	for (uint64_t i = 0; i < meta->rows; i++) {
+		const struct ws_bytes key = ws_blob(meta, WS_COL_meta_key, i),
+		                      value = ws_blob(meta, WS_COL_meta_value, i);
+		char *mark;
+
+		if (!ws_bytes_begin(key, "workload."))
+			continue;
+		mark = ws_arena_format(&p->m->arena, "%.*s=%.*s", (int)key.len,
+		                       (const char *)key.ptr, (int)value.len,
+		                       (const char *)value.ptr);
+		ws_take_fact(m, &fact_keys, ws_bytes_of(mark));
+	}
+	ws_strtab_free(&fact_keys);
 	return WS_OK;
 }

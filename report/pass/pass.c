@@ -121,15 +121,6 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 
 /* --- rows that need no join --------------------------------------------------------------- */
 
-/* Measured steps are all of a trace in which nothing is called like a step or marks one, and no
- * module is called. */
-static void may_have_steps(struct ws_pass *p, bool *may_have)
-{
-	normalize_names(p->m);
-	*may_have |=
-	        ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL) || ws_pass_names_steps(p->m);
-}
-
 /* *may_have: steps, which are the scope. */
 static enum ws_status tell_unjoined(struct ws_pass *p, const struct ws_pass_unjoined *wanted,
                                     bool *may_have, struct ws_err *err)
@@ -142,8 +133,13 @@ static enum ws_status tell_unjoined(struct ws_pass *p, const struct ws_pass_unjo
 	                              WS_COLUMN(kernel, correlation);
 
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
-	if (wanted->scope == WS_SCOPE_STEPS)
-		may_have_steps(p, may_have);
+	if (wanted->scope == WS_SCOPE_STEPS) {
+		/* Measured steps are all of a trace in which nothing is called like a step or marks
+		 * one, and no module is called. */
+		normalize_names(p->m);
+		*may_have |= ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL) ||
+		             ws_pass_names_steps(p->m);
+	}
 	if (*may_have)
 		return WS_OK;
 	WS_FORWARD(ws_load_work(&p->l, err));

@@ -17,23 +17,6 @@ static enum ws_kind kind_of(const struct ws_block_rows *b, uint32_t i)
 	                                                                             : WS_KIND_NVTX;
 }
 
-/* The number of a row among those of its kind in the file. */
-static uint64_t row_in_file(const struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                            uint32_t i)
-{
-	const enum ws_kind kind = kind_of(b, i);
-	uint64_t row = 0;
-
-	for (uint32_t before = 0; before < block; before++) {
-		const struct ws_block_info *info = ws_trace_reader_block(p->l.r, before);
-
-		row += info->kind == kind ? info->rows : 0;
-	}
-	for (uint32_t before = 0; before < i; before++)
-		row += kind_of(b, before) == kind;
-	return row;
-}
-
 /* Returns CORRUPT for row i of a block, whose time is before that in the block's header, out of
  * bounds, or too long. Same messages as ws_trace_check_file and ws_check_time. */
 static enum ws_status pass_refuse_time(const struct ws_pass *p, const struct ws_block_rows *b,
@@ -45,10 +28,19 @@ static enum ws_status pass_refuse_time(const struct ws_pass *p, const struct ws_
 	                                              [WS_KIND_NVTX] = "NVTX event"};
 	const struct ws_block_info *info = &b->info;
 	const int64_t *times = (const int64_t *)b->v[ws_schema_kind(info->kind)->time_column];
-	const char *name = what[kind_of(b, i)];
-	const uint64_t row = row_in_file(p, b, block, i);
+	const enum ws_kind kind = kind_of(b, i);
+	const char *name = what[kind];
 	int64_t least = INT64_MAX, greatest = INT64_MIN;
+	uint64_t row = 0; /* its number among the rows of its kind in the file */
 	char label[WS_BLOCK_LABEL_BYTES];
+
+	for (uint32_t before = 0; before < block; before++) {
+		const struct ws_block_info *other = ws_trace_reader_block(p->l.r, before);
+
+		row += other->kind == kind ? other->rows : 0;
+	}
+	for (uint32_t before = 0; before < i; before++)
+		row += kind_of(b, before) == kind;
 
 	if (!times) /* not requested */
 		return WS_FAIL(err, CORRUPT,
