@@ -27,24 +27,6 @@ static bool is_cast(const struct ws_advice *a, const struct ws_joined_kernel *k)
 	return a->is_cast[k->kind->config] & WS_CAST || k->kind->class == a->cast;
 }
 
-/* Collects data that is not in sums over classes or configurations. */
-static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k)
-{
-	/* multi-tensor kernels also copy inputs of inference */
-	a->trains |= k->kind->phase == WS_PHASE_BACKWARD || k->kind->phase == WS_PHASE_OPTIMIZER;
-	if (is_cast(a, k)) {
-		a->casts.kernels++;
-		a->casts.gpu_ns += k->dur_ns;
-		if (a->is_cast[k->kind->config] & WS_CAST_NARROW)
-			a->casts.narrow_ns += k->dur_ns;
-	}
-	if (!is_optimizer(k))
-		return;
-	a->optimizer.kernels++;
-	a->optimizer.gpu_ns += k->dur_ns;
-	a->optimizer_device = a->m->configs[k->kind->config].device;
-}
-
 /* Is it in the measured steps of the report? step: index of the model's steps. */
 static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, size_t i,
                    uint32_t step)
@@ -176,7 +158,20 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 		}
 		if (!counts(a, k, i, step))
 			continue;
-		look_at_kernel(a, k);
+		/* multi-tensor kernels also copy inputs of inference */
+		a->trains |=
+		        k->kind->phase == WS_PHASE_BACKWARD || k->kind->phase == WS_PHASE_OPTIMIZER;
+		if (is_cast(a, k)) {
+			a->casts.kernels++;
+			a->casts.gpu_ns += k->dur_ns;
+			if (a->is_cast[k->kind->config] & WS_CAST_NARROW)
+				a->casts.narrow_ns += k->dur_ns;
+		}
+		if (is_optimizer(k)) {
+			a->optimizer.kernels++;
+			a->optimizer.gpu_ns += k->dur_ns;
+			a->optimizer_device = a->m->configs[k->kind->config].device;
+		}
 		a->kernels++;
 		a->gpu_ns += k->dur_ns;
 		a->config_ns[k->kind->config] += k->dur_ns;
@@ -198,27 +193,6 @@ static int by_row(const void *pa, const void *pb, void *arg)
 	return ws_order_compare(piece[*(const uint32_t *)pa].row, piece[*(const uint32_t *)pb].row);
 }
 
-/* Opens the replay; its kernels get their cells while rows are counted. */
-static void open_replay(struct ws_advice *a)
-{
-	a->replay = ws_replay_of(a->m, a->tab->sel);
-	a->facts = *ws_replay_facts(a->replay);
-	if (ws_model_on_cpu(a->m))
-		a->facts.obstacle = "kernels ran on the CPU reference, whose times are not GPU times";
-	a->replayed = &a->facts;
-	a->found->obstacle = a->replayed->obstacle;
-	if (a->replayed->obstacle)
-		return;
-	WS_NEW(&a->arena, a->cell_of, a->replayed->npieces);
-	WS_NEW(&a->arena, a->of_row, a->replayed->npieces);
-	for (uint32_t i = 0; i < a->replayed->npieces; i++) {
-		a->cell_of[i] = WS_NONE;
-		if (a->replayed->pieces[i].is_kernel)
-			a->of_row[a->nof_row++] = i;
-	}
-	ws_sort_by(a->of_row, a->nof_row, sizeof(*a->of_row), by_row, (void *)a->replayed->pieces);
-}
-
 static void prepare_rules(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
@@ -231,7 +205,25 @@ static void prepare_rules(struct ws_advice *a)
 	a->times = ws_step_times(m, a->whole);
 	a->idle = ws_idle_find(m, a->tab->sel);
 	a->found->has_steps = a->times->nmeasured > 0;
-	open_replay(a);
+	a->replay = ws_replay_of(a->m, a->tab->sel);
+	a->facts = *ws_replay_facts(a->replay);
+	if (ws_model_on_cpu(a->m))
+		a->facts.obstacle =
+		        "kernels ran on the CPU reference, whose times are not GPU times";
+	a->replayed = &a->facts;
+	a->found->obstacle = a->replayed->obstacle;
+	if (!a->replayed->obstacle) {
+		/* its kernels get their cells while rows are counted */
+		WS_NEW(&a->arena, a->cell_of, a->replayed->npieces);
+		WS_NEW(&a->arena, a->of_row, a->replayed->npieces);
+		for (uint32_t i = 0; i < a->replayed->npieces; i++) {
+			a->cell_of[i] = WS_NONE;
+			if (a->replayed->pieces[i].is_kernel)
+				a->of_row[a->nof_row++] = i;
+		}
+		ws_sort_by(a->of_row, a->nof_row, sizeof(*a->of_row), by_row,
+		           (void *)a->replayed->pieces);
+	}
 	a->found->step_ns = (double)a->idle->wall_ns;
 	double setup_ns = a->idle->nworked
 	                          ? (double)a->idle->all.ns[WS_USE_SETUP] / (double)a->idle->nworked
@@ -294,21 +286,6 @@ static int by_rank(const void *pa, const void *pb)
 	return c ? c : strcmp(a->evidence, b->evidence);
 }
 
-static void judge(struct ws_advice *a)
-{
-	bool on_cpu = ws_model_on_cpu(a->m);
-
-	for (int i = 0; i < WS_RULES; i++) {
-		if (ws_rule_defs[i].gpu && on_cpu)
-			a->found->not_judged[i] =
-			        "kernels ran on the CPU reference, whose times are not GPU times";
-		else if (ws_rule_defs[i].gpu && !a->gpu_ns)
-			a->found->not_judged[i] = "no kernel with a known time counts";
-		else
-			rules[i](a);
-	}
-}
-
 const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 {
 	static const char key;
@@ -321,7 +298,17 @@ const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 	a.tab = ws_median_step(tab);
 	WS_NEW(texts, a.found, 1);
 	prepare_rules(&a);
-	judge(&a);
+	bool on_cpu = ws_model_on_cpu(a.m);
+
+	for (int i = 0; i < WS_RULES; i++) {
+		if (ws_rule_defs[i].gpu && on_cpu)
+			a.found->not_judged[i] =
+			        "kernels ran on the CPU reference, whose times are not GPU times";
+		else if (ws_rule_defs[i].gpu && !a.gpu_ns)
+			a.found->not_judged[i] = "no kernel with a known time counts";
+		else
+			rules[i](&a);
+	}
 	ws_advice_merge(&a);
 
 	/* Sorts the findings into an array in the arena of texts. */

@@ -77,25 +77,6 @@ struct sum {
 	int64_t all_ns, taken_ns;
 };
 
-/* Upper bound of the gain, if time saved in kernels were time saved in the step: devices work in
- * parallel, so the step gains at most the gain of one device, and at most its computing time.
- */
-static double bound_gain(const struct ws_advice *a, const double *gain_ns)
-{
-	double most = NAN;
-
-	for (size_t d = 0; d < a->m->ndevices; d++) {
-		double gain = gain_ns[d];
-
-		if (isnan(gain))
-			continue;
-		if (d < a->idle->ndevices && a->idle->device[d].ns[WS_USE_COMPUTE] > 0)
-			gain = fmin(gain, (double)a->idle->device[d].ns[WS_USE_COMPUTE]);
-		most = isnan(most) ? gain : fmax(most, gain);
-	}
-	return most;
-}
-
 /* owner: by cell: its finding plus 1; NULL = no finding has cells yet. */
 static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
                             const uint32_t *owner)
@@ -124,7 +105,18 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
 			             cell_rate[i] * (double)cell->ns;
 		}
 	}
-	s.gain_ns = bound_gain(a, gain);
+
+	/* Upper bound of the gain, if time saved in kernels were time saved in the step: devices
+	 * work in parallel, so the step gains at most the gain of one device, and at most its
+	 * computing time.
+	 */
+	for (size_t d = 0; d < a->m->ndevices; d++) {
+		if (isnan(gain[d]))
+			continue;
+		if (d < a->idle->ndevices && a->idle->device[d].ns[WS_USE_COMPUTE] > 0)
+			gain[d] = fmin(gain[d], (double)a->idle->device[d].ns[WS_USE_COMPUTE]);
+		s.gain_ns = isnan(s.gain_ns) ? gain[d] : fmax(s.gain_ns, gain[d]);
+	}
 	if (!isnan(s.gain_ns) && !a->replayed->obstacle) {
 		/* The same by replay. cell_rate: by cell, NaN: unchanged. */
 		double *dur_ns;
@@ -259,17 +251,6 @@ static const char *first_sentence(struct ws_advice *a, const struct ws_finding *
 	return ws_arena_copy(a->texts, text, len);
 }
 
-/* Merges a finding into `to`, with its advice as an alternative. */
-static void merge(struct ws_advice *a, struct ws_finding *to, const struct ws_finding *from)
-{
-	const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].advice;
-	const size_t len = strlen(text);
-
-	to->advice = ws_advice_text(a, "%.*s. Alternatively: %s",
-	                            (int)(len - (len && text[len - 1] == '.')), text,
-	                            first_sentence(a, from));
-}
-
 struct merger {
 	struct ws_advice *a;
 	uint32_t *owner; /* by cell: its finding, plus 1 */
@@ -296,23 +277,6 @@ static int by_weight(const void *pa, const void *pb, void *arg)
 	       (*(const uint32_t *)pa < *(const uint32_t *)pb);
 }
 
-/* The finding that has most of the claim's kernels. */
-static uint32_t host_of(struct merger *m, const struct ws_claim *claim)
-{
-	struct ws_advice *a = m->a;
-	int64_t *ns;
-	uint32_t host = WS_NONE;
-
-	WS_NEW(&a->arena, ns, a->found->n);
-	for (size_t i = 0; i < a->ncells; i++)
-		if (m->owner[i] && !(claim->rate(a, &a->cell[i], claim) < 0))
-			ns[m->owner[i] - 1] += a->cell[i].ns;
-	for (uint32_t f = 0; f < a->found->n; f++)
-		if (ns[f] && (host == WS_NONE || ns[f] > ns[host]))
-			host = f;
-	return host;
-}
-
 /*
  * Decides whether a finding stays, with the kernels that no other finding has. It becomes an
  * alternative if over half of its kernels or of its gain belongs to another finding. A strong
@@ -326,15 +290,31 @@ static void settle(struct merger *m, uint32_t at)
 	const struct sum s = sum_claim(a, claim, m->owner);
 	const double left_ns = s.gain_ns;
 	const bool is_known = !isnan(f->gain_ns);
-	uint32_t host;
 
 	if ((is_known || f->severity != WS_SEVERITY_STRONG) && s.taken_ns &&
 	    (2 * s.taken_ns > s.all_ns || (is_known && !(2 * left_ns >= f->gain_ns)))) {
-		host = host_of(m, claim);
+		/* The host is the finding that has most of the claim's kernels. */
+		int64_t *ns;
+		uint32_t host = WS_NONE;
+
+		WS_NEW(&a->arena, ns, a->found->n);
+		for (size_t i = 0; i < a->ncells; i++)
+			if (m->owner[i] && !(claim->rate(a, &a->cell[i], claim) < 0))
+				ns[m->owner[i] - 1] += a->cell[i].ns;
+		for (uint32_t i = 0; i < a->found->n; i++)
+			if (ns[i] && (host == WS_NONE || ns[i] > ns[host]))
+				host = i;
 		m->goes[at] = 1;
-		/* one alternative is shown */
+
+		/* one alternative is shown, with the host's own advice */
+		struct ws_finding *to = &a->found->finding[host];
+		const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].advice;
+		const size_t len = strlen(text);
+
 		if (!m->has_guest[host]++)
-			merge(a, &a->found->finding[host], f);
+			to->advice = ws_advice_text(a, "%.*s. Alternatively: %s",
+			                            (int)(len - (len && text[len - 1] == '.')),
+			                            text, first_sentence(a, f));
 		return;
 	}
 	if (s.taken_ns && is_known) {

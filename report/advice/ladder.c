@@ -2,21 +2,6 @@
 
 #include "report/advice/advice.h"
 
-/* Sets kernels of operations of known cost to the minimum time on the device. */
-static void bring_to_roof(const struct ws_advice *a, double *dur_ns)
-{
-	for (size_t i = 0; i < a->replayed->npieces; i++) {
-		const uint32_t cell = a->cell_of[i];
-		const uint32_t work = cell == WS_NONE ? WS_NONE : a->cell[cell].work;
-
-		if (work == WS_NONE)
-			continue;
-		double roof_ns = ws_advice_roof_ns(&a->work[work]);
-		if (roof_ns < (double)a->work[work].gpu_ns)
-			dur_ns[i] *= roof_ns / (double)a->work[work].gpu_ns;
-	}
-}
-
 static void add_rung(struct ws_advice *a, const char *name, const struct ws_whatif *change)
 {
 	struct ws_findings *found = a->found;
@@ -80,6 +65,17 @@ void ws_advice_climb(struct ws_advice *a)
 			dur_ns[i] = shortest_ns[kind[i]];
 	ws_strtab_free(&kinds);
 	add_rung(a, "communication without waiting", &change);
-	bring_to_roof(a, dur_ns);
+
+	/* Sets kernels of operations of known cost to the minimum time on the device. */
+	for (size_t i = 0; i < a->replayed->npieces; i++) {
+		const uint32_t cell = a->cell_of[i];
+		const uint32_t work = cell == WS_NONE ? WS_NONE : a->cell[cell].work;
+
+		if (work == WS_NONE)
+			continue;
+		double roof_ns = ws_advice_roof_ns(&a->work[work]);
+		if (roof_ns < (double)a->work[work].gpu_ns)
+			dur_ns[i] *= roof_ns / (double)a->work[work].gpu_ns;
+	}
 	add_rung(a, "kernels at their roof", &change);
 }

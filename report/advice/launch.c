@@ -228,30 +228,28 @@ bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
 	return launch > 0 && 100 * launch >= WS_A1_PATH_PERCENT * (launch + kernel);
 }
 
-/* Is a parent path launch-bound, too? */
-static bool has_launch_bound_parent(const struct ws_advice *a, uint32_t p)
+void ws_rule_launch_bound(struct ws_advice *a)
 {
 	const struct ws_path *paths = a->m->ranges.paths;
-
-	for (p = paths[p].parent; p != WS_NONE; p = paths[p].parent)
-		if (ws_path_is_launch_bound(a->idle, p))
-			return true;
-	return false;
-}
-
-static void add_paths(struct ws_advice *a)
-{
 	size_t shown = 0;
 
-	for (uint32_t p = 0; p < a->m->ranges.npaths; p++) {
+	if (!a->idle->nworked)
+		return;
+	/* else the paths that are */
+	for (uint32_t p = 0; p < a->m->ranges.npaths && !a->idle->verdict.launch_bound; p++) {
 		double ns =
 		        (double)a->idle->path_gap_ns[WS_USE_LAUNCH][p] / (double)a->idle->nworked;
+		uint32_t up = paths[p].parent;
 		char *path;
 		size_t len;
 
 		if (100 * ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns ||
-		    !a->idle->path_kernel_ns[p] || !ws_path_is_launch_bound(a->idle, p) ||
-		    has_launch_bound_parent(a, p))
+		    !a->idle->path_kernel_ns[p] || !ws_path_is_launch_bound(a->idle, p))
+			continue;
+		/* is a path around it launch-bound, too? */
+		while (up != WS_NONE && !ws_path_is_launch_bound(a->idle, up))
+			up = paths[up].parent;
+		if (up != WS_NONE)
 			continue;
 		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;
@@ -267,16 +265,6 @@ static void add_paths(struct ws_advice *a)
 		              waits_for_small_copies(a) ? cure_of(a, WS_USE_LAUNCH) : NULL);
 		free(path);
 	}
-}
-
-void ws_rule_launch_bound(struct ws_advice *a)
-{
-	if (!a->idle->nworked)
-		return;
-	if (a->idle->verdict.launch_bound)
-		judge_use(a, WS_RULE_launch_bound, WS_USE_LAUNCH);
-	else
-		add_paths(a);
 	if (!a->found->fired[WS_RULE_launch_bound])
 		judge_use(a, WS_RULE_launch_bound, WS_USE_LAUNCH);
 	if (2 * a->idle->all.ns[WS_USE_UNKNOWN] >

@@ -20,16 +20,6 @@ static double rate_near_the_roof(const struct ws_advice *a, const struct ws_advi
 	return saved > 0 ? saved / (double)g->gpu_ns : -1;
 }
 
-/* Saving of the products of a device. */
-static double saved_ns_of_products(const struct ws_advice *a)
-{
-	double saved_ns = 0;
-
-	for (size_t i = 0; i < a->nwork; i++)
-		saved_ns += saved_near_the_roof(&a->work[i]);
-	return saved_ns / (double)a->use->devices;
-}
-
 void ws_rule_low_mfu(struct ws_advice *a)
 {
 	a->use = ws_utilization_find(a->m, a->tab->sel);
@@ -41,7 +31,10 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	/* if the host sets the pace, faster kernels have no effect */
 	if (u->obstacle[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
 		return;
-	double saved_ns = saved_ns_of_products(a);
+	double saved_ns = 0; /* in the products of a device */
+	for (size_t i = 0; i < a->nwork; i++)
+		saved_ns += saved_near_the_roof(&a->work[i]);
+	saved_ns /= (double)u->devices;
 	if (100 * saved_ns < WS_WAIT_PERCENT * wall_ns)
 		return;
 	double idle_ns = (double)(a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE]) /

@@ -8,22 +8,6 @@ struct launches {
 	uint64_t n;
 };
 
-static void count_launches(const struct ws_model *m, const struct ws_selection *sel,
-                           struct ws_arena *arena, struct launches *out)
-{
-	struct ws_joined_rows *rows = sel->rows;
-
-	WS_NEW(arena, out->of_name, m->ntexts);
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const uint32_t name = ws_joined_rows_call(rows, i)->kind->name;
-
-		if (!ws_call_launches(m->texts[name]))
-			continue;
-		out->of_name[name]++;
-		out->n++;
-	}
-}
-
 /* "cudaLaunchKernel 236, cuLaunchKernel 24" */
 static const char *names_of(const struct ws_model *m, struct launches *l, struct ws_arena *arena)
 {
@@ -46,23 +30,24 @@ static const char *names_of(const struct ws_model *m, struct launches *l, struct
 	return list;
 }
 
-/* Number of graphs traced as a whole. */
-static uint64_t count_whole_graphs(const struct ws_model *m)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < m->nwork; i++)
-		n += m->work[i].kind == WS_WORK_GRAPH;
-	return n;
-}
-
 const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_arena *arena)
 {
-	const uint64_t graphs = count_whole_graphs(m);
+	struct ws_joined_rows *rows = sel->rows;
 	struct launches l = {0};
+	uint64_t graphs = 0; /* traced as a whole */
 
-	count_launches(m, sel, arena, &l);
+	for (size_t i = 0; i < m->nwork; i++)
+		graphs += m->work[i].kind == WS_WORK_GRAPH;
+	WS_NEW(arena, l.of_name, m->ntexts);
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const uint32_t name = ws_joined_rows_call(rows, i)->kind->name;
+
+		if (!ws_call_launches(m->texts[name]))
+			continue;
+		l.of_name[name]++;
+		l.n++;
+	}
 	if (graphs)
 		return ws_arena_format(arena,
 		                       "CUDA graphs were recorded as wholes (launches: %s), so "

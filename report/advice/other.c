@@ -219,18 +219,6 @@ void ws_rule_gathers(struct ws_advice *a)
 		                      "class gather", NULL);
 }
 
-/* Is there a recorded product with a weight or a bias of this number of elements? */
-static bool is_weight(const struct ws_advice *a, uint64_t elements)
-{
-	for (size_t i = 0; i < a->nwork; i++) {
-		const struct ws_cost_op *op = &a->work[i].op;
-
-		if (op->m && (op->n == elements || op->n * op->k == elements))
-			return true;
-	}
-	return false;
-}
-
 #define CAST_BYTES 6 /* read and written per element: 32 and 16 bits */
 
 /* Are most casts, by shape, of tensors that are not weights of products? */
@@ -240,10 +228,17 @@ static bool are_of_activations(const struct ws_advice *a)
 
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
+		const uint64_t elements = g->op.bytes > 0 ? (uint64_t)g->op.bytes / CAST_BYTES : 0;
+		bool is_weight = false; /* or a bias of a recorded product */
 
-		if (a->cast != WS_NONE && g->op.class == a->cast && g->op.bytes > 0 &&
-		    !is_weight(a, (uint64_t)g->op.bytes / CAST_BYTES))
-			activation_ns += g->gpu_ns;
+		if (a->cast == WS_NONE || g->op.class != a->cast || g->op.bytes <= 0)
+			continue;
+		for (size_t k = 0; k < a->nwork && !is_weight; k++) {
+			const struct ws_cost_op *op = &a->work[k].op;
+
+			is_weight = op->m && (op->n == elements || op->n * op->k == elements);
+		}
+		activation_ns += is_weight ? 0 : g->gpu_ns;
 	}
 	return 2 * activation_ns > a->casts.gpu_ns && ws_advice_has_sizes(a);
 }
@@ -275,38 +270,6 @@ void ws_rule_casts(struct ws_advice *a)
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */
 
-static void slow_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
-{
-	/* The gradient of a batch norm reads its inputs twice: first for sums, then for the result.
-	 */
-	double bytes = (ws_name_matches((struct ws_bytes){"*batch_norm*backward*", 21},
-	                                a->m->texts[g->op.name])
-	                        ? 5.0 / 3
-	                        : 1) *
-	               (double)g->op.bytes * (double)g->calls;
-	double attained = bytes / ((double)g->gpu_ns / 1e9);
-
-	if (g->gpu_ns <= (int64_t)g->kernels * WS_A10_KERNEL_US * 1000 ||
-	    ws_advice_share(a, g->gpu_ns) <= WS_A10_SHARE_PERCENT ||
-	    100 * attained >= WS_A10_PERCENT * g->roof.bytes_per_s)
-		return;
-	if (!ws_advice_has_room(a, WS_RULE_slow_memory, shown))
-		return;
-	ws_advice_add_claim(a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
-	                    ws_claim_work(g, (double)g->gpu_ns - bytes / g->roof.bytes_per_s * 1e9),
-	                    ws_advice_name(a, g->op.name),
-	                    ws_advice_text(a,
-	                                   "%s. It moves %s of %s GB/s; %s per "
-	                                   "kernel (%s)",
-	                                   ws_advice_kernel_part(a, g->gpu_ns),
-	                                   ws_say_number(a->texts, attained / 1e9),
-	                                   ws_say_number(a->texts, g->roof.bytes_per_s / 1e9),
-	                                   ws_say_time(a->texts,
-	                                               (double)g->gpu_ns / (double)g->kernels),
-	                                   ws_advice_name(a, a->m->configs[g->config].name)),
-	                    NULL);
-}
-
 void ws_rule_slow_memory(struct ws_advice *a)
 {
 	size_t shown = 0, judged = 0;
@@ -320,8 +283,36 @@ void ws_rule_slow_memory(struct ws_advice *a)
 			continue;
 		const char *bound = ws_roof_bound(&g->roof, (double)op->flops, (double)op->bytes);
 		judged += bound != NULL;
-		if (bound && !strcmp(bound, "memory"))
-			slow_group(a, g, &shown);
+		if (!bound || strcmp(bound, "memory") != 0)
+			continue;
+		/* The gradient of a batch norm reads its inputs twice: first for sums, then for the
+		 * result.
+		 */
+		double bytes = (ws_name_matches((struct ws_bytes){"*batch_norm*backward*", 21},
+		                                a->m->texts[g->op.name])
+		                        ? 5.0 / 3
+		                        : 1) *
+		               (double)g->op.bytes * (double)g->calls;
+		double attained = bytes / ((double)g->gpu_ns / 1e9);
+
+		if (g->gpu_ns <= (int64_t)g->kernels * WS_A10_KERNEL_US * 1000 ||
+		    ws_advice_share(a, g->gpu_ns) <= WS_A10_SHARE_PERCENT ||
+		    100 * attained >= WS_A10_PERCENT * g->roof.bytes_per_s)
+			continue;
+		if (!ws_advice_has_room(a, WS_RULE_slow_memory, &shown))
+			continue;
+		ws_advice_add_claim(
+		        a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
+		        ws_claim_work(g, (double)g->gpu_ns - bytes / g->roof.bytes_per_s * 1e9),
+		        ws_advice_name(a, g->op.name),
+		        ws_advice_text(a, "%s. It moves %s of %s GB/s; %s per kernel (%s)",
+		                       ws_advice_kernel_part(a, g->gpu_ns),
+		                       ws_say_number(a->texts, attained / 1e9),
+		                       ws_say_number(a->texts, g->roof.bytes_per_s / 1e9),
+		                       ws_say_time(a->texts,
+		                                   (double)g->gpu_ns / (double)g->kernels),
+		                       ws_advice_name(a, a->m->configs[g->config].name)),
+		        NULL);
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_slow_memory] =
@@ -331,22 +322,17 @@ void ws_rule_slow_memory(struct ws_advice *a)
 
 /* --- A13 optimizer -------------------------------------------------------------------------- */
 
-/* Adam and both AdamW move the same: a weight, its gradient and two moments. */
-static bool keeps_two_moments(struct ws_bytes optimizer)
-{
-	return ws_name_is(optimizer, "adamw") || ws_name_is(optimizer, "adamw-cs336") ||
-	       ws_name_is(optimizer, "adam");
-}
-
 /* Minimum time to move all weights, gradients and moments; NaN if unknown. */
 static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, double *weights)
 {
+	/* they move the same: a weight, its gradient and two moments */
+	static const char *const two_moments[] = {"adamw", "adamw-cs336", "adam"};
 	struct ws_roof roof;
 
 	*weights = (double)ws_fact_number(a->m, "parameters");
 	ws_roof_find(a->m, device, WS_TEXT_OPTIMIZER, WS_TEXT_EMPTY, WS_TENSOR_NO, &roof);
 	if (*weights <= 0 || roof.bytes_per_s <= 0 ||
-	    !keeps_two_moments(ws_model_fact(a->m, "optimizer")))
+	    !WS_NAME_IS_ONE_OF(ws_model_fact(a->m, "optimizer"), two_moments))
 		return NAN;
 	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9;
 }

@@ -132,37 +132,6 @@ static bool is_aligned(const struct ws_advice *a, const struct ws_work_group *g)
 	       !misaligned(&g->op, item, WS_A3_STRONG_BYTES, which);
 }
 
-static void align_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
-{
-	const struct ws_cost_op *op = &g->op;
-	unsigned item = item_bytes(a, op->dtype);
-	int64_t cc = ws_advice_capability(a, op->device);
-	int weak = cc >= 80 && ws_advice_share(a, a->class_ns[WS_TEXT_GEMM]) > WS_A3_CLASS_PERCENT;
-	unsigned multiple = WS_A3_STRONG_BYTES;
-	char which[160];
-
-	if (op->class != WS_TEXT_GEMM || !op->m || !item || cc < 70 || op->tensor == WS_TENSOR_NO ||
-	    ws_advice_share(a, g->gpu_ns) < WS_A3_SHARE_PERCENT ||
-	    attained_percent(g) > WS_A3_ATTAINED_PERCENT)
-		return;
-	if (!misaligned(op, item, multiple, which)) {
-		multiple = WS_A3_WEAK_BYTES;
-		if (!weak || !misaligned(op, item, multiple, which))
-			return;
-	}
-	if (!ws_advice_has_room(a, WS_RULE_alignment, shown))
-		return;
-	ws_advice_add_claim(a, WS_RULE_alignment,
-	                    multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK,
-	                    ws_claim_work(g, multiple == WS_A3_STRONG_BYTES
-	                                             ? gain_at_best_rate(a, g, is_aligned)
-	                                             : NAN),
-	                    scope_of(a, op),
-	                    ws_advice_text(a, "%s. %s: no multiple of %u bytes",
-	                                   ws_advice_kernel_part(a, g->gpu_ns), which, multiple),
-	                    padding(a, op, item, multiple));
-}
-
 static bool is_unaligned_name(const struct ws_advice *a, size_t config)
 {
 	return a->traits[config].tensor == WS_TENSOR_YES &&
@@ -186,8 +155,40 @@ void ws_rule_alignment(struct ws_advice *a)
 		                    (struct ws_claim){.covers = is_unaligned_name, .value = NAN},
 		                    "kernels by name", ws_advice_top_kernels(a, is_unaligned_name),
 		                    NULL);
-	for (size_t i = 0; i < a->nwork; i++)
-		align_group(a, &a->work[i], &shown);
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *g = &a->work[i];
+		const struct ws_cost_op *op = &g->op;
+		unsigned item = item_bytes(a, op->dtype);
+		int64_t cc = ws_advice_capability(a, op->device);
+		int weak = cc >= 80 &&
+		           ws_advice_share(a, a->class_ns[WS_TEXT_GEMM]) > WS_A3_CLASS_PERCENT;
+		unsigned multiple = WS_A3_STRONG_BYTES;
+		char which[160];
+
+		if (op->class != WS_TEXT_GEMM || !op->m || !item || cc < 70 ||
+		    op->tensor == WS_TENSOR_NO ||
+		    ws_advice_share(a, g->gpu_ns) < WS_A3_SHARE_PERCENT ||
+		    attained_percent(g) > WS_A3_ATTAINED_PERCENT)
+			continue;
+		if (!misaligned(op, item, multiple, which)) {
+			multiple = WS_A3_WEAK_BYTES;
+			if (!weak || !misaligned(op, item, multiple, which))
+				continue;
+		}
+		if (!ws_advice_has_room(a, WS_RULE_alignment, &shown))
+			continue;
+		ws_advice_add_claim(a, WS_RULE_alignment,
+		                    multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG
+		                                                   : WS_SEVERITY_WEAK,
+		                    ws_claim_work(g, multiple == WS_A3_STRONG_BYTES
+		                                             ? gain_at_best_rate(a, g, is_aligned)
+		                                             : NAN),
+		                    scope_of(a, op),
+		                    ws_advice_text(a, "%s. %s: no multiple of %u bytes",
+		                                   ws_advice_kernel_part(a, g->gpu_ns), which,
+		                                   multiple),
+		                    padding(a, op, item, multiple));
+	}
 	if (!named && !ws_advice_has_sizes(a))
 		a->found->not_judged[WS_RULE_alignment] =
 		        "no operation tells the sizes of its matrix "
@@ -229,21 +230,17 @@ static bool tf32_is_no_faster(const struct ws_advice *a, uint32_t device)
 	       p->value[WS_PEAK_TF32] <= p->value[WS_PEAK_FP32];
 }
 
-/* The type that Tensor Cores of the device use for fp32 data. */
-static enum ws_peak instead_of_fp32(const struct ws_advice *a, uint32_t device)
-{
-	return ws_advice_capability(a, device) >= 80 && !tf32_is_no_faster(a, device)
-	               ? WS_PEAK_TF32
-	               : WS_PEAK_FP16;
-}
-
 /* Upper bound: fp32 work at the device's rate in TF32, or in fp16 without TF32. */
 static double rate_of_tensor_cores(const struct ws_advice *a, const struct ws_advice_cell *cell,
                                    const struct ws_claim *claim)
 {
 	const struct ws_config *c = &a->m->configs[cell->config];
 	const struct ws_device_peaks *p = &a->m->devices[c->device].peaks;
-	const enum ws_peak kind = instead_of_fp32(a, c->device);
+	/* the type that Tensor Cores of the device use for fp32 data */
+	const enum ws_peak kind =
+	        ws_advice_capability(a, c->device) >= 80 && !tf32_is_no_faster(a, c->device)
+	                ? WS_PEAK_TF32
+	                : WS_PEAK_FP16;
 
 	(void)claim;
 	if (!without_tensor_cores(a, cell->config))
@@ -417,46 +414,6 @@ static struct filled tiles_filled(const struct ws_cost_op *op, unsigned tile_m, 
 	return f;
 }
 
-static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
-{
-	const struct ws_cost_op *op = &g->op;
-	const struct ws_kernel_traits *traits = &a->traits[g->config];
-	struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
-	int64_t sms = a->m->devices[op->device].facts.sm_count;
-	struct filled f, turned;
-	const char *waves = "";
-	double saved_ns, roof_ns = ws_advice_roof_ns(g);
-
-	f = tiles_filled(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
-	/* a column-major library computes the transpose */
-	turned = tiles_filled(op, traits->tile_n, traits->tile_m, sms > 0 ? (uint64_t)sms : 0);
-	if (turned.tile * (isnan(turned.wave) ? 1 : turned.wave) >
-	    f.tile * (isnan(f.wave) ? 1 : f.wave))
-		f = turned;
-	/* split sums have more tiles than the name shows */
-	if (ws_name_matches(ws_bytes_of("*plit?*"), name))
-		f.waves = f.wave = NAN;
-	/* full tiles do not move the operation's bytes faster */
-	saved_ns = fmin((double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)),
-	                (double)g->gpu_ns - roof_ns);
-	if (!(100 * f.tile < WS_A8_TILE_PERCENT ||
-	      (f.waves < WS_A8_WAVES && 100 * f.wave < WS_A8_WAVE_PERCENT)) ||
-	    ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT || saved_ns <= 0 ||
-	    !ws_advice_has_room(a, WS_RULE_quantization, shown))
-		return;
-	if (!isnan(f.wave))
-		waves = ws_advice_text(a, ". %.2f waves on %" PRId64 " SMs, %.0f %% filled",
-		                       f.waves, sms, 100 * f.wave);
-	ws_advice_add_claim(a, WS_RULE_quantization, WS_SEVERITY_WEAK, ws_claim_work(g, saved_ns),
-	                    scope_of(a, op),
-	                    ws_advice_text(a, "%s. %s tiles of %u x %u, %.0f %% filled%s (%s)",
-	                                   ws_advice_kernel_part(a, g->gpu_ns),
-	                                   ws_say_number(a->texts, (double)f.tiles), traits->tile_m,
-	                                   traits->tile_n, 100 * f.tile, waves,
-	                                   ws_advice_name(a, a->m->configs[g->config].name)),
-	                    NULL);
-}
-
 void ws_rule_quantization(struct ws_advice *a)
 {
 	size_t shown = 0, judged = 0;
@@ -468,7 +425,44 @@ void ws_rule_quantization(struct ws_advice *a)
 		    !a->traits[g->config].tile_n)
 			continue;
 		judged++;
-		quantize_group(a, g, &shown);
+		const struct ws_cost_op *op = &g->op;
+		const struct ws_kernel_traits *traits = &a->traits[g->config];
+		struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
+		int64_t sms = a->m->devices[op->device].facts.sm_count;
+		struct filled f, turned;
+		const char *waves = "";
+		double saved_ns, roof_ns = ws_advice_roof_ns(g);
+
+		f = tiles_filled(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
+		/* a column-major library computes the transpose */
+		turned = tiles_filled(op, traits->tile_n, traits->tile_m,
+		                      sms > 0 ? (uint64_t)sms : 0);
+		if (turned.tile * (isnan(turned.wave) ? 1 : turned.wave) >
+		    f.tile * (isnan(f.wave) ? 1 : f.wave))
+			f = turned;
+		/* split sums have more tiles than the name shows */
+		if (ws_name_matches(ws_bytes_of("*plit?*"), name))
+			f.waves = f.wave = NAN;
+		/* full tiles do not move the operation's bytes faster */
+		saved_ns = fmin((double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)),
+		                (double)g->gpu_ns - roof_ns);
+		if (!(100 * f.tile < WS_A8_TILE_PERCENT ||
+		      (f.waves < WS_A8_WAVES && 100 * f.wave < WS_A8_WAVE_PERCENT)) ||
+		    ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT || saved_ns <= 0 ||
+		    !ws_advice_has_room(a, WS_RULE_quantization, &shown))
+			continue;
+		if (!isnan(f.wave))
+			waves = ws_advice_text(a, ". %.2f waves on %" PRId64 " SMs, %.0f %% filled",
+			                       f.waves, sms, 100 * f.wave);
+		ws_advice_add_claim(
+		        a, WS_RULE_quantization, WS_SEVERITY_WEAK, ws_claim_work(g, saved_ns),
+		        scope_of(a, op),
+		        ws_advice_text(a, "%s. %s tiles of %u x %u, %.0f %% filled%s (%s)",
+		                       ws_advice_kernel_part(a, g->gpu_ns),
+		                       ws_say_number(a->texts, (double)f.tiles), traits->tile_m,
+		                       traits->tile_n, 100 * f.tile, waves,
+		                       ws_advice_name(a, a->m->configs[g->config].name)),
+		        NULL);
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_quantization] =
@@ -477,16 +471,9 @@ void ws_rule_quantization(struct ws_advice *a)
 
 /* --- A15 dense or separable ----------------------------------------------------------------- */
 
-static bool is_separable(const struct ws_advice *a, const struct ws_work_group *g)
-{
-	static const char *const patterns[] = {"*depthwise*", "*Depthwise*", "*grouped*"};
-
-	return WS_NAME_IS_ONE_OF(a->m->texts[g->op.name], patterns) ||
-	       WS_NAME_IS_ONE_OF(a->m->texts[a->m->configs[g->config].name], patterns);
-}
-
 void ws_rule_separable(struct ws_advice *a)
 {
+	static const char *const patterns[] = {"*depthwise*", "*Depthwise*", "*grouped*"};
 	size_t shown = 0, judged = 0;
 
 	for (size_t i = 0; i < a->nwork; i++) {
@@ -500,7 +487,9 @@ void ws_rule_separable(struct ws_advice *a)
 		judged++;
 		flops = attained_percent(g);
 		bytes = 100 * (double)op->bytes * (double)g->calls / seconds / g->roof.bytes_per_s;
-		if (!is_separable(a, g) || flops >= WS_A15_PERCENT || bytes >= WS_A15_PERCENT ||
+		if ((!WS_NAME_IS_ONE_OF(a->m->texts[op->name], patterns) &&
+		     !WS_NAME_IS_ONE_OF(a->m->texts[a->m->configs[g->config].name], patterns)) ||
+		    flops >= WS_A15_PERCENT || bytes >= WS_A15_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_separable, &shown))
 			continue;
 		ws_advice_add_claim(a, WS_RULE_separable, WS_SEVERITY_HINT, ws_claim_work(g, NAN),

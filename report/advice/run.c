@@ -79,23 +79,18 @@ static uint32_t what_they_alone_have(struct ws_advice *a, const struct ws_stat *
 	return found;
 }
 
-static bool has_warm_up(const struct ws_model *m)
-{
-	for (size_t s = 0; s < m->nsteps; s++)
-		if (m->steps[s].warm_up)
-			return true;
-	return false;
-}
-
 static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 {
 	bool are_first;
 	const char *which = outliers(a, phase, stat, &are_first);
 	const uint32_t alone = phase == WS_PHASES ? what_they_alone_have(a, stat) : WS_NONE;
 
+	bool has_warm_up = false;
+
+	for (size_t s = 0; s < a->m->nsteps; s++)
+		has_warm_up |= a->m->steps[s].warm_up;
 	if (alone != WS_NONE)
 		a->found->alone = ws_advice_name(a, a->m->ranges.paths[alone].name);
-
 	ws_advice_add(a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN, NULL,
 	              phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase),
 	              ws_advice_text(a,
@@ -108,7 +103,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	                                                                      : stat->median),
 	                             ws_say_time(a->texts, stat->std),
 	                             ws_say_number(a->texts, (double)stat->n),
-	                             has_warm_up(a->m) ? "" : ", none of warm-up", which),
+	                             has_warm_up ? "" : ", none of warm-up", which),
 	              alone != WS_NONE
 	                      ? ws_advice_text(a,
 	                                       "Compare steps of one kind: only those that stand "
@@ -235,26 +230,6 @@ void ws_rule_precision(struct ws_advice *a)
 
 /* --- A14 search for algorithms ---------------------------------------------------------------- */
 
-/* Convolution kernels of the first step that no other step ran; by name. */
-static uint64_t only_at_first(const struct ws_advice *a, uint32_t *example, int64_t *ns)
-{
-	uint64_t n = 0;
-	size_t last = 0;
-
-	for (uint32_t name = 0; name < a->m->ntexts; name++) {
-		const struct ws_tried *tried = &a->tried[name];
-
-		if (!tried->last || tried->later)
-			continue;
-		*ns += tried->gpu_ns;
-		n++;
-		if (tried->last > last)
-			*example = name;
-		last = tried->last > last ? tried->last : last;
-	}
-	return n;
-}
-
 void ws_rule_autotune(struct ws_advice *a)
 {
 	uint32_t example = 0;
@@ -265,7 +240,22 @@ void ws_rule_autotune(struct ws_advice *a)
 		a->found->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return;
 	}
-	uint64_t n = only_at_first(a, &example, &ns);
+
+	/* Convolution kernels of the first step that no other step ran; by name. */
+	uint64_t n = 0;
+	size_t last = 0;
+
+	for (uint32_t name = 0; name < a->m->ntexts; name++) {
+		const struct ws_tried *tried = &a->tried[name];
+
+		if (!tried->last || tried->later)
+			continue;
+		ns += tried->gpu_ns;
+		n++;
+		if (tried->last > last)
+			example = name;
+		last = tried->last > last ? tried->last : last;
+	}
 	if (!n)
 		return;
 	int warm = a->m->steps[0].warm_up;

@@ -202,22 +202,18 @@ bool ws_advice_is_geforce(const struct ws_advice *a, uint32_t device)
 	       ws_name_matches(ws_bytes_of("*GeForce*"), a->m->texts[a->m->devices[device].name]);
 }
 
-/* A kernel without a class whose floating-point parameters are all doubles. */
-static bool has_doubles(const struct ws_advice *a, size_t config)
-{
-	static const char *const others[] = {"*float*", "*half*"};
-	const struct ws_bytes name = a->m->texts[a->m->configs[config].name];
-
-	return a->traits[config].op_class == WS_CLASS_OTHER &&
-	       ws_name_matches(ws_bytes_of("*double*"), name) && !WS_NAME_IS_ONE_OF(name, others);
-}
-
 static bool is_slow_fp64(const struct ws_advice *a, size_t config)
 {
+	static const char *const others[] = {"*float*", "*half*"};
 	const struct ws_config *c = &a->m->configs[config];
+	const struct ws_bytes name = a->m->texts[c->name];
 
+	/* also without a class, if all floating-point parameters are doubles */
 	return ws_advice_is_geforce(a, c->device) &&
-	       (ws_name_is(a->m->texts[c->name_dtype], "fp64") || has_doubles(a, config));
+	       (ws_name_is(a->m->texts[c->name_dtype], "fp64") ||
+	        (a->traits[config].op_class == WS_CLASS_OTHER &&
+	         ws_name_matches(ws_bytes_of("*double*"), name) &&
+	         !WS_NAME_IS_ONE_OF(name, others)));
 }
 
 /* The gain is an upper bound: fp32 runs at 32 times the rate of fp64 or more. */

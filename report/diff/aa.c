@@ -29,13 +29,6 @@ struct aa_context {
 	struct ws_arena arena;
 };
 
-static double value_of(const struct ws_sample *s, int quantity)
-{
-	if (quantity == STEP)
-		return (double)s->step_ns;
-	return (double)(quantity == GPU ? s->gpu_ns : s->phase_gpu_ns[quantity - FIRST_PHASE]);
-}
-
 /* The samples of the recordings with in[r] == s + 1. */
 static struct ws_samples pick(const struct aa_context *aa, int quantity, const uint8_t *in, int s)
 {
@@ -81,38 +74,8 @@ static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[
 		             (ws_grade_is_faster(c[q].grade) || ws_grade_is_slower(c[q].grade));
 }
 
-static void try_pairs(struct aa_context *aa, uint8_t *in)
-{
-	size_t n = aa->side->nrecordings;
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i + 1; j < n; j++) {
-			memset(in, 0, n);
-			in[i] = 1;
-			in[j] = 2;
-			aa->pairs++;
-			try_split(aa, in, aa->pairs_called);
-		}
-}
-
-/* Tries each pair of disjoint halves once; with an odd number, one recording is left out. */
-static void try_all_splits(struct aa_context *aa, uint8_t *in)
-{
-	size_t n = aa->side->nrecordings;
-	int half = (int)n / 2;
-
-	for (unsigned a = 0; a < 1u << n; a++)
-		for (unsigned b = a + 1; b < 1u << n; b++) {
-			if (a & b || __builtin_popcount(a) != half || __builtin_popcount(b) != half)
-				continue;
-			for (size_t r = 0; r < n; r++)
-				in[r] = (uint8_t)((a >> r & 1) + 2 * (b >> r & 1));
-			aa->splits++;
-			try_split(aa, in, aa->splits_called);
-		}
-}
-
-/* Compares halves with recordings as samples; of many splits, a fixed selection. */
+/* Compares halves with recordings as samples, each pair of disjoint halves once, with an odd number
+ * without one recording; of many splits, a fixed selection. */
 static void try_splits(struct aa_context *aa, uint8_t *in)
 {
 	size_t n = aa->side->nrecordings, half = n / 2;
@@ -121,7 +84,16 @@ static void try_splits(struct aa_context *aa, uint8_t *in)
 	if (half < WS_GRADE_RECORDINGS)
 		return;
 	if (n <= MOST_RECORDINGS) {
-		try_all_splits(aa, in);
+		for (unsigned a = 0; a < 1u << n; a++)
+			for (unsigned b = a + 1; b < 1u << n; b++) {
+				if (a & b || (size_t)__builtin_popcount(a) != half ||
+				    (size_t)__builtin_popcount(b) != half)
+					continue;
+				for (size_t r = 0; r < n; r++)
+					in[r] = (uint8_t)((a >> r & 1) + 2 * (b >> r & 1));
+				aa->splits++;
+				try_split(aa, in, aa->splits_called);
+			}
 		return;
 	}
 	for (aa->splits = 0; aa->splits < MOST_SPLITS; aa->splits++) {
@@ -149,24 +121,6 @@ static struct ws_comparison predicted_comparison(double spread, unsigned n)
 	return (struct ws_comparison){.error = spread * sqrt(2.0 / n),
 	                              .df = 2.0 * (n - 1),
 	                              .spread = spread};
-}
-
-static void find_spread(struct aa_context *aa, int q)
-{
-	size_t n = aa->side->nrecordings;
-	struct ws_samples all = {.values = aa->values[q],
-	                         .steps = aa->side->steps,
-	                         .recordings = n};
-	struct ws_comparison c;
-	struct ws_grade_opts opts = aa->d->grade;
-
-	/* compares a side with itself, to get its spread from ws_compare; needs three recordings */
-	if (!aa->present[q] || n < WS_GRADE_RECORDINGS) {
-		aa->spread[q] = NAN;
-		return;
-	}
-	ws_compare(&all, &all, &opts, &c);
-	aa->spread[q] = c.spread;
 }
 
 static const char *quantity_name(const struct aa_context *aa, int q)
@@ -223,80 +177,38 @@ static void add_quantity(const struct aa_context *aa, struct ws_table *t, int q)
 	               ws_grade_recordings_for(&c, 0.05, WS_GRADE_CONFIDENCE));
 }
 
-static void print_verdict(const struct aa_context *aa, char verdict[512])
+/* "Runs of one program vary by 0.8 %." */
+static void make_first_screen(const struct aa_context *aa, struct ws_report *report)
 {
-	int q = aa->present[STEP] ? STEP : GPU;
-	size_t n = aa->side->nrecordings;
+	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
+	const int q = aa->present[STEP] ? STEP : GPU;
 	struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
-
-	if (isnan(aa->spread[q])) {
-		snprintf(verdict, 512,
-		         "%u of %u pairs would be called different. Record three or more to see "
-		         "the noise between runs.",
-		         aa->pairs_called[q], aa->pairs);
-		return;
-	}
-	unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
-	snprintf(
-	        verdict, 512,
-	        "%zu runs vary by %.3g %% (pass --run-noise %.3g). One against one, %u of %u pairs "
-	        "would be called different. ",
-	        n, 100 * aa->spread[q], 100 * aa->spread[q], aa->pairs_called[q], aa->pairs);
-	if (need)
-		ws_say_add(verdict, 512, "Record %u runs per side to detect 2 %%.", need);
-	else
-		ws_say_add(verdict, 512, "These runs vary too much to detect 2 %%.");
-}
-
-static void fill_aa(struct aa_context *aa, struct ws_table *t)
-{
-	uint8_t *in;
-
-	WS_NEW(&aa->arena, in, aa->side->nrecordings);
-
-	size_t n = aa->side->nsamples;
-
-	for (int q = 0; q < QUANTITIES; q++)
-		WS_NEW(&aa->arena, aa->values[q], n);
-	for (int s = 0; s < 2; s++) {
-		WS_NEW(&aa->arena, aa->picked[s], n);
-		WS_NEW(&aa->arena, aa->steps[s], aa->side->nrecordings);
-	}
-	for (int q = 0; q < QUANTITIES; q++) {
-		aa->present[q] = n > 0;
-		for (size_t i = 0; i < n; i++) {
-			aa->values[q][i] = value_of(aa->side->samples[i], q);
-			aa->present[q] &= aa->values[q][i] > 0;
-		}
-	}
-
-	for (int q = 0; q < QUANTITIES; q++)
-		find_spread(aa, q);
-	try_pairs(aa, in);
-	try_splits(aa, in);
-	for (int q = 0; q < QUANTITIES; q++)
-		if (aa->present[q])
-			add_quantity(aa, t, q);
-	print_verdict(aa, aa->verdict);
-	ws_table_note(t, "%s", aa->verdict);
-	ws_diff_note_copies(aa->side, "", t);
-	if (isnan(aa->d->grade.run_noise))
-		ws_table_note(t, "CPU runs are not graded from one recording. Pass --run-noise to "
-		                 "assume a noise level.");
-	else
-		ws_table_note(t,
-		              "One against one assumes %.2g %% noise between runs for steps, %.2g "
-		              "%%%s for GPU time (--run-noise).",
-		              100 * aa->d->noise[WS_DIFF_NOISE_STEP],
-		              100 * aa->d->noise[WS_DIFF_NOISE_GPU],
-		              isnan(aa->d->opts.run_noise_percent) ? " and 0.25 µs" : "");
-}
-
-/* A bar for each run: the median of its steps, with the least and the most. */
-static void add_rows(const struct aa_context *aa, int q, struct ws_page *out)
-{
-	const struct ws_side *side = aa->side;
 	struct ws_arena *texts = &out->arena;
+
+	out->is_comparison = true;
+	out->title = ws_arena_format(texts, "A/A test of %zu runs", aa->side->nrecordings);
+	out->source = report->trace;
+	if (isnan(aa->spread[q])) {
+		ws_page_say(out, "",
+		            "Two runs do not show how much runs vary: ", "record three or more",
+		            ".", NULL);
+	} else {
+		ws_page_say(out, "", "Runs of one program vary by ",
+		            ws_say_percent(texts, 100 * aa->spread[q]), ": pass --run-noise ",
+		            ws_arena_format(texts, "%.3g", 100 * aa->spread[q]), ".", NULL);
+		unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
+		ws_page_say(out, "", need ? "Record " : "They vary too much to detect 2 %.",
+		            need ? ws_arena_format(texts, "%u runs per side", need) : "",
+		            need ? " to detect 2 %." : "", NULL);
+	}
+	ws_page_say(out, "", "",
+	            ws_arena_format(texts, "%u of %u pairs", aa->pairs_called[q], aa->pairs),
+	            aa->pairs_called[q] ? " would be called different: false alarms."
+	                                : " would be called different: no false alarm.",
+	            NULL);
+
+	/* A bar for each run: the median of its steps, with the least and the most. */
+	const struct ws_side *side = aa->side;
 	size_t from = 0;
 
 	out->rows_title = ws_arena_format(texts, "Time of each run: %s", quantity_name(aa, q));
@@ -331,43 +243,94 @@ static void add_rows(const struct aa_context *aa, int q, struct ws_page *out)
 	}
 }
 
-/* "Runs of one program vary by 0.8 %." */
-static void make_first_screen(const struct aa_context *aa, struct ws_report *report)
-{
-	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
-	const int q = aa->present[STEP] ? STEP : GPU;
-	struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
-	struct ws_arena *texts = &out->arena;
-
-	out->is_comparison = true;
-	out->title = ws_arena_format(texts, "A/A test of %zu runs", aa->side->nrecordings);
-	out->source = report->trace;
-	if (isnan(aa->spread[q])) {
-		ws_page_say(out, "",
-		            "Two runs do not show how much runs vary: ", "record three or more",
-		            ".", NULL);
-	} else {
-		ws_page_say(out, "", "Runs of one program vary by ",
-		            ws_say_percent(texts, 100 * aa->spread[q]), ": pass --run-noise ",
-		            ws_arena_format(texts, "%.3g", 100 * aa->spread[q]), ".", NULL);
-		unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
-		ws_page_say(out, "", need ? "Record " : "They vary too much to detect 2 %.",
-		            need ? ws_arena_format(texts, "%u runs per side", need) : "",
-		            need ? " to detect 2 %." : "", NULL);
-	}
-	ws_page_say(out, "", "",
-	            ws_arena_format(texts, "%u of %u pairs", aa->pairs_called[q], aa->pairs),
-	            aa->pairs_called[q] ? " would be called different: false alarms."
-	                                : " would be called different: no false alarm.",
-	            NULL);
-	add_rows(aa, q, out);
-}
-
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
+	struct aa_context *aa = ctx;
+	uint8_t *in;
+
 	(void)err;
 	(void)which; /* there is only one table */
-	fill_aa(ctx, *t);
+
+	const size_t n = aa->side->nsamples, runs = aa->side->nrecordings;
+
+	WS_NEW(&aa->arena, in, runs);
+	for (int q = 0; q < QUANTITIES; q++)
+		WS_NEW(&aa->arena, aa->values[q], n);
+	for (int s = 0; s < 2; s++) {
+		WS_NEW(&aa->arena, aa->picked[s], n);
+		WS_NEW(&aa->arena, aa->steps[s], runs);
+	}
+	for (int q = 0; q < QUANTITIES; q++) {
+		aa->present[q] = n > 0;
+		for (size_t i = 0; i < n; i++) {
+			const struct ws_sample *s = aa->side->samples[i];
+
+			aa->values[q][i] = (double)(q == STEP  ? s->step_ns
+			                            : q == GPU ? s->gpu_ns
+			                                       : s->phase_gpu_ns[q - FIRST_PHASE]);
+			aa->present[q] &= aa->values[q][i] > 0;
+		}
+	}
+
+	/* compares a side with itself, to get its spread from ws_compare; needs three recordings */
+	for (int q = 0; q < QUANTITIES; q++) {
+		const struct ws_samples all = {.values = aa->values[q],
+		                               .steps = aa->side->steps,
+		                               .recordings = runs};
+		struct ws_comparison c = {.spread = NAN};
+
+		if (aa->present[q] && runs >= WS_GRADE_RECORDINGS)
+			ws_compare(&all, &all, &aa->d->grade, &c);
+		aa->spread[q] = c.spread;
+	}
+	for (size_t i = 0; i < runs; i++)
+		for (size_t j = i + 1; j < runs; j++) {
+			memset(in, 0, runs);
+			in[i] = 1;
+			in[j] = 2;
+			aa->pairs++;
+			try_split(aa, in, aa->pairs_called);
+		}
+	try_splits(aa, in);
+	for (int q = 0; q < QUANTITIES; q++)
+		if (aa->present[q])
+			add_quantity(aa, (*t), q);
+
+	const int q = aa->present[STEP] ? STEP : GPU;
+	const double percent = 100 * aa->spread[q];
+	const struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
+
+	if (isnan(percent)) {
+		snprintf(aa->verdict, 512,
+		         "%u of %u pairs would be called different. Record three or more to see "
+		         "the noise between runs.",
+		         aa->pairs_called[q], aa->pairs);
+	} else {
+		const unsigned need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
+
+		snprintf(aa->verdict, 512,
+		         "%zu runs vary by %.3g %% (pass --run-noise %.3g). One against one, %u of "
+		         "%u pairs would be called different. ",
+		         runs, percent, percent, aa->pairs_called[q], aa->pairs);
+		if (need)
+			ws_say_add(aa->verdict, 512, "Record %u runs per side to detect 2 %%.",
+			           need);
+		else
+			ws_say_add(aa->verdict, 512, "These runs vary too much to detect 2 %%.");
+	}
+	ws_table_note((*t), "%s", aa->verdict);
+	ws_diff_note_copies(aa->side, "", (*t));
+	if (isnan(aa->d->grade.run_noise))
+		ws_table_note((*t),
+		              "CPU runs are not graded from one recording. Pass --run-noise to "
+		              "assume a noise level.");
+	else
+		ws_table_note((*t),
+		              "One against one assumes %.2g %% noise between runs for steps, %.2g "
+		              "%%%s for GPU time (--run-noise).",
+		              100 * aa->d->noise[WS_DIFF_NOISE_STEP],
+		              100 * aa->d->noise[WS_DIFF_NOISE_GPU],
+		              isnan(aa->d->opts.run_noise_percent) ? " and 0.25 µs" : "");
 	return WS_OK;
 }
 

@@ -67,8 +67,8 @@ static const char *say_no_change(const struct answering *a, const struct ws_cell
 }
 
 /* "The step is 1.3× faster: 155 → 119 ms." row: row of the verdict. */
-static void print_time(const struct answering *a, const struct ws_cell *row, const char *name,
-                       const char *what, bool is_many)
+static void say_time(const struct answering *a, const struct ws_cell *row, const char *name,
+                     const char *what, bool is_many)
 {
 	const char *are = is_many ? "are" : "is";
 	struct ws_arena *t = a->texts;
@@ -104,27 +104,7 @@ static void print_time(const struct answering *a, const struct ws_cell *row, con
 		ws_page_say(a->out, grade,
 		            ws_arena_format(t, "%s look%s ", what, is_many ? "" : "s"), change,
 		            ws_arena_format(t, " (%s)%s", times, say_no_change(a, row)), NULL);
-}
-
-static void say_time(const struct answering *a, const struct ws_cell *row, const char *name,
-                     const char *what, bool is_many)
-{
-	print_time(a, row, name, what, is_many);
 	a->out->headline[a->out->nheadline - 1].is_compared = true;
-}
-
-static void say_reasons(const struct answering *a)
-{
-	const size_t more = a->d->nreasons - 1;
-
-	if (!a->d->nreasons)
-		return;
-	ws_page_say(a->out, ws_grade_name(WS_GRADE_UNLIKE),
-	            "Different work: ", ws_arena_format(a->texts, "%s", a->d->reasons[0]),
-	            more == 1 ? ", and 1 more reason."
-	            : more    ? ws_arena_format(a->texts, ", and %zu more reasons.", more)
-	                      : ".",
-	            NULL);
 }
 
 /* "26.9 ms less softmax" */
@@ -134,22 +114,6 @@ static const char *part_words(const struct answering *a, const struct ws_diff_pa
 
 	ws_diff_print_part(p, words, sizeof(words));
 	return ws_arena_format(a->texts, "%s", words);
-}
-
-/* The grade of a class of kernels; idle time and copies are not graded. */
-static const char *grade_of_part(const struct answering *a, const struct ws_diff_part *p)
-{
-	const struct ws_table *t = table_of(a, &ws_def_diff_classes);
-
-	for (size_t i = 0; p->kind == WS_PART_CLASS && i < t->nrows; i++) {
-		const struct ws_cell *row = ws_table_cells(t, i);
-		const struct ws_cell *class = &row[WS_TC_diff_classes_class];
-
-		if (class->type == WS_CELL_TEXT && class->text.len == p->name.len &&
-		    !memcmp(class->text.ptr, p->name.ptr, p->name.len))
-			return copy(a, &row[WS_TC_diff_classes_grade]);
-	}
-	return "";
 }
 
 /* Smaller changes, in percent of the step, are not given as reasons. */
@@ -177,33 +141,38 @@ static void say_main_change(const struct answering *a, const struct ws_diff_part
 	if (against &&
 	    fabs(against->ns[1] - against->ns[0]) < 0.1 * fabs(most->ns[1] - most->ns[0]))
 		against = NULL;
-	ws_page_say(a->out, grade_of_part(a, most), "Why: ", part_words(a, most),
-	            against ? "; against it " : ".", against ? part_words(a, against) : "",
-	            against ? "." : "", NULL);
-}
+	/* only classes of kernels are graded, not idle time and copies */
+	const struct ws_table *t = table_of(a, &ws_def_diff_classes);
+	const char *grade = "";
 
-/* Adds what would settle the comparison: the end of the verdict's sentences. */
-static void say_settles(const struct answering *a)
-{
-	static const char *const begins[] = {"Record about ", "These runs vary", "CPU runs need",
-	                                     "Pass --force"};
-	const char *verdict = copy(a, &verdict_of(a, "overall")[WS_TC_diff_verdict_verdict]);
+	for (size_t i = 0; most->kind == WS_PART_CLASS && i < t->nrows; i++) {
+		const struct ws_cell *row = ws_table_cells(t, i);
+		const struct ws_cell *class = &row[WS_TC_diff_classes_class];
 
-	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
-		const char *begin = strstr(verdict, begins[i]);
-
-		if (begin) {
-			ws_page_say(a->out, "", begin, NULL);
-			return;
+		if (class->type == WS_CELL_TEXT && class->text.len == most->name.len &&
+		    !memcmp(class->text.ptr, most->name.ptr, most->name.len)) {
+			grade = copy(a, &row[WS_TC_diff_classes_grade]);
+			break;
 		}
 	}
+	ws_page_say(a->out, grade, "Why: ", part_words(a, most), against ? "; against it " : ".",
+	            against ? part_words(a, against) : "", against ? "." : "", NULL);
 }
 
 static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	const bool by_steps = a->d->by_steps;
 
-	say_reasons(a);
+	if (a->d->nreasons) {
+		const size_t more = a->d->nreasons - 1;
+
+		ws_page_say(a->out, ws_grade_name(WS_GRADE_UNLIKE),
+		            "Different work: ", ws_arena_format(a->texts, "%s", a->d->reasons[0]),
+		            more == 1 ? ", and 1 more reason."
+		            : more    ? ws_arena_format(a->texts, ", and %zu more reasons.", more)
+		                      : ".",
+		            NULL);
+	}
 	const struct ws_cell *row = verdict_of(a, "overall");
 	if (row && row[WS_TC_diff_verdict_a].type == WS_CELL_EMPTY) {
 		ws_page_say(a->out, "", WS_DIFF_NOTHING, NULL);
@@ -221,7 +190,17 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 		say_time(a, row, ws_diff_work_noun(a->d),
 		         ws_arena_format(a->texts, "The %s", ws_diff_work_noun(a->d)), true);
 	if (a->out->is_unsure) {
-		say_settles(a);
+		/* Adds what would settle the comparison: the end of the verdict's sentences. */
+		static const char *const begins[] = {"Record about ", "These runs vary",
+		                                     "CPU runs need", "Pass --force"};
+		const char *verdict =
+		        copy(a, &verdict_of(a, "overall")[WS_TC_diff_verdict_verdict]);
+		const char *begin = NULL;
+
+		for (size_t i = 0; i < sizeof(begins) / sizeof(*begins) && !begin; i++)
+			begin = strstr(verdict, begins[i]);
+		if (begin)
+			ws_page_say(a->out, "", begin, NULL);
 		return;
 	}
 	say_main_change(a, parts);
@@ -318,18 +297,6 @@ static double change_size(const struct ws_cell *row)
 	return fabs(ws_cell_number(&row[WS_TC_diff_ops_diff_ns]));
 }
 
-/* The phase, "forward", if another row has the same name. */
-static const char *phase_of(const struct answering *a, const struct ws_cell *const *rows, size_t n,
-                            size_t i)
-{
-	for (size_t k = 0; k < n; k++)
-		if (k != i &&
-		    ws_cell_same(&rows[k][WS_TC_diff_ops_op], &rows[i][WS_TC_diff_ops_op]) &&
-		    !ws_cell_same(&rows[k][WS_TC_diff_ops_phase], &rows[i][WS_TC_diff_ops_phase]))
-			return copy(a, &rows[i][WS_TC_diff_ops_phase]);
-	return "";
-}
-
 /* Adds the rows of both sides with the largest changes. */
 static void add_changes(const struct answering *a)
 {
@@ -356,7 +323,13 @@ static void add_changes(const struct answering *a)
 		struct ws_change *c = &a->out->change[a->out->nchanges++];
 
 		c->name = copy(a, &row[WS_TC_diff_ops_op]);
-		const char *phase = phase_of(a, best, n, i);
+		/* the phase, "forward", if another row has the same name */
+		const char *phase = "";
+		for (size_t k = 0; k < n && !*phase; k++)
+			if (ws_cell_same(&best[k][WS_TC_diff_ops_op], &row[WS_TC_diff_ops_op]) &&
+			    !ws_cell_same(&best[k][WS_TC_diff_ops_phase],
+			                  &row[WS_TC_diff_ops_phase]))
+				phase = copy(a, &row[WS_TC_diff_ops_phase]);
 		c->shape = copy(a, &row[WS_TC_diff_ops_shape]);
 		c->shape = ws_arena_format(a->texts, "%s%s%s", phase, *phase ? " " : "", c->shape);
 		c->class = copy(a, &row[WS_TC_diff_ops_class]);
@@ -374,15 +347,6 @@ static void add_changes(const struct answering *a)
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
-
-static bool no_gpu_ran(const struct ws_diff *d)
-{
-	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->side[s].nrecordings; i++)
-			if (d->side[s].recordings[i].on_cpu != 1)
-				return false;
-	return true;
-}
 
 void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 {
@@ -405,7 +369,11 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	out->source = report->trace;
 	const struct ws_cell *matched = verdict_of(&a, "matched work");
 	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;
-	if (no_gpu_ran(d))
+	bool no_gpu_ran = true;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->side[s].nrecordings; i++)
+			no_gpu_ran &= d->side[s].recordings[i].on_cpu == 1;
+	if (no_gpu_ran)
 		out->note =
 		        ws_arena_format(a.texts, "Both ran on the CPU reference; no GPU ran.%s%s",
 		                        out->note ? " " : "", out->note ? out->note : "");

@@ -67,12 +67,6 @@ static void put_tensor(struct ws_put *out, uint32_t tensor)
 
 static const char *const measures[] = {
         [WS_MEASURE_STEP] = "step", [WS_MEASURE_GPU] = "GPU", [WS_MEASURE_WALL] = "wall"};
-static const char *measure_of(const struct ws_diff *d, unsigned measure)
-{
-	return measure == WS_MEASURE_GPU && ws_diff_is_of_host_ops(d) ? "operations"
-	                                                              : measures[measure];
-}
-
 static const char *const matches[] = {"both", "only in A", "only in B"};
 
 static bool has_ratio(const struct ws_diff *d, const struct ws_diff_row *row)
@@ -105,7 +99,9 @@ static void put_matched_by(struct ws_put *out, const struct ws_diff_row *row)
 	X(domain, TEXT(k->domain))                                                                \
 	X(style, ws_put_str(out, k->style ? "StartEnd" : "PushPop"))                              \
 	X(match, ws_put_str(out, matches[k->match]))                                              \
-	X(measure, ws_put_str(out, measure_of(d, k->measure)))                                    \
+	X(measure, ws_put_str(out, k->measure == WS_MEASURE_GPU && ws_diff_is_of_host_ops(d)      \
+	                                   ? "operations"                                         \
+	                                   : measures[k->measure]))                               \
 	X(phase, ws_put_str(out, k->phase == WS_PHASES ? "total"                                  \
 	                                               : ws_phase_name((enum ws_phase)k->phase))) \
 	X(op, TEXT(k->op))                                                                        \

@@ -55,18 +55,6 @@ bool ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-static void match(struct ws_diff *d)
-{
-	struct ws_work_list list[2];
-
-	for (int s = 0; s < 2; s++)
-		list[s] = (struct ws_work_list){d->side[s].slots, d->side[s].nslots,
-		                                d->side[s].slots_ns};
-	ws_match_find(&d->match, &d->names, &list[0], &list[1], true);
-	ws_diff_sum_work(d);
-	ws_diff_replay(d);
-}
-
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu)
 {
 	struct ws_grade_opts grade = {.min_effect = opts->min_effect_percent / 100,
@@ -103,24 +91,6 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts)
 	resolve_grade(&s->d);
 }
 
-static void prepare_sides(struct ws_diff *d)
-{
-	for (int s = 0; s < 2; s++)
-		ws_side_merge(&d->side[s], &d->names);
-	resolve_grade(d);
-	ws_sides_name(d->side, &d->names);
-	for (int s = 0; s < 2; s++)
-		if (d->opts.name[s])
-			snprintf(d->side[s].name, sizeof(d->side[s].name), "%s", d->opts.name[s]);
-	d->by_steps = d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
-	match(d);
-	ws_diff_find_reasons(d);
-	for (int s = 0; s < 2; s++)
-		d->typical_ns[s] = d->side[s].shown < d->side[s].nsamples
-		                           ? (double)d->side[s].samples[d->side[s].shown]->step_ns
-		                           : NAN;
-}
-
 /* Rows from queries exist already. */
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
@@ -138,31 +108,16 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	return WS_OK;
 }
 
-/* "fp32 (a.wtrace) against amp-bf16 (b.wtrace and 2 more)" */
-static char *name_report(const struct ws_diff *d)
-{
-	char more[2][40] = {"", ""};
-	struct ws_bytes file[2];
-
-	for (int s = 0; s < 2; s++) {
-		file[s] = ws_texts_get(&d->names.texts, d->side[s].recordings[0].name);
-		if (d->side[s].nrecordings > 1)
-			snprintf(more[s], sizeof(more[s]), " and %zu more",
-			         d->side[s].nrecordings - 1);
-	}
-	return ws_xformat("A = %s (%.*s%s), B = %s (%.*s%s)", d->side[0].name, (int)file[0].len,
-	                  (const char *)file[0].ptr, more[0], d->side[1].name, (int)file[1].len,
-	                  (const char *)file[1].ptr, more[1]);
-}
-
-enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
+enum ws_status ws_diff_make(struct ws_sides *sides, const struct ws_diff_opts *opts,
                             struct ws_report **out, struct ws_diff_result *result,
                             struct ws_err *err)
 {
 	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
-	struct ws_diff *d = &s->d;
+	struct ws_diff *d = &sides->d;
 	struct ws_report_plan plan = {.title = "Warpsheet diff", .fill = fill, .ctx = d};
-	char *trace;
+	char more[2][40] = {"", ""};
+	struct ws_bytes file[2];
+	struct ws_work_list list[2];
 
 	*out = NULL;
 	*result = (struct ws_diff_result){0};
@@ -170,8 +125,38 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	d->result = result;
 	for (int i = 0; i < 2; i++)
 		result->copies[i] = d->side[i].ncopies;
-	prepare_sides(d);
-	plan.trace = trace = name_report(d);
+	for (int s = 0; s < 2; s++)
+		ws_side_merge(&d->side[s], &d->names);
+	resolve_grade(d);
+	ws_sides_name(d->side, &d->names);
+	for (int s = 0; s < 2; s++)
+		if (d->opts.name[s])
+			snprintf(d->side[s].name, sizeof(d->side[s].name), "%s", d->opts.name[s]);
+	d->by_steps = d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
+	for (int s = 0; s < 2; s++)
+		list[s] = (struct ws_work_list){d->side[s].slots, d->side[s].nslots,
+		                                d->side[s].slots_ns};
+	ws_match_find(&d->match, &d->names, &list[0], &list[1], true);
+	ws_diff_sum_work(d);
+	ws_diff_replay(d);
+	ws_diff_find_reasons(d);
+	for (int s = 0; s < 2; s++)
+		d->typical_ns[s] = d->side[s].shown < d->side[s].nsamples
+		                           ? (double)d->side[s].samples[d->side[s].shown]->step_ns
+		                           : NAN;
+
+	/* "fp32 (a.wtrace) against amp-bf16 (b.wtrace and 2 more)" */
+	for (int s = 0; s < 2; s++) {
+		file[s] = ws_texts_get(&d->names.texts, d->side[s].recordings[0].name);
+		if (d->side[s].nrecordings > 1)
+			snprintf(more[s], sizeof(more[s]), " and %zu more",
+			         d->side[s].nrecordings - 1);
+	}
+	char *trace =
+	        ws_xformat("A = %s (%.*s%s), B = %s (%.*s%s)", d->side[0].name, (int)file[0].len,
+	                   (const char *)file[0].ptr, more[0], d->side[1].name, (int)file[1].len,
+	                   (const char *)file[1].ptr, more[1]);
+	plan.trace = trace;
 	plan.created_ns = d->side[1].recordings[0].base_ns;
 	plan.defs = ws_diff_defs(&plan.ndefs);
 	enum ws_status status = ws_query_open(&plan.query, err);

@@ -27,14 +27,6 @@ static double change_of(const struct ws_diff_row *row)
 	return (row->instances[1] ? row->shown[1] : 0) - (row->instances[0] ? row->shown[0] : 0);
 }
 
-/* A graded change. */
-static bool is_change(const struct ws_diff_row *row, bool gained)
-{
-	if (gained ? change_of(row) >= 0 : change_of(row) <= 0)
-		return false;
-	return gained ? ws_grade_is_faster(row->c.grade) : ws_grade_is_slower(row->c.grade);
-}
-
 /* "47.5 ms less" */
 static void add_change(struct ws_sentence *text, double ns)
 {
@@ -59,9 +51,12 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 		struct ws_bytes name =
 		        ws_diff_class_name(ws_texts_get(&d->names.texts, row->key.op));
 
-		if (!is_change(row, gained))
+		const double change = change_of(row);
+
+		if (gained ? change >= 0 || !ws_grade_is_faster(row->c.grade)
+		           : change <= 0 || !ws_grade_is_slower(row->c.grade))
 			continue;
-		sum += change_of(row);
+		sum += change;
 		if (n++ >= MOST_NAMED)
 			continue;
 		ws_sentence_add(&text, "%s%.*s", n > 1 ? ", " : "",
@@ -89,39 +84,6 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 /* Losses under this share of a step's GPU time are not mentioned. */
 #define SMALL_LOSS 0.005
 
-/* Adds classes that became slower and so reduced the gain of others. */
-static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *classes,
-                       struct ws_sentence *text)
-{
-	const double whole = (double)d->side[0].samples[d->side[0].shown]->gpu_ns;
-	double gained = 0, lost = 0;
-	int named = 0;
-
-	for (size_t i = 0; i < classes->n; i++) {
-		double change = change_of(&classes->row[i]);
-
-		gained += change < 0 ? -change : 0;
-		lost += change > 0 ? change : 0;
-	}
-	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
-		double change = change_of(&classes->row[i]);
-		struct ws_bytes name = ws_diff_class_name(
-		        ws_texts_get(&d->names.texts, classes->row[i].key.class));
-		char time[WS_SAY_TIME];
-
-		if (change < fmax(gained / 100, SMALL_LOSS * whole))
-			continue;
-		ws_sentence_add(text, "%s %.*s %s more",
-		                named++ ? "," : " Slower classes:", (int)name.len,
-		                (const char *)name.ptr, ws_say_time_in(change, time));
-		/* losses larger than the gain are described otherwise */
-		if (lost <= gained)
-			ws_sentence_add(text, " (%.0f %% of the gain)", 100 * change / gained);
-	}
-	if (named)
-		ws_sentence_add(text, ".");
-}
-
 static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
                                const struct ws_diff_rows *classes, const double step_ns[2],
                                const double gpu_ns[2])
@@ -143,17 +105,37 @@ static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
 		                ws_diff_is_of_host_ops(d) ? "Time in no operation"
 		                                          : "Idle time and copies",
 		                ws_say_time_in(other, time));
-	add_losses(d, classes, &text);
+	/* Adds classes that became slower and so reduced the gain of others. */
+	const double whole = (double)d->side[0].samples[d->side[0].shown]->gpu_ns;
+	double gained = 0, lost = 0;
+	int named = 0;
+
+	for (size_t i = 0; i < classes->n; i++) {
+		double change = change_of(&classes->row[i]);
+
+		gained += change < 0 ? -change : 0;
+		lost += change > 0 ? change : 0;
+	}
+	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
+		double change = change_of(&classes->row[i]);
+		struct ws_bytes name = ws_diff_class_name(
+		        ws_texts_get(&d->names.texts, classes->row[i].key.class));
+
+		if (change < fmax(gained / 100, SMALL_LOSS * whole))
+			continue;
+		ws_sentence_add(&text, "%s %.*s %s more",
+		                named++ ? "," : " Slower classes:", (int)name.len,
+		                (const char *)name.ptr, ws_say_time_in(change, time));
+		/* losses larger than the gain are described otherwise */
+		if (lost <= gained)
+			ws_sentence_add(&text, " (%.0f %% of the gain)", 100 * change / gained);
+	}
+	if (named)
+		ws_sentence_add(&text, ".");
 	ws_table_add(t, "where the gain went", "%s", text.text);
 }
 
 /* --- Tensor Cores -------------------------------------------------------------------------- */
-
-static bool is_matmul_class(struct ws_bytes class)
-{
-	return ws_name_is(class, "gemm") || ws_name_is(class, "conv") ||
-	       ws_name_is(class, "attention");
-}
 
 #define PRODUCTS "the matmul, convolution and attention time"
 
@@ -165,7 +147,10 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 	for (size_t i = 0; i < classes->n; i++) {
 		const struct ws_diff_row *row = &classes->row[i];
 
-		if (!is_matmul_class(ws_texts_get(&d->names.texts, row->key.class)))
+		const struct ws_bytes class = ws_texts_get(&d->names.texts, row->key.class);
+
+		if (!ws_name_is(class, "gemm") && !ws_name_is(class, "conv") &&
+		    !ws_name_is(class, "attention"))
 			continue;
 		for (int s = 0; s < 2; s++) {
 			on[s] += (double)row->tensor_ns[s];
@@ -222,20 +207,6 @@ void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_n
 /* --- the change that kernel times explain: A's median step, replayed with B's times of matched
  * work, docs/dev/replay.md ----------------------------------------------------------------- */
 
-/* GPU time per sample of each kind of a side. */
-static double *times_of_kinds(struct ws_diff *d, int s, struct ws_arena *temp)
-{
-	double *ns;
-
-	WS_NEW(temp, ns, d->match.kinds.n + 1);
-	for (size_t i = 0; i < d->work[s].n; i++) {
-		const struct ws_work_sum *sum = ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
-
-		ns[sum->kind] += (double)sum->gpu_ns / (double)d->side[s].nsamples;
-	}
-	return ns;
-}
-
 void ws_diff_replay(struct ws_diff *d)
 {
 	struct ws_replay *replay = d->side[0].recordings[d->side[0].shown_recording].replay;
@@ -246,8 +217,16 @@ void ws_diff_replay(struct ws_diff *d)
 	d->replayed_ns[0] = d->replayed_ns[1] = d->replayed_waiting_ns = NAN;
 	if (!d->kind_of_piece)
 		return;
-	for (int s = 0; s < 2; s++)
-		ns[s] = times_of_kinds(d, s, &temp);
+	/* GPU time per sample of each kind of a side */
+	for (int s = 0; s < 2; s++) {
+		WS_NEW(&temp, ns[s], d->match.kinds.n + 1);
+		for (size_t i = 0; i < d->work[s].n; i++) {
+			const struct ws_work_sum *sum =
+			        ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
+
+			ns[s][sum->kind] += (double)sum->gpu_ns / (double)d->side[s].nsamples;
+		}
+	}
 	WS_NEW(&temp, dur_ns, facts->npieces);
 	for (size_t i = 0; i < facts->npieces; i++) {
 		const uint32_t kind = d->kind_of_piece[i];

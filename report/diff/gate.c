@@ -216,22 +216,6 @@ static bool matches(const char *pattern, const char *text)
 	return !pattern[strspn(pattern, "*")];
 }
 
-/* The matching line with the latest last day. */
-static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepted *accepted,
-                                                    size_t n, const struct ws_gate_key *key,
-                                                    double ratio)
-{
-	const struct ws_gate_accepted *last = NULL;
-
-	for (size_t i = 0; i < n; i++)
-		if (matches(accepted[i].workload, key->workload) &&
-		    matches(accepted[i].device, key->device) &&
-		    ratio <= 1 + accepted[i].percent / 100 &&
-		    (!last || strcmp(accepted[i].last_day, last->last_day) > 0))
-			last = &accepted[i];
-	return last;
-}
-
 /* --- the judgement ------------------------------------------------------------------------ */
 
 #define add_words(judgement, ...) \
@@ -247,27 +231,6 @@ static unsigned runs_for(const struct ws_comparison *c, double effect)
 	if (!n && c->basis == WS_BASIS_STEPS)
 		n = WS_GRADE_RECORDINGS;
 	return n && n <= given ? (unsigned)given + 1 : n;
-}
-
-static enum ws_gate_outcome judge_slower(const struct ws_comparison *c, double effect,
-                                         const struct ws_diff_opts *opts,
-                                         struct ws_gate_judgement *j)
-{
-	const double most = 1 + fmax(0, opts->threshold_percent) / 100;
-
-	if (c->high <= most)
-		return WS_GATE_PASSED;
-	if (c->low <= most) {
-		add_words(j, " Whether it is over the threshold is not certain.");
-		j->runs_needed = runs_for(c, ws_expm1(fabs(ws_log(c->ratio / most))));
-		return WS_GATE_UNDECIDED;
-	}
-	if (!(c->p <= WS_GATE_CHANCE)) {
-		add_words(j, " The gate asks for a 99 %% CI.");
-		j->runs_needed = runs_for(c, effect);
-		return WS_GATE_UNDECIDED;
-	}
-	return WS_GATE_SLOWER;
 }
 
 static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct ws_diff_opts *opts,
@@ -293,10 +256,26 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 	}
 	if (c->grade == WS_GRADE_SAME || ws_grade_is_faster(c->grade))
 		return WS_GATE_PASSED;
-	if (ws_grade_is_slower(c->grade))
-		return judge_slower(c, effect, opts, j);
-	j->runs_needed = runs_for(c, effect);
-	return WS_GATE_UNDECIDED;
+	if (!ws_grade_is_slower(c->grade)) {
+		j->runs_needed = runs_for(c, effect);
+		return WS_GATE_UNDECIDED;
+	}
+
+	const double most = 1 + fmax(0, opts->threshold_percent) / 100;
+
+	if (c->high <= most)
+		return WS_GATE_PASSED;
+	if (c->low <= most) {
+		add_words(j, " Whether it is over the threshold is not certain.");
+		j->runs_needed = runs_for(c, ws_expm1(fabs(ws_log(c->ratio / most))));
+		return WS_GATE_UNDECIDED;
+	}
+	if (!(c->p <= WS_GATE_CHANCE)) {
+		add_words(j, " The gate asks for a 99 %% CI.");
+		j->runs_needed = runs_for(c, effect);
+		return WS_GATE_UNDECIDED;
+	}
+	return WS_GATE_SLOWER;
 }
 
 void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opts *opts,
@@ -328,9 +307,15 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 			          sides[s], result->copies[s],
 			          result->copies[s] == 1 ? " has" : "s have");
 	if (out->outcome == WS_GATE_SLOWER) {
-		const struct ws_gate_accepted *a =
-		        find_accepted(accepted, naccepted, key, c->ratio);
+		/* the matching line with the latest last day */
+		const struct ws_gate_accepted *a = NULL;
 
+		for (size_t i = 0; i < naccepted; i++)
+			if (matches(accepted[i].workload, key->workload) &&
+			    matches(accepted[i].device, key->device) &&
+			    c->ratio <= 1 + accepted[i].percent / 100 &&
+			    (!a || strcmp(accepted[i].last_day, a->last_day) > 0))
+				a = &accepted[i];
 		if (!a)
 			return;
 		if (strcmp(today, a->last_day) <= 0)

@@ -98,26 +98,6 @@ static uint8_t phases_of(const struct ws_side *s)
 	return s->nsamples ? s->samples[0]->phases : 0;
 }
 
-static void compare_steps(struct ws_diff *d)
-{
-	const struct ws_side *a = &d->side[0], *b = &d->side[1];
-	char list[2][64] = {"", ""};
-
-	if (has_steps(a) != has_steps(b)) {
-		add_reason(d, "%s has steps, %s has none (--step PATTERN names them)",
-		           has_steps(a) ? a->name : b->name, has_steps(a) ? b->name : a->name);
-		return;
-	}
-	if (!phases_of(a) || !phases_of(b) || phases_of(a) == phases_of(b))
-		return;
-	for (int s = 0; s < 2; s++)
-		for (int p = 0; p < WS_PHASE_OTHER; p++)
-			if (phases_of(&d->side[s]) >> p & 1)
-				ws_say_add(list[s], sizeof(*list), "%s%s", *list[s] ? ", " : "",
-				           ws_phase_name((enum ws_phase)p));
-	add_reason(d, "phases %s and %s", list[0], list[1]);
-}
-
 /* --- calls, sizes and unmatched work -------------------------------------------- */
 
 /* Classes whose number of calls is meaningful to users. */
@@ -138,8 +118,45 @@ static const char *print_calls(double calls, char out[32])
 	return out;
 }
 
-static void compare_calls(struct ws_diff *d)
+void ws_diff_find_reasons(struct ws_diff *d)
 {
+	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
+
+	for (size_t i = 0; i < NWORK_FACTS; i++) {
+		struct ws_bytes value[2];
+
+		for (int s = 0; s < 2; s++)
+			value[s] =
+			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
+			                                                   work_facts[i].key));
+		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
+			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
+			           (int)(value[0].len < 40 ? value[0].len : 40),
+			           (const char *)value[0].ptr,
+			           (int)(value[1].len < 40 ? value[1].len : 40),
+			           (const char *)value[1].ptr);
+	}
+	compare_recordings(d, 0);
+	compare_recordings(d, 1);
+	if (has_steps(&d->side[0]) != has_steps(&d->side[1])) {
+		const int with = !has_steps(&d->side[0]);
+
+		add_reason(d, "%s has steps, %s has none (--step PATTERN names them)",
+		           d->side[with].name, d->side[!with].name);
+	} else if (phases_of(&d->side[0]) && phases_of(&d->side[1]) &&
+	           phases_of(&d->side[0]) != phases_of(&d->side[1])) {
+		char list[2][64] = {"", ""};
+
+		for (int s = 0; s < 2; s++)
+			for (int p = 0; p < WS_PHASE_OTHER; p++)
+				if (phases_of(&d->side[s]) >> p & 1)
+					ws_say_add(list[s], sizeof(*list), "%s%s",
+					           *list[s] ? ", " : "",
+					           ws_phase_name((enum ws_phase)p));
+		add_reason(d, "phases %s and %s", list[0], list[1]);
+	}
+	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
+		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
 	struct counted of[NCOUNTED] = {{{0}, {0}, {0}}};
 	const char *per = d->by_steps ? " per step" : "";
 
@@ -185,32 +202,6 @@ static void compare_calls(struct ws_diff *d)
 			           print_calls(of[c].calls[0], number[0]),
 			           print_calls(of[c].calls[1], number[1]), counted_names[c], per);
 	}
-}
-
-void ws_diff_find_reasons(struct ws_diff *d)
-{
-	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
-
-	for (size_t i = 0; i < NWORK_FACTS; i++) {
-		struct ws_bytes value[2];
-
-		for (int s = 0; s < 2; s++)
-			value[s] =
-			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
-			                                                   work_facts[i].key));
-		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
-			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
-			           (int)(value[0].len < 40 ? value[0].len : 40),
-			           (const char *)value[0].ptr,
-			           (int)(value[1].len < 40 ? value[1].len : 40),
-			           (const char *)value[1].ptr);
-	}
-	compare_recordings(d, 0);
-	compare_recordings(d, 1);
-	compare_steps(d);
-	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
-		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
-	compare_calls(d);
 
 	static const char prefix[] = "MGTPE";
 	double by = 1e6;

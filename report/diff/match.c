@@ -73,41 +73,6 @@ static void join(struct matcher *m, const struct positions p[2], enum ws_matched
 	m->out->kind[group] = ws_match_add_kind(m->out, &kind);
 }
 
-/* Operations of different kinds are not the same only because they have the same class. */
-static bool may_match(const struct matcher *m, uint32_t a, uint32_t b, int level)
-{
-	const struct ws_work_item *x = item_of(m, 0, a), *y = item_of(m, 1, b);
-
-	return level != WS_LIKE_CLASS || !x->op || !y->op || x->kind == y->kind;
-}
-
-static enum ws_matched_by what_matched(const struct matcher *m, uint32_t a, uint32_t b,
-                                       const struct rule *rule)
-{
-	if (rule->criterion == WS_MATCHED_BY_OPERATION &&
-	    (!item_of(m, 0, a)->op || !item_of(m, 1, b)->op))
-		return WS_MATCHED_BY_CLASS;
-	return rule->criterion;
-}
-
-/* Do the items have one class, and a class for which sizes do not matter? */
-static bool is_one_class(const struct matcher *m, const struct positions p[2], bool *sized)
-{
-	const uint32_t class = item_of(m, 0, *p[0].index)->class;
-	bool one = true;
-
-	*sized = false;
-	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < p[s].n; i++) {
-			const uint32_t of = item_of(m, s, p[s].index[i])->class;
-
-			one &= of == class;
-			for (size_t k = 0; k < sizeof(m->sized) / sizeof(*m->sized); k++)
-				*sized |= of == m->sized[k];
-		}
-	return one;
-}
-
 /*
  * A group of items on one side and a group on the other are the same work if their FLOPs agree, or
  * if none are known and they are of one class. In a small range they may be of several classes
@@ -116,11 +81,18 @@ static bool is_one_class(const struct matcher *m, const struct positions p[2], b
 static bool may_be_same(const struct matcher *m, const struct positions p[2], bool in_range)
 {
 	double flops[2] = {0, 0};
-	bool sized, one_class = is_one_class(m, p, &sized);
+	const uint32_t class = item_of(m, 0, *p[0].index)->class;
+	bool one_class = true, sized = false; /* sizes matter for one of the classes */
 
 	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < p[s].n; i++)
-			flops[s] += item_of(m, s, p[s].index[i])->flops;
+		for (size_t i = 0; i < p[s].n; i++) {
+			const struct ws_work_item *item = item_of(m, s, p[s].index[i]);
+
+			flops[s] += item->flops;
+			one_class &= item->class == class;
+			for (size_t k = 0; k < sizeof(m->sized) / sizeof(*m->sized); k++)
+				sized |= item->class == m->sized[k];
+		}
 	if (flops[0] > 0 && flops[1] > 0)
 		return !ws_work_apart(flops[0], flops[1]);
 	if (p[0].n == 1 && p[1].n == 1 &&
@@ -129,19 +101,15 @@ static bool may_be_same(const struct matcher *m, const struct positions p[2], bo
 	return one_class || (in_range && !sized);
 }
 
-static void join_remainder(struct matcher *m, const struct positions p[2], const struct rule *rule)
-{
-	if (!rule->small || !p[0].n || !p[1].n || !may_be_same(m, p, true))
-		return;
-	join(m, p, p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE : WS_MATCHED_BY_NEIGHBOURS);
-}
-
 static void join_pair(struct matcher *m, const uint32_t *a, const uint32_t *b,
                       const struct rule *rule)
 {
 	const struct positions pair[2] = {{a, 1}, {b, 1}};
+	const bool are_operations = item_of(m, 0, *a)->op && item_of(m, 1, *b)->op;
 
-	join(m, pair, what_matched(m, *a, *b, rule));
+	join(m, pair,
+	     rule->criterion == WS_MATCHED_BY_OPERATION && !are_operations ? WS_MATCHED_BY_CLASS
+	                                                                   : rule->criterion);
 }
 
 /* Are the sequences equal, as for most ranges? */
@@ -161,7 +129,10 @@ static void align_level(struct matcher *m, const struct positions p[2], struct r
 	size_t from[2] = {0, 0};
 
 	if (!p[0].n || !p[1].n || rule.level > rule.last_level) {
-		join_remainder(m, p, &rule);
+		if (rule.small && p[0].n && p[1].n && may_be_same(m, p, true))
+			join(m, p,
+			     p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE
+			                                : WS_MATCHED_BY_NEIGHBOURS);
 		return;
 	}
 	if (rule.level != WS_LIKE_CLASS && have_same_symbols(m, p, rule.level)) {
@@ -178,9 +149,17 @@ static void align_level(struct matcher *m, const struct positions p[2], struct r
 		int at_end = i == p[0].n;
 		size_t j = at_end ? p[1].n : partner[i];
 
-		if (!at_end && (partner[i] == WS_NONE ||
-		                !may_match(m, p[0].index[i], p[1].index[j], rule.level)))
+		if (!at_end && partner[i] == WS_NONE)
 			continue;
+		/* Operations of different kinds are not the same only because they have the same
+		 * class. */
+		if (!at_end && rule.level == WS_LIKE_CLASS) {
+			const struct ws_work_item *x = item_of(m, 0, p[0].index[i]),
+			                          *y = item_of(m, 1, p[1].index[j]);
+
+			if (x->op && y->op && x->kind != y->kind)
+				continue;
+		}
 		if (i > from[0] || j > from[1]) {
 			struct positions gap[2] = {{p[0].index + from[0], i - from[0]},
 			                           {p[1].index + from[1], j - from[1]}};
@@ -258,29 +237,6 @@ static void by_range(struct matcher *m, int side, struct positions *out, uint32_
 	}
 }
 
-static size_t end_of_range(const struct matcher *m, int side, const struct positions *in,
-                           size_t from)
-{
-	size_t i = from;
-
-	while (i < in->n && range_of(m, side, in->index[i]) == range_of(m, side, in->index[from]))
-		i++;
-	return i;
-}
-
-static void match_range(struct matcher *m, const struct positions p[2])
-{
-	int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
-	/* the same kinds in the same order: then the range alone determines the match */
-	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
-	                    small || have_same_symbols(m, p, WS_LIKE_KIND)
-	                            ? WS_MATCHED_BY_RANGE
-	                            : WS_MATCHED_BY_OPERATION,
-	                    small};
-
-	align_level(m, p, rule);
-}
-
 static void match_ranges(struct matcher *m)
 {
 	struct positions in[2];
@@ -293,13 +249,25 @@ static void match_ranges(struct matcher *m)
 		                  range_of(m, 1, in[1].index[at[1]])};
 		size_t end[2];
 
-		for (int s = 0; s < 2; s++)
-			end[s] = end_of_range(m, s, &in[s], at[s]);
+		for (int s = 0; s < 2; s++) {
+			end[s] = at[s];
+			while (end[s] < in[s].n && range_of(m, s, in[s].index[end[s]]) == key[s])
+				end[s]++;
+		}
 		if (key[0] == key[1]) {
 			struct positions p[2] = {{in[0].index + at[0], end[0] - at[0]},
 			                         {in[1].index + at[1], end[1] - at[1]}};
 
-			match_range(m, p);
+			int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
+			/* the same kinds in the same order: then the range alone determines the
+			 * match */
+			struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
+			                    small || have_same_symbols(m, p, WS_LIKE_KIND)
+			                            ? WS_MATCHED_BY_RANGE
+			                            : WS_MATCHED_BY_OPERATION,
+			                    small};
+
+			align_level(m, p, rule);
 		}
 		if (key[0] <= key[1])
 			at[0] = end[0];
@@ -309,23 +277,6 @@ static void match_ranges(struct matcher *m)
 }
 
 /* --- passes 2 to 4: remaining items --------------------------------------------------------- */
-
-static void match_left(struct matcher *m)
-{
-	struct positions p[2];
-	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_CLASS, WS_MATCHED_BY_OPERATION, 0};
-
-	for (int s = 0; s < 2; s++) {
-		uint32_t *left;
-
-		WS_NEW(&m->temp, left, m->side[s].n);
-		p[s] = (struct positions){left, 0};
-		for (uint32_t i = 0; i < m->side[s].n; i++)
-			if (m->out->group[s][i] == WS_NONE)
-				left[p[s].n++] = i;
-	}
-	align_level(m, p, rule);
-}
 
 /* Length of the run of unmatched items that begins at i, in one phase. */
 static size_t unmatched_run_length(const struct matcher *m, int side, size_t i)
@@ -442,7 +393,21 @@ static void find(struct matcher *m, bool of_two_sides)
 	for (int s = 0; s < 2; s++)
 		WS_NEW(&m->temp, m->scratch[s], m->side[s].n);
 	match_ranges(m);
-	match_left(m);
+
+	/* the work that no range matches */
+	struct positions p[2];
+	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_CLASS, WS_MATCHED_BY_OPERATION, 0};
+
+	for (int s = 0; s < 2; s++) {
+		uint32_t *left;
+
+		WS_NEW(&m->temp, left, m->side[s].n);
+		p[s] = (struct positions){left, 0};
+		for (uint32_t i = 0; i < m->side[s].n; i++)
+			if (m->out->group[s][i] == WS_NONE)
+				left[p[s].n++] = i;
+	}
+	align_level(m, p, rule);
 	match_neighbours(m);
 	for (int s = 0; of_two_sides && s < 2; s++) {
 		/* Matches loss scaling, which works on gradients and on single numbers: the scale,

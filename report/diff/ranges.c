@@ -11,17 +11,6 @@
 
 /* --- diff-phases ------------------------------------------------------------------------- */
 
-static int64_t time_of(const struct ws_sample *s, int phase, enum ws_measure measure)
-{
-	if (measure == WS_MEASURE_STEP && phase != WS_PHASES)
-		return s->window_ns[phase] > 0 ? s->window_ns[phase] : 0;
-	if (measure == WS_MEASURE_STEP)
-		return s->step_ns;
-	if (measure == WS_MEASURE_WALL)
-		return phase == WS_PHASES ? s->host_ns : s->phase_ns[phase];
-	return phase == WS_PHASES ? s->gpu_ns : s->phase_gpu_ns[phase];
-}
-
 /* Does the side have this phase? Always true for the remainder and the whole step; windows need
  * work. */
 static bool has_phase(const struct ws_side *s, int phase, enum ws_measure measure)
@@ -46,19 +35,6 @@ bool ws_diff_has_phases(const struct ws_diff *d)
 	return false;
 }
 
-/* GPU time covers only matched work. Other times cover all work, so work of one side only is passed
- * separately. */
-static void set_more_work(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase)
-{
-	for (int p = 0; p < WS_PHASES; p++) {
-		if (p != phase && phase != WS_PHASES)
-			continue;
-		row->more_ns[s] += d->more_ns[s][p];
-		for (size_t i = 0; i < d->side[s].nsamples && !row->compares_like; i++)
-			row->more_ns[s] += (double)d->unlike_phase_ns[s][i * WS_PHASES + (size_t)p];
-	}
-}
-
 void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
                          enum ws_measure measure)
 {
@@ -79,13 +55,31 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
 
 		row->instances[s] = (uint64_t)has_phase(side, phase, measure);
 		for (uint32_t i = 0; i < side->nsamples; i++) {
+			const struct ws_sample *of = side->samples[i];
 			struct ws_diff_sum *sum = ws_diff_sum_of(row, s, i);
 
-			sum->ns = time_of(side->samples[i], phase, measure);
+			if (measure == WS_MEASURE_STEP)
+				sum->ns = phase == WS_PHASES         ? of->step_ns
+				          : of->window_ns[phase] > 0 ? of->window_ns[phase]
+				                                     : 0;
+			else if (measure == WS_MEASURE_WALL)
+				sum->ns = phase == WS_PHASES ? of->host_ns : of->phase_ns[phase];
+			else
+				sum->ns = phase == WS_PHASES ? of->gpu_ns : of->phase_gpu_ns[phase];
 			sum->like_ns = row->compares_like ? ws_diff_matched_ns(d, s, i, phase) : 0;
 			row->like_ns[s] += row->compares_like ? sum->like_ns : sum->ns;
 		}
-		set_more_work(d, row, s, phase);
+
+		/* GPU time covers only matched work. Other times cover all work, so work of one
+		 * side only is passed separately. */
+		for (int p = 0; p < WS_PHASES; p++) {
+			if (p != phase && phase != WS_PHASES)
+				continue;
+			row->more_ns[s] += d->more_ns[s][p];
+			for (size_t i = 0; i < d->side[s].nsamples && !row->compares_like; i++)
+				row->more_ns[s] +=
+				        (double)d->unlike_phase_ns[s][i * WS_PHASES + (size_t)p];
+		}
 	}
 }
 
@@ -111,6 +105,17 @@ struct ranges {
 	struct ws_diff_rows *rows;
 };
 
+/* The path around a path; "" of an outermost one. */
+static struct ws_bytes parent_of(struct ws_bytes path)
+{
+	const char *text = path.ptr;
+	size_t len = path.len;
+
+	while (len > 1 && (text[len - 1] != '/' || text[len - 2] == '\\'))
+		len--;
+	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
+}
+
 static void roll_places(struct ranges *r)
 {
 	struct ws_names *names = &r->d->names;
@@ -131,26 +136,9 @@ static void roll_places(struct ranges *r)
 		                     (struct ws_bytes){buffer, ws_name_roll_up(text, buffer)});
 	}
 	free(buffer);
-}
 
-/* The path around a path; "" of an outermost one. */
-static struct ws_bytes parent_of(struct ws_bytes path)
-{
-	const char *text = path.ptr;
-	size_t len = path.len;
-
-	while (len > 1 && (text[len - 1] != '/' || text[len - 2] == '\\'))
-		len--;
-	return (struct ws_bytes){text, len > 1 ? len - 1 : 0};
-}
-
-/* A number that no other place differs in stays, also in the paths of what lies in it: parents come
- * first. */
-static void keep_single_names(struct ranges *r)
-{
-	struct ws_names *names = &r->d->names;
-	struct ws_arena *arena = &r->rows->arena;
-
+	/* A number that no other place differs in stays, also in the paths of what lies in it:
+	 * parents come first. */
 	WS_NEW(&r->rows->arena, r->variants, names->texts.n + 1);
 	for (size_t p = 0; p < names->nplaces; p++)
 		r->variants[r->rolled[p]]++;
@@ -167,7 +155,7 @@ static void keep_single_names(struct ranges *r)
 		}
 		struct ws_bytes around = ws_texts_get(&names->texts, r->rolled[parent]);
 		size_t skip = parent_of(own).len;
-		char *path = ws_arena_alloc(arena, around.len + own.len - skip + 1);
+		char *path = ws_arena_alloc(&r->rows->arena, around.len + own.len - skip + 1);
 		memcpy(path, around.ptr, around.len);
 		memcpy(path + around.len, (const char *)own.ptr + skip, own.len - skip);
 		r->rolled[p] = ws_texts_add(&names->texts,
@@ -191,38 +179,6 @@ static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range
 	struct ws_diff_row *row = ws_diff_row_of(r->rows, &key);
 	*known = (uint32_t)(row - r->rows->row) + 1;
 	return row;
-}
-
-/* "bf16, fp32": of the operations in the ranges of each row. They are not what it is a row of. */
-static void gather_dtypes(struct ranges *r)
-{
-	struct ws_names *names = &r->d->names;
-	uint64_t *bits; /* by path of a row */
-
-	WS_NEW(&r->rows->arena, bits, names->texts.n + 1);
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &r->d->side[s];
-
-		memset(bits, 0, (names->texts.n + 1) * sizeof(*bits));
-		for (size_t i = 0; i < side->nrecordings; i++)
-			for (size_t p = 0; p < side->recordings[i].nplaces; p++)
-				bits[r->rolled[p]] |= side->recordings[i].dtypes[p];
-		for (size_t i = 0; i < r->rows->n; i++) {
-			struct ws_diff_row *row = &r->rows->row[i];
-			const char *list = "";
-
-			for (size_t bit = 0; bit < names->ndtypes && row->instances[s]; bit++) {
-				const struct ws_bytes name =
-				        ws_texts_get(&names->texts, names->dtype[bit]);
-
-				if (bits[row->key.path] >> bit & 1)
-					list = ws_arena_format(&r->rows->arena, "%s%s%.*s", list,
-					                       *list ? ", " : "", (int)name.len,
-					                       (const char *)name.ptr);
-			}
-			row->key.dtype[s] = ws_texts_add_str(&names->texts, list);
-		}
-	}
 }
 
 /* Ranges stand behind those around them; of ranges in one, those that changed most come first, as
@@ -285,7 +241,6 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 	rows->of_calls = true;
 	rows->noise = WS_DIFF_NOISE_GPU;
 	roll_places(&r);
-	keep_single_names(&r);
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r.d->side[s];
 		uint32_t *most;
@@ -325,12 +280,13 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 
 	/* What one side did alone in a range is no difference of the range, and of those around it.
 	 */
-	const struct ws_names *names = &r.d->names;
+	struct ws_names *names = &r.d->names;
+	const size_t npaths = names->texts.n + 1;
 	double *more_ns; /* by path of a row */
 
-	WS_NEW(&r.rows->arena, more_ns, names->texts.n + 1);
+	WS_NEW(&r.rows->arena, more_ns, npaths);
 	for (int s = 0; s < 2; s++) {
-		memset(more_ns, 0, (names->texts.n + 1) * sizeof(*more_ns));
+		memset(more_ns, 0, npaths * sizeof(*more_ns));
 		for (uint32_t p = 0; p < names->nplaces; p++)
 			for (uint32_t at = p; at != WS_NONE && r.d->more_place_ns[s][p] > 0;
 			     at = names->parents[at])
@@ -344,6 +300,33 @@ void ws_diff_gather_ranges(struct ws_diff *d, struct ws_diff_rows *rows)
 		}
 	}
 	ws_diff_rows_grade(d, rows);
-	gather_dtypes(&r);
+
+	/* "bf16, fp32": of the operations in the ranges of each row, which is not by dtype */
+	uint64_t *bits; /* by path of a row */
+
+	WS_NEW(&r.rows->arena, bits, npaths); /* the texts of the lists are no paths */
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &r.d->side[s];
+
+		memset(bits, 0, npaths * sizeof(*bits));
+		for (size_t i = 0; i < side->nrecordings; i++)
+			for (size_t p = 0; p < side->recordings[i].nplaces; p++)
+				bits[r.rolled[p]] |= side->recordings[i].dtypes[p];
+		for (size_t i = 0; i < r.rows->n; i++) {
+			struct ws_diff_row *row = &r.rows->row[i];
+			const char *list = "";
+
+			for (size_t bit = 0; bit < names->ndtypes && row->instances[s]; bit++) {
+				const struct ws_bytes name =
+				        ws_texts_get(&names->texts, names->dtype[bit]);
+
+				if (bits[row->key.path] >> bit & 1)
+					list = ws_arena_format(&r.rows->arena, "%s%s%.*s", list,
+					                       *list ? ", " : "", (int)name.len,
+					                       (const char *)name.ptr);
+			}
+			row->key.dtype[s] = ws_texts_add_str(&names->texts, list);
+		}
+	}
 	order_as_tree(&r);
 }

@@ -75,28 +75,23 @@ static int by_launch(const void *pa, const void *pb, void *ctx)
 	return ws_order_compare(a->number, b->number);
 }
 
-/* True in most cases with one device and one stream. */
-static bool are_in_order(struct ws_reader *c)
-{
-	struct launch last = {.launch_ns = INT64_MIN};
-
-	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
-		const struct launch l = launch_of(c, ws_joined_rows_kernel(c->rows, i), i);
-
-		if (l.sample == WS_NONE)
-			continue;
-		if (by_launch(&last, &l, NULL) > 0)
-			return false;
-		last = l;
-	}
-	return true;
-}
-
 static void sort_kernels(struct work *w)
 {
 	struct ws_reader *c = w->c;
 
-	if (are_in_order(c))
+	/* true in most cases with one device and one stream */
+	struct launch last = {.launch_ns = INT64_MIN};
+	bool in_order = true;
+
+	for (uint32_t i = 0; i < c->rows->nkernels && in_order; i++) {
+		const struct launch l = launch_of(c, ws_joined_rows_kernel(c->rows, i), i);
+
+		if (l.sample == WS_NONE)
+			continue;
+		in_order = by_launch(&last, &l, NULL) <= 0;
+		last = l;
+	}
+	if (in_order)
 		return;
 	ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched));
 	WS_EACH_KERNEL(c->rows, i, k) {
@@ -232,17 +227,6 @@ static void set_precision(struct work *w, const struct ws_joined_kernel *k, uint
 		item->kind = ws_texts_add_str(texts, "cast");
 }
 
-static void new_item(struct work *w, const struct ws_joined_kernel *k,
-                     const struct ws_joined_range *op, uint32_t cpu_op, struct ws_work_item *item)
-{
-	*item = (struct ws_work_item){.place = WS_NONE, .phase = k->kind->phase};
-	if (k->kind->path != WS_NONE)
-		item->place = w->c->place_of_path[k->kind->path];
-	item->class = class_of(w, k);
-	set_operation(w, op, cpu_op, item);
-	set_precision(w, k, op ? WS_NONE : cpu_op, item);
-}
-
 /* "name", then "name + other"; names that are already in it, and text over 2 KB, are left out. */
 static void add_kernel_name(struct work *w, struct ws_work_item *item,
                             const struct ws_joined_kernel *k)
@@ -267,20 +251,6 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
 	free(joined);
 }
 
-/* Replaces a less specific class: a convolution that begins with a change of layout is a
- * convolution. */
-static void take_telling_class(struct work *w, const struct ws_joined_kernel *k,
-                               struct ws_work_item *item)
-{
-	const struct ws_texts *texts = &w->c->names->texts;
-	const uint32_t class = class_of(w, k);
-
-	if (!class_tells_kind(ws_texts_get(texts, class)) ||
-	    class_tells_kind(ws_texts_get(texts, item->class)))
-		return;
-	item->class = item->kind = class;
-}
-
 /* Makes the item `before` (0 = none yet) with one more kernel, which may be the longest of the
  * call.
  */
@@ -291,12 +261,22 @@ static uint32_t make_item(struct work *w, const struct ws_joined_kernel *k,
 	struct ws_names *names = w->c->names;
 	struct ws_work_item item;
 
-	if (before)
+	if (before) {
 		item = *ws_names_item(names, before);
-	else
-		new_item(w, k, op, cpu_op, &item);
-	if (before && cpu_op != WS_NONE)
-		take_telling_class(w, k, &item);
+	} else {
+		item = (struct ws_work_item){.place = WS_NONE, .phase = k->kind->phase};
+		if (k->kind->path != WS_NONE)
+			item.place = w->c->place_of_path[k->kind->path];
+		item.class = class_of(w, k);
+		set_operation(w, op, cpu_op, &item);
+		set_precision(w, k, op ? WS_NONE : cpu_op, &item);
+	}
+	/* Replaces a less specific class: a convolution that begins with a change of layout is a
+	 * convolution. */
+	const uint32_t class = class_of(w, k);
+	if (before && cpu_op != WS_NONE && class_tells_kind(ws_texts_get(&names->texts, class)) &&
+	    !class_tells_kind(ws_texts_get(&names->texts, item.class)))
+		item.class = item.kind = class;
 	item.nkernels++;
 	if (is_longest) {
 		item.tensor = w->c->m->configs[k->kind->config].tensor;
@@ -336,22 +316,6 @@ static uint32_t find_item(struct work *w, const struct ws_joined_kernel *k, uint
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-/* Finds the existing call of a kernel's operation, WS_NONE, and the instance of its range. */
-static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
-                          uint32_t cpu_op, uint32_t *instance)
-{
-	*instance = 0;
-	if (k->range != WS_NONE) {
-		struct ws_range_at *range = ws_recording_range(w->c->r, k->range);
-
-		range->gpu_ns += k->dur_ns;
-		*instance = range->instance;
-	}
-	if (op_range != WS_NONE)
-		return w->call_of_range[op_range];
-	return cpu_op == WS_NONE ? WS_NONE : w->call_of_op[cpu_op];
-}
-
 /* A unique key of a kernel in a step: its begin and its configuration, which includes the
  * stream. */
 static uint64_t key_of_kernel(const struct ws_joined_kernel *k)
@@ -367,10 +331,18 @@ static uint32_t add_kernel(struct work *w, const struct ws_joined_kernel *k, uin
 	const uint64_t *piece = ws_map_get(&w->piece_of_kernel, key_of_kernel(k));
 	struct ws_sample *s = &r->samples[w->sample];
 	const uint32_t op_range = ws_joined_rows_op_range(w->c->rows, k->range);
-	uint32_t cpu_op = op_range == WS_NONE ? k->cpu_op : WS_NONE, instance;
-	uint32_t at = find_call(w, k, op_range, cpu_op, &instance);
-	struct ws_work_call call = {.instance = instance, .longest_ns = INT64_MIN};
+	const uint32_t cpu_op = op_range == WS_NONE ? k->cpu_op : WS_NONE;
+	struct ws_work_call call = {.longest_ns = INT64_MIN};
+	uint32_t at = op_range != WS_NONE ? w->call_of_range[op_range]
+	              : cpu_op != WS_NONE ? w->call_of_op[cpu_op]
+	                                  : WS_NONE;
 
+	if (k->range != WS_NONE) {
+		struct ws_range_at *range = ws_recording_range(r, k->range);
+
+		range->gpu_ns += k->dur_ns;
+		call.instance = range->instance;
+	}
 	at = at == WS_NONE ? into : at;
 	if (at != WS_NONE && s->ncalls && at >= s->first_call) {
 		call = *ws_recording_call(r, at);
@@ -402,18 +374,6 @@ static const struct ws_config *config_of(const struct work *w, const struct ws_j
 	return &w->c->m->configs[k->kind->config];
 }
 
-static struct last_attention *find_last_attention(struct work *w, const struct ws_config *config)
-{
-	for (size_t i = 0; i < w->nattention; i++)
-		if (w->attention[i].device == config->device &&
-		    w->attention[i].stream == config->stream)
-			return &w->attention[i];
-	WS_GROW(w->attention, w->nattention + 1, w->attention_capacity);
-	w->attention[w->nattention] =
-	        (struct last_attention){config->stream, config->device, WS_NONE};
-	return &w->attention[w->nattention++];
-}
-
 /* Adds the waiting kernels of this attention's stream (NULL = of any stream) to its call; WS_NONE =
  * to calls of their own. */
 static void add_waiting(struct work *w, const struct last_attention *to)
@@ -437,8 +397,17 @@ static void add_waiting(struct work *w, const struct last_attention *to)
 static void add_attention(struct work *w, const struct ws_joined_kernel *k)
 {
 	const struct ws_config *config = config_of(w, k);
-	struct last_attention *last = find_last_attention(w, config);
+	size_t at = 0;
 
+	while (at < w->nattention && (w->attention[at].device != config->device ||
+	                              w->attention[at].stream != config->stream))
+		at++;
+	if (at == w->nattention) {
+		WS_GROW(w->attention, w->nattention + 1, w->attention_capacity);
+		w->attention[w->nattention++] =
+		        (struct last_attention){config->stream, config->device, WS_NONE};
+	}
+	struct last_attention *last = &w->attention[at];
 	if (config->call == WS_NAME_CALL_BEHIND) {
 		WS_GROW(w->waiting, w->nwaiting + 1, w->waiting_capacity);
 		w->waiting[w->nwaiting++] = *k;
@@ -509,26 +478,6 @@ static void read_kernels(struct work *w)
 
 /* --- operations on the host ------------------------------------------------------------------- */
 
-/* The item of a host operation itself: shape and FLOPs, unless an operation inside it has FLOPs. */
-static uint32_t item_of_op(struct work *w, uint32_t cpu_op, bool has_inner_flops)
-{
-	struct ws_reader *c = w->c;
-	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
-	const struct ws_op_config *config = ws_cpu_op_config(c->m, cpu_op);
-	const struct ws_joined_range *range = ws_joined_rows_range(c->rows, ops->range[cpu_op]);
-	struct ws_work_item item = {.place = WS_NONE, .phase = ops->phase[cpu_op], .nkernels = 1};
-
-	if (range)
-		item.place = c->place_of_path[range->context->path];
-	item.class = config->kind ? ws_reader_text(c, config->kind) : c->unclassified;
-	set_operation(w, NULL, cpu_op, &item);
-	if (has_inner_flops)
-		item.flops = 0;
-	item.kernels = item.op;
-	item.dtype = ws_reader_text(c, config->dtype);
-	return ws_names_add_item(c->names, &item);
-}
-
 struct host_op {
 	struct launch launch; /* sorted by it, so it is first */
 	int64_t self_ns;
@@ -549,12 +498,26 @@ static void add_host_op(struct work *w, const struct host_op *op)
 		at->gpu_ns += op->self_ns;
 		call.instance = at->instance;
 	}
-	call.item = item_of_op(w, op->launch.number, op->has_inner_flops);
+
+	/* the operation itself: shape and FLOPs, unless an operation inside it has FLOPs */
+	const struct ws_op_config *config = ws_cpu_op_config(c->m, op->launch.number);
+	const struct ws_joined_range *of = ws_joined_rows_range(c->rows, range);
+	struct ws_work_item item = {.place = of ? c->place_of_path[of->context->path] : WS_NONE,
+	                            .phase = c->m->cpu_ops.phase[op->launch.number],
+	                            .nkernels = 1};
+
+	item.class = config->kind ? ws_reader_text(c, config->kind) : c->unclassified;
+	set_operation(w, NULL, op->launch.number, &item);
+	if (op->has_inner_flops)
+		item.flops = 0;
+	item.kernels = item.op;
+	item.dtype = ws_reader_text(c, config->dtype);
+	call.item = ws_names_add_item(c->names, &item);
 	if (!s->ncalls++)
 		s->first_call = r->ncalls;
 	s->gpu_ns += op->self_ns;
-	s->phase_gpu_ns[c->m->cpu_ops.phase[op->launch.number]] += op->self_ns;
-	add_class_time(w, ws_names_item(c->names, call.item)->class, WS_TENSOR_NO, op->self_ns, s);
+	s->phase_gpu_ns[item.phase] += op->self_ns;
+	add_class_time(w, item.class, WS_TENSOR_NO, op->self_ns, s);
 	ws_spill_put(&r->calls, sizeof(call), r->ncalls++, &call);
 }
 
@@ -611,27 +574,6 @@ static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *
 	return sample;
 }
 
-static void find_pieces(struct work *w)
-{
-	struct ws_recording *r = w->c->r;
-
-	if (!r->replay)
-		return;
-	const struct ws_replay_facts *facts = ws_replay_facts(r->replay);
-	if (facts->obstacle)
-		return;
-	r->replayed_sample = facts->step == WS_NONE ? 0 : w->c->sample_of_step[facts->step];
-	r->call_of_piece = ws_xarray(facts->npieces + 1, sizeof(*r->call_of_piece));
-	for (size_t i = 0; i < facts->npieces; i++) {
-		r->call_of_piece[i] = WS_NONE;
-		if (facts->pieces[i].is_kernel)
-			ws_map_add(&w->piece_of_kernel,
-			           key_of_kernel(ws_joined_rows_kernel(w->c->rows,
-			                                               facts->pieces[i].row)),
-			           i);
-	}
-}
-
 void ws_reader_read_work(struct ws_reader *c)
 {
 	struct work w = {.c = c};
@@ -642,7 +584,24 @@ void ws_reader_read_work(struct ws_reader *c)
 	memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
 	memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
 	sort_kernels(&w);
-	find_pieces(&w);
+
+	/* the kernels of the replay */
+	struct ws_recording *r = c->r;
+	const struct ws_replay_facts *facts = r->replay ? ws_replay_facts(r->replay) : NULL;
+
+	if (facts && !facts->obstacle) {
+		r->replayed_sample = facts->step == WS_NONE ? 0 : c->sample_of_step[facts->step];
+		r->call_of_piece = ws_xarray(facts->npieces + 1, sizeof(*r->call_of_piece));
+		for (size_t i = 0; i < facts->npieces; i++) {
+			r->call_of_piece[i] = WS_NONE;
+			if (facts->pieces[i].is_kernel)
+				ws_map_add(&w.piece_of_kernel,
+				           key_of_kernel(
+				                   ws_joined_rows_kernel(c->rows,
+				                                         facts->pieces[i].row)),
+				           i);
+		}
+	}
 	c->r->has_host_ops = !ws_model_has_work(c->m) && nops;
 	if (c->r->has_host_ops)
 		read_host_ops(&w);
@@ -650,13 +609,12 @@ void ws_reader_read_work(struct ws_reader *c)
 		read_kernels(&w);
 
 	/* copies, fills, and graphs traced as a whole */
-	const struct ws_model *m = w.c->m;
-	struct ws_recording *r = w.c->r;
+	const struct ws_model *m = c->m;
 
 	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *work = &m->work[i];
-		uint32_t sample = sample_of_work(w.c, work);
+		uint32_t sample = sample_of_work(c, work);
 		struct ws_copy_sum *sum;
 
 		if (sample == WS_NONE)

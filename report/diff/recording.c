@@ -18,25 +18,6 @@
  * that their operations read.
  */
 
-/* Adds the dtype of an operation to its place. */
-static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *range, uint32_t place)
-{
-	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
-	struct ws_names *names = c->names;
-	size_t bit = 0;
-
-	if (!range->is_counted || !op->dtype)
-		return;
-	uint32_t text = ws_reader_text(c, op->dtype);
-	while (bit < names->ndtypes && names->dtype[bit] != text)
-		bit++;
-	if (bit == WS_MOST_DTYPES)
-		return;
-	if (bit == names->ndtypes)
-		names->dtype[names->ndtypes++] = text;
-	c->r->dtypes[place] |= UINT64_C(1) << bit;
-}
-
 /*
  * Number of ranges of a place that began so far in a sample. Steps follow each other on their
  * thread, so the count for a thread and place restarts with the next sample.
@@ -53,6 +34,7 @@ struct numbering {
 static void read_ranges(struct ws_reader *c)
 {
 	struct ws_recording *r = c->r;
+	struct ws_names *names = c->names;
 	struct numbering numbering = {.ncounts = 0};
 
 	r->nranges = c->rows->nranges;
@@ -65,7 +47,21 @@ static void read_ranges(struct ws_reader *c)
 		                         c->place_of_path[range->context->path], 0, 0};
 
 		if (at.sample != WS_NONE) {
-			look_at_dtype(c, range, at.place);
+			const uint32_t dtype =
+			        range->is_counted ? ws_joined_range_op(c->m, range)->dtype : 0;
+
+			if (dtype) {
+				/* Adds the dtype of an operation to its place. */
+				const uint32_t text = ws_reader_text(c, dtype);
+				size_t bit = 0;
+
+				while (bit < names->ndtypes && names->dtype[bit] != text)
+					bit++;
+				if (bit == names->ndtypes && bit < WS_MOST_DTYPES)
+					names->dtype[names->ndtypes++] = text;
+				if (bit < WS_MOST_DTYPES)
+					r->dtypes[at.place] |= UINT64_C(1) << bit;
+			}
 
 			const uint32_t key[] = {c->r->has_steps ? range->context->thread : 0,
 			                        at.place};
@@ -206,22 +202,6 @@ static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes ke
 	r->nfacts++;
 }
 
-/* The mean of the recorded clocks of the multiprocessors: keys such as gpu.0.begin.sm_clock_mhz. */
-static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, unsigned *n)
-{
-	static const char end[] = ".sm_clock_mhz";
-	const char *text = key.ptr;
-	char number[16] = "";
-
-	if (key.len < sizeof(end) ||
-	    memcmp(text + key.len - (sizeof(end) - 1), end, sizeof(end) - 1) || !value.len ||
-	    value.len >= sizeof(number))
-		return;
-	memcpy(number, value.ptr, value.len);
-	*sum += strtod(number, NULL);
-	++*n;
-}
-
 /* Kind and number of requests, if equal for all batches of a server, are facts of the workload.
  * Kernels may not show them, because graphs hide the sizes. */
 static void add_batch(struct ws_reader *c)
@@ -257,8 +237,9 @@ static void add_batch(struct ws_reader *c)
 
 static void read_facts(struct ws_reader *c)
 {
+	static const char end[] = ".sm_clock_mhz";
 	const struct ws_model *m = c->m;
-	double clocks = 0;
+	double clocks = 0; /* of the multiprocessors */
 	unsigned readings = 0;
 
 	c->r->facts = ws_xarray(m->nfacts + m->meta.rows + 4, sizeof(*c->r->facts));
@@ -271,8 +252,16 @@ static void read_facts(struct ws_reader *c)
 	for (uint64_t i = 0; i < m->meta.rows; i++) {
 		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
 		struct ws_bytes value = ws_blob(&m->meta, WS_COL_meta_value, i);
+		char number[16] = "";
 
-		add_clock(key, value, &clocks, &readings);
+		/* keys such as gpu.0.begin.sm_clock_mhz */
+		if (key.len > sizeof(end) - 1 && value.len && value.len < sizeof(number) &&
+		    !memcmp((const char *)key.ptr + key.len - (sizeof(end) - 1), end,
+		            sizeof(end) - 1)) {
+			memcpy(number, value.ptr, value.len);
+			clocks += strtod(number, NULL);
+			readings++;
+		}
 		add_fact(c, "", key, value);
 	}
 	c->r->clock_mhz = readings ? clocks / readings : 0;

@@ -65,33 +65,11 @@ struct compared {
 	size_t n; /* values of all recordings */
 };
 
-static void compare_init(struct compared *c, const struct ws_side *side, size_t most_values)
-{
-	*c = (struct compared){
-	        .values = ws_xarray(most_values, sizeof(*c->values)),
-	        .times = ws_xarray(most_values, sizeof(*c->times)),
-	        .steps = ws_xarray(side->nrecordings + 1, sizeof(*c->steps)),
-	};
-}
-
 static void compare_add(struct compared *c, double ns, size_t times)
 {
 	/* logarithms need a positive value, so 0 becomes less than the resolution */
 	c->values[c->n] = fmax(ns, 0.5);
 	c->times[c->n++] = times;
-}
-
-/* What B takes less, and more, for work that only one side did is no difference. whole_ns: of each
- * side, over all samples; only_ns: that of work that only it did. */
-static void set_work(struct ws_comparison *c, const double whole_ns[2], const double only_ns[2])
-{
-	double factor[2];
-
-	for (int s = 0; s < 2; s++)
-		factor[s] = only_ns[s] < whole_ns[s] ? whole_ns[s] / (whole_ns[s] - only_ns[s])
-		                                     : INFINITY;
-	c->less_work = whole_ns[0] > 0 ? factor[0] : 1;
-	c->more_work = whole_ns[1] > 0 ? factor[1] : 1;
 }
 
 int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int phase)
@@ -107,33 +85,31 @@ int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int ph
 	return ns;
 }
 
-/* Mean number of groups in samples that have some. */
-static double mean_groups(const struct ws_diff_sums *sums)
-{
-	double all = 0;
-	size_t having = 0;
-
-	for (size_t i = 0; i < sums->n; i++) {
-		all += sums->sum[i].groups;
-		having += sums->sum[i].groups > 0;
-	}
-	return having ? all / (double)having : 0;
-}
-
 /* Compares the samples of each side: all of them, with 0 in samples without such work; or, for
  * matched work of equal size, samples with the work, scaled to equal numbers of calls. */
 static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bool matched)
 {
-	const double calls = matched ? mean_groups(&row->sums[0]) : 0;
+	const struct ws_diff_sums *of_a = &row->sums[0];
 	const double whole[2] = {(double)row->like_ns[0], (double)row->like_ns[1]};
 	struct compared c[2];
+	double calls = 0; /* mean number of groups in samples that have some */
+	size_t having = 0;
 
+	for (size_t i = 0; i < of_a->n && matched; i++) {
+		calls += of_a->sum[i].groups;
+		having += of_a->sum[i].groups > 0;
+	}
+	calls = having ? calls / (double)having : 0;
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 		const struct ws_diff_sum *sum = row->sums[s].sum, *end = sum + row->sums[s].n;
+		const size_t most = 2 * row->sums[s].n + side->nrecordings + 1;
 		size_t sample = 0, until = 0;
 
-		compare_init(&c[s], side, 2 * row->sums[s].n + side->nrecordings + 1);
+		c[s] = (struct compared){.values = ws_xarray(most, sizeof(*c->values)),
+		                         .times = ws_xarray(most, sizeof(*c->times)),
+		                         .steps = ws_xarray(side->nrecordings + 1,
+		                                            sizeof(*c->steps))};
 		for (size_t r = 0; r < side->nrecordings; r++) {
 			const size_t first = c[s].n;
 
@@ -177,7 +153,17 @@ static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bo
 		free(c[s].times);
 		free(c[s].steps);
 	}
-	set_work(&row->c, whole, row->more_ns);
+
+	/* What B takes less, and more, for work that only one side did is no difference. */
+	double factor[2] = {1, 1};
+
+	for (int s = 0; s < 2; s++)
+		if (whole[s] > 0)
+			factor[s] = row->more_ns[s] < whole[s]
+			                    ? whole[s] / (whole[s] - row->more_ns[s])
+			                    : INFINITY;
+	row->c.less_work = factor[0];
+	row->c.more_work = factor[1];
 }
 
 /* With fewer than three recordings per side, shorter or fewer calls are not graded. */
@@ -196,34 +182,6 @@ static bool is_too_little(const struct ws_diff *d, const struct ws_diff_rows *r,
 			return true;
 	}
 	return false;
-}
-
-/* Compares one row before grading all rows; marks rows that are not graded. */
-static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
-                        struct ws_diff_row *row)
-{
-	const bool both = row->instances[0] && row->instances[1],
-	           matched = r->of_work && row->like_calls[0] && row->like_calls[1];
-
-	/* for work of one side only, computes the typical time, but no grade */
-	compare_samples(d, row, matched);
-	if (r->of_work && both && !matched)
-		row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
-	if (!both)
-		row->c.grade = WS_GRADE_NONE;
-	else if (r->of_calls && row->c.basis == WS_BASIS_STEPS && !row->c.identical &&
-	         row->c.grade != WS_GRADE_UNLIKE && is_too_little(d, r, row))
-		row->c.grade = WS_GRADE_NONE;
-}
-
-/* Mean over n samples. */
-static double mean_of(const struct ws_diff_sums *sums, size_t nsamples)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < sums->n; i++)
-		sum += (double)sums->sum[i].ns;
-	return sum / (double)nsamples;
 }
 
 /* The sums of the displayed sample; NULL: the row has none. */
@@ -332,7 +290,7 @@ static void compare_pairs(const struct ws_diff *d, struct ws_diff_row *row)
 
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 {
-	struct ws_comparison **both = ws_xarray(r->n + 1, sizeof(*both));
+	struct ws_comparison **compared = ws_xarray(r->n + 1, sizeof(*compared));
 	size_t n = 0;
 
 	for (size_t i = 0; i < 2 * r->n; i++) {
@@ -343,23 +301,38 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		if (row->instances[s]) {
 			const struct ws_diff_sum *shown = shown_sum(d, row, s);
 
-			row->mean[s] = mean_of(&row->sums[s], d->side[s].nsamples);
+			row->mean[s] = 0;
+			for (size_t k = 0; k < row->sums[s].n; k++)
+				row->mean[s] += (double)row->sums[s].sum[k].ns;
+			row->mean[s] /= (double)d->side[s].nsamples;
 			row->shown[s] = shown ? (double)shown->ns : 0;
 		}
 	}
 	if (r->n)
 		ws_sort(r->row, r->n, sizeof(*r->row), by_change);
+	/* Compares each row before grading all; marks rows that are not graded. */
 	for (size_t i = 0; i < r->n; i++) {
-		compare_row(d, r, &r->row[i]);
-		both[n++] = &r->row[i].c;
+		struct ws_diff_row *row = &r->row[i];
+		const bool on_both = row->instances[0] && row->instances[1],
+		           matched = r->of_work && row->like_calls[0] && row->like_calls[1];
+
+		/* for work of one side only, computes the typical time, but no grade */
+		compare_samples(d, row, matched);
+		if (r->of_work && on_both && !matched)
+			row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
+		if (!on_both ||
+		    (r->of_calls && row->c.basis == WS_BASIS_STEPS && !row->c.identical &&
+		     row->c.grade != WS_GRADE_UNLIKE && is_too_little(d, r, row)))
+			row->c.grade = WS_GRADE_NONE;
+		compared[n++] = &row->c;
 	}
-	ws_grade_rows(both, n, &d->grade);
+	ws_grade_rows(compared, n, &d->grade);
 	for (size_t i = 0; i < r->n && d->opts.paired && !r->of_work; i++)
 		if (r->row[i].key.measure == WS_MEASURE_STEP && r->row[i].key.phase == WS_PHASES)
 			compare_pairs(d, &r->row[i]);
 	for (size_t i = 0; i < r->n; i++)
 		show(d, r, &r->row[i]);
-	free(both);
+	free(compared);
 }
 
 /* --- assumed noise between recordings, if there are too few: docs/dev/statistics.md */

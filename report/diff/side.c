@@ -35,8 +35,7 @@ struct merger {
 	struct ws_side *s;
 	const struct ws_names *names;
 	struct ws_work_ref *calls; /* calls of a sample */
-	uint32_t *slot_of;         /* slot of each call */
-	size_t capacity, slots_capacity;
+	size_t capacity;
 	struct ws_texts extra; /* work with slots after those of the first sample, in order */
 };
 
@@ -64,49 +63,39 @@ static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call)
 	return (uint32_t)s->nslots++;
 }
 
-/* Sets slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same:
- * slots equal indexes. */
-static void match_sample(struct merger *g, const struct ws_work_list *list, bool *same)
-{
-	const struct ws_sample *first = g->s->samples[0];
-	const struct ws_work_list of_first = {g->s->slots, first->ncalls, first->gpu_ns};
-	struct ws_match match;
-
-	*same = of_first.n == list->n && same_work(g, list);
-	if (*same)
-		return;
-	ws_match_find(&match, g->names, &of_first, list, false);
-	uint32_t *slot_of_group = ws_xarray(match.ngroups + 1, sizeof(*slot_of_group));
-	for (uint32_t i = (uint32_t)of_first.n; i-- > 0;)
-		if (match.group[0][i] != WS_NONE)
-			slot_of_group[match.group[0][i]] = i;
-	for (size_t i = 0; i < list->n; i++)
-		g->slot_of[i] =
-		        match.group[1][i] == WS_NONE ? WS_NONE : slot_of_group[match.group[1][i]];
-	free(slot_of_group);
-	ws_match_release(&match);
-}
-
 /* Assigns slots to the calls of a further sample. */
 static void place_sample(struct merger *g, size_t sample)
 {
 	struct ws_recording *r = ws_side_recording(g->s, sample);
 	struct ws_sample *s = g->s->samples[sample];
+	const struct ws_sample *first = g->s->samples[0];
+	const struct ws_work_list of_first = {g->s->slots, first->ncalls, first->gpu_ns};
 	struct ws_work_list list = {.n = s->ncalls, .gpu_ns = s->gpu_ns};
+	struct ws_match match;
 
 	WS_GROW(g->calls, list.n, g->capacity);
-	WS_GROW(g->slot_of, list.n, g->slots_capacity);
 	list.call = g->calls;
 	for (size_t i = 0; i < list.n; i++) {
 		const struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
 
 		g->calls[i] = (struct ws_work_ref){call->item, call->instance};
 	}
-	match_sample(g, &list, &s->calls_are_slots);
-	for (size_t i = 0; i < list.n && !s->calls_are_slots; i++) {
+	s->calls_are_slots = of_first.n == list.n && same_work(g, &list);
+	if (s->calls_are_slots)
+		return;
+
+	/* The slots of the calls; WS_NONE: the first sample has no such work. */
+	ws_match_find(&match, g->names, &of_first, &list, false);
+	uint32_t *slot_of_group = ws_xarray(match.ngroups + 1, sizeof(*slot_of_group));
+	for (uint32_t i = (uint32_t)of_first.n; i-- > 0;)
+		if (match.group[0][i] != WS_NONE)
+			slot_of_group[match.group[0][i]] = i;
+	for (size_t i = 0; i < list.n; i++) {
 		struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
 
-		call->slot = g->slot_of[i];
+		const uint32_t group = match.group[1][i];
+
+		call->slot = group == WS_NONE ? WS_NONE : slot_of_group[group];
 		if (call->slot == WS_NONE) {
 			/* Slot for work that the first sample lacks: after all others, and the same
 			 * for equal work. */
@@ -114,11 +103,13 @@ static void place_sample(struct merger *g, size_t sample)
 			const uint32_t what[] = {item->place, item->op,    item->kind,
 			                         item->shape, item->class, item->phase};
 			const size_t slot =
-			        g->s->samples[0]->ncalls - 1 +
+			        first->ncalls - 1 +
 			        ws_texts_add(&g->extra, (struct ws_bytes){what, sizeof(what)});
 			call->slot = slot < g->s->nslots ? (uint32_t)slot : add_slot(g->s, call);
 		}
 	}
+	free(slot_of_group);
+	ws_match_release(&match);
 }
 
 static int by_step(const void *pa, const void *pb, void *arg)
@@ -134,25 +125,6 @@ static size_t median_sample(const struct ws_side *s, size_t *order, size_t n)
 {
 	ws_sort_by(order, n, sizeof(*order), by_step, s->samples);
 	return order[(n - 1) / 2];
-}
-
-static void choose_shown(struct ws_side *s)
-{
-	size_t *order = ws_xarray(s->nsamples + 1, sizeof(*order)), nmedians = 0, at = 0;
-	size_t *medians = ws_xarray(s->nrecordings + 1, sizeof(*medians));
-
-	for (size_t r = 0; r < s->nrecordings; at += s->steps[r++]) {
-		for (size_t i = 0; i < s->steps[r]; i++)
-			order[i] = at + i;
-		if (s->steps[r])
-			medians[nmedians++] = median_sample(s, order, s->steps[r]);
-	}
-	s->shown = nmedians ? median_sample(s, medians, nmedians) : s->nsamples;
-	for (at = 0; s->shown_recording + 1 < s->nrecordings &&
-	             s->shown >= at + s->steps[s->shown_recording];)
-		at += s->steps[s->shown_recording++];
-	free(order);
-	free(medians);
 }
 
 void ws_side_merge(struct ws_side *s, const struct ws_names *names)
@@ -171,7 +143,21 @@ void ws_side_merge(struct ws_side *s, const struct ws_names *names)
 	}
 	for (size_t i = 0; i < n; i++)
 		s->gpu_ns += s->samples[i]->gpu_ns;
-	choose_shown(s);
+	size_t *order = ws_xarray(s->nsamples + 1, sizeof(*order)), nmedians = 0, at = 0;
+	size_t *medians = ws_xarray(s->nrecordings + 1, sizeof(*medians));
+
+	for (size_t r = 0; r < s->nrecordings; at += s->steps[r++]) {
+		for (size_t i = 0; i < s->steps[r]; i++)
+			order[i] = at + i;
+		if (s->steps[r])
+			medians[nmedians++] = median_sample(s, order, s->steps[r]);
+	}
+	s->shown = nmedians ? median_sample(s, medians, nmedians) : s->nsamples;
+	for (at = 0; s->shown_recording + 1 < s->nrecordings &&
+	             s->shown >= at + s->steps[s->shown_recording];)
+		at += s->steps[s->shown_recording++];
+	free(order);
+	free(medians);
 	if (s->nsamples) {
 		struct ws_recording *r = ws_side_recording(s, 0);
 		struct ws_sample *first = s->samples[0];
@@ -184,7 +170,6 @@ void ws_side_merge(struct ws_side *s, const struct ws_names *names)
 	for (size_t i = 1; i < s->nsamples; i++)
 		place_sample(&g, i);
 	free(g.calls);
-	free(g.slot_of);
 	ws_texts_release(&g.extra);
 }
 

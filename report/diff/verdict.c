@@ -93,37 +93,6 @@ static int percent_of(const struct ws_diff *d, const struct ws_comparison *c)
 	                  (c->basis == WS_BASIS_PAIRS ? d->opts.confidence : WS_GRADE_CONFIDENCE));
 }
 
-/* A sentence for times that differ because one side did more work. */
-static void print_other_work(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                             size_t size)
-{
-	const bool faster = c->ratio < 1;
-	const double more = (faster ? c->less_work : c->more_work) - 1;
-	char ratio[64];
-
-	print_ratio(c->ratio, ratio, sizeof(ratio));
-	snprintf(out, size,
-	         "No significant difference in common work: %s is %s, but %s also did %s %% "
-	         "more work.",
-	         d->side[1].name, ratio, d->side[!faster].name, DIGITS(100 * more));
-}
-
-static void print_different(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                            size_t size)
-{
-	const bool likely = c->basis == WS_BASIS_STEPS;
-	const double slow = times_of(c->low), fast = times_of(c->high);
-	const bool in_times = times_of(c->ratio) >= WS_SAY_TIMES_FROM;
-	char ratio[64], least[32], most[32], assumed[48];
-
-	print_ratio(c->ratio, ratio, sizeof(ratio));
-	print_amount(fmin(slow, fast), in_times, least, sizeof(least));
-	print_amount(fmax(slow, fast), in_times, most, sizeof(most));
-	snprintf(out, size, "%s is %s%s than %s (%d %% CI %s to %s%s).", d->side[1].name,
-	         likely ? "likely " : "", ratio, d->side[0].name, percent_of(d, c), least, most,
-	         print_assumed(c, assumed));
-}
-
 static void print_comparison(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                              size_t size)
 {
@@ -137,16 +106,35 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 	else if (c->grade == WS_GRADE_SAME)
 		snprintf(out, size, "%s and %s take the same time, within %.3g %%.", a, b,
 		         d->grade.same_within * 100);
-	else if (ws_grade_is_faster(c->grade) || ws_grade_is_slower(c->grade))
-		print_different(d, c, out, size);
-	else if (isnan(c->low)) {
+	else if (ws_grade_is_faster(c->grade) || ws_grade_is_slower(c->grade)) {
+		const bool likely = c->basis == WS_BASIS_STEPS;
+		const double slow = times_of(c->low), fast = times_of(c->high);
+		const bool in_times = times_of(c->ratio) >= WS_SAY_TIMES_FROM;
+		char least[32], most[32], assumed[48];
+
+		print_ratio(c->ratio, ratio, sizeof(ratio));
+		print_amount(fmin(slow, fast), in_times, least, sizeof(least));
+		print_amount(fmax(slow, fast), in_times, most, sizeof(most));
+		snprintf(out, size, "%s is %s%s than %s (%d %% CI %s to %s%s).", d->side[1].name,
+		         likely ? "likely " : "", ratio, d->side[0].name, percent_of(d, c), least,
+		         most, print_assumed(c, assumed));
+	} else if (isnan(c->low)) {
 		print_ratio(c->ratio, ratio, sizeof(ratio));
 		snprintf(out, size, "%s looks %s than %s, but run-to-run noise is unknown.", b,
 		         ratio, a);
 	} else if (c->discovered && (c->high < 1 || c->low > 1) &&
-	           (c->ratio < 1 ? c->less_work : c->more_work) > 1.0005)
-		print_other_work(d, c, out, size);
-	else {
+	           (c->ratio < 1 ? c->less_work : c->more_work) > 1.0005) {
+		/* A sentence for times that differ because one side did more work. */
+		const bool faster = c->ratio < 1;
+		const double more = (faster ? c->less_work : c->more_work) - 1;
+
+		print_ratio(c->ratio, ratio, sizeof(ratio));
+		snprintf(
+		        out, size,
+		        "No significant difference in common work: %s is %s, but %s also did %s %% "
+		        "more work.",
+		        d->side[1].name, ratio, d->side[!faster].name, DIGITS(100 * more));
+	} else {
 		const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
 		char settles[96], assumed[48];
 
@@ -192,27 +180,6 @@ static void add_time(const struct verdict *v, const char *subject, const char *s
 
 /* --- before any number ------------------------------------------------------------------- */
 
-static void add_matched(const struct verdict *v)
-{
-	const struct ws_diff *d = v->d;
-	struct ws_cell *row;
-	double share[2];
-
-	for (int s = 0; s < 2; s++)
-		share[s] = ws_stat_percent((double)d->matched_ns[s], (double)d->side[s].gpu_ns);
-	if (share[0] >= 99.95 && share[1] >= 99.95)
-		row = ws_table_add(v->t, "matched work", "All work of both sides is matched.");
-	else if (d->side[0].gpu_ns && d->side[1].gpu_ns)
-		row = ws_table_add(v->t, "matched work",
-		                   "%.1f %% of %s's %s and %.1f %% of %s's are matched.", share[0],
-		                   d->side[0].name, ws_diff_work_time(d), share[1],
-		                   d->side[1].name);
-	else
-		row = ws_table_add(v->t, "matched work",
-		                   "A side has no kernels with a time, so nothing is matched.");
-	ws_verdict_numbers(v->t, row, share[0], share[1], "%");
-}
-
 /* --- times ------------------------------------------------------------------------------- */
 
 static double clock_of(const struct ws_side *side)
@@ -225,18 +192,6 @@ static double clock_of(const struct ws_side *side)
 		mhz += side->recordings[i].clock_mhz / (double)side->nrecordings;
 	}
 	return mhz;
-}
-
-/* Whether the clocks explain the gap: the times differ, but the cycles do not. */
-static bool clocks_explain(const struct ws_diff *d, const struct ws_comparison *c)
-{
-	const double *mhz = d->result->clock_mhz;
-
-	if (!mhz[0] || !mhz[1] ||
-	    ws_side_fact(&d->side[0], &d->names, "device") !=
-	            ws_side_fact(&d->side[1], &d->names, "device"))
-		return false;
-	return fabs(ws_log(c->ratio * mhz[1] / mhz[0])) < ws_log1p(d->grade.min_effect);
 }
 
 static bool are_launch_bound(const struct ws_diff *d)
@@ -258,13 +213,19 @@ static void add_launch_bound(const struct ws_diff *d, struct ws_sentence *text)
  * no such reason. */
 static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct ws_sentence *text)
 {
-	if (ws_grade_is_different(c->grade) && clocks_explain(d, c)) {
+	const double *mhz = d->result->clock_mhz;
+
+	/* the clocks explain the gap if the times differ, but the cycles do not */
+	if (ws_grade_is_different(c->grade) && mhz[0] && mhz[1] &&
+	    ws_side_fact(&d->side[0], &d->names, "device") ==
+	            ws_side_fact(&d->side[1], &d->names, "device") &&
+	    fabs(ws_log(c->ratio * mhz[1] / mhz[0])) < ws_log1p(d->grade.min_effect)) {
 		*text->text = '\0';
 		ws_sentence_add(
 		        text,
 		        "No significant difference in cycles: the clocks differed (%.0f and "
 		        "%.0f MHz).",
-		        d->result->clock_mhz[0], d->result->clock_mhz[1]);
+		        mhz[0], mhz[1]);
 		c->grade = WS_GRADE_AMBIGUOUS;
 	}
 	/* with a threshold the question is the time of the step, not of the GPU work
@@ -360,34 +321,6 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	add_time(v, subject.text, text.text, &row->c);
 }
 
-/* Further times of a whole trace, which has no phases. */
-static void add_beside(const struct verdict *v)
-{
-	static const char *const subjects[] = {"copies", "idle"};
-	double ns[2][2] = {{0, 0}, {0, 0}};
-
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &v->d->side[s];
-
-		for (int use = WS_USE_COPY + 1; use < WS_USES; use++)
-			ns[1][s] += (double)side->samples[side->shown]->use_ns[use];
-		for (uint32_t name = 0; name < WS_COPY_NAMES; name++)
-			ns[0][s] += ws_side_copies(side, name, WS_COPIES_NS);
-	}
-	for (size_t i = 0; i < 2; i++) {
-		const double change = ns[i][1] - ns[i][0];
-		char time[WS_SAY_TIME];
-
-		if (!ns[i][0] && !ns[i][1])
-			continue;
-		ws_verdict_numbers(v->t,
-		                   ws_table_add(v->t, subjects[i], "%s %s.",
-		                                ws_say_time_in(fabs(change), time),
-		                                change < 0 ? "less" : "more"),
-		                   ns[i][0] / 1e6, ns[i][1] / 1e6, "ms");
-	}
-}
-
 /* False: the time of a side is 0. */
 static bool add_times(const struct verdict *v, double gpu_ns[2])
 {
@@ -406,8 +339,32 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 		add_gpu_time(v, &rows, WS_PHASES);
 		for (int p = 0; p < WS_PHASES; p++)
 			add_gpu_time(v, &rows, p);
-		if (!d->by_steps)
-			add_beside(v);
+		if (!d->by_steps) {
+			/* further times of a whole trace, which has no phases */
+			static const char *const subjects[] = {"copies", "idle"};
+			double ns[2][2] = {{0, 0}, {0, 0}};
+
+			for (int s = 0; s < 2; s++) {
+				const struct ws_side *side = &v->d->side[s];
+
+				for (int use = WS_USE_COPY + 1; use < WS_USES; use++)
+					ns[1][s] += (double)side->samples[side->shown]->use_ns[use];
+				for (uint32_t name = 0; name < WS_COPY_NAMES; name++)
+					ns[0][s] += ws_side_copies(side, name, WS_COPIES_NS);
+			}
+			for (size_t i = 0; i < 2; i++) {
+				const double change = ns[i][1] - ns[i][0];
+				char time[WS_SAY_TIME];
+
+				if (!ns[i][0] && !ns[i][1])
+					continue;
+				ws_verdict_numbers(v->t,
+				                   ws_table_add(v->t, subjects[i], "%s %s.",
+				                                ws_say_time_in(fabs(change), time),
+				                                change < 0 ? "less" : "more"),
+				                   ns[i][0] / 1e6, ns[i][1] / 1e6, "ms");
+			}
+		}
 		row = find_row(&rows, WS_MEASURE_GPU, WS_PHASES);
 		memcpy(gpu_ns, row->shown, sizeof(row->shown));
 	} else {
@@ -539,47 +496,6 @@ static void note_arguments(const struct verdict *v)
 		              (const char *)arguments[1].ptr);
 }
 
-static void add_notes(const struct verdict *v)
-{
-	const struct ws_diff *d = v->d;
-
-	note_arguments(v);
-	ws_diff_note_samples(d, v->t);
-	if (!d->by_steps)
-		ws_table_note(v->t, "No steps found, so whole traces are compared, from the first "
-		                    "device work to the last. Use --step PATTERN to name the "
-		                    "step range.");
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &d->side[s];
-
-		if (side->recordings[0].on_cpu)
-			ws_table_note(v->t,
-			              "%s ran %son the CPU reference: real CPU timings; not "
-			              "GPU performance.",
-			              side->name, side->recordings[0].on_cpu == 2 ? "partly " : "");
-		for (size_t i = 0; i < side->nrecordings; i++) {
-			const struct ws_recording *r = &side->recordings[i];
-			struct ws_bytes name = ws_texts_get(&d->names.texts, r->name);
-
-			for (size_t k = 0; k < r->origin->nnotes; k++)
-				ws_table_note(v->t, "%.*s: %s", (int)name.len,
-				              (const char *)name.ptr, r->origin->notes[k]);
-			if (r->graphs_ns)
-				ws_table_note(v->t,
-				              "%.*s: CUDA graphs traced as a whole took %.3f ms; "
-				              "their kernels were not recorded, so nothing of "
-				              "them is compared.",
-				              (int)name.len, (const char *)name.ptr,
-				              (double)r->graphs_ns / 1e6);
-			if (r->unfinished)
-				ws_table_note(v->t,
-				              "%.*s: %zu of its steps %s cut off, and left out.",
-				              (int)name.len, (const char *)name.ptr,
-				              r->unfinished, r->unfinished == 1 ? "was" : "were");
-		}
-	}
-}
-
 void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 {
 	const struct verdict v = {d, t};
@@ -609,7 +525,23 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 		ws_cell_set_str(v.t, &row[WS_TC_diff_verdict_grade],
 		                ws_grade_name(WS_GRADE_UNLIKE));
 	}
-	add_matched(&v);
+
+	struct ws_cell *row;
+	double share[2];
+
+	for (int s = 0; s < 2; s++)
+		share[s] = ws_stat_percent((double)d->matched_ns[s], (double)d->side[s].gpu_ns);
+	if (share[0] >= 99.95 && share[1] >= 99.95)
+		row = ws_table_add(v.t, "matched work", "All work of both sides is matched.");
+	else if (d->side[0].gpu_ns && d->side[1].gpu_ns)
+		row = ws_table_add(v.t, "matched work",
+		                   "%.1f %% of %s's %s and %.1f %% of %s's are matched.", share[0],
+		                   d->side[0].name, ws_diff_work_time(d), share[1],
+		                   d->side[1].name);
+	else
+		row = ws_table_add(v.t, "matched work",
+		                   "A side has no kernels with a time, so nothing is matched.");
+	ws_verdict_numbers(v.t, row, share[0], share[1], "%");
 	if (add_times(&v, gpu_ns)) {
 		add_memory(&v);
 		add_utilization(&v, false);
@@ -617,5 +549,39 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 		ws_verdict_gains(d, t, d->typical_ns, gpu_ns);
 		add_unmatched(&v);
 	}
-	add_notes(&v);
+	note_arguments(&v);
+	ws_diff_note_samples(d, v.t);
+	if (!d->by_steps)
+		ws_table_note(v.t, "No steps found, so whole traces are compared, from the first "
+		                   "device work to the last. Use --step PATTERN to name the "
+		                   "step range.");
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+
+		if (side->recordings[0].on_cpu)
+			ws_table_note(v.t,
+			              "%s ran %son the CPU reference: real CPU timings; not "
+			              "GPU performance.",
+			              side->name, side->recordings[0].on_cpu == 2 ? "partly " : "");
+		for (size_t i = 0; i < side->nrecordings; i++) {
+			const struct ws_recording *r = &side->recordings[i];
+			struct ws_bytes name = ws_texts_get(&d->names.texts, r->name);
+
+			for (size_t k = 0; k < r->origin->nnotes; k++)
+				ws_table_note(v.t, "%.*s: %s", (int)name.len,
+				              (const char *)name.ptr, r->origin->notes[k]);
+			if (r->graphs_ns)
+				ws_table_note(v.t,
+				              "%.*s: CUDA graphs traced as a whole took %.3f ms; "
+				              "their kernels were not recorded, so nothing of "
+				              "them is compared.",
+				              (int)name.len, (const char *)name.ptr,
+				              (double)r->graphs_ns / 1e6);
+			if (r->unfinished)
+				ws_table_note(v.t,
+				              "%.*s: %zu of its steps %s cut off, and left out.",
+				              (int)name.len, (const char *)name.ptr, r->unfinished,
+				              r->unfinished == 1 ? "was" : "were");
+		}
+	}
 }

@@ -26,16 +26,6 @@ struct ws_bytes ws_diff_class_name(struct ws_bytes name)
 
 /* --- parts of a step ---------------------------------------------------------------------- */
 
-/* The number of devices in the sums of a sample. */
-static double devices_of(const struct ws_sample *s)
-{
-	int64_t all = 0;
-
-	for (int use = 0; use < WS_USES; use++)
-		all += s->use_ns[use];
-	return s->step_ns > 0 ? (double)(all / s->step_ns) : 0;
-}
-
 static struct ws_diff_part *part_of(struct ws_diff_parts *p, enum ws_diff_part_kind kind,
                                     struct ws_bytes name)
 {
@@ -46,14 +36,46 @@ static struct ws_diff_part *part_of(struct ws_diff_parts *p, enum ws_diff_part_k
 	return &p->part[p->n++];
 }
 
-/* Classes of kernels but communication, whose share of a step is what nothing hides. What the
- * classes are longer than the time in which kernels ran is their overlap. */
-static void add_kernels(struct ws_diff *d, int s, double devices, struct ws_diff_parts *p)
+static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
 {
 	const struct ws_side *side = &d->side[s];
-	const struct ws_sample *of = side->samples[side->shown];
+	const struct ws_sample *of =
+	        side->shown < side->nsamples ? side->samples[side->shown] : NULL;
 	const struct ws_class_time *classes =
-	        side->recordings[side->shown_recording].classes + of->first_class;
+	        of ? side->recordings[side->shown_recording].classes + of->first_class : NULL;
+	double devices = 0; /* in the sums of the sample */
+
+	p->whole_ns[s] = of ? (double)of->step_ns : 0;
+	if (of && of->step_ns > 0) {
+		int64_t all = 0;
+
+		for (int use = 0; use < WS_USES; use++)
+			all += of->use_ns[use];
+		devices = (double)(all / of->step_ns);
+	}
+	if (of && ws_diff_is_of_host_ops(d)) {
+		/* a part per class of operations on the host, and one for the rest of the step */
+		for (size_t k = 0; k < of->nclasses; k++)
+			part_of(p, WS_PART_OPERATION,
+			        ws_texts_get(&d->names.texts, classes[k].class))
+			        ->ns[s] = (double)classes[k].gpu_ns;
+		if (of->step_ns > of->gpu_ns)
+			part_of(p, WS_PART_IDLE, ws_bytes_of("in no operation"))->ns[s] =
+			        (double)(of->step_ns - of->gpu_ns);
+		else
+			part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of operations"))->ns[s] =
+			        (double)(of->step_ns - of->gpu_ns);
+		return;
+	}
+	if (devices < 1) {
+		if (p->whole_ns[s] > 0)
+			part_of(p, WS_PART_IDLE, ws_bytes_of("no device worked"))->ns[s] =
+			        p->whole_ns[s];
+		return;
+	}
+
+	/* Classes of kernels but communication, whose share of a step is what nothing hides. What
+	 * the classes are longer than the time in which kernels ran is their overlap. */
 	int64_t left = of->use_ns[WS_USE_COMPUTE] - of->graph_ns;
 
 	for (size_t k = 0; k < of->nclasses; k++) {
@@ -70,46 +92,6 @@ static void add_kernels(struct ws_diff *d, int s, double devices, struct ws_diff
 	if (left)
 		part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of kernels"))->ns[s] =
 		        (double)left / devices;
-}
-
-/* One part per class of operations on the host, and one for the rest of the step. */
-static void add_operations(struct ws_diff *d, int s, const struct ws_sample *of,
-                           struct ws_diff_parts *p)
-{
-	const struct ws_side *side = &d->side[s];
-	const struct ws_class_time *classes =
-	        ws_side_recording(side, side->shown)->classes + of->first_class;
-
-	for (size_t k = 0; k < of->nclasses; k++)
-		part_of(p, WS_PART_OPERATION, ws_texts_get(&d->names.texts, classes[k].class))
-		        ->ns[s] = (double)classes[k].gpu_ns;
-	if (of->step_ns > of->gpu_ns)
-		part_of(p, WS_PART_IDLE, ws_bytes_of("in no operation"))->ns[s] =
-		        (double)(of->step_ns - of->gpu_ns);
-	else
-		part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of operations"))->ns[s] =
-		        (double)(of->step_ns - of->gpu_ns);
-}
-
-static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
-{
-	const struct ws_side *side = &d->side[s];
-	const struct ws_sample *of =
-	        side->shown < side->nsamples ? side->samples[side->shown] : NULL;
-	const double devices = of ? devices_of(of) : 0;
-
-	p->whole_ns[s] = of ? (double)of->step_ns : 0;
-	if (of && ws_diff_is_of_host_ops(d)) {
-		add_operations(d, s, of, p);
-		return;
-	}
-	if (devices < 1) {
-		if (p->whole_ns[s] > 0)
-			part_of(p, WS_PART_IDLE, ws_bytes_of("no device worked"))->ns[s] =
-			        p->whole_ns[s];
-		return;
-	}
-	add_kernels(d, s, devices, p);
 	for (int use = WS_USE_COMPUTE + 1; use < WS_USES; use++)
 		if (of->use_ns[use])
 			part_of(p,
@@ -130,20 +112,15 @@ static int by_change(const void *pa, const void *pb)
 	return ws_name_compare(a->name, b->name);
 }
 
-/* The largest possible number of parts: each class, each use of a device, and the rest. */
-static size_t most_parts(const struct ws_diff *d)
+void ws_diff_find_parts(struct ws_diff *d, struct ws_diff_parts *out)
 {
-	size_t n = WS_USES + 4;
+	/* the largest possible number of parts: each class, each use of a device, and the rest */
+	size_t most = WS_USES + 4;
 
 	for (int s = 0; s < 2; s++)
 		for (size_t r = 0; r < d->side[s].nrecordings; r++)
-			n += d->side[s].recordings[r].nclasses;
-	return n;
-}
-
-void ws_diff_find_parts(struct ws_diff *d, struct ws_diff_parts *out)
-{
-	*out = (struct ws_diff_parts){.part = ws_xarray(most_parts(d), sizeof(*out->part))};
+			most += d->side[s].recordings[r].nclasses;
+	*out = (struct ws_diff_parts){.part = ws_xarray(most, sizeof(*out->part))};
 	for (int s = 0; s < 2; s++)
 		add_side(d, s, out);
 	ws_sort(out->part, out->n, sizeof(*out->part), by_change);
@@ -238,23 +215,6 @@ static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws
 	return row;
 }
 
-static void note_parts(const struct ws_diff *d, struct ws_table *t)
-{
-	ws_table_note(
-	        t, "%s",
-	        d->by_steps
-	                ? "The parts are of one step per side, to which they add up: the median "
-	                  "step of the median recording."
-	                : "The parts add up to the elapsed time, from the first device work "
-	                  "to the last.");
-	if (!ws_diff_is_of_host_ops(d))
-		ws_table_note(
-		        t,
-		        "Kernels that ran at the same time count once: their overlap is taken off. "
-		        "With several devices all times are means of a device.");
-	ws_diff_note_samples(d, t);
-}
-
 void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_parts parts;
@@ -275,7 +235,16 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 		}
 		add_part(t, "total", ws_bytes_of(d->by_steps ? "step" : "elapsed time"),
 		         parts.whole_ns[0], parts.whole_ns[1]);
-		note_parts(d, t);
+		ws_table_note(t, "%s",
+		              d->by_steps ? "The parts are of one step per side, to which they add "
+		                            "up: the median step of the median recording."
+		                          : "The parts add up to the elapsed time, from the first "
+		                            "device work to the last.");
+		if (!ws_diff_is_of_host_ops(d))
+			ws_table_note(t, "Kernels that ran at the same time count once: their "
+			                 "overlap is taken off. With several devices all times are "
+			                 "means of a device.");
+		ws_diff_note_samples(d, t);
 	} else {
 		ws_table_set_not_recorded(t, "%s", WS_DIFF_NOTHING);
 	}
@@ -284,29 +253,23 @@ void ws_diff_note_waterfall(struct ws_diff *d, struct ws_table *t)
 
 /* --- diff-idle ---------------------------------------------------------------------------- */
 
-/* The uses of a device in the shown recording's sample. device: its index; SIZE_MAX: all devices.
- * False: the recording has no such device. */
-static bool uses_of(const struct ws_side *side, size_t device, double ns[WS_USES])
-{
-	const struct ws_recording *rec = &side->recordings[side->shown_recording];
-	const size_t sample = (size_t)(side->samples[side->shown] - rec->samples);
-
-	memset(ns, 0, WS_USES * sizeof(*ns));
-	if (device != SIZE_MAX && device >= rec->ndevice_times)
-		return false;
-	for (size_t k = 0; k < rec->ndevice_times; k++)
-		for (int use = 0; use < WS_USES && (device == SIZE_MAX || device == k); use++)
-			ns[use] += (double)rec->devices[k].of_sample[sample].ns[use];
-	return true;
-}
-
+/* device: its index; SIZE_MAX: all devices. */
 static void add_device(const struct ws_diff *d, struct ws_table *t, const char *name, size_t device)
 {
-	double ns[2][WS_USES], all[2] = {0, 0};
+	double ns[2][WS_USES] = {{0}, {0}}, all[2] = {0, 0};
 	bool has[2];
 
 	for (int s = 0; s < 2; s++) {
-		has[s] = uses_of(&d->side[s], device, ns[s]);
+		/* the uses of the device in the shown recording's sample */
+		const struct ws_side *side = &d->side[s];
+		const struct ws_recording *rec = &side->recordings[side->shown_recording];
+		const size_t sample = (size_t)(side->samples[side->shown] - rec->samples);
+
+		for (size_t k = 0; k < rec->ndevice_times; k++)
+			for (int use = 0; use < WS_USES && (device == SIZE_MAX || device == k);
+			     use++)
+				ns[s][use] += (double)rec->devices[k].of_sample[sample].ns[use];
+		has[s] = device == SIZE_MAX || device < rec->ndevice_times;
 		for (int use = 0; use < WS_USES; use++)
 			all[s] += ns[s][use];
 		has[s] &= all[s] > 0;

@@ -8,38 +8,6 @@
 #include "formats/base/memory.h"
 #include "report/diff/private.h"
 
-struct adder {
-	struct ws_diff *d;
-	int side;
-	struct ws_work_sum
-	        *of_kind;  /* sums of each kind in the current sample; 0 instances: not yet used */
-	uint32_t *touched; /* kinds used by the sample */
-	size_t ntouched;
-	struct ws_arena temp;
-};
-
-/* The same for the calls that A's replay plays. */
-static void find_kinds_of_pieces(struct ws_diff *d)
-{
-	const struct ws_side *side = &d->side[0];
-	struct ws_recording *r = &side->recordings[side->shown_recording];
-
-	if (!r->call_of_piece || !side->nsamples)
-		return;
-	size_t n = ws_replay_facts(r->replay)->npieces;
-	const struct ws_sample *of = &r->samples[r->replayed_sample];
-	d->kind_of_piece = ws_xarray(n + 1, sizeof(*d->kind_of_piece));
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t call = r->call_of_piece[i];
-
-		if (call == WS_NONE)
-			continue;
-		d->kind_of_piece[i] =
-		        d->match.group[0][of->calls_are_slots ? call - of->first_call
-		                                              : ws_recording_call(r, call)->slot];
-	}
-}
-
 /* What a side's time is longer than it would be for the work of the other. */
 static double excess_ns(int64_t ns, int s, double ratio)
 {
@@ -81,47 +49,13 @@ static void add_to_side(struct ws_diff *d, int s, const struct ws_work_sum *sum)
 	d->unlike_phase_ns[s][sum->sample * WS_PHASES + item->phase] += sum->gpu_ns;
 }
 
-static void add_side(struct adder *a)
-{
-	const struct ws_side *side = &a->d->side[a->side];
-	struct ws_work_sums *sums = &a->d->work[a->side];
-	size_t most = 0;
-
-	for (size_t i = 0; i < side->nsamples; i++)
-		most += side->samples[i]->ncalls < a->d->match.kinds.n ? side->samples[i]->ncalls
-		                                                       : a->d->match.kinds.n;
-	ws_spill_open(&sums->rows, most * sizeof(struct ws_work_sum));
-	for (uint32_t sample = 0; sample < side->nsamples; sample++) {
-		struct ws_recording *r = ws_side_recording(side, sample);
-		const struct ws_sample *of = side->samples[sample];
-
-		for (size_t i = 0; i < of->ncalls; i++) {
-			const struct ws_work_call *call = ws_recording_call(r, of->first_call + i);
-			const size_t slot = of->calls_are_slots ? i : call->slot;
-			const uint32_t kind = a->d->match.group[a->side][slot];
-			struct ws_work_sum *sum = &a->of_kind[kind];
-
-			if (!sum->instances) {
-				*sum = (struct ws_work_sum){.kind = kind, .sample = sample};
-				a->touched[a->ntouched++] = kind;
-			}
-			sum->instances++;
-			sum->kernels += ws_names_item(&a->d->names, call->item)->nkernels;
-			sum->gpu_ns += call->gpu_ns;
-		}
-		for (; a->ntouched; sums->n++) {
-			struct ws_work_sum *sum = &a->of_kind[a->touched[--a->ntouched]];
-
-			add_to_side(a->d, a->side, sum);
-			ws_spill_put(&sums->rows, sizeof(*sum), sums->n, sum);
-			sum->instances = 0;
-		}
-	}
-}
-
 void ws_diff_sum_work(struct ws_diff *d)
 {
-	struct adder a = {.d = d};
+	/* sums of each kind in the current sample; 0 instances: not yet used */
+	struct ws_work_sum *of_kind;
+	uint32_t *touched; /* kinds used by the sample */
+	size_t ntouched = 0;
+	struct ws_arena temp = {0};
 
 	for (int s = 0; s < 2; s++) {
 		/* Replaces each slot's group by its kind. Work without a counterpart has a kind by
@@ -141,21 +75,75 @@ void ws_diff_sum_work(struct ws_diff *d)
 			slot[i] = ws_match_add_kind(m, &alone);
 		}
 	}
-	find_kinds_of_pieces(d);
+
+	/* The same for the calls that A's replay plays. */
+	struct ws_recording *shown = &d->side[0].recordings[d->side[0].shown_recording];
+
+	if (shown->call_of_piece && d->side[0].nsamples) {
+		const struct ws_sample *of = &shown->samples[shown->replayed_sample];
+		const size_t n = ws_replay_facts(shown->replay)->npieces;
+
+		d->kind_of_piece = ws_xarray(n + 1, sizeof(*d->kind_of_piece));
+		for (size_t i = 0; i < n; i++) {
+			const uint32_t call = shown->call_of_piece[i];
+
+			if (call == WS_NONE)
+				continue;
+			d->kind_of_piece[i] =
+			        d->match.group[0][of->calls_are_slots
+			                                  ? call - of->first_call
+			                                  : ws_recording_call(shown, call)->slot];
+		}
+	}
 	for (int s = 0; s < 2; s++) {
 		d->unlike_phase_ns[s] = ws_xarray(d->side[s].nsamples * WS_PHASES + 1,
 		                                  sizeof(**d->unlike_phase_ns));
 		d->more_place_ns[s] = ws_xarray(d->names.nplaces + 1, sizeof(**d->more_place_ns));
 	}
-	WS_NEW(&a.temp, a.of_kind, d->match.kinds.n + 1);
-	WS_NEW(&a.temp, a.touched, d->match.kinds.n);
-	for (; a.side < 2; a.side++) {
-		add_side(&a);
+	WS_NEW(&temp, of_kind, d->match.kinds.n + 1);
+	WS_NEW(&temp, touched, d->match.kinds.n);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+		struct ws_work_sums *sums = &d->work[s];
+		size_t most = 0;
+
+		for (size_t i = 0; i < side->nsamples; i++)
+			most += side->samples[i]->ncalls < d->match.kinds.n
+			                ? side->samples[i]->ncalls
+			                : d->match.kinds.n;
+		ws_spill_open(&sums->rows, most * sizeof(struct ws_work_sum));
+		for (uint32_t sample = 0; sample < side->nsamples; sample++) {
+			struct ws_recording *r = ws_side_recording(side, sample);
+			const struct ws_sample *of = side->samples[sample];
+
+			for (size_t i = 0; i < of->ncalls; i++) {
+				const struct ws_work_call *call =
+				        ws_recording_call(r, of->first_call + i);
+				const size_t slot = of->calls_are_slots ? i : call->slot;
+				const uint32_t kind = d->match.group[s][slot];
+				struct ws_work_sum *sum = &of_kind[kind];
+
+				if (!sum->instances) {
+					*sum = (struct ws_work_sum){.kind = kind, .sample = sample};
+					touched[ntouched++] = kind;
+				}
+				sum->instances++;
+				sum->kernels += ws_names_item(&d->names, call->item)->nkernels;
+				sum->gpu_ns += call->gpu_ns;
+			}
+			for (; ntouched; sums->n++) {
+				struct ws_work_sum *sum = &of_kind[touched[--ntouched]];
+
+				add_to_side(d, s, sum);
+				ws_spill_put(&sums->rows, sizeof(*sum), sums->n, sum);
+				sum->instances = 0;
+			}
+		}
 		/* groups are not used again, and are a dozen bytes per call */
-		free(d->match.group[a.side]);
-		d->match.group[a.side] = NULL;
+		free(d->match.group[s]);
+		d->match.group[s] = NULL;
 	}
-	ws_arena_free(&a.temp);
+	ws_arena_free(&temp);
 }
 
 static struct ws_diff_key key_of(const struct ws_diff *d, const struct ws_match_kind *kind)
@@ -188,30 +176,6 @@ static struct ws_diff_key key_of(const struct ws_diff *d, const struct ws_match_
 	return key;
 }
 
-static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum *sum,
-                       struct ws_diff_row *row)
-{
-	const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
-	struct ws_diff_sum *in_sample = ws_diff_sum_of(row, s, sum->sample);
-	double ratio;
-
-	row->instances[s] += sum->instances;
-	row->kernels[s] += sum->kernels;
-	in_sample->ns += sum->gpu_ns;
-	row->call_ns[s] += sum->gpu_ns;
-	if (kind->criterion == WS_NONE || ws_match_is_added(kind))
-		return;
-	if (!ws_diff_is_like(d, kind, &ratio)) {
-		row->apart_calls[s] += sum->instances;
-		return;
-	}
-	row->like_calls[s] += sum->instances;
-	row->like_ns[s] += sum->gpu_ns;
-	in_sample->like_ns += sum->gpu_ns;
-	in_sample->groups += (double)sum->instances / kind->n[s];
-	row->more_ns[s] += excess_ns(sum->gpu_ns, s, ratio);
-}
-
 void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
                          struct ws_diff_rows *out)
 {
@@ -235,7 +199,27 @@ void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
 			const struct ws_work_sum *sum =
 			        ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
 
-			add_to_row(d, s, sum, &out->row[row_of[sum->kind]]);
+			struct ws_diff_row *row = &out->row[row_of[sum->kind]];
+
+			const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
+			struct ws_diff_sum *in_sample = ws_diff_sum_of(row, s, sum->sample);
+			double ratio;
+
+			row->instances[s] += sum->instances;
+			row->kernels[s] += sum->kernels;
+			in_sample->ns += sum->gpu_ns;
+			row->call_ns[s] += sum->gpu_ns;
+			if (kind->criterion == WS_NONE || ws_match_is_added(kind))
+				continue;
+			if (!ws_diff_is_like(d, kind, &ratio)) {
+				row->apart_calls[s] += sum->instances;
+				continue;
+			}
+			row->like_calls[s] += sum->instances;
+			row->like_ns[s] += sum->gpu_ns;
+			in_sample->like_ns += sum->gpu_ns;
+			in_sample->groups += (double)sum->instances / kind->n[s];
+			row->more_ns[s] += excess_ns(sum->gpu_ns, s, ratio);
 		}
 	ws_arena_free(&temp);
 	ws_diff_rows_grade(d, out);

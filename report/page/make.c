@@ -146,52 +146,6 @@ static struct ws_page_segment segment_of_use(enum ws_use use, int64_t ns)
 	                                .colour = ws_page_use_colour(use)};
 }
 
-/* Adds the exposed time of communication and copies, then idle time by cause. */
-static void add_waits(struct ws_page_making *p, const int64_t overlapping_ns[2])
-{
-	const int64_t *ns = p->idle->all.ns;
-	enum ws_use order[WS_USES];
-
-	for (int use = WS_USE_COLLECTIVE; use <= WS_USE_COPY; use++) {
-		struct ws_page_segment s = segment_of_use((enum ws_use)use, ns[use]);
-
-		s.hidden_ns = overlapping_ns[use - WS_USE_COLLECTIVE] - s.ns;
-		/* page migrations are copies too, but have their own segment */
-		if (s.hidden_ns < 0 || (use == WS_USE_COPY && ns[WS_USE_PAGING]))
-			s.hidden_ns = 0;
-		add_segment(p, s);
-	}
-	ws_uses_by_time(&p->idle->all, order);
-	for (int i = 0; i < WS_USES; i++)
-		if (order[i] > WS_USE_COPY)
-			add_segment(p, segment_of_use(order[i], ns[order[i]]));
-}
-
-/* With several devices, adds one bar per device: some may wait for the others. */
-static void add_devices(struct ws_page_making *p)
-{
-	if (p->idle->nworked < 2)
-		return;
-	WS_NEW(p->texts, p->page->devices, p->idle->ndevices);
-	for (uint32_t d = 0; d < p->idle->ndevices; d++) {
-		const struct ws_device_use *use = &p->idle->device[d];
-		struct ws_page_device *out = &p->page->devices[p->page->ndevices];
-
-		if (!use->window_ns)
-			continue;
-		p->page->ndevices++;
-		out->name = ws_arena_format(p->texts, "GPU %" PRIu64, p->m->devices[d].id);
-		WS_NEW(p->texts, out->segment, WS_USES);
-		for (int u = 0; u < WS_USES; u++) {
-			struct ws_page_segment s = segment_of_use((enum ws_use)u, use->ns[u]);
-
-			s.percent = ws_stat_percent((double)s.ns, (double)use->window_ns);
-			if (s.ns)
-				out->segment[out->nsegments++] = s;
-		}
-	}
-}
-
 /* The strip of all measured steps; the rest of the page is about the median one. */
 static void add_steps(struct ws_page_making *p)
 {
@@ -254,8 +208,45 @@ static void add_bar(struct ws_page_making *p)
 	add_segment(p, (struct ws_page_segment){.name = "CUDA graphs",
 	                                        .ns = w.graph_ns,
 	                                        .colour = WS_PAGE_GREY});
-	add_waits(p, w.overlapping_ns);
-	add_devices(p);
+
+	/* Adds the exposed time of communication and copies, then idle time by cause. */
+	const int64_t *ns = p->idle->all.ns;
+	enum ws_use by_time[WS_USES];
+
+	for (int use = WS_USE_COLLECTIVE; use <= WS_USE_COPY; use++) {
+		struct ws_page_segment s = segment_of_use((enum ws_use)use, ns[use]);
+
+		s.hidden_ns = w.overlapping_ns[use - WS_USE_COLLECTIVE] - s.ns;
+		/* page migrations are copies too, but have their own segment */
+		if (s.hidden_ns < 0 || (use == WS_USE_COPY && ns[WS_USE_PAGING]))
+			s.hidden_ns = 0;
+		add_segment(p, s);
+	}
+	ws_uses_by_time(&p->idle->all, by_time);
+	for (int i = 0; i < WS_USES; i++)
+		if (by_time[i] > WS_USE_COPY)
+			add_segment(p, segment_of_use(by_time[i], ns[by_time[i]]));
+
+	/* With several devices, adds one bar per device: some may wait for the others. */
+	if (p->idle->nworked > 1)
+		WS_NEW(p->texts, p->page->devices, p->idle->ndevices);
+	for (uint32_t d = 0; d < p->idle->ndevices && p->idle->nworked > 1; d++) {
+		const struct ws_device_use *use = &p->idle->device[d];
+		struct ws_page_device *out = &p->page->devices[p->page->ndevices];
+
+		if (!use->window_ns)
+			continue;
+		p->page->ndevices++;
+		out->name = ws_arena_format(p->texts, "GPU %" PRIu64, p->m->devices[d].id);
+		WS_NEW(p->texts, out->segment, WS_USES);
+		for (int u = 0; u < WS_USES; u++) {
+			struct ws_page_segment s = segment_of_use((enum ws_use)u, use->ns[u]);
+
+			s.percent = ws_stat_percent((double)s.ns, (double)use->window_ns);
+			if (s.ns)
+				out->segment[out->nsegments++] = s;
+		}
+	}
 	add_steps(p);
 }
 
@@ -444,50 +435,6 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 	return box_of_text(t, at, KIND_KERNEL, m->configs[k->kind->config].name);
 }
 
-static void add_kernels(const struct placing *g)
-{
-	struct tree *t = g->t;
-	const struct ws_selection *sel = t->p->sel;
-
-	WS_EACH_KERNEL(sel->rows, i, k) {
-		if (!k->kind->timed || !ws_kernel_selected(t->p->m, sel, k, i))
-			continue;
-		uint32_t at = box_of_kernel(g, k);
-		t->box[at].exclusive_ns += k->dur_ns;
-		/* Whether an operation is the backward pass of another. It is shown in the ranges
-		 * of that other operation. */
-		if (k->cpu_op != WS_NONE && k->cpu_op < t->p->m->cpu_ops.tree.n &&
-		    t->p->m->cpu_ops.phase &&
-		    t->p->m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD)
-			t->box[at].backward_ns += k->dur_ns;
-		t->box[at].kernels++;
-		t->box[at].colour_ns[ws_page_colour_of_class(t->p, k->kind->class)] += k->dur_ns;
-	}
-}
-
-/* Adds the host's time of each range, and the number of ranges. Own time is the time outside its
- * inner ranges. */
-static void add_host_time(struct tree *t)
-{
-	struct ws_joined_rows *rows = t->p->sel->rows;
-	struct ws_page *page = t->p->page;
-
-	WS_EACH_RANGE(rows, i, r) {
-		const uint32_t path = r->context->path, up = t->p->m->ranges.paths[path].parent;
-		const int64_t ns = r->end_ns - r->start_ns;
-
-		if (!ws_range_selected(t->p->m, t->p->sel, r, i))
-			continue;
-		page->host_ranges++;
-		t->box[t->of_path[path]].exclusive_ns += ns;
-		t->box[t->of_path[path]].colour_ns[WS_PAGE_GREY] += ns;
-		if (up == WS_NONE)
-			page->gpu_ns += ns;
-		else
-			t->box[t->of_path[up]].exclusive_ns -= ns;
-	}
-}
-
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* Length of the name without the number at its end and the separator before it. */
@@ -520,16 +467,6 @@ static const char *label_of(const struct tree *t, const struct box *b)
 	    (len > 2 && name[len - 1] == '*'))
 		len = without_number(name, len);
 	return ws_arena_copy(t->p->texts, name, len);
-}
-
-static enum ws_page_colour colour_of(const struct box *b)
-{
-	int most = 0;
-
-	for (int c = 1; c < WS_PAGE_NCOLOURS; c++)
-		if (b->colour_ns[c] > b->colour_ns[most])
-			most = c;
-	return (enum ws_page_colour)most;
 }
 
 /* --- in the order of the page ----------------------------------------------------------------- */
@@ -568,7 +505,11 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 {
 	struct ws_page *page = t->p->page;
 	struct ws_page_node *up = parent == WS_PAGE_ROOT ? NULL : &page->node[parent];
+	int most = 0; /* the colour with the most time */
 
+	for (int c = 1; c < WS_PAGE_NCOLOURS; c++)
+		if (b->colour_ns[c] > b->colour_ns[most])
+			most = c;
 	page->node[page->nnodes++] = (struct ws_page_node){
 	        .parent = parent,
 	        .label = label_of(t, b),
@@ -581,7 +522,7 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 	        .calls = b->calls,
 	        .kernels = b->kernels,
 	        .flops = b->flops,
-	        .colour = colour_of(b),
+	        .colour = (enum ws_page_colour)most,
 	        .is_step = b->is_step,
 	        .is_range = b->path != WS_NONE,
 	        .counterpart = WS_PAGE_ROOT,
@@ -674,14 +615,15 @@ static void name_tree(const struct tree *t)
 	                        layers ? "; equal layers are one" : "");
 }
 
-static void make_tree(struct tree *t)
+static void add_tree(struct ws_page_making *p)
 {
-	struct ws_page_making *p = t->p;
-	struct placing g = {.t = t};
-	struct laying l = {.t = t};
+	struct tree t = {.p = p};
+	struct placing g = {.t = &t};
+	struct laying l = {.t = &t};
+	struct ws_joined_rows *rows = p->sel->rows;
 
-	WS_NEW(p->tab->temp, t->of_path, p->m->ranges.npaths);
-	WS_NEW(p->tab->temp, t->is_elsewhere, p->m->ranges.npaths);
+	WS_NEW(p->tab->temp, t.of_path, p->m->ranges.npaths);
+	WS_NEW(p->tab->temp, t.is_elsewhere, p->m->ranges.npaths);
 	const struct ws_model *m = g.t->p->m;
 
 	WS_NEW(g.t->p->tab->temp, g.is_step, m->ranges.npaths);
@@ -694,38 +636,71 @@ static void make_tree(struct tree *t)
 		if (r)
 			g.is_step[r->context->path] = 1;
 	}
-	make_range_boxes(t, g.is_step);
+	make_range_boxes(&t, g.is_step);
 	for (uint32_t i = 0; i < p->m->ranges.npaths; i++)
-		t->box[t->of_path[i]].is_step |= g.is_step[i];
-	t->has_ranges = t->n > 0;
+		t.box[t.of_path[i]].is_step |= g.is_step[i];
+	t.has_ranges = t.n > 0;
 	p->page->gpu_ns = p->sel->gpu_ns;
 	for (size_t i = 0; i < m->nwork; i++)
 		if (m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, m, i))
 			p->page->graph_ns += m->work[i].dur_ns;
-	if (p->page->has_host_ranges)
-		add_host_time(t);
-	else
-		add_kernels(&g);
-	struct ws_joined_rows *rows = t->p->sel->rows;
+	if (p->page->has_host_ranges) {
+		/* Adds the host's time of each range, and the number of ranges. Own time is the
+		 * time outside its inner ranges. */
+		struct ws_page *page = t.p->page;
 
+		WS_EACH_RANGE(rows, i, r) {
+			const uint32_t path = r->context->path,
+			               up = t.p->m->ranges.paths[path].parent;
+			const int64_t ns = r->end_ns - r->start_ns;
+
+			if (!ws_range_selected(t.p->m, t.p->sel, r, i))
+				continue;
+			page->host_ranges++;
+			t.box[t.of_path[path]].exclusive_ns += ns;
+			t.box[t.of_path[path]].colour_ns[WS_PAGE_GREY] += ns;
+			if (up == WS_NONE)
+				page->gpu_ns += ns;
+			else
+				t.box[t.of_path[up]].exclusive_ns -= ns;
+		}
+	} else {
+		const struct ws_selection *sel = t.p->sel;
+
+		WS_EACH_KERNEL(sel->rows, i, k) {
+			if (!k->kind->timed || !ws_kernel_selected(t.p->m, sel, k, i))
+				continue;
+			uint32_t at = box_of_kernel(&g, k);
+			t.box[at].exclusive_ns += k->dur_ns;
+			/* Whether an operation is the backward pass of another. It is shown in the
+			 * ranges of that other operation. */
+			if (k->cpu_op != WS_NONE && k->cpu_op < t.p->m->cpu_ops.tree.n &&
+			    t.p->m->cpu_ops.phase &&
+			    t.p->m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD)
+				t.box[at].backward_ns += k->dur_ns;
+			t.box[at].kernels++;
+			t.box[at].colour_ns[ws_page_colour_of_class(t.p, k->kind->class)] +=
+			        k->dur_ns;
+		}
+	}
 	WS_EACH_RANGE(rows, i, r)
-		if (ws_range_selected(t->p->m, t->p->sel, r, i))
-			t->box[t->of_path[r->context->path]].calls++;
-	struct ws_cost_ops *costs = ws_cost_ops_find(t->p->m, t->p->sel);
+		if (ws_range_selected(t.p->m, t.p->sel, r, i))
+			t.box[t.of_path[r->context->path]].calls++;
+	struct ws_cost_ops *costs = ws_cost_ops_find(t.p->m, t.p->sel);
 
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
-		int64_t *flops = op.path == WS_NONE ? NULL : &t->box[t->of_path[op.path]].flops;
+		int64_t *flops = op.path == WS_NONE ? NULL : &t.box[t.of_path[op.path]].flops;
 
 		if (flops && op.flops >= 0)
 			*flops = op.flops + (*flops < 0 ? 0 : *flops);
 	}
 	/* children come after their parents */
-	for (size_t i = 0; i < t->n; i++)
-		t->box[i].inclusive_ns = t->box[i].exclusive_ns;
-	for (size_t i = t->n; i-- > 0;) {
-		const struct box *b = &t->box[i];
-		struct box *up = b->parent == WS_NONE ? NULL : &t->box[b->parent];
+	for (size_t i = 0; i < t.n; i++)
+		t.box[i].inclusive_ns = t.box[i].exclusive_ns;
+	for (size_t i = t.n; i-- > 0;) {
+		const struct box *b = &t.box[i];
+		struct box *up = b->parent == WS_NONE ? NULL : &t.box[b->parent];
 
 		if (!up)
 			continue;
@@ -739,20 +714,13 @@ static void make_tree(struct tree *t)
 	}
 	l.least_ns = (int64_t)ceil((double)p->page->gpu_ns * LEAST_PERCENT / 100);
 	sort_boxes(&l);
-	WS_NEW(p->texts, p->page->node, 2 * t->n + 2);
+	WS_NEW(p->texts, p->page->node, 2 * t.n + 2);
 	if (p->page->graph_ns > p->page->gpu_ns)
-		add_graphs(t);
+		add_graphs(&t);
 	lay(&l, WS_NONE, WS_PAGE_ROOT);
 	if (p->page->graph_ns && p->page->graph_ns <= p->page->gpu_ns)
-		add_graphs(t);
-	name_tree(t);
-}
-
-static void add_tree(struct ws_page_making *p)
-{
-	struct tree t = {.p = p};
-
-	make_tree(&t);
+		add_graphs(&t);
+	name_tree(&t);
 	ws_strtab_free(&t.known);
 	free(t.box);
 }
@@ -775,34 +743,6 @@ struct operations {
 	int64_t *self_ns;          /* by operation */
 	int64_t all_ns;
 };
-
-static bool is_in_report(const struct operations *s, uint32_t op)
-{
-	const struct ws_page_making *p = s->p;
-
-	return !p->page->has_steps ||
-	       ws_step_selected(p->m, p->sel, ws_step_of_op(p->m, p->sel->rows, op));
-}
-
-static void gather_operations(struct operations *s)
-{
-	const struct ws_model *m = s->p->m;
-	const struct ws_op_tree *tree = &m->cpu_ops.tree;
-
-	for (uint32_t i = 0; i < tree->n; i++) {
-		const struct ws_op_config *config = ws_cpu_op_config(m, i);
-		struct operation *to = &s->by_name[tree->name[i]];
-
-		if (!is_in_report(s, i))
-			continue;
-		to->calls++;
-		to->self_ns += s->self_ns[i];
-		to->class = config->kind;
-		to->flops_unknown |= config->flops < 0;
-		to->flops += config->flops > 0 ? config->flops : 0;
-		s->all_ns += s->self_ns[i];
-	}
-}
 
 /* Mean time of the measured steps. Without steps: the time from the first record to the last. */
 static double find_step_ns(const struct ws_page_making *p)
@@ -840,7 +780,20 @@ static void add_operations(struct ws_page_making *p)
 		if (tree->parent[i] != WS_NONE)
 			s.self_ns[tree->parent[i]] -= ns;
 	}
-	gather_operations(&s);
+	for (uint32_t i = 0; i < tree->n; i++) {
+		const struct ws_op_config *config = ws_cpu_op_config(m, i);
+		struct operation *to = &s.by_name[tree->name[i]];
+
+		if (p->page->has_steps &&
+		    !ws_step_selected(m, p->sel, ws_step_of_op(m, p->sel->rows, i)))
+			continue;
+		to->calls++;
+		to->self_ns += s.self_ns[i];
+		to->class = config->kind;
+		to->flops_unknown |= config->flops < 0;
+		to->flops += config->flops > 0 ? config->flops : 0;
+		s.all_ns += s.self_ns[i];
+	}
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		if (s.all_ns > 0 && s.by_name[i].calls)
 			order[n++] =
@@ -942,23 +895,6 @@ struct kernels {
 	int64_t *most_ns;
 };
 
-static void gather_kernels(struct kernels *s)
-{
-	const struct ws_digest *d = s->p->tab->digest;
-	const struct ws_model *m = s->p->m;
-
-	for (size_t i = 0; i < d->ncells; i++) {
-		const struct ws_digest_cell *cell = &d->cells[i];
-		const struct ws_config *config = &m->configs[cell->config];
-
-		if (cell->total_ns < s->most_ns[config->name] && s->config[config->name])
-			continue;
-		s->most_ns[config->name] = cell->total_ns;
-		s->config[config->name] = cell->config;
-		s->class[config->name] = ws_digest_class(m, cell);
-	}
-}
-
 static double flops_per_s(const struct kernels *s, uint32_t name)
 {
 	const struct ws_digest *d = s->p->tab->digest;
@@ -995,7 +931,18 @@ static void page_add_kernels(struct ws_page_making *p)
 	WS_NEW(p->texts, p->page->kernel, MOST_KERNELS);
 	ws_digest_rank(p->tab, ws_digest_name, &s.by_name);
 	size_t n = s.by_name.n;
-	gather_kernels(&s);
+	const struct ws_digest *d = p->tab->digest;
+
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		const struct ws_config *config = &m->configs[cell->config];
+
+		if (cell->total_ns < s.most_ns[config->name] && s.config[config->name])
+			continue;
+		s.most_ns[config->name] = cell->total_ns;
+		s.config[config->name] = cell->config;
+		s.class[config->name] = ws_digest_class(m, cell);
+	}
 	for (size_t i = 0; i < n && i < MOST_KERNELS; i++) {
 		struct ws_page *page = s.p->page;
 		const struct ws_group *g = &s.by_name.groups[s.by_name.order[i].row];
@@ -1094,37 +1041,28 @@ static const char *unfinished_of(const struct ws_page_making *p)
 	              : ws_arena_format(p->texts, ", without %zu that were cut off", n);
 }
 
-/* ", 2 left out": steps with impossible times */
-static const char *unsound_of(const struct ws_page_making *p)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->m->nsteps; i++)
-		n += p->m->steps[i].unsound && !p->m->steps[i].warm_up;
-	return n ? ws_arena_format(p->texts, ", %zu left out", n) : "";
-}
-
-/* ", 55 with the operations of another step" */
-static const char *repeating_of(const struct ws_page_making *p)
-{
-	const size_t n = ws_steps_repeating(p->m);
-
-	return n ? ws_arena_format(p->texts, ", %zu with the operations of another step", n) : "";
-}
-
 /* "6 measured steps; device 0" */
 static const char *scope_of(const struct ws_page_making *p)
 {
 	const struct ws_selection *sel = p->sel;
 	const char *apart = ws_steps_apart_words(p->m, p->texts);
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
+	const size_t nrepeating = ws_steps_repeating(p->m);
+	const char *out = "", *repeating = "";
+	size_t unsound = 0; /* steps with impossible times */
 
+	for (size_t i = 0; i < p->m->nsteps; i++)
+		unsound += p->m->steps[i].unsound && !p->m->steps[i].warm_up;
+	if (unsound)
+		out = ws_arena_format(p->texts, ", %zu left out", unsound);
+	if (nrepeating)
+		repeating = ws_arena_format(p->texts, ", %zu with the operations of another step",
+		                            nrepeating);
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
 		return ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s%s",
 		                       ws_say_number(p->texts, (double)sel->measured),
-		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p),
-		                       unsound_of(p), repeating_of(p), *apart ? "; " : "", apart,
-		                       behind);
+		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p), out,
+		                       repeating, *apart ? "; " : "", apart, behind);
 	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
 		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
 	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);
@@ -1260,18 +1198,6 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	return page;
 }
 
-/* The page is about one step, so that its parts add up. */
-static void look_at_median_step(struct ws_page_making *p, struct ws_table_context *tab)
-{
-	const struct ws_table_context *median = ws_median_step(tab);
-
-	if (median == tab)
-		return;
-	tab->sel = p->sel = median->sel;
-	tab->digest = median->digest;
-	p->page->samples = 1;
-}
-
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err)
 {
@@ -1284,8 +1210,16 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 
 	with_temp.temp = &temp;
 	add_grey_line(&p);
-	if (page->has_steps)
-		look_at_median_step(&p, &with_temp);
+
+	/* The page is about one step, so that its parts add up. */
+	const struct ws_table_context *median =
+	        page->has_steps ? ws_median_step(&with_temp) : &with_temp;
+
+	if (median != &with_temp) {
+		with_temp.sel = p.sel = median->sel;
+		with_temp.digest = median->digest;
+		page->samples = 1;
+	}
 	add_bar(&p);
 	/* Whether a trace has only ranges: no device work and no operations of a framework. */
 	page->has_host_ranges = !ws_model_has_kernels(p.m) && !p.m->nwork && !p.m->cpu_ops.tree.n &&

@@ -324,21 +324,6 @@ static void say_why_idle(struct ws_page_making *p)
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
 
-/* "Step 0 takes 4.49 s: start-up, which is set apart." */
-static void say_first_steps(struct ws_page_making *p, size_t n)
-{
-	const struct ws_windows *w = ws_windows(p->m, p->whole->sel);
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < n; i++)
-		ns += w->window[i].end_ns - w->window[i].start_ns;
-	ws_page_say(p->page, "",
-	            n == 1 ? ws_arena_format(p->texts, "Step %" PRIu32 " takes ",
-	                                     p->m->steps[w->window[0].step].number)
-	                   : ws_arena_format(p->texts, "The first %zu steps take ", n),
-	            ws_say_time(p->texts, (double)ns), ": start-up, which is set apart.", NULL);
-}
-
 static int64_t median_step_ns(const struct ws_page_step *step, size_t n, struct ws_arena *arena)
 {
 	double *ns;
@@ -417,8 +402,21 @@ static void say_what_happens_once(struct ws_page_making *p)
 	if (!p->idle || p->page->on_cpu)
 		return;
 	const struct ws_host_activity *host = ws_host_activity_find(p->m, p->sel);
-	if (host->first_steps)
-		say_first_steps(p, host->first_steps);
+	if (host->first_steps) {
+		/* "Step 0 takes 4.49 s: start-up, which is set apart." */
+		const size_t n = host->first_steps;
+		const struct ws_windows *w = ws_windows(p->m, p->whole->sel);
+		int64_t ns = 0;
+
+		for (size_t i = 0; i < n; i++)
+			ns += w->window[i].end_ns - w->window[i].start_ns;
+		ws_page_say(p->page, "",
+		            n == 1 ? ws_arena_format(p->texts, "Step %" PRIu32 " takes ",
+		                                     p->m->steps[w->window[0].step].number)
+		                   : ws_arena_format(p->texts, "The first %zu steps take ", n),
+		            ws_say_time(p->texts, (double)ns), ": start-up, which is set apart.",
+		            NULL);
+	}
 	if (host->captured)
 		ws_page_say(p->page, "", "",
 		            ws_arena_format(p->texts, "%s launch%s",
@@ -476,25 +474,6 @@ static bool has_both_ways(const struct ws_page_node *n)
 	return percent >= BOTH_PERCENT && percent <= 100 - BOTH_PERCENT;
 }
 
-/* Graphs that are traced as a whole, where they have more time than all kernels. */
-static bool say_graphs(struct ws_page_making *p)
-{
-	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
-
-	if (p->page->graph_ns <= p->page->gpu_ns)
-		return false;
-	ws_page_say(p->page, "", "CUDA graphs take ",
-	            ws_say_time(p->texts, (double)p->page->graph_ns),
-	            "; their kernels are not recorded.", NULL);
-	const char *option = !source.len                        ? "--graph-level node"
-	                     : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
-	                                                        : NULL;
-	if (option)
-		say_line(&p->page->first, "First: record the kernels inside the graphs: ", option,
-		         ".", NULL);
-	return true;
-}
-
 /* Pages that move: kernels wait for them, and no other part of the page has it. */
 static void say_migrations(struct ws_page_making *p)
 {
@@ -550,7 +529,23 @@ static void say_largest_part(struct ws_page_making *p)
 	const char *work = ws_page_work(page);
 	const char *name, *share, *whose, *other, *other_share;
 
-	if (say_graphs(p) || !(whole > 0))
+	/* graphs that are traced as a whole, where they have more time than all kernels */
+	if (page->graph_ns > page->gpu_ns) {
+		const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
+
+		ws_page_say(p->page, "", "CUDA graphs take ",
+		            ws_say_time(p->texts, (double)p->page->graph_ns),
+		            "; their kernels are not recorded.", NULL);
+		const char *option = !source.len                        ? "--graph-level node"
+		                     : ws_bytes_begin(source, "Nsight") ? "--cuda-graph-trace=node"
+		                                                        : NULL;
+		if (option)
+			say_line(&p->page->first,
+			         "First: record the kernels inside the graphs: ", option, ".",
+			         NULL);
+		return;
+	}
+	if (!(whole > 0))
 		return;
 	describe_class(p, 0, 0, &name, &share);
 	describe_class(p, 1, SECOND_PERCENT, &other, &other_share);
@@ -588,36 +583,7 @@ static void say_largest_part(struct ws_page_making *p)
 	            NULL);
 }
 
-/* Where no kernel is, the operations that took the CPU's time. */
-static void say_operations(struct ws_page_making *p)
-{
-	const struct ws_page *page = p->page;
-	const struct ws_page_kernel *first = page->kernel, *second = first + 1;
-
-	ws_page_say(p->page, "", ws_arena_format(p->texts, "%s takes ", first->name),
-	            ws_say_percent(p->texts, first->percent),
-	            page->nkernels > 1
-	                    ? ws_arena_format(p->texts, " of operations' time, %s ", second->name)
-	                    : " of operations' time",
-	            page->nkernels > 1 ? ws_say_percent(p->texts, second->percent) : "", ".", NULL);
-}
-
 /* --- what to do first ------------------------------------------------------------------------ */
-
-/* The first sentence of an advice, with a small letter, without its full stop. */
-static const char *imperative(const struct ws_page_making *p, const char *advice)
-{
-	const char *stop = strstr(advice, ". "), *semicolon = strstr(advice, "; ");
-	const char *end = stop && (!semicolon || stop < semicolon) ? stop : semicolon;
-	size_t len = end ? (size_t)(end - advice) : strlen(advice);
-
-	while (len && advice[len - 1] == '.')
-		len--;
-	char *text = ws_arena_copy(p->texts, advice, len);
-	if (len > 1 && islower((unsigned char)text[1]))
-		text[0] = (char)tolower((unsigned char)text[0]);
-	return text;
-}
 
 /* The launches of the host went into a graph, and the GPU ran little of it. */
 static bool only_captures(const struct ws_page_making *p)
@@ -645,7 +611,18 @@ static void say_first(struct ws_page_making *p)
 			         " of this is start-up.", NULL);
 		return;
 	}
-	const char *advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
+
+	/* The first sentence of an advice, with a small letter, without its full stop. */
+	const char *stop = strstr(f->advice, ". "), *semicolon = strstr(f->advice, "; ");
+	const char *end = stop && (!semicolon || stop < semicolon) ? stop : semicolon;
+	size_t len = end ? (size_t)(end - f->advice) : strlen(f->advice);
+
+	while (len && f->advice[len - 1] == '.')
+		len--;
+	char *text = ws_arena_copy(p->texts, f->advice, len);
+	if (len > 1 && islower((unsigned char)text[1]))
+		text[0] = (char)tolower((unsigned char)text[0]);
+	const char *advice = ws_arena_format(p->texts, "First: %s", text);
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
 	         ".", NULL);
@@ -689,19 +666,6 @@ static void add_figure(struct ws_page_making *p, const char *value, const char *
 	p->page->figure[p->page->nfigures++] = (struct ws_page_figure){value, what};
 }
 
-/* Prompts and generation are other work: "9 ms per decode step (762 of 8 requests)". */
-static void add_batches(struct ws_page_making *p)
-{
-	struct ws_batch_steps batch[WS_BATCH_KINDS];
-	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->whole->sel), batch);
-
-	for (size_t i = 0; i < n; i++)
-		add_figure(p, ws_say_time(p->texts, batch[i].ns),
-		           ws_arena_format(p->texts, "per %s step (%llu, of %.4g request%s)",
-		                           batch[i].kind, (unsigned long long)batch[i].steps,
-		                           batch[i].requests, batch[i].requests == 1 ? "" : "s"));
-}
-
 static void add_figures(struct ws_page_making *p)
 {
 	const struct ws_utilization *use;
@@ -715,7 +679,16 @@ static void add_figures(struct ws_page_making *p)
 		                                               page->nsteps)
 		           : page->has_steps ? "step"
 		                             : "run");
-	add_batches(p);
+
+	/* Prompts and generation are other work: "9 ms per decode step (762 of 8 requests)". */
+	struct ws_batch_steps batch[WS_BATCH_KINDS];
+	const size_t n = ws_step_batches(p->m, ws_step_times(p->m, p->whole->sel), batch);
+
+	for (size_t i = 0; i < n; i++)
+		add_figure(p, ws_say_time(p->texts, batch[i].ns),
+		           ws_arena_format(p->texts, "per %s step (%llu, of %.4g request%s)",
+		                           batch[i].kind, (unsigned long long)batch[i].steps,
+		                           batch[i].requests, batch[i].requests == 1 ? "" : "s"));
 	if (!isnan(computing) && !page->on_cpu &&
 	    (!p->m->soundness.obstacle || p->m->soundness.clock_is_off))
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
@@ -747,10 +720,11 @@ static void add_figures(struct ws_page_making *p)
 		             {"tokens_per_step", "tokens per second"}};
 
 		for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
-			const double n = (double)ws_fact_number(p->m, rates[i].fact);
+			const double work = (double)ws_fact_number(p->m, rates[i].fact);
 
-			if (n > 0 && p->page->step_ns > 0)
-				add_figure(p, ws_say_si(p->texts, n * 1e9 / p->page->step_ns, ""),
+			if (work > 0 && p->page->step_ns > 0)
+				add_figure(p,
+				           ws_say_si(p->texts, work * 1e9 / p->page->step_ns, ""),
 				           rates[i].label);
 		}
 	}
@@ -936,15 +910,6 @@ static void say_what_is_unsound(struct ws_page_making *p)
 		            NULL);
 }
 
-static void say_no_steps(struct ws_page_making *p)
-{
-	const struct ws_steps_hint hint =
-	        ws_steps_hint(p->texts, p->m, ws_step_candidates(p->m, p->sel));
-
-	ws_page_say(p->page, "", hint.words, hint.command,
-	            ws_arena_format(p->texts, "%s.", hint.numbers), NULL);
-}
-
 /* The spread of the steps but those of start-up, which a sentence sets apart: "6.22 to 7.73 over 3
  * steps" behind the time of one; NULL: they do not differ, as they are shown. */
 static const char *say_spread(const struct ws_page_making *p)
@@ -1078,8 +1043,13 @@ void ws_page_add_headline(struct ws_page_making *p)
 	say_what_was_lost(p);
 	say_what_is_unsound(p);
 	say_what_has_no_launch(p);
-	if (p->sel->kernels && !p->m->nmeasured)
-		say_no_steps(p);
+	if (p->sel->kernels && !p->m->nmeasured) {
+		const struct ws_steps_hint hint =
+		        ws_steps_hint(p->texts, p->m, ws_step_candidates(p->m, p->sel));
+
+		ws_page_say(p->page, "", hint.words, hint.command,
+		            ws_arena_format(p->texts, "%s.", hint.numbers), NULL);
+	}
 	if (page->unknown_records && p->sel->kernels)
 		ws_page_say(p->page, "", words_of_left_out(p) + strlen("; "), NULL);
 	if (page->has_operations)
@@ -1155,7 +1125,18 @@ void ws_page_add_headline(struct ws_page_making *p)
 			         "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]", ".",
 			         NULL);
 		say_host_collectives(p);
-		say_operations(p);
+
+		/* the operations that took the CPU's time */
+		const struct ws_page_kernel *first = page->kernel, *second = first + 1;
+
+		ws_page_say(p->page, "", ws_arena_format(p->texts, "%s takes ", first->name),
+		            ws_say_percent(p->texts, first->percent),
+		            page->nkernels > 1
+		                    ? ws_arena_format(p->texts, " of operations' time, %s ",
+		                                      second->name)
+		                    : " of operations' time",
+		            page->nkernels > 1 ? ws_say_percent(p->texts, second->percent) : "",
+		            ".", NULL);
 	}
 	add_figures(p);
 }
@@ -1165,12 +1146,6 @@ void ws_page_add_headline(struct ws_page_making *p)
 static double gain_of(const struct ws_finding *f)
 {
 	return isnan(f->gain_ns) ? -1 : f->gain_ns;
-}
-
-/* About where the recording begins and ends, which a loop does not have. */
-static bool is_caveat(const struct ws_finding *f)
-{
-	return f->rule == WS_RULE_late_start || f->rule == WS_RULE_late_end;
 }
 
 /* Largest gain first; of those without one the most severe. */
@@ -1265,17 +1240,6 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all, 
 	        has_gain && all->obstacle ? all->obstacle : "");
 }
 
-/* "Casts: 14.1 of 130 ms in 164 kernels per step": behind what was found, unless it says so
- * itself. */
-static const char *evidence_of(const struct ws_page_making *p, const struct ws_finding *f)
-{
-	const char *title = ws_rule_defs[f->rule].title;
-	const char *own = ws_arena_copy(p->texts, f->evidence, strlen(f->evidence));
-	const char *begin = ws_arena_copy(p->texts, own, strcspn(own, ":"));
-
-	return strcasestr(title, begin) ? own : ws_arena_format(p->texts, "%s: %s", title, own);
-}
-
 void ws_page_add_findings(struct ws_page_making *p)
 {
 	const struct ws_finding **order;
@@ -1301,7 +1265,8 @@ void ws_page_add_findings(struct ws_page_making *p)
 		const char *advice =
 		        order[i]->advice && *order[i]->advice ? order[i]->advice : rule->advice;
 
-		if (is_caveat(order[i])) {
+		/* where the recording begins and ends, which a loop does not have */
+		if (order[i]->rule == WS_RULE_late_start || order[i]->rule == WS_RULE_late_end) {
 			p->page->caveat = ws_arena_format(
 			        p->texts, "%s%s%c%s. %s.", ncaveats ? p->page->caveat : "",
 			        ncaveats ? " " : "", toupper((unsigned char)*order[i]->evidence),
@@ -1314,13 +1279,22 @@ void ws_page_add_findings(struct ws_page_making *p)
 			(*of_rule)->nsimilar++;
 			continue;
 		}
+
+		/* "Casts: 14.1 of 130 ms in 164 kernels per step": behind what was found, unless
+		 * it says so itself. */
+		const char *own =
+		        ws_arena_copy(p->texts, order[i]->evidence, strlen(order[i]->evidence));
+		const char *begin = ws_arena_copy(p->texts, own, strcspn(own, ":"));
+
 		*of_rule = &p->page->finding[p->page->nfindings];
 		p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
 		        .title = rule->title,
 		        .advice = ws_arena_format(
 		                p->texts, "%s%s", advice,
 		                strchr(".!?", advice[strlen(advice) - 1]) ? "" : "."),
-		        .evidence = evidence_of(p, order[i]),
+		        .evidence = strcasestr(rule->title, begin)
+		                            ? own
+		                            : ws_arena_format(p->texts, "%s: %s", rule->title, own),
 		        .gain_ns = order[i]->gain_ns,
 		        .gain = ws_finding_gain(p->texts, all, order[i]),
 		        .gain_percent = ws_stat_percent(order[i]->gain_ns,

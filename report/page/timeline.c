@@ -290,24 +290,6 @@ static size_t thread_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 	return lane;
 }
 
-/* Lanes of one name, of several processes, get a number. */
-static void number_lanes(struct ws_timeline *out)
-{
-	struct ws_strtab names = {0};
-	uint64_t *times = ws_xarray(out->nlanes + 1, sizeof(*times));
-
-	for (size_t i = 0; i < out->nlanes; i++) {
-		const char *name = out->lane[i].name;
-		const uint64_t id = ws_strtab_add(&names, name, strlen(name));
-
-		if (++times[id] > 1)
-			out->lane[i].name =
-			        ws_arena_format(&out->arena, "%s (%" PRIu64 ")", name, times[id]);
-	}
-	free(times);
-	ws_strtab_free(&names);
-}
-
 /* --- boxes in the window ------------------------------------------------------------------ */
 
 /* Makes a box for one interval, cut at the window's ends. False: it is outside the window. */
@@ -377,16 +359,6 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	          box);
 }
 
-/* "memcpy Host-to-Device" of "[CUDA memcpy Host-to-Device]" */
-static uint32_t copy_text(struct filling *f, const struct ws_work *w)
-{
-	static const char before[] = "[CUDA ";
-	const char *name = ws_copy_name(ws_copy_name_of(w));
-	const size_t skip = sizeof(before) - 1;
-
-	return text_of(f, name + skip, strlen(name) - skip - 1);
-}
-
 static void add_copies(struct filling *f)
 {
 	struct ws_timeline_box box;
@@ -397,7 +369,10 @@ static void add_copies(struct filling *f)
 
 		if (!ws_work_ran(f->p->sel, f->m, i) || !box_of(f, w->start_ns, w->dur_ns, &box))
 			continue;
-		box.name = is_graph ? text_of(f, "CUDA graph", 10) : copy_text(f, w);
+		/* "memcpy Host-to-Device" of "[CUDA memcpy Host-to-Device]" */
+		const char *name = is_graph ? "CUDA graph"
+		                            : ws_copy_name(ws_copy_name_of(w)) + strlen("[CUDA ");
+		box.name = text_of(f, name, strlen(name) - !is_graph);
 		box.colour = is_graph ? WS_PAGE_GREY : WS_PAGE_VIOLET;
 		box.path = path_text(f, w->path);
 		set_call(f, &box, w->call);
@@ -406,42 +381,6 @@ static void add_copies(struct filling *f)
 		          device_lane(f, is_graph ? WS_TIMELINE_STREAM : WS_TIMELINE_COPIES,
 		                      w->device, w->process, is_graph ? w->stream : 0),
 		          &box);
-	}
-}
-
-static void add_ranges(struct filling *f)
-{
-	struct ws_joined_rows *rows = f->p->sel->rows;
-	struct ws_timeline_box box;
-
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range r = *ws_joined_rows_range(rows, i);
-
-		if (!box_of(f, r.start_ns, r.end_ns - r.start_ns, &box))
-			continue;
-		box.name = model_text(f, r.is_step ? r.recorded : r.context->name);
-		box.path = path_text(f, r.context->path);
-		box.depth = (uint16_t)r.context->depth;
-		f->out->ranges++;
-		boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_THREAD, r.context->thread), &box);
-	}
-}
-
-/* Adds a framework's operations, each below its caller. */
-static void add_ops(struct filling *f)
-{
-	const struct ws_op_tree *tree = &f->m->cpu_ops.tree;
-	struct ws_timeline_box box;
-
-	for (uint32_t i = 0; i < tree->n; i++) {
-		if (!box_of(f, tree->start_ns[i], tree->end_ns[i] - tree->start_ns[i], &box))
-			continue;
-		box.name = model_text(f, tree->name[i]);
-		box.shapes = shapes_text(f, i);
-		for (uint32_t up = tree->parent[i]; up != WS_NONE; up = tree->parent[up])
-			box.depth++;
-		f->out->ops++;
-		boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_OPS, tree->thread[i]), &box);
 	}
 }
 
@@ -512,8 +451,15 @@ static void add_critical_path(struct filling *f)
 /* --- the window ----------------------------------------------------------------------------------
  */
 
-static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err)
+/* Makes the timeline, with longer and longer merged boxes until their number is within the
+ * limit. */
+static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 {
+	const size_t most = f->p->most_boxes;
+	const struct ws_selection *sel = f->p->sel;
+	struct ws_joined_rows *rows = sel->rows;
+	const struct ws_op_tree *tree = &f->m->cpu_ops.tree;
+
 	const struct ws_windows *w = f->p->windows;
 	const struct ws_model_step *steps = f->m->steps;
 
@@ -538,16 +484,6 @@ static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err
 		                        step < 0 ? "the median of" : "of", w->n);
 	f->out->start_ns = f->window->start_ns;
 	f->out->end_ns = f->window->end_ns;
-	return WS_OK;
-}
-
-/* Makes the timeline, with longer and longer merged boxes until their number is within the
- * limit. */
-static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
-{
-	const size_t most = f->p->most_boxes;
-
-	WS_FORWARD(choose(f, step, err));
 	const struct ws_model *m = f->m;
 	struct ws_arena *temp = f->p->tab->temp;
 
@@ -568,12 +504,35 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 	    f->window->step == WS_NONE)
 		f->boxes.shortest_ns = least;
 	for (;;) {
-		f->out->kernels = f->out->copies = f->out->ranges = f->out->ops = 0;
-		add_ranges(f);
-		add_ops(f);
-		const struct ws_selection *sel = f->p->sel;
 		struct ws_timeline_box box;
 
+		f->out->kernels = f->out->copies = f->out->ranges = f->out->ops = 0;
+		for (uint32_t i = 0; i < rows->nranges; i++) {
+			const struct ws_joined_range r = *ws_joined_rows_range(rows, i);
+
+			if (!box_of(f, r.start_ns, r.end_ns - r.start_ns, &box))
+				continue;
+			box.name = model_text(f, r.is_step ? r.recorded : r.context->name);
+			box.path = path_text(f, r.context->path);
+			box.depth = (uint16_t)r.context->depth;
+			f->out->ranges++;
+			boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_THREAD, r.context->thread),
+			          &box);
+		}
+
+		/* Adds a framework's operations, each below its caller. */
+		for (uint32_t i = 0; i < tree->n; i++) {
+			if (!box_of(f, tree->start_ns[i], tree->end_ns[i] - tree->start_ns[i],
+			            &box))
+				continue;
+			box.name = model_text(f, tree->name[i]);
+			box.shapes = shapes_text(f, i);
+			for (uint32_t up = tree->parent[i]; up != WS_NONE; up = tree->parent[up])
+				box.depth++;
+			f->out->ops++;
+			boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_OPS, tree->thread[i]),
+			          &box);
+		}
 		for (size_t i = 0; i < sel->rows->nkernels; i++) {
 			const struct ws_joined_kernel k = *ws_joined_rows_kernel(sel->rows, i);
 
@@ -618,7 +577,21 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		for (size_t i = 0; i < out->nlanes; i++)
 			out->lane[i] = placed[i].lane;
 		free(placed);
-		number_lanes(out);
+
+		/* Lanes of one name, of several processes, get a number. */
+		struct ws_strtab names = {0};
+		uint64_t *times = ws_xarray(out->nlanes + 1, sizeof(*times));
+
+		for (size_t i = 0; i < out->nlanes; i++) {
+			const char *name = out->lane[i].name;
+			const uint64_t id = ws_strtab_add(&names, name, strlen(name));
+
+			if (++times[id] > 1)
+				out->lane[i].name = ws_arena_format(&out->arena, "%s (%" PRIu64 ")",
+				                                    name, times[id]);
+		}
+		free(times);
+		ws_strtab_free(&names);
 	}
 	f->out->shortest_ns = f->boxes.shortest_ns;
 	return WS_OK;

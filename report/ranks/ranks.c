@@ -236,36 +236,6 @@ static uint32_t collective_around(const struct ws_model *m, const struct ws_join
 	return WS_TEXT_EMPTY;
 }
 
-static void take_kind(struct reader *c, const struct ws_joined_kernel *k,
-                      const struct ws_collective *known, struct ws_call_kind *kind)
-{
-	const struct ws_model *m = c->m;
-	struct ws_texts *texts = &c->r->texts;
-
-	*kind = (struct ws_call_kind){.bytes = NAN};
-	if (!known) {
-		const uint32_t around = collective_around(m, k);
-		struct ws_bytes name =
-		        around != WS_TEXT_EMPTY
-		                ? m->texts[around]
-		                : ws_model_short_name(m, m->configs[k->kind->config].name);
-
-		kind->op = op_of(name);
-		c->r->no_groups = true;
-		kind->name = ws_texts_add(texts, name);
-		return;
-	}
-	kind->op = op_of(m->texts[known->name]);
-	kind->group_size = known->group_size;
-	kind->bytes =
-	        element_bytes(m->texts[known->dtype]) *
-	        (double)(kind->op == WS_OP_ALL_GATHER ? known->out_elements : known->in_elements);
-	kind->name = ws_texts_add(texts, m->texts[known->name]);
-	kind->group = ws_texts_add(texts, m->texts[known->group]);
-	kind->ranks = ws_texts_add(texts, m->texts[known->ranks]);
-	kind->dtype = ws_texts_add(texts, m->texts[known->dtype]);
-}
-
 /* The step of a kernel, else the step during which it began; WS_NONE. */
 static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_kernel *k)
 {
@@ -284,6 +254,7 @@ static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_ke
 static void add_collective_call(struct reader *c, const struct ws_joined_kernel *k,
                                 const struct ws_collective *known)
 {
+	const struct ws_model *m = c->m;
 	struct ws_ranks *r = c->r;
 	struct ws_rank_call call = {
 	        .rank = (uint32_t)(r->n - 1),
@@ -291,6 +262,7 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 	        .start_ns = c->rank->base_ns + k->start_ns,
 	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
 	        .has_sequence = known && known->sequence >= 0,
+	        .kind.bytes = NAN,
 	};
 
 	c->rank->comm_kernels++;
@@ -299,7 +271,27 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 		return;
 	}
 	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
-	take_kind(c, k, known, &call.kind);
+	if (known) {
+		call.kind.op = op_of(m->texts[known->name]);
+		call.kind.group_size = known->group_size;
+		call.kind.bytes = element_bytes(m->texts[known->dtype]) *
+		                  (double)(call.kind.op == WS_OP_ALL_GATHER ? known->out_elements
+		                                                            : known->in_elements);
+		call.kind.name = ws_texts_add(&r->texts, m->texts[known->name]);
+		call.kind.group = ws_texts_add(&r->texts, m->texts[known->group]);
+		call.kind.ranks = ws_texts_add(&r->texts, m->texts[known->ranks]);
+		call.kind.dtype = ws_texts_add(&r->texts, m->texts[known->dtype]);
+	} else {
+		const uint32_t around = collective_around(m, k);
+		const struct ws_bytes name =
+		        around != WS_TEXT_EMPTY
+		                ? m->texts[around]
+		                : ws_model_short_name(m, m->configs[k->kind->config].name);
+
+		call.kind.op = op_of(name);
+		call.kind.name = ws_texts_add(&r->texts, name);
+		r->no_groups = true;
+	}
 	/* sizes and types may differ between the ranks of one collective: they are not in the key
 	 */
 	call.key = ws_texts_add(&r->texts,
@@ -312,10 +304,13 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 
 /* --- time -------------------------------------------------------------------------------- */
 
-static void gather_spans(struct reader *c)
+static void read_steps(struct reader *c)
 {
 	const struct ws_model *m = c->m;
+	struct ws_rank *rank = c->rank;
 
+	c->windows = ws_windows(m, &c->sel);
+	rank->nsteps = c->windows->n;
 	WS_EACH_KERNEL(c->rows, i, k) {
 		const int64_t start = k->start_ns, end = start + k->dur_ns;
 
@@ -337,15 +332,6 @@ static void gather_spans(struct reader *c)
 	ws_spans_merge(&c->busy);
 	ws_spans_merge(&c->compute);
 	ws_spans_merge(&c->comm);
-}
-
-static void read_steps(struct reader *c)
-{
-	struct ws_rank *rank = c->rank;
-
-	c->windows = ws_windows(c->m, &c->sel);
-	rank->nsteps = c->windows->n;
-	gather_spans(c);
 	WS_NEW(&c->r->arena, rank->steps, rank->nsteps);
 	for (size_t i = 0; i < rank->nsteps; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
@@ -461,33 +447,6 @@ static int by_number(const void *pa, const void *pb)
 /* Ranks of one run are recorded at about one time; clocks of machines differ by less than this. */
 #define APART_NS (INT64_C(3600) * 1000000000)
 
-/* Can both be ranks of one run? */
-static enum ws_status check_pair(const struct ws_ranks *r, const struct ws_rank *a,
-                                 const struct ws_rank *b, struct ws_err *err)
-{
-	const struct ws_bytes of_a = ws_texts_get(&r->texts, a->name);
-	const struct ws_bytes of_b = ws_texts_get(&r->texts, b->name);
-	const struct ws_rank *first = a->recorded_ns <= b->recorded_ns ? a : b;
-	const int64_t apart_ns = (first == a ? b : a)->recorded_ns - first->recorded_ns;
-	char time[WS_SAY_TIME];
-
-	WS_FAIL_IF(a->number == b->number, err, USAGE,
-	           "'%.*s' and '%.*s' are both of rank %" PRId64
-	           ": give one trace per rank, of one run",
-	           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len, (const char *)of_b.ptr,
-	           a->number);
-	WS_FAIL_IF(a->world_size && b->world_size && a->world_size != b->world_size, err, USAGE,
-	           "'%.*s' is of a run of %" PRId64 " ranks, '%.*s' of one of %" PRId64
-	           ": give the traces of one run",
-	           (int)of_a.len, (const char *)of_a.ptr, a->world_size, (int)of_b.len,
-	           (const char *)of_b.ptr, b->world_size);
-	WS_FAIL_IF(first->recorded_ns > 0 && apart_ns - first->span_ns > APART_NS, err, USAGE,
-	           "'%.*s' and '%.*s' were recorded %s apart: give the traces of one run",
-	           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len, (const char *)of_b.ptr,
-	           ws_say_time_in((double)apart_ns, time));
-	return WS_OK;
-}
-
 /* Sorts the ranks by number, or as they were given if a trace lacks its number. */
 static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
@@ -529,8 +488,33 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 		place[r->ranks[i].given] = i;
 	for (size_t i = 0; i < r->ncalls; i++)
 		r->calls[i].rank = place[r->calls[i].rank];
-	for (size_t i = 1; i < r->n; i++)
-		WS_FORWARD(check_pair(r, &r->ranks[i - 1], &r->ranks[i], err));
+
+	/* Can each two be ranks of one run? */
+	for (size_t i = 1; i < r->n; i++) {
+		const struct ws_rank *a = &r->ranks[i - 1], *b = &r->ranks[i];
+		const struct ws_bytes of_a = ws_texts_get(&r->texts, a->name);
+		const struct ws_bytes of_b = ws_texts_get(&r->texts, b->name);
+		const struct ws_rank *first = a->recorded_ns <= b->recorded_ns ? a : b;
+		const int64_t apart_ns = (first == a ? b : a)->recorded_ns - first->recorded_ns;
+		char time[WS_SAY_TIME];
+
+		WS_FAIL_IF(a->number == b->number, err, USAGE,
+		           "'%.*s' and '%.*s' are both of rank %" PRId64
+		           ": give one trace per rank, of one run",
+		           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len,
+		           (const char *)of_b.ptr, a->number);
+		WS_FAIL_IF(a->world_size && b->world_size && a->world_size != b->world_size, err,
+		           USAGE,
+		           "'%.*s' is of a run of %" PRId64 " ranks, '%.*s' of one of %" PRId64
+		           ": give the traces of one run",
+		           (int)of_a.len, (const char *)of_a.ptr, a->world_size, (int)of_b.len,
+		           (const char *)of_b.ptr, b->world_size);
+		WS_FAIL_IF(first->recorded_ns > 0 && apart_ns - first->span_ns > APART_NS, err,
+		           USAGE,
+		           "'%.*s' and '%.*s' were recorded %s apart: give the traces of one run",
+		           (int)of_a.len, (const char *)of_a.ptr, (int)of_b.len,
+		           (const char *)of_b.ptr, ws_say_time_in((double)apart_ns, time));
+	}
 	return WS_OK;
 }
 
@@ -561,45 +545,18 @@ static int by_ordinal(const void *pa, const void *pb)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* How many numbers stand in "[0, 1, 4]"; 0: some are left out. */
-static size_t count_numbers(struct ws_bytes list)
-{
-	const char *text = list.ptr;
-	size_t n = 0;
-
-	if (memmem(text, list.len, "...", 3))
-		return 0;
-	for (size_t i = 0; i < list.len; i++)
-		n += isdigit((unsigned char)text[i]) && !(i && isdigit((unsigned char)text[i - 1]));
-	return n;
-}
-
 /* Number of ranks that make a call of this kind; all present ranks if its group is not recorded. */
 static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *kind)
 {
-	const size_t listed = kind->ranks ? count_numbers(ws_texts_get(&r->texts, kind->ranks)) : 0;
+	const struct ws_bytes list = ws_texts_get(&r->texts, kind->ranks);
+	const char *text = list.ptr;
+	const bool is_whole = !memmem(text, list.len, "...", 3);
+	size_t listed = 0; /* how many numbers stand in "[0, 1, 4]" */
 
+	for (size_t i = 0; i < list.len && is_whole; i++)
+		listed += isdigit((unsigned char)text[i]) &&
+		          !(i && isdigit((unsigned char)text[i - 1]));
 	return listed ? listed : kind->group_size ? kind->group_size : r->n;
-}
-
-static void add_meetings(struct ws_ranks *r, size_t from, size_t to)
-{
-	for (size_t i = from, next; i < to; i = next) {
-		for (next = i + 1; next < to && r->calls[next].ordinal == r->calls[i].ordinal;)
-			next++;
-		WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_capacity);
-		struct ws_meeting *meeting = &r->meetings[r->nmeetings++];
-		*meeting = (struct ws_meeting){.first = i,
-		                               .n = (uint32_t)(next - i),
-		                               .is_judged =
-		                                       next - i > 1 &&
-		                                       next - i >= members_of(r, &r->calls[i].kind),
-		                               .first_rank = WS_NONE,
-		                               .last_rank = WS_NONE,
-		                               .skew_ns = NAN,
-		                               .residual_ns = NAN,
-		                               .transfer_ns = NAN};
-	}
 }
 
 /* Do all ranks have equal numbers of the calls [from, to) of one slot, sorted by ordinal? */
@@ -632,10 +589,28 @@ static void match_calls(struct ws_ranks *r)
 			next++;
 		if (r->calls[i].kind.op == WS_OP_ASYMMETRIC)
 			continue;
-		if (has_even_ranks(r, i, next))
-			add_meetings(r, i, next);
-		else
+		if (!has_even_ranks(r, i, next)) {
 			r->unmatched += next - i;
+			continue;
+		}
+		for (size_t first = i, end; first < next; first = end) {
+			const struct ws_rank_call *call = &r->calls[first];
+
+			for (end = first + 1; end < next && r->calls[end].ordinal == call->ordinal;)
+				end++;
+			WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_capacity);
+			r->meetings[r->nmeetings++] =
+			        (struct ws_meeting){.first = first,
+			                            .n = (uint32_t)(end - first),
+			                            .is_judged = end - first > 1 &&
+			                                         end - first >=
+			                                                 members_of(r, &call->kind),
+			                            .first_rank = WS_NONE,
+			                            .last_rank = WS_NONE,
+			                            .skew_ns = NAN,
+			                            .residual_ns = NAN,
+			                            .transfer_ns = NAN};
+		}
 	}
 }
 
@@ -687,25 +662,6 @@ static void find_components(struct ws_ranks *r)
 		r->ranks[i].component = root_of(r, i);
 }
 
-static void count_matched(struct aligner *a)
-{
-	struct ws_ranks *r = a->r;
-	size_t at = 0;
-
-	WS_NEW(&r->arena, a->middle, r->nmeetings);
-	WS_NEW(&r->arena, a->first, r->n);
-	WS_NEW(&r->arena, a->deviation, r->ncalls);
-	a->epoch_ns = r->ncalls ? r->calls[0].end_ns : 0;
-	for (size_t i = 0; i < r->nmeetings; i++)
-		for (uint32_t k = 0; k < r->meetings[i].n && r->meetings[i].n > 1; k++)
-			r->ranks[r->calls[r->meetings[i].first + k].rank].matched++;
-	for (size_t i = 0; i < r->n; i++) {
-		a->first[i] = at;
-		at += r->ranks[i].matched;
-		r->ranks[i].offset_ns = 0;
-	}
-}
-
 /* Deviation of each end from the mean of its meeting. */
 static void find_deviations(struct aligner *a, size_t *filled)
 {
@@ -727,40 +683,6 @@ static void find_deviations(struct aligner *a, size_t *filled)
 			a->deviation[filled[call[k].rank]++] =
 			        llround(end_of(a, &call[k]) - a->middle[i]);
 	}
-}
-
-/* Moves each clock by its median deviation, so that a few late ends do not matter. Returns the
- * largest move. */
-static double move_clocks(struct aligner *a)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < a->r->n; i++) {
-		struct ws_rank *rank = &a->r->ranks[i];
-
-		if (!rank->matched)
-			continue;
-		double by = (double)ws_stat_select(a->deviation + a->first[i], rank->matched,
-		                                   rank->matched / 2);
-		rank->offset_ns += by;
-		most = fmax(most, fabs(by));
-	}
-	return most;
-}
-
-static void measure_residual(struct aligner *a, size_t i)
-{
-	struct ws_rank *rank = &a->r->ranks[i];
-	int64_t *deviation = a->deviation + a->first[i];
-
-	if (!rank->matched) {
-		rank->offset_ns = NAN;
-		return;
-	}
-	for (size_t k = 0; k < rank->matched; k++)
-		deviation[k] = llabs(deviation[k]);
-	rank->residual_ns = (double)ws_stat_select(deviation, rank->matched,
-	                                           (rank->matched * 95 + 99) / 100 - 1);
 }
 
 /* All ranks of a meeting wait for the last one to arrive. It is determined only if the skew exceeds
@@ -816,49 +738,69 @@ static void judge_meeting(struct aligner *a, size_t at)
 	}
 }
 
-static bool has_step(const struct ws_rank *rank, int64_t number)
-{
-	for (size_t i = 0; i < rank->nsteps; i++)
-		if (rank->steps[i].number == number)
-			return true;
-	return false;
-}
-
 static void align_clocks(struct ws_ranks *r)
 {
 	struct aligner a = {.r = r};
 	size_t *filled;
 
 	WS_NEW(&r->arena, filled, r->n);
-	count_matched(&a);
+
+	/* the ends of matched calls per rank */
+	size_t at = 0;
+
+	WS_NEW(&r->arena, a.middle, r->nmeetings);
+	WS_NEW(&r->arena, a.first, r->n);
+	WS_NEW(&r->arena, a.deviation, r->ncalls);
+	a.epoch_ns = r->ncalls ? r->calls[0].end_ns : 0;
+	for (size_t i = 0; i < r->nmeetings; i++)
+		for (uint32_t k = 0; k < r->meetings[i].n && r->meetings[i].n > 1; k++)
+			r->ranks[r->calls[r->meetings[i].first + k].rank].matched++;
+	for (size_t i = 0; i < r->n; i++) {
+		a.first[i] = at;
+		at += r->ranks[i].matched;
+		r->ranks[i].offset_ns = 0;
+	}
 	find_components(r);
 	for (int round = 0; round < ROUNDS; round++) {
 		find_deviations(&a, filled);
-		if (move_clocks(&a) < ENOUGH_NS)
+
+		/* Moves each clock by its median deviation, so that a few late ends do not matter.
+		 */
+		double most = 0;
+
+		for (size_t i = 0; i < r->n; i++) {
+			struct ws_rank *rank = &r->ranks[i];
+
+			if (!rank->matched)
+				continue;
+			double by = (double)ws_stat_select(a.deviation + a.first[i], rank->matched,
+			                                   rank->matched / 2);
+			rank->offset_ns += by;
+			most = fmax(most, fabs(by));
+		}
+		if (most < ENOUGH_NS)
 			break;
 	}
 	find_deviations(&a, filled);
-	for (size_t i = 0; i < r->n; i++)
-		measure_residual(&a, i);
+	for (size_t i = 0; i < r->n; i++) {
+		struct ws_rank *rank = &r->ranks[i];
+		int64_t *deviation = a.deviation + a.first[i];
+
+		if (!rank->matched) {
+			rank->offset_ns = NAN;
+			continue;
+		}
+		for (size_t k = 0; k < rank->matched; k++)
+			deviation[k] = llabs(deviation[k]);
+		rank->residual_ns = (double)ws_stat_select(deviation, rank->matched,
+		                                           (rank->matched * 95 + 99) / 100 - 1);
+	}
 	for (size_t i = 0; i < r->nmeetings; i++)
 		if (r->meetings[i].is_judged)
 			judge_meeting(&a, i);
 }
 
 /* --- data for tables and sentences --------------------------------------------------------- */
-
-static void summarise_rank(struct ws_rank *rank)
-{
-	for (int time = 0; time < WS_RANK_TIMES; time++) {
-		double sum = 0;
-
-		for (size_t i = 0; i < rank->nsteps; i++)
-			sum += rank->steps[i].is_common || !rank->ncommon ? rank->steps[i].ns[time]
-			                                                  : 0;
-		rank->mean_ns[time] =
-		        ws_stat_ratio(sum, (double)(rank->ncommon ? rank->ncommon : rank->nsteps));
-	}
-}
 
 /* The rank's computation over the median of the ranks with the same dtype, minus 1. */
 static double slower_than_median(const struct ws_ranks *r, const struct ws_rank *rank)
@@ -874,8 +816,11 @@ static double slower_than_median(const struct ws_ranks *r, const struct ws_rank 
 	return ws_stat_ratio(rank->mean_ns[WS_RANK_COMPUTE], median) - 1;
 }
 
-static void count_judged_calls(struct ws_ranks *r)
+static void summarise(struct ws_ranks *r)
 {
+	size_t with_steps = 0;
+	double most_ns = 0;
+
 	for (size_t i = 0; i < r->ncalls; i++) {
 		const struct ws_rank_call *call = &r->calls[i];
 
@@ -903,14 +848,6 @@ static void count_judged_calls(struct ws_ranks *r)
 			r->judged_ns += (double)(call->end_ns - call->start_ns);
 		}
 	}
-}
-
-static void summarise(struct ws_ranks *r)
-{
-	size_t with_steps = 0;
-	double most_ns = 0;
-
-	count_judged_calls(r);
 
 	/* Kinds in the order of their first calls. */
 	struct ws_strtab kinds = {0};
@@ -931,9 +868,20 @@ static void summarise(struct ws_ranks *r)
 		for (uint32_t k = 0; k < r->meetings[i].n; k++)
 			r->calls[r->meetings[i].first + k].meeting = i;
 	for (size_t i = 0; i < r->n; i++) {
-		summarise_rank(&r->ranks[i]);
-		r->ranks[i].first_step = r->nsteps;
-		r->nsteps += r->ranks[i].nsteps;
+		struct ws_rank *rank = &r->ranks[i];
+
+		for (int time = 0; time < WS_RANK_TIMES; time++) {
+			double sum = 0;
+
+			for (size_t k = 0; k < rank->nsteps; k++)
+				if (rank->steps[k].is_common || !rank->ncommon)
+					sum += rank->steps[k].ns[time];
+			rank->mean_ns[time] =
+			        ws_stat_ratio(sum, (double)(rank->ncommon ? rank->ncommon
+			                                                  : rank->nsteps));
+		}
+		rank->first_step = r->nsteps;
+		r->nsteps += rank->nsteps;
 	}
 	for (size_t i = 0; i < r->n; i++) {
 		struct ws_rank *rank = &r->ranks[i];
@@ -1072,13 +1020,6 @@ static void put_rank_number(struct ws_put *out, const struct ws_ranks *r, uint32
 		ws_put_int(out, r->ranks[rank].number);
 }
 
-/* The factor of the bus bandwidth, but for (n - 1) / n. */
-static void put_bus_factor(struct ws_put *out, const struct ws_call_kind *kind)
-{
-	if (kind->op != WS_OP_ASYMMETRIC)
-		ws_put_real(out, kind->op == WS_OP_ALL_REDUCE ? 2 : 1);
-}
-
 /* first: the first call of its meeting, which has its attributes; met: the meeting has several
  * ranks. Values of a meeting are set only at its first call. */
 #define COLLECTIVE(X)                                                                         \
@@ -1088,7 +1029,9 @@ static void put_bus_factor(struct ws_put *out, const struct ws_call_kind *kind)
 	X(group_size, if (first->kind.group_size) ws_put_count(out, first->kind.group_size))  \
 	X(dtype, put_text(out, r, first->kind.dtype))                                         \
 	X(bytes, ws_put_real(out, first->kind.bytes))                                         \
-	X(bus_factor, put_bus_factor(out, &first->kind))                                      \
+	/* the factor of the bus bandwidth, but for (n - 1) / n */                            \
+	X(bus_factor, if (first->kind.op != WS_OP_ASYMMETRIC)                                 \
+	                      ws_put_real(out, first->kind.op == WS_OP_ALL_REDUCE ? 2 : 1))   \
 	X(counts, ws_put_int(out, !met || call == first))                                     \
 	X(gpu_ns, ws_put_int(out, call->end_ns - call->start_ns))                             \
 	X(ranks, if (meeting) ws_put_int(out, meeting->n))                                    \
@@ -1126,38 +1069,6 @@ void ws_ranks_relations(struct ws_query *q, struct ws_ranks *r)
 {
 	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++)
 		ws_query_add(q, &relations[i], r);
-}
-
-static void note_ranks(const struct ws_ranks *r, struct ws_table *t)
-{
-	struct ws_arena temp = {0};
-	uint64_t outside = 0;
-	bool steps = false, numbers = false;
-
-	for (size_t i = 0; i < r->n; i++) {
-		outside += r->ranks[i].noutside;
-		steps |= r->ranks[i].has_steps;
-		numbers |= r->ranks[i].has_number;
-	}
-	if (!steps)
-		ws_table_note(t, "The traces have no finished steps: times are of all of each "
-		                 "trace. --step PATTERN says which ranges are steps.");
-	if (!numbers)
-		ws_table_note(t, "Not every trace says its rank: they are numbered as given.");
-	if (outside)
-		ws_table_note(t,
-		              "%s communication kernels lie in no measured step and are "
-		              "left out.",
-		              ws_say_number(&temp, (double)outside));
-	if (r->unmatched)
-		ws_table_note(t,
-		              "%s calls of collectives are not matched: the ranks have "
-		              "different numbers of them in a step, and no sequence numbers.",
-		              ws_say_number(&temp, (double)r->unmatched));
-	if (r->no_groups)
-		ws_table_note(t, "Some collectives have no recorded group: those of one kernel and "
-		                 "order in the step are taken for one call of all ranks.");
-	ws_arena_free(&temp);
 }
 
 /* --- the verdict ----------------------------------------------------------------------------- */
@@ -1467,25 +1378,6 @@ static void say_waiting(const struct ws_ranks *r, struct ws_page *out)
 
 #define IDLE_PERCENT 10 /* of a step: from here on it is the first thing to look at */
 
-static void say_cure(const struct ws_ranks *r, struct ws_page *out)
-{
-	struct ws_arena *t = &out->arena;
-	const double step_ns = r->mean_ns[WS_RANK_STEP], exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
-	const double idle_ns = step_ns - r->mean_ns[WS_RANK_COMPUTE] - exposed_ns;
-
-	if (isnan(idle_ns) || out->nheadline == WS_PAGE_LINES)
-		return;
-	if (ws_stat_percent(idle_ns, step_ns) >= IDLE_PERCENT && idle_ns >= exposed_ns)
-		ws_page_say(out, "", "What to do: the devices idle for ",
-		            ws_say_part_of(t, idle_ns, ws_stat_percent(idle_ns, step_ns)),
-		            "; the report of one rank shows why its GPU waits.", NULL);
-	else if (ws_stat_percent(exposed_ns, step_ns) >= IDLE_PERCENT)
-		ws_page_say(out, "",
-		            "What to do: let communication run beside computation, which would "
-		            "save up to ",
-		            ws_say_time(t, exposed_ns), " per step.", NULL);
-}
-
 #define RANKS_IN_ORDER 16
 
 /* Of more ranks than a screen holds the one that makes the others wait stands first. */
@@ -1496,49 +1388,6 @@ static size_t nth_rank(const struct ws_ranks *r, size_t n)
 	if (r->n <= RANKS_IN_ORDER || n > last)
 		return n;
 	return n ? n - 1 : last;
-}
-
-/* A bar for each rank. */
-static void add_rows(const struct ws_ranks *r, struct ws_page *out)
-{
-	struct ws_arena *t = &out->arena;
-
-	out->rows_title = "Where a step of each rank goes";
-	out->rows_what = "mean over the steps; idle time stands last";
-	WS_NEW(t, out->row, WS_PAGE_ROWS);
-	for (size_t i = 0; i < r->n; i++) {
-		const struct ws_rank *rank = &r->ranks[nth_rank(r, i)];
-		const double step_ns = rank->mean_ns[WS_RANK_STEP],
-		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
-		             exposed_ns = rank->mean_ns[WS_RANK_EXPOSED];
-
-		if (isnan(step_ns))
-			continue;
-		if (out->nrows == WS_PAGE_ROWS) {
-			out->more_rows++;
-			continue;
-		}
-		struct ws_page_row *row = &out->row[out->nrows++];
-		*row = (struct ws_page_row){.group = "",
-		                            .name = ws_arena_format(t, "rank %" PRId64,
-		                                                    rank->number),
-		                            .ns = step_ns,
-		                            .low_ns = NAN,
-		                            .high_ns = NAN};
-		row->words = ws_say_time(t, step_ns);
-		if (rank == r->straggler)
-			row->words = ws_arena_format(t, "%s; the others wait for it", row->words);
-		else if (rank->judged && rank->mean_ns[WS_RANK_WAITING] > 0)
-			row->words =
-			        ws_arena_format(t, "%s; waits %s", row->words,
-			                        ws_say_time(t, rank->mean_ns[WS_RANK_WAITING]));
-		ws_page_add_part(row, "computing", compute_ns,
-		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
-		ws_page_add_part(row, "exposed communication", exposed_ns,
-		                 ws_page_colour_def(WS_PAGE_PINK), false);
-		ws_page_add_part(row, "idle", step_ns - compute_ns - exposed_ns,
-		                 ws_page_colour_def(WS_PAGE_IDLE), true);
-	}
 }
 
 /* --- the timeline: one step of all ranks, on one clock ---------------------------------------- */
@@ -1561,19 +1410,6 @@ struct drawing {
 	uint32_t name;
 	uint32_t *of_text; /* text of the ranks -> of the timeline; 0: not yet */
 };
-
-static uint32_t call_name(struct drawing *d, uint32_t text)
-{
-	const struct ws_bytes name = ws_texts_get(&d->r->texts, text);
-
-	if (!name.len)
-		return COMMUNICATION;
-	if (!d->of_text[text]) {
-		d->of_text[text] = (uint32_t)d->out->ntexts;
-		d->out->text[d->out->ntexts++] = ws_arena_copy(&d->out->arena, name.ptr, name.len);
-	}
-	return d->of_text[text];
-}
 
 static void close_stretch(struct drawing *d)
 {
@@ -1639,26 +1475,19 @@ static int by_begin(const void *pa, const void *pb)
 	return ((*a)->start_ns > (*b)->start_ns) - ((*a)->start_ns < (*b)->start_ns);
 }
 
-/* The calls of a rank in the step, by begin. */
-static size_t calls_of(const struct ws_ranks *r, uint32_t rank, const struct ws_rank_call **out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->ncalls; i++)
-		if (r->calls[i].rank == rank && r->calls[i].step == r->ranks[rank].shown)
-			out[n++] = &r->calls[i];
-	if (n)
-		ws_sort(out, n, sizeof(*out), by_begin);
-	return n;
-}
-
 static void draw_rank(struct drawing *d, uint32_t rank, const struct ws_rank_call **calls)
 {
 	const struct ws_rank *of = &d->r->ranks[rank];
-	const size_t n = calls_of(d->r, rank, calls);
 	struct ws_spans busy = {0};
 	int64_t at_ns = of->shown_window.start_ns;
+	size_t n = 0;
 
+	/* the calls of the rank in the step, by begin */
+	for (size_t i = 0; i < d->r->ncalls; i++)
+		if (d->r->calls[i].rank == rank && d->r->calls[i].step == of->shown)
+			calls[n++] = &d->r->calls[i];
+	if (n)
+		ws_sort(calls, n, sizeof(*calls), by_begin);
 	d->capacity = 0;
 	for (size_t i = 0; i < of->ncomputed; i++)
 		ws_spans_add(&busy, of->computed[i].start_ns, of->computed[i].end_ns);
@@ -1681,9 +1510,16 @@ static void draw_rank(struct drawing *d, uint32_t rank, const struct ws_rank_cal
 		const int64_t waiting_ns =
 		        calls[i]->waiting_ns > 0 ? llround(calls[i]->waiting_ns) : 0;
 		const int64_t met_ns = calls[i]->start_ns + waiting_ns;
+		const uint32_t text = calls[i]->kind.name;
+		const struct ws_bytes name = ws_texts_get(&d->r->texts, text);
 
+		if (name.len && !d->of_text[text]) {
+			d->of_text[text] = (uint32_t)d->out->ntexts;
+			d->out->text[d->out->ntexts++] =
+			        ws_arena_copy(&d->out->arena, name.ptr, name.len);
+		}
 		add_stretch(d, WAITING, WAITING, calls[i]->start_ns, met_ns);
-		add_stretch(d, COMMUNICATION, call_name(d, calls[i]->kind.name), met_ns,
+		add_stretch(d, COMMUNICATION, name.len ? d->of_text[text] : COMMUNICATION, met_ns,
 		            calls[i]->end_ns);
 		close_stretch(d);
 	}
@@ -1797,8 +1633,58 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		ws_page_say(out, "", "A step takes ", ws_say_time(t, step_ns), "; for ",
 		            ws_say_part_of(t, exposed_ns, ws_stat_percent(exposed_ns, step_ns)),
 		            " of it only communication runs.", NULL);
-	say_cure(r, out);
-	add_rows(r, out);
+
+	const double idle_ns = step_ns - r->mean_ns[WS_RANK_COMPUTE] - exposed_ns;
+
+	if (out->nheadline < WS_PAGE_LINES && ws_stat_percent(idle_ns, step_ns) >= IDLE_PERCENT &&
+	    idle_ns >= exposed_ns)
+		ws_page_say(out, "", "What to do: the devices idle for ",
+		            ws_say_part_of(t, idle_ns, ws_stat_percent(idle_ns, step_ns)),
+		            "; the report of one rank shows why its GPU waits.", NULL);
+	else if (out->nheadline < WS_PAGE_LINES && !isnan(idle_ns) &&
+	         ws_stat_percent(exposed_ns, step_ns) >= IDLE_PERCENT)
+		ws_page_say(out, "",
+		            "What to do: let communication run beside computation, which would "
+		            "save up to ",
+		            ws_say_time(t, exposed_ns), " per step.", NULL);
+
+	/* A bar for each rank. */
+	out->rows_title = "Where a step of each rank goes";
+	out->rows_what = "mean over the steps; idle time stands last";
+	WS_NEW(t, out->row, WS_PAGE_ROWS);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct ws_rank *rank = &r->ranks[nth_rank(r, i)];
+		const double own_ns = rank->mean_ns[WS_RANK_STEP],
+		             compute_ns = rank->mean_ns[WS_RANK_COMPUTE],
+		             alone_ns = rank->mean_ns[WS_RANK_EXPOSED];
+
+		if (isnan(own_ns))
+			continue;
+		if (out->nrows == WS_PAGE_ROWS) {
+			out->more_rows++;
+			continue;
+		}
+		struct ws_page_row *row = &out->row[out->nrows++];
+		*row = (struct ws_page_row){.group = "",
+		                            .name = ws_arena_format(t, "rank %" PRId64,
+		                                                    rank->number),
+		                            .ns = own_ns,
+		                            .low_ns = NAN,
+		                            .high_ns = NAN};
+		row->words = ws_say_time(t, own_ns);
+		if (rank == r->straggler)
+			row->words = ws_arena_format(t, "%s; the others wait for it", row->words);
+		else if (rank->judged && rank->mean_ns[WS_RANK_WAITING] > 0)
+			row->words =
+			        ws_arena_format(t, "%s; waits %s", row->words,
+			                        ws_say_time(t, rank->mean_ns[WS_RANK_WAITING]));
+		ws_page_add_part(row, "computing", compute_ns,
+		                 ws_page_colour_def(WS_PAGE_COMPUTING), false);
+		ws_page_add_part(row, "exposed communication", alone_ns,
+		                 ws_page_colour_def(WS_PAGE_PINK), false);
+		ws_page_add_part(row, "idle", own_ns - compute_ns - alone_ns,
+		                 ws_page_colour_def(WS_PAGE_IDLE), true);
+	}
 	out->timeline = make_timeline(r);
 }
 
@@ -1811,9 +1697,39 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, str
 	(void)which, (void)err;
 	if (t->def == &ws_def_ranks_verdict)
 		fill_verdict(r, t);
-	else if (t->def == &ws_def_ranks)
-		note_ranks(r, t);
-	else if (t->def == &ws_def_collectives && !t->nrows)
+	else if (t->def == &ws_def_ranks) {
+		struct ws_arena temp = {0};
+		uint64_t outside = 0;
+		bool steps = false, numbers = false;
+
+		for (size_t i = 0; i < r->n; i++) {
+			outside += r->ranks[i].noutside;
+			steps |= r->ranks[i].has_steps;
+			numbers |= r->ranks[i].has_number;
+		}
+		if (!steps)
+			ws_table_note(t, "The traces have no finished steps: times are of all of "
+			                 "each trace. --step PATTERN says which ranges are steps.");
+		if (!numbers)
+			ws_table_note(t,
+			              "Not every trace says its rank: they are numbered as given.");
+		if (outside)
+			ws_table_note(t,
+			              "%s communication kernels lie in no measured step and are "
+			              "left out.",
+			              ws_say_number(&temp, (double)outside));
+		if (r->unmatched)
+			ws_table_note(
+			        t,
+			        "%s calls of collectives are not matched: the ranks have different "
+			        "numbers of them in a step, and no sequence numbers.",
+			        ws_say_number(&temp, (double)r->unmatched));
+		if (r->no_groups)
+			ws_table_note(
+			        t, "Some collectives have no recorded group: those of one kernel "
+			           "and order in the step are taken for one call of all ranks.");
+		ws_arena_free(&temp);
+	} else if (t->def == &ws_def_collectives && !t->nrows)
 		ws_table_set_not_recorded(t, "no communication kernel was recorded");
 	else if (t->def == &ws_def_collective_calls && !t->nrows)
 		ws_table_set_not_recorded(t, "no collective was found on two ranks or more");
@@ -1835,8 +1751,14 @@ enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const c
 			struct ws_rank_step *step = &r->ranks[i].steps[k];
 			size_t have = 0;
 
-			for (size_t other = 0; other < r->n; other++)
-				have += has_step(&r->ranks[other], step->number);
+			for (size_t other = 0; other < r->n; other++) {
+				const struct ws_rank *of = &r->ranks[other];
+				size_t at = 0;
+
+				while (at < of->nsteps && of->steps[at].number != step->number)
+					at++;
+				have += at < of->nsteps;
+			}
 			step->is_common = have == r->n;
 		}
 	for (size_t i = 0; i < r->n; i++) {

@@ -105,25 +105,24 @@ struct ws_replay {
 /* --- gathering ---------------------------------------------------------------------------------
  */
 
-static uint32_t find_stream(struct ws_replay *r, uint32_t process, uint32_t device, uint64_t id)
-{
-	for (size_t i = 0; i < r->nstreams; i++)
-		if (r->stream[i].id == id && r->stream[i].process == process &&
-		    r->stream[i].device == device)
-			return (uint32_t)i;
-	WS_GROW(r->stream, r->nstreams + 1, r->streams_capacity);
-	r->stream[r->nstreams] = (struct stream){id, process, device, WS_NONE, INT64_MIN};
-	return (uint32_t)r->nstreams++;
-}
-
 /* A piece of the step is replayed. One before the step only says until when its stream was busy. */
 static void add_piece(struct ws_replay *r, struct ws_replay_piece piece, uint32_t step,
                       uint32_t process, uint64_t stream_id)
 {
 	const bool is_of_step = r->repeats ? step == r->facts.step : true;
 	const int64_t end_ns = piece.start_ns + piece.dur_ns;
+	size_t at = 0;
 
-	piece.stream = find_stream(r, process, piece.device, stream_id);
+	while (at < r->nstreams &&
+	       (r->stream[at].id != stream_id || r->stream[at].process != process ||
+	        r->stream[at].device != piece.device))
+		at++;
+	if (at == r->nstreams) {
+		WS_GROW(r->stream, r->nstreams + 1, r->streams_capacity);
+		r->stream[r->nstreams++] =
+		        (struct stream){stream_id, process, piece.device, WS_NONE, INT64_MIN};
+	}
+	piece.stream = (uint32_t)at;
 	if (!is_of_step && piece.start_ns < r->window_start_ns) {
 		struct stream *s = &r->stream[piece.stream];
 
@@ -346,27 +345,22 @@ static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
  */
 enum { WAITS_NOT, WAITS_FOR_SOME, WAITS_FOR_STREAM, WAITS_FOR_ALL };
 
-static uint8_t waits_for(struct ws_bytes name)
-{
-	static const char *const all[] = {"*DeviceSynchronize*", "*ThreadSynchronize*",
-	                                  "*CtxSynchronize*"};
-	static const char *const stream[] = {"*StreamSynchronize*"};
-
-	return WS_NAME_IS_ONE_OF(name, all)      ? WAITS_FOR_ALL
-	       : WS_NAME_IS_ONE_OF(name, stream) ? WAITS_FOR_STREAM
-	                                         : WAITS_FOR_SOME;
-}
-
 /* Calls that begin to wait for the device at once, by their names. */
 static uint8_t *find_blocking(const struct ws_model *m, struct ws_arena *temp)
 {
+	static const char *const all[] = {"*DeviceSynchronize*", "*ThreadSynchronize*",
+	                                  "*CtxSynchronize*"};
+	static const char *const of_stream[] = {"*StreamSynchronize*"};
 	static const char *const others[] = {"cudaFree", "cuMemFree", "cuMemFree_v2", "hipFree",
 	                                     "ws_cpu_launch"}; /* the host runs the kernel */
 	uint8_t *blocks;
 
 	WS_NEW(temp, blocks, m->ntexts);
 	for (size_t i = 0; i < m->ntexts; i++) {
-		blocks[i] = ws_call_waits(m->texts[i]) ? waits_for(m->texts[i]) : WAITS_NOT;
+		blocks[i] = !ws_call_waits(m->texts[i])                 ? WAITS_NOT
+		            : WS_NAME_IS_ONE_OF(m->texts[i], all)       ? WAITS_FOR_ALL
+		            : WS_NAME_IS_ONE_OF(m->texts[i], of_stream) ? WAITS_FOR_STREAM
+		                                                        : WAITS_FOR_SOME;
 		for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++)
 			blocks[i] |= m->texts[i].len == strlen(others[k]) &&
 			             !memcmp(m->texts[i].ptr, others[k], m->texts[i].len);
@@ -416,20 +410,6 @@ static int64_t find_skew(const struct ws_replay *r, const uint8_t *blocks, struc
 		return 0;
 	median = ws_stat_median(late_ns, n); /* sorts them */
 	return median < 0 ? (int64_t)-late_ns[n / 10] : 0;
-}
-
-/* From here on times of the device are by the host's clock. */
-static void turn_back(struct ws_replay *r, int64_t skew_ns)
-{
-	for (size_t i = 0; i < r->npieces; i++)
-		r->work[i].start_ns -= skew_ns;
-	for (size_t i = 0; i < r->nstreams; i++)
-		if (r->stream[i].before_ns != INT64_MIN)
-			r->stream[i].before_ns -= skew_ns;
-	if (!r->repeats || r->window_start_ns > r->start_ns)
-		r->window_start_ns -= skew_ns;
-	if (!r->repeats || r->window_end_ns > r->end_ns)
-		r->window_end_ns -= skew_ns;
 }
 
 static double median_or(double *values, size_t n, double otherwise)
@@ -646,43 +626,8 @@ static int by_node(const void *pa, const void *pb)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-static void order_nodes(struct ws_replay *r, struct ws_arena *temp)
-{
-	const size_t n = r->npoints + r->npieces;
-	struct node *node;
-
-	WS_NEW(temp, node, n);
-	WS_NEW(r->arena, r->order, n);
-	for (uint32_t i = 0; i < r->npoints; i++)
-		node[i] = (struct node){r->point[i].at_ns, i, r->point[i].is_end ? 2 : 0};
-	for (uint32_t i = 0; i < r->npieces; i++) {
-		const uint32_t launch = r->piece[i].launch, before = r->piece[i].before;
-		int64_t at_ns = r->work[i].start_ns;
-
-		/* clocks that disagree put a piece before its call: it is played behind it */
-		if (launch != WS_NONE && r->point[launch].at_ns > at_ns)
-			at_ns = r->point[launch].at_ns;
-		if (before != WS_NONE && node[r->npoints + before].at_ns > at_ns)
-			at_ns = node[r->npoints + before].at_ns;
-		node[r->npoints + i] = (struct node){at_ns, (uint32_t)r->npoints + i, 1};
-	}
-	ws_sort(node, n, sizeof(*node), by_node);
-	for (size_t i = 0; i < n; i++)
-		r->order[i] = node[i].number;
-}
-
 /* --- playing -----------------------------------------------------------------------------------
  */
-
-/* Is the point in a range of this path? */
-static bool is_in_path(const struct ws_replay *r, const struct point *p, uint32_t path)
-{
-	uint32_t at = p->path;
-
-	while (at != WS_NONE && at != path)
-		at = r->m->ranges.paths[at].parent;
-	return at == path;
-}
 
 /* What is left of a wait from one time to another. */
 static double remaining_until(double from_ns, double to_ns, double removed)
@@ -707,8 +652,11 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 	const bool is_lag = waits_hidden(p, change);
 	const double data_ns = is_lag ? 0 : p->data_ns, setup_ns = is_lag ? 0 : p->setup_ns;
 	double kept_ns = is_lag ? p->lag_ns : p->gap_ns - data_ns - setup_ns;
+	uint32_t path = change->graph_path ? p->path : WS_NONE;
 
-	const bool is_asked = !change->graph_path || is_in_path(r, p, change->graph_path - 1);
+	while (path != WS_NONE && path != change->graph_path - 1)
+		path = r->m->ranges.paths[path].parent;
+	const bool is_asked = !change->graph_path || path != WS_NONE;
 	const double launch = is_asked ? change->removed[WS_USE_LAUNCH] : 0;
 
 	if (kept_ns > limit_ns)
@@ -731,56 +679,6 @@ static void wait_until(double *at, double ns, uint32_t *cause, uint32_t node)
 	}
 }
 
-static void play_point(struct ws_replay *r, uint32_t i, double base_ns,
-                       const struct ws_whatif *change)
-{
-	const struct point *p = &r->point[i];
-	const uint32_t waits = waits_hidden(p, change) ? p->hidden : p->waits;
-	double at_ns = p->anchor == WS_NONE ? base_ns : r->point_ns[p->anchor];
-
-	r->cause[i] = p->anchor;
-	if (waits != WS_NONE)
-		wait_until(&at_ns,
-		           remaining_until(at_ns, r->end_of_piece_ns[waits],
-		                           p->waits_once ? 0 : change->removed[WS_USE_SYNC]),
-		           &r->cause[i], (uint32_t)r->npoints + waits);
-	r->point_ns[i] = at_ns + gap_with(r, i, change);
-}
-
-static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
-                       const struct ws_whatif *change)
-{
-	const struct ws_replay_piece *w = &r->work[i];
-	const struct piece *p = &r->piece[i];
-	const double of_wait = change->removed[WS_USE_WAIT];
-	const double gap_ns = p->gap_ns > WS_IDLE_QUEUE_US * 1000
-	                              ? remaining_until(r->queue_gap_ns, p->gap_ns, of_wait)
-	                              : (1 - change->removed[WS_USE_DEVICE]) * p->gap_ns;
-	const double before_ns =
-	        p->before == WS_NONE ? r->stream_ns[w->stream] : r->end_of_piece_ns[p->before];
-	uint32_t *cause = &r->cause[r->npoints + i];
-	double at_ns = -INFINITY, beside_ns;
-
-	*cause = WS_NONE;
-	if (p->launch != WS_NONE)
-		wait_until(&at_ns, r->point_ns[p->launch] + p->latency_ns, cause, p->launch);
-	wait_until(&at_ns, before_ns + gap_ns, cause,
-	           p->before == WS_NONE ? WS_NONE : (uint32_t)r->npoints + p->before);
-	if (p->neighbour != WS_NONE) {
-		beside_ns = r->end_of_piece_ns[p->neighbour] + p->neighbour_ns;
-		wait_until(&at_ns,
-		           isinf(at_ns) ? beside_ns : remaining_until(at_ns, beside_ns, of_wait),
-		           cause, (uint32_t)r->npoints + p->neighbour);
-	}
-	at_ns += (1 - of_wait) * p->unknown_ns;
-	/* nothing is before it: it begins when it did */
-	if (isinf(at_ns))
-		at_ns = base_ns + p->offset_ns;
-	r->begin_ns[i] = at_ns;
-	r->end_of_piece_ns[i] = at_ns + (change->dur_ns ? change->dur_ns[i] : (double)w->dur_ns);
-	r->stream_ns[w->stream] = r->end_of_piece_ns[i];
-}
-
 /* Plays the step once, from base_ns of the host on. Returns when all of it has ended. */
 static double play_once(struct ws_replay *r, const struct ws_whatif *change, double base_ns)
 {
@@ -789,10 +687,60 @@ static double play_once(struct ws_replay *r, const struct ws_whatif *change, dou
 	for (size_t i = 0; i < r->npoints + r->npieces; i++) {
 		const uint32_t node = r->order[i];
 
-		if (node < r->npoints)
-			play_point(r, node, base_ns, change);
-		else
-			play_piece(r, node - (uint32_t)r->npoints, base_ns, change);
+		if (node < r->npoints) {
+			const struct point *p = &r->point[node];
+			const uint32_t waits = waits_hidden(p, change) ? p->hidden : p->waits;
+			double at_ns = p->anchor == WS_NONE ? base_ns : r->point_ns[p->anchor];
+
+			r->cause[node] = p->anchor;
+			if (waits != WS_NONE)
+				wait_until(&at_ns,
+				           remaining_until(at_ns, r->end_of_piece_ns[waits],
+				                           p->waits_once
+				                                   ? 0
+				                                   : change->removed[WS_USE_SYNC]),
+				           &r->cause[node], (uint32_t)r->npoints + waits);
+			r->point_ns[node] = at_ns + gap_with(r, node, change);
+		} else {
+			const uint32_t number = node - (uint32_t)r->npoints;
+			const struct ws_replay_piece *w = &r->work[number];
+			const struct piece *p = &r->piece[number];
+			const double of_wait = change->removed[WS_USE_WAIT];
+			const double gap_ns =
+			        p->gap_ns > WS_IDLE_QUEUE_US * 1000
+			                ? remaining_until(r->queue_gap_ns, p->gap_ns, of_wait)
+			                : (1 - change->removed[WS_USE_DEVICE]) * p->gap_ns;
+			const double before_ns = p->before == WS_NONE
+			                                 ? r->stream_ns[w->stream]
+			                                 : r->end_of_piece_ns[p->before];
+			uint32_t *cause = &r->cause[r->npoints + number];
+			double at_ns = -INFINITY, beside_ns;
+
+			*cause = WS_NONE;
+			if (p->launch != WS_NONE)
+				wait_until(&at_ns, r->point_ns[p->launch] + p->latency_ns, cause,
+				           p->launch);
+			wait_until(&at_ns, before_ns + gap_ns, cause,
+			           p->before == WS_NONE ? WS_NONE
+			                                : (uint32_t)r->npoints + p->before);
+			if (p->neighbour != WS_NONE) {
+				beside_ns = r->end_of_piece_ns[p->neighbour] + p->neighbour_ns;
+				wait_until(&at_ns,
+				           isinf(at_ns)
+				                   ? beside_ns
+				                   : remaining_until(at_ns, beside_ns, of_wait),
+				           cause, (uint32_t)r->npoints + p->neighbour);
+			}
+			at_ns += (1 - of_wait) * p->unknown_ns;
+			/* nothing is before it: it begins when it did */
+			if (isinf(at_ns))
+				at_ns = base_ns + p->offset_ns;
+			r->begin_ns[number] = at_ns;
+			r->end_of_piece_ns[number] =
+			        at_ns +
+			        (change->dur_ns ? change->dur_ns[number] : (double)w->dur_ns);
+			r->stream_ns[w->stream] = r->end_of_piece_ns[number];
+		}
 	}
 	for (size_t i = 0; i < r->npieces; i++)
 		end_ns = fmax(end_ns, r->end_of_piece_ns[i]);
@@ -881,10 +829,43 @@ static void read_window(struct ws_replay *r, size_t which)
 	gather_points(r, &temp);
 	link_pieces(r, &temp);
 	const uint8_t *blocks = find_blocking(r->m, &temp);
-	turn_back(r, find_skew(r, blocks, &temp));
+	const int64_t skew_ns = find_skew(r, blocks, &temp);
+
+	/* from here on times of the device are by the host's clock */
+	for (size_t i = 0; i < r->npieces; i++)
+		r->work[i].start_ns -= skew_ns;
+	for (size_t i = 0; i < r->nstreams; i++)
+		if (r->stream[i].before_ns != INT64_MIN)
+			r->stream[i].before_ns -= skew_ns;
+	if (!r->repeats || r->window_start_ns > r->start_ns)
+		r->window_start_ns -= skew_ns;
+	if (!r->repeats || r->window_end_ns > r->end_ns)
+		r->window_end_ns -= skew_ns;
 	time_pieces(r, &temp);
 	link_points(r, blocks, &temp);
-	order_nodes(r, &temp);
+
+	/* the order in which the replay plays points and pieces */
+	const size_t n = r->npoints + r->npieces;
+	struct node *node;
+
+	WS_NEW(&temp, node, n);
+	WS_NEW(r->arena, r->order, n);
+	for (uint32_t i = 0; i < r->npoints; i++)
+		node[i] = (struct node){r->point[i].at_ns, i, r->point[i].is_end ? 2 : 0};
+	for (uint32_t i = 0; i < r->npieces; i++) {
+		const uint32_t launch = r->piece[i].launch, before = r->piece[i].before;
+		int64_t at_ns = r->work[i].start_ns;
+
+		/* clocks that disagree put a piece before its call: it is played behind it */
+		if (launch != WS_NONE && r->point[launch].at_ns > at_ns)
+			at_ns = r->point[launch].at_ns;
+		if (before != WS_NONE && node[r->npoints + before].at_ns > at_ns)
+			at_ns = node[r->npoints + before].at_ns;
+		node[r->npoints + i] = (struct node){at_ns, (uint32_t)r->npoints + i, 1};
+	}
+	ws_sort(node, n, sizeof(*node), by_node);
+	for (size_t i = 0; i < n; i++)
+		r->order[i] = node[i].number;
 	r->first_launch = WS_NONE;
 	for (size_t i = 0; i < r->npieces; i++)
 		if (r->piece[i].launch < r->first_launch)
@@ -932,31 +913,6 @@ static bool agrees(struct ws_replay *r)
 		    PIECE_TOLERANCE * recorded_ns)
 			return false;
 	return true;
-}
-
-/* How many of some measured steps a replay reproduces. */
-static void check_steps(struct ws_replay *median)
-{
-	const struct ws_windows *windows = median->windows;
-	const size_t n = windows->n < MOST_CHECKED ? windows->n : MOST_CHECKED;
-	struct ws_arena arena = {0};
-
-	for (size_t i = 0; i < n && median->repeats; i++) {
-		const size_t which = i * windows->n / n;
-		struct ws_replay r = {.m = median->m,
-		                      .sel = median->sel,
-		                      .windows = windows,
-		                      .arena = &arena,
-		                      .pauses = median->pauses};
-
-		if (windows->window[which].step == median->facts.step)
-			continue;
-		read_window(&r, which);
-		median->facts.checked++;
-		median->facts.passed += !r.facts.obstacle && agrees(&r);
-		release(&r);
-	}
-	ws_arena_free(&arena);
 }
 
 /* How far values lie from their median, in the mean. */
@@ -1009,7 +965,28 @@ static void read_median_step(struct ws_replay *r)
 	if (!r->facts.passed)
 		r->facts.obstacle = "played again unchanged, the step does not take its recorded "
 		                    "time: something that it waited for was not recorded";
-	check_steps(r);
+
+	/* How many of some measured steps a replay reproduces. */
+	const struct ws_windows *windows = r->windows;
+	const size_t n = windows->n < MOST_CHECKED ? windows->n : MOST_CHECKED;
+	struct ws_arena arena = {0};
+
+	for (size_t i = 0; i < n && r->repeats; i++) {
+		const size_t which = i * windows->n / n;
+		struct ws_replay step = {.m = r->m,
+		                         .sel = r->sel,
+		                         .windows = windows,
+		                         .arena = &arena,
+		                         .pauses = r->pauses};
+
+		if (windows->window[which].step == r->facts.step)
+			continue;
+		read_window(&step, which);
+		r->facts.checked++;
+		r->facts.passed += !step.facts.obstacle && agrees(&step);
+		release(&step);
+	}
+	ws_arena_free(&arena);
 	r->facts.hidden_waits = find_hidden_waits(r);
 	for (int h = 0; h < 2; h++)
 		r->period_ns[h] = play(r, &(struct ws_whatif){.hidden_waits = h});
@@ -1075,17 +1052,6 @@ double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
 /* --- the critical path --------------------------------------------------------------------------
  */
 
-static enum ws_use use_of_gap(const struct point *p, bool has_waited)
-{
-	if (has_waited)
-		return WS_USE_SYNC;
-	if (2 * p->data_ns > p->gap_ns)
-		return WS_USE_DATA;
-	if (2 * p->setup_ns > p->gap_ns)
-		return WS_USE_SETUP;
-	return p->gap_ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
-}
-
 static void add_stretch(struct ws_replay *r, size_t *capacity, struct ws_replay_stretch stretch)
 {
 	if (!(stretch.ns > 0))
@@ -1117,10 +1083,15 @@ static void trace_back(struct ws_replay *r, size_t *capacity)
 
 		if (node < r->npoints) {
 			const struct point *p = &r->point[node];
+			const enum ws_use of_gap = from_piece                    ? WS_USE_SYNC
+			                           : 2 * p->data_ns > p->gap_ns  ? WS_USE_DATA
+			                           : 2 * p->setup_ns > p->gap_ns ? WS_USE_SETUP
+			                           : p->gap_ns <= WS_IDLE_LAUNCH_US * 1000
+			                                   ? WS_USE_LAUNCH
+			                                   : WS_USE_HOST;
 
 			add_stretch(r, capacity,
-			            (struct ws_replay_stretch){WS_NONE, p->range,
-			                                       use_of_gap(p, from_piece),
+			            (struct ws_replay_stretch){WS_NONE, p->range, of_gap,
 			                                       isnan(from_ns) ? p->gap_ns
 			                                                      : r->point_ns[node] -
 			                                                                from_ns});

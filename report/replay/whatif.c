@@ -227,8 +227,21 @@ static const char *class_name(const struct asked *a, uint32_t class)
 	             : "(unclassified)";
 }
 
-static enum ws_status unknown_class(const struct asked *a, const char *value, struct ws_err *err)
+static enum ws_status change_class(struct asked *a, const struct change *c, struct ws_err *err)
 {
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->facts->npieces; i++) {
+		const struct ws_joined_kernel *k = kernel_of(a, i);
+
+		if (!k || (strcmp(class_name(a, k->kind->class), c->value) != 0 &&
+		           !ws_name_is(ws_display_class(a->m->texts[k->kind->class]), c->value)))
+			continue;
+		scale(a, i, c->factor);
+		n++;
+	}
+	if (n)
+		return WS_OK;
 	struct names names = {0};
 	uint8_t *has;
 	char list[1024];
@@ -243,24 +256,9 @@ static enum ws_status unknown_class(const struct asked *a, const char *value, st
 		has[k->kind->class] = 1;
 		names.name[names.n++] = class_name(a, k->kind->class);
 	}
-	return ws_opt_unknown_name("class", value, name_at, &names,
-	                           list_names(list, "the replayed step has ", name_at, &names), err);
-}
-
-static enum ws_status change_class(struct asked *a, const struct change *c, struct ws_err *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->facts->npieces; i++) {
-		const struct ws_joined_kernel *k = kernel_of(a, i);
-
-		if (!k || (strcmp(class_name(a, k->kind->class), c->value) != 0 &&
-		           !ws_name_is(ws_display_class(a->m->texts[k->kind->class]), c->value)))
-			continue;
-		scale(a, i, c->factor);
-		n++;
-	}
-	return n ? WS_OK : unknown_class(a, c->value, err);
+	return ws_opt_unknown_name("class", c->value, name_at, &names,
+	                           list_names(list, "the replayed step has ", name_at, &names),
+	                           err);
 }
 
 /* Kernels whose name matches, or the path of whose range does: with those around it, so what is in
@@ -313,41 +311,8 @@ static enum ws_status change_matching(struct asked *a, const struct change *c, s
 	return WS_OK;
 }
 
-static void change_cause(struct asked *a, const struct change *c)
-{
-	const enum ws_use use = (enum ws_use)find_cause(c->value);
-
-	if (use == WS_USE_UNKNOWN || use == WS_USE_PAGING || use == WS_USE_SHARED) {
-		a->reason = use == WS_USE_UNKNOWN
-		                    ? "nothing recorded says what the device waited for"
-		            : use == WS_USE_PAGING
-		                    ? "the trace does not have which kernels waited for pages"
-		                    : "no change of this program keeps another from the GPU";
-		return;
-	}
-	if (use > WS_USE_COPY) {
-		a->removed[use] = 1 - c->factor * (1 - a->removed[use]);
-		return;
-	}
-	for (size_t i = 0; i < a->facts->npieces; i++)
-		if (a->facts->pieces[i].use == use)
-			scale(a, i, c->factor);
-}
-
 /* --- another GPU, another dtype ----------------------------------------------------------------
  */
-
-/* The row of a GPU that people call so: by its whole name, else the first whose name has the word.
- */
-static bool find_gpu(const struct ws_model *m, const char *name, struct ws_device_peaks *out)
-{
-	if (ws_peaks_find(m->peaks, name, strlen(name), out))
-		return true;
-	for (size_t i = 0; ws_peaks_row(m->peaks, i, out); i++)
-		if (strcasestr(out->pattern, name))
-			return true;
-	return false;
-}
 
 /* Names of GPUs as people say them. */
 static const char *gpu_at(const void *ctx, size_t i)
@@ -363,22 +328,6 @@ static const char *gpu_at(const void *ctx, size_t i)
 		if (!strncmp(name, makers[k], strlen(makers[k])))
 			name += strlen(makers[k]);
 	return name;
-}
-
-static enum ws_status change_gpu(struct asked *a, const struct change *c, struct ws_err *err)
-{
-	struct ws_device_peaks *peaks;
-
-	WS_NEW(a->arena, peaks, 1);
-	if (!find_gpu(a->m, c->value, peaks))
-		return ws_opt_unknown_name("GPU", c->value, gpu_at, a->m,
-		                           "docs/reference/devices.md lists those whose peak rates "
-		                           "are known; --peaks FILE adds others",
-		                           err);
-	if (a->peaks)
-		a->reason = "a step runs on one GPU at a time";
-	a->peaks = peaks;
-	return WS_OK;
 }
 
 static double bytes_of_dtype(struct ws_bytes dtype)
@@ -566,6 +515,11 @@ static void change_roofs(struct asked *a)
 
 static enum ws_status apply(struct asked *a, const struct change *c, struct ws_err *err)
 {
+	const enum ws_use use =
+	        c->subject == CAUSE ? (enum ws_use)find_cause(c->value) : WS_USE_UNKNOWN;
+	struct ws_device_peaks *peaks;
+	bool found;
+
 	switch (c->subject) {
 	case CLASS:
 		return change_class(a, c, err);
@@ -573,10 +527,36 @@ static enum ws_status apply(struct asked *a, const struct change *c, struct ws_e
 	case RANGE:
 		return change_matching(a, c, err);
 	case CAUSE:
-		change_cause(a, c);
+		if (use == WS_USE_UNKNOWN)
+			a->reason = "nothing recorded says what the device waited for";
+		else if (use == WS_USE_PAGING)
+			a->reason = "the trace does not have which kernels waited for pages";
+		else if (use == WS_USE_SHARED)
+			a->reason = "no change of this program keeps another from the GPU";
+		else if (use > WS_USE_COPY)
+			a->removed[use] = 1 - c->factor * (1 - a->removed[use]);
+		else
+			for (size_t i = 0; i < a->facts->npieces; i++)
+				if (a->facts->pieces[i].use == use)
+					scale(a, i, c->factor);
 		return WS_OK;
 	case GPU:
-		return change_gpu(a, c, err);
+		/* The row of a GPU that people call so: by its whole name, else the first whose
+		 * name has the word. */
+		WS_NEW(a->arena, peaks, 1);
+		found = ws_peaks_find(a->m->peaks, c->value, strlen(c->value), peaks);
+		for (size_t i = 0; !found && ws_peaks_row(a->m->peaks, i, peaks); i++)
+			found = strcasestr(peaks->pattern, c->value);
+		if (!found)
+			return ws_opt_unknown_name(
+			        "GPU", c->value, gpu_at, a->m,
+			        "docs/reference/devices.md lists those whose peak rates "
+			        "are known; --peaks FILE adds others",
+			        err);
+		if (a->peaks)
+			a->reason = "a step runs on one GPU at a time";
+		a->peaks = peaks;
+		return WS_OK;
 	case DTYPE:
 		if (a->dtype)
 			a->reason = "a product has one dtype at a time";
@@ -594,15 +574,6 @@ static double play(const struct asked *a, int times)
 
 	memcpy(change.removed, a->removed, sizeof(change.removed));
 	return ws_replay_step_ns(a->replay, &change);
-}
-
-/* "gpu=H200 (NVIDIA H200)" */
-static const char *words_of(const struct asked *a, const struct change *c, const char *text)
-{
-	if (c->subject != GPU || !a->peaks)
-		return text;
-	return ws_arena_format(a->arena, "%s (%s)", text,
-	                       a->peaks->pattern + (*a->peaks->pattern == '*'));
 }
 
 /* Of n changes at once. */
@@ -625,8 +596,13 @@ static enum ws_status answer(struct asked all, const char *const *text, size_t n
 		WS_FORWARD(parse(text[i], &change, err));
 		if (!a->facts->obstacle)
 			WS_FORWARD(apply(a, &change, err));
-		out->change = ws_arena_format(a->arena, "%s%s%s", out->change, i ? " and " : "",
-		                              words_of(a, &change, text[i]));
+		out->change =
+		        ws_arena_format(a->arena, "%s%s%s", out->change, i ? " and " : "", text[i]);
+		/* "gpu=H200 (NVIDIA H200)" */
+		if (change.subject == GPU && a->peaks)
+			out->change =
+			        ws_arena_format(a->arena, "%s (%s)", out->change,
+			                        a->peaks->pattern + (*a->peaks->pattern == '*'));
 	}
 	if (!a->reason && (a->peaks || a->dtype))
 		change_roofs(a);

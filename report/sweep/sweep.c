@@ -309,12 +309,45 @@ static void keep_failure(struct ws_sweep *s, struct ws_sweep_run *run, const cha
 		run->failed = ws_texts_add(&s->texts, result);
 }
 
-static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
-                       struct ws_joined_rows *rows)
+/* --- runs -------------------------------------------------------------------------------- */
+
+static struct ws_sweep_run *new_run(struct ws_sweep *s)
 {
+	WS_GROW(s->runs, s->nruns + 1, s->runs_capacity);
+	s->runs[s->nruns] = (struct ws_sweep_run){.flops = NAN,
+	                                          .model_ns = NAN,
+	                                          .ran_ns = NAN,
+	                                          .peak_bytes = NAN,
+	                                          .softmax_percent = NAN};
+	return &s->runs[s->nruns++];
+}
+
+void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined_rows *rows,
+                  const char *reason)
+{
+	int64_t peak = ws_memory_peak(m);
 	struct ws_filter steps = WS_FILTER_ALL;
 	struct ws_selection sel = {0};
 
+	for (size_t i = 0; i < s->nruns; i++)
+		if (s->runs[i].file_hash == m->file.file_hash &&
+		    s->runs[i].file_size == m->file.file_size) {
+			s->ncopies++;
+			return;
+		}
+	struct ws_sweep_run *run = new_run(s);
+	run->file_hash = m->file.file_hash;
+	run->file_size = m->file.file_size;
+	for (size_t i = 0; i < m->nfacts; i++)
+		add_fact(s, run, m->facts[i].key, m->facts[i].value);
+	/* if a program reports no facts, its arguments distinguish configurations */
+	if (!m->nfacts)
+		add_fact(s, run, ws_bytes_of("arguments"),
+		         ws_meta_value(&m->meta, "program.arguments"));
+	/* the GPU is part of the configuration */
+	if (ws_model_device_name(m).len)
+		add_fact(s, run, ws_bytes_of("device"), ws_model_device_name(m));
+	keep_failure(s, run, reason);
 	steps.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &steps, &sel);
 	const struct ws_windows *w = ws_windows(m, &sel);
@@ -338,53 +371,6 @@ static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 	}
 	keep_kernels(s, run, m, &sel);
 	ws_selection_release(&sel);
-}
-
-/* --- runs -------------------------------------------------------------------------------- */
-
-static struct ws_sweep_run *new_run(struct ws_sweep *s)
-{
-	WS_GROW(s->runs, s->nruns + 1, s->runs_capacity);
-	s->runs[s->nruns] = (struct ws_sweep_run){.flops = NAN,
-	                                          .model_ns = NAN,
-	                                          .ran_ns = NAN,
-	                                          .peak_bytes = NAN,
-	                                          .softmax_percent = NAN};
-	return &s->runs[s->nruns++];
-}
-
-static bool is_copy(const struct ws_sweep *s, const struct ws_trace_summary *file)
-{
-	for (size_t i = 0; i < s->nruns; i++)
-		if (s->runs[i].file_hash == file->file_hash &&
-		    s->runs[i].file_size == file->file_size)
-			return true;
-	return false;
-}
-
-void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined_rows *rows,
-                  const char *reason)
-{
-	int64_t peak = ws_memory_peak(m);
-
-	if (is_copy(s, &m->file)) {
-		s->ncopies++;
-		return;
-	}
-	struct ws_sweep_run *run = new_run(s);
-	run->file_hash = m->file.file_hash;
-	run->file_size = m->file.file_size;
-	for (size_t i = 0; i < m->nfacts; i++)
-		add_fact(s, run, m->facts[i].key, m->facts[i].value);
-	/* if a program reports no facts, its arguments distinguish configurations */
-	if (!m->nfacts)
-		add_fact(s, run, ws_bytes_of("arguments"),
-		         ws_meta_value(&m->meta, "program.arguments"));
-	/* the GPU is part of the configuration */
-	if (ws_model_device_name(m).len)
-		add_fact(s, run, ws_bytes_of("device"), ws_model_device_name(m));
-	keep_failure(s, run, reason);
-	keep_steps(s, run, m, rows);
 	run->tokens = run->has_steps ? (double)ws_fact_number(m, "tokens_per_step") : 0;
 	run->images = run->has_steps ? (double)ws_fact_number(m, "images_per_step") : 0;
 	s->created_ns = s->nruns == 1 ? m->file.base_ns : s->created_ns;
@@ -490,40 +476,6 @@ static void find_times(struct ws_sweep *s, struct ws_sweep_row *row)
 		row->peak_bytes = fmax(row->peak_bytes, row->run[i].peak_bytes);
 }
 
-static void find_status(struct ws_sweep *s, struct ws_sweep_row *row)
-{
-	uint32_t reason = 0;
-	size_t failed = 0;
-
-	for (size_t i = 0; i < row->n; i++) {
-		failed += row->run[i].failed != 0;
-		reason = row->run[i].failed ? row->run[i].failed : reason;
-	}
-	s->nfailed += failed;
-	struct ws_bytes why = ws_texts_get(&s->texts, reason);
-	if (!failed)
-		row->status =
-		        row->run->has_steps ? WS_SWEEP_OK : WS_SWEEP_OK ", no steps: elapsed time";
-	else if (failed == row->n)
-		row->status = ws_arena_copy(&s->arena, why.ptr, why.len);
-	else
-		row->status = ws_arena_format(&s->arena, "%zu of %zu recordings failed: %.*s",
-		                              failed, row->n, why.len < 400 ? (int)why.len : 400,
-		                              (const char *)why.ptr);
-}
-
-static void find_name(struct ws_sweep *s, struct ws_sweep_row *row)
-{
-	static const char *const words[] = {"", "context", "batch", ""};
-
-	row->name = "";
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (s->nrows == 1 || s->varies[ws_sweep_key(s, ws_sweep_facts[i])])
-			row->name = ws_sweep_list(s, row->name, words[i],
-			                          ws_sweep_text(s, row->run, ws_sweep_facts[i]));
-	row->name = ws_sweep_list_others(s, row->name, row->run, "", "");
-}
-
 /* --- speed-ups ------------------------------------------------------------------------------ */
 
 /* Do two configurations differ only in one fact? The loss scale may differ with the dtype. */
@@ -539,38 +491,6 @@ static bool differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *
 	return true;
 }
 
-static void compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
-                         const struct ws_sweep_row *base)
-{
-	struct ws_comparison c;
-	size_t na, nb;
-	const struct ws_samples a = samples_of(s, base, WS_SWEEP_TOTAL, &na),
-	                        b = samples_of(s, row, WS_SWEEP_TOTAL, &nb);
-
-	if (!na || !nb)
-		return;
-	ws_compare(&a, &b, &s->grade, &c);
-	row->speedup = 1 / c.ratio;
-	row->low = 1 / c.high;
-	row->high = 1 / c.low;
-	row->memory = row->peak_bytes / base->peak_bytes;
-	row->is_assumed = c.basis == WS_BASIS_STEPS;
-}
-
-static struct ws_sweep_gain *gain_of(struct ws_sweep *s, uint32_t value)
-{
-	size_t i = 0;
-
-	while (i < s->ngains && s->gains[i].value != value)
-		i++;
-	if (i == s->ngains)
-		s->gains[s->ngains++] = (struct ws_sweep_gain){.value = value,
-		                                               .min = INFINITY,
-		                                               .low = NAN,
-		                                               .high = NAN};
-	return &s->gains[i];
-}
-
 static void find_gains(struct ws_sweep *s)
 {
 	s->gains = ws_arena_array(&s->arena, s->nrows, sizeof(*s->gains));
@@ -580,7 +500,14 @@ static void find_gains(struct ws_sweep *s)
 
 		if (value == s->baseline_value)
 			continue;
-		struct ws_sweep_gain *g = gain_of(s, value);
+		struct ws_sweep_gain *g = s->gains;
+		while (g < s->gains + s->ngains && g->value != value)
+			g++;
+		if (g == s->gains + s->ngains)
+			s->gains[s->ngains++] = (struct ws_sweep_gain){.value = value,
+			                                               .min = INFINITY,
+			                                               .low = NAN,
+			                                               .high = NAN};
 		if (isnan(r->speedup))
 			continue;
 		g->n++;
@@ -621,14 +548,29 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 		return WS_OK;
 	s->baseline_key = (uint32_t)key;
 	s->baseline_value = (uint32_t)value;
-	for (size_t i = 0; i < s->nrows; i++)
-		for (size_t base = 0; base < s->nrows; base++)
-			if (ws_sweep_value(s->rows[base].run, s->baseline_key) ==
-			            s->baseline_value &&
-			    differ_only_in(s, s->rows[i].run, s->rows[base].run, s->baseline_key)) {
-				compare_rows(s, &s->rows[i], &s->rows[base]);
-				break;
-			}
+	for (size_t i = 0; i < s->nrows; i++) {
+		struct ws_sweep_row *row = &s->rows[i];
+		const struct ws_sweep_row *base = NULL;
+		struct ws_comparison c;
+		size_t na, nb;
+
+		for (size_t k = 0; k < s->nrows && !base; k++)
+			if (ws_sweep_value(s->rows[k].run, s->baseline_key) == s->baseline_value &&
+			    differ_only_in(s, row->run, s->rows[k].run, s->baseline_key))
+				base = &s->rows[k];
+		if (!base)
+			continue;
+		const struct ws_samples a = samples_of(s, base, WS_SWEEP_TOTAL, &na),
+		                        b = samples_of(s, row, WS_SWEEP_TOTAL, &nb);
+		if (!na || !nb)
+			continue;
+		ws_compare(&a, &b, &s->grade, &c);
+		row->speedup = 1 / c.ratio;
+		row->low = 1 / c.high;
+		row->high = 1 / c.low;
+		row->memory = row->peak_bytes / base->peak_bytes;
+		row->is_assumed = c.basis == WS_BASIS_STEPS;
+	}
 	find_gains(s);
 	return WS_OK;
 }
@@ -660,9 +602,35 @@ static enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_swe
 			first = first ? first : value;
 		}
 	for (size_t i = 0; i < s->nrows; i++) {
-		find_times(s, &s->rows[i]);
-		find_status(s, &s->rows[i]);
-		find_name(s, &s->rows[i]);
+		static const char *const words[] = {"", "context", "batch", ""};
+		struct ws_sweep_row *row = &s->rows[i];
+		uint32_t reason = 0;
+		size_t failed = 0;
+
+		find_times(s, row);
+		for (size_t k = 0; k < row->n; k++) {
+			failed += row->run[k].failed != 0;
+			reason = row->run[k].failed ? row->run[k].failed : reason;
+		}
+		s->nfailed += failed;
+		struct ws_bytes why = ws_texts_get(&s->texts, reason);
+		if (!failed)
+			row->status = row->run->has_steps ? WS_SWEEP_OK
+			                                  : WS_SWEEP_OK ", no steps: elapsed time";
+		else if (failed == row->n)
+			row->status = ws_arena_copy(&s->arena, why.ptr, why.len);
+		else
+			row->status =
+			        ws_arena_format(&s->arena, "%zu of %zu recordings failed: %.*s",
+			                        failed, row->n, why.len < 400 ? (int)why.len : 400,
+			                        (const char *)why.ptr);
+		row->name = "";
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if (s->nrows == 1 || s->varies[ws_sweep_key(s, ws_sweep_facts[k])])
+				row->name = ws_sweep_list(s, row->name, words[k],
+				                          ws_sweep_text(s, row->run,
+				                                        ws_sweep_facts[k]));
+		row->name = ws_sweep_list_others(s, row->name, row->run, "", "");
 	}
 	return find_speedups(s, err);
 }
@@ -753,28 +721,6 @@ struct pivot {
 	size_t nshown;
 };
 
-/* The column that --value names, else the phases' times. */
-static enum ws_status find_shown(struct pivot *p, struct ws_err *err)
-{
-	static const int usual[MOST_SHOWN] = {WS_TC_sweep_forward_ns, WS_TC_sweep_forward_std_ns,
-	                                      WS_TC_sweep_backward_ns, WS_TC_sweep_backward_std_ns,
-	                                      WS_TC_sweep_backward_ratio};
-	const struct ws_table_def *def = p->s->table->def;
-	const char *value = p->s->opts->value;
-
-	for (size_t i = 0; i < MOST_SHOWN && !value; i++)
-		p->shown[p->nshown++] = usual[i];
-	for (size_t i = 0; i < def->ncolumns && value && !p->nshown; i++)
-		if (!strcasecmp(def->columns[i].id, value) ||
-		    !strcasecmp(def->columns[i].title, value))
-			p->shown[p->nshown++] = (int)i;
-	WS_FAIL_IF(!p->nshown || def->columns[p->shown[0]].type == WS_CELL_TEXT, err, USAGE,
-	           "--value %s: no column of numbers of the table sweep; write its title, as in "
-	           "'Total (ns)'",
-	           value);
-	return WS_OK;
-}
-
 /* A key that the user gave, else the first of these that runs have in more than one value. */
 static enum ws_status find_key(const struct ws_sweep *s, const char *given, const char *option,
                                const char *other, const char **out, struct ws_err *err)
@@ -802,20 +748,6 @@ static enum ws_status find_key(const struct ws_sweep *s, const char *given, cons
 static int by_value(const void *a, const void *b, void *s)
 {
 	return ws_sweep_compare_values(s, *(const uint32_t *)a, *(const uint32_t *)b);
-}
-
-static void find_groups(struct pivot *p)
-{
-	struct ws_sweep *s = p->s;
-
-	WS_NEW(&s->arena, p->group, s->nrows);
-	for (size_t i = 0; i < s->nrows; i++)
-		p->group[i] = ws_sweep_value(s->rows[i].run, p->column);
-	if (s->nrows)
-		ws_sort_by(p->group, s->nrows, sizeof(*p->group), by_value, s);
-	for (size_t i = 0; i < s->nrows; i++)
-		if (!i || p->group[i] != p->group[p->ngroups - 1])
-			p->group[p->ngroups++] = p->group[i];
 }
 
 /* The fixed columns of def, the first of which is called as --rows, and the groups'. */
@@ -857,121 +789,94 @@ static struct ws_table_def *make_def(const struct pivot *p, const struct ws_tabl
 	return made;
 }
 
-/* The facts in which rows of the pivot differ beside that of --rows: "dtype fp32, layers 2". */
-static const char *label_of(const struct pivot *p, const struct ws_sweep_run *run)
+/* In place of the empty table *t; after the table sweep. */
+static enum ws_status make_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
 {
-	const char *label = "";
+	const struct ws_table_def *fixed = (*t)->def, *all = s->table->def;
+	const char *rows = s->opts->rows;
+	struct pivot p = {.s = s};
 
-	for (size_t k = 0; k < WS_SWEEP_FACTS; k++) {
-		const uint32_t key = ws_sweep_key(p->s, ws_sweep_facts[k]);
+	if (!rows && ws_sweep_key(s, "model"))
+		rows = "model";
 
-		if (key != p->row && key != p->column && p->s->varies[key])
-			label = ws_sweep_list(p->s, label, ws_sweep_facts[k],
-			                      ws_texts_get(&p->s->texts, ws_sweep_value(run, key)));
-	}
-	return ws_sweep_list_others(p->s, label, run, p->row_title, p->column_title);
-}
+	/* The column that --value names, else the phases' times. */
+	static const int usual[MOST_SHOWN] = {WS_TC_sweep_forward_ns, WS_TC_sweep_forward_std_ns,
+	                                      WS_TC_sweep_backward_ns, WS_TC_sweep_backward_std_ns,
+	                                      WS_TC_sweep_backward_ratio};
+	const char *shown = s->opts->value;
 
-static void fill_pivot(const struct pivot *p, size_t fixed, struct ws_table *t)
-{
-	struct ws_sweep *s = p->s;
+	for (size_t i = 0; i < MOST_SHOWN && !shown; i++)
+		p.shown[p.nshown++] = usual[i];
+	for (size_t i = 0; i < all->ncolumns && shown && !p.nshown; i++)
+		if (!strcasecmp(all->columns[i].id, shown) ||
+		    !strcasecmp(all->columns[i].title, shown))
+			p.shown[p.nshown++] = (int)i;
+	WS_FAIL_IF(!p.nshown || all->columns[p.shown[0]].type == WS_CELL_TEXT, err, USAGE,
+	           "--value %s: no column of numbers of the table sweep; write its title, as in "
+	           "'Total (ns)'",
+	           shown);
+	WS_FORWARD(find_key(s, rows, "rows", "", &p.row_title, err));
+	WS_FORWARD(find_key(s, s->opts->columns, "columns", p.row_title, &p.column_title, err));
+	p.row = ws_sweep_key(s, p.row_title);
+	p.column = ws_sweep_key(s, p.column_title);
+	WS_NEW(&s->arena, p.group, s->nrows);
+	for (size_t i = 0; i < s->nrows; i++)
+		p.group[i] = ws_sweep_value(s->rows[i].run, p.column);
+	if (s->nrows)
+		ws_sort_by(p.group, s->nrows, sizeof(*p.group), by_value, s);
+	for (size_t i = 0; i < s->nrows; i++)
+		if (!i || p.group[i] != p.group[p.ngroups - 1])
+			p.group[p.ngroups++] = p.group[i];
+	const struct ws_table_def *def = make_def(&p, fixed);
+	ws_table_free(*t);
+	struct ws_table *table = *t = ws_table_new(def);
 	/* row of the pivot -> of the sweep with which it begins, and its label */
 	size_t *first = ws_arena_array(&s->arena, s->nrows, sizeof(*first));
 	const char **label = ws_arena_array(&s->arena, s->nrows, sizeof(*label));
 
 	for (size_t i = 0; i < s->nrows; i++) {
 		const struct ws_sweep_run *run = s->rows[i].run;
-		const uint32_t value = ws_sweep_value(run, p->row);
-		const char *own = label_of(p, run);
+		const uint32_t value = ws_sweep_value(run, p.row);
+		/* the facts in which rows of the pivot differ beside that of --rows: "dtype fp32,
+		 * layers 2" */
+		const char *own = "";
 		struct ws_cell *cells;
 		size_t c = 0, r = 0;
 
-		while (p->group[c] != ws_sweep_value(run, p->column))
+		for (size_t k = 0; k < WS_SWEEP_FACTS; k++) {
+			const uint32_t key = ws_sweep_key(s, ws_sweep_facts[k]);
+
+			if (key != p.row && key != p.column && s->varies[key])
+				own = ws_sweep_list(s, own, ws_sweep_facts[k],
+				                    ws_texts_get(&s->texts,
+				                                 ws_sweep_value(run, key)));
+		}
+		own = ws_sweep_list_others(s, own, run, p.row_title, p.column_title);
+		while (p.group[c] != ws_sweep_value(run, p.column))
 			c++;
-		while (r < t->nrows && (ws_sweep_value(s->rows[first[r]].run, p->row) != value ||
-		                        strcmp(label[r], own) != 0))
+		while (r < table->nrows && (ws_sweep_value(s->rows[first[r]].run, p.row) != value ||
+		                            strcmp(label[r], own) != 0))
 			r++;
-		if (r == t->nrows) {
+		if (r == table->nrows) {
 			const struct ws_bytes text =
 			        value ? ws_texts_get(&s->texts, value) : ws_bytes_of("not known");
 
 			first[r] = i;
 			label[r] = own;
-			cells = ws_table_row(t);
-			ws_cell_set_text(t, &cells[WS_TC_sweep_pivot_row], text.ptr, text.len);
+			cells = ws_table_row(table);
+			ws_cell_set_text(table, &cells[WS_TC_sweep_pivot_row], text.ptr, text.len);
 			if (*own)
-				ws_cell_set_str(t, &cells[WS_TC_sweep_pivot_configuration], own);
+				ws_cell_set_str(table, &cells[WS_TC_sweep_pivot_configuration],
+				                own);
 		}
-		cells = t->cells + r * t->def->ncolumns + fixed + c * p->nshown;
-		for (size_t k = 0; k < p->nshown; k++)
-			cells[k] = ws_table_cells(s->table, i)[p->shown[k]];
+		cells = table->cells + r * table->def->ncolumns + fixed->ncolumns + c * p.nshown;
+		for (size_t k = 0; k < p.nshown; k++)
+			cells[k] = ws_table_cells(s->table, i)[p.shown[k]];
 	}
-}
-
-/* In place of the empty table *t; after the table sweep. */
-static enum ws_status make_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
-{
-	const struct ws_table_def *fixed = (*t)->def, *def;
-	const char *rows = s->opts->rows;
-	struct pivot p = {.s = s};
-
-	if (!rows && ws_sweep_key(s, "model"))
-		rows = "model";
-	WS_FORWARD(find_shown(&p, err));
-	WS_FORWARD(find_key(s, rows, "rows", "", &p.row_title, err));
-	WS_FORWARD(find_key(s, s->opts->columns, "columns", p.row_title, &p.column_title, err));
-	p.row = ws_sweep_key(s, p.row_title);
-	p.column = ws_sweep_key(s, p.column_title);
-	find_groups(&p);
-	def = make_def(&p, fixed);
-	ws_table_free(*t);
-	*t = ws_table_new(def);
-	fill_pivot(&p, fixed->ncolumns, *t);
 	return WS_OK;
 }
 
 /* --- the verdict ----------------------------------------------------------------------------- */
-
-static void add_speedup(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_gain *g)
-{
-	struct ws_bytes name = ws_texts_get(&s->texts, g->value),
-	                base = ws_texts_get(&s->texts, s->baseline_value);
-	char significance[160], range[64] = "";
-	struct ws_cell *row;
-
-	if (!g->n)
-		return;
-
-	/* " It is significantly faster in 3 and slower in 0." */
-	char *out = significance;
-	const size_t size = sizeof(significance);
-	size_t used = 0;
-
-	*out = '\0';
-	if (g->n > g->unknown && !g->faster && !g->slower)
-		used = (size_t)snprintf(out, size, " %s not significant.",
-		                        g->n == 1 ? "The difference is" : "The differences are");
-	else if (g->n > g->unknown && g->n == 1)
-		used = (size_t)snprintf(out, size, " The difference is significant.");
-	else if (g->n > g->unknown)
-		used = (size_t)snprintf(out, size,
-		                        " It is significantly faster in %u and slower in %u.",
-		                        g->faster, g->slower);
-	if (g->unknown)
-		snprintf(out + used, size - used,
-		         " CPU runs need at least three per side for an interval.");
-	if (g->n > 1)
-		snprintf(range, sizeof(range), ", %.3g× to %.3g×", g->min, g->max);
-	row = ws_table_add(t, "speed-up",
-	                   "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
-	                   name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, g->mean,
-	                   base.len < 80 ? (int)base.len : 80, (const char *)base.ptr,
-	                   g->n > 1 ? "geometric mean of " : "", g->n, g->n == 1 ? "" : "s", range,
-	                   significance);
-	ws_cell_set_real(&row[WS_TC_sweep_verdict_value], g->mean);
-	ws_cell_set_real(&row[WS_TC_sweep_verdict_low], g->low);
-	ws_cell_set_real(&row[WS_TC_sweep_verdict_high], g->high);
-}
 
 /* The model of a row: a text of the sweep, 0 = not known. */
 static uint32_t model_of(const struct ws_sweep *s, size_t row)
@@ -1046,8 +951,48 @@ static void fill_verdict(const struct ws_sweep *s, struct ws_table *t)
 			ws_table_add(t, "ALARM", "%s%sMFU %.1f %%, HFU %.1f %%, %s", r->name, colon,
 			             r->mfu_percent, r->hfu_percent, WS_OVER_PEAK);
 	}
-	for (size_t i = 0; i < s->ngains; i++)
-		add_speedup(s, t, &s->gains[i]);
+	for (size_t i = 0; i < s->ngains; i++) {
+		const struct ws_sweep_gain *g = &s->gains[i];
+		struct ws_bytes name = ws_texts_get(&s->texts, g->value),
+		                base = ws_texts_get(&s->texts, s->baseline_value);
+		char significance[160], range[64] = "";
+		struct ws_cell *row;
+
+		if (!g->n)
+			continue;
+
+		/* " It is significantly faster in 3 and slower in 0." */
+		char *out = significance;
+		const size_t size = sizeof(significance);
+		size_t used = 0;
+
+		*out = '\0';
+		if (g->n > g->unknown && !g->faster && !g->slower)
+			used = (size_t)snprintf(out, size, " %s not significant.",
+			                        g->n == 1 ? "The difference is"
+			                                  : "The differences are");
+		else if (g->n > g->unknown && g->n == 1)
+			used = (size_t)snprintf(out, size, " The difference is significant.");
+		else if (g->n > g->unknown)
+			used = (size_t)snprintf(
+			        out, size, " It is significantly faster in %u and slower in %u.",
+			        g->faster, g->slower);
+		if (g->unknown)
+			snprintf(out + used, size - used,
+			         " CPU runs need at least three per side for an interval.");
+		if (g->n > 1)
+			snprintf(range, sizeof(range), ", %.3g× to %.3g×", g->min, g->max);
+		row = ws_table_add(
+		        t, "speed-up",
+		        "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
+		        name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, g->mean,
+		        base.len < 80 ? (int)base.len : 80, (const char *)base.ptr,
+		        g->n > 1 ? "geometric mean of " : "", g->n, g->n == 1 ? "" : "s", range,
+		        significance);
+		ws_cell_set_real(&row[WS_TC_sweep_verdict_value], g->mean);
+		ws_cell_set_real(&row[WS_TC_sweep_verdict_low], g->low);
+		ws_cell_set_real(&row[WS_TC_sweep_verdict_high], g->high);
+	}
 	if (s->nrows && !s->baseline_key)
 		ws_table_add(t, "speed-up",
 		             "No trace is a baseline (%s). Name another with --baseline "
@@ -1079,17 +1024,6 @@ static const char *text_of(const struct answering *a, uint32_t text)
 	return ws_arena_copy(a->texts, value.ptr, value.len);
 }
 
-/* That with the highest mean; NULL: nothing is compared. */
-static const struct ws_sweep_gain *find_best_gain(const struct ws_sweep *s)
-{
-	const struct ws_sweep_gain *best = NULL;
-
-	for (const struct ws_sweep_gain *g = s->gains; g < s->gains + s->ngains; g++)
-		if (g->n && (!best || g->mean > best->mean))
-			best = g;
-	return best;
-}
-
 /* Of all rows together: nothing is claimed where one is not sure. */
 static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 {
@@ -1100,20 +1034,6 @@ static enum ws_grade grade_of(const struct ws_sweep_gain *g)
 	return WS_GRADE_AMBIGUOUS;
 }
 
-/* Why it is not sure: "CPU runs need three per side to be sure"; NULL: one by one all are. */
-static const char *unsure_of(const struct answering *a, const struct ws_sweep_gain *g)
-{
-	const unsigned sure = g->faster + g->slower;
-
-	if (sure == g->n) /* some are slower: the next sentence */
-		return NULL;
-	if (g->unknown)
-		return "CPU runs need three per side to be sure";
-	if (g->n == 1 || !sure)
-		return "runs vary too much to be sure";
-	return ws_arena_format(a->texts, "only %u of %u differ beyond noise", sure, g->n);
-}
-
 /* "bf16 is 1.6× faster than fp32 (mean of 4 configurations)." Or: "bf16 looks 1.6× faster than
  * fp32, but CPU runs need three per side to be sure." */
 static void say_speed(const struct answering *a, const struct ws_sweep_gain *g)
@@ -1121,9 +1041,16 @@ static void say_speed(const struct answering *a, const struct ws_sweep_gain *g)
 	const char *name = text_of(a, g->value), *base = text_of(a, a->s->baseline_value);
 	const bool faster = g->mean > 1;
 	const char *grade = ws_grade_name(grade_of(g));
-	const char *unsure = grade_of(g) == WS_GRADE_AMBIGUOUS ? unsure_of(a, g) : NULL;
-	const char *of = "";
+	const unsigned sure = g->faster + g->slower;
+	const char *unsure = NULL, *of = "";
 
+	/* if one by one all are sure, some are slower: the next sentence */
+	if (grade_of(g) == WS_GRADE_AMBIGUOUS && sure < g->n)
+		unsure = g->unknown ? "CPU runs need three per side to be sure"
+		         : g->n == 1 || !sure
+		                 ? "runs vary too much to be sure"
+		                 : ws_arena_format(a->texts, "only %u of %u differ beyond noise",
+		                                   sure, g->n);
 	if (g->n > 1)
 		of = ws_arena_format(a->texts, " (mean of %u configurations)", g->n);
 	if (fmax(g->mean, 1 / g->mean) < UNSEEN)
@@ -1187,39 +1114,7 @@ static void say_slower_rows(const struct answering *a, const struct ws_sweep_gai
 		            NULL);
 }
 
-static void say_failures(const struct answering *a)
-{
-	const struct ws_sweep *s = a->s;
-
-	for (size_t i = 0; i < s->nrows; i++)
-		if (s->rows[i].check) {
-			ws_page_say(a->out, "ALARM",
-			            "A configuration exceeds the peak: see Verdict.", NULL);
-			break;
-		}
-	if (s->nfailed)
-		ws_page_say(a->out, "", "",
-		            ws_arena_format(a->texts, "%zu of %zu runs failed", s->nfailed,
-		                            s->nruns),
-		            ": see Verdict.", NULL);
-}
-
 /* --- its picture: the steps of the configurations, those of a model on one axis ------------- */
-
-/* "context 8, amp-bf16": what differs but the model. */
-static const char *row_name(struct ws_sweep *s, const struct ws_sweep_row *row,
-                            struct ws_arena *texts)
-{
-	static const char *const words[WS_SWEEP_FACTS] = {"", "context", "batch", "", ""};
-	const char *name = "";
-
-	for (size_t i = 1; i < WS_SWEEP_FACTS; i++)
-		if (s->varies[ws_sweep_key(s, ws_sweep_facts[i])])
-			name = ws_sweep_list(s, name, words[i],
-			                     ws_sweep_text(s, row->run, ws_sweep_facts[i]));
-	name = ws_sweep_list_others(s, name, row->run, "", "");
-	return ws_arena_copy(texts, name, strlen(name));
-}
 
 /* Phases by their windows on the device, else by their ranges; else the step as one. */
 static void add_phases(const struct ws_sweep_row *row, struct ws_page_row *out)
@@ -1259,56 +1154,70 @@ static const char *say_against_baseline(const struct answering *a, const struct 
 	                       ratio > 1 ? "longer" : "shorter", text_of(a, a->s->baseline_value));
 }
 
-static void add_rows(const struct answering *a, struct ws_sweep *s)
-{
-	struct ws_page *out = a->out;
-
-	out->rows_title = "Time per step of each configuration";
-	out->rows_what = "mean, with its standard deviation; each model has its own axis";
-	out->nrows = s->nrows < WS_PAGE_ROWS ? s->nrows : WS_PAGE_ROWS;
-	out->more_rows = s->nrows - out->nrows;
-	WS_NEW(a->texts, out->row, out->nrows);
-	for (size_t i = 0; i < out->nrows; i++) {
-		const struct ws_sweep_row *from = &s->rows[i];
-		struct ws_page_row *row = &out->row[i];
-		const double ns = from->mean[WS_SWEEP_TOTAL], std = from->std[WS_SWEEP_TOTAL];
-		const char *name = row_name(s, from, a->texts);
-
-		row->group = model_of(s, i) ? text_of(a, model_of(s, i)) : "";
-		row->name = *name ? name : *row->group ? row->group : "the configuration";
-		row->ns = ns;
-		row->low_ns = fmax(0, ns - std);
-		row->high_ns = ns + std;
-		if (isnan(ns)) {
-			row->words = ws_arena_format(a->texts, "%.200s", from->status);
-			continue;
-		}
-		row->words = ws_arena_format(a->texts, "%s%s",
-		                             isnan(std) ? ws_say_time(a->texts, ns)
-		                                        : ws_say_mean(a->texts, ns, std),
-		                             say_against_baseline(a, from));
-		add_phases(from, row);
-	}
-}
-
 static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 {
+	static const char *const words[WS_SWEEP_FACTS] = {"", "context", "batch", "", ""};
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	const struct answering a = {s, out, &out->arena};
-	const struct ws_sweep_gain *best = find_best_gain(s);
+	const struct ws_sweep_gain *best = NULL; /* NULL: nothing is compared */
 
+	for (const struct ws_sweep_gain *g = s->gains; g < s->gains + s->ngains; g++)
+		if (g->n && (!best || g->mean > best->mean))
+			best = g;
 	out->is_comparison = true;
 	out->source = report->trace;
 	out->title = ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
 	                             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
-	say_failures(&a);
+	for (size_t i = 0; i < s->nrows; i++)
+		if (s->rows[i].check) {
+			ws_page_say(a.out, "ALARM",
+			            "A configuration exceeds the peak: see Verdict.", NULL);
+			break;
+		}
+	if (s->nfailed)
+		ws_page_say(a.out, "", "",
+		            ws_arena_format(a.texts, "%zu of %zu runs failed", s->nfailed,
+		                            s->nruns),
+		            ": see Verdict.", NULL);
 	if (best)
 		say_speed(&a, best);
 	if (!say_throughput(&a, true))
 		say_throughput(&a, false);
 	if (best)
 		say_slower_rows(&a, best);
-	add_rows(&a, s);
+	out->rows_title = "Time per step of each configuration";
+	out->rows_what = "mean, with its standard deviation; each model has its own axis";
+	out->nrows = s->nrows < WS_PAGE_ROWS ? s->nrows : WS_PAGE_ROWS;
+	out->more_rows = s->nrows - out->nrows;
+	WS_NEW(a.texts, out->row, out->nrows);
+	for (size_t i = 0; i < out->nrows; i++) {
+		const struct ws_sweep_row *from = &s->rows[i];
+		struct ws_page_row *row = &out->row[i];
+		const double ns = from->mean[WS_SWEEP_TOTAL], std = from->std[WS_SWEEP_TOTAL];
+		const char *name = ""; /* "context 8, amp-bf16": what differs but the model */
+
+		for (size_t k = 1; k < WS_SWEEP_FACTS; k++)
+			if (s->varies[ws_sweep_key(s, ws_sweep_facts[k])])
+				name = ws_sweep_list(s, name, words[k],
+				                     ws_sweep_text(s, from->run,
+				                                   ws_sweep_facts[k]));
+		name = ws_sweep_list_others(s, name, from->run, "", "");
+		name = ws_arena_copy(a.texts, name, strlen(name));
+		row->group = model_of(s, i) ? text_of(&a, model_of(s, i)) : "";
+		row->name = *name ? name : *row->group ? row->group : "the configuration";
+		row->ns = ns;
+		row->low_ns = fmax(0, ns - std);
+		row->high_ns = ns + std;
+		if (isnan(ns)) {
+			row->words = ws_arena_format(a.texts, "%.200s", from->status);
+			continue;
+		}
+		row->words = ws_arena_format(a.texts, "%s%s",
+		                             isnan(std) ? ws_say_time(a.texts, ns)
+		                                        : ws_say_mean(a.texts, ns, std),
+		                             say_against_baseline(&a, from));
+		add_phases(from, row);
+	}
 	if (report->tables[0]->nnotes)
 		out->note = report->tables[0]->notes[0];
 }
