@@ -129,9 +129,14 @@ static const struct need {
 };
 
 /* columns[c] = 0: column c is not wanted; NULL: all are wanted. */
-static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
+static enum ws_status add_needs(struct ws_query *q, const struct ws_table_def *def,
+                                const uint8_t *columns, unsigned *parts, struct ws_err *err)
 {
-	unsigned parts = 0;
+	const struct ws_table_query *query = builder_of(def)->query;
+
+	if (*query->from)
+		return ws_query_check_table(q, query, columns, err);
+
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
@@ -141,19 +146,9 @@ static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
 			continue;
 		known = true;
 		if (need->column == ALWAYS || !columns || columns[need->column])
-			parts |= need->parts;
+			*parts |= need->parts;
 	}
-	return known ? parts : WS_DIGEST_ROWS;
-}
-
-static enum ws_status add_needs(struct ws_query *q, const struct ws_table_def *def,
-                                const uint8_t *columns, unsigned *parts, struct ws_err *err)
-{
-	const struct ws_table_query *query = builder_of(def)->query;
-
-	if (*query->from)
-		return ws_query_check_table(q, query, columns, err);
-	*parts |= needs_of(def, columns);
+	*parts |= known ? 0 : WS_DIGEST_ROWS;
 	return WS_OK;
 }
 
@@ -180,15 +175,6 @@ static enum ws_status find_parts(struct asked *a, struct ws_err *err)
 	ws_query_close(q);
 	ws_user_tables_release(&users);
 	return status;
-}
-
-/* Is the summary requested, and so the first screen? */
-static bool has_summary(const struct ws_table_def *const *defs, size_t ndefs)
-{
-	for (size_t i = 0; i < ndefs; i++)
-		if (defs[i] == &ws_def_summary)
-			return true;
-	return false;
 }
 
 /* Data of rows with a source. */
@@ -258,8 +244,9 @@ static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest
 	report->scope = ws_xstrdup(tab->sel->scope_words);
 	report->tables = ws_xarray(a->ndefs + 1, sizeof(struct ws_table *));
 	report->ntables = a->ndefs;
-	if (has_summary(a->defs, a->ndefs))
-		status = ws_page_make(tab, &report->page, err);
+	for (size_t i = 0; i < a->ndefs && !report->page && status == WS_OK; i++)
+		if (a->defs[i] == &ws_def_summary) /* and so the first screen */
+			status = ws_page_make(tab, &report->page, err);
 	WS_THEN(status, make_tables(tab, a, report, err));
 	if (status == WS_OK)
 		*out = report;
