@@ -30,21 +30,6 @@ static const unsigned char script_hash[] = {
 /* Maximum rows of a table in the page, to keep it fast and small enough for mail. */
 #define MOST_ROWS 1000
 
-/* For a tree: label and depth of each row, from which the script makes branches. */
-static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t rows)
-{
-	if (!v->column[0].is_tree)
-		return;
-	WS_JSON_EACH_ARRAY(j, "labels", row, rows) {
-		char label[WS_VIEW_LABEL];
-		unsigned depth = 0;
-		const size_t len = ws_view_label(v, ws_table_cells(v->t, row), label, &depth);
-
-		ws_json_string(j, label, len);
-		ws_json_u64(j, depth);
-	}
-}
-
 /* The displayed form of each table, as in every other format. */
 static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 {
@@ -76,7 +61,18 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 		ws_json_u64(ws_json_key(j, "keys"), view.nkeys);
 		ws_json_u64(ws_json_key(j, "answers"), view.nanswers);
 		ws_json_str(ws_json_key(j, "same"), view.constants);
-		put_labels(j, &view, rows);
+		/* For a tree: label and depth of each row, from which the script makes branches. */
+		if (view.column[0].is_tree) {
+			WS_JSON_EACH_ARRAY(j, "labels", row, rows) {
+				char label[WS_VIEW_LABEL];
+				unsigned depth = 0;
+				const size_t len = ws_view_label(&view, ws_table_cells(view.t, row),
+				                                 label, &depth);
+
+				ws_json_string(j, label, len);
+				ws_json_u64(j, depth);
+			}
+		}
 		ws_json_object_end(j);
 	}
 	ws_json_object_end(j);
@@ -84,31 +80,6 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 }
 
 static const char *const classes[] = {WS_OP_CLASS_LIST(WS_LIST_SECOND_NAME)};
-
-static void put_colours(struct ws_json_writer *j)
-{
-	WS_JSON_EACH_ARRAY(j, "colours", c, WS_PAGE_NCOLOURS) {
-		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
-
-		ws_json_i64(j, def.light);
-		ws_json_i64(j, def.dark);
-		ws_json_i64(j, def.ink);
-	}
-	/* colours of computing, communication, copies and causes of idle time */
-	WS_JSON_EACH(j, "uses", use, WS_PAGE_USES)
-		ws_json_i64(j, ws_page_use_colour(use));
-	WS_JSON_EACH_ARRAY(j, "shades", depth, WS_PAGE_SHADES) {
-		ws_json_i64(j, ws_page_shade(depth).light);
-		ws_json_i64(j, ws_page_shade(depth).ink);
-	}
-	WS_JSON_EACH(j, "phases", phase, WS_PAGE_PHASES)
-		ws_json_i64(j, ws_page_phase_colour(phase));
-	ws_json_object_begin(ws_json_key(j, "classes"));
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-		ws_json_i64(ws_json_key(j, classes[i]),
-		            ws_page_class_colour(classes[i], strlen(classes[i])));
-	ws_json_object_end(j);
-}
 
 /* {"report": {…}, "page": {…}, …} */
 static enum ws_status put_data(FILE *f, const struct ws_report *report, struct ws_err *err)
@@ -128,7 +99,27 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 			            report->tables[i]->nrows);
 	ws_json_object_end(&j);
 	put_views(&j, report);
-	put_colours(&j);
+	WS_JSON_EACH_ARRAY(&j, "colours", c, WS_PAGE_NCOLOURS) {
+		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
+
+		ws_json_i64(&j, def.light);
+		ws_json_i64(&j, def.dark);
+		ws_json_i64(&j, def.ink);
+	}
+	/* colours of computing, communication, copies and causes of idle time */
+	WS_JSON_EACH(&j, "uses", use, WS_PAGE_USES)
+		ws_json_i64(&j, ws_page_use_colour(use));
+	WS_JSON_EACH_ARRAY(&j, "shades", depth, WS_PAGE_SHADES) {
+		ws_json_i64(&j, ws_page_shade(depth).light);
+		ws_json_i64(&j, ws_page_shade(depth).ink);
+	}
+	WS_JSON_EACH(&j, "phases", phase, WS_PAGE_PHASES)
+		ws_json_i64(&j, ws_page_phase_colour(phase));
+	ws_json_object_begin(ws_json_key(&j, "classes"));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		ws_json_i64(ws_json_key(&j, classes[i]),
+		            ws_page_class_colour(classes[i], strlen(classes[i])));
+	ws_json_object_end(&j);
 
 	/* What people read for a class that has another name in the data. */
 	ws_json_object_begin(ws_json_key(&j, "names"));
@@ -150,22 +141,6 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	fwrite(rest + 1, 1, len - 1, f); /* after its first brace */
 	free(rest);
 	return status;
-}
-
-static void put_packed_data(FILE *f, const struct ws_report *report, enum ws_status *status,
-                            struct ws_err *err)
-{
-	char *json = NULL;
-	size_t len = 0;
-	FILE *memory = ws_xmemstream(&json, &len);
-
-	*status = put_data(memory, report, err);
-	ws_xfclose(memory);
-	fputs("<script type=\"text/plain\" id=\"data\">", f);
-	if (*status == WS_OK)
-		ws_html_put_packed(f, json, len);
-	fputs("</script>\n", f);
-	free(json);
 }
 
 static void put_part(FILE *f, const char *text, const char **before)
@@ -221,7 +196,6 @@ static void put_tab_title(FILE *f, const struct ws_report *report)
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
 	const struct ws_page *page = report->page;
-	enum ws_status status;
 
 	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -243,7 +217,18 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 	fputs("</header>\n<nav aria-label=\"Sections\"></nav>\n<main>\n", f);
 	ws_html_put_plain(f, report);
 	fputs("</main>\n", f);
-	put_packed_data(f, report, &status, err);
+	char *json = NULL;
+	size_t len = 0;
+	FILE *memory = ws_xmemstream(&json, &len);
+
+	const enum ws_status status = put_data(memory, report, err);
+
+	ws_xfclose(memory);
+	fputs("<script type=\"text/plain\" id=\"data\">", f);
+	if (status == WS_OK)
+		ws_html_put_packed(f, json, len);
+	fputs("</script>\n", f);
+	free(json);
 	if (page && page->timeline)
 		ws_html_put_boxes(f, page->timeline, "boxes");
 	for (int s = 0; s < 2 && page && page->side[1]; s++)
