@@ -491,22 +491,11 @@ static void add_columns_of(struct kind_export *k, const struct ws_records *named
 	}
 }
 
-static void put_enum(struct ws_parquet_writer *w, const char *names, uint64_t value)
-{
-	struct ws_bytes name = ws_enum_name(names, value);
-	char number[24];
-
-	if (name.len) {
-		ws_parquet_text(w, name.ptr, name.len);
-		return;
-	}
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
-	ws_parquet_str(w, number);
-}
-
 static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
                       const struct source *s, const uint8_t *row)
 {
+	struct ws_bytes name;
+	char number[24];
 	double real;
 
 	if (s->named)
@@ -521,7 +510,12 @@ static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
 		ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
 		break;
 	case WS_TYPE_ENUM:
-		put_enum(w, s->def->unit, value);
+		name = ws_enum_name(s->def->unit, value);
+		if (!name.len) {
+			snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+			name = ws_bytes_of(number);
+		}
+		ws_parquet_text(w, name.ptr, name.len);
 		break;
 	case WS_TYPE_F64:
 		memcpy(&real, &value, sizeof(real));
@@ -599,20 +593,6 @@ struct kernels_export {
 	char *short_name;              /* room for the longest name */
 };
 
-static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
-{
-	const struct ws_model *m = k->x->m;
-	size_t longest = 0;
-
-	WS_FORWARD(ws_trace_reader_load(k->x->r, WS_KIND_LAUNCH_CONFIG, &k->configs, err));
-	/* the model numbers them in the order of the file, from 1 */
-	for (size_t i = 0; i < m->nconfigs; i++)
-		if (m->texts[m->configs[i].name].len > longest)
-			longest = m->texts[m->configs[i].name].len;
-	k->short_name = ws_xmalloc(longest + 1);
-	return WS_OK;
-}
-
 /* A recorded column of the configuration; 0 if the configuration was lost. */
 static uint64_t config_value(const struct kernels_export *k, uint32_t config, int column)
 {
@@ -656,8 +636,14 @@ static enum ws_status put_kernels(void *ctx, struct ws_parquet_table *t, struct 
 {
 	struct ws_parquet_export *x = ctx;
 	struct kernels_export k = {.x = x};
-	enum ws_status status = kernels_load(&k, err);
+	enum ws_status status = ws_trace_reader_load(x->r, WS_KIND_LAUNCH_CONFIG, &k.configs, err);
+	size_t longest = 0;
 
+	/* the model numbers them in the order of the file, from 1 */
+	for (size_t i = 0; i < x->m->nconfigs; i++)
+		if (x->m->texts[x->m->configs[i].name].len > longest)
+			longest = x->m->texts[x->m->configs[i].name].len;
+	k.short_name = ws_xmalloc(longest + 1);
 	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
 		put_kernel(t, &k, ws_joined_rows_kernel(x->rows, i));
 	ws_column_data_release(&k.configs);
@@ -743,24 +729,6 @@ struct rollup {
 	struct ws_arena arena;
 };
 
-static uint32_t find_group(struct rollup *r, const struct ws_joined_kernel *k)
-{
-	const struct group_key key = {
-	        .step = k->step,
-	        .path = k->kind->path,
-	        .launch = r->launch_of[k->kind->config],
-	        .op_class = k->kind->class,
-	        .dtype = k->kind->dtype,
-	};
-	const uint64_t id = ws_strtab_add(&r->keys, &key, sizeof(key));
-
-	if (id > r->n) {
-		WS_GROW(r->groups, r->n + 1, r->capacity);
-		r->groups[r->n++] = (struct group){.key = key, .config = k->kind->config};
-	}
-	return (uint32_t)(id - 1);
-}
-
 static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 {
 	const size_t n = r->rows->nkernels;
@@ -790,9 +758,23 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->rows, i);
+		const struct group_key key = {
+		        .step = k->step,
+		        .path = k->kind->path,
+		        .launch = r->launch_of[k->kind->config],
+		        .op_class = k->kind->class,
+		        .dtype = k->kind->dtype,
+		};
+		const uint64_t id = ws_strtab_add(&r->keys, &key, sizeof(key));
 
-		r->group_of[i] = find_group(r, k);
+		if (id > r->n) {
+			WS_GROW(r->groups, r->n + 1, r->capacity);
+			r->groups[r->n++] = (struct group){.key = key, .config = k->kind->config};
+		}
+		r->group_of[i] = (uint32_t)(id - 1);
+
 		struct group *g = &r->groups[r->group_of[i]];
+
 		if (!k->kind->timed) {
 			g->without_time++;
 			r->group_of[i] = WS_NONE;
@@ -911,21 +893,16 @@ static enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joine
 
 /* --- the export ------------------------------------------------------------------------------ */
 
-/* Rows that the tables will have, for progress; facts, which are few, are not counted. */
-static uint64_t count_rows(const struct ws_parquet_export *x)
+static enum ws_status export_tables(struct ws_parquet_export *x, const struct ws_export_job *job,
+                                    struct ws_err *err)
 {
+	/* for progress; facts, which are few, are not counted */
 	uint64_t rows = x->rows->nkernels + x->rows->nranges;
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		rows += ws_trace_reader_count(x->r, kinds[k]);
-	return rows;
-}
-
-static enum ws_status export_tables(struct ws_parquet_export *x, const struct ws_export_job *job,
-                                    struct ws_err *err)
-{
 	ws_parquet_paths_make(&x->paths, x->m);
-	WS_FORWARD(ws_parquet_folder_open(&x->folder, x->m, job, count_rows(x), err));
+	WS_FORWARD(ws_parquet_folder_open(&x->folder, x->m, job, rows, err));
 	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "kernels", WS_PARQUET_KERNEL_FIELDS,
 	                                  put_kernels, x, err));
 	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "nvtx", WS_PARQUET_NVTX_FIELDS, put_ranges, x,
