@@ -17,15 +17,6 @@ static bool after_operator(const char *begin, const char *p)
 	return (size_t)(p - begin) >= k && !memcmp(p - k, OPERATOR, k);
 }
 
-/* Length of the anonymous namespace at p; 0 = none. */
-static size_t anonymous_at(const char *p, const char *end)
-{
-	for (size_t i = 0; i < NANONYMOUS; i++)
-		if (ws_name_begins(p, end, anonymous[i]))
-			return strlen(anonymous[i]);
-	return 0;
-}
-
 /* Maximum depth of round brackets in template arguments. */
 #define ROUND_MAX 32
 
@@ -51,9 +42,9 @@ static size_t next_piece(struct place *at)
 
 	if (p == at->end)
 		return 0;
-	size_t whole = at->depth ? 0 : anonymous_at(p, at->end);
-	if (whole)
-		return whole;
+	for (size_t i = 0; i < NANONYMOUS && !at->depth; i++)
+		if (ws_name_begins(p, at->end, anonymous[i]))
+			return strlen(anonymous[i]);
 	if (*p == '(' && !at->depth)
 		return after_operator(at->begin, p) && ws_name_begins(p, at->end, "()") ? 2 : 0;
 	if (at->depth) {

@@ -356,22 +356,6 @@ static void put_pair(struct ws_counted_value *out, size_t *n, struct ws_counted_
 		out[(*n)++] = pair;
 }
 
-/* Merges pairs and sorted values into pairs; returns their number. */
-static size_t merge(const struct ws_counted_value *pair, size_t npairs, const uint32_t *value,
-                    size_t nvalues, struct ws_counted_value *out)
-{
-	size_t n = 0, at = 0;
-
-	for (size_t i = 0; i < nvalues; i++) {
-		for (; at < npairs && pair[at].value <= value[i]; at++)
-			put_pair(out, &n, pair[at]);
-		put_pair(out, &n, (struct ws_counted_value){value[i], 1});
-	}
-	for (; at < npairs; at++)
-		put_pair(out, &n, pair[at]);
-	return n;
-}
-
 static const struct ws_counted_value *pairs_of(const struct ws_values *v)
 {
 	return (const struct ws_counted_value *)v->word;
@@ -384,7 +368,17 @@ static bool count_equal(struct ws_values *v)
 	uint32_t *other = ws_xmalloc(singles * sizeof(*other));
 	const uint32_t *sorted = sort_words(v->word + 2 * (size_t)v->npairs, other, singles);
 	struct ws_counted_value *pair = ws_xmalloc((v->npairs + singles) * sizeof(*pair));
-	const size_t npairs = merge(pairs_of(v), v->npairs, sorted, singles, pair);
+	const struct ws_counted_value *before = pairs_of(v);
+	size_t npairs = 0, at = 0;
+
+	for (size_t i = 0; i < singles; i++) {
+		for (; at < v->npairs && before[at].value <= sorted[i]; at++)
+			put_pair(pair, &npairs, before[at]);
+		put_pair(pair, &npairs, (struct ws_counted_value){sorted[i], 1});
+	}
+	for (; at < v->npairs; at++)
+		put_pair(pair, &npairs, before[at]);
+
 	const bool fewer = 2 * npairs <= v->n - v->n / 4;
 
 	if (fewer) {
@@ -493,20 +487,13 @@ static double times_of(const struct ws_samples *s, size_t i)
 	return s->times ? (double)s->times[i] : 1;
 }
 
-static int by_real_value(const void *a, const void *b)
-{
-	const double x = ((const struct sample *)a)->value, y = ((const struct sample *)b)->value;
-
-	return (x > y) - (x < y);
-}
-
 /* The middle value, or the mean of the middle two. Sorts the values. */
 static double median_of(struct sample *v, size_t n)
 {
 	double all = 0, below = 0;
 	size_t i = 0;
 
-	ws_sort(v, n, sizeof(*v), by_real_value);
+	ws_sort(v, n, sizeof(*v), by_value); /* begins with its value */
 	for (size_t k = 0; k < n; k++)
 		all += v[k].times;
 	for (; below + v[i].times < all / 2; i++)

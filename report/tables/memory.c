@@ -148,48 +148,6 @@ static struct ws_cell *add_sums(struct memory *s, const struct op_sums *sums)
 	return row;
 }
 
-/* Over all devices. Each allocation counts for its innermost operation. */
-static void add_operations(struct memory *s)
-{
-	const struct ws_model *m = s->tab->m;
-	struct op_sums *sums, rest = {0};
-	struct ws_row_key *order;
-	size_t rows = 0;
-
-	WS_NEW(s->tab->temp, sums, m->ntexts);
-	WS_NEW(s->tab->temp, order, m->ntexts);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct ws_memory_event *e = event_of(s, i);
-		struct op_sums *sum = &sums[op_of_event(s, e)];
-
-		sum->net += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
-		sum->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
-		sum->allocations += e->op == WS_MEMORY_OP_ALLOC;
-	}
-	for (uint32_t i = 0; i < m->ntexts; i++)
-		/* ids of texts change by an export and import */
-		if (sums[i].taken || sums[i].net)
-			order[rows++] =
-			        (struct ws_row_key){.number = {WS_DESCENDING(sums[i].taken)},
-			                            .text = {m->texts[i]},
-			                            .row = i};
-	ws_row_keys_sort(order, rows);
-	for (size_t i = 0; i < rows; i++) {
-		const struct op_sums *sum = &sums[order[i].row];
-
-		if (i < TOP_OPS) {
-			set_place(s, add_sums(s, sum), order[i].row);
-			continue;
-		}
-		rest.taken += sum->taken;
-		rest.net += sum->net;
-		rest.allocations += sum->allocations;
-	}
-	if (rows > TOP_OPS)
-		ws_cell_set_str(s->t, &add_sums(s, &rest)[WS_TC_memory_item],
-		                "(all other operations)");
-}
-
 void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -249,7 +207,44 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 		add_device(&s, d, false);
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_device(&s, d, true);
-	add_operations(&s);
+
+	/* Over all devices. Each allocation counts for its innermost operation. */
+	struct op_sums *sums, rest = {0};
+	struct ws_row_key *order;
+	size_t nplaces = 0;
+
+	WS_NEW(tab->temp, sums, m->ntexts);
+	WS_NEW(tab->temp, order, m->ntexts);
+	for (size_t i = 0; i < s.n; i++) {
+		const struct ws_memory_event *e = event_of(&s, i);
+		struct op_sums *of = &sums[op_of_event(&s, e)];
+
+		of->net += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
+		of->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
+		of->allocations += e->op == WS_MEMORY_OP_ALLOC;
+	}
+	for (uint32_t i = 0; i < m->ntexts; i++)
+		/* ids of texts change by an export and import */
+		if (sums[i].taken || sums[i].net)
+			order[nplaces++] =
+			        (struct ws_row_key){.number = {WS_DESCENDING(sums[i].taken)},
+			                            .text = {m->texts[i]},
+			                            .row = i};
+	ws_row_keys_sort(order, nplaces);
+	for (size_t i = 0; i < nplaces; i++) {
+		const struct op_sums *of = &sums[order[i].row];
+
+		if (i < TOP_OPS) {
+			set_place(&s, add_sums(&s, of), order[i].row);
+			continue;
+		}
+		rest.taken += of->taken;
+		rest.net += of->net;
+		rest.allocations += of->allocations;
+	}
+	if (nplaces > TOP_OPS)
+		ws_cell_set_str(s.t, &add_sums(&s, &rest)[WS_TC_memory_item],
+		                "(all other operations)");
 
 	/* The largest allocations; of equal ones the first, in order of time. */
 	size_t largest[LARGEST], nlargest = 0;

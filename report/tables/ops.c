@@ -80,14 +80,6 @@ static inline struct ws_ops_sums *ws_ops_sums_of(struct ws_ops_table *s,
 
 /* Calls of operations as one tree: ranges, or a framework's with the ranges around them. */
 
-static int64_t ws_ops_node_flops(const struct ws_ops_table *s, const struct ws_ops_node *node)
-{
-	if (node->cost == WS_NONE)
-		return -1;
-	return s->are_ranges ? s->tab->m->ops.op[node->cost].flops
-	                     : ws_cpu_op_config(s->tab->m, node->cost)->flops;
-}
-
 /* Adds the next node. Its time is subtracted from its parent's own time. */
 static void add_node(struct ws_ops_table *s, const struct ws_ops_node *node)
 {
@@ -101,15 +93,6 @@ static void add_node(struct ws_ops_table *s, const struct ws_ops_node *node)
 	if (node->selected)
 		s->sums[node->kind][node->name].self_cpu_ns += node->dur_ns;
 	ws_spill_put(&s->nodes, sizeof(*node), s->nnodes++, node);
-}
-
-/* Is the range an annotation? Modules are not rows of PyTorch's table, and ranges ended by another
- * thread do not nest. */
-static bool is_annotation(const struct ws_model *m, const struct ws_joined_range *range)
-{
-	const struct ws_path *path = &m->ranges.paths[range->context->path];
-
-	return !path->style && path->domain != WS_TEXT_MODULE_DOMAIN;
 }
 
 /* An operation or range, its number, and its node once there is one. */
@@ -152,8 +135,11 @@ static void ws_ops_merge(struct ws_ops_table *s)
 		                              WS_NONE,          false};
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+		const struct ws_path *path = &m->ranges.paths[range->context->path];
 
-		if (is_annotation(m, range))
+		/* annotations: modules are not rows of PyTorch's table, and ranges ended by another
+		 * thread do not nest */
+		if (!path->style && path->domain != WS_TEXT_MODULE_DOMAIN)
 			placed[n++] = (struct placed){
 			        range->start_ns, range->end_ns, range->context->thread, i,
 			        WS_NONE,         true};
@@ -204,17 +190,6 @@ static uint32_t ws_ops_node_of(const struct ws_ops_table *s, uint32_t op, uint32
 
 /* API calls: their own time, which is subtracted from the operations around them. */
 
-/* Of an operation and a range around a call, the inner one comes after the other. */
-static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joined_call *call)
-{
-	uint32_t a = ws_ops_node_of(s, ws_joined_call_op(s->tab->m, call), call->range), b;
-
-	if (s->are_ranges)
-		return a;
-	b = ws_ops_node_of(s, WS_NONE, call->range);
-	return a == WS_NONE || (b != WS_NONE && b > a) ? b : a;
-}
-
 /* A call that returned, but may be nested in another one. */
 struct returned {
 	int64_t start_ns, end_ns;
@@ -240,11 +215,16 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 {
 	struct ws_ops_table *s = c->s;
 	struct returned_of *t = &c->threads[call->kind->thread];
+	const uint32_t op = ws_ops_node_of(s, ws_joined_call_op(s->tab->m, call), call->range),
+	               range = ws_ops_node_of(s, WS_NONE, call->range);
+	/* of an operation and a range around a call, the inner one comes after the other */
+	const bool is_in_range =
+	        !s->are_ranges && (op == WS_NONE || (range != WS_NONE && range > op));
 	struct returned new = {.start_ns = call->start_ns,
 	                       .end_ns = call->start_ns + call->dur_ns,
 	                       .sums = selected ? &s->sums[WS_OPS_CALL][call->kind->name] : NULL,
-	                       .owner =
-	                               ws_ops_sums_of(s, ws_ops_node_at(s, node_of_call(s, call)))};
+	                       .owner = ws_ops_sums_of(s, ws_ops_node_at(s, is_in_range ? range
+	                                                                                : op))};
 	int64_t self_ns = call->dur_ns;
 
 	for (; t->n; t->n--) {
@@ -546,7 +526,9 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		sums->calls += times;
 		if (node->selected)
 			sums->cpu_ns += node->dur_ns;
-		flops = ws_ops_node_flops(s, node);
+		flops = node->cost == WS_NONE ? -1
+		        : s->are_ranges       ? m->ops.op[node->cost].flops
+		                              : ws_cpu_op_config(m, node->cost)->flops;
 		sums->flops_unknown |= flops < 0 ||
 		                       __builtin_mul_overflow(flops, (int64_t)times, &flops) ||
 		                       __builtin_add_overflow(sums->flops, flops, &sums->flops);

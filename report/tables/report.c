@@ -28,38 +28,6 @@ static const struct builder *builder_of(const struct ws_table_def *def)
 	return b;
 }
 
-/* Renames tables called CUDA: to HIP if all devices with kernels are AMD's, and to neutral names
- * without a GPU.
- */
-static void name_for_devices(const struct ws_model *m, struct ws_table *t)
-{
-	const char *title = t->def->title, *begin = "HIP ";
-	char own[128];
-	bool has_amd = false, has_other = false;
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		has_other |= m->devices[i].kernels && !m->devices[i].is_amd;
-		has_amd |= m->devices[i].is_amd;
-	}
-	if (ws_model_on_cpu(m) == 1)
-		ws_table_set_without_gpu(t);
-	if (!ws_model_has_work(m))
-		ws_table_set_without_shares(t);
-	if (t->without_gpu && !strncmp(title, "GPU Time", 8)) {
-		begin = "Kernel ";
-		title += strlen("GPU ");
-	} else if (t->without_gpu && !strncmp(title, "CUDA GPU ", 9)) {
-		begin = "CPU ";
-		title += strlen("CUDA GPU ");
-	} else if (has_amd && !has_other && !strncmp(title, "CUDA ", 5)) {
-		title += strlen("CUDA ");
-	} else {
-		return;
-	}
-	snprintf(own, sizeof(own), "%s%s", begin, title);
-	ws_table_set_title(t, own, NULL);
-}
-
 static enum ws_status make_table(struct ws_relations *relations, struct ws_query *q,
                                  const struct ws_table_def *def, const uint8_t *columns,
                                  struct ws_table **out, struct ws_err *err)
@@ -71,7 +39,36 @@ static enum ws_status make_table(struct ws_relations *relations, struct ws_query
 	                              *tab = &with_temp;
 	struct ws_table *t = *out = ws_table_new(def);
 
-	name_for_devices(tab->m, t);
+	/* Renames tables called CUDA: to HIP if all devices with kernels are AMD's, and to neutral
+	 * names without a GPU. */
+	const char *old = t->def->title, *begin = "HIP ";
+	char name[128];
+	bool has_amd = false, has_other = false;
+
+	for (size_t i = 0; i < tab->m->ndevices; i++) {
+		has_other |= tab->m->devices[i].kernels && !tab->m->devices[i].is_amd;
+		has_amd |= tab->m->devices[i].is_amd;
+	}
+	if (ws_model_on_cpu(tab->m) == 1)
+		ws_table_set_without_gpu(t);
+	if (!ws_model_has_work(tab->m))
+		ws_table_set_without_shares(t);
+	if (t->without_gpu && !strncmp(old, "GPU Time", 8)) {
+		begin = "Kernel ";
+		old += strlen("GPU ");
+	} else if (t->without_gpu && !strncmp(old, "CUDA GPU ", 9)) {
+		begin = "CPU ";
+		old += strlen("CUDA GPU ");
+	} else if (has_amd && !has_other && !strncmp(old, "CUDA ", 5)) {
+		old += strlen("CUDA ");
+	} else {
+		begin = NULL;
+	}
+	if (begin) {
+		snprintf(name, sizeof(name), "%s%s", begin, old);
+		ws_table_set_title(t, name, NULL);
+	}
+
 	if (*builder->query->from)
 		WS_FORWARD(ws_query_table(q, t, builder->query, columns, err));
 	builder->build(tab, t);

@@ -145,17 +145,6 @@ static enum direction direction_of(const struct softmax *s, uint32_t recorded, u
 
 /* --- sums --------------------------------------------------------------------------------- */
 
-/* FLOPs by the requested convention. */
-static int64_t flops_of(const struct softmax *s, const struct ws_cost_op *op)
-{
-	double scaled = (double)op->flops * s->tab->m->softmax_flops / WS_SOFTMAX_FLOPS;
-
-	if (op->flops <= 0 || op->class != WS_TEXT_SOFTMAX ||
-	    s->tab->m->softmax_flops == WS_SOFTMAX_FLOPS)
-		return op->flops > 0 ? op->flops : 0;
-	return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
-}
-
 /* Only FLOPs of softmax with a user-defined factor can overflow. */
 static void add_flops(struct work *w, int64_t flops)
 {
@@ -165,8 +154,16 @@ static void add_flops(struct work *w, int64_t flops)
 static void add_op(const struct softmax *s, struct work *w, const struct ws_cost_op *op,
                    bool in_attention)
 {
-	const int64_t flops = flops_of(s, op), bytes = op->bytes > 0 ? op->bytes : 0;
+	const int64_t bytes = op->bytes > 0 ? op->bytes : 0;
+	int64_t flops = op->flops > 0 ? op->flops : 0;
 	struct ws_roof roof;
+
+	if (flops && op->class == WS_TEXT_SOFTMAX && s->tab->m->softmax_flops != WS_SOFTMAX_FLOPS) {
+		/* by the requested convention */
+		const double scaled = (double)flops * s->tab->m->softmax_flops / WS_SOFTMAX_FLOPS;
+
+		flops = scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
+	}
 
 	w->ops++;
 	w->kernels += op->kernels;

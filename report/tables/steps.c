@@ -13,13 +13,6 @@
 	"No step has finished: no range is called `step`, or the program was stopped inside the " \
 	"first. `--step PATTERN` names the ranges that are steps; the table ranges lists all."
 
-static bool is_before_measured(const struct ws_model *m, size_t step)
-{
-	while (step < m->nsteps && !ws_step_is_measured(m, (uint32_t)step))
-		step++;
-	return step < m->nsteps;
-}
-
 static void note_apart(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const char *words = ws_steps_apart_words(tab->m, tab->temp);
@@ -48,6 +41,7 @@ void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
 void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
+	size_t last_measured = m->nsteps; /* nsteps: none */
 	const struct ws_step_times *times = ws_step_times(m, tab->sel);
 
 	/* Displayed titles: beside the windows these are times on the host. Data formats keep their
@@ -70,11 +64,13 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 	if (*ws_steps_repeat_words(m, tab->temp))
 		ws_table_note(t, "%s", ws_steps_repeat_words(m, tab->temp));
 	for (size_t s = 0; s < m->nsteps; s++)
+		last_measured = ws_step_is_measured(m, (uint32_t)s) ? s : last_measured;
+	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].unfinished)
 			ws_table_note(t, "%s %" PRIu32 " %s, and is left out.",
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number,
-			              is_before_measured(m, s)
+			              s <= last_measured && last_measured < m->nsteps
 			                      ? "had begun before recording did"
 			                      : "did not finish (the trace ends inside it)");
 		else if (m->steps[s].unsound)
@@ -151,45 +147,41 @@ static void add_statistics(const struct ws_model *m, struct ws_table *t,
 	}
 }
 
-/* Is the host's time of a step shorter than the step with its device work? */
-static bool host_differs(const struct ws_model *m, const struct ws_step_times *times)
-{
-	for (size_t i = 0; i < times->nmeasured; i++)
-		if (m->steps[times->measured[i]].total_ns != times->step_ns[times->measured[i]])
-			return true;
-	return false;
-}
-
 void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_step_times *times = ws_step_times(tab->m, tab->sel);
 
 	if (times->nmeasured) {
-		int last = host_differs(tab->m, times) ? WS_PHASES : WS_PHASES - 1;
+		const struct ws_model *m = tab->m;
+		int last = WS_PHASES - 1;
+
+		/* the total, if a step is shorter on the host than with its device work */
+		for (size_t i = 0; i < times->nmeasured; i++)
+			if (m->steps[times->measured[i]].total_ns !=
+			    times->step_ns[times->measured[i]])
+				last = WS_PHASES;
 
 		for (int phase = 0; phase <= WS_PHASES; phase++)
-			add_statistics(tab->m, t, times, phase, WS_MEASURE_STEP);
+			add_statistics(m, t, times, phase, WS_MEASURE_STEP);
 		for (int phase = 0; phase <= WS_PHASES; phase++)
-			add_statistics(tab->m, t, times, phase, WS_MEASURE_GPU);
+			add_statistics(m, t, times, phase, WS_MEASURE_GPU);
 		for (int phase = 0; phase <= last; phase++)
 			if (phase == WS_PHASE_EVALUATION) {
 				/* Statistics of evaluations, in steps that are unmeasured because
 				 * they contain them. */
-				int64_t *ns = ws_xarray(tab->m->nsteps + 1, sizeof(*ns));
+				int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
 				struct ws_stat stat;
 				size_t n = 0;
 
-				for (size_t s = 0; s < tab->m->nsteps; s++)
-					if (tab->m->steps[s].phases >> WS_PHASE_EVALUATION & 1 &&
-					    !tab->m->steps[s].unfinished &&
-					    !tab->m->steps[s].unsound)
-						ns[n++] = tab->m->steps[s]
-						                  .phase_ns[WS_PHASE_EVALUATION];
+				for (size_t s = 0; s < m->nsteps; s++)
+					if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 &&
+					    !m->steps[s].unfinished && !m->steps[s].unsound)
+						ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
 				ws_stat_of(ns, n, &stat);
 				add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
 				free(ns);
 			} else {
-				add_statistics(tab->m, t, times, phase, WS_MEASURE_WALL);
+				add_statistics(m, t, times, phase, WS_MEASURE_WALL);
 			}
 	} else {
 		ws_table_set_not_recorded(t, NO_STEPS);

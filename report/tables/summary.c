@@ -352,37 +352,6 @@ static void add_step_times(const struct summary_page *p, const struct ws_step_ti
 	34 /* characters of a kernel's name, as in a terminal; the whole name is the cell's text \
 	    */
 
-/* Count and time of device work that is no kernel. Adds nothing if there is none. */
-static void add_work(const struct summary_page *p)
-{
-	static const struct {
-		enum ws_work_kind kind;
-		const char *item;
-	} kinds[] = {
-	        {WS_WORK_MEMCPY, "copies by a device"},
-	        {WS_WORK_MEMSET, "fills by a device"},
-	        {WS_WORK_GRAPH, "CUDA graphs traced as a whole: their kernels are in no table"},
-	};
-	const struct ws_model *m = p->tab->m;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		uint64_t count = 0;
-		int64_t ns = 0;
-
-		for (size_t w = 0; w < m->nwork; w++) {
-			if (!p->tab->sel->work[w] || m->work[w].kind != kinds[i].kind)
-				continue;
-			count++;
-			ns += m->work[w].dur_ns;
-		}
-		if (!count)
-			continue;
-		struct ws_cell *row = page_row(p, ws_bytes_of(kinds[i].item));
-		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
-		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
-	}
-}
-
 /* How much of the GPU time has a known class and a range. */
 static void add_coverage(const struct summary_page *p)
 {
@@ -485,44 +454,6 @@ struct device_time {
 	uint64_t kernels[2][PLACES];
 	int64_t gpu_ns[2][PLACES];
 };
-
-static unsigned part_of_run(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
-{
-	switch (ws_scope_of(tab->m, k->step, k->kind->marks)) {
-	case WS_SCOPE_STEPS:
-		return k->kind->phase;
-	case WS_SCOPE_WARM_UP:
-		return PLACE_WARM_UP;
-	case WS_SCOPE_SETUP:
-		return PLACE_SETUP;
-	default:
-		return PLACE_OUTSIDE;
-	}
-}
-
-static void find_device_time(const struct ws_table_context *tab, struct device_time *t)
-{
-	const struct ws_model *m = tab->m;
-	const struct ws_selection *sel = tab->sel;
-	uint32_t device = WS_NONE;
-
-	WS_EACH_KERNEL(sel->rows, i, k) {
-		const bool selected = ws_kernel_selected(m, sel, k, i);
-		const unsigned place = part_of_run(tab, k);
-
-		if (device != m->configs[k->kind->config].device)
-			ws_union_next_device(&t->busy);
-		device = m->configs[k->kind->config].device;
-		if (sel->any_scope && !sel->any_scope[i])
-			continue;
-		t->kernels[!selected][place]++;
-		if (!k->kind->timed)
-			continue;
-		t->gpu_ns[!selected][place] += k->dur_ns;
-		if (selected)
-			ws_union_add(&t->busy, k->start_ns, k->start_ns + k->dur_ns);
-	}
-}
 
 static void add_places(struct summary_page *p, const struct device_time *t)
 {
@@ -670,7 +601,30 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 			add_utilization(&p, "HFU (%)", use->ran_sum_ns, use);
 	}
 	p.section = "Where the time goes";
-	find_device_time(tab, &time);
+
+	const struct ws_selection *sel = tab->sel;
+	uint32_t device = WS_NONE;
+
+	WS_EACH_KERNEL(sel->rows, i, k) {
+		const bool selected = ws_kernel_selected(m, sel, k, i);
+		const enum ws_scope scope = ws_scope_of(m, k->step, k->kind->marks);
+		const unsigned place = scope == WS_SCOPE_STEPS     ? k->kind->phase
+		                       : scope == WS_SCOPE_WARM_UP ? PLACE_WARM_UP
+		                       : scope == WS_SCOPE_SETUP   ? PLACE_SETUP
+		                                                   : PLACE_OUTSIDE;
+
+		if (device != m->configs[k->kind->config].device)
+			ws_union_next_device(&time.busy);
+		device = m->configs[k->kind->config].device;
+		if (sel->any_scope && !sel->any_scope[i])
+			continue;
+		time.kernels[!selected][place]++;
+		if (!k->kind->timed)
+			continue;
+		time.gpu_ns[!selected][place] += k->dur_ns;
+		if (selected)
+			ws_union_add(&time.busy, k->start_ns, k->start_ns + k->dur_ns);
+	}
 	page_count(&p, "kernels", p.tab->sel->kernels);
 	if (ws_model_has_work(p.tab->m)) { /* without device records the time is unknown, not 0 */
 		page_time(&p, "GPU time of all kernels", (double)p.tab->sel->gpu_ns);
@@ -692,7 +646,33 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 		         (double)(first - m->begin_ns) / 1e6, (double)(m->end_ns - last) / 1e6);
 		ws_cell_set_str(p.t, &row[WS_TC_summary_text], text);
 	}
-	add_work(&p);
+
+	/* Device work that is no kernel, if there is any. */
+	static const struct {
+		enum ws_work_kind kind;
+		const char *item;
+	} kinds[] = {
+	        {WS_WORK_MEMCPY, "copies by a device"},
+	        {WS_WORK_MEMSET, "fills by a device"},
+	        {WS_WORK_GRAPH, "CUDA graphs traced as a whole: their kernels are in no table"},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		uint64_t count = 0;
+		int64_t ns = 0;
+
+		for (size_t w = 0; w < m->nwork; w++) {
+			if (!p.tab->sel->work[w] || m->work[w].kind != kinds[i].kind)
+				continue;
+			count++;
+			ns += m->work[w].dur_ns;
+		}
+		if (!count)
+			continue;
+		struct ws_cell *row = page_row(&p, ws_bytes_of(kinds[i].item));
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
+		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
+	}
 	add_coverage(&p);
 	p.section = "GPU time by phase";
 	add_places(&p, &time);

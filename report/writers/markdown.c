@@ -61,15 +61,6 @@ static bool is_plain(const char *word, size_t len)
 	return true;
 }
 
-/* "-" or "1." at the begin of a line would make it a list item. */
-static bool is_item(const char *word, size_t len)
-{
-	const size_t digits = strspn(word, "0123456789");
-
-	return strspn(word, "-+=") >= len ||
-	       (digits && digits + 1 == len && strchr(".)", word[digits]));
-}
-
 /* Writes code between more backticks than the text has in a row. */
 static void put_code(const struct markdown *m, const char *text, size_t len)
 {
@@ -160,19 +151,24 @@ static size_t put_own_code(struct sentence *s, size_t begin)
 
 /* Writes a text that may contain names: words that are not plain become code, consecutive ones
  * together. */
-static void put_text(struct markdown *m, const char *text, size_t len)
+static void put_text(struct markdown *m, const char *text, size_t text_len)
 {
-	const size_t n = show(m, text, len);
+	const size_t n = show(m, text, text_len);
 	struct sentence s = {m, 0, 0, 0};
 	bool is_first = !m->in_table;
 
 	for (size_t at = strspn(m->shown, " "); at < n; at += strspn(m->shown + at, " ")) {
 		const char *word = m->shown + at;
 		const size_t end = at + strcspn(word, " "), own = put_own_code(&s, at);
+		const size_t len = end - at, digits = strspn(word, "0123456789");
+		/* "-" or "1." at the begin of a line would make it a list item */
+		const bool is_item =
+		        is_first && (strspn(word, "-+=") >= len ||
+		                     (digits && digits + 1 == len && strchr(".)", word[digits])));
 
 		if (own > at) {
 			at = own;
-		} else if (is_plain(word, end - at) && !(is_first && is_item(word, end - at))) {
+		} else if (is_plain(word, len) && !is_item) {
 			write_to(&s, end);
 			at = end;
 		} else {
@@ -406,33 +402,6 @@ static void put_times(FILE *f, const char *times)
 	}
 }
 
-static void put_time(struct markdown *m, const struct ws_compared_time *t, bool is_sure)
-{
-	const bool is_bold = is_sure && (t->low > 1 || t->high < 1);
-	struct ws_arena texts = {0};
-
-	put_times(m->f, ws_say_times(&texts, t->ns[0], "→", t->ns[1]));
-	fputs(" | ", m->f);
-	if (isnan(t->ratio)) {
-		fputs("not compared", m->f);
-	} else if (fmax(fabs(t->low - 1), fabs(t->high - 1)) < 0.0005) {
-		put_change(m->f, t->ratio, true);
-	} else {
-		fputs(is_bold ? "**" : "", m->f);
-		put_change(m->f, t->ratio, true);
-		fputs(is_bold ? "** (" : " (", m->f);
-		if (isnan(t->low)) {
-			fputs("noise unknown", m->f);
-		} else {
-			put_change(m->f, t->low, t->high >= CHANGE_TIMES_FROM);
-			fputs(" to ", m->f);
-			put_change(m->f, t->high, true);
-		}
-		fputc(')', m->f);
-	}
-	ws_arena_free(&texts);
-}
-
 #define COMMENT_OPERATIONS 5 /* those with the largest changes */
 
 #define COMMENT_NAME 60 /* maximum bytes of a name on a phone */
@@ -556,9 +525,33 @@ void ws_comment_put(FILE *f, const char *of, const struct ws_comment_row *rows, 
 			put_name(&m, r->device, strlen(r->device));
 		}
 		fputs(" | ", f);
-		if (r->time)
-			put_time(&m, r->time, r->sign != WS_COMMENT_UNSURE);
-		else
+		if (r->time) {
+			const struct ws_compared_time *t = r->time;
+			const bool is_bold =
+			        r->sign != WS_COMMENT_UNSURE && (t->low > 1 || t->high < 1);
+			struct ws_arena texts = {0};
+
+			put_times(m.f, ws_say_times(&texts, t->ns[0], "→", t->ns[1]));
+			fputs(" | ", m.f);
+			if (isnan(t->ratio)) {
+				fputs("not compared", m.f);
+			} else if (fmax(fabs(t->low - 1), fabs(t->high - 1)) < 0.0005) {
+				put_change(m.f, t->ratio, true);
+			} else {
+				fputs(is_bold ? "**" : "", m.f);
+				put_change(m.f, t->ratio, true);
+				fputs(is_bold ? "** (" : " (", m.f);
+				if (isnan(t->low)) {
+					fputs("noise unknown", m.f);
+				} else {
+					put_change(m.f, t->low, t->high >= CHANGE_TIMES_FROM);
+					fputs(" to ", m.f);
+					put_change(m.f, t->high, true);
+				}
+				fputc(')', m.f);
+			}
+			ws_arena_free(&texts);
+		} else
 			fputs(" | ", f);
 		m.in_table = false;
 		fprintf(f, " | %s %s |\n", ws_comment_sign(r->sign), r->result);

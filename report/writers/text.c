@@ -49,23 +49,6 @@ static size_t cut(FILE *f, const char *text, size_t len, size_t width)
 	return used;
 }
 
-/* Bytes of a word that fit into `width` columns, one character at least. */
-static size_t broken_word(const char *word, size_t len, size_t width)
-{
-	size_t pos = 0, used = 0;
-	struct ws_glyph glyph;
-
-	while (pos < len) {
-		size_t n = ws_display_glyph(word + pos, len - pos, &glyph);
-
-		used += glyph.width;
-		if (used > width && pos)
-			break;
-		pos += n;
-	}
-	return pos;
-}
-
 /*
  * The next line of a text wrapped at words, from *pos on, at most `width`
  * columns wide (0 = no limit): returns its bytes, *begin is where it begins,
@@ -86,8 +69,17 @@ static size_t text_line(const char *text, size_t len, size_t width, size_t *pos,
 		if (width && used + gap + w > width) {
 			if (used)
 				break;
-			n = broken_word(text + *pos, n, width);
-			*pos += n;
+			/* of a word as many bytes as fit, one character at least */
+			struct ws_glyph glyph;
+			const size_t word = *pos, word_end = *pos + n;
+
+			for (size_t columns = 0; *pos < word_end;) {
+				n = ws_display_glyph(text + *pos, word_end - *pos, &glyph);
+				columns += glyph.width;
+				if (columns > width && *pos > word)
+					break;
+				*pos += n;
+			}
 			end = *pos;
 			break;
 		}
@@ -583,45 +575,6 @@ static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct 
 	ws_arena_free(&arena);
 }
 
-/* --- the strip of steps -------------------------------------------------------------------- */
-
-/* "steps ▆▆▆█▆", from 0 on; if there are too many, each stands for the longest of several
- * neighbours. Outliers are bold and named. */
-static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
-{
-	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	static const char label[] = "steps ";
-	const size_t whole = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
-	const size_t width = whole > strlen(label) ? whole - strlen(label) : 1;
-	const size_t each = (page->nsteps + width - 1) / width;
-	struct ws_arena arena = {0};
-	const char *named = "";
-	size_t outliers = 0;
-
-	if (!page->nsteps)
-		return;
-	fputs(label, f);
-	for (size_t i = 0; i < page->nsteps; i += each) {
-		const struct ws_page_step *most = &page->step[i];
-
-		for (size_t k = i; k < i + each && k < page->nsteps; k++)
-			most = page->step[k].ns > most->ns ? &page->step[k] : most;
-		text_style(f, opts, most->is_outlier ? WS_TEXT_BOLD : WS_TEXT_PLAIN);
-		fputs(blocks[(8 * most->ns - 1) / page->longest_step_ns], f);
-	}
-	text_style(f, opts, WS_TEXT_PLAIN);
-	fputc('\n', f);
-	for (size_t i = 0; i < page->nsteps; i++)
-		if (page->step[i].is_outlier && outliers++ < OUTLIERS_NAMED)
-			named = ws_arena_format(&arena, "%s%s%" PRIu32, named, *named ? ", " : "",
-			                        page->step[i].number);
-	if (outliers)
-		paragraph(f, opts, WS_TEXT_DIM, 0,
-		          ws_arena_format(&arena, "Far from the others: step %s%s.", named,
-		                          outliers > OUTLIERS_NAMED ? " and more" : ""));
-	ws_arena_free(&arena);
-}
-
 /* --- the bar ------------------------------------------------------------------------------ */
 
 /* The first letter of a name that is not taken, which it then is; + if there is none. */
@@ -633,19 +586,6 @@ static char take_letter(const char *name, bool taken[128])
 	return *name ? *name : '+';
 }
 
-/* The letter of a segment without colours; + for a segment without a label. */
-static char letter_of(const struct ws_page *page, size_t nth)
-{
-	bool taken[128] = {false};
-	char letter = '+';
-
-	for (size_t i = 0; i <= nth; i++)
-		letter = page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE
-		                 ? '+'
-		                 : take_letter(page->segment[i].name, taken);
-	return letter;
-}
-
 /* Work has the colour of its class, or a letter; idle time is pale. */
 static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page,
                       size_t nth)
@@ -654,7 +594,14 @@ static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_
 	static const char *const idle[] = {"░", "·"};
 	const struct ws_page_segment *s = &page->segment[nth];
 	const uint32_t rgb = ws_page_colour_def(s->colour).dark;
-	const char letter[] = {letter_of(page, nth), '\0'};
+	/* without colours; + for a segment without a label */
+	bool taken[128] = {false};
+	char letter[] = "+";
+
+	for (size_t i = 0; i <= nth; i++)
+		*letter = page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE
+		                  ? '+'
+		                  : take_letter(page->segment[i].name, taken);
 
 	if (!opts->colour)
 		fputs(s->is_idle ? "·" : letter, f);
@@ -882,49 +829,6 @@ static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *
 
 #define RUNG_CELLS 30 /* of the bar of a rung */
 
-static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
-{
-	struct ws_arena arena = {0};
-
-	fputc('\n', f);
-	put_styled(f, opts, WS_TEXT_BOLD, "What to do");
-	fputc('\n', f);
-	if (page->no_finding)
-		paragraph(f, opts, NULL, 0, ws_arena_format(&arena, "%s.", page->no_finding));
-	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
-		const struct ws_page_finding *finding = &page->finding[i];
-		const char *text =
-		        ws_arena_format(&arena, "%zu. %s%s", i + 1, finding->advice,
-		                        strchr(".!?", finding->advice[strlen(finding->advice) - 1])
-		                                ? ""
-		                                : ".");
-
-		if (*finding->gain)
-			text = ws_arena_format(&arena, "%s Gain: %s.", text, finding->gain);
-		paragraph(f, opts, NULL, 0, text);
-		if (finding->evidence)
-			paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);
-	}
-	if (page->caveat)
-		paragraph(f, opts, NULL, 0, page->caveat);
-	if (page->findings_note)
-		paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
-	if (page->nrungs) {
-		fputc('\n', f);
-		put_styled(f, opts, WS_TEXT_BOLD, "What bounds the step");
-		fputc('\n', f);
-	}
-	for (size_t i = 0; i < page->nrungs; i++) {
-		const struct ws_page_rung *rung = &page->rung[i];
-
-		fprintf(f, "%-30s ", rung->name);
-		for (int cell = 0; cell < RUNG_CELLS; cell++)
-			fputs(cell * 100 < rung->percent * RUNG_CELLS ? "█" : " ", f);
-		fprintf(f, " %s\n", ws_say_time(&arena, rung->step_ns));
-	}
-	ws_arena_free(&arena);
-}
-
 /* Writes only its sentences, with their grades. */
 static void text_headline(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
 {
@@ -957,7 +861,37 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 		fputc('\n', f);
 		paragraph(f, opts, NULL, 0, figures);
 	}
-	put_steps(f, opts, page);
+	/* "steps ▆▆▆█▆", from 0 on; if there are too many, each stands for the longest of several
+	 * neighbours. Outliers are bold and named. */
+	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char strip_label[] = "steps ";
+	const size_t strip = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	const size_t strip_width = strip > strlen(strip_label) ? strip - strlen(strip_label) : 1;
+	const size_t each = (page->nsteps + strip_width - 1) / strip_width;
+	const char *named = "";
+	size_t outliers = 0;
+
+	fputs(page->nsteps ? strip_label : "", f);
+	for (size_t i = 0; i < page->nsteps; i += each) {
+		const struct ws_page_step *most = &page->step[i];
+
+		for (size_t k = i; k < i + each && k < page->nsteps; k++)
+			most = page->step[k].ns > most->ns ? &page->step[k] : most;
+		text_style(f, opts, most->is_outlier ? WS_TEXT_BOLD : WS_TEXT_PLAIN);
+		fputs(blocks[(8 * most->ns - 1) / page->longest_step_ns], f);
+	}
+	if (page->nsteps) {
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+	}
+	for (size_t i = 0; i < page->nsteps; i++)
+		if (page->step[i].is_outlier && outliers++ < OUTLIERS_NAMED)
+			named = ws_arena_format(&arena, "%s%s%" PRIu32, named, *named ? ", " : "",
+			                        page->step[i].number);
+	if (outliers)
+		paragraph(f, opts, WS_TEXT_DIM, 0,
+		          ws_arena_format(&arena, "Far from the others: step %s%s.", named,
+		                          outliers > OUTLIERS_NAMED ? " and more" : ""));
 	if (page->nsegments) {
 		fputc('\n', f);
 		put_styled(f, opts, WS_TEXT_BOLD, page->bar_title);
@@ -1002,7 +936,42 @@ static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts
 	}
 	put_part(f, &whole, ws_front_tree(page, TREE_ROWS));
 	put_part(f, &whole, ws_front_kernels(page, KERNEL_ROWS));
-	put_findings(f, opts, page);
+	fputc('\n', f);
+	put_styled(f, opts, WS_TEXT_BOLD, "What to do");
+	fputc('\n', f);
+	if (page->no_finding)
+		paragraph(f, opts, NULL, 0, ws_arena_format(&arena, "%s.", page->no_finding));
+	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
+		const struct ws_page_finding *finding = &page->finding[i];
+		const char *text =
+		        ws_arena_format(&arena, "%zu. %s%s", i + 1, finding->advice,
+		                        strchr(".!?", finding->advice[strlen(finding->advice) - 1])
+		                                ? ""
+		                                : ".");
+
+		if (*finding->gain)
+			text = ws_arena_format(&arena, "%s Gain: %s.", text, finding->gain);
+		paragraph(f, opts, NULL, 0, text);
+		if (finding->evidence)
+			paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);
+	}
+	if (page->caveat)
+		paragraph(f, opts, NULL, 0, page->caveat);
+	if (page->findings_note)
+		paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
+	if (page->nrungs) {
+		fputc('\n', f);
+		put_styled(f, opts, WS_TEXT_BOLD, "What bounds the step");
+		fputc('\n', f);
+	}
+	for (size_t i = 0; i < page->nrungs; i++) {
+		const struct ws_page_rung *rung = &page->rung[i];
+
+		fprintf(f, "%-30s ", rung->name);
+		for (int cell = 0; cell < RUNG_CELLS; cell++)
+			fputs(cell * 100 < rung->percent * RUNG_CELLS ? "█" : " ", f);
+		fprintf(f, " %s\n", ws_say_time(&arena, rung->step_ns));
+	}
 	ws_arena_free(&arena);
 }
 
@@ -1043,29 +1012,6 @@ static size_t page_number(const struct page_section *s, size_t row, size_t colum
                           char number[WS_DISPLAY_NUMBER_MAX])
 {
 	return ws_display_quantity(s->t, &s->shown[column].shown, row, column, number);
-}
-
-/* Returns the columns taken; less than s->numbers if the last ones are empty. */
-static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row)
-{
-	char number[WS_DISPLAY_NUMBER_MAX];
-	size_t blanks = 0, used = 0;
-
-	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
-		size_t w = page_number(s, row, i, number);
-
-		if (!s->shown[i].width)
-			continue;
-		blanks += s->shown[i].width - w;
-		if (w) {
-			pad(f, blanks);
-			cut(f, number, w, SIZE_MAX);
-			used += blanks + w;
-			blanks = 0;
-		}
-		blanks += WS_TEXT_GAP;
-	}
-	return used;
 }
 
 struct page_line {
@@ -1198,7 +1144,23 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opt
 				used = cut(f, item->text.ptr, item->text.len, item_width);
 			if (line.has_number || (has_text && !below))
 				pad(f, s.items + WS_TEXT_GAP - used);
-			used = line.has_number ? put_page_numbers(f, &s, row) : 0;
+			used = 0; /* columns taken by numbers; less than s.numbers if the last are
+			           * empty */
+			for (size_t c = 0, blanks = 0; line.has_number && c < t->def->ncolumns;
+			     c++) {
+				const size_t w = page_number(&s, row, c, number);
+
+				if (!s.shown[c].width)
+					continue;
+				blanks += s.shown[c].width - w;
+				if (w) {
+					pad(f, blanks);
+					cut(f, number, w, SIZE_MAX);
+					used += blanks + w;
+					blanks = 0;
+				}
+				blanks += WS_TEXT_GAP;
+			}
 			/* the text after the numbers, or below if there is no room */
 			if (has_text && !below && !line.is_name) {
 				pad(f, s.numbers - used);

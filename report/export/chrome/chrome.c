@@ -274,20 +274,6 @@ static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int al
 	s->subtrack = i;
 }
 
-/* --- numbers of the JSON --- */
-
-/* The first subtrack of a thread or stream gets its number, unless another track has it. */
-static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
-                           uint32_t subtrack)
-{
-	if (subtrack || t->type > WS_CHROME_STREAM)
-		return UINT64_MAX;
-	if (t->type == WS_CHROME_STREAM)
-		return t->d;
-	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
-	return row ? row->tid : UINT64_MAX;
-}
-
 /* --- arrows --- */
 
 static int ws_chrome_compare_launches(const void *a, const void *b, void *ctx)
@@ -473,10 +459,17 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 		t->pid = ws_chrome_device(t->a);
 		if (t->type == WS_CHROME_THREAD)
 			ws_chrome_process(ch, t->a, &t->pid);
-		for (uint32_t l = 0; l < t->subtracks; l++) {
-			t->tid[l] = ws_export_unique(&used, t->pid, wanted_tid(ch, t, l),
-			                             FIRST_MADE_TID, &made);
-		}
+
+		/* the first subtrack of a thread or stream gets its number, unless another track
+		 * has it */
+		const struct ws_row_thread *row =
+		        t->type == WS_CHROME_THREAD
+		                ? ws_records_find(&ch->kind[WS_KIND_THREAD], t->b)
+		                : NULL;
+		uint64_t wanted = row ? row->tid : t->type == WS_CHROME_STREAM ? t->d : UINT64_MAX;
+
+		for (uint32_t l = 0; l < t->subtracks; l++, wanted = UINT64_MAX)
+			t->tid[l] = ws_export_unique(&used, t->pid, wanted, FIRST_MADE_TID, &made);
 	}
 	ws_strtab_free(&used);
 	return collect_launches(ch, err);

@@ -39,7 +39,7 @@ struct ws_nsys_out {
 	struct ws_export_progress progress;
 	sqlite3_vfs files; /* SQLite's access to the opened file */
 	sqlite3 *db;
-	enum ws_status status; /* the first failure, returned by ws_nsys_out_finish */
+	enum ws_status status; /* the first failure, returned by ws_export_nsys */
 	struct ws_err err;
 	sqlite3_stmt *table[WS_NSYS_TABLES]; /* statements that insert a row; NULL: the table does
 	                                        not exist yet */
@@ -213,7 +213,7 @@ static void clear(struct ws_nsys_out *o, unsigned first, unsigned n)
 		        .type = ws_nsys_columns[c].has_number ? SQLITE_INTEGER : 0};
 }
 
-/* path: an empty or new file. IO_WRITE. ws_nsys_out_finish returns later failures. */
+/* path: an empty or new file. IO_WRITE. ws_export_nsys returns later failures. */
 static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -275,15 +275,6 @@ static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, 
 	create(o, WS_NSYS_STRING);
 	create(o, WS_NSYS_THREAD);
 	return WS_OK;
-}
-
-/* Writes the rest. IO_WRITE. */
-static enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err)
-{
-	execute(o, "COMMIT");
-	if (o->status != WS_OK && err)
-		*err = o->err;
-	return o->status;
 }
 
 /* --- rows --- */
@@ -411,17 +402,6 @@ static int64_t ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread)
 
 /* --- kernels --- */
 
-/* "at::native::reduce_kernel" is "reduce_kernel": exports have no name spaces here. */
-static struct ws_bytes last_name(struct ws_bytes name)
-{
-	const char *p = name.ptr;
-
-	for (size_t i = name.len; i >= 2; i--)
-		if (p[i - 1] == ':' && p[i - 2] == ':')
-			return (struct ws_bytes){p + i, name.len - i};
-	return name;
-}
-
 /* --- loading --- */
 
 static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
@@ -479,61 +459,6 @@ static void on_meta(void *ctx, const void *data)
 		         row->value);
 	}
 	put_pair(o, WS_NSYS_CAPTURE, WS_NSYS_CAPTURE_name, row->key, row->value);
-}
-
-/* --- devices --- */
-
-static void write_devices(struct ws_nsys_out *o)
-{
-	const struct ws_row_device *d = o->devices.rows;
-	const struct ws_row_process *p = o->processes.rows;
-
-	for (size_t i = 0; i < o->devices.n; i++) {
-		if (ws_records_find(&o->devices, d[i].id) != &d[i])
-			continue; /* a later row says more */
-
-		const struct ws_row_device_attr *attr = o->attrs.rows;
-		int64_t sm_count = 0;
-
-		SET(GPU_vmId, INT64_C(1) << 48);
-		SET(GPU_id, d[i].id);
-		ws_nsys_set_text(o, WS_NSYS_GPU_name, ws_records_text(&o->strings, d[i].name));
-		SET(GPU_cuDevice, d[i].id);
-		for (size_t k = 0; k < o->attrs.n; k++) {
-			struct ws_bytes text = ws_records_text(&o->strings, attr[k].attr);
-
-			if (attr[k].device != d[i].id)
-				continue;
-			static const struct {
-				enum ws_nsys_column column;
-				const char *attr;
-			} attrs[] = {
-#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
-#include "formats/nsys/nsys.def"
-			};
-			const int64_t threads_per_warp = 32;
-
-			for (size_t c = 0; c < sizeof(attrs) / sizeof(*attrs); c++)
-				if (ws_name_is(text, attrs[c].attr))
-					ws_nsys_set(o, attrs[c].column, attr[k].value);
-			if (ws_name_is(text, "max_threads_per_sm"))
-				ws_nsys_set(o, WS_NSYS_GPU_maxWarpsPerSm,
-				            attr[k].value / threads_per_warp);
-			if (ws_name_is(text, "sm_count"))
-				sm_count = attr[k].value;
-		}
-		ws_nsys_put(o, WS_NSYS_GPU);
-		/* Devices have the same number in each process, as in traces. */
-		for (size_t k = 0; k < o->processes.n; k++) {
-			if (ws_records_find(&o->processes, p[k].pid) != &p[k])
-				continue;
-			SET(CUDA_DEVICE_gpuId, d[i].id);
-			SET(CUDA_DEVICE_cudaId, d[i].id);
-			SET(CUDA_DEVICE_pid, p[k].pid);
-			SET_KNOWN(CUDA_DEVICE_numMultiprocessors, sm_count);
-			ws_nsys_put(o, WS_NSYS_CUDA_DEVICE);
-		}
-	}
 }
 
 /* --- diagnostics --- */
@@ -617,7 +542,54 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_err *err)
 		                 ws_records_text(&o->strings, p[i].program));
 		ws_nsys_put(o, WS_NSYS_PROCESS);
 	}
-	write_devices(o);
+	const struct ws_row_device *d = o->devices.rows;
+
+	for (size_t i = 0; i < o->devices.n; i++) {
+		if (ws_records_find(&o->devices, d[i].id) != &d[i])
+			continue; /* a later row says more */
+
+		const struct ws_row_device_attr *attr = o->attrs.rows;
+		int64_t sm_count = 0;
+
+		SET(GPU_vmId, INT64_C(1) << 48);
+		SET(GPU_id, d[i].id);
+		ws_nsys_set_text(o, WS_NSYS_GPU_name, ws_records_text(&o->strings, d[i].name));
+		SET(GPU_cuDevice, d[i].id);
+		for (size_t k = 0; k < o->attrs.n; k++) {
+			struct ws_bytes attr_name = ws_records_text(&o->strings, attr[k].attr);
+
+			if (attr[k].device != d[i].id)
+				continue;
+			static const struct {
+				enum ws_nsys_column column;
+				const char *attr;
+			} attrs[] = {
+#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
+#include "formats/nsys/nsys.def"
+			};
+			const int64_t threads_per_warp = 32;
+
+			for (size_t c = 0; c < sizeof(attrs) / sizeof(*attrs); c++)
+				if (ws_name_is(attr_name, attrs[c].attr))
+					ws_nsys_set(o, attrs[c].column, attr[k].value);
+			if (ws_name_is(attr_name, "max_threads_per_sm"))
+				ws_nsys_set(o, WS_NSYS_GPU_maxWarpsPerSm,
+				            attr[k].value / threads_per_warp);
+			if (ws_name_is(attr_name, "sm_count"))
+				sm_count = attr[k].value;
+		}
+		ws_nsys_put(o, WS_NSYS_GPU);
+		/* Devices have the same number in each process, as in traces. */
+		for (size_t k = 0; k < o->processes.n; k++) {
+			if (ws_records_find(&o->processes, p[k].pid) != &p[k])
+				continue;
+			SET(CUDA_DEVICE_gpuId, d[i].id);
+			SET(CUDA_DEVICE_cudaId, d[i].id);
+			SET(CUDA_DEVICE_pid, p[k].pid);
+			SET_KNOWN(CUDA_DEVICE_numMultiprocessors, sm_count);
+			ws_nsys_put(o, WS_NSYS_CUDA_DEVICE);
+		}
+	}
 	WS_FORWARD(write_table(o, WS_NSYS_CONTEXT, err));
 	WS_FORWARD(write_table(o, WS_NSYS_STREAM, err));
 
@@ -668,17 +640,11 @@ static int64_t end_ns(int64_t start_ns, int64_t dur_ns)
 	return __builtin_add_overflow(start_ns, dur_ns, &end) ? INT64_MAX : end;
 }
 
-static int64_t choose(const struct ws_nsys_choice *choice, int64_t value)
-{
-	return value < choice->first + choice->shift || value > choice->last + choice->shift
-	               ? choice->unlisted
-	               : value - choice->shift;
-}
-
 /* A converted number; row: the record that contains it. */
 static int64_t number_of(struct ws_nsys_out *o, const struct ws_nsys_column_def *c,
                          const uint8_t *row, uint64_t value)
 {
+	const struct ws_nsys_choice *choice;
 	int64_t start_ns, end;
 
 	switch ((enum ws_nsys_meaning)c->meaning) {
@@ -698,9 +664,13 @@ static int64_t number_of(struct ws_nsys_out *o, const struct ws_nsys_column_def 
 	case WS_NSYS_AS_ID_OR_NONE:
 		return (int64_t)value < 0 ? UINT32_MAX : (int64_t)value;
 	default:
-		return c->meaning >= WS_NSYS_AS_LAUNCH_TYPE
-		               ? choose(&ws_nsys_choices[c->meaning], (int64_t)value)
-		               : (int64_t)value;
+		if (c->meaning < WS_NSYS_AS_LAUNCH_TYPE)
+			return (int64_t)value;
+		choice = &ws_nsys_choices[c->meaning];
+		return (int64_t)value < choice->first + choice->shift ||
+		                       (int64_t)value > choice->last + choice->shift
+		               ? choice->unlisted
+		               : (int64_t)value - choice->shift;
 	}
 }
 
@@ -771,7 +741,15 @@ static void set_kernel(const struct table *t, const struct ws_row_kernel *row)
 		names->demangled = intern(o, readable);
 		shorter.ptr = o->scratch.data + len;
 		shorter.len = ws_name_function(readable, (char *)o->scratch.data + len);
-		names->base = intern(o, last_name(shorter));
+		/* "at::native::reduce_kernel" is "reduce_kernel": exports have no name spaces here
+		 */
+		const char *whole = shorter.ptr;
+		size_t begin = shorter.len;
+
+		while (begin >= 2 && (whole[begin - 1] != ':' || whole[begin - 2] != ':'))
+			begin--;
+		begin = begin >= 2 ? begin : 0;
+		names->base = intern(o, (struct ws_bytes){whole + begin, shorter.len - begin});
 		if (len != recorded.len || memcmp(o->scratch.data, recorded.ptr, len))
 			names->mangled = intern(o, recorded);
 	}
@@ -779,14 +757,6 @@ static void set_kernel(const struct table *t, const struct ws_row_kernel *row)
 	SET(KERNEL_demangledName, names->demangled);
 	SET(KERNEL_shortName, names->base);
 	SET_KNOWN(KERNEL_mangledName, names->mangled);
-}
-
-static void set_peers(struct ws_nsys_out *o, const struct ws_row_memcpy *row)
-{
-	if (row->kind != WS_MEMCPY_PTOP)
-		return;
-	SET(MEMCPY_srcDeviceId, row->src_device);
-	SET(MEMCPY_dstDeviceId, row->dst_device);
 }
 
 /* Does the table of Nsight Systems have a place for the row? Failures and pools are only in our own
@@ -811,6 +781,7 @@ static void put_row(void *ctx, const void *row)
 		return;
 	set_fields(t, t->kind, row);
 	/* Sets columns that are not fields of the record. */
+	const struct ws_row_memcpy *copy = row;
 	struct ws_nsys_out *o = t->o;
 
 	switch (t->table) {
@@ -823,7 +794,10 @@ static void put_row(void *ctx, const void *row)
 		set_kernel(t, row);
 		break;
 	case WS_NSYS_MEMCPY:
-		set_peers(o, row);
+		if (copy->kind == WS_MEMCPY_PTOP) {
+			SET(MEMCPY_srcDeviceId, copy->src_device);
+			SET(MEMCPY_dstDeviceId, copy->dst_device);
+		}
 		break;
 	case WS_NSYS_MEMORY:
 		ws_nsys_extend(o, ((const struct ws_row_memory *)row)->time_ns,
@@ -1051,7 +1025,12 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	WS_THEN(status, ws_nsys_ids_load(&o, err));
 	WS_THEN(status, write_events(&o, err));
 	WS_THEN(status, write_info(&o, err));
-	WS_THEN(status, ws_nsys_out_finish(&o, err));
+	if (status == WS_OK) {
+		execute(&o, "COMMIT");
+		status = o.status;
+		if (status != WS_OK && err)
+			*err = o.err;
+	}
 
 	for (size_t i = 0; i < WS_NSYS_TABLES; i++)
 		sqlite3_finalize(o.table[i]);

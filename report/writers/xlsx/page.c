@@ -222,35 +222,9 @@ static void front_table(struct ws_xlsx_front *f, struct ws_table *t)
 
 /* --- the lines of the table ------------------------------------------------------------------ */
 
-/* Is a fact a whole number, to be stored as a number? */
-static bool is_whole_number(const struct ws_cell *text)
-{
-	size_t n = 0;
-
-	while (text->type == WS_CELL_TEXT && n < text->text.len &&
-	       ((const char *)text->text.ptr)[n] >= '0' && ((const char *)text->text.ptr)[n] <= '9')
-		n++;
-	return n && n == text->text.len && n < 16; /* a cell can hold this number of digits */
-}
-
 static bool has_number(const struct ws_cell *cell)
 {
 	return cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL;
-}
-
-/* The only number of a line, in B with its unit in C; returns the column for a text. */
-static uint16_t add_number(struct ws_xlsx_front *f, const struct ws_cell *cells,
-                           const struct ws_shown_column *shown)
-{
-	for (size_t c = 0; c < f->t->def->ncolumns; c++) {
-		if (!has_number(&cells[c]))
-			continue;
-		ws__xlsx_cell(f->x, f->sheet, f->row, 1, &cells[c], &shown[c], WS_XLSX_CELL);
-		ws__xlsx_text(f->x, f->sheet, f->row, 2, shown[c].unit,
-		              f->x->styles[WS_XLSX_SOURCE]);
-		return 3;
-	}
-	return 1;
 }
 
 static void add_lines(struct ws_xlsx_front *f)
@@ -305,14 +279,32 @@ static void add_lines(struct ws_xlsx_front *f)
 			const struct ws_cell *cells = ws_table_cells(t, r);
 			const struct ws_cell *text = &cells[columns.text],
 			                     *item = &cells[columns.item];
-			const uint16_t first = n ? (uint16_t)(1 + n) : add_number(f, cells, shown);
-			double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
-			size_t lines = 1;
+			uint16_t first = (uint16_t)(1 + n); /* the column of the text */
 
+			/* the only number of a line, in B with its unit in C */
+			for (size_t c = 0; c < t->def->ncolumns && !n && first == 1; c++) {
+				if (!has_number(&cells[c]))
+					continue;
+				ws__xlsx_cell(f->x, f->sheet, f->row, 1, &cells[c], &shown[c],
+				              WS_XLSX_CELL);
+				ws__xlsx_text(f->x, f->sheet, f->row, 2, shown[c].unit,
+				              f->x->styles[WS_XLSX_SOURCE]);
+				first = 3;
+			}
+
+			const double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
+			size_t lines = 1, digits = 0;
+
+			/* a fact that is a whole number is stored as a number; a cell holds 15
+			 * digits */
+			while (text->type == WS_CELL_TEXT && digits < text->text.len &&
+			       text->text.ptr[digits] >= '0' && text->text.ptr[digits] <= '9')
+				digits++;
 			for (size_t i = 0; i < n; i++)
 				ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)(1 + i),
 				              &cells[at[i]], &shown[at[i]], WS_XLSX_CELL);
-			if (ws_cell_is(&section, "Workload") && is_whole_number(text)) {
+			if (ws_cell_is(&section, "Workload") && digits &&
+			    digits == text->text.len && digits < 16) {
 				const struct ws_shown_column count = {.display = WS_DISPLAY_COUNT};
 				struct ws_cell number;
 

@@ -521,15 +521,6 @@ struct icicle {
 	size_t levels;
 };
 
-struct painting {
-	struct ws_xlsx *x;
-	lxw_worksheet *sheet;
-	const char *sheet_name;
-	const struct ws_xlsx_icicle *page_icicle;
-	const struct icicle *icicle;
-	lxw_chart *chart;
-};
-
 /* Colour of a box: in a comparison by its change, otherwise ranges by depth and others by class. */
 static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
                                           const struct ws_page_node *node)
@@ -570,60 +561,14 @@ static const char *short_label(struct ws_xlsx *x, const char *label)
 	return ws__xlsx_format(x, "%.*s…%s", (int)begin, clean, end);
 }
 
-/* The nth slot of every level is a series: its boxes in their colours, its gaps unseen. */
-static void add_slots(const struct painting *p, size_t nth, uint32_t row)
-{
-	struct ws_xlsx *x = p->x;
-	const struct icicle *icicle = p->icicle;
-	lxw_chart_fill fill[ICICLE_LEVELS];
-	lxw_chart_line none = {.none = LXW_TRUE}, edge = {.color = LXW_COLOR_WHITE, .width = 0.75};
-	lxw_chart_font font[ICICLE_LEVELS];
-	lxw_chart_point point[ICICLE_LEVELS] = {{0}}, *points[ICICLE_LEVELS + 1];
-	lxw_chart_data_label label[ICICLE_LEVELS] = {{0}}, *labels[ICICLE_LEVELS + 1];
-	lxw_chart_series *series = ws__xlsx_series(p->chart);
-	const lxw_col_t col = (lxw_col_t)(FRONT_DATA + nth);
-
-	for (size_t level = 0; level < icicle->levels; level++) {
-		const struct slot *slot = nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
-		const struct ws_page_node *node = slot ? slot->node : NULL;
-		const struct ws_page_colour_def colour = paint_of(p->page_icicle, node);
-
-		if (slot)
-			ws__xlsx_try(x, worksheet_write_number(p->sheet, row + (uint32_t)level, col,
-			                                       100 * slot->width,
-			                                       x->styles[WS_XLSX_SOURCE]));
-		fill[level] = (lxw_chart_fill){.color = colour.light, .none = !node};
-		font[level] = (lxw_chart_font){.color = colour.ink, .size = 8};
-		point[level].fill = &fill[level];
-		point[level].line = node ? &edge : &none;
-		points[level] = &point[level];
-		label[level].hide = !node || slot->width < LABEL_LEAST;
-		if (!label[level].hide) {
-			label[level].value = (char *)(uintptr_t)short_label(x, node->label);
-			label[level].font = &font[level];
-		}
-		labels[level] = &label[level];
-	}
-	points[icicle->levels] = NULL;
-	labels[icicle->levels] = NULL;
-	chart_series_set_values(series, p->sheet_name, row, col, row + (uint32_t)icicle->levels - 1,
-	                        col);
-	chart_series_set_points(series, points);
-	chart_series_set_labels(series);
-	chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_CENTER);
-	ws__xlsx_try(x, chart_series_set_labels_custom(series, labels));
-}
-
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
                              const struct ws_xlsx_icicle *of, uint32_t row)
 {
 	const struct ws_page *page = of->page;
 	struct icicle *icicle;
-	struct painting p = {x, sheet, sheet_name, of, NULL, NULL};
 	size_t slots = 0;
 
 	WS_NEW(&x->arena, icicle, 1);
-	p.icicle = icicle;
 
 	/* Boxes stand from left to right below their parents: where each begins. Parents come
 	 * first.
@@ -662,29 +607,72 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 		slots = icicle->n[level] > slots ? icicle->n[level] : slots;
 	if (!slots || (slots < 2 && !of->other_page))
 		return row;
-	p.chart = new_chart(x, LXW_CHART_BAR_STACKED, of->title);
+	lxw_chart *chart = new_chart(x, LXW_CHART_BAR_STACKED, of->title);
 	unsigned rows = 4 + (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST
 	                                                   : 2 * (unsigned)icicle->levels);
 	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, one row per level",
 	              x->styles[WS_XLSX_SOURCE]);
-	for (size_t nth = 0; nth < slots; nth++)
-		add_slots(&p, nth, row + 1);
-	chart_axis_set_name(p.chart->x_axis,
+	for (size_t nth = 0; nth < slots; nth++) {
+		/* The nth slot of every level is a series: its boxes in their colours, its gaps
+		 * unseen. */
+		lxw_chart_fill fill[ICICLE_LEVELS];
+		lxw_chart_line none = {.none = LXW_TRUE},
+		               edge = {.color = LXW_COLOR_WHITE, .width = 0.75};
+		lxw_chart_font fonts[ICICLE_LEVELS];
+		lxw_chart_point point[ICICLE_LEVELS] = {{0}}, *points[ICICLE_LEVELS + 1];
+		lxw_chart_data_label label[ICICLE_LEVELS] = {{0}}, *labels[ICICLE_LEVELS + 1];
+		lxw_chart_series *series = ws__xlsx_series(chart);
+		const lxw_col_t column = (lxw_col_t)(FRONT_DATA + nth);
+		const uint32_t first = row + 1;
+
+		for (size_t level = 0; level < icicle->levels; level++) {
+			const struct slot *slot =
+			        nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
+			const struct ws_page_node *node = slot ? slot->node : NULL;
+			const struct ws_page_colour_def colour = paint_of(of, node);
+
+			if (slot)
+				ws__xlsx_try(x,
+				             worksheet_write_number(sheet, first + (uint32_t)level,
+				                                    column, 100 * slot->width,
+				                                    x->styles[WS_XLSX_SOURCE]));
+			fill[level] = (lxw_chart_fill){.color = colour.light, .none = !node};
+			fonts[level] = (lxw_chart_font){.color = colour.ink, .size = 8};
+			point[level].fill = &fill[level];
+			point[level].line = node ? &edge : &none;
+			points[level] = &point[level];
+			label[level].hide = !node || slot->width < LABEL_LEAST;
+			if (!label[level].hide) {
+				label[level].value = (char *)(uintptr_t)short_label(x, node->label);
+				label[level].font = &fonts[level];
+			}
+			labels[level] = &label[level];
+		}
+		points[icicle->levels] = NULL;
+		labels[icicle->levels] = NULL;
+		chart_series_set_values(series, sheet_name, first, column,
+		                        first + (uint32_t)icicle->levels - 1, column);
+		chart_series_set_points(series, points);
+		chart_series_set_labels(series);
+		chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_CENTER);
+		ws__xlsx_try(x, chart_series_set_labels_custom(series, labels));
+	}
+	chart_axis_set_name(chart->x_axis,
 	                    ws__xlsx_format(x, "%% of %s time%s", ws_page_work(of->page),
 	                                    of->other_page ? " of the longer side" : ""));
 	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
 
-	chart_set_series_gap(p.chart, 0);
-	chart_axis_set_max(p.chart->x_axis, 100);
-	chart_axis_set_min(p.chart->x_axis, 0);
-	chart_axis_set_name_font(p.chart->x_axis, &font);
-	chart_axis_set_num_font(p.chart->x_axis, &font);
-	chart_axis_set_reverse(p.chart->y_axis); /* the outermost on top, the numbers still below */
-	chart_axis_set_crossing_max(p.chart->y_axis);
-	chart_axis_set_label_position(p.chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
-	chart_legend_set_position(p.chart, LXW_CHART_LEGEND_NONE);
+	chart_set_series_gap(chart, 0);
+	chart_axis_set_max(chart->x_axis, 100);
+	chart_axis_set_min(chart->x_axis, 0);
+	chart_axis_set_name_font(chart->x_axis, &font);
+	chart_axis_set_num_font(chart->x_axis, &font);
+	chart_axis_set_reverse(chart->y_axis); /* the outermost on top, the numbers still below */
+	chart_axis_set_crossing_max(chart->y_axis);
+	chart_axis_set_label_position(chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
 	ws__xlsx_place_chart(
-	        x, sheet, row, p.chart, WS_XLSX_PAGE_PIXELS, rows,
+	        x, sheet, row, chart, WS_XLSX_PAGE_PIXELS, rows,
 	        "Icicle: parts of the model, each below its parent, as wide as its time");
 	return row + rows;
 }

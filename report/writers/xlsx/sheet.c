@@ -449,14 +449,6 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 /* Seconds since 1970 that a document property can say: until the year 9999. */
 #define SECONDS_MAX INT64_C(253402300799)
 
-static bool name_taken(const struct ws_xlsx *x, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcasecmp(x->sheets[i].name, name))
-			return true;
-	return !strcasecmp(x->front.name, name);
-}
-
 static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 {
 	if (x->report->page && x->report->page->is_comparison) {
@@ -483,7 +475,14 @@ static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 		s->name[len] = '\0';
 		if (!len)
 			len = (size_t)snprintf(s->name, WS_XLSX_SHEET_NAME_MAX + 1, "sheet");
-		for (unsigned n = 2; name_taken(x, i, s->name); n++) {
+		for (unsigned n = 2;; n++) {
+			bool is_taken = !strcasecmp(x->front.name, s->name);
+
+			for (size_t k = 0; k < i; k++)
+				is_taken |= !strcasecmp(x->sheets[k].name, s->name);
+			if (!is_taken)
+				break;
+
 			char number[12];
 			size_t digits = (size_t)snprintf(number, sizeof(number), "~%u", n);
 			size_t keep = len + digits > WS_XLSX_SHEET_NAME_MAX
