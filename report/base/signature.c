@@ -17,15 +17,6 @@ static bool after_operator(const char *begin, const char *p)
 	return (size_t)(p - begin) >= k && !memcmp(p - k, OPERATOR, k);
 }
 
-/* Length of the anonymous namespace at p; 0 = none. */
-static size_t anonymous_at(const char *p, const char *end)
-{
-	for (size_t i = 0; i < NANONYMOUS; i++)
-		if (ws_name_begins(p, end, anonymous[i]))
-			return strlen(anonymous[i]);
-	return 0;
-}
-
 /* Maximum depth of round brackets in template arguments. */
 #define ROUND_MAX 32
 
@@ -44,21 +35,6 @@ static struct place at_begin(struct ws_bytes name)
 	                      .end = (const char *)name.ptr + name.len};
 }
 
-/* Inside template arguments, a '>' in its own round brackets is an operator: <((8)>(0)), void>. */
-static void step_inside(struct place *at)
-{
-	const unsigned began = at->nround ? at->round[at->nround - 1] : 0;
-
-	if (*at->p == '(' && at->nround < ROUND_MAX)
-		at->round[at->nround++] = at->depth;
-	else if (*at->p == ')' && at->nround)
-		at->depth = at->round[--at->nround];
-	else if (*at->p == '<')
-		at->depth++;
-	else if (*at->p == '>' && at->p[-1] != '-' && at->depth > began)
-		at->depth--;
-}
-
 /* Length of the next piece at the position; 0 at the parameters and at the end. */
 static size_t next_piece(struct place *at)
 {
@@ -66,23 +42,27 @@ static size_t next_piece(struct place *at)
 
 	if (p == at->end)
 		return 0;
-	size_t whole = at->depth ? 0 : anonymous_at(p, at->end);
-	if (whole)
-		return whole;
+	for (size_t i = 0; i < NANONYMOUS && !at->depth; i++)
+		if (ws_name_begins(p, at->end, anonymous[i]))
+			return strlen(anonymous[i]);
 	if (*p == '(' && !at->depth)
 		return after_operator(at->begin, p) && ws_name_begins(p, at->end, "()") ? 2 : 0;
-	if (at->depth)
-		step_inside(at);
-	else if (*p == '<' && !after_operator(at->begin, p))
+	if (at->depth) {
+		/* Inside template arguments, a '>' in its own round brackets is an operator:
+		 * <((8)>(0)), void>. */
+		const unsigned began = at->nround ? at->round[at->nround - 1] : 0;
+
+		if (*at->p == '(' && at->nround < ROUND_MAX)
+			at->round[at->nround++] = at->depth;
+		else if (*at->p == ')' && at->nround)
+			at->depth = at->round[--at->nround];
+		else if (*at->p == '<')
+			at->depth++;
+		else if (*at->p == '>' && at->p[-1] != '-' && at->depth > began)
+			at->depth--;
+	} else if (*p == '<' && !after_operator(at->begin, p))
 		at->depth = 1;
 	return 1;
-}
-
-/* Does a blank here end a return type? Not in "operator new" and in plain texts. */
-static bool ends_type(const struct place *at)
-{
-	return *at->p == ' ' && !at->depth && !after_operator(at->begin, at->p) &&
-	       at->p + 1 < at->end && (ws_name_is_word(at->p[1]) || at->p[1] == '(');
 }
 
 struct ws_bytes ws_name_signature(struct ws_bytes name)
@@ -96,7 +76,9 @@ struct ws_bytes ws_name_signature(struct ws_bytes name)
 		begin = at.begin = at.p += strlen("void ");
 	for (; (n = next_piece(&at)); at.p += n) {
 		is_c |= at.depth > 0;
-		if (ends_type(&at))
+		/* a blank ends a return type, but not in "operator new" and in plain texts */
+		if (*at.p == ' ' && !at.depth && !after_operator(at.begin, at.p) &&
+		    at.p + 1 < at.end && (ws_name_is_word(at.p[1]) || at.p[1] == '('))
 			begin = at.p + 1;
 	}
 	is_c |= at.p < at.end;

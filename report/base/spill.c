@@ -108,38 +108,33 @@ static void replace(struct ws_spill *s, struct ws_spill *by)
 	*by = was;
 }
 
-/* Computes the begin of the rows of each key in begin[]; *ordered: rows are already grouped. */
-static void count_keys(struct ws_spill *s, size_t row_bytes, size_t n,
-                       const struct ws_spill_key *key, size_t *begin, int *ordered)
-{
-	uint32_t last = 0;
-	size_t at = 0;
-
-	*ordered = 1;
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t k = key->key(key->ctx, ws_spill_row(s, row_bytes, i));
-
-		*ordered &= k >= last;
-		last = k;
-		begin[k]++;
-	}
-	for (size_t k = 0; k < key->n; k++) {
-		const size_t rows = begin[k];
-
-		begin[k] = at;
-		at += rows;
-	}
-}
-
 void ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
                         const struct ws_spill_key *key)
 {
 	size_t *at = ws_xarray(key->n + 1, sizeof(*at));
 	struct ws_spill to;
-	int ordered = key->n < 2;
+	int ordered = key->n < 2; /* rows are already grouped */
 
-	if (!ordered)
-		count_keys(s, row_bytes, n, key, at, &ordered);
+	if (!ordered) {
+		/* the begin of the rows of each key in at[] */
+		uint32_t last_key = 0;
+		size_t next = 0;
+
+		ordered = 1;
+		for (size_t i = 0; i < n; i++) {
+			const uint32_t k = key->key(key->ctx, ws_spill_row(s, row_bytes, i));
+
+			ordered &= k >= last_key;
+			last_key = k;
+			at[k]++;
+		}
+		for (size_t k = 0; k < key->n; k++) {
+			const size_t rows = at[k];
+
+			at[k] = next;
+			next += rows;
+		}
+	}
 	if (!ordered) {
 		ws_spill_open(&to, n * row_bytes);
 		for (size_t i = 0; i < n; i++) {

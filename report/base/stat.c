@@ -356,22 +356,6 @@ static void put_pair(struct ws_counted_value *out, size_t *n, struct ws_counted_
 		out[(*n)++] = pair;
 }
 
-/* Merges pairs and sorted values into pairs; returns their number. */
-static size_t merge(const struct ws_counted_value *pair, size_t npairs, const uint32_t *value,
-                    size_t nvalues, struct ws_counted_value *out)
-{
-	size_t n = 0, at = 0;
-
-	for (size_t i = 0; i < nvalues; i++) {
-		for (; at < npairs && pair[at].value <= value[i]; at++)
-			put_pair(out, &n, pair[at]);
-		put_pair(out, &n, (struct ws_counted_value){value[i], 1});
-	}
-	for (; at < npairs; at++)
-		put_pair(out, &n, pair[at]);
-	return n;
-}
-
 static const struct ws_counted_value *pairs_of(const struct ws_values *v)
 {
 	return (const struct ws_counted_value *)v->word;
@@ -384,7 +368,17 @@ static bool count_equal(struct ws_values *v)
 	uint32_t *other = ws_xmalloc(singles * sizeof(*other));
 	const uint32_t *sorted = sort_words(v->word + 2 * (size_t)v->npairs, other, singles);
 	struct ws_counted_value *pair = ws_xmalloc((v->npairs + singles) * sizeof(*pair));
-	const size_t npairs = merge(pairs_of(v), v->npairs, sorted, singles, pair);
+	const struct ws_counted_value *before = pairs_of(v);
+	size_t npairs = 0, at = 0;
+
+	for (size_t i = 0; i < singles; i++) {
+		for (; at < v->npairs && before[at].value <= sorted[i]; at++)
+			put_pair(pair, &npairs, before[at]);
+		put_pair(pair, &npairs, (struct ws_counted_value){sorted[i], 1});
+	}
+	for (; at < v->npairs; at++)
+		put_pair(pair, &npairs, before[at]);
+
 	const bool fewer = 2 * npairs <= v->n - v->n / 4;
 
 	if (fewer) {
@@ -493,20 +487,13 @@ static double times_of(const struct ws_samples *s, size_t i)
 	return s->times ? (double)s->times[i] : 1;
 }
 
-static int by_real_value(const void *a, const void *b)
-{
-	const double x = ((const struct sample *)a)->value, y = ((const struct sample *)b)->value;
-
-	return (x > y) - (x < y);
-}
-
 /* The middle value, or the mean of the middle two. Sorts the values. */
 static double median_of(struct sample *v, size_t n)
 {
 	double all = 0, below = 0;
 	size_t i = 0;
 
-	ws_sort(v, n, sizeof(*v), by_real_value);
+	ws_sort(v, n, sizeof(*v), by_value); /* begins with its value */
 	for (size_t k = 0; k < n; k++)
 		all += v[k].times;
 	for (; below + v[i].times < all / 2; i++)
@@ -572,22 +559,6 @@ struct centre {
 	double error2, df;
 	double spread2; /* variance between recordings */
 };
-
-/* Computes logarithms of the medians of the recordings; returns the last median. scratch has room
- * for the longest recording. */
-static double recording_medians(const struct ws_samples *s, struct sample *scratch, double *out)
-{
-	double median = NAN;
-	size_t at = 0;
-
-	for (size_t r = 0; r < s->recordings; r++) {
-		for (size_t i = 0; i < s->steps[r]; i++, at++)
-			scratch[i] = (struct sample){s->values[at], times_of(s, at)};
-		median = median_of(scratch, s->steps[r]);
-		out[r] = ws_log(median);
-	}
-	return median;
-}
 
 /*
  * Robust variance around the median, insensitive to late steps: 1.4826 times the median deviation
@@ -657,32 +628,6 @@ static struct centre centre_by_recordings(const double *medians, size_t n)
 	                       .spread2 = m.variance};
 }
 
-static void set_interval(struct ws_comparison *c, const struct centre *a, const struct centre *b)
-{
-	double change = b->value - a->value, half = 0, e2 = a->error2 + b->error2;
-
-	c->typical[0] = a->typical;
-	c->typical[1] = b->typical;
-	c->ratio = b->typical / a->typical;
-	c->error = sqrt(e2);
-	c->spread = sqrt((a->spread2 + b->spread2) / 2);
-	if (isnan(e2)) {
-		c->p = c->low = c->high = NAN;
-		return;
-	}
-	if (e2 > 0) {
-		/* Welch and Satterthwaite */
-		c->df = e2 * e2 / (a->error2 * a->error2 / a->df + b->error2 * b->error2 / b->df);
-		half = ws_stat_t_quantile(0.5 + WS_GRADE_CONFIDENCE / 2, c->df) * c->error;
-		c->p = 2 * (1 - ws_stat_t_cdf(fabs(change) / c->error, c->df));
-	} else {
-		c->df = a->df + b->df;
-		c->p = change == 0 ? 1 : 0; /* no variation at all */
-	}
-	c->low = ws_exp(change - half);
-	c->high = ws_exp(change + half);
-}
-
 static size_t count_values(const struct ws_samples *s)
 {
 	size_t n = 0;
@@ -692,33 +637,11 @@ static size_t count_values(const struct ws_samples *s)
 	return n;
 }
 
-static size_t count_steps(const struct ws_samples *s)
-{
-	size_t values = count_values(s), n = s->times ? 0 : values;
-
-	for (size_t i = 0; i < values && s->times; i++)
-		n += s->times[i];
-	return n;
-}
-
-/* Are the recordings the same, so that no difference is by chance? */
-static bool are_identical(const struct ws_samples *a, const struct ws_samples *b)
-{
-	const size_t n = count_values(a);
-	bool same = a->recordings == b->recordings &&
-	            !memcmp(a->steps, b->steps, a->recordings * sizeof(*a->steps)) &&
-	            !memcmp(a->values, b->values, n * sizeof(*a->values));
-
-	for (size_t i = 0; i < n && same; i++)
-		same = times_of(a, i) == times_of(b, i);
-	return same;
-}
-
 void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
                 const struct ws_grade_opts *opts, struct ws_comparison *out)
 {
 	const struct ws_samples *side[2] = {a, b};
-	double *medians[2], median, noise;
+	double *medians[2], median = NAN, noise;
 	size_t most = 0;
 	struct centre centre[2];
 	bool by_recordings =
@@ -735,8 +658,13 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 	                              .more_work = 1,
 	                              .grade = WS_GRADE_AMBIGUOUS};
 	for (int i = 0; i < 2; i++) {
-		out->recordings[i] = side[i]->recordings;
-		out->steps[i] = count_steps(side[i]);
+		const struct ws_samples *s = side[i];
+		size_t values = count_values(s), nsteps = s->times ? 0 : values;
+
+		for (size_t k = 0; k < values && s->times; k++)
+			nsteps += s->times[k];
+		out->recordings[i] = s->recordings;
+		out->steps[i] = nsteps;
 	}
 	if (!out->steps[0] || !out->steps[1])
 		return;
@@ -745,8 +673,18 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 			most = side[i]->steps[r] > most ? side[i]->steps[r] : most;
 	struct sample *scratch = ws_xarray(most, sizeof(*scratch));
 	for (int i = 0; i < 2; i++) {
-		medians[i] = ws_xarray(side[i]->recordings, sizeof(*medians[i]));
-		median = recording_medians(side[i], scratch, medians[i]);
+		const struct ws_samples *s = side[i];
+		size_t at = 0;
+
+		medians[i] = ws_xarray(s->recordings, sizeof(*medians[i]));
+
+		/* logarithms of the medians of the recordings */
+		for (size_t r = 0; r < s->recordings; r++) {
+			for (size_t k = 0; k < s->steps[r]; k++, at++)
+				scratch[k] = (struct sample){s->values[at], times_of(s, at)};
+			median = median_of(scratch, s->steps[r]);
+			medians[i][r] = ws_log(median);
+		}
 		noise = sqrt(opts->run_noise * opts->run_noise +
 		             opts->run_ns / median * (opts->run_ns / median));
 		centre[i] = by_recordings ? centre_by_recordings(medians[i], side[i]->recordings)
@@ -755,11 +693,42 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 		/* exact for one recording: avoids the logarithm */
 		centre[i].typical = side[i]->recordings == 1 ? median : ws_exp(centre[i].value);
 	}
-	out->identical = are_identical(a, b);
+
+	/* the same recordings: no difference is by chance */
+	const size_t nvalues = count_values(a);
+	bool same = a->recordings == b->recordings &&
+	            !memcmp(a->steps, b->steps, a->recordings * sizeof(*a->steps)) &&
+	            !memcmp(a->values, b->values, nvalues * sizeof(*a->values));
+
+	for (size_t i = 0; i < nvalues && same; i++)
+		same = times_of(a, i) == times_of(b, i);
+	out->identical = same;
 	if (out->identical)
 		centre[0].error2 = centre[1].error2 = 0;
 	out->basis = by_recordings ? WS_BASIS_RECORDINGS : WS_BASIS_STEPS;
-	set_interval(out, &centre[0], &centre[1]);
+
+	const struct centre *ca = &centre[0], *cb = &centre[1];
+	double change = cb->value - ca->value, half = 0, e2 = ca->error2 + cb->error2;
+
+	out->typical[0] = ca->typical;
+	out->typical[1] = cb->typical;
+	out->ratio = cb->typical / ca->typical;
+	out->error = sqrt(e2);
+	out->spread = sqrt((ca->spread2 + cb->spread2) / 2);
+	if (isnan(e2)) {
+		out->p = NAN;
+	} else if (e2 > 0) {
+		/* Welch and Satterthwaite */
+		out->df = e2 * e2 /
+		          (ca->error2 * ca->error2 / ca->df + cb->error2 * cb->error2 / cb->df);
+		half = ws_stat_t_quantile(0.5 + WS_GRADE_CONFIDENCE / 2, out->df) * out->error;
+		out->p = 2 * (1 - ws_stat_t_cdf(fabs(change) / out->error, out->df));
+	} else {
+		out->df = ca->df + cb->df;
+		out->p = change == 0 ? 1 : 0; /* no variation at all */
+	}
+	out->low = isnan(e2) ? NAN : ws_exp(change - half);
+	out->high = isnan(e2) ? NAN : ws_exp(change + half);
 	free(medians[0]);
 	free(medians[1]);
 	free(scratch);

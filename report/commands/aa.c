@@ -10,33 +10,6 @@ struct aa_opts {
 	struct ws_model_opts model;
 };
 
-static enum ws_status write_aa(const struct ws_report *report, const struct aa_opts *o,
-                               struct ws_err *err)
-{
-	struct ws_report view = *report;
-
-	/* people and CSV get the table; a workbook and JSON its definitions, too */
-	if (o->to.format == WS_FORMAT_TEXT || o->to.format == WS_FORMAT_CSV)
-		view.ntables = 1;
-	return ws_destination_write(&o->to, &view, err);
-}
-
-static enum ws_status test_traces(const struct ws_trace_list *list, const struct aa_opts *o,
-                                  struct ws_err *err)
-{
-	struct ws_sides *sides = ws_sides_new();
-	struct ws_report *report = NULL;
-	char verdict[512];
-	enum ws_status status = WS_OK;
-
-	WS_THEN(status, ws_sides_read(sides, list, NULL, &o->model, false, err));
-	WS_THEN(status, ws_aa_make(sides, &o->diff, &report, verdict, err));
-	WS_THEN(status, write_aa(report, o, err));
-	ws_report_free(report);
-	ws_sides_free(sides);
-	return status;
-}
-
 enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 {
 	struct aa_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
@@ -60,7 +33,22 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 	enum ws_status status = ws_trace_list_add(&list, n, argv, false, err);
-	WS_THEN(status, test_traces(&list, &o, err));
+	struct ws_sides *sides = ws_sides_new();
+	struct ws_report *report = NULL;
+	char verdict[512];
+
+	WS_THEN(status, ws_sides_read(sides, &list, NULL, &o.model, false, err));
+	WS_THEN(status, ws_aa_make(sides, &o.diff, &report, verdict, err));
+	if (status == WS_OK) {
+		struct ws_report view = *report;
+
+		/* people and CSV get the table; a workbook and JSON its definitions, too */
+		if (o.to.format == WS_FORMAT_TEXT || o.to.format == WS_FORMAT_CSV)
+			view.ntables = 1;
+		status = ws_destination_write(&o.to, &view, err);
+	}
+	ws_report_free(report);
+	ws_sides_free(sides);
 	ws_trace_list_release(&list);
 	return status;
 }

@@ -44,22 +44,6 @@ static bool print_unsound(struct ws_trace_file *f)
 	return !is_sound;
 }
 
-/* For a file of another profiler, prints records that the import could not read. */
-static enum ws_status check_import(struct ws_trace_file *f)
-{
-	uint64_t lost = 0;
-
-	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
-		lost += f->stats->losses[i].count;
-	ws_display_name(stdout, f->name);
-	printf(": %" PRIu64 " record%s read; ", f->stats->events, plural(f->stats->events));
-	if (lost)
-		printf("damaged, %" PRIu64 " lost\n", lost);
-	else
-		puts("whole");
-	return print_unsound(f) || lost ? WS_FINDING : WS_OK;
-}
-
 enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 {
 	struct ws_check_result result;
@@ -93,7 +77,20 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 		return result.damage ? WS_FINDING : status;
 	}
 	status = ws_trace_file_open(&f, argv[0], err);
-	WS_THEN(status, check_import(&f));
+	if (status == WS_OK) {
+		/* the records of another profiler's file that the import could not read */
+		uint64_t lost = 0;
+
+		for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
+			lost += f.stats->losses[i].count;
+		ws_display_name(stdout, f.name);
+		printf(": %" PRIu64 " record%s read; ", f.stats->events, plural(f.stats->events));
+		if (lost)
+			printf("damaged, %" PRIu64 " lost\n", lost);
+		else
+			puts("whole");
+		status = print_unsound(&f) || lost ? WS_FINDING : WS_OK;
+	}
 	ws_trace_file_close(&f);
 	return status;
 }

@@ -55,25 +55,6 @@ enum ws_status ws_destination_resolve(struct ws_destination *d, const char *tabl
 	return WS_OK;
 }
 
-/* The report with only the first rows of each table; shares everything else. */
-static const struct ws_report *first_rows(struct ws_arena *arena, const struct ws_report *report,
-                                          size_t rows)
-{
-	struct ws_report *out;
-	struct ws_table *cut;
-
-	WS_NEW(arena, out, 1);
-	WS_NEW(arena, cut, report->ntables);
-	*out = *report;
-	WS_NEW(arena, out->tables, report->ntables);
-	for (size_t i = 0; i < report->ntables; i++) {
-		cut[i] = *report->tables[i];
-		cut[i].nrows = cut[i].nrows > rows ? rows : cut[i].nrows;
-		out->tables[i] = &cut[i];
-	}
-	return out;
-}
-
 static enum ws_status write_format(FILE *f, const struct ws_destination *d,
                                    const struct ws_report *report, const struct ws_text_opts *text,
                                    struct ws_err *err)
@@ -107,8 +88,22 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 	enum ws_status status;
 
 	if (d->rows && (d->format == WS_FORMAT_CSV || d->format == WS_FORMAT_JSON ||
-	                d->format == WS_FORMAT_MD))
-		report = first_rows(&arena, report, (size_t)d->rows);
+	                d->format == WS_FORMAT_MD)) {
+		size_t rows = (size_t)d->rows;
+		struct ws_report *shorter;
+		struct ws_table *cut;
+
+		WS_NEW(&arena, shorter, 1);
+		WS_NEW(&arena, cut, report->ntables);
+		*shorter = *report;
+		WS_NEW(&arena, shorter->tables, report->ntables);
+		for (size_t i = 0; i < report->ntables; i++) {
+			cut[i] = *report->tables[i];
+			cut[i].nrows = cut[i].nrows > rows ? rows : cut[i].nrows;
+			shorter->tables[i] = &cut[i];
+		}
+		report = shorter;
+	}
 	text.max_rows = (size_t)d->rows;
 	text.takes_columns = d->takes_columns;
 	text.has_front = d->has_front;
@@ -218,17 +213,6 @@ static const char *column_id(const void *ctx, size_t i)
 	return i < def->ncolumns ? def->columns[i].id : NULL;
 }
 
-/* Does the name of `len` bytes match the id, title, or title without unit, in any case? */
-static bool is_named(const struct ws_table_column *c, const char *text)
-{
-	size_t len = strlen(text), title = strcspn(c->title, "(");
-
-	while (title && c->title[title - 1] == ' ')
-		title--;
-	return !strcasecmp(c->id, text) || !strcasecmp(c->title, text) ||
-	       (title == len && !strncasecmp(c->title, text, len));
-}
-
 #define MOST_NAMES 340 /* maximum bytes of column names listed in a message */
 
 enum ws_status ws_column_find(const char *name, size_t len, const struct ws_table_def *def,
@@ -237,9 +221,17 @@ enum ws_status ws_column_find(const char *name, size_t len, const struct ws_tabl
 	char text[128], cure[512] = "";
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, name);
-	for (*out = 0; *out < def->ncolumns; ++*out)
-		if (is_named(&def->columns[*out], text))
+	for (*out = 0; *out < def->ncolumns; ++*out) {
+		/* its id, title, or title without unit, in any case */
+		const struct ws_table_column *c = &def->columns[*out];
+		size_t title = strcspn(c->title, "(");
+
+		while (title && c->title[title - 1] == ' ')
+			title--;
+		if (!strcasecmp(c->id, text) || !strcasecmp(c->title, text) ||
+		    (title == strlen(text) && !strncasecmp(c->title, text, title)))
 			return WS_OK;
+	}
 	ws_say_add(cure, sizeof(cure), "table %s has ", def->name);
 	for (size_t i = 0; i < def->ncolumns && strlen(cure) < MOST_NAMES; i++)
 		ws_say_add(cure, sizeof(cure), "%s%s", i ? ", " : "", def->columns[i].id);

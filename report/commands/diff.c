@@ -17,28 +17,6 @@ struct diff_opts {
 static const char *const short_tables[] = {"diff-verdict", "diff-waterfall", "diff-phases",
                                            "diff-ops",     "diff-config",    NULL};
 
-static enum ws_status diff_sides(const struct ws_trace_list list[2], const struct diff_opts *o,
-                                 struct ws_err *err)
-{
-	struct ws_sides *sides = ws_sides_new();
-	struct ws_report *report = NULL;
-	struct ws_diff_result result = {0};
-	const bool are_shown =
-	        !o->table && (o->to.format == WS_FORMAT_HTML || o->to.format == WS_FORMAT_XLSX);
-	enum ws_status status = WS_OK;
-
-	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, are_shown, err));
-	WS_THEN(status, ws_diff_make(sides, &o->diff, &report, &result, err));
-	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_tables, err));
-	if (status == WS_OK && result.finding) {
-		ws_ui_print("Over the threshold. %s", result.verdict);
-		status = WS_FINDING;
-	}
-	ws_report_free(report);
-	ws_sides_free(sides);
-	return status;
-}
-
 static enum ws_status check_percent(const char *name, double percent, struct ws_err *err)
 {
 	WS_FAIL_IF(percent < 0, err, USAGE, "--%s needs a percentage of 0 or more, not %g", name,
@@ -57,37 +35,13 @@ static bool take_aa(int argc, char **argv)
 	return false;
 }
 
-/* Finds "--", which separates A and B if a side has several traces. */
-static int find_separator(int argc, char **argv)
-{
-	for (int i = 0; i < argc; i++)
-		if (!strcmp(argv[i], "--"))
-			return i;
-	return -1;
-}
-
-static enum ws_status list_sides(int argc, char **argv, int separator, struct ws_trace_list list[2],
-                                 struct ws_err *err)
-{
-	int split = separator >= 0 ? separator : 1;
-
-	WS_FAIL_IF(argc < 2 || split == 0 || split == argc, err, USAGE,
-	           "diff needs two traces, see 'warpsheet help diff'");
-	WS_FAIL_IF(separator < 0 && argc > 2, err, USAGE,
-	           "too many traces ('%s'). To compare several runs per side, separate them: "
-	           "diff A... -- B...",
-	           argv[2]);
-	WS_FORWARD(ws_trace_list_add(&list[0], split, argv, false, err));
-	return ws_trace_list_add(&list[1], argc - split, argv + split, false, err);
-}
-
 enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 {
 	struct diff_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
 	double threshold = NAN; /* not given */
 	bool aa = false;
 	int by_capture = 1;
-	int n = 0, nb = 0, separator = find_separator(argc, argv);
+	int n = 0, nb = 0, separator = -1; /* "--" between A and B if a side has several traces */
 	struct ws_trace_list list[2] = {{0}};
 	const struct ws_opt opts[] = {
 	        WS_OPT_OUTPUT(&o.to.path),
@@ -120,6 +74,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("diff", opts, 0, INT_MAX, ws_diff_defs);
 
+	for (int i = 0; i < argc && separator < 0; i++)
+		separator = !strcmp(argv[i], "--") ? i : -1;
 	if (take_aa(argc, argv))
 		return ws_cmd_aa(argc - 1, argv, err);
 	WS_COMMAND_PARSE(&a, separator >= 0 ? separator : argc, argv, &n, err);
@@ -144,8 +100,32 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n + nb; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
-	enum ws_status status = list_sides(n + nb, argv, separator, list, err);
-	WS_THEN(status, diff_sides(list, &o, err));
+	const int ntraces = n + nb, split = separator >= 0 ? separator : 1;
+
+	WS_FAIL_IF(ntraces < 2 || split == 0 || split == ntraces, err, USAGE,
+	           "diff needs two traces, see 'warpsheet help diff'");
+	WS_FAIL_IF(separator < 0 && ntraces > 2, err, USAGE,
+	           "too many traces ('%s'). To compare several runs per side, separate them: "
+	           "diff A... -- B...",
+	           argv[2]);
+
+	struct ws_sides *sides = ws_sides_new();
+	struct ws_report *report = NULL;
+	struct ws_diff_result result = {0};
+	const bool are_shown =
+	        !o.table && (o.to.format == WS_FORMAT_HTML || o.to.format == WS_FORMAT_XLSX);
+	enum ws_status status = ws_trace_list_add(&list[0], split, argv, false, err);
+
+	WS_THEN(status, ws_trace_list_add(&list[1], ntraces - split, argv + split, false, err));
+	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o.model, are_shown, err));
+	WS_THEN(status, ws_diff_make(sides, &o.diff, &report, &result, err));
+	WS_THEN(status, ws_destination_show(&o.to, report, o.table, short_tables, err));
+	if (status == WS_OK && result.finding) {
+		ws_ui_print("Over the threshold. %s", result.verdict);
+		status = WS_FINDING;
+	}
+	ws_report_free(report);
+	ws_sides_free(sides);
 	ws_trace_list_release(&list[0]);
 	ws_trace_list_release(&list[1]);
 	return status;

@@ -55,63 +55,34 @@ struct export_opts {
 	int64_t rank; /* -1 = from the trace */
 };
 
-static enum ws_status export_trace(struct ws_trace_file *f, const struct export_opts *o,
-                                   const char *to, struct ws_parquet_fleet *fleet,
-                                   struct ws_err *err)
-{
-	const struct ws_export_opts opts = {fleet ? NULL : ws_progress_show, (void *)o->to};
-	const struct ws_export_job job = {f->name, to, &opts, o->rank, o->rollup, fleet};
-	struct ws_export_stats stats = {0};
-	enum ws_status status = exporters[o->format]->write(f->reader, &job, &stats, err);
-
-	if (!fleet)
-		ws_ui_progress_end();
-	if (status != WS_OK)
-		return status;
-	ws_trace_file_print_damage(f);
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
-		if (stats.skipped[kind])
-			ws_ui_print("note: '%s' cannot hold records of kind %s: %" PRIu64, o->to,
-			            ws_schema_kind(kind)->name, stats.skipped[kind]);
-	if (stats.without_time)
-		ws_ui_print("note: kernels and copies without a recorded time, left out: %" PRIu64,
-		            stats.without_time);
-	if (stats.dangling)
-		ws_ui_print("note: ends of ranges without a start, left out: %" PRIu64,
-		            stats.dangling);
-	return WS_OK;
-}
-
 static enum ws_status export_file(const char *path, const struct export_opts *o, const char *to,
                                   struct ws_parquet_fleet *fleet, struct ws_err *err)
 {
+	const struct ws_export_opts opts = {fleet ? NULL : ws_progress_show, (void *)o->to};
+	struct ws_export_stats stats = {0};
 	struct ws_trace_file f;
 	enum ws_status status = ws_trace_file_open(&f, path, err);
+	const struct ws_export_job job = {f.name, to, &opts, o->rank, o->rollup, fleet};
 
-	WS_THEN(status, export_trace(&f, o, to, fleet, err));
+	if (status == WS_OK) {
+		status = exporters[o->format]->write(f.reader, &job, &stats, err);
+		if (!fleet)
+			ws_ui_progress_end();
+	}
+	if (status == WS_OK)
+		ws_trace_file_print_damage(&f);
+	for (unsigned kind = 0; kind < WS_KIND_END && status == WS_OK; kind++)
+		if (stats.skipped[kind])
+			ws_ui_print("note: '%s' cannot hold records of kind %s: %" PRIu64, o->to,
+			            ws_schema_kind(kind)->name, stats.skipped[kind]);
+	if (status == WS_OK && stats.without_time)
+		ws_ui_print("note: kernels and copies without a recorded time, left out: %" PRIu64,
+		            stats.without_time);
+	if (status == WS_OK && stats.dangling)
+		ws_ui_print("note: ends of ranges without a start, left out: %" PRIu64,
+		            stats.dangling);
 	ws_trace_file_close(&f);
 	return status;
-}
-
-/* In a fleet, the name of a trace is its file name without folder and extension. */
-static enum ws_status export_fleet(const struct ws_trace_list *list, const struct export_opts *o,
-                                   struct ws_err *err)
-{
-	struct ws_parquet_fleet *fleet;
-	enum ws_status status = ws_parquet_fleet_open(&fleet, o->to, err);
-
-	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
-		char *name = ws_xstrdup(ws_path_name(list->path[i])),
-		     *end = name ? strrchr(name, '.') : NULL;
-
-		if (end && end != name)
-			*end = '\0';
-		status = export_file(list->path[i], o, name, fleet, err);
-		free(name);
-		ws_ui_progress(o->to, i + 1, list->n);
-	}
-	ws_ui_progress_end();
-	return ws_parquet_fleet_close(fleet, status, err);
 }
 
 /* ".sqlite, .db, .json" */
@@ -126,33 +97,6 @@ static const char *list_extensions(char text[200])
 				used += (size_t)snprintf(text + used, 200 - used, "%s%s",
 				                         used ? ", " : "", extension);
 	return text;
-}
-
-static enum ws_status resolve(struct export_opts *o, bool is_fleet, int n, char *const *inputs,
-                              struct ws_err *err)
-{
-	char extensions[200];
-
-	WS_FAIL_IF(!o->to, err, USAGE, "export needs -o FILE: the file or folder to write");
-	size_t len = strlen(o->to);
-	if (o->format < 0)
-		o->format = format_of_path(o->to);
-	WS_FAIL_IF(o->format < 0 && len > 4 && !strcasecmp(o->to + len - 4, ".csv"), err, USAGE,
-	           "export writes no CSV; a query does, of one kind of record: warpsheet query %s "
-	           "\"SELECT * FROM kernel_record\" -o %s",
-	           inputs[0], o->to);
-	WS_FAIL_IF(o->format < 0, err, USAGE,
-	           "cannot tell a format from '%s': use one of %s, or --format", o->to,
-	           list_extensions(extensions));
-	WS_FAIL_IF((o->rollup || o->rank >= 0) && !exporters[o->format]->has_ranks, err, USAGE,
-	           "--rollup and --rank are for Parquet: --format parquet");
-	WS_FAIL_IF(is_fleet && !exporters[o->format]->has_ranks, err, USAGE,
-	           "several traces need Parquet: --format parquet");
-	WS_FAIL_IF(is_fleet && o->rank >= 0, err, USAGE,
-	           "--rank is for one trace; several traces each have their own rank");
-	for (int i = 0; i < n; i++)
-		WS_FORWARD(ws_output_check(o->to, inputs[i], err));
-	return WS_OK;
 }
 
 enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
@@ -179,11 +123,44 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	         list_extensions(extensions));
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	bool is_fleet = ws_trace_list_is_many(n, argv);
-	WS_FORWARD(resolve(&o, is_fleet, n, argv, err));
+	WS_FAIL_IF(!o.to, err, USAGE, "export needs -o FILE: the file or folder to write");
+	size_t len = strlen(o.to);
+	if (o.format < 0)
+		o.format = format_of_path(o.to);
+	WS_FAIL_IF(o.format < 0 && len > 4 && !strcasecmp(o.to + len - 4, ".csv"), err, USAGE,
+	           "export writes no CSV; a query does, of one kind of record: warpsheet query %s "
+	           "\"SELECT * FROM kernel_record\" -o %s",
+	           argv[0], o.to);
+	WS_FAIL_IF(o.format < 0, err, USAGE,
+	           "cannot tell a format from '%s': use one of %s, or --format", o.to,
+	           list_extensions(extensions));
+	WS_FAIL_IF((o.rollup || o.rank >= 0) && !exporters[o.format]->has_ranks, err, USAGE,
+	           "--rollup and --rank are for Parquet: --format parquet");
+	WS_FAIL_IF(is_fleet && !exporters[o.format]->has_ranks, err, USAGE,
+	           "several traces need Parquet: --format parquet");
+	WS_FAIL_IF(is_fleet && o.rank >= 0, err, USAGE,
+	           "--rank is for one trace; several traces each have their own rank");
+	for (int i = 0; i < n; i++)
+		WS_FORWARD(ws_output_check(o.to, argv[i], err));
 	if (!is_fleet)
 		return export_file(argv[0], &o, o.to, NULL, err);
 	enum ws_status status = ws_trace_list_add(&list, n, argv, false, err);
-	WS_THEN(status, export_fleet(&list, &o, err));
+	struct ws_parquet_fleet *fleet = NULL;
+
+	WS_THEN(status, ws_parquet_fleet_open(&fleet, o.to, err));
+	for (size_t i = 0; i < list.n && status == WS_OK; i++) {
+		/* the name of a trace is its file name without folder and extension */
+		char *name = ws_xstrdup(ws_path_name(list.path[i])),
+		     *end = name ? strrchr(name, '.') : NULL;
+
+		if (end && end != name)
+			*end = '\0';
+		status = export_file(list.path[i], &o, name, fleet, err);
+		free(name);
+		ws_ui_progress(o.to, i + 1, list.n);
+	}
+	ws_ui_progress_end();
+	status = ws_parquet_fleet_close(fleet, status, err);
 	ws_trace_list_release(&list);
 	return status;
 }

@@ -44,17 +44,6 @@ struct gate {
 
 /* --- input ------------------------------------------------------------------------ */
 
-static struct gate_case *case_of(struct gate *g, const struct ws_gate_key *key)
-{
-	for (size_t i = 0; i < g->ncases; i++)
-		if (!strcmp(g->cases[i].key.workload, key->workload) &&
-		    !strcmp(g->cases[i].key.device, key->device))
-			return &g->cases[i];
-	WS_GROW(g->cases, g->ncases + 1, g->capacity);
-	g->cases[g->ncases] = (struct gate_case){.key = *key, .sides = ws_sides_new()};
-	return &g->cases[g->ncases++];
-}
-
 struct of_runs {
 	struct gate *g;
 	const struct ws_trace_list *list;
@@ -63,11 +52,20 @@ struct of_runs {
 static void add_run(void *ctx, size_t i, const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	const struct of_runs *of = ctx;
+	struct gate *g = of->g;
 	char *path = of->list->path[i];
 	struct ws_gate_key key;
+	size_t at = 0;
 
-	ws_gate_key_of(m, path, of->g->o.workload, &key);
-	struct gate_case *c = case_of(of->g, &key);
+	ws_gate_key_of(m, path, g->o.workload, &key);
+	while (at < g->ncases && (strcmp(g->cases[at].key.workload, key.workload) != 0 ||
+	                          strcmp(g->cases[at].key.device, key.device) != 0))
+		at++;
+	if (at == g->ncases) {
+		WS_GROW(g->cases, g->ncases + 1, g->capacity);
+		g->cases[g->ncases++] = (struct gate_case){.key = key, .sides = ws_sides_new()};
+	}
+	struct gate_case *c = &g->cases[at];
 	if (!ws_sides_add(c->sides, 1, m, rows, false)) {
 		c->ncopies++;
 		return;
@@ -132,24 +130,6 @@ static enum ws_status read_accepted(struct gate *g, struct ws_err *err)
 static char *folder_of(const struct gate *g, const struct gate_case *c)
 {
 	return ws_xformat("%s/%s/%s", g->o.baseline, c->key.workload, c->key.device);
-}
-
-static enum ws_status check_baseline(const struct gate *g, struct ws_err *err)
-{
-	const char *path = g->o.baseline;
-	struct ws_file_info file;
-
-	if (ws_file_look(WS_HERE, path, true, &file)) {
-		WS_FAIL_IF(errno != ENOENT, err, IO_READ, "cannot read '%s': %s", path,
-		           strerror(errno));
-		WS_FAIL_IF(!g->o.update, err, USAGE,
-		           "there is no folder '%s' with a baseline. Make runs the baseline with "
-		           "--update",
-		           path);
-		return WS_OK;
-	}
-	WS_FAIL_IF(file.type != WS_FILE_FOLDER, err, USAGE, "--baseline '%s' is no folder", path);
-	return WS_OK;
 }
 
 /* The visible names in a folder; free() each, and the array. -1: errno. */
@@ -259,22 +239,6 @@ static void add_if_missing(struct gate *g, const char *workload, const char *dev
 	free(folder);
 }
 
-static enum ws_status add_missing(struct gate *g, struct ws_err *err)
-{
-	const size_t given = g->ncases;
-	char **names;
-	int n = visible_names(g->o.baseline, &names);
-
-	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", g->o.baseline,
-	           strerror(errno));
-	for (int i = 0; i < n; free(names[i++]))
-		for (size_t k = 0; k < given; k++)
-			if (*g->cases[k].key.device)
-				add_if_missing(g, names[i], g->cases[k].key.device);
-	free(names);
-	return WS_OK;
-}
-
 /* --- --update ------------------------------------------------------------------------------ */
 
 static bool is_trace_name(const char *path)
@@ -332,38 +296,6 @@ static enum ws_status copy_run(const char *from, size_t number, struct ws_outfol
 	return status;
 }
 
-/* Makes a folder of these runs beside the previous baseline, which it will replace. */
-static enum ws_status prepare_case(const struct gate *g, const struct gate_case *c,
-                                   struct ws_outfolder *f, struct ws_err *err)
-{
-	enum ws_status status = open_baseline(g->o.baseline, f, err);
-
-	WS_THEN(status, ws_outfolder_enter(f, c->key.workload, err));
-	WS_THEN(status, ws_outfolder_replace(f, c->key.device, is_old_run, err));
-	for (size_t i = 0; i < c->nruns; i++)
-		WS_THEN(status, copy_run(c->path[i], i + 1, f, err));
-	return status;
-}
-
-static void print_updated(const struct gate *g, const struct gate_case *c)
-{
-	char *folder = folder_of(g, c);
-	struct ws_trace_list list = {0};
-
-	/* a profile in the folder is a run of the baseline, too */
-	if (ws_trace_list_add(&list, 1, &folder, false, NULL) == WS_OK)
-		for (size_t i = 0; i < list.n; i++)
-			if (!is_trace_name(list.path[i]))
-				ws_ui_print("warning: '%s' stays in the baseline", list.path[i]);
-	if (c->ncopies)
-		ws_ui_print("%s: %zu trace%s the same bytes as another; a run counts once", folder,
-		            c->ncopies, c->ncopies == 1 ? " has" : "s have");
-	ws_ui_print("%s: %zu run%s%s", folder, c->nruns, c->nruns == 1 ? "" : "s",
-	            c->nruns < WS_GRADE_RECORDINGS ? ". Record three or more" : "");
-	ws_trace_list_release(&list);
-	free(folder);
-}
-
 /* If anything fails, all workloads are updated or none; if the program is killed, each workload is
  * old or new. */
 static enum ws_status update(const struct gate *g, struct ws_err *err)
@@ -374,8 +306,16 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 	/* Each workload and each run needs a few descriptors until all are complete.
 	 */
 	ws_limits_open_files();
-	for (size_t i = 0; i < g->ncases; i++)
-		WS_THEN(status, prepare_case(g, &g->cases[i], &folders[i], err));
+	/* makes a folder of these runs beside the previous baseline, which it will replace */
+	for (size_t i = 0; i < g->ncases && status == WS_OK; i++) {
+		const struct gate_case *c = &g->cases[i];
+
+		status = open_baseline(g->o.baseline, &folders[i], err);
+		WS_THEN(status, ws_outfolder_enter(&folders[i], c->key.workload, err));
+		WS_THEN(status, ws_outfolder_replace(&folders[i], c->key.device, is_old_run, err));
+		for (size_t k = 0; k < c->nruns; k++)
+			WS_THEN(status, copy_run(c->path[k], k + 1, &folders[i], err));
+	}
 	ws_outfile_hold_signals(true);
 	for (size_t i = 0; i < g->ncases; i++)
 		WS_THEN(status, ws_outfolder_show(&folders[i], err));
@@ -384,9 +324,27 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 		const enum ws_status one =
 		        ws_outfolder_commit(&folders[i], is_first_error ? err : NULL);
 
-		if (one == WS_OK)
-			print_updated(g, &g->cases[i]);
-		else if (is_first_error)
+		if (one == WS_OK) {
+			const struct gate_case *c = &g->cases[i];
+			char *folder = folder_of(g, c);
+			struct ws_trace_list list = {0};
+
+			/* a profile in the folder is a run of the baseline, too */
+			if (ws_trace_list_add(&list, 1, &folder, false, NULL) == WS_OK)
+				for (size_t k = 0; k < list.n; k++)
+					if (!is_trace_name(list.path[k]))
+						ws_ui_print("warning: '%s' stays in the baseline",
+						            list.path[k]);
+			if (c->ncopies)
+				ws_ui_print("%s: %zu trace%s the same bytes as another; a run "
+				            "counts once",
+				            folder, c->ncopies,
+				            c->ncopies == 1 ? " has" : "s have");
+			ws_ui_print("%s: %zu run%s%s", folder, c->nruns, c->nruns == 1 ? "" : "s",
+			            c->nruns < WS_GRADE_RECORDINGS ? ". Record three or more" : "");
+			ws_trace_list_release(&list);
+			free(folder);
+		} else if (is_first_error)
 			status = one;
 	}
 	/* in reverse order, so that empty folders are removed, too */
@@ -470,52 +428,6 @@ static enum ws_comment_sign sign_of(enum ws_gate_outcome outcome)
 	                                     : WS_COMMENT_BAD;
 }
 
-/* "❌ 1 of 5 workloads is slower" */
-static void print_answer(FILE *f, const struct gate *g)
-{
-	size_t n[WS_GATE_FAILED + 1] = {0};
-	enum ws_gate_outcome worst = WS_GATE_PASSED;
-	const char *plural = g->ncases == 1 ? "" : "s";
-
-	for (size_t i = 0; i < g->ncases; i++) {
-		n[g->cases[i].judgement.outcome]++;
-		if (g->cases[i].judgement.outcome > worst)
-			worst = g->cases[i].judgement.outcome;
-	}
-	fprintf(f, "%s ", ws_comment_sign(sign_of(worst)));
-	if (worst == WS_GATE_UNDECIDED)
-		fprintf(f, "cannot tell: %zu of %zu workload%s", n[worst], g->ncases, plural);
-	else if (worst < WS_GATE_UNDECIDED)
-		fprintf(f, "%zu of %zu passed", g->ncases, g->ncases);
-	if (n[WS_GATE_ACCEPTED] && worst < WS_GATE_UNDECIDED)
-		fprintf(f, ", %zu as an accepted slowdown", n[WS_GATE_ACCEPTED]);
-	if (n[WS_GATE_SLOWER])
-		fprintf(f, "%zu of %zu workload%s %s slower", n[WS_GATE_SLOWER], g->ncases, plural,
-		        n[WS_GATE_SLOWER] == 1 ? "is" : "are");
-	if (n[WS_GATE_FAILED])
-		fprintf(f, "%s%zu of %zu workload%s could not be read",
-		        n[WS_GATE_SLOWER] ? ", " : "", n[WS_GATE_FAILED], g->ncases, plural);
-	if (n[WS_GATE_UNDECIDED] && worst > WS_GATE_UNDECIDED)
-		fprintf(f, "; cannot tell about %zu", n[WS_GATE_UNDECIDED]);
-	fputs("\n", f);
-}
-
-/* Prints what would settle a workload; its numbers are in the row. */
-static void print_settles(const struct gate_case *c, char *out, size_t size)
-{
-	const struct ws_gate_judgement *j = &c->judgement;
-	const size_t verdict = strlen(c->result.verdict);
-	const char *rest = strlen(j->words) > verdict ? j->words + verdict + 1 : "";
-
-	if (!j->runs_needed && !*rest)
-		snprintf(out, size, "The runs vary too much for any number of them to tell.");
-	else if (j->runs_needed && !strstr(rest, " per side"))
-		snprintf(out, size, "%s%sRecord %u runs or more per side.", rest, *rest ? " " : "",
-		         j->runs_needed);
-	else
-		snprintf(out, size, "%s", rest);
-}
-
 static struct ws_comment_row row_of(const struct gate *g, const struct gate_case *c, char *cause,
                                     size_t size)
 {
@@ -538,9 +450,20 @@ static struct ws_comment_row row_of(const struct gate *g, const struct gate_case
 		snprintf(cause, size, "%s%s%s", c->result.cause, *j->accepted ? " " : "",
 		         j->accepted);
 	else if (c->report && c->result.overall.grade != WS_GRADE_UNLIKE &&
-	         c->result.overall.basis != WS_BASIS_NONE)
-		print_settles(c, cause, size);
-	else
+	         c->result.overall.basis != WS_BASIS_NONE) {
+		/* what would settle it; its numbers are in the row */
+		const size_t verdict = strlen(c->result.verdict);
+		const char *rest = strlen(j->words) > verdict ? j->words + verdict + 1 : "";
+
+		if (!j->runs_needed && !*rest)
+			snprintf(cause, size,
+			         "The runs vary too much for any number of them to tell.");
+		else if (j->runs_needed && !strstr(rest, " per side"))
+			snprintf(cause, size, "%s%sRecord %u runs or more per side.", rest,
+			         *rest ? " " : "", j->runs_needed);
+		else
+			snprintf(cause, size, "%s", rest);
+	} else
 		snprintf(cause, size, "%s", j->words);
 	row.cause = cause;
 	row.details = c->report;
@@ -567,7 +490,35 @@ static void write_comment(const struct gate *g)
 
 		for (size_t i = details; i < cases; i++)
 			rows[i].details = NULL;
-		print_answer(f, g);
+
+		/* the answer: "❌ 1 of 5 workloads is slower" */
+		size_t n[WS_GATE_FAILED + 1] = {0};
+		enum ws_gate_outcome worst = WS_GATE_PASSED;
+		const char *plural = g->ncases == 1 ? "" : "s";
+
+		for (size_t i = 0; i < g->ncases; i++) {
+			n[g->cases[i].judgement.outcome]++;
+			if (g->cases[i].judgement.outcome > worst)
+				worst = g->cases[i].judgement.outcome;
+		}
+		fprintf(f, "%s ", ws_comment_sign(sign_of(worst)));
+		if (worst == WS_GATE_UNDECIDED)
+			fprintf(f, "cannot tell: %zu of %zu workload%s", n[worst], g->ncases,
+			        plural);
+		else if (worst < WS_GATE_UNDECIDED)
+			fprintf(f, "%zu of %zu passed", g->ncases, g->ncases);
+		if (n[WS_GATE_ACCEPTED] && worst < WS_GATE_UNDECIDED)
+			fprintf(f, ", %zu as an accepted slowdown", n[WS_GATE_ACCEPTED]);
+		if (n[WS_GATE_SLOWER])
+			fprintf(f, "%zu of %zu workload%s %s slower", n[WS_GATE_SLOWER], g->ncases,
+			        plural, n[WS_GATE_SLOWER] == 1 ? "is" : "are");
+		if (n[WS_GATE_FAILED])
+			fprintf(f, "%s%zu of %zu workload%s could not be read",
+			        n[WS_GATE_SLOWER] ? ", " : "", n[WS_GATE_FAILED], g->ncases,
+			        plural);
+		if (n[WS_GATE_UNDECIDED] && worst > WS_GATE_UNDECIDED)
+			fprintf(f, "; cannot tell about %zu", n[WS_GATE_UNDECIDED]);
+		fputs("\n", f);
 		ws_comment_put(f, "workload", rows, cases);
 		if (cases < g->ncases)
 			fprintf(f, "\n%zu more are left out.\n", g->ncases - cases);
@@ -581,28 +532,6 @@ static void write_comment(const struct gate *g)
 	}
 	free(rows);
 	free(causes);
-}
-
-static enum ws_status write_gate(struct gate *g, struct ws_err *err)
-{
-	struct ws_report_plan plan = {.title = "Warpsheet gate", .fill = fill, .ctx = g};
-	struct ws_report *report = NULL, view;
-
-	plan.trace = g->o.baseline;
-	plan.defs = ws_gate_defs(&plan.ndefs);
-	enum ws_status status = ws_report_of_plan(&plan, &report, err);
-	if (status == WS_OK) {
-		view = *report;
-		/* people and CSV get the table; JSON its definitions, too */
-		if (g->o.to.format == WS_FORMAT_TEXT || g->o.to.format == WS_FORMAT_CSV)
-			view.ntables = 1;
-		if (g->o.github)
-			write_comment(g);
-		else
-			status = ws_destination_write(&g->o.to, &view, err);
-	}
-	ws_report_free(report);
-	return status;
 }
 
 /* Judges a folder of `record --ab`: B's runs against A's, by pairs. */
@@ -639,9 +568,19 @@ static enum ws_status judge_pairs(struct gate *g, const char *folder, struct ws_
 static enum ws_status judge_runs(struct gate *g, const struct ws_trace_list *list,
                                  struct ws_err *err)
 {
+	const char *path = g->o.baseline;
 	enum ws_status status = WS_OK;
+	struct ws_file_info file;
+	const bool exists = !ws_file_look(WS_HERE, path, true, &file);
 
-	WS_THEN(status, check_baseline(g, err));
+	WS_FAIL_IF(!exists && errno != ENOENT, err, IO_READ, "cannot read '%s': %s", path,
+	           strerror(errno));
+	WS_FAIL_IF(!exists && !g->o.update, err, USAGE,
+	           "there is no folder '%s' with a baseline. Make runs the baseline with "
+	           "--update",
+	           path);
+	WS_FAIL_IF(exists && file.type != WS_FILE_FOLDER, err, USAGE,
+	           "--baseline '%s' is no folder", path);
 	if (g->o.update)
 		WS_THEN(status, check_update(g, list, err));
 	WS_THEN(status, ws_traces_read(list, &g->o.model, add_run, g->o.update ? NULL : add_unread,
@@ -652,9 +591,20 @@ static enum ws_status judge_runs(struct gate *g, const struct ws_trace_list *lis
 		if (g->cases[i].judgement.outcome != WS_GATE_FAILED)
 			WS_THEN(status, judge_case(g, &g->cases[i], err));
 	/* with --workload, only this workload is judged */
-	if (!g->o.workload)
-		WS_THEN(status, add_missing(g, err));
-	return status;
+	if (g->o.workload || status != WS_OK)
+		return status;
+
+	const size_t given = g->ncases;
+	char **names;
+	const int n = visible_names(path, &names);
+
+	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", path, strerror(errno));
+	for (int i = 0; i < n; free(names[i++]))
+		for (size_t k = 0; k < given; k++)
+			if (*g->cases[k].key.device)
+				add_if_missing(g, names[i], g->cases[k].key.device);
+	free(names);
+	return WS_OK;
 }
 
 static enum ws_status run(struct gate *g, const struct ws_trace_list *list, const char *pairs,
@@ -664,7 +614,24 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, cons
 	WS_FORWARD(pairs ? judge_pairs(g, pairs, err) : judge_runs(g, list, err));
 	if (g->o.update)
 		return update(g, err);
-	WS_FORWARD(write_gate(g, err));
+	struct ws_report_plan plan = {.title = "Warpsheet gate", .fill = fill, .ctx = g};
+	struct ws_report *report = NULL, view;
+
+	plan.trace = g->o.baseline;
+	plan.defs = ws_gate_defs(&plan.ndefs);
+	enum ws_status status = ws_report_of_plan(&plan, &report, err);
+	if (status == WS_OK) {
+		view = *report;
+		/* people and CSV get the table; JSON its definitions, too */
+		if (g->o.to.format == WS_FORMAT_TEXT || g->o.to.format == WS_FORMAT_CSV)
+			view.ntables = 1;
+		if (g->o.github)
+			write_comment(g);
+		else
+			status = ws_destination_write(&g->o.to, &view, err);
+	}
+	ws_report_free(report);
+	WS_FORWARD(status);
 	/* SLOWER is worse than UNKNOWN, which is worse than all others. */
 	enum ws_gate_outcome worst = WS_GATE_PASSED;
 	for (size_t j = 0; j < g->ncases; j++)
@@ -673,32 +640,6 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, cons
 	return worst >= WS_GATE_SLOWER      ? WS_FINDING
 	       : worst == WS_GATE_UNDECIDED ? WS_UNDECIDED
 	                                    : WS_OK;
-}
-
-static enum ws_status check_opts(struct gate_opts *o, const char *format, char today[11],
-                                 struct ws_err *err)
-{
-	static const char *const formats[] = {"text", "csv", "json", "md", "html"};
-	const time_t now = time(NULL);
-	struct tm day;
-
-	WS_FAIL_IF(o->diff.run_noise_percent < 0 || o->diff.threshold_percent < 0, err, USAGE,
-	           "a percentage is 0 or more");
-	o->github = format && !strcmp(format, "github");
-	for (int i = 0; format && i < (int)(sizeof(formats) / sizeof(*formats)); i++)
-		if (!strcmp(format, formats[i]))
-			o->to.format = i;
-	WS_FAIL_IF(format && !o->github && o->to.format < 0, err, USAGE,
-	           "--format %s: choose text, csv, json, md, html or github", format);
-	WS_FAIL_IF(o->github && o->to.path, err, USAGE, "--format github writes to stdout");
-	if (!o->today) {
-		gmtime_r(&now, &day);
-		strftime(today, 11, "%Y-%m-%d", &day);
-		o->today = today;
-	}
-	WS_FAIL_IF(!ws_gate_is_date(o->today), err, USAGE, "--today needs a day as YYYY-MM-DD");
-	/* the only table, so CSV needs no choice */
-	return ws_destination_resolve(&o->to, "gate", err);
 }
 
 enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
@@ -736,7 +677,27 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	const struct ws_arguments a = WS_ARGUMENTS("gate", opts, 1, INT_MAX, ws_gate_defs);
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
-	WS_FORWARD(check_opts(o, format, today, err));
+	static const char *const formats[] = {"text", "csv", "json", "md", "html"};
+	const time_t now = time(NULL);
+	struct tm day;
+
+	WS_FAIL_IF(o->diff.run_noise_percent < 0 || o->diff.threshold_percent < 0, err, USAGE,
+	           "a percentage is 0 or more");
+	o->github = format && !strcmp(format, "github");
+	for (int i = 0; format && i < (int)(sizeof(formats) / sizeof(*formats)); i++)
+		if (!strcmp(format, formats[i]))
+			o->to.format = i;
+	WS_FAIL_IF(format && !o->github && o->to.format < 0, err, USAGE,
+	           "--format %s: choose text, csv, json, md, html or github", format);
+	WS_FAIL_IF(o->github && o->to.path, err, USAGE, "--format github writes to stdout");
+	if (!o->today) {
+		gmtime_r(&now, &day);
+		strftime(today, 11, "%Y-%m-%d", &day);
+		o->today = today;
+	}
+	WS_FAIL_IF(!ws_gate_is_date(o->today), err, USAGE, "--today needs a day as YYYY-MM-DD");
+	/* the only table, so CSV needs no choice */
+	WS_FORWARD(ws_destination_resolve(&o->to, "gate", err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, argv[i], err));
 	const char *pairs = NULL;

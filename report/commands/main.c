@@ -22,13 +22,6 @@ enum ws_status ws_cmd_version(int argc, char **argv, struct ws_err *err)
 
 /* --- tables --- */
 
-static void list(const char *of, const struct ws_table_def *const *defs, size_t n)
-{
-	printf("%s\n", of);
-	for (size_t i = 0; i < n; i++)
-		printf("  %-18s %s\n", defs[i]->name, defs[i]->title);
-}
-
 enum ws_status ws_cmd_tables(int argc, char **argv, struct ws_err *err)
 {
 	static const struct {
@@ -50,7 +43,9 @@ enum ws_status ws_cmd_tables(int argc, char **argv, struct ws_err *err)
 		const struct ws_table_def *const *defs = groups[i].defs(&count);
 
 		fputs(i ? "\n" : "", stdout);
-		list(groups[i].command, defs, count);
+		printf("%s\n", groups[i].command);
+		for (size_t k = 0; k < count; k++)
+			printf("  %-18s %s\n", defs[k]->name, defs[k]->title);
 	}
 	return WS_OK;
 }

@@ -304,21 +304,17 @@ static void add_unread_rank(void *ctx, size_t i, const char *why)
 	ws_ranks_add_failed(of->ranks, why);
 }
 
-/* Is it a run's name of `record --repeat`: "mlp-r3.wtrace"? */
-static bool is_repeat(const char *path)
-{
-	const char *dash = strrchr(path, '-');
-	const size_t digits = dash && dash[1] == 'r' ? strspn(dash + 2, "0123456789") : 0;
-
-	return digits && !strcmp(dash + 2 + digits, ".wtrace");
-}
-
 static enum ws_status check_ranks(const struct ws_trace_list *list, const struct ws_ranks *ranks,
                                   struct ws_err *err)
 {
-	for (size_t i = 0; i < list->n; i++)
-		if (!is_repeat(list->path[i]))
+	/* names of the runs of `record --repeat`: "mlp-r3.wtrace" */
+	for (size_t i = 0; i < list->n; i++) {
+		const char *dash = strrchr(list->path[i], '-');
+		const size_t digits = dash && dash[1] == 'r' ? strspn(dash + 2, "0123456789") : 0;
+
+		if (!digits || strcmp(dash + 2 + digits, ".wtrace") != 0)
 			return WS_OK;
+	}
 	WS_FAIL_IF(
 	        ws_ranks_are_unrelated(ranks), err, USAGE,
 	        "these %zu traces are repeated runs, not ranks of one run. Did you mean 'warpsheet "
@@ -326,53 +322,6 @@ static enum ws_status check_ranks(const struct ws_trace_list *list, const struct
 	        "'warpsheet report' takes one of them",
 	        list->n);
 	return WS_OK;
-}
-
-static enum ws_status report_ranks(const struct ws_trace_list *list, struct report_opts *o,
-                                   struct ws_err *err)
-{
-	struct ws_ranks *ranks = ws_ranks_new();
-	struct ws_report *report = NULL;
-	struct user_files u = {0};
-	struct of_ranks of = {.ranks = ranks};
-	const char *alarm = NULL;
-	enum ws_status status = WS_OK;
-
-	WS_THEN(status, read_user_files(o, &u, err));
-	u.opts.progress = NULL; /* traces are counted */
-	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, add_unread_rank, &of, err));
-	WS_THEN(status, check_ranks(list, ranks, err));
-	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
-	o->to.rows = o->rows >= 0 ? o->rows : 0;
-	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_rank_tables, err));
-	if (status == WS_OK && alarm) {
-		ws_ui_print("alarm: %s", alarm);
-		status = WS_FINDING;
-	}
-	if (status == WS_OK && of.failed)
-		status = WS_FINDING;
-	ws_report_free(report);
-	ws_ranks_free(ranks);
-	free_user_files(&u);
-	return status;
-}
-
-static enum ws_status list_ranks(int n, char **names, struct report_opts *o, struct ws_err *err)
-{
-	struct ws_trace_list list = {0};
-
-	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns || o->sort || o->sql_path ||
-	                   o->whatif.n,
-	           err, USAGE,
-	           "filters, --columns, --sort, --sql and --whatif need a single trace; this is a "
-	           "run of "
-	           "several ranks");
-	for (int i = 0; i < n; i++)
-		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
-	enum ws_status status = ws_trace_list_add(&list, n, names, false, err);
-	WS_THEN(status, report_ranks(&list, o, err));
-	ws_trace_list_release(&list);
-	return status;
 }
 
 /* Options for selecting a part of a trace, shared by report and query. */
@@ -409,46 +358,6 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	               "name of a device that the file does not name; sets its peak\n" \
 	               "rates, e.g. 'AMD Instinct MI300X'")
 
-/* Parses into *o, which has the defaults. *n, *done: see ws_command_parse. */
-static enum ws_status parse_options(int argc, char **argv, struct report_opts *o, int *n, int *done,
-                                    struct ws_err *err)
-{
-	const struct ws_opt opts[] = {
-	        WS_OPT_OUTPUT(&o->to.path),
-	        WS_OPT_TABLE(&o->table, "; or kernel-trace,\n"
-	                                "every kernel execution (only made on request)"),
-	        WS_OPT("columns", 0, TEXT, "LIST", &o->columns,
-	               "with --table: only these columns (faster), by id or title,\n"
-	               "separated by commas"),
-	        WS_OPT("sort", 0, TEXT, "COLUMN", &o->sort,
-	               "with --table: rows by this column, largest numbers first;\n"
-	               "COLUMN,asc or COLUMN,desc gives the direction"),
-	        WS_OPT_FORMAT(&o->to.format, "; csv needs --table"),
-	        FILTER_OPTS(o),
-	        MODEL_OPTS(o),
-	        WS_OPT("timeline", 0, TEXT, "STEP", &o->timeline,
-	               "HTML: measured step that the timeline draws, by its number\n"
-	               "in `steps`; none: no timeline (default: the median step)"),
-	        WS_OPT("whatif", 0, TEXTS, "CHANGE", &o->whatif,
-	               "the step's time with a change, such as\n"
-	               "'class=gemm x0.5', 'cause=data x0',\n"
-	               "dtype=bf16 or gpu=H200; may be given several times"),
-	        WS_OPT("sql", 0, TEXT, "FILE", &o->sql_path,
-	               "adds a table for each query in FILE, as `warpsheet query`\n"
-	               "makes it: its title is the comment before it"),
-	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
-	               "FLOPs per softmax element in softmax-matmul (default 5)"),
-	        WS_OPT("rows", 0, INT, "N", &o->rows,
-	               "at most N rows of each table; 0 = all. HTML and workbooks\n"
-	               "have all"),
-	        WS_OPT("top", 0, INT, "N", &o->rows, "the same as --rows"),
-	        WS_OPTS_SHOWN(&o->to),
-	};
-	const struct ws_arguments a = WS_ARGUMENTS("report", opts, 1, INT_MAX, ws_table_defs);
-
-	return ws_command_parse(&a, argc, argv, n, done, err);
-}
-
 /* Converts options that are not members of the filter. */
 static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 {
@@ -463,30 +372,6 @@ static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 	WS_FAIL_IF(o->filter.by_gpu_time && !o->filter.nvtx, err, USAGE,
 	           "--by gpu-time needs --nvtx PATTERN");
 	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;
-}
-
-/* Parses a number, or "none". By default HTML has the median step. */
-static enum ws_status resolve_timeline(struct report_opts *o, struct ws_err *err)
-{
-	const bool is_html = o->to.format == WS_FORMAT_HTML;
-	char *end = NULL;
-
-	o->filter.has_timeline = is_html && !o->table;
-	o->filter.timeline = -1;
-	if (!o->timeline)
-		return WS_OK;
-	WS_FAIL_IF(!is_html || o->table, err, USAGE,
-	           "--timeline is for HTML: give -o NAME.html with it");
-	if (!strcmp(o->timeline, "none")) {
-		o->filter.has_timeline = false;
-		return WS_OK;
-	}
-	errno = 0;
-	o->filter.timeline = strtoll(o->timeline, &end, 10);
-	WS_FAIL_IF(end == o->timeline || *end || errno || o->filter.timeline < 0, err, USAGE,
-	           "--timeline needs the number of a measured step, or none, not '%s'",
-	           o->timeline);
-	return WS_OK;
 }
 
 static const char *any_table(const void *ctx, size_t i)
@@ -529,11 +414,41 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 {
 	struct report_opts o = REPORT_OPTS;
 	struct ws_trace_file f;
-	int n, done;
+	int n;
+	const struct ws_opt opts[] = {
+	        WS_OPT_OUTPUT(&o.to.path),
+	        WS_OPT_TABLE(&o.table, "; or kernel-trace,\n"
+	                               "every kernel execution (only made on request)"),
+	        WS_OPT("columns", 0, TEXT, "LIST", &o.columns,
+	               "with --table: only these columns (faster), by id or title,\n"
+	               "separated by commas"),
+	        WS_OPT("sort", 0, TEXT, "COLUMN", &o.sort,
+	               "with --table: rows by this column, largest numbers first;\n"
+	               "COLUMN,asc or COLUMN,desc gives the direction"),
+	        WS_OPT_FORMAT(&o.to.format, "; csv needs --table"),
+	        FILTER_OPTS(&o),
+	        MODEL_OPTS(&o),
+	        WS_OPT("timeline", 0, TEXT, "STEP", &o.timeline,
+	               "HTML: measured step that the timeline draws, by its number\n"
+	               "in `steps`; none: no timeline (default: the median step)"),
+	        WS_OPT("whatif", 0, TEXTS, "CHANGE", &o.whatif,
+	               "the step's time with a change, such as\n"
+	               "'class=gemm x0.5', 'cause=data x0',\n"
+	               "dtype=bf16 or gpu=H200; may be given several times"),
+	        WS_OPT("sql", 0, TEXT, "FILE", &o.sql_path,
+	               "adds a table for each query in FILE, as `warpsheet query`\n"
+	               "makes it: its title is the comment before it"),
+	        WS_OPT("softmax-flops", 0, REAL, "N", &o.softmax_flops,
+	               "FLOPs per softmax element in softmax-matmul (default 5)"),
+	        WS_OPT("rows", 0, INT, "N", &o.rows,
+	               "at most N rows of each table; 0 = all. HTML and workbooks\n"
+	               "have all"),
+	        WS_OPT("top", 0, INT, "N", &o.rows, "the same as --rows"),
+	        WS_OPTS_SHOWN(&o.to),
+	};
+	const struct ws_arguments a = WS_ARGUMENTS("report", opts, 1, INT_MAX, ws_table_defs);
 
-	WS_FORWARD(parse_options(argc, argv, &o, &n, &done, err));
-	if (done)
-		return WS_OK;
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	ws_memory_give_back();
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
@@ -542,7 +457,23 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FAIL_IF(o.table && o.sql_path, err, USAGE,
 	           "--sql adds tables to a report; `warpsheet query` shows them alone");
 	WS_FORWARD(resolve_filter(&o, err));
-	WS_FORWARD(resolve_timeline(&o, err));
+
+	/* The timeline: a number, or "none". By default HTML has the median step. */
+	const bool is_html_report = o.to.format == WS_FORMAT_HTML && !o.table;
+
+	o.filter.has_timeline = is_html_report && !(o.timeline && !strcmp(o.timeline, "none"));
+	o.filter.timeline = -1;
+	WS_FAIL_IF(o.timeline && !is_html_report, err, USAGE,
+	           "--timeline is for HTML: give -o NAME.html with it");
+	if (o.timeline && o.filter.has_timeline) {
+		char *end = NULL;
+
+		errno = 0;
+		o.filter.timeline = strtoll(o.timeline, &end, 10);
+		WS_FAIL_IF(end == o.timeline || *end || errno || o.filter.timeline < 0, err, USAGE,
+		           "--timeline needs the number of a measured step, or none, not '%s'",
+		           o.timeline);
+	}
 
 	const struct ws_table_def *def = o.table ? ws_table_def_by_name(o.table) : NULL;
 
@@ -552,8 +483,45 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 		WS_FORWARD(ws_whatif_check(o.whatif.text[i], err));
 	o.filter.whatif = o.whatif.text;
 	o.filter.nwhatif = o.whatif.n;
-	if (ws_trace_list_is_many(n, argv))
-		return list_ranks(n, argv, &o, err);
+	if (ws_trace_list_is_many(n, argv)) {
+		struct ws_trace_list list = {0};
+		struct ws_report *report = NULL;
+		struct user_files u = {0};
+		const char *alarm = NULL;
+
+		WS_FAIL_IF(!ws_filter_is_all(&o.filter) || o.columns || o.sort || o.sql_path ||
+		                   o.whatif.n,
+		           err, USAGE,
+		           "filters, --columns, --sort, --sql and --whatif need a single trace; "
+		           "this is a "
+		           "run of "
+		           "several ranks");
+		for (int i = 0; i < n; i++)
+			WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
+
+		struct ws_ranks *ranks = ws_ranks_new();
+		struct of_ranks of = {.ranks = ranks};
+		enum ws_status status = ws_trace_list_add(&list, n, argv, false, err);
+
+		WS_THEN(status, read_user_files(&o, &u, err));
+		u.opts.progress = NULL; /* traces are counted */
+		WS_THEN(status,
+		        ws_traces_read(&list, &u.opts, add_rank, add_unread_rank, &of, err));
+		WS_THEN(status, check_ranks(&list, ranks, err));
+		WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
+		o.to.rows = o.rows >= 0 ? o.rows : 0;
+		WS_THEN(status,
+		        ws_destination_show(&o.to, report, o.table, short_rank_tables, err));
+		if (status == WS_OK && alarm)
+			ws_ui_print("alarm: %s", alarm);
+		if (status == WS_OK && (alarm || of.failed))
+			status = WS_FINDING;
+		ws_report_free(report);
+		ws_ranks_free(ranks);
+		free_user_files(&u);
+		ws_trace_list_release(&list);
+		return status;
+	}
 	enum ws_status status = resolve_columns(&o, err);
 	if (status == WS_OK) {
 		status = ws_trace_file_open(&f, argv[0], err);
@@ -565,34 +533,6 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 }
 
 /* --- query -------------------------------------------------------------------------------- */
-
-static enum ws_status query_trace(struct ws_trace_file *f, struct report_opts *o, const char *sql,
-                                  struct ws_err *err)
-{
-	struct user_files u;
-	struct ws_report *report = NULL;
-	enum ws_status status = read_user_files(o, &u, err);
-
-	WS_THEN(status, ws_trace_file_opts(f, &u.opts, &u.opts, err));
-	if (status == WS_OK && !sql && !u.sql)
-		report = ws_report_relations(f->name);
-	else
-		WS_THEN(status, ws_report_query(f->reader, f->name, &u.opts, &o->filter, NULL, 0,
-		                                sql ? sql : u.sql, &report, err));
-	ws_ui_progress_end();
-	if (status == WS_OK) {
-		ws_trace_file_print_damage(f);
-		o->to.rows = o->rows >= 0 ? o->rows : 0;
-		if (o->to.format == WS_FORMAT_CSV && report->ntables > 1)
-			status = WS_FAIL(err, USAGE,
-			                 "CSV holds one table, and these are %zu queries",
-			                 report->ntables);
-	}
-	WS_THEN(status, ws_destination_write(&o->to, report, err));
-	ws_report_free(report);
-	free_user_files(&u);
-	return status;
-}
 
 enum ws_status ws_cmd_query(int argc, char **argv, struct ws_err *err)
 {
@@ -620,7 +560,29 @@ enum ws_status ws_cmd_query(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_output_check(o.to.path, argv[0], err));
 	WS_FORWARD(resolve_filter(&o, err));
 	enum ws_status status = ws_trace_file_open(&f, argv[0], err);
-	WS_THEN(status, query_trace(&f, &o, n == 2 ? argv[1] : NULL, err));
+	const char *sql = n == 2 ? argv[1] : NULL;
+	struct user_files u = {0};
+	struct ws_report *report = NULL;
+
+	WS_THEN(status, read_user_files(&o, &u, err));
+	WS_THEN(status, ws_trace_file_opts(&f, &u.opts, &u.opts, err));
+	if (status == WS_OK && !sql && !u.sql)
+		report = ws_report_relations(f.name);
+	else
+		WS_THEN(status, ws_report_query(f.reader, f.name, &u.opts, &o.filter, NULL, 0,
+		                                sql ? sql : u.sql, &report, err));
+	ws_ui_progress_end();
+	if (status == WS_OK) {
+		ws_trace_file_print_damage(&f);
+		o.to.rows = o.rows >= 0 ? o.rows : 0;
+		if (o.to.format == WS_FORMAT_CSV && report->ntables > 1)
+			status = WS_FAIL(err, USAGE,
+			                 "CSV holds one table, and these are %zu queries",
+			                 report->ntables);
+	}
+	WS_THEN(status, ws_destination_write(&o.to, report, err));
+	ws_report_free(report);
+	free_user_files(&u);
 	ws_trace_file_close(&f);
 	return status;
 }

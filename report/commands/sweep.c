@@ -30,20 +30,6 @@ struct read_runs {
 	struct ws_err err; /* error of the first of those */
 };
 
-/* Adds a file that cannot be read as a failed run. facts: from its state; "". */
-static void add_unread(struct ws_sweep *sweep, struct read_runs *runs, const char *facts,
-                       enum ws_status status, const struct ws_err *why)
-{
-	char *reason = ws_xformat("failed: %s", why->text);
-
-	if (!runs->failed++) {
-		runs->status = status;
-		runs->err = *why;
-	}
-	ws_sweep_add_failed(sweep, facts, reason);
-	free(reason);
-}
-
 static void add_trace(void *ctx, size_t i, const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	const struct of_run *run = ctx;
@@ -72,7 +58,15 @@ static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct w
 	else if (reason)
 		ws_sweep_add_failed(sweep, text, reason);
 	if (ws_is_of_file(status)) {
-		add_unread(sweep, runs, is_trace ? text : "", status, &why);
+		/* a file that cannot be read is a failed run; its facts are from its state */
+		char *failure = ws_xformat("failed: %s", why.text);
+
+		if (!runs->failed++) {
+			runs->status = status;
+			runs->err = why;
+		}
+		ws_sweep_add_failed(sweep, is_trace ? text : "", failure);
+		free(failure);
 		status = WS_OK;
 	} else if (status != WS_OK) {
 		*err = why;
@@ -80,32 +74,6 @@ static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct w
 	free(status_path);
 	free((char *)reason);
 	free(text);
-	return status;
-}
-
-static enum ws_status sweep_traces(const struct ws_trace_list *list, const struct sweep_opts *o,
-                                   struct ws_err *err)
-{
-	struct ws_sweep *sweep = ws_sweep_new();
-	struct ws_report *report = NULL;
-	struct read_runs runs = {0};
-	enum ws_status status = WS_OK;
-
-	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
-		ws_ui_progress("traces", i, list->n);
-		status = add_run(sweep, list->path[i], &o->model, &runs, err);
-	}
-	ws_ui_progress_end();
-	if (status == WS_OK && runs.failed == list->n) {
-		*err = runs.err;
-		status = runs.status;
-	}
-	WS_THEN(status, ws_sweep_make(sweep, &o->sweep, &report, err));
-	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_tables, err));
-	if (status == WS_OK && runs.failed)
-		status = WS_FINDING;
-	ws_report_free(report);
-	ws_sweep_free(sweep);
 	return status;
 }
 
@@ -144,7 +112,25 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 	enum ws_status status = ws_trace_list_add(&list, n, argv, true, err);
-	WS_THEN(status, sweep_traces(&list, &o, err));
+	struct ws_sweep *sweep = ws_sweep_new();
+	struct ws_report *report = NULL;
+	struct read_runs runs = {0};
+
+	for (size_t i = 0; i < list.n && status == WS_OK; i++) {
+		ws_ui_progress("traces", i, list.n);
+		status = add_run(sweep, list.path[i], &o.model, &runs, err);
+	}
+	ws_ui_progress_end();
+	if (status == WS_OK && runs.failed == list.n) {
+		*err = runs.err;
+		status = runs.status;
+	}
+	WS_THEN(status, ws_sweep_make(sweep, &o.sweep, &report, err));
+	WS_THEN(status, ws_destination_show(&o.to, report, o.table, short_tables, err));
+	if (status == WS_OK && runs.failed)
+		status = WS_FINDING;
+	ws_report_free(report);
+	ws_sweep_free(sweep);
 	ws_trace_list_release(&list);
 	return status;
 }

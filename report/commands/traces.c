@@ -101,49 +101,10 @@ static bool is_replaced_by(const char *name, const char *folder, const char *oth
 	return is_better;
 }
 
-static bool is_replaced(const char *name, const char *folder, char *const *names, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (strcmp(name, names[i]) != 0 && is_replaced_by(name, folder, names[i]))
-			return true;
-	return false;
-}
-
 static bool is_wanted(const char *path, const char *name, bool runs)
 {
 	return ends_with(name, TRACE_ENDING) || (runs && ends_with(name, STATE_ENDING)) ||
 	       is_foreign(path);
-}
-
-static enum ws_status add_folder(struct ws_trace_list *list, const char *folder, bool runs,
-                                 struct ws_err *err)
-{
-	const int handle = ws_folder_open(WS_HERE, folder, true);
-	char **names;
-	int n = handle < 0 ? -1 : ws_folder_names(handle, &names), added = 0;
-
-	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", folder, strerror(errno));
-	ws_folder_close(handle);
-	for (int i = 0; i < n; i++) {
-		const char *name = names[i];
-		char *path = ws_xformat("%s/%s", folder, name);
-
-		if (name[0] != '.' && !is_replaced(name, folder, names, n) &&
-		    is_wanted(path, name, runs)) {
-			add_path(list, path);
-			added++;
-		} else {
-			free(path);
-		}
-	}
-	for (int i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
-	WS_FAIL_IF(!added, err, USAGE,
-	           "the folder '%s' holds no trace: neither *" TRACE_ENDING
-	           " nor a file that 'warpsheet import' reads",
-	           folder);
-	return WS_OK;
 }
 
 static bool is_folder(const char *name)
@@ -163,10 +124,41 @@ enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const 
 {
 	for (int i = 0; i < n; i++) {
 		/* errors of other files are reported when they are opened */
-		if (is_folder(names[i]))
-			WS_FORWARD(add_folder(list, names[i], runs, err));
-		else
+		if (is_folder(names[i])) {
+			const char *folder = names[i];
+			const int handle = ws_folder_open(WS_HERE, folder, true);
+			char **entries;
+			int nentries = handle < 0 ? -1 : ws_folder_names(handle, &entries),
+			    added = 0;
+
+			WS_FAIL_IF(nentries < 0, err, IO_READ, "cannot read the folder '%s': %s",
+			           folder, strerror(errno));
+			ws_folder_close(handle);
+			for (int k = 0; k < nentries; k++) {
+				const char *entry = entries[k];
+				char *path = ws_xformat("%s/%s", folder, entry);
+				bool is_left_out = entry[0] == '.';
+
+				for (int o = 0; o < nentries && !is_left_out; o++)
+					is_left_out = strcmp(entry, entries[o]) != 0 &&
+					              is_replaced_by(entry, folder, entries[o]);
+				if (!is_left_out && is_wanted(path, entry, runs)) {
+					add_path(list, path);
+					added++;
+				} else {
+					free(path);
+				}
+			}
+			for (int k = 0; k < nentries; k++)
+				free(entries[k]);
+			free(entries);
+			WS_FAIL_IF(!added, err, USAGE,
+			           "the folder '%s' holds no trace: neither *" TRACE_ENDING
+			           " nor a file that 'warpsheet import' reads",
+			           folder);
+		} else {
 			add_path(list, ws_xstrdup(names[i]));
+		}
 	}
 	return WS_OK;
 }
@@ -325,17 +317,6 @@ static void read_rows(void *ctx)
 	r->status = ws_trace_file_rows(&r->rows, &r->m, &r->file, r->opts, &r->err);
 }
 
-/* Prints messages about the file here, and so in the order of files. */
-static bool begin(struct reading *r, const char *path)
-{
-	r->status = ws_trace_file_open(&r->file, path, &r->err);
-	if (r->status != WS_OK)
-		return false;
-	ws_trace_file_print_damage(&r->file);
-	ws_task_begin(&r->task, read_rows, r);
-	return true;
-}
-
 static enum ws_status end(struct reading *r, bool is_wanted, struct ws_err *err)
 {
 	ws_task_end(&r->task);
@@ -369,9 +350,15 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 		if (list->n > 1)
 			ws_ui_progress("traces", i, list->n);
 		for (; begun < list->n && begun < i + 2 && opened; begun++) {
-			two[begun % 2] =
-			        (struct reading){.opts = opts, .fn = fn, .ctx = ctx, .i = begun};
-			opened = begin(&two[begun % 2], list->path[begun]);
+			struct reading *r = &two[begun % 2];
+
+			*r = (struct reading){.opts = opts, .fn = fn, .ctx = ctx, .i = begun};
+			r->status = ws_trace_file_open(&r->file, list->path[begun], &r->err);
+			opened = r->status == WS_OK;
+			if (opened) { /* messages come in the order of files */
+				ws_trace_file_print_damage(&r->file);
+				ws_task_begin(&r->task, read_rows, r);
+			}
 		}
 		status = end(&two[i % 2], true, &why);
 		ws_ui_progress_end();

@@ -56,24 +56,6 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static char *line_of(const struct folding *f, struct ws_buf *room, const struct sum *s)
-{
-	char *line = NULL;
-	size_t len = 0;
-	FILE *out = ws_xmemstream(&line, &len);
-
-	if (s->stack.path != WS_NONE)
-		put_path(out, room, f->m, s->stack.path);
-	if (s->stack.operation) {
-		put_name(out, room, f->m->texts[s->stack.operation]);
-		fputc(';', out);
-	}
-	put_name(out, room, ws_model_short_name(f->m, s->stack.kernel));
-	fprintf(out, " %" PRId64, s->ns);
-	ws_xfclose(out);
-	return line;
-}
-
 static enum ws_status write_export(const struct ws_trace_reader *r, const struct ws_export_job *job,
                                    struct ws_export_stats *stats, struct ws_err *err)
 {
@@ -105,8 +87,21 @@ static enum ws_status write_export(const struct ws_trace_reader *r, const struct
 		struct ws_buf room = {0};
 		char **lines = ws_xarray(f.n, sizeof(*lines));
 
-		for (size_t i = 0; i < f.n; i++)
-			lines[i] = line_of(&f, &room, &f.sum[i]);
+		for (size_t i = 0; i < f.n; i++) {
+			const struct sum *s = &f.sum[i];
+			size_t len = 0;
+			FILE *stream = ws_xmemstream(&lines[i], &len);
+
+			if (s->stack.path != WS_NONE)
+				put_path(stream, &room, f.m, s->stack.path);
+			if (s->stack.operation) {
+				put_name(stream, &room, f.m->texts[s->stack.operation]);
+				fputc(';', stream);
+			}
+			put_name(stream, &room, ws_model_short_name(f.m, s->stack.kernel));
+			fprintf(stream, " %" PRId64, s->ns);
+			ws_xfclose(stream);
+		}
 		ws_sort(lines, f.n, sizeof(*lines), compare);
 		for (size_t i = 0; i < f.n; i++) {
 			fprintf(out.f, "%s\n", lines[i]);

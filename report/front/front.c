@@ -94,38 +94,14 @@ struct tree {
 	bool *is_shown;
 };
 
-/* Selects the longest parts. A parent is at least as long as its children, so no part is shown
- * without its parents. */
-static size_t longest(const struct tree *t)
-{
-	const struct ws_page_node *all = t->page->node;
-	size_t most = NONE;
-
-	for (size_t i = 0; i < t->page->nnodes; i++)
-		if (!t->is_shown[i] && !ws_page_passed(t->page, i) &&
-		    (most == NONE || all[i].inclusive_ns > all[most].inclusive_ns))
-			most = i;
-	if (most == NONE || (double)all[most].inclusive_ns < LEAST_SHARE * ws_page_gpu_ns(t->page))
-		return NONE;
-	return most;
-}
-
-/* Is it nearly all of its hidden parent, so that its label includes the parent: "backward › layer
- * ×2"? */
-static bool stands_for_parent(const struct tree *t, size_t i)
+/* A label that is nearly all of its hidden parent includes the parent: "backward › layer ×2". */
+static const char *name_of(const struct tree *t, struct ws_arena *arena, size_t i)
 {
 	const struct ws_page_node *all = t->page->node;
 	const size_t up = all[i].parent;
 
-	return up != WS_PAGE_ROOT && all[up].whole == i;
-}
-
-static const char *name_of(const struct tree *t, struct ws_arena *arena, size_t i)
-{
-	const struct ws_page_node *all = t->page->node;
-
-	return stands_for_parent(t, i)
-	               ? ws_arena_format(arena, "%s › %s", all[all[i].parent].label, all[i].label)
+	return up != WS_PAGE_ROOT && all[up].whole == i
+	               ? ws_arena_format(arena, "%s › %s", all[up].label, all[i].label)
 	               : all[i].label;
 }
 
@@ -194,51 +170,64 @@ static const char *distinction(const struct tree *t, struct ws_arena *arena, siz
 	return same ? ws_arena_format(arena, "%zu: ", nth) : "";
 }
 
-static void add_part(const struct tree *t, struct ws_table *table, size_t i, unsigned depth)
-{
-	const struct ws_page *page = t->page;
-	const struct ws_page_node *node = &page->node[i];
-	struct ws_cell *row = ws_table_row(table);
-	struct ws_arena arena = {0};
-
-	ws_cell_set_str(table, &row[PART],
-	                ws_arena_format(&arena, "%*s%s%s", 2 * (int)depth, "",
-	                                distinction(t, &arena, i), name_of(t, &arena, i)));
-	ws_arena_free(&arena);
-	ws_cell_set_real(&row[PART_TIME], (double)node->inclusive_ns / page->samples);
-	ws_cell_set_real(&row[PART_SHARE],
-	                 100.0 * (double)node->inclusive_ns / ws_page_gpu_ns(page));
-	ws_cell_set_real(&row[PART_OWN], (double)node->exclusive_ns / page->samples);
-	if (node->calls)
-		ws_cell_set_real(&row[PART_CALLS], (double)node->calls / page->samples);
-	if (page->has_host_ranges)
-		ws_cell_set_real(&row[PART_MEAN],
-		                 ws_stat_ratio((double)node->inclusive_ns, (double)node->calls));
-	else
-		ws_cell_set_real(&row[PART_KERNELS], (double)node->kernels / page->samples);
-}
-
 struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows)
 {
 	struct ws_table *table = ws_table_new(page->has_host_ranges ? &host_def : &tree_def);
 	struct tree t = {.page = page};
 	struct ws_arena arena = {0};
 	unsigned *depth; /* of the shown parts */
-	size_t node;
 
 	ws_table_set_title(table, page->tree_title ? page->tree_title : tree_def.title, NULL);
 	table->without_gpu = page->on_cpu;
 	table->is_chosen = true; /* keeps this order and all columns */
 	WS_NEW(&arena, t.is_shown, page->nnodes);
 	WS_NEW(&arena, depth, page->nnodes);
-	for (size_t i = 0; i < rows && (node = longest(&t)) != NONE; i++)
-		t.is_shown[node] = true;
+	/* Selects the longest parts. A parent is at least as long as its children, so no part is
+	 * shown without its parents. */
+	for (size_t i = 0; i < rows; i++) {
+		size_t most = NONE;
+
+		for (size_t k = 0; k < page->nnodes; k++)
+			if (!t.is_shown[k] && !ws_page_passed(page, k) &&
+			    (most == NONE ||
+			     page->node[k].inclusive_ns > page->node[most].inclusive_ns))
+				most = k;
+		if (most == NONE ||
+		    (double)page->node[most].inclusive_ns < LEAST_SHARE * ws_page_gpu_ns(page))
+			break;
+		t.is_shown[most] = true;
+	}
 	for (size_t i = 0; i < page->nnodes; i++) {
 		const size_t up = page->node[i].parent;
 
 		depth[i] = up == WS_PAGE_ROOT ? 0 : depth[up] + t.is_shown[up];
-		if (t.is_shown[i])
-			add_part(&t, table, i, depth[i]);
+		if (t.is_shown[i]) {
+			const struct ws_page_node *node = &page->node[i];
+			struct ws_cell *row = ws_table_row(table);
+			struct ws_arena texts = {0};
+
+			ws_cell_set_str(table, &row[PART],
+			                ws_arena_format(&texts, "%*s%s%s", 2 * (int)depth[i], "",
+			                                distinction(&t, &texts, i),
+			                                name_of(&t, &texts, i)));
+			ws_arena_free(&texts);
+			ws_cell_set_real(&row[PART_TIME],
+			                 (double)node->inclusive_ns / page->samples);
+			ws_cell_set_real(&row[PART_SHARE],
+			                 100.0 * (double)node->inclusive_ns / ws_page_gpu_ns(page));
+			ws_cell_set_real(&row[PART_OWN],
+			                 (double)node->exclusive_ns / page->samples);
+			if (node->calls)
+				ws_cell_set_real(&row[PART_CALLS],
+				                 (double)node->calls / page->samples);
+			if (page->has_host_ranges)
+				ws_cell_set_real(&row[PART_MEAN],
+				                 ws_stat_ratio((double)node->inclusive_ns,
+				                               (double)node->calls));
+			else
+				ws_cell_set_real(&row[PART_KERNELS],
+				                 (double)node->kernels / page->samples);
+		}
 	}
 	ws_arena_free(&arena);
 	return table;

@@ -184,23 +184,18 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 	}
 }
 
-/* The column of the deviation of a mean, "forward_std_ns_0" of "forward_ns_0"; -1: there is none.
- */
-static int spread_of(const struct ws_table_def *def, const char *id)
-{
-	const char *unit = strstr(id, "_ns");
-	char spread[128];
-
-	if (!unit || strncmp(def->name, "sweep", 5) != 0)
-		return -1;
-	snprintf(spread, sizeof(spread), "%.*s_std%s", (int)(unit - id), id, unit);
-	return ws_table_column_index(def, spread);
-}
-
 void ws_view_join_spreads(struct ws_view *v)
 {
 	for (size_t i = 0; i < v->n && !v->t->is_chosen; i++) {
-		const int spread = spread_of(v->t->def, v->t->def->columns[v->column[i].index].id);
+		/* the column of the deviation of a mean: "forward_std_ns_0" of "forward_ns_0" */
+		const char *id = v->t->def->columns[v->column[i].index].id,
+		           *unit = strstr(id, "_ns");
+		char name[128];
+
+		if (!unit || strncmp(v->t->def->name, "sweep", 5) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%.*s_std%s", (int)(unit - id), id, unit);
+		const int spread = ws_table_column_index(v->t->def, name);
 
 		for (size_t k = 0; spread >= 0 && k < v->n; k++)
 			if (v->column[k].index == (size_t)spread) {

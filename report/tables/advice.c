@@ -6,8 +6,28 @@
 #include "report/replay/replay.h"
 #include "report/tables/tables.h"
 
-static void add_notes(struct ws_table *t, const struct ws_findings *a)
+void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
 {
+	if (!ws_model_has_kernels(tab->m)) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return;
+	}
+	const struct ws_findings *a = ws_advice_find(tab);
+	for (size_t i = 0; i < a->n; i++) {
+		const struct ws_finding *f = &a->finding[i];
+		const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[WS_TC_advice_rule], rule->id);
+		ws_cell_set_str(t, &row[WS_TC_advice_title], rule->title);
+		ws_cell_set_str(t, &row[WS_TC_advice_severity], ws_severity_name(f->severity));
+		ws_cell_set_str(t, &row[WS_TC_advice_scope], f->scope);
+		ws_cell_set_str(t, &row[WS_TC_advice_evidence], f->evidence);
+		ws_cell_set_str(t, &row[WS_TC_advice_advice], f->advice ? f->advice : rule->advice);
+		ws_cell_set_real(&row[WS_TC_advice_gain_ns], f->gain_ns);
+		ws_cell_set_real(&row[WS_TC_advice_gain_percent],
+		                 ws_stat_percent(f->gain_ns, ws_finding_whole_ns(a, f)));
+	}
 	struct ws_arena texts = {0};
 	const char *quiet = "";
 
@@ -50,31 +70,6 @@ static void add_notes(struct ws_table *t, const struct ws_findings *a)
 		                 "finding is about.");
 	ws_table_note(t, "A gain is for one step; a kernel is in one gain. Shares are of the GPU "
 	                 "time of the kernels that count. The definitions have the rules.");
-}
-
-void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
-{
-	if (!ws_model_has_kernels(tab->m)) {
-		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return;
-	}
-	const struct ws_findings *a = ws_advice_find(tab);
-	for (size_t i = 0; i < a->n; i++) {
-		const struct ws_finding *f = &a->finding[i];
-		const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-		struct ws_cell *row = ws_table_row(t);
-
-		ws_cell_set_str(t, &row[WS_TC_advice_rule], rule->id);
-		ws_cell_set_str(t, &row[WS_TC_advice_title], rule->title);
-		ws_cell_set_str(t, &row[WS_TC_advice_severity], ws_severity_name(f->severity));
-		ws_cell_set_str(t, &row[WS_TC_advice_scope], f->scope);
-		ws_cell_set_str(t, &row[WS_TC_advice_evidence], f->evidence);
-		ws_cell_set_str(t, &row[WS_TC_advice_advice], f->advice ? f->advice : rule->advice);
-		ws_cell_set_real(&row[WS_TC_advice_gain_ns], f->gain_ns);
-		ws_cell_set_real(&row[WS_TC_advice_gain_percent],
-		                 ws_stat_percent(f->gain_ns, ws_finding_whole_ns(a, f)));
-	}
-	add_notes(t, a);
 }
 
 /* --- relations of the replay ---------------------------------------------------------------- */

@@ -44,85 +44,6 @@ struct breakdown {
 	struct ws_window_use use;
 };
 
-/* The role of a range or framework operation. */
-static enum role role_of_name(struct ws_bytes name)
-{
-	if (ws_name_loads_data(name))
-		return ROLE_DATA_LOADER;
-	if (ws_name_is_collective(name))
-		return HOST_COMM;
-	return ROLE_CPU;
-}
-
-/* What the host did, whatever filter of device work there is. */
-static void add_host_work(struct execution *e)
-{
-	struct ws_joined_rows *rows = e->tab->sel->rows;
-	const struct ws_model *m = e->tab->m;
-	const struct ws_op_tree *ops = &m->cpu_ops.tree;
-	uint8_t *role_of; /* text -> as a name */
-
-	WS_NEW(e->tab->temp, role_of, m->ntexts);
-	for (size_t i = 0; i < m->ntexts; i++)
-		role_of[i] = (uint8_t)role_of_name(m->texts[i]);
-	WS_EACH_CALL(rows, i, call)
-		ws_spans_cover(&e->spans[ROLE_RUNTIME], call->start_ns,
-		               call->start_ns + call->dur_ns);
-	for (uint32_t i = 0; i < ops->n; i++)
-		ws_spans_cover(&e->spans[role_of[ops->name[i]]], ops->start_ns[i], ops->end_ns[i]);
-	WS_EACH_RANGE(rows, i, r) {
-		if (r->is_step || r->context->is_warm_up || r->context->name == WS_TEXT_SETUP ||
-		    m->ranges.paths[r->context->path].domain == WS_TEXT_MODULE_DOMAIN)
-			continue; /* says when or for what, not that the CPU works */
-		ws_spans_cover(&e->spans[role_of[r->context->name]], r->start_ns, r->end_ns);
-	}
-}
-
-static void prepare(struct execution *e)
-{
-	const struct ws_joined_rows *rows = e->tab->sel->rows;
-	const size_t on_device = rows->nkernels + e->tab->m->nwork;
-	const size_t on_host = rows->nranges + rows->ncalls + e->tab->m->cpu_ops.tree.n;
-
-	for (int lane = 0; lane < LANES; lane++)
-		ws_spans_open(&e->spans[lane], lane <= ROLE_COMM ? on_device : on_host);
-
-	static const enum role roles[] = {
-	        [WS_WORK_MEMCPY] = ROLE_MEMCPY,
-	        [WS_WORK_MEMSET] = ROLE_MEMSET,
-	        [WS_WORK_GRAPH] = ROLE_KERNEL,
-	};
-	const struct ws_selection *sel = e->tab->sel;
-	const struct ws_model *m = e->tab->m;
-
-	WS_EACH_KERNEL(sel->rows, i, k) {
-		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
-
-		if (ws_kernel_ran(sel, k, i))
-			ws_spans_cover(&e->spans[role], k->start_ns, k->start_ns + k->dur_ns);
-	}
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
-
-		if (ws_work_ran(sel, m, i))
-			ws_spans_cover(&e->spans[roles[w->kind]], w->start_ns,
-			               w->start_ns + w->dur_ns);
-	}
-	add_host_work(e);
-	for (int lane = 0; lane < LANES; lane++) {
-		struct ws_spans *spans = &e->spans[lane];
-
-		ws_spans_merge(spans);
-		if (spans->n)
-			e->lanes[e->nlanes++] =
-			        (struct lane){.spans = spans,
-			                      .span = {INT64_MIN, INT64_MIN},
-			                      .role = lane == HOST_COMM ? ROLE_COMM
-			                                                : (enum role)lane,
-			                      .on_device = lane <= ROLE_COMM};
-	}
-}
-
 /* Moves to the first span that ends after t; after the last span there is one at the end of time.
  * Windows ascend, so positions only advance. */
 static void move_to(struct lane *l, int64_t t)
@@ -137,31 +58,6 @@ static void move_to(struct lane *l, int64_t t)
 		if (l->next % SOME == 0)
 			ws_spill_used(&l->spans->file, SOME * sizeof(l->span));
 		l->span = l->spans->span[l->next++];
-	}
-}
-
-static void split_by_role(struct execution *e, const struct ws_time_window *w, struct breakdown *b)
-{
-	for (int64_t t = w->start_ns, next; t < w->end_ns; t = next) {
-		enum role top = ROLE_OTHER;
-		bool is_busy = false;
-
-		next = w->end_ns;
-		for (int i = 0; i < e->nlanes; i++) {
-			struct lane *l = &e->lanes[i];
-
-			move_to(l, t);
-			/* branch-free, because the next lane is unpredictable */
-			const bool is_on = l->span.start_ns <= t;
-			const int64_t change_ns = is_on ? l->span.end_ns : l->span.start_ns;
-			const enum role role = is_on ? l->role : ROLE_OTHER;
-
-			top = role < top ? role : top;
-			is_busy |= is_on & l->on_device;
-			next = change_ns < next ? change_ns : next;
-		}
-		b->ns[top] += next - t;
-		b->busy_ns += is_busy ? next - t : 0;
 	}
 }
 
@@ -186,32 +82,6 @@ static void set_row(struct ws_cell *row, const struct breakdown *b, size_t n)
 _Static_assert(WS_TC_execution_shared_us - WS_TC_execution_computing_us == WS_USES - 1,
                "order of columns");
 
-/* Adds the sentence about the parts of the step. */
-static void answer(struct ws_table *t, const struct breakdown *b, int is_step)
-{
-	static const char *const names[ROLES] = {
-	        "kernels", "copies",       "fills",          "communication",
-	        "runtime", "data loading", "other CPU work", "none of these",
-	};
-	char text[ROLES * 32];
-	double total = 0;
-	size_t n = 0;
-
-	for (int role = 0; role < ROLES; role++)
-		total += (double)b->ns[role];
-	for (int role = 0; role < ROLES; role++) {
-		double share = ws_stat_percent((double)b->ns[role], total);
-
-		if (share >= 0.05) /* shown as 0.1 */
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %.1f %%",
-			                      n ? ", " : "", names[role], share);
-	}
-	if (n)
-		ws_table_answer(t, "Of %s: %s; any device was busy %.1f %%.",
-		                is_step ? "an average step" : "the whole time", text,
-		                ws_stat_percent((double)b->busy_ns, total));
-}
-
 static void add_rows(struct execution *e, struct ws_table *t, const struct ws_time_window *windows,
                      size_t n)
 {
@@ -223,7 +93,27 @@ static void add_rows(struct execution *e, struct ws_table *t, const struct ws_ti
 		struct breakdown b = {0};
 		char name[16] = "all";
 
-		split_by_role(e, &windows[i], &b);
+		for (int64_t at = windows[i].start_ns, next; at < windows[i].end_ns; at = next) {
+			enum role top = ROLE_OTHER;
+			bool is_busy = false;
+
+			next = windows[i].end_ns;
+			for (int lane = 0; lane < e->nlanes; lane++) {
+				struct lane *l = &e->lanes[lane];
+
+				move_to(l, at);
+				/* branch-free, because the next lane is unpredictable */
+				const bool is_on = l->span.start_ns <= at;
+				const int64_t change_ns = is_on ? l->span.end_ns : l->span.start_ns;
+				const enum role role = is_on ? l->role : ROLE_OTHER;
+
+				top = role < top ? role : top;
+				is_busy |= is_on & l->on_device;
+				next = change_ns < next ? change_ns : next;
+			}
+			b.ns[top] += next - at;
+			b.busy_ns += is_busy ? next - at : 0;
+		}
 		b.use = e->idle->of_window[i];
 		if (windows[i].step != WS_NONE)
 			snprintf(name, sizeof(name), "%" PRIu32, m->steps[windows[i].step].number);
@@ -241,7 +131,29 @@ static void add_rows(struct execution *e, struct ws_table *t, const struct ws_ti
 	row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_execution_step], "Average");
 	set_row(row, &sum, n);
-	answer(t, &sum, windows[0].step != WS_NONE);
+
+	/* The sentence about the parts of the step. */
+	static const char *const names[ROLES] = {
+	        "kernels", "copies",       "fills",          "communication",
+	        "runtime", "data loading", "other CPU work", "none of these",
+	};
+	char text[ROLES * 32];
+	double total = 0;
+	size_t len = 0;
+
+	for (int role = 0; role < ROLES; role++)
+		total += (double)sum.ns[role];
+	for (int role = 0; role < ROLES; role++) {
+		double share = ws_stat_percent((double)sum.ns[role], total);
+
+		if (share >= 0.05) /* shown as 0.1 */
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %.1f %%",
+			                        len ? ", " : "", names[role], share);
+	}
+	if (len)
+		ws_table_answer(t, "Of %s: %s; any device was busy %.1f %%.",
+		                windows[0].step != WS_NONE ? "an average step" : "the whole time",
+		                text, ws_stat_percent((double)sum.busy_ns, total));
 }
 
 void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
@@ -256,7 +168,65 @@ void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 	}
 	w = ws_windows(m, tab->sel);
 	e.idle = ws_idle_find(m, tab->sel);
-	prepare(&e);
+
+	const struct ws_selection *sel = tab->sel;
+	struct ws_joined_rows *rows = sel->rows;
+	const size_t on_device = rows->nkernels + m->nwork;
+	const size_t on_host = rows->nranges + rows->ncalls + m->cpu_ops.tree.n;
+
+	for (int lane = 0; lane < LANES; lane++)
+		ws_spans_open(&e.spans[lane], lane <= ROLE_COMM ? on_device : on_host);
+
+	static const enum role roles[] = {
+	        [WS_WORK_MEMCPY] = ROLE_MEMCPY,
+	        [WS_WORK_MEMSET] = ROLE_MEMSET,
+	        [WS_WORK_GRAPH] = ROLE_KERNEL,
+	};
+	WS_EACH_KERNEL(rows, i, k) {
+		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
+
+		if (ws_kernel_ran(sel, k, i))
+			ws_spans_cover(&e.spans[role], k->start_ns, k->start_ns + k->dur_ns);
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *work = &m->work[i];
+
+		if (ws_work_ran(sel, m, i))
+			ws_spans_cover(&e.spans[roles[work->kind]], work->start_ns,
+			               work->start_ns + work->dur_ns);
+	}
+	/* What the host did, whatever filter of device work there is. */
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+	uint8_t *role_of; /* by text: the role of a range or framework operation of this name */
+
+	WS_NEW(tab->temp, role_of, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		role_of[i] = ws_name_loads_data(m->texts[i])      ? ROLE_DATA_LOADER
+		             : ws_name_is_collective(m->texts[i]) ? HOST_COMM
+		                                                  : ROLE_CPU;
+	WS_EACH_CALL(rows, i, call)
+		ws_spans_cover(&e.spans[ROLE_RUNTIME], call->start_ns,
+		               call->start_ns + call->dur_ns);
+	for (uint32_t i = 0; i < ops->n; i++)
+		ws_spans_cover(&e.spans[role_of[ops->name[i]]], ops->start_ns[i], ops->end_ns[i]);
+	WS_EACH_RANGE(rows, i, r) {
+		if (r->is_step || r->context->is_warm_up || r->context->name == WS_TEXT_SETUP ||
+		    m->ranges.paths[r->context->path].domain == WS_TEXT_MODULE_DOMAIN)
+			continue; /* says when or for what, not that the CPU works */
+		ws_spans_cover(&e.spans[role_of[r->context->name]], r->start_ns, r->end_ns);
+	}
+	for (int lane = 0; lane < LANES; lane++) {
+		struct ws_spans *spans = &e.spans[lane];
+
+		ws_spans_merge(spans);
+		if (spans->n)
+			e.lanes[e.nlanes++] =
+			        (struct lane){.spans = spans,
+			                      .span = {INT64_MIN, INT64_MIN},
+			                      .role = lane == HOST_COMM ? ROLE_COMM
+			                                                : (enum role)lane,
+			                      .on_device = lane <= ROLE_COMM};
+	}
 	add_rows(&e, t, w->window, w->n);
 	if (w->n && w->window[0].step == WS_NONE)
 		ws_table_note(t, "The trace has no finished step: the row `all` is the time from "

@@ -139,61 +139,7 @@ static void change_until(const struct gpu *g, struct residency *r, int64_t until
 	r->now_ns = until_ns;
 }
 
-static void add_resident(const struct gpu *g, struct residency *r, int64_t start_ns, int64_t end_ns,
-                         double blocks_per_sm)
-{
-	if (start_ns != r->now_ns)
-		change_until(g, r, start_ns);
-	WS_GROW(r->now, r->nnow + 1, r->now_capacity);
-	WS_GROW(r->ends, r->nends + 1, r->ends_capacity);
-	r->now[r->nnow++] = (struct change){start_ns, blocks_per_sm};
-	push_end(r, (struct change){end_ns, -blocks_per_sm});
-}
-
 /* --- kernels and other work -------------------------------------------------------------- */
-
-static void add_kernel(const struct gpu *g, struct device_sums *d, const struct ws_joined_kernel *k)
-{
-	const struct ws_config *config = &g->tab->m->configs[k->kind->config];
-	int64_t start = k->start_ns, end = start + k->dur_ns;
-
-	d->count++;
-	d->kernel_ns += end - start;
-	d->tensor_ns += config->tensor == WS_TENSOR_YES ? end - start : 0;
-	d->unknown_tensor_ns += ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? end - start : 0;
-	extend(d, start, end);
-	add_running(g, d, start, end);
-	ws_union_add(&d->busy, start, end);
-	if (k->kind->class != WS_TEXT_COMM) {
-		ws_union_add(&d->computation, start, end);
-		ws_union_add(&d->computation_or_graphs, start, end);
-	}
-	if (!config->has_occupancy) {
-		d->without_shape++;
-		return;
-	}
-	double weight = (double)overlap_ns(g, start, end);
-	d->occupancy.known++;
-	d->occupancy.weight_ns += weight;
-	d->occupancy.percent_ns += weight * config->occupancy.percent;
-	d->occupancy.kineto_ns += weight * config->occupancy.kineto_percent;
-	add_resident(g, &d->residency, start, end, config->occupancy.blocks_per_sm);
-}
-
-static void add_work(struct gpu *g, struct device_sums *d, size_t i)
-{
-	const struct ws_work *w = &g->tab->m->work[i];
-	int64_t end_ns = w->start_ns + w->dur_ns;
-
-	extend(d, w->start_ns, end_ns);
-	ws_union_add(&d->busy, w->start_ns, end_ns);
-	if (w->kind != WS_WORK_GRAPH)
-		return;
-	/* its kernels are not recorded, but the device is busy */
-	d->graphs++;
-	add_running(g, d, w->start_ns, end_ns);
-	ws_union_add(&d->computation_or_graphs, w->start_ns, end_ns);
-}
 
 /* Adds other work of the device from *i on that begins no later than until_ns. */
 static void add_work_until(struct gpu *g, uint32_t device, struct device_sums *d, size_t *i,
@@ -206,78 +152,19 @@ static void add_work_until(struct gpu *g, uint32_t device, struct device_sums *d
 			continue;
 		if (m->work[*i].start_ns > until_ns)
 			return;
-		add_work(g, d, *i);
+
+		const struct ws_work *w = &m->work[*i];
+		int64_t end_ns = w->start_ns + w->dur_ns;
+
+		extend(d, w->start_ns, end_ns);
+		ws_union_add(&d->busy, w->start_ns, end_ns);
+		if (w->kind != WS_WORK_GRAPH)
+			continue;
+		/* its kernels are not recorded, but the device is busy */
+		d->graphs++;
+		add_running(g, d, w->start_ns, end_ns);
+		ws_union_add(&d->computation_or_graphs, w->start_ns, end_ns);
 	}
-}
-
-static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_model *m,
-                       const struct ws_device *d)
-{
-	char id[24], capability[48];
-
-	snprintf(id, sizeof(id), "%" PRIu64, d->id);
-	ws_cell_set_str(t, &row[WS_TC_gpu_device], id);
-	ws_cell_set_model_text(t, &row[WS_TC_gpu_name], m, d->name);
-	if (d->memory_bytes > 0) {
-		ws_cell_set_real(&row[WS_TC_gpu_memory_gb], (double)d->memory_bytes / 1e9);
-		ws_cell_set_int(&row[WS_TC_gpu_memory_bytes], d->memory_bytes);
-	}
-	if (!d->is_amd && d->facts.compute_capability_major >= 0 &&
-	    d->facts.compute_capability_minor >= 0) {
-		snprintf(capability, sizeof(capability), "%" PRId64 ".%" PRId64,
-		         d->facts.compute_capability_major, d->facts.compute_capability_minor);
-		ws_cell_set_str(t, &row[WS_TC_gpu_capability], capability);
-	}
-}
-
-static void set_times(const struct gpu *g, struct ws_cell *row, const struct device_sums *d)
-{
-	double window = (double)(g->end_ns - g->start_ns);
-	int64_t total = d->last_ns - d->first_ns;
-	int64_t kernels = d->kernels.busy_ns, computation = d->computation.busy_ns;
-	int64_t explained = d->computation_or_graphs.busy_ns, busy = d->busy.busy_ns;
-
-	ws_cell_set_real(&row[WS_TC_gpu_utilization],
-	                 ws_stat_percent((double)d->kernels_inside.busy_ns, window));
-	if (d->occupancy.known) {
-		/* the mean of min(1, blocks per SM of all running kernels), idle time as 0; unknown
-		 * for kernels of a graph */
-		if (window > 0 && !d->graphs)
-			ws_cell_set_real(&row[WS_TC_gpu_sm_efficiency],
-			                 100 * (d->residency.covered / window));
-		ws_cell_set_real(&row[WS_TC_gpu_occupancy_kineto],
-		                 ws_stat_ratio(d->occupancy.kineto_ns, d->occupancy.weight_ns));
-		ws_cell_set_real(&row[WS_TC_gpu_occupancy],
-		                 ws_stat_ratio(d->occupancy.percent_ns, d->occupancy.weight_ns));
-	}
-	/* 0 would be wrong if kernels of unknown use exist */
-	if (d->tensor_ns || !d->unknown_tensor_ns)
-		ws_cell_set_share(&row[WS_TC_gpu_tensor], d->tensor_ns, d->kernel_ns);
-	ws_cell_set_share(&row[WS_TC_gpu_tensor_unknown], d->unknown_tensor_ns, d->kernel_ns);
-	ws_cell_set_int(&row[WS_TC_gpu_window_ns], g->end_ns - g->start_ns);
-	ws_cell_set_int(&row[WS_TC_gpu_kernels], (int64_t)d->count);
-	ws_cell_set_int(&row[WS_TC_gpu_kernel_ns], d->kernel_ns);
-	if (d->first_ns > d->last_ns)
-		return;
-	ws_cell_set_int(&row[WS_TC_gpu_computation_ns], computation);
-	ws_cell_set_int(&row[WS_TC_gpu_comm_exposed_ns], kernels - explained);
-	if (d->graphs)
-		ws_cell_set_int(&row[WS_TC_gpu_graph_ns], explained - computation);
-	ws_cell_set_int(&row[WS_TC_gpu_copy_exposed_ns], busy - kernels);
-	ws_cell_set_int(&row[WS_TC_gpu_busy_ns], busy);
-	ws_cell_set_int(&row[WS_TC_gpu_idle_ns], total - busy);
-	ws_cell_set_int(&row[WS_TC_gpu_timeline_ns], total);
-}
-
-/* Adds a note with the program's name of the device. */
-static void note_name(struct ws_table *t, const struct ws_model *m, uint64_t device)
-{
-	uint32_t text = ws_model_text(m, ws_resources_device(&m->resources, device));
-	struct ws_bytes name = m->texts[text];
-
-	if (name.len)
-		ws_table_note(t, "The program calls device %" PRIu64 " `%.*s`.", device,
-		              name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
 }
 
 static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
@@ -298,7 +185,38 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 		if (!k->kind->timed || !ws_kernel_selected(g->tab->m, sel, k, i))
 			continue;
 		add_work_until(g, device, &d, &work, k->start_ns);
-		add_kernel(g, &d, k);
+
+		const struct ws_config *config = &m->configs[k->kind->config];
+		int64_t start_ns = k->start_ns, end_ns = start_ns + k->dur_ns;
+
+		d.count++;
+		d.kernel_ns += end_ns - start_ns;
+		d.tensor_ns += config->tensor == WS_TENSOR_YES ? end_ns - start_ns : 0;
+		d.unknown_tensor_ns +=
+		        ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? end_ns - start_ns : 0;
+		extend(&d, start_ns, end_ns);
+		add_running(g, &d, start_ns, end_ns);
+		ws_union_add(&d.busy, start_ns, end_ns);
+		if (k->kind->class != WS_TEXT_COMM) {
+			ws_union_add(&d.computation, start_ns, end_ns);
+			ws_union_add(&d.computation_or_graphs, start_ns, end_ns);
+		}
+		if (!config->has_occupancy) {
+			d.without_shape++;
+			continue;
+		}
+		double weight = (double)overlap_ns(g, start_ns, end_ns);
+		d.occupancy.known++;
+		d.occupancy.weight_ns += weight;
+		d.occupancy.percent_ns += weight * config->occupancy.percent;
+		d.occupancy.kineto_ns += weight * config->occupancy.kineto_percent;
+		if (start_ns != d.residency.now_ns)
+			change_until(g, &d.residency, start_ns);
+		WS_GROW(d.residency.now, d.residency.nnow + 1, d.residency.now_capacity);
+		WS_GROW(d.residency.ends, d.residency.nends + 1, d.residency.ends_capacity);
+		d.residency.now[d.residency.nnow++] =
+		        (struct change){start_ns, config->occupancy.blocks_per_sm};
+		push_end(&d.residency, (struct change){end_ns, -config->occupancy.blocks_per_sm});
 	}
 	add_work_until(g, device, &d, &work, INT64_MAX);
 	change_until(g, &d.residency, INT64_MAX);
@@ -308,12 +226,68 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 	g->idle_devices += !worked;
 	if (worked) {
 		struct ws_cell *row = ws_table_row(t);
+		const struct ws_device *listed = &m->devices[device];
+		char id[24], capability[48];
 
-		set_device(t, row, m, &m->devices[device]);
-		set_times(g, row, &d);
+		snprintf(id, sizeof(id), "%" PRIu64, listed->id);
+		ws_cell_set_str(t, &row[WS_TC_gpu_device], id);
+		ws_cell_set_model_text(t, &row[WS_TC_gpu_name], m, listed->name);
+		if (listed->memory_bytes > 0) {
+			ws_cell_set_real(&row[WS_TC_gpu_memory_gb],
+			                 (double)listed->memory_bytes / 1e9);
+			ws_cell_set_int(&row[WS_TC_gpu_memory_bytes], listed->memory_bytes);
+		}
+		if (!listed->is_amd && listed->facts.compute_capability_major >= 0 &&
+		    listed->facts.compute_capability_minor >= 0) {
+			snprintf(capability, sizeof(capability), "%" PRId64 ".%" PRId64,
+			         listed->facts.compute_capability_major,
+			         listed->facts.compute_capability_minor);
+			ws_cell_set_str(t, &row[WS_TC_gpu_capability], capability);
+		}
+		double window = (double)(g->end_ns - g->start_ns);
+		int64_t total = d.last_ns - d.first_ns;
+		int64_t kernels = d.kernels.busy_ns, computation = d.computation.busy_ns;
+		int64_t explained = d.computation_or_graphs.busy_ns, busy = d.busy.busy_ns;
+
+		ws_cell_set_real(&row[WS_TC_gpu_utilization],
+		                 ws_stat_percent((double)d.kernels_inside.busy_ns, window));
+		if (d.occupancy.known) {
+			/* the mean of min(1, blocks per SM of all running kernels), idle time as 0;
+			 * unknown for kernels of a graph */
+			if (window > 0 && !d.graphs)
+				ws_cell_set_real(&row[WS_TC_gpu_sm_efficiency],
+				                 100 * (d.residency.covered / window));
+			ws_cell_set_real(&row[WS_TC_gpu_occupancy_kineto],
+			                 ws_stat_ratio(d.occupancy.kineto_ns,
+			                               d.occupancy.weight_ns));
+			ws_cell_set_real(&row[WS_TC_gpu_occupancy],
+			                 ws_stat_ratio(d.occupancy.percent_ns,
+			                               d.occupancy.weight_ns));
+		}
+		/* 0 would be wrong if kernels of unknown use exist */
+		if (d.tensor_ns || !d.unknown_tensor_ns)
+			ws_cell_set_share(&row[WS_TC_gpu_tensor], d.tensor_ns, d.kernel_ns);
+		ws_cell_set_share(&row[WS_TC_gpu_tensor_unknown], d.unknown_tensor_ns, d.kernel_ns);
+		ws_cell_set_int(&row[WS_TC_gpu_window_ns], g->end_ns - g->start_ns);
+		ws_cell_set_int(&row[WS_TC_gpu_kernels], (int64_t)d.count);
+		ws_cell_set_int(&row[WS_TC_gpu_kernel_ns], d.kernel_ns);
+		ws_cell_set_int(&row[WS_TC_gpu_computation_ns], computation);
+		ws_cell_set_int(&row[WS_TC_gpu_comm_exposed_ns], kernels - explained);
+		if (d.graphs)
+			ws_cell_set_int(&row[WS_TC_gpu_graph_ns], explained - computation);
+		ws_cell_set_int(&row[WS_TC_gpu_copy_exposed_ns], busy - kernels);
+		ws_cell_set_int(&row[WS_TC_gpu_busy_ns], busy);
+		ws_cell_set_int(&row[WS_TC_gpu_idle_ns], total - busy);
+		ws_cell_set_int(&row[WS_TC_gpu_timeline_ns], total);
+
+		/* the program's name of the device */
+		uint32_t text = ws_model_text(m, ws_resources_device(&m->resources, listed->id));
+		struct ws_bytes name = m->texts[text];
+
+		if (name.len)
+			ws_table_note(t, "The program calls device %" PRIu64 " `%.*s`.", listed->id,
+			              name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
 	}
-	if (worked)
-		note_name(t, m, m->devices[device].id);
 	if (d.without_shape)
 		ws_table_note(t,
 		              "Device %" PRIu64 ": %s kernels have no occupancy "

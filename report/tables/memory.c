@@ -44,56 +44,6 @@ static const struct ws_memory_event *event_of(const struct memory *s, size_t i)
 	return &s->tab->m->memory[s->event[i]];
 }
 
-/*
- * Finds the allocated memory after each event: as recorded by the framework's allocator, else the
- * sum of allocations minus releases since recording began.
- */
-static void find_states(struct memory *s)
-{
-	const struct ws_model *m = s->tab->m;
-	int64_t *sum;
-	uint8_t *recorded;
-	struct ws_idmap blocks = {0}; /* address -> event that allocated it */
-	size_t at = 0;
-
-	WS_NEW(s->tab->temp, s->event, m->nmemory);
-	WS_NEW(s->tab->temp, s->state, m->nmemory);
-	WS_NEW(s->tab->temp, sum, m->ndevices);
-	WS_NEW(s->tab->temp, recorded, m->ndevices);
-	for (size_t i = 0; i < m->nmemory; i++)
-		if (m->memory[i].device != WS_NONE)
-			recorded[m->memory[i].device] |= m->memory[i].allocated_bytes > 0;
-	for (uint32_t i = 0; i < m->nmemory; i++) {
-		const struct ws_memory_event *e = &m->memory[i];
-
-		if (e->device == WS_NONE || e->op == WS_MEMORY_OP_OUT_OF_MEMORY) {
-			s->out_of_memory += e->op == WS_MEMORY_OP_OUT_OF_MEMORY;
-			continue;
-		}
-		uint32_t block = e->address ? ws_idmap_get(&blocks, e->address) : WS_NONE;
-		if (e->op == WS_MEMORY_OP_ALLOC) {
-			sum[e->device] += (int64_t)e->bytes;
-			if (e->address)
-				ws_idmap_put(&blocks, e->address, i);
-		} else {
-			/* a release may lack its size */
-			sum[e->device] -= e->bytes || block == WS_NONE
-			                          ? (int64_t)e->bytes
-			                          : (int64_t)m->memory[block].bytes;
-		}
-		if (!ws_memory_selected(m, s->tab->sel, i))
-			continue;
-		s->guessed |= !recorded[e->device];
-		s->event[at] = i;
-		s->state[at++] =
-		        (struct state){recorded[e->device] ? (int64_t)e->allocated_bytes
-		                                           : sum[e->device],
-		                       e->reserved_bytes ? (int64_t)e->reserved_bytes : -1};
-	}
-	s->n = at;
-	ws_idmap_free(&blocks);
-}
-
 static struct ws_cell *new_row(struct memory *s, const char *section, uint32_t device)
 {
 	struct ws_cell *row = ws_table_row(s->t);
@@ -198,90 +148,6 @@ static struct ws_cell *add_sums(struct memory *s, const struct op_sums *sums)
 	return row;
 }
 
-/* Over all devices. Each allocation counts for its innermost operation. */
-static void add_operations(struct memory *s)
-{
-	const struct ws_model *m = s->tab->m;
-	struct op_sums *sums, rest = {0};
-	struct ws_row_key *order;
-	size_t rows = 0;
-
-	WS_NEW(s->tab->temp, sums, m->ntexts);
-	WS_NEW(s->tab->temp, order, m->ntexts);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct ws_memory_event *e = event_of(s, i);
-		struct op_sums *sum = &sums[op_of_event(s, e)];
-
-		sum->net += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
-		sum->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
-		sum->allocations += e->op == WS_MEMORY_OP_ALLOC;
-	}
-	for (uint32_t i = 0; i < m->ntexts; i++)
-		/* ids of texts change by an export and import */
-		if (sums[i].taken || sums[i].net)
-			order[rows++] =
-			        (struct ws_row_key){.number = {WS_DESCENDING(sums[i].taken)},
-			                            .text = {m->texts[i]},
-			                            .row = i};
-	ws_row_keys_sort(order, rows);
-	for (size_t i = 0; i < rows; i++) {
-		const struct op_sums *sum = &sums[order[i].row];
-
-		if (i < TOP_OPS) {
-			set_place(s, add_sums(s, sum), order[i].row);
-			continue;
-		}
-		rest.taken += sum->taken;
-		rest.net += sum->net;
-		rest.allocations += sum->allocations;
-	}
-	if (rows > TOP_OPS)
-		ws_cell_set_str(s->t, &add_sums(s, &rest)[WS_TC_memory_item],
-		                "(all other operations)");
-}
-
-/* "aten::linear / aten::empty": the outermost operation shows the purpose of the innermost. */
-static void set_long_place(struct memory *s, struct ws_cell *row, const struct ws_memory_event *e)
-{
-	const struct ws_model *m = s->tab->m;
-	const struct ws_op_tree *ops = &m->cpu_ops.tree;
-	uint32_t outer = e->cpu_op;
-
-	while (outer != WS_NONE && ops->parent[outer] != WS_NONE)
-		outer = ops->parent[outer];
-	if (outer == e->cpu_op) {
-		set_place(s, row, op_of_event(s, e));
-		return;
-	}
-	struct ws_bytes a = m->texts[ops->name[outer]];
-	struct ws_bytes b = m->texts[ops->name[e->cpu_op]];
-	char *text = ws_arena_format(s->tab->temp, "%.*s / %.*s", (int)a.len, (const char *)a.ptr,
-	                             (int)b.len, (const char *)b.ptr);
-	ws_cell_set_str(s->t, &row[WS_TC_memory_item], text);
-}
-
-/* The largest; of equal ones the first, in order of time. */
-static size_t find_largest(const struct memory *s, size_t largest[LARGEST])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		const struct ws_memory_event *e = event_of(s, i);
-		size_t at = n;
-
-		if (e->op != WS_MEMORY_OP_ALLOC)
-			continue;
-		while (at && event_of(s, largest[at - 1])->bytes < e->bytes)
-			at--;
-		if (at == LARGEST)
-			continue;
-		n += n < LARGEST;
-		memmove(&largest[at + 1], &largest[at], (n - 1 - at) * sizeof(*largest));
-		largest[at] = i;
-	}
-	return n;
-}
-
 void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
@@ -294,20 +160,132 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 		           "profile_memory=True, Nsight Systems with --cuda-memory-usage=true.");
 		return;
 	}
-	find_states(&s);
+
+	/* Allocated memory after each event: as recorded by the framework's allocator, else the sum
+	 * of allocations minus releases since recording began. */
+	int64_t *sum;
+	uint8_t *recorded;
+	struct ws_idmap blocks = {0}; /* address -> event that allocated it */
+	size_t at = 0;
+
+	WS_NEW(tab->temp, s.event, m->nmemory);
+	WS_NEW(tab->temp, s.state, m->nmemory);
+	WS_NEW(tab->temp, sum, m->ndevices);
+	WS_NEW(tab->temp, recorded, m->ndevices);
+	for (size_t i = 0; i < m->nmemory; i++)
+		if (m->memory[i].device != WS_NONE)
+			recorded[m->memory[i].device] |= m->memory[i].allocated_bytes > 0;
+	for (uint32_t i = 0; i < m->nmemory; i++) {
+		const struct ws_memory_event *e = &m->memory[i];
+
+		if (e->device == WS_NONE || e->op == WS_MEMORY_OP_OUT_OF_MEMORY) {
+			s.out_of_memory += e->op == WS_MEMORY_OP_OUT_OF_MEMORY;
+			continue;
+		}
+		uint32_t block = e->address ? ws_idmap_get(&blocks, e->address) : WS_NONE;
+		if (e->op == WS_MEMORY_OP_ALLOC) {
+			sum[e->device] += (int64_t)e->bytes;
+			if (e->address)
+				ws_idmap_put(&blocks, e->address, i);
+		} else {
+			/* a release may lack its size */
+			sum[e->device] -= e->bytes || block == WS_NONE
+			                          ? (int64_t)e->bytes
+			                          : (int64_t)m->memory[block].bytes;
+		}
+		if (!ws_memory_selected(m, tab->sel, i))
+			continue;
+		s.guessed |= !recorded[e->device];
+		s.event[at] = i;
+		s.state[at++] = (struct state){recorded[e->device] ? (int64_t)e->allocated_bytes
+		                                                   : sum[e->device],
+		                               e->reserved_bytes ? (int64_t)e->reserved_bytes : -1};
+	}
+	s.n = at;
+	ws_idmap_free(&blocks);
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_device(&s, d, false);
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_device(&s, d, true);
-	add_operations(&s);
 
-	size_t largest[LARGEST], n = find_largest(&s, largest);
+	/* Over all devices. Each allocation counts for its innermost operation. */
+	struct op_sums *sums, rest = {0};
+	struct ws_row_key *order;
+	size_t nplaces = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	WS_NEW(tab->temp, sums, m->ntexts);
+	WS_NEW(tab->temp, order, m->ntexts);
+	for (size_t i = 0; i < s.n; i++) {
+		const struct ws_memory_event *e = event_of(&s, i);
+		struct op_sums *of = &sums[op_of_event(&s, e)];
+
+		of->net += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : -(int64_t)e->bytes;
+		of->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
+		of->allocations += e->op == WS_MEMORY_OP_ALLOC;
+	}
+	for (uint32_t i = 0; i < m->ntexts; i++)
+		/* ids of texts change by an export and import */
+		if (sums[i].taken || sums[i].net)
+			order[nplaces++] =
+			        (struct ws_row_key){.number = {WS_DESCENDING(sums[i].taken)},
+			                            .text = {m->texts[i]},
+			                            .row = i};
+	ws_row_keys_sort(order, nplaces);
+	for (size_t i = 0; i < nplaces; i++) {
+		const struct op_sums *of = &sums[order[i].row];
+
+		if (i < TOP_OPS) {
+			set_place(&s, add_sums(&s, of), order[i].row);
+			continue;
+		}
+		rest.taken += of->taken;
+		rest.net += of->net;
+		rest.allocations += of->allocations;
+	}
+	if (nplaces > TOP_OPS)
+		ws_cell_set_str(s.t, &add_sums(&s, &rest)[WS_TC_memory_item],
+		                "(all other operations)");
+
+	/* The largest allocations; of equal ones the first, in order of time. */
+	size_t largest[LARGEST], nlargest = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		const struct ws_memory_event *e = event_of(&s, i);
+		size_t place = nlargest;
+
+		if (e->op != WS_MEMORY_OP_ALLOC)
+			continue;
+		while (place && event_of(&s, largest[place - 1])->bytes < e->bytes)
+			place--;
+		if (place == LARGEST)
+			continue;
+		nlargest += nlargest < LARGEST;
+		memmove(&largest[place + 1], &largest[place],
+		        (nlargest - 1 - place) * sizeof(*largest));
+		largest[place] = i;
+	}
+	for (size_t i = 0; i < nlargest; i++) {
 		const struct ws_memory_event *e = event_of(&s, largest[i]);
 		struct ws_cell *row = new_row(&s, "largest", e->device);
 
-		set_long_place(&s, row, e);
+		/* "aten::linear / aten::empty": the outermost operation shows the purpose of the
+		 * innermost */
+		const struct ws_op_tree *ops = &m->cpu_ops.tree;
+		uint32_t outer = e->cpu_op;
+
+		while (outer != WS_NONE && ops->parent[outer] != WS_NONE)
+			outer = ops->parent[outer];
+		if (outer == e->cpu_op) {
+			set_place(&s, row, op_of_event(&s, e));
+		} else {
+			struct ws_bytes a = m->texts[ops->name[outer]];
+			struct ws_bytes b = m->texts[ops->name[e->cpu_op]];
+
+			ws_cell_set_str(t, &row[WS_TC_memory_item],
+			                ws_arena_format(tab->temp, "%.*s / %.*s", (int)a.len,
+			                                (const char *)a.ptr, (int)b.len,
+			                                (const char *)b.ptr));
+		}
 		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s.tab->m->begin_ns);
 		ws_cell_set_int(&row[WS_TC_memory_allocated], s.state[largest[i]].capacity);
 		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);

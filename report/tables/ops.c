@@ -80,14 +80,6 @@ static inline struct ws_ops_sums *ws_ops_sums_of(struct ws_ops_table *s,
 
 /* Calls of operations as one tree: ranges, or a framework's with the ranges around them. */
 
-static int64_t ws_ops_node_flops(const struct ws_ops_table *s, const struct ws_ops_node *node)
-{
-	if (node->cost == WS_NONE)
-		return -1;
-	return s->are_ranges ? s->tab->m->ops.op[node->cost].flops
-	                     : ws_cpu_op_config(s->tab->m, node->cost)->flops;
-}
-
 /* Adds the next node. Its time is subtracted from its parent's own time. */
 static void add_node(struct ws_ops_table *s, const struct ws_ops_node *node)
 {
@@ -101,38 +93,6 @@ static void add_node(struct ws_ops_table *s, const struct ws_ops_node *node)
 	if (node->selected)
 		s->sums[node->kind][node->name].self_cpu_ns += node->dur_ns;
 	ws_spill_put(&s->nodes, sizeof(*node), s->nnodes++, node);
-}
-
-/* Nodes of ranges. */
-static void ws_ops_add_ranges(struct ws_ops_table *s)
-{
-	struct ws_joined_rows *rows = s->tab->sel->rows;
-	const struct ws_model *m = s->tab->m;
-
-	ws_spill_open(&s->nodes, rows->nranges * sizeof(struct ws_ops_node));
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-		const bool is_op =
-		        r->context->payload != WS_NONE && m->ops.is_op[r->context->payload];
-		const struct ws_ops_node node = {.dur_ns = r->end_ns - r->start_ns,
-		                                 .cost = is_op ? r->context->payload : WS_NONE,
-		                                 .parent = r->parent,
-		                                 .name = r->context->name,
-		                                 .kind = WS_OPS_OP,
-		                                 .selected =
-		                                         ws_range_selected(m, s->tab->sel, r, i)};
-
-		add_node(s, &node);
-	}
-}
-
-/* Is the range an annotation? Modules are not rows of PyTorch's table, and ranges ended by another
- * thread do not nest. */
-static bool is_annotation(const struct ws_model *m, const struct ws_joined_range *range)
-{
-	const struct ws_path *path = &m->ranges.paths[range->context->path];
-
-	return !path->style && path->domain != WS_TEXT_MODULE_DOMAIN;
 }
 
 /* An operation or range, its number, and its node once there is one. */
@@ -155,64 +115,55 @@ static int by_place(const void *pa, const void *pb)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static size_t place_all(const struct ws_ops_table *s, struct placed *placed)
-{
-	struct ws_joined_rows *rows = s->tab->sel->rows;
-	const struct ws_op_tree *ops = &s->tab->m->cpu_ops.tree;
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < ops->n; i++)
-		placed[n++] = (struct placed){ops->start_ns[i], ops->end_ns[i], ops->thread[i], i,
-		                              WS_NONE,          false};
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
-		if (is_annotation(s->tab->m, r))
-			placed[n++] = (struct placed){r->start_ns, r->end_ns, r->context->thread,
-			                              i,           WS_NONE,   true};
-	}
-	ws_sort(placed, n, sizeof(*placed), by_place);
-	return n;
-}
-
-static struct ws_ops_node node_of_placed(const struct ws_ops_table *s, const struct placed *at)
-{
-	const struct ws_model *m = s->tab->m;
-	const struct ws_selection *sel = s->tab->sel;
-	const uint32_t i = at->number;
-	const struct ws_joined_range *r = at->is_range ? ws_joined_rows_range(sel->rows, i) : NULL;
-
-	return (struct ws_ops_node){.dur_ns = at->end_ns - at->start_ns,
-	                            .cost = r ? WS_NONE : i,
-	                            .parent = at->parent,
-	                            .name = r ? r->context->name : m->cpu_ops.tree.name[i],
-	                            .kind = r ? WS_OPS_RANGE : WS_OPS_OP,
-	                            .selected = r ? ws_range_selected(m, sel, r, i) : sel->op[i]};
-}
-
 /* Operations of a framework, with the ranges that the program put around them. */
 static void ws_ops_merge(struct ws_ops_table *s)
 {
-	struct ws_joined_rows *rows = s->tab->sel->rows;
-	const size_t nops = s->tab->m->cpu_ops.tree.n, all = nops + rows->nranges;
+	const struct ws_model *m = s->tab->m;
+	const struct ws_selection *sel = s->tab->sel;
+	struct ws_joined_rows *rows = sel->rows;
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+	const size_t nops = ops->n, all = nops + rows->nranges;
 	struct placed *placed;
-	size_t n;
+	size_t n = 0;
 
 	WS_NEW(s->tab->temp, placed, all);
 	WS_NEW(s->tab->temp, s->node, all);
 	ws_spill_open(&s->nodes, all * sizeof(struct ws_ops_node));
 	memset(s->node, 0xff, all * sizeof(*s->node));
-	n = place_all(s, placed);
+	for (uint32_t i = 0; i < ops->n; i++)
+		placed[n++] = (struct placed){ops->start_ns[i], ops->end_ns[i], ops->thread[i], i,
+		                              WS_NONE,          false};
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+		const struct ws_path *path = &m->ranges.paths[range->context->path];
+
+		/* annotations: modules are not rows of PyTorch's table, and ranges ended by another
+		 * thread do not nest */
+		if (!path->style && path->domain != WS_TEXT_MODULE_DOMAIN)
+			placed[n++] = (struct placed){
+			        range->start_ns, range->end_ns, range->context->thread, i,
+			        WS_NONE,         true};
+	}
+	ws_sort(placed, n, sizeof(*placed), by_place);
 	for (uint32_t i = 0; i < n; i++) {
 		struct placed *at = &placed[i];
-		struct ws_ops_node node;
 
 		at->parent = i ? i - 1 : WS_NONE;
 		while (at->parent != WS_NONE && (placed[at->parent].thread != at->thread ||
 		                                 placed[at->parent].end_ns < at->end_ns))
 			at->parent = placed[at->parent].parent;
 		s->node[at->is_range ? nops + at->number : at->number] = i;
-		node = node_of_placed(s, at);
+		const uint32_t number = at->number;
+		const struct ws_joined_range *r =
+		        at->is_range ? ws_joined_rows_range(rows, number) : NULL;
+		const struct ws_ops_node node = {.dur_ns = at->end_ns - at->start_ns,
+		                                 .cost = r ? WS_NONE : number,
+		                                 .parent = at->parent,
+		                                 .name = r ? r->context->name : ops->name[number],
+		                                 .kind = r ? WS_OPS_RANGE : WS_OPS_OP,
+		                                 .selected =
+		                                         r ? ws_range_selected(m, sel, r, number)
+		                                           : sel->op[number]};
 		add_node(s, &node);
 	}
 	/* a range without a node is replaced by its parent */
@@ -239,17 +190,6 @@ static uint32_t ws_ops_node_of(const struct ws_ops_table *s, uint32_t op, uint32
 
 /* API calls: their own time, which is subtracted from the operations around them. */
 
-/* Of an operation and a range around a call, the inner one comes after the other. */
-static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joined_call *call)
-{
-	uint32_t a = ws_ops_node_of(s, ws_joined_call_op(s->tab->m, call), call->range), b;
-
-	if (s->are_ranges)
-		return a;
-	b = ws_ops_node_of(s, WS_NONE, call->range);
-	return a == WS_NONE || (b != WS_NONE && b > a) ? b : a;
-}
-
 /* A call that returned, but may be nested in another one. */
 struct returned {
 	int64_t start_ns, end_ns;
@@ -275,11 +215,16 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 {
 	struct ws_ops_table *s = c->s;
 	struct returned_of *t = &c->threads[call->kind->thread];
+	const uint32_t op = ws_ops_node_of(s, ws_joined_call_op(s->tab->m, call), call->range),
+	               range = ws_ops_node_of(s, WS_NONE, call->range);
+	/* of an operation and a range around a call, the inner one comes after the other */
+	const bool is_in_range =
+	        !s->are_ranges && (op == WS_NONE || (range != WS_NONE && range > op));
 	struct returned new = {.start_ns = call->start_ns,
 	                       .end_ns = call->start_ns + call->dur_ns,
 	                       .sums = selected ? &s->sums[WS_OPS_CALL][call->kind->name] : NULL,
-	                       .owner =
-	                               ws_ops_sums_of(s, ws_ops_node_at(s, node_of_call(s, call)))};
+	                       .owner = ws_ops_sums_of(s, ws_ops_node_at(s, is_in_range ? range
+	                                                                                : op))};
 	int64_t self_ns = call->dur_ns;
 
 	for (; t->n; t->n--) {
@@ -346,24 +291,6 @@ static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns, bool is_cap
 	sums->device_work++;
 }
 
-static void add_all_work(struct ws_ops_table *s)
-{
-	const struct ws_model *m = s->tab->m;
-	const struct ws_selection *sel = s->tab->sel;
-
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-
-		if (ws_kernel_selected(m, sel, k, i))
-			add_work(s, ws_ops_node_of(s, k->cpu_op, k->range),
-			         k->kind->timed ? k->dur_ns : 0, k->kind->is_captured, k->call);
-	}
-	for (size_t i = 0; i < m->nwork; i++)
-		if (sel->work[i])
-			add_work(s, ws_ops_node_of(s, m->work[i].op, m->work[i].range),
-			         m->work[i].dur_ns, m->work[i].is_captured, m->work[i].call);
-}
-
 /* Sets for each operation the line that makes most of its time: on devices, if they have recorded
  * work, else on the CPU. */
 static void find_sources(struct ws_ops_table *s)
@@ -409,13 +336,6 @@ static void find_sources(struct ws_ops_table *s)
 	ws_idmap_free(&at_of);
 }
 
-/* An only child with its parent's name is the same operation, recorded twice. */
-static bool repeats_parent(const struct ws_ops_node *node, const struct ws_ops_node *parent)
-{
-	return parent && parent->selected == node->selected && parent->children == 1 &&
-	       parent->name == node->name;
-}
-
 static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t row)
 {
 	size_t ntexts = s->tab->m->ntexts;
@@ -436,60 +356,11 @@ static void set_cuda(const struct ws_ops_table *s, struct ws_cell *row,
 	ws_cell_set_int(&row[WS_TC_ops_device_work], (int64_t)sums->device_work);
 }
 
-static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t number)
-{
-	const struct ws_model *m = s->tab->m;
-	const struct ws_ops_sums *sums = sums_of(s, number);
-	const enum ws_ops_kind kind = (enum ws_ops_kind)(number / m->ntexts);
-	struct ws_cell *row = ws_table_row(t);
-
-	struct ws_bytes text = m->texts[number % m->ntexts];
-
-	if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
-		text = ws_bytes_of(ALL_STEPS);
-	else if (!text.len)
-		text = ws_bytes_of("(no name)");
-	ws_cell_set_text(t, &row[WS_TC_ops_name], text.ptr, text.len);
-	ws_cell_share_str(&row[WS_TC_ops_kind], kind == WS_OPS_CALL ? "API call"
-	                                        : kind == WS_OPS_RANGE || s->are_ranges
-	                                                ? "range"
-	                                                : "operation");
-	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
-	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
-	ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
-	ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], sums->self_cpu_ns, s->all_cpu_ns);
-	ws_cell_set_share(&row[WS_TC_ops_cpu_percent], sums->cpu_ns, s->all_cpu_ns);
-	ws_cell_set_mean(&row[WS_TC_ops_cpu_avg_ns], sums->cpu_ns, sums->calls);
-	if (kind == WS_OPS_CALL)
-		return;
-	if (kind == WS_OPS_OP && s->sources[number % m->ntexts].source) {
-		const struct ws_ops_source *source = &s->sources[number % m->ntexts];
-		const struct ws_bytes line = m->texts[source->source];
-
-		char others[16] = "";
-		struct ws_buf shown = {0};
-
-		ws_buf_put(&shown, line.ptr, line.len);
-		if (source->nothers)
-			ws_buf_put(&shown, others,
-			           (size_t)snprintf(others, sizeof(others), " (+%u)",
-			                            source->nothers));
-		ws_cell_set_text(t, &row[WS_TC_ops_source], (const char *)shown.data, shown.len);
-		ws_buf_free(&shown);
-	}
-	set_cuda(s, row, sums);
-	if (ws_model_has_work(m)) {
-		ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
-		ws_cell_set_mean(&row[WS_TC_ops_cuda_avg_ns], sums->cuda_ns, sums->calls);
-	}
-	if (!sums->flops_unknown)
-		ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
-}
-
 static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
 {
 	struct ws_ops_sums total = s->without_op;
-	const size_t all = s->tab->m->ntexts * WS_OPS_KINDS;
+	const struct ws_model *m = s->tab->m;
+	const size_t all = m->ntexts * WS_OPS_KINDS;
 	struct ws_row_key *order;
 	struct ws_cell *row;
 	size_t n = 0;
@@ -507,8 +378,53 @@ static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
 		total.device_work += sums_of(s, i)->device_work;
 	}
 	ws_row_keys_sort(order, n);
-	for (size_t i = 0; i < n; i++)
-		add_row(s, t, order[i].row);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_ops_sums *sums = sums_of(s, order[i].row);
+		const enum ws_ops_kind kind = (enum ws_ops_kind)(order[i].row / m->ntexts);
+		const struct ws_ops_source *source = &s->sources[order[i].row % m->ntexts];
+		struct ws_bytes text = m->texts[order[i].row % m->ntexts];
+
+		row = ws_table_row(t);
+		if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
+			text = ws_bytes_of(ALL_STEPS);
+		else if (!text.len)
+			text = ws_bytes_of("(no name)");
+		ws_cell_set_text(t, &row[WS_TC_ops_name], text.ptr, text.len);
+		ws_cell_share_str(&row[WS_TC_ops_kind], kind == WS_OPS_CALL ? "API call"
+		                                        : kind == WS_OPS_RANGE || s->are_ranges
+		                                                ? "range"
+		                                                : "operation");
+		ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
+		ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
+		ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
+		ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], sums->self_cpu_ns,
+		                  s->all_cpu_ns);
+		ws_cell_set_share(&row[WS_TC_ops_cpu_percent], sums->cpu_ns, s->all_cpu_ns);
+		ws_cell_set_mean(&row[WS_TC_ops_cpu_avg_ns], sums->cpu_ns, sums->calls);
+		if (kind == WS_OPS_CALL)
+			continue;
+		if (kind == WS_OPS_OP && source->source) {
+			const struct ws_bytes line = m->texts[source->source];
+			char others[16] = "";
+			struct ws_buf shown = {0};
+
+			ws_buf_put(&shown, line.ptr, line.len);
+			if (source->nothers)
+				ws_buf_put(&shown, others,
+				           (size_t)snprintf(others, sizeof(others), " (+%u)",
+				                            source->nothers));
+			ws_cell_set_text(t, &row[WS_TC_ops_source], (const char *)shown.data,
+			                 shown.len);
+			ws_buf_free(&shown);
+		}
+		set_cuda(s, row, sums);
+		if (ws_model_has_work(m)) {
+			ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
+			ws_cell_set_mean(&row[WS_TC_ops_cuda_avg_ns], sums->cuda_ns, sums->calls);
+		}
+		if (!sums->flops_unknown)
+			ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
+	}
 	if (s->without_op.device_work) {
 		row = ws_table_row(t);
 		ws_cell_share_str(&row[WS_TC_ops_name], "(in no operation)");
@@ -526,18 +442,34 @@ static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
 static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
+	const struct ws_selection *sel = s->tab->sel;
+	struct ws_joined_rows *rows = sel->rows;
 
 	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
 		WS_NEW(s->tab->temp, s->sums[kind], m->ntexts);
-	if (s->are_ranges)
-		ws_ops_add_ranges(s);
-	else
+	if (s->are_ranges) {
+		ws_spill_open(&s->nodes, rows->nranges * sizeof(struct ws_ops_node));
+		for (uint32_t i = 0; i < rows->nranges; i++) {
+			const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+			const bool is_op =
+			        r->context->payload != WS_NONE && m->ops.is_op[r->context->payload];
+			const struct ws_ops_node node = {
+			        .dur_ns = r->end_ns - r->start_ns,
+			        .cost = is_op ? r->context->payload : WS_NONE,
+			        .parent = r->parent,
+			        .name = r->context->name,
+			        .kind = WS_OPS_OP,
+			        .selected = ws_range_selected(m, s->tab->sel, r, i)};
+
+			add_node(s, &node);
+		}
+	} else {
 		ws_ops_merge(s);
+	}
 	ws_spill_open(&s->cuda_ns, s->nnodes * sizeof(int64_t));
 	ws_spill_reserve(&s->cuda_ns, s->nnodes * sizeof(int64_t));
 
 	/* Sums API calls by name, and subtracts their time from the operations around them. */
-	struct ws_joined_rows *rows = s->tab->sel->rows;
 	struct calls c = {.s = s};
 
 	WS_NEW(s->tab->temp, c.threads, s->tab->m->nthreads);
@@ -552,7 +484,17 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		WS_NEW(s->tab->temp, s->replays, s->nnodes);
 		WS_NEW(s->tab->temp, s->launched_by, s->nnodes);
 	}
-	add_all_work(s);
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+
+		if (ws_kernel_selected(m, sel, k, i))
+			add_work(s, ws_ops_node_of(s, k->cpu_op, k->range),
+			         k->kind->timed ? k->dur_ns : 0, k->kind->is_captured, k->call);
+	}
+	for (size_t i = 0; i < m->nwork; i++)
+		if (sel->work[i])
+			add_work(s, ws_ops_node_of(s, m->work[i].op, m->work[i].range),
+			         m->work[i].dur_ns, m->work[i].is_captured, m->work[i].call);
 
 	/* Children come after their parents: in reverse order, each adds to its parent. */
 	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
@@ -569,8 +511,12 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 			if (s->replays[node->parent] < s->replays[i])
 				s->replays[node->parent] = s->replays[i];
 		}
-		if (!(node->selected || node->has_captured) || repeats_parent(node, parent))
+		/* an only child with its parent's name is the same operation, recorded twice */
+		if (!(node->selected || node->has_captured) ||
+		    (parent && parent->selected == node->selected && parent->children == 1 &&
+		     parent->name == node->name))
 			continue;
+
 		/* a range around a capture is not replayed */
 		const uint64_t times = node->has_captured && node->kind == WS_OPS_OP
 		                               ? s->replays[i]
@@ -580,7 +526,9 @@ static void fill_table(struct ws_ops_table *s, struct ws_table *t)
 		sums->calls += times;
 		if (node->selected)
 			sums->cpu_ns += node->dur_ns;
-		flops = ws_ops_node_flops(s, node);
+		flops = node->cost == WS_NONE ? -1
+		        : s->are_ranges       ? m->ops.op[node->cost].flops
+		                              : ws_cpu_op_config(m, node->cost)->flops;
 		sums->flops_unknown |= flops < 0 ||
 		                       __builtin_mul_overflow(flops, (int64_t)times, &flops) ||
 		                       __builtin_add_overflow(sums->flops, flops, &sums->flops);

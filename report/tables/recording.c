@@ -17,25 +17,21 @@ static const struct {
         {24, "SIGXCPU"}, {31, "SIGSYS"},
 };
 
-static const char *signal_name(int64_t number)
-{
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (signals[i].number == number)
-			return signals[i].name;
-	return "unknown name";
-}
-
 void ws_note_origin(const struct ws_model *m, struct ws_table *t)
 {
 	for (size_t i = 0; i < m->nends; i++) {
 		const struct ws_process_end *end = &m->ends[i];
+		const char *name = "unknown name"; /* of the signal */
+
+		for (size_t k = 0; k < sizeof(signals) / sizeof(*signals); k++)
+			name = signals[k].number == end->code ? signals[k].name : name;
 
 		if (end->end == WS_END_SIGNALED)
 			ws_table_note(t,
 			              "The program (process %" PRIu64 ") was killed by signal "
 			              "%" PRId64 " (%s): the report shows what it had done until "
 			              "then.",
-			              end->pid, end->code, signal_name(end->code));
+			              end->pid, end->code, name);
 		else if (end->end == WS_END_EXITED && end->code)
 			ws_table_note(t,
 			              "The program (process %" PRIu64 ") ended with exit status "

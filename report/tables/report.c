@@ -28,38 +28,6 @@ static const struct builder *builder_of(const struct ws_table_def *def)
 	return b;
 }
 
-/* Renames tables called CUDA: to HIP if all devices with kernels are AMD's, and to neutral names
- * without a GPU.
- */
-static void name_for_devices(const struct ws_model *m, struct ws_table *t)
-{
-	const char *title = t->def->title, *begin = "HIP ";
-	char own[128];
-	bool has_amd = false, has_other = false;
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		has_other |= m->devices[i].kernels && !m->devices[i].is_amd;
-		has_amd |= m->devices[i].is_amd;
-	}
-	if (ws_model_on_cpu(m) == 1)
-		ws_table_set_without_gpu(t);
-	if (!ws_model_has_work(m))
-		ws_table_set_without_shares(t);
-	if (t->without_gpu && !strncmp(title, "GPU Time", 8)) {
-		begin = "Kernel ";
-		title += strlen("GPU ");
-	} else if (t->without_gpu && !strncmp(title, "CUDA GPU ", 9)) {
-		begin = "CPU ";
-		title += strlen("CUDA GPU ");
-	} else if (has_amd && !has_other && !strncmp(title, "CUDA ", 5)) {
-		title += strlen("CUDA ");
-	} else {
-		return;
-	}
-	snprintf(own, sizeof(own), "%s%s", begin, title);
-	ws_table_set_title(t, own, NULL);
-}
-
 static enum ws_status make_table(struct ws_relations *relations, struct ws_query *q,
                                  const struct ws_table_def *def, const uint8_t *columns,
                                  struct ws_table **out, struct ws_err *err)
@@ -71,7 +39,36 @@ static enum ws_status make_table(struct ws_relations *relations, struct ws_query
 	                              *tab = &with_temp;
 	struct ws_table *t = *out = ws_table_new(def);
 
-	name_for_devices(tab->m, t);
+	/* Renames tables called CUDA: to HIP if all devices with kernels are AMD's, and to neutral
+	 * names without a GPU. */
+	const char *old = t->def->title, *begin = "HIP ";
+	char name[128];
+	bool has_amd = false, has_other = false;
+
+	for (size_t i = 0; i < tab->m->ndevices; i++) {
+		has_other |= tab->m->devices[i].kernels && !tab->m->devices[i].is_amd;
+		has_amd |= tab->m->devices[i].is_amd;
+	}
+	if (ws_model_on_cpu(tab->m) == 1)
+		ws_table_set_without_gpu(t);
+	if (!ws_model_has_work(tab->m))
+		ws_table_set_without_shares(t);
+	if (t->without_gpu && !strncmp(old, "GPU Time", 8)) {
+		begin = "Kernel ";
+		old += strlen("GPU ");
+	} else if (t->without_gpu && !strncmp(old, "CUDA GPU ", 9)) {
+		begin = "CPU ";
+		old += strlen("CUDA GPU ");
+	} else if (has_amd && !has_other && !strncmp(old, "CUDA ", 5)) {
+		old += strlen("CUDA ");
+	} else {
+		begin = NULL;
+	}
+	if (begin) {
+		snprintf(name, sizeof(name), "%s%s", begin, old);
+		ws_table_set_title(t, name, NULL);
+	}
+
 	if (*builder->query->from)
 		WS_FORWARD(ws_query_table(q, t, builder->query, columns, err));
 	builder->build(tab, t);
@@ -129,9 +126,14 @@ static const struct need {
 };
 
 /* columns[c] = 0: column c is not wanted; NULL: all are wanted. */
-static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
+static enum ws_status add_needs(struct ws_query *q, const struct ws_table_def *def,
+                                const uint8_t *columns, unsigned *parts, struct ws_err *err)
 {
-	unsigned parts = 0;
+	const struct ws_table_query *query = builder_of(def)->query;
+
+	if (*query->from)
+		return ws_query_check_table(q, query, columns, err);
+
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
@@ -141,19 +143,9 @@ static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
 			continue;
 		known = true;
 		if (need->column == ALWAYS || !columns || columns[need->column])
-			parts |= need->parts;
+			*parts |= need->parts;
 	}
-	return known ? parts : WS_DIGEST_ROWS;
-}
-
-static enum ws_status add_needs(struct ws_query *q, const struct ws_table_def *def,
-                                const uint8_t *columns, unsigned *parts, struct ws_err *err)
-{
-	const struct ws_table_query *query = builder_of(def)->query;
-
-	if (*query->from)
-		return ws_query_check_table(q, query, columns, err);
-	*parts |= needs_of(def, columns);
+	*parts |= known ? 0 : WS_DIGEST_ROWS;
 	return WS_OK;
 }
 
@@ -180,15 +172,6 @@ static enum ws_status find_parts(struct asked *a, struct ws_err *err)
 	ws_query_close(q);
 	ws_user_tables_release(&users);
 	return status;
-}
-
-/* Is the summary requested, and so the first screen? */
-static bool has_summary(const struct ws_table_def *const *defs, size_t ndefs)
-{
-	for (size_t i = 0; i < ndefs; i++)
-		if (defs[i] == &ws_def_summary)
-			return true;
-	return false;
 }
 
 /* Data of rows with a source. */
@@ -258,8 +241,9 @@ static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest
 	report->scope = ws_xstrdup(tab->sel->scope_words);
 	report->tables = ws_xarray(a->ndefs + 1, sizeof(struct ws_table *));
 	report->ntables = a->ndefs;
-	if (has_summary(a->defs, a->ndefs))
-		status = ws_page_make(tab, &report->page, err);
+	for (size_t i = 0; i < a->ndefs && !report->page && status == WS_OK; i++)
+		if (a->defs[i] == &ws_def_summary) /* and so the first screen */
+			status = ws_page_make(tab, &report->page, err);
 	WS_THEN(status, make_tables(tab, a, report, err));
 	if (status == WS_OK)
 		*out = report;

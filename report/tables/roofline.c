@@ -8,10 +8,24 @@
 
 #define TOP_OPS 20 /* as in the query of tables.def */
 
-static void add_notes(const struct ws_table_context *tab, struct ws_table *t,
-                      const struct ws_cost_groups *groups)
+void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
+	const struct ws_cost_groups *groups = ws_cost_groups_find(m, tab->sel);
+
+	if (!groups->nops) {
+		ws_table_set_not_recorded(t, "The cost of no operation is known. Warpsheet's "
+		                             "own steps record it; a program can "
+		                             "by payloads of warpsheet_nvtx.h, PyTorch's "
+		                             "profiler by record_shapes=True. All "
+		                             "of the GPU time is without a FLOP model.");
+		return;
+	}
+	if (!ws_model_has_kernels(tab->m)) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return;
+	}
+
 	const double all_ns = (double)tab->sel->gpu_ns,
 	             missing_ns = all_ns - (double)groups->modelled_ns;
 	size_t over_peak = 0, names = 0;
@@ -66,25 +80,6 @@ static void add_notes(const struct ws_table_context *tab, struct ws_table *t,
 		ws_table_note(t, "Some peaks are not known: `--peaks FILE` adds a device, "
 		                 "`--device-name NAME` "
 		                 "names one that the file does not.");
-}
-
-void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
-{
-	const struct ws_cost_groups *groups = ws_cost_groups_find(tab->m, tab->sel);
-
-	if (!groups->nops) {
-		ws_table_set_not_recorded(t, "The cost of no operation is known. Warpsheet's "
-		                             "own steps record it; a program can "
-		                             "by payloads of warpsheet_nvtx.h, PyTorch's "
-		                             "profiler by record_shapes=True. All "
-		                             "of the GPU time is without a FLOP model.");
-		return;
-	}
-	if (!ws_model_has_kernels(tab->m)) {
-		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return;
-	}
-	add_notes(tab, t, groups);
 	if (!tab->m->nmeasured)
 		return;
 	const struct ws_utilization *use = ws_utilization_find(tab->m, tab->sel);

@@ -71,31 +71,6 @@ static uint8_t part_of_word(enum ws_attention_word word, uint8_t around, bool be
 	}
 }
 
-static void label_paths(struct softmax *s)
-{
-	const struct ws_model *m = s->tab->m;
-	const size_t n = m->ranges.npaths;
-	uint8_t *word, *holds_product; /* [n]: [n]: for outermost paths */
-
-	WS_NEW(s->tab->temp, s->named, n);
-	WS_NEW(s->tab->temp, word, n);
-	WS_NEW(s->tab->temp, holds_product, n + 1);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ws_path *path = &m->ranges.paths[i];
-
-		word[i] = (uint8_t)ws_label_attention(m->texts[path->name]);
-		if (word[i] == WS_WORD_SCORES || word[i] == WS_WORD_FINAL)
-			holds_product[path->parent == WS_NONE ? n : path->parent] = 1;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t parent = m->ranges.paths[i].parent;
-
-		s->named[i] = part_of_word((enum ws_attention_word)word[i],
-		                           parent == WS_NONE ? WS_ATTENTION_NONE : s->named[parent],
-		                           holds_product[parent == WS_NONE ? n : parent]);
-	}
-}
-
 /*
  * The words of a path determine the part, together with the class of the work: a product's range
  * may also contain kernels for scale and mask, and its word is used alone if the class is unknown.
@@ -170,17 +145,6 @@ static enum direction direction_of(const struct softmax *s, uint32_t recorded, u
 
 /* --- sums --------------------------------------------------------------------------------- */
 
-/* FLOPs by the requested convention. */
-static int64_t flops_of(const struct softmax *s, const struct ws_cost_op *op)
-{
-	double scaled = (double)op->flops * s->tab->m->softmax_flops / WS_SOFTMAX_FLOPS;
-
-	if (op->flops <= 0 || op->class != WS_TEXT_SOFTMAX ||
-	    s->tab->m->softmax_flops == WS_SOFTMAX_FLOPS)
-		return op->flops > 0 ? op->flops : 0;
-	return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
-}
-
 /* Only FLOPs of softmax with a user-defined factor can overflow. */
 static void add_flops(struct work *w, int64_t flops)
 {
@@ -190,8 +154,16 @@ static void add_flops(struct work *w, int64_t flops)
 static void add_op(const struct softmax *s, struct work *w, const struct ws_cost_op *op,
                    bool in_attention)
 {
-	const int64_t flops = flops_of(s, op), bytes = op->bytes > 0 ? op->bytes : 0;
+	const int64_t bytes = op->bytes > 0 ? op->bytes : 0;
+	int64_t flops = op->flops > 0 ? op->flops : 0;
 	struct ws_roof roof;
+
+	if (flops && op->class == WS_TEXT_SOFTMAX && s->tab->m->softmax_flops != WS_SOFTMAX_FLOPS) {
+		/* by the requested convention */
+		const double scaled = (double)flops * s->tab->m->softmax_flops / WS_SOFTMAX_FLOPS;
+
+		flops = scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
+	}
 
 	w->ops++;
 	w->kernels += op->kernels;
@@ -388,11 +360,42 @@ static void go_on(struct softmax *s, struct chain *c, size_t row, enum link link
 		c->end = c->n;
 }
 
-/* Kernels are ordered by device, then begin. */
-static void find_chains(struct softmax *s)
+static void gather(struct softmax *s)
 {
-	struct ws_joined_rows *rows = s->tab->sel->rows;
 	const struct ws_model *m = s->tab->m;
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+
+	/* The part that the words of each path name. */
+	const size_t npaths = m->ranges.npaths;
+	uint8_t *word, *holds_product; /* the last entry: for outermost paths */
+
+	WS_NEW(s->tab->temp, s->named, npaths);
+	WS_NEW(s->tab->temp, word, npaths);
+	WS_NEW(s->tab->temp, holds_product, npaths + 1);
+	for (uint32_t i = 0; i < npaths; i++) {
+		const struct ws_path *path = &m->ranges.paths[i];
+
+		word[i] = (uint8_t)ws_label_attention(m->texts[path->name]);
+		if (word[i] == WS_WORD_SCORES || word[i] == WS_WORD_FINAL)
+			holds_product[path->parent == WS_NONE ? npaths : path->parent] = 1;
+	}
+	for (uint32_t i = 0; i < npaths; i++) {
+		const uint32_t parent = m->ranges.paths[i].parent;
+
+		s->named[i] = part_of_word((enum ws_attention_word)word[i],
+		                           parent == WS_NONE ? WS_ATTENTION_NONE : s->named[parent],
+		                           holds_product[parent == WS_NONE ? npaths : parent]);
+	}
+
+	WS_NEW(s->tab->temp, s->runs_backward, m->nthreads);
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
+		s->runs_backward[m->cpu_ops.tree.thread[i]] |=
+		        m->cpu_ops.forward[i] != WS_NONE ||
+		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
+	s->costs = ws_cost_ops_find(m, s->tab->sel);
+	s->attention = ws_attention_find(m, s->costs, s->tab->temp);
+
+	/* The parts that neighbouring kernels show. Kernels are ordered by device, then begin. */
 	struct ws_strtab streams = {0};
 	uint32_t *stream_of;
 	struct chain *chain;
@@ -406,11 +409,11 @@ static void find_chains(struct softmax *s)
 	WS_NEW(s->tab->temp, chain, m->nconfigs);
 	WS_NEW(s->tab->temp, link, m->nconfigs);
 	for (size_t i = 0; i < m->nconfigs; i++) {
-		const struct ws_config *c = &m->configs[i];
-		const uint64_t key[] = {c->process, c->device, c->stream};
+		const struct ws_config *config = &m->configs[i];
+		const uint64_t key[] = {config->process, config->device, config->stream};
 
 		stream_of[i] = (uint32_t)ws_strtab_add(&streams, key, sizeof(key)) - 1;
-		link[i] = (uint8_t)link_of(m, c);
+		link[i] = (uint8_t)link_of(m, config);
 	}
 	ws_strtab_free(&streams);
 	WS_EACH_KERNEL(rows, i, k) {
@@ -420,22 +423,6 @@ static void find_chains(struct softmax *s)
 			go_on(s, &chain[stream_of[config]], i, (enum link)link[config],
 			      m->configs[config].shape.grid_z);
 	}
-}
-
-static void gather(struct softmax *s)
-{
-	const struct ws_model *m = s->tab->m;
-	struct ws_joined_rows *rows = s->tab->sel->rows;
-
-	label_paths(s);
-	WS_NEW(s->tab->temp, s->runs_backward, m->nthreads);
-	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
-		s->runs_backward[m->cpu_ops.tree.thread[i]] |=
-		        m->cpu_ops.forward[i] != WS_NONE ||
-		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
-	s->costs = ws_cost_ops_find(m, s->tab->sel);
-	s->attention = ws_attention_find(m, s->costs, s->tab->temp);
-	find_chains(s);
 	for (uint32_t i = 0; i < s->costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
 
@@ -643,47 +630,70 @@ static bool add_direction(const struct softmax *s, struct ws_table *t, enum dire
 	return true;
 }
 
-static void add_notes(const struct softmax *s, struct ws_table *t)
+void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *t)
 {
-	const struct ws_model *m = s->tab->m;
+	struct softmax s = {.tab = tab, .basis = tab->sel->measured ? tab->sel->measured : 1};
+	const struct ws_model *m = tab->m;
 	const bool has_kernels = ws_model_has_kernels(m);
+	bool some = false;
+
+	gather(&s);
+	if (!has_kernels && !s.costs->n) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return;
+	}
+	for (int d = 0; d < DIRECTIONS; d++)
+		some |= add_direction(&s, t, (enum direction)d);
+	if (!some && s.loose_chains)
+		ws_table_answer(t,
+		                "Cannot tell: the trace names no attention. %s exp and %s max "
+		                "kernels look like its softmax. Add the NVTX range `computing "
+		                "softmax` around them, and `computing attention scores` and `final "
+		                "matmul` around the products.",
+		                ws_say_number(tab->temp, (double)s.loose_chains),
+		                ws_say_number(tab->temp, (double)s.loose_chains));
+	else if (!some)
+		ws_table_answer(t, "Cannot tell: the trace names no attention. Add the NVTX ranges "
+		                   "`computing attention scores`, `computing softmax` and `final "
+		                   "matmul` around its parts; with PyTorch's profiler, "
+		                   "record_shapes=True is enough.");
+
 	bool no_peaks = false, no_scale_mask = false;
 
 	for (int d = 0; d < DIRECTIONS; d++) {
 		/* if some kernels may be softmax, the others are not all of it */
-		if (!s->loose_chains)
-			compare(s, t, ws_table_note,
-			        ws_arena_format(s->tab->temp, "Whole model, %s",
-			                        direction_names[d]),
-			        "all matrix products", "their", &s->model_products[d],
-			        &s->model_softmax[d]);
-		no_scale_mask |= s->parts[d][WS_ATTENTION_SOFTMAX].kernels &&
-		                 !s->parts[d][WS_ATTENTION_SCALE_MASK].kernels;
+		if (!s.loose_chains)
+			compare(&s, t, ws_table_note,
+			        ws_arena_format(tab->temp, "Whole model, %s", direction_names[d]),
+			        "all matrix products", "their", &s.model_products[d],
+			        &s.model_softmax[d]);
+		no_scale_mask |= s.parts[d][WS_ATTENTION_SOFTMAX].kernels &&
+		                 !s.parts[d][WS_ATTENTION_SCALE_MASK].kernels;
 	}
 	if (!has_kernels)
 		ws_table_note(t, WS_NO_KERNELS);
-	if (s->tab->sel->measured)
+	if (tab->sel->measured)
 		ws_table_note(t, "%s are those of one step: the mean over %zu measured step%s.",
 		              has_kernels ? "Kernels, time, FLOPs and bytes" : "FLOPs and bytes",
-		              s->tab->sel->measured, s->tab->sel->measured == 1 ? "" : "s");
+		              tab->sel->measured, tab->sel->measured == 1 ? "" : "s");
 	else
 		ws_table_note(t,
 		              "The trace has no finished range `step`, so the numbers are of all "
 		              "%s in the report.",
 		              has_kernels ? "kernels" : "operations");
-	if (s->chains)
+	if (s.chains)
 		ws_table_note(
 		        t,
 		        "%s time%s no range or operation names the parts of attention: the "
 		        "kernels between two products of equally many matrices count as softmax.",
-		        ws_say_number(s->tab->temp, (double)s->chains), s->chains == 1 ? "" : "s");
+		        ws_say_number(tab->temp, (double)s.chains), s.chains == 1 ? "" : "s");
 
 	/* Adds notes about the counted pairs of query and key. */
 	bool unknown = false, fewer = false;
 
 	for (int d = 0; d < DIRECTIONS; d++)
 		for (int p = 0; p < WS_ATTENTION_NONE; p++) {
-			const struct work *w = &s->parts[d][p];
+			const struct work *w = &s.parts[d][p];
 
 			unknown |= w->products && w->needed_unknown && knows_flops(w);
 			fewer |= w->products && !w->needed_unknown && w->needed < w->flops &&
@@ -715,32 +725,4 @@ static void add_notes(const struct softmax *s, struct ws_table *t)
 		ws_table_note(
 		        t, "Bound is empty where the device's peak rates are not known: `--peaks "
 		           "FILE` adds them.");
-}
-
-void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *t)
-{
-	struct softmax s = {.tab = tab, .basis = tab->sel->measured ? tab->sel->measured : 1};
-	bool some = false;
-
-	gather(&s);
-	if (!ws_model_has_kernels(tab->m) && !s.costs->n) {
-		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return;
-	}
-	for (int d = 0; d < DIRECTIONS; d++)
-		some |= add_direction(&s, t, (enum direction)d);
-	if (!some && s.loose_chains)
-		ws_table_answer(t,
-		                "Cannot tell: the trace names no attention. %s exp and %s max "
-		                "kernels look like its softmax. Add the NVTX range `computing "
-		                "softmax` around them, and `computing attention scores` and `final "
-		                "matmul` around the products.",
-		                ws_say_number(tab->temp, (double)s.loose_chains),
-		                ws_say_number(tab->temp, (double)s.loose_chains));
-	else if (!some)
-		ws_table_answer(t, "Cannot tell: the trace names no attention. Add the NVTX ranges "
-		                   "`computing attention scores`, `computing softmax` and `final "
-		                   "matmul` around its parts; with PyTorch's profiler, "
-		                   "record_shapes=True is enough.");
-	add_notes(&s, t);
 }

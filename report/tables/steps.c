@@ -13,13 +13,6 @@
 	"No step has finished: no range is called `step`, or the program was stopped inside the " \
 	"first. `--step PATTERN` names the ranges that are steps; the table ranges lists all."
 
-static bool is_before_measured(const struct ws_model *m, size_t step)
-{
-	while (step < m->nsteps && !ws_step_is_measured(m, (uint32_t)step))
-		step++;
-	return step < m->nsteps;
-}
-
 static void note_apart(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const char *words = ws_steps_apart_words(tab->m, tab->temp);
@@ -27,41 +20,6 @@ static void note_apart(const struct ws_table_context *tab, struct ws_table *t)
 	if (*words)
 		ws_table_note(t, "%s, and %s not measured.", words,
 		              ws_steps_apart(tab->m) == 1 ? "is" : "are");
-}
-
-static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t,
-                           const struct ws_step_times *times, size_t shown)
-{
-	const struct ws_model *m = tab->m;
-
-	if (!shown)
-		ws_table_set_not_recorded(t, NO_STEPS);
-	note_apart(tab, t);
-	if (*ws_steps_repeat_words(m, tab->temp))
-		ws_table_note(t, "%s", ws_steps_repeat_words(m, tab->temp));
-	for (size_t s = 0; s < m->nsteps; s++)
-		if (m->steps[s].unfinished)
-			ws_table_note(t, "%s %" PRIu32 " %s, and is left out.",
-			              m->steps[s].warm_up ? "Warm-up step" : "Step",
-			              m->steps[s].number,
-			              is_before_measured(m, s)
-			                      ? "had begun before recording did"
-			                      : "did not finish (the trace ends inside it)");
-		else if (m->steps[s].unsound)
-			ws_table_note(t, "%s %" PRIu32 " is left out: see table soundness.",
-			              m->steps[s].warm_up ? "Warm-up step" : "Step",
-			              m->steps[s].number);
-	ws_table_note(t,
-	              "Total is the step's window, its device work included. A phase's window "
-	              "lasts from the first start to the last end of its kernels. GPU columns are "
-	              "sums of kernel times.");
-	ws_table_note(t, "%sHost columns are times of ranges on their thread, and add up to Host.",
-	              times->has_windows || !times->phases
-	                      ? ""
-	                      : "No kernel of a phase is known, so phases have no window. ");
-	if (tab->sel->has_nvtx || tab->sel->has_launched)
-		ws_table_note(t, "The filter applies to the kernels and GPU columns; "
-		                 "the times of the ranges are unfiltered.");
 }
 
 void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
@@ -83,6 +41,7 @@ void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
 void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
+	size_t last_measured = m->nsteps; /* nsteps: none */
 	const struct ws_step_times *times = ws_step_times(m, tab->sel);
 
 	/* Displayed titles: beside the windows these are times on the host. Data formats keep their
@@ -99,28 +58,38 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 
 	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
 		ws_table_show_as(t, (size_t)titles[i].column, titles[i].title);
-	add_step_notes(tab, t, times, t->nrows);
+	if (!t->nrows)
+		ws_table_set_not_recorded(t, NO_STEPS);
+	note_apart(tab, t);
+	if (*ws_steps_repeat_words(m, tab->temp))
+		ws_table_note(t, "%s", ws_steps_repeat_words(m, tab->temp));
+	for (size_t s = 0; s < m->nsteps; s++)
+		last_measured = ws_step_is_measured(m, (uint32_t)s) ? s : last_measured;
+	for (size_t s = 0; s < m->nsteps; s++)
+		if (m->steps[s].unfinished)
+			ws_table_note(t, "%s %" PRIu32 " %s, and is left out.",
+			              m->steps[s].warm_up ? "Warm-up step" : "Step",
+			              m->steps[s].number,
+			              s <= last_measured && last_measured < m->nsteps
+			                      ? "had begun before recording did"
+			                      : "did not finish (the trace ends inside it)");
+		else if (m->steps[s].unsound)
+			ws_table_note(t, "%s %" PRIu32 " is left out: see table soundness.",
+			              m->steps[s].warm_up ? "Warm-up step" : "Step",
+			              m->steps[s].number);
+	ws_table_note(t,
+	              "Total is the step's window, its device work included. A phase's window "
+	              "lasts from the first start to the last end of its kernels. GPU columns are "
+	              "sums of kernel times.");
+	ws_table_note(t, "%sHost columns are times of ranges on their thread, and add up to Host.",
+	              times->has_windows || !times->phases
+	                      ? ""
+	                      : "No kernel of a phase is known, so phases have no window. ");
+	if (tab->sel->has_nvtx || tab->sel->has_launched)
+		ws_table_note(t, "The filter applies to the kernels and GPU columns; "
+		                 "the times of the ranges are unfiltered.");
 	if (t->nrows && tab->digest->parts & WS_DIGEST_ROWS)
 		ws_note_utilization(t, ws_utilization_find(m, tab->sel));
-}
-
-static void set_outliers(const struct ws_model *m, struct ws_table *t, struct ws_cell *cell,
-                         const struct ws_step_times *times, int phase, enum ws_measure measure,
-                         const struct ws_stat *stat)
-{
-	size_t size = times->nmeasured * 12 + 1, len = 0;
-	char *list = ws_xmalloc(size);
-
-	for (size_t i = 0; i < times->nmeasured; i++) {
-		uint32_t s = times->measured[i];
-
-		if (ws_stat_is_outlier(stat, ws_step_time(m, times, s, phase, measure)))
-			len += (size_t)snprintf(list + len, size - len, "%s%" PRIu32,
-			                        len ? ", " : "", m->steps[s].number);
-	}
-	if (len)
-		ws_cell_set_text(t, cell, list, len);
-	free(list);
 }
 
 /* Adds a row of these samples; NULL: there are none. */
@@ -161,56 +130,62 @@ static void add_statistics(const struct ws_model *m, struct ws_table *t,
 		return;
 	ws_step_stat(m, times, phase, measure, &stat);
 	row = add_row(t, phase, measure, &stat);
-	if (row)
-		set_outliers(m, t, &row[WS_TC_step_statistics_outliers], times, phase, measure,
-		             &stat);
-}
+	if (row) {
+		size_t size = times->nmeasured * 12 + 1, len = 0;
+		char *list = ws_xmalloc(size);
 
-/* Is the host's time of a step shorter than the step with its device work? */
-static bool host_differs(const struct ws_model *m, const struct ws_step_times *times)
-{
-	for (size_t i = 0; i < times->nmeasured; i++)
-		if (m->steps[times->measured[i]].total_ns != times->step_ns[times->measured[i]])
-			return true;
-	return false;
-}
+		for (size_t i = 0; i < times->nmeasured; i++) {
+			uint32_t s = times->measured[i];
 
-static void add_all_statistics(const struct ws_model *m, struct ws_table *t,
-                               const struct ws_step_times *times)
-{
-	int last = host_differs(m, times) ? WS_PHASES : WS_PHASES - 1;
-
-	for (int phase = 0; phase <= WS_PHASES; phase++)
-		add_statistics(m, t, times, phase, WS_MEASURE_STEP);
-	for (int phase = 0; phase <= WS_PHASES; phase++)
-		add_statistics(m, t, times, phase, WS_MEASURE_GPU);
-	for (int phase = 0; phase <= last; phase++)
-		if (phase == WS_PHASE_EVALUATION) {
-			/* Statistics of evaluations, in steps that are unmeasured because they
-			 * contain them. */
-			int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
-			struct ws_stat stat;
-			size_t n = 0;
-
-			for (size_t s = 0; s < m->nsteps; s++)
-				if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 &&
-				    !m->steps[s].unfinished && !m->steps[s].unsound)
-					ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
-			ws_stat_of(ns, n, &stat);
-			add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
-			free(ns);
-		} else
-			add_statistics(m, t, times, phase, WS_MEASURE_WALL);
+			if (ws_stat_is_outlier(&stat, ws_step_time(m, times, s, phase, measure)))
+				len += (size_t)snprintf(list + len, size - len, "%s%" PRIu32,
+				                        len ? ", " : "", m->steps[s].number);
+		}
+		if (len)
+			ws_cell_set_text(t, &row[WS_TC_step_statistics_outliers], list, len);
+		free(list);
+	}
 }
 
 void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_step_times *times = ws_step_times(tab->m, tab->sel);
 
-	if (!times->nmeasured)
+	if (times->nmeasured) {
+		const struct ws_model *m = tab->m;
+		int last = WS_PHASES - 1;
+
+		/* the total, if a step is shorter on the host than with its device work */
+		for (size_t i = 0; i < times->nmeasured; i++)
+			if (m->steps[times->measured[i]].total_ns !=
+			    times->step_ns[times->measured[i]])
+				last = WS_PHASES;
+
+		for (int phase = 0; phase <= WS_PHASES; phase++)
+			add_statistics(m, t, times, phase, WS_MEASURE_STEP);
+		for (int phase = 0; phase <= WS_PHASES; phase++)
+			add_statistics(m, t, times, phase, WS_MEASURE_GPU);
+		for (int phase = 0; phase <= last; phase++)
+			if (phase == WS_PHASE_EVALUATION) {
+				/* Statistics of evaluations, in steps that are unmeasured because
+				 * they contain them. */
+				int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
+				struct ws_stat stat;
+				size_t n = 0;
+
+				for (size_t s = 0; s < m->nsteps; s++)
+					if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 &&
+					    !m->steps[s].unfinished && !m->steps[s].unsound)
+						ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
+				ws_stat_of(ns, n, &stat);
+				add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
+				free(ns);
+			} else {
+				add_statistics(m, t, times, phase, WS_MEASURE_WALL);
+			}
+	} else {
 		ws_table_set_not_recorded(t, NO_STEPS);
-	if (times->nmeasured)
-		add_all_statistics(tab->m, t, times);
+	}
 	note_apart(tab, t);
 	if (times->nmeasured && times->nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",

@@ -71,26 +71,6 @@ static struct ws_cell *page_share(const struct summary_page *p, struct ws_bytes 
 
 /* --- origin of the trace ---------------------------------------------------------------- */
 
-static void add_end(const struct summary_page *p)
-{
-	const struct ws_model *m = p->tab->m;
-
-	if (!m->nends)
-		page_words(p, "program end", "not recorded");
-	for (size_t i = 0; i < m->nends; i++) {
-		char text[80];
-
-		if (m->ends[i].end == WS_END_EXITED)
-			snprintf(text, sizeof(text), "exited with status %" PRId64,
-			         m->ends[i].code);
-		else if (m->ends[i].end == WS_END_SIGNALED)
-			snprintf(text, sizeof(text), "killed by signal %" PRId64, m->ends[i].code);
-		else
-			snprintf(text, sizeof(text), "unknown");
-		page_words(p, "program end", text);
-	}
-}
-
 static void page_what_ran(const struct summary_page *p)
 {
 	static const struct {
@@ -144,7 +124,19 @@ static void page_what_ran(const struct summary_page *p)
 			page_words(p, "what the times are",
 			           "real CPU timings; not GPU performance");
 	}
-	add_end(p);
+
+	if (!m->nends)
+		page_words(p, "program end", "not recorded");
+	for (size_t i = 0; i < m->nends; i++) {
+		if (m->ends[i].end == WS_END_EXITED)
+			snprintf(text, sizeof(text), "exited with status %" PRId64,
+			         m->ends[i].code);
+		else if (m->ends[i].end == WS_END_SIGNALED)
+			snprintf(text, sizeof(text), "killed by signal %" PRId64, m->ends[i].code);
+		else
+			snprintf(text, sizeof(text), "unknown");
+		page_words(p, "program end", text);
+	}
 }
 
 static void page_provenance(const struct summary_page *p)
@@ -230,26 +222,6 @@ static void add_missing(void *ctx, const struct ws_missing *missing)
 
 #define STEADY_PERCENT 5 /* standard deviation of the steps, of their mean */
 
-/* FLOPs of the operations in the measured steps; -1: no operation has a number. */
-static int64_t step_flops(const struct ws_table_context *tab)
-{
-	struct ws_joined_rows *rows = tab->sel->rows;
-	const struct ws_model *m = tab->m;
-	int64_t flops = 0;
-	int is_known = 0;
-
-	WS_EACH_RANGE(rows, i, r) {
-		const struct ws_op_facts *op = ws_joined_range_op(m, r);
-
-		if (!r->is_counted || op->flops < 0 || !ws_range_selected(m, tab->sel, r, i) ||
-		    !ws_step_selected(m, tab->sel, ws_joined_range_step(rows, r)))
-			continue;
-		flops += op->flops;
-		is_known = 1;
-	}
-	return is_known ? flops : -1;
-}
-
 /* Phases of at least a thousandth of the step. The table `steps` has all phases, and the host's
  * times. */
 static void add_phases(const struct summary_page *p, const struct ws_step_times *times,
@@ -269,43 +241,53 @@ static void add_phases(const struct summary_page *p, const struct ws_step_times 
 	}
 }
 
-/* Ranges that may be the steps, and the option to type. */
-static void add_candidates(const struct summary_page *p)
-{
-	struct ws_arena *temp = p->tab->temp;
-
-	if (p->tab->m->nmeasured) {
-		page_words(p, "measured steps", "none in this report: a filter leaves them out");
-		return;
-	}
-	const struct ws_step_candidates *found = ws_step_candidates(p->tab->m, p->tab->sel);
-	struct ws_steps_hint hint = ws_steps_hint(temp, p->tab->m, found);
-	page_words(p, "measured steps",
-	           ws_arena_format(temp, "%s%s%s", hint.words, hint.command, hint.numbers));
-	for (size_t i = 0; i < found->n; i++) {
-		const struct ws_step_candidate *c = &found->best[i];
-		struct ws_cell *row = page_row(p, ws_bytes_of("candidate for steps"));
-
-		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)c->count);
-		ws_cell_set_real(&row[WS_TC_summary_time_ns], c->mean_ns);
-		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
-		                ws_arena_format(temp, "--step '%s': mean time; %.3g %% of GPU time",
-		                                c->pattern, c->percent));
-	}
-}
-
 static void add_step_times(const struct summary_page *p, const struct ws_step_times *times)
 {
 	const struct ws_model *m = p->tab->m;
 	int64_t tokens = ws_fact_number(m, "tokens_per_step");
-	int64_t images = ws_fact_number(m, "images_per_step"), flops;
+	int64_t images = ws_fact_number(m, "images_per_step");
 	struct ws_stat total, host;
 
 	if (!times->nmeasured) {
-		add_candidates(p);
+		struct ws_arena *temp = p->tab->temp;
+
+		if (m->nmeasured) {
+			page_words(p, "measured steps",
+			           "none in this report: a filter leaves them out");
+			return;
+		}
+
+		/* ranges that may be the steps, and the option to type */
+		const struct ws_step_candidates *found = ws_step_candidates(m, p->tab->sel);
+		struct ws_steps_hint hint = ws_steps_hint(temp, m, found);
+		page_words(p, "measured steps",
+		           ws_arena_format(temp, "%s%s%s", hint.words, hint.command, hint.numbers));
+		for (size_t i = 0; i < found->n; i++) {
+			const struct ws_step_candidate *c = &found->best[i];
+			struct ws_cell *row = page_row(p, ws_bytes_of("candidate for steps"));
+
+			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)c->count);
+			ws_cell_set_real(&row[WS_TC_summary_time_ns], c->mean_ns);
+			ws_cell_set_str(
+			        p->t, &row[WS_TC_summary_text],
+			        ws_arena_format(temp, "--step '%s': mean time; %.3g %% of GPU time",
+			                        c->pattern, c->percent));
+		}
 		return;
 	}
-	flops = step_flops(p->tab);
+
+	/* FLOPs of the operations in the measured steps; -1: no operation has a number. */
+	struct ws_joined_rows *rows = p->tab->sel->rows;
+	int64_t flops = -1;
+
+	WS_EACH_RANGE(rows, i, r) {
+		const struct ws_op_facts *op = ws_joined_range_op(m, r);
+
+		if (!r->is_counted || op->flops < 0 || !ws_range_selected(m, p->tab->sel, r, i) ||
+		    !ws_step_selected(m, p->tab->sel, ws_joined_range_step(rows, r)))
+			continue;
+		flops = op->flops + (flops < 0 ? 0 : flops);
+	}
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &host);
 	page_count(p, "measured steps", total.n);
@@ -369,37 +351,6 @@ static void add_step_times(const struct summary_page *p, const struct ws_step_ti
 #define NAME_COLUMNS                                                                             \
 	34 /* characters of a kernel's name, as in a terminal; the whole name is the cell's text \
 	    */
-
-/* Count and time of device work that is no kernel. Adds nothing if there is none. */
-static void add_work(const struct summary_page *p)
-{
-	static const struct {
-		enum ws_work_kind kind;
-		const char *item;
-	} kinds[] = {
-	        {WS_WORK_MEMCPY, "copies by a device"},
-	        {WS_WORK_MEMSET, "fills by a device"},
-	        {WS_WORK_GRAPH, "CUDA graphs traced as a whole: their kernels are in no table"},
-	};
-	const struct ws_model *m = p->tab->m;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		uint64_t count = 0;
-		int64_t ns = 0;
-
-		for (size_t w = 0; w < m->nwork; w++) {
-			if (!p->tab->sel->work[w] || m->work[w].kind != kinds[i].kind)
-				continue;
-			count++;
-			ns += m->work[w].dur_ns;
-		}
-		if (!count)
-			continue;
-		struct ws_cell *row = page_row(p, ws_bytes_of(kinds[i].item));
-		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
-		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
-	}
-}
 
 /* How much of the GPU time has a known class and a range. */
 static void add_coverage(const struct summary_page *p)
@@ -504,62 +455,6 @@ struct device_time {
 	int64_t gpu_ns[2][PLACES];
 };
 
-static unsigned part_of_run(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
-{
-	switch (ws_scope_of(tab->m, k->step, k->kind->marks)) {
-	case WS_SCOPE_STEPS:
-		return k->kind->phase;
-	case WS_SCOPE_WARM_UP:
-		return PLACE_WARM_UP;
-	case WS_SCOPE_SETUP:
-		return PLACE_SETUP;
-	default:
-		return PLACE_OUTSIDE;
-	}
-}
-
-static void find_device_time(const struct ws_table_context *tab, struct device_time *t)
-{
-	const struct ws_model *m = tab->m;
-	const struct ws_selection *sel = tab->sel;
-	uint32_t device = WS_NONE;
-
-	WS_EACH_KERNEL(sel->rows, i, k) {
-		const bool selected = ws_kernel_selected(m, sel, k, i);
-		const unsigned place = part_of_run(tab, k);
-
-		if (device != m->configs[k->kind->config].device)
-			ws_union_next_device(&t->busy);
-		device = m->configs[k->kind->config].device;
-		if (sel->any_scope && !sel->any_scope[i])
-			continue;
-		t->kernels[!selected][place]++;
-		if (!k->kind->timed)
-			continue;
-		t->gpu_ns[!selected][place] += k->dur_ns;
-		if (selected)
-			ws_union_add(&t->busy, k->start_ns, k->start_ns + k->dur_ns);
-	}
-}
-
-/* Start-up and end of the program, if the scope leaves them out. */
-static void add_outside(const struct summary_page *p)
-{
-	const struct ws_model *m = p->tab->m;
-	int64_t first, last;
-	char text[80];
-
-	if (!p->tab->sel->to_device_work || !ws_model_has_kernels(m))
-		return;
-	ws_device_work_span(m, p->tab->sel, &first, &last);
-	struct ws_cell *row = page_row(p, ws_bytes_of("before and after device work"));
-	ws_cell_set_real(&row[WS_TC_summary_time_ns],
-	                 (double)(first - m->begin_ns) + (double)(m->end_ns - last));
-	snprintf(text, sizeof(text), "%.3f ms before, %.3f ms after",
-	         (double)(first - m->begin_ns) / 1e6, (double)(m->end_ns - last) / 1e6);
-	ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
-}
-
 static void add_places(struct summary_page *p, const struct device_time *t)
 {
 	static const char *const names[PLACES] = {
@@ -627,55 +522,7 @@ static void add_dtypes(const struct summary_page *p)
 		page_words(p, "dtype of kernels, by GPU time", text);
 }
 
-static void add_top_kernels(const struct summary_page *p)
-{
-	struct ws_ranking r;
-	struct ws_group rest = {0};
-	struct ws_bytes shown[TOP_KERNELS] = {0};
-
-	ws_digest_rank(p->tab, ws_digest_name, &r);
-	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++)
-		shown[i] = ws_model_short_name(p->tab->m, r.order[i].row);
-	ws_names_elide(p->tab->temp, shown, TOP_KERNELS, NAME_COLUMNS, WS_ELIDE_HEAD(NAME_COLUMNS));
-	for (size_t i = 0; i < r.n; i++) {
-		const struct ws_group *g = &r.groups[r.order[i].row];
-		struct ws_bytes name = p->tab->m->texts[r.order[i].row];
-
-		if (i >= TOP_KERNELS) {
-			rest.time.n += group_kernels(g);
-			rest.time.sum += g->time.sum;
-			continue;
-		}
-		struct ws_cell *row = page_share(p, shown[i], group_kernels(g), g->time.sum);
-		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
-	}
-	if (rest.time.n)
-		page_share(p, ws_bytes_of("(all other kernels)"), rest.time.n, rest.time.sum);
-}
-
 /* --- what to do ------------------------------------------------------------------------------- */
-
-/* The most severe finding of a rule: the advice, the evidence, and the possible gain. */
-static void add_finding(const struct summary_page *p, const struct ws_findings *a,
-                        const struct ws_finding *f, uint64_t more)
-{
-	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-	const char *advice = f->advice && *f->advice ? f->advice : rule->advice;
-	char *item, *text, gain[80] = "", others[64] = "";
-
-	if (f->gain_ns > 0 && a->step_ns > 0)
-		snprintf(gain, sizeof(gain), " Gain: %s.", ws_finding_gain(p->tab->temp, a, f));
-	if (more)
-		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
-	item = ws_xformat("%s: %s", rule->title, f->scope);
-	/* some texts end in a full stop, some do not */
-	text = ws_xformat("%.*s.%s Evidence: %s%s.",
-	                  (int)(strlen(advice) - (advice[strlen(advice) - 1] == '.')), advice, gain,
-	                  f->evidence, others);
-	page_text(p, ws_bytes_of(item), ws_bytes_of(text));
-	free(item);
-	free(text);
-}
 
 static void add_findings(const struct summary_page *p)
 {
@@ -686,7 +533,7 @@ static void add_findings(const struct summary_page *p)
 	for (int i = 0; i < WS_RULES; i++)
 		judged += !a->not_judged[i];
 
-	/* The first finding of each of the first rules. */
+	/* The most severe finding of each of the first rules: advice, evidence, possible gain. */
 	uint64_t of_rule[WS_RULES];
 	size_t shown = 0;
 
@@ -694,12 +541,29 @@ static void add_findings(const struct summary_page *p)
 	for (size_t i = 0; i < a->n; i++)
 		of_rule[a->finding[i].rule]++;
 	for (size_t i = 0; i < a->n && shown < TOP_FINDINGS; i++) {
-		enum ws_rule rule = a->finding[i].rule;
+		const struct ws_finding *f = &a->finding[i];
+		const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
+		const char *advice = f->advice && *f->advice ? f->advice : rule->advice;
+		char *item, *words, gain[80] = "", others[64] = "";
 
-		if (!of_rule[rule] || ws_finding_is_small(a, &a->finding[i]))
+		if (!of_rule[f->rule] || ws_finding_is_small(a, f))
 			continue;
-		add_finding(p, a, &a->finding[i], of_rule[rule] - 1);
-		of_rule[rule] = 0;
+
+		if (f->gain_ns > 0 && a->step_ns > 0)
+			snprintf(gain, sizeof(gain), " Gain: %s.",
+			         ws_finding_gain(p->tab->temp, a, f));
+		if (of_rule[f->rule] > 1)
+			snprintf(others, sizeof(others), "; %llu more like this",
+			         (unsigned long long)of_rule[f->rule] - 1);
+		item = ws_xformat("%s: %s", rule->title, f->scope);
+		/* some texts end in a full stop, some do not */
+		words = ws_xformat("%.*s.%s Evidence: %s%s.",
+		                   (int)(strlen(advice) - (advice[strlen(advice) - 1] == '.')),
+		                   advice, gain, f->evidence, others);
+		page_text(p, ws_bytes_of(item), ws_bytes_of(words));
+		free(item);
+		free(words);
+		of_rule[f->rule] = 0;
 		shown++;
 	}
 	struct ws_cell *row = page_row(p, ws_bytes_of("findings in all"));
@@ -716,7 +580,8 @@ static void add_findings(const struct summary_page *p)
 void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct summary_page p = {tab, t, "What ran"};
-	const bool has_kernels = ws_model_has_kernels(tab->m);
+	const struct ws_model *m = tab->m;
+	const bool has_kernels = ws_model_has_kernels(m);
 	struct device_time time = {0};
 
 	/* in the order of a reviewer's questions */
@@ -736,7 +601,30 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 			add_utilization(&p, "HFU (%)", use->ran_sum_ns, use);
 	}
 	p.section = "Where the time goes";
-	find_device_time(tab, &time);
+
+	const struct ws_selection *sel = tab->sel;
+	uint32_t device = WS_NONE;
+
+	WS_EACH_KERNEL(sel->rows, i, k) {
+		const bool selected = ws_kernel_selected(m, sel, k, i);
+		const enum ws_scope scope = ws_scope_of(m, k->step, k->kind->marks);
+		const unsigned place = scope == WS_SCOPE_STEPS     ? k->kind->phase
+		                       : scope == WS_SCOPE_WARM_UP ? PLACE_WARM_UP
+		                       : scope == WS_SCOPE_SETUP   ? PLACE_SETUP
+		                                                   : PLACE_OUTSIDE;
+
+		if (device != m->configs[k->kind->config].device)
+			ws_union_next_device(&time.busy);
+		device = m->configs[k->kind->config].device;
+		if (sel->any_scope && !sel->any_scope[i])
+			continue;
+		time.kernels[!selected][place]++;
+		if (!k->kind->timed)
+			continue;
+		time.gpu_ns[!selected][place] += k->dur_ns;
+		if (selected)
+			ws_union_add(&time.busy, k->start_ns, k->start_ns + k->dur_ns);
+	}
 	page_count(&p, "kernels", p.tab->sel->kernels);
 	if (ws_model_has_work(p.tab->m)) { /* without device records the time is unknown, not 0 */
 		page_time(&p, "GPU time of all kernels", (double)p.tab->sel->gpu_ns);
@@ -744,8 +632,47 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	}
 	page_time(&p, "recorded time, first to last event",
 	          (double)(p.tab->m->end_ns - p.tab->m->begin_ns));
-	add_outside(&p);
-	add_work(&p);
+
+	/* Start-up and end of the program, if the scope leaves them out. */
+	int64_t first, last;
+	char text[80];
+
+	if (p.tab->sel->to_device_work && has_kernels) {
+		ws_device_work_span(m, p.tab->sel, &first, &last);
+		struct ws_cell *row = page_row(&p, ws_bytes_of("before and after device work"));
+		ws_cell_set_real(&row[WS_TC_summary_time_ns],
+		                 (double)(first - m->begin_ns) + (double)(m->end_ns - last));
+		snprintf(text, sizeof(text), "%.3f ms before, %.3f ms after",
+		         (double)(first - m->begin_ns) / 1e6, (double)(m->end_ns - last) / 1e6);
+		ws_cell_set_str(p.t, &row[WS_TC_summary_text], text);
+	}
+
+	/* Device work that is no kernel, if there is any. */
+	static const struct {
+		enum ws_work_kind kind;
+		const char *item;
+	} kinds[] = {
+	        {WS_WORK_MEMCPY, "copies by a device"},
+	        {WS_WORK_MEMSET, "fills by a device"},
+	        {WS_WORK_GRAPH, "CUDA graphs traced as a whole: their kernels are in no table"},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		uint64_t count = 0;
+		int64_t ns = 0;
+
+		for (size_t w = 0; w < m->nwork; w++) {
+			if (!p.tab->sel->work[w] || m->work[w].kind != kinds[i].kind)
+				continue;
+			count++;
+			ns += m->work[w].dur_ns;
+		}
+		if (!count)
+			continue;
+		struct ws_cell *row = page_row(&p, ws_bytes_of(kinds[i].item));
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)count);
+		ws_cell_set_int(&row[WS_TC_summary_time_ns], ns);
+	}
 	add_coverage(&p);
 	p.section = "GPU time by phase";
 	add_places(&p, &time);
@@ -763,7 +690,28 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 		           group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
 	p.section = "Top kernels";
-	add_top_kernels(&p);
+
+	struct ws_group rest = {0};
+	struct ws_bytes shown[TOP_KERNELS] = {0};
+
+	ws_digest_rank(p.tab, ws_digest_name, &r);
+	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++)
+		shown[i] = ws_model_short_name(p.tab->m, r.order[i].row);
+	ws_names_elide(p.tab->temp, shown, TOP_KERNELS, NAME_COLUMNS, WS_ELIDE_HEAD(NAME_COLUMNS));
+	for (size_t i = 0; i < r.n; i++) {
+		const struct ws_group *g = &r.groups[r.order[i].row];
+		struct ws_bytes name = p.tab->m->texts[r.order[i].row];
+
+		if (i >= TOP_KERNELS) {
+			rest.time.n += group_kernels(g);
+			rest.time.sum += g->time.sum;
+			continue;
+		}
+		struct ws_cell *row = page_share(&p, shown[i], group_kernels(g), g->time.sum);
+		ws_cell_set_text(p.t, &row[WS_TC_summary_text], name.ptr, name.len);
+	}
+	if (rest.time.n)
+		page_share(&p, ws_bytes_of("(all other kernels)"), rest.time.n, rest.time.sum);
 	if (has_kernels) {
 		p.section = "Why the device is idle";
 		add_idle(&p);
@@ -774,7 +722,6 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 
 	/* What the recording lacks. */
 	struct missing all = {.page = &p};
-	char text[80];
 
 	if (ws_model_lacks_comm(p.tab->m))
 		page_words(&p, "ALARM: communication", WS_LACKS_COMM);

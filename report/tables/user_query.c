@@ -240,54 +240,6 @@ static bool ends_with(const char *text, const char *end)
 	return len > n && !strcmp(text + len - n, end);
 }
 
-/* A column with the name of a report's column is shown in the same way. */
-static void set_unit(struct ws_table_column *c)
-{
-	size_t n;
-	const struct ws_table_def *const *defs = ws_table_defs_all(&n);
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (ends_with(c->title, units[i].title) || ends_with(c->title, units[i].id)) {
-			c->unit = units[i].unit;
-			c->display = units[i].display;
-		}
-	for (size_t i = 0; i < n; i++) {
-		const int like = ws_table_column_index(defs[i], c->id);
-
-		if (like >= 0 && !strcmp(c->unit, "ns") &&
-		    !strcmp(defs[i]->columns[like].unit, "ns")) {
-			c->display = defs[i]->columns[like].display;
-			return;
-		}
-	}
-}
-
-/* The first column names the rows; people see the others in the order of the query. */
-static struct ws_table_column *make_columns(struct ws_arena *arena,
-                                            const struct ws_query_rows *rows)
-{
-	struct ws_table_column *columns;
-
-	WS_NEW(arena, columns, (size_t)rows->ncolumns);
-	for (int i = 0; i < rows->ncolumns; i++) {
-		struct ws_table_column *c = &columns[i];
-		const char *title = ws_query_column_name(rows, i);
-
-		*c = (struct ws_table_column){.title = ws_arena_copy(arena, title, strlen(title)),
-		                              .unit = "",
-		                              .definition = "",
-		                              .rank = i ? WS_RANK_ANSWER : WS_RANK_NAME};
-		c->id = make_id(arena, title, '_', "column");
-		for (int before = 0; before < i; before++)
-			if (!strcmp(columns[before].id, c->id)) {
-				c->id = ws_arena_format(arena, "%s_%d", c->id, i + 1);
-				before = -1;
-			}
-		set_unit(c);
-	}
-	return columns;
-}
-
 /* Whether a built-in table or a table of this report has the name. */
 static bool has_name(const struct ws_report *report, const char *name)
 {
@@ -303,10 +255,20 @@ static bool has_name(const struct ws_report *report, const char *name)
 	return false;
 }
 
-/* Title and description of a table: the first comment "-- Title" and the comments below it. */
-static void set_words(struct ws_arena *arena, const char *sql, const struct ws_report *report,
-                      struct ws_table_def *def)
+static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, const char *sql,
+                                 const struct ws_report *report, struct ws_table **out,
+                                 struct ws_err *err)
 {
+	struct ws_query_rows rows;
+	struct ws_table_def *def;
+	struct ws_table_column *columns;
+	struct ws_table *t;
+
+	WS_FORWARD(ws_query_start(q, sql, &rows, err));
+	WS_NEW(arena, def, 1);
+
+	/* Title and description of the table: the first comment "-- Title" and the comments
+	 * below it. */
 	char *words = NULL;
 	const char *name;
 
@@ -330,23 +292,45 @@ static void set_words(struct ws_arena *arena, const char *sql, const struct ws_r
 	def->sheet = def->title;
 	def->name = name =
 	        ws_arena_format(arena, "%.60s", make_id(arena, def->title, '-', "query"));
-	for (int n = 2; has_name(report, def->name); n++)
-		def->name = ws_arena_format(arena, "%s-%d", name, n);
-}
+	for (int number = 2; has_name(report, def->name); number++)
+		def->name = ws_arena_format(arena, "%s-%d", name, number);
 
-static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, const char *sql,
-                                 const struct ws_report *report, struct ws_table **out,
-                                 struct ws_err *err)
-{
-	struct ws_query_rows rows;
-	struct ws_table_def *def;
-	struct ws_table_column *columns;
-	struct ws_table *t;
+	/* The first column names the rows; people see the others in the order of the query. */
+	WS_NEW(arena, columns, (size_t)rows.ncolumns);
+	for (int i = 0; i < rows.ncolumns; i++) {
+		struct ws_table_column *c = &columns[i];
+		const char *title = ws_query_column_name(&rows, i);
+		size_t ndefs;
+		const struct ws_table_def *const *defs = ws_table_defs_all(&ndefs);
 
-	WS_FORWARD(ws_query_start(q, sql, &rows, err));
-	WS_NEW(arena, def, 1);
-	set_words(arena, sql, report, def);
-	def->columns = columns = make_columns(arena, &rows);
+		*c = (struct ws_table_column){.title = ws_arena_copy(arena, title, strlen(title)),
+		                              .unit = "",
+		                              .definition = "",
+		                              .rank = i ? WS_RANK_ANSWER : WS_RANK_NAME};
+		c->id = make_id(arena, title, '_', "column");
+		for (int before = 0; before < i; before++)
+			if (!strcmp(columns[before].id, c->id)) {
+				c->id = ws_arena_format(arena, "%s_%d", c->id, i + 1);
+				before = -1;
+			}
+		for (size_t k = 0; k < sizeof(units) / sizeof(*units); k++)
+			if (ends_with(c->title, units[k].title) ||
+			    ends_with(c->title, units[k].id)) {
+				c->unit = units[k].unit;
+				c->display = units[k].display;
+			}
+		/* a column with the name of a report's column is shown in the same way */
+		for (size_t k = 0; k < ndefs; k++) {
+			const int like = ws_table_column_index(defs[k], c->id);
+
+			if (like >= 0 && !strcmp(c->unit, "ns") &&
+			    !strcmp(defs[k]->columns[like].unit, "ns")) {
+				c->display = defs[k]->columns[like].display;
+				break;
+			}
+		}
+	}
+	def->columns = columns;
 	def->ncolumns = (size_t)rows.ncolumns;
 	t = *out = ws_table_new(def);
 	while (t->nrows <= MOST_ROWS && ws_query_next(&rows)) {

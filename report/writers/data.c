@@ -39,18 +39,6 @@ void ws_out_csv(FILE *f, const struct ws_table *table)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static const char *type_name(enum ws_cell_type type)
-{
-	return type == WS_CELL_INT ? "integer" : type == WS_CELL_REAL ? "number" : "text";
-}
-
-static const char *rank_name(enum ws_column_rank rank)
-{
-	static const char *const names[] = {"name", "key", "answer", "detail", "full"};
-
-	return names[rank - WS_RANK_NAME];
-}
-
 static void put_cells(struct ws_json_writer *j, const struct ws_table *t,
                       const struct ws_cell *cells)
 {
@@ -83,6 +71,8 @@ static void put_field(struct ws_json_writer *j, const char *key, const char *tex
 static void put_table(struct ws_json_writer *j, const struct ws_report *report,
                       const struct ws_table *t, size_t most)
 {
+	static const char *const ranks[] = {"name", "key", "answer", "detail", "full"};
+
 	ws_json_object_begin(j);
 	put_field(j, "table", t->def->name);
 	put_field(j, "title", t->def->title);
@@ -105,8 +95,10 @@ static void put_table(struct ws_json_writer *j, const struct ws_report *report,
 		ws_json_str(ws_json_key(j, "id"), c->id);
 		ws_json_str(ws_json_key(j, "title"), c->title);
 		ws_json_str(ws_json_key(j, "unit"), c->unit);
-		ws_json_str(ws_json_key(j, "type"), type_name(c->type));
-		ws_json_str(ws_json_key(j, "rank"), rank_name(c->rank));
+		ws_json_str(ws_json_key(j, "type"), (c->type == WS_CELL_INT    ? "integer"
+		                                     : c->type == WS_CELL_REAL ? "number"
+		                                                               : "text"));
+		ws_json_str(ws_json_key(j, "rank"), ranks[c->rank - WS_RANK_NAME]);
 		ws_json_str(ws_json_key(j, "definition"), c->definition);
 		ws_json_object_end(j);
 	}

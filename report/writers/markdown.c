@@ -22,16 +22,6 @@ struct markdown {
  * (:x:). In code nothing is interpreted.
  */
 
-/* Letters and digits that GitHub may interpret as a commit. */
-static bool is_hash(const char *word, size_t len)
-{
-	size_t hex = 0;
-
-	while (hex < len && isxdigit((unsigned char)word[hex]))
-		hex++;
-	return hex == len && len >= 7;
-}
-
 static bool is_mark_plain(const char *word, size_t len, size_t i)
 {
 	const char before = i ? word[i - 1] : 0, after = i + 1 < len ? word[i + 1] : 0;
@@ -53,48 +43,36 @@ static bool is_mark_plain(const char *word, size_t len, size_t i)
 /* Is the word never interpreted? */
 static bool is_plain(const char *word, size_t len)
 {
-	size_t begin = 0; /* of letters and digits */
+	size_t letters = 0,
+	       hex = 0; /* before i: letters and digits, and those of numbers in base 16 */
 
 	for (size_t i = 0; i <= len; i++) {
-		if (i < len && isalnum((unsigned char)word[i]))
+		if (i < len && isalnum((unsigned char)word[i])) {
+			letters++;
+			hex += isxdigit((unsigned char)word[i]) != 0;
 			continue;
-		if (is_hash(word + begin, i - begin))
+		}
+		if (letters >= 7 && hex == letters) /* GitHub may take it for a commit */
 			return false;
-		begin = i + 1;
+		letters = hex = 0;
 		if (i < len && !(word[i] & 0x80) && !is_mark_plain(word, len, i))
 			return false;
 	}
 	return true;
 }
 
-/* "-" or "1." at the begin of a line would make it a list item. */
-static bool is_item(const char *word, size_t len)
-{
-	const size_t digits = strspn(word, "0123456789");
-
-	return strspn(word, "-+=") >= len ||
-	       (digits && digits + 1 == len && strchr(".)", word[digits]));
-}
-
-static size_t longest_run(const char *text, size_t len, char of)
-{
-	size_t longest = 0, run = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		run = text[i] == of ? run + 1 : 0;
-		longest = run > longest ? run : longest;
-	}
-	return longest;
-}
-
 /* Writes code between more backticks than the text has in a row. */
 static void put_code(const struct markdown *m, const char *text, size_t len)
 {
-	const size_t fence = longest_run(text, len, '`') + 1;
+	size_t fence = 1, run = 0;
 	const char *pad =
 	        *text == '`' || text[len - 1] == '`' || (*text == ' ' && text[len - 1] == ' ') ? " "
 	                                                                                       : "";
 
+	for (size_t i = 0; i < len; i++) {
+		run = text[i] == '`' ? run + 1 : 0;
+		fence = run >= fence ? run + 1 : fence;
+	}
 	for (size_t i = 0; i < fence; i++)
 		fputc('`', m->f);
 	fputs(pad, m->f);
@@ -131,20 +109,18 @@ struct sentence {
 	size_t code, end; /* range of words that become code together; empty if equal */
 };
 
-/* Length of a name without punctuation of the sentence. */
-static size_t length_of_name(const char *text, size_t len)
-{
-	while (len > 1 &&
-	       (strchr(".,;", text[len - 1]) || (text[len - 1] == ')' && !memchr(text, '(', len))))
-		len--;
-	return len;
-}
-
 /* Writes everything before a byte. */
 static void write_to(struct sentence *s, size_t to)
 {
 	if (s->code < s->end) {
-		s->end = s->code + length_of_name(s->m->shown + s->code, s->end - s->code);
+		const char *name = s->m->shown + s->code;
+		size_t len = s->end - s->code;
+
+		/* without punctuation of the sentence */
+		while (len > 1 && (strchr(".,;", name[len - 1]) ||
+		                   (name[len - 1] == ')' && !memchr(name, '(', len))))
+			len--;
+		s->end = s->code + len;
 		fwrite(s->m->shown + s->written, 1, s->code - s->written, s->m->f);
 		put_code(s->m, s->m->shown + s->code, s->end - s->code);
 		s->written = s->end;
@@ -175,19 +151,24 @@ static size_t put_own_code(struct sentence *s, size_t begin)
 
 /* Writes a text that may contain names: words that are not plain become code, consecutive ones
  * together. */
-static void put_text(struct markdown *m, const char *text, size_t len)
+static void put_text(struct markdown *m, const char *text, size_t text_len)
 {
-	const size_t n = show(m, text, len);
+	const size_t n = show(m, text, text_len);
 	struct sentence s = {m, 0, 0, 0};
 	bool is_first = !m->in_table;
 
 	for (size_t at = strspn(m->shown, " "); at < n; at += strspn(m->shown + at, " ")) {
 		const char *word = m->shown + at;
 		const size_t end = at + strcspn(word, " "), own = put_own_code(&s, at);
+		const size_t len = end - at, digits = strspn(word, "0123456789");
+		/* "-" or "1." at the begin of a line would make it a list item */
+		const bool is_item =
+		        is_first && (strspn(word, "-+=") >= len ||
+		                     (digits && digits + 1 == len && strchr(".)", word[digits])));
 
 		if (own > at) {
 			at = own;
-		} else if (is_plain(word, end - at) && !(is_first && is_item(word, end - at))) {
+		} else if (is_plain(word, len) && !is_item) {
 			write_to(&s, end);
 			at = end;
 		} else {
@@ -239,14 +220,6 @@ struct pipes {
 	struct ws_arena arena;
 };
 
-/* Does the column contain names? Other columns contain our own texts. */
-static bool is_name(const struct pipes *s, const struct ws_view_column *p)
-{
-	const enum ws_column_rank rank = s->t->def->columns[p->index].rank;
-
-	return rank == WS_RANK_NAME || rank == WS_RANK_KEY || rank == WS_RANK_FULL;
-}
-
 static void put_row(struct markdown *m, const struct pipes *s, size_t row,
                     const struct ws_cell *cells)
 {
@@ -256,6 +229,7 @@ static void put_row(struct markdown *m, const struct pipes *s, size_t row,
 	fputc('|', f);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct ws_view_column *p = &s->pipe[i];
+		const enum ws_column_rank rank = s->t->def->columns[p->index].rank;
 		struct ws_cell own;
 		const struct ws_cell *cell = ws_view_cell(p, cells, &own, size);
 		const char *strong =
@@ -273,7 +247,8 @@ static void put_row(struct markdown *m, const struct pipes *s, size_t row,
 			for (; depth; depth--)
 				fputs("&emsp;", m->f);
 			put_name(m, label, len);
-		} else if (cell->type == WS_CELL_TEXT && is_name(s, p))
+		} else if (cell->type == WS_CELL_TEXT && /* other columns have our own texts */
+		           (rank == WS_RANK_NAME || rank == WS_RANK_KEY || rank == WS_RANK_FULL))
 			put_name(m, cell->text.ptr, cell->text.len);
 		else if (cell->type == WS_CELL_TEXT)
 			put_text(m, cell->text.ptr, cell->text.len);
@@ -382,36 +357,6 @@ static void put_table(struct markdown *m, const struct ws_table *t)
 	free(s.pipe);
 }
 
-static void put_one(struct markdown *m, const struct ws_table *t)
-{
-	char title[WS_DISPLAY_TITLE];
-	FILE *f = m->f;
-
-	fputs("\n## ", f);
-	put_str(m, ws_display_title(t, title));
-	fputs("\n\n", f);
-	for (size_t i = 0; i < t->nheadline_notes; i++) {
-		put_str(m, t->notes[i]);
-		fputs("\n\n", f);
-	}
-	put_str(m, t->def->meaning);
-	fputs("\n\n", f);
-	if (t->not_recorded) {
-		fputs("Not recorded: ", f);
-		put_str(m, t->not_recorded);
-		fputs(t->nrows ? "\n\n" : "\n", f);
-	} else if (!t->nrows) {
-		fputs("No rows.\n", f);
-	}
-	if (t->nrows)
-		put_table(m, t);
-	for (size_t i = t->nheadline_notes; i < t->nnotes; i++) {
-		fputs(i > t->nheadline_notes ? "- " : "\n- ", f);
-		put_str(m, t->notes[i]);
-		fputc('\n', f);
-	}
-}
-
 /* --- comments ---------------------------------------------------------------------------- */
 
 const char *ws_comment_sign(enum ws_comment_sign sign)
@@ -457,33 +402,6 @@ static void put_times(FILE *f, const char *times)
 	}
 }
 
-static void put_time(struct markdown *m, const struct ws_compared_time *t, bool is_sure)
-{
-	const bool is_bold = is_sure && (t->low > 1 || t->high < 1);
-	struct ws_arena texts = {0};
-
-	put_times(m->f, ws_say_times(&texts, t->ns[0], "→", t->ns[1]));
-	fputs(" | ", m->f);
-	if (isnan(t->ratio)) {
-		fputs("not compared", m->f);
-	} else if (fmax(fabs(t->low - 1), fabs(t->high - 1)) < 0.0005) {
-		put_change(m->f, t->ratio, true);
-	} else {
-		fputs(is_bold ? "**" : "", m->f);
-		put_change(m->f, t->ratio, true);
-		fputs(is_bold ? "** (" : " (", m->f);
-		if (isnan(t->low)) {
-			fputs("noise unknown", m->f);
-		} else {
-			put_change(m->f, t->low, t->high >= CHANGE_TIMES_FROM);
-			fputs(" to ", m->f);
-			put_change(m->f, t->high, true);
-		}
-		fputc(')', m->f);
-	}
-	ws_arena_free(&texts);
-}
-
 #define COMMENT_OPERATIONS 5 /* those with the largest changes */
 
 #define COMMENT_NAME 60 /* maximum bytes of a name on a phone */
@@ -501,9 +419,19 @@ static void put_cut_name(struct markdown *m, const char *name)
 	m->in_table = false;
 }
 
-/* The waterfall from A to B. */
-static void put_parts(struct markdown *m, const struct ws_page *page)
+static void put_details(struct markdown *m, const struct ws_comment_row *row)
 {
+	const struct ws_page *page = row->details->page;
+
+	if (!page || !page->nchange_bars)
+		return;
+	fputs("\n<details><summary>What changed", m->f);
+	if (row->name) {
+		fputs(" in <code>", m->f);
+		fputs(row->name, m->f);
+		fputs("</code>", m->f);
+	}
+	fputs("</summary>\n", m->f);
 	struct ws_arena texts = {0};
 	double at = 0;
 
@@ -526,79 +454,29 @@ static void put_parts(struct markdown *m, const struct ws_page *page)
 		fputs(" |\n", m->f);
 	}
 	ws_arena_free(&texts);
-}
+	if (page->nchanges) {
+		fputs("\n#### The operations that changed most\n\n| operation | before → after | "
+		      "change |\n"
+		      "|---|---|---|\n",
+		      m->f);
+		for (size_t i = 0; i < page->nchanges && i < COMMENT_OPERATIONS; i++) {
+			const struct ws_change *c = &page->change[i];
 
-static void put_operations(struct markdown *m, const struct ws_page *page)
-{
-	struct ws_arena texts = {0};
-
-	if (!page->nchanges)
-		return;
-	fputs("\n#### The operations that changed most\n\n| operation | before → after | change |\n"
-	      "|---|---|---|\n",
-	      m->f);
-	for (size_t i = 0; i < page->nchanges && i < COMMENT_OPERATIONS; i++) {
-		const struct ws_change *c = &page->change[i];
-
-		fputs("| ", m->f);
-		put_cut_name(m, c->name);
-		if (*c->shape) {
-			fputc(' ', m->f);
-			put_cut_name(m, c->shape);
+			fputs("| ", m->f);
+			put_cut_name(m, c->name);
+			if (*c->shape) {
+				fputc(' ', m->f);
+				put_cut_name(m, c->shape);
+			}
+			fputs(" | ", m->f);
+			put_times(m->f, ws_say_times(&texts, c->ns[0], "→", c->ns[1]));
+			fputs(" | ", m->f);
+			put_change(m->f, c->ratio, true);
+			fputs(" |\n", m->f);
 		}
-		fputs(" | ", m->f);
-		put_times(m->f, ws_say_times(&texts, c->ns[0], "→", c->ns[1]));
-		fputs(" | ", m->f);
-		put_change(m->f, c->ratio, true);
-		fputs(" |\n", m->f);
+		ws_arena_free(&texts);
 	}
-	ws_arena_free(&texts);
-}
-
-static void put_details(struct markdown *m, const struct ws_comment_row *row)
-{
-	const struct ws_page *page = row->details->page;
-
-	if (!page || !page->nchange_bars)
-		return;
-	fputs("\n<details><summary>What changed", m->f);
-	if (row->name) {
-		fputs(" in <code>", m->f);
-		fputs(row->name, m->f);
-		fputs("</code>", m->f);
-	}
-	fputs("</summary>\n", m->f);
-	put_parts(m, page);
-	put_operations(m, page);
 	fputs("\n</details>\n", m->f);
-}
-
-/* Finds the common prefix and suffix of all names, up to a '-'. */
-static void find_common(const struct ws_comment_row *rows, size_t n, size_t *begin, size_t *end)
-{
-	const char *first = rows[0].name;
-
-	*begin = *end = n > 1 ? strlen(first) : 0;
-	for (size_t i = 1; i < n; i++) {
-		const char *name = rows[i].name;
-		size_t same = 0;
-		const size_t len = strlen(name), of = strlen(first);
-
-		while (same < *begin && name[same] == first[same])
-			same++;
-		*begin = same;
-		for (same = 0;
-		     same < *end && same < len && name[len - 1 - same] == first[of - 1 - same];)
-			same++;
-		*end = same;
-	}
-	while (*begin && first[*begin - 1] != '-')
-		--*begin;
-	while (*end && first[strlen(first) - *end] != '-')
-		--*end;
-	for (size_t i = 0; i < n; i++) /* no name may become empty */
-		if (*begin + *end >= strlen(rows[i].name))
-			*begin = *end = 0;
 }
 
 static void put_short_name(struct markdown *m, const char *name, size_t begin, size_t end)
@@ -606,41 +484,34 @@ static void put_short_name(struct markdown *m, const char *name, size_t begin, s
 	put_name(m, name + begin, strlen(name) - begin - end);
 }
 
-/* Writes a line per cause, with the workloads that have it. */
-static void put_causes(struct markdown *m, const struct ws_comment_row *rows, size_t n,
-                       size_t begin, size_t end)
-{
-	bool is_first = true;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t with = 0, before = 0;
-
-		for (size_t k = 0; rows[i].cause && k < n; k++)
-			if (rows[k].cause && !strcmp(rows[k].cause, rows[i].cause)) {
-				before += k < i;
-				with++;
-			}
-		if (!with || before)
-			continue;
-		fputs(is_first ? "\n- " : "- ", m->f);
-		is_first = false;
-		for (size_t k = i, put = 0; k < n && (with < n || n == 1); k++)
-			if (rows[k].cause && !strcmp(rows[k].cause, rows[i].cause)) {
-				fputs(put++ ? ", " : "", m->f);
-				put_short_name(m, rows[k].name, begin, end);
-			}
-		fputs(with < n || n == 1 ? ": " : "all: ", m->f);
-		put_str(m, rows[i].cause);
-		fputc('\n', m->f);
-	}
-}
-
 void ws_comment_put(FILE *f, const char *of, const struct ws_comment_row *rows, size_t n)
 {
 	struct markdown m = {.f = f};
+	const char *first_name = rows[0].name;
 	size_t begin, end;
 
-	find_common(rows, n, &begin, &end);
+	/* The common prefix and suffix of all names, up to a '-'. */
+	begin = end = n > 1 ? strlen(first_name) : 0;
+	for (size_t i = 1; i < n; i++) {
+		const char *name = rows[i].name;
+		size_t same = 0;
+		const size_t len = strlen(name), first_len = strlen(first_name);
+
+		while (same < begin && name[same] == first_name[same])
+			same++;
+		begin = same;
+		for (same = 0; same < end && same < len &&
+		               name[len - 1 - same] == first_name[first_len - 1 - same];)
+			same++;
+		end = same;
+	}
+	while (begin && first_name[begin - 1] != '-')
+		begin--;
+	while (end && first_name[strlen(first_name) - end] != '-')
+		end--;
+	for (size_t i = 0; i < n; i++) /* no name may become empty */
+		if (begin + end >= strlen(rows[i].name))
+			begin = end = 0;
 	fprintf(f, "\n| %s | before → after | change (95 %% CI) | result |\n|---|---|---|---|\n",
 	        of);
 	for (size_t i = 0; i < n; i++) {
@@ -654,14 +525,61 @@ void ws_comment_put(FILE *f, const char *of, const struct ws_comment_row *rows, 
 			put_name(&m, r->device, strlen(r->device));
 		}
 		fputs(" | ", f);
-		if (r->time)
-			put_time(&m, r->time, r->sign != WS_COMMENT_UNSURE);
-		else
+		if (r->time) {
+			const struct ws_compared_time *t = r->time;
+			const bool is_bold =
+			        r->sign != WS_COMMENT_UNSURE && (t->low > 1 || t->high < 1);
+			struct ws_arena texts = {0};
+
+			put_times(m.f, ws_say_times(&texts, t->ns[0], "→", t->ns[1]));
+			fputs(" | ", m.f);
+			if (isnan(t->ratio)) {
+				fputs("not compared", m.f);
+			} else if (fmax(fabs(t->low - 1), fabs(t->high - 1)) < 0.0005) {
+				put_change(m.f, t->ratio, true);
+			} else {
+				fputs(is_bold ? "**" : "", m.f);
+				put_change(m.f, t->ratio, true);
+				fputs(is_bold ? "** (" : " (", m.f);
+				if (isnan(t->low)) {
+					fputs("noise unknown", m.f);
+				} else {
+					put_change(m.f, t->low, t->high >= CHANGE_TIMES_FROM);
+					fputs(" to ", m.f);
+					put_change(m.f, t->high, true);
+				}
+				fputc(')', m.f);
+			}
+			ws_arena_free(&texts);
+		} else
 			fputs(" | ", f);
 		m.in_table = false;
 		fprintf(f, " | %s %s |\n", ws_comment_sign(r->sign), r->result);
 	}
-	put_causes(&m, rows, n, begin, end);
+	/* A line per cause, with the workloads that have it. */
+	bool is_first_cause = true;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t with = 0, before = 0;
+
+		for (size_t k = 0; rows[i].cause && k < n; k++)
+			if (rows[k].cause && !strcmp(rows[k].cause, rows[i].cause)) {
+				before += k < i;
+				with++;
+			}
+		if (!with || before)
+			continue;
+		fputs(is_first_cause ? "\n- " : "- ", m.f);
+		is_first_cause = false;
+		for (size_t k = i, put = 0; k < n && (with < n || n == 1); k++)
+			if (rows[k].cause && !strcmp(rows[k].cause, rows[i].cause)) {
+				fputs(put++ ? ", " : "", m.f);
+				put_short_name(&m, rows[k].name, begin, end);
+			}
+		fputs(with < n || n == 1 ? ": " : "all: ", m.f);
+		put_str(&m, rows[i].cause);
+		fputc('\n', m.f);
+	}
 	if (begin || end) {
 		fprintf(f, "\nAll names %s", begin ? "begin with " : "end with ");
 		put_name(&m, begin ? rows[0].name : rows[0].name + strlen(rows[0].name) - end,
@@ -755,7 +673,33 @@ void ws_out_markdown(FILE *f, const struct ws_report *report)
 		put_str(&m, report->filter);
 	}
 	fputc('\n', f);
-	for (size_t i = 0; i < report->ntables; i++)
-		put_one(&m, report->tables[i]);
+	for (size_t i = 0; i < report->ntables; i++) {
+		const struct ws_table *t = report->tables[i];
+		char title[WS_DISPLAY_TITLE];
+
+		fputs("\n## ", f);
+		put_str(&m, ws_display_title(t, title));
+		fputs("\n\n", f);
+		for (size_t k = 0; k < t->nheadline_notes; k++) {
+			put_str(&m, t->notes[k]);
+			fputs("\n\n", f);
+		}
+		put_str(&m, t->def->meaning);
+		fputs("\n\n", f);
+		if (t->not_recorded) {
+			fputs("Not recorded: ", f);
+			put_str(&m, t->not_recorded);
+			fputs(t->nrows ? "\n\n" : "\n", f);
+		} else if (!t->nrows) {
+			fputs("No rows.\n", f);
+		}
+		if (t->nrows)
+			put_table(&m, t);
+		for (size_t k = t->nheadline_notes; k < t->nnotes; k++) {
+			fputs(k > t->nheadline_notes ? "- " : "\n- ", f);
+			put_str(&m, t->notes[k]);
+			fputc('\n', f);
+		}
+	}
 	free(m.shown);
 }

@@ -49,23 +49,6 @@ static size_t cut(FILE *f, const char *text, size_t len, size_t width)
 	return used;
 }
 
-/* Bytes of a word that fit into `width` columns, one character at least. */
-static size_t broken_word(const char *word, size_t len, size_t width)
-{
-	size_t pos = 0, used = 0;
-	struct ws_glyph glyph;
-
-	while (pos < len) {
-		size_t n = ws_display_glyph(word + pos, len - pos, &glyph);
-
-		used += glyph.width;
-		if (used > width && pos)
-			break;
-		pos += n;
-	}
-	return pos;
-}
-
 /*
  * The next line of a text wrapped at words, from *pos on, at most `width`
  * columns wide (0 = no limit): returns its bytes, *begin is where it begins,
@@ -86,8 +69,17 @@ static size_t text_line(const char *text, size_t len, size_t width, size_t *pos,
 		if (width && used + gap + w > width) {
 			if (used)
 				break;
-			n = broken_word(text + *pos, n, width);
-			*pos += n;
+			/* of a word as many bytes as fit, one character at least */
+			struct ws_glyph glyph;
+			const size_t word = *pos, word_end = *pos + n;
+
+			for (size_t columns = 0; *pos < word_end;) {
+				n = ws_display_glyph(text + *pos, word_end - *pos, &glyph);
+				columns += glyph.width;
+				if (columns > width && *pos > word)
+					break;
+				*pos += n;
+			}
 			end = *pos;
 			break;
 		}
@@ -213,34 +205,6 @@ static size_t header_width(const char *title)
 		if (longest <= width)
 			return width;
 	}
-}
-
-static void add_columns(struct text_table *x)
-{
-	static const char *const prose[] = {"verdict", "advice",     "evidence", "cure",
-	                                    "meaning", "definition", "check"};
-	static const char *const names[] = {"short_name", "name",   "kernel_a",
-	                                    "kernel_b",   "kernel", "part"};
-
-	WS_NEW(&x->arena, x->columns, x->view.n + 1);
-	for (size_t i = 0; i < x->view.n; i++) {
-		struct text_column *c = &x->columns[x->n++];
-
-		c->view = &x->view.column[i];
-		const struct ws_table_column *def = &x->t->def->columns[c->view->index];
-		c->is_text = def->type == WS_CELL_TEXT;
-		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
-		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names) ||
-		             (def->rank == WS_RANK_NAME && !c->view->is_tree);
-		c->is_prose = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), prose);
-		x->wraps |= c->is_prose && x->opts->width > 0;
-		c->width = ws_view_widest(&x->view, c->view, x->rows);
-		if (c->width < header_width(c->view->shown.title))
-			c->width = header_width(c->view->shown.title);
-	}
-	/* blanks at the begin of a name of a first screen show its depth */
-	x->wraps |= x->opts->width > 0 && x->t->def->ncolumns <= READING_COLUMNS &&
-	            strncmp(x->t->def->name, "front-", 6) != 0;
 }
 
 static size_t total_width(const struct text_table *x)
@@ -414,83 +378,69 @@ static void put_rule(const struct text_table *x)
 	fputc('\n', x->f);
 }
 
-/* Number of lines of a row: one, except in wrapped tables. */
-static size_t row_lines(const struct text_table *x, const struct ws_cell *cells)
+static void put_cells(struct text_table *x, const struct ws_cell *cells)
 {
-	size_t most = 1;
+	size_t lines = 1; /* one, except in wrapped tables */
 
 	for (size_t i = 0; x->wraps && i < x->n; i++) {
 		const struct ws_cell *cell = &cells[x->columns[i].view->index];
-		size_t pos = 0, begin, lines = 0;
+		size_t pos = 0, begin, needed = 0;
 
 		if (cell->type != WS_CELL_TEXT || x->columns[i].view->is_tree)
 			continue;
-		for (; pos < cell->text.len; lines++)
+		for (; pos < cell->text.len; needed++)
 			text_line(cell->text.ptr, cell->text.len, x->columns[i].width, &pos,
 			          &begin);
-		most = lines > most ? lines : most;
+		lines = needed > lines ? needed : lines;
 	}
-	return most;
-}
 
-/* The label of a tree's row behind its indentation. */
-static void put_label(struct text_table *x, size_t i, const struct ws_cell *cells)
-{
-	char text[WS_VIEW_LABEL], out[2 * WS_VIEW_LABEL];
-	struct ws_bytes label;
-	size_t depth;
+	for (size_t nth = 0; nth < lines; nth++) {
+		char out[WS_DISPLAY_NUMBER_MAX], text[WS_VIEW_SIZE];
 
-	if (is_label_too_long(x, &x->columns[i], cells, text, &label, &depth))
-		label = *x->columns[i].elided++;
-	memset(out, ' ', 2 * depth);
-	memcpy(out + 2 * depth, label.ptr, label.len);
-	put_field(x, i, out, 2 * depth + label.len);
-}
+		for (size_t i = 0; i < x->n; i++) {
+			const struct ws_view_column *c = x->columns[i].view;
+			struct ws_cell own;
+			const struct ws_cell *cell = ws_view_cell(c, cells, &own, text);
 
-static void put_line(struct text_table *x, const struct ws_cell *cells, size_t nth)
-{
-	char out[WS_DISPLAY_NUMBER_MAX], text[WS_VIEW_SIZE];
+			if (c->is_tree && cell->type == WS_CELL_TEXT) {
+				if (nth) {
+					put_field(x, i, "", 0);
+				} else {
+					/* the label behind its indentation */
+					char label_text[WS_VIEW_LABEL], indented[2 * WS_VIEW_LABEL];
+					struct ws_bytes label;
+					size_t depth;
 
-	for (size_t i = 0; i < x->n; i++) {
-		const struct ws_view_column *c = x->columns[i].view;
-		struct ws_cell own;
-		const struct ws_cell *cell = ws_view_cell(c, cells, &own, text);
+					if (is_label_too_long(x, &x->columns[i], cells, label_text,
+					                      &label, &depth))
+						label = *x->columns[i].elided++;
+					memset(indented, ' ', 2 * depth);
+					memcpy(indented + 2 * depth, label.ptr, label.len);
+					put_field(x, i, indented, 2 * depth + label.len);
+				}
+			} else if (cell->type == WS_CELL_TEXT && x->wraps) {
+				/* The nth line of a wrapped text. */
+				size_t pos = 0, begin = 0, n = 0;
 
-		if (c->is_tree && cell->type == WS_CELL_TEXT) {
-			if (nth)
+				for (size_t line = 0; line <= nth; line++)
+					n = text_line(cell->text.ptr, cell->text.len,
+					              x->columns[i].width, &pos, &begin);
+				put_field(x, i, cell->text.ptr + begin, n);
+			} else if (nth)
 				put_field(x, i, "", 0);
+			else if (x->columns[i].elided && is_too_long(&x->columns[i], cell)) {
+				const struct ws_bytes *name = x->columns[i].elided++;
+
+				put_field(x, i, name->ptr, name->len);
+			} else if (cell->type == WS_CELL_TEXT)
+				put_field(x, i, cell->text.ptr, cell->text.len);
+			else if (!i && cell->type == WS_CELL_EMPTY && cells == x->t->totals)
+				put_field(x, i, "Total", 5);
 			else
-				put_label(x, i, cells);
-		} else if (cell->type == WS_CELL_TEXT && x->wraps) {
-			/* The nth line of a wrapped text. */
-			size_t pos = 0, begin = 0, n = 0;
-
-			for (size_t line = 0; line <= nth; line++)
-				n = text_line(cell->text.ptr, cell->text.len, x->columns[i].width,
-				              &pos, &begin);
-			put_field(x, i, cell->text.ptr + begin, n);
-		} else if (nth)
-			put_field(x, i, "", 0);
-		else if (x->columns[i].elided && is_too_long(&x->columns[i], cell)) {
-			const struct ws_bytes *name = x->columns[i].elided++;
-
-			put_field(x, i, name->ptr, name->len);
-		} else if (cell->type == WS_CELL_TEXT)
-			put_field(x, i, cell->text.ptr, cell->text.len);
-		else if (!i && cell->type == WS_CELL_EMPTY && cells == x->t->totals)
-			put_field(x, i, "Total", 5);
-		else
-			put_field(x, i, out, ws_display_number(&c->shown, cell, out));
+				put_field(x, i, out, ws_display_number(&c->shown, cell, out));
+		}
+		end_line(x);
 	}
-	end_line(x);
-}
-
-static void put_cells(struct text_table *x, const struct ws_cell *cells)
-{
-	size_t lines = row_lines(x, cells);
-
-	for (size_t nth = 0; nth < lines; nth++)
-		put_line(x, cells, nth);
 }
 
 /* Writes header, rows and totals of a table, and a note about left-out columns. */
@@ -503,7 +453,31 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
 	ws_view_make(&x.arena, t, x.rows, &x.view);
 	ws_view_join_spreads(&x.view);
-	add_columns(&x);
+	/* The columns, with the widths that they need. */
+	static const char *const prose[] = {"verdict", "advice",     "evidence", "cure",
+	                                    "meaning", "definition", "check"};
+	static const char *const names[] = {"short_name", "name",   "kernel_a",
+	                                    "kernel_b",   "kernel", "part"};
+
+	WS_NEW(&x.arena, x.columns, x.view.n + 1);
+	for (size_t i = 0; i < x.view.n; i++) {
+		struct text_column *c = &x.columns[x.n++];
+
+		c->view = &x.view.column[i];
+		const struct ws_table_column *def = &x.t->def->columns[c->view->index];
+		c->is_text = def->type == WS_CELL_TEXT;
+		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
+		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names) ||
+		             (def->rank == WS_RANK_NAME && !c->view->is_tree);
+		c->is_prose = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), prose);
+		x.wraps |= c->is_prose && x.opts->width > 0;
+		c->width = ws_view_widest(&x.view, c->view, x.rows);
+		if (c->width < header_width(c->view->shown.title))
+			c->width = header_width(c->view->shown.title);
+	}
+	/* blanks at the begin of a name of a first screen show its depth */
+	x.wraps |= x.opts->width > 0 && x.t->def->ncolumns <= READING_COLUMNS &&
+	           strncmp(x.t->def->name, "front-", 6) != 0;
 	fit(&x);
 	for (size_t i = 0; i < x.n; i++)
 		if (x.columns[i].view->is_tree ||
@@ -601,60 +575,6 @@ static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct 
 	ws_arena_free(&arena);
 }
 
-static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
-{
-	struct ws_arena arena = {0};
-	const char *all = "";
-
-	for (size_t i = 0; i < page->nfigures; i++)
-		all = ws_arena_format(&arena, "%s%s%s %s", all, i ? " · " : "",
-		                      page->figure[i].value, page->figure[i].label);
-	if (page->nfigures) {
-		fputc('\n', f);
-		paragraph(f, opts, NULL, 0, all);
-	}
-	ws_arena_free(&arena);
-}
-
-/* --- the strip of steps -------------------------------------------------------------------- */
-
-/* "steps ▆▆▆█▆", from 0 on; if there are too many, each stands for the longest of several
- * neighbours. Outliers are bold and named. */
-static void put_steps(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
-{
-	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	static const char label[] = "steps ";
-	const size_t whole = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
-	const size_t width = whole > strlen(label) ? whole - strlen(label) : 1;
-	const size_t each = (page->nsteps + width - 1) / width;
-	struct ws_arena arena = {0};
-	const char *named = "";
-	size_t outliers = 0;
-
-	if (!page->nsteps)
-		return;
-	fputs(label, f);
-	for (size_t i = 0; i < page->nsteps; i += each) {
-		const struct ws_page_step *most = &page->step[i];
-
-		for (size_t k = i; k < i + each && k < page->nsteps; k++)
-			most = page->step[k].ns > most->ns ? &page->step[k] : most;
-		text_style(f, opts, most->is_outlier ? WS_TEXT_BOLD : WS_TEXT_PLAIN);
-		fputs(blocks[(8 * most->ns - 1) / page->longest_step_ns], f);
-	}
-	text_style(f, opts, WS_TEXT_PLAIN);
-	fputc('\n', f);
-	for (size_t i = 0; i < page->nsteps; i++)
-		if (page->step[i].is_outlier && outliers++ < OUTLIERS_NAMED)
-			named = ws_arena_format(&arena, "%s%s%" PRIu32, named, *named ? ", " : "",
-			                        page->step[i].number);
-	if (outliers)
-		paragraph(f, opts, WS_TEXT_DIM, 0,
-		          ws_arena_format(&arena, "Far from the others: step %s%s.", named,
-		                          outliers > OUTLIERS_NAMED ? " and more" : ""));
-	ws_arena_free(&arena);
-}
-
 /* --- the bar ------------------------------------------------------------------------------ */
 
 /* The first letter of a name that is not taken, which it then is; + if there is none. */
@@ -666,19 +586,6 @@ static char take_letter(const char *name, bool taken[128])
 	return *name ? *name : '+';
 }
 
-/* The letter of a segment without colours; + for a segment without a label. */
-static char letter_of(const struct ws_page *page, size_t nth)
-{
-	bool taken[128] = {false};
-	char letter = '+';
-
-	for (size_t i = 0; i <= nth; i++)
-		letter = page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE
-		                 ? '+'
-		                 : take_letter(page->segment[i].name, taken);
-	return letter;
-}
-
 /* Work has the colour of its class, or a letter; idle time is pale. */
 static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page,
                       size_t nth)
@@ -687,7 +594,14 @@ static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_
 	static const char *const idle[] = {"░", "·"};
 	const struct ws_page_segment *s = &page->segment[nth];
 	const uint32_t rgb = ws_page_colour_def(s->colour).dark;
-	const char letter[] = {letter_of(page, nth), '\0'};
+	/* without colours; + for a segment without a label */
+	bool taken[128] = {false};
+	char letter[] = "+";
+
+	for (size_t i = 0; i <= nth; i++)
+		*letter = page->segment[i].is_idle || page->segment[i].percent < LEGEND_SHARE
+		                  ? '+'
+		                  : take_letter(page->segment[i].name, taken);
 
 	if (!opts->colour)
 		fputs(s->is_idle ? "·" : letter, f);
@@ -696,48 +610,6 @@ static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_
 	else
 		fprintf(f, "\033[38;2;%u;%u;%um%s", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff,
 		        busy[nth % 3]);
-}
-
-static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
-{
-	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
-	double sum = 0;
-	size_t at = 0;
-
-	for (size_t i = 0; i < page->nsegments; i++) {
-		sum += page->segment[i].percent;
-		for (; at < width && ((double)at + 0.5) * 100 < sum * (double)width; at++)
-			put_glyph(f, opts, page, i);
-	}
-	text_style(f, opts, WS_TEXT_PLAIN);
-	fputc('\n', f);
-}
-
-static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
-{
-	struct ws_arena arena = {0};
-	size_t used = 0;
-
-	for (size_t i = 0; i < page->nsegments; i++) {
-		const struct ws_page_segment *s = &page->segment[i];
-		const char *text;
-
-		if (s->percent < LEGEND_SHARE)
-			continue;
-		text = ws_arena_format(&arena, " %s", ws_page_segment_words(&arena, page, s));
-		size_t width = 1 + ws_display_width(text, strlen(text));
-		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
-			fputc('\n', f);
-			used = 0;
-		}
-		fputs(used ? "   " : "", f);
-		put_glyph(f, opts, page, i);
-		text_style(f, opts, WS_TEXT_PLAIN);
-		put_text(f, text);
-		used += (used ? 3 : 0) + width;
-	}
-	fputc('\n', f);
-	ws_arena_free(&arena);
 }
 
 /* --- rows: configurations of a sweep, runs of an A/A test, ranks --------------------------- */
@@ -767,24 +639,6 @@ static void put_part_glyph(FILE *f, const struct ws_text_opts *opts, const struc
 		fputs("·", f);
 	else
 		fputc(part ? g->letter[nth] : '+', f);
-}
-
-/* So many cells of a bar for the longest row of its group. */
-static void put_row_bar(FILE *f, const struct ws_text_opts *opts, const struct row_glyphs *g,
-                        const struct ws_page_row *row, double most_ns, size_t cells)
-{
-	double sum = 0;
-	size_t at = 0;
-
-	for (size_t k = 0; k < row->nparts; k++) {
-		sum += row->part[k].ns;
-		/* what takes any time is seen */
-		for (; at < cells && (((double)at + 0.5) * most_ns < sum * (double)cells || !at);
-		     at++)
-			put_part_glyph(f, opts, g, row->part[k].name);
-	}
-	text_style(f, opts, WS_TEXT_PLAIN);
-	pad(f, cells - at);
 }
 
 static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
@@ -836,7 +690,21 @@ static void put_rows(FILE *f, const struct ws_text_opts *opts, const struct ws_p
 		}
 		pad(f, name_width - cut(f, row->name, strlen(row->name), name_width));
 		pad(f, WS_TEXT_GAP);
-		put_row_bar(f, opts, &glyphs, row, most_ns, cells);
+
+		/* so many cells of a bar for the longest row of its group */
+		double sum = 0;
+		size_t at = 0;
+
+		for (size_t k = 0; k < row->nparts; k++) {
+			sum += row->part[k].ns;
+			/* what takes any time is seen */
+			for (; at < cells &&
+			       (((double)at + 0.5) * most_ns < sum * (double)cells || !at);
+			     at++)
+				put_part_glyph(f, opts, &glyphs, row->part[k].name);
+		}
+		text_style(f, opts, WS_TEXT_PLAIN);
+		pad(f, cells - at);
 		pad(f, WS_TEXT_GAP);
 		cut(f, row->words, strlen(row->words), room);
 		fputc('\n', f);
@@ -961,10 +829,113 @@ static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *
 
 #define RUNG_CELLS 30 /* of the bar of a rung */
 
-static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+/* Writes only its sentences, with their grades. */
+static void text_headline(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
 {
+	for (size_t i = 0; i < page->nheadline; i++)
+		put_sentence(f, opts, &page->headline[i]);
+	if (page->note)
+		paragraph(f, opts, WS_TEXT_DIM, 0, page->note);
+}
+
+/* The first screen of a report. */
+static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
+{
+	const struct ws_text_opts whole = {.width = opts->width, .colour = opts->colour};
 	struct ws_arena arena = {0};
 
+	put_styled(f, opts, WS_TEXT_BOLD, page->title);
+	fputc('\n', f);
+	paragraph(f, opts, WS_TEXT_DIM, 0, ws_front_source(&arena, page));
+	fputc('\n', f);
+	text_headline(f, page, opts);
+	put_sentence(f, opts, &page->first);
+	for (size_t i = 0; i < page->nwhatif; i++)
+		put_sentence(f, opts, &page->whatif[i]);
+	const char *figures = "";
+
+	for (size_t i = 0; i < page->nfigures; i++)
+		figures = ws_arena_format(&arena, "%s%s%s %s", figures, i ? " · " : "",
+		                          page->figure[i].value, page->figure[i].label);
+	if (page->nfigures) {
+		fputc('\n', f);
+		paragraph(f, opts, NULL, 0, figures);
+	}
+	/* "steps ▆▆▆█▆", from 0 on; if there are too many, each stands for the longest of several
+	 * neighbours. Outliers are bold and named. */
+	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char strip_label[] = "steps ";
+	const size_t strip = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	const size_t strip_width = strip > strlen(strip_label) ? strip - strlen(strip_label) : 1;
+	const size_t each = (page->nsteps + strip_width - 1) / strip_width;
+	const char *named = "";
+	size_t outliers = 0;
+
+	fputs(page->nsteps ? strip_label : "", f);
+	for (size_t i = 0; i < page->nsteps; i += each) {
+		const struct ws_page_step *most = &page->step[i];
+
+		for (size_t k = i; k < i + each && k < page->nsteps; k++)
+			most = page->step[k].ns > most->ns ? &page->step[k] : most;
+		text_style(f, opts, most->is_outlier ? WS_TEXT_BOLD : WS_TEXT_PLAIN);
+		fputs(blocks[(8 * most->ns - 1) / page->longest_step_ns], f);
+	}
+	if (page->nsteps) {
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+	}
+	for (size_t i = 0; i < page->nsteps; i++)
+		if (page->step[i].is_outlier && outliers++ < OUTLIERS_NAMED)
+			named = ws_arena_format(&arena, "%s%s%" PRIu32, named, *named ? ", " : "",
+			                        page->step[i].number);
+	if (outliers)
+		paragraph(f, opts, WS_TEXT_DIM, 0,
+		          ws_arena_format(&arena, "Far from the others: step %s%s.", named,
+		                          outliers > OUTLIERS_NAMED ? " and more" : ""));
+	if (page->nsegments) {
+		fputc('\n', f);
+		put_styled(f, opts, WS_TEXT_BOLD, page->bar_title);
+		fputc('\n', f);
+		const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+		double sum = 0;
+		size_t at = 0;
+
+		for (size_t i = 0; i < page->nsegments; i++) {
+			sum += page->segment[i].percent;
+			for (; at < width && ((double)at + 0.5) * 100 < sum * (double)width; at++)
+				put_glyph(f, opts, page, i);
+		}
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+
+		/* the legend */
+		size_t used = 0;
+
+		for (size_t i = 0; i < page->nsegments; i++) {
+			const struct ws_page_segment *s = &page->segment[i];
+			const char *text;
+
+			if (s->percent < LEGEND_SHARE)
+				continue;
+			text = ws_arena_format(&arena, " %s",
+			                       ws_page_segment_words(&arena, page, s));
+
+			const size_t room = 1 + ws_display_width(text, strlen(text));
+
+			if (used && opts->width > 0 && used + 3 + room > (size_t)opts->width) {
+				fputc('\n', f);
+				used = 0;
+			}
+			fputs(used ? "   " : "", f);
+			put_glyph(f, opts, page, i);
+			text_style(f, opts, WS_TEXT_PLAIN);
+			put_text(f, text);
+			used += (used ? 3 : 0) + room;
+		}
+		fputc('\n', f);
+	}
+	put_part(f, &whole, ws_front_tree(page, TREE_ROWS));
+	put_part(f, &whole, ws_front_kernels(page, KERNEL_ROWS));
 	fputc('\n', f);
 	put_styled(f, opts, WS_TEXT_BOLD, "What to do");
 	fputc('\n', f);
@@ -999,44 +970,6 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 		fprintf(f, " %s\n", ws_say_time(&arena, rung->step_ns));
 	}
 	ws_arena_free(&arena);
-}
-
-/* Writes only its sentences, with their grades. */
-static void text_headline(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
-{
-	for (size_t i = 0; i < page->nheadline; i++)
-		put_sentence(f, opts, &page->headline[i]);
-	if (page->note)
-		paragraph(f, opts, WS_TEXT_DIM, 0, page->note);
-}
-
-/* The first screen of a report. */
-static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
-{
-	const struct ws_text_opts whole = {.width = opts->width, .colour = opts->colour};
-	struct ws_arena arena = {0};
-
-	put_styled(f, opts, WS_TEXT_BOLD, page->title);
-	fputc('\n', f);
-	paragraph(f, opts, WS_TEXT_DIM, 0, ws_front_source(&arena, page));
-	ws_arena_free(&arena);
-	fputc('\n', f);
-	text_headline(f, page, opts);
-	put_sentence(f, opts, &page->first);
-	for (size_t i = 0; i < page->nwhatif; i++)
-		put_sentence(f, opts, &page->whatif[i]);
-	put_figures(f, opts, page);
-	put_steps(f, opts, page);
-	if (page->nsegments) {
-		fputc('\n', f);
-		put_styled(f, opts, WS_TEXT_BOLD, page->bar_title);
-		fputc('\n', f);
-		put_bar(f, opts, page);
-		put_legend(f, opts, page);
-	}
-	put_part(f, &whole, ws_front_tree(page, TREE_ROWS));
-	put_part(f, &whole, ws_front_kernels(page, KERNEL_ROWS));
-	put_findings(f, opts, page);
 }
 
 /* --- pages and reports ----------------------------------------------------------------------- */
@@ -1076,29 +1009,6 @@ static size_t page_number(const struct page_section *s, size_t row, size_t colum
                           char number[WS_DISPLAY_NUMBER_MAX])
 {
 	return ws_display_quantity(s->t, &s->shown[column].shown, row, column, number);
-}
-
-/* Returns the columns taken; less than s->numbers if the last ones are empty. */
-static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row)
-{
-	char number[WS_DISPLAY_NUMBER_MAX];
-	size_t blanks = 0, used = 0;
-
-	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
-		size_t w = page_number(s, row, i, number);
-
-		if (!s->shown[i].width)
-			continue;
-		blanks += s->shown[i].width - w;
-		if (w) {
-			pad(f, blanks);
-			cut(f, number, w, SIZE_MAX);
-			used += blanks + w;
-			blanks = 0;
-		}
-		blanks += WS_TEXT_GAP;
-	}
-	return used;
 }
 
 struct page_line {
@@ -1143,28 +1053,6 @@ static size_t name_room(const struct page_section *s)
 	return at + PAGE_NAME_LEAST <= (size_t)s->opts->width ? (size_t)s->opts->width - at : 0;
 }
 
-/* Writes a text after the numbers, or below if there is no room. `used`: columns of the numbers. */
-static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
-                          const struct ws_bytes *name, size_t used)
-{
-	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
-	const char *style = s->numbers ? WS_TEXT_DIM : NULL;
-
-	if (name && !name_room(s)) {
-		fputc('\n', f);
-		return;
-	}
-	pad(f, s->numbers - used);
-	if (name) {
-		text_style(f, s->opts, WS_TEXT_DIM);
-		cut(f, name->ptr, name->len, SIZE_MAX);
-		text_style(f, s->opts, WS_TEXT_PLAIN);
-		fputc('\n', f);
-		return;
-	}
-	wrap(f, s->opts, style, text->text.ptr, text->text.len, at);
-}
-
 /* Does the line have room for its item, and for its text after the numbers? */
 static bool fits_line(const struct page_section *s, const struct ws_cell *item,
                       const struct ws_cell *text, int has_number)
@@ -1178,34 +1066,6 @@ static bool fits_line(const struct page_section *s, const struct ws_cell *item,
 	    ws_display_width(item->text.ptr, item->text.len) > s->items)
 		return false;
 	return room >= PAGE_TEXT_LEAST || ws_display_width(text->text.ptr, text->text.len) <= room;
-}
-
-static void put_page_line(FILE *f, const struct page_section *s, size_t row)
-{
-	const struct ws_cell *cells = page_cells(s, row);
-	const struct ws_cell *item = &cells[s->columns.item], *text = &cells[s->columns.text];
-	struct page_line line = look_at_line(s, cells);
-	int has_text = text->type == WS_CELL_TEXT && text->text.len && !ws_cell_same(item, text);
-	int below = has_text && !line.is_name && !fits_line(s, item, text, line.has_number);
-	size_t width = below && !line.has_number ? (size_t)s->opts->width - 2 : s->items, used = 0;
-
-	pad(f, 2);
-	if (line.is_name)
-		used = cut(f, s->item[row - s->begin].ptr, s->item[row - s->begin].len, width);
-	else if (item->type == WS_CELL_TEXT)
-		used = cut(f, item->text.ptr, item->text.len, width);
-	if (line.has_number || (has_text && !below))
-		pad(f, s->items + WS_TEXT_GAP - used);
-	used = line.has_number ? put_page_numbers(f, s, row) : 0;
-	if (has_text && !below) {
-		put_page_text(f, s, text, line.is_name ? &s->text[row - s->begin] : NULL, used);
-		return;
-	}
-	fputc('\n', f);
-	if (below) {
-		pad(f, 6);
-		wrap(f, s->opts, WS_TEXT_DIM, text->text.ptr, text->text.len, 6);
-	}
 }
 
 static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
@@ -1260,46 +1120,70 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opt
 			cut(f, section.text.ptr, section.text.len, SIZE_MAX);
 		text_style(f, opts, WS_TEXT_PLAIN);
 		fputc('\n', f);
-		for (size_t row = s.begin; row < s.end; row++)
-			put_page_line(f, &s, row);
+		for (size_t row = s.begin; row < s.end; row++) {
+			const struct ws_cell *cells = page_cells(&s, row);
+			const struct ws_cell *item = &cells[s.columns.item],
+			                     *text = &cells[s.columns.text];
+			struct page_line line = look_at_line(&s, cells);
+			int has_text = text->type == WS_CELL_TEXT && text->text.len &&
+			               !ws_cell_same(item, text);
+			int below = has_text && !line.is_name &&
+			            !fits_line(&s, item, text, line.has_number);
+			size_t item_width = below && !line.has_number ? (size_t)s.opts->width - 2
+			                                              : s.items,
+			       used = 0;
+
+			pad(f, 2);
+			if (line.is_name)
+				used = cut(f, s.item[row - s.begin].ptr, s.item[row - s.begin].len,
+				           item_width);
+			else if (item->type == WS_CELL_TEXT)
+				used = cut(f, item->text.ptr, item->text.len, item_width);
+			if (line.has_number || (has_text && !below))
+				pad(f, s.items + WS_TEXT_GAP - used);
+			used = 0; /* columns taken by numbers; less than s.numbers if the last are
+			           * empty */
+			for (size_t c = 0, blanks = 0; line.has_number && c < t->def->ncolumns;
+			     c++) {
+				const size_t w = page_number(&s, row, c, number);
+
+				if (!s.shown[c].width)
+					continue;
+				blanks += s.shown[c].width - w;
+				if (w) {
+					pad(f, blanks);
+					cut(f, number, w, SIZE_MAX);
+					used += blanks + w;
+					blanks = 0;
+				}
+				blanks += WS_TEXT_GAP;
+			}
+			/* the text after the numbers, or below if there is no room */
+			if (has_text && !below && !line.is_name) {
+				pad(f, s.numbers - used);
+				wrap(f, opts, s.numbers ? WS_TEXT_DIM : NULL, text->text.ptr,
+				     text->text.len, 2 + s.items + WS_TEXT_GAP + s.numbers);
+				continue;
+			}
+			if (has_text && line.is_name && name_room(&s)) {
+				const struct ws_bytes *name = &s.text[row - s.begin];
+
+				pad(f, s.numbers - used);
+				text_style(f, opts, WS_TEXT_DIM);
+				cut(f, name->ptr, name->len, SIZE_MAX);
+				text_style(f, opts, WS_TEXT_PLAIN);
+			}
+			fputc('\n', f);
+			if (below) {
+				pad(f, 6);
+				wrap(f, opts, WS_TEXT_DIM, text->text.ptr, text->text.len, 6);
+			}
+		}
 	}
 	ws_arena_free(&arena);
 }
 
 /* --- the report -------------------------------------------------------------------- */
-
-static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
-{
-	struct ws_page_columns page;
-	char title[WS_DISPLAY_TITLE];
-
-	text_style(f, opts, WS_TEXT_BOLD);
-	fputs(ws_display_title(t, title), f);
-	text_style(f, opts, WS_TEXT_PLAIN);
-	fputc('\n', f);
-	for (size_t i = 0; i < t->nheadline_notes; i++)
-		paragraph(f, opts, NULL, 0, t->notes[i]);
-	if (*t->def->meaning) {
-		fputs(t->nheadline_notes ? "\n" : "", f);
-		paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
-	}
-	fputc('\n', f);
-	if (t->not_recorded) {
-		fputs("not recorded:\n", f);
-		paragraph(f, opts, NULL, 2, t->not_recorded);
-		fputs(t->nrows ? "\n" : "", f);
-	} else if (!t->nrows) {
-		fputs("no rows\n", f);
-	}
-	if (t->nrows && ws_display_page(t->def, &page))
-		put_page(f, t, opts, &page);
-	else if (t->nrows)
-		table(f, t, opts);
-	for (size_t i = t->nheadline_notes; i < t->nnotes; i++) {
-		fputs(i > t->nheadline_notes ? "" : "\n", f);
-		paragraph(f, opts, WS_TEXT_DIM, 0, t->notes[i]);
-	}
-}
 
 /* NAME: TEXT, with further lines indented below the first. */
 static void put_fact(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *name,
@@ -1341,6 +1225,35 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 	}
 	for (size_t i = 0; i < report->ntables; i++) {
 		fputc('\n', f);
-		put_one(f, report->tables[i], opts);
+		const struct ws_table *t = report->tables[i];
+		struct ws_page_columns page;
+		char title[WS_DISPLAY_TITLE];
+
+		text_style(f, opts, WS_TEXT_BOLD);
+		fputs(ws_display_title(t, title), f);
+		text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+		for (size_t k = 0; k < t->nheadline_notes; k++)
+			paragraph(f, opts, NULL, 0, t->notes[k]);
+		if (*t->def->meaning) {
+			fputs(t->nheadline_notes ? "\n" : "", f);
+			paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
+		}
+		fputc('\n', f);
+		if (t->not_recorded) {
+			fputs("not recorded:\n", f);
+			paragraph(f, opts, NULL, 2, t->not_recorded);
+			fputs(t->nrows ? "\n" : "", f);
+		} else if (!t->nrows) {
+			fputs("no rows\n", f);
+		}
+		if (t->nrows && ws_display_page(t->def, &page))
+			put_page(f, t, opts, &page);
+		else if (t->nrows)
+			table(f, t, opts);
+		for (size_t k = t->nheadline_notes; k < t->nnotes; k++) {
+			fputs(k > t->nheadline_notes ? "" : "\n", f);
+			paragraph(f, opts, WS_TEXT_DIM, 0, t->notes[k]);
+		}
 	}
 }

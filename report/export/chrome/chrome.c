@@ -90,37 +90,6 @@ static void key_of(uint64_t correlation, uint64_t external_id, int64_t time_ns, 
 	key[2] = (uint64_t)time_ns;
 }
 
-static void ws_chrome_load_links(struct ws_chrome *ch)
-{
-	uint64_t key[3];
-
-	WS_CHROME_EACH(ch, EXTERNAL_LINK, external_link, r)
-		add_link(ch, r->pid, r->correlation, r->external_id);
-	WS_NEW(&ch->arena, ch->collective_rows, ch->kind[WS_KIND_COLLECTIVE].n);
-	for (size_t i = 0; i < ch->kind[WS_KIND_COLLECTIVE].n; i++) {
-		const struct ws_row_collective *c = WS_CHROME_ROW(ch, COLLECTIVE, collective, i);
-
-		key_of(c->correlation, c->external_id, c->time_ns, key);
-		ch->collective_rows[ws_strtab_add(&ch->collectives, key, sizeof(key)) - 1] = i;
-	}
-}
-
-/* The framework's data about a collective, by kernel (correlation) or operation (external_id);
- * NULL: none. */
-static const struct ws_row_collective *ws_chrome_collective(struct ws_chrome *ch,
-                                                            uint64_t correlation,
-                                                            uint64_t external_id, int64_t time_ns)
-{
-	uint64_t key[3], at;
-
-	key_of(correlation, external_id, time_ns, key);
-	at = ws_strtab_find(&ch->collectives, key, sizeof(key));
-	if (!at)
-		return NULL;
-	ws_map_add(&ch->collectives_told, at, 1);
-	return WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
-}
-
 /* The operation that launched work with this id; 0 = unknown. */
 static uint64_t ws_chrome_external_id(const struct ws_chrome *ch, uint64_t pid,
                                       uint64_t correlation)
@@ -227,36 +196,6 @@ static void add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, con
 
 #define ON_THREAD WS_CHROME_THREAD, ws_chrome_thread_pid(ch, r->thread), r->thread
 
-/* Called last, because a range that never ended extends to the end of the trace. */
-static void collect_ranges(struct ws_chrome *ch)
-{
-	struct ws_recorded_ranges *ranges = &ch->ranges;
-
-	for (size_t i = 0; i < ranges->nmarks; i++) {
-		const struct ws_recorded_range *mark = ws_recorded_range(&ranges->marks, i);
-
-		extend(ch, mark->start_ns, mark->end_ns);
-	}
-	for (size_t i = 0; i < ranges->nranges; i++) {
-		const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
-
-		extend(ch, r->start_ns, r->end_ns);
-	}
-	for (size_t i = 0; i < ranges->nranges; i++) {
-		const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
-		int64_t end = r->end == WS_NONE ? ch->end_ns : r->end_ns, dur;
-
-		if (__builtin_sub_overflow(end, r->start_ns, &dur))
-			dur = INT64_MAX;
-
-		const uint64_t thread = ranges->events[r->begin].thread;
-		const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread),
-		                         thread};
-
-		add_slice(ch, WS_KIND_NVTX, i, key, r->start_ns, dur);
-	}
-}
-
 /* --- devices --- */
 
 #define ON_STREAM WS_CHROME_STREAM, r->device, r->pid, r->context, r->stream
@@ -333,20 +272,6 @@ static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int al
 	WS_GROW(l->open_ns, l->depth + 1, l->capacity);
 	l->open_ns[l->depth++] = s->end_ns;
 	s->subtrack = i;
-}
-
-/* --- numbers of the JSON --- */
-
-/* The first subtrack of a thread or stream gets its number, unless another track has it. */
-static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
-                           uint32_t subtrack)
-{
-	if (subtrack || t->type > WS_CHROME_STREAM)
-		return UINT64_MAX;
-	if (t->type == WS_CHROME_STREAM)
-		return t->d;
-	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
-	return row ? row->tid : UINT64_MAX;
 }
 
 /* --- arrows --- */
@@ -470,7 +395,33 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 		extend(ch, r->time_ns, r->time_ns);
 	WS_CHROME_EACH(ch, COUNTER, counter, r)
 		extend(ch, r->time_ns, r->time_ns);
-	collect_ranges(ch);
+
+	/* Last, because a range that never ended extends to the end of the trace. */
+	struct ws_recorded_ranges *ranges = &ch->ranges;
+
+	for (size_t i = 0; i < ranges->nmarks; i++) {
+		const struct ws_recorded_range *mark = ws_recorded_range(&ranges->marks, i);
+
+		extend(ch, mark->start_ns, mark->end_ns);
+	}
+	for (size_t i = 0; i < ranges->nranges; i++) {
+		const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
+
+		extend(ch, r->start_ns, r->end_ns);
+	}
+	for (size_t i = 0; i < ranges->nranges; i++) {
+		const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
+		int64_t end = r->end == WS_NONE ? ch->end_ns : r->end_ns, dur;
+
+		if (__builtin_sub_overflow(end, r->start_ns, &dur))
+			dur = INT64_MAX;
+
+		const uint64_t thread = ranges->events[r->begin].thread;
+		const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread),
+		                         thread};
+
+		add_slice(ch, WS_KIND_NVTX, i, key, r->start_ns, dur);
+	}
 	struct ws_chrome_track **order;
 
 	WS_NEW(&ch->arena, order, ch->ntracks);
@@ -508,10 +459,17 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 		t->pid = ws_chrome_device(t->a);
 		if (t->type == WS_CHROME_THREAD)
 			ws_chrome_process(ch, t->a, &t->pid);
-		for (uint32_t l = 0; l < t->subtracks; l++) {
-			t->tid[l] = ws_export_unique(&used, t->pid, wanted_tid(ch, t, l),
-			                             FIRST_MADE_TID, &made);
-		}
+
+		/* the first subtrack of a thread or stream gets its number, unless another track
+		 * has it */
+		const struct ws_row_thread *row =
+		        t->type == WS_CHROME_THREAD
+		                ? ws_records_find(&ch->kind[WS_KIND_THREAD], t->b)
+		                : NULL;
+		uint64_t wanted = row ? row->tid : t->type == WS_CHROME_STREAM ? t->d : UINT64_MAX;
+
+		for (uint32_t l = 0; l < t->subtracks; l++, wanted = UINT64_MAX)
+			t->tid[l] = ws_export_unique(&used, t->pid, wanted, FIRST_MADE_TID, &made);
 	}
 	ws_strtab_free(&used);
 	return collect_launches(ch, err);
@@ -543,57 +501,6 @@ static void last_rows_free(struct last_rows *l)
 {
 	ws_strtab_free(&l->things);
 	ws_map_free(&l->row);
-}
-
-static void ws_chrome_put_devices(struct ws_chrome *ch)
-{
-	struct last_rows last = {0};
-	struct ws_json_writer *j = &ch->j;
-
-	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
-		const struct ws_row_device_attr *row =
-		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
-		const uint64_t thing[2] = {row->device, row->attr};
-
-		last_rows_add(&last, thing, sizeof(thing), i);
-	}
-	ws_json_break(j);
-	ws_json_array_begin(ws_json_key(j, "deviceProperties"));
-	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n; i++) {
-		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
-		struct ws_bytes name = ws_chrome_text(ch, d->name);
-
-		if (ws_records_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
-			continue; /* a later row counts instead */
-		ws_json_break(j);
-		ws_json_object_begin(j);
-		ws_json_u64(ws_json_key(j, "id"), d->id);
-		ws_json_string(ws_json_key(j, "name"), name.ptr, name.len);
-		/* as in PyTorch's profiler */
-		static const struct {
-			const char *key, *attr;
-		} properties[] = {
-#define DEVICE(text, attr) {text, attr},
-#include "formats/pytorch/pytorch.def"
-		};
-
-		for (size_t k = 0; k < ch->kind[WS_KIND_DEVICE_ATTR].n; k++) {
-			const struct ws_row_device_attr *row =
-			        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, k);
-			const uint64_t thing[2] = {row->device, row->attr};
-			struct ws_bytes attr = ws_chrome_text(ch, row->attr);
-
-			if (row->device != d->id || !last_rows_is(&last, thing, sizeof(thing), k))
-				continue;
-			for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
-				if (ws_name_is(attr, properties[p].attr))
-					ws_json_i64(ws_json_key(&ch->j, properties[p].key),
-					            row->value);
-		}
-		ws_json_object_end(j);
-	}
-	ws_json_array_end(j);
-	last_rows_free(&last);
 }
 
 void ws_chrome_each_meta(struct ws_chrome *ch,
@@ -675,19 +582,6 @@ static void look_for_rank(struct ws_chrome *ch, const char *key, struct ws_bytes
 		ch->rank_keys = "distributed.";
 	else if (!strcmp(key, "process.rank") && !ch->rank_keys)
 		ch->rank_keys = "process.";
-}
-
-/* Writes top-level metadata for PyTorch's tools. */
-static void ws_chrome_put_pytorch_meta(struct ws_chrome *ch)
-{
-	ws_chrome_each_meta(ch, put_top);
-	ws_chrome_each_meta(ch, look_for_rank);
-	if (!ch->rank_keys)
-		return;
-	ws_json_break(&ch->j);
-	ws_json_object_begin(ws_json_key(&ch->j, "distributedInfo"));
-	ws_chrome_each_meta(ch, put_distributed);
-	ws_json_object_end(&ch->j);
 }
 
 /* --- slices and marks ------------------------------------------------------------------------ */
@@ -781,11 +675,15 @@ static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uin
 static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t external_id,
                            int64_t time_ns)
 {
-	const struct ws_row_collective *c =
-	        ws_chrome_collective(ch, correlation, external_id, time_ns);
+	const struct ws_row_collective *c;
+	uint64_t key[3], at;
 
-	if (!c)
+	key_of(correlation, external_id, time_ns, key);
+	at = ws_strtab_find(&ch->collectives, key, sizeof(key));
+	if (!at)
 		return;
+	ws_map_add(&ch->collectives_told, at, 1);
+	c = WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
 	put_text(ch, "Collective name", ws_chrome_text(ch, c->name));
 	put_u64(ch, "In msg nelems", c->in_elements);
 	put_u64(ch, "Out msg nelems", c->out_elements);
@@ -1091,31 +989,6 @@ static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlati
 	return ch->next_launch;
 }
 
-/* Begins the arrows from a call (the slice with this number) to its launched work. */
-static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
-{
-	const uint64_t pid = ch->track[s->track].a, correlation = ws_chrome_correlation(ch, s);
-
-	for (size_t i = find_launch(ch, pid, correlation, 0); i < ch->nlaunches; i++) {
-		const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
-
-		if (l->pid != pid || l->correlation != correlation)
-			return;
-		if (l->call == slice)
-			ch->form->arrow(ch, s, l->arrow, 1);
-	}
-}
-
-static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
-{
-	const uint64_t correlation = ws_chrome_correlation(ch, s);
-	const size_t i = find_launch(ch, ch->track[s->track].b, correlation, slice);
-	const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
-
-	if (l->call != WS_NONE)
-		ch->form->arrow(ch, s, l->arrow, 0);
-}
-
 /* --- all of them --- */
 
 /* Threads come first in the order of tracks, so the begin of an arrow before its end. */
@@ -1149,10 +1022,28 @@ static void ws_chrome_put_slices(struct ws_chrome *ch)
 		if (ch->form->end_args)
 			ch->form->end_args(ch);
 		/* directly after its slice, as both have the same time */
-		if (s->kind == WS_KIND_API)
-			begin_arrows(ch, s, i);
-		else if (ws_chrome_correlation(ch, s))
-			end_arrow(ch, s, i);
+		if (s->kind == WS_KIND_API) {
+			/* arrows from a call to its launched work */
+			const uint64_t pid = ch->track[s->track].a,
+			               correlation = ws_chrome_correlation(ch, s);
+
+			for (size_t k = find_launch(ch, pid, correlation, 0); k < ch->nlaunches;
+			     k++) {
+				const struct ws_chrome_launch *l = ws_chrome_launch(ch, k);
+
+				if (l->pid != pid || l->correlation != correlation)
+					break;
+				if (l->call == i)
+					ch->form->arrow(ch, s, l->arrow, 1);
+			}
+		} else if (ws_chrome_correlation(ch, s)) {
+			const uint64_t correlation = ws_chrome_correlation(ch, s);
+			const size_t at = find_launch(ch, ch->track[s->track].b, correlation, i);
+			const struct ws_chrome_launch *l = ws_chrome_launch(ch, at);
+
+			if (l->call != WS_NONE)
+				ch->form->arrow(ch, s, l->arrow, 0);
+		}
 		if (ch->form->end_slice)
 			ch->form->end_slice(ch, s);
 	}
@@ -1190,27 +1081,6 @@ static int compare_by_time(const void *a, const void *b, void *ctx)
 	(void)ctx;
 	WS_ORDER_BY(x->time_ns, y->time_ns);
 	return x->key < y->key ? -1 : x->key > y->key;
-}
-
-static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
-                       const struct ws_map *in_use)
-{
-	int on_device = is_on_device(r->memory_kind);
-	uint64_t pid =
-	        on_device ? ws_chrome_device(r->device) : *ws_map_get(&ch->json_pids, r->pid);
-	const uint64_t *sum = ws_map_get(in_use, pid);
-
-	if (r->total_allocated_bytes || r->total_reserved_bytes) {
-		ch->form->counter(ch, pid, ws_bytes_of("memory allocated by the framework"),
-		                  r->time_ns, "bytes", (int64_t)r->total_allocated_bytes, 0);
-		ch->form->counter(ch, pid, ws_bytes_of("memory reserved by the framework"),
-		                  r->time_ns, "bytes", (int64_t)r->total_reserved_bytes, 0);
-	} else {
-		ch->form->counter(ch, pid,
-		                  ws_bytes_of(on_device ? "device memory allocated since the begin"
-		                                        : "host memory allocated since the begin"),
-		                  r->time_ns, "bytes", (int64_t)*sum, 0);
-	}
 }
 
 /* Allocations add, releases subtract; allocations before the recording are unknown. */
@@ -1266,7 +1136,21 @@ static void put_memories(struct ws_chrome *ch)
 		sum = before ? *before : 0;
 		sum = r->op == WS_MEMORY_OP_ALLOC ? sum + r->bytes : sum - r->bytes;
 		ws_map_put(&in_use, pid, sum);
-		put_memory(ch, r, &in_use);
+
+		if (r->total_allocated_bytes || r->total_reserved_bytes) {
+			ch->form->counter(ch, pid, ws_bytes_of("memory allocated by the framework"),
+			                  r->time_ns, "bytes", (int64_t)r->total_allocated_bytes,
+			                  0);
+			ch->form->counter(ch, pid, ws_bytes_of("memory reserved by the framework"),
+			                  r->time_ns, "bytes", (int64_t)r->total_reserved_bytes, 0);
+		} else {
+			ch->form->counter(
+			        ch, pid,
+			        ws_bytes_of(is_on_device(r->memory_kind)
+			                            ? "device memory allocated since the begin"
+			                            : "host memory allocated since the begin"),
+			        r->time_ns, "bytes", (int64_t)sum, 0);
+		}
 	}
 	ws_map_free(&in_use);
 }
@@ -1519,8 +1403,62 @@ static enum ws_status json_begin(struct ws_chrome *ch, FILE *f, struct ws_err *e
 	ws_json_str(ws_json_key(j, "displayTimeUnit"), "ns");
 	ws_json_break(j);
 	ws_json_i64(ws_json_key(j, "baseTimeNanoseconds"), base_ns);
-	ws_chrome_put_devices(ch);
-	ws_chrome_put_pytorch_meta(ch);
+
+	struct last_rows last = {0};
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
+		const struct ws_row_device_attr *row =
+		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+		const uint64_t thing[2] = {row->device, row->attr};
+
+		last_rows_add(&last, thing, sizeof(thing), i);
+	}
+	ws_json_break(j);
+	ws_json_array_begin(ws_json_key(j, "deviceProperties"));
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n; i++) {
+		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
+		struct ws_bytes name = ws_chrome_text(ch, d->name);
+
+		if (ws_records_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
+			continue; /* a later row counts instead */
+		ws_json_break(j);
+		ws_json_object_begin(j);
+		ws_json_u64(ws_json_key(j, "id"), d->id);
+		ws_json_string(ws_json_key(j, "name"), name.ptr, name.len);
+		/* as in PyTorch's profiler */
+		static const struct {
+			const char *key, *attr;
+		} properties[] = {
+#define DEVICE(text, attr) {text, attr},
+#include "formats/pytorch/pytorch.def"
+		};
+
+		for (size_t k = 0; k < ch->kind[WS_KIND_DEVICE_ATTR].n; k++) {
+			const struct ws_row_device_attr *row =
+			        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, k);
+			const uint64_t thing[2] = {row->device, row->attr};
+			struct ws_bytes attr = ws_chrome_text(ch, row->attr);
+
+			if (row->device != d->id || !last_rows_is(&last, thing, sizeof(thing), k))
+				continue;
+			for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
+				if (ws_name_is(attr, properties[p].attr))
+					ws_json_i64(ws_json_key(j, properties[p].key), row->value);
+		}
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	last_rows_free(&last);
+
+	/* Top-level metadata for PyTorch's tools. */
+	ws_chrome_each_meta(ch, put_top);
+	ws_chrome_each_meta(ch, look_for_rank);
+	if (ch->rank_keys) {
+		ws_json_break(&ch->j);
+		ws_json_object_begin(ws_json_key(&ch->j, "distributedInfo"));
+		ws_chrome_each_meta(ch, put_distributed);
+		ws_json_object_end(&ch->j);
+	}
 	ws_json_break(j);
 	ws_json_object_begin(ws_json_key(j, "otherData"));
 	ws_chrome_each_meta(ch, put_meta);
@@ -1589,41 +1527,6 @@ static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
 #define SHOWN(name, longest) \
 	(name).len > (longest) ? (longest) : (int)(name).len, (const char *)(name).ptr
 
-static void put_processes(struct ws_chrome *ch)
-{
-	const struct ws_records *processes = &ch->kind[WS_KIND_PROCESS];
-	const struct ws_records *devices = &ch->kind[WS_KIND_DEVICE];
-	uint64_t pid;
-
-	for (size_t i = 0; i < processes->n; i++) {
-		const struct ws_row_process *p = WS_CHROME_ROW(ch, PROCESS, process, i);
-		struct ws_bytes name = ws_chrome_text(ch, p->program);
-		char unnamed[40];
-
-		if (ws_records_find(processes, p->pid) != p)
-			continue; /* the last image's program */
-		ws_chrome_process(ch, p->pid, &pid);
-		snprintf(unnamed, sizeof(unnamed), "process %llu", (unsigned long long)p->pid);
-		ch->form->process(ch, pid, name.len ? name : ws_bytes_of(unnamed), i);
-	}
-	for (size_t i = 0; i < devices->n; i++) {
-		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
-		struct ws_bytes name = ws_chrome_text(ch, d->name);
-		char text[300];
-		struct ws_bytes own =
-		        ws_chrome_text(ch, ws_resources_device(&ch->m->resources, d->id));
-		int len =
-		        snprintf(text, sizeof(text), "device %llu%s%.*s%s%.*s%s",
-		                 (unsigned long long)d->id, name.len ? ": " : "", SHOWN(name, 200),
-		                 own.len ? " (" : "", SHOWN(own, 80), own.len ? ")" : "");
-
-		if (ws_records_find(devices, d->id) != d)
-			continue;
-		ch->form->process(ch, ws_chrome_device(d->id), (struct ws_bytes){text, (size_t)len},
-		                  DEVICE_SORT_INDEX + i);
-	}
-}
-
 /* The name of a track; further subtracks are numbered. */
 static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *t, char *text,
                       size_t size)
@@ -1663,9 +1566,40 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 {
 	enum ws_status status = ch->form->begin(ch, f, err);
 
-	if (status == WS_OK)
-		put_processes(ch);
 	if (status == WS_OK) {
+		const struct ws_records *processes = &ch->kind[WS_KIND_PROCESS];
+		const struct ws_records *devices = &ch->kind[WS_KIND_DEVICE];
+		uint64_t pid;
+
+		for (size_t i = 0; i < processes->n; i++) {
+			const struct ws_row_process *p = WS_CHROME_ROW(ch, PROCESS, process, i);
+			struct ws_bytes name = ws_chrome_text(ch, p->program);
+			char unnamed[40];
+
+			if (ws_records_find(processes, p->pid) != p)
+				continue; /* the last image's program */
+			ws_chrome_process(ch, p->pid, &pid);
+			snprintf(unnamed, sizeof(unnamed), "process %llu",
+			         (unsigned long long)p->pid);
+			ch->form->process(ch, pid, name.len ? name : ws_bytes_of(unnamed), i);
+		}
+		for (size_t i = 0; i < devices->n; i++) {
+			const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
+			struct ws_bytes name = ws_chrome_text(ch, d->name);
+			char text[300];
+			struct ws_bytes own =
+			        ws_chrome_text(ch, ws_resources_device(&ch->m->resources, d->id));
+			int len = snprintf(text, sizeof(text), "device %llu%s%.*s%s%.*s%s",
+			                   (unsigned long long)d->id, name.len ? ": " : "",
+			                   SHOWN(name, 200), own.len ? " (" : "", SHOWN(own, 80),
+			                   own.len ? ")" : "");
+
+			if (ws_records_find(devices, d->id) != d)
+				continue;
+			ch->form->process(ch, ws_chrome_device(d->id),
+			                  (struct ws_bytes){text, (size_t)len},
+			                  DEVICE_SORT_INDEX + i);
+		}
 		for (size_t i = 0; i < ch->ntracks; i++) {
 			const struct ws_chrome_track *t = &ch->track[i];
 			char text[320];
@@ -1739,7 +1673,19 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 	enum ws_status status = load_kinds(&ch, err);
 
 	if (status == WS_OK) {
-		ws_chrome_load_links(&ch);
+		uint64_t key[3];
+
+		WS_CHROME_EACH(&ch, EXTERNAL_LINK, external_link, link)
+			add_link(&ch, link->pid, link->correlation, link->external_id);
+		WS_NEW(&ch.arena, ch.collective_rows, ch.kind[WS_KIND_COLLECTIVE].n);
+		for (size_t i = 0; i < ch.kind[WS_KIND_COLLECTIVE].n; i++) {
+			const struct ws_row_collective *c =
+			        WS_CHROME_ROW(&ch, COLLECTIVE, collective, i);
+
+			key_of(c->correlation, c->external_id, c->time_ns, key);
+			ch.collective_rows[ws_strtab_add(&ch.collectives, key, sizeof(key)) - 1] =
+			        i;
+		}
 		WS_CHROME_EACH(&ch, META, meta, m)
 			ch.names_as_recorded |= ws_bytes_begin(m->key, "import.source") &&
 			                        ws_bytes_begin(m->value, "PyTorch");
@@ -1777,24 +1723,18 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 
 /* --- the exporters --------------------------------------------------------------------------- */
 
-static bool is_compressed(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len > 3 && !strcasecmp(path + len - 3, ".gz");
-}
-
 enum ws_status ws_chrome_write(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
                                const struct ws_export_job *job, struct ws_export_stats *stats,
                                struct ws_err *err)
 {
+	const size_t len = strlen(job->to);
 	enum ws_status status = WS_OK;
 	struct ws_outfile out;
 	struct ws_err cause;
 	FILE *gz = NULL;
 
 	WS_FORWARD(ws_outfile_open(&out, job->to, err));
-	if (is_compressed(job->to))
+	if (len > 3 && !strcasecmp(job->to + len - 3, ".gz"))
 		status = ws_export_gzip_open(&gz, out.f, &cause);
 	WS_THEN(status, ws_export_timeline(form, r, gz ? gz : out.f, job->opts, stats, &cause));
 	if (gz && ws_stream_close(gz) != 0 && status == WS_OK)

@@ -327,36 +327,29 @@ static void link_slices(struct ws_chrome *ch, uint64_t id, const struct ws_chrom
 
 /* --- counters --- */
 
-static uint64_t counter_track(struct ws_chrome_packets *p, uint64_t pid, struct ws_bytes name,
-                              const char *unit)
-{
-	p->text.len = 0;
-	ws_buf_put(&p->text, &pid, sizeof(pid));
-	ws_buf_put(&p->text, name.ptr, name.len);
-	uint64_t id = ws_strtab_find(&p->counters, p->text.data, p->text.len);
-	if (id)
-		return counter_uuid(id);
-	id = ws_strtab_add(&p->counters, p->text.data, p->text.len);
-	u64(&p->event, TRACK_UUID, counter_uuid(id));
-	u64(&p->event, TRACK_PARENT, process_uuid(pid));
-	bytes(&p->event, TRACK_NAME, readable(p, name));
-	if (!strcmp(unit, "bytes"))
-		u64(&p->part, COUNTER_UNIT, UNIT_SIZE_BYTES);
-	else
-		bytes(&p->part, COUNTER_UNIT_NAME, ws_bytes_of(unit));
-	message(&p->event, TRACK_COUNTER, &p->part);
-	end_track(p);
-	return counter_uuid(id);
-}
-
 static void counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, int64_t time_ns,
                     const char *unit, int64_t value, unsigned digits)
 {
 	struct ws_chrome_packets *p = ch->packets;
-	uint64_t track = counter_track(p, pid, name, unit);
 	double scale = 1;
 
-	begin_event(ch, TYPE_COUNTER, track, time_ns);
+	p->text.len = 0;
+	ws_buf_put(&p->text, &pid, sizeof(pid));
+	ws_buf_put(&p->text, name.ptr, name.len);
+	uint64_t id = ws_strtab_find(&p->counters, p->text.data, p->text.len);
+	if (!id) {
+		id = ws_strtab_add(&p->counters, p->text.data, p->text.len);
+		u64(&p->event, TRACK_UUID, counter_uuid(id));
+		u64(&p->event, TRACK_PARENT, process_uuid(pid));
+		bytes(&p->event, TRACK_NAME, readable(p, name));
+		if (!strcmp(unit, "bytes"))
+			u64(&p->part, COUNTER_UNIT, UNIT_SIZE_BYTES);
+		else
+			bytes(&p->part, COUNTER_UNIT_NAME, ws_bytes_of(unit));
+		message(&p->event, TRACK_COUNTER, &p->part);
+		end_track(p);
+	}
+	begin_event(ch, TYPE_COUNTER, counter_uuid(id), time_ns);
 	for (unsigned i = 0; i < digits; i++)
 		scale *= 10;
 	if (digits)

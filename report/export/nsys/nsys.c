@@ -39,7 +39,7 @@ struct ws_nsys_out {
 	struct ws_export_progress progress;
 	sqlite3_vfs files; /* SQLite's access to the opened file */
 	sqlite3 *db;
-	enum ws_status status; /* the first failure, returned by ws_nsys_out_finish */
+	enum ws_status status; /* the first failure, returned by ws_export_nsys */
 	struct ws_err err;
 	sqlite3_stmt *table[WS_NSYS_TABLES]; /* statements that insert a row; NULL: the table does
 	                                        not exist yet */
@@ -196,39 +196,6 @@ static struct ws_nsys_value text_value(const char *text)
 	return (struct ws_nsys_value){SQLITE_TEXT, .bytes = ws_bytes_of(text)};
 }
 
-static void write_enums(struct ws_nsys_out *o)
-{
-	static const struct {
-		const char *table;
-		int id;
-		const char *name, *label;
-	} rows[] = {
-#define ENUM(table, id, name, label) {table, id, name, label},
-#include "formats/nsys/nsys.def"
-	};
-	static const char columns_of_names[] =
-	        "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT";
-	sqlite3_stmt *insert = NULL;
-	const char *before = "";
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct ws_nsys_value row[] = {
-		        {SQLITE_INTEGER, .integer = rows[i].id},
-		        text_value(rows[i].name),
-		        text_value(rows[i].label),
-		};
-
-		if (strcmp(before, rows[i].table) != 0) {
-			sqlite3_finalize(insert);
-			insert = NULL;
-			create_table(o, rows[i].table, columns_of_names, 3, &insert);
-		}
-		before = rows[i].table;
-		ws_nsys_insert(o, insert, row, 3);
-	}
-	sqlite3_finalize(insert);
-}
-
 static void create(struct ws_nsys_out *o, enum ws_nsys_table table)
 {
 	const struct ws_nsys_table_def *def = &ws_nsys_tables[table];
@@ -246,7 +213,7 @@ static void clear(struct ws_nsys_out *o, unsigned first, unsigned n)
 		        .type = ws_nsys_columns[c].has_number ? SQLITE_INTEGER : 0};
 }
 
-/* path: an empty or new file. IO_WRITE. ws_nsys_out_finish returns later failures. */
+/* path: an empty or new file. IO_WRITE. ws_export_nsys returns later failures. */
 static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -272,20 +239,42 @@ static enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, 
 	           "the database: %s", sqlite3_errmsg(o->db));
 	execute(o, PAGE_SETUP);
 	clear(o, 0, WS_NSYS_COLUMNS);
-	write_enums(o);
+
+	/* Tables of names. */
+	static const struct {
+		const char *table;
+		int id;
+		const char *name, *label;
+	} rows[] = {
+#define ENUM(table, id, name, label) {table, id, name, label},
+#include "formats/nsys/nsys.def"
+	};
+	static const char columns_of_names[] =
+	        "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT";
+	sqlite3_stmt *insert = NULL;
+	const char *before = "";
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct ws_nsys_value values[] = {
+		        {SQLITE_INTEGER, .integer = rows[i].id},
+		        text_value(rows[i].name),
+		        text_value(rows[i].label),
+		};
+
+		if (strcmp(before, rows[i].table) != 0) {
+			sqlite3_finalize(insert);
+			insert = NULL;
+			create_table(o, rows[i].table, columns_of_names, 3, &insert);
+		}
+		before = rows[i].table;
+		ws_nsys_insert(o, insert, values, 3);
+	}
+	sqlite3_finalize(insert);
+
 	/* queries join these tables even without rows */
 	create(o, WS_NSYS_STRING);
 	create(o, WS_NSYS_THREAD);
 	return WS_OK;
-}
-
-/* Writes the rest. IO_WRITE. */
-static enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err)
-{
-	execute(o, "COMMIT");
-	if (o->status != WS_OK && err)
-		*err = o->err;
-	return o->status;
 }
 
 /* --- rows --- */
@@ -413,51 +402,6 @@ static int64_t ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread)
 
 /* --- kernels --- */
 
-/* "at::native::reduce_kernel" is "reduce_kernel": exports have no name spaces here. */
-static struct ws_bytes last_name(struct ws_bytes name)
-{
-	const char *p = name.ptr;
-
-	for (size_t i = name.len; i >= 2; i--)
-		if (p[i - 1] == ':' && p[i - 2] == ':')
-			return (struct ws_bytes){p + i, name.len - i};
-	return name;
-}
-
-static void name_config(struct ws_nsys_out *o, const struct ws_row_launch_config *row,
-                        struct ws_nsys_config *names)
-{
-	struct ws_bytes recorded = ws_records_text(&o->strings, row->name), readable;
-	struct ws_bytes shorter;
-
-	o->scratch.len = 0;
-	ws_demangle(recorded.ptr, recorded.len, &o->scratch);
-	/* after it, room for the short form */
-	size_t len = o->scratch.len;
-	ws_buf_reserve(&o->scratch, len + 1);
-	readable = (struct ws_bytes){o->scratch.data, len};
-	names->demangled = intern(o, readable);
-	shorter.ptr = o->scratch.data + len;
-	shorter.len = ws_name_function(readable, (char *)o->scratch.data + len);
-	names->base = intern(o, last_name(shorter));
-	if (len != recorded.len || memcmp(o->scratch.data, recorded.ptr, len))
-		names->mangled = intern(o, recorded);
-}
-
-static void ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
-                              const struct ws_row_launch_config **row,
-                              const struct ws_nsys_config **names)
-{
-	static const struct ws_row_launch_config lost;
-	const uint64_t *place = ws_map_get(&o->configs.places, config);
-	struct ws_nsys_config *c = &o->config[place ? *place : o->configs.n];
-
-	*row = place ? (const struct ws_row_launch_config *)o->configs.rows + *place : &lost;
-	*names = c;
-	if (!c->demangled)
-		name_config(o, *row, c);
-}
-
 /* --- loading --- */
 
 static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
@@ -517,115 +461,6 @@ static void on_meta(void *ctx, const void *data)
 	put_pair(o, WS_NSYS_CAPTURE, WS_NSYS_CAPTURE_name, row->key, row->value);
 }
 
-/* --- times --- */
-
-static void write_session(struct ws_nsys_out *o)
-{
-	const struct ws_trace_summary *s = ws_trace_reader_summary(o->r);
-	time_t seconds = (time_t)(s->base_ns / 1000000000);
-	char text[64];
-	struct tm tm;
-
-	if (o->first_ns <= o->last_ns) {
-		int64_t duration;
-
-		if (__builtin_sub_overflow(o->last_ns, o->first_ns, &duration))
-			duration = INT64_MAX;
-		SET(DETAILS_globalVid, INT64_C(1) << 48);
-		SET(DETAILS_duration, duration);
-		SET(DETAILS_startTime, o->first_ns);
-		SET(DETAILS_stopTime, o->last_ns);
-		ws_nsys_put(o, WS_NSYS_DETAILS);
-	}
-	if (!s->base_ns)
-		return;
-	SET(SESSION_utcEpochNs, s->base_ns);
-	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
-		ws_nsys_set_text(o, WS_NSYS_SESSION_utcTime, ws_bytes_of(text));
-	ws_nsys_put(o, WS_NSYS_SESSION);
-}
-
-/* --- devices --- */
-
-static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
-{
-	static const struct {
-		enum ws_nsys_column column;
-		const char *attr;
-	} attrs[] = {
-#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
-#include "formats/nsys/nsys.def"
-	};
-	const int64_t threads_per_warp = 32;
-
-	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
-		if (ws_name_is(attr, attrs[i].attr))
-			ws_nsys_set(o, attrs[i].column, value);
-	if (ws_name_is(attr, "max_threads_per_sm"))
-		ws_nsys_set(o, WS_NSYS_GPU_maxWarpsPerSm, value / threads_per_warp);
-}
-
-/* Returns the number of its multiprocessors; 0: not recorded. */
-static int64_t write_device(struct ws_nsys_out *o, const struct ws_row_device *d)
-{
-	const struct ws_row_device_attr *attr = o->attrs.rows;
-	int64_t sm_count = 0;
-
-	SET(GPU_vmId, INT64_C(1) << 48);
-	SET(GPU_id, d->id);
-	ws_nsys_set_text(o, WS_NSYS_GPU_name, ws_records_text(&o->strings, d->name));
-	SET(GPU_cuDevice, d->id);
-	for (size_t i = 0; i < o->attrs.n; i++) {
-		struct ws_bytes text = ws_records_text(&o->strings, attr[i].attr);
-
-		if (attr[i].device != d->id)
-			continue;
-		set_attr(o, text, attr[i].value);
-		if (ws_name_is(text, "sm_count"))
-			sm_count = attr[i].value;
-	}
-	ws_nsys_put(o, WS_NSYS_GPU);
-	return sm_count;
-}
-
-static void write_devices(struct ws_nsys_out *o)
-{
-	const struct ws_row_device *d = o->devices.rows;
-	const struct ws_row_process *p = o->processes.rows;
-
-	for (size_t i = 0; i < o->devices.n; i++) {
-		if (ws_records_find(&o->devices, d[i].id) != &d[i])
-			continue; /* a later row says more */
-		const int64_t sm_count = write_device(o, &d[i]);
-		/* Devices have the same number in each process, as in traces. */
-		for (size_t k = 0; k < o->processes.n; k++) {
-			if (ws_records_find(&o->processes, p[k].pid) != &p[k])
-				continue;
-			SET(CUDA_DEVICE_gpuId, d[i].id);
-			SET(CUDA_DEVICE_cudaId, d[i].id);
-			SET(CUDA_DEVICE_pid, p[k].pid);
-			SET_KNOWN(CUDA_DEVICE_numMultiprocessors, sm_count);
-			ws_nsys_put(o, WS_NSYS_CUDA_DEVICE);
-		}
-	}
-}
-
-/* --- processes and threads --- */
-
-static void write_threads(struct ws_nsys_out *o)
-{
-	const struct ws_row_thread *t = o->threads.rows;
-
-	/* some reports need the table even if it is empty */
-	for (size_t i = 0; i < o->threads.n; i++) {
-		if (!t[i].name || ws_records_find(&o->threads, t[i].id) != &t[i])
-			continue;
-		SET(THREAD_globalTid, ws_nsys_global_tid(o, t[i].id));
-		SET(THREAD_nameId, ws_nsys_string_id(o, t[i].name));
-		ws_nsys_put(o, WS_NSYS_THREAD);
-	}
-}
-
 /* --- diagnostics --- */
 
 static void warn(struct ws_nsys_out *o, int64_t time_ns, const char *text)
@@ -638,24 +473,6 @@ static void warn(struct ws_nsys_out *o, int64_t time_ns, const char *text)
 	SET(DIAGNOSTIC_severity, WARNING);
 	ws_nsys_set_text(o, WS_NSYS_DIAGNOSTIC_text, ws_bytes_of(text));
 	ws_nsys_put(o, WS_NSYS_DIAGNOSTIC);
-}
-
-/* The last reading of each cause counts. */
-static void write_losses(struct ws_nsys_out *o)
-{
-	const struct ws_row_loss *row = o->losses.rows;
-
-	for (size_t i = 0; i < o->losses.n; i++) {
-		struct ws_bytes cause = ws_records_text(&o->strings, row[i].cause);
-		char text[200];
-
-		if (ws_records_find(&o->losses, row[i].cause) != &row[i] || !row[i].count)
-			continue;
-		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
-		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
-		         row[i].count);
-		warn(o, row[i].time_ns, text);
-	}
 }
 
 static void on_process_end(void *ctx, const void *data)
@@ -691,7 +508,29 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_err *err)
 		put_pair(o, WS_NSYS_EXPORT, WS_NSYS_EXPORT_name, ws_bytes_of(rows[i].name),
 		         ws_bytes_of(rows[i].value));
 	WS_FORWARD(ws_records_each(o->r, WS_KIND_META, on_meta, o, err));
-	write_session(o);
+
+	const struct ws_trace_summary *s = ws_trace_reader_summary(o->r);
+	time_t seconds = (time_t)(s->base_ns / 1000000000);
+	struct tm tm;
+
+	if (o->first_ns <= o->last_ns) {
+		int64_t duration;
+
+		if (__builtin_sub_overflow(o->last_ns, o->first_ns, &duration))
+			duration = INT64_MAX;
+		SET(DETAILS_globalVid, INT64_C(1) << 48);
+		SET(DETAILS_duration, duration);
+		SET(DETAILS_startTime, o->first_ns);
+		SET(DETAILS_stopTime, o->last_ns);
+		ws_nsys_put(o, WS_NSYS_DETAILS);
+	}
+	if (s->base_ns) {
+		SET(SESSION_utcEpochNs, s->base_ns);
+		if (gmtime_r(&seconds, &tm) &&
+		    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
+			ws_nsys_set_text(o, WS_NSYS_SESSION_utcTime, ws_bytes_of(text));
+		ws_nsys_put(o, WS_NSYS_SESSION);
+	}
 	const struct ws_row_process *p = o->processes.rows;
 
 	for (size_t i = 0; i < o->processes.n; i++) {
@@ -703,11 +542,81 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_err *err)
 		                 ws_records_text(&o->strings, p[i].program));
 		ws_nsys_put(o, WS_NSYS_PROCESS);
 	}
-	write_devices(o);
+	const struct ws_row_device *d = o->devices.rows;
+
+	for (size_t i = 0; i < o->devices.n; i++) {
+		if (ws_records_find(&o->devices, d[i].id) != &d[i])
+			continue; /* a later row says more */
+
+		const struct ws_row_device_attr *attr = o->attrs.rows;
+		int64_t sm_count = 0;
+
+		SET(GPU_vmId, INT64_C(1) << 48);
+		SET(GPU_id, d[i].id);
+		ws_nsys_set_text(o, WS_NSYS_GPU_name, ws_records_text(&o->strings, d[i].name));
+		SET(GPU_cuDevice, d[i].id);
+		for (size_t k = 0; k < o->attrs.n; k++) {
+			struct ws_bytes attr_name = ws_records_text(&o->strings, attr[k].attr);
+
+			if (attr[k].device != d[i].id)
+				continue;
+			static const struct {
+				enum ws_nsys_column column;
+				const char *attr;
+			} attrs[] = {
+#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
+#include "formats/nsys/nsys.def"
+			};
+			const int64_t threads_per_warp = 32;
+
+			for (size_t c = 0; c < sizeof(attrs) / sizeof(*attrs); c++)
+				if (ws_name_is(attr_name, attrs[c].attr))
+					ws_nsys_set(o, attrs[c].column, attr[k].value);
+			if (ws_name_is(attr_name, "max_threads_per_sm"))
+				ws_nsys_set(o, WS_NSYS_GPU_maxWarpsPerSm,
+				            attr[k].value / threads_per_warp);
+			if (ws_name_is(attr_name, "sm_count"))
+				sm_count = attr[k].value;
+		}
+		ws_nsys_put(o, WS_NSYS_GPU);
+		/* Devices have the same number in each process, as in traces. */
+		for (size_t k = 0; k < o->processes.n; k++) {
+			if (ws_records_find(&o->processes, p[k].pid) != &p[k])
+				continue;
+			SET(CUDA_DEVICE_gpuId, d[i].id);
+			SET(CUDA_DEVICE_cudaId, d[i].id);
+			SET(CUDA_DEVICE_pid, p[k].pid);
+			SET_KNOWN(CUDA_DEVICE_numMultiprocessors, sm_count);
+			ws_nsys_put(o, WS_NSYS_CUDA_DEVICE);
+		}
+	}
 	WS_FORWARD(write_table(o, WS_NSYS_CONTEXT, err));
 	WS_FORWARD(write_table(o, WS_NSYS_STREAM, err));
-	write_threads(o);
-	write_losses(o);
+
+	const struct ws_row_thread *t = o->threads.rows;
+
+	/* some reports need the table even if it is empty */
+	for (size_t i = 0; i < o->threads.n; i++) {
+		if (!t[i].name || ws_records_find(&o->threads, t[i].id) != &t[i])
+			continue;
+		SET(THREAD_globalTid, ws_nsys_global_tid(o, t[i].id));
+		SET(THREAD_nameId, ws_nsys_string_id(o, t[i].name));
+		ws_nsys_put(o, WS_NSYS_THREAD);
+	}
+
+	/* The last reading of each cause counts. */
+	const struct ws_row_loss *row = o->losses.rows;
+
+	for (size_t i = 0; i < o->losses.n; i++) {
+		struct ws_bytes cause = ws_records_text(&o->strings, row[i].cause);
+
+		if (ws_records_find(&o->losses, row[i].cause) != &row[i] || !row[i].count)
+			continue;
+		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
+		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
+		         row[i].count);
+		warn(o, row[i].time_ns, text);
+	}
 	if (o->stats->without_time) {
 		snprintf(text, sizeof(text),
 		         "not in this export: kernels and copies without time: %" PRIu64,
@@ -731,17 +640,11 @@ static int64_t end_ns(int64_t start_ns, int64_t dur_ns)
 	return __builtin_add_overflow(start_ns, dur_ns, &end) ? INT64_MAX : end;
 }
 
-static int64_t choose(const struct ws_nsys_choice *choice, int64_t value)
-{
-	return value < choice->first + choice->shift || value > choice->last + choice->shift
-	               ? choice->unlisted
-	               : value - choice->shift;
-}
-
 /* A converted number; row: the record that contains it. */
 static int64_t number_of(struct ws_nsys_out *o, const struct ws_nsys_column_def *c,
                          const uint8_t *row, uint64_t value)
 {
+	const struct ws_nsys_choice *choice;
 	int64_t start_ns, end;
 
 	switch ((enum ws_nsys_meaning)c->meaning) {
@@ -761,36 +664,13 @@ static int64_t number_of(struct ws_nsys_out *o, const struct ws_nsys_column_def 
 	case WS_NSYS_AS_ID_OR_NONE:
 		return (int64_t)value < 0 ? UINT32_MAX : (int64_t)value;
 	default:
-		return c->meaning >= WS_NSYS_AS_LAUNCH_TYPE
-		               ? choose(&ws_nsys_choices[c->meaning], (int64_t)value)
-		               : (int64_t)value;
-	}
-}
-
-static void set_field(struct ws_nsys_out *o, const struct ws_nsys_column_def *c, const uint8_t *row,
-                      struct ws_nsys_value *to)
-{
-	const uint8_t *at = row + c->row_offset;
-	uint64_t value;
-
-	switch ((enum ws_nsys_meaning)c->meaning) {
-	case WS_NSYS_AS_BLOB:
-		to->type = SQLITE_BLOB;
-		memcpy(&to->bytes, at, sizeof(to->bytes));
-		break;
-	case WS_NSYS_AS_REAL:
-		to->type = SQLITE_FLOAT;
-		memcpy(&to->real, at, sizeof(to->real));
-		break;
-	default:
-		value = ws_load_u64(at);
-		to->type = (!value && !c->has_number &&
-		            (c->meaning == WS_NSYS_AS_NUMBER || c->meaning == WS_NSYS_AS_TEXT ||
-		             c->meaning == WS_NSYS_AS_THREAD_OR_NONE))
-		                   ? 0
-		                   : SQLITE_INTEGER;
-		if (to->type)
-			to->integer = number_of(o, c, row, value);
+		if (c->meaning < WS_NSYS_AS_LAUNCH_TYPE)
+			return (int64_t)value;
+		choice = &ws_nsys_choices[c->meaning];
+		return (int64_t)value < choice->first + choice->shift ||
+		                       (int64_t)value > choice->last + choice->shift
+		               ? choice->unlisted
+		               : (int64_t)value - choice->shift;
 	}
 }
 
@@ -808,31 +688,75 @@ struct table {
 static void set_fields(const struct table *t, enum ws_kind kind, const void *row)
 {
 	for (unsigned i = 0; i < t->n; i++)
-		if (t->columns[i].kind == kind)
-			set_field(t->o, &t->columns[i], row, &t->values[i]);
+		if (t->columns[i].kind == kind) {
+			const struct ws_nsys_column_def *c = &t->columns[i];
+			struct ws_nsys_value *to = &t->values[i];
+			const uint8_t *at = (const uint8_t *)row + c->row_offset;
+			uint64_t value;
+
+			switch ((enum ws_nsys_meaning)c->meaning) {
+			case WS_NSYS_AS_BLOB:
+				to->type = SQLITE_BLOB;
+				memcpy(&to->bytes, at, sizeof(to->bytes));
+				break;
+			case WS_NSYS_AS_REAL:
+				to->type = SQLITE_FLOAT;
+				memcpy(&to->real, at, sizeof(to->real));
+				break;
+			default:
+				value = ws_load_u64(at);
+				to->type = (!value && !c->has_number &&
+				            (c->meaning == WS_NSYS_AS_NUMBER ||
+				             c->meaning == WS_NSYS_AS_TEXT ||
+				             c->meaning == WS_NSYS_AS_THREAD_OR_NONE))
+				                   ? 0
+				                   : SQLITE_INTEGER;
+				if (to->type)
+					to->integer = number_of(t->o, c, row, value);
+			}
+		}
 }
 
 /* --- tables of Nsight Systems --- */
 
 static void set_kernel(const struct table *t, const struct ws_row_kernel *row)
 {
-	const struct ws_row_launch_config *c;
-	const struct ws_nsys_config *names;
+	static const struct ws_row_launch_config lost;
 	struct ws_nsys_out *o = t->o;
+	const uint64_t *place = ws_map_get(&o->configs.places, row->config);
+	const struct ws_row_launch_config *c =
+	        place ? (const struct ws_row_launch_config *)o->configs.rows + *place : &lost;
+	struct ws_nsys_config *names = &o->config[place ? *place : o->configs.n];
 
-	ws_nsys_config_of(o, row->config, &c, &names);
+	if (!names->demangled) {
+		struct ws_bytes recorded = ws_records_text(&o->strings, c->name), readable;
+		struct ws_bytes shorter;
+
+		o->scratch.len = 0;
+		ws_demangle(recorded.ptr, recorded.len, &o->scratch);
+		/* after it, room for the short form */
+		size_t len = o->scratch.len;
+		ws_buf_reserve(&o->scratch, len + 1);
+		readable = (struct ws_bytes){o->scratch.data, len};
+		names->demangled = intern(o, readable);
+		shorter.ptr = o->scratch.data + len;
+		shorter.len = ws_name_function(readable, (char *)o->scratch.data + len);
+		/* "at::native::reduce_kernel" is "reduce_kernel": exports have no name spaces here
+		 */
+		const char *whole = shorter.ptr;
+		size_t begin = shorter.len;
+
+		while (begin >= 2 && (whole[begin - 1] != ':' || whole[begin - 2] != ':'))
+			begin--;
+		begin = begin >= 2 ? begin : 0;
+		names->base = intern(o, (struct ws_bytes){whole + begin, shorter.len - begin});
+		if (len != recorded.len || memcmp(o->scratch.data, recorded.ptr, len))
+			names->mangled = intern(o, recorded);
+	}
 	set_fields(t, WS_KIND_LAUNCH_CONFIG, c);
 	SET(KERNEL_demangledName, names->demangled);
 	SET(KERNEL_shortName, names->base);
 	SET_KNOWN(KERNEL_mangledName, names->mangled);
-}
-
-static void set_peers(struct ws_nsys_out *o, const struct ws_row_memcpy *row)
-{
-	if (row->kind != WS_MEMCPY_PTOP)
-		return;
-	SET(MEMCPY_srcDeviceId, row->src_device);
-	SET(MEMCPY_dstDeviceId, row->dst_device);
 }
 
 /* Does the table of Nsight Systems have a place for the row? Failures and pools are only in our own
@@ -857,6 +781,7 @@ static void put_row(void *ctx, const void *row)
 		return;
 	set_fields(t, t->kind, row);
 	/* Sets columns that are not fields of the record. */
+	const struct ws_row_memcpy *copy = row;
 	struct ws_nsys_out *o = t->o;
 
 	switch (t->table) {
@@ -869,7 +794,10 @@ static void put_row(void *ctx, const void *row)
 		set_kernel(t, row);
 		break;
 	case WS_NSYS_MEMCPY:
-		set_peers(o, row);
+		if (copy->kind == WS_MEMCPY_PTOP) {
+			SET(MEMCPY_srcDeviceId, copy->src_device);
+			SET(MEMCPY_dstDeviceId, copy->dst_device);
+		}
 		break;
 	case WS_NSYS_MEMORY:
 		ws_nsys_extend(o, ((const struct ws_row_memory *)row)->time_ns,
@@ -1097,7 +1025,12 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	WS_THEN(status, ws_nsys_ids_load(&o, err));
 	WS_THEN(status, write_events(&o, err));
 	WS_THEN(status, write_info(&o, err));
-	WS_THEN(status, ws_nsys_out_finish(&o, err));
+	if (status == WS_OK) {
+		execute(&o, "COMMIT");
+		status = o.status;
+		if (status != WS_OK && err)
+			*err = o.err;
+	}
 
 	for (size_t i = 0; i < WS_NSYS_TABLES; i++)
 		sqlite3_finalize(o.table[i]);

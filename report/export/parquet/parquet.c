@@ -254,18 +254,6 @@ static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char 
 
 /* --- a table of a folder or fleet ---------------------------------------------------------- */
 
-static enum ws_status begin(struct ws_parquet_table *t, struct ws_parquet_folder *f,
-                            const char *name, const struct ws_parquet_field *fields, size_t nfields,
-                            struct ws_err *err)
-{
-	t->folder = f;
-	if (!f->job->fleet)
-		return create(t, &f->out, name, fields, nfields, f, err);
-	WS_FORWARD(table_of_fleet(f->job->fleet, name, fields, nfields, &t->of_fleet, err));
-	t->w = t->of_fleet->w;
-	return WS_OK;
-}
-
 /* Ends a row and reports progress. */
 static void ws_parquet_table_end_row(struct ws_parquet_table *t)
 {
@@ -288,8 +276,15 @@ static enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const 
                                              ws_parquet_fill_fn fill, void *ctx, struct ws_err *err)
 {
 	struct ws_parquet_table *t = ws_xarray(1, sizeof(*t));
-	enum ws_status status = begin(t, f, name, fields, nfields, err);
+	enum ws_status status;
 
+	t->folder = f;
+	if (f->job->fleet) {
+		status = table_of_fleet(f->job->fleet, name, fields, nfields, &t->of_fleet, err);
+		t->w = status == WS_OK ? t->of_fleet->w : NULL;
+	} else {
+		status = create(t, &f->out, name, fields, nfields, f, err);
+	}
 	WS_THEN(status, fill(ctx, t, err));
 	if (!t->of_fleet)
 		status = finish(t, &f->out, status, err);
@@ -435,21 +430,6 @@ struct kind_export {
 	size_t n;
 };
 
-static enum ws_parquet_type type_of(uint8_t type)
-{
-	switch (type) {
-	case WS_TYPE_U64:
-		return WS_PARQUET_U64;
-	case WS_TYPE_F64:
-		return WS_PARQUET_F64;
-	case WS_TYPE_STR:
-	case WS_TYPE_ENUM:
-		return WS_PARQUET_TEXT;
-	default:
-		return WS_PARQUET_I64;
-	}
-}
-
 static void add_column(struct kind_export *k, struct source source)
 {
 	const struct ws_column_def *def = source.def;
@@ -460,19 +440,16 @@ static void add_column(struct kind_export *k, struct source source)
 	/* 0 means none; as a number it would join with all others, or be added */
 	source.zero_is_none = strcmp(def->name, "correlation") == 0 ||
 	                      (is_copy && strcmp(def->name, "bytes") == 0);
-	k->fields[k->n] = (struct ws_parquet_field){def->name, type_of(def->type),
+	const bool is_text = def->type == WS_TYPE_STR || def->type == WS_TYPE_ENUM;
+	const enum ws_parquet_type type = is_text                    ? WS_PARQUET_TEXT
+	                                  : def->type == WS_TYPE_U64 ? WS_PARQUET_U64
+	                                  : def->type == WS_TYPE_F64 ? WS_PARQUET_F64
+	                                                             : WS_PARQUET_I64;
+	k->fields[k->n] = (struct ws_parquet_field){def->name, type,
 	                                            def->type == WS_TYPE_STR || source.named ||
 	                                                    source.is_time || source.zero_is_none,
 	                                            def->type == WS_TYPE_ENUM ? "" : def->unit};
 	k->sources[k->n++] = source;
-}
-
-static bool has_column(const struct ws_kind_def *def, const char *name)
-{
-	for (int i = 0; i < def->ncolumns; i++)
-		if (strcmp(def->columns[i].name, name) == 0)
-			return 1;
-	return 0;
 }
 
 /* Replaces a reference by the columns of its row, except those that the kind itself has. */
@@ -482,31 +459,23 @@ static void add_columns_of(struct kind_export *k, const struct ws_records *named
 	const struct ws_kind_def *def = ws_schema_kind(kind);
 
 	for (int i = 1; i < def->ncolumns; i++) {
-		bool is_name_of_thread = kind == WS_KIND_THREAD && i == WS_COL_thread_name;
+		/* the name of a thread is left out, too */
+		bool is_left_out = kind == WS_KIND_THREAD && i == WS_COL_thread_name;
 
-		if (!is_name_of_thread && !has_column(k->def, def->columns[i].name))
+		for (int own = 0; own < k->def->ncolumns; own++)
+			is_left_out |= !strcmp(k->def->columns[own].name, def->columns[i].name);
+		if (!is_left_out)
 			add_column(k, (struct source){.def = &def->columns[i],
 			                              .named = named,
 			                              .name_offset = name->row_offset});
 	}
 }
 
-static void put_enum(struct ws_parquet_writer *w, const char *names, uint64_t value)
-{
-	struct ws_bytes name = ws_enum_name(names, value);
-	char number[24];
-
-	if (name.len) {
-		ws_parquet_text(w, name.ptr, name.len);
-		return;
-	}
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
-	ws_parquet_str(w, number);
-}
-
 static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
                       const struct source *s, const uint8_t *row)
 {
+	struct ws_bytes name;
+	char number[24];
 	double real;
 
 	if (s->named)
@@ -521,7 +490,12 @@ static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
 		ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
 		break;
 	case WS_TYPE_ENUM:
-		put_enum(w, s->def->unit, value);
+		name = ws_enum_name(s->def->unit, value);
+		if (!name.len) {
+			snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+			name = ws_bytes_of(number);
+		}
+		ws_parquet_text(w, name.ptr, name.len);
 		break;
 	case WS_TYPE_F64:
 		memcpy(&real, &value, sizeof(real));
@@ -599,20 +573,6 @@ struct kernels_export {
 	char *short_name;              /* room for the longest name */
 };
 
-static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
-{
-	const struct ws_model *m = k->x->m;
-	size_t longest = 0;
-
-	WS_FORWARD(ws_trace_reader_load(k->x->r, WS_KIND_LAUNCH_CONFIG, &k->configs, err));
-	/* the model numbers them in the order of the file, from 1 */
-	for (size_t i = 0; i < m->nconfigs; i++)
-		if (m->texts[m->configs[i].name].len > longest)
-			longest = m->texts[m->configs[i].name].len;
-	k->short_name = ws_xmalloc(longest + 1);
-	return WS_OK;
-}
-
 /* A recorded column of the configuration; 0 if the configuration was lost. */
 static uint64_t config_value(const struct kernels_export *k, uint32_t config, int column)
 {
@@ -656,8 +616,14 @@ static enum ws_status put_kernels(void *ctx, struct ws_parquet_table *t, struct 
 {
 	struct ws_parquet_export *x = ctx;
 	struct kernels_export k = {.x = x};
-	enum ws_status status = kernels_load(&k, err);
+	enum ws_status status = ws_trace_reader_load(x->r, WS_KIND_LAUNCH_CONFIG, &k.configs, err);
+	size_t longest = 0;
 
+	/* the model numbers them in the order of the file, from 1 */
+	for (size_t i = 0; i < x->m->nconfigs; i++)
+		if (x->m->texts[x->m->configs[i].name].len > longest)
+			longest = x->m->texts[x->m->configs[i].name].len;
+	k.short_name = ws_xmalloc(longest + 1);
 	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
 		put_kernel(t, &k, ws_joined_rows_kernel(x->rows, i));
 	ws_column_data_release(&k.configs);
@@ -743,24 +709,6 @@ struct rollup {
 	struct ws_arena arena;
 };
 
-static uint32_t find_group(struct rollup *r, const struct ws_joined_kernel *k)
-{
-	const struct group_key key = {
-	        .step = k->step,
-	        .path = k->kind->path,
-	        .launch = r->launch_of[k->kind->config],
-	        .op_class = k->kind->class,
-	        .dtype = k->kind->dtype,
-	};
-	const uint64_t id = ws_strtab_add(&r->keys, &key, sizeof(key));
-
-	if (id > r->n) {
-		WS_GROW(r->groups, r->n + 1, r->capacity);
-		r->groups[r->n++] = (struct group){.key = key, .config = k->kind->config};
-	}
-	return (uint32_t)(id - 1);
-}
-
 static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 {
 	const size_t n = r->rows->nkernels;
@@ -790,9 +738,23 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->rows, i);
+		const struct group_key key = {
+		        .step = k->step,
+		        .path = k->kind->path,
+		        .launch = r->launch_of[k->kind->config],
+		        .op_class = k->kind->class,
+		        .dtype = k->kind->dtype,
+		};
+		const uint64_t id = ws_strtab_add(&r->keys, &key, sizeof(key));
 
-		r->group_of[i] = find_group(r, k);
+		if (id > r->n) {
+			WS_GROW(r->groups, r->n + 1, r->capacity);
+			r->groups[r->n++] = (struct group){.key = key, .config = k->kind->config};
+		}
+		r->group_of[i] = (uint32_t)(id - 1);
+
 		struct group *g = &r->groups[r->group_of[i]];
+
 		if (!k->kind->timed) {
 			g->without_time++;
 			r->group_of[i] = WS_NONE;
@@ -911,39 +873,28 @@ static enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joine
 
 /* --- the export ------------------------------------------------------------------------------ */
 
-/* Rows that the tables will have, for progress; facts, which are few, are not counted. */
-static uint64_t count_rows(const struct ws_parquet_export *x)
-{
-	uint64_t rows = x->rows->nkernels + x->rows->nranges;
-
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-		rows += ws_trace_reader_count(x->r, kinds[k]);
-	return rows;
-}
-
-static enum ws_status export_tables(struct ws_parquet_export *x, const struct ws_export_job *job,
-                                    struct ws_err *err)
-{
-	ws_parquet_paths_make(&x->paths, x->m);
-	WS_FORWARD(ws_parquet_folder_open(&x->folder, x->m, job, count_rows(x), err));
-	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "kernels", WS_PARQUET_KERNEL_FIELDS,
-	                                  put_kernels, x, err));
-	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "nvtx", WS_PARQUET_NVTX_FIELDS, put_ranges, x,
-	                                  err));
-	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "facts", WS_PARQUET_FACT_FIELDS, put_facts, x,
-	                                  err));
-	WS_FORWARD(export_kinds(x, err));
-	return ws_outfolder_commit(&x->folder.out, err);
-}
-
 static enum ws_status export_rows(const struct ws_trace_reader *r, struct ws_model *m,
                                   struct ws_joined_rows *rows, const struct ws_export_job *job,
                                   struct ws_err *err)
 {
 	struct ws_parquet_export x = {.r = r, .m = m, .rows = rows};
 
+	/* for progress; facts, which are few, are not counted */
+	uint64_t nrows = rows->nkernels + rows->nranges;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		nrows += ws_trace_reader_count(r, kinds[k]);
 	ws_joined_rows_ranges_by_thread(rows, m);
-	enum ws_status status = export_tables(&x, job, err);
+	ws_parquet_paths_make(&x.paths, m);
+	enum ws_status status = ws_parquet_folder_open(&x.folder, m, job, nrows, err);
+	WS_THEN(status, WS_PARQUET_TABLE_WRITE(&x.folder, "kernels", WS_PARQUET_KERNEL_FIELDS,
+	                                       put_kernels, &x, err));
+	WS_THEN(status, WS_PARQUET_TABLE_WRITE(&x.folder, "nvtx", WS_PARQUET_NVTX_FIELDS,
+	                                       put_ranges, &x, err));
+	WS_THEN(status, WS_PARQUET_TABLE_WRITE(&x.folder, "facts", WS_PARQUET_FACT_FIELDS,
+	                                       put_facts, &x, err));
+	WS_THEN(status, export_kinds(&x, err));
+	WS_THEN(status, ws_outfolder_commit(&x.folder.out, err));
 	ws_outfolder_abandon(&x.folder.out);
 	ws_parquet_paths_free(&x.paths);
 	return status;

@@ -30,85 +30,7 @@ static const unsigned char script_hash[] = {
 /* Maximum rows of a table in the page, to keep it fast and small enough for mail. */
 #define MOST_ROWS 1000
 
-/* For a tree: label and depth of each row, from which the script makes branches. */
-static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t rows)
-{
-	if (!v->column[0].is_tree)
-		return;
-	WS_JSON_EACH_ARRAY(j, "labels", row, rows) {
-		char label[WS_VIEW_LABEL];
-		unsigned depth = 0;
-		const size_t len = ws_view_label(v, ws_table_cells(v->t, row), label, &depth);
-
-		ws_json_string(j, label, len);
-		ws_json_u64(j, depth);
-	}
-}
-
-/* The displayed form of each table, as in every other format. */
-static void put_views(struct ws_json_writer *j, const struct ws_report *report)
-{
-	struct ws_arena arena = {0};
-
-	ws_json_object_begin(ws_json_key(j, "views"));
-	for (size_t i = 0; i < report->ntables; i++) {
-		const struct ws_table *t = report->tables[i];
-		const size_t rows = t->nrows > MOST_ROWS ? MOST_ROWS : t->nrows;
-		struct ws_view view;
-
-		ws_view_make(&arena, t, rows, &view);
-		ws_view_join_spreads(&view);
-		ws_json_object_begin(ws_json_key(j, t->def->name));
-		WS_JSON_EACH_OBJECT(j, "columns", c, view.n) {
-			ws_json_u64(ws_json_key(j, "index"), view.column[c].index);
-			ws_json_str(ws_json_key(j, "title"), view.column[c].shown.title);
-			ws_json_bool(ws_json_key(j, "plain"),
-			             view.column[c].shown.display == WS_DISPLAY_PLAIN);
-			ws_json_i64(ws_json_key(j, "exponent"), view.column[c].shown.exponent);
-			ws_json_i64(ws_json_key(j, "decimals"), view.column[c].shown.decimals);
-			ws_json_bool(ws_json_key(j, "mixed"), view.column[c].shown.is_mixed);
-			ws_json_bool(ws_json_key(j, "tree"), view.column[c].is_tree);
-			if (view.column[c].is_class)
-				ws_json_bool(ws_json_key(j, "class"), true);
-			if (view.column[c].spread)
-				ws_json_u64(ws_json_key(j, "spread"), view.column[c].spread - 1);
-		}
-		ws_json_u64(ws_json_key(j, "keys"), view.nkeys);
-		ws_json_u64(ws_json_key(j, "answers"), view.nanswers);
-		ws_json_str(ws_json_key(j, "same"), view.constants);
-		put_labels(j, &view, rows);
-		ws_json_object_end(j);
-	}
-	ws_json_object_end(j);
-	ws_arena_free(&arena);
-}
-
 static const char *const classes[] = {WS_OP_CLASS_LIST(WS_LIST_SECOND_NAME)};
-
-static void put_colours(struct ws_json_writer *j)
-{
-	WS_JSON_EACH_ARRAY(j, "colours", c, WS_PAGE_NCOLOURS) {
-		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
-
-		ws_json_i64(j, def.light);
-		ws_json_i64(j, def.dark);
-		ws_json_i64(j, def.ink);
-	}
-	/* colours of computing, communication, copies and causes of idle time */
-	WS_JSON_EACH(j, "uses", use, WS_PAGE_USES)
-		ws_json_i64(j, ws_page_use_colour(use));
-	WS_JSON_EACH_ARRAY(j, "shades", depth, WS_PAGE_SHADES) {
-		ws_json_i64(j, ws_page_shade(depth).light);
-		ws_json_i64(j, ws_page_shade(depth).ink);
-	}
-	WS_JSON_EACH(j, "phases", phase, WS_PAGE_PHASES)
-		ws_json_i64(j, ws_page_phase_colour(phase));
-	ws_json_object_begin(ws_json_key(j, "classes"));
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-		ws_json_i64(ws_json_key(j, classes[i]),
-		            ws_page_class_colour(classes[i], strlen(classes[i])));
-	ws_json_object_end(j);
-}
 
 /* {"report": {…}, "page": {…}, …} */
 static enum ws_status put_data(FILE *f, const struct ws_report *report, struct ws_err *err)
@@ -127,8 +49,72 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 			ws_json_u64(ws_json_key(&j, report->tables[i]->def->name),
 			            report->tables[i]->nrows);
 	ws_json_object_end(&j);
-	put_views(&j, report);
-	put_colours(&j);
+	/* The displayed form of each table, as in every other format. */
+	struct ws_arena arena = {0};
+
+	ws_json_object_begin(ws_json_key(&j, "views"));
+	for (size_t i = 0; i < report->ntables; i++) {
+		const struct ws_table *t = report->tables[i];
+		const size_t rows = t->nrows > MOST_ROWS ? MOST_ROWS : t->nrows;
+		struct ws_view view;
+
+		ws_view_make(&arena, t, rows, &view);
+		ws_view_join_spreads(&view);
+		ws_json_object_begin(ws_json_key(&j, t->def->name));
+		WS_JSON_EACH_OBJECT(&j, "columns", c, view.n) {
+			ws_json_u64(ws_json_key(&j, "index"), view.column[c].index);
+			ws_json_str(ws_json_key(&j, "title"), view.column[c].shown.title);
+			ws_json_bool(ws_json_key(&j, "plain"),
+			             view.column[c].shown.display == WS_DISPLAY_PLAIN);
+			ws_json_i64(ws_json_key(&j, "exponent"), view.column[c].shown.exponent);
+			ws_json_i64(ws_json_key(&j, "decimals"), view.column[c].shown.decimals);
+			ws_json_bool(ws_json_key(&j, "mixed"), view.column[c].shown.is_mixed);
+			ws_json_bool(ws_json_key(&j, "tree"), view.column[c].is_tree);
+			if (view.column[c].is_class)
+				ws_json_bool(ws_json_key(&j, "class"), true);
+			if (view.column[c].spread)
+				ws_json_u64(ws_json_key(&j, "spread"), view.column[c].spread - 1);
+		}
+		ws_json_u64(ws_json_key(&j, "keys"), view.nkeys);
+		ws_json_u64(ws_json_key(&j, "answers"), view.nanswers);
+		ws_json_str(ws_json_key(&j, "same"), view.constants);
+		/* For a tree: label and depth of each row, from which the script makes branches. */
+		if (view.column[0].is_tree) {
+			WS_JSON_EACH_ARRAY(&j, "labels", row, rows) {
+				char label[WS_VIEW_LABEL];
+				unsigned depth = 0;
+				const size_t n = ws_view_label(&view, ws_table_cells(view.t, row),
+				                               label, &depth);
+
+				ws_json_string(&j, label, n);
+				ws_json_u64(&j, depth);
+			}
+		}
+		ws_json_object_end(&j);
+	}
+	ws_json_object_end(&j);
+	ws_arena_free(&arena);
+	WS_JSON_EACH_ARRAY(&j, "colours", c, WS_PAGE_NCOLOURS) {
+		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
+
+		ws_json_i64(&j, def.light);
+		ws_json_i64(&j, def.dark);
+		ws_json_i64(&j, def.ink);
+	}
+	/* colours of computing, communication, copies and causes of idle time */
+	WS_JSON_EACH(&j, "uses", use, WS_PAGE_USES)
+		ws_json_i64(&j, ws_page_use_colour(use));
+	WS_JSON_EACH_ARRAY(&j, "shades", depth, WS_PAGE_SHADES) {
+		ws_json_i64(&j, ws_page_shade(depth).light);
+		ws_json_i64(&j, ws_page_shade(depth).ink);
+	}
+	WS_JSON_EACH(&j, "phases", phase, WS_PAGE_PHASES)
+		ws_json_i64(&j, ws_page_phase_colour(phase));
+	ws_json_object_begin(ws_json_key(&j, "classes"));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		ws_json_i64(ws_json_key(&j, classes[i]),
+		            ws_page_class_colour(classes[i], strlen(classes[i])));
+	ws_json_object_end(&j);
 
 	/* What people read for a class that has another name in the data. */
 	ws_json_object_begin(ws_json_key(&j, "names"));
@@ -152,22 +138,6 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	return status;
 }
 
-static void put_packed_data(FILE *f, const struct ws_report *report, enum ws_status *status,
-                            struct ws_err *err)
-{
-	char *json = NULL;
-	size_t len = 0;
-	FILE *memory = ws_xmemstream(&json, &len);
-
-	*status = put_data(memory, report, err);
-	ws_xfclose(memory);
-	fputs("<script type=\"text/plain\" id=\"data\">", f);
-	if (*status == WS_OK)
-		ws_html_put_packed(f, json, len);
-	fputs("</script>\n", f);
-	free(json);
-}
-
 static void put_part(FILE *f, const char *text, const char **before)
 {
 	if (!text || !*text)
@@ -177,10 +147,37 @@ static void put_part(FILE *f, const char *text, const char **before)
 	*before = " · ";
 }
 
-/* Writes the grey line of a page, or the trace and filter of other reports. */
-static void put_title(FILE *f, const struct ws_report *report)
+enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
 	const struct ws_page *page = report->page;
+
+	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'sha256-",
+	      f);
+	ws_html_put_base64(f, style_hash, sizeof(style_hash));
+	fputs("'; script-src 'sha256-", f);
+	ws_html_put_base64(f, script_hash, sizeof(script_hash));
+	fputs("'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
+	      f);
+	/* "timesformer: 383 ms, GPU 40 %": distinguishes tabs */
+	ws_html_put_text(f, page ? page->title : report->title);
+	fputs(": ", f);
+	ws_html_put_text(f, page && page->nfigures ? page->figure[0].value
+	                    : page                 ? report->title
+	                                           : report->trace);
+	for (size_t i = 1; page && i < page->nfigures; i++)
+		if (strcmp(page->figure[i].label, "GPU computing") == 0) {
+			fputs(", GPU ", f);
+			ws_html_put_text(f, page->figure[i].value);
+		}
+	fputs("</title>\n<style>", f);
+	fwrite(style, 1, sizeof(style), f);
+	fputs("</style>\n</head>\n", f);
+	fputs("<body>\n<header>\n", f);
+	/* the grey line of a page, or the trace and filter of other reports */
 	const char *before = "";
 
 	fputs("<h1>", f);
@@ -197,53 +194,21 @@ static void put_title(FILE *f, const struct ws_report *report)
 		put_part(f, report->filter, &before);
 	}
 	fputs("</p>\n", f);
-}
-
-/* "timesformer: 383 ms, GPU 40 %": distinguishes tabs. */
-static void put_tab_title(FILE *f, const struct ws_report *report)
-{
-	const struct ws_page *page = report->page;
-
-	ws_html_put_text(f, page ? page->title : report->title);
-	fputs(": ", f);
-	if (!page || !page->nfigures) {
-		ws_html_put_text(f, page ? report->title : report->trace);
-		return;
-	}
-	ws_html_put_text(f, page->figure[0].value);
-	for (size_t i = 1; i < page->nfigures; i++)
-		if (strcmp(page->figure[i].label, "GPU computing") == 0) {
-			fputs(", GPU ", f);
-			ws_html_put_text(f, page->figure[i].value);
-		}
-}
-
-enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err)
-{
-	const struct ws_page *page = report->page;
-	enum ws_status status;
-
-	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	      "style-src 'sha256-",
-	      f);
-	ws_html_put_base64(f, style_hash, sizeof(style_hash));
-	fputs("'; script-src 'sha256-", f);
-	ws_html_put_base64(f, script_hash, sizeof(script_hash));
-	fputs("'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
-	      f);
-	put_tab_title(f, report);
-	fputs("</title>\n<style>", f);
-	fwrite(style, 1, sizeof(style), f);
-	fputs("</style>\n</head>\n", f);
-	fputs("<body>\n<header>\n", f);
-	put_title(f, report);
 	fputs("</header>\n<nav aria-label=\"Sections\"></nav>\n<main>\n", f);
 	ws_html_put_plain(f, report);
 	fputs("</main>\n", f);
-	put_packed_data(f, report, &status, err);
+	char *json = NULL;
+	size_t len = 0;
+	FILE *memory = ws_xmemstream(&json, &len);
+
+	const enum ws_status status = put_data(memory, report, err);
+
+	ws_xfclose(memory);
+	fputs("<script type=\"text/plain\" id=\"data\">", f);
+	if (status == WS_OK)
+		ws_html_put_packed(f, json, len);
+	fputs("</script>\n", f);
+	free(json);
 	if (page && page->timeline)
 		ws_html_put_boxes(f, page->timeline, "boxes");
 	for (int s = 0; s < 2 && page && page->side[1]; s++)

@@ -90,17 +90,12 @@ void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline, const char *
 	ws_buf_free(&bytes);
 }
 
-static const char *kind_name(enum ws_timeline_kind kind)
-{
-	static const char *const names[] = {WS_TIMELINE_LANES(WS_LIST_SECOND)};
-
-	return names[kind];
-}
-
 /* Writes its lanes and texts as an object, or null; and its boxes, into an element of their own.
  */
 static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 {
+	static const char *const kinds[] = {WS_TIMELINE_LANES(WS_LIST_SECOND)};
+
 	if (!t) {
 		ws_json_null(j);
 		return;
@@ -115,7 +110,7 @@ static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 	ws_json_u64(ws_json_key(j, "copies"), t->copies);
 	ws_json_u64(ws_json_key(j, "ops"), t->ops);
 	WS_JSON_EACH_OBJECT(j, "lanes", i, t->nlanes) {
-		ws_json_str(ws_json_key(j, "kind"), kind_name(t->lane[i].kind));
+		ws_json_str(ws_json_key(j, "kind"), kinds[t->lane[i].kind]);
 		ws_json_str(ws_json_key(j, "name"), t->lane[i].name);
 		ws_json_u64(ws_json_key(j, "n"), t->lane[i].n);
 		ws_json_u64(ws_json_key(j, "depths"), t->lane[i].depths);
@@ -164,30 +159,6 @@ static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_object_end(j);
 }
 
-static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
-{
-	ws_json_object_begin(key(j, "kernels"));
-	ws_json_str(key(j, "noun"), page->has_operations ? "Operation" : "Kernel");
-	ws_json_u64(key(j, "more"), page->more_kernels);
-	ws_json_str(key(j, "each"), page->has_steps ? " per step" : "");
-	ws_json_f64(key(j, "samples"), page->samples);
-	ws_json_f64(key(j, "unit"), page->rate_unit);
-	ws_json_str(key(j, "rates"), page->rate_name);
-	WS_JSON_EACH_OBJECT(j, "list", i, page->nkernels) {
-		ws_json_str(key(j, "name"), page->kernel[i].name);
-		ws_json_str(key(j, "full"), page->kernel[i].full_name);
-		ws_json_str(key(j, "class"), page->kernel[i].class);
-		ws_json_i64(key(j, "colour"), page->kernel[i].colour);
-		ws_json_u64(key(j, "calls"), page->kernel[i].calls);
-		ws_json_i64(key(j, "ns"), page->kernel[i].ns);
-		ws_json_f64(key(j, "percent"), page->kernel[i].percent);
-		ws_json_f64(key(j, "mean"), page->kernel[i].mean_ns);
-		ws_json_f64(key(j, "rate"), page->kernel[i].flops_per_s);
-		ws_json_f64(key(j, "attained"), page->kernel[i].attained);
-	}
-	ws_json_object_end(j);
-}
-
 static void put_segments(struct ws_json_writer *j, const struct ws_page_segment *segment, size_t n)
 {
 	WS_JSON_EACH_OBJECT(j, "segments", i, n) {
@@ -200,26 +171,6 @@ static void put_segments(struct ws_json_writer *j, const struct ws_page_segment 
 		ws_json_bool(key(j, "of_class"), s->is_class);
 		ws_json_bool(key(j, "idle"), s->is_idle);
 		ws_json_i64(key(j, "colour"), s->colour);
-	}
-}
-
-/* Steps, devices and durations: [step, ns, is it an outlier], [from, to, kernels, ns]. */
-static void put_each_of_several(struct ws_json_writer *j, const struct ws_page *page)
-{
-	WS_JSON_EACH_ARRAY(j, "steps", i, page->nsteps) {
-		ws_json_u64(j, page->step[i].number);
-		ws_json_i64(j, page->step[i].ns);
-		ws_json_bool(j, page->step[i].is_outlier);
-	}
-	WS_JSON_EACH_OBJECT(j, "devices", i, page->ndevices) {
-		ws_json_str(key(j, "name"), page->devices[i].name);
-		put_segments(j, page->devices[i].segment, page->devices[i].nsegments);
-	}
-	WS_JSON_EACH_ARRAY(j, "durations", i, page->ndurations) {
-		ws_json_f64(j, page->durations[i].from_ns);
-		ws_json_f64(j, page->durations[i].to_ns);
-		ws_json_u64(j, page->durations[i].kernels);
-		ws_json_i64(j, page->durations[i].ns);
 	}
 }
 
@@ -246,7 +197,21 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_f64(key(j, "step"), page->step_ns);
 	put_segments(j, page->segment, page->nsegments);
 	ws_json_object_end(j);
-	put_each_of_several(j, page);
+	WS_JSON_EACH_ARRAY(j, "steps", i, page->nsteps) {
+		ws_json_u64(j, page->step[i].number);
+		ws_json_i64(j, page->step[i].ns);
+		ws_json_bool(j, page->step[i].is_outlier);
+	}
+	WS_JSON_EACH_OBJECT(j, "devices", i, page->ndevices) {
+		ws_json_str(key(j, "name"), page->devices[i].name);
+		put_segments(j, page->devices[i].segment, page->devices[i].nsegments);
+	}
+	WS_JSON_EACH_ARRAY(j, "durations", i, page->ndurations) {
+		ws_json_f64(j, page->durations[i].from_ns);
+		ws_json_f64(j, page->durations[i].to_ns);
+		ws_json_u64(j, page->durations[i].kernels);
+		ws_json_i64(j, page->durations[i].ns);
+	}
 	put_tree(j, page);
 	ws_json_object_begin(key(j, "roofline"));
 	WS_JSON_EACH_OBJECT(j, "points", i, page->npoints) {
@@ -289,7 +254,26 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_u64(key(j, "more"), f->nsimilar);
 	}
 	ws_json_object_end(j);
-	put_kernels(j, page);
+	ws_json_object_begin(key(j, "kernels"));
+	ws_json_str(key(j, "noun"), page->has_operations ? "Operation" : "Kernel");
+	ws_json_u64(key(j, "more"), page->more_kernels);
+	ws_json_str(key(j, "each"), page->has_steps ? " per step" : "");
+	ws_json_f64(key(j, "samples"), page->samples);
+	ws_json_f64(key(j, "unit"), page->rate_unit);
+	ws_json_str(key(j, "rates"), page->rate_name);
+	WS_JSON_EACH_OBJECT(j, "list", i, page->nkernels) {
+		ws_json_str(key(j, "name"), page->kernel[i].name);
+		ws_json_str(key(j, "full"), page->kernel[i].full_name);
+		ws_json_str(key(j, "class"), page->kernel[i].class);
+		ws_json_i64(key(j, "colour"), page->kernel[i].colour);
+		ws_json_u64(key(j, "calls"), page->kernel[i].calls);
+		ws_json_i64(key(j, "ns"), page->kernel[i].ns);
+		ws_json_f64(key(j, "percent"), page->kernel[i].percent);
+		ws_json_f64(key(j, "mean"), page->kernel[i].mean_ns);
+		ws_json_f64(key(j, "rate"), page->kernel[i].flops_per_s);
+		ws_json_f64(key(j, "attained"), page->kernel[i].attained);
+	}
+	ws_json_object_end(j);
 	put_timeline(ws_json_key(j, "timeline"), page->timeline);
 	ws_json_object_end(j);
 }
@@ -304,9 +288,19 @@ static void put_pair(struct ws_json_writer *j, const char *name, const double pa
 	ws_json_array_end(j);
 }
 
-/* Configurations of a sweep, runs of an A/A test, ranks. */
-static void put_rows(struct ws_json_writer *j, const struct ws_page *page)
+void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 {
+	if (!page || !page->is_comparison) {
+		ws_json_null(j);
+		return;
+	}
+	ws_json_object_begin(j);
+	WS_JSON_EACH_OBJECT(j, "answers", i, page->nheadline) {
+		put_line(key(j, "line"), &page->headline[i]);
+		ws_json_str(key(j, "grade"), page->headline[i].grade);
+	}
+	ws_json_str(key(j, "note"), page->note);
+	ws_json_bool(key(j, "unsure"), page->is_unsure);
 	ws_json_object_begin(key(j, "rows"));
 	ws_json_str(key(j, "title"), page->rows_title);
 	ws_json_str(key(j, "what"), page->rows_what);
@@ -329,22 +323,6 @@ static void put_rows(struct ws_json_writer *j, const struct ws_page *page)
 		}
 	}
 	ws_json_object_end(j);
-}
-
-void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
-{
-	if (!page || !page->is_comparison) {
-		ws_json_null(j);
-		return;
-	}
-	ws_json_object_begin(j);
-	WS_JSON_EACH_OBJECT(j, "answers", i, page->nheadline) {
-		put_line(key(j, "line"), &page->headline[i]);
-		ws_json_str(key(j, "grade"), page->headline[i].grade);
-	}
-	ws_json_str(key(j, "note"), page->note);
-	ws_json_bool(key(j, "unsure"), page->is_unsure);
-	put_rows(j, page);
 	put_timeline(ws_json_key(j, "timeline"), page->timeline);
 	WS_JSON_EACH_OBJECT(j, "bars", i, page->nchange_bars) {
 		const struct ws_change_bar *bar = &page->change_bar[i];

@@ -67,118 +67,7 @@ static void put_line(FILE *f, const struct ws_page_line *line, const char *class
 	fputs("</p>\n", f);
 }
 
-/* Uses attributes instead of styles, because a policy may forbid inline styles. */
-static void put_bar(FILE *f, const struct ws_page *page)
-{
-	struct ws_arena texts = {0};
-	double before = 0;
-	size_t idle = 0;
-
-	if (!page->nsegments)
-		return;
-	put_element(f, "h2", NULL, page->bar_title);
-	fprintf(f, "<svg width=\"100%%\" height=\"%d\" role=\"img\" aria-label=\"", BAR_HIGH);
-	ws_html_put_text(f, page->bar_title);
-	fputs("\">\n", f);
-	for (size_t i = 0; i < page->nsegments; before += page->segment[i++].percent) {
-		const struct ws_page_segment *s = &page->segment[i];
-
-		/* neighbours have different shades */
-		fprintf(f,
-		        "<rect x=\"%.3f%%\" width=\"%.3f%%\" height=\"%d\" fill=\"#%06x\" "
-		        "fill-opacity=\"%s\"/>\n",
-		        before, s->percent, BAR_HIGH, (unsigned)ws_page_colour_def(s->colour).light,
-		        s->is_idle && idle++ % 2 ? "0.5" : "1");
-	}
-	fputs("</svg>\n<ul>\n", f);
-	for (size_t i = 0; i < page->nsegments; i++) {
-		const struct ws_page_segment *s = &page->segment[i];
-
-		if (s->percent < LEGEND_PERCENT)
-			continue;
-		fprintf(f,
-		        "<li><svg width=\"10\" height=\"10\" class=\"chip\"><rect width=\"10\" "
-		        "height=\"10\" "
-		        "fill=\"#%06x\"/></svg> ",
-		        (unsigned)ws_page_colour_def(s->colour).light);
-		ws_html_put_text(f, ws_page_segment_words(&texts, page, s));
-		fputs("</li>\n", f);
-	}
-	fputs("</ul>\n", f);
-	ws_arena_free(&texts);
-}
-
-static void put_findings(FILE *f, const struct ws_page *page)
-{
-	struct ws_arena texts = {0};
-
-	if (page->nfindings || page->no_finding)
-		put_element(f, "h2", NULL, "What to do");
-	if (page->no_finding)
-		put_element(f, "p", NULL, ws_arena_format(&texts, "%s.", page->no_finding));
-	if (page->nfindings)
-		fputs("<ol>\n", f);
-	for (size_t i = 0; i < page->nfindings && i < FINDINGS; i++) {
-		fputs("<li>", f);
-		ws_html_put_text(f, page->finding[i].advice);
-		fputc(' ', f);
-		put_element(f, "b", "gain", page->finding[i].gain);
-		put_element(f, "div", "soft", page->finding[i].evidence);
-		fputs("</li>\n", f);
-	}
-	if (page->nfindings)
-		fputs("</ol>\n", f);
-	if (page->caveat)
-		put_element(f, "p", NULL, page->caveat);
-	if (page->findings_note)
-		put_element(f, "p", "soft", page->findings_note);
-	if (page->nrungs)
-		fputs("<h3>What bounds the step</h3>\n<table>\n", f);
-	for (size_t i = 0; i < page->nrungs; i++) {
-		fputs("<tr>", f);
-		put_element(f, "td", NULL, page->rung[i].name);
-		put_element(f, "td", "n", ws_say_time(&texts, page->rung[i].step_ns));
-		fputs("</tr>\n", f);
-	}
-	if (page->nrungs)
-		fputs("</table>\n", f);
-	ws_arena_free(&texts);
-}
-
 /* --- tables ---------------------------------------------------------------------------------- */
-
-static void put_cell(FILE *f, const struct ws_view *v, size_t column, const struct ws_cell *cells)
-{
-	const struct ws_view_column *c = &v->column[column];
-	char label[WS_VIEW_LABEL], size[WS_VIEW_SIZE], number[WS_DISPLAY_NUMBER_MAX];
-	struct ws_cell own;
-	const struct ws_cell *cell =
-	        c->is_tree ? &cells[c->index] : ws_view_cell(c, cells, &own, size);
-	struct ws_arena texts = {0};
-	unsigned depth = 0;
-
-	if (c->is_tree) {
-		ws_view_label(v, cells, label, &depth);
-		fputs("<td>", f);
-		for (unsigned i = 0; i < depth && i < WS_VIEW_LABEL / 4; i++)
-			fputs("&emsp;", f);
-		ws_html_put_text(f, label);
-		fputs("</td>", f);
-	} else if (cell->type == WS_CELL_TEXT) {
-		/* blanks at the beginning of a name of a first screen are its depth */
-		fputs("<td>", f);
-		depth = ws_front_depth(cell);
-		for (unsigned i = 0; i < depth / 2; i++)
-			fputs("&emsp;", f);
-		ws_html_put_text(f, ws_arena_copy(&texts, cell->text.ptr + depth,
-		                                  cell->text.len - depth));
-		fputs("</td>", f);
-	} else {
-		ws_display_number(&c->shown, cell, number);
-		put_element(f, "td", "n", number);
-	}
-	ws_arena_free(&texts);
-}
 
 static void put_table(FILE *f, const struct ws_table *t)
 {
@@ -198,8 +87,41 @@ static void put_table(FILE *f, const struct ws_table *t)
 	fputs("</tr>\n", f);
 	for (size_t row = 0; row < rows; row++) {
 		fputs("<tr>", f);
-		for (size_t c = 0; c < view.nanswers; c++)
-			put_cell(f, &view, c, ws_table_cells(t, row));
+		for (size_t c = 0; c < view.nanswers; c++) {
+			const struct ws_cell *cells = ws_table_cells(t, row);
+			const struct ws_view_column *column = &view.column[c];
+			char label[WS_VIEW_LABEL], size[WS_VIEW_SIZE],
+			        number[WS_DISPLAY_NUMBER_MAX];
+			struct ws_cell own;
+			const struct ws_cell *cell =
+			        column->is_tree ? &cells[column->index]
+			                        : ws_view_cell(column, cells, &own, size);
+			struct ws_arena texts = {0};
+			unsigned depth = 0;
+
+			if (column->is_tree) {
+				ws_view_label(&view, cells, label, &depth);
+				fputs("<td>", f);
+				for (unsigned i = 0; i < depth && i < WS_VIEW_LABEL / 4; i++)
+					fputs("&emsp;", f);
+				ws_html_put_text(f, label);
+				fputs("</td>", f);
+			} else if (cell->type == WS_CELL_TEXT) {
+				/* blanks at the beginning of a name of a first screen are its depth
+				 */
+				fputs("<td>", f);
+				depth = ws_front_depth(cell);
+				for (unsigned i = 0; i < depth / 2; i++)
+					fputs("&emsp;", f);
+				ws_html_put_text(f, ws_arena_copy(&texts, cell->text.ptr + depth,
+				                                  cell->text.len - depth));
+				fputs("</td>", f);
+			} else {
+				ws_display_number(&column->shown, cell, number);
+				put_element(f, "td", "n", number);
+			}
+			ws_arena_free(&texts);
+		}
 		fputs("</tr>\n", f);
 	}
 	fputs("</table></div>\n", f);
@@ -236,8 +158,77 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 			ws_html_put_text(f, page->figure[i].label);
 		}
 		fputs(page->nfigures ? "</p>\n</section>\n" : "</section>\n", f);
-		put_bar(f, page);
-		put_findings(f, page);
+		struct ws_arena texts = {0};
+		double before = 0;
+		size_t idle = 0;
+
+		if (page->nsegments) {
+			put_element(f, "h2", NULL, page->bar_title);
+			fprintf(f, "<svg width=\"100%%\" height=\"%d\" role=\"img\" aria-label=\"",
+			        BAR_HIGH);
+			ws_html_put_text(f, page->bar_title);
+			fputs("\">\n", f);
+			for (size_t i = 0; i < page->nsegments;
+			     before += page->segment[i++].percent) {
+				const struct ws_page_segment *s = &page->segment[i];
+
+				/* neighbours have different shades */
+				fprintf(f,
+				        "<rect x=\"%.3f%%\" width=\"%.3f%%\" height=\"%d\" "
+				        "fill=\"#%06x\" "
+				        "fill-opacity=\"%s\"/>\n",
+				        before, s->percent, BAR_HIGH,
+				        (unsigned)ws_page_colour_def(s->colour).light,
+				        s->is_idle && idle++ % 2 ? "0.5" : "1");
+			}
+			fputs("</svg>\n<ul>\n", f);
+			for (size_t i = 0; i < page->nsegments; i++) {
+				const struct ws_page_segment *s = &page->segment[i];
+
+				if (s->percent < LEGEND_PERCENT)
+					continue;
+				fprintf(f,
+				        "<li><svg width=\"10\" height=\"10\" class=\"chip\"><rect "
+				        "width=\"10\" "
+				        "height=\"10\" "
+				        "fill=\"#%06x\"/></svg> ",
+				        (unsigned)ws_page_colour_def(s->colour).light);
+				ws_html_put_text(f, ws_page_segment_words(&texts, page, s));
+				fputs("</li>\n", f);
+			}
+			fputs("</ul>\n", f);
+			}
+		if (page->nfindings || page->no_finding)
+			put_element(f, "h2", NULL, "What to do");
+		if (page->no_finding)
+			put_element(f, "p", NULL, ws_arena_format(&texts, "%s.", page->no_finding));
+		if (page->nfindings)
+			fputs("<ol>\n", f);
+		for (size_t i = 0; i < page->nfindings && i < FINDINGS; i++) {
+			fputs("<li>", f);
+			ws_html_put_text(f, page->finding[i].advice);
+			fputc(' ', f);
+			put_element(f, "b", "gain", page->finding[i].gain);
+			put_element(f, "div", "soft", page->finding[i].evidence);
+			fputs("</li>\n", f);
+		}
+		if (page->nfindings)
+			fputs("</ol>\n", f);
+		if (page->caveat)
+			put_element(f, "p", NULL, page->caveat);
+		if (page->findings_note)
+			put_element(f, "p", "soft", page->findings_note);
+		if (page->nrungs)
+			fputs("<h3>What bounds the step</h3>\n<table>\n", f);
+		for (size_t i = 0; i < page->nrungs; i++) {
+			fputs("<tr>", f);
+			put_element(f, "td", NULL, page->rung[i].name);
+			put_element(f, "td", "n", ws_say_time(&texts, page->rung[i].step_ns));
+			fputs("</tr>\n", f);
+		}
+		if (page->nrungs)
+			fputs("</table>\n", f);
+		ws_arena_free(&texts);
 		if (page->nrows) {
 			put_element(f, "h2", NULL, page->rows_title);
 			fputs("<table>\n", f);

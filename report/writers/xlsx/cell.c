@@ -183,14 +183,6 @@ static bool is_excel_escape(const char *p, size_t left)
 	return true;
 }
 
-/* Length as counted by Excel: two for a character of four bytes. */
-static size_t utf16_units(const struct ws_glyph *glyph)
-{
-	if (!(glyph->bytes[0] & 0x80))
-		return glyph->len; /* ASCII, maybe an escape */
-	return glyph->len == 4 ? 2 : 1;
-}
-
 const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len)
 {
 	size_t out = 0, chars = 0, keep_out = 0;
@@ -211,7 +203,8 @@ const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len)
 		}
 		memcpy(x->clean + out, glyph.bytes, glyph.len);
 		out += glyph.len;
-		chars += utf16_units(&glyph);
+		/* Excel counts two for a character of four bytes; ASCII may be an escape */
+		chars += !(glyph.bytes[0] & 0x80) ? glyph.len : glyph.len == 4 ? 2 : 1;
 		if (chars < WS_XLSX_CELL_CHARS_MAX)
 			keep_out = out;
 		else if (chars > WS_XLSX_CELL_CHARS_MAX || pos < len)

@@ -168,23 +168,16 @@ static int find_column(const struct chart_cells *cells, const char *title)
 	return ws__xlsx_column(cells->sheet, column_of(cells, title));
 }
 
-/* The greatest number of a column, 0 if there is none. */
-static double greatest(const struct chart_cells *cells, const char *title)
-{
-	int column = column_of(cells, title);
-	double most = 0;
-
-	if (find_column(cells, title) < 0)
-		return 0;
-	for (size_t r = cells->first - WS_XLSX_ROW_DATA; r <= cells->last - WS_XLSX_ROW_DATA; r++)
-		most = fmax(most, ws_cell_number(&ws_table_cells(cells->sheet->table, r)[column]));
-	return most;
-}
-
 /* Is there a number over 0 to draw? */
 static bool has_numbers(const struct chart_cells *cells, const char *title)
 {
-	return greatest(cells, title) > 0;
+	const int column = column_of(cells, title);
+
+	for (size_t r = cells->first - WS_XLSX_ROW_DATA;
+	     find_column(cells, title) >= 0 && r <= cells->last - WS_XLSX_ROW_DATA; r++)
+		if (ws_cell_number(&ws_table_cells(cells->sheet->table, r)[column]) > 0)
+			return true;
+	return false;
 }
 
 /* The first run of rows with this text. */
@@ -246,55 +239,7 @@ static bool shown_column(const struct chart_cells *cells, const char *title,
 	return column >= 0;
 }
 
-/* A copy of a column in that unit, beside the table; returns its column on the sheet. */
-static int convert(struct ws_xlsx *x, const struct chart_cells *cells, const char *title)
-{
-	struct ws_xlsx_sheet *s = &x->sheets[cells->sheet - x->sheets];
-	const int from = column_of(cells, title);
-	const lxw_col_t col = (lxw_col_t)(s->view.n + 2 + s->nconverted++);
-	const char *unit = cells->shown.unit;
-
-	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_HEADER, col,
-	              ws__xlsx_format(x, "Of a chart: %.*s (%s)", (int)strcspn(title, "("), title,
-	                              unit),
-	              x->styles[WS_XLSX_SOURCE]);
-	for (uint32_t row = cells->first; row <= cells->last; row++) {
-		struct ws_cell cell = ws_table_cells(s->table, row - WS_XLSX_ROW_DATA)[from];
-
-		ws__xlsx_cell(x, s->sheet, row, col, &cell, &cells->shown, WS_XLSX_CELL);
-	}
-	return col;
-}
-
 #define CLASSES_MAX 20
-
-/* A class, or a cause of idle time, has one colour in every picture. */
-static void colour_rows(lxw_chart_series *series, const struct chart_cells *cells,
-                        const char *category)
-{
-	lxw_chart_fill fill[CLASSES_MAX] = {{0}};
-	lxw_chart_point point[CLASSES_MAX] = {{0}}, *points[CLASSES_MAX + 1];
-	const int column = column_of(cells, category);
-	size_t n = cells->last - cells->first + 1;
-
-	n = n < CLASSES_MAX ? n : CLASSES_MAX;
-	for (size_t i = 0; i < n && column >= 0; i++) {
-		const size_t row = cells->first - WS_XLSX_ROW_DATA + i;
-
-		const struct ws_cell *name = &ws_table_cells(cells->sheet->table, row)[column];
-
-		fill[i].color =
-		        strcmp(category, "Use")
-		                ? ws__xlsx_class_colour(name)
-		                : ws_page_colour_def(
-		                          ws_page_use_name_colour(name->text.ptr, name->text.len))
-		                          .light;
-		point[i].fill = &fill[i];
-		points[i] = &point[i];
-	}
-	points[n] = NULL;
-	chart_series_set_points(series, points);
-}
 
 static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx_chart *def,
                        const struct chart_cells *cells, lxw_col_t category, const char *title,
@@ -308,8 +253,25 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 
 	if (column < 0)
 		return false;
-	if (cells->is_converted)
-		column = convert(x, cells, title);
+	if (cells->is_converted) {
+		/* A copy of the column in that unit, beside the table. */
+		struct ws_xlsx_sheet *s = &x->sheets[cells->sheet - x->sheets];
+		const int from = column_of(cells, title);
+		const lxw_col_t col = (lxw_col_t)(s->view.n + 2 + s->nconverted++);
+		const char *unit = cells->shown.unit;
+
+		ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_HEADER, col,
+		              ws__xlsx_format(x, "Of a chart: %.*s (%s)", (int)strcspn(title, "("),
+		                              title, unit),
+		              x->styles[WS_XLSX_SOURCE]);
+		for (uint32_t row = cells->first; row <= cells->last; row++) {
+			struct ws_cell cell =
+			        ws_table_cells(s->table, row - WS_XLSX_ROW_DATA)[from];
+
+			ws__xlsx_cell(x, s->sheet, row, col, &cell, &cells->shown, WS_XLSX_CELL);
+		}
+		column = col;
+	}
 	lxw_chart_series *series = ws__xlsx_series(chart);
 	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
 	                            category);
@@ -326,8 +288,30 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 		chart_series_set_line(series, &line);
 	else
 		chart_series_set_fill(series, &fill);
-	if (!strcmp(def->category, "Class") || !strcmp(def->category, "Use"))
-		colour_rows(series, cells, def->category);
+	if (!strcmp(def->category, "Class") || !strcmp(def->category, "Use")) {
+		/* a class, or a cause of idle time, has one colour in every picture */
+		lxw_chart_fill fills[CLASSES_MAX] = {{0}};
+		lxw_chart_point point[CLASSES_MAX] = {{0}}, *points[CLASSES_MAX + 1];
+		const int of = column_of(cells, def->category);
+		size_t n = cells->last - cells->first + 1;
+
+		n = n < CLASSES_MAX ? n : CLASSES_MAX;
+		for (size_t i = 0; i < n && of >= 0; i++) {
+			const size_t row = cells->first - WS_XLSX_ROW_DATA + i;
+			const struct ws_cell *class = &ws_table_cells(cells->sheet->table, row)[of];
+
+			fills[i].color = strcmp(def->category, "Use")
+			                         ? ws__xlsx_class_colour(class)
+			                         : ws_page_colour_def(
+			                                   ws_page_use_name_colour(class->text.ptr,
+			                                                           class->text.len))
+			                                   .light;
+			point[i].fill = &fills[i];
+			points[i] = &point[i];
+		}
+		points[n] = NULL;
+		chart_series_set_points(series, points);
+	}
 	return true;
 }
 
@@ -341,70 +325,6 @@ static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart
 	snprintf(text, sizeof(text), "%s%s%s", name, unit ? " " : "", unit ? unit : "");
 	ws_display_sides(cells->sheet->table, text, sizeof(text));
 	chart_axis_set_name(axis, text);
-}
-
-static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
-                  const struct chart_cells *cells, int nseries)
-{
-	char title[256];
-	struct ws_shown_column of_names;
-	lxw_chart_font title_font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
-	lxw_chart_font axis_font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
-	lxw_chart_font name_font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
-	lxw_chart_line grid = {.color = 0xD9D9D9, .width = 0.75};
-	int bar = def->type == LXW_CHART_BAR;
-	/* in the library, x is always the horizontal axis */
-	lxw_chart_axis *values = bar ? chart->x_axis : chart->y_axis;
-	lxw_chart_axis *names = bar ? chart->y_axis : chart->x_axis;
-
-	/*
-	 * The title with the common values of all rows: ", forward", ", device 0", so that it
-	 * agrees with the cells.
-	 */
-	const size_t size = sizeof(title);
-	const struct ws_table *t = cells->sheet->table;
-	int column = def->same_column ? column_of(cells, def->same_column) : -1;
-	const struct ws_cell *same =
-	        column < 0 ? NULL : &ws_table_cells(t, cells->first - WS_XLSX_ROW_DATA)[column];
-
-	if (same && same->type == WS_CELL_TEXT)
-		snprintf(title, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);
-	else if (same && same->type == WS_CELL_INT)
-		snprintf(title, size, "%s, %s %lld", def->title, def->same_column,
-		         (long long)same->i);
-	else
-		snprintf(title, size, "%s", def->title);
-	ws_display_sides(t, title, size);
-	chart_title_set_name(chart, title);
-	chart_title_set_name_font(chart, &title_font);
-	axis_name(values, def->values_axis, cells, &cells->shown);
-	chart_axis_set_name_font(values, &axis_font);
-	if (def->names_axis) {
-		const bool has_unit = shown_column(cells, def->category, &of_names);
-
-		axis_name(names, def->names_axis, cells, has_unit ? &of_names : NULL);
-		chart_axis_set_name_font(names, &axis_font);
-	}
-	chart_axis_set_num_font(values, &axis_font);
-	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
-	chart_axis_set_num_format(values, "#,##0.###");
-	chart_axis_set_min(values, 0); /* lengths are comparable only from 0 */
-	if (def->names_format) {
-		chart_axis_set_num_format(names, def->names_format);
-	}
-	chart_axis_major_gridlines_set_visible(values, LXW_TRUE);
-	chart_axis_major_gridlines_set_visible(names, LXW_FALSE);
-	chart_axis_major_gridlines_set_line(values, &grid);
-	chart_set_series_gap(chart, 50);
-	if (bar) /* a name for every bar */
-		chart_axis_set_interval_unit(names, 1);
-	if (bar) {
-		/* the first row on top, the numbers still below */
-		chart_axis_set_reverse(names);
-		chart_axis_set_crossing_max(names);
-	}
-	chart_legend_set_position(chart,
-	                          nseries > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
 }
 
 /* Returns whether the chart was made. */
@@ -440,7 +360,66 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		if (def->type != LXW_CHART_COLUMN_STACKED || has_numbers(&cells, values[i]))
 			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
 			                      i);
-	style(chart, def, &cells, nseries);
+
+	char title[256];
+	struct ws_shown_column of_names;
+	lxw_chart_font title_font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
+	lxw_chart_font axis_font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
+	lxw_chart_font name_font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
+	lxw_chart_line grid = {.color = 0xD9D9D9, .width = 0.75};
+	int bar = def->type == LXW_CHART_BAR;
+	/* in the library, x is always the horizontal axis */
+	lxw_chart_axis *value_axis = bar ? chart->x_axis : chart->y_axis;
+	lxw_chart_axis *name_axis = bar ? chart->y_axis : chart->x_axis;
+
+	/*
+	 * The title with the common value_axis of all rows: ", forward", ", device 0", so that it
+	 * agrees with the cells.
+	 */
+	const size_t size = sizeof(title);
+	const struct ws_table *t = cells.sheet->table;
+	int column = def->same_column ? column_of(&cells, def->same_column) : -1;
+	const struct ws_cell *same =
+	        column < 0 ? NULL : &ws_table_cells(t, cells.first - WS_XLSX_ROW_DATA)[column];
+
+	if (same && same->type == WS_CELL_TEXT)
+		snprintf(title, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);
+	else if (same && same->type == WS_CELL_INT)
+		snprintf(title, size, "%s, %s %lld", def->title, def->same_column,
+		         (long long)same->i);
+	else
+		snprintf(title, size, "%s", def->title);
+	ws_display_sides(t, title, size);
+	chart_title_set_name(chart, title);
+	chart_title_set_name_font(chart, &title_font);
+	axis_name(value_axis, def->values_axis, &cells, &cells.shown);
+	chart_axis_set_name_font(value_axis, &axis_font);
+	if (def->names_axis) {
+		const bool has_unit = shown_column(&cells, def->category, &of_names);
+
+		axis_name(name_axis, def->names_axis, &cells, has_unit ? &of_names : NULL);
+		chart_axis_set_name_font(name_axis, &axis_font);
+	}
+	chart_axis_set_num_font(value_axis, &axis_font);
+	chart_axis_set_num_font(name_axis, bar ? &name_font : &axis_font);
+	chart_axis_set_num_format(value_axis, "#,##0.###");
+	chart_axis_set_min(value_axis, 0); /* lengths are comparable only from 0 */
+	if (def->names_format) {
+		chart_axis_set_num_format(name_axis, def->names_format);
+	}
+	chart_axis_major_gridlines_set_visible(value_axis, LXW_TRUE);
+	chart_axis_major_gridlines_set_visible(name_axis, LXW_FALSE);
+	chart_axis_major_gridlines_set_line(value_axis, &grid);
+	chart_set_series_gap(chart, 50);
+	if (bar) /* a name for every bar */
+		chart_axis_set_interval_unit(name_axis, 1);
+	if (bar) {
+		/* the first row on top, the numbers still below */
+		chart_axis_set_reverse(name_axis);
+		chart_axis_set_crossing_max(name_axis);
+	}
+	chart_legend_set_position(chart,
+	                          nseries > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
 	chart_show_hidden_data(chart); /* columns may be folded */
 	ws__xlsx_place_chart(x, sheet, row, chart, pixels, def->height, def->alt_text);
 	return true;

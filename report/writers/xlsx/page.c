@@ -220,104 +220,11 @@ static void front_table(struct ws_xlsx_front *f, struct ws_table *t)
 	ws_table_free(t);
 }
 
-/* One line each: advice first, the gain at the right edge, the evidence below in grey. */
-static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
-{
-	static const struct ws_shown_column percent = {.display = WS_DISPLAY_PERCENT,
-	                                               .decimals = 1};
-	const double width = FRONT_WIDTH - FRONT_OTHERS;
-
-	if (!page->nfindings && !page->no_finding)
-		return;
-	front_section(f, "What to do");
-	if (page->no_finding)
-		put_words(f, ws__xlsx_format(f->x, "%s.", page->no_finding), WS_XLSX_ADVICE);
-	if (page->nfindings && page->finding[0].gain_ns > 0) /* the first has the largest gain */
-		ws__xlsx_text(f->x, f->sheet, f->row - 1, FRONT_LAST, "Gain (%)",
-		              f->x->styles[WS_XLSX_SECTION]);
-	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
-		const struct ws_page_finding *finding = &page->finding[i];
-		struct ws_cell gain;
-
-		ws_cell_set_real(&gain, finding->gain_percent);
-		ws__xlsx_paragraph(f->x, f->sheet, f->row, FRONT_LAST - 1, width,
-		                   ws__xlsx_format(f->x, "%zu. %s", i + 1, finding->advice),
-		                   WS_XLSX_ADVICE);
-		ws__xlsx_cell(f->x, f->sheet, f->row++, FRONT_LAST, &gain, &percent, WS_XLSX_CELL);
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST - 1, width,
-		                   finding->evidence, WS_XLSX_EVIDENCE);
-	}
-	if (page->caveat)
-		put_words(f, page->caveat, WS_XLSX_EVIDENCE);
-	if (page->findings_note)
-		put_words(f, page->findings_note, WS_XLSX_NOTE);
-}
-
 /* --- the lines of the table ------------------------------------------------------------------ */
-
-/* Is it shown better on the first screen? */
-static bool is_shown_above(const struct ws_cell *section)
-{
-	static const char *const shown[] = {"GPU time by class", "Top kernels",
-	                                    "Why the device is idle", "What to do"};
-
-	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
-		if (ws_cell_is(section, shown[i]))
-			return true;
-	return false;
-}
-
-/* Is a fact a whole number, to be stored as a number? */
-static bool is_whole_number(const struct ws_cell *text)
-{
-	size_t n = 0;
-
-	while (text->type == WS_CELL_TEXT && n < text->text.len &&
-	       ((const char *)text->text.ptr)[n] >= '0' && ((const char *)text->text.ptr)[n] <= '9')
-		n++;
-	return n && n == text->text.len && n < 16; /* a cell can hold this number of digits */
-}
 
 static bool has_number(const struct ws_cell *cell)
 {
 	return cell->type == WS_CELL_INT || cell->type == WS_CELL_REAL;
-}
-
-/* Number of columns with heads in rows [begin, end), from B on, if a line has several numbers; else
- * 0, and each line has at most one number. */
-static size_t columns_with_heads(const struct ws_table *t, size_t begin, size_t end, size_t *at)
-{
-	size_t n = 0, most = 0;
-
-	for (size_t c = 0; c < t->def->ncolumns; c++)
-		for (size_t r = begin; r < end; r++)
-			if (has_number(&ws_table_cells(t, r)[c])) {
-				at[n++] = c;
-				break;
-			}
-	for (size_t r = begin; r < end; r++) {
-		size_t numbers = 0;
-
-		for (size_t i = 0; i < n; i++)
-			numbers += has_number(&ws_table_cells(t, r)[at[i]]);
-		most = numbers > most ? numbers : most;
-	}
-	return most > 1 ? n : 0;
-}
-
-/* The only number of a line, in B with its unit in C; returns the column for a text. */
-static uint16_t add_number(struct ws_xlsx_front *f, const struct ws_cell *cells,
-                           const struct ws_shown_column *shown)
-{
-	for (size_t c = 0; c < f->t->def->ncolumns; c++) {
-		if (!has_number(&cells[c]))
-			continue;
-		ws__xlsx_cell(f->x, f->sheet, f->row, 1, &cells[c], &shown[c], WS_XLSX_CELL);
-		ws__xlsx_text(f->x, f->sheet, f->row, 2, shown[c].unit,
-		              f->x->styles[WS_XLSX_SOURCE]);
-		return 3;
-	}
-	return 1;
 }
 
 static void add_lines(struct ws_xlsx_front *f)
@@ -334,13 +241,36 @@ static void add_lines(struct ws_xlsx_front *f)
 		const struct ws_cell section = ws_table_cells(t, begin)[columns.section];
 
 		end = ws_display_section_end(t, &columns, begin);
-		if (f->x->report->page && is_shown_above(&section))
+		/* the first screen shows these better */
+		static const char *const above[] = {"GPU time by class", "Top kernels",
+		                                    "Why the device is idle", "What to do"};
+		bool is_above = false;
+
+		for (size_t i = 0; i < sizeof(above) / sizeof(*above); i++)
+			is_above |= f->x->report->page && ws_cell_is(&section, above[i]);
+		if (is_above)
 			continue;
 		front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&section)));
 		for (size_t c = 0; c < t->def->ncolumns; c++)
 			ws_display_section_column(t, c, begin, end, &shown[c]);
-		const size_t n = columns_with_heads(t, begin, end, at);
 
+		/* Columns have heads, from B on, if a line has several numbers. */
+		size_t n = 0, most = 0;
+
+		for (size_t c = 0; c < t->def->ncolumns; c++)
+			for (size_t r = begin; r < end; r++)
+				if (has_number(&ws_table_cells(t, r)[c])) {
+					at[n++] = c;
+					break;
+				}
+		for (size_t r = begin; r < end; r++) {
+			size_t numbers = 0;
+
+			for (size_t i = 0; i < n; i++)
+				numbers += has_number(&ws_table_cells(t, r)[at[i]]);
+			most = numbers > most ? numbers : most;
+		}
+		n = most > 1 ? n : 0;
 		for (size_t i = 0; i < n; i++)
 			ws__xlsx_header(f->x, f->sheet, f->row, (uint16_t)(1 + i),
 			                shown[at[i]].title, t->def->columns[at[i]].type);
@@ -349,14 +279,32 @@ static void add_lines(struct ws_xlsx_front *f)
 			const struct ws_cell *cells = ws_table_cells(t, r);
 			const struct ws_cell *text = &cells[columns.text],
 			                     *item = &cells[columns.item];
-			const uint16_t first = n ? (uint16_t)(1 + n) : add_number(f, cells, shown);
-			double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
-			size_t lines = 1;
+			uint16_t first = (uint16_t)(1 + n); /* the column of the text */
 
+			/* the only number of a line, in B with its unit in C */
+			for (size_t c = 0; c < t->def->ncolumns && !n && first == 1; c++) {
+				if (!has_number(&cells[c]))
+					continue;
+				ws__xlsx_cell(f->x, f->sheet, f->row, 1, &cells[c], &shown[c],
+				              WS_XLSX_CELL);
+				ws__xlsx_text(f->x, f->sheet, f->row, 2, shown[c].unit,
+				              f->x->styles[WS_XLSX_SOURCE]);
+				first = 3;
+			}
+
+			const double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
+			size_t lines = 1, digits = 0;
+
+			/* a fact that is a whole number is stored as a number; a cell holds 15
+			 * digits */
+			while (text->type == WS_CELL_TEXT && digits < text->text.len &&
+			       text->text.ptr[digits] >= '0' && text->text.ptr[digits] <= '9')
+				digits++;
 			for (size_t i = 0; i < n; i++)
 				ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)(1 + i),
 				              &cells[at[i]], &shown[at[i]], WS_XLSX_CELL);
-			if (ws_cell_is(&section, "Workload") && is_whole_number(text)) {
+			if (ws_cell_is(&section, "Workload") && digits &&
+			    digits == text->text.len && digits < 16) {
 				const struct ws_shown_column count = {.display = WS_DISPLAY_COUNT};
 				struct ws_cell number;
 
@@ -436,7 +384,41 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 		}
 		front_table(&f, ws_front_tree(page, TREE_ROWS));
 		f.row = ws__xlsx_add_icicle(f.x, f.sheet, s->name, &icicle, f.row);
-		add_findings(&f, page);
+
+		/* One line each: advice first, the gain at the right edge, the evidence below in
+		 * grey. */
+		static const struct ws_shown_column percent = {.display = WS_DISPLAY_PERCENT,
+		                                               .decimals = 1};
+		const double width = FRONT_WIDTH - FRONT_OTHERS;
+
+		if (page->nfindings || page->no_finding) {
+			front_section(&f, "What to do");
+			if (page->no_finding)
+				put_words(&f, ws__xlsx_format(f.x, "%s.", page->no_finding),
+				          WS_XLSX_ADVICE);
+			if (page->nfindings &&
+			    page->finding[0].gain_ns > 0) /* the first has the largest gain */
+				ws__xlsx_text(f.x, f.sheet, f.row - 1, FRONT_LAST, "Gain (%)",
+				              f.x->styles[WS_XLSX_SECTION]);
+			for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
+				const struct ws_page_finding *finding = &page->finding[i];
+				struct ws_cell gain;
+
+				ws_cell_set_real(&gain, finding->gain_percent);
+				ws__xlsx_paragraph(f.x, f.sheet, f.row, FRONT_LAST - 1, width,
+				                   ws__xlsx_format(f.x, "%zu. %s", i + 1,
+				                                   finding->advice),
+				                   WS_XLSX_ADVICE);
+				ws__xlsx_cell(f.x, f.sheet, f.row++, FRONT_LAST, &gain, &percent,
+				              WS_XLSX_CELL);
+				ws__xlsx_paragraph(f.x, f.sheet, f.row++, FRONT_LAST - 1, width,
+				                   finding->evidence, WS_XLSX_EVIDENCE);
+			}
+			if (page->caveat)
+				put_words(&f, page->caveat, WS_XLSX_EVIDENCE);
+			if (page->findings_note)
+				put_words(&f, page->findings_note, WS_XLSX_NOTE);
+		}
 		front_table(&f, ws_front_kernels(page, KERNEL_ROWS));
 	}
 	add_lines(&f);
@@ -472,62 +454,6 @@ static void put_time(const struct waterfall *w, uint32_t row, int series, double
 	ws_cell_set_real(&cell, ns);
 	ws__xlsx_cell(w->x, w->s->sheet, row, (uint16_t)(FRONT_DATA + 1 + series), &cell, &w->shown,
 	              WS_XLSX_CELL);
-}
-
-static void put_bar(const struct waterfall *w, size_t i)
-{
-	const struct ws_change_bar *bar = &w->page->change_bar[i];
-	const double change = bar->to_ns - bar->from_ns;
-	const uint32_t row = w->row + 1 + (uint32_t)i;
-
-	ws__xlsx_text(w->x, w->s->sheet, row, FRONT_DATA, bar->name, w->x->styles[WS_XLSX_SOURCE]);
-	put_time(w, row, BELOW, bar->is_whole ? 0 : fmin(bar->from_ns, bar->to_ns));
-	put_time(w, row, WHOLE, bar->is_whole ? bar->to_ns : 0);
-	put_time(w, row, SAVES, bar->is_whole ? 0 : fmax(0, -change));
-	put_time(w, row, COSTS, bar->is_whole ? 0 : fmax(0, change));
-	put_time(w, row, ON_TOP, 0.1 * (w->most_ns - w->least_ns));
-}
-
-static void add_series(const struct waterfall *w, lxw_chart *chart, int which)
-{
-	static const lxw_color_t
-	        judged[SERIES] = {[WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E},
-	        unsure[SERIES] = {[WHOLE] = 0x233A5E, [SAVES] = 0x98A1AD, [COSTS] = 0x98A1AD};
-	const lxw_color_t *colours = w->page->is_unsure ? unsure : judged;
-	const uint32_t last = w->row + (uint32_t)w->page->nchange_bars;
-	const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + which);
-	lxw_chart_series *series = ws__xlsx_series(chart);
-	lxw_chart_fill fill = {.color = colours[which], .none = which == BELOW || which == ON_TOP};
-	lxw_chart_line none = {.none = LXW_TRUE};
-
-	chart_series_set_categories(series, w->s->name, w->row + 1, FRONT_DATA, last, FRONT_DATA);
-	chart_series_set_values(series, w->s->name, w->row + 1, col, last, col);
-	chart_series_set_fill(series, &fill);
-	chart_series_set_line(series, &none);
-	if (which == ON_TOP) {
-		/* "383 ms", "−26.9 ms" above each bar. */
-		const size_t n = w->page->nchange_bars;
-		lxw_chart_data_label *label, **labels;
-		struct ws_arena *arena = &w->x->arena;
-
-		WS_NEW(arena, label, n);
-		WS_NEW(arena, labels, n + 1);
-		for (size_t i = 0; i < n; i++) {
-			const struct ws_change_bar *bar = &w->page->change_bar[i];
-			const double ns = bar->is_whole ? bar->to_ns : bar->to_ns - bar->from_ns;
-
-			label[i].value =
-			        (char *)(uintptr_t)ws__xlsx_format(w->x, "%s%s",
-			                                           bar->is_whole ? ""
-			                                           : ns < 0      ? "−"
-			                                                         : "+",
-			                                           ws_say_time(arena, fabs(ns)));
-			labels[i] = &label[i];
-		}
-		chart_series_set_labels(series);
-		chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_INSIDE_BASE);
-		ws__xlsx_try(w->x, chart_series_set_labels_custom(series, labels));
-	}
 }
 
 static void style(const struct waterfall *w, lxw_chart *chart)
@@ -577,10 +503,63 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 		ws__xlsx_text(x, s->sheet, row, (uint16_t)(FRONT_DATA + 1 + i),
 		              ws__xlsx_format(x, "%s (%s)", heads[i], w.shown.unit),
 		              x->styles[WS_XLSX_SOURCE]);
-	for (size_t i = 0; i < w.page->nchange_bars; i++)
-		put_bar(&w, i);
-	for (int i = 0; i < SERIES; i++)
-		add_series(&w, chart, i);
+	for (size_t i = 0; i < w.page->nchange_bars; i++) {
+		const struct ws_change_bar *bar = &w.page->change_bar[i];
+		const double change = bar->to_ns - bar->from_ns;
+		const uint32_t at = row + 1 + (uint32_t)i;
+
+		ws__xlsx_text(w.x, w.s->sheet, at, FRONT_DATA, bar->name,
+		              w.x->styles[WS_XLSX_SOURCE]);
+		put_time(&w, at, BELOW, bar->is_whole ? 0 : fmin(bar->from_ns, bar->to_ns));
+		put_time(&w, at, WHOLE, bar->is_whole ? bar->to_ns : 0);
+		put_time(&w, at, SAVES, bar->is_whole ? 0 : fmax(0, -change));
+		put_time(&w, at, COSTS, bar->is_whole ? 0 : fmax(0, change));
+		put_time(&w, at, ON_TOP, 0.1 * (w.most_ns - w.least_ns));
+	}
+	for (int i = 0; i < SERIES; i++) {
+		static const lxw_color_t judged
+		        [SERIES] = {[WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E},
+		  unsure[SERIES] = {[WHOLE] = 0x233A5E, [SAVES] = 0x98A1AD, [COSTS] = 0x98A1AD};
+		const lxw_color_t *colours = w.page->is_unsure ? unsure : judged;
+		const uint32_t last = w.row + (uint32_t)w.page->nchange_bars;
+		const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + i);
+		lxw_chart_series *series = ws__xlsx_series(chart);
+		lxw_chart_fill fill = {.color = colours[i], .none = i == BELOW || i == ON_TOP};
+		lxw_chart_line none = {.none = LXW_TRUE};
+
+		chart_series_set_categories(series, w.s->name, w.row + 1, FRONT_DATA, last,
+		                            FRONT_DATA);
+		chart_series_set_values(series, w.s->name, w.row + 1, col, last, col);
+		chart_series_set_fill(series, &fill);
+		chart_series_set_line(series, &none);
+		if (i == ON_TOP) {
+			/* "383 ms", "−26.9 ms" above each bar. */
+			const size_t n = w.page->nchange_bars;
+			lxw_chart_data_label *label, **labels;
+			struct ws_arena *arena = &w.x->arena;
+
+			WS_NEW(arena, label, n);
+			WS_NEW(arena, labels, n + 1);
+			for (size_t k = 0; k < n; k++) {
+				const struct ws_change_bar *bar = &w.page->change_bar[k];
+				const double ns =
+				        bar->is_whole ? bar->to_ns : bar->to_ns - bar->from_ns;
+
+				label[k].value =
+				        (char *)(uintptr_t)ws__xlsx_format(w.x, "%s%s",
+				                                           bar->is_whole ? ""
+				                                           : ns < 0      ? "−"
+				                                                         : "+",
+				                                           ws_say_time(arena,
+				                                                       fabs(ns)));
+				labels[k] = &label[k];
+			}
+			chart_series_set_labels(series);
+			chart_series_set_labels_position(series,
+			                                 LXW_CHART_LABEL_POSITION_INSIDE_BASE);
+			ws__xlsx_try(w.x, chart_series_set_labels_custom(series, labels));
+		}
+	}
 	style(&w, chart);
 	ws__xlsx_place_chart(x, s->sheet, row, chart, WS_XLSX_PAGE_PIXELS, WATERFALL_ROWS,
 	                     "Waterfall: from the time of A to that of B, a bar for each part");
@@ -590,35 +569,6 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 
 /* --- the sheet ---------------------------------------------------------------------------------
  */
-
-/* The model of both sides, on one scale. */
-static void add_icicles(struct ws_xlsx_front *f, const struct ws_page *page, const char *sheet_name)
-{
-	double ns[2], most;
-
-	if (!page->side[0] || !page->side[1])
-		return;
-	for (int s = 0; s < 2; s++)
-		ns[s] = (double)page->side[s]->gpu_ns / page->side[s]->samples;
-	most = fmax(ns[0], ns[1]);
-	if (!(ns[0] > 0) || !(ns[1] > 0))
-		return;
-	front_section(f, "Where in the model");
-	for (int s = 0; s < 2; s++) {
-		const struct ws_xlsx_icicle icicle = {
-		        .page = page->side[s],
-		        .other_page = page->side[1 - s],
-		        .is_b = s == 1,
-		        .is_unsure = page->is_unsure,
-		        .scale = ns[s] / most,
-		        .title = ws__xlsx_format(
-		                f->x, "Parts of the model, %s, %s: %sochre on one side only",
-		                page->side_title[s], ws_say_time(&f->x->arena, ns[s]),
-		                page->is_unsure ? "" : "green is faster, red slower, ")};
-
-		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row);
-	}
-}
 
 void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
@@ -636,7 +586,32 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 		}
 		if (page->nchanges)
 			front_table(&f, ws_front_changes(page));
-		add_icicles(&f, page, s->name);
+
+		/* The model of both sides, on one scale. */
+		struct ws_page *const *side = page->side;
+		double ns[2] = {0};
+
+		for (int k = 0; k < 2 && side[0] && side[1]; k++)
+			ns[k] = (double)side[k]->gpu_ns / side[k]->samples;
+
+		const bool has_both = ns[0] > 0 && ns[1] > 0;
+
+		if (has_both)
+			front_section(&f, "Where in the model");
+		for (int k = 0; k < 2 && has_both; k++) {
+			const struct ws_xlsx_icicle icicle = {
+			        .page = side[k],
+			        .other_page = side[1 - k],
+			        .is_b = k == 1,
+			        .is_unsure = page->is_unsure,
+			        .scale = ns[k] / fmax(ns[0], ns[1]),
+			        .title = ws__xlsx_format(
+			                x, "Parts of the model, %s, %s: %sochre on one side only",
+			                page->side_title[k], ws_say_time(&x->arena, ns[k]),
+			                page->is_unsure ? "" : "green is faster, red slower, ")};
+
+			f.row = ws__xlsx_add_icicle(x, s->sheet, s->name, &icicle, f.row);
+		}
 	} else {
 		if (page->nrows)
 			front_section(&f, page->rows_title);

@@ -34,67 +34,6 @@ static double number(const struct points *p, size_t row, int column)
 	return ws_cell_number(cell(p, row, column));
 }
 
-/* Can the row be drawn? A logarithmic axis has no 0. */
-static bool is_point(const struct points *p, size_t row, bool classes)
-{
-	return ws_cell_is(cell(p, row, p->level), "class") == classes &&
-	       number(p, row, p->intensity) > 0 && number(p, row, p->tflops) > 0 &&
-	       number(p, row, p->share) >= LEAST_SHARE;
-}
-
-static bool find_columns(struct points *p)
-{
-	const struct ws_table_def *def = p->s->table->def;
-
-	p->level = ws_table_column_index(def, "level");
-	p->name = ws_table_column_index(def, "name");
-	p->class = ws_table_column_index(def, "class");
-	p->dtype = ws_table_column_index(def, "dtype");
-	p->intensity = ws_table_column_index(def, "intensity");
-	p->tflops = ws_table_column_index(def, "tflops");
-	p->share = ws_table_column_index(def, "share");
-	return ws__xlsx_column(p->s, p->intensity) >= 0 && ws__xlsx_column(p->s, p->tflops) >= 0;
-}
-
-static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *chart, size_t nth)
-{
-	const size_t row = p->row[nth];
-	const struct ws_cell *name = cell(p, row, p->name), *dtype = cell(p, row, p->dtype);
-	const struct ws_cell *class = cell(p, row, p->class);
-	const lxw_row_t at = (lxw_row_t)(WS_XLSX_ROW_DATA + row);
-	const lxw_col_t to_right = (lxw_col_t)ws__xlsx_column(p->s, p->intensity);
-	const lxw_col_t up = (lxw_col_t)ws__xlsx_column(p->s, p->tflops);
-	/* a share over 100 % is an error of its table, and does not enlarge the circle */
-	const double size = MARKER_MAX * sqrt(fmin(number(p, row, p->share), 100) / 100);
-	lxw_chart_fill fill = {.transparency = 25};
-	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.75};
-	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
-	lxw_chart_series *series = ws__xlsx_series(chart);
-	char label[64];
-
-	if (class->type != WS_CELL_TEXT)
-		class = name;
-	fill.color = ws__xlsx_class_colour(class);
-	snprintf(label, sizeof(label), "%.*s %.*s", WS_CELL_SHOWN(name), WS_CELL_SHOWN(dtype));
-	chart_series_set_name(series, ws__xlsx_clean(x, label, strlen(label)));
-	chart_series_set_categories(series, p->s->name, at, to_right, at, to_right);
-	chart_series_set_values(series, p->s->name, at, up, at, up);
-	chart_series_set_marker_type(series, LXW_CHART_MARKER_CIRCLE);
-	chart_series_set_marker_size(series, (uint8_t)fmax(size, MARKER_MIN));
-	chart_series_set_marker_fill(series, &fill);
-	chart_series_set_marker_line(series, &line);
-	if (nth >= LABELS)
-		return;
-	chart_series_set_labels(series);
-	ws__xlsx_try(x, chart_series_set_labels_custom(
-	                        series, (lxw_chart_data_label *[]){
-	                                        &(lxw_chart_data_label){
-	                                                .value = (char *)(uintptr_t)ws__xlsx_clean(
-	                                                        x, label, strlen(label)),
-	                                                .font = &font},
-	                                        NULL}));
-}
-
 /* A line between two points; its cells are to the right of the table. */
 static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart, uint32_t row,
                      const char *name, const double at[4])
@@ -120,48 +59,6 @@ static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart
 	chart_series_set_marker_type(series, LXW_CHART_MARKER_NONE);
 }
 
-/* Draws the slope of the memory rate, and each peak as a horizontal line from where the memory is
- * fast enough. Returns the number of lines. */
-static size_t add_roofs(struct ws_xlsx *x, const struct points *p, lxw_chart *chart)
-{
-	const struct ws_page *page = x->report->page;
-	const double left = p->min_intensity / 3, right = p->max_intensity * 3;
-	uint32_t row = WS_XLSX_ROW_DATA;
-	double bytes = 0, highest = 0;
-	const char *memory = "";
-	size_t n = 0;
-
-	for (size_t i = 0; page && i < page->nroofs; i++) {
-		highest = fmax(highest, page->roof[i].flops_per_s);
-		if (page->roof[i].bytes_per_s > bytes) {
-			bytes = page->roof[i].bytes_per_s;
-			memory = page->roof[i].name;
-		}
-	}
-	for (size_t i = 0; page && i < page->nroofs; i++) {
-		const double peak = page->roof[i].flops_per_s / 1e12;
-		const double ridge = bytes > 0 ? page->roof[i].flops_per_s / bytes : left;
-
-		if (peak <= 0)
-			continue;
-		add_line(x, p, chart, row, page->roof[i].name,
-		         (const double[]){ridge, peak, fmax(right, 3 * ridge), peak});
-		row += 2;
-		n++;
-	}
-	if (bytes > 0) {
-		const double end = highest > 0 ? highest / bytes : right;
-
-		add_line(x, p, chart, row, memory,
-		         (const double[]){left, left * bytes / 1e12, end, end * bytes / 1e12});
-		n++;
-	}
-	if (n)
-		ws__xlsx_text(x, p->s->sheet, WS_XLSX_ROW_HEADER, (uint16_t)(p->s->view.n + 2),
-		              "Roofs of the chart: FLOP/byte, TFLOP/s", x->styles[WS_XLSX_SOURCE]);
-	return n;
-}
-
 static void style_axis(lxw_chart_axis *axis, const char *name)
 {
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
@@ -180,14 +77,24 @@ static void style_axis(lxw_chart_axis *axis, const char *name)
 double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row)
 {
 	lxw_chart_font font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
-	struct points p = {.s = s};
+	const struct ws_table_def *def = s->table->def;
+	struct points p = {.s = s,
+	                   .level = ws_table_column_index(def, "level"),
+	                   .name = ws_table_column_index(def, "name"),
+	                   .class = ws_table_column_index(def, "class"),
+	                   .dtype = ws_table_column_index(def, "dtype"),
+	                   .intensity = ws_table_column_index(def, "intensity"),
+	                   .tflops = ws_table_column_index(def, "tflops"),
+	                   .share = ws_table_column_index(def, "share")};
 
-	if (!find_columns(&p))
+	if (ws__xlsx_column(s, p.intensity) < 0 || ws__xlsx_column(s, p.tflops) < 0)
 		return 0;
-	/* Operations; or classes if no operation is known. */
+	/* Operations; or classes if no operation is known. A logarithmic axis has no 0. */
 	for (int classes = 0; classes < 2 && !p.n; classes++)
 		for (size_t k = 0; k < p.s->rows && p.n < POINTS_MAX; k++)
-			if (is_point(&p, k, classes))
+			if (ws_cell_is(cell(&p, k, p.level), "class") == classes &&
+			    number(&p, k, p.intensity) > 0 && number(&p, k, p.tflops) > 0 &&
+			    number(&p, k, p.share) >= LEAST_SHARE)
 				p.row[p.n++] = k;
 	p.min_intensity = INFINITY;
 	for (size_t i = 0; i < p.n; i++) {
@@ -197,9 +104,83 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 	if (!p.n)
 		return 0;
 	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS);
-	size_t roofs = add_roofs(x, &p, chart);
-	for (size_t i = 0; i < p.n; i++)
-		add_point(x, &p, chart, i);
+
+	/* The roofs: the slope of the memory rate, and each peak as a horizontal line from where
+	 * the memory is fast enough. */
+	const struct ws_page *page = x->report->page;
+	const double left = p.min_intensity / 3, right = p.max_intensity * 3;
+	uint32_t line_row = WS_XLSX_ROW_DATA;
+	double bytes = 0, highest = 0;
+	const char *memory = "";
+	size_t roofs = 0;
+
+	for (size_t i = 0; page && i < page->nroofs; i++) {
+		highest = fmax(highest, page->roof[i].flops_per_s);
+		if (page->roof[i].bytes_per_s > bytes) {
+			bytes = page->roof[i].bytes_per_s;
+			memory = page->roof[i].name;
+		}
+	}
+	for (size_t i = 0; page && i < page->nroofs; i++) {
+		const double peak = page->roof[i].flops_per_s / 1e12;
+		const double ridge = bytes > 0 ? page->roof[i].flops_per_s / bytes : left;
+
+		if (peak <= 0)
+			continue;
+		add_line(x, &p, chart, line_row, page->roof[i].name,
+		         (const double[]){ridge, peak, fmax(right, 3 * ridge), peak});
+		line_row += 2;
+		roofs++;
+	}
+	if (bytes > 0) {
+		const double end = highest > 0 ? highest / bytes : right;
+
+		add_line(x, &p, chart, line_row, memory,
+		         (const double[]){left, left * bytes / 1e12, end, end * bytes / 1e12});
+		roofs++;
+	}
+	if (roofs)
+		ws__xlsx_text(x, p.s->sheet, WS_XLSX_ROW_HEADER, (uint16_t)(p.s->view.n + 2),
+		              "Roofs of the chart: FLOP/byte, TFLOP/s", x->styles[WS_XLSX_SOURCE]);
+	for (size_t i = 0; i < p.n; i++) {
+		const size_t k = p.row[i];
+		const struct ws_cell *name = cell(&p, k, p.name), *dtype = cell(&p, k, p.dtype);
+		const struct ws_cell *class = cell(&p, k, p.class);
+		const lxw_row_t at = (lxw_row_t)(WS_XLSX_ROW_DATA + k);
+		const lxw_col_t to_right = (lxw_col_t)ws__xlsx_column(p.s, p.intensity);
+		const lxw_col_t up = (lxw_col_t)ws__xlsx_column(p.s, p.tflops);
+		/* a share over 100 % is an error of its table, and does not enlarge the circle */
+		const double size = MARKER_MAX * sqrt(fmin(number(&p, k, p.share), 100) / 100);
+		lxw_chart_fill fill = {.transparency = 25};
+		lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.75};
+		lxw_chart_font label_font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
+		lxw_chart_series *series = ws__xlsx_series(chart);
+		char label[64];
+
+		if (class->type != WS_CELL_TEXT)
+			class = name;
+		fill.color = ws__xlsx_class_colour(class);
+		snprintf(label, sizeof(label), "%.*s %.*s", WS_CELL_SHOWN(name),
+		         WS_CELL_SHOWN(dtype));
+		chart_series_set_name(series, ws__xlsx_clean(x, label, strlen(label)));
+		chart_series_set_categories(series, p.s->name, at, to_right, at, to_right);
+		chart_series_set_values(series, p.s->name, at, up, at, up);
+		chart_series_set_marker_type(series, LXW_CHART_MARKER_CIRCLE);
+		chart_series_set_marker_size(series, (uint8_t)fmax(size, MARKER_MIN));
+		chart_series_set_marker_fill(series, &fill);
+		chart_series_set_marker_line(series, &line);
+		if (i >= LABELS)
+			continue;
+		chart_series_set_labels(series);
+		ws__xlsx_try(x, chart_series_set_labels_custom(
+		                        series,
+		                        (lxw_chart_data_label *[]){
+		                                &(lxw_chart_data_label){
+		                                        .value = (char *)(uintptr_t)ws__xlsx_clean(
+		                                                x, label, strlen(label)),
+		                                        .font = &label_font},
+		                                NULL}));
+	}
 	chart_title_set_name(chart, roofs ? "Roofline: TFLOP/s attained, under the device's roofs; "
 	                                    "area is kernel time"
 	                                  : "Roofline: TFLOP/s attained; area is kernel time");
@@ -380,69 +361,6 @@ uint32_t ws__xlsx_add_steps(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 #define EACH_MOST      40 /* bars of a chart */
 #define EACH_ROWS_MORE 5  /* rows of a chart for its title and axis */
 
-/*
- * Error bars of the rows from the cell `first` on. All points of a series have the same error in
- * libxlsxwriter, so each end of a bar is a series whose only point, of length 0, ends the bars of
- * its row. Their cells stand from `col` on.
- */
-static void add_errors(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, lxw_chart *chart,
-                       uint32_t first, lxw_col_t col, size_t begin, size_t end, double unit)
-{
-	const uint32_t last = first + (uint32_t)(end - begin) - 1;
-	lxw_chart_line line = {.color = 0x595959, .width = 1};
-
-	for (size_t i = begin; i < end; i++) {
-		const struct ws_page_row *row = &x->report->page->row[i];
-		const double error_ns[] = {row->ns - row->low_ns, row->high_ns - row->ns};
-
-		for (int is_up = 0; is_up < 2; is_up++) {
-			lxw_chart_series *series;
-
-			if (!(error_ns[is_up] > 0))
-				continue;
-			series = ws__xlsx_series(chart);
-			ws__xlsx_try(x,
-			             worksheet_write_number(s->sheet, first + (uint32_t)(i - begin),
-			                                    col, 0, x->styles[WS_XLSX_SOURCE]));
-			chart_series_set_categories(series, s->name, first, FRONT_DATA, last,
-			                            FRONT_DATA);
-			chart_series_set_values(series, s->name, first, col, last, col);
-			/* in a bar chart the library calls the values x */
-			chart_series_set_error_bars(series->x_error_bars,
-			                            LXW_CHART_ERROR_BAR_TYPE_FIXED,
-			                            error_ns[is_up] / unit);
-			chart_series_set_error_bars_direction(
-			        series->x_error_bars, is_up ? LXW_CHART_ERROR_BAR_DIR_PLUS
-			                                    : LXW_CHART_ERROR_BAR_DIR_MINUS);
-			chart_series_set_error_bars_line(series->x_error_bars, &line);
-			col++;
-		}
-	}
-}
-
-/* "■ forward  ■ backward": the colours of all these charts. A legend of the charts would have the
- * error bars, too. */
-static void put_legend(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                       const struct ws_page_row_part *const *part, size_t n)
-{
-	lxw_rich_string_tuple of[2 * WS_FRONT_PARTS], *list[2 * WS_FRONT_PARTS + 1];
-	lxw_format *plain = x->styles[WS_XLSX_SOURCE];
-
-	for (size_t i = 0; i < n; i++) {
-		lxw_format *square = workbook_add_format(x->book);
-
-		format_set_font_size(square, 9);
-		format_set_font_color(square, part[i]->paint.light);
-		of[2 * i] = (lxw_rich_string_tuple){square, (char *)(uintptr_t) "■ "};
-		of[2 * i + 1] = (lxw_rich_string_tuple){
-		        plain, (char *)(uintptr_t)ws__xlsx_format(x, "%s   ", part[i]->name)};
-		list[2 * i] = &of[2 * i];
-		list[2 * i + 1] = &of[2 * i + 1];
-	}
-	list[2 * n] = NULL;
-	ws__xlsx_try(x, worksheet_write_rich_string(s->sheet, row, 0, list, plain));
-}
-
 /* Rows [begin, end) of the page, which have one axis; their cells stand beside the page. */
 static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                           size_t begin, size_t end)
@@ -496,8 +414,42 @@ static uint32_t add_group(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 				              &cell, &shown, WS_XLSX_CELL);
 		}
 	}
-	add_errors(x, s, chart, row + 1, (lxw_col_t)(FRONT_DATA + 1 + nparts), begin, end,
-	           ws_power_of_ten(shown.exponent));
+
+	/* Error bars of the rows. All points of a series have the same error in libxlsxwriter, so
+	 * each end of a bar is a series whose only point, of length 0, ends the bars of its row.
+	 * Their cells stand from `col` on. */
+	const uint32_t first = row + 1, last = row + n;
+	lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + nparts);
+	lxw_chart_line line = {.color = 0x595959, .width = 1};
+
+	for (size_t i = begin; i < end; i++) {
+		const struct ws_page_row *of = &page->row[i];
+		const double error_ns[] = {of->ns - of->low_ns, of->high_ns - of->ns};
+
+		for (int is_up = 0; is_up < 2; is_up++) {
+			lxw_chart_series *series;
+
+			if (!(error_ns[is_up] > 0))
+				continue;
+			series = ws__xlsx_series(chart);
+			ws__xlsx_try(x,
+			             worksheet_write_number(s->sheet, first + (uint32_t)(i - begin),
+			                                    col, 0, x->styles[WS_XLSX_SOURCE]));
+			chart_series_set_categories(series, s->name, first, FRONT_DATA, last,
+			                            FRONT_DATA);
+			chart_series_set_values(series, s->name, first, col, last, col);
+			/* in a bar chart the library calls the values x */
+			chart_series_set_error_bars(series->x_error_bars,
+			                            LXW_CHART_ERROR_BAR_TYPE_FIXED,
+			                            error_ns[is_up] /
+			                                    ws_power_of_ten(shown.exponent));
+			chart_series_set_error_bars_direction(
+			        series->x_error_bars, is_up ? LXW_CHART_ERROR_BAR_DIR_PLUS
+			                                    : LXW_CHART_ERROR_BAR_DIR_MINUS);
+			chart_series_set_error_bars_line(series->x_error_bars, &line);
+			col++;
+		}
+	}
 	if (high_ns > most_ns)
 		chart_axis_set_max(chart->x_axis, high_ns / ws_power_of_ten(shown.exponent));
 	chart_set_series_gap(chart, 35);
@@ -530,8 +482,27 @@ uint32_t ws__xlsx_add_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 		row = add_group(x, s, row, begin, end);
 	}
 	nparts = ws_front_parts(page, parts);
-	if (n && nparts > 1)
-		put_legend(x, s, row++, parts, nparts);
+	if (n && nparts > 1) {
+		/* "■ forward  ■ backward": the colours of all these charts. A legend of the charts
+		 * would have the error bars, too. */
+		lxw_rich_string_tuple of[2 * WS_FRONT_PARTS], *list[2 * WS_FRONT_PARTS + 1];
+		lxw_format *plain = x->styles[WS_XLSX_SOURCE];
+
+		for (size_t i = 0; i < nparts; i++) {
+			lxw_format *square = workbook_add_format(x->book);
+
+			format_set_font_size(square, 9);
+			format_set_font_color(square, parts[i]->paint.light);
+			of[2 * i] = (lxw_rich_string_tuple){square, (char *)(uintptr_t) "■ "};
+			of[2 * i + 1] = (lxw_rich_string_tuple){
+			        plain,
+			        (char *)(uintptr_t)ws__xlsx_format(x, "%s   ", parts[i]->name)};
+			list[2 * i] = &of[2 * i];
+			list[2 * i + 1] = &of[2 * i + 1];
+		}
+		list[2 * nparts] = NULL;
+		ws__xlsx_try(x, worksheet_write_rich_string(s->sheet, row++, 0, list, plain));
+	}
 	return row;
 }
 
@@ -548,50 +519,6 @@ struct icicle {
 	size_t n[ICICLE_LEVELS];
 	double end[ICICLE_LEVELS]; /* end of the last box of a level */
 	size_t levels;
-};
-
-/* Boxes stand from left to right below their parents: where each begins. Parents come first. */
-static void lay_out(const struct ws_page *page, double scale, struct icicle *icicle)
-{
-	struct ws_arena arena = {0};
-	size_t *depth;        /* column of a node's value */
-	double *begin, *used; /* used: by the children of each */
-
-	WS_NEW(&arena, depth, page->nnodes + 1);
-	WS_NEW(&arena, begin, page->nnodes + 1);
-	WS_NEW(&arena, used, page->nnodes + 1);
-	for (size_t i = 0; i < page->nnodes; i++) {
-		const struct ws_page_node *node = &page->node[i];
-		const size_t up = node->parent == WS_PAGE_ROOT ? page->nnodes : node->parent;
-		const double width = scale * (double)node->inclusive_ns / ws_page_gpu_ns(page);
-		const size_t level = depth[up];
-
-		depth[i] = level + !ws_page_passed(page, i);
-		begin[i] = (up < page->nnodes ? begin[up] : 0) + used[up];
-		used[up] += width;
-		if (ws_page_passed(page, i) || width < BOX_LEAST || level >= ICICLE_LEVELS ||
-		    icicle->n[level] + 2 > SLOTS_MAX)
-			continue;
-		/* boxes of a level come in this order where nodes are in that of the tree */
-		if (begin[i] < icicle->end[level] - 1e-9)
-			continue;
-		if (begin[i] > icicle->end[level] + 1e-9)
-			icicle->slot[level][icicle->n[level]++] =
-			        (struct slot){begin[i] - icicle->end[level], NULL};
-		icicle->slot[level][icicle->n[level]++] = (struct slot){width, node};
-		icicle->end[level] = begin[i] + width;
-		icicle->levels = level + 1 > icicle->levels ? level + 1 : icicle->levels;
-	}
-	ws_arena_free(&arena);
-}
-
-struct painting {
-	struct ws_xlsx *x;
-	lxw_worksheet *sheet;
-	const char *sheet_name;
-	const struct ws_xlsx_icicle *page_icicle;
-	const struct icicle *icicle;
-	lxw_chart *chart;
 };
 
 /* Colour of a box: in a comparison by its change, otherwise ranges by depth and others by class. */
@@ -634,87 +561,118 @@ static const char *short_label(struct ws_xlsx *x, const char *label)
 	return ws__xlsx_format(x, "%.*s…%s", (int)begin, clean, end);
 }
 
-/* The nth slot of every level is a series: its boxes in their colours, its gaps unseen. */
-static void add_slots(const struct painting *p, size_t nth, uint32_t row)
-{
-	struct ws_xlsx *x = p->x;
-	const struct icicle *icicle = p->icicle;
-	lxw_chart_fill fill[ICICLE_LEVELS];
-	lxw_chart_line none = {.none = LXW_TRUE}, edge = {.color = LXW_COLOR_WHITE, .width = 0.75};
-	lxw_chart_font font[ICICLE_LEVELS];
-	lxw_chart_point point[ICICLE_LEVELS] = {{0}}, *points[ICICLE_LEVELS + 1];
-	lxw_chart_data_label label[ICICLE_LEVELS] = {{0}}, *labels[ICICLE_LEVELS + 1];
-	lxw_chart_series *series = ws__xlsx_series(p->chart);
-	const lxw_col_t col = (lxw_col_t)(FRONT_DATA + nth);
-
-	for (size_t level = 0; level < icicle->levels; level++) {
-		const struct slot *slot = nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
-		const struct ws_page_node *node = slot ? slot->node : NULL;
-		const struct ws_page_colour_def colour = paint_of(p->page_icicle, node);
-
-		if (slot)
-			ws__xlsx_try(x, worksheet_write_number(p->sheet, row + (uint32_t)level, col,
-			                                       100 * slot->width,
-			                                       x->styles[WS_XLSX_SOURCE]));
-		fill[level] = (lxw_chart_fill){.color = colour.light, .none = !node};
-		font[level] = (lxw_chart_font){.color = colour.ink, .size = 8};
-		point[level].fill = &fill[level];
-		point[level].line = node ? &edge : &none;
-		points[level] = &point[level];
-		label[level].hide = !node || slot->width < LABEL_LEAST;
-		if (!label[level].hide) {
-			label[level].value = (char *)(uintptr_t)short_label(x, node->label);
-			label[level].font = &font[level];
-		}
-		labels[level] = &label[level];
-	}
-	points[icicle->levels] = NULL;
-	labels[icicle->levels] = NULL;
-	chart_series_set_values(series, p->sheet_name, row, col, row + (uint32_t)icicle->levels - 1,
-	                        col);
-	chart_series_set_points(series, points);
-	chart_series_set_labels(series);
-	chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_CENTER);
-	ws__xlsx_try(x, chart_series_set_labels_custom(series, labels));
-}
-
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
                              const struct ws_xlsx_icicle *of, uint32_t row)
 {
+	const struct ws_page *page = of->page;
 	struct icicle *icicle;
-	struct painting p = {x, sheet, sheet_name, of, NULL, NULL};
 	size_t slots = 0;
 
 	WS_NEW(&x->arena, icicle, 1);
-	p.icicle = icicle;
-	lay_out(of->page, of->scale, icicle);
+
+	/* Boxes stand from left to right below their parents: where each begins. Parents come
+	 * first.
+	 */
+	struct ws_arena arena = {0};
+	size_t *depth;        /* column of a node's value */
+	double *begin, *used; /* used: by the children of each */
+
+	WS_NEW(&arena, depth, page->nnodes + 1);
+	WS_NEW(&arena, begin, page->nnodes + 1);
+	WS_NEW(&arena, used, page->nnodes + 1);
+	for (size_t i = 0; i < page->nnodes; i++) {
+		const struct ws_page_node *node = &page->node[i];
+		const size_t up = node->parent == WS_PAGE_ROOT ? page->nnodes : node->parent;
+		const double width = of->scale * (double)node->inclusive_ns / ws_page_gpu_ns(page);
+		const size_t level = depth[up];
+
+		depth[i] = level + !ws_page_passed(page, i);
+		begin[i] = (up < page->nnodes ? begin[up] : 0) + used[up];
+		used[up] += width;
+		if (ws_page_passed(page, i) || width < BOX_LEAST || level >= ICICLE_LEVELS ||
+		    icicle->n[level] + 2 > SLOTS_MAX)
+			continue;
+		/* boxes of a level come in this order where nodes are in that of the tree */
+		if (begin[i] < icicle->end[level] - 1e-9)
+			continue;
+		if (begin[i] > icicle->end[level] + 1e-9)
+			icicle->slot[level][icicle->n[level]++] =
+			        (struct slot){begin[i] - icicle->end[level], NULL};
+		icicle->slot[level][icicle->n[level]++] = (struct slot){width, node};
+		icicle->end[level] = begin[i] + width;
+		icicle->levels = level + 1 > icicle->levels ? level + 1 : icicle->levels;
+	}
+	ws_arena_free(&arena);
 	for (size_t level = 0; level < icicle->levels; level++)
 		slots = icicle->n[level] > slots ? icicle->n[level] : slots;
 	if (!slots || (slots < 2 && !of->other_page))
 		return row;
-	p.chart = new_chart(x, LXW_CHART_BAR_STACKED, of->title);
+	lxw_chart *chart = new_chart(x, LXW_CHART_BAR_STACKED, of->title);
 	unsigned rows = 4 + (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST
 	                                                   : 2 * (unsigned)icicle->levels);
 	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, one row per level",
 	              x->styles[WS_XLSX_SOURCE]);
-	for (size_t nth = 0; nth < slots; nth++)
-		add_slots(&p, nth, row + 1);
-	chart_axis_set_name(p.chart->x_axis,
+	for (size_t nth = 0; nth < slots; nth++) {
+		/* The nth slot of every level is a series: its boxes in their colours, its gaps
+		 * unseen. */
+		lxw_chart_fill fill[ICICLE_LEVELS];
+		lxw_chart_line none = {.none = LXW_TRUE},
+		               edge = {.color = LXW_COLOR_WHITE, .width = 0.75};
+		lxw_chart_font fonts[ICICLE_LEVELS];
+		lxw_chart_point point[ICICLE_LEVELS] = {{0}}, *points[ICICLE_LEVELS + 1];
+		lxw_chart_data_label label[ICICLE_LEVELS] = {{0}}, *labels[ICICLE_LEVELS + 1];
+		lxw_chart_series *series = ws__xlsx_series(chart);
+		const lxw_col_t column = (lxw_col_t)(FRONT_DATA + nth);
+		const uint32_t first = row + 1;
+
+		for (size_t level = 0; level < icicle->levels; level++) {
+			const struct slot *slot =
+			        nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
+			const struct ws_page_node *node = slot ? slot->node : NULL;
+			const struct ws_page_colour_def colour = paint_of(of, node);
+
+			if (slot)
+				ws__xlsx_try(x,
+				             worksheet_write_number(sheet, first + (uint32_t)level,
+				                                    column, 100 * slot->width,
+				                                    x->styles[WS_XLSX_SOURCE]));
+			fill[level] = (lxw_chart_fill){.color = colour.light, .none = !node};
+			fonts[level] = (lxw_chart_font){.color = colour.ink, .size = 8};
+			point[level].fill = &fill[level];
+			point[level].line = node ? &edge : &none;
+			points[level] = &point[level];
+			label[level].hide = !node || slot->width < LABEL_LEAST;
+			if (!label[level].hide) {
+				label[level].value = (char *)(uintptr_t)short_label(x, node->label);
+				label[level].font = &fonts[level];
+			}
+			labels[level] = &label[level];
+		}
+		points[icicle->levels] = NULL;
+		labels[icicle->levels] = NULL;
+		chart_series_set_values(series, sheet_name, first, column,
+		                        first + (uint32_t)icicle->levels - 1, column);
+		chart_series_set_points(series, points);
+		chart_series_set_labels(series);
+		chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_CENTER);
+		ws__xlsx_try(x, chart_series_set_labels_custom(series, labels));
+	}
+	chart_axis_set_name(chart->x_axis,
 	                    ws__xlsx_format(x, "%% of %s time%s", ws_page_work(of->page),
 	                                    of->other_page ? " of the longer side" : ""));
 	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
 
-	chart_set_series_gap(p.chart, 0);
-	chart_axis_set_max(p.chart->x_axis, 100);
-	chart_axis_set_min(p.chart->x_axis, 0);
-	chart_axis_set_name_font(p.chart->x_axis, &font);
-	chart_axis_set_num_font(p.chart->x_axis, &font);
-	chart_axis_set_reverse(p.chart->y_axis); /* the outermost on top, the numbers still below */
-	chart_axis_set_crossing_max(p.chart->y_axis);
-	chart_axis_set_label_position(p.chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
-	chart_legend_set_position(p.chart, LXW_CHART_LEGEND_NONE);
+	chart_set_series_gap(chart, 0);
+	chart_axis_set_max(chart->x_axis, 100);
+	chart_axis_set_min(chart->x_axis, 0);
+	chart_axis_set_name_font(chart->x_axis, &font);
+	chart_axis_set_num_font(chart->x_axis, &font);
+	chart_axis_set_reverse(chart->y_axis); /* the outermost on top, the numbers still below */
+	chart_axis_set_crossing_max(chart->y_axis);
+	chart_axis_set_label_position(chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
 	ws__xlsx_place_chart(
-	        x, sheet, row, p.chart, WS_XLSX_PAGE_PIXELS, rows,
+	        x, sheet, row, chart, WS_XLSX_PAGE_PIXELS, rows,
 	        "Icicle: parts of the model, each below its parent, as wide as its time");
 	return row + rows;
 }

@@ -51,51 +51,6 @@ static void add_format(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_
 	             worksheet_conditional_format_range(s->sheet, first, col, last, col, format));
 }
 
-/* Cells that a reader must not miss: outliers, losses, strong advice, differences beyond noise. */
-static void add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
-{
-	const struct ws_table_def *def = s->table->def;
-
-	for (uint16_t c = 0; c < s->view.n; c++) {
-		const char *title = def->columns[s->view.column[c].index].title;
-
-		if (!strcmp(title, "B / A")) {
-			/* Around 1, from half to double. */
-			lxw_conditional_format scale = {
-			        .type = LXW_CONDITIONAL_3_COLOR_SCALE,
-			        .min_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
-			        .mid_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
-			        .max_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
-			        .min_value = 0.5,
-			        .mid_value = 1,
-			        .max_value = 2,
-			        .min_color = COLOUR_FASTER,
-			        .mid_color = COLOUR_SAME,
-			        .max_color = COLOUR_SLOWER,
-			};
-
-			add_format(x, s, c, &scale);
-		}
-		for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
-			if (!strcmp(marks[i].table, def->name) && !strcmp(marks[i].column, title)) {
-				lxw_conditional_format format = {
-				        .type = marks[i].text ? LXW_CONDITIONAL_TYPE_TEXT
-				                              : LXW_CONDITIONAL_TYPE_CELL,
-				        .criteria =
-				                marks[i].text
-				                        ? LXW_CONDITIONAL_CRITERIA_TEXT_CONTAINING
-				                        : LXW_CONDITIONAL_CRITERIA_GREATER_THAN,
-				        .value = 0,
-				        .value_string =
-				                (char *)(uintptr_t)marks[i].text, /* only read */
-				        .format = x->styles[WS_XLSX_WARNING],
-				};
-
-				add_format(x, s, c, &format);
-			}
-	}
-}
-
 /* --- a sheet --------------------------------------------------------------------------------- */
 
 #define TEXT_WIDTH_MAX   48.0  /* longer texts wrap … */
@@ -125,26 +80,6 @@ struct layout {
 static const struct ws_table_column *def_of(const struct layout *l, uint16_t c)
 {
 	return &l->view->t->def->columns[l->view->column[c].index];
-}
-
-/* Long texts share the rest of the page's width. */
-static void share_page(struct layout *l)
-{
-	double used = 0, each;
-	size_t wide = 0;
-
-	for (uint16_t c = 0; c < l->seen; c++) {
-		wide += l->wraps[c];
-		used += l->wraps[c] ? 0 : l->widths[c];
-	}
-	if (!wide)
-		return;
-	each = (PAGE_WIDTH - used) / (double)wide;
-	if (each > PROSE_WIDTH_MAX)
-		each = PROSE_WIDTH_MAX;
-	for (uint16_t c = 0; c < l->seen; c++)
-		if (l->wraps[c] && l->widths[c] < each)
-			l->widths[c] = each < l->natural[c] ? each : l->natural[c];
 }
 
 static void measure(const struct ws_table *t, struct layout *l)
@@ -190,7 +125,23 @@ static void measure(const struct ws_table *t, struct layout *l)
 			widest = NUMBER_WIDTH_MIN;
 		l->widths[c] = widest;
 	}
-	share_page(l);
+
+	/* Long texts share the rest of the page's width. */
+	double used = 0, each;
+	size_t wide = 0;
+
+	for (uint16_t c = 0; c < l->seen; c++) {
+		wide += l->wraps[c];
+		used += l->wraps[c] ? 0 : l->widths[c];
+	}
+	if (wide) {
+		each = (PAGE_WIDTH - used) / (double)wide;
+		if (each > PROSE_WIDTH_MAX)
+			each = PROSE_WIDTH_MAX;
+		for (uint16_t c = 0; c < l->seen; c++)
+			if (l->wraps[c] && l->widths[c] < each)
+				l->widths[c] = each < l->natural[c] ? each : l->natural[c];
+	}
 	for (uint16_t c = 0; c < l->seen; c++) {
 		sum += l->widths[c];
 		if (sum <= PAGE_WIDTH || c == 0) {
@@ -202,42 +153,6 @@ static void measure(const struct ws_table *t, struct layout *l)
 	while (l->paragraph_width < PARAGRAPH_MIN && sum < PARAGRAPH_MIN && l->seen == l->n) {
 		l->last_paragraph_col++;
 		l->paragraph_width += 8.43;
-	}
-}
-
-static void write_header(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
-{
-	size_t lines = 2;
-
-	for (uint16_t c = 0; c < l->n; c++) {
-		const char *title = l->view->column[c].shown.title;
-		size_t n = ws__xlsx_lines(title, strlen(title), l->widths[c] * 0.9 - FILTER_BUTTON);
-
-		lines = n > lines ? n : lines;
-	}
-	lines = lines < HEADER_LINES ? lines : HEADER_LINES;
-	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_HEADER,
-	                                  (double)lines * WS_XLSX_ROW_POINTS + 4, NULL));
-	for (uint16_t c = 0; c < l->n; c++)
-		ws__xlsx_header(x, s->sheet, WS_XLSX_ROW_HEADER, c, l->view->column[c].shown.title,
-		                def_of(l, c)->type);
-}
-
-/* The first column says that it is the total, where the table does not. */
-static void write_totals(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
-                         uint32_t row)
-{
-	for (uint16_t c = 0; c < l->n; c++) {
-		const struct ws_view_column *column = &l->view->column[c];
-		const struct ws_cell *cell = &s->table->totals[column->index];
-
-		if (!c && cell->type == WS_CELL_EMPTY)
-			ws__xlsx_text(x, s->sheet, row, c, "Total",
-			              ws__xlsx_cell_format(x, &(struct ws_shown_column){0},
-			                                   WS_CELL_TEXT, WS_XLSX_CELL_TOTAL));
-		else
-			ws__xlsx_cell(x, s->sheet, row, c, cell, &column->shown,
-			              WS_XLSX_CELL_TOTAL);
 	}
 }
 
@@ -253,45 +168,23 @@ static unsigned row_level(const struct ws_xlsx_sheet *s, size_t row)
 	return level < OUTLINE_LEVELS ? level : OUTLINE_LEVELS;
 }
 
-/* The deepest level that is open at first: as much as a reader takes in. */
-static unsigned open_level(const struct ws_xlsx_sheet *s)
-{
-	size_t rows[OUTLINE_LEVELS + 1] = {0}, sum = 0;
-	unsigned level = 0;
-
-	for (size_t r = 0; r < s->rows; r++)
-		rows[row_level(s, r)]++;
-	for (; level < OUTLINE_LEVELS && (sum += rows[level]) + rows[level + 1] <= OUTLINE_ROWS;)
-		level++;
-	return level;
-}
-
-static void write_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
-                      uint32_t row, const struct ws_cell *cells)
-{
-	char label[WS_VIEW_LABEL];
-	struct ws_cell own;
-	unsigned depth;
-
-	for (uint16_t c = 0; c < l->n; c++) {
-		const struct ws_view_column *column = &l->view->column[c];
-
-		if (column->is_tree) {
-			ws_view_label(l->view, cells, label, &depth);
-			ws__xlsx_indented(x, s->sheet, row, c, label, depth);
-			continue;
-		}
-		ws__xlsx_cell(x, s->sheet, row, c, ws_view_cell(column, cells, &own, label),
-		              &column->shown, l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
-	}
-}
-
 static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
 	uint32_t row = WS_XLSX_ROW_DATA;
 	const bool is_tree = s->view.column[0].is_tree;
-	unsigned open = is_tree ? open_level(s) : 0;
+	unsigned open = 0;
+
+	if (is_tree) {
+		/* The deepest level that is open at first: as much as a reader takes in. */
+		size_t at_level[OUTLINE_LEVELS + 1] = {0}, sum = 0;
+
+		for (size_t r = 0; r < s->rows; r++)
+			at_level[row_level(s, r)]++;
+		while (open < OUTLINE_LEVELS &&
+		       (sum += at_level[open]) + at_level[open + 1] <= OUTLINE_ROWS)
+			open++;
+	}
 
 	worksheet_outline_settings(s->sheet, LXW_TRUE, LXW_FALSE, LXW_TRUE, LXW_FALSE);
 	for (size_t r = 0; r < s->rows; r++, row++) {
@@ -324,10 +217,38 @@ static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 				ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
 		} else if (height > WS_XLSX_ROW_POINTS)
 			ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
-		write_row(x, s, l, row, ws_table_cells(t, r));
+
+		const struct ws_cell *cells = ws_table_cells(t, r);
+		char label[WS_VIEW_LABEL];
+		struct ws_cell own;
+		unsigned depth;
+
+		for (uint16_t c = 0; c < l->n; c++) {
+			const struct ws_view_column *column = &l->view->column[c];
+
+			if (column->is_tree) {
+				ws_view_label(l->view, cells, label, &depth);
+				ws__xlsx_indented(x, s->sheet, row, c, label, depth);
+				continue;
+			}
+			ws__xlsx_cell(x, s->sheet, row, c, ws_view_cell(column, cells, &own, label),
+			              &column->shown,
+			              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
+		}
 	}
-	if (t->totals)
-		write_totals(x, s, l, row);
+	/* The first column says that it is the total, where the table does not. */
+	for (uint16_t c = 0; t->totals && c < l->n; c++) {
+		const struct ws_view_column *column = &l->view->column[c];
+		const struct ws_cell *cell = &t->totals[column->index];
+
+		if (!c && cell->type == WS_CELL_EMPTY)
+			ws__xlsx_text(x, s->sheet, row, c, "Total",
+			              ws__xlsx_cell_format(x, &(struct ws_shown_column){0},
+			                                   WS_CELL_TEXT, WS_XLSX_CELL_TOTAL));
+		else
+			ws__xlsx_cell(x, s->sheet, row, c, cell, &column->shown,
+			              WS_XLSX_CELL_TOTAL);
+	}
 }
 
 static void write_note(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
@@ -372,59 +293,20 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 	return row;
 }
 
-/* The header and the rows under a name that formulas can use: ws_kernel_summary. */
-static void define_name(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
-{
-	char name[80], last[LXW_MAX_CELL_NAME_LENGTH], formula[128];
-
-	snprintf(name, sizeof(name), "ws_%s", s->table->def->name);
-	for (char *p = name; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-		      (*p >= '0' && *p <= '9')))
-			*p = '_';
-	lxw_rowcol_to_cell_abs(last, (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
-	                       (lxw_col_t)(l->n - 1), 1, 1);
-	snprintf(formula, sizeof(formula), "='%s'!$A$%u:%s", s->name, WS_XLSX_ROW_HEADER + 1u,
-	         last);
-	ws__xlsx_try(x, workbook_define_name(x->book, name, formula));
-}
-
-/* Details are folded into one group; keys stay on the screen. */
-static void set_columns(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
-{
-	lxw_row_col_options folded = {.hidden = LXW_TRUE, .level = 1};
-	lxw_row_col_options button = {.collapsed = LXW_TRUE};
-	uint16_t frozen = 0;
-	double width = 0;
-	char from[LXW_MAX_COL_NAME_LENGTH];
-
-	for (uint16_t c = 0; c < l->n; c++) {
-		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, c, c, l->widths[c], NULL,
-		                                         c >= l->seen ? &folded : NULL));
-	}
-	for (; frozen < l->view->nkeys && (width += l->widths[frozen]) <= FROZEN_MAX;)
-		frozen++;
-	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, frozen);
-	if (l->seen == l->n)
-		return;
-	ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, l->n, l->n, 9, NULL, &button));
-	lxw_col_to_name(from, l->n, 0);
-	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_LINK, 1,
-	              ws__xlsx_format(x, "%u more columns: press + above column %s",
-	                              (unsigned)(l->n - l->seen), from),
-	              x->styles[WS_XLSX_SOURCE]);
-}
-
 static void set_page(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
-                     uint16_t chart_col)
+                     double chart_pixels)
 {
 	uint16_t last = (uint16_t)(l->seen - 1);
 	double seen = 0;
 
 	if (last < l->last_paragraph_col)
 		last = l->last_paragraph_col;
-	if (last < chart_col)
-		last = chart_col;
+	/* to the column in which the charts end, which stand at the left edge */
+	for (uint16_t c = 0; chart_pixels > 0; c++) {
+		last = last < c ? c : last;
+		if (c < l->seen || c >= l->n)
+			chart_pixels -= 7 * (c < l->n ? l->widths[c] : 8.43) + 5;
+	}
 	if (x->report->ntables > 1 &&
 	    WS_NAME_IS_ONE_OF(ws_bytes_of(s->table->def->name), not_on_paper)) {
 		ws__xlsx_leave_off_paper(x, s->sheet);
@@ -442,26 +324,51 @@ static void set_page(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const str
 	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
 }
 
-/* The column in which a chart at the left edge ends that is so wide. */
-static uint16_t column_at(const struct layout *l, double pixels)
-{
-	uint16_t c = 0;
-
-	for (; pixels > 0; c++)
-		if (c < l->seen || c >= l->n)
-			pixels -= 7 * (c < l->n ? l->widths[c] : 8.43) + 5;
-	return c ? (uint16_t)(c - 1) : 0;
-}
-
 static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
 	uint32_t row = (uint32_t)(WS_XLSX_ROW_DATA + s->rows + (t->totals ? 1 : 0));
-	char title[WS_DISPLAY_TITLE];
+	char shown_title[WS_DISPLAY_TITLE];
 
-	set_columns(x, s, l);
-	ws__xlsx_head(x, s, ws_display_title(t, title), l->last_paragraph_col, l->paragraph_width);
-	write_header(x, s, l);
+	/* Details are folded into one group; keys stay on the screen. */
+	lxw_row_col_options folded = {.hidden = LXW_TRUE, .level = 1};
+	lxw_row_col_options button = {.collapsed = LXW_TRUE};
+	uint16_t frozen = 0;
+	double width = 0;
+	char from[LXW_MAX_COL_NAME_LENGTH];
+
+	for (uint16_t c = 0; c < l->n; c++)
+		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, c, c, l->widths[c], NULL,
+		                                         c >= l->seen ? &folded : NULL));
+	for (; frozen < l->view->nkeys && (width += l->widths[frozen]) <= FROZEN_MAX;)
+		frozen++;
+	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, frozen);
+	if (l->seen != l->n) {
+		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, l->n, l->n, 9, NULL, &button));
+		lxw_col_to_name(from, l->n, 0);
+		ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_LINK, 1,
+		              ws__xlsx_format(x, "%u more columns: press + above column %s",
+		                              (unsigned)(l->n - l->seen), from),
+		              x->styles[WS_XLSX_SOURCE]);
+	}
+	ws__xlsx_head(x, s, ws_display_title(t, shown_title), l->last_paragraph_col,
+	              l->paragraph_width);
+
+	/* A header is as high as its longest title. */
+	size_t lines = 2;
+
+	for (uint16_t c = 0; c < l->n; c++) {
+		const char *title = l->view->column[c].shown.title;
+		size_t n = ws__xlsx_lines(title, strlen(title), l->widths[c] * 0.9 - FILTER_BUTTON);
+
+		lines = n > lines ? n : lines;
+	}
+	lines = lines < HEADER_LINES ? lines : HEADER_LINES;
+	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_HEADER,
+	                                  (double)lines * WS_XLSX_ROW_POINTS + 4, NULL));
+	for (uint16_t c = 0; c < l->n; c++)
+		ws__xlsx_header(x, s->sheet, WS_XLSX_ROW_HEADER, c, l->view->column[c].shown.title,
+		                def_of(l, c)->type);
 	write_cells(x, s, l);
 	if (s->rows) {
 		lxw_row_t first = WS_XLSX_ROW_DATA, last = (lxw_row_t)(first + s->rows - 1);
@@ -471,8 +378,62 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 				ws__xlsx_data_bars(x, s->sheet, first, last, c);
 		ws__xlsx_try(x, worksheet_autofilter(s->sheet, first - 1, 0, last,
 		                                     (lxw_col_t)(l->n - 1)));
-		add_marks(x, s);
-		define_name(x, s, l);
+
+		/* Cells that a reader must not miss: outliers, losses, strong advice, differences
+		 * beyond noise. */
+		for (uint16_t c = 0; c < s->view.n; c++) {
+			const char *title = def_of(l, c)->title;
+
+			if (!strcmp(title, "B / A")) {
+				/* Around 1, from half to double. */
+				lxw_conditional_format scale = {
+				        .type = LXW_CONDITIONAL_3_COLOR_SCALE,
+				        .min_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+				        .mid_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+				        .max_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+				        .min_value = 0.5,
+				        .mid_value = 1,
+				        .max_value = 2,
+				        .min_color = COLOUR_FASTER,
+				        .mid_color = COLOUR_SAME,
+				        .max_color = COLOUR_SLOWER,
+				};
+
+				add_format(x, s, c, &scale);
+			}
+			for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+				if (!strcmp(marks[i].table, t->def->name) &&
+				    !strcmp(marks[i].column, title)) {
+					lxw_conditional_format format = {
+					        .type = marks[i].text ? LXW_CONDITIONAL_TYPE_TEXT
+					                              : LXW_CONDITIONAL_TYPE_CELL,
+					        .criteria =
+					                marks[i].text
+					                        ? LXW_CONDITIONAL_CRITERIA_TEXT_CONTAINING
+					                        : LXW_CONDITIONAL_CRITERIA_GREATER_THAN,
+					        .value = 0,
+					        .value_string = (char *)(uintptr_t)marks[i]
+					                                .text, /* only read */
+					        .format = x->styles[WS_XLSX_WARNING],
+					};
+
+					add_format(x, s, c, &format);
+				}
+		}
+
+		/* The header and the rows under a name that formulas can use: ws_kernel_summary. */
+		char name[80], corner[LXW_MAX_CELL_NAME_LENGTH], formula[128];
+
+		snprintf(name, sizeof(name), "ws_%s", t->def->name);
+		for (char *p = name; *p; p++)
+			if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+			      (*p >= '0' && *p <= '9')))
+				*p = '_';
+		lxw_rowcol_to_cell_abs(corner, (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
+		                       (lxw_col_t)(l->n - 1), 1, 1);
+		snprintf(formula, sizeof(formula), "='%s'!$A$%u:%s", s->name,
+		         WS_XLSX_ROW_HEADER + 1u, corner);
+		ws__xlsx_try(x, workbook_define_name(x->book, name, formula));
 	}
 	if (t->not_recorded)
 		ws__xlsx_not_recorded(x, s, row++, l->last_paragraph_col, l->paragraph_width);
@@ -480,21 +441,13 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
 	s->below = write_notes(x, s, l, row + 1);
 	double chart = ws__xlsx_add_own_charts(x, s, &s->below);
-	set_page(x, s, l, column_at(l, chart));
+	set_page(x, s, l, chart);
 }
 
 /* --- the workbook ---------------------------------------------------------------------------- */
 
 /* Seconds since 1970 that a document property can say: until the year 9999. */
 #define SECONDS_MAX INT64_C(253402300799)
-
-static bool name_taken(const struct ws_xlsx *x, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcasecmp(x->sheets[i].name, name))
-			return true;
-	return !strcasecmp(x->front.name, name);
-}
 
 static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 {
@@ -522,7 +475,14 @@ static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 		s->name[len] = '\0';
 		if (!len)
 			len = (size_t)snprintf(s->name, WS_XLSX_SHEET_NAME_MAX + 1, "sheet");
-		for (unsigned n = 2; name_taken(x, i, s->name); n++) {
+		for (unsigned n = 2;; n++) {
+			bool is_taken = !strcasecmp(x->front.name, s->name);
+
+			for (size_t k = 0; k < i; k++)
+				is_taken |= !strcasecmp(x->sheets[k].name, s->name);
+			if (!is_taken)
+				break;
+
 			char number[12];
 			size_t digits = (size_t)snprintf(number, sizeof(number), "~%u", n);
 			size_t keep = len + digits > WS_XLSX_SHEET_NAME_MAX
@@ -542,22 +502,6 @@ static enum ws_status check(const struct ws_xlsx *x, struct ws_err *err)
 	WS_FAIL_IF(x->failed != LXW_NO_ERROR, err, BUG, "cannot make the workbook '%s': %s",
 	           x->path, lxw_strerror(x->failed));
 	return WS_OK;
-}
-
-/* All rows of a table that is too long for its sheet: report.xlsx has report-NAME.csv beside it. */
-static enum ws_status write_csv_beside(struct ws_xlsx *x, const struct ws_table *t,
-                                       struct ws_err *err)
-{
-	struct ws_outfile out;
-	size_t len = strlen(x->path);
-
-	if (len > 5 && !strcasecmp(x->path + len - 5, ".xlsx"))
-		len -= 5;
-	const char *path = ws__xlsx_format(x, "%.*s-%s.csv", (int)len, x->path, t->def->name);
-	WS_FORWARD(check(x, err));
-	WS_FORWARD(ws_outfile_open(&out, path, err));
-	ws_out_csv(out.f, t);
-	return ws_outfile_commit(&out, err);
 }
 
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
@@ -588,8 +532,20 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 		measure(t, &l);
 		write_sheet(x, s, &l);
 		WS_FORWARD(check(x, err));
-		if (s->rows < s->table->nrows)
-			WS_FORWARD(write_csv_beside(x, s->table, err));
+		if (s->rows < t->nrows) {
+			/* report.xlsx has report-NAME.csv beside it, with all rows */
+			struct ws_outfile out;
+			size_t len = strlen(x->path);
+
+			if (len > 5 && !strcasecmp(x->path + len - 5, ".xlsx"))
+				len -= 5;
+			const char *path =
+			        ws__xlsx_format(x, "%.*s-%s.csv", (int)len, x->path, t->def->name);
+			WS_FORWARD(check(x, err));
+			WS_FORWARD(ws_outfile_open(&out, path, err));
+			ws_out_csv(out.f, t);
+			WS_FORWARD(ws_outfile_commit(&out, err));
+		}
 	}
 	if (page)
 		ws__xlsx_write_front(x, &x->sheets[0]);
