@@ -184,16 +184,6 @@ wrong:
 	               opt->name, text);
 }
 
-static enum ws_status add_text(const struct ws_opt *opt, const char *text, struct ws_err *err)
-{
-	struct ws_opt_texts *texts = opt->target;
-
-	WS_FAIL_IF(texts->n == WS_OPT_TEXTS_MOST, err, USAGE, "--%s is given over %d times",
-	           opt->name, WS_OPT_TEXTS_MOST);
-	texts->text[texts->n++] = text;
-	return WS_OK;
-}
-
 static enum ws_status set_value(const struct ws_opt *opt, const char *text, struct ws_err *err)
 {
 	switch (opt->kind) {
@@ -203,8 +193,14 @@ static enum ws_status set_value(const struct ws_opt *opt, const char *text, stru
 	case WS_OPT_TEXTS:
 		WS_FAIL_IF(!*text, err, USAGE, "--%s needs %s, not an empty word", opt->name,
 		           opt->arg);
-		if (opt->kind == WS_OPT_TEXTS)
-			return add_text(opt, text, err);
+		if (opt->kind == WS_OPT_TEXTS) {
+			struct ws_opt_texts *texts = opt->target;
+
+			WS_FAIL_IF(texts->n == WS_OPT_TEXTS_MOST, err, USAGE,
+			           "--%s is given over %d times", opt->name, WS_OPT_TEXTS_MOST);
+			texts->text[texts->n++] = text;
+			return WS_OK;
+		}
 		*(const char **)opt->target = text;
 		return WS_OK;
 	case WS_OPT_INT:

@@ -79,17 +79,6 @@ void ws_outfile_hold_signals(bool are_held)
 		on_signal(waiting);
 }
 
-static void remember(struct ws_outfile_unfinished *u)
-{
-	ws_out_of_memory_first(ws_outfile_remove_unfinished);
-	for (size_t i = 0; i < MAX_PENDING; i++) {
-		if (atomic_load(&pending[i]))
-			continue;
-		atomic_store(&pending[i], u);
-		return;
-	}
-}
-
 static void forget(const struct ws_outfile_unfinished *u)
 {
 	for (size_t i = 0; i < MAX_PENDING; i++)
@@ -125,8 +114,15 @@ static struct ws_outfile_unfinished *make_unfinished(int folder, char *temp, con
 	              ? ws_folder_make(folder, temp, 0777)
 	              : ws_name_temporary(folder, temp, is_folder ? 0777 : 0666, is_folder);
 	why = errno;
-	if (*fd >= 0)
-		remember(u);
+	if (*fd >= 0) {
+		ws_out_of_memory_first(ws_outfile_remove_unfinished);
+		for (size_t i = 0; i < MAX_PENDING; i++) {
+			if (atomic_load(&pending[i]))
+				continue;
+			atomic_store(&pending[i], u);
+			break;
+		}
+	}
 	ws_outfile_hold_signals(false);
 	if (*fd < 0) {
 		free_unfinished(u);

@@ -68,18 +68,12 @@ static bool is_list_of_documents(const char *text, const char *end)
 	return text < end && *text == '[' && events && (!phase || events < phase);
 }
 
-/* The first key of an object. */
-static bool has_first_key(const char *text, const char *end, const char *key)
+static bool is_rocprof_json(const char *text, const char *end)
 {
 	text = begin_of(text, end);
 	if (text == end || *text++ != '{')
 		return false;
-	return begins(begin_of(text, end), end, key);
-}
-
-static bool is_rocprof_json(const char *text, const char *end)
-{
-	return has_first_key(text, end, "\"rocprofiler-sdk-tool\"");
+	return begins(begin_of(text, end), end, "\"rocprofiler-sdk-tool\"");
 }
 
 static bool is_rocprof_database(const char *text, const char *end)

@@ -272,23 +272,6 @@ static void check_schema(struct check *c)
 	ws_column_data_release(&t);
 }
 
-static void check_end(struct check *c)
-{
-	const struct ws_walk *w = c->walk;
-	bool has_index = w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX;
-
-	if (w->has_trailer) {
-		ws_trace_index_verify(c->reader, count_finding, c, &c->result->closed);
-		return;
-	}
-	if (has_index)
-		FIND(c, WS_FINDING_DAMAGE, w->size, "%s, though it has an index",
-		     w->no_trailer.text);
-	else
-		FIND(c, WS_FINDING_NOTE, w->size,
-		     "the file was not closed: its recorder was killed, or is still running");
-}
-
 /* A file with a damaged header is a trace with damage if whole blocks follow, else not a trace. */
 static enum ws_status check_header(struct check *c, const void *data, size_t size,
                                    struct ws_err *err)
@@ -334,7 +317,14 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	check_schema(&c);
 	for (size_t i = 0; i < c.walk->nblocks; i++)
 		check_block(&c, i);
-	check_end(&c);
+	if (w->has_trailer)
+		ws_trace_index_verify(c.reader, count_finding, &c, &result->closed);
+	else if (w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX)
+		FIND(&c, WS_FINDING_DAMAGE, w->size, "%s, though it has an index",
+		     w->no_trailer.text);
+	else
+		FIND(&c, WS_FINDING_NOTE, w->size,
+		     "the file was not closed: its recorder was killed, or is still running");
 
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		ws_map_free(&c.defined[kind].sparse);
