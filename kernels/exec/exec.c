@@ -84,28 +84,6 @@ static void give(struct walk *w, const struct ws_tensor *t)
 	w->now_bytes -= t->size_bytes;
 }
 
-static void walk_op(struct walk *w, int index)
-{
-	const struct ws_op *op = w->graph->ops[index];
-
-	for (int j = 0; j < op->in_count; j++)
-		if (!w->is_alive[op->in[j]->id])
-			w->plan.unwritten = op->in[j];
-	for (int j = op->in_count; j < ws_op_touched(op); j++)
-		if (ws_op_touches(op, j) && memory_is_transient(ws_op_touches(op, j)))
-			take_memory(w, ws_op_touches(op, j));
-	if (w->now_bytes > w->plan.peak_bytes) {
-		w->plan.peak_bytes = w->now_bytes;
-		w->plan.peak_op = op;
-	}
-	for (int j = 0; j < ws_op_touched(op); j++) {
-		const struct ws_tensor *t = ws_op_touches(op, j);
-
-		if (t && memory_is_transient(t) && !t->keep && t->last_use == index)
-			give(w, t);
-	}
-}
-
 struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 {
 	struct walk w = {.graph = graph};
@@ -133,6 +111,8 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 	/* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
 	in_setup = true;
 	for (int k = 0; k < w.graph->op_count; k++) {
+		const struct ws_op *op;
+
 		if (in_setup && w.graph->ops[k]->payload.phase != WSNVTX_PHASE_setup) {
 			/* As ws_exec_step_begin() does: what set-up leaves behind goes before the
 			 * first step. */
@@ -141,7 +121,23 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 					give(&w, w.graph->tensors[i]);
 			in_setup = false;
 		}
-		walk_op(&w, k);
+		op = w.graph->ops[k];
+		for (int j = 0; j < op->in_count; j++)
+			if (!w.is_alive[op->in[j]->id])
+				w.plan.unwritten = op->in[j];
+		for (int j = op->in_count; j < ws_op_touched(op); j++)
+			if (ws_op_touches(op, j) && memory_is_transient(ws_op_touches(op, j)))
+				take_memory(&w, ws_op_touches(op, j));
+		if (w.now_bytes > w.plan.peak_bytes) {
+			w.plan.peak_bytes = w.now_bytes;
+			w.plan.peak_op = op;
+		}
+		for (int j = 0; j < ws_op_touched(op); j++) {
+			const struct ws_tensor *t = ws_op_touches(op, j);
+
+			if (t && memory_is_transient(t) && !t->keep && t->last_use == k)
+				give(&w, t);
+		}
 	}
 	free(w.alive);
 	free(w.is_alive);
@@ -425,16 +421,6 @@ static void enter_scope(struct ws_exec *exec, struct ws_scope *target)
 		wsnvtx_push(exec->scopes[exec->scope_depth]->name);
 }
 
-static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
-{
-	for (int i = 0; i < ws_op_touched(op); i++) {
-		struct ws_tensor *t = ws_op_touches(op, i);
-
-		if (t && memory_is_transient(t) && !t->keep && t->last_use == index)
-			set_alive(exec, t, false);
-	}
-}
-
 /* The host waits for a flag of the device, to decide what to run next. */
 static enum ws_status read_flag(struct ws_exec *exec, const struct ws_tensor *flag, bool *set,
                                 struct ws_err *err)
@@ -470,7 +456,12 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, bool rec
 		if (!records)
 			wsnvtx_pop();
 		WS_FORWARD(status);
-		release_dead(exec, op, i);
+		for (int k = 0; k < ws_op_touched(op); k++) {
+			struct ws_tensor *t = ws_op_touches(op, k);
+
+			if (t && memory_is_transient(t) && !t->keep && t->last_use == i)
+				set_alive(exec, t, false);
+		}
 	}
 	return WS_OK;
 }
@@ -528,18 +519,6 @@ static enum ws_status run_segment(struct ws_exec *exec, int first, int end, stru
 	return status;
 }
 
-/* The end of the ops of a phase from first on that run or not for the same reason. */
-static int segment_end(const struct ws_graph *graph, int first)
-{
-	const struct ws_op *op = graph->ops[first];
-	int end = first + 1;
-
-	while (end < graph->op_count && graph->ops[end]->payload.phase == op->payload.phase &&
-	       graph->ops[end]->unless == op->unless)
-		end++;
-	return end;
-}
-
 enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, struct ws_err *err)
 {
 	const struct ws_graph *graph = exec->graph;
@@ -553,7 +532,10 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 		end = i + 1;
 		if (graph->ops[i]->payload.phase != phase)
 			continue;
-		end = segment_end(graph, i);
+		/* the ops that run or not for the same reason */
+		while (end < graph->op_count && graph->ops[end]->payload.phase == phase &&
+		       graph->ops[end]->unless == graph->ops[i]->unless)
+			end++;
 		status = read_flag(exec, graph->ops[i]->unless, &set, err);
 		if (status != WS_OK)
 			break;

@@ -261,16 +261,6 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 		ws_workload_number("tokens_per_step", o->batch * o->context);
 }
 
-static void tell_not_finite(const struct ws_step_run_options *options, bool warmup, int64_t number)
-{
-	char step[40];
-
-	snprintf(step, sizeof(step), "%s %" PRId64, warmup ? "warm-up" : "step", number);
-	wsnvtx_workload("loss_not_finite", step);
-	if (options->not_finite)
-		options->not_finite(step);
-}
-
 static enum ws_status run_steps(const struct ws_step_run_options *options, struct ws_step *step,
                                 struct ws_err *err)
 {
@@ -286,7 +276,13 @@ static enum ws_status run_steps(const struct ws_step_run_options *options, struc
 		WS_FORWARD(ws_step_run(step, warmup ? "warm-up" : "step", (uint64_t)number, &loss,
 		                       err));
 		if (step->io.loss && is_finite && !isfinite(loss)) {
-			tell_not_finite(options, warmup, number);
+			char text[40];
+
+			snprintf(text, sizeof(text), "%s %" PRId64, warmup ? "warm-up" : "step",
+			         number);
+			wsnvtx_workload("loss_not_finite", text);
+			if (options->not_finite)
+				options->not_finite(text);
 			is_finite = false;
 		}
 		if (options->report)
