@@ -491,30 +491,23 @@ static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *
 	return status;
 }
 
-/* Remove the files of an abandoned new folder. */
-static void remove_new(struct ws_outfolder_level *level)
-{
-	char **names;
-	int n;
-
-	if (level->is_shown && change_places(level))
-		return;
-	n = ws_folder_names(level->fd, &names);
-	for (int i = 0; i < n; free(names[i++]))
-		ws_name_remove(level->fd, names[i], false);
-	if (n >= 0)
-		free(names);
-}
-
 /* --- the end --- */
 
 static void release_folder(struct ws_outfolder *f, bool is_abandoned)
 {
+	char **names;
+	int n;
+
 	for (size_t i = f->depth; i-- > 0;) {
 		struct ws_outfolder_level *level = &f->levels[i];
 
-		if (is_abandoned && is_replacing(level))
-			remove_new(level);
+		if (is_abandoned && is_replacing(level) &&
+		    !(level->is_shown && change_places(level)) &&
+		    (n = ws_folder_names(level->fd, &names)) >= 0) {
+			for (int k = 0; k < n; free(names[k++]))
+				ws_name_remove(level->fd, names[k], false);
+			free(names);
+		}
 		if (is_abandoned && level->made)
 			ws_name_remove(level->made->folder, level->made->temp, true);
 		free_unfinished(level->made);

@@ -264,31 +264,6 @@ static int has_table(struct ws_nsys *n, const char *name)
 	return found;
 }
 
-/* Map StringIds.id to rows, unless SQLite finds rows by it, and prepare to look texts up. */
-static void open_strings(struct ws_nsys *n)
-{
-	sqlite3_stmt *stmt;
-
-	if (!has_table(n, "StringIds"))
-		return;
-	if (one_number(n->db, "SELECT count(*) FROM pragma_table_info('StringIds') WHERE "
-	                      "lower(name) = 'id' AND pk = 1 AND upper(type) = 'INTEGER'") != 1 &&
-	    sqlite3_prepare_v2(n->db, "SELECT id, rowid FROM main.StringIds", -1, &stmt, NULL) ==
-	            SQLITE_OK) {
-		while (sqlite3_step(stmt) == SQLITE_ROW)
-			ws_map_add(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
-			           (uint64_t)sqlite3_column_int64(stmt, 1));
-		sqlite3_finalize(stmt);
-		n->strings_by_row = true;
-	}
-	if (sqlite3_prepare_v2(n->db,
-	                       n->strings_by_row
-	                               ? "SELECT value FROM main.StringIds WHERE rowid = ?1"
-	                               : "SELECT value FROM main.StringIds WHERE id = ?1",
-	                       -1, &n->string, NULL) != SQLITE_OK)
-		ws_import_warn(n->out, "StringIds cannot be read: %s", sqlite3_errmsg(n->db));
-}
-
 /* The tables that are imported, by their names. */
 static const char *const imported[] = {
 #define TABLE(ID, name, first, KIND) name,
@@ -572,36 +547,6 @@ static void fact(struct ws_nsys *n, const char *table, const char *name, struct 
 	sqlite3_free(sql);
 }
 
-/* Records have CUDA's numbers of devices; the table of GPUs may have other numbers. */
-static void read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_of_gpu)
-{
-	struct ws_map gpu_of_cuda = {0};
-	struct rows rows;
-	int differ = 0;
-
-	open_table(n, WS_NSYS_CUDA_DEVICE, "", &rows);
-	while (next_row(&rows)) {
-		uint64_t gpu = u64_at(&rows, WS_NSYS_CUDA_DEVICE_gpuId);
-		uint64_t cuda = u64_at(&rows, WS_NSYS_CUDA_DEVICE_cudaId);
-		const uint64_t *known = ws_map_get(&gpu_of_cuda, cuda);
-
-		differ |= known && *known != gpu;
-		if (known) {
-			ws_import_skip(n->out, "devices that were told before", 1);
-			continue;
-		}
-		ws_import_keep(n->out, 1);
-		ws_map_add(&gpu_of_cuda, cuda, gpu);
-		ws_map_add(cuda_of_gpu, gpu, cuda);
-	}
-	close_rows(&rows);
-	ws_map_free(&gpu_of_cuda);
-	if (differ)
-		ws_import_warn(n->out,
-		               "processes number the devices differently: names and sizes of "
-		               "a device number are those of the first process");
-}
-
 static void import_info(struct ws_nsys *n)
 {
 	static const struct {
@@ -612,7 +557,7 @@ static void import_info(struct ws_nsys *n)
 	};
 	struct ws_import_stats *stats = n->out->stats;
 	struct ws_buf value = {0};
-	struct rows rows;
+	struct rows rows, pairs;
 	static const struct {
 		enum ws_nsys_column column;
 		const char *attr;
@@ -622,6 +567,8 @@ static void import_info(struct ws_nsys *n)
 	};
 	struct ws_map cuda_of_gpu = {0};
 	struct rows gpus;
+	struct ws_map gpu_of_cuda = {0};
+	int differ = 0;
 
 	/* the version of the schema; its table has had two names */
 	fact(n, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION", &value);
@@ -650,7 +597,28 @@ static void import_info(struct ws_nsys *n)
 	}
 	close_rows(&rows);
 	/* the table of GPUs */
-	read_cuda_devices(n, &cuda_of_gpu);
+	/* records have CUDA's numbers of devices; the table of GPUs may have other numbers */
+	open_table(n, WS_NSYS_CUDA_DEVICE, "", &pairs);
+	while (next_row(&pairs)) {
+		uint64_t gpu = u64_at(&pairs, WS_NSYS_CUDA_DEVICE_gpuId);
+		uint64_t cuda = u64_at(&pairs, WS_NSYS_CUDA_DEVICE_cudaId);
+		const uint64_t *known = ws_map_get(&gpu_of_cuda, cuda);
+
+		differ |= known && *known != gpu;
+		if (known) {
+			ws_import_skip(n->out, "devices that were told before", 1);
+			continue;
+		}
+		ws_import_keep(n->out, 1);
+		ws_map_add(&gpu_of_cuda, cuda, gpu);
+		ws_map_add(&cuda_of_gpu, gpu, cuda);
+	}
+	close_rows(&pairs);
+	ws_map_free(&gpu_of_cuda);
+	if (differ)
+		ws_import_warn(n->out,
+		               "processes number the devices differently: names and sizes of "
+		               "a device number are those of the first process");
 	open_table(n, WS_NSYS_GPU, "ORDER BY 2", &gpus);
 	while (next_row(&gpus)) {
 		const uint64_t gpu = u64_at(&gpus, WS_NSYS_GPU_id);
@@ -1076,38 +1044,15 @@ static void on_range(const struct rows *r, struct ws_import_nest *nest, bool pus
 	ws_import_start_end(r->n->out, &range, end_thread, id & WS_RANGE_OF_THREAD);
 }
 
-/* Read the names of domains, which are events of their own; the earliest counts. */
-static void read_domains(struct ws_nsys *n)
-{
-	/* these events are counted later, with all others */
-	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
-	const uint64_t events = n->out->stats->events;
-	struct rows rows;
-	char tail[60];
-
-	snprintf(tail, sizeof(tail), "WHERE eventType = %d ORDER BY start", WS_NSYS_DOMAIN_CREATE);
-	open_table(n, WS_NSYS_NVTX, tail, &rows);
-	while (next_row(&rows)) {
-		struct ws_bytes name = text_at(&rows, WS_NSYS_NVTX_text);
-		uint64_t id, key = domain_key(&rows);
-
-		if (ws_map_get(&n->domains, key))
-			continue;
-		if (!name.len && !is_null(&rows, WS_NSYS_NVTX_textId))
-			name = look_up(n, (uint64_t)i64_at(&rows, WS_NSYS_NVTX_textId));
-		name_domain(&rows, key, name, &id);
-	}
-	close_rows(&rows);
-	n->out->lost[WS_LOST_import_bad_value] = bad;
-	n->out->stats->events = events;
-}
-
 static void import_nvtx(struct ws_nsys *n)
 {
 	static const char table[] = "NVTX_EVENTS";
 	struct ws_import_nest nest = {.out = n->out};
-	struct rows rows;
-	char tail[160];
+	struct rows rows, creating;
+	char tail[160], creates[60];
+	/* the events that name domains are counted with all others */
+	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
+	const uint64_t events = n->out->stats->events;
 
 	if (!has_column(n, table, "start") || !has_column(n, table, "eventType"))
 		return;
@@ -1118,7 +1063,23 @@ static void import_nvtx(struct ws_nsys *n)
 	         has_column(n, table, "domainId") ? "domainId," : "",
 	         has_column(n, table, "end") ? "\"end\" IS NOT NULL, \"end\" DESC," : "",
 	         has_column(n, table, "eventId") ? "eventId" : "rowid");
-	read_domains(n);
+	/* the names of domains, which are events of their own; the earliest counts */
+	snprintf(creates, sizeof(creates), "WHERE eventType = %d ORDER BY start",
+	         WS_NSYS_DOMAIN_CREATE);
+	open_table(n, WS_NSYS_NVTX, creates, &creating);
+	while (next_row(&creating)) {
+		struct ws_bytes name = text_at(&creating, WS_NSYS_NVTX_text);
+		uint64_t id, key = domain_key(&creating);
+
+		if (ws_map_get(&n->domains, key))
+			continue;
+		if (!name.len && !is_null(&creating, WS_NSYS_NVTX_textId))
+			name = look_up(n, (uint64_t)i64_at(&creating, WS_NSYS_NVTX_textId));
+		name_domain(&creating, key, name, &id);
+	}
+	close_rows(&creating);
+	n->out->lost[WS_LOST_import_bad_value] = bad;
+	n->out->stats->events = events;
 	open_table(n, WS_NSYS_NVTX, tail, &rows);
 	while (next_row(&rows)) {
 		struct ws_import_range mark = {.start_ns = i64_at(&rows, WS_NSYS_NVTX_start)};
@@ -1290,7 +1251,29 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS];
 		char table[64];
 
-		open_strings(&n);
+		sqlite3_stmt *ids;
+
+		/* map StringIds.id to rows, unless SQLite finds rows by it, and prepare to look
+		   texts up */
+		if (has_table(&n, "StringIds") &&
+		    one_number(db,
+		               "SELECT count(*) FROM pragma_table_info('StringIds') WHERE "
+		               "lower(name) = 'id' AND pk = 1 AND upper(type) = 'INTEGER'") != 1 &&
+		    sqlite3_prepare_v2(db, "SELECT id, rowid FROM main.StringIds", -1, &ids,
+		                       NULL) == SQLITE_OK) {
+			while (sqlite3_step(ids) == SQLITE_ROW)
+				ws_map_add(&n.string_rows, (uint64_t)sqlite3_column_int64(ids, 0),
+				           (uint64_t)sqlite3_column_int64(ids, 1));
+			sqlite3_finalize(ids);
+			n.strings_by_row = true;
+		}
+		if (has_table(&n, "StringIds") &&
+		    sqlite3_prepare_v2(db,
+		                       n.strings_by_row
+		                               ? "SELECT value FROM main.StringIds WHERE rowid = ?1"
+		                               : "SELECT value FROM main.StringIds WHERE id = ?1",
+		                       -1, &n.string, NULL) != SQLITE_OK)
+			ws_import_warn(o, "StringIds cannot be read: %s", sqlite3_errmsg(db));
 		import_info(&n);
 		import_table(&n, WS_NSYS_CONTEXT);
 		import_table(&n, WS_NSYS_STREAM);

@@ -922,19 +922,9 @@ static const struct model *model_of(struct ws_bytes name, bool *in_place)
 	return find_model(name);
 }
 
-static enum ws_op_dtype first_dtype(const struct inputs *op)
-{
-	for (size_t i = 0; i < op->n; i++)
-		if (op->in[i].is_tensor && !op->in[i].is_output && op->in[i].category == 3)
-			return op->in[i].dtype;
-	for (size_t i = 0; i < op->n; i++)
-		if (op->in[i].is_tensor && !op->in[i].is_output)
-			return op->in[i].dtype;
-	return WS_DTYPE_NONE;
-}
-
 void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 {
+	const struct input *typed = NULL;
 	struct inputs op;
 	const struct model *m;
 	bool in_place;
@@ -951,7 +941,12 @@ void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 		if (op.in[i].is_output && !op.out)
 			op.out = &op.in[i];
 	}
-	out->dtype = op.malformed ? WS_DTYPE_NONE : first_dtype(&op);
+	/* the type of the first floating tensor, else of the first tensor */
+	for (size_t i = 0; i < op.n && !op.malformed; i++)
+		if (op.in[i].is_tensor && !op.in[i].is_output &&
+		    (!typed || (typed->category != 3 && op.in[i].category == 3)))
+			typed = &op.in[i];
+	out->dtype = typed ? typed->dtype : WS_DTYPE_NONE;
 	if (!m)
 		return;
 	out->kind = m->kind;

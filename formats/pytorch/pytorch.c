@@ -1631,33 +1631,6 @@ static const struct name wanted[] = {{"traceEvents", "traceEvents"},
 #include "formats/pytorch/pytorch.def"
                                      {NULL, NULL}};
 
-/* Meta rows of our own exported traces, except those that the import writes itself, and those that
- * are top-level members as in PyTorch's files. */
-static void take_own_meta(struct ws_pytorch *p, const struct ws_json_value *object)
-{
-	static const char *const elsewhere[] = {"tool.", "import.", "distributed."};
-	struct ws_json_items items;
-	struct ws_json_value key, v;
-	char name[200];
-
-	ws_json_items_begin(&items, object, '{');
-	while (ws_json_next_member(&items, &key, &v)) {
-		bool is_wanted = key.len && key.len < sizeof(name) && !key.escaped &&
-		                 memchr(key.text, '.', key.len) && v.type == WS_JSON_STRING;
-
-		for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere) && is_wanted; i++)
-			is_wanted =
-			        !ws_bytes_begin((struct ws_bytes){key.text, key.len}, elsewhere[i]);
-		for (size_t i = 0; wanted[i].text && is_wanted; i++)
-			is_wanted = !ws_json_is(&key, wanted[i].becomes, strlen(wanted[i].becomes));
-		if (!is_wanted)
-			continue;
-		memcpy(name, key.text, key.len);
-		name[key.len] = '\0';
-		ws_import_meta(p->out, name, ws_json_text(&v, &p->scratch));
-	}
-}
-
 /* A member of the top level. */
 static void on_metadata(struct ws_pytorch *p, const char *name, const struct ws_json_value *value)
 {
@@ -1666,8 +1639,10 @@ static void on_metadata(struct ws_pytorch *p, const char *name, const struct ws_
 	                                          {"backend", "distributed.backend"},
 	                                          {"nccl_version", "distributed.nccl_version"},
 	                                          {NULL, NULL}};
+	static const char *const elsewhere[] = {"tool.", "import.", "distributed."};
 	struct ws_json_items items;
 	struct ws_json_value key, v;
+	char own[200];
 
 	if (strcmp(name, "deviceProperties") == 0) {
 		ws_json_items_begin(&items, value, '[');
@@ -1679,7 +1654,26 @@ static void on_metadata(struct ws_pytorch *p, const char *name, const struct ws_
 			if (name_of(distributed, &key))
 				meta_scalar(p, name_of(distributed, &key), &v);
 	} else if (strcmp(name, "otherData") == 0) {
-		take_own_meta(p, value);
+		/* meta rows of our own exported traces, except those that the import writes itself,
+		 * and those that are top-level members as in PyTorch's files */
+		ws_json_items_begin(&items, value, '{');
+		while (ws_json_next_member(&items, &key, &v)) {
+			bool is_wanted = key.len && key.len < sizeof(own) && !key.escaped &&
+			                 memchr(key.text, '.', key.len) && v.type == WS_JSON_STRING;
+
+			for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere) && is_wanted;
+			     i++)
+				is_wanted = !ws_bytes_begin((struct ws_bytes){key.text, key.len},
+				                            elsewhere[i]);
+			for (size_t i = 0; wanted[i].text && is_wanted; i++)
+				is_wanted = !ws_json_is(&key, wanted[i].becomes,
+				                        strlen(wanted[i].becomes));
+			if (!is_wanted)
+				continue;
+			memcpy(own, key.text, key.len);
+			own[key.len] = '\0';
+			ws_import_meta(p->out, own, ws_json_text(&v, &p->scratch));
+		}
 	} else if (strcmp(name, "baseTimeNanoseconds") != 0) {
 		meta_scalar(p, name, value);
 	} else if (!ws_json_i64(value, &p->base_ns)) {

@@ -22,13 +22,6 @@ static void separate(struct ws_csv *c)
 	c->row_has_fields = 1;
 }
 
-/* Blanks of any width, and characters without width. */
-static bool is_blank(uint32_t c)
-{
-	return c == ' ' || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) || c == 0x202f ||
-	       c == 0x205f || c == 0x3000 || c == 0xfeff;
-}
-
 /* Programs pass over blanks before a formula, and take full-width and small signs for the others.
  */
 static bool is_formula(const char *p, size_t len)
@@ -39,7 +32,8 @@ static bool is_formula(const char *p, size_t len)
 	                                 0xff20, 0xfe66, 0xfe62, 0xfe63, 0xfe6b};
 	uint32_t c = ' ';
 
-	while (len && is_blank(c)) {
+	while (len && (c == ' ' || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) || c == 0x202f ||
+	               c == 0x205f || c == 0x3000 || c == 0xfeff)) {
 		unsigned took = ws_utf8_get(p, len, &c);
 
 		p += took;

@@ -179,36 +179,28 @@ static void check_column(struct check *c, const struct ws_block_view *view, unsi
 	*whole &= status == WS_OK || status == WS_TOO_NEW;
 }
 
-/* The writer numbers blocks: a jump shows how many are missing. If they are missing where a damaged
- * stretch lies, that was reported already. */
-static void check_sequence(struct check *c, size_t i)
+static void check_block(struct check *c, size_t i)
 {
 	const struct ws_block_info *b = &c->walk->blocks[i];
 	const struct ws_block_info *before = i ? b - 1 : NULL;
 	uint64_t expected = before ? before->sequence + 1 : 0;
 	uint64_t end = before ? before->offset + before->size : WS_FILE_HEADER_BYTES;
 	char label[WS_BLOCK_LABEL_BYTES];
+	struct ws_block_view view;
+	struct ws_err cause;
+	int whole = 1;
 
-	if (b->sequence == expected)
-		return;
+	/* The writer numbers blocks: a jump shows how many are missing. If they are missing where a
+	 * damaged stretch lies, that was reported already. */
 	ws_block_label(label, b->kind, b->offset);
 	if (b->sequence < expected)
 		FIND(c, WS_FINDING_DAMAGE, b->offset,
 		     "%s: it has number %" PRIu64 ", the block before it %" PRIu64
 		     "; blocks were moved or copied",
 		     label, b->sequence, before->sequence);
-	else
+	if (b->sequence > expected)
 		FIND(c, end == b->offset ? WS_FINDING_DAMAGE : WS_FINDING_NOTE, b->offset,
 		     "%s: blocks missing before it: %" PRIu64, label, b->sequence - expected);
-}
-
-static void check_block(struct check *c, size_t i)
-{
-	struct ws_block_view view;
-	struct ws_err cause;
-	int whole = 1;
-
-	check_sequence(c, i);
 	if (ws_walk_view(c->walk, i, &view, &cause) != WS_OK) {
 		FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[i].offset, "%s", cause.text);
 		return;

@@ -432,33 +432,6 @@ void ws_block_release(struct ws_block *block)
 
 /* --- all rows of a kind --- */
 
-/* Append the rows of a decoded block; columns that it lacks stay 0. */
-static void append_block(struct ws_column_data *t, struct ws_block *block, uint64_t all_rows)
-{
-	for (unsigned c = 0; c < block->ncolumns; c++) {
-		struct ws_column *from = &block->columns[c];
-		const int position = ws_schema_column(t->def, from->id);
-		struct ws_column *to = &t->columns[position < 0 ? 0 : position];
-
-		if (position < 0 || !from->present)
-			continue;
-		if (from->b) {
-			to->b = to->b ? to->b : ws_xarray(all_rows, sizeof(*to->b));
-			memcpy(to->b + t->rows, from->b, block->info.rows * sizeof(*to->b));
-			WS_GROW(t->kept, t->nkept + 1, t->capacity);
-			t->kept[t->nkept++] = from->bytes;
-			from->bytes = NULL;
-		} else {
-			to->v = to->v ? to->v : ws_xarray(all_rows, sizeof(*to->v));
-			memcpy(to->v + t->rows, from->v, block->info.rows * sizeof(*to->v));
-		}
-		to->encoding = from->encoding;
-		to->stored_bytes += from->stored_bytes;
-		to->present = 1;
-	}
-	t->rows += block->info.rows;
-}
-
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
                                     struct ws_column_data *out, struct ws_err *err)
 {
@@ -479,7 +452,30 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 			continue;
 		status = ws_trace_reader_decode(r, i, &block, err);
 		if (status == WS_OK) {
-			append_block(out, &block, rows);
+			for (unsigned c = 0; c < block.ncolumns; c++) {
+				struct ws_column *from = &block.columns[c];
+				const int position = ws_schema_column(out->def, from->id);
+				struct ws_column *to = &out->columns[position < 0 ? 0 : position];
+
+				if (position < 0 || !from->present)
+					continue;
+				if (from->b) {
+					to->b = to->b ? to->b : ws_xarray(rows, sizeof(*to->b));
+					memcpy(to->b + out->rows, from->b,
+					       block.info.rows * sizeof(*to->b));
+					WS_GROW(out->kept, out->nkept + 1, out->capacity);
+					out->kept[out->nkept++] = from->bytes;
+					from->bytes = NULL;
+				} else {
+					to->v = to->v ? to->v : ws_xarray(rows, sizeof(*to->v));
+					memcpy(to->v + out->rows, from->v,
+					       block.info.rows * sizeof(*to->v));
+				}
+				to->encoding = from->encoding;
+				to->stored_bytes += from->stored_bytes;
+				to->present = 1;
+			}
+			out->rows += block.info.rows;
 			ws_block_release(&block);
 		}
 	}

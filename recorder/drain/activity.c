@@ -143,13 +143,6 @@ static void change_captures(struct captures *c, int64_t time_ns, int begins)
 	}
 }
 
-static bool is_captured(const struct captures *c, int64_t time_ns)
-{
-	size_t n = changes_until(c, time_ns);
-
-	return n && c->list[n - 1].open;
-}
-
 /* --- create --- */
 
 static size_t power_of_two(size_t n)
@@ -301,7 +294,12 @@ static bool keep_call(struct ws_activity *a, const struct ws_activity_slot *slot
  * too. */
 static bool lacks_work(const struct ws_activity *a, const struct pair *pair)
 {
-	return pair->seen == SEEN_LAUNCH && !is_captured(&a->captures, pair->start_ns);
+	size_t n;
+
+	if (pair->seen != SEEN_LAUNCH)
+		return false;
+	n = changes_until(&a->captures, pair->start_ns);
+	return !n || !a->captures.list[n - 1].open;
 }
 
 uint64_t ws_activity_waiting(const struct ws_activity *a)
