@@ -211,13 +211,14 @@ static void put_deltas(struct ws_buf *out, const uint64_t *v, size_t n)
 	out->len = (size_t)(p - out->data);
 	for (size_t from = 1; from < n; from += BLOCK) {
 		size_t count = n - from < BLOCK ? n - from : BLOCK;
+		uint64_t least, over[BLOCK] = {0};
 		uint8_t *widths;
-		uint64_t least = delta[0], over[BLOCK] = {0};
 
 		for (size_t i = 0; i < count; i++)
 			delta[i] = v[from + i] - v[from + i - 1];
 		ws_buf_reserve(out, WS_VARINT_MAX + MINIBLOCKS + sizeof(delta));
 		p = out->data + out->len;
+		least = delta[0];
 		for (size_t i = 1; i < count; i++)
 			if ((int64_t)delta[i] < (int64_t)least)
 				least = delta[i];
