@@ -97,63 +97,6 @@ static void check_ids(struct check *c, const struct ws_block_view *view,
 
 /* --- one block --- */
 
-/* Compare the values of a column with the block header and with the rest of the file. */
-static void check_values(struct check *c, const struct ws_block_view *view, int position)
-{
-	const struct ws_block_header *h = &view->header;
-	const struct ws_id_column *ids = ws_id_column_at(h->kind, (unsigned)position);
-	int64_t least = (int64_t)c->v[0], greatest = least;
-	struct ws_ref_column ref;
-	uint32_t napi = 0;
-
-	if (position == view->def->time_column) {
-		for (uint32_t i = 1; i < h->rows; i++) {
-			int64_t t = (int64_t)c->v[i];
-
-			least = t < least ? t : least;
-			greatest = t > greatest ? t : greatest;
-		}
-		if (least != h->time_min_ns || greatest != h->time_max_ns)
-			FIND(c, WS_FINDING_DAMAGE, view->offset,
-			     "%s: its header says times %" PRId64 " to %" PRId64
-			     " ns, its rows have %" PRId64 " to %" PRId64,
-			     view->label, h->time_min_ns, h->time_max_ns, least, greatest);
-	}
-	if (h->kind == WS_KIND_THREAD_EVENT && position == WS_COL_thread_event_type) {
-		for (uint32_t i = 0; i < h->rows; i++)
-			napi += c->v[i] == WS_THREAD_EVENT_API;
-		if (napi != h->api_rows)
-			FIND(c, WS_FINDING_DAMAGE, view->offset,
-			     "%s: %u rows are api rows, its header says %u", view->label, napi,
-			     h->api_rows);
-	}
-	if (ids)
-		check_ids(c, view, ids);
-	if (ws_ref_column_at(view->def, (unsigned)position, &ref)) {
-		const struct id_set *set = &c->defined[ref.target];
-		uint64_t dangling = 0, first_id = 0;
-		uint32_t first_row = 0;
-
-		for (uint32_t i = 0; i < view->header.rows; i++) {
-			uint64_t id = c->v[i];
-
-			if ((id == 0 && ref.zero_is_none) || has_id(set, id))
-				continue;
-			if (!dangling++) {
-				first_row = i;
-				first_id = id;
-			}
-		}
-		if (dangling)
-			FIND(c, WS_FINDING_DAMAGE, view->offset,
-			     "%s, column %s: rows name a %s that no earlier row defines: %" PRIu64
-			     ". "
-			     "The first is row %u with id %" PRIu64,
-			     view->label, view->def->columns[ref.position].name,
-			     ws_schema_kind(ref.target)->name, dangling, first_row, first_id);
-	}
-}
-
 /* Sets *whole to 0 when the column is damaged. */
 static void check_column(struct check *c, const struct ws_block_view *view, unsigned i, int *whole)
 {
@@ -170,11 +113,65 @@ static void check_column(struct check *c, const struct ws_block_view *view, unsi
 	} else if (status == WS_OK) {
 		status = ws_block_column_decode(view, i, &c->decoder, c->v, &cause);
 	}
-	if (status == WS_OK && column->position >= 0 && !is_blob)
-		check_values(c, view, column->position);
-	else if (status == WS_TOO_NEW)
+	if (status == WS_OK && column->position >= 0 && !is_blob) {
+		const struct ws_block_header *h = &view->header;
+		const struct ws_id_column *ids =
+		        ws_id_column_at(h->kind, (unsigned)column->position);
+		int64_t least = (int64_t)c->v[0], greatest = least;
+		struct ws_ref_column ref;
+		uint32_t napi = 0;
+
+		if (column->position == view->def->time_column) {
+			for (uint32_t row = 1; row < h->rows; row++) {
+				int64_t t = (int64_t)c->v[row];
+
+				least = t < least ? t : least;
+				greatest = t > greatest ? t : greatest;
+			}
+			if (least != h->time_min_ns || greatest != h->time_max_ns)
+				FIND(c, WS_FINDING_DAMAGE, view->offset,
+				     "%s: its header says times %" PRId64 " to %" PRId64
+				     " ns, its rows have %" PRId64 " to %" PRId64,
+				     view->label, h->time_min_ns, h->time_max_ns, least, greatest);
+		}
+		if (h->kind == WS_KIND_THREAD_EVENT &&
+		    column->position == WS_COL_thread_event_type) {
+			for (uint32_t row = 0; row < h->rows; row++)
+				napi += c->v[row] == WS_THREAD_EVENT_API;
+			if (napi != h->api_rows)
+				FIND(c, WS_FINDING_DAMAGE, view->offset,
+				     "%s: %u rows are api rows, its header says %u", view->label,
+				     napi, h->api_rows);
+		}
+		if (ids)
+			check_ids(c, view, ids);
+		if (ws_ref_column_at(view->def, (unsigned)column->position, &ref)) {
+			const struct id_set *set = &c->defined[ref.target];
+			uint64_t dangling = 0, first_id = 0;
+			uint32_t first_row = 0;
+
+			for (uint32_t row = 0; row < h->rows; row++) {
+				uint64_t id = c->v[row];
+
+				if ((id == 0 && ref.zero_is_none) || has_id(set, id))
+					continue;
+				if (!dangling++) {
+					first_row = row;
+					first_id = id;
+				}
+			}
+			if (dangling)
+				FIND(c, WS_FINDING_DAMAGE, view->offset,
+				     "%s, column %s: rows name a %s that no earlier row defines: "
+				     "%" PRIu64 ". "
+				     "The first is row %u with id %" PRIu64,
+				     view->label, view->def->columns[ref.position].name,
+				     ws_schema_kind(ref.target)->name, dangling, first_row,
+				     first_id);
+		}
+	} else if (status == WS_TOO_NEW) {
 		FIND(c, WS_FINDING_NOTE, view->offset, "%s", cause.text);
-	else if (status != WS_OK)
+	} else if (status != WS_OK)
 		FIND(c, WS_FINDING_DAMAGE, view->offset, "%s", cause.text);
 	*whole &= status == WS_OK || status == WS_TOO_NEW;
 }
@@ -264,35 +261,30 @@ static void check_schema(struct check *c)
 	ws_column_data_release(&t);
 }
 
-/* A file with a damaged header is a trace with damage if whole blocks follow, else not a trace. */
-static enum ws_status check_header(struct check *c, const void *data, size_t size,
-                                   struct ws_err *err)
+enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn fn, void *ctx,
+                                  struct ws_check_result *result, struct ws_err *err)
 {
+	struct check c = {.fn = fn, .ctx = ctx, .result = result};
 	struct ws_file_header header;
 	struct ws_walk walk = {0};
 	struct ws_err cause;
-	enum ws_status status = ws_file_header_get(data, size, &header, &cause);
+	enum ws_status status;
 
+	*result = (struct ws_check_result){0};
+	/* a file with a damaged header is a trace with damage if whole blocks follow, else not a
+	 * trace */
+	status = ws_file_header_get(data, size, &header, &cause);
 	if (status == WS_CORRUPT)
 		ws_walk_run(&walk, data, size, false, NULL, NULL);
 	if (walk.nblocks) {
-		FIND(c, WS_FINDING_DAMAGE, 0, "%s; when the trace was recorded is lost",
+		FIND(&c, WS_FINDING_DAMAGE, 0, "%s; when the trace was recorded is lost",
 		     cause.text);
 		status = WS_OK;
 	}
 	ws_walk_free(&walk);
 	if (status != WS_OK && err)
 		*err = cause;
-	return status;
-}
-
-enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn fn, void *ctx,
-                                  struct ws_check_result *result, struct ws_err *err)
-{
-	struct check c = {.fn = fn, .ctx = ctx, .result = result};
-
-	*result = (struct ws_check_result){0};
-	WS_FORWARD(check_header(&c, data, size, err));
+	WS_FORWARD(status);
 	ws_trace_reader_open_damaged(&c.reader, data, size, count_finding, &c);
 	c.walk = &c.reader->walk;
 	c.v = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*c.v));

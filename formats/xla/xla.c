@@ -243,53 +243,6 @@ static uint64_t memory_kind(struct ws_bytes text)
 	return 0;
 }
 
-static void add_work(struct ws_xla *x, const struct ws_xla_event *e, uint64_t device,
-                     uint64_t stream)
-{
-	/* ROCm calls a kernel's code object NAME.kd, and a demangled name "NAME [clone .kd]" */
-	static const char *const endings[] = {" [clone .kd]", ".kd"};
-	struct ws_bytes name = e->name;
-
-	for (unsigned i = 0; i < 2; i++) {
-		const size_t n = strlen(endings[i]);
-
-		if (name.len > n && !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
-			name.len -= n;
-	}
-	if (e->stat[WS_XLA_COPY].len || ws_bytes_begin(e->name, "Memcpy")) {
-		/* in the order of the column's values; "" is for what XLA has no name for */
-		enum { COPY_PTOP = 10 };
-		static const char *const kinds[] = {"", "H2D", "D2H", "",    "",   "",
-		                                    "", "",    "D2D", "H2H", "P2P"};
-		const struct ws_bytes details = e->stat[WS_XLA_COPY];
-		struct ws_row_memcpy row = {WHEN, WHERE,
-		                            .src_kind = memory_kind(detail_of(details, "kind_src")),
-		                            .dst_kind = memory_kind(detail_of(details, "kind_dst")),
-		                            .bytes = number_of(detail_of(details, "size"))};
-
-		for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-			if (*kinds[i] && memmem(e->name.ptr, e->name.len, kinds[i], 3))
-				row.kind = i;
-		if (row.kind == COPY_PTOP) {
-			row.src_device = device;
-			row.dst_device = number_of(detail_of(details, "dest"));
-		}
-		ws_import_device_used(x->out, device);
-		ws_import_record(x->out, WS_KIND_MEMCPY, &row);
-	} else if (e->stat[WS_XLA_FILL].len || ws_bytes_begin(e->name, "Memset")) {
-		const struct ws_bytes details = e->stat[WS_XLA_FILL];
-		const struct ws_row_memset row = {
-		        WHEN, WHERE, .memory_kind = memory_kind(detail_of(details, "kind")),
-		        .value = number_of(detail_of(details, "value")),
-		        .bytes = number_of(detail_of(details, "num_bytes"))};
-
-		ws_import_device_used(x->out, device);
-		ws_import_record(x->out, WS_KIND_MEMSET, &row);
-	} else {
-		add_kernel(x, e, device, stream, name);
-	}
-}
-
 /* --- events of threads --- */
 
 /* XLA numbers instructions of one kind: "fusion.12" is a fusion. "wrapped_tanh" is a tanh. */
@@ -433,7 +386,54 @@ void ws_xla_add(struct ws_xla *x, const struct ws_xla_event *e)
 	} else if (plane->kind == HOST_PLANE) {
 		add_host_event(x, e, place);
 	} else if (plane->kind == GPU_PLANE) {
-		add_work(x, e, plane->device, place->number);
+		uint64_t device = plane->device;
+		uint64_t stream = place->number;
+		/* ROCm calls a kernel's code object NAME.kd, and a demangled name "NAME [clone
+		 * .kd]" */
+		static const char *const endings[] = {" [clone .kd]", ".kd"};
+		struct ws_bytes name = e->name;
+
+		for (unsigned i = 0; i < 2; i++) {
+			const size_t n = strlen(endings[i]);
+
+			if (name.len > n &&
+			    !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
+				name.len -= n;
+		}
+		if (e->stat[WS_XLA_COPY].len || ws_bytes_begin(e->name, "Memcpy")) {
+			/* in the order of the column's values; "" is for what XLA has no name for
+			 */
+			enum { COPY_PTOP = 10 };
+			static const char *const kinds[] = {"", "H2D", "D2H", "",    "",   "",
+			                                    "", "",    "D2D", "H2H", "P2P"};
+			const struct ws_bytes details = e->stat[WS_XLA_COPY];
+			struct ws_row_memcpy row = {
+			        WHEN, WHERE,
+			        .src_kind = memory_kind(detail_of(details, "kind_src")),
+			        .dst_kind = memory_kind(detail_of(details, "kind_dst")),
+			        .bytes = number_of(detail_of(details, "size"))};
+
+			for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+				if (*kinds[i] && memmem(e->name.ptr, e->name.len, kinds[i], 3))
+					row.kind = i;
+			if (row.kind == COPY_PTOP) {
+				row.src_device = device;
+				row.dst_device = number_of(detail_of(details, "dest"));
+			}
+			ws_import_device_used(x->out, device);
+			ws_import_record(x->out, WS_KIND_MEMCPY, &row);
+		} else if (e->stat[WS_XLA_FILL].len || ws_bytes_begin(e->name, "Memset")) {
+			const struct ws_bytes details = e->stat[WS_XLA_FILL];
+			const struct ws_row_memset row = {
+			        WHEN, WHERE, .memory_kind = memory_kind(detail_of(details, "kind")),
+			        .value = number_of(detail_of(details, "value")),
+			        .bytes = number_of(detail_of(details, "num_bytes"))};
+
+			ws_import_device_used(x->out, device);
+			ws_import_record(x->out, WS_KIND_MEMSET, &row);
+		} else {
+			add_kernel(x, e, device, stream, name);
+		}
 	} else {
 		struct ws_xla_device_op op = {.device = plane->device,
 		                              .line = e->line,

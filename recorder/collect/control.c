@@ -100,18 +100,6 @@ static void add_command(char *command, size_t size, int no_args)
 		command[at] = 0;
 }
 
-static void tell_process(struct ws_seg_header *seg)
-{
-	struct ws_seg_control *control = &seg->control;
-	struct list env = {control->environment, sizeof(control->environment), 0};
-
-#define X(key, variable) add_variable(&env, variable);
-	WS_RANK_VARIABLES(X)
-#undef X
-	add_named(&env, seg->plan.output);
-	add_command(control->command, sizeof(control->command), seg->plan.no_args != 0);
-}
-
 /* --- claiming --- */
 
 /* Makes this process the owner of the segment. That is the first process that asks, or the same
@@ -121,9 +109,16 @@ static enum claim claim(struct ws_seg_header *seg, struct ws_proc self)
 	uint32_t owner = 0;
 
 	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, self.pid)) {
+		struct ws_seg_control *control = &seg->control;
+		struct list env = {control->environment, sizeof(control->environment), 0};
+
 		seg->owner.start_ticks = self.start_ticks;
 		seg->owner.namespace = self.namespace;
-		tell_process(seg);
+#define X(key, variable) add_variable(&env, variable);
+		WS_RANK_VARIABLES(X)
+#undef X
+		add_named(&env, seg->plan.output);
+		add_command(control->command, sizeof(control->command), seg->plan.no_args != 0);
 		atomic_store(&seg->owner_image, image_token());
 		return CLAIM_MINE;
 	}
