@@ -90,19 +90,6 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 	return WS_FAIL(err, IO_WRITE, "cannot write to '%s': somebody else replaced it", path);
 }
 
-/* Check the open file: its name may be another file's by now. */
-static enum ws_status check_open(const char *path, int *fd, struct ws_err *err)
-{
-	const char *problem = ws_own_file_problem(*fd, false, 0);
-
-	if (!problem)
-		return WS_OK;
-	close(*fd);
-	*fd = -1;
-	return WS_FAIL(err, IO_WRITE, "%s is not written to: it %s; take another name or folder",
-	               path, problem);
-}
-
 int ws_own_file_folder(const char *path, const char **name)
 {
 	const size_t len = (size_t)((*name = ws_path_name(path)) - path);
@@ -118,10 +105,21 @@ int ws_own_file_folder(const char *path, const char **name)
 enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
                                 struct ws_err *err)
 {
+	const char *problem;
+
 	*fd = ws_file_open(folder, name, WS_FILE_APPEND, 0);
 	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "cannot open %s: %s", path,
 	           strerror(errno));
-	return *fd < 0 ? cannot_open(path, err) : check_open(path, fd, err);
+	if (*fd < 0)
+		return cannot_open(path, err);
+	/* check the open file: its name may be another file's by now */
+	problem = ws_own_file_problem(*fd, false, 0);
+	if (!problem)
+		return WS_OK;
+	close(*fd);
+	*fd = -1;
+	return WS_FAIL(err, IO_WRITE, "%s is not written to: it %s; take another name or folder",
+	               path, problem);
 }
 
 enum ws_status ws_own_file_create(int folder, const char *name, const char *path, int *fd,

@@ -487,14 +487,6 @@ static enum ws_status record(struct ws_exec *exec, struct segment *segment, int 
 	return ops->replay(exec->backend, recording, err);
 }
 
-static struct segment *find_segment(const struct ws_exec *exec, int first)
-{
-	for (int i = 0; i < exec->segment_count; i++)
-		if (exec->segments[i].first == first)
-			return &exec->segments[i];
-	return NULL;
-}
-
 /*
  * The first time a segment runs as it is, so that its kernels are loaded: none can be while they
  * are recorded. The second time it is recorded, then replayed. That is a later step for the update,
@@ -502,9 +494,12 @@ static struct segment *find_segment(const struct ws_exec *exec, int first)
  */
 static enum ws_status run_segment(struct ws_exec *exec, int first, int end, struct ws_err *err)
 {
-	struct segment *segment = find_segment(exec, first);
+	struct segment *segment = NULL;
 	enum ws_status status;
 
+	for (int i = 0; i < exec->segment_count && !segment; i++)
+		if (exec->segments[i].first == first)
+			segment = &exec->segments[i];
 	if (segment && segment->recording)
 		return exec->backend->ops->replay(exec->backend, segment->recording, err);
 	if (!segment && exec->backend->records) {
