@@ -48,18 +48,6 @@ int ws_own_file_descriptor(const char *path)
 	return -1;
 }
 
-/* The reason why a special file cannot be written to; NULL: it can. */
-static const char *direct_problem(const struct ws_file_info *file)
-{
-	if (file->type == WS_FILE_DEVICE)
-		return NULL;
-	if (file->type == WS_FILE_FOLDER)
-		return "is a folder";
-	if (file->type != WS_FILE_PIPE)
-		return "is neither a file nor a pipe nor a character device";
-	return file->is_users ? NULL : "is a pipe that belongs to another user";
-}
-
 enum ws_status ws_own_file_direct(int folder, const char *name, const char *path, int *fd,
                                   struct ws_err *err)
 {
@@ -76,7 +64,12 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 	if (ws_file_look(folder, name, false, &seen) || seen.type == WS_FILE_REGULAR ||
 	    seen.type == WS_FILE_LINK)
 		return WS_OK;
-	problem = direct_problem(&seen);
+	problem = seen.type == WS_FILE_DEVICE   ? NULL
+	          : seen.type == WS_FILE_FOLDER ? "is a folder"
+	          : seen.type != WS_FILE_PIPE
+	                  ? "is neither a file nor a pipe nor a character device"
+	          : seen.is_users ? NULL
+	                          : "is a pipe that belongs to another user";
 	WS_FAIL_IF(problem, err, IO_WRITE, "cannot write to '%s': it %s; take another name", path,
 	           problem);
 	*fd = ws_file_open(folder, name, WS_FILE_DIRECT, 0);

@@ -904,33 +904,26 @@ static const struct model *find_model(struct ws_bytes name)
 	return NULL;
 }
 
-/* Sets *in_place if the model was found only without the underscore that ends the name. */
-static const struct model *model_of(struct ws_bytes name, bool *in_place)
-{
-	static const char aten[] = "aten::";
-	const struct model *m;
-
-	*in_place = 0;
-	if (ws_bytes_begin(name, aten))
-		name = (struct ws_bytes){(const char *)name.ptr + strlen(aten),
-		                         name.len - strlen(aten)};
-	m = find_model(name);
-	if (m || !name.len || ((const char *)name.ptr)[name.len - 1] != '_')
-		return m;
-	*in_place = 1;
-	name.len--;
-	return find_model(name);
-}
-
 void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 {
+	static const char aten[] = "aten::";
+	struct ws_bytes name = desc->name;
 	const struct input *typed = NULL;
 	struct inputs op;
 	const struct model *m;
 	bool in_place;
 
 	*out = (struct ws_op_cost){.kind = WS_NVTX_OP_OTHER};
-	m = model_of(desc->name, &in_place);
+	if (ws_bytes_begin(name, aten))
+		name = (struct ws_bytes){(const char *)name.ptr + strlen(aten),
+		                         name.len - strlen(aten)};
+	m = find_model(name);
+	/* an operation in place has the model of the one without an underscore at the end */
+	in_place = !m && name.len && ((const char *)name.ptr)[name.len - 1] == '_';
+	if (in_place) {
+		name.len--;
+		m = find_model(name);
+	}
 	op = (struct inputs){0};
 	take_each(&op, desc->dims, take_dims);
 	take_each(&op, desc->types, take_type);

@@ -227,45 +227,12 @@ static void check_block(struct check *c, size_t i)
 
 /* --- the file --- */
 
-/* Compare the columns that the file's schema lists with those of this program. */
-static void check_schema(struct check *c)
-{
-	struct ws_column_data t;
-	const struct ws_column *columns;
-	int complete = 1;
-
-	if (ws_trace_reader_load(c->reader, WS_KIND_SCHEMA, &t, NULL) != WS_OK)
-		return;
-	columns = t.columns;
-	for (unsigned col = 0; col < t.def->ncolumns; col++)
-		complete &= columns[col].present;
-	for (uint64_t i = 0; complete && i < t.rows; i++) {
-		const struct ws_bytes *name = &columns[WS_COL_schema_column_name].b[i];
-		uint64_t kind = columns[WS_COL_schema_kind].v[i];
-		uint64_t id = columns[WS_COL_schema_column].v[i];
-		const struct ws_kind_def *def =
-		        kind < WS_KIND_END ? ws_schema_kind((unsigned)kind) : NULL;
-		int p = def && id <= UINT16_MAX ? ws_schema_column(def, (unsigned)id) : -1;
-
-		if (p < 0)
-			continue;
-		c->described[kind] |= UINT64_C(1) << p;
-		if (columns[WS_COL_schema_type].v[i] != def->columns[p].type ||
-		    !ws_bytes_is(*name, def->columns[p].name))
-			FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[0].offset,
-			     "the file's schema describes column %s.%s differently than format "
-			     "%u does",
-			     def->name, def->columns[p].name, WS_FORMAT_MAJOR);
-	}
-	c->is_described = complete && t.rows;
-	ws_column_data_release(&t);
-}
-
 enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn fn, void *ctx,
                                   struct ws_check_result *result, struct ws_err *err)
 {
 	struct check c = {.fn = fn, .ctx = ctx, .result = result};
 	struct ws_file_header header;
+	struct ws_column_data t;
 	struct ws_walk walk = {0};
 	struct ws_err cause;
 	enum ws_status status;
@@ -298,7 +265,34 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	else if (w->blocks[0].offset == WS_FILE_HEADER_BYTES && w->blocks[0].kind != WS_KIND_SCHEMA)
 		FIND(&c, WS_FINDING_DAMAGE, w->blocks[0].offset,
 		     "the first block is not a schema block; names of columns are missing");
-	check_schema(&c);
+	/* compare the columns that the file's schema lists with those of this program */
+	if (ws_trace_reader_load(c.reader, WS_KIND_SCHEMA, &t, NULL) == WS_OK) {
+		const struct ws_column *columns = t.columns;
+		bool complete = true;
+
+		for (unsigned col = 0; col < t.def->ncolumns; col++)
+			complete &= columns[col].present;
+		for (uint64_t i = 0; complete && i < t.rows; i++) {
+			const struct ws_bytes *name = &columns[WS_COL_schema_column_name].b[i];
+			uint64_t kind = columns[WS_COL_schema_kind].v[i];
+			uint64_t id = columns[WS_COL_schema_column].v[i];
+			const struct ws_kind_def *def =
+			        kind < WS_KIND_END ? ws_schema_kind((unsigned)kind) : NULL;
+			int p = def && id <= UINT16_MAX ? ws_schema_column(def, (unsigned)id) : -1;
+
+			if (p < 0)
+				continue;
+			c.described[kind] |= UINT64_C(1) << p;
+			if (columns[WS_COL_schema_type].v[i] != def->columns[p].type ||
+			    !ws_bytes_is(*name, def->columns[p].name))
+				FIND(&c, WS_FINDING_DAMAGE, w->blocks[0].offset,
+				     "the file's schema describes column %s.%s differently than "
+				     "format %u does",
+				     def->name, def->columns[p].name, WS_FORMAT_MAJOR);
+		}
+		c.is_described = complete && t.rows;
+		ws_column_data_release(&t);
+	}
 	for (size_t i = 0; i < c.walk->nblocks; i++)
 		check_block(&c, i);
 	if (w->has_trailer)

@@ -504,31 +504,6 @@ struct ws_reader_schema {
 	const char *kind_name;
 };
 
-/* The names are useful but not needed, so a schema that cannot be decoded is ignored. */
-static void load_schema(struct ws_trace_reader *r)
-{
-	struct ws_column_data t;
-	const struct ws_column *c;
-	bool complete = true;
-
-	if (ws_trace_reader_load(r, WS_KIND_SCHEMA, &t, NULL) != WS_OK)
-		return;
-	c = t.columns;
-	for (unsigned i = 0; i < t.def->ncolumns; i++)
-		complete &= c[i].present;
-	if (complete)
-		WS_NEW(&r->names, r->schema, t.rows);
-	for (uint64_t i = 0; complete && i < t.rows; i++) {
-		const struct ws_bytes *kind = &c[WS_COL_schema_kind_name].b[i];
-
-		r->schema[r->nschema++] = (struct ws_reader_schema){
-		        .kind = c[WS_COL_schema_kind].v[i],
-		        .kind_name = ws_arena_copy(&r->names, kind->ptr, kind->len),
-		};
-	}
-	ws_column_data_release(&t);
-}
-
 const char *ws_trace_reader_kind_name(const struct ws_trace_reader *r, unsigned kind)
 {
 	for (size_t i = 0; i < r->nschema; i++)
@@ -687,6 +662,7 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 {
 	struct ws_trace_reader *r = ws_xarray(1, sizeof(*r));
 	const struct ws_walk *w = &r->walk;
+	struct ws_column_data t;
 	uint64_t rows = 0;
 
 	ws_walk_run(&r->walk, data, size, is_map, fn, ctx);
@@ -720,7 +696,25 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 		add_part(r, i, WS_KIND_NVTX, block->rows - block->api_rows);
 	}
 	ws_allowance_rows(rows);
-	load_schema(r);
+	/* the names are useful but not needed, so a schema that cannot be decoded is ignored */
+	if (ws_trace_reader_load(r, WS_KIND_SCHEMA, &t, NULL) == WS_OK) {
+		const struct ws_column *c = t.columns;
+		bool complete = true;
+
+		for (unsigned i = 0; i < t.def->ncolumns; i++)
+			complete &= c[i].present;
+		if (complete)
+			WS_NEW(&r->names, r->schema, t.rows);
+		for (uint64_t i = 0; complete && i < t.rows; i++) {
+			const struct ws_bytes *kind = &c[WS_COL_schema_kind_name].b[i];
+
+			r->schema[r->nschema++] = (struct ws_reader_schema){
+			        .kind = c[WS_COL_schema_kind].v[i],
+			        .kind_name = ws_arena_copy(&r->names, kind->ptr, kind->len),
+			};
+		}
+		ws_column_data_release(&t);
+	}
 	ws_trace_index_verify(r, NULL, NULL, &r->summary.closed);
 	return r;
 }

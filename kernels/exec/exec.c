@@ -202,15 +202,6 @@ void ws_first_values(const struct ws_tensor *t, uint64_t seed, struct ws_first_v
 		values->rng[i] = ws_rng_stream(seed, t->parts ? t->part[i] : t->name);
 }
 
-/* The place of element i of a filter [k, r, s, c] in [k, c, r, s], whose order it is drawn in. */
-static int64_t channels_first(const struct ws_shape *shape, int64_t i)
-{
-	int64_t channels = shape->dim[3], window = shape->dim[1] * shape->dim[2];
-	int64_t k = i / (window * channels), rest = i % (window * channels);
-
-	return (k * channels + rest % channels) * window + rest / channels;
-}
-
 double ws_first_value(const struct ws_first_values *values, int64_t i)
 {
 	const struct ws_tensor *t = values->t;
@@ -224,8 +215,14 @@ double ws_first_value(const struct ws_first_values *values, int64_t i)
 
 		return i < t->count / 2 ? cos(angle) : sin(angle);
 	}
-	if (t->channels_last)
-		i = channels_first(&t->shape, i);
+	if (t->channels_last) {
+		/* the place of element i of a filter [k, r, s, c] in [k, c, r, s], whose order it
+		 * is drawn in. */
+		int64_t channels = t->shape.dim[3], window = t->shape.dim[1] * t->shape.dim[2];
+		int64_t k = i / (window * channels), rest = i % (window * channels);
+
+		i = (k * channels + rest % channels) * window + rest / channels;
+	}
 	rng = &values->rng[i / values->part_count];
 	number = (uint64_t)(i % values->part_count);
 	switch (t->init.kind) {

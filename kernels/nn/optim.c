@@ -325,23 +325,6 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 		ws_graph_scope_pop(graph);
 }
 
-/* Computes the norm of all gradients, and scales them down if it is too large. */
-static void clip(struct ws_graph *graph, double largest, const struct update *list, int count)
-{
-	struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)count * sizeof(*rows));
-	struct ws_tensor *factor;
-
-	if (largest == 0 || count == 0)
-		return;
-	ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "gradient clipping");
-	for (int i = 0; i < count; i++)
-		rows[i] = (struct ws_update_row){{list[i].grad, list[i].grad}};
-	factor = ws_op_clip_norm(graph, rows, count, largest);
-	ws_op_update(graph, WS_SUB_EACH_MUL, factor, NULL, rows, count,
-	             (struct ws_update_factors){0}, "scale of all gradients");
-	ws_graph_scope_pop(graph);
-}
-
 struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimizer *optimizer,
                                 struct ws_scaler *scaler)
 {
@@ -372,7 +355,19 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 	}
 	graph->layer = -1;
 	graph->unless = scaler ? scaler->found_inf : NULL;
-	clip(graph, optimizer->clip_norm, list, count);
+	/* the norm of all gradients; they are scaled down if it is too large */
+	if (optimizer->clip_norm != 0 && count) {
+		struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)count * sizeof(*rows));
+		struct ws_tensor *factor;
+
+		ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "gradient clipping");
+		for (int i = 0; i < count; i++)
+			rows[i] = (struct ws_update_row){{list[i].grad, list[i].grad}};
+		factor = ws_op_clip_norm(graph, rows, count, optimizer->clip_norm);
+		ws_op_update(graph, WS_SUB_EACH_MUL, factor, NULL, rows, count,
+		             (struct ws_update_factors){0}, "scale of all gradients");
+		ws_graph_scope_pop(graph);
+	}
 	impl = ws_optimizer_impl_resolve(optimizer, graph->fusion);
 	if (impl == WS_OPTIMIZER_IMPL_FOREACH && optimizer->kind == WS_OPTIMIZER_ADAMW_CS336)
 		ws_graph_fail(graph, WS_USAGE,

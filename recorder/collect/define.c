@@ -196,17 +196,6 @@ bool ws_def_take_over(const struct ws_seg_header *parent)
 	return 1;
 }
 
-/* Append a measured text at body + at, in UTF-8. Returns the end. */
-static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text *text)
-{
-	struct ws_text_cursor cursor = {text->ptr, text->kind, text->size};
-	uint32_t n;
-
-	while ((n = ws_text_next(&cursor, (char *)body + at, cursor.rest + 4)))
-		at += n;
-	return at;
-}
-
 /*
  * Makes a definition with a fixed part and a text, unless an equal one exists. id 0: its position
  * is its id. Returns the id; WS_DEF_NONE: no room.
@@ -214,9 +203,10 @@ static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text 
 static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
                        struct ws_event_text text, uint64_t id)
 {
+	uint32_t room, result, end = fixed_size, n;
 	const struct ws_def_head *def;
+	struct ws_text_cursor cursor;
 	bool is_event;
-	uint32_t room, result;
 	uint8_t *body;
 
 	if (ws_text_measure(&text, WS_MAX_TEXT))
@@ -234,7 +224,10 @@ static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_
 	/* never merged with an equal one before it, because the order matters: the last name of a
 	 * thread is valid, and the last kernel at an address */
 	is_event = type < WS_DEF_DOMAIN || type == WS_DEF_KERNEL || type == WS_DEF_WINDOW;
-	def = ws_def_publish(type, put_text(body, fixed_size, &text), id, !is_event);
+	cursor = (struct ws_text_cursor){text.ptr, text.kind, text.size};
+	while ((n = ws_text_next(&cursor, (char *)body + end, cursor.rest + 4)))
+		end += n;
+	def = ws_def_publish(type, end, id, !is_event);
 	result = (uint32_t)def->id;
 	ws_def_end();
 	return result;

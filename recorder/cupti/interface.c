@@ -406,25 +406,17 @@ static void define_devices(void *library)
 	}
 }
 
-static void define_runtime_version(void)
-{
-	char path[PATH_MAX];
-	void *runtime;
-
-	if (!ws_library_path(WS_CUDART, path, sizeof(path)))
-		return;
-	runtime = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-	if (!runtime)
-		return;
-	define_version("cuda.runtime_version", runtime, "cudaRuntimeGetVersion");
-	dlclose(runtime);
-}
-
 void ws_cupti_define_facts(void)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD), *runtime = NULL;
+	char path[PATH_MAX];
 
-	define_runtime_version();
+	if (ws_library_path(WS_CUDART, path, sizeof(path)))
+		runtime = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (runtime) {
+		define_version("cuda.runtime_version", runtime, "cudaRuntimeGetVersion");
+		dlclose(runtime);
+	}
 	if (!driver)
 		return;
 	define_version("cuda.driver_version", driver, "cuDriverGetVersion");
@@ -527,18 +519,15 @@ void ws_cupti_find_launches(void)
 			launch_calls[nlaunch_calls++] = cbid;
 }
 
-static bool is_launch(uint32_t domain, uint32_t cbid)
-{
-	for (size_t i = 0; domain == WS_CUPTI_DOMAIN_DRIVER && i < nlaunch_calls; i++)
-		if (launch_calls[i] == cbid)
-			return 1;
-	return 0;
-}
-
 bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid)
 {
-	return atomic_load_explicit(&counts_launches, memory_order_relaxed) &&
-	       is_launch(domain, cbid);
+	if (!atomic_load_explicit(&counts_launches, memory_order_relaxed) ||
+	    domain != WS_CUPTI_DOMAIN_DRIVER)
+		return false;
+	for (size_t i = 0; i < nlaunch_calls; i++)
+		if (launch_calls[i] == cbid)
+			return true;
+	return false;
 }
 
 /*
