@@ -38,23 +38,6 @@ const uint64_t *ws_map_get(const struct ws_map *m, uint64_t key)
 	return slot->key ? &slot->value : NULL;
 }
 
-/* Room for one more key: at most three quarters full, so that probes stay short. */
-static void make_room(struct ws_map *m)
-{
-	size_t nslots = m->nslots ? m->nslots * 2 : FIRST_SLOTS;
-	struct ws_map_entry *slots;
-
-	if ((m->n + 1) * 4 <= m->nslots * 3)
-		return;
-	slots = ws_xarray(nslots, sizeof(*slots));
-	for (size_t i = 0; i < m->nslots; i++)
-		if (m->slots[i].key)
-			*slot_of(slots, nslots, m->slots[i].key) = m->slots[i];
-	free(m->slots);
-	m->slots = slots;
-	m->nslots = nslots;
-}
-
 void ws_map_put(struct ws_map *m, uint64_t key, uint64_t value)
 {
 	struct ws_map_entry *slot;
@@ -65,7 +48,18 @@ void ws_map_put(struct ws_map *m, uint64_t key, uint64_t value)
 		m->zero = value;
 		return;
 	}
-	make_room(m);
+	/* room for one more key: at most three quarters full, so that probes stay short */
+	if ((m->n + 1) * 4 > m->nslots * 3) {
+		size_t nslots = m->nslots ? m->nslots * 2 : FIRST_SLOTS;
+		struct ws_map_entry *slots = ws_xarray(nslots, sizeof(*slots));
+
+		for (size_t i = 0; i < m->nslots; i++)
+			if (m->slots[i].key)
+				*slot_of(slots, nslots, m->slots[i].key) = m->slots[i];
+		free(m->slots);
+		m->slots = slots;
+		m->nslots = nslots;
+	}
 	slot = slot_of(m->slots, m->nslots, key);
 	m->n += !slot->key;
 	*slot = (struct ws_map_entry){key, value};
@@ -103,25 +97,6 @@ static struct ws_strtab_entry *slot_of_text(const struct ws_strtab *t, uint64_t 
 	}
 }
 
-/* Keep at least a third of the slots free. */
-static void make_text_room(struct ws_strtab *t)
-{
-	size_t nslots = t->nslots ? t->nslots * 2 : FIRST_TEXT_SLOTS;
-	struct ws_strtab old = *t;
-
-	if (t->used + 1 <= t->nslots / 3 * 2)
-		return;
-	t->slots = ws_xarray(nslots, sizeof(*t->slots));
-	t->nslots = nslots;
-	for (size_t i = 0; i < old.nslots; i++) {
-		const struct ws_strtab_entry *e = &old.slots[i];
-
-		if (e->id)
-			*slot_of_text(t, e->hash, e->bytes, e->len) = *e;
-	}
-	free(old.slots);
-}
-
 uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len)
 {
 	if (!t->nslots)
@@ -136,7 +111,18 @@ static const struct ws_strtab_entry *put_entry(struct ws_strtab *t, const void *
 	uint64_t hash = ws_checksum(bytes, len);
 	struct ws_strtab_entry *e;
 
-	make_text_room(t);
+	/* keep at least a third of the slots free */
+	if (t->used + 1 > t->nslots / 3 * 2) {
+		struct ws_strtab old = *t;
+
+		t->nslots = old.nslots ? old.nslots * 2 : FIRST_TEXT_SLOTS;
+		t->slots = ws_xarray(t->nslots, sizeof(*t->slots));
+		for (size_t i = 0; i < old.nslots; i++)
+			if (old.slots[i].id)
+				*slot_of_text(t, old.slots[i].hash, old.slots[i].bytes,
+				              old.slots[i].len) = old.slots[i];
+		free(old.slots);
+	}
 	e = slot_of_text(t, hash, bytes, len);
 	if (e->id)
 		return e;

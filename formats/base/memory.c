@@ -232,36 +232,28 @@ struct ws_arena_chunk {
 	max_align_t data[];
 };
 
-/* Zero bytes in a file without a name, which go to the disk when memory is short; NULL if that
- * fails. */
-static struct ws_arena_chunk *map_file(size_t bytes)
-{
-	struct ws_arena_chunk *chunk;
-	struct ws_region file;
-
-	if (ws_region_open(&file, bytes, true) || ws_region_grow(&file, bytes)) {
-		ws_region_close(&file);
-		return NULL;
-	}
-	chunk = file.data;
-	chunk->file = file;
-	return chunk;
-}
-
 /* Add a chunk with room for size bytes. A large piece gets a chunk of its own, behind the first
  * one, which still has room. */
 static struct ws_arena_chunk *add_chunk(struct ws_arena *arena, size_t size)
 {
 	struct ws_arena_chunk *chunk = NULL, **at = &arena->chunks;
 	size_t room = FIRST_BYTES, bytes;
+	struct ws_region file;
 
 	while (room < CHUNK_BYTES && (room < size || (*at && room <= (*at)->size)))
 		room *= 2;
 	if (size > CHUNK_BYTES / 4)
 		room = size;
 	bytes = sizeof(*chunk) + room;
-	if (room >= WS_ARENA_FILE_BYTES)
-		chunk = map_file(bytes);
+	/* in a file without a name, which goes to the disk when memory is short */
+	if (room >= WS_ARENA_FILE_BYTES) {
+		if (!ws_region_open(&file, bytes, true) && !ws_region_grow(&file, bytes)) {
+			chunk = file.data;
+			chunk->file = file;
+		} else {
+			ws_region_close(&file);
+		}
+	}
 	if (!chunk)
 		chunk = ws_xarray(1, bytes);
 	chunk->size = room;

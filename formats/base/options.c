@@ -32,18 +32,6 @@ static enum ws_status parse_int(const char *text, const char **end, int64_t *out
 	return WS_OK;
 }
 
-/* " from A to B", " from A": the valid numbers of an option. */
-static const char *bounds(const struct ws_opt *opt, char text[64])
-{
-	if (opt->max)
-		snprintf(text, 64, " from %" PRId64 " to %" PRId64, opt->min, opt->max);
-	else if (opt->kind == WS_OPT_REAL)
-		*text = '\0';
-	else
-		snprintf(text, 64, " from %" PRId64, opt->min);
-	return text;
-}
-
 bool ws_size_parse(const char *text, int64_t *bytes)
 {
 	static const char units[] = "KMG";
@@ -96,18 +84,23 @@ static bool take_number(const struct ws_opt *opt, const char *text)
 static enum ws_status set_number(const struct ws_opt *opt, const char *text, struct ws_err *err)
 {
 	const bool is_size = opt->kind == WS_OPT_SIZE;
-	char limits[64];
+	char limits[64] = "";
 
 	if (take_number(opt, text))
 		return WS_OK;
 	if (opt->kind == WS_OPT_SECONDS)
 		return WS_FAIL(err, USAGE, "--%s needs seconds %s 0, at most %g, not '%s'",
 		               opt->name, opt->min ? "above" : "from", MAX_SECONDS, text);
+	if (opt->max)
+		snprintf(limits, sizeof(limits), " from %" PRId64 " to %" PRId64, opt->min,
+		         opt->max);
+	else if (opt->kind != WS_OPT_REAL)
+		snprintf(limits, sizeof(limits), " from %" PRId64, opt->min);
 	return WS_FAIL(err, USAGE, "--%s needs a %s%s%s, not '%s'", opt->name,
 	               is_size                   ? "size in bytes"
 	               : opt->kind == WS_OPT_INT ? "whole number"
 	                                         : "number",
-	               bounds(opt, limits), is_size ? ", such as 4096, 64K or 1M" : "", text);
+	               limits, is_size ? ", such as 4096, 64K or 1M" : "", text);
 }
 
 /* The i-th value of a CHOICE and its length, NULL after the last. */
@@ -184,16 +177,6 @@ wrong:
 	               opt->name, text);
 }
 
-static enum ws_status add_text(const struct ws_opt *opt, const char *text, struct ws_err *err)
-{
-	struct ws_opt_texts *texts = opt->target;
-
-	WS_FAIL_IF(texts->n == WS_OPT_TEXTS_MOST, err, USAGE, "--%s is given over %d times",
-	           opt->name, WS_OPT_TEXTS_MOST);
-	texts->text[texts->n++] = text;
-	return WS_OK;
-}
-
 static enum ws_status set_value(const struct ws_opt *opt, const char *text, struct ws_err *err)
 {
 	switch (opt->kind) {
@@ -203,8 +186,14 @@ static enum ws_status set_value(const struct ws_opt *opt, const char *text, stru
 	case WS_OPT_TEXTS:
 		WS_FAIL_IF(!*text, err, USAGE, "--%s needs %s, not an empty word", opt->name,
 		           opt->arg);
-		if (opt->kind == WS_OPT_TEXTS)
-			return add_text(opt, text, err);
+		if (opt->kind == WS_OPT_TEXTS) {
+			struct ws_opt_texts *texts = opt->target;
+
+			WS_FAIL_IF(texts->n == WS_OPT_TEXTS_MOST, err, USAGE,
+			           "--%s is given over %d times", opt->name, WS_OPT_TEXTS_MOST);
+			texts->text[texts->n++] = text;
+			return WS_OK;
+		}
 		*(const char **)opt->target = text;
 		return WS_OK;
 	case WS_OPT_INT:
@@ -450,18 +439,6 @@ bool ws_opt_asks_help(int argc, char *const *argv)
 
 /* --- help --------------------------------------------------------------------- */
 
-/* Number of letters in the next line of a help text: up to a newline, or as many as fit. */
-static size_t line_length(const char *text)
-{
-	size_t len = strcspn(text, "\n");
-	const char *space;
-
-	if (len <= HELP_WIDTH)
-		return len;
-	space = ws_last_byte(text, ' ', HELP_WIDTH + 1);
-	return space ? (size_t)(space - text) : len;
-}
-
 void ws_opt_print_help(FILE *f, const struct ws_opt *opts, size_t nopts)
 {
 	for (size_t i = 0; i < nopts; i++) {
@@ -479,8 +456,12 @@ void ws_opt_print_help(FILE *f, const struct ws_opt *opts, size_t nopts)
 			n = 0;
 		}
 		for (;;) {
-			size_t len = line_length(line);
+			/* the next line: up to a newline, or as many words as fit */
+			size_t len = strcspn(line, "\n");
+			const char *space =
+			        len > HELP_WIDTH ? ws_last_byte(line, ' ', HELP_WIDTH + 1) : NULL;
 
+			len = space ? (size_t)(space - line) : len;
 			fprintf(f, "%*s%.*s\n", HELP_COLUMN - n, "", (int)len, line);
 			if (!line[len])
 				break;

@@ -79,17 +79,6 @@ void ws_outfile_hold_signals(bool are_held)
 		on_signal(waiting);
 }
 
-static void remember(struct ws_outfile_unfinished *u)
-{
-	ws_out_of_memory_first(ws_outfile_remove_unfinished);
-	for (size_t i = 0; i < MAX_PENDING; i++) {
-		if (atomic_load(&pending[i]))
-			continue;
-		atomic_store(&pending[i], u);
-		return;
-	}
-}
-
 static void forget(const struct ws_outfile_unfinished *u)
 {
 	for (size_t i = 0; i < MAX_PENDING; i++)
@@ -125,8 +114,15 @@ static struct ws_outfile_unfinished *make_unfinished(int folder, char *temp, con
 	              ? ws_folder_make(folder, temp, 0777)
 	              : ws_name_temporary(folder, temp, is_folder ? 0777 : 0666, is_folder);
 	why = errno;
-	if (*fd >= 0)
-		remember(u);
+	if (*fd >= 0) {
+		ws_out_of_memory_first(ws_outfile_remove_unfinished);
+		for (size_t i = 0; i < MAX_PENDING; i++) {
+			if (atomic_load(&pending[i]))
+				continue;
+			atomic_store(&pending[i], u);
+			break;
+		}
+	}
 	ws_outfile_hold_signals(false);
 	if (*fd < 0) {
 		free_unfinished(u);
@@ -495,30 +491,23 @@ static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *
 	return status;
 }
 
-/* Remove the files of an abandoned new folder. */
-static void remove_new(struct ws_outfolder_level *level)
-{
-	char **names;
-	int n;
-
-	if (level->is_shown && change_places(level))
-		return;
-	n = ws_folder_names(level->fd, &names);
-	for (int i = 0; i < n; free(names[i++]))
-		ws_name_remove(level->fd, names[i], false);
-	if (n >= 0)
-		free(names);
-}
-
 /* --- the end --- */
 
 static void release_folder(struct ws_outfolder *f, bool is_abandoned)
 {
+	char **names;
+	int n;
+
 	for (size_t i = f->depth; i-- > 0;) {
 		struct ws_outfolder_level *level = &f->levels[i];
 
-		if (is_abandoned && is_replacing(level))
-			remove_new(level);
+		if (is_abandoned && is_replacing(level) &&
+		    !(level->is_shown && change_places(level)) &&
+		    (n = ws_folder_names(level->fd, &names)) >= 0) {
+			for (int k = 0; k < n; free(names[k++]))
+				ws_name_remove(level->fd, names[k], false);
+			free(names);
+		}
 		if (is_abandoned && level->made)
 			ws_name_remove(level->made->folder, level->made->temp, true);
 		free_unfinished(level->made);

@@ -48,18 +48,6 @@ int ws_own_file_descriptor(const char *path)
 	return -1;
 }
 
-/* The reason why a special file cannot be written to; NULL: it can. */
-static const char *direct_problem(const struct ws_file_info *file)
-{
-	if (file->type == WS_FILE_DEVICE)
-		return NULL;
-	if (file->type == WS_FILE_FOLDER)
-		return "is a folder";
-	if (file->type != WS_FILE_PIPE)
-		return "is neither a file nor a pipe nor a character device";
-	return file->is_users ? NULL : "is a pipe that belongs to another user";
-}
-
 enum ws_status ws_own_file_direct(int folder, const char *name, const char *path, int *fd,
                                   struct ws_err *err)
 {
@@ -76,7 +64,12 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 	if (ws_file_look(folder, name, false, &seen) || seen.type == WS_FILE_REGULAR ||
 	    seen.type == WS_FILE_LINK)
 		return WS_OK;
-	problem = direct_problem(&seen);
+	problem = seen.type == WS_FILE_DEVICE   ? NULL
+	          : seen.type == WS_FILE_FOLDER ? "is a folder"
+	          : seen.type != WS_FILE_PIPE
+	                  ? "is neither a file nor a pipe nor a character device"
+	          : seen.is_users ? NULL
+	                          : "is a pipe that belongs to another user";
 	WS_FAIL_IF(problem, err, IO_WRITE, "cannot write to '%s': it %s; take another name", path,
 	           problem);
 	*fd = ws_file_open(folder, name, WS_FILE_DIRECT, 0);
@@ -88,19 +81,6 @@ enum ws_status ws_own_file_direct(int folder, const char *name, const char *path
 	close(*fd);
 	*fd = -1;
 	return WS_FAIL(err, IO_WRITE, "cannot write to '%s': somebody else replaced it", path);
-}
-
-/* Check the open file: its name may be another file's by now. */
-static enum ws_status check_open(const char *path, int *fd, struct ws_err *err)
-{
-	const char *problem = ws_own_file_problem(*fd, false, 0);
-
-	if (!problem)
-		return WS_OK;
-	close(*fd);
-	*fd = -1;
-	return WS_FAIL(err, IO_WRITE, "%s is not written to: it %s; take another name or folder",
-	               path, problem);
 }
 
 int ws_own_file_folder(const char *path, const char **name)
@@ -118,10 +98,21 @@ int ws_own_file_folder(const char *path, const char **name)
 enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
                                 struct ws_err *err)
 {
+	const char *problem;
+
 	*fd = ws_file_open(folder, name, WS_FILE_APPEND, 0);
 	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "cannot open %s: %s", path,
 	           strerror(errno));
-	return *fd < 0 ? cannot_open(path, err) : check_open(path, fd, err);
+	if (*fd < 0)
+		return cannot_open(path, err);
+	/* check the open file: its name may be another file's by now */
+	problem = ws_own_file_problem(*fd, false, 0);
+	if (!problem)
+		return WS_OK;
+	close(*fd);
+	*fd = -1;
+	return WS_FAIL(err, IO_WRITE, "%s is not written to: it %s; take another name or folder",
+	               path, problem);
 }
 
 enum ws_status ws_own_file_create(int folder, const char *name, const char *path, int *fd,

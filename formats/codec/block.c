@@ -70,43 +70,11 @@ void ws_block_header_put(uint8_t out[WS_BLOCK_HEADER_BYTES], const struct ws_blo
 	memcpy(out, &stored, sizeof(stored));
 }
 
-/* The values of a header whose checksum is right. */
-static enum ws_status check_block_header(const struct ws_block_header *h, uint64_t offset,
-                                         struct ws_err *err)
-{
-	char label[WS_BLOCK_LABEL_BYTES];
-
-	ws_block_label(label, h->kind, offset);
-	WS_FAIL_IF(h->kind == WS_KIND_API || h->kind == WS_KIND_NVTX, err, CORRUPT,
-	           "%s: its rows belong into blocks of kind thread_event", label);
-	WS_FAIL_IF(h->api_rows && h->kind != WS_KIND_THREAD_EVENT, err, CORRUPT,
-	           "%s: reserved bytes of its header are not 0", label);
-	WS_FAIL_IF(h->api_rows > h->rows, err, CORRUPT, "%s: %u of its %u rows are api rows", label,
-	           h->api_rows, h->rows);
-	WS_FAIL_IF(h->ncolumns == 0 || h->ncolumns > WS_MAX_COLUMNS, err, CORRUPT,
-	           "%s: it has %u columns, not 1 to %u", label, h->ncolumns, WS_MAX_COLUMNS);
-	WS_FAIL_IF(h->rows == 0 || h->rows > WS_MAX_BLOCK_ROWS, err, CORRUPT,
-	           "%s: it has %u rows, not 1 to %u", label, h->rows, WS_MAX_BLOCK_ROWS);
-	WS_FAIL_IF(h->body_size % WS_ALIGN_BYTES, err, CORRUPT,
-	           "%s: its body size %" PRIu64 " is not a multiple of %u", label, h->body_size,
-	           WS_ALIGN_BYTES);
-	WS_FAIL_IF(h->body_size > WS_MAX_BODY_BYTES, err, CORRUPT,
-	           "%s: its body size %" PRIu64 " is over the limit of %" PRIu64, label,
-	           h->body_size, WS_MAX_BODY_BYTES);
-	WS_FAIL_IF(h->rows / WS_MAX_ROWS_PER_BYTE > h->body_size + WS_BLOCK_HEADER_BYTES, err,
-	           CORRUPT, "%s: it has %u rows in %" PRIu64 " bytes, more than %u in each", label,
-	           h->rows, h->body_size + WS_BLOCK_HEADER_BYTES, WS_MAX_ROWS_PER_BYTE);
-	WS_FAIL_IF(h->body_size < (uint64_t)h->ncolumns * WS_DIR_ENTRY_BYTES, err, CORRUPT,
-	           "%s: its body of %" PRIu64 " bytes cannot hold the directory of %u columns",
-	           label, h->body_size, h->ncolumns);
-	WS_FAIL_IF(h->time_min_ns > h->time_max_ns, err, CORRUPT,
-	           "%s: its time range ends before it begins", label);
-	return WS_OK;
-}
-
 enum ws_status ws_block_header_get(const uint8_t *data, size_t size, uint64_t offset,
                                    struct ws_block_header *out, struct ws_err *err)
 {
+	char label[WS_BLOCK_LABEL_BYTES];
+
 	WS_FAIL_IF(size < WS_BLOCK_HEADER_BYTES, err, CORRUPT,
 	           "offset %" PRIu64 ": %zu bytes are too few for a block header", offset, size);
 	WS_FAIL_IF(memcmp(data, block_magic, sizeof(block_magic)) != 0, err, CORRUPT,
@@ -116,7 +84,33 @@ enum ws_status ws_block_header_get(const uint8_t *data, size_t size, uint64_t of
 	                   ws_checksum(data, offsetof(struct ws_block_header, header_checksum)),
 	           err, CORRUPT, "offset %" PRIu64 ": the checksum of a block header is wrong",
 	           offset);
-	return check_block_header(out, offset, err);
+	/* the values of a header whose checksum is right */
+	ws_block_label(label, out->kind, offset);
+	WS_FAIL_IF(out->kind == WS_KIND_API || out->kind == WS_KIND_NVTX, err, CORRUPT,
+	           "%s: its rows belong into blocks of kind thread_event", label);
+	WS_FAIL_IF(out->api_rows && out->kind != WS_KIND_THREAD_EVENT, err, CORRUPT,
+	           "%s: reserved bytes of its header are not 0", label);
+	WS_FAIL_IF(out->api_rows > out->rows, err, CORRUPT, "%s: %u of its %u rows are api rows",
+	           label, out->api_rows, out->rows);
+	WS_FAIL_IF(out->ncolumns == 0 || out->ncolumns > WS_MAX_COLUMNS, err, CORRUPT,
+	           "%s: it has %u columns, not 1 to %u", label, out->ncolumns, WS_MAX_COLUMNS);
+	WS_FAIL_IF(out->rows == 0 || out->rows > WS_MAX_BLOCK_ROWS, err, CORRUPT,
+	           "%s: it has %u rows, not 1 to %u", label, out->rows, WS_MAX_BLOCK_ROWS);
+	WS_FAIL_IF(out->body_size % WS_ALIGN_BYTES, err, CORRUPT,
+	           "%s: its body size %" PRIu64 " is not a multiple of %u", label, out->body_size,
+	           WS_ALIGN_BYTES);
+	WS_FAIL_IF(out->body_size > WS_MAX_BODY_BYTES, err, CORRUPT,
+	           "%s: its body size %" PRIu64 " is over the limit of %" PRIu64, label,
+	           out->body_size, WS_MAX_BODY_BYTES);
+	WS_FAIL_IF(out->rows / WS_MAX_ROWS_PER_BYTE > out->body_size + WS_BLOCK_HEADER_BYTES, err,
+	           CORRUPT, "%s: it has %u rows in %" PRIu64 " bytes, more than %u in each", label,
+	           out->rows, out->body_size + WS_BLOCK_HEADER_BYTES, WS_MAX_ROWS_PER_BYTE);
+	WS_FAIL_IF(out->body_size < (uint64_t)out->ncolumns * WS_DIR_ENTRY_BYTES, err, CORRUPT,
+	           "%s: its body of %" PRIu64 " bytes cannot hold the directory of %u columns",
+	           label, out->body_size, out->ncolumns);
+	WS_FAIL_IF(out->time_min_ns > out->time_max_ns, err, CORRUPT,
+	           "%s: its time range ends before it begins", label);
+	return WS_OK;
 }
 
 void ws_trailer_put(uint8_t out[WS_TRAILER_BYTES], uint64_t index_offset, uint64_t file_size)
@@ -186,26 +180,6 @@ void ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n)
 	b->capacity = capacity;
 }
 
-static void add_with_blobs(struct ws_row_buf *b, const void *row)
-{
-	for (unsigned c = 0; c < b->def->ncolumns; c++) {
-		const uint8_t *field = (const uint8_t *)row + b->def->columns[c].row_offset;
-		struct ws_row_column *column = &b->columns[c];
-		struct ws_bytes blob;
-
-		if (!is_blob(b->def, c)) {
-			column->v[b->rows] = ws_load_u64(field);
-			continue;
-		}
-		memcpy(&blob, field, sizeof(blob));
-		if (blob.len > WS_MAX_BLOB_BYTES)
-			blob.len = WS_MAX_BLOB_BYTES;
-		ws_buf_put(&column->bytes, blob.ptr, blob.len);
-		column->v[b->rows] = blob.len;
-		b->blob_bytes += blob.len;
-	}
-}
-
 void ws_row_buf_add(struct ws_row_buf *b, const void *row)
 {
 	const uint64_t *field = row;
@@ -213,9 +187,24 @@ void ws_row_buf_add(struct ws_row_buf *b, const void *row)
 
 	if (at == b->capacity)
 		ws_row_buf_reserve(b, at + 1);
-	if (b->has_blobs)
-		add_with_blobs(b, row);
-	else /* 8 bytes per column, one after the other */
+	if (b->has_blobs) {
+		for (unsigned c = 0; c < b->def->ncolumns; c++) {
+			const uint8_t *bytes = (const uint8_t *)row + b->def->columns[c].row_offset;
+			struct ws_row_column *column = &b->columns[c];
+			struct ws_bytes blob;
+
+			if (!is_blob(b->def, c)) {
+				column->v[b->rows] = ws_load_u64(bytes);
+				continue;
+			}
+			memcpy(&blob, bytes, sizeof(blob));
+			if (blob.len > WS_MAX_BLOB_BYTES)
+				blob.len = WS_MAX_BLOB_BYTES;
+			ws_buf_put(&column->bytes, blob.ptr, blob.len);
+			column->v[b->rows] = blob.len;
+			b->blob_bytes += blob.len;
+		}
+	} else /* 8 bytes per column, one after the other */
 		for (const struct ws_row_column *c = b->columns, *end = c + b->def->ncolumns;
 		     c < end; c++)
 			c->v[at] = *field++;
@@ -455,24 +444,6 @@ static void offer_plain_ones(struct ws_block_encoder *e, const struct column *c)
 			offer_plain(e, c, id, sizes.bytes[id]);
 }
 
-/* Finds the lane of each token at its first row: for kernels the stream of their configuration,
- * otherwise the value of the column. */
-static const uint64_t *find_lanes(struct ws_block_encoder *e, const struct column *c,
-                                  const struct prediction *p)
-{
-	const uint64_t *v = c->rows->columns[p->lane].v;
-
-	if (c->model->kind != WS_KIND_KERNEL)
-		return v;
-	for (uint32_t k = 0; k < e->tokens.count; k++) {
-		uint64_t config = v[e->tokens.first_row[k]];
-
-		e->lanes[e->tokens.first_row[k]] =
-		        config < e->config_count ? e->config_lanes[config] : 0;
-	}
-	return e->lanes;
-}
-
 static unsigned column_id(const struct column *c, unsigned position)
 {
 	return c->rows->def->columns[position].id;
@@ -492,8 +463,19 @@ static void offer_residual(struct ws_block_encoder *e, const struct column *c)
 	if (!p && c->position != c->model->durations)
 		return;
 	if (p) {
+		const uint64_t *lane = c->rows->columns[p->lane].v;
+
 		how.predictor = p->predictor;
-		how.lanes = find_lanes(e, c, p);
+		/* the lane of each token at its first row: the value of the column, but for kernels
+		   the stream of their configuration */
+		how.lanes = lane;
+		for (uint32_t k = 0; c->model->kind == WS_KIND_KERNEL && k < e->tokens.count; k++) {
+			const uint32_t row = e->tokens.first_row[k];
+
+			how.lanes = e->lanes;
+			e->lanes[row] =
+			        lane[row] < e->config_count ? e->config_lanes[lane[row]] : 0;
+		}
 	}
 	if (how.predictor == WS_PREDICT_END_BEFORE) {
 		how.durations = c->rows->columns[c->model->durations].v;
@@ -538,31 +520,6 @@ static void encode_column(struct ws_block_encoder *e, const struct column *c)
 
 #define MIN_TOKEN_ROWS 128u
 
-/* Finds tokens for the rows, and sets their columns in c if tokens save space. */
-static void find_tokens(struct ws_block_encoder *e, struct column *c)
-{
-	const struct ws_row_buf *rows = c->rows;
-	const uint64_t *columns[WS_TOKENS_MAX_COLUMNS];
-	const struct kind_model *m = NULL;
-
-	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
-		if (models[i].kind == rows->def->id && rows->rows >= MIN_TOKEN_ROWS)
-			m = &models[i];
-	for (unsigned k = 0; m && k < 3 && m->tuple[k].count; k++) {
-		c->tuple = 0;
-		for (unsigned i = 0; i < m->tuple[k].count; i++) {
-			columns[i] = rows->columns[m->tuple[k].position[i]].v;
-			c->tuple |= UINT64_C(1) << m->tuple[k].position[i];
-		}
-		ws_tokens_build(&e->tokens, columns, m->tuple[k].count, rows->rows);
-		if (e->tokens.count) {
-			c->carrier = m->tuple[k].position[0];
-			c->model = m;
-			return;
-		}
-	}
-}
-
 void ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows, uint64_t sequence,
                      struct ws_buf *out, struct ws_block_header *header)
 {
@@ -571,11 +528,29 @@ void ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows, 
 	struct ws_dir_entry entry;
 	struct column column = {.rows = rows, .out = out, .best = &entry};
 	size_t content;
+	const uint64_t *columns[WS_TOKENS_MAX_COLUMNS];
+	const struct kind_model *m = NULL;
 
 	out->len = 0;
 	ws_buf_reserve(out, WS_BLOCK_HEADER_BYTES + (size_t)ncolumns * WS_DIR_ENTRY_BYTES);
 	out->len = WS_BLOCK_HEADER_BYTES + (size_t)ncolumns * WS_DIR_ENTRY_BYTES;
-	find_tokens(e, &column);
+	/* find tokens for the rows; they are used if they save space */
+	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
+		if (models[i].kind == rows->def->id && rows->rows >= MIN_TOKEN_ROWS)
+			m = &models[i];
+	for (unsigned k = 0; m && k < 3 && m->tuple[k].count; k++) {
+		column.tuple = 0;
+		for (unsigned i = 0; i < m->tuple[k].count; i++) {
+			columns[i] = rows->columns[m->tuple[k].position[i]].v;
+			column.tuple |= UINT64_C(1) << m->tuple[k].position[i];
+		}
+		ws_tokens_build(&e->tokens, columns, m->tuple[k].count, rows->rows);
+		if (e->tokens.count) {
+			column.carrier = m->tuple[k].position[0];
+			column.model = m;
+			break;
+		}
+	}
 	for (unsigned c = 0; c < ncolumns; c++) {
 		column.position = c;
 		column.type = rows->def->columns[c].type;
@@ -651,32 +626,6 @@ static const char *column_label(char buf[128], const struct ws_block_view *view,
 		           ##__VA_ARGS__);                                             \
 	} while (0)
 
-/* Place column i: its stored bytes begin at *pos. decoded_bytes: of all columns so far. */
-static enum ws_status place_column(struct ws_block_view *view, unsigned i, const uint8_t **pos,
-                                   const uint8_t *end, uint64_t *decoded_bytes, struct ws_err *err)
-{
-	struct ws_block_column *c = &view->columns[i];
-	uint64_t left = (uint64_t)(end - *pos);
-
-	COLUMN_FAIL_IF(c->entry.stored_size > left, CORRUPT,
-	               "its %" PRIu32 " stored bytes run past the block's end, %" PRIu64
-	               " are left",
-	               c->entry.stored_size, left);
-	COLUMN_FAIL_IF(c->entry.encoded_size == 0 || c->entry.encoded_size > WS_MAX_ENCODED_BYTES,
-	               CORRUPT, "its encoded size %" PRIu32 " is not 1 to %" PRIu64,
-	               c->entry.encoded_size, WS_MAX_ENCODED_BYTES);
-	*decoded_bytes += c->entry.encoded_size;
-	COLUMN_FAIL_IF(*decoded_bytes > WS_MAX_DECODED_BYTES, CORRUPT,
-	               "the block's columns have more than %" PRIu64 " bytes when decompressed",
-	               WS_MAX_DECODED_BYTES);
-	for (unsigned k = 0; k < i; k++)
-		COLUMN_FAIL_IF(view->columns[k].entry.column == c->entry.column, CORRUPT,
-		               "the block has it twice");
-	c->stored = *pos;
-	*pos += c->entry.stored_size;
-	return WS_OK;
-}
-
 enum ws_status ws_block_view_open(struct ws_block_view *view, const struct ws_block_header *header,
                                   const uint8_t *body, uint64_t offset, struct ws_err *err)
 {
@@ -690,10 +639,29 @@ enum ws_status ws_block_view_open(struct ws_block_view *view, const struct ws_bl
 	ws_block_label(view->label, header->kind, offset);
 	for (unsigned i = 0; i < header->ncolumns; i++) {
 		struct ws_block_column *c = &view->columns[i];
+		uint64_t left;
 
 		memcpy(&c->entry, body + i * WS_DIR_ENTRY_BYTES, sizeof(c->entry));
 		c->position = view->def ? ws_schema_column(view->def, c->entry.column) : -1;
-		WS_FORWARD(place_column(view, i, &pos, end, &decoded_bytes, err));
+		left = (uint64_t)(end - pos);
+		COLUMN_FAIL_IF(c->entry.stored_size > left, CORRUPT,
+		               "its %" PRIu32 " stored bytes run past the block's end, %" PRIu64
+		               " are left",
+		               c->entry.stored_size, left);
+		COLUMN_FAIL_IF(c->entry.encoded_size == 0 ||
+		                       c->entry.encoded_size > WS_MAX_ENCODED_BYTES,
+		               CORRUPT, "its encoded size %" PRIu32 " is not 1 to %" PRIu64,
+		               c->entry.encoded_size, WS_MAX_ENCODED_BYTES);
+		decoded_bytes += c->entry.encoded_size;
+		COLUMN_FAIL_IF(decoded_bytes > WS_MAX_DECODED_BYTES, CORRUPT,
+		               "the block's columns have more than %" PRIu64
+		               " bytes when decompressed",
+		               WS_MAX_DECODED_BYTES);
+		for (unsigned k = 0; k < i; k++)
+			COLUMN_FAIL_IF(view->columns[k].entry.column == c->entry.column, CORRUPT,
+			               "the block has it twice");
+		c->stored = pos;
+		pos += c->entry.stored_size;
 	}
 	WS_FAIL_IF(header->body_size != ws_body_size((uint64_t)(pos - body), header->rows), err,
 	           CORRUPT, "%s: %td bytes after its last column belong to no column", view->label,
@@ -741,35 +709,13 @@ static int find_column(const struct ws_block_view *view, unsigned id)
 	return -1;
 }
 
-/* Whether the block has the columns needed to decode column i, with encodings that need no further
- * columns. */
-static enum ws_status check_parameter(const struct ws_block_view *view, unsigned i,
-                                      struct ws_err *err)
-{
-	const struct ws_dir_entry *e = &view->columns[i].entry;
-	unsigned carrier = ws_parameter_carrier(e->parameter);
-	unsigned durations = ws_parameter_durations(e->parameter);
-	int needs = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL;
-	int k;
-
-	COLUMN_FAIL_IF((!needs && e->parameter) ||
-	                       (e->encoding == WS_ENCODING_BY_TOKEN && (!carrier || durations)),
-	               CORRUPT, "its parameter is %" PRIu32 ", which its encoding %s does not have",
-	               e->parameter, ws_encoding_name(e->encoding));
-	k = carrier ? find_column(view, carrier) : 0;
-	COLUMN_FAIL_IF(carrier && (k < 0 || view->columns[k].entry.encoding != WS_ENCODING_TOKEN),
-	               CORRUPT, "column %u, which should carry its tokens, does not", carrier);
-	k = durations ? find_column(view, durations) : 0;
-	COLUMN_FAIL_IF(durations && (k < 0 || view->columns[k].entry.type != WS_TYPE_DUR ||
-	                             ws_parameter_durations(view->columns[k].entry.parameter)),
-	               CORRUPT, "column %u, which should have its durations, does not", durations);
-	return WS_OK;
-}
 enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned i,
                                      struct ws_err *err)
 {
 	const struct ws_block_column *c = &view->columns[i];
 	const struct ws_dir_entry *e = &c->entry;
+	unsigned carrier, durations;
+	int needs, k;
 
 	if (c->position >= 0)
 		COLUMN_FAIL_IF(view->def->columns[c->position].type != e->type, CORRUPT,
@@ -786,7 +732,20 @@ enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned 
 	COLUMN_FAIL_IF(!ws_encoding_fits(e->encoding, e->type), CORRUPT,
 	               "its encoding %s does not fit its type %s", ws_encoding_name(e->encoding),
 	               ws_type_name(e->type));
-	WS_FORWARD(check_parameter(view, i, err));
+	carrier = ws_parameter_carrier(e->parameter);
+	durations = ws_parameter_durations(e->parameter);
+	needs = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL;
+	COLUMN_FAIL_IF((!needs && e->parameter) ||
+	                       (e->encoding == WS_ENCODING_BY_TOKEN && (!carrier || durations)),
+	               CORRUPT, "its parameter is %" PRIu32 ", which its encoding %s does not have",
+	               e->parameter, ws_encoding_name(e->encoding));
+	k = carrier ? find_column(view, carrier) : 0;
+	COLUMN_FAIL_IF(carrier && (k < 0 || view->columns[k].entry.encoding != WS_ENCODING_TOKEN),
+	               CORRUPT, "column %u, which should carry its tokens, does not", carrier);
+	k = durations ? find_column(view, durations) : 0;
+	COLUMN_FAIL_IF(durations && (k < 0 || view->columns[k].entry.type != WS_TYPE_DUR ||
+	                             ws_parameter_durations(view->columns[k].entry.parameter)),
+	               CORRUPT, "column %u, which should have its durations, does not", durations);
 	COLUMN_FAIL_IF(e->compression == WS_COMPRESSION_NONE && e->stored_size != e->encoded_size,
 	               CORRUPT,
 	               "it is not compressed, but its sizes differ: %" PRIu32 " and %" PRIu32,

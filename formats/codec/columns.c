@@ -788,47 +788,6 @@ bool ws_residual_size_is_possible(uint64_t size, uint64_t n)
 	return size >= HEAD_BYTES + n && size <= 64 + n * (10 + 2 * WS_VARINT_MAX);
 }
 
-/* Reads the part before the symbols: unit, lanes and measures. */
-static enum ws_status get_tables(struct ws_residual *r, struct ws_cursor *c,
-                                 const struct ws_tokens *t, uint32_t n, struct ws_err *err)
-{
-	const uint8_t *lanes, *scales;
-	uint32_t start = 0;
-	uint64_t nlanes = 0;
-
-	WS_FORWARD(ws_cursor_varint(c, &r->quantum, err));
-	WS_FORWARD(ws_cursor_varint(c, &nlanes, err));
-	WS_FAIL_IF(nlanes < 1 || nlanes > MAX_LANES || nlanes > r->nmeasures, err, CORRUPT,
-	           "%llu lanes for %u tokens", (unsigned long long)nlanes, r->nmeasures);
-	r->nlanes = (uint32_t)nlanes;
-	if (nlanes > 1) {
-		WS_FORWARD(ws_cursor_bytes(c, r->nmeasures, &lanes, err));
-		memcpy(r->lane_of_token, lanes, r->nmeasures);
-		for (uint32_t k = 0; k < r->nmeasures; k++)
-			WS_FAIL_IF(lanes[k] >= nlanes, err, CORRUPT, "token %u has lane %u of %u",
-			           k, lanes[k], r->nlanes);
-	}
-	WS_FORWARD(ws_cursor_bytes(c, r->nmeasures, &scales, err));
-	for (uint32_t k = 0; k < r->nmeasures; k++) {
-		struct measure *m = &r->measure[k];
-
-		m->rows = t->count ? t->rows[k] : n;
-		m->scale = scales[k];
-		WS_FAIL_IF(shift_of(m) > MAX_SHIFT, err, CORRUPT,
-		           "token %u has %u low bits, more than %u", k, shift_of(m), MAX_SHIFT);
-		WS_FORWARD(ws_cursor_varint(c, &m->base, err));
-		m->base = ws_unzigzag(m->base);
-	}
-	order_by_scale(r);
-	for (uint32_t k = 0; k < r->nmeasures; k++) {
-		struct measure *m = &r->measure[r->order[k]];
-
-		m->start = r->cursor[r->order[k]] = start;
-		start += m->rows;
-	}
-	return WS_OK;
-}
-
 /* `count` low bits, `bit` bits behind p; the 8 bytes there can be read. */
 static inline uint64_t bits_at(const uint8_t *p, uint64_t bit, unsigned count)
 {
@@ -876,17 +835,65 @@ static uint64_t unpack(const struct measure *m, const uint8_t *symbols, const st
 	return bit;
 }
 
-/* Read symbols, low bits, remainders and escapes, which end c, into r->clustered. */
-static enum ws_status get_clustered(struct ws_residual *r, bool has_remainders, struct ws_cursor *c,
-                                    uint32_t n, struct ws_err *err)
+enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_how *how,
+                               const uint8_t *data, size_t size, uint32_t n, uint64_t *v,
+                               struct ws_err *err)
 {
-	const uint8_t *symbols, *bits, *remainders;
-	const size_t nlow = low_bytes(r);
+	struct ws_cursor c = {data, data + size};
+	const struct ws_tokens *t = how->tokens;
+	const uint64_t *d = how->durations;
+	const uint8_t *head, *lanes, *scales, *symbols, *bits, *remainders;
+	uint64_t last = 0;
+	uint32_t start;
+	uint64_t nlanes, bit;
+	size_t nlow;
 	struct ws_cursor low;
-	uint64_t bit = 0;
 
-	WS_FORWARD(ws_cursor_bytes(c, n, &symbols, err));
-	WS_FORWARD(ws_cursor_bytes(c, nlow, &bits, err));
+	WS_FORWARD(ws_cursor_bytes(&c, HEAD_BYTES, &head, err));
+	WS_FAIL_IF(head[0] >= WS_PREDICTOR_END || head[1] > 1, err, CORRUPT,
+	           "residuals of kind %u, %u are not defined", head[0], head[1]);
+	WS_FAIL_IF((head[0] == WS_PREDICT_END_BEFORE) != !!d, err, CORRUPT,
+	           "its predictor is %u, but its parameter names %s durations", head[0],
+	           d ? "a column of" : "no");
+	r->nmeasures = t->count ? t->count : 1;
+	/* the part before the symbols: unit, lanes and measures */
+	start = 0;
+	nlanes = 0;
+	WS_FORWARD(ws_cursor_varint(&c, &r->quantum, err));
+	WS_FORWARD(ws_cursor_varint(&c, &nlanes, err));
+	WS_FAIL_IF(nlanes < 1 || nlanes > MAX_LANES || nlanes > r->nmeasures, err, CORRUPT,
+	           "%llu lanes for %u tokens", (unsigned long long)nlanes, r->nmeasures);
+	r->nlanes = (uint32_t)nlanes;
+	if (nlanes > 1) {
+		WS_FORWARD(ws_cursor_bytes(&c, r->nmeasures, &lanes, err));
+		memcpy(r->lane_of_token, lanes, r->nmeasures);
+		for (uint32_t k = 0; k < r->nmeasures; k++)
+			WS_FAIL_IF(lanes[k] >= nlanes, err, CORRUPT, "token %u has lane %u of %u",
+			           k, lanes[k], r->nlanes);
+	}
+	WS_FORWARD(ws_cursor_bytes(&c, r->nmeasures, &scales, err));
+	for (uint32_t k = 0; k < r->nmeasures; k++) {
+		struct measure *m = &r->measure[k];
+
+		m->rows = t->count ? t->rows[k] : n;
+		m->scale = scales[k];
+		WS_FAIL_IF(shift_of(m) > MAX_SHIFT, err, CORRUPT,
+		           "token %u has %u low bits, more than %u", k, shift_of(m), MAX_SHIFT);
+		WS_FORWARD(ws_cursor_varint(&c, &m->base, err));
+		m->base = ws_unzigzag(m->base);
+	}
+	order_by_scale(r);
+	for (uint32_t k = 0; k < r->nmeasures; k++) {
+		struct measure *m = &r->measure[r->order[k]];
+
+		m->start = r->cursor[r->order[k]] = start;
+		start += m->rows;
+	}
+	/* symbols, low bits, remainders and escapes */
+	nlow = low_bytes(r);
+	bit = 0;
+	WS_FORWARD(ws_cursor_bytes(&c, n, &symbols, err));
+	WS_FORWARD(ws_cursor_bytes(&c, nlow, &bits, err));
 	low = (struct ws_cursor){bits, bits + nlow};
 	for (uint32_t k = 0; k < r->nmeasures; k++) {
 		const struct measure *m = &r->measure[r->order[k]];
@@ -896,8 +903,8 @@ static enum ws_status get_clustered(struct ws_residual *r, bool has_remainders, 
 	if (r->quantum != 1)
 		for (uint32_t i = 0; i < n; i++)
 			r->clustered[i] *= r->quantum;
-	if (has_remainders) {
-		WS_FORWARD(ws_cursor_bytes(c, n, &remainders, err));
+	if (head[1]) {
+		WS_FORWARD(ws_cursor_bytes(&c, n, &remainders, err));
 		for (uint32_t i = 0; i < n; i++)
 			r->clustered[i] += ws_unzigzag(remainders[i]);
 	}
@@ -905,33 +912,11 @@ static enum ws_status get_clustered(struct ws_residual *r, bool has_remainders, 
 	     p++) {
 		uint64_t *value = &r->clustered[p - symbols];
 
-		WS_FORWARD(ws_cursor_varint(c, value, err));
+		WS_FORWARD(ws_cursor_varint(&c, value, err));
 		*value = ws_unzigzag(*value);
 	}
-	WS_FAIL_IF(c->pos != c->end, err, CORRUPT, "%zu bytes are left after the last row",
-	           ws_cursor_left(c));
-	return WS_OK;
-}
-
-enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_how *how,
-                               const uint8_t *data, size_t size, uint32_t n, uint64_t *v,
-                               struct ws_err *err)
-{
-	struct ws_cursor c = {data, data + size};
-	const struct ws_tokens *t = how->tokens;
-	const uint64_t *d = how->durations;
-	const uint8_t *head;
-	uint64_t last = 0;
-
-	WS_FORWARD(ws_cursor_bytes(&c, HEAD_BYTES, &head, err));
-	WS_FAIL_IF(head[0] >= WS_PREDICTOR_END || head[1] > 1, err, CORRUPT,
-	           "residuals of kind %u, %u are not defined", head[0], head[1]);
-	WS_FAIL_IF((head[0] == WS_PREDICT_END_BEFORE) != !!d, err, CORRUPT,
-	           "its predictor is %u, but its parameter names %s durations", head[0],
-	           d ? "a column of" : "no");
-	r->nmeasures = t->count ? t->count : 1;
-	WS_FORWARD(get_tables(r, &c, t, n, err));
-	WS_FORWARD(get_clustered(r, head[1], &c, n, err));
+	WS_FAIL_IF(c.pos != c.end, err, CORRUPT, "%zu bytes are left after the last row",
+	           ws_cursor_left(&c));
 
 	if (head[0] != WS_PREDICT_NOTHING && r->nlanes > 1) {
 		memset(r->lane_begun, 0, r->nlanes * sizeof(*r->lane_begun));

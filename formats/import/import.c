@@ -68,18 +68,12 @@ static bool is_list_of_documents(const char *text, const char *end)
 	return text < end && *text == '[' && events && (!phase || events < phase);
 }
 
-/* The first key of an object. */
-static bool has_first_key(const char *text, const char *end, const char *key)
+static bool is_rocprof_json(const char *text, const char *end)
 {
 	text = begin_of(text, end);
 	if (text == end || *text++ != '{')
 		return false;
-	return begins(begin_of(text, end), end, key);
-}
-
-static bool is_rocprof_json(const char *text, const char *end)
-{
-	return has_first_key(text, end, "\"rocprofiler-sdk-tool\"");
+	return begins(begin_of(text, end), end, "\"rocprofiler-sdk-tool\"");
 }
 
 static bool is_rocprof_database(const char *text, const char *end)
@@ -212,23 +206,6 @@ const char *ws_import_cure(const char *path)
 /* Higher than a recorder's, for a few percent of size: an import has the time. */
 #define ZSTD_LEVEL 9
 
-/* Whether the trace has any events. */
-static bool has_events(const struct ws_import_stats *s)
-{
-	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,       WS_KIND_API,
-	                                     WS_KIND_NVTX,         WS_KIND_MEMCPY,
-	                                     WS_KIND_MEMSET,       WS_KIND_SYNC,
-	                                     WS_KIND_MEMORY,       WS_KIND_OVERHEAD,
-	                                     WS_KIND_COUNTER,      WS_KIND_CPU_OP,
-	                                     WS_KIND_GRAPH_LAUNCH, WS_KIND_GPU_RANGE,
-	                                     WS_KIND_PYTHON_CALL};
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		n += s->rows[kinds[i]];
-	return n > 0;
-}
-
 /* A message that names the kind of file is of more use than an empty report. */
 static enum ws_status refuse_empty(const struct ws_importer *importer,
                                    const struct ws_import_stats *s, struct ws_err *err)
@@ -253,6 +230,14 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
                                 const char *out_path, const struct ws_import_opts *opts,
                                 struct ws_import_stats *stats, struct ws_err *err)
 {
+	static const enum ws_kind events[] = {WS_KIND_KERNEL,       WS_KIND_API,
+	                                      WS_KIND_NVTX,         WS_KIND_MEMCPY,
+	                                      WS_KIND_MEMSET,       WS_KIND_SYNC,
+	                                      WS_KIND_MEMORY,       WS_KIND_OVERHEAD,
+	                                      WS_KIND_COUNTER,      WS_KIND_CPU_OP,
+	                                      WS_KIND_GRAPH_LAUNCH, WS_KIND_GPU_RANGE,
+	                                      WS_KIND_PYTHON_CALL};
+	uint64_t nevents = 0;
 	const struct ws_trace_writer_opts writer_opts = {.zstd_level = ZSTD_LEVEL};
 	struct ws_import_clock clock = {0};
 	struct ws_import_out o;
@@ -268,7 +253,9 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 	if (status == WS_OK)
 		ws_import_out_finish(&o);
 	WS_THEN(status, ws_trace_writer_close(w, err));
-	if (status == WS_OK && !has_events(stats))
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		nevents += stats->rows[events[i]];
+	if (status == WS_OK && !nevents)
 		status = refuse_empty(importer, stats, err);
 	ws_import_out_free(&o);
 	ws_trace_writer_free(w);

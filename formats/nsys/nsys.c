@@ -217,34 +217,6 @@ static enum ws_status refuse_unfinished(sqlite3 *db, struct ws_err *err)
 	return WS_OK;
 }
 
-/* Open a file read-only, and harden it. */
-static enum ws_status open_database(sqlite3 **db, const char *path, struct ws_err *err)
-{
-	/* without a mutex, for one thread: it would be taken for each value of each row */
-	const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-	char *uri = sqlite3_mprintf("file:%s?mode=ro&immutable=1", path);
-	enum ws_status status = WS_OK;
-
-	*db = NULL;
-	/* a path with characters that mean something in a URI is opened by its name alone */
-	if (!uri || strpbrk(path, "?#%") != NULL) {
-		sqlite3_free(uri);
-		uri = sqlite3_mprintf("%s", path);
-	}
-	if (!uri || sqlite3_open_v2(uri, db, flags, NULL) != SQLITE_OK)
-		status = WS_FAIL(err, IO_READ, "cannot open the database: %s",
-		                 *db ? sqlite3_errmsg(*db) : "no memory");
-	sqlite3_free(uri);
-	WS_THEN(status, refuse_unfinished(*db, err));
-	if (status != WS_OK) {
-		sqlite3_close(*db);
-		*db = NULL;
-		return status;
-	}
-	ws_import_nsys_harden(*db);
-	return WS_OK;
-}
-
 static int count_work(void *ctx)
 {
 	struct ws_nsys *n = ctx;
@@ -263,15 +235,6 @@ static int64_t one_number(sqlite3 *db, const char *sql)
 		value = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	return value;
-}
-
-/* Does any call launch a kernel or a graph? */
-static bool has_launch(const struct ws_nsys *n)
-{
-	return one_number(n->db, "SELECT EXISTS(SELECT 1 FROM main.CUPTI_ACTIVITY_KIND_RUNTIME "
-	                         "WHERE nameId IN (SELECT id FROM main.StringIds WHERE "
-	                         "instr(value, 'LaunchKernel') OR instr(value, 'GraphLaunch') OR "
-	                         "instr(value, 'LaunchCooperative')))") > 0;
 }
 
 /* Does a column exist? column NULL: does a table exist, which may be a virtual one? */
@@ -299,31 +262,6 @@ static int has_table(struct ws_nsys *n, const char *name)
 	found = sqlite3_step(n->table) == SQLITE_ROW;
 	sqlite3_reset(n->table);
 	return found;
-}
-
-/* Map StringIds.id to rows, unless SQLite finds rows by it, and prepare to look texts up. */
-static void open_strings(struct ws_nsys *n)
-{
-	sqlite3_stmt *stmt;
-
-	if (!has_table(n, "StringIds"))
-		return;
-	if (one_number(n->db, "SELECT count(*) FROM pragma_table_info('StringIds') WHERE "
-	                      "lower(name) = 'id' AND pk = 1 AND upper(type) = 'INTEGER'") != 1 &&
-	    sqlite3_prepare_v2(n->db, "SELECT id, rowid FROM main.StringIds", -1, &stmt, NULL) ==
-	            SQLITE_OK) {
-		while (sqlite3_step(stmt) == SQLITE_ROW)
-			ws_map_add(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
-			           (uint64_t)sqlite3_column_int64(stmt, 1));
-		sqlite3_finalize(stmt);
-		n->strings_by_row = true;
-	}
-	if (sqlite3_prepare_v2(n->db,
-	                       n->strings_by_row
-	                               ? "SELECT value FROM main.StringIds WHERE rowid = ?1"
-	                               : "SELECT value FROM main.StringIds WHERE id = ?1",
-	                       -1, &n->string, NULL) != SQLITE_OK)
-		ws_import_warn(n->out, "StringIds cannot be read: %s", sqlite3_errmsg(n->db));
 }
 
 /* The tables that are imported, by their names. */
@@ -609,73 +547,6 @@ static void fact(struct ws_nsys *n, const char *table, const char *name, struct 
 	sqlite3_free(sql);
 }
 
-/* Records have CUDA's numbers of devices; the table of GPUs may have other numbers. */
-static void read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_of_gpu)
-{
-	struct ws_map gpu_of_cuda = {0};
-	struct rows rows;
-	int differ = 0;
-
-	open_table(n, WS_NSYS_CUDA_DEVICE, "", &rows);
-	while (next_row(&rows)) {
-		uint64_t gpu = u64_at(&rows, WS_NSYS_CUDA_DEVICE_gpuId);
-		uint64_t cuda = u64_at(&rows, WS_NSYS_CUDA_DEVICE_cudaId);
-		const uint64_t *known = ws_map_get(&gpu_of_cuda, cuda);
-
-		differ |= known && *known != gpu;
-		if (known) {
-			ws_import_skip(n->out, "devices that were told before", 1);
-			continue;
-		}
-		ws_import_keep(n->out, 1);
-		ws_map_add(&gpu_of_cuda, cuda, gpu);
-		ws_map_add(cuda_of_gpu, gpu, cuda);
-	}
-	close_rows(&rows);
-	ws_map_free(&gpu_of_cuda);
-	if (differ)
-		ws_import_warn(n->out,
-		               "processes number the devices differently: names and sizes of "
-		               "a device number are those of the first process");
-}
-
-static void import_devices(struct ws_nsys *n)
-{
-	static const struct {
-		enum ws_nsys_column column;
-		const char *attr;
-	} attrs[] = {
-#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
-#include "formats/nsys/nsys.def"
-	};
-	struct ws_map cuda_of_gpu = {0};
-	struct rows rows;
-
-	read_cuda_devices(n, &cuda_of_gpu);
-	open_table(n, WS_NSYS_GPU, "ORDER BY 2", &rows);
-	while (next_row(&rows)) {
-		const uint64_t gpu = u64_at(&rows, WS_NSYS_GPU_id);
-		const uint64_t *cuda = ws_map_get(&cuda_of_gpu, gpu);
-		const uint64_t id = cuda ? *cuda : gpu;
-
-		/* adapters of other makers are listed, too */
-		if (cuda_of_gpu.n ? !cuda
-		                  : !is_null(&rows, WS_NSYS_GPU_computeMajor) &&
-		                            !i64_at(&rows, WS_NSYS_GPU_computeMajor)) {
-			ws_import_skip(n->out, "adapters that are no CUDA devices", 1);
-			continue;
-		}
-		ws_import_keep(n->out, 1);
-		ws_import_device(n->out, id, text_at(&rows, WS_NSYS_GPU_name));
-		for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
-			if (!is_null(&rows, attrs[i].column))
-				ws_import_device_attr(n->out, id, attrs[i].attr,
-				                      i64_at(&rows, attrs[i].column));
-	}
-	close_rows(&rows);
-	ws_map_free(&cuda_of_gpu);
-}
-
 static void import_info(struct ws_nsys *n)
 {
 	static const struct {
@@ -686,7 +557,18 @@ static void import_info(struct ws_nsys *n)
 	};
 	struct ws_import_stats *stats = n->out->stats;
 	struct ws_buf value = {0};
-	struct rows rows;
+	struct rows rows, pairs;
+	static const struct {
+		enum ws_nsys_column column;
+		const char *attr;
+	} attrs[] = {
+#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
+#include "formats/nsys/nsys.def"
+	};
+	struct ws_map cuda_of_gpu = {0};
+	struct rows gpus;
+	struct ws_map gpu_of_cuda = {0};
+	int differ = 0;
 
 	/* the version of the schema; its table has had two names */
 	fact(n, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION", &value);
@@ -714,7 +596,51 @@ static void import_info(struct ws_nsys *n)
 		n->clock->base_ns = i64_at(&rows, WS_NSYS_SESSION_utcEpochNs);
 	}
 	close_rows(&rows);
-	import_devices(n);
+	/* the table of GPUs */
+	/* records have CUDA's numbers of devices; the table of GPUs may have other numbers */
+	open_table(n, WS_NSYS_CUDA_DEVICE, "", &pairs);
+	while (next_row(&pairs)) {
+		uint64_t gpu = u64_at(&pairs, WS_NSYS_CUDA_DEVICE_gpuId);
+		uint64_t cuda = u64_at(&pairs, WS_NSYS_CUDA_DEVICE_cudaId);
+		const uint64_t *known = ws_map_get(&gpu_of_cuda, cuda);
+
+		differ |= known && *known != gpu;
+		if (known) {
+			ws_import_skip(n->out, "devices that were told before", 1);
+			continue;
+		}
+		ws_import_keep(n->out, 1);
+		ws_map_add(&gpu_of_cuda, cuda, gpu);
+		ws_map_add(&cuda_of_gpu, gpu, cuda);
+	}
+	close_rows(&pairs);
+	ws_map_free(&gpu_of_cuda);
+	if (differ)
+		ws_import_warn(n->out,
+		               "processes number the devices differently: names and sizes of "
+		               "a device number are those of the first process");
+	open_table(n, WS_NSYS_GPU, "ORDER BY 2", &gpus);
+	while (next_row(&gpus)) {
+		const uint64_t gpu = u64_at(&gpus, WS_NSYS_GPU_id);
+		const uint64_t *cuda = ws_map_get(&cuda_of_gpu, gpu);
+		const uint64_t id = cuda ? *cuda : gpu;
+
+		/* adapters of other makers are listed, too */
+		if (cuda_of_gpu.n ? !cuda
+		                  : !is_null(&gpus, WS_NSYS_GPU_computeMajor) &&
+		                            !i64_at(&gpus, WS_NSYS_GPU_computeMajor)) {
+			ws_import_skip(n->out, "adapters that are no CUDA devices", 1);
+			continue;
+		}
+		ws_import_keep(n->out, 1);
+		ws_import_device(n->out, id, text_at(&gpus, WS_NSYS_GPU_name));
+		for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
+			if (!is_null(&gpus, attrs[i].column))
+				ws_import_device_attr(n->out, id, attrs[i].attr,
+				                      i64_at(&gpus, attrs[i].column));
+	}
+	close_rows(&gpus);
+	ws_map_free(&cuda_of_gpu);
 }
 
 /* --- tables whose rows are records of one kind. Tables of our own are trusted no more than others:
@@ -980,28 +906,6 @@ static void on_nvtx_payload(const struct rows *r)
 	n->event_payload[n->nevent_payloads++] = (struct ws_map_entry){event, *payload};
 }
 
-static void import_records(struct ws_nsys *n)
-{
-	struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS];
-	char table[64];
-
-	import_table(n, WS_NSYS_CONTEXT);
-	import_table(n, WS_NSYS_STREAM);
-	/* calls first: other tables may lack the process, and calls have it */
-	for (enum ws_nsys_table t = WS_NSYS_RUNTIME; t <= WS_NSYS_GRAPH_NODE; t++)
-		import_table(n, t);
-	for (size_t i = 0; i < ws_nsys_own_kinds_count; i++) {
-		const enum ws_kind kind = ws_nsys_own_kinds[i];
-		struct rows rows = {.n = n, .table = table, .columns = columns};
-
-		ws_nsys_own_name(kind, table);
-		rows.ncolumns = (int)ws_nsys_own_columns(kind, columns);
-		open_rows(&rows, "");
-		import_rows(&rows, kind);
-	}
-	each_row(n, WS_NSYS_OWN_PAYLOAD, on_nvtx_payload);
-}
-
 /* --- NVTX_EVENTS: ranges become pushes and pops again, in domains with their names --- */
 
 /* A domain belongs to a process; its number is small. */
@@ -1058,23 +962,21 @@ static void domain_of(const struct rows *r, uint64_t *id)
 	name_domain(r, key, (struct ws_bytes){NULL, 0}, id);
 }
 
-/* The payload of an event in one of our own exports, whose events mostly come in order. */
-static const uint64_t *own_payload(struct ws_nsys *n, uint64_t event)
-{
-	size_t at = n->event_payload_at;
-
-	if (at == n->nevent_payloads || n->event_payload[at].key != event)
-		WS_COUNT_FIRST(at, n->nevent_payloads, n->event_payload[at].key < event);
-	if (at == n->nevent_payloads || n->event_payload[at].key != event)
-		return ws_map_get(&n->other_payloads, event);
-	n->event_payload_at = at + 1;
-	return &n->event_payload[at].value;
-}
-
 static void payload(const struct rows *r, uint64_t *id)
 {
-	const uint64_t *own = own_payload(r->n, u64_at(r, WS_NSYS_NVTX_eventId));
+	const uint64_t event = u64_at(r, WS_NSYS_NVTX_eventId), *own;
+	struct ws_nsys *n = r->n;
+	size_t at = n->event_payload_at;
 
+	/* in one of our own exports, events mostly come in order */
+	if (at == n->nevent_payloads || n->event_payload[at].key != event)
+		WS_COUNT_FIRST(at, n->nevent_payloads, n->event_payload[at].key < event);
+	if (at < n->nevent_payloads && n->event_payload[at].key == event) {
+		own = &n->event_payload[at].value;
+		n->event_payload_at = at + 1;
+	} else {
+		own = ws_map_get(&n->other_payloads, event);
+	}
 	*id = own ? *own : 0;
 	for (size_t i = 0; i < WS_NSYS_PAYLOADS && !own; i++) {
 		const struct ws_nsys_payload *p = &ws_nsys_payloads[i];
@@ -1105,37 +1007,12 @@ static void take_range(const struct rows *r, struct ws_import_range *range)
 	payload(r, &range->payload);
 }
 
-static void on_thread_name(const struct rows *r)
-{
-	struct ws_row_thread row = {.pid = pid_at(r, WS_NSYS_NVTX_globalTid),
-	                            .tid = (uint64_t)i64_at(r, WS_NSYS_NVTX_globalTid) & 0xffffff};
-
-	thread_at(r, WS_NSYS_NVTX_globalTid, &row.id);
-	message(r, &row.name);
-	ws_import_keep(r->n->out, 1);
-	if (row.name)
-		ws_import_row(r->n->out, WS_KIND_THREAD, &row);
-}
-
-/* Is this start/end range the one before it, equal in every field? */
-static bool is_last_again(const struct rows *r, const struct ws_import_range *range)
-{
-	struct ws_nsys *n = r->n;
-	const struct ws_import_range last = n->last_start_end;
-	const uint64_t id = u64_at(r, WS_NSYS_NVTX_rangeId), last_id = n->last_range_id;
-
-	n->last_start_end = *range;
-	n->last_range_id = id;
-	return last.thread == range->thread && last.start_ns == range->start_ns &&
-	       last.end_ns == range->end_ns && last.domain == range->domain &&
-	       last.name == range->name && last.category == range->category &&
-	       last.color == range->color && last.payload == range->payload && last_id == id;
-}
-
 static void on_range(const struct rows *r, struct ws_import_nest *nest, bool push_pop)
 {
 	struct ws_import_range range = {.start_ns = i64_at(r, WS_NSYS_NVTX_start),
 	                                .end_ns = WS_IMPORT_OPEN};
+	const struct ws_import_range last = r->n->last_start_end;
+	const uint64_t id = u64_at(r, WS_NSYS_NVTX_rangeId), last_id = r->n->last_range_id;
 	uint64_t end_thread;
 	int64_t dur_ns;
 
@@ -1152,88 +1029,30 @@ static void on_range(const struct rows *r, struct ws_import_nest *nest, bool pus
 		ws_import_nest_add(nest, &range);
 		return;
 	}
-	if (is_last_again(r, &range)) {
+	r->n->last_start_end = range;
+	r->n->last_range_id = id;
+	if (last.thread == range.thread && last.start_ns == range.start_ns &&
+	    last.end_ns == range.end_ns && last.domain == range.domain && last.name == range.name &&
+	    last.category == range.category && last.color == range.color &&
+	    last.payload == range.payload && last_id == id) {
 		r->n->out->lost[WS_LOST_import_duplicate]++;
 		return;
 	}
 	end_thread = range.thread;
 	if (!is_null(r, WS_NSYS_NVTX_endGlobalTid))
 		thread_at(r, WS_NSYS_NVTX_endGlobalTid, &end_thread);
-	ws_import_start_end(r->n->out, &range, end_thread,
-	                    u64_at(r, WS_NSYS_NVTX_rangeId) & WS_RANGE_OF_THREAD);
-}
-
-static void on_event(const struct rows *r, struct ws_import_nest *nest)
-{
-	struct ws_import_range mark = {.start_ns = i64_at(r, WS_NSYS_NVTX_start)};
-	struct ws_row_category category = {.id = u64_at(r, WS_NSYS_NVTX_category)};
-
-	switch (i64_at(r, WS_NSYS_NVTX_eventType)) {
-	case WS_NSYS_PUSH_POP:
-	case WS_NSYS_IMPORTED_PUSH_POP:
-		on_range(r, nest, true);
-		return;
-	case WS_NSYS_START_END:
-	case WS_NSYS_IMPORTED_START_END:
-		on_range(r, nest, false);
-		return;
-	case WS_NSYS_MARK:
-		if (!ws_import_time_ok(r->n->out, mark.start_ns, 0))
-			return;
-		take_range(r, &mark);
-		ws_import_keep(r->n->out, 1);
-		ws_import_mark(r->n->out, &mark);
-		return;
-	case WS_NSYS_CATEGORY:
-		domain_of(r, &category.domain);
-		message(r, &category.name);
-		ws_import_record(r->n->out, WS_KIND_CATEGORY, &category);
-		return;
-	case WS_NSYS_THREAD_NAME:
-		on_thread_name(r);
-		return;
-	case WS_NSYS_DOMAIN_CREATE: /* read_domains has read the names */
-	case WS_NSYS_DOMAIN_DESTROY:
-		ws_import_keep(r->n->out, 1);
-		return;
-	default:
-		ws_import_skip(r->n->out, "NVTX events of other types", 1);
-		return;
-	}
-}
-
-/* Read the names of domains, which are events of their own; the earliest counts. */
-static void read_domains(struct ws_nsys *n)
-{
-	/* these events are counted later, with all others */
-	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
-	const uint64_t events = n->out->stats->events;
-	struct rows rows;
-	char tail[60];
-
-	snprintf(tail, sizeof(tail), "WHERE eventType = %d ORDER BY start", WS_NSYS_DOMAIN_CREATE);
-	open_table(n, WS_NSYS_NVTX, tail, &rows);
-	while (next_row(&rows)) {
-		struct ws_bytes name = text_at(&rows, WS_NSYS_NVTX_text);
-		uint64_t id, key = domain_key(&rows);
-
-		if (ws_map_get(&n->domains, key))
-			continue;
-		if (!name.len && !is_null(&rows, WS_NSYS_NVTX_textId))
-			name = look_up(n, (uint64_t)i64_at(&rows, WS_NSYS_NVTX_textId));
-		name_domain(&rows, key, name, &id);
-	}
-	close_rows(&rows);
-	n->out->lost[WS_LOST_import_bad_value] = bad;
-	n->out->stats->events = events;
+	ws_import_start_end(r->n->out, &range, end_thread, id & WS_RANGE_OF_THREAD);
 }
 
 static void import_nvtx(struct ws_nsys *n)
 {
 	static const char table[] = "NVTX_EVENTS";
 	struct ws_import_nest nest = {.out = n->out};
-	struct rows rows;
-	char tail[160];
+	struct rows rows, creating;
+	char tail[160], creates[60];
+	/* the events that name domains are counted with all others */
+	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
+	const uint64_t events = n->out->stats->events;
 
 	if (!has_column(n, table, "start") || !has_column(n, table, "eventType"))
 		return;
@@ -1244,10 +1063,68 @@ static void import_nvtx(struct ws_nsys *n)
 	         has_column(n, table, "domainId") ? "domainId," : "",
 	         has_column(n, table, "end") ? "\"end\" IS NOT NULL, \"end\" DESC," : "",
 	         has_column(n, table, "eventId") ? "eventId" : "rowid");
-	read_domains(n);
+	/* the names of domains, which are events of their own; the earliest counts */
+	snprintf(creates, sizeof(creates), "WHERE eventType = %d ORDER BY start",
+	         WS_NSYS_DOMAIN_CREATE);
+	open_table(n, WS_NSYS_NVTX, creates, &creating);
+	while (next_row(&creating)) {
+		struct ws_bytes name = text_at(&creating, WS_NSYS_NVTX_text);
+		uint64_t id, key = domain_key(&creating);
+
+		if (ws_map_get(&n->domains, key))
+			continue;
+		if (!name.len && !is_null(&creating, WS_NSYS_NVTX_textId))
+			name = look_up(n, (uint64_t)i64_at(&creating, WS_NSYS_NVTX_textId));
+		name_domain(&creating, key, name, &id);
+	}
+	close_rows(&creating);
+	n->out->lost[WS_LOST_import_bad_value] = bad;
+	n->out->stats->events = events;
 	open_table(n, WS_NSYS_NVTX, tail, &rows);
-	while (next_row(&rows))
-		on_event(&rows, &nest);
+	while (next_row(&rows)) {
+		struct ws_import_range mark = {.start_ns = i64_at(&rows, WS_NSYS_NVTX_start)};
+		struct ws_row_category category = {.id = u64_at(&rows, WS_NSYS_NVTX_category)};
+		struct ws_row_thread thread = {0};
+
+		switch (i64_at(&rows, WS_NSYS_NVTX_eventType)) {
+		case WS_NSYS_PUSH_POP:
+		case WS_NSYS_IMPORTED_PUSH_POP:
+			on_range(&rows, &nest, true);
+			continue;
+		case WS_NSYS_START_END:
+		case WS_NSYS_IMPORTED_START_END:
+			on_range(&rows, &nest, false);
+			continue;
+		case WS_NSYS_MARK:
+			if (!ws_import_time_ok(rows.n->out, mark.start_ns, 0))
+				continue;
+			take_range(&rows, &mark);
+			ws_import_keep(rows.n->out, 1);
+			ws_import_mark(rows.n->out, &mark);
+			continue;
+		case WS_NSYS_CATEGORY:
+			domain_of(&rows, &category.domain);
+			message(&rows, &category.name);
+			ws_import_record(rows.n->out, WS_KIND_CATEGORY, &category);
+			continue;
+		case WS_NSYS_THREAD_NAME:
+			thread.pid = pid_at(&rows, WS_NSYS_NVTX_globalTid);
+			thread.tid = (uint64_t)i64_at(&rows, WS_NSYS_NVTX_globalTid) & 0xffffff;
+			thread_at(&rows, WS_NSYS_NVTX_globalTid, &thread.id);
+			message(&rows, &thread.name);
+			ws_import_keep(n->out, 1);
+			if (thread.name)
+				ws_import_row(n->out, WS_KIND_THREAD, &thread);
+			continue;
+		case WS_NSYS_DOMAIN_CREATE: /* the names are read above */
+		case WS_NSYS_DOMAIN_DESTROY:
+			ws_import_keep(rows.n->out, 1);
+			continue;
+		default:
+			ws_import_skip(rows.n->out, "NVTX events of other types", 1);
+			continue;
+		}
+	}
 	close_rows(&rows);
 	ws_import_nest_finish(&nest);
 }
@@ -1371,16 +1248,60 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		                 "the database is not an Nsight Systems export: it has no "
 		                 "table StringIds");
 	if (status == WS_OK) {
-		open_strings(&n);
+		struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS];
+		char table[64];
+
+		sqlite3_stmt *ids;
+
+		/* map StringIds.id to rows, unless SQLite finds rows by it, and prepare to look
+		   texts up */
+		if (has_table(&n, "StringIds") &&
+		    one_number(db,
+		               "SELECT count(*) FROM pragma_table_info('StringIds') WHERE "
+		               "lower(name) = 'id' AND pk = 1 AND upper(type) = 'INTEGER'") != 1 &&
+		    sqlite3_prepare_v2(db, "SELECT id, rowid FROM main.StringIds", -1, &ids,
+		                       NULL) == SQLITE_OK) {
+			while (sqlite3_step(ids) == SQLITE_ROW)
+				ws_map_add(&n.string_rows, (uint64_t)sqlite3_column_int64(ids, 0),
+				           (uint64_t)sqlite3_column_int64(ids, 1));
+			sqlite3_finalize(ids);
+			n.strings_by_row = true;
+		}
+		if (has_table(&n, "StringIds") &&
+		    sqlite3_prepare_v2(db,
+		                       n.strings_by_row
+		                               ? "SELECT value FROM main.StringIds WHERE rowid = ?1"
+		                               : "SELECT value FROM main.StringIds WHERE id = ?1",
+		                       -1, &n.string, NULL) != SQLITE_OK)
+			ws_import_warn(o, "StringIds cannot be read: %s", sqlite3_errmsg(db));
 		import_info(&n);
-		import_records(&n);
+		import_table(&n, WS_NSYS_CONTEXT);
+		import_table(&n, WS_NSYS_STREAM);
+		/* calls first: other tables may lack the process, and calls have it */
+		for (enum ws_nsys_table t = WS_NSYS_RUNTIME; t <= WS_NSYS_GRAPH_NODE; t++)
+			import_table(&n, t);
+		for (size_t i = 0; i < ws_nsys_own_kinds_count; i++) {
+			const enum ws_kind kind = ws_nsys_own_kinds[i];
+			struct rows rows = {.n = &n, .table = table, .columns = columns};
+
+			ws_nsys_own_name(kind, table);
+			rows.ncolumns = (int)ws_nsys_own_columns(kind, columns);
+			open_rows(&rows, "");
+			import_rows(&rows, kind);
+		}
+		each_row(&n, WS_NSYS_OWN_PAYLOAD, on_nvtx_payload);
 		import_nvtx(&n);
 		each_row(&n, WS_NSYS_THREAD, on_thread);
 		each_row(&n, WS_NSYS_PROCESS, on_process);
 		count_the_rest(&n);
 		if (ws_trace_writer_rows(o->w, WS_KIND_API) &&
 		    !ws_trace_writer_rows(o->w, WS_KIND_KERNEL) &&
-		    !ws_trace_writer_rows(o->w, WS_KIND_GRAPH_LAUNCH) && has_launch(&n))
+		    !ws_trace_writer_rows(o->w, WS_KIND_GRAPH_LAUNCH) &&
+		    one_number(n.db,
+		               "SELECT EXISTS(SELECT 1 FROM main.CUPTI_ACTIVITY_KIND_RUNTIME "
+		               "WHERE nameId IN (SELECT id FROM main.StringIds WHERE "
+		               "instr(value, 'LaunchKernel') OR instr(value, 'GraphLaunch') OR "
+		               "instr(value, 'LaunchCooperative')))") > 0)
 			ws_import_warn(o, "there are launches but no device work: the recording "
 			                  "lacked it (WSL, missing permissions)");
 	}
@@ -1411,11 +1332,26 @@ static bool recognises(const char *first, size_t len)
 static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_import_clock *clock,
                           struct ws_err *err)
 {
-	struct sqlite3 *db;
-	enum ws_status status;
+	/* without a mutex, for one thread: it would be taken for each value of each row */
+	const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+	char *uri = sqlite3_mprintf("file:%s?mode=ro&immutable=1", path);
+	enum ws_status status = WS_OK;
+	sqlite3 *db = NULL;
 
-	WS_FORWARD(open_database(&db, path, err));
-	status = ws_import_nsys(o, db, clock, err);
+	/* a path with characters that mean something in a URI is opened by its name alone */
+	if (!uri || strpbrk(path, "?#%") != NULL) {
+		sqlite3_free(uri);
+		uri = sqlite3_mprintf("%s", path);
+	}
+	if (!uri || sqlite3_open_v2(uri, &db, flags, NULL) != SQLITE_OK)
+		status = WS_FAIL(err, IO_READ, "cannot open the database: %s",
+		                 db ? sqlite3_errmsg(db) : "no memory");
+	sqlite3_free(uri);
+	WS_THEN(status, refuse_unfinished(db, err));
+	if (status == WS_OK) {
+		ws_import_nsys_harden(db);
+		status = ws_import_nsys(o, db, clock, err);
+	}
 	sqlite3_close(db);
 	return status;
 }

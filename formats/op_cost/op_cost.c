@@ -220,21 +220,6 @@ static void take_each(struct inputs *op, struct ws_bytes text,
 		op->n = i;
 }
 
-/* Tensors from input out_from on were passed as out=. */
-static void read_inputs(struct inputs *op, const struct ws_op_desc *desc, size_t out_from)
-{
-	*op = (struct inputs){0};
-	take_each(op, desc->dims, take_dims);
-	take_each(op, desc->types, take_type);
-	take_each(op, desc->strides, take_strides);
-	take_each(op, desc->inputs, take_value);
-	for (size_t i = out_from; i < op->n; i++) {
-		op->in[i].is_output = op->in[i].is_tensor;
-		if (op->in[i].is_output && !op->out)
-			op->out = &op->in[i];
-	}
-}
-
 /* Input i if it is a tensor; else an empty one, whose is_tensor is 0. */
 static const struct input *tensor_at(const struct inputs *op, int i)
 {
@@ -565,27 +550,16 @@ static void rule_conv_wgrad(struct inputs *op, const struct cost_call *c)
 
 /* --- attention --- */
 
-/* Which pairs are computed, as far as the inputs determine it; *flag: flag_at() of `causal`. */
-static enum ws_op_mask mask_of(const struct inputs *op, const struct cost_call *c, bool is_square,
-                               int *flag)
-{
-	*flag = flag_at(op, c->a);
-	if (c->b != NO_INPUT && tensor_at(op, c->b)->is_tensor)
-		return WS_MASK_NOT_KNOWN;
-	if (*flag == 1)
-		return is_square ? WS_MASK_CAUSAL : WS_MASK_NOT_KNOWN;
-	return *flag == 0 ? WS_MASK_NONE : WS_MASK_NOT_KNOWN;
-}
-
 /* head, time: the positions of these dimensions. skips: pairs above the diagonal are not computed.
  */
 static void cost_attention(struct inputs *op, const struct cost_call *c, int head, int time,
                            bool skips)
 {
-	int backward = c->cost->direction == WS_OP_BACKWARD, flag;
+	int backward = c->cost->direction == WS_OP_BACKWARD, causal;
 	const struct input *q = tensor_at(op, backward), *k = tensor_at(op, backward + 1);
 	const struct input *v = tensor_at(op, backward + 2);
 	uint64_t heads, pairs, needed, each, out, inputs;
+	bool square, masked;
 
 	/* three dimensions: sequences of several lengths packed together */
 	if (!q->is_tensor || q->ndim != 4 || k->ndim != 4 || v->ndim != 4 ||
@@ -593,8 +567,15 @@ static void cost_attention(struct inputs *op, const struct cost_call *c, int hea
 		return;
 	heads = MUL(q->dim[0], q->dim[head]);
 	pairs = needed = MUL(q->dim[time], k->dim[time]);
-	c->cost->mask = mask_of(op, c, q->dim[time] == k->dim[time], &flag);
-	if (flag == 1 && q->dim[time] == k->dim[time])
+	square = q->dim[time] == k->dim[time];
+	/* which pairs are computed, as far as the inputs determine it */
+	causal = flag_at(op, c->a);
+	masked = c->b != NO_INPUT && tensor_at(op, c->b)->is_tensor;
+	if (masked || causal < 0 || (causal && !square))
+		c->cost->mask = WS_MASK_NOT_KNOWN;
+	else
+		c->cost->mask = causal ? WS_MASK_CAUSAL : WS_MASK_NONE;
+	if (causal == 1 && square)
 		needed = ADD(pairs, q->dim[time]) / 2; /* not those above the diagonal */
 	if (skips)
 		pairs = needed;
@@ -923,45 +904,42 @@ static const struct model *find_model(struct ws_bytes name)
 	return NULL;
 }
 
-/* Sets *in_place if the model was found only without the underscore that ends the name. */
-static const struct model *model_of(struct ws_bytes name, bool *in_place)
-{
-	static const char aten[] = "aten::";
-	const struct model *m;
-
-	*in_place = 0;
-	if (ws_bytes_begin(name, aten))
-		name = (struct ws_bytes){(const char *)name.ptr + strlen(aten),
-		                         name.len - strlen(aten)};
-	m = find_model(name);
-	if (m || !name.len || ((const char *)name.ptr)[name.len - 1] != '_')
-		return m;
-	*in_place = 1;
-	name.len--;
-	return find_model(name);
-}
-
-static enum ws_op_dtype first_dtype(const struct inputs *op)
-{
-	for (size_t i = 0; i < op->n; i++)
-		if (op->in[i].is_tensor && !op->in[i].is_output && op->in[i].category == 3)
-			return op->in[i].dtype;
-	for (size_t i = 0; i < op->n; i++)
-		if (op->in[i].is_tensor && !op->in[i].is_output)
-			return op->in[i].dtype;
-	return WS_DTYPE_NONE;
-}
-
 void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 {
+	static const char aten[] = "aten::";
+	struct ws_bytes name = desc->name;
+	const struct input *typed = NULL;
 	struct inputs op;
 	const struct model *m;
 	bool in_place;
 
 	*out = (struct ws_op_cost){.kind = WS_NVTX_OP_OTHER};
-	m = model_of(desc->name, &in_place);
-	read_inputs(&op, desc, m ? m->inputs : MAX_INPUTS);
-	out->dtype = op.malformed ? WS_DTYPE_NONE : first_dtype(&op);
+	if (ws_bytes_begin(name, aten))
+		name = (struct ws_bytes){(const char *)name.ptr + strlen(aten),
+		                         name.len - strlen(aten)};
+	m = find_model(name);
+	/* an operation in place has the model of the one without an underscore at the end */
+	in_place = !m && name.len && ((const char *)name.ptr)[name.len - 1] == '_';
+	if (in_place) {
+		name.len--;
+		m = find_model(name);
+	}
+	op = (struct inputs){0};
+	take_each(&op, desc->dims, take_dims);
+	take_each(&op, desc->types, take_type);
+	take_each(&op, desc->strides, take_strides);
+	take_each(&op, desc->inputs, take_value);
+	for (size_t i = (m ? m->inputs : MAX_INPUTS); i < op.n; i++) {
+		op.in[i].is_output = op.in[i].is_tensor;
+		if (op.in[i].is_output && !op.out)
+			op.out = &op.in[i];
+	}
+	/* the type of the first floating tensor, else of the first tensor */
+	for (size_t i = 0; i < op.n && !op.malformed; i++)
+		if (op.in[i].is_tensor && !op.in[i].is_output &&
+		    (!typed || (typed->category != 3 && op.in[i].category == 3)))
+			typed = &op.in[i];
+	out->dtype = typed ? typed->dtype : WS_DTYPE_NONE;
 	if (!m)
 		return;
 	out->kind = m->kind;

@@ -163,16 +163,6 @@ static void put_packed(struct ws_buf *out, const uint32_t *v, size_t n, unsigned
 	out->len = (size_t)(p - out->data);
 }
 
-static void put_repeated(struct ws_buf *out, uint32_t v, size_t n, unsigned width)
-{
-	uint8_t bytes[WS_VARINT_MAX + sizeof(v)];
-	uint8_t *p = ws_varint_put(bytes, (uint64_t)n << 1);
-
-	memcpy(p, &v, sizeof(v));
-	p += (width + 7) / 8;
-	ws_buf_put(out, bytes, (size_t)(p - bytes));
-}
-
 /*
  * RLE / bit-packed hybrid of n numbers below 2^width, width 0..32, without a length in front: for
  * dictionary indices and definition levels.
@@ -183,6 +173,8 @@ static void put_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned wi
 
 	for (size_t i = 0, run; i < n; i += run) {
 		size_t fill = (GROUP - (i - packed) % GROUP) % GROUP;
+		uint8_t bytes[WS_VARINT_MAX + sizeof(v[i])];
+		uint8_t *p;
 
 		for (run = 1; i + run < n && v[i + run] == v[i];)
 			run++;
@@ -191,7 +183,11 @@ static void put_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned wi
 		if (run < fill + GROUP)
 			continue;
 		put_packed(out, v + packed, i + fill - packed, width);
-		put_repeated(out, v[i], run - fill, width);
+		/* the run, once */
+		p = ws_varint_put(bytes, (uint64_t)(run - fill) << 1);
+		memcpy(p, &v[i], sizeof(v[i]));
+		p += (width + 7) / 8;
+		ws_buf_put(out, bytes, (size_t)(p - bytes));
 		packed = i + run;
 	}
 	put_packed(out, v + packed, n - packed, width);
@@ -200,31 +196,6 @@ static void put_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned wi
 #define MINI       32u /* differences of a miniblock, which share a width */
 #define MINIBLOCKS 4u
 #define BLOCK      (MINI * MINIBLOCKS) /* differences of a block, which share a least one */
-
-static uint8_t *put_delta_block(uint8_t *p, const uint64_t *delta, size_t n)
-{
-	uint64_t least = delta[0], over[BLOCK] = {0};
-	uint8_t *widths;
-
-	for (size_t i = 1; i < n; i++)
-		if ((int64_t)delta[i] < (int64_t)least)
-			least = delta[i];
-	for (size_t i = 0; i < n; i++)
-		over[i] = delta[i] - least;
-	p = ws_varint_put(p, ws_zigzag(least));
-	widths = p;
-	p += MINIBLOCKS;
-	for (size_t m = 0; m < MINIBLOCKS; m++) {
-		uint64_t all = 0;
-
-		for (size_t i = m * MINI; i < (m + 1) * MINI; i++)
-			all |= over[i];
-		/* a miniblock after the last value has width 0 and no bytes */
-		widths[m] = (uint8_t)bit_width(all);
-		p = pack_u64(p, over + m * MINI, MINI, widths[m]);
-	}
-	return p;
-}
 
 /* DELTA_BINARY_PACKED of n 64-bit integers; differences wrap around, so any values will do. */
 static void put_deltas(struct ws_buf *out, const uint64_t *v, size_t n)
@@ -240,11 +211,31 @@ static void put_deltas(struct ws_buf *out, const uint64_t *v, size_t n)
 	out->len = (size_t)(p - out->data);
 	for (size_t from = 1; from < n; from += BLOCK) {
 		size_t count = n - from < BLOCK ? n - from : BLOCK;
+		uint64_t least, over[BLOCK] = {0};
+		uint8_t *widths;
 
 		for (size_t i = 0; i < count; i++)
 			delta[i] = v[from + i] - v[from + i - 1];
 		ws_buf_reserve(out, WS_VARINT_MAX + MINIBLOCKS + sizeof(delta));
-		p = put_delta_block(out->data + out->len, delta, count);
+		p = out->data + out->len;
+		least = delta[0];
+		for (size_t i = 1; i < count; i++)
+			if ((int64_t)delta[i] < (int64_t)least)
+				least = delta[i];
+		for (size_t i = 0; i < count; i++)
+			over[i] = delta[i] - least;
+		p = ws_varint_put(p, ws_zigzag(least));
+		widths = p;
+		p += MINIBLOCKS;
+		for (size_t m = 0; m < MINIBLOCKS; m++) {
+			uint64_t all = 0;
+
+			for (size_t i = m * MINI; i < (m + 1) * MINI; i++)
+				all |= over[i];
+			/* a miniblock after the last value has width 0 and no bytes */
+			widths[m] = (uint8_t)bit_width(all);
+			p = pack_u64(p, over + m * MINI, MINI, widths[m]);
+		}
 		out->len = (size_t)(p - out->data);
 	}
 }
@@ -469,28 +460,6 @@ struct extremes {
 	uint64_t number[2]; /* memory for min and max of numbers */
 };
 
-/* The format's rules for readers that compare in other ways: a column with a NaN has no extremes; a
- * least zero is -0, a greatest one +0. */
-static void extremes_of_reals(const struct values *c, struct extremes *e)
-{
-	double min = INFINITY, max = -INFINITY;
-
-	for (size_t i = 0; i < c->n; i++) {
-		double v;
-
-		memcpy(&v, &c->v[i], sizeof(v));
-		if (isnan(v))
-			return;
-		min = v < min ? v : min;
-		max = v > max ? v : max;
-	}
-	min = min == 0 ? -0.0 : min;
-	max = max == 0 ? 0.0 : max;
-	e->known = c->n > 0;
-	memcpy(&e->number[0], &min, sizeof(min));
-	memcpy(&e->number[1], &max, sizeof(max));
-}
-
 static bool sorts_before(struct ws_bytes a, struct ws_bytes b)
 {
 	int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
@@ -518,9 +487,25 @@ static void put_statistics(struct thrift *t, int16_t id, const struct values *c)
 		}
 		e.known = c->ndict && e.min.len <= WS_PARQUET_MAX_STAT_BYTES &&
 		          e.max.len <= WS_PARQUET_MAX_STAT_BYTES;
-	} else if (c->column->type == WS_PARQUET_F64)
-		extremes_of_reals(c, &e);
-	else {
+	} else if (c->column->type == WS_PARQUET_F64) {
+		/* The format's rules for readers that compare in other ways: a column with a NaN
+		 * has no extremes; a least zero is -0, a greatest one +0. */
+		double min = INFINITY, max = -INFINITY;
+
+		e.known = c->n > 0;
+		for (size_t i = 0; i < c->n; i++) {
+			double v;
+
+			memcpy(&v, &c->v[i], sizeof(v));
+			e.known &= !isnan(v);
+			min = v < min ? v : min;
+			max = v > max ? v : max;
+		}
+		min = min == 0 ? -0.0 : min;
+		max = max == 0 ? 0.0 : max;
+		memcpy(&e.number[0], &min, sizeof(min));
+		memcpy(&e.number[1], &max, sizeof(max));
+	} else {
 		/* with the sign bit turned, unsigned order is signed order */
 		const uint64_t turn = c->column->type == WS_PARQUET_U64 ? 1ull << 63 : 0;
 		int64_t min = INT64_MAX, max = INT64_MIN;
@@ -653,61 +638,6 @@ static void put_page(struct ws_parquet_writer *w, const struct page *p, struct c
 	ws_buf_free(&t.buf);
 }
 
-/* Write the pages of a column, at most a dictionary page and one V2 data page, and append an
- * element ColumnChunk to the list that t is in. */
-static void put_chunk(struct ws_parquet_writer *w, const struct values *c, struct thrift *t,
-                      struct chunk_size *all)
-{
-	uint64_t dict_offset = w->size, data_offset;
-	struct chunk_size size = {0};
-	struct encoded e;
-
-	w->levels.len = 0;
-	for (size_t i = 0; c->present && i < c->rows; i++)
-		w->numbers[i] = c->present[i];
-	if (c->present)
-		put_rle(&w->levels, w->numbers, c->rows, 1);
-	encode(w, c, &e);
-	if (e.dict)
-		put_page(w,
-		         &(struct page){.type = PAGE_DICTIONARY,
-		                        .encoding = ENCODING_PLAIN,
-		                        .raw = e.dict,
-		                        .raw_bytes = e.dict_bytes,
-		                        .values = e.ndict},
-		         &size);
-	data_offset = w->size;
-	put_page(w,
-	         &(struct page){PAGE_DATA_V2, e.encoding, c->present ? &w->levels : NULL,
-	                        e.values->data, e.values->len, (uint32_t)c->rows,
-	                        (uint32_t)(c->rows - c->n)},
-	         &size);
-	all->raw += size.raw;
-	all->stored += size.stored;
-
-	begin_element(t);
-	put_i64(t, 2, 0); /* file_offset: deprecated */
-	begin_struct(t, 3);
-	put_i32(t, 1, physical_types[c->column->type]);
-	begin_list(t, 2, THRIFT_I32, e.dict ? 3 : 2);
-	if (e.dict)
-		put_varint(t, ws_zigzag(ENCODING_PLAIN)); /* of the dictionary */
-	put_varint(t, ws_zigzag(ENCODING_RLE));           /* of the levels */
-	put_varint(t, ws_zigzag(e.encoding));
-	begin_list(t, 3, THRIFT_BINARY, 1);
-	put_bytes(t, c->column->name, strlen(c->column->name));
-	put_i32(t, 4, CODEC_ZSTD);
-	put_i64(t, 5, (int64_t)c->rows);
-	put_i64(t, 6, (int64_t)size.raw);
-	put_i64(t, 7, (int64_t)size.stored);
-	put_i64(t, 9, (int64_t)data_offset);
-	if (e.dict)
-		put_i64(t, 11, (int64_t)dict_offset);
-	put_statistics(t, 12, c);
-	end_struct(t);
-	end_struct(t);
-}
-
 static void put_group(struct ws_parquet_writer *w)
 {
 	const uint64_t offset = w->size;
@@ -720,8 +650,56 @@ static void put_group(struct ws_parquet_writer *w)
 	begin_list(t, 1, THRIFT_STRUCT, (uint32_t)w->ncolumns);
 	for (size_t i = 0; i < w->ncolumns; i++) {
 		struct values *c = &w->values[i];
+		uint64_t dict_offset = w->size, data_offset;
+		struct chunk_size size = {0};
+		struct encoded e;
 
-		put_chunk(w, c, t, &all);
+		/* the pages: at most a dictionary page and one V2 data page */
+		w->levels.len = 0;
+		for (size_t row = 0; c->present && row < c->rows; row++)
+			w->numbers[row] = c->present[row];
+		if (c->present)
+			put_rle(&w->levels, w->numbers, c->rows, 1);
+		encode(w, c, &e);
+		if (e.dict)
+			put_page(w,
+			         &(struct page){.type = PAGE_DICTIONARY,
+			                        .encoding = ENCODING_PLAIN,
+			                        .raw = e.dict,
+			                        .raw_bytes = e.dict_bytes,
+			                        .values = e.ndict},
+			         &size);
+		data_offset = w->size;
+		put_page(w,
+		         &(struct page){PAGE_DATA_V2, e.encoding, c->present ? &w->levels : NULL,
+		                        e.values->data, e.values->len, (uint32_t)c->rows,
+		                        (uint32_t)(c->rows - c->n)},
+		         &size);
+		all.raw += size.raw;
+		all.stored += size.stored;
+
+		/* an element ColumnChunk of the list */
+		begin_element(t);
+		put_i64(t, 2, 0); /* file_offset: deprecated */
+		begin_struct(t, 3);
+		put_i32(t, 1, physical_types[c->column->type]);
+		begin_list(t, 2, THRIFT_I32, e.dict ? 3 : 2);
+		if (e.dict)
+			put_varint(t, ws_zigzag(ENCODING_PLAIN)); /* of the dictionary */
+		put_varint(t, ws_zigzag(ENCODING_RLE));           /* of the levels */
+		put_varint(t, ws_zigzag(e.encoding));
+		begin_list(t, 3, THRIFT_BINARY, 1);
+		put_bytes(t, c->column->name, strlen(c->column->name));
+		put_i32(t, 4, CODEC_ZSTD);
+		put_i64(t, 5, (int64_t)c->rows);
+		put_i64(t, 6, (int64_t)size.raw);
+		put_i64(t, 7, (int64_t)size.stored);
+		put_i64(t, 9, (int64_t)data_offset);
+		if (e.dict)
+			put_i64(t, 11, (int64_t)dict_offset);
+		put_statistics(t, 12, c);
+		end_struct(t);
+		end_struct(t);
 		c->rows = c->n = 0;
 		c->ndict = 0;
 		c->dict.len = 0;
@@ -753,62 +731,58 @@ enum { REQUIRED = 0, OPTIONAL = 1 };
 enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_64 = 14 };
 enum { LOGICAL_STRING = 1, LOGICAL_INTEGER = 10 };
 
-static void put_footer(struct ws_parquet_writer *w, struct thrift *t)
-{
-	put_i32(t, 1, 2); /* version: V2 pages */
-	begin_list(t, 2, THRIFT_STRUCT, (uint32_t)w->ncolumns + 1);
-	begin_element(t);
-	put_str(t, 4, "schema");
-	put_i32(t, 5, (int32_t)w->ncolumns);
-	end_struct(t);
-	for (size_t i = 0; i < w->ncolumns; i++) {
-		const struct ws_parquet_column *c = w->values[i].column;
-		const bool is_text = c->type == WS_PARQUET_TEXT;
-
-		begin_element(t);
-		put_i32(t, 1, physical_types[c->type]);
-		put_i32(t, 3, c->optional ? OPTIONAL : REQUIRED);
-		put_str(t, 4, c->name);
-		if (is_text || c->type == WS_PARQUET_U64) {
-			put_i32(t, 6, is_text ? CONVERTED_UTF8 : CONVERTED_UINT_64);
-			begin_struct(t, 10);
-			begin_struct(t, is_text ? LOGICAL_STRING : LOGICAL_INTEGER);
-			if (!is_text) {
-				put_field(t, 1, THRIFT_I8); /* bits */
-				put_byte(t, 64);
-				put_field(t, 2, THRIFT_FALSE); /* signed */
-			}
-			end_struct(t);
-			end_struct(t);
-		}
-		end_struct(t);
-	}
-	put_i64(t, 3, (int64_t)w->all_rows);
-	begin_list(t, 4, THRIFT_STRUCT, w->ngroups);
-	ws_buf_put(&t->buf, w->groups.buf.data, w->groups.buf.len);
-	if (w->nmeta) {
-		begin_list(t, 5, THRIFT_STRUCT, w->nmeta);
-		ws_buf_put(&t->buf, w->meta.buf.data, w->meta.buf.len);
-	}
-	put_str(t, 6, "warpsheet version " WS_VERSION);
-	/* column orders: without them readers must not trust the statistics */
-	begin_list(t, 7, THRIFT_STRUCT, (uint32_t)w->ncolumns);
-	for (size_t i = 0; i < w->ncolumns; i++) {
-		begin_element(t);
-		begin_struct(t, 1);
-		end_struct(t);
-		end_struct(t);
-	}
-	end_struct(t);
-}
-
 enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err)
 {
 	struct thrift t = {0};
 	uint8_t size[4];
 
 	put_group(w);
-	put_footer(w, &t);
+	/* the footer */
+	put_i32(&t, 1, 2); /* version: V2 pages */
+	begin_list(&t, 2, THRIFT_STRUCT, (uint32_t)w->ncolumns + 1);
+	begin_element(&t);
+	put_str(&t, 4, "schema");
+	put_i32(&t, 5, (int32_t)w->ncolumns);
+	end_struct(&t);
+	for (size_t i = 0; i < w->ncolumns; i++) {
+		const struct ws_parquet_column *c = w->values[i].column;
+		const bool is_text = c->type == WS_PARQUET_TEXT;
+
+		begin_element(&t);
+		put_i32(&t, 1, physical_types[c->type]);
+		put_i32(&t, 3, c->optional ? OPTIONAL : REQUIRED);
+		put_str(&t, 4, c->name);
+		if (is_text || c->type == WS_PARQUET_U64) {
+			put_i32(&t, 6, is_text ? CONVERTED_UTF8 : CONVERTED_UINT_64);
+			begin_struct(&t, 10);
+			begin_struct(&t, is_text ? LOGICAL_STRING : LOGICAL_INTEGER);
+			if (!is_text) {
+				put_field(&t, 1, THRIFT_I8); /* bits */
+				put_byte(&t, 64);
+				put_field(&t, 2, THRIFT_FALSE); /* signed */
+			}
+			end_struct(&t);
+			end_struct(&t);
+		}
+		end_struct(&t);
+	}
+	put_i64(&t, 3, (int64_t)w->all_rows);
+	begin_list(&t, 4, THRIFT_STRUCT, w->ngroups);
+	ws_buf_put(&t.buf, w->groups.buf.data, w->groups.buf.len);
+	if (w->nmeta) {
+		begin_list(&t, 5, THRIFT_STRUCT, w->nmeta);
+		ws_buf_put(&t.buf, w->meta.buf.data, w->meta.buf.len);
+	}
+	put_str(&t, 6, "warpsheet version " WS_VERSION);
+	/* column orders: without them readers must not trust the statistics */
+	begin_list(&t, 7, THRIFT_STRUCT, (uint32_t)w->ncolumns);
+	for (size_t i = 0; i < w->ncolumns; i++) {
+		begin_element(&t);
+		begin_struct(&t, 1);
+		end_struct(&t);
+		end_struct(&t);
+	}
+	end_struct(&t);
 	ws_store_u32(size, (uint32_t)t.buf.len);
 	append(w, t.buf.data, t.buf.len);
 	append(w, size, sizeof(size));

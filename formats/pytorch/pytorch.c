@@ -945,29 +945,6 @@ static void on_name(struct ws_pytorch *p, const struct event *e)
 	ws_buf_put(&p->names, text.ptr, text.len);
 }
 
-static void apply_name(struct ws_pytorch *p, const struct kept_name *kept, struct ws_bytes text)
-{
-	struct ws_import_process *process;
-	uint64_t thread;
-	char number[40]; /* the name that our exports give to one without a name */
-
-	snprintf(number, sizeof(number), kept->of_process ? "process %llu" : "thread %llu",
-	         (unsigned long long)(kept->of_process ? kept->pid : kept->tid));
-	if (ws_bytes_is(text, number))
-		text.len = 0;
-	thread = ws_import_thread_known(p->out, kept->pid, kept->tid);
-	if (text.len && kept->of_process && ws_import_process_known(p->out, kept->pid)) {
-		process = ws_import_process(p->out, kept->pid);
-		ws_import_text(p->out, text, &process->name);
-	} else if (text.len && !kept->of_process && thread) {
-		ws_import_thread_name(p->out, thread, kept->pid, kept->tid, text);
-	} else {
-		p->dropped[WS_DROPPED_NAME]++;
-		return;
-	}
-	ws_import_keep(p->out, 1);
-}
-
 /* --- events that can be understood only at the end of the file: begins and ends, and calls and
  * device work without a correlation id, which arrows or External ids connect --- */
 
@@ -1044,18 +1021,6 @@ static void count_arrows(struct ws_pytorch *p)
 			p->dropped[WS_DROPPED_ARROW] += p->arrows[i].events;
 	}
 	p->narrows = 0;
-}
-
-/* Device work has correlation ids: arrows add nothing to them. */
-static void forget_arrows(struct ws_pytorch *p)
-{
-	if (p->has_ids)
-		return;
-	p->has_ids = true;
-	if (p->without_id)
-		return;
-	count_arrows(p);
-	ws_strtab_free(&p->arrow_ends);
 }
 
 static int compare_external(const void *a, const void *b)
@@ -1228,23 +1193,6 @@ static void pair_row(struct ws_pytorch *p, struct deferred *const *event, size_t
 	}
 }
 
-static void pair_events(struct ws_pytorch *p)
-{
-	struct deferred **event = ws_xarray(2 * p->ndeferred + 1, sizeof(*event));
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->ndeferred; i++)
-		if (p->deferred[i].phase != 'X')
-			event[n++] = &p->deferred[i];
-	ws_sort(event, n, sizeof(*event), compare_rows);
-	for (size_t from = 0, to; from < n; from = to) {
-		for (to = from + 1; to < n && event[to]->row == event[from]->row;)
-			to++;
-		pair_row(p, event + from, to - from, event + p->ndeferred);
-	}
-	free(event);
-}
-
 /* Read the text of a deferred event again. */
 static void read_again(struct ws_pytorch *p, const struct deferred *d, struct event *e)
 {
@@ -1352,36 +1300,35 @@ static void on_xla(struct ws_pytorch *p, const struct event *e)
 	ws_xla_add(&p->xla, &x);
 }
 
-static void on_complete(struct ws_pytorch *p, const struct event *e)
-{
-	bool is_call, has_id = ARG_U64(e, CORRELATION) != 0;
-	enum work work;
-
-	if (p->is_xla) {
-		on_xla(p, e);
-		return;
-	}
-	if (!has_id || !p->has_ids) {
-		work = work_of(e, &is_call);
-		if (work != NO_WORK && !has_id) {
-			defer(p, e, work, is_call);
-			return;
-		}
-		if (work != NO_WORK && !is_call)
-			forget_arrows(p);
-	}
-	dispatch(p, categories, e, "category");
-}
-
 static void on_event(struct ws_pytorch *p, const struct event *e)
 {
 	enum work work;
-	bool is_call;
+	bool is_call, has_id;
 
 	p->out->stats->events++;
 	switch (e->ph.len == 1 ? e->ph.text[0] : 0) {
 	case 'X':
-		on_complete(p, e);
+		if (p->is_xla) {
+			on_xla(p, e);
+			break;
+		}
+		has_id = ARG_U64(e, CORRELATION) != 0;
+		if (!has_id || !p->has_ids) {
+			work = work_of(e, &is_call);
+			if (work != NO_WORK && !has_id) {
+				defer(p, e, work, is_call);
+				break;
+			}
+			/* device work has correlation ids: arrows add nothing to them */
+			if (work != NO_WORK && !is_call && !p->has_ids) {
+				p->has_ids = true;
+				if (!p->without_id) {
+					count_arrows(p);
+					ws_strtab_free(&p->arrow_ends);
+				}
+			}
+		}
+		dispatch(p, categories, e, "category");
 		break;
 	case 'B':
 		work = work_of(e, &is_call);
@@ -1416,48 +1363,6 @@ static void on_event(struct ws_pytorch *p, const struct event *e)
 
 /* --- the end of the file --- */
 
-static void put_deferred(struct ws_pytorch *p, const struct deferred *d)
-{
-	const uint64_t kept = p->out->stats->kept;
-	char dur[48], id[24];
-	struct event e;
-
-	if (d->phase == 'E')
-		return; /* it is written with its begin */
-	if (d->phase == 'B' && !d->end) {
-		p->out->lost[WS_LOST_import_begin_without_end]++;
-		return;
-	}
-	read_again(p, d, &e);
-	if (d->phase == 'B') {
-		/* Make a begin the whole event: with its duration, and the arguments that only its
-		 * end has. */
-		const struct deferred *end = &p->deferred[d->end - 1];
-		struct event last;
-		int64_t dur_ns;
-
-		read_again(p, end, &last);
-		for (unsigned i = 0; i < NARGS; i++)
-			if (e.arg[i].type == WS_JSON_ABSENT)
-				e.arg[i] = last.arg[i];
-		if (!__builtin_sub_overflow(end->time_ns, d->time_ns, &dur_ns)) {
-			snprintf(dur, 48, "%" PRId64 ".%03" PRId64, dur_ns / 1000, dur_ns % 1000);
-			e.dur = number(dur);
-		}
-	}
-	if (d->lacks_id && d->correlation) {
-		snprintf(id, sizeof(id), "%" PRIu64, d->correlation);
-		e.arg[WS_ARG_CORRELATION] = number(id);
-	}
-	dispatch(p, categories, &e, "category");
-	if (d->phase != 'B')
-		return;
-	if (p->out->stats->kept > kept)
-		ws_import_keep(p->out, 1);
-	else
-		p->dropped[WS_DROPPED_END_LEFT_OUT]++;
-}
-
 /* Writes everything that had to wait for the last event: deferred events, rows, ranges, names,
  * counts. */
 static void finish(struct ws_pytorch *p)
@@ -1467,12 +1372,63 @@ static void finish(struct ws_pytorch *p)
 #include "formats/pytorch/pytorch.def"
 	};
 	struct kept_name kept;
+	struct deferred **event = ws_xarray(2 * p->ndeferred + 1, sizeof(*event));
+	size_t events = 0;
 
-	pair_events(p);
+	for (size_t i = 0; i < p->ndeferred; i++)
+		if (p->deferred[i].phase != 'X')
+			event[events++] = &p->deferred[i];
+	ws_sort(event, events, sizeof(*event), compare_rows);
+	for (size_t from = 0, to; from < events; from = to) {
+		for (to = from + 1; to < events && event[to]->row == event[from]->row;)
+			to++;
+		pair_row(p, event + from, to - from, event + p->ndeferred);
+	}
+	free(event);
 	find_ids(p);
 	count_arrows(p);
-	for (size_t i = 0; i < p->ndeferred; i++)
-		put_deferred(p, &p->deferred[i]);
+	for (size_t i = 0; i < p->ndeferred; i++) {
+		const struct deferred *d = &p->deferred[i];
+		const uint64_t records = p->out->stats->kept;
+		char dur[48], id[24];
+		struct event e;
+
+		if (d->phase == 'E')
+			continue; /* it is written with its begin */
+		if (d->phase == 'B' && !d->end) {
+			p->out->lost[WS_LOST_import_begin_without_end]++;
+			continue;
+		}
+		read_again(p, d, &e);
+		if (d->phase == 'B') {
+			/* Make a begin the whole event: with its duration, and the arguments that
+			 * only its end has. */
+			const struct deferred *end = &p->deferred[d->end - 1];
+			struct event last;
+			int64_t dur_ns;
+
+			read_again(p, end, &last);
+			for (unsigned k = 0; k < NARGS; k++)
+				if (e.arg[k].type == WS_JSON_ABSENT)
+					e.arg[k] = last.arg[k];
+			if (!__builtin_sub_overflow(end->time_ns, d->time_ns, &dur_ns)) {
+				snprintf(dur, 48, "%" PRId64 ".%03" PRId64, dur_ns / 1000,
+				         dur_ns % 1000);
+				e.dur = number(dur);
+			}
+		}
+		if (d->lacks_id && d->correlation) {
+			snprintf(id, sizeof(id), "%" PRIu64, d->correlation);
+			e.arg[WS_ARG_CORRELATION] = number(id);
+		}
+		dispatch(p, categories, &e, "category");
+		if (d->phase != 'B')
+			continue;
+		if (p->out->stats->kept > records)
+			ws_import_keep(p->out, 1);
+		else
+			p->dropped[WS_DROPPED_END_LEFT_OUT]++;
+	}
 
 	uint64_t n[2] = {0, 0};
 
@@ -1489,9 +1445,29 @@ static void finish(struct ws_pytorch *p)
 	put_annotations(p);
 	ws_import_ranges(p->out, p->ranges, p->nranges);
 	for (size_t at = 0; at < p->names.len; at += kept.len) {
+		struct ws_bytes text;
+		struct ws_import_process *process;
+		uint64_t thread;
+		char number[40]; /* the name that our exports give to one without a name */
+
 		memcpy(&kept, p->names.data + at, sizeof(kept));
 		at += sizeof(kept);
-		apply_name(p, &kept, (struct ws_bytes){p->names.data + at, (size_t)kept.len});
+		text = (struct ws_bytes){p->names.data + at, (size_t)kept.len};
+		snprintf(number, sizeof(number), kept.of_process ? "process %llu" : "thread %llu",
+		         (unsigned long long)(kept.of_process ? kept.pid : kept.tid));
+		if (ws_bytes_is(text, number))
+			text.len = 0;
+		thread = ws_import_thread_known(p->out, kept.pid, kept.tid);
+		if (text.len && kept.of_process && ws_import_process_known(p->out, kept.pid)) {
+			process = ws_import_process(p->out, kept.pid);
+			ws_import_text(p->out, text, &process->name);
+		} else if (text.len && !kept.of_process && thread) {
+			ws_import_thread_name(p->out, thread, kept.pid, kept.tid, text);
+		} else {
+			p->dropped[WS_DROPPED_NAME]++;
+			continue;
+		}
+		ws_import_keep(p->out, 1);
 	}
 
 	for (size_t i = 0; i < p->nflows; i++)
@@ -1655,33 +1631,6 @@ static const struct name wanted[] = {{"traceEvents", "traceEvents"},
 #include "formats/pytorch/pytorch.def"
                                      {NULL, NULL}};
 
-/* Meta rows of our own exported traces, except those that the import writes itself, and those that
- * are top-level members as in PyTorch's files. */
-static void take_own_meta(struct ws_pytorch *p, const struct ws_json_value *object)
-{
-	static const char *const elsewhere[] = {"tool.", "import.", "distributed."};
-	struct ws_json_items items;
-	struct ws_json_value key, v;
-	char name[200];
-
-	ws_json_items_begin(&items, object, '{');
-	while (ws_json_next_member(&items, &key, &v)) {
-		bool is_wanted = key.len && key.len < sizeof(name) && !key.escaped &&
-		                 memchr(key.text, '.', key.len) && v.type == WS_JSON_STRING;
-
-		for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere) && is_wanted; i++)
-			is_wanted =
-			        !ws_bytes_begin((struct ws_bytes){key.text, key.len}, elsewhere[i]);
-		for (size_t i = 0; wanted[i].text && is_wanted; i++)
-			is_wanted = !ws_json_is(&key, wanted[i].becomes, strlen(wanted[i].becomes));
-		if (!is_wanted)
-			continue;
-		memcpy(name, key.text, key.len);
-		name[key.len] = '\0';
-		ws_import_meta(p->out, name, ws_json_text(&v, &p->scratch));
-	}
-}
-
 /* A member of the top level. */
 static void on_metadata(struct ws_pytorch *p, const char *name, const struct ws_json_value *value)
 {
@@ -1690,8 +1639,10 @@ static void on_metadata(struct ws_pytorch *p, const char *name, const struct ws_
 	                                          {"backend", "distributed.backend"},
 	                                          {"nccl_version", "distributed.nccl_version"},
 	                                          {NULL, NULL}};
+	static const char *const elsewhere[] = {"tool.", "import.", "distributed."};
 	struct ws_json_items items;
 	struct ws_json_value key, v;
+	char own[200];
 
 	if (strcmp(name, "deviceProperties") == 0) {
 		ws_json_items_begin(&items, value, '[');
@@ -1703,7 +1654,26 @@ static void on_metadata(struct ws_pytorch *p, const char *name, const struct ws_
 			if (name_of(distributed, &key))
 				meta_scalar(p, name_of(distributed, &key), &v);
 	} else if (strcmp(name, "otherData") == 0) {
-		take_own_meta(p, value);
+		/* meta rows of our own exported traces, except those that the import writes itself,
+		 * and those that are top-level members as in PyTorch's files */
+		ws_json_items_begin(&items, value, '{');
+		while (ws_json_next_member(&items, &key, &v)) {
+			bool is_wanted = key.len && key.len < sizeof(own) && !key.escaped &&
+			                 memchr(key.text, '.', key.len) && v.type == WS_JSON_STRING;
+
+			for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere) && is_wanted;
+			     i++)
+				is_wanted = !ws_bytes_begin((struct ws_bytes){key.text, key.len},
+				                            elsewhere[i]);
+			for (size_t i = 0; wanted[i].text && is_wanted; i++)
+				is_wanted = !ws_json_is(&key, wanted[i].becomes,
+				                        strlen(wanted[i].becomes));
+			if (!is_wanted)
+				continue;
+			memcpy(own, key.text, key.len);
+			own[key.len] = '\0';
+			ws_import_meta(p->out, own, ws_json_text(&v, &p->scratch));
+		}
 	} else if (strcmp(name, "baseTimeNanoseconds") != 0) {
 		meta_scalar(p, name, value);
 	} else if (!ws_json_i64(value, &p->base_ns)) {

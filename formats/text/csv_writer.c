@@ -22,13 +22,6 @@ static void separate(struct ws_csv *c)
 	c->row_has_fields = 1;
 }
 
-/* Blanks of any width, and characters without width. */
-static bool is_blank(uint32_t c)
-{
-	return c == ' ' || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) || c == 0x202f ||
-	       c == 0x205f || c == 0x3000 || c == 0xfeff;
-}
-
 /* Programs pass over blanks before a formula, and take full-width and small signs for the others.
  */
 static bool is_formula(const char *p, size_t len)
@@ -39,7 +32,8 @@ static bool is_formula(const char *p, size_t len)
 	                                 0xff20, 0xfe66, 0xfe62, 0xfe63, 0xfe6b};
 	uint32_t c = ' ';
 
-	while (len && is_blank(c)) {
+	while (len && (c == ' ' || c == 0xa0 || (c >= 0x2000 && c <= 0x200b) || c == 0x202f ||
+	               c == 0x205f || c == 0x3000 || c == 0xfeff)) {
 		unsigned took = ws_utf8_get(p, len, &c);
 
 		p += took;
@@ -51,33 +45,13 @@ static bool is_formula(const char *p, size_t len)
 	return false;
 }
 
-static bool needs_quotes(const char *p, size_t len)
-{
-	if (!len || p[0] == ' ' || p[len - 1] == ' ')
-		return 1;
-	for (size_t i = 0; i < len; i++)
-		if (memchr(",\"\r\n", p[i], 4))
-			return 1;
-	return 0;
-}
-
-static void put_code_point(const struct ws_csv *csv, uint32_t c)
-{
-	const bool is_control = (c < 0x20 && c != '\n') || (c >= 0x7f && c < 0xa0);
-	char utf8[WS_UTF8_MAX_BYTES];
-
-	if (!c || (is_control && csv->to_terminal))
-		c = WS_UTF8_REPLACEMENT;
-	if (c == '"')
-		fputc('"', csv->f);
-	fwrite(utf8, 1, ws_utf8_put(c, utf8), csv->f);
-}
-
 void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len)
 {
 	const char *p = bytes;
-	int quotes = needs_quotes(p, len);
+	bool quotes = !len || p[0] == ' ' || p[len - 1] == ' ';
 
+	for (size_t i = 0; i < len && !quotes; i++)
+		quotes = memchr(",\"\r\n", p[i], 4) != NULL;
 	separate(c);
 	if (quotes)
 		fputc('"', c->f);
@@ -90,13 +64,20 @@ void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len)
 
 		while (took < len && p[took] >= 0x20 && p[took] < 0x7f && p[took] != '"')
 			took++;
-		uint32_t code_point;
-
 		if (took) {
 			fwrite(p, 1, took, c->f);
 		} else {
-			took = ws_utf8_get(p, len, &code_point);
-			put_code_point(c, code_point);
+			char utf8[WS_UTF8_MAX_BYTES];
+			uint32_t code;
+			bool is_control;
+
+			took = ws_utf8_get(p, len, &code);
+			is_control = (code < 0x20 && code != '\n') || (code >= 0x7f && code < 0xa0);
+			if (!code || (is_control && c->to_terminal))
+				code = WS_UTF8_REPLACEMENT;
+			if (code == '"')
+				fputc('"', c->f);
+			fwrite(utf8, 1, ws_utf8_put(code, utf8), c->f);
 		}
 		p += took;
 		len -= took;

@@ -97,63 +97,6 @@ static void check_ids(struct check *c, const struct ws_block_view *view,
 
 /* --- one block --- */
 
-/* Compare the values of a column with the block header and with the rest of the file. */
-static void check_values(struct check *c, const struct ws_block_view *view, int position)
-{
-	const struct ws_block_header *h = &view->header;
-	const struct ws_id_column *ids = ws_id_column_at(h->kind, (unsigned)position);
-	int64_t least = (int64_t)c->v[0], greatest = least;
-	struct ws_ref_column ref;
-	uint32_t napi = 0;
-
-	if (position == view->def->time_column) {
-		for (uint32_t i = 1; i < h->rows; i++) {
-			int64_t t = (int64_t)c->v[i];
-
-			least = t < least ? t : least;
-			greatest = t > greatest ? t : greatest;
-		}
-		if (least != h->time_min_ns || greatest != h->time_max_ns)
-			FIND(c, WS_FINDING_DAMAGE, view->offset,
-			     "%s: its header says times %" PRId64 " to %" PRId64
-			     " ns, its rows have %" PRId64 " to %" PRId64,
-			     view->label, h->time_min_ns, h->time_max_ns, least, greatest);
-	}
-	if (h->kind == WS_KIND_THREAD_EVENT && position == WS_COL_thread_event_type) {
-		for (uint32_t i = 0; i < h->rows; i++)
-			napi += c->v[i] == WS_THREAD_EVENT_API;
-		if (napi != h->api_rows)
-			FIND(c, WS_FINDING_DAMAGE, view->offset,
-			     "%s: %u rows are api rows, its header says %u", view->label, napi,
-			     h->api_rows);
-	}
-	if (ids)
-		check_ids(c, view, ids);
-	if (ws_ref_column_at(view->def, (unsigned)position, &ref)) {
-		const struct id_set *set = &c->defined[ref.target];
-		uint64_t dangling = 0, first_id = 0;
-		uint32_t first_row = 0;
-
-		for (uint32_t i = 0; i < view->header.rows; i++) {
-			uint64_t id = c->v[i];
-
-			if ((id == 0 && ref.zero_is_none) || has_id(set, id))
-				continue;
-			if (!dangling++) {
-				first_row = i;
-				first_id = id;
-			}
-		}
-		if (dangling)
-			FIND(c, WS_FINDING_DAMAGE, view->offset,
-			     "%s, column %s: rows name a %s that no earlier row defines: %" PRIu64
-			     ". "
-			     "The first is row %u with id %" PRIu64,
-			     view->label, view->def->columns[ref.position].name,
-			     ws_schema_kind(ref.target)->name, dangling, first_row, first_id);
-	}
-}
-
 /* Sets *whole to 0 when the column is damaged. */
 static void check_column(struct check *c, const struct ws_block_view *view, unsigned i, int *whole)
 {
@@ -170,45 +113,91 @@ static void check_column(struct check *c, const struct ws_block_view *view, unsi
 	} else if (status == WS_OK) {
 		status = ws_block_column_decode(view, i, &c->decoder, c->v, &cause);
 	}
-	if (status == WS_OK && column->position >= 0 && !is_blob)
-		check_values(c, view, column->position);
-	else if (status == WS_TOO_NEW)
+	if (status == WS_OK && column->position >= 0 && !is_blob) {
+		const struct ws_block_header *h = &view->header;
+		const struct ws_id_column *ids =
+		        ws_id_column_at(h->kind, (unsigned)column->position);
+		int64_t least = (int64_t)c->v[0], greatest = least;
+		struct ws_ref_column ref;
+		uint32_t napi = 0;
+
+		if (column->position == view->def->time_column) {
+			for (uint32_t row = 1; row < h->rows; row++) {
+				int64_t t = (int64_t)c->v[row];
+
+				least = t < least ? t : least;
+				greatest = t > greatest ? t : greatest;
+			}
+			if (least != h->time_min_ns || greatest != h->time_max_ns)
+				FIND(c, WS_FINDING_DAMAGE, view->offset,
+				     "%s: its header says times %" PRId64 " to %" PRId64
+				     " ns, its rows have %" PRId64 " to %" PRId64,
+				     view->label, h->time_min_ns, h->time_max_ns, least, greatest);
+		}
+		if (h->kind == WS_KIND_THREAD_EVENT &&
+		    column->position == WS_COL_thread_event_type) {
+			for (uint32_t row = 0; row < h->rows; row++)
+				napi += c->v[row] == WS_THREAD_EVENT_API;
+			if (napi != h->api_rows)
+				FIND(c, WS_FINDING_DAMAGE, view->offset,
+				     "%s: %u rows are api rows, its header says %u", view->label,
+				     napi, h->api_rows);
+		}
+		if (ids)
+			check_ids(c, view, ids);
+		if (ws_ref_column_at(view->def, (unsigned)column->position, &ref)) {
+			const struct id_set *set = &c->defined[ref.target];
+			uint64_t dangling = 0, first_id = 0;
+			uint32_t first_row = 0;
+
+			for (uint32_t row = 0; row < h->rows; row++) {
+				uint64_t id = c->v[row];
+
+				if ((id == 0 && ref.zero_is_none) || has_id(set, id))
+					continue;
+				if (!dangling++) {
+					first_row = row;
+					first_id = id;
+				}
+			}
+			if (dangling)
+				FIND(c, WS_FINDING_DAMAGE, view->offset,
+				     "%s, column %s: rows name a %s that no earlier row defines: "
+				     "%" PRIu64 ". "
+				     "The first is row %u with id %" PRIu64,
+				     view->label, view->def->columns[ref.position].name,
+				     ws_schema_kind(ref.target)->name, dangling, first_row,
+				     first_id);
+		}
+	} else if (status == WS_TOO_NEW) {
 		FIND(c, WS_FINDING_NOTE, view->offset, "%s", cause.text);
-	else if (status != WS_OK)
+	} else if (status != WS_OK)
 		FIND(c, WS_FINDING_DAMAGE, view->offset, "%s", cause.text);
 	*whole &= status == WS_OK || status == WS_TOO_NEW;
 }
 
-/* The writer numbers blocks: a jump shows how many are missing. If they are missing where a damaged
- * stretch lies, that was reported already. */
-static void check_sequence(struct check *c, size_t i)
+static void check_block(struct check *c, size_t i)
 {
 	const struct ws_block_info *b = &c->walk->blocks[i];
 	const struct ws_block_info *before = i ? b - 1 : NULL;
 	uint64_t expected = before ? before->sequence + 1 : 0;
 	uint64_t end = before ? before->offset + before->size : WS_FILE_HEADER_BYTES;
 	char label[WS_BLOCK_LABEL_BYTES];
+	struct ws_block_view view;
+	struct ws_err cause;
+	int whole = 1;
 
-	if (b->sequence == expected)
-		return;
+	/* The writer numbers blocks: a jump shows how many are missing. If they are missing where a
+	 * damaged stretch lies, that was reported already. */
 	ws_block_label(label, b->kind, b->offset);
 	if (b->sequence < expected)
 		FIND(c, WS_FINDING_DAMAGE, b->offset,
 		     "%s: it has number %" PRIu64 ", the block before it %" PRIu64
 		     "; blocks were moved or copied",
 		     label, b->sequence, before->sequence);
-	else
+	if (b->sequence > expected)
 		FIND(c, end == b->offset ? WS_FINDING_DAMAGE : WS_FINDING_NOTE, b->offset,
 		     "%s: blocks missing before it: %" PRIu64, label, b->sequence - expected);
-}
-
-static void check_block(struct check *c, size_t i)
-{
-	struct ws_block_view view;
-	struct ws_err cause;
-	int whole = 1;
-
-	check_sequence(c, i);
 	if (ws_walk_view(c->walk, i, &view, &cause) != WS_OK) {
 		FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[i].offset, "%s", cause.text);
 		return;
@@ -238,86 +227,31 @@ static void check_block(struct check *c, size_t i)
 
 /* --- the file --- */
 
-/* Compare the columns that the file's schema lists with those of this program. */
-static void check_schema(struct check *c)
+enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn fn, void *ctx,
+                                  struct ws_check_result *result, struct ws_err *err)
 {
-	struct ws_column_data t;
-	const struct ws_column *columns;
-	int complete = 1;
-
-	if (ws_trace_reader_load(c->reader, WS_KIND_SCHEMA, &t, NULL) != WS_OK)
-		return;
-	columns = t.columns;
-	for (unsigned col = 0; col < t.def->ncolumns; col++)
-		complete &= columns[col].present;
-	for (uint64_t i = 0; complete && i < t.rows; i++) {
-		const struct ws_bytes *name = &columns[WS_COL_schema_column_name].b[i];
-		uint64_t kind = columns[WS_COL_schema_kind].v[i];
-		uint64_t id = columns[WS_COL_schema_column].v[i];
-		const struct ws_kind_def *def =
-		        kind < WS_KIND_END ? ws_schema_kind((unsigned)kind) : NULL;
-		int p = def && id <= UINT16_MAX ? ws_schema_column(def, (unsigned)id) : -1;
-
-		if (p < 0)
-			continue;
-		c->described[kind] |= UINT64_C(1) << p;
-		if (columns[WS_COL_schema_type].v[i] != def->columns[p].type ||
-		    !ws_bytes_is(*name, def->columns[p].name))
-			FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[0].offset,
-			     "the file's schema describes column %s.%s differently than format "
-			     "%u does",
-			     def->name, def->columns[p].name, WS_FORMAT_MAJOR);
-	}
-	c->is_described = complete && t.rows;
-	ws_column_data_release(&t);
-}
-
-static void check_end(struct check *c)
-{
-	const struct ws_walk *w = c->walk;
-	bool has_index = w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX;
-
-	if (w->has_trailer) {
-		ws_trace_index_verify(c->reader, count_finding, c, &c->result->closed);
-		return;
-	}
-	if (has_index)
-		FIND(c, WS_FINDING_DAMAGE, w->size, "%s, though it has an index",
-		     w->no_trailer.text);
-	else
-		FIND(c, WS_FINDING_NOTE, w->size,
-		     "the file was not closed: its recorder was killed, or is still running");
-}
-
-/* A file with a damaged header is a trace with damage if whole blocks follow, else not a trace. */
-static enum ws_status check_header(struct check *c, const void *data, size_t size,
-                                   struct ws_err *err)
-{
+	struct check c = {.fn = fn, .ctx = ctx, .result = result};
 	struct ws_file_header header;
+	struct ws_column_data t;
 	struct ws_walk walk = {0};
 	struct ws_err cause;
-	enum ws_status status = ws_file_header_get(data, size, &header, &cause);
+	enum ws_status status;
 
+	*result = (struct ws_check_result){0};
+	/* a file with a damaged header is a trace with damage if whole blocks follow, else not a
+	 * trace */
+	status = ws_file_header_get(data, size, &header, &cause);
 	if (status == WS_CORRUPT)
 		ws_walk_run(&walk, data, size, false, NULL, NULL);
 	if (walk.nblocks) {
-		FIND(c, WS_FINDING_DAMAGE, 0, "%s; when the trace was recorded is lost",
+		FIND(&c, WS_FINDING_DAMAGE, 0, "%s; when the trace was recorded is lost",
 		     cause.text);
 		status = WS_OK;
 	}
 	ws_walk_free(&walk);
 	if (status != WS_OK && err)
 		*err = cause;
-	return status;
-}
-
-enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn fn, void *ctx,
-                                  struct ws_check_result *result, struct ws_err *err)
-{
-	struct check c = {.fn = fn, .ctx = ctx, .result = result};
-
-	*result = (struct ws_check_result){0};
-	WS_FORWARD(check_header(&c, data, size, err));
+	WS_FORWARD(status);
 	ws_trace_reader_open_damaged(&c.reader, data, size, count_finding, &c);
 	c.walk = &c.reader->walk;
 	c.v = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*c.v));
@@ -331,10 +265,44 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	else if (w->blocks[0].offset == WS_FILE_HEADER_BYTES && w->blocks[0].kind != WS_KIND_SCHEMA)
 		FIND(&c, WS_FINDING_DAMAGE, w->blocks[0].offset,
 		     "the first block is not a schema block; names of columns are missing");
-	check_schema(&c);
+	/* compare the columns that the file's schema lists with those of this program */
+	if (ws_trace_reader_load(c.reader, WS_KIND_SCHEMA, &t, NULL) == WS_OK) {
+		const struct ws_column *columns = t.columns;
+		bool complete = true;
+
+		for (unsigned col = 0; col < t.def->ncolumns; col++)
+			complete &= columns[col].present;
+		for (uint64_t i = 0; complete && i < t.rows; i++) {
+			const struct ws_bytes *name = &columns[WS_COL_schema_column_name].b[i];
+			uint64_t kind = columns[WS_COL_schema_kind].v[i];
+			uint64_t id = columns[WS_COL_schema_column].v[i];
+			const struct ws_kind_def *def =
+			        kind < WS_KIND_END ? ws_schema_kind((unsigned)kind) : NULL;
+			int p = def && id <= UINT16_MAX ? ws_schema_column(def, (unsigned)id) : -1;
+
+			if (p < 0)
+				continue;
+			c.described[kind] |= UINT64_C(1) << p;
+			if (columns[WS_COL_schema_type].v[i] != def->columns[p].type ||
+			    !ws_bytes_is(*name, def->columns[p].name))
+				FIND(&c, WS_FINDING_DAMAGE, w->blocks[0].offset,
+				     "the file's schema describes column %s.%s differently than "
+				     "format %u does",
+				     def->name, def->columns[p].name, WS_FORMAT_MAJOR);
+		}
+		c.is_described = complete && t.rows;
+		ws_column_data_release(&t);
+	}
 	for (size_t i = 0; i < c.walk->nblocks; i++)
 		check_block(&c, i);
-	check_end(&c);
+	if (w->has_trailer)
+		ws_trace_index_verify(c.reader, count_finding, &c, &result->closed);
+	else if (w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX)
+		FIND(&c, WS_FINDING_DAMAGE, w->size, "%s, though it has an index",
+		     w->no_trailer.text);
+	else
+		FIND(&c, WS_FINDING_NOTE, w->size,
+		     "the file was not closed: its recorder was killed, or is still running");
 
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		ws_map_free(&c.defined[kind].sparse);

@@ -432,33 +432,6 @@ void ws_block_release(struct ws_block *block)
 
 /* --- all rows of a kind --- */
 
-/* Append the rows of a decoded block; columns that it lacks stay 0. */
-static void append_block(struct ws_column_data *t, struct ws_block *block, uint64_t all_rows)
-{
-	for (unsigned c = 0; c < block->ncolumns; c++) {
-		struct ws_column *from = &block->columns[c];
-		const int position = ws_schema_column(t->def, from->id);
-		struct ws_column *to = &t->columns[position < 0 ? 0 : position];
-
-		if (position < 0 || !from->present)
-			continue;
-		if (from->b) {
-			to->b = to->b ? to->b : ws_xarray(all_rows, sizeof(*to->b));
-			memcpy(to->b + t->rows, from->b, block->info.rows * sizeof(*to->b));
-			WS_GROW(t->kept, t->nkept + 1, t->capacity);
-			t->kept[t->nkept++] = from->bytes;
-			from->bytes = NULL;
-		} else {
-			to->v = to->v ? to->v : ws_xarray(all_rows, sizeof(*to->v));
-			memcpy(to->v + t->rows, from->v, block->info.rows * sizeof(*to->v));
-		}
-		to->encoding = from->encoding;
-		to->stored_bytes += from->stored_bytes;
-		to->present = 1;
-	}
-	t->rows += block->info.rows;
-}
-
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
                                     struct ws_column_data *out, struct ws_err *err)
 {
@@ -479,7 +452,30 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 			continue;
 		status = ws_trace_reader_decode(r, i, &block, err);
 		if (status == WS_OK) {
-			append_block(out, &block, rows);
+			for (unsigned c = 0; c < block.ncolumns; c++) {
+				struct ws_column *from = &block.columns[c];
+				const int position = ws_schema_column(out->def, from->id);
+				struct ws_column *to = &out->columns[position < 0 ? 0 : position];
+
+				if (position < 0 || !from->present)
+					continue;
+				if (from->b) {
+					to->b = to->b ? to->b : ws_xarray(rows, sizeof(*to->b));
+					memcpy(to->b + out->rows, from->b,
+					       block.info.rows * sizeof(*to->b));
+					WS_GROW(out->kept, out->nkept + 1, out->capacity);
+					out->kept[out->nkept++] = from->bytes;
+					from->bytes = NULL;
+				} else {
+					to->v = to->v ? to->v : ws_xarray(rows, sizeof(*to->v));
+					memcpy(to->v + out->rows, from->v,
+					       block.info.rows * sizeof(*to->v));
+				}
+				to->encoding = from->encoding;
+				to->stored_bytes += from->stored_bytes;
+				to->present = 1;
+			}
+			out->rows += block.info.rows;
 			ws_block_release(&block);
 		}
 	}
@@ -507,31 +503,6 @@ struct ws_reader_schema {
 	uint64_t kind;
 	const char *kind_name;
 };
-
-/* The names are useful but not needed, so a schema that cannot be decoded is ignored. */
-static void load_schema(struct ws_trace_reader *r)
-{
-	struct ws_column_data t;
-	const struct ws_column *c;
-	bool complete = true;
-
-	if (ws_trace_reader_load(r, WS_KIND_SCHEMA, &t, NULL) != WS_OK)
-		return;
-	c = t.columns;
-	for (unsigned i = 0; i < t.def->ncolumns; i++)
-		complete &= c[i].present;
-	if (complete)
-		WS_NEW(&r->names, r->schema, t.rows);
-	for (uint64_t i = 0; complete && i < t.rows; i++) {
-		const struct ws_bytes *kind = &c[WS_COL_schema_kind_name].b[i];
-
-		r->schema[r->nschema++] = (struct ws_reader_schema){
-		        .kind = c[WS_COL_schema_kind].v[i],
-		        .kind_name = ws_arena_copy(&r->names, kind->ptr, kind->len),
-		};
-	}
-	ws_column_data_release(&t);
-}
 
 const char *ws_trace_reader_kind_name(const struct ws_trace_reader *r, unsigned kind)
 {
@@ -691,6 +662,7 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 {
 	struct ws_trace_reader *r = ws_xarray(1, sizeof(*r));
 	const struct ws_walk *w = &r->walk;
+	struct ws_column_data t;
 	uint64_t rows = 0;
 
 	ws_walk_run(&r->walk, data, size, is_map, fn, ctx);
@@ -724,7 +696,25 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 		add_part(r, i, WS_KIND_NVTX, block->rows - block->api_rows);
 	}
 	ws_allowance_rows(rows);
-	load_schema(r);
+	/* the names are useful but not needed, so a schema that cannot be decoded is ignored */
+	if (ws_trace_reader_load(r, WS_KIND_SCHEMA, &t, NULL) == WS_OK) {
+		const struct ws_column *c = t.columns;
+		bool complete = true;
+
+		for (unsigned i = 0; i < t.def->ncolumns; i++)
+			complete &= c[i].present;
+		if (complete)
+			WS_NEW(&r->names, r->schema, t.rows);
+		for (uint64_t i = 0; complete && i < t.rows; i++) {
+			const struct ws_bytes *kind = &c[WS_COL_schema_kind_name].b[i];
+
+			r->schema[r->nschema++] = (struct ws_reader_schema){
+			        .kind = c[WS_COL_schema_kind].v[i],
+			        .kind_name = ws_arena_copy(&r->names, kind->ptr, kind->len),
+			};
+		}
+		ws_column_data_release(&t);
+	}
 	ws_trace_index_verify(r, NULL, NULL, &r->summary.closed);
 	return r;
 }

@@ -49,17 +49,6 @@ static enum ws_status keep_room(struct sink *s, size_t len, struct ws_err *err)
 	return WS_OK;
 }
 
-/*
- * From now on an append fails if it would leave less free space than this, and so many bytes can be
- * appended after that (once the reserve is set to 0). IO_WRITE if there is not so much space now; a
- * file system that cannot allocate space is no error.
- */
-static enum ws_status reserve_space(struct sink *s, uint64_t bytes, struct ws_err *err)
-{
-	s->reserve = s->can_cut ? bytes : 0;
-	return s->reserve ? keep_room(s, 0, err) : WS_OK;
-}
-
 static enum ws_status append(struct sink *s, const void *bytes, size_t len, struct ws_err *err)
 {
 	const uint8_t *p = bytes;
@@ -137,22 +126,6 @@ struct ws_trace_writer {
 };
 
 /* --- blocks --- */
-
-/* Drop all pending rows, and all that will come: the file ends with its last whole block. */
-static enum ws_status fail_for_good(struct ws_trace_writer *w, const struct ws_err *cause,
-                                    struct ws_err *err)
-{
-	w->state = STATE_FAILED;
-	w->failure = *cause;
-	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		if (ws_kind_is_event(kind))
-			w->rows_lost += w->pending[kind].rows;
-		ws_row_buf_clear(&w->pending[kind]);
-	}
-	if (err)
-		*err = *cause;
-	return cause->status;
-}
 
 enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struct ws_err *err)
 {
@@ -262,7 +235,19 @@ static enum ws_status write_kind(struct ws_trace_writer *w, unsigned kind, struc
 	if (status == WS_OK && pending_rows(w, kind))
 		status = is_thread_event(kind) ? write_thread_events(w, &cause)
 		                               : write_block(w, kind, &cause);
-	return status == WS_OK ? WS_OK : fail_for_good(w, &cause, err);
+	if (status == WS_OK)
+		return WS_OK;
+	/* drop all pending rows, and all that will come: the file ends with its last whole block */
+	w->state = STATE_FAILED;
+	w->failure = cause;
+	for (unsigned k = 0; k < WS_KIND_END; k++) {
+		if (ws_kind_is_event(k))
+			w->rows_lost += w->pending[k].rows;
+		ws_row_buf_clear(&w->pending[k]);
+	}
+	if (err)
+		*err = cause;
+	return cause.status;
 }
 
 /* Remember which stream the kernels of a launch configuration run on: each begins after the one
@@ -424,7 +409,15 @@ static enum ws_status opened(struct ws_trace_writer **out, struct ws_trace_write
                              const struct ws_trace_writer_opts *opts, enum ws_status status,
                              struct ws_err *err)
 {
-	WS_THEN(status, reserve_space(&w->sink, opts->reserve_bytes, err));
+	/*
+	 * From now on an append fails if it would leave less free space than this, and so many
+	 * bytes can be appended after that (once the reserve is set to 0). IO_WRITE if there is not
+	 * so much space now; a file system that cannot allocate space is no error.
+	 */
+	if (status == WS_OK)
+		w->sink.reserve = w->sink.can_cut ? opts->reserve_bytes : 0;
+	if (status == WS_OK && w->sink.reserve)
+		status = keep_room(&w->sink, 0, err);
 	*out = status == WS_OK ? w : NULL;
 	if (status != WS_OK)
 		ws_trace_writer_free(w);

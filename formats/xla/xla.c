@@ -243,64 +243,6 @@ static uint64_t memory_kind(struct ws_bytes text)
 	return 0;
 }
 
-static void add_copy(struct ws_xla *x, const struct ws_xla_event *e, uint64_t device,
-                     uint64_t stream)
-{
-	/* in the order of the column's values; "" is for what XLA has no name for */
-	enum { COPY_PTOP = 10 };
-	static const char *const kinds[] = {"", "H2D", "D2H", "",    "",   "",
-	                                    "", "",    "D2D", "H2H", "P2P"};
-	const struct ws_bytes details = e->stat[WS_XLA_COPY];
-	struct ws_row_memcpy row = {WHEN, WHERE,
-	                            .src_kind = memory_kind(detail_of(details, "kind_src")),
-	                            .dst_kind = memory_kind(detail_of(details, "kind_dst")),
-	                            .bytes = number_of(detail_of(details, "size"))};
-
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (*kinds[i] && memmem(e->name.ptr, e->name.len, kinds[i], 3))
-			row.kind = i;
-	if (row.kind == COPY_PTOP) {
-		row.src_device = device;
-		row.dst_device = number_of(detail_of(details, "dest"));
-	}
-	ws_import_device_used(x->out, device);
-	ws_import_record(x->out, WS_KIND_MEMCPY, &row);
-}
-
-static void add_fill(struct ws_xla *x, const struct ws_xla_event *e, uint64_t device,
-                     uint64_t stream)
-{
-	const struct ws_bytes details = e->stat[WS_XLA_FILL];
-	const struct ws_row_memset row = {WHEN, WHERE,
-	                                  .memory_kind = memory_kind(detail_of(details, "kind")),
-	                                  .value = number_of(detail_of(details, "value")),
-	                                  .bytes = number_of(detail_of(details, "num_bytes"))};
-
-	ws_import_device_used(x->out, device);
-	ws_import_record(x->out, WS_KIND_MEMSET, &row);
-}
-
-static void add_work(struct ws_xla *x, const struct ws_xla_event *e, uint64_t device,
-                     uint64_t stream)
-{
-	/* ROCm calls a kernel's code object NAME.kd, and a demangled name "NAME [clone .kd]" */
-	static const char *const endings[] = {" [clone .kd]", ".kd"};
-	struct ws_bytes name = e->name;
-
-	for (unsigned i = 0; i < 2; i++) {
-		const size_t n = strlen(endings[i]);
-
-		if (name.len > n && !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
-			name.len -= n;
-	}
-	if (e->stat[WS_XLA_COPY].len || ws_bytes_begin(e->name, "Memcpy"))
-		add_copy(x, e, device, stream);
-	else if (e->stat[WS_XLA_FILL].len || ws_bytes_begin(e->name, "Memset"))
-		add_fill(x, e, device, stream);
-	else
-		add_kernel(x, e, device, stream, name);
-}
-
 /* --- events of threads --- */
 
 /* XLA numbers instructions of one kind: "fusion.12" is a fusion. "wrapped_tanh" is a tanh. */
@@ -359,26 +301,6 @@ static void keep_host_event(struct ws_xla *x, struct ws_xla_host_event h)
 	x->host[x->nhost++] = h;
 }
 
-/* "$file.py:12 function" becomes "file.py(12): function", as in PyTorch's profiles. */
-static void python_name(struct ws_xla *x, struct ws_bytes name, uint64_t *id)
-{
-	const char *text = (const char *)name.ptr + 1, *end = (const char *)name.ptr + name.len,
-	           *space = memchr(text, ' ', name.len - 1),
-	           *colon = space ? ws_last_byte(text, ':', (size_t)(space - text)) : NULL;
-
-	x->scratch.len = 0;
-	if (colon) {
-		ws_buf_put(&x->scratch, text, (size_t)(colon - text));
-		ws_buf_put(&x->scratch, "(", 1);
-		ws_buf_put(&x->scratch, colon + 1, (size_t)(space - colon) - 1);
-		ws_buf_put(&x->scratch, "): ", 3);
-		ws_buf_put(&x->scratch, space + 1, (size_t)(end - space) - 1);
-	} else {
-		ws_buf_put(&x->scratch, text, name.len - 1);
-	}
-	ws_import_text(x->out, (struct ws_bytes){x->scratch.data, x->scratch.len}, id);
-}
-
 static void add_host_event(struct ws_xla *x, const struct ws_xla_event *e,
                            struct ws_xla_place *place)
 {
@@ -409,8 +331,26 @@ static void add_host_event(struct ws_xla *x, const struct ws_xla_event *e,
 	} else if (h.correlation) {
 		return;
 	} else if (ws_bytes_begin(e->name, "$") && e->name.len > 1) {
+		const char *text, *end, *space, *colon;
+
 		h.kind = HOST_PYTHON;
-		python_name(x, e->name, &h.text);
+		/* "$file.py:12 function" becomes "file.py(12): function", as in PyTorch's profiles.
+		 */
+		text = (const char *)e->name.ptr + 1;
+		end = (const char *)e->name.ptr + e->name.len;
+		space = memchr(text, ' ', e->name.len - 1);
+		colon = space ? ws_last_byte(text, ':', (size_t)(space - text)) : NULL;
+		x->scratch.len = 0;
+		if (colon) {
+			ws_buf_put(&x->scratch, text, (size_t)(colon - text));
+			ws_buf_put(&x->scratch, "(", 1);
+			ws_buf_put(&x->scratch, colon + 1, (size_t)(space - colon) - 1);
+			ws_buf_put(&x->scratch, "): ", 3);
+			ws_buf_put(&x->scratch, space + 1, (size_t)(end - space) - 1);
+		} else {
+			ws_buf_put(&x->scratch, text, e->name.len - 1);
+		}
+		ws_import_text(x->out, (struct ws_bytes){x->scratch.data, x->scratch.len}, &h.text);
 	} else {
 		h.kind = HOST_RANGE;
 		if (e->stat[WS_XLA_STEP].len) {
@@ -446,7 +386,54 @@ void ws_xla_add(struct ws_xla *x, const struct ws_xla_event *e)
 	} else if (plane->kind == HOST_PLANE) {
 		add_host_event(x, e, place);
 	} else if (plane->kind == GPU_PLANE) {
-		add_work(x, e, plane->device, place->number);
+		uint64_t device = plane->device;
+		uint64_t stream = place->number;
+		/* ROCm calls a kernel's code object NAME.kd, and a demangled name "NAME [clone
+		 * .kd]" */
+		static const char *const endings[] = {" [clone .kd]", ".kd"};
+		struct ws_bytes name = e->name;
+
+		for (unsigned i = 0; i < 2; i++) {
+			const size_t n = strlen(endings[i]);
+
+			if (name.len > n &&
+			    !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
+				name.len -= n;
+		}
+		if (e->stat[WS_XLA_COPY].len || ws_bytes_begin(e->name, "Memcpy")) {
+			/* in the order of the column's values; "" is for what XLA has no name for
+			 */
+			enum { COPY_PTOP = 10 };
+			static const char *const kinds[] = {"", "H2D", "D2H", "",    "",   "",
+			                                    "", "",    "D2D", "H2H", "P2P"};
+			const struct ws_bytes details = e->stat[WS_XLA_COPY];
+			struct ws_row_memcpy row = {
+			        WHEN, WHERE,
+			        .src_kind = memory_kind(detail_of(details, "kind_src")),
+			        .dst_kind = memory_kind(detail_of(details, "kind_dst")),
+			        .bytes = number_of(detail_of(details, "size"))};
+
+			for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+				if (*kinds[i] && memmem(e->name.ptr, e->name.len, kinds[i], 3))
+					row.kind = i;
+			if (row.kind == COPY_PTOP) {
+				row.src_device = device;
+				row.dst_device = number_of(detail_of(details, "dest"));
+			}
+			ws_import_device_used(x->out, device);
+			ws_import_record(x->out, WS_KIND_MEMCPY, &row);
+		} else if (e->stat[WS_XLA_FILL].len || ws_bytes_begin(e->name, "Memset")) {
+			const struct ws_bytes details = e->stat[WS_XLA_FILL];
+			const struct ws_row_memset row = {
+			        WHEN, WHERE, .memory_kind = memory_kind(detail_of(details, "kind")),
+			        .value = number_of(detail_of(details, "value")),
+			        .bytes = number_of(detail_of(details, "num_bytes"))};
+
+			ws_import_device_used(x->out, device);
+			ws_import_record(x->out, WS_KIND_MEMSET, &row);
+		} else {
+			add_kernel(x, e, device, stream, name);
+		}
 	} else {
 		struct ws_xla_device_op op = {.device = plane->device,
 		                              .line = e->line,
@@ -540,42 +527,19 @@ static void enter_scope(struct thread_state *s, struct ws_bytes scope, int64_t s
 	s->scope = scope;
 }
 
-static void add_op(struct thread_state *s, const struct ws_xla_host_event *h)
+static int compare_ops(const void *a, const void *b)
 {
-	struct ws_xla *x = s->x;
-	struct ws_row_cpu_op row = {.start_ns = h->start_ns,
-	                            .dur_ns = h->end_ns - h->start_ns,
-	                            .thread = h->thread,
-	                            .config = h->text,
-	                            .external_id = h->sequence + 1,
-	                            .sequence = -1};
-	struct ws_row_external_link link = {.pid = x->pid,
-	                                    .correlation = h->correlation,
-	                                    .kind = WS_EXTERNAL_CUSTOM0,
-	                                    .external_id = row.external_id};
+	const struct ws_xla_device_op *x = a, *y = b;
 
-	enter_scope(s, h->scope, h->start_ns);
-	s->thread = h->thread;
-	s->scope_end_ns = h->end_ns;
-	ws_import_row(x->out, WS_KIND_CPU_OP, &row);
-	if (h->correlation)
-		ws_import_row(x->out, WS_KIND_EXTERNAL_LINK, &link);
+	WS_ORDER_BY(x->device, y->device);
+	WS_ORDER_BY(x->line, y->line);
+	WS_ORDER_BY(x->start_ns, y->start_ns);
+	WS_ORDER_BY(y->end_ns, x->end_ns);
+	WS_ORDER_BY(x->sequence, y->sequence);
+	return 0;
 }
 
-static void add_python(struct thread_state *s, const struct ws_xla_host_event *h)
-{
-	const struct ws_row_python_call row = {.start_ns = h->start_ns,
-	                                       .dur_ns = h->end_ns - h->start_ns,
-	                                       .thread = h->thread,
-	                                       .name = h->text,
-	                                       .id = ++s->npython,
-	                                       .parent = s->depth ? s->python[s->depth - 1] : 0,
-	                                       .module = -1};
-
-	ws_import_row(s->x->out, WS_KIND_PYTHON_CALL, &row);
-}
-
-static void add_host_events(struct ws_xla *x)
+void ws_xla_finish(struct ws_xla *x)
 {
 	struct thread_state s = {.x = x};
 
@@ -595,13 +559,39 @@ static void add_host_events(struct ws_xla *x)
 		if (is_other_thread || s.depth < depth || h->kind == HOST_RANGE)
 			enter_scope(&s, (struct ws_bytes){NULL, 0}, h->start_ns);
 		if (h->kind == HOST_OP) {
-			add_op(&s, h);
+			struct ws_row_cpu_op row = {.start_ns = h->start_ns,
+			                            .dur_ns = h->end_ns - h->start_ns,
+			                            .thread = h->thread,
+			                            .config = h->text,
+			                            .external_id = h->sequence + 1,
+			                            .sequence = -1};
+			struct ws_row_external_link link = {.pid = x->pid,
+			                                    .correlation = h->correlation,
+			                                    .kind = WS_EXTERNAL_CUSTOM0,
+			                                    .external_id = row.external_id};
+
+			enter_scope(&s, h->scope, h->start_ns);
+			s.thread = h->thread;
+			s.scope_end_ns = h->end_ns;
+			ws_import_row(x->out, WS_KIND_CPU_OP, &row);
+			if (h->correlation)
+				ws_import_row(x->out, WS_KIND_EXTERNAL_LINK, &link);
 			continue;
 		}
-		if (h->kind == HOST_PYTHON)
-			add_python(&s, h);
-		else
+		if (h->kind == HOST_PYTHON) {
+			const struct ws_row_python_call row = {
+			        .start_ns = h->start_ns,
+			        .dur_ns = h->end_ns - h->start_ns,
+			        .thread = h->thread,
+			        .name = h->text,
+			        .id = ++s.npython,
+			        .parent = s.depth ? s.python[s.depth - 1] : 0,
+			        .module = -1};
+
+			ws_import_row(x->out, WS_KIND_PYTHON_CALL, &row);
+		} else {
 			add_range(&s, h->thread, h->start_ns, h->end_ns, h->text);
+		}
 		WS_GROW(s.open_end, s.depth + 1, s.ends_capacity);
 		WS_GROW(s.python, s.depth + 1, s.python_capacity);
 		s.open_end[s.depth] = h->end_ns;
@@ -615,23 +605,7 @@ static void add_host_events(struct ws_xla *x)
 	free(s.range);
 	free(s.open_end);
 	free(s.python);
-}
-
-static int compare_ops(const void *a, const void *b)
-{
-	const struct ws_xla_device_op *x = a, *y = b;
-
-	WS_ORDER_BY(x->device, y->device);
-	WS_ORDER_BY(x->line, y->line);
-	WS_ORDER_BY(x->start_ns, y->start_ns);
-	WS_ORDER_BY(y->end_ns, x->end_ns);
-	WS_ORDER_BY(x->sequence, y->sequence);
-	return 0;
-}
-
-/* Loops and conditions last as long as the operations in them, which count. */
-static void add_device_ops(struct ws_xla *x)
-{
+	/* loops and conditions last as long as the operations in them, which count. */
 	ws_sort(x->op, x->nops, sizeof(*x->op), compare_ops);
 	for (size_t i = 0; i < x->nops; i++) {
 		const struct ws_xla_device_op *op = &x->op[i], *next = op + 1;
@@ -645,12 +619,6 @@ static void add_device_ops(struct ws_xla *x)
 		else
 			add_kernel(x, &e, op->device, 0, instruction_kind(op->name));
 	}
-}
-
-void ws_xla_finish(struct ws_xla *x)
-{
-	add_host_events(x);
-	add_device_ops(x);
 	snprintf(x->out->stats->format, sizeof(x->out->stats->format), "profile of XLA");
 }
 

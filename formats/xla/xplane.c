@@ -170,36 +170,6 @@ static int64_t find_origin(const WsXla__Space *space, struct ws_xla *x,
 	return clock->base_ns = first_ns - first_ns % 1000000000;
 }
 
-static void add_planes(struct ws_xla *x, const WsXla__Space *space, struct ws_import_clock *clock)
-{
-	const int64_t origin_ns = find_origin(space, x, clock);
-
-	for (size_t i = 0; i < space->n_planes; i++) {
-		struct plane p;
-		char room[32];
-		int64_t number;
-
-		open_plane(&p, space->planes[i]);
-		ws_xla_name_plane(x, i, text_of(p.plane->name));
-		for (size_t j = 0; p.plane->n_lines && j < p.plane->n_stats; j++) {
-			const WsXla__Stat *stat = p.plane->stats[j];
-			const struct ws_bytes text = value_of(&p, stat, room);
-
-			number = 0;
-			ws_decimal(text.ptr, text.len, 0, &number);
-			ws_xla_plane_stat(x, i, stat_name(&p, (uint64_t)stat->metadata_id), text,
-			                  number);
-		}
-		for (size_t j = 0; j < p.plane->n_lines; j++) {
-			ws_xla_name_line(x, i, (uint64_t)p.plane->lines[j]->id,
-			                 text_of(p.plane->lines[j]->name));
-			add_line(x, &p, i, p.plane->lines[j], origin_ns);
-			ws_import_tell(x->out, i + 1, space->n_planes);
-		}
-		close_plane(&p);
-	}
-}
-
 static void *allocate(void *unused, size_t bytes)
 {
 	(void)unused;
@@ -211,35 +181,40 @@ static void release(void *unused, void *memory)
 	free(memory);
 }
 
-static enum ws_status read_whole(struct ws_import_out *o, const char *path, struct ws_buf *bytes,
-                                 struct ws_err *err)
-{
-	struct ws_text_file f;
-	size_t got = 1;
-	enum ws_status status = WS_OK;
-
-	WS_FORWARD(ws_text_file_open(&f, path, err));
-	f.out = o;
-	while (status == WS_OK && got) {
-		ws_buf_reserve(bytes, 1 << 20);
-		status = ws_text_file_read(&f, bytes->data + bytes->len, 1 << 20, &got, err);
-		bytes->len += got;
-	}
-	if (status == WS_OK && f.damaged)
-		status = WS_FAIL(err, CORRUPT, "the compressed data are damaged or end early");
-	ws_text_file_close(&f);
-	return status;
-}
-
 enum ws_status ws_import_xplane(struct ws_import_out *o, struct ws_bytes bytes,
                                 struct ws_import_clock *clock, struct ws_err *err)
 {
 	ProtobufCAllocator allocator = {.alloc = allocate, .free = release};
 	struct ws_xla x = {.out = o};
 	WsXla__Space *space = ws_xla__space__unpack(&allocator, bytes.len, bytes.ptr);
+	int64_t origin_ns;
 
 	WS_FAIL_IF(!space, err, CORRUPT, "its protobuf is damaged or cut off: copy the file again");
-	add_planes(&x, space, clock);
+	origin_ns = find_origin(space, &x, clock);
+	for (size_t i = 0; i < space->n_planes; i++) {
+		struct plane p;
+		char room[32];
+		int64_t number;
+
+		open_plane(&p, space->planes[i]);
+		ws_xla_name_plane(&x, i, text_of(p.plane->name));
+		for (size_t j = 0; p.plane->n_lines && j < p.plane->n_stats; j++) {
+			const WsXla__Stat *stat = p.plane->stats[j];
+			const struct ws_bytes text = value_of(&p, stat, room);
+
+			number = 0;
+			ws_decimal(text.ptr, text.len, 0, &number);
+			ws_xla_plane_stat(&x, i, stat_name(&p, (uint64_t)stat->metadata_id), text,
+			                  number);
+		}
+		for (size_t j = 0; j < p.plane->n_lines; j++) {
+			ws_xla_name_line(&x, i, (uint64_t)p.plane->lines[j]->id,
+			                 text_of(p.plane->lines[j]->name));
+			add_line(&x, &p, i, p.plane->lines[j], origin_ns);
+			ws_import_tell(x.out, i + 1, space->n_planes);
+		}
+		close_plane(&p);
+	}
 	ws_xla_finish(&x);
 	ws_xla__space__free_unpacked(space, &allocator);
 	ws_xla_free(&x);
@@ -250,8 +225,20 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
                           struct ws_err *err)
 {
 	struct ws_buf bytes = {0};
-	enum ws_status status = read_whole(o, path, &bytes, err);
+	enum ws_status status = WS_OK;
+	struct ws_text_file f;
+	size_t got = 1;
 
+	WS_FORWARD(ws_text_file_open(&f, path, err));
+	f.out = o;
+	while (status == WS_OK && got) {
+		ws_buf_reserve(&bytes, 1 << 20);
+		status = ws_text_file_read(&f, bytes.data + bytes.len, 1 << 20, &got, err);
+		bytes.len += got;
+	}
+	if (status == WS_OK && f.damaged)
+		status = WS_FAIL(err, CORRUPT, "the compressed data are damaged or end early");
+	ws_text_file_close(&f);
 	WS_THEN(status, ws_import_xplane(o, (struct ws_bytes){bytes.data, bytes.len}, clock, err));
 	ws_buf_free(&bytes);
 	return status;

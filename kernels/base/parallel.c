@@ -60,22 +60,18 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static int cpu_count(void)
-{
-	cpu_set_t set;
-	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-
-	return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : count;
-}
-
 enum ws_status ws_pool_create(int threads, struct ws_pool **pool, struct ws_err *err)
 {
 	struct ws_pool *p;
 
 	WS_FAIL_IF(threads < 0 || threads > THREADS_MAX, err, USAGE, "%d threads; 1 to %d work",
 	           threads, THREADS_MAX);
-	if (threads == 0)
-		threads = cpu_count();
+	if (threads == 0) {
+		cpu_set_t set;
+		int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+
+		threads = count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : count;
+	}
 	p = ws_xarray(1, sizeof(*p));
 	pthread_mutex_init(&p->mutex, NULL);
 	pthread_cond_init(&p->work, NULL);

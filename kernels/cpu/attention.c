@@ -148,36 +148,28 @@ static void delta_item(void *arg, int64_t row)
 	a->delta[row] = (ws_real)dot(a->dy + row * a->width, a->y + row * a->width, a->width);
 }
 
-static void key_grad(const struct attention *a, int64_t row)
-{
-	double dk[WS_ATTENTION_WIDTH_MAX] = {0}, dv[WS_ATTENTION_WIDTH_MAX] = {0};
-	int64_t key = row % a->time;
-	ws_real dscore, p;
-
-	for (int64_t query = key; query < a->time; query++) {
-		p = pair(a, query, key, &dscore);
-		add_scaled(dk, dscore, a->q + query * a->width, a->width);
-		add_scaled(dv, p, a->dy + query * a->width, a->width);
-	}
-	store_row(a->out[1] + row * a->width, a->width, dk, (double)a->scale);
-	store_row(a->out[2] + row * a->width, a->width, dv, 1);
-}
-
 static void grad_item(void *arg, int64_t row)
 {
 	const struct attention *all = arg;
 	struct attention a = head_of(all, row / all->time);
-
-	double dq[WS_ATTENTION_WIDTH_MAX] = {0};
+	double dq[WS_ATTENTION_WIDTH_MAX] = {0}, dk[WS_ATTENTION_WIDTH_MAX] = {0};
+	double dv[WS_ATTENTION_WIDTH_MAX] = {0};
 	int64_t query = row % a.time;
-	ws_real dscore;
+	ws_real dscore, p;
 
 	for (int64_t key = 0; key <= query; key++) {
 		pair(&a, query, key, &dscore);
 		add_scaled(dq, dscore, a.k + key * a.width, a.width);
 	}
 	store_row(a.out[0] + row * a.width, a.width, dq, (double)a.scale);
-	key_grad(&a, row);
+	/* the row as a key */
+	for (int64_t later = query; later < a.time; later++) {
+		p = pair(&a, later, query, &dscore);
+		add_scaled(dk, dscore, a.q + later * a.width, a.width);
+		add_scaled(dv, p, a.dy + later * a.width, a.width);
+	}
+	store_row(a.out[1] + row * a.width, a.width, dk, (double)a.scale);
+	store_row(a.out[2] + row * a.width, a.width, dv, 1);
 }
 
 /* --- ops ---------------------------------------------------------------------------------- */

@@ -127,56 +127,58 @@ static enum ws_status cpu_download(struct ws_backend *backend, const void *data,
 	return WS_OK;
 }
 
-/* Whether the op's indices, which come from outside the graph, are below the rows they pick. */
-static enum ws_status check_index(const struct ws_op *op, struct ws_err *err)
-{
-	const struct ws_tensor *index = op->in[1];
-	const int32_t *v = index->data;
-	int64_t end = op->kind == WS_OP_EMBEDDING        ? op->in[0]->shape.dim[0]
-	              : op->kind == WS_OP_EMBEDDING_GRAD ? op->out[0]->shape.dim[0]
-	              : op->kind == WS_OP_GATHER_GRAD || op->kind == WS_OP_NLL_LOSS_GRAD
-	                      ? ws_tensor_cols(op->out[0])
-	                      : ws_tensor_cols(op->in[0]);
-
-	for (int64_t i = 0; i < index->count; i++)
-		WS_FAIL_IF(v[i] < 0 || v[i] >= end, err, BUG, "%s[%lld] is %d, not in 0 … %lld",
-		           index->name, (long long)i, v[i], (long long)end - 1);
-	return WS_OK;
-}
-
-/* Dimensions and strides of matrices, which a BLAS takes as 32-bit numbers. */
-static bool blas_takes(const struct ws_op *op)
+static enum ws_status check(const struct ws_op *op, struct ws_err *err)
 {
 	const struct ws_gemm *g = &op->u.gemm;
 	const struct ws_conv *f = &op->u.conv;
+	const struct ws_tensor *index = NULL;
+	bool blas_takes = true;
+	int64_t end = 0;
 
-	if (op->kind == WS_OP_GEMM)
-		return g->m <= INT32_MAX && g->n <= INT32_MAX && g->k <= INT32_MAX;
-	return f->p * f->q <= INT32_MAX && f->c / f->groups * f->r * f->s <= INT32_MAX &&
-	       f->c <= INT32_MAX && f->k <= INT32_MAX;
-}
-
-static enum ws_status check(const struct ws_op *op, struct ws_err *err)
-{
 	switch (op->kind) {
+	/* dimensions and strides of matrices, which a BLAS takes as 32-bit numbers */
 	case WS_OP_GEMM:
+		blas_takes = g->m <= INT32_MAX && g->n <= INT32_MAX && g->k <= INT32_MAX;
+		break;
 	case WS_OP_CONV:
 	case WS_OP_CONV_DGRAD:
 	case WS_OP_CONV_WGRAD:
-		WS_FAIL_IF(!blas_takes(op), err, ENVIRONMENT,
-		           "%s: a dimension exceeds what the BLAS can take", op->message);
-		return WS_OK;
+		blas_takes = f->p * f->q <= INT32_MAX &&
+		             f->c / f->groups * f->r * f->s <= INT32_MAX && f->c <= INT32_MAX &&
+		             f->k <= INT32_MAX;
+		break;
+	/* indices, which come from outside the graph: they must be below the rows they pick */
 	case WS_OP_EMBEDDING:
+		index = op->in[1];
+		end = op->in[0]->shape.dim[0];
+		break;
 	case WS_OP_EMBEDDING_GRAD:
-	case WS_OP_GATHER:
+		index = op->in[1];
+		end = op->out[0]->shape.dim[0];
+		break;
 	case WS_OP_GATHER_GRAD:
-	case WS_OP_NLL_LOSS:
 	case WS_OP_NLL_LOSS_GRAD:
+		index = op->in[1];
+		end = ws_tensor_cols(op->out[0]);
+		break;
+	case WS_OP_GATHER:
+	case WS_OP_NLL_LOSS:
 	case WS_OP_CROSS_ENTROPY:
-		return check_index(op, err);
+		index = op->in[1];
+		end = ws_tensor_cols(op->in[0]);
+		break;
 	default:
-		return WS_OK;
+		break;
 	}
+	WS_FAIL_IF(!blas_takes, err, ENVIRONMENT, "%s: a dimension exceeds what the BLAS can take",
+	           op->message);
+	for (int64_t i = 0; index && i < index->count; i++) {
+		const int32_t v = ((const int32_t *)index->data)[i];
+
+		WS_FAIL_IF(v < 0 || v >= end, err, BUG, "%s[%lld] is %d, not in 0 … %lld",
+		           index->name, (long long)i, v, (long long)end - 1);
+	}
+	return WS_OK;
 }
 
 static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op,

@@ -302,21 +302,6 @@ static void forward_item(const struct job *job, int64_t item, ws_real *tile)
 
 /* --- input gradient: item = some channels of one group of one image --------------- */
 
-static void clear_channels(const struct job *job, const struct area *a, int64_t c, int64_t count)
-{
-	const struct ws_conv *f = job->f;
-	int64_t channel = a->g * job->c + c, plane = f->h * f->w;
-
-	if (!job->nhwc) {
-		memset(job->image + (a->n * f->c + channel) * plane, 0,
-		       (size_t)(count * plane) * sizeof(ws_real));
-		return;
-	}
-	for (int64_t i = 0; i < plane; i++)
-		memset(job->image + (a->n * plane + i) * f->c + channel, 0,
-		       (size_t)count * sizeof(ws_real));
-}
-
 /* Sums over all pixels for the numbers of an area. */
 static void input_grad(const struct job *job, struct area *a, ws_real *tile)
 {
@@ -343,11 +328,16 @@ static void input_grad_item(const struct job *job, int64_t item, ws_real *tile)
 {
 	struct area a = {.g = item / job->parts % job->f->groups};
 	int64_t c = item % job->parts * job->part, count = ws_min64(job->part, job->c - c);
-	int64_t window = job->f->r * job->f->s;
+	const struct ws_conv *f = job->f;
+	int64_t window = f->r * f->s, plane = f->h * f->w, channel = a.g * job->c + c;
 
-	a.n = item / job->parts / job->f->groups;
-	if (!job->direct)
-		clear_channels(job, &a, c, count);
+	a.n = item / job->parts / f->groups;
+	if (!job->direct && !job->nhwc)
+		memset(job->image + (a.n * f->c + channel) * plane, 0,
+		       (size_t)(count * plane) * sizeof(ws_real));
+	for (int64_t i = 0; !job->direct && job->nhwc && i < plane; i++)
+		memset(job->image + (a.n * plane + i) * f->c + channel, 0,
+		       (size_t)count * sizeof(ws_real));
 	if (job->nhwc) {
 		a.numbers = count;
 		for (a.number = c; a.number < job->patch; a.number += job->c)

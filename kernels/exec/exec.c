@@ -84,28 +84,6 @@ static void give(struct walk *w, const struct ws_tensor *t)
 	w->now_bytes -= t->size_bytes;
 }
 
-static void walk_op(struct walk *w, int index)
-{
-	const struct ws_op *op = w->graph->ops[index];
-
-	for (int j = 0; j < op->in_count; j++)
-		if (!w->is_alive[op->in[j]->id])
-			w->plan.unwritten = op->in[j];
-	for (int j = op->in_count; j < ws_op_touched(op); j++)
-		if (ws_op_touches(op, j) && memory_is_transient(ws_op_touches(op, j)))
-			take_memory(w, ws_op_touches(op, j));
-	if (w->now_bytes > w->plan.peak_bytes) {
-		w->plan.peak_bytes = w->now_bytes;
-		w->plan.peak_op = op;
-	}
-	for (int j = 0; j < ws_op_touched(op); j++) {
-		const struct ws_tensor *t = ws_op_touches(op, j);
-
-		if (t && memory_is_transient(t) && !t->keep && t->last_use == index)
-			give(w, t);
-	}
-}
-
 struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 {
 	struct walk w = {.graph = graph};
@@ -133,6 +111,8 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 	/* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
 	in_setup = true;
 	for (int k = 0; k < w.graph->op_count; k++) {
+		const struct ws_op *op;
+
 		if (in_setup && w.graph->ops[k]->payload.phase != WSNVTX_PHASE_setup) {
 			/* As ws_exec_step_begin() does: what set-up leaves behind goes before the
 			 * first step. */
@@ -141,7 +121,23 @@ struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 					give(&w, w.graph->tensors[i]);
 			in_setup = false;
 		}
-		walk_op(&w, k);
+		op = w.graph->ops[k];
+		for (int j = 0; j < op->in_count; j++)
+			if (!w.is_alive[op->in[j]->id])
+				w.plan.unwritten = op->in[j];
+		for (int j = op->in_count; j < ws_op_touched(op); j++)
+			if (ws_op_touches(op, j) && memory_is_transient(ws_op_touches(op, j)))
+				take_memory(&w, ws_op_touches(op, j));
+		if (w.now_bytes > w.plan.peak_bytes) {
+			w.plan.peak_bytes = w.now_bytes;
+			w.plan.peak_op = op;
+		}
+		for (int j = 0; j < ws_op_touched(op); j++) {
+			const struct ws_tensor *t = ws_op_touches(op, j);
+
+			if (t && memory_is_transient(t) && !t->keep && t->last_use == k)
+				give(&w, t);
+		}
 	}
 	free(w.alive);
 	free(w.is_alive);
@@ -206,15 +202,6 @@ void ws_first_values(const struct ws_tensor *t, uint64_t seed, struct ws_first_v
 		values->rng[i] = ws_rng_stream(seed, t->parts ? t->part[i] : t->name);
 }
 
-/* The place of element i of a filter [k, r, s, c] in [k, c, r, s], whose order it is drawn in. */
-static int64_t channels_first(const struct ws_shape *shape, int64_t i)
-{
-	int64_t channels = shape->dim[3], window = shape->dim[1] * shape->dim[2];
-	int64_t k = i / (window * channels), rest = i % (window * channels);
-
-	return (k * channels + rest % channels) * window + rest / channels;
-}
-
 double ws_first_value(const struct ws_first_values *values, int64_t i)
 {
 	const struct ws_tensor *t = values->t;
@@ -228,8 +215,14 @@ double ws_first_value(const struct ws_first_values *values, int64_t i)
 
 		return i < t->count / 2 ? cos(angle) : sin(angle);
 	}
-	if (t->channels_last)
-		i = channels_first(&t->shape, i);
+	if (t->channels_last) {
+		/* the place of element i of a filter [k, r, s, c] in [k, c, r, s], whose order it
+		 * is drawn in. */
+		int64_t channels = t->shape.dim[3], window = t->shape.dim[1] * t->shape.dim[2];
+		int64_t k = i / (window * channels), rest = i % (window * channels);
+
+		i = (k * channels + rest % channels) * window + rest / channels;
+	}
 	rng = &values->rng[i / values->part_count];
 	number = (uint64_t)(i % values->part_count);
 	switch (t->init.kind) {
@@ -425,16 +418,6 @@ static void enter_scope(struct ws_exec *exec, struct ws_scope *target)
 		wsnvtx_push(exec->scopes[exec->scope_depth]->name);
 }
 
-static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
-{
-	for (int i = 0; i < ws_op_touched(op); i++) {
-		struct ws_tensor *t = ws_op_touches(op, i);
-
-		if (t && memory_is_transient(t) && !t->keep && t->last_use == index)
-			set_alive(exec, t, false);
-	}
-}
-
 /* The host waits for a flag of the device, to decide what to run next. */
 static enum ws_status read_flag(struct ws_exec *exec, const struct ws_tensor *flag, bool *set,
                                 struct ws_err *err)
@@ -470,7 +453,12 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, bool rec
 		if (!records)
 			wsnvtx_pop();
 		WS_FORWARD(status);
-		release_dead(exec, op, i);
+		for (int k = 0; k < ws_op_touched(op); k++) {
+			struct ws_tensor *t = ws_op_touches(op, k);
+
+			if (t && memory_is_transient(t) && !t->keep && t->last_use == i)
+				set_alive(exec, t, false);
+		}
 	}
 	return WS_OK;
 }
@@ -496,14 +484,6 @@ static enum ws_status record(struct ws_exec *exec, struct segment *segment, int 
 	return ops->replay(exec->backend, recording, err);
 }
 
-static struct segment *find_segment(const struct ws_exec *exec, int first)
-{
-	for (int i = 0; i < exec->segment_count; i++)
-		if (exec->segments[i].first == first)
-			return &exec->segments[i];
-	return NULL;
-}
-
 /*
  * The first time a segment runs as it is, so that its kernels are loaded: none can be while they
  * are recorded. The second time it is recorded, then replayed. That is a later step for the update,
@@ -511,9 +491,12 @@ static struct segment *find_segment(const struct ws_exec *exec, int first)
  */
 static enum ws_status run_segment(struct ws_exec *exec, int first, int end, struct ws_err *err)
 {
-	struct segment *segment = find_segment(exec, first);
+	struct segment *segment = NULL;
 	enum ws_status status;
 
+	for (int i = 0; i < exec->segment_count && !segment; i++)
+		if (exec->segments[i].first == first)
+			segment = &exec->segments[i];
 	if (segment && segment->recording)
 		return exec->backend->ops->replay(exec->backend, segment->recording, err);
 	if (!segment && exec->backend->records) {
@@ -526,18 +509,6 @@ static enum ws_status run_segment(struct ws_exec *exec, int first, int end, stru
 	status = record(exec, segment, end, err);
 	wsnvtx_pop();
 	return status;
-}
-
-/* The end of the ops of a phase from first on that run or not for the same reason. */
-static int segment_end(const struct ws_graph *graph, int first)
-{
-	const struct ws_op *op = graph->ops[first];
-	int end = first + 1;
-
-	while (end < graph->op_count && graph->ops[end]->payload.phase == op->payload.phase &&
-	       graph->ops[end]->unless == op->unless)
-		end++;
-	return end;
 }
 
 enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, struct ws_err *err)
@@ -553,7 +524,10 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 		end = i + 1;
 		if (graph->ops[i]->payload.phase != phase)
 			continue;
-		end = segment_end(graph, i);
+		/* the ops that run or not for the same reason */
+		while (end < graph->op_count && graph->ops[end]->payload.phase == phase &&
+		       graph->ops[end]->unless == graph->ops[i]->unless)
+			end++;
 		status = read_flag(exec, graph->ops[i]->unless, &set, err);
 		if (status != WS_OK)
 			break;

@@ -356,31 +356,6 @@ static void grad_none(struct tape *tape, const struct ws_op *op, struct ws_tenso
 	ws_graph_fail(tape->graph, WS_BUG, "op %s has no gradient", op->message);
 }
 
-/* The first gradient that arrived at a result of an op; NULL: none of them is needed. */
-static struct ws_tensor *arrived(const struct tape *tape, const struct ws_op *op)
-{
-	struct ws_tensor *dy = NULL;
-
-	for (int i = 0; i < op->out_count && !dy; i++)
-		if (op->out[i]->requires_grad)
-			dy = tape->grads[op->out[i]->id];
-	return dy;
-}
-
-static void make_seed(struct tape *tape, struct ws_tensor *y, struct ws_tensor *seed)
-{
-	struct ws_graph *graph = tape->graph;
-
-	if (!y->requires_grad)
-		ws_graph_fail(graph, WS_BUG, "%s depends on no parameter", y->name);
-	else if (seed && (seed->count != y->count || seed->dtype != y->dtype))
-		ws_graph_fail(graph, WS_BUG, "the seed does not fit %s", y->name);
-	else if (!seed && y->count != 1)
-		ws_graph_fail(graph, WS_BUG, "%s has several elements and no seed", y->name);
-	else
-		tape->grads[y->id] = seed ? seed : ws_op_fill(graph, y->dtype, y->shape, 1);
-}
-
 enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
                                  struct ws_tensor *seed, struct ws_err *err)
 {
@@ -394,12 +369,23 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 	WS_FORWARD(ws_graph_check(graph, err));
 	tape.grads = ws_xarray((size_t)tape.count, sizeof(struct ws_tensor *));
 	ws_graph_phase(graph, WSNVTX_PHASE_backward);
-	make_seed(&tape, y, seed);
+	if (!y->requires_grad)
+		ws_graph_fail(graph, WS_BUG, "%s depends on no parameter", y->name);
+	else if (seed && (seed->count != y->count || seed->dtype != y->dtype))
+		ws_graph_fail(graph, WS_BUG, "the seed does not fit %s", y->name);
+	else if (!seed && y->count != 1)
+		ws_graph_fail(graph, WS_BUG, "%s has several elements and no seed", y->name);
+	else
+		tape.grads[y->id] = seed ? seed : ws_op_fill(graph, y->dtype, y->shape, 1);
 
 	for (int i = op_count - 1; i >= 0 && graph->err.status == WS_OK; i--) {
 		const struct ws_op *op = graph->ops[i];
-		struct ws_tensor *dy = arrived(&tape, op);
+		struct ws_tensor *dy = NULL;
 
+		/* the first gradient that arrived at a result; NULL: none of them is needed */
+		for (int k = 0; k < op->out_count && !dy; k++)
+			if (op->out[k]->requires_grad)
+				dy = tape.grads[op->out[k]->id];
 		if (!dy)
 			continue;
 		ws_graph_scope_mirror(graph, op->scope);

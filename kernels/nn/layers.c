@@ -67,27 +67,22 @@ void ws_nn_qkv(struct ws_graph *graph, struct ws_tensor *x, const struct ws_line
 	ws_graph_scope_pop(graph);
 }
 
-/* The norm of primitives. */
-static struct ws_tensor *rmsnorm_eager(struct ws_graph *graph, struct ws_tensor *x,
-                                       struct ws_tensor *weight)
+struct ws_tensor *ws_nn_rmsnorm(struct ws_graph *graph, struct ws_tensor *x,
+                                struct ws_tensor *weight, const char *scope)
 {
 	enum ws_dtype dtype = x->dtype;
 	struct ws_tensor *mean, *y;
 
-	x = ws_op_cast(graph, x, ws_dtype_exact(dtype)); /* the reference model computes it so */
-	mean = REDUCE(MEAN, UNARY(SQUARE, x, 0));
-	y = BINARY(MUL, x, UNARY(RSQRT, UNARY(ADD_CONST, mean, RMSNORM_EPS), 0));
-	return ws_op_cast(graph, BINARY(MUL, y, weight), dtype);
-}
-
-struct ws_tensor *ws_nn_rmsnorm(struct ws_graph *graph, struct ws_tensor *x,
-                                struct ws_tensor *weight, const char *scope)
-{
-	struct ws_tensor *y;
-
 	ws_graph_scope_push(graph, WSNVTX_OP_norm, "%s", scope);
-	y = graph->fusion == WS_FUSION_FULL ? ws_op_rms_norm(graph, x, weight, RMSNORM_EPS)
-	                                    : rmsnorm_eager(graph, x, weight);
+	if (graph->fusion == WS_FUSION_FULL) {
+		y = ws_op_rms_norm(graph, x, weight, RMSNORM_EPS);
+	} else {
+		/* the reference model computes it so */
+		x = ws_op_cast(graph, x, ws_dtype_exact(dtype));
+		mean = REDUCE(MEAN, UNARY(SQUARE, x, 0));
+		y = BINARY(MUL, x, UNARY(RSQRT, UNARY(ADD_CONST, mean, RMSNORM_EPS), 0));
+		y = ws_op_cast(graph, BINARY(MUL, y, weight), dtype);
+	}
 	ws_graph_scope_pop(graph);
 	return y;
 }
@@ -114,17 +109,6 @@ static struct ws_tensor *head_matmul(struct ws_graph *graph, struct ws_tensor *a
 	return ws_op_gemm(graph, a, b, gemm, shape, message);
 }
 
-/* softmax(s * scale) of what the causal mask leaves. */
-static struct ws_tensor *attention_softmax(struct ws_graph *graph, struct ws_tensor *s,
-                                           double scale)
-{
-	if (graph->fusion == WS_FUSION_FULL)
-		return ws_op_softmax(graph, s, scale);
-	s = UNARY(SCALE, s, scale);
-	graph->kind = WSNVTX_OP_softmax; /* the mask says itself what it is */
-	return ws_nn_softmax(graph, UNARY(CAUSAL_MASK, s, -INFINITY));
-}
-
 struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tensor *q,
                                          struct ws_tensor *k, struct ws_tensor *v)
 {
@@ -144,7 +128,13 @@ struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tenso
 	ws_graph_scope_pop(graph);
 
 	ws_graph_scope_push(graph, WSNVTX_OP_scale, "computing softmax");
-	p = attention_softmax(graph, s, scale);
+	if (graph->fusion == WS_FUSION_FULL) {
+		p = ws_op_softmax(graph, s, scale);
+	} else {
+		s = UNARY(SCALE, s, scale);
+		graph->kind = WSNVTX_OP_softmax; /* the mask says itself what it is */
+		p = ws_nn_softmax(graph, UNARY(CAUSAL_MASK, s, -INFINITY));
+	}
 	ws_graph_scope_pop(graph);
 
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "final matmul");
@@ -155,25 +145,21 @@ struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tenso
 	return y;
 }
 
-/* silu(w1 x) * (w3 x) */
-static struct ws_tensor *gate_eager(struct ws_graph *graph, struct ws_tensor *x,
-                                    const struct ws_linears *w13)
-{
-	struct ws_tensor *a = ws_nn_linear(graph, x, w13->weight[0], "w1 linear"), *gate;
-
-	gate = BINARY(MUL, a, UNARY(SIGMOID, a, 0));
-	return BINARY(MUL, gate, ws_nn_linear(graph, x, w13->weight[1], "w3 linear"));
-}
-
 struct ws_tensor *ws_nn_swiglu(struct ws_graph *graph, struct ws_tensor *x,
                                const struct ws_linears *w13, struct ws_tensor *w2)
 {
-	struct ws_tensor *gate, *y;
+	struct ws_tensor *a, *gate, *y;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_activation, "swiglu ffn");
-	gate = w13->merged
-	               ? ws_op_swiglu(graph, ws_nn_linear(graph, x, w13->weight[0], "w1 w3 linear"))
-	               : gate_eager(graph, x, w13);
+	if (w13->merged) {
+		a = ws_nn_linear(graph, x, w13->weight[0], "w1 w3 linear");
+		gate = ws_op_swiglu(graph, a);
+	} else { /* silu(w1 x) * (w3 x) */
+		a = ws_nn_linear(graph, x, w13->weight[0], "w1 linear");
+		gate = BINARY(MUL, a, UNARY(SIGMOID, a, 0));
+		a = ws_nn_linear(graph, x, w13->weight[1], "w3 linear");
+		gate = BINARY(MUL, gate, a);
+	}
 	y = ws_nn_linear(graph, gate, w2, "w2 linear");
 	ws_graph_scope_pop(graph);
 	return y;
@@ -189,31 +175,25 @@ struct ws_tensor *ws_nn_residual(struct ws_graph *graph, struct ws_tensor *a, st
 	return y;
 }
 
-static struct ws_tensor *cross_entropy_eager(struct ws_graph *graph, struct ws_tensor *logits,
-                                             struct ws_tensor *target, bool of_torch)
-{
-	struct ws_tensor *z, *log_sum, *loss;
-
-	/* outputs of a 16-bit model are cast back, as apex does */
-	if (of_torch || !graph->autocast)
-		logits = ws_op_cast(graph, logits, ws_dtype_exact(logits->dtype));
-	if (of_torch)
-		return ws_op_nll_loss(graph, ws_op_log_softmax(graph, logits), target);
-	z = BINARY(SUB, logits, REDUCE(MAX, logits));
-	log_sum = UNARY(LOG, REDUCE(SUM, UNARY(EXP, z, 0)), 0);
-	loss = UNARY(NEG, BINARY(SUB, z, log_sum), 0);
-	return REDUCE(MEAN, ws_op_gather(graph, loss, target));
-}
-
 struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
                                       struct ws_tensor *target, bool of_torch)
 {
-	struct ws_tensor *loss;
+	struct ws_tensor *z, *log_sum, *loss;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_loss, "cross-entropy");
-	loss = graph->fusion == WS_FUSION_FULL
-	               ? ws_op_cross_entropy(graph, logits, target)
-	               : cross_entropy_eager(graph, logits, target, of_torch);
+	/* outputs of a 16-bit model are cast back, as apex does */
+	if (graph->fusion != WS_FUSION_FULL && (of_torch || !graph->autocast))
+		logits = ws_op_cast(graph, logits, ws_dtype_exact(logits->dtype));
+	if (graph->fusion == WS_FUSION_FULL) {
+		loss = ws_op_cross_entropy(graph, logits, target);
+	} else if (of_torch) {
+		loss = ws_op_nll_loss(graph, ws_op_log_softmax(graph, logits), target);
+	} else {
+		z = BINARY(SUB, logits, REDUCE(MAX, logits));
+		log_sum = UNARY(LOG, REDUCE(SUM, UNARY(EXP, z, 0)), 0);
+		loss = UNARY(NEG, BINARY(SUB, z, log_sum), 0);
+		loss = REDUCE(MEAN, ws_op_gather(graph, loss, target));
+	}
 	ws_graph_scope_pop(graph);
 	return loss;
 }

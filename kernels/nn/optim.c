@@ -48,19 +48,6 @@ struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale 
 	return scaled;
 }
 
-/*
- * In the optimizer phase: begin (found_inf = 0), then gradients divided by the scale, a of each row
- * into out by one op, all a of one dtype and all out; at last the update of the scale. Begin and
- * end do nothing for a static scale. The caller opens the scope of all but the end.
- */
-static void scaler_begin(struct ws_graph *graph, struct ws_scaler *scaler)
-{
-	if (!scaler->dynamic)
-		return;
-	scaler->found_inf = ws_op_fill(graph, scaler->scale->dtype, WS_SHAPE(1), 0);
-	scaler->found_inf->keep = true;
-}
-
 static void scaler_unscale(struct ws_graph *graph, const struct ws_scaler *scaler,
                            const struct ws_update_row *list, int count)
 {
@@ -76,22 +63,6 @@ static void scaler_unscale(struct ws_graph *graph, const struct ws_scaler *scale
 		op.out[op.out_count++] = scaler->found_inf;
 	}
 	ws_graph_append(graph, &op);
-}
-
-static void scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler)
-{
-	struct ws_op op = {.sub = WS_SUB_SCALE_UPDATE,
-	                   .in_count = 3,
-	                   .out_count = 2,
-	                   .in = {scaler->scale, scaler->tracker, scaler->found_inf},
-	                   .out = {scaler->scale, scaler->tracker},
-	                   .u.scaler = scaler->rule};
-
-	if (!scaler->dynamic)
-		return;
-	ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "grad scaler");
-	ws_graph_append(graph, &op);
-	ws_graph_scope_pop(graph);
 }
 
 /* --- optimizers ---------------------------------------------------------------------------- */
@@ -318,7 +289,10 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 
 	if (scaler) {
 		ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "grad scaler");
-		scaler_begin(graph, scaler);
+	}
+	if (scaler && scaler->dynamic) {
+		scaler->found_inf = ws_op_fill(graph, scaler->scale->dtype, WS_SHAPE(1), 0);
+		scaler->found_inf->keep = true;
 	}
 	/* those of the dtype of what they update in place, by one op for all of them */
 	for (int i = 0; i < count && scaler; i++) {
@@ -351,54 +325,6 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 		ws_graph_scope_pop(graph);
 }
 
-/* Computes the norm of all gradients, and scales them down if it is too large. */
-static void clip(struct ws_graph *graph, double largest, const struct update *list, int count)
-{
-	struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)count * sizeof(*rows));
-	struct ws_tensor *factor;
-
-	if (largest == 0 || count == 0)
-		return;
-	ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "gradient clipping");
-	for (int i = 0; i < count; i++)
-		rows[i] = (struct ws_update_row){{list[i].grad, list[i].grad}};
-	factor = ws_op_clip_norm(graph, rows, count, largest);
-	ws_op_update(graph, WS_SUB_EACH_MUL, factor, NULL, rows, count,
-	             (struct ws_update_factors){0}, "scale of all gradients");
-	ws_graph_scope_pop(graph);
-}
-
-static void append_updates(struct ws_graph *graph, const struct ws_optimizer *optimizer,
-                           const struct ws_optim *optim, struct update *list, int count)
-{
-	enum ws_optimizer_impl impl = ws_optimizer_impl_resolve(optimizer, graph->fusion);
-	struct group all = {graph, optimizer, optim, list, count, true};
-
-	if (impl == WS_OPTIMIZER_IMPL_FOREACH && optimizer->kind == WS_OPTIMIZER_ADAMW_CS336)
-		ws_graph_fail(graph, WS_USAGE,
-		              "adamw-cs336 is a loop over the parameters: loop or fused, "
-		              "not foreach; adamw is PyTorch's");
-	if (impl == WS_OPTIMIZER_IMPL_FUSED)
-		fused(&all);
-	else if (impl == WS_OPTIMIZER_IMPL_FOREACH && count)
-		(optimizer->kind == WS_OPTIMIZER_SGD ? sgd : adam)(&all);
-	for (int i = 0; i < count && impl == WS_OPTIMIZER_IMPL_LOOP; i++) {
-		struct group one = {graph, optimizer, optim, &list[i], 1, false};
-
-		graph->layer = list[i].param->layer;
-		if (optimizer->kind == WS_OPTIMIZER_ADAMW_CS336)
-			adamw_cs336(graph, optimizer, optim, &list[i]);
-		else
-			(optimizer->kind == WS_OPTIMIZER_SGD ? sgd : adam)(&one);
-	}
-	for (int i = 0; i < count; i++) {
-		graph->layer = list[i].param->layer;
-		if (list[i].target != list[i].param)
-			ws_op_cast_into(graph, list[i].target, list[i].param);
-	}
-	graph->layer = -1;
-}
-
 struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimizer *optimizer,
                                 struct ws_scaler *scaler)
 {
@@ -406,6 +332,8 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 	struct ws_optim optim = {0};
 	int count;
 	struct update *list = collect(graph, &count);
+	enum ws_optimizer_impl impl;
+	struct group all = {graph, optimizer, &optim, list, count, true};
 
 	ws_graph_phase(graph, WSNVTX_PHASE_optimizer);
 	graph->kind = WSNVTX_OP_optimizer;
@@ -427,11 +355,56 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 	}
 	graph->layer = -1;
 	graph->unless = scaler ? scaler->found_inf : NULL;
-	clip(graph, optimizer->clip_norm, list, count);
-	append_updates(graph, optimizer, &optim, list, count);
+	/* the norm of all gradients; they are scaled down if it is too large */
+	if (optimizer->clip_norm != 0 && count) {
+		struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)count * sizeof(*rows));
+		struct ws_tensor *factor;
+
+		ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "gradient clipping");
+		for (int i = 0; i < count; i++)
+			rows[i] = (struct ws_update_row){{list[i].grad, list[i].grad}};
+		factor = ws_op_clip_norm(graph, rows, count, optimizer->clip_norm);
+		ws_op_update(graph, WS_SUB_EACH_MUL, factor, NULL, rows, count,
+		             (struct ws_update_factors){0}, "scale of all gradients");
+		ws_graph_scope_pop(graph);
+	}
+	impl = ws_optimizer_impl_resolve(optimizer, graph->fusion);
+	if (impl == WS_OPTIMIZER_IMPL_FOREACH && optimizer->kind == WS_OPTIMIZER_ADAMW_CS336)
+		ws_graph_fail(graph, WS_USAGE,
+		              "adamw-cs336 is a loop over the parameters: loop or fused, "
+		              "not foreach; adamw is PyTorch's");
+	if (impl == WS_OPTIMIZER_IMPL_FUSED)
+		fused(&all);
+	else if (impl == WS_OPTIMIZER_IMPL_FOREACH && count)
+		(optimizer->kind == WS_OPTIMIZER_SGD ? sgd : adam)(&all);
+	for (int i = 0; i < count && impl == WS_OPTIMIZER_IMPL_LOOP; i++) {
+		struct group one = {graph, optimizer, &optim, &list[i], 1, false};
+
+		graph->layer = list[i].param->layer;
+		if (optimizer->kind == WS_OPTIMIZER_ADAMW_CS336)
+			adamw_cs336(graph, optimizer, &optim, &list[i]);
+		else
+			(optimizer->kind == WS_OPTIMIZER_SGD ? sgd : adam)(&one);
+	}
+	for (int i = 0; i < count; i++) {
+		graph->layer = list[i].param->layer;
+		if (list[i].target != list[i].param)
+			ws_op_cast_into(graph, list[i].target, list[i].param);
+	}
+	graph->layer = -1;
 	graph->unless = NULL;
-	if (scaler)
-		scaler_end(graph, scaler);
+	if (scaler && scaler->dynamic) {
+		struct ws_op op = {.sub = WS_SUB_SCALE_UPDATE,
+		                   .in_count = 3,
+		                   .out_count = 2,
+		                   .in = {scaler->scale, scaler->tracker, scaler->found_inf},
+		                   .out = {scaler->scale, scaler->tracker},
+		                   .u.scaler = scaler->rule};
+
+		ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "grad scaler");
+		ws_graph_append(graph, &op);
+		ws_graph_scope_pop(graph);
+	}
 	return optim;
 }
 

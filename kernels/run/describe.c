@@ -20,16 +20,6 @@ static const char *const role_names[WS_ROLE_COUNT] = {
         [WS_ROLE_STATE] = "optimizer_state",
 };
 
-struct description {
-	const struct ws_step_options *options;
-	const struct ws_graph *graph;
-	struct ws_memory_plan memory;
-	struct ws_cost phase[PHASES];
-	int64_t parameters;
-	int parameter_tensors;
-	FILE *out;
-};
-
 /* "fp32[4x128x768]" */
 static void print_tensor(FILE *out, const struct ws_tensor *t)
 {
@@ -48,93 +38,81 @@ static void print_scope(FILE *out, const struct ws_scope *scope)
 	fprintf(out, "%s%s", scope->depth > 1 ? "/" : "", scope->name);
 }
 
-static void print_head(const struct description *d)
+enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, struct ws_err *err)
 {
-	const struct ws_step_options *o = d->options;
-	FILE *out = d->out;
+	struct ws_cost phase[PHASES];
+	const struct ws_graph *graph;
+	struct ws_memory_plan memory;
+	int parameter_tensors = 0;
+	struct ws_step *step;
+	char kernel[128];
 
-	fprintf(out, "%s, %s, fusion %s, %s, batch %" PRId64, o->model->name, o->precision->name,
-	        ws_fusion_name(o->fusion), ws_step_phase_name(o->phase), o->batch);
-	if (!o->model->image)
-		fprintf(out, ", context %" PRId64 ", attention %s", o->context,
-		        ws_attention_mode_name(o->attention));
-	fprintf(out, "\n\nparameters        %15" PRId64 " in %d tensors\n", d->parameters,
-	        d->parameter_tensors);
+	WS_FORWARD(ws_step_build(options, &step, err));
+	graph = step->graph;
+	memory = ws_memory_plan(graph);
+	for (size_t i = 0; i < PHASES; i++)
+		phase[i] = ws_cost_phase(graph, (enum wsnvtx_phase)i);
+	for (int i = 0; i < graph->tensor_count; i++)
+		parameter_tensors += graph->tensors[i]->role == WS_ROLE_PARAM;
+	fprintf(out, "%s, %s, fusion %s, %s, batch %" PRId64, options->model->name,
+	        options->precision->name, ws_fusion_name(options->fusion),
+	        ws_step_phase_name(options->phase), options->batch);
+	if (!options->model->image)
+		fprintf(out, ", context %" PRId64 ", attention %s", options->context,
+		        ws_attention_mode_name(options->attention));
+	fprintf(out, "\n\nparameters        %15" PRId64 " in %d tensors\n",
+	        ws_graph_param_count(graph), parameter_tensors);
 	fprintf(out, "\n%-12s %8s %20s %20s %16s %16s\n", "phase", "ops", "FLOPs", "of them matmul",
 	        "bytes read", "bytes written");
 	for (size_t i = 0; i < PHASES; i++)
-		if (d->phase[i].ops)
+		if (phase[i].ops)
 			fprintf(out,
 			        "%-12s %8d %20" PRIu64 " %20" PRIu64 " %16" PRIu64 " %16" PRIu64
 			        "\n",
-			        phase_names[i], d->phase[i].ops, d->phase[i].flops,
-			        d->phase[i].matmul_flops, d->phase[i].bytes_read,
-			        d->phase[i].bytes_written);
+			        phase_names[i], phase[i].ops, phase[i].flops, phase[i].matmul_flops,
+			        phase[i].bytes_read, phase[i].bytes_written);
 	fprintf(out, "\ndevice memory                 bytes\n");
 	for (int i = 0; i < WS_ROLE_COUNT; i++)
 		if (role_names[i])
 			fprintf(out, "%-17s %17" PRIu64 "\n", role_names[i],
-			        d->memory.by_role_bytes[i]);
-	fprintf(out, "%-17s %17" PRIu64 "\n", "gradients", d->memory.gradient_bytes);
-	fprintf(out, "%-17s %17" PRIu64 "  everything at once", "peak", d->memory.peak_bytes);
-	if (d->memory.peak_op)
-		fprintf(out, ", at op %s of %s", d->memory.peak_op->message,
-		        phase_names[d->memory.peak_op->payload.phase]);
+			        memory.by_role_bytes[i]);
+	fprintf(out, "%-17s %17" PRIu64 "\n", "gradients", memory.gradient_bytes);
+	fprintf(out, "%-17s %17" PRIu64 "  everything at once", "peak", memory.peak_bytes);
+	if (memory.peak_op)
+		fprintf(out, ", at op %s of %s", memory.peak_op->message,
+		        phase_names[memory.peak_op->payload.phase]);
 	fprintf(out,
 	        "\n%-17s %17" PRIu64 "  all in their places: a step needs this and workspaces\n",
-	        "block", d->memory.block_bytes);
-}
-
-static void print_ops(const struct description *d)
-{
-	char kernel[128];
-
-	fprintf(d->out, "\nparameter tensors\n");
-	for (int i = 0; i < d->graph->tensor_count; i++) {
-		const struct ws_tensor *t = d->graph->tensors[i];
+	        "block", memory.block_bytes);
+	fprintf(out, "\nparameter tensors\n");
+	for (int i = 0; i < graph->tensor_count; i++) {
+		const struct ws_tensor *t = graph->tensors[i];
 
 		if (t->role != WS_ROLE_PARAM)
 			continue;
-		fprintf(d->out, "  %-32s ", t->name);
-		print_tensor(d->out, t);
-		fputc('\n', d->out);
+		fprintf(out, "  %-32s ", t->name);
+		print_tensor(out, t);
+		fputc('\n', out);
 	}
-	fprintf(d->out, "\nops\n");
-	for (int i = 0; i < d->graph->op_count; i++) {
-		const struct ws_op *op = d->graph->ops[i];
+	fprintf(out, "\nops\n");
+	for (int i = 0; i < graph->op_count; i++) {
+		const struct ws_op *op = graph->ops[i];
 
-		fprintf(d->out, "  %-9s ", phase_names[op->payload.phase]);
-		print_scope(d->out, op->scope);
-		fprintf(d->out, "/%s  %s  ", op->message,
+		fprintf(out, "  %-9s ", phase_names[op->payload.phase]);
+		print_scope(out, op->scope);
+		fprintf(out, "/%s  %s  ", op->message,
 		        ws_op_kernel_name(op, kernel, sizeof(kernel)));
 		for (int j = 0; j < op->in_count; j++) {
-			fputs(j ? ", " : "", d->out);
-			print_tensor(d->out, op->in[j]);
+			fputs(j ? ", " : "", out);
+			print_tensor(out, op->in[j]);
 		}
-		fputs(" -> ", d->out);
+		fputs(" -> ", out);
 		for (int j = 0; j < op->out_count; j++) {
-			fputs(j ? ", " : "", d->out);
-			print_tensor(d->out, op->out[j]);
+			fputs(j ? ", " : "", out);
+			print_tensor(out, op->out[j]);
 		}
-		fprintf(d->out, "  %" PRIu64 " FLOPs\n", op->payload.flops);
+		fprintf(out, "  %" PRIu64 " FLOPs\n", op->payload.flops);
 	}
-}
-
-enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, struct ws_err *err)
-{
-	struct description d = {.options = options, .out = out};
-	struct ws_step *step;
-
-	WS_FORWARD(ws_step_build(options, &step, err));
-	d.graph = step->graph;
-	d.memory = ws_memory_plan(d.graph);
-	for (size_t i = 0; i < PHASES; i++)
-		d.phase[i] = ws_cost_phase(d.graph, (enum wsnvtx_phase)i);
-	d.parameters = ws_graph_param_count(d.graph);
-	for (int i = 0; i < d.graph->tensor_count; i++)
-		d.parameter_tensors += d.graph->tensors[i]->role == WS_ROLE_PARAM;
-	print_head(&d);
-	print_ops(&d);
 	ws_step_close(step);
 	return WS_OK;
 }

@@ -150,14 +150,33 @@ static enum ws_status resolve_loss_scale(struct ws_step_options *step, const cha
 
 #define FP16_EPSILON 1e-4
 
-static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *table,
-                              struct ws_err *err)
+enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char **argv,
+                                     struct ws_err *err)
 {
+	struct ws_opt table[WS_STEP_OPTIONS];
+	int n;
 	static const char *const devices[] = {"auto", "cuda", "cpu"};
-	struct ws_step_options *step = &c->run.step;
+	struct ws_step_options *step;
 	bool looks;
 	struct ws_optimizer *o;
 
+	*c = (struct ws_step_command){
+	        .run = {.warmup = 5,
+	                .steps = 10,
+	                .step = {.phase = WS_STEP_FULL, .batch = 4, .context = 128}},
+	        .help = ws_opt_asks_help(argc, argv),
+	};
+	if (c->help) {
+		c->help_model = named_model(argc, argv);
+		return WS_OK;
+	}
+	make_table(c, table);
+	WS_FORWARD(ws_opt_parse(table, WS_STEP_OPTIONS, argc - 1, argv + 1, &n, err));
+	if (c->version)
+		return WS_OK;
+	WS_FAIL_IF(n, err, USAGE, "unexpected argument %s", argv[1]);
+	WS_FAIL_IF(!c->given[WS_STEP_OPTION_MODEL], err, USAGE, "--model is needed");
+	step = &c->run.step;
 	step->model = ws_network_at(c->model);
 	if (!c->given[WS_STEP_OPTION_OPTIMIZER] && step->model->image)
 		c->optimizer = WS_OPTIMIZER_ADAM; /* as in seed 001: docs/dev/seeds.md */
@@ -197,29 +216,4 @@ static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *ta
 	WS_FAIL_IF(looks && c->dump_loss, err, USAGE,
 	           "--dump-loss: --describe and --print-dtypes run nothing");
 	return WS_OK;
-}
-
-enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char **argv,
-                                     struct ws_err *err)
-{
-	struct ws_opt table[WS_STEP_OPTIONS];
-	int n;
-
-	*c = (struct ws_step_command){
-	        .run = {.warmup = 5,
-	                .steps = 10,
-	                .step = {.phase = WS_STEP_FULL, .batch = 4, .context = 128}},
-	        .help = ws_opt_asks_help(argc, argv),
-	};
-	if (c->help) {
-		c->help_model = named_model(argc, argv);
-		return WS_OK;
-	}
-	make_table(c, table);
-	WS_FORWARD(ws_opt_parse(table, WS_STEP_OPTIONS, argc - 1, argv + 1, &n, err));
-	if (c->version)
-		return WS_OK;
-	WS_FAIL_IF(n, err, USAGE, "unexpected argument %s", argv[1]);
-	WS_FAIL_IF(!c->given[WS_STEP_OPTION_MODEL], err, USAGE, "--model is needed");
-	return resolve(c, table, err);
 }

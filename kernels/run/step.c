@@ -211,8 +211,46 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
 
 /* --- the whole run ----------------------------------------------------------------- */
 
-static void state_facts(const struct ws_step_run_options *options, const struct ws_backend *backend)
+static enum ws_status run_steps(const struct ws_step_run_options *options, struct ws_step *step,
+                                struct ws_err *err)
 {
+	bool is_finite = true;
+
+	for (int64_t i = 0; i < options->warmup + options->steps; i++) {
+		if (options->progress)
+			options->progress(i, options->warmup + options->steps, i < options->warmup);
+		bool warmup = i < options->warmup;
+		int64_t number = warmup ? i + 1 : i + 1 - options->warmup;
+		double loss;
+
+		WS_FORWARD(ws_step_run(step, warmup ? "warm-up" : "step", (uint64_t)number, &loss,
+		                       err));
+		if (step->io.loss && is_finite && !isfinite(loss)) {
+			char text[40];
+
+			snprintf(text, sizeof(text), "%s %" PRId64, warmup ? "warm-up" : "step",
+			         number);
+			wsnvtx_workload("loss_not_finite", text);
+			if (options->not_finite)
+				options->not_finite(text);
+			is_finite = false;
+		}
+		if (options->report)
+			WS_FORWARD(options->report(options->report_arg, warmup, number, loss, err));
+	}
+	if (options->progress)
+		options->progress(options->warmup + options->steps,
+		                  options->warmup + options->steps, false);
+	return WS_OK;
+}
+
+enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
+                               struct ws_backend *backend, struct ws_pool *pool, struct ws_err *err)
+{
+	struct ws_step *step = NULL;
+	struct ws_err own = {0};
+	char result[sizeof(own.text) + 32] = "ok";
+	enum ws_status status;
 	const struct ws_step_options *o = &options->step;
 	const struct ws_optimizer *optimizer = &o->optimizer;
 	struct ws_loss_scale scale = ws_loss_scale_resolve(o->precision, o->loss_scale);
@@ -259,54 +297,6 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 		ws_workload_number("images_per_step", o->batch);
 	else
 		ws_workload_number("tokens_per_step", o->batch * o->context);
-}
-
-static void tell_not_finite(const struct ws_step_run_options *options, bool warmup, int64_t number)
-{
-	char step[40];
-
-	snprintf(step, sizeof(step), "%s %" PRId64, warmup ? "warm-up" : "step", number);
-	wsnvtx_workload("loss_not_finite", step);
-	if (options->not_finite)
-		options->not_finite(step);
-}
-
-static enum ws_status run_steps(const struct ws_step_run_options *options, struct ws_step *step,
-                                struct ws_err *err)
-{
-	bool is_finite = true;
-
-	for (int64_t i = 0; i < options->warmup + options->steps; i++) {
-		if (options->progress)
-			options->progress(i, options->warmup + options->steps, i < options->warmup);
-		bool warmup = i < options->warmup;
-		int64_t number = warmup ? i + 1 : i + 1 - options->warmup;
-		double loss;
-
-		WS_FORWARD(ws_step_run(step, warmup ? "warm-up" : "step", (uint64_t)number, &loss,
-		                       err));
-		if (step->io.loss && is_finite && !isfinite(loss)) {
-			tell_not_finite(options, warmup, number);
-			is_finite = false;
-		}
-		if (options->report)
-			WS_FORWARD(options->report(options->report_arg, warmup, number, loss, err));
-	}
-	if (options->progress)
-		options->progress(options->warmup + options->steps,
-		                  options->warmup + options->steps, false);
-	return WS_OK;
-}
-
-enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
-                               struct ws_backend *backend, struct ws_pool *pool, struct ws_err *err)
-{
-	struct ws_step *step = NULL;
-	struct ws_err own = {0};
-	char result[sizeof(own.text) + 32] = "ok";
-	enum ws_status status;
-
-	state_facts(options, backend);
 	status = ws_step_open(&options->step, backend, pool, &step, &own);
 	if (status == WS_OK) {
 		ws_workload_number("parameters", ws_graph_param_count(step->graph));

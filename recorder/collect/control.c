@@ -57,21 +57,6 @@ static void add_variable(struct list *list, const char *name)
 		memset(list->text + list->used, 0, room);
 }
 
-/* The NAMEs of %q{NAME} in the pattern. */
-static void add_named(struct list *list, const char *pattern)
-{
-	char name[256];
-
-	for (const char *p = pattern; (p = strchr(p, '%')); p += p[1] ? 2 : 1) {
-		const char *end = p[1] == 'q' && p[2] == '{' ? strchr(p, '}') : NULL;
-
-		if (!end)
-			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)(end - p - 3), p + 3);
-		add_variable(list, name);
-	}
-}
-
 /* Empty arguments are left out, as they would end the list. */
 static void add_command(char *command, size_t size, int no_args)
 {
@@ -100,18 +85,6 @@ static void add_command(char *command, size_t size, int no_args)
 		command[at] = 0;
 }
 
-static void tell_process(struct ws_seg_header *seg)
-{
-	struct ws_seg_control *control = &seg->control;
-	struct list env = {control->environment, sizeof(control->environment), 0};
-
-#define X(key, variable) add_variable(&env, variable);
-	WS_RANK_VARIABLES(X)
-#undef X
-	add_named(&env, seg->plan.output);
-	add_command(control->command, sizeof(control->command), seg->plan.no_args != 0);
-}
-
 /* --- claiming --- */
 
 /* Makes this process the owner of the segment. That is the first process that asks, or the same
@@ -121,9 +94,25 @@ static enum claim claim(struct ws_seg_header *seg, struct ws_proc self)
 	uint32_t owner = 0;
 
 	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, self.pid)) {
+		struct ws_seg_control *control = &seg->control;
+		struct list env = {control->environment, sizeof(control->environment), 0};
+		char name[256];
+
 		seg->owner.start_ticks = self.start_ticks;
 		seg->owner.namespace = self.namespace;
-		tell_process(seg);
+#define X(key, variable) add_variable(&env, variable);
+		WS_RANK_VARIABLES(X)
+#undef X
+		/* the NAMEs of %q{NAME} in the pattern of the trace's name */
+		for (const char *p = seg->plan.output; (p = strchr(p, '%')); p += p[1] ? 2 : 1) {
+			const char *end = p[1] == 'q' && p[2] == '{' ? strchr(p, '}') : NULL;
+
+			if (!end)
+				continue;
+			snprintf(name, sizeof(name), "%.*s", (int)(end - p - 3), p + 3);
+			add_variable(&env, name);
+		}
+		add_command(control->command, sizeof(control->command), seg->plan.no_args != 0);
 		atomic_store(&seg->owner_image, image_token());
 		return CLAIM_MINE;
 	}

@@ -196,24 +196,6 @@ bool ws_def_take_over(const struct ws_seg_header *parent)
 	return 1;
 }
 
-/* Append a measured text at body + at, in UTF-8. Returns the end. */
-static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text *text)
-{
-	struct ws_text_cursor cursor = {text->ptr, text->kind, text->size};
-	uint32_t n;
-
-	while ((n = ws_text_next(&cursor, (char *)body + at, cursor.rest + 4)))
-		at += n;
-	return at;
-}
-
-/* Whether a definition is never merged with an equal one before it, because the order matters. The
- * last name of a thread is valid, and the last kernel at an address. */
-static bool is_event(enum ws_def_type type)
-{
-	return type < WS_DEF_DOMAIN || type == WS_DEF_KERNEL || type == WS_DEF_WINDOW;
-}
-
 /*
  * Makes a definition with a fixed part and a text, unless an equal one exists. id 0: its position
  * is its id. Returns the id; WS_DEF_NONE: no room.
@@ -221,8 +203,10 @@ static bool is_event(enum ws_def_type type)
 static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
                        struct ws_event_text text, uint64_t id)
 {
+	uint32_t room, result, end = fixed_size, n;
 	const struct ws_def_head *def;
-	uint32_t room, result;
+	struct ws_text_cursor cursor;
+	bool is_event;
 	uint8_t *body;
 
 	if (ws_text_measure(&text, WS_MAX_TEXT))
@@ -237,7 +221,13 @@ static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_
 	def = (const struct ws_def_head *)(const void *)body - 1;
 	if (!id)
 		id = id_by_position(def);
-	def = ws_def_publish(type, put_text(body, fixed_size, &text), id, !is_event(type));
+	/* never merged with an equal one before it, because the order matters: the last name of a
+	 * thread is valid, and the last kernel at an address */
+	is_event = type < WS_DEF_DOMAIN || type == WS_DEF_KERNEL || type == WS_DEF_WINDOW;
+	cursor = (struct ws_text_cursor){text.ptr, text.kind, text.size};
+	while ((n = ws_text_next(&cursor, (char *)body + end, cursor.rest + 4)))
+		end += n;
+	def = ws_def_publish(type, end, id, !is_event);
 	result = (uint32_t)def->id;
 	ws_def_end();
 	return result;
@@ -486,11 +476,6 @@ static bool is_text_pointer(const struct wsn_schema_entry *e)
 	       !(e->flags & inside) && !e->array_or_union_detail;
 }
 
-static uint32_t character_size(uint64_t type)
-{
-	return type == WSN_ENTRY_CSTRING_UTF16 ? 2 : type == WSN_ENTRY_CSTRING_UTF32 ? 4 : 1;
-}
-
 static struct extent extent_of(const struct layout *l, const struct wsn_schema_entry *e)
 {
 	uint64_t array = e->flags & WSN_ENTRY_FLAG_ARRAY_MASK;
@@ -508,7 +493,9 @@ static struct extent extent_of(const struct layout *l, const struct wsn_schema_e
 		x = (struct extent){0, 0, NULL};
 	} else if (e->type >= WSN_ENTRY_CSTRING && e->type <= WSN_ENTRY_CSTRING_UTF32 &&
 	           !is_text_pointer(e)) {
-		x.align = character_size(e->type);
+		x.align = e->type == WSN_ENTRY_CSTRING_UTF16   ? 2
+		          : e->type == WSN_ENTRY_CSTRING_UTF32 ? 4
+		                                               : 1;
 		x.size = e->array_or_union_detail < WS_MAX_PAYLOAD
 		                 ? e->array_or_union_detail * x.align
 		                 : 0;

@@ -32,33 +32,6 @@ void ws_event_init(struct ws_event *ev, uint32_t domain, const void *text, enum 
 	ev->payload.layout = NULL;
 }
 
-/* Measures the texts that the payload points to. They are valid only during the call. */
-static void take_texts(struct ws_payload *p)
-{
-	const struct ws_schema *s = p->layout;
-
-	for (int i = 0; i < s->ntexts; i++) {
-		struct ws_event_text *t = &p->text[i];
-		uint64_t value = 0;
-
-		memset(t, 0, sizeof(*t));
-		if (s->text[i].offset + sizeof(value) <= p->size)
-			memcpy(&value, (const char *)p->bytes + s->text[i].offset, sizeof(value));
-		t->kind = s->text[i].type == WSN_ENTRY_CSTRING_UTF16   ? WS_TEXT_UTF16
-		          : s->text[i].type == WSN_ENTRY_CSTRING_UTF32 ? WS_TEXT_UTF32
-		                                                       : WS_TEXT_BYTES;
-		if (s->text[i].type == WSN_ENTRY_REGISTERED_STRING) {
-			t->ptr = ws_string_text(value, &t->size);
-		} else {
-			t->ptr = (const void *)(uintptr_t)value;
-			if (ws_text_measure(t, WS_MAX_TEXT))
-				ws_lost(WS_DROPPED_text_truncated, 1);
-		}
-		if (t->ptr)
-			p->total += WS_ALIGN8(t->size + 1);
-	}
-}
-
 void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *payload, size_t n)
 {
 	struct ws_payload *p = &ev->payload;
@@ -85,12 +58,36 @@ void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *paylo
 	if (p->layout->out_of_line)
 		ws_lost(WS_DROPPED_payload_truncated, 1);
 	if (p->layout->ntexts) {
+		const struct ws_schema *s = p->layout;
+
 		p->total = WS_ALIGN8(p->size);
-		take_texts(p);
+		/* measure the texts that the payload points to: they are valid only during the call
+		 */
+		for (int i = 0; i < s->ntexts; i++) {
+			struct ws_event_text *t = &p->text[i];
+			uint64_t value = 0;
+
+			memset(t, 0, sizeof(*t));
+			if (s->text[i].offset + sizeof(value) <= p->size)
+				memcpy(&value, (const char *)p->bytes + s->text[i].offset,
+				       sizeof(value));
+			t->kind = s->text[i].type == WSN_ENTRY_CSTRING_UTF16   ? WS_TEXT_UTF16
+			          : s->text[i].type == WSN_ENTRY_CSTRING_UTF32 ? WS_TEXT_UTF32
+			                                                       : WS_TEXT_BYTES;
+			if (s->text[i].type == WSN_ENTRY_REGISTERED_STRING) {
+				t->ptr = ws_string_text(value, &t->size);
+			} else {
+				t->ptr = (const void *)(uintptr_t)value;
+				if (ws_text_measure(t, WS_MAX_TEXT))
+					ws_lost(WS_DROPPED_text_truncated, 1);
+			}
+			if (t->ptr)
+				p->total += WS_ALIGN8(t->size + 1);
+		}
 	}
 }
 
-static void take_payload(struct ws_event *ev, const struct wsn_event *a)
+void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct wsn_event *a)
 {
 	static const struct {
 		uint8_t schema, size;
@@ -104,21 +101,6 @@ static void take_payload(struct ws_event *ev, const struct wsn_event *a)
 	};
 	struct ws_payload *p = &ev->payload;
 
-	if (a->payload_type > WSN_PAYLOAD_UNKNOWN && a->payload_type <= WSN_PAYLOAD_FLOAT) {
-		p->number = a->payload.ull;
-		p->schema = numbers[a->payload_type].schema;
-		p->bytes = &p->number;
-		p->size = p->total = numbers[a->payload_type].size;
-	} else if (a->payload_type == WSN_PAYLOAD_EXT) {
-		ws_event_payloads(ev, (const void *)(uintptr_t)a->payload.ull,
-		                  a->reserved0 > 0 ? (size_t)a->reserved0 : 0);
-	} else if (a->payload_type != WSN_PAYLOAD_UNKNOWN) {
-		ws_lost(WS_DROPPED_payload_truncated, 1);
-	}
-}
-
-void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct wsn_event *a)
-{
 	ws_event_init(ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES);
 	if (!a)
 		return;
@@ -146,7 +128,17 @@ void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct ws
 	default:
 		break;
 	}
-	take_payload(ev, a);
+	if (a->payload_type > WSN_PAYLOAD_UNKNOWN && a->payload_type <= WSN_PAYLOAD_FLOAT) {
+		p->number = a->payload.ull;
+		p->schema = numbers[a->payload_type].schema;
+		p->bytes = &p->number;
+		p->size = p->total = numbers[a->payload_type].size;
+	} else if (a->payload_type == WSN_PAYLOAD_EXT) {
+		ws_event_payloads(ev, (const void *)(uintptr_t)a->payload.ull,
+		                  a->reserved0 > 0 ? (size_t)a->reserved0 : 0);
+	} else if (a->payload_type != WSN_PAYLOAD_UNKNOWN) {
+		ws_lost(WS_DROPPED_payload_truncated, 1);
+	}
 }
 
 /* --- copying --- */

@@ -46,16 +46,6 @@ static uint32_t begin_thread(uint32_t tid, const char *name, int place, uint32_t
 	return thread;
 }
 
-/* The system's name of a thread; "" if it has ended. */
-static void read_name(uint32_t tid, char *name, size_t size)
-{
-	char path[48];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", (unsigned)tid);
-	(void)ws_text_read(path, name, size);
-	name[strcspn(name, "\n")] = 0;
-}
-
 uint32_t ws_thread_of(uint32_t tid)
 {
 	uint32_t thread = 0;
@@ -69,7 +59,11 @@ uint32_t ws_thread_of(uint32_t tid)
 		thread = table[place].thread;
 	} else if (place >=
 	           0) { /* happens once per thread, and rarely on the program's own threads */
-		read_name(tid, name, sizeof(name));
+		char path[48];
+
+		snprintf(path, sizeof(path), "/proc/self/task/%u/comm", (unsigned)tid);
+		(void)ws_text_read(path, name, sizeof(name));
+		name[strcspn(name, "\n")] = 0;
 		thread = begin_thread(tid, name, place, 0);
 	}
 	ws_unlock(&lock, &before);

@@ -93,22 +93,6 @@ static void try_sonames(struct search *s, int flags)
 		s->lib = dlopen(sonames[(s->first + i) % NSONAMES], flags);
 }
 
-/* Tries folders near the CUDA runtime, as in toolkits, Linux distributions and Python packages. */
-static void try_beside(struct search *s, const char *cudart)
-{
-	static const char *const folders[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64",
-	                                      "/../cupti/lib"};
-	int dir = (int)(strrchr(cudart, '/') - cudart);
-	char path[PATH_MAX];
-
-	for (size_t i = 0; !s->lib && i < sizeof(folders) / sizeof(*folders); i++) {
-		int n = snprintf(path, sizeof(path), "%.*s%s", dir, cudart, folders[i]);
-
-		if (n > 0 && (size_t)n < sizeof(path))
-			try_folder(s, path);
-	}
-}
-
 static void *find_library(void)
 {
 	const char *named = secure_getenv("WARPSHEET_CUPTI_PATH");
@@ -127,8 +111,23 @@ static void *find_library(void)
 	}
 	for (int i = 0; !s.lib && i < 2; i++) {
 		s.takes_flawed = i == 1;
-		if (has_cudart)
-			try_beside(&s, cudart);
+		/* folders near the CUDA runtime, as in toolkits, Linux distributions and Python
+		 * packages */
+		if (has_cudart) {
+			static const char *const folders[] = {"", "/../../cuda_cupti/lib",
+			                                      "/../extras/CUPTI/lib64",
+			                                      "/../cupti/lib"};
+			int dir = (int)(strrchr(cudart, '/') - cudart);
+			char path[PATH_MAX];
+
+			for (size_t k = 0; !s.lib && k < sizeof(folders) / sizeof(*folders); k++) {
+				int n = snprintf(path, sizeof(path), "%.*s%s", dir, cudart,
+				                 folders[k]);
+
+				if (n > 0 && (size_t)n < sizeof(path))
+					try_folder(&s, path);
+			}
+		}
 		try_folder(&s, "/usr/local/cuda/lib64");
 		try_folder(&s, "/usr/local/cuda/extras/CUPTI/lib64");
 	}
@@ -200,17 +199,6 @@ int ws_cupti_load(struct ws_seg_gpu *gpu)
 static void *subscriber;
 static bool is_scoped;
 
-/* Whether all functions of the newer interface exist; 13.2 has only some. */
-static bool has_scopes(void)
-{
-	return atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_3 &&
-	       ws_cupti.Subscribe_v2 && ws_cupti.Unsubscribe &&
-	       ws_cupti.ActivityRegisterCallbacks_v2 && ws_cupti.ActivitySetAttribute_v2 &&
-	       ws_cupti.ActivityEnable_v2 && ws_cupti.ActivityEnableRuntimeApi_v2 &&
-	       ws_cupti.ActivityEnableDriverApi_v2 && ws_cupti.ActivityGetNextRecord_v2 &&
-	       ws_cupti.GetTimestamp_v2;
-}
-
 /* Subscribes with subscriber scope. With a driver that is too old, one of the two calls fails. */
 static bool subscribe_scoped(const struct ws_cupti_subscription *s)
 {
@@ -218,7 +206,13 @@ static bool subscribe_scoped(const struct ws_cupti_subscription *s)
 	                                            .name = "warpsheet",
 	                                            .allow_multiple = 1};
 
-	if (!has_scopes() ||
+	/* all functions of the newer interface are needed; 13.2 has only some */
+	if (!(atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_3 &&
+	      ws_cupti.Subscribe_v2 && ws_cupti.Unsubscribe &&
+	      ws_cupti.ActivityRegisterCallbacks_v2 && ws_cupti.ActivitySetAttribute_v2 &&
+	      ws_cupti.ActivityEnable_v2 && ws_cupti.ActivityEnableRuntimeApi_v2 &&
+	      ws_cupti.ActivityEnableDriverApi_v2 && ws_cupti.ActivityGetNextRecord_v2 &&
+	      ws_cupti.GetTimestamp_v2) ||
 	    ws_cupti.Subscribe_v2(&subscriber, s->callback, NULL, &params) != WS_CUPTI_OK)
 		return 0;
 	is_scoped = 1;
@@ -412,25 +406,17 @@ static void define_devices(void *library)
 	}
 }
 
-static void define_runtime_version(void)
-{
-	char path[PATH_MAX];
-	void *runtime;
-
-	if (!ws_library_path(WS_CUDART, path, sizeof(path)))
-		return;
-	runtime = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-	if (!runtime)
-		return;
-	define_version("cuda.runtime_version", runtime, "cudaRuntimeGetVersion");
-	dlclose(runtime);
-}
-
 void ws_cupti_define_facts(void)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD), *runtime = NULL;
+	char path[PATH_MAX];
 
-	define_runtime_version();
+	if (ws_library_path(WS_CUDART, path, sizeof(path)))
+		runtime = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (runtime) {
+		define_version("cuda.runtime_version", runtime, "cudaRuntimeGetVersion");
+		dlclose(runtime);
+	}
 	if (!driver)
 		return;
 	define_version("cuda.driver_version", driver, "cuDriverGetVersion");
@@ -533,18 +519,15 @@ void ws_cupti_find_launches(void)
 			launch_calls[nlaunch_calls++] = cbid;
 }
 
-static bool is_launch(uint32_t domain, uint32_t cbid)
-{
-	for (size_t i = 0; domain == WS_CUPTI_DOMAIN_DRIVER && i < nlaunch_calls; i++)
-		if (launch_calls[i] == cbid)
-			return 1;
-	return 0;
-}
-
 bool ws_cupti_is_untold_launch(uint32_t domain, uint32_t cbid)
 {
-	return atomic_load_explicit(&counts_launches, memory_order_relaxed) &&
-	       is_launch(domain, cbid);
+	if (!atomic_load_explicit(&counts_launches, memory_order_relaxed) ||
+	    domain != WS_CUPTI_DOMAIN_DRIVER)
+		return false;
+	for (size_t i = 0; i < nlaunch_calls; i++)
+		if (launch_calls[i] == cbid)
+			return true;
+	return false;
 }
 
 /*

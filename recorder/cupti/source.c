@@ -186,24 +186,6 @@ static int64_t drift_ppb(const struct ws_seg_gpu_clock *last, int64_t apart_ns, 
 	               : 0;
 }
 
-/* Enters a reading of CUPTI's clock minus ours. It was taken between before_ns and now, so a step
- * of the clock may have happened just before or just after. */
-static void note_clock(struct ws_seg_gpu *gpu, int64_t before_ns, int64_t apart_ns, int64_t at_ns)
-{
-	uint32_t n = atomic_load(&gpu->nclocks);
-	struct ws_seg_gpu_clock *last = n ? &gpu->clocks[n - 1] : NULL;
-
-	if (last && llabs(apart_ns - expected_apart(last, at_ns)) < WS_CLOCK_STEP_NS) {
-		atomic_store(&last->until_ns, before_ns);
-	} else if (n < WS_SEG_GPU_CLOCKS) {
-		gpu->clocks[n].apart_ns = apart_ns;
-		gpu->clocks[n].drift_ppb = is_raw && last ? drift_ppb(last, apart_ns, at_ns) : 0;
-		gpu->clocks[n].from_ns = is_raw ? at_ns : ws_now_ns();
-		atomic_store(&gpu->clocks[n].until_ns, before_ns);
-		atomic_store_explicit(&gpu->nclocks, n + 1, memory_order_release);
-	}
-}
-
 /* Finds by the first reading which clock of the system CUPTI uses. False: none. */
 static bool is_of_the_system(uint32_t nclocks, int64_t apart_ns, int64_t real_ns)
 {
@@ -225,6 +207,7 @@ static void ws_cupti_look_at_clock(void)
 	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
 	uint32_t n = atomic_load(&gpu->nclocks);
 	int64_t before_ns = ws_now_ns(), apart_ns, at_ns, real_ns;
+	struct ws_seg_gpu_clock *last;
 
 	if (atomic_load(&ws_cupti_is_final) ||
 	    ws_clock_apart_at(ws_cupti_time, &apart_ns, &at_ns) ||
@@ -241,7 +224,18 @@ static void ws_cupti_look_at_clock(void)
 	real_ns = apart_ns - real_ns;
 	if (!is_raw && llabs(real_ns) > llabs(atomic_load(&gpu->realtime_apart_ns)))
 		atomic_store(&gpu->realtime_apart_ns, real_ns);
-	note_clock(gpu, before_ns, apart_ns, at_ns);
+	/* the reading was taken between before_ns and now, so a step of the clock may have happened
+	 * just before or just after */
+	last = n ? &gpu->clocks[n - 1] : NULL;
+	if (last && llabs(apart_ns - expected_apart(last, at_ns)) < WS_CLOCK_STEP_NS) {
+		atomic_store(&last->until_ns, before_ns);
+	} else if (n < WS_SEG_GPU_CLOCKS) {
+		gpu->clocks[n].apart_ns = apart_ns;
+		gpu->clocks[n].drift_ppb = is_raw && last ? drift_ppb(last, apart_ns, at_ns) : 0;
+		gpu->clocks[n].from_ns = is_raw ? at_ns : ws_now_ns();
+		atomic_store(&gpu->clocks[n].until_ns, before_ns);
+		atomic_store_explicit(&gpu->nclocks, n + 1, memory_order_release);
+	}
 }
 
 /*
@@ -527,14 +521,37 @@ static void replace_thread(uint8_t *record, size_t at, uint32_t *tid, uint32_t *
 	memcpy(record + at, &value, sizeof(value));
 }
 
-static void replace_addresses(uint8_t *buffer, size_t valid)
+static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                            size_t valid_size)
 {
-	const int has_overhead_data =
-	        atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_12_4;
+	struct ws_seg_header *seg = ws_collector.seg;
+	/* computed as integers, as another profiler's buffer is outside this memory */
+	uint64_t offset = (uintptr_t)buffer - (uintptr_t)ws_slot_bytes(seg, 0);
+	uint32_t slot = (uint32_t)(offset / seg->activity.stride);
 	uint32_t tid = 0, thread = 0;
 	uint8_t *record = NULL;
+	int has_overhead_data;
 
-	while (ws_cupti_next(buffer, valid, &record) == WS_CUPTI_OK) {
+	(void)context;
+	(void)stream;
+	(void)size;
+	/* in a forked child this memory is private and not read */
+	if (!ws_cupti_is_ours())
+		return;
+	/* another profiler's buffer was handed to us, so that profiler misses it */
+	if (offset % seg->activity.stride || slot >= seg->activity.count) {
+		atomic_fetch_or(&seg->gpu.stopped, WS_GPU_STOP_FOREIGN);
+		return;
+	}
+	if (!valid_size) {
+		ws_slot_put_back(seg, slot);
+		return;
+	}
+	ws_cupti_tell_sizes();
+	/* replace names of kernels and devices, and numbers of threads, by ids of the log */
+	has_overhead_data =
+	        atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_12_4;
+	while (ws_cupti_next(buffer, valid_size, &record) == WS_CUPTI_OK) {
 		switch (ws_cupti_kind(record)) {
 		case WS_CUPTI_KIND_KERNEL:
 		case WS_CUPTI_KIND_CONCURRENT_KERNEL:
@@ -563,33 +580,6 @@ static void replace_addresses(uint8_t *buffer, size_t valid)
 			break;
 		}
 	}
-}
-
-static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-                            size_t valid_size)
-{
-	struct ws_seg_header *seg = ws_collector.seg;
-	/* computed as integers, as another profiler's buffer is outside this memory */
-	uint64_t offset = (uintptr_t)buffer - (uintptr_t)ws_slot_bytes(seg, 0);
-	uint32_t slot = (uint32_t)(offset / seg->activity.stride);
-
-	(void)context;
-	(void)stream;
-	(void)size;
-	/* in a forked child this memory is private and not read */
-	if (!ws_cupti_is_ours())
-		return;
-	/* another profiler's buffer was handed to us, so that profiler misses it */
-	if (offset % seg->activity.stride || slot >= seg->activity.count) {
-		atomic_fetch_or(&seg->gpu.stopped, WS_GPU_STOP_FOREIGN);
-		return;
-	}
-	if (!valid_size) {
-		ws_slot_put_back(seg, slot);
-		return;
-	}
-	ws_cupti_tell_sizes();
-	replace_addresses(buffer, valid_size);
 	ws_slot_finish(seg, slot, valid_size);
 }
 

@@ -143,13 +143,6 @@ static void change_captures(struct captures *c, int64_t time_ns, int begins)
 	}
 }
 
-static bool is_captured(const struct captures *c, int64_t time_ns)
-{
-	size_t n = changes_until(c, time_ns);
-
-	return n && c->list[n - 1].open;
-}
-
 /* --- create --- */
 
 static size_t power_of_two(size_t n)
@@ -258,13 +251,6 @@ bool ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t s
 	return address != 0;
 }
 
-static uint32_t kernel_at(const struct ws_activity *a, uint64_t address)
-{
-	const uint64_t *string = ws_map_get(&a->kernels, address);
-
-	return string ? (uint32_t)*string : 0;
-}
-
 /* --- one row for each API call --- */
 
 /* The place of the runtime call in the hash table, or the place to add it. */
@@ -308,7 +294,12 @@ static bool keep_call(struct ws_activity *a, const struct ws_activity_slot *slot
  * too. */
 static bool lacks_work(const struct ws_activity *a, const struct pair *pair)
 {
-	return pair->seen == SEEN_LAUNCH && !is_captured(&a->captures, pair->start_ns);
+	size_t n;
+
+	if (pair->seen != SEEN_LAUNCH)
+		return false;
+	n = changes_until(&a->captures, pair->start_ns);
+	return !n || !a->captures.list[n - 1].open;
 }
 
 uint64_t ws_activity_waiting(const struct ws_activity *a)
@@ -408,7 +399,7 @@ static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t cor
 
 static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 {
-	uint32_t string;
+	const uint64_t *string;
 	uint64_t id;
 	char text[40];
 	int known;
@@ -417,8 +408,8 @@ static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 	if (known)
 		return id;
 	/* its process ended first, but usually the same kernel ran before */
-	string = kernel_at(d->activity, address);
-	id = string ? ws_drain_string_id(d, string, &known) : 0;
+	string = ws_map_get(&d->activity->kernels, address);
+	id = string && *string ? ws_drain_string_id(d, (uint32_t)*string, &known) : 0;
 	if (known)
 		return id;
 	d->counted[WS_DROPPED_kernel_without_name]++;
@@ -622,25 +613,6 @@ static bool keeps_copy(struct ws_drain *d, uint64_t correlation, int64_t start_n
 	       !d->seg->capture.kernels_only;
 }
 
-/*
- * A copy between devices without direct access goes through the host. CUPTI then records two
- * copies, one that reads and one that writes, both with device memory on both sides. The bytes are
- * counted for the first one only.
- */
-static void mark_half(struct ws_row_memcpy *row)
-{
-	const bool is_write = row->kind == WS_MEMCPY_HTOD;
-
-	if ((!is_write && row->kind != WS_MEMCPY_DTOH) || row->src_kind != WS_MEMORY_DEVICE ||
-	    row->dst_kind != WS_MEMORY_DEVICE)
-		return;
-	row->kind = WS_MEMCPY_PTOP;
-	row->src_device = row->dst_device = row->device; /* the other device is not recorded */
-	row->flags |= WS_COPY_STAGED;
-	if (is_write)
-		row->bytes = 0;
-}
-
 static enum fate add_memcpy(struct ws_drain *d, const struct ws_activity_slot *slot,
                             const struct ws_cupti_memcpy *m)
 {
@@ -657,7 +629,17 @@ static enum fate add_memcpy(struct ws_drain *d, const struct ws_activity_slot *s
 	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns))
 		return DAMAGED;
 	row.flags = copy_flags(row.start_ns, m->flags);
-	mark_half(&row);
+	/* A copy between devices without direct access goes through the host. CUPTI then records
+	 * two copies, one that reads and one that writes, both with device memory on both sides.
+	 * The bytes are counted for the first one only. */
+	if ((row.kind == WS_MEMCPY_HTOD || row.kind == WS_MEMCPY_DTOH) &&
+	    row.src_kind == WS_MEMORY_DEVICE && row.dst_kind == WS_MEMORY_DEVICE) {
+		if (row.kind == WS_MEMCPY_HTOD)
+			row.bytes = 0;
+		row.kind = WS_MEMCPY_PTOP;
+		row.src_device = row.dst_device = row.device; /* the other one is not recorded */
+		row.flags |= WS_COPY_STAGED;
+	}
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
 	return ROW;
@@ -738,18 +720,6 @@ static struct api_call api_of(const struct ws_activity *a, uint32_t domain, uint
 	return calls && cbid < MAX_CALLS ? calls[cbid] : (struct api_call){0};
 }
 
-static uint64_t call_name(struct ws_drain *d, uint32_t domain, uint32_t cbid)
-{
-	const struct ws_bytes defined = api_of(d->activity, domain, cbid).name;
-	char text[32];
-
-	if (defined.len)
-		return ws_drain_intern(d, defined);
-	snprintf(text, sizeof(text), "%s call %u",
-	         domain == WS_CUPTI_DOMAIN_DRIVER ? "driver" : "runtime", cbid);
-	return ws_drain_intern(d, ws_bytes_of(text));
-}
-
 static enum fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot, uint32_t domain,
                          const struct ws_cupti_api *c)
 {
@@ -757,7 +727,9 @@ static enum fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot
 	        .correlation = correlation_of(slot, c->correlation),
 	        .result = (int32_t)c->result,
 	};
+	struct ws_bytes name;
 	enum effect effect;
+	char text[32];
 
 	/* calls by our own thread are not part of the program */
 	if (c->thread && c->thread == atomic_load(&d->seg->gpu.flush_thread))
@@ -779,7 +751,13 @@ static enum fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot
 		change_captures(&d->activity->captures, row.start_ns, 1);
 	if (!ws_filter_keeps_call(d, row.correlation, row.start_ns))
 		return ROW;
-	row.name = call_name(d, domain, c->cbid);
+	name = api_of(d->activity, domain, c->cbid).name;
+	if (!name.len) {
+		snprintf(text, sizeof(text), "%s call %u",
+		         domain == WS_CUPTI_DOMAIN_DRIVER ? "driver" : "runtime", c->cbid);
+		name = ws_bytes_of(text);
+	}
+	row.name = ws_drain_intern(d, name);
 	ws_drain_add(d, WS_KIND_API, &row);
 	return ROW;
 }
@@ -1096,15 +1074,37 @@ static enum fate add_record(struct ws_drain *d, const struct ws_activity_slot *s
 
 /* --- slots --- */
 
-static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *slot,
-                             const uint8_t *buffer, size_t valid)
+static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unfinished,
+                            const uint8_t *buffer, uint64_t valid)
 {
+	const uint32_t image = s->image;
+	struct ws_activity_slot slot = {
+	        .image = image,
+	        .unfinished = unfinished,
+	        .taken_ns = s->taken_ns,
+	        .done_ns = s->done_ns,
+	};
 	struct ws_activity *a = d->activity;
-	size_t at = 0, size;
+	size_t at, size;
 	uint64_t n = 0;
 
-	for (; (size = record_size(&a->steps, buffer, valid, at)); at += size, n++) {
-		switch (add_record(d, slot, buffer + at, size)) {
+	/* the number of its records is unknown */
+	if (!take_steps(&a->steps, &d->seg->gpu, image)) {
+		d->counted[WS_DROPPED_activity_unknown]++;
+		return 1;
+	}
+	a->runtime_slot++;
+	for (at = 0; (size = record_size(&a->steps, buffer, valid, at)); at += size) {
+		struct ws_cupti_api api;
+
+		if (ws_cupti_kind(buffer + at) != WS_CUPTI_KIND_RUNTIME)
+			continue;
+		ws_cupti_read_api(&api, buffer + at, size);
+		*runtime_place(a, api.correlation) =
+		        (struct runtime_call){api.correlation, a->runtime_slot};
+	}
+	for (at = 0; (size = record_size(&a->steps, buffer, valid, at)); at += size, n++) {
+		switch (add_record(d, &slot, buffer + at, size)) {
 		case ROW:
 			break;
 		case UNKNOWN:
@@ -1117,42 +1117,9 @@ static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *
 		}
 	}
 	/* a buffer that CUPTI was still filling ends with zeros, which are no record */
-	if (at != valid && !slot->unfinished)
+	if (at != valid && !slot.unfinished)
 		d->counted[WS_DROPPED_activity_damaged]++;
 	return n;
-}
-
-static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unfinished,
-                            const uint8_t *buffer, uint64_t valid)
-{
-	const uint32_t image = s->image;
-	struct ws_activity_slot slot = {
-	        .image = image,
-	        .unfinished = unfinished,
-	        .taken_ns = s->taken_ns,
-	        .done_ns = s->done_ns,
-	};
-
-	/* the number of its records is unknown */
-	if (!take_steps(&d->activity->steps, &d->seg->gpu, image)) {
-		d->counted[WS_DROPPED_activity_unknown]++;
-		return 1;
-	}
-
-	struct ws_activity *a = d->activity;
-	size_t size;
-
-	a->runtime_slot++;
-	for (size_t at = 0; (size = record_size(&a->steps, buffer, valid, at)); at += size) {
-		struct ws_cupti_api api;
-
-		if (ws_cupti_kind(buffer + at) != WS_CUPTI_KIND_RUNTIME)
-			continue;
-		ws_cupti_read_api(&api, buffer + at, size);
-		*runtime_place(a, api.correlation) =
-		        (struct runtime_call){api.correlation, a->runtime_slot};
-	}
-	return read_records(d, &slot, buffer, valid);
 }
 
 static uint64_t read_slot(struct ws_drain *d, uint32_t i)

@@ -130,20 +130,6 @@ static void put_shape(struct texts *t, struct reader *r, struct ws_def_input inp
 	put_numbers(&t->strides, r, input.has_strides ? input.n : 0);
 }
 
-static void put_list(struct texts *t, struct reader *r, uint32_t n)
-{
-	put_comma(&t->dims);
-	put_comma(&t->strides);
-	put_words(&t->dims, "[");
-	put_words(&t->strides, "[");
-	for (uint32_t i = 0; i < n && !r->is_short; i++)
-		put_shape(t, r, take_input(r));
-	put_words(&t->dims, "]");
-	put_words(&t->strides, "]");
-	put_quoted(&t->types, "TensorList");
-	put_quoted(&t->inputs, "");
-}
-
 static void put_scalars(struct texts *t, struct reader *r, struct ws_def_input input)
 {
 	const bool is_list = input.kind >= WS_INPUT_INT_LIST;
@@ -217,7 +203,16 @@ static bool add_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_o
 				put_quoted(&t.inputs, "");
 				break;
 			case WS_INPUT_TENSOR_LIST:
-				put_list(&t, &r, input.n);
+				put_comma(&t.dims);
+				put_comma(&t.strides);
+				put_words(&t.dims, "[");
+				put_words(&t.strides, "[");
+				for (uint32_t k = 0; k < input.n && !r.is_short; k++)
+					put_shape(&t, &r, take_input(&r));
+				put_words(&t.dims, "]");
+				put_words(&t.strides, "]");
+				put_quoted(&t.types, "TensorList");
+				put_quoted(&t.inputs, "");
 				break;
 			case WS_INPUT_OTHER:
 				put_numbers(&t.dims, &r, 0);

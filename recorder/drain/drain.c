@@ -245,49 +245,33 @@ void ws_drain_last_pass(struct ws_drain *d)
 
 /* --- commits --- */
 
-/* Whether a commit is needed because few thread buffers are free. Buffers of ended threads are
- * freed only by a commit. */
-static bool thread_buffers_run_short(const struct ws_drain *d)
+bool ws_drain_wants_commit(const struct ws_drain *d)
 {
-	uint32_t unused = 0, ended = 0;
+	const uint32_t quarter = d->seg->activity.count / 4;
+	uint32_t unused = 0, ended = 0, read = 0;
 
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
-		uint32_t state =
+		const struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
+		const uint32_t state =
 		        atomic_load_explicit(ws_seg_thread_state(d->seg, i), memory_order_relaxed);
 
 		unused += state <= WS_THREAD_BUFFER_FREE;
 		ended += state == WS_THREAD_BUFFER_LEFT;
-	}
-	return ended && unused <= d->seg->thread_buffer_count / 4;
-}
-
-/*
- * Whether a commit is needed to free slots that were read, so that CUPTI always finds a free slot,
- * and needs no more memory at a steady rate of launches.
- */
-static bool slots_run_short(const struct ws_drain *d)
-{
-	const uint32_t quarter = d->seg->activity.count / 4;
-	uint32_t read = 0;
-
-	for (uint32_t i = 0; i < d->seg->activity.count; i++)
-		read += d->slots_read[i] &&
-		        d->slots_read[i] == atomic_load_explicit(&ws_seg_slot(d->seg, i)->done,
-		                                                 memory_order_relaxed);
-	return read > (quarter < COMMIT_SLOTS ? quarter : COMMIT_SLOTS);
-}
-
-bool ws_drain_wants_commit(const struct ws_drain *d)
-{
-	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
-		const struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
-
 		if (d->seen[i] != WS_UNSEEN &&
 		    ws_ring_head(ring) - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
 		            d->seg->ring_size / 2)
 			return 1;
 	}
-	return thread_buffers_run_short(d) || slots_run_short(d);
+	/* few thread buffers are free; those of ended threads are freed only by a commit */
+	if (ended && unused <= d->seg->thread_buffer_count / 4)
+		return 1;
+	/* slots that were read are freed by a commit, so that CUPTI always finds a free one, and
+	 * needs no more memory at a steady rate of launches */
+	for (uint32_t i = 0; i < d->seg->activity.count; i++)
+		read += d->slots_read[i] &&
+		        d->slots_read[i] == atomic_load_explicit(&ws_seg_slot(d->seg, i)->done,
+		                                                 memory_order_relaxed);
+	return read > (quarter < COMMIT_SLOTS ? quarter : COMMIT_SLOTS);
 }
 
 void ws_drain_commit(struct ws_drain *d)

@@ -55,15 +55,6 @@ void ws_capture_window_end_range(struct ws_capture_window *w, int64_t time_ns)
 	last->end_ns = time_ns > last->begin_ns ? time_ns : last->begin_ns;
 }
 
-/* The first range that ends at this time or later; nranges: there is none. */
-static size_t first_ending_after(const struct ws_capture_window *w, int64_t time_ns)
-{
-	size_t i;
-
-	WS_COUNT_FIRST(i, w->nranges, w->ranges[i].end_ns < time_ns);
-	return i;
-}
-
 bool ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns, int64_t end_ns)
 {
 	size_t i;
@@ -76,7 +67,8 @@ bool ws_capture_window_keeps(const struct ws_capture_window *w, int64_t start_ns
 		return 0;
 	if (!w->has_ranges)
 		return 1;
-	i = first_ending_after(w, start_ns);
+	/* the first range that ends at this time or later */
+	WS_COUNT_FIRST(i, w->nranges, w->ranges[i].end_ns < start_ns);
 	return i < w->nranges && w->ranges[i].begin_ns <= end_ns;
 }
 
@@ -184,18 +176,6 @@ static bool add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev
 
 /* --- kernels of the CPU reference backend --- */
 
-static void add_cpu_device(struct ws_drain *d)
-{
-	static const char name[] = "CPU reference";
-	struct ws_row_device row = {.id = CPU_DEVICE, .kind = WS_DEVICE_CPU_REFERENCE};
-
-	if (ws_drain_flag(d, WS_COMMIT_CPU_DEVICE))
-		return;
-	row.name = ws_drain_intern(d, (struct ws_bytes){name, sizeof(name) - 1});
-	ws_drain_add(d, WS_KIND_DEVICE, &row);
-	ws_drain_set_flag(d, WS_COMMIT_CPU_DEVICE);
-}
-
 static bool is_launch_schema(const struct ws_drain *d, uint64_t schema)
 {
 	for (size_t i = 0; i < d->nlaunch_schemas; i++)
@@ -213,6 +193,7 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 	static const char api_name[] = "ws_cpu_launch";
 	const struct ws_drain_thread *who = ws_drain_thread(d, thread);
 	struct ws_row_launch_config config = {.device = CPU_DEVICE, .pid = who->pid};
+	struct ws_row_device device = {.id = CPU_DEVICE, .kind = WS_DEVICE_CPU_REFERENCE};
 	struct ws_row_api api = {.thread = thread};
 	struct ws_row_kernel kernel = {0};
 	struct wsnvtx_launch launch;
@@ -235,7 +216,11 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 	} else {
 		kernel.payload = payload_id(d, ev);
 	}
-	add_cpu_device(d);
+	if (!ws_drain_flag(d, WS_COMMIT_CPU_DEVICE)) {
+		device.name = ws_drain_intern(d, ws_bytes_of("CPU reference"));
+		ws_drain_add(d, WS_KIND_DEVICE, &device);
+		ws_drain_set_flag(d, WS_COMMIT_CPU_DEVICE);
+	}
 	kernel.config = ws_drain_intern_config(d, &config);
 	if (d->seg->capture.api != WS_CAPTURE_NO_API) {
 		kernel.correlation = ++d->next_correlation;
@@ -251,21 +236,6 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 }
 
 /* --- operations of a framework --- */
-
-/* A module's call, in the form in which PyTorch's profiler records it with_modules, without a
- * number. */
-static void add_module_call(struct ws_drain *d, const struct ws_row_cpu_op *op)
-{
-	const struct ws_row_python_call row = {
-	        .start_ns = op->start_ns,
-	        .dur_ns = op->dur_ns,
-	        .thread = op->thread,
-	        .name = op->config & ~WS_DRAIN_MODULE,
-	        .source = op->source,
-	};
-
-	ws_drain_add(d, WS_KIND_PYTHON_CALL, &row);
-}
 
 static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 {
@@ -285,7 +255,17 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 	    !ws_drain_time(d, rec.end_ns, &rec.end_ns))
 		return 0;
 	if (row.config & WS_DRAIN_MODULE) {
-		add_module_call(d, &row);
+		const struct ws_row_python_call call = {
+		        .start_ns = row.start_ns,
+		        .dur_ns = row.dur_ns,
+		        .thread = row.thread,
+		        .name = row.config & ~WS_DRAIN_MODULE,
+		        .source = row.source,
+		};
+
+		/* a module's call, in the form in which PyTorch's profiler records it with_modules,
+		 * without a number */
+		ws_drain_add(d, WS_KIND_PYTHON_CALL, &call);
 		return 1;
 	}
 	d->counts.operations++;
@@ -500,18 +480,6 @@ static bool keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
 	return ws_capture_window_keeps(&d->filter.window, start_ns, end_ns);
 }
 
-/* Programs capture graphs at start-up and replay them inside the window. So all nodes are kept, and
- * the ranges and operations in which they were made. */
-static bool keep_node(struct ws_drain *d, uint32_t thread, struct ws_drain_thread *who,
-                      const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
-{
-	who->last_node_ns = ev->head.time_ns;
-	if (ev->head.time_ns > d->filter.last_node_ns)
-		d->filter.last_node_ns = ev->head.time_ns;
-	release_pushes(d, &who->held);
-	return add_record(d, thread, rec, size);
-}
-
 /* A pop ends the newest push of its domain. If that push is held, both are decided now. */
 static bool pop(struct ws_drain *d, uint32_t thread, struct ws_held_records *held,
                 const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
@@ -584,7 +552,13 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 	case WS_REC_END:
 		return end(d, thread, &ev, rec, size);
 	case WS_REC_NODE:
-		return keep_node(d, thread, who, &ev, rec, size);
+		/* programs capture graphs at start-up and replay them inside the window. So all
+		 * nodes are kept, and the ranges and operations in which they were made. */
+		who->last_node_ns = ev.head.time_ns;
+		if (ev.head.time_ns > d->filter.last_node_ns)
+			d->filter.last_node_ns = ev.head.time_ns;
+		release_pushes(d, &who->held);
+		return add_record(d, thread, rec, size);
 	default:
 		end_ns = ev.head.type == WS_REC_CPU_KERNEL || ev.head.type == WS_REC_OP ||
 		                         ev.head.type == WS_REC_OP_PERIOD

@@ -28,20 +28,6 @@ static size_t whole_pages(size_t bytes)
 	                                     : (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-/* New memory, of zeros, behind all other; NULL: there is no more. */
-static void *more_pages(size_t bytes)
-{
-#ifdef __wasi__
-	const size_t page = __builtin_wasm_memory_grow(0, bytes / PAGE_BYTES);
-
-	return page == SIZE_MAX ? NULL : (void *)(page * PAGE_BYTES);
-#else
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return pages == MAP_FAILED ? NULL : pages;
-#endif
-}
-
 static void give(void *at, size_t bytes)
 {
 	struct stretch **place = &free_stretches, *before = NULL, *given = at;
@@ -80,7 +66,15 @@ static void *take(size_t bytes, bool *is_zero)
 		return found;
 	}
 	*is_zero = true;
-	return more_pages(bytes);
+#ifdef __wasi__
+	const size_t page = __builtin_wasm_memory_grow(0, bytes / PAGE_BYTES);
+
+	return page == SIZE_MAX ? NULL : (void *)(page * PAGE_BYTES);
+#else
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+#endif
 }
 
 /* --- files --- */

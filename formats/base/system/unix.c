@@ -362,15 +362,6 @@ int ws_terminal_width(void)
 
 static pid_t pager;
 
-static void pager_exec(const char *command)
-{
-	/* quit when it fits one screen, let colours through, leave the text on the screen */
-	setenv("LESS", "FRX", 0);
-	ws_limits_end();
-	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-	_exit(127);
-}
-
 bool ws_pager_begin(const char *command)
 {
 	int pipe_fds[2];
@@ -382,7 +373,12 @@ bool ws_pager_begin(const char *command)
 		dup2(pipe_fds[0], STDIN_FILENO);
 		close(pipe_fds[0]);
 		close(pipe_fds[1]);
-		pager_exec(command);
+		/* quit when it fits one screen, let colours through, leave the text on the screen
+		 */
+		setenv("LESS", "FRX", 0);
+		ws_limits_end();
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
 	}
 	if (pager > 0)
 		dup2(pipe_fds[1], STDOUT_FILENO);
