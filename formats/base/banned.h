@@ -16,6 +16,8 @@
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets
 /* no error report: use strtol and friends with endptr */
 #pragma GCC poison atoi atol atoll atof
+/* glibc's alone: macOS and Windows have none */
+#pragma GCC poison memrchr strchrnul mempcpy rawmemchr
 /* hidden static state */
 #pragma GCC poison strtok gmtime localtime ctime asctime
 /* names can be guessed: use mkstemp */

@@ -527,14 +527,16 @@ static bool is_foreign(struct ws_bytes file)
 static uint32_t source_of_function(struct ws_model *m, uint32_t text)
 {
 	const struct ws_bytes name = m->texts[text];
-	const char *behind = memmem(name.ptr, name.len, "): ", 3);
-	const char *open =
-	        behind ? memrchr(name.ptr, '(', (size_t)(behind - (const char *)name.ptr)) : NULL;
 	const char *packages, *file = name.ptr, *end = file + name.len;
+	const char *behind = memmem(file, name.len, "): ", 3), *open = behind;
 	struct ws_buf line = {0};
 	uint32_t source;
 
-	if (!open || is_foreign((struct ws_bytes){file, (size_t)(open - file)}))
+	if (!behind)
+		return 0;
+	while (open > file && *open != '(')
+		open--;
+	if (*open != '(' || is_foreign((struct ws_bytes){file, (size_t)(open - file)}))
 		return 0;
 	packages = memmem(file, (size_t)(open - file), "-packages/", 10);
 	file = packages ? packages + 10 : file;
