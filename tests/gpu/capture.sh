@@ -3,7 +3,7 @@
 #   capture.sh ROOT OUT [QUESTION...]
 # ROOT: a build folder or a bundle (bin/, tests/). OUT: folder for the answers; lines.json there
 # gets a line for each, what was said and the small traces lie beside. QUESTION: buffers calls
-# ends refused graphs versions cost costs busy soak names compiled steps aa hook torch; all without one.
+# ends refused graphs new versions cost costs busy soak names compiled steps aa hook torch; all without one.
 # COST_LAUNCHES (200000), SOAK (120s; seconds, or a number of nodes), STEP_MODELS and AA_MODELS say how many,
 # how long, of what. Ends with 0 when all that must hold holds, 1 when not, 77 when there is no GPU.
 # WS_LIBRARY_PATH: folders of libraries for our programs; nobody else is given them.
@@ -49,7 +49,7 @@ run() {
 		>"$out/$name.txt" 2>&1
 	code=$?
 	said=$(cat "$out/$name.txt")
-	read -r launched ns _ host_ns <"$out/tally" || launched=0 ns=0 host_ns=0
+	read -r launched ns _ host_ns 2>/dev/null <"$out/tally" || launched=0 ns=0 host_ns=0
 	kernels=$(printf '%s\n' "$said" | sed -n 's/.* \([0-9][0-9]*\) kernels.*/\1/p' | tail -1)
 	kernels=${kernels:-0}
 }
@@ -179,7 +179,26 @@ q_graphs() {
 	verdict info "graphs by node: a node" "$ns" ns
 	must "capturing a graph: launches that seem to lack their work" \
 		"$(lost launch_without_work)" launches -eq 0
+	must "captured nodes" "$(rows graph-nodes graph_node 'original = 0')" nodes -ge 100
+	must "replayed kernels whose node has no record" "$(rows graph-nodes kernel \
+		'graph_node <> 0 AND graph_node NOT IN (SELECT node FROM graph_node_record)')" kernels -eq 0
 	rm -f "$out/graph-nodes.wtrace"
+}
+
+# What CUPTI 13.1 and 13.4 added, and the lock of the clock, which needs root.
+q_new() {
+	run new -- runtime 1000 exit
+	for fact in hw_trace context_switches host_functions; do
+		verdict info "hardware tracing, switches, functions of the host: cupti.$fact" "$(meta new cupti.$fact)"
+	done
+	verdict info "context switches" "$(rows new context_switch 1)" rows
+	run locked --lock-clocks -- runtime 1000 exit
+	if [ $code -eq 0 ]; then
+		must "a locked clock: kernels of $launched" "$kernels" kernels -eq "$launched"
+		must "a locked clock: its fact" "$(meta locked gpu.0.locked_mhz)" MHz -gt 0
+	else
+		verdict info "the clock cannot be locked" "$(printf '%s\n' "$said" | sed -n 1p)"
+	fi
 }
 
 # What handing over costs, by our own clock: CUPTI tells of no flush.
@@ -401,7 +420,7 @@ code=$?
 	exit 77
 }
 must "the program alone ends with" $code "" -eq 0
-[ $# -gt 0 ] || set -- buffers calls ends refused graphs versions cost costs busy names compiled steps aa hook soak torch
+[ $# -gt 0 ] || set -- buffers calls ends refused graphs new versions cost costs busy names compiled steps aa hook soak torch
 for question in "$@"; do
 	"q_$question" || verdict fail "$question" "did not run"
 done

@@ -187,7 +187,7 @@ part_1() {
 		must "programs whose libraries were looked at" "$(grep -c 'all programs were looked at' "$out/libraries.txt")" "" -eq 1
 	fi
 	verdict info "shared memory for the segment" "$(df -m /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')" MiB
-	capture first 40 buffers calls ends refused graphs versions
+	capture first 40 buffers calls ends refused graphs new versions
 	capture names 60 names
 	capture cost 60 cost
 	# no GPU has run these since they became cuDNN's: batch norms, log_softmax

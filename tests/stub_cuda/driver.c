@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/shared/cupti_abi.h"
 #include "tests/recorder/cuda/fake_tool.h"
 #include "tests/stub_cuda/stub.h"
 
@@ -12,10 +13,11 @@
 
 #define NODES_MAX 4096
 
-/* Launches of the one stream that is captured at a time. */
+/* Launches of the one stream that is captured at a time, or their copies. */
 struct CUgraph_st {
+	struct fake_graph fake;
 	uint64_t n;
-	const char *names[NODES_MAX];
+	struct fake_node *nodes[NODES_MAX];
 };
 struct CUfunc_st {
 	char name[256];
@@ -120,13 +122,31 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 
 /* --- launching; also by the runtime's look-alike --- */
 
+static void add_node(struct CUgraph_st *graph, const char *name, struct fake_node *original)
+{
+	static uint64_t nodes;
+	struct fake_node *node = calloc(1, sizeof(*node));
+
+	if (!node || graph->n == NODES_MAX)
+		abort();
+	*node = (struct fake_node){.id = ++nodes,
+	                           .source = original ? original->id : 0,
+	                           .name = name,
+	                           .dur_ns = 1000};
+	graph->nodes[graph->n++] = node;
+	if (fake_tool()->node)
+		fake_tool()->node(original ? WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED
+		                           : WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+		                  &graph->fake, node, original);
+}
+
 void stub_driver_launch(const char *name, unsigned grid_x);
 void stub_driver_launch(const char *name, unsigned grid_x)
 {
 	const struct fake_tool *tool = fake_tool();
 
-	if (captured && captured->n < NODES_MAX)
-		captured->names[captured->n++] = name;
+	if (captured)
+		add_node(captured, name, NULL);
 	if (tool->launched)
 		tool->launched(name, ++launches, grid_x);
 }
@@ -174,18 +194,24 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
+	struct CUgraph_st *copy = calloc(1, sizeof(*copy));
+
 	(void)flags;
-	*exec = (CUgraphExec)(void *)graph;
+	if (!copy)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (uint64_t i = 0; i < graph->n; i++)
+		add_node(copy, graph->nodes[i]->name, graph->nodes[i]);
+	*exec = (CUgraphExec)(void *)copy;
 	return CUDA_SUCCESS;
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
-	const struct CUgraph_st *graph = (const void *)exec;
+	struct CUgraph_st *graph = (void *)exec;
 
 	(void)stream;
-	if (fake_tool()->graph_launched)
-		fake_tool()->graph_launched(graph->names, graph->n);
+	if (fake_tool()->replayed)
+		fake_tool()->replayed(&graph->fake, graph->nodes, graph->n);
 	return CUDA_SUCCESS;
 }
 

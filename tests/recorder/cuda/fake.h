@@ -75,9 +75,6 @@ void fake_cupti_asked_version(void);
 void fake_cupti_synchronized(void); /* cuCtxSynchronize */
 void fake_cupti_context(void);
 void fake_cupti_launched(const char *name, uint64_t node, unsigned grid);
-/* A graph of n nodes: one call, and a kernel each, or one record of the whole where that is asked
-   for. */
-void fake_cupti_graph_launched(const char *const *names, uint64_t n);
 /* A launch that takes the host call_ns, and its kernel, which begins later_ns from now; no name: a
  * wait for the device that takes call_ns. */
 void fake_cupti_planted(const char *name, uint32_t stream, uint64_t call_ns, uint64_t later_ns,
@@ -85,7 +82,8 @@ void fake_cupti_planted(const char *name, uint32_t stream, uint64_t call_ns, uin
 /* A node was made, copied (cbid 20) or updated (22). */
 void fake_cupti_node(uint32_t cbid, struct fake_graph *graph, struct fake_node *node,
                      struct fake_node *original);
-/* A graph is launched, and its kernels run one after another. */
+/* A graph is launched: one call, and its kernels one after another, or one record of the whole if
+ * that is requested. */
 void fake_cupti_replayed(struct fake_graph *exec, struct fake_node *const *nodes, size_t n);
 /* A function of the host in the order of a stream; the GPU turns away for a while. From 13.1 on. */
 void fake_cupti_function(uint64_t dur_ns);

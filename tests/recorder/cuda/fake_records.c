@@ -287,33 +287,6 @@ static void put_graph(struct buffer *b, uint64_t now, uint64_t n, uint32_t corre
 	put_kind(r, WS_CUPTI_KIND_GRAPH_TRACE);
 }
 
-void fake_cupti_graph_launched(const char *const *names, uint64_t n)
-{
-	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
-	const uint64_t now = fake_now_ns();
-
-	if (atomic_load(&fake_is_final))
-		return;
-	tell_launch();
-	atomic_fetch_add(&kernels, n);
-	EACH_SCOPE(s)
-	{
-		struct buffer *b = fake_lock_buffer(s);
-		const int whole = s->kind_on[WS_CUPTI_KIND_GRAPH_TRACE];
-
-		put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_GRAPH_LAUNCH, now + 60, now + 1000,
-		        correlation);
-		if (whole)
-			put_graph(b, now, n, correlation);
-		for (uint64_t i = 0; i < n && !whole; i++)
-			put_kernel(b,
-			           (struct kernel){names[i], i + 1, 1, 7, now + 1000 * i + 2000,
-			                           now + 1000 * i + 3000, 0, 0},
-			           correlation);
-		pthread_mutex_unlock(&b->lock);
-	}
-}
-
 void fake_cupti_node(uint32_t cbid, struct fake_graph *graph, struct fake_node *node,
                      struct fake_node *original)
 {
@@ -355,7 +328,10 @@ void fake_cupti_replayed(struct fake_graph *exec, struct fake_node *const *nodes
 	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
 	const uint64_t now = fake_now_ns();
 
+	if (atomic_load(&fake_is_final))
+		return;
 	tell_launch();
+	atomic_fetch_add(&kernels, n);
 	EACH_SCOPE(s)
 	{
 		struct buffer *b = fake_lock_buffer(s);

@@ -25,7 +25,6 @@ static void load(void)
 	if (!cupti)
 		return;
 	*(void **)&tool.launched = dlsym(cupti, "fake_cupti_launched");
-	*(void **)&tool.graph_launched = dlsym(cupti, "fake_cupti_graph_launched");
 	*(void **)&tool.node = dlsym(cupti, "fake_cupti_node");
 	*(void **)&tool.replayed = dlsym(cupti, "fake_cupti_replayed");
 	*(void **)&tool.reset = dlsym(cupti, "fake_cupti_reset");

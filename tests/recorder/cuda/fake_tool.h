@@ -9,7 +9,6 @@
 /* NULL: nobody is to be told, as no CUPTI was loaded. */
 struct fake_tool {
 	__typeof__(&fake_cupti_launched) launched;
-	__typeof__(&fake_cupti_graph_launched) graph_launched;
 	__typeof__(&fake_cupti_node) node;
 	__typeof__(&fake_cupti_replayed) replayed;
 	__typeof__(&fake_cupti_reset) reset;
