@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "formats/base/memory.h"
 #include "report/base/names.h"
@@ -118,6 +119,45 @@ static const char *print_calls(double calls, char out[32])
 	return out;
 }
 
+/* GPU time of kernels per sample, by their names as one text. */
+struct of_kernels {
+	double calls[2], ns; /* without a counterpart; ns: of A */
+	bool runs_in_a;
+};
+
+/*
+ * A's GPU time per sample for which B has neither a counterpart nor, outside of matched work, the
+ * same kernels. *may_be_fused: B has kernels that A lacks, which may do that work.
+ */
+static double left_out_ns(const struct ws_diff *d, bool *may_be_fused)
+{
+	struct of_kernels *of = ws_xarray(d->names.texts.n + 1, sizeof(*of));
+	double left_ns = 0;
+
+	*may_be_fused = false;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->work[s].n; i++) {
+			const struct ws_work_sum *sum =
+			        ws_spill_row((struct ws_spill *)&d->work[s].rows, sizeof(*sum), i);
+			const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
+			struct of_kernels *k =
+			        &of[ws_names_item(&d->names, kind->item[s])->kernels];
+
+			if (s && !k->runs_in_a)
+				*may_be_fused = true;
+			k->runs_in_a |= !s;
+			if (kind->criterion != WS_NONE)
+				continue;
+			k->calls[s] += (double)sum->instances / (double)d->side[s].nsamples;
+			k->ns += s ? 0 : (double)sum->gpu_ns / (double)d->side[s].nsamples;
+		}
+	for (uint32_t i = 0; i <= d->names.texts.n; i++)
+		if (of[i].calls[0] > of[i].calls[1])
+			left_ns += of[i].ns * (1 - of[i].calls[1] / of[i].calls[0]);
+	free(of);
+	return left_ns;
+}
+
 void ws_diff_find_reasons(struct ws_diff *d)
 {
 	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
@@ -182,11 +222,11 @@ void ws_diff_find_reasons(struct ws_diff *d)
 		}
 	for (size_t c = 0; c < NCOUNTED; c++) {
 		const double most = fmax(of[c].calls[0], of[c].calls[1]);
-		const int s = of[c].unmatched[1] > of[c].unmatched[0];
+		const int s = !d->opts.paired && of[c].unmatched[1] > of[c].unmatched[0];
 		char number[2][32];
 		bool differ = false;
 
-		for (int k = 0; k < 2; k++)
+		for (int k = 0; k < (d->opts.paired ? 1 : 2); k++)
 			differ |= of[c].unmatched[k] > MOST_UNMATCHED_OF_CLASS * most ||
 			          of[c].unmatched_ns[k] >
 			                  MOST_UNMATCHED_OF_CLASS * (double)d->side[k].gpu_ns;
@@ -209,16 +249,28 @@ void ws_diff_find_reasons(struct ws_diff *d)
 
 	while (prefix[p + 1] && fmax(d->flops[0], d->flops[1]) / by >= 999.5)
 		by *= 1000, p++;
-	if (ws_work_apart(d->flops[0], d->flops[1]))
+	/* what B does beside A's work makes no false speed-up */
+	if (ws_work_apart(d->flops[0], d->flops[1]) &&
+	    !(d->opts.paired && d->flops[1] > d->flops[0]))
 		add_reason(d, "%.3g and %.3g %cFLOP%s in the matched operations", d->flops[0] / by,
 		           d->flops[1] / by, prefix[p], d->by_steps ? " per step" : "");
-	for (int s = 0; s < 2; s++) {
+	for (int s = 0; s < (d->opts.paired ? 1 : 2); s++) {
 		const struct ws_side *side = &d->side[s];
 		const double all = (double)side->gpu_ns, matched = (double)d->matched_ns[s],
 		             like = all - (double)d->unlike_ns[s];
 
 		if (!d->side[!s].gpu_ns || like >= (1 - MOST_UNMATCHED) * all)
 			continue;
+		if (d->opts.paired && matched - like <= MOST_UNMATCHED * all) {
+			bool may_be_fused;
+			const double left_out =
+			        left_out_ns(d, &may_be_fused) * (double)side->nsamples;
+
+			if (may_be_fused)
+				d->fused_share = left_out / all;
+			if (may_be_fused || left_out <= MOST_UNMATCHED * all)
+				continue;
+		}
 		if (matched < (1 - MOST_UNMATCHED) * all)
 			add_reason(d, "only %.3g %% of the %s of %s has a counterpart",
 			           100 * matched / all, ws_diff_work_time(d), side->name);

@@ -174,6 +174,9 @@ struct ws_diff {
 	/* reasons why the work is not the same; none: it is */
 	char reasons[WS_DIFF_MAX_REASONS][160];
 	size_t nreasons;
+	/* of pairs: share of A's GPU time that other kernels of B do with other work, or that B
+	 * leaves out */
+	double fused_share;
 	struct ws_diff_result *result;
 	struct ws_compared compared[WS_DIFF_RELATIONS];
 };

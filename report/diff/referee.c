@@ -56,6 +56,7 @@ struct ws_diff_opts ws_referee_diff_opts(void)
 	X(NO_WORK, "no work")                  \
 	X(WORK, "other work")                  \
 	X(PRECISION, "lower precision")        \
+	X(FUSED, "fused or left out")          \
 	X(CACHE, "cached results")             \
 	X(START_UP, "work at start-up")        \
 	X(OUTSIDE, "work outside of steps")    \
@@ -436,6 +437,12 @@ static void find_remarks(struct referee *r)
 	const double bytes[2] = {copied_in(&r->d->side[0]), copied_in(b)};
 	const double *step_ns = r->d->typical_ns;
 
+	if (r->d->fused_share > 0.05)
+		add_reason(r, REASON_FUSED, 1, OF_TIMES,
+		           "%s has no kernels of their own for %.2g %% of the GPU time of %s: its "
+		           "other kernels do that work too, or it is left out. Only a difference "
+		           "beyond that time is proven.",
+		           name_of(r, 1), 100 * r->d->fused_share, name_of(r, 0));
 	if (bytes[0] > 0 && bytes[1] < bytes[0] / 2)
 		add_reason(r, REASON_INPUTS, 1, OF_TIMES,
 		           "%s copies %.3g MB to the device%s, %s %.3g MB: it may keep inputs.",
