@@ -231,6 +231,13 @@ enum ws_op_period_part {
 	WS_OP_PERIOD_REST,
 };
 
+/* Numbers of op_period.calibration. */
+enum ws_calibration {
+	WS_CALIBRATION_NONE,
+	WS_CALIBRATION_COMPARED,
+	WS_CALIBRATION_UNRECORDED,
+};
+
 enum ws_flow_kind {
 	WS_FLOW_FORWARD_BACKWARD,
 };

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/schema/schema.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/shared/record.h"
 #include "recorder/shared/segment.h"
@@ -282,10 +283,61 @@ void ws_event_op_period(struct ws_rec_op_period *rec);
 
 /* Each returns what NVTX prescribes: the level, from 0; -1 for a pop without a push. */
 int ws_event_push(struct ws_event *ev);
+/* A range that is also recorded in a step that is not. */
+int ws_event_push_mark(struct ws_event *ev);
 int ws_event_pop(struct ws_event *ev);
 void ws_event_mark(struct ws_event *ev);
 uint64_t ws_event_start(struct ws_event *ev);
 void ws_event_end(struct ws_event *ev, uint64_t range);
+
+/* --- calibrate.c: steps that are not recorded (--calibrate) --- */
+
+/* docs/dev/recorder.md, 10. A step of the program, between ws_calibrate_begin() and _end(). */
+
+/* Who names the steps. A later one takes over. */
+enum ws_calibrate_source {
+	WS_STEPS_NOBODY,
+	WS_STEPS_PERIODS, /* periods of PyTorch */
+	WS_STEPS_RANGES,  /* NVTX ranges */
+};
+
+/* What is done with device work, set by the recorder of CUDA. */
+enum ws_calibrate_device {
+	WS_DEVICE_WAIT, /* for its end */
+	WS_DEVICE_OFF,  /* wait, and record no more */
+	WS_DEVICE_ON,   /* record again */
+};
+extern void (*_Atomic ws_calibrate_device)(enum ws_calibrate_device what);
+
+/* 1 while a step is not recorded. */
+extern _Atomic int ws_calibrate_is_off;
+static inline bool ws_is_unrecorded(void)
+{
+	return WS_UNLIKELY(atomic_load_explicit(&ws_calibrate_is_off, memory_order_relaxed));
+}
+
+static inline bool ws_calibrate_wanted(void)
+{
+	return WS_UNLIKELY(ws_collector.seg->capture.calibrate);
+}
+
+/* A step is about to begin on this thread. is_known: it is expected to be as one before. False: it
+ * does not count, and none of the following may be called for it. */
+bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known);
+/* It has begun. If it is not recorded, events are left out from now on. */
+void ws_calibrate_begun(void);
+/* It is about to end, and its end has not been read yet. */
+void ws_calibrate_settle(void);
+/* It has ended: all is recorded again. Returns what the step was. */
+enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source);
+/* This thread ends, and so does its step. */
+void ws_calibrate_abandoned(void);
+/* No later step is left out. */
+void ws_calibrate_stop(enum ws_calibrate_obstacle why);
+/* A graph is being captured, so that nobody may wait for the device. */
+void ws_calibrate_captures(void);
+/* After fork, in the child. */
+void ws_calibrate_forked(void);
 
 /* --- control.c --- */
 
@@ -305,6 +357,10 @@ struct ws_seg_header *ws_control_claim(void);
  * The ranges of --capture-range. The thread that enters one detects it, and reports it to the
  * launcher in the definition log.
  */
+
+/* True if the pattern matches the whole message, whose text is measured. * is any text, ? any
+ * byte. */
+bool ws_event_is_named(const struct ws_event *ev, const char *pattern);
 
 /* True if NVTX ranges have to be compared with --capture-range. */
 static inline int ws_range_wanted(void)

@@ -343,6 +343,9 @@ static int push_kernel(struct ws_thread_buffer *thread_buffer, struct ws_event *
 	if (thread_buffer->kernels >= WS_SEG_MAX_KERNELS)
 		return (int)thread_buffer->kernels++;
 	k = &thread_buffer->kernel[thread_buffer->kernels];
+	k->start_ns = 0;
+	if (ws_is_unrecorded())
+		return (int)thread_buffer->kernels++;
 	if (ws_text_measure(&ev->text, WS_SEG_KERNEL_TEXT - 4))
 		ws_lost(WS_DROPPED_text_truncated, 1);
 	cursor.rest = ev->text.size;
@@ -377,9 +380,10 @@ static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_ev
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return (int)thread_buffer->kernels;
 	}
-	if (is_past_window())
-		return (int)thread_buffer->kernels;
 	k = &thread_buffer->kernel[thread_buffer->kernels];
+	/* it began in a step that is not recorded */
+	if (!k->start_ns || is_past_window())
+		return (int)thread_buffer->kernels;
 	ws_event_init(&out, ev->domain, k->text, WS_TEXT_BYTES);
 	out.text.size = k->text_size;
 	out.string = k->string;
@@ -392,9 +396,65 @@ static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_ev
 	return (int)thread_buffer->kernels;
 }
 
-int ws_event_push(struct ws_event *ev)
+/* Bits of the domains in which ranges are left out because a step is not recorded. */
+
+static uint64_t *unrecorded_word(struct ws_thread_buffer *thread_buffer, uint32_t domain)
+{
+	return &thread_buffer->unrecorded[domain / 64];
+}
+
+static bool is_unrecorded_in(struct ws_thread_buffer *thread_buffer, uint32_t domain)
+{
+	return *unrecorded_word(thread_buffer, domain) >> domain % 64 & 1;
+}
+
+/* The open range that is a step, by its thread, domain and level. */
+static struct {
+	const struct ws_thread_buffer *thread_buffer;
+	uint32_t domain;
+	int level;
+	int64_t start_ns;
+} step_range;
+
+static void end_step(int64_t end_ns)
+{
+	struct ws_rec_op_period row = {.head.time_ns = step_range.start_ns, .end_ns = end_ns};
+
+	step_range.thread_buffer = NULL;
+	row.calibration = ws_calibrate_end(WS_STEPS_RANGES);
+	if (row.calibration != WS_CALIBRATION_NONE)
+		ws_event_op_period(&row);
+}
+
+/* Of programs that report/model/ranges.c knows, too. */
+static bool is_step(const struct ws_event *ev)
+{
+	return ws_event_is_named(ev, "step") || ws_event_is_named(ev, "ProfilerStep#*") ||
+	       ws_event_is_named(ev, "[pl][profile]run_training_batch");
+}
+
+/* A step is not recorded from behind the push of its range to its pop. */
+static bool begins_step(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
+                        int level)
+{
+	if (!ws_calibrate_wanted() || thread_buffer->domains[ev->domain].dropped || !is_step(ev))
+		return 0;
+	if (step_range.thread_buffer == thread_buffer) {
+		end_step(ws_now_ns());
+		ws_calibrate_stop(WS_CALIBRATE_NESTED);
+	}
+	if (!ws_calibrate_begin(WS_STEPS_RANGES, 1))
+		return 0;
+	step_range.domain = ev->domain;
+	step_range.level = level;
+	step_range.thread_buffer = thread_buffer;
+	return 1;
+}
+
+static int push(struct ws_event *ev, bool is_mark)
 {
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
+	bool begins;
 	int level;
 
 	if (WS_UNLIKELY(!thread_buffer)) {
@@ -408,7 +468,10 @@ int ws_event_push(struct ws_event *ev)
 	level = (int)thread_buffer->domains[ev->domain].open++;
 	if (ws_range_wanted())
 		ws_range_pushed(thread_buffer, ev, (uint32_t)level);
-	if (is_past_window()) {
+	begins = begins_step(thread_buffer, ev, level);
+	if (ws_is_unrecorded() && !is_mark && !thread_buffer->domains[ev->domain].dropped)
+		*unrecorded_word(thread_buffer, ev->domain) |= UINT64_C(1) << ev->domain % 64;
+	if (WS_UNLIKELY(is_unrecorded_in(thread_buffer, ev->domain)) || is_past_window()) {
 		thread_buffer->domains[ev->domain].dropped++;
 		return level;
 	}
@@ -424,7 +487,21 @@ int ws_event_push(struct ws_event *ev)
 		thread_buffer->domains[ev->domain].dropped++;
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 	}
+	if (WS_UNLIKELY(begins)) {
+		step_range.start_ns = ws_now_ns();
+		ws_calibrate_begun();
+	}
 	return level;
+}
+
+int ws_event_push(struct ws_event *ev)
+{
+	return push(ev, 0);
+}
+
+int ws_event_push_mark(struct ws_event *ev)
+{
+	return push(ev, 1);
 }
 
 /* Writes a record that is whole already, before the room for so many pops. */
@@ -450,10 +527,19 @@ static void put_pop(struct ws_thread_buffer *thread_buffer, uint32_t domain, int
 	put_whole(thread_buffer, &rec, sizeof(rec), thread_buffer->pops_owed - 1);
 }
 
+/* Is the innermost range of this domain the step that is open? */
+static bool ends_step(const struct ws_thread_buffer *thread_buffer, uint32_t domain)
+{
+	return WS_UNLIKELY(step_range.thread_buffer == thread_buffer) &&
+	       step_range.domain == domain &&
+	       step_range.level + 1 == (int)thread_buffer->domains[domain].open;
+}
+
 int ws_event_pop(struct ws_event *ev)
 {
 	int64_t now = ws_now_ns();
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
+	bool ends;
 	int level;
 
 	if (WS_UNLIKELY(!thread_buffer)) {
@@ -467,13 +553,22 @@ int ws_event_pop(struct ws_event *ev)
 		ws_lost(WS_DROPPED_unmatched_pop, 1);
 		return -1;
 	}
+	ends = ends_step(thread_buffer, ev->domain);
+	if (ends) {
+		ws_calibrate_settle();
+		now = ws_now_ns();
+	}
 	level = (int)--thread_buffer->domains[ev->domain].open;
 	if (ws_range_wanted())
 		ws_range_popped(thread_buffer, ev->domain, (uint32_t)level, now);
 	if (WS_UNLIKELY(thread_buffer->domains[ev->domain].dropped)) {
-		thread_buffer->domains[ev->domain].dropped--;
-		if (!is_past_window())
+		if (!is_unrecorded_in(thread_buffer, ev->domain) && !is_past_window())
 			ws_lost(WS_DROPPED_ring_overflow, 1);
+		if (!--thread_buffer->domains[ev->domain].dropped)
+			*unrecorded_word(thread_buffer, ev->domain) &=
+			        ~(UINT64_C(1) << ev->domain % 64);
+		if (ends)
+			end_step(now);
 		return level;
 	}
 	if (!ev->payload.schema) {
@@ -484,6 +579,8 @@ int ws_event_pop(struct ws_event *ev)
 		put_pop(thread_buffer, ev->domain, now);
 	}
 	thread_buffer->pops_owed--;
+	if (ends)
+		end_step(now);
 	return level;
 }
 
@@ -523,7 +620,7 @@ void ws_event_mark(struct ws_event *ev)
 {
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);
 
-	if (WS_UNLIKELY(!thread_buffer) || is_past_window())
+	if (WS_UNLIKELY(!thread_buffer) || ws_is_unrecorded() || is_past_window())
 		return;
 	measure(ev);
 	if (!put_event(thread_buffer, WS_REC_MARK, ev, 0, 0, thread_buffer->pops_owed))
@@ -540,6 +637,7 @@ void ws_event_mark(struct ws_event *ev)
 #define RANGE_CAUSE(c) (RANGE_LOST | (uint64_t)(c) << 56)
 #define CAUSE_OF(id)   ((id) >> 56 & 0x3F)
 #define CAUSE_OVER     0x3Fu /* not lost: outside the window */
+#define CAUSE_STEP     0x3Eu /* not lost: in a step that is not recorded */
 
 uint64_t ws_event_start(struct ws_event *ev)
 {
@@ -551,6 +649,8 @@ uint64_t ws_event_start(struct ws_event *ev)
 		return range |
 		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_DROPPED_definition_overflow)
 		                                  : RANGE_CAUSE(WS_DROPPED_thread_without_ring));
+	if (ws_is_unrecorded())
+		return range | RANGE_CAUSE(CAUSE_STEP);
 	if (is_past_window())
 		return range | RANGE_CAUSE(CAUSE_OVER);
 	measure(ev);
@@ -573,7 +673,7 @@ void ws_event_end(struct ws_event *ev, uint64_t range)
 
 		if (cause == CAUSE_OVER)
 			count_outside();
-		else
+		else if (cause != CAUSE_STEP)
 			ws_lost(cause < WS_DROPPED_COUNT ? (enum ws_dropped)cause
 			                                 : WS_DROPPED_ring_overflow,
 			        1);

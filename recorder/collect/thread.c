@@ -125,6 +125,7 @@ static void thread_ended(void *arg)
 	sigset_t before;
 	int place;
 
+	ws_calibrate_abandoned();
 	ws_self.thread_buffer = NULL;
 	ws_range_abandoned(thread_buffer);
 	tid = ws_thread_id();
@@ -206,6 +207,7 @@ static struct ws_thread_buffer *take_buffer(enum ws_thread_buffer_state wanted)
 		thread_buffer->kernels = 0;
 		atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
 		memset(thread_buffer->domains, 0, sizeof(thread_buffer->domains));
+		memset(thread_buffer->unrecorded, 0, sizeof(thread_buffer->unrecorded));
 		ws_self.thread_buffer = thread_buffer;
 		return thread_buffer;
 	}
@@ -257,9 +259,8 @@ static bool matches(const char *pattern, const char *text, size_t size)
 	return !*pattern;
 }
 
-static bool is_wanted(const struct ws_event *ev)
+bool ws_event_is_named(const struct ws_event *ev, const char *pattern)
 {
-	const char *pattern = ws_collector.seg->plan.window.pattern;
 	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, ev->text.size};
 	char name[LONGEST_NAME];
 	const char *text;
@@ -273,6 +274,11 @@ static bool is_wanted(const struct ws_event *ev)
 		return matches(pattern, ev->text.ptr, ev->text.size);
 	size = ws_text_next(&cursor, name, sizeof(name));
 	return matches(pattern, name, size);
+}
+
+static bool is_wanted(const struct ws_event *ev)
+{
+	return ws_event_is_named(ev, ws_collector.seg->plan.window.pattern);
 }
 
 /* Begins the next instance. True: it is to be recorded. */

@@ -263,16 +263,25 @@ int ws_cupti_enable(int kind)
 	                 : ws_cupti.ActivityEnable(kind);
 }
 
-int ws_cupti_enable_call(uint32_t domain, uint32_t cbid)
+int ws_cupti_disable(int kind)
+{
+	if (is_scoped)
+		return ws_cupti.ActivityDisable_v2
+		               ? ws_cupti.ActivityDisable_v2(subscriber, kind, NULL)
+		               : WS_CUPTI_NO_FUNCTION;
+	return ws_cupti.ActivityDisable ? ws_cupti.ActivityDisable(kind) : WS_CUPTI_NO_FUNCTION;
+}
+
+int ws_cupti_enable_call(uint32_t domain, uint32_t cbid, bool on)
 {
 	const int runtime = domain == WS_CUPTI_DOMAIN_RUNTIME;
 	ws_cupti_fn_ActivityEnableRuntimeApi enable =
 	        runtime ? ws_cupti.ActivityEnableRuntimeApi : ws_cupti.ActivityEnableDriverApi;
 
 	if (is_scoped)
-		return runtime ? ws_cupti.ActivityEnableRuntimeApi_v2(subscriber, cbid, 1)
-		               : ws_cupti.ActivityEnableDriverApi_v2(subscriber, cbid, 1);
-	return enable ? enable(cbid, 1) : WS_CUPTI_NO_FUNCTION;
+		return runtime ? ws_cupti.ActivityEnableRuntimeApi_v2(subscriber, cbid, on)
+		               : ws_cupti.ActivityEnableDriverApi_v2(subscriber, cbid, on);
+	return enable ? enable(cbid, on) : WS_CUPTI_NO_FUNCTION;
 }
 
 int ws_cupti_enable_callback(uint32_t domain, uint32_t cbid)

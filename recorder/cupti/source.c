@@ -144,12 +144,18 @@ static void probe_start(void)
 	dlclose(driver);
 }
 
+/* Records were switched off since the last look. */
+static _Atomic int was_switched;
+
 /* Flushes, and checks that the record came. Without a free buffer its absence proves nothing. */
 static void flush_and_look(uint32_t flag, int misses_allowed)
 {
 	uint64_t refused = atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused]);
 
 	ws_cupti_flush(flag);
+	/* while records are switched off, the absence of one proves nothing */
+	if (ws_is_unrecorded() || atomic_exchange(&was_switched, 0))
+		return;
 	if (refused == atomic_load(&ws_collector.seg->lost[WS_DROPPED_activity_refused])) {
 		uint64_t seen = atomic_load(&ws_cupti_own_records);
 
@@ -668,6 +674,9 @@ static void graph_node_made(uint32_t cbid, const struct ws_cupti_graph_callback 
 	const bool is_copy = cbid != WS_CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
 	struct ws_rec_node rec = {0};
 
+	ws_calibrate_captures();
+	if (ws_collector.seg->capture.graph_level)
+		return;
 	if (!ws_cupti.GetGraphNodeId || atomic_load(&ws_cupti_is_final) ||
 	    ws_cupti.GetGraphNodeId(data->node, &rec.node) != WS_CUPTI_OK)
 		return ws_lost(WS_DROPPED_activity_error, 1);
@@ -761,9 +770,100 @@ static const int other_kinds[] = {
         WS_CUPTI_KIND_OVERHEAD, WS_CUPTI_KIND_MEMORY2, WS_CUPTI_KIND_MEMORY_POOL,
         WS_CUPTI_KIND_JIT};
 
+/* --- steps that are not recorded: docs/dev/recorder.md, 10 --- */
+
+/* Kinds of records that a step makes, enabled or not. Calls and waits first: the recorder's own
+ * wait is none of the program. */
+static struct {
+	const int kind;
+	bool is_wanted;
+} switched[] = {{WS_CUPTI_KIND_RUNTIME, 0},         {WS_CUPTI_KIND_DRIVER, 0},
+                {WS_CUPTI_KIND_SYNCHRONIZATION, 0}, {WS_CUPTI_KIND_CONCURRENT_KERNEL, 0},
+                {WS_CUPTI_KIND_MEMCPY, 0},          {WS_CUPTI_KIND_MEMCPY2, 0},
+                {WS_CUPTI_KIND_MEMSET, 0},          {WS_CUPTI_KIND_GRAPH_TRACE, 0},
+                {WS_CUPTI_KIND_GRAPH_HOST_NODE, 0}, {WS_CUPTI_KIND_HOST_LAUNCH, 0}};
+#define SWITCHED      (sizeof(switched) / sizeof(*switched))
+#define CALLS_OR_WAIT 3
+
+#define MAX_CALLS 512 /* that are enabled one by one */
+static struct {
+	uint32_t domain, cbid;
+} calls[MAX_CALLS];
+static size_t ncalls;
+
+static void note_kind(int kind)
+{
+	for (size_t i = 0; i < SWITCHED; i++)
+		switched[i].is_wanted |= switched[i].kind == kind;
+}
+
+static void switch_kinds(size_t from, size_t to, bool on)
+{
+	for (size_t i = from; i < to; i++) {
+		int result = WS_CUPTI_OK;
+
+		if (switched[i].is_wanted)
+			result = on ? ws_cupti_enable(switched[i].kind)
+			            : ws_cupti_disable(switched[i].kind);
+		if (result != WS_CUPTI_OK)
+			ws_cupti_count_error(result, "cuptiActivity%s(%d)",
+			                     on ? "Enable" : "Disable", switched[i].kind);
+	}
+}
+
+static void switch_calls(bool on)
+{
+	atomic_store(&was_switched, 1);
+	for (size_t i = 0; i < ncalls; i++)
+		(void)ws_cupti_enable_call(calls[i].domain, calls[i].cbid, on);
+	switch_kinds(0, CALLS_OR_WAIT, on);
+}
+
+/* Waits for the work of this thread's context. */
+static void wait_for_device(void)
+{
+	static int (*synchronize)(void);
+	void *driver;
+
+	if (!synchronize &&
+	    (driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))) {
+		*(void **)&synchronize = dlsym(driver, "cuCtxSynchronize");
+		dlclose(driver);
+	}
+	if (synchronize)
+		synchronize();
+}
+
+static void turn_device(enum ws_calibrate_device what)
+{
+	static bool is_off;
+
+	if (!ws_cupti_is_ours() || !atomic_load(&ws_cupti_may_flush) ||
+	    atomic_load(&ws_cupti_is_final))
+		return;
+	if (!is_off && what != WS_DEVICE_ON)
+		switch_calls(0);
+	if (what == WS_DEVICE_OFF && !is_off) {
+		wait_for_device();
+		switch_kinds(CALLS_OR_WAIT, SWITCHED, 0);
+		is_off = 1;
+	} else if (what == WS_DEVICE_WAIT) {
+		wait_for_device();
+		if (!is_off)
+			switch_calls(1);
+	} else if (what == WS_DEVICE_ON && is_off) {
+		switch_kinds(CALLS_OR_WAIT, SWITCHED, 1);
+		switch_calls(1);
+		is_off = 0;
+	}
+}
+
 static void enable_kind(int kind)
 {
 	int result = ws_cupti_enable(kind);
+
+	if (result == WS_CUPTI_OK)
+		note_kind(kind);
 
 	if (result != WS_CUPTI_OK)
 		ws_cupti_count_error(result, "cuptiActivityEnable(%d)", kind);
@@ -783,7 +883,9 @@ static void enable_kinds_of_13_1(void)
 	if (atomic_load(&ws_collector.seg->gpu.cupti_version) < WS_CUPTI_VERSION_13_1)
 		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (ws_cupti_enable(kinds[i].kind) != WS_CUPTI_OK)
+		if (ws_cupti_enable(kinds[i].kind) == WS_CUPTI_OK)
+			note_kind(kinds[i].kind);
+		else
 			ws_define_fact(kinds[i].fact, "refused");
 }
 
@@ -801,9 +903,8 @@ static void enable_calls(uint32_t domain, int kernels_only)
 
 	for (uint32_t cbid = 1; ws_cupti.GetCallbackName(domain, cbid, &name) == WS_CUPTI_OK;
 	     cbid++) {
-		int result = name && is_wanted(domain, name, kernels_only)
-		                     ? ws_cupti_enable_call(domain, cbid)
-		                     : WS_CUPTI_OK;
+		const bool wanted = name && is_wanted(domain, name, kernels_only);
+		int result = wanted ? ws_cupti_enable_call(domain, cbid, 1) : WS_CUPTI_OK;
 
 		if (result ==
 		    WS_CUPTI_NO_FUNCTION) { /* this version can only record all calls or none */
@@ -813,6 +914,10 @@ static void enable_calls(uint32_t domain, int kernels_only)
 		if (result != WS_CUPTI_OK)
 			ws_cupti_count_error(result, "cuptiActivityEnable%sApi(%u, %.40s)",
 			                     runtime ? "Runtime" : "Driver", cbid, name);
+		else if (wanted && ncalls < MAX_CALLS && strcmp(name, WS_CUPTI_PROBE_CALL) != 0) {
+			calls[ncalls].domain = domain;
+			calls[ncalls++].cbid = cbid;
+		}
 	}
 }
 
@@ -850,8 +955,8 @@ static void define_calls(uint32_t domain)
 
 /*
  * Starts CUPTI. No timestamp callback is set, because kernels of 13.0 then have no times. Latency
- * timestamps are not enabled, because of a deadlock. Nothing is ever disabled or unloaded: with
- * more than one session per process graph launches get wrong correlation ids.
+ * timestamps are not enabled, because of a deadlock. Nothing is unloaded, and before 13.1 Update 1
+ * nothing disabled: after that graph launches get wrong correlation ids.
  */
 static int start(struct ws_seg_header *seg)
 {
@@ -911,12 +1016,18 @@ static int start(struct ws_seg_header *seg)
 		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
 			atomic_store(&ws_cupti_may_flush, 1);
 	}
-	if (!seg->capture.graph_level)
+	if (!seg->capture.graph_level || seg->capture.calibrate)
 		enable_graph_nodes();
 	if (seg->capture.hw_trace)
 		ws_cupti_enable_callback(WS_CUPTI_DOMAIN_RESOURCE,
 		                         WS_CUPTI_CBID_RESOURCE_INIT_FINISHED);
 	ws_cupti_find_launches();
+	if (!seg->capture.calibrate)
+		;
+	else if (atomic_load(&seg->gpu.cupti_version) < WS_CUPTI_VERSION_13_1_1)
+		ws_calibrate_stop(WS_CALIBRATE_OLD_CUPTI);
+	else
+		atomic_store(&ws_calibrate_device, turn_device);
 	if (ws_cupti_start_thread())
 		ws_cupti_count_error(0, "pthread_create");
 	atexit(ws_cupti_at_exit);

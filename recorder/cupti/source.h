@@ -69,7 +69,8 @@ struct ws_cupti_subscription {
 int ws_cupti_subscribe(struct ws_cupti_subscription *s);
 int ws_cupti_set(int attribute); /* to 1 */
 int ws_cupti_enable(int kind);
-int ws_cupti_enable_call(uint32_t domain, uint32_t cbid);
+int ws_cupti_disable(int kind);
+int ws_cupti_enable_call(uint32_t domain, uint32_t cbid, bool on);
 int ws_cupti_enable_callback(uint32_t domain, uint32_t cbid);
 int ws_cupti_next(uint8_t *buffer, size_t valid_size, uint8_t **record);
 int ws_cupti_time(uint64_t *now);

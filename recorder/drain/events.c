@@ -309,6 +309,7 @@ static bool add_op_period(struct ws_drain *d, uint32_t thread, const uint8_t *by
 	row.marks = rec.marks;
 	row.ops = rec.ops;
 	row.part = rec.part;
+	row.calibration = rec.calibration;
 	ws_drain_add(d, WS_KIND_OP_PERIOD, &row);
 	return 1;
 }

@@ -48,6 +48,7 @@ static void after_fork_in_child(void)
 	atomic_store(&forked_unseen, 1);
 	ws_thread_forked();
 	ws_def_forked();
+	ws_calibrate_forked();
 	ws_cupti_forked();
 
 	/*
@@ -80,6 +81,8 @@ static void begin(void)
 	path[n > 0 ? n : 0] = 0;
 	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;
 	ws_define_process(ws_now_ns(), ws_collector.image, path);
+	if (seg->capture.calibrate)
+		atomic_store(&seg->control.calibrate, WS_CALIBRATE_NO_STEPS);
 	atomic_store(&seg->attached, 1);
 	atomic_store(&ws_collector.is_recording, 1);
 }

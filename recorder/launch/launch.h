@@ -154,6 +154,9 @@ struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu);
 /* One line about a process whose GPU work was not recorded; NULL: it was recorded, or there was
  * none. */
 const char *ws_gpu_problem(const struct ws_gpu_report *report, char *out, size_t size);
+/* Why --calibrate left out no step; "": it did, or was not given. why: enum
+ * ws_calibrate_obstacle. */
+const char *ws_calibrate_words(uint32_t why);
 
 /* One line about a reason why only part of the GPU work was recorded; NULL: there is no message for
  * it. */
@@ -290,6 +293,7 @@ struct ws_trace_result {
 	uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_gpu_report gpu;
 	uint64_t noutside; /* events outside the window */
+	uint32_t calibrate; /* enum ws_calibrate_obstacle */
 	unsigned masked;   /* number of program arguments with masked secrets */
 };
 

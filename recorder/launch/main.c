@@ -116,6 +116,11 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 	if (outside)
 		ws_record_notice("%" PRIu64 " events outside the capture range were left out",
 		                 outside);
+	for (size_t j = 0; j < r->ntraces; j++)
+		if (*ws_calibrate_words(r->traces[j].calibrate))
+			ws_record_notice("--calibrate: every step of %s is recorded: %s",
+			                 short_path(r->traces[j].path),
+			                 ws_calibrate_words(r->traces[j].calibrate));
 	print_losses(r);
 }
 

@@ -23,3 +23,14 @@ void ws_record_pass_on(const char *line)
 {
 	fprintf(stderr, "%s\n", line);
 }
+
+const char *ws_calibrate_words(uint32_t why)
+{
+	static const char *const words[] = {[WS_CALIBRATE_DONE] = "",
+#define X(name, text) [WS_CALIBRATE_##name] = text,
+	                                    WS_CALIBRATE_LIST(X)
+#undef X
+	};
+
+	return why < sizeof(words) / sizeof(*words) ? words[why] : "";
+}

@@ -23,7 +23,7 @@
 struct given {
 	const char *capture_range;
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
-	        cpu_time_quantum_ns;
+	        cpu_time_quantum_ns, calibrate;
 	int api, graph_level, hw_trace, library_ranges, pytorch;
 	bool kernels_only, has_library_ranges, has_pytorch;
 };
@@ -115,6 +115,9 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 	r->zstd_level = (int)g->level;
 	r->capture.pytorch = pytorch_of(g);
 	r->capture.no_source = pytorch_choices[g->pytorch].no_source;
+	r->capture.calibrate = (uint32_t)g->calibrate;
+	WS_FAIL_IF(g->calibrate && g->capture_range, err, USAGE,
+	           "--calibrate and --capture-range exclude each other");
 	for (size_t i = 0; i < r->facts.n; i++) {
 		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
 

@@ -522,6 +522,7 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	for (int i = 0; i < WS_DROPPED_COUNT; i++)
 		result->lost[i] = ws_drain_lost(p->drain, (enum ws_dropped)i);
 	result->noutside = atomic_load(&p->file.seg->control.noutside);
+	result->calibrate = atomic_load(&p->file.seg->control.calibrate);
 	result->gpu = ws_gpu_report(&p->file.seg->gpu);
 	return status;
 }

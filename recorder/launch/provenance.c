@@ -442,6 +442,9 @@ void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int 
 	if (atomic_load(&seg->control.noutside))
 		ws_drain_add_meta(d, "record.outside_window", "%ld",
 		                  (long)atomic_load(&seg->control.noutside));
+	if (*ws_calibrate_words(atomic_load(&seg->control.calibrate)))
+		ws_drain_add_meta(d, "record.not_calibrated", "%s",
+		                  ws_calibrate_words(atomic_load(&seg->control.calibrate)));
 	if (atomic_load(&seg->gpu.flushes)) {
 		ws_drain_add_meta(d, "cupti.flushes", "%ld", (long)atomic_load(&seg->gpu.flushes));
 		ws_drain_add_meta(d, "cupti.flush_ns", "%ld",

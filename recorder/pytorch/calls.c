@@ -505,7 +505,7 @@ static void begin_range(const void *fn)
 	ws_source_pass(&self->source, ws_source_hash(name));
 	ws_period_take(ws_period_text(name), WS_PERIOD_PASSES);
 	ws_event_init(&ev, domain, name, WS_TEXT_BYTES);
-	ws_event_push(&ev);
+	ws_event_push_mark(&ev);
 }
 
 /* Optimizers that wrap others step in each other. */
@@ -624,7 +624,7 @@ void warpsheet_optimizer(const char *name)
 	call->has_instance = 1;
 	ws_period_take(ws_period_text(name), WS_PERIOD_PASSES);
 	ws_event_init(&ev, optimizer_domain, name, WS_TEXT_BYTES);
-	ws_event_push(&ev);
+	ws_event_push_mark(&ev);
 }
 
 /* --- callbacks for PyTorch --- */
@@ -662,8 +662,9 @@ static bool register_callbacks(bool with_inputs)
 	callback.needs_inputs = 0;
 	ws_torch.add_callback(callback);
 	is_registered = 1;
-	if (ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED)
-		ws_periods_start(of_operations, hash_ops);
+	if (ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED || ws_calibrate_wanted())
+		ws_periods_start(of_operations, hash_ops,
+		                 ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED);
 	return 1;
 }
 

@@ -42,6 +42,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t callback; /* of operations */
 static uint64_t (*hash_of_ops)(void);
 static _Atomic bool is_on;                   /* steps may be left out */
+static bool samples;                         /* steps that repeat others are */
 static const void *leader;                   /* the thread whose marks count */
 static __thread char self;                   /* its address stands for the thread */
 static struct kind kinds[KINDS], *before;    /* kind of the last period, NULL: unknown */
@@ -108,6 +109,7 @@ static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
 	        .ops = warpsheet_records_modules ? hash_of_ops() | 1 : 0,
 	};
 
+	rec.calibration = ws_calibrate_end(WS_STEPS_PERIODS);
 	ws_event_op_period(&rec);
 	return rec.ops;
 }
@@ -196,10 +198,14 @@ static void follow(struct kind *kind)
 	before = kind;
 }
 
-static void end_period(int64_t now_ns)
+static void end_period(void)
 {
 	struct kind *kind = NULL, *next;
-	const uint64_t ops = put_whole_or_rest(now_ns);
+	uint64_t ops;
+	bool may_rest, is_recorded;
+
+	ws_calibrate_settle();
+	ops = put_whole_or_rest(ws_now_ns());
 
 	if (!period.is_rest) {
 		kind = kind_of_period();
@@ -213,8 +219,14 @@ static void end_period(int64_t now_ns)
 	}
 	follow(kind);
 	next = next_kind();
-	set_recorded(!next || !is_known(next) || next->unrecorded >= next->rest);
-	begin_period(now_ns, 0);
+	may_rest = next && is_known(next);
+	is_recorded = !samples || !may_rest || next->unrecorded >= next->rest;
+	if (ws_calibrate_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
+		ws_calibrate_begun();
+		is_recorded = is_recorded && !ws_is_unrecorded();
+	}
+	set_recorded(is_recorded);
+	begin_period(ws_now_ns(), 0);
 }
 
 /* Has a kind that is known this mark, behind the same ones? */
@@ -249,7 +261,7 @@ static void take(uint64_t what, bool is_end)
 		begin_period(ws_now_ns(), 0);
 	} else if (leader == &self && is_end) {
 		put_mark(what);
-		end_period(ws_now_ns());
+		end_period();
 	} else if (leader == &self) {
 		mark_period(what);
 	}
@@ -321,8 +333,9 @@ static void after_fork_in_child(void)
 	after_fork();
 }
 
-void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void))
+void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void), bool sample)
 {
+	samples = sample;
 	hash_of_ops = hash_ops;
 	callback = of_operations;
 	is_on = ws_torch.enable_callback && ws_torch.disable_callback &&

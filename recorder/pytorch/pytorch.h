@@ -124,9 +124,10 @@ enum ws_period_mark {
 void ws_period_take(uint64_t what, enum ws_period_mark mark);
 /* Without digits. */
 uint64_t ws_period_text(const char *text);
-/* From now on the callback of operations is switched off where they repeat. hash_ops: of those of
- * the period that lasts, on all threads. */
-void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void));
+/* From now on periods have rows, and the callback of operations is switched off where they repeat
+ * (if `sample`) and in steps that are not recorded. hash_ops: of those of the period that lasts, on
+ * all threads. */
+void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void), bool sample);
 /* Of the one that lasts, from 1. */
 extern _Atomic uint32_t ws_period_number;
 

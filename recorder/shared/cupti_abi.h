@@ -125,6 +125,7 @@ typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t va
 	F(ActivitySetAttribute, 1, (int attribute, size_t *size, void *value))                    \
 	F(ActivityRegisterCallbacks, 1, (ws_cupti_request request, ws_cupti_complete complete))   \
 	F(ActivityEnable, 1, (int kind))                                                          \
+	F(ActivityDisable, 0, (int kind))                                                         \
 	F(ActivityEnableRuntimeApi, 0, (uint32_t cbid, uint8_t enable))                           \
 	F(ActivityEnableDriverApi, 0, (uint32_t cbid, uint8_t enable))                            \
 	F(ActivityEnableAllSyncRecords, 0, (uint8_t enable))                                      \
@@ -141,6 +142,7 @@ typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t va
 	  (void *subscriber, int attribute, size_t *size, void *value))                           \
 	F(ActivityEnable_v2, 0,                                                                   \
 	  (void *subscriber, int kind, void *config)) /* NULL: records of CUPTI's own */          \
+	F(ActivityDisable_v2, 0, (void *subscriber, int kind, void *config))                      \
 	F(ActivityEnableRuntimeApi_v2, 0, (void *subscriber, uint32_t cbid, uint8_t enable))      \
 	F(ActivityEnableDriverApi_v2, 0, (void *subscriber, uint32_t cbid, uint8_t enable))       \
 	F(ActivityGetNextRecord_v2, 0,                                                            \
@@ -167,6 +169,7 @@ struct ws_cupti {
 #define WS_CUPTI_VERSION_12_8 26
 #define WS_CUPTI_VERSION_13_0 130000
 #define WS_CUPTI_VERSION_13_1   130100
+#define WS_CUPTI_VERSION_13_1_1 130101
 #define WS_CUPTI_VERSION_13_2 130200
 #define WS_CUPTI_VERSION_13_3 130300
 #define WS_CUPTI_VERSION_13_4 130400

@@ -186,8 +186,8 @@ struct ws_rec_op_period {
 	uint64_t marks;          /* hash of what marks it: calls of modules, annotations */
 	uint64_t ops;            /* hash of its operations; 0: they were not recorded */
 	int64_t end_ns;
-	uint64_t part; /* enum ws_op_period_part */
-	uint64_t reserved;
+	uint64_t part;        /* enum ws_op_period_part */
+	uint64_t calibration; /* enum ws_calibration */
 };
 _Static_assert(sizeof(struct ws_rec_op_period) == sizeof(struct ws_rec_event) &&
                        offsetof(struct ws_rec_op_period, end_ns) ==

@@ -44,6 +44,22 @@ struct ws_seg_capture {
 	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it; 0: not rounded */
 	uint32_t pytorch;             /* enum ws_capture_pytorch */
 	uint32_t no_source;           /* 1: no lines of the program that called operations */
+	uint32_t calibrate;           /* percent of steps that are not recorded */
+};
+/* Why --calibrate left out no step. X(NAME, text) */
+#define WS_CALIBRATE_LIST(X)                                                                      \
+	X(NO_STEPS, "the program has no step that the recorder knows (a range `step`, a step of " \
+	            "PyTorch's profiler, or --pytorch)")                                          \
+	X(FEW_STEPS, "the program has 20 steps or fewer")                                         \
+	X(OLD_CUPTI, "CUPTI before 13.1 Update 1 cannot switch records off; set "                 \
+	             "WARPSHEET_CUPTI_PATH to a later one")                                       \
+	X(NESTED, "steps of the program lie in each other")                                       \
+	X(UNALIKE, "no later step was expected to be as one before it")
+enum ws_calibrate_obstacle {
+	WS_CALIBRATE_DONE,
+#define X(name, text) WS_CALIBRATE_##name,
+	WS_CALIBRATE_LIST(X)
+#undef X
 };
 #define WS_CAPTURE_FLUSH_MS 1000
 
@@ -201,6 +217,7 @@ struct ws_seg_control {
 	/* written by both sides */
 	_Atomic uint32_t has_ended; /* 1: work that begins later is not recorded */
 	_Atomic uint64_t noutside;  /* events left out because they are outside the window */
+	_Atomic uint32_t calibrate; /* enum ws_calibrate_obstacle, of the program's steps so far */
 
 	/* written by the launcher */
 	_Atomic int64_t stop_ns; /* CLOCK_MONOTONIC: later work is not recorded; 0: no limit */
@@ -213,7 +230,7 @@ struct ws_seg_control {
 /* --- the layout --- */
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION 17
+#define WS_SEG_VERSION 18
 /* Bytes of the part of the header that does not change after the segment is made. It fills whole
  * pages of any size in use, so that each side can map a private copy of it. */
 #define WS_SEG_FIXED_SIZE         65536
@@ -448,6 +465,8 @@ struct ws_thread_buffer {
 		uint32_t open;    /* pushes without a pop yet, dropped ones included */
 		uint32_t dropped; /* how many of them, the innermost ones, were dropped */
 	} domains[WS_SEG_MAX_DOMAINS];
+	/* a bit per domain: they were dropped because a step is not recorded, which is no loss */
+	uint64_t unrecorded[WS_SEG_MAX_DOMAINS / 64];
 	struct {
 		uint32_t is_open;       /* 1: inside a range of --capture-range */
 		uint32_t domain, level; /* of that range */

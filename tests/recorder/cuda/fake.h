@@ -12,13 +12,13 @@
  *   FAKE_CUPTI_RUN_EVERY    each n-th kernel has a start and no end: it ran when asked for
  *   FAKE_CUPTI_QUERIES      1: each launch is followed by a query of its stream, as a wait
  *   FAKE_CUPTI_ALL_SYNC     1: such records cannot be switched off
- *   FAKE_CUPTI_BUSY         1: a flush that is not forced gives back no buffer with kernels
- *   FAKE_CUPTI_FLUSH_MS     how long a flush takes
- *   FAKE_CUPTI_HOLD_MS      how long a flush that is not forced keeps a buffer with kernels
- *   FAKE_CUPTI_REQUEST_US   how long before it asks for a buffer it read its first time
- *   FAKE_CUPTI_RAW_PPM      its clock is CLOCK_MONOTONIC_RAW, as under WSL2, and drifts so much
- *   FAKE_CUPTI_LATE_SIZES   1: before there is a context it steps to no record, as from 13.2 on
- *   FAKE_CUPTI_NO_DEVICE    1: it tells of no device
+ *   FAKE_CUPTI_KERNEL_US    how long a kernel runs. No record may be switched off while one does,
+ * as it would be lost FAKE_CUPTI_BUSY         1: a flush that is not forced gives back no buffer
+ * with kernels FAKE_CUPTI_FLUSH_MS     how long a flush takes FAKE_CUPTI_HOLD_MS      how long a
+ * flush that is not forced keeps a buffer with kernels FAKE_CUPTI_REQUEST_US   how long before it
+ * asks for a buffer it read its first time FAKE_CUPTI_RAW_PPM      its clock is
+ * CLOCK_MONOTONIC_RAW, as under WSL2, and drifts so much FAKE_CUPTI_LATE_SIZES   1: before there is
+ * a context it steps to no record, as from 13.2 on FAKE_CUPTI_NO_DEVICE    1: it tells of no device
  *   FAKE_CUPTI_OVERHEAD     1: each flush brings a full command buffer, whose description is to be
  *                           freed, else it counts as a record that was dropped; 2: with none
  *   FAKE_CUPTI_REFUSE_CALL  number of a call of the runtime whose records are refused

@@ -68,6 +68,14 @@ int cuDriverGetVersion(int *version)
 	return 0;
 }
 
+int cuCtxSynchronize(void);
+int cuCtxSynchronize(void)
+{
+	if (fake_tool()->synchronized)
+		fake_tool()->synchronized();
+	return 0;
+}
+
 int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count)
 {

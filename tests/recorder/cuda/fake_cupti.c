@@ -213,11 +213,26 @@ int cuptiActivityEnableAllSyncRecords(uint8_t enable)
 	return WS_CUPTI_OK;
 }
 
+static int disable(struct scope *s, int kind)
+{
+	fake_must(kind != WS_CUPTI_KIND_CONCURRENT_KERNEL ||
+	                  !fake_setting("FAKE_CUPTI_KERNEL_US", 0) ||
+	                  fake_now_ns() > atomic_load(&fake_last_end),
+	          "kernels are switched off while one runs");
+	s->kind_on[kind] = 0;
+	return WS_CUPTI_OK;
+}
+
 int cuptiActivityDisable(int kind);
 int cuptiActivityDisable(int kind)
 {
-	fake_scopes[0].kind_on[kind] = 0;
-	return WS_CUPTI_OK;
+	return disable(&fake_scopes[0], kind);
+}
+
+int cuptiActivityDisable_v2(void *subscriber, int kind, void *config);
+int cuptiActivityDisable_v2(void *subscriber, int kind, void *config)
+{
+	return config ? 1 : disable(subscriber, kind);
 }
 
 int cuptiActivityEnable(int kind);

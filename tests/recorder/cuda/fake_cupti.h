@@ -55,6 +55,7 @@ struct buffer {
 /* Is there a context; has CUPTI torn itself down, or CUDA itself? */
 extern _Atomic int fake_has_context, fake_is_final, fake_cuda_is_gone;
 extern _Atomic int fake_has_all_sync;
+extern _Atomic uint64_t fake_last_end; /* of the kernels that were launched so far */
 extern int fake_system_threads;
 extern uint64_t (*fake_timestamp)(void);
 
@@ -64,7 +65,8 @@ long fake_setting(const char *name, long otherwise);
 /* X(NAME): settings that are looked up once, as launches ask for them */
 #define SETTINGS(X) \
 	X(QUERIES)  \
-	X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM) X(OVERHEAD) X(HOLD_MS)
+	X(FATAL_AT) \
+	X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM) X(OVERHEAD) X(HOLD_MS) X(KERNEL_US)
 enum setting {
 #define X(name) SETTING_##name,
 	SETTINGS(X)

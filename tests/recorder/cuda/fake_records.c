@@ -10,6 +10,7 @@
 
 static _Atomic uint32_t next_correlation;
 static _Atomic uint64_t kernels;
+_Atomic uint64_t fake_last_end;
 static int captures; /* open on some stream; the victim captures on one thread */
 
 #define PUT(record, what, field, value)                                              \
@@ -223,6 +224,8 @@ void fake_cupti_synchronized(void)
 	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
 	const uint64_t now = fake_now_ns();
 
+	while (fake_setting_of(SETTING_KERNEL_US) && fake_now_ns() <= atomic_load(&fake_last_end))
+		usleep(10);
 	EACH_SCOPE(s)
 	{
 		struct buffer *b = atomic_load(&fake_is_final) ? NULL : fake_lock_buffer(s);
@@ -234,6 +237,14 @@ void fake_cupti_synchronized(void)
 	}
 }
 
+/* Of a kernel that is launched now. */
+static uint64_t end_of(uint64_t now)
+{
+	const uint64_t us = (uint64_t)fake_setting_of(SETTING_KERNEL_US);
+
+	return now + 2000 + (us ? us : 1) * 1000;
+}
+
 static void put_launch(struct buffer *b, const char *name, uint64_t node, unsigned grid,
                        uint64_t now, uint32_t correlation)
 {
@@ -243,7 +254,7 @@ static void put_launch(struct buffer *b, const char *name, uint64_t node, unsign
 	put_api(b, WS_CUPTI_KIND_RUNTIME, CALL_LAUNCH, now + 60, now + 1000, correlation + 1);
 	/* what is captured becomes a node, and is not done */
 	if (!captures)
-		put_kernel(b, (struct kernel){name, node, grid, 7, now + 2000, now + 3000, 0, 0},
+		put_kernel(b, (struct kernel){name, node, grid, 7, now + 2000, end_of(now), 0, 0},
 		           correlation + 1);
 	/* a poll, as of PyTorch's allocator: no wait, but in the form of one */
 	if (fake_setting_of(SETTING_QUERIES) && atomic_load(&fake_has_all_sync))
@@ -260,6 +271,7 @@ void fake_cupti_launched(const char *name, uint64_t node, unsigned grid)
 	tell_launch();
 	correlation = atomic_fetch_add(&next_correlation, 2) + 1;
 	atomic_fetch_add(&kernels, !captures);
+	atomic_store(&fake_last_end, end_of(now));
 	EACH_SCOPE(s)
 	{
 		struct buffer *b = fake_lock_buffer(s);

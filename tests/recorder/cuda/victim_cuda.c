@@ -292,6 +292,42 @@ static int launch_in_range(int wait_us)
 	return 0;
 }
 
+static _Atomic int is_done;
+
+static void *other_ranges(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&is_done)) {
+		nvtx.RangePushA("other");
+		nvtx.RangePushA("in other");
+		usleep(30);
+		nvtx.RangePop();
+		nvtx.RangePop();
+	}
+	return NULL;
+}
+
+/* VICTIM_STEPS steps of COUNT launches, each with a range in it, beside another thread's ranges. */
+static int launch_in_steps(void)
+{
+	const long steps = strtol(getenv("VICTIM_STEPS"), NULL, 10);
+	pthread_t thread;
+
+	nvtx_attach();
+	pthread_create(&thread, NULL, other_ranges, NULL);
+	for (long s = 1; s <= steps; s++) {
+		nvtx.RangePushA("step");
+		nvtx.RangePushA("inner");
+		launches(s * count, count);
+		nvtx.RangePop();
+		nvtx.MarkA("a mark");
+		nvtx.RangePop();
+	}
+	atomic_store(&is_done, 1);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
 /* The fake's handles: see fake_cupti.c. 0x3000 is none of its streams. */
 static int name_all(void)
 {
@@ -369,6 +405,8 @@ static int end(const char *mode)
 		launches(count, count);
 		return 0;
 	}
+	if (!strcmp(mode, "steps"))
+		return launch_in_steps();
 	if (!strcmp(mode, "names"))
 		return name_all();
 	if (!strcmp(mode, "step"))

@@ -1,0 +1,158 @@
+/*
+ * Some steps are not recorded, so that the cost of recording is measured in the program itself:
+ * which steps, and what switches around them. docs/dev/recorder.md, 10.
+ */
+#include <string.h>
+
+#include "recorder/collect/collector.h"
+
+/* Always recorded: they contain warm-up. */
+#define FIRST_STEPS 20
+/* Steps of a block behind the place of its pair: the pair's second one, and two recorded ones. */
+#define AFTER_PLACE 3
+
+void (*_Atomic ws_calibrate_device)(enum ws_calibrate_device what);
+_Atomic int ws_calibrate_is_off;
+
+static __thread char self; /* its address stands for the thread */
+static _Atomic(const void *) leader;
+static _Atomic int names_steps; /* enum ws_calibrate_source */
+static _Atomic int is_stopped, captures;
+
+/* Of the leader alone. */
+static uint64_t nsteps, pair; /* pair: number of the block whose first step was taken, plus 1 */
+static struct {
+	bool is_open;
+	enum ws_calibration kind;
+} step;
+
+static void set_obstacle(enum ws_calibrate_obstacle why)
+{
+	atomic_store(&ws_collector.seg->control.calibrate, why);
+}
+
+/* SplitMix64: every bit of the result depends on every bit of n. */
+static uint64_t scatter(uint64_t n)
+{
+	n += UINT64_C(0x9E3779B97F4A7C15);
+	n = (n ^ n >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+	n = (n ^ n >> 27) * UINT64_C(0x94D049BB133111EB);
+	return n ^ n >> 31;
+}
+
+/* Of the n-th step behind the first ones. */
+static enum ws_calibration kind_of(uint64_t n, bool may_be)
+{
+	const uint64_t size = 100 / ws_collector.seg->capture.calibrate, block = n / size,
+	               hash = scatter(block), place = (hash >> 1) % (size - AFTER_PLACE);
+	const bool is_first = n % size == place;
+
+	if (!may_be || !(is_first || (n % size == place + 1 && pair == block + 1)))
+		return WS_CALIBRATION_NONE;
+	if (is_first)
+		pair = block + 1;
+	return is_first == (hash & 1) ? WS_CALIBRATION_UNRECORDED : WS_CALIBRATION_COMPARED;
+}
+
+static void turn_device(enum ws_calibrate_device what)
+{
+	void (*turn)(enum ws_calibrate_device) = atomic_load(&ws_calibrate_device);
+
+	if (turn)
+		turn(what);
+}
+
+static bool is_mine(void)
+{
+	return atomic_load_explicit(&leader, memory_order_relaxed) == &self && step.is_open;
+}
+
+/* The first thread that has a step leads; ranges are preferred, if they come soon enough. */
+static bool leads(enum ws_calibrate_source source)
+{
+	int before = atomic_load(&names_steps);
+
+	if (before < (int)source && nsteps <= FIRST_STEPS &&
+	    atomic_compare_exchange_strong(&names_steps, &before, source)) {
+		atomic_store(&leader, &self);
+		step.is_open = 0;
+		nsteps = 0;
+	}
+	return atomic_load(&names_steps) == (int)source && atomic_load(&leader) == &self;
+}
+
+bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
+{
+	uint64_t n;
+
+	if (atomic_load(&is_stopped) || !leads(source) || step.is_open)
+		return 0;
+	n = nsteps++;
+	if (!n || n == FIRST_STEPS)
+		set_obstacle(n ? WS_CALIBRATE_UNALIKE : WS_CALIBRATE_FEW_STEPS);
+	step.is_open = 1;
+	step.kind = WS_CALIBRATION_NONE;
+	is_known = !atomic_exchange(&captures, 0) && is_known;
+	if (n >= FIRST_STEPS)
+		step.kind = kind_of(n - FIRST_STEPS, is_known);
+	if (step.kind != WS_CALIBRATION_NONE)
+		turn_device(step.kind == WS_CALIBRATION_UNRECORDED ? WS_DEVICE_OFF
+		                                                   : WS_DEVICE_WAIT);
+	return 1;
+}
+
+void ws_calibrate_begun(void)
+{
+	if (is_mine() && step.kind == WS_CALIBRATION_UNRECORDED)
+		atomic_store(&ws_calibrate_is_off, 1);
+}
+
+void ws_calibrate_settle(void)
+{
+	if (is_mine() && step.kind != WS_CALIBRATION_NONE)
+		turn_device(WS_DEVICE_WAIT);
+}
+
+enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source)
+{
+	/* periods are ended under their own lock, also by another thread */
+	if (!step.is_open || atomic_load(&names_steps) != (int)source ||
+	    (source != WS_STEPS_PERIODS && !is_mine()))
+		return WS_CALIBRATION_NONE;
+	step.is_open = 0;
+	if (step.kind == WS_CALIBRATION_UNRECORDED) {
+		set_obstacle(WS_CALIBRATE_DONE);
+		atomic_store(&ws_calibrate_is_off, 0);
+		turn_device(WS_DEVICE_ON);
+	}
+	return step.kind;
+}
+
+void ws_calibrate_stop(enum ws_calibrate_obstacle why)
+{
+	if (!atomic_exchange(&is_stopped, 1) &&
+	    atomic_load(&ws_collector.seg->control.calibrate) != WS_CALIBRATE_DONE)
+		set_obstacle(why);
+}
+
+void ws_calibrate_captures(void)
+{
+	atomic_store_explicit(&captures, 1, memory_order_relaxed);
+}
+
+void ws_calibrate_abandoned(void)
+{
+	if (!is_mine())
+		return;
+	(void)ws_calibrate_end(WS_STEPS_RANGES);
+	ws_calibrate_stop(WS_CALIBRATE_UNALIKE);
+}
+
+void ws_calibrate_forked(void)
+{
+	atomic_store(&ws_calibrate_is_off, 0);
+	atomic_store(&leader, NULL);
+	atomic_store(&names_steps, WS_STEPS_NOBODY);
+	memset(&step, 0, sizeof(step));
+	nsteps = pair = 0;
+}
