@@ -20,22 +20,6 @@ void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct w
 	ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges, &thread);
 }
 
-/* For all ranges at once, parents first: recursion could be as deep as the number of ranges. */
-static void find_op_ranges(struct ws_joined_rows *rows)
-{
-	ws_spill_open(&rows->op_ranges, rows->nranges * sizeof(uint32_t));
-	WS_EACH_RANGE(rows, i, range) {
-		uint32_t op = WS_NONE;
-
-		if (range->context->is_op)
-			op = i;
-		else if (range->context->op != WS_NONE)
-			op = *(const uint32_t *)ws_spill_row(&rows->op_ranges, sizeof(op),
-			                                     range->parent);
-		ws_spill_put(&rows->op_ranges, sizeof(op), i, &op);
-	}
-}
-
 uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(rows, number);
@@ -44,8 +28,22 @@ uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number)
 		return WS_NONE;
 	if (range->context->is_op)
 		return number;
-	if (!rows->op_ranges.data)
-		find_op_ranges(rows);
+	/* for all ranges at once, parents first: recursion could be as deep as the number of ranges
+	 */
+	if (!rows->op_ranges.data) {
+		ws_spill_open(&rows->op_ranges, rows->nranges * sizeof(uint32_t));
+		WS_EACH_RANGE(rows, i, r) {
+			uint32_t op = WS_NONE;
+
+			if (r->context->is_op)
+				op = i;
+			else if (r->context->op != WS_NONE)
+				op = *(const uint32_t *)ws_spill_row(&rows->op_ranges, sizeof(op),
+				                                     r->parent);
+			ws_spill_put(&rows->op_ranges, sizeof(op), i, &op);
+		}
+	}
+
 	return *(const uint32_t *)ws_spill_row(&rows->op_ranges, sizeof(uint32_t), number);
 }
 
