@@ -68,14 +68,6 @@ static bool parse_number(struct ws_text word, double *out)
 	return n && word.pos[-1] != '.' && digits;
 }
 
-static int kind_of(struct ws_text word)
-{
-	for (int i = 0; i < WS_PEAK_COUNT; i++)
-		if (ws_text_is(word, kinds[i].name))
-			return i;
-	return -1;
-}
-
 static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len, int from_user,
                                struct ws_err *err)
 {
@@ -106,10 +98,12 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 		           n);
 		while (part.pos < part.end) {
 			struct ws_text name = ws_text_word(&part), value = ws_text_word(&part);
-			int kind = kind_of(name);
 			double number;
+			int kind = 0;
 
-			WS_FAIL_IF(kind < 0, err, USAGE,
+			while (kind < WS_PEAK_COUNT && !ws_text_is(name, kinds[kind].name))
+				kind++;
+			WS_FAIL_IF(kind == WS_PEAK_COUNT, err, USAGE,
 			           "device peaks, line %u: '%.*s' is not one of fp32, tf32, fp16, "
 			           "bf16, fp8, "
 			           "memory",
@@ -261,15 +255,6 @@ bool ws_device_facts_set(struct ws_device_facts *facts, const char *attr, size_t
 	return 0;
 }
 
-static const struct capability *capability_of(const struct ws_device_facts *facts)
-{
-	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++)
-		if (capabilities[i].major == facts->compute_capability_major &&
-		    capabilities[i].minor == facts->compute_capability_minor)
-			return &capabilities[i];
-	return NULL;
-}
-
 static uint32_t recorded_or(int64_t recorded, uint32_t otherwise)
 {
 	return recorded < 0 ? otherwise : (uint32_t)recorded;
@@ -277,11 +262,16 @@ static uint32_t recorded_or(int64_t recorded, uint32_t otherwise)
 
 bool ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits *limits)
 {
-	const struct capability *c = capability_of(facts);
+	const struct capability *c = capabilities,
+	                        *end = c + sizeof(capabilities) / sizeof(*capabilities);
 
 	memset(limits, 0, sizeof(*limits));
-	if (!c || facts->sm_count < 0)
+	while (c < end && (c->major != facts->compute_capability_major ||
+	                   c->minor != facts->compute_capability_minor))
+		c++;
+	if (c == end || facts->sm_count < 0)
 		return false;
+
 	*limits = (struct ws_sm_limits){
 	        .major = c->major,
 	        .minor = c->minor,
