@@ -248,9 +248,55 @@ static void forget_time(void *join, size_t i)
 	ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
 }
 
-/* Adds the next kernel as a row, and counts in the model what the join could not place. */
-static void kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from)
+/* --- read --- */
+
+/* Makes joined rows from a pass: stores calls and ranges, then joins kernels to them. */
+
+/* --- the sink ------------------------------------------------------------------------------ */
+
+struct reading {
+	struct ws_joined_rows *rows;
+	struct ws_kernel_join join;
+	const struct ws_trace_reader *r;
+	struct ws_model **m;
+	uint64_t last_id; /* id of the last call */
+};
+
+static void take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
 {
+	struct reading *reading = ctx;
+	struct ws_joined_rows *rows = reading->rows;
+	const struct ws_joined_call *before = NULL;
+
+	/* is the record equal to the previous one, which returned at the same time? */
+	if (call->correlation == reading->last_id && rows->ncalls)
+		before = ws_joined_rows_call(rows, (uint32_t)rows->ncalls - 1);
+	if (before && call->correlation && call->correlation == before->correlation &&
+	    call->start_ns == before->start_ns && call->dur_ns == before->dur_ns &&
+	    call->kind == before->kind) {
+		*number = (uint32_t)rows->ncalls - 1;
+		(*reading->m)->soundness.broken[WS_LAW_ONCE].calls++;
+		return;
+	}
+	*number = (uint32_t)rows->ncalls;
+	rows->calls_by_id &= call->correlation > reading->last_id;
+	reading->last_id = call->correlation;
+	if (call->dur_ns > rows->longest_call_ns)
+		rows->longest_call_ns = call->dur_ns;
+	ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call);
+}
+
+/* Adds the next kernel as a row, and counts in the model what the join could not place. */
+static void take_kernel(void *ctx, const struct ws_pass_kernel *from)
+{
+	struct reading *reading = ctx;
+	struct ws_kernel_join *j = &reading->join;
+
+	if (!ws_judge_counts(&j->judge, from)) {
+		(*reading->m)->devices[(*reading->m)->configs[from->config].device].kernels--;
+		return;
+	}
+
 	const struct ws_config *config = &j->m->configs[from->config];
 	const uint32_t number =
 	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
@@ -337,54 +383,6 @@ static void kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kerne
 	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
 	if (overrun != SIZE_MAX)
 		forget_time(j, overrun);
-}
-
-/* --- read --- */
-
-/* Makes joined rows from a pass: stores calls and ranges, then joins kernels to them. */
-
-/* --- the sink ------------------------------------------------------------------------------ */
-
-struct reading {
-	struct ws_joined_rows *rows;
-	struct ws_kernel_join join;
-	const struct ws_trace_reader *r;
-	struct ws_model **m;
-	uint64_t last_id; /* id of the last call */
-};
-
-static void take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
-{
-	struct reading *reading = ctx;
-	struct ws_joined_rows *rows = reading->rows;
-	const struct ws_joined_call *before = NULL;
-
-	/* is the record equal to the previous one, which returned at the same time? */
-	if (call->correlation == reading->last_id && rows->ncalls)
-		before = ws_joined_rows_call(rows, (uint32_t)rows->ncalls - 1);
-	if (before && call->correlation && call->correlation == before->correlation &&
-	    call->start_ns == before->start_ns && call->dur_ns == before->dur_ns &&
-	    call->kind == before->kind) {
-		*number = (uint32_t)rows->ncalls - 1;
-		(*reading->m)->soundness.broken[WS_LAW_ONCE].calls++;
-		return;
-	}
-	*number = (uint32_t)rows->ncalls;
-	rows->calls_by_id &= call->correlation > reading->last_id;
-	reading->last_id = call->correlation;
-	if (call->dur_ns > rows->longest_call_ns)
-		rows->longest_call_ns = call->dur_ns;
-	ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call);
-}
-
-static void take_kernel(void *ctx, const struct ws_pass_kernel *kernel)
-{
-	struct reading *reading = ctx;
-
-	if (ws_judge_counts(&reading->join.judge, kernel))
-		kernel_join_add(&reading->join, kernel);
-	else
-		(*reading->m)->devices[(*reading->m)->configs[kernel->config].device].kernels--;
 }
 
 /* Stores an ended range at the position of its begin, before those inside it. */
@@ -615,94 +613,81 @@ static uint32_t step_of_range(const struct runs *f, const struct ws_joined_range
 	return step != WS_NONE && f->m->steps[step].thread == r->context->thread ? step : WS_NONE;
 }
 
-static void add_phases(struct runs *f, bool has_links)
-{
-	struct ws_model *m = f->m;
-	size_t nops = m->cpu_ops.tree.n;
-
-	WS_NEW(&f->temp, f->backward, nops);
-	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges + m->nevaluations);
-	if (has_links) {
-		size_t at = 0;
-
-		/* Set the phase of each operation by itself; parents come before their children. */
-		for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
-			if (m->cpu_ops.forward[i] != WS_NONE)
-				f->backward[f->nbackward++] = m->cpu_ops.tree.start_ns[i];
-		ws_sort(f->backward, f->nbackward, sizeof(*f->backward), ws_by_time);
-		for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
-			const struct ws_op_tree *ops = &m->cpu_ops.tree;
-			const int64_t start_ns = ops->start_ns[i];
-			const uint32_t thread = ops->thread[i];
-			const struct ws_evaluation *e;
-
-			/* both are in order of threads and begins */
-			while (at < m->nevaluations &&
-			       (m->steps[m->evaluations[at].step].thread < thread ||
-			        (m->steps[m->evaluations[at].step].thread == thread &&
-			         m->evaluations[at].end_ns <= start_ns)))
-				at++;
-			e = at < m->nevaluations ? &m->evaluations[at] : NULL;
-			m->cpu_ops.phase[i] =
-			        e && m->steps[e->step].thread == thread &&
-			                        e->start_ns <= start_ns &&
-			                        ops->end_ns[i] <= e->end_ns
-			                ? WS_PHASE_EVALUATION
-			                : (uint8_t)phase_of_op(
-			                          f, i,
-			                          ws_joined_rows_range(f->rows,
-			                                               m->cpu_ops.range[i]));
-		}
-
-		find_runs(f);
-	}
-
-	/* Ranges that are the outermost of a phase in their step. */
-	for (uint32_t i = 0; i < f->rows->nranges; i++) {
-		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
-		const uint32_t step = step_of_range(f, &r);
-
-		if (step == WS_NONE || r.context->phase == WS_PHASE_OTHER)
-			continue;
-		parent = ws_joined_rows_range(f->rows, r.parent);
-		if (!parent || parent->context->phase != r.context->phase ||
-		    step_of_range(f, parent) != step)
-			f->spans[f->n++] =
-			        (struct phase_span){r.start_ns, r.end_ns, step,
-			                            is_closure(f, &r) ? RANK_OF_CLOSURE
-			                                              : r.context->phase};
-	}
-	for (size_t i = 0; i < m->nevaluations; i++)
-		f->spans[f->n++] =
-		        (struct phase_span){m->evaluations[i].start_ns, m->evaluations[i].end_ns,
-		                            m->evaluations[i].step,
-		                            RANK_OF_CLOSURE - 1 - WS_PHASE_EVALUATION};
-	ws_sort(f->spans, f->n, sizeof(*f->spans), by_step);
-	for (size_t i = 0, next; i < f->n; i = next) {
-		for (next = i + 1; next < f->n && f->spans[next].step == f->spans[i].step;)
-			next++;
-		split_step(&m->steps[f->spans[i].step], &f->spans[i], next - i);
-	}
-}
-
 static void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m)
 {
-	const struct ws_cpu_ops *ops = &m->cpu_ops;
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	const struct ws_op_tree *tree = &ops->tree;
 	struct runs f = {.m = m, .rows = rows};
-	size_t links = 0;
+	size_t links = 0, at = 0;
 
-	WS_NEW(&f.temp, f.has_backward, ops->tree.n);
-	for (uint32_t i = 0; i < ops->tree.n; i++)
+	WS_NEW(&f.temp, f.has_backward, tree->n);
+	for (uint32_t i = 0; i < tree->n; i++)
 		if (ops->forward[i] != WS_NONE) {
 			f.has_backward[ops->forward[i]] = 1;
 			links++;
 		}
-	for (uint32_t i = (uint32_t)ops->tree.n; i-- > 0;)
-		if (f.has_backward[i] && ops->tree.parent[i] != WS_NONE)
-			f.has_backward[ops->tree.parent[i]] = 1;
+	for (uint32_t i = (uint32_t)tree->n; i-- > 0;)
+		if (f.has_backward[i] && tree->parent[i] != WS_NONE)
+			f.has_backward[tree->parent[i]] = 1;
 	/* ranges outside ranges of a step got no step when they ended */
-	if (links || m->step_mark)
-		add_phases(&f, links > 0);
+	if (!links && !m->step_mark) {
+		ws_arena_free(&f.temp);
+		return;
+	}
+	WS_NEW(&f.temp, f.backward, tree->n);
+	WS_NEW(&f.temp, f.spans, tree->n + rows->nranges + m->nevaluations);
+	/* The phase of each operation by itself; parents come before their children. */
+	for (uint32_t i = 0; i < tree->n && links; i++)
+		if (ops->forward[i] != WS_NONE)
+			f.backward[f.nbackward++] = tree->start_ns[i];
+	ws_sort(f.backward, f.nbackward, sizeof(*f.backward), ws_by_time);
+	for (uint32_t i = 0; i < tree->n && links; i++) {
+		const int64_t start_ns = tree->start_ns[i];
+		const uint32_t thread = tree->thread[i];
+		const struct ws_evaluation *e;
+
+		/* both are in order of threads and begins */
+		while (at < m->nevaluations &&
+		       (m->steps[m->evaluations[at].step].thread < thread ||
+		        (m->steps[m->evaluations[at].step].thread == thread &&
+		         m->evaluations[at].end_ns <= start_ns)))
+			at++;
+		e = at < m->nevaluations ? &m->evaluations[at] : NULL;
+		ops->phase[i] =
+		        e && m->steps[e->step].thread == thread && e->start_ns <= start_ns &&
+		                        tree->end_ns[i] <= e->end_ns
+		                ? WS_PHASE_EVALUATION
+		                : (uint8_t)phase_of_op(&f, i,
+		                                       ws_joined_rows_range(rows, ops->range[i]));
+	}
+	if (links)
+		find_runs(&f);
+
+	/* Ranges that are the outermost of a phase in their step. */
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range r = *ws_joined_rows_range(rows, i), *parent;
+		const uint32_t step = step_of_range(&f, &r);
+
+		if (step == WS_NONE || r.context->phase == WS_PHASE_OTHER)
+			continue;
+		parent = ws_joined_rows_range(rows, r.parent);
+		if (!parent || parent->context->phase != r.context->phase ||
+		    step_of_range(&f, parent) != step)
+			f.spans[f.n++] = (struct phase_span){r.start_ns, r.end_ns, step,
+			                                     is_closure(&f, &r) ? RANK_OF_CLOSURE
+			                                                        : r.context->phase};
+	}
+	for (size_t i = 0; i < m->nevaluations; i++)
+		f.spans[f.n++] =
+		        (struct phase_span){m->evaluations[i].start_ns, m->evaluations[i].end_ns,
+		                            m->evaluations[i].step,
+		                            RANK_OF_CLOSURE - 1 - WS_PHASE_EVALUATION};
+	ws_sort(f.spans, f.n, sizeof(*f.spans), by_step);
+	for (size_t i = 0, next; i < f.n; i = next) {
+		for (next = i + 1; next < f.n && f.spans[next].step == f.spans[i].step;)
+			next++;
+		split_step(&m->steps[f.spans[i].step], &f.spans[i], next - i);
+	}
 	ws_arena_free(&f.temp);
 }
 
@@ -748,44 +733,6 @@ static uint32_t find_range(struct range_finder *f, uint32_t thread, int64_t time
 	return *in;
 }
 
-/* … and each captured node of a graph. */
-static void place_nodes(struct ws_joined_rows *rows, struct ws_model *m)
-{
-	struct ws_attribution *a = &m->attribution;
-	struct ws_arena temp = {0};
-	struct range_finder finder;
-	uint32_t *order;
-	int64_t *time_ns;
-
-	if (!m->ngraph_nodes)
-		return;
-	find_ranges_begin(&finder, rows, m, &temp);
-	WS_NEW(&temp, order, m->ngraph_nodes);
-	WS_NEW(&temp, time_ns, m->ngraph_nodes);
-	for (size_t i = 0; i < m->ngraph_nodes; i++)
-		time_ns[i] = m->graph_nodes[i].time_ns;
-	ws_order_identity(order, m->ngraph_nodes);
-	ws_order_by(order, time_ns, m->ngraph_nodes);
-	for (size_t i = 0; i < m->ngraph_nodes; i++) {
-		struct ws_graph_node *node = &m->graph_nodes[order[i]];
-
-		if (node->captured == order[i]) {
-			const uint32_t innermost = find_range(&finder, node->thread, node->time_ns);
-
-			/* A captured node belongs to the range and operation in which the program
-			 * captured it, by the rules for a launch at that time. */
-			node->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, node->thread,
-			                                node->time_ns, node->time_ns);
-			node->range = innermost != WS_NONE
-			                      ? innermost
-			                      : inherited_range(&m->cpu_ops, node->cpu_op);
-		}
-	}
-	ws_arena_free(&temp);
-	WS_NEW(&m->arena, a->launched, rows->ncalls);
-	memset(a->launched, 0xff, rows->ncalls * sizeof(*a->launched));
-}
-
 static void join_kernels(void *ctx, struct ws_model *m)
 {
 	struct reading *reading = ctx;
@@ -805,7 +752,7 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	ws_batches_find_flops(rows, m);
 	if (ws_framework_is_in(reading->r) || m->step_mark)
 		ws_framework_find_phases(rows, m);
-	/* Set the range and operation around each memory event, which are in order of time. */
+	/* the range and operation around each memory event, which are in order of time */
 	find_ranges_begin(&finder, rows, m, &temp);
 	for (size_t i = 0; i < m->nmemory; i++) {
 		struct ws_memory_event *e = &m->memory[i];
@@ -814,7 +761,39 @@ static void join_kernels(void *ctx, struct ws_model *m)
 		e->range = find_range(&finder, e->thread, e->time_ns);
 	}
 	ws_arena_free(&temp);
-	place_nodes(rows, m);
+	/* … and each captured node of a graph */
+	if (m->ngraph_nodes) {
+		uint32_t *order;
+		int64_t *time_ns;
+
+		find_ranges_begin(&finder, rows, m, &temp);
+		WS_NEW(&temp, order, m->ngraph_nodes);
+		WS_NEW(&temp, time_ns, m->ngraph_nodes);
+		for (size_t i = 0; i < m->ngraph_nodes; i++)
+			time_ns[i] = m->graph_nodes[i].time_ns;
+		ws_order_identity(order, m->ngraph_nodes);
+		ws_order_by(order, time_ns, m->ngraph_nodes);
+		for (size_t i = 0; i < m->ngraph_nodes; i++) {
+			struct ws_graph_node *node = &m->graph_nodes[order[i]];
+			uint32_t innermost;
+
+			if (node->captured != order[i])
+				continue;
+			innermost = find_range(&finder, node->thread, node->time_ns);
+
+			/* it belongs to the range and operation in which the program captured it,
+			 * by the rules for a launch at that time */
+			node->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, node->thread,
+			                                node->time_ns, node->time_ns);
+			node->range = innermost != WS_NONE
+			                      ? innermost
+			                      : inherited_range(&m->cpu_ops, node->cpu_op);
+		}
+		ws_arena_free(&temp);
+		WS_NEW(&m->arena, m->attribution.launched, rows->ncalls);
+		memset(m->attribution.launched, 0xff,
+		       rows->ncalls * sizeof(*m->attribution.launched));
+	}
 
 	/* After all calls and ranges are rows, and steps and the framework's phases are known:
 	 * joins the model's copies. */

@@ -203,18 +203,6 @@ uint32_t ws_launches_find(struct ws_launches *l, struct ws_call_key kernel)
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-/* The innermost batch with known sums around a range. */
-static bool batch_around(struct ws_joined_rows *rows, const struct ws_model *m, uint32_t range,
-                         struct ws_batch *batch)
-{
-	const struct ws_joined_range *r;
-
-	for (; (r = ws_joined_rows_range(rows, range)); range = r->parent)
-		if (ws_batch_of_name(m->texts[r->recorded], batch) && batch->has_sums)
-			return true;
-	return false;
-}
-
 /* Pairs that an operation with this number of queries computes: those of the whole batch, or of its
  * prompts or generation alone. False if the number fits none of these. */
 static bool find_pairs(const struct ws_batch *b, uint64_t queries, uint64_t *pairs)
@@ -249,10 +237,15 @@ void ws_batches_find_flops(struct ws_joined_rows *rows, struct ws_model *m)
 	for (size_t i = 0; i < ops->tree.n; i++) {
 		struct ws_op_config like = configs[ops->config[i]];
 		uint64_t pairs, flops, number;
+		const struct ws_joined_range *range;
 		struct ws_batch batch;
 
-		if (!like.flops_per_pair || !batch_around(rows, m, ops->range[i], &batch) ||
-		    !find_pairs(&batch, like.queries, &pairs) ||
+		/* the innermost batch with known sums around it */
+		range = like.flops_per_pair ? ws_joined_rows_range(rows, ops->range[i]) : NULL;
+		while (range &&
+		       !(ws_batch_of_name(m->texts[range->recorded], &batch) && batch.has_sums))
+			range = ws_joined_rows_range(rows, range->parent);
+		if (!range || !find_pairs(&batch, like.queries, &pairs) ||
 		    __builtin_mul_overflow(pairs, like.flops_per_pair, &flops) || flops > INT64_MAX)
 			continue;
 		number = ws_strtab_add(&known, (const uint64_t[]){ops->config[i], flops},

@@ -184,14 +184,6 @@ size_t ws_judge_kernel(struct ws_judge *j, const struct ws_pass_kernel *from,
 
 /* --- copies and fills ------------------------------------------------------------------------ */
 
-static bool is_equal_work(const struct ws_work *a, const struct ws_work *b)
-{
-	return a->start_ns == b->start_ns && a->dur_ns == b->dur_ns && a->bytes == b->bytes &&
-	       a->stream == b->stream && a->correlation == b->correlation &&
-	       a->process == b->process && a->device == b->device && a->kind == b->kind &&
-	       a->direction == b->direction && !a->no_time && !b->no_time;
-}
-
 void ws_judge_drop_equal_work(struct ws_judge *j)
 {
 	struct ws_broken_law *broken = &j->m->soundness.broken[WS_LAW_ONCE];
@@ -201,8 +193,16 @@ void ws_judge_drop_equal_work(struct ws_judge *j)
 	for (size_t i = 0; i < j->m->nwork; i++) {
 		bool is_equal = false;
 
-		for (size_t k = 1; k <= EQUAL_WORK_BACK && k <= n && !is_equal; k++)
-			is_equal = is_equal_work(&work[n - k], &work[i]);
+		for (size_t k = 1; k <= EQUAL_WORK_BACK && k <= n && !is_equal; k++) {
+			const struct ws_work *a = &work[n - k], *b = &work[i];
+
+			is_equal = a->start_ns == b->start_ns && a->dur_ns == b->dur_ns &&
+			           a->bytes == b->bytes && a->stream == b->stream &&
+			           a->correlation == b->correlation && a->process == b->process &&
+			           a->device == b->device && a->kind == b->kind &&
+			           a->direction == b->direction && !a->no_time && !b->no_time;
+		}
+
 		if (!is_equal) {
 			work[n++] = work[i];
 			continue;
@@ -460,39 +460,12 @@ static void find_far(struct ws_judge *j)
 
 /* --- consequences ---------------------------------------------------------------------------- */
 
-/* If most work of a device begins before its launch, shifts its times by the smallest amount that
- * corrects this, so that work lies in the steps that launched it, or nearly. */
-static void move_clocks(struct ws_judge *j)
-{
-	struct ws_joined_rows *rows = j->rows;
-	struct ws_model *m = j->m;
-	bool any = false;
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		if (2 * j->before[i] <= j->timed[i] || j->timed[i] < MOVE_FROM)
-			j->lead_ns[i] = 0;
-		any |= j->lead_ns[i] > 0;
-	}
-	if (!any)
-		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		struct ws_joined_kernel k = *ws_joined_rows_kernel(rows, i);
-
-		k.start_ns += j->lead_ns[m->configs[k.kind->config].device];
-		ws_spill_put(&rows->kernels, sizeof(k), i, &k);
-		if (k.kind->timed)
-			ws_extend_time(m, k.start_ns, k.start_ns + k.dur_ns);
-	}
-	for (size_t i = 0; i < m->nwork; i++)
-		if (m->work[i].device < m->ndevices && !m->work[i].no_time)
-			m->work[i].start_ns += j->lead_ns[m->work[i].device];
-}
-
 void ws_judge_end(struct ws_judge *j)
 {
 	struct ws_model *m = j->m;
 	struct ws_soundness *s = &m->soundness;
 	struct hole_finder f = {.j = j};
+	bool shifts = false;
 
 	find_far(j);
 	WS_NEW(&j->arena, f.role, m->ntexts);
@@ -560,8 +533,25 @@ void ws_judge_end(struct ws_judge *j)
 	for (size_t i = 0; i < m->ndevices; i++)
 		s->broken[WS_LAW_BEFORE_LAUNCH].judged += j->timed[i];
 	s->clock_is_off = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) > 0;
-	if (s->clock_is_off)
-		move_clocks(j);
+
+	/* If most work of a device begins before its launch, shift its times by the smallest amount
+	 * that corrects this, so that work lies in the steps that launched it, or nearly. */
+	for (size_t i = 0; i < m->ndevices && s->clock_is_off; i++) {
+		if (2 * j->before[i] <= j->timed[i] || j->timed[i] < MOVE_FROM)
+			j->lead_ns[i] = 0;
+		shifts |= j->lead_ns[i] > 0;
+	}
+	for (size_t i = 0; i < j->rows->nkernels && shifts; i++) {
+		struct ws_joined_kernel k = *ws_joined_rows_kernel(j->rows, i);
+
+		k.start_ns += j->lead_ns[m->configs[k.kind->config].device];
+		ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
+		if (k.kind->timed)
+			ws_extend_time(m, k.start_ns, k.start_ns + k.dur_ns);
+	}
+	for (size_t i = 0; i < m->nwork && shifts; i++)
+		if (m->work[i].device < m->ndevices && !m->work[i].no_time)
+			m->work[i].start_ns += j->lead_ns[m->work[i].device];
 
 	/* Steps with records that break a law become unmeasured. */
 	m->nmeasured = 0;

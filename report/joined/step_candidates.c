@@ -63,34 +63,6 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 	return (struct ws_bytes){out, n};
 }
 
-/* Names that are steps even if only one was recorded. */
-static bool is_known(struct ws_bytes name)
-{
-	static const char *const words[] = {"train_step", "training_step", "iteration",
-	                                    "Iteration",  "train_batch",   "inference_step",
-	                                    "execute_",   "step[",         "prefill[",
-	                                    "decode["};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (ws_bytes_begin(name, words[i]))
-			return true;
-	return false;
-}
-
-/* False for phases of a step, operations, layers and calls of libraries. */
-static bool may_be_step(const struct ws_model *m, const struct ws_path *path)
-{
-	/* CudnnConvolutionBackward, MmBackward0: what autograd runs for a layer */
-	static const char *const parts[] = {"*::*",      "nccl*",      "cublas*",    "cudnn*",
-	                                    "*Backward", "*Backward?", "*Backward??"};
-	const struct ws_bytes name = m->texts[path->name];
-
-	return path->depth < DEPTH_MAX && name.len && name.len < 128 &&
-	       !WS_NAME_IS_ONE_OF(name, parts) && !ws_name_marks_iteration(name) &&
-	       ws_label_phase(m, path->name) == WS_PHASE_OTHER && path->name != WS_TEXT_SETUP &&
-	       !ws_name_is_warm_up(name);
-}
-
 /* Order: more GPU time first, then outer ranges. */
 static bool is_better(const struct group *a, const struct group *b)
 {
@@ -101,6 +73,12 @@ static bool is_better(const struct group *a, const struct group *b)
 
 static void choose(struct finder *f, struct ws_step_candidates *out)
 {
+	/* steps even if only one was recorded */
+	static const char *const known[] = {"train_step*", "training_step*", "iteration*",
+	                                    "Iteration*",  "train_batch*",   "inference_step*",
+	                                    "execute_*",   "step[*",         "prefill[*",
+	                                    "decode[*"};
+
 	const struct ws_ranges *r = &f->m->ranges;
 
 	for (size_t n = 0; n < WS_STEP_CANDIDATES; n++) {
@@ -113,7 +91,7 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 
 			if (!((g->names > 1 && g->count > g->names) ||
 			      (out->times && g->count > MOST_IN_PERIOD * out->times)) &&
-			    (g->count > 1 || (g->count && is_known(g->pattern))) &&
+			    (g->count > 1 || (g->count && WS_NAME_IS_ONE_OF(g->pattern, known))) &&
 			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
 			    g->gpu_ns && (!best || is_better(g, best)))
 				best = g;
@@ -210,6 +188,10 @@ static void find_period(struct finder *f, struct ws_step_candidates *out)
 void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *rows,
                              struct ws_arena *arena, struct ws_step_candidates *out)
 {
+	/* phases of a step, operations, layers, calls of libraries, and what autograd runs for a
+	 * layer: CudnnConvolutionBackward, MmBackward0 */
+	static const char *const parts[] = {"*::*",      "nccl*",      "cublas*",    "cudnn*",
+	                                    "*Backward", "*Backward?", "*Backward??"};
 	const struct ws_ranges *r = &m->ranges;
 	struct finder f = {.m = m, .rows = rows, .arena = arena};
 	struct ws_strtab seen = {0}; /* group and name */
@@ -219,13 +201,20 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 	WS_NEW(arena, f.path_ns, r->npaths);
 	WS_NEW(arena, f.group, r->npaths);
 	for (uint32_t i = 0; i < r->npaths; i++) {
+		const struct ws_path *path = &r->paths[i];
+		const struct ws_bytes name = m->texts[path->name];
 		struct ws_bytes pattern;
+
 		uint64_t id;
 
 		f.of_path[i] = WS_NONE;
-		if (!may_be_step(m, &r->paths[i]))
+		if (path->depth >= DEPTH_MAX || !name.len || name.len >= 128 ||
+		    WS_NAME_IS_ONE_OF(name, parts) || ws_name_marks_iteration(name) ||
+		    ws_label_phase(m, path->name) != WS_PHASE_OTHER ||
+		    path->name == WS_TEXT_SETUP || ws_name_is_warm_up(name))
 			continue;
-		pattern = pattern_of(arena, m->texts[r->paths[i].name]);
+		pattern = pattern_of(arena, name);
+
 		if (!strcmp(pattern.ptr, "*"))
 			continue; /* it would match every range */
 		id = ws_strtab_add(&f.patterns, pattern.ptr, pattern.len);

@@ -144,19 +144,6 @@ static size_t anonymous_id(const char *p, const char *end)
 	return (size_t)(q - p);
 }
 
-/* The replacement at p, and the length of the replaced text; NULL if there is none. */
-static const char *replacement(const char *p, const char *end, size_t *len)
-{
-	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++) {
-		if (starts_with(p, end, replaced[i].from)) {
-			*len = strlen(replaced[i].from);
-			return replaced[i].to;
-		}
-	}
-	*len = anonymous_id(p, end);
-	return *len ? "anon" : NULL;
-}
-
 size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size)
 {
 	const char *p = name, *end = name + len;
@@ -165,9 +152,16 @@ size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size)
 	if (starts_with(p, end, "void "))
 		p += strlen("void ");
 	while (p < end && n + 1 < size) {
-		size_t taken;
-		const char *to = replacement(p, end, &taken);
+		const char *to = NULL;
+		size_t taken = 0;
 
+		for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced) && !to; i++)
+			if (starts_with(p, end, replaced[i].from)) {
+				taken = strlen(replaced[i].from);
+				to = replaced[i].to;
+			}
+		if (!to && (taken = anonymous_id(p, end)))
+			to = "anon";
 		if (!to) {
 			out[n++] = *p ? lower(*p) : ' ';
 			p++;
@@ -407,26 +401,6 @@ void ws_classifier_free(struct ws_classifier *c)
 
 /* --- a name ------------------------------------------------------------------ */
 
-/* Class of ws_<class>_…, or -1. The longest class counts: conv_aux before conv. */
-static int own_class(const char *name)
-{
-	size_t best_len = 0;
-	int best = -1;
-
-	if (strncmp(name, "ws_", 3))
-		return -1;
-	for (int i = 0; i < WS_CLASS_COUNT; i++) {
-		size_t len = strlen(class_names[i]);
-
-		if (len > best_len && !strncmp(name + 3, class_names[i], len) &&
-		    name[3 + len] == '_') {
-			best_len = len;
-			best = i;
-		}
-	}
-	return best;
-}
-
 /* The value of the first matching rule about an attribute: user rules search the whole name,
  * built-in rules only its relevant part. */
 static int decide(struct ws_classifier *c, enum attribute attribute, const char *name,
@@ -474,7 +448,19 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 		counts = ws_name_signature(readable);
 	ws_name_normalise(counts.ptr, counts.len, function, sizeof(function));
 	free(room);
-	int own = own_class(normal);
+	/* the class of ws_<class>_…, or -1; the longest class counts: conv_aux before conv */
+	size_t own_len = 0;
+	int own = -1;
+
+	for (int i = 0; i < WS_CLASS_COUNT && !strncmp(normal, "ws_", 3); i++) {
+		const size_t class_len = strlen(class_names[i]);
+
+		if (class_len > own_len && !strncmp(normal + 3, class_names[i], class_len) &&
+		    normal[3 + class_len] == '_') {
+			own_len = class_len;
+			own = i;
+		}
+	}
 
 	memset(out, 0, sizeof(*out));
 	out->op_class = (enum ws_op_class)(own < 0 ? decide(c, ATTR_CLASS, normal, function) : own);

@@ -319,26 +319,20 @@ static uint64_t registers_limit(const struct ws_sm_limits *l, uint64_t registers
 	return warps_per_partition * l->sub_partitions / warps;
 }
 
-static uint64_t shared_limit(const struct ws_sm_limits *l, uint64_t shared_bytes,
-                             uint32_t per_block_bytes)
-{
-	uint64_t taken =
-	        round_up(shared_bytes + l->shared_reserved_bytes, l->shared_granularity_bytes);
-
-	if (taken > (uint64_t)per_block_bytes + l->shared_reserved_bytes)
-		return 0;
-	return taken ? l->shared_per_sm_bytes / taken : UINT64_MAX;
-}
-
 /* Number of blocks that fit on an SM with this limit of shared memory per block. */
 static uint32_t blocks_that_fit(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
                                 uint64_t threads, uint32_t shared_per_block_bytes)
 {
 	const uint64_t warps = round_up(threads, WARP_THREADS) / WARP_THREADS;
+	const uint64_t shared =
+	        round_up(s->shared_bytes + l->shared_reserved_bytes, l->shared_granularity_bytes);
 	const uint64_t limit[] = {
 	        l->threads_per_sm / WARP_THREADS / warps,
 	        registers_limit(l, s->registers, warps),
-	        shared_limit(l, s->shared_bytes, shared_per_block_bytes),
+	        shared > shared_per_block_bytes + (uint64_t)l->shared_reserved_bytes ? 0
+	        : shared ? l->shared_per_sm_bytes / shared
+	                 : UINT64_MAX,
+
 	        l->blocks_per_sm,
 	};
 	uint64_t least = UINT64_MAX;

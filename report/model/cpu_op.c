@@ -587,49 +587,16 @@ static int by_time(const void *pa, const void *pb)
 	return (a->position > b->position) - (a->position < b->position);
 }
 
-/* Calls of modules in the root's, of steps that recorded only that. Returns how many there are
- * then.
- */
-static size_t add_copies(const struct ws_loader *l, struct ws_module_call **calls, size_t n)
-{
-	struct ws_arena temp = {0};
-	struct ws_op_copy *copies;
-	struct ws_module_call *all;
-	uint32_t *order;
-	int64_t *start_ns;
-	size_t with_copies;
-
-	WS_NEW(&temp, order, n);
-	WS_NEW(&temp, start_ns, n);
-	for (size_t i = 0; i < n; i++)
-		start_ns[i] = (*calls)[i].start_ns;
-	ws_order_identity(order, n);
-	ws_order_by(order, start_ns, n);
-	with_copies = ws_op_copies(l, order, start_ns, n, &temp, &copies);
-	if (with_copies > n) {
-		WS_NEW(&l->m->arena, all, with_copies);
-		memcpy(all, *calls, n * sizeof(*all));
-		*calls = all;
-	}
-	for (size_t i = n; i < with_copies; i++) {
-		struct ws_module_call call = (*calls)[copies[i].row];
-		bool is_there;
-
-		call.start_ns =
-		        ws_op_copy_time(l, copies[i].period, call.thread, call.start_ns, &is_there);
-		call.end_ns = ws_op_copy_time(l, copies[i].period, call.thread, call.end_ns, NULL);
-		if (!is_there)
-			(*calls)[n++] = call;
-	}
-	ws_arena_free(&temp);
-	return n;
-}
-
 enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena,
                                      struct ws_module_event **out, size_t *n, struct ws_err *err)
 {
-	struct ws_module_call *calls;
-	size_t ncalls = 0;
+	struct ws_module_call *calls, *all;
+	struct ws_op_copy *copies;
+	uint32_t *order;
+	int64_t *start_ns;
+	size_t ncalls = 0, with_copies;
+	struct ws_arena temp = {0};
+
 	struct ws_column_data t;
 	enum ws_status status;
 	struct ws_module_event *events;
@@ -658,7 +625,31 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	WS_FAIL_IF(status == WS_OK && ncalls >= WS_NONE / 2, err, NO_MEMORY,
 	           "the trace has more calls of modules than a report handles");
 	WS_FORWARD(status);
-	ncalls = add_copies(l, &calls, ncalls);
+	/* Calls of modules in the root's, of steps that recorded only that. */
+	WS_NEW(&temp, order, ncalls);
+	WS_NEW(&temp, start_ns, ncalls);
+	for (size_t i = 0; i < ncalls; i++)
+		start_ns[i] = calls[i].start_ns;
+	ws_order_identity(order, ncalls);
+	ws_order_by(order, start_ns, ncalls);
+	with_copies = ws_op_copies(l, order, start_ns, ncalls, &temp, &copies);
+	if (with_copies > ncalls) {
+		WS_NEW(&l->m->arena, all, with_copies);
+		memcpy(all, calls, ncalls * sizeof(*all));
+		calls = all;
+	}
+	for (size_t i = ncalls; i < with_copies; i++) {
+		struct ws_module_call call = calls[copies[i].row];
+		bool is_there;
+
+		call.start_ns =
+		        ws_op_copy_time(l, copies[i].period, call.thread, call.start_ns, &is_there);
+		call.end_ns = ws_op_copy_time(l, copies[i].period, call.thread, call.end_ns, NULL);
+		if (!is_there)
+			calls[ncalls++] = call;
+	}
+
+	ws_arena_free(&temp);
 	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
 	WS_NEW(arena, *out, 2 * ncalls);
 	/* Open calls were moved to the front of the list, which has been read. */

@@ -248,35 +248,6 @@ static bool match_thread(struct matching *x, const struct ws_op_period *from,
 	return b == end_b;
 }
 
-/* Which threads have operations in each recorded period: a bit each. */
-static uint8_t *threads_of(struct ws_loader *l, const struct ws_column_data *ops, size_t nthreads,
-                           struct ws_arena *temp)
-{
-	const struct ws_model *m = l->m;
-	int64_t *start_ns;
-	uint32_t *order;
-	uint8_t *has;
-
-	WS_NEW(temp, has, m->nop_periods * nthreads);
-	WS_NEW(temp, order, m->nop_periods);
-	WS_NEW(temp, start_ns, m->nop_periods);
-	for (size_t i = 0; i < m->nop_periods; i++)
-		start_ns[i] = m->op_periods[i].start_ns;
-	ws_order_identity(order, m->nop_periods);
-	ws_order_by(order, start_ns, m->nop_periods);
-	for (uint64_t row = 0; row < ops->rows; row++) {
-		const int64_t at_ns = (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row);
-		const uint32_t thread =
-		        ws_thread_number(l, ws_value(ops, WS_COL_cpu_op_thread, row), 0);
-		size_t n;
-
-		WS_COUNT_FIRST(n, m->nop_periods, start_ns[order[n]] <= at_ns);
-		if (n && thread < nthreads)
-			has[order[n - 1] * nthreads + thread] = 1;
-	}
-	return has;
-}
-
 /* --- times of copies --- */
 
 static void put_time(struct ws_op_times *times, uint32_t thread, int64_t time_ns)
@@ -385,18 +356,20 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	enum ws_status status = WS_OK;
 	struct ws_op_period rest;
 	uint64_t row = 0;
-	const uint8_t *has;
+	int64_t *start_ns;
+	uint32_t *order;
+	uint8_t *has;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_PERIOD, &t, err));
 	WS_NEW(&m->arena, m->op_periods, t.rows + 1);
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		const int64_t start_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
+		const int64_t from_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
 		              dur_ns = (int64_t)ws_value(&t, WS_COL_op_period_dur_ns, i);
 
-		status = ws_check_time(start_ns, dur_ns, "period", i, err);
+		status = ws_check_time(from_ns, dur_ns, "period", i, err);
 		m->op_periods[m->nop_periods++] = (struct ws_op_period){
-		        .start_ns = start_ns,
-		        .end_ns = start_ns + (dur_ns < 0 ? 0 : dur_ns),
+		        .start_ns = from_ns,
+		        .end_ns = from_ns + (dur_ns < 0 ? 0 : dur_ns),
 		        .marks = ws_value(&t, WS_COL_op_period_marks, i),
 		        .ops = ws_value(&t, WS_COL_op_period_ops, i),
 		        .is_begin = ws_value(&t, WS_COL_op_period_part, i) == WS_OP_PERIOD_BEGIN,
@@ -416,7 +389,25 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 		                                                        .end_ns = WS_MAX_TIME_NS,
 		                                                        .thread = rest.thread};
 	find_alike(m, &l->temp);
-	has = threads_of(l, ops, nthreads, &l->temp);
+	/* which threads have operations in each recorded period */
+	WS_NEW(&l->temp, has, m->nop_periods * nthreads);
+	WS_NEW(&l->temp, order, m->nop_periods);
+	WS_NEW(&l->temp, start_ns, m->nop_periods);
+	for (size_t i = 0; i < m->nop_periods; i++)
+		start_ns[i] = m->op_periods[i].start_ns;
+	ws_order_identity(order, m->nop_periods);
+	ws_order_by(order, start_ns, m->nop_periods);
+	for (row = 0; row < ops->rows; row++) {
+		const int64_t at_ns = (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row);
+		const uint32_t thread =
+		        ws_thread_number(l, ws_value(ops, WS_COL_cpu_op_thread, row), 0);
+		size_t n;
+
+		WS_COUNT_FIRST(n, m->nop_periods, start_ns[order[n]] <= at_ns);
+		if (n && thread < nthreads)
+			has[order[n - 1] * nthreads + thread] = 1;
+	}
+
 	WS_NEW(&l->temp, l->op_points, m->nop_periods);
 	WS_FORWARD(load_times(l, ops, err));
 	WS_FORWARD(load_events(l, &x.events, err));

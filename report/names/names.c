@@ -64,25 +64,6 @@ static size_t begin_of_end(struct ws_bytes name, size_t width)
 	return at;
 }
 
-/* Begin of the word or number that contains `at`, at most `most` bytes before. */
-static size_t word_of(struct ws_bytes name, size_t at, size_t most)
-{
-	const char *text = name.ptr;
-	size_t begin = at;
-
-	for (; begin && at - begin < most; begin--) {
-		const unsigned char c = (unsigned char)text[begin - 1];
-
-		if (c < 0x80 && !(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') &&
-		    !(c >= 'A' && c <= 'Z'))
-			break;
-	}
-
-	while (begin < at && (unsigned char)text[begin] >> 6 == 2)
-		begin++;
-	return begin;
-}
-
 static size_t put(char *out, size_t len, const char *text, size_t n)
 {
 	memcpy(out + len, text, n);
@@ -103,7 +84,17 @@ static void cut(const struct cutter *c, struct cut *name, size_t at, const char 
 		return;
 	/* ends are equal in this case, so most of the width is for the difference */
 	if (at != NOWHERE && at >= head && at < tail && rest > 4) {
-		begin = word_of(whole, at, rest / 6);
+		/* begin of the word or number that contains it, if near */
+		for (begin = at; begin && at - begin < rest / 6; begin--) {
+			const unsigned char last = (unsigned char)text[begin - 1];
+
+			if (last < 0x80 && !(last >= '0' && last <= '9') &&
+			    !(last >= 'a' && last <= 'z') && !(last >= 'A' && last <= 'Z'))
+				break;
+		}
+		while (begin < at && (unsigned char)text[begin] >> 6 == 2)
+			begin++;
+
 		begin = begin > head ? begin : head;
 		end = end_of(whole, begin, (rest - 1) * 3 / 4);
 		tail = begin_of_end(whole, rest - 1 - (rest - 1) * 3 / 4);

@@ -456,9 +456,11 @@ struct terms {
 	bool has_real; /* a value is not an integer */
 };
 
-/* Adds a value unless it is NULL. */
-static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *whole)
+/* Adds a value, with an integer, unless one of them is NULL. Arguments: x; place, x; x, weight. */
+static void add_term(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
+	const bool is_placed = function_of(ctx)->result == SUM;
+	sqlite3_value *value = argv[is_placed], *whole = argv[is_placed ? 0 : argc - 1];
 	struct terms *s = gathered(ctx, sizeof(*s));
 	const int type = sqlite3_value_numeric_type(value);
 
@@ -468,24 +470,6 @@ static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *
 	s->has_real |= type == SQLITE_FLOAT;
 	WS_GROW(s->term, s->n + 1, s->capacity);
 	s->term[s->n++] = (struct term){sqlite3_value_double(value), sqlite3_value_int64(whole)};
-}
-
-static void add_number(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	add_term(ctx, argv[0], argv[0]);
-}
-
-static void add_placed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	add_term(ctx, argv[1], argv[0]);
-}
-
-static void add_weighted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	add_term(ctx, argv[0], argv[1]);
 }
 
 static int by_place(const void *pa, const void *pb)
@@ -739,10 +723,10 @@ static struct function_def {
         {"mean_of", 1, MEAN, add_list, finish_lists},
         {"median_of", 1, MEDIAN, add_list, finish_lists},
         {"deviation_of", 1, DEVIATION, add_list, finish_lists},
-        {"median", 1, MEDIAN, add_number, finish_numbers},
-        {"deviation", 1, DEVIATION, add_number, finish_numbers},
-        {"sum_in_order", 2, SUM, add_placed, finish_sum},
-        {"weighted_mean", 2, MEAN, add_weighted, finish_mean},
+        {"median", 1, MEDIAN, add_term, finish_numbers},
+        {"deviation", 1, DEVIATION, add_term, finish_numbers},
+        {"sum_in_order", 2, SUM, add_term, finish_sum},
+        {"weighted_mean", 2, MEAN, add_term, finish_mean},
         {"in_order", 2, COUNT, add_text, finish_texts},
         {"in_order", 3, COUNT, add_text, finish_texts},
         {"mainly", 2, COUNT, add_weight, finish_main},
