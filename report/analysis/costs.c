@@ -40,91 +40,23 @@ static void release(void *result)
 
 /* --- which operations count ------------------------------------------------------------ */
 
-/*
- * cost_op[i] = the operation that counts for framework operation i: itself, or one around it;
- * WS_NONE. Parents come before their children.
- */
-static void find_counted(const struct ws_model *m, uint32_t *cost_op)
-{
-	const struct ws_op_tree *tree = &m->cpu_ops.tree;
-	struct ws_arena temp = {0};
-	double *inner; /* FLOPs of counted operations inside */
-	uint8_t *has_inner;
-
-	WS_NEW(&temp, inner, tree->n);
-	WS_NEW(&temp, has_inner, tree->n);
-	for (uint32_t i = (uint32_t)tree->n; i-- > 0;) {
-		double flops = (double)ws_cpu_op_config(m, i)->flops;
-		uint32_t parent = tree->parent[i];
-		int counts = flops > 0 ? inner[i] < flops / 2 : flops == 0 && !has_inner[i];
-
-		cost_op[i] = counts ? i : WS_NONE;
-		if (parent == WS_NONE)
-			continue;
-		inner[parent] += counts ? flops : inner[i];
-		has_inner[parent] |= counts || has_inner[i];
-	}
-	ws_arena_free(&temp);
-	for (uint32_t i = 0; i < tree->n; i++)
-		if (tree->parent[i] != WS_NONE && cost_op[tree->parent[i]] != WS_NONE)
-			cost_op[i] = cost_op[tree->parent[i]];
-}
-
 /* --- one operation ------------------------------------------------------------------------ */
-
-static void set_facts_of_range(const struct ws_op_facts *facts, struct ws_cost_op *op)
-{
-	/* m, n and k of other operations are rows, elements and filters */
-	if ((facts->kind == WS_TEXT_GEMM || facts->kind == WS_TEXT_FUSED_ATTENTION) &&
-	    facts->m > 0 && facts->n > 0 && facts->k > 0) {
-		op->batch = facts->batch > 0 ? (uint64_t)facts->batch : 1;
-		op->m = (uint64_t)facts->m;
-		op->n = (uint64_t)facts->n;
-		op->k = (uint64_t)facts->k;
-	}
-	op->dtype = facts->dtype;
-	op->direction = facts->direction;
-	op->flops = facts->flops;
-	op->flops_needed = facts->flops_needed;
-	op->bytes = facts->bytes;
-}
-
-/* The range that it is, or lies in; NULL. */
-static const struct ws_joined_range *range_of(const struct ws_cost_ops *c, size_t i,
-                                              uint32_t source)
-{
-	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
-
-	if (i < c->nranges)
-		return ws_joined_rows_range(c->rows, source);
-	/* backward runs on a thread without ranges: it belongs to the range of its forward */
-	if (ops->range[source] == WS_NONE && ops->forward[source] != WS_NONE)
-		source = ops->forward[source];
-	return ws_joined_rows_range(c->rows, ops->range[source]);
-}
-
-static void set_kernels(const struct ws_model *m, const struct work *work, struct ws_cost_op *op)
-{
-	if (!work->kernels)
-		return;
-	op->gpu_ns = work->gpu_ns;
-	op->longest_ns = work->longest_ns;
-	op->kernels = work->kernels;
-	/* launched on a thread without ranges, like backward */
-	if (op->step == WS_NONE)
-		op->step = work->step;
-	op->device = m->configs[work->config].device;
-	op->tensor = m->configs[work->config].tensor;
-	if (work->dtype)
-		op->dtype = work->dtype;
-}
 
 struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 {
 	const struct kept kept = *(const struct kept *)ws_spill_row(&c->ops, sizeof(kept), i);
 	const struct ws_model *m = c->m;
-	const struct ws_joined_range *range = range_of(c, i, kept.source);
+	const struct ws_cpu_ops *ops = &m->cpu_ops;
+	/* backward runs on a thread without ranges: it belongs to the range of its forward */
+	const bool by_forward = i >= c->nranges && ops->range[kept.source] == WS_NONE &&
+	                        ops->forward[kept.source] != WS_NONE;
+	const struct ws_joined_range *range =
+	        ws_joined_rows_range(c->rows, i < c->nranges ? kept.source
+	                                      : by_forward   ? ops->range[ops->forward[kept.source]]
+	                                                     : ops->range[kept.source]);
+
 	const struct ws_op_config *config;
+	const struct work *work = NULL;
 	struct ws_cost_op op = {
 	        .range = WS_NONE,
 	        .cpu_op = WS_NONE,
@@ -137,7 +69,21 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 		op.range = kept.source;
 		op.name = range->context->name;
 		op.class = range->context->class;
-		set_facts_of_range(&m->ops.op[kept.facts], &op);
+		const struct ws_op_facts *facts = &m->ops.op[kept.facts];
+
+		/* m, n and k of other operations are rows, elements and filters */
+		if ((facts->kind == WS_TEXT_GEMM || facts->kind == WS_TEXT_FUSED_ATTENTION) &&
+		    facts->m > 0 && facts->n > 0 && facts->k > 0) {
+			op.batch = facts->batch > 0 ? (uint64_t)facts->batch : 1;
+			op.m = (uint64_t)facts->m;
+			op.n = (uint64_t)facts->n;
+			op.k = (uint64_t)facts->k;
+		}
+		op.dtype = facts->dtype;
+		op.direction = facts->direction;
+		op.flops = facts->flops;
+		op.flops_needed = facts->flops_needed;
+		op.bytes = facts->bytes;
 	} else {
 		config = &m->cpu_ops.configs[kept.facts];
 		op.cpu_op = kept.source;
@@ -158,7 +104,20 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 	if (kept.is_replay) /* its kernels know the step */
 		op.step = WS_NONE;
 	if (c->has_kernels)
-		set_kernels(m, ws_spill_row(&c->work, sizeof(struct work), i), &op);
+		work = ws_spill_row(&c->work, sizeof(*work), i);
+	if (work && work->kernels) {
+		op.gpu_ns = work->gpu_ns;
+		op.longest_ns = work->longest_ns;
+		op.kernels = work->kernels;
+		/* launched on a thread without ranges, like backward */
+		if (op.step == WS_NONE)
+			op.step = work->step;
+		op.device = m->configs[work->config].device;
+		op.tensor = m->configs[work->config].tensor;
+		if (work->dtype)
+			op.dtype = work->dtype;
+	}
+
 	if (kept.flops_too_big)
 		op.flops = op.flops_needed = -1;
 	if (kept.bytes_too_big)
@@ -223,39 +182,6 @@ static void put_op(struct finder *f, uint32_t source, uint32_t facts, bool is_re
 	ws_spill_put(&f->out->ops, sizeof(kept), f->out->n++, &kept);
 }
 
-static void add_kernels(struct finder *f)
-{
-	struct ws_joined_rows *rows = f->sel->rows;
-	struct ws_cost_ops *out = f->out;
-
-	ws_spill_open(&out->work, out->n * sizeof(struct work));
-	ws_spill_reserve(&out->work, out->n * sizeof(struct work));
-	WS_EACH_KERNEL(rows, i, k) {
-		const uint32_t at = ws_cost_ops_of_kernel(out, k);
-
-		if (at == WS_NONE || !ws_kernel_selected(f->m, f->sel, k, i))
-			continue;
-		struct work *work = ws_spill_row(&out->work, sizeof(*work), at);
-		if (!work->kernels || work->step == WS_NONE)
-			work->step = k->step;
-		work->gpu_ns += k->dur_ns;
-		if (!work->kernels++ || k->dur_ns > work->longest_ns) {
-			work->longest_ns = k->dur_ns;
-			work->config = k->kind->config;
-			work->dtype = k->kind->dtype;
-		}
-	}
-}
-
-static bool any_cost(const struct ws_model *m)
-{
-	bool any = m->cpu_ops.tree.n > 0;
-
-	for (uint64_t i = 0; i < m->ops.n && !any; i++)
-		any = m->ops.is_op[i];
-	return any;
-}
-
 /* Adds an operation for each replay of the captured ranges, or of the framework's operations. */
 static void add_replays(struct finder *f, bool of_ranges)
 {
@@ -291,75 +217,92 @@ static void add_replays(struct finder *f, bool of_ranges)
 	}
 }
 
-/* Marks what was captured, and so did not run: ranges, and the framework's operations. */
-static void find_captured(const struct finder *f, uint8_t *range, uint8_t *op)
-{
-	for (size_t i = 0; i < f->m->ngraph_nodes; i++) {
-		const struct ws_graph_node *n = &f->m->graph_nodes[i];
-		const uint32_t in = n->captured == i
-		                            ? ws_joined_rows_op_range(f->sel->rows, n->range)
-		                            : WS_NONE;
-
-		if (in != WS_NONE)
-			range[in] = 1;
-		else if (n->captured == i && n->cpu_op != WS_NONE &&
-		         f->out->counted[n->cpu_op] != WS_NONE)
-			op[f->out->counted[n->cpu_op]] = 1;
-	}
-}
-
 static void find_ops(struct finder *f)
 {
-	const size_t nranges = f->sel->rows->nranges, nops = f->m->cpu_ops.tree.n;
+	const struct ws_model *m = f->m;
+	const struct ws_op_tree *tree = &m->cpu_ops.tree;
+	struct ws_joined_rows *rows = f->sel->rows;
+	const size_t nranges = rows->nranges, nops = tree->n;
 	struct ws_cost_ops *out = f->out;
+	uint32_t *cost_op = out->of_cpu_op;
+	uint8_t *has_inner, *range_captured = NULL, *op_captured = NULL;
+	double *inner; /* FLOPs of counted operations inside */
+	struct ws_arena temp = {0};
+	bool any_cost = nops > 0;
 
-	if (!any_cost(f->m))
+	for (uint64_t i = 0; i < m->ops.n && !any_cost; i++)
+		any_cost = m->ops.is_op[i];
+	if (!any_cost)
 		return;
 	ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept));
 	ws_spill_open(&out->of_range, nranges * sizeof(uint32_t));
-	find_counted(f->m, out->of_cpu_op);
-	uint8_t *range_captured = NULL, *op_captured = NULL;
-	struct ws_arena temp = {0};
 
-	if (f->m->ngraph_nodes) {
+	/* cost_op[i]: the operation that counts for framework operation i: itself, or one around
+	 * it; WS_NONE. Parents come before their children. */
+	WS_NEW(&temp, inner, tree->n);
+	WS_NEW(&temp, has_inner, tree->n);
+	for (uint32_t i = (uint32_t)tree->n; i-- > 0;) {
+		double flops = (double)ws_cpu_op_config(m, i)->flops;
+		uint32_t parent = tree->parent[i];
+		int counts = flops > 0 ? inner[i] < flops / 2 : flops == 0 && !has_inner[i];
+
+		cost_op[i] = counts ? i : WS_NONE;
+		if (parent == WS_NONE)
+			continue;
+		inner[parent] += counts ? flops : inner[i];
+		has_inner[parent] |= counts || has_inner[i];
+	}
+	ws_arena_free(&temp);
+	for (uint32_t i = 0; i < tree->n; i++)
+		if (tree->parent[i] != WS_NONE && cost_op[tree->parent[i]] != WS_NONE)
+			cost_op[i] = cost_op[tree->parent[i]];
+	if (m->ngraph_nodes) {
 		WS_NEW(&f->sel->kept->arena, out->counted, nops);
-		memcpy(out->counted, out->of_cpu_op, nops * sizeof(*out->counted));
+		memcpy(out->counted, cost_op, nops * sizeof(*out->counted));
 		WS_NEW(&temp, range_captured, nranges);
 		WS_NEW(&temp, op_captured, nops);
-		find_captured(f, range_captured, op_captured);
-	}
+		/* Mark what was captured, and so did not run: ranges, and the framework's
+		 * operations. */
+		for (size_t i = 0; i < m->ngraph_nodes; i++) {
+			const struct ws_graph_node *n = &m->graph_nodes[i];
+			const uint32_t in = n->captured == i
+			                            ? ws_joined_rows_op_range(rows, n->range)
+			                            : WS_NONE;
 
-	struct ws_joined_rows *rows = f->sel->rows;
+			if (in != WS_NONE)
+				range_captured[in] = 1;
+			else if (n->captured == i && n->cpu_op != WS_NONE &&
+			         out->counted[n->cpu_op] != WS_NONE)
+				op_captured[out->counted[n->cpu_op]] = 1;
+		}
+	}
 
 	WS_EACH_RANGE(rows, i, range) {
 		uint32_t at = WS_NONE;
 
 		if (range->is_counted && !(range_captured && range_captured[i]) &&
-		    ws_range_selected(f->m, f->sel, range, i)) {
-			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
+		    ws_range_selected(m, f->sel, range, i)) {
+			const struct ws_op_facts *facts = ws_joined_range_op(m, range);
 
-			at = (uint32_t)f->out->n;
+			at = (uint32_t)out->n;
 			put_op(f, i, range->context->op, false, facts->flops, facts->bytes);
 		}
-		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
+		ws_spill_put(&out->of_range, sizeof(at), i, &at);
 	}
 	add_replays(f, true);
-	f->out->nranges = f->out->n;
+	out->nranges = out->n;
 
 	/* Parents first, so the number of the operation that counts is there already. */
-	const struct ws_model *m = f->m;
-	uint32_t *cost_op = f->out->of_cpu_op;
-
-	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
+	for (uint32_t i = 0; i < tree->n; i++) {
 		if (cost_op[i] == i && f->sel->op[i] && !(op_captured && op_captured[i])) {
 			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
 
-			cost_op[i] = (uint32_t)f->out->n;
+			cost_op[i] = (uint32_t)out->n;
 			put_op(f, i, m->cpu_ops.config[i], false, facts->flops, facts->bytes);
 		} else if (cost_op[i] == i) {
 			cost_op[i] = WS_NONE;
 		} else if (cost_op[i] != WS_NONE) {
-			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
+			cost_op[i] = cost_op[tree->parent[i]];
 		}
 	}
 	add_replays(f, false);
@@ -388,39 +331,30 @@ struct ws_cost_ops *ws_cost_ops_find(const struct ws_model *m, const struct ws_s
 {
 	struct finder f = {.m = m, .sel = sel, .out = ws_cost_ops_list(m, sel)};
 
-	if (!f.out->has_kernels && f.out->n)
-		add_kernels(&f);
+	if (!f.out->has_kernels && f.out->n) {
+		ws_spill_open(&f.out->work, f.out->n * sizeof(struct work));
+		ws_spill_reserve(&f.out->work, f.out->n * sizeof(struct work));
+		WS_EACH_KERNEL(sel->rows, i, k) {
+			const uint32_t at = ws_cost_ops_of_kernel(f.out, k);
+
+			if (at == WS_NONE || !ws_kernel_selected(f.m, f.sel, k, i))
+				continue;
+			struct work *work = ws_spill_row(&f.out->work, sizeof(*work), at);
+			if (!work->kernels || work->step == WS_NONE)
+				work->step = k->step;
+			work->gpu_ns += k->dur_ns;
+			if (!work->kernels++ || k->dur_ns > work->longest_ns) {
+				work->longest_ns = k->dur_ns;
+				work->config = k->kind->config;
+				work->dtype = k->kind->dtype;
+			}
+		}
+	}
 	f.out->has_kernels = true;
 	return f.out;
 }
 
 /* --- peaks ----------------------------------------------------------------------------------- */
-
-/* "workload.peak.bf16=788": TFLOP/s; for memory GB/s. */
-static void apply_measured(const struct ws_model *m, struct ws_device_peaks *peaks)
-{
-	static const struct {
-		const char *key;
-		double factor;
-	} measured[] = {
-#define X(NAME, name, factor, unit, meaning) {"peak." #name, factor},
-	        WS_PEAK_LIST(X)
-#undef X
-	};
-
-	for (int i = 0; i < WS_PEAK_COUNT; i++) {
-		struct ws_bytes value = ws_model_fact(m, measured[i].key);
-		char text[32], *end;
-
-		if (!value.len || value.len >= sizeof(text))
-			continue;
-		memcpy(text, value.ptr, value.len);
-		text[value.len] = '\0';
-		double v = strtod(text, &end);
-		if (end != text && !*end)
-			ws_device_peaks_measured(peaks, (enum ws_peak)i, v * measured[i].factor);
-	}
-}
 
 bool ws_class_is_product(uint32_t class)
 {
@@ -446,6 +380,14 @@ void ws_roof_of(const struct ws_device_peaks *peaks, uint32_t class, struct ws_b
 void ws_roof_find(const struct ws_model *m, uint32_t device, uint32_t class, uint32_t dtype,
                   uint8_t tensor, struct ws_roof *out)
 {
+	static const struct {
+		const char *key;
+		double factor;
+	} measured[] = {
+#define X(NAME, name, factor, unit, meaning) {"peak." #name, factor},
+	        WS_PEAK_LIST(X)
+#undef X
+	};
 	struct ws_device_peaks peaks = {{0}, 0, NULL, NULL, 0};
 
 	*out = (struct ws_roof){0, 0, false};
@@ -453,7 +395,20 @@ void ws_roof_find(const struct ws_model *m, uint32_t device, uint32_t class, uin
 		return;
 	if (m->devices[device].has_peaks)
 		peaks = m->devices[device].peaks;
-	apply_measured(m, &peaks);
+
+	/* "workload.peak.bf16=788": TFLOP/s; for memory GB/s. */
+	for (int i = 0; i < WS_PEAK_COUNT; i++) {
+		struct ws_bytes value = ws_model_fact(m, measured[i].key);
+		char text[32], *end;
+
+		if (!value.len || value.len >= sizeof(text))
+			continue;
+		memcpy(text, value.ptr, value.len);
+		text[value.len] = '\0';
+		double v = strtod(text, &end);
+		if (end != text && !*end)
+			ws_device_peaks_measured(&peaks, (enum ws_peak)i, v * measured[i].factor);
+	}
 	ws_roof_of(&peaks, class, m->texts[dtype], tensor, out);
 }
 
@@ -471,25 +426,6 @@ struct gathering {
 	struct ws_cost_groups *out;
 	struct ws_strtab ids; /* level, class, name, dtype and device -> group, from 1 */
 };
-
-static void merge(struct ws_cost_group *to, const struct ws_cost_group *from)
-{
-	/* of equally long kernels always the same, whatever the order of operations */
-	if (from->longest_ns > to->longest_ns ||
-	    (from->longest_ns == to->longest_ns && from->tensor < to->tensor)) {
-		to->longest_ns = from->longest_ns;
-		to->tensor = from->tensor;
-	}
-	to->calls += from->calls;
-	to->kernels += from->kernels;
-	to->gpu_ns += from->gpu_ns;
-	to->flops += from->flops;
-	to->bytes += from->bytes;
-	to->flops_unknown |= from->flops_unknown;
-	to->bytes_unknown |= from->bytes_unknown;
-	to->needed += from->needed;
-	to->needed_unknown |= from->needed_unknown;
-}
 
 /* Adds an operation to the group of its class, or of its name. */
 static void add_op(struct gathering *s, const struct ws_cost_op *op, int64_t needed, bool by_name)
@@ -517,21 +453,27 @@ static void add_op(struct gathering *s, const struct ws_cost_op *op, int64_t nee
 	const uint64_t id = ws_strtab_add(&s->ids, key, sizeof(key));
 
 	WS_GROW(out->group, id, out->capacity);
-	if (id > out->n)
+	if (id > out->n) {
 		out->group[out->n++] = group;
-	else
-		merge(&out->group[id - 1], &group);
-}
+	} else {
+		struct ws_cost_group *to = &out->group[id - 1];
 
-/* attention: part of attention of a framework's operation; ranges have their own flops_needed. */
-static int64_t needed_of(const struct ws_model *m, const struct ws_cost_op *op,
-                         const uint8_t *attention)
-{
-	const bool may_be =
-	        attention ? *attention == WS_ATTENTION_SCORES || *attention == WS_ATTENTION_FINAL
-	                  : op->class == WS_TEXT_GEMM;
-
-	return ws_class_is_product(op->class) ? ws_attention_flops_needed(m, op, may_be) : 0;
+		/* of equally long kernels always the same, whatever the order of operations */
+		if (group.longest_ns > to->longest_ns ||
+		    (group.longest_ns == to->longest_ns && group.tensor < to->tensor)) {
+			to->longest_ns = group.longest_ns;
+			to->tensor = group.tensor;
+		}
+		to->calls += group.calls;
+		to->kernels += group.kernels;
+		to->gpu_ns += group.gpu_ns;
+		to->flops += group.flops;
+		to->bytes += group.bytes;
+		to->flops_unknown |= group.flops_unknown;
+		to->bytes_unknown |= group.bytes_unknown;
+		to->needed += group.needed;
+		to->needed_unknown |= group.needed_unknown;
+	}
 }
 
 static void release_groups(void *result)
@@ -554,14 +496,25 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 	uint8_t *attention = ws_attention_find(m, costs, &sel->kept->arena);
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
+		uint8_t part = WS_ATTENTION_NONE;
 		int64_t needed;
 
 		if (!op.kernels)
 			continue; /* no kernel time to compare with its cost */
 		s.out->counted_ns += op.gpu_ns;
 		s.out->modelled_ns += op.flops >= 0 ? op.gpu_ns : 0;
-		needed = needed_of(m, &op,
-		                   i < costs->nranges ? NULL : &attention[i - costs->nranges]);
+		/* part of attention of a framework's operation; ranges have their own flops_needed
+		 */
+		if (i >= costs->nranges)
+			part = attention[i - costs->nranges];
+		needed = !ws_class_is_product(op.class)
+		                 ? 0
+		                 : ws_attention_flops_needed(
+		                           m, &op,
+		                           i < costs->nranges ? op.class == WS_TEXT_GEMM
+		                                              : part == WS_ATTENTION_SCORES ||
+		                                                        part == WS_ATTENTION_FINAL);
+
 		add_op(&s, &op, needed, false);
 		add_op(&s, &op, needed, true);
 	}
@@ -712,19 +665,14 @@ static enum ws_op_mask mask_around(const struct ws_model *m, uint32_t cpu_op)
 	return WS_MASK_NOT_KNOWN;
 }
 
-/* Number of queries of a product of self-attention: two of its three sizes equal it; 0 =
- * unknown. */
-static uint64_t queries_of(const struct ws_cost_op *op)
-{
-	if (op->m == op->n || op->m == op->k)
-		return op->m;
-	return op->n == op->k ? op->n : 0;
-}
-
 int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost_op *op,
                                   bool in_attention)
 {
-	const uint64_t n = queries_of(op), flops = (uint64_t)op->flops;
+	/* queries of a product of self-attention: two of its three sizes equal it; 0: unknown */
+	const uint64_t n = op->m == op->n || op->m == op->k ? op->m
+	                   : op->n == op->k                 ? op->n
+	                                                    : 0,
+	               flops = (uint64_t)op->flops;
 
 	if (op->flops_needed >= 0 || op->flops < 0 || op->class == WS_TEXT_FUSED_ATTENTION)
 		return op->flops_needed;
@@ -737,28 +685,6 @@ int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost
 }
 
 /* --- all of them ------------------------------------------------------------------------- */
-
-/* Backward operations get the part of the linked forward operations. */
-static void follow_links(struct attention_finder *f, struct ws_arena *arena)
-{
-	const struct ws_op_tree *tree = &f->m->cpu_ops.tree;
-	const uint32_t several = WS_NONE - 1;
-	uint32_t *inside; /* framework operation -> attention inside it, WS_NONE, or several */
-
-	WS_NEW(arena, inside, tree->n);
-	memset(inside, 0xff, tree->n * sizeof(*inside));
-	for (uint32_t i = 0; i < f->n; i++)
-		for (uint32_t at = op_at(f, i).cpu_op;
-		     f->part[i] != WS_ATTENTION_NONE && at != WS_NONE; at = tree->parent[at])
-			inside[at] = inside[at] == WS_NONE ? i : several;
-	for (size_t i = 0; i < f->n; i++) {
-		const uint32_t forward = f->m->cpu_ops.forward[op_at(f, i).cpu_op],
-		               origin = forward == WS_NONE ? WS_NONE : inside[forward];
-
-		if (origin < several)
-			set(f, i, i + 1, (enum ws_attention_part)f->part[origin]);
-	}
-}
 
 uint8_t *ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
                            struct ws_arena *arena)
@@ -778,8 +704,29 @@ uint8_t *ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
 			         f.part[i] == WS_ATTENTION_NONE)
 				(backward ? match_backward : match_forward)(&f, i);
 		}
-		if (!backward)
-			follow_links(&f, arena);
+		if (!backward) {
+			const struct ws_op_tree *tree = &f.m->cpu_ops.tree;
+			const uint32_t several = WS_NONE - 1;
+			uint32_t *inside; /* framework operation -> attention inside it, WS_NONE, or
+			                     several */
+
+			/* Backward operations get the part of the linked forward operations. */
+			WS_NEW(arena, inside, tree->n);
+			memset(inside, 0xff, tree->n * sizeof(*inside));
+			for (uint32_t i = 0; i < f.n; i++)
+				for (uint32_t at = op_at(&f, i).cpu_op;
+				     f.part[i] != WS_ATTENTION_NONE && at != WS_NONE;
+				     at = tree->parent[at])
+					inside[at] = inside[at] == WS_NONE ? i : several;
+			for (size_t i = 0; i < f.n; i++) {
+				const uint32_t forward = f.m->cpu_ops.forward[op_at(&f, i).cpu_op],
+				               origin = forward == WS_NONE ? WS_NONE
+				                                           : inside[forward];
+
+				if (origin < several)
+					set(&f, i, i + 1, (enum ws_attention_part)f.part[origin]);
+			}
+		}
 	}
 	return f.part;
 }

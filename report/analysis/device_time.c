@@ -71,41 +71,6 @@ static struct ws_time_window whole_window(const struct ws_model *m, const struct
 	return w;
 }
 
-static void host_windows(struct finder *f)
-{
-	const struct ws_selection *sel = f->sel;
-	const struct ws_model *m = f->m;
-
-	WS_NEW(&sel->kept->arena, f->windows, m->nsteps + 1);
-	for (uint32_t s = 0; s < m->nsteps; s++)
-		if (f->warm_up ? m->steps[s].warm_up && !ws_step_is_left_out(&m->steps[s])
-		               : ws_step_selected(m, sel, s))
-			f->windows[f->n++] =
-			        (struct ws_time_window){m->steps[s].start_ns,
-			                                m->steps[s].start_ns + m->steps[s].total_ns,
-			                                s, 0};
-	if (!f->n && !m->nmeasured && !sel->has_steps && !f->warm_up)
-		f->windows[f->n++] = whole_window(m, sel);
-	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
-}
-
-/* The window that contains a call wholly, WS_NONE. It is the first that ends after the call's
- * begin. */
-static size_t window_of(const struct finder *f, const struct ws_joined_call *call)
-{
-	size_t i;
-
-	if (!call)
-		return SIZE_MAX;
-	WS_COUNT_FIRST(i, f->n, f->reach_ns[i] <= call->start_ns);
-	/* a call that begins at the end of all windows */
-	i -= i == f->n && i && f->windows[i - 1].end_ns == call->start_ns;
-	if (i == f->n || call->start_ns < f->windows[i].start_ns ||
-	    call->start_ns + call->dur_ns > f->windows[i].end_ns)
-		return SIZE_MAX;
-	return i;
-}
-
 /* A piece of device work and the call that launched it. */
 typedef void (*work_fn)(struct finder *f, const struct ws_joined_call *call, int64_t start_ns,
                         int64_t end_ns);
@@ -113,10 +78,18 @@ typedef void (*work_fn)(struct finder *f, const struct ws_joined_call *call, int
 static void match(struct finder *f, const struct ws_joined_call *call, int64_t start_ns,
                   int64_t end_ns)
 {
-	const size_t w = window_of(f, call);
+	size_t w;
 
-	if (w == SIZE_MAX)
+	if (!call)
 		return;
+	/* the window that contains the call wholly: the first that ends after the call's begin */
+	WS_COUNT_FIRST(w, f->n, f->reach_ns[w] <= call->start_ns);
+	/* a call that begins at the end of all windows */
+	w -= w == f->n && w && f->windows[w - 1].end_ns == call->start_ns;
+	if (w == f->n || call->start_ns < f->windows[w].start_ns ||
+	    call->start_ns + call->dur_ns > f->windows[w].end_ns)
+		return;
+
 	f->windows[w].device_work++;
 	f->device_start[w] = start_ns < f->device_start[w] ? start_ns : f->device_start[w];
 	f->device_end[w] = end_ns > f->device_end[w] ? end_ns : f->device_end[w];
@@ -228,7 +201,17 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 		ws_keep_result(sel, &keys[warm_up], windows, NULL);
 		return windows;
 	}
-	host_windows(&f);
+	WS_NEW(&sel->kept->arena, f.windows, m->nsteps + 1);
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		if (f.warm_up ? m->steps[s].warm_up && !ws_step_is_left_out(&m->steps[s])
+		              : ws_step_selected(m, sel, s))
+			f.windows[f.n++] =
+			        (struct ws_time_window){m->steps[s].start_ns,
+			                                m->steps[s].start_ns + m->steps[s].total_ns,
+			                                s, 0};
+	if (!f.n && !m->nmeasured && !sel->has_steps && !f.warm_up)
+		f.windows[f.n++] = whole_window(m, sel);
+	ws_sort(f.windows, f.n, sizeof(*f.windows), by_window);
 	/* without steps the whole trace counts, including work without a launch record */
 	if (f.n && f.windows[0].step != WS_NONE)
 		move_bounds(&f);

@@ -174,24 +174,6 @@ static void add_to_path_and_parents(struct ws_digest *d, const struct ws_path *p
 		add_to_path(d, path, k);
 }
 
-/* An operation with FLOPs or bytes (-1 = not known) in a path. */
-static void add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t path, int64_t flops,
-                     int64_t bytes)
-{
-	for (; path != WS_NONE; path = paths[path].parent) {
-		struct ws_path_sums *sums = ws_digest_path(d, path);
-
-		if (flops >= 0) {
-			sums->flops += flops;
-			sums->says_flops = 1;
-		}
-		if (bytes >= 0) {
-			sums->bytes += bytes;
-			sums->says_bytes = 1;
-		}
-	}
-}
-
 /* --- kernels ----------------------------------------------------------------------------- */
 
 static void extend_by(struct filling *f, uint32_t range, const struct kernel *kernel)
@@ -205,36 +187,6 @@ static void extend_by(struct filling *f, uint32_t range, const struct kernel *ke
 		ws_spill_put(&f->spans, sizeof(none), f->nspans, &none);
 	ws_span_widen(ws_spill_row(&f->spans, sizeof(none), range), kernel->start_ns,
 	              kernel->start_ns + kernel->dur_ns);
-}
-
-/* step: index of the model's steps. */
-static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, uint32_t step,
-                         uint32_t path, const struct kernel *kernel)
-{
-	const struct ws_model *m = f->m;
-
-	/* as launched in the path itself */
-	struct ws_path_sums *sums = ws_digest_path(f->d, path);
-
-	sums->ops_exclusive++;
-	sums->exclusive_ns += kernel->dur_ns;
-	add_to_path_and_parents(f->d, m->ranges.paths, path, kernel);
-	extend_by(f, k->range, kernel);
-	/* if another thread launched it during the step, it also counts in the step's path, but
-	 * only once */
-	if (step != WS_NONE && f->path_of[step] != WS_NONE) {
-		add_to_path_and_parents(f->d, m->ranges.paths, f->path_of[step], kernel);
-		extend_by(f, m->steps[step].range, kernel);
-	}
-	for (uint32_t c = k->range == WS_NONE ? WS_NONE : ws_joined_crossing(m, k); c != WS_NONE;
-	     c = m->attribution.crossings[c].next) {
-		uint32_t other = m->attribution.crossings[c].range;
-
-		add_to_path_and_parents(
-		        f->d, m->ranges.paths,
-		        ws_joined_rows_range(f->sel->rows, other)->context->path, kernel);
-		extend_by(f, other, kernel);
-	}
 }
 
 static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
@@ -287,81 +239,87 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 		f->d->setup++;
 		f->d->setup_ns += kernel->dur_ns;
 	}
-	if (f->d->parts & WS_DIGEST_PATHS)
-		add_to_paths(f, k, step, place.path, kernel);
-}
+	if (f->d->parts & WS_DIGEST_PATHS) {
+		/* as launched in the path itself */
+		struct ws_path_sums *sums = ws_digest_path(f->d, place.path);
 
-static void add_kernels(struct filling *f)
-{
-	const struct ws_selection *sel = f->sel;
+		sums->ops_exclusive++;
+		sums->exclusive_ns += kernel->dur_ns;
+		add_to_path_and_parents(f->d, f->m->ranges.paths, place.path, kernel);
+		extend_by(f, k->range, kernel);
+		/* if another thread launched it during the step, it also counts in the step's path,
+		 * but only once */
+		if (step != WS_NONE && f->path_of[step] != WS_NONE) {
+			add_to_path_and_parents(f->d, f->m->ranges.paths, f->path_of[step], kernel);
+			extend_by(f, f->m->steps[step].range, kernel);
+		}
+		for (uint32_t c = k->range == WS_NONE ? WS_NONE : ws_joined_crossing(f->m, k);
+		     c != WS_NONE; c = f->m->attribution.crossings[c].next) {
+			uint32_t other = f->m->attribution.crossings[c].range;
 
-	WS_EACH_KERNEL(sel->rows, i, k) {
-		const uint32_t step = k->step;
-
-		const struct kernel kernel = {
-		        .start_ns = k->kind->timed ? k->start_ns : 0,
-		        .dur_ns = k->dur_ns,
-		        .timed = k->kind->timed,
-		        .device = f->m->configs[k->kind->config].device,
-		        .order = i,
-		};
-
-		if (ws_kernel_selected(f->m, sel, k, i))
-			add_kernel(f, k, &kernel, step);
+			add_to_path_and_parents(
+			        f->d, f->m->ranges.paths,
+			        ws_joined_rows_range(f->sel->rows, other)->context->path, kernel);
+			extend_by(f, other, kernel);
+		}
 	}
-}
-
-/* --- ranges ------------------------------------------------------------------------------ */
-
-/* What a range launched, with what those inside it did; its parent did that, too. */
-static struct ws_span span_of(struct filling *f, const struct ws_joined_range *r, uint32_t number)
-{
-	struct ws_span span = WS_SPAN_EMPTY;
-
-	if (number >= f->nspans)
-		return span;
-	span = *(struct ws_span *)ws_spill_row(&f->spans, sizeof(span), number);
-	if (r->parent != WS_NONE && span.start_ns <= span.end_ns)
-		ws_span_widen(ws_spill_row(&f->spans, sizeof(span), r->parent), span.start_ns,
-		              span.end_ns);
-	return span;
 }
 
 /* --- all --------------------------------------------------------------------------------- */
 
-static void add_all(struct filling *f)
+void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
+                       const struct ws_selection *sel, unsigned parts)
 {
-	const unsigned parts = f->d->parts;
+	struct ws_joined_rows *rows = sel->rows;
+	struct filling f = {.d = d, .m = m, .sel = sel};
 
-	reserve_paths(f->d, f->m->ranges.npaths);
+	init(d, m, parts, rows->nkinds);
+	reserve_paths(d, m->ranges.npaths);
 	if (parts & WS_DIGEST_PATHS) {
-		struct ws_joined_rows *rows = f->sel->rows;
-
-		WS_NEW(&f->temp, f->path_of, f->m->nsteps);
-		for (size_t s = 0; s < f->m->nsteps; s++) {
+		WS_NEW(&f.temp, f.path_of, m->nsteps);
+		for (size_t s = 0; s < m->nsteps; s++) {
 			const struct ws_joined_range *r =
-			        ws_joined_rows_range(rows, f->m->steps[s].range);
+			        ws_joined_rows_range(rows, m->steps[s].range);
 
-			f->path_of[s] = r ? r->context->path : WS_NONE;
+			f.path_of[s] = r ? r->context->path : WS_NONE;
 		}
-		ws_spill_open(&f->spans, rows->nranges * sizeof(struct ws_span));
+		ws_spill_open(&f.spans, rows->nranges * sizeof(struct ws_span));
 	}
 	if (parts & WS_DIGEST_COSTS) {
-		f->costs = ws_cost_ops_list(f->m, f->sel);
-		WS_NEW(&f->temp, f->name_of, f->costs->n);
+		f.costs = ws_cost_ops_list(m, sel);
+		WS_NEW(&f.temp, f.name_of, f.costs->n);
 	}
-	if (parts & WS_DIGEST_OF_KERNELS)
-		add_kernels(f);
-	if (parts & WS_DIGEST_PATHS) {
-		struct ws_joined_rows *rows = f->sel->rows;
+	if (parts & WS_DIGEST_OF_KERNELS) {
+		WS_EACH_KERNEL(rows, i, k) {
+			const uint32_t step = k->step;
 
+			const struct kernel kernel = {
+			        .start_ns = k->kind->timed ? k->start_ns : 0,
+			        .dur_ns = k->dur_ns,
+			        .timed = k->kind->timed,
+			        .device = m->configs[k->kind->config].device,
+			        .order = i,
+			};
+
+			if (ws_kernel_selected(m, sel, k, i))
+				add_kernel(&f, k, &kernel, step);
+		}
+	}
+	if (parts & WS_DIGEST_PATHS) {
 		/* children before parents, as launches of a child count for its parent */
 		for (uint32_t i = (uint32_t)rows->nranges; i-- > 0;) {
 			const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-			const struct ws_span span = span_of(f, r, i);
-			struct ws_path_sums *sums = ws_digest_path(f->d, r->context->path);
+			struct ws_span span = WS_SPAN_EMPTY;
+			struct ws_path_sums *sums = ws_digest_path(d, r->context->path);
 
-			if (!ws_range_selected(f->m, f->sel, r, i))
+			/* what it launched, with what those inside it did; its parent did that, too
+			 */
+			if (i < f.nspans)
+				span = *(struct ws_span *)ws_spill_row(&f.spans, sizeof(span), i);
+			if (r->parent != WS_NONE && span.start_ns <= span.end_ns)
+				ws_span_widen(ws_spill_row(&f.spans, sizeof(span), r->parent),
+				              span.start_ns, span.end_ns);
+			if (!ws_range_selected(m, sel, r, i))
 				continue;
 			if (span.start_ns <= span.end_ns)
 				sums->projected_ns += span.end_ns - span.start_ns;
@@ -371,35 +329,36 @@ static void add_all(struct filling *f)
 		}
 	}
 	if (parts & WS_DIGEST_COSTS) {
-		for (size_t i = 0; i < f->costs->n; i++) {
-			const struct ws_cost_op op = ws_cost_ops_at(f->costs, i);
+		for (size_t i = 0; i < f.costs->n; i++) {
+			const struct ws_cost_op op = ws_cost_ops_at(f.costs, i);
 
-			if (f->name_of[i] && f->name_of[i] != WS_NONE && op.flops >= 0)
-				f->d->flops[f->name_of[i]] += op.flops;
-			if (op.path != WS_NONE)
-				add_cost(f->d, f->m->ranges.paths, op.path, op.flops, op.bytes);
+			if (f.name_of[i] && f.name_of[i] != WS_NONE && op.flops >= 0)
+				d->flops[f.name_of[i]] += op.flops;
+			/* in its path and those around it; -1: not known */
+			for (uint32_t path = op.path; path != WS_NONE;
+			     path = m->ranges.paths[path].parent) {
+				struct ws_path_sums *sums = ws_digest_path(d, path);
+
+				if (op.flops >= 0) {
+					sums->flops += op.flops;
+					sums->says_flops = 1;
+				}
+				if (op.bytes >= 0) {
+					sums->bytes += op.bytes;
+					sums->says_bytes = 1;
+				}
+			}
 		}
 	}
 	if (parts & WS_DIGEST_CALLS) {
-		struct ws_joined_rows *rows = f->sel->rows;
-
 		for (uint32_t i = 0; i < rows->ncalls; i++) {
 			const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
 
-			if (ws_call_selected(f->m, f->sel, &call, i))
-				add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
+			if (ws_call_selected(m, sel, &call, i))
+				add_call(d, call.kind->name, call.dur_ns, call.kind->failed);
 		}
-		f->d->ncalls = rows->ncalls;
+		d->ncalls = rows->ncalls;
 	}
-}
-
-void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
-                       const struct ws_selection *sel, unsigned parts)
-{
-	struct filling f = {.d = d, .m = m, .sel = sel};
-
-	init(d, m, parts, sel->rows->nkinds);
-	add_all(&f);
 	finish(d);
 	ws_spill_close(&f.spans);
 	ws_arena_free(&f.temp);

@@ -270,31 +270,6 @@ enum ws_status ws_filter_check_kernel(const struct ws_filter *f, struct ws_err *
 	return WS_OK;
 }
 
-/* Each kernel name is looked at once. */
-static void match_names(struct selector *c)
-{
-	const struct ws_model *m = c->m;
-	struct ws_expression *expression;
-	uint8_t *seen;
-
-	WS_NEW(&c->temp, c->name_matches, m->ntexts);
-	if (ws_expression_new(&expression, c->f->kernel, NULL) != WS_OK)
-		return;
-	WS_NEW(&c->temp, seen, m->ntexts);
-	for (size_t i = 0; i < m->nconfigs; i++) {
-		uint32_t name = m->configs[i].name;
-		char *text;
-
-		if (seen[name])
-			continue;
-		seen[name] = 1;
-		text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
-		ws_expression_reserve();
-		c->name_matches[name] = ws_expression_matches(expression, text);
-	}
-	ws_expression_free(expression);
-}
-
 /* --- one thing -------------------------------------------------------------------------- */
 
 /* By range, step and time, whatever the scope. */
@@ -335,10 +310,41 @@ static void keep_call(const struct ws_selection *s, bool work_is_kept, uint32_t 
 		s->call[call] = 1;
 }
 
-static void select_kernels(struct selector *c)
+/* Operations of a framework or ranges on the CPU alone: their steps are in the report all the same.
+ */
+static bool used_device(const struct selector *c)
 {
-	struct ws_selection *s = c->s;
+	return c->m->nwork || ws_model_has_kernels(c->m) ||
+	       (!c->m->cpu_ops.tree.n && !c->rows->nranges);
+}
 
+static void select_all(struct selector *c)
+{
+	const struct ws_model *m = c->m;
+	struct ws_selection *s = c->s;
+	/* an allocation is of no kernel and of no stream */
+	int any = 0, of_any = !c->f || (!c->f->kernel && !c->f->has_stream);
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+
+	/* Framework operations, which a pass declines, and allocations. */
+	for (uint32_t i = 0; i < ops->n; i++) {
+		const uint32_t process = m->threads[ops->thread[i]].process;
+		const struct thing t = done_at(m, c->rows, m->cpu_ops.range[i], process,
+		                               ops->start_ns[i], ops->end_ns[i]);
+
+		s->op[i] = keeps_host(c, &t, process);
+	}
+	for (size_t i = 0; i < m->nmemory; i++) {
+		const struct ws_memory_event *e = &m->memory[i];
+		const struct thing t =
+		        done_at(m, c->rows, e->range, e->process, e->time_ns, e->time_ns);
+
+		s->memory[i] =
+		        keeps_host(c, &t, e->process) &&
+		        (!s->has_device || (e->device != WS_NONE &&
+		                            m->devices[e->device].id == (uint64_t)c->f->device));
+	}
+	/* Kernels. */
 	for (int i = 0; i < WS_SCOPES && !s->kernel; i++) {
 		const bool kept = s->scope == WS_SCOPE_ALL || s->scope == (enum ws_scope)i;
 
@@ -360,13 +366,7 @@ static void select_kernels(struct selector *c)
 		s->kernels += s->kernel[i];
 		s->gpu_ns += s->kernel[i] ? k->dur_ns : 0;
 	}
-}
-
-static void select_work(struct selector *c)
-{
-	const struct ws_model *m = c->m;
-	struct ws_selection *s = c->s;
-
+	/* Copies and fills. */
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 		const struct thing t = {w->range, w->step,
@@ -380,12 +380,7 @@ static void select_work(struct selector *c)
 		if (s->call)
 			keep_call(s, s->work[i], w->call);
 	}
-}
-
-static void select_calls(struct selector *c)
-{
-	struct ws_selection *s = c->s;
-
+	/* Calls. */
 	for (uint32_t i = 0; s->call && !s->has_launched && i < c->rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(c->rows, i);
 		const struct thing t = {call->range,
@@ -397,77 +392,14 @@ static void select_calls(struct selector *c)
 
 		s->call[i] = keeps_host(c, &t, c->m->threads[call->kind->thread].process);
 	}
-}
-
-/* Framework operations, which a pass declines, and allocations. */
-static void select_host(struct selector *c)
-{
-	const struct ws_model *m = c->m;
-	const struct ws_op_tree *ops = &m->cpu_ops.tree;
-	struct ws_selection *s = c->s;
-
-	for (uint32_t i = 0; i < ops->n; i++) {
-		const uint32_t process = m->threads[ops->thread[i]].process;
-		const struct thing t = done_at(m, c->rows, m->cpu_ops.range[i], process,
-		                               ops->start_ns[i], ops->end_ns[i]);
-
-		s->op[i] = keeps_host(c, &t, process);
-	}
-	for (size_t i = 0; i < m->nmemory; i++) {
-		const struct ws_memory_event *e = &m->memory[i];
-		const struct thing t =
-		        done_at(m, c->rows, e->range, e->process, e->time_ns, e->time_ns);
-
-		s->memory[i] =
-		        keeps_host(c, &t, e->process) &&
-		        (!s->has_device || (e->device != WS_NONE &&
-		                            m->devices[e->device].id == (uint64_t)c->f->device));
-	}
-}
-
-static bool any_call(const struct selector *c)
-{
-	for (uint32_t i = 0; i < c->rows->ncalls; i++)
-		if (ws_call_selected(c->m, c->s, ws_joined_rows_call(c->rows, i), i))
-			return true;
-	return false;
-}
-
-/* Operations of a framework or ranges on the CPU alone: their steps are in the report all the same.
- */
-static bool used_device(const struct selector *c)
-{
-	return c->m->nwork || ws_model_has_kernels(c->m) ||
-	       (!c->m->cpu_ops.tree.n && !c->rows->nranges);
-}
-
-static void select_all(struct selector *c)
-{
-	const struct ws_model *m = c->m;
-	struct ws_selection *s = c->s;
-	/* an allocation is of no kernel and of no stream */
-	int any = 0, of_any = !c->f || (!c->f->kernel && !c->f->has_stream);
-
-	select_host(c);
-	select_kernels(c);
-	select_work(c);
-	select_calls(c);
 	for (size_t i = 0; i < m->nmemory; i++)
 		any |= s->memory[i] && of_any;
 	for (size_t i = 0; i < m->nwork; i++)
 		any |= s->work[i];
-	s->is_empty = (*s->words || (s->scope != WS_SCOPE_ALL && used_device(c))) && !s->kernels &&
-	              !any && !any_call(c);
-}
-
-static bool any_in_steps(const struct selector *c)
-{
-	const struct ws_model *m = c->m;
-
-	for (size_t i = 0; i < m->nwork; i++)
-		if (m->work[i].scope == WS_SCOPE_STEPS)
-			return true;
-	return c->rows->in_scope[WS_SCOPE_STEPS].kernels > 0;
+	s->is_empty =
+	        (*s->words || (s->scope != WS_SCOPE_ALL && used_device(c))) && !s->kernels && !any;
+	for (uint32_t i = 0; i < c->rows->ncalls && s->is_empty; i++)
+		s->is_empty = !ws_call_selected(m, s, ws_joined_rows_call(c->rows, i), i);
 }
 
 static int64_t time_of(const struct ws_model *m, int64_t relative_ns)
@@ -509,8 +441,27 @@ static void select_by(struct selector *c)
 				ws_spans_add(&c->spans, r->start_ns, r->end_ns);
 		ws_spans_merge(&c->spans);
 	}
-	if (f && f->kernel)
-		match_names(c);
+	if (f && f->kernel) {
+		struct ws_expression *expression;
+		uint8_t *seen; /* each kernel name is looked at once */
+
+		WS_NEW(&c->temp, c->name_matches, m->ntexts);
+		WS_NEW(&c->temp, seen, m->ntexts);
+		if (ws_expression_new(&expression, f->kernel, NULL) != WS_OK)
+			expression = NULL;
+		for (size_t i = 0; i < m->nconfigs && expression; i++) {
+			uint32_t name = m->configs[i].name;
+			char *text;
+
+			if (seen[name])
+				continue;
+			seen[name] = 1;
+			text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
+			ws_expression_reserve();
+			c->name_matches[name] = ws_expression_matches(expression, text);
+		}
+		ws_expression_free(expression);
+	}
 
 	char *words = NULL;
 	size_t len;
@@ -522,12 +473,17 @@ static void select_by(struct selector *c)
 	free(words);
 
 	/* What was asked for, of a model with its steps; STEPS is ALL where no device work is known
-	 * to have been launched in one (any_in_steps = 0), as where no API calls were recorded. */
+	 * to have been launched in one, as where no API calls were recorded. */
 	enum ws_scope asked = f ? f->scope : WS_SCOPE_ALL;
-	c->s->scope = asked == WS_SCOPE_STEPS &&
-	                              !(c->m->nmeasured && (any_in_steps(c) || !used_device(c)))
-	                      ? WS_SCOPE_ALL
-	                      : asked;
+	bool any_in_steps = rows->in_scope[WS_SCOPE_STEPS].kernels > 0;
+
+	for (size_t i = 0; i < m->nwork; i++)
+		any_in_steps |= m->work[i].scope == WS_SCOPE_STEPS;
+
+	c->s->scope =
+	        asked == WS_SCOPE_STEPS && !(c->m->nmeasured && (any_in_steps || !used_device(c)))
+	                ? WS_SCOPE_ALL
+	                : asked;
 	c->s->to_device_work = c->s->scope != asked;
 	c->s->measured = 0;
 	for (uint32_t i = 0; i < c->m->nsteps; i++)
@@ -702,37 +658,13 @@ static bool passes(const struct ws_model *m, struct ws_joined_rows *rows,
 	return any;
 }
 
-static enum ws_status check_kernel(const struct ws_model *m, struct ws_joined_rows *rows,
-                                   const char *kernel, struct names *names, struct ws_err *err)
-{
-	struct ws_filter only = WS_FILTER_ALL;
-
-	only.kernel = kernel;
-	if (passes(m, rows, &only))
-		return WS_OK;
-	for (size_t i = 1; i < m->nconfigs; i++)
-		add_name(names, ws_model_short_name(m, m->configs[i].name));
-	return unknown("kernel", kernel, names,
-	               "warpsheet report TRACE --table kernel-summary lists the kernels", err);
-}
-
-static enum ws_status check_device(const struct ws_model *m, int64_t device, struct ws_err *err)
-{
-	char list[256] = "";
-
-	for (size_t i = 0; i < m->ndevices && strlen(list) + 24 < sizeof(list); i++) {
-		if (m->devices[i].id == (uint64_t)device)
-			return WS_OK;
-		ws_say_add(list, sizeof(list), "%s%" PRIu64, *list ? ", " : "", m->devices[i].id);
-	}
-	return WS_FAIL(err, USAGE, "the trace has no device %" PRId64 "; it has: %s", device,
-	               *list ? list : "none");
-}
-
 static enum ws_status explain_empty(const struct ws_model *m, const struct ws_filter *f,
                                     const struct ws_selection *sel, struct names *names,
                                     struct ws_err *err)
 {
+	char list[256] = "";
+	bool has_device = f->device < 0;
+
 	if (f->nvtx) {
 		const char *nvtx = f->nvtx;
 		struct ws_filter only = WS_FILTER_ALL;
@@ -742,25 +674,32 @@ static enum ws_status explain_empty(const struct ws_model *m, const struct ws_fi
 		                                       : unknown_range(m, nvtx, names, err));
 	}
 	if (f->kernel) {
+		struct ws_filter only = WS_FILTER_ALL;
+
 		names_release(names);
 		names->n = 0;
 		names->text = ws_xarray(m->nconfigs + 1, sizeof(*names->text));
-		WS_FORWARD(check_kernel(m, sel->rows, f->kernel, names, err));
+		only.kernel = f->kernel;
+		for (size_t i = 1; i < m->nconfigs; i++)
+			add_name(names, ws_model_short_name(m, m->configs[i].name));
+		WS_FORWARD(passes(m, sel->rows, &only)
+		                   ? WS_OK
+		                   : unknown("kernel", f->kernel, names,
+		                             "warpsheet report TRACE --table kernel-summary lists "
+		                             "the kernels",
+		                             err));
 	}
-	if (f->device >= 0)
-		WS_FORWARD(check_device(m, f->device, err));
+	for (size_t i = 0; i < m->ndevices && !has_device && strlen(list) + 24 < sizeof(list);
+	     i++) {
+		has_device = m->devices[i].id == (uint64_t)f->device;
+		ws_say_add(list, sizeof(list), "%s%" PRIu64, *list ? ", " : "", m->devices[i].id);
+	}
+	WS_FAIL_IF(!has_device, err, USAGE, "the trace has no device %" PRId64 "; it has: %s",
+	           f->device, *list ? list : "none");
+
 	return WS_FAIL(err, USAGE, "nothing passes the filter: %s%sscope %s: %s%s", sel->words,
 	               *sel->words ? "; " : "", ws_scope_name(sel->scope), sel->scope_words,
 	               sel->scope == WS_SCOPE_ALL ? "" : "; --scope all looks at the whole trace");
-}
-
-static bool any_step(const struct ws_model *m, const char *pattern)
-{
-	uint8_t is_step = 0;
-
-	for (uint32_t i = 0; i < m->ranges.npaths && !is_step; i++)
-		ws_step_is_path(m, &m->ranges, i, pattern, &is_step);
-	return is_step;
 }
 
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selection *sel,
@@ -768,8 +707,12 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selecti
 {
 	struct names names = {.text = ws_xarray(m->ranges.npaths + 1, sizeof(*names.text))};
 	enum ws_status status = WS_OK;
+	uint8_t is_step = 0;
 
-	if (status == WS_OK && step && !any_step(m, step))
+	for (uint32_t i = 0; i < m->ranges.npaths && step && !is_step; i++)
+		ws_step_is_path(m, &m->ranges, i, step, &is_step);
+	if (step && !is_step)
+
 		status = unknown_range(m, step, &names, err);
 	if (status == WS_OK && sel->is_empty)
 		status = explain_empty(m, filter, sel, &names, err);

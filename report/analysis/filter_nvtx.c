@@ -89,47 +89,6 @@ struct open_names {
 	size_t capacity;
 };
 
-/* Writes the path of n names like ws_path_text. */
-static void put_recorded_path(const struct ws_model *m, const struct open_name *names, size_t n,
-                              struct ws_buf *out)
-{
-	out->len = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_bytes name = m->texts[names[i].recorded];
-		const char *at = name.ptr, *end = at + name.len, *slash;
-
-		if (i)
-			ws_buf_put(out, "/", 1);
-		for (; at < end && (slash = memchr(at, '/', (size_t)(end - at))); at = slash + 1) {
-			ws_buf_put(out, at, (size_t)(slash - at));
-			ws_buf_put(out, "\\/", 2);
-		}
-		ws_buf_put(out, at, (size_t)(end - at));
-	}
-}
-
-/* Matches range i, the next one, by its recorded names. open: the open ranges of its thread. path:
- * a buffer for the text. */
-static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uint32_t i,
-                                 struct open_names *open, struct ws_buf *path)
-{
-	const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
-	const size_t n = (size_t)r->context->depth + 1,
-	             kept = n < WS_RANGE_MAX_DEPTH ? n : WS_RANGE_MAX_DEPTH;
-
-	WS_GROW(open->of_depth, n, open->capacity);
-	struct open_name *names = open->of_depth + n - kept;
-	names[kept - 1] =
-	        (struct open_name){r->recorded, r->recorded != r->context->name ||
-	                                                (n > 1 && open->of_depth[n - 2].differs)};
-	if (!names[kept - 1].differs)
-		return;
-	put_recorded_path(c->m, names, kept, path);
-	c->named[i] = names_range(pattern, (struct ws_bytes){path->data, path->len},
-	                          c->m->texts[c->m->ranges.paths[r->context->path].domain]);
-	c->has_names |= c->named[i];
-}
-
 /* Reads at most 9 digits; 0 if there is none. */
 static int take_number(const char **at, const char *end, uint32_t *out)
 {
@@ -162,49 +121,13 @@ static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *
 	return true;
 }
 
-/* Keeps matching ranges and ranges inside them; n: number of outermost matches. */
-static void keep_named(struct matcher *c, uint8_t *inside, size_t *n)
-{
-	*n = 0;
-	for (uint32_t i = 0; i < c->rows->nranges; i++) {
-		const uint32_t parent = ws_joined_rows_range(c->rows, i)->parent;
-		const bool under = parent != WS_NONE && inside[parent];
-
-		inside[i] = c->named[i] || under;
-		*n += c->named[i] && !under;
-	}
-}
-
-/* Of the kept ranges, keeps the instances first to last by begin, and ranges inside them. */
-static void keep_instances(struct matcher *c, uint32_t first, uint32_t last, uint8_t *inside,
-                           size_t n)
-{
-	struct ws_joined_rows *rows = c->rows;
-	struct ws_range_begin *order;
-
-	WS_NEW(&c->temp, order, n);
-	n = 0;
-	WS_EACH_RANGE(rows, i, r)
-		if (c->named[i] && (r->parent == WS_NONE || !inside[r->parent]))
-			order[n++] = (struct ws_range_begin){r->start_ns, r->context->thread, i};
-	ws_sort(order, n, sizeof(*order), ws_range_begin_compare);
-	memset(inside, 0, rows->nranges);
-	for (size_t i = first; i < n && i <= last; i++)
-		inside[order[i].number] = 1;
-	for (uint32_t i = 0; i < rows->nranges; i++) {
-		const uint32_t parent = ws_joined_rows_range(rows, i)->parent;
-
-		inside[i] |= parent != WS_NONE && inside[parent];
-	}
-}
-
 void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, const char *nvtx,
                       uint8_t *inside)
 {
 	struct matcher c = {.m = m, .rows = rows};
 	struct ws_bytes pattern = {nvtx, strlen(nvtx)};
 	uint32_t first = 0, last = UINT32_MAX;
-	size_t n;
+	size_t n = 0; /* outermost matches */
 
 	WS_NEW(&c.temp, c.named, c.rows->nranges);
 	match_paths(&c, pattern);
@@ -217,10 +140,40 @@ void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, con
 		struct open_names *open; /* by thread */
 
 		WS_NEW(&c.temp, open, c.m->nthreads);
-		for (uint32_t i = 0; i < c.rows->nranges; i++)
-			match_recorded_range(
-			        &c, pattern, i,
-			        &open[ws_joined_rows_range(c.rows, i)->context->thread], &path);
+		for (uint32_t i = 0; i < c.rows->nranges; i++) {
+			const struct ws_joined_range *r = ws_joined_rows_range(c.rows, i);
+			struct open_names *of_thread = &open[r->context->thread];
+			const size_t depth = (size_t)r->context->depth + 1,
+			             kept = depth < WS_RANGE_MAX_DEPTH ? depth : WS_RANGE_MAX_DEPTH;
+
+			WS_GROW(of_thread->of_depth, depth, of_thread->capacity);
+			struct open_name *names = of_thread->of_depth + depth - kept;
+			names[kept - 1] = (struct open_name){
+			        r->recorded,
+			        r->recorded != r->context->name ||
+			                (depth > 1 && of_thread->of_depth[depth - 2].differs)};
+			if (!names[kept - 1].differs)
+				continue;
+			/* their path, like ws_path_text */
+			path.len = 0;
+			for (size_t k = 0; k < kept; k++) {
+				const struct ws_bytes name = c.m->texts[names[k].recorded];
+				const char *at = name.ptr, *end = at + name.len, *slash;
+
+				if (k)
+					ws_buf_put(&path, "/", 1);
+				for (; at < end && (slash = memchr(at, '/', (size_t)(end - at)));
+				     at = slash + 1) {
+					ws_buf_put(&path, at, (size_t)(slash - at));
+					ws_buf_put(&path, "\\/", 2);
+				}
+				ws_buf_put(&path, at, (size_t)(end - at));
+			}
+			c.named[i] =
+			        names_range(pattern, (struct ws_bytes){path.data, path.len},
+			                    c.m->texts[c.m->ranges.paths[r->context->path].domain]);
+			c.has_names |= c.named[i];
+		}
 		for (size_t t = 0; t < c.m->nthreads; t++)
 			free(open[t].of_depth);
 		ws_buf_free(&path);
@@ -228,8 +181,36 @@ void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, con
 	bool by_number = !c.has_names && take_instances(&pattern, &first, &last);
 	if (by_number)
 		match_paths(&c, pattern);
-	keep_named(&c, inside, &n);
-	if (by_number)
-		keep_instances(&c, first, last, inside, n);
+
+	/* Matching ranges, and ranges inside them. */
+
+	for (uint32_t i = 0; i < c.rows->nranges; i++) {
+		const uint32_t parent = ws_joined_rows_range(c.rows, i)->parent;
+		const bool under = parent != WS_NONE && inside[parent];
+
+		inside[i] = c.named[i] || under;
+		n += c.named[i] && !under;
+	}
+	if (by_number) {
+		struct ws_range_begin *order;
+
+		/* Of the kept ranges, the instances first to last by begin, and ranges inside them.
+		 */
+		WS_NEW(&c.temp, order, n);
+		n = 0;
+		WS_EACH_RANGE(rows, i, r)
+			if (c.named[i] && (r->parent == WS_NONE || !inside[r->parent]))
+				order[n++] =
+				        (struct ws_range_begin){r->start_ns, r->context->thread, i};
+		ws_sort(order, n, sizeof(*order), ws_range_begin_compare);
+		memset(inside, 0, rows->nranges);
+		for (size_t i = first; i < n && i <= last; i++)
+			inside[order[i].number] = 1;
+		for (uint32_t i = 0; i < rows->nranges; i++) {
+			const uint32_t parent = ws_joined_rows_range(rows, i)->parent;
+
+			inside[i] |= parent != WS_NONE && inside[parent];
+		}
+	}
 	ws_arena_free(&c.temp);
 }

@@ -49,16 +49,6 @@ struct finder {
 
 /* --- pieces in order -------------------------------------------------------------------------- */
 
-static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_joined_kernel *k)
-{
-	return (struct piece){k->start_ns,
-	                      k->start_ns + k->dur_ns,
-	                      k->call,
-	                      k->kind->path,
-	                      m->configs[k->kind->config].name,
-	                      k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
-}
-
 /* CUPTI's kinds of copies of managed memory, made by page faults or prefetching, not by calls. */
 enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
 
@@ -71,12 +61,6 @@ enum ws_use ws_use_of_work(const struct ws_work *w)
 	               : WS_USE_COPY;
 }
 
-static struct piece piece_of_work(const struct ws_work *w)
-{
-	return (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
-	                      WS_NONE,     ws_use_of_work(w)};
-}
-
 /* The next kernel, or the next other work, without advancing; false: there is none. */
 static bool peek_kernel(struct finder *c, struct place *p, struct piece *out)
 {
@@ -85,7 +69,13 @@ static bool peek_kernel(struct finder *c, struct place *p, struct piece *out)
 
 		if (!ws_kernel_ran(c->sel, k, p->kernel))
 			continue;
-		*out = piece_of_kernel(c->m, k);
+		*out = (struct piece){k->start_ns,
+		                      k->start_ns + k->dur_ns,
+		                      k->call,
+		                      k->kind->path,
+		                      c->m->configs[k->kind->config].name,
+		                      k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE
+		                                                     : WS_USE_COMPUTE};
 		return true;
 	}
 	return false;
@@ -94,9 +84,12 @@ static bool peek_kernel(struct finder *c, struct place *p, struct piece *out)
 static bool peek_work(struct finder *c, struct place *p, struct piece *out)
 {
 	for (; p->work < p->work_end; p->work++) {
+		const struct ws_work *w = &c->m->work[p->work];
+
 		if (!ws_work_ran(c->sel, c->m, p->work))
 			continue;
-		*out = piece_of_work(&c->m->work[p->work]);
+		*out = (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
+		                      WS_NONE,     ws_use_of_work(w)};
 		return true;
 	}
 	return false;
@@ -116,55 +109,6 @@ static void step_on(struct finder *c, struct place *p)
 	p->next = is_work ? work : kernel;
 	p->kernel += has_kernel && !is_work;
 	p->work += is_work;
-}
-
-static void open_places(struct finder *c)
-{
-	const struct ws_model *m = c->m;
-	size_t work = 0;
-
-	for (uint32_t d = 0; d < m->ndevices; d++) {
-		struct place *p = &c->place[d];
-
-		*p = (struct place){.kernel = d ? p[-1].kernels_end : 0,
-		                    .kernels_end = ws_first_kernel_of(m, c->sel, d + 1),
-		                    .work = work,
-		                    .at_ns = INT64_MIN};
-		while (work < m->nwork && m->work[work].device <= d)
-			work++;
-		p->work_end = work;
-		for (int use = 0; use < WS_USES; use++)
-			p->until_ns[use] = INT64_MIN;
-	}
-	for (size_t i = 0; i < m->nswitches; i++) {
-		const struct ws_context_switch *s = &m->switches[i];
-		bool *one = &c->place[s->device].one_context;
-
-		*one = !i || s[-1].device != s->device ||
-		       (*one && s[-1].process == s->process && s[-1].context == s->context);
-	}
-	for (uint32_t d = 0; d < m->ndevices; d++)
-		step_on(c, &c->place[d]);
-}
-
-/* Can launched work wait on an idle device? Only for another device, or if a call makes its stream
- * wait. */
-static bool can_wait(struct finder *c)
-{
-	const struct ws_model *m = c->m;
-	bool for_event = false, for_host = m->host_functions > 0;
-	size_t busy = 0;
-
-	for (size_t d = 0; d < m->ndevices; d++)
-		busy += m->devices[d].kernels > 0;
-	for (size_t i = 0; i < m->ntexts && busy < 2; i++) {
-		const struct ws_bytes text = m->texts[i];
-
-		for_event |= ws_name_has(text, "StreamWait");
-		for_host |= ws_name_has(text, "LaunchHostFunc");
-	}
-	c->out->waits_for_unrecorded = busy < 2 && !for_host;
-	return busy > 1 || for_event || for_host;
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -228,27 +172,6 @@ static enum ws_use wait_or_unknown(const struct finder *c, int64_t from_ns, int6
 	                                    : WS_USE_UNKNOWN;
 }
 
-/* The host had not launched the next work: explains its activity from `from` to `to`. Without
- * waiting for the device, the host would have launched earlier by the duration of its wait, and no
- * more. */
-static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64_t call_ns,
-                         struct gap *g)
-{
-	if (is_mostly(&c->host->data, from_ns, to_ns)) {
-		add_part(g, to_ns, WS_USE_DATA);
-		return;
-	}
-	if (is_mostly(&c->host->searches, from_ns, to_ns)) {
-		add_part(g, to_ns, WS_USE_SETUP);
-		return;
-	}
-	int64_t waited_ns = min_ns(ws_host_waited(c->host, from_ns, call_ns), to_ns - from_ns);
-	if (waited_ns)
-		add_part(g, from_ns + waited_ns, WS_USE_SYNC);
-	if (from_ns + waited_ns < to_ns)
-		add_part(g, to_ns, launch_or_host(c, from_ns + waited_ns, to_ns));
-}
-
 /* since_ns: when the device became idle, INT64_MIN: no earlier work; from_ns: since_ns or the begin
  * of the window. */
 static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, int64_t to_ns,
@@ -284,10 +207,27 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 		                 : wait_or_unknown(c, from_ns, to_ns));
 		return g;
 	}
-	if (call_ns > from_ns)
-		explain_host(c, from_ns, min_ns(to_ns, made_ns), call_ns, &g);
-	else /* the launch call itself was slow */
-		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(c, from_ns, made_ns));
+	const int64_t until_ns = min_ns(to_ns, made_ns);
+
+	if (call_ns <= from_ns) {
+		/* the launch call itself was slow */
+		add_part(&g, until_ns, launch_or_host(c, from_ns, made_ns));
+	} else if (is_mostly(&c->host->data, from_ns, until_ns)) {
+		add_part(&g, until_ns, WS_USE_DATA);
+	} else if (is_mostly(&c->host->searches, from_ns, until_ns)) {
+		add_part(&g, until_ns, WS_USE_SETUP);
+	} else {
+		/* The host had not launched the work. Without waiting for the device, it would have
+		 * launched earlier by the duration of its wait, and no more. */
+		const int64_t waited_ns =
+		        min_ns(ws_host_waited(c->host, from_ns, call_ns), until_ns - from_ns);
+
+		if (waited_ns)
+			add_part(&g, from_ns + waited_ns, WS_USE_SYNC);
+		if (from_ns + waited_ns < until_ns)
+			add_part(&g, until_ns, launch_or_host(c, from_ns + waited_ns, until_ns));
+	}
+
 	/* launched by then, and yet it began late */
 	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000)
 		add_part(&g, to_ns, wait_or_unknown(c, made_ns, to_ns));
@@ -319,23 +259,6 @@ static void add_to_path(int64_t *of_path, const struct ws_model *m, uint32_t pat
 		of_path[path] += ns;
 }
 
-/* Inserts a gap into the list of the longest; equal ones in order of time. */
-static void keep_longest(struct ws_idle *idle, const struct ws_idle_gap *gap)
-{
-	const int64_t ns = gap->end_ns - gap->start_ns;
-	size_t at = idle->nlongest;
-
-	while (at && idle->longest[at - 1].end_ns - idle->longest[at - 1].start_ns < ns)
-		at--;
-	if (at == WS_IDLE_LONGEST)
-		return;
-	if (idle->nlongest < WS_IDLE_LONGEST)
-		idle->nlongest++;
-	for (size_t i = idle->nlongest - 1; i > at; i--)
-		idle->longest[i] = idle->longest[i - 1];
-	idle->longest[at] = *gap;
-}
-
 /* Adds a gap that began at `from`; its part [at, to] is in the window. */
 static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to_ns,
                     const struct piece *next, struct ws_device_use *use)
@@ -345,6 +268,8 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 	const struct gap g = explain(c, from_ns, begin, end, next);
 	int64_t most_ns = -1;
 	enum ws_use cause = WS_USE_UNKNOWN;
+	struct ws_idle *idle = c->out;
+	size_t at;
 
 	for (size_t i = 0; i < g.n; i++) {
 		const enum ws_use what = g.part[i].use;
@@ -361,14 +286,23 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 		}
 		begin = g.part[i].end_ns;
 	}
-	keep_longest(c->out, &(struct ws_idle_gap){
-	                             .device = c->device,
-	                             .start_ns = at_ns,
-	                             .end_ns = to_ns,
-	                             .cause = cause,
-	                             .next = next ? next->name : WS_NONE,
-	                             .call = next ? next->call : WS_NONE,
-	                     });
+	/* insert it into the list of the longest; equal ones in order of time */
+	at = idle->nlongest;
+	while (at && idle->longest[at - 1].end_ns - idle->longest[at - 1].start_ns < to_ns - at_ns)
+		at--;
+	if (at == WS_IDLE_LONGEST)
+		return;
+	idle->nlongest += idle->nlongest < WS_IDLE_LONGEST;
+	for (size_t i = idle->nlongest - 1; i > at; i--)
+		idle->longest[i] = idle->longest[i - 1];
+	idle->longest[at] = (struct ws_idle_gap){
+	        .device = c->device,
+	        .start_ns = at_ns,
+	        .end_ns = to_ns,
+	        .cause = cause,
+	        .next = next ? next->name : WS_NONE,
+	        .call = next ? next->call : WS_NONE,
+	};
 }
 
 /* Assigns [at, to] of a device, in which no piece begins, to the running work, most important
@@ -402,21 +336,16 @@ static void run(struct place *p, const struct piece *piece)
 	p->until_ns[piece->use] = max_ns(p->until_ns[piece->use], piece->end_ns);
 }
 
-static bool in_windows(const struct ws_windows *w, int64_t start_ns)
-{
-	size_t i;
-
-	WS_COUNT_FIRST(i, w->n, w->window[i].end_ns <= start_ns);
-	return i < w->n && w->window[i].start_ns <= start_ns;
-}
-
 /* Passes the next piece. Stores the duration of a kernel in the windows, by device and by path. */
 static void pass(struct finder *c, struct place *p)
 {
 	const struct piece *at = &p->next;
 	const int64_t ns = at->end_ns - at->start_ns;
+	size_t i = SIZE_MAX;
 
-	if (at->use != WS_USE_COPY && in_windows(c->w, at->start_ns)) {
+	if (at->use != WS_USE_COPY)
+		WS_COUNT_FIRST(i, c->w->n, c->w->window[i].end_ns <= at->start_ns);
+	if (i < c->w->n && c->w->window[i].start_ns <= at->start_ns) {
 		ws_values_add(&p->dur_ns, ns);
 		add_to_path(c->out->path_kernel_ns, c->m, at->path, ns);
 	}
@@ -434,44 +363,12 @@ static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
 	}
 }
 
-/* Sweeps one device over all windows. */
-static void sweep_device(struct finder *c, uint32_t device)
-{
-	struct place *p = &c->place[device];
-	const bool worked = p->has_next;
-
-	c->device = device;
-	WS_NEW(c->results, c->out->of_device[device], c->w->n);
-	for (size_t i = 0; i < c->w->n; i++) {
-		const bool counts = c->m->devices[device].kernels || p->has_next;
-		struct ws_device_use use = {0};
-
-		if (!worked && !counts)
-			continue;
-		for (; p->has_next && p->next.start_ns <= c->w->window[i].start_ns; pass(c, p))
-			run(p, &p->next);
-		p->at_ns = c->w->window[i].start_ns;
-		for (; p->has_next && p->next.start_ns < c->w->window[i].end_ns; pass(c, p)) {
-			advance(c, p, p->next.start_ns, &p->next, &use);
-			run(p, &p->next);
-		}
-		advance(c, p, c->w->window[i].end_ns, p->has_next ? &p->next : NULL, &use);
-		if (worked)
-			use_join(&c->out->device[device], &use);
-		for (int what = 0; counts && what < WS_USES; what++) {
-			c->out->of_window[i].ns[what] += use.ns[what];
-			c->out->of_device[device][i].ns[what] = use.ns[what];
-		}
-	}
-	while (p->has_next)
-		pass(c, p);
-	c->out->nworked += worked;
-}
-
 /* Fills an empty result from the arena, and frees what the finder has. */
 static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *idle)
 {
 	const struct ws_model *m = f->m;
+	bool for_event = false, for_host = m->host_functions > 0;
+	size_t work = 0, busy = 0;
 
 	*idle = (struct ws_idle){.ndevices = m->ndevices};
 	WS_NEW(arena, idle->device, m->ndevices);
@@ -483,15 +380,77 @@ static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *
 	if (!f->w)
 		f->w = ws_windows(f->m, f->sel);
 	WS_NEW(&f->arena, f->place, f->m->ndevices);
-	open_places(f);
+	for (uint32_t d = 0; d < m->ndevices; d++) {
+		struct place *p = &f->place[d];
+
+		*p = (struct place){.kernel = d ? p[-1].kernels_end : 0,
+		                    .kernels_end = ws_first_kernel_of(m, f->sel, d + 1),
+		                    .work = work,
+		                    .at_ns = INT64_MIN};
+		while (work < m->nwork && m->work[work].device <= d)
+			work++;
+		p->work_end = work;
+		for (int use = 0; use < WS_USES; use++)
+			p->until_ns[use] = INT64_MIN;
+	}
+	for (size_t i = 0; i < m->nswitches; i++) {
+		const struct ws_context_switch *s = &m->switches[i];
+		bool *one = &f->place[s->device].one_context;
+
+		*one = !i || s[-1].device != s->device ||
+		       (*one && s[-1].process == s->process && s[-1].context == s->context);
+	}
+	for (uint32_t d = 0; d < m->ndevices; d++)
+		step_on(f, &f->place[d]);
 	f->host = ws_host_activity_find(f->m, f->sel);
-	f->may_wait = can_wait(f);
+	/* Can launched work wait on an idle device? Only for another device, or if a call makes its
+	 * stream wait. */
+	for (size_t d = 0; d < m->ndevices; d++)
+		busy += m->devices[d].kernels > 0;
+	for (size_t i = 0; i < m->ntexts && busy < 2; i++) {
+		for_event |= ws_name_has(m->texts[i], "StreamWait");
+		for_host |= ws_name_has(m->texts[i], "LaunchHostFunc");
+	}
+	idle->waits_for_unrecorded = busy < 2 && !for_host;
+	f->may_wait = busy > 1 || for_event || for_host;
 	WS_NEW(f->results, f->out->of_window, f->w->n);
 	WS_NEW(f->results, f->out->of_device, f->m->ndevices);
 	for (size_t i = 0; i < f->w->n; i++)
 		f->out->wall_ns += f->w->window[i].end_ns - f->w->window[i].start_ns;
-	for (uint32_t d = 0; d < f->m->ndevices; d++)
-		sweep_device(f, d);
+	for (uint32_t d = 0; d < f->m->ndevices; d++) {
+		struct place *p = &f->place[d];
+		const bool worked = p->has_next;
+
+		/* sweep it over all windows */
+		f->device = d;
+		WS_NEW(f->results, f->out->of_device[d], f->w->n);
+		for (size_t i = 0; i < f->w->n; i++) {
+			const bool counts = f->m->devices[d].kernels || p->has_next;
+			struct ws_device_use use = {0};
+
+			if (!worked && !counts)
+				continue;
+			for (; p->has_next && p->next.start_ns <= f->w->window[i].start_ns;
+			     pass(f, p))
+				run(p, &p->next);
+			p->at_ns = f->w->window[i].start_ns;
+			for (; p->has_next && p->next.start_ns < f->w->window[i].end_ns;
+			     pass(f, p)) {
+				advance(f, p, p->next.start_ns, &p->next, &use);
+				run(p, &p->next);
+			}
+			advance(f, p, f->w->window[i].end_ns, p->has_next ? &p->next : NULL, &use);
+			if (worked)
+				use_join(&f->out->device[d], &use);
+			for (int what = 0; counts && what < WS_USES; what++) {
+				f->out->of_window[i].ns[what] += use.ns[what];
+				f->out->of_device[d][i].ns[what] = use.ns[what];
+			}
+		}
+		while (p->has_next)
+			pass(f, p);
+		f->out->nworked += worked;
+	}
 
 	/* How many kernels the windows have, and how long the typical one is. */
 	const struct ws_values **of_device;
@@ -577,12 +536,17 @@ void ws_uses_by_time(const struct ws_device_use *use, enum ws_use order[WS_USES]
 
 /* --- the longest gaps ------------------------------------------------------------------------- */
 
-/* The call that covers most of each gap, and at least half of it; WS_NONE. */
-static void find_calls(struct ws_joined_rows *rows, const struct ws_idle *idle,
-                       uint32_t names[WS_IDLE_LONGEST])
+void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
+                        const struct ws_idle *idle, uint32_t names[WS_IDLE_LONGEST])
 {
+	uint32_t ranges[WS_IDLE_LONGEST], depth[WS_IDLE_LONGEST] = {0}, thread[WS_IDLE_LONGEST];
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	int64_t most[WS_IDLE_LONGEST];
 
+	for (size_t i = 0; i < WS_IDLE_LONGEST; i++)
+		ranges[i] = WS_NONE;
+
+	/* The call that covers most of each gap, and at least half of it; WS_NONE. */
 	for (size_t g = 0; g < idle->nlongest; g++) {
 		most[g] = (idle->longest[g].end_ns - idle->longest[g].start_ns) / 2;
 		names[g] = WS_NONE;
@@ -598,14 +562,8 @@ static void find_calls(struct ws_joined_rows *rows, const struct ws_idle *idle,
 			most[g] = ns;
 			names[g] = call->kind->name;
 		}
-}
 
-/* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
-static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
-                        uint32_t names[WS_IDLE_LONGEST])
-{
-	uint32_t depth[WS_IDLE_LONGEST] = {0}, thread[WS_IDLE_LONGEST];
-
+	/* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
 	/* read once: calls are in a file, far from each other */
 	for (size_t g = 0; g < idle->nlongest; g++) {
 		const struct ws_joined_call *call =
@@ -623,39 +581,23 @@ static void find_ranges(struct ws_joined_rows *rows, const struct ws_idle *idle,
 			    r->context->depth + 1 <= depth[g])
 				continue;
 			depth[g] = r->context->depth + 1;
-			names[g] = r->context->name;
+			ranges[g] = r->context->name;
 		}
-}
-
-/* The innermost operation that covers at least half of a gap, on the thread of the next launch;
- * WS_NONE. */
-static uint32_t find_op(const struct ws_op_tree *ops, struct ws_joined_rows *rows,
-                        const struct ws_idle_gap *gap)
-{
-	const int64_t ns = gap->end_ns - gap->start_ns, middle_ns = gap->start_ns + ns / 2;
-	const struct ws_joined_call *call = ops->n ? ws_joined_rows_call(rows, gap->call) : NULL;
-	uint32_t op =
-	        call ? ws_cpu_op_around(ops, call->kind->thread, middle_ns, middle_ns) : WS_NONE;
-
-	while (op != WS_NONE &&
-	       2 * ws_span_overlap(gap->start_ns, gap->end_ns, ops->start_ns[op], ops->end_ns[op]) <
-	               ns)
-		op = ops->parent[op];
-	return op == WS_NONE ? WS_NONE : ops->name[op];
-}
-
-void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
-                        const struct ws_idle *idle, uint32_t names[WS_IDLE_LONGEST])
-{
-	uint32_t ranges[WS_IDLE_LONGEST];
-
-	for (size_t i = 0; i < WS_IDLE_LONGEST; i++)
-		ranges[i] = WS_NONE;
-	find_calls(rows, idle, names);
-	find_ranges(rows, idle, ranges);
 	for (size_t i = 0; i < idle->nlongest; i++) {
-		if (names[i] == WS_NONE)
-			names[i] = find_op(&m->cpu_ops.tree, rows, &idle->longest[i]);
+		const struct ws_idle_gap *gap = &idle->longest[i];
+		const int64_t ns = gap->end_ns - gap->start_ns, middle_ns = gap->start_ns + ns / 2;
+		uint32_t op = names[i] == WS_NONE && thread[i] != WS_NONE
+		                      ? ws_cpu_op_around(ops, thread[i], middle_ns, middle_ns)
+		                      : WS_NONE;
+
+		/* the innermost operation that covers at least half of it */
+		while (op != WS_NONE && 2 * ws_span_overlap(gap->start_ns, gap->end_ns,
+		                                            ops->start_ns[op], ops->end_ns[op]) <
+		                                ns)
+			op = ops->parent[op];
+		if (op != WS_NONE)
+			names[i] = ops->name[op];
+
 		if (names[i] == WS_NONE)
 			names[i] = ranges[i];
 	}

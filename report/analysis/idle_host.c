@@ -29,29 +29,6 @@ bool ws_call_waits(struct ws_bytes name)
 	return false;
 }
 
-static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
-                       struct ws_host_activity *host, struct ws_arena *arena)
-{
-	int64_t latest = INT64_MIN;
-	bool *is_sync, any = false;
-
-	WS_NEW(arena, is_sync, m->ntexts);
-	for (size_t i = 0; i < m->ntexts; i++)
-		any |= is_sync[i] = ws_call_waits(m->texts[i]);
-	for (uint32_t i = 0; any && i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
-		if (is_sync[call->kind->name])
-			ws_spans_add(&host->waits, call->start_ns, call->start_ns + call->dur_ns);
-	}
-	ws_spans_sort(&host->waits);
-	WS_NEW(arena, host->wait_end_ns, host->waits.n);
-	for (size_t i = 0; i < host->waits.n; i++) {
-		latest = host->waits.span[i].end_ns > latest ? host->waits.span[i].end_ns : latest;
-		host->wait_end_ns[i] = latest;
-	}
-}
-
 /* --- start-up ------------------------------------------------------------------------ */
 
 #define QUARTERS      4
@@ -91,21 +68,6 @@ enum call_role {
 	ROLE_NO_SETUP = 16, /* it waits for the device, or stages data */
 };
 
-static uint8_t role_of(struct ws_bytes name)
-{
-	uint8_t role = 0;
-
-	role |= ws_call_launches(name) ? ROLE_LAUNCH : 0;
-	role |= ws_name_has(name, "Malloc") || ws_name_has(name, "MemAlloc") ||
-	                        ws_name_has(name, "Free")
-	                ? ROLE_ALLOC
-	                : 0;
-	role |= ws_call_begins_capture(name) ? ROLE_CAPTURE_BEGINS : 0;
-	role |= ws_call_ends_capture(name) ? ROLE_CAPTURE_ENDS : 0;
-	role |= ws_call_waits(name) || ws_name_has(name, "Memcpy") ? ROLE_NO_SETUP : 0;
-	return role;
-}
-
 struct setup_finder {
 	struct ws_joined_rows *rows;
 	struct ws_host_activity *host;
@@ -120,56 +82,9 @@ struct setup_finder {
 	size_t nsearched; /* kernels that searches launched */
 };
 
-static void look_at_call(struct setup_finder *f, uint32_t row)
-{
-	const struct ws_joined_call *call = ws_joined_rows_call(f->rows, row);
-	const int64_t end_ns = call->start_ns + call->dur_ns;
-	const uint8_t role = f->role[call->kind->name];
-	int64_t *captures_from_ns = &f->captures_from_ns[call->kind->thread];
-	int64_t *made_until_ns = &f->made_until_ns[call->kind->thread];
-
-	if (role & ROLE_CAPTURE_BEGINS)
-		*captures_from_ns = call->start_ns + 1;
-	f->host->captured += *captures_from_ns && role & ROLE_LAUNCH;
-	if (role & ROLE_CAPTURE_ENDS && *captures_from_ns) {
-		ws_spans_add(&f->host->setup, *captures_from_ns - 1, end_ns);
-		*captures_from_ns = 0;
-	}
-	if (role & ROLE_LAUNCH && *made_until_ns &&
-	    call->start_ns - *made_until_ns > WS_IDLE_LAUNCH_US * 1000) {
-		WS_GROW(f->pause, f->npauses + 1, f->pauses_capacity);
-		f->pause[f->npauses++] = (struct pause){row, {*made_until_ns, call->start_ns}};
-	}
-	*made_until_ns = end_ns;
-	if (call->dur_ns <= WS_IDLE_LAUNCH_US * 1000 || role & ROLE_NO_SETUP)
-		return;
-	WS_GROW(f->call, f->ncalls + 1, f->calls_capacity);
-	f->call[f->ncalls++] =
-	        (struct long_call){row, call->kind->name, WS_NONE, {call->start_ns, end_ns}};
-}
-
 static int64_t pause_ns(const struct pause *pause)
 {
 	return pause ? pause->span.end_ns - pause->span.start_ns : 0;
-}
-
-/* Another launch of the kernel; rows of kernels do not stand in the order of their calls. */
-static void add_launch(const struct setup_finder *f, struct launched *l, uint32_t row)
-{
-	size_t at;
-
-	WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < row);
-	const struct pause *pause =
-	        at < f->npauses && f->pause[at].row == row ? &f->pause[at] : NULL;
-	const bool is_first = !l->first || row + 1 < l->first;
-	const int64_t other_ns = pause_ns(is_first ? l->pause : pause);
-
-	l->n++;
-	l->later_ns = other_ns > l->later_ns ? other_ns : l->later_ns;
-	if (is_first) {
-		l->first = row + 1;
-		l->pause = pause;
-	}
 }
 
 static size_t quarter_of(const struct setup_finder *f, uint32_t row)
@@ -189,8 +104,26 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 		return;
 	WS_NEW(arena, of_name, m->ntexts);
 	WS_EACH_KERNEL(f->rows, i, k)
-		if (k->call != WS_NONE)
-			add_launch(f, &of_name[m->configs[k->kind->config].name], k->call);
+		if (k->call != WS_NONE) {
+			struct launched *l = &of_name[m->configs[k->kind->config].name];
+			size_t at;
+
+			/* Another launch of the kernel; rows of kernels do not stand in the order
+			 * of their calls. */
+			WS_COUNT_FIRST(at, f->npauses, f->pause[at].row < k->call);
+			const struct pause *pause = at < f->npauses && f->pause[at].row == k->call
+			                                    ? &f->pause[at]
+			                                    : NULL;
+			const bool is_first = !l->first || k->call + 1 < l->first;
+			const int64_t other_ns = pause_ns(is_first ? l->pause : pause);
+
+			l->n++;
+			l->later_ns = other_ns > l->later_ns ? other_ns : l->later_ns;
+			if (is_first) {
+				l->first = k->call + 1;
+				l->pause = pause;
+			}
+		}
 	for (uint32_t text = 0; text < m->ntexts; text++) {
 		const struct launched *l = &of_name[text];
 		size_t at;
@@ -210,15 +143,6 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 static int64_t call_ns(const struct long_call *call)
 {
 	return call->span.end_ns - call->span.start_ns;
-}
-
-/* Do such long calls occur in the last three quarters of the program, too? */
-static bool recurs(const struct recurrence *of_name, const struct long_call *call)
-{
-	for (size_t i = 1; i < QUARTERS; i++)
-		if (ALONE_TIMES * of_name->longest_ns[i] < call_ns(call))
-			return false;
-	return true;
 }
 
 /* --- a search for algorithms ------------------------------------------------------------------ */
@@ -242,21 +166,6 @@ static void end_search(struct search *s, struct setup_finder *f)
 		f->nsearched += s->kernels;
 	}
 	*s = (struct search){0};
-}
-
-static void add_launch_to_search(struct search *s, uint32_t name, bool is_conv, int64_t start_ns)
-{
-	size_t i = 0;
-
-	if (!s->is_open)
-		s->from_ns = start_ns;
-	s->is_open = s->has_new = true;
-	s->kernels++;
-	s->has_conv |= is_conv;
-	while (i < s->names && s->name[i] != name)
-		i++;
-	if (i == s->names && i < SEARCH_KERNELS)
-		s->name[s->names++] = name;
 }
 
 /* A library that searches for the fastest algorithm of a convolution runs them one after the other,
@@ -285,8 +194,18 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 		        kernel_of[i] ? ws_joined_rows_kernel(f->rows, kernel_of[i] - 1) : NULL;
 
 		if (k && WS_NAME_IS_ONE_OF(m->texts[k->kind->class], classes)) {
-			add_launch_to_search(s, m->configs[k->kind->config].name,
-			                     k->kind->class == WS_TEXT_CONV, call->start_ns);
+			const uint32_t name = m->configs[k->kind->config].name;
+			size_t n = 0;
+
+			if (!s->is_open)
+				s->from_ns = call->start_ns;
+			s->is_open = s->has_new = true;
+			s->kernels++;
+			s->has_conv |= k->kind->class == WS_TEXT_CONV;
+			while (n < s->names && s->name[n] != name)
+				n++;
+			if (n == s->names && n < SEARCH_KERNELS)
+				s->name[s->names++] = name;
 		} else if (k) {
 			end_search(s, f);
 		} else if (is_wait[call->kind->name] && s->has_new) {
@@ -298,20 +217,6 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 	for (size_t t = 0; t < m->nthreads; t++)
 		end_search(&of_thread[t], f);
 	ws_spans_merge(&f->host->searches);
-}
-
-/* First steps that are far longer than the others are start-up. */
-static void add_first_steps(const struct ws_windows *w, struct ws_host_activity *host)
-{
-	if (w->n < WS_STAT_MIN_SAMPLES || w->window[0].step != 0)
-		return;
-	const struct ws_time_window *median = ws_windows_median(w);
-	for (const struct ws_time_window *at = w->window;
-	     at->end_ns - at->start_ns > WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
-	     at++) {
-		ws_spans_add(&host->setup, at->start_ns, at->end_ns);
-		host->first_steps++;
-	}
 }
 
 /* A trace of one window that is mostly start-up is a program's first iteration: what else held the
@@ -339,15 +244,49 @@ static void add_pauses(const struct setup_finder *f, const struct ws_windows *w)
 static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
                        struct ws_host_activity *host, struct ws_arena *arena)
 {
+	const struct ws_windows *w = ws_windows(m, sel);
 	struct setup_finder f = {.rows = sel->rows, .host = host};
 
 	WS_NEW(arena, f.role, m->ntexts);
 	WS_NEW(arena, f.captures_from_ns, m->nthreads);
 	WS_NEW(arena, f.made_until_ns, m->nthreads);
-	for (size_t i = 0; i < m->ntexts; i++)
-		f.role[i] = role_of(m->texts[i]);
-	for (uint32_t i = 0; i < f.rows->ncalls; i++)
-		look_at_call(&f, i);
+	for (size_t i = 0; i < m->ntexts; i++) {
+		const struct ws_bytes name = m->texts[i];
+		const bool allocates = ws_name_has(name, "Malloc") ||
+		                       ws_name_has(name, "MemAlloc") || ws_name_has(name, "Free");
+
+		f.role[i] |= ws_call_launches(name) ? ROLE_LAUNCH : 0;
+		f.role[i] |= allocates ? ROLE_ALLOC : 0;
+		f.role[i] |= ws_call_begins_capture(name) ? ROLE_CAPTURE_BEGINS : 0;
+		f.role[i] |= ws_call_ends_capture(name) ? ROLE_CAPTURE_ENDS : 0;
+		f.role[i] |= ws_call_waits(name) || ws_name_has(name, "Memcpy") ? ROLE_NO_SETUP : 0;
+	}
+	for (uint32_t i = 0; i < f.rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(f.rows, i);
+		const int64_t end_ns = call->start_ns + call->dur_ns;
+		const uint8_t role = f.role[call->kind->name];
+		int64_t *captures_from_ns = &f.captures_from_ns[call->kind->thread];
+		int64_t *made_until_ns = &f.made_until_ns[call->kind->thread];
+
+		if (role & ROLE_CAPTURE_BEGINS)
+			*captures_from_ns = call->start_ns + 1;
+		f.host->captured += *captures_from_ns && role & ROLE_LAUNCH;
+		if (role & ROLE_CAPTURE_ENDS && *captures_from_ns) {
+			ws_spans_add(&f.host->setup, *captures_from_ns - 1, end_ns);
+			*captures_from_ns = 0;
+		}
+		if (role & ROLE_LAUNCH && *made_until_ns &&
+		    call->start_ns - *made_until_ns > WS_IDLE_LAUNCH_US * 1000) {
+			WS_GROW(f.pause, f.npauses + 1, f.pauses_capacity);
+			f.pause[f.npauses++] = (struct pause){i, {*made_until_ns, call->start_ns}};
+		}
+		*made_until_ns = end_ns;
+		if (call->dur_ns <= WS_IDLE_LAUNCH_US * 1000 || role & ROLE_NO_SETUP)
+			continue;
+		WS_GROW(f.call, f.ncalls + 1, f.calls_capacity);
+		f.call[f.ncalls++] =
+		        (struct long_call){i, call->kind->name, WS_NONE, {call->start_ns, end_ns}};
+	}
 	find_first_launches(&f, m, arena);
 
 	/* Recurring long calls belong to the program's loop, unless the program launches new
@@ -367,15 +306,27 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 	for (size_t i = 0; i < f.ncalls; i++) {
 		const struct long_call *call = &f.call[i];
 		const uint8_t role = f.role[call->name];
+		bool recurs = has_loop; /* such long calls occur in the last three quarters, too */
 
-		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE
-		                       : !has_loop || !recurs(&of_name[call->name], call))
+		for (size_t q = 1; q < QUARTERS; q++)
+			recurs &= ALONE_TIMES * of_name[call->name].longest_ns[q] >= call_ns(call);
+		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE : !recurs)
 			ws_spans_add(&f.host->setup, call->span.start_ns, call->span.end_ns);
 		else if (role & ROLE_ALLOC)
 			ws_spans_add(&f.host->alloc, call->span.start_ns, call->span.end_ns);
 	}
 	find_searches(&f, m, arena);
-	add_first_steps(ws_windows(m, sel), host);
+	/* First steps that are far longer than the others are start-up. */
+	if (w->n >= WS_STAT_MIN_SAMPLES && w->window[0].step == 0) {
+		const struct ws_time_window *median = ws_windows_median(w);
+		const int64_t most_ns = WS_IDLE_FIRST_TIMES * (median->end_ns - median->start_ns);
+
+		for (const struct ws_time_window *at = w->window;
+		     at->end_ns - at->start_ns > most_ns; at++) {
+			ws_spans_add(&host->setup, at->start_ns, at->end_ns);
+			host->first_steps++;
+		}
+	}
 
 	/* What the program itself calls a warm-up. */
 	struct ws_joined_rows *rows = f.rows;
@@ -384,7 +335,7 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 			ws_spans_add(&host->setup, r->start_ns, r->end_ns);
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
-	add_pauses(&f, ws_windows(m, sel));
+	add_pauses(&f, w);
 	free(f.call);
 	free(f.pause);
 }
@@ -405,13 +356,29 @@ const struct ws_host_activity *ws_host_activity_find(const struct ws_model *m,
 {
 	static const char key;
 	struct ws_arena temp = {0};
+	int64_t latest = INT64_MIN;
+	bool *is_sync, has_waits = false;
 
 	sel = ws_selection_whole(sel); /* start-up is determined from all steps */
 	struct ws_host_activity *host = ws_kept_result(sel, &key);
 	if (host)
 		return host;
 	WS_NEW(&sel->kept->arena, host, 1);
-	find_waits(m, sel->rows, host, &sel->kept->arena);
+	WS_NEW(&sel->kept->arena, is_sync, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		has_waits |= is_sync[i] = ws_call_waits(m->texts[i]);
+	for (uint32_t i = 0; has_waits && i < sel->rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(sel->rows, i);
+
+		if (is_sync[call->kind->name])
+			ws_spans_add(&host->waits, call->start_ns, call->start_ns + call->dur_ns);
+	}
+	ws_spans_sort(&host->waits);
+	WS_NEW(&sel->kept->arena, host->wait_end_ns, host->waits.n);
+	for (size_t i = 0; i < host->waits.n; i++) {
+		latest = host->waits.span[i].end_ns > latest ? host->waits.span[i].end_ns : latest;
+		host->wait_end_ns[i] = latest;
+	}
 
 	/* when it loads data */
 	struct ws_joined_rows *rows = sel->rows;

@@ -5,20 +5,6 @@
 
 #define MAX_RANK 999999999
 
-/* -1: not a number. */
-static int64_t number_of(struct ws_bytes text)
-{
-	const char *p = text.ptr;
-	int64_t number = 0;
-
-	for (size_t i = 0; i < text.len; i++) {
-		if (p[i] < '0' || p[i] > '9' || number > MAX_RANK / 10)
-			return -1;
-		number = number * 10 + (p[i] - '0');
-	}
-	return text.len ? number : -1;
-}
-
 /* The only number in meta rows with one of the two keys; -1. */
 static int64_t number_of_meta(const struct ws_model *m, const char *ours, const char *pytorchs)
 {
@@ -26,10 +12,19 @@ static int64_t number_of_meta(const struct ws_model *m, const char *ours, const 
 
 	for (uint64_t i = 0; i < m->meta.rows; i++) {
 		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
-		int64_t number = number_of(ws_blob(&m->meta, WS_COL_meta_value, i));
+		struct ws_bytes text = ws_blob(&m->meta, WS_COL_meta_value, i);
+		int64_t number = text.len ? 0 : -1; /* -1: not a number */
 
 		if (!ws_name_is(key, ours) && !ws_name_is(key, pytorchs))
 			continue;
+		for (size_t k = 0; k < text.len && number >= 0; k++) {
+			const char c = ((const char *)text.ptr)[k];
+
+			number = c < '0' || c > '9' || number > MAX_RANK / 10
+			                 ? -1
+			                 : number * 10 + (c - '0');
+		}
+
 		if (number < 0 || (found >= 0 && found != number))
 			return -1;
 		found = number;

@@ -123,19 +123,9 @@ static size_t count_calls(void *ctx)
 	return d->calls ? d->ntexts : 0;
 }
 
-/* Without "_v" and exactly four characters at the end. */
-static struct ws_bytes without_version(struct ws_bytes name)
-{
-	const char *p = name.ptr;
-
-	if (name.len > 6 && p[name.len - 6] == '_' && p[name.len - 5] == 'v')
-		name.len -= 6;
-	return name;
-}
-
 /* Every text of the trace is a row; texts that are not names of calls have 0 calls. */
 #define CALL(X)                                                  \
-	X(name, ws_put_text(out, without_version(name)))         \
+	X(name, ws_put_text(out, shown))                         \
 	X(recorded_name, ws_put_copy(out, name.ptr, name.len))   \
 	X(calls, ws_put_count(out, ws_values_count(&c->dur_ns))) \
 	X(failed, ws_put_count(out, c->failed))                  \
@@ -147,7 +137,12 @@ static void put_call(void *ctx, size_t row, int column, struct ws_put *out)
 	const struct ws_relations *r = ctx;
 	const struct ws_call_sums *c = &r->tab->digest->calls[row];
 	const struct ws_bytes name = r->tab->m->texts[row];
+	const char *end = (const char *)name.ptr + name.len;
+	struct ws_bytes shown = name;
 
+	/* without "_v" and exactly four characters at the end */
+	if (name.len > 6 && end[-6] == '_' && end[-5] == 'v')
+		shown.len -= 6;
 	WS_PUT_COLUMN(column, CALL);
 }
 
@@ -335,32 +330,25 @@ static void put_work(void *ctx, size_t row, int column, struct ws_put *out)
 
 /* --- kernel: each execution of a kernel, by device, then start ------------------------------ */
 
-/* Selects the joined kernels that are rows. */
-static void select_kernels(struct ws_kernel_rows *r, const struct ws_selection *sel)
-{
-	const size_t n = r->rows->nkernels;
-
-	WS_NEW(&r->arena, r->path, r->m->ranges.npaths + 2);
-	r->n = sel->kernels;
-	if (r->n == n)
-		return;
-	r->n = 0;
-	ws_spill_open(&r->kept, sel->kernels * sizeof(uint32_t));
-	for (uint32_t i = 0; i < n; i++)
-		if (ws_kernel_selected(r->m, sel, ws_joined_rows_kernel(r->rows, i), i))
-			ws_spill_put(&r->kept, sizeof(i), r->n++, &i);
-}
-
 static size_t count_kernels(void *ctx)
 {
 	struct ws_relations *r = ctx;
+	struct ws_kernel_rows *k = &r->kernels;
+	const struct ws_selection *sel = r->tab->sel;
+	const bool all = sel->kernels == sel->rows->nkernels;
 
-	if (!r->kernels.path) {
-		r->kernels.m = r->tab->m;
-		r->kernels.rows = r->tab->sel->rows;
-		select_kernels(&r->kernels, r->tab->sel);
+	if (!k->path) {
+		k->m = r->tab->m;
+		k->rows = sel->rows;
+		WS_NEW(&k->arena, k->path, k->m->ranges.npaths + 2);
+		k->n = all ? k->rows->nkernels : 0;
+		if (!all)
+			ws_spill_open(&k->kept, sel->kernels * sizeof(uint32_t));
+		for (uint32_t i = 0; i < k->rows->nkernels && !all; i++)
+			if (ws_kernel_selected(k->m, sel, ws_joined_rows_kernel(k->rows, i), i))
+				ws_spill_put(&k->kept, sizeof(i), k->n++, &i);
 	}
-	return r->kernels.n;
+	return k->n;
 }
 
 /* Caches texts of paths, which repeat in many rows. */
@@ -458,28 +446,19 @@ struct ws_launch_sums {
 	struct ws_values total, api, queue, kernel;
 };
 
-static struct ws_launch_sums *launch_of(struct ws_relations *r, struct ws_strtab *keys,
-                                        uint32_t *last, const struct ws_launch_key *key)
+static size_t count_launches(void *ctx)
 {
-	uint64_t id = *last; /* of a kernel of the same configuration */
-
-	if (!id || memcmp(&r->launches[id - 1].key, key, sizeof(*key)) != 0)
-		id = ws_strtab_add(keys, key, sizeof(*key));
-	WS_GROW(r->launches, id, r->launches_capacity);
-	if (id > r->nlaunches)
-		r->launches[r->nlaunches++] = (struct ws_launch_sums){.key = *key};
-	*last = (uint32_t)id;
-	return &r->launches[id - 1];
-}
-
-/* Only kernels that began after their call had returned were queued. */
-static void fold_launches(struct ws_relations *r)
-{
+	struct ws_relations *r = ctx;
 	const struct ws_selection *sel = r->tab->sel;
 	const struct ws_model *m = r->tab->m;
 	struct ws_strtab keys = {0};
 	uint32_t *last;
 
+	if (m->soundness.clock_is_off) /* latencies are unknown */
+		return 0;
+	if (r->has_launches)
+		return r->nlaunches;
+	/* only kernels that began after their call had returned were queued */
 	r->has_launches = true;
 	WS_NEW(&r->arena, last, m->nconfigs);
 	WS_EACH_KERNEL(sel->rows, i, k) {
@@ -493,9 +472,17 @@ static void fold_launches(struct ws_relations *r)
 			r->without_launch++;
 			continue;
 		}
-		s = launch_of(r, &keys, &last[k->kind->config],
-		              &(struct ws_launch_key){call->kind->thread, config->device,
-		                                      call->kind->name, config->name});
+		const struct ws_launch_key key = {call->kind->thread, config->device,
+		                                  call->kind->name, config->name};
+		uint64_t id = last[k->kind->config]; /* of a kernel of the same configuration */
+
+		if (!id || memcmp(&r->launches[id - 1].key, &key, sizeof(key)) != 0)
+			id = ws_strtab_add(&keys, &key, sizeof(key));
+		WS_GROW(r->launches, id, r->launches_capacity);
+		if (id > r->nlaunches)
+			r->launches[r->nlaunches++] = (struct ws_launch_sums){.key = key};
+		last[k->kind->config] = (uint32_t)id;
+		s = &r->launches[id - 1];
 		int64_t end_ns = k->start_ns + k->dur_ns;
 		int64_t call_end_ns = call->start_ns + call->dur_ns;
 		ws_values_add(&s->total,
@@ -506,16 +493,6 @@ static void fold_launches(struct ws_relations *r)
 			ws_values_add(&s->queue, k->start_ns - call_end_ns);
 	}
 	ws_strtab_free(&keys);
-}
-
-static size_t count_launches(void *ctx)
-{
-	struct ws_relations *r = ctx;
-
-	if (r->tab->m->soundness.clock_is_off) /* latencies are unknown */
-		return 0;
-	if (!r->has_launches)
-		fold_launches(r);
 	return r->nlaunches;
 }
 
@@ -562,14 +539,6 @@ static size_t count_costs(void *ctx)
 	"over 100 % of the memory's bandwidth: data from a cache, or the bytes or the peak are " \
 	"wrong"
 
-/* A rate over its peak, also where the other rate is not known; NULL. */
-static const char *over_peak(const struct ws_attained *a)
-{
-	const char *over = ws_over_peak(a->flops_percent);
-
-	return over ? over : a->bytes_percent > 100 ? OVER_BANDWIDTH : NULL;
-}
-
 #define COST(X)                                                                         \
 	X(by_name, ws_put_int(out, g->by_name))                                         \
 	X(name, ws_put_text(out, m->texts[g->name]))                                    \
@@ -587,7 +556,7 @@ static const char *over_peak(const struct ws_attained *a)
 	X(attainable_flops, ws_put_real(out, a.attainable_flops_per_s))                 \
 	X(attained, ws_put_real(out, a.percent))                                        \
 	X(bound, ws_put_str(out, a.bound))                                              \
-	X(check, ws_put_str(out, over_peak(&a)))
+	X(check, ws_put_str(out, over ? over : a.bytes_percent > 100 ? OVER_BANDWIDTH : NULL))
 
 static void put_cost(void *ctx, size_t row, int column, struct ws_put *out)
 {
@@ -595,6 +564,8 @@ static void put_cost(void *ctx, size_t row, int column, struct ws_put *out)
 	const struct ws_cost_group *g = &cost_groups(ctx)->group[row];
 	const struct ws_attained a = ws_cost_group_attained(m, g);
 	const bool is_needed_known = ws_class_is_product(g->class) && !g->needed_unknown;
+	/* a rate over its peak, also where the other rate is not known */
+	const char *over = ws_over_peak(a.flops_percent);
 
 	WS_PUT_COLUMN(column, COST);
 }
@@ -666,15 +637,6 @@ static bool step_has_phase(const struct ws_step_times *times, const struct ws_mo
 	                               : step->phases >> phase & 1;
 }
 
-/* A framework's links identify backward kernels without a range `backward`. */
-static bool step_has_gpu_phase(const struct ws_step_times *times, const struct ws_model_step *step,
-                               const struct ws_step_gpu *gpu, int phase)
-{
-	return step_has_phase(times, step, phase) ||
-	       (gpu->phase_ns[phase] &&
-	        (phase != WS_PHASE_OTHER || gpu->phase_ns[phase] < gpu->total_ns));
-}
-
 /* Per second of the step; NULL: unknown. */
 static void put_rate(struct ws_put *out, int64_t n, int64_t total_ns)
 {
@@ -702,8 +664,11 @@ static bool is_outlier(struct ws_relations *r, const struct ws_step_times *times
 #define PUT_HOST(phase)                         \
 	if (step_has_phase(times, step, phase)) \
 	ws_put_int(out, step->phase_ns[phase])
-#define PUT_GPU(phase)                                   \
-	if (step_has_gpu_phase(times, step, gpu, phase)) \
+/* a framework's links identify backward kernels without a range `backward` */
+#define PUT_GPU(phase)                                                           \
+	if (step_has_phase(times, step, phase) ||                                \
+	    (gpu->phase_ns[phase] &&                                             \
+	     (phase != WS_PHASE_OTHER || gpu->phase_ns[phase] < gpu->total_ns))) \
 	ws_put_int(out, gpu->phase_ns[phase])
 #define PUT_WINDOW(phase)          \
 	if (window_ns[phase] >= 0) \

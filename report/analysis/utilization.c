@@ -33,39 +33,6 @@ static bool is_counted(const struct ws_model *m, const struct ws_selection *sel,
 	return ws_step_selected(m, sel, step) && u->step_ns[step] >= 0;
 }
 
-/* Was it launched as part of a CUDA graph? The graph's operations ran when it was captured. */
-static bool is_of_graph(const struct state *s, const struct ws_joined_kernel *k)
-{
-	const struct ws_joined_call *call = ws_joined_rows_call(s->sel->rows, k->call);
-	const struct ws_bytes name = call ? s->m->texts[call->kind->name] : (struct ws_bytes){0};
-
-	return ws_name_has(name, "GraphLaunch");
-}
-
-static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
-{
-	const uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
-	const bool is_backward = k->kind->phase == WS_PHASE_BACKWARD;
-	const bool is_optimizer = k->kind->phase == WS_PHASE_OPTIMIZER;
-	struct ws_cost_op cost = {.flops = -1};
-
-	s->has_backward |= is_backward;
-	s->has_optimizer |= is_optimizer;
-	if (op != WS_NONE) {
-		s->is_training[op] |= is_backward || is_optimizer;
-		cost = ws_cost_ops_at(s->costs, op);
-	}
-	if (!ws_class_is_product(cost.class ? cost.class : k->kind->class))
-		return 0;
-	s->devices[s->m->configs[k->kind->config].device] = 1;
-	if (cost.flops < 0) {
-		s->unknown_ns += k->dur_ns;
-		s->of_graphs_ns += is_of_graph(s, k) ? k->dur_ns : 0;
-	} else
-		s->has_flops = 1;
-	return k->dur_ns;
-}
-
 #define WHY(u, ...) snprintf((u)->obstacle, sizeof((u)->obstacle), __VA_ARGS__)
 
 /* Has it the longer kernel? Ties are broken by attributes, because the order of operations depends
@@ -148,10 +115,38 @@ static void find(struct state *s)
 
 	struct ws_joined_rows *rows = s->sel->rows;
 
-	WS_EACH_KERNEL(rows, i, k)
-		if (ws_kernel_selected(s->m, s->sel, k, i) &&
-		    is_counted(s->m, s->sel, s->out, k->step))
-			s->out->product_ns += look_at_kernel(s, k);
+	WS_EACH_KERNEL(rows, i, k) {
+		const bool is_backward = k->kind->phase == WS_PHASE_BACKWARD;
+		const bool is_optimizer = k->kind->phase == WS_PHASE_OPTIMIZER;
+		struct ws_cost_op cost = {.flops = -1};
+		const struct ws_joined_call *call;
+		uint32_t op;
+
+		if (!ws_kernel_selected(s->m, s->sel, k, i) ||
+		    !is_counted(s->m, s->sel, s->out, k->step))
+			continue;
+		op = ws_cost_ops_of_kernel(s->costs, k);
+		s->has_backward |= is_backward;
+		s->has_optimizer |= is_optimizer;
+		if (op != WS_NONE) {
+			s->is_training[op] |= is_backward || is_optimizer;
+			cost = ws_cost_ops_at(s->costs, op);
+		}
+		if (!ws_class_is_product(cost.class ? cost.class : k->kind->class))
+			continue;
+		s->devices[s->m->configs[k->kind->config].device] = 1;
+		if (cost.flops < 0) {
+			s->unknown_ns += k->dur_ns;
+			/* launched as part of a CUDA graph, whose operations ran when it was
+			 * captured? */
+			call = ws_joined_rows_call(s->sel->rows, k->call);
+			if (call && ws_name_has(s->m->texts[call->kind->name], "GraphLaunch"))
+				s->of_graphs_ns += k->dur_ns;
+		} else {
+			s->has_flops = 1;
+		}
+		s->out->product_ns += k->dur_ns;
+	}
 	for (size_t d = 0; d < s->m->ndevices; d++)
 		s->out->devices += s->devices[d];
 

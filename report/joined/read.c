@@ -80,15 +80,6 @@ static void take_range_of_process(struct ws_kernel_join *j, uint32_t call, uint3
 
 /* --- captured in a graph --- */
 
-/* A captured node belongs to the range and operation in which the program captured it, by the rules
- * for a launch at that time. */
-static void place_node(const struct ws_model *m, struct ws_graph_node *node, uint32_t innermost)
-{
-	node->cpu_op =
-	        ws_cpu_op_around(&m->cpu_ops.tree, node->thread, node->time_ns, node->time_ns);
-	node->range = innermost != WS_NONE ? innermost : inherited_range(&m->cpu_ops, node->cpu_op);
-}
-
 /* Where the program captured the node of device work; NULL: it is no node of a graph, or that is
  * unknown. */
 static const struct ws_graph_node *captured_node(struct ws_kernel_join *j, uint32_t process,
@@ -129,16 +120,6 @@ static void list_launched(struct ws_kernel_join *j, uint32_t call, uint32_t laun
 	}
 }
 
-/* The line of a kernel's operation, else that of the innermost module around it. */
-static uint32_t source_of(const struct ws_model *m, uint32_t cpu_op, uint32_t path)
-{
-	uint32_t source = cpu_op == WS_NONE ? 0 : m->cpu_ops.source[cpu_op];
-
-	for (; !source && path != WS_NONE; path = m->ranges.paths[path].parent)
-		source = m->ranges.paths[path].source;
-	return source;
-}
-
 static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
                              const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
@@ -151,12 +132,6 @@ static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t
 	return m->configs[config].name_direction;
 }
 
-/* Is it a type for computing, "fp32" or "bf16", not for indexes? */
-static bool is_float(struct ws_bytes dtype)
-{
-	return ws_bytes_begin(dtype, "fp") || ws_bytes_begin(dtype, "bf");
-}
-
 static uint32_t dtype_of(const struct ws_model *m, const struct ws_config *config,
                          const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
@@ -167,8 +142,12 @@ static uint32_t dtype_of(const struct ws_model *m, const struct ws_config *confi
 		return config->name_dtype;
 	if (annotated && annotated->dtype)
 		return annotated->dtype;
-	if (op && op->kind && is_float(m->texts[op->dtype]))
+	/* a type for computing, "fp32" or "bf16", not for indexes */
+	if (op && op->kind &&
+	    (ws_bytes_begin(m->texts[op->dtype], "fp") ||
+	     ws_bytes_begin(m->texts[op->dtype], "bf")))
 		return op->dtype;
+
 	if (config->name_dtype)
 		return config->name_dtype;
 	return op ? op->dtype : WS_TEXT_EMPTY;
@@ -223,7 +202,12 @@ static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct w
 	                              .is_captured = node != NULL,
 	                              .collective = from->collective};
 
-	kind.source = source_of(m, k->cpu_op, kind.path);
+	/* the line of its operation, else that of the innermost module around it */
+	kind.source = k->cpu_op == WS_NONE ? 0 : m->cpu_ops.source[k->cpu_op];
+	for (uint32_t path = kind.path; !kind.source && path != WS_NONE;
+	     path = m->ranges.paths[path].parent)
+		kind.source = m->ranges.paths[path].source;
+
 	if (kind.collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
 		kind.collective = m->cpu_ops.collective[k->cpu_op];
 	if (node) /* a replay is no start-up, but its capture mostly is */
@@ -235,76 +219,6 @@ static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct w
 }
 
 /* --- kernels ----------------------------------------------------------------------------- */
-
-/* call: its launch, NULL = none. */
-static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
-                            const struct ws_joined_call *call, struct ws_joined_kernel *k)
-{
-	const struct ws_model *m = j->m;
-	const struct ws_joined_range *range;
-	bool inherits;
-
-	if (k->cpu_op == WS_NONE && call)
-		k->cpu_op = ws_joined_call_op(m, call);
-	inherits = k->range == WS_NONE;
-	if (inherits)
-		k->range = inherited_range(&m->cpu_ops, k->cpu_op);
-	range = ws_joined_rows_range(j->rows, k->range);
-	if (inherits && range)
-		k->step = inherited_step(j->rows, range, k->step);
-	if (!range && call) {
-		take_range_of_process(j, k->call, &k->range, &k->step);
-		range = ws_joined_rows_range(j->rows, k->range);
-	}
-
-	const uint8_t launch_marks = range ? range->context->marks : 0;
-	const struct ws_graph_node *node =
-	        from->graph_node ? captured_node(j, m->configs[from->config].process,
-	                                         from->graph_node, call, from->start_ns)
-	                         : NULL;
-
-	if (node) {
-		if (node->range != WS_NONE && k->call != WS_NONE)
-			list_launched(j, k->call, k->range, node);
-		k->range = node->range != WS_NONE ? node->range : k->range;
-		k->cpu_op = node->cpu_op != WS_NONE ? node->cpu_op : k->cpu_op;
-		range = ws_joined_rows_range(j->rows, k->range);
-	} else {
-		j->m->leftovers.no_capture += from->graph_node && m->ngraph_nodes && !m->by_launch;
-	}
-
-	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;
-	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
-
-	/* nearly always equal to that of the previous kernel in such a range, if these fields are
-	 * equal */
-	if (k->cpu_op != WS_NONE || node || !kind || kind->config != from->config ||
-	    kind->timed != from->timed || kind->cut_off != from->cut_off || kind->is_captured ||
-	    kind->has_call != (k->call != WS_NONE) || kind->collective != from->collective)
-		kind = find_kind(j, from, context, node, launch_marks, k);
-	if (k->cpu_op == WS_NONE)
-		*last = kind;
-	k->kind = kind;
-}
-
-static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
-{
-	struct ws_leftovers *left = &j->m->leftovers;
-	const struct ws_kernel_kind *kind = k->kind;
-	const uint32_t op = ws_joined_rows_op_range(j->rows, k->range);
-
-	left->no_launch += k->call == WS_NONE;
-	left->no_range += k->call != WS_NONE && k->range == WS_NONE;
-	left->no_time += !kind->timed;
-	left->cut_off += kind->timed && kind->cut_off;
-	left->no_config += !kind->config;
-	left->unknown_class += !kind->class;
-	j->m->has_comm |= kind->class == WS_TEXT_COMM;
-	if (op == WS_NONE || j->launched[op])
-		return;
-	j->launched[op] = 1;
-	left->ops_without_kernel -= ws_joined_rows_range(j->rows, op)->is_counted;
-}
 
 /* Row of the call, WS_NONE. */
 static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t correlation,
@@ -334,99 +248,6 @@ static void forget_time(void *join, size_t i)
 	ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
 }
 
-/* Adds the next kernel as a row, and counts in the model what the join could not place. */
-static void kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from)
-{
-	const struct ws_config *config = &j->m->configs[from->config];
-	const uint32_t number =
-	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
-	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
-	enum ws_scope scope;
-	size_t overrun;
-	struct ws_joined_kernel k = {.start_ns = from->start_ns,
-	                             .dur_ns = from->dur_ns,
-	                             .call = number,
-	                             .range = call ? call->range : WS_NONE,
-	                             .cpu_op = from->cpu_op,
-	                             .step = call ? ws_joined_call_step(j->rows, j->m, call)
-	                                          : WS_NONE};
-
-	complete_kernel(j, from, call, &k);
-	count_unattributed(j, &k);
-	if (k.step != WS_NONE) {
-		j->work_of_step[k.step]++;
-		j->kernels_of_step[k.step]++;
-		j->gpu_ns_of_step[k.step] += k.dur_ns;
-	}
-	scope = ws_scope_of(j->m, k.step, k.kind->marks);
-	j->rows->in_scope[scope].kernels++;
-	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
-	overrun = ws_judge_kernel(&j->judge, from, call, &k, j->rows->nkernels);
-	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
-	if (overrun != SIZE_MAX)
-		forget_time(j, overrun);
-}
-
-static void join_work(struct ws_kernel_join *j, struct ws_work *w)
-{
-	const struct ws_model *m = j->m;
-	const struct ws_joined_call *call;
-	const struct ws_joined_range *range;
-	const struct ws_graph_node *node;
-
-	w->call = find_call(j, w->process, w->correlation, !w->no_time, w->start_ns);
-	call = ws_joined_rows_call(j->rows, w->call);
-	w->range = call ? call->range : WS_NONE;
-	w->step = call ? ws_joined_call_step(j->rows, m, call) : WS_NONE;
-	if (w->op == WS_NONE && call)
-		w->op = ws_joined_call_op(m, call);
-	if (w->range == WS_NONE) {
-		w->range = inherited_range(&m->cpu_ops, w->op);
-		range = ws_joined_rows_range(j->rows, w->range);
-		w->step = range ? inherited_step(j->rows, range, w->step) : w->step;
-	}
-	if (w->range == WS_NONE && call)
-		take_range_of_process(j, w->call, &w->range, &w->step);
-	range = ws_joined_rows_range(j->rows, w->range);
-	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
-	node = captured_node(j, w->process, w->graph_node, call, w->start_ns);
-	if (node) {
-		if (node->range != WS_NONE && call)
-			list_launched(j, w->call, w->range, node);
-		w->is_captured = true;
-		w->range = node->range != WS_NONE ? node->range : w->range;
-		w->op = node->cpu_op != WS_NONE ? node->cpu_op : w->op;
-		range = ws_joined_rows_range(j->rows, w->range);
-	}
-	w->path = range ? range->context->path : WS_NONE;
-	if (w->step != WS_NONE)
-		j->work_of_step[w->step]++;
-}
-
-/* All kernels are rows: the steps in which recording ended are no measured ones. */
-static void kernel_join_end(struct ws_kernel_join *j)
-{
-	struct ws_model *m = j->m;
-	uint8_t *was_measured;
-
-	WS_NEW(&j->temp, was_measured, m->nsteps);
-	for (uint32_t s = 0; s < m->nsteps; s++)
-		was_measured[s] = ws_step_is_measured(m, s);
-	ws_judge_end(&j->judge);
-	ws_steps_find_unfinished(m, j->work_of_step);
-	for (uint32_t s = 0; s < m->nsteps; s++) {
-		if (!was_measured[s] || ws_step_is_measured(m, s))
-			continue;
-		j->rows->in_scope[WS_SCOPE_STEPS].kernels -= j->kernels_of_step[s];
-		j->rows->in_scope[WS_SCOPE_STEPS].gpu_ns -= j->gpu_ns_of_step[s];
-		j->rows->in_scope[WS_SCOPE_OUTSIDE].kernels += j->kernels_of_step[s];
-		j->rows->in_scope[WS_SCOPE_OUTSIDE].gpu_ns += j->gpu_ns_of_step[s];
-	}
-	for (size_t i = 0; i < m->nwork; i++)
-		if (m->work[i].scope == WS_SCOPE_STEPS && !ws_step_is_measured(m, m->work[i].step))
-			m->work[i].scope = WS_SCOPE_OUTSIDE;
-}
-
 /* --- read --- */
 
 /* Makes joined rows from a pass: stores calls and ranges, then joins kernels to them. */
@@ -441,21 +262,18 @@ struct reading {
 	uint64_t last_id; /* id of the last call */
 };
 
-/* Is the record equal to the previous one, which returned at the same time? */
-static bool is_equal_call(const struct ws_joined_call *call, const struct ws_joined_call *before)
-{
-	return before && call->correlation && call->correlation == before->correlation &&
-	       call->start_ns == before->start_ns && call->dur_ns == before->dur_ns &&
-	       call->kind == before->kind;
-}
-
 static void take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
 {
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
+	const struct ws_joined_call *before = NULL;
 
-	if (call->correlation == reading->last_id && rows->ncalls &&
-	    is_equal_call(call, ws_joined_rows_call(rows, (uint32_t)rows->ncalls - 1))) {
+	/* is the record equal to the previous one, which returned at the same time? */
+	if (call->correlation == reading->last_id && rows->ncalls)
+		before = ws_joined_rows_call(rows, (uint32_t)rows->ncalls - 1);
+	if (before && call->correlation && call->correlation == before->correlation &&
+	    call->start_ns == before->start_ns && call->dur_ns == before->dur_ns &&
+	    call->kind == before->kind) {
 		*number = (uint32_t)rows->ncalls - 1;
 		(*reading->m)->soundness.broken[WS_LAW_ONCE].calls++;
 		return;
@@ -468,14 +286,103 @@ static void take_call(void *ctx, const struct ws_joined_call *call, uint32_t *nu
 	ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call);
 }
 
-static void take_kernel(void *ctx, const struct ws_pass_kernel *kernel)
+/* Adds the next kernel as a row, and counts in the model what the join could not place. */
+static void take_kernel(void *ctx, const struct ws_pass_kernel *from)
 {
 	struct reading *reading = ctx;
+	struct ws_kernel_join *j = &reading->join;
 
-	if (ws_judge_counts(&reading->join.judge, kernel))
-		kernel_join_add(&reading->join, kernel);
-	else
-		(*reading->m)->devices[(*reading->m)->configs[kernel->config].device].kernels--;
+	if (!ws_judge_counts(&j->judge, from)) {
+		(*reading->m)->devices[(*reading->m)->configs[from->config].device].kernels--;
+		return;
+	}
+
+	const struct ws_config *config = &j->m->configs[from->config];
+	const uint32_t number =
+	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
+	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
+	enum ws_scope scope;
+	size_t overrun;
+	struct ws_joined_kernel k = {.start_ns = from->start_ns,
+	                             .dur_ns = from->dur_ns,
+	                             .call = number,
+	                             .range = call ? call->range : WS_NONE,
+	                             .cpu_op = from->cpu_op,
+	                             .step = call ? ws_joined_call_step(j->rows, j->m, call)
+	                                          : WS_NONE};
+	const struct ws_model *m = j->m;
+	const struct ws_joined_range *range;
+	bool inherits;
+
+	if (k.cpu_op == WS_NONE && call)
+		k.cpu_op = ws_joined_call_op(m, call);
+	inherits = k.range == WS_NONE;
+	if (inherits)
+		k.range = inherited_range(&m->cpu_ops, k.cpu_op);
+	range = ws_joined_rows_range(j->rows, k.range);
+	if (inherits && range)
+		k.step = inherited_step(j->rows, range, k.step);
+	if (!range && call) {
+		take_range_of_process(j, k.call, &k.range, &k.step);
+		range = ws_joined_rows_range(j->rows, k.range);
+	}
+
+	const uint8_t launch_marks = range ? range->context->marks : 0;
+	const struct ws_graph_node *node =
+	        from->graph_node ? captured_node(j, m->configs[from->config].process,
+	                                         from->graph_node, call, from->start_ns)
+	                         : NULL;
+
+	if (node) {
+		if (node->range != WS_NONE && k.call != WS_NONE)
+			list_launched(j, k.call, k.range, node);
+		k.range = node->range != WS_NONE ? node->range : k.range;
+		k.cpu_op = node->cpu_op != WS_NONE ? node->cpu_op : k.cpu_op;
+		range = ws_joined_rows_range(j->rows, k.range);
+	} else {
+		j->m->leftovers.no_capture += from->graph_node && m->ngraph_nodes && !m->by_launch;
+	}
+
+	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;
+	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
+
+	/* nearly always equal to that of the previous kernel in such a range, if these fields are
+	 * equal */
+	if (k.cpu_op != WS_NONE || node || !kind || kind->config != from->config ||
+	    kind->timed != from->timed || kind->cut_off != from->cut_off || kind->is_captured ||
+	    kind->has_call != (k.call != WS_NONE) || kind->collective != from->collective)
+		kind = find_kind(j, from, context, node, launch_marks, &k);
+	if (k.cpu_op == WS_NONE)
+		*last = kind;
+	k.kind = kind;
+
+	struct ws_leftovers *left = &j->m->leftovers;
+	const uint32_t op = ws_joined_rows_op_range(j->rows, k.range);
+
+	left->no_launch += k.call == WS_NONE;
+	left->no_range += k.call != WS_NONE && k.range == WS_NONE;
+	left->no_time += !k.kind->timed;
+	left->cut_off += k.kind->timed && k.kind->cut_off;
+	left->no_config += !k.kind->config;
+	left->unknown_class += !k.kind->class;
+	j->m->has_comm |= k.kind->class == WS_TEXT_COMM;
+	if (op != WS_NONE && !j->launched[op]) {
+		j->launched[op] = 1;
+		left->ops_without_kernel -= ws_joined_rows_range(j->rows, op)->is_counted;
+	}
+
+	if (k.step != WS_NONE) {
+		j->work_of_step[k.step]++;
+		j->kernels_of_step[k.step]++;
+		j->gpu_ns_of_step[k.step] += k.dur_ns;
+	}
+	scope = ws_scope_of(j->m, k.step, k.kind->marks);
+	j->rows->in_scope[scope].kernels++;
+	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
+	overrun = ws_judge_kernel(&j->judge, from, call, &k, j->rows->nkernels);
+	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
+	if (overrun != SIZE_MAX)
+		forget_time(j, overrun);
 }
 
 /* Stores an ended range at the position of its begin, before those inside it. */
@@ -562,12 +469,6 @@ static bool is_closure(const struct runs *f, const struct ws_joined_range *range
 	       any_within(f->backward, f->nbackward, range->start_ns, range->end_ns);
 }
 
-static bool is_of_module(const struct ws_model *m, const struct ws_joined_range *range)
-{
-	return range->context->phase == WS_PHASE_OPTIMIZER &&
-	       m->ranges.paths[range->context->path].domain == WS_TEXT_MODULE_DOMAIN;
-}
-
 /* The phase known from the operation itself and its range; NULL = outside ranges. */
 static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
                                  const struct ws_joined_range *range)
@@ -585,7 +486,9 @@ static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
 		return WS_PHASE_BACKWARD;
 	if (computes_loss(name))
 		return WS_PHASE_LOSS;
-	if (f->has_backward[op] || (range && is_of_module(m, range)))
+	if (f->has_backward[op] ||
+	    (range && range->context->phase == WS_PHASE_OPTIMIZER &&
+	     m->ranges.paths[range->context->path].domain == WS_TEXT_MODULE_DOMAIN))
 		return WS_PHASE_FORWARD;
 	return range && range->context->phase != WS_PHASE_OTHER
 	               ? (enum ws_phase)range->context->phase
@@ -609,41 +512,6 @@ static bool is_interrupted(const struct runs *f, const struct phase_span *run, i
 	first = r->thread_first[own];
 	return any_within(r->start_ns + first, r->thread_first[own + 1] - first, run->end_ns,
 	                  until_ns);
-}
-
-/* Both are in order of threads and begins; *at is the position to continue. */
-static bool is_in_evaluation(const struct runs *f, uint32_t op, size_t *at)
-{
-	const struct ws_model *m = f->m;
-	const struct ws_op_tree *r = &m->cpu_ops.tree;
-	const struct ws_evaluation *e;
-
-	while (*at < m->nevaluations &&
-	       (m->steps[m->evaluations[*at].step].thread < r->thread[op] ||
-	        (m->steps[m->evaluations[*at].step].thread == r->thread[op] &&
-	         m->evaluations[*at].end_ns <= r->start_ns[op])))
-		++*at;
-	e = *at < m->nevaluations ? &m->evaluations[*at] : NULL;
-	return e && m->steps[e->step].thread == r->thread[op] && e->start_ns <= r->start_ns[op] &&
-	       r->end_ns[op] <= e->end_ns;
-}
-
-/* Sets the phase of each operation by itself; parents come before their children. */
-static void label_ops(struct runs *f)
-{
-	struct ws_cpu_ops *ops = &f->m->cpu_ops;
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < ops->tree.n; i++)
-		if (ops->forward[i] != WS_NONE)
-			f->backward[f->nbackward++] = ops->tree.start_ns[i];
-	ws_sort(f->backward, f->nbackward, sizeof(*f->backward), ws_by_time);
-	for (uint32_t i = 0; i < ops->tree.n; i++)
-		ops->phase[i] = is_in_evaluation(f, i, &at)
-		                        ? WS_PHASE_EVALUATION
-		                        : (uint8_t)phase_of_op(f, i,
-		                                               ws_joined_rows_range(f->rows,
-		                                                                    ops->range[i]));
 }
 
 uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t op)
@@ -745,64 +613,81 @@ static uint32_t step_of_range(const struct runs *f, const struct ws_joined_range
 	return step != WS_NONE && f->m->steps[step].thread == r->context->thread ? step : WS_NONE;
 }
 
-static void add_phases(struct runs *f, bool has_links)
-{
-	struct ws_model *m = f->m;
-	size_t nops = m->cpu_ops.tree.n;
-
-	WS_NEW(&f->temp, f->backward, nops);
-	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges + m->nevaluations);
-	if (has_links) {
-		label_ops(f);
-		find_runs(f);
-	}
-
-	/* Ranges that are the outermost of a phase in their step. */
-	for (uint32_t i = 0; i < f->rows->nranges; i++) {
-		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
-		const uint32_t step = step_of_range(f, &r);
-
-		if (step == WS_NONE || r.context->phase == WS_PHASE_OTHER)
-			continue;
-		parent = ws_joined_rows_range(f->rows, r.parent);
-		if (!parent || parent->context->phase != r.context->phase ||
-		    step_of_range(f, parent) != step)
-			f->spans[f->n++] =
-			        (struct phase_span){r.start_ns, r.end_ns, step,
-			                            is_closure(f, &r) ? RANK_OF_CLOSURE
-			                                              : r.context->phase};
-	}
-	for (size_t i = 0; i < m->nevaluations; i++)
-		f->spans[f->n++] =
-		        (struct phase_span){m->evaluations[i].start_ns, m->evaluations[i].end_ns,
-		                            m->evaluations[i].step,
-		                            RANK_OF_CLOSURE - 1 - WS_PHASE_EVALUATION};
-	ws_sort(f->spans, f->n, sizeof(*f->spans), by_step);
-	for (size_t i = 0, next; i < f->n; i = next) {
-		for (next = i + 1; next < f->n && f->spans[next].step == f->spans[i].step;)
-			next++;
-		split_step(&m->steps[f->spans[i].step], &f->spans[i], next - i);
-	}
-}
-
 static void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m)
 {
-	const struct ws_cpu_ops *ops = &m->cpu_ops;
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	const struct ws_op_tree *tree = &ops->tree;
 	struct runs f = {.m = m, .rows = rows};
-	size_t links = 0;
+	size_t links = 0, at = 0;
 
-	WS_NEW(&f.temp, f.has_backward, ops->tree.n);
-	for (uint32_t i = 0; i < ops->tree.n; i++)
+	WS_NEW(&f.temp, f.has_backward, tree->n);
+	for (uint32_t i = 0; i < tree->n; i++)
 		if (ops->forward[i] != WS_NONE) {
 			f.has_backward[ops->forward[i]] = 1;
 			links++;
 		}
-	for (uint32_t i = (uint32_t)ops->tree.n; i-- > 0;)
-		if (f.has_backward[i] && ops->tree.parent[i] != WS_NONE)
-			f.has_backward[ops->tree.parent[i]] = 1;
+	for (uint32_t i = (uint32_t)tree->n; i-- > 0;)
+		if (f.has_backward[i] && tree->parent[i] != WS_NONE)
+			f.has_backward[tree->parent[i]] = 1;
 	/* ranges outside ranges of a step got no step when they ended */
-	if (links || m->step_mark)
-		add_phases(&f, links > 0);
+	if (!links && !m->step_mark) {
+		ws_arena_free(&f.temp);
+		return;
+	}
+	WS_NEW(&f.temp, f.backward, tree->n);
+	WS_NEW(&f.temp, f.spans, tree->n + rows->nranges + m->nevaluations);
+	/* The phase of each operation by itself; parents come before their children. */
+	for (uint32_t i = 0; i < tree->n && links; i++)
+		if (ops->forward[i] != WS_NONE)
+			f.backward[f.nbackward++] = tree->start_ns[i];
+	ws_sort(f.backward, f.nbackward, sizeof(*f.backward), ws_by_time);
+	for (uint32_t i = 0; i < tree->n && links; i++) {
+		const int64_t start_ns = tree->start_ns[i];
+		const uint32_t thread = tree->thread[i];
+		const struct ws_evaluation *e;
+
+		/* both are in order of threads and begins */
+		while (at < m->nevaluations &&
+		       (m->steps[m->evaluations[at].step].thread < thread ||
+		        (m->steps[m->evaluations[at].step].thread == thread &&
+		         m->evaluations[at].end_ns <= start_ns)))
+			at++;
+		e = at < m->nevaluations ? &m->evaluations[at] : NULL;
+		ops->phase[i] =
+		        e && m->steps[e->step].thread == thread && e->start_ns <= start_ns &&
+		                        tree->end_ns[i] <= e->end_ns
+		                ? WS_PHASE_EVALUATION
+		                : (uint8_t)phase_of_op(&f, i,
+		                                       ws_joined_rows_range(rows, ops->range[i]));
+	}
+	if (links)
+		find_runs(&f);
+
+	/* Ranges that are the outermost of a phase in their step. */
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range r = *ws_joined_rows_range(rows, i), *parent;
+		const uint32_t step = step_of_range(&f, &r);
+
+		if (step == WS_NONE || r.context->phase == WS_PHASE_OTHER)
+			continue;
+		parent = ws_joined_rows_range(rows, r.parent);
+		if (!parent || parent->context->phase != r.context->phase ||
+		    step_of_range(&f, parent) != step)
+			f.spans[f.n++] = (struct phase_span){r.start_ns, r.end_ns, step,
+			                                     is_closure(&f, &r) ? RANK_OF_CLOSURE
+			                                                        : r.context->phase};
+	}
+	for (size_t i = 0; i < m->nevaluations; i++)
+		f.spans[f.n++] =
+		        (struct phase_span){m->evaluations[i].start_ns, m->evaluations[i].end_ns,
+		                            m->evaluations[i].step,
+		                            RANK_OF_CLOSURE - 1 - WS_PHASE_EVALUATION};
+	ws_sort(f.spans, f.n, sizeof(*f.spans), by_step);
+	for (size_t i = 0, next; i < f.n; i = next) {
+		for (next = i + 1; next < f.n && f.spans[next].step == f.spans[i].step;)
+			next++;
+		split_step(&m->steps[f.spans[i].step], &f.spans[i], next - i);
+	}
 	ws_arena_free(&f.temp);
 }
 
@@ -848,55 +733,13 @@ static uint32_t find_range(struct range_finder *f, uint32_t thread, int64_t time
 	return *in;
 }
 
-/* Sets the range and operation around each memory event, which are in order of time. */
-static void place_memory(struct ws_joined_rows *rows, struct ws_model *m)
-{
-	struct ws_arena temp = {0};
-	struct range_finder finder;
-
-	find_ranges_begin(&finder, rows, m, &temp);
-	for (size_t i = 0; i < m->nmemory; i++) {
-		struct ws_memory_event *e = &m->memory[i];
-
-		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
-		e->range = find_range(&finder, e->thread, e->time_ns);
-	}
-	ws_arena_free(&temp);
-}
-
-/* … and each captured node of a graph. */
-static void place_nodes(struct ws_joined_rows *rows, struct ws_model *m)
-{
-	struct ws_attribution *a = &m->attribution;
-	struct ws_arena temp = {0};
-	struct range_finder finder;
-	uint32_t *order;
-	int64_t *time_ns;
-
-	if (!m->ngraph_nodes)
-		return;
-	find_ranges_begin(&finder, rows, m, &temp);
-	WS_NEW(&temp, order, m->ngraph_nodes);
-	WS_NEW(&temp, time_ns, m->ngraph_nodes);
-	for (size_t i = 0; i < m->ngraph_nodes; i++)
-		time_ns[i] = m->graph_nodes[i].time_ns;
-	ws_order_identity(order, m->ngraph_nodes);
-	ws_order_by(order, time_ns, m->ngraph_nodes);
-	for (size_t i = 0; i < m->ngraph_nodes; i++) {
-		struct ws_graph_node *node = &m->graph_nodes[order[i]];
-
-		if (node->captured == order[i])
-			place_node(m, node, find_range(&finder, node->thread, node->time_ns));
-	}
-	ws_arena_free(&temp);
-	WS_NEW(&m->arena, a->launched, rows->ncalls);
-	memset(a->launched, 0xff, rows->ncalls * sizeof(*a->launched));
-}
-
 static void join_kernels(void *ctx, struct ws_model *m)
 {
 	struct reading *reading = ctx;
+	struct ws_kernel_join *j = &reading->join;
 	struct ws_joined_rows *rows = reading->rows;
+	struct ws_arena temp = {0};
+	struct range_finder finder;
 
 	rows->step_of = ws_xmalloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
 	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
@@ -909,27 +752,98 @@ static void join_kernels(void *ctx, struct ws_model *m)
 	ws_batches_find_flops(rows, m);
 	if (ws_framework_is_in(reading->r) || m->step_mark)
 		ws_framework_find_phases(rows, m);
-	place_memory(rows, m);
-	place_nodes(rows, m);
+	/* the range and operation around each memory event, which are in order of time */
+	find_ranges_begin(&finder, rows, m, &temp);
+	for (size_t i = 0; i < m->nmemory; i++) {
+		struct ws_memory_event *e = &m->memory[i];
+
+		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
+		e->range = find_range(&finder, e->thread, e->time_ns);
+	}
+	ws_arena_free(&temp);
+	/* … and each captured node of a graph */
+	if (m->ngraph_nodes) {
+		uint32_t *order;
+		int64_t *time_ns;
+
+		find_ranges_begin(&finder, rows, m, &temp);
+		WS_NEW(&temp, order, m->ngraph_nodes);
+		WS_NEW(&temp, time_ns, m->ngraph_nodes);
+		for (size_t i = 0; i < m->ngraph_nodes; i++)
+			time_ns[i] = m->graph_nodes[i].time_ns;
+		ws_order_identity(order, m->ngraph_nodes);
+		ws_order_by(order, time_ns, m->ngraph_nodes);
+		for (size_t i = 0; i < m->ngraph_nodes; i++) {
+			struct ws_graph_node *node = &m->graph_nodes[order[i]];
+			uint32_t innermost;
+
+			if (node->captured != order[i])
+				continue;
+			innermost = find_range(&finder, node->thread, node->time_ns);
+
+			/* it belongs to the range and operation in which the program captured it,
+			 * by the rules for a launch at that time */
+			node->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, node->thread,
+			                                node->time_ns, node->time_ns);
+			node->range = innermost != WS_NONE
+			                      ? innermost
+			                      : inherited_range(&m->cpu_ops, node->cpu_op);
+		}
+		ws_arena_free(&temp);
+		WS_NEW(&m->arena, m->attribution.launched, rows->ncalls);
+		memset(m->attribution.launched, 0xff,
+		       rows->ncalls * sizeof(*m->attribution.launched));
+	}
 
 	/* After all calls and ranges are rows, and steps and the framework's phases are known:
 	 * joins the model's copies. */
-	reading->join.m = m;
-	WS_NEW(&reading->join.temp, reading->join.launched, reading->join.rows->nranges);
-	WS_NEW(&reading->join.temp, reading->join.work_of_step, m->nsteps);
-	WS_NEW(&reading->join.temp, reading->join.kernels_of_step, m->nsteps);
-	WS_NEW(&reading->join.temp, reading->join.gpu_ns_of_step, m->nsteps);
-	m->leftovers.ops_without_kernel = reading->join.counted_ops;
-	ws_launches_of_rows(&reading->join.launches, reading->join.rows, m);
-	reading->join.judge.rows = reading->join.rows;
-	reading->join.judge.m = m;
-	reading->join.judge.forget_time = forget_time;
-	reading->join.judge.ctx = &reading->join;
-	ws_judge_begin(&reading->join.judge);
-	ws_judge_drop_equal_work(&reading->join.judge);
+	j->m = m;
+	WS_NEW(&j->temp, j->launched, rows->nranges);
+	WS_NEW(&j->temp, j->work_of_step, m->nsteps);
+	WS_NEW(&j->temp, j->kernels_of_step, m->nsteps);
+	WS_NEW(&j->temp, j->gpu_ns_of_step, m->nsteps);
+	m->leftovers.ops_without_kernel = j->counted_ops;
+	ws_launches_of_rows(&j->launches, rows, m);
+	j->judge.rows = rows;
+	j->judge.m = m;
+	j->judge.forget_time = forget_time;
+	j->judge.ctx = j;
+	ws_judge_begin(&j->judge);
+	ws_judge_drop_equal_work(&j->judge);
 	for (size_t i = 0; i < m->nwork; i++) {
-		join_work(&reading->join, &m->work[i]);
-		ws_judge_work(&reading->join.judge, &m->work[i]);
+		struct ws_work *w = &m->work[i];
+		const struct ws_joined_call *call;
+		const struct ws_joined_range *range;
+		const struct ws_graph_node *node;
+
+		w->call = find_call(j, w->process, w->correlation, !w->no_time, w->start_ns);
+		call = ws_joined_rows_call(rows, w->call);
+		w->range = call ? call->range : WS_NONE;
+		w->step = call ? ws_joined_call_step(rows, m, call) : WS_NONE;
+		if (w->op == WS_NONE && call)
+			w->op = ws_joined_call_op(m, call);
+		if (w->range == WS_NONE) {
+			w->range = inherited_range(&m->cpu_ops, w->op);
+			range = ws_joined_rows_range(rows, w->range);
+			w->step = range ? inherited_step(rows, range, w->step) : w->step;
+		}
+		if (w->range == WS_NONE && call)
+			take_range_of_process(j, w->call, &w->range, &w->step);
+		range = ws_joined_rows_range(rows, w->range);
+		w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
+		node = captured_node(j, w->process, w->graph_node, call, w->start_ns);
+		if (node) {
+			if (node->range != WS_NONE && call)
+				list_launched(j, w->call, w->range, node);
+			w->is_captured = true;
+			w->range = node->range != WS_NONE ? node->range : w->range;
+			w->op = node->cpu_op != WS_NONE ? node->cpu_op : w->op;
+			range = ws_joined_rows_range(rows, w->range);
+		}
+		w->path = range ? range->context->path : WS_NONE;
+		if (w->step != WS_NONE)
+			j->work_of_step[w->step]++;
+		ws_judge_work(&j->judge, w);
 	}
 }
 
@@ -938,6 +852,7 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 {
 	const struct ws_joined_sink sink = {reading, take_call, take_range, join_kernels,
 	                                    take_kernel};
+	struct ws_kernel_join *j = &reading->join;
 	struct ws_joined_rows *rows = reading->rows;
 	struct ws_spill_key device = {.key = device_of_kernel};
 
@@ -952,9 +867,29 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
 	ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range));
 	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));
-	kernel_join_end(&reading->join);
-	device.n = (*reading->m)->ndevices;
-	device.ctx = *reading->m;
+
+	/* All kernels are rows: the steps in which recording ended are no measured ones. */
+	struct ws_model *m = j->m;
+	uint8_t *was_measured;
+
+	WS_NEW(&j->temp, was_measured, m->nsteps);
+	for (uint32_t s = 0; s < m->nsteps; s++)
+		was_measured[s] = ws_step_is_measured(m, s);
+	ws_judge_end(&j->judge);
+	ws_steps_find_unfinished(m, j->work_of_step);
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		if (!was_measured[s] || ws_step_is_measured(m, s))
+			continue;
+		rows->in_scope[WS_SCOPE_STEPS].kernels -= j->kernels_of_step[s];
+		rows->in_scope[WS_SCOPE_STEPS].gpu_ns -= j->gpu_ns_of_step[s];
+		rows->in_scope[WS_SCOPE_OUTSIDE].kernels += j->kernels_of_step[s];
+		rows->in_scope[WS_SCOPE_OUTSIDE].gpu_ns += j->gpu_ns_of_step[s];
+	}
+	for (size_t i = 0; i < m->nwork; i++)
+		if (m->work[i].scope == WS_SCOPE_STEPS && !ws_step_is_measured(m, m->work[i].step))
+			m->work[i].scope = WS_SCOPE_OUTSIDE;
+	device.n = m->ndevices;
+	device.ctx = m;
 	ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel), rows->nkernels,
 	                   &device);
 	return WS_OK;

@@ -20,22 +20,6 @@ void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct w
 	ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges, &thread);
 }
 
-/* For all ranges at once, parents first: recursion could be as deep as the number of ranges. */
-static void find_op_ranges(struct ws_joined_rows *rows)
-{
-	ws_spill_open(&rows->op_ranges, rows->nranges * sizeof(uint32_t));
-	WS_EACH_RANGE(rows, i, range) {
-		uint32_t op = WS_NONE;
-
-		if (range->context->is_op)
-			op = i;
-		else if (range->context->op != WS_NONE)
-			op = *(const uint32_t *)ws_spill_row(&rows->op_ranges, sizeof(op),
-			                                     range->parent);
-		ws_spill_put(&rows->op_ranges, sizeof(op), i, &op);
-	}
-}
-
 uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(rows, number);
@@ -44,8 +28,22 @@ uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number)
 		return WS_NONE;
 	if (range->context->is_op)
 		return number;
-	if (!rows->op_ranges.data)
-		find_op_ranges(rows);
+	/* for all ranges at once, parents first: recursion could be as deep as the number of ranges
+	 */
+	if (!rows->op_ranges.data) {
+		ws_spill_open(&rows->op_ranges, rows->nranges * sizeof(uint32_t));
+		WS_EACH_RANGE(rows, i, r) {
+			uint32_t op = WS_NONE;
+
+			if (r->context->is_op)
+				op = i;
+			else if (r->context->op != WS_NONE)
+				op = *(const uint32_t *)ws_spill_row(&rows->op_ranges, sizeof(op),
+				                                     r->parent);
+			ws_spill_put(&rows->op_ranges, sizeof(op), i, &op);
+		}
+	}
+
 	return *(const uint32_t *)ws_spill_row(&rows->op_ranges, sizeof(uint32_t), number);
 }
 
@@ -205,18 +203,6 @@ uint32_t ws_launches_find(struct ws_launches *l, struct ws_call_key kernel)
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-/* The innermost batch with known sums around a range. */
-static bool batch_around(struct ws_joined_rows *rows, const struct ws_model *m, uint32_t range,
-                         struct ws_batch *batch)
-{
-	const struct ws_joined_range *r;
-
-	for (; (r = ws_joined_rows_range(rows, range)); range = r->parent)
-		if (ws_batch_of_name(m->texts[r->recorded], batch) && batch->has_sums)
-			return true;
-	return false;
-}
-
 /* Pairs that an operation with this number of queries computes: those of the whole batch, or of its
  * prompts or generation alone. False if the number fits none of these. */
 static bool find_pairs(const struct ws_batch *b, uint64_t queries, uint64_t *pairs)
@@ -251,10 +237,15 @@ void ws_batches_find_flops(struct ws_joined_rows *rows, struct ws_model *m)
 	for (size_t i = 0; i < ops->tree.n; i++) {
 		struct ws_op_config like = configs[ops->config[i]];
 		uint64_t pairs, flops, number;
+		const struct ws_joined_range *range;
 		struct ws_batch batch;
 
-		if (!like.flops_per_pair || !batch_around(rows, m, ops->range[i], &batch) ||
-		    !find_pairs(&batch, like.queries, &pairs) ||
+		/* the innermost batch with known sums around it */
+		range = like.flops_per_pair ? ws_joined_rows_range(rows, ops->range[i]) : NULL;
+		while (range &&
+		       !(ws_batch_of_name(m->texts[range->recorded], &batch) && batch.has_sums))
+			range = ws_joined_rows_range(rows, range->parent);
+		if (!range || !find_pairs(&batch, like.queries, &pairs) ||
 		    __builtin_mul_overflow(pairs, like.flops_per_pair, &flops) || flops > INT64_MAX)
 			continue;
 		number = ws_strtab_add(&known, (const uint64_t[]){ops->config[i], flops},

@@ -61,11 +61,6 @@ void ws_judged_streams_begin(struct ws_judged_streams *s, const struct ws_model 
 	ws_strtab_free(&streams);
 }
 
-static bool is_same_name(const struct ws_model *m, uint32_t config, uint32_t other)
-{
-	return config == other || m->configs[config].name == m->configs[other].name;
-}
-
 bool ws_judged_streams_has(const struct ws_judged_streams *s, const struct ws_model *m,
                            const struct ws_pass_kernel *k)
 {
@@ -73,7 +68,8 @@ bool ws_judged_streams_has(const struct ws_judged_streams *s, const struct ws_mo
 
 	return last->is_known && last->start_ns == k->start_ns && k->timed &&
 	       last->end_ns == k->start_ns + k->dur_ns && last->correlation == k->correlation &&
-	       is_same_name(m, k->config, last->config);
+	       (k->config == last->config ||
+	        m->configs[k->config].name == m->configs[last->config].name);
 }
 
 /* Kernels of one launch belong to a graph, whose branches run side by side. */
@@ -154,11 +150,6 @@ static void mark_call(struct ws_judge *j, uint32_t call)
 		j->has_work[call / 64] |= UINT64_C(1) << call % 64;
 }
 
-static bool is_marked(const struct ws_judge *j, uint32_t call)
-{
-	return j->has_work[call / 64] >> call % 64 & 1;
-}
-
 static void compare_with_launch(struct ws_judge *j, const struct ws_joined_call *call,
                                 const struct ws_joined_kernel *k)
 {
@@ -193,14 +184,6 @@ size_t ws_judge_kernel(struct ws_judge *j, const struct ws_pass_kernel *from,
 
 /* --- copies and fills ------------------------------------------------------------------------ */
 
-static bool is_equal_work(const struct ws_work *a, const struct ws_work *b)
-{
-	return a->start_ns == b->start_ns && a->dur_ns == b->dur_ns && a->bytes == b->bytes &&
-	       a->stream == b->stream && a->correlation == b->correlation &&
-	       a->process == b->process && a->device == b->device && a->kind == b->kind &&
-	       a->direction == b->direction && !a->no_time && !b->no_time;
-}
-
 void ws_judge_drop_equal_work(struct ws_judge *j)
 {
 	struct ws_broken_law *broken = &j->m->soundness.broken[WS_LAW_ONCE];
@@ -210,8 +193,16 @@ void ws_judge_drop_equal_work(struct ws_judge *j)
 	for (size_t i = 0; i < j->m->nwork; i++) {
 		bool is_equal = false;
 
-		for (size_t k = 1; k <= EQUAL_WORK_BACK && k <= n && !is_equal; k++)
-			is_equal = is_equal_work(&work[n - k], &work[i]);
+		for (size_t k = 1; k <= EQUAL_WORK_BACK && k <= n && !is_equal; k++) {
+			const struct ws_work *a = &work[n - k], *b = &work[i];
+
+			is_equal = a->start_ns == b->start_ns && a->dur_ns == b->dur_ns &&
+			           a->bytes == b->bytes && a->stream == b->stream &&
+			           a->correlation == b->correlation && a->process == b->process &&
+			           a->device == b->device && a->kind == b->kind &&
+			           a->direction == b->direction && !a->no_time && !b->no_time;
+		}
+
 		if (!is_equal) {
 			work[n++] = work[i];
 			continue;
@@ -255,25 +246,6 @@ struct hole_finder {
 	bool has_launches;
 };
 
-static void look_at_names(struct hole_finder *f)
-{
-	const struct ws_model *m = f->j->m;
-
-	WS_NEW(&f->j->arena, f->role, m->ntexts);
-	WS_NEW(&f->j->arena, f->captures, m->ntexts);
-	WS_NEW(&f->j->arena, f->last_ns, m->nprocesses);
-	WS_NEW(&f->j->arena, f->is_capturing, m->nthreads);
-	for (size_t i = 0; i < m->ntexts; i++) {
-		f->role[i] = (uint8_t)ws_launch_role_of(m->texts[i]);
-		f->captures[i] = ws_call_begins_capture(m->texts[i]) ? 1
-		                 : ws_call_ends_capture(m->texts[i]) ? 2
-		                                                     : 0;
-	}
-	for (size_t i = 0; i < m->nprocesses; i++)
-		for (int role = 0; role < WS_LAUNCH_ROLES; role++)
-			f->last_ns[i][role] = INT64_MIN;
-}
-
 /* Is this the only call of its process with its id? A runtime call makes a driver call with the
  * same id, and work is joined to one of the two. */
 static bool is_only_one(struct hole_finder *f, uint32_t row, const struct ws_joined_call *call)
@@ -292,60 +264,6 @@ static bool is_only_one(struct hole_finder *f, uint32_t row, const struct ws_joi
 		return false;
 	key.start_ns = INT64_MIN;
 	return ws_launches_find(&f->launches, key) == row;
-}
-
-/* A launch without work: it comes before a launch of its kind with work, or after all of them. */
-static void add_hole(struct hole_finder *f, const struct ws_joined_call *call)
-{
-	struct ws_broken_law *broken = &f->j->m->soundness.broken[WS_LAW_LAUNCH_HAS_WORK];
-	const uint32_t process = f->j->m->threads[call->kind->thread].process;
-	const int64_t last_ns = f->last_ns[process][f->role[call->kind->name]];
-	const uint32_t step = ws_joined_call_step(f->j->rows, f->j->m, call);
-
-	if (last_ns == INT64_MIN)
-		return;
-	if (call->start_ns > last_ns) {
-		if (f->role[call->kind->name] != WS_LAUNCHES_KERNELS)
-			return;
-		f->j->m->leftovers.launches_behind++;
-		if (step != WS_NONE)
-			f->j->m->steps[step].unfinished = true;
-		return;
-	}
-	note_first(broken, call->start_ns, call->kind->name);
-	broken->calls += f->role[call->kind->name] == WS_LAUNCHES_KERNELS;
-	broken->copies += f->role[call->kind->name] != WS_LAUNCHES_KERNELS;
-	spoil_step(f->j, step);
-}
-
-/* Scans all calls: those with work determine until when work was recorded; others are judged by
- * that. */
-static void look_at_calls(struct hole_finder *f)
-{
-	struct ws_joined_rows *rows = f->j->rows;
-	struct ws_soundness *s = &f->j->m->soundness;
-
-	WS_EACH_CALL(rows, i, call) {
-		const uint32_t name = call->kind->name, thread = call->kind->thread;
-		const uint8_t role = f->role[name];
-		int64_t *last_ns;
-
-		if (f->captures[name])
-			f->is_capturing[thread] = f->captures[name] == 1;
-		if (!role)
-			continue;
-		s->broken[WS_LAW_LAUNCH_HAS_WORK].judged += role == WS_LAUNCHES_KERNELS;
-		if (is_marked(f->j, i)) {
-			last_ns = &f->last_ns[f->j->m->threads[thread].process][role];
-			*last_ns = call->start_ns > *last_ns ? call->start_ns : *last_ns;
-		} else if (f->is_capturing[thread]) {
-			s->captured += role == WS_LAUNCHES_KERNELS;
-		} else if (call->correlation && !call->kind->failed &&
-		           (role == WS_LAUNCHES_KERNELS || call->dur_ns >= COPY_NS)) {
-			WS_GROW(f->workless, f->nworkless + 1, f->workless_capacity);
-			f->workless[f->nworkless++] = i;
-		}
-	}
 }
 
 /* --- records far away ------------------------------------------------------------------------ */
@@ -409,19 +327,6 @@ static void each_time(struct far_finder *f,
 		look(f, range->start_ns, range->is_open ? range->start_ns : range->end_ns);
 	for (size_t i = 0; i < m->cpu_ops.tree.n; i++)
 		look(f, m->cpu_ops.tree.start_ns[i], m->cpu_ops.tree.end_ns[i]);
-}
-
-/* Rows are nearly in order of time, so the middle row lies among most records. */
-static int64_t middle_of(struct ws_judge *j)
-{
-	struct ws_joined_rows *rows = j->rows;
-
-	if (rows->ncalls)
-		return ws_joined_rows_call(rows, (uint32_t)rows->ncalls / 2)->start_ns;
-	if (rows->nkernels)
-		return ws_joined_rows_kernel(rows, rows->nkernels / 2)->start_ns;
-	return rows->nranges ? ws_joined_rows_range(rows, (uint32_t)rows->nranges / 2)->start_ns
-	                     : j->m->begin_ns;
 }
 
 /* Is there a gap between near and far records of over FAR_TIMES the span of the near ones? */
@@ -508,7 +413,9 @@ static void leave_out_far(struct far_finder *f)
 
 static void find_far(struct ws_judge *j)
 {
+	struct ws_joined_rows *rows = j->rows;
 	const bool is_long = j->m->end_ns - j->m->begin_ns >= FAR_NS;
+
 	struct far_finder f = {.j = j,
 	                       .limit_ns = INT64_MAX,
 	                       .begin_ns = INT64_MAX,
@@ -518,7 +425,12 @@ static void find_far(struct ws_judge *j)
 	/* a wrong end does not extend the run either */
 	if (!is_long && !j->m->soundness.broken[WS_LAW_ONE_AT_A_TIME].kernels)
 		return;
-	f.middle_ns = middle_of(j);
+	/* rows are nearly in order of time, so the middle row lies among most records */
+	f.middle_ns = rows->ncalls ? ws_joined_rows_call(rows, (uint32_t)rows->ncalls / 2)->start_ns
+	              : rows->nkernels ? ws_joined_rows_kernel(rows, rows->nkernels / 2)->start_ns
+	              : rows->nranges
+	                      ? ws_joined_rows_range(rows, (uint32_t)rows->nranges / 2)->start_ns
+	                      : j->m->begin_ns;
 	each_time(&f, look_at_time);
 	found = is_long && has_far(&f);
 	each_time(&f, keep_time);
@@ -529,7 +441,6 @@ static void find_far(struct ws_judge *j)
 	if (found) {
 		/* Far records on the clock of a device are not counted as early; their time is
 		 * unknown. */
-		struct ws_joined_rows *rows = j->rows;
 		const struct ws_model *m = j->m;
 
 		j->m->soundness.broken[WS_LAW_BEFORE_LAUNCH] = (struct ws_broken_law){0};
@@ -549,62 +460,100 @@ static void find_far(struct ws_judge *j)
 
 /* --- consequences ---------------------------------------------------------------------------- */
 
-/* If most work of a device begins before its launch, shifts its times by the smallest amount that
- * corrects this, so that work lies in the steps that launched it, or nearly. */
-static void move_clocks(struct ws_judge *j)
-{
-	struct ws_joined_rows *rows = j->rows;
-	struct ws_model *m = j->m;
-	bool any = false;
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		if (2 * j->before[i] <= j->timed[i] || j->timed[i] < MOVE_FROM)
-			j->lead_ns[i] = 0;
-		any |= j->lead_ns[i] > 0;
-	}
-	if (!any)
-		return;
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		struct ws_joined_kernel k = *ws_joined_rows_kernel(rows, i);
-
-		k.start_ns += j->lead_ns[m->configs[k.kind->config].device];
-		ws_spill_put(&rows->kernels, sizeof(k), i, &k);
-		if (k.kind->timed)
-			ws_extend_time(m, k.start_ns, k.start_ns + k.dur_ns);
-	}
-	for (size_t i = 0; i < m->nwork; i++)
-		if (m->work[i].device < m->ndevices && !m->work[i].no_time)
-			m->work[i].start_ns += j->lead_ns[m->work[i].device];
-}
-
 void ws_judge_end(struct ws_judge *j)
 {
-	struct ws_soundness *s = &j->m->soundness;
+	struct ws_model *m = j->m;
+	struct ws_soundness *s = &m->soundness;
+	struct hole_finder f = {.j = j};
+	bool shifts = false;
 
 	find_far(j);
+	WS_NEW(&j->arena, f.role, m->ntexts);
+	WS_NEW(&j->arena, f.captures, m->ntexts);
+	WS_NEW(&j->arena, f.last_ns, m->nprocesses);
+	WS_NEW(&j->arena, f.is_capturing, m->nthreads);
+	for (size_t i = 0; i < m->ntexts; i++) {
+		f.role[i] = (uint8_t)ws_launch_role_of(m->texts[i]);
+		f.captures[i] = ws_call_begins_capture(m->texts[i]) ? 1
+		                : ws_call_ends_capture(m->texts[i]) ? 2
+		                                                    : 0;
+	}
+	for (size_t i = 0; i < m->nprocesses; i++)
+		for (int role = 0; role < WS_LAUNCH_ROLES; role++)
+			f.last_ns[i][role] = INT64_MIN;
+	/* Calls with work determine until when work was recorded; others are judged by that. */
+	WS_EACH_CALL(j->rows, i, call) {
+		const uint32_t name = call->kind->name, thread = call->kind->thread;
+		const uint8_t role = f.role[name];
+		int64_t *last_ns;
 
-	struct hole_finder f = {.j = j};
-
-	look_at_names(&f);
-	look_at_calls(&f);
+		if (f.captures[name])
+			f.is_capturing[thread] = f.captures[name] == 1;
+		if (!role)
+			continue;
+		s->broken[WS_LAW_LAUNCH_HAS_WORK].judged += role == WS_LAUNCHES_KERNELS;
+		if (j->has_work[i / 64] >> i % 64 & 1) {
+			last_ns = &f.last_ns[m->threads[thread].process][role];
+			*last_ns = call->start_ns > *last_ns ? call->start_ns : *last_ns;
+		} else if (f.is_capturing[thread]) {
+			s->captured += role == WS_LAUNCHES_KERNELS;
+		} else if (call->correlation && !call->kind->failed &&
+		           (role == WS_LAUNCHES_KERNELS || call->dur_ns >= COPY_NS)) {
+			WS_GROW(f.workless, f.nworkless + 1, f.workless_capacity);
+			f.workless[f.nworkless++] = i;
+		}
+	}
 	for (size_t i = 0; i < f.nworkless; i++) {
 		const struct ws_joined_call call = *ws_joined_rows_call(j->rows, f.workless[i]);
+		struct ws_broken_law *broken = &m->soundness.broken[WS_LAW_LAUNCH_HAS_WORK];
+		const uint32_t process = m->threads[call.kind->thread].process;
+		const int64_t last_ns = f.last_ns[process][f.role[call.kind->name]];
+		const uint32_t step = ws_joined_call_step(j->rows, m, &call);
 
-		if (is_only_one(&f, f.workless[i], &call))
-			add_hole(&f, &call);
+		/* A launch without work: it comes before a launch of its kind with work, or
+		 * after all of them. */
+		if (!is_only_one(&f, f.workless[i], &call) || last_ns == INT64_MIN)
+			continue;
+		if (call.start_ns > last_ns) {
+			if (f.role[call.kind->name] != WS_LAUNCHES_KERNELS)
+				continue;
+			m->leftovers.launches_behind++;
+			if (step != WS_NONE)
+				m->steps[step].unfinished = true;
+			continue;
+		}
+		note_first(broken, call.start_ns, call.kind->name);
+		broken->calls += f.role[call.kind->name] == WS_LAUNCHES_KERNELS;
+		broken->copies += f.role[call.kind->name] != WS_LAUNCHES_KERNELS;
+		spoil_step(j, step);
 	}
 	free(f.workless);
 	if (f.has_launches)
 		ws_launches_free(&f.launches);
-	for (size_t i = 0; i < j->m->ndevices; i++)
+	for (size_t i = 0; i < m->ndevices; i++)
 		s->broken[WS_LAW_BEFORE_LAUNCH].judged += j->timed[i];
 	s->clock_is_off = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) > 0;
-	if (s->clock_is_off)
-		move_clocks(j);
+
+	/* If most work of a device begins before its launch, shift its times by the smallest amount
+	 * that corrects this, so that work lies in the steps that launched it, or nearly. */
+	for (size_t i = 0; i < m->ndevices && s->clock_is_off; i++) {
+		if (2 * j->before[i] <= j->timed[i] || j->timed[i] < MOVE_FROM)
+			j->lead_ns[i] = 0;
+		shifts |= j->lead_ns[i] > 0;
+	}
+	for (size_t i = 0; i < j->rows->nkernels && shifts; i++) {
+		struct ws_joined_kernel k = *ws_joined_rows_kernel(j->rows, i);
+
+		k.start_ns += j->lead_ns[m->configs[k.kind->config].device];
+		ws_spill_put(&j->rows->kernels, sizeof(k), i, &k);
+		if (k.kind->timed)
+			ws_extend_time(m, k.start_ns, k.start_ns + k.dur_ns);
+	}
+	for (size_t i = 0; i < m->nwork && shifts; i++)
+		if (m->work[i].device < m->ndevices && !m->work[i].no_time)
+			m->work[i].start_ns += j->lead_ns[m->work[i].device];
 
 	/* Steps with records that break a law become unmeasured. */
-	struct ws_model *m = j->m;
-
 	m->nmeasured = 0;
 	for (uint32_t i = 0; i < m->nsteps; i++) {
 		m->steps[i].unsound = j->spoilt[i] && !m->steps[i].unfinished;
@@ -612,9 +561,9 @@ void ws_judge_end(struct ws_judge *j)
 	}
 	if (s->clock_is_off)
 		s->obstacle = "work begins before its launch, so the device's clock is off";
-	else if (ws_broken_count(&s->broken[WS_LAW_LAUNCH_HAS_WORK]) && !j->m->nmeasured)
+	else if (ws_broken_count(&s->broken[WS_LAW_LAUNCH_HAS_WORK]) && !m->nmeasured)
 		s->obstacle = "launches have no work in the trace";
-	else if (ws_broken_count(&s->broken[WS_LAW_ONE_AT_A_TIME]) && !j->m->nmeasured)
+	else if (ws_broken_count(&s->broken[WS_LAW_ONE_AT_A_TIME]) && !m->nmeasured)
 		s->obstacle = "ends of kernels are not believed";
 }
 

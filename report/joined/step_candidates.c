@@ -63,101 +63,6 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 	return (struct ws_bytes){out, n};
 }
 
-/* Names that are steps even if only one was recorded. */
-static bool is_known(struct ws_bytes name)
-{
-	static const char *const words[] = {"train_step", "training_step", "iteration",
-	                                    "Iteration",  "train_batch",   "inference_step",
-	                                    "execute_",   "step[",         "prefill[",
-	                                    "decode["};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (ws_bytes_begin(name, words[i]))
-			return true;
-	return false;
-}
-
-/* False for phases of a step, operations, layers and calls of libraries. */
-static bool may_be_step(const struct ws_model *m, const struct ws_path *path)
-{
-	/* CudnnConvolutionBackward, MmBackward0: what autograd runs for a layer */
-	static const char *const parts[] = {"*::*",      "nccl*",      "cublas*",    "cudnn*",
-	                                    "*Backward", "*Backward?", "*Backward??"};
-	const struct ws_bytes name = m->texts[path->name];
-
-	return path->depth < DEPTH_MAX && name.len && name.len < 128 &&
-	       !WS_NAME_IS_ONE_OF(name, parts) && !ws_name_marks_iteration(name) &&
-	       ws_label_phase(m, path->name) == WS_PHASE_OTHER && path->name != WS_TEXT_SETUP &&
-	       !ws_name_is_warm_up(name);
-}
-
-static void group_paths(struct finder *f)
-{
-	const struct ws_ranges *r = &f->m->ranges;
-
-	WS_NEW(f->arena, f->of_path, r->npaths);
-	WS_NEW(f->arena, f->path_ns, r->npaths);
-	WS_NEW(f->arena, f->group, r->npaths);
-	for (uint32_t i = 0; i < r->npaths; i++) {
-		struct ws_bytes pattern;
-		uint64_t id;
-
-		f->of_path[i] = WS_NONE;
-		if (!may_be_step(f->m, &r->paths[i]))
-			continue;
-		pattern = pattern_of(f->arena, f->m->texts[r->paths[i].name]);
-		if (!strcmp(pattern.ptr, "*"))
-			continue; /* it would match every range */
-		id = ws_strtab_add(&f->patterns, pattern.ptr, pattern.len);
-		if (id > f->ngroups)
-			f->group[f->ngroups++] =
-			        (struct group){.pattern = pattern, .depth = r->paths[i].depth};
-		f->of_path[i] = (uint32_t)id - 1;
-	}
-}
-
-/* Was it launched during a warm-up, by any thread? Autograd's thread runs the backward of a
- * warm-up. */
-static bool is_of_warm_up(const struct finder *f, const struct ws_joined_kernel *k)
-{
-	const struct ws_joined_call *call = ws_joined_rows_call(f->rows, k->call);
-
-	return k->kind->marks & WS_IN_WARM_UP ||
-	       (call &&
-	        ws_spans_inside(&f->warm_up, call->start_ns, call->start_ns + call->dur_ns));
-}
-
-static void sum_up(struct finder *f)
-{
-	const struct ws_ranges *r = &f->m->ranges;
-
-	WS_EACH_RANGE(f->rows, i, range) {
-		const uint32_t group = f->of_path[range->context->path];
-
-		if (range->context->marks & WS_IN_WARM_UP)
-			ws_spans_cover(&f->warm_up, range->start_ns, range->end_ns);
-		else if (group != WS_NONE)
-			f->group[group].count++;
-	}
-	ws_spans_merge(&f->warm_up);
-	WS_EACH_KERNEL(f->rows, i, k) {
-		if (!k->kind->timed || is_of_warm_up(f, k))
-			continue;
-		f->gpu_ns += k->dur_ns;
-		if (k->kind->path < r->npaths)
-			f->path_ns[k->kind->path] += k->dur_ns;
-	}
-	for (uint32_t i = 0; i < r->npaths; i++) {
-		uint32_t last = WS_NONE; /* nested ranges of one group count once */
-
-		for (uint32_t at = i; at != WS_NONE && f->path_ns[i]; at = r->paths[at].parent) {
-			if (f->of_path[at] != WS_NONE && f->of_path[at] != last)
-				f->group[f->of_path[at]].gpu_ns += f->path_ns[i];
-			last = f->of_path[at] != WS_NONE ? f->of_path[at] : last;
-		}
-	}
-}
-
 /* Order: more GPU time first, then outer ranges. */
 static bool is_better(const struct group *a, const struct group *b)
 {
@@ -166,33 +71,19 @@ static bool is_better(const struct group *a, const struct group *b)
 	return a->depth != b->depth ? a->depth < b->depth : a->count > b->count;
 }
 
-/* Adds the steps that the pattern gives: outermost, finished, and not warm-up. */
-static void add_spans(struct finder *f, struct ws_step_candidate *c)
-{
-	const struct ws_ranges *r = &f->m->ranges;
-	uint8_t *is_step; /* by path: it, or a parent, is a step */
-	uint8_t *is_outermost;
-
-	WS_NEW(f->arena, is_step, r->npaths);
-	WS_NEW(f->arena, is_outermost, r->npaths);
-	for (uint32_t i = 0; i < r->npaths; i++) {
-		const uint32_t parent = r->paths[i].parent;
-		const bool in_step = parent != WS_NONE && is_step[parent];
-
-		ws_step_is_path(f->m, r, i, c->pattern, &is_step[i]);
-		is_outermost[i] = is_step[i] && !in_step;
-		is_step[i] |= in_step;
-	}
-	WS_NEW(f->arena, c->span, f->rows->nranges);
-	WS_EACH_RANGE(f->rows, i, range)
-		if (is_outermost[range->context->path] && !range->is_open &&
-		    !(range->context->marks & WS_IN_WARM_UP))
-			c->span[c->count++] = (struct ws_span){range->start_ns, range->end_ns};
-}
-
 static void choose(struct finder *f, struct ws_step_candidates *out)
 {
+	/* steps even if only one was recorded */
+	static const char *const known[] = {"train_step*", "training_step*", "iteration*",
+	                                    "Iteration*",  "train_batch*",   "inference_step*",
+	                                    "execute_*",   "step[*",         "prefill[*",
+	                                    "decode[*"};
+
+	const struct ws_ranges *r = &f->m->ranges;
+
 	for (size_t n = 0; n < WS_STEP_CANDIDATES; n++) {
+		struct ws_step_candidate *c = &out->best[out->n];
+		uint8_t *is_step, *is_outermost; /* by path; is_step: it, or a parent */
 		struct group *best = NULL;
 
 		for (size_t i = 0; i < f->ngroups; i++) {
@@ -200,21 +91,38 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 
 			if (!((g->names > 1 && g->count > g->names) ||
 			      (out->times && g->count > MOST_IN_PERIOD * out->times)) &&
-			    (g->count > 1 || (g->count && is_known(g->pattern))) &&
+			    (g->count > 1 || (g->count && WS_NAME_IS_ONE_OF(g->pattern, known))) &&
 			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
 			    g->gpu_ns && (!best || is_better(g, best)))
 				best = g;
 		}
 		if (!best)
 			return;
-		out->best[out->n++] = (struct ws_step_candidate){
+		*c = (struct ws_step_candidate){
 		        .pattern = ws_arena_copy(f->arena, best->pattern.ptr, best->pattern.len),
 		        .gpu_ns = best->gpu_ns,
 		        .percent = 100 * (double)best->gpu_ns / (double)f->gpu_ns,
 		};
 		best->count = 0;
-		add_spans(f, &out->best[out->n - 1]);
-		out->n -= !out->best[out->n - 1].count;
+
+		/* Add the steps that the pattern gives: outermost, finished, and not warm-up. */
+		WS_NEW(f->arena, is_step, r->npaths);
+		WS_NEW(f->arena, is_outermost, r->npaths);
+		for (uint32_t i = 0; i < r->npaths; i++) {
+			const uint32_t parent = r->paths[i].parent;
+			const bool in_step = parent != WS_NONE && is_step[parent];
+
+			ws_step_is_path(f->m, r, i, c->pattern, &is_step[i]);
+			is_outermost[i] = is_step[i] && !in_step;
+			is_step[i] |= in_step;
+		}
+		WS_NEW(f->arena, c->span, f->rows->nranges);
+		WS_EACH_RANGE(f->rows, i, range)
+			if (is_outermost[range->context->path] && !range->is_open &&
+			    !(range->context->marks & WS_IN_WARM_UP))
+				c->span[c->count++] =
+				        (struct ws_span){range->start_ns, range->end_ns};
+		out->n += c->count > 0;
 	}
 }
 
@@ -223,15 +131,6 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 static const struct ws_config *config_of(const struct finder *f, size_t i)
 {
 	return &f->m->configs[ws_joined_rows_kernel(f->rows, i)->kind->config];
-}
-
-static double repeated_percent(const struct finder *f, size_t n, size_t period)
-{
-	size_t same = 0;
-
-	for (size_t i = period; i < n; i++)
-		same += config_of(f, i)->name == config_of(f, i - period)->name;
-	return n > period ? 100 * (double)same / (double)(n - period) : 0;
 }
 
 /* Distance from the middle kernel of a name to the next one; 0: there is none. */
@@ -252,33 +151,33 @@ static size_t distance_in_the_middle(const struct finder *f, size_t n, uint32_t 
 	return 0;
 }
 
-/* The rarest name that occurs at least three times and was not tried yet; 0: there is none. */
-static uint32_t rarest_name(const struct finder *f, const uint32_t *count)
-{
-	uint32_t rarest = 0;
-
-	for (uint32_t t = 0; t < f->m->ntexts; t++)
-		if (count[t] > 2 && (!rarest || count[t] < count[rarest]))
-			rarest = t;
-	return rarest;
-}
-
 /* For the first device: the distance of a rare name in the middle of the trace is the period. The
  * rarest name may occur only at the start, so several are tried. */
 static void find_period(struct finder *f, struct ws_step_candidates *out)
 {
-	uint32_t *count, name;
+	uint32_t *count;
 	size_t n = 0;
 
 	WS_NEW(f->arena, count, f->m->ntexts);
 	for (; n < f->rows->nkernels && config_of(f, n)->device == config_of(f, 0)->device; n++)
 		count[config_of(f, n)->name]++;
-	for (int tried = 0; tried < NAMES_TRIED && (name = rarest_name(f, count)); tried++) {
-		const size_t period = distance_in_the_middle(f, n, name, count[name]);
+	for (int tried = 0; tried < NAMES_TRIED; tried++) {
+		uint32_t name = 0; /* the rarest one of at least three kernels, not tried yet */
+		size_t period, same = 0;
 
+		for (uint32_t t = 0; t < f->m->ntexts; t++)
+			if (count[t] > 2 && (!name || count[t] < count[name]))
+				name = t;
+		if (!name)
+			return;
+		period = distance_in_the_middle(f, n, name, count[name]);
 		count[name] = 0;
 		/* a single repeated kernel has no steps */
-		if (period < 2 || n / period < 3 || repeated_percent(f, n, period) < REPEAT_PERCENT)
+		if (period < 2 || n / period < 3)
+			continue;
+		for (size_t i = period; i < n; i++)
+			same += config_of(f, i)->name == config_of(f, i - period)->name;
+		if (100 * (double)same / (double)(n - period) < REPEAT_PERCENT)
 			continue;
 		out->period = period;
 		out->times = n / period;
@@ -289,15 +188,43 @@ static void find_period(struct finder *f, struct ws_step_candidates *out)
 void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *rows,
                              struct ws_arena *arena, struct ws_step_candidates *out)
 {
+	/* phases of a step, operations, layers, calls of libraries, and what autograd runs for a
+	 * layer: CudnnConvolutionBackward, MmBackward0 */
+	static const char *const parts[] = {"*::*",      "nccl*",      "cublas*",    "cudnn*",
+	                                    "*Backward", "*Backward?", "*Backward??"};
+	const struct ws_ranges *r = &m->ranges;
 	struct finder f = {.m = m, .rows = rows, .arena = arena};
-
-	*out = (struct ws_step_candidates){0};
-	group_paths(&f);
-
-	/* Names that repeat because layers are numbered anew in each step are parts of the step. */
-	const struct ws_ranges *r = &f.m->ranges;
 	struct ws_strtab seen = {0}; /* group and name */
 
+	*out = (struct ws_step_candidates){0};
+	WS_NEW(arena, f.of_path, r->npaths);
+	WS_NEW(arena, f.path_ns, r->npaths);
+	WS_NEW(arena, f.group, r->npaths);
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		const struct ws_path *path = &r->paths[i];
+		const struct ws_bytes name = m->texts[path->name];
+		struct ws_bytes pattern;
+
+		uint64_t id;
+
+		f.of_path[i] = WS_NONE;
+		if (path->depth >= DEPTH_MAX || !name.len || name.len >= 128 ||
+		    WS_NAME_IS_ONE_OF(name, parts) || ws_name_marks_iteration(name) ||
+		    ws_label_phase(m, path->name) != WS_PHASE_OTHER ||
+		    path->name == WS_TEXT_SETUP || ws_name_is_warm_up(name))
+			continue;
+		pattern = pattern_of(arena, name);
+
+		if (!strcmp(pattern.ptr, "*"))
+			continue; /* it would match every range */
+		id = ws_strtab_add(&f.patterns, pattern.ptr, pattern.len);
+		if (id > f.ngroups)
+			f.group[f.ngroups++] =
+			        (struct group){.pattern = pattern, .depth = r->paths[i].depth};
+		f.of_path[i] = (uint32_t)id - 1;
+	}
+
+	/* Names that repeat because layers are numbered anew in each step are parts of the step. */
 	for (uint32_t i = 0; i < r->npaths; i++) {
 		const uint32_t key[] = {f.of_path[i], r->paths[i].name};
 		const size_t before = seen.used;
@@ -308,7 +235,37 @@ void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *ro
 		f.group[f.of_path[i]].names += seen.used > before;
 	}
 	ws_strtab_free(&seen);
-	sum_up(&f);
+	WS_EACH_RANGE(rows, i, range) {
+		const uint32_t group = f.of_path[range->context->path];
+
+		if (range->context->marks & WS_IN_WARM_UP)
+			ws_spans_cover(&f.warm_up, range->start_ns, range->end_ns);
+		else if (group != WS_NONE)
+			f.group[group].count++;
+	}
+	ws_spans_merge(&f.warm_up);
+	WS_EACH_KERNEL(rows, i, k) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, k->call);
+
+		/* launched during a warm-up, by any thread? Autograd's thread runs the backward of
+		 * a warm-up */
+		if (!k->kind->timed || k->kind->marks & WS_IN_WARM_UP ||
+		    (call &&
+		     ws_spans_inside(&f.warm_up, call->start_ns, call->start_ns + call->dur_ns)))
+			continue;
+		f.gpu_ns += k->dur_ns;
+		if (k->kind->path < r->npaths)
+			f.path_ns[k->kind->path] += k->dur_ns;
+	}
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		uint32_t last = WS_NONE; /* nested ranges of one group count once */
+
+		for (uint32_t at = i; at != WS_NONE && f.path_ns[i]; at = r->paths[at].parent) {
+			if (f.of_path[at] != WS_NONE && f.of_path[at] != last)
+				f.group[f.of_path[at]].gpu_ns += f.path_ns[i];
+			last = f.of_path[at] != WS_NONE ? f.of_path[at] : last;
+		}
+	}
 	find_period(&f, out);
 	choose(&f, out);
 	ws_strtab_free(&f.patterns);

@@ -57,18 +57,13 @@ static int signature(const char *mangled, struct sink *sink)
 	       !sink->is_full;
 }
 
-static bool is_mangled(const char *name, size_t len)
-{
-	return len > 2 && len <= WS_DEMANGLE_MAX_BYTES && !memcmp(name, "_Z", 2) &&
-	       !memchr(name, '\0', len);
-}
-
 void ws_demangle(const char *name, size_t len, struct ws_buf *out)
 {
 	char mangled[WS_DEMANGLE_MAX_BYTES + 1];
 	struct sink sink = {.out = out};
 
-	if (!is_mangled(name, len)) {
+	if (len <= 2 || len > WS_DEMANGLE_MAX_BYTES || memcmp(name, "_Z", 2) != 0 ||
+	    memchr(name, '\0', len)) {
 		ws_buf_put(out, name, len);
 		return;
 	}
@@ -118,11 +113,6 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'f');
-}
-
 static bool starts_with(const char *p, const char *end, const char *what)
 {
 	for (; *what; what++, p++)
@@ -148,22 +138,10 @@ static size_t anonymous_id(const char *p, const char *end)
 	if (q == end || !ws_name_is_word(*q))
 		return strlen(prefix);
 	q += strlen(mark);
-	for (int i = 0; i < 8 && q < end && is_hex(*q); i++)
-		q++;
+	for (int i = 0; i < 8 && q < end; i++, q++)
+		if (!(*q >= '0' && *q <= '9') && !(lower(*q) >= 'a' && lower(*q) <= 'f'))
+			break;
 	return (size_t)(q - p);
-}
-
-/* The replacement at p, and the length of the replaced text; NULL if there is none. */
-static const char *replacement(const char *p, const char *end, size_t *len)
-{
-	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++) {
-		if (starts_with(p, end, replaced[i].from)) {
-			*len = strlen(replaced[i].from);
-			return replaced[i].to;
-		}
-	}
-	*len = anonymous_id(p, end);
-	return *len ? "anon" : NULL;
 }
 
 size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size)
@@ -174,9 +152,16 @@ size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size)
 	if (starts_with(p, end, "void "))
 		p += strlen("void ");
 	while (p < end && n + 1 < size) {
-		size_t taken;
-		const char *to = replacement(p, end, &taken);
+		const char *to = NULL;
+		size_t taken = 0;
 
+		for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced) && !to; i++)
+			if (starts_with(p, end, replaced[i].from)) {
+				taken = strlen(replaced[i].from);
+				to = replaced[i].to;
+			}
+		if (!to && (taken = anonymous_id(p, end)))
+			to = "anon";
 		if (!to) {
 			out[n++] = *p ? lower(*p) : ' ';
 			p++;
@@ -244,11 +229,6 @@ static void parse_tile(const char *name, struct ws_kernel_traits *out)
 	}
 }
 
-static bool is_letter(char c)
-{
-	return c >= 'a' && c <= 'z';
-}
-
 static void parse_arch(const char *name, struct ws_kernel_traits *out)
 {
 	static const struct {
@@ -265,7 +245,7 @@ static void parse_arch(const char *name, struct ws_kernel_traits *out)
 			const char *q = p + strlen(words[i].word);
 			unsigned v = words[i].arch;
 
-			if (p > name && is_letter(p[-1]))
+			if (p > name && p[-1] >= 'a' && p[-1] <= 'z')
 				continue;
 			if (!v)
 				v = number(&q);
@@ -331,22 +311,6 @@ struct ws_classifier {
 
 /* --- rules ------------------------------------------------------------------- */
 
-static int attribute_of(struct ws_text word)
-{
-	for (int a = 0; a < ATTR_COUNT; a++)
-		if (ws_text_is(word, attributes[a].name))
-			return a;
-	return -1;
-}
-
-static int value_of(enum attribute attribute, struct ws_text word)
-{
-	for (int v = 0; v < attributes[attribute].nvalues; v++)
-		if (ws_text_is(word, attributes[attribute].values[v]))
-			return v;
-	return -1;
-}
-
 static enum ws_status compile(struct rule *r, struct ws_err *err)
 {
 	struct ws_err cause;
@@ -373,15 +337,19 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 		c->rules[c->nrules] = (struct rule){.line = n, .is_users = from_user};
 		struct rule *r = &c->rules[c->nrules];
 		struct ws_text attribute = ws_text_word(&line), value = ws_text_word(&line);
-		int a = attribute_of(attribute), v;
+		int a = 0, v = 0;
 
-		WS_FAIL_IF(a < 0, err, USAGE,
+		while (a < ATTR_COUNT && !ws_text_is(attribute, attributes[a].name))
+			a++;
+		WS_FAIL_IF(a == ATTR_COUNT, err, USAGE,
 		           "class rules, line %u: '%.*s' is not one of class, tensor, direction, "
 		           "dtype, call",
 		           r->line, WS_TEXT_SHOWN(attribute));
-		v = value_of((enum attribute)a, value);
-		WS_FAIL_IF(v < 0, err, USAGE, "class rules, line %u: '%.*s' is not a value of %s",
-		           r->line, WS_TEXT_SHOWN(value), attributes[a].name);
+		while (v < attributes[a].nvalues && !ws_text_is(value, attributes[a].values[v]))
+			v++;
+		WS_FAIL_IF(v == attributes[a].nvalues, err, USAGE,
+		           "class rules, line %u: '%.*s' is not a value of %s", r->line,
+		           WS_TEXT_SHOWN(value), attributes[a].name);
 		WS_FAIL_IF(line.pos == line.end, err, USAGE,
 		           "class rules, line %u: no pattern after '%.*s'", r->line,
 		           WS_TEXT_SHOWN(value));
@@ -433,26 +401,6 @@ void ws_classifier_free(struct ws_classifier *c)
 
 /* --- a name ------------------------------------------------------------------ */
 
-/* Class of ws_<class>_…, or -1. The longest class counts: conv_aux before conv. */
-static int own_class(const char *name)
-{
-	size_t best_len = 0;
-	int best = -1;
-
-	if (strncmp(name, "ws_", 3))
-		return -1;
-	for (int i = 0; i < WS_CLASS_COUNT; i++) {
-		size_t len = strlen(class_names[i]);
-
-		if (len > best_len && !strncmp(name + 3, class_names[i], len) &&
-		    name[3 + len] == '_') {
-			best_len = len;
-			best = i;
-		}
-	}
-	return best;
-}
-
 /* The value of the first matching rule about an attribute: user rules search the whole name,
  * built-in rules only its relevant part. */
 static int decide(struct ws_classifier *c, enum attribute attribute, const char *name,
@@ -473,56 +421,6 @@ static int decide(struct ws_classifier *c, enum attribute attribute, const char 
 	return attributes[attribute].otherwise;
 }
 
-/* name, function: normalised. Runs in the C locale. */
-static void apply_rules(struct ws_classifier *c, const char *name, const char *function,
-                        struct ws_kernel_traits *out)
-{
-	int own = own_class(name);
-
-	memset(out, 0, sizeof(*out));
-	out->op_class = (enum ws_op_class)(own < 0 ? decide(c, ATTR_CLASS, name, function) : own);
-	out->direction = (enum ws_name_direction)decide(c, ATTR_DIRECTION, name, name);
-	out->dtype = (enum ws_name_dtype)decide(c, ATTR_DTYPE, name, name);
-	if (out->op_class == WS_CLASS_ATTENTION)
-		out->call = (enum ws_name_call)decide(c, ATTR_CALL, name, function);
-	out->tensor = WS_TENSOR_NOT_APPLICABLE;
-	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV ||
-	    out->op_class == WS_CLASS_ATTENTION)
-		out->tensor = (enum ws_tensor)decide(c, ATTR_TENSOR, name, name);
-	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV) {
-		/* Fill tile_m, tile_n, align and arch from a normalised gemm or conv name. */
-		parse_tile(name, out);
-		/* "_align4" of CUTLASS, "_aligna4_alignc4" of xmma: the least of them. */
-		static const char word[] = "_align";
-
-		for (const char *p = strstr(name, word); p; p = strstr(p, word)) {
-			p += strlen(word);
-			if (*p >= 'a' && *p <= 'c')
-				p++;
-			unsigned v = number(&p);
-			if (v && (!out->align || v < out->align))
-				out->align = v;
-		}
-		parse_arch(name, out);
-	}
-}
-
-/*
- * The part of a demangled name for class rules: the function's name and namespace, and for a frame
- * the template arguments, which name the function that it runs. Never parameters or a return type:
- * a kernel with a random state as parameter may not draw random numbers.
- */
-static void normalise_function(struct ws_bytes name, char *out, size_t size)
-{
-	char *function = ws_xmalloc(name.len + 1);
-	struct ws_bytes counts = {function, ws_name_function(name, function)};
-
-	if (ws_name_frame(counts) != WS_NAME_NO_FRAME)
-		counts = ws_name_signature(name);
-	ws_name_normalise(counts.ptr, counts.len, out, size);
-	free(function);
-}
-
 void ws_classify(struct ws_classifier *c, const char *name, size_t len,
                  struct ws_kernel_traits *out)
 {
@@ -538,9 +436,58 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 	ws_demangle(name, len, &c->demangled);
 	struct ws_bytes readable = (struct ws_bytes){c->demangled.data, c->demangled.len};
 	ws_name_normalise(readable.ptr, readable.len, normal, sizeof(normal));
-	normalise_function(readable, function, sizeof(function));
+	/*
+	 * The part for class rules: the function's name and namespace, and for a frame the template
+	 * arguments, which name the function that it runs. Never parameters or a return type: a
+	 * kernel with a random state as parameter may not draw random numbers.
+	 */
+	char *room = ws_xmalloc(readable.len + 1);
+	struct ws_bytes counts = {room, ws_name_function(readable, room)};
 
-	apply_rules(c, normal, function, out);
+	if (ws_name_frame(counts) != WS_NAME_NO_FRAME)
+		counts = ws_name_signature(readable);
+	ws_name_normalise(counts.ptr, counts.len, function, sizeof(function));
+	free(room);
+	/* the class of ws_<class>_…, or -1; the longest class counts: conv_aux before conv */
+	size_t own_len = 0;
+	int own = -1;
+
+	for (int i = 0; i < WS_CLASS_COUNT && !strncmp(normal, "ws_", 3); i++) {
+		const size_t class_len = strlen(class_names[i]);
+
+		if (class_len > own_len && !strncmp(normal + 3, class_names[i], class_len) &&
+		    normal[3 + class_len] == '_') {
+			own_len = class_len;
+			own = i;
+		}
+	}
+
+	memset(out, 0, sizeof(*out));
+	out->op_class = (enum ws_op_class)(own < 0 ? decide(c, ATTR_CLASS, normal, function) : own);
+	out->direction = (enum ws_name_direction)decide(c, ATTR_DIRECTION, normal, normal);
+	out->dtype = (enum ws_name_dtype)decide(c, ATTR_DTYPE, normal, normal);
+	if (out->op_class == WS_CLASS_ATTENTION)
+		out->call = (enum ws_name_call)decide(c, ATTR_CALL, normal, function);
+	out->tensor = WS_TENSOR_NOT_APPLICABLE;
+	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV ||
+	    out->op_class == WS_CLASS_ATTENTION)
+		out->tensor = (enum ws_tensor)decide(c, ATTR_TENSOR, normal, normal);
+	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV) {
+		/* Fill tile_m, tile_n, align and arch from the name of a gemm or conv. */
+		parse_tile(normal, out);
+		/* "_align4" of CUTLASS, "_aligna4_alignc4" of xmma: the least of them. */
+		static const char word[] = "_align";
+
+		for (const char *p = strstr(normal, word); p; p = strstr(p, word)) {
+			p += strlen(word);
+			if (*p >= 'a' && *p <= 'c')
+				p++;
+			unsigned v = number(&p);
+			if (v && (!out->align || v < out->align))
+				out->align = v;
+		}
+		parse_arch(normal, out);
+	}
 	ws_strtab_add(&c->names, name, len);
 	c->traits[c->ntraits++] = *out;
 }

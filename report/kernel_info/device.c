@@ -68,14 +68,6 @@ static bool parse_number(struct ws_text word, double *out)
 	return n && word.pos[-1] != '.' && digits;
 }
 
-static int kind_of(struct ws_text word)
-{
-	for (int i = 0; i < WS_PEAK_COUNT; i++)
-		if (ws_text_is(word, kinds[i].name))
-			return i;
-	return -1;
-}
-
 static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len, int from_user,
                                struct ws_err *err)
 {
@@ -106,10 +98,12 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 		           n);
 		while (part.pos < part.end) {
 			struct ws_text name = ws_text_word(&part), value = ws_text_word(&part);
-			int kind = kind_of(name);
 			double number;
+			int kind = 0;
 
-			WS_FAIL_IF(kind < 0, err, USAGE,
+			while (kind < WS_PEAK_COUNT && !ws_text_is(name, kinds[kind].name))
+				kind++;
+			WS_FAIL_IF(kind == WS_PEAK_COUNT, err, USAGE,
 			           "device peaks, line %u: '%.*s' is not one of fp32, tf32, fp16, "
 			           "bf16, fp8, "
 			           "memory",
@@ -261,15 +255,6 @@ bool ws_device_facts_set(struct ws_device_facts *facts, const char *attr, size_t
 	return 0;
 }
 
-static const struct capability *capability_of(const struct ws_device_facts *facts)
-{
-	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities); i++)
-		if (capabilities[i].major == facts->compute_capability_major &&
-		    capabilities[i].minor == facts->compute_capability_minor)
-			return &capabilities[i];
-	return NULL;
-}
-
 static uint32_t recorded_or(int64_t recorded, uint32_t otherwise)
 {
 	return recorded < 0 ? otherwise : (uint32_t)recorded;
@@ -277,11 +262,16 @@ static uint32_t recorded_or(int64_t recorded, uint32_t otherwise)
 
 bool ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits *limits)
 {
-	const struct capability *c = capability_of(facts);
+	const struct capability *c = capabilities,
+	                        *end = c + sizeof(capabilities) / sizeof(*capabilities);
 
 	memset(limits, 0, sizeof(*limits));
-	if (!c || facts->sm_count < 0)
+	while (c < end && (c->major != facts->compute_capability_major ||
+	                   c->minor != facts->compute_capability_minor))
+		c++;
+	if (c == end || facts->sm_count < 0)
 		return false;
+
 	*limits = (struct ws_sm_limits){
 	        .major = c->major,
 	        .minor = c->minor,
@@ -329,26 +319,20 @@ static uint64_t registers_limit(const struct ws_sm_limits *l, uint64_t registers
 	return warps_per_partition * l->sub_partitions / warps;
 }
 
-static uint64_t shared_limit(const struct ws_sm_limits *l, uint64_t shared_bytes,
-                             uint32_t per_block_bytes)
-{
-	uint64_t taken =
-	        round_up(shared_bytes + l->shared_reserved_bytes, l->shared_granularity_bytes);
-
-	if (taken > (uint64_t)per_block_bytes + l->shared_reserved_bytes)
-		return 0;
-	return taken ? l->shared_per_sm_bytes / taken : UINT64_MAX;
-}
-
 /* Number of blocks that fit on an SM with this limit of shared memory per block. */
 static uint32_t blocks_that_fit(const struct ws_sm_limits *l, const struct ws_launch_shape *s,
                                 uint64_t threads, uint32_t shared_per_block_bytes)
 {
 	const uint64_t warps = round_up(threads, WARP_THREADS) / WARP_THREADS;
+	const uint64_t shared =
+	        round_up(s->shared_bytes + l->shared_reserved_bytes, l->shared_granularity_bytes);
 	const uint64_t limit[] = {
 	        l->threads_per_sm / WARP_THREADS / warps,
 	        registers_limit(l, s->registers, warps),
-	        shared_limit(l, s->shared_bytes, shared_per_block_bytes),
+	        shared > shared_per_block_bytes + (uint64_t)l->shared_reserved_bytes ? 0
+	        : shared ? l->shared_per_sm_bytes / shared
+	                 : UINT64_MAX,
+
 	        l->blocks_per_sm,
 	};
 	uint64_t least = UINT64_MAX;

@@ -25,28 +25,6 @@ static int64_t cost_of(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? -1 : (int64_t)sum;
 }
 
-/* Sets mask and packed sequences of attention, for which the record has no columns. */
-static void set_attention(const struct ws_model *m, const struct ws_row_op_config *r,
-                          struct ws_op_config *c)
-{
-	const struct ws_op_desc desc = {.name = m->texts[ws_model_text(m, r->name)],
-	                                .dims = m->texts[ws_model_text(m, r->dims)],
-	                                .types = m->texts[ws_model_text(m, r->types)],
-	                                .strides = m->texts[ws_model_text(m, r->strides)],
-	                                .inputs = m->texts[ws_model_text(m, r->inputs)]};
-	struct ws_op_cost cost;
-
-	if (r->kind != WS_NVTX_OP_ATTENTION &&
-	    (r->kind != WS_NVTX_OP_OTHER || ws_bytes_begin(desc.name, "aten::")))
-		return;
-	ws_op_cost(&desc, &cost);
-	c->queries = cost.queries;
-	c->flops_per_pair = cost.flops_per_pair;
-	c->mask = (uint8_t)cost.mask;
-	if (cost.mask != WS_MASK_NOT_KNOWN && cost.known != WS_COST_NONE)
-		c->flops_needed = cost_of(cost.flops_needed, 0);
-}
-
 static void on_config(void *loader, const void *row)
 {
 	const struct ws_row_op_config *r = row;
@@ -54,6 +32,11 @@ static void on_config(void *loader, const void *row)
 	struct ws_model *m = l->m;
 	uint32_t at = (uint32_t)m->cpu_ops.nconfigs++;
 	struct ws_op_config *c = &m->cpu_ops.configs[at];
+	const struct ws_op_desc desc = {.name = m->texts[ws_model_text(m, r->name)],
+	                                .dims = m->texts[ws_model_text(m, r->dims)],
+	                                .types = m->texts[ws_model_text(m, r->types)],
+	                                .strides = m->texts[ws_model_text(m, r->strides)],
+	                                .inputs = m->texts[ws_model_text(m, r->inputs)]};
 
 	*c = (struct ws_op_config){
 	        .has_dims = r->dims != 0,
@@ -69,7 +52,19 @@ static void on_config(void *loader, const void *row)
 		c->flops = cost_of(r->flops, 0);
 	if (r->cost == WS_COST_FLOPS_AND_BYTES)
 		c->bytes = cost_of(r->bytes_read, r->bytes_written);
-	set_attention(m, r, c);
+	if (r->kind == WS_NVTX_OP_ATTENTION ||
+	    (r->kind == WS_NVTX_OP_OTHER && !ws_bytes_begin(desc.name, "aten::"))) {
+		struct ws_op_cost cost;
+
+		/* mask and packed sequences of attention, for which the record has no columns */
+		ws_op_cost(&desc, &cost);
+		c->queries = cost.queries;
+		c->flops_per_pair = cost.flops_per_pair;
+		c->mask = (uint8_t)cost.mask;
+		if (cost.mask != WS_MASK_NOT_KNOWN && cost.known != WS_COST_NONE)
+			c->flops_needed = cost_of(cost.flops_needed, 0);
+	}
+
 	c->kind = enum_text(m, WS_COL_op_config_kind, r->kind);
 	c->name = ws_steady_text(m, ws_model_text(m, r->name));
 	c->direction = enum_text(m, WS_COL_op_config_direction, r->direction);
@@ -85,97 +80,6 @@ struct op_sequence {
 	int64_t number;          /* -1 = not recorded */
 	uint64_t forward_thread; /* 0: not a backward operation */
 };
-
-static void allocate(struct ws_model *m, size_t rows)
-{
-	struct ws_cpu_ops *ops = &m->cpu_ops;
-	struct ws_op_tree *r = &ops->tree;
-
-	r->n = rows;
-	WS_NEW(&m->arena, r->start_ns, rows);
-	WS_NEW(&m->arena, r->end_ns, rows);
-	WS_NEW(&m->arena, r->thread, rows);
-	WS_NEW(&m->arena, r->name, rows);
-	WS_NEW(&m->arena, r->parent, rows);
-	WS_NEW(&m->arena, ops->config, rows);
-	WS_NEW(&m->arena, ops->external, rows);
-	WS_NEW(&m->arena, ops->range, rows);
-	WS_NEW(&m->arena, ops->forward, rows);
-	WS_NEW(&m->arena, ops->source, rows);
-	WS_NEW(&m->arena, ops->phase, rows);
-	memset(ops->range, 0xff, rows * sizeof(*ops->range));
-	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
-	memset(ops->phase, WS_PHASE_OTHER, rows);
-}
-
-static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t,
-                              struct ws_op_copy from, uint32_t to, struct op_sequence *sequence,
-                              struct ws_err *err)
-{
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	struct ws_op_tree *r = &ops->tree;
-	const uint64_t row = from.row;
-	const uint32_t thread = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0);
-	int64_t start = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, row);
-	int64_t dur = (int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, row);
-	uint32_t config = ws_idmap_get(&l->op_config_of, ws_value(t, WS_COL_cpu_op_config, row));
-
-	dur = dur < 0 ? 0 : dur;
-	*sequence = (struct op_sequence){
-	        from.is_copy ? -1 : (int64_t)ws_value(t, WS_COL_cpu_op_sequence, row),
-	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
-	};
-	WS_FORWARD(ws_check_time(start, dur, "operation", row, err));
-	if (from.is_copy) {
-		const int64_t end = start + dur;
-
-		start = ws_op_copy_time(l, from.period, thread, start, NULL);
-		dur = ws_op_copy_time(l, from.period, thread, end, NULL) - start;
-	}
-	ws_extend_time(l->m, start, start + dur);
-	r->start_ns[to] = start;
-	r->end_ns[to] = start + dur;
-	ops->config[to] = config == WS_NONE ? 0 : config;
-	r->name[to] = ops->configs[ops->config[to]].name;
-	ops->external[to] = ws_value(t, WS_COL_cpu_op_external_id, row);
-	r->thread[to] = thread;
-	ops->source[to] = ws_model_text(l->m, ws_value(t, WS_COL_cpu_op_source, row));
-	return WS_OK;
-}
-
-/* Is it a duplicate of the previous operation with another id? */
-static bool is_twice(const struct ws_cpu_ops *ops, uint32_t op)
-{
-	const struct ws_op_tree *r = &ops->tree;
-
-	return op && ops->external[op] && ops->external[op] == ops->external[op - 1] &&
-	       r->start_ns[op] == r->start_ns[op - 1] && r->end_ns[op] == r->end_ns[op - 1] &&
-	       r->thread[op] == r->thread[op - 1] && ops->config[op] == ops->config[op - 1];
-}
-
-/*
- * The parent is the operation that contains it and began last. An operation that ends before the
- * new one contains no later operation that the new one does not contain, too.
- */
-static void nest(struct ws_model *m)
-{
-	struct ws_op_tree *r = &m->cpu_ops.tree;
-	uint32_t t = 0;
-
-	r->nthreads = m->nthreads;
-	WS_NEW(&m->arena, r->thread_first, r->nthreads + 1);
-	for (uint32_t i = 0; i < r->n; i++) {
-		uint32_t parent = i && r->thread[i] == r->thread[i - 1] ? i - 1 : WS_NONE;
-
-		while (t <= r->thread[i])
-			r->thread_first[t++] = i;
-		while (parent != WS_NONE && r->end_ns[parent] < r->end_ns[i])
-			parent = r->parent[parent];
-		r->parent[i] = parent;
-	}
-	while (t <= r->nthreads)
-		r->thread_first[t++] = (uint32_t)r->n;
-}
 
 /* --- forward and backward ------------------------------------------------------------------ */
 
@@ -303,25 +207,6 @@ static void link_copies(struct ws_model *m, const struct ws_op_copy *rows, struc
 	}
 }
 
-/* Which operation each is the backward of; what lies inside one inherits that. */
-static enum ws_status follow_flows(struct ws_loader *l, const struct op_sequence *sequence,
-                                   const struct ws_op_copy *rows, struct ws_arena *temp,
-                                   struct ws_err *err)
-{
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-
-	if (ws_trace_reader_count(l->r, WS_KIND_FLOW))
-		WS_FORWARD(ws_load_each(l, WS_KIND_FLOW, on_flow, l, err));
-	else
-		follow_sequences(ops, sequence);
-	if (l->m->nop_periods)
-		link_copies(l->m, rows, temp);
-	for (uint32_t i = 0; i < ops->tree.n; i++)
-		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
-			ops->forward[i] = ops->forward[ops->tree.parent[i]];
-	return WS_OK;
-}
-
 /* All operations, and copies of those of steps that others repeat, by thread, then begin, the
  * longer one first: parents before their children. */
 static size_t order_ops(struct ws_arena *temp, struct ws_loader *l, const struct ws_column_data *t,
@@ -370,35 +255,108 @@ static size_t order_ops(struct ws_arena *temp, struct ws_loader *l, const struct
 static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
                                const struct ws_column_data *t, struct ws_err *err)
 {
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct ws_model *m = l->m;
+	struct ws_cpu_ops *ops = &m->cpu_ops;
+	struct ws_op_tree *r = &ops->tree;
 	struct op_sequence *sequence;
 	struct ws_op_copy *rows;
 	int64_t total = 0;
+	uint32_t next = 0; /* thread */
 	size_t n;
 
 	WS_FORWARD(ws_load_op_periods(l, t, err));
 	n = order_ops(temp, l, t, &rows);
-	allocate(l->m, n);
+	r->n = n;
+	WS_NEW(&m->arena, r->start_ns, n);
+	WS_NEW(&m->arena, r->end_ns, n);
+	WS_NEW(&m->arena, r->thread, n);
+	WS_NEW(&m->arena, r->name, n);
+	WS_NEW(&m->arena, r->parent, n);
+	WS_NEW(&m->arena, ops->config, n);
+	WS_NEW(&m->arena, ops->external, n);
+	WS_NEW(&m->arena, ops->range, n);
+	WS_NEW(&m->arena, ops->forward, n);
+	WS_NEW(&m->arena, ops->source, n);
+	WS_NEW(&m->arena, ops->phase, n);
+	memset(ops->range, 0xff, n * sizeof(*ops->range));
+	memset(ops->forward, 0xff, n * sizeof(*ops->forward));
+	memset(ops->phase, WS_PHASE_OTHER, n);
 	WS_NEW(temp, sequence, n);
-	ops->tree.n = 0;
+	r->n = 0;
 	for (size_t k = 0; k < n; k++) {
-		const uint32_t i = (uint32_t)ops->tree.n;
+		const struct ws_op_copy from = rows[k];
+		const uint32_t i = (uint32_t)r->n;
+		const uint64_t row = from.row;
+		const uint32_t thread =
+		        ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0);
+		int64_t start = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, row);
+		int64_t dur = (int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, row);
+		uint32_t config =
+		        ws_idmap_get(&l->op_config_of, ws_value(t, WS_COL_cpu_op_config, row));
 
-		rows[i] = rows[k];
-		WS_FORWARD(take_op(l, t, rows[i], i, &sequence[i], err));
-		if (is_twice(ops, i)) {
-			l->m->soundness.broken[WS_LAW_ONCE].calls++;
+		rows[i] = from;
+		dur = dur < 0 ? 0 : dur;
+		sequence[i] = (struct op_sequence){
+		        from.is_copy ? -1 : (int64_t)ws_value(t, WS_COL_cpu_op_sequence, row),
+		        ws_value(t, WS_COL_cpu_op_forward_thread, row),
+		};
+		WS_FORWARD(ws_check_time(start, dur, "operation", row, err));
+		if (from.is_copy) {
+			const int64_t end = start + dur;
+
+			start = ws_op_copy_time(l, from.period, thread, start, NULL);
+			dur = ws_op_copy_time(l, from.period, thread, end, NULL) - start;
+		}
+		ws_extend_time(m, start, start + dur);
+		r->start_ns[i] = start;
+		r->end_ns[i] = start + dur;
+		ops->config[i] = config == WS_NONE ? 0 : config;
+		r->name[i] = ops->configs[ops->config[i]].name;
+		ops->external[i] = ws_value(t, WS_COL_cpu_op_external_id, row);
+		r->thread[i] = thread;
+		ops->source[i] = ws_model_text(m, ws_value(t, WS_COL_cpu_op_source, row));
+		/* a duplicate of the previous operation with another id? */
+		if (i && ops->external[i] && ops->external[i] == ops->external[i - 1] &&
+		    r->start_ns[i] == r->start_ns[i - 1] && r->end_ns[i] == r->end_ns[i - 1] &&
+		    r->thread[i] == r->thread[i - 1] && ops->config[i] == ops->config[i - 1]) {
+			m->soundness.broken[WS_LAW_ONCE].calls++;
 			continue;
 		}
-		WS_FAIL_IF(__builtin_add_overflow(total,
-		                                  ops->tree.end_ns[i] - ops->tree.start_ns[i],
-		                                  &total),
+		WS_FAIL_IF(__builtin_add_overflow(total, r->end_ns[i] - r->start_ns[i], &total),
 		           err, CORRUPT, "the operations' times add up to over 2^63 ns");
 		ops->with_shapes += ops->configs[ops->config[i]].has_dims;
-		ops->tree.n++;
+		r->n++;
 	}
-	nest(l->m);
-	return t->rows ? follow_flows(l, sequence, rows, temp, err) : WS_OK;
+	/*
+	 * The parent is the operation that contains it and began last. An operation that ends
+	 * before the new one contains no later operation that the new one does not contain, too.
+	 */
+	r->nthreads = m->nthreads;
+	WS_NEW(&m->arena, r->thread_first, r->nthreads + 1);
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint32_t parent = i && r->thread[i] == r->thread[i - 1] ? i - 1 : WS_NONE;
+
+		while (next <= r->thread[i])
+			r->thread_first[next++] = i;
+		while (parent != WS_NONE && r->end_ns[parent] < r->end_ns[i])
+			parent = r->parent[parent];
+		r->parent[i] = parent;
+	}
+	while (next <= r->nthreads)
+		r->thread_first[next++] = (uint32_t)r->n;
+	if (!t->rows)
+		return WS_OK;
+	/* Which operation each is the backward of; what lies inside one inherits that. */
+	if (ws_trace_reader_count(l->r, WS_KIND_FLOW))
+		WS_FORWARD(ws_load_each(l, WS_KIND_FLOW, on_flow, l, err));
+	else
+		follow_sequences(ops, sequence);
+	if (m->nop_periods)
+		link_copies(m, rows, temp);
+	for (uint32_t i = 0; i < r->n; i++)
+		if (ops->forward[i] == WS_NONE && r->parent[i] != WS_NONE)
+			ops->forward[i] = ops->forward[r->parent[i]];
+	return WS_OK;
 }
 
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
@@ -472,31 +430,27 @@ static int by_thread_and_begin(const void *pa, const void *pb)
 	return (a->row > b->row) - (a->row < b->row);
 }
 
-/* "Linear_3" of "nn.Module: Linear_3": the domain contains the rest. */
-static uint32_t module_name(struct ws_model *m, uint64_t string_id)
-{
-	static const char prefix[] = "nn.Module: ";
-	const size_t len = sizeof(prefix) - 1;
-	const uint32_t text = ws_model_text(m, string_id);
-	const struct ws_bytes name = m->texts[text];
-
-	if (name.len <= len || memcmp(name.ptr, prefix, len) != 0)
-		return text;
-	return ws_intern_text(m, (struct ws_bytes){(const char *)name.ptr + len, name.len - len});
-}
-
 static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
                                 struct ws_module_call *call, struct ws_err *err)
 {
 	int64_t start = (int64_t)ws_value(t, WS_COL_python_call_start_ns, row);
 	int64_t dur = (int64_t)ws_value(t, WS_COL_python_call_dur_ns, row);
+	/* "Linear_3" of "nn.Module: Linear_3": the domain contains the rest */
+	static const char prefix[] = "nn.Module: ";
+	const size_t len = sizeof(prefix) - 1;
+	struct ws_bytes name;
 
 	dur = dur < 0 ? 0 : dur;
 	WS_FORWARD(ws_check_time(start, dur, "call of a module", row, err));
 	call->start_ns = start;
 	call->end_ns = start + dur;
 	call->row = row;
-	call->name = module_name(l->m, ws_value(t, WS_COL_python_call_name, row));
+	call->name = ws_model_text(l->m, ws_value(t, WS_COL_python_call_name, row));
+	name = l->m->texts[call->name];
+	if (name.len > len && !memcmp(name.ptr, prefix, len))
+		call->name = ws_intern_text(l->m, (struct ws_bytes){(const char *)name.ptr + len,
+		                                                    name.len - len});
+
 	call->source = ws_model_text(l->m, ws_value(t, WS_COL_python_call_source, row));
 	call->thread = ws_thread_number(l, ws_value(t, WS_COL_python_call_thread, row), 0);
 	return WS_OK;
@@ -644,49 +598,16 @@ static int by_time(const void *pa, const void *pb)
 	return (a->position > b->position) - (a->position < b->position);
 }
 
-/* Calls of modules in the root's, of steps that recorded only that. Returns how many there are
- * then.
- */
-static size_t add_copies(const struct ws_loader *l, struct ws_module_call **calls, size_t n)
-{
-	struct ws_arena temp = {0};
-	struct ws_op_copy *copies;
-	struct ws_module_call *all;
-	uint32_t *order;
-	int64_t *start_ns;
-	size_t with_copies;
-
-	WS_NEW(&temp, order, n);
-	WS_NEW(&temp, start_ns, n);
-	for (size_t i = 0; i < n; i++)
-		start_ns[i] = (*calls)[i].start_ns;
-	ws_order_identity(order, n);
-	ws_order_by(order, start_ns, n);
-	with_copies = ws_op_copies(l, order, start_ns, n, &temp, &copies);
-	if (with_copies > n) {
-		WS_NEW(&l->m->arena, all, with_copies);
-		memcpy(all, *calls, n * sizeof(*all));
-		*calls = all;
-	}
-	for (size_t i = n; i < with_copies; i++) {
-		struct ws_module_call call = (*calls)[copies[i].row];
-		bool is_there;
-
-		call.start_ns =
-		        ws_op_copy_time(l, copies[i].period, call.thread, call.start_ns, &is_there);
-		call.end_ns = ws_op_copy_time(l, copies[i].period, call.thread, call.end_ns, NULL);
-		if (!is_there)
-			(*calls)[n++] = call;
-	}
-	ws_arena_free(&temp);
-	return n;
-}
-
 enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena,
                                      struct ws_module_event **out, size_t *n, struct ws_err *err)
 {
-	struct ws_module_call *calls;
-	size_t ncalls = 0;
+	struct ws_module_call *calls, *all;
+	struct ws_op_copy *copies;
+	uint32_t *order;
+	int64_t *start_ns;
+	size_t ncalls = 0, with_copies;
+	struct ws_arena temp = {0};
+
 	struct ws_column_data t;
 	enum ws_status status;
 	struct ws_module_event *events;
@@ -715,7 +636,31 @@ enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena
 	WS_FAIL_IF(status == WS_OK && ncalls >= WS_NONE / 2, err, NO_MEMORY,
 	           "the trace has more calls of modules than a report handles");
 	WS_FORWARD(status);
-	ncalls = add_copies(l, &calls, ncalls);
+	/* Calls of modules in the root's, of steps that recorded only that. */
+	WS_NEW(&temp, order, ncalls);
+	WS_NEW(&temp, start_ns, ncalls);
+	for (size_t i = 0; i < ncalls; i++)
+		start_ns[i] = calls[i].start_ns;
+	ws_order_identity(order, ncalls);
+	ws_order_by(order, start_ns, ncalls);
+	with_copies = ws_op_copies(l, order, start_ns, ncalls, &temp, &copies);
+	if (with_copies > ncalls) {
+		WS_NEW(&l->m->arena, all, with_copies);
+		memcpy(all, calls, ncalls * sizeof(*all));
+		calls = all;
+	}
+	for (size_t i = ncalls; i < with_copies; i++) {
+		struct ws_module_call call = calls[copies[i].row];
+		bool is_there;
+
+		call.start_ns =
+		        ws_op_copy_time(l, copies[i].period, call.thread, call.start_ns, &is_there);
+		call.end_ns = ws_op_copy_time(l, copies[i].period, call.thread, call.end_ns, NULL);
+		if (!is_there)
+			calls[ncalls++] = call;
+	}
+
+	ws_arena_free(&temp);
 	ws_sort(calls, ncalls, sizeof(*calls), by_thread_and_begin);
 	WS_NEW(arena, *out, 2 * ncalls);
 	/* Open calls were moved to the front of the list, which has been read. */

@@ -108,30 +108,6 @@ uint32_t ws_steady_text(struct ws_model *m, uint32_t name)
 	return m->steady_of[name];
 }
 
-static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct ws_err *err)
-{
-	static const char *const known[] = {WS_KNOWN_TEXTS(WS_LIST_SECOND)};
-	struct ws_model *m = l->m;
-	size_t capacity;
-
-	WS_FORWARD(ws_load_kind(l, WS_KIND_STRING, &m->strings, err));
-	/* three times the strings: modules have shortened names, and names have a form without
-	 * varying numbers */
-	capacity = sizeof(known) / sizeof(*known) + 3 * m->strings.rows +
-	           TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS;
-	WS_NEW(&m->arena, m->texts, capacity);
-	WS_NEW(&m->arena, m->steady_of, capacity);
-	WS_NEW(&m->arena, m->made, nconfigs);
-	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
-	m->ntexts = 1;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		ws_intern_text(m, ws_bytes_of(known[i]));
-	for (uint64_t i = 0; i < m->strings.rows; i++)
-		ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i),
-		             ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i)));
-	return WS_OK;
-}
-
 /* --- processes, threads, devices, launch configurations ------------------------------ */
 
 /* The same for the ids of processes and devices; undefined ids get a number, too. */
@@ -202,22 +178,25 @@ static void on_device_attr(void *loader, const void *row)
 		l->m->devices[at].memory_bytes = r->value;
 }
 
-/*
- * ROCm describes device 0 but may run on another number: a device without a name gets the name of
- * AMD's named devices if these have the same name.
- */
-static void share_name(struct ws_model *m)
+/* Sets limits of occupancy, and peaks, from recorded attributes. */
+static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 {
+	struct ws_model *m = l->m;
 	const struct ws_device *named = NULL;
 
+	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
+	/* ROCm describes device 0 but may run on another number: a device without a name gets the
+	 * name of AMD's named devices if these have the same name. */
 	for (size_t i = 0; i < m->ndevices; i++) {
 		const struct ws_device *d = &m->devices[i];
 
 		if (d->name == WS_TEXT_EMPTY ||
 		    !ws_device_name_is_amd(m->texts[d->name].ptr, m->texts[d->name].len))
 			continue;
-		if (named && d->name != named->name)
-			return;
+		if (named && d->name != named->name) {
+			named = NULL;
+			break;
+		}
 		named = d;
 	}
 	for (size_t i = 0; named && i < m->ndevices; i++)
@@ -227,15 +206,7 @@ static void share_name(struct ws_model *m)
 			m->devices[i].facts = named->facts;
 			m->devices[i].memory_bytes = named->memory_bytes;
 		}
-}
 
-/* Sets limits of occupancy, and peaks, from recorded attributes. */
-static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-
-	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
-	share_name(m);
 	for (size_t i = 0; i < m->ndevices; i++) {
 		struct ws_device *d = &m->devices[i];
 		struct ws_bytes name;
@@ -263,12 +234,35 @@ static void on_thread(void *loader, const void *row)
 		l->m->threads[at].name = ws_model_text(l->m, r->name);
 }
 
-static void demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c)
+/* Sets the attributes of a kernel from its name; `recorded` is its text in the trace. */
+static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_config *c)
 {
 	struct ws_model *m = l->m;
 	struct ws_buf *made = &m->made[m->nmade];
 	struct ws_bytes name = m->texts[recorded];
 
+	if (l->classifier) {
+		struct ws_kernel_traits traits;
+
+		ws_classify(l->classifier, name.ptr, name.len, &traits);
+		c->tensor = (uint8_t)traits.tensor;
+		c->call = (uint8_t)traits.call;
+		if (traits.op_class != WS_CLASS_OTHER)
+			c->name_class =
+			        ws_intern_text(m, ws_bytes_of(ws_op_class_name(traits.op_class)));
+		if (traits.direction == WS_NAME_DIRECTION_FWD ||
+		    traits.direction == WS_NAME_DIRECTION_FPROP)
+			c->name_direction = WS_TEXT_FORWARD;
+		else if (traits.direction != WS_NAME_DIRECTION_UNKNOWN)
+			c->name_direction = WS_TEXT_BACKWARD;
+		c->dtype_is_narrow =
+		        traits.dtype != WS_NAME_DTYPE_NONE && traits.dtype != WS_NAME_DTYPE_FP32 &&
+		        traits.dtype != WS_NAME_DTYPE_FP64 && traits.dtype != WS_NAME_DTYPE_FP16 &&
+		        traits.dtype != WS_NAME_DTYPE_BF16;
+		if (traits.dtype != WS_NAME_DTYPE_NONE)
+			c->name_dtype =
+			        ws_intern_text(m, ws_bytes_of(ws_name_dtype_name(traits.dtype)));
+	}
 	c->name = recorded;
 	ws_demangle(name.ptr, name.len, made);
 	if (made->len == name.len && !memcmp(made->data, name.ptr, name.len)) {
@@ -277,37 +271,6 @@ static void demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c
 	}
 	m->nmade++;
 	c->name = ws_intern_text(m, (struct ws_bytes){made->data, made->len});
-}
-
-/* Sets the attributes of a kernel from its name; `recorded` is its text in the trace. */
-static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_config *c)
-{
-	struct ws_model *m = l->m;
-	struct ws_kernel_traits traits;
-	struct ws_bytes name = m->texts[recorded];
-
-	if (!l->classifier) {
-		demangle(l, recorded, c);
-		return;
-	}
-	ws_classify(l->classifier, name.ptr, name.len, &traits);
-	c->tensor = (uint8_t)traits.tensor;
-	c->call = (uint8_t)traits.call;
-	if (traits.op_class != WS_CLASS_OTHER)
-		c->name_class = ws_intern_text(m, ws_bytes_of(ws_op_class_name(traits.op_class)));
-	if (traits.direction == WS_NAME_DIRECTION_FWD ||
-	    traits.direction == WS_NAME_DIRECTION_FPROP)
-		c->name_direction = WS_TEXT_FORWARD;
-	else if (traits.direction != WS_NAME_DIRECTION_UNKNOWN)
-		c->name_direction = WS_TEXT_BACKWARD;
-	c->dtype_is_narrow =
-	        traits.dtype != WS_NAME_DTYPE_NONE && traits.dtype != WS_NAME_DTYPE_FP32 &&
-	        traits.dtype != WS_NAME_DTYPE_FP64 && traits.dtype != WS_NAME_DTYPE_FP16 &&
-	        traits.dtype != WS_NAME_DTYPE_BF16;
-	if (traits.dtype != WS_NAME_DTYPE_NONE)
-		c->name_dtype = ws_intern_text(m, ws_bytes_of(ws_name_dtype_name(traits.dtype)));
-
-	demangle(l, recorded, c);
 }
 
 static void on_config(void *loader, const void *row)
@@ -343,51 +306,6 @@ static void on_config(void *loader, const void *row)
 	ws_idmap_put(&l->config_of, r->id, at);
 }
 
-static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-
-	m->nconfigs = 1;
-	WS_NEW(&m->arena, m->configs, ws_trace_reader_count(l->r, WS_KIND_LAUNCH_CONFIG) + 1);
-	WS_FORWARD(ws_load_each(l, WS_KIND_LAUNCH_CONFIG, on_config, l, err));
-	/* for kernels whose configuration is in a damaged part of the file */
-	m->configs[0].name = WS_TEXT_UNKNOWN_KERNEL;
-	m->configs[0].process = WS_NONE;
-	if (!m->ndevices) {
-		m->configs[0].device = device_number(l, 0);
-		return WS_OK;
-	}
-	return WS_OK;
-}
-
-/* One short name for each kernel name. */
-static void load_short_names(struct ws_loader *l)
-{
-	struct ws_model *m = l->m;
-	struct ws_bytes *names, *shorts;
-	uint32_t *text;
-	size_t n = 0;
-
-	m->nshort = m->ntexts;
-	WS_NEW(&l->temp, names, m->nconfigs);
-	WS_NEW(&l->temp, shorts, m->nconfigs);
-	WS_NEW(&l->temp, text, m->nconfigs);
-	WS_NEW(&m->arena, m->short_names, m->nshort);
-	for (size_t i = 0; i < m->nconfigs; i++) {
-		uint32_t name = m->configs[i].name;
-
-		/* a non-zero length marks it as seen */
-		if (m->short_names[name].len)
-			continue;
-		m->short_names[name] = m->texts[name];
-		text[n] = name;
-		names[n++] = m->texts[name];
-	}
-	ws_short_names(names, n, &m->short_text, shorts);
-	for (size_t i = 0; i < n; i++)
-		m->short_names[text[i]] = shorts[i];
-}
-
 static uint32_t text_of_string(void *model, uint64_t string_id)
 {
 	return ws_model_text(model, string_id);
@@ -411,9 +329,28 @@ static void on_process(void *loader, const void *row)
 
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_model *m;
+	static const char *const known[] = {WS_KNOWN_TEXTS(WS_LIST_SECOND)};
+	const uint64_t nconfigs = ws_trace_reader_count(l->r, WS_KIND_LAUNCH_CONFIG);
+	struct ws_model *m = l->m;
+	struct ws_bytes *names, *shorts;
+	uint32_t *text;
+	size_t capacity, n = 0;
 
-	WS_FORWARD(load_texts(l, ws_trace_reader_count(l->r, WS_KIND_LAUNCH_CONFIG), err));
+	WS_FORWARD(ws_load_kind(l, WS_KIND_STRING, &m->strings, err));
+	/* three times the strings: modules have shortened names, and names have a form without
+	 * varying numbers */
+	capacity = sizeof(known) / sizeof(*known) + 3 * m->strings.rows +
+	           TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS;
+	WS_NEW(&m->arena, m->texts, capacity);
+	WS_NEW(&m->arena, m->steady_of, capacity);
+	WS_NEW(&m->arena, m->made, nconfigs);
+	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
+	m->ntexts = 1;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		ws_intern_text(m, ws_bytes_of(known[i]));
+	for (uint64_t i = 0; i < m->strings.rows; i++)
+		ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i),
+		             ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i)));
 	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS, on_process, l, err));
 	WS_FORWARD(ws_load_each(l, WS_KIND_DEVICE, on_device, l, err));
 	WS_FORWARD(ws_load_each(l, WS_KIND_DEVICE_ATTR, on_device_attr, l, err));
@@ -423,31 +360,57 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	if (!l->plain_names || l->opts->rules)
 		WS_FORWARD(
 		        ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err));
-	WS_FORWARD(load_configs(l, err));
-	load_short_names(l);
+	m->nconfigs = 1;
+	WS_NEW(&m->arena, m->configs, nconfigs + 1);
+	WS_FORWARD(ws_load_each(l, WS_KIND_LAUNCH_CONFIG, on_config, l, err));
+	/* for kernels whose configuration is in a damaged part of the file */
+	m->configs[0].name = WS_TEXT_UNKNOWN_KERNEL;
+	m->configs[0].process = WS_NONE;
+	if (!m->ndevices)
+		m->configs[0].device = device_number(l, 0);
+
+	/* One short name for each kernel name. */
+	m->nshort = m->ntexts;
+	WS_NEW(&l->temp, names, m->nconfigs);
+	WS_NEW(&l->temp, shorts, m->nconfigs);
+	WS_NEW(&l->temp, text, m->nconfigs);
+	WS_NEW(&m->arena, m->short_names, m->nshort);
+	for (size_t i = 0; i < m->nconfigs; i++) {
+		uint32_t name = m->configs[i].name;
+
+		/* a non-zero length marks it as seen */
+		if (m->short_names[name].len)
+			continue;
+		m->short_names[name] = m->texts[name];
+		text[n] = name;
+		names[n++] = m->texts[name];
+	}
+	ws_short_names(names, n, &m->short_text, shorts);
+	for (size_t i = 0; i < n; i++)
+		m->short_names[text[i]] = shorts[i];
 
 	/* the library whose functions are named tells the maker of a device without a name */
 	int hip = 0;
 
-	for (size_t i = 0; i < l->m->ntexts && !hip; i++) {
-		const char *name = l->m->texts[i].ptr;
+	for (size_t i = 0; i < m->ntexts && !hip; i++) {
+		const char *name = m->texts[i].ptr;
 
-		hip = l->m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
+		hip = m->texts[i].len > 3 && !memcmp(name, "hip", 3) && name[3] >= 'A' &&
 		      name[3] <= 'Z';
 	}
-	for (size_t i = 0; i < l->m->ndevices; i++)
-		l->m->devices[i].is_amd |= hip && l->m->devices[i].name == WS_TEXT_EMPTY;
+	for (size_t i = 0; i < m->ndevices; i++)
+		m->devices[i].is_amd |= hip && m->devices[i].name == WS_TEXT_EMPTY;
 
 	struct ws_column_data schema = {0}, field = {0}, entry = {0}, payload = {0};
-	struct ws_payload_tables tables = {&schema,        &field,      &entry, &payload,
-	                                   text_of_string, l->m->texts, l->m};
+	struct ws_payload_tables tables = {&schema,        &field,   &entry, &payload,
+	                                   text_of_string, m->texts, m};
 	enum ws_status status = ws_load_kind(l, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
 
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
 	if (status == WS_OK)
-		ws_ops_decode(&tables, &l->m->ops);
+		ws_ops_decode(&tables, &m->ops);
 	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
 		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
 	ws_column_data_release(&schema);
@@ -455,12 +418,11 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	ws_column_data_release(&entry);
 	ws_column_data_release(&payload);
 	WS_FORWARD(status);
-	m = l->m;
 	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));
 	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err));
-	WS_FORWARD(ws_resources_load(&l->m->resources, l->r, err));
-	WS_FORWARD(ws_load_kind(l, WS_KIND_META, &l->m->meta, err));
-	return ws_load_kind(l, WS_KIND_LOSS, &l->m->loss, err);
+	WS_FORWARD(ws_resources_load(&m->resources, l->r, err));
+	WS_FORWARD(ws_load_kind(l, WS_KIND_META, &m->meta, err));
+	return ws_load_kind(l, WS_KIND_LOSS, &m->loss, err);
 }
 
 /* --- collective --- */
@@ -638,17 +600,6 @@ static int by_device_and_start(const void *pa, const void *pb)
 	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
 }
 
-static enum ws_status take_overhead(struct ws_model *m, const struct ws_row_overhead *r,
-                                    struct ws_err *err)
-{
-	int64_t dur = r->dur_ns < 0 ? 0 : r->dur_ns;
-
-	WS_FORWARD(ws_check_time(r->start_ns, dur, "overhead", m->overheads++, err));
-	WS_FAIL_IF(__builtin_add_overflow(m->overhead_ns, dur, &m->overhead_ns), err, CORRUPT,
-	           "the overheads add up to over 2^63 ns");
-	return WS_OK;
-}
-
 struct overheads {
 	struct ws_model *m;
 	enum ws_status status;
@@ -657,9 +608,16 @@ struct overheads {
 
 static void on_overhead(void *ctx, const void *row)
 {
+	const struct ws_row_overhead *r = row;
 	struct overheads *o = ctx;
+	int64_t dur = r->dur_ns < 0 ? 0 : r->dur_ns;
 
-	WS_THEN(o->status, take_overhead(o->m, row, o->err));
+	if (o->status != WS_OK)
+		return;
+	o->status = ws_check_time(r->start_ns, dur, "overhead", o->m->overheads++, o->err);
+	if (o->status == WS_OK &&
+	    __builtin_add_overflow(o->m->overhead_ns, dur, &o->m->overhead_ns))
+		o->status = WS_FAIL(o->err, CORRUPT, "the overheads add up to over 2^63 ns");
 }
 
 static void on_switch(void *loader, const void *row)

@@ -19,20 +19,6 @@ static int by_thread_and_start(const void *pa, const void *pb)
 	return 0;
 }
 
-/* The time behind the last one, where the program was killed: if no operation was recorded in it,
- * it may have had some. */
-static void add_rest(struct ws_model *m, const struct ws_column_data *ops)
-{
-	const struct ws_op_period *last = &m->op_periods[m->nop_periods - 1];
-
-	for (uint64_t row = 0; row < ops->rows; row++)
-		if ((int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row) >= last->end_ns)
-			return;
-	m->op_periods[m->nop_periods++] = (struct ws_op_period){.start_ns = last->end_ns,
-	                                                        .end_ns = WS_MAX_TIME_NS,
-	                                                        .thread = last->thread};
-}
-
 /* Each that was not recorded is like the last one of the same marks that was, if the next of them
  * has the same operations. */
 static void find_alike(struct ws_model *m, struct ws_arena *temp)
@@ -146,24 +132,6 @@ static enum ws_status add_calls(struct ws_loader *l, struct fixed_events *e, str
 	return status;
 }
 
-/* Ranges of one name may carry numbers of their steps. */
-static void add_range(struct ws_loader *l, struct fixed_events *e, const struct ws_row_nvtx *r)
-{
-	const struct ws_bytes name = l->m->texts[ws_model_text(l->m, r->name)];
-	uint64_t hash = ws_model_text(l->m, r->domain);
-
-	if (r->type != WS_NVTX_PUSH && r->type != WS_NVTX_POP)
-		return;
-	for (size_t i = 0; i < name.len; i++) {
-		const uint8_t c = ((const uint8_t *)name.ptr)[i];
-
-		if (c < '0' || c > '9')
-			hash = (hash ^ c) * UINT64_C(0x9E3779B97F4A7C15);
-	}
-	put(e, r->time_ns, ws_thread_number(l, r->thread, 0),
-	    (r->type == WS_NVTX_POP ? END_OF : 0) | hash >> 4, 0);
-}
-
 /* An operation that did not end has no duration; hostile values wrap. */
 static int64_t end_of(int64_t start_ns, int64_t dur_ns)
 {
@@ -177,9 +145,23 @@ struct reading {
 
 static void on_range(void *ctx, const void *row)
 {
-	const struct reading *r = ctx;
+	const struct reading *reading = ctx;
+	const struct ws_row_nvtx *r = row;
+	struct ws_loader *l = reading->l;
+	const struct ws_bytes name = l->m->texts[ws_model_text(l->m, r->name)];
+	uint64_t hash = ws_model_text(l->m, r->domain);
 
-	add_range(r->l, r->events, row);
+	if (r->type != WS_NVTX_PUSH && r->type != WS_NVTX_POP)
+		return;
+	for (size_t i = 0; i < name.len; i++) {
+		const uint8_t c = ((const uint8_t *)name.ptr)[i];
+
+		/* ranges of one name may carry numbers of their steps */
+		if (c < '0' || c > '9')
+			hash = (hash ^ c) * UINT64_C(0x9E3779B97F4A7C15);
+	}
+	put(reading->events, r->time_ns, ws_thread_number(l, r->thread, 0),
+	    (r->type == WS_NVTX_POP ? END_OF : 0) | hash >> 4, 0);
 }
 
 static void on_module(void *ctx, const void *row)
@@ -192,11 +174,16 @@ static void on_module(void *ctx, const void *row)
 	put(r->events, end_of(call->start_ns, call->dur_ns), thread, call->name | END_OF, 1);
 }
 
-/* Of calls of modules those in no other stay. */
-static void drop_inner_modules(struct fixed_events *e)
+static enum ws_status load_events(struct ws_loader *l, struct fixed_events *e, struct ws_err *err)
 {
+	struct reading r = {l, e};
 	size_t n = 0, depth = 0;
 
+	WS_FORWARD(add_calls(l, e, err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_NVTX, on_range, &r, err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_PYTHON_CALL, on_module, &r, err));
+	ws_sort(e->event, e->n, sizeof(*e->event), by_thread_and_time);
+	/* Of calls of modules those in no other stay. */
 	for (size_t i = 0; i < e->n; i++) {
 		const struct fixed_event *event = &e->event[i];
 		const bool ends = event->identity & END_OF;
@@ -210,17 +197,6 @@ static void drop_inner_modules(struct fixed_events *e)
 		depth += event->is_module && !ends;
 	}
 	e->n = n;
-}
-
-static enum ws_status load_events(struct ws_loader *l, struct fixed_events *e, struct ws_err *err)
-{
-	struct reading r = {l, e};
-
-	WS_FORWARD(add_calls(l, e, err));
-	WS_FORWARD(ws_load_each(l, WS_KIND_NVTX, on_range, &r, err));
-	WS_FORWARD(ws_load_each(l, WS_KIND_PYTHON_CALL, on_module, &r, err));
-	ws_sort(e->event, e->n, sizeof(*e->event), by_thread_and_time);
-	drop_inner_modules(e);
 	return WS_OK;
 }
 
@@ -270,49 +246,6 @@ static bool match_thread(struct matching *x, const struct ws_op_period *from,
 		                                              .is_module = e[a].is_module};
 	}
 	return b == end_b;
-}
-
-/* The program ended in its last period, some time behind its last operation: as long as the other
- * lasted behind the last event of both. */
-static void end_with_program(const struct matching *x, const struct ws_op_period *from,
-                             struct ws_op_period *to)
-{
-	struct ws_op_point last = {.from_ns = from->start_ns, .to_ns = to->start_ns};
-
-	for (size_t i = 0; i < x->npoints; i++)
-		if (x->point[i].to_ns > last.to_ns)
-			last = x->point[i];
-	if (to->end_ns - last.to_ns > from->end_ns - last.from_ns)
-		to->end_ns = last.to_ns + (from->end_ns - last.from_ns);
-}
-
-/* Which threads have operations in each recorded period: a byte each. */
-static uint8_t *threads_of(struct ws_loader *l, const struct ws_column_data *ops, size_t nthreads,
-                           struct ws_arena *temp)
-{
-	const struct ws_model *m = l->m;
-	int64_t *start_ns;
-	uint32_t *order;
-	uint8_t *has;
-
-	WS_NEW(temp, has, m->nop_periods * nthreads);
-	WS_NEW(temp, order, m->nop_periods);
-	WS_NEW(temp, start_ns, m->nop_periods);
-	for (size_t i = 0; i < m->nop_periods; i++)
-		start_ns[i] = m->op_periods[i].start_ns;
-	ws_order_identity(order, m->nop_periods);
-	ws_order_by(order, start_ns, m->nop_periods);
-	for (uint64_t row = 0; row < ops->rows; row++) {
-		const int64_t at_ns = (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row);
-		const uint32_t thread =
-		        ws_thread_number(l, ws_value(ops, WS_COL_cpu_op_thread, row), 0);
-		size_t n;
-
-		WS_COUNT_FIRST(n, m->nop_periods, start_ns[order[n]] <= at_ns);
-		if (n && thread < nthreads)
-			has[order[n - 1] * nthreads + thread] = 1;
-	}
-	return has;
 }
 
 /* --- times of copies --- */
@@ -421,18 +354,22 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	const uint32_t nthreads = m->nthreads; /* those of operations are among them */
 	struct ws_column_data t;
 	enum ws_status status = WS_OK;
-	const uint8_t *has;
+	struct ws_op_period rest;
+	uint64_t row = 0;
+	int64_t *start_ns;
+	uint32_t *order;
+	uint8_t *has;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_PERIOD, &t, err));
 	WS_NEW(&m->arena, m->op_periods, t.rows + 1);
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		const int64_t start_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
+		const int64_t from_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
 		              dur_ns = (int64_t)ws_value(&t, WS_COL_op_period_dur_ns, i);
 
-		status = ws_check_time(start_ns, dur_ns, "period", i, err);
+		status = ws_check_time(from_ns, dur_ns, "period", i, err);
 		m->op_periods[m->nop_periods++] = (struct ws_op_period){
-		        .start_ns = start_ns,
-		        .end_ns = start_ns + (dur_ns < 0 ? 0 : dur_ns),
+		        .start_ns = from_ns,
+		        .end_ns = from_ns + (dur_ns < 0 ? 0 : dur_ns),
 		        .marks = ws_value(&t, WS_COL_op_period_marks, i),
 		        .ops = ws_value(&t, WS_COL_op_period_ops, i),
 		        .is_begin = ws_value(&t, WS_COL_op_period_part, i) == WS_OP_PERIOD_BEGIN,
@@ -442,9 +379,35 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	if (!m->nop_periods || status != WS_OK)
 		return status;
 	ws_sort(m->op_periods, m->nop_periods, sizeof(*m->op_periods), by_thread_and_start);
-	add_rest(m, ops);
+	/* The time behind the last one, where the program was killed: if no operation was recorded
+	 * in it, it may have had some. */
+	rest = m->op_periods[m->nop_periods - 1];
+	while (row < ops->rows && (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row) < rest.end_ns)
+		row++;
+	if (row == ops->rows)
+		m->op_periods[m->nop_periods++] = (struct ws_op_period){.start_ns = rest.end_ns,
+		                                                        .end_ns = WS_MAX_TIME_NS,
+		                                                        .thread = rest.thread};
 	find_alike(m, &l->temp);
-	has = threads_of(l, ops, nthreads, &l->temp);
+	/* which threads have operations in each recorded period */
+	WS_NEW(&l->temp, has, m->nop_periods * nthreads);
+	WS_NEW(&l->temp, order, m->nop_periods);
+	WS_NEW(&l->temp, start_ns, m->nop_periods);
+	for (size_t i = 0; i < m->nop_periods; i++)
+		start_ns[i] = m->op_periods[i].start_ns;
+	ws_order_identity(order, m->nop_periods);
+	ws_order_by(order, start_ns, m->nop_periods);
+	for (row = 0; row < ops->rows; row++) {
+		const int64_t at_ns = (int64_t)ws_value(ops, WS_COL_cpu_op_start_ns, row);
+		const uint32_t thread =
+		        ws_thread_number(l, ws_value(ops, WS_COL_cpu_op_thread, row), 0);
+		size_t n;
+
+		WS_COUNT_FIRST(n, m->nop_periods, start_ns[order[n]] <= at_ns);
+		if (n && thread < nthreads)
+			has[order[n - 1] * nthreads + thread] = 1;
+	}
+
 	WS_NEW(&l->temp, l->op_points, m->nop_periods);
 	WS_FORWARD(load_times(l, ops, err));
 	status = load_events(l, &x.events, err);
@@ -461,8 +424,19 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 				p->source = WS_NONE;
 		if (p->source == WS_NONE)
 			continue;
-		if (i + 1 == m->nop_periods || p[1].end_ns == WS_MAX_TIME_NS)
-			end_with_program(&x, &m->op_periods[p->source], p);
+		if (i + 1 == m->nop_periods || p[1].end_ns == WS_MAX_TIME_NS) {
+			struct ws_op_point last = {.from_ns = m->op_periods[p->source].start_ns,
+			                           .to_ns = p->start_ns};
+
+			/* The program ended in its last period, some time behind its last
+			 * operation: as long as the other lasted behind the last event of both. */
+			for (size_t k = 0; k < x.npoints; k++)
+				if (x.point[k].to_ns > last.to_ns)
+					last = x.point[k];
+			if (p->end_ns - last.to_ns > m->op_periods[p->source].end_ns - last.from_ns)
+				p->end_ns = last.to_ns +
+				            (m->op_periods[p->source].end_ns - last.from_ns);
+		}
 		for (uint32_t thread = 0; thread < nthreads && p->source != WS_NONE; thread++)
 			if (has[p->source * nthreads + thread] &&
 			    !keeps_order(l, &m->op_periods[p->source], p, thread, x.point,

@@ -102,44 +102,6 @@ static bool is_enum(const struct decoder *d, uint64_t type)
 	return ws_idmap_get(&d->enum_of, type) != WS_NONE;
 }
 
-static void find_layouts(struct decoder *d)
-{
-	const struct ws_column_data *f = d->in->field, *e = d->in->enumeration;
-
-	for (uint64_t i = 0; i < e->rows; i++) {
-		uint64_t id = ws_value(e, WS_COL_payload_enum_id, i);
-		uint64_t value = ws_value(e, WS_COL_payload_enum_value, i);
-		uint64_t text =
-		        d->in->text_of(d->in->ctx, ws_value(e, WS_COL_payload_enum_entry, i));
-
-		if (!is_enum(d, id))
-			ws_idmap_put(&d->enum_of, id, (uint32_t)i);
-		if (value <= UINT32_MAX)
-			ws_idmap_put(&d->entry_of,
-			             (uint64_t)ws_idmap_get(&d->enum_of, id) << 32 | value,
-			             (uint32_t)text);
-	}
-	d->layouts = ws_xarray(f->rows ? f->rows : 1, sizeof(*d->layouts));
-	for (uint64_t i = 0; i < f->rows; i++) {
-		uint64_t schema = ws_value(f, WS_COL_payload_field_schema, i);
-		uint32_t name =
-		        d->in->text_of(d->in->ctx, ws_value(f, WS_COL_payload_field_name, i));
-		uint32_t at = ws_idmap_get(&d->layout_of, schema);
-
-		if (ws_value(f, WS_COL_payload_field_flags, i) & FIELD_NOT_PLAIN ||
-		    ws_value(f, WS_COL_payload_field_array_length, i))
-			continue;
-		if (at == WS_NONE) {
-			at = (uint32_t)d->nlayouts++;
-			memset(&d->layouts[at], 0xff, sizeof(d->layouts[at]));
-			ws_idmap_put(&d->layout_of, schema, at);
-		}
-		for (int k = 0; k < FIELDS; k++)
-			if (ws_name_is(d->in->texts[name], field_names[k]))
-				d->layouts[at].row[k] = (uint32_t)i;
-	}
-}
-
 /* The number in field row `f` of the payload; 0 if the payload ends before it. */
 static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes payload, int64_t *out)
 {
@@ -187,41 +149,49 @@ static int64_t field_count(const struct decoder *d, uint32_t f, struct ws_bytes 
 	return value;
 }
 
-static void decode_op(const struct decoder *d, const struct layout *l, struct ws_bytes payload,
-                      struct ws_op_facts *op)
-{
-	int64_t read = field_count(d, l->row[FIELD_BYTES_READ], payload);
-	int64_t written = field_count(d, l->row[FIELD_BYTES_WRITTEN], payload);
-
-	op->flops = field_count(d, l->row[FIELD_FLOPS], payload);
-	op->flops_needed = field_count(d, l->row[FIELD_FLOPS_NEEDED], payload);
-	if (op->flops_needed > op->flops || (!op->flops_needed && op->flops))
-		op->flops_needed = -1;
-	op->bytes = field_count(d, l->row[FIELD_BYTES], payload);
-	if (read >= 0 && written >= 0 && __builtin_add_overflow(read, written, &op->bytes))
-		op->bytes = -1;
-	op->layer = field_count(d, l->row[FIELD_LAYER], payload);
-	op->batch = field_count(d, l->row[FIELD_BATCH], payload);
-	op->m = field_count(d, l->row[FIELD_M], payload);
-	op->n = field_count(d, l->row[FIELD_N], payload);
-	op->k = field_count(d, l->row[FIELD_K], payload);
-	op->kind = field_entry(d, l->row[FIELD_OP], payload);
-	op->direction = field_entry(d, l->row[FIELD_DIRECTION], payload);
-	op->phase = field_entry(d, l->row[FIELD_PHASE], payload);
-	op->dtype = field_entry(d, l->row[FIELD_DTYPE], payload);
-}
-
 void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 {
 	struct decoder d = {.in = tables};
 	uint64_t n = tables->payload->rows;
+	const struct ws_column_data *f = tables->field, *e = tables->enumeration,
+	                            *t = tables->payload;
+	const struct ws_column *bytes = &t->columns[WS_COL_payload_bytes];
 
 	*out = (struct ws_ops){.n = n};
 	out->op = ws_xarray(n ? n : 1, sizeof(*out->op));
 	out->is_op = ws_xarray(n ? n : 1, 1);
-	find_layouts(&d);
-	const struct ws_column_data *t = d.in->payload;
-	const struct ws_column *bytes = &t->columns[WS_COL_payload_bytes];
+	for (uint64_t i = 0; i < e->rows; i++) {
+		uint64_t id = ws_value(e, WS_COL_payload_enum_id, i);
+		uint64_t value = ws_value(e, WS_COL_payload_enum_value, i);
+		uint64_t text =
+		        tables->text_of(tables->ctx, ws_value(e, WS_COL_payload_enum_entry, i));
+
+		if (!is_enum(&d, id))
+			ws_idmap_put(&d.enum_of, id, (uint32_t)i);
+		if (value <= UINT32_MAX)
+			ws_idmap_put(&d.entry_of,
+			             (uint64_t)ws_idmap_get(&d.enum_of, id) << 32 | value,
+			             (uint32_t)text);
+	}
+	d.layouts = ws_xarray(f->rows ? f->rows : 1, sizeof(*d.layouts));
+	for (uint64_t i = 0; i < f->rows; i++) {
+		uint64_t schema = ws_value(f, WS_COL_payload_field_schema, i);
+		uint32_t name =
+		        tables->text_of(tables->ctx, ws_value(f, WS_COL_payload_field_name, i));
+		uint32_t at = ws_idmap_get(&d.layout_of, schema);
+
+		if (ws_value(f, WS_COL_payload_field_flags, i) & FIELD_NOT_PLAIN ||
+		    ws_value(f, WS_COL_payload_field_array_length, i))
+			continue;
+		if (at == WS_NONE) {
+			at = (uint32_t)d.nlayouts++;
+			memset(&d.layouts[at], 0xff, sizeof(d.layouts[at]));
+			ws_idmap_put(&d.layout_of, schema, at);
+		}
+		for (int k = 0; k < FIELDS; k++)
+			if (ws_name_is(tables->texts[name], field_names[k]))
+				d.layouts[at].row[k] = (uint32_t)i;
+	}
 	for (uint64_t i = 0; i < t->rows && bytes->present; i++) {
 		uint64_t schema = ws_value(t, WS_COL_payload_schema, i);
 		uint32_t at = ws_idmap_get(&d.layout_of, schema);
@@ -235,13 +205,35 @@ void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 			out->undecodable +=
 			        !field_number(&d, l->row[FIELD_FLOPS], bytes->b[i], &value);
 		} else if (l->row[FIELD_OP] != WS_NONE) {
-			uint64_t type =
-			        ws_value(d.in->field, WS_COL_payload_field_type, l->row[FIELD_OP]);
+			uint64_t type = ws_value(tables->field, WS_COL_payload_field_type,
+			                         l->row[FIELD_OP]);
 
 			out->is_op[i] = (uint8_t)is_enum(&d, type);
 		}
-		if (out->is_op[i])
-			decode_op(&d, l, bytes->b[i], &out->op[i]);
+		if (out->is_op[i]) {
+			const struct ws_bytes of_op = bytes->b[i];
+			struct ws_op_facts *op = &out->op[i];
+			int64_t read = field_count(&d, l->row[FIELD_BYTES_READ], of_op);
+			int64_t written = field_count(&d, l->row[FIELD_BYTES_WRITTEN], of_op);
+
+			op->flops = field_count(&d, l->row[FIELD_FLOPS], of_op);
+			op->flops_needed = field_count(&d, l->row[FIELD_FLOPS_NEEDED], of_op);
+			if (op->flops_needed > op->flops || (!op->flops_needed && op->flops))
+				op->flops_needed = -1;
+			op->bytes = field_count(&d, l->row[FIELD_BYTES], of_op);
+			if (read >= 0 && written >= 0 &&
+			    __builtin_add_overflow(read, written, &op->bytes))
+				op->bytes = -1;
+			op->layer = field_count(&d, l->row[FIELD_LAYER], of_op);
+			op->batch = field_count(&d, l->row[FIELD_BATCH], of_op);
+			op->m = field_count(&d, l->row[FIELD_M], of_op);
+			op->n = field_count(&d, l->row[FIELD_N], of_op);
+			op->k = field_count(&d, l->row[FIELD_K], of_op);
+			op->kind = field_entry(&d, l->row[FIELD_OP], of_op);
+			op->direction = field_entry(&d, l->row[FIELD_DIRECTION], of_op);
+			op->phase = field_entry(&d, l->row[FIELD_PHASE], of_op);
+			op->dtype = field_entry(&d, l->row[FIELD_DTYPE], of_op);
+		}
 	}
 	ws_idmap_free(&d.layout_of);
 	ws_idmap_free(&d.enum_of);

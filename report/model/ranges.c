@@ -224,22 +224,16 @@ void ws_range_pairs_free(struct ws_range_pairs *p)
 
 /* Which ranges are steps, and the work in them. */
 
-/* Names that are steps in every program: of PyTorch's profiler, of language-model servers, of
- * Lightning's profiler. */
-static bool is_known_name(struct ws_bytes name)
-{
-	static const char *const patterns[] = {WS_PYTORCH_STEP "*",
-	                                       "[pl][profile]run_training_batch"};
-
-	return WS_NAME_IS_ONE_OF(name, patterns) || ws_name_is_batch(name);
-}
-
 bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern)
 {
+	/* in every program: of PyTorch's profiler and of Lightning's */
+	static const char *const patterns[] = {WS_PYTORCH_STEP "*",
+	                                       "[pl][profile]run_training_batch"};
 	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0};
 
 	return pattern ? ws_name_matches(wanted, m->texts[name])
-	               : name == WS_TEXT_STEP || is_known_name(m->texts[name]);
+	               : name == WS_TEXT_STEP || WS_NAME_IS_ONE_OF(m->texts[name], patterns) ||
+	                         ws_name_is_batch(m->texts[name]);
 }
 
 void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,

@@ -64,25 +64,6 @@ static size_t begin_of_end(struct ws_bytes name, size_t width)
 	return at;
 }
 
-static bool in_word(unsigned char c)
-{
-	return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z');
-}
-
-/* Begin of the word or number that contains `at`, at most `most` bytes before. */
-static size_t word_of(struct ws_bytes name, size_t at, size_t most)
-{
-	const char *text = name.ptr;
-	size_t begin = at;
-
-	while (begin && at - begin < most && in_word((unsigned char)text[begin - 1]))
-		begin--;
-	while (begin < at && (unsigned char)text[begin] >> 6 == 2)
-		begin++;
-	return begin;
-}
-
 static size_t put(char *out, size_t len, const char *text, size_t n)
 {
 	memcpy(out + len, text, n);
@@ -103,7 +84,17 @@ static void cut(const struct cutter *c, struct cut *name, size_t at, const char 
 		return;
 	/* ends are equal in this case, so most of the width is for the difference */
 	if (at != NOWHERE && at >= head && at < tail && rest > 4) {
-		begin = word_of(whole, at, rest / 6);
+		/* begin of the word or number that contains it, if near */
+		for (begin = at; begin && at - begin < rest / 6; begin--) {
+			const unsigned char last = (unsigned char)text[begin - 1];
+
+			if (last < 0x80 && !(last >= '0' && last <= '9') &&
+			    !(last >= 'a' && last <= 'z') && !(last >= 'A' && last <= 'Z'))
+				break;
+		}
+		while (begin < at && (unsigned char)text[begin] >> 6 == 2)
+			begin++;
+
 		begin = begin > head ? begin : head;
 		end = end_of(whole, begin, (rest - 1) * 3 / 4);
 		tail = begin_of_end(whole, rest - 1 - (rest - 1) * 3 / 4);
@@ -123,23 +114,6 @@ static void cut(const struct cutter *c, struct cut *name, size_t at, const char 
 	name->shown = (struct ws_bytes){out, len};
 }
 
-/* Makes the names order[0..n), whose cut forms are equal, different; the first and the last differ
- * most. */
-static void cut_apart(struct cutter *c, const struct ws_row_key *order, size_t n, bool number)
-{
-	const struct ws_bytes a = order[0].text[1], b = order[n - 1].text[1];
-	size_t at = 0;
-	char mark[16] = "";
-
-	while (at < a.len && at < b.len && ((const char *)a.ptr)[at] == ((const char *)b.ptr)[at])
-		at++;
-	for (size_t i = 0; i < n; i++) {
-		if (number)
-			snprintf(mark, sizeof(mark), "~%u", ++c->numbered);
-		cut(c, &c->cuts[order[i].row], at, mark);
-	}
-}
-
 /* Returns whether cut names were equal. */
 static bool cut_round(struct cutter *c, bool number)
 {
@@ -150,12 +124,26 @@ static bool cut_round(struct cutter *c, bool number)
 		        (struct ws_row_key){.text = {c->cuts[i].shown, c->cuts[i].name}, .row = i};
 	ws_row_keys_sort(c->order, c->n);
 	for (size_t first = 0, end; first < c->n; first = end) {
+		struct ws_bytes a, b;
+		char mark[16] = "";
+		size_t at = 0;
+
 		for (end = first + 1; end < c->n; end++)
 			if (ws_name_compare(c->order[first].text[0], c->order[end].text[0]))
 				break;
 		if (end == first + 1)
 			continue;
-		cut_apart(c, c->order + first, end - first, number);
+		/* names whose cut forms are equal: the first and the last differ most */
+		a = c->order[first].text[1];
+		b = c->order[end - 1].text[1];
+		while (at < a.len && at < b.len &&
+		       ((const char *)a.ptr)[at] == ((const char *)b.ptr)[at])
+			at++;
+		for (size_t i = first; i < end; i++) {
+			if (number)
+				snprintf(mark, sizeof(mark), "~%u", ++c->numbered);
+			cut(c, &c->cuts[c->order[i].row], at, mark);
+		}
 		found = true;
 	}
 	return found;
@@ -225,31 +213,24 @@ static const char *skip_appended(const char *p, const char *end)
 	return p;
 }
 
-/* The sizes of a batch vary; but which sizes are zero determines its kind, and is kept. */
-static size_t steady_batch(struct ws_bytes name, char *out)
-{
-	const char *p = name.ptr, *end = p + name.len;
-	size_t n = 0;
-
-	while (p < end) {
-		const char *rest = skip_digits(p, end, 0);
-
-		if (rest > p)
-			out[n++] = rest == p + 1 && *p == '0' ? '0' : 'N';
-		else
-			out[n++] = *rest++;
-		p = rest;
-	}
-	return n;
-}
-
 size_t ws_name_steady(struct ws_bytes name, char *out)
 {
 	const char *p = name.ptr, *end = p + name.len;
 	size_t n = 0;
 
-	if (ws_name_is_batch(name))
-		return steady_batch(name, out);
+	/* the sizes of a batch vary; but which sizes are zero determines its kind, and is kept */
+	if (ws_name_is_batch(name)) {
+		while (p < end) {
+			const char *rest = skip_digits(p, end, 0);
+
+			if (rest > p)
+				out[n++] = rest == p + 1 && *p == '0' ? '0' : 'N';
+			else
+				out[n++] = *rest++;
+			p = rest;
+		}
+		return n;
+	}
 	while (p < end) {
 		const char *rest = *p == ',' ? skip_appended(p, end) : p;
 		int address = ws_name_begins(p, end, "0x"), digits_at = address ? 2 : 1;
@@ -406,20 +387,6 @@ static struct ws_bytes arguments_of(struct ws_bytes name)
 	return (struct ws_bytes){begin, (size_t)(p - begin) - (depth == 0)};
 }
 
-/* The first meaningful word of the arguments, and the position after it; len 0 = none. */
-static struct ws_bytes telling_word(struct ws_bytes arguments, const char **behind)
-{
-	const char *at = arguments.ptr, *end = at + arguments.len;
-
-	for (;;) {
-		struct ws_bytes word = next_word(&at, end);
-
-		*behind = at;
-		if (!word.len || !is_filler(ws_name_last_part(word)))
-			return word;
-	}
-}
-
 /* The numbers of "GemmShape<128, 128, 32>" or "tuple<C<64>, C<128>, C<64> >" after `at`. */
 static bool shape_at(const char *at, const char *end, unsigned long shape[3])
 {
@@ -453,29 +420,21 @@ static bool tile_of(struct ws_bytes arguments, unsigned long tile[3])
 	return false;
 }
 
-/* The element type of a CUTLASS template; len 0 = none is named. */
-static struct ws_bytes element_of(struct ws_bytes arguments)
+static void put_wrapped(struct ws_bytes name, struct ws_bytes wrapped, struct ws_buf *out)
 {
 	static const char *const types[] = {"bfloat16_t",   "half_t",       "tfloat32_t",
 	                                    "float_e4m3_t", "float_e5m2_t", "float_e2m1_t",
 	                                    "int8_t"};
+	struct ws_bytes arguments = arguments_of(name), element; /* of a CUTLASS template */
 	const char *at = arguments.ptr, *end = at + arguments.len;
-
-	for (;;) {
-		struct ws_bytes word = ws_name_last_part(next_word(&at, end));
-
-		if (!word.len || WS_NAME_IS_ONE_OF(word, types))
-			return word;
-	}
-}
-
-static void put_wrapped(struct ws_bytes name, struct ws_bytes wrapped, struct ws_buf *out)
-{
-	struct ws_bytes arguments = arguments_of(name), element = element_of(arguments);
 	unsigned long tile[3];
 	char text[64];
 
+	do
+		element = ws_name_last_part(next_word(&at, end));
+	while (element.len && !WS_NAME_IS_ONE_OF(element, types));
 	put_bytes(out, wrapped);
+
 	if (!tile_of(arguments, tile))
 		return;
 	snprintf(text, sizeof(text), "<%lux%lux%lu", tile[0], tile[1], tile[2]);
@@ -565,7 +524,12 @@ void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 	char *room = ws_xmalloc(name.len + 1);
 	function = (struct ws_bytes){room, ws_name_function(name, room)};
 	struct ws_bytes arguments = arguments_of(name);
-	struct ws_bytes telling = telling_word(arguments, &behind);
+	struct ws_bytes telling; /* the first meaningful word of the arguments */
+	behind = arguments.ptr;
+	do
+		telling = next_word(&behind, (const char *)arguments.ptr + arguments.len);
+	while (telling.len && is_filler(ws_name_last_part(telling)));
+
 	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX) {
 		put_bytes(out, function);
 	} else if (ws_name_frame(function) == WS_NAME_WRAPPER) {
@@ -674,14 +638,6 @@ static size_t split_arguments(struct ws_bytes name, struct ws_bytes out[ARGUMENT
 	return n;
 }
 
-static bool all_equal(const struct ws_bytes *texts, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (ws_name_compare(texts[0], texts[i]))
-			return false;
-	return true;
-}
-
 /* Appends a part without common namespaces, and closes open brackets. */
 static void put_part(struct ws_buf *out, struct ws_bytes part)
 {
@@ -727,10 +683,15 @@ static void differing_arguments(struct ws_arena *temp, const struct ws_bytes *na
 			break;
 	}
 	for (size_t a = 0; a < count; a++) {
+		bool differ = false;
+
 		for (size_t i = 0; i < n; i++)
 			column[i] = arguments[i][a];
-		if (all_equal(column, n))
+		for (size_t i = 1; i < n && !differ; i++)
+			differ = ws_name_compare(column[0], column[i]) != 0;
+		if (!differ)
 			continue;
+
 		strip_common(column, n);
 		for (size_t i = 0; i < n; i++) {
 			if (parts[i].len)
@@ -768,36 +729,6 @@ static void add_hash(struct namer *s, uint32_t i)
 	relabel(s, i, " #", (struct ws_bytes){hash, (size_t)n}, "");
 }
 
-/* Makes the labels of the n names at order[first], which are equal, different. */
-static void tell_apart(struct namer *s, size_t first, size_t n)
-{
-	struct ws_arena temp = {0};
-	struct ws_bytes *names;
-	struct ws_buf *parts;
-
-	WS_NEW(&temp, names, n);
-	WS_NEW(&temp, parts, n);
-	for (size_t i = 0; i < n; i++)
-		names[i] = s->names[s->order[first + i].row];
-	differing_arguments(&temp, names, n, parts);
-	if (!parts[0].len) {
-		strip_common(names, n);
-		for (size_t i = 0; i < n; i++)
-			ws_buf_put(&parts[i], names[i].ptr, names[i].len);
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct ws_bytes part = {parts[i].data, parts[i].len};
-
-		if (part.len && part.len <= PARTS_MAX)
-			relabel(s, s->order[first + i].row, " [", part, "]");
-		else if (part.len)
-			add_hash(s, s->order[first + i].row);
-	}
-	for (size_t i = 0; i < n; i++)
-		ws_buf_free(&parts[i]);
-	ws_arena_free(&temp);
-}
-
 /* One round over all groups of equal labels; with `hashes` names get a hash, else the differing
  * parts. */
 static void one_round(struct namer *s, bool hashes)
@@ -813,8 +744,35 @@ static void one_round(struct namer *s, bool hashes)
 				break;
 		if (end == first + 1)
 			continue;
-		if (!hashes)
-			tell_apart(s, first, end - first);
+		if (!hashes) {
+			const size_t n = end - first;
+			struct ws_arena temp = {0};
+			struct ws_bytes *names;
+			struct ws_buf *parts;
+
+			/* make these n labels, which are equal, different */
+			WS_NEW(&temp, names, n);
+			WS_NEW(&temp, parts, n);
+			for (size_t i = 0; i < n; i++)
+				names[i] = s->names[s->order[first + i].row];
+			differing_arguments(&temp, names, n, parts);
+			if (!parts[0].len) {
+				strip_common(names, n);
+				for (size_t i = 0; i < n; i++)
+					ws_buf_put(&parts[i], names[i].ptr, names[i].len);
+			}
+			for (size_t i = 0; i < n; i++) {
+				struct ws_bytes part = {parts[i].data, parts[i].len};
+
+				if (part.len && part.len <= PARTS_MAX)
+					relabel(s, s->order[first + i].row, " [", part, "]");
+				else if (part.len)
+					add_hash(s, s->order[first + i].row);
+			}
+			for (size_t i = 0; i < n; i++)
+				ws_buf_free(&parts[i]);
+			ws_arena_free(&temp);
+		}
 		for (size_t i = first; hashes && i < end; i++)
 			add_hash(s, s->order[i].row);
 	}
@@ -854,54 +812,14 @@ static struct ws_bytes with_namespaces(struct ws_bytes label, unsigned keep)
 
 #define NAMESPACES_MAX 16u
 
-/* Removes namespaces, except the nearest ones that are needed to keep different labels
- * different. */
-static void drop_namespaces(struct namer *s)
-{
-	struct ws_arena temp = {0};
-	struct ws_bytes *whole, *shown;
-	unsigned *kept;
-	bool is_done = false;
-
-	WS_NEW(&temp, whole, s->n);
-	WS_NEW(&temp, shown, s->n);
-	WS_NEW(&temp, kept, s->n);
-	for (uint32_t i = 0; i < s->n; i++)
-		whole[i] = label_of(s, i);
-	while (!is_done) {
-		for (uint32_t i = 0; i < s->n; i++) {
-			shown[i] = with_namespaces(whole[i], kept[i]);
-			s->order[i] = (struct ws_row_key){.text = {shown[i], whole[i]}, .row = i};
-		}
-		ws_row_keys_sort(s->order, s->n);
-		is_done = true;
-		for (size_t first = 0, end; first < s->n; first = end) {
-			const size_t a = s->order[first].row;
-
-			for (end = first + 1;
-			     end < s->n && !ws_name_compare(shown[a], shown[s->order[end].row]);)
-				end++;
-			/* then by whole label: the first and the last differ if any do */
-			if (!ws_name_compare(whole[a], whole[s->order[end - 1].row]))
-				continue;
-			for (size_t i = first; i < end; i++) {
-				kept[s->order[i].row]++;
-				is_done &= kept[s->order[i].row] > NAMESPACES_MAX;
-			}
-		}
-	}
-	for (uint32_t i = 0; i < s->n; i++) {
-		s->label[i].offset += whole[i].len - shown[i].len;
-		s->label[i].len = shown[i].len;
-	}
-	ws_arena_free(&temp);
-}
-
 void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
                     struct ws_bytes *out)
 {
 	struct namer s = {.names = names, .n = n, .text = text};
 	struct ws_arena temp = {0};
+	struct ws_bytes *whole, *shown;
+	unsigned *kept;
+	bool is_done = false;
 
 	WS_NEW(&temp, s.label, n);
 	WS_NEW(&temp, s.order, n);
@@ -910,7 +828,40 @@ void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
 		ws_short_name(names[i], text);
 		s.label[i].len = text->len - s.label[i].offset;
 	}
-	drop_namespaces(&s);
+
+	/* Remove namespaces, except the nearest ones that are needed to keep different labels
+	 * different. */
+	WS_NEW(&temp, whole, s.n);
+	WS_NEW(&temp, shown, s.n);
+	WS_NEW(&temp, kept, s.n);
+	for (uint32_t i = 0; i < s.n; i++)
+		whole[i] = label_of(&s, i);
+	while (!is_done) {
+		for (uint32_t i = 0; i < s.n; i++) {
+			shown[i] = with_namespaces(whole[i], kept[i]);
+			s.order[i] = (struct ws_row_key){.text = {shown[i], whole[i]}, .row = i};
+		}
+		ws_row_keys_sort(s.order, s.n);
+		is_done = true;
+		for (size_t first = 0, end; first < s.n; first = end) {
+			const size_t a = s.order[first].row;
+
+			for (end = first + 1;
+			     end < s.n && !ws_name_compare(shown[a], shown[s.order[end].row]);)
+				end++;
+			/* then by whole label: the first and the last differ if any do */
+			if (!ws_name_compare(whole[a], whole[s.order[end - 1].row]))
+				continue;
+			for (size_t i = first; i < end; i++) {
+				kept[s.order[i].row]++;
+				is_done &= kept[s.order[i].row] > NAMESPACES_MAX;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < s.n; i++) {
+		s.label[i].offset += whole[i].len - shown[i].len;
+		s.label[i].len = shown[i].len;
+	}
 	one_round(&s, false);
 	one_round(&s, true);
 	for (size_t i = 0; i < n; i++)

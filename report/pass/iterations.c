@@ -133,7 +133,6 @@ static int by_thread_and_begin(const void *pa, const void *pb)
 /* The caller frees c->temp. */
 static void find_calls(struct calls *c, struct ws_pass *p)
 {
-
 	const struct ws_cpu_ops *ops = &p->m->cpu_ops;
 	const size_t nops = ops->tree.n;
 	uint8_t *has_backward, *is_counted;
@@ -356,11 +355,6 @@ static bool end_with_turns(struct iterations *it)
 	return turns > 1 && 10 * in_short >= 8 * it->n;
 }
 
-static bool counts_agree(uint64_t a, uint64_t b)
-{
-	return (a > b ? a - b : b - a) * 20 <= (a > b ? a : b);
-}
-
 /* Programs that train several models take turns: each step equals the one a period earlier. Steps
  * of two optimizers of one name differ by the operations that lead to them. */
 static bool repeats(const struct iterations *it, size_t period, bool by_ops)
@@ -370,11 +364,13 @@ static bool repeats(const struct iterations *it, size_t period, bool by_ops)
 	for (size_t i = period; i < it->n; i++) {
 		const struct optimizer_step *a = &it->step[i], *b = &it->step[i - period];
 		const bool is_start = i < 2 * period && it->n > 2 * period;
+		const uint64_t most = a->ops > b->ops ? a->ops : b->ops,
+		               least = a->ops > b->ops ? b->ops : a->ops;
 
 		if (by_ops && is_start)
 			continue;
 		n++;
-		same += a->mark->name == b->mark->name && (!by_ops || counts_agree(a->ops, b->ops));
+		same += a->mark->name == b->mark->name && (!by_ops || (most - least) * 20 <= most);
 	}
 	return n && 10 * same >= 9 * n;
 }

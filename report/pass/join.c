@@ -380,18 +380,6 @@ static enum ws_status join_event(void *ctx, const struct ws_pass_row *row, struc
 	return live_event(&e->live, e->live.events, row, err);
 }
 
-/* Handles ranges that ended on another thread, with the last event. */
-static enum ws_status end_late(struct reading *e, struct ws_err *err)
-{
-	struct ws_pass *p = e->p;
-
-	if (!e->live.nlate)
-		return WS_OK;
-	WS_FORWARD(ws_pass_see_times(p, true, err));
-	e->at_the_end = e->live.late_ns >= p->last_ns && e->live.late_ns >= p->m->end_ns;
-	return live_end_late(&e->live, err);
-}
-
 uint64_t ws_pass_most_ranges(const struct ws_trace_reader *r)
 {
 	const uint64_t modules = ws_trace_reader_count(r, WS_KIND_PYTHON_CALL),
@@ -417,7 +405,13 @@ static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 	WS_NEW(&p->ends_arena, p->ends.rank, n);
 	memset(p->ends.rank, 0xff, n * sizeof(*p->ends.rank));
 	status = ws_pass_each_event(p, join_event, &e, err);
-	WS_THEN(status, end_late(&e, err));
+	/* ranges that ended on another thread, with the last event */
+	if (e.live.nlate) {
+		WS_THEN(status, ws_pass_see_times(p, true, err));
+		e.at_the_end = e.live.late_ns >= p->last_ns && e.live.late_ns >= p->m->end_ns;
+		WS_THEN(status, live_end_late(&e.live, err));
+	}
+
 	if (status == WS_OK) {
 		bool any = e.has_starts;
 
@@ -504,29 +498,6 @@ static void pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, u
 
 /* --- ranges that contain calls of other threads
  * --------------------------------------------------- */
-
-/* Adds the ranges of other threads around a call that was passed on. */
-static void add_process_ranges(struct ws_pass *p, const struct ws_pass_row *c, uint32_t call)
-{
-	struct ws_attribution *a = &p->m->attribution;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < p->nprocess_ranges; i++) {
-		const struct ws_process_range r = p->process_ranges[i];
-
-		if (r.end_ns < c->time_ns)
-			continue; /* no later call ends in it */
-		p->process_ranges[kept++] = r;
-		if (r.thread == c->description.thread || r.process != c->description.process ||
-		    r.start_ns > c->start_ns)
-			continue;
-		if (a->ncrossings < WS_MAX_CROSSINGS)
-			add_crossing(a, call, (uint32_t)r.number);
-		else
-			a->not_followed++;
-	}
-	p->nprocess_ranges = kept;
-}
 
 /* --- steps --- */
 
@@ -881,6 +852,7 @@ const struct ws_live_events *ws_pass_live_events(void)
  * with a range lies in it. */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
 {
+	struct ws_attribution *a = &p->m->attribution;
 	struct ws_pass_rows *rows = &p->rows;
 
 	if (p->framework.is_present)
@@ -895,14 +867,30 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 		if (row->description.type == WS_THREAD_EVENT_API) {
 			const uint32_t range = live_innermost(&p->live, row->description.thread,
 			                                      row->start_ns, row->time_ns);
+			size_t kept = 0;
 			uint32_t call;
 
 			ws_pass_emit_call(p, row, range, &call);
-			if (p->m->attribution.first && row->description.thread < p->live.nthreads &&
+			if (a->first && row->description.thread < p->live.nthreads &&
 			    p->live.threads[row->description.thread].crosses)
 				pass_add_crossings(p, row, row->description.thread, range, call);
-			if (p->nprocess_ranges)
-				add_process_ranges(p, row, call);
+			/* the ranges of other threads around it */
+			for (size_t i = 0; i < p->nprocess_ranges; i++) {
+				const struct ws_process_range r = p->process_ranges[i];
+
+				if (r.end_ns < row->time_ns)
+					continue; /* no later call ends in it */
+				p->process_ranges[kept++] = r;
+				if (r.thread == row->description.thread ||
+				    r.process != row->description.process ||
+				    r.start_ns > row->start_ns)
+					continue;
+				if (a->ncrossings < WS_MAX_CROSSINGS)
+					add_crossing(a, call, (uint32_t)r.number);
+				else
+					a->not_followed++;
+			}
+			p->nprocess_ranges = kept;
 		} else if (row->description.type == WS_PASS_CPU_OP) {
 			uint32_t range = live_innermost(&p->live, row->description.thread,
 			                                row->start_ns, row->time_ns);
@@ -910,7 +898,7 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 			p->m->cpu_ops.range[row->id] = ws_pass_range_number(p, range);
 		} else {
 			WS_FORWARD(live_event(&p->live, &live_events, row, err));
-			if (row->description.type != WS_NVTX_START || !p->m->attribution.first ||
+			if (row->description.type != WS_NVTX_START || !a->first ||
 			    row->id & WS_RANGE_OF_THREAD)
 				continue;
 

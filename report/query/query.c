@@ -154,17 +154,6 @@ static void free_shown(void *ctx)
 	free(s);
 }
 
-/* The index of a column in "a,b,c,"; -1 if it is not there. */
-static int column_number(const char *names, const char *name)
-{
-	const size_t len = strlen(name);
-
-	for (int n = 0; *names; n++, names = strchr(names, ',') + 1)
-		if (!strncmp(names, name, len) && names[len] == ',')
-			return n;
-	return -1;
-}
-
 void ws_table_show_relation(struct ws_table *t, const struct ws_relation_rows *rows, size_t nrows)
 {
 	struct shown *s = ws_xarray(1, sizeof(*s));
@@ -172,8 +161,16 @@ void ws_table_show_relation(struct ws_table *t, const struct ws_relation_rows *r
 	s->rows = *rows;
 	s->ncolumns = t->def->ncolumns;
 	s->column = ws_xarray(s->ncolumns, sizeof(*s->column));
-	for (size_t c = 0; c < s->ncolumns; c++)
-		s->column[c] = column_number(rows->rel->columns, t->def->columns[c].id);
+	for (size_t c = 0; c < s->ncolumns; c++) {
+		const char *id = t->def->columns[c].id, *names = rows->rel->columns; /* "a,b,c," */
+		const size_t len = strlen(id);
+		int n = 0;
+
+		for (; *names && (strncmp(names, id, len) || names[len] != ','); n++)
+			names = strchr(names, ',') + 1;
+		s->column[c] = *names ? n : -1;
+	}
+
 	ws_table_set_source(t, &(struct ws_table_source){show_row, free_shown, s}, nrows);
 }
 
@@ -196,32 +193,26 @@ static struct bound *bound_of(sqlite3_vtab_cursor *cursor)
 	return ((struct virtual_table *)cursor->pVtab)->bound;
 }
 
-/* Declares columns in quotes, because a name may be a keyword, such as "check". */
-static char *declare(const struct ws_relation *rel)
-{
-	char *sql;
-	size_t len;
-	FILE *f = ws_xmemstream(&sql, &len);
-	const char *before = "CREATE TABLE x(";
-
-	for (const char *p = rel->columns; *p; p += strcspn(p, ",") + 1, before = ", ")
-		fprintf(f, "%s\"%.*s\"", before, (int)strcspn(p, ","), p);
-	fputs(")", f);
-	ws_xfclose(f);
-	return sql;
-}
-
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
                    char **error)
 {
 	struct bound *bound = aux;
 	struct virtual_table *t = ws_xarray(1, sizeof(*t));
-	char *declaration = declare(bound->rel);
+	const char *before = "CREATE TABLE x(";
+	char *declaration;
+	size_t len;
+	FILE *f = ws_xmemstream(&declaration, &len);
 	int code;
 
 	(void)argc;
 	(void)argv;
 	(void)error;
+	/* columns in quotes, because a name may be a keyword, such as "check" */
+	for (const char *p = bound->rel->columns; *p; p += strcspn(p, ",") + 1, before = ", ")
+		fprintf(f, "%s\"%.*s\"", before, (int)strcspn(p, ","), p);
+	fputs(")", f);
+	ws_xfclose(f);
+
 	bound->q->is_connecting = true;
 	code = sqlite3_declare_vtab(db, declaration);
 	bound->q->is_connecting = false;
@@ -405,18 +396,6 @@ static void add_list(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	l->list[l->n++] = q->samples[number - 1];
 }
 
-static void find_statistics(struct ws_query *q, struct lists *l)
-{
-	if (q->last && l->n == q->nlast && !memcmp(l->list, q->last, l->n * sizeof(*l->list))) {
-		free(l->list);
-		return;
-	}
-	ws_values_stat(l->list, l->n, &q->last_stat);
-	free(q->last);
-	q->last = l->list;
-	q->nlast = l->n;
-}
-
 static void put_statistic(sqlite3_context *ctx, enum statistic result, const struct ws_stat *s)
 {
 	if (result == COUNT)
@@ -452,7 +431,15 @@ static void finish_lists(sqlite3_context *ctx)
 		free(l->list);
 		put_statistic(ctx, COUNT, &count);
 	} else {
-		find_statistics(q, l);
+		if (q->last && l->n == q->nlast &&
+		    !memcmp(l->list, q->last, l->n * sizeof(*l->list))) {
+			free(l->list);
+		} else {
+			ws_values_stat(l->list, l->n, &q->last_stat);
+			free(q->last);
+			q->last = l->list;
+			q->nlast = l->n;
+		}
 		put_statistic(ctx, function_of(ctx)->result, &q->last_stat);
 	}
 }
@@ -469,9 +456,11 @@ struct terms {
 	bool has_real; /* a value is not an integer */
 };
 
-/* Adds a value unless it is NULL. */
-static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *whole)
+/* Adds a value, with an integer, unless one of them is NULL. Arguments: x; place, x; x, weight. */
+static void add_term(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
+	const bool is_placed = function_of(ctx)->result == SUM;
+	sqlite3_value *value = argv[is_placed], *whole = argv[is_placed ? 0 : argc - 1];
 	struct terms *s = gathered(ctx, sizeof(*s));
 	const int type = sqlite3_value_numeric_type(value);
 
@@ -481,24 +470,6 @@ static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *
 	s->has_real |= type == SQLITE_FLOAT;
 	WS_GROW(s->term, s->n + 1, s->capacity);
 	s->term[s->n++] = (struct term){sqlite3_value_double(value), sqlite3_value_int64(whole)};
-}
-
-static void add_number(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	add_term(ctx, argv[0], argv[0]);
-}
-
-static void add_placed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	add_term(ctx, argv[1], argv[0]);
-}
-
-static void add_weighted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	add_term(ctx, argv[0], argv[1]);
 }
 
 static int by_place(const void *pa, const void *pb)
@@ -752,10 +723,10 @@ static struct function_def {
         {"mean_of", 1, MEAN, add_list, finish_lists},
         {"median_of", 1, MEDIAN, add_list, finish_lists},
         {"deviation_of", 1, DEVIATION, add_list, finish_lists},
-        {"median", 1, MEDIAN, add_number, finish_numbers},
-        {"deviation", 1, DEVIATION, add_number, finish_numbers},
-        {"sum_in_order", 2, SUM, add_placed, finish_sum},
-        {"weighted_mean", 2, MEAN, add_weighted, finish_mean},
+        {"median", 1, MEDIAN, add_term, finish_numbers},
+        {"deviation", 1, DEVIATION, add_term, finish_numbers},
+        {"sum_in_order", 2, SUM, add_term, finish_sum},
+        {"weighted_mean", 2, MEAN, add_term, finish_mean},
         {"in_order", 2, COUNT, add_text, finish_texts},
         {"in_order", 3, COUNT, add_text, finish_texts},
         {"mainly", 2, COUNT, add_weight, finish_main},
@@ -763,37 +734,34 @@ static struct function_def {
         {"per", 2, COUNT, put_per, NULL},
 };
 
-static int create_functions(struct ws_query *q)
-{
-	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-	int code = SQLITE_OK;
-
-	for (size_t i = 0; i < sizeof(function_defs) / sizeof(*function_defs); i++) {
-		const struct function_def *f = &function_defs[i];
-		struct function *user = ws_xarray(1, sizeof(*user));
-
-		*user = (struct function){q, f->result};
-		code |= sqlite3_create_function_v2(q->db, f->name, f->nargs, flags, user,
-		                                   f->end ? NULL : f->row, f->end ? f->row : NULL,
-		                                   f->end, free);
-	}
-	return code;
-}
-
 /* --- a database ----------------------------------------------------------------------------- */
 
 enum ws_status ws_query_open(struct ws_query **out, struct ws_err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
 	struct ws_query *q = ws_xarray(1, sizeof(*q));
+	bool is_open;
 
 	*out = q;
 	q->blame = WS_BUG;
-	if (sqlite3_open_v2(":memory:", &q->db, flags, NULL) == SQLITE_OK &&
-	    /* "x" is a name, never a text */
-	    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL) == SQLITE_OK &&
-	    create_functions(q) == SQLITE_OK)
+	is_open = sqlite3_open_v2(":memory:", &q->db, flags, NULL) == SQLITE_OK &&
+	          /* "x" is a name, never a text */
+	          sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL) == SQLITE_OK;
+	for (size_t i = 0; i < sizeof(function_defs) / sizeof(*function_defs) && is_open; i++) {
+		const struct function_def *f = &function_defs[i];
+		struct function *user = ws_xarray(1, sizeof(*user));
+
+		*user = (struct function){q, f->result};
+		is_open = sqlite3_create_function_v2(q->db, f->name, f->nargs,
+		                                     SQLITE_UTF8 | SQLITE_DETERMINISTIC |
+		                                             SQLITE_INNOCUOUS,
+		                                     user, f->end ? NULL : f->row,
+		                                     f->end ? f->row : NULL, f->end,
+		                                     free) == SQLITE_OK;
+	}
+	if (is_open)
 		return WS_OK;
+
 	ws_query_close(q);
 	*out = NULL;
 	return WS_FAIL(err, ENVIRONMENT, "SQLite %s opens no database in memory",
@@ -924,26 +892,6 @@ enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_que
 	return WS_OK;
 }
 
-static void read_cell(sqlite3_stmt *s, int column, struct ws_cell *cell)
-{
-	*cell = (struct ws_cell){0};
-	switch (sqlite3_column_type(s, column)) {
-	case SQLITE_INTEGER:
-		ws_cell_set_int(cell, sqlite3_column_int64(s, column));
-		break;
-	case SQLITE_FLOAT:
-		ws_cell_set_real(cell, sqlite3_column_double(s, column));
-		break;
-	case SQLITE_TEXT:
-	case SQLITE_BLOB:
-		ws_cell_share_text(cell, (const char *)sqlite3_column_text(s, column),
-		                   (size_t)sqlite3_column_bytes(s, column));
-		break;
-	default:
-		break;
-	}
-}
-
 bool ws_query_next(struct ws_query_rows *rows)
 {
 	struct ws_query_run *run = rows->run;
@@ -952,8 +900,27 @@ bool ws_query_next(struct ws_query_rows *rows)
 		run->code = sqlite3_step(run->statement);
 	if (run->code != SQLITE_ROW)
 		return false;
-	for (int i = 0; i < rows->ncolumns; i++)
-		read_cell(run->statement, i, &run->cells[i]);
+	for (int i = 0; i < rows->ncolumns; i++) {
+		struct ws_cell *cell = &run->cells[i];
+
+		*cell = (struct ws_cell){0};
+		switch (sqlite3_column_type(run->statement, i)) {
+		case SQLITE_INTEGER:
+			ws_cell_set_int(cell, sqlite3_column_int64(run->statement, i));
+			break;
+		case SQLITE_FLOAT:
+			ws_cell_set_real(cell, sqlite3_column_double(run->statement, i));
+			break;
+		case SQLITE_TEXT:
+		case SQLITE_BLOB:
+			ws_cell_share_text(cell,
+			                   (const char *)sqlite3_column_text(run->statement, i),
+			                   (size_t)sqlite3_column_bytes(run->statement, i));
+			break;
+		default:
+			break;
+		}
+	}
 	return true;
 }
 
@@ -981,14 +948,6 @@ enum ws_status ws_query_end(struct ws_query_rows *rows, struct ws_err *err)
 
 /* --- rows of a query as rows of a table ------------------------------------------------------ */
 
-static bool is_known(const struct ws_cell *cells, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (cells[i].type != WS_CELL_EMPTY)
-			return true;
-	return false;
-}
-
 /* The rows become rows of t, or its totals; a row without known values is not a total. */
 static enum ws_status append(struct ws_query *q, struct ws_table *t, const char *sql, bool totals,
                              struct ws_err *err)
@@ -1002,9 +961,13 @@ static enum ws_status append(struct ws_query *q, struct ws_table *t, const char 
 		place[i] = ws_table_column_index(t->def, ws_query_column_name(&rows, i));
 	while (ws_query_next(&rows)) {
 		struct ws_cell *row;
+		bool is_known = false;
 
-		if (totals && !is_known(rows.cells, rows.ncolumns))
+		for (int i = 0; i < rows.ncolumns; i++)
+			is_known |= rows.cells[i].type != WS_CELL_EMPTY;
+		if (totals && !is_known)
 			continue;
+
 		row = totals ? ws_table_totals(t) : ws_table_row(t);
 		for (int i = 0; i < rows.ncolumns; i++)
 			if (place[i] >= 0) {

@@ -12,45 +12,38 @@ union row {
 #undef K
 };
 
-static void each_of_block(const struct ws_block *b, const struct ws_kind_def *def, ws_record_fn fn,
-                          void *ctx)
-{
-	/* by position; NULL: not in the block */
-	const struct ws_column *columns[sizeof(union row) / sizeof(uint64_t)] = {0};
-	union row row;
-
-	memset(&row, 0, sizeof(row));
-	for (unsigned c = 0; c < b->ncolumns; c++) {
-		const int at = ws_schema_column(def, b->columns[c].id);
-
-		if (at >= 0 && b->columns[c].present)
-			columns[at] = &b->columns[c];
-	}
-	for (uint64_t i = 0; i < b->info.rows; i++) {
-		for (unsigned c = 0; c < def->ncolumns; c++) {
-			uint8_t *to = (uint8_t *)&row + def->columns[c].row_offset;
-
-			if (columns[c] && columns[c]->b)
-				memcpy(to, &columns[c]->b[i], sizeof(*columns[c]->b));
-			else if (columns[c])
-				memcpy(to, &columns[c]->v[i], sizeof(*columns[c]->v));
-		}
-		fn(ctx, &row);
-	}
-}
-
 /* keeper: the arena or table that BLOBs are copied to. NULL: BLOBs are not copied. */
 static enum ws_status each_row(const struct ws_trace_reader *r, const struct ws_kind_def *def,
                                ws_record_fn fn, void *ctx, struct ws_records *keeper,
                                struct ws_err *err)
 {
 	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
+		/* by position; NULL: not in the block */
+		const struct ws_column *columns[sizeof(union row) / sizeof(uint64_t)] = {0};
 		struct ws_block b;
+		union row row;
 
 		if (ws_trace_reader_block(r, i)->kind != def->id)
 			continue;
 		WS_FORWARD(ws_trace_reader_decode(r, i, &b, err));
-		each_of_block(&b, def, fn, ctx);
+		memset(&row, 0, sizeof(row));
+		for (unsigned c = 0; c < b.ncolumns; c++) {
+			const int at = ws_schema_column(def, b.columns[c].id);
+
+			if (at >= 0 && b.columns[c].present)
+				columns[at] = &b.columns[c];
+		}
+		for (uint64_t k = 0; k < b.info.rows; k++) {
+			for (unsigned c = 0; c < def->ncolumns; c++) {
+				uint8_t *to = (uint8_t *)&row + def->columns[c].row_offset;
+
+				if (columns[c] && columns[c]->b)
+					memcpy(to, &columns[c]->b[k], sizeof(*columns[c]->b));
+				else if (columns[c])
+					memcpy(to, &columns[c]->v[k], sizeof(*columns[c]->v));
+			}
+			fn(ctx, &row);
+		}
 		if (keeper && ws_kind_has_blobs(def)) {
 			WS_GROW(keeper->blocks, keeper->nblocks + 1, keeper->capacity);
 			keeper->blocks[keeper->nblocks++] = b;
