@@ -14,21 +14,6 @@ static bool is_product_class(struct ws_bytes class)
 	return WS_NAME_IS_ONE_OF(class, classes);
 }
 
-/* Minimum bytes of judged operations of a class; 0 if one of them is unknown. */
-static double class_bytes(const struct ws_advice *a, uint32_t class)
-{
-	double bytes = 0;
-
-	for (size_t i = 0; i < a->nwork; i++) {
-		if (a->work[i].op.class != class)
-			continue;
-		if (a->work[i].op.bytes < 0)
-			return 0;
-		bytes += (double)a->work[i].op.bytes * (double)a->work[i].calls;
-	}
-	return bytes;
-}
-
 /* The classes with the most time, other than products; *names: "softmax, mask and copy". */
 static const char *describe_classes(struct ws_advice *a, const char **names)
 {
@@ -42,8 +27,15 @@ static const char *describe_classes(struct ws_advice *a, const char **names)
 	*names = "";
 	for (size_t i = 0; i < n; i++) {
 		const char *name = top[i] ? ws_advice_name(a, top[i]) : "unclassified";
-		double bytes = class_bytes(a, top[i]);
+		double bytes =
+		        0; /* at least, of judged operations; 0 if those of one are unknown */
+		bool known = true;
 
+		for (size_t k = 0; k < a->nwork; k++)
+			if (a->work[k].op.class == top[i]) {
+				known &= a->work[k].op.bytes >= 0;
+				bytes += (double)a->work[k].op.bytes * (double)a->work[k].calls;
+			}
 		*names = ws_advice_text(a, "%s%s%s", *names,
 		                        !i          ? ""
 		                        : i + 1 < n ? ", "
@@ -51,7 +43,7 @@ static const char *describe_classes(struct ws_advice *a, const char **names)
 		                        name);
 		text = ws_advice_text(a, "%s%s%s %s", text, i ? ", " : "", name,
 		                      ws_advice_kernel_time(a, a->class_ns[top[i]]));
-		if (bytes > 0)
+		if (known && bytes > 0)
 			text = ws_advice_text(a, "%s (at least %s%s)", text,
 			                      ws_say_si(a->texts, bytes, "B"), ws_advice_each(a));
 	}
@@ -322,21 +314,6 @@ void ws_rule_slow_memory(struct ws_advice *a)
 
 /* --- A13 optimizer -------------------------------------------------------------------------- */
 
-/* Minimum time to move all weights, gradients and moments; NaN if unknown. */
-static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, double *weights)
-{
-	/* they move the same: a weight, its gradient and two moments */
-	static const char *const two_moments[] = {"adamw", "adamw-cs336", "adam"};
-	struct ws_roof roof;
-
-	*weights = (double)ws_fact_number(a->m, "parameters");
-	ws_roof_find(a->m, device, WS_TEXT_OPTIMIZER, WS_TEXT_EMPTY, WS_TENSOR_NO, &roof);
-	if (*weights <= 0 || roof.bytes_per_s <= 0 ||
-	    !WS_NAME_IS_ONE_OF(ws_model_fact(a->m, "optimizer"), two_moments))
-		return NAN;
-	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9;
-}
-
 static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advice_cell *cell,
                                 const struct ws_claim *claim)
 {
@@ -349,6 +326,9 @@ static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advic
 
 void ws_rule_optimizer(struct ws_advice *a)
 {
+	/* they move the same: a weight, its gradient and two moments */
+	static const char *const two_moments[] = {"adamw", "adamw-cs336", "adam"};
+	struct ws_roof roof;
 	const int64_t ns = a->optimizer.gpu_ns;
 	const bool is_fused = a->optimizer.kernels <= FUSED_KERNELS;
 	double floor_ns, weights;
@@ -362,7 +342,15 @@ void ws_rule_optimizer(struct ws_advice *a)
 	}
 	if (ws_advice_share(a, ns) <= WS_A13_PERCENT)
 		return;
-	floor_ns = optimizer_floor_ns(a, a->optimizer_device, &weights);
+
+	/* Minimum time to move all weights, gradients and moments; NaN if unknown. */
+	weights = (double)ws_fact_number(a->m, "parameters");
+	ws_roof_find(a->m, a->optimizer_device, WS_TEXT_OPTIMIZER, WS_TEXT_EMPTY, WS_TENSOR_NO,
+	             &roof);
+	floor_ns = weights <= 0 || roof.bytes_per_s <= 0 ||
+	                           !WS_NAME_IS_ONE_OF(ws_model_fact(a->m, "optimizer"), two_moments)
+	                   ? NAN
+	                   : weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9;
 	if (!isnan(floor_ns))
 		needs = ws_advice_text(a, ". %s weights need %s", ws_say_number(a->texts, weights),
 		                       ws_advice_time(a, floor_ns));

@@ -325,25 +325,17 @@ void ws_rule_old_kernels(struct ws_advice *a)
 
 /* --- A7 low intensity ----------------------------------------------------------------------- */
 
-/*
- * The M from which M x N x K has this number of FLOPs per byte, with each matrix moved once: 2 M N
- * K >= ridge item (M K + K N + M N). 0 if there is none.
- */
-static double rows_needed(const struct ws_cost_op *op, double item, double ridge)
-{
-	double n = (double)op->n, k = (double)op->k;
-	double spare = 2 * n * k - ridge * item * (n + k);
-
-	return spare > 0 ? ceil(ridge * item * n * k / spare) : 0;
-}
-
 static const char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, double ridge)
 {
 	unsigned item = item_bytes(a, op->dtype);
 
 	if (!op->m || op->batch > 1 || !item)
 		return NULL;
-	double rows = rows_needed(op, item, ridge);
+	/* The M from which M x N x K has this number of FLOPs per byte, with each matrix moved
+	 * once: 2 M N K >= ridge item (M K + K N + M N). */
+	double n = (double)op->n, k = (double)op->k;
+	double spare = 2 * n * k - ridge * item * (n + k);
+	double rows = spare > 0 ? ceil(ridge * item * n * k / spare) : 0;
 	if (rows > 1e9 || rows <= (double)op->m)
 		rows = 0;
 	return rows > 0 ? ws_advice_text(a,

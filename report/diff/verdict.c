@@ -56,24 +56,6 @@ static void print_ratio(double ratio, char *out, size_t size)
 	snprintf(out, size, "%s %s", amount, ratio < 1 ? "faster" : "slower");
 }
 
-/* " Record about 12 runs per side to detect 3 %."; a difference that is plain is only not sure. */
-static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                              size_t size)
-{
-	const double effect = ws_grade_effect(c, &d->grade);
-	unsigned n = ws_grade_recordings_for(c, effect, d->opts.confidence);
-
-	*out = '\0';
-	if (n && (n > c->recordings[0] || n > c->recordings[1])) {
-		snprintf(out, size, " Record about %u runs per side to ", n);
-		ws_say_add(out, size,
-		           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
-		           DIGITS(effect * 100));
-	} else if (!n)
-		snprintf(out, size, " These runs vary too much to detect %s %%.",
-		         DIGITS(effect * 100));
-}
-
 /* The confidence of a comparison's interval. */
 static int percent_of(const struct ws_diff *d, const struct ws_comparison *c)
 {
@@ -135,7 +117,21 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 		const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
 		char settles[96], assumed[48];
 
-		print_runs_needed(d, c, settles, sizeof(settles));
+		/* " Record about 12 runs per side to detect 3 %."; a difference that is plain is
+		 * only not sure. */
+		const double effect = ws_grade_effect(c, &d->grade);
+		unsigned n = ws_grade_recordings_for(c, effect, d->opts.confidence);
+
+		*settles = '\0';
+		if (n && (n > c->recordings[0] || n > c->recordings[1])) {
+			snprintf(settles, sizeof(settles), " Record about %u runs per side to ", n);
+			ws_say_add(settles, sizeof(settles),
+			           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
+			           DIGITS(effect * 100));
+		} else if (!n)
+			snprintf(settles, sizeof(settles),
+			         " These runs vary too much to detect %s %%.",
+			         DIGITS(effect * 100));
 		print_assumed(c, assumed);
 		print_ratio(c->ratio, ratio, sizeof(ratio));
 		if (in_percent)
@@ -178,18 +174,6 @@ static void add_time(const struct verdict *v, const char *subject, const char *s
 /* --- before any number ------------------------------------------------------------------- */
 
 /* --- times ------------------------------------------------------------------------------- */
-
-static double clock_of(const struct ws_side *side)
-{
-	double mhz = 0;
-
-	for (size_t i = 0; i < side->nrecordings; i++) {
-		if (side->recordings[i].clock_mhz <= 0)
-			return 0;
-		mhz += side->recordings[i].clock_mhz / (double)side->nrecordings;
-	}
-	return mhz;
-}
 
 static bool are_launch_bound(const struct ws_diff *d)
 {
@@ -430,43 +414,6 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	ws_verdict_numbers(v->t, row, percent[0], percent[1], "%");
 }
 
-static void add_unmatched(const struct verdict *v)
-{
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &v->d->side[s];
-		const struct ws_unmatched_work *rest = &v->d->unmatched[s];
-		struct ws_sentence text = {""};
-
-		const double n = (double)side->nsamples;
-		const bool of_ops = ws_diff_is_of_host_ops(v->d);
-		const char *per = v->d->by_steps ? " per step" : "";
-		char time[WS_SAY_TIME];
-
-		if (!rest->kernels)
-			ws_sentence_add(&text, "All %s of %s %s a counterpart.",
-			                of_ops ? "operations" : "GPU work", side->name,
-			                of_ops ? "have" : "has");
-		else
-			ws_sentence_add(&text, "%s runs %.4g %s%s without a counterpart (%s).",
-			                side->name, (double)rest->kernels / n,
-			                ws_diff_work_noun(v->d), per,
-			                ws_say_time_in(((double)side->gpu_ns -
-			                                (double)v->d->matched_ns[s]) /
-			                                       n,
-			                               time));
-		if (rest->casts)
-			ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
-			                (double)rest->casts / n, per,
-			                ws_say_time_in((double)rest->cast_ns / n, time));
-		if (rest->scalings)
-			ws_sentence_add(&text, " %s adds %.4g %s that scale the loss%s (%s).",
-			                side->name, (double)rest->scalings / n,
-			                ws_diff_work_noun(v->d), per,
-			                ws_say_time_in((double)rest->scaling_ns / n, time));
-		ws_table_add(v->t, s ? "only in B" : "only in A", "%s", text.text);
-	}
-}
-
 /* A note about programs that do not state their work. */
 static void note_arguments(const struct verdict *v)
 {
@@ -498,8 +445,16 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 	const struct verdict v = {d, t};
 	double gpu_ns[2] = {NAN, NAN};
 
-	for (int s = 0; s < 2; s++)
-		d->result->clock_mhz[s] = clock_of(&d->side[s]);
+	/* the mean; 0: not every recording has a clock */
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+		double mhz = 0;
+		size_t known = 0;
+
+		for (; known < side->nrecordings && side->recordings[known].clock_mhz > 0; known++)
+			mhz += side->recordings[known].clock_mhz / (double)side->nrecordings;
+		d->result->clock_mhz[s] = known == side->nrecordings ? mhz : 0;
+	}
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v.d->side[s];
 
@@ -544,7 +499,41 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 		add_utilization(&v, false);
 		add_utilization(&v, true);
 		ws_verdict_gains(d, t, d->typical_ns, gpu_ns);
-		add_unmatched(&v);
+		for (int s = 0; s < 2; s++) {
+			const struct ws_side *side = &v.d->side[s];
+			const struct ws_unmatched_work *rest = &v.d->unmatched[s];
+			struct ws_sentence text = {""};
+
+			const double n = (double)side->nsamples;
+			const bool of_ops = ws_diff_is_of_host_ops(v.d);
+			const char *per = v.d->by_steps ? " per step" : "";
+			char time[WS_SAY_TIME];
+
+			if (!rest->kernels)
+				ws_sentence_add(&text, "All %s of %s %s a counterpart.",
+				                of_ops ? "operations" : "GPU work", side->name,
+				                of_ops ? "have" : "has");
+			else
+				ws_sentence_add(&text,
+				                "%s runs %.4g %s%s without a counterpart (%s).",
+				                side->name, (double)rest->kernels / n,
+				                ws_diff_work_noun(v.d), per,
+				                ws_say_time_in(((double)side->gpu_ns -
+				                                (double)v.d->matched_ns[s]) /
+				                                       n,
+				                               time));
+			if (rest->casts)
+				ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
+				                (double)rest->casts / n, per,
+				                ws_say_time_in((double)rest->cast_ns / n, time));
+			if (rest->scalings)
+				ws_sentence_add(&text,
+				                " %s adds %.4g %s that scale the loss%s (%s).",
+				                side->name, (double)rest->scalings / n,
+				                ws_diff_work_noun(v.d), per,
+				                ws_say_time_in((double)rest->scaling_ns / n, time));
+			ws_table_add(v.t, s ? "only in B" : "only in A", "%s", text.text);
+		}
 	}
 	note_arguments(&v);
 	ws_diff_note_samples(d, v.t);

@@ -479,28 +479,6 @@ struct laying {
 	int64_t least_ns;
 };
 
-static void sort_boxes(struct laying *l)
-{
-	const struct tree *t = l->t;
-	size_t n = 0;
-
-	WS_NEW(t->p->tab->temp, l->order, t->n);
-	WS_NEW(t->p->tab->temp, l->first, t->n + 2);
-	for (size_t i = 0; i < t->n; i++) {
-		const struct box *b = &t->box[i];
-
-		l->order[n++] = (struct ws_row_key){.number = {(uint64_t)(uint32_t)(b->parent + 1),
-		                                               WS_DESCENDING(b->inclusive_ns)},
-		                                    .text = {ws_bytes_of(b->rolled)},
-		                                    .tie = {i},
-		                                    .row = i};
-		l->first[(uint32_t)(b->parent + 1) + 1]++;
-	}
-	for (size_t i = 1; i < t->n + 2; i++)
-		l->first[i] += l->first[i - 1];
-	ws_row_keys_sort(l->order, n);
-}
-
 static void set_node(const struct tree *t, size_t parent, const struct box *b)
 {
 	struct ws_page *page = t->p->page;
@@ -713,7 +691,23 @@ static void add_tree(struct ws_page_making *p)
 			up->colour_ns[c] += b->colour_ns[c];
 	}
 	l.least_ns = (int64_t)ceil((double)p->page->gpu_ns * LEAST_PERCENT / 100);
-	sort_boxes(&l);
+	size_t n = 0;
+
+	WS_NEW(t.p->tab->temp, l.order, t.n);
+	WS_NEW(t.p->tab->temp, l.first, t.n + 2);
+	for (size_t i = 0; i < t.n; i++) {
+		const struct box *b = &t.box[i];
+
+		l.order[n++] = (struct ws_row_key){.number = {(uint64_t)(uint32_t)(b->parent + 1),
+		                                              WS_DESCENDING(b->inclusive_ns)},
+		                                   .text = {ws_bytes_of(b->rolled)},
+		                                   .tie = {i},
+		                                   .row = i};
+		l.first[(uint32_t)(b->parent + 1) + 1]++;
+	}
+	for (size_t i = 1; i < t.n + 2; i++)
+		l.first[i] += l.first[i - 1];
+	ws_row_keys_sort(l.order, n);
 	WS_NEW(p->texts, p->page->node, 2 * t.n + 2);
 	if (p->page->graph_ns > p->page->gpu_ns)
 		add_graphs(&t);
@@ -1023,24 +1017,6 @@ static const char *source_of(const struct ws_page_making *p)
 	return source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
 }
 
-/* ", without step 7, which was cut off" */
-static const char *unfinished_of(const struct ws_page_making *p)
-{
-	uint32_t number = 0;
-	size_t n = 0;
-
-	for (size_t s = 0; s < p->m->nsteps; s++)
-		if (p->m->steps[s].unfinished && !p->m->steps[s].warm_up) {
-			number = p->m->steps[s].number;
-			n++;
-		}
-	if (!n || p->sel->has_steps)
-		return "";
-	return n == 1 ? ws_arena_format(p->texts, ", without step %" PRIu32 ", which was cut off",
-	                                number)
-	              : ws_arena_format(p->texts, ", without %zu that were cut off", n);
-}
-
 /* "6 measured steps; device 0" */
 static const char *scope_of(const struct ws_page_making *p)
 {
@@ -1049,10 +1025,22 @@ static const char *scope_of(const struct ws_page_making *p)
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 	const size_t nrepeating = ws_steps_repeating(p->m);
 	const char *out = "", *repeating = "";
-	size_t unsound = 0; /* steps with impossible times */
+	const char *cut = "";               /* ", without step 7, which was cut off" */
+	size_t unsound = 0, unfinished = 0; /* unsound: with impossible times */
+	uint32_t number = 0;
 
-	for (size_t i = 0; i < p->m->nsteps; i++)
-		unsound += p->m->steps[i].unsound && !p->m->steps[i].warm_up;
+	for (size_t i = 0; i < p->m->nsteps; i++) {
+		const struct ws_model_step *step = &p->m->steps[i];
+
+		unsound += step->unsound && !step->warm_up;
+		unfinished += step->unfinished && !step->warm_up;
+		number = step->unfinished && !step->warm_up ? step->number : number;
+	}
+	if (unfinished == 1 && !sel->has_steps)
+		cut = ws_arena_format(p->texts, ", without step %" PRIu32 ", which was cut off",
+		                      number);
+	else if (unfinished && !sel->has_steps)
+		cut = ws_arena_format(p->texts, ", without %zu that were cut off", unfinished);
 	if (unsound)
 		out = ws_arena_format(p->texts, ", %zu left out", unsound);
 	if (nrepeating)
@@ -1061,8 +1049,8 @@ static const char *scope_of(const struct ws_page_making *p)
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
 		return ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s%s",
 		                       ws_say_number(p->texts, (double)sel->measured),
-		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p), out,
-		                       repeating, *apart ? "; " : "", apart, behind);
+		                       sel->measured == 1 ? "step" : "steps", cut, out, repeating,
+		                       *apart ? "; " : "", apart, behind);
 	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
 		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
 	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);

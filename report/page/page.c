@@ -474,27 +474,6 @@ static bool has_both_ways(const struct ws_page_node *n)
 	return percent >= BOTH_PERCENT && percent <= 100 - BOTH_PERCENT;
 }
 
-/* Pages that move: kernels wait for them, and no other part of the page has it. */
-static void say_migrations(struct ws_page_making *p)
-{
-	uint64_t migrations = 0, bytes = 0;
-
-	for (size_t i = 0; i < p->m->nwork; i++)
-		if (ws_use_of_work(&p->m->work[i]) == WS_USE_PAGING &&
-		    ws_work_ran(p->sel, p->m, i)) {
-			migrations++;
-			bytes += p->m->work[i].bytes;
-		}
-	if (!migrations)
-		return;
-	ws_page_say(p->page, "", "",
-	            ws_arena_format(p->texts, "%s migration%s",
-	                            ws_say_number(p->texts, (double)migrations),
-	                            migrations == 1 ? "" : "s"),
-	            " of managed memory moved ", ws_say_si(p->texts, (double)bytes, "B"), ".",
-	            NULL);
-}
-
 /* "gemm" and "70 ms" of the nth class of the bar; "" where it has too little. */
 static void describe_class(const struct ws_page_making *p, size_t nth, double least_percent,
                            const char **name, const char **time)
@@ -722,30 +701,6 @@ static void add_figures(struct ws_page_making *p)
 				           rates[i].label);
 		}
 	}
-}
-
-/* Where nothing but ranges was recorded: how many, and the one with the most time of its own. */
-static void say_ranges(struct ws_page_making *p)
-{
-	const struct ws_page *page = p->page;
-	const struct ws_page_node *most = NULL;
-
-	for (size_t i = 0; i < page->nnodes; i++)
-		if (!page->node[i].is_rest &&
-		    (!most || page->node[i].exclusive_ns > most->exclusive_ns))
-			most = &page->node[i];
-	if (p->sel->rows->ncalls || !most)
-		ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
-	if (most)
-		ws_page_say(p->page, "", p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
-		            ws_arena_format(p->texts, "%s NVTX range%s%s",
-		                            ws_say_number(p->texts, (double)page->host_ranges),
-		                            page->host_ranges == 1 ? "" : "s",
-		                            page->has_steps ? " per step" : ""),
-		            ws_arena_format(p->texts, ": %s ", most->label),
-		            ws_say_time_of(p->texts, (double)most->exclusive_ns,
-		                           (double)page->gpu_ns),
-		            ".", NULL);
 }
 
 /* Collectives of backends that run on the host's threads: of all windows, the time in any of them.
@@ -1053,9 +1008,30 @@ void ws_page_add_headline(struct ws_page_making *p)
 		            : page->unknown_records ? words_of_left_out(p)
 		                                    : " on the CPU; no GPU kernel was recorded.",
 		            NULL);
-	else if (page->has_host_ranges)
-		say_ranges(p);
-	else if (!p->sel->kernels)
+	else if (page->has_host_ranges) {
+		/* Where nothing but ranges was recorded: how many, and the one with the most time
+		 * of its own. */
+		const struct ws_page_node *most = NULL;
+
+		for (size_t i = 0; i < page->nnodes; i++)
+			if (!page->node[i].is_rest &&
+			    (!most || page->node[i].exclusive_ns > most->exclusive_ns))
+				most = &page->node[i];
+		if (p->sel->rows->ncalls || !most)
+			ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
+		if (most)
+			ws_page_say(p->page, "",
+			            p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
+			            ws_arena_format(p->texts, "%s NVTX range%s%s",
+			                            ws_say_number(p->texts,
+			                                          (double)page->host_ranges),
+			                            page->host_ranges == 1 ? "" : "s",
+			                            page->has_steps ? " per step" : ""),
+			            ws_arena_format(p->texts, ": %s ", most->label),
+			            ws_say_time_of(p->texts, (double)most->exclusive_ns,
+			                           (double)page->gpu_ns),
+			            ".", NULL);
+	} else if (!p->sel->kernels)
 		ws_page_say(p->page, "",
 		            ws_model_has_kernels(p->m)
 		                    ? "No kernel is in this part of the trace."
@@ -1109,7 +1085,23 @@ void ws_page_add_headline(struct ws_page_making *p)
 			ws_page_say(p->page, "", "Only the steps that stand out have ",
 			            page->only_outliers_have, ".", NULL);
 		say_trend(p);
-		say_migrations(p);
+
+		/* Pages that move: kernels wait for them, and no other part of the page has it. */
+		uint64_t migrations = 0, bytes = 0;
+
+		for (size_t i = 0; i < p->m->nwork; i++)
+			if (ws_use_of_work(&p->m->work[i]) == WS_USE_PAGING &&
+			    ws_work_ran(p->sel, p->m, i)) {
+				migrations++;
+				bytes += p->m->work[i].bytes;
+			}
+		if (migrations)
+			ws_page_say(p->page, "", "",
+			            ws_arena_format(p->texts, "%s migration%s",
+			                            ws_say_number(p->texts, (double)migrations),
+			                            migrations == 1 ? "" : "s"),
+			            " of managed memory moved ",
+			            ws_say_si(p->texts, (double)bytes, "B"), ".", NULL);
 		say_largest_part(p);
 		say_first(p);
 		say_whatif(p);
