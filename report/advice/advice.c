@@ -56,19 +56,6 @@ static int by_time(const void *pa, const void *pb, void *arg)
 	return c ? c : ws_order_compare((uint64_t)a->bytes, (uint64_t)b->bytes);
 }
 
-/* Is it in attention that is not fused? op: its operation, WS_NONE. */
-static bool in_attention(const struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op)
-{
-	if (k->kind->class == WS_TEXT_FUSED_ATTENTION)
-		return false;
-	if (k->kind->marks & WS_IN_ATTENTION)
-		return true;
-	if (op == WS_NONE || op < a->costs->nranges)
-		return false;
-	uint8_t part = a->attention[op - a->costs->nranges];
-	return part != WS_ATTENTION_NONE && part != WS_ATTENTION_FUSED;
-}
-
 static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct ws_strtab *cells)
 {
 	struct ws_joined_rows *rows = a->tab->sel->rows;
@@ -158,11 +145,19 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 		/* Adds a kernel to its cell; op: its operation, group: group of the operation;
 		 * WS_NONE. */
 		uint32_t group = op == WS_NONE ? WS_NONE : group_of[op] - 1;
+		const uint8_t part = op == WS_NONE || op < a->costs->nranges
+		                             ? WS_ATTENTION_NONE
+		                             : a->attention[op - a->costs->nranges];
+		/* is it in attention that is not fused? */
+		const bool in_attention =
+		        k->kind->class != WS_TEXT_FUSED_ATTENTION &&
+		        (k->kind->marks & WS_IN_ATTENTION ||
+		         (part != WS_ATTENTION_NONE && part != WS_ATTENTION_FUSED));
 		const struct ws_advice_cell cell = {.config = k->kind->config,
 		                                    .class = k->kind->class,
 		                                    .source = k->kind->source,
 		                                    .work = group,
-		                                    .attention = in_attention(a, k, op),
+		                                    .attention = in_attention,
 		                                    .cast = is_cast(a, k),
 		                                    .optimizer = is_optimizer(k)};
 		const uint32_t key[] = {cell.config, cell.class, cell.source, cell.work,

@@ -325,27 +325,6 @@ void ws_rule_old_kernels(struct ws_advice *a)
 
 /* --- A7 low intensity ----------------------------------------------------------------------- */
 
-static const char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, double ridge)
-{
-	unsigned item = item_bytes(a, op->dtype);
-
-	if (!op->m || op->batch > 1 || !item)
-		return NULL;
-	/* The M from which M x N x K has this number of FLOPs per byte, with each matrix moved
-	 * once: 2 M N K >= ridge item (M K + K N + M N). */
-	double n = (double)op->n, k = (double)op->k;
-	double spare = 2 * n * k - ridge * item * (n + k);
-	double rows = spare > 0 ? ceil(ridge * item * n * k / spare) : 0;
-	if (rows > 1e9 || rows <= (double)op->m)
-		rows = 0;
-	return rows > 0 ? ws_advice_text(a,
-	                                 "Concatenate products of one input, or make batch or "
-	                                 "context larger (compute-bound from M = %.0f on)",
-	                                 rows)
-	                : "Concatenate products of one input, or widen layers "
-	                  "(no M makes it compute-bound at this N and K)";
-}
-
 static bool knows_roof(const struct ws_work_group *g)
 {
 	return g->roof.flops_per_s > 0 && g->roof.bytes_per_s > 0;
@@ -371,6 +350,24 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_low_intensity, &shown))
 			continue;
+
+		/* The M from which M x N x K has this number of FLOPs per byte, with each matrix
+		 * moved once: 2 M N K >= ridge item (M K + K N + M N). */
+		const unsigned item = item_bytes(a, op->dtype);
+		const double n = (double)op->n, k = (double)op->k;
+		const double spare = 2 * n * k - ridge * item * (n + k);
+		const double rows = spare > 0 ? ceil(ridge * item * n * k / spare) : 0;
+		const char *advice = NULL;
+
+		if (op->m && item && rows > (double)op->m && rows <= 1e9)
+			advice = ws_advice_text(
+			        a,
+			        "Concatenate products of one input, or make batch or "
+			        "context larger (compute-bound from M = %.0f on)",
+			        rows);
+		else if (op->m && item)
+			advice = "Concatenate products of one input, or widen layers "
+			         "(no M makes it compute-bound at this N and K)";
 		ws_advice_add_claim(a, WS_RULE_low_intensity, WS_SEVERITY_WEAK,
 		                    ws_claim_work(g, NAN), scope_of(a, op),
 		                    ws_advice_text(a,
@@ -378,7 +375,7 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		                                   "compute-bound from %.1f on",
 		                                   ws_advice_kernel_part(a, g->gpu_ns), intensity,
 		                                   ridge),
-		                    intensity_advice(a, op, ridge));
+		                    advice);
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_low_intensity] =

@@ -266,16 +266,6 @@ static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_mea
 	return NULL;
 }
 
-static bool is_all(const struct ws_diff *d, const struct ws_diff_row *row)
-{
-	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < row->sums[s].n; i++)
-			if (row->sums[s].sum[i].ns !=
-			    d->side[s].samples[row->sums[s].sum[i].sample]->gpu_ns)
-				return false;
-	return true;
-}
-
 static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *rows, int phase)
 {
 	const struct ws_diff_row *row = find_row(rows, WS_MEASURE_GPU, phase);
@@ -285,7 +275,14 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	if (!row || !(row->mean[0] > 0) || !(row->mean[1] > 0))
 		return;
 	/* "other" as the only phase says nothing */
-	if (phase == WS_PHASE_OTHER && is_all(v->d, row))
+	bool is_all = phase == WS_PHASE_OTHER;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < row->sums[s].n && is_all; i++) {
+			const struct ws_diff_sum *of = &row->sums[s].sum[i];
+
+			is_all = of->ns == v->d->side[s].samples[of->sample]->gpu_ns;
+		}
+	if (is_all)
 		return;
 	snprintf(subject.text, sizeof(subject.text), "%s of %s", sum,
 	         phase < WS_PHASES ? ws_phase_name((enum ws_phase)phase)

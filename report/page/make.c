@@ -257,37 +257,6 @@ static void add_bar(struct ws_page_making *p)
 #define DURATION_BINS  40
 #define DURATION_LEAST 2 /* the power of ten of the first bin */
 
-static void add_durations(struct ws_page_making *p)
-{
-	static const double digit[] = {1, 2, 5};
-	struct ws_page_durations bin[DURATION_BINS] = {{0}};
-	struct ws_page *page = p->page;
-	size_t begin = DURATION_BINS, end = 0;
-
-	for (size_t i = 1; i < DURATION_BINS; i++)
-		bin[i].from_ns =
-		        ws_power_of_ten(DURATION_LEAST + (int)((i - 1) / 3)) * digit[(i - 1) % 3];
-	for (size_t i = 0; i < DURATION_BINS; i++)
-		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
-	WS_EACH_KERNEL(p->sel->rows, i, k) {
-		size_t at = 0;
-
-		if (!k->kind->timed || !ws_kernel_selected(p->m, p->sel, k, i))
-			continue;
-		while ((double)k->dur_ns >= bin[at].to_ns)
-			at++;
-		bin[at].kernels++;
-		bin[at].ns += k->dur_ns;
-		begin = at < begin ? at : begin;
-		end = at + 1 > end ? at + 1 : end;
-	}
-	if (begin >= end)
-		return;
-	page->ndurations = end - begin;
-	WS_NEW(p->texts, page->durations, page->ndurations);
-	memcpy(page->durations, &bin[begin], page->ndurations * sizeof(*bin));
-}
-
 /* --- where in the model ---------------------------------------------------------------------- */
 
 #define LEAST_PERCENT 0.1  /* smaller boxes are merged with their neighbours */
@@ -985,33 +954,26 @@ static const char *devices_of(const struct ws_page_making *p)
 	return all;
 }
 
-/* "train.py": the Python script, which is the first argument that ends in ".py"; or empty. */
-static struct ws_bytes script_of(struct ws_bytes arguments)
-{
-	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
-
-	for (; word < end; word = stop + 1) {
-		stop = memchr(word, ' ', (size_t)(end - word));
-		stop = stop ? stop : end;
-		if (stop - word > 3 && !memcmp(stop - 3, ".py", 3))
-			return ws_name_of_file((struct ws_bytes){word, (size_t)(stop - word)});
-	}
-	return (struct ws_bytes){"", 0};
-}
-
 /* The program; if unknown, the recorder. */
 static const char *source_of(const struct ws_page_making *p)
 {
 	const struct ws_bytes model = ws_model_fact(p->m, "model"),
 	                      dtype = ws_model_fact(p->m, "dtype");
+	const struct ws_bytes arguments = ws_meta_value(&p->m->meta, "program.arguments");
 	struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
+	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
 
 	if (model.len)
 		return ws_arena_format(p->texts, "%.*s%s%.*s", (int)model.len,
 		                       (const char *)model.ptr, dtype.len ? " " : "",
 		                       (int)dtype.len, (const char *)dtype.ptr);
-	if (!source.len)
-		source = script_of(ws_meta_value(&p->m->meta, "program.arguments"));
+	/* "train.py": the Python script, which is the first argument that ends in ".py" */
+	for (; word < end && !source.len; word = stop + 1) {
+		stop = memchr(word, ' ', (size_t)(end - word));
+		stop = stop ? stop : end;
+		if (stop - word > 3 && !memcmp(stop - 3, ".py", 3))
+			source = ws_name_of_file((struct ws_bytes){word, (size_t)(stop - word)});
+	}
 	if (!source.len)
 		source = ws_meta_value(&p->m->meta, "program.path");
 	return source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
@@ -1226,7 +1188,35 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	size_t n = ws_cost_groups_order(p.m, groups, order);
 	for (size_t i = 0; i < n; i++)
 		add_point(&p, &groups->group[order[i].row]);
-	add_durations(&p);
+
+	/* how long kernels take */
+	static const double digit[] = {1, 2, 5};
+	struct ws_page_durations bin[DURATION_BINS] = {{0}};
+	size_t begin = DURATION_BINS, end = 0;
+
+	for (size_t i = 1; i < DURATION_BINS; i++)
+		bin[i].from_ns =
+		        ws_power_of_ten(DURATION_LEAST + (int)((i - 1) / 3)) * digit[(i - 1) % 3];
+	for (size_t i = 0; i < DURATION_BINS; i++)
+		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
+	WS_EACH_KERNEL(p.sel->rows, i, k) {
+		size_t at = 0;
+
+		if (!k->kind->timed || !ws_kernel_selected(p.m, p.sel, k, i))
+			continue;
+		while ((double)k->dur_ns >= bin[at].to_ns)
+			at++;
+		bin[at].kernels++;
+		bin[at].ns += k->dur_ns;
+		begin = at < begin ? at : begin;
+		end = at + 1 > end ? at + 1 : end;
+	}
+	if (begin < end) {
+		page->ndurations = end - begin;
+		WS_NEW(p.texts, page->durations, page->ndurations);
+		memcpy(page->durations, &bin[begin], page->ndurations * sizeof(*bin));
+	}
+
 	/* Whether the program ran on the CPU: it has operations, and no GPU API calls. With such
 	 * calls, kernels may be missing. */
 	if (!ws_model_has_kernels(p.m) && !p.m->nwork && !p.sel->rows->ncalls &&

@@ -768,29 +768,20 @@ static const char *verb(const struct ws_broken_law *b, const char *one, const ch
 	return ws_broken_count(b) == 1 ? one : many;
 }
 
-/* How often profilers leave launches without kernels: no maker publishes it, so it is the count of
- * docs/dev/soundness.md. */
-static const char *how_often_launches_lack_work(const struct ws_page_making *p)
-{
-	static const struct {
-		const char *source, *counted;
-	} known[] = {{"PyTorch", "0 of 32 traces of PyTorch's profiler"},
-	             {"Nsight", "0 of 17 traces of Nsight Systems"}};
-	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (ws_bytes_begin(source, known[i].source))
-			return ws_arena_format(p->texts, " That is rare (%s at hand): record",
-			                       known[i].counted);
-	return " Record";
-}
-
 /* Launches behind the last recorded kernel; a few are usual where recording ends. */
 #define BEHIND_PERCENT 5
 
 /* Before all else: what follows rests on the rest. */
 static void say_what_is_unsound(struct ws_page_making *p)
 {
+	/* How often profilers leave launches without kernels: no maker publishes it, so it is the
+	 * count of docs/dev/soundness.md. */
+	static const struct {
+		const char *source, *counted;
+	} known[] = {{"PyTorch", "0 of 32 traces of PyTorch's profiler"},
+	             {"Nsight", "0 of 17 traces of Nsight Systems"}};
+	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
+	const char *how_often = " Record";
 	const struct ws_soundness *s = &p->m->soundness;
 	const uint64_t behind = p->m->leftovers.launches_behind,
 	               launches = s->broken[WS_LAW_LAUNCH_HAS_WORK].judged;
@@ -831,13 +822,18 @@ static void say_what_is_unsound(struct ws_page_making *p)
 			                       verb(b, "its end is", "their ends are"));
 			break;
 		case WS_LAW_LAUNCH_HAS_WORK:
+			for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+				if (ws_bytes_begin(source, known[i].source))
+					how_often = ws_arena_format(
+					        p->texts, " That is rare (%s at hand): record",
+					        known[i].counted);
 			rest = ws_arena_format(
 			        p->texts,
 			        " %s no %s in the trace%s%s again, for a shorter time and without "
 			        "a second profiler.",
 			        verb(b, "has", "have"), b->copies ? "device work" : "kernel",
 			        left_out ? "; the steps that hold them are left out." : ".",
-			        how_often_launches_lack_work(p));
+			        how_often);
 			break;
 		case WS_LAW_ONCE:
 			rest = ws_arena_format(p->texts, " stood twice and %s once.",

@@ -551,17 +551,6 @@ static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *ki
 	return listed ? listed : kind->group_size ? kind->group_size : r->n;
 }
 
-/* Do all ranks have equal numbers of the calls [from, to) of one slot, sorted by ordinal? */
-static bool has_even_ranks(const struct ws_ranks *r, size_t from, size_t to)
-{
-	size_t ranks = 0;
-
-	while (from + ranks < to && r->calls[from + ranks].ordinal == 0)
-		ranks++;
-	return ranks && (to - from) % ranks == 0 &&
-	       r->calls[to - 1].ordinal + 1 == (to - from) / ranks;
-}
-
 static void match_calls(struct ws_ranks *r)
 {
 	if (r->ncalls)
@@ -581,7 +570,13 @@ static void match_calls(struct ws_ranks *r)
 			next++;
 		if (r->calls[i].kind.op == WS_OP_ASYMMETRIC)
 			continue;
-		if (!has_even_ranks(r, i, next)) {
+		/* do all ranks have equal numbers of the calls? */
+		size_t nranks = 0;
+
+		while (i + nranks < next && r->calls[i + nranks].ordinal == 0)
+			nranks++;
+		if (!nranks || (next - i) % nranks != 0 ||
+		    r->calls[next - 1].ordinal + 1 != (next - i) / nranks) {
 			r->unmatched += next - i;
 			continue;
 		}

@@ -1110,20 +1110,6 @@ static void add_phases(const struct ws_sweep_row *row, struct ws_page_row *out)
 	ws_page_add_part(out, "step", whole, ws_page_colour_def(WS_PAGE_COMPUTING), false);
 }
 
-/* ", 1.46× the time of fp32" */
-static const char *say_against_baseline(const struct answering *a, const struct ws_sweep_row *row)
-{
-	const double ratio = 1 / row->speedup, amount = fmax(ratio, 1 / ratio);
-
-	if (isnan(ratio) || ws_sweep_value(row->run, a->s->baseline_key) == a->s->baseline_value)
-		return "";
-	if (amount >= WS_SAY_TIMES_FROM)
-		return ws_arena_format(a->texts, ", %.2f× the time of %s", ratio,
-		                       text_of(a, a->s->baseline_value));
-	return ws_arena_format(a->texts, ", %s %s than %s", ws_say_amount(a->texts, amount),
-	                       ratio > 1 ? "longer" : "shorter", text_of(a, a->s->baseline_value));
-}
-
 static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 {
 	static const char *const words[WS_SWEEP_FACTS] = {"", "context", "batch", "", ""};
@@ -1199,10 +1185,26 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 			row->words = ws_arena_format(a.texts, "%.200s", from->status);
 			continue;
 		}
+
+		/* ", 1.46× the time of fp32" */
+		const double ratio = 1 / from->speedup, amount = fmax(ratio, 1 / ratio);
+		const char *of_baseline = "";
+		const bool is_compared =
+		        !isnan(ratio) &&
+		        ws_sweep_value(from->run, s->baseline_key) != s->baseline_value;
+
+		if (is_compared && amount >= WS_SAY_TIMES_FROM)
+			of_baseline = ws_arena_format(a.texts, ", %.2f× the time of %s", ratio,
+			                              text_of(&a, s->baseline_value));
+		else if (is_compared)
+			of_baseline = ws_arena_format(a.texts, ", %s %s than %s",
+			                              ws_say_amount(a.texts, amount),
+			                              ratio > 1 ? "longer" : "shorter",
+			                              text_of(&a, s->baseline_value));
 		row->words = ws_arena_format(a.texts, "%s%s",
 		                             isnan(std) ? ws_say_time(a.texts, ns)
 		                                        : ws_say_mean(a.texts, ns, std),
-		                             say_against_baseline(&a, from));
+		                             of_baseline);
 		add_phases(from, row);
 	}
 	if (report->tables[0]->nnotes)
