@@ -1121,9 +1121,9 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 
 	filter.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &filter, &sel);
-	p.windows = ws_windows(m, &sel);
-	size_t nsteps = p.windows->n;
-	const struct ws_time_window *median = nsteps ? ws_windows_median(p.windows) : NULL;
+	const struct ws_windows *windows = ws_windows(m, &sel); /* released with sel */
+	const size_t nsteps = windows->n;
+	const struct ws_time_window *median = nsteps ? ws_windows_median(windows) : NULL;
 	if (median && median->step != WS_NONE) {
 		/* all parts of the page are about this step and add up to it */
 		filter.step_first = filter.step_last = m->steps[median->step].number;
@@ -1134,8 +1134,7 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	add_grey_line(&p);
 	add_bar(&p);
 	add_tree(&p);
-	if (p.windows &&
-	    p.windows->n) { /* windows exist only without a chosen step: there is one window */
+	if (p.windows && p.windows->n) { /* of device work: there is one window */
 		ws_page_add_timeline(&p, -1, NULL);
 		if (page->timeline && nsteps > 1)
 			page->timeline->title =
