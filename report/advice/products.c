@@ -78,22 +78,6 @@ static double attained_percent(const struct ws_work_group *g)
 	       g->roof.flops_per_s;
 }
 
-static const char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned item,
-                           unsigned multiple)
-{
-	const uint64_t sizes[] = {op->n, op->k};
-	uint64_t to = multiple / item;
-	char text[160] = "";
-	size_t len = 0;
-
-	for (int i = 0; i < 2; i++)
-		if (sizes[i] > 1 && sizes[i] <= UINT32_MAX && sizes[i] % to)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c to %" PRIu64,
-			                        len ? ", " : "", "NK"[i],
-			                        (sizes[i] + to - 1) / to * to);
-	return ws_advice_text(a, "Pad %s (multiples of %u bytes)", text, multiple);
-}
-
 /* FLOPs per ns; 0 = unknown. */
 static double rate_of(const struct ws_work_group *g)
 {
@@ -177,17 +161,26 @@ void ws_rule_alignment(struct ws_advice *a)
 		}
 		if (!ws_advice_has_room(a, WS_RULE_alignment, &shown))
 			continue;
-		ws_advice_add_claim(a, WS_RULE_alignment,
-		                    multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG
-		                                                   : WS_SEVERITY_WEAK,
-		                    ws_claim_work(g, multiple == WS_A3_STRONG_BYTES
-		                                             ? gain_at_best_rate(a, g, is_aligned)
-		                                             : NAN),
-		                    scope_of(a, op),
-		                    ws_advice_text(a, "%s. %s: no multiple of %u bytes",
-		                                   ws_advice_kernel_part(a, g->gpu_ns), which,
-		                                   multiple),
-		                    padding(a, op, item, multiple));
+
+		/* "N to 64, K to 128" */
+		const uint64_t sizes[] = {op->n, op->k}, to = multiple / item;
+		char padded[160] = "";
+
+		for (int s = 0; s < 2; s++)
+			if (sizes[s] > 1 && sizes[s] <= UINT32_MAX && sizes[s] % to)
+				ws_say_add(padded, sizeof(padded), "%s%c to %" PRIu64,
+				           *padded ? ", " : "", "NK"[s],
+				           (sizes[s] + to - 1) / to * to);
+		ws_advice_add_claim(
+		        a, WS_RULE_alignment,
+		        multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK,
+		        ws_claim_work(g, multiple == WS_A3_STRONG_BYTES
+		                                 ? gain_at_best_rate(a, g, is_aligned)
+		                                 : NAN),
+		        scope_of(a, op),
+		        ws_advice_text(a, "%s. %s: no multiple of %u bytes",
+		                       ws_advice_kernel_part(a, g->gpu_ns), which, multiple),
+		        ws_advice_text(a, "Pad %s (multiples of %u bytes)", padded, multiple));
 	}
 	if (!named && !ws_advice_has_sizes(a))
 		a->found->not_judged[WS_RULE_alignment] =

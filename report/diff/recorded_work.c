@@ -75,34 +75,6 @@ static int by_launch(const void *pa, const void *pb, void *ctx)
 	return ws_order_compare(a->number, b->number);
 }
 
-static void sort_kernels(struct work *w)
-{
-	struct ws_reader *c = w->c;
-
-	/* true in most cases with one device and one stream */
-	struct launch last = {.launch_ns = INT64_MIN};
-	bool in_order = true;
-
-	for (uint32_t i = 0; i < c->rows->nkernels && in_order; i++) {
-		const struct launch l = launch_of(c, ws_joined_rows_kernel(c->rows, i), i);
-
-		if (l.sample == WS_NONE)
-			continue;
-		in_order = by_launch(&last, &l, NULL) <= 0;
-		last = l;
-	}
-	if (in_order)
-		return;
-	ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched));
-	WS_EACH_KERNEL(c->rows, i, k) {
-		const struct launched l = {launch_of(c, k, i), *k};
-
-		if (l.launch.sample != WS_NONE)
-			ws_spill_put(&w->sorted, sizeof(l), w->nsorted++, &l);
-	}
-	ws_spill_sort(&w->sorted, sizeof(struct launched), w->nsorted, by_launch, NULL);
-}
-
 /* --- items ----------------------------------------------------------------------------------- */
 
 /* Does the class alone determine the kind of operation, whatever its name? */
@@ -543,7 +515,29 @@ void ws_reader_read_work(struct ws_reader *c)
 	WS_NEW(&w.temp, w.call_of_range, nranges);
 	memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
 	memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
-	sort_kernels(&w);
+
+	/* true in most cases with one device and one stream */
+	struct launch last = {.launch_ns = INT64_MIN};
+	bool in_order = true;
+
+	for (uint32_t i = 0; i < c->rows->nkernels && in_order; i++) {
+		const struct launch l = launch_of(c, ws_joined_rows_kernel(c->rows, i), i);
+
+		if (l.sample == WS_NONE)
+			continue;
+		in_order = by_launch(&last, &l, NULL) <= 0;
+		last = l;
+	}
+	if (!in_order) {
+		ws_spill_open(&w.sorted, c->rows->nkernels * sizeof(struct launched));
+		WS_EACH_KERNEL(c->rows, i, k) {
+			const struct launched l = {launch_of(c, k, i), *k};
+
+			if (l.launch.sample != WS_NONE)
+				ws_spill_put(&w.sorted, sizeof(l), w.nsorted++, &l);
+		}
+		ws_spill_sort(&w.sorted, sizeof(struct launched), w.nsorted, by_launch, NULL);
+	}
 
 	/* the kernels of the replay */
 	struct ws_recording *r = c->r;

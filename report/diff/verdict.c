@@ -221,41 +221,6 @@ static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct 
 	return true;
 }
 
-static void judge_overall(const struct verdict *v, struct ws_comparison *c)
-{
-	struct ws_diff *d = v->d;
-	struct ws_sentence text = {""};
-
-	ws_sentence_add(&text, "%s: ", d->by_steps ? "Step" : "Elapsed time");
-	print_comparison(d, c, text.text + strlen(text.text),
-	                 sizeof(text.text) - strlen(text.text));
-	if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
-		struct ws_diff_parts parts;
-		char *cause = d->result->cause;
-
-		ws_diff_find_parts(d, &parts);
-		ws_diff_print_cause(d, &parts, cause, sizeof(d->result->cause));
-		ws_sentence_add(&text, "%s%s", *cause ? " " : "", cause);
-		ws_diff_parts_release(&parts);
-		if (are_launch_bound(d))
-			add_launch_bound(d, &text);
-	} else if (c->grade == WS_GRADE_UNLIKE) {
-		ws_sentence_add(&text, " Pass --force to compare them all the same.");
-	} else if (isnan(d->noise[WS_DIFF_NOISE_STEP]) && c->basis == WS_BASIS_STEPS &&
-	           !c->identical) {
-		ws_sentence_add(&text, " CPU runs need three per side, or --run-noise from "
-		                       "'warpsheet aa'.");
-	}
-	snprintf(d->result->verdict, sizeof(d->result->verdict), "%s", text.text);
-	add_time(v, "overall", text.text, c);
-	ws_verdict_replayed(d, v->t, c);
-	d->result->overall = *c;
-	d->result->finding = d->opts.threshold_percent >= 0 &&
-	                     (c->grade == WS_GRADE_SLOWER || (c->grade == WS_GRADE_LIKELY_SLOWER &&
-	                                                      !isnan(d->opts.run_noise_percent))) &&
-	                     c->low > 1 + d->opts.threshold_percent / 100;
-}
-
 static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_measure measure,
                                     int phase)
 {
@@ -313,7 +278,38 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 	struct ws_diff_row *row = find_row(&rows, WS_MEASURE_STEP, WS_PHASES);
 	bool any = row && row->mean[0] > 0 && row->mean[1] > 0;
 	if (any) {
-		judge_overall(v, &row->c);
+		struct ws_comparison *c = &row->c;
+		struct ws_sentence text = {""};
+
+		ws_sentence_add(&text, "%s: ", d->by_steps ? "Step" : "Elapsed time");
+		print_comparison(d, c, text.text + strlen(text.text),
+		                 sizeof(text.text) - strlen(text.text));
+		if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
+			struct ws_diff_parts parts;
+			char *cause = d->result->cause;
+
+			ws_diff_find_parts(d, &parts);
+			ws_diff_print_cause(d, &parts, cause, sizeof(d->result->cause));
+			ws_sentence_add(&text, "%s%s", *cause ? " " : "", cause);
+			ws_diff_parts_release(&parts);
+			if (are_launch_bound(d))
+				add_launch_bound(d, &text);
+		} else if (c->grade == WS_GRADE_UNLIKE) {
+			ws_sentence_add(&text, " Pass --force to compare them all the same.");
+		} else if (isnan(d->noise[WS_DIFF_NOISE_STEP]) && c->basis == WS_BASIS_STEPS &&
+		           !c->identical) {
+			ws_sentence_add(&text, " CPU runs need three per side, or --run-noise from "
+			                       "'warpsheet aa'.");
+		}
+		snprintf(d->result->verdict, sizeof(d->result->verdict), "%s", text.text);
+		add_time(v, "overall", text.text, c);
+		ws_verdict_replayed(d, v->t, c);
+		d->result->overall = *c;
+		d->result->finding =
+		        d->opts.threshold_percent >= 0 &&
+		        (c->grade == WS_GRADE_SLOWER || (c->grade == WS_GRADE_LIKELY_SLOWER &&
+		                                         !isnan(d->opts.run_noise_percent))) &&
+		        c->low > 1 + d->opts.threshold_percent / 100;
 		add_gpu_time(v, &rows, WS_PHASES);
 		for (int p = 0; p < WS_PHASES; p++)
 			add_gpu_time(v, &rows, p);

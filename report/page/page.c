@@ -236,23 +236,6 @@ static const char *words_of_left_out(const struct ws_page_making *p)
 
 /* --- why it does not compute ---------------------------------------------------------------- */
 
-/* The innermost range with most of the gaps of a cause before its work, as ", most in NAME". */
-static const char *where_it_waits(const struct ws_page_making *p, enum ws_use use)
-{
-	const struct ws_ranges *r = &p->m->ranges;
-	const int64_t half = p->idle->all.ns[use] / 2, *ns = p->idle->path_gap_ns[use];
-	uint32_t at = WS_NONE;
-
-	for (uint32_t i = 0; i < r->npaths; i++) /* parents stand before their children */
-		if (r->paths[i].depth && ns[i] > half &&
-		    (at == WS_NONE || r->paths[i].depth > r->paths[at].depth))
-			at = i;
-	return at == WS_NONE || words_in(ws_page_text_of(p, r->paths[at].name)) > WHERE_WORDS
-	               ? ""
-	               : ws_arena_format(p->texts, ", most in %s",
-	                                 ws_page_text_of(p, r->paths[at].name));
-}
-
 /* "Communication runs 113 ms; 96 % is hidden behind compute, 4.2 ms is not." Is nothing hidden,
  * what is idle says it. */
 static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *runs)
@@ -316,10 +299,25 @@ static void say_why_idle(struct ws_page_making *p)
 			most = (enum ws_use)i;
 	if (is_said[most] || !(use_percent(p, most) > IDLE_PERCENT))
 		return;
-	const char *suffix = words[most].suffix ? words[most].suffix
-	                     : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
-	                             ? "; its cause is unrecorded."
-	                             : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
+
+	/* The innermost range with most of the gaps of a cause before its work, as ", most in
+	 * NAME". */
+	const struct ws_ranges *r = &p->m->ranges;
+	const int64_t half = p->idle->all.ns[most] / 2, *ns = p->idle->path_gap_ns[most];
+	const char *suffix = words[most].suffix, *place = "";
+	uint32_t at = WS_NONE;
+
+	for (uint32_t i = 0; i < r->npaths && !suffix; i++) /* parents come before their children */
+		if (r->paths[i].depth && ns[i] > half &&
+		    (at == WS_NONE || r->paths[i].depth > r->paths[at].depth))
+			at = i;
+	if (at != WS_NONE && words_in(ws_page_text_of(p, r->paths[at].name)) <= WHERE_WORDS)
+		place = ws_arena_format(p->texts, ", most in %s",
+		                        ws_page_text_of(p, r->paths[at].name));
+	if (!suffix && most == WS_USE_WAIT && p->idle->waits_for_unrecorded)
+		suffix = "; its cause is unrecorded.";
+	else if (!suffix)
+		suffix = ws_arena_format(p->texts, "%s.", place);
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
@@ -1163,34 +1161,6 @@ static const char *what_rules_lack(const struct ws_page_making *p)
 	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
 }
 
-/* In place of findings. "Nothing stands out" needs most rules judged, over most of the GPU time. */
-static const char *why_no_finding(const struct ws_page_making *p, int judged)
-{
-	const struct ws_page *page = p->page;
-
-	if (page->graph_ns > page->gpu_ns)
-		return ws_arena_format(
-		        p->texts,
-		        "Cannot tell: kernels inside CUDA graphs were not recorded, and graphs "
-		        "take "
-		        "%s of the GPU time. Record graphs by node: warpsheet record --graph-level "
-		        "node; with nsys --cuda-graph-trace=node",
-		        ws_say_percent(p->texts,
-		                       100 * (double)page->graph_ns / ws_page_gpu_ns(page)));
-	if (page->on_cpu)
-		return ws_arena_format(p->texts,
-		                       "Nothing stands out in %d of %d rules. The others are about "
-		                       "GPU times, and no GPU ran",
-		                       judged, WS_RULES);
-	if (2 * judged > WS_RULES)
-		return "Nothing stands out";
-	return ws_arena_format(p->texts, "%s rule%s could be judged%s",
-	                       !judged ? "No"
-	                               : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
-	                                                 judged, WS_RULES),
-	                       judged ? "s" : "", what_rules_lack(p));
-}
-
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all, size_t ncaveats)
 {
 	size_t n = all->n, shown = ncaveats;
@@ -1208,8 +1178,35 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all, 
 		count = ws_arena_format(p->texts, "; %zu of %zu %s shown%s", shown, n,
 		                        n == 1 ? "finding" : "findings",
 		                        shown < n ? " (the rest under 1 %)" : "");
-	if (!p->page->nfindings)
-		p->page->no_finding = why_no_finding(p, judged);
+	if (!p->page->nfindings) {
+		/* In place of findings. "Nothing stands out" needs most rules judged, over most of
+		 * the GPU time. */
+		struct ws_page *page = p->page;
+
+		if (page->graph_ns > page->gpu_ns)
+			page->no_finding = ws_arena_format(
+			        p->texts,
+			        "Cannot tell: kernels inside CUDA graphs were not recorded, and "
+			        "graphs take %s of the GPU time. Record graphs by node: warpsheet "
+			        "record --graph-level node; with nsys --cuda-graph-trace=node",
+			        ws_say_percent(p->texts, 100 * (double)page->graph_ns /
+			                                         ws_page_gpu_ns(page)));
+		else if (page->on_cpu)
+			page->no_finding =
+			        ws_arena_format(p->texts,
+			                        "Nothing stands out in %d of %d rules. The others "
+			                        "are about GPU times, and no GPU ran",
+			                        judged, WS_RULES);
+		else if (2 * judged > WS_RULES)
+			page->no_finding = "Nothing stands out";
+		else
+			page->no_finding = ws_arena_format(
+			        p->texts, "%s rule%s could be judged%s",
+			        !judged ? "No"
+			                : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
+			                                  judged, WS_RULES),
+			        judged ? "s" : "", what_rules_lack(p));
+	}
 	p->page->findings_note = ws_arena_format(
 	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES, count,
 	        WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",

@@ -546,86 +546,6 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 	return WS_OK;
 }
 
-/* Fills the members of s from opts on. */
-static enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_sweep_opts *opts,
-                                         struct ws_err *err)
-{
-	s->opts = opts;
-	s->grade = ws_grade_opts_of(&opts->grade, s->on_cpu);
-	/* speed-ups are of whole steps */
-	if (isnan(opts->grade.run_noise_percent) && !s->on_cpu)
-		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
-	if (s->nruns)
-		ws_sort_by(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
-	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
-	for (size_t i = 0; i < s->nruns; i++) {
-		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))
-			s->rows[s->nrows++].run = &s->runs[i];
-		s->rows[s->nrows - 1].n++;
-	}
-
-	s->varies = ws_arena_array(&s->arena, s->keys.n + 1, sizeof(*s->varies));
-	for (uint32_t k = 1; k <= s->keys.n; k++)
-		for (uint32_t i = 0, first = 0; i < s->nruns; i++) {
-			const uint32_t value = ws_sweep_value(&s->runs[i], k);
-
-			s->varies[k] |= value && first && value != first;
-			first = first ? first : value;
-		}
-	for (size_t i = 0; i < s->nrows; i++) {
-		static const char *const words[] = {"", "context", "batch", ""};
-		struct ws_sweep_row *row = &s->rows[i];
-		uint32_t reason = 0;
-		size_t failed = 0;
-
-		for (int t = 0; t < WS_SWEEP_TIMES; t++) {
-			double sum = 0, squares = 0;
-			size_t n;
-			const struct ws_samples all = samples_of(s, row, t, &n);
-
-			for (size_t k = 0; k < n; k++)
-				sum += all.values[k];
-			row->mean[t] = n ? sum / (double)n : NAN;
-			for (size_t k = 0; k < n; k++)
-				squares += (all.values[k] - row->mean[t]) *
-				           (all.values[k] - row->mean[t]);
-			row->std[t] = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
-			if (t == WS_SWEEP_TOTAL)
-				row->steps = n;
-		}
-		row->mfu_percent = 100 * row->run->model_ns / row->mean[WS_SWEEP_TOTAL];
-		row->hfu_percent = 100 * row->run->ran_ns / row->mean[WS_SWEEP_TOTAL];
-		row->check = ws_over_peak(fmax(row->mfu_percent, row->hfu_percent));
-		row->peak_bytes = row->speedup = row->low = row->high = row->memory = NAN;
-		for (size_t k = 0; k < row->n; k++)
-			row->peak_bytes = fmax(row->peak_bytes, row->run[k].peak_bytes);
-		for (size_t k = 0; k < row->n; k++) {
-			failed += row->run[k].failed != 0;
-			reason = row->run[k].failed ? row->run[k].failed : reason;
-		}
-		s->nfailed += failed;
-		struct ws_bytes why = ws_texts_get(&s->texts, reason);
-		if (!failed)
-			row->status = row->run->has_steps ? WS_SWEEP_OK
-			                                  : WS_SWEEP_OK ", no steps: elapsed time";
-		else if (failed == row->n)
-			row->status = ws_arena_copy(&s->arena, why.ptr, why.len);
-		else
-			row->status =
-			        ws_arena_format(&s->arena, "%zu of %zu recordings failed: %.*s",
-			                        failed, row->n, why.len < 400 ? (int)why.len : 400,
-			                        (const char *)why.ptr);
-		row->name = "";
-		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
-			if (s->nrows == 1 || s->varies[ws_sweep_key(s, ws_sweep_facts[k])])
-				row->name = ws_sweep_list(s, row->name, words[k],
-				                          ws_sweep_text(s, row->run,
-				                                        ws_sweep_facts[k]));
-		row->name = ws_sweep_list_others(s, row->name, row->run, "", "");
-	}
-	return find_speedups(s, err);
-}
-
 /* --- tables ---------------------------------------------------------------------------------- */
 
 /* The report of a sweep: its tables, the sentences of its verdict and its first screen. */
@@ -1248,7 +1168,80 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 	char trace[32];
 
 	*out = NULL;
-	WS_FORWARD(ws_sweep_find_rows(s, opts, err));
+	s->opts = opts;
+	s->grade = ws_grade_opts_of(&opts->grade, s->on_cpu);
+	/* speed-ups are of whole steps */
+	if (isnan(opts->grade.run_noise_percent) && !s->on_cpu)
+		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
+	if (s->nruns)
+		ws_sort_by(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
+	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
+	for (size_t i = 0; i < s->nruns; i++) {
+		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))
+			s->rows[s->nrows++].run = &s->runs[i];
+		s->rows[s->nrows - 1].n++;
+	}
+
+	s->varies = ws_arena_array(&s->arena, s->keys.n + 1, sizeof(*s->varies));
+	for (uint32_t k = 1; k <= s->keys.n; k++)
+		for (uint32_t i = 0, first = 0; i < s->nruns; i++) {
+			const uint32_t value = ws_sweep_value(&s->runs[i], k);
+
+			s->varies[k] |= value && first && value != first;
+			first = first ? first : value;
+		}
+	for (size_t i = 0; i < s->nrows; i++) {
+		static const char *const words[] = {"", "context", "batch", ""};
+		struct ws_sweep_row *row = &s->rows[i];
+		uint32_t reason = 0;
+		size_t failed = 0;
+
+		for (int t = 0; t < WS_SWEEP_TIMES; t++) {
+			double sum = 0, squares = 0;
+			size_t n;
+			const struct ws_samples all = samples_of(s, row, t, &n);
+
+			for (size_t k = 0; k < n; k++)
+				sum += all.values[k];
+			row->mean[t] = n ? sum / (double)n : NAN;
+			for (size_t k = 0; k < n; k++)
+				squares += (all.values[k] - row->mean[t]) *
+				           (all.values[k] - row->mean[t]);
+			row->std[t] = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
+			if (t == WS_SWEEP_TOTAL)
+				row->steps = n;
+		}
+		row->mfu_percent = 100 * row->run->model_ns / row->mean[WS_SWEEP_TOTAL];
+		row->hfu_percent = 100 * row->run->ran_ns / row->mean[WS_SWEEP_TOTAL];
+		row->check = ws_over_peak(fmax(row->mfu_percent, row->hfu_percent));
+		row->peak_bytes = row->speedup = row->low = row->high = row->memory = NAN;
+		for (size_t k = 0; k < row->n; k++)
+			row->peak_bytes = fmax(row->peak_bytes, row->run[k].peak_bytes);
+		for (size_t k = 0; k < row->n; k++) {
+			failed += row->run[k].failed != 0;
+			reason = row->run[k].failed ? row->run[k].failed : reason;
+		}
+		s->nfailed += failed;
+		struct ws_bytes why = ws_texts_get(&s->texts, reason);
+		if (!failed)
+			row->status = row->run->has_steps ? WS_SWEEP_OK
+			                                  : WS_SWEEP_OK ", no steps: elapsed time";
+		else if (failed == row->n)
+			row->status = ws_arena_copy(&s->arena, why.ptr, why.len);
+		else
+			row->status =
+			        ws_arena_format(&s->arena, "%zu of %zu recordings failed: %.*s",
+			                        failed, row->n, why.len < 400 ? (int)why.len : 400,
+			                        (const char *)why.ptr);
+		row->name = "";
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if (s->nrows == 1 || s->varies[ws_sweep_key(s, ws_sweep_facts[k])])
+				row->name = ws_sweep_list(s, row->name, words[k],
+				                          ws_sweep_text(s, row->run,
+				                                        ws_sweep_facts[k]));
+		row->name = ws_sweep_list_others(s, row->name, row->run, "", "");
+	}
+	WS_FORWARD(find_speedups(s, err));
 	snprintf(trace, sizeof(trace), "%zu traces", s->nruns);
 	plan.trace = trace;
 	plan.created_ns = s->created_ns;
