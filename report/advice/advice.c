@@ -56,82 +56,6 @@ static int by_time(const void *pa, const void *pb, void *arg)
 	return c ? c : ws_order_compare((uint64_t)a->bytes, (uint64_t)b->bytes);
 }
 
-/* Is it in attention that is not fused? op: its operation, WS_NONE. */
-static bool in_attention(const struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op)
-{
-	if (k->kind->class == WS_TEXT_FUSED_ATTENTION)
-		return false;
-	if (k->kind->marks & WS_IN_ATTENTION)
-		return true;
-	if (op == WS_NONE || op < a->costs->nranges)
-		return false;
-	uint8_t part = a->attention[op - a->costs->nranges];
-	return part != WS_ATTENTION_NONE && part != WS_ATTENTION_FUSED;
-}
-
-/* Adds a judged kernel to its operation of known cost. */
-static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op,
-                       struct ws_strtab *ids, uint32_t *group_of)
-{
-	if (!group_of[op]) {
-		const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
-
-		/* The group of an operation, plus 1; added if new. */
-		const uint64_t key[] = {
-		        at.name, at.class, at.dtype, at.device,          at.batch,
-		        at.m,    at.n,     at.k,     (uint64_t)at.flops, (uint64_t)at.bytes};
-
-		WS_GROW(a->work, a->nwork + 1, a->work_capacity);
-		uint64_t id = ws_strtab_add(ids, key, sizeof(key));
-		if (id > a->nwork) {
-			a->work[a->nwork] = (struct ws_work_group){.op = at,
-			                                           .longest_ns = -1,
-			                                           .id = (uint32_t)a->nwork,
-			                                           .new_kernels_ns = NAN};
-			ws_roof_find(a->m, at.device, at.class, at.dtype, at.tensor,
-			             &a->work[a->nwork].roof);
-			a->nwork++;
-		}
-		group_of[op] = (uint32_t)id;
-		a->work[group_of[op] - 1].calls++;
-	}
-	struct ws_work_group *g = &a->work[group_of[op] - 1];
-	g->kernels++;
-	g->gpu_ns += k->dur_ns;
-	if (k->dur_ns > g->longest_ns) {
-		g->longest_ns = k->dur_ns;
-		g->config = k->kind->config;
-	}
-}
-
-/* Adds a kernel to its cell; op: its operation, group: group of the operation; WS_NONE. */
-static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, size_t row,
-                        uint32_t op, uint32_t group, struct ws_strtab *ids)
-{
-	const struct ws_advice_cell cell = {.config = k->kind->config,
-	                                    .class = k->kind->class,
-	                                    .source = k->kind->source,
-	                                    .work = group,
-	                                    .attention = in_attention(a, k, op),
-	                                    .cast = is_cast(a, k),
-	                                    .optimizer = is_optimizer(k)};
-	const uint32_t key[] = {cell.config, cell.class, cell.source, cell.work,
-	                        cell.attention | cell.cast << 1 | cell.optimizer << 2};
-
-	WS_GROW(a->cell, a->ncells + 1, a->cell_capacity);
-	uint64_t id = ws_strtab_add(ids, key, sizeof(key));
-	if (id > a->ncells)
-		a->cell[a->ncells++] = cell;
-	a->cell[id - 1].ns += k->dur_ns;
-	while (a->next_of_row < a->nof_row &&
-	       a->replayed->pieces[a->of_row[a->next_of_row]].row < row)
-		a->next_of_row++;
-	if (a->next_of_row < a->nof_row &&
-	    a->replayed->pieces[a->of_row[a->next_of_row]].row == row)
-		a->cell_of[a->of_row[a->next_of_row]] = (uint32_t)id - 1;
-	a->attention_ns += cell.attention ? k->dur_ns : 0;
-}
-
 static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct ws_strtab *cells)
 {
 	struct ws_joined_rows *rows = a->tab->sel->rows;
@@ -177,9 +101,80 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 		a->config_ns[k->kind->config] += k->dur_ns;
 		a->class_ns[k->kind->class] += k->dur_ns;
 		uint32_t op = ws_cost_ops_of_kernel(a->costs, k);
-		if (op != WS_NONE)
-			look_at_op(a, k, op, ids, group_of);
-		add_to_cell(a, k, i, op, op == WS_NONE ? WS_NONE : group_of[op] - 1, cells);
+		if (op != WS_NONE) {
+			/* Adds a judged kernel to its operation of known cost. */
+			if (!group_of[op]) {
+				const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
+
+				/* The group of an operation, plus 1; added if new. */
+				const uint64_t key[] = {at.name,
+				                        at.class,
+				                        at.dtype,
+				                        at.device,
+				                        at.batch,
+				                        at.m,
+				                        at.n,
+				                        at.k,
+				                        (uint64_t)at.flops,
+				                        (uint64_t)at.bytes};
+
+				WS_GROW(a->work, a->nwork + 1, a->work_capacity);
+				uint64_t id = ws_strtab_add(ids, key, sizeof(key));
+				if (id > a->nwork) {
+					a->work[a->nwork] =
+					        (struct ws_work_group){.op = at,
+					                               .longest_ns = -1,
+					                               .id = (uint32_t)a->nwork,
+					                               .new_kernels_ns = NAN};
+					ws_roof_find(a->m, at.device, at.class, at.dtype, at.tensor,
+					             &a->work[a->nwork].roof);
+					a->nwork++;
+				}
+				group_of[op] = (uint32_t)id;
+				a->work[group_of[op] - 1].calls++;
+			}
+			struct ws_work_group *g = &a->work[group_of[op] - 1];
+			g->kernels++;
+			g->gpu_ns += k->dur_ns;
+			if (k->dur_ns > g->longest_ns) {
+				g->longest_ns = k->dur_ns;
+				g->config = k->kind->config;
+			}
+		}
+
+		/* Adds a kernel to its cell; op: its operation, group: group of the operation;
+		 * WS_NONE. */
+		uint32_t group = op == WS_NONE ? WS_NONE : group_of[op] - 1;
+		const uint8_t part = op == WS_NONE || op < a->costs->nranges
+		                             ? WS_ATTENTION_NONE
+		                             : a->attention[op - a->costs->nranges];
+		/* is it in attention that is not fused? */
+		const bool in_attention =
+		        k->kind->class != WS_TEXT_FUSED_ATTENTION &&
+		        (k->kind->marks & WS_IN_ATTENTION ||
+		         (part != WS_ATTENTION_NONE && part != WS_ATTENTION_FUSED));
+		const struct ws_advice_cell cell = {.config = k->kind->config,
+		                                    .class = k->kind->class,
+		                                    .source = k->kind->source,
+		                                    .work = group,
+		                                    .attention = in_attention,
+		                                    .cast = is_cast(a, k),
+		                                    .optimizer = is_optimizer(k)};
+		const uint32_t key[] = {cell.config, cell.class, cell.source, cell.work,
+		                        cell.attention | cell.cast << 1 | cell.optimizer << 2};
+
+		WS_GROW(a->cell, a->ncells + 1, a->cell_capacity);
+		uint64_t id = ws_strtab_add(cells, key, sizeof(key));
+		if (id > a->ncells)
+			a->cell[a->ncells++] = cell;
+		a->cell[id - 1].ns += k->dur_ns;
+		while (a->next_of_row < a->nof_row &&
+		       a->replayed->pieces[a->of_row[a->next_of_row]].row < i)
+			a->next_of_row++;
+		if (a->next_of_row < a->nof_row &&
+		    a->replayed->pieces[a->of_row[a->next_of_row]].row == i)
+			a->cell_of[a->of_row[a->next_of_row]] = (uint32_t)id - 1;
+		a->attention_ns += cell.attention ? k->dur_ns : 0;
 	}
 	if (a->nwork)
 		ws_sort_by(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);

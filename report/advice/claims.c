@@ -239,18 +239,6 @@ void ws_advice_number_work(struct ws_advice *a)
 
 /* --- findings on the same kernels ------------------------------------------------------------- */
 
-/* The first sentence of a finding's advice. */
-static const char *first_sentence(struct ws_advice *a, const struct ws_finding *f)
-{
-	const char *text = f->advice ? f->advice : ws_rule_defs[f->rule].advice;
-	const char *end = strstr(text, ". ");
-	size_t len = end ? (size_t)(end - text) : strlen(text);
-
-	while (len && text[len - 1] == '.')
-		len--;
-	return ws_arena_copy(a->texts, text, len);
-}
-
 struct merger {
 	struct ws_advice *a;
 	uint32_t *owner; /* by cell: its finding, plus 1 */
@@ -311,10 +299,18 @@ static void settle(struct merger *m, uint32_t at)
 		const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].advice;
 		const size_t len = strlen(text);
 
-		if (!m->has_guest[host]++)
-			to->advice = ws_advice_text(a, "%.*s. Alternatively: %s",
+		if (!m->has_guest[host]++) {
+			/* … and the first sentence of the finding's */
+			const char *own = f->advice ? f->advice : ws_rule_defs[f->rule].advice;
+			const char *end = strstr(own, ". ");
+			size_t n = end ? (size_t)(end - own) : strlen(own);
+
+			while (n && own[n - 1] == '.')
+				n--;
+			to->advice = ws_advice_text(a, "%.*s. Alternatively: %.*s",
 			                            (int)(len - (len && text[len - 1] == '.')),
-			                            text, first_sentence(a, f));
+			                            text, (int)n, own);
+		}
 		return;
 	}
 	if (s.taken_ns && is_known) {

@@ -14,50 +14,6 @@ static bool is_product_class(struct ws_bytes class)
 	return WS_NAME_IS_ONE_OF(class, classes);
 }
 
-/* Minimum bytes of judged operations of a class; 0 if one of them is unknown. */
-static double class_bytes(const struct ws_advice *a, uint32_t class)
-{
-	double bytes = 0;
-
-	for (size_t i = 0; i < a->nwork; i++) {
-		if (a->work[i].op.class != class)
-			continue;
-		if (a->work[i].op.bytes < 0)
-			return 0;
-		bytes += (double)a->work[i].op.bytes * (double)a->work[i].calls;
-	}
-	return bytes;
-}
-
-/* The classes with the most time, other than products; *names: "softmax, mask and copy". */
-static const char *describe_classes(struct ws_advice *a, const char **names)
-{
-	uint32_t top[WS_ADVICE_TOP];
-	const char *text = "";
-	size_t n = 0;
-
-	for (uint32_t c = 0; c < a->m->ntexts; c++)
-		if (a->class_ns[c] && c != WS_TEXT_COMM && !is_product_class(a->m->texts[c]))
-			n = ws_advice_rank(top, n, a->class_ns, c);
-	*names = "";
-	for (size_t i = 0; i < n; i++) {
-		const char *name = top[i] ? ws_advice_name(a, top[i]) : "unclassified";
-		double bytes = class_bytes(a, top[i]);
-
-		*names = ws_advice_text(a, "%s%s%s", *names,
-		                        !i          ? ""
-		                        : i + 1 < n ? ", "
-		                                    : " and ",
-		                        name);
-		text = ws_advice_text(a, "%s%s%s %s", text, i ? ", " : "", name,
-		                      ws_advice_kernel_time(a, a->class_ns[top[i]]));
-		if (bytes > 0)
-			text = ws_advice_text(a, "%s (at least %s%s)", text,
-			                      ws_say_si(a->texts, bytes, "B"), ws_advice_each(a));
-	}
-	return text;
-}
-
 static int64_t softmax_ns(const struct ws_advice *a)
 {
 	return a->class_ns[WS_TEXT_SOFTMAX] + a->class_ns[WS_TEXT_SCALE] +
@@ -100,12 +56,42 @@ void ws_rule_other_work(struct ws_advice *a)
 	double share = ws_advice_share(a, other);
 	if (share <= WS_A6_PERCENT)
 		return;
+
+	/* The classes with the most time, other than products; names: "softmax, mask and copy". */
+	uint32_t top[WS_ADVICE_TOP];
+	const char *text = "";
+	size_t n = 0;
+
+	for (uint32_t c = 0; c < a->m->ntexts; c++)
+		if (a->class_ns[c] && c != WS_TEXT_COMM && !is_product_class(a->m->texts[c]))
+			n = ws_advice_rank(top, n, a->class_ns, c);
+	names = "";
+	for (size_t i = 0; i < n; i++) {
+		const char *name = top[i] ? ws_advice_name(a, top[i]) : "unclassified";
+		double bytes = 0; /* at least, of judged operations */
+		bool known = true;
+
+		for (size_t k = 0; k < a->nwork; k++)
+			if (a->work[k].op.class == top[i]) {
+				known &= a->work[k].op.bytes >= 0;
+				bytes += (double)a->work[k].op.bytes * (double)a->work[k].calls;
+			}
+		names = ws_advice_text(a, "%s%s%s", names,
+		                       !i          ? ""
+		                       : i + 1 < n ? ", "
+		                                   : " and ",
+		                       name);
+		text = ws_advice_text(a, "%s%s%s %s", text, i ? ", " : "", name,
+		                      ws_advice_kernel_time(a, a->class_ns[top[i]]));
+		if (known && bytes > 0)
+			text = ws_advice_text(a, "%s (at least %s%s)", text,
+			                      ws_say_si(a->texts, bytes, "B"), ws_advice_each(a));
+	}
 	evidence = ws_advice_text(a,
 	                          "%s. Even if matrix products took no time, the GPU's "
 	                          "work would be at most %.2f times faster. Most of it: %s",
 	                          ws_advice_kernel_part(a, other),
-	                          (double)a->gpu_ns / (double)(a->gpu_ns - products),
-	                          describe_classes(a, &names));
+	                          (double)a->gpu_ns / (double)(a->gpu_ns - products), text);
 	/* the gain of unfused attention is in A21 */
 	if (fused && !has_eager_attention(a))
 		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
@@ -221,11 +207,14 @@ void ws_rule_gathers(struct ws_advice *a)
 
 #define CAST_BYTES 6 /* read and written per element: 32 and 16 bits */
 
-/* Are most casts, by shape, of tensors that are not weights of products? */
-static bool are_of_activations(const struct ws_advice *a)
+void ws_rule_casts(struct ws_advice *a)
 {
+	const int64_t ns = a->casts.gpu_ns;
 	int64_t activation_ns = 0;
 
+	if (ws_advice_share(a, ns) <= WS_A12_PERCENT)
+		return;
+	/* Are most casts, by shape, of tensors that are not weights of products? */
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const uint64_t elements = g->op.bytes > 0 ? (uint64_t)g->op.bytes / CAST_BYTES : 0;
@@ -240,32 +229,24 @@ static bool are_of_activations(const struct ws_advice *a)
 		}
 		activation_ns += is_weight ? 0 : g->gpu_ns;
 	}
-	return 2 * activation_ns > a->casts.gpu_ns && ws_advice_has_sizes(a);
-}
-
-void ws_rule_casts(struct ws_advice *a)
-{
-	const int64_t ns = a->casts.gpu_ns;
-
-	if (ws_advice_share(a, ns) > WS_A12_PERCENT)
-		ws_advice_add_claim(
-		        a, WS_RULE_casts, WS_SEVERITY_WEAK,
-		        (struct ws_claim){.rate = rate_of_casts}, "casts",
-		        ws_advice_text(a, "%s in %s", ws_advice_kernel_part(a, ns),
-		                       kernels_text(a, a->casts.kernels)),
-		        are_of_activations(a)
-		                ? "Change the type less often: run norms and softmax in the "
-		                  "type of their inputs, or fuse casts with what is beside "
-		                  "them. Most casts are of activations, not of weights"
-		        : 2 * a->casts.narrow_ns > ns
-		                ? "Fuse the fp8 casts into the preceding kernel or the "
-		                  "GEMM epilogue"
-		        : !ws_advice_has_sizes(a)
-		                ? "Change the type less often. What is cast was not recorded: "
-		                  "keep weights in 16 bits, and compute in the type of the inputs"
-		        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
-		                      "cast once per layer"
-		                    : NULL);
+	ws_advice_add_claim(
+	        a, WS_RULE_casts, WS_SEVERITY_WEAK, (struct ws_claim){.rate = rate_of_casts},
+	        "casts",
+	        ws_advice_text(a, "%s in %s", ws_advice_kernel_part(a, ns),
+	                       kernels_text(a, a->casts.kernels)),
+	        2 * activation_ns > ns && ws_advice_has_sizes(a)
+	                ? "Change the type less often: run norms and softmax in the "
+	                  "type of their inputs, or fuse casts with what is beside "
+	                  "them. Most casts are of activations, not of weights"
+	        : 2 * a->casts.narrow_ns > ns
+	                ? "Fuse the fp8 casts into the preceding kernel or the "
+	                  "GEMM epilogue"
+	        : !ws_advice_has_sizes(a)
+	                ? "Change the type less often. What is cast was not recorded: "
+	                  "keep weights in 16 bits, and compute in the type of the inputs"
+	        : a->trains ? "Keep weights in 16 bits with fp32 masters; "
+	                      "cast once per layer"
+	                    : NULL);
 }
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */
@@ -322,21 +303,6 @@ void ws_rule_slow_memory(struct ws_advice *a)
 
 /* --- A13 optimizer -------------------------------------------------------------------------- */
 
-/* Minimum time to move all weights, gradients and moments; NaN if unknown. */
-static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, double *weights)
-{
-	/* they move the same: a weight, its gradient and two moments */
-	static const char *const two_moments[] = {"adamw", "adamw-cs336", "adam"};
-	struct ws_roof roof;
-
-	*weights = (double)ws_fact_number(a->m, "parameters");
-	ws_roof_find(a->m, device, WS_TEXT_OPTIMIZER, WS_TEXT_EMPTY, WS_TENSOR_NO, &roof);
-	if (*weights <= 0 || roof.bytes_per_s <= 0 ||
-	    !WS_NAME_IS_ONE_OF(ws_model_fact(a->m, "optimizer"), two_moments))
-		return NAN;
-	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9;
-}
-
 static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advice_cell *cell,
                                 const struct ws_claim *claim)
 {
@@ -349,6 +315,9 @@ static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advic
 
 void ws_rule_optimizer(struct ws_advice *a)
 {
+	/* they move the same: a weight, its gradient and two moments */
+	static const char *const two_moments[] = {"adamw", "adamw-cs336", "adam"};
+	struct ws_roof roof;
 	const int64_t ns = a->optimizer.gpu_ns;
 	const bool is_fused = a->optimizer.kernels <= FUSED_KERNELS;
 	double floor_ns, weights;
@@ -362,7 +331,15 @@ void ws_rule_optimizer(struct ws_advice *a)
 	}
 	if (ws_advice_share(a, ns) <= WS_A13_PERCENT)
 		return;
-	floor_ns = optimizer_floor_ns(a, a->optimizer_device, &weights);
+
+	/* Minimum time to move all weights, gradients and moments; NaN if unknown. */
+	weights = (double)ws_fact_number(a->m, "parameters");
+	ws_roof_find(a->m, a->optimizer_device, WS_TEXT_OPTIMIZER, WS_TEXT_EMPTY, WS_TENSOR_NO,
+	             &roof);
+	floor_ns = weights <= 0 || roof.bytes_per_s <= 0 ||
+	                           !WS_NAME_IS_ONE_OF(ws_model_fact(a->m, "optimizer"), two_moments)
+	                   ? NAN
+	                   : weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9;
 	if (!isnan(floor_ns))
 		needs = ws_advice_text(a, ". %s weights need %s", ws_say_number(a->texts, weights),
 		                       ws_advice_time(a, floor_ns));

@@ -78,22 +78,6 @@ static double attained_percent(const struct ws_work_group *g)
 	       g->roof.flops_per_s;
 }
 
-static const char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned item,
-                           unsigned multiple)
-{
-	const uint64_t sizes[] = {op->n, op->k};
-	uint64_t to = multiple / item;
-	char text[160] = "";
-	size_t len = 0;
-
-	for (int i = 0; i < 2; i++)
-		if (sizes[i] > 1 && sizes[i] <= UINT32_MAX && sizes[i] % to)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c to %" PRIu64,
-			                        len ? ", " : "", "NK"[i],
-			                        (sizes[i] + to - 1) / to * to);
-	return ws_advice_text(a, "Pad %s (multiples of %u bytes)", text, multiple);
-}
-
 /* FLOPs per ns; 0 = unknown. */
 static double rate_of(const struct ws_work_group *g)
 {
@@ -177,17 +161,26 @@ void ws_rule_alignment(struct ws_advice *a)
 		}
 		if (!ws_advice_has_room(a, WS_RULE_alignment, &shown))
 			continue;
-		ws_advice_add_claim(a, WS_RULE_alignment,
-		                    multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG
-		                                                   : WS_SEVERITY_WEAK,
-		                    ws_claim_work(g, multiple == WS_A3_STRONG_BYTES
-		                                             ? gain_at_best_rate(a, g, is_aligned)
-		                                             : NAN),
-		                    scope_of(a, op),
-		                    ws_advice_text(a, "%s. %s: no multiple of %u bytes",
-		                                   ws_advice_kernel_part(a, g->gpu_ns), which,
-		                                   multiple),
-		                    padding(a, op, item, multiple));
+
+		/* "N to 64, K to 128" */
+		const uint64_t sizes[] = {op->n, op->k}, to = multiple / item;
+		char padded[160] = "";
+
+		for (int s = 0; s < 2; s++)
+			if (sizes[s] > 1 && sizes[s] <= UINT32_MAX && sizes[s] % to)
+				ws_say_add(padded, sizeof(padded), "%s%c to %" PRIu64,
+				           *padded ? ", " : "", "NK"[s],
+				           (sizes[s] + to - 1) / to * to);
+		ws_advice_add_claim(
+		        a, WS_RULE_alignment,
+		        multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK,
+		        ws_claim_work(g, multiple == WS_A3_STRONG_BYTES
+		                                 ? gain_at_best_rate(a, g, is_aligned)
+		                                 : NAN),
+		        scope_of(a, op),
+		        ws_advice_text(a, "%s. %s: no multiple of %u bytes",
+		                       ws_advice_kernel_part(a, g->gpu_ns), which, multiple),
+		        ws_advice_text(a, "Pad %s (multiples of %u bytes)", padded, multiple));
 	}
 	if (!named && !ws_advice_has_sizes(a))
 		a->found->not_judged[WS_RULE_alignment] =
@@ -325,35 +318,6 @@ void ws_rule_old_kernels(struct ws_advice *a)
 
 /* --- A7 low intensity ----------------------------------------------------------------------- */
 
-/*
- * The M from which M x N x K has this number of FLOPs per byte, with each matrix moved once: 2 M N
- * K >= ridge item (M K + K N + M N). 0 if there is none.
- */
-static double rows_needed(const struct ws_cost_op *op, double item, double ridge)
-{
-	double n = (double)op->n, k = (double)op->k;
-	double spare = 2 * n * k - ridge * item * (n + k);
-
-	return spare > 0 ? ceil(ridge * item * n * k / spare) : 0;
-}
-
-static const char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, double ridge)
-{
-	unsigned item = item_bytes(a, op->dtype);
-
-	if (!op->m || op->batch > 1 || !item)
-		return NULL;
-	double rows = rows_needed(op, item, ridge);
-	if (rows > 1e9 || rows <= (double)op->m)
-		rows = 0;
-	return rows > 0 ? ws_advice_text(a,
-	                                 "Concatenate products of one input, or make batch or "
-	                                 "context larger (compute-bound from M = %.0f on)",
-	                                 rows)
-	                : "Concatenate products of one input, or widen layers "
-	                  "(no M makes it compute-bound at this N and K)";
-}
-
 static bool knows_roof(const struct ws_work_group *g)
 {
 	return g->roof.flops_per_s > 0 && g->roof.bytes_per_s > 0;
@@ -379,6 +343,24 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_low_intensity, &shown))
 			continue;
+
+		/* The M from which M x N x K has this number of FLOPs per byte, with each matrix
+		 * moved once: 2 M N K >= ridge item (M K + K N + M N). */
+		const unsigned item = item_bytes(a, op->dtype);
+		const double n = (double)op->n, k = (double)op->k;
+		const double spare = 2 * n * k - ridge * item * (n + k);
+		const double rows = spare > 0 ? ceil(ridge * item * n * k / spare) : 0;
+		const char *advice = NULL;
+
+		if (op->m && item && rows > (double)op->m && rows <= 1e9)
+			advice = ws_advice_text(
+			        a,
+			        "Concatenate products of one input, or make batch or "
+			        "context larger (compute-bound from M = %.0f on)",
+			        rows);
+		else if (op->m && item)
+			advice = "Concatenate products of one input, or widen layers "
+			         "(no M makes it compute-bound at this N and K)";
 		ws_advice_add_claim(a, WS_RULE_low_intensity, WS_SEVERITY_WEAK,
 		                    ws_claim_work(g, NAN), scope_of(a, op),
 		                    ws_advice_text(a,
@@ -386,7 +368,7 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		                                   "compute-bound from %.1f on",
 		                                   ws_advice_kernel_part(a, g->gpu_ns), intensity,
 		                                   ridge),
-		                    intensity_advice(a, op, ridge));
+		                    advice);
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_low_intensity] =

@@ -79,44 +79,6 @@ static uint32_t what_they_alone_have(struct ws_advice *a, const struct ws_stat *
 	return found;
 }
 
-static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
-{
-	bool are_first;
-	const char *which = outliers(a, phase, stat, &are_first);
-	const uint32_t alone = phase == WS_PHASES ? what_they_alone_have(a, stat) : WS_NONE;
-
-	bool has_warm_up = false;
-
-	for (size_t s = 0; s < a->m->nsteps; s++)
-		has_warm_up |= a->m->steps[s].warm_up;
-	if (alone != WS_NONE)
-		a->found->alone = ws_advice_name(a, a->m->ranges.paths[alone].name);
-	ws_advice_add(a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN, NULL,
-	              phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase),
-	              ws_advice_text(a,
-	                             "%s%smean %s, median %s, standard deviation %s over "
-	                             "%s steps%s. Far from the others: step %s",
-	                             phase == WS_PHASES ? "" : ws_phase_name((enum ws_phase)phase),
-	                             phase == WS_PHASES ? "" : " on the host: ",
-	                             ws_say_time(a->texts, stat->mean),
-	                             ws_say_time(a->texts, phase == WS_PHASES ? a->found->step_ns
-	                                                                      : stat->median),
-	                             ws_say_time(a->texts, stat->std),
-	                             ws_say_number(a->texts, (double)stat->n),
-	                             has_warm_up ? "" : ", none of warm-up", which),
-	              alone != WS_NONE
-	                      ? ws_advice_text(a,
-	                                       "Compare steps of one kind: only those that stand "
-	                                       "out have %s. Report the median",
-	                                       a->found->alone)
-	                      : ws_advice_text(
-	                                a,
-	                                are_first ? "Run more full warm-up steps (forward and "
-	                                            "backward), and report the median"
-	                                          : "Report the median. Steps after the first ones "
-	                                            "stand out, so more warm-up does not help"));
-}
-
 void ws_rule_cold(struct ws_advice *a)
 {
 	if (a->times->nmeasured < WS_STAT_MIN_SAMPLES) {
@@ -134,9 +96,47 @@ void ws_rule_cold(struct ws_advice *a)
 		/* a phase that was shorter once did not slow a step */
 		if (phase != WS_PHASES && stat.mean <= stat.median)
 			continue;
-		if (stat.std > WS_STAT_CV_LIMIT * stat.mean ||
-		    (double)stat.max > WS_STAT_OUTLIER_TIMES * stat.median)
-			add_cold(a, phase, &stat);
+		if (!(stat.std > WS_STAT_CV_LIMIT * stat.mean) &&
+		    !((double)stat.max > WS_STAT_OUTLIER_TIMES * stat.median))
+			continue;
+
+		bool are_first;
+		const char *which = outliers(a, phase, &stat, &are_first);
+		const uint32_t alone =
+		        phase == WS_PHASES ? what_they_alone_have(a, &stat) : WS_NONE;
+		bool has_warm_up = false;
+
+		for (size_t s = 0; s < a->m->nsteps; s++)
+			has_warm_up |= a->m->steps[s].warm_up;
+		if (alone != WS_NONE)
+			a->found->alone = ws_advice_name(a, a->m->ranges.paths[alone].name);
+		ws_advice_add(
+		        a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN, NULL,
+		        phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase),
+		        ws_advice_text(a,
+		                       "%s%smean %s, median %s, standard deviation %s over %s "
+		                       "steps%s. Far from the others: step %s",
+		                       phase == WS_PHASES ? ""
+		                                          : ws_phase_name((enum ws_phase)phase),
+		                       phase == WS_PHASES ? "" : " on the host: ",
+		                       ws_say_time(a->texts, stat.mean),
+		                       ws_say_time(a->texts, phase == WS_PHASES ? a->found->step_ns
+		                                                                : stat.median),
+		                       ws_say_time(a->texts, stat.std),
+		                       ws_say_number(a->texts, (double)stat.n),
+		                       has_warm_up ? "" : ", none of warm-up", which),
+		        alone != WS_NONE
+		                ? ws_advice_text(a,
+		                                 "Compare steps of one kind: only those that stand "
+		                                 "out have %s. Report the median",
+		                                 a->found->alone)
+		                : ws_advice_text(
+		                          a,
+		                          are_first
+		                                  ? "Run more full warm-up steps (forward and "
+		                                    "backward), and report the median"
+		                                  : "Report the median. Steps after the first ones "
+		                                    "stand out, so more warm-up does not help"));
 	}
 }
 
@@ -153,31 +153,6 @@ static void add_fact(struct ws_advice *a, const char *scope, const char *evidenc
 	ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_STRONG, NAN, NULL, scope, evidence, advice);
 }
 
-static void judge_loss_scale(struct ws_advice *a)
-{
-	struct ws_bytes scale = ws_model_fact(a->m, "loss_scale");
-	struct ws_bytes dtype = ws_model_fact(a->m, "dtype");
-	char text[32];
-
-	if (!scale.len || scale.len >= sizeof(text))
-		return;
-	memcpy(text, scale.ptr, scale.len);
-	text[scale.len] = '\0';
-	if (!strcmp(text, "none") && ws_name_matches(ws_bytes_of("*fp16*"), dtype) &&
-	    !ws_name_matches(ws_bytes_of("*bf16*"), dtype))
-		add_fact(a, "loss scale",
-		         ws_advice_text(a,
-		                        "dtype %.*s with loss scale none: gradients under 6e-8 are "
-		                        "0",
-		                        (int)dtype.len, (const char *)dtype.ptr),
-		         "Scale the loss dynamically");
-	if (!strncmp(text, "static:", 7) && strtod(text + 7, NULL) > 0 &&
-	    strtod(text + 7, NULL) < 1)
-		add_fact(a, "loss scale", ws_advice_text(a, "loss scale %s", text + 7),
-		         "A scale under 1 makes gradients smaller: use one over 1, or find what "
-		         "overflows");
-}
-
 static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 {
 	/* h884gemm, h1688gemm and hgemm accumulate in half precision, and so do names with f16
@@ -191,8 +166,27 @@ static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 void ws_rule_precision(struct ws_advice *a)
 {
 	int64_t skipped = ws_fact_number(a->m, "skipped_steps"), half_ns = 0, geforce_ns = 0;
+	const struct ws_bytes scale = ws_model_fact(a->m, "loss_scale"),
+	                      dtype = ws_model_fact(a->m, "dtype");
+	char text[32];
 
-	judge_loss_scale(a);
+	if (scale.len && scale.len < sizeof(text)) {
+		memcpy(text, scale.ptr, scale.len);
+		text[scale.len] = '\0';
+		if (!strcmp(text, "none") && ws_name_matches(ws_bytes_of("*fp16*"), dtype) &&
+		    !ws_name_matches(ws_bytes_of("*bf16*"), dtype))
+			add_fact(a, "loss scale",
+			         ws_advice_text(a,
+			                        "dtype %.*s with loss scale none: gradients under "
+			                        "6e-8 are 0",
+			                        (int)dtype.len, (const char *)dtype.ptr),
+			         "Scale the loss dynamically");
+		if (!strncmp(text, "static:", 7) && strtod(text + 7, NULL) > 0 &&
+		    strtod(text + 7, NULL) < 1)
+			add_fact(a, "loss scale", ws_advice_text(a, "loss scale %s", text + 7),
+			         "A scale under 1 makes gradients smaller: use one over 1, or find "
+			         "what overflows");
+	}
 	if (skipped)
 		add_fact(a, "loss scale",
 		         ws_advice_text(a,

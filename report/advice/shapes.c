@@ -30,54 +30,6 @@ static bool is_comm(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_COMM;
 }
 
-/* Of how many blocks kernels ran while those of a configuration did, in the mean: its own, and
- * those of kernels beside it on its device. */
-static void find_running_blocks(struct ws_advice *a)
-{
-	struct ws_joined_rows *rows = a->tab->sel->rows;
-	const struct ws_replay_piece *piece = a->replayed->pieces;
-	double *ns;
-	struct running {
-		uint32_t piece, config;
-		double blocks;
-	} * now;
-	size_t n = 0;
-
-	WS_NEW(&a->arena, a->running_blocks, a->m->nconfigs);
-	WS_NEW(&a->arena, ns, a->m->nconfigs);
-	WS_NEW(&a->arena, now, piece ? a->replayed->npieces : 0);
-	for (uint32_t i = 0; piece && i < a->replayed->npieces; i++) {
-		struct running own = {.piece = i};
-		size_t kept = 0;
-
-		if (!piece[i].is_kernel)
-			continue;
-		own.config = ws_joined_rows_kernel(rows, piece[i].row)->kind->config;
-		own.blocks = (double)blocks_of(&a->m->configs[own.config]);
-		for (size_t k = 0; k < n; k++) {
-			const struct ws_replay_piece *other = &piece[now[k].piece];
-			const double both_ns =
-			        (double)ws_span_overlap(other->start_ns, ws_piece_end(other),
-			                                piece[i].start_ns, ws_piece_end(&piece[i]));
-
-			if (ws_piece_end(other) <= piece[i].start_ns)
-				continue;
-			if (other->device == piece[i].device) {
-				a->running_blocks[own.config] += both_ns * now[k].blocks;
-				a->running_blocks[now[k].config] += both_ns * own.blocks;
-			}
-			now[kept++] = now[k];
-		}
-		now[kept] = own;
-		n = kept + 1;
-		a->running_blocks[own.config] += (double)piece[i].dur_ns * own.blocks;
-		ns[own.config] += (double)piece[i].dur_ns;
-	}
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		a->running_blocks[i] = ns[i] > 0 ? a->running_blocks[i] / ns[i]
-		                                 : (double)blocks_of(&a->m->configs[i]);
-}
-
 static bool leaves_empty(const struct ws_advice *a, size_t config)
 {
 	const struct ws_config *c = &a->m->configs[config];
@@ -175,7 +127,50 @@ void ws_rule_empty_grids(struct ws_advice *a)
 {
 	bool is_known = false;
 
-	find_running_blocks(a);
+	/* Of how many blocks kernels ran while those of a configuration did, in the mean: its own,
+	 * and those of kernels beside it on its device. */
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	const struct ws_replay_piece *piece = a->replayed->pieces;
+	double *ns;
+	struct running {
+		uint32_t piece, config;
+		double blocks;
+	} * now;
+	size_t n = 0;
+
+	WS_NEW(&a->arena, a->running_blocks, a->m->nconfigs);
+	WS_NEW(&a->arena, ns, a->m->nconfigs);
+	WS_NEW(&a->arena, now, piece ? a->replayed->npieces : 0);
+	for (uint32_t i = 0; piece && i < a->replayed->npieces; i++) {
+		struct running own = {.piece = i};
+		size_t kept = 0;
+
+		if (!piece[i].is_kernel)
+			continue;
+		own.config = ws_joined_rows_kernel(rows, piece[i].row)->kind->config;
+		own.blocks = (double)blocks_of(&a->m->configs[own.config]);
+		for (size_t k = 0; k < n; k++) {
+			const struct ws_replay_piece *other = &piece[now[k].piece];
+			const double both_ns =
+			        (double)ws_span_overlap(other->start_ns, ws_piece_end(other),
+			                                piece[i].start_ns, ws_piece_end(&piece[i]));
+
+			if (ws_piece_end(other) <= piece[i].start_ns)
+				continue;
+			if (other->device == piece[i].device) {
+				a->running_blocks[own.config] += both_ns * now[k].blocks;
+				a->running_blocks[now[k].config] += both_ns * own.blocks;
+			}
+			now[kept++] = now[k];
+		}
+		now[kept] = own;
+		n = kept + 1;
+		a->running_blocks[own.config] += (double)piece[i].dur_ns * own.blocks;
+		ns[own.config] += (double)piece[i].dur_ns;
+	}
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		a->running_blocks[i] = ns[i] > 0 ? a->running_blocks[i] / ns[i]
+		                                 : (double)blocks_of(&a->m->configs[i]);
 	for (size_t i = 0; i < a->m->nconfigs; i++)
 		is_known |= a->config_ns[i] && blocks_of(&a->m->configs[i]);
 	if (!is_known)

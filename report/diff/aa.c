@@ -140,43 +140,6 @@ static void set_recordings(struct ws_cell *cell, unsigned n)
 		ws_cell_set_int(cell, n);
 }
 
-static void add_quantity(const struct aa_context *aa, struct ws_table *t, int q)
-{
-	static const struct {
-		int column;
-		unsigned n;
-	} detectable[] = {{WS_TC_aa_detectable_3, 3},
-	                  {WS_TC_aa_detectable_5, 5},
-	                  {WS_TC_aa_detectable_10, 10}};
-	struct ws_cell *row = ws_table_row(t);
-	double spread = aa->spread[q];
-	struct ws_comparison c = predicted_comparison(spread, 3);
-
-	ws_cell_set_str(t, &row[WS_TC_aa_quantity], quantity_name(aa, q));
-	ws_cell_set_int(&row[WS_TC_aa_recordings], (int64_t)aa->side->nrecordings);
-	ws_cell_set_real(&row[WS_TC_aa_noise], 100 * spread);
-	ws_cell_set_int(&row[WS_TC_aa_pairs], aa->pairs);
-	ws_cell_set_int(&row[WS_TC_aa_pairs_called], aa->pairs_called[q]);
-	if (aa->splits) {
-		ws_cell_set_int(&row[WS_TC_aa_splits], aa->splits);
-		ws_cell_set_int(&row[WS_TC_aa_splits_called], aa->splits_called[q]);
-	}
-	if (isnan(spread))
-		return;
-	for (size_t i = 0; i < sizeof(detectable) / sizeof(*detectable); i++) {
-		struct ws_comparison with = predicted_comparison(spread, detectable[i].n);
-
-		const double percent = 100 * ws_grade_detectable(&with);
-
-		if (percent <= DETECTABLE_MOST)
-			ws_cell_set_real(&row[detectable[i].column], percent);
-	}
-	set_recordings(&row[WS_TC_aa_for_2],
-	               ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE));
-	set_recordings(&row[WS_TC_aa_for_5],
-	               ws_grade_recordings_for(&c, 0.05, WS_GRADE_CONFIDENCE));
-}
-
 /* "Runs of one program vary by 0.8 %." */
 static void make_first_screen(const struct aa_context *aa, struct ws_report *report)
 {
@@ -246,6 +209,7 @@ static void make_first_screen(const struct aa_context *aa, struct ws_report *rep
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
 	struct aa_context *aa = ctx;
+	struct ws_table *table = *t;
 	uint8_t *in;
 
 	(void)err;
@@ -292,9 +256,43 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 			try_split(aa, in, aa->pairs_called);
 		}
 	try_splits(aa, in);
-	for (int q = 0; q < QUANTITIES; q++)
-		if (aa->present[q])
-			add_quantity(aa, (*t), q);
+	for (int q = 0; q < QUANTITIES; q++) {
+		if (!aa->present[q])
+			continue;
+		static const struct {
+			int column;
+			unsigned n;
+		} detectable[] = {{WS_TC_aa_detectable_3, 3},
+		                  {WS_TC_aa_detectable_5, 5},
+		                  {WS_TC_aa_detectable_10, 10}};
+		struct ws_cell *row = ws_table_row((table));
+		double spread = aa->spread[q];
+		struct ws_comparison c = predicted_comparison(spread, 3);
+
+		ws_cell_set_str((table), &row[WS_TC_aa_quantity], quantity_name(aa, q));
+		ws_cell_set_int(&row[WS_TC_aa_recordings], (int64_t)aa->side->nrecordings);
+		ws_cell_set_real(&row[WS_TC_aa_noise], 100 * spread);
+		ws_cell_set_int(&row[WS_TC_aa_pairs], aa->pairs);
+		ws_cell_set_int(&row[WS_TC_aa_pairs_called], aa->pairs_called[q]);
+		if (aa->splits) {
+			ws_cell_set_int(&row[WS_TC_aa_splits], aa->splits);
+			ws_cell_set_int(&row[WS_TC_aa_splits_called], aa->splits_called[q]);
+		}
+		if (isnan(spread))
+			continue;
+		for (size_t i = 0; i < sizeof(detectable) / sizeof(*detectable); i++) {
+			struct ws_comparison with = predicted_comparison(spread, detectable[i].n);
+
+			const double percent = 100 * ws_grade_detectable(&with);
+
+			if (percent <= DETECTABLE_MOST)
+				ws_cell_set_real(&row[detectable[i].column], percent);
+		}
+		set_recordings(&row[WS_TC_aa_for_2],
+		               ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE));
+		set_recordings(&row[WS_TC_aa_for_5],
+		               ws_grade_recordings_for(&c, 0.05, WS_GRADE_CONFIDENCE));
+	}
 
 	const int q = aa->present[STEP] ? STEP : GPU;
 	const double percent = 100 * aa->spread[q];
@@ -318,14 +316,14 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 		else
 			ws_say_add(aa->verdict, 512, "These runs vary too much to detect 2 %%.");
 	}
-	ws_table_note((*t), "%s", aa->verdict);
-	ws_diff_note_copies(aa->side, "", (*t));
+	ws_table_note(table, "%s", aa->verdict);
+	ws_diff_note_copies(aa->side, "", table);
 	if (isnan(aa->d->grade.run_noise))
-		ws_table_note((*t),
+		ws_table_note(table,
 		              "CPU runs are not graded from one recording. Pass --run-noise to "
 		              "assume a noise level.");
 	else
-		ws_table_note((*t),
+		ws_table_note(table,
 		              "One against one assumes %.2g %% noise between runs for steps, %.2g "
 		              "%%%s for GPU time (--run-noise).",
 		              100 * aa->d->noise[WS_DIFF_NOISE_STEP],

@@ -297,55 +297,6 @@ static double change_size(const struct ws_cell *row)
 	return fabs(ws_cell_number(&row[WS_TC_diff_ops_diff_ns]));
 }
 
-/* Adds the rows of both sides with the largest changes. */
-static void add_changes(const struct answering *a)
-{
-	const struct ws_table *t = table_of(a, &ws_def_diff_ops);
-	const struct ws_cell *best[WS_CHANGES];
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->nrows; i++) {
-		const struct ws_cell *row = ws_table_cells(t, i);
-		size_t at = n;
-
-		if (!(ws_cell_number(&row[WS_TC_diff_ops_ratio]) > 0) || !change_size(row))
-			continue;
-		while (at && change_size(row) > change_size(best[at - 1]))
-			at--;
-		if (at == WS_CHANGES)
-			continue;
-		n += n < WS_CHANGES;
-		memmove(&best[at + 1], &best[at], (n - 1 - at) * sizeof(*best));
-		best[at] = row;
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_cell *row = best[i];
-		struct ws_change *c = &a->out->change[a->out->nchanges++];
-
-		c->name = copy(a, &row[WS_TC_diff_ops_op]);
-		/* the phase, "forward", if another row has the same name */
-		const char *phase = "";
-		for (size_t k = 0; k < n && !*phase; k++)
-			if (ws_cell_same(&best[k][WS_TC_diff_ops_op], &row[WS_TC_diff_ops_op]) &&
-			    !ws_cell_same(&best[k][WS_TC_diff_ops_phase],
-			                  &row[WS_TC_diff_ops_phase]))
-				phase = copy(a, &row[WS_TC_diff_ops_phase]);
-		c->shape = copy(a, &row[WS_TC_diff_ops_shape]);
-		c->shape = ws_arena_format(a->texts, "%s%s%s", phase, *phase ? " " : "", c->shape);
-		c->class = copy(a, &row[WS_TC_diff_ops_class]);
-		c->grade = copy(a, &row[WS_TC_diff_ops_grade]);
-		c->colour = ws_page_class_colour(c->class, strlen(c->class));
-		c->class = ws_display_class(ws_bytes_of(c->class)).ptr;
-		c->calls[0] = ws_cell_number(&row[WS_TC_diff_ops_instances_a]);
-		c->calls[1] = ws_cell_number(&row[WS_TC_diff_ops_instances_b]);
-		c->ns[0] = ws_cell_number(&row[WS_TC_diff_ops_gpu_a_ns]);
-		c->ns[1] = ws_cell_number(&row[WS_TC_diff_ops_gpu_b_ns]);
-		c->ratio = ws_cell_number(&row[WS_TC_diff_ops_ratio]);
-		c->low = ws_cell_number(&row[WS_TC_diff_ops_low]);
-		c->high = ws_cell_number(&row[WS_TC_diff_ops_high]);
-	}
-}
-
 /* --- all of it ------------------------------------------------------------------------------- */
 
 void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
@@ -379,7 +330,52 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 		                        out->note ? " " : "", out->note ? out->note : "");
 	say_headline(&a, &parts);
 	add_bars(&a, &parts);
-	add_changes(&a);
+
+	/* Adds the rows of both sides with the largest changes. */
+	const struct ws_table *t = table_of(&a, &ws_def_diff_ops);
+	const struct ws_cell *best[WS_CHANGES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nrows; i++) {
+		const struct ws_cell *row = ws_table_cells(t, i);
+		size_t at = n;
+
+		if (!(ws_cell_number(&row[WS_TC_diff_ops_ratio]) > 0) || !change_size(row))
+			continue;
+		while (at && change_size(row) > change_size(best[at - 1]))
+			at--;
+		if (at == WS_CHANGES)
+			continue;
+		n += n < WS_CHANGES;
+		memmove(&best[at + 1], &best[at], (n - 1 - at) * sizeof(*best));
+		best[at] = row;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_cell *row = best[i];
+		struct ws_change *c = &a.out->change[a.out->nchanges++];
+
+		c->name = copy(&a, &row[WS_TC_diff_ops_op]);
+		/* the phase, "forward", if another row has the same name */
+		const char *phase = "";
+		for (size_t k = 0; k < n && !*phase; k++)
+			if (ws_cell_same(&best[k][WS_TC_diff_ops_op], &row[WS_TC_diff_ops_op]) &&
+			    !ws_cell_same(&best[k][WS_TC_diff_ops_phase],
+			                  &row[WS_TC_diff_ops_phase]))
+				phase = copy(&a, &row[WS_TC_diff_ops_phase]);
+		c->shape = copy(&a, &row[WS_TC_diff_ops_shape]);
+		c->shape = ws_arena_format(a.texts, "%s%s%s", phase, *phase ? " " : "", c->shape);
+		c->class = copy(&a, &row[WS_TC_diff_ops_class]);
+		c->grade = copy(&a, &row[WS_TC_diff_ops_grade]);
+		c->colour = ws_page_class_colour(c->class, strlen(c->class));
+		c->class = ws_display_class(ws_bytes_of(c->class)).ptr;
+		c->calls[0] = ws_cell_number(&row[WS_TC_diff_ops_instances_a]);
+		c->calls[1] = ws_cell_number(&row[WS_TC_diff_ops_instances_b]);
+		c->ns[0] = ws_cell_number(&row[WS_TC_diff_ops_gpu_a_ns]);
+		c->ns[1] = ws_cell_number(&row[WS_TC_diff_ops_gpu_b_ns]);
+		c->ratio = ws_cell_number(&row[WS_TC_diff_ops_ratio]);
+		c->low = ws_cell_number(&row[WS_TC_diff_ops_low]);
+		c->high = ws_cell_number(&row[WS_TC_diff_ops_high]);
+	}
 	for (int s = 0; s < 2; s++) {
 		struct ws_recording *of = &d->side[s].recordings[d->side[s].shown_recording];
 

@@ -126,21 +126,6 @@ static enum ws_status take_word(const char **at, char *out, size_t size, struct 
 	return WS_OK;
 }
 
-/* "12", "1.5" or "2.25%" */
-static bool read_percent(const char *text, double *out)
-{
-	const size_t digits = strspn(text, "0123456789");
-	const char *end = text + digits;
-
-	if (*end == '.') {
-		const size_t more = strspn(end + 1, "0123456789");
-
-		end += more ? 1 + more : 0;
-	}
-	*out = strtod(text, NULL);
-	return digits && (!*end || !strcmp(end, "%"));
-}
-
 enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *out,
                                      struct ws_err *err)
 {
@@ -154,7 +139,18 @@ enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *
 	WS_FAIL_IF(!*percent, err, USAGE, "write UNTIL WORKLOAD DEVICE PERCENT REASON");
 	WS_FAIL_IF(!ws_gate_is_date(out->last_day), err, USAGE, "'%s' is no date YYYY-MM-DD",
 	           out->last_day);
-	WS_FAIL_IF(!read_percent(percent, &out->percent), err, USAGE,
+
+	/* "12", "1.5" or "2.25%" */
+	const size_t digits = strspn(percent, "0123456789");
+	const char *end = percent + digits;
+
+	if (*end == '.') {
+		const size_t more = strspn(end + 1, "0123456789");
+
+		end += more ? 1 + more : 0;
+	}
+	out->percent = strtod(percent, NULL);
+	WS_FAIL_IF(!digits || (*end && strcmp(end, "%") != 0), err, USAGE,
 	           "'%s' is no percentage in digits, as 2.5", percent);
 	line += strspn(line, " \t");
 	WS_FAIL_IF(!*line, err, USAGE, "the reason is missing");

@@ -237,45 +237,6 @@ static void by_range(struct matcher *m, int side, struct positions *out, uint32_
 	}
 }
 
-static void match_ranges(struct matcher *m)
-{
-	struct positions in[2];
-	size_t at[2] = {0, 0};
-
-	for (int s = 0; s < 2; s++)
-		by_range(m, s, &in[s], m->scratch[s]);
-	while (at[0] < in[0].n && at[1] < in[1].n) {
-		int64_t key[2] = {range_of(m, 0, in[0].index[at[0]]),
-		                  range_of(m, 1, in[1].index[at[1]])};
-		size_t end[2];
-
-		for (int s = 0; s < 2; s++) {
-			end[s] = at[s];
-			while (end[s] < in[s].n && range_of(m, s, in[s].index[end[s]]) == key[s])
-				end[s]++;
-		}
-		if (key[0] == key[1]) {
-			struct positions p[2] = {{in[0].index + at[0], end[0] - at[0]},
-			                         {in[1].index + at[1], end[1] - at[1]}};
-
-			int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
-			/* the same kinds in the same order: then the range alone determines the
-			 * match */
-			struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
-			                    small || have_same_symbols(m, p, WS_LIKE_KIND)
-			                            ? WS_MATCHED_BY_RANGE
-			                            : WS_MATCHED_BY_OPERATION,
-			                    small};
-
-			align_level(m, p, rule);
-		}
-		if (key[0] <= key[1])
-			at[0] = end[0];
-		if (key[1] <= key[0])
-			at[1] = end[1];
-	}
-}
-
 /* --- passes 2 to 4: remaining items --------------------------------------------------------- */
 
 /* Length of the run of unmatched items that begins at i, in one phase. */
@@ -392,7 +353,41 @@ static void find(struct matcher *m, bool of_two_sides)
 	}
 	for (int s = 0; s < 2; s++)
 		WS_NEW(&m->temp, m->scratch[s], m->side[s].n);
-	match_ranges(m);
+	struct positions in[2];
+	size_t at[2] = {0, 0};
+
+	for (int s = 0; s < 2; s++)
+		by_range(m, s, &in[s], m->scratch[s]);
+	while (at[0] < in[0].n && at[1] < in[1].n) {
+		int64_t key[2] = {range_of(m, 0, in[0].index[at[0]]),
+		                  range_of(m, 1, in[1].index[at[1]])};
+		size_t end[2];
+
+		for (int s = 0; s < 2; s++) {
+			end[s] = at[s];
+			while (end[s] < in[s].n && range_of(m, s, in[s].index[end[s]]) == key[s])
+				end[s]++;
+		}
+		if (key[0] == key[1]) {
+			struct positions p[2] = {{in[0].index + at[0], end[0] - at[0]},
+			                         {in[1].index + at[1], end[1] - at[1]}};
+
+			int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
+			/* the same kinds in the same order: then the range alone determines the
+			 * match */
+			struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
+			                    small || have_same_symbols(m, p, WS_LIKE_KIND)
+			                            ? WS_MATCHED_BY_RANGE
+			                            : WS_MATCHED_BY_OPERATION,
+			                    small};
+
+			align_level(m, p, rule);
+		}
+		if (key[0] <= key[1])
+			at[0] = end[0];
+		if (key[1] <= key[0])
+			at[1] = end[1];
+	}
 
 	/* the work that no range matches */
 	struct positions p[2];

@@ -75,34 +75,6 @@ static int by_launch(const void *pa, const void *pb, void *ctx)
 	return ws_order_compare(a->number, b->number);
 }
 
-static void sort_kernels(struct work *w)
-{
-	struct ws_reader *c = w->c;
-
-	/* true in most cases with one device and one stream */
-	struct launch last = {.launch_ns = INT64_MIN};
-	bool in_order = true;
-
-	for (uint32_t i = 0; i < c->rows->nkernels && in_order; i++) {
-		const struct launch l = launch_of(c, ws_joined_rows_kernel(c->rows, i), i);
-
-		if (l.sample == WS_NONE)
-			continue;
-		in_order = by_launch(&last, &l, NULL) <= 0;
-		last = l;
-	}
-	if (in_order)
-		return;
-	ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched));
-	WS_EACH_KERNEL(c->rows, i, k) {
-		const struct launched l = {launch_of(c, k, i), *k};
-
-		if (l.launch.sample != WS_NONE)
-			ws_spill_put(&w->sorted, sizeof(l), w->nsorted++, &l);
-	}
-	ws_spill_sort(&w->sorted, sizeof(struct launched), w->nsorted, by_launch, NULL);
-}
-
 /* --- items ----------------------------------------------------------------------------------- */
 
 /* Does the class alone determine the kind of operation, whatever its name? */
@@ -251,42 +223,8 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
 	free(joined);
 }
 
-/* Makes the item `before` (0 = none yet) with one more kernel, which may be the longest of the
- * call.
- */
-static uint32_t make_item(struct work *w, const struct ws_joined_kernel *k,
-                          const struct ws_joined_range *op, uint32_t cpu_op, uint32_t before,
-                          bool is_longest)
-{
-	struct ws_names *names = w->c->names;
-	struct ws_work_item item;
-
-	if (before) {
-		item = *ws_names_item(names, before);
-	} else {
-		item = (struct ws_work_item){.place = WS_NONE, .phase = k->kind->phase};
-		if (k->kind->path != WS_NONE)
-			item.place = w->c->place_of_path[k->kind->path];
-		item.class = class_of(w, k);
-		set_operation(w, op, cpu_op, &item);
-		set_precision(w, k, op ? WS_NONE : cpu_op, &item);
-	}
-	/* Replaces a less specific class: a convolution that begins with a change of layout is a
-	 * convolution. */
-	const uint32_t class = class_of(w, k);
-	if (before && cpu_op != WS_NONE && class_tells_kind(ws_texts_get(&names->texts, class)) &&
-	    !class_tells_kind(ws_texts_get(&names->texts, item.class)))
-		item.class = item.kind = class;
-	item.nkernels++;
-	if (is_longest) {
-		item.tensor = w->c->m->configs[k->kind->config].tensor;
-		item.dtype = ws_reader_text(w->c, k->kind->dtype);
-	}
-	add_kernel_name(w, &item, k);
-	return ws_names_add_item(names, &item);
-}
-
-/* The same, cached by its inputs. */
+/* The number of the item `before` (0 = none yet) with one more kernel, which may be the longest of
+ * the call; cached by its inputs. */
 static uint32_t find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
                           uint32_t cpu_op, uint32_t before, bool is_longest)
 {
@@ -308,7 +246,33 @@ static uint32_t find_item(struct work *w, const struct ws_joined_kernel *k, uint
 
 	if (number > w->nafter) {
 		WS_GROW(w->after, number, w->after_capacity);
-		w->after[number - 1] = make_item(w, k, op, cpu_op, before, is_longest);
+		struct ws_names *names = w->c->names;
+		struct ws_work_item item;
+
+		if (before) {
+			item = *ws_names_item(names, before);
+		} else {
+			item = (struct ws_work_item){.place = WS_NONE, .phase = k->kind->phase};
+			if (k->kind->path != WS_NONE)
+				item.place = w->c->place_of_path[k->kind->path];
+			item.class = class_of(w, k);
+			set_operation(w, op, cpu_op, &item);
+			set_precision(w, k, op ? WS_NONE : cpu_op, &item);
+		}
+		/* Replaces a less specific class: a convolution that begins with a change of layout
+		 * is a convolution. */
+		const uint32_t class = class_of(w, k);
+		if (before && cpu_op != WS_NONE &&
+		    class_tells_kind(ws_texts_get(&names->texts, class)) &&
+		    !class_tells_kind(ws_texts_get(&names->texts, item.class)))
+			item.class = item.kind = class;
+		item.nkernels++;
+		if (is_longest) {
+			item.tensor = w->c->m->configs[k->kind->config].tensor;
+			item.dtype = ws_reader_text(w->c, k->kind->dtype);
+		}
+		add_kernel_name(w, &item, k);
+		w->after[number - 1] = ws_names_add_item(names, &item);
 		w->nafter = number;
 	}
 	return w->after[number - 1];
@@ -447,35 +411,6 @@ static void add_class_time(struct work *w, uint32_t class, uint8_t tensor, int64
 		r->classes[at].unknown_ns += ns;
 }
 
-static void read_kernels(struct work *w)
-{
-	struct ws_reader *c = w->c;
-	struct ws_recording *r = c->r;
-	const size_t n = w->sorted.data ? w->nsorted : c->rows->nkernels;
-
-	ws_spill_open(&r->calls, n * sizeof(struct ws_work_call));
-	for (size_t i = 0; i < n; i++) {
-		const struct launched *l =
-		        w->sorted.data ? ws_spill_row(&w->sorted, sizeof(*l), i) : NULL;
-		const struct ws_joined_kernel *k =
-		        l ? &l->kernel : ws_joined_rows_kernel(c->rows, i);
-		const uint32_t sample = l ? l->launch.sample : ws_reader_sample(c, k->step);
-
-		if (sample == WS_NONE)
-			continue;
-		if (sample != w->sample)
-			end_sample(w);
-		w->sample = sample;
-		if (ws_name_is(ws_texts_get(&w->c->names->texts, class_of(w, k)), "attention"))
-			add_attention(w, k);
-		else
-			add_kernel(w, k, WS_NONE);
-		add_class_time(w, class_of(w, k), w->c->m->configs[k->kind->config].tensor,
-		               k->dur_ns, &r->samples[sample]);
-	}
-	end_sample(w);
-}
-
 /* --- operations on the host ------------------------------------------------------------------- */
 
 struct host_op {
@@ -483,43 +418,6 @@ struct host_op {
 	int64_t self_ns;
 	bool has_inner_flops;
 };
-
-static void add_host_op(struct work *w, const struct host_op *op)
-{
-	struct ws_reader *c = w->c;
-	struct ws_recording *r = c->r;
-	struct ws_sample *s = &r->samples[op->launch.sample];
-	const uint32_t range = c->m->cpu_ops.range[op->launch.number];
-	struct ws_work_call call = {.gpu_ns = op->self_ns, .longest_ns = op->self_ns};
-
-	if (range != WS_NONE) {
-		struct ws_range_at *at = ws_recording_range(r, range);
-
-		at->gpu_ns += op->self_ns;
-		call.instance = at->instance;
-	}
-
-	/* the operation itself: shape and FLOPs, unless an operation inside it has FLOPs */
-	const struct ws_op_config *config = ws_cpu_op_config(c->m, op->launch.number);
-	const struct ws_joined_range *of = ws_joined_rows_range(c->rows, range);
-	struct ws_work_item item = {.place = of ? c->place_of_path[of->context->path] : WS_NONE,
-	                            .phase = c->m->cpu_ops.phase[op->launch.number],
-	                            .nkernels = 1};
-
-	item.class = config->kind ? ws_reader_text(c, config->kind) : c->unclassified;
-	set_operation(w, NULL, op->launch.number, &item);
-	if (op->has_inner_flops)
-		item.flops = 0;
-	item.kernels = item.op;
-	item.dtype = ws_reader_text(c, config->dtype);
-	call.item = ws_names_add_item(c->names, &item);
-	if (!s->ncalls++)
-		s->first_call = r->ncalls;
-	s->gpu_ns += op->self_ns;
-	s->phase_gpu_ns[item.phase] += op->self_ns;
-	add_class_time(w, item.class, WS_TENSOR_NO, op->self_ns, s);
-	ws_spill_put(&r->calls, sizeof(call), r->ncalls++, &call);
-}
 
 /* Without device work, host operations are the work, each with its time outside of nested
  * operations. */
@@ -551,8 +449,42 @@ static void read_host_ops(struct work *w)
 	}
 	ws_sort_by(ops, n, sizeof(*ops), by_launch, NULL);
 	ws_spill_open(&c->r->calls, n * sizeof(struct ws_work_call));
-	for (size_t i = 0; i < n; i++)
-		add_host_op(w, &ops[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct host_op *op = &ops[i];
+		struct ws_recording *r = c->r;
+		struct ws_sample *s = &r->samples[op->launch.sample];
+		const uint32_t range = c->m->cpu_ops.range[op->launch.number];
+		struct ws_work_call call = {.gpu_ns = op->self_ns, .longest_ns = op->self_ns};
+
+		if (range != WS_NONE) {
+			struct ws_range_at *at = ws_recording_range(r, range);
+
+			at->gpu_ns += op->self_ns;
+			call.instance = at->instance;
+		}
+
+		/* the operation itself: shape and FLOPs, unless an operation inside it has FLOPs */
+		const struct ws_op_config *config = ws_cpu_op_config(c->m, op->launch.number);
+		const struct ws_joined_range *of = ws_joined_rows_range(c->rows, range);
+		struct ws_work_item item = {.place = of ? c->place_of_path[of->context->path]
+		                                        : WS_NONE,
+		                            .phase = c->m->cpu_ops.phase[op->launch.number],
+		                            .nkernels = 1};
+
+		item.class = config->kind ? ws_reader_text(c, config->kind) : c->unclassified;
+		set_operation(w, NULL, op->launch.number, &item);
+		if (op->has_inner_flops)
+			item.flops = 0;
+		item.kernels = item.op;
+		item.dtype = ws_reader_text(c, config->dtype);
+		call.item = ws_names_add_item(c->names, &item);
+		if (!s->ncalls++)
+			s->first_call = r->ncalls;
+		s->gpu_ns += op->self_ns;
+		s->phase_gpu_ns[item.phase] += op->self_ns;
+		add_class_time(w, item.class, WS_TENSOR_NO, op->self_ns, s);
+		ws_spill_put(&r->calls, sizeof(call), r->ncalls++, &call);
+	}
 }
 
 /* --- copies ---------------------------------------------------------------------------------- */
@@ -583,7 +515,29 @@ void ws_reader_read_work(struct ws_reader *c)
 	WS_NEW(&w.temp, w.call_of_range, nranges);
 	memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
 	memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
-	sort_kernels(&w);
+
+	/* true in most cases with one device and one stream */
+	struct launch last = {.launch_ns = INT64_MIN};
+	bool in_order = true;
+
+	for (uint32_t i = 0; i < c->rows->nkernels && in_order; i++) {
+		const struct launch l = launch_of(c, ws_joined_rows_kernel(c->rows, i), i);
+
+		if (l.sample == WS_NONE)
+			continue;
+		in_order = by_launch(&last, &l, NULL) <= 0;
+		last = l;
+	}
+	if (!in_order) {
+		ws_spill_open(&w.sorted, c->rows->nkernels * sizeof(struct launched));
+		WS_EACH_KERNEL(c->rows, i, k) {
+			const struct launched l = {launch_of(c, k, i), *k};
+
+			if (l.launch.sample != WS_NONE)
+				ws_spill_put(&w.sorted, sizeof(l), w.nsorted++, &l);
+		}
+		ws_spill_sort(&w.sorted, sizeof(struct launched), w.nsorted, by_launch, NULL);
+	}
 
 	/* the kernels of the replay */
 	struct ws_recording *r = c->r;
@@ -605,8 +559,32 @@ void ws_reader_read_work(struct ws_reader *c)
 	c->r->has_host_ops = !ws_model_has_work(c->m) && nops;
 	if (c->r->has_host_ops)
 		read_host_ops(&w);
-	else
-		read_kernels(&w);
+	else {
+		const size_t n = w.sorted.data ? w.nsorted : c->rows->nkernels;
+
+		ws_spill_open(&r->calls, n * sizeof(struct ws_work_call));
+		for (size_t i = 0; i < n; i++) {
+			const struct launched *l =
+			        w.sorted.data ? ws_spill_row(&w.sorted, sizeof(*l), i) : NULL;
+			const struct ws_joined_kernel *k =
+			        l ? &l->kernel : ws_joined_rows_kernel(c->rows, i);
+			const uint32_t sample = l ? l->launch.sample : ws_reader_sample(c, k->step);
+
+			if (sample == WS_NONE)
+				continue;
+			if (sample != w.sample)
+				end_sample(&w);
+			w.sample = sample;
+			if (ws_name_is(ws_texts_get(&w.c->names->texts, class_of(&w, k)),
+			               "attention"))
+				add_attention(&w, k);
+			else
+				add_kernel(&w, k, WS_NONE);
+			add_class_time(&w, class_of(&w, k), w.c->m->configs[k->kind->config].tensor,
+			               k->dur_ns, &r->samples[sample]);
+		}
+		end_sample(&w);
+	}
 
 	/* copies, fills, and graphs traced as a whole */
 	const struct ws_model *m = c->m;

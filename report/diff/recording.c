@@ -117,65 +117,7 @@ uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *
 
 /* --- samples ----------------------------------------------------------------------------- */
 
-static void find_samples(struct ws_reader *c)
-{
-	const struct ws_model *m = c->m;
-	struct ws_recording *r = c->r;
-	const struct ws_step_times *times = ws_step_times(m, &c->sel);
-
-	c->windows = ws_windows(m, &c->sel);
-	r->nsamples = c->windows->n;
-	for (size_t s = 0; s < m->nsteps; s++)
-		r->unfinished += m->steps[s].unfinished;
-	r->has_steps = r->nsamples && c->windows->window[0].step != WS_NONE;
-	r->samples = ws_xarray(r->nsamples + 1, sizeof(*r->samples));
-	WS_NEW(&c->arena, c->sample_of_step, m->nsteps);
-	memset(c->sample_of_step, 0xff, m->nsteps * sizeof(*c->sample_of_step));
-	for (uint32_t i = 0; i < r->nsamples; i++) {
-		const struct ws_time_window *w = &c->windows->window[i];
-
-		struct ws_sample *sample = &r->samples[i];
-
-		sample->step_ns = sample->host_ns = w->end_ns - w->start_ns;
-		if (w->step == WS_NONE)
-			continue;
-		c->sample_of_step[w->step] = i;
-		sample->host_ns = m->steps[w->step].total_ns;
-		memcpy(sample->phase_ns, m->steps[w->step].phase_ns, sizeof(sample->phase_ns));
-		sample->phases = m->steps[w->step].phases;
-		memcpy(sample->window_ns, times->window_ns[w->step], sizeof(sample->window_ns));
-	}
-}
-
 /* --- places ------------------------------------------------------------------------------ */
-
-/* The text of a place: its parent's text, a '/' and its name without varying numbers, with '/' as
- * "\/". */
-static uint32_t place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name)
-{
-	struct ws_bytes above = {"", 0};
-
-	if (parent != WS_NONE)
-		above = ws_texts_get(&names->texts, names->places[parent].text);
-	char *steady = ws_xmalloc(name.len + 1),
-	     *out = ws_xmalloc(above.len + 1 + 2 * name.len + 1);
-	const size_t n = ws_name_steady(name, steady);
-	size_t len = above.len;
-
-	if (above.len)
-		memcpy(out, above.ptr, above.len);
-	if (parent != WS_NONE)
-		out[len++] = '/';
-	for (size_t i = 0; i < n; i++) {
-		if (steady[i] == '/')
-			out[len++] = '\\';
-		out[len++] = steady[i];
-	}
-	const uint32_t text = ws_texts_add(&names->texts, (struct ws_bytes){out, len});
-	free(steady);
-	free(out);
-	return text;
-}
 
 /* --- facts ------------------------------------------------------------------------------- */
 
@@ -233,38 +175,6 @@ static void add_batch(struct ws_reader *c)
 		return;
 	snprintf(text, sizeof(text), "%" PRIu64, requests);
 	add_fact(c, "workload.", ws_bytes_of("batch"), ws_bytes_of(text));
-}
-
-static void read_facts(struct ws_reader *c)
-{
-	static const char end[] = ".sm_clock_mhz";
-	const struct ws_model *m = c->m;
-	double clocks = 0; /* of the multiprocessors */
-	unsigned readings = 0;
-
-	c->r->facts = ws_xarray(m->nfacts + m->meta.rows + 4, sizeof(*c->r->facts));
-	for (size_t i = 0; i < m->nfacts; i++)
-		add_fact(c, "workload.", m->facts[i].key, m->facts[i].value);
-	add_batch(c);
-	for (size_t i = 0; i < m->ndevices; i++)
-		c->r->ndevices += m->devices[i].kernels > 0;
-	add_fact(c, "", ws_bytes_of("device"), ws_model_device_name(m));
-	for (uint64_t i = 0; i < m->meta.rows; i++) {
-		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
-		struct ws_bytes value = ws_blob(&m->meta, WS_COL_meta_value, i);
-		char number[16] = "";
-
-		/* keys such as gpu.0.begin.sm_clock_mhz */
-		if (key.len > sizeof(end) - 1 && value.len && value.len < sizeof(number) &&
-		    !memcmp((const char *)key.ptr + key.len - (sizeof(end) - 1), end,
-		            sizeof(end) - 1)) {
-			memcpy(number, value.ptr, value.len);
-			clocks += strtod(number, NULL);
-			readings++;
-		}
-		add_fact(c, "", key, value);
-	}
-	c->r->clock_mhz = readings ? clocks / readings : 0;
 }
 
 /* --- the rest ---------------------------------------------------------------------------- */
@@ -343,7 +253,31 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	steps.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &steps, &c.sel);
 	c.rows = c.sel.rows;
-	find_samples(&c);
+
+	/* the samples */
+	const struct ws_step_times *times = ws_step_times(m, &c.sel);
+
+	c.windows = ws_windows(m, &c.sel);
+	out->nsamples = c.windows->n;
+	for (size_t s = 0; s < m->nsteps; s++)
+		out->unfinished += m->steps[s].unfinished;
+	out->has_steps = out->nsamples && c.windows->window[0].step != WS_NONE;
+	out->samples = ws_xarray(out->nsamples + 1, sizeof(*out->samples));
+	WS_NEW(&c.arena, c.sample_of_step, m->nsteps);
+	memset(c.sample_of_step, 0xff, m->nsteps * sizeof(*c.sample_of_step));
+	for (uint32_t i = 0; i < out->nsamples; i++) {
+		const struct ws_time_window *w = &c.windows->window[i];
+		struct ws_sample *sample = &out->samples[i];
+
+		sample->step_ns = sample->host_ns = w->end_ns - w->start_ns;
+		if (w->step == WS_NONE)
+			continue;
+		c.sample_of_step[w->step] = i;
+		sample->host_ns = m->steps[w->step].total_ns;
+		memcpy(sample->phase_ns, m->steps[w->step].phase_ns, sizeof(sample->phase_ns));
+		sample->phases = m->steps[w->step].phases;
+		memcpy(sample->window_ns, times->window_ns[w->step], sizeof(sample->window_ns));
+	}
 
 	/* path of the model -> place; parents come before their children */
 	const struct ws_ranges *r = &c.m->ranges;
@@ -356,11 +290,63 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 
 		memset(&place, 0, sizeof(place)); /* its bytes are the key */
 		place.style = path->style;
-		place.text = place_text(c.names, parent, c.m->texts[path->name]);
+
+		/* The text of a place: its parent's text, a '/' and its name without varying
+		 * numbers, with '/' as "\/". */
+		const struct ws_bytes name = c.m->texts[path->name];
+		struct ws_bytes above = {"", 0};
+
+		if (parent != WS_NONE)
+			above = ws_texts_get(&c.names->texts, c.names->places[parent].text);
+		char *steady = ws_xmalloc(name.len + 1),
+		     *full = ws_xmalloc(above.len + 1 + 2 * name.len + 1);
+		const size_t n = ws_name_steady(name, steady);
+		size_t len = above.len;
+
+		if (above.len)
+			memcpy(full, above.ptr, above.len);
+		if (parent != WS_NONE)
+			full[len++] = '/';
+		for (size_t k = 0; k < n; k++) {
+			if (steady[k] == '/')
+				full[len++] = '\\';
+			full[len++] = steady[k];
+		}
+		place.text = ws_texts_add(&c.names->texts, (struct ws_bytes){full, len});
+		free(steady);
+		free(full);
 		place.domain = ws_texts_add(&c.names->texts, c.m->texts[path->domain]);
 		c.place_of_path[i] = ws_names_add_place(c.names, &place, parent);
 	}
-	read_facts(&c);
+
+	/* what the program and the recorder say of the workload and the machine */
+	static const char end[] = ".sm_clock_mhz";
+	double clocks = 0; /* of the multiprocessors */
+	unsigned readings = 0;
+
+	c.r->facts = ws_xarray(m->nfacts + m->meta.rows + 4, sizeof(*c.r->facts));
+	for (size_t i = 0; i < m->nfacts; i++)
+		add_fact(&c, "workload.", m->facts[i].key, m->facts[i].value);
+	add_batch(&c);
+	for (size_t i = 0; i < m->ndevices; i++)
+		c.r->ndevices += m->devices[i].kernels > 0;
+	add_fact(&c, "", ws_bytes_of("device"), ws_model_device_name(m));
+	for (uint64_t i = 0; i < m->meta.rows; i++) {
+		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
+		struct ws_bytes value = ws_blob(&m->meta, WS_COL_meta_value, i);
+		char number[16] = "";
+
+		/* keys such as gpu.0.begin.sm_clock_mhz */
+		if (key.len > sizeof(end) - 1 && value.len && value.len < sizeof(number) &&
+		    !memcmp((const char *)key.ptr + key.len - (sizeof(end) - 1), end,
+		            sizeof(end) - 1)) {
+			memcpy(number, value.ptr, value.len);
+			clocks += strtod(number, NULL);
+			readings++;
+		}
+		add_fact(&c, "", key, value);
+	}
+	c.r->clock_mhz = readings ? clocks / readings : 0;
 	read_state(&c);
 	if (is_replayed)
 		out->replay = ws_replay_new(m, &c.sel);

@@ -170,20 +170,6 @@ static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bo
 #define GRADED_CALL_NS 20000
 #define GRADED_CALLS   5
 
-static bool is_too_little(const struct ws_diff *d, const struct ws_diff_rows *r,
-                          const struct ws_diff_row *row)
-{
-	for (int s = 0; s < 2; s++) {
-		const double calls = (double)(r->of_work ? row->like_calls[s] : row->instances[s]);
-		const double ns = r->of_work ? (double)row->like_ns[s]
-		                             : row->mean[s] * (double)d->side[s].nsamples;
-
-		if (calls < GRADED_CALLS || ns / calls < GRADED_CALL_NS)
-			return true;
-	}
-	return false;
-}
-
 /* The sums of the displayed sample; NULL: the row has none. */
 static const struct ws_diff_sum *shown_sum(const struct ws_diff *d, const struct ws_diff_row *row,
                                            int s)
@@ -320,9 +306,20 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		compare_samples(d, row, matched);
 		if (r->of_work && on_both && !matched)
 			row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
+		/* shorter or fewer calls, with fewer than three recordings per side */
+		bool is_too_little = false;
+
+		for (int s = 0; s < 2; s++) {
+			const double calls =
+			        (double)(r->of_work ? row->like_calls[s] : row->instances[s]);
+			const double ns = r->of_work ? (double)row->like_ns[s]
+			                             : row->mean[s] * (double)d->side[s].nsamples;
+
+			is_too_little |= calls < GRADED_CALLS || ns / calls < GRADED_CALL_NS;
+		}
 		if (!on_both ||
 		    (r->of_calls && row->c.basis == WS_BASIS_STEPS && !row->c.identical &&
-		     row->c.grade != WS_GRADE_UNLIKE && is_too_little(d, r, row)))
+		     row->c.grade != WS_GRADE_UNLIKE && is_too_little))
 			row->c.grade = WS_GRADE_NONE;
 		compared[n++] = &row->c;
 	}

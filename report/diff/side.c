@@ -39,22 +39,6 @@ struct merger {
 	struct ws_texts extra; /* work with slots after those of the first sample, in order */
 };
 
-static bool same_work(const struct merger *g, const struct ws_work_list *list)
-{
-	for (size_t i = 0; i < list->n; i++) {
-		const struct ws_work_ref *x = &g->s->slots[i], *y = &list->call[i];
-		const struct ws_work_item *a = ws_names_item(g->names, x->item),
-		                          *b = ws_names_item(g->names, y->item);
-
-		if (x->instance != y->instance)
-			return false;
-		if (a != b && (a->place != b->place || a->kind != b->kind || a->shape != b->shape ||
-		               a->phase != b->phase))
-			return false;
-	}
-	return true;
-}
-
 static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call)
 {
 	WS_GROW(s->slots, s->nslots + 1, s->slots_capacity);
@@ -80,7 +64,17 @@ static void place_sample(struct merger *g, size_t sample)
 
 		g->calls[i] = (struct ws_work_ref){call->item, call->instance};
 	}
-	s->calls_are_slots = of_first.n == list.n && same_work(g, &list);
+	/* is its work that of the first sample, in the same order? */
+	s->calls_are_slots = of_first.n == list.n;
+	for (size_t i = 0; i < list.n && s->calls_are_slots; i++) {
+		const struct ws_work_ref *x = &g->s->slots[i], *y = &list.call[i];
+		const struct ws_work_item *a = ws_names_item(g->names, x->item),
+		                          *b = ws_names_item(g->names, y->item);
+
+		s->calls_are_slots = x->instance == y->instance &&
+		                     (a == b || (a->place == b->place && a->kind == b->kind &&
+		                                 a->shape == b->shape && a->phase == b->phase));
+	}
 	if (s->calls_are_slots)
 		return;
 
@@ -92,7 +86,6 @@ static void place_sample(struct merger *g, size_t sample)
 			slot_of_group[match.group[0][i]] = i;
 	for (size_t i = 0; i < list.n; i++) {
 		struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
-
 		const uint32_t group = match.group[1][i];
 
 		call->slot = group == WS_NONE ? WS_NONE : slot_of_group[group];

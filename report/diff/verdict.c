@@ -65,27 +65,6 @@ static const char *print_assumed(const struct ws_comparison *c, char out[48])
 	return out;
 }
 
-/* " Record about 12 runs per side to detect 3 %."; a difference that is plain is only not sure. */
-static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                              size_t size)
-{
-	const double effect = ws_grade_effect(c, &d->grade);
-	unsigned n = ws_grade_recordings_for(c, effect, d->opts.confidence);
-	char assumed[48];
-
-	*out = '\0';
-	if (n && (n > c->recordings[0] || n > c->recordings[1])) {
-		snprintf(out, size, " Record about %u runs per side to ", n);
-		ws_say_add(out, size,
-		           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
-		           DIGITS(effect * 100));
-	} else if (!n && *print_assumed(c, assumed))
-		snprintf(out, size, " Record 3 runs or more per side.");
-	else if (!n)
-		snprintf(out, size, " These runs vary too much to detect %s %%.",
-		         DIGITS(effect * 100));
-}
-
 /* The confidence of a comparison's interval. */
 static int percent_of(const struct ws_diff *d, const struct ws_comparison *c)
 {
@@ -138,7 +117,23 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 		const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
 		char settles[96], assumed[48];
 
-		print_runs_needed(d, c, settles, sizeof(settles));
+		/* " Record about 12 runs per side to detect 3 %."; a difference that is plain is
+		 * only not sure. */
+		const double effect = ws_grade_effect(c, &d->grade);
+		unsigned n = ws_grade_recordings_for(c, effect, d->opts.confidence);
+
+		*settles = '\0';
+		if (n && (n > c->recordings[0] || n > c->recordings[1])) {
+			snprintf(settles, sizeof(settles), " Record about %u runs per side to ", n);
+			ws_say_add(settles, sizeof(settles),
+			           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
+			           DIGITS(effect * 100));
+		} else if (!n && *print_assumed(c, assumed))
+			snprintf(settles, sizeof(settles), " Record 3 runs or more per side.");
+		else if (!n)
+			snprintf(settles, sizeof(settles),
+			         " These runs vary too much to detect %s %%.",
+			         DIGITS(effect * 100));
 		print_assumed(c, assumed);
 		print_ratio(c->ratio, ratio, sizeof(ratio));
 		if (in_percent)
@@ -181,18 +176,6 @@ static void add_time(const struct verdict *v, const char *subject, const char *s
 /* --- before any number ------------------------------------------------------------------- */
 
 /* --- times ------------------------------------------------------------------------------- */
-
-static double clock_of(const struct ws_side *side)
-{
-	double mhz = 0;
-
-	for (size_t i = 0; i < side->nrecordings; i++) {
-		if (side->recordings[i].clock_mhz <= 0)
-			return 0;
-		mhz += side->recordings[i].clock_mhz / (double)side->nrecordings;
-	}
-	return mhz;
-}
 
 static bool are_launch_bound(const struct ws_diff *d)
 {
@@ -240,41 +223,6 @@ static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct 
 	return true;
 }
 
-static void judge_overall(const struct verdict *v, struct ws_comparison *c)
-{
-	struct ws_diff *d = v->d;
-	struct ws_sentence text = {""};
-
-	ws_sentence_add(&text, "%s: ", d->by_steps ? "Step" : "Elapsed time");
-	print_comparison(d, c, text.text + strlen(text.text),
-	                 sizeof(text.text) - strlen(text.text));
-	if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
-		struct ws_diff_parts parts;
-		char *cause = d->result->cause;
-
-		ws_diff_find_parts(d, &parts);
-		ws_diff_print_cause(d, &parts, cause, sizeof(d->result->cause));
-		ws_sentence_add(&text, "%s%s", *cause ? " " : "", cause);
-		ws_diff_parts_release(&parts);
-		if (are_launch_bound(d))
-			add_launch_bound(d, &text);
-	} else if (c->grade == WS_GRADE_UNLIKE) {
-		ws_sentence_add(&text, " Pass --force to compare them all the same.");
-	} else if (isnan(d->noise[WS_DIFF_NOISE_STEP]) && c->basis == WS_BASIS_STEPS &&
-	           !c->identical) {
-		ws_sentence_add(&text, " CPU runs need three per side, or --run-noise from "
-		                       "'warpsheet aa'.");
-	}
-	snprintf(d->result->verdict, sizeof(d->result->verdict), "%s", text.text);
-	add_time(v, "overall", text.text, c);
-	ws_verdict_replayed(d, v->t, c);
-	d->result->overall = *c;
-	d->result->finding = d->opts.threshold_percent >= 0 &&
-	                     (c->grade == WS_GRADE_SLOWER || (c->grade == WS_GRADE_LIKELY_SLOWER &&
-	                                                      !isnan(d->opts.run_noise_percent))) &&
-	                     c->low > 1 + d->opts.threshold_percent / 100;
-}
-
 static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_measure measure,
                                     int phase)
 {
@@ -283,16 +231,6 @@ static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_mea
 		    rows->row[i].key.phase == (uint32_t)phase)
 			return &rows->row[i];
 	return NULL;
-}
-
-static bool is_all(const struct ws_diff *d, const struct ws_diff_row *row)
-{
-	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < row->sums[s].n; i++)
-			if (row->sums[s].sum[i].ns !=
-			    d->side[s].samples[row->sums[s].sum[i].sample]->gpu_ns)
-				return false;
-	return true;
 }
 
 static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *rows, int phase)
@@ -304,7 +242,14 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	if (!row || !(row->mean[0] > 0) || !(row->mean[1] > 0))
 		return;
 	/* "other" as the only phase says nothing */
-	if (phase == WS_PHASE_OTHER && is_all(v->d, row))
+	bool is_all = phase == WS_PHASE_OTHER;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < row->sums[s].n && is_all; i++) {
+			const struct ws_diff_sum *of = &row->sums[s].sum[i];
+
+			is_all = of->ns == v->d->side[s].samples[of->sample]->gpu_ns;
+		}
+	if (is_all)
 		return;
 	snprintf(subject.text, sizeof(subject.text), "%s of %s", sum,
 	         phase < WS_PHASES ? ws_phase_name((enum ws_phase)phase)
@@ -335,7 +280,38 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 	struct ws_diff_row *row = find_row(&rows, WS_MEASURE_STEP, WS_PHASES);
 	bool any = row && row->mean[0] > 0 && row->mean[1] > 0;
 	if (any) {
-		judge_overall(v, &row->c);
+		struct ws_comparison *c = &row->c;
+		struct ws_sentence text = {""};
+
+		ws_sentence_add(&text, "%s: ", d->by_steps ? "Step" : "Elapsed time");
+		print_comparison(d, c, text.text + strlen(text.text),
+		                 sizeof(text.text) - strlen(text.text));
+		if (!add_excuse(d, c, &text) && ws_grade_is_different(c->grade)) {
+			struct ws_diff_parts parts;
+			char *cause = d->result->cause;
+
+			ws_diff_find_parts(d, &parts);
+			ws_diff_print_cause(d, &parts, cause, sizeof(d->result->cause));
+			ws_sentence_add(&text, "%s%s", *cause ? " " : "", cause);
+			ws_diff_parts_release(&parts);
+			if (are_launch_bound(d))
+				add_launch_bound(d, &text);
+		} else if (c->grade == WS_GRADE_UNLIKE) {
+			ws_sentence_add(&text, " Pass --force to compare them all the same.");
+		} else if (isnan(d->noise[WS_DIFF_NOISE_STEP]) && c->basis == WS_BASIS_STEPS &&
+		           !c->identical) {
+			ws_sentence_add(&text, " CPU runs need three per side, or --run-noise from "
+			                       "'warpsheet aa'.");
+		}
+		snprintf(d->result->verdict, sizeof(d->result->verdict), "%s", text.text);
+		add_time(v, "overall", text.text, c);
+		ws_verdict_replayed(d, v->t, c);
+		d->result->overall = *c;
+		d->result->finding =
+		        d->opts.threshold_percent >= 0 &&
+		        (c->grade == WS_GRADE_SLOWER || (c->grade == WS_GRADE_LIKELY_SLOWER &&
+		                                         !isnan(d->opts.run_noise_percent))) &&
+		        c->low > 1 + d->opts.threshold_percent / 100;
 		add_gpu_time(v, &rows, WS_PHASES);
 		for (int p = 0; p < WS_PHASES; p++)
 			add_gpu_time(v, &rows, p);
@@ -433,43 +409,6 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	ws_verdict_numbers(v->t, row, percent[0], percent[1], "%");
 }
 
-static void add_unmatched(const struct verdict *v)
-{
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &v->d->side[s];
-		const struct ws_unmatched_work *rest = &v->d->unmatched[s];
-		struct ws_sentence text = {""};
-
-		const double n = (double)side->nsamples;
-		const bool of_ops = ws_diff_is_of_host_ops(v->d);
-		const char *per = v->d->by_steps ? " per step" : "";
-		char time[WS_SAY_TIME];
-
-		if (!rest->kernels)
-			ws_sentence_add(&text, "All %s of %s %s a counterpart.",
-			                of_ops ? "operations" : "GPU work", side->name,
-			                of_ops ? "have" : "has");
-		else
-			ws_sentence_add(&text, "%s runs %.4g %s%s without a counterpart (%s).",
-			                side->name, (double)rest->kernels / n,
-			                ws_diff_work_noun(v->d), per,
-			                ws_say_time_in(((double)side->gpu_ns -
-			                                (double)v->d->matched_ns[s]) /
-			                                       n,
-			                               time));
-		if (rest->casts)
-			ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
-			                (double)rest->casts / n, per,
-			                ws_say_time_in((double)rest->cast_ns / n, time));
-		if (rest->scalings)
-			ws_sentence_add(&text, " %s adds %.4g %s that scale the loss%s (%s).",
-			                side->name, (double)rest->scalings / n,
-			                ws_diff_work_noun(v->d), per,
-			                ws_say_time_in((double)rest->scaling_ns / n, time));
-		ws_table_add(v->t, s ? "only in B" : "only in A", "%s", text.text);
-	}
-}
-
 /* A note about programs that do not state their work. */
 static void note_arguments(const struct verdict *v)
 {
@@ -501,8 +440,16 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 	const struct verdict v = {d, t};
 	double gpu_ns[2] = {NAN, NAN};
 
-	for (int s = 0; s < 2; s++)
-		d->result->clock_mhz[s] = clock_of(&d->side[s]);
+	/* the mean; 0: not every recording has a clock */
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+		double mhz = 0;
+		size_t known = 0;
+
+		for (; known < side->nrecordings && side->recordings[known].clock_mhz > 0; known++)
+			mhz += side->recordings[known].clock_mhz / (double)side->nrecordings;
+		d->result->clock_mhz[s] = known == side->nrecordings ? mhz : 0;
+	}
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v.d->side[s];
 
@@ -547,7 +494,41 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 		add_utilization(&v, false);
 		add_utilization(&v, true);
 		ws_verdict_gains(d, t, d->typical_ns, gpu_ns);
-		add_unmatched(&v);
+		for (int s = 0; s < 2; s++) {
+			const struct ws_side *side = &v.d->side[s];
+			const struct ws_unmatched_work *rest = &v.d->unmatched[s];
+			struct ws_sentence text = {""};
+
+			const double n = (double)side->nsamples;
+			const bool of_ops = ws_diff_is_of_host_ops(v.d);
+			const char *per = v.d->by_steps ? " per step" : "";
+			char time[WS_SAY_TIME];
+
+			if (!rest->kernels)
+				ws_sentence_add(&text, "All %s of %s %s a counterpart.",
+				                of_ops ? "operations" : "GPU work", side->name,
+				                of_ops ? "have" : "has");
+			else
+				ws_sentence_add(&text,
+				                "%s runs %.4g %s%s without a counterpart (%s).",
+				                side->name, (double)rest->kernels / n,
+				                ws_diff_work_noun(v.d), per,
+				                ws_say_time_in(((double)side->gpu_ns -
+				                                (double)v.d->matched_ns[s]) /
+				                                       n,
+				                               time));
+			if (rest->casts)
+				ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
+				                (double)rest->casts / n, per,
+				                ws_say_time_in((double)rest->cast_ns / n, time));
+			if (rest->scalings)
+				ws_sentence_add(&text,
+				                " %s adds %.4g %s that scale the loss%s (%s).",
+				                side->name, (double)rest->scalings / n,
+				                ws_diff_work_noun(v.d), per,
+				                ws_say_time_in((double)rest->scaling_ns / n, time));
+			ws_table_add(v.t, s ? "only in B" : "only in A", "%s", text.text);
+		}
 	}
 	note_arguments(&v);
 	ws_diff_note_samples(d, v.t);

@@ -36,72 +36,6 @@ static struct ws_diff_part *part_of(struct ws_diff_parts *p, enum ws_diff_part_k
 	return &p->part[p->n++];
 }
 
-static void add_side(struct ws_diff *d, int s, struct ws_diff_parts *p)
-{
-	const struct ws_side *side = &d->side[s];
-	const struct ws_sample *of =
-	        side->shown < side->nsamples ? side->samples[side->shown] : NULL;
-	const struct ws_class_time *classes =
-	        of ? side->recordings[side->shown_recording].classes + of->first_class : NULL;
-	double devices = 0; /* in the sums of the sample */
-
-	p->whole_ns[s] = of ? (double)of->step_ns : 0;
-	if (of && of->step_ns > 0) {
-		int64_t all = 0;
-
-		for (int use = 0; use < WS_USES; use++)
-			all += of->use_ns[use];
-		devices = (double)(all / of->step_ns);
-	}
-	if (of && ws_diff_is_of_host_ops(d)) {
-		/* a part per class of operations on the host, and one for the rest of the step */
-		for (size_t k = 0; k < of->nclasses; k++)
-			part_of(p, WS_PART_OPERATION,
-			        ws_texts_get(&d->names.texts, classes[k].class))
-			        ->ns[s] = (double)classes[k].gpu_ns;
-		if (of->step_ns > of->gpu_ns)
-			part_of(p, WS_PART_IDLE, ws_bytes_of("in no operation"))->ns[s] =
-			        (double)(of->step_ns - of->gpu_ns);
-		else
-			part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of operations"))->ns[s] =
-			        (double)(of->step_ns - of->gpu_ns);
-		return;
-	}
-	if (devices < 1) {
-		if (p->whole_ns[s] > 0)
-			part_of(p, WS_PART_IDLE, ws_bytes_of("no device worked"))->ns[s] =
-			        p->whole_ns[s];
-		return;
-	}
-
-	/* Classes of kernels but communication, whose share of a step is what nothing hides. What
-	 * the classes are longer than the time in which kernels ran is their overlap. */
-	int64_t left = of->use_ns[WS_USE_COMPUTE] - of->graph_ns;
-
-	for (size_t k = 0; k < of->nclasses; k++) {
-		const struct ws_bytes name = ws_texts_get(&d->names.texts, classes[k].class);
-
-		if (ws_name_is(name, "comm"))
-			continue;
-		part_of(p, WS_PART_CLASS, name)->ns[s] += (double)classes[k].gpu_ns / devices;
-		left -= classes[k].gpu_ns;
-	}
-	if (of->graph_ns)
-		part_of(p, WS_PART_GRAPHS, ws_bytes_of("CUDA graphs traced as a whole"))->ns[s] =
-		        (double)of->graph_ns / devices;
-	if (left)
-		part_of(p, WS_PART_OVERLAP, ws_bytes_of("overlap of kernels"))->ns[s] =
-		        (double)left / devices;
-	for (int use = WS_USE_COMPUTE + 1; use < WS_USES; use++)
-		if (of->use_ns[use])
-			part_of(p,
-			        use == WS_USE_COPY         ? WS_PART_COPIES
-			        : use == WS_USE_COLLECTIVE ? WS_PART_COMMUNICATION
-			                                   : WS_PART_IDLE,
-			        ws_bytes_of(ws_use_defs[use].name))
-			        ->ns[s] += (double)of->use_ns[use] / devices;
-}
-
 static int by_change(const void *pa, const void *pb)
 {
 	const struct ws_diff_part *a = pa, *b = pb;
@@ -121,8 +55,75 @@ void ws_diff_find_parts(struct ws_diff *d, struct ws_diff_parts *out)
 		for (size_t r = 0; r < d->side[s].nrecordings; r++)
 			most += d->side[s].recordings[r].nclasses;
 	*out = (struct ws_diff_parts){.part = ws_xarray(most, sizeof(*out->part))};
-	for (int s = 0; s < 2; s++)
-		add_side(d, s, out);
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+		const struct ws_sample *of =
+		        side->shown < side->nsamples ? side->samples[side->shown] : NULL;
+		const struct ws_class_time *classes =
+		        of ? side->recordings[side->shown_recording].classes + of->first_class
+		           : NULL;
+		double devices = 0; /* in the sums of the sample */
+
+		out->whole_ns[s] = of ? (double)of->step_ns : 0;
+		if (of && of->step_ns > 0) {
+			int64_t all = 0;
+
+			for (int use = 0; use < WS_USES; use++)
+				all += of->use_ns[use];
+			devices = (double)(all / of->step_ns);
+		}
+		if (of && ws_diff_is_of_host_ops(d)) {
+			/* a part per class of operations on the host, and one for the rest of the
+			 * step */
+			for (size_t k = 0; k < of->nclasses; k++)
+				part_of(out, WS_PART_OPERATION,
+				        ws_texts_get(&d->names.texts, classes[k].class))
+				        ->ns[s] = (double)classes[k].gpu_ns;
+			if (of->step_ns > of->gpu_ns)
+				part_of(out, WS_PART_IDLE, ws_bytes_of("in no operation"))->ns[s] =
+				        (double)(of->step_ns - of->gpu_ns);
+			else
+				part_of(out, WS_PART_OVERLAP, ws_bytes_of("overlap of operations"))
+				        ->ns[s] = (double)(of->step_ns - of->gpu_ns);
+			continue;
+		}
+		if (devices < 1) {
+			if (out->whole_ns[s] > 0)
+				part_of(out, WS_PART_IDLE, ws_bytes_of("no device worked"))->ns[s] =
+				        out->whole_ns[s];
+			continue;
+		}
+
+		/* Classes of kernels but communication, whose share of a step is what nothing
+		 * hides. What the classes are longer than the time in which kernels ran is their
+		 * overlap. */
+		int64_t left = of->use_ns[WS_USE_COMPUTE] - of->graph_ns;
+
+		for (size_t k = 0; k < of->nclasses; k++) {
+			const struct ws_bytes name =
+			        ws_texts_get(&d->names.texts, classes[k].class);
+
+			if (ws_name_is(name, "comm"))
+				continue;
+			part_of(out, WS_PART_CLASS, name)->ns[s] +=
+			        (double)classes[k].gpu_ns / devices;
+			left -= classes[k].gpu_ns;
+		}
+		if (of->graph_ns)
+			part_of(out, WS_PART_GRAPHS, ws_bytes_of("CUDA graphs traced as a whole"))
+			        ->ns[s] = (double)of->graph_ns / devices;
+		if (left)
+			part_of(out, WS_PART_OVERLAP, ws_bytes_of("overlap of kernels"))->ns[s] =
+			        (double)left / devices;
+		for (int use = WS_USE_COMPUTE + 1; use < WS_USES; use++)
+			if (of->use_ns[use])
+				part_of(out,
+				        use == WS_USE_COPY         ? WS_PART_COPIES
+				        : use == WS_USE_COLLECTIVE ? WS_PART_COMMUNICATION
+				                                   : WS_PART_IDLE,
+				        ws_bytes_of(ws_use_defs[use].name))
+				        ->ns[s] += (double)of->use_ns[use] / devices;
+	}
 	ws_sort(out->part, out->n, sizeof(*out->part), by_change);
 }
 

@@ -146,36 +146,6 @@ void ws_diff_sum_work(struct ws_diff *d)
 	ws_arena_free(&temp);
 }
 
-static struct ws_diff_key key_of(const struct ws_diff *d, const struct ws_match_kind *kind)
-{
-	const bool is_matched = kind->criterion != WS_NONE;
-	const struct ws_work_item *item[2] = {NULL, NULL}, *name;
-	struct ws_diff_key key = {.matched_by = is_matched ? kind->criterion + 1 : 0};
-
-	for (int s = 0; s < 2; s++) {
-		if (!kind->item[s])
-			continue;
-		item[s] = ws_names_item(&d->names, kind->item[s]);
-		key.dtype[s] = item[s]->dtype;
-		key.kernels[s] = item[s]->kernels;
-		key.tensor[s] = item[s]->tensor + 1u;
-	}
-	name = item[0] ? item[0] : item[1];
-	key.op = name->op ? name->op : name->class;
-	key.phase = name->phase;
-	key.shape = name->shape;
-	key.class = name->class;
-	if (item[1] && item[1]->shape != name->shape)
-		key.shape_b = item[1]->shape;
-	if (!is_matched || kind->criterion == WS_MATCHED_BY_NEIGHBOURS)
-		memcpy(key.count, kind->n, sizeof(key.count));
-	if (!is_matched)
-		key.side = item[0] ? 1 : 2;
-	if (!is_matched && name->place != WS_NONE)
-		key.path = d->names.places[name->place].text;
-	return key;
-}
-
 void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
                          struct ws_diff_rows *out)
 {
@@ -186,10 +156,34 @@ void ws_diff_gather_work(struct ws_diff *d, const struct ws_diff_key *fields,
 	out->noise = WS_DIFF_NOISE_GPU;
 	WS_NEW(&temp, row_of, d->match.kinds.n + 1);
 
-	/* Each kind's row. */
+	/* Each kind's row, by the key of its work. */
 	for (uint32_t k = 1; k <= d->match.kinds.n; k++) {
-		struct ws_diff_key key = key_of(d, ws_match_kind(&d->match, k));
+		const struct ws_match_kind *kind = ws_match_kind(&d->match, k);
+		const bool is_matched = kind->criterion != WS_NONE;
+		const struct ws_work_item *item[2] = {NULL, NULL}, *name;
+		struct ws_diff_key key = {.matched_by = is_matched ? kind->criterion + 1 : 0};
 
+		for (int s = 0; s < 2; s++) {
+			if (!kind->item[s])
+				continue;
+			item[s] = ws_names_item(&d->names, kind->item[s]);
+			key.dtype[s] = item[s]->dtype;
+			key.kernels[s] = item[s]->kernels;
+			key.tensor[s] = item[s]->tensor + 1u;
+		}
+		name = item[0] ? item[0] : item[1];
+		key.op = name->op ? name->op : name->class;
+		key.phase = name->phase;
+		key.shape = name->shape;
+		key.class = name->class;
+		if (item[1] && item[1]->shape != name->shape)
+			key.shape_b = item[1]->shape;
+		if (!is_matched || kind->criterion == WS_MATCHED_BY_NEIGHBOURS)
+			memcpy(key.count, kind->n, sizeof(key.count));
+		if (!is_matched)
+			key.side = item[0] ? 1 : 2;
+		if (!is_matched && name->place != WS_NONE)
+			key.path = d->names.places[name->place].text;
 		for (size_t i = 0; i < sizeof(key) / sizeof(uint32_t); i++)
 			((uint32_t *)&key)[i] &= ((const uint32_t *)fields)[i];
 		row_of[k] = (uint32_t)(ws_diff_row_of(out, &key) - out->row);

@@ -257,37 +257,6 @@ static void add_bar(struct ws_page_making *p)
 #define DURATION_BINS  40
 #define DURATION_LEAST 2 /* the power of ten of the first bin */
 
-static void add_durations(struct ws_page_making *p)
-{
-	static const double digit[] = {1, 2, 5};
-	struct ws_page_durations bin[DURATION_BINS] = {{0}};
-	struct ws_page *page = p->page;
-	size_t begin = DURATION_BINS, end = 0;
-
-	for (size_t i = 1; i < DURATION_BINS; i++)
-		bin[i].from_ns =
-		        ws_power_of_ten(DURATION_LEAST + (int)((i - 1) / 3)) * digit[(i - 1) % 3];
-	for (size_t i = 0; i < DURATION_BINS; i++)
-		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
-	WS_EACH_KERNEL(p->sel->rows, i, k) {
-		size_t at = 0;
-
-		if (!k->kind->timed || !ws_kernel_selected(p->m, p->sel, k, i))
-			continue;
-		while ((double)k->dur_ns >= bin[at].to_ns)
-			at++;
-		bin[at].kernels++;
-		bin[at].ns += k->dur_ns;
-		begin = at < begin ? at : begin;
-		end = at + 1 > end ? at + 1 : end;
-	}
-	if (begin >= end)
-		return;
-	page->ndurations = end - begin;
-	WS_NEW(p->texts, page->durations, page->ndurations);
-	memcpy(page->durations, &bin[begin], page->ndurations * sizeof(*bin));
-}
-
 /* --- where in the model ---------------------------------------------------------------------- */
 
 #define LEAST_PERCENT 0.1  /* smaller boxes are merged with their neighbours */
@@ -478,28 +447,6 @@ struct laying {
 	                  boxes */
 	int64_t least_ns;
 };
-
-static void sort_boxes(struct laying *l)
-{
-	const struct tree *t = l->t;
-	size_t n = 0;
-
-	WS_NEW(t->p->tab->temp, l->order, t->n);
-	WS_NEW(t->p->tab->temp, l->first, t->n + 2);
-	for (size_t i = 0; i < t->n; i++) {
-		const struct box *b = &t->box[i];
-
-		l->order[n++] = (struct ws_row_key){.number = {(uint64_t)(uint32_t)(b->parent + 1),
-		                                               WS_DESCENDING(b->inclusive_ns)},
-		                                    .text = {ws_bytes_of(b->rolled)},
-		                                    .tie = {i},
-		                                    .row = i};
-		l->first[(uint32_t)(b->parent + 1) + 1]++;
-	}
-	for (size_t i = 1; i < t->n + 2; i++)
-		l->first[i] += l->first[i - 1];
-	ws_row_keys_sort(l->order, n);
-}
 
 static void set_node(const struct tree *t, size_t parent, const struct box *b)
 {
@@ -713,7 +660,23 @@ static void add_tree(struct ws_page_making *p)
 			up->colour_ns[c] += b->colour_ns[c];
 	}
 	l.least_ns = (int64_t)ceil((double)p->page->gpu_ns * LEAST_PERCENT / 100);
-	sort_boxes(&l);
+	size_t n = 0;
+
+	WS_NEW(t.p->tab->temp, l.order, t.n);
+	WS_NEW(t.p->tab->temp, l.first, t.n + 2);
+	for (size_t i = 0; i < t.n; i++) {
+		const struct box *b = &t.box[i];
+
+		l.order[n++] = (struct ws_row_key){.number = {(uint64_t)(uint32_t)(b->parent + 1),
+		                                              WS_DESCENDING(b->inclusive_ns)},
+		                                   .text = {ws_bytes_of(b->rolled)},
+		                                   .tie = {i},
+		                                   .row = i};
+		l.first[(uint32_t)(b->parent + 1) + 1]++;
+	}
+	for (size_t i = 1; i < t.n + 2; i++)
+		l.first[i] += l.first[i - 1];
+	ws_row_keys_sort(l.order, n);
 	WS_NEW(p->texts, p->page->node, 2 * t.n + 2);
 	if (p->page->graph_ns > p->page->gpu_ns)
 		add_graphs(&t);
@@ -991,54 +954,29 @@ static const char *devices_of(const struct ws_page_making *p)
 	return all;
 }
 
-/* "train.py": the Python script, which is the first argument that ends in ".py"; or empty. */
-static struct ws_bytes script_of(struct ws_bytes arguments)
-{
-	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
-
-	for (; word < end; word = stop + 1) {
-		stop = memchr(word, ' ', (size_t)(end - word));
-		stop = stop ? stop : end;
-		if (stop - word > 3 && !memcmp(stop - 3, ".py", 3))
-			return ws_name_of_file((struct ws_bytes){word, (size_t)(stop - word)});
-	}
-	return (struct ws_bytes){"", 0};
-}
-
 /* The program; if unknown, the recorder. */
 static const char *source_of(const struct ws_page_making *p)
 {
 	const struct ws_bytes model = ws_model_fact(p->m, "model"),
 	                      dtype = ws_model_fact(p->m, "dtype");
+	const struct ws_bytes arguments = ws_meta_value(&p->m->meta, "program.arguments");
 	struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
+	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
 
 	if (model.len)
 		return ws_arena_format(p->texts, "%.*s%s%.*s", (int)model.len,
 		                       (const char *)model.ptr, dtype.len ? " " : "",
 		                       (int)dtype.len, (const char *)dtype.ptr);
-	if (!source.len)
-		source = script_of(ws_meta_value(&p->m->meta, "program.arguments"));
+	/* "train.py": the Python script, which is the first argument that ends in ".py" */
+	for (; word < end && !source.len; word = stop + 1) {
+		stop = memchr(word, ' ', (size_t)(end - word));
+		stop = stop ? stop : end;
+		if (stop - word > 3 && !memcmp(stop - 3, ".py", 3))
+			source = ws_name_of_file((struct ws_bytes){word, (size_t)(stop - word)});
+	}
 	if (!source.len)
 		source = ws_meta_value(&p->m->meta, "program.path");
 	return source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
-}
-
-/* ", without step 7, which was cut off" */
-static const char *unfinished_of(const struct ws_page_making *p)
-{
-	uint32_t number = 0;
-	size_t n = 0;
-
-	for (size_t s = 0; s < p->m->nsteps; s++)
-		if (p->m->steps[s].unfinished && !p->m->steps[s].warm_up) {
-			number = p->m->steps[s].number;
-			n++;
-		}
-	if (!n || p->sel->has_steps)
-		return "";
-	return n == 1 ? ws_arena_format(p->texts, ", without step %" PRIu32 ", which was cut off",
-	                                number)
-	              : ws_arena_format(p->texts, ", without %zu that were cut off", n);
 }
 
 /* "6 measured steps; device 0" */
@@ -1049,10 +987,22 @@ static const char *scope_of(const struct ws_page_making *p)
 	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
 	const size_t nrepeating = ws_steps_repeating(p->m);
 	const char *out = "", *repeating = "";
-	size_t unsound = 0; /* steps with impossible times */
+	const char *cut = "";               /* ", without step 7, which was cut off" */
+	size_t unsound = 0, unfinished = 0; /* unsound: with impossible times */
+	uint32_t number = 0;
 
-	for (size_t i = 0; i < p->m->nsteps; i++)
-		unsound += p->m->steps[i].unsound && !p->m->steps[i].warm_up;
+	for (size_t i = 0; i < p->m->nsteps; i++) {
+		const struct ws_model_step *step = &p->m->steps[i];
+
+		unsound += step->unsound && !step->warm_up;
+		unfinished += step->unfinished && !step->warm_up;
+		number = step->unfinished && !step->warm_up ? step->number : number;
+	}
+	if (unfinished == 1 && !sel->has_steps)
+		cut = ws_arena_format(p->texts, ", without step %" PRIu32 ", which was cut off",
+		                      number);
+	else if (unfinished && !sel->has_steps)
+		cut = ws_arena_format(p->texts, ", without %zu that were cut off", unfinished);
 	if (unsound)
 		out = ws_arena_format(p->texts, ", %zu left out", unsound);
 	if (nrepeating)
@@ -1061,8 +1011,8 @@ static const char *scope_of(const struct ws_page_making *p)
 	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
 		return ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s%s",
 		                       ws_say_number(p->texts, (double)sel->measured),
-		                       sel->measured == 1 ? "step" : "steps", unfinished_of(p), out,
-		                       repeating, *apart ? "; " : "", apart, behind);
+		                       sel->measured == 1 ? "step" : "steps", cut, out, repeating,
+		                       *apart ? "; " : "", apart, behind);
 	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
 		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
 	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);
@@ -1171,9 +1121,9 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 
 	filter.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &filter, &sel);
-	p.windows = ws_windows(m, &sel);
-	size_t nsteps = p.windows->n;
-	const struct ws_time_window *median = nsteps ? ws_windows_median(p.windows) : NULL;
+	const struct ws_windows *windows = ws_windows(m, &sel); /* released with sel */
+	const size_t nsteps = windows->n;
+	const struct ws_time_window *median = nsteps ? ws_windows_median(windows) : NULL;
 	if (median && median->step != WS_NONE) {
 		/* all parts of the page are about this step and add up to it */
 		filter.step_first = filter.step_last = m->steps[median->step].number;
@@ -1184,8 +1134,7 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	add_grey_line(&p);
 	add_bar(&p);
 	add_tree(&p);
-	if (p.windows &&
-	    p.windows->n) { /* windows exist only without a chosen step: there is one window */
+	if (p.windows && p.windows->n) { /* of device work: there is one window */
 		ws_page_add_timeline(&p, -1, NULL);
 		if (page->timeline && nsteps > 1)
 			page->timeline->title =
@@ -1238,7 +1187,35 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	size_t n = ws_cost_groups_order(p.m, groups, order);
 	for (size_t i = 0; i < n; i++)
 		add_point(&p, &groups->group[order[i].row]);
-	add_durations(&p);
+
+	/* how long kernels take */
+	static const double digit[] = {1, 2, 5};
+	struct ws_page_durations bin[DURATION_BINS] = {{0}};
+	size_t begin = DURATION_BINS, end = 0;
+
+	for (size_t i = 1; i < DURATION_BINS; i++)
+		bin[i].from_ns =
+		        ws_power_of_ten(DURATION_LEAST + (int)((i - 1) / 3)) * digit[(i - 1) % 3];
+	for (size_t i = 0; i < DURATION_BINS; i++)
+		bin[i].to_ns = i + 1 < DURATION_BINS ? bin[i + 1].from_ns : INFINITY;
+	WS_EACH_KERNEL(p.sel->rows, i, k) {
+		size_t at = 0;
+
+		if (!k->kind->timed || !ws_kernel_selected(p.m, p.sel, k, i))
+			continue;
+		while ((double)k->dur_ns >= bin[at].to_ns)
+			at++;
+		bin[at].kernels++;
+		bin[at].ns += k->dur_ns;
+		begin = at < begin ? at : begin;
+		end = at + 1 > end ? at + 1 : end;
+	}
+	if (begin < end) {
+		page->ndurations = end - begin;
+		WS_NEW(p.texts, page->durations, page->ndurations);
+		memcpy(page->durations, &bin[begin], page->ndurations * sizeof(*bin));
+	}
+
 	/* Whether the program ran on the CPU: it has operations, and no GPU API calls. With such
 	 * calls, kernels may be missing. */
 	if (!ws_model_has_kernels(p.m) && !p.m->nwork && !p.sel->rows->ncalls &&

@@ -236,23 +236,6 @@ static const char *words_of_left_out(const struct ws_page_making *p)
 
 /* --- why it does not compute ---------------------------------------------------------------- */
 
-/* The innermost range with most of the gaps of a cause before its work, as ", most in NAME". */
-static const char *where_it_waits(const struct ws_page_making *p, enum ws_use use)
-{
-	const struct ws_ranges *r = &p->m->ranges;
-	const int64_t half = p->idle->all.ns[use] / 2, *ns = p->idle->path_gap_ns[use];
-	uint32_t at = WS_NONE;
-
-	for (uint32_t i = 0; i < r->npaths; i++) /* parents stand before their children */
-		if (r->paths[i].depth && ns[i] > half &&
-		    (at == WS_NONE || r->paths[i].depth > r->paths[at].depth))
-			at = i;
-	return at == WS_NONE || words_in(ws_page_text_of(p, r->paths[at].name)) > WHERE_WORDS
-	               ? ""
-	               : ws_arena_format(p->texts, ", most in %s",
-	                                 ws_page_text_of(p, r->paths[at].name));
-}
-
 /* "Communication runs 113 ms; 96 % is hidden behind compute, 4.2 ms is not." Is nothing hidden,
  * what is idle says it. */
 static bool say_hidden(struct ws_page_making *p, enum ws_use use, const char *runs)
@@ -316,10 +299,25 @@ static void say_why_idle(struct ws_page_making *p)
 			most = (enum ws_use)i;
 	if (is_said[most] || !(use_percent(p, most) > IDLE_PERCENT))
 		return;
-	const char *suffix = words[most].suffix ? words[most].suffix
-	                     : most == WS_USE_WAIT && p->idle->waits_for_unrecorded
-	                             ? "; its cause is unrecorded."
-	                             : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
+
+	/* The innermost range with most of the gaps of a cause before its work, as ", most in
+	 * NAME". */
+	const struct ws_ranges *r = &p->m->ranges;
+	const int64_t half = p->idle->all.ns[most] / 2, *ns = p->idle->path_gap_ns[most];
+	const char *suffix = words[most].suffix, *place = "";
+	uint32_t at = WS_NONE;
+
+	for (uint32_t i = 0; i < r->npaths && !suffix; i++) /* parents come before their children */
+		if (r->paths[i].depth && ns[i] > half &&
+		    (at == WS_NONE || r->paths[i].depth > r->paths[at].depth))
+			at = i;
+	if (at != WS_NONE && words_in(ws_page_text_of(p, r->paths[at].name)) <= WHERE_WORDS)
+		place = ws_arena_format(p->texts, ", most in %s",
+		                        ws_page_text_of(p, r->paths[at].name));
+	if (!suffix && most == WS_USE_WAIT && p->idle->waits_for_unrecorded)
+		suffix = "; its cause is unrecorded.";
+	else if (!suffix)
+		suffix = ws_arena_format(p->texts, "%s.", place);
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
@@ -472,27 +470,6 @@ static bool has_both_ways(const struct ws_page_node *n)
 	const double percent = ws_stat_percent((double)n->backward_ns, (double)n->inclusive_ns);
 
 	return percent >= BOTH_PERCENT && percent <= 100 - BOTH_PERCENT;
-}
-
-/* Pages that move: kernels wait for them, and no other part of the page has it. */
-static void say_migrations(struct ws_page_making *p)
-{
-	uint64_t migrations = 0, bytes = 0;
-
-	for (size_t i = 0; i < p->m->nwork; i++)
-		if (ws_use_of_work(&p->m->work[i]) == WS_USE_PAGING &&
-		    ws_work_ran(p->sel, p->m, i)) {
-			migrations++;
-			bytes += p->m->work[i].bytes;
-		}
-	if (!migrations)
-		return;
-	ws_page_say(p->page, "", "",
-	            ws_arena_format(p->texts, "%s migration%s",
-	                            ws_say_number(p->texts, (double)migrations),
-	                            migrations == 1 ? "" : "s"),
-	            " of managed memory moved ", ws_say_si(p->texts, (double)bytes, "B"), ".",
-	            NULL);
 }
 
 /* "gemm" and "70 ms" of the nth class of the bar; "" where it has too little. */
@@ -730,30 +707,6 @@ static void add_figures(struct ws_page_making *p)
 	}
 }
 
-/* Where nothing but ranges was recorded: how many, and the one with the most time of its own. */
-static void say_ranges(struct ws_page_making *p)
-{
-	const struct ws_page *page = p->page;
-	const struct ws_page_node *most = NULL;
-
-	for (size_t i = 0; i < page->nnodes; i++)
-		if (!page->node[i].is_rest &&
-		    (!most || page->node[i].exclusive_ns > most->exclusive_ns))
-			most = &page->node[i];
-	if (p->sel->rows->ncalls || !most)
-		ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
-	if (most)
-		ws_page_say(p->page, "", p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
-		            ws_arena_format(p->texts, "%s NVTX range%s%s",
-		                            ws_say_number(p->texts, (double)page->host_ranges),
-		                            page->host_ranges == 1 ? "" : "s",
-		                            page->has_steps ? " per step" : ""),
-		            ws_arena_format(p->texts, ": %s ", most->label),
-		            ws_say_time_of(p->texts, (double)most->exclusive_ns,
-		                           (double)page->gpu_ns),
-		            ".", NULL);
-}
-
 /* Collectives of backends that run on the host's threads: of all windows, the time in any of them.
  */
 static void say_host_collectives(struct ws_page_making *p)
@@ -819,29 +772,20 @@ static const char *verb(const struct ws_broken_law *b, const char *one, const ch
 	return ws_broken_count(b) == 1 ? one : many;
 }
 
-/* How often profilers leave launches without kernels: no maker publishes it, so it is the count of
- * docs/dev/soundness.md. */
-static const char *how_often_launches_lack_work(const struct ws_page_making *p)
-{
-	static const struct {
-		const char *source, *counted;
-	} known[] = {{"PyTorch", "0 of 32 traces of PyTorch's profiler"},
-	             {"Nsight", "0 of 17 traces of Nsight Systems"}};
-	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (ws_bytes_begin(source, known[i].source))
-			return ws_arena_format(p->texts, " That is rare (%s at hand): record",
-			                       known[i].counted);
-	return " Record";
-}
-
 /* Launches behind the last recorded kernel; a few are usual where recording ends. */
 #define BEHIND_PERCENT 5
 
 /* Before all else: what follows rests on the rest. */
 static void say_what_is_unsound(struct ws_page_making *p)
 {
+	/* How often profilers leave launches without kernels: no maker publishes it, so it is the
+	 * count of docs/dev/soundness.md. */
+	static const struct {
+		const char *source, *counted;
+	} known[] = {{"PyTorch", "0 of 32 traces of PyTorch's profiler"},
+	             {"Nsight", "0 of 17 traces of Nsight Systems"}};
+	const struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
+	const char *how_often = " Record";
 	const struct ws_soundness *s = &p->m->soundness;
 	const uint64_t behind = p->m->leftovers.launches_behind,
 	               launches = s->broken[WS_LAW_LAUNCH_HAS_WORK].judged;
@@ -882,13 +826,18 @@ static void say_what_is_unsound(struct ws_page_making *p)
 			                       verb(b, "its end is", "their ends are"));
 			break;
 		case WS_LAW_LAUNCH_HAS_WORK:
+			for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+				if (ws_bytes_begin(source, known[i].source))
+					how_often = ws_arena_format(
+					        p->texts, " That is rare (%s at hand): record",
+					        known[i].counted);
 			rest = ws_arena_format(
 			        p->texts,
 			        " %s no %s in the trace%s%s again, for a shorter time and without "
 			        "a second profiler.",
 			        verb(b, "has", "have"), b->copies ? "device work" : "kernel",
 			        left_out ? "; the steps that hold them are left out." : ".",
-			        how_often_launches_lack_work(p));
+			        how_often);
 			break;
 		case WS_LAW_ONCE:
 			rest = ws_arena_format(p->texts, " stood twice and %s once.",
@@ -1059,9 +1008,30 @@ void ws_page_add_headline(struct ws_page_making *p)
 		            : page->unknown_records ? words_of_left_out(p)
 		                                    : " on the CPU; no GPU kernel was recorded.",
 		            NULL);
-	else if (page->has_host_ranges)
-		say_ranges(p);
-	else if (!p->sel->kernels)
+	else if (page->has_host_ranges) {
+		/* Where nothing but ranges was recorded: how many, and the one with the most time
+		 * of its own. */
+		const struct ws_page_node *most = NULL;
+
+		for (size_t i = 0; i < page->nnodes; i++)
+			if (!page->node[i].is_rest &&
+			    (!most || page->node[i].exclusive_ns > most->exclusive_ns))
+				most = &page->node[i];
+		if (p->sel->rows->ncalls || !most)
+			ws_page_say(p->page, "", ws_no_kernels_words(p->m, p->sel, p->texts), NULL);
+		if (most)
+			ws_page_say(p->page, "",
+			            p->sel->rows->ncalls ? "" : "No GPU work was recorded; ",
+			            ws_arena_format(p->texts, "%s NVTX range%s%s",
+			                            ws_say_number(p->texts,
+			                                          (double)page->host_ranges),
+			                            page->host_ranges == 1 ? "" : "s",
+			                            page->has_steps ? " per step" : ""),
+			            ws_arena_format(p->texts, ": %s ", most->label),
+			            ws_say_time_of(p->texts, (double)most->exclusive_ns,
+			                           (double)page->gpu_ns),
+			            ".", NULL);
+	} else if (!p->sel->kernels)
 		ws_page_say(p->page, "",
 		            ws_model_has_kernels(p->m)
 		                    ? "No kernel is in this part of the trace."
@@ -1115,7 +1085,23 @@ void ws_page_add_headline(struct ws_page_making *p)
 			ws_page_say(p->page, "", "Only the steps that stand out have ",
 			            page->only_outliers_have, ".", NULL);
 		say_trend(p);
-		say_migrations(p);
+
+		/* Pages that move: kernels wait for them, and no other part of the page has it. */
+		uint64_t migrations = 0, bytes = 0;
+
+		for (size_t i = 0; i < p->m->nwork; i++)
+			if (ws_use_of_work(&p->m->work[i]) == WS_USE_PAGING &&
+			    ws_work_ran(p->sel, p->m, i)) {
+				migrations++;
+				bytes += p->m->work[i].bytes;
+			}
+		if (migrations)
+			ws_page_say(p->page, "", "",
+			            ws_arena_format(p->texts, "%s migration%s",
+			                            ws_say_number(p->texts, (double)migrations),
+			                            migrations == 1 ? "" : "s"),
+			            " of managed memory moved ",
+			            ws_say_si(p->texts, (double)bytes, "B"), ".", NULL);
 		say_largest_part(p);
 		say_first(p);
 		say_whatif(p);
@@ -1181,36 +1167,6 @@ static const char *what_rules_lack(const struct ws_page_making *p)
 	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
 }
 
-/* In place of findings. "Nothing stands out" needs most rules judged, over most of the GPU time. */
-static const char *why_no_finding(const struct ws_page_making *p, int judged)
-{
-	const struct ws_page *page = p->page;
-
-	if (page->graph_ns > page->gpu_ns)
-		return ws_arena_format(
-		        p->texts,
-		        "Cannot tell: kernels inside CUDA graphs were not recorded, and graphs "
-		        "take "
-		        "%s of the GPU time. Record graphs by node: warpsheet record --graph-level "
-		        "node; with nsys --cuda-graph-trace=node",
-		        ws_say_percent(p->texts,
-		                       100 * (double)page->graph_ns / ws_page_gpu_ns(page)));
-	if (only_captures(p))
-		return "Cannot tell: the host captured a CUDA graph, and no replay of it was recorded";
-	if (page->on_cpu)
-		return ws_arena_format(p->texts,
-		                       "Nothing stands out in %d of %d rules. The others are about "
-		                       "GPU times, and no GPU ran",
-		                       judged, WS_RULES);
-	if (2 * judged > WS_RULES)
-		return "Nothing stands out";
-	return ws_arena_format(p->texts, "%s rule%s could be judged%s",
-	                       !judged ? "No"
-	                               : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
-	                                                 judged, WS_RULES),
-	                       judged ? "s" : "", what_rules_lack(p));
-}
-
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all, size_t ncaveats)
 {
 	size_t n = all->n, shown = ncaveats;
@@ -1228,8 +1184,38 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all, 
 		count = ws_arena_format(p->texts, "; %zu of %zu %s shown%s", shown, n,
 		                        n == 1 ? "finding" : "findings",
 		                        shown < n ? " (the rest under 1 %)" : "");
-	if (!p->page->nfindings)
-		p->page->no_finding = why_no_finding(p, judged);
+	if (!p->page->nfindings) {
+		/* In place of findings. "Nothing stands out" needs most rules judged, over most of
+		 * the GPU time. */
+		struct ws_page *page = p->page;
+
+		if (page->graph_ns > page->gpu_ns)
+			page->no_finding = ws_arena_format(
+			        p->texts,
+			        "Cannot tell: kernels inside CUDA graphs were not recorded, and "
+			        "graphs take %s of the GPU time. Record graphs by node: warpsheet "
+			        "record --graph-level node; with nsys --cuda-graph-trace=node",
+			        ws_say_percent(p->texts, 100 * (double)page->graph_ns /
+			                                         ws_page_gpu_ns(page)));
+		else if (only_captures(p))
+			page->no_finding = "Cannot tell: the host captured a CUDA graph, and no "
+			                   "replay of it was recorded";
+		else if (page->on_cpu)
+			page->no_finding =
+			        ws_arena_format(p->texts,
+			                        "Nothing stands out in %d of %d rules. The others "
+			                        "are about GPU times, and no GPU ran",
+			                        judged, WS_RULES);
+		else if (2 * judged > WS_RULES)
+			page->no_finding = "Nothing stands out";
+		else
+			page->no_finding = ws_arena_format(
+			        p->texts, "%s rule%s could be judged%s",
+			        !judged ? "No"
+			                : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
+			                                  judged, WS_RULES),
+			        judged ? "s" : "", what_rules_lack(p));
+	}
 	p->page->findings_note = ws_arena_format(
 	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES, count,
 	        WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",

@@ -260,21 +260,6 @@ static size_t device_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 	return lane;
 }
 
-/* "pt_autograd_0 1262", "thread 1262": of "thread 1262 (pt_autograd_0)", as PyTorch names it, what
- * is in brackets. */
-static const char *thread_name(struct filling *f, const struct ws_thread *t)
-{
-	struct ws_bytes own = f->m->texts[t->name];
-	const char *name = own.ptr, *open = memchr(name, '(', own.len);
-
-	if (open && name[own.len - 1] == ')' && ws_bytes_begin(own, "thread "))
-		own = (struct ws_bytes){open + 1, (size_t)(name + own.len - 1 - (open + 1))};
-	if (!own.len)
-		own = ws_bytes_of("thread");
-	return ws_arena_format(&f->out->arena, "%s %" PRIu64,
-	                       ws_page_copy(&f->out->arena, own.ptr, own.len), t->tid);
-}
-
 static size_t thread_lane(struct filling *f, enum ws_timeline_kind kind, uint32_t thread)
 {
 	const struct ws_thread *t = &f->m->threads[thread];
@@ -282,11 +267,24 @@ static size_t thread_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 	bool is_new;
 	const size_t lane = lane_of(&f->boxes, &key, &is_new);
 
-	if (is_new)
+	if (is_new && kind == WS_TIMELINE_OPS) {
 		f->out->lane[lane].name =
-		        kind == WS_TIMELINE_OPS
-		                ? ws_arena_format(&f->out->arena, "operations %" PRIu64, t->tid)
-		                : thread_name(f, t);
+		        ws_arena_format(&f->out->arena, "operations %" PRIu64, t->tid);
+	} else if (is_new) {
+		/* "pt_autograd_0 1262", "thread 1262": of "thread 1262 (pt_autograd_0)", as PyTorch
+		 * names it, what is in brackets. */
+		struct ws_bytes own = f->m->texts[t->name];
+		const char *name = own.ptr, *open = memchr(name, '(', own.len);
+
+		if (open && name[own.len - 1] == ')' && ws_bytes_begin(own, "thread "))
+			own = (struct ws_bytes){open + 1,
+			                        (size_t)(name + own.len - 1 - (open + 1))};
+		if (!own.len)
+			own = ws_bytes_of("thread");
+		f->out->lane[lane].name =
+		        ws_arena_format(&f->out->arena, "%s %" PRIu64,
+		                        ws_page_copy(&f->out->arena, own.ptr, own.len), t->tid);
+	}
 	return lane;
 }
 

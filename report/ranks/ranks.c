@@ -304,50 +304,6 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 
 /* --- time -------------------------------------------------------------------------------- */
 
-static void read_steps(struct reader *c)
-{
-	const struct ws_model *m = c->m;
-	struct ws_rank *rank = c->rank;
-
-	c->windows = ws_windows(m, &c->sel);
-	rank->nsteps = c->windows->n;
-	WS_EACH_KERNEL(c->rows, i, k) {
-		const int64_t start = k->start_ns, end = start + k->dur_ns;
-
-		if (!k->kind->timed)
-			continue;
-		ws_spans_cover(&c->busy, start, end);
-		ws_spans_cover(k->kind->class == WS_TEXT_COMM ? &c->comm : &c->compute, start, end);
-	}
-	for (size_t i = 0; i < m->nwork; i++) {
-		const struct ws_work *w = &m->work[i];
-
-		/* the kernels of a graph traced as a whole are unknown; its time counts as
-		 * computing */
-		if (w->kind != WS_WORK_GRAPH || w->no_time)
-			continue;
-		ws_spans_add(&c->busy, w->start_ns, w->start_ns + w->dur_ns);
-		ws_spans_add(&c->compute, w->start_ns, w->start_ns + w->dur_ns);
-	}
-	ws_spans_merge(&c->busy);
-	ws_spans_merge(&c->compute);
-	ws_spans_merge(&c->comm);
-	WS_NEW(&c->r->arena, rank->steps, rank->nsteps);
-	for (size_t i = 0; i < rank->nsteps; i++) {
-		const struct ws_time_window *w = &c->windows->window[i];
-		struct ws_rank_step *s = &rank->steps[i];
-
-		rank->has_steps |= w->step != WS_NONE;
-		s->number = w->step == WS_NONE ? 0 : c->m->steps[w->step].number;
-		s->ns[WS_RANK_STEP] = (double)(w->end_ns - w->start_ns);
-		s->ns[WS_RANK_COMPUTE] =
-		        (double)ws_spans_inside(&c->compute, w->start_ns, w->end_ns);
-		s->ns[WS_RANK_COMM] = (double)ws_spans_inside(&c->comm, w->start_ns, w->end_ns);
-		s->ns[WS_RANK_EXPOSED] = (double)ws_spans_inside(&c->busy, w->start_ns, w->end_ns) -
-		                         s->ns[WS_RANK_COMPUTE];
-	}
-}
-
 static bool is_in_window(const struct ws_span *s, const struct ws_time_window *w)
 {
 	return ws_span_overlap(s->start_ns, s->end_ns, w->start_ns, w->end_ns) > 0;
@@ -407,7 +363,43 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	rank->is_workless = !m->nsteps && !ws_model_has_work(m) && !m->cpu_ops.tree.n;
 	ws_select_rows(m, rows, NULL, &c.sel);
 	c.rows = c.sel.rows;
-	read_steps(&c);
+	c.windows = ws_windows(m, &c.sel);
+	rank->nsteps = c.windows->n;
+	WS_EACH_KERNEL(c.rows, i, k) {
+		const int64_t start = k->start_ns, end = start + k->dur_ns;
+
+		if (!k->kind->timed)
+			continue;
+		ws_spans_cover(&c.busy, start, end);
+		ws_spans_cover(k->kind->class == WS_TEXT_COMM ? &c.comm : &c.compute, start, end);
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
+
+		/* the kernels of a graph traced as a whole are unknown; its time counts as
+		 * computing */
+		if (w->kind != WS_WORK_GRAPH || w->no_time)
+			continue;
+		ws_spans_add(&c.busy, w->start_ns, w->start_ns + w->dur_ns);
+		ws_spans_add(&c.compute, w->start_ns, w->start_ns + w->dur_ns);
+	}
+	ws_spans_merge(&c.busy);
+	ws_spans_merge(&c.compute);
+	ws_spans_merge(&c.comm);
+	WS_NEW(&c.r->arena, rank->steps, rank->nsteps);
+	for (size_t i = 0; i < rank->nsteps; i++) {
+		const struct ws_time_window *w = &c.windows->window[i];
+		struct ws_rank_step *s = &rank->steps[i];
+
+		rank->has_steps |= w->step != WS_NONE;
+		s->number = w->step == WS_NONE ? 0 : c.m->steps[w->step].number;
+		s->ns[WS_RANK_STEP] = (double)(w->end_ns - w->start_ns);
+		s->ns[WS_RANK_COMPUTE] =
+		        (double)ws_spans_inside(&c.compute, w->start_ns, w->end_ns);
+		s->ns[WS_RANK_COMM] = (double)ws_spans_inside(&c.comm, w->start_ns, w->end_ns);
+		s->ns[WS_RANK_EXPOSED] = (double)ws_spans_inside(&c.busy, w->start_ns, w->end_ns) -
+		                         s->ns[WS_RANK_COMPUTE];
+	}
 	keep_shown_step(&c);
 	WS_EACH_KERNEL(c.rows, i, k) {
 		const uint32_t device = m->configs[k->kind->config].device;
@@ -559,17 +551,6 @@ static size_t members_of(const struct ws_ranks *r, const struct ws_call_kind *ki
 	return listed ? listed : kind->group_size ? kind->group_size : r->n;
 }
 
-/* Do all ranks have equal numbers of the calls [from, to) of one slot, sorted by ordinal? */
-static bool has_even_ranks(const struct ws_ranks *r, size_t from, size_t to)
-{
-	size_t ranks = 0;
-
-	while (from + ranks < to && r->calls[from + ranks].ordinal == 0)
-		ranks++;
-	return ranks && (to - from) % ranks == 0 &&
-	       r->calls[to - 1].ordinal + 1 == (to - from) / ranks;
-}
-
 static void match_calls(struct ws_ranks *r)
 {
 	if (r->ncalls)
@@ -589,7 +570,13 @@ static void match_calls(struct ws_ranks *r)
 			next++;
 		if (r->calls[i].kind.op == WS_OP_ASYMMETRIC)
 			continue;
-		if (!has_even_ranks(r, i, next)) {
+		/* do all ranks have equal numbers of the calls? */
+		size_t nranks = 0;
+
+		while (i + nranks < next && r->calls[i + nranks].ordinal == 0)
+			nranks++;
+		if (!nranks || (next - i) % nranks != 0 ||
+		    r->calls[next - 1].ordinal + 1 != (next - i) / nranks) {
 			r->unmatched += next - i;
 			continue;
 		}
@@ -644,22 +631,6 @@ static uint32_t root_of(const struct ws_ranks *r, uint32_t rank)
 	while (r->ranks[rank].component != rank)
 		rank = r->ranks[rank].component;
 	return rank;
-}
-
-/* Finds components: only ranks connected by a chain of collectives have comparable clocks. */
-static void find_components(struct ws_ranks *r)
-{
-	for (uint32_t i = 0; i < r->n; i++)
-		r->ranks[i].component = i;
-	for (size_t i = 0; i < r->nmeetings; i++)
-		for (uint32_t k = 1; k < r->meetings[i].n; k++) {
-			uint32_t a = root_of(r, r->calls[r->meetings[i].first].rank);
-			uint32_t b = root_of(r, r->calls[r->meetings[i].first + k].rank);
-
-			r->ranks[a > b ? a : b].component = a > b ? b : a;
-		}
-	for (uint32_t i = 0; i < r->n; i++)
-		r->ranks[i].component = root_of(r, i);
 }
 
 /* Deviation of each end from the mean of its meeting. */
@@ -760,7 +731,20 @@ static void align_clocks(struct ws_ranks *r)
 		at += r->ranks[i].matched;
 		r->ranks[i].offset_ns = 0;
 	}
-	find_components(r);
+
+	/* Finds components: only ranks connected by a chain of collectives have comparable clocks.
+	 */
+	for (uint32_t i = 0; i < r->n; i++)
+		r->ranks[i].component = i;
+	for (size_t i = 0; i < r->nmeetings; i++)
+		for (uint32_t k = 1; k < r->meetings[i].n; k++) {
+			const uint32_t x = root_of(r, r->calls[r->meetings[i].first].rank);
+			const uint32_t y = root_of(r, r->calls[r->meetings[i].first + k].rank);
+
+			r->ranks[x > y ? x : y].component = x > y ? y : x;
+		}
+	for (uint32_t i = 0; i < r->n; i++)
+		r->ranks[i].component = root_of(r, i);
 	for (int round = 0; round < ROUNDS; round++) {
 		find_deviations(&a, filled);
 
@@ -802,24 +786,10 @@ static void align_clocks(struct ws_ranks *r)
 
 /* --- data for tables and sentences --------------------------------------------------------- */
 
-/* The rank's computation over the median of the ranks with the same dtype, minus 1. */
-static double slower_than_median(const struct ws_ranks *r, const struct ws_rank *rank)
-{
-	double *values = ws_xarray(r->n + 1, sizeof(*values)), median;
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (r->ranks[i].dtype == rank->dtype && r->ranks[i].nsteps)
-			values[n++] = r->ranks[i].mean_ns[WS_RANK_COMPUTE];
-	median = n > 1 ? ws_stat_median(values, n) : NAN;
-	free(values);
-	return ws_stat_ratio(rank->mean_ns[WS_RANK_COMPUTE], median) - 1;
-}
-
 static void summarise(struct ws_ranks *r)
 {
+	double *values = ws_xarray(r->n + 1, sizeof(*values)), most_ns = 0;
 	size_t with_steps = 0;
-	double most_ns = 0;
 
 	for (size_t i = 0; i < r->ncalls; i++) {
 		const struct ws_rank_call *call = &r->calls[i];
@@ -886,7 +856,16 @@ static void summarise(struct ws_ranks *r)
 	for (size_t i = 0; i < r->n; i++) {
 		struct ws_rank *rank = &r->ranks[i];
 
-		rank->slower = slower_than_median(r, rank);
+		/* The rank's computation over the median of the ranks with the same dtype, minus 1.
+		 */
+		size_t n = 0;
+
+		for (size_t k = 0; k < r->n; k++)
+			if (r->ranks[k].dtype == rank->dtype && r->ranks[k].nsteps)
+				values[n++] = r->ranks[k].mean_ns[WS_RANK_COMPUTE];
+		rank->slower = ws_stat_ratio(rank->mean_ns[WS_RANK_COMPUTE],
+		                             n > 1 ? ws_stat_median(values, n) : NAN) -
+		               1;
 		for (size_t k = 0; k < r->n; k++)
 			rank->peers += k != i && r->ranks[k].component == rank->component;
 		if (rank->nsteps) {
@@ -907,6 +886,7 @@ static void summarise(struct ws_ranks *r)
 		    (!r->least_sure || rank->residual_ns > r->least_sure->residual_ns))
 			r->least_sure = rank;
 	}
+	free(values);
 	for (int time = 0; time < WS_RANK_TIMES; time++)
 		r->mean_ns[time] = ws_stat_ratio(r->mean_ns[time], (double)with_steps);
 	if (r->last && r->last->caused_share > 50 && r->judged_ns >= r->calls_ns / 2)
@@ -1325,28 +1305,6 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 
 /* --- the first screen ------------------------------------------------------------------------ */
 
-static void say_late_rank(const struct ws_rank *late, struct ws_page *out)
-{
-	struct ws_arena *t = &out->arena;
-	const size_t others = late->peers;
-	const double slower = 100 * late->slower;
-
-	ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
-	            ws_arena_format(t, " makes %zu other%s wait ", others, others == 1 ? "" : "s"),
-	            ws_arena_format(t, "%s per step",
-	                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] / (double)others)),
-	            others == 1 ? ": " : " each: ", ws_say_percent(t, late->caused_share),
-	            " of all waiting.", NULL);
-	if (slower >= SLOWER_PERCENT)
-		ws_page_say(out, "", "Its computation takes ",
-		            ws_arena_format(t, "%s longer", ws_say_percent(t, slower)),
-		            " than that of the median rank.", NULL);
-	else if (!isnan(slower))
-		ws_page_say(out, "",
-		            "Its computation is not slower: look at its host, data and launches.",
-		            NULL);
-}
-
 static void say_waiting(const struct ws_ranks *r, struct ws_page *out)
 {
 	struct ws_arena *t = &out->arena;
@@ -1358,9 +1316,29 @@ static void say_waiting(const struct ws_ranks *r, struct ws_page *out)
 		ws_page_say(out, "",
 		            "Nobody can tell who waits for whom: the ranks share no collective.",
 		            NULL);
-	else if (r->straggler)
-		say_late_rank(r->straggler, out);
-	else if (r->judged_ns < r->calls_ns / 2)
+	else if (r->straggler) {
+		const struct ws_rank *late = r->straggler;
+		const size_t others = late->peers;
+		const double slower = 100 * late->slower;
+
+		ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
+		            ws_arena_format(t, " makes %zu other%s wait ", others,
+		                            others == 1 ? "" : "s"),
+		            ws_arena_format(t, "%s per step",
+		                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] /
+		                                                   (double)others)),
+		            others == 1 ? ": " : " each: ", ws_say_percent(t, late->caused_share),
+		            " of all waiting.", NULL);
+		if (slower >= SLOWER_PERCENT)
+			ws_page_say(out, "", "Its computation takes ",
+			            ws_arena_format(t, "%s longer", ws_say_percent(t, slower)),
+			            " than that of the median rank.", NULL);
+		else if (!isnan(slower))
+			ws_page_say(out, "",
+			            "Its computation is not slower: look at its host, data and "
+			            "launches.",
+			            NULL);
+	} else if (r->judged_ns < r->calls_ns / 2)
 		ws_page_say(out, "", "Nobody can tell who waits for whom: ",
 		            ws_say_percent(t, ws_stat_percent(r->calls_ns - r->judged_ns,
 		                                              r->calls_ns)),

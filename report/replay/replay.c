@@ -926,23 +926,6 @@ static double spread(double *values, size_t n)
 	return sum / (double)n;
 }
 
-/* One pause in ten ends soon after the work by chance, and the time since the work has ended would
- * then vary at least as much as the pauses do. */
-static enum ws_hidden_waits find_hidden_waits(struct ws_replay *r)
-{
-	struct pauses *p = r->pauses;
-	bool has_one = false;
-
-	for (size_t i = 0; i < r->npoints; i++)
-		has_one |= r->point[i].hidden != WS_NONE;
-	if (!has_one || 5 * p->nended < p->n)
-		return WS_NO_HIDDEN_WAITS;
-	return p->nended >= LEAST_HIDDEN && 2 * p->nended >= p->n &&
-	                       2 * spread(p->lag_ns, p->nended) < spread(p->gap_ns, p->nended)
-	               ? WS_HIDDEN_WAITS
-	               : WS_PERHAPS_HIDDEN_WAITS;
-}
-
 static void read_median_step(struct ws_replay *r)
 {
 	if (ws_model_on_cpu(r->m) == 2) {
@@ -987,7 +970,21 @@ static void read_median_step(struct ws_replay *r)
 		release(&step);
 	}
 	ws_arena_free(&arena);
-	r->facts.hidden_waits = find_hidden_waits(r);
+
+	/* One pause in ten ends soon after the work by chance, and the time since the work has
+	 * ended would then vary at least as much as the pauses do. */
+	const struct pauses *p = r->pauses;
+	bool has_one = false;
+
+	for (size_t i = 0; i < r->npoints; i++)
+		has_one |= r->point[i].hidden != WS_NONE;
+	if (!has_one || 5 * p->nended < p->n)
+		r->facts.hidden_waits = WS_NO_HIDDEN_WAITS;
+	else if (p->nended >= LEAST_HIDDEN && 2 * p->nended >= p->n &&
+	         2 * spread(p->lag_ns, p->nended) < spread(p->gap_ns, p->nended))
+		r->facts.hidden_waits = WS_HIDDEN_WAITS;
+	else
+		r->facts.hidden_waits = WS_PERHAPS_HIDDEN_WAITS;
 	for (int h = 0; h < 2; h++)
 		r->period_ns[h] = play(r, &(struct ws_whatif){.hidden_waits = h});
 }

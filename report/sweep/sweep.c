@@ -452,30 +452,6 @@ static struct ws_samples samples_of(struct ws_sweep *s, const struct ws_sweep_ro
 	return out;
 }
 
-static void find_times(struct ws_sweep *s, struct ws_sweep_row *row)
-{
-	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
-		double sum = 0, squares = 0;
-		size_t n;
-		const struct ws_samples all = samples_of(s, row, t, &n);
-
-		for (size_t i = 0; i < n; i++)
-			sum += all.values[i];
-		row->mean[t] = n ? sum / (double)n : NAN;
-		for (size_t i = 0; i < n; i++)
-			squares += (all.values[i] - row->mean[t]) * (all.values[i] - row->mean[t]);
-		row->std[t] = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
-		if (t == WS_SWEEP_TOTAL)
-			row->steps = n;
-	}
-	row->mfu_percent = 100 * row->run->model_ns / row->mean[WS_SWEEP_TOTAL];
-	row->hfu_percent = 100 * row->run->ran_ns / row->mean[WS_SWEEP_TOTAL];
-	row->check = ws_over_peak(fmax(row->mfu_percent, row->hfu_percent));
-	row->peak_bytes = row->speedup = row->low = row->high = row->memory = NAN;
-	for (size_t i = 0; i < row->n; i++)
-		row->peak_bytes = fmax(row->peak_bytes, row->run[i].peak_bytes);
-}
-
 /* --- speed-ups ------------------------------------------------------------------------------ */
 
 /* Do two configurations differ only in one fact? The loss scale may differ with the dtype. */
@@ -489,44 +465,6 @@ static bool differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *
 		    !is_no_work(s, k))
 			return false;
 	return true;
-}
-
-static void find_gains(struct ws_sweep *s)
-{
-	s->gains = ws_arena_array(&s->arena, s->nrows, sizeof(*s->gains));
-	for (size_t i = 0; i < s->nrows; i++) {
-		const struct ws_sweep_row *r = &s->rows[i];
-		const uint32_t value = ws_sweep_value(r->run, s->baseline_key);
-
-		if (value == s->baseline_value)
-			continue;
-		struct ws_sweep_gain *g = s->gains;
-		while (g < s->gains + s->ngains && g->value != value)
-			g++;
-		if (g == s->gains + s->ngains)
-			s->gains[s->ngains++] = (struct ws_sweep_gain){.value = value,
-			                                               .min = INFINITY,
-			                                               .low = NAN,
-			                                               .high = NAN};
-		if (isnan(r->speedup))
-			continue;
-		g->n++;
-		g->mean += ws_log(r->speedup); /* a sum until the end */
-		g->memory += ws_log(r->memory);
-		g->min = fmin(g->min, r->speedup);
-		g->max = fmax(g->max, r->speedup);
-		g->low = fmin(g->low, r->low);
-		g->high = fmax(g->high, r->high);
-		g->under_1 += r->speedup < 1;
-		g->faster += r->low > 1;
-		g->slower += r->high < 1;
-		g->unknown += isnan(r->low);
-		g->is_assumed |= r->is_assumed;
-	}
-	for (size_t i = 0; i < s->ngains; i++) {
-		s->gains[i].mean = ws_exp(s->gains[i].mean / s->gains[i].n);
-		s->gains[i].memory = ws_exp(s->gains[i].memory / s->gains[i].n);
-	}
 }
 
 static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
@@ -571,68 +509,41 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 		row->memory = row->peak_bytes / base->peak_bytes;
 		row->is_assumed = c.basis == WS_BASIS_STEPS;
 	}
-	find_gains(s);
-	return WS_OK;
-}
-
-/* Fills the members of s from opts on. */
-static enum ws_status ws_sweep_find_rows(struct ws_sweep *s, const struct ws_sweep_opts *opts,
-                                         struct ws_err *err)
-{
-	s->opts = opts;
-	s->grade = ws_grade_opts_of(&opts->grade, s->on_cpu);
-	/* speed-ups are of whole steps */
-	if (isnan(opts->grade.run_noise_percent) && !s->on_cpu)
-		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
-	if (s->nruns)
-		ws_sort_by(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
-	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
-	for (size_t i = 0; i < s->nruns; i++) {
-		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))
-			s->rows[s->nrows++].run = &s->runs[i];
-		s->rows[s->nrows - 1].n++;
-	}
-
-	s->varies = ws_arena_array(&s->arena, s->keys.n + 1, sizeof(*s->varies));
-	for (uint32_t k = 1; k <= s->keys.n; k++)
-		for (uint32_t i = 0, first = 0; i < s->nruns; i++) {
-			const uint32_t value = ws_sweep_value(&s->runs[i], k);
-
-			s->varies[k] |= value && first && value != first;
-			first = first ? first : value;
-		}
+	s->gains = ws_arena_array(&s->arena, s->nrows, sizeof(*s->gains));
 	for (size_t i = 0; i < s->nrows; i++) {
-		static const char *const words[] = {"", "context", "batch", ""};
-		struct ws_sweep_row *row = &s->rows[i];
-		uint32_t reason = 0;
-		size_t failed = 0;
+		const struct ws_sweep_row *r = &s->rows[i];
+		const uint32_t own = ws_sweep_value(r->run, s->baseline_key);
 
-		find_times(s, row);
-		for (size_t k = 0; k < row->n; k++) {
-			failed += row->run[k].failed != 0;
-			reason = row->run[k].failed ? row->run[k].failed : reason;
-		}
-		s->nfailed += failed;
-		struct ws_bytes why = ws_texts_get(&s->texts, reason);
-		if (!failed)
-			row->status = row->run->has_steps ? WS_SWEEP_OK
-			                                  : WS_SWEEP_OK ", no steps: elapsed time";
-		else if (failed == row->n)
-			row->status = ws_arena_copy(&s->arena, why.ptr, why.len);
-		else
-			row->status =
-			        ws_arena_format(&s->arena, "%zu of %zu recordings failed: %.*s",
-			                        failed, row->n, why.len < 400 ? (int)why.len : 400,
-			                        (const char *)why.ptr);
-		row->name = "";
-		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
-			if (s->nrows == 1 || s->varies[ws_sweep_key(s, ws_sweep_facts[k])])
-				row->name = ws_sweep_list(s, row->name, words[k],
-				                          ws_sweep_text(s, row->run,
-				                                        ws_sweep_facts[k]));
-		row->name = ws_sweep_list_others(s, row->name, row->run, "", "");
+		if (own == s->baseline_value)
+			continue;
+		struct ws_sweep_gain *g = s->gains;
+		while (g < s->gains + s->ngains && g->value != own)
+			g++;
+		if (g == s->gains + s->ngains)
+			s->gains[s->ngains++] = (struct ws_sweep_gain){.value = own,
+			                                               .min = INFINITY,
+			                                               .low = NAN,
+			                                               .high = NAN};
+		if (isnan(r->speedup))
+			continue;
+		g->n++;
+		g->mean += ws_log(r->speedup); /* a sum until the end */
+		g->memory += ws_log(r->memory);
+		g->min = fmin(g->min, r->speedup);
+		g->max = fmax(g->max, r->speedup);
+		g->low = fmin(g->low, r->low);
+		g->high = fmax(g->high, r->high);
+		g->under_1 += r->speedup < 1;
+		g->faster += r->low > 1;
+		g->slower += r->high < 1;
+		g->unknown += isnan(r->low);
+		g->is_assumed |= r->is_assumed;
 	}
-	return find_speedups(s, err);
+	for (size_t i = 0; i < s->ngains; i++) {
+		s->gains[i].mean = ws_exp(s->gains[i].mean / s->gains[i].n);
+		s->gains[i].memory = ws_exp(s->gains[i].memory / s->gains[i].n);
+	}
+	return WS_OK;
 }
 
 /* --- tables ---------------------------------------------------------------------------------- */
@@ -1093,27 +1004,6 @@ static bool say_throughput(const struct answering *a, bool tokens)
 	return true;
 }
 
-static void say_slower_rows(const struct answering *a, const struct ws_sweep_gain *g)
-{
-	const unsigned against = g->mean < 1 ? g->n - g->under_1 : g->under_1;
-
-	if (a->out->nheadline == WS_PAGE_LINES)
-		return;
-	if (against)
-		ws_page_say(a->out, "", "But it is ",
-		            ws_arena_format(a->texts, "%s in %u of %u",
-		                            g->mean < 1 ? "faster" : "slower", against, g->n),
-		            ", at most ", ws_say_amount(a->texts, g->mean < 1 ? g->max : g->min),
-		            ".", NULL);
-	if (a->out->nheadline < WS_PAGE_LINES && g->mean > 1 && g->memory >= MEMORY_FROM)
-		ws_page_say(a->out, "", "But it takes ",
-		            ws_arena_format(a->texts, "%s more memory",
-		                            ws_say_amount(a->texts, g->memory)),
-		            ws_arena_format(a->texts, " than %s.",
-		                            text_of(a, a->s->baseline_value)),
-		            NULL);
-}
-
 /* --- its picture: the steps of the configurations, those of a model on one axis ------------- */
 
 /* Phases by their windows on the device, else by their ranges; else the step as one. */
@@ -1138,20 +1028,6 @@ static void add_phases(const struct ws_sweep_row *row, struct ws_page_row *out)
 		return;
 	}
 	ws_page_add_part(out, "step", whole, ws_page_colour_def(WS_PAGE_COMPUTING), false);
-}
-
-/* ", 1.46× the time of fp32" */
-static const char *say_against_baseline(const struct answering *a, const struct ws_sweep_row *row)
-{
-	const double ratio = 1 / row->speedup, amount = fmax(ratio, 1 / ratio);
-
-	if (isnan(ratio) || ws_sweep_value(row->run, a->s->baseline_key) == a->s->baseline_value)
-		return "";
-	if (amount >= WS_SAY_TIMES_FROM)
-		return ws_arena_format(a->texts, ", %.2f× the time of %s", ratio,
-		                       text_of(a, a->s->baseline_value));
-	return ws_arena_format(a->texts, ", %s %s than %s", ws_say_amount(a->texts, amount),
-	                       ratio > 1 ? "longer" : "shorter", text_of(a, a->s->baseline_value));
 }
 
 static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
@@ -1183,8 +1059,25 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 		say_speed(&a, best);
 	if (!say_throughput(&a, true))
 		say_throughput(&a, false);
-	if (best)
-		say_slower_rows(&a, best);
+
+	/* what stands against the gain */
+	const unsigned against = !best            ? 0
+	                         : best->mean < 1 ? best->n - best->under_1
+	                                          : best->under_1;
+
+	if (against && out->nheadline < WS_PAGE_LINES)
+		ws_page_say(out, "", "But it is ",
+		            ws_arena_format(a.texts, "%s in %u of %u",
+		                            best->mean < 1 ? "faster" : "slower", against, best->n),
+		            ", at most ",
+		            ws_say_amount(a.texts, best->mean < 1 ? best->max : best->min), ".",
+		            NULL);
+	if (best && out->nheadline < WS_PAGE_LINES && best->mean > 1 && best->memory >= MEMORY_FROM)
+		ws_page_say(out, "", "But it takes ",
+		            ws_arena_format(a.texts, "%s more memory",
+		                            ws_say_amount(a.texts, best->memory)),
+		            ws_arena_format(a.texts, " than %s.", text_of(&a, s->baseline_value)),
+		            NULL);
 	out->rows_title = "Time per step of each configuration";
 	out->rows_what = "mean, with its standard deviation; each model has its own axis";
 	out->nrows = s->nrows < WS_PAGE_ROWS ? s->nrows : WS_PAGE_ROWS;
@@ -1212,10 +1105,26 @@ static void make_first_screen(struct ws_sweep *s, struct ws_report *report)
 			row->words = ws_arena_format(a.texts, "%.200s", from->status);
 			continue;
 		}
+
+		/* ", 1.46× the time of fp32" */
+		const double ratio = 1 / from->speedup, amount = fmax(ratio, 1 / ratio);
+		const char *of_baseline = "";
+		const bool is_compared =
+		        !isnan(ratio) &&
+		        ws_sweep_value(from->run, s->baseline_key) != s->baseline_value;
+
+		if (is_compared && amount >= WS_SAY_TIMES_FROM)
+			of_baseline = ws_arena_format(a.texts, ", %.2f× the time of %s", ratio,
+			                              text_of(&a, s->baseline_value));
+		else if (is_compared)
+			of_baseline = ws_arena_format(a.texts, ", %s %s than %s",
+			                              ws_say_amount(a.texts, amount),
+			                              ratio > 1 ? "longer" : "shorter",
+			                              text_of(&a, s->baseline_value));
 		row->words = ws_arena_format(a.texts, "%s%s",
 		                             isnan(std) ? ws_say_time(a.texts, ns)
 		                                        : ws_say_mean(a.texts, ns, std),
-		                             say_against_baseline(&a, from));
+		                             of_baseline);
 		add_phases(from, row);
 	}
 	if (report->tables[0]->nnotes)
@@ -1259,7 +1168,80 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 	char trace[32];
 
 	*out = NULL;
-	WS_FORWARD(ws_sweep_find_rows(s, opts, err));
+	s->opts = opts;
+	s->grade = ws_grade_opts_of(&opts->grade, s->on_cpu);
+	/* speed-ups are of whole steps */
+	if (isnan(opts->grade.run_noise_percent) && !s->on_cpu)
+		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
+	if (s->nruns)
+		ws_sort_by(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
+	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
+	for (size_t i = 0; i < s->nruns; i++) {
+		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))
+			s->rows[s->nrows++].run = &s->runs[i];
+		s->rows[s->nrows - 1].n++;
+	}
+
+	s->varies = ws_arena_array(&s->arena, s->keys.n + 1, sizeof(*s->varies));
+	for (uint32_t k = 1; k <= s->keys.n; k++)
+		for (uint32_t i = 0, first = 0; i < s->nruns; i++) {
+			const uint32_t value = ws_sweep_value(&s->runs[i], k);
+
+			s->varies[k] |= value && first && value != first;
+			first = first ? first : value;
+		}
+	for (size_t i = 0; i < s->nrows; i++) {
+		static const char *const words[] = {"", "context", "batch", ""};
+		struct ws_sweep_row *row = &s->rows[i];
+		uint32_t reason = 0;
+		size_t failed = 0;
+
+		for (int t = 0; t < WS_SWEEP_TIMES; t++) {
+			double sum = 0, squares = 0;
+			size_t n;
+			const struct ws_samples all = samples_of(s, row, t, &n);
+
+			for (size_t k = 0; k < n; k++)
+				sum += all.values[k];
+			row->mean[t] = n ? sum / (double)n : NAN;
+			for (size_t k = 0; k < n; k++)
+				squares += (all.values[k] - row->mean[t]) *
+				           (all.values[k] - row->mean[t]);
+			row->std[t] = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
+			if (t == WS_SWEEP_TOTAL)
+				row->steps = n;
+		}
+		row->mfu_percent = 100 * row->run->model_ns / row->mean[WS_SWEEP_TOTAL];
+		row->hfu_percent = 100 * row->run->ran_ns / row->mean[WS_SWEEP_TOTAL];
+		row->check = ws_over_peak(fmax(row->mfu_percent, row->hfu_percent));
+		row->peak_bytes = row->speedup = row->low = row->high = row->memory = NAN;
+		for (size_t k = 0; k < row->n; k++)
+			row->peak_bytes = fmax(row->peak_bytes, row->run[k].peak_bytes);
+		for (size_t k = 0; k < row->n; k++) {
+			failed += row->run[k].failed != 0;
+			reason = row->run[k].failed ? row->run[k].failed : reason;
+		}
+		s->nfailed += failed;
+		struct ws_bytes why = ws_texts_get(&s->texts, reason);
+		if (!failed)
+			row->status = row->run->has_steps ? WS_SWEEP_OK
+			                                  : WS_SWEEP_OK ", no steps: elapsed time";
+		else if (failed == row->n)
+			row->status = ws_arena_copy(&s->arena, why.ptr, why.len);
+		else
+			row->status =
+			        ws_arena_format(&s->arena, "%zu of %zu recordings failed: %.*s",
+			                        failed, row->n, why.len < 400 ? (int)why.len : 400,
+			                        (const char *)why.ptr);
+		row->name = "";
+		for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if (s->nrows == 1 || s->varies[ws_sweep_key(s, ws_sweep_facts[k])])
+				row->name = ws_sweep_list(s, row->name, words[k],
+				                          ws_sweep_text(s, row->run,
+				                                        ws_sweep_facts[k]));
+		row->name = ws_sweep_list_others(s, row->name, row->run, "", "");
+	}
+	WS_FORWARD(find_speedups(s, err));
 	snprintf(trace, sizeof(trace), "%zu traces", s->nruns);
 	plan.trace = trace;
 	plan.created_ns = s->created_ns;
