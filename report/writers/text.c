@@ -402,22 +402,20 @@ static void put_cells(struct text_table *x, const struct ws_cell *cells)
 			struct ws_cell own;
 			const struct ws_cell *cell = ws_view_cell(c, cells, &own, text);
 
-			if (c->is_tree && cell->type == WS_CELL_TEXT) {
-				if (nth) {
-					put_field(x, i, "", 0);
-				} else {
-					/* the label behind its indentation */
-					char label_text[WS_VIEW_LABEL], indented[2 * WS_VIEW_LABEL];
-					struct ws_bytes label;
-					size_t depth;
+			if (c->is_tree && cell->type == WS_CELL_TEXT && nth) {
+				put_field(x, i, "", 0);
+			} else if (c->is_tree && cell->type == WS_CELL_TEXT) {
+				/* the label behind its indentation */
+				char label_text[WS_VIEW_LABEL], indented[2 * WS_VIEW_LABEL];
+				struct ws_bytes label;
+				size_t depth;
 
-					if (is_label_too_long(x, &x->columns[i], cells, label_text,
-					                      &label, &depth))
-						label = *x->columns[i].elided++;
-					memset(indented, ' ', 2 * depth);
-					memcpy(indented + 2 * depth, label.ptr, label.len);
-					put_field(x, i, indented, 2 * depth + label.len);
-				}
+				if (is_label_too_long(x, &x->columns[i], cells, label_text, &label,
+				                      &depth))
+					label = *x->columns[i].elided++;
+				memset(indented, ' ', 2 * depth);
+				memcpy(indented + 2 * depth, label.ptr, label.len);
+				put_field(x, i, indented, 2 * depth + label.len);
 			} else if (cell->type == WS_CELL_TEXT && x->wraps) {
 				/* The nth line of a wrapped text. */
 				size_t pos = 0, begin = 0, n = 0;
