@@ -21,27 +21,6 @@ void ws_order_identity(uint32_t *order, size_t n)
 		order[i] = (uint32_t)i;
 }
 
-/* One stable counting pass over byte `shift / 8`; returns 0 if all keys agree in it. */
-static bool radix_pass(const struct item *from, struct item *to, size_t n, unsigned shift)
-{
-	size_t at[256] = {0};
-	size_t sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		at[from[i].key >> shift & 0xff]++;
-	if (at[from[0].key >> shift & 0xff] == n)
-		return false;
-	for (size_t b = 0; b < 256; b++) {
-		size_t count = at[b];
-
-		at[b] = sum;
-		sum += count;
-	}
-	for (size_t i = 0; i < n; i++)
-		to[at[from[i].key >> shift & 0xff]++] = from[i];
-	return true;
-}
-
 void ws_order_by(uint32_t *order, const int64_t *key, size_t n)
 {
 	struct item *items = NULL, *spare = NULL;
@@ -61,12 +40,24 @@ void ws_order_by(uint32_t *order, const int64_t *key, size_t n)
 		items[i].row = order[i];
 	}
 	for (unsigned shift = 0; shift < 64; shift += 8) {
-		if (radix_pass(items, spare, n, shift)) {
-			struct item *t = items;
+		/* one stable counting pass over a byte, unless all keys agree in it */
+		size_t at[256] = {0}, sum = 0;
+		struct item *from = items;
 
-			items = spare;
-			spare = t;
+		for (i = 0; i < n; i++)
+			at[from[i].key >> shift & 0xff]++;
+		if (at[from[0].key >> shift & 0xff] == n)
+			continue;
+		for (size_t b = 0; b < 256; b++) {
+			size_t count = at[b];
+
+			at[b] = sum;
+			sum += count;
 		}
+		for (i = 0; i < n; i++)
+			spare[at[from[i].key >> shift & 0xff]++] = from[i];
+		items = spare;
+		spare = from;
 	}
 	for (i = 0; i < n; i++)
 		order[i] = items[i].row;

@@ -186,42 +186,21 @@ static void sift_down(struct merge *m, size_t i)
 	}
 }
 
-static void merge_runs(struct merge *m, struct ws_spill *to)
-{
-	for (size_t i = m->nruns; i-- > 0;)
-		sift_down(m, i);
-	for (size_t n = 0; m->nruns; n++) {
-		struct run *least = &m->run[0];
-
-		/* the pages of all runs are in memory at the same time */
-		ws_spill_used(m->from, m->row_bytes);
-		ws_spill_put(to, m->row_bytes, n,
-		             (char *)m->from->data + least->row++ * m->row_bytes);
-		if (least->row == least->end)
-			*least = m->run[--m->nruns];
-		sift_down(m, 0);
-	}
-}
-
-static bool is_sorted(struct merge *m, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		ws_spill_used(m->from, m->row_bytes);
-		if (run_sorts_before(m, i, i - 1))
-			return 0;
-	}
-	return 1;
-}
-
 void ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
                    int (*compare)(const void *, const void *, void *), void *ctx)
 {
 	const size_t run_rows = n / MOST_RUNS < RUN_ROWS ? RUN_ROWS : n / MOST_RUNS + 1;
 	struct merge m = {.from = s, .row_bytes = row_bytes, .compare = compare, .ctx = ctx};
 	struct ws_spill to;
+	size_t sorted = 1;
 
 	ws_spill_flush(s);
-	if (is_sorted(&m, n))
+	for (; sorted < n; sorted++) {
+		ws_spill_used(s, row_bytes);
+		if (run_sorts_before(&m, sorted, sorted - 1))
+			break;
+	}
+	if (sorted >= n)
 		return;
 	for (size_t at = 0; at < n; at += run_rows) {
 		const size_t rows = n - at < run_rows ? n - at : run_rows;
@@ -233,7 +212,19 @@ void ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
 	if (m.nruns < 2)
 		return;
 	ws_spill_open(&to, n * row_bytes);
-	merge_runs(&m, &to);
+	for (size_t k = m.nruns; k-- > 0;)
+		sift_down(&m, k);
+	for (size_t row = 0; m.nruns; row++) {
+		struct run *least = &m.run[0];
+
+		/* the pages of all runs are in memory at the same time */
+		ws_spill_used(m.from, m.row_bytes);
+		ws_spill_put(&to, m.row_bytes, row,
+		             (char *)m.from->data + least->row++ * m.row_bytes);
+		if (least->row == least->end)
+			*least = m.run[--m.nruns];
+		sift_down(&m, 0);
+	}
 	replace(s, &to);
 	ws_spill_close(&to);
 }

@@ -24,17 +24,6 @@ static enum ws_status check_percent(const char *name, double percent, struct ws_
 	return WS_OK;
 }
 
-/* Removes --aa from the arguments. */
-static bool take_aa(int argc, char **argv)
-{
-	for (int i = 0; i < argc; i++)
-		if (!strcmp(argv[i], "--aa")) {
-			memmove(argv + i, argv + i + 1, (size_t)(argc - i - 1) * sizeof(*argv));
-			return true;
-		}
-	return false;
-}
-
 enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 {
 	struct diff_opts o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT};
@@ -76,8 +65,11 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 
 	for (int i = 0; i < argc && separator < 0; i++)
 		separator = !strcmp(argv[i], "--") ? i : -1;
-	if (take_aa(argc, argv))
-		return ws_cmd_aa(argc - 1, argv, err);
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], "--aa")) {
+			memmove(argv + i, argv + i + 1, (size_t)(argc - i - 1) * sizeof(*argv));
+			return ws_cmd_aa(argc - 1, argv, err);
+		}
 	WS_COMMAND_PARSE(&a, separator >= 0 ? separator : argc, argv, &n, err);
 	if (separator >= 0) {
 		/* options may follow the traces of B, too */

@@ -330,11 +330,13 @@ static enum ws_status update(const struct gate *g, struct ws_err *err)
 			struct ws_trace_list list = {0};
 
 			/* a profile in the folder is a run of the baseline, too */
-			if (ws_trace_list_add(&list, 1, &folder, false, NULL) == WS_OK)
-				for (size_t k = 0; k < list.n; k++)
-					if (!is_trace_name(list.path[k]))
-						ws_ui_print("warning: '%s' stays in the baseline",
-						            list.path[k]);
+			const bool is_listed =
+			        ws_trace_list_add(&list, 1, &folder, false, NULL) == WS_OK;
+
+			for (size_t k = 0; is_listed && k < list.n; k++)
+				if (!is_trace_name(list.path[k]))
+					ws_ui_print("warning: '%s' stays in the baseline",
+					            list.path[k]);
 			if (c->ncopies)
 				ws_ui_print("%s: %zu trace%s the same bytes as another; a run "
 				            "counts once",

@@ -13,17 +13,6 @@ static bool is_tree(const struct ws_table *t)
 
 /* --- columns ----------------------------------------------------------------------------- */
 
-static bool same_in_all_rows(const struct ws_table *t, size_t rows, size_t a, size_t b)
-{
-	for (size_t row = 0; row < rows; row++) {
-		const struct ws_cell *cells = ws_table_cells(t, row);
-
-		if (!ws_cell_same(&cells[a], &cells[b]))
-			return false;
-	}
-	return true;
-}
-
 /* Does a column that is shown before it say the same? */
 static bool is_double(const struct ws_view *v, size_t rows, size_t column)
 {
@@ -31,11 +20,16 @@ static bool is_double(const struct ws_view *v, size_t rows, size_t column)
 
 	for (size_t i = 0; i < v->n; i++) {
 		const size_t other = v->column[i].index;
+		bool is_same = def[other].type == def[column].type &&
+		               !strcmp(def[other].unit, def[column].unit) &&
+		               (*def[column].unit || def[other].display == def[column].display);
 
-		if (def[other].type == def[column].type &&
-		    !strcmp(def[other].unit, def[column].unit) &&
-		    (*def[column].unit || def[other].display == def[column].display) &&
-		    same_in_all_rows(v->t, rows, other, column))
+		for (size_t row = 0; row < rows && is_same; row++) {
+			const struct ws_cell *cells = ws_table_cells(v->t, row);
+
+			is_same = ws_cell_same(&cells[other], &cells[column]);
+		}
+		if (is_same)
 			return true;
 	}
 	return false;

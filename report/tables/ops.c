@@ -33,9 +33,9 @@ struct ws_ops_node {
 	int64_t dur_ns;
 	uint32_t parent; /* WS_NONE */
 	uint32_t name;
-	uint32_t cost;     /* source of its FLOPs: an operation of the framework, or a payload */
-	uint8_t children;  /* 2: more than one */
-	uint8_t kind;      /* enum ws_ops_kind */
+	uint32_t cost;    /* source of its FLOPs: an operation of the framework, or a payload */
+	uint8_t children; /* 2: more than one */
+	uint8_t kind;     /* enum ws_ops_kind */
 	bool selected;
 	bool has_captured; /* work that a CUDA graph captured in it, or in operations in it */
 };

@@ -149,43 +149,40 @@ static void add_statistics(const struct ws_model *m, struct ws_table *t,
 
 void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t)
 {
-	const struct ws_step_times *times = ws_step_times(tab->m, tab->sel);
+	const struct ws_model *m = tab->m;
+	const struct ws_step_times *times = ws_step_times(m, tab->sel);
+	const int phases = times->nmeasured ? WS_PHASES + 1 : 0; /* and the total */
+	int host_phases = phases - 1;
 
-	if (times->nmeasured) {
-		const struct ws_model *m = tab->m;
-		int last = WS_PHASES - 1;
+	/* the host's total, if a step is shorter on the host than with its device work */
+	for (size_t i = 0; i < times->nmeasured; i++)
+		if (m->steps[times->measured[i]].total_ns != times->step_ns[times->measured[i]])
+			host_phases = phases;
+	for (int phase = 0; phase < phases; phase++)
+		add_statistics(m, t, times, phase, WS_MEASURE_STEP);
+	for (int phase = 0; phase < phases; phase++)
+		add_statistics(m, t, times, phase, WS_MEASURE_GPU);
+	for (int phase = 0; phase < host_phases; phase++) {
+		if (phase != WS_PHASE_EVALUATION) {
+			add_statistics(m, t, times, phase, WS_MEASURE_WALL);
+			continue;
+		}
 
-		/* the total, if a step is shorter on the host than with its device work */
-		for (size_t i = 0; i < times->nmeasured; i++)
-			if (m->steps[times->measured[i]].total_ns !=
-			    times->step_ns[times->measured[i]])
-				last = WS_PHASES;
+		/* evaluations, in steps that are unmeasured because they contain them */
+		int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
+		struct ws_stat stat;
+		size_t n = 0;
 
-		for (int phase = 0; phase <= WS_PHASES; phase++)
-			add_statistics(m, t, times, phase, WS_MEASURE_STEP);
-		for (int phase = 0; phase <= WS_PHASES; phase++)
-			add_statistics(m, t, times, phase, WS_MEASURE_GPU);
-		for (int phase = 0; phase <= last; phase++)
-			if (phase == WS_PHASE_EVALUATION) {
-				/* Statistics of evaluations, in steps that are unmeasured because
-				 * they contain them. */
-				int64_t *ns = ws_xarray(m->nsteps + 1, sizeof(*ns));
-				struct ws_stat stat;
-				size_t n = 0;
-
-				for (size_t s = 0; s < m->nsteps; s++)
-					if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 &&
-					    !m->steps[s].unfinished && !m->steps[s].unsound)
-						ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
-				ws_stat_of(ns, n, &stat);
-				add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
-				free(ns);
-			} else {
-				add_statistics(m, t, times, phase, WS_MEASURE_WALL);
-			}
-	} else {
-		ws_table_set_not_recorded(t, NO_STEPS);
+		for (size_t s = 0; s < m->nsteps; s++)
+			if (m->steps[s].phases >> WS_PHASE_EVALUATION & 1 &&
+			    !m->steps[s].unfinished && !m->steps[s].unsound)
+				ns[n++] = m->steps[s].phase_ns[WS_PHASE_EVALUATION];
+		ws_stat_of(ns, n, &stat);
+		add_row(t, WS_PHASE_EVALUATION, WS_MEASURE_WALL, &stat);
+		free(ns);
 	}
+	if (!times->nmeasured)
+		ws_table_set_not_recorded(t, NO_STEPS);
 	note_apart(tab, t);
 	if (times->nmeasured && times->nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",

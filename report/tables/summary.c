@@ -500,28 +500,6 @@ static uint64_t group_kernels(const struct ws_group *g)
 	return g->time.n + g->without_time;
 }
 
-/* The dtypes found in the names of kernels, for a program that does not state its dtype. */
-static void add_dtypes(const struct summary_page *p)
-{
-	struct ws_ranking r;
-	char text[160] = "";
-	size_t n = 0;
-
-	ws_digest_rank(p->tab, dtype_of, &r);
-	for (size_t i = 0; i < r.n && n < TOP_DTYPES; i++) {
-		struct ws_bytes dtype = p->tab->m->texts[r.order[i].row];
-		double share = ws_stat_percent((double)r.groups[r.order[i].row].time.sum,
-		                               (double)p->tab->sel->gpu_ns);
-
-		if (!r.order[i].row || dtype.len > 24 || (n && share < LEAST_SHARE))
-			continue;
-		ws_say_add(text, sizeof(text), "%s%.*s %.1f %%", n++ ? ", " : "", (int)dtype.len,
-		           (const char *)dtype.ptr, share);
-	}
-	if (n)
-		page_words(p, "dtype of kernels, by GPU time", text);
-}
-
 /* --- what to do ------------------------------------------------------------------------------- */
 
 static void add_findings(const struct summary_page *p)
@@ -586,8 +564,28 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 
 	/* in the order of a reviewer's questions */
 	page_what_ran(&p);
-	if (!ws_model_fact(tab->m, "dtype").len)
-		add_dtypes(&p);
+	if (!ws_model_fact(tab->m, "dtype").len) {
+		/* The dtypes found in the names of kernels, for a program that does not state its
+		 * dtype. */
+		struct ws_ranking ranking;
+		char text[160] = "";
+		size_t n = 0;
+
+		ws_digest_rank(p.tab, dtype_of, &ranking);
+		for (size_t i = 0; i < ranking.n && n < TOP_DTYPES; i++) {
+			struct ws_bytes dtype = p.tab->m->texts[ranking.order[i].row];
+			double share = ws_stat_percent(
+			        (double)ranking.groups[ranking.order[i].row].time.sum,
+			        (double)p.tab->sel->gpu_ns);
+
+			if (!ranking.order[i].row || dtype.len > 24 || (n && share < LEAST_SHARE))
+				continue;
+			ws_say_add(text, sizeof(text), "%s%.*s %.1f %%", n++ ? ", " : "",
+			           (int)dtype.len, (const char *)dtype.ptr, share);
+		}
+		if (n)
+			page_words(&p, "dtype of kernels, by GPU time", text);
+	}
 	p.section = "How long a step takes";
 
 	const struct ws_step_times *times = ws_step_times(p.tab->m, p.tab->sel);

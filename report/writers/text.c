@@ -136,8 +136,8 @@ static void paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr,
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-#define HEADER_LINES    3
-#define TEXT_WIDTH      24 /* of a text in a limited line; more if there is room */
+#define HEADER_LINES 3
+#define TEXT_WIDTH   24 /* of a text in a limited line; more if there is room */
 #define NAME_LEAST \
 	20 /* minimum of the first column and of other texts, before answers are left out */
 #define TEXT_LEAST      8
@@ -402,22 +402,20 @@ static void put_cells(struct text_table *x, const struct ws_cell *cells)
 			struct ws_cell own;
 			const struct ws_cell *cell = ws_view_cell(c, cells, &own, text);
 
-			if (c->is_tree && cell->type == WS_CELL_TEXT) {
-				if (nth) {
-					put_field(x, i, "", 0);
-				} else {
-					/* the label behind its indentation */
-					char label_text[WS_VIEW_LABEL], indented[2 * WS_VIEW_LABEL];
-					struct ws_bytes label;
-					size_t depth;
+			if (c->is_tree && cell->type == WS_CELL_TEXT && nth) {
+				put_field(x, i, "", 0);
+			} else if (c->is_tree && cell->type == WS_CELL_TEXT) {
+				/* the label behind its indentation */
+				char label_text[WS_VIEW_LABEL], indented[2 * WS_VIEW_LABEL];
+				struct ws_bytes label;
+				size_t depth;
 
-					if (is_label_too_long(x, &x->columns[i], cells, label_text,
-					                      &label, &depth))
-						label = *x->columns[i].elided++;
-					memset(indented, ' ', 2 * depth);
-					memcpy(indented + 2 * depth, label.ptr, label.len);
-					put_field(x, i, indented, 2 * depth + label.len);
-				}
+				if (is_label_too_long(x, &x->columns[i], cells, label_text, &label,
+				                      &depth))
+					label = *x->columns[i].elided++;
+				memset(indented, ' ', 2 * depth);
+				memcpy(indented + 2 * depth, label.ptr, label.len);
+				put_field(x, i, indented, 2 * depth + label.len);
 			} else if (cell->type == WS_CELL_TEXT && x->wraps) {
 				/* The nth line of a wrapped text. */
 				size_t pos = 0, begin = 0, n = 0;
@@ -533,9 +531,9 @@ static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *
 
 /* --- the first screen ------------------------------------------------------------------------ */
 
-#define TREE_ROWS    8
-#define KERNEL_ROWS  6
-#define FINDING_ROWS 5
+#define TREE_ROWS      8
+#define KERNEL_ROWS    6
+#define FINDING_ROWS   5
 #define BAR_WIDTH      100 /* without a line limit */
 #define OUTLIERS_NAMED 6
 #define LEGEND_SHARE   1.0 /* percent: smaller segments have no label below the bar */
@@ -1017,11 +1015,12 @@ struct page_line {
 	               */
 };
 
-/* Does the text contain the item, up to a cut or an addition of the short name? */
-static bool is_longer(const struct ws_cell *text, const struct ws_cell *item)
+static struct page_line look_at_line(const struct page_section *s, const struct ws_cell *cells)
 {
 	static const char *const ends[] = {"…", "<", " [", " #"};
-	size_t len = ws_cell_text(item).len;
+	const struct ws_cell *text = &cells[s->columns.text], *item = &cells[s->columns.item];
+	size_t len = ws_cell_text(item).len; /* up to a cut or an addition of the short name */
+	struct page_line line = {0};
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends) && len; i++) {
 		const char *end = memmem(item->text.ptr, len, ends[i], strlen(ends[i]));
@@ -1029,17 +1028,10 @@ static bool is_longer(const struct ws_cell *text, const struct ws_cell *item)
 		if (end)
 			len = (size_t)(end - item->text.ptr);
 	}
-	return len && text->type == WS_CELL_TEXT &&
-	       memmem(text->text.ptr, text->text.len, item->text.ptr, len) != NULL;
-}
-
-static struct page_line look_at_line(const struct page_section *s, const struct ws_cell *cells)
-{
-	struct page_line line = {0, is_longer(&cells[s->columns.text], &cells[s->columns.item])};
-
 	for (size_t i = 0; i < s->t->def->ncolumns; i++)
 		line.has_number |= cells[i].type == WS_CELL_INT || cells[i].type == WS_CELL_REAL;
-	line.is_name &= line.has_number;
+	line.is_name = line.has_number && len && text->type == WS_CELL_TEXT &&
+	               memmem(text->text.ptr, text->text.len, item->text.ptr, len) != NULL;
 	return line;
 }
 

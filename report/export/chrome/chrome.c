@@ -251,19 +251,18 @@ struct subtracks {
 	uint32_t n;
 };
 
-static bool fits(struct subtrack *l, const struct ws_chrome_slice *s, int alone)
-{
-	while (l->depth && l->open_ns[l->depth - 1] <= s->start_ns)
-		l->depth--;
-	return !l->depth || (!alone && l->open_ns[l->depth - 1] >= s->end_ns);
-}
-
 static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int alone)
 {
 	uint32_t i = 0;
 
-	while (i < subtracks->n && !fits(&subtracks->subtrack[i], s, alone))
-		i++;
+	for (; i < subtracks->n; i++) {
+		struct subtrack *l = &subtracks->subtrack[i];
+
+		while (l->depth && l->open_ns[l->depth - 1] <= s->start_ns)
+			l->depth--;
+		if (!l->depth || (!alone && l->open_ns[l->depth - 1] >= s->end_ns))
+			break;
+	}
 	if (i == MAX_SUBTRACKS)
 		i--;
 	else if (i == subtracks->n)

@@ -43,7 +43,7 @@ struct ws_nsys_out {
 	struct ws_err err;
 	sqlite3_stmt *table[WS_NSYS_TABLES]; /* statements that insert a row; NULL: the table does
 	                                        not exist yet */
-	unsigned ncolumns[WS_NSYS_TABLES]; /* of those */
+	unsigned ncolumns[WS_NSYS_TABLES];   /* of those */
 	int64_t rows[WS_NSYS_TABLES];
 	struct ws_nsys_value value[WS_NSYS_COLUMNS]; /* values of unfinished rows */
 
@@ -759,26 +759,21 @@ static void set_kernel(const struct table *t, const struct ws_row_kernel *row)
 	SET_KNOWN(KERNEL_mangledName, names->mangled);
 }
 
-/* Does the table of Nsight Systems have a place for the row? Failures and pools are only in our own
- * table. */
-static bool has_place(const struct table *t, const void *row)
-{
-	const struct ws_row_memory *memory = row;
-
-	if (t->kind == WS_KIND_MEMORY)
-		return memory->op == WS_MEMORY_OP_ALLOC || memory->op == WS_MEMORY_OP_FREE;
-	if (ws_export_has_time(t->kind, row))
-		return true;
-	t->o->stats->without_time++;
-	return false;
-}
-
 static void put_row(void *ctx, const void *row)
 {
 	const struct table *t = ctx;
 
-	if (!has_place(t, row))
+	/* failures and pools of memory have no place in a table of Nsight Systems, only in our own
+	 */
+	if (t->kind == WS_KIND_MEMORY) {
+		const uint64_t op = ((const struct ws_row_memory *)row)->op;
+
+		if (op != WS_MEMORY_OP_ALLOC && op != WS_MEMORY_OP_FREE)
+			return;
+	} else if (!ws_export_has_time(t->kind, row)) {
+		t->o->stats->without_time++;
 		return;
+	}
 	set_fields(t, t->kind, row);
 	/* Sets columns that are not fields of the record. */
 	const struct ws_row_memcpy *copy = row;

@@ -197,7 +197,7 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 				fputs("</li>\n", f);
 			}
 			fputs("</ul>\n", f);
-			}
+		}
 		if (page->nfindings || page->no_finding)
 			put_element(f, "h2", NULL, "What to do");
 		if (page->no_finding)

@@ -610,7 +610,8 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	lxw_chart *chart = new_chart(x, LXW_CHART_BAR_STACKED, of->title);
 	unsigned rows = 4 + (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST
 	                                                   : 2 * (unsigned)icicle->levels);
-	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, one row per level",
+	ws__xlsx_text(x, sheet, row, FRONT_DATA,
+	              "Cells of the icicle: % of time, one row per level",
 	              x->styles[WS_XLSX_SOURCE]);
 	for (size_t nth = 0; nth < slots; nth++) {
 		/* The nth slot of every level is a series: its boxes in their colours, its gaps
