@@ -1273,33 +1273,6 @@ static enum work work_of(const struct event *e, bool *is_call)
 	                          : NO_WORK;
 }
 
-static void on_xla(struct ws_pytorch *p, const struct event *e)
-{
-	static const enum arg args[WS_XLA_NSTATS] = {
-	        [WS_XLA_CORRELATION] = WS_ARG_XLA_CORRELATION,
-	        [WS_XLA_CONTEXT] = WS_ARG_XLA_CONTEXT,
-	        [WS_XLA_KERNEL] = WS_ARG_XLA_KERNEL,
-	        [WS_XLA_COPY] = WS_ARG_XLA_COPY,
-	        [WS_XLA_FILL] = WS_ARG_XLA_FILL,
-	        [WS_XLA_HLO_OP] = WS_ARG_XLA_HLO_OP,
-	        [WS_XLA_HLO_MODULE] = WS_ARG_XLA_HLO_MODULE,
-	        [WS_XLA_PATH] = WS_ARG_NAME,
-	        [WS_XLA_TF_OP] = WS_ARG_XLA_TF_OP,
-	        [WS_XLA_STEP] = WS_ARG_XLA_STEP,
-	};
-	struct ws_xla_event x = {.plane = u64_of(&e->pid), .line = u64_of(&e->tid)};
-
-	if (!time_of(p, &e->ts, &x.start_ns) || !ws_json_scaled(&e->dur, 3, &x.dur_ns)) {
-		p->out->lost[WS_LOST_import_bad_time]++;
-		return;
-	}
-	x.name = ws_json_text(&e->name, &p->scratch);
-	for (unsigned i = 0; i < WS_XLA_NSTATS; i++)
-		if (e->arg[args[i]].type != WS_JSON_ABSENT)
-			x.stat[i] = (struct ws_bytes){e->arg[args[i]].text, e->arg[args[i]].len};
-	ws_xla_add(&p->xla, &x);
-}
-
 static void on_event(struct ws_pytorch *p, const struct event *e)
 {
 	enum work work;
@@ -1309,7 +1282,31 @@ static void on_event(struct ws_pytorch *p, const struct event *e)
 	switch (e->ph.len == 1 ? e->ph.text[0] : 0) {
 	case 'X':
 		if (p->is_xla) {
-			on_xla(p, e);
+			static const enum arg args[WS_XLA_NSTATS] = {
+			        [WS_XLA_CORRELATION] = WS_ARG_XLA_CORRELATION,
+			        [WS_XLA_CONTEXT] = WS_ARG_XLA_CONTEXT,
+			        [WS_XLA_KERNEL] = WS_ARG_XLA_KERNEL,
+			        [WS_XLA_COPY] = WS_ARG_XLA_COPY,
+			        [WS_XLA_FILL] = WS_ARG_XLA_FILL,
+			        [WS_XLA_HLO_OP] = WS_ARG_XLA_HLO_OP,
+			        [WS_XLA_HLO_MODULE] = WS_ARG_XLA_HLO_MODULE,
+			        [WS_XLA_PATH] = WS_ARG_NAME,
+			        [WS_XLA_TF_OP] = WS_ARG_XLA_TF_OP,
+			        [WS_XLA_STEP] = WS_ARG_XLA_STEP,
+			};
+			struct ws_xla_event x = {.plane = u64_of(&e->pid), .line = u64_of(&e->tid)};
+
+			if (!time_of(p, &e->ts, &x.start_ns) ||
+			    !ws_json_scaled(&e->dur, 3, &x.dur_ns)) {
+				p->out->lost[WS_LOST_import_bad_time]++;
+				break;
+			}
+			x.name = ws_json_text(&e->name, &p->scratch);
+			for (unsigned i = 0; i < WS_XLA_NSTATS; i++)
+				if (e->arg[args[i]].type != WS_JSON_ABSENT)
+					x.stat[i] = (struct ws_bytes){e->arg[args[i]].text,
+					                              e->arg[args[i]].len};
+			ws_xla_add(&p->xla, &x);
 			break;
 		}
 		has_id = ARG_U64(e, CORRELATION) != 0;
@@ -1815,31 +1812,6 @@ static enum ws_status read_events(struct ws_pytorch *p, int *ended, struct ws_er
 
 /* --- the top level --- */
 
-/* Searches the key traceEvents from pos on. The metadata before it is invalid JSON, as users add
- * their own. */
-static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_err *err)
-{
-	static const char mark[] = "\"traceEvents\"";
-	struct ws_json_reader *j = &p->text->j;
-	const size_t overlap = sizeof(mark) + 16;
-	const char *at;
-	int full = 0;
-
-	ws_import_warn(p->out, "invalid JSON at byte %llu, before the events",
-	               (unsigned long long)ws_json_stream_offset(p->text, j->pos));
-	j->pos += j->pos < j->end; /* not the same key again */
-	while (!(at = memmem(j->pos, (size_t)(j->end - j->pos), mark, sizeof(mark) - 1)) &&
-	       !j->complete) {
-		const char *keep = (size_t)(j->end - j->pos) > overlap ? j->end - overlap : j->pos;
-
-		WS_FORWARD(ws_json_stream_fill(p->text, keep, &full, err));
-	}
-	*found = at != NULL;
-	if (at)
-		j->pos = at;
-	return WS_OK;
-}
-
 /* Read the value of a member of the top level; name: NULL if the member is not used. */
 static enum ws_status member_value(struct ws_pytorch *p, const char *name, enum ws_json_result *r,
                                    int *ended, struct ws_err *err)
@@ -1869,8 +1841,11 @@ static enum ws_status members(struct ws_pytorch *p, struct ws_err *err)
 {
 	struct ws_json_value v;
 	enum ws_json_result r;
-	const char *from;
-	int ended = 0, found;
+	static const char mark[] = "\"traceEvents\"";
+	const size_t overlap = sizeof(mark) + 16;
+	struct ws_json_reader *j = &p->text->j;
+	const char *from, *at;
+	int ended = 0, full = 0;
 
 	while (!ended) {
 		WS_FORWARD(attempt(p, next_member, &v, &r, &from, err));
@@ -1886,8 +1861,21 @@ static enum ws_status members(struct ws_pytorch *p, struct ws_err *err)
 		}
 		if (p->has_events)
 			return count_rest(p, "invalid JSON after the events", err);
-		WS_FORWARD(find_events(p, &found, err));
-		ended = !found;
+		/* The metadata before the events is invalid JSON, as users add their own: search
+		 * the key traceEvents from here on. */
+		ws_import_warn(p->out, "invalid JSON at byte %llu, before the events",
+		               (unsigned long long)ws_json_stream_offset(p->text, j->pos));
+		j->pos += j->pos < j->end; /* not the same key again */
+		while (!(at = memmem(j->pos, (size_t)(j->end - j->pos), mark, sizeof(mark) - 1)) &&
+		       !j->complete) {
+			const char *keep =
+			        (size_t)(j->end - j->pos) > overlap ? j->end - overlap : j->pos;
+
+			WS_FORWARD(ws_json_stream_fill(p->text, keep, &full, err));
+		}
+		ended = !at;
+		if (at)
+			j->pos = at;
 	}
 	return WS_OK;
 }
