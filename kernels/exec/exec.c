@@ -346,23 +346,6 @@ static void init_item(void *arg, int64_t item)
 	                end - first);
 }
 
-static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, struct ws_pool *pool,
-                                  uint64_t seed, struct init_chunk *c, struct ws_err *err)
-{
-	size_t element_bytes = ws_dtype_size(t->dtype);
-
-	ws_first_values(t, seed, &c->rule);
-	for (c->first = 0; c->first < t->count; c->first += INIT_CHUNK) {
-		c->count = t->count - c->first < INIT_CHUNK ? t->count - c->first : INIT_CHUNK;
-		ws_pool_run(pool, (c->count + INIT_GRAIN - 1) / INIT_GRAIN, init_item, c);
-		WS_FORWARD(exec->backend->ops->upload(exec->backend, t->data,
-		                                      (uint64_t)c->first * element_bytes,
-		                                      c->encoded,
-		                                      (uint64_t)c->count * element_bytes, err));
-	}
-	return WS_OK;
-}
-
 enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t seed,
                             struct ws_err *err)
 {
@@ -377,8 +360,23 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 		if (memory_is_transient(t))
 			continue;
 		set_alive(exec, t, true);
-		if (t->init.kind != WS_INIT_NONE)
-			status = init_tensor(exec, t, pool, seed, &chunk, err);
+		if (t->init.kind == WS_INIT_NONE)
+			continue;
+		ws_first_values(t, seed, &chunk.rule);
+		for (chunk.first = 0; chunk.first < t->count && status == WS_OK;
+		     chunk.first += INIT_CHUNK) {
+			const uint64_t element_bytes = ws_dtype_size(t->dtype);
+			const int64_t left = t->count - chunk.first;
+
+			chunk.count = left < INIT_CHUNK ? left : INIT_CHUNK;
+			ws_pool_run(pool, (chunk.count + INIT_GRAIN - 1) / INIT_GRAIN, init_item,
+			            &chunk);
+			status = exec->backend->ops->upload(exec->backend, t->data,
+			                                    (uint64_t)chunk.first * element_bytes,
+			                                    chunk.encoded,
+			                                    (uint64_t)chunk.count * element_bytes,
+			                                    err);
+		}
 	}
 	emit_memory(exec);
 	free(chunk.values);

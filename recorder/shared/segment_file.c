@@ -210,16 +210,6 @@ void ws_segment_file_unlink(const char *path)
 		unlink_own(copy);
 }
 
-/* Whether on this file system a page written once can be written again even when the disk is
- * full. */
-static bool keeps_room(int fd)
-{
-	struct statfs fs;
-
-	return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == EXT4_SUPER_MAGIC ||
-	                             fs.f_type == XFS_SUPER_MAGIC);
-}
-
 #define LEAST_DEFS (UINT64_C(1) << 20)
 #define LEAST_SLOT (UINT64_C(64) << 10)
 
@@ -259,11 +249,16 @@ static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_s
 {
 	uint64_t whole, limit = UINT64_MAX;
 	struct rlimit r;
+	struct statfs fs;
 	char *begin;
 	int error;
 
-	/* for zero bytes: only tests whether the system supports it */
-	opts->grows = keeps_room(fd) && !ws_seg_populate_pages(NULL, 0);
+	/* It can grow if a page written once can be written again even when the disk is full, and
+	 * the system supports it, which a call for zero bytes tests. */
+	opts->grows = !fstatfs(fd, &fs) &&
+	              (fs.f_type == TMPFS_MAGIC || fs.f_type == EXT4_SUPER_MAGIC ||
+	               fs.f_type == XFS_SUPER_MAGIC) &&
+	              !ws_seg_populate_pages(NULL, 0);
 	if (!opts->grows && opts->reserved_thread_buffers)
 		opts->thread_buffers = opts->reserved_thread_buffers;
 	if (!opts->grows && opts->reserved_ring_size)
