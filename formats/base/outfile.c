@@ -461,36 +461,6 @@ static int move(int from, const char *name, int to)
 	return ws_name_move(from, name, to, name, WS_NAME_REPLACE);
 }
 
-/* Remove old files from the replaced folder, move all others to the new one, and remove it. */
-static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *err)
-{
-	const struct ws_outfolder_level *level = &f->levels[f->depth - 1];
-	const struct ws_outfile_unfinished *u = level->made;
-	enum ws_status status = WS_OK;
-	char **names;
-	int n = ws_folder_names(level->before, &names);
-
-	WS_FAIL_IF(n < 0, err, IO_WRITE, "cannot read the folder of before of '%s': %s",
-	           level->path, strerror(errno));
-	for (int i = 0; i < n; free(names[i++])) {
-		const char *name = names[i];
-
-		if (f->is_old(name) && !ws_name_remove(level->before, name, false))
-			continue;
-		if (move(level->before, name, level->fd) && status == WS_OK)
-			status = WS_FAIL(err, IO_WRITE,
-			                 "'%s' is new, but '%s' of before stays in '%s' beside "
-			                 "it: %s",
-			                 level->path, name, u->temp, strerror(errno));
-	}
-	free(names);
-	if (status == WS_OK && ws_name_remove(u->folder, u->temp, true))
-		status = WS_FAIL(err, IO_WRITE,
-		                 "'%s' is new, but that of before stays as '%s' beside it: %s",
-		                 level->path, u->temp, strerror(errno));
-	return status;
-}
-
 /* --- the end --- */
 
 static void release_folder(struct ws_outfolder *f, bool is_abandoned)
@@ -550,8 +520,37 @@ enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err)
 		ws_outfolder_abandon(f);
 		return status;
 	}
-	if (f->depth && f->levels[f->depth - 1].before >= 0)
-		status = empty_before(f, err);
+	/* remove old files from the replaced folder, move all others to the new one, and remove it
+	 */
+	if (f->depth && f->levels[f->depth - 1].before >= 0) {
+		const struct ws_outfolder_level *level = &f->levels[f->depth - 1];
+		const struct ws_outfile_unfinished *u = level->made;
+		char **names;
+		int n = ws_folder_names(level->before, &names);
+
+		if (n < 0)
+			status = WS_FAIL(err, IO_WRITE,
+			                 "cannot read the folder of before of '%s': %s",
+			                 level->path, strerror(errno));
+		for (int i = 0; i < n; free(names[i++])) {
+			const char *name = names[i];
+
+			if (f->is_old(name) && !ws_name_remove(level->before, name, false))
+				continue;
+			if (move(level->before, name, level->fd) && status == WS_OK)
+				status = WS_FAIL(err, IO_WRITE,
+				                 "'%s' is new, but '%s' of before stays in '%s' "
+				                 "beside it: %s",
+				                 level->path, name, u->temp, strerror(errno));
+		}
+		if (n >= 0)
+			free(names);
+		if (status == WS_OK && ws_name_remove(u->folder, u->temp, true))
+			status = WS_FAIL(
+			        err, IO_WRITE,
+			        "'%s' is new, but that of before stays as '%s' beside it: %s",
+			        level->path, u->temp, strerror(errno));
+	}
 	release_folder(f, false);
 	return status;
 }

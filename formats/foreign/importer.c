@@ -358,21 +358,6 @@ static void pop(struct ws_import_nest *n)
 		event(n->out, top, WS_NVTX_POP, top->end_ns, top->thread, 0);
 }
 
-/* Whether the same range is already around it, equal except for its position in the file. */
-static bool is_twice(const struct ws_import_nest *n, const struct ws_import_range *r)
-{
-	for (size_t i = n->depth; i-- > 0;) {
-		const struct ws_import_range *around = &n->stack[i];
-
-		if (around->start_ns != r->start_ns || around->end_ns != r->end_ns)
-			return false;
-		if (around->name == r->name && around->category == r->category &&
-		    around->color == r->color && around->payload == r->payload)
-			return true;
-	}
-	return false;
-}
-
 void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r)
 {
 	const struct ws_import_range *top;
@@ -389,9 +374,17 @@ void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *
 		ws_import_start_end(n->out, r, r->thread, true);
 		return;
 	}
-	if (is_twice(n, r)) {
-		n->out->lost[WS_LOST_import_duplicate]++;
-		return;
+	/* is the same range already around it, equal except for its position in the file? */
+	for (size_t i = n->depth; i-- > 0;) {
+		const struct ws_import_range *around = &n->stack[i];
+
+		if (around->start_ns != r->start_ns || around->end_ns != r->end_ns)
+			break;
+		if (around->name == r->name && around->category == r->category &&
+		    around->color == r->color && around->payload == r->payload) {
+			n->out->lost[WS_LOST_import_duplicate]++;
+			return;
+		}
 	}
 	WS_GROW(n->stack, n->depth + 1, n->capacity);
 	n->stack[n->depth++] = *r;

@@ -206,25 +206,6 @@ const char *ws_import_cure(const char *path)
 /* Higher than a recorder's, for a few percent of size: an import has the time. */
 #define ZSTD_LEVEL 9
 
-/* A message that names the kind of file is of more use than an empty report. */
-static enum ws_status refuse_empty(const struct ws_importer *importer,
-                                   const struct ws_import_stats *s, struct ws_err *err)
-{
-	uint64_t lost = 0;
-	char seems[256];
-
-	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
-		lost += s->losses[i].is_summed ? s->losses[i].count : 0;
-	if (lost > s->events / 2)
-		snprintf(seems, sizeof(seems),
-		         "%llu of its %llu records cannot be read. It seems to be damaged: export "
-		         "or copy it again",
-		         (unsigned long long)lost, (unsigned long long)s->events);
-	else
-		importer->empty(s, seems, sizeof(seems));
-	return WS_FAIL(err, CORRUPT, "it has nothing to import: %s", seems);
-}
-
 /* Imports into the open file. out_path is for messages only. */
 static enum ws_status import_to(const struct ws_importer *importer, const char *path, int fd,
                                 const char *out_path, const struct ws_import_opts *opts,
@@ -255,8 +236,22 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 	WS_THEN(status, ws_trace_writer_close(w, err));
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
 		nevents += stats->rows[events[i]];
-	if (status == WS_OK && !nevents)
-		status = refuse_empty(importer, stats, err);
+	if (status == WS_OK && !nevents) {
+		uint64_t lost = 0;
+		char seems[256];
+
+		/* a message that names the kind of file is of more use than an empty report */
+		for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
+			lost += stats->losses[i].is_summed ? stats->losses[i].count : 0;
+		if (lost > stats->events / 2)
+			snprintf(seems, sizeof(seems),
+			         "%llu of its %llu records cannot be read. It seems to be damaged: "
+			         "export or copy it again",
+			         (unsigned long long)lost, (unsigned long long)stats->events);
+		else
+			importer->empty(stats, seems, sizeof(seems));
+		status = WS_FAIL(err, CORRUPT, "it has nothing to import: %s", seems);
+	}
 	ws_import_out_free(&o);
 	ws_trace_writer_free(w);
 	if (status != WS_OK)

@@ -195,28 +195,6 @@ void ws_import_nsys_harden(sqlite3 *db)
 	sqlite3_exec(db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
 }
 
-/* Refuse a database beside which a stopped writer left files that hold part of the content. */
-static enum ws_status refuse_unfinished(sqlite3 *db, struct ws_err *err)
-{
-	const char *name = sqlite3_db_filename(db, "main");
-	const char *beside[] = {sqlite3_filename_wal(name), sqlite3_filename_journal(name)};
-
-	for (size_t i = 0; i < sizeof(beside) / sizeof(*beside); i++) {
-		FILE *f = beside[i] ? fopen(beside[i], "rb") : NULL;
-		int first = f ? getc(f) : EOF;
-
-		if (f)
-			fclose(f);
-		/* one that was emptied, or whose header is zero, holds nothing */
-		WS_FAIL_IF(first != EOF && first != 0, err, CORRUPT,
-		           "%s beside it holds changes that are not in the database yet. Close "
-		           "the program that writes it, then run: sqlite3 FILE 'PRAGMA "
-		           "wal_checkpoint(TRUNCATE)'",
-		           beside[i]);
-	}
-	return WS_OK;
-}
-
 static int count_work(void *ctx)
 {
 	struct ws_nsys *n = ctx;
@@ -1347,7 +1325,25 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 		status = WS_FAIL(err, IO_READ, "cannot open the database: %s",
 		                 db ? sqlite3_errmsg(db) : "no memory");
 	sqlite3_free(uri);
-	WS_THEN(status, refuse_unfinished(db, err));
+	/* refuse a database beside which a stopped writer left files that hold part of the content
+	 */
+	for (int i = 0; i < 2 && status == WS_OK; i++) {
+		const char *name = sqlite3_db_filename(db, "main");
+		const char *beside =
+		        i ? sqlite3_filename_journal(name) : sqlite3_filename_wal(name);
+		FILE *f = beside ? fopen(beside, "rb") : NULL;
+		int first = f ? getc(f) : EOF;
+
+		if (f)
+			fclose(f);
+		/* one that was emptied, or whose header is zero, holds nothing */
+		if (first != EOF && first != 0)
+			status = WS_FAIL(err, CORRUPT,
+			                 "%s beside it holds changes that are not in the database "
+			                 "yet. Close the program that writes it, then run: sqlite3 "
+			                 "FILE 'PRAGMA wal_checkpoint(TRUNCATE)'",
+			                 beside);
+	}
 	if (status == WS_OK) {
 		ws_import_nsys_harden(db);
 		status = ws_import_nsys(o, db, clock, err);

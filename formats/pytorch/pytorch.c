@@ -1036,29 +1036,6 @@ static int compare_external(const void *a, const void *b)
 	return 0;
 }
 
-/*
- * Connect the calls and the work of one External id and one kind of work. If there are as many
- * calls as pieces of work, and the work is on one stream, they match in their order. Else only the
- * work's operation is known, not its call.
- */
-static void link_group(struct deferred *const *group, size_t n, uint64_t *made, uint64_t *found)
-{
-	size_t calls = 0;
-	bool pairs;
-
-	while (calls < n && group[calls]->is_call)
-		calls++;
-	pairs = calls * 2 == n;
-	for (size_t i = calls; i < n; i++)
-		pairs &= group[i]->row == group[calls]->row;
-	for (size_t i = calls; i < n; i++) {
-		group[i]->correlation = (*made)++;
-		if (pairs)
-			group[i - calls]->correlation = group[i]->correlation;
-	}
-	*found += pairs ? calls : 0;
-}
-
 static void find_ids(struct ws_pytorch *p)
 {
 	uint64_t by_arrow = 0, by_external_id = 0;
@@ -1097,10 +1074,28 @@ static void find_ids(struct ws_pytorch *p)
 			some[n++] = &p->deferred[j];
 	ws_sort(some, n, sizeof(*some), compare_external);
 	for (size_t from = 0, to; from < n; from = to) {
+		struct deferred *const *group = some + from;
+		size_t size, calls = 0;
+		bool pairs;
+
 		for (to = from + 1; to < n && some[to]->external_id == some[from]->external_id &&
 		                    some[to]->work == some[from]->work;)
 			to++;
-		link_group(some + from, to - from, &made, &by_external_id);
+		size = to - from;
+		/* Connect the calls and the work of one External id and one kind of work. If there
+		 * are as many calls as pieces of work, and the work is on one stream, they match in
+		 * their order. Else only the work's operation is known, not its call. */
+		while (calls < size && group[calls]->is_call)
+			calls++;
+		pairs = calls * 2 == size;
+		for (size_t i = calls; i < size; i++)
+			pairs &= group[i]->row == group[calls]->row;
+		for (size_t i = calls; i < size; i++) {
+			group[i]->correlation = made++;
+			if (pairs)
+				group[i - calls]->correlation = group[i]->correlation;
+		}
+		by_external_id += pairs ? calls : 0;
 	}
 	free(some);
 	ws_import_warn(p->out,
@@ -1133,28 +1128,6 @@ static bool ends(const struct ws_pytorch *p, const struct deferred *begin,
 	                                  text + end->text + end->name, end->name_len));
 }
 
-/* The place of the begin that an end closes, plus 1; 0: none. At one moment ranges end before
- * others begin: an end with a name closes an earlier begin of it if there is one, else the
- * innermost. */
-static size_t closed_by(const struct ws_pytorch *p, struct deferred *const *open, size_t depth,
-                        const struct deferred *end)
-{
-	size_t found = 0;
-
-	for (size_t at = depth; at; at--) {
-		const struct deferred *begin = open[at - 1];
-
-		if (begin->lost_after_ns < end->time_ns || !ends(p, begin, end))
-			continue;
-		found = found ? found : at;
-		if (!end->name_len)
-			break;
-		if (begin->time_ns < end->time_ns)
-			return at;
-	}
-	return found;
-}
-
 /* The begins and ends of one row, in order of time. Begins inside a range that ended have lost
  * their ends, unless those come at the same moment; what begins or ends with it is not inside. */
 static void pair_row(struct ws_pytorch *p, struct deferred *const *event, size_t n,
@@ -1173,7 +1146,22 @@ static void pair_row(struct ws_pytorch *p, struct deferred *const *event, size_t
 			open[depth++] = event[i];
 			continue;
 		}
-		at = closed_by(p, open, depth, event[i]);
+		/* The place of the begin that it closes, plus 1; 0: none. At one moment ranges end
+		 * before others begin: an end with a name closes an earlier begin of it if there is
+		 * one, else the innermost. */
+		at = 0;
+		for (size_t k = depth; k; k--) {
+			begin = open[k - 1];
+			if (begin->lost_after_ns < now_ns || !ends(p, begin, event[i]))
+				continue;
+			at = at ? at : k;
+			if (!event[i]->name_len)
+				break;
+			if (begin->time_ns < now_ns) {
+				at = k;
+				break;
+			}
+		}
 		if (!at) {
 			p->out->lost[WS_LOST_import_end_without_begin]++;
 			continue;
@@ -1273,33 +1261,6 @@ static enum work work_of(const struct event *e, bool *is_call)
 	                          : NO_WORK;
 }
 
-static void on_xla(struct ws_pytorch *p, const struct event *e)
-{
-	static const enum arg args[WS_XLA_NSTATS] = {
-	        [WS_XLA_CORRELATION] = WS_ARG_XLA_CORRELATION,
-	        [WS_XLA_CONTEXT] = WS_ARG_XLA_CONTEXT,
-	        [WS_XLA_KERNEL] = WS_ARG_XLA_KERNEL,
-	        [WS_XLA_COPY] = WS_ARG_XLA_COPY,
-	        [WS_XLA_FILL] = WS_ARG_XLA_FILL,
-	        [WS_XLA_HLO_OP] = WS_ARG_XLA_HLO_OP,
-	        [WS_XLA_HLO_MODULE] = WS_ARG_XLA_HLO_MODULE,
-	        [WS_XLA_PATH] = WS_ARG_NAME,
-	        [WS_XLA_TF_OP] = WS_ARG_XLA_TF_OP,
-	        [WS_XLA_STEP] = WS_ARG_XLA_STEP,
-	};
-	struct ws_xla_event x = {.plane = u64_of(&e->pid), .line = u64_of(&e->tid)};
-
-	if (!time_of(p, &e->ts, &x.start_ns) || !ws_json_scaled(&e->dur, 3, &x.dur_ns)) {
-		p->out->lost[WS_LOST_import_bad_time]++;
-		return;
-	}
-	x.name = ws_json_text(&e->name, &p->scratch);
-	for (unsigned i = 0; i < WS_XLA_NSTATS; i++)
-		if (e->arg[args[i]].type != WS_JSON_ABSENT)
-			x.stat[i] = (struct ws_bytes){e->arg[args[i]].text, e->arg[args[i]].len};
-	ws_xla_add(&p->xla, &x);
-}
-
 static void on_event(struct ws_pytorch *p, const struct event *e)
 {
 	enum work work;
@@ -1309,7 +1270,31 @@ static void on_event(struct ws_pytorch *p, const struct event *e)
 	switch (e->ph.len == 1 ? e->ph.text[0] : 0) {
 	case 'X':
 		if (p->is_xla) {
-			on_xla(p, e);
+			static const enum arg args[WS_XLA_NSTATS] = {
+			        [WS_XLA_CORRELATION] = WS_ARG_XLA_CORRELATION,
+			        [WS_XLA_CONTEXT] = WS_ARG_XLA_CONTEXT,
+			        [WS_XLA_KERNEL] = WS_ARG_XLA_KERNEL,
+			        [WS_XLA_COPY] = WS_ARG_XLA_COPY,
+			        [WS_XLA_FILL] = WS_ARG_XLA_FILL,
+			        [WS_XLA_HLO_OP] = WS_ARG_XLA_HLO_OP,
+			        [WS_XLA_HLO_MODULE] = WS_ARG_XLA_HLO_MODULE,
+			        [WS_XLA_PATH] = WS_ARG_NAME,
+			        [WS_XLA_TF_OP] = WS_ARG_XLA_TF_OP,
+			        [WS_XLA_STEP] = WS_ARG_XLA_STEP,
+			};
+			struct ws_xla_event x = {.plane = u64_of(&e->pid), .line = u64_of(&e->tid)};
+
+			if (!time_of(p, &e->ts, &x.start_ns) ||
+			    !ws_json_scaled(&e->dur, 3, &x.dur_ns)) {
+				p->out->lost[WS_LOST_import_bad_time]++;
+				break;
+			}
+			x.name = ws_json_text(&e->name, &p->scratch);
+			for (unsigned i = 0; i < WS_XLA_NSTATS; i++)
+				if (e->arg[args[i]].type != WS_JSON_ABSENT)
+					x.stat[i] = (struct ws_bytes){e->arg[args[i]].text,
+					                              e->arg[args[i]].len};
+			ws_xla_add(&p->xla, &x);
 			break;
 		}
 		has_id = ARG_U64(e, CORRELATION) != 0;
@@ -1717,32 +1702,6 @@ static const char *event_begin(const char *p, const char *end, const char **last
 	return NULL;
 }
 
-/* Skips the unreadable event that began at `from`, and events merged with it, up to the probable
- * begin of the next one. */
-static enum ws_status resume(struct ws_pytorch *p, const char *from, int *ended, struct ws_err *err)
-{
-	struct ws_json_reader *j = &p->text->j;
-	uint64_t lost = 0, place = ws_json_stream_offset(p->text, from);
-	const char *look = from, *next, *last = from;
-	int full = 0;
-
-	for (;;) {
-		next = event_begin(look, j->end, &last);
-		lost += count_phases(look, next ? next : last);
-		if (next || j->complete)
-			break;
-		WS_FORWARD(ws_json_stream_fill(p->text, last, &full, err));
-		look = j->pos;
-	}
-	j->pos = next ? next : j->end;
-	*ended = !next;
-	ws_import_lose(p->out, WS_LOST_import_unreadable, lost ? lost : 1);
-	if (p->unreadable++ == 0)
-		ws_import_warn(p->out, "invalid JSON at byte %llu: continuing with the next event",
-		               (unsigned long long)place);
-	return WS_OK;
-}
-
 /* Count the events in the rest of the text, which cannot be read: a second document in the file, or
  * text after a surplus bracket. */
 static enum ws_status count_rest(struct ws_pytorch *p, const char *what, struct ws_err *err)
@@ -1790,9 +1749,11 @@ static enum ws_status expect_end(struct ws_pytorch *p, struct ws_err *err)
 /* Read the elements of traceEvents, from behind its '['. *ended: the text ended, too. */
 static enum ws_status read_events(struct ws_pytorch *p, int *ended, struct ws_err *err)
 {
+	struct ws_json_reader *j = &p->text->j;
 	struct event e;
 	enum ws_json_result r;
 	const char *from;
+	int full = 0;
 
 	*ended = 0;
 	p->has_events = 1;
@@ -1803,8 +1764,28 @@ static enum ws_status read_events(struct ws_pytorch *p, int *ended, struct ws_er
 		if (r == WS_JSON_OK) {
 			on_event(p, &e);
 		} else if (r == WS_JSON_BAD || !p->text->j.complete) {
-			/* an event larger than the largest window is skipped, too */
-			WS_FORWARD(resume(p, from, ended, err));
+			/* Skip the unreadable event that began at `from`, and events merged with
+			 * it, up to the probable begin of the next one. An event larger than the
+			 * largest window is skipped, too. */
+			uint64_t lost = 0, place = ws_json_stream_offset(p->text, from);
+			const char *look = from, *last = from, *next;
+
+			for (;;) {
+				next = event_begin(look, j->end, &last);
+				lost += count_phases(look, next ? next : last);
+				if (next || j->complete)
+					break;
+				WS_FORWARD(ws_json_stream_fill(p->text, last, &full, err));
+				look = j->pos;
+			}
+			j->pos = next ? next : j->end;
+			*ended = !next;
+			ws_import_lose(p->out, WS_LOST_import_unreadable, lost ? lost : 1);
+			if (p->unreadable++ == 0)
+				ws_import_warn(p->out,
+				               "invalid JSON at byte %llu: continuing with the "
+				               "next event",
+				               (unsigned long long)place);
 		} else {
 			cut_off(p, count_phases(from, p->text->j.end));
 			*ended = 1;
@@ -1815,69 +1796,35 @@ static enum ws_status read_events(struct ws_pytorch *p, int *ended, struct ws_er
 
 /* --- the top level --- */
 
-/* Searches the key traceEvents from pos on. The metadata before it is invalid JSON, as users add
- * their own. */
-static enum ws_status find_events(struct ws_pytorch *p, int *found, struct ws_err *err)
-{
-	static const char mark[] = "\"traceEvents\"";
-	struct ws_json_reader *j = &p->text->j;
-	const size_t overlap = sizeof(mark) + 16;
-	const char *at;
-	int full = 0;
-
-	ws_import_warn(p->out, "invalid JSON at byte %llu, before the events",
-	               (unsigned long long)ws_json_stream_offset(p->text, j->pos));
-	j->pos += j->pos < j->end; /* not the same key again */
-	while (!(at = memmem(j->pos, (size_t)(j->end - j->pos), mark, sizeof(mark) - 1)) &&
-	       !j->complete) {
-		const char *keep = (size_t)(j->end - j->pos) > overlap ? j->end - overlap : j->pos;
-
-		WS_FORWARD(ws_json_stream_fill(p->text, keep, &full, err));
-	}
-	*found = at != NULL;
-	if (at)
-		j->pos = at;
-	return WS_OK;
-}
-
-/* Read the value of a member of the top level; name: NULL if the member is not used. */
-static enum ws_status member_value(struct ws_pytorch *p, const char *name, enum ws_json_result *r,
-                                   int *ended, struct ws_err *err)
-{
-	struct ws_json_value v;
-	const char *from;
-	char bracket;
-	int bad;
-
-	if (!name) {
-		WS_FORWARD(ws_json_stream_skip(p->text, &bad, err));
-		*r = bad ? WS_JSON_BAD : WS_JSON_OK;
-		return WS_OK;
-	}
-	if (strcmp(name, "traceEvents") == 0) {
-		WS_FORWARD(attempt(p, next_bracket, &bracket, r, &from, err));
-		return *r == WS_JSON_OK ? read_events(p, ended, err) : WS_OK;
-	}
-	WS_FORWARD(attempt(p, next_value, &v, r, &from, err));
-	if (*r == WS_JSON_OK)
-		on_metadata(p, name, &v);
-	return WS_OK;
-}
-
 /* Read the members of the top-level object, from behind its '{'. */
 static enum ws_status members(struct ws_pytorch *p, struct ws_err *err)
 {
+	static const char mark[] = "\"traceEvents\"";
+	const size_t overlap = sizeof(mark) + 16;
+	struct ws_json_reader *j = &p->text->j;
 	struct ws_json_value v;
 	enum ws_json_result r;
-	const char *from;
-	int ended = 0, found;
+	const char *from, *at, *name;
+	int ended = 0, full = 0, bad;
+	char bracket;
 
 	while (!ended) {
 		WS_FORWARD(attempt(p, next_member, &v, &r, &from, err));
 		if (r == WS_JSON_END)
 			return expect_end(p, err);
-		if (r == WS_JSON_OK)
-			WS_FORWARD(member_value(p, name_of(wanted, &v), &r, &ended, err));
+		name = r == WS_JSON_OK ? name_of(wanted, &v) : NULL;
+		if (r == WS_JSON_OK && !name) { /* the member is not used */
+			WS_FORWARD(ws_json_stream_skip(p->text, &bad, err));
+			r = bad ? WS_JSON_BAD : WS_JSON_OK;
+		} else if (name && strcmp(name, "traceEvents") == 0) {
+			WS_FORWARD(attempt(p, next_bracket, &bracket, &r, &from, err));
+			if (r == WS_JSON_OK)
+				WS_FORWARD(read_events(p, &ended, err));
+		} else if (name) {
+			WS_FORWARD(attempt(p, next_value, &v, &r, &from, err));
+			if (r == WS_JSON_OK)
+				on_metadata(p, name, &v);
+		}
 		if (r == WS_JSON_OK)
 			continue;
 		if (p->has_events && r == WS_JSON_MORE && p->text->j.complete) {
@@ -1886,8 +1833,21 @@ static enum ws_status members(struct ws_pytorch *p, struct ws_err *err)
 		}
 		if (p->has_events)
 			return count_rest(p, "invalid JSON after the events", err);
-		WS_FORWARD(find_events(p, &found, err));
-		ended = !found;
+		/* The metadata before the events is invalid JSON, as users add their own: search
+		 * the key traceEvents from here on. */
+		ws_import_warn(p->out, "invalid JSON at byte %llu, before the events",
+		               (unsigned long long)ws_json_stream_offset(p->text, j->pos));
+		j->pos += j->pos < j->end; /* not the same key again */
+		while (!(at = memmem(j->pos, (size_t)(j->end - j->pos), mark, sizeof(mark) - 1)) &&
+		       !j->complete) {
+			const char *keep =
+			        (size_t)(j->end - j->pos) > overlap ? j->end - overlap : j->pos;
+
+			WS_FORWARD(ws_json_stream_fill(p->text, keep, &full, err));
+		}
+		ended = !at;
+		if (at)
+			j->pos = at;
 	}
 	return WS_OK;
 }

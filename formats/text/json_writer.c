@@ -277,27 +277,23 @@ static const char *past_number(const char *p, const char *end)
 	return p;
 }
 
-static const char *past_string(const char *p, const char *end)
-{
-	for (p++; p < end && *p != '"'; p++) {
-		if (*p < 0x20 || *p > 0x7e)
-			return NULL;
-		if (*p != '\\')
-			continue;
-		p++;
-		/* texts with \u are not parsed and stay strings */
-		if (p == end || !memchr("\"\\/bfnrt", *p, 8))
-			return NULL;
-	}
-	return p < end ? p + 1 : NULL;
-}
-
 static const char *past_value(const char *p, const char *end, unsigned depth)
 {
 	if (p == end)
 		return NULL;
-	if (*p == '"')
-		return past_string(p, end);
+	if (*p == '"') {
+		for (p++; p < end && *p != '"'; p++) {
+			if (*p < 0x20 || *p > 0x7e)
+				return NULL;
+			if (*p != '\\')
+				continue;
+			p++;
+			/* texts with \u are not parsed and stay strings */
+			if (p == end || !memchr("\"\\/bfnrt", *p, 8))
+				return NULL;
+		}
+		return p < end ? p + 1 : NULL;
+	}
 	if (*p != '[')
 		return past_number(p, end);
 	if (depth == MAX_ARRAY_TEXT_DEPTH)

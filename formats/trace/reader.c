@@ -165,21 +165,6 @@ static void let_go_of_many(const struct ws_walk *w, size_t *begun, size_t pos)
 	*begun = pos;
 }
 
-/* The checksum of all bytes. */
-static uint64_t walk_checksum(const struct ws_walk *w)
-{
-	struct ws_checksum sum;
-	size_t begun = 0;
-
-	ws_checksum_begin(&sum);
-	for (size_t pos = 0, n; pos < w->size; pos += n) {
-		n = w->size - pos < LET_GO_BYTES ? w->size - pos : LET_GO_BYTES;
-		ws_checksum_add(&sum, w->data + pos, n);
-		let_go_of_many(w, &begun, pos + n);
-	}
-	return ws_checksum_end(&sum);
-}
-
 void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, ws_finding_fn fn,
                  void *ctx)
 {
@@ -662,16 +647,23 @@ static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool i
 {
 	struct ws_trace_reader *r = ws_xarray(1, sizeof(*r));
 	const struct ws_walk *w = &r->walk;
+	struct ws_checksum sum;
 	struct ws_column_data t;
 	uint64_t rows = 0;
 
 	ws_walk_run(&r->walk, data, size, is_map, fn, ctx);
+	ws_checksum_begin(&sum);
+	for (size_t pos = 0, n, begun = 0; pos < w->size; pos += n) {
+		n = w->size - pos < LET_GO_BYTES ? w->size - pos : LET_GO_BYTES;
+		ws_checksum_add(&sum, w->data + pos, n);
+		let_go_of_many(w, &begun, pos + n);
+	}
 	r->decoder = ws_xmalloc(sizeof(*r->decoder));
 	ws_block_decoder_init(r->decoder);
 	r->parts = ws_xmalloc((2 * w->nblocks + 1) * sizeof(*r->parts));
 	r->summary = (struct ws_trace_summary){
 	        .file_size = w->size,
-	        .file_hash = walk_checksum(w),
+	        .file_hash = ws_checksum_end(&sum),
 	        .base_ns = h->base_ns,
 	        .version_major = h->version_major,
 	        .version_minor = h->version_minor,

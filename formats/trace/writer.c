@@ -576,25 +576,6 @@ enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *e
 	return WS_OK;
 }
 
-/* Write the index, one row for each block so far, in as many blocks as that takes; then the
- * trailer. */
-static enum ws_status write_index(struct ws_trace_writer *w, struct ws_err *err)
-{
-	const uint64_t index_offset = w->sink.size;
-	struct ws_row_buf *rows = &w->pending[WS_KIND_INDEX];
-	const size_t n = w->nblocks;
-	uint8_t bytes[WS_TRAILER_BYTES];
-
-	for (size_t i = 0; i < n; i++) {
-		ws_row_buf_add(rows, &w->blocks[i]);
-		w->rows[WS_KIND_INDEX]++;
-		if (ws_row_buf_is_full(rows) || i + 1 == n)
-			WS_FORWARD(write_block(w, WS_KIND_INDEX, err));
-	}
-	ws_trailer_put(bytes, index_offset, w->sink.size + sizeof(bytes));
-	return append(&w->sink, bytes, sizeof(bytes), err);
-}
-
 enum ws_status ws_trace_writer_last_words(struct ws_trace_writer *w, const struct ws_row_loss *rows,
                                           size_t n, struct ws_err *err)
 {
@@ -609,9 +590,23 @@ enum ws_status ws_trace_writer_last_words(struct ws_trace_writer *w, const struc
 enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *err)
 {
 	enum ws_status status = ws_trace_writer_flush(w, err);
+	struct ws_row_buf *rows = &w->pending[WS_KIND_INDEX];
+	const uint64_t index_offset = w->sink.size;
+	uint8_t trailer[WS_TRAILER_BYTES];
 	struct ws_err cause;
 
-	WS_THEN(status, write_index(w, err));
+	/* the index, one row for each block so far, in as many blocks as that takes; then the
+	 * trailer */
+	for (size_t i = 0, n = w->nblocks; i < n && status == WS_OK; i++) {
+		ws_row_buf_add(rows, &w->blocks[i]);
+		w->rows[WS_KIND_INDEX]++;
+		if (ws_row_buf_is_full(rows) || i + 1 == n)
+			status = write_block(w, WS_KIND_INDEX, err);
+	}
+	if (status == WS_OK) {
+		ws_trailer_put(trailer, index_offset, w->sink.size + sizeof(trailer));
+		status = append(&w->sink, trailer, sizeof(trailer), err);
+	}
 	if (close_sink(&w->sink, &cause) != WS_OK && status == WS_OK) {
 		status = cause.status;
 		if (err)

@@ -33,24 +33,6 @@ static bool read_number(const char *path, const char *key, uint64_t *value)
 	return found;
 }
 
-/* Memory that this process may still allocate without being killed. */
-static uint64_t memory_available(void)
-{
-	uint64_t kib, limit, used, available = UINT64_MAX;
-
-	if (read_number("/proc/meminfo", "MemAvailable:", &kib))
-		available = kib * 1024;
-	/* inside a container its limit counts; "max" is no number and no limit */
-	if (read_number("/sys/fs/cgroup/memory.max", "", &limit) &&
-	    read_number("/sys/fs/cgroup/memory.current", "", &used)) {
-		uint64_t rest = limit > used ? limit - used : 0;
-
-		if (rest < available)
-			available = rest;
-	}
-	return available;
-}
-
 /* Memory that an op's kernel needs besides its operands: sums of its items, tiles. */
 static uint64_t scratch_bytes(const struct ws_cpu *cpu, const struct ws_op *op)
 {
@@ -234,11 +216,23 @@ static const struct ws_backend_ops cpu_ops = {
 struct ws_backend *ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes)
 {
 	struct ws_cpu *cpu = ws_xarray(1, sizeof(*cpu));
+	uint64_t kib, limit, used;
 
 	cpu->base.ops = &cpu_ops;
 	snprintf(cpu->base.device, sizeof(cpu->base.device), "CPU reference");
 	cpu->pool = pool;
 	cpu->base.tf32 = WS_TF32_ROUNDED;
-	cpu->base.limit_bytes = limit_bytes ? limit_bytes : memory_available();
+	cpu->base.limit_bytes = limit_bytes ? limit_bytes : UINT64_MAX;
+	/* memory that this process may still allocate without being killed */
+	if (!limit_bytes && read_number("/proc/meminfo", "MemAvailable:", &kib))
+		cpu->base.limit_bytes = kib * 1024;
+	/* inside a container its limit counts; "max" is no number and no limit */
+	if (!limit_bytes && read_number("/sys/fs/cgroup/memory.max", "", &limit) &&
+	    read_number("/sys/fs/cgroup/memory.current", "", &used)) {
+		uint64_t rest = limit > used ? limit - used : 0;
+
+		if (rest < cpu->base.limit_bytes)
+			cpu->base.limit_bytes = rest;
+	}
 	return &cpu->base;
 }

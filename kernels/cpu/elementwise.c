@@ -152,26 +152,6 @@ optimizer_loop(enum ws_sub sub, const struct ws_optimizer_factors *f, const ws_r
 	}
 }
 
-static void optimizer_tile(const struct ws_op *op, const ws_real *number, int64_t n,
-                           ws_real *const *t)
-{
-	const struct ws_optimizer_factors f = ws_optimizer_factors_of(op);
-
-	switch (op->sub) {
-	case WS_SUB_ADAMW_CS336_ALL:
-		optimizer_loop(WS_SUB_ADAMW_CS336_ALL, &f, number, n, t, true, true);
-		break;
-	case WS_SUB_ADAMW_ALL:
-		optimizer_loop(WS_SUB_ADAMW_ALL, &f, number, n, t, true, true);
-		break;
-	case WS_SUB_ADAM_ALL:
-		optimizer_loop(WS_SUB_ADAM_ALL, &f, number, n, t, true, true);
-		break;
-	default:
-		optimizer_loop(WS_SUB_SGD_ALL, &f, number, n, t, t[WS_UPDATE_M], false);
-	}
-}
-
 static void update_tile(const struct ws_op *op, const struct ws_update_row *row, int64_t offset,
                         int64_t n)
 {
@@ -190,10 +170,25 @@ static void update_tile(const struct ws_op *op, const struct ws_update_row *row,
 	a = t[WS_UPDATE_A]; /* in the place of operands that the step lacks, too */
 	b = t[WS_UPDATE_B] ? t[WS_UPDATE_B] : a;
 	c = t[WS_UPDATE_C] ? t[WS_UPDATE_C] : a;
-	if (ws_update_is_fused(op->sub))
-		optimizer_tile(op, number, n, t);
-	else
+	if (ws_update_is_fused(op->sub)) {
+		const struct ws_optimizer_factors f = ws_optimizer_factors_of(op);
+
+		switch (op->sub) {
+		case WS_SUB_ADAMW_CS336_ALL:
+			optimizer_loop(WS_SUB_ADAMW_CS336_ALL, &f, number, n, t, true, true);
+			break;
+		case WS_SUB_ADAMW_ALL:
+			optimizer_loop(WS_SUB_ADAMW_ALL, &f, number, n, t, true, true);
+			break;
+		case WS_SUB_ADAM_ALL:
+			optimizer_loop(WS_SUB_ADAM_ALL, &f, number, n, t, true, true);
+			break;
+		default:
+			optimizer_loop(WS_SUB_SGD_ALL, &f, number, n, t, t[WS_UPDATE_M], false);
+		}
+	} else {
 		elements(op->sub, n, a, b, c, number[0], t[WS_UPDATE_OUT]);
+	}
 	for (int k = 0; k < WS_UPDATE_TENSORS; k++)
 		if (t[k] && ws_update_writes(op->sub, k))
 			ws_real_store(row->t[k], offset, n, t[k]);

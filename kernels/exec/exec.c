@@ -346,23 +346,6 @@ static void init_item(void *arg, int64_t item)
 	                end - first);
 }
 
-static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, struct ws_pool *pool,
-                                  uint64_t seed, struct init_chunk *c, struct ws_err *err)
-{
-	size_t element_bytes = ws_dtype_size(t->dtype);
-
-	ws_first_values(t, seed, &c->rule);
-	for (c->first = 0; c->first < t->count; c->first += INIT_CHUNK) {
-		c->count = t->count - c->first < INIT_CHUNK ? t->count - c->first : INIT_CHUNK;
-		ws_pool_run(pool, (c->count + INIT_GRAIN - 1) / INIT_GRAIN, init_item, c);
-		WS_FORWARD(exec->backend->ops->upload(exec->backend, t->data,
-		                                      (uint64_t)c->first * element_bytes,
-		                                      c->encoded,
-		                                      (uint64_t)c->count * element_bytes, err));
-	}
-	return WS_OK;
-}
-
 enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t seed,
                             struct ws_err *err)
 {
@@ -377,8 +360,23 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 		if (memory_is_transient(t))
 			continue;
 		set_alive(exec, t, true);
-		if (t->init.kind != WS_INIT_NONE)
-			status = init_tensor(exec, t, pool, seed, &chunk, err);
+		if (t->init.kind == WS_INIT_NONE)
+			continue;
+		ws_first_values(t, seed, &chunk.rule);
+		for (chunk.first = 0; chunk.first < t->count && status == WS_OK;
+		     chunk.first += INIT_CHUNK) {
+			const uint64_t element_bytes = ws_dtype_size(t->dtype);
+			const int64_t left = t->count - chunk.first;
+
+			chunk.count = left < INIT_CHUNK ? left : INIT_CHUNK;
+			ws_pool_run(pool, (chunk.count + INIT_GRAIN - 1) / INIT_GRAIN, init_item,
+			            &chunk);
+			status = exec->backend->ops->upload(exec->backend, t->data,
+			                                    (uint64_t)chunk.first * element_bytes,
+			                                    chunk.encoded,
+			                                    (uint64_t)chunk.count * element_bytes,
+			                                    err);
+		}
 	}
 	emit_memory(exec);
 	free(chunk.values);
@@ -416,22 +414,6 @@ static void enter_scope(struct ws_exec *exec, struct ws_scope *target)
 		exec->scopes[scope->depth] = scope;
 	for (; exec->scope_depth < depth; exec->scope_depth++)
 		wsnvtx_push(exec->scopes[exec->scope_depth]->name);
-}
-
-/* The host waits for a flag of the device, to decide what to run next. */
-static enum ws_status read_flag(struct ws_exec *exec, const struct ws_tensor *flag, bool *set,
-                                struct ws_err *err)
-{
-	double value = 0;
-	enum ws_status status;
-
-	if (!flag)
-		return WS_OK;
-	wsnvtx_push("read by the host");
-	status = ws_exec_read(exec, flag, &value, err);
-	wsnvtx_pop();
-	*set = value != 0;
-	return status;
 }
 
 /* Ops first … end - 1, each in its ranges, or as the backend records them. */
@@ -528,7 +510,15 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 		while (end < graph->op_count && graph->ops[end]->payload.phase == phase &&
 		       graph->ops[end]->unless == graph->ops[i]->unless)
 			end++;
-		status = read_flag(exec, graph->ops[i]->unless, &set, err);
+		/* the host waits for a flag of the device, to decide what to run next */
+		if (graph->ops[i]->unless) {
+			double value = 0;
+
+			wsnvtx_push("read by the host");
+			status = ws_exec_read(exec, graph->ops[i]->unless, &value, err);
+			wsnvtx_pop();
+			set = value != 0;
+		}
 		if (status != WS_OK)
 			break;
 		if (set)
@@ -605,23 +595,6 @@ static double draw(const struct ws_rng *rng, uint64_t n)
 	return 2 * ws_rng_uniform(rng, n) - 1;
 }
 
-static struct ws_plane plane_of(uint64_t seed, int64_t class, int64_t channel)
-{
-	struct ws_rng rng;
-	char name[64];
-
-	snprintf(name, sizeof(name), "image class %lld channel %lld", (long long)class,
-	         (long long)channel);
-	rng = ws_rng_stream(seed, name);
-	return (struct ws_plane){
-	        .level = draw(&rng, 0),
-	        .amplitude = 0.5 + 0.5 * ws_rng_uniform(&rng, 1),
-	        .turn_row = 1.5 * draw(&rng, 2),
-	        .turn_col = 1.5 * draw(&rng, 3),
-	        .phase = 3 * draw(&rng, 4),
-	};
-}
-
 void ws_data_image_planes(uint64_t seed, int64_t step, const struct ws_image_batch *batch,
                           struct ws_plane *planes, double *labels)
 {
@@ -641,10 +614,21 @@ void ws_data_image_planes(uint64_t seed, int64_t step, const struct ws_image_bat
 		for (int64_t c = 0; c < batch->c; c++) {
 			struct ws_plane *plane = &planes[n * batch->c + c];
 
-			*plane = plane_of(seed, class, c);
-			plane->noise = rng;
-			plane->scale = scale;
-			plane->first = 1 + (uint64_t)(c * batch->h * batch->w);
+			struct ws_rng pattern;
+
+			snprintf(name, sizeof(name), "image class %lld channel %lld",
+			         (long long)class, (long long)c);
+			pattern = ws_rng_stream(seed, name);
+			*plane = (struct ws_plane){
+			        .level = draw(&pattern, 0),
+			        .amplitude = 0.5 + 0.5 * ws_rng_uniform(&pattern, 1),
+			        .turn_row = 1.5 * draw(&pattern, 2),
+			        .turn_col = 1.5 * draw(&pattern, 3),
+			        .phase = 3 * draw(&pattern, 4),
+			        .noise = rng,
+			        .scale = scale,
+			        .first = 1 + (uint64_t)(c * batch->h * batch->w),
+			};
 		}
 	}
 }

@@ -12,24 +12,6 @@
 
 #define PROGRAM "warpsheet-step"
 
-static void print_help(FILE *out, const struct ws_network *model)
-{
-	if (model) {
-		fprintf(out, "%s: %s\n\noptions of this model:\n", model->name, model->summary);
-		ws_step_command_print_options(out, model);
-		return;
-	}
-	fprintf(out, "usage: " PROGRAM " --model NAME [options]\n\n"
-	             "Run training steps of a known model, on a GPU or on the CPU reference, and\n"
-	             "annotate every operation for `warpsheet record`.\n\noptions:\n");
-	ws_step_command_print_options(out, NULL);
-	fprintf(out, "\nmodels:\n");
-	for (int i = 0; ws_network_at(i); i++)
-		fprintf(out, "  %-19s %s\n", ws_network_at(i)->name, ws_network_at(i)->summary);
-	fprintf(out, "\nexit status: 0 done, 2 usage, 3 data file, 4 output,\n"
-	             "5 machine (no such device, out of memory), 70 bug\n");
-}
-
 static enum ws_status dump_loss(void *arg, bool warmup, int64_t number, double loss,
                                 struct ws_err *err)
 {
@@ -91,16 +73,30 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 
 static enum ws_status serve(struct ws_step_command *c, struct ws_err *err)
 {
-	if (c->help)
-		print_help(stdout, c->help_model);
-	else if (c->version)
+	if (c->help && c->help_model) {
+		printf("%s: %s\n\noptions of this model:\n", c->help_model->name,
+		       c->help_model->summary);
+		ws_step_command_print_options(stdout, c->help_model);
+	} else if (c->help) {
+		printf("usage: " PROGRAM " --model NAME [options]\n\n"
+		       "Run training steps of a known model, on a GPU or on the CPU reference, "
+		       "and\n"
+		       "annotate every operation for `warpsheet record`.\n\noptions:\n");
+		ws_step_command_print_options(stdout, NULL);
+		printf("\nmodels:\n");
+		for (int i = 0; ws_network_at(i); i++)
+			printf("  %-19s %s\n", ws_network_at(i)->name, ws_network_at(i)->summary);
+		printf("\nexit status: 0 done, 2 usage, 3 data file, 4 output,\n"
+		       "5 machine (no such device, out of memory), 70 bug\n");
+	} else if (c->version) {
 		printf(PROGRAM " " WS_VERSION "\n");
-	else if (c->describe)
+	} else if (c->describe) {
 		return ws_describe(&c->run.step, stdout, err);
-	else if (c->print_dtypes)
+	} else if (c->print_dtypes) {
 		return ws_dtypes_print(&c->run.step, stdout, err);
-	else
+	} else {
 		return run(c, err);
+	}
 	return WS_OK;
 }
 

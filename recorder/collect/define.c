@@ -428,24 +428,6 @@ struct ws_schema *ws_schema_find(uint64_t id)
 	return NULL;
 }
 
-/* With the definition lock held. id: by ws_schema_id(). */
-static void remember_schema(uint64_t id, uint64_t traced, const struct ws_schema *what)
-{
-	const struct ws_schema *before = ws_schema_find(id);
-	uint32_t i = atomic_load_explicit(&schemas_used, memory_order_relaxed);
-
-	if (before && before->traced == traced)
-		return;
-	if (i == MAX_SCHEMAS) {
-		ws_lost(WS_DROPPED_definition_overflow, 1);
-		return;
-	}
-	schemas[i] = *what;
-	schemas[i].id = id;
-	schemas[i].traced = traced;
-	atomic_store_explicit(&schemas_used, i + 1, memory_order_release);
-}
-
 /* --- layout of one schema --- */
 
 /* State while the offsets of a schema's entries are computed. */
@@ -607,8 +589,10 @@ static uint64_t close_body(struct body *b, enum ws_def_type type, uint32_t domai
 {
 	struct ws_seg_header *seg = ws_collector.seg;
 	uint64_t next = atomic_load(&seg->next_schema) + 1;
-	uint64_t chosen = ws_schema_id(domain, program_id), id = chosen;
+	uint64_t chosen = ws_schema_id(domain, program_id), id = chosen, key;
 	const struct ws_def_head *def;
+	const struct ws_schema *before;
+	uint32_t i;
 
 	if (b->full) {
 		ws_lost(WS_DROPPED_definition_overflow, 1);
@@ -619,7 +603,18 @@ static uint64_t close_body(struct body *b, enum ws_def_type type, uint32_t domai
 	def = ws_def_publish(type, b->used, id, 1);
 	if (id != chosen && def->id == id)
 		atomic_store(&seg->next_schema, next);
-	remember_schema(program_id ? chosen : def->id, def->id, what);
+	/* remember it, with the definition lock held */
+	key = program_id ? chosen : def->id;
+	before = ws_schema_find(key);
+	i = atomic_load_explicit(&schemas_used, memory_order_relaxed);
+	if (i == MAX_SCHEMAS && !(before && before->traced == def->id)) {
+		ws_lost(WS_DROPPED_definition_overflow, 1);
+	} else if (!before || before->traced != def->id) {
+		schemas[i] = *what;
+		schemas[i].id = key;
+		schemas[i].traced = def->id;
+		atomic_store_explicit(&schemas_used, i + 1, memory_order_release);
+	}
 	return program_id ? program_id : def->id;
 }
 

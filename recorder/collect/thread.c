@@ -293,7 +293,7 @@ static bool begin_instance(void)
 	return 1;
 }
 
-static void end_instance(int64_t time_ns)
+void ws_range_ended(int64_t time_ns)
 {
 	const struct ws_seg_window *window = &ws_collector.seg->plan.window;
 	struct ws_seg_control *control = &ws_collector.seg->control;
@@ -323,24 +323,19 @@ void ws_range_popped(struct ws_thread_buffer *thread_buffer, uint32_t domain, ui
 		return;
 	thread_buffer->range.is_open = 0;
 	if (thread_buffer->range.is_kept)
-		end_instance(time_ns);
+		ws_range_ended(time_ns);
 }
 
 void ws_range_abandoned(struct ws_thread_buffer *thread_buffer)
 {
 	if (thread_buffer->range.is_open && thread_buffer->range.is_kept)
-		end_instance(ws_now_ns());
+		ws_range_ended(ws_now_ns());
 	thread_buffer->range.is_open = 0;
 }
 
 bool ws_range_started(const struct ws_event *ev)
 {
 	return is_wanted(ev) && begin_instance();
-}
-
-void ws_range_ended(int64_t time_ns)
-{
-	end_instance(time_ns);
 }
 
 void ws_range_profiler(int start)
@@ -352,7 +347,7 @@ void ws_range_profiler(int start)
 		return;
 	if (!start) {
 		if (atomic_exchange(&control->profiler, WS_PROFILER_OFF) == WS_PROFILER_KEPT)
-			end_instance(ws_now_ns());
+			ws_range_ended(ws_now_ns());
 		return;
 	}
 	was = WS_PROFILER_OFF;

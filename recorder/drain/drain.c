@@ -152,46 +152,6 @@ void ws_drain_free(struct ws_drain *d)
 
 /* --- passes --- */
 
-/* Reads everything between the thread buffer's tail and head. The rest of a damaged ring is
- * skipped. */
-static uint64_t drain_thread_buffer(struct ws_drain *d, uint32_t i, uint64_t head)
-{
-	const uint32_t ring_size = d->seg->ring_size;
-	struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
-	const uint8_t *bytes = ws_thread_buffer_bytes(thread_buffer);
-	uint64_t pos = d->tails[i], n = 0;
-
-	if (head < pos) { /* the program damaged it */
-		d->counted[WS_DROPPED_unknown_record]++;
-		pos = head;
-	}
-	while (pos < head) {
-		struct ws_rec_head rec;
-		const uint8_t *whole = bytes + (pos & (ring_size - 1));
-		uint64_t rest = head - pos;
-
-		if (rest <= ring_size && rest >= sizeof(rec))
-			ws_ring_get(bytes, ring_size, pos, &rec, sizeof(rec));
-		else
-			rec.size = 0;
-		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > rest) {
-			d->counted[WS_DROPPED_unknown_record]++;
-			pos = head;
-			break;
-		}
-		if ((pos & (ring_size - 1)) + rec.size > ring_size) {
-			ws_ring_get(bytes, ring_size, pos, d->scratch, rec.size);
-			whole = d->scratch;
-		}
-		if (!ws_filter_record(d, thread_buffer->thread, whole, rec.size))
-			d->counted[WS_DROPPED_unknown_record]++;
-		pos += rec.size;
-		n++;
-	}
-	d->tails[i] = pos;
-	return n;
-}
-
 /* Whether a buffer has memory. A buffer keeps its memory (enum ws_thread_buffer_state). If the
  * table later says otherwise it is damaged: that is counted once per buffer, and ignored. */
 static bool has_thread_buffer(struct ws_drain *d, uint32_t i)
@@ -209,8 +169,8 @@ static bool has_thread_buffer(struct ws_drain *d, uint32_t i)
 
 uint64_t ws_drain_pass(struct ws_drain *d)
 {
-	uint64_t n = 0;
-	uint64_t heads[WS_SEG_MAX_THREAD_BUFFERS];
+	const uint32_t ring_size = d->seg->ring_size;
+	uint64_t heads[WS_SEG_MAX_THREAD_BUFFERS], n = 0;
 
 	ws_drain_read_clock(d);
 	/* heads before definitions: everything that these records refer to was defined before they
@@ -222,9 +182,43 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 		                   ? ws_ring_head(&ws_seg_thread_buffer(d->seg, i)->ring)
 		                   : d->tails[i];
 	n += ws_drain_definitions(d);
-	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
-		if (heads[i] != d->tails[i])
-			n += drain_thread_buffer(d, i, heads[i]);
+	/* everything between the tail and the head of each thread buffer; the rest of a damaged
+	 * ring is skipped */
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
+		struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
+		const uint8_t *bytes = ws_thread_buffer_bytes(thread_buffer);
+		const uint64_t head = heads[i];
+		uint64_t pos = d->tails[i];
+
+		if (head < pos) { /* the program damaged it */
+			d->counted[WS_DROPPED_unknown_record]++;
+			pos = head;
+		}
+		while (pos < head) {
+			struct ws_rec_head rec;
+			const uint8_t *whole = bytes + (pos & (ring_size - 1));
+			uint64_t rest = head - pos;
+
+			if (rest <= ring_size && rest >= sizeof(rec))
+				ws_ring_get(bytes, ring_size, pos, &rec, sizeof(rec));
+			else
+				rec.size = 0;
+			if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > rest) {
+				d->counted[WS_DROPPED_unknown_record]++;
+				pos = head;
+				break;
+			}
+			if ((pos & (ring_size - 1)) + rec.size > ring_size) {
+				ws_ring_get(bytes, ring_size, pos, d->scratch, rec.size);
+				whole = d->scratch;
+			}
+			if (!ws_filter_record(d, thread_buffer->thread, whole, rec.size))
+				d->counted[WS_DROPPED_unknown_record]++;
+			pos += rec.size;
+			n++;
+		}
+		d->tails[i] = pos;
+	}
 	return n + ws_activity_pass(d);
 }
 

@@ -176,14 +176,6 @@ static bool add_nvtx(struct ws_drain *d, uint32_t thread, const struct event *ev
 
 /* --- kernels of the CPU reference backend --- */
 
-static bool is_launch_schema(const struct ws_drain *d, uint64_t schema)
-{
-	for (size_t i = 0; i < d->nlaunch_schemas; i++)
-		if (d->launch_schemas[i] == schema)
-			return 1;
-	return 0;
-}
-
 /*
  * The kernel ran inside the call that launched it, on the same thread, so the
  * call and the kernel have the same times.
@@ -197,6 +189,7 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 	struct ws_row_api api = {.thread = thread};
 	struct ws_row_kernel kernel = {0};
 	struct wsnvtx_launch launch;
+	bool is_launch = false;
 	int known;
 
 	config.name = message_id(d, ev, &known);
@@ -205,7 +198,9 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 	    kernel.dur_ns < kernel.start_ns)
 		return 0;
 	kernel.dur_ns -= kernel.start_ns;
-	if (ev->payload.len == sizeof(launch) && is_launch_schema(d, ev->rec.schema)) {
+	for (size_t i = 0; i < d->nlaunch_schemas && ev->payload.len == sizeof(launch); i++)
+		is_launch |= d->launch_schemas[i] == ev->rec.schema;
+	if (is_launch) {
 		memcpy(&launch, ev->payload.ptr, sizeof(launch));
 		config.grid_x = launch.grid_x;
 		config.grid_y = launch.grid_y;

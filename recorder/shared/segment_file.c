@@ -210,32 +210,6 @@ void ws_segment_file_unlink(const char *path)
 		unlink_own(copy);
 }
 
-/* Whether on this file system a page written once can be written again even when the disk is
- * full. */
-static bool keeps_room(int fd)
-{
-	struct statfs fs;
-
-	return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == EXT4_SUPER_MAGIC ||
-	                             fs.f_type == XFS_SUPER_MAGIC);
-}
-
-/*
- * The largest segment within the limits of this process. It uses at most an eighth of the address
- * space, because the program has the same limit and needs the rest.
- */
-static uint64_t size_limit(void)
-{
-	uint64_t limit = UINT64_MAX;
-	struct rlimit r;
-
-	if (!getrlimit(RLIMIT_FSIZE, &r) && r.rlim_cur != RLIM_INFINITY)
-		limit = r.rlim_cur;
-	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 8 < limit)
-		limit = r.rlim_cur / 8;
-	return limit;
-}
-
 #define LEAST_DEFS (UINT64_C(1) << 20)
 #define LEAST_SLOT (UINT64_C(64) << 10)
 
@@ -273,19 +247,31 @@ static bool shrink(struct ws_seg_opts *opts, uint64_t limit)
 static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_seg_opts *opts,
                                 struct ws_err *err)
 {
-	uint64_t whole;
+	uint64_t whole, limit = UINT64_MAX;
+	struct rlimit r;
+	struct statfs fs;
 	char *begin;
 	int error;
 
-	/* for zero bytes: only tests whether the system supports it */
-	opts->grows = keeps_room(fd) && !ws_seg_populate_pages(NULL, 0);
+	/* It can grow if a page written once can be written again even when the disk is full, and
+	 * the system supports it, which a call for zero bytes tests. */
+	opts->grows = !fstatfs(fd, &fs) &&
+	              (fs.f_type == TMPFS_MAGIC || fs.f_type == EXT4_SUPER_MAGIC ||
+	               fs.f_type == XFS_SUPER_MAGIC) &&
+	              !ws_seg_populate_pages(NULL, 0);
 	if (!opts->grows && opts->reserved_thread_buffers)
 		opts->thread_buffers = opts->reserved_thread_buffers;
 	if (!opts->grows && opts->reserved_ring_size)
 		opts->ring_size = opts->reserved_ring_size;
 	whole = ws_seg_size(opts);
-	/* a larger file would end the process (SIGXFSZ) */
-	WS_FAIL_IF(!shrink(opts, size_limit()), err, ENVIRONMENT,
+	/* The largest segment within the limits of this process: a larger file would end it
+	 * (SIGXFSZ). It uses at most an eighth of the address space, because the program has the
+	 * same limit and needs the rest. */
+	if (!getrlimit(RLIMIT_FSIZE, &r) && r.rlim_cur != RLIM_INFINITY)
+		limit = r.rlim_cur;
+	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 8 < limit)
+		limit = r.rlim_cur / 8;
+	WS_FAIL_IF(!shrink(opts, limit), err, ENVIRONMENT,
 	           "ulimit -f or ulimit -v leaves no room for shared memory; 2 MiB are enough");
 	out->size = ws_seg_size(opts);
 	out->is_shrunk = out->size < whole;
@@ -327,28 +313,22 @@ enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char
 	return WS_OK;
 }
 
-/* Whether the folder has room. Other problems are found when it is opened. A tmpfs without a limit
- * has 0 blocks. */
-static bool has_room(const char *dir, uint64_t size)
-{
-	struct statfs fs;
-
-	return statfs(dir, &fs) || !fs.f_blocks ||
-	       (uint64_t)fs.f_bavail >= size / (uint64_t)fs.f_bsize + 1;
-}
-
 enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
                                       const struct ws_seg_opts *opts, struct ws_err *err)
 {
 	char path[PATH_MAX];
+	struct statfs fs;
 	uint64_t random;
 	int n;
 
 	memset(out, 0, sizeof(*out));
 	WS_FAIL_IF(getrandom(&random, sizeof(random), 0) != sizeof(random), err, ENVIRONMENT,
 	           "no random numbers: %s", strerror(errno));
-	WS_FAIL_IF(!has_room(dir, ws_seg_room(opts)), err, ENVIRONMENT,
-	           "%s has no room for a segment of %llu MiB", dir,
+	/* Other problems of the folder are found when it is opened. A tmpfs without a limit has 0
+	 * blocks. */
+	WS_FAIL_IF(!statfs(dir, &fs) && fs.f_blocks &&
+	                   (uint64_t)fs.f_bavail < ws_seg_room(opts) / (uint64_t)fs.f_bsize + 1,
+	           err, ENVIRONMENT, "%s has no room for a segment of %llu MiB", dir,
 	           (unsigned long long)(ws_seg_room(opts) >> 20));
 	n = snprintf(path, sizeof(path), "%s/" WS_SEG_PREFIX "%ld-%016llx", dir, (long)getpid(),
 	             (unsigned long long)random);

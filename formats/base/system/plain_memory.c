@@ -116,34 +116,30 @@ int ws_region_open(struct ws_region *r, size_t most_bytes, bool is_file)
 	return why ? -1 : 0;
 }
 
-/* The addresses for all that r may hold or, if there are too few, for so many bytes. */
-static bool move_to_larger(struct ws_region *r, size_t bytes)
-{
-	size_t taken_bytes = whole_pages(r->taken_bytes ? r->most_bytes : bytes);
-	bool is_zero;
-	void *data = take(taken_bytes, &is_zero);
-
-	if (!data) {
-		taken_bytes = whole_pages(bytes);
-		data = take(taken_bytes, &is_zero);
-	}
-	if (!data)
-		return false;
-	if (r->data)
-		memcpy(data, r->data, r->bytes);
-	give(r->data, r->taken_bytes);
-	r->data = data;
-	r->taken_bytes = taken_bytes;
-	r->is_zero = is_zero;
-	return true;
-}
-
 int ws_region_grow(struct ws_region *r, size_t bytes)
 {
 	if (bytes <= r->bytes)
 		return 0;
-	if (bytes > r->taken_bytes && !move_to_larger(r, bytes))
-		return ENOMEM;
+	/* move to the addresses for all that it may hold or, if there are too few, for so many
+	 * bytes */
+	if (bytes > r->taken_bytes) {
+		size_t taken_bytes = whole_pages(r->taken_bytes ? r->most_bytes : bytes);
+		bool is_zero;
+		void *data = take(taken_bytes, &is_zero);
+
+		if (!data) {
+			taken_bytes = whole_pages(bytes);
+			data = take(taken_bytes, &is_zero);
+		}
+		if (!data)
+			return ENOMEM;
+		if (r->data)
+			memcpy(data, r->data, r->bytes);
+		give(r->data, r->taken_bytes);
+		r->data = data;
+		r->taken_bytes = taken_bytes;
+		r->is_zero = is_zero;
+	}
 	if (!r->is_zero)
 		memset((char *)r->data + r->bytes, 0, bytes - r->bytes);
 	r->bytes = bytes;
