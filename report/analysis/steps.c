@@ -168,10 +168,11 @@ size_t ws_steps_apart(const struct ws_model *m)
 
 const char *ws_step_apart_name(uint8_t apart)
 {
-	return apart == WS_STEP_EVALUATES  ? "evaluation"
-	       : apart == WS_STEP_PREFILLS ? "prefill"
-	       : apart == WS_STEP_CAPTURES ? "capture of a CUDA graph"
-	                                   : "unknown operations";
+	return apart == WS_STEP_EVALUATES    ? "evaluation"
+	       : apart == WS_STEP_PREFILLS   ? "prefill"
+	       : apart == WS_STEP_CAPTURES   ? "capture of a CUDA graph"
+	       : apart == WS_STEP_UNRECORDED ? "unrecorded"
+	                                     : "unknown operations";
 }
 
 const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *arena)
@@ -183,6 +184,8 @@ const char *ws_steps_apart_words(const struct ws_model *m, struct ws_arena *aren
 	        [WS_STEP_CAPTURES] = {"captures a CUDA graph", "capture a CUDA graph"},
 	        [WS_STEP_NO_OPS] = {"lacks operations, as it repeats no recorded step",
 	                            "lack operations, as they repeat no recorded step"},
+	        [WS_STEP_UNRECORDED] = {"was not recorded, to measure what recording costs",
+	                                "were not recorded, to measure what recording costs"},
 	};
 	const size_t all = ws_steps_apart(m) + m->nmeasured;
 	size_t n[WS_STEPS_APART] = {0};

@@ -180,6 +180,8 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_corr
  */
 enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_data *ops,
                                   struct ws_err *err);
+/* Steps that measure what recording costs. */
+enum ws_status ws_load_calibration(struct ws_loader *l, struct ws_err *err);
 /* In both of two periods that are alike something is recorded at these times. */
 struct ws_op_point {
 	int64_t from_ns, to_ns;

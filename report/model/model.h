@@ -440,6 +440,14 @@ struct ws_op_period {
 	uint32_t thread;
 	uint32_t source; /* the one whose operations it has: its own number, WS_NONE */
 	bool is_begin;   /* of a time whose rest was recorded */
+	bool is_unrecorded; /* nothing was recorded in it, to measure what recording costs */
+};
+
+/* A step that was recorded, or not, to measure what recording costs. */
+struct ws_calibration_step {
+	int64_t start_ns, end_ns;
+	uint32_t thread;
+	bool is_unrecorded;
 };
 
 /* A collective operation as recorded by a framework. Texts; 0 = not recorded. */
@@ -485,10 +493,11 @@ struct ws_graph_node {
 /* Why a step differs from the others and is not measured. */
 enum ws_step_apart {
 	WS_STEP_NOT_APART,
-	WS_STEP_EVALUATES, /* it contains an evaluation, which most do not */
-	WS_STEP_PREFILLS,  /* it reads a prompt, while each of the others computes a token */
-	WS_STEP_CAPTURES,  /* it captures a CUDA graph: nothing of that runs in it */
-	WS_STEP_NO_OPS,    /* not all were recorded, and it repeats no recorded step */
+	WS_STEP_EVALUATES,  /* it contains an evaluation, which most do not */
+	WS_STEP_PREFILLS,   /* it reads a prompt, while each of the others computes a token */
+	WS_STEP_CAPTURES,   /* it captures a CUDA graph: nothing of that runs in it */
+	WS_STEP_NO_OPS,     /* not all were recorded, and it repeats no recorded step */
+	WS_STEP_UNRECORDED, /* not recorded, to measure what recording costs */
 	WS_STEPS_APART
 };
 
@@ -606,6 +615,8 @@ struct ws_model {
 	struct ws_cpu_ops cpu_ops;
 	struct ws_op_period *op_periods; /* by thread, then start */
 	size_t nop_periods;
+	struct ws_calibration_step *calibration; /* by start */
+	size_t ncalibration;
 	bool op_periods_launch; /* device work, which has to be the same in those that are alike */
 	struct ws_collective *collectives;
 	size_t ncollectives;

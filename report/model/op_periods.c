@@ -19,6 +19,14 @@ static int by_thread_and_start(const void *pa, const void *pb)
 	return 0;
 }
 
+static int by_start(const void *pa, const void *pb)
+{
+	const struct ws_calibration_step *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	return 0;
+}
+
 /* Each that was not recorded is like the last one of the same marks that was, if the next of them
  * has the same operations. */
 static void find_alike(struct ws_model *m, struct ws_arena *temp)
@@ -42,7 +50,7 @@ static void find_alike(struct ws_model *m, struct ws_arena *temp)
 	for (uint32_t i = 0; i < m->nop_periods; i++) {
 		if (p[i].ops)
 			last[kind[i]] = i;
-		p[i].source = last[kind[i]];
+		p[i].source = p[i].is_unrecorded ? WS_NONE : last[kind[i]];
 	}
 	for (uint32_t i = (uint32_t)m->nop_periods; i-- > 0;) {
 		if (p[i].ops)
@@ -346,6 +354,34 @@ static bool keeps_order(const struct ws_loader *l, const struct ws_op_period *fr
 	return has_room(l, &left, &end);
 }
 
+enum ws_status ws_load_calibration(struct ws_loader *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	struct ws_column_data t;
+	enum ws_status status = WS_OK;
+
+	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_PERIOD, &t, err));
+	WS_NEW(&m->arena, m->calibration, t.rows);
+	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
+		const uint64_t kind = ws_value(&t, WS_COL_op_period_calibration, i);
+		const int64_t start_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
+		              dur_ns = (int64_t)ws_value(&t, WS_COL_op_period_dur_ns, i);
+
+		if (kind != WS_CALIBRATION_COMPARED && kind != WS_CALIBRATION_UNRECORDED)
+			continue;
+		status = ws_check_time(start_ns, dur_ns, "step", i, err);
+		m->calibration[m->ncalibration++] = (struct ws_calibration_step){
+		        .start_ns = start_ns,
+		        .end_ns = start_ns + (dur_ns < 0 ? 0 : dur_ns),
+		        .thread = ws_thread_number(l, ws_value(&t, WS_COL_op_period_thread, i), 0),
+		        .is_unrecorded = kind == WS_CALIBRATION_UNRECORDED};
+	}
+	ws_column_data_release(&t);
+	if (status == WS_OK && m->ncalibration)
+		ws_sort(m->calibration, m->ncalibration, sizeof(*m->calibration), by_start);
+	return status;
+}
+
 enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_data *ops,
                                   struct ws_err *err)
 {
@@ -365,15 +401,20 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
 		const int64_t from_ns = (int64_t)ws_value(&t, WS_COL_op_period_start_ns, i),
 		              dur_ns = (int64_t)ws_value(&t, WS_COL_op_period_dur_ns, i);
-
-		status = ws_check_time(from_ns, dur_ns, "period", i, err);
-		m->op_periods[m->nop_periods++] = (struct ws_op_period){
+		const uint64_t calibration = ws_value(&t, WS_COL_op_period_calibration, i);
+		const struct ws_op_period period = {
 		        .start_ns = from_ns,
 		        .end_ns = from_ns + (dur_ns < 0 ? 0 : dur_ns),
 		        .marks = ws_value(&t, WS_COL_op_period_marks, i),
 		        .ops = ws_value(&t, WS_COL_op_period_ops, i),
 		        .is_begin = ws_value(&t, WS_COL_op_period_part, i) == WS_OP_PERIOD_BEGIN,
+		        .is_unrecorded = calibration == WS_CALIBRATION_UNRECORDED,
 		        .thread = ws_thread_number(l, ws_value(&t, WS_COL_op_period_thread, i), 0)};
+
+		status = ws_check_time(from_ns, dur_ns, "period", i, err);
+		/* a step that is a range is no period of a framework */
+		if (calibration == WS_CALIBRATION_NONE || period.marks)
+			m->op_periods[m->nop_periods++] = period;
 	}
 	ws_column_data_release(&t);
 	if (!m->nop_periods || status != WS_OK)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "formats/base/sort.h"
 #include "report/advice/advice.h"
+#include "report/analysis/calibration.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
@@ -989,6 +990,8 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const struct ws_soundness *s = &p->m->soundness;
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
+	if (*ws_calibration_words(p->m, p->texts))
+		ws_page_say(p->page, "", ws_calibration_words(p->m, p->texts), NULL);
 	say_what_was_lost(p);
 	say_what_is_unsound(p);
 	say_what_has_no_launch(p);

@@ -8,6 +8,7 @@
 
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
+#include "report/base/spans.h"
 #include "report/pass/private.h"
 
 /* --- calls of root modules, and the operations in them --- */
@@ -424,6 +425,23 @@ static void add_step(struct ws_model *m, uint32_t thread, uint32_t name, int64_t
 	m->step_mark = name;
 }
 
+/* Where the step begins that follows a mark: behind it, and behind what the recorder did between
+ * two periods, where it waited for devices and was switched. */
+static int64_t begin_behind(const struct ws_model *m, uint32_t thread, int64_t mark_ns)
+{
+	const struct ws_op_period *p = m->op_periods;
+	size_t i;
+
+	if (!m->ncalibration)
+		return mark_ns;
+	WS_COUNT_FIRST(i, m->nop_periods,
+	               p[i].thread < thread || (p[i].thread == thread && p[i].start_ns < mark_ns));
+	return i && i < m->nop_periods && p[i - 1].thread == thread && p[i].thread == thread &&
+	                       p[i - 1].end_ns < p[i].start_ns && p[i - 1].end_ns >= mark_ns
+	               ? p[i].start_ns
+	               : mark_ns;
+}
+
 /* The first iteration of a recording is left out, because it includes set-up and its begin is
  * unknown. */
 static void add_iterations(struct iterations *it, bool is_recording)
@@ -455,7 +473,7 @@ static void add_iterations(struct iterations *it, bool is_recording)
 			continue;
 		if (i != first || !is_recording)
 			add_step(it->m, it->thread, mark->name, begin_ns, end_of(it, i));
-		begin_ns = mark->end_ns;
+		begin_ns = begin_behind(it->m, it->thread, mark->end_ns);
 	}
 }
 
@@ -743,7 +761,7 @@ static void find_repeats(struct ws_model *m)
 				                                : step->start_ns,
 				              to_ns = p[i].end_ns < end_ns ? p[i].end_ns : end_ns;
 
-				if (!p[i].ops && !p[i].is_begin)
+				if (!p[i].ops && !p[i].is_begin && !p[i].is_unrecorded)
 					*(p[i].source == WS_NONE ? &unknown_ns : &copied_ns) +=
 					        to_ns - from_ns;
 			}
@@ -755,10 +773,36 @@ static void find_repeats(struct ws_model *m)
 	}
 }
 
+/* Steps of which most was not recorded. */
+static void find_unrecorded(struct ws_model *m)
+{
+	for (size_t i = 0; i < m->ncalibration; i++) {
+		const struct ws_calibration_step *c = &m->calibration[i];
+		size_t n;
+
+		if (!c->is_unrecorded)
+			continue;
+		WS_COUNT_FIRST(n, m->nsteps, m->steps[n].start_ns < c->end_ns);
+		for (size_t s = n; s-- > 0;) {
+			struct ws_model_step *step = &m->steps[s];
+			const int64_t end_ns = step->start_ns + step->total_ns;
+
+			if (step->thread != c->thread)
+				continue;
+			if (end_ns <= c->start_ns)
+				break;
+			if (ws_span_overlap(step->start_ns, end_ns, c->start_ns, c->end_ns) >
+			    step->total_ns / 100 * LEAST_UNKNOWN_PERCENT)
+				step->apart = WS_STEP_UNRECORDED;
+		}
+	}
+}
+
 void ws_pass_set_steps_apart(struct ws_pass *p)
 {
 	struct calls c;
 
+	find_unrecorded(p->m);
 	if (p->framework.is_present && p->m->nsteps) {
 		find_repeats(p->m);
 		find_calls(&c, p);

@@ -89,6 +89,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(ws_load_memory(&p->l, err));
 	WS_FORWARD(ws_load_graph_nodes(&p->l, err));
 	ws_pass_find_captures(p);
+	WS_FORWARD(ws_load_calibration(&p->l, err));
 	if (ws_framework_is_in(p->l.r))
 		WS_FORWARD(ws_framework_load(&p->framework, &p->l, err));
 	normalize_names(m);

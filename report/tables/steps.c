@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "formats/base/memory.h"
+#include "report/analysis/calibration.h"
 #include "report/analysis/steps.h"
 #include "report/tables/tables.h"
 
@@ -20,6 +21,9 @@ static void note_apart(const struct ws_table_context *tab, struct ws_table *t)
 	if (*words)
 		ws_table_note(t, "%s, and %s not measured.", words,
 		              ws_steps_apart(tab->m) == 1 ? "is" : "are");
+	words = ws_calibration_words(tab->m, tab->temp);
+	if (*words)
+		ws_table_note(t, "%s", words);
 }
 
 void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)

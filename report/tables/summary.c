@@ -7,6 +7,7 @@
 
 #include "formats/base/memory.h"
 #include "report/advice/advice.h"
+#include "report/analysis/calibration.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/base/names.h"
@@ -241,6 +242,17 @@ static void add_phases(const struct summary_page *p, const struct ws_step_times 
 	}
 }
 
+static void add_cost_of_recording(const struct summary_page *p)
+{
+	const struct ws_calibration_cost cost = ws_calibration_cost(p->tab->m);
+
+	if (!cost.pairs)
+		return;
+	page_words(p, "what recording costs", ws_calibration_words(p->tab->m, p->tab->temp));
+	page_time(p, "step beside an unrecorded one, median", cost.recorded_ns);
+	page_time(p, "unrecorded step, median", cost.unrecorded_ns);
+}
+
 static void add_step_times(const struct summary_page *p, const struct ws_step_times *times)
 {
 	const struct ws_model *m = p->tab->m;
@@ -308,6 +320,7 @@ static void add_step_times(const struct summary_page *p, const struct ws_step_ti
 	page_words(p, "how steady it is", text);
 	if (ws_steps_apart(m))
 		page_words(p, "not measured", ws_steps_apart_words(m, p->tab->temp));
+	add_cost_of_recording(p);
 	if (total.n > 1) {
 		page_time(p, "step, sample standard deviation", total.std);
 		page_time(p, "step, median", total.median);

@@ -1,0 +1,109 @@
+#include "report/analysis/calibration.h"
+
+#include <math.h>
+
+#include "report/base/elementary.h"
+#include "report/base/stat.h"
+#include "report/base/ui.h"
+
+static double time_of(const struct ws_calibration_step *c)
+{
+	return fmax((double)(c->end_ns - c->start_ns), 1);
+}
+
+/* The i-th and the next one are a pair: they are of one thread and no step lies between them. */
+static bool is_pair(const struct ws_model *m, size_t i)
+{
+	const struct ws_calibration_step *a = &m->calibration[i], *b = a + 1;
+	size_t n;
+
+	if (i + 1 >= m->ncalibration || a->is_unrecorded == b->is_unrecorded ||
+	    a->thread != b->thread)
+		return 0;
+	WS_COUNT_FIRST(n, m->nsteps, m->steps[n].start_ns < a->end_ns);
+	for (; n < m->nsteps && m->steps[n].start_ns < b->start_ns; n++)
+		if (m->steps[n].thread == a->thread &&
+		    m->steps[n].start_ns + m->steps[n].total_ns <= b->start_ns)
+			return 0;
+	return 1;
+}
+
+/*
+ * The interval of the median of n sorted values from the k-th smallest to the k-th greatest, k from
+ * 1, lacks it in at most 5 % of cases, whatever the distribution: each value lies above the median
+ * as often as below.
+ */
+static size_t rank_of_interval(size_t n)
+{
+	double chance = ldexp(1, -(int)n), below = 0;
+	size_t k = 0;
+
+	while (2 * (below + chance) <= 0.05 && k < n / 2) {
+		below += chance;
+		k++;
+		chance *= (double)(n - k + 1) / (double)k;
+	}
+	return k;
+}
+
+struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m)
+{
+	struct ws_calibration_cost cost = {0};
+	struct ws_arena temp = {0};
+	double *time[2], *ratio;
+	size_t k;
+
+	for (int s = 0; s < 2; s++)
+		WS_NEW(&temp, time[s], m->ncalibration + 1);
+	WS_NEW(&temp, ratio, m->ncalibration + 1);
+	for (size_t i = 0; i + 1 < m->ncalibration; i++) {
+		const struct ws_calibration_step *c = &m->calibration[i];
+
+		if (!is_pair(m, i))
+			continue;
+		time[c->is_unrecorded][cost.pairs] = time_of(c);
+		time[!c->is_unrecorded][cost.pairs] = time_of(c + 1);
+		ratio[cost.pairs] = ws_log(time[0][cost.pairs] / time[1][cost.pairs]);
+		cost.pairs++;
+		i++;
+	}
+	if (cost.pairs) {
+		cost.recorded_ns = ws_stat_median(time[0], cost.pairs);
+		cost.unrecorded_ns = ws_stat_median(time[1], cost.pairs);
+		cost.percent = 100 * (cost.recorded_ns / cost.unrecorded_ns - 1);
+	}
+	if (cost.pairs >= WS_CALIBRATION_PAIRS) {
+		(void)ws_stat_median(ratio, cost.pairs); /* sorts them */
+		k = rank_of_interval(cost.pairs);
+		cost.low = fmin(100 * (ws_exp(ratio[k - 1]) - 1), cost.percent);
+		cost.high = fmax(100 * (ws_exp(ratio[cost.pairs - k]) - 1), cost.percent);
+		cost.is_known = cost.low > 0 || cost.high < 0;
+	}
+	ws_arena_free(&temp);
+	return cost;
+}
+
+const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *texts)
+{
+	const struct ws_calibration_cost cost = ws_calibration_cost(m);
+	const char *steps;
+
+	if (!cost.pairs)
+		return "";
+	steps = ws_arena_format(texts, "steps of %s, %s without",
+	                        ws_say_time(texts, cost.recorded_ns),
+	                        ws_say_time(texts, cost.unrecorded_ns));
+	if (cost.pairs < WS_CALIBRATION_PAIRS)
+		return ws_arena_format(texts,
+		                       "Cannot tell what recording adds from %zu pair%s of %s; %d "
+		                       "pairs are needed.",
+		                       cost.pairs, cost.pairs == 1 ? "" : "s", steps,
+		                       WS_CALIBRATION_PAIRS);
+	if (!cost.is_known)
+		return ws_arena_format(texts,
+		                       "Cannot tell what recording adds: between %.1f and %.1f %%, as "
+		                       "steps vary; %s.",
+		                       cost.low, cost.high, steps);
+	return ws_arena_format(texts, "Recording adds %.1f %% (%.1f to %.1f): %s.", cost.percent,
+	                       cost.low, cost.high, steps);
+}
