@@ -440,6 +440,8 @@ struct ws_op_period {
 	uint32_t thread;
 	uint32_t source; /* the one whose operations it has: its own number, WS_NONE */
 	bool is_begin;   /* of a time whose rest was recorded */
+	int64_t known_until_ns; /* where the program ended in it: the end of the last event that its
+	                           source has, too; else its end */
 };
 
 /* A collective operation as recorded by a framework. Texts; 0 = not recorded. */

@@ -273,7 +273,8 @@ static bool match_thread(struct matching *x, const struct ws_op_period *from,
 }
 
 /* The program ended in its last period, some time behind its last operation: as long as the other
- * lasted behind the last event of both. */
+ * lasted behind the last event of both. Not all of these operations may have run: what prepares the
+ * next call did not. */
 static void end_with_program(const struct matching *x, const struct ws_op_period *from,
                              struct ws_op_period *to)
 {
@@ -284,6 +285,7 @@ static void end_with_program(const struct matching *x, const struct ws_op_period
 			last = x->point[i];
 	if (to->end_ns - last.to_ns > from->end_ns - last.from_ns)
 		to->end_ns = last.to_ns + (from->end_ns - last.from_ns);
+	to->known_until_ns = last.to_ns;
 }
 
 /* Which threads have operations in each recorded period: a bit each. */
@@ -452,6 +454,7 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 		struct ws_op_period *p = &m->op_periods[i];
 		struct ws_op_points *points = &l->op_points[i];
 
+		p->known_until_ns = p->end_ns;
 		if (p->ops || p->source == WS_NONE)
 			continue;
 		x.npoints = 0;
