@@ -441,6 +441,8 @@ struct ws_op_period {
 	uint32_t source; /* the one whose operations it has: its own number, WS_NONE */
 	bool is_begin;   /* of a time whose rest was recorded */
 	bool is_unrecorded; /* nothing was recorded in it, to measure what recording costs */
+	int64_t known_until_ns; /* where the program ended in it: the end of the last event that its
+	                           source has, too; else its end */
 };
 
 /* A step that was recorded, or not, to measure what recording costs. */

@@ -456,6 +456,7 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 		struct ws_op_period *p = &m->op_periods[i];
 		struct ws_op_points *points = &l->op_points[i];
 
+		p->known_until_ns = p->end_ns;
 		if (p->ops || p->source == WS_NONE)
 			continue;
 		x.npoints = 0;
@@ -470,13 +471,16 @@ enum ws_status ws_load_op_periods(struct ws_loader *l, const struct ws_column_da
 			                           .to_ns = p->start_ns};
 
 			/* The program ended in its last period, some time behind its last
-			 * operation: as long as the other lasted behind the last event of both. */
+			 * operation: as long as the other lasted behind the last event of both.
+			 * Not all of these operations may have run: what prepares the next call
+			 * did not. */
 			for (size_t k = 0; k < x.npoints; k++)
 				if (x.point[k].to_ns > last.to_ns)
 					last = x.point[k];
 			if (p->end_ns - last.to_ns > m->op_periods[p->source].end_ns - last.from_ns)
 				p->end_ns = last.to_ns +
 				            (m->op_periods[p->source].end_ns - last.from_ns);
+			p->known_until_ns = last.to_ns;
 		}
 		for (uint32_t thread = 0; thread < nthreads && p->source != WS_NONE; thread++)
 			if (has[p->source * nthreads + thread] &&

@@ -760,10 +760,16 @@ static void find_repeats(struct ws_model *m)
 				                                ? p[i].start_ns
 				                                : step->start_ns,
 				              to_ns = p[i].end_ns < end_ns ? p[i].end_ns : end_ns;
+				int64_t known_ns =
+				        p[i].source == WS_NONE ? from_ns : p[i].known_until_ns;
 
-				if (!p[i].ops && !p[i].is_begin && !p[i].is_unrecorded)
-					*(p[i].source == WS_NONE ? &unknown_ns : &copied_ns) +=
-					        to_ns - from_ns;
+				if (p[i].ops || p[i].is_begin || p[i].is_unrecorded)
+					continue;
+				known_ns = known_ns < from_ns ? from_ns
+				           : known_ns > to_ns ? to_ns
+				                              : known_ns;
+				copied_ns += known_ns - from_ns;
+				unknown_ns += to_ns - known_ns;
 			}
 			step->repeats |= copied_ns > step->total_ns / 2;
 			if (ws_step_is_measured(m, s) &&

@@ -10,6 +10,14 @@ from torch import nn
 torch.manual_seed(0)
 torch.set_num_threads(1)
 os.environ["HF_HUB_OFFLINE"] = "1"
+try:
+    import torchvision  # noqa: F401  of timm, and of others where it is installed
+except ImportError:
+    pass
+except RuntimeError:
+    # pip's build is for CUDA and cannot load its operators beside a PyTorch for CPUs; nothing here calls them
+    for name in "nms", "qnms":
+        torch.library.define("torchvision::" + name, "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
 def trainer():

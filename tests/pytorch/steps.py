@@ -17,34 +17,27 @@ def mlp(*sizes):
     return nn.Sequential(*layers[:-1])
 
 
-def closure():
-    """As Lightning and LBFGS call optimizers. The first iteration is none."""
-    model = mlp(512, 1024, 512)
-    optimizer = torch.optim.SGD(model.parameters(), 0.01)
-
+def step_with_closure(model, optimizer, inputs):
     def evaluate():
         optimizer.zero_grad()
-        loss = model(torch.ones(128, 512)).pow(2).mean()
+        loss = model(inputs).pow(2).mean()
         loss.backward()
         return loss
     for _ in range(6):
         optimizer.step(evaluate)
     return 5, 0
+
+
+def closure():
+    """As Lightning and LBFGS call optimizers. The first iteration is none."""
+    model = mlp(512, 1024, 512)
+    return step_with_closure(model, torch.optim.SGD(model.parameters(), 0.01), torch.ones(128, 512))
 
 
 def lbfgs():
     """Calls its closure several times in a step."""
     model = mlp(32, 64, 32)
-    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=3)
-
-    def evaluate():
-        optimizer.zero_grad()
-        loss = model(torch.ones(16, 32)).pow(2).mean()
-        loss.backward()
-        return loss
-    for _ in range(6):
-        optimizer.step(evaluate)
-    return 5, 0
+    return step_with_closure(model, torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=3), torch.ones(16, 32))
 
 
 def evaluation():
@@ -148,7 +141,8 @@ def rollouts():
 
 
 def by_hand():
-    """Two encoders, and no optimizer of PyTorch."""
+    """Two encoders, and no optimizer of PyTorch. The last step, which repeats others, ends with the program instead of a
+    call: what it ran behind its last call is not known."""
     a, b = mlp(32, 64, 16), nn.Linear(8, 16)
     evaluations = 0
     for i in range(10):
