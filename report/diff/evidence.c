@@ -90,11 +90,12 @@ static void find_behind(struct evidence *e)
 
 	for (size_t i = 0; i < r->nsamples && r->has_steps; i++) {
 		const struct ws_model_step *step = &e->c->m->steps[e->c->windows->window[i].step];
-		const int64_t ns = e->end_ns[i] - (step->start_ns + step->total_ns);
+		const int64_t end_ns = step->start_ns + step->total_ns;
 
-		behind[i] = ns > 0 ? (double)ns : 0;
-		if (ns > 0)
-			e->out->behind_stream = e->stream[i];
+		if (e->end_ns[i] <= end_ns)
+			continue;
+		behind[i] = (double)(e->end_ns[i] - end_ns);
+		e->out->behind_stream = e->stream[i];
 	}
 	e->out->behind_ns = r->has_steps ? ws_stat_median(behind, r->nsamples) : 0;
 	free(behind);
@@ -180,6 +181,8 @@ void ws_reader_find_evidence(struct ws_reader *c)
 
 	WS_NEW(&c->arena, e.end_ns, nsamples);
 	WS_NEW(&c->arena, e.stream, nsamples);
+	for (size_t i = 0; i < nsamples; i++)
+		e.end_ns[i] = INT64_MIN;
 	e.out->nplaces = c->r->has_host_ops ? c->m->cpu_ops.nconfigs : c->m->nconfigs;
 	e.out->places = ws_xarray(e.out->nplaces + 1, sizeof(*e.out->places));
 	if (!c->r->has_host_ops)

@@ -389,15 +389,17 @@ static void explain_less_work(struct referee *r)
 	if (calls_before > lacking / 2)
 		add_reason(
 		        r, REASON_START_UP, 1, WS_REFEREE_NOT_THE_SAME_WORK,
-		        "Of %.3g calls that each step of %s makes and those of %s lack, %s makes "
-		        "%.3g before its first step.",
-		        lacking, name_of(r, 0), name_of(r, 1), name_of(r, 1), calls_before);
+		        "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g of "
+		        "them before its first step.",
+		        name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
+		        name_of(r, 1), calls_before);
 	if (calls_later > lacking / 2)
 		add_reason(
 		        r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
-		        "Of %.3g calls that each step of %s makes and those of %s lack, %s makes "
-		        "%.3g per step between its steps or after them.",
-		        lacking, name_of(r, 0), name_of(r, 1), name_of(r, 1), calls_later);
+		        "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g of "
+		        "them per step between its steps or after them.",
+		        name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
+		        name_of(r, 1), calls_later);
 }
 
 static void find_other_work(struct referee *r)
