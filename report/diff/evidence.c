@@ -30,27 +30,28 @@ struct evidence {
 	uint64_t launches, ranges, ops; /* in samples */
 };
 
-/* Work of no sample that begins at this time. */
-static void add_outside(struct evidence *e, int64_t start_ns, int64_t ns)
+static void add_place(struct evidence *e, struct ws_work_place *at, bool is_inside,
+                      int64_t start_ns)
 {
-	const struct ws_windows *w = e->c->windows;
-
-	if (e->c->r->has_steps)
-		*(start_ns < w->window[0].start_ns ? &e->out->before_ns : &e->out->beside_ns) += ns;
+	at->in_samples += is_inside;
+	if (!is_inside && e->c->r->has_steps)
+		++*(start_ns < e->c->windows->window[0].start_ns ? &at->calls_before
+		                                                 : &at->calls_later);
 }
 
 static void look_at_kernels(struct evidence *e)
 {
 	struct ws_reader *c = e->c;
 
+	for (size_t i = 0; i < c->m->nconfigs; i++)
+		e->out->places[i].name = ws_reader_text(c, c->m->configs[i].name);
 	WS_EACH_KERNEL(c->rows, i, k) {
 		const uint32_t sample = ws_reader_sample(c, k->step);
 
+		add_place(e, &e->out->places[k->kind->config], sample != WS_NONE, k->start_ns);
 		e->out->untimed += !k->kind->timed;
-		if (sample == WS_NONE) {
-			add_outside(e, k->start_ns, k->dur_ns);
+		if (sample == WS_NONE)
 			continue;
-		}
 		e->out->instant += k->kind->timed && !k->dur_ns;
 		/* the kernels of a graph have one launch */
 		e->launches += k->call == WS_NONE || k->call != e->last_call;
@@ -62,18 +63,22 @@ static void look_at_kernels(struct evidence *e)
 	}
 }
 
-static void look_at_ops(struct evidence *e)
+static void look_at_ops(struct evidence *e, bool are_work)
 {
 	struct ws_reader *c = e->c;
-	const struct ws_op_tree *tree = &c->m->cpu_ops.tree;
+	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
+	const struct ws_op_tree *tree = &ops->tree;
 
+	for (size_t i = 0; i < ops->nconfigs && are_work; i++)
+		e->out->places[i].name = ws_reader_text(c, ops->configs[i].name);
 	for (uint32_t i = 0; i < tree->n; i++) {
-		const uint32_t sample = ws_reader_sample(c, ws_step_of_op(c->m, c->rows, i));
+		const bool in_samples =
+		        ws_reader_sample(c, ws_step_of_op(c->m, c->rows, i)) != WS_NONE;
 
-		e->ops += sample != WS_NONE;
-		/* without device work these are the work */
-		if (sample == WS_NONE && tree->parent[i] == WS_NONE && !ws_model_has_work(c->m))
-			add_outside(e, tree->start_ns[i], tree->end_ns[i] - tree->start_ns[i]);
+		e->ops += in_samples;
+		if (are_work)
+			add_place(e, &e->out->places[ops->config[i]], in_samples,
+			          tree->start_ns[i]);
 	}
 }
 
@@ -85,11 +90,12 @@ static void find_behind(struct evidence *e)
 
 	for (size_t i = 0; i < r->nsamples && r->has_steps; i++) {
 		const struct ws_model_step *step = &e->c->m->steps[e->c->windows->window[i].step];
-		const int64_t ns = e->end_ns[i] - (step->start_ns + step->total_ns);
+		const int64_t end_ns = step->start_ns + step->total_ns;
 
-		behind[i] = ns > 0 ? (double)ns : 0;
-		if (ns > 0)
-			e->out->behind_stream = e->stream[i];
+		if (e->end_ns[i] <= end_ns)
+			continue;
+		behind[i] = (double)(e->end_ns[i] - end_ns);
+		e->out->behind_stream = e->stream[i];
 	}
 	e->out->behind_ns = r->has_steps ? ws_stat_median(behind, r->nsamples) : 0;
 	free(behind);
@@ -175,8 +181,13 @@ void ws_reader_find_evidence(struct ws_reader *c)
 
 	WS_NEW(&c->arena, e.end_ns, nsamples);
 	WS_NEW(&c->arena, e.stream, nsamples);
-	look_at_kernels(&e);
-	look_at_ops(&e);
+	for (size_t i = 0; i < nsamples; i++)
+		e.end_ns[i] = INT64_MIN;
+	e.out->nplaces = c->r->has_host_ops ? c->m->cpu_ops.nconfigs : c->m->nconfigs;
+	e.out->places = ws_xarray(e.out->nplaces + 1, sizeof(*e.out->places));
+	if (!c->r->has_host_ops)
+		look_at_kernels(&e);
+	look_at_ops(&e, c->r->has_host_ops);
 	find_behind(&e);
 	look_at_peaks(&e);
 	for (size_t i = 0; i < c->r->nranges; i++)

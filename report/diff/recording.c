@@ -101,6 +101,7 @@ void ws_recording_release(struct ws_recording *r)
 	free(r->dtypes);
 	ws_table_free(r->origin);
 	ws_replay_free(r->replay);
+	free(r->evidence.places);
 	ws_page_free(r->page);
 	free(r->call_of_piece);
 	*r = (struct ws_recording){0};

@@ -114,10 +114,18 @@ struct ws_recorded_fact {
 /* The fact by which a program reports its own time per step, in ms. */
 #define WS_CLAIMED_STEP "claimed_step_ms"
 
-/* What a referee asks of a recording besides its work and its times. "work": device work, or
- * without any a framework's operations on the host. */
+/* How often work of one name is where: kernels, or without any device work operations on the host.
+ */
+struct ws_work_place {
+	uint32_t name; /* text */
+	uint64_t in_samples;
+	uint64_t calls_before, calls_later; /* outside of them: before the first one, and later */
+};
+
+/* What a referee asks of a recording besides its work and its times. */
 struct ws_evidence {
-	int64_t before_ns, beside_ns; /* work of no sample: before the first one, and later */
+	struct ws_work_place *places; /* several may have one name */
+	size_t nplaces;
 	double behind_ns;             /* device work after the end of the median step's range */
 	uint64_t behind_stream;       /* the stream of the last kernel of such a step */
 	double recorder_ns;           /* estimated cost of recording, per sample */

@@ -92,8 +92,7 @@ struct referee {
 	struct found {
 		/* sums over the recordings of a side */
 		uint64_t lost, holes, untimed, broken, instant;
-		/* means over recordings; beside_ns over steps */
-		double before_ns, beside_ns, behind_ns, recorder_ns;
+		double behind_ns, recorder_ns;  /* means */
 		const struct ws_evidence *peak; /* of the recording nearest to a peak */
 	} found[2];
 	struct reason *reasons;
@@ -148,8 +147,6 @@ static void add_up(struct referee *r)
 			f->untimed += e->untimed;
 			f->broken += e->broken_times;
 			f->instant += e->instant;
-			f->before_ns += part * (double)e->before_ns;
-			f->beside_ns += (double)e->beside_ns / fmax((double)side->nsamples, 1);
 			f->behind_ns += part * e->behind_ns;
 			f->recorder_ns += part * e->recorder_ns;
 			if (!f->peak || e->peak_share > f->peak->peak_share)
@@ -342,33 +339,67 @@ static double most_calls(const struct ws_side *side)
 	return most;
 }
 
+/* How often a side does work of one name: per step, before the first one, and beside them per step.
+ */
+struct rates {
+	double in_steps, calls_before, calls_later;
+};
+
+/* By name; for free(). */
+static struct rates *find_rates(const struct referee *r, int s)
+{
+	const struct ws_side *side = &r->d->side[s];
+	struct rates *of = ws_xarray(r->d->names.texts.n + 1, sizeof(*of));
+
+	for (size_t i = 0; i < side->nrecordings; i++)
+		for (size_t k = 0; k < side->recordings[i].evidence.nplaces; k++) {
+			const struct ws_work_place *at = &side->recordings[i].evidence.places[k];
+
+			of[at->name].in_steps += (double)at->in_samples / (double)side->nsamples;
+			of[at->name].calls_later +=
+			        (double)at->calls_later / (double)side->nsamples;
+			of[at->name].calls_before +=
+			        (double)at->calls_before / (double)side->nrecordings;
+		}
+	return of;
+}
+
 /* Where is the work that B lacks in its steps? */
 static void explain_less_work(struct referee *r)
 {
-	const struct ws_side *a = &r->d->side[0], *b = &r->d->side[1];
-	const double na = fmax((double)a->nsamples, 1), nb = fmax((double)b->nsamples, 1),
-	             lacking = fmax((double)r->d->unlike_ns[0] / na,
-	                            (double)a->gpu_ns / na - (double)b->gpu_ns / nb);
+	struct rates *a = find_rates(r, 0), *b = find_rates(r, 1);
+	double lacking = 0, calls_before = 0, calls_later = 0;
 
-	if (most_calls(b) >= 2 && most_calls(a) < 2)
+	for (uint32_t i = 0; i <= r->d->names.texts.n; i++) {
+		const double less = a[i].in_steps - b[i].in_steps;
+
+		if (!(less > 0))
+			continue;
+		lacking += less;
+		calls_before += fmax(fmin(b[i].calls_before - a[i].calls_before, less), 0);
+		calls_later += fmax(fmin(b[i].calls_later - a[i].calls_later, less), 0);
+	}
+	free(a);
+	free(b);
+	if (most_calls(&r->d->side[1]) >= 2 && most_calls(&r->d->side[0]) < 2)
 		add_reason(r, REASON_CACHE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
 		           "%s does its work in some steps and lacks it in most: it may return "
 		           "results that it kept.",
 		           name_of(r, 1));
-	if (!(lacking > 0))
-		return;
-	if (r->found[1].before_ns - r->found[0].before_ns >= lacking)
+	if (calls_before > lacking / 2)
 		add_reason(
 		        r, REASON_START_UP, 1, WS_REFEREE_NOT_THE_SAME_WORK,
-		        "Before its first step %s works for %s, %s for %s; %s of the work of each "
-		        "step of %s is lacking in those of %s.",
-		        name_of(r, 1), TIME(r->found[1].before_ns), name_of(r, 0),
-		        TIME(r->found[0].before_ns), TIME(lacking), name_of(r, 0), name_of(r, 1));
-	if (r->found[1].beside_ns - r->found[0].beside_ns >= lacking / 2)
-		add_reason(r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
-		           "Outside of its steps %s works for %s per step, %s for %s.",
-		           name_of(r, 1), TIME(r->found[1].beside_ns), name_of(r, 0),
-		           TIME(r->found[0].beside_ns));
+		        "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g of "
+		        "them before its first step.",
+		        name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
+		        name_of(r, 1), calls_before);
+	if (calls_later > lacking / 2)
+		add_reason(
+		        r, REASON_OUTSIDE, 1, WS_REFEREE_NOT_THE_SAME_WORK,
+		        "Each step of %s makes %.3g call%s that those of %s lack; %s makes %.3g of "
+		        "them per step between its steps or after them.",
+		        name_of(r, 0), lacking, lacking == 1 ? "" : "s", name_of(r, 1),
+		        name_of(r, 1), calls_later);
 }
 
 static void find_other_work(struct referee *r)
@@ -437,7 +468,7 @@ static void find_remarks(struct referee *r)
 	const double bytes[2] = {copied_in(&r->d->side[0]), copied_in(b)};
 	const double *step_ns = r->d->typical_ns;
 
-	if (r->d->fused_share > 0.05)
+	if (r->d->fused_share > 0.05 && !r->d->nreasons)
 		add_reason(r, REASON_FUSED, 1, OF_TIMES,
 		           "%s has no kernels of their own for %.2g %% of the GPU time of %s: its "
 		           "other kernels do that work too, or it is left out. Only a difference "
