@@ -179,8 +179,5 @@ bool ws_missing_is_of_records(const struct ws_missing *missing)
 	                                    "import_damaged_table", "damaged blocks",
 	                                    "skipped bytes",        "blocks of unknown kind"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (ws_name_is(missing->cause, names[i]))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(missing->cause, names);
 }
