@@ -650,21 +650,6 @@ static void match_backward(struct attention_finder *f, size_t i)
 
 /* --- pairs ---------------------------------------------------------------------------------- */
 
-/* The mask of fused attention around a product, or around its forward product. */
-static enum ws_op_mask mask_around(const struct ws_model *m, uint32_t cpu_op)
-{
-	for (int forward = 0; forward < 2 && cpu_op != WS_NONE; forward++) {
-		for (uint32_t at = cpu_op; at != WS_NONE; at = m->cpu_ops.tree.parent[at]) {
-			const uint8_t mask = ws_cpu_op_config(m, at)->mask;
-
-			if (mask != WS_MASK_NOT_KNOWN)
-				return (enum ws_op_mask)mask;
-		}
-		cpu_op = m->cpu_ops.forward[cpu_op];
-	}
-	return WS_MASK_NOT_KNOWN;
-}
-
 int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost_op *op,
                                   bool in_attention)
 {
@@ -678,7 +663,17 @@ int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost
 		return op->flops_needed;
 	if (!in_attention)
 		return op->flops;
-	enum ws_op_mask mask = mask_around(m, op->cpu_op);
+	/* the mask of fused attention around a product, or around its forward product */
+	uint8_t mask = WS_MASK_NOT_KNOWN;
+	uint32_t product = op->cpu_op;
+
+	for (int forward = 0; forward < 2 && product != WS_NONE; forward++) {
+		for (uint32_t at = product; at != WS_NONE && mask == WS_MASK_NOT_KNOWN;
+		     at = m->cpu_ops.tree.parent[at])
+			mask = ws_cpu_op_config(m, at)->mask;
+		product = m->cpu_ops.forward[product];
+	}
+
 	if (mask == WS_MASK_CAUSAL && n && flops % n == 0)
 		return (int64_t)((flops + flops / n) / 2);
 	return mask == WS_MASK_NONE ? op->flops : -1;

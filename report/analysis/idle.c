@@ -61,50 +61,39 @@ enum ws_use ws_use_of_work(const struct ws_work *w)
 	               : WS_USE_COPY;
 }
 
-/* The next kernel, or the next other work, without advancing; false: there is none. */
-static bool peek_kernel(struct finder *c, struct place *p, struct piece *out)
-{
-	for (; p->kernel < p->kernels_end; p->kernel++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->sel->rows, p->kernel);
-
-		if (!ws_kernel_ran(c->sel, k, p->kernel))
-			continue;
-		*out = (struct piece){k->start_ns,
-		                      k->start_ns + k->dur_ns,
-		                      k->call,
-		                      k->kind->path,
-		                      c->m->configs[k->kind->config].name,
-		                      k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE
-		                                                     : WS_USE_COMPUTE};
-		return true;
-	}
-	return false;
-}
-
-static bool peek_work(struct finder *c, struct place *p, struct piece *out)
-{
-	for (; p->work < p->work_end; p->work++) {
-		const struct ws_work *w = &c->m->work[p->work];
-
-		if (!ws_work_ran(c->sel, c->m, p->work))
-			continue;
-		*out = (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
-		                      WS_NONE,     ws_use_of_work(w)};
-		return true;
-	}
-	return false;
-}
-
 /* Advances to the next piece by begin; of a kernel and other work with equal begin, to the one that
  * ends first. */
 static void step_on(struct finder *c, struct place *p)
 {
 	struct piece kernel, work;
-	bool has_kernel = peek_kernel(c, p, &kernel), has_work = peek_work(c, p, &work);
-	bool is_work =
-	        has_work && (!has_kernel || work.start_ns < kernel.start_ns ||
-	                     (work.start_ns == kernel.start_ns && work.end_ns < kernel.end_ns));
+	bool has_kernel, has_work, is_work;
 
+	while (p->kernel < p->kernels_end &&
+	       !ws_kernel_ran(c->sel, ws_joined_rows_kernel(c->sel->rows, p->kernel), p->kernel))
+		p->kernel++;
+	has_kernel = p->kernel < p->kernels_end;
+	if (has_kernel) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->sel->rows, p->kernel);
+
+		kernel = (struct piece){k->start_ns,
+		                        k->start_ns + k->dur_ns,
+		                        k->call,
+		                        k->kind->path,
+		                        c->m->configs[k->kind->config].name,
+		                        k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE
+		                                                       : WS_USE_COMPUTE};
+	}
+	while (p->work < p->work_end && !ws_work_ran(c->sel, c->m, p->work))
+		p->work++;
+	has_work = p->work < p->work_end;
+	if (has_work) {
+		const struct ws_work *w = &c->m->work[p->work];
+
+		work = (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
+		                      WS_NONE,     ws_use_of_work(w)};
+	}
+	is_work = has_work && (!has_kernel || work.start_ns < kernel.start_ns ||
+	                       (work.start_ns == kernel.start_ns && work.end_ns < kernel.end_ns));
 	p->has_next = has_kernel || has_work;
 	p->next = is_work ? work : kernel;
 	p->kernel += has_kernel && !is_work;

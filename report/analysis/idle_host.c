@@ -23,10 +23,7 @@ bool ws_call_waits(struct ws_bytes name)
 			len = i - 1;
 			break;
 		}
-	for (size_t i = 0; i < sizeof(blocking) / sizeof(*blocking); i++)
-		if (len == strlen(blocking[i]) && !memcmp(name.ptr, blocking[i], len))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(((struct ws_bytes){text, len}), blocking);
 }
 
 /* --- start-up ------------------------------------------------------------------------ */
@@ -219,33 +216,12 @@ static void find_searches(struct setup_finder *f, const struct ws_model *m, stru
 	ws_spans_merge(&f->host->searches);
 }
 
-/* A trace of one window that is mostly start-up is a program's first iteration: what else held the
- * host up for long there, a compiler for example, happens once as well. If most kernels are those
- * of searches for algorithms, each operation is prepared there, and all that the host does is. */
-static void add_pauses(const struct setup_finder *f, const struct ws_windows *w)
-{
-	int64_t setup_ns = 0;
-
-	for (size_t i = 0; i < f->host->setup.n; i++)
-		setup_ns += f->host->setup.span[i].end_ns - f->host->setup.span[i].start_ns;
-	if (w->n != 1)
-		return;
-	if (2 * f->nsearched > f->rows->nkernels)
-		ws_spans_add(&f->host->setup, w->window[0].start_ns, w->window[0].end_ns);
-	else if (2 * setup_ns <= w->window[0].end_ns - w->window[0].start_ns)
-		return;
-	for (size_t i = 0; i < f->npauses; i++)
-		if (pause_ns(&f->pause[i]) > LONG_PAUSE_NS)
-			ws_spans_add(&f->host->setup, f->pause[i].span.start_ns,
-			             f->pause[i].span.end_ns);
-	ws_spans_merge(&f->host->setup);
-}
-
 static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
                        struct ws_host_activity *host, struct ws_arena *arena)
 {
 	const struct ws_windows *w = ws_windows(m, sel);
 	struct setup_finder f = {.rows = sel->rows, .host = host};
+	int64_t setup_ns = 0;
 
 	WS_NEW(arena, f.role, m->ntexts);
 	WS_NEW(arena, f.captures_from_ns, m->nthreads);
@@ -335,7 +311,24 @@ static void find_setup(const struct ws_model *m, const struct ws_selection *sel,
 			ws_spans_add(&host->setup, r->start_ns, r->end_ns);
 	ws_spans_merge(&host->setup);
 	ws_spans_merge(&host->alloc);
-	add_pauses(&f, w);
+
+	/* A trace of one window that is mostly start-up is a program's first iteration: what else
+	 * held the host up for long there, a compiler for example, happens once as well. If most
+	 * kernels are those of searches for algorithms, each operation is prepared there, and all
+	 * that the host does is. */
+	for (size_t i = 0; i < host->setup.n; i++)
+		setup_ns += host->setup.span[i].end_ns - host->setup.span[i].start_ns;
+	if (w->n == 1 && 2 * f.nsearched > rows->nkernels)
+		ws_spans_add(&host->setup, w->window[0].start_ns, w->window[0].end_ns);
+	if (w->n == 1 && (2 * f.nsearched > rows->nkernels ||
+	                  2 * setup_ns > w->window[0].end_ns - w->window[0].start_ns)) {
+		for (size_t i = 0; i < f.npauses; i++)
+			if (pause_ns(&f.pause[i]) > LONG_PAUSE_NS)
+				ws_spans_add(&host->setup, f.pause[i].span.start_ns,
+				             f.pause[i].span.end_ns);
+		ws_spans_merge(&host->setup);
+	}
+
 	free(f.call);
 	free(f.pause);
 }

@@ -21,9 +21,12 @@ static void emit(const struct emitter *e, const char *source, const char *cause,
 	e->fn(e->ctx, &missing);
 }
 
-/* Emits the recorder's counters: the greatest value of each cause, in order of first appearance. */
-static void emit_recorder(const struct emitter *e)
+void ws_missing_each(const struct ws_model *m,
+                     void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx)
 {
+	struct emitter e = {m, fn, ctx};
+	uint64_t signaled = 0, unknown = 0;
+	uint64_t unfinished = 0, graphs = 0, copies_without_time = 0;
 	static const struct {
 		const char *name, *meaning;
 	} losses[] = {
@@ -31,18 +34,20 @@ static void emit_recorder(const struct emitter *e)
 	        WS_DROPPED_LIST(X) WS_IMPORT_LOSS_LIST(X)
 #undef X
 	};
-	const struct ws_column_data *t = &e->m->loss;
+	const struct ws_column_data *t = &e.m->loss;
 
+	/* Emit the recorder's counters: the greatest value of each cause, in order of first
+	 * appearance. */
 	const struct ws_bytes import_ = {"import_*", 8};
 	bool has_recorders = false; /* an import counts only its own losses */
 	struct ws_arena temp = {0};
 	uint64_t *count;
 	uint8_t *state; /* 1 = seen, 2 = emitted */
 
-	WS_NEW(&temp, count, e->m->ntexts);
-	WS_NEW(&temp, state, e->m->ntexts);
+	WS_NEW(&temp, count, e.m->ntexts);
+	WS_NEW(&temp, state, e.m->ntexts);
 	for (uint64_t i = 0; i < t->rows; i++) {
-		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
+		uint32_t cause = ws_model_text(e.m, ws_value(t, WS_COL_loss_cause, i));
 		uint64_t value = ws_value(t, WS_COL_loss_count, i);
 
 		state[cause] = 1;
@@ -50,40 +55,30 @@ static void emit_recorder(const struct emitter *e)
 			count[cause] = value;
 	}
 	for (uint64_t i = 0; i < t->rows; i++) {
-		uint32_t cause = ws_model_text(e->m, ws_value(t, WS_COL_loss_cause, i));
+		uint32_t cause = ws_model_text(e.m, ws_value(t, WS_COL_loss_cause, i));
 		/* for a trace that was not closed, losses after the last reading are unknown */
-		const bool by_import = ws_name_matches(import_, e->m->texts[cause]);
-		struct ws_missing missing = {by_import ? "import" : "recorder", e->m->texts[cause],
-		                             count[cause], !e->m->file.closed && !count[cause],
+		const bool by_import = ws_name_matches(import_, e.m->texts[cause]);
+		struct ws_missing missing = {by_import ? "import" : "recorder", e.m->texts[cause],
+		                             count[cause], !e.m->file.closed && !count[cause],
 		                             "a loss counter that this program does not know"};
 
 		for (size_t k = 0; k < sizeof(losses) / sizeof(*losses); k++)
-			if (ws_name_is(e->m->texts[cause], losses[k].name))
+			if (ws_name_is(e.m->texts[cause], losses[k].name))
 				missing.meaning = losses[k].meaning;
 		has_recorders |= !by_import;
 
 		if (state[cause] == 1)
-			e->fn(e->ctx, &missing);
+			e.fn(e.ctx, &missing);
 		state[cause] = 2;
 	}
-	if (!has_recorders && ws_meta_value(&e->m->meta, "import.source").len)
-		emit(e, "import", "profiles without a loss counter", 1,
+	if (!has_recorders && ws_meta_value(&e.m->meta, "import.source").len)
+		emit(&e, "import", "profiles without a loss counter", 1,
 		     "The profiler's file does not say whether records were dropped while "
 		     "profiling.");
 	else if (!has_recorders)
-		emit(e, "recorder", "recordings without a loss counter", 1,
+		emit(&e, "recorder", "recordings without a loss counter", 1,
 		     "The recorder wrote no counters: whether it lost anything is not known.");
 	ws_arena_free(&temp);
-}
-
-void ws_missing_each(const struct ws_model *m,
-                     void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx)
-{
-	struct emitter e = {m, fn, ctx};
-	uint64_t signaled = 0, unknown = 0;
-	uint64_t unfinished = 0, graphs = 0, copies_without_time = 0;
-
-	emit_recorder(&e);
 
 	/* the file, then the records of impossible times */
 	const struct ws_trace_summary *f = &e.m->file;
@@ -184,8 +179,5 @@ bool ws_missing_is_of_records(const struct ws_missing *missing)
 	                                    "import_damaged_table", "damaged blocks",
 	                                    "skipped bytes",        "blocks of unknown kind"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (ws_name_is(missing->cause, names[i]))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(missing->cause, names);
 }

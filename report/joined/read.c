@@ -7,7 +7,9 @@
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/stat.h"
+#include "report/base/names.h"
 #include "report/base/order.h"
+
 #include "report/joined/rows.h"
 #include "report/model/load.h"
 #include "report/model/model.h"
@@ -421,21 +423,6 @@ static enum ws_phase phase_of_rank(int rank)
 	return (enum ws_phase)(rank < RANK_OF_OPS ? rank : RANK_OF_CLOSURE - 1 - rank);
 }
 
-static bool computes_loss(struct ws_bytes name)
-{
-	static const char *const prefixes[] = {"aten::cross_entropy", "aten::binary_cross_entropy",
-	                                       "aten::kl_div"};
-	static const char end[] = "_loss";
-
-	if (ws_bytes_begin(name, "aten::") && name.len >= strlen(end) &&
-	    !memcmp((const char *)name.ptr + name.len - strlen(end), end, strlen(end)))
-		return 1;
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (ws_bytes_begin(name, prefixes[i]))
-			return 1;
-	return 0;
-}
-
 struct runs {
 	struct ws_model *m;
 	struct ws_joined_rows *rows;
@@ -473,6 +460,8 @@ static bool is_closure(const struct runs *f, const struct ws_joined_range *range
 static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
                                  const struct ws_joined_range *range)
 {
+	static const char *const losses[] = {"aten::*_loss", "aten::cross_entropy*",
+	                                     "aten::binary_cross_entropy*", "aten::kl_div*"};
 	const struct ws_model *m = f->m;
 	const struct ws_cpu_ops *ops = &m->cpu_ops;
 	uint32_t parent = ops->tree.parent[op];
@@ -484,7 +473,8 @@ static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
 		return (enum ws_phase)range->context->phase;
 	if (ws_op_is_backward(m, op))
 		return WS_PHASE_BACKWARD;
-	if (computes_loss(name))
+	if (WS_NAME_IS_ONE_OF(name, losses))
+
 		return WS_PHASE_LOSS;
 	if (f->has_backward[op] ||
 	    (range && range->context->phase == WS_PHASE_OPTIMIZER &&

@@ -329,28 +329,6 @@ static void each_time(struct far_finder *f,
 		look(f, m->cpu_ops.tree.start_ns[i], m->cpu_ops.tree.end_ns[i]);
 }
 
-/* Is there a gap between near and far records of over FAR_TIMES the span of the near ones? */
-static bool has_far(struct far_finder *f)
-{
-	uint64_t near = 0;
-	int64_t most_ns = 0;
-
-	for (int power = 0; power < 64; power++) {
-		const struct distances *d = &f->of_power[power];
-
-		if (!d->n)
-			continue;
-		if (near && d->least_ns - most_ns > FAR_NS && d->least_ns / FAR_TIMES > most_ns &&
-		    100 * (f->n - near) < FAR_PERCENT * f->n) {
-			f->limit_ns = most_ns + (d->least_ns - most_ns) / 2;
-			return true;
-		}
-		near += d->n;
-		most_ns = d->most_ns;
-	}
-	return false;
-}
-
 static void note_far(struct far_finder *f, int64_t start_ns, int64_t end_ns, uint32_t name)
 {
 	struct ws_broken_law *broken = &f->j->m->soundness.broken[WS_LAW_FAR_AWAY];
@@ -420,7 +398,9 @@ static void find_far(struct ws_judge *j)
 	                       .limit_ns = INT64_MAX,
 	                       .begin_ns = INT64_MAX,
 	                       .end_ns = INT64_MIN};
-	bool found;
+	uint64_t near = 0;
+	int64_t most_ns = 0;
+	bool found = false;
 
 	/* a wrong end does not extend the run either */
 	if (!is_long && !j->m->soundness.broken[WS_LAW_ONE_AT_A_TIME].kernels)
@@ -432,7 +412,21 @@ static void find_far(struct ws_judge *j)
 	                      ? ws_joined_rows_range(rows, (uint32_t)rows->nranges / 2)->start_ns
 	                      : j->m->begin_ns;
 	each_time(&f, look_at_time);
-	found = is_long && has_far(&f);
+	/* is there a gap between near and far records of over FAR_TIMES the span of the near ones?
+	 */
+	for (int power = 0; power < 64 && is_long && !found; power++) {
+		const struct distances *d = &f.of_power[power];
+
+		if (!d->n)
+			continue;
+		found = near && d->least_ns - most_ns > FAR_NS &&
+		        d->least_ns / FAR_TIMES > most_ns && 100 * (f.n - near) < FAR_PERCENT * f.n;
+		if (found)
+			f.limit_ns = most_ns + (d->least_ns - most_ns) / 2;
+		near += d->n;
+		most_ns = d->most_ns;
+	}
+
 	each_time(&f, keep_time);
 	if (found)
 		leave_out_far(&f);

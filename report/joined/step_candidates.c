@@ -63,14 +63,6 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 	return (struct ws_bytes){out, n};
 }
 
-/* Order: more GPU time first, then outer ranges. */
-static bool is_better(const struct group *a, const struct group *b)
-{
-	if (a->gpu_ns != b->gpu_ns)
-		return a->gpu_ns > b->gpu_ns;
-	return a->depth != b->depth ? a->depth < b->depth : a->count > b->count;
-}
-
 static void choose(struct finder *f, struct ws_step_candidates *out)
 {
 	/* steps even if only one was recorded */
@@ -93,7 +85,12 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 			      (out->times && g->count > MOST_IN_PERIOD * out->times)) &&
 			    (g->count > 1 || (g->count && WS_NAME_IS_ONE_OF(g->pattern, known))) &&
 			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
-			    g->gpu_ns && (!best || is_better(g, best)))
+			    g->gpu_ns &&
+			    /* more GPU time first, then outer ranges */
+			    (!best || g->gpu_ns > best->gpu_ns ||
+			     (g->gpu_ns == best->gpu_ns &&
+			      (g->depth < best->depth ||
+			       (g->depth == best->depth && g->count > best->count)))))
 				best = g;
 		}
 		if (!best)

@@ -178,51 +178,6 @@ static void on_device_attr(void *loader, const void *row)
 		l->m->devices[at].memory_bytes = r->value;
 }
 
-/* Sets limits of occupancy, and peaks, from recorded attributes. */
-static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-	const struct ws_device *named = NULL;
-
-	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
-	/* ROCm describes device 0 but may run on another number: a device without a name gets the
-	 * name of AMD's named devices if these have the same name. */
-	for (size_t i = 0; i < m->ndevices; i++) {
-		const struct ws_device *d = &m->devices[i];
-
-		if (d->name == WS_TEXT_EMPTY ||
-		    !ws_device_name_is_amd(m->texts[d->name].ptr, m->texts[d->name].len))
-			continue;
-		if (named && d->name != named->name) {
-			named = NULL;
-			break;
-		}
-		named = d;
-	}
-	for (size_t i = 0; named && i < m->ndevices; i++)
-		if (m->devices[i].name == WS_TEXT_EMPTY) {
-			m->devices[i].name = named->name;
-			m->devices[i].kind = named->kind;
-			m->devices[i].facts = named->facts;
-			m->devices[i].memory_bytes = named->memory_bytes;
-		}
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		struct ws_device *d = &m->devices[i];
-		struct ws_bytes name;
-
-		if (d->name == WS_TEXT_EMPTY && l->opts->device_name)
-			d->name = ws_intern_text(m, ws_bytes_of(l->opts->device_name));
-		name = m->texts[d->name];
-
-		d->is_amd = ws_device_name_is_amd(name.ptr, name.len);
-		/* the rules of NVIDIA's multiprocessors for registers and memory */
-		d->has_limits = !d->is_amd && ws_sm_limits_from(&d->facts, &d->limits);
-		d->has_peaks = ws_peaks_find(m->peaks, name.ptr, name.len, &d->peaks);
-	}
-	return WS_OK;
-}
-
 static void on_thread(void *loader, const void *row)
 {
 	const struct ws_row_thread *r = row;
@@ -335,6 +290,7 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	struct ws_bytes *names, *shorts;
 	uint32_t *text;
 	size_t capacity, n = 0;
+	const struct ws_device *named = NULL;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_STRING, &m->strings, err));
 	/* three times the strings: modules have shortened names, and names have a form without
@@ -354,7 +310,41 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS, on_process, l, err));
 	WS_FORWARD(ws_load_each(l, WS_KIND_DEVICE, on_device, l, err));
 	WS_FORWARD(ws_load_each(l, WS_KIND_DEVICE_ATTR, on_device_attr, l, err));
-	WS_FORWARD(look_up_devices(l, err));
+	/* Limits of occupancy, and peaks, from recorded attributes. */
+	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
+	/* ROCm describes device 0 but may run on another number: a device without a name gets the
+	 * name of AMD's named devices if these have the same name. */
+	for (size_t i = 0; i < m->ndevices; i++) {
+		const struct ws_device *d = &m->devices[i];
+
+		if (d->name == WS_TEXT_EMPTY ||
+		    !ws_device_name_is_amd(m->texts[d->name].ptr, m->texts[d->name].len))
+			continue;
+		if (named && d->name != named->name) {
+			named = NULL;
+			break;
+		}
+		named = d;
+	}
+	for (size_t i = 0; named && i < m->ndevices; i++)
+		if (m->devices[i].name == WS_TEXT_EMPTY) {
+			m->devices[i].name = named->name;
+			m->devices[i].kind = named->kind;
+			m->devices[i].facts = named->facts;
+			m->devices[i].memory_bytes = named->memory_bytes;
+		}
+	for (size_t i = 0; i < m->ndevices; i++) {
+		struct ws_device *d = &m->devices[i];
+		struct ws_bytes device_name;
+
+		if (d->name == WS_TEXT_EMPTY && l->opts->device_name)
+			d->name = ws_intern_text(m, ws_bytes_of(l->opts->device_name));
+		device_name = m->texts[d->name];
+		d->is_amd = ws_device_name_is_amd(device_name.ptr, device_name.len);
+		/* the rules of NVIDIA's multiprocessors for registers and memory */
+		d->has_limits = !d->is_amd && ws_sm_limits_from(&d->facts, &d->limits);
+		d->has_peaks = ws_peaks_find(m->peaks, device_name.ptr, device_name.len, &d->peaks);
+	}
 	WS_FORWARD(ws_load_each(l, WS_KIND_THREAD, on_thread, l, err));
 	/* rules of the user\'s are read to say what is wrong with them */
 	if (!l->plain_names || l->opts->rules)

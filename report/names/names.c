@@ -638,31 +638,6 @@ static size_t split_arguments(struct ws_bytes name, struct ws_bytes out[ARGUMENT
 	return n;
 }
 
-/* Appends a part without common namespaces, and closes open brackets. */
-static void put_part(struct ws_buf *out, struct ws_bytes part)
-{
-	static const char *const usual[] = {"at::", "native::", "(anonymous namespace)::",
-	                                    "<unnamed>::", "c10::"};
-	const char *p = part.ptr, *end = p + part.len;
-	size_t open = 0;
-
-	while (p < end) {
-		size_t skip = 0;
-
-		for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-			if (!skip && ws_name_begins(p, end, usual[i]))
-				skip = strlen(usual[i]);
-		p += skip;
-		if (skip)
-			continue;
-		open += *p == '<';
-		open -= *p == '>' && open;
-		ws_buf_put(out, p++, 1);
-	}
-	while (open--)
-		ws_buf_put(out, ">", 1);
-}
-
 /*
  * Joins the template arguments in which the names of a group differ into parts[i]; "" if the
  * numbers of arguments differ, or no argument differs.
@@ -670,6 +645,8 @@ static void put_part(struct ws_buf *out, struct ws_bytes part)
 static void differing_arguments(struct ws_arena *temp, const struct ws_bytes *names, size_t n,
                                 struct ws_buf *parts)
 {
+	static const char *const usual[] = {"at::", "native::", "(anonymous namespace)::",
+	                                    "<unnamed>::", "c10::"};
 	struct ws_bytes(*arguments)[ARGUMENTS], *column;
 	size_t count = 0;
 
@@ -696,7 +673,26 @@ static void differing_arguments(struct ws_arena *temp, const struct ws_bytes *na
 		for (size_t i = 0; i < n; i++) {
 			if (parts[i].len)
 				ws_buf_put(&parts[i], ", ", 2);
-			put_part(&parts[i], column[i]);
+
+			/* the part without common namespaces, and with closed brackets */
+			const char *p = column[i].ptr, *end = p + column[i].len;
+			size_t open = 0;
+
+			while (p < end) {
+				size_t skip = 0;
+
+				for (size_t k = 0; k < sizeof(usual) / sizeof(*usual); k++)
+					if (!skip && ws_name_begins(p, end, usual[k]))
+						skip = strlen(usual[k]);
+				p += skip;
+				if (skip)
+					continue;
+				open += *p == '<';
+				open -= *p == '>' && open;
+				ws_buf_put(&parts[i], p++, 1);
+			}
+			while (open--)
+				ws_buf_put(&parts[i], ">", 1);
 		}
 	}
 }

@@ -376,25 +376,6 @@ static bool repeats(const struct iterations *it, size_t period, bool by_ops)
 	return n && 10 * same >= 9 * n;
 }
 
-static void end_iterations(struct iterations *it)
-{
-	if ((it->knows_instances && end_with_turns(it)) || (it->nloads && end_with_batches(it)))
-		return;
-	if (it->knows_instances)
-		for (size_t i = 0; i < it->n; i++)
-			it->step[i].is_last = true;
-	else {
-		size_t period = 0;
-
-		for (int by_ops = 1; by_ops >= 0 && !period; by_ops--)
-			for (size_t c = 1; c <= LONGEST_CYCLE && 2 * c <= it->n && !period; c++)
-				if (repeats(it, c, by_ops))
-					period = c;
-		for (size_t i = 0; i < it->n; i++)
-			it->step[i].is_last = !period || i % period == period - 1;
-	}
-}
-
 /* PyTorch records no duration for a range that was open when profiling stopped: the last step of an
  * optimizer then ends with the last record of its thread. */
 static int64_t end_of(const struct iterations *it, size_t i)
@@ -531,7 +512,17 @@ void ws_pass_find_iterations(struct ws_pass *p)
 			                 led_before(&c, it.thread,
 			                            i ? it.step[i - 1].mark->end_ns : INT64_MIN);
 		if (it.n > 1) {
-			end_iterations(&it);
+			const bool are_ended = (it.knows_instances && end_with_turns(&it)) ||
+			                       (it.nloads && end_with_batches(&it));
+			size_t period = 0;
+
+			for (int by_ops = 1;
+			     by_ops >= 0 && !are_ended && !it.knows_instances && !period; by_ops--)
+				for (size_t k = 1; k <= LONGEST_CYCLE && 2 * k <= it.n && !period;
+				     k++)
+					period = repeats(&it, k, by_ops) ? k : 0;
+			for (size_t i = 0; i < it.n && !are_ended; i++)
+				it.step[i].is_last = !period || i % period == period - 1;
 			add_iterations(&it, is_recording);
 		}
 		ws_arena_free(&it.temp);
