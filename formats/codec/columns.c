@@ -843,9 +843,8 @@ enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_h
 	const struct ws_tokens *t = how->tokens;
 	const uint64_t *d = how->durations;
 	const uint8_t *head, *lanes, *scales, *symbols, *bits, *remainders;
-	uint64_t last = 0;
-	uint32_t start;
-	uint64_t nlanes, bit;
+	uint64_t last = 0, nlanes = 0, bit = 0;
+	uint32_t start = 0;
 	size_t nlow;
 	struct ws_cursor low;
 
@@ -857,8 +856,6 @@ enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_h
 	           d ? "a column of" : "no");
 	r->nmeasures = t->count ? t->count : 1;
 	/* the part before the symbols: unit, lanes and measures */
-	start = 0;
-	nlanes = 0;
 	WS_FORWARD(ws_cursor_varint(&c, &r->quantum, err));
 	WS_FORWARD(ws_cursor_varint(&c, &nlanes, err));
 	WS_FAIL_IF(nlanes < 1 || nlanes > MAX_LANES || nlanes > r->nmeasures, err, CORRUPT,
@@ -891,7 +888,6 @@ enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_h
 	}
 	/* symbols, low bits, remainders and escapes */
 	nlow = low_bytes(r);
-	bit = 0;
 	WS_FORWARD(ws_cursor_bytes(&c, n, &symbols, err));
 	WS_FORWARD(ws_cursor_bytes(&c, nlow, &bits, err));
 	low = (struct ws_cursor){bits, bits + nlow};

@@ -258,42 +258,6 @@ static struct ws_bytes instruction_kind(struct ws_bytes name)
 	return ws_bytes_begin(name, "wrapped_") ? text_after(name, "wrapped_") : name;
 }
 
-/*
- * The operation behind work, and the functions and modules around it. The path of the program's
- * operation is "jit(train)/jvp(Net)/dense/dot_general". Without one it is the instruction, in its
- * compiled function: "jit_train" is jit(train).
- */
-static void operation_of(struct ws_xla *x, const struct ws_xla_event *e, struct ws_bytes *op,
-                         struct ws_bytes *scope)
-{
-	struct ws_bytes path =
-	        e->stat[WS_XLA_PATH].len ? e->stat[WS_XLA_PATH] : e->stat[WS_XLA_TF_OP];
-	const char *last = ws_last_byte(path.ptr, ':', path.len);
-	const struct ws_strtab_entry *kept;
-
-	if (last) /* tf_op: "path:Type" */
-		path.len = (size_t)(last - (const char *)path.ptr);
-	last = ws_last_byte(path.ptr, '/', path.len);
-	if (last) {
-		*op = (struct ws_bytes){last + 1,
-		                        path.len - (size_t)(last + 1 - (const char *)path.ptr)};
-		path.len -= op->len + 1;
-	} else {
-		*op = instruction_kind(e->stat[WS_XLA_HLO_OP]);
-		path = e->stat[WS_XLA_HLO_MODULE];
-		if (ws_bytes_begin(path, "jit_")) {
-			path = text_after(path, "jit_");
-			x->scratch.len = 0;
-			ws_buf_put(&x->scratch, "jit(", 4);
-			ws_buf_put(&x->scratch, path.ptr, path.len);
-			ws_buf_put(&x->scratch, ")", 1);
-			path = (struct ws_bytes){x->scratch.data, x->scratch.len};
-		}
-	}
-	kept = ws_strtab_put(&x->names, path.ptr, path.len);
-	*scope = (struct ws_bytes){kept->bytes, kept->len};
-}
-
 static void keep_host_event(struct ws_xla *x, struct ws_xla_host_event h)
 {
 	h.sequence = x->nhost;
@@ -325,8 +289,38 @@ static void add_host_event(struct ws_xla *x, const struct ws_xla_event *e,
 	}
 	ws_import_keep(x->out, 1);
 	if (e->stat[WS_XLA_HLO_OP].len || (h.correlation && e->stat[WS_XLA_PATH].len)) {
+		struct ws_bytes path;
+		const char *last;
+		const struct ws_strtab_entry *kept;
+
 		h.kind = HOST_OP;
-		operation_of(x, e, &op.name, &h.scope);
+		/* the operation behind work, and the functions and modules around it. The path of
+		 * the program's operation is "jit(train)/jvp(Net)/dense/dot_general". Without one
+		 * it is the instruction, in its compiled function: "jit_train" is jit(train). */
+		path = e->stat[WS_XLA_PATH].len ? e->stat[WS_XLA_PATH] : e->stat[WS_XLA_TF_OP];
+		last = ws_last_byte(path.ptr, ':', path.len);
+		if (last) /* tf_op: "path:Type" */
+			path.len = (size_t)(last - (const char *)path.ptr);
+		last = ws_last_byte(path.ptr, '/', path.len);
+		if (last) {
+			op.name = (struct ws_bytes){last + 1,
+			                            path.len - (size_t)(last + 1 -
+			                                                (const char *)path.ptr)};
+			path.len -= op.name.len + 1;
+		} else {
+			op.name = instruction_kind(e->stat[WS_XLA_HLO_OP]);
+			path = e->stat[WS_XLA_HLO_MODULE];
+			if (ws_bytes_begin(path, "jit_")) {
+				path = text_after(path, "jit_");
+				x->scratch.len = 0;
+				ws_buf_put(&x->scratch, "jit(", 4);
+				ws_buf_put(&x->scratch, path.ptr, path.len);
+				ws_buf_put(&x->scratch, ")", 1);
+				path = (struct ws_bytes){x->scratch.data, x->scratch.len};
+			}
+		}
+		kept = ws_strtab_put(&x->names, path.ptr, path.len);
+		h.scope = (struct ws_bytes){kept->bytes, kept->len};
 		ws_import_op(x->out, &op, &h.text);
 	} else if (h.correlation) {
 		return;

@@ -156,7 +156,7 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 	struct ws_opt table[WS_STEP_OPTIONS];
 	int n;
 	static const char *const devices[] = {"auto", "cuda", "cpu"};
-	struct ws_step_options *step;
+	struct ws_step_options *step = &c->run.step;
 	bool looks;
 	struct ws_optimizer *o;
 
@@ -176,7 +176,6 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 		return WS_OK;
 	WS_FAIL_IF(n, err, USAGE, "unexpected argument %s", argv[1]);
 	WS_FAIL_IF(!c->given[WS_STEP_OPTION_MODEL], err, USAGE, "--model is needed");
-	step = &c->run.step;
 	step->model = ws_network_at(c->model);
 	if (!c->given[WS_STEP_OPTION_OPTIMIZER] && step->model->image)
 		c->optimizer = WS_OPTIMIZER_ADAM; /* as in seed 001: docs/dev/seeds.md */
