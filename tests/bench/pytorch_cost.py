@@ -4,12 +4,12 @@ A training step that the host limits, 100 times, in each way of recording: each 
 operation, runs in the same process without callbacks and hooks. So a busy machine slows both alike, and the ratio of their
 times stays. Times are processor times of the thread. Each way is a process of its own, the ways take turns, and of the rounds
 the median and the range are printed. Last, a Python that does nothing, with and without --pytorch."""
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import nullcontext
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 
 STEPS = 100
@@ -97,11 +97,11 @@ def measure(record, name, ways, rounds, folder):
 
 def started(record, folder, options):
     """Processor time of a Python that does nothing, and of what starts it, in ms."""
-    before = os.times()
+    before = getrusage(RUSAGE_CHILDREN)
     subprocess.run([record, "-o", folder + "/start.wtrace", *options, "--", sys.executable, "-c", "pass"],
                    stderr=subprocess.DEVNULL, check=True)
-    after = os.times()
-    return 1e3 * (after.children_user + after.children_system - before.children_user - before.children_system)
+    after = getrusage(RUSAGE_CHILDREN)
+    return 1e3 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def main(record, rounds):
