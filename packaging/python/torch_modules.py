@@ -15,6 +15,8 @@ def hook(torch):
     end_root.argtypes, end_root.restype = [c_uint64], None
     records_modules = c_int32.in_dll(library, "warpsheet_records_modules")  # below the root
     is_compiling, is_grad_enabled, Tensor = torch.compiler.is_compiling, torch.is_grad_enabled, torch.Tensor
+    # asked first, in each call of each module: Dynamo takes both for constants, and this one takes a third of the time
+    is_dynamo_compiling = getattr(torch.compiler, "is_dynamo_compiling", is_compiling)
     backward_task = getattr(torch._C, "_current_graph_task_id", lambda: -1)
     called = [0]  # hash of the modules called in a root's call
     texts, inside, of_thread = {}, {}, local()
@@ -76,7 +78,7 @@ def hook(torch):
         return seen & 0xffffffffffffffff
 
     def begin(module, inputs):
-        if is_compiling():
+        if is_dynamo_compiling():
             return
         called[0] = (called[0] * 33 + id(module)) & 0xffffffffffff
         try:
@@ -84,6 +86,8 @@ def hook(torch):
         except AttributeError:
             calls = of_thread.calls = []
         if not records_modules.value and (calls or backward_task() != -1):
+            return
+        if is_compiling():
             return
         if not calls:
             of_thread.is_searched = False
@@ -103,7 +107,7 @@ def hook(torch):
         calls.append(module)
 
     def end(module, _, __):
-        if is_compiling():
+        if is_dynamo_compiling():
             return
         calls = getattr(of_thread, "calls", None)
         if not calls or (calls[-1] is not module and (len(calls) < 2 or not any(known is module for known in calls))):

@@ -157,7 +157,7 @@ def by_hand():
             with torch.no_grad():
                 for _ in range(20):
                     a(torch.ones(64, 32)), b(torch.ones(64, 8))
-    return 10 - evaluations, evaluations
+    return 9 - evaluations, evaluations + 1
 
 
 def inference():
