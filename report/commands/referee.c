@@ -78,6 +78,7 @@ static enum ws_status judge(const char *folder, const struct referee_opts *o, st
 	struct ws_report *report = NULL;
 	enum ws_status status;
 
+	ws_sides_collect_evidence(sides);
 	status = ws_pairs_list(folder, list, &result.pairs_failed, err);
 	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, false, err));
 	WS_THEN(status, ws_referee_make(sides, &o->diff, folder, &report, &result, err));

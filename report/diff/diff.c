@@ -10,11 +10,17 @@
 struct ws_sides {
 	struct ws_diff d;
 	size_t capacity[2];
+	bool has_evidence;
 };
 
 struct ws_sides *ws_sides_new(void)
 {
 	return ws_xarray(1, sizeof(struct ws_sides));
+}
+
+void ws_sides_collect_evidence(struct ws_sides *s)
+{
+	s->has_evidence = true;
 }
 
 void ws_sides_free(struct ws_sides *s)
@@ -47,7 +53,8 @@ bool ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
 			return false;
 		}
 	WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side]);
-	ws_recording_read(&to->recordings[to->nrecordings], &s->d.names, m, rows, !side);
+	ws_recording_read(&to->recordings[to->nrecordings], &s->d.names, m, rows, !side,
+	                  s->has_evidence);
 	to->recordings[to->nrecordings].page = is_shown ? ws_page_make_side(m, rows) : NULL;
 	to->nrecordings++;
 	return true;

@@ -52,6 +52,8 @@ struct ws_diff_result {
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */
 struct ws_sides;
 struct ws_sides *ws_sides_new(void);
+/* Traces added from here on are for a referee. */
+void ws_sides_collect_evidence(struct ws_sides *s);
 /* Adds a trace to side 0 (A) or 1 (B), copying all data that a comparison needs; is_shown: the
  * first trace of a side, with its first screen. m and its rows may be freed afterwards. Returns
  * false, and ignores the trace, if the side already has a recording of the same bytes. */

@@ -244,7 +244,7 @@ static void read_state(struct ws_reader *c)
 }
 
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
-                       struct ws_joined_rows *rows, bool is_replayed)
+                       struct ws_joined_rows *rows, bool is_replayed, bool has_evidence)
 {
 	struct ws_reader c = {.m = m, .r = out, .names = names};
 	struct ws_filter steps = WS_FILTER_ALL;
@@ -359,7 +359,8 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 	c.unclassified = ws_texts_add_str(&c.names->texts, "(unclassified)");
 	read_ranges(&c);
 	ws_reader_read_work(&c);
-	ws_reader_find_evidence(&c);
+	if (has_evidence)
+		ws_reader_find_evidence(&c);
 
 	/* the time of a range has that of the ranges inside it */
 	const struct ws_crossing *crossings = c.m->attribution.crossings;

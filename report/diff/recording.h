@@ -204,9 +204,9 @@ static inline const struct ws_work_item *ws_names_item(const struct ws_names *na
 void ws_names_release(struct ws_names *names);
 
 /* names: shared by all recordings of a comparison. is_replayed: includes the replay of its median
- * step. Free with ws_recording_release. */
+ * step. has_evidence: includes what a referee asks. Free with ws_recording_release. */
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
-                       struct ws_joined_rows *rows, bool is_replayed);
+                       struct ws_joined_rows *rows, bool is_replayed, bool has_evidence);
 void ws_recording_release(struct ws_recording *r);
 /* Call i, or range i; valid until the next call. */
 static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, size_t i)

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/record.inc"
 
 steps() { # steps LINE...: a program of six steps of these lines
-	for i in 1 2 3 4 5 6; do
+	for _ in 1 2 3 4 5 6; do
 		printf '%s\n' step "$@" end
 	done
 }
