@@ -107,3 +107,13 @@ const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *text
 	return ws_arena_format(texts, "Recording adds %.1f %% (%.1f to %.1f): %s.", cost.percent,
 	                       cost.low, cost.high, steps);
 }
+
+size_t ws_calibration_unrecorded(const struct ws_model *m, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->ncalibration; i++)
+		if (m->calibration[i].is_unrecorded)
+			out[n++] = time_of(&m->calibration[i]);
+	return n;
+}

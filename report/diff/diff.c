@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/analysis/calibration.h"
 #include "report/diff/private.h"
 #include "report/page/private.h"
 
@@ -113,6 +114,11 @@ static void prepare_sides(struct ws_diff *d)
 		if (d->opts.name[s])
 			snprintf(d->side[s].name, sizeof(d->side[s].name), "%s", d->opts.name[s]);
 	d->by_steps = d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
+	d->compares_unrecorded = d->by_steps;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->side[s].nrecordings; i++)
+			d->compares_unrecorded &=
+			        d->side[s].recordings[i].nunrecorded >= WS_CALIBRATION_PAIRS;
 	match(d);
 	ws_diff_find_reasons(d);
 	for (int s = 0; s < 2; s++)

@@ -8,6 +8,7 @@
 #include "formats/base/memory.h"
 #include "report/base/elementary.h"
 #include "report/diff/recording.h"
+#include "report/analysis/calibration.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
 #include "report/page/page.h"
@@ -94,6 +95,7 @@ static void read_ranges(struct ws_reader *c)
 void ws_recording_release(struct ws_recording *r)
 {
 	free(r->samples);
+	free(r->unrecorded_ns);
 	ws_spill_close(&r->calls);
 	ws_spill_close(&r->ranges);
 	free(r->classes);
@@ -133,6 +135,8 @@ static void find_samples(struct ws_reader *c)
 		r->unfinished += m->steps[s].unfinished;
 	r->has_steps = r->nsamples && c->windows->window[0].step != WS_NONE;
 	r->samples = ws_xarray(r->nsamples + 1, sizeof(*r->samples));
+	r->unrecorded_ns = ws_xarray(m->ncalibration + 1, sizeof(*r->unrecorded_ns));
+	r->nunrecorded = ws_calibration_unrecorded(m, r->unrecorded_ns);
 	WS_NEW(&c->arena, c->sample_of_step, m->nsteps);
 	memset(c->sample_of_step, 0xff, m->nsteps * sizeof(*c->sample_of_step));
 	for (uint32_t i = 0; i < r->nsamples; i++) {
