@@ -104,6 +104,18 @@ const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *text
 		                       "Cannot tell what recording adds: between %.1f and %.1f %%, as "
 		                       "steps vary; %s.",
 		                       cost.low, cost.high, steps);
-	return ws_arena_format(texts, "Recording adds %.1f %% (%.1f to %.1f): %s.", cost.percent,
-	                       cost.low, cost.high, steps);
+	/* periods of PyTorch are found by hooks that an unrecorded step pays for, too */
+	return ws_arena_format(texts, "Recording adds %s%.1f %% (%.1f to %.1f): %s.",
+	                       m->nop_periods ? "at least " : "", cost.percent, cost.low, cost.high,
+	                       steps);
+}
+
+size_t ws_calibration_unrecorded(const struct ws_model *m, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->ncalibration; i++)
+		if (m->calibration[i].is_unrecorded)
+			out[n++] = time_of(&m->calibration[i]);
+	return n;
 }

@@ -22,3 +22,5 @@ struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m);
 
 /* "Recording adds 7 % (5 to 9 %): steps of 42.8 ms, 40.0 ms without."; "" without such steps. */
 const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *texts);
+/* Times of the steps that were not recorded, into `out`, which has room for all; their number. */
+size_t ws_calibration_unrecorded(const struct ws_model *m, double *out);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/analysis/calibration.h"
 #include "report/diff/private.h"
 #include "report/page/private.h"
 
@@ -140,6 +141,11 @@ enum ws_status ws_diff_make(struct ws_sides *sides, const struct ws_diff_opts *o
 		if (d->opts.name[s])
 			snprintf(d->side[s].name, sizeof(d->side[s].name), "%s", d->opts.name[s]);
 	d->by_steps = d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
+	d->compares_unrecorded = d->by_steps;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->side[s].nrecordings; i++)
+			d->compares_unrecorded &=
+			        d->side[s].recordings[i].nunrecorded >= WS_CALIBRATION_PAIRS;
 	for (int s = 0; s < 2; s++)
 		list[s] = (struct ws_work_list){d->side[s].slots, d->side[s].nslots,
 		                                d->side[s].slots_ns};

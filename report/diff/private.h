@@ -138,6 +138,8 @@ struct ws_diff {
 	struct ws_side side[2];
 	struct ws_names names;
 	struct ws_diff_opts opts;
+	/* every recording has enough steps that were not recorded: the step's time is theirs */
+	bool compares_unrecorded;
 	struct ws_grade_opts grade;
 	struct ws_match match; /* only its kinds; groups are freed */
 	struct ws_work_sums {

@@ -8,6 +8,7 @@
 #include "formats/base/memory.h"
 #include "report/base/elementary.h"
 #include "report/diff/recording.h"
+#include "report/analysis/calibration.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
 #include "report/page/page.h"
@@ -90,6 +91,7 @@ static void read_ranges(struct ws_reader *c)
 void ws_recording_release(struct ws_recording *r)
 {
 	free(r->samples);
+	free(r->unrecorded_ns);
 	ws_spill_close(&r->calls);
 	ws_spill_close(&r->ranges);
 	free(r->classes);
@@ -264,6 +266,8 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 		out->unfinished += m->steps[s].unfinished;
 	out->has_steps = out->nsamples && c.windows->window[0].step != WS_NONE;
 	out->samples = ws_xarray(out->nsamples + 1, sizeof(*out->samples));
+	out->unrecorded_ns = ws_xarray(m->ncalibration + 1, sizeof(*out->unrecorded_ns));
+	out->nunrecorded = ws_calibration_unrecorded(m, out->unrecorded_ns);
 	WS_NEW(&c.arena, c.sample_of_step, m->nsteps);
 	memset(c.sample_of_step, 0xff, m->nsteps * sizeof(*c.sample_of_step));
 	for (uint32_t i = 0; i < out->nsamples; i++) {

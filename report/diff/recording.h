@@ -146,6 +146,8 @@ struct ws_recording {
 	struct ws_sample *samples;
 	size_t nsamples;
 	bool has_steps;
+	double *unrecorded_ns; /* times of steps that were not recorded */
+	size_t nunrecorded;
 	struct ws_spill calls; /* struct ws_work_call, sample after sample */
 	size_t ncalls;
 	struct ws_spill ranges; /* struct ws_range_at, one for each range of the trace */

@@ -85,9 +85,29 @@ int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int ph
 	return ns;
 }
 
+/* The time of the whole step, where steps were left out of the recording to know it. */
+static bool is_of_unrecorded(const struct ws_diff *d, const struct ws_diff_rows *r,
+                             const struct ws_diff_row *row)
+{
+	return d->compares_unrecorded && !r->of_work && row->key.measure != WS_MEASURE_GPU &&
+	       row->key.phase == WS_PHASES;
+}
+
+static void add_unrecorded(struct compared *c, const struct ws_side *side)
+{
+	for (size_t i = 0; i < side->nrecordings; i++) {
+		const struct ws_recording *of = &side->recordings[i];
+
+		for (size_t k = 0; k < of->nunrecorded; k++)
+			compare_add(c, of->unrecorded_ns[k], 1);
+		c->steps[c->recordings++] = of->nunrecorded;
+	}
+}
+
 /* Compares the samples of each side: all of them, with 0 in samples without such work; or, for
  * matched work of equal size, samples with the work, scaled to equal numbers of calls. */
-static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bool matched)
+static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bool matched,
+                            bool of_unrecorded)
 {
 	const struct ws_diff_sums *of_a = &row->sums[0];
 	const double whole[2] = {(double)row->like_ns[0], (double)row->like_ns[1]};
@@ -103,14 +123,17 @@ static void compare_samples(const struct ws_diff *d, struct ws_diff_row *row, bo
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 		const struct ws_diff_sum *sum = row->sums[s].sum, *end = sum + row->sums[s].n;
-		const size_t most = 2 * row->sums[s].n + side->nrecordings + 1;
-		size_t sample = 0, until = 0;
+		size_t sample = 0, until = 0, most = 2 * row->sums[s].n + side->nrecordings + 1;
 
+		for (size_t r = 0; r < side->nrecordings; r++)
+			most += side->recordings[r].nunrecorded;
 		c[s] = (struct compared){.values = ws_xarray(most, sizeof(*c->values)),
 		                         .times = ws_xarray(most, sizeof(*c->times)),
 		                         .steps = ws_xarray(side->nrecordings + 1,
 		                                            sizeof(*c->steps))};
-		for (size_t r = 0; r < side->nrecordings; r++) {
+		if (of_unrecorded)
+			add_unrecorded(&c[s], side);
+		for (size_t r = 0; r < side->nrecordings && !of_unrecorded; r++) {
 			const size_t first = c[s].n;
 
 			until += side->steps[r];
@@ -192,6 +215,10 @@ static void show(const struct ws_diff *d, const struct ws_diff_rows *r, struct w
 	struct ws_comparison *c = &row->c;
 	const double before = c->ratio;
 
+	for (int s = 0; s < 2 && is_of_unrecorded(d, r, row); s++)
+		row->shown[s] = c->typical[s];
+	if (is_of_unrecorded(d, r, row))
+		return;
 	for (int s = 0; s < 2; s++)
 		if (!sum[s])
 			c->typical[s] = 0;
@@ -227,6 +254,12 @@ static int by_change(const void *pa, const void *pb)
 	return memcmp(&a->key, &b->key, sizeof(a->key));
 }
 
+static double step_of(const struct ws_diff *d, const struct ws_recording *r)
+{
+	return d->compares_unrecorded ? ws_stat_median(r->unrecorded_ns, r->nunrecorded)
+	                              : ws_recording_median_ns(r);
+}
+
 /* Compares pairs of recordings. Pairs whose clocks differ are left out. */
 static void compare_pairs(const struct ws_diff *d, struct ws_diff_row *row)
 {
@@ -245,8 +278,7 @@ static void compare_pairs(const struct ws_diff *d, struct ws_diff_row *row)
 		if (ws_clocks_differ(of[0]->clock_mhz, of[1]->clock_mhz))
 			d->result->pairs_apart++;
 		else
-			difference[n++] = ws_log(ws_recording_median_ns(of[1]) /
-			                         ws_recording_median_ns(of[0]));
+			difference[n++] = ws_log(step_of(d, of[1]) / step_of(d, of[0]));
 	}
 	ws_sequential_interval(difference, n, 1 - d->opts.confidence, &s);
 	c->basis = WS_BASIS_PAIRS;
@@ -303,7 +335,7 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		           matched = r->of_work && row->like_calls[0] && row->like_calls[1];
 
 		/* for work of one side only, computes the typical time, but no grade */
-		compare_samples(d, row, matched);
+		compare_samples(d, row, matched, is_of_unrecorded(d, r, row));
 		if (r->of_work && on_both && !matched)
 			row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
 		/* shorter or fewer calls, with fewer than three recordings per side */

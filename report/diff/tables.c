@@ -10,10 +10,20 @@
 #include "report/model/model.h"
 #include "formats/base/memory.h"
 #include "report/base/names.h"
+#include "report/analysis/calibration.h"
 #include "report/diff/private.h"
 #include "report/query/query.h"
 
 /* --- notes ---------------------------------------------------------------------------------- */
+
+static size_t unrecorded_of(const struct ws_side *side)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < side->nrecordings; i++)
+		n += side->recordings[i].nunrecorded;
+	return n;
+}
 
 void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 {
@@ -28,6 +38,17 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 		              side->nsamples == 1 ? "" : "s");
 		ws_diff_note_copies(side, s ? "B: " : "A: ", t);
 	}
+	if (d->compares_unrecorded)
+		ws_table_note(
+		        t,
+		        "Typical time, change and grade of the whole step are those of %zu and "
+		        "%zu steps that were not recorded (record --calibrate).",
+		        unrecorded_of(&d->side[0]), unrecorded_of(&d->side[1]));
+	else if (unrecorded_of(&d->side[0]) + unrecorded_of(&d->side[1]))
+		ws_table_note(t,
+		              "Recorded steps are compared: not every recording has %d steps that "
+		              "were not recorded (record --calibrate).",
+		              WS_CALIBRATION_PAIRS);
 }
 
 void ws_diff_note_copies(const struct ws_side *side, const char *before, struct ws_table *t)
