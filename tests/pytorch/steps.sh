@@ -3,6 +3,7 @@
 set -eu
 # shellcheck source=tests/pytorch/common.sh
 . "$(dirname "$0")/common.sh"
+export COLUMNS=400 # sentences are not broken
 
 share() { # share TRACE PHASE: percent of the time of all steps on the host
 	"$ws" report "$1" --table step-statistics --format csv -o "$1.phases.csv" >/dev/null

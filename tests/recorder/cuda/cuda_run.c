@@ -87,16 +87,3 @@ void cuda_check_launches(const struct probe *p, uint64_t n)
 	free(call);
 	free(seen);
 }
-
-uint64_t cuda_count_calls(const struct probe *p, const char *name)
-{
-	uint64_t id = 0, n = 0;
-
-	for (uint64_t i = 0; i < ROWS(p, string); i++)
-		if (BYTES(p, string, text, i).len == strlen(name) &&
-		    !memcmp(BYTES(p, string, text, i).ptr, name, strlen(name)))
-			id = CELL(p, string, id, i);
-	for (uint64_t i = 0; id && i < ROWS(p, api); i++)
-		n += CELL(p, api, name, i) == id;
-	return n;
-}

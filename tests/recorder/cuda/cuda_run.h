@@ -20,6 +20,3 @@ void cuda_begin(struct run *r);
  * call that belong together.
  */
 void cuda_check_launches(const struct probe *p, uint64_t n);
-
-/* Rows of api with this name. */
-uint64_t cuda_count_calls(const struct probe *p, const char *name);

@@ -1,0 +1,25 @@
+# steps that are not recorded (--calibrate): docs/dev/recorder.md, 10. Ten launches before the first step and in each; a launch's number is its graph node
+# shellcheck source=tests/cli/cuda/record.inc
+. "$(dirname "$0")/record.inc"
+
+steps="WITH step AS (SELECT time_ns, row_number() OVER (ORDER BY time_ns) - 1 AS n FROM nvtx_record WHERE type = 'push' AND name = 'step'),
+	period AS (SELECT calibration, (SELECT max(n) FROM step WHERE step.time_ns <= op_period_record.start_ns) AS n FROM op_period_record),
+	left_out AS (SELECT n FROM period WHERE calibration = 'unrecorded')"
+
+calibrate() { # calibrate WHAT VERSION STEPS
+	record "$1" FAKE_CUPTI_VERSION="$2" FAKE_CUPTI_KERNEL_US=200 VICTIM_STEPS="$3" @steps count=10 --calibrate
+	ask "$steps SELECT 'steps: ' || count(*) FROM step"
+	ask "$steps SELECT calibration || ': ' || count(*) || ', of the first twenty: ' || sum(n < 20) FROM period GROUP BY calibration"
+	ask "$steps SELECT 'steps left out within two steps of another: ' || count(*) FROM left_out a JOIN left_out b ON b.n > a.n AND b.n < a.n + 3"
+	ask "$steps SELECT 'kernels of steps left out: ' || count(*) FROM kernel_record WHERE graph_node > 10 AND (graph_node - 1) / 10 - 1 IN left_out"
+	ask "SELECT 'kernels that were cut off: ' || sum(dur_ns <> 200000) FROM kernel_record"
+	ask "SELECT 'their calls: ' || count(*) FROM api_record WHERE name = 'cudaLaunchKernel_v7000'"
+	ask "SELECT 'waits: ' || count(*) FROM sync_record"
+	ask "SELECT 'ranges in steps: ' || count(*) FROM nvtx_record WHERE type = 'push' AND name = 'inner'"
+	ask "SELECT 'ranges of the other thread are left out as a whole: ' || (sum(name = 'other') >= sum(name = 'in other')) FROM nvtx_record WHERE type = 'push'"
+}
+
+calibrate 'no kernel is lost where recording is switched' 130101 200
+calibrate 'subscribers with activities of their own switch them' 130400 200
+calibrate 'an old CUPTI records everything' 130100 200
+calibrate 'twenty steps are too few' 130101 20
