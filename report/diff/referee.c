@@ -469,11 +469,12 @@ static void find_remarks(struct referee *r)
 	const double *step_ns = r->d->typical_ns;
 
 	if (r->d->fused_share > 0.05 && !r->d->nreasons)
-		add_reason(r, REASON_FUSED, 1, OF_TIMES,
-		           "%s has no kernels of their own for %.2g %% of the GPU time of %s: its "
-		           "other kernels do that work too, or it is left out. Only a difference "
-		           "beyond that time is proven.",
-		           name_of(r, 1), 100 * r->d->fused_share, name_of(r, 0));
+		add_reason(
+		        r, REASON_FUSED, 1, OF_TIMES,
+		        "%s has no kernels of its own for %.2g %% of the GPU time of %s: its other "
+		        "kernels do this work, too, or %s leaves it out. Only a difference "
+		        "beyond this time is proven.",
+		        name_of(r, 1), 100 * r->d->fused_share, name_of(r, 0), name_of(r, 1));
 	if (bytes[0] > 0 && bytes[1] < bytes[0] / 2)
 		add_reason(r, REASON_INPUTS, 1, OF_TIMES,
 		           "%s copies %.3g MB to the device%s, %s %.3g MB: it may keep inputs.",
