@@ -53,8 +53,8 @@ struct ws_seg_capture {
 	X(FEW_STEPS, "the program has 20 steps or fewer")                                         \
 	X(OLD_CUPTI, "CUPTI before 13.1 Update 1 cannot switch records off; set "                 \
 	             "WARPSHEET_CUPTI_PATH to a later one")                                       \
-	X(NESTED, "steps of the program lie in each other")                                       \
-	X(UNALIKE, "no later step was expected to be as one before it")
+	X(NESTED, "a step of the program begins inside another one")                              \
+	X(UNALIKE, "few steps follow the first 20, or none was expected to repeat one before it")
 enum ws_calibrate_obstacle {
 	WS_CALIBRATE_DONE,
 #define X(name, text) WS_CALIBRATE_##name,
