@@ -1,13 +1,14 @@
-"""What --pytorch costs, on a CPU: pytorch_cost.py WARPSHEET-RECORD [ROUNDS].
+"""What --pytorch costs, on a CPU.
 
-A training step that the host limits, 100 times, in each way of recording: each other step, or each other block of one
-operation, runs in the same process without callbacks and hooks. So a busy machine slows both alike, and the ratio of their
+A training step that the host limits, 100 times, in each way of recording: every second step, or every second block of
+one operation, runs in the same process without callbacks and hooks. So a busy machine slows both alike, and the ratio of their
 times stays. Times are processor times of the thread. Each way is a process of its own, the ways take turns, and of the rounds
 the median and the range are printed. Last, a Python that does nothing, with and without --pytorch."""
 import subprocess
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from contextlib import nullcontext
 from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
@@ -106,11 +107,11 @@ def started(record, folder, options):
 
 def main(record, rounds):
     with tempfile.TemporaryDirectory() as folder:
-        print(f"{STEPS} steps of a transformer: without, with; ratio of the sums (median, range of {rounds} runs)")
+        print(f"{STEPS} steps of a transformer: without, with; ratio of the sums (median, range of {rounds} runs); of the median steps")
         for way, runs in measure(record, "transformer", WAYS, rounds, folder).items():
             ratios = [with_ / without - 1 for without, with_, *_ in runs]
             print(f"{way}: {median(r[0] for r in runs) / STEPS / 1e6:.2f}, {median(r[1] for r in runs) / STEPS / 1e6:.2f} ms; "
-                  f"{median(ratios):+.1%} ({min(ratios):+.1%} to {max(ratios):+.1%})", flush=True)
+                  f"{median(ratios):+.1%} ({min(ratios):+.1%} to {max(ratios):+.1%}); {median(r[3] / r[2] - 1 for r in runs):+.1%}", flush=True)
         print("torch.add, medians of blocks: without; added by an operation (median, range)")
         ways = [way for way in WAYS if WAYS[way] not in ("shapes", "profiler")]
         for way, runs in measure(record, "addition", ways, rounds, folder).items():
@@ -123,7 +124,10 @@ def main(record, rounds):
               f"A/A {median(t[1] - t[0] for t in turns):+.1f} ms")
 
 
-if sys.argv[1] == "program":
+if sys.argv[1:2] == ["program"]:
     program(*sys.argv[2:])
 else:
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 7)
+    arguments = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    arguments.add_argument("record", metavar="WARPSHEET-RECORD", help="the program warpsheet-record")
+    arguments.add_argument("rounds", metavar="ROUNDS", type=int, nargs="?", default=7, help="runs of each way (default 7)")
+    main(**vars(arguments.parse_args()))
