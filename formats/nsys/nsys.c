@@ -574,7 +574,6 @@ static void import_info(struct ws_nsys *n)
 		n->clock->base_ns = i64_at(&rows, WS_NSYS_SESSION_utcEpochNs);
 	}
 	close_rows(&rows);
-	/* the table of GPUs */
 	/* records have CUDA's numbers of devices; the table of GPUs may have other numbers */
 	open_table(n, WS_NSYS_CUDA_DEVICE, "", &pairs);
 	while (next_row(&pairs)) {

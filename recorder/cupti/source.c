@@ -1022,11 +1022,10 @@ static int start(struct ws_seg_header *seg)
 		ws_cupti_enable_callback(WS_CUPTI_DOMAIN_RESOURCE,
 		                         WS_CUPTI_CBID_RESOURCE_INIT_FINISHED);
 	ws_cupti_find_launches();
-	if (!seg->capture.calibrate)
-		;
-	else if (atomic_load(&seg->gpu.cupti_version) < WS_CUPTI_VERSION_13_1_1)
+	if (seg->capture.calibrate &&
+	    atomic_load(&seg->gpu.cupti_version) < WS_CUPTI_VERSION_13_1_1)
 		ws_calibrate_stop(WS_CALIBRATE_OLD_CUPTI);
-	else
+	else if (seg->capture.calibrate)
 		atomic_store(&ws_calibrate_device, turn_device);
 	if (ws_cupti_start_thread())
 		ws_cupti_count_error(0, "pthread_create");

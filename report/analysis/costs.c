@@ -38,8 +38,6 @@ static void release(void *result)
 	ws_idmap_free(&c->op_replays);
 }
 
-/* --- which operations count ------------------------------------------------------------ */
-
 /* --- one operation ------------------------------------------------------------------------ */
 
 struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)

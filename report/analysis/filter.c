@@ -712,7 +712,6 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selecti
 	for (uint32_t i = 0; i < m->ranges.npaths && step && !is_step; i++)
 		ws_step_is_path(m, &m->ranges, i, step, &is_step);
 	if (step && !is_step)
-
 		status = unknown_range(m, step, &names, err);
 	if (status == WS_OK && sel->is_empty)
 		status = explain_empty(m, filter, sel, &names, err);

@@ -552,8 +552,10 @@ void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
 			names[g] = call->kind->name;
 		}
 
-	/* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
-	/* read once: calls are in a file, far from each other */
+	/*
+	 * The deepest range in the middle of each gap on the thread of the next launch; WS_NONE.
+	 * Threads are read once: calls are in a file, far from each other.
+	 */
 	for (size_t g = 0; g < idle->nlongest; g++) {
 		const struct ws_joined_call *call =
 		        ws_joined_rows_call(rows, idle->longest[g].call);

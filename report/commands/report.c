@@ -493,9 +493,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 		                   o.whatif.n,
 		           err, USAGE,
 		           "filters, --columns, --sort, --sql and --whatif need a single trace; "
-		           "this is a "
-		           "run of "
-		           "several ranks");
+		           "this is a run of several ranks");
 		for (int i = 0; i < n; i++)
 			WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 

@@ -265,11 +265,11 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 		} detectable[] = {{WS_TC_aa_detectable_3, 3},
 		                  {WS_TC_aa_detectable_5, 5},
 		                  {WS_TC_aa_detectable_10, 10}};
-		struct ws_cell *row = ws_table_row((table));
+		struct ws_cell *row = ws_table_row(table);
 		double spread = aa->spread[q];
 		struct ws_comparison c = predicted_comparison(spread, 3);
 
-		ws_cell_set_str((table), &row[WS_TC_aa_quantity], quantity_name(aa, q));
+		ws_cell_set_str(table, &row[WS_TC_aa_quantity], quantity_name(aa, q));
 		ws_cell_set_int(&row[WS_TC_aa_recordings], (int64_t)aa->side->nrecordings);
 		ws_cell_set_real(&row[WS_TC_aa_noise], 100 * spread);
 		ws_cell_set_int(&row[WS_TC_aa_pairs], aa->pairs);

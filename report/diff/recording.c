@@ -118,10 +118,6 @@ uint32_t ws_recording_fact(const struct ws_recording *r, const struct ws_names *
 	return 0;
 }
 
-/* --- samples ----------------------------------------------------------------------------- */
-
-/* --- places ------------------------------------------------------------------------------ */
-
 /* --- facts ------------------------------------------------------------------------------- */
 
 static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes key,

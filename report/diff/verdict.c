@@ -173,8 +173,6 @@ static void add_time(const struct verdict *v, const char *subject, const char *s
 	ws_cell_set_real(&row[WS_TC_diff_verdict_high], c->high);
 }
 
-/* --- before any number ------------------------------------------------------------------- */
-
 /* --- times ------------------------------------------------------------------------------- */
 
 static bool are_launch_bound(const struct ws_diff *d)

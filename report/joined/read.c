@@ -474,7 +474,6 @@ static enum ws_phase phase_of_op(const struct runs *f, uint32_t op,
 	if (ws_op_is_backward(m, op))
 		return WS_PHASE_BACKWARD;
 	if (WS_NAME_IS_ONE_OF(name, losses))
-
 		return WS_PHASE_LOSS;
 	if (f->has_backward[op] ||
 	    (range && range->context->phase == WS_PHASE_OPTIMIZER &&

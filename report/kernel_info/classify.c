@@ -87,8 +87,6 @@ void ws_demangle(const char *name, size_t len, struct ws_buf *out)
 
 #endif
 
-/* --- words of a name ------------------------------------------------------------------------- */
-
 /* --- normalisation ---------------------------------------------- */
 
 /* Recorded text (any letter case) and its replacement. A text that begins with another one comes

@@ -284,8 +284,6 @@ size_t ws_name_roll_up(struct ws_bytes text, char *out)
 	return n;
 }
 
-/* --- kernels --------------------------------------------------------------------------------- */
-
 /* --- words of a name ----------------------------------------------------------- */
 
 /* The next word at or after *at, including '::' between identifiers; len 0 at the end. */

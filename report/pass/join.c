@@ -939,7 +939,6 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	for (size_t i = 0; i < p->live.nthreads; i++)
 		any_open |= p->live.threads[i].last != WS_NONE;
 	if (any_open)
-
 		WS_FORWARD(ws_pass_see_times(p, false, err));
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);

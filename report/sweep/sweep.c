@@ -88,7 +88,7 @@ struct ws_sweep {
 	size_t ncopies;     /* runs left out because they are copies of another run */
 	bool on_cpu;        /* a run is on the CPU reference */
 	int64_t created_ns; /* of the first trace */
-	/* the following members are set by ws_sweep_find_rows */
+	/* the following members are set once all traces are read */
 	const struct ws_sweep_opts *opts;
 	struct ws_grade_opts grade;
 	bool *varies; /* by key: do the values of runs differ? */

@@ -400,8 +400,6 @@ static int64_t ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread)
 	return id;
 }
 
-/* --- kernels --- */
-
 /* --- loading --- */
 
 static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)

@@ -164,6 +164,7 @@ void ws_html_put_plain(FILE *f, const struct ws_report *report)
 
 		if (page->nsegments) {
 			put_element(f, "h2", NULL, page->bar_title);
+			/* attributes, not styles: a policy may forbid inline styles */
 			fprintf(f, "<svg width=\"100%%\" height=\"%d\" role=\"img\" aria-label=\"",
 			        BAR_HIGH);
 			ws_html_put_text(f, page->bar_title);

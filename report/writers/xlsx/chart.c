@@ -373,7 +373,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	lxw_chart_axis *name_axis = bar ? chart->y_axis : chart->x_axis;
 
 	/*
-	 * The title with the common value_axis of all rows: ", forward", ", device 0", so that it
+	 * The title with the common values of all rows: ", forward", ", device 0", so that it
 	 * agrees with the cells.
 	 */
 	const size_t size = sizeof(title);
