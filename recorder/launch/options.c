@@ -84,20 +84,11 @@ static const struct {
         {WS_PYTORCH_SAMPLED, 1}, {WS_PYTORCH_SHAPES, 1}, {WS_PYTORCH_NAMES, 1},
 };
 
-/* The environment can only turn it off, as the person who set it may not see this command line. */
-static uint32_t pytorch_of(const struct given *g)
-{
-	const char *value = getenv(WS_PYTORCH_ENV);
-
-	return g->has_pytorch && !(value && !strcmp(value, "off"))
-	               ? pytorch_choices[g->pytorch].pytorch
-	               : WS_PYTORCH_OFF;
-}
-
 static enum ws_status resolve(struct ws_record_command *cmd, const struct given *g,
                               struct ws_err *err)
 {
 	struct ws_record_opts *r = &cmd->record;
+	const char *pytorch = getenv(WS_PYTORCH_ENV);
 	struct ws_seg_opts *segment;
 
 	r->max_size = (uint64_t)g->max_size_bytes;
@@ -113,7 +104,11 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 		        g->library_ranges ? WS_LIBRARY_RANGES_ON : WS_LIBRARY_RANGES_OFF;
 	r->capture.cpu_time_quantum_ns = (uint32_t)g->cpu_time_quantum_ns;
 	r->zstd_level = (int)g->level;
-	r->capture.pytorch = pytorch_of(g);
+	/* The environment can only turn it off, as the person who set it may not see this command
+	 * line. */
+	r->capture.pytorch = g->has_pytorch && !(pytorch && !strcmp(pytorch, "off"))
+	                             ? pytorch_choices[g->pytorch].pytorch
+	                             : WS_PYTORCH_OFF;
 	r->capture.no_source = pytorch_choices[g->pytorch].no_source;
 	r->capture.calibrate = (uint32_t)g->calibrate;
 	WS_FAIL_IF(g->calibrate && g->capture_range, err, USAGE,
