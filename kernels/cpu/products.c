@@ -153,31 +153,6 @@ struct place {
 	int64_t h, w, offset;
 };
 
-/* Where number `number` of the patch lies that begins at pixel 0 0. */
-static struct place place_of_number(const struct job *job, int64_t number)
-{
-	const struct ws_conv *f = job->f;
-	int64_t window = f->r * f->s;
-	int64_t c = job->nhwc ? number % job->c : number / window;
-	int64_t rs = job->nhwc ? number / job->c : number % window;
-	struct place place = {.h = rs / f->s, .w = rs % f->s};
-
-	place.offset = job->nhwc ? (place.h * f->w + place.w) * f->c + c
-	                         : (c * f->h + place.h) * f->w + place.w;
-	return place;
-}
-
-/* Where the patch of an output pixel begins, which may be before the edge. */
-static struct place place_of_patch(const struct job *job, int64_t pixel)
-{
-	const struct ws_conv *f = job->f;
-	struct place place = {.h = pixel / f->q * f->stride - f->pad_h,
-	                      .w = pixel % f->q * f->stride - f->pad_w};
-
-	place.offset = (place.h * f->w + place.w) * (job->nhwc ? f->c : 1);
-	return place;
-}
-
 /*
  * Between a tile and the image, in the order of the tile: numbers gathered, 0 beyond an edge, or
  * added where they lie.
@@ -191,10 +166,26 @@ static void walk_tile(const struct job *job, const struct area *a, ws_real *tile
 	ws_real *group = job->image + a->n * f->c * plane + a->g * job->c * (job->nhwc ? 1 : plane);
 	struct place numbers[TILE_PATCH], patches[TILE_PIXELS];
 
-	for (int64_t i = 0; i < a->numbers; i++)
-		numbers[i] = place_of_number(job, a->number + i);
-	for (int64_t i = 0; i < a->pixels; i++)
-		patches[i] = place_of_patch(job, a->pixel + i);
+	/* where each number lies of the patch that begins at pixel 0 0 */
+	for (int64_t i = 0; i < a->numbers; i++) {
+		int64_t number = a->number + i, window = f->r * f->s;
+		int64_t c = job->nhwc ? number % job->c : number / window;
+		int64_t rs = job->nhwc ? number / job->c : number % window;
+		struct place *place = &numbers[i];
+
+		place->h = rs / f->s;
+		place->w = rs % f->s;
+		place->offset = job->nhwc ? (place->h * f->w + place->w) * f->c + c
+		                          : (c * f->h + place->h) * f->w + place->w;
+	}
+	/* where the patch of each output pixel begins, which may be before the edge */
+	for (int64_t i = 0; i < a->pixels; i++) {
+		struct place *place = &patches[i];
+
+		place->h = (a->pixel + i) / f->q * f->stride - f->pad_h;
+		place->w = (a->pixel + i) % f->q * f->stride - f->pad_w;
+		place->offset = (place->h * f->w + place->w) * (job->nhwc ? f->c : 1);
+	}
 	for (int64_t row = 0; row < rows; row++)
 		for (int64_t col = 0; col < cols; col++, tile++) {
 			const struct place *number = &numbers[job->nhwc ? col : row];

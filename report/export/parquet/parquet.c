@@ -471,54 +471,51 @@ static void add_columns_of(struct kind_export *k, const struct ws_records *named
 	}
 }
 
-static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
-                      const struct source *s, const uint8_t *row)
-{
-	struct ws_bytes name;
-	char number[24];
-	double real;
-
-	if (s->named)
-		row = ws_records_find(s->named, ws_load_u64(row + s->name_offset));
-	if (!row) {
-		ws_parquet_null(w);
-		return;
-	}
-	uint64_t value = ws_load_u64(row + s->def->row_offset);
-	switch (s->def->type) {
-	case WS_TYPE_STR:
-		ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
-		break;
-	case WS_TYPE_ENUM:
-		name = ws_enum_name(s->def->unit, value);
-		if (!name.len) {
-			snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
-			name = ws_bytes_of(number);
-		}
-		ws_parquet_text(w, name.ptr, name.len);
-		break;
-	case WS_TYPE_F64:
-		memcpy(&real, &value, sizeof(real));
-		ws_parquet_f64(w, real);
-		break;
-	case WS_TYPE_U64:
-		ws_parquet_u64_or_null(w, value, value || !s->zero_is_none);
-		break;
-	default:
-		ws_parquet_i64(w, (int64_t)value);
-	}
-}
-
 static void put_row(void *ctx, const void *row)
 {
 	struct kind_export *k = ctx;
 	const bool has_time = ws_export_has_time(k->def->id, row);
+	struct ws_parquet_writer *w = k->out->w;
 
 	for (size_t i = 0; i < k->n; i++) {
-		if (k->sources[i].is_time && !has_time)
-			ws_parquet_null(k->out->w);
-		else
-			put_value(k->out->w, k, &k->sources[i], row);
+		const struct source *s = &k->sources[i];
+		const uint8_t *from = row;
+		struct ws_bytes name;
+		char number[24];
+		uint64_t value;
+		double real;
+
+		if (s->is_time && !has_time)
+			from = NULL;
+		else if (s->named)
+			from = ws_records_find(s->named, ws_load_u64(from + s->name_offset));
+		if (!from) {
+			ws_parquet_null(w);
+			continue;
+		}
+		value = ws_load_u64(from + s->def->row_offset);
+		switch (s->def->type) {
+		case WS_TYPE_STR:
+			ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
+			break;
+		case WS_TYPE_ENUM:
+			name = ws_enum_name(s->def->unit, value);
+			if (!name.len) {
+				snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+				name = ws_bytes_of(number);
+			}
+			ws_parquet_text(w, name.ptr, name.len);
+			break;
+		case WS_TYPE_F64:
+			memcpy(&real, &value, sizeof(real));
+			ws_parquet_f64(w, real);
+			break;
+		case WS_TYPE_U64:
+			ws_parquet_u64_or_null(w, value, value || !s->zero_is_none);
+			break;
+		default:
+			ws_parquet_i64(w, (int64_t)value);
+		}
 	}
 	ws_parquet_table_end_row(k->out);
 }
