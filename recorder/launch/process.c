@@ -106,28 +106,6 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 	return status;
 }
 
-/*
- * Classifies a trace that cannot be continued. If it is closed and complete it needs nothing more.
- * It may also belong to a later recording with the same name, which replaced this one's.
- */
-static enum ws_salvage look_at_trace(int fd, const struct ws_seg_header *seg)
-{
-	const struct ws_trace_summary *s;
-	enum ws_salvage found = WS_SALVAGE_UNFINISHED;
-	struct ws_trace_reader *r;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (ws_trace_reader_open(&r, path, NULL) != WS_OK)
-		return WS_SALVAGE_UNFINISHED;
-	s = ws_trace_reader_summary(r);
-	if (s->closed && !s->damaged_blocks)
-		found = s->base_ns == seg->base_realtime_ns ? WS_SALVAGE_FINISHED
-		                                            : WS_SALVAGE_REPLACED;
-	ws_trace_reader_free(r);
-	return found;
-}
-
 static enum ws_status resume_trace(struct ws_process *p, enum ws_salvage *found, struct ws_err *err)
 {
 	struct ws_seg_header *seg = p->file.seg;
@@ -139,8 +117,22 @@ static enum ws_status resume_trace(struct ws_process *p, enum ws_salvage *found,
 	WS_FORWARD(ws_own_file_open(p->folder, ws_path_name(p->trace), p->trace, &fd, err));
 	status = ws_trace_writer_resume(&p->writer, fd, p->trace, ws_drain_file_size(seg), &opts,
 	                                &cause);
-	if (status == WS_CORRUPT || status == WS_USAGE)
-		*found = look_at_trace(fd, seg);
+	/* A trace that cannot be continued needs nothing more if it is closed and complete. It may
+	 * also belong to a later recording with the same name, which replaced this one's. */
+	if (status == WS_CORRUPT || status == WS_USAGE) {
+		struct ws_trace_reader *r;
+		char path[32];
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (ws_trace_reader_open(&r, path, NULL) == WS_OK) {
+			const struct ws_trace_summary *s = ws_trace_reader_summary(r);
+
+			if (s->closed && !s->damaged_blocks)
+				*found = s->base_ns == seg->base_realtime_ns ? WS_SALVAGE_FINISHED
+				                                             : WS_SALVAGE_REPLACED;
+			ws_trace_reader_free(r);
+		}
+	}
 	close(fd);
 	if (status == WS_CORRUPT && !p->opts->output)
 		return ws_fail(err, status, cause.file, cause.line,

@@ -1072,46 +1072,6 @@ bool ws_ranks_are_unrelated(const struct ws_ranks *r)
 	return r->n > 1;
 }
 
-/* Sets the alarm: if one of several ranks, or all of them, ran no communication, the recording is
- * incomplete. */
-static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
-{
-	const int64_t recorded = recorded_world_size(r);
-	size_t silent = 0;
-	const struct ws_rank *first = NULL;
-	bool has_kernels = false;
-
-	for (size_t i = 0; i < r->n; i++)
-		has_kernels |= r->ranks[i].device != 0;
-	/* on a CPU communication is no kernel */
-	if (!has_kernels && recorded)
-		return;
-	for (size_t i = 0; i < r->n; i++)
-		if (!r->ranks[i].comm_kernels) {
-			silent++;
-			first = first ? first : &r->ranks[i];
-		}
-	if (!silent || (r->n < 2 && recorded < 2))
-		return;
-	if (ws_ranks_are_unrelated(r))
-		snprintf(r->alarm, sizeof(r->alarm),
-		         "no trace has a world size or a communication kernel. If these %zu are "
-		         "ranks of one run, communication was not recorded. Else compare them "
-		         "with `warpsheet diff` or `warpsheet sweep`",
-		         r->n);
-	else if (silent == r->n)
-		snprintf(r->alarm, sizeof(r->alarm),
-		         "no rank ran a communication kernel, at a world size of %" PRId64
-		         ": " WS_LACKS_COMM,
-		         recorded > (int64_t)r->n ? recorded : (int64_t)r->n);
-	else
-		snprintf(r->alarm, sizeof(r->alarm),
-		         "%zu of %zu ranks ran no communication kernel (the first: rank %" PRId64
-		         "), the others did: their recordings are incomplete",
-		         silent, r->n, first->number);
-	ws_table_add(t, "ALARM", "%s", r->alarm);
-}
-
 /* "ranks 0, 1 and ranks 2, 3": those that a chain of common calls joins stand together. */
 static const char *words_of_components(const struct ws_ranks *r, struct ws_arena *arena)
 {
@@ -1219,11 +1179,41 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	const double not_judged_ns = r->all_ns - r->judged_ns;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], waiting_ns = r->mean_ns[WS_RANK_WAITING],
 	             exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
+	const struct ws_rank *first = NULL;
+	bool has_kernels = false;
+	size_t silent = 0;
 	char time[WS_SAY_TIME];
 	struct ws_arena arena = {0};
 	struct ws_cell *row;
 
-	sound_alarm(r, t);
+	/* The alarm: if one of several ranks, or all of them, ran no communication, the recording
+	 * is incomplete. On a CPU communication is no kernel. */
+	for (size_t i = 0; i < r->n; i++)
+		has_kernels |= r->ranks[i].device != 0;
+	for (size_t i = r->n; i--;)
+		if (!r->ranks[i].comm_kernels) {
+			silent++;
+			first = &r->ranks[i];
+		}
+	if (silent && (has_kernels || !recorded) && (r->n >= 2 || recorded >= 2)) {
+		if (ws_ranks_are_unrelated(r))
+			snprintf(r->alarm, sizeof(r->alarm),
+			         "no trace has a world size or a communication kernel. If these "
+			         "%zu are ranks of one run, communication was not recorded. Else "
+			         "compare them with `warpsheet diff` or `warpsheet sweep`",
+			         r->n);
+		else if (silent == r->n)
+			snprintf(r->alarm, sizeof(r->alarm),
+			         "no rank ran a communication kernel, at a world size of %" PRId64
+			         ": " WS_LACKS_COMM,
+			         recorded > (int64_t)r->n ? recorded : (int64_t)r->n);
+		else
+			snprintf(r->alarm, sizeof(r->alarm),
+			         "%zu of %zu ranks ran no communication kernel (the first: rank "
+			         "%" PRId64 "), the others did: their recordings are incomplete",
+			         silent, r->n, first->number);
+		ws_table_add(t, "ALARM", "%s", r->alarm);
+	}
 	for (size_t i = 0; i < r->nlaunchers; i++)
 		ws_table_add(t, "left out",
 		             "%.*s: it says no rank, and has no step, operation or device work, as "
@@ -1304,55 +1294,6 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 }
 
 /* --- the first screen ------------------------------------------------------------------------ */
-
-static void say_waiting(const struct ws_ranks *r, struct ws_page *out)
-{
-	struct ws_arena *t = &out->arena;
-	const char *why = why_nothing_is_judged(r, t);
-
-	if (why)
-		ws_page_say(out, "", "Cannot tell who waits for whom: ", why, ".", NULL);
-	else if (!r->least_sure)
-		ws_page_say(out, "",
-		            "Nobody can tell who waits for whom: the ranks share no collective.",
-		            NULL);
-	else if (r->straggler) {
-		const struct ws_rank *late = r->straggler;
-		const size_t others = late->peers;
-		const double slower = 100 * late->slower;
-
-		ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
-		            ws_arena_format(t, " makes %zu other%s wait ", others,
-		                            others == 1 ? "" : "s"),
-		            ws_arena_format(t, "%s per step",
-		                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] /
-		                                                   (double)others)),
-		            others == 1 ? ": " : " each: ", ws_say_percent(t, late->caused_share),
-		            " of all waiting.", NULL);
-		if (slower >= SLOWER_PERCENT)
-			ws_page_say(out, "", "Its computation takes ",
-			            ws_arena_format(t, "%s longer", ws_say_percent(t, slower)),
-			            " than that of the median rank.", NULL);
-		else if (!isnan(slower))
-			ws_page_say(out, "",
-			            "Its computation is not slower: look at its host, data and "
-			            "launches.",
-			            NULL);
-	} else if (r->judged_ns < r->calls_ns / 2)
-		ws_page_say(out, "", "Nobody can tell who waits for whom: ",
-		            ws_say_percent(t, ws_stat_percent(r->calls_ns - r->judged_ns,
-		                                              r->calls_ns)),
-		            " of communication has no match.", NULL);
-	else if (!r->last)
-		ws_page_say(out, "", "Cannot tell which rank is late: the clocks agree only to ",
-		            ws_say_time(t, r->least_sure->residual_ns), ".", NULL);
-	else
-		ws_page_say(out, "", "No single rank is late: each waits ",
-		            ws_arena_format(t, "%s per step",
-		                            ws_say_time(t, r->mean_ns[WS_RANK_WAITING])),
-		            ws_arena_format(t, "; rank %" PRId64 " causes most, ", r->last->number),
-		            ws_say_percent(t, r->last->caused_share), ".", NULL);
-}
 
 #define IDLE_PERCENT 10 /* of a step: from here on it is the first thing to look at */
 
@@ -1586,6 +1527,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	struct ws_arena *t = &out->arena;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
+	const char *why = why_nothing_is_judged(r, t);
 
 	out->is_comparison = true;
 	out->title = ws_arena_format(t, "%zu ranks", r->n);
@@ -1597,7 +1539,49 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            ws_arena_format(t, "%zu trace%s", r->nfailed,
 		                            r->nfailed == 1 ? "" : "s"),
 		            " cannot be read: ", r->failed[0], ".", NULL);
-	say_waiting(r, out);
+	/* Who waits for whom? */
+	if (why)
+		ws_page_say(out, "", "Cannot tell who waits for whom: ", why, ".", NULL);
+	else if (!r->least_sure)
+		ws_page_say(out, "",
+		            "Nobody can tell who waits for whom: the ranks share no collective.",
+		            NULL);
+	else if (r->straggler) {
+		const struct ws_rank *late = r->straggler;
+		const size_t others = late->peers;
+		const double slower = 100 * late->slower;
+
+		ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
+		            ws_arena_format(t, " makes %zu other%s wait ", others,
+		                            others == 1 ? "" : "s"),
+		            ws_arena_format(t, "%s per step",
+		                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] /
+		                                                   (double)others)),
+		            others == 1 ? ": " : " each: ", ws_say_percent(t, late->caused_share),
+		            " of all waiting.", NULL);
+		if (slower >= SLOWER_PERCENT)
+			ws_page_say(out, "", "Its computation takes ",
+			            ws_arena_format(t, "%s longer", ws_say_percent(t, slower)),
+			            " than that of the median rank.", NULL);
+		else if (!isnan(slower))
+			ws_page_say(out, "",
+			            "Its computation is not slower: look at its host, data and "
+			            "launches.",
+			            NULL);
+	} else if (r->judged_ns < r->calls_ns / 2)
+		ws_page_say(out, "", "Nobody can tell who waits for whom: ",
+		            ws_say_percent(t, ws_stat_percent(r->calls_ns - r->judged_ns,
+		                                              r->calls_ns)),
+		            " of communication has no match.", NULL);
+	else if (!r->last)
+		ws_page_say(out, "", "Cannot tell which rank is late: the clocks agree only to ",
+		            ws_say_time(t, r->least_sure->residual_ns), ".", NULL);
+	else
+		ws_page_say(out, "", "No single rank is late: each waits ",
+		            ws_arena_format(t, "%s per step",
+		                            ws_say_time(t, r->mean_ns[WS_RANK_WAITING])),
+		            ws_arena_format(t, "; rank %" PRId64 " causes most, ", r->last->number),
+		            ws_say_percent(t, r->last->caused_share), ".", NULL);
 	if (r->lacking && r->njudged_meetings)
 		ws_page_say(out, "", "",
 		            ws_arena_format(t, "%s of %s calls",

@@ -586,45 +586,41 @@ static struct ws_bytes launch_type(const struct kernels_export *k, uint32_t conf
 	return ws_enum_name(k->configs.def->columns[column].unit, config_value(k, config, column));
 }
 
-static void put_kernel(struct ws_parquet_table *t, const struct kernels_export *k,
-                       const struct ws_joined_kernel *row)
-{
-#define CONFIG(column) config_value(k, kind->config, WS_COL_launch_config_##column)
-#define CALL(field)    (call ? call->field : 0)
-	const struct ws_model *m = k->x->m;
-	const struct ws_parquet_paths *paths = &k->x->paths;
-	const struct ws_kernel_kind *kind = row->kind;
-	const struct ws_config *config = &m->configs[kind->config];
-	const struct ws_device *device = &m->devices[config->device];
-	const bool has_config = kind->config > 0;
-	const struct ws_bytes name = m->texts[config->name];
-	const struct ws_joined_call *call = ws_joined_rows_call(k->x->rows, row->call);
-	const struct ws_op_config *op = ws_cpu_op_config(m, row->cpu_op);
-	const uint32_t step = row->step;
-	struct ws_parquet_writer *w = t->w;
-
-	WS_PARQUET_KERNEL_FIELDS(WS_PARQUET_PUT)
-	ws_parquet_table_end_row(t);
-#undef CONFIG
-#undef CALL
-}
-
 static enum ws_status put_kernels(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
 	struct ws_parquet_export *x = ctx;
-	struct kernels_export k = {.x = x};
-	enum ws_status status = ws_trace_reader_load(x->r, WS_KIND_LAUNCH_CONFIG, &k.configs, err);
+	struct kernels_export own = {.x = x}, *k = &own;
+	enum ws_status status = ws_trace_reader_load(x->r, WS_KIND_LAUNCH_CONFIG, &k->configs, err);
+	const struct ws_parquet_paths *paths = &x->paths;
+	const struct ws_model *m = x->m;
+	struct ws_parquet_writer *w = t->w;
 	size_t longest = 0;
 
 	/* the model numbers them in the order of the file, from 1 */
-	for (size_t i = 0; i < x->m->nconfigs; i++)
-		if (x->m->texts[x->m->configs[i].name].len > longest)
-			longest = x->m->texts[x->m->configs[i].name].len;
-	k.short_name = ws_xmalloc(longest + 1);
-	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
-		put_kernel(t, &k, ws_joined_rows_kernel(x->rows, i));
-	ws_column_data_release(&k.configs);
-	free(k.short_name);
+	for (size_t i = 0; i < m->nconfigs; i++)
+		if (m->texts[m->configs[i].name].len > longest)
+			longest = m->texts[m->configs[i].name].len;
+	k->short_name = ws_xmalloc(longest + 1);
+#define CONFIG(column) config_value(k, kind->config, WS_COL_launch_config_##column)
+#define CALL(field)    (call ? call->field : 0)
+	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++) {
+		const struct ws_joined_kernel *row = ws_joined_rows_kernel(x->rows, i);
+		const struct ws_kernel_kind *kind = row->kind;
+		const struct ws_config *config = &m->configs[kind->config];
+		const struct ws_device *device = &m->devices[config->device];
+		const bool has_config = kind->config > 0;
+		const struct ws_bytes name = m->texts[config->name];
+		const struct ws_joined_call *call = ws_joined_rows_call(x->rows, row->call);
+		const struct ws_op_config *op = ws_cpu_op_config(m, row->cpu_op);
+		const uint32_t step = row->step;
+
+		WS_PARQUET_KERNEL_FIELDS(WS_PARQUET_PUT)
+		ws_parquet_table_end_row(t);
+	}
+#undef CONFIG
+#undef CALL
+	ws_column_data_release(&k->configs);
+	free(k->short_name);
 	return status;
 }
 
