@@ -509,7 +509,6 @@ static void run_loop(struct session *s)
 		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
 		uint64_t n, from_kernel = 0;
 		const uint64_t signals = read_signals(s, &from_kernel);
-
 		const char *segment;
 		int64_t now, for_ns;
 
@@ -564,6 +563,7 @@ static void run_loop(struct session *s)
 			/* No process runs: no further process may attach. The recording goes on if
 			 * another process attached before. */
 			const size_t before = s->nprocesses;
+
 			atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
 			s->look_again = 1;
 			find_further(s);

@@ -309,40 +309,6 @@ static bool is_in_window(const struct ws_span *s, const struct ws_time_window *w
 	return ws_span_overlap(s->start_ns, s->end_ns, w->start_ns, w->end_ns) > 0;
 }
 
-/* The timeline has one step of all ranks: the median one of the first that was read. */
-static void keep_shown_step(struct reader *c)
-{
-	struct ws_rank *rank = c->rank;
-	size_t n = 0;
-
-	rank->shown = WS_NONE;
-	if (!rank->nsteps)
-		return;
-	if (c->r->n == 1)
-		c->r->shown_step =
-		        rank->steps[ws_windows_median(c->windows) - c->windows->window].number;
-	for (uint32_t i = 0; i < rank->nsteps && rank->shown == WS_NONE; i++)
-		if (rank->steps[i].number == c->r->shown_step)
-			rank->shown = i;
-	if (rank->shown == WS_NONE)
-		return;
-	const struct ws_time_window *w = &c->windows->window[rank->shown];
-	rank->shown_window =
-	        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
-	for (size_t i = 0; i < c->compute.n; i++)
-		n += is_in_window(&c->compute.span[i], w);
-	WS_NEW(&c->r->arena, rank->computed, n);
-	for (size_t i = 0; i < c->compute.n; i++) {
-		const struct ws_span *s = &c->compute.span[i];
-
-		if (is_in_window(s, w))
-			rank->computed[rank->ncomputed++] = (struct ws_span){
-			        rank->base_ns +
-			                (s->start_ns > w->start_ns ? s->start_ns : w->start_ns),
-			        rank->base_ns + (s->end_ns < w->end_ns ? s->end_ns : w->end_ns)};
-	}
-}
-
 void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	struct reader c = {.r = r, .m = m};
@@ -400,7 +366,34 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 		s->ns[WS_RANK_EXPOSED] = (double)ws_spans_inside(&c.busy, w->start_ns, w->end_ns) -
 		                         s->ns[WS_RANK_COMPUTE];
 	}
-	keep_shown_step(&c);
+	/* The timeline has one step of all ranks: the median one of the first that was read. */
+	if (rank->nsteps && r->n == 1)
+		r->shown_step =
+		        rank->steps[ws_windows_median(c.windows) - c.windows->window].number;
+	rank->shown = WS_NONE;
+	for (uint32_t i = 0; i < rank->nsteps && rank->shown == WS_NONE; i++)
+		if (rank->steps[i].number == r->shown_step)
+			rank->shown = i;
+	if (rank->shown != WS_NONE) {
+		const struct ws_time_window *w = &c.windows->window[rank->shown];
+		size_t n = 0;
+
+		rank->shown_window =
+		        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
+		for (size_t i = 0; i < c.compute.n; i++)
+			n += is_in_window(&c.compute.span[i], w);
+		WS_NEW(&r->arena, rank->computed, n);
+		for (size_t i = 0; i < c.compute.n; i++) {
+			const struct ws_span *s = &c.compute.span[i];
+
+			if (is_in_window(s, w))
+				rank->computed[rank->ncomputed++] = (struct ws_span){
+				        rank->base_ns + (s->start_ns > w->start_ns ? s->start_ns
+				                                                   : w->start_ns),
+				        rank->base_ns +
+				                (s->end_ns < w->end_ns ? s->end_ns : w->end_ns)};
+		}
+	}
 	WS_EACH_KERNEL(c.rows, i, k) {
 		const uint32_t device = m->configs[k->kind->config].device;
 
@@ -1053,17 +1046,6 @@ void ws_ranks_relations(struct ws_query *q, struct ws_ranks *r)
 
 /* --- the verdict ----------------------------------------------------------------------------- */
 
-/* The largest world size of any trace; 0: none recorded. */
-static int64_t recorded_world_size(const struct ws_ranks *r)
-{
-	int64_t most = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (r->ranks[i].world_size > most)
-			most = r->ranks[i].world_size;
-	return most;
-}
-
 bool ws_ranks_are_unrelated(const struct ws_ranks *r)
 {
 	for (size_t i = 0; i < r->n; i++)
@@ -1174,7 +1156,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 
 static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
-	const int64_t recorded = recorded_world_size(r);
+	int64_t recorded = 0; /* the largest world size of any trace; 0: none recorded */
 	const uint64_t not_judged = r->ncalls - r->judged;
 	const double not_judged_ns = r->all_ns - r->judged_ns;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], waiting_ns = r->mean_ns[WS_RANK_WAITING],
@@ -1188,8 +1170,11 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 
 	/* The alarm: if one of several ranks, or all of them, ran no communication, the recording
 	 * is incomplete. On a CPU communication is no kernel. */
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++) {
 		has_kernels |= r->ranks[i].device != 0;
+		if (r->ranks[i].world_size > recorded)
+			recorded = r->ranks[i].world_size;
+	}
 	for (size_t i = r->n; i--;)
 		if (!r->ranks[i].comm_kernels) {
 			silent++;
