@@ -319,24 +319,6 @@ static enum ws_status resume_further(struct session *s, struct ws_segment_file *
 	return status;
 }
 
-/* The process that made a further segment, read from the file's name, as the file may not be
- * ready. */
-static struct ws_proc maker_of(const char *path)
-{
-	const char *at = strstr(path, WS_SEG_FURTHER);
-	unsigned long long number[3] = {0};
-	char *end;
-
-	at = at ? at + strlen(WS_SEG_FURTHER) : "";
-	for (int i = 0; i < 3; i++) {
-		number[i] = strtoull(at, &end, 10);
-		if (*end != '-')
-			break;
-		at = end + 1;
-	}
-	return (struct ws_proc){(uint32_t)number[0], number[1], number[2]};
-}
-
 /* Handles a segment beside the first one. It may be known, incomplete, or left by a killed
  * launcher. */
 static void look_at(void *ctx, const char *path)
@@ -344,11 +326,26 @@ static void look_at(void *ctx, const char *path)
 	struct session *s = ctx;
 	struct ws_segment_file file;
 	struct ws_process *p = NULL;
-	const struct ws_proc maker = maker_of(path);
-	const uint32_t pid = maker.pid;
+	const char *at = strstr(path, WS_SEG_FURTHER);
+	unsigned long long number[3] = {0};
+	struct ws_proc maker;
+	uint32_t pid;
 	enum ws_status status;
 	struct ws_err err;
 	bool is_alive_yet;
+	char *end;
+
+	/* The process that made the segment, read from the file's name, as the file may not be
+	 * ready. */
+	at = at ? at + strlen(WS_SEG_FURTHER) : "";
+	for (int i = 0; i < 3; i++) {
+		number[i] = strtoull(at, &end, 10);
+		if (*end != '-')
+			break;
+		at = end + 1;
+	}
+	pid = (uint32_t)number[0];
+	maker = (struct ws_proc){pid, number[1], number[2]};
 
 	for (size_t i = 0; i < s->nprocesses; i++)
 		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))

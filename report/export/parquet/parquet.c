@@ -316,29 +316,22 @@ struct ws_parquet_export {
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* Parses a value that is a decimal integer. */
-static bool parse_number(struct ws_bytes value, int64_t *number)
-{
-	char text[24], *end;
-
-	*number = 0;
-	if (!value.len || value.len >= sizeof(text) ||
-	    !memchr("-0123456789", *(const char *)value.ptr, 11))
-		return false;
-	memcpy(text, value.ptr, value.len);
-	text[value.len] = 0;
-	errno = 0;
-	*number = strtoll(text, &end, 10);
-	return !errno && end == text + value.len;
-}
-
 /* device: NULL = none */
 static void put_fact(struct ws_parquet_table *t, const char *source, const uint64_t *device,
                      struct ws_bytes key, struct ws_bytes value)
 {
 	struct ws_parquet_writer *w = t->w;
-	int64_t number;
-	const bool is_number = parse_number(value, &number);
+	char text[24] = "", *end;
+	int64_t number = 0;
+	bool is_number = value.len && value.len < sizeof(text) &&
+	                 memchr("-0123456789", *(const char *)value.ptr, 11);
+
+	if (is_number) { /* is all of the value a decimal integer? */
+		memcpy(text, value.ptr, value.len);
+		errno = 0;
+		number = strtoll(text, &end, 10);
+		is_number = !errno && end == text + value.len;
+	}
 
 	WS_PARQUET_FACT_FIELDS(WS_PARQUET_PUT)
 	ws_parquet_table_end_row(t);
