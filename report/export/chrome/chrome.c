@@ -1223,48 +1223,41 @@ static void begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, u
 
 /* --- names and order of processes and tracks --- */
 
-/* Begins an event about a process or track, up to its arguments. */
-static void begin_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid)
-{
-	begin_event(ch, "M", pid, tid, ch->begin_ns);
-	ws_json_str(ws_json_key(&ch->j, "name"), what);
-	ws_json_object_begin(ws_json_key(&ch->j, "args"));
-}
-
 static void end_args_and_event(struct ws_chrome *ch)
 {
 	ws_json_object_end(&ch->j);
 	ws_json_object_end(&ch->j);
 }
 
-static void put_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
-                      struct ws_bytes name)
+/* Two events about a process or track: its name and its place in the order. */
+static void put_labels(struct ws_chrome *ch, const char *const what[2], uint64_t pid, uint64_t tid,
+                       struct ws_bytes name, uint64_t order)
 {
-	begin_label(ch, what, pid, tid);
-	ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
-	end_args_and_event(ch);
-}
-
-static void put_sort_index(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
-                           uint64_t index)
-{
-	begin_label(ch, what, pid, tid);
-	ws_json_u64(ws_json_key(&ch->j, "sort_index"), index);
-	end_args_and_event(ch);
+	for (int i = 0; i < 2; i++) {
+		begin_event(ch, "M", pid, tid, ch->begin_ns);
+		ws_json_str(ws_json_key(&ch->j, "name"), what[i]);
+		ws_json_object_begin(ws_json_key(&ch->j, "args"));
+		if (i)
+			ws_json_u64(ws_json_key(&ch->j, "sort_index"), order);
+		else
+			ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
+		end_args_and_event(ch);
+	}
 }
 
 static void process(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, uint64_t order)
 {
-	put_label(ch, "process_name", pid, 0, name);
-	put_sort_index(ch, "process_sort_index", pid, 0, order);
+	static const char *const what[2] = {"process_name", "process_sort_index"};
+
+	put_labels(ch, what, pid, 0, name, order);
 }
 
 static void subtrack(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t number,
                      struct ws_bytes name)
 {
-	put_label(ch, "thread_name", t->pid, t->tid[number], name);
-	put_sort_index(ch, "thread_sort_index", t->pid, t->tid[number],
-	               (uint64_t)t->rank * 256 + number);
+	static const char *const what[2] = {"thread_name", "thread_sort_index"};
+
+	put_labels(ch, what, t->pid, t->tid[number], name, (uint64_t)t->rank * 256 + number);
 }
 
 /* --- events --- */
