@@ -390,12 +390,6 @@ static void job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op
 	                      ->data;
 }
 
-static void divide(struct job *job, int64_t total, int64_t part)
-{
-	job->part = part < 1 ? 1 : ws_min64(part, total);
-	job->parts = ws_div_up(total, job->part);
-}
-
 /* One for each thread: it has a tile, and takes items while there are some. */
 static void run_on_tile(void *arg, int64_t tile)
 {
@@ -405,13 +399,16 @@ static void run_on_tile(void *arg, int64_t tile)
 		job->run(job, item, job->tiles + tile * WS_CPU_TILE_REALS);
 }
 
-static void job_run(struct job *job, struct ws_cpu *cpu, int64_t items,
-                    void (*run)(const struct job *job, int64_t item, ws_real *tile))
+/* Divides the work into items of `part` of `total`, for each group of each of `images`. */
+static void job_run(struct job *job, struct ws_cpu *cpu, int64_t images, int64_t total,
+                    int64_t part, void (*run)(const struct job *job, int64_t item, ws_real *tile))
 {
-	job->items = items;
+	job->part = part < 1 ? 1 : ws_min64(part, total);
+	job->parts = ws_div_up(total, job->part);
+	job->items = images * job->f->groups * job->parts;
 	job->run = run;
 	openblas_set_num_threads(1);
-	ws_cpu_kernel_begin(cpu, items);
+	ws_cpu_kernel_begin(cpu, job->items);
 	ws_pool_run(cpu->pool, ws_pool_threads(cpu->pool), run_on_tile, job);
 	ws_cpu_kernel_end(cpu);
 }
@@ -421,9 +418,9 @@ void WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op)
 	struct job job;
 
 	job_init(&job, cpu, op);
-	divide(&job, job.pixels,
-	       ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / ws_min64(job.patch, TILE_PATCH)));
-	job_run(&job, cpu, job.f->n * job.f->groups * job.parts, forward_item);
+	job_run(&job, cpu, job.f->n, job.pixels,
+	        ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / ws_min64(job.patch, TILE_PATCH)),
+	        forward_item);
 }
 
 void WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op)
@@ -431,8 +428,7 @@ void WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op)
 	struct job job;
 
 	job_init(&job, cpu, op);
-	divide(&job, job.c, TILE_PATCH / (job.f->r * job.f->s));
-	job_run(&job, cpu, job.f->n * job.f->groups * job.parts, input_grad_item);
+	job_run(&job, cpu, job.f->n, job.c, TILE_PATCH / (job.f->r * job.f->s), input_grad_item);
 }
 
 void WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op)
@@ -443,6 +439,5 @@ void WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op)
 	job_init(&job, cpu, op);
 	/* a few parts even of a small filter, for threads share no part */
 	part = job.patch / 8 < 32 ? 32 : job.patch / 8;
-	divide(&job, job.patch, ws_min64(part, TILE_PATCH / 2));
-	job_run(&job, cpu, job.f->groups * job.parts, weight_grad_item);
+	job_run(&job, cpu, 1, job.patch, ws_min64(part, TILE_PATCH / 2), weight_grad_item);
 }

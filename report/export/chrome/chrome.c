@@ -1489,30 +1489,6 @@ const struct ws_chrome_form ws_chrome_json = {
 /* Devices come below the processes. */
 #define DEVICE_SORT_INDEX 1000000
 
-/* --- loading --- */
-
-static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
-{
-	static const enum ws_kind found_by_id[] = {WS_KIND_STRING,        WS_KIND_THREAD,
-	                                           WS_KIND_LAUNCH_CONFIG, WS_KIND_DEVICE,
-	                                           WS_KIND_PAYLOAD,       WS_KIND_OP_CONFIG,
-	                                           WS_KIND_PROCESS};
-	static const enum ws_kind rows[] = {
-	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,   WS_KIND_MEMCPY,        WS_KIND_MEMSET,
-	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,     WS_KIND_GPU_RANGE,     WS_KIND_API,
-	        WS_KIND_CPU_OP,       WS_KIND_OVERHEAD, WS_KIND_PYTHON_CALL,   WS_KIND_FLOW,
-	        WS_KIND_MEMORY,       WS_KIND_COUNTER,  WS_KIND_EXTERNAL_LINK, WS_KIND_META,
-	        WS_KIND_COLLECTIVE,
-	};
-
-	for (size_t i = 0; i < sizeof(found_by_id) / sizeof(*found_by_id); i++)
-		WS_FORWARD(ws_records_load_by(&ch->kind[found_by_id[i]], ch->r, found_by_id[i], 0,
-		                              err));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		WS_FORWARD(ws_records_load(&ch->kind[rows[i]], ch->r, rows[i], err));
-	return ws_recorded_ranges_read(&ch->ranges, ch->r, &ch->m, err);
-}
-
 /* --- names and order of processes and tracks --- */
 
 /* Arguments for "%.*s" of printf. */
@@ -1662,8 +1638,25 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 	                       .stats = stats,
 	                       .begin_ns = INT64_MAX,
 	                       .end_ns = INT64_MIN};
-	enum ws_status status = load_kinds(&ch, err);
+	static const enum ws_kind found_by_id[] = {WS_KIND_STRING,        WS_KIND_THREAD,
+	                                           WS_KIND_LAUNCH_CONFIG, WS_KIND_DEVICE,
+	                                           WS_KIND_PAYLOAD,       WS_KIND_OP_CONFIG,
+	                                           WS_KIND_PROCESS};
+	static const enum ws_kind rows[] = {
+	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,   WS_KIND_MEMCPY,        WS_KIND_MEMSET,
+	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,     WS_KIND_GPU_RANGE,     WS_KIND_API,
+	        WS_KIND_CPU_OP,       WS_KIND_OVERHEAD, WS_KIND_PYTHON_CALL,   WS_KIND_FLOW,
+	        WS_KIND_MEMORY,       WS_KIND_COUNTER,  WS_KIND_EXTERNAL_LINK, WS_KIND_META,
+	        WS_KIND_COLLECTIVE,
+	};
+	enum ws_status status = WS_OK;
 
+	for (size_t i = 0; i < sizeof(found_by_id) / sizeof(*found_by_id); i++)
+		WS_THEN(status,
+		        ws_records_load_by(&ch.kind[found_by_id[i]], r, found_by_id[i], 0, err));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		WS_THEN(status, ws_records_load(&ch.kind[rows[i]], r, rows[i], err));
+	WS_THEN(status, ws_recorded_ranges_read(&ch.ranges, r, &ch.m, err));
 	if (status == WS_OK) {
 		uint64_t key[3];
 

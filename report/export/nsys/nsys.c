@@ -395,27 +395,6 @@ static int64_t ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread)
 	return id;
 }
 
-/* --- kernels --- */
-
-/* --- loading --- */
-
-static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
-{
-	WS_FORWARD(ws_records_load_by(&o->strings, o->r, WS_KIND_STRING, 0, err));
-	WS_FORWARD(ws_records_load_by(&o->threads, o->r, WS_KIND_THREAD, 0, err));
-	WS_FORWARD(ws_records_load_by(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, 0, err));
-	o->config = ws_xarray(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
-	/* numbers that fit are unique */
-	const struct ws_row_thread *t = o->threads.rows;
-	for (size_t i = 0; i < o->threads.n; i++)
-		if (t[i].pid <= ID_MASK)
-			ws_nsys_global_pid(o, t[i].pid);
-	for (size_t i = 0; i < o->threads.n; i++)
-		if (t[i].tid <= ID_MASK)
-			ws_nsys_global_tid(o, t[i].id);
-	return WS_OK;
-}
-
 /* --- what the export says of the trace, its machine and its processes ------------------------ */
 
 /* --- tables of names and values --- */
@@ -1011,7 +990,21 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 
 	ws_export_progress_begin(&o.progress, r, opts);
 	enum ws_status status = ws_nsys_out_open(&o, path, err);
-	WS_THEN(status, ws_nsys_ids_load(&o, err));
+	WS_THEN(status, ws_records_load_by(&o.strings, r, WS_KIND_STRING, 0, err));
+	WS_THEN(status, ws_records_load_by(&o.threads, r, WS_KIND_THREAD, 0, err));
+	WS_THEN(status, ws_records_load_by(&o.configs, r, WS_KIND_LAUNCH_CONFIG, 0, err));
+	if (status == WS_OK) {
+		const struct ws_row_thread *t = o.threads.rows;
+
+		o.config = ws_xarray(o.configs.n + 1, sizeof(*o.config)); /* the last one: lost */
+		/* numbers that fit are unique */
+		for (size_t i = 0; i < o.threads.n; i++)
+			if (t[i].pid <= ID_MASK)
+				ws_nsys_global_pid(&o, t[i].pid);
+		for (size_t i = 0; i < o.threads.n; i++)
+			if (t[i].tid <= ID_MASK)
+				ws_nsys_global_tid(&o, t[i].id);
+	}
 	WS_THEN(status, write_events(&o, err));
 	WS_THEN(status, write_info(&o, err));
 	if (status == WS_OK) {
