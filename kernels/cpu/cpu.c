@@ -69,19 +69,14 @@ static uint64_t cpu_workspace_bytes(const struct ws_backend *backend,
 	return most_bytes;
 }
 
-static void free_memory(struct ws_cpu *cpu)
-{
-	free(cpu->block);
-	free(cpu->workspace);
-}
-
 static enum ws_status cpu_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
                                   void **block, struct ws_err *err)
 {
 	struct ws_cpu *cpu = (struct ws_cpu *)backend;
 	uint64_t workspace_bytes = cpu_workspace_bytes(backend, plan);
 
-	free_memory(cpu);
+	free(cpu->block);
+	free(cpu->workspace);
 	*block = cpu->block = malloc(plan->block_bytes);
 	cpu->block_bytes = cpu->block ? plan->block_bytes : 0;
 	cpu->workspace = malloc(workspace_bytes);
@@ -191,7 +186,10 @@ static enum ws_status cpu_sync(struct ws_backend *backend, struct ws_err *err)
 
 static void cpu_close(struct ws_backend *backend)
 {
-	free_memory((struct ws_cpu *)backend);
+	struct ws_cpu *cpu = (struct ws_cpu *)backend;
+
+	free(cpu->block);
+	free(cpu->workspace);
 	free(backend);
 }
 

@@ -236,21 +236,6 @@ static uint32_t collective_around(const struct ws_model *m, const struct ws_join
 	return WS_TEXT_EMPTY;
 }
 
-/* The step of a kernel, else the step during which it began; WS_NONE. */
-static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_kernel *k)
-{
-	uint32_t step = k->step;
-
-	for (uint32_t i = 0; i < c->rank->nsteps && step != WS_NONE; i++)
-		if (c->windows->window[i].step == step)
-			return i;
-	for (uint32_t i = 0; i < c->rank->nsteps; i++)
-		if (k->start_ns >= c->windows->window[i].start_ns &&
-		    k->start_ns < c->windows->window[i].end_ns)
-			return i;
-	return WS_NONE;
-}
-
 static void add_collective_call(struct reader *c, const struct ws_joined_kernel *k,
                                 const struct ws_collective *known)
 {
@@ -258,7 +243,7 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 	struct ws_ranks *r = c->r;
 	struct ws_rank_call call = {
 	        .rank = (uint32_t)(r->n - 1),
-	        .step = step_of_kernel(c, k),
+	        .step = WS_NONE,
 	        .start_ns = c->rank->base_ns + k->start_ns,
 	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
 	        .has_sequence = known && known->sequence >= 0,
@@ -266,6 +251,14 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 	};
 
 	c->rank->comm_kernels++;
+	/* the step of the kernel, else the step during which it began */
+	for (uint32_t i = 0; i < c->rank->nsteps && k->step != WS_NONE && call.step == WS_NONE; i++)
+		if (c->windows->window[i].step == k->step)
+			call.step = i;
+	for (uint32_t i = 0; i < c->rank->nsteps && call.step == WS_NONE; i++)
+		if (k->start_ns >= c->windows->window[i].start_ns &&
+		    k->start_ns < c->windows->window[i].end_ns)
+			call.step = i;
 	if (call.step == WS_NONE) {
 		c->rank->noutside++;
 		return;

@@ -121,23 +121,6 @@ static void ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slic
 	ch->open_ops[ch->nopen_ops++] = (struct ws_chrome_open_op){s->end_ns, external_id};
 }
 
-/* The operation of a call; for annotated operations also the operation of its launched work. */
-static uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const uint64_t pid = ch->track[s->track].a, correlation = ws_chrome_correlation(ch, s);
-	const uint64_t known = ws_chrome_external_id(ch, pid, correlation);
-
-	if (known || !ch->nopen_ops)
-		return known;
-	close_ops(ch, s);
-	if (!ch->nopen_ops)
-		return 0;
-	/* for a framework's operations, work has only its recorded links */
-	if (!ch->kind[WS_KIND_CPU_OP].n)
-		add_link(ch, pid, correlation, ch->open_ops[ch->nopen_ops - 1].external_id);
-	return ch->open_ops[ch->nopen_ops - 1].external_id;
-}
-
 /* --- tracks, slices and arrows --------------------------------------------------------------- */
 
 /* Maximum number of subtracks; further crossing slices share the last one. */
@@ -827,9 +810,20 @@ static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, s->row);
 	struct ws_bytes name = ws_chrome_text(ch, r->name);
+	const uint64_t pid = ch->track[s->track].a;
+	/* the operation of the call; for annotated operations also that of its launched work */
+	uint64_t operation = ws_chrome_external_id(ch, pid, r->correlation);
 
 	put_name(ch, name, ws_export_is_driver_call(name) ? "cuda_driver" : "cuda_runtime");
-	put_u64(ch, "External id", ws_chrome_external_id_of_call(ch, s));
+	if (!operation && ch->nopen_ops)
+		close_ops(ch, s);
+	if (!operation && ch->nopen_ops) {
+		operation = ch->open_ops[ch->nopen_ops - 1].external_id;
+		/* for a framework's operations, work has only its recorded links */
+		if (!ch->kind[WS_KIND_CPU_OP].n)
+			add_link(ch, pid, r->correlation, operation);
+	}
+	put_u64(ch, "External id", operation);
 	put_known(ch, "correlation", r->correlation);
 	if (r->result) {
 		put_i64(ch, "return value", r->result);
