@@ -69,19 +69,14 @@ static uint64_t cpu_workspace_bytes(const struct ws_backend *backend,
 	return most_bytes;
 }
 
-static void free_memory(struct ws_cpu *cpu)
-{
-	free(cpu->block);
-	free(cpu->workspace);
-}
-
 static enum ws_status cpu_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
                                   void **block, struct ws_err *err)
 {
 	struct ws_cpu *cpu = (struct ws_cpu *)backend;
 	uint64_t workspace_bytes = cpu_workspace_bytes(backend, plan);
 
-	free_memory(cpu);
+	free(cpu->block);
+	free(cpu->workspace);
 	*block = cpu->block = malloc(plan->block_bytes);
 	cpu->block_bytes = cpu->block ? plan->block_bytes : 0;
 	cpu->workspace = malloc(workspace_bytes);
@@ -109,8 +104,15 @@ static enum ws_status cpu_download(struct ws_backend *backend, const void *data,
 	return WS_OK;
 }
 
-static enum ws_status check(const struct ws_op *op, struct ws_err *err)
+static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op,
+                              struct ws_err *err)
 {
+	static ws_cpu_kernel *const kernels[][2] = {
+#define WS_OP(KIND, name, ...) [WS_OP_##KIND] = {ws_cpu_##name##_f32, ws_cpu_##name##_f64},
+#include "kernels/graph/op.def"
+	};
+	struct ws_cpu *cpu = (struct ws_cpu *)backend;
+	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;
 	const struct ws_gemm *g = &op->u.gemm;
 	const struct ws_conv *f = &op->u.conv;
 	const struct ws_tensor *index = NULL;
@@ -160,20 +162,6 @@ static enum ws_status check(const struct ws_op *op, struct ws_err *err)
 		WS_FAIL_IF(v < 0 || v >= end, err, BUG, "%s[%lld] is %d, not in 0 … %lld",
 		           index->name, (long long)i, v, (long long)end - 1);
 	}
-	return WS_OK;
-}
-
-static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op,
-                              struct ws_err *err)
-{
-	static ws_cpu_kernel *const kernels[][2] = {
-#define WS_OP(KIND, name, ...) [WS_OP_##KIND] = {ws_cpu_##name##_f32, ws_cpu_##name##_f64},
-#include "kernels/graph/op.def"
-	};
-	struct ws_cpu *cpu = (struct ws_cpu *)backend;
-	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;
-
-	WS_FORWARD(check(op, err));
 	cpu->scratch = cpu->workspace;
 	cpu->copies_at = cpu->workspace + scratch_bytes(cpu, op);
 
@@ -198,7 +186,10 @@ static enum ws_status cpu_sync(struct ws_backend *backend, struct ws_err *err)
 
 static void cpu_close(struct ws_backend *backend)
 {
-	free_memory((struct ws_cpu *)backend);
+	struct ws_cpu *cpu = (struct ws_cpu *)backend;
+
+	free(cpu->block);
+	free(cpu->workspace);
 	free(backend);
 }
 

@@ -194,25 +194,6 @@ static void update_tile(const struct ws_op *op, const struct ws_update_row *row,
 			ws_real_store(row->t[k], offset, n, t[k]);
 }
 
-/* Whether all of a tile is finite. */
-static bool unscale_tile(const struct ws_op *op, const struct ws_update_row *row, int64_t offset,
-                         int64_t n)
-{
-	/* the inverse as GradScaler makes it: divided in double, rounded once */
-	const ws_real inverse = (ws_real)(1 / (double)*ws_reals(op->in[1], 0));
-	ws_real x_buf[WS_TILE], y_buf[WS_TILE];
-	const ws_real *x = ws_real_load(row->t[WS_UPDATE_A], offset, n, x_buf);
-	ws_real *y = ws_real_target(row->t[WS_UPDATE_OUT], offset, y_buf);
-	bool finite = true;
-
-	for (int64_t i = 0; i < n; i++) {
-		finite &= isfinite(x[i]) != 0;
-		y[i] = x[i] * inverse;
-	}
-	ws_real_store(row->t[WS_UPDATE_OUT], offset, n, y);
-	return finite;
-}
-
 struct walk {
 	const struct ws_op *op;
 	double *sums;           /* CLIP: of each item */
@@ -225,7 +206,7 @@ static void walk_item(void *arg, int64_t item)
 	struct walk *walk = arg;
 	const struct ws_update_row *row = walk->op->u.update.list;
 	int64_t first, end, rest = item;
-	ws_real buf[WS_TILE];
+	ws_real buf[WS_TILE], y_buf[WS_TILE];
 	double sum = 0;
 
 	for (; rest >= ws_cpu_row_items(row); row++)
@@ -240,8 +221,21 @@ static void walk_item(void *arg, int64_t item)
 				sum += (double)x[i] * (double)x[i];
 		} else if (walk->op->kind == WS_OP_UPDATE) {
 			update_tile(walk->op, row, offset, n);
-		} else if (!unscale_tile(walk->op, row, offset, n)) {
-			atomic_store(&walk->not_finite, true);
+		} else {
+			const ws_real *x = ws_real_load(row->t[WS_UPDATE_A], offset, n, buf);
+			ws_real *y = ws_real_target(row->t[WS_UPDATE_OUT], offset, y_buf);
+			/* as GradScaler makes it: divided in double, rounded once */
+			const ws_real inverse =
+			        (ws_real)(1 / (double)*ws_reals(walk->op->in[1], 0));
+			bool finite = true;
+
+			for (int64_t i = 0; i < n; i++) {
+				finite &= isfinite(x[i]) != 0;
+				y[i] = x[i] * inverse;
+			}
+			ws_real_store(row->t[WS_UPDATE_OUT], offset, n, y);
+			if (!finite)
+				atomic_store(&walk->not_finite, true);
 		}
 	}
 	if (walk->sums)

@@ -43,23 +43,6 @@ uint64_t ws_cpu_copies_bytes(const struct ws_op *op)
 	return total_bytes;
 }
 
-static struct ws_cpu_copy *copy_of(struct ws_cpu *cpu, const struct ws_tensor *t)
-{
-	struct ws_cpu_copy *copy = cpu->copies;
-	float *place = cpu->copies_at;
-
-	for (; copy < cpu->copies + cpu->copy_count; copy++) {
-		if (copy->original->data == t->data)
-			return copy;
-		place += copy->original->count;
-	}
-	*copy = (struct ws_cpu_copy){.original = t, .t = *t};
-	copy->t.dtype = WS_DTYPE_F32;
-	copy->t.data = place;
-	cpu->copy_count++;
-	return copy;
-}
-
 const struct ws_op *ws_cpu_copies_open(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct ws_op *copied = &cpu->op_on_copies;
@@ -68,11 +51,20 @@ const struct ws_op *ws_cpu_copies_open(struct ws_cpu *cpu, const struct ws_op *o
 	cpu->copy_count = 0;
 	*copied = *op;
 	for (int i = 0; i < op->in_count + op->out_count; i++) {
-		struct ws_cpu_copy *copy;
+		const struct ws_tensor *t = ws_op_tensor(op, i);
+		struct ws_cpu_copy *copy = cpu->copies, *end = copy + cpu->copy_count;
+		float *place = cpu->copies_at;
 
 		if (!is_copied(op, i))
 			continue;
-		copy = copy_of(cpu, ws_op_tensor(op, i));
+		for (; copy < end && copy->original->data != t->data; copy++)
+			place += copy->original->count;
+		if (copy == end) {
+			*copy = (struct ws_cpu_copy){.original = t, .t = *t};
+			copy->t.dtype = WS_DTYPE_F32;
+			copy->t.data = place;
+			cpu->copy_count++;
+		}
 		if (i < op->in_count)
 			copied->in[i] = &copy->t;
 		else

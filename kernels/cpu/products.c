@@ -153,31 +153,6 @@ struct place {
 	int64_t h, w, offset;
 };
 
-/* Where number `number` of the patch lies that begins at pixel 0 0. */
-static struct place place_of_number(const struct job *job, int64_t number)
-{
-	const struct ws_conv *f = job->f;
-	int64_t window = f->r * f->s;
-	int64_t c = job->nhwc ? number % job->c : number / window;
-	int64_t rs = job->nhwc ? number / job->c : number % window;
-	struct place place = {.h = rs / f->s, .w = rs % f->s};
-
-	place.offset = job->nhwc ? (place.h * f->w + place.w) * f->c + c
-	                         : (c * f->h + place.h) * f->w + place.w;
-	return place;
-}
-
-/* Where the patch of an output pixel begins, which may be before the edge. */
-static struct place place_of_patch(const struct job *job, int64_t pixel)
-{
-	const struct ws_conv *f = job->f;
-	struct place place = {.h = pixel / f->q * f->stride - f->pad_h,
-	                      .w = pixel % f->q * f->stride - f->pad_w};
-
-	place.offset = (place.h * f->w + place.w) * (job->nhwc ? f->c : 1);
-	return place;
-}
-
 /*
  * Between a tile and the image, in the order of the tile: numbers gathered, 0 beyond an edge, or
  * added where they lie.
@@ -191,10 +166,26 @@ static void walk_tile(const struct job *job, const struct area *a, ws_real *tile
 	ws_real *group = job->image + a->n * f->c * plane + a->g * job->c * (job->nhwc ? 1 : plane);
 	struct place numbers[TILE_PATCH], patches[TILE_PIXELS];
 
-	for (int64_t i = 0; i < a->numbers; i++)
-		numbers[i] = place_of_number(job, a->number + i);
-	for (int64_t i = 0; i < a->pixels; i++)
-		patches[i] = place_of_patch(job, a->pixel + i);
+	/* where each number lies of the patch that begins at pixel 0 0 */
+	for (int64_t i = 0; i < a->numbers; i++) {
+		int64_t number = a->number + i, window = f->r * f->s;
+		int64_t c = job->nhwc ? number % job->c : number / window;
+		int64_t rs = job->nhwc ? number / job->c : number % window;
+		struct place *place = &numbers[i];
+
+		place->h = rs / f->s;
+		place->w = rs % f->s;
+		place->offset = job->nhwc ? (place->h * f->w + place->w) * f->c + c
+		                          : (c * f->h + place->h) * f->w + place->w;
+	}
+	/* where the patch of each output pixel begins, which may be before the edge */
+	for (int64_t i = 0; i < a->pixels; i++) {
+		struct place *place = &patches[i];
+
+		place->h = (a->pixel + i) / f->q * f->stride - f->pad_h;
+		place->w = (a->pixel + i) % f->q * f->stride - f->pad_w;
+		place->offset = (place->h * f->w + place->w) * (job->nhwc ? f->c : 1);
+	}
 	for (int64_t row = 0; row < rows; row++)
 		for (int64_t col = 0; col < cols; col++, tile++) {
 			const struct place *number = &numbers[job->nhwc ? col : row];
@@ -399,12 +390,6 @@ static void job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op
 	                      ->data;
 }
 
-static void divide(struct job *job, int64_t total, int64_t part)
-{
-	job->part = part < 1 ? 1 : ws_min64(part, total);
-	job->parts = ws_div_up(total, job->part);
-}
-
 /* One for each thread: it has a tile, and takes items while there are some. */
 static void run_on_tile(void *arg, int64_t tile)
 {
@@ -414,13 +399,16 @@ static void run_on_tile(void *arg, int64_t tile)
 		job->run(job, item, job->tiles + tile * WS_CPU_TILE_REALS);
 }
 
-static void job_run(struct job *job, struct ws_cpu *cpu, int64_t items,
-                    void (*run)(const struct job *job, int64_t item, ws_real *tile))
+/* Divides the work into items of `part` of `total`, for each group of each of `images`. */
+static void job_run(struct job *job, struct ws_cpu *cpu, int64_t images, int64_t total,
+                    int64_t part, void (*run)(const struct job *job, int64_t item, ws_real *tile))
 {
-	job->items = items;
+	job->part = part < 1 ? 1 : ws_min64(part, total);
+	job->parts = ws_div_up(total, job->part);
+	job->items = images * job->f->groups * job->parts;
 	job->run = run;
 	openblas_set_num_threads(1);
-	ws_cpu_kernel_begin(cpu, items);
+	ws_cpu_kernel_begin(cpu, job->items);
 	ws_pool_run(cpu->pool, ws_pool_threads(cpu->pool), run_on_tile, job);
 	ws_cpu_kernel_end(cpu);
 }
@@ -430,9 +418,9 @@ void WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op)
 	struct job job;
 
 	job_init(&job, cpu, op);
-	divide(&job, job.pixels,
-	       ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / ws_min64(job.patch, TILE_PATCH)));
-	job_run(&job, cpu, job.f->n * job.f->groups * job.parts, forward_item);
+	job_run(&job, cpu, job.f->n, job.pixels,
+	        ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / ws_min64(job.patch, TILE_PATCH)),
+	        forward_item);
 }
 
 void WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op)
@@ -440,8 +428,7 @@ void WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op)
 	struct job job;
 
 	job_init(&job, cpu, op);
-	divide(&job, job.c, TILE_PATCH / (job.f->r * job.f->s));
-	job_run(&job, cpu, job.f->n * job.f->groups * job.parts, input_grad_item);
+	job_run(&job, cpu, job.f->n, job.c, TILE_PATCH / (job.f->r * job.f->s), input_grad_item);
 }
 
 void WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op)
@@ -452,6 +439,5 @@ void WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op)
 	job_init(&job, cpu, op);
 	/* a few parts even of a small filter, for threads share no part */
 	part = job.patch / 8 < 32 ? 32 : job.patch / 8;
-	divide(&job, job.patch, ws_min64(part, TILE_PATCH / 2));
-	job_run(&job, cpu, job.f->groups * job.parts, weight_grad_item);
+	job_run(&job, cpu, 1, job.patch, ws_min64(part, TILE_PATCH / 2), weight_grad_item);
 }

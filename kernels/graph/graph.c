@@ -240,21 +240,6 @@ static enum ws_dtype op_dtype(const struct ws_op *op)
 	return dtype;
 }
 
-static enum wsnvtx_op_kind op_payload_kind(const struct ws_graph *graph, const struct ws_op *op)
-{
-	enum wsnvtx_op_kind own = ws_op_info(op->kind)->payload;
-
-	if (op->sub == WS_SUB_CAST)
-		return WSNVTX_OP_cast;
-	if (op->sub == WS_SUB_CAUSAL_MASK)
-		return WSNVTX_OP_mask;
-	if (own != WSNVTX_OP_other)
-		return own;
-	if (graph->kind != WSNVTX_OP_other)
-		return graph->kind;
-	return op->kind == WS_OP_REDUCE ? WSNVTX_OP_reduce : WSNVTX_OP_elementwise;
-}
-
 struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op)
 {
 	static const uint8_t directions[] = {
@@ -262,6 +247,7 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 	        [WSNVTX_PHASE_loss] = WSNVTX_DIRECTION_forward,
 	        [WSNVTX_PHASE_backward] = WSNVTX_DIRECTION_backward,
 	};
+	enum wsnvtx_op_kind payload;
 	struct ws_op *copy;
 
 	if (graph->err.status != WS_OK)
@@ -274,15 +260,24 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 	copy->scope = graph->scope;
 	if (!copy->message)
 		copy->message = ws_sub_info(op->sub)->name;
-	copy->payload.op = (uint8_t)op_payload_kind(graph, copy);
+	payload = ws_op_info(copy->kind)->payload;
+	if (copy->sub == WS_SUB_CAST)
+		copy->payload.op = WSNVTX_OP_cast;
+	else if (copy->sub == WS_SUB_CAUSAL_MASK)
+		copy->payload.op = WSNVTX_OP_mask;
+	else if (payload != WSNVTX_OP_other)
+		copy->payload.op = (uint8_t)payload;
+	else if (graph->kind != WSNVTX_OP_other)
+		copy->payload.op = (uint8_t)graph->kind;
+	else
+		copy->payload.op =
+		        copy->kind == WS_OP_REDUCE ? WSNVTX_OP_reduce : WSNVTX_OP_elementwise;
 	copy->payload.phase = (uint8_t)graph->scope->phase;
 	if (graph->scope->phase < sizeof(directions))
 		copy->payload.direction = directions[graph->scope->phase];
 	copy->unless = graph->unless;
 
 	/* Does a precision with TF32 change what this op reads? */
-	enum wsnvtx_op_kind payload = ws_op_info(copy->kind)->payload;
-
 	copy->tf32 = graph->precision.tf32 && copy->in_count &&
 	             copy->in[0]->dtype == WS_DTYPE_F32 &&
 	             (payload == WSNVTX_OP_gemm || payload == WSNVTX_OP_conv ||

@@ -518,28 +518,24 @@ bool ws_window_outputs(struct ws_window *w)
 	       window_outputs(w->w, w->s, w->stride, w->pad, &w->q);
 }
 
-/* Whether a geometry holds together and its FLOPs can be counted. */
-static bool conv_is_sound(const struct ws_conv *conv)
-{
-	struct ws_conv own = *conv;
-	int64_t count;
-
-	return conv->groups > 0 && conv->c % conv->groups == 0 && conv->k % conv->groups == 0 &&
-	       ws_conv_outputs(&own) && own.p == conv->p && own.q == conv->q &&
-	       !__builtin_mul_overflow(conv->n, conv->k, &count) &&
-	       !__builtin_mul_overflow(count, conv->p * conv->q, &count) &&
-	       !__builtin_mul_overflow(count, 2 * (conv->c / conv->groups), &count) &&
-	       !__builtin_mul_overflow(count, conv->r * conv->s, &count);
-}
-
 struct ws_tensor *ws_op_conv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *weight,
                              struct ws_conv f)
 {
 	struct ws_op op = cast_pair(graph, WS_SUB_FPROP, x, weight);
 
+	struct ws_conv own = f;
+	int64_t count;
+	/* the geometry holds together and its FLOPs can be counted */
+	const bool is_sound = f.groups > 0 && f.c % f.groups == 0 && f.k % f.groups == 0 &&
+	                      ws_conv_outputs(&own) && own.p == f.p && own.q == f.q &&
+	                      !__builtin_mul_overflow(f.n, f.k, &count) &&
+	                      !__builtin_mul_overflow(count, f.p * f.q, &count) &&
+	                      !__builtin_mul_overflow(count, 2 * (f.c / f.groups), &count) &&
+	                      !__builtin_mul_overflow(count, f.r * f.s, &count);
+
 	op.u.conv = f;
 	return append_fit(graph,
-	                  conv_is_sound(&f) && has_count(op.in[0], WS_SHAPE(f.n, f.c, f.h, f.w)) &&
+	                  is_sound && has_count(op.in[0], WS_SHAPE(f.n, f.c, f.h, f.w)) &&
 	                          has_count(op.in[1], WS_SHAPE(f.k, f.c / f.groups, f.r, f.s)) &&
 	                          op.in[0]->dtype == op.in[1]->dtype,
 	                  &op, op.in[0]->dtype, ws_image_shape(f.layout, f.n, f.k, f.p, f.q));

@@ -145,22 +145,6 @@ static void print_dtype_row(FILE *out, const struct dtype_row *row)
 	fprintf(out, "%s%s\n", row->scope && row->scope->depth ? "/" : "", row->name);
 }
 
-/* What the optimizer updates for a parameter: its master, or itself. NULL: nothing does. */
-static const struct ws_tensor *updated(const struct ws_graph *graph, const struct ws_tensor *param)
-{
-	const struct ws_tensor *target = NULL;
-
-	for (int i = 0; i < graph->op_count; i++) {
-		const struct ws_op *op = graph->ops[i];
-
-		if (op->payload.phase == WSNVTX_PHASE_setup && op->in[0] == param)
-			return op->out[0];
-		if (op->payload.phase == WSNVTX_PHASE_optimizer)
-			target = param;
-	}
-	return target;
-}
-
 static void print_op_dtypes(FILE *out, const struct ws_graph *graph, enum wsnvtx_phase phase,
                             const struct ws_model_io *io)
 {
@@ -190,12 +174,22 @@ enum ws_status ws_dtypes_print(const struct ws_step_options *options, FILE *out,
 	        "Optimizer", "Name");
 	for (int i = 0; i < graph->tensor_count; i++) {
 		const struct ws_tensor *t = graph->tensors[i];
-		const struct ws_tensor *target;
+		const struct ws_tensor *target = NULL;
 		struct dtype_row row = {.role = "weight"};
 
 		if (t->role != WS_ROLE_PARAM)
 			continue;
-		target = t->grad ? updated(graph, t) : NULL;
+		/* What the optimizer updates: the master of the parameter, or itself. */
+		for (int j = 0; t->grad && j < graph->op_count; j++) {
+			const struct ws_op *op = graph->ops[j];
+
+			if (op->payload.phase == WSNVTX_PHASE_setup && op->in[0] == t) {
+				target = op->out[0];
+				break;
+			}
+			if (op->payload.phase == WSNVTX_PHASE_optimizer)
+				target = t;
+		}
 		row.dtype = ws_dtype_name(t->dtype);
 		row.gradient = t->grad ? ws_dtype_name(t->grad->dtype) : NULL;
 		row.optimizer = target ? ws_dtype_name(target->dtype) : NULL;

@@ -71,13 +71,19 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 	return status;
 }
 
-static enum ws_status serve(struct ws_step_command *c, struct ws_err *err)
+int main(int argc, char **argv)
 {
-	if (c->help && c->help_model) {
-		printf("%s: %s\n\noptions of this model:\n", c->help_model->name,
-		       c->help_model->summary);
-		ws_step_command_print_options(stdout, c->help_model);
-	} else if (c->help) {
+	struct ws_step_command c;
+	struct ws_err err = {0};
+	enum ws_status status = ws_step_command_parse(&c, argc, argv, &err);
+
+	if (status != WS_OK) {
+		/* reported below */
+	} else if (c.help && c.help_model) {
+		printf("%s: %s\n\noptions of this model:\n", c.help_model->name,
+		       c.help_model->summary);
+		ws_step_command_print_options(stdout, c.help_model);
+	} else if (c.help) {
 		printf("usage: " PROGRAM " --model NAME [options]\n\n"
 		       "Run training steps of a known model, on a GPU or on the CPU reference, "
 		       "and\n"
@@ -88,25 +94,15 @@ static enum ws_status serve(struct ws_step_command *c, struct ws_err *err)
 			printf("  %-19s %s\n", ws_network_at(i)->name, ws_network_at(i)->summary);
 		printf("\nexit status: 0 done, 2 usage, 3 data file, 4 output,\n"
 		       "5 machine (no such device, out of memory), 70 bug\n");
-	} else if (c->version) {
+	} else if (c.version) {
 		printf(PROGRAM " " WS_VERSION "\n");
-	} else if (c->describe) {
-		return ws_describe(&c->run.step, stdout, err);
-	} else if (c->print_dtypes) {
-		return ws_dtypes_print(&c->run.step, stdout, err);
+	} else if (c.describe) {
+		status = ws_describe(&c.run.step, stdout, &err);
+	} else if (c.print_dtypes) {
+		status = ws_dtypes_print(&c.run.step, stdout, &err);
 	} else {
-		return run(c, err);
+		status = run(&c, &err);
 	}
-	return WS_OK;
-}
-
-int main(int argc, char **argv)
-{
-	struct ws_step_command c;
-	struct ws_err err = {0};
-	enum ws_status status = ws_step_command_parse(&c, argc, argv, &err);
-
-	WS_THEN(status, serve(&c, &err));
 	if (status == WS_OK && fflush(stdout) != 0)
 		status = WS_FAIL(&err, IO_WRITE, "stdout: %s", strerror(errno));
 	if (status != WS_OK) {

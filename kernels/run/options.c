@@ -60,27 +60,6 @@ void ws_step_command_print_options(FILE *out, const struct ws_network *model)
 	ws_opt_print_help(out, table, n);
 }
 
-/* The model named on the command line: "--model NAME" or "--model=NAME". */
-static const struct ws_network *named_model(int argc, char **argv)
-{
-	static const char option[] = "--model";
-	size_t len = sizeof(option) - 1;
-
-	for (int i = 1; i < argc; i++) {
-		const char *name = NULL;
-
-		if (strncmp(argv[i], option, len) != 0)
-			continue;
-		if (argv[i][len] == '=')
-			name = argv[i] + len + 1;
-		else if (!argv[i][len] && i + 1 < argc)
-			name = argv[i + 1];
-		if (name && ws_network_find(name))
-			return ws_network_find(name);
-	}
-	return NULL;
-}
-
 /* --- options that do not go together --- */
 
 static enum ws_status fail_unfit(const struct ws_opt *opt, const char *to, const char *value,
@@ -115,39 +94,6 @@ static enum ws_status check_fit(const struct ws_step_command *c, const struct ws
 
 /* --- what the values mean --- */
 
-/* "none", "dynamic" or "static:N" */
-static enum ws_status resolve_loss_scale(struct ws_step_options *step, const char *text,
-                                         bool *ignored, struct ws_err *err)
-{
-	static const char fixed[] = "static:";
-	struct ws_loss_scale *scale = &step->loss_scale;
-	char *end = NULL;
-
-	if (!text)
-		return WS_OK;
-	scale->kind = !strcmp(text, "none")      ? WS_LOSS_SCALE_NONE
-	              : !strcmp(text, "dynamic") ? WS_LOSS_SCALE_DYNAMIC
-	                                         : WS_LOSS_SCALE_STATIC;
-	if (scale->kind == WS_LOSS_SCALE_STATIC) {
-		bool is_fixed = !strncmp(text, fixed, sizeof(fixed) - 1);
-
-		if (is_fixed)
-			scale->value = strtod(text + sizeof(fixed) - 1, &end);
-		WS_FAIL_IF(!is_fixed || end == text + sizeof(fixed) - 1 || *end ||
-		                   !(scale->value <= FLT_MAX && (float)scale->value > 0),
-		           err, USAGE,
-		           "--loss-scale needs none, dynamic or static:N, N above 0 and a float, "
-		           "not '%s'",
-		           text);
-	}
-	/* so that one grid can hold fp32 beside fp16: seed 004 */
-	if (scale->kind != WS_LOSS_SCALE_NONE && step->precision->scale_max == 0) {
-		*ignored = true;
-		scale->kind = WS_LOSS_SCALE_NONE;
-	}
-	return WS_OK;
-}
-
 #define FP16_EPSILON 1e-4
 
 enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char **argv,
@@ -156,7 +102,10 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 	struct ws_opt table[WS_STEP_OPTIONS];
 	int n;
 	static const char *const devices[] = {"auto", "cuda", "cpu"};
+	static const char fixed[] = "static:";
 	struct ws_step_options *step = &c->run.step;
+	struct ws_loss_scale *scale = &step->loss_scale;
+	const char *text;
 	bool looks;
 	struct ws_optimizer *o;
 
@@ -167,7 +116,17 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 	        .help = ws_opt_asks_help(argc, argv),
 	};
 	if (c->help) {
-		c->help_model = named_model(argc, argv);
+		/* of the model named on the command line: "--model NAME" or "--model=NAME" */
+		for (int i = 1; i < argc && !c->help_model; i++) {
+			const char *name = NULL;
+
+			if (!strncmp(argv[i], "--model=", 8))
+				name = argv[i] + 8;
+			else if (!strcmp(argv[i], "--model") && i + 1 < argc)
+				name = argv[i + 1];
+			if (name)
+				c->help_model = ws_network_find(name);
+		}
 		return WS_OK;
 	}
 	make_table(c, table);
@@ -208,7 +167,30 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 		o->eps = FP16_EPSILON;
 	else if (c->given[WS_STEP_OPTION_EPSILON])
 		o->eps = c->epsilon;
-	WS_FORWARD(resolve_loss_scale(step, c->loss_scale, &c->scale_ignored, err));
+	text = c->loss_scale;
+	if (text) {
+		scale->kind = !strcmp(text, "none")      ? WS_LOSS_SCALE_NONE
+		              : !strcmp(text, "dynamic") ? WS_LOSS_SCALE_DYNAMIC
+		                                         : WS_LOSS_SCALE_STATIC;
+		if (scale->kind == WS_LOSS_SCALE_STATIC) {
+			bool is_fixed = !strncmp(text, fixed, sizeof(fixed) - 1);
+			char *end = NULL;
+
+			if (is_fixed)
+				scale->value = strtod(text + sizeof(fixed) - 1, &end);
+			WS_FAIL_IF(!is_fixed || end == text + sizeof(fixed) - 1 || *end ||
+			                   !(scale->value <= FLT_MAX && (float)scale->value > 0),
+			           err, USAGE,
+			           "--loss-scale needs none, dynamic or static:N, N above 0 and a "
+			           "float, not '%s'",
+			           text);
+		}
+		/* so that one grid can hold fp32 beside fp16: seed 004 */
+		if (scale->kind != WS_LOSS_SCALE_NONE && step->precision->scale_max == 0) {
+			c->scale_ignored = true;
+			scale->kind = WS_LOSS_SCALE_NONE;
+		}
+	}
 	looks = c->describe || c->print_dtypes;
 	WS_FAIL_IF(c->describe && c->print_dtypes, err, USAGE,
 	           "--describe and --print-dtypes: one at a time");

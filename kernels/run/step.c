@@ -143,33 +143,28 @@ void ws_step_close(struct ws_step *step)
 	free(step);
 }
 
-static enum ws_status feed(struct ws_step *step, struct ws_err *err)
+static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 {
 	const struct ws_step_options *o = &step->options;
 	struct ws_token_batch batch = {o->batch, o->context, step->size.vocab};
-
-	if (o->model->image) {
-		WS_FORWARD(ws_image_feed(step->exec, o->model->image, &o->image, &step->io,
-		                         step->done, err));
-	} else {
-		ws_data_tokens(o->seed, o->batches ? step->done % o->batches : step->done, &batch,
-		               step->tokens, step->targets);
-		WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
-		if (step->io.target)
-			WS_FORWARD(ws_exec_upload(step->exec, step->io.target, step->targets, err));
-	}
-	return ws_optim_feed(step->exec, &o->optimizer, &step->optim,
-	                     step->done - step->skipped + 1, err);
-}
-
-static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
-{
-	enum ws_step_phase phase = step->options.phase;
+	enum ws_step_phase phase = o->phase;
 	enum ws_status status;
 
 	ws_exec_step_begin(step->exec);
 	wsnvtx_push("data");
-	status = feed(step, err);
+	if (o->model->image) {
+		status = ws_image_feed(step->exec, o->model->image, &o->image, &step->io,
+		                       step->done, err);
+	} else {
+		ws_data_tokens(o->seed, o->batches ? step->done % o->batches : step->done, &batch,
+		               step->tokens, step->targets);
+		status = ws_exec_upload(step->exec, step->io.input, step->tokens, err);
+		if (step->io.target)
+			WS_THEN(status,
+			        ws_exec_upload(step->exec, step->io.target, step->targets, err));
+	}
+	WS_THEN(status, ws_optim_feed(step->exec, &o->optimizer, &step->optim,
+	                              step->done - step->skipped + 1, err));
 	wsnvtx_pop();
 	WS_FORWARD(status);
 	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_forward, err));

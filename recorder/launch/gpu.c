@@ -271,29 +271,24 @@ static struct {
 #undef X
 } nvml;
 
-/* Functions missing in an older library stay NULL, and their values are left out. */
-static const char *load(void)
+/* NULL: NVML can be asked. Functions missing in an older library stay NULL, and their values are
+ * left out. */
+static const char *nvml_absent(void)
 {
-	void *lib = ws_xdlopen("libnvidia-ml.so.1");
+	void *lib;
 
+	if (nvml.tried)
+		return nvml.absent;
+	nvml.tried = 1;
+	lib = ws_xdlopen("libnvidia-ml.so.1");
 	if (!lib)
-		return "none: NVML (libnvidia-ml.so.1) is not here";
+		return nvml.absent = "none: NVML (libnvidia-ml.so.1) is not here";
 #define X(name, parameters) *(void **)&nvml.name = dlsym(lib, #name);
 	NVML_LIST(X)
 #undef X
 	if (!nvml.nvmlInit_v2 || !nvml.nvmlDeviceGetCount_v2 || !nvml.nvmlDeviceGetHandleByIndex_v2)
-		return "none: NVML is too old";
-	return nvml.nvmlInit_v2() ? "none: NVML does not start" : NULL;
-}
-
-/* NULL: NVML can be asked. */
-static const char *nvml_absent(void)
-{
-	if (!nvml.tried) {
-		nvml.tried = 1;
-		nvml.absent = load();
-	}
-	return nvml.absent;
+		return nvml.absent = "none: NVML is too old";
+	return nvml.absent = nvml.nvmlInit_v2() ? "none: NVML does not start" : NULL;
 }
 
 /* --- clocks --- */
@@ -379,26 +374,13 @@ static void add_number(struct ws_drain *d, unsigned gpu, const char *when, const
 	add_text(d, gpu, when, key, text);
 }
 
-/* Names by the bits of nvmlClocksThrottleReason*. */
-static void add_throttle(struct ws_drain *d, unsigned gpu, const char *when,
-                         unsigned long long bits)
-{
-	static const char *const names[] = {
-	        "gpu_idle",       "applications_clocks", "sw_power_cap",        "hw_slowdown",
-	        "sync_boost",     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
-	        "display_clocks",
-	};
-	char text[256] = "none";
-	size_t len = 0;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (bits >> i & 1)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
-			                        len ? "," : "", names[i]);
-	if (bits >> (sizeof(names) / sizeof(*names)))
-		snprintf(text + len, sizeof(text) - len, "%sother", len ? "," : "");
-	add_text(d, gpu, when, "throttle", text);
-}
+/* Names of the bits of nvmlClocksThrottleReason*. */
+static const char *const reasons[] = {
+        "gpu_idle",       "applications_clocks", "sw_power_cap",        "hw_slowdown",
+        "sync_boost",     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
+        "display_clocks",
+};
+#define NREASONS (sizeof(reasons) / sizeof(*reasons))
 
 /* True if NVML has the function and it succeeded. */
 #define NVML_TELLS(function, ...) (nvml.function && !nvml.function(__VA_ARGS__))
@@ -437,7 +419,9 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 		}
 
 		unsigned long long bits;
+		char throttle[256] = "none";
 		unsigned value;
+		size_t len;
 
 		if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_SM, &value))
 			add_number(d, i, when, "sm_clock_mhz", value);
@@ -447,7 +431,15 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 			add_number(d, i, when, "power_mw", value);
 		if (NVML_TELLS(nvmlDeviceGetTemperature, gpu, NVML_SENSOR_GPU, &value))
 			add_number(d, i, when, "temperature_c", value);
-		if (NVML_TELLS(nvmlDeviceGetCurrentClocksThrottleReasons, gpu, &bits))
-			add_throttle(d, i, when, bits);
+		if (!NVML_TELLS(nvmlDeviceGetCurrentClocksThrottleReasons, gpu, &bits))
+			continue;
+		len = 0;
+		for (size_t j = 0; j < NREASONS; j++)
+			if (bits >> j & 1)
+				len += (size_t)snprintf(throttle + len, sizeof(throttle) - len,
+				                        "%s%s", len ? "," : "", reasons[j]);
+		if (bits >> NREASONS)
+			snprintf(throttle + len, sizeof(throttle) - len, "%sother", len ? "," : "");
+		add_text(d, i, when, "throttle", throttle);
 	}
 }

@@ -19,19 +19,6 @@
 
 /* --- the program --- */
 
-/* NAME.wtrace in this folder, as a pattern. */
-static int default_output(char *out, size_t size, const char *name)
-{
-	char copy[PATH_MAX];
-	size_t len;
-
-	snprintf(copy, sizeof(copy), "%s", name);
-	if (ws_output_escape(basename(copy), out, size))
-		return -1;
-	len = strlen(out);
-	return snprintf(out + len, size - len, ".wtrace") < (int)(size - len) ? 0 : -1;
-}
-
 /* The path of a program beside this one. */
 static bool find_beside(const char *name, char path[PATH_MAX])
 {
@@ -124,8 +111,12 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 	print_losses(r);
 }
 
-static void print_summary(const struct ws_record_result *r)
+/* Prints a summary, and explains missing GPU kernels and missing operations of PyTorch. Exit code:
+ * the program's, unless --require-gpu was given and no GPU was recorded. */
+static int print_summary(const struct ws_record_command *cmd, const struct ws_record_result *r)
 {
+	uint64_t gpu_kernels = 0, operations = 0;
+	bool saw_cuda = false;
 	unsigned masked;
 
 	if (r->term_signal)
@@ -162,15 +153,6 @@ static void print_summary(const struct ws_record_result *r)
 		        "arguments out",
 		        masked, masked == 1 ? "" : "s");
 	print_traces(r, "");
-}
-
-/* Explains missing GPU kernels and missing operations of PyTorch. Exit code: the program's, unless
- * --require-gpu was given and no GPU was recorded. */
-static int print_absence(const struct ws_record_command *cmd, const struct ws_record_result *r)
-{
-	uint64_t gpu_kernels = 0, operations = 0;
-	bool saw_cuda = false;
-	char line[1600];
 
 	for (size_t i = 0; i < r->ntraces; i++) {
 		gpu_kernels += r->traces[i].counts.gpu_kernels;
@@ -252,8 +234,16 @@ static int record(struct ws_record_command *cmd)
 	/* native models mark their steps themselves */
 	cmd->record.tell_progress = !cmd->model && isatty(STDERR_FILENO);
 	if (!cmd->output) {
-		if (default_output(output, sizeof(output),
-		                   cmd->model ? cmd->model : cmd->program[0])) {
+		/* NAME.wtrace in this folder, as a pattern. */
+		char name[PATH_MAX];
+		bool is_long;
+		size_t len;
+
+		snprintf(name, sizeof(name), "%s", cmd->model ? cmd->model : cmd->program[0]);
+		is_long = ws_output_escape(basename(name), output, sizeof(output));
+		len = strlen(output);
+		if (is_long || snprintf(output + len, sizeof(output) - len, ".wtrace") >=
+		                       (int)(sizeof(output) - len)) {
 			ws_record_notice("cannot find a name for the trace; give one with -o");
 			return ws_status_exit_code(WS_USAGE);
 		}
@@ -272,8 +262,7 @@ static int record(struct ws_record_command *cmd)
 		print_losses(&result);
 		code = result.exit_code ? result.exit_code : code;
 	} else {
-		print_summary(&result);
-		code = print_absence(cmd, &result);
+		code = print_summary(cmd, &result);
 	}
 	ws_record_result_release(&result);
 	free((char *)folder_id);
@@ -380,14 +369,6 @@ static int record_series(struct ws_record_command *cmd)
 	return file && written != shown ? written : shown;
 }
 
-static bool names_model(int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (!strncmp(argv[i], "--model", 7) && (!argv[i][7] || argv[i][7] == '='))
-			return true;
-	return false;
-}
-
 /* Options of a model are documented by warpsheet-step. */
 static int print_model_help(struct ws_record_command *cmd, char **argv)
 {
@@ -419,7 +400,10 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 		       "Ends with the program's own exit status (128 + signal when it was "
 		       "killed).\n\n");
 		ws_record_options_print(stdout);
-		return names_model(argc, argv) ? print_model_help(cmd, argv) : 0;
+		for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+			if (!strncmp(argv[i], "--model", 7) && (!argv[i][7] || argv[i][7] == '='))
+				return print_model_help(cmd, argv);
+		return 0;
 	}
 	if (cmd->version) {
 		puts(NAME " " WS_VERSION);

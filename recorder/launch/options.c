@@ -84,82 +84,6 @@ static const struct {
         {WS_PYTORCH_SAMPLED, 1}, {WS_PYTORCH_SHAPES, 1}, {WS_PYTORCH_NAMES, 1},
 };
 
-/* The environment can only turn it off, as the person who set it may not see this command line. */
-static uint32_t pytorch_of(const struct given *g)
-{
-	const char *value = getenv(WS_PYTORCH_ENV);
-
-	return g->has_pytorch && !(value && !strcmp(value, "off"))
-	               ? pytorch_choices[g->pytorch].pytorch
-	               : WS_PYTORCH_OFF;
-}
-
-static enum ws_status resolve(struct ws_record_command *cmd, const struct given *g,
-                              struct ws_err *err)
-{
-	struct ws_record_opts *r = &cmd->record;
-	struct ws_seg_opts *segment;
-
-	r->max_size = (uint64_t)g->max_size_bytes;
-	r->capture.no_cupti = !g->gpu_buffers;
-	r->capture.kernels_only = g->kernels_only;
-	r->capture.api = (uint32_t)g->api;
-	r->capture.graph_level = g->graph_level == 1;
-	r->capture.hw_trace = g->hw_trace == 1;
-	r->capture.flush_interval_ms = (uint32_t)g->flush_interval_ms;
-	r->flush_interval_ns = g->flush_interval_ms ? g->flush_interval_ms * 1000000 : 1000000000;
-	if (g->has_library_ranges)
-		r->library_ranges =
-		        g->library_ranges ? WS_LIBRARY_RANGES_ON : WS_LIBRARY_RANGES_OFF;
-	r->capture.cpu_time_quantum_ns = (uint32_t)g->cpu_time_quantum_ns;
-	r->zstd_level = (int)g->level;
-	r->capture.pytorch = pytorch_of(g);
-	r->capture.no_source = pytorch_choices[g->pytorch].no_source;
-	r->capture.calibrate = (uint32_t)g->calibrate;
-	WS_FAIL_IF(g->calibrate && g->capture_range, err, USAGE,
-	           "--calibrate and --capture-range exclude each other");
-	for (size_t i = 0; i < r->facts.n; i++) {
-		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
-
-		WS_FAIL_IF(!equals || equals == fact ||
-		                   strchr(" \t\n", fact[strcspn(fact, "= \t\n")]) ||
-		                   equals - fact + sizeof("workload.") > WS_FACT_KEY_MAX,
-		           err, USAGE, "--fact %s: write KEY=VALUE, such as batch=16", fact);
-	}
-	if (g->capture_range) {
-		/* An @ without instances after it is part of the name. */
-		const char *value = g->capture_range;
-		const char *at = strrchr(value, '@');
-		size_t len = strlen(value);
-
-		r->window.first = 1;
-		r->window.last = UINT64_MAX;
-		if (at && at[1] >= '0' && at[1] <= '9') {
-			WS_FAIL_IF(!parse_instances(at + 1, &r->window), err, USAGE,
-			           "--capture-range %s: instances are @N, @N.. or @N..M, from 1",
-			           value);
-			len = (size_t)(at - value);
-		}
-		WS_FAIL_IF(!len || len >= sizeof(r->window.pattern), err, USAGE,
-		           "--capture-range %s: a name has 1 to %zu bytes", value,
-		           sizeof(r->window.pattern) - 1);
-		memcpy(r->window.pattern, value, len);
-		r->window.pattern[len] = 0;
-		r->window.ranges = strcmp(r->window.pattern, PROFILER_RANGE) ? WS_RANGES_NVTX
-		                                                             : WS_RANGES_PROFILER;
-	}
-	segment = &cmd->record.segment;
-	WS_FAIL_IF(g->buffer_size_bytes & (g->buffer_size_bytes - 1), err, USAGE,
-	           "--buffer-size needs a power of two, not %lld", (long long)g->buffer_size_bytes);
-	segment->thread_buffers = g->buffers ? (uint32_t)g->buffers : DEFAULT_BUFFERS;
-	segment->reserved_thread_buffers = g->buffers ? 0 : RESERVED_BUFFERS;
-	segment->ring_size =
-	        g->buffer_size_bytes ? (uint32_t)g->buffer_size_bytes : DEFAULT_BUFFER_SIZE;
-	segment->reserved_ring_size = g->buffer_size_bytes ? 0 : RESERVED_BUFFER_SIZE;
-	segment->slots = (uint32_t)g->gpu_buffers;
-	return WS_OK;
-}
-
 /* --- the command line --- */
 
 static enum ws_status take_all(struct ws_record_command *cmd, const struct ws_opt *table,
@@ -213,6 +137,9 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	struct given g = {.gpu_buffers = WS_SEG_SLOTS};
 	struct ws_opt table[MAX_OPTIONS];
 	size_t noptions;
+	struct ws_record_opts *r = &cmd->record;
+	const char *pytorch = getenv(WS_PYTORCH_ENV);
+	struct ws_seg_opts *segment;
 
 	*cmd = (struct ws_record_command){
 	        .record = {.segment = {.defs_size = DEFAULT_DEFS_SIZE,
@@ -234,7 +161,67 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	}
 	if (cmd->ab && !cmd->has_repeat)
 		cmd->repeat = DEFAULT_PAIRS;
-	return resolve(cmd, &g, err);
+	r->max_size = (uint64_t)g.max_size_bytes;
+	r->capture.no_cupti = !g.gpu_buffers;
+	r->capture.kernels_only = g.kernels_only;
+	r->capture.api = (uint32_t)g.api;
+	r->capture.graph_level = g.graph_level == 1;
+	r->capture.hw_trace = g.hw_trace == 1;
+	r->capture.flush_interval_ms = (uint32_t)g.flush_interval_ms;
+	r->flush_interval_ns = g.flush_interval_ms ? g.flush_interval_ms * 1000000 : 1000000000;
+	if (g.has_library_ranges)
+		r->library_ranges = g.library_ranges ? WS_LIBRARY_RANGES_ON : WS_LIBRARY_RANGES_OFF;
+	r->capture.cpu_time_quantum_ns = (uint32_t)g.cpu_time_quantum_ns;
+	r->zstd_level = (int)g.level;
+	/* The environment can only turn it off, as the person who set it may not see this command
+	 * line. */
+	r->capture.pytorch = g.has_pytorch && !(pytorch && !strcmp(pytorch, "off"))
+	                             ? pytorch_choices[g.pytorch].pytorch
+	                             : WS_PYTORCH_OFF;
+	r->capture.no_source = pytorch_choices[g.pytorch].no_source;
+	r->capture.calibrate = (uint32_t)g.calibrate;
+	WS_FAIL_IF(g.calibrate && g.capture_range, err, USAGE,
+	           "--calibrate and --capture-range exclude each other");
+	for (size_t i = 0; i < r->facts.n; i++) {
+		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
+
+		WS_FAIL_IF(!equals || equals == fact ||
+		                   strchr(" \t\n", fact[strcspn(fact, "= \t\n")]) ||
+		                   equals - fact + sizeof("workload.") > WS_FACT_KEY_MAX,
+		           err, USAGE, "--fact %s: write KEY=VALUE, such as batch=16", fact);
+	}
+	if (g.capture_range) {
+		/* An @ without instances after it is part of the name. */
+		const char *value = g.capture_range;
+		const char *at = strrchr(value, '@');
+		size_t len = strlen(value);
+
+		r->window.first = 1;
+		r->window.last = UINT64_MAX;
+		if (at && at[1] >= '0' && at[1] <= '9') {
+			WS_FAIL_IF(!parse_instances(at + 1, &r->window), err, USAGE,
+			           "--capture-range %s: instances are @N, @N.. or @N..M, from 1",
+			           value);
+			len = (size_t)(at - value);
+		}
+		WS_FAIL_IF(!len || len >= sizeof(r->window.pattern), err, USAGE,
+		           "--capture-range %s: a name has 1 to %zu bytes", value,
+		           sizeof(r->window.pattern) - 1);
+		memcpy(r->window.pattern, value, len);
+		r->window.pattern[len] = 0;
+		r->window.ranges = strcmp(r->window.pattern, PROFILER_RANGE) ? WS_RANGES_NVTX
+		                                                             : WS_RANGES_PROFILER;
+	}
+	segment = &cmd->record.segment;
+	WS_FAIL_IF(g.buffer_size_bytes & (g.buffer_size_bytes - 1), err, USAGE,
+	           "--buffer-size needs a power of two, not %lld", (long long)g.buffer_size_bytes);
+	segment->thread_buffers = g.buffers ? (uint32_t)g.buffers : DEFAULT_BUFFERS;
+	segment->reserved_thread_buffers = g.buffers ? 0 : RESERVED_BUFFERS;
+	segment->ring_size =
+	        g.buffer_size_bytes ? (uint32_t)g.buffer_size_bytes : DEFAULT_BUFFER_SIZE;
+	segment->reserved_ring_size = g.buffer_size_bytes ? 0 : RESERVED_BUFFER_SIZE;
+	segment->slots = (uint32_t)g.gpu_buffers;
+	return WS_OK;
 }
 
 void ws_record_command_release(struct ws_record_command *cmd)

@@ -106,28 +106,6 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 	return status;
 }
 
-/*
- * Classifies a trace that cannot be continued. If it is closed and complete it needs nothing more.
- * It may also belong to a later recording with the same name, which replaced this one's.
- */
-static enum ws_salvage look_at_trace(int fd, const struct ws_seg_header *seg)
-{
-	const struct ws_trace_summary *s;
-	enum ws_salvage found = WS_SALVAGE_UNFINISHED;
-	struct ws_trace_reader *r;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (ws_trace_reader_open(&r, path, NULL) != WS_OK)
-		return WS_SALVAGE_UNFINISHED;
-	s = ws_trace_reader_summary(r);
-	if (s->closed && !s->damaged_blocks)
-		found = s->base_ns == seg->base_realtime_ns ? WS_SALVAGE_FINISHED
-		                                            : WS_SALVAGE_REPLACED;
-	ws_trace_reader_free(r);
-	return found;
-}
-
 static enum ws_status resume_trace(struct ws_process *p, enum ws_salvage *found, struct ws_err *err)
 {
 	struct ws_seg_header *seg = p->file.seg;
@@ -139,8 +117,22 @@ static enum ws_status resume_trace(struct ws_process *p, enum ws_salvage *found,
 	WS_FORWARD(ws_own_file_open(p->folder, ws_path_name(p->trace), p->trace, &fd, err));
 	status = ws_trace_writer_resume(&p->writer, fd, p->trace, ws_drain_file_size(seg), &opts,
 	                                &cause);
-	if (status == WS_CORRUPT || status == WS_USAGE)
-		*found = look_at_trace(fd, seg);
+	/* A trace that cannot be continued needs nothing more if it is closed and complete. It may
+	 * also belong to a later recording with the same name, which replaced this one's. */
+	if (status == WS_CORRUPT || status == WS_USAGE) {
+		struct ws_trace_reader *r;
+		char path[32];
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (ws_trace_reader_open(&r, path, NULL) == WS_OK) {
+			const struct ws_trace_summary *s = ws_trace_reader_summary(r);
+
+			if (s->closed && !s->damaged_blocks)
+				*found = s->base_ns == seg->base_realtime_ns ? WS_SALVAGE_FINISHED
+				                                             : WS_SALVAGE_REPLACED;
+			ws_trace_reader_free(r);
+		}
+	}
 	close(fd);
 	if (status == WS_CORRUPT && !p->opts->output)
 		return ws_fail(err, status, cause.file, cause.line,
@@ -331,20 +323,6 @@ static enum ws_status choose_name(const struct ws_process *p, uint32_t pid,
 	return WS_OK;
 }
 
-static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
-                                 const struct ws_process_naming *naming, char out[PATH_MAX],
-                                 struct ws_err *err)
-{
-	char unset[WS_OUTPUT_VARIABLE] = "";
-
-	WS_FORWARD(ws_trace_path_plain(p->file.seg, naming->pattern, pid, out, unset, err));
-	if (*unset)
-		ws_record_notice("process %u: the variable %s of -o is not set; its trace is %s",
-		                 (unsigned)pid, unset, ws_path_name(out));
-	/* the pid separates processes of one recording, a number separates recordings */
-	return choose_name(p, is_anothers(naming, out) ? pid : 0, naming, out, err);
-}
-
 static void take_name(struct ws_process *p, char *path)
 {
 	struct ws_seg_header *seg = p->file.seg;
@@ -365,12 +343,20 @@ static void take_name(struct ws_process *p, char *path)
 void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming)
 {
 	char path[PATH_MAX], environment[WS_MAX_ENVIRONMENT], *copy = NULL;
+	char unset[WS_OUTPUT_VARIABLE] = "";
 	const struct ws_strings env = ws_trace_path_environment(p->file.seg, environment);
 	const int lock = lock_folder(p->folder);
+	enum ws_status status;
 	struct ws_err err;
 
 	p->begun_ns = naming->begun_ns;
-	if (final_name(p, pid, naming, path, &err) == WS_OK)
+	status = ws_trace_path_plain(p->file.seg, naming->pattern, pid, path, unset, &err);
+	if (status == WS_OK && *unset)
+		ws_record_notice("process %u: the variable %s of -o is not set; its trace is %s",
+		                 (unsigned)pid, unset, ws_path_name(path));
+	/* the pid separates processes of one recording, a number separates recordings */
+	WS_THEN(status, choose_name(p, is_anothers(naming, path) ? pid : 0, naming, path, &err));
+	if (status == WS_OK)
 		copy = ws_xstrdup(path);
 	else
 		ws_record_notice("%s; the trace is %s", err.text, p->trace);
@@ -392,24 +378,6 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 }
 
 /* --- while it runs --- */
-
-/* Tells the program when nothing more is recorded, so that it stops producing events. */
-static void look_at_limits(struct ws_process *p)
-{
-	struct ws_seg_control *control = &p->file.seg->control;
-	const struct ws_seg_window *window = &p->file.seg->plan.window;
-	int64_t now = ws_drain_now_ns(p->drain);
-
-	/* unsigned, as the program may have written any value */
-	if (window->duration_ns > 0 && now > window->begin_ns &&
-	    (uint64_t)now - (uint64_t)window->begin_ns > (uint64_t)window->duration_ns)
-		atomic_store(&control->has_ended, 1);
-	if (!p->opts->max_size || ws_drain_is_stopped(p->drain) ||
-	    ws_trace_writer_size(p->writer) < p->opts->max_size)
-		return;
-	ws_drain_stop(p->drain, now);
-	ws_record_notice("%s has reached --max-size; nothing more is recorded", p->trace);
-}
 
 /* Reports problems with GPU records at once, as the program may run for hours. */
 static void warn_of_gpu(struct ws_process *p)
@@ -438,11 +406,22 @@ static void tell_missing_pages(struct ws_process *p)
 
 uint64_t ws_process_step(struct ws_process *p)
 {
+	const struct ws_seg_window *window = &p->file.seg->plan.window;
 	uint64_t n = ws_drain_pass(p->drain);
-	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
+	int64_t now = ws_clock_ns(CLOCK_MONOTONIC), drain_now;
 
 	tell_missing_pages(p);
-	look_at_limits(p);
+	/* Tells the program when nothing more is recorded, so that it stops producing events.
+	 * Unsigned, as the program may have written any value. */
+	drain_now = ws_drain_now_ns(p->drain);
+	if (window->duration_ns > 0 && drain_now > window->begin_ns &&
+	    (uint64_t)drain_now - (uint64_t)window->begin_ns > (uint64_t)window->duration_ns)
+		atomic_store(&p->file.seg->control.has_ended, 1);
+	if (p->opts->max_size && !ws_drain_is_stopped(p->drain) &&
+	    ws_trace_writer_size(p->writer) >= p->opts->max_size) {
+		ws_drain_stop(p->drain, drain_now);
+		ws_record_notice("%s has reached --max-size; nothing more is recorded", p->trace);
+	}
 	if (atomic_load(&p->file.seg->gpu.stopped) & ~p->warned)
 		warn_of_gpu(p);
 	if (now >= p->next_statistics_ns) {
@@ -461,24 +440,6 @@ uint64_t ws_process_step(struct ws_process *p)
 }
 
 /* --- the end --- */
-
-/* Replaces the file that existed before this recording, unless another recording did so first. */
-static void take_final_name(struct ws_process *p)
-{
-	const int lock = lock_folder(p->folder);
-	char path[PATH_MAX];
-	struct ws_err err;
-
-	snprintf(path, sizeof(path), "%s", p->final);
-	if (choose_name(p, 0, NULL, path, &err) == WS_OK)
-		take_name(p, ws_xstrdup(path));
-	else
-		ws_record_notice("%s; the trace is %s", err.text, p->trace);
-	free(p->final);
-	p->final = NULL;
-	if (lock >= 0)
-		close(lock);
-}
 
 enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_process_end *end,
                                  struct ws_err *err)
@@ -507,9 +468,23 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	ws_drain_commit(p->drain);
 	ws_drain_last_words(p->drain);
 	status = ws_trace_writer_close(p->writer, err);
-	if (p->final && status == WS_OK)
-		take_final_name(p);
-	else if (p->final)
+	if (p->final && status == WS_OK) {
+		/* Replaces the file that existed before this recording, unless another recording
+		 * did so first. */
+		const int lock = lock_folder(p->folder);
+		char path[PATH_MAX];
+		struct ws_err own;
+
+		snprintf(path, sizeof(path), "%s", p->final);
+		if (choose_name(p, 0, NULL, path, &own) == WS_OK)
+			take_name(p, ws_xstrdup(path));
+		else
+			ws_record_notice("%s; the trace is %s", own.text, p->trace);
+		free(p->final);
+		p->final = NULL;
+		if (lock >= 0)
+			close(lock);
+	} else if (p->final)
 		ws_record_notice("%s is left as it was; what was recorded is in %s", p->final,
 		                 p->trace);
 	if (status == WS_OK)

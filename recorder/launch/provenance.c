@@ -111,13 +111,6 @@ static size_t token_at(const char *text, size_t *shown)
 
 /* --- values --- */
 
-/* Whether the next argument is a shell command: sh -c, bash -lc. */
-static bool is_command(const struct ws_secrets *s)
-{
-	return s->before && *s->before == '-' && s->before[strlen(s->before) - 1] == 'c' &&
-	       strlen(s->before) <= 4;
-}
-
 /*
  * The value after the name of a secret: NAME=VALUE, "NAME": "VALUE", NAME: VALUE, or in a shell
  * command --NAME VALUE. at: the separator.
@@ -130,7 +123,7 @@ static struct span value_behind(const struct ws_secrets *s, const char *argument
 	const char *end = at, *name, *value = at + 1;
 	const char *stop = "&;,)]}" BLANKS QUOTES;
 	char close[3] = "";
-	bool is_whole, is_option;
+	bool is_whole, is_option, is_command;
 
 	if (end > argument && is_one_of(end[-1], QUOTES))
 		end--;
@@ -142,7 +135,9 @@ static struct span value_behind(const struct ws_secrets *s, const char *argument
 		return (struct span){0};
 	is_option = *name == '-' && (name == argument || is_one_of(name[-1], BLANKS QUOTES));
 	/* the value is the rest of the argument */
-	is_whole = name == argument && !is_one_of(*at, BLANKS) && !is_command(s);
+	is_command = s->before && *s->before == '-' && s->before[strlen(s->before) - 1] == 'c' &&
+	             strlen(s->before) <= 4; /* sh -c, bash -lc */
+	is_whole = name == argument && !is_one_of(*at, BLANKS) && !is_command;
 	if (*at != '=')
 		value += strspn(value, BLANKS);
 	if (is_one_of(*at, BLANKS) && (!is_option || *value == '-'))
@@ -212,15 +207,6 @@ static struct span value_of_client(const struct ws_secrets *s, const char *argum
 
 /* --- arguments --- */
 
-/* The whole argument, if its option is that of a secret. */
-static struct span value_of_option(const struct ws_secrets *s, const char *argument)
-{
-	if (!s->before || *s->before != '-' || strchr(s->before, '=') || *argument == '-' ||
-	    !names_secret(s->before, strlen(s->before)))
-		return (struct span){0};
-	return (struct span){argument, argument + strlen(argument)};
-}
-
 /* The secret that begins at p or after the separator at p; begin NULL: none. */
 static struct span secret_at(const struct ws_secrets *s, const char *argument, const char *p)
 {
@@ -251,13 +237,17 @@ static struct span secret_at(const struct ws_secrets *s, const char *argument, c
 
 char *ws_secrets_mask(struct ws_secrets *s, const char *argument)
 {
-	struct span secret = value_of_option(s, argument);
+	struct span secret = {0};
 	char *text = NULL;
 	bool is_masked = 0;
 	size_t size;
 	FILE *f = ws_xopened(open_memstream(&text, &size));
 
-	if (!secret.begin)
+	/* The whole argument, if its option is that of a secret. */
+	if (s->before && *s->before == '-' && !strchr(s->before, '=') && *argument != '-' &&
+	    names_secret(s->before, strlen(s->before)))
+		secret = (struct span){argument, argument + strlen(argument)};
+	else
 		secret = value_of_client(s, argument);
 	for (const char *p = argument; *p; secret = (struct span){0}) {
 		if (!secret.begin)
@@ -310,25 +300,6 @@ char *ws_quote(char *const *arguments)
 
 /* --- rows --- */
 
-/* Without the secrets in them. */
-static void add_arguments(struct ws_drain *d, char *const *arguments, struct ws_secrets *secrets)
-{
-	size_t n = 0;
-	char **masked, *line;
-
-	while (arguments[n])
-		n++;
-	masked = ws_xarray(n + 1, sizeof(*masked));
-	for (size_t i = 0; i < n; i++)
-		masked[i] = ws_secrets_mask(secrets, arguments[i]);
-	line = ws_quote(masked);
-	ws_drain_add_meta(d, "program.arguments", "%s", line);
-	free(line);
-	for (size_t i = 0; i < n; i++)
-		free(masked[i]);
-	free(masked);
-}
-
 unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_record_opts *opts,
                              const char *program, char *const *arguments,
                              const struct ws_seg_header *seg)
@@ -353,8 +324,22 @@ unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_record_opts *op
 		ws_drain_add_meta(d, "record.cpu_time_quantum_ns", "%u", quantum_ns);
 	if (program)
 		ws_drain_add_meta(d, "program.path", "%s", program);
-	if (arguments)
-		add_arguments(d, arguments, &secrets);
+	if (arguments) { /* without the secrets in them */
+		size_t n = 0;
+		char **masked, *text;
+
+		while (arguments[n])
+			n++;
+		masked = ws_xarray(n + 1, sizeof(*masked));
+		for (size_t i = 0; i < n; i++)
+			masked[i] = ws_secrets_mask(&secrets, arguments[i]);
+		text = ws_quote(masked);
+		ws_drain_add_meta(d, "program.arguments", "%s", text);
+		free(text);
+		for (size_t i = 0; i < n; i++)
+			free(masked[i]);
+		free(masked);
+	}
 	for (size_t i = 0; i < opts->facts.n; i++) {
 		const char *fact = opts->facts.text[i], *equals = strchr(fact, '=');
 		char key[WS_FACT_KEY_MAX];

@@ -48,36 +48,30 @@ static void each_with_prefix(const char *dir, const char *prefix,
 		closedir(d);
 }
 
-/* Only header and commits are read, as a folder may have many segments. */
-static bool is_abandoned(const char *path)
-{
-	struct ws_segment_file file;
-	struct ws_proc launcher;
-	bool result;
-
-	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
-		return 0;
-	launcher = ws_seg_process(&file.seg->launcher);
-	/* a launcher in another PID namespace may still run: leave its segment alone */
-	result = !ws_drain_is_finished(file.seg) && !ws_proc_is_elsewhere(launcher.namespace) &&
-	         (atomic_load(&file.seg->attached) || ws_drain_file_size(file.seg)) &&
-	         !ws_proc_alive(launcher);
-	ws_segment_file_close(&file);
-	return result;
-}
-
 static void tell_abandoned(void *unused, const char *path)
 {
 	const char *further = strstr(path, WS_SEG_FURTHER);
+	struct ws_segment_file file;
+	struct ws_proc launcher;
 	char first[PATH_MAX];
 
 	(void)unused;
 	/* salvaging the first segment of a recording salvages the others */
 	snprintf(first, sizeof(first), "%.*s", further ? (int)(further - path) : 0, path);
-	if ((!further || access(first, F_OK)) && is_abandoned(path))
+	if (further && !access(first, F_OK))
+		return;
+	/* Only header and commits are read, as a folder may have many segments. */
+	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
+		return;
+	launcher = ws_seg_process(&file.seg->launcher);
+	/* a launcher in another PID namespace may still run: leave its segment alone */
+	if (!ws_drain_is_finished(file.seg) && !ws_proc_is_elsewhere(launcher.namespace) &&
+	    (atomic_load(&file.seg->attached) || ws_drain_file_size(file.seg)) &&
+	    !ws_proc_alive(launcher))
 		ws_record_notice("a killed recorder left %s; finish its trace: warpsheet-record "
 		                 "--salvage %s",
 		                 path, path);
+	ws_segment_file_close(&file);
 }
 
 void ws_segments_tell_abandoned(const char *dir)
@@ -226,24 +220,6 @@ static void pass_on(struct session *s, uint64_t signals, uint64_t from_kernel)
 			kill(s->child, signal);
 }
 
-static void handle_signals(struct session *s)
-{
-	uint64_t from_kernel = 0;
-	const uint64_t signals = read_signals(s, &from_kernel);
-
-	if (signals && s->child)
-		pass_on(s, signals, from_kernel);
-	else if (signals & ~(SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2)))
-		s->stop = 1;
-	if (s->child && waitpid(s->child, &s->wait_status, WNOHANG) == s->child) {
-		s->child = 0;
-		s->stop |= s->opts->stop_on_exit;
-		if (s->witness)
-			ws_witness_end(s->witness);
-		s->witness = 0;
-	}
-}
-
 /* --- the recorded processes --- */
 
 static struct ws_seg_header *first_segment(const struct session *s)
@@ -343,33 +319,6 @@ static enum ws_status resume_further(struct session *s, struct ws_segment_file *
 	return status;
 }
 
-/* The process that made a further segment, read from the file's name, as the file may not be
- * ready. */
-static struct ws_proc maker_of(const char *path)
-{
-	const char *at = strstr(path, WS_SEG_FURTHER);
-	unsigned long long number[3] = {0};
-	char *end;
-
-	at = at ? at + strlen(WS_SEG_FURTHER) : "";
-	for (int i = 0; i < 3; i++) {
-		number[i] = strtoull(at, &end, 10);
-		if (*end != '-')
-			break;
-		at = end + 1;
-	}
-	return (struct ws_proc){(uint32_t)number[0], number[1], number[2]};
-}
-
-/* An invisible process of another PID namespace is taken to run as long as our child.
- */
-static bool maker_lives(const struct session *s, struct ws_proc maker)
-{
-	if (!ws_proc_is_elsewhere(maker.namespace))
-		return ws_proc_alive(maker);
-	return ws_host_pid_find(maker) || s->child;
-}
-
 /* Handles a segment beside the first one. It may be known, incomplete, or left by a killed
  * launcher. */
 static void look_at(void *ctx, const char *path)
@@ -377,11 +326,26 @@ static void look_at(void *ctx, const char *path)
 	struct session *s = ctx;
 	struct ws_segment_file file;
 	struct ws_process *p = NULL;
-	const struct ws_proc maker = maker_of(path);
-	const uint32_t pid = maker.pid;
+	const char *at = strstr(path, WS_SEG_FURTHER);
+	unsigned long long number[3] = {0};
+	struct ws_proc maker;
+	uint32_t pid;
 	enum ws_status status;
 	struct ws_err err;
 	bool is_alive_yet;
+	char *end;
+
+	/* The process that made the segment, read from the file's name, as the file may not be
+	 * ready. */
+	at = at ? at + strlen(WS_SEG_FURTHER) : "";
+	for (int i = 0; i < 3; i++) {
+		number[i] = strtoull(at, &end, 10);
+		if (*end != '-')
+			break;
+		at = end + 1;
+	}
+	pid = (uint32_t)number[0];
+	maker = (struct ws_proc){pid, number[1], number[2]};
 
 	for (size_t i = 0; i < s->nprocesses; i++)
 		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
@@ -395,7 +359,11 @@ static void look_at(void *ctx, const char *path)
 		return;
 	}
 	/* asked first: if the process had ended before, its segment no longer changes */
-	is_alive_yet = maker_lives(s, maker);
+	if (!ws_proc_is_elsewhere(maker.namespace))
+		is_alive_yet = ws_proc_alive(maker);
+	else /* an invisible process of another PID namespace is taken to run as long as our child
+	      */
+		is_alive_yet = ws_host_pid_find(maker) || s->child;
 	status = ws_segment_file_open(&file, path, &err);
 	if (status != WS_OK) {
 		if (status == WS_ENVIRONMENT) {
@@ -460,44 +428,22 @@ static void find_further(struct session *s)
 	                 s->foreign_why.text);
 }
 
-/* --- programs that want CUDA --- */
-
-static void look_for_cuda(struct session *s)
-{
-	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
-
-	if (s->uses_cuda || s->opts->capture.no_cupti || now < s->cuda_look_ns)
-		return;
-	s->cuda_pause_ns = s->cuda_pause_ns ? s->cuda_pause_ns * 2 : CUDA_LOOK_NS;
-	s->cuda_look_ns = now + s->cuda_pause_ns;
-	s->uses_cuda = s->child && ws_cuda_use_of_process((uint32_t)s->child);
-	for (size_t i = 0; i < s->nprocesses && !s->uses_cuda; i++)
-		s->uses_cuda = !s->processes[i]->is_gone && ws_process_our_pid(s->processes[i]) &&
-		               ws_cuda_use_of_process(ws_process_our_pid(s->processes[i]));
-}
-
 /* --- programs that cannot see the segment --- */
 
-/* Whether the process cannot see the segment, because its root folder or its /dev/shm differs from
- * ours. */
-static bool lacks_segment(long pid, const char *segment)
+/* Whether the process, or one started by it down to this depth, cannot see the segment, because its
+ * root folder or its /dev/shm differs from ours. */
+static bool any_lacks_segment(long pid, const char *segment, int depth)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
+	bool found = 0;
+	FILE *children;
 
 	snprintf(path, sizeof(path), "/proc/%ld/root/.", pid);
-	if (stat(path, &st))
-		return 0; /* it has ended, or we may not read it */
-	snprintf(path, sizeof(path), "/proc/%ld/root%s", pid, segment);
-	return stat(path, &st) && errno == ENOENT;
-}
-
-/* The same for the process and those started by it, down to this depth. */
-static bool any_lacks_segment(long pid, const char *segment, int depth)
-{
-	char path[64];
-	bool found = lacks_segment(pid, segment);
-	FILE *children;
+	if (!stat(path, &st)) { /* otherwise it has ended, or we may not read it */
+		snprintf(path, sizeof(path), "/proc/%ld/root%s", pid, segment);
+		found = stat(path, &st) && errno == ENOENT;
+	}
 
 	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", pid, pid);
 	children = found || !depth ? NULL : ws_xopened(fopen(path, "re"));
@@ -550,36 +496,6 @@ static uint64_t pass(struct session *s, int *alive)
 	return n;
 }
 
-/*
- * No process runs: lets no further process attach. False: the recording is over. True: another
- * process attached before.
- */
-static bool end_attaching(struct session *s)
-{
-	size_t before = s->nprocesses;
-
-	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
-	s->look_again = 1;
-	find_further(s);
-	if (s->stop || (s->nprocesses == before && !s->look_again))
-		return 0;
-	atomic_store(&first_segment(s)->state, WS_SEG_OPEN);
-	return 1;
-}
-
-/* Prints progress for the user: after 3 s, 6 s, 12 s, … and then every minute. In whole lines, as
- * the program may write to the same terminal. */
-static void tell_progress(struct session *s)
-{
-	int64_t for_ns = ws_clock_ns(CLOCK_MONOTONIC) - s->begin_ns;
-
-	if (!s->opts->tell_progress || for_ns < s->tell_after_ns)
-		return;
-	ws_record_notice("recording for %.0f s: %llu records so far", (double)for_ns / 1e9,
-	                 (unsigned long long)s->records);
-	s->tell_after_ns += s->tell_after_ns < TELL_EACH_NS ? s->tell_after_ns : TELL_EACH_NS;
-}
-
 static void run_loop(struct session *s)
 {
 	int pause_ms = PAUSE_MIN_MS, is_told = 0, alive;
@@ -588,12 +504,34 @@ static void run_loop(struct session *s)
 	s->tell_after_ns = TELL_FIRST_NS;
 	for (;;) {
 		struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
-		uint64_t n;
+		uint64_t n, from_kernel = 0;
+		const uint64_t signals = read_signals(s, &from_kernel);
 		const char *segment;
-		int64_t now;
+		int64_t now, for_ns;
 
-		handle_signals(s);
-		look_for_cuda(s);
+		if (signals && s->child)
+			pass_on(s, signals, from_kernel);
+		else if (signals & ~(SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2)))
+			s->stop = 1;
+		if (s->child && waitpid(s->child, &s->wait_status, WNOHANG) == s->child) {
+			s->child = 0;
+			s->stop |= s->opts->stop_on_exit;
+			if (s->witness)
+				ws_witness_end(s->witness);
+			s->witness = 0;
+		}
+		/* Has a process loaded a CUDA library? */
+		now = ws_clock_ns(CLOCK_MONOTONIC);
+		if (!s->uses_cuda && !s->opts->capture.no_cupti && now >= s->cuda_look_ns) {
+			s->cuda_pause_ns = s->cuda_pause_ns ? s->cuda_pause_ns * 2 : CUDA_LOOK_NS;
+			s->cuda_look_ns = now + s->cuda_pause_ns;
+			s->uses_cuda = s->child && ws_cuda_use_of_process((uint32_t)s->child);
+			for (size_t i = 0; i < s->nprocesses && !s->uses_cuda; i++)
+				s->uses_cuda =
+				        !s->processes[i]->is_gone &&
+				        ws_process_our_pid(s->processes[i]) &&
+				        ws_cuda_use_of_process(ws_process_our_pid(s->processes[i]));
+		}
 		/* Reported while no process has attached, as it may be the reason. */
 		segment = s->processes[0]->file.path;
 		now = ws_clock_ns(CLOCK_MONOTONIC);
@@ -606,10 +544,30 @@ static void run_loop(struct session *s)
 		}
 		n = pass(s, &alive);
 		s->records += n;
-		tell_progress(s);
+		/* Progress for the user: after 3 s, 6 s, 12 s, … and then every minute. In whole
+		 * lines, as the program may write to the same terminal. */
+		for_ns = ws_clock_ns(CLOCK_MONOTONIC) - s->begin_ns;
+		if (s->opts->tell_progress && for_ns >= s->tell_after_ns) {
+			ws_record_notice("recording for %.0f s: %llu records so far",
+			                 (double)for_ns / 1e9, (unsigned long long)s->records);
+			s->tell_after_ns +=
+			        s->tell_after_ns < TELL_EACH_NS ? s->tell_after_ns : TELL_EACH_NS;
+		}
 		alive |= s->child != 0;
-		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))
+		if (s->stop && !s->child)
 			return;
+		if (!alive) {
+			/* No process runs: no further process may attach. The recording goes on if
+			 * another process attached before. */
+			const size_t before = s->nprocesses;
+
+			atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
+			s->look_again = 1;
+			find_further(s);
+			if (s->stop || (s->nprocesses == before && !s->look_again))
+				return;
+			atomic_store(&first_segment(s)->state, WS_SEG_OPEN);
+		}
 		if (!s->child && alive && !is_told++) {
 			for (size_t i = 0; i < s->nprocesses; i++)
 				if (!s->processes[i]->is_gone &&

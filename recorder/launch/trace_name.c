@@ -84,34 +84,15 @@ static const char *value_of(const char *name, const struct ws_strings *env)
 	return value && *value ? value : NULL;
 }
 
-/* Reads {NAME} at p. Returns the text after it; NULL: no such form. */
-static const char *put_variable(struct name_text *o, const char *p,
-                                const struct ws_output_vars *vars)
-{
-	const char *end = *p == '{' ? strchr(p, '}') : NULL;
-	char name[WS_OUTPUT_VARIABLE];
-	const char *value;
-
-	if (!end || end == p + 1 || end - p > (ptrdiff_t)sizeof(name))
-		return NULL;
-	snprintf(name, sizeof(name), "%.*s", (int)(end - p - 1), p + 1);
-	value = value_of(name, vars->env);
-	if (!value && vars->unset && !*vars->unset)
-		memcpy(vars->unset, name, sizeof(name));
-	value = value ? value : "unset";
-	put_value(o, value, strlen(value));
-	return end + 1;
-}
-
 enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars *vars, char *out,
                                 size_t size, struct ws_err *err)
 {
 	struct name_text o = {out, size, 0, 0};
 	const char *name = ws_path_name(pattern), *p = pattern;
-	char number[16], host[HOST_NAME_MAX + 1] = "";
+	char number[16], host[HOST_NAME_MAX + 1] = "", variable[WS_OUTPUT_VARIABLE];
 
 	while (*p) {
-		const char *at = p;
+		const char *at = p, *end, *value;
 
 		if (*p != '%' || p[1] == '%') {
 			p += *p == '%' ? 2 : 1;
@@ -133,7 +114,18 @@ enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars
 			put_value(&o, host, strcspn(host, "."));
 			break;
 		case 'q':
-			p = put_variable(&o, p, vars);
+			end = *p == '{' ? strchr(p, '}') : NULL;
+			if (!end || end == p + 1 || end - p > (ptrdiff_t)sizeof(variable)) {
+				p = NULL;
+				break;
+			}
+			snprintf(variable, sizeof(variable), "%.*s", (int)(end - p - 1), p + 1);
+			value = value_of(variable, vars->env);
+			if (!value && vars->unset && !*vars->unset)
+				memcpy(vars->unset, variable, sizeof(variable));
+			value = value ? value : "unset";
+			put_value(&o, value, strlen(value));
+			p = end + 1;
 			break;
 		default:
 			p = NULL;
@@ -342,25 +334,6 @@ enum ws_status ws_trace_path_left_at(const struct ws_segment_file *file, int fol
 	return WS_OK;
 }
 
-/* As first_path() and open_session() made it, by the launcher's pid in the segment's own name. */
-static enum ws_status first_part(const struct ws_segment_file *file, const char *pattern,
-                                 char out[PATH_MAX], struct ws_err *err)
-{
-	const char *name = strrchr(file->path, '/') + 1;
-	char plain[PATH_MAX];
-	int n;
-
-	if (!strncmp(name, WS_SEG_PREFIX, strlen(WS_SEG_PREFIX)))
-		name += strlen(WS_SEG_PREFIX);
-	WS_FORWARD(ws_output_expand(pattern,
-	                            &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10),
-	                                                     NULL, NULL},
-	                            plain, PATH_MAX, err));
-	n = snprintf(out, PATH_MAX, "%s.%s.part", plain, name);
-	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
-	return WS_OK;
-}
-
 enum ws_status ws_trace_path_first_left_at(const struct ws_segment_file *file, int folder,
                                            const char *pattern, char out[PATH_MAX],
                                            struct ws_err *err)
@@ -368,10 +341,21 @@ enum ws_status ws_trace_path_first_left_at(const struct ws_segment_file *file, i
 	const struct ws_seg_header *seg = file->seg;
 	const uint32_t pid = atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid)
 	                                                 : atomic_load(&seg->started.pid);
+	const char *name = strrchr(file->path, '/') + 1;
 	char part[PATH_MAX], plain[PATH_MAX];
+	int n;
 
 	WS_FORWARD(path_told(file, folder, out, err));
-	WS_FORWARD(first_part(file, pattern, part, err));
+	/* As first_path() and open_session() made it, by the launcher's pid in the segment's own
+	 * name. */
+	if (!strncmp(name, WS_SEG_PREFIX, strlen(WS_SEG_PREFIX)))
+		name += strlen(WS_SEG_PREFIX);
+	WS_FORWARD(ws_output_expand(pattern,
+	                            &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10),
+	                                                     NULL, NULL},
+	                            plain, PATH_MAX, err));
+	n = snprintf(part, PATH_MAX, "%s.%s.part", plain, name);
+	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
 	WS_FORWARD(ws_trace_path_plain(seg, pattern, pid, plain, NULL, err));
 	WS_FAIL_IF(strcmp(out, part) != 0 && !could_choose(plain, pid, out), err, CORRUPT,
 	           "%s cannot be salvaged: this recording gives no trace the name %s; give the "

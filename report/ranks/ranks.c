@@ -236,21 +236,6 @@ static uint32_t collective_around(const struct ws_model *m, const struct ws_join
 	return WS_TEXT_EMPTY;
 }
 
-/* The step of a kernel, else the step during which it began; WS_NONE. */
-static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_kernel *k)
-{
-	uint32_t step = k->step;
-
-	for (uint32_t i = 0; i < c->rank->nsteps && step != WS_NONE; i++)
-		if (c->windows->window[i].step == step)
-			return i;
-	for (uint32_t i = 0; i < c->rank->nsteps; i++)
-		if (k->start_ns >= c->windows->window[i].start_ns &&
-		    k->start_ns < c->windows->window[i].end_ns)
-			return i;
-	return WS_NONE;
-}
-
 static void add_collective_call(struct reader *c, const struct ws_joined_kernel *k,
                                 const struct ws_collective *known)
 {
@@ -258,7 +243,7 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 	struct ws_ranks *r = c->r;
 	struct ws_rank_call call = {
 	        .rank = (uint32_t)(r->n - 1),
-	        .step = step_of_kernel(c, k),
+	        .step = WS_NONE,
 	        .start_ns = c->rank->base_ns + k->start_ns,
 	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
 	        .has_sequence = known && known->sequence >= 0,
@@ -266,6 +251,14 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 	};
 
 	c->rank->comm_kernels++;
+	/* the step of the kernel, else the step during which it began */
+	for (uint32_t i = 0; i < c->rank->nsteps && k->step != WS_NONE && call.step == WS_NONE; i++)
+		if (c->windows->window[i].step == k->step)
+			call.step = i;
+	for (uint32_t i = 0; i < c->rank->nsteps && call.step == WS_NONE; i++)
+		if (k->start_ns >= c->windows->window[i].start_ns &&
+		    k->start_ns < c->windows->window[i].end_ns)
+			call.step = i;
 	if (call.step == WS_NONE) {
 		c->rank->noutside++;
 		return;
@@ -307,40 +300,6 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 static bool is_in_window(const struct ws_span *s, const struct ws_time_window *w)
 {
 	return ws_span_overlap(s->start_ns, s->end_ns, w->start_ns, w->end_ns) > 0;
-}
-
-/* The timeline has one step of all ranks: the median one of the first that was read. */
-static void keep_shown_step(struct reader *c)
-{
-	struct ws_rank *rank = c->rank;
-	size_t n = 0;
-
-	rank->shown = WS_NONE;
-	if (!rank->nsteps)
-		return;
-	if (c->r->n == 1)
-		c->r->shown_step =
-		        rank->steps[ws_windows_median(c->windows) - c->windows->window].number;
-	for (uint32_t i = 0; i < rank->nsteps && rank->shown == WS_NONE; i++)
-		if (rank->steps[i].number == c->r->shown_step)
-			rank->shown = i;
-	if (rank->shown == WS_NONE)
-		return;
-	const struct ws_time_window *w = &c->windows->window[rank->shown];
-	rank->shown_window =
-	        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
-	for (size_t i = 0; i < c->compute.n; i++)
-		n += is_in_window(&c->compute.span[i], w);
-	WS_NEW(&c->r->arena, rank->computed, n);
-	for (size_t i = 0; i < c->compute.n; i++) {
-		const struct ws_span *s = &c->compute.span[i];
-
-		if (is_in_window(s, w))
-			rank->computed[rank->ncomputed++] = (struct ws_span){
-			        rank->base_ns +
-			                (s->start_ns > w->start_ns ? s->start_ns : w->start_ns),
-			        rank->base_ns + (s->end_ns < w->end_ns ? s->end_ns : w->end_ns)};
-	}
 }
 
 void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows)
@@ -400,7 +359,34 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 		s->ns[WS_RANK_EXPOSED] = (double)ws_spans_inside(&c.busy, w->start_ns, w->end_ns) -
 		                         s->ns[WS_RANK_COMPUTE];
 	}
-	keep_shown_step(&c);
+	/* The timeline has one step of all ranks: the median one of the first that was read. */
+	if (rank->nsteps && r->n == 1)
+		r->shown_step =
+		        rank->steps[ws_windows_median(c.windows) - c.windows->window].number;
+	rank->shown = WS_NONE;
+	for (uint32_t i = 0; i < rank->nsteps && rank->shown == WS_NONE; i++)
+		if (rank->steps[i].number == r->shown_step)
+			rank->shown = i;
+	if (rank->shown != WS_NONE) {
+		const struct ws_time_window *w = &c.windows->window[rank->shown];
+		size_t n = 0;
+
+		rank->shown_window =
+		        (struct ws_span){rank->base_ns + w->start_ns, rank->base_ns + w->end_ns};
+		for (size_t i = 0; i < c.compute.n; i++)
+			n += is_in_window(&c.compute.span[i], w);
+		WS_NEW(&r->arena, rank->computed, n);
+		for (size_t i = 0; i < c.compute.n; i++) {
+			const struct ws_span *s = &c.compute.span[i];
+
+			if (is_in_window(s, w))
+				rank->computed[rank->ncomputed++] = (struct ws_span){
+				        rank->base_ns + (s->start_ns > w->start_ns ? s->start_ns
+				                                                   : w->start_ns),
+				        rank->base_ns +
+				                (s->end_ns < w->end_ns ? s->end_ns : w->end_ns)};
+		}
+	}
 	WS_EACH_KERNEL(c.rows, i, k) {
 		const uint32_t device = m->configs[k->kind->config].device;
 
@@ -1053,63 +1039,12 @@ void ws_ranks_relations(struct ws_query *q, struct ws_ranks *r)
 
 /* --- the verdict ----------------------------------------------------------------------------- */
 
-/* The largest world size of any trace; 0: none recorded. */
-static int64_t recorded_world_size(const struct ws_ranks *r)
-{
-	int64_t most = 0;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (r->ranks[i].world_size > most)
-			most = r->ranks[i].world_size;
-	return most;
-}
-
 bool ws_ranks_are_unrelated(const struct ws_ranks *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (r->ranks[i].comm_kernels || r->ranks[i].world_size)
 			return false;
 	return r->n > 1;
-}
-
-/* Sets the alarm: if one of several ranks, or all of them, ran no communication, the recording is
- * incomplete. */
-static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
-{
-	const int64_t recorded = recorded_world_size(r);
-	size_t silent = 0;
-	const struct ws_rank *first = NULL;
-	bool has_kernels = false;
-
-	for (size_t i = 0; i < r->n; i++)
-		has_kernels |= r->ranks[i].device != 0;
-	/* on a CPU communication is no kernel */
-	if (!has_kernels && recorded)
-		return;
-	for (size_t i = 0; i < r->n; i++)
-		if (!r->ranks[i].comm_kernels) {
-			silent++;
-			first = first ? first : &r->ranks[i];
-		}
-	if (!silent || (r->n < 2 && recorded < 2))
-		return;
-	if (ws_ranks_are_unrelated(r))
-		snprintf(r->alarm, sizeof(r->alarm),
-		         "no trace has a world size or a communication kernel. If these %zu are "
-		         "ranks of one run, communication was not recorded. Else compare them "
-		         "with `warpsheet diff` or `warpsheet sweep`",
-		         r->n);
-	else if (silent == r->n)
-		snprintf(r->alarm, sizeof(r->alarm),
-		         "no rank ran a communication kernel, at a world size of %" PRId64
-		         ": " WS_LACKS_COMM,
-		         recorded > (int64_t)r->n ? recorded : (int64_t)r->n);
-	else
-		snprintf(r->alarm, sizeof(r->alarm),
-		         "%zu of %zu ranks ran no communication kernel (the first: rank %" PRId64
-		         "), the others did: their recordings are incomplete",
-		         silent, r->n, first->number);
-	ws_table_add(t, "ALARM", "%s", r->alarm);
 }
 
 /* "ranks 0, 1 and ranks 2, 3": those that a chain of common calls joins stand together. */
@@ -1214,16 +1149,49 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
 
 static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
-	const int64_t recorded = recorded_world_size(r);
+	int64_t recorded = 0; /* the largest world size of any trace; 0: none recorded */
 	const uint64_t not_judged = r->ncalls - r->judged;
 	const double not_judged_ns = r->all_ns - r->judged_ns;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], waiting_ns = r->mean_ns[WS_RANK_WAITING],
 	             exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
+	const struct ws_rank *first = NULL;
+	bool has_kernels = false;
+	size_t silent = 0;
 	char time[WS_SAY_TIME];
 	struct ws_arena arena = {0};
 	struct ws_cell *row;
 
-	sound_alarm(r, t);
+	/* The alarm: if one of several ranks, or all of them, ran no communication, the recording
+	 * is incomplete. On a CPU communication is no kernel. */
+	for (size_t i = 0; i < r->n; i++) {
+		has_kernels |= r->ranks[i].device != 0;
+		if (r->ranks[i].world_size > recorded)
+			recorded = r->ranks[i].world_size;
+	}
+	for (size_t i = r->n; i--;)
+		if (!r->ranks[i].comm_kernels) {
+			silent++;
+			first = &r->ranks[i];
+		}
+	if (silent && (has_kernels || !recorded) && (r->n >= 2 || recorded >= 2)) {
+		if (ws_ranks_are_unrelated(r))
+			snprintf(r->alarm, sizeof(r->alarm),
+			         "no trace has a world size or a communication kernel. If these "
+			         "%zu are ranks of one run, communication was not recorded. Else "
+			         "compare them with `warpsheet diff` or `warpsheet sweep`",
+			         r->n);
+		else if (silent == r->n)
+			snprintf(r->alarm, sizeof(r->alarm),
+			         "no rank ran a communication kernel, at a world size of %" PRId64
+			         ": " WS_LACKS_COMM,
+			         recorded > (int64_t)r->n ? recorded : (int64_t)r->n);
+		else
+			snprintf(r->alarm, sizeof(r->alarm),
+			         "%zu of %zu ranks ran no communication kernel (the first: rank "
+			         "%" PRId64 "), the others did: their recordings are incomplete",
+			         silent, r->n, first->number);
+		ws_table_add(t, "ALARM", "%s", r->alarm);
+	}
 	for (size_t i = 0; i < r->nlaunchers; i++)
 		ws_table_add(t, "left out",
 		             "%.*s: it says no rank, and has no step, operation or device work, as "
@@ -1304,55 +1272,6 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 }
 
 /* --- the first screen ------------------------------------------------------------------------ */
-
-static void say_waiting(const struct ws_ranks *r, struct ws_page *out)
-{
-	struct ws_arena *t = &out->arena;
-	const char *why = why_nothing_is_judged(r, t);
-
-	if (why)
-		ws_page_say(out, "", "Cannot tell who waits for whom: ", why, ".", NULL);
-	else if (!r->least_sure)
-		ws_page_say(out, "",
-		            "Nobody can tell who waits for whom: the ranks share no collective.",
-		            NULL);
-	else if (r->straggler) {
-		const struct ws_rank *late = r->straggler;
-		const size_t others = late->peers;
-		const double slower = 100 * late->slower;
-
-		ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
-		            ws_arena_format(t, " makes %zu other%s wait ", others,
-		                            others == 1 ? "" : "s"),
-		            ws_arena_format(t, "%s per step",
-		                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] /
-		                                                   (double)others)),
-		            others == 1 ? ": " : " each: ", ws_say_percent(t, late->caused_share),
-		            " of all waiting.", NULL);
-		if (slower >= SLOWER_PERCENT)
-			ws_page_say(out, "", "Its computation takes ",
-			            ws_arena_format(t, "%s longer", ws_say_percent(t, slower)),
-			            " than that of the median rank.", NULL);
-		else if (!isnan(slower))
-			ws_page_say(out, "",
-			            "Its computation is not slower: look at its host, data and "
-			            "launches.",
-			            NULL);
-	} else if (r->judged_ns < r->calls_ns / 2)
-		ws_page_say(out, "", "Nobody can tell who waits for whom: ",
-		            ws_say_percent(t, ws_stat_percent(r->calls_ns - r->judged_ns,
-		                                              r->calls_ns)),
-		            " of communication has no match.", NULL);
-	else if (!r->last)
-		ws_page_say(out, "", "Cannot tell which rank is late: the clocks agree only to ",
-		            ws_say_time(t, r->least_sure->residual_ns), ".", NULL);
-	else
-		ws_page_say(out, "", "No single rank is late: each waits ",
-		            ws_arena_format(t, "%s per step",
-		                            ws_say_time(t, r->mean_ns[WS_RANK_WAITING])),
-		            ws_arena_format(t, "; rank %" PRId64 " causes most, ", r->last->number),
-		            ws_say_percent(t, r->last->caused_share), ".", NULL);
-}
 
 #define IDLE_PERCENT 10 /* of a step: from here on it is the first thing to look at */
 
@@ -1586,6 +1505,7 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	struct ws_arena *t = &out->arena;
 	const double step_ns = r->mean_ns[WS_RANK_STEP], exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
+	const char *why = why_nothing_is_judged(r, t);
 
 	out->is_comparison = true;
 	out->title = ws_arena_format(t, "%zu ranks", r->n);
@@ -1597,7 +1517,49 @@ static void make_first_screen(const struct ws_ranks *r, struct ws_report *report
 		            ws_arena_format(t, "%zu trace%s", r->nfailed,
 		                            r->nfailed == 1 ? "" : "s"),
 		            " cannot be read: ", r->failed[0], ".", NULL);
-	say_waiting(r, out);
+	/* Who waits for whom? */
+	if (why)
+		ws_page_say(out, "", "Cannot tell who waits for whom: ", why, ".", NULL);
+	else if (!r->least_sure)
+		ws_page_say(out, "",
+		            "Nobody can tell who waits for whom: the ranks share no collective.",
+		            NULL);
+	else if (r->straggler) {
+		const struct ws_rank *late = r->straggler;
+		const size_t others = late->peers;
+		const double slower = 100 * late->slower;
+
+		ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
+		            ws_arena_format(t, " makes %zu other%s wait ", others,
+		                            others == 1 ? "" : "s"),
+		            ws_arena_format(t, "%s per step",
+		                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] /
+		                                                   (double)others)),
+		            others == 1 ? ": " : " each: ", ws_say_percent(t, late->caused_share),
+		            " of all waiting.", NULL);
+		if (slower >= SLOWER_PERCENT)
+			ws_page_say(out, "", "Its computation takes ",
+			            ws_arena_format(t, "%s longer", ws_say_percent(t, slower)),
+			            " than that of the median rank.", NULL);
+		else if (!isnan(slower))
+			ws_page_say(out, "",
+			            "Its computation is not slower: look at its host, data and "
+			            "launches.",
+			            NULL);
+	} else if (r->judged_ns < r->calls_ns / 2)
+		ws_page_say(out, "", "Nobody can tell who waits for whom: ",
+		            ws_say_percent(t, ws_stat_percent(r->calls_ns - r->judged_ns,
+		                                              r->calls_ns)),
+		            " of communication has no match.", NULL);
+	else if (!r->last)
+		ws_page_say(out, "", "Cannot tell which rank is late: the clocks agree only to ",
+		            ws_say_time(t, r->least_sure->residual_ns), ".", NULL);
+	else
+		ws_page_say(out, "", "No single rank is late: each waits ",
+		            ws_arena_format(t, "%s per step",
+		                            ws_say_time(t, r->mean_ns[WS_RANK_WAITING])),
+		            ws_arena_format(t, "; rank %" PRId64 " causes most, ", r->last->number),
+		            ws_say_percent(t, r->last->caused_share), ".", NULL);
 	if (r->lacking && r->njudged_meetings)
 		ws_page_say(out, "", "",
 		            ws_arena_format(t, "%s of %s calls",

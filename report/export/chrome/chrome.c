@@ -121,23 +121,6 @@ static void ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slic
 	ch->open_ops[ch->nopen_ops++] = (struct ws_chrome_open_op){s->end_ns, external_id};
 }
 
-/* The operation of a call; for annotated operations also the operation of its launched work. */
-static uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const uint64_t pid = ch->track[s->track].a, correlation = ws_chrome_correlation(ch, s);
-	const uint64_t known = ws_chrome_external_id(ch, pid, correlation);
-
-	if (known || !ch->nopen_ops)
-		return known;
-	close_ops(ch, s);
-	if (!ch->nopen_ops)
-		return 0;
-	/* for a framework's operations, work has only its recorded links */
-	if (!ch->kind[WS_KIND_CPU_OP].n)
-		add_link(ch, pid, correlation, ch->open_ops[ch->nopen_ops - 1].external_id);
-	return ch->open_ops[ch->nopen_ops - 1].external_id;
-}
-
 /* --- tracks, slices and arrows --------------------------------------------------------------- */
 
 /* Maximum number of subtracks; further crossing slices share the last one. */
@@ -827,9 +810,20 @@ static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, s->row);
 	struct ws_bytes name = ws_chrome_text(ch, r->name);
+	const uint64_t pid = ch->track[s->track].a;
+	/* the operation of the call; for annotated operations also that of its launched work */
+	uint64_t operation = ws_chrome_external_id(ch, pid, r->correlation);
 
 	put_name(ch, name, ws_export_is_driver_call(name) ? "cuda_driver" : "cuda_runtime");
-	put_u64(ch, "External id", ws_chrome_external_id_of_call(ch, s));
+	if (!operation && ch->nopen_ops)
+		close_ops(ch, s);
+	if (!operation && ch->nopen_ops) {
+		operation = ch->open_ops[ch->nopen_ops - 1].external_id;
+		/* for a framework's operations, work has only its recorded links */
+		if (!ch->kind[WS_KIND_CPU_OP].n)
+			add_link(ch, pid, r->correlation, operation);
+	}
+	put_u64(ch, "External id", operation);
 	put_known(ch, "correlation", r->correlation);
 	if (r->result) {
 		put_i64(ch, "return value", r->result);
@@ -1223,48 +1217,41 @@ static void begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, u
 
 /* --- names and order of processes and tracks --- */
 
-/* Begins an event about a process or track, up to its arguments. */
-static void begin_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid)
-{
-	begin_event(ch, "M", pid, tid, ch->begin_ns);
-	ws_json_str(ws_json_key(&ch->j, "name"), what);
-	ws_json_object_begin(ws_json_key(&ch->j, "args"));
-}
-
 static void end_args_and_event(struct ws_chrome *ch)
 {
 	ws_json_object_end(&ch->j);
 	ws_json_object_end(&ch->j);
 }
 
-static void put_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
-                      struct ws_bytes name)
+/* Two events about a process or track: its name and its place in the order. */
+static void put_labels(struct ws_chrome *ch, const char *const what[2], uint64_t pid, uint64_t tid,
+                       struct ws_bytes name, uint64_t order)
 {
-	begin_label(ch, what, pid, tid);
-	ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
-	end_args_and_event(ch);
-}
-
-static void put_sort_index(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid,
-                           uint64_t index)
-{
-	begin_label(ch, what, pid, tid);
-	ws_json_u64(ws_json_key(&ch->j, "sort_index"), index);
-	end_args_and_event(ch);
+	for (int i = 0; i < 2; i++) {
+		begin_event(ch, "M", pid, tid, ch->begin_ns);
+		ws_json_str(ws_json_key(&ch->j, "name"), what[i]);
+		ws_json_object_begin(ws_json_key(&ch->j, "args"));
+		if (i)
+			ws_json_u64(ws_json_key(&ch->j, "sort_index"), order);
+		else
+			ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
+		end_args_and_event(ch);
+	}
 }
 
 static void process(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, uint64_t order)
 {
-	put_label(ch, "process_name", pid, 0, name);
-	put_sort_index(ch, "process_sort_index", pid, 0, order);
+	static const char *const what[2] = {"process_name", "process_sort_index"};
+
+	put_labels(ch, what, pid, 0, name, order);
 }
 
 static void subtrack(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t number,
                      struct ws_bytes name)
 {
-	put_label(ch, "thread_name", t->pid, t->tid[number], name);
-	put_sort_index(ch, "thread_sort_index", t->pid, t->tid[number],
-	               (uint64_t)t->rank * 256 + number);
+	static const char *const what[2] = {"thread_name", "thread_sort_index"};
+
+	put_labels(ch, what, t->pid, t->tid[number], name, (uint64_t)t->rank * 256 + number);
 }
 
 /* --- events --- */
@@ -1496,30 +1483,6 @@ const struct ws_chrome_form ws_chrome_json = {
 /* Devices come below the processes. */
 #define DEVICE_SORT_INDEX 1000000
 
-/* --- loading --- */
-
-static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
-{
-	static const enum ws_kind found_by_id[] = {WS_KIND_STRING,        WS_KIND_THREAD,
-	                                           WS_KIND_LAUNCH_CONFIG, WS_KIND_DEVICE,
-	                                           WS_KIND_PAYLOAD,       WS_KIND_OP_CONFIG,
-	                                           WS_KIND_PROCESS};
-	static const enum ws_kind rows[] = {
-	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,   WS_KIND_MEMCPY,        WS_KIND_MEMSET,
-	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,     WS_KIND_GPU_RANGE,     WS_KIND_API,
-	        WS_KIND_CPU_OP,       WS_KIND_OVERHEAD, WS_KIND_PYTHON_CALL,   WS_KIND_FLOW,
-	        WS_KIND_MEMORY,       WS_KIND_COUNTER,  WS_KIND_EXTERNAL_LINK, WS_KIND_META,
-	        WS_KIND_COLLECTIVE,
-	};
-
-	for (size_t i = 0; i < sizeof(found_by_id) / sizeof(*found_by_id); i++)
-		WS_FORWARD(ws_records_load_by(&ch->kind[found_by_id[i]], ch->r, found_by_id[i], 0,
-		                              err));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		WS_FORWARD(ws_records_load(&ch->kind[rows[i]], ch->r, rows[i], err));
-	return ws_recorded_ranges_read(&ch->ranges, ch->r, &ch->m, err);
-}
-
 /* --- names and order of processes and tracks --- */
 
 /* Arguments for "%.*s" of printf. */
@@ -1669,8 +1632,25 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 	                       .stats = stats,
 	                       .begin_ns = INT64_MAX,
 	                       .end_ns = INT64_MIN};
-	enum ws_status status = load_kinds(&ch, err);
+	static const enum ws_kind found_by_id[] = {WS_KIND_STRING,        WS_KIND_THREAD,
+	                                           WS_KIND_LAUNCH_CONFIG, WS_KIND_DEVICE,
+	                                           WS_KIND_PAYLOAD,       WS_KIND_OP_CONFIG,
+	                                           WS_KIND_PROCESS};
+	static const enum ws_kind rows[] = {
+	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,   WS_KIND_MEMCPY,        WS_KIND_MEMSET,
+	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,     WS_KIND_GPU_RANGE,     WS_KIND_API,
+	        WS_KIND_CPU_OP,       WS_KIND_OVERHEAD, WS_KIND_PYTHON_CALL,   WS_KIND_FLOW,
+	        WS_KIND_MEMORY,       WS_KIND_COUNTER,  WS_KIND_EXTERNAL_LINK, WS_KIND_META,
+	        WS_KIND_COLLECTIVE,
+	};
+	enum ws_status status = WS_OK;
 
+	for (size_t i = 0; i < sizeof(found_by_id) / sizeof(*found_by_id); i++)
+		WS_THEN(status,
+		        ws_records_load_by(&ch.kind[found_by_id[i]], r, found_by_id[i], 0, err));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		WS_THEN(status, ws_records_load(&ch.kind[rows[i]], r, rows[i], err));
+	WS_THEN(status, ws_recorded_ranges_read(&ch.ranges, r, &ch.m, err));
 	if (status == WS_OK) {
 		uint64_t key[3];
 

@@ -304,15 +304,10 @@ static void put_arg(struct ws_chrome *ch, const char *key, const struct ws_chrom
 	message(&p->event, EVENT_ANNOTATION, &p->part);
 }
 
-static void flow(struct ws_chrome_packets *p, uint64_t id, int begins)
-{
-	ws_protobuf_64(&p->event, begins ? EVENT_FLOW : EVENT_FLOW_END, id);
-}
-
 static void arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t id, int begins)
 {
 	(void)s; /* it is the current event */
-	flow(ch->packets, id, begins);
+	ws_protobuf_64(&ch->packets->event, begins ? EVENT_FLOW : EVENT_FLOW_END, id);
 }
 
 /* The slice is written already, so an event without duration inside it has the link. */
@@ -321,7 +316,7 @@ static void link_slices(struct ws_chrome *ch, uint64_t id, const struct ws_chrom
 {
 	begin_event(ch, TYPE_INSTANT, subtrack_uuid(ch, t, 0), time_ns);
 	put_name(ch, ws_bytes_of("fwdbwd"), "fwdbwd");
-	flow(ch->packets, id, begins);
+	ws_protobuf_64(&ch->packets->event, begins ? EVENT_FLOW : EVENT_FLOW_END, id);
 	end_event(ch);
 }
 

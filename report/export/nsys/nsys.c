@@ -154,23 +154,6 @@ static void ws_nsys_create(struct ws_nsys_out *o, const char *name,
 	create_table(o, name, definitions, n, insert);
 }
 
-static int bind(sqlite3_stmt *insert, int i, const struct ws_nsys_value *v)
-{
-	const char *bytes = v->bytes.ptr ? v->bytes.ptr : ""; /* a NULL pointer would become NULL */
-
-	switch (v->type) {
-	case SQLITE_INTEGER:
-		return sqlite3_bind_int64(insert, i, v->integer);
-	case SQLITE_FLOAT:
-		return sqlite3_bind_double(insert, i, v->real);
-	case SQLITE_TEXT:
-		return sqlite3_bind_text64(insert, i, bytes, v->bytes.len, SQLITE_STATIC,
-		                           SQLITE_UTF8);
-	default:
-		return sqlite3_bind_blob64(insert, i, bytes, v->bytes.len, SQLITE_STATIC);
-	}
-}
-
 /* Adds a row. A key that is NULL becomes the number of the row. */
 static void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
                            const struct ws_nsys_value *values, unsigned n)
@@ -180,9 +163,21 @@ static void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
 	if (o->status != WS_OK) /* the table may not exist */
 		return;
 	sqlite3_clear_bindings(insert); /* to NULL */
-	for (unsigned i = 0; i < n && code == SQLITE_OK; i++)
-		if (values[i].type)
-			code = bind(insert, (int)i + 1, &values[i]);
+	for (unsigned i = 0; i < n && code == SQLITE_OK; i++) {
+		const struct ws_nsys_value *v = &values[i];
+		const char *bytes = v->bytes.ptr ? v->bytes.ptr : ""; /* a NULL pointer is NULL */
+		const int at = (int)i + 1;
+
+		if (v->type == SQLITE_INTEGER)
+			code = sqlite3_bind_int64(insert, at, v->integer);
+		else if (v->type == SQLITE_FLOAT)
+			code = sqlite3_bind_double(insert, at, v->real);
+		else if (v->type == SQLITE_TEXT)
+			code = sqlite3_bind_text64(insert, at, bytes, v->bytes.len, SQLITE_STATIC,
+			                           SQLITE_UTF8);
+		else if (v->type)
+			code = sqlite3_bind_blob64(insert, at, bytes, v->bytes.len, SQLITE_STATIC);
+	}
 	if (code == SQLITE_OK)
 		code = sqlite3_step(insert);
 	sqlite3_reset(insert);
@@ -398,25 +393,6 @@ static int64_t ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread)
 	id |= (int64_t)unique(o, &o->used_threads, (uint64_t)id >> ID_BITS, row ? row->tid : 0);
 	ws_map_add(&o->thread_ids, thread, (uint64_t)id);
 	return id;
-}
-
-/* --- loading --- */
-
-static enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
-{
-	WS_FORWARD(ws_records_load_by(&o->strings, o->r, WS_KIND_STRING, 0, err));
-	WS_FORWARD(ws_records_load_by(&o->threads, o->r, WS_KIND_THREAD, 0, err));
-	WS_FORWARD(ws_records_load_by(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, 0, err));
-	o->config = ws_xarray(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
-	/* numbers that fit are unique */
-	const struct ws_row_thread *t = o->threads.rows;
-	for (size_t i = 0; i < o->threads.n; i++)
-		if (t[i].pid <= ID_MASK)
-			ws_nsys_global_pid(o, t[i].pid);
-	for (size_t i = 0; i < o->threads.n; i++)
-		if (t[i].tid <= ID_MASK)
-			ws_nsys_global_tid(o, t[i].id);
-	return WS_OK;
 }
 
 /* --- what the export says of the trace, its machine and its processes ------------------------ */
@@ -834,23 +810,6 @@ static void put_own_row(void *ctx, const void *row)
 	ws_nsys_insert(t->o, t->insert, t->values, t->n);
 }
 
-static enum ws_status write_own_table(struct ws_nsys_out *o, enum ws_kind kind, struct ws_err *err)
-{
-	struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS];
-	struct ws_nsys_value values[WS_NSYS_MAX_OWN_COLUMNS];
-	struct table t = {.o = o, .columns = columns, .values = values, .kind = kind};
-	char name[64];
-
-	if (!ws_trace_reader_count(o->r, kind))
-		return WS_OK;
-	t.n = ws_nsys_own_columns(kind, columns);
-	ws_nsys_own_name(kind, name);
-	ws_nsys_create(o, name, columns, t.n, &t.insert);
-	enum ws_status status = ws_records_each(o->r, kind, put_own_row, &t, err);
-	sqlite3_finalize(t.insert);
-	return status;
-}
-
 /* --- ranges and marks ------------------------------------------------------------------------ */
 
 struct nvtx {
@@ -981,8 +940,24 @@ static enum ws_status write_events(struct ws_nsys_out *o, struct ws_err *err)
 {
 	for (enum ws_nsys_table table = WS_NSYS_RUNTIME; table <= WS_NSYS_MEMORY; table++)
 		WS_FORWARD(write_table(o, table, err));
-	for (size_t i = 0; i < ws_nsys_own_kinds_count; i++)
-		WS_FORWARD(write_own_table(o, ws_nsys_own_kinds[i], err));
+	/* tables of our own */
+	for (size_t i = 0; i < ws_nsys_own_kinds_count; i++) {
+		struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS];
+		struct ws_nsys_value values[WS_NSYS_MAX_OWN_COLUMNS];
+		const enum ws_kind kind = ws_nsys_own_kinds[i];
+		struct table t = {.o = o, .columns = columns, .values = values, .kind = kind};
+		enum ws_status written;
+		char name[64];
+
+		if (!ws_trace_reader_count(o->r, kind))
+			continue;
+		t.n = ws_nsys_own_columns(kind, columns);
+		ws_nsys_own_name(kind, name);
+		ws_nsys_create(o, name, columns, t.n, &t.insert);
+		written = ws_records_each(o->r, kind, put_own_row, &t, err);
+		sqlite3_finalize(t.insert);
+		WS_FORWARD(written);
+	}
 	/* NVTX_EVENTS */
 	struct nvtx n = {.o = o};
 	struct ws_recorded_ranges ranges;
@@ -1015,7 +990,21 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 
 	ws_export_progress_begin(&o.progress, r, opts);
 	enum ws_status status = ws_nsys_out_open(&o, path, err);
-	WS_THEN(status, ws_nsys_ids_load(&o, err));
+	WS_THEN(status, ws_records_load_by(&o.strings, r, WS_KIND_STRING, 0, err));
+	WS_THEN(status, ws_records_load_by(&o.threads, r, WS_KIND_THREAD, 0, err));
+	WS_THEN(status, ws_records_load_by(&o.configs, r, WS_KIND_LAUNCH_CONFIG, 0, err));
+	if (status == WS_OK) {
+		const struct ws_row_thread *t = o.threads.rows;
+
+		o.config = ws_xarray(o.configs.n + 1, sizeof(*o.config)); /* the last one: lost */
+		/* numbers that fit are unique */
+		for (size_t i = 0; i < o.threads.n; i++)
+			if (t[i].pid <= ID_MASK)
+				ws_nsys_global_pid(&o, t[i].pid);
+		for (size_t i = 0; i < o.threads.n; i++)
+			if (t[i].tid <= ID_MASK)
+				ws_nsys_global_tid(&o, t[i].id);
+	}
 	WS_THEN(status, write_events(&o, err));
 	WS_THEN(status, write_info(&o, err));
 	if (status == WS_OK) {

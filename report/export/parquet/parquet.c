@@ -316,29 +316,22 @@ struct ws_parquet_export {
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* Parses a value that is a decimal integer. */
-static bool parse_number(struct ws_bytes value, int64_t *number)
-{
-	char text[24], *end;
-
-	*number = 0;
-	if (!value.len || value.len >= sizeof(text) ||
-	    !memchr("-0123456789", *(const char *)value.ptr, 11))
-		return false;
-	memcpy(text, value.ptr, value.len);
-	text[value.len] = 0;
-	errno = 0;
-	*number = strtoll(text, &end, 10);
-	return !errno && end == text + value.len;
-}
-
 /* device: NULL = none */
 static void put_fact(struct ws_parquet_table *t, const char *source, const uint64_t *device,
                      struct ws_bytes key, struct ws_bytes value)
 {
 	struct ws_parquet_writer *w = t->w;
-	int64_t number;
-	const bool is_number = parse_number(value, &number);
+	char text[24] = "", *end;
+	int64_t number = 0;
+	bool is_number = value.len && value.len < sizeof(text) &&
+	                 memchr("-0123456789", *(const char *)value.ptr, 11);
+
+	if (is_number) { /* is all of the value a decimal integer? */
+		memcpy(text, value.ptr, value.len);
+		errno = 0;
+		number = strtoll(text, &end, 10);
+		is_number = !errno && end == text + value.len;
+	}
 
 	WS_PARQUET_FACT_FIELDS(WS_PARQUET_PUT)
 	ws_parquet_table_end_row(t);
@@ -471,54 +464,51 @@ static void add_columns_of(struct kind_export *k, const struct ws_records *named
 	}
 }
 
-static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
-                      const struct source *s, const uint8_t *row)
-{
-	struct ws_bytes name;
-	char number[24];
-	double real;
-
-	if (s->named)
-		row = ws_records_find(s->named, ws_load_u64(row + s->name_offset));
-	if (!row) {
-		ws_parquet_null(w);
-		return;
-	}
-	uint64_t value = ws_load_u64(row + s->def->row_offset);
-	switch (s->def->type) {
-	case WS_TYPE_STR:
-		ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
-		break;
-	case WS_TYPE_ENUM:
-		name = ws_enum_name(s->def->unit, value);
-		if (!name.len) {
-			snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
-			name = ws_bytes_of(number);
-		}
-		ws_parquet_text(w, name.ptr, name.len);
-		break;
-	case WS_TYPE_F64:
-		memcpy(&real, &value, sizeof(real));
-		ws_parquet_f64(w, real);
-		break;
-	case WS_TYPE_U64:
-		ws_parquet_u64_or_null(w, value, value || !s->zero_is_none);
-		break;
-	default:
-		ws_parquet_i64(w, (int64_t)value);
-	}
-}
-
 static void put_row(void *ctx, const void *row)
 {
 	struct kind_export *k = ctx;
 	const bool has_time = ws_export_has_time(k->def->id, row);
+	struct ws_parquet_writer *w = k->out->w;
 
 	for (size_t i = 0; i < k->n; i++) {
-		if (k->sources[i].is_time && !has_time)
-			ws_parquet_null(k->out->w);
-		else
-			put_value(k->out->w, k, &k->sources[i], row);
+		const struct source *s = &k->sources[i];
+		const uint8_t *from = row;
+		struct ws_bytes name;
+		char number[24];
+		uint64_t value;
+		double real;
+
+		if (s->is_time && !has_time)
+			from = NULL;
+		else if (s->named)
+			from = ws_records_find(s->named, ws_load_u64(from + s->name_offset));
+		if (!from) {
+			ws_parquet_null(w);
+			continue;
+		}
+		value = ws_load_u64(from + s->def->row_offset);
+		switch (s->def->type) {
+		case WS_TYPE_STR:
+			ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
+			break;
+		case WS_TYPE_ENUM:
+			name = ws_enum_name(s->def->unit, value);
+			if (!name.len) {
+				snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+				name = ws_bytes_of(number);
+			}
+			ws_parquet_text(w, name.ptr, name.len);
+			break;
+		case WS_TYPE_F64:
+			memcpy(&real, &value, sizeof(real));
+			ws_parquet_f64(w, real);
+			break;
+		case WS_TYPE_U64:
+			ws_parquet_u64_or_null(w, value, value || !s->zero_is_none);
+			break;
+		default:
+			ws_parquet_i64(w, (int64_t)value);
+		}
 	}
 	ws_parquet_table_end_row(k->out);
 }
@@ -589,45 +579,41 @@ static struct ws_bytes launch_type(const struct kernels_export *k, uint32_t conf
 	return ws_enum_name(k->configs.def->columns[column].unit, config_value(k, config, column));
 }
 
-static void put_kernel(struct ws_parquet_table *t, const struct kernels_export *k,
-                       const struct ws_joined_kernel *row)
-{
-#define CONFIG(column) config_value(k, kind->config, WS_COL_launch_config_##column)
-#define CALL(field)    (call ? call->field : 0)
-	const struct ws_model *m = k->x->m;
-	const struct ws_parquet_paths *paths = &k->x->paths;
-	const struct ws_kernel_kind *kind = row->kind;
-	const struct ws_config *config = &m->configs[kind->config];
-	const struct ws_device *device = &m->devices[config->device];
-	const bool has_config = kind->config > 0;
-	const struct ws_bytes name = m->texts[config->name];
-	const struct ws_joined_call *call = ws_joined_rows_call(k->x->rows, row->call);
-	const struct ws_op_config *op = ws_cpu_op_config(m, row->cpu_op);
-	const uint32_t step = row->step;
-	struct ws_parquet_writer *w = t->w;
-
-	WS_PARQUET_KERNEL_FIELDS(WS_PARQUET_PUT)
-	ws_parquet_table_end_row(t);
-#undef CONFIG
-#undef CALL
-}
-
 static enum ws_status put_kernels(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
 	struct ws_parquet_export *x = ctx;
-	struct kernels_export k = {.x = x};
-	enum ws_status status = ws_trace_reader_load(x->r, WS_KIND_LAUNCH_CONFIG, &k.configs, err);
+	struct kernels_export own = {.x = x}, *k = &own;
+	enum ws_status status = ws_trace_reader_load(x->r, WS_KIND_LAUNCH_CONFIG, &k->configs, err);
+	const struct ws_parquet_paths *paths = &x->paths;
+	const struct ws_model *m = x->m;
+	struct ws_parquet_writer *w = t->w;
 	size_t longest = 0;
 
 	/* the model numbers them in the order of the file, from 1 */
-	for (size_t i = 0; i < x->m->nconfigs; i++)
-		if (x->m->texts[x->m->configs[i].name].len > longest)
-			longest = x->m->texts[x->m->configs[i].name].len;
-	k.short_name = ws_xmalloc(longest + 1);
-	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
-		put_kernel(t, &k, ws_joined_rows_kernel(x->rows, i));
-	ws_column_data_release(&k.configs);
-	free(k.short_name);
+	for (size_t i = 0; i < m->nconfigs; i++)
+		if (m->texts[m->configs[i].name].len > longest)
+			longest = m->texts[m->configs[i].name].len;
+	k->short_name = ws_xmalloc(longest + 1);
+#define CONFIG(column) config_value(k, kind->config, WS_COL_launch_config_##column)
+#define CALL(field)    (call ? call->field : 0)
+	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++) {
+		const struct ws_joined_kernel *row = ws_joined_rows_kernel(x->rows, i);
+		const struct ws_kernel_kind *kind = row->kind;
+		const struct ws_config *config = &m->configs[kind->config];
+		const struct ws_device *device = &m->devices[config->device];
+		const bool has_config = kind->config > 0;
+		const struct ws_bytes name = m->texts[config->name];
+		const struct ws_joined_call *call = ws_joined_rows_call(x->rows, row->call);
+		const struct ws_op_config *op = ws_cpu_op_config(m, row->cpu_op);
+		const uint32_t step = row->step;
+
+		WS_PARQUET_KERNEL_FIELDS(WS_PARQUET_PUT)
+		ws_parquet_table_end_row(t);
+	}
+#undef CONFIG
+#undef CALL
+	ws_column_data_release(&k->configs);
+	free(k->short_name);
 	return status;
 }
 
