@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/base/memory.h"
+#include "report/model/load.h"
 #include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
@@ -28,6 +29,8 @@ struct evidence {
 	uint64_t *stream; /* … and its stream */
 	uint32_t last_call;
 	uint64_t launches, ranges, ops; /* in samples */
+	uint64_t instant;               /* kernels of 0 ns in samples */
+	bool has_fractions;             /* some kernel lasts no whole number of microseconds */
 };
 
 static void add_place(struct evidence *e, struct ws_work_place *at, bool is_inside,
@@ -50,9 +53,10 @@ static void look_at_kernels(struct evidence *e)
 
 		add_place(e, &e->out->places[k->kind->config], sample != WS_NONE, k->start_ns);
 		e->out->untimed += !k->kind->timed;
+		e->has_fractions |= k->dur_ns % 1000 != 0;
 		if (sample == WS_NONE)
 			continue;
-		e->out->instant += k->kind->timed && !k->dur_ns;
+		e->instant += k->kind->timed && !k->dur_ns;
 		/* the kernels of a graph have one launch */
 		e->launches += k->call == WS_NONE || k->call != e->last_call;
 		e->last_call = k->call;
@@ -119,6 +123,22 @@ static void claim_peak(struct evidence *e, double needed_ns, double ns, const ch
 	         ws_say_time_in(needed_ns, times[0]), ws_say_time_in(ns, times[1]));
 }
 
+/* The highest rate that a product can reach in FLOP/s; 0 if none is known. A product of fp32 whose
+ * unit is not known may run in TF32. */
+static double highest_rate(const struct ws_device_peaks *peaks, const struct ws_cost_group *g,
+                           struct ws_bytes dtype)
+{
+	if (!ws_class_is_product(g->class))
+		return 0;
+	if (ws_name_is(dtype, "fp32"))
+		return fmax(peaks->value[WS_PEAK_FP32],
+		            g->tensor == WS_TENSOR_NO ? 0 : peaks->value[WS_PEAK_TF32]);
+	for (int i = WS_PEAK_TF32; i <= WS_PEAK_FP8; i++)
+		if (ws_name_is(dtype, ws_peak_name((enum ws_peak)i)))
+			return peaks->value[i];
+	return 0;
+}
+
 /*
  * Algorithms such as Winograd's need fewer FLOPs than a convolution is counted with, and attention
  * with an unknown mask may. Bytes may be in a cache before an operation, and may stay in it after.
@@ -132,24 +152,25 @@ static void look_at_peaks(struct evidence *e)
 
 	for (size_t i = 0; i < groups->n; i++) {
 		const struct ws_cost_group *g = &groups->group[i];
-		struct ws_roof roof;
+		const struct ws_device_peaks *peaks;
 
 		if (!g->by_name || g->device == WS_NONE || !m->devices[g->device].has_peaks)
 			continue;
-		ws_roof_of(&m->devices[g->device].peaks, g->class, m->texts[g->dtype], g->tensor,
-		           &roof);
+		peaks = &m->devices[g->device].peaks;
+		const double rate = highest_rate(peaks, g, m->texts[g->dtype]),
+		             bytes_per_s = peaks->value[WS_PEAK_MEMORY];
 		const double bytes = (double)g->bytes - 2 * MOST_CACHED * (double)g->calls;
 		const double flops = g->class == WS_TEXT_CONV              ? 0
 		                     : g->class != WS_TEXT_FUSED_ATTENTION ? (double)g->flops
 		                     : g->needed_unknown                   ? 0
 		                                                           : (double)g->needed;
-		const double needed_ns = roof.flops_per_s > 0 ? 1e9 * flops / roof.flops_per_s : 0;
+		const double needed_ns = rate > 0 ? 1e9 * flops / rate : 0;
 
 		products_ns[g->device] += needed_ns;
 		claim_peak(e, needed_ns, (double)g->gpu_ns, "The FLOPs", m->texts[g->name]);
-		if (roof.bytes_per_s > 0)
-			claim_peak(e, 1e9 * bytes / roof.bytes_per_s, (double)g->gpu_ns,
-			           "The bytes", m->texts[g->name]);
+		if (bytes_per_s > 0)
+			claim_peak(e, 1e9 * bytes / bytes_per_s, (double)g->gpu_ns, "The bytes",
+			           m->texts[g->name]);
 	}
 	for (size_t i = 0; i < e->c->r->nsamples; i++)
 		steps_ns += (double)e->c->r->samples[i].step_ns;
@@ -192,9 +213,15 @@ void ws_reader_find_evidence(struct ws_reader *c)
 	look_at_peaks(&e);
 	for (size_t i = 0; i < c->r->nranges; i++)
 		e.ranges += ws_recording_range(c->r, i)->sample != WS_NONE;
-	e.out->recorder_ns =
-	        (double)(e.launches * LAUNCH_NS + e.ranges * RANGE_NS + e.ops * OP_NS) /
-	        (double)(nsamples ? nsamples : 1);
+	/* profiles of times in microseconds have kernels of 0 */
+	e.out->instant = e.has_fractions ? e.instant : 0;
+	/* another tool has other costs, and kernels of the CPU are no launches of CUDA */
+	if (ws_model_on_cpu(c->m))
+		e.launches = 0;
+	if (!ws_meta_value(&c->m->meta, "import.source").len)
+		e.out->recorder_ns =
+		        (double)(e.launches * LAUNCH_NS + e.ranges * RANGE_NS + e.ops * OP_NS) /
+		        (double)(nsamples ? nsamples : 1);
 	e.out->claimed_ns = claimed_ns(c->m);
 	e.out->holes = ws_broken_count(&s->broken[WS_LAW_LAUNCH_HAS_WORK]);
 	e.out->broken_times = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) +
