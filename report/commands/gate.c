@@ -460,9 +460,12 @@ static struct ws_comment_row row_of(const struct gate *g, const struct gate_case
 		if (!j->runs_needed && !*rest)
 			snprintf(cause, size,
 			         "The runs vary too much for any number of them to tell.");
-		else if (j->runs_needed && !strstr(rest, " per side"))
-			snprintf(cause, size, "%s%sRecord %u runs or more per side.", rest,
-			         *rest ? " " : "", j->runs_needed);
+		else if (j->runs_needed && !strstr(rest, "Record "))
+			snprintf(cause, size, "%s%sRecord %u %s.", rest, *rest ? " " : "",
+			         j->runs_needed,
+			         c->result.overall.basis == WS_BASIS_PAIRS
+			                 ? "pairs or more"
+			                 : "runs or more per side");
 		else
 			snprintf(cause, size, "%s", rest);
 	} else

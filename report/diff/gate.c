@@ -290,8 +290,11 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 		add_words(out, " Left out, because the clocks of their runs differed: %zu pair%s.",
 		          result->pairs_apart, result->pairs_apart == 1 ? "" : "s");
 	/* sentences of the comparison already contain the number of runs */
-	if (out->runs_needed && !strstr(out->words, " per side"))
-		add_words(out, " Record %u runs or more per side.", out->runs_needed);
+	if (out->runs_needed && !strstr(out->words, " Record "))
+		add_words(out,
+		          c->basis == WS_BASIS_PAIRS ? " Record %u pairs or more."
+		                                     : " Record %u runs or more per side.",
+		          out->runs_needed);
 
 	static const char *const sides[] = {"baseline", "runs"};
 

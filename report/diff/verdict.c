@@ -124,7 +124,8 @@ static void print_comparison(const struct ws_diff *d, const struct ws_comparison
 
 		*settles = '\0';
 		if (n && (n > c->recordings[0] || n > c->recordings[1])) {
-			snprintf(settles, sizeof(settles), " Record about %u runs per side to ", n);
+			snprintf(settles, sizeof(settles), " Record about %u %s to ", n,
+			         c->basis == WS_BASIS_PAIRS ? "pairs" : "runs per side");
 			ws_say_add(settles, sizeof(settles),
 			           1 + effect >= WS_SAY_TIMES_FROM ? "be sure." : "detect %s %%.",
 			           DIGITS(effect * 100));
