@@ -434,16 +434,15 @@ static void find_further(struct session *s)
  * root folder or its /dev/shm differs from ours. */
 static bool any_lacks_segment(long pid, const char *segment, int depth)
 {
-	char path[PATH_MAX + 32];
+	char path[PATH_MAX + 32], root[64];
 	struct stat st;
-	bool found = 0;
+	bool found;
 	FILE *children;
 
-	snprintf(path, sizeof(path), "/proc/%ld/root/.", pid);
-	if (!stat(path, &st)) { /* otherwise it has ended, or we may not read it */
-		snprintf(path, sizeof(path), "/proc/%ld/root%s", pid, segment);
-		found = stat(path, &st) && errno == ENOENT;
-	}
+	snprintf(path, sizeof(path), "/proc/%ld/root%s", pid, segment);
+	snprintf(root, sizeof(root), "/proc/%ld/root/.", pid);
+	/* The root is looked at last: a process that has ended lacks both. */
+	found = stat(path, &st) && errno == ENOENT && !stat(root, &st);
 
 	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", pid, pid);
 	children = found || !depth ? NULL : ws_xopened(fopen(path, "re"));
