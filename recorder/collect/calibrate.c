@@ -113,6 +113,13 @@ void ws_calibrate_settle(void)
 		turn_device(WS_DEVICE_WAIT);
 }
 
+static void record_again(void)
+{
+	set_obstacle(WS_CALIBRATE_DONE);
+	atomic_store(&ws_calibrate_is_off, 0);
+	turn_device(WS_DEVICE_ON);
+}
+
 enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source)
 {
 	/* periods are ended under their own lock, also by another thread */
@@ -120,11 +127,8 @@ enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source)
 	    (source != WS_STEPS_PERIODS && !is_mine()))
 		return WS_CALIBRATION_NONE;
 	step.is_open = 0;
-	if (step.kind == WS_CALIBRATION_UNRECORDED) {
-		set_obstacle(WS_CALIBRATE_DONE);
-		atomic_store(&ws_calibrate_is_off, 0);
-		turn_device(WS_DEVICE_ON);
-	}
+	if (step.kind == WS_CALIBRATION_UNRECORDED)
+		record_again();
 	return step.kind;
 }
 
@@ -144,7 +148,11 @@ void ws_calibrate_abandoned(void)
 {
 	if (!is_mine())
 		return;
-	(void)ws_calibrate_end(WS_STEPS_RANGES);
+	if (step.kind == WS_CALIBRATION_UNRECORDED)
+		record_again();
+	/* the row of a period is written later, by another thread */
+	if (atomic_load(&names_steps) == WS_STEPS_RANGES)
+		step.is_open = 0;
 	ws_calibrate_stop(WS_CALIBRATE_UNALIKE);
 }
 

@@ -121,4 +121,20 @@ def forked():
     train(3)
 
 
+def ended():
+    """The thread that trains ends in its last step, and another one has ranges."""
+    import os
+    import threading
+    import nvtx
+    thread = threading.Thread(target=train, args=(int(sys.argv[2]),))
+    thread.start()
+    number = str(thread.native_id)
+    thread.join()
+    while number in os.listdir("/proc/self/task"):  # Python is done with it before the system is
+        pass
+    for _ in range(50):
+        with nvtx.annotate("after"):
+            pass
+
+
 globals()[sys.argv[1]]()

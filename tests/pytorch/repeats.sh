@@ -76,3 +76,18 @@ for trace in forked.*.wtrace; do
 	[ "$(csv_cell forked.csv Calls Name=AddmmBackward0)" != 25 ] || found=1
 done
 [ $found = 1 ] || fail "no trace of five steps: $(ls forked.*.wtrace)"
+
+# a thread that ends in a step that --calibrate leaves out: ranges that come after are recorded
+ended() { # ended STEPS
+	"$ws" record --pytorch --calibrate -o ended.wtrace --force -- "$python" "$here/repeats.py" ended "$1" >log 2>&1 || { cat log; fail "recording ended"; }
+}
+ask() { "$ws" query ended.wtrace --scope all --format csv "$1" | tr -d '\r' | tail -n 1; }
+if "$python" -c 'import nvtx' 2>/dev/null; then
+	ended 60
+	place=$(ask "SELECT min(n) FROM (SELECT calibration, row_number() OVER (ORDER BY start_ns) AS n FROM op_period_record) WHERE calibration = 'unrecorded'")
+	ended $((place - 1))
+	equal "the last period" "$(ask "SELECT calibration FROM op_period_record ORDER BY start_ns DESC LIMIT 1")" unrecorded
+	equal "ranges after it" "$(ask "SELECT count(*) FROM nvtx_record WHERE type = 'push' AND name = 'after'")" 50
+else
+	echo "SKIP: no package nvtx: a thread that ends in a step that is not recorded was not tried"
+fi
