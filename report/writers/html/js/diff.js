@@ -36,7 +36,7 @@ function addWaterfall(first, to) {
 // A ratio on a logarithmic axis with 1 in the middle: left of the line is faster.
 function ratioMark(ratio, grade, reach, low, high) {
   const svg = draw("svg", { viewBox: "0 0 260 18", class: "ratio", role: "img", "aria-label": change(ratio) });
-  const px = v => 130 + Math.max(-1, Math.min(1, Math.log(v) / reach)) * 70, x = px(ratio), kind = kindOf(grade);
+  const px = v => 130 + Math.max(-1, Math.min(1, Math.log(v) / reach)) * 56, x = px(ratio), kind = kindOf(grade);
   const ends = low > 0 && high > 0 ? [px(low), px(high)] : [x, x];
   svg.append(draw("line", { x1: 130, x2: 130, y1: 1, y2: 17, class: "one" }), draw("rect", { x: ends[0], y: 8, width: ends[1] - ends[0], height: 2, class: kind }), draw("circle", { cx: x, cy: 9, r: 5, class: kind }),
     draw("text", { x: x < 130 ? Math.min(x, ends[0]) - 9 : Math.max(x, ends[1]) + 9, y: 13, "text-anchor": x < 130 ? "end" : "start", class: "soft" }, ratioWords(ratio)));
