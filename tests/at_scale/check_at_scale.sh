@@ -1,10 +1,11 @@
 #!/bin/sh
-# Many traces in an engine, DuckDB:
-#   check_at_scale.sh SOURCE BINARY [--update | --commands]
+# Many traces in an engine, DuckDB or Apache Spark:
+#   check_at_scale.sh SOURCE BINARY [--update | --commands | --spark]
 # With --commands it runs the commands of docs/reference/at-scale.md as they are printed, in an empty folder that it
 # leaves in BINARY/at_scale/page. Else, behind that, it reads what is hard to encode back (read_extremes.mjs), a fleet (read_back.mjs), and hostile, damaged
 # and imported traces (read_one.mjs), and runs the queries of docs/reference/at-scale.md on the fleet
-# (run_page.mjs). DuckDB comes from the npm registry into BINARY/at_scale, once.
+# (run_page.mjs). With --spark it runs these queries in Spark (spark.py), on the fleet and on the files of 1,000 ranks, by the
+# Python that WARPSHEET_TEST_SPARK names. DuckDB comes from the npm registry into BINARY/at_scale, once.
 # Exit status 77, which CTest shows as skipped, where npm or the package is not to be had.
 set -eu
 
@@ -57,6 +58,19 @@ if ! cmp -s "$here/package.json" "$AT_SCALE_MODULES/package.json" ||
 	cp "$here/package.json" "$AT_SCALE_MODULES/package.json"
 	(cd "$AT_SCALE_MODULES" && timeout 120 npm install --no-audit --no-fund --no-package-lock) ||
 		skip "npm does not give @duckdb/node-api"
+fi
+
+if [ "$update" = --spark ]; then
+	[ -n "${WARPSHEET_TEST_SPARK:-}" ] || skip "WARPSHEET_TEST_SPARK names no Python with pyspark: run/check spark makes one"
+	command -v java >/dev/null || skip "there is no java"
+	"$WARPSHEET_TEST_SPARK" "$here/spark.py" "$source/docs/reference/at-scale.md" "$page/fleet" || rc=1
+	for rollup in '' --rollup; do
+		# shellcheck disable=SC2086 # nothing, or one word
+		"$warpsheet" export "$page/thousand" -o "$work/all" --format parquet $rollup
+	done
+	AT_SCALE_FOLDER=$work/all node "$here/run_page.mjs" "$source/docs/reference/at-scale.md" --answers "$work/answers.json"
+	"$WARPSHEET_TEST_SPARK" "$here/spark.py" "$source/docs/reference/at-scale.md" "$work/all" "$work/answers.json" || rc=1
+	exit $rc
 fi
 
 "$binary/tests/make_extremes" "$work/extremes"

@@ -1,13 +1,16 @@
 // Runs the queries of docs/reference/at-scale.md, up to the heading "Elsewhere", on the fleet that the page
 // describes, and compares the tables it shows with what comes back.
-//   run_page.mjs PAGE [--update]
-// With --update the page gets the tables. Prints how long each query took.
+//   run_page.mjs PAGE [--update | --answers FILE]
+// With --update the page gets the tables. With --answers it runs the same queries on the files of all ranks,
+// which lie in the folder itself, and writes the answers into FILE, for spark.py. Prints how long each query took.
 import fs from 'node:fs';
 import process from 'node:process';
 
 // where PAGE is, before duckdb.mjs goes into the fleet's folder
 const page = fs.realpathSync(process.argv[2]);
 const update = process.argv[3] === '--update';
+const answersFile = process.argv[3] === '--answers' && process.argv[4];
+const answers = [];
 const { query } = await import('./duckdb.mjs');
 
 function markdown({ columns, rows }) {
@@ -17,8 +20,8 @@ function markdown({ columns, rows }) {
 
 const text = fs.readFileSync(page, 'utf8');
 const end = text.indexOf('\n## Elsewhere');
-// a block of SQL, and the table behind it when the statement has rows
-const pattern = /```sql\n([^]*?)```\n(\n\|[^]*?(?=\n(?:[^|]|$)))?/g;
+// a block of SQL, but not for Spark alone, and the table behind it when the statement has rows
+const pattern = /```sql(?: duckdb)?\n([^]*?)```\n(\n\|[^]*?(?=\n(?:[^|]|$)))?/g;
 let wrong = 0, queries = 0;
 
 async function run(all, sql, table) {
@@ -27,11 +30,16 @@ async function run(all, sql, table) {
 	const begin = performance.now();
 
 	for (const statement of statements)
-		result = await query(statement);
+		if (!answersFile || !/^\s*CREATE/.test(statement) || /dtype_of_rank/.test(statement))
+			result = await query(statement);
 	console.log(`${(performance.now() - begin).toFixed(0)} ms: ${statements.at(-1).trim().split('\n')[0]}`);
 	if (/^\s*CREATE/.test(statements.at(-1)))
 		return all;
 	queries++;
+	if (answersFile) {
+		answers.push(result);
+		return all;
+	}
 	const found = markdown(result);
 	if (result.rows.length === 0 || (!update && `\n${found}` !== `${table}\n`)) {
 		wrong++;
@@ -40,6 +48,11 @@ async function run(all, sql, table) {
 	// the newline behind a table that was there is not part of the match
 	return `\`\`\`sql\n${sql}\`\`\`\n\n${table ? found.slice(0, -1) : found}`;
 }
+
+if (answersFile)
+	for (const name of ['kernels', 'nvtx', 'facts', 'rollup', 'rollup_histogram'])
+		for (const suffix of ['', '_of_all'])
+			await query(`CREATE VIEW ${name.replace('rollup_', '')}${suffix} AS FROM '${name}.parquet'`);
 
 let out = '', from = 0;
 for (const match of text.matchAll(pattern)) {
@@ -53,6 +66,10 @@ if (end < 0 || queries < 5) {
 	console.log(`WRONG: ${queries} queries on the page`);
 	wrong++;
 }
+const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+console.log(`${((userCPUTime + systemCPUTime) / 1e6).toFixed(1)} s of processor time, ${(maxRSS / 1024).toFixed(0)} MB of memory`);
+if (answersFile)
+	fs.writeFileSync(answersFile, JSON.stringify(answers));
 if (update)
 	fs.writeFileSync(page, out);
 process.exit(wrong ? 1 : 0);
