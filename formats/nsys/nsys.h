@@ -143,6 +143,7 @@ extern const struct ws_nsys_payload ws_nsys_payloads[WS_NSYS_PAYLOADS];
 	X(GRAPH_NODE, graph_node)         \
 	X(HOST_FUNCTION, host_function)   \
 	X(CONTEXT_SWITCH, context_switch) \
+	X(GPU_SAMPLE, gpu_sample)         \
 	X(PYTHON_CALL, python_call)       \
 	X(FLOW, flow)                     \
 	X(GPU_RANGE, gpu_range)           \

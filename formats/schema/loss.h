@@ -53,7 +53,9 @@
 	X(pytorch_without_numbers,                                                                 \
 	  "PyTorch operations recorded without the values of their numbers, which differ from "    \
 	  "call to call, as half of the room for definitions was used")                            \
-	X(pytorch_unfinished, "PyTorch operations of which no end was seen on their thread")
+	X(pytorch_unfinished, "PyTorch operations of which no end was seen on their thread")       \
+	X(gpu_sample_failed, "values of GPUs that NVML gave before and then did not, and samples " \
+	                     "that came too late")
 
 /* The same for imports: kinds of damage of the input. */
 #define WS_IMPORT_LOSS_LIST(X)                                                                  \

@@ -1,5 +1,7 @@
 #include "formats/schema/schema.h"
 
+#include <stdio.h>
+
 #define C(kind, column, id, TYPE, unit, meaning) \
 	{(id), WS_TYPE_##TYPE, #column, unit, meaning, offsetof(struct ws_row_##kind, column)},
 #define K(NAME, name, id, class, meaning)                                                   \
@@ -175,10 +177,27 @@ const struct ws_ref_column ws_ref_columns[] = {
         REF(HOST_FUNCTION, host_function, device, DEVICE),
         OPT(HOST_FUNCTION, host_function, thread, THREAD),
         REF(CONTEXT_SWITCH, context_switch, device, DEVICE),
+        REF(GPU_SAMPLE, gpu_sample, device, DEVICE),
         REF(THREAD_EVENT, thread_event, thread, THREAD),
         OPT(THREAD_EVENT, thread_event, payload, PAYLOAD),
 };
 const size_t ws_ref_columns_count = sizeof(ws_ref_columns) / sizeof(*ws_ref_columns);
+
+const char *ws_throttle_words(uint64_t bits, char out[256])
+{
+#define X(name) #name,
+	static const char *const names[] = {WS_THROTTLE_LIST(X) "other"};
+#undef X
+	size_t len = (size_t)snprintf(out, 256, "%s", bits ? "" : "none");
+
+	bits = (bits & ((1u << WS_THROTTLE_REASONS) - 1)) |
+	       (uint64_t)(bits >> WS_THROTTLE_REASONS != 0) << WS_THROTTLE_REASONS;
+	for (size_t i = 0; i <= WS_THROTTLE_REASONS; i++)
+		if (bits >> i & 1)
+			len += (size_t)snprintf(out + len, 256 - len, "%s%s", len ? "," : "",
+			                        names[i]);
+	return out;
+}
 
 const struct ws_id_column *ws_id_column_at(unsigned kind, unsigned position)
 {

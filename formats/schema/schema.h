@@ -210,6 +210,26 @@ enum ws_overhead_kind {
 	WS_OVERHEAD_JIT_COMPILE,
 };
 
+/* Bits of gpu_sample.throttle in their order: NVML's names of why clocks are reduced. */
+#define WS_THROTTLE_LIST(X)    \
+	X(gpu_idle)            \
+	X(applications_clocks) \
+	X(sw_power_cap)        \
+	X(hw_slowdown)         \
+	X(sync_boost)          \
+	X(sw_thermal_slowdown) \
+	X(hw_thermal_slowdown) \
+	X(hw_power_brake)      \
+	X(display_clocks)
+enum ws_throttle_reason {
+#define X(name) WS_THROTTLE_##name,
+	WS_THROTTLE_LIST(X)
+#undef X
+	        WS_THROTTLE_REASONS,
+};
+/* The names of the bits, with commas: "sw_power_cap,other"; "none". */
+const char *ws_throttle_words(uint64_t bits, char out[256]);
+
 enum ws_context_switch_op {
 	WS_CONTEXT_SWITCH_UNKNOWN,
 	WS_CONTEXT_SWITCH_BEGIN,

@@ -382,6 +382,7 @@ static bool read_work(struct ws_drain *d, const struct ws_activity_slot *slot,
 	if (!read_work_times(d, slot, work->start, work->end, start_ns, dur_ns) ||
 	    !ws_drain_device(d, work->device))
 		return 0;
+	d->gpus_used |= UINT64_C(1) << work->device;
 	note_pair(d, slot, work->correlation, SEEN_WORK, 0);
 	return 1;
 }

@@ -480,6 +480,19 @@ static bool define_device_attr(struct ws_drain *d, const struct def *def)
 		return 0;
 	row.attr = ws_drain_intern(d, def->tail);
 	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
+
+	struct ws_gpu_address *address = &d->addresses[row.device];
+	const struct {
+		const char *name;
+		int64_t *part;
+	} parts[] = {{"pci_domain", &address->domain},
+	             {"pci_bus", &address->bus},
+	             {"pci_device", &address->device}};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (def->tail.len == strlen(parts[i].name) &&
+		    !memcmp(def->tail.ptr, parts[i].name, def->tail.len))
+			*parts[i].part = row.value;
 	return 1;
 }
 

@@ -121,6 +121,7 @@ struct ws_drain *ws_drain_new(struct ws_seg_header *seg, struct ws_trace_writer 
 	d->seen = ws_xarray(seg->thread_buffer_count, sizeof(*d->seen));
 	d->commit = ws_xarray(1, ws_seg_commit_size(seg));
 	d->activity = ws_activity_new(seg);
+	memset(d->addresses, 0xff, sizeof(d->addresses));
 	ws_filter_init(&d->filter, seg);
 	ws_drain_start_clocks(d);
 	ws_drain_read_clock(d);

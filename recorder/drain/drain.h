@@ -11,6 +11,7 @@
 #include "recorder/shared/segment.h"
 
 struct ws_drain;
+#define WS_MAX_GPUS 64 /* devices of a process */
 
 /*
  * Begins, or continues after the segment's last commit. To continue, the writer must come from
@@ -85,6 +86,14 @@ void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row);
 /* The same for a meta row; the value is a format with its arguments. */
 void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
+
+/* Where a GPU is on the PCI bus: its only name that CUDA and NVML share. */
+struct ws_gpu_address {
+	int64_t domain, bus, device;
+};
+/* The address of a device that the process uses, or sees while no use is known yet. False: it is
+ * not one of these, or its address is unknown. */
+bool ws_drain_gpu_address(const struct ws_drain *d, uint32_t device, struct ws_gpu_address *out);
 
 struct ws_drain_counts {
 	uint64_t kernels, ranges, marks; /* counts since ws_drain_new */

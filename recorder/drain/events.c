@@ -637,6 +637,13 @@ void ws_filter_finish(struct ws_drain *d)
 	decide(d, &d->filter.starts, now_ns);
 }
 
+bool ws_drain_gpu_address(const struct ws_drain *d, uint32_t device, struct ws_gpu_address *out)
+{
+	*out = d->addresses[device];
+	return ((d->gpus_used ? d->gpus_used : d->gpus) >> device & 1) && out->domain >= 0 &&
+	       out->bus >= 0 && out->device >= 0;
+}
+
 void ws_filter_commit(struct ws_drain *d)
 {
 	atomic_fetch_add_explicit(&d->seg->control.noutside, d->filter.nexcluded,

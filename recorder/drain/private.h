@@ -68,7 +68,6 @@ struct ws_capture_filter {
 
 #define WS_DRAIN_LAUNCH_SCHEMAS 16
 #define WS_DRAIN_MAX_THREADS    (1u << 24)
-#define WS_MAX_GPUS             64
 #define WS_DRAIN_MODULE \
 	(UINT64_C(1) << 63) /* a call of a torch.nn module instead of an operation */
 
@@ -115,6 +114,8 @@ struct ws_drain {
 	uint64_t counted[WS_DROPPED_COUNT];
 	uint64_t flags;
 	uint64_t gpus;        /* bit n: device n has a row */
+	uint64_t gpus_used;   /* bit n: work of device n was recorded */
+	struct ws_gpu_address addresses[WS_MAX_GPUS]; /* -1: unknown */
 	uint64_t *tails;      /* next position to read, by thread buffer */
 	uint8_t *seen;        /* by thread buffer: enum ws_drain_seen */
 	uint64_t *slots_read; /* by slot: `done` of what was last read */

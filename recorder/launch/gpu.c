@@ -1,8 +1,10 @@
 #include "recorder/launch/launch.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -255,6 +257,7 @@ struct pci_info {
 	X(nvmlDeviceGetPciInfo_v3, (void *gpu, struct pci_info *info))                  \
 	X(nvmlDeviceGetEnforcedPowerLimit, (void *gpu, unsigned *mw))                   \
 	X(nvmlDeviceGetPowerUsage, (void *gpu, unsigned *mw))                           \
+	X(nvmlDeviceGetTotalEnergyConsumption, (void *gpu, unsigned long long *mj))     \
 	X(nvmlDeviceGetClockInfo, (void *gpu, int clock, unsigned *mhz))                \
 	X(nvmlDeviceGetDefaultApplicationsClock, (void *gpu, int clock, unsigned *mhz)) \
 	X(nvmlDeviceSetGpuLockedClocks, (void *gpu, unsigned least, unsigned most))     \
@@ -374,14 +377,6 @@ static void add_number(struct ws_drain *d, unsigned gpu, const char *when, const
 	add_text(d, gpu, when, key, text);
 }
 
-/* Names of the bits of nvmlClocksThrottleReason*. */
-static const char *const reasons[] = {
-        "gpu_idle",       "applications_clocks", "sw_power_cap",        "hw_slowdown",
-        "sync_boost",     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
-        "display_clocks",
-};
-#define NREASONS (sizeof(reasons) / sizeof(*reasons))
-
 /* True if NVML has the function and it succeeded. */
 #define NVML_TELLS(function, ...) (nvml.function && !nvml.function(__VA_ARGS__))
 
@@ -419,9 +414,8 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 		}
 
 		unsigned long long bits;
-		char throttle[256] = "none";
+		char throttle[256];
 		unsigned value;
-		size_t len;
 
 		if (NVML_TELLS(nvmlDeviceGetClockInfo, gpu, NVML_CLOCK_SM, &value))
 			add_number(d, i, when, "sm_clock_mhz", value);
@@ -433,13 +427,201 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first)
 			add_number(d, i, when, "temperature_c", value);
 		if (!NVML_TELLS(nvmlDeviceGetCurrentClocksThrottleReasons, gpu, &bits))
 			continue;
-		len = 0;
-		for (size_t j = 0; j < NREASONS; j++)
-			if (bits >> j & 1)
-				len += (size_t)snprintf(throttle + len, sizeof(throttle) - len,
-				                        "%s%s", len ? "," : "", reasons[j]);
-		if (bits >> NREASONS)
-			snprintf(throttle + len, sizeof(throttle) - len, "%sother", len ? "," : "");
-		add_text(d, i, when, "throttle", throttle);
+		add_text(d, i, when, "throttle", ws_throttle_words(bits, throttle));
 	}
+}
+
+/* --- samples of the GPUs in use --- */
+
+enum { MAX_WAITING = 1024, LAST_WAIT_S = 2 };
+
+/* A GPU of the machine. */
+struct sampled_gpu {
+	void *handle;
+	struct ws_gpu_address address;
+	bool is_watched;
+	unsigned given; /* bit n: value n was read at least once */
+};
+
+/* Shared by the launcher and the thread, under the lock. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* must_end or has_ended */
+	bool has_begun, has_thread, must_end, has_ended;
+	pthread_t thread;
+	int64_t every_ns;
+	struct sampled_gpu gpus[MAX_GPUS];
+	unsigned ngpus;
+	struct ws_gpu_sample waiting[MAX_WAITING];
+	size_t nwaiting;
+	uint64_t late;
+} sampler = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Value number `which` in the row, -1 if it was not given. result: of its call; -1: this NVML has
+ * no such function. */
+static int64_t take_value(struct ws_gpu_sample *s, unsigned *given, unsigned which,
+                          const char *name, int result, unsigned long long value)
+{
+	if (!result && value <= INT64_MAX) {
+		*given |= 1u << which;
+		s->ngiven++;
+		return (int64_t)value;
+	}
+	if ((*given >> which & 1) && !s->nfailed++) {
+		s->failed = name;
+		s->result = result;
+	}
+	return -1;
+}
+
+static void read_sample(void *gpu, unsigned *given, struct ws_gpu_sample *s)
+{
+	unsigned long long long_value = 0;
+	unsigned value = 0;
+	const int64_t begin_ns = ws_clock_ns(CLOCK_MONOTONIC);
+
+#define TAKE(which, column, name, function, variable, ...)                               \
+	do {                                                                             \
+		const int result = nvml.function ? nvml.function(gpu, __VA_ARGS__) : -1; \
+                                                                                         \
+		s->row.column = take_value(s, given, which, name, result, variable);     \
+	} while (0)
+	TAKE(0, energy_mj, "energy", nvmlDeviceGetTotalEnergyConsumption, long_value, &long_value);
+	s->row.time_ns = begin_ns + (ws_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 2;
+	TAKE(1, power_mw, "power", nvmlDeviceGetPowerUsage, value, &value);
+	TAKE(2, sm_mhz, "SM clock", nvmlDeviceGetClockInfo, value, NVML_CLOCK_SM, &value);
+	TAKE(3, memory_mhz, "memory clock", nvmlDeviceGetClockInfo, value, NVML_CLOCK_MEMORY,
+	     &value);
+	TAKE(4, temperature_c, "temperature", nvmlDeviceGetTemperature, value, NVML_SENSOR_GPU,
+	     &value);
+	TAKE(5, throttle, "throttle reasons", nvmlDeviceGetCurrentClocksThrottleReasons, long_value,
+	     &long_value);
+#undef TAKE
+}
+
+static void *sample_gpus(void *unused)
+{
+	int64_t next_ns = ws_clock_ns(CLOCK_MONOTONIC), now_ns;
+	bool is_last = false;
+
+	(void)unused;
+	pthread_mutex_lock(&sampler.lock);
+	while (!is_last) {
+		is_last = sampler.must_end;
+		for (unsigned i = 0; i < sampler.ngpus; i++) {
+			struct sampled_gpu *gpu = &sampler.gpus[i];
+			struct ws_gpu_sample sample = {.gpu = gpu->address};
+
+			if (!gpu->is_watched)
+				continue;
+			/* handle and `given` are used by this thread only */
+			pthread_mutex_unlock(&sampler.lock);
+			read_sample(gpu->handle, &gpu->given, &sample);
+			pthread_mutex_lock(&sampler.lock);
+			if (sampler.nwaiting < MAX_WAITING)
+				sampler.waiting[sampler.nwaiting++] = sample;
+			else
+				sampler.late++;
+		}
+		now_ns = ws_clock_ns(CLOCK_MONOTONIC);
+		next_ns += sampler.every_ns;
+		if (next_ns < now_ns)
+			next_ns = now_ns + sampler.every_ns;
+		const struct timespec until = {next_ns / 1000000000, next_ns % 1000000000};
+		while (!is_last && !sampler.must_end &&
+		       !pthread_cond_timedwait(&sampler.changed, &sampler.lock, &until))
+			;
+	}
+	sampler.has_ended = true;
+	pthread_cond_signal(&sampler.changed);
+	pthread_mutex_unlock(&sampler.lock);
+	return NULL;
+}
+
+static void begin_samples(void)
+{
+	pthread_condattr_t by_clock;
+	unsigned n = 0;
+
+	sampler.has_begun = true;
+	if (nvml_absent() || nvml.nvmlDeviceGetCount_v2(&n) || n > MAX_GPUS)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		struct sampled_gpu *gpu = &sampler.gpus[sampler.ngpus];
+		struct pci_info pci = {0};
+
+		if (nvml.nvmlDeviceGetHandleByIndex_v2(i, &gpu->handle) ||
+		    !NVML_TELLS(nvmlDeviceGetPciInfo_v3, gpu->handle, &pci))
+			continue;
+		gpu->address = (struct ws_gpu_address){pci.domain, pci.bus, pci.device};
+		sampler.ngpus++;
+	}
+	pthread_condattr_init(&by_clock);
+	pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&sampler.changed, &by_clock);
+	pthread_condattr_destroy(&by_clock);
+}
+
+void ws_gpu_samples_watch(const struct ws_gpu_address *gpus, size_t n, int64_t every_ms)
+{
+	bool is_any = false;
+
+	if (!sampler.has_begun)
+		begin_samples();
+	pthread_mutex_lock(&sampler.lock);
+	sampler.every_ns = every_ms * 1000000;
+	for (unsigned i = 0; i < sampler.ngpus; i++) {
+		struct sampled_gpu *gpu = &sampler.gpus[i];
+
+		gpu->is_watched = false;
+		for (size_t j = 0; j < n; j++)
+			gpu->is_watched |= !memcmp(&gpu->address, &gpus[j], sizeof(*gpus));
+		is_any |= gpu->is_watched;
+	}
+	if (is_any && !sampler.has_thread) {
+		sampler.must_end = sampler.has_ended = false;
+		sampler.has_thread = !pthread_create(&sampler.thread, NULL, sample_gpus, NULL);
+		if (!sampler.has_thread) {
+			ws_record_notice("the GPUs are not sampled: no thread can be started");
+			sampler.ngpus = 0;
+		}
+	}
+	pthread_mutex_unlock(&sampler.lock);
+}
+
+size_t ws_gpu_samples_take(struct ws_gpu_sample *out, size_t most, uint64_t *late)
+{
+	size_t n;
+
+	pthread_mutex_lock(&sampler.lock);
+	n = sampler.nwaiting < most ? sampler.nwaiting : most;
+	memcpy(out, sampler.waiting, n * sizeof(*out));
+	sampler.nwaiting -= n;
+	memmove(sampler.waiting, sampler.waiting + n, sampler.nwaiting * sizeof(*out));
+	*late += sampler.late;
+	sampler.late = 0;
+	pthread_mutex_unlock(&sampler.lock);
+	return n;
+}
+
+bool ws_gpu_samples_end(void)
+{
+	const int64_t until_ns = ws_clock_ns(CLOCK_MONOTONIC) + LAST_WAIT_S * INT64_C(1000000000);
+	const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
+	bool has_ended = true;
+
+	if (!sampler.has_thread)
+		return true;
+	pthread_mutex_lock(&sampler.lock);
+	sampler.must_end = true;
+	pthread_cond_signal(&sampler.changed);
+	while (!sampler.has_ended &&
+	       pthread_cond_timedwait(&sampler.changed, &sampler.lock, &until) != ETIMEDOUT)
+		;
+	has_ended = sampler.has_ended;
+	pthread_mutex_unlock(&sampler.lock);
+	if (has_ended)
+		pthread_join(sampler.thread, NULL);
+	sampler.has_thread = !has_ended;
+	return has_ended;
 }

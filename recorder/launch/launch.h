@@ -186,6 +186,31 @@ void ws_gpu_readings_add(struct ws_drain *d, const char *when, int is_first);
 enum ws_status ws_gpu_lock_clocks(struct ws_err *err);
 void ws_gpu_unlock_clocks(void);
 
+/* --- samples of the GPUs in use --- */
+
+/*
+ * A thread of its own reads them, because a call of NVML can take milliseconds, and the launcher
+ * must empty the rings meanwhile. docs/dev/energy.md
+ */
+
+struct ws_gpu_sample {
+	struct ws_gpu_address gpu;
+	struct ws_row_gpu_sample row; /* its time is CLOCK_MONOTONIC; the device is unset */
+	unsigned ngiven;              /* values in the row */
+	unsigned nfailed;             /* values that earlier samples had, and this one lacks */
+	const char *failed;           /* name of the first of them; NULL: none */
+	int result;                   /* NVML's error code for it */
+};
+
+/* From now on samples these GPUs. The first call starts the thread; without NVML nothing happens.
+ */
+void ws_gpu_samples_watch(const struct ws_gpu_address *gpus, size_t n, int64_t every_ms);
+/* Removes up to `most` samples, oldest first. Returns their number. *late: adds the number of
+ * samples that did not fit since the last call. */
+size_t ws_gpu_samples_take(struct ws_gpu_sample *out, size_t most, uint64_t *late);
+/* Takes a last sample and ends the thread. False: NVML does not return. Legal without a thread. */
+bool ws_gpu_samples_end(void);
+
 /* --- where a trace comes from ------------------------------------------------------------------
  */
 
@@ -274,6 +299,7 @@ struct ws_record_opts {
 	int64_t flush_interval_ns;
 	int zstd_level;          /* 0 = the writer's default */
 	bool lock_clocks;        /* to the rated ones, while the program runs */
+	int64_t gpu_sample_ms;   /* time between samples of the GPUs; 0: none */
 	bool no_args;            /* keep the program's arguments out of the trace */
 	bool force;              /* record even if another tool's injection is set */
 	bool stop_on_exit;       /* stop when the program ends, even if its children still run */
@@ -448,6 +474,7 @@ struct ws_process {
 	int64_t gone_ns; /* time at which is_gone was set (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
 	uint32_t warned; /* bits of enum ws_gpu_stop already reported to the user */
+	bool is_told_no_sample; /* the user was told that NVML stopped to give a value */
 	struct ws_trace_result result;              /* filled by ws_process_finish() */
 };
 

@@ -15,6 +15,10 @@
 #define RESERVED_BUFFERS     64
 #define DEFAULT_DEFS_SIZE    (UINT64_C(8) << 20)
 #define MAX_FLUSH_MS         3600000
+/* GPUs make no new values more often. */
+#define MIN_SAMPLE_MS     20
+#define DEFAULT_SAMPLE_MS 100
+#define MAX_SAMPLE_MS     60000
 /* Finds a difference of 1.2 times the scatter of pairs nearly always: docs/dev/referee.md. */
 #define DEFAULT_PAIRS        40
 #define PROFILER_RANGE       "cudaProfilerApi"
@@ -142,7 +146,8 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	struct ws_seg_opts *segment;
 
 	*cmd = (struct ws_record_command){
-	        .record = {.segment = {.defs_size = DEFAULT_DEFS_SIZE,
+	        .record = {.gpu_sample_ms = DEFAULT_SAMPLE_MS,
+	                   .segment = {.defs_size = DEFAULT_DEFS_SIZE,
 	                               .slots = WS_SEG_SLOTS,
 	                               .slot_size = WS_SEG_SLOT_SIZE}},
 	        .rest = ws_xarray((size_t)argc + 1, sizeof(*cmd->rest)),
@@ -180,6 +185,9 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	                             : WS_PYTORCH_OFF;
 	r->capture.no_source = pytorch_choices[g.pytorch].no_source;
 	r->capture.calibrate = (uint32_t)g.calibrate;
+	WS_FAIL_IF(r->gpu_sample_ms && r->gpu_sample_ms < MIN_SAMPLE_MS, err, USAGE,
+	           "--gpu-samples %lld: give %d ms or more, or 0 for none",
+	           (long long)r->gpu_sample_ms, MIN_SAMPLE_MS);
 	WS_FAIL_IF(g.calibrate && g.capture_range, err, USAGE,
 	           "--calibrate and --capture-range exclude each other");
 	for (size_t i = 0; i < r->facts.n; i++) {

@@ -495,6 +495,69 @@ static uint64_t pass(struct session *s, int *alive)
 	return n;
 }
 
+/* --- samples of GPUs --- */
+
+/* Chooses the GPUs to sample: those that the recorded processes use. */
+static void watch_gpus(struct session *s)
+{
+	struct ws_gpu_address gpus[WS_MAX_GPUS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		const struct ws_process *p = s->processes[i];
+
+		for (uint32_t device = 0; !p->is_gone && device < WS_MAX_GPUS && n < WS_MAX_GPUS;
+		     device++)
+			n += ws_drain_gpu_address(p->drain, device, &gpus[n]);
+	}
+	if (n)
+		ws_gpu_samples_watch(gpus, n, s->opts->gpu_sample_ms);
+}
+
+static void add_sample(struct ws_process *p, const struct ws_gpu_sample *sample)
+{
+	struct ws_gpu_address address;
+
+	for (uint32_t device = 0; device < WS_MAX_GPUS; device++) {
+		struct ws_row_gpu_sample row = sample->row;
+
+		if (!ws_drain_gpu_address(p->drain, device, &address) ||
+		    memcmp(&address, &sample->gpu, sizeof(address)) != 0)
+			continue;
+		row.device = device;
+		row.time_ns -= p->file.seg->base_ns;
+		if (sample->ngiven)
+			ws_drain_add(p->drain, WS_KIND_GPU_SAMPLE, &row);
+		ws_seg_count(p->file.seg, WS_DROPPED_gpu_sample_failed, sample->nfailed);
+		if (sample->nfailed && !p->is_told_no_sample) {
+			p->is_told_no_sample = true;
+			ws_drain_add_meta(p->drain, "gpu.samples_failed",
+			                  "%s of device %u: NVML error %d", sample->failed,
+			                  (unsigned)device, sample->result);
+			ws_record_notice("NVML no longer gives the %s of device %u (NVML error "
+			                 "%d); its other values are still sampled",
+			                 sample->failed, (unsigned)device, sample->result);
+		}
+	}
+}
+
+static void take_samples(struct session *s)
+{
+	struct ws_gpu_sample samples[64];
+	uint64_t late = 0;
+	size_t n;
+
+	do {
+		n = ws_gpu_samples_take(samples, sizeof(samples) / sizeof(*samples), &late);
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < s->nprocesses; k++)
+				if (s->processes[k]->drain &&
+				    !ws_drain_is_stopped(s->processes[k]->drain))
+					add_sample(s->processes[k], &samples[i]);
+	} while (n);
+	ws_seg_count(first_segment(s), WS_DROPPED_gpu_sample_failed, late);
+}
+
 static void run_loop(struct session *s)
 {
 	int pause_ms = PAUSE_MIN_MS, is_told = 0, alive;
@@ -543,6 +606,10 @@ static void run_loop(struct session *s)
 		}
 		n = pass(s, &alive);
 		s->records += n;
+		if (s->started && s->opts->gpu_sample_ms && !s->opts->capture.no_cupti) {
+			watch_gpus(s);
+			take_samples(s);
+		}
 		/* Progress for the user: after 3 s, 6 s, 12 s, … and then every minute. In whole
 		 * lines, as the program may write to the same terminal. */
 		for_ns = ws_clock_ns(CLOCK_MONOTONIC) - s->begin_ns;
@@ -969,6 +1036,11 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 		return status;
 	}
 	run_loop(&s);
+	if (!ws_gpu_samples_end()) {
+		ws_record_notice("NVML does not return: later samples of the GPUs are missing");
+		ws_seg_count(first_segment(&s), WS_DROPPED_gpu_sample_failed, 1);
+	}
+	take_samples(&s);
 	if (WIFSIGNALED(s.wait_status)) {
 		result->term_signal = WTERMSIG(s.wait_status);
 		result->exit_code = 128 + result->term_signal;

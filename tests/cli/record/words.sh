@@ -43,3 +43,5 @@ warpsheet-record --model transformer-tiny --steps 1 --warmup 0 --device cpu -o t
 echo "status $?"
 warpsheet info t.wtrace | sed -n 's/^  program.arguments  *//p; /^  losses$/,$p' | awk 'NR == 1 || $2 + 0 > 0'
 ask t.wtrace 'SELECT count(*) > 100, min(grid_x) > 0 FROM kernel'
+rm ./*.wtrace
+run '--output is -o, and options after the program are its own' --output=long.wtrace -- /bin/echo -h --output x

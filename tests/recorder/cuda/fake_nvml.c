@@ -1,4 +1,6 @@
-/* libnvidia-ml.so.1 for tests: two GPUs, of which the second tells little. */
+/* libnvidia-ml.so.1 for tests: two GPUs, of which the second tells little. With FAKE_NVML_ENERGY=N
+ * the second is device 0 of fake_cuda.c: its energy rises by 500 mJ a call, the first N calls of it
+ * succeed, and the first GPU tells other values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,11 @@ struct pci_info {
 
 static int gpus[2];
 static unsigned locked[2]; /* MHz; 0: free */
+
+static int result(void *gpu)
+{
+	return gpu == &gpus[0] || getenv("FAKE_NVML_ENERGY") ? 0 : 3;
+}
 
 int nvmlInit_v2(void);
 int nvmlInit_v2(void)
@@ -50,22 +57,33 @@ int nvmlDeviceGetPciInfo_v3(void *gpu, struct pci_info *info);
 int nvmlDeviceGetPciInfo_v3(void *gpu, struct pci_info *info)
 {
 	memset(info, 0, sizeof(*info));
-	info->bus = 0x1b;
-	return gpu == &gpus[0] ? 0 : 3;
+	info->bus = gpu == &gpus[0] ? 0x1b : 0;
+	info->domain = 9;
+	return result(gpu);
 }
 
 int nvmlDeviceGetPowerUsage(void *gpu, unsigned *mw);
 int nvmlDeviceGetPowerUsage(void *gpu, unsigned *mw)
 {
-	*mw = 123456;
-	return gpu == &gpus[0] ? 0 : 3;
+	*mw = gpu == &gpus[0] ? 123456 : 250000;
+	return result(gpu);
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void *gpu, unsigned long long *mj);
+int nvmlDeviceGetTotalEnergyConsumption(void *gpu, unsigned long long *mj)
+{
+	static int ncalls;
+	const char *most = getenv("FAKE_NVML_ENERGY");
+
+	*mj = gpu == &gpus[0] ? 1 : 1000000 + 500 * (unsigned)ncalls++;
+	return most && ncalls > strtol(most, NULL, 10) ? 15 : result(gpu);
 }
 
 int nvmlDeviceGetClockInfo(void *gpu, int clock, unsigned *mhz);
 int nvmlDeviceGetClockInfo(void *gpu, int clock, unsigned *mhz)
 {
 	*mhz = clock != 1 ? 3201 : locked[0] ? locked[0] : 1980;
-	return gpu == &gpus[0] ? 0 : 3;
+	return result(gpu);
 }
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *gpu, unsigned long long *bits);

@@ -83,25 +83,6 @@ Test(options, what_a_gpu_is_asked_for)
 	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_NO_API);
 }
 
-Test(options, output_is_the_long_name_of_o)
-{
-	cr_assert_eq(PARSE("--output", "a.wtrace", "--", "prog"), WS_OK);
-	cr_expect_str_eq(cmd.output, "a.wtrace");
-	release();
-	cr_assert_eq(PARSE("--output=b.wtrace", "--model", "m"), WS_OK);
-	cr_expect_str_eq(cmd.output, "b.wtrace");
-	cr_expect_eq(cmd.nrest, 0, "it is not the step's");
-}
-
-Test(options, h_asks_for_help_and_after_the_program_is_the_program_s)
-{
-	cr_assert_eq(PARSE("-h"), WS_OK);
-	cr_expect(cmd.help);
-	release();
-	cr_assert_eq(PARSE("--", "prog", "-h"), WS_OK);
-	cr_expect(!cmd.help);
-}
-
 Test(options, instances_of_a_capture_range)
 {
 	static const struct {
