@@ -267,9 +267,12 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 	if (known) {
 		call.kind.op = op_of(m->texts[known->name]);
 		call.kind.group_size = known->group_size;
-		call.kind.bytes = element_bytes(m->texts[known->dtype]) *
-		                  (double)(call.kind.op == WS_OP_ALL_GATHER ? known->out_elements
-		                                                            : known->in_elements);
+		call.kind.bytes = known->bytes >= 0
+		                          ? (double)known->bytes
+		                          : element_bytes(m->texts[known->dtype]) *
+		                                    (double)(call.kind.op == WS_OP_ALL_GATHER
+		                                                     ? known->out_elements
+		                                                     : known->in_elements);
 		call.kind.name = ws_texts_add(&r->texts, m->texts[known->name]);
 		call.kind.group = ws_texts_add(&r->texts, m->texts[known->group]);
 		call.kind.ranks = ws_texts_add(&r->texts, m->texts[known->ranks]);
