@@ -150,6 +150,8 @@ void ws_missing_each(const struct ws_model *m,
 	     "Their FLOPs or bytes would overflow the sum and are left out.");
 	emit(&e, "join", "operations with an unreadable payload", m->ops.undecodable,
 	     "Schema and bytes do not fit together; their FLOPs are not known.");
+	emit(&e, "join", "collectives with an unreadable payload", m->ops.unreadable_messages,
+	     "Schema and bytes do not fit together; their sizes are not known.");
 	emit(&e, "join", "steps that did not finish", unfinished,
 	     "Left out of every statistic of steps.");
 	emit(&e, "join", "ranges open at the end", m->ranges.open,

@@ -212,6 +212,8 @@ static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct w
 
 	if (kind.collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
 		kind.collective = m->cpu_ops.collective[k->cpu_op];
+	if (kind.collective == WS_NONE && context)
+		kind.collective = context->collective;
 	if (node) /* a replay is no start-up, but its capture mostly is */
 		kind.marks = (uint8_t)((kind.marks & ~WS_MARKS_OF_SCOPE) |
 		                       (launch_marks & WS_MARKS_OF_SCOPE));
@@ -347,12 +349,15 @@ static void take_kernel(void *ctx, const struct ws_pass_kernel *from)
 
 	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;
 	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
+	const uint32_t collective = from->collective != WS_NONE ? from->collective
+	                            : context                   ? context->collective
+	                                                        : WS_NONE;
 
 	/* nearly always equal to that of the previous kernel in such a range, if these fields are
 	 * equal */
 	if (k.cpu_op != WS_NONE || node || !kind || kind->config != from->config ||
 	    kind->timed != from->timed || kind->cut_off != from->cut_off || kind->is_captured ||
-	    kind->has_call != (k.call != WS_NONE) || kind->collective != from->collective)
+	    kind->has_call != (k.call != WS_NONE) || kind->collective != collective)
 		kind = find_kind(j, from, context, node, launch_marks, &k);
 	if (k.cpu_op == WS_NONE)
 		*last = kind;

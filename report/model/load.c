@@ -4,6 +4,7 @@
 #include "report/model/load.h"
 #include "report/model/model.h"
 #include "formats/base/sort.h"
+#include "report/model/payloads.def"
 #include "report/names/names.h"
 
 void ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark)
@@ -78,6 +79,8 @@ enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_rec
 #define TEXTS_OF_CONFIG 4
 /* Names of kinds, directions and dtypes of framework operations; one of devices. */
 #define TEXTS_OF_OPS 65
+/* Of a process; messages of further ones have no group. */
+#define MOST_COMMUNICATORS 4096
 
 /* texts[] has room for all texts. */
 uint32_t ws_intern_text(struct ws_model *m, struct ws_bytes text)
@@ -282,6 +285,81 @@ static void on_process(void *loader, const void *row)
 	((struct ws_loader *)loader)->m->processes++;
 }
 
+/* A collective for each message that a payload describes. Its call names it: ws_collective_begun.
+ */
+static void load_messages(struct ws_model *m)
+{
+	size_t ncommunicators = 0;
+	struct ws_idmap group_of = {0};
+
+	for (size_t i = 0; i < m->ops.nmessages; i++) {
+		const struct ws_message *message = &m->ops.messages[i];
+		struct ws_collective c = {.sequence = -1,
+		                          .bytes = (int64_t)message->bytes,
+		                          .merged = WS_NONE};
+		uint32_t ranks = WS_NONE, group = WS_TEXT_EMPTY;
+
+		if (message->has_communicator) {
+			ranks = ws_idmap_get(&m->ops.ranks_of, message->communicator);
+			group = ws_idmap_get(&group_of, message->communicator);
+		}
+		if (group == WS_NONE && ncommunicators < MOST_COMMUNICATORS) {
+			char hash[20];
+			const int n = snprintf(hash, sizeof(hash), "0x%llx",
+			                       (unsigned long long)message->communicator);
+
+			ncommunicators++;
+			group = ws_intern_text(m, (struct ws_bytes){hash, (size_t)n});
+			ws_idmap_put(&group_of, message->communicator, group);
+		}
+		c.group = group == WS_NONE ? WS_TEXT_EMPTY : group;
+		c.group_size = ranks == WS_NONE ? 0 : ranks;
+		ws_idmap_put(&m->collective_of_payload, message->payload,
+		             (uint32_t)m->ncollectives);
+		WS_GROW(m->collectives, m->ncollectives + 1, m->collectives_capacity);
+		m->collectives[m->ncollectives++] = c;
+	}
+	ws_idmap_free(&group_of);
+}
+
+uint32_t ws_collective_begun(struct ws_model *m, uint32_t payload, uint32_t name)
+{
+	static const char *const of_each_rank[] = {WS_PAYLOAD_CALLS(WS_LIST_SECOND)};
+	const uint32_t at = payload == WS_NONE || !m->collective_of_payload.map.n
+	                            ? WS_NONE
+	                            : ws_idmap_get(&m->collective_of_payload, payload);
+	struct ws_collective *c = at == WS_NONE ? NULL : &m->collectives[at];
+
+	if (!c || c->name)
+		return at;
+	c->name = name;
+	for (size_t i = 0; i < sizeof(of_each_rank) / sizeof(*of_each_rank); i++)
+		if (ws_name_is(m->texts[name], of_each_rank[i]) &&
+		    (!c->group_size ||
+		     __builtin_mul_overflow(c->bytes, (int64_t)c->group_size, &c->bytes)))
+			c->bytes = -1;
+	return at;
+}
+
+uint32_t ws_collective_merged(struct ws_model *m, uint32_t one, uint32_t other)
+{
+	struct ws_collective *c = &m->collectives[one];
+
+	if (c->name != m->collectives[other].name || c->group != m->collectives[other].group)
+		return WS_NONE;
+	if (c->merged == WS_NONE) {
+		const uint32_t at = (uint32_t)m->ncollectives;
+		struct ws_collective merged = *c;
+
+		c->merged = merged.merged = at;
+		merged.bytes = -1;
+		WS_GROW(m->collectives, m->ncollectives + 1, m->collectives_capacity);
+		m->collectives[m->ncollectives++] = merged;
+		return at;
+	}
+	return c->merged;
+}
+
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 {
 	static const char *const known[] = {WS_KNOWN_TEXTS(WS_LIST_SECOND)};
@@ -296,7 +374,7 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	/* three times the strings: modules have shortened names, and names have a form without
 	 * varying numbers */
 	capacity = sizeof(known) / sizeof(*known) + 3 * m->strings.rows +
-	           TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS;
+	           TEXTS_OF_CONFIG * nconfigs + TEXTS_OF_OPS + MOST_COMMUNICATORS;
 	WS_NEW(&m->arena, m->texts, capacity);
 	WS_NEW(&m->arena, m->steady_of, capacity);
 	WS_NEW(&m->arena, m->made, nconfigs);
@@ -399,8 +477,10 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
-	if (status == WS_OK)
+	if (status == WS_OK) {
 		ws_ops_decode(&tables, &m->ops);
+		load_messages(m);
+	}
 	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
 		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
 	ws_column_data_release(&schema);
@@ -433,8 +513,9 @@ static void on_collective(void *ctx, const void *row)
 	/* a wait after a collective */
 	if (ws_name_is(t->m->texts[ws_model_text(t->m, r->name)], "wait"))
 		return;
-	at = (uint32_t)t->m->ncollectives++;
-	t->m->collectives[at] = (struct ws_collective){
+	at = (uint32_t)t->m->ncollectives;
+	WS_GROW(t->m->collectives, t->m->ncollectives + 1, t->m->collectives_capacity);
+	t->m->collectives[t->m->ncollectives++] = (struct ws_collective){
 	        .name = ws_model_text(t->m, r->name),
 	        .group = ws_model_text(t->m, r->group),
 	        .ranks = ws_model_text(t->m, r->ranks),
@@ -443,6 +524,8 @@ static void on_collective(void *ctx, const void *row)
 	        .in_elements = r->in_elements,
 	        .out_elements = r->out_elements,
 	        .sequence = r->sequence,
+	        .bytes = -1,
+	        .merged = WS_NONE,
 	};
 	if (r->correlation) {
 		ws_idmap_put(t->by_correlation, r->correlation, at);
@@ -461,7 +544,6 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_corr
 
 	if (!n)
 		return WS_OK;
-	WS_NEW(&t.m->arena, t.m->collectives, n);
 	WS_NEW(&t.m->arena, t.m->cpu_ops.collective, t.m->cpu_ops.tree.n);
 	status = ws_load_each(l, WS_KIND_COLLECTIVE, on_collective, &t, err);
 	if (status == WS_OK) {

@@ -174,6 +174,12 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
  * ws_load_cpu_ops. */
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err);
+/* A range with this payload begins: the collective that the payload describes, which gets the name
+ * of its first range; WS_NONE. */
+uint32_t ws_collective_begun(struct ws_model *m, uint32_t payload, uint32_t name);
+/* Both run in one launch: a collective of their name and group, but without a size; WS_NONE if they
+ * differ in these. */
+uint32_t ws_collective_merged(struct ws_model *m, uint32_t one, uint32_t other);
 /*
  * Times between two steps, and which of them that recorded no operations are like which that did.
  * ops: all recorded ones.

@@ -26,6 +26,8 @@ void ws_model_free(struct ws_model *m)
 	free(m->ranges.paths);
 	free(m->attribution.crossings);
 	ws_ops_release(&m->ops);
+	free(m->collectives);
+	ws_idmap_free(&m->collective_of_payload);
 	ws_arena_free(&m->arena);
 	free(m);
 }

@@ -56,6 +56,16 @@ struct ws_ops {
 	uint8_t *is_op;         /* per payload row: whether it is an operation */
 	uint64_t n;
 	uint64_t undecodable; /* payloads whose schema or bytes do not fit together */
+	/* Messages of communication libraries, and the number of ranks by communicator (0:
+	 * contradictory), by the meanings in payloads.def. */
+	struct ws_message {
+		uint64_t communicator, bytes;
+		uint32_t payload; /* row */
+		bool has_communicator;
+	} * messages;
+	size_t nmessages, messages_capacity;
+	struct ws_idmap ranks_of;
+	uint64_t unreadable_messages;
 };
 /* Free with ws_ops_release, also after a failure. */
 void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out);
@@ -458,6 +468,8 @@ struct ws_collective {
 	uint64_t group_size; /* 0 = not recorded */
 	uint64_t in_elements, out_elements;
 	int64_t sequence; /* in its group, the same on all ranks; -1 = not recorded */
+	int64_t bytes;    /* of the whole message, by a library's payload; -1 = see the elements */
+	uint32_t merged;  /* calls of its name and group in one launch; WS_NONE = not needed yet */
 };
 
 /* One allocation or release, in order of time. */
@@ -621,7 +633,8 @@ struct ws_model {
 	size_t ncalibration;
 	bool op_periods_launch; /* device work, which has to be the same in those that are alike */
 	struct ws_collective *collectives;
-	size_t ncollectives;
+	size_t ncollectives, collectives_capacity;
+	struct ws_idmap collective_of_payload; /* row -> collective of the call that has it */
 	struct ws_memory_event *memory;
 	size_t nmemory;
 	struct ws_graph_node *graph_nodes; /* by id, process, time */

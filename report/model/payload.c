@@ -1,9 +1,13 @@
-#include "report/model/model.h"
+#include "report/model/payload.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
-#include "report/model/load.h"
 #include "report/base/names.h"
+#include "report/model/load.h"
+#include "report/model/payloads.def"
+#include "report/records/records.h"
 
 /*
  * Predefined NVTX entry types that hold whole numbers, with their size on the
@@ -30,34 +34,73 @@
 	X(17, 8, 1) /* int64_t */      \
 	X(18, 8, 0)                    \
 	X(22, 8, 0) /* size_t */       \
-	X(32, 1, 0) /* byte */
+	X(23, 8, 0) /* an address */   \
+	X(24, 4, 0) /* wchar_t */      \
+	X(25, 1, 0) /* char8_t */      \
+	X(26, 2, 0)                    \
+	X(27, 4, 0)                    \
+	X(32, 1, 0) /* byte */         \
+	X(68, 4, 0) /* category */     \
+	X(69, 4, 0) /* colour */       \
+	X(70, 8, 0) /* scope */        \
+	X(71, 4, 0) /* process id */   \
+	X(72, 8, 0)                    \
+	X(73, 4, 0) /* thread id */    \
+	X(74, 8, 0)
 
 /* Flags of a field that make it more than one plain value: pointer, offsets, arrays. */
-#define FIELD_NOT_PLAIN (1u << 1 | 1u << 2 | 1u << 3 | 7u << 4)
+#define FIELD_OUTSIDE    (1u << 1 | 1u << 2 | 1u << 3)
+#define FIELD_ARRAY      (7u << 4)
+#define FIELD_FIXED_SIZE (1u << 4)
+#define FIELD_NOT_PLAIN  (FIELD_OUTSIDE | FIELD_ARRAY)
+
+struct number_type {
+	uint8_t type, bytes, is_signed;
+};
+
+/* NULL: not one of whole numbers. */
+static const struct number_type *number_type(uint64_t type)
+{
+	static const struct number_type numbers[] = {NUMBER_TYPES(WS_LIST_ROW)};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (numbers[i].type == type)
+			return &numbers[i];
+	return NULL;
+}
+
+/* The bits of a whole number, with its sign extended. False if p[0..len) is too short. */
+static bool number_bits(const struct number_type *n, const uint8_t *p, size_t len, uint64_t *out)
+{
+	const unsigned bits = n->bytes * 8u;
+
+	if (len < n->bytes)
+		return false;
+	*out = 0;
+	memcpy(out, p, n->bytes);
+	if (n->is_signed && bits < 64 && *out >> (bits - 1))
+		*out |= ~(uint64_t)0 << bits;
+	return true;
+}
 
 bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out)
 {
-	static const struct {
-		uint8_t type, bytes, is_signed;
-	} numbers[] = {NUMBER_TYPES(WS_LIST_ROW)};
+	const struct number_type *n = number_type(type);
+	uint64_t value;
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		uint64_t value = 0;
-		unsigned bits = numbers[i].bytes * 8u;
+	if (!n || !number_bits(n, p, len, &value) || (!n->is_signed && value > INT64_MAX))
+		return 0;
+	*out = (int64_t)value;
+	return 1;
+}
 
-		if (numbers[i].type != type)
-			continue;
-		if (len < numbers[i].bytes)
-			return 0;
-		memcpy(&value, p, numbers[i].bytes);
-		if (numbers[i].is_signed && bits < 64 && value >> (bits - 1))
-			value |= ~(uint64_t)0 << bits;
-		if (!numbers[i].is_signed && value > INT64_MAX)
-			return 0;
-		*out = (int64_t)value;
-		return 1;
-	}
-	return 0;
+/* An enumeration is stored as a whole number of its size: uint8_t … uint64_t. 0: of no such size.
+ */
+static uint64_t type_of_enum(uint64_t size)
+{
+	static const uint8_t by_size[9] = {[1] = 12, [2] = 14, [4] = 16, [8] = 18};
+
+	return size < sizeof(by_size) ? by_size[size] : 0;
 }
 
 /* The fields that make an operation: FIELD_NAME, name of the field */
@@ -83,19 +126,47 @@ enum field { FIELD_LIST(X) FIELDS };
 static const char *const field_names[] = {FIELD_LIST(X)};
 #undef X
 
-/* The fields of one schema that an operation needs; a row of payload_field, or WS_NONE. */
+/* What fields of other programs mean. */
+enum meaning { COMMUNICATOR, PARENT, SPLIT, RANKS, BYTES, MEANINGS };
+static const struct {
+	const char *domain, *schema, *field;
+	enum meaning meaning;
+} meanings[] = {WS_PAYLOAD_MEANINGS(WS_LIST_ROW)};
+
+/* The fields of one schema that an operation or a message needs; a row of payload_field, or
+ * WS_NONE. */
 struct layout {
 	uint32_t row[FIELDS];
+	uint32_t means[MEANINGS];
 };
 
 struct decoder {
 	const struct ws_payload_tables *in;
+	struct ws_idmap schema_of; /* id -> row of payload_schema */
 	struct ws_idmap layout_of; /* schema id -> layout */
 	struct layout *layouts;
 	size_t nlayouts;
 	struct ws_idmap enum_of;  /* enumeration id -> its first row */
 	struct ws_idmap entry_of; /* first row << 32 | value -> text */
 };
+
+/* Is the schema of this domain, and of this name unless that is ""? */
+static bool is_schema_of(const struct decoder *d, uint64_t schema, const char *domain,
+                         const char *name)
+{
+	const struct ws_payload_tables *in = d->in;
+	const uint32_t row = ws_idmap_get(&d->schema_of, schema);
+
+	return row != WS_NONE &&
+	       ws_name_is(
+	               in->texts[in->text_of(in->ctx, ws_value(in->schema,
+	                                                       WS_COL_payload_schema_domain, row))],
+	               domain) &&
+	       (!*name ||
+	        ws_name_is(in->texts[in->text_of(
+	                           in->ctx, ws_value(in->schema, WS_COL_payload_schema_name, row))],
+	                   name));
+}
 
 static bool is_enum(const struct decoder *d, uint64_t type)
 {
@@ -113,14 +184,9 @@ static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes pa
 
 	if (offset >= payload.len)
 		return false;
-	if (enum_row != WS_NONE) {
-		/* stored as a whole number of the enumeration's size: uint8_t … uint64_t */
-		static const uint8_t by_size[9] = {[1] = 12, [2] = 14, [4] = 16, [8] = 18};
-		uint64_t size =
-		        ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes, enum_row);
-
-		type = size < sizeof(by_size) ? by_size[size] : 0;
-	}
+	if (enum_row != WS_NONE)
+		type = type_of_enum(
+		        ws_value(d->in->enumeration, WS_COL_payload_enum_size_bytes, enum_row));
 	return ws_payload_number(type, p + offset, payload.len - offset, out);
 }
 
@@ -149,6 +215,55 @@ static int64_t field_count(const struct decoder *d, uint32_t f, struct ws_bytes 
 	return value;
 }
 
+/* The bits of the field with a meaning, e.g. those of a hash; false if the schema has none, or the
+ * payload ends before it. */
+static bool field_bits(const struct decoder *d, const struct layout *l, enum meaning meaning,
+                       struct ws_bytes payload, uint64_t *out)
+{
+	const uint32_t f = l->means[meaning];
+	uint64_t offset;
+	const struct number_type *n;
+
+	if (f == WS_NONE)
+		return false;
+	offset = ws_value(d->in->field, WS_COL_payload_field_offset_bytes, f);
+	n = number_type(ws_value(d->in->field, WS_COL_payload_field_type, f));
+	return n && offset < payload.len &&
+	       number_bits(n, (const uint8_t *)payload.ptr + offset, payload.len - offset, out);
+}
+
+/* Takes what a payload says of a communicator, or of a message. */
+static void take_message(const struct decoder *d, const struct layout *l, uint64_t row,
+                         struct ws_bytes payload, struct ws_ops *out)
+{
+	struct ws_message message = {.payload = (uint32_t)row};
+	uint64_t ranks;
+
+	message.has_communicator = field_bits(d, l, COMMUNICATOR, payload, &message.communicator);
+	if (l->means[BYTES] != WS_NONE) {
+		if (!field_bits(d, l, BYTES, payload, &message.bytes) ||
+		    message.bytes > INT64_MAX ||
+		    (l->means[COMMUNICATOR] != WS_NONE && !message.has_communicator)) {
+			out->unreadable_messages++;
+			return;
+		}
+		WS_GROW(out->messages, out->nmessages + 1, out->messages_capacity);
+		out->messages[out->nmessages++] = message;
+		return;
+	}
+	/* A split names the new communicator, and the number of ranks of the old one. */
+	if (l->means[SPLIT] != WS_NONE)
+		message.has_communicator = field_bits(d, l, PARENT, payload, &message.communicator);
+	if (!message.has_communicator || !field_bits(d, l, RANKS, payload, &ranks))
+		return;
+	const uint32_t known = ws_idmap_get(&out->ranks_of, message.communicator);
+
+	/* contradictory numbers are worth nothing */
+	if (ranks == 0 || ranks > INT32_MAX || (known != WS_NONE && known != ranks))
+		ranks = 0;
+	ws_idmap_put(&out->ranks_of, message.communicator, (uint32_t)ranks);
+}
+
 void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 {
 	struct decoder d = {.in = tables};
@@ -173,6 +288,9 @@ void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 			             (uint64_t)ws_idmap_get(&d.enum_of, id) << 32 | value,
 			             (uint32_t)text);
 	}
+	for (uint64_t i = 0; i < tables->schema->rows; i++)
+		ws_idmap_put(&d.schema_of, ws_value(tables->schema, WS_COL_payload_schema_id, i),
+		             (uint32_t)i);
 	d.layouts = ws_xarray(f->rows ? f->rows : 1, sizeof(*d.layouts));
 	for (uint64_t i = 0; i < f->rows; i++) {
 		uint64_t schema = ws_value(f, WS_COL_payload_field_schema, i);
@@ -191,6 +309,10 @@ void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 		for (int k = 0; k < FIELDS; k++)
 			if (ws_name_is(tables->texts[name], field_names[k]))
 				d.layouts[at].row[k] = (uint32_t)i;
+		for (size_t k = 0; k < sizeof(meanings) / sizeof(*meanings); k++)
+			if (ws_name_is(tables->texts[name], meanings[k].field) &&
+			    is_schema_of(&d, schema, meanings[k].domain, meanings[k].schema))
+				d.layouts[at].means[meanings[k].meaning] = (uint32_t)i;
 	}
 	for (uint64_t i = 0; i < t->rows && bytes->present; i++) {
 		uint64_t schema = ws_value(t, WS_COL_payload_schema, i);
@@ -200,6 +322,8 @@ void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 
 		if (!l)
 			continue;
+		if (l->means[COMMUNICATOR] != WS_NONE || l->means[BYTES] != WS_NONE)
+			take_message(&d, l, i, bytes->b[i], out);
 		if (l->row[FIELD_FLOPS] != WS_NONE) {
 			out->is_op[i] = 1;
 			out->undecodable +=
@@ -235,6 +359,7 @@ void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 			op->dtype = field_entry(&d, l->row[FIELD_DTYPE], of_op);
 		}
 	}
+	ws_idmap_free(&d.schema_of);
 	ws_idmap_free(&d.layout_of);
 	ws_idmap_free(&d.enum_of);
 	ws_idmap_free(&d.entry_of);
@@ -245,5 +370,413 @@ void ws_ops_release(struct ws_ops *ops)
 {
 	free(ops->op);
 	free(ops->is_op);
+	free(ops->messages);
+	ws_idmap_free(&ops->ranks_of);
 	*ops = (struct ws_ops){0};
+}
+
+/* --- all values ------------------------------------------------------------------------------ */
+
+/* Schemas inside schemas: a program cannot nest deeper, a malicious trace may. */
+#define MOST_NESTED 16
+
+struct ws_payloads {
+	struct ws_column_data schema, field, enumeration, payload, strings;
+	struct ws_idmap schema_of, payload_of, text_of; /* id -> row */
+	struct ws_idmap enum_of;                        /* id -> its first row */
+	struct ws_strtab entries;                       /* enumeration and value -> */
+	uint32_t *entry;                                /* row of payload_enum */
+	struct ws_idmap first_of; /* schema id -> its first row of payload_field */
+	uint32_t *next;           /* the next row of its schema, WS_NONE */
+	/* the values of one payload */
+	struct ws_payload_value value[WS_PAYLOAD_MOST_VALUES + 1];
+	size_t n;
+	struct ws_arena arena; /* of their texts */
+	struct ws_bytes bytes, schema_name;
+};
+
+struct enum_value {
+	uint64_t id, value; /* value: its bits, without those of the sign beyond its size */
+};
+
+static uint64_t enum_bits(uint64_t value, uint64_t size)
+{
+	return size < 8 ? value & (((uint64_t)1 << 8 * size) - 1) : value;
+}
+
+enum ws_status ws_payloads_new(struct ws_payloads **out, const struct ws_trace_reader *r,
+                               struct ws_err *err)
+{
+	struct ws_payloads *p = *out = ws_xarray(1, sizeof(*p));
+	struct ws_idmap last_of = {0};
+
+	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_PAYLOAD_SCHEMA, &p->schema, err));
+	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_PAYLOAD_FIELD, &p->field, err));
+	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_PAYLOAD_ENUM, &p->enumeration, err));
+	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_PAYLOAD, &p->payload, err));
+	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_STRING, &p->strings, err));
+	WS_FAIL_IF(p->field.rows >= WS_NONE || p->enumeration.rows >= WS_NONE ||
+	                   p->payload.rows >= WS_NONE || p->strings.rows >= WS_NONE,
+	           err, NO_MEMORY, "the trace has more payloads than a query handles");
+	for (uint64_t i = 0; i < p->strings.rows; i++)
+		ws_idmap_put(&p->text_of, ws_value(&p->strings, WS_COL_string_id, i), (uint32_t)i);
+	for (uint64_t i = 0; i < p->schema.rows; i++)
+		ws_idmap_put(&p->schema_of, ws_value(&p->schema, WS_COL_payload_schema_id, i),
+		             (uint32_t)i);
+	for (uint64_t i = 0; i < p->payload.rows; i++)
+		ws_idmap_put(&p->payload_of, ws_value(&p->payload, WS_COL_payload_id, i),
+		             (uint32_t)i);
+	p->entry = ws_xarray(p->enumeration.rows + 1, sizeof(*p->entry));
+	for (uint32_t i = 0; i < p->enumeration.rows; i++) {
+		const struct enum_value key = {
+		        ws_value(&p->enumeration, WS_COL_payload_enum_id, i),
+		        enum_bits(ws_value(&p->enumeration, WS_COL_payload_enum_value, i),
+		                  ws_value(&p->enumeration, WS_COL_payload_enum_size_bytes, i))};
+
+		if (ws_idmap_get(&p->enum_of, key.id) == WS_NONE)
+			ws_idmap_put(&p->enum_of, key.id, i);
+		p->entry[ws_strtab_add(&p->entries, &key, sizeof(key)) - 1] = i;
+	}
+	p->next = ws_xarray(p->field.rows + 1, sizeof(*p->next));
+	for (uint32_t i = 0; i < p->field.rows; i++) {
+		const uint64_t schema = ws_value(&p->field, WS_COL_payload_field_schema, i);
+		const uint32_t last = ws_idmap_get(&last_of, schema);
+
+		p->next[i] = WS_NONE;
+		if (last == WS_NONE)
+			ws_idmap_put(&p->first_of, schema, i);
+		else
+			p->next[last] = i;
+		ws_idmap_put(&last_of, schema, i);
+	}
+	ws_idmap_free(&last_of);
+	return WS_OK;
+}
+
+void ws_payloads_free(struct ws_payloads *p)
+{
+	if (!p)
+		return;
+	ws_column_data_release(&p->schema);
+	ws_column_data_release(&p->field);
+	ws_column_data_release(&p->enumeration);
+	ws_column_data_release(&p->payload);
+	ws_column_data_release(&p->strings);
+	ws_idmap_free(&p->schema_of);
+	ws_idmap_free(&p->payload_of);
+	ws_idmap_free(&p->text_of);
+	ws_idmap_free(&p->enum_of);
+	ws_idmap_free(&p->first_of);
+	ws_strtab_free(&p->entries);
+	free(p->entry);
+	free(p->next);
+	ws_arena_free(&p->arena);
+	free(p);
+}
+
+struct ws_bytes ws_payloads_text(const struct ws_payloads *p, uint64_t string_id)
+{
+	const uint32_t row = ws_idmap_get(&p->text_of, string_id);
+
+	return row == WS_NONE ? (struct ws_bytes){"", 0}
+	                      : ws_blob(&p->strings, WS_COL_string_text, row);
+}
+
+/* The next value; NULL: there are too many, which the last value says. */
+static struct ws_payload_value *add_value(struct ws_payloads *p, const char *path)
+{
+	struct ws_payload_value *v = &p->value[p->n];
+
+	if (p->n > WS_PAYLOAD_MOST_VALUES)
+		return NULL;
+	*v = (struct ws_payload_value){.schema = p->schema_name, .field = ws_bytes_of(path)};
+	if (p->n++ < WS_PAYLOAD_MOST_VALUES)
+		return v;
+	v->field = (struct ws_bytes){"", 0};
+	v->problem = "further values of the payload are left out";
+	return NULL;
+}
+
+static void add_problem(struct ws_payloads *p, const char *path, const char *problem)
+{
+	struct ws_payload_value *v = add_value(p, path);
+
+	if (v)
+		v->problem = problem;
+}
+
+/* A half-precision or brain float as a double. */
+static double half_of(uint16_t bits, bool is_brain)
+{
+	const uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
+	float value;
+
+	if (is_brain) {
+		const uint32_t wide = (uint32_t)bits << 16;
+
+		memcpy(&value, &wide, sizeof(value));
+		return (double)value;
+	}
+	const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+	                    : exponent     ? ldexp(1024 + fraction, (int)exponent - 25)
+	                                   : ldexp(fraction, -24);
+
+	return bits >> 15 ? -size : size;
+}
+
+/* Bytes of a value of this type; 0: not a type with a size. */
+static uint64_t size_of_type(const struct ws_payloads *p, uint64_t type)
+{
+	static const uint8_t reals[53] = {
+	        [19] = 4, [20] = 8, [42] = 2, [43] = 4, [44] = 8, [50] = 2, [52] = 4};
+	const struct number_type *n = number_type(type);
+	const uint32_t schema = ws_idmap_get(&p->schema_of, type),
+	               of_enum = ws_idmap_get(&p->enum_of, type);
+
+	return n                          ? n->bytes
+	       : type < sizeof(reals)     ? reals[type]
+	       : type >= 75 && type <= 80 ? 8
+	       : of_enum != WS_NONE
+	               ? ws_value(&p->enumeration, WS_COL_payload_enum_size_bytes, of_enum)
+	       : schema != WS_NONE ? ws_value(&p->schema, WS_COL_payload_schema_size_bytes, schema)
+	                           : 0;
+}
+
+static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, const char *path,
+                       int depth);
+
+/* A value of this type at a place of the payload. */
+static void add_one(struct ws_payloads *p, uint64_t type, uint64_t at, const char *path, int depth)
+{
+	const uint32_t of_enum = ws_idmap_get(&p->enum_of, type);
+	const uint8_t *bytes = p->bytes.ptr;
+	const uint64_t left = at < p->bytes.len ? p->bytes.len - at : 0;
+	const uint64_t size = size_of_type(p, type);
+	const struct number_type *n = number_type(type);
+	struct ws_payload_value *v;
+	uint64_t bits = 0;
+
+	if (!n && of_enum != WS_NONE)
+		n = number_type(type_of_enum(size));
+	else if (!n && ws_idmap_get(&p->schema_of, type) != WS_NONE) {
+		add_fields(p, type, at, path, depth + 1);
+		return;
+	}
+	v = add_value(p, path);
+	if (!v)
+		return;
+	if (!size || (of_enum != WS_NONE && !n)) {
+		v->problem = "a type of unknown size";
+	} else if (left < size) {
+		v->problem = "the payload ends before it";
+	} else if (n) {
+		(void)number_bits(n, bytes + at, left, &bits);
+		v->number =
+		        n->is_signed || bits <= INT64_MAX ? WS_PAYLOAD_INT : WS_PAYLOAD_NO_NUMBER;
+		v->i = (int64_t)bits;
+		v->text = ws_bytes_of(
+		        n->is_signed ? ws_arena_format(&p->arena, "%" PRId64, (int64_t)bits)
+		                     : ws_arena_format(&p->arena, "%" PRIu64, bits));
+		if (of_enum != WS_NONE) {
+			const struct enum_value key = {type, bits};
+			const uint64_t entry = ws_strtab_find(&p->entries, &key, sizeof(key));
+
+			if (entry)
+				v->text = ws_payloads_text(p, ws_value(&p->enumeration,
+				                                       WS_COL_payload_enum_entry,
+				                                       p->entry[entry - 1]));
+			else
+				v->problem = "the enumeration has no such entry";
+		}
+	} else if (type >= 75) {
+		/* the offset of a text after the fields: docs/dev/trace-format.md */
+		memcpy(&bits, bytes + at, sizeof(bits));
+		if (bits >= p->bytes.len)
+			v->problem = "its text is outside of the payload";
+		else if (bits)
+			v->text =
+			        (struct ws_bytes){bytes + bits, strnlen((const char *)bytes + bits,
+			                                                p->bytes.len - bits)};
+	} else {
+		float single;
+
+		memcpy(&bits, bytes + at, size);
+		memcpy(&single, &bits, sizeof(single));
+		v->number = WS_PAYLOAD_REAL;
+		v->r = (double)single;
+		if (size == 2)
+			v->r = half_of((uint16_t)bits, type == 50);
+		else if (size == 8)
+			memcpy(&v->r, &bits, sizeof(v->r));
+		v->text = ws_bytes_of(ws_arena_format(&p->arena, "%.17g", v->r));
+	}
+}
+
+static void add_fields(struct ws_payloads *p, uint64_t schema, uint64_t at, const char *path,
+                       int depth)
+{
+	const struct ws_column_data *f = &p->field;
+	const uint32_t row = ws_idmap_get(&p->schema_of, schema);
+	const char *dot = *path ? "." : "";
+
+	if (depth > MOST_NESTED) {
+		add_problem(p, path, "schemas contain each other");
+		return;
+	}
+	if (ws_value(&p->schema, WS_COL_payload_schema_type, row) > 1) {
+		add_problem(p, path, "a union, or a layout that varies");
+		return;
+	}
+	for (uint32_t i = ws_idmap_get(&p->first_of, schema); i != WS_NONE; i = p->next[i]) {
+		const struct ws_bytes name =
+		        ws_payloads_text(p, ws_value(f, WS_COL_payload_field_name, i));
+		const uint64_t type = ws_value(f, WS_COL_payload_field_type, i);
+		const uint64_t flags = ws_value(f, WS_COL_payload_field_flags, i);
+		const uint64_t length = ws_value(f, WS_COL_payload_field_array_length, i);
+		const uint64_t offset = ws_value(f, WS_COL_payload_field_offset_bytes, i);
+		const uint64_t size = size_of_type(p, type);
+		const bool is_text = type == 75 || type == 76,
+		           is_array = (flags & FIELD_ARRAY) == FIELD_FIXED_SIZE;
+		const char *inner = ws_arena_format(&p->arena, "%s%s%.*s", path, dot,
+		                                    (int)(name.len < 4096 ? name.len : 4096),
+		                                    (const char *)name.ptr);
+		const uint64_t from = offset <= p->bytes.len ? at + offset : p->bytes.len;
+		const uint64_t left = from < p->bytes.len ? p->bytes.len - from : 0;
+
+		if (p->n > WS_PAYLOAD_MOST_VALUES)
+			return;
+		if (flags & FIELD_OUTSIDE) {
+			add_problem(p, inner, "it points to data that was not recorded");
+		} else if (flags & FIELD_ARRAY && !is_array) {
+			add_problem(p, inner, "an array of varying length");
+		} else if ((is_text && length) || (is_array && (type == 1 || type == 25))) {
+			/* characters in the payload itself */
+			struct ws_payload_value *v = add_value(p, inner);
+
+			if (v && left < length)
+				v->problem = "the payload ends before it";
+			else if (v)
+				v->text =
+				        (struct ws_bytes){(const char *)p->bytes.ptr + from,
+				                          strnlen((const char *)p->bytes.ptr + from,
+				                                  length)};
+		} else if (is_array) {
+			for (uint64_t k = 0; k < length && size && p->n <= WS_PAYLOAD_MOST_VALUES;
+			     k++) {
+				if (size > left || k * size > left - size) {
+					add_problem(p, inner, "the payload ends before it");
+					break;
+				}
+				add_one(p, type, from + k * size,
+				        ws_arena_format(&p->arena, "%s[%" PRIu64 "]", inner, k),
+				        depth);
+			}
+			if (!size)
+				add_problem(p, inner, "a type of unknown size");
+		} else {
+			add_one(p, type, from, inner, depth);
+		}
+	}
+}
+
+const struct ws_payload_value *ws_payloads_values(struct ws_payloads *p, uint64_t payload,
+                                                  size_t *n)
+{
+	const uint32_t row = ws_idmap_get(&p->payload_of, payload);
+	uint64_t type;
+
+	ws_arena_free(&p->arena);
+	p->n = 0;
+	p->schema_name = (struct ws_bytes){"", 0};
+	if (row == WS_NONE) {
+		add_problem(p, "", "the payload is missing in the trace");
+	} else {
+		type = ws_value(&p->payload, WS_COL_payload_schema, row);
+		p->bytes = ws_blob(&p->payload, WS_COL_payload_bytes, row);
+		const uint32_t schema = ws_idmap_get(&p->schema_of, type);
+
+		if (schema == WS_NONE && !size_of_type(p, type))
+			add_problem(p, "", "its schema is missing in the trace");
+		else if (schema == WS_NONE)
+			add_one(p, type, 0, "", 0);
+		else {
+			p->schema_name =
+			        ws_payloads_text(p, ws_value(&p->schema, WS_COL_payload_schema_name,
+			                                     schema));
+			add_fields(p, type, 0, "", 0);
+		}
+		if (!p->n)
+			add_problem(p, "", "its schema has no fields");
+	}
+	*n = p->n;
+	return p->value;
+}
+
+/* --- their events --- */
+
+struct events {
+	void (*fn)(void *ctx, const struct ws_payload_event *e);
+	void *ctx;
+	uint64_t row;
+	struct ws_strtab stack_of; /* thread and domain -> its open ranges */
+	struct open_ranges {
+		uint64_t *name;
+		size_t n, capacity;
+	} * stacks;
+	size_t nstacks, stacks_capacity;
+	struct ws_map name_of; /* id of a start -> its name */
+};
+
+static void on_nvtx(void *ctx, const void *row)
+{
+	const struct ws_row_nvtx *r = row;
+	struct events *s = ctx;
+	struct ws_payload_event e = {.time_ns = r->time_ns,
+	                             .row = s->row++,
+	                             .thread = r->thread,
+	                             .type = r->type,
+	                             .domain = r->domain,
+	                             .payload = r->payload,
+	                             .name = r->name};
+
+	if (r->type == WS_NVTX_PUSH || r->type == WS_NVTX_POP) {
+		const uint64_t key[2] = {r->thread, r->domain};
+		const size_t at = ws_strtab_add(&s->stack_of, key, sizeof(key)) - 1;
+
+		if (at == s->nstacks) {
+			WS_GROW(s->stacks, s->nstacks + 1, s->stacks_capacity);
+			s->stacks[s->nstacks++] = (struct open_ranges){0};
+		}
+		struct open_ranges *o = &s->stacks[at];
+
+		if (r->type == WS_NVTX_PUSH) {
+			WS_GROW(o->name, o->n + 1, o->capacity);
+			o->name[o->n++] = r->name;
+		} else if (o->n) {
+			e.name = o->name[--o->n];
+		}
+	} else if (r->type == WS_NVTX_START) {
+		ws_map_put(&s->name_of, r->range, r->name);
+	} else if (r->type == WS_NVTX_END) {
+		const uint64_t *name = ws_map_get(&s->name_of, r->range);
+
+		e.name = name ? *name : 0;
+	}
+	if (r->payload)
+		s->fn(s->ctx, &e);
+}
+
+enum ws_status ws_payloads_each_event(const struct ws_trace_reader *r,
+                                      void (*fn)(void *ctx, const struct ws_payload_event *e),
+                                      void *ctx, struct ws_err *err)
+{
+	struct events s = {.fn = fn, .ctx = ctx};
+	const enum ws_status status = ws_records_each(r, WS_KIND_NVTX, on_nvtx, &s, err);
+
+	for (size_t i = 0; i < s.nstacks; i++)
+		free(s.stacks[i].name);
+	free(s.stacks);
+	ws_strtab_free(&s.stack_of);
+	ws_map_free(&s.name_of);
+	return status;
 }

@@ -4,6 +4,7 @@
 #include "formats/base/memory.h"
 #include "formats/base/sort.h"
 #include "report/base/names.h"
+#include "report/model/payloads.def"
 #include "report/pass/private.h"
 
 /* --- the ranges that are open -------------------------------------------------------------- */
@@ -22,7 +23,7 @@ static void live_add_threads(struct ws_live_ranges *l, uint32_t thread)
 /* Key of a context. */
 struct context_key {
 	uint32_t parent; /* number of the parent, 0: none */
-	uint32_t type, thread, domain, name, payload;
+	uint32_t type, thread, domain, name, payload, collective;
 };
 
 /* The context of a range that begins. parent: the context around it, or NULL. */
@@ -30,8 +31,13 @@ static struct ws_range_context *find_context(struct ws_live_ranges *l,
                                              struct ws_range_context *parent,
                                              const struct ws_event_descriptor *e, int64_t time_ns)
 {
-	const struct context_key key = {
-	        parent ? parent->number : 0, e->type, e->thread, e->domain, e->name, e->payload};
+	const struct context_key key = {parent ? parent->number : 0,
+	                                e->type,
+	                                e->thread,
+	                                e->domain,
+	                                e->name,
+	                                e->payload,
+	                                e->collective};
 	const uint64_t known = ws_strtab_find(&l->context_of, &key, sizeof(key));
 	struct ws_path path = {.parent = parent ? parent->path : WS_NONE,
 	                       .name = e->name,
@@ -54,6 +60,9 @@ static struct ws_range_context *find_context(struct ws_live_ranges *l,
 	        .process = e->process,
 	        .name = e->name,
 	        .payload = e->payload,
+	        .collective = e->collective ? e->collective - 1
+	                      : parent      ? parent->collective
+	                                    : WS_NONE,
 	        .style = e->type == WS_NVTX_START ? WS_RANGE_START_END : 0,
 	};
 	path.depth = context->depth;
@@ -848,6 +857,45 @@ const struct ws_live_events *ws_pass_live_events(void)
 
 /* --- in order of time -------------------------------------------------------------------- */
 
+/*
+ * A library launches the kernels of grouped calls when the group ends, so the range of that end
+ * calls the collective of the group. Several calls of one name and communicator are one collective
+ * of unknown size, others are none.
+ */
+static void pass_follow_group(struct ws_pass *p, struct ws_pass_row *row)
+{
+	static const struct {
+		const char *domain, *begin, *end;
+	} groups[] = {WS_PAYLOAD_GROUPS(WS_LIST_ROW)};
+	struct ws_event_descriptor *e = &row->description;
+	struct ws_call_group *g;
+
+	if (e->thread >= p->ngroups) {
+		WS_GROW(p->groups, (size_t)e->thread + 1, p->groups_capacity);
+		memset(p->groups + p->ngroups, 0,
+		       (e->thread + 1 - p->ngroups) * sizeof(*p->groups));
+		p->ngroups = (size_t)e->thread + 1;
+	}
+	g = &p->groups[e->thread];
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		if (!ws_name_is(p->m->texts[e->domain], groups[i].domain))
+			continue;
+		if (ws_name_is(p->m->texts[e->name], groups[i].begin)) {
+			g->calls = g->depth++ ? g->calls : 0;
+		} else if (ws_name_is(p->m->texts[e->name], groups[i].end)) {
+			if (g->depth && !--g->depth && g->calls)
+				e->collective = g->collective + 1;
+		} else if (e->collective && g->depth) {
+			const uint32_t own = e->collective - 1;
+
+			g->collective = !g->calls++ ? own
+			                : g->collective == WS_NONE
+			                        ? WS_NONE
+			                        : ws_collective_merged(p->m, g->collective, own);
+		}
+	}
+}
+
 /* Joins in order of time. At equal times events precede calls, because a call that ends together
  * with a range lies in it. */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
@@ -859,7 +907,7 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 		pass_take_framework(p, until_ns, rows);
 	ws_pass_rows_sort(rows);
 	for (; rows->first < rows->n; rows->first++) {
-		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
+		struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
 
 		if (row->time_ns >= until_ns)
 			return WS_OK;
@@ -897,6 +945,8 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 
 			p->m->cpu_ops.range[row->id] = ws_pass_range_number(p, range);
 		} else {
+			if (p->m->ops.nmessages && row->description.type == WS_NVTX_PUSH)
+				pass_follow_group(p, row);
 			WS_FORWARD(live_event(&p->live, &live_events, row, err));
 			if (row->description.type != WS_NVTX_START || !a->first ||
 			    row->id & WS_RANGE_OF_THREAD)

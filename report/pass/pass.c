@@ -283,6 +283,7 @@ static void release(struct ws_pass *p)
 	ws_arena_free(&p->ends_arena);
 	free(p->steps);
 	free(p->process_ranges);
+	free(p->groups);
 	free(p->iteration_marks);
 	free(p->marks);
 }

@@ -31,6 +31,7 @@ struct ws_range_context {
 	uint32_t thread, process, name;
 	uint32_t payload; /* row, WS_NONE */
 	uint32_t op; /* payload of the innermost operation at or around such a range; WS_NONE */
+	uint32_t collective; /* the model's, that the innermost such range calls; WS_NONE */
 	uint32_t class, direction, dtype; /* of that operation, as texts; 0 = unknown */
 	uint8_t style, phase;
 	uint8_t marks;           /* WS_IN_… */

@@ -59,6 +59,7 @@ struct ws_event_descriptor {
 	uint32_t thread, process;
 	uint32_t domain, name; /* texts */
 	uint32_t payload;      /* row, WS_NONE */
+	uint32_t collective;   /* of its payload or its group: the model's number + 1; 0: none */
 	uint32_t failed;       /* of a call */
 	uint32_t source;       /* text: the line that calls a module; 0 = not recorded */
 };
@@ -267,6 +268,12 @@ struct ws_pass {
 		uint32_t thread, process;
 	} * process_ranges;
 	size_t nprocess_ranges, process_ranges_capacity;
+	/* by thread: the open group of calls whose kernels the end of the group launches */
+	struct ws_call_group {
+		uint32_t depth, calls;
+		uint32_t collective; /* of the calls; WS_NONE: they differ */
+	} * groups;
+	size_t ngroups, groups_capacity;
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 };
 

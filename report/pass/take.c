@@ -345,6 +345,8 @@ static void describe(struct ws_pass *p, const struct ws_block_rows *b, uint32_t 
 		s.name = ws_model_text(p->m, value_of(b, WS_COL_thread_event_name, i));
 		s.payload = payload ? ws_idmap_get(&p->l.payload_of, payload) : WS_NONE;
 	}
+	if (s.type == WS_NVTX_PUSH || s.type == WS_NVTX_START)
+		s.collective = ws_collective_begun(p->m, s.payload, s.name) + 1;
 	row->recorded = s.name;
 	if (s.type < WS_NVTX_MARK)
 		s.name = p->m->steady_of[s.name];

@@ -51,6 +51,9 @@ struct ws_rank_call {
 	uint32_t ordinal;         /* among those of its key and slot, by start */
 	uint32_t step;            /* index among the steps of its rank */
 	int64_t start_ns, end_ns; /* since 1970 by the rank's clock */
+	/* when its host called for it, and since when its devices were idle then (the same: they
+	 * were not); INT64_MIN: not recorded, always */
+	int64_t launch_ns, idle_since_ns;
 	double waiting_ns;        /* time waiting for the last rank, after aligning clocks */
 	struct ws_call_kind kind;
 	uint32_t kind_number; /* equal for calls of one name, group, ranks, dtype and size */
@@ -116,6 +119,13 @@ struct ws_meeting {
 	double skew_ns;                 /* between first and last arrival */
 	double residual_ns;             /* difference of the ends by aligned clocks */
 	double transfer_ns;             /* time of the rank that waited least */
+	/* part of the skew before the host of the last rank called for it, while its devices were
+	 * idle; NaN = unknown */
+	double host_ns;
+	/* the shortest transfer of calls of its kind with nearly no skew, like this one if
+	 * has_no_skew; NaN = there is none, or no size was recorded */
+	double baseline_ns;
+	bool has_no_skew;
 };
 
 struct ws_ranks {
@@ -135,6 +145,10 @@ struct ws_ranks {
 	uint64_t unmatched; /* calls that could not be matched with certainty */
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */
+	/* over judged calls: of those with a sure last rank whose launch is known; and of those
+	 * with a baseline */
+	double skew_ns, host_ns, excess_ns, of_baseline_ns;
+	size_t nlaunched, nbaselines;
 	/* from here on: by ws_ranks_make */
 	double all_ns;               /* time of all calls, */
 	double calls_ns, judged_ns;  /* in common steps; of judged calls */
@@ -161,6 +175,7 @@ struct reader {
 	struct ws_selection sel;
 	const struct ws_windows *windows;
 	struct ws_spans busy, compute, comm;
+	struct ws_spans worked; /* device work of any kind */
 };
 
 /* --- recognising collectives ---------------------------------------------------------------- */
@@ -246,9 +261,12 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 	        .step = WS_NONE,
 	        .start_ns = c->rank->base_ns + k->start_ns,
 	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
+	        .launch_ns = INT64_MIN,
+	        .idle_since_ns = INT64_MIN,
 	        .has_sequence = known && known->sequence >= 0,
 	        .kind.bytes = NAN,
 	};
+	const struct ws_joined_call *launch = ws_joined_rows_call(c->rows, k->call);
 
 	c->rank->comm_kernels++;
 	/* the step of the kernel, else the step during which it began */
@@ -263,13 +281,28 @@ static void add_collective_call(struct reader *c, const struct ws_joined_kernel 
 		c->rank->noutside++;
 		return;
 	}
+	if (launch) {
+		const struct ws_span *span = c->worked.span;
+		size_t before;
+
+		WS_COUNT_FIRST(before, c->worked.n, span[before].start_ns <= launch->start_ns);
+		call.launch_ns = c->rank->base_ns + launch->start_ns;
+		if (before)
+			call.idle_since_ns =
+			        c->rank->base_ns + (span[before - 1].end_ns < launch->start_ns
+			                                    ? span[before - 1].end_ns
+			                                    : launch->start_ns);
+	}
 	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
 	if (known) {
 		call.kind.op = op_of(m->texts[known->name]);
 		call.kind.group_size = known->group_size;
-		call.kind.bytes = element_bytes(m->texts[known->dtype]) *
-		                  (double)(call.kind.op == WS_OP_ALL_GATHER ? known->out_elements
-		                                                            : known->in_elements);
+		call.kind.bytes = known->bytes >= 0
+		                          ? (double)known->bytes
+		                          : element_bytes(m->texts[known->dtype]) *
+		                                    (double)(call.kind.op == WS_OP_ALL_GATHER
+		                                                     ? known->out_elements
+		                                                     : known->in_elements);
 		call.kind.name = ws_texts_add(&r->texts, m->texts[known->name]);
 		call.kind.group = ws_texts_add(&r->texts, m->texts[known->group]);
 		call.kind.ranks = ws_texts_add(&r->texts, m->texts[known->ranks]);
@@ -330,11 +363,14 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 		if (!k->kind->timed)
 			continue;
 		ws_spans_cover(&c.busy, start, end);
+		ws_spans_cover(&c.worked, start, end);
 		ws_spans_cover(k->kind->class == WS_TEXT_COMM ? &c.comm : &c.compute, start, end);
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 
+		if (!w->no_time)
+			ws_spans_add(&c.worked, w->start_ns, w->start_ns + w->dur_ns);
 		/* the kernels of a graph traced as a whole are unknown; its time counts as
 		 * computing */
 		if (w->kind != WS_WORK_GRAPH || w->no_time)
@@ -343,6 +379,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 		ws_spans_add(&c.compute, w->start_ns, w->start_ns + w->dur_ns);
 	}
 	ws_spans_merge(&c.busy);
+	ws_spans_merge(&c.worked);
 	ws_spans_merge(&c.compute);
 	ws_spans_merge(&c.comm);
 	WS_NEW(&c.r->arena, rank->steps, rank->nsteps);
@@ -397,6 +434,7 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
 	}
 	ws_selection_release(&c.sel);
 	ws_spans_release(&c.busy);
+	ws_spans_release(&c.worked);
 	ws_spans_release(&c.compute);
 	ws_spans_release(&c.comm);
 }
@@ -582,7 +620,9 @@ static void match_calls(struct ws_ranks *r)
 			                            .last_rank = WS_NONE,
 			                            .skew_ns = NAN,
 			                            .residual_ns = NAN,
-			                            .transfer_ns = NAN};
+			                            .transfer_ns = NAN,
+			                            .host_ns = NAN,
+			                            .baseline_ns = NAN};
 		}
 	}
 }
@@ -642,6 +682,9 @@ static void find_deviations(struct aligner *a, size_t *filled)
 	}
 }
 
+/* A skew up to this part of the transfer does not matter for a baseline. */
+#define NO_SKEW 0.1
+
 /* All ranks of a meeting wait for the last one to arrive. It is determined only if the skew exceeds
  * the uncertainty of the clocks. */
 static void judge_meeting(struct aligner *a, size_t at)
@@ -677,7 +720,23 @@ static void judge_meeting(struct aligner *a, size_t at)
 		meeting->first_rank = call[first_call].rank;
 		meeting->last_rank = call[last_call].rank;
 		r->ranks[call[last_call].rank].last++;
+		if (call[last_call].launch_ns != INT64_MIN) {
+			const struct ws_rank_call *late = &call[last_call];
+			const double offset_ns = r->ranks[late->rank].offset_ns;
+			const double launch = (double)(late->launch_ns - a->epoch_ns) - offset_ns;
+			double since = first;
+
+			if (late->idle_since_ns != INT64_MIN)
+				since = fmax(since, (double)(late->idle_since_ns - a->epoch_ns) -
+				                            offset_ns);
+			meeting->host_ns = fmin(fmax(launch - since, 0), meeting->skew_ns);
+			r->nlaunched++;
+			r->skew_ns += meeting->skew_ns;
+			r->host_ns += meeting->host_ns;
+		}
 	}
+	meeting->has_no_skew =
+	        meeting->last_rank == WS_NONE || meeting->skew_ns <= shortest * NO_SKEW;
 	for (uint32_t k = 0; k < meeting->n; k++) {
 		double dur = (double)(call[k].end_ns - call[k].start_ns);
 		double waited = call[k].waiting_ns = fmin(last - (end_of(a, &call[k]) - dur), dur);
@@ -772,6 +831,13 @@ static void align_clocks(struct ws_ranks *r)
 
 /* --- data for tables and sentences --------------------------------------------------------- */
 
+/* Time of the transfer that neither its size nor skew explains; NaN = no baseline. */
+static double excess_of(const struct ws_meeting *meeting)
+{
+	return isnan(meeting->baseline_ns) ? NAN
+	                                   : fmax(meeting->transfer_ns - meeting->baseline_ns, 0);
+}
+
 static void summarise(struct ws_ranks *r)
 {
 	double *values = ws_xarray(r->n + 1, sizeof(*values)), most_ns = 0;
@@ -819,6 +885,31 @@ static void summarise(struct ws_ranks *r)
 		call->kind_number = (uint32_t)ws_strtab_add(&kinds, &kind, sizeof(kind));
 		call->meeting = WS_NONE;
 	}
+	/* The zero-skew baseline of a kind: the shortest transfer of its calls with nearly no skew.
+	 */
+	double *baseline = ws_xarray(kinds.used + 2, sizeof(*baseline));
+
+	for (size_t i = 0; i < r->nmeetings; i++) {
+		const struct ws_meeting *meeting = &r->meetings[i];
+		double *of = &baseline[r->calls[meeting->first].kind_number];
+
+		if (meeting->is_judged && meeting->has_no_skew &&
+		    (!(*of > 0) || meeting->transfer_ns < *of))
+			*of = meeting->transfer_ns;
+	}
+	for (size_t i = 0; i < r->nmeetings; i++) {
+		struct ws_meeting *meeting = &r->meetings[i];
+		const struct ws_rank_call *call = &r->calls[meeting->first];
+
+		if (!meeting->is_judged || isnan(call->kind.bytes) ||
+		    !(baseline[call->kind_number] > 0))
+			continue;
+		meeting->baseline_ns = baseline[call->kind_number];
+		r->nbaselines++;
+		r->of_baseline_ns += meeting->transfer_ns;
+		r->excess_ns += excess_of(meeting);
+	}
+	free(baseline);
 	ws_strtab_free(&kinds);
 	for (uint32_t i = 0; i < r->nmeetings; i++)
 		for (uint32_t k = 0; k < r->meetings[i].n; k++)
@@ -1010,7 +1101,12 @@ static void put_rank_number(struct ws_put *out, const struct ws_ranks *r, uint32
 	X(last_rank, if (met && call == first) put_rank_number(out, r, meeting->last_rank))   \
 	X(skew_ns, if (met && call == first) ws_put_real(out, meeting->skew_ns))              \
 	X(transfer_ns, if (met && call == first) ws_put_real(out, meeting->transfer_ns))      \
-	X(residual_ns, if (met && call == first) ws_put_real(out, meeting->residual_ns))
+	X(residual_ns, if (met && call == first) ws_put_real(out, meeting->residual_ns))      \
+	X(host_ns, if (met && call == first) ws_put_real(out, meeting->host_ns))              \
+	X(baseline_ns, if (met && call == first) ws_put_real(out, meeting->baseline_ns))      \
+	X(excess_ns, if (met && call == first) ws_put_real(out, excess_of(meeting)))          \
+	X(has_no_skew, if (met && call == first && !isnan(meeting->baseline_ns))              \
+	                       ws_put_int(out, meeting->has_no_skew))
 
 static void put_collective(void *ctx, size_t row, int column, struct ws_put *out)
 {
@@ -1257,6 +1353,24 @@ static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 			                       ws_say_time_in(waiting_ns, time),
 			                       ws_stat_percent(waiting_ns, step_ns)),
 			          waiting_ns, step_ns);
+		if (r->nlaunched)
+			set_share(ws_table_add(t, "host dispatch",
+			                       "%.3g %% of the skew of %zu calls passed while the "
+			                       "GPU of the last rank was idle and its host had not "
+			                       "called for the collective; the rest is device work "
+			                       "before it",
+			                       ws_stat_percent(r->host_ns, r->skew_ns),
+			                       r->nlaunched),
+			          r->host_ns, r->skew_ns);
+		if (r->nbaselines)
+			set_share(
+			        ws_table_add(t, "excess transfer",
+			                     "%zu transfers take %.3g %% more than the shortest of "
+			                     "their size without skew",
+			                     r->nbaselines,
+			                     ws_stat_percent(r->excess_ns,
+			                                     r->of_baseline_ns - r->excess_ns)),
+			        r->excess_ns, r->of_baseline_ns);
 	}
 	if (*r->alarm) /* the unrecorded communication is not 0 */
 		ws_table_add(t, "exposed communication",
@@ -1671,6 +1785,11 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, str
 		ws_arena_free(&temp);
 	} else if (t->def == &ws_def_collectives && !t->nrows)
 		ws_table_set_not_recorded(t, "no communication kernel was recorded");
+	else if (t->def == &ws_def_collectives && r->nbaselines < r->njudged_meetings)
+		ws_table_note(t,
+		              "%zu of %zu judged calls have no baseline: their size was not "
+		              "recorded, or every call of their size has skew.",
+		              r->njudged_meetings - r->nbaselines, r->njudged_meetings);
 	else if (t->def == &ws_def_collective_calls && !t->nrows)
 		ws_table_set_not_recorded(t, "no collective was found on two ranks or more");
 	return WS_OK;

@@ -155,6 +155,7 @@ struct ws_user_tables {
 	struct ws_user_table *table;
 	size_t n;
 	struct ws_user_records *records; /* by kind */
+	struct ws_user_payloads *payloads;
 	struct ws_records strings;
 	struct ws_arena arena;
 	enum ws_status status; /* result of making the relations that queries read */

@@ -6,6 +6,7 @@
 
 #include "formats/base/bytes.h"
 #include "formats/base/memory.h"
+#include "report/model/payload.h"
 #include "report/tables/tables.h"
 
 /* --- tables as relations ---------------------------------------------------------------------- */
@@ -135,6 +136,83 @@ static bool describe_records(struct ws_user_records *u, unsigned kind, struct ws
 	return true;
 }
 
+/* --- values of payloads as a relation -----------------------------------------------------------
+ */
+
+/* One row per value. Only the values of the last payload are in memory. */
+struct ws_user_payloads {
+	struct ws_user_tables *all;
+	struct ws_payloads *decoder; /* NULL until the first query needs them */
+	struct ws_spill events;      /* struct event */
+	size_t nevents, nrows;
+	struct event {
+		struct ws_payload_event e;
+		size_t first, n; /* rows of its values; n 0: none yet */
+	} event;                 /* that of `values` */
+	const struct ws_payload_value *values;
+};
+
+static void on_payload(void *ctx, const struct ws_payload_event *e)
+{
+	struct ws_user_payloads *u = ctx;
+	struct event event = {*e, u->nrows, 0};
+
+	(void)ws_payloads_values(u->decoder, e->payload, &event.n);
+	ws_spill_put(&u->events, sizeof(event), u->nevents++, &event);
+	u->nrows += event.n;
+}
+
+static size_t count_values(void *ctx)
+{
+	struct ws_user_payloads *u = ctx;
+	struct ws_user_tables *all = u->all;
+
+	if (!u->decoder && all->status == WS_OK) {
+		ws_spill_open(&u->events,
+		              ws_trace_reader_count(all->r, WS_KIND_NVTX) * sizeof(struct event));
+		all->status = ws_payloads_new(&u->decoder, all->r, &all->err);
+		WS_THEN(all->status, ws_payloads_each_event(all->r, on_payload, u, &all->err));
+	}
+	return all->status == WS_OK ? u->nrows : 0;
+}
+
+#define PAYLOAD_VALUE(X)                                                           \
+	X(event, ws_put_count(out, event->e.row))                                  \
+	X(time_ns, ws_put_int(out, event->e.time_ns))                              \
+	X(thread, ws_put_count(out, event->e.thread))                              \
+	X(type, ws_put_text(out, ws_enum_name(types, event->e.type)))              \
+	X(domain, ws_put_text(out, ws_payloads_text(u->decoder, event->e.domain))) \
+	X(name, ws_put_text(out, ws_payloads_text(u->decoder, event->e.name)))     \
+	X(schema, ws_put_text(out, v->schema))                                     \
+	X(field, ws_put_copy(out, v->field.ptr, v->field.len))                     \
+	X(value, if (v->text.len) ws_put_copy(out, v->text.ptr, v->text.len))      \
+	X(number, if (v->number == WS_PAYLOAD_INT) ws_put_int(out, v->i);          \
+	  else if (v->number) ws_put_real(out, v->r))                              \
+	X(problem, ws_put_str(out, v->problem))
+
+static void put_value(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	struct ws_user_payloads *u = ctx;
+	const struct event *event = &u->event;
+	const char *types = ws_schema_kind(WS_KIND_NVTX)->columns[WS_COL_nvtx_type].unit;
+
+	if (row - event->first >= event->n) {
+		size_t at;
+
+		WS_COUNT_FIRST(at, u->nevents,
+		               ((struct event *)ws_spill_row(&u->events, sizeof(*event), at))
+		                               ->first <= row);
+		u->event = *(struct event *)ws_spill_row(&u->events, sizeof(*event), at - 1);
+		u->values = ws_payloads_values(u->decoder, event->e.payload, &u->event.n);
+	}
+	const struct ws_payload_value *v = &u->values[row - event->first];
+	WS_PUT_COLUMN(column, PAYLOAD_VALUE);
+}
+
+static const struct ws_relation payload_value = {"payload_value", PAYLOAD_VALUE(WS_COLUMN_NAME),
+                                                 count_values, put_value};
+#define PAYLOAD_VALUE_IS "a value in the payload of an NVTX event, or why there is none"
+
 /* --- both --------------------------------------------------------------------------------------
  */
 
@@ -168,6 +246,9 @@ void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
 		if (describe_records(u, kind, &all->arena))
 			ws_query_add(q, &u->rel, u);
 	}
+	WS_NEW(&all->arena, all->payloads, 1);
+	all->payloads->all = all;
+	ws_query_add(q, &payload_value, all->payloads);
 }
 
 /* The parts of the report that the queries have read. */
@@ -196,6 +277,10 @@ void ws_user_tables_release(struct ws_user_tables *all)
 		ws_table_free(all->table[i].t);
 	for (size_t kind = 0; all->records && kind < WS_KIND_END; kind++)
 		ws_records_free(&all->records[kind].rows);
+	if (all->payloads) {
+		ws_payloads_free(all->payloads->decoder);
+		ws_spill_close(&all->payloads->events);
+	}
 	ws_records_free(&all->strings);
 	ws_arena_free(&all->arena);
 }
@@ -505,6 +590,7 @@ struct ws_report *ws_report_relations(const char *trace)
 		if (describe_records(&u, kind, &arena))
 			list_relation(t, &u.rel, u.def->meaning);
 	}
+	list_relation(t, &payload_value, PAYLOAD_VALUE_IS);
 	ws_arena_free(&arena);
 	return report;
 }

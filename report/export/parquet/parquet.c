@@ -17,6 +17,7 @@
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/parquet.h"
 #include "report/model/load.h"
+#include "report/model/payload.h"
 #include "formats/base/sort.h"
 #include "report/records/records.h"
 
@@ -304,6 +305,10 @@ struct ws_parquet_export {
 	struct ws_joined_rows *rows;
 	struct ws_parquet_folder folder;
 	struct ws_parquet_paths paths;
+	/* while payload_value is written */
+	struct ws_payloads *payloads;
+	struct ws_records threads;
+	struct ws_parquet_table *to;
 };
 
 /* The same for a table whose columns are in parquet.def. */
@@ -857,6 +862,38 @@ static enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joine
 	return status;
 }
 
+/* --- values of payloads ----------------------------------------------------------------------- */
+
+static void put_payload(void *ctx, const struct ws_payload_event *e)
+{
+	const struct ws_parquet_export *x = ctx;
+	const struct ws_row_thread *thread = ws_records_find(&x->threads, e->thread);
+	const struct ws_bytes type =
+	        ws_enum_name(ws_schema_kind(WS_KIND_NVTX)->columns[WS_COL_nvtx_type].unit, e->type);
+	struct ws_parquet_writer *w = x->to->w;
+	size_t n;
+	const struct ws_payload_value *values = ws_payloads_values(x->payloads, e->payload, &n);
+
+	for (const struct ws_payload_value *v = values; v < values + n; v++) {
+		WS_PARQUET_PAYLOAD_FIELDS(WS_PARQUET_PUT)
+		ws_parquet_table_end_row(x->to);
+	}
+}
+
+static enum ws_status put_payloads(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
+{
+	struct ws_parquet_export *x = ctx;
+	enum ws_status status = ws_payloads_new(&x->payloads, x->r, err);
+
+	x->to = t;
+	WS_THEN(status,
+	        ws_records_load_by(&x->threads, x->r, WS_KIND_THREAD, WS_COL_thread_id, err));
+	WS_THEN(status, ws_payloads_each_event(x->r, put_payload, x, err));
+	ws_records_free(&x->threads);
+	ws_payloads_free(x->payloads);
+	return status;
+}
+
 /* --- the export ------------------------------------------------------------------------------ */
 
 static enum ws_status export_rows(const struct ws_trace_reader *r, struct ws_model *m,
@@ -879,6 +916,8 @@ static enum ws_status export_rows(const struct ws_trace_reader *r, struct ws_mod
 	                                       put_ranges, &x, err));
 	WS_THEN(status, WS_PARQUET_TABLE_WRITE(&x.folder, "facts", WS_PARQUET_FACT_FIELDS,
 	                                       put_facts, &x, err));
+	WS_THEN(status, WS_PARQUET_TABLE_WRITE(&x.folder, "payload_value",
+	                                       WS_PARQUET_PAYLOAD_FIELDS, put_payloads, &x, err));
 	WS_THEN(status, export_kinds(&x, err));
 	WS_THEN(status, ws_outfolder_commit(&x.folder.out, err));
 	ws_outfolder_abandon(&x.folder.out);

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-JOINED = ("kernels", "nvtx", "facts", "rollup", "rollup_histogram")
+JOINED = ("kernels", "nvtx", "payload_value", "facts", "rollup", "rollup_histogram")
 warpsheet, parquet_rows, root, *traces = sys.argv[1:]
 wrong = []
 

@@ -234,6 +234,17 @@ def check_rows(part, trace):
         raise Wrong(f"{part.what} {part.rest} has{as_csv([columns, *rows])}")
 
 
+def check_query(part, trace):
+    """`query SELECT …`: all rows of the query about the first trace."""
+    made = trace.program.run("query", trace.path, part.rest, "--format", "json", "--scope", "all")
+    if made.returncode:
+        raise Wrong(made.stderr.strip())
+    columns, *expected = csv.reader(part.lines)
+    rows, _ = cut(json.loads(made.stdout), columns)
+    if len(rows) != len(expected) or not all(len(want) == len(row) and all(map(is_same, want, row)) for want, row in zip(expected, rows)):
+        raise Wrong(f"query {part.rest} has{as_csv([columns, *rows])}")
+
+
 def check_notes(part, trace):
     """Each line is a part of the title or a note, or with `!` in front of none."""
     table = trace.table(part.rest)
@@ -391,7 +402,7 @@ def check_damaged(part, trace):
             raise Wrong("\n  ".join([changes + ": check says", *said, "and not", *wanted]))
 
 
-CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
+CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "query": check_query, "notes": check_notes,
           "kept": check_kept, "advice": check_advice, "refused": check_refusal, "command": check_command, "failed": check_failed,
           "pairs": check_pairs,
           "screen": check_screen, "page": check_page, "damaged": check_damaged}
@@ -427,7 +438,7 @@ def make_traces(program, folder, path):
 
 
 # a paragraph of so many lines at least says something
-LEAST = {"rows": 2, "lacks": 2, "totals": 2, "table": 1, "refused": 0, "sql": 0, "events": 0, "top": 0, "command": None, "failed": None, "pairs": None}
+LEAST = {"query": 1, "rows": 2, "lacks": 2, "totals": 2, "table": 1, "refused": 0, "sql": 0, "events": 0, "top": 0, "command": None, "failed": None, "pairs": None}
 
 
 def says(part):

@@ -156,7 +156,11 @@ static void set_column(struct scenario *s, const struct ws_column_def *c, void *
 	int64_t n = 0;
 
 	switch (c->type) {
-	case WS_TYPE_BLOB:
+	case WS_TYPE_BLOB: /* 0x0c00… are bytes that a text cannot hold */
+		for (bytes.len = strncmp(value, "0x", 2) ? bytes.len : 0;
+		     !bytes.len && value[2 + 2 * n]; n++)
+			((char *)(uintptr_t)value)[n] = byte_of(s, value + 2 + 2 * n);
+		bytes.len = n ? (size_t)n : bytes.len;
 		memcpy(at, &bytes, sizeof(bytes));
 		return;
 	case WS_TYPE_STR:
