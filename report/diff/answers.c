@@ -209,9 +209,12 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 	 * time, NULL. */
 	const char *grade = row ? copy(a, &row[WS_TC_diff_verdict_grade]) : "";
 	const double *ns = a->d->replayed_ns;
-	char share[WS_DIFF_SHARE];
+	char buffer[WS_DIFF_SHARE];
+	/* the page keeps the address */
+	const char *share =
+	        ws_arena_format(a->texts, "%s",
+	                        ws_diff_replayed_share(a->d, &a->d->result->overall, buffer));
 
-	ws_diff_replayed_share(a->d, &a->d->result->overall, share);
 	if (!*share || (!strstr(grade, "FASTER") && !strstr(grade, "SLOWER")))
 		return;
 	if (ws_diff_replay_is_unsure(a->d, &a->d->result->overall))
@@ -219,7 +222,7 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 	else
 		ws_page_say(a->out, "",
 		            "Kernel times alone: ", ws_say_times(a->texts, ns[0], "→", ns[1]), ", ",
-		            ws_arena_format(a->texts, "%s", share), ".", NULL);
+		            share, ".", NULL);
 }
 
 /* --- from A to B ---------------------------------------------------------------------------- */

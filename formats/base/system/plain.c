@@ -191,10 +191,8 @@ int ws_processors(void)
 {
 #ifdef _WIN32
 	return (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
-#elif defined(_SC_NPROCESSORS_ONLN)
-	return (int)sysconf(_SC_NPROCESSORS_ONLN);
 #else
-	return 1;
+	return 1; /* threads would share the stretches of plain_memory.c, which has no lock */
 #endif
 }
 
