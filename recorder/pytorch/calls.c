@@ -569,10 +569,9 @@ static void end(const void *fn)
 #define WS_EXPORT __attribute__((visibility("default")))
 WS_EXPORT void warpsheet_module_begin(const char *name);
 WS_EXPORT void warpsheet_module_end(void);
-/* Called before and after a root module, with hashes of its inputs and of the modules that it
- * called. */
+/* Called before and after a root module, with a hash of its inputs. */
 WS_EXPORT void warpsheet_root_begin(const char *name, uint64_t inputs);
-WS_EXPORT void warpsheet_root_end(uint64_t called);
+WS_EXPORT void warpsheet_root_end(void);
 /* Called in an optimizer's step with the name of the instance. */
 WS_EXPORT void warpsheet_optimizer(const char *name);
 
@@ -601,9 +600,9 @@ void warpsheet_root_begin(const char *name, uint64_t inputs)
 	ws_period_take(ws_period_text(name) + inputs, WS_PERIOD_CALLS);
 }
 
-void warpsheet_root_end(uint64_t called)
+void warpsheet_root_end(void)
 {
-	ws_period_take(called, WS_PERIOD_PASSES);
+	ws_period_take(0, WS_PERIOD_PASSES);
 }
 
 void warpsheet_module_end(void)
@@ -646,7 +645,7 @@ static bool register_callbacks(bool with_inputs)
 	        .sampling = 1,
 	        .needs_inputs = with_inputs,
 	};
-	uint64_t of_operations;
+	uint64_t of_operations, of_annotations;
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
 	optimizer_domain = ws_define_domain((struct ws_event_text){.ptr = OPTIMIZER_DOMAIN});
@@ -660,10 +659,10 @@ static bool register_callbacks(bool with_inputs)
 	callback.scopes[WS_SCOPE_USER] = 1;
 	callback.start = (void *)ws_torch_start_range;
 	callback.needs_inputs = 0;
-	ws_torch.add_callback(callback);
+	of_annotations = ws_torch.add_callback(callback);
 	is_registered = 1;
 	if (ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED || ws_calibrate_wanted())
-		ws_periods_start(of_operations, hash_ops,
+		ws_periods_start(of_operations, of_annotations, hash_ops,
 		                 ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED);
 	return 1;
 }

@@ -39,7 +39,7 @@ struct kind {
 _Atomic uint32_t ws_period_number = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t callback; /* of operations */
+static uint64_t operations, annotations; /* callbacks */
 static uint64_t (*hash_of_ops)(void);
 static _Atomic bool is_on;                   /* steps may be left out */
 static bool samples;                         /* steps that repeat others are */
@@ -59,17 +59,52 @@ static struct {
 
 static bool by_optimizer; /* periods end with an optimizer's step */
 
-/* Read by our torch_modules.py: modules below the root are recorded. */
-__attribute__((visibility("default"))) extern int32_t warpsheet_records_modules;
-int32_t warpsheet_records_modules = 1;
+/* --- what is recorded --- */
 
+#define WS_EXPORT __attribute__((visibility("default")))
+
+enum module_hooks {
+	HOOKS_OF_NONE,
+	HOOKS_OF_ROOTS, /* which are marks */
+	HOOKS_OF_ALL,
+};
+/* Read by our torch_modules.py, after a fork too. */
+WS_EXPORT extern int32_t warpsheet_module_hooks;
+int32_t warpsheet_module_hooks = HOOKS_OF_ALL;
+/* Called by it with its function that sets the hooks wanted, which takes the interpreter's lock. */
+WS_EXPORT void warpsheet_on_module_hooks(void (*set)(void));
+
+static void (*_Atomic set_module_hooks)(void);
+static bool is_recorded = 1, is_paused;
+
+void warpsheet_on_module_hooks(void (*set)(void))
+{
+	atomic_store(&set_module_hooks, set);
+}
+
+/* Python's hooks are set by unlock(). */
 static void set_recorded(bool recorded)
 {
-	if (warpsheet_records_modules == recorded)
-		return;
-	warpsheet_records_modules = recorded;
-	(recorded ? ws_torch.enable_callback : ws_torch.disable_callback)(callback);
+	if (is_recorded != recorded)
+		(recorded ? ws_torch.enable_callback : ws_torch.disable_callback)(operations);
+	is_recorded = recorded;
+	warpsheet_module_hooks = is_paused  ? HOOKS_OF_NONE
+	                         : recorded ? HOOKS_OF_ALL
+	                                    : HOOKS_OF_ROOTS;
 }
+
+/* Another thread may hold the interpreter's lock and wait for ours. */
+static void unlock(const sigset_t *signals, int32_t hooks_before)
+{
+	void (*set)(void) = atomic_load(&set_module_hooks);
+	const bool is_changed = warpsheet_module_hooks != hooks_before;
+
+	ws_unlock(&lock, signals);
+	if (is_changed && set)
+		set();
+}
+
+/* --- periods --- */
 
 uint64_t ws_period_text(const char *text)
 {
@@ -106,7 +141,7 @@ static uint64_t put_period(int64_t now_ns, enum ws_op_period_part part)
 	        .end_ns = now_ns,
 	        .marks = ws_hash_word(period.hash, part),
 	        .part = part,
-	        .ops = warpsheet_records_modules ? hash_of_ops() | 1 : 0,
+	        .ops = is_recorded ? hash_of_ops() | 1 : 0,
 	};
 
 	rec.calibration = ws_calibrate_end(WS_STEPS_PERIODS);
@@ -198,11 +233,24 @@ static void follow(struct kind *kind)
 	before = kind;
 }
 
+static void start_period(void)
+{
+	struct kind *next = next_kind();
+	const bool may_rest = next && is_known(next);
+	bool records = !samples || !may_rest || next->unrecorded >= next->rest;
+
+	if (ws_calibrate_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
+		ws_calibrate_begun();
+		records = records && !ws_is_unrecorded();
+	}
+	set_recorded(records);
+	begin_period(ws_now_ns(), 0);
+}
+
 static void end_period(void)
 {
-	struct kind *kind = NULL, *next;
+	struct kind *kind = NULL;
 	uint64_t ops;
-	bool may_rest, is_recorded;
 
 	ws_calibrate_settle();
 	ops = put_whole_or_rest(ws_now_ns());
@@ -218,15 +266,7 @@ static void end_period(void)
 			surprises++;
 	}
 	follow(kind);
-	next = next_kind();
-	may_rest = next && is_known(next);
-	is_recorded = !samples || !may_rest || next->unrecorded >= next->rest;
-	if (ws_calibrate_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
-		ws_calibrate_begun();
-		is_recorded = is_recorded && !ws_is_unrecorded();
-	}
-	set_recorded(is_recorded);
-	begin_period(ws_now_ns(), 0);
+	start_period();
 }
 
 /* Has a kind that is known this mark, behind the same ones? */
@@ -244,8 +284,7 @@ static void mark_period(uint64_t what)
 	int64_t now_ns;
 
 	put_mark(what);
-	if (warpsheet_records_modules || period.nmarks > MAX_MARKS ||
-	    is_expected(period.nmarks - 1))
+	if (is_recorded || period.nmarks > MAX_MARKS || is_expected(period.nmarks - 1))
 		return;
 	now_ns = ws_now_ns();
 	(void)put_period(now_ns, WS_OP_PERIOD_BEGIN);
@@ -258,7 +297,10 @@ static void take(uint64_t what, bool is_end)
 {
 	if (is_end && !leader) {
 		leader = &self;
-		begin_period(ws_now_ns(), 0);
+		if (before)
+			start_period();
+		else
+			begin_period(ws_now_ns(), 0);
 	} else if (leader == &self && is_end) {
 		put_mark(what);
 		end_period();
@@ -270,13 +312,15 @@ static void take(uint64_t what, bool is_end)
 void ws_period_take(uint64_t what, enum ws_period_mark mark)
 {
 	sigset_t signals;
+	int32_t hooks;
 
 	if (!is_on)
 		return;
 	ws_lock(&lock, &signals);
+	hooks = warpsheet_module_hooks;
 	if (mark != WS_PERIOD_PASSES && leader && leader != &self) {
 		/* two threads: which one's steps these are is unknown */
-		if (!warpsheet_records_modules)
+		if (!is_recorded)
 			(void)put_whole_or_rest(ws_now_ns());
 		is_on = 0;
 		set_recorded(1);
@@ -289,7 +333,28 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 	} else {
 		take(what, 0);
 	}
-	ws_unlock(&lock, &signals);
+	unlock(&signals, hooks);
+}
+
+void ws_pytorch_pause(bool paused)
+{
+	sigset_t signals;
+	int32_t hooks;
+
+	if (!operations)
+		return;
+	ws_lock(&lock, &signals);
+	hooks = warpsheet_module_hooks;
+	/* the marks of the period that lasts are not all seen */
+	if (paused && is_on && leader && !is_recorded)
+		(void)put_period(ws_now_ns(),
+		                 period.is_rest ? WS_OP_PERIOD_REST : WS_OP_PERIOD_BEGIN);
+	leader = NULL;
+	if (is_paused != paused)
+		(paused ? ws_torch.disable_callback : ws_torch.enable_callback)(annotations);
+	is_paused = paused;
+	set_recorded(!paused);
+	unlock(&signals, hooks);
 }
 
 /* The program ends: as a step would, if it was one. */
@@ -329,15 +394,20 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
 	is_on = 0;
+	if (is_paused)
+		ws_torch.enable_callback(annotations);
+	is_paused = 0;
 	set_recorded(1);
 	after_fork();
 }
 
-void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void), bool sample)
+void ws_periods_start(uint64_t of_operations, uint64_t of_annotations, uint64_t (*hash_ops)(void),
+                      bool sample)
 {
 	samples = sample;
 	hash_of_ops = hash_ops;
-	callback = of_operations;
+	operations = of_operations;
+	annotations = of_annotations;
 	is_on = ws_torch.enable_callback && ws_torch.disable_callback &&
 	        !pthread_atfork(before_fork, after_fork, after_fork_in_child) && !atexit(end_last);
 }

@@ -12,6 +12,10 @@ bool ws_pytorch_is_in(void *handle);
 void ws_pytorch_attach(void *handle);
 /* Called in a forked child: resets the locks, which no thread holds. */
 void ws_pytorch_forked(void);
+/* Switches everything of PyTorch off, or on again: operations, annotations and calls of modules.
+ * Then it costs what it costs without us. Takes the interpreter's lock: call it without locks that
+ * Python code may wait for. Only in programs of ws_periods_start(). */
+void ws_pytorch_pause(bool paused);
 
 /* --- for files of this folder --- */
 
@@ -125,9 +129,10 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark);
 /* Without digits. */
 uint64_t ws_period_text(const char *text);
 /* From now on periods have rows, and the callback of operations is switched off where they repeat
- * (if `sample`) and in steps that are not recorded. hash_ops: of those of the period that lasts, on
- * all threads. */
-void ws_periods_start(uint64_t of_operations, uint64_t (*hash_ops)(void), bool sample);
+ * (if `sample`) and in steps that are not recorded, and so are hooks of modules below the root. The
+ * first two are callbacks. hash_ops: of those of the period that lasts, on all threads. */
+void ws_periods_start(uint64_t of_operations, uint64_t of_annotations, uint64_t (*hash_ops)(void),
+                      bool sample);
 /* Of the one that lasts, from 1. */
 extern _Atomic uint32_t ws_period_number;
 

@@ -220,6 +220,9 @@ static void prepare_rules(struct ws_advice *a)
 		           (void *)a->replayed->pieces);
 	}
 	a->found->step_ns = (double)a->idle->wall_ns;
+	if (a->idle->nworked && a->idle->measured_share)
+		a->found->step_ns -=
+		        (double)a->idle->all.ns[WS_USE_RECORDING] / (double)a->idle->nworked;
 	double setup_ns = a->idle->nworked
 	                          ? (double)a->idle->all.ns[WS_USE_SETUP] / (double)a->idle->nworked
 	                          : 0;

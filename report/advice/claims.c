@@ -34,7 +34,17 @@ static void add_claimed(struct ws_advice *a, struct ws_finding finding, struct w
 /* Gain of the step by a change; NaN if the replay has an obstacle. */
 static double replay_gain(const struct ws_advice *a, const struct ws_whatif *change)
 {
-	return a->replayed->recorded_ns - ws_replay_step_ns(a->replay, change);
+	const double gain_ns = a->replayed->recorded_ns - ws_replay_step_ns(a->replay, change);
+	double recording_ns = 0;
+
+	/* what recording adds to a wait is no gain of the program */
+	for (int use = 0; use < WS_USES && !change->graph_path; use++)
+		recording_ns += change->removed[use] * (double)a->idle->all.recording_ns[use];
+	if (change->graph_path)
+		recording_ns =
+		        (double)a->idle->path_gap_ns[WS_USE_RECORDING][change->graph_path - 1];
+	return recording_ns > 0 ? fmax(gain_ns - recording_ns / (double)a->idle->nworked, 0)
+	                        : gain_ns;
 }
 
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,

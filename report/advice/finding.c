@@ -143,7 +143,7 @@ static double of_each_device(const struct ws_advice *a, int64_t ns)
 
 const char *ws_advice_part(const struct ws_advice *a, double ns)
 {
-	return ws_say_times(a->texts, ns, "of", (double)a->idle->wall_ns);
+	return ws_say_times(a->texts, ns, "of", a->found->step_ns);
 }
 
 const char *ws_advice_kernel_part(const struct ws_advice *a, int64_t ns)

@@ -192,7 +192,7 @@ static const char *object_of(struct ws_advice *a, enum ws_use use)
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 {
 	struct ws_whatif change;
-	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
+	double ns = mean_ns(a, use), share = 100 * ns / a->found->step_ns;
 	const uint64_t gaps = a->idle->all.gaps[use];
 	const bool is_side_issue = use == WS_USE_LAUNCH && !a->idle->verdict.launch_bound;
 	const char *of_gaps = "", *part = ws_advice_part(a, ns);
@@ -235,6 +235,12 @@ void ws_rule_launch_bound(struct ws_advice *a)
 
 	if (!a->idle->nworked)
 		return;
+	if (a->idle->verdict.may_be_bound) {
+		a->found->not_judged[WS_RULE_launch_bound] =
+		        "recording may cause the waits for launches: record --calibrate measures "
+		        "what it takes";
+		return;
+	}
 	/* else the paths that are */
 	for (uint32_t p = 0; p < a->m->ranges.npaths && !a->idle->verdict.launch_bound; p++) {
 		double ns =

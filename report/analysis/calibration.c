@@ -5,6 +5,7 @@
 #include "report/base/elementary.h"
 #include "report/base/stat.h"
 #include "report/base/ui.h"
+#include "report/model/load.h"
 
 static double time_of(const struct ws_calibration_step *c)
 {
@@ -81,6 +82,12 @@ struct ws_calibration_cost ws_calibration_cost(const struct ws_model *m)
 	}
 	ws_arena_free(&temp);
 	return cost;
+}
+
+bool ws_recording_has_costs(const struct ws_model *m)
+{
+	return !ws_model_on_cpu(m) && ws_meta_value(&m->meta, "cupti.version").len &&
+	       !ws_meta_value(&m->meta, "import.source").len;
 }
 
 const char *ws_calibration_words(const struct ws_model *m, struct ws_arena *texts)

@@ -11,6 +11,21 @@
  * smaller probability than 95 %. */
 #define WS_CALIBRATION_PAIRS 6
 
+/*
+ * Where the cost was not measured so: estimates of the recorder's time on the thread that makes an
+ * event. Launches: an H100, docs/dev/measurements.md; ranges: the same run; operations: a whole
+ * step on a CPU, docs/dev/pytorch.md, 8. Each was measured on one machine: on others it is up to
+ * WS_COST_UNCERTAIN of itself more or less.
+ */
+#define WS_COST_LAUNCH_NS 1600
+#define WS_COST_RANGE_NS  80
+#define WS_COST_OP_NS     500
+#define WS_COST_UNCERTAIN 0.3
+/* A cost of less than this part of the time is only said where causes of waiting are. */
+#define WS_COST_SAID_PERCENT 5
+/* Do these costs hold for this trace: did CUPTI record it for our recorder? */
+bool ws_recording_has_costs(const struct ws_model *m);
+
 struct ws_calibration_cost {
 	size_t pairs;                    /* of neighbours; 0: none, and nothing below is set */
 	double recorded_ns, unrecorded_ns; /* medians of the steps of pairs */

@@ -1,13 +1,15 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/analysis/calibration.h"
 #include "report/analysis/idle.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
 
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
-                                            const struct ws_device_use *use);
+                                            const struct ws_device_use *use, const double range[2]);
 
 /* --- device work ------------------------------------------------------------------------ */
 
@@ -40,6 +42,9 @@ struct finder {
 	struct ws_arena *results; /* arena of the result */
 	const struct ws_host_activity *host;
 	bool may_wait;       /* a recorded cause can delay launched work */
+	struct ws_spans recording;    /* when the host recorded, by known costs */
+	bool is_whole;                /* recording counts as what it delays */
+	const double *measured_share; /* of ws_idle */
 	struct place *place; /* by device */
 	uint32_t device;     /* the current device */
 	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* may be NULL */
@@ -242,6 +247,25 @@ static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_u
 	use->longest_ns[what] = max_ns(use->longest_ns[what], whole_ns);
 }
 
+/* What waits because the host is late. */
+static bool is_of_host(enum ws_use use)
+{
+	return use == WS_USE_LAUNCH || use == WS_USE_HOST || use == WS_USE_SYNC ||
+	       use == WS_USE_DATA || use == WS_USE_START || use == WS_USE_END;
+}
+
+/* The part of a wait that is recording. */
+static int64_t recording_in(const struct finder *c, enum ws_use use, int64_t from_ns, int64_t to_ns)
+{
+	if (to_ns <= from_ns)
+		return 0;
+	if (c->measured_share)
+		return is_of_host(use)
+		               ? (int64_t)(c->measured_share[c->device] * (double)(to_ns - from_ns))
+		               : 0;
+	return use == WS_USE_LAUNCH ? ws_spans_inside(&c->recording, from_ns, to_ns) : 0;
+}
+
 static void add_to_path(int64_t *of_path, const struct ws_model *m, uint32_t path, int64_t ns)
 {
 	for (; path != WS_NONE; path = m->ranges.paths[path].parent)
@@ -262,15 +286,22 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 
 	for (size_t i = 0; i < g.n; i++) {
 		const enum ws_use what = g.part[i].use;
-		const int64_t first = max_ns(at_ns, begin), last = min_ns(to_ns, g.part[i].end_ns);
+		const int64_t start = max_ns(at_ns, begin), last = min_ns(to_ns, g.part[i].end_ns),
+		              recording_ns = recording_in(c, what, start, last),
+		              first = start + recording_ns;
 
+		use_add(c, use, WS_USE_RECORDING, start, first, recording_ns);
+		use->recording_ns[what] += recording_ns;
+		if (next && recording_ns)
+			add_to_path(c->out->path_gap_ns[WS_USE_RECORDING], c->m, next->path,
+			            recording_ns);
 		use_add(c, use, what, first, last, g.part[i].end_ns - begin);
 		if (next && last > first)
 			add_to_path(c->out->path_gap_ns[what], c->m, next->path, last - first);
 		if (last > first && what == WS_USE_LAUNCH && next && next->use == WS_USE_COPY)
 			c->out->launch_before_copies_ns += last - first;
-		if (last - first > most_ns) {
-			most_ns = last - first;
+		if (last - start > most_ns) {
+			most_ns = last - start;
 			cause = what;
 		}
 		begin = g.part[i].end_ns;
@@ -349,7 +380,37 @@ static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
 		to->ns[i] += from->ns[i];
 		to->gaps[i] += from->gaps[i];
 		to->longest_ns[i] = max_ns(to->longest_ns[i], from->longest_ns[i]);
+		to->recording_ns[i] += from->recording_ns[i];
 	}
+}
+
+/* When the host recorded, by the known costs of what it recorded. */
+static void find_recording(struct finder *f)
+{
+	const struct ws_model *m = f->m;
+	struct ws_joined_rows *rows = f->sel->rows;
+
+	ws_spans_open(&f->recording, rows->nkernels + m->nwork + rows->nranges + m->cpu_ops.tree.n);
+	WS_EACH_KERNEL(rows, i, k) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, k->call);
+
+		if (call)
+			ws_spans_add(&f->recording, call->start_ns,
+			             call->start_ns + WS_COST_LAUNCH_NS);
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, m->work[i].call);
+
+		if (call)
+			ws_spans_add(&f->recording, call->start_ns,
+			             call->start_ns + WS_COST_LAUNCH_NS);
+	}
+	WS_EACH_RANGE(rows, i, r)
+		ws_spans_add(&f->recording, r->start_ns, r->start_ns + WS_COST_RANGE_NS);
+	for (size_t i = 0; i < m->cpu_ops.tree.n; i++)
+		ws_spans_add(&f->recording, m->cpu_ops.tree.start_ns[i],
+		             m->cpu_ops.tree.start_ns[i] + WS_COST_OP_NS);
+	ws_spans_merge(&f->recording);
 }
 
 /* Fills an empty result from the arena, and frees what the finder has. */
@@ -392,6 +453,8 @@ static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		step_on(f, &f->place[d]);
 	f->host = ws_host_activity_find(f->m, f->sel);
+	if (!f->is_whole && !f->measured_share && ws_recording_has_costs(m))
+		find_recording(f);
 	/* Can launched work wait on an idle device? Only for another device, or if a call makes its
 	 * stream wait. */
 	for (size_t d = 0; d < m->ndevices; d++)
@@ -458,7 +521,43 @@ static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *
 		f->out->all.kernel_median_ns = (int64_t)stat.median;
 	for (size_t d = 0; f->place && d < f->m->ndevices; d++)
 		ws_values_free(&f->place[d].dur_ns);
+	ws_spans_release(&f->recording);
 	ws_arena_free(&f->arena);
+}
+
+/*
+ * By how much recording makes the windows longer, as record --calibrate measured it, is spread over
+ * what waits for the host in proportion. NULL: it is not known, or does.
+ */
+static double *find_measured_share(const struct finder *f, struct ws_arena *arena, double range[2])
+{
+	const struct ws_calibration_cost cost = ws_calibration_cost(f->m);
+	const struct ws_windows *w = f->w ? f->w : ws_windows(f->m, f->sel);
+	struct finder whole = {.m = f->m, .sel = f->sel, .w = w, .is_whole = 1};
+	const double part = 1 - 1 / (1 + cost.percent / 100);
+	struct ws_arena results = {0};
+	struct ws_idle idle;
+	double *share;
+
+	if (!cost.is_known || !w->n || w->window[0].step == WS_NONE)
+		return NULL;
+	WS_NEW(arena, share, f->m->ndevices);
+	if (!(part > 0)) /* recorded steps are shorter */
+		return share;
+	range[0] = (1 - 1 / (1 + cost.low / 100)) / part;
+	range[1] = (1 - 1 / (1 + cost.high / 100)) / part;
+	find_into(&whole, &results, &idle);
+	for (size_t d = 0; d < f->m->ndevices; d++) {
+		const struct ws_device_use *use = &idle.device[d];
+		double waits_ns = 0;
+
+		for (int i = 0; i < WS_USES; i++)
+			waits_ns += is_of_host((enum ws_use)i) ? (double)use->ns[i] : 0;
+		if (waits_ns > 0)
+			share[d] = fmin(1, part * (double)use->window_ns / waits_ns);
+	}
+	ws_arena_free(&results);
+	return share;
 }
 
 /* windows NULL: those of ws_windows. */
@@ -472,11 +571,17 @@ static const struct ws_idle *find_in(const struct ws_model *m, const struct ws_s
 
 	if (out)
 		return out;
+	double range[2] = {1 - WS_COST_UNCERTAIN, 1 + WS_COST_UNCERTAIN};
+	double *share = find_measured_share(&f, &sel->kept->arena, range);
+
+	f.measured_share = share;
 	WS_NEW(&sel->kept->arena, idle, 1);
 	find_into(&f, &sel->kept->arena, idle);
+	idle->measured_share = share;
+	memcpy(idle->recording_range, range, sizeof(range));
 	for (size_t d = 0; d < m->ndevices; d++)
 		use_join(&idle->all, &idle->device[d]);
-	idle->verdict = ws_idle_judge(m, &idle->all);
+	idle->verdict = ws_idle_judge(m, &idle->all, range);
 	ws_keep_result(sel, &key[windows != NULL], idle, NULL);
 	return idle;
 }
@@ -498,7 +603,14 @@ void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
 {
 	struct ws_time_window copy = *window;
 	const struct ws_windows one = {&copy, 1, window->start_ns};
-	struct finder f = {.m = m, .sel = sel, .w = &one, .on_span = tell, .ctx = ctx};
+	struct finder f = {.m = m,
+	                   .sel = sel,
+	                   .w = &one,
+	                   .measured_share = window->step == WS_NONE
+	                                             ? NULL
+	                                             : ws_idle_find(m, sel)->measured_share,
+	                   .on_span = tell,
+	                   .ctx = ctx};
 	struct ws_arena results = {0};
 	struct ws_idle idle;
 
@@ -508,7 +620,7 @@ void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
 
 struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel)
 {
-	return ws_model_on_cpu(m) ? ws_idle_judge(m, &(struct ws_device_use){0})
+	return ws_model_on_cpu(m) ? ws_idle_judge(m, &(struct ws_device_use){0}, NULL)
 	                          : ws_idle_find(m, sel)->verdict;
 }
 
@@ -599,12 +711,32 @@ void ws_idle_find_hosts(const struct ws_model *m, struct ws_joined_rows *rows,
 
 const struct ws_use_def ws_use_defs[WS_USES] = {WS_USE_LIST(WS_LIST_REST)};
 
+/* Would it be launch-bound if recording took so long, all of it in waits for launches? */
+static bool is_launch_bound(const struct ws_device_use *use, double recording_ns)
+{
+	const double whole_ns = (double)use->window_ns - recording_ns,
+	             launch_ns =
+	                     (double)(use->ns[WS_USE_LAUNCH] + use->recording_ns[WS_USE_LAUNCH]) -
+	                     recording_ns;
+
+	if (100 * (double)use->ns[WS_USE_COMPUTE] > WS_IDLE_BUSY_PERCENT * whole_ns ||
+	    !(100 * launch_ns >= WS_IDLE_LAUNCH_PERCENT * whole_ns))
+		return false;
+	for (int cause = WS_USE_COLLECTIVE; cause < WS_USE_RECORDING; cause++)
+		if (cause != WS_USE_LAUNCH && (double)use->ns[cause] >= launch_ns &&
+		    ((double)use->ns[cause] > launch_ns || cause < WS_USE_LAUNCH))
+			return false;
+	return true;
+}
+
 /* The verdict on the uses of one device or of all; known = false and an obstacle if it cannot be
  * determined.
  */
 static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
-                                            const struct ws_device_use *use)
+                                            const struct ws_device_use *use, const double range[2])
 {
+	const double recording_ns = (double)use->ns[WS_USE_RECORDING],
+	             whole_ns = (double)use->window_ns - recording_ns;
 	struct ws_idle_verdict v = {.cause = WS_USE_COLLECTIVE};
 
 	if (ws_model_on_cpu(m))
@@ -615,27 +747,63 @@ static struct ws_idle_verdict ws_idle_judge(const struct ws_model *m,
 		v.obstacle = "no kernel with a time";
 	if (v.obstacle)
 		return v;
-	for (int cause = WS_USE_COLLECTIVE; cause < WS_USES; cause++)
+	for (int cause = WS_USE_COLLECTIVE; cause < WS_USE_RECORDING; cause++)
 		if (use->ns[cause] > use->ns[v.cause])
 			v.cause = (enum ws_use)cause;
-	v.busy_percent = ws_stat_percent((double)use->ns[WS_USE_COMPUTE], (double)use->window_ns);
-	v.percent = ws_stat_percent((double)use->ns[v.cause], (double)use->window_ns);
+	v.busy_percent = ws_stat_percent((double)use->ns[WS_USE_COMPUTE], whole_ns);
+	v.percent = ws_stat_percent((double)use->ns[v.cause], whole_ns);
+	v.recording_percent = ws_stat_percent(recording_ns, (double)use->window_ns);
 	v.busy = v.busy_percent > WS_IDLE_BUSY_PERCENT;
 	v.known = true;
-	v.launch_bound = !v.busy && v.cause == WS_USE_LAUNCH && v.percent >= WS_IDLE_LAUNCH_PERCENT;
+	v.launch_bound = is_launch_bound(use, range[1] * recording_ns);
+	v.may_be_bound = !v.launch_bound && is_launch_bound(use, range[0] * recording_ns);
 	return v;
 }
 
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size)
 {
+	/* shares are of the time without recording, where it makes a difference */
+	const char *without = v->recording_percent >= 0.05 ? "without recording " : "";
+
 	if (!v->known)
 		snprintf(out, size, "cannot tell: %s", v->obstacle);
+	else if (v->may_be_bound)
+		snprintf(out, size,
+		         "cannot tell what it is without recording, which takes about %.1f %% of "
+		         "the time, most of it where the GPU waits for launches",
+		         v->recording_percent);
 	else if (v->busy)
-		snprintf(out, size, "the GPU computes %.1f %% of the time", v->busy_percent);
+		snprintf(out, size, "%sthe GPU computes %.1f %% of the time", without,
+		         v->busy_percent);
 	else
 		snprintf(out, size,
-		         "the GPU computes %.1f %% of the time; the largest other part is %s (%.1f "
-		         "%%)",
-		         v->busy_percent, ws_use_defs[v->cause].name, v->percent);
+		         "%sthe GPU computes %.1f %% of the time; the largest other part is %s "
+		         "(%.1f %%)",
+		         without, v->busy_percent, ws_use_defs[v->cause].name, v->percent);
 	return out;
+}
+
+const char *ws_idle_recording_words(const struct ws_idle *idle, struct ws_arena *texts)
+{
+	const double percent = idle->verdict.recording_percent;
+	const char *range;
+
+	if (!idle->all.ns[WS_USE_RECORDING])
+		return "";
+	range = ws_arena_format(texts, "%.1f %% of the time (%.1f to %.1f)", percent,
+	                        percent * idle->recording_range[0],
+	                        percent * idle->recording_range[1]);
+	return idle->measured_share
+	               ? ws_arena_format(
+	                         texts,
+	                         "Recording takes %s, by steps that were not recorded; it is "
+	                         "taken out of all waits for the host alike.",
+	                         range)
+	               : ws_arena_format(
+	                         texts,
+	                         "Recording takes about %s, taken out of the waits for "
+	                         "launches: %g µs per launch, %g per range, %g per operation, "
+	                         "± %g %%. record --calibrate measures it.",
+	                         range, WS_COST_LAUNCH_NS / 1e3, WS_COST_RANGE_NS / 1e3,
+	                         WS_COST_OP_NS / 1e3, 100 * WS_COST_UNCERTAIN);
 }

@@ -66,7 +66,12 @@
 	X(SHARED, "another process had the GPU",                                                   \
 	  "the next work had been launched, but began late, and the GPU turned from one context "  \
 	  "to another meanwhile",                                                                  \
-	  "Run alone on the GPU, or share it by MPS or MIG.")
+	  "Run alone on the GPU, or share it by MPS or MIG.")                                      \
+	X(RECORDING, "recording",                                                                  \
+	  "the host recorded instead of launching: the part of the other waits that record "       \
+	  "--calibrate measured, or else the known cost of the launches, ranges and operations "   \
+	  "in waits for launches",                                                                 \
+	  "Nothing: without the recorder it does not arise.")
 enum ws_use {
 #define X(NAME, name, what, cure) WS_USE_##NAME,
 	WS_USE_LIST(X)
@@ -99,6 +104,8 @@ struct ws_device_use {
 	int64_t longest_ns[WS_USES];
 	uint64_t kernels;
 	int64_t kernel_median_ns; /* 0 without kernels */
+	int64_t recording_ns[WS_USES]; /* parts of ns[WS_USE_RECORDING], by the use that has the
+	                                  rest of the gap */
 };
 
 /* The verdict and its evidence. */
@@ -106,10 +113,12 @@ struct ws_idle_verdict {
 	bool known; /* if false, `obstacle` says why */
 	const char *obstacle;
 	bool busy;         /* computing for more than WS_IDLE_BUSY_PERCENT */
-	enum ws_use cause; /* the largest use but computing */
-	bool launch_bound;
-	double percent;      /* share of the cause in the time of the devices */
+	enum ws_use cause; /* the largest use but computing and recording */
+	bool launch_bound; /* whatever recording takes, within its uncertainty */
+	bool may_be_bound; /* not launch_bound, or only because of recording: cannot tell */
+	double percent;    /* share of the cause in the time of the devices without recording */
 	double busy_percent; /* share of computing */
+	double recording_percent; /* share of recording in the time with it */
 };
 
 /* One of the longest gaps: a device did nothing, inside the windows. */
@@ -138,6 +147,11 @@ struct ws_idle {
 	 * streams */
 	bool waits_for_unrecorded;
 	struct ws_idle_verdict verdict;
+	double recording_range[2]; /* least and greatest cost of recording, in times of
+	                              all.ns[WS_USE_RECORDING] */
+	/* record --calibrate measured it: the part of each wait for the host that is recording, by
+	 * device; NULL: it is estimated, or nothing is known */
+	double *measured_share;
 	int64_t launch_before_copies_ns; /* part of all.ns[WS_USE_LAUNCH]: gaps that end with a copy
 	                                  */
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */
@@ -178,6 +192,8 @@ struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws
  * largest other part is waiting for data (33.4 %)". Returns out.
  */
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size);
+/* How much of the time is recording, and how that is known; "" if none is. */
+const char *ws_idle_recording_words(const struct ws_idle *idle, struct ws_arena *texts);
 
 /* --- idle_host.c: activity of the host: waits for a device, loading of data ------------ */
 

@@ -8,16 +8,12 @@
 
 #include "formats/base/memory.h"
 #include "report/model/load.h"
+#include "report/analysis/calibration.h"
 #include "report/analysis/costs.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/base/ui.h"
 #include "report/diff/recording.h"
-
-/* Costs of recording on the program's threads, in ns: docs/dev/measurements.md. */
-#define LAUNCH_NS 1600
-#define RANGE_NS  80
-#define OP_NS     500
 
 /* A cache of a device holds at most so many bytes: the largest that is built has 256 MiB. */
 #define MOST_CACHED (256.0 * (1 << 20))
@@ -219,9 +215,9 @@ void ws_reader_find_evidence(struct ws_reader *c)
 	if (ws_model_on_cpu(c->m))
 		e.launches = 0;
 	if (!ws_meta_value(&c->m->meta, "import.source").len)
-		e.out->recorder_ns =
-		        (double)(e.launches * LAUNCH_NS + e.ranges * RANGE_NS + e.ops * OP_NS) /
-		        (double)(nsamples ? nsamples : 1);
+		e.out->recorder_ns = (double)(e.launches * WS_COST_LAUNCH_NS +
+		                              e.ranges * WS_COST_RANGE_NS + e.ops * WS_COST_OP_NS) /
+		                     (double)(nsamples ? nsamples : 1);
 	e.out->claimed_ns = claimed_ns(c->m);
 	e.out->holes = ws_broken_count(&s->broken[WS_LAW_LAUNCH_HAS_WORK]);
 	e.out->broken_times = ws_broken_count(&s->broken[WS_LAW_BEFORE_LAUNCH]) +

@@ -199,17 +199,32 @@ static size_t words_in(const char *text)
 
 /* --- how long, and how much of it computes ------------------------------------------------- */
 
+/* Of the time that the page calls a step: without recording if that was measured. */
 static double use_percent(const struct ws_page_making *p, enum ws_use use)
 {
-	return p->idle ? ws_stat_percent((double)p->idle->all.ns[use],
-	                                 (double)p->idle->all.window_ns)
-	               : NAN;
+	const struct ws_idle *idle = p->idle;
+
+	return idle ? ws_stat_percent(
+	                      (double)idle->all.ns[use],
+	                      (double)(idle->all.window_ns -
+	                               (idle->measured_share ? idle->all.ns[WS_USE_RECORDING] : 0)))
+	            : NAN;
+}
+
+/* Of a step, as record --calibrate measured it; NaN: it did not, or it cannot tell. */
+static double unrecorded_step_ns(const struct ws_page_making *p)
+{
+	const struct ws_calibration_cost cost = ws_calibration_cost(p->m);
+
+	return cost.is_known && p->page->has_steps ? p->page->step_ns / (1 + cost.percent / 100)
+	                                           : NAN;
 }
 
 /* Of a step, on a device. */
 static double use_ns(const struct ws_page_making *p, enum ws_use use)
 {
-	return p->page->step_ns * use_percent(p, use) / 100;
+	return p->page->step_ns *
+	       ws_stat_ratio((double)p->idle->all.ns[use], (double)p->idle->all.window_ns);
 }
 
 /* Does an operation run on a GPU alone, by its name? */
@@ -290,6 +305,13 @@ static void say_why_idle(struct ws_page_making *p)
 
 	if (!p->idle || p->page->on_cpu || p->m->soundness.obstacle)
 		return;
+	/* what was measured is the first line */
+	if (!p->idle->measured_share && p->idle->verdict.recording_percent >= WS_COST_SAID_PERCENT)
+		ws_page_say(p->page, "", "Recording takes about ",
+		            ws_say_part_of(p->texts, use_ns(p, WS_USE_RECORDING),
+		                           use_percent(p, WS_USE_RECORDING)),
+		            " where the GPU waits for launches; record --calibrate measures it.",
+		            NULL);
 	const bool is_said[WS_USES] = {[WS_USE_COLLECTIVE] = say_hidden(p, WS_USE_COLLECTIVE,
 	                                                                "Communication runs "),
 	                               [WS_USE_COPY] = say_hidden(p, WS_USE_COPY, "Copies run ")};
@@ -317,6 +339,8 @@ static void say_why_idle(struct ws_page_making *p)
 		                        ws_page_text_of(p, r->paths[at].name));
 	if (!suffix && most == WS_USE_WAIT && p->idle->waits_for_unrecorded)
 		suffix = "; its cause is unrecorded.";
+	else if (!suffix && most == WS_USE_LAUNCH && p->idle->verdict.may_be_bound)
+		suffix = "; recording alone may cause it.";
 	else if (!suffix)
 		suffix = ws_arena_format(p->texts, "%s.", place);
 	ws_page_say(p->page, "", words[most].prefix,
@@ -651,7 +675,10 @@ static void add_figures(struct ws_page_making *p)
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
 	WS_NEW(p->texts, p->page->figure, 8 + WS_BATCH_KINDS);
-	if (page->step_ns > 0)
+	if (unrecorded_step_ns(p) > 0)
+		add_figure(p, ws_say_time(p->texts, unrecorded_step_ns(p)),
+		           "step without recording");
+	else if (page->step_ns > 0)
 		add_figure(p, ws_say_time(p->texts, page->step_ns),
 		           page->nsteps      ? ws_arena_format(p->texts, "step, the median of %zu",
 		                                               page->nsteps)
@@ -985,13 +1012,18 @@ void ws_page_add_headline(struct ws_page_making *p)
 	const struct ws_page *page = p->page;
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
 	const char *spread = say_spread(p);
-	const char *time = spread ? spread : ws_say_time(p->texts, page->step_ns);
+	const char *recorded = spread ? spread : ws_say_time(p->texts, page->step_ns),
+	           *time = recorded;
+	const double unrecorded_ns = unrecorded_step_ns(p);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 	const struct ws_soundness *s = &p->m->soundness;
 	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
 
 	if (*ws_calibration_words(p->m, p->texts))
 		ws_page_say(p->page, "", ws_calibration_words(p->m, p->texts), NULL);
+	if (unrecorded_ns > 0)
+		time = ws_arena_format(p->texts, "%s without recording (recorded: %s)",
+		                       ws_say_time(p->texts, unrecorded_ns), recorded);
 	say_what_was_lost(p);
 	say_what_is_unsound(p);
 	say_what_has_no_launch(p);

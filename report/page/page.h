@@ -122,6 +122,7 @@ struct ws_page_figure {
 	X(IDLE_SETUP, 0x86b278, 0x86b278, 0x10212b)                      \
 	X(IDLE_PAGING, 0x56c5ff, 0x56c5ff, 0x10212b)                     \
 	X(IDLE_SHARED, 0xb978ff, 0xb978ff, 0x10212b)                     \
+	X(IDLE_RECORDING, 0xbbfa60, 0xbbfa60, 0x10212b)                  \
 	/* all classes together: the colour of ranges */                 \
 	X(COMPUTING, 0x233a5e, 0x3a6db5, 0xffffff)
 

@@ -533,6 +533,9 @@ static enum ws_status apply(struct asked *a, const struct change *c, struct ws_e
 			a->reason = "the trace does not have which kernels waited for pages";
 		else if (use == WS_USE_SHARED)
 			a->reason = "no change of this program keeps another from the GPU";
+		else if (use == WS_USE_RECORDING)
+			a->reason = "how the program runs without the recorder is measured by "
+			            "record --calibrate, not replayed";
 		else if (use > WS_USE_COPY)
 			a->removed[use] = 1 - c->factor * (1 - a->removed[use]);
 		else

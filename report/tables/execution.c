@@ -79,7 +79,7 @@ static void set_row(struct ws_cell *row, const struct breakdown *b, size_t n)
 		ws_cell_set_real(&row[WS_TC_execution_computing_us + use],
 		                 (double)b->use.ns[use] / scale);
 }
-_Static_assert(WS_TC_execution_shared_us - WS_TC_execution_computing_us == WS_USES - 1,
+_Static_assert(WS_TC_execution_recording_us - WS_TC_execution_computing_us == WS_USES - 1,
                "order of columns");
 
 static void add_rows(struct execution *e, struct ws_table *t, const struct ws_time_window *windows,

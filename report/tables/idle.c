@@ -17,6 +17,8 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 	const struct ws_idle *idle = ws_idle_find_in_scope(m, tab->sel);
 	ws_idle_words(&idle->verdict, text, sizeof(text));
 	ws_table_answer(t, "In one sentence: %s.", text);
+	if (idle->all.ns[WS_USE_RECORDING])
+		ws_table_note(t, "%s", ws_idle_recording_words(idle, tab->temp));
 	if (!tab->sel->measured)
 		ws_table_note(t, "The trace has no measured step: the time is that from its "
 		                 "first record to its last, start-up included.");

@@ -61,19 +61,25 @@ def program(name, way):
     step, times = globals()[name](), ([], [])
     hooks = [module._global_forward_pre_hooks, module._global_forward_hooks, module._global_forward_hooks_always_called,
              optimizer._global_optimizer_pre_hooks]
-    kept = [dict(of) for of in hooks]
+    first = [dict(of) for of in hooks]
     for of in hooks:
         of.clear()
     torch.autograd._enable_record_function(False)
     for _ in range(3):
         step()
+    for of, hook in zip(hooks, first):
+        of.update(hook)
     in_turn = PROFILED if way == "profiler" else 1  # starting PyTorch's profiler takes long, and is not counted
     for _ in range(STEPS // in_turn):
         for is_on in 0, 1:
             torch.autograd._enable_record_function(bool(is_on))
-            for of, hook in zip(hooks, kept):
-                of.clear()
-                of.update(hook if is_on else {})
+            if is_on:
+                for of, hook in zip(hooks, kept):
+                    of.update(hook)
+            else:
+                kept = [dict(of) for of in hooks]  # the recorder changes them between steps
+                for of in hooks:
+                    of.clear()
             with (profiler() if way == "profiler" and is_on else nullcontext()):
                 for _ in range(in_turn):
                     begin = time.thread_time_ns()

@@ -121,6 +121,38 @@ def forked():
     train(3)
 
 
+def hooks():
+    """PyTorch calls modules without hooks in steps that are not recorded; what fails there does so as without a recorder."""
+    import copy
+    import pickle
+    from torch.nn.modules import module
+    hooked, failed = [], []
+
+    class Watched(Net):
+        def forward(self, x, skipped=()):
+            hooked.append(bool(module._global_forward_hooks or module._global_forward_pre_hooks))
+            if len(x) == 3:
+                raise ValueError("three")
+            return super().forward(x, skipped)
+    model = Watched()
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    for i in range(60):
+        optimizer.zero_grad()
+        model(torch.ones(8, 16)).mean().backward()
+        optimizer.step()
+        if i in (20, 40):
+            try:
+                model(torch.ones(3, 16))
+            except ValueError as error:
+                failed.append(str(error) + str(error.__context__))
+            model(torch.ones(8, 16))
+            assert not model._forward_hooks and not model._forward_hooks_always_called
+            pickle.dumps(copy.deepcopy(model).state_dict())
+    assert failed == ["threeNone"] * 2, failed
+    assert not all(hooked[-20:]) and hooked[0], hooked
+    print("without hooks", hooked.count(False))
+
+
 def ended():
     """The thread that trains ends in its last step, and another one has ranges."""
     import os

@@ -68,6 +68,11 @@ sines=$(csv_cell unseen.all.csv Calls Name=aten::sin)
 equal "backward of two threads" "$(csv_cell threads.all.csv Calls Name=AddmmBackward0)" $((2 * 20 * 5))
 equal "calls of another thread" "$(csv_cell other_thread.all.csv Calls Name=aten::cos)" 30
 
+# steps that are not recorded have no hooks of modules
+record hooks shapes
+hidden=$(sed -n 's/^without hooks //p' log)
+[ "${hidden:-0}" -ge 30 ] || fail "$(cat log)"
+
 # a child that is forked while its parent records nothing
 "$ws" record --pytorch -o 'forked.%p.wtrace' -- "$python" "$here/repeats.py" forked >log 2>&1 || { cat log; fail "recording forked"; }
 found=0

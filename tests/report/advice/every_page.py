@@ -120,7 +120,8 @@ USES = {'Computing': 'computing', 'Only Communication': 'waiting for communicati
         'Idle: Launches': 'waiting for launches', 'Idle: Host': 'waiting for the host', 'Idle: Synchronisation': 'after a host synchronisation',
         'Idle: Data': 'waiting for data', 'Idle: Stream or Event': 'waiting for a stream or event', 'Idle: Between Kernels': 'between queued kernels',
         'Idle: Before First Work': 'before the first work', 'Idle: After Last Work': 'after the last work', 'Idle: Unknown': 'unknown',
-        'Idle: Starting Up': 'starting up', 'Page Faults': 'page faults of managed memory', 'Idle: Another Process': 'another process had the GPU'}
+        'Idle: Starting Up': 'starting up', 'Page Faults': 'page faults of managed memory', 'Idle: Another Process': 'another process had the GPU',
+        'Idle: Recording': 'recording'}
 
 
 def of_uses(warpsheet, trace):

@@ -155,8 +155,8 @@ class Trace:
 
     def must_run(self, arguments, form):
         made = self.run(arguments, form)
-        # a verdict of the referee is a status, too
-        if made.returncode and (self.command[0] != "referee" or made.returncode not in (1, 6)):
+        # a verdict of the referee or of a gate is a status, too
+        if made.returncode and (self.command[0] not in ("referee", "gate") or made.returncode not in (1, 6)):
             raise Wrong(made.stderr.strip())
         return made
 
@@ -314,8 +314,14 @@ def has(row, column, value, found):
 
 
 def check_command(part, trace):
-    """`command sweep a b OPTION…`: what the tables are of from here on."""
+    """`command sweep a b OPTION…`: what the tables are of from here on. `gate a b`: a becomes the baseline that b is compared with."""
     trace.command = [trace.paths.get(word, word) for word in split(part.rest)]
+    if trace.command[0] == "gate":
+        _, first, *others = trace.command
+        trace.command = ["gate", "--baseline", first + ".baseline", "--workload", "made", *others]
+        made = trace.program.run(*trace.command[:5], "--update", first)
+        if made.returncode:
+            raise Wrong(made.stderr.strip())
     trace.known = {}
 
 
