@@ -88,43 +88,6 @@ static int64_t take_overlapping(struct walk *w)
 	return ns;
 }
 
-static void walk_device(struct walk *w, uint32_t device)
-{
-	const struct ws_selection *sel = w->p->sel;
-	const size_t end = ws_first_kernel_of(w->p->m, sel, device + 1);
-	size_t work = 0;
-
-	w->until_ns = INT64_MIN;
-	w->window = 0;
-	if (w->p->m->has_comm)
-		ws_spans_open(&w->overlapping, w->p->sel->rows->nkernels);
-	for (size_t i = ws_first_kernel_of(w->p->m, sel, device); i < end; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-
-		if (!ws_kernel_ran(sel, k, i))
-			continue;
-		if (k->kind->class == WS_TEXT_COMM) {
-			ws_spans_cover(&w->overlapping, k->start_ns, k->start_ns + k->dur_ns);
-			continue;
-		}
-		give_graphs(w, device, &work, k->start_ns);
-		give(w, k->start_ns, k->start_ns + k->dur_ns, &w->class_ns[k->kind->class]);
-	}
-	give_graphs(w, device, &work, INT64_MAX);
-	w->overlapping_ns[0] += take_overlapping(w);
-
-	/* copies and fills */
-	const struct ws_model *m = w->p->m;
-
-	ws_spans_open(&w->overlapping, m->nwork);
-	for (size_t i = 0; i < m->nwork; i++)
-		if (m->work[i].device == device && m->work[i].kind != WS_WORK_GRAPH &&
-		    ws_work_ran(w->p->sel, m, i))
-			ws_spans_cover(&w->overlapping, m->work[i].start_ns,
-			               m->work[i].start_ns + m->work[i].dur_ns);
-	w->overlapping_ns[1] += take_overlapping(w);
-}
-
 /* --- segments ------------------------------------------------------------------------------- */
 
 /* A segment with the colour of a cause of idle time is drawn as idle. */
@@ -170,6 +133,8 @@ static void add_steps(struct ws_page_making *p)
 
 static void add_bar(struct ws_page_making *p)
 {
+	const struct ws_model *m = p->m;
+	const struct ws_selection *sel = p->sel;
 	struct ws_page *page = p->page;
 	struct walk w = {.p = p};
 
@@ -183,8 +148,39 @@ static void add_bar(struct ws_page_making *p)
 	page->whole_ns = p->idle->all.window_ns;
 	page->step_ns = ws_stat_ratio((double)p->idle->wall_ns, (double)p->windows->n);
 	WS_NEW(p->tab->temp, w.class_ns, p->m->ntexts);
-	for (uint32_t d = 0; d < p->m->ndevices; d++)
-		walk_device(&w, d);
+	for (uint32_t d = 0; d < m->ndevices; d++) {
+		const size_t end = ws_first_kernel_of(m, sel, d + 1);
+		size_t work = 0;
+
+		w.until_ns = INT64_MIN;
+		w.window = 0;
+		if (m->has_comm)
+			ws_spans_open(&w.overlapping, sel->rows->nkernels);
+		for (size_t i = ws_first_kernel_of(m, sel, d); i < end; i++) {
+			const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+
+			if (!ws_kernel_ran(sel, k, i))
+				continue;
+			if (k->kind->class == WS_TEXT_COMM) {
+				ws_spans_cover(&w.overlapping, k->start_ns,
+				               k->start_ns + k->dur_ns);
+				continue;
+			}
+			give_graphs(&w, d, &work, k->start_ns);
+			give(&w, k->start_ns, k->start_ns + k->dur_ns, &w.class_ns[k->kind->class]);
+		}
+		give_graphs(&w, d, &work, INT64_MAX);
+		w.overlapping_ns[0] += take_overlapping(&w);
+
+		/* copies and fills */
+		ws_spans_open(&w.overlapping, m->nwork);
+		for (size_t i = 0; i < m->nwork; i++)
+			if (m->work[i].device == d && m->work[i].kind != WS_WORK_GRAPH &&
+			    ws_work_ran(sel, m, i))
+				ws_spans_cover(&w.overlapping, m->work[i].start_ns,
+				               m->work[i].start_ns + m->work[i].dur_ns);
+		w.overlapping_ns[1] += take_overlapping(&w);
+	}
 	WS_NEW(p->texts, page->segment, p->m->ntexts + WS_USES + 1);
 	struct ws_row_key *order;
 	size_t n = 0;
@@ -350,59 +346,7 @@ static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
 	return t->of_path[i];
 }
 
-/* Makes the boxes of ranges, parents before children. In a report about steps all work is shown
- * below the steps. So outermost ranges that cross a step's end or belong to another thread become
- * children of the steps, and so do steps that began in such a range. */
-static void make_range_boxes(struct tree *t, const uint8_t *is_step)
-{
-	const struct ws_ranges *r = &t->p->m->ranges;
-	uint32_t root = WS_NONE;
-	bool some = false;
-
-	for (uint32_t i = 0; i < r->npaths; i++)
-		some |= is_step[i] && r->paths[i].parent == WS_NONE;
-	some &= t->p->sel->scope == WS_SCOPE_STEPS && !t->p->page->has_host_ranges;
-	for (uint32_t i = 0; i < r->npaths && some; i++)
-		if (is_step[i])
-			root = make_range_box(t, i, WS_NONE);
-	if (t->n > 1)
-		root = WS_NONE; /* steps with different names */
-	for (uint32_t i = 0; i < r->npaths; i++)
-		if (!some || !is_step[i])
-			make_range_box(t, i,
-			               r->paths[i].parent == WS_NONE
-			                       ? root
-			                       : t->of_path[r->paths[i].parent]);
-}
-
 /* --- kernels, calls and FLOPs --------------------------------------------------------------- */
-
-struct placing {
-	struct tree *t;
-	uint8_t *is_step;  /* by path */
-	uint32_t *of_step; /* by step: its path or WS_NONE */
-};
-
-/* The box of a kernel, below the box of its range. */
-static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_kernel *k)
-{
-	struct tree *t = g->t;
-	const struct ws_model *m = t->p->m;
-	const uint32_t step = k->step;
-	uint32_t path = k->range != WS_NONE ? k->kind->path : WS_NONE, at;
-
-	if (path == WS_NONE && step != WS_NONE)
-		path = g->of_step[step]; /* launched by another thread during the step */
-	at = path == WS_NONE ? WS_NONE : t->of_path[path];
-	if (at == WS_NONE && t->has_ranges)
-		at = box_of_text(t, WS_NONE, KIND_NONE, 0);
-	if (k->cpu_op != WS_NONE && m->cpu_ops.tree.n)
-		return box_of_text(t, at, KIND_OP, m->cpu_ops.tree.name[k->cpu_op]);
-	if (path != WS_NONE && !g->is_step[path])
-		return at;
-	at = box_of_text(t, at, KIND_CLASS, k->kind->class);
-	return box_of_text(t, at, KIND_KERNEL, m->configs[k->kind->config].name);
-}
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -420,24 +364,6 @@ static size_t without_number(const char *name, size_t len)
 	return at ? at : len;
 }
 
-static const char *label_of(const struct tree *t, const struct box *b)
-{
-	const char *name = b->rolled;
-	size_t len = strlen(name);
-
-	if (b->path == WS_NONE)
-		return name;
-	if (b->folded > 1)
-		return ws_arena_format(t->p->texts, "%.*s ×%llu", (int)without_number(name, len),
-		                       name, (unsigned long long)b->folded);
-	name = ws_page_text_of(t->p, b->name); /* a number stays if it is the same in all boxes */
-	len = strlen(name);
-	if (t->p->m->ranges.paths[b->path].domain == WS_TEXT_MODULE_DOMAIN ||
-	    (len > 2 && name[len - 1] == '*'))
-		len = without_number(name, len);
-	return ws_arena_copy(t->p->texts, name, len);
-}
-
 /* --- in the order of the page ----------------------------------------------------------------- */
 
 struct laying {
@@ -452,14 +378,28 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 {
 	struct ws_page *page = t->p->page;
 	struct ws_page_node *up = parent == WS_PAGE_ROOT ? NULL : &page->node[parent];
+	const char *label = b->rolled;
+	size_t len = strlen(label);
 	int most = 0; /* the colour with the most time */
 
+	if (b->path != WS_NONE && b->folded > 1) {
+		label = ws_arena_format(t->p->texts, "%.*s ×%llu", (int)without_number(label, len),
+		                        label, (unsigned long long)b->folded);
+	} else if (b->path != WS_NONE) {
+		/* a number stays if it is the same in all boxes */
+		label = ws_page_text_of(t->p, b->name);
+		len = strlen(label);
+		if (t->p->m->ranges.paths[b->path].domain == WS_TEXT_MODULE_DOMAIN ||
+		    (len > 2 && label[len - 1] == '*'))
+			len = without_number(label, len);
+		label = ws_arena_copy(t->p->texts, label, len);
+	}
 	for (int c = 1; c < WS_PAGE_NCOLOURS; c++)
 		if (b->colour_ns[c] > b->colour_ns[most])
 			most = c;
 	page->node[page->nnodes++] = (struct ws_page_node){
 	        .parent = parent,
-	        .label = label_of(t, b),
+	        .label = label,
 	        .path = up ? ws_arena_format(t->p->texts, "%s/%s", up->path, b->rolled) : b->rolled,
 	        .depth = up ? up->depth + 1 : 0,
 	        .folded = b->folded ? b->folded : 1,
@@ -533,59 +473,51 @@ static void add_graphs(const struct tree *t)
 	page->node[page->nnodes - 1].is_rest = true;
 }
 
-static void name_tree(const struct tree *t)
-{
-	struct ws_page *page = t->p->page;
-	const struct ws_model *m = t->p->m;
-	bool modules = false, layers = false;
-
-	for (size_t i = 0; i < page->nnodes; i++)
-		layers |= page->node[i].folded > 1;
-	for (size_t i = 0; i < m->ranges.npaths; i++)
-		modules |= m->ranges.paths[i].domain == WS_TEXT_MODULE_DOMAIN;
-	page->tree_title = t->has_ranges && !page->has_host_ranges ? "Where in the model"
-	                                                           : "Where in the program";
-	if (t->has_ranges && page->lost_events)
-		page->tree_title = ws_arena_format(
-		        t->p->texts, "Where in the model (incomplete: %s range events were lost)",
-		        ws_say_number(t->p->texts, (double)page->lost_events));
-	page->tree_what =
-	        ws_arena_format(t->p->texts, "%s time%s by %s%s; click to zoom", ws_page_work(page),
-	                        page->ndevices > 1
-	                                ? ws_arena_format(t->p->texts, " summed over %zu GPUs",
-	                                                  page->ndevices)
-	                                : "",
-	                        modules             ? "module"
-	                        : t->has_ranges     ? "range"
-	                        : m->cpu_ops.tree.n ? "operation"
-	                                            : "class and kernel",
-	                        layers ? "; equal layers are one" : "");
-}
-
 static void add_tree(struct ws_page_making *p)
 {
 	struct tree t = {.p = p};
-	struct placing g = {.t = &t};
 	struct laying l = {.t = &t};
+	struct ws_page *page = p->page;
+	const struct ws_model *m = p->m;
+	uint8_t *is_step;  /* by path */
+	uint32_t *of_step; /* by step: its path or WS_NONE */
 	struct ws_joined_rows *rows = p->sel->rows;
 
-	WS_NEW(p->tab->temp, t.of_path, p->m->ranges.npaths);
-	WS_NEW(p->tab->temp, t.is_elsewhere, p->m->ranges.npaths);
-	const struct ws_model *m = g.t->p->m;
-
-	WS_NEW(g.t->p->tab->temp, g.is_step, m->ranges.npaths);
-	WS_NEW(g.t->p->tab->temp, g.of_step, m->nsteps + 1);
+	WS_NEW(p->tab->temp, t.of_path, m->ranges.npaths);
+	WS_NEW(p->tab->temp, t.is_elsewhere, m->ranges.npaths);
+	WS_NEW(p->tab->temp, is_step, m->ranges.npaths);
+	WS_NEW(p->tab->temp, of_step, m->nsteps + 1);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_joined_range *r =
-		        ws_joined_rows_range(g.t->p->sel->rows, m->steps[s].range);
+		        ws_joined_rows_range(p->sel->rows, m->steps[s].range);
 
-		g.of_step[s] = r ? r->context->path : WS_NONE;
+		of_step[s] = r ? r->context->path : WS_NONE;
 		if (r)
-			g.is_step[r->context->path] = 1;
+			is_step[r->context->path] = 1;
 	}
-	make_range_boxes(&t, g.is_step);
-	for (uint32_t i = 0; i < p->m->ranges.npaths; i++)
-		t.box[t.of_path[i]].is_step |= g.is_step[i];
+	/* Make the boxes of ranges, parents before children. In a report about steps all work is
+	 * shown below the steps. So outermost ranges that cross a step's end or belong to another
+	 * thread become children of the steps, and so do steps that began in such a range. */
+	const struct ws_ranges *ranges = &m->ranges;
+	uint32_t root = WS_NONE;
+	bool some = false;
+
+	for (uint32_t i = 0; i < ranges->npaths; i++)
+		some |= is_step[i] && ranges->paths[i].parent == WS_NONE;
+	some &= p->sel->scope == WS_SCOPE_STEPS && !p->page->has_host_ranges;
+	for (uint32_t i = 0; i < ranges->npaths && some; i++)
+		if (is_step[i])
+			root = make_range_box(&t, i, WS_NONE);
+	if (t.n > 1)
+		root = WS_NONE; /* steps with different names */
+	for (uint32_t i = 0; i < ranges->npaths; i++)
+		if (!some || !is_step[i])
+			make_range_box(&t, i,
+			               ranges->paths[i].parent == WS_NONE
+			                       ? root
+			                       : t.of_path[ranges->paths[i].parent]);
+	for (uint32_t i = 0; i < m->ranges.npaths; i++)
+		t.box[t.of_path[i]].is_step |= is_step[i];
 	t.has_ranges = t.n > 0;
 	p->page->gpu_ns = p->sel->gpu_ns;
 	for (size_t i = 0; i < m->nwork; i++)
@@ -594,14 +526,11 @@ static void add_tree(struct ws_page_making *p)
 	if (p->page->has_host_ranges) {
 		/* Adds the host's time of each range, and the number of ranges. Own time is the
 		 * time outside its inner ranges. */
-		struct ws_page *page = t.p->page;
-
 		WS_EACH_RANGE(rows, i, r) {
-			const uint32_t path = r->context->path,
-			               up = t.p->m->ranges.paths[path].parent;
+			const uint32_t path = r->context->path, up = m->ranges.paths[path].parent;
 			const int64_t ns = r->end_ns - r->start_ns;
 
-			if (!ws_range_selected(t.p->m, t.p->sel, r, i))
+			if (!ws_range_selected(m, p->sel, r, i))
 				continue;
 			page->host_ranges++;
 			t.box[t.of_path[path]].exclusive_ns += ns;
@@ -612,28 +541,40 @@ static void add_tree(struct ws_page_making *p)
 				t.box[t.of_path[up]].exclusive_ns -= ns;
 		}
 	} else {
-		const struct ws_selection *sel = t.p->sel;
+		const struct ws_selection *sel = p->sel;
 
 		WS_EACH_KERNEL(sel->rows, i, k) {
-			if (!k->kind->timed || !ws_kernel_selected(t.p->m, sel, k, i))
+			if (!k->kind->timed || !ws_kernel_selected(m, sel, k, i))
 				continue;
-			uint32_t at = box_of_kernel(&g, k);
+			uint32_t path = k->range != WS_NONE ? k->kind->path : WS_NONE, at;
+
+			if (path == WS_NONE && k->step != WS_NONE)
+				path = of_step[k->step]; /* by another thread */
+			at = path == WS_NONE ? WS_NONE : t.of_path[path];
+			if (at == WS_NONE && t.has_ranges)
+				at = box_of_text(&t, WS_NONE, KIND_NONE, 0);
+			if (k->cpu_op != WS_NONE && m->cpu_ops.tree.n)
+				at = box_of_text(&t, at, KIND_OP, m->cpu_ops.tree.name[k->cpu_op]);
+			else if (path == WS_NONE || is_step[path]) {
+				at = box_of_text(&t, at, KIND_CLASS, k->kind->class);
+				at = box_of_text(&t, at, KIND_KERNEL,
+				                 m->configs[k->kind->config].name);
+			}
 			t.box[at].exclusive_ns += k->dur_ns;
 			/* Whether an operation is the backward pass of another. It is shown in the
 			 * ranges of that other operation. */
-			if (k->cpu_op != WS_NONE && k->cpu_op < t.p->m->cpu_ops.tree.n &&
-			    t.p->m->cpu_ops.phase &&
-			    t.p->m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD)
+			if (k->cpu_op != WS_NONE && k->cpu_op < m->cpu_ops.tree.n &&
+			    m->cpu_ops.phase && m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD)
 				t.box[at].backward_ns += k->dur_ns;
 			t.box[at].kernels++;
-			t.box[at].colour_ns[ws_page_colour_of_class(t.p, k->kind->class)] +=
+			t.box[at].colour_ns[ws_page_colour_of_class(p, k->kind->class)] +=
 			        k->dur_ns;
 		}
 	}
 	WS_EACH_RANGE(rows, i, r)
-		if (ws_range_selected(t.p->m, t.p->sel, r, i))
+		if (ws_range_selected(m, p->sel, r, i))
 			t.box[t.of_path[r->context->path]].calls++;
-	struct ws_cost_ops *costs = ws_cost_ops_find(t.p->m, t.p->sel);
+	struct ws_cost_ops *costs = ws_cost_ops_find(m, p->sel);
 
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
@@ -662,8 +603,8 @@ static void add_tree(struct ws_page_making *p)
 	l.least_ns = (int64_t)ceil((double)p->page->gpu_ns * LEAST_PERCENT / 100);
 	size_t n = 0;
 
-	WS_NEW(t.p->tab->temp, l.order, t.n);
-	WS_NEW(t.p->tab->temp, l.first, t.n + 2);
+	WS_NEW(p->tab->temp, l.order, t.n);
+	WS_NEW(p->tab->temp, l.first, t.n + 2);
 	for (size_t i = 0; i < t.n; i++) {
 		const struct box *b = &t.box[i];
 
@@ -683,7 +624,30 @@ static void add_tree(struct ws_page_making *p)
 	lay(&l, WS_NONE, WS_PAGE_ROOT);
 	if (p->page->graph_ns && p->page->graph_ns <= p->page->gpu_ns)
 		add_graphs(&t);
-	name_tree(&t);
+	/* titles */
+	bool modules = false, layers = false;
+
+	for (size_t i = 0; i < page->nnodes; i++)
+		layers |= page->node[i].folded > 1;
+	for (size_t i = 0; i < m->ranges.npaths; i++)
+		modules |= m->ranges.paths[i].domain == WS_TEXT_MODULE_DOMAIN;
+	page->tree_title = t.has_ranges && !page->has_host_ranges ? "Where in the model"
+	                                                          : "Where in the program";
+	if (t.has_ranges && page->lost_events)
+		page->tree_title = ws_arena_format(
+		        p->texts, "Where in the model (incomplete: %s range events were lost)",
+		        ws_say_number(p->texts, (double)page->lost_events));
+	page->tree_what =
+	        ws_arena_format(p->texts, "%s time%s by %s%s; click to zoom", ws_page_work(page),
+	                        page->ndevices > 1
+	                                ? ws_arena_format(p->texts, " summed over %zu GPUs",
+	                                                  page->ndevices)
+	                                : "",
+	                        modules             ? "module"
+	                        : t.has_ranges      ? "range"
+	                        : m->cpu_ops.tree.n ? "operation"
+	                                            : "class and kernel",
+	                        layers ? "; equal layers are one" : "");
 	ws_strtab_free(&t.known);
 	free(t.box);
 }
@@ -810,213 +774,72 @@ static void add_roof(struct ws_page_making *p, double flops_per_s, double bytes_
 		page->roof[page->nroofs++] = (struct ws_page_roof){name, flops_per_s, bytes_per_s};
 }
 
-static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
-{
-	const double percent = ws_stat_percent((double)g->gpu_ns, ws_page_gpu_ns(p->page));
-	const char *dtype = ws_page_text_of(p, g->dtype);
-	struct ws_page *page = p->page;
-	const struct ws_attained a = ws_cost_group_attained(p->m, g);
-
-	if (!(percent >= LEAST_ROOF_PERCENT) || !(a.intensity > 0) || !(a.seconds > 0))
-		return;
-	const bool tensor = ws_class_is_product(g->class) && g->tensor != WS_TENSOR_NO;
-
-	if (a.roof.flops_per_s > 0 && a.roof.bytes_per_s > 0) {
-		const char *flops = ws_say_si(p->texts, a.roof.flops_per_s, "FLOP/s");
-		const char *bytes = ws_say_si(p->texts, a.roof.bytes_per_s, "B/s");
-
-		/* work other than matrix products is bound by memory */
-		if (ws_class_is_product(g->class))
-			add_roof(p, a.roof.flops_per_s, 0,
-			         ws_arena_format(p->texts, "%s %s%s%s", flops,
-			                         tensor ? "dense " : "", dtype,
-			                         a.roof.unconfirmed ? " (not confirmed)" : ""));
-		add_roof(p, 0, a.roof.bytes_per_s, ws_arena_format(p->texts, "%s memory", bytes));
-	}
-	page->point[page->npoints] =
-	        (struct ws_page_point){.name = ws_page_name_of(p, g->name ? g->name : g->class),
-	                               .dtype = dtype,
-	                               .intensity = a.intensity,
-	                               .flops_per_s = a.flops / a.seconds,
-	                               .gpu_ns = g->gpu_ns,
-	                               .percent = percent,
-	                               /* above the roof: data came from a cache, or an error */
-	                               .attained = a.percent > 100 ? NAN : a.percent,
-	                               .is_labelled = page->npoints < LABELS,
-	                               .colour = ws_page_colour_of_class(p, g->class)};
-	page->npoints++;
-}
-
 /* --- kernels that cost most ------------------------------------------------------------------ */
 
 #define MOST_KERNELS 10
 
-struct kernels {
-	struct ws_page_making *p;
-	struct ws_ranking by_name;
-	uint32_t *class, *config; /* those of the cell with the largest time */
-	int64_t *most_ns;
-};
-
-static double flops_per_s(const struct kernels *s, uint32_t name)
-{
-	const struct ws_digest *d = s->p->tab->digest;
-	const struct ws_group *g = &s->by_name.groups[name];
-
-	if (!d->flops || d->flops_unknown[name] || g->without_time)
-		return NAN;
-	return 1e9 * ws_stat_ratio((double)d->flops[name], (double)g->time.sum);
-}
-
-/* Percent of the roof of the dtype, for matrix products. The bytes of other kernels are not
- * known. */
-static double attained(const struct kernels *s, uint32_t name, double flops_per_s)
-{
-	const struct ws_config *config = &s->p->m->configs[s->config[name]];
-	struct ws_roof roof;
-
-	if (!ws_class_is_product(s->class[name]))
-		return NAN;
-	ws_roof_find(s->p->m, config->device, s->class[name], config -> name_dtype,
-	             config -> tensor, &roof);
-	double percent = 100 * ws_stat_ratio(flops_per_s, roof.flops_per_s);
-	return percent > 100 ? NAN : percent;
-}
-
-static void page_add_kernels(struct ws_page_making *p)
+static void add_kernels(struct ws_page_making *p)
 {
 	const struct ws_model *m = p->m;
-	struct kernels s = {.p = p};
+	struct ws_page *page = p->page;
+	struct ws_ranking by_name;
+	uint32_t *class, *config_of; /* those of the cell with the largest time */
+	int64_t *most_ns;
 
-	WS_NEW(p->tab->temp, s.class, m->ntexts);
-	WS_NEW(p->tab->temp, s.config, m->ntexts);
-	WS_NEW(p->tab->temp, s.most_ns, m->ntexts);
-	WS_NEW(p->texts, p->page->kernel, MOST_KERNELS);
-	ws_digest_rank(p->tab, ws_digest_name, &s.by_name);
-	size_t n = s.by_name.n;
+	WS_NEW(p->tab->temp, class, m->ntexts);
+	WS_NEW(p->tab->temp, config_of, m->ntexts);
+	WS_NEW(p->tab->temp, most_ns, m->ntexts);
+	WS_NEW(p->texts, page->kernel, MOST_KERNELS);
+	ws_digest_rank(p->tab, ws_digest_name, &by_name);
 	const struct ws_digest *d = p->tab->digest;
 
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 		const struct ws_config *config = &m->configs[cell->config];
 
-		if (cell->total_ns < s.most_ns[config->name] && s.config[config->name])
+		if (cell->total_ns < most_ns[config->name] && config_of[config->name])
 			continue;
-		s.most_ns[config->name] = cell->total_ns;
-		s.config[config->name] = cell->config;
-		s.class[config->name] = ws_digest_class(m, cell);
+		most_ns[config->name] = cell->total_ns;
+		config_of[config->name] = cell->config;
+		class[config->name] = ws_digest_class(m, cell);
 	}
-	for (size_t i = 0; i < n && i < MOST_KERNELS; i++) {
-		struct ws_page *page = s.p->page;
-		const struct ws_group *g = &s.by_name.groups[s.by_name.order[i].row];
-		const double rate = flops_per_s(&s, s.by_name.order[i].row);
+	for (size_t i = 0; i < by_name.n && i < MOST_KERNELS; i++) {
+		const uint32_t name = (uint32_t)by_name.order[i].row;
+		const struct ws_group *g = &by_name.groups[name];
+		const struct ws_config *largest = &m->configs[config_of[name]];
+		double rate = NAN, attained = NAN;
+
+		if (d->flops && !d->flops_unknown[name] && !g->without_time)
+			rate = 1e9 * ws_stat_ratio((double)d->flops[name], (double)g->time.sum);
+		if (ws_class_is_product(class[name])) {
+			/* Percent of the roof of the dtype. The bytes of other kernels are not
+			 * known. */
+			struct ws_roof roof;
+
+			ws_roof_find(m, largest->device, class[name], largest -> name_dtype,
+			             largest -> tensor, &roof);
+			attained = 100 * ws_stat_ratio(rate, roof.flops_per_s);
+			attained = attained > 100 ? NAN : attained;
+		}
 
 		page->kernel[page->nkernels++] = (struct ws_page_kernel){
-		        .name = ws_page_name_of(s.p, s.by_name.order[i].row),
-		        .full_name = ws_page_text_of(s.p, s.by_name.order[i].row),
-		        .class = ws_page_class_of(s.p, s.class[s.by_name.order[i].row]),
-		        .colour = ws_page_colour_of_class(s.p, s.class[s.by_name.order[i].row]),
+		        .name = ws_page_name_of(p, name),
+		        .full_name = ws_page_text_of(p, name),
+		        .class = ws_page_class_of(p, class[name]),
+		        .colour = ws_page_colour_of_class(p, class[name]),
 		        .calls = g->time.n + g->without_time,
 		        .ns = g->time.sum,
 		        .percent = ws_stat_percent((double)g->time.sum, ws_page_gpu_ns(page)),
 		        .mean_ns = ws_stat_ratio((double)g->time.sum, (double)g->time.n),
 		        .flops_per_s = rate,
-		        .attained = attained(&s, s.by_name.order[i].row, rate)};
+		        .attained = attained};
 	}
-	p->page->more_kernels = n > MOST_KERNELS ? n - MOST_KERNELS : 0;
+	page->more_kernels = by_name.n > MOST_KERNELS ? by_name.n - MOST_KERNELS : 0;
 }
 
 /* --- the whole page -------------------------------------------------------------------------- */
 
 /* --- the grey line --------------------------------------------------------------------------- */
-
-/* "2 × NVIDIA H100": the devices that ran kernels, equal ones counted together. NULL: unknown. */
-static const char *devices_of(const struct ws_page_making *p)
-{
-	const struct ws_model *m = p->m;
-	const char *all = NULL;
-
-	for (size_t i = 0; i < m->ndevices; i++) {
-		const uint32_t name = m->devices[i].name;
-		const char *one = ws_page_text_of(p, name);
-		size_t n = 0, before = 0;
-
-		for (size_t k = 0; k < m->ndevices; k++) {
-			n += m->devices[k].kernels && m->devices[k].name == name;
-			before += k < i && m->devices[k].kernels && m->devices[k].name == name;
-		}
-		if (!m->devices[i].kernels || before || !*one)
-			continue;
-		if (n > 1)
-			one = ws_arena_format(p->texts, "%zu × %s", n, one);
-		all = all ? ws_arena_format(p->texts, "%s, %s", all, one) : one;
-	}
-	return all;
-}
-
-/* The program; if unknown, the recorder. */
-static const char *source_of(const struct ws_page_making *p)
-{
-	const struct ws_bytes model = ws_model_fact(p->m, "model"),
-	                      dtype = ws_model_fact(p->m, "dtype");
-	const struct ws_bytes arguments = ws_meta_value(&p->m->meta, "program.arguments");
-	struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
-	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
-
-	if (model.len)
-		return ws_arena_format(p->texts, "%.*s%s%.*s", (int)model.len,
-		                       (const char *)model.ptr, dtype.len ? " " : "",
-		                       (int)dtype.len, (const char *)dtype.ptr);
-	/* "train.py": the Python script, which is the first argument that ends in ".py" */
-	for (; word < end && !source.len; word = stop + 1) {
-		stop = memchr(word, ' ', (size_t)(end - word));
-		stop = stop ? stop : end;
-		if (stop - word > 3 && !memcmp(stop - 3, ".py", 3))
-			source = ws_name_of_file((struct ws_bytes){word, (size_t)(stop - word)});
-	}
-	if (!source.len)
-		source = ws_meta_value(&p->m->meta, "program.path");
-	return source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
-}
-
-/* "6 measured steps; device 0" */
-static const char *scope_of(const struct ws_page_making *p)
-{
-	const struct ws_selection *sel = p->sel;
-	const char *apart = ws_steps_apart_words(p->m, p->texts);
-	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
-	const size_t nrepeating = ws_steps_repeating(p->m);
-	const char *out = "", *repeating = "";
-	const char *cut = "";               /* ", without step 7, which was cut off" */
-	size_t unsound = 0, unfinished = 0; /* unsound: with impossible times */
-	uint32_t number = 0;
-
-	for (size_t i = 0; i < p->m->nsteps; i++) {
-		const struct ws_model_step *step = &p->m->steps[i];
-
-		unsound += step->unsound && !step->warm_up;
-		unfinished += step->unfinished && !step->warm_up;
-		number = step->unfinished && !step->warm_up ? step->number : number;
-	}
-	if (unfinished == 1 && !sel->has_steps)
-		cut = ws_arena_format(p->texts, ", without step %" PRIu32 ", which was cut off",
-		                      number);
-	else if (unfinished && !sel->has_steps)
-		cut = ws_arena_format(p->texts, ", without %zu that were cut off", unfinished);
-	if (unsound)
-		out = ws_arena_format(p->texts, ", %zu left out", unsound);
-	if (nrepeating)
-		repeating = ws_arena_format(p->texts, ", %zu with the operations of another step",
-		                            nrepeating);
-	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
-		return ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s%s",
-		                       ws_say_number(p->texts, (double)sel->measured),
-		                       sel->measured == 1 ? "step" : "steps", cut, out, repeating,
-		                       *apart ? "; " : "", apart, behind);
-	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
-		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
-	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);
-}
 
 struct lost {
 	uint64_t causes, most_events;
@@ -1063,48 +886,121 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 		lost->events += missing->count;
 }
 
-/* "lost: 2,657 (ring overflow) and 1 more kind, see Losses" */
-static const char *losses_of(const struct ws_page_making *p)
-{
-	struct lost lost = {0};
-	const char *killed, *more = "";
-
-	ws_missing_each(p->m, count_lost, &lost);
-	p->page->lost_events = lost.events;
-	p->page->unknown_records = lost.unknown;
-	p->page->merged_records = lost.merged;
-	p->page->lost_records = lost.most_records;
-	p->page->most_lost = lost.most_records ? ws_page_copy(p->texts, lost.most_records_cause.ptr,
-	                                                      lost.most_records_cause.len)
-	                                       : NULL;
-	killed = lost.is_killed ? "the program was killed; " : "";
-	if (!lost.causes)
-		return ws_arena_format(p->texts, "%s%s", killed,
-		                       lost.uncounted ? lost.uncounted : "nothing lost");
-	char *cause = ws_arena_copy(p->texts, lost.cause.ptr, lost.cause.len);
-	for (char *c = cause; *c; c++)
-		*c = *c == '_' ? ' ' : *c;
-	if (lost.causes > 1)
-		more = ws_arena_format(p->texts, " and %" PRIu64 " more %s", lost.causes - 1,
-		                       lost.causes == 2 ? "kind" : "kinds");
-	return ws_arena_format(p->texts, "%slost: %s (%s)%s, see Losses", killed, cause,
-	                       ws_say_number(p->texts, (double)lost.most_events), more);
-}
-
 static void add_grey_line(struct ws_page_making *p)
 {
 	const struct ws_selection *sel = p->sel;
 	struct ws_page *page = p->page;
-	const struct ws_bytes name = ws_name_of_file(ws_bytes_of(p->m->name ? p->m->name : ""));
+	const struct ws_model *m = p->m;
+	const struct ws_bytes file = ws_name_of_file(ws_bytes_of(m->name ? m->name : ""));
 
-	page->title = ws_arena_copy(p->texts, name.ptr, name.len);
-	page->device = devices_of(p);
-	page->source = source_of(p);
-	page->scope = scope_of(p);
-	page->losses = losses_of(p);
+	page->title = ws_arena_copy(p->texts, file.ptr, file.len);
+	/* "2 × NVIDIA H100": the devices that ran kernels, equal ones counted together. NULL:
+	 * unknown. */
+	const char *all = NULL;
+
+	for (size_t i = 0; i < m->ndevices; i++) {
+		const uint32_t name = m->devices[i].name;
+		const char *one = ws_page_text_of(p, name);
+		size_t n = 0, before = 0;
+
+		for (size_t k = 0; k < m->ndevices; k++) {
+			n += m->devices[k].kernels && m->devices[k].name == name;
+			before += k < i && m->devices[k].kernels && m->devices[k].name == name;
+		}
+		if (!m->devices[i].kernels || before || !*one)
+			continue;
+		if (n > 1)
+			one = ws_arena_format(p->texts, "%zu × %s", n, one);
+		all = all ? ws_arena_format(p->texts, "%s, %s", all, one) : one;
+	}
+	page->device = all;
+	/* The program; if unknown, the recorder. */
+	const struct ws_bytes model = ws_model_fact(m, "model"), dtype = ws_model_fact(m, "dtype");
+	const struct ws_bytes arguments = ws_meta_value(&m->meta, "program.arguments");
+	struct ws_bytes source = ws_meta_value(&m->meta, "import.source");
+	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
+
+	if (model.len)
+		page->source = ws_arena_format(p->texts, "%.*s%s%.*s", (int)model.len,
+		                               (const char *)model.ptr, dtype.len ? " " : "",
+		                               (int)dtype.len, (const char *)dtype.ptr);
+	/* "train.py": the Python script, which is the first argument that ends in ".py" */
+	for (; word < end && !source.len; word = stop + 1) {
+		stop = memchr(word, ' ', (size_t)(end - word));
+		stop = stop ? stop : end;
+		if (stop - word > 3 && !memcmp(stop - 3, ".py", 3))
+			source = ws_name_of_file((struct ws_bytes){word, (size_t)(stop - word)});
+	}
+	if (!source.len)
+		source = ws_meta_value(&m->meta, "program.path");
+	if (!model.len)
+		page->source = source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
+	/* "6 measured steps; device 0" */
+	const char *apart = ws_steps_apart_words(m, p->texts);
+	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
+	const size_t nrepeating = ws_steps_repeating(m);
+	const char *out = "", *repeating = "";
+	const char *cut = "";               /* ", without step 7, which was cut off" */
+	size_t unsound = 0, unfinished = 0; /* unsound: with impossible times */
+	uint32_t number = 0;
+
+	for (size_t i = 0; i < m->nsteps; i++) {
+		const struct ws_model_step *step = &m->steps[i];
+
+		unsound += step->unsound && !step->warm_up;
+		unfinished += step->unfinished && !step->warm_up;
+		number = step->unfinished && !step->warm_up ? step->number : number;
+	}
+	if (unfinished == 1 && !sel->has_steps)
+		cut = ws_arena_format(p->texts, ", without step %" PRIu32 ", which was cut off",
+		                      number);
+	else if (unfinished && !sel->has_steps)
+		cut = ws_arena_format(p->texts, ", without %zu that were cut off", unfinished);
+	if (unsound)
+		out = ws_arena_format(p->texts, ", %zu left out", unsound);
+	if (nrepeating)
+		repeating = ws_arena_format(p->texts, ", %zu with the operations of another step",
+		                            nrepeating);
+	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
+		page->scope = ws_arena_format(p->texts, "%s measured %s%s%s%s%s%s%s",
+		                              ws_say_number(p->texts, (double)sel->measured),
+		                              sel->measured == 1 ? "step" : "steps", cut, out,
+		                              repeating, *apart ? "; " : "", apart, behind);
+	else if (sel->scope == WS_SCOPE_ALL && !sel->measured)
+		page->scope =
+		        ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
+	else
+		page->scope = ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);
+	/* "lost: 2,657 (ring overflow) and 1 more kind, see Losses" */
+	struct lost lost = {0};
+	const char *more = "";
+
+	ws_missing_each(m, count_lost, &lost);
+	page->lost_events = lost.events;
+	page->unknown_records = lost.unknown;
+	page->merged_records = lost.merged;
+	page->lost_records = lost.most_records;
+	page->most_lost = lost.most_records ? ws_page_copy(p->texts, lost.most_records_cause.ptr,
+	                                                   lost.most_records_cause.len)
+	                                    : NULL;
+	const char *killed = lost.is_killed ? "the program was killed; " : "";
+	page->losses = ws_arena_format(p->texts, "%s%s", killed,
+	                               lost.uncounted ? lost.uncounted : "nothing lost");
+	if (lost.causes) {
+		char *cause = ws_arena_copy(p->texts, lost.cause.ptr, lost.cause.len);
+		for (char *c = cause; *c; c++)
+			*c = *c == '_' ? ' ' : *c;
+		if (lost.causes > 1)
+			more = ws_arena_format(p->texts, " and %" PRIu64 " more %s",
+			                       lost.causes - 1,
+			                       lost.causes == 2 ? "kind" : "kinds");
+		page->losses =
+		        ws_arena_format(p->texts, "%slost: %s (%s)%s, see Losses", killed, cause,
+		                        ws_say_number(p->texts, (double)lost.most_events), more);
+	}
 	page->has_steps = sel->measured > 0 && !ws_is_of_all(sel);
 	page->samples = page->has_steps ? (double)sel->measured : 1;
-	page->on_cpu = ws_model_on_cpu(p->m) == 1;
+	page->on_cpu = ws_model_on_cpu(m) == 1;
 }
 
 /* Both sides of a comparison are on one page. */
@@ -1185,8 +1081,43 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	WS_NEW(p.texts, p.page->point, groups->n);
 	WS_NEW(p.texts, p.page->roof, MOST_ROOFS);
 	size_t n = ws_cost_groups_order(p.m, groups, order);
-	for (size_t i = 0; i < n; i++)
-		add_point(&p, &groups->group[order[i].row]);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_cost_group *g = &groups->group[order[i].row];
+		const double percent = ws_stat_percent((double)g->gpu_ns, ws_page_gpu_ns(page));
+		const char *dtype = ws_page_text_of(&p, g->dtype);
+		const struct ws_attained a = ws_cost_group_attained(p.m, g);
+
+		if (!(percent >= LEAST_ROOF_PERCENT) || !(a.intensity > 0) || !(a.seconds > 0))
+			continue;
+		const bool tensor = ws_class_is_product(g->class) && g->tensor != WS_TENSOR_NO;
+
+		if (a.roof.flops_per_s > 0 && a.roof.bytes_per_s > 0) {
+			const char *flops = ws_say_si(p.texts, a.roof.flops_per_s, "FLOP/s");
+			const char *bytes = ws_say_si(p.texts, a.roof.bytes_per_s, "B/s");
+
+			/* work other than matrix products is bound by memory */
+			if (ws_class_is_product(g->class))
+				add_roof(&p, a.roof.flops_per_s, 0,
+				         ws_arena_format(p.texts, "%s %s%s%s", flops,
+				                         tensor ? "dense " : "", dtype,
+				                         a.roof.unconfirmed ? " (not confirmed)"
+				                                            : ""));
+			add_roof(&p, 0, a.roof.bytes_per_s,
+			         ws_arena_format(p.texts, "%s memory", bytes));
+		}
+		page->point[page->npoints] = (struct ws_page_point){
+		        .name = ws_page_name_of(&p, g->name ? g->name : g->class),
+		        .dtype = dtype,
+		        .intensity = a.intensity,
+		        .flops_per_s = a.flops / a.seconds,
+		        .gpu_ns = g->gpu_ns,
+		        .percent = percent,
+		        /* above the roof: data came from a cache, or an error */
+		        .attained = a.percent > 100 ? NAN : a.percent,
+		        .is_labelled = page->npoints < LABELS,
+		        .colour = ws_page_colour_of_class(&p, g->class)};
+		page->npoints++;
+	}
 
 	/* how long kernels take */
 	static const double digit[] = {1, 2, 5};
@@ -1222,7 +1153,7 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	    p.m->cpu_ops.tree.n)
 		add_operations(&p);
 	else
-		page_add_kernels(&p);
+		add_kernels(&p);
 	/* One unit for the rates of both sides; the largest rate has 1 to 999 of it. */
 	double most = 0;
 

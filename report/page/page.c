@@ -177,16 +177,16 @@ enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint
 /* --- the headline ---------------------------------------------------------------------------- */
 
 #define START_UP_PERCENT 50   /* over that a trace is of a program's begin, not of its work */
-#define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
-#define PART_PERCENT   50   /* a part of the model that holds less is none either */
-#define WHOLE_PERCENT  99.5 /* nor is one that holds everything */
-#define ALIKE_PERCENT  2
-#define SECOND_PERCENT 10
-#define WHERE_WORDS    3 /* of a range in such a sentence */
-#define MOST_WORDS     15
-#define BACKWARD_WORDS 3  /* "and its backward" */
-#define BOTH_PERCENT   5  /* of a part's time; less of it is not named */
-#define OWNER_WORDS    10 /* of "X holds 90 % of GPU time; gemm takes 34 %." without X */
+#define IDLE_PERCENT     10   /* a cause of idle time under this is no headline */
+#define PART_PERCENT     50   /* a part of the model that holds less is none either */
+#define WHOLE_PERCENT    99.5 /* nor is one that holds everything */
+#define ALIKE_PERCENT    2
+#define SECOND_PERCENT   10
+#define WHERE_WORDS      3 /* of a range in such a sentence */
+#define MOST_WORDS       15
+#define BACKWARD_WORDS   3  /* "and its backward" */
+#define BOTH_PERCENT     5  /* of a part's time; less of it is not named */
+#define OWNER_WORDS      10 /* of "X holds 90 % of GPU time; gemm takes 34 %." without X */
 
 static size_t words_in(const char *text)
 {
@@ -360,133 +360,14 @@ static int64_t median_step_ns(const struct ws_page_step *step, size_t n, struct 
 #define TREND_STEPS   6   /* from so many on */
 #define TREND_PERCENT 110 /* of the first third, what the last one takes */
 
-/* "Steps become slower: 1.72 ms in the first third, 3.1 ms in the last." Every step of the one is
- * shorter than any of the other. */
-static void say_trend(struct ws_page_making *p)
-{
-	const struct ws_page_step *step = p->page->step;
-	const size_t n = p->page->nsteps, third = n / 3;
-	int64_t first_ns, last_ns, most_ns = 0, least_ns = INT64_MAX;
-
-	if (n < TREND_STEPS)
-		return;
-	for (size_t i = 0; i < third; i++) {
-		most_ns = step[i].ns > most_ns ? step[i].ns : most_ns;
-		least_ns = step[n - 1 - i].ns < least_ns ? step[n - 1 - i].ns : least_ns;
-	}
-	first_ns = median_step_ns(step, third, p->texts);
-	last_ns = median_step_ns(step + n - third, third, p->texts);
-	if (least_ns > most_ns && 100 * last_ns >= TREND_PERCENT * first_ns)
-		ws_page_say(p->page, "",
-		            "Steps become slower: ", ws_say_time(p->texts, (double)first_ns),
-		            ws_arena_format(p->texts,
-		                            " in the first third of them, %s in the last.",
-		                            ws_say_time(p->texts, (double)last_ns)),
-		            NULL);
-}
-
 #define TURNS_PERCENT 5  /* of the time that a device computes, in which another one may as well */
 #define TURN_PERCENT  10 /* of all computing, that a device has to do to take a turn */
-
-/* Several devices of which no two compute at the same time, as a model that is cut into parts does.
- */
-static void say_turns(struct ws_page_making *p)
-{
-	struct ws_joined_rows *rows = p->sel->rows;
-	struct ws_spans any = {0};
-	int64_t sum_ns = 0, any_ns = 0;
-	size_t n = 0;
-
-	for (uint32_t d = 0; d < p->idle->ndevices; d++)
-		sum_ns += p->idle->device[d].ns[WS_USE_COMPUTE];
-	for (uint32_t d = 0; d < p->idle->ndevices; d++)
-		n += 100 * p->idle->device[d].ns[WS_USE_COMPUTE] > TURN_PERCENT * sum_ns;
-	if (n < 2)
-		return;
-	WS_EACH_KERNEL(rows, i, k)
-		if (k->kind->class != WS_TEXT_COMM && ws_kernel_ran(p->sel, k, i))
-			ws_spans_add(&any, k->start_ns, k->start_ns + k->dur_ns);
-	ws_spans_merge(&any);
-	for (size_t w = 0; w < p->windows->n; w++)
-		any_ns += ws_spans_inside(&any, p->windows->window[w].start_ns,
-		                          p->windows->window[w].end_ns);
-	ws_spans_release(&any);
-	if (100 * (sum_ns - any_ns) < TURNS_PERCENT * any_ns)
-		ws_page_say(
-		        p->page, "", "", ws_arena_format(p->texts, "%zu GPUs take turns", n),
-		        ": no two compute at once. Split batches into micro-batches, or run a copy "
-		        "of the model on each GPU.",
-		        NULL);
-}
-
-/* What happens once is no part of a step or of a loop, and no finding is about it. */
-static void say_what_happens_once(struct ws_page_making *p)
-{
-	if (!p->idle || p->page->on_cpu)
-		return;
-	const struct ws_host_activity *host = ws_host_activity_find(p->m, p->sel);
-	if (host->first_steps) {
-		/* "Step 0 takes 4.49 s: start-up, which is set apart." */
-		const size_t n = host->first_steps;
-		const struct ws_windows *w = ws_windows(p->m, p->whole->sel);
-		int64_t ns = 0;
-
-		for (size_t i = 0; i < n; i++)
-			ns += w->window[i].end_ns - w->window[i].start_ns;
-		ws_page_say(p->page, "",
-		            n == 1 ? ws_arena_format(p->texts, "Step %" PRIu32 " takes ",
-		                                     p->m->steps[w->window[0].step].number)
-		                   : ws_arena_format(p->texts, "The first %zu steps take ", n),
-		            ws_say_time(p->texts, (double)ns), ": start-up, which is set apart.",
-		            NULL);
-	}
-	if (host->captured)
-		ws_page_say(p->page, "", "",
-		            ws_arena_format(p->texts, "%s launch%s",
-		                            ws_say_number(p->texts, (double)host->captured),
-		                            host->captured == 1 ? "" : "es"),
-		            " of the host went into a CUDA graph and did not run.", NULL);
-	else if (use_percent(p, WS_USE_SETUP) > IDLE_PERCENT)
-		ws_page_say(p->page, "", "Start-up takes ",
-		            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
-		                                          (double)p->idle->nworked),
-		            host->searches.n ? ", with a search for convolution algorithms; it "
-		                               "happens once."
-		                             : "; it happens once.",
-		            NULL);
-}
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
 
 static double node_percent(const struct ws_page *page, const struct ws_page_node *n)
 {
 	return ws_stat_percent((double)n->inclusive_ns, ws_page_gpu_ns(page));
-}
-
-/* The innermost range that holds most of the GPU time, and yet not all of it; of ranges in each
- * other that hold as much the outermost. */
-static const struct ws_page_node *owner_of(const struct ws_page *page)
-{
-	const struct ws_page_node *owner = NULL;
-
-	for (size_t i = 0; i < page->nnodes; i++) {
-		const struct ws_page_node *n = &page->node[i];
-		const double percent = node_percent(page, n);
-
-		if (n->is_range && !n->is_step && percent >= PART_PERCENT &&
-		    percent < WHOLE_PERCENT &&
-		    (!owner || (n->depth > owner->depth &&
-		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
-			owner = n;
-	}
-	/* a row has the names of two parts, of which the outer one is nothing but the inner one */
-	while (owner && owner->whole != WS_PAGE_ROOT && ws_page_passed(page, owner->whole))
-		owner = &page->node[owner->whole];
-	/* nor does a name say which of several */
-	for (size_t i = 0; owner && i < page->nnodes; i++)
-		if (&page->node[i] != owner && !strcmp(page->node[i].label, owner->label))
-			return NULL;
-	return owner;
 }
 
 /* Of a range that ran forward: its backward work counts there as well. */
@@ -526,10 +407,30 @@ static void describe_class(const struct ws_page_making *p, size_t nth, double le
 static void say_largest_part(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
-	const struct ws_page_node *owner = owner_of(page);
 	const double whole = ws_page_gpu_ns(page);
 	const char *work = ws_page_work(page);
 	const char *name, *share, *whose, *other, *other_share;
+	const struct ws_page_node *owner = NULL;
+
+	/* The innermost range that holds most of the GPU time, and yet not all of it; of ranges in
+	 * each other that hold as much the outermost. */
+	for (size_t i = 0; i < page->nnodes; i++) {
+		const struct ws_page_node *n = &page->node[i];
+		const double percent = node_percent(page, n);
+
+		if (n->is_range && !n->is_step && percent >= PART_PERCENT &&
+		    percent < WHOLE_PERCENT &&
+		    (!owner || (n->depth > owner->depth &&
+		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
+			owner = n;
+	}
+	/* a row has the names of two parts, of which the outer one is nothing but the inner one */
+	while (owner && owner->whole != WS_PAGE_ROOT && ws_page_passed(page, owner->whole))
+		owner = &page->node[owner->whole];
+	/* nor does a name say which of several */
+	for (size_t i = 0; owner && i < page->nnodes; i++)
+		if (&page->node[i] != owner && !strcmp(page->node[i].label, owner->label))
+			owner = NULL;
 
 	/* graphs that are traced as a whole, where they have more time than all kernels */
 	if (page->graph_ns > page->gpu_ns) {
@@ -628,37 +529,6 @@ static void say_first(struct ws_page_making *p)
 	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
 	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
 	         ".", NULL);
-}
-
-static void say_whatif(struct ws_page_making *p)
-{
-	const struct ws_whatif_answers *all = ws_whatif_answers(p->whole->sel);
-	struct ws_page *page = p->page;
-
-	if (!all)
-		return;
-	WS_NEW(p->texts, page->whatif, all->n);
-	for (size_t i = 0; i < all->n; i++) {
-		const struct ws_whatif_answer *a = &all->answer[i];
-		const char *change = ws_arena_format(p->texts, "If %s: ", a->change), *range = "";
-
-		if (!isnan(a->least_ns))
-			range = ws_arena_format(p->texts, ", at best %s, at worst %s",
-			                        ws_say_time(p->texts, a->least_ns),
-			                        ws_say_time(p->texts, a->most_ns));
-		if (isnan(a->then_ns))
-			say_line(&page->whatif[page->nwhatif++], change,
-			         ws_arena_format(p->texts, "%s", a->reason), ".", NULL);
-		else
-			say_line(&page->whatif[page->nwhatif++], change,
-			         ws_arena_format(p->texts, "%s → %s",
-			                         ws_say_time(p->texts, a->now_ns),
-			                         ws_say_time(p->texts, a->then_ns)),
-			         ws_arena_format(p->texts, "%s%s.",
-			                         all->has_steps ? " in the median step" : "",
-			                         range),
-			         NULL);
-	}
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -887,35 +757,43 @@ static void say_what_is_unsound(struct ws_page_making *p)
 		            NULL);
 }
 
-/* The spread of the steps but those of start-up, which a sentence sets apart: "6.22 to 7.73 over 3
- * steps" behind the time of one; NULL: they do not differ, as they are shown. */
-static const char *say_spread(const struct ws_page_making *p)
+#define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
+
+void ws_page_add_headline(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
-	const size_t first = p->idle && !page->on_cpu
-	                             ? ws_host_activity_find(p->m, p->sel)->first_steps
-	                             : 0;
+	const char *what = page->has_steps ? "A step takes " : "The run spans ";
+	const size_t first =
+	        p->idle && !page->on_cpu ? ws_host_activity_find(p->m, p->sel)->first_steps : 0;
+	const double unrecorded_ns = unrecorded_step_ns(p);
+	const double computing = use_percent(p, WS_USE_COMPUTE);
+	const struct ws_soundness *s = &p->m->soundness;
+	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
+	const char *time = ws_say_time(p->texts, page->step_ns), *spread = NULL;
 	int64_t least_ns = INT64_MAX, most_ns = 0;
 
+	/* The spread of the steps but those of start-up, which a sentence sets apart: "6.22 to 7.73
+	 * over 3 steps" behind the time of one; NULL: they do not differ, as they are shown. */
 	for (size_t i = first; i < page->nsteps; i++) {
 		least_ns = page->step[i].ns < least_ns ? page->step[i].ns : least_ns;
 		most_ns = page->step[i].ns > most_ns ? page->step[i].ns : most_ns;
 	}
-	if (!most_ns || !strcmp(ws_say_time(p->texts, (double)least_ns),
-	                        ws_say_time(p->texts, (double)most_ns)))
-		return NULL;
-	return ws_arena_format(
-	        p->texts, "%s over %zu steps",
-	        ws_say_time_range(p->texts, page->step_ns, (double)least_ns, (double)most_ns),
-	        page->nsteps - first);
-}
-
-/* Records that the recorder or the import lost, and what keeps them. */
-static void say_what_was_lost(struct ws_page_making *p)
-{
+	if (most_ns && strcmp(ws_say_time(p->texts, (double)least_ns),
+	                      ws_say_time(p->texts, (double)most_ns)) != 0)
+		time = spread =
+		        ws_arena_format(p->texts, "%s over %zu steps",
+		                        ws_say_time_range(p->texts, page->step_ns, (double)least_ns,
+		                                          (double)most_ns),
+		                        page->nsteps - first);
+	if (*ws_calibration_words(p->m, p->texts))
+		ws_page_say(p->page, "", ws_calibration_words(p->m, p->texts), NULL);
+	if (unrecorded_ns > 0)
+		time = ws_arena_format(p->texts, "%s without recording (recorded: %s)",
+		                       ws_say_time(p->texts, unrecorded_ns), time);
+	/* Records that the recorder or the import lost, and what keeps them. */
 	static const struct {
 		const char *cause, *rest;
-	} of[] = {
+	} cures[] = {
 	        {"ring_overflow",
 	         " events were lost: fewer ranges or a larger --buffer-size keep them."},
 	        {"thread_without_ring",
@@ -932,30 +810,26 @@ static void say_what_was_lost(struct ws_page_making *p)
 	        {"skipped bytes", " bytes of the trace are damaged: their records are missing."},
 	        {"damaged blocks", " blocks of the trace are damaged: their records are missing."},
 	};
-	const char *rest = " records were lost: the table Losses names the cause.";
+	const char *cure = " records were lost: the table Losses names the cause.";
 
-	if (!p->page->most_lost)
-		return;
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
-		if (!strcmp(p->page->most_lost, of[i].cause))
-			rest = of[i].rest;
-	ws_page_say(p->page, "", "", ws_say_number(p->texts, (double)p->page->lost_records), rest,
-	            NULL);
-}
-
-#define UNLAUNCHED_PERCENT 1 /* of kernels, and of what the GPU computes in the step */
-
-/* Kernels whose launch was not recorded belong to no step and no range. Those that their streams
- * ran before any of a recorded launch were queued as recording began. */
-static void say_what_has_no_launch(struct ws_page_making *p)
-{
+	for (size_t i = 0; page->most_lost && i < sizeof(cures) / sizeof(*cures); i++)
+		if (!strcmp(page->most_lost, cures[i].cause))
+			cure = cures[i].rest;
+	if (page->most_lost)
+		ws_page_say(p->page, "", "", ws_say_number(p->texts, (double)page->lost_records),
+		            cure, NULL);
+	say_what_is_unsound(p);
+	/* Kernels whose launch was not recorded belong to no step and no range. Those that their
+	 * streams ran before any of a recorded launch were queued as recording began. */
 	struct ws_joined_rows *rows = p->sel->rows;
 	struct ws_strtab streams = {0}; /* that have run a kernel whose launch is known */
+	const bool knows_launches = rows->ncalls && !page->on_cpu && ws_model_has_kernels(p->m);
 	size_t n = 0, early = 0;
 
-	if (!rows->ncalls || p->page->on_cpu || !ws_model_has_kernels(p->m))
-		return;
 	WS_EACH_KERNEL(rows, i, k) {
+		if (!knows_launches)
+			break;
+
 		const struct ws_config *config = &p->m->configs[k->kind->config];
 		const uint64_t stream[] = {config->process, config->device, config->stream};
 
@@ -967,66 +841,19 @@ static void say_what_has_no_launch(struct ws_page_making *p)
 		early += !ws_strtab_find(&streams, stream, sizeof(stream));
 	}
 	ws_strtab_free(&streams);
-	if (100 * n < UNLAUNCHED_PERCENT * rows->nkernels || !n)
-		return;
-	ws_page_say(p->page, "", "",
-	            ws_arena_format(p->texts, "%s of %s kernel%s",
-	                            ws_say_number(p->texts, (double)n),
-	                            ws_say_number(p->texts, (double)rows->nkernels),
-	                            rows->nkernels == 1 ? "" : "s"),
-	            p->page->merged_records
-	                    ? " have no launch record, as the file merges several processes: "
-	                      "import one file of each."
-	            : 2 * early > n ? " have no launch record: begin recording on an idle GPU."
-	                            : " have no launch record: they are in no step and range.",
-	            NULL);
-}
-
-/* What ran in the step's time counts as computing, whoever launched it. */
-static void say_what_is_not_of_the_step(struct ws_page_making *p)
-{
-	struct ws_joined_rows *rows = p->sel->rows;
-	int64_t ns = 0;
-
-	if (!p->page->has_steps || !p->windows || !rows->ncalls)
-		return;
-	WS_EACH_KERNEL(rows, i, k) {
-		if (k->call != WS_NONE || !ws_kernel_ran(p->sel, k, i))
-			continue;
-		for (size_t w = 0; w < p->windows->n; w++) {
-			const struct ws_time_window *at = &p->windows->window[w];
-
-			ns += ws_span_overlap(k->start_ns, k->start_ns + k->dur_ns, at->start_ns,
-			                      at->end_ns);
-		}
-	}
-	if (100.0 * (double)ns < UNLAUNCHED_PERCENT * use_ns(p, WS_USE_COMPUTE))
-		return;
-	ws_page_say(p->page, "", "", ws_say_time(p->texts, (double)ns),
-	            " of that are kernels without a launch record: no table of steps has them.",
-	            NULL);
-}
-
-void ws_page_add_headline(struct ws_page_making *p)
-{
-	const struct ws_page *page = p->page;
-	const char *what = page->has_steps ? "A step takes " : "The run spans ";
-	const char *spread = say_spread(p);
-	const char *recorded = spread ? spread : ws_say_time(p->texts, page->step_ns),
-	           *time = recorded;
-	const double unrecorded_ns = unrecorded_step_ns(p);
-	const double computing = use_percent(p, WS_USE_COMPUTE);
-	const struct ws_soundness *s = &p->m->soundness;
-	const struct ws_bytes loss = ws_model_fact(p->m, "loss_not_finite");
-
-	if (*ws_calibration_words(p->m, p->texts))
-		ws_page_say(p->page, "", ws_calibration_words(p->m, p->texts), NULL);
-	if (unrecorded_ns > 0)
-		time = ws_arena_format(p->texts, "%s without recording (recorded: %s)",
-		                       ws_say_time(p->texts, unrecorded_ns), recorded);
-	say_what_was_lost(p);
-	say_what_is_unsound(p);
-	say_what_has_no_launch(p);
+	if (n && 100 * n >= UNLAUNCHED_PERCENT * rows->nkernels)
+		ws_page_say(
+		        p->page, "", "",
+		        ws_arena_format(p->texts, "%s of %s kernel%s",
+		                        ws_say_number(p->texts, (double)n),
+		                        ws_say_number(p->texts, (double)rows->nkernels),
+		                        rows->nkernels == 1 ? "" : "s"),
+		        page->merged_records
+		                ? " have no launch record, as the file merges several processes: "
+		                  "import one file of each."
+		        : 2 * early > n ? " have no launch record: begin recording on an idle GPU."
+		                        : " have no launch record: they are in no step and range.",
+		        NULL);
 	if (p->sel->kernels && !p->m->nmeasured) {
 		const struct ws_steps_hint hint =
 		        ws_steps_hint(p->texts, p->m, ws_step_candidates(p->m, p->sel));
@@ -1105,21 +932,124 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            part, is_one ? " of it." : ".", NULL);
 		}
 	}
-	if (p->sel->kernels && !page->on_cpu && !isnan(computing))
-		say_what_is_not_of_the_step(p);
+	if (p->sel->kernels && !page->on_cpu && !isnan(computing) && page->has_steps &&
+	    p->windows && rows->ncalls) {
+		/* What ran in the step's time counts as computing, whoever launched it. */
+		int64_t ns = 0;
+
+		WS_EACH_KERNEL(rows, i, k) {
+			if (k->call != WS_NONE || !ws_kernel_ran(p->sel, k, i))
+				continue;
+			for (size_t w = 0; w < p->windows->n; w++) {
+				const struct ws_time_window *at = &p->windows->window[w];
+
+				ns += ws_span_overlap(k->start_ns, k->start_ns + k->dur_ns,
+				                      at->start_ns, at->end_ns);
+			}
+		}
+		if (!(100.0 * (double)ns < UNLAUNCHED_PERCENT * use_ns(p, WS_USE_COMPUTE)))
+			ws_page_say(p->page, "", "", ws_say_time(p->texts, (double)ns),
+			            " of that are kernels without a launch record: no table of "
+			            "steps has them.",
+			            NULL);
+	}
 	if (loss.len)
 		ws_page_say(p->page, "", "The loss is not finite in ",
 		            ws_page_copy(p->texts, loss.ptr, loss.len),
 		            ": times hold, values do not.", NULL);
 	if (p->sel->kernels) {
 		say_why_idle(p);
-		if (p->idle && p->windows && !page->on_cpu && !s->obstacle)
-			say_turns(p);
-		say_what_happens_once(p);
+		if (p->idle && p->windows && !page->on_cpu && !s->obstacle) {
+			/* Several devices of which no two compute at the same time, as a model that
+			 * is cut into parts does. */
+			struct ws_spans any = {0};
+			int64_t sum_ns = 0, any_ns = 0;
+			size_t ndevices = 0;
+
+			for (uint32_t d = 0; d < p->idle->ndevices; d++)
+				sum_ns += p->idle->device[d].ns[WS_USE_COMPUTE];
+			for (uint32_t d = 0; d < p->idle->ndevices; d++)
+				ndevices += 100 * p->idle->device[d].ns[WS_USE_COMPUTE] >
+				            TURN_PERCENT * sum_ns;
+			WS_EACH_KERNEL(rows, i, k)
+				if (ndevices > 1 && k->kind->class != WS_TEXT_COMM &&
+				    ws_kernel_ran(p->sel, k, i))
+					ws_spans_add(&any, k->start_ns, k->start_ns + k->dur_ns);
+			ws_spans_merge(&any);
+			for (size_t w = 0; w < p->windows->n; w++)
+				any_ns += ws_spans_inside(&any, p->windows->window[w].start_ns,
+				                          p->windows->window[w].end_ns);
+			ws_spans_release(&any);
+			if (ndevices > 1 && 100 * (sum_ns - any_ns) < TURNS_PERCENT * any_ns)
+				ws_page_say(p->page, "", "",
+				            ws_arena_format(p->texts, "%zu GPUs take turns",
+				                            ndevices),
+				            ": no two compute at once. Split batches into "
+				            "micro-batches, or run a copy "
+				            "of the model on each GPU.",
+				            NULL);
+		}
+		/* What happens once is no part of a step or of a loop, and no finding is about it.
+		 */
+		const struct ws_host_activity *host =
+		        p->idle && !page->on_cpu ? ws_host_activity_find(p->m, p->sel) : NULL;
+		if (host && host->first_steps) {
+			/* "Step 0 takes 4.49 s: start-up, which is set apart." */
+			const size_t nfirst = host->first_steps;
+			const struct ws_windows *w = ws_windows(p->m, p->whole->sel);
+			int64_t ns = 0;
+
+			for (size_t i = 0; i < nfirst; i++)
+				ns += w->window[i].end_ns - w->window[i].start_ns;
+			ws_page_say(p->page, "",
+			            nfirst == 1
+			                    ? ws_arena_format(p->texts, "Step %" PRIu32 " takes ",
+			                                      p->m->steps[w->window[0].step].number)
+			                    : ws_arena_format(p->texts, "The first %zu steps take ",
+			                                      nfirst),
+			            ws_say_time(p->texts, (double)ns),
+			            ": start-up, which is set apart.", NULL);
+		}
+		if (host && host->captured)
+			ws_page_say(p->page, "", "",
+			            ws_arena_format(p->texts, "%s launch%s",
+			                            ws_say_number(p->texts, (double)host->captured),
+			                            host->captured == 1 ? "" : "es"),
+			            " of the host went into a CUDA graph and did not run.", NULL);
+		else if (host && use_percent(p, WS_USE_SETUP) > IDLE_PERCENT)
+			ws_page_say(p->page, "", "Start-up takes ",
+			            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
+			                                          (double)p->idle->nworked),
+			            host->searches.n
+			                    ? ", with a search for convolution algorithms; it "
+			                      "happens once."
+			                    : "; it happens once.",
+			            NULL);
 		if (page->only_outliers_have)
 			ws_page_say(p->page, "", "Only the steps that stand out have ",
 			            page->only_outliers_have, ".", NULL);
-		say_trend(p);
+		if (page->nsteps >= TREND_STEPS) {
+			/* "Steps become slower: 1.72 ms in the first third, 3.1 ms in the last."
+			 * Every step of the one is shorter than any of the other. */
+			const size_t third = page->nsteps / 3;
+			const struct ws_page_step *step = page->step,
+			                          *last = &step[page->nsteps - third];
+			int64_t longest_ns = 0, shortest_ns = INT64_MAX;
+			for (size_t i = 0; i < third; i++) {
+				longest_ns = step[i].ns > longest_ns ? step[i].ns : longest_ns;
+				shortest_ns = last[i].ns < shortest_ns ? last[i].ns : shortest_ns;
+			}
+			const int64_t first_ns = median_step_ns(step, third, p->texts);
+			const int64_t last_ns = median_step_ns(last, third, p->texts);
+			if (shortest_ns > longest_ns && 100 * last_ns >= TREND_PERCENT * first_ns)
+				ws_page_say(p->page, "", "Steps become slower: ",
+				            ws_say_time(p->texts, (double)first_ns),
+				            ws_arena_format(
+				                    p->texts,
+				                    " in the first third of them, %s in the last.",
+				                    ws_say_time(p->texts, (double)last_ns)),
+				            NULL);
+		}
 
 		/* Pages that move: kernels wait for them, and no other part of the page has it. */
 		uint64_t migrations = 0, bytes = 0;
@@ -1139,8 +1069,34 @@ void ws_page_add_headline(struct ws_page_making *p)
 			            ws_say_si(p->texts, (double)bytes, "B"), ".", NULL);
 		say_largest_part(p);
 		say_first(p);
-		say_whatif(p);
-	} else if (p->page->has_operations) {
+		/* answers of --what-if */
+		const struct ws_whatif_answers *all = ws_whatif_answers(p->whole->sel);
+		if (all)
+			WS_NEW(p->texts, p->page->whatif, all->n);
+		for (size_t i = 0; all && i < all->n; i++) {
+			const struct ws_whatif_answer *a = &all->answer[i];
+			const char *change = ws_arena_format(p->texts, "If %s: ", a->change),
+			           *range = "";
+
+			if (!isnan(a->least_ns))
+				range = ws_arena_format(p->texts, ", at best %s, at worst %s",
+				                        ws_say_time(p->texts, a->least_ns),
+				                        ws_say_time(p->texts, a->most_ns));
+			if (isnan(a->then_ns))
+				say_line(&p->page->whatif[p->page->nwhatif++], change,
+				         ws_arena_format(p->texts, "%s", a->reason), ".", NULL);
+			else
+				say_line(&p->page->whatif[p->page->nwhatif++], change,
+				         ws_arena_format(p->texts, "%s → %s",
+				                         ws_say_time(p->texts, a->now_ns),
+				                         ws_say_time(p->texts, a->then_ns)),
+				         ws_arena_format(p->texts, "%s%s.",
+				                         all->has_steps ? " in the median step"
+				                                        : "",
+				                         range),
+				         NULL);
+		}
+	} else if (page->has_operations) {
 		if (has_gpu_operations(p->m))
 			say_line(&p->page->first, "First: record the GPU as well: ",
 			         "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]", ".",
@@ -1148,10 +1104,10 @@ void ws_page_add_headline(struct ws_page_making *p)
 		say_host_collectives(p);
 
 		/* the operations that took the CPU's time */
-		const struct ws_page_kernel *first = page->kernel, *second = first + 1;
+		const struct ws_page_kernel *longest = page->kernel, *second = longest + 1;
 
-		ws_page_say(p->page, "", ws_arena_format(p->texts, "%s takes ", first->name),
-		            ws_say_percent(p->texts, first->percent),
+		ws_page_say(p->page, "", ws_arena_format(p->texts, "%s takes ", longest->name),
+		            ws_say_percent(p->texts, longest->percent),
 		            page->nkernels > 1
 		                    ? ws_arena_format(p->texts, " of operations' time, %s ",
 		                                      second->name)
@@ -1200,65 +1156,6 @@ static const char *what_rules_lack(const struct ws_page_making *p)
 		lack = ws_arena_format(p->texts, "%s%sshapes were not recorded: record_shapes=True",
 		                       lack, *lack ? "; " : "");
 	return *lack ? ws_arena_format(p->texts, " (%s)", lack) : "";
-}
-
-static void note_rules(struct ws_page_making *p, const struct ws_findings *all, size_t ncaveats)
-{
-	size_t n = all->n, shown = ncaveats;
-	int judged = 0;
-	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
-	const char *count = "";
-
-	for (int i = 0; i < WS_RULES; i++) {
-		judged += !all->not_judged[i];
-		n += all->skipped[i];
-	}
-	for (size_t i = 0; i < p->page->nfindings; i++)
-		shown += 1 + p->page->finding[i].nsimilar;
-	if (n)
-		count = ws_arena_format(p->texts, "; %zu of %zu %s shown%s", shown, n,
-		                        n == 1 ? "finding" : "findings",
-		                        shown < n ? " (the rest under 1 %)" : "");
-	if (!p->page->nfindings) {
-		/* In place of findings. "Nothing stands out" needs most rules judged, over most of
-		 * the GPU time. */
-		struct ws_page *page = p->page;
-
-		if (page->graph_ns > page->gpu_ns)
-			page->no_finding = ws_arena_format(
-			        p->texts,
-			        "Cannot tell: kernels inside CUDA graphs were not recorded, and "
-			        "graphs take %s of the GPU time. Record graphs by node: warpsheet "
-			        "record --graph-level node; with nsys --cuda-graph-trace=node",
-			        ws_say_percent(p->texts, 100 * (double)page->graph_ns /
-			                                         ws_page_gpu_ns(page)));
-		else if (only_captures(p))
-			page->no_finding = "Cannot tell: the host captured a CUDA graph, and no "
-			                   "replay of it was recorded";
-		else if (page->on_cpu)
-			page->no_finding =
-			        ws_arena_format(p->texts,
-			                        "Nothing stands out in %d of %d rules. The others "
-			                        "are about GPU times, and no GPU ran",
-			                        judged, WS_RULES);
-		else if (2 * judged > WS_RULES)
-			page->no_finding = "Nothing stands out";
-		else
-			page->no_finding = ws_arena_format(
-			        p->texts, "%s rule%s could be judged%s",
-			        !judged ? "No"
-			                : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
-			                                  judged, WS_RULES),
-			        judged ? "s" : "", what_rules_lack(p));
-	}
-	p->page->findings_note = ws_arena_format(
-	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES, count,
-	        WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",
-	        !has_gain ? ""
-	        : all->obstacle
-	                ? ". Gains are upper bounds: "
-	                : ". A gain is the step replayed without the cost that its finding names",
-	        has_gain && all->obstacle ? all->obstacle : "");
 }
 
 void ws_page_add_findings(struct ws_page_making *p)
@@ -1310,9 +1207,9 @@ void ws_page_add_findings(struct ws_page_making *p)
 		*of_rule = &p->page->finding[p->page->nfindings];
 		p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
 		        .title = rule->title,
-		        .advice = ws_arena_format(
-		                p->texts, "%s%s", advice,
-		                strchr(".!?", advice[strlen(advice) - 1]) ? "" : "."),
+		        .advice = ws_arena_format(p->texts, "%s%s", advice,
+		                                  strchr(".!?", advice[strlen(advice) - 1]) ? ""
+		                                                                            : "."),
 		        .evidence = strcasestr(rule->title, begin)
 		                            ? own
 		                            : ws_arena_format(p->texts, "%s: %s", rule->title, own),
@@ -1322,7 +1219,62 @@ void ws_page_add_findings(struct ws_page_making *p)
 		                                        ws_finding_whole_ns(all, order[i]))};
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
 	}
-	note_rules(p, all, ncaveats);
+	/* the rules that were checked, and what others lack */
+	size_t nfound = all->n, nshown = ncaveats;
+	int judged = 0;
+	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
+	const char *count = "";
+
+	for (int i = 0; i < WS_RULES; i++) {
+		judged += !all->not_judged[i];
+		nfound += all->skipped[i];
+	}
+	for (size_t i = 0; i < p->page->nfindings; i++)
+		nshown += 1 + p->page->finding[i].nsimilar;
+	if (nfound)
+		count = ws_arena_format(p->texts, "; %zu of %zu %s shown%s", nshown, nfound,
+		                        nfound == 1 ? "finding" : "findings",
+		                        nshown < nfound ? " (the rest under 1 %)" : "");
+	if (!p->page->nfindings) {
+		/* In place of findings. "Nothing stands out" needs most rules judged, over most of
+		 * the GPU time. */
+		struct ws_page *page = p->page;
+
+		if (page->graph_ns > page->gpu_ns)
+			page->no_finding = ws_arena_format(
+			        p->texts,
+			        "Cannot tell: kernels inside CUDA graphs were not recorded, and "
+			        "graphs take %s of the GPU time. Record graphs by node: warpsheet "
+			        "record --graph-level node; with nsys --cuda-graph-trace=node",
+			        ws_say_percent(p->texts, 100 * (double)page->graph_ns /
+			                                         ws_page_gpu_ns(page)));
+		else if (only_captures(p))
+			page->no_finding = "Cannot tell: the host captured a CUDA graph, and no "
+			                   "replay of it was recorded";
+		else if (page->on_cpu)
+			page->no_finding =
+			        ws_arena_format(p->texts,
+			                        "Nothing stands out in %d of %d rules. The others "
+			                        "are about GPU times, and no GPU ran",
+			                        judged, WS_RULES);
+		else if (2 * judged > WS_RULES)
+			page->no_finding = "Nothing stands out";
+		else
+			page->no_finding = ws_arena_format(
+			        p->texts, "%s rule%s could be judged%s",
+			        !judged ? "No"
+			                : ws_arena_format(p->texts, "Cannot tell: only %d of %d",
+			                                  judged, WS_RULES),
+			        judged ? "s" : "", what_rules_lack(p));
+	}
+	p->page->findings_note = ws_arena_format(
+	        p->texts, "%d of %d rules checked%s; %d lacked data%s%s%s", judged, WS_RULES, count,
+	        WS_RULES - judged, judged < WS_RULES ? what_rules_lack(p) : "",
+	        !has_gain ? ""
+	        : all->obstacle
+	                ? ". Gains are upper bounds: "
+	                : ". A gain is the step replayed without the cost that its finding names",
+	        has_gain && all->obstacle ? all->obstacle : "");
 	if (all->nrungs < 2)
 		return;
 	WS_NEW(p->texts, p->page->rung, all->nrungs);

@@ -314,74 +314,6 @@ static void set_call(struct filling *f, struct ws_timeline_box *box, uint32_t nu
 	box->call_dur_ns = call->dur_ns;
 }
 
-static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
-                       struct ws_timeline_box *box)
-{
-	const struct ws_config *config = &f->m->configs[k->kind->config];
-	struct ws_joined_rows *rows = f->p->sel->rows;
-	const uint32_t op = ws_joined_rows_op_range(rows, k->range);
-
-	const struct ws_bytes t = ws_model_short_name(f->m, config->name);
-
-	if (!f->of_short[config->name])
-		f->of_short[config->name] = text_of(f, t.ptr, t.len);
-	box->name = f->of_short[config->name];
-	box->class = class_text(f, k->kind->class);
-	box->colour = f->class_colour[k->kind->class];
-	box->path = path_text(f, k->range == WS_NONE ? WS_NONE : k->kind->path);
-	/* "grid 96 × 1 × 1, block 256 × 1 × 1" */
-	const struct ws_launch_shape *s = &f->m->configs[k->kind->config].shape;
-	char text[192];
-
-	if (s->grid_x && !f->of_config[k->kind->config])
-		f->of_config[k->kind->config] =
-		        text_of(f, text,
-		                (size_t)snprintf(text, sizeof(text),
-		                                 "grid %" PRIu64 " × %" PRIu64 " × %" PRIu64
-		                                 ", block %" PRIu64 " × %" PRIu64 " × %" PRIu64,
-		                                 (uint64_t)s->grid_x, (uint64_t)s->grid_y,
-		                                 (uint64_t)s->grid_z, (uint64_t)s->block_x,
-		                                 (uint64_t)s->block_y, (uint64_t)s->block_z));
-	box->launch = f->of_config[k->kind->config];
-	if (k->cpu_op != WS_NONE) {
-		box->operation = model_text(f, ws_cpu_op_config(f->m, k->cpu_op)->name);
-		box->shapes = shapes_text(f, k->cpu_op);
-	} else if (op != WS_NONE) {
-		box->operation = model_text(f, ws_joined_rows_range(rows, op)->context->name);
-	}
-	set_call(f, box, k->call);
-	f->out->kernels++;
-	boxes_add(&f->boxes,
-	          device_lane(f, WS_TIMELINE_STREAM, config->device, config->process,
-	                      config->stream),
-	          box);
-}
-
-static void add_copies(struct filling *f)
-{
-	struct ws_timeline_box box;
-
-	for (size_t i = 0; i < f->m->nwork; i++) {
-		const struct ws_work *w = &f->m->work[i];
-		const bool is_graph = w->kind == WS_WORK_GRAPH;
-
-		if (!ws_work_ran(f->p->sel, f->m, i) || !box_of(f, w->start_ns, w->dur_ns, &box))
-			continue;
-		/* "memcpy Host-to-Device" of "[CUDA memcpy Host-to-Device]" */
-		const char *name = is_graph ? "CUDA graph"
-		                            : ws_copy_name(ws_copy_name_of(w)) + strlen("[CUDA ");
-		box.name = text_of(f, name, strlen(name) - !is_graph);
-		box.colour = is_graph ? WS_PAGE_GREY : WS_PAGE_VIOLET;
-		box.path = path_text(f, w->path);
-		set_call(f, &box, w->call);
-		f->out->copies++;
-		boxes_add(&f->boxes,
-		          device_lane(f, is_graph ? WS_TIMELINE_STREAM : WS_TIMELINE_COPIES,
-		                      w->device, w->process, is_graph ? w->stream : 0),
-		          &box);
-	}
-}
-
 static void add_idle(void *ctx, const struct ws_idle_span *span)
 {
 	struct filling *f = ctx;
@@ -534,10 +466,73 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		for (size_t i = 0; i < sel->rows->nkernels; i++) {
 			const struct ws_joined_kernel k = *ws_joined_rows_kernel(sel->rows, i);
 
-			if (ws_kernel_ran(sel, &k, i) && box_of(f, k.start_ns, k.dur_ns, &box))
-				add_kernel(f, &k, &box);
+			if (!ws_kernel_ran(sel, &k, i) || !box_of(f, k.start_ns, k.dur_ns, &box))
+				continue;
+			const struct ws_config *config = &m->configs[k.kind->config];
+			const uint32_t op = ws_joined_rows_op_range(rows, k.range);
+
+			const struct ws_bytes t = ws_model_short_name(m, config->name);
+
+			if (!f->of_short[config->name])
+				f->of_short[config->name] = text_of(f, t.ptr, t.len);
+			box.name = f->of_short[config->name];
+			box.class = class_text(f, k.kind->class);
+			box.colour = f->class_colour[k.kind->class];
+			box.path = path_text(f, k.range == WS_NONE ? WS_NONE : k.kind->path);
+			/* "grid 96 × 1 × 1, block 256 × 1 × 1" */
+			const struct ws_launch_shape *s = &m->configs[k.kind->config].shape;
+			char text[192];
+
+			if (s->grid_x && !f->of_config[k.kind->config])
+				f->of_config[k.kind->config] = text_of(
+				        f, text,
+				        (size_t)snprintf(text, sizeof(text),
+				                         "grid %" PRIu64 " × %" PRIu64 " × %" PRIu64
+				                         ", block %" PRIu64 " × %" PRIu64
+				                         " × %" PRIu64,
+				                         (uint64_t)s->grid_x, (uint64_t)s->grid_y,
+				                         (uint64_t)s->grid_z, (uint64_t)s->block_x,
+				                         (uint64_t)s->block_y,
+				                         (uint64_t)s->block_z));
+			box.launch = f->of_config[k.kind->config];
+			if (k.cpu_op != WS_NONE) {
+				box.operation = model_text(f, ws_cpu_op_config(m, k.cpu_op)->name);
+				box.shapes = shapes_text(f, k.cpu_op);
+			} else if (op != WS_NONE) {
+				box.operation =
+				        model_text(f,
+				                   ws_joined_rows_range(rows, op)->context->name);
+			}
+			set_call(f, &box, k.call);
+			f->out->kernels++;
+			boxes_add(&f->boxes,
+			          device_lane(f, WS_TIMELINE_STREAM, config->device,
+			                      config->process, config->stream),
+			          &box);
 		}
-		add_copies(f);
+		/* copies, fills, and graphs that were traced as a whole */
+		for (size_t i = 0; i < m->nwork; i++) {
+			const struct ws_work *work = &m->work[i];
+			const bool is_graph = work->kind == WS_WORK_GRAPH;
+
+			if (!ws_work_ran(sel, m, i) ||
+			    !box_of(f, work->start_ns, work->dur_ns, &box))
+				continue;
+			/* "memcpy Host-to-Device" of "[CUDA memcpy Host-to-Device]" */
+			const char *name =
+			        is_graph ? "CUDA graph"
+			                 : ws_copy_name(ws_copy_name_of(work)) + strlen("[CUDA ");
+			box.name = text_of(f, name, strlen(name) - !is_graph);
+			box.colour = is_graph ? WS_PAGE_GREY : WS_PAGE_VIOLET;
+			box.path = path_text(f, work->path);
+			set_call(f, &box, work->call);
+			f->out->copies++;
+			boxes_add(&f->boxes,
+			          device_lane(f, is_graph ? WS_TIMELINE_STREAM : WS_TIMELINE_COPIES,
+			                      work->device, work->process,
+			                      is_graph ? work->stream : 0),
+			          &box);
+		}
 		if (ws_model_on_cpu(f->m) != 1)
 			ws_idle_spans(f->m, f->p->sel, f->window, add_idle, f);
 		add_critical_path(f);
