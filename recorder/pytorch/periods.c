@@ -55,6 +55,7 @@ static struct {
 	uint32_t nmarks;
 	uint64_t mark[MAX_MARKS];
 	bool is_rest; /* its begin was left out */
+	bool is_silent; /* it began while the recording was silent (--standby) */
 } period;
 
 static bool by_optimizer; /* periods end with an optimizer's step */
@@ -90,6 +91,7 @@ static void begin_period(int64_t now_ns, bool is_rest)
 {
 	period.start_ns = now_ns;
 	period.is_rest = is_rest;
+	period.is_silent = ws_is_silent();
 	atomic_fetch_add_explicit(&ws_period_number, 1, memory_order_relaxed);
 	if (is_rest)
 		return;
@@ -200,14 +202,17 @@ static void follow(struct kind *kind)
 
 static void end_period(void)
 {
+	const bool is_silent = period.is_silent || ws_is_silent();
 	struct kind *kind = NULL, *next;
 	uint64_t ops;
 	bool may_rest, is_recorded;
 
 	ws_calibrate_settle();
-	ops = put_whole_or_rest(ws_now_ns());
+	ops = is_silent ? 0 : put_whole_or_rest(ws_now_ns());
+	if (is_silent)
+		(void)ws_calibrate_end(WS_STEPS_PERIODS);
 
-	if (!period.is_rest) {
+	if (!period.is_rest && !is_silent) {
 		kind = kind_of_period();
 		kind->used = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
 		if (ops)
@@ -221,11 +226,9 @@ static void end_period(void)
 	next = next_kind();
 	may_rest = next && is_known(next);
 	is_recorded = !samples || !may_rest || next->unrecorded >= next->rest;
-	if (ws_calibrate_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
+	if (ws_steps_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest))
 		ws_calibrate_begun();
-		is_recorded = is_recorded && !ws_is_unrecorded();
-	}
-	set_recorded(is_recorded);
+	set_recorded(is_recorded && !ws_is_unrecorded());
 	begin_period(ws_now_ns(), 0);
 }
 
@@ -244,6 +247,11 @@ static void mark_period(uint64_t what)
 	int64_t now_ns;
 
 	put_mark(what);
+	/* switched on or off outside a step */
+	if (ws_is_silent() || period.is_silent) {
+		set_recorded(!ws_is_silent());
+		return;
+	}
 	if (warpsheet_records_modules || period.nmarks > MAX_MARKS ||
 	    is_expected(period.nmarks - 1))
 		return;
@@ -259,6 +267,7 @@ static void take(uint64_t what, bool is_end)
 	if (is_end && !leader) {
 		leader = &self;
 		begin_period(ws_now_ns(), 0);
+		set_recorded(!ws_is_silent());
 	} else if (leader == &self && is_end) {
 		put_mark(what);
 		end_period();
