@@ -11,9 +11,6 @@
 /* Steps of a block behind the place of its pair: the pair's second one, and two recorded ones. */
 #define AFTER_PLACE 3
 
-void (*_Atomic ws_calibrate_device)(enum ws_calibrate_device what);
-_Atomic int ws_calibrate_is_off;
-
 static __thread char self; /* its address stands for the thread */
 static _Atomic(const void *) leader;
 static _Atomic int names_steps; /* enum ws_calibrate_source */
@@ -54,14 +51,6 @@ static enum ws_calibration kind_of(uint64_t n, bool may_be)
 	return is_first == (hash & 1) ? WS_CALIBRATION_UNRECORDED : WS_CALIBRATION_COMPARED;
 }
 
-static void turn_device(enum ws_calibrate_device what)
-{
-	void (*turn)(enum ws_calibrate_device) = atomic_load(&ws_calibrate_device);
-
-	if (turn)
-		turn(what);
-}
-
 static bool is_mine(void)
 {
 	return atomic_load_explicit(&leader, memory_order_relaxed) == &self && step.is_open;
@@ -72,11 +61,12 @@ static bool leads(enum ws_calibrate_source source)
 {
 	int before = atomic_load(&names_steps);
 
-	if (before < (int)source && nsteps <= FIRST_STEPS &&
+	if (before < (int)source && (nsteps <= FIRST_STEPS || before == WS_STEPS_NOBODY) &&
 	    atomic_compare_exchange_strong(&names_steps, &before, source)) {
 		atomic_store(&leader, &self);
 		step.is_open = 0;
-		nsteps = 0;
+		if (before != WS_STEPS_NOBODY)
+			nsteps = 0;
 	}
 	return atomic_load(&names_steps) == (int)source && atomic_load(&leader) == &self;
 }
@@ -88,6 +78,11 @@ bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
 	if (atomic_load(&is_stopped) || !leads(source) || step.is_open)
 		return 0;
 	n = nsteps++;
+	if (ws_collector.seg->capture.standby) {
+		step.kind = WS_CALIBRATION_NONE;
+		step.is_open = ws_standby_step_begins(nsteps, !atomic_exchange(&captures, 0));
+		return step.is_open;
+	}
 	if (!n || n == FIRST_STEPS)
 		set_obstacle(n ? WS_CALIBRATE_UNALIKE : WS_CALIBRATE_FEW_STEPS);
 	step.is_open = 1;
@@ -96,28 +91,29 @@ bool ws_calibrate_begin(enum ws_calibrate_source source, bool is_known)
 	if (n >= FIRST_STEPS)
 		step.kind = kind_of(n - FIRST_STEPS, is_known);
 	if (step.kind != WS_CALIBRATION_NONE)
-		turn_device(step.kind == WS_CALIBRATION_UNRECORDED ? WS_DEVICE_OFF
-		                                                   : WS_DEVICE_WAIT);
+		ws_turn_device(step.kind == WS_CALIBRATION_UNRECORDED ? WS_DEVICE_OFF
+		                                                      : WS_DEVICE_WAIT);
 	return 1;
 }
 
 void ws_calibrate_begun(void)
 {
 	if (is_mine() && step.kind == WS_CALIBRATION_UNRECORDED)
-		atomic_store(&ws_calibrate_is_off, 1);
+		atomic_store(&ws_recorded_now, WS_RECORDED_NOT);
 }
 
 void ws_calibrate_settle(void)
 {
-	if (is_mine() && step.kind != WS_CALIBRATION_NONE)
-		turn_device(WS_DEVICE_WAIT);
+	if (is_mine() && (step.kind != WS_CALIBRATION_NONE ||
+	                  (ws_standby_ends_with(nsteps) && !atomic_load(&captures))))
+		ws_turn_device(WS_DEVICE_WAIT);
 }
 
 static void record_again(void)
 {
 	set_obstacle(WS_CALIBRATE_DONE);
-	atomic_store(&ws_calibrate_is_off, 0);
-	turn_device(WS_DEVICE_ON);
+	atomic_store(&ws_recorded_now, WS_RECORDED_ALL);
+	ws_turn_device(WS_DEVICE_ON);
 }
 
 enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source)
@@ -129,6 +125,8 @@ enum ws_calibration ws_calibrate_end(enum ws_calibrate_source source)
 	step.is_open = 0;
 	if (step.kind == WS_CALIBRATION_UNRECORDED)
 		record_again();
+	if (ws_standby_ends_with(nsteps))
+		ws_standby_step_ended(!atomic_exchange(&captures, 0));
 	return step.kind;
 }
 
@@ -146,6 +144,11 @@ void ws_calibrate_captures(void)
 
 void ws_calibrate_abandoned(void)
 {
+	/* another thread may make the next steps */
+	if (ws_collector.seg->capture.standby && atomic_load(&leader) == &self) {
+		(void)ws_calibrate_end((enum ws_calibrate_source)atomic_load(&names_steps));
+		atomic_store(&names_steps, WS_STEPS_NOBODY);
+	}
 	if (!is_mine())
 		return;
 	if (step.kind == WS_CALIBRATION_UNRECORDED)
@@ -158,7 +161,7 @@ void ws_calibrate_abandoned(void)
 
 void ws_calibrate_forked(void)
 {
-	atomic_store(&ws_calibrate_is_off, 0);
+	atomic_store(&ws_recorded_now, WS_RECORDED_ALL);
 	atomic_store(&leader, NULL);
 	atomic_store(&names_steps, WS_STEPS_NOBODY);
 	memset(&step, 0, sizeof(step));

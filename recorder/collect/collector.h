@@ -115,6 +115,8 @@ struct ws_self {
 	uint32_t depth;                         /* open pushes while there was no thread buffer */
 	uint32_t looked; /* value of thread_buffers_freed plus 1 at the last search without success
 	                  */
+	uint32_t closed; /* windows of --standby at whose end this thread's open ranges were ended
+	                  */
 };
 extern __thread struct ws_self ws_self;
 
@@ -286,8 +288,15 @@ int ws_event_push(struct ws_event *ev);
 /* A range that is also recorded in a step that is not. */
 int ws_event_push_mark(struct ws_event *ev);
 int ws_event_pop(struct ws_event *ev);
+/* While the recording is silent (ws_is_silent()): looks for a request, and ends ranges of this
+ * thread that are still open in the trace. Returns whether nothing is recorded still. */
+bool ws_event_skips(void);
+/* The same for a push of this message: one that may be a step is not skipped. */
+bool ws_event_skips_push(int32_t message_type, union wsn_message message);
 void ws_event_mark(struct ws_event *ev);
 uint64_t ws_event_start(struct ws_event *ev);
+/* The id of a range that began while the recording was silent. */
+#define WS_EVENT_SILENT_RANGE (UINT64_C(1) << 63 | UINT64_C(0x3E) << 56)
 void ws_event_end(struct ws_event *ev, uint64_t range);
 
 /* --- calibrate.c: steps that are not recorded (--calibrate) --- */
@@ -306,19 +315,33 @@ enum ws_calibrate_device {
 	WS_DEVICE_WAIT, /* for its end */
 	WS_DEVICE_OFF,  /* wait, and record no more */
 	WS_DEVICE_ON,   /* record again */
+	WS_DEVICE_END,  /* record no more calls; work only until what was launched has surely ended
+	                 */
 };
 extern void (*_Atomic ws_calibrate_device)(enum ws_calibrate_device what);
+void ws_turn_device(enum ws_calibrate_device what);
 
-/* 1 while a step is not recorded. */
-extern _Atomic int ws_calibrate_is_off;
+/* What is recorded now. */
+enum ws_recorded {
+	WS_RECORDED_ALL,
+	WS_RECORDED_NOT,    /* a step is left out (--calibrate) */
+	WS_RECORDED_SILENT, /* nothing, until a request (--standby) */
+};
+extern _Atomic int ws_recorded_now;
 static inline bool ws_is_unrecorded(void)
 {
-	return WS_UNLIKELY(atomic_load_explicit(&ws_calibrate_is_off, memory_order_relaxed));
+	return WS_UNLIKELY(atomic_load_explicit(&ws_recorded_now, memory_order_relaxed));
+}
+static inline bool ws_is_silent(void)
+{
+	return WS_UNLIKELY(atomic_load_explicit(&ws_recorded_now, memory_order_relaxed) ==
+	                   WS_RECORDED_SILENT);
 }
 
-static inline bool ws_calibrate_wanted(void)
+/* Steps are looked for. */
+static inline bool ws_steps_wanted(void)
 {
-	return WS_UNLIKELY(ws_collector.seg->capture.calibrate);
+	return WS_UNLIKELY(ws_collector.seg->capture.calibrate | ws_collector.seg->capture.standby);
 }
 
 /* A step is about to begin on this thread. is_known: it is expected to be as one before. False: it
@@ -338,6 +361,23 @@ void ws_calibrate_stop(enum ws_calibrate_obstacle why);
 void ws_calibrate_captures(void);
 /* After fork, in the child. */
 void ws_calibrate_forked(void);
+
+/* --- standby.c: recording that is switched on from outside (--standby) --- */
+
+/* docs/dev/recorder.md, 11. */
+
+extern _Atomic uint32_t ws_standby_ended; /* number of windows that ended, and when the last did */
+extern _Atomic int64_t ws_standby_ended_ns;
+
+void ws_standby_start(void); /* at the begin of an image of the process */
+/* A step begins, or is about to end: may_wait: for the device. Returns whether it is recorded, or
+ * is the last one that is. */
+bool ws_standby_step_begins(uint64_t number, bool may_wait);
+bool ws_standby_ends_with(uint64_t number);
+/* Recording ends with the step that just ended. */
+void ws_standby_step_ended(bool may_wait);
+/* Does what a request wants at once. */
+void ws_standby_look(void);
 
 /* --- control.c --- */
 

@@ -187,6 +187,13 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 		ws_segment_file_remove(&file);
 		return NULL;
 	}
+	/* one that begins while the recording is on is recorded from its begin */
+	if (atomic_load(&first->control.standby.is_recording) &&
+	    atomic_load(&first->control.standby.last) == UINT64_MAX) {
+		const union ws_seg_request now = {.number = 1, .is_start = 1, .is_now = 1};
+
+		atomic_store(&file.seg->control.standby.request, now.word);
+	}
 	claim(file.seg, self);
 	atomic_fetch_add(&first->control.processes, 1);
 	return file.seg;

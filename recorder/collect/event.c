@@ -319,8 +319,22 @@ static bool is_past_window(void)
 	if (!WS_UNLIKELY(atomic_load_explicit(&ws_collector.seg->control.has_ended,
 	                                      memory_order_relaxed)))
 		return 0;
+	if (ws_collector.seg->capture.standby)
+		ws_standby_look();
 	count_outside();
 	return 1;
+}
+
+/* A pop without its push, which came while the recording was silent or is a fault of the program.
+ */
+static int pop_unmatched(void)
+{
+	if (!ws_collector.seg->capture.standby) {
+		ws_lost(WS_DROPPED_unmatched_pop, 1);
+		return -1;
+	}
+	count_outside();
+	return WSN_NO_PUSH_POP_TRACKING;
 }
 
 static void measure(struct ws_event *ev)
@@ -371,10 +385,8 @@ static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_ev
 	const struct ws_thread_buffer_kernel *k;
 	struct ws_event out;
 
-	if (!thread_buffer->kernels) {
-		ws_lost(WS_DROPPED_unmatched_pop, 1);
-		return -1;
-	}
+	if (!thread_buffer->kernels)
+		return pop_unmatched();
 	thread_buffer->kernels--;
 	if (thread_buffer->kernels >= WS_SEG_MAX_KERNELS) {
 		ws_lost(WS_DROPPED_ring_overflow, 1);
@@ -437,9 +449,11 @@ static bool is_step(const struct ws_event *ev)
 static bool begins_step(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,
                         int level)
 {
-	if (!ws_calibrate_wanted() || thread_buffer->domains[ev->domain].dropped || !is_step(ev))
+	if (!ws_steps_wanted() || thread_buffer->domains[ev->domain].dropped || !is_step(ev))
 		return 0;
 	if (step_range.thread_buffer == thread_buffer) {
+		if (ws_collector.seg->capture.standby)
+			return 0;
 		end_step(ws_now_ns());
 		ws_calibrate_stop(WS_CALIBRATE_NESTED);
 	}
@@ -469,6 +483,10 @@ static int push(struct ws_event *ev, bool is_mark)
 	if (ws_range_wanted())
 		ws_range_pushed(thread_buffer, ev, (uint32_t)level);
 	begins = begins_step(thread_buffer, ev, level);
+	if (ws_is_silent()) {
+		thread_buffer->domains[ev->domain].open--;
+		return WSN_NO_PUSH_POP_TRACKING;
+	}
 	if (ws_is_unrecorded() && !is_mark && !thread_buffer->domains[ev->domain].dropped)
 		*unrecorded_word(thread_buffer, ev->domain) |= UINT64_C(1) << ev->domain % 64;
 	if (WS_UNLIKELY(is_unrecorded_in(thread_buffer, ev->domain)) || is_past_window()) {
@@ -549,10 +567,8 @@ int ws_event_pop(struct ws_event *ev)
 	}
 	if (is_cpu_domain(ev))
 		return pop_kernel(thread_buffer, ev, now);
-	if (!thread_buffer->domains[ev->domain].open) {
-		ws_lost(WS_DROPPED_unmatched_pop, 1);
-		return -1;
-	}
+	if (!thread_buffer->domains[ev->domain].open)
+		return pop_unmatched();
 	ends = ends_step(thread_buffer, ev->domain);
 	if (ends) {
 		ws_calibrate_settle();
@@ -582,6 +598,64 @@ int ws_event_pop(struct ws_event *ev)
 	if (ends)
 		end_step(now);
 	return level;
+}
+
+/* The ranges of this thread that are open in the trace end with the window. */
+static void end_open_ranges(struct ws_thread_buffer *thread_buffer)
+{
+	const int64_t end_ns = atomic_load(&ws_standby_ended_ns);
+
+	for (uint32_t i = 0; i < WS_SEG_MAX_DOMAINS; i++) {
+		while (thread_buffer->domains[i].open > thread_buffer->domains[i].dropped) {
+			put_pop(thread_buffer, i, end_ns);
+			thread_buffer->pops_owed--;
+			thread_buffer->domains[i].open--;
+		}
+		thread_buffer->domains[i].open = thread_buffer->domains[i].dropped = 0;
+	}
+	memset(thread_buffer->unrecorded, 0, sizeof(thread_buffer->unrecorded));
+	thread_buffer->kernels = 0;
+	if (step_range.thread_buffer == thread_buffer) {
+		step_range.thread_buffer = NULL;
+		(void)ws_calibrate_end(WS_STEPS_RANGES);
+	}
+}
+
+bool ws_event_skips(void)
+{
+	const uint32_t ended = atomic_load_explicit(&ws_standby_ended, memory_order_relaxed);
+
+	ws_standby_look();
+	if (!ws_is_silent())
+		return 0;
+	if (WS_UNLIKELY(ws_self.closed != ended)) {
+		if (ws_self.thread_buffer)
+			end_open_ranges(ws_self.thread_buffer);
+		ws_self.depth = 0;
+		ws_self.closed = ended;
+	}
+	return 1;
+}
+
+bool ws_event_skips_push(int32_t message_type, union wsn_message message)
+{
+	const char *text = message.ascii;
+	struct ws_event ev;
+	uint32_t size;
+
+	if (!ws_event_skips())
+		return 0;
+	if (message_type == WSN_MESSAGE_REGISTERED)
+		text = ws_string_text((uintptr_t)message.registered, &size);
+	else if (message_type != WSN_MESSAGE_ASCII && message_type != WSN_MESSAGE_UNICODE)
+		return 1;
+	/* what is_step() looks for begins so */
+	if (!text || (*text != 's' && *text != 'P' && *text != '['))
+		return 1;
+	ws_event_init(&ev, 0, text,
+	              message_type == WSN_MESSAGE_UNICODE ? WS_TEXT_UTF32 : WS_TEXT_BYTES);
+	measure(&ev);
+	return !is_step(&ev);
 }
 
 /* Writes a record whose times its caller read. */
@@ -637,7 +711,9 @@ void ws_event_mark(struct ws_event *ev)
 #define RANGE_CAUSE(c) (RANGE_LOST | (uint64_t)(c) << 56)
 #define CAUSE_OF(id)   ((id) >> 56 & 0x3F)
 #define CAUSE_OVER     0x3Fu /* not lost: outside the window */
-#define CAUSE_STEP     0x3Eu /* not lost: in a step that is not recorded */
+#define CAUSE_STEP                                                                     \
+	0x3Eu /* not lost: in a step that is not recorded, as in WS_EVENT_SILENT_RANGE \
+	       */
 
 uint64_t ws_event_start(struct ws_event *ev)
 {

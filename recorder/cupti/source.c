@@ -31,6 +31,8 @@
 /* Number of slots kept free, so that no launch has to wait for memory. */
 #define STOCK_SLOTS    4
 #define FIRST_FLUSH_MS 10
+/* How often requests of `warpsheet ctl` are looked for. */
+#define STANDBY_LOOK_NS INT64_C(50000000)
 /* How long the end of the program waits for a running flush. */
 #define LEAVE_MS 2000
 /* After this many flushes without a record of our own call, another profiler gets the records. */
@@ -143,6 +145,8 @@ static void probe_start(void)
 	*(void **)&probe.call = dlsym(driver, WS_CUPTI_PROBE_CALL);
 	dlclose(driver);
 }
+
+static void ws_cupti_look_at_standby(void);
 
 /* Records were switched off since the last look. */
 static _Atomic int was_switched;
@@ -308,17 +312,26 @@ static void *flush_from_time_to_time(void *arg)
 	while (!atomic_load(&exiting)) {
 		/* Waits for the next flush. Meanwhile adds free slots when some were taken. */
 		const uint32_t ms = interval_ms < longest_ms ? interval_ms : longest_ms;
+		const int64_t part_ns = seg->capture.standby ? STANDBY_LOOK_NS : INT64_MAX;
 		int64_t until_ns = ws_now_ns() + (int64_t)ms * 1000000, left_ns;
+		bool waits_on;
 
 		do {
 			/* a program without a context needs no free slots */
 			while (atomic_load(&ws_cupti_may_flush) && !atomic_load(&exiting) &&
 			       stock_up(seg))
 				;
+			if (seg->capture.standby)
+				ws_cupti_look_at_standby();
 			left_ns = until_ns - ws_now_ns();
-		} while (left_ns > 0 && !atomic_load(&exiting) &&
-		         !wait_ms(&wake, (uint32_t)(left_ns / 1000000)) &&
-		         !atomic_exchange(&flush_now, 0));
+			waits_on = left_ns > 0 && !atomic_load(&exiting);
+			if (waits_on &&
+			    wait_ms(&wake,
+			            (uint32_t)((left_ns < part_ns ? left_ns : part_ns) / 1000000)))
+				waits_on = left_ns > part_ns;
+			else if (waits_on)
+				waits_on = !atomic_exchange(&flush_now, 0);
+		} while (waits_on);
 		interval_ms = interval_ms < longest_ms ? interval_ms * 2 : longest_ms;
 		if (atomic_load(&exiting))
 			break;
@@ -814,8 +827,13 @@ static void switch_kinds(size_t from, size_t to, bool on)
 static void switch_calls(bool on)
 {
 	atomic_store(&was_switched, 1);
-	for (size_t i = 0; i < ncalls; i++)
-		(void)ws_cupti_enable_call(calls[i].domain, calls[i].cbid, on);
+	for (size_t i = 0; i < ncalls; i++) {
+		int result = ws_cupti_enable_call(calls[i].domain, calls[i].cbid, on);
+
+		if (result != WS_CUPTI_OK)
+			ws_cupti_count_error(result, "cuptiActivityEnableApi(%u, %u)",
+			                     calls[i].domain, calls[i].cbid);
+	}
 	switch_kinds(0, CALLS_OR_WAIT, on);
 }
 
@@ -834,36 +852,94 @@ static void wait_for_device(void)
 		synchronize();
 }
 
+/* Time after which launched work has surely ended. */
+#define WORK_ENDS_NS INT64_C(1000000000)
+
+static pthread_mutex_t switch_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_off, has_calls = 1; /* under the lock */
+static int64_t work_ends_ns;       /* when to switch work off; 0: it stays */
+
+/* Before 13.1 Update 1 switching off is harmful, so with --standby records stay on, and the
+ * launcher leaves them out. */
+static bool may_switch_off(void)
+{
+	return atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_1_1;
+}
+
+static void turn_calls(bool on)
+{
+	if (has_calls != on)
+		switch_calls(on);
+	has_calls = on;
+}
+
+static void turn_work(bool on)
+{
+	if (is_off == on)
+		switch_kinds(CALLS_OR_WAIT, SWITCHED, on);
+	is_off = !on;
+}
+
 static void turn_device(enum ws_calibrate_device what)
 {
-	static bool is_off;
+	const bool has_context = atomic_load(&ws_cupti_may_flush);
+	sigset_t before;
 
-	if (!ws_cupti_is_ours() || !atomic_load(&ws_cupti_may_flush) ||
-	    atomic_load(&ws_cupti_is_final))
+	if (!ws_cupti_is_ours() || atomic_load(&ws_cupti_is_final) ||
+	    (what != WS_DEVICE_ON && !may_switch_off()))
 		return;
-	if (!is_off && what != WS_DEVICE_ON)
-		switch_calls(0);
-	if (what == WS_DEVICE_OFF && !is_off) {
-		wait_for_device();
-		switch_kinds(CALLS_OR_WAIT, SWITCHED, 0);
-		is_off = 1;
-	} else if (what == WS_DEVICE_WAIT) {
-		wait_for_device();
-		if (!is_off)
-			switch_calls(1);
-	} else if (what == WS_DEVICE_ON && is_off) {
-		switch_kinds(CALLS_OR_WAIT, SWITCHED, 1);
-		switch_calls(1);
-		is_off = 0;
+	ws_lock(&switch_lock, &before);
+	work_ends_ns = what == WS_DEVICE_END ? ws_now_ns() + WORK_ENDS_NS : 0;
+	if (what == WS_DEVICE_ON) {
+		turn_work(1);
+		turn_calls(1);
+	} else {
+		turn_calls(0);
 	}
+	if (has_context && (what == WS_DEVICE_OFF || what == WS_DEVICE_WAIT))
+		wait_for_device();
+	if (what == WS_DEVICE_OFF)
+		turn_work(0);
+	else if (what == WS_DEVICE_WAIT && !is_off)
+		turn_calls(1);
+	ws_unlock(&switch_lock, &before);
+}
+
+/* What is done for --standby on our own thread. */
+static void ws_cupti_look_at_standby(void)
+{
+	sigset_t before;
+
+	ws_standby_look();
+	ws_lock(&switch_lock, &before);
+	if (work_ends_ns && ws_now_ns() > work_ends_ns && !atomic_load(&ws_cupti_is_final)) {
+		work_ends_ns = 0;
+		turn_work(0);
+	}
+	ws_unlock(&switch_lock, &before);
+}
+
+static bool is_switched(int kind)
+{
+	for (size_t i = 0; i < SWITCHED; i++)
+		if (switched[i].kind == kind)
+			return 1;
+	return 0;
+}
+
+/* While the recording is silent this is done when it is switched on. */
+static int enable_or_note(int kind)
+{
+	int result = is_off && is_switched(kind) ? WS_CUPTI_OK : ws_cupti_enable(kind);
+
+	if (result == WS_CUPTI_OK)
+		note_kind(kind);
+	return result;
 }
 
 static void enable_kind(int kind)
 {
-	int result = ws_cupti_enable(kind);
-
-	if (result == WS_CUPTI_OK)
-		note_kind(kind);
+	int result = enable_or_note(kind);
 
 	if (result != WS_CUPTI_OK)
 		ws_cupti_count_error(result, "cuptiActivityEnable(%d)", kind);
@@ -883,9 +959,7 @@ static void enable_kinds_of_13_1(void)
 	if (atomic_load(&ws_collector.seg->gpu.cupti_version) < WS_CUPTI_VERSION_13_1)
 		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (ws_cupti_enable(kinds[i].kind) == WS_CUPTI_OK)
-			note_kind(kinds[i].kind);
-		else
+		if (enable_or_note(kinds[i].kind) != WS_CUPTI_OK)
 			ws_define_fact(kinds[i].fact, "refused");
 }
 
@@ -904,8 +978,13 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	for (uint32_t cbid = 1; ws_cupti.GetCallbackName(domain, cbid, &name) == WS_CUPTI_OK;
 	     cbid++) {
 		const bool wanted = name && is_wanted(domain, name, kernels_only);
-		int result = wanted ? ws_cupti_enable_call(domain, cbid, 1) : WS_CUPTI_OK;
+		const bool is_probe = name && !strcmp(name, WS_CUPTI_PROBE_CALL);
+		int result = WS_CUPTI_OK;
 
+		if (wanted && !ws_cupti.ActivityEnableRuntimeApi)
+			result = WS_CUPTI_NO_FUNCTION;
+		else if (wanted && (has_calls || is_probe))
+			result = ws_cupti_enable_call(domain, cbid, 1);
 		if (result ==
 		    WS_CUPTI_NO_FUNCTION) { /* this version can only record all calls or none */
 			enable_kind(runtime ? WS_CUPTI_KIND_RUNTIME : WS_CUPTI_KIND_DRIVER);
@@ -914,7 +993,7 @@ static void enable_calls(uint32_t domain, int kernels_only)
 		if (result != WS_CUPTI_OK)
 			ws_cupti_count_error(result, "cuptiActivityEnable%sApi(%u, %.40s)",
 			                     runtime ? "Runtime" : "Driver", cbid, name);
-		else if (wanted && ncalls < MAX_CALLS && strcmp(name, WS_CUPTI_PROBE_CALL) != 0) {
+		else if (wanted && ncalls < MAX_CALLS && !is_probe) {
 			calls[ncalls].domain = domain;
 			calls[ncalls++].cbid = cbid;
 		}
@@ -960,6 +1039,8 @@ static void define_calls(uint32_t domain)
  */
 static int start(struct ws_seg_header *seg)
 {
+	sigset_t signals;
+
 	if (ws_cupti_load(&seg->gpu) || subscribe())
 		return -1;
 	REQUIRE(SetThreadIdType, WS_CUPTI_THREAD_ID_SYSTEM);
@@ -967,6 +1048,11 @@ static int start(struct ws_seg_header *seg)
 	define_calls(WS_CUPTI_DOMAIN_RUNTIME);
 	define_calls(WS_CUPTI_DOMAIN_DRIVER);
 	ws_cupti_look_at_clock();
+	if (seg->capture.standby)
+		atomic_store(&ws_calibrate_device, turn_device);
+	ws_lock(&switch_lock, &signals);
+	is_off = ws_is_silent();
+	has_calls = !is_off;
 	for (size_t i = 0; i < sizeof(kernel_kinds) / sizeof(*kernel_kinds); i++)
 		enable_kind(kernel_kinds[i]);
 	/* else each query of a stream or an event is told as a wait, also the many that find
@@ -991,6 +1077,10 @@ static int start(struct ws_seg_header *seg)
 		enable_calls(WS_CUPTI_DOMAIN_RUNTIME, (int)seg->capture.kernels_only);
 		enable_calls(WS_CUPTI_DOMAIN_DRIVER, (int)seg->capture.kernels_only);
 	}
+	ws_unlock(&switch_lock, &signals);
+	/* switched on meanwhile */
+	if (seg->capture.standby && !ws_is_silent())
+		turn_device(WS_DEVICE_ON);
 
 	static const struct {
 		uint32_t domain, cbid;
@@ -1016,7 +1106,7 @@ static int start(struct ws_seg_header *seg)
 		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
 			atomic_store(&ws_cupti_may_flush, 1);
 	}
-	if (!seg->capture.graph_level || seg->capture.calibrate)
+	if (!seg->capture.graph_level || ws_steps_wanted())
 		enable_graph_nodes();
 	if (seg->capture.hw_trace)
 		ws_cupti_enable_callback(WS_CUPTI_DOMAIN_RESOURCE,

@@ -523,7 +523,18 @@ static bool define_resource(struct ws_drain *d, const struct def *def)
 
 static bool define_window(struct ws_drain *d, const struct def *def)
 {
-	ws_filter_range(d, &def->fixed.window);
+	const struct ws_def_window *window = &def->fixed.window;
+	int64_t time_ns;
+	char key[64];
+
+	ws_filter_range(d, window);
+	if (!d->seg->capture.standby || def->in_file)
+		return 1;
+	/* so that reports do not take the time between windows for idle time */
+	snprintf(key, sizeof(key), "record.window.%zu.%s_ns", d->filter.window.nranges,
+	         window->is_open ? "begin" : "end");
+	if (ws_drain_time(d, window->time_ns, &time_ns))
+		ws_drain_add_meta(d, key, "%" PRId64, time_ns);
 	return 1;
 }
 

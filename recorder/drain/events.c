@@ -419,13 +419,14 @@ static void become_active(struct ws_capture_filter *f)
 void ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
 {
 	const struct ws_seg_window *spec = &seg->plan.window;
+	const bool has_ranges = spec->ranges != WS_RANGES_NONE || seg->capture.standby;
 
 	memset(f, 0, sizeof(*f));
 	f->stop_ns = atomic_load(&seg->control.stop_ns);
 	f->last_node_ns = INT64_MIN;
 	ws_capture_window_init(&f->window, spec->begin_ns ? spec->begin_ns : INT64_MIN,
-	                       spec->duration_ns, spec->ranges != WS_RANGES_NONE);
-	if (spec->begin_ns || spec->ranges != WS_RANGES_NONE)
+	                       spec->duration_ns, has_ranges);
+	if (spec->begin_ns || has_ranges)
 		become_active(f);
 }
 

@@ -83,8 +83,11 @@ static void begin(void)
 	ws_define_process(ws_now_ns(), ws_collector.image, path);
 	if (seg->capture.calibrate)
 		atomic_store(&seg->control.calibrate, WS_CALIBRATE_NO_STEPS);
+	ws_standby_start();
 	atomic_store(&seg->attached, 1);
 	atomic_store(&ws_collector.is_recording, 1);
+	if (ws_is_silent())
+		ws_standby_look();
 }
 
 /*
@@ -175,26 +178,46 @@ static struct ws_event_text wide_text(const wchar_t *text)
 
 /*
  * Defines the callback NAME of an event. fill: sets ev; act: records it; off: the result if nothing
- * is recorded.
+ * is recorded; skips, quiet: whether it is left out while the recording is silent, and the result.
  */
-#define EVENT(ret, name, params, off, fill, act) \
-	static ret on_##name params              \
-	{                                        \
-		struct ws_event ev;              \
-                                                 \
-		if (!ws_collector_on())          \
-			return off;              \
-		fill;                            \
-		act;                             \
+#define EVENT(ret, name, params, off, skips, quiet, fill, act) \
+	static ret on_##name params                            \
+	{                                                      \
+		struct ws_event ev;                            \
+                                                               \
+		if (!ws_collector_on())                        \
+			return off;                            \
+		if (ws_is_silent() && (skips))                 \
+			return quiet;                          \
+		fill;                                          \
+		act;                                           \
 	}
-#define MARK(name, params, fill) EVENT(void, name, params, , fill, ws_event_mark(&ev))
-#define START(name, params, fill) \
-	EVENT(wsn_range_id, name, params, 0, fill, return ws_event_start(&ev))
-#define END(name, params, fill) EVENT(void, name, params, , fill, ws_event_end(&ev, id))
-#define PUSH(name, params, fill) \
-	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_push(&ev))
-#define POP(name, params, fill) \
-	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
+#define MARK(name, params, fill) \
+	EVENT(void, name, params, , ws_event_skips(), , fill, ws_event_mark(&ev))
+#define START(name, params, fill)                                                           \
+	EVENT(wsn_range_id, name, params, 0, ws_event_skips(), WS_EVENT_SILENT_RANGE, fill, \
+	      return ws_event_start(&ev))
+#define END(name, params, fill) EVENT(void, name, params, , 0, , fill, ws_event_end(&ev, id))
+#define PUSH(name, params, skips, fill)                                                           \
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, skips, WSN_NO_PUSH_POP_TRACKING, fill, \
+	      return ws_event_push(&ev))
+#define POP(name, params, fill)                                              \
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, ws_event_skips(), \
+	      WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
+
+/* As ws_event_skips_push(). */
+
+static bool skips_text(int32_t type, const void *text)
+{
+	return ws_event_skips_push(type, (union wsn_message){.ascii = text});
+}
+
+static bool skips_attributes(const struct wsn_event *attr)
+{
+	return attr && attr->size >= sizeof(*attr)
+	               ? ws_event_skips_push(attr->message_type, attr->message)
+	               : ws_event_skips();
+}
 
 /*
  * Defines the callbacks NAMEA and NAMEW, whose last parameter is a text. act: makes a definition of
@@ -223,9 +246,12 @@ START(RangeStartEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NUL
 START(RangeStartA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
 START(RangeStartW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
 END(RangeEnd, (wsn_range_id id), ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES))
-PUSH(RangePushEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NULL, attr))
-PUSH(RangePushA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
-PUSH(RangePushW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
+PUSH(RangePushEx, (const struct wsn_event *attr), skips_attributes(attr),
+     ws_event_attributes(&ev, NULL, attr))
+PUSH(RangePushA, (const char *text), skips_text(WSN_MESSAGE_ASCII, text),
+     ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
+PUSH(RangePushW, (const wchar_t *text), skips_text(WSN_MESSAGE_UNICODE, text),
+     ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
 POP(RangePop, (void), ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES))
 
 TEXT(void, NameCategory, (uint32_t category, ), , ws_define_category(0, category, text))
@@ -239,7 +265,7 @@ START(DomainRangeStartEx, (wsn_domain domain, const struct wsn_event *attr),
       ws_event_attributes(&ev, domain, attr))
 END(DomainRangeEnd, (wsn_domain domain, wsn_range_id id),
     ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES))
-PUSH(DomainRangePushEx, (wsn_domain domain, const struct wsn_event *attr),
+PUSH(DomainRangePushEx, (wsn_domain domain, const struct wsn_event *attr), skips_attributes(attr),
      ws_event_attributes(&ev, domain, attr))
 POP(DomainRangePop, (wsn_domain domain),
     ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES))
@@ -391,7 +417,7 @@ static void with_payloads(struct ws_event *ev, wsn_domain domain,
 MARK(MarkPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
      with_payloads(&ev, domain, payload, n))
 PUSH(RangePushPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
-     with_payloads(&ev, domain, payload, n))
+     ws_event_skips(), with_payloads(&ev, domain, payload, n))
 POP(RangePopPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
     with_payloads(&ev, domain, payload, n))
 START(RangeStartPayload, (wsn_domain domain, const struct wsn_payload_data *payload, size_t n),
@@ -418,12 +444,12 @@ static int64_t on_TimestampGet(void)
 /* NOLINTBEGIN(misc-unused-parameters) */
 
 /* Defines the callback NAME, which counts n more of this loss and returns `answer`. */
-#define COUNT(ret, name, params, loss, n, answer)        \
-	static ret on_##name params                      \
-	{                                                \
-		if (ws_collector_on())                   \
-			ws_lost(WS_DROPPED_##loss, (n)); \
-		return answer;                           \
+#define COUNT(ret, name, params, loss, n, answer)         \
+	static ret on_##name params                       \
+	{                                                 \
+		if (ws_collector_on() && !ws_is_silent()) \
+			ws_lost(WS_DROPPED_##loss, (n));  \
+		return answer;                            \
 	}
 #define NOT_KEPT(name, params, kind) COUNT(void, name, params, nvtx_not_kept_##kind, 1, )
 #define NOT_KEPT_BATCH(name, params, kind) \
@@ -622,6 +648,8 @@ void warpsheet_push(const char *name)
 	/* counts as a module that calls the collector, as otherwise the recording would seem
 	 * empty */
 	(void)!atomic_fetch_or(&ws_collector.seg->modules, 1);
+	if (ws_is_silent() && skips_text(WSN_MESSAGE_ASCII, name))
+		return;
 	ws_event_init(&ev, 0, name, WS_TEXT_BYTES);
 	ws_event_push(&ev);
 }
@@ -630,7 +658,7 @@ void warpsheet_pop(void)
 {
 	struct ws_event ev;
 
-	if (!attach_once())
+	if (!attach_once() || (ws_is_silent() && ws_event_skips()))
 		return;
 	ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES);
 	ws_event_pop(&ev);

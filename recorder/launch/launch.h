@@ -364,11 +364,18 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err);
 
+/* Calls found() for each segment in dir; NULL: in the folders of ws_segment_folder_default(). */
+void ws_segments_each(const char *dir, void (*found)(void *ctx, const char *path), void *ctx);
 /*
  * Names to the user each of this user's segments in dir whose launcher is gone and that --salvage
  * can use. dir NULL: the folders of ws_segment_folder_default().
  */
 void ws_segments_tell_abandoned(const char *dir);
+
+/* --- control from outside (--standby) --- */
+
+/* `warpsheet ctl`; argv[0] is "ctl". Returns the exit code. */
+int ws_ctl(int argc, char **argv);
 
 /* --- the traced program as a child process --------------------------------------------------- */
 

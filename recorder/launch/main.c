@@ -78,7 +78,8 @@ static const char *short_path(const char *path)
 	return !strncmp(path, cwd, len) && path[len] == '/' ? path + len + 1 : path;
 }
 
-static void print_traces(const struct ws_record_result *r, const char *rescued)
+static void print_traces(const struct ws_record_command *cmd, const struct ws_record_result *r,
+                         const char *rescued)
 {
 	uint64_t outside;
 
@@ -98,7 +99,8 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 	}
 	/* Not a loss: the user asked for it. */
 	outside = 0;
-	for (size_t j = 0; j < r->ntraces; j++)
+	/* while the recording was silent most events were not even seen */
+	for (size_t j = 0; j < r->ntraces && !cmd->record.capture.standby; j++)
 		outside += r->traces[j].noutside;
 	if (outside)
 		ws_record_notice("%" PRIu64 " events outside the capture range were left out",
@@ -152,7 +154,7 @@ static int print_summary(const struct ws_record_command *cmd, const struct ws_re
 		        "secrets in %u argument%s are masked in the trace; --no-args keeps all "
 		        "arguments out",
 		        masked, masked == 1 ? "" : "s");
-	print_traces(r, "");
+	print_traces(cmd, r, "");
 
 	for (size_t i = 0; i < r->ntraces; i++) {
 		gpu_kernels += r->traces[i].counts.gpu_kernels;
@@ -204,7 +206,7 @@ static int salvage(struct ws_record_command *cmd)
 			        "is "
 			        "removed",
 			        cmd->salvage);
-		print_traces(&result, " rescued");
+		print_traces(cmd, &result, " rescued");
 	}
 	ws_record_result_release(&result);
 	return status == WS_OK ? 0 : failed(status, &err);
@@ -443,6 +445,8 @@ int main(int argc, char **argv)
 	struct ws_err err;
 	int code;
 
+	if (argc > 1 && !strcmp(argv[1], "ctl"))
+		return ws_ctl(argc - 1, argv + 1);
 	status = ws_record_command_parse(&cmd, argc, argv, &err);
 	code = status == WS_OK ? run(&cmd, argc, argv) : failed(status, &err);
 	ws_record_command_release(&cmd);

@@ -29,7 +29,7 @@ struct given {
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
 	        cpu_time_quantum_ns, calibrate;
 	int api, graph_level, hw_trace, library_ranges, pytorch;
-	bool kernels_only, has_library_ranges, has_pytorch;
+	bool kernels_only, has_library_ranges, has_pytorch, standby;
 };
 
 #define IN_PROVENANCE 1 /* tag: the option is stored in the trace */
@@ -190,6 +190,12 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	           (long long)r->gpu_sample_ms, MIN_SAMPLE_MS);
 	WS_FAIL_IF(g.calibrate && g.capture_range, err, USAGE,
 	           "--calibrate and --capture-range exclude each other");
+	r->capture.standby = g.standby;
+	WS_FAIL_IF(g.standby &&
+	                   (g.calibrate || g.capture_range || r->delay_ns || r->window.duration_ns),
+	           err, USAGE,
+	           "--standby excludes --calibrate, --capture-range, --delay and --duration: "
+	           "`warpsheet ctl` says when to record");
 	for (size_t i = 0; i < r->facts.n; i++) {
 		const char *fact = r->facts.text[i], *equals = strchr(fact, '=');
 

@@ -407,7 +407,8 @@ static void tell_missing_pages(struct ws_process *p)
 uint64_t ws_process_step(struct ws_process *p)
 {
 	const struct ws_seg_window *window = &p->file.seg->plan.window;
-	uint64_t n = ws_drain_pass(p->drain);
+	struct ws_seg_standby *standby = &p->file.seg->control.standby;
+	uint64_t n = ws_drain_pass(p->drain), lost = 0;
 	int64_t now = ws_clock_ns(CLOCK_MONOTONIC), drain_now;
 
 	tell_missing_pages(p);
@@ -424,6 +425,16 @@ uint64_t ws_process_step(struct ws_process *p)
 	}
 	if (atomic_load(&p->file.seg->gpu.stopped) & ~p->warned)
 		warn_of_gpu(p);
+	/* for `warpsheet ctl status` */
+	for (int i = 0; n && i < WS_DROPPED_COUNT; i++)
+		lost += ws_drain_lost(p->drain, (enum ws_dropped)i);
+	if (n) {
+		const struct ws_drain_counts counts = ws_drain_counts(p->drain);
+
+		atomic_store(&standby->kernels, counts.kernels);
+		atomic_store(&standby->ranges, counts.ranges);
+		atomic_store(&standby->lost, lost);
+	}
 	if (now >= p->next_statistics_ns) {
 		ws_drain_statistics(p->drain);
 		p->next_statistics_ns = now + STATISTICS_INTERVAL_NS;

@@ -74,15 +74,20 @@ static void tell_abandoned(void *unused, const char *path)
 	ws_segment_file_close(&file);
 }
 
-void ws_segments_tell_abandoned(const char *dir)
+void ws_segments_each(const char *dir, void (*found)(void *ctx, const char *path), void *ctx)
 {
 	char standard[PATH_MAX];
 
 	if (dir)
-		each_with_prefix(dir, WS_SEG_PREFIX, tell_abandoned, NULL);
+		each_with_prefix(dir, WS_SEG_PREFIX, found, ctx);
 	for (unsigned i = 0; !dir && i < WS_SEG_FOLDERS; i++)
 		if (ws_segment_folder_default(i, 0, standard))
-			each_with_prefix(standard, WS_SEG_PREFIX, tell_abandoned, NULL);
+			each_with_prefix(standard, WS_SEG_PREFIX, found, ctx);
+}
+
+void ws_segments_tell_abandoned(const char *dir)
+{
+	ws_segments_each(dir, tell_abandoned, NULL);
 }
 
 /* --- a recording --- */

@@ -416,6 +416,8 @@ static void pop_range(const struct open_call *call)
 {
 	struct ws_event ev;
 
+	if (ws_is_silent() && ws_event_skips())
+		return;
 	if (call->has_instance) {
 		ws_event_init(&ev, optimizer_domain, NULL, WS_TEXT_BYTES);
 		ws_event_pop(&ev);
@@ -471,11 +473,17 @@ static void set_source(struct thread *t, struct open_call *call, const char *nam
 	}
 }
 
+/* Nothing is recorded. What is in a call that was, or may be a step, is followed all the same. */
+static bool skips_call(void)
+{
+	return ws_is_silent() && (!self || !self->nopen) && ws_event_skips();
+}
+
 static void begin_op(const void *fn)
 {
 	struct open_call *call;
 
-	if (!ws_collector_on())
+	if (!ws_collector_on() || skips_call())
 		return;
 	call = open_one(fn);
 	if (!call)
@@ -504,6 +512,8 @@ static void begin_range(const void *fn)
 	call->is_optimizer = !strncmp(name, "Optimizer.step#", 15);
 	ws_source_pass(&self->source, ws_source_hash(name));
 	ws_period_take(ws_period_text(name), WS_PERIOD_PASSES);
+	if (ws_is_silent() && ws_event_skips())
+		return;
 	ws_event_init(&ev, domain, name, WS_TEXT_BYTES);
 	ws_event_push_mark(&ev);
 }
@@ -581,7 +591,7 @@ void warpsheet_module_begin(const char *name)
 {
 	struct open_call *call;
 
-	if (!is_registered || !ws_collector_on())
+	if (!is_registered || !ws_collector_on() || skips_call())
 		return;
 	call = open_one(&module_call);
 	if (!call)
@@ -622,6 +632,8 @@ void warpsheet_optimizer(const char *name)
 		return;
 	call->has_instance = 1;
 	ws_period_take(ws_period_text(name), WS_PERIOD_PASSES);
+	if (ws_is_silent() && ws_event_skips())
+		return;
 	ws_event_init(&ev, optimizer_domain, name, WS_TEXT_BYTES);
 	ws_event_push_mark(&ev);
 }
@@ -661,7 +673,7 @@ static bool register_callbacks(bool with_inputs)
 	callback.needs_inputs = 0;
 	of_annotations = ws_torch.add_callback(callback);
 	is_registered = 1;
-	if (ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED || ws_calibrate_wanted())
+	if (ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED || ws_steps_wanted())
 		ws_periods_start(of_operations, of_annotations, hash_ops,
 		                 ws_collector.seg->capture.pytorch == WS_PYTORCH_SAMPLED);
 	return 1;

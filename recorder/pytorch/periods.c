@@ -55,6 +55,7 @@ static struct {
 	uint32_t nmarks;
 	uint64_t mark[MAX_MARKS];
 	bool is_rest; /* its begin was left out */
+	bool is_silent; /* it began while the recording was silent (--standby) */
 } period;
 
 static bool by_optimizer; /* periods end with an optimizer's step */
@@ -125,6 +126,7 @@ static void begin_period(int64_t now_ns, bool is_rest)
 {
 	period.start_ns = now_ns;
 	period.is_rest = is_rest;
+	period.is_silent = ws_is_silent();
 	atomic_fetch_add_explicit(&ws_period_number, 1, memory_order_relaxed);
 	if (is_rest)
 		return;
@@ -239,23 +241,26 @@ static void start_period(void)
 	const bool may_rest = next && is_known(next);
 	bool records = !samples || !may_rest || next->unrecorded >= next->rest;
 
-	if (ws_calibrate_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
+	if (ws_steps_wanted() && ws_calibrate_begin(WS_STEPS_PERIODS, may_rest)) {
 		ws_calibrate_begun();
 		records = records && !ws_is_unrecorded();
 	}
-	set_recorded(records);
+	set_recorded(records && !ws_is_silent());
 	begin_period(ws_now_ns(), 0);
 }
 
 static void end_period(void)
 {
+	const bool is_silent = period.is_silent || ws_is_silent();
 	struct kind *kind = NULL;
 	uint64_t ops;
 
 	ws_calibrate_settle();
-	ops = put_whole_or_rest(ws_now_ns());
+	ops = is_silent ? 0 : put_whole_or_rest(ws_now_ns());
+	if (is_silent)
+		(void)ws_calibrate_end(WS_STEPS_PERIODS);
 
-	if (!period.is_rest) {
+	if (!period.is_rest && !is_silent) {
 		kind = kind_of_period();
 		kind->used = atomic_load_explicit(&ws_period_number, memory_order_relaxed);
 		if (ops)
@@ -284,6 +289,11 @@ static void mark_period(uint64_t what)
 	int64_t now_ns;
 
 	put_mark(what);
+	/* switched on or off outside a step */
+	if (ws_is_silent() || period.is_silent) {
+		set_recorded(!ws_is_silent());
+		return;
+	}
 	if (is_recorded || period.nmarks > MAX_MARKS || is_expected(period.nmarks - 1))
 		return;
 	now_ns = ws_now_ns();
@@ -297,10 +307,12 @@ static void take(uint64_t what, bool is_end)
 {
 	if (is_end && !leader) {
 		leader = &self;
-		if (before)
+		if (before) {
 			start_period();
-		else
+		} else {
 			begin_period(ws_now_ns(), 0);
+			set_recorded(!ws_is_silent());
+		}
 	} else if (leader == &self && is_end) {
 		put_mark(what);
 		end_period();
@@ -320,7 +332,7 @@ void ws_period_take(uint64_t what, enum ws_period_mark mark)
 	hooks = warpsheet_module_hooks;
 	if (mark != WS_PERIOD_PASSES && leader && leader != &self) {
 		/* two threads: which one's steps these are is unknown */
-		if (!is_recorded)
+		if (!is_recorded && !ws_is_silent())
 			(void)put_whole_or_rest(ws_now_ns());
 		is_on = 0;
 		set_recorded(1);

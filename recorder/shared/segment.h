@@ -45,6 +45,7 @@ struct ws_seg_capture {
 	uint32_t pytorch;             /* enum ws_capture_pytorch */
 	uint32_t no_source;           /* 1: no lines of the program that called operations */
 	uint32_t calibrate;           /* percent of steps that are not recorded */
+	uint32_t standby;             /* 1: nothing is recorded until `warpsheet ctl start` */
 };
 /* Why --calibrate left out no step. X(NAME, text) */
 #define WS_CALIBRATE_LIST(X)                                                                      \
@@ -203,6 +204,36 @@ struct ws_seg_plan {
 	struct ws_seg_window window;
 };
 
+/* What `warpsheet ctl` wants of a process started with --standby. In one word, so that it is always
+ * whole. */
+union ws_seg_request {
+	struct {
+		uint64_t number : 16;  /* another one with each request */
+		uint64_t is_start : 1; /* 0: stop */
+		uint64_t is_now : 1;   /* 1: do not wait for a step */
+		uint64_t steps : 14;   /* to record; 0: until it is stopped */
+		uint64_t first : 32;   /* the first of them; 0: the next one */
+	};
+	uint64_t word;
+};
+#define WS_STANDBY_MAX_STEPS 9999
+
+/* Of a process started with --standby. docs/dev/recorder.md, 11. */
+struct ws_seg_standby {
+	_Atomic uint64_t
+	        request; /* union ws_seg_request; written by `warpsheet ctl` and launchers */
+	/* written by the collector */
+	_Atomic uint64_t steps;       /* begun so far, recorded or not */
+	_Atomic uint64_t windows;     /* begun so far */
+	_Atomic uint64_t first, last; /* the steps to be recorded; last UINT64_MAX: no limit */
+	_Atomic int64_t since_ns;     /* of the present state, CLOCK_MONOTONIC; 0: the beginning */
+	_Atomic uint32_t is_recording;
+	_Atomic uint32_t taken;  /* number of the last request that was read */
+	_Atomic uint32_t missed; /* number of the last request whose first step had passed */
+	/* written by the launcher, for `warpsheet ctl status` */
+	_Atomic uint64_t kernels, ranges, lost;
+};
+
 /* Part of the segment's header. */
 struct ws_seg_control {
 	/* written by the collector before `attached`, as the process may have ended when the
@@ -222,6 +253,8 @@ struct ws_seg_control {
 	/* written by the launcher */
 	_Atomic int64_t stop_ns; /* CLOCK_MONOTONIC: later work is not recorded; 0: no limit */
 
+	struct ws_seg_standby standby;
+
 	/* written by the collector, in the first segment only */
 	_Atomic uint32_t processes; /* number of further segments */
 	_Atomic uint32_t no_room;   /* pid of a process whose segment had no room */
@@ -230,7 +263,7 @@ struct ws_seg_control {
 /* --- the layout --- */
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION 18
+#define WS_SEG_VERSION 19
 /* Bytes of the part of the header that does not change after the segment is made. It fills whole
  * pages of any size in use, so that each side can map a private copy of it. */
 #define WS_SEG_FIXED_SIZE         65536
@@ -479,6 +512,7 @@ struct ws_thread_buffer {
 _Static_assert(sizeof(struct ws_seg_header) <= WS_SEG_HEADER_SIZE, "header grew");
 _Static_assert(offsetof(struct ws_seg_header, fixed_check) + 8 <= WS_SEG_PAGE,
                "the fixed part of the header grew");
+_Static_assert(sizeof(union ws_seg_request) == 8, "a request is one word");
 _Static_assert(sizeof(struct ws_thread_buffer) <= WS_THREAD_BUFFER_HEADER_SIZE,
                "the header of a thread buffer grew");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,

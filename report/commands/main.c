@@ -107,17 +107,18 @@ enum ws_status ws_cmd_check_feature(int argc, char **argv, struct ws_err *err)
 /* Folders of the recorder relative to this program: beside it, or installed. */
 static const char *const places[] = {"", "../bin/"};
 
-enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
+/* word: the recorder's first argument; NULL: none. */
+static enum ws_status become_recorder(const char *word, int argc, char **argv, struct ws_err *err)
 {
 	char folder[PATH_MAX], path[PATH_MAX + sizeof(RECORDER) + 16], name[] = RECORDER;
+	size_t n = 0;
 
-	WS_FAIL_IF(!ws_system_records(), err, ENVIRONMENT,
-	           "recording is done on Linux, on the machine with the GPU. Run 'warpsheet "
-	           "record' there, and copy the trace here");
-	char **args = ws_xarray((size_t)argc + 2, sizeof(*args));
-	args[0] = name;
+	char **args = ws_xarray((size_t)argc + 3, sizeof(*args));
+	args[n++] = name;
+	if (word)
+		args[n++] = (char *)word;
 	for (int i = 0; i < argc; i++)
-		args[i + 1] = argv[i];
+		args[n++] = argv[i];
 	enum ws_status status = ws_executable_dir(folder, err);
 	for (size_t i = 0; status == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
 		snprintf(path, sizeof(path), "%s%s" RECORDER, folder, places[i]);
@@ -130,6 +131,22 @@ enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 	                        "cannot find " RECORDER " beside this program in '%s'", folder));
 	free(args);
 	return status;
+}
+
+enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
+{
+	WS_FAIL_IF(!ws_system_records(), err, ENVIRONMENT,
+	           "recording is done on Linux, on the machine with the GPU. Run 'warpsheet "
+	           "record' there, and copy the trace here");
+	return become_recorder(NULL, argc, argv, err);
+}
+
+enum ws_status ws_cmd_ctl(int argc, char **argv, struct ws_err *err)
+{
+	WS_FAIL_IF(!ws_system_records(), err, ENVIRONMENT,
+	           "recording is done on Linux, on the machine with the GPU. Run 'warpsheet ctl' "
+	           "there");
+	return become_recorder("ctl", argc, argv, err);
 }
 
 /* --- main --- */
@@ -181,8 +198,8 @@ int main(int argc, char **argv)
 
 	ws_trace_map_end_well_when_cut();
 	ws_sqlite_begin();
-	/* record runs a program, to which our limits must not apply */
-	if (argc > 1 && strcmp(argv[1], "record"))
+	/* record runs a program, to which our limits must not apply; ctl maps large segments */
+	if (argc > 1 && strcmp(argv[1], "record") && strcmp(argv[1], "ctl"))
 		status = ws_allowance_begin(&err);
 	WS_THEN(status, run(argc, argv, &err));
 	written = ws_ui_stdout_finish(&late);

@@ -13,7 +13,7 @@ root=$1 build=$2
 bad=0
 
 # files that may print or end the program: mains and commands
-may_print='^(formats/base/memory|report/commands/[a-z_]*|report/base/ui|recorder/launch/(main|notice)|kernels/run/main)\.c:'
+may_print='^(formats/base/memory|report/commands/[a-z_]*|report/base/ui|recorder/launch/(main|ctl|notice)|kernels/run/main)\.c:'
 # arrays grow by WS_GROW, which calls memory.c; files of systems have no allowance to ask, and do it by hand
 may_grow='^formats/base/(memory|system/[a-z_]*)\.c:'
 # Installed, and read by programs with compilers of their own: they have guards.

@@ -315,7 +315,8 @@ static int launch_in_steps(void)
 
 	nvtx_attach();
 	pthread_create(&thread, NULL, other_ranges, NULL);
-	for (long s = 1; s <= steps; s++) {
+	/* with VICTIM_BY_INPUT each waits for a byte */
+	for (long s = 1; s <= steps && (!getenv("VICTIM_BY_INPUT") || getchar() != EOF); s++) {
 		nvtx.RangePushA("step");
 		nvtx.RangePushA("inner");
 		launches(s * count, count);
@@ -455,6 +456,8 @@ int main(int argc, char **argv)
 	if (getenv("VICTIM_OPENS") && !dlopen(getenv("VICTIM_OPENS"), RTLD_NOW | RTLD_LOCAL))
 		return 95;
 	warm_up();
+	if (getenv("VICTIM_WAITS"))
+		getchar();
 	read_clocks(begin);
 	all_launches(argc > 3 ? strtol(argv[3], NULL, 10) : 1);
 	if (argc > 5)

@@ -100,30 +100,6 @@ Test(capture_window, the_range_around_may_be_the_one_that_is_asked_for)
 	probe_close(&p);
 }
 
-Test(capture_window, when_nothing_matches_everything_is_outside_and_nothing_is_lost)
-{
-	struct probe p;
-
-	cr_expect_eq(RECORD(&r, "nested", "1000", "--capture-range", "event"), 0, "%s", r.text);
-	p = open_whole();
-	cr_expect_eq(ROWS(&p, nvtx) + ROWS(&p, kernel), 0);
-	check_sum(&p, 2);
-	probe_close(&p);
-}
-
-Test(capture_window, a_range_of_every_thread_counts)
-{
-	struct probe p;
-
-	/* eight threads, one after the other: "event 0" is the first of the first */
-	cr_expect_eq(RECORD(&r, "short-threads", "8", "--capture-range", "event 5"), 0, "%s",
-	             r.text);
-	p = open_whole();
-	check_rounds(&p, 5, 5);
-	check_sum(&p, 0);
-	probe_close(&p);
-}
-
 Test(capture_window, with_a_delay_and_a_duration_only_what_is_between_is_recorded)
 {
 	/* a busy machine may give the program no time in a short window: then a longer one is tried

@@ -300,6 +300,19 @@ static int slowly(int count)
 	return 0;
 }
 
+/* A round for each byte of its input; in a step, unless that is not wanted. */
+static int by_input(int has_steps)
+{
+	char c;
+
+	for (int i = 1; read(0, &c, 1) == 1; i++) {
+		nvtx.RangePushA(has_steps ? "step" : "other");
+		one_round(i);
+		nvtx.RangePop();
+	}
+	return 0;
+}
+
 /* Until its launcher has counted it as one that it cannot see. */
 static int until_counted(int count)
 {
@@ -355,6 +368,7 @@ static const struct {
         {"short-threads", with_short_threads},
         {"until-killed", until_killed},
         {"slowly", slowly},
+        {"by-input", by_input},
         {"until-counted", until_counted},
         {"count-signals", counting_signals},
 };
