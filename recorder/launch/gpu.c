@@ -622,6 +622,8 @@ bool ws_gpu_samples_end(void)
 	pthread_mutex_unlock(&sampler.lock);
 	if (has_ended)
 		pthread_join(sampler.thread, NULL);
+	else /* readings at the end would not return either */
+		nvml.absent = "none: NVML does not return";
 	sampler.has_thread = !has_ended;
 	return has_ended;
 }

@@ -1,10 +1,11 @@
-/* Rules about the run itself: A2 steps, A11 precision, A14 search for algorithms. */
+/* Rules about the run itself: A2 steps, A11 precision, A14 search for algorithms, A32 clocks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/advice/advice.h"
+#include "report/analysis/energy.h"
 #include "report/base/names.h"
 
 /* --- A2 unsteady steps ---------------------------------------------------------------------- */
@@ -263,4 +264,43 @@ void ws_rule_autotune(struct ws_advice *a)
 	              warm ? "Nothing to do: a search like cudnn.benchmark's, "
 	                     "in warm-up and so in no statistic"
 	                   : NULL);
+}
+
+/* --- A32 reduced clocks ---------------------------------------------------------------------- */
+
+void ws_rule_throttled(struct ws_advice *a)
+{
+	const struct ws_device_energy *all = ws_device_energy(a->m, a->whole);
+	size_t judged = 0, shown = 0;
+
+	for (size_t d = 0; d < a->m->ndevices; d++) {
+		const struct ws_energy *e = &all[d].steps;
+		bool is_more = false;
+
+		if (!a->m->devices[d].kernels || !ws_energy_is_known(e) ||
+		    isnan(ws_time_mean(e->throttled)))
+			continue;
+		judged++;
+		if (ws_time_mean(e->throttled) < WS_A32_PERCENT ||
+		    !ws_advice_has_room(a, WS_RULE_throttled, &shown))
+			continue;
+		for (int r = WS_THROTTLE_hw_slowdown; r <= WS_THROTTLE_REASONS; r++)
+			is_more |= ws_time_mean(e->reason[r]) >= WS_A32_PERCENT;
+		ws_advice_add(
+		        a, WS_RULE_throttled, is_more ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, NAN,
+		        NULL,
+		        ws_advice_text(a, "device %llu", (unsigned long long)a->m->devices[d].id),
+		        ws_advice_text(
+		                a,
+		                "Clocks were reduced for %s of %s: %s. Mean SM clock %.0f MHz, "
+		                "lowest %lld MHz",
+		                ws_say_percent(a->texts, ws_time_mean(e->throttled)),
+		                a->found->has_steps ? "the measured steps" : "the time",
+		                ws_throttle_shares(e, a->texts), ws_time_mean(e->sm_mhz),
+		                (long long)e->sm_min_mhz),
+		        NULL);
+	}
+	if (!judged)
+		a->found->not_judged[WS_RULE_throttled] =
+		        "throttle reasons of the GPU were not sampled, or fewer than five times";
 }

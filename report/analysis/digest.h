@@ -193,6 +193,10 @@ struct ws_relations {
 	size_t nlaunches, launches_capacity;
 	bool has_launches;       /* the launches are computed */
 	uint64_t without_launch; /* kernels without a known launch */
+	struct ws_range_energy *range_energy; /* analysis/energy.c; NULL: not computed */
+	size_t nrange_energy;
+	struct ws_clock_row *clocks;
+	size_t nclocks;
 	struct ws_stat step_total; /* of the windows of steps */
 	bool has_step_total;
 	struct ws_arena arena;

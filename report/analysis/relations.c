@@ -7,6 +7,7 @@
 #include "formats/base/memory.h"
 #include "report/analysis/costs.h"
 #include "report/analysis/device_time.h"
+#include "report/analysis/energy.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/kernel_info/classify.h"
@@ -787,6 +788,15 @@ static const struct {
         {&device_use, "one use of the time of a device, or of all devices", WS_DIGEST_ROWS, {0}},
         {&step, "a step of the program", WS_DIGEST_STEPS, {STEP(PARTS)}},
         {&ws_relation_kernel, "an execution of a kernel", WS_DIGEST_ROWS, {0}},
+        {&ws_relation_gpu_energy, "energy and clocks of a GPU in the report", WS_DIGEST_ROWS, {0}},
+        {&ws_relation_range_energy,
+         "energy during the outermost ranges of one path, and those just inside",
+         WS_DIGEST_ROWS,
+         {0}},
+        {&ws_relation_gpu_clock,
+         "power and clocks of a GPU at one time, at most 200",
+         WS_DIGEST_ROWS,
+         {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))
 

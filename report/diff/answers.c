@@ -49,6 +49,7 @@ static const char *say_no_change(const struct answering *a, const struct ws_cell
 	        {"No significant difference in common work",
 	         ", but one side did more work than the other."},
 	        {"No significant difference in cycles", ", but the clocks differed."},
+	        {"The clocks can explain", ", which the clocks can explain."},
 	        {"Both runs are launch-bound", ", but both runs are launch-bound."},
 	};
 	const char *verdict = copy(a, &row[WS_TC_diff_verdict_verdict]);
@@ -189,6 +190,10 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 	if (row)
 		say_time(a, row, ws_diff_work_noun(a->d),
 		         ws_arena_format(a->texts, "The %s", ws_diff_work_noun(a->d)), true);
+	const struct ws_cell *clocks = verdict_of(a, "clocks");
+
+	if (clocks)
+		ws_page_say(a->out, "", copy(a, &clocks[WS_TC_diff_verdict_verdict]), NULL);
 	if (a->out->is_unsure) {
 		/* Adds what would settle the comparison: the end of the verdict's sentences. */
 		static const char *const begins[] = {"Record about ", "These runs vary",

@@ -9,6 +9,7 @@
 #include "report/base/elementary.h"
 #include "report/diff/recording.h"
 #include "report/analysis/calibration.h"
+#include "report/analysis/energy.h"
 #include "report/model/load.h"
 #include "report/names/names.h"
 #include "report/page/page.h"
@@ -347,7 +348,11 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
 		}
 		add_fact(&c, "", key, value);
 	}
-	c.r->clock_mhz = readings ? clocks / readings : 0;
+	c.r->clock_mhz = ws_energy_clock(m, &c.sel);
+	c.r->clock_is_sampled = c.r->clock_mhz > 0;
+	if (!c.r->clock_is_sampled && readings)
+		c.r->clock_mhz = clocks / readings;
+	c.r->step_j = ws_energy_per_step(m, &c.sel) / 1e3;
 	read_state(&c);
 	if (is_replayed)
 		out->replay = ws_replay_new(m, &c.sel);

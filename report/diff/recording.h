@@ -173,7 +173,11 @@ struct ws_recording {
 	int64_t graphs_ns; /* of CUDA graphs traced as a whole, whose kernels are unknown */
 	double mfu_percent, hfu_percent; /* NaN = not known */
 	char peak[240];                  /* peak rate used for the utilizations */
-	double clock_mhz;        /* mean reading of the multiprocessors' clock; 0 = not recorded */
+	/* the multiprocessors' clock: its mean in the measured steps if it was sampled, else that
+	 * of the readings at begin and end; 0 = not recorded */
+	double clock_mhz;
+	bool clock_is_sampled;
+	double step_j;           /* energy of the GPUs per step; NaN = not known */
 	struct ws_table *origin; /* for notes about the end of recording */
 	struct ws_page *page;    /* first screen of its median step; NULL: not requested */
 	struct ws_replay *replay; /* replay of its median step; NULL: not requested */

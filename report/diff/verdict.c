@@ -191,16 +191,31 @@ static void add_launch_bound(const struct ws_diff *d, struct ws_sentence *text)
 	                d->side[1].recordings[0].idle.percent);
 }
 
-/* Adds the reason why the step is not called different although its time differs. False: there is
- * no such reason. */
-static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct ws_sentence *text)
+static bool have_one_device(const struct ws_diff *d)
+{
+	return ws_side_fact(&d->side[0], &d->names, "device") ==
+	       ws_side_fact(&d->side[1], &d->names, "device");
+}
+
+/* Readings at begin and end are too few to say how far apart clocks were. */
+static bool clocks_are_sampled(const struct ws_diff *d)
+{
+	bool are = have_one_device(d);
+
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->side[s].nrecordings; i++)
+			are &= d->side[s].recordings[i].clock_is_sampled;
+	return are;
+}
+
+/* Takes back a difference that the clocks explain, and says so instead. */
+static void excuse_by_clocks(const struct ws_diff *d, struct ws_comparison *c,
+                             struct ws_sentence *text)
 {
 	const double *mhz = d->result->clock_mhz;
 
 	/* the clocks explain the gap if the times differ, but the cycles do not */
-	if (ws_grade_is_different(c->grade) && mhz[0] && mhz[1] &&
-	    ws_side_fact(&d->side[0], &d->names, "device") ==
-	            ws_side_fact(&d->side[1], &d->names, "device") &&
+	if (ws_grade_is_different(c->grade) && mhz[0] && mhz[1] && have_one_device(d) &&
 	    fabs(ws_log(c->ratio * mhz[1] / mhz[0])) < ws_log1p(d->grade.min_effect)) {
 		*text->text = '\0';
 		ws_sentence_add(
@@ -210,6 +225,28 @@ static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct 
 		        mhz[0], mhz[1]);
 		c->grade = WS_GRADE_AMBIGUOUS;
 	}
+	/* work that waits for memory becomes slower by less than the clock of the multiprocessors
+	 */
+	const double of_clocks = clocks_are_sampled(d) ? ws_log(mhz[0] / mhz[1]) : 0;
+
+	if (ws_grade_is_different(c->grade) && ws_clocks_differ(mhz[0], mhz[1]) &&
+	    ws_log(c->ratio) * of_clocks > 0 &&
+	    fabs(ws_log(c->ratio)) < fabs(of_clocks) + ws_log1p(d->grade.min_effect)) {
+		*text->text = '\0';
+		ws_sentence_add(
+		        text,
+		        "The clocks can explain the difference of %.3g %%: they differed by "
+		        "%.3g %% (%.0f and %.0f MHz). Compare at the same clocks.",
+		        100 * fabs(c->ratio - 1), 100 * fabs(mhz[1] / mhz[0] - 1), mhz[0], mhz[1]);
+		c->grade = WS_GRADE_AMBIGUOUS;
+	}
+}
+
+/* Adds the reason why the step is not called different although its time differs. False: there is
+ * no such reason. */
+static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct ws_sentence *text)
+{
+	excuse_by_clocks(d, c, text);
 	/* with a threshold the question is the time of the step, not of the GPU work
 	 */
 	if (c->grade == WS_GRADE_UNLIKE || c->identical || d->opts.threshold_percent >= 0 ||
@@ -254,15 +291,14 @@ static void add_gpu_time(const struct verdict *v, const struct ws_diff_rows *row
 	         phase < WS_PHASES ? ws_phase_name((enum ws_phase)phase)
 	         : v->d->by_steps  ? "a step"
 	                           : ws_diff_work_noun(v->d));
-	print_comparison(v->d, &row->c, text.text, sizeof(text.text));
-	if (row->c.grade == WS_GRADE_UNLIKE) {
-		struct ws_comparison all = row->c;
+	struct ws_comparison c = row->c;
 
-		memcpy(all.typical, row->shown, sizeof(all.typical));
-		add_time(v, subject.text, text.text, &all);
-		return;
-	}
-	add_time(v, subject.text, text.text, &row->c);
+	print_comparison(v->d, &c, text.text, sizeof(text.text));
+	if (c.grade == WS_GRADE_UNLIKE)
+		memcpy(c.typical, row->shown, sizeof(c.typical));
+	else
+		excuse_by_clocks(v->d, &c, &text);
+	add_time(v, subject.text, text.text, &c);
 }
 
 /* False: the time of a side is 0. */
@@ -434,6 +470,34 @@ static void note_arguments(const struct verdict *v)
 		              (const char *)arguments[1].ptr);
 }
 
+/* Clocks that differ, and energy per step, the mean of each side's recordings. */
+static void add_clocks(const struct verdict *v)
+{
+	const struct ws_diff *d = v->d;
+	const double *mhz = d->result->clock_mhz;
+	double step_j[2] = {0};
+
+	if (clocks_are_sampled(d) && ws_clocks_differ(mhz[0], mhz[1]))
+		ws_verdict_numbers(
+		        v->t,
+		        ws_table_add(v->t, "clocks",
+		                     "%s ran at %.3g %% %s clocks (%.0f against %.0f MHz).",
+		                     d->side[1].name, 100 * fabs(mhz[1] / mhz[0] - 1),
+		                     mhz[1] < mhz[0] ? "lower" : "higher", mhz[1], mhz[0]),
+		        mhz[0], mhz[1], "MHz");
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->side[s].nrecordings; i++)
+			step_j[s] +=
+			        d->side[s].recordings[i].step_j / (double)d->side[s].nrecordings;
+	if (d->by_steps && step_j[0] > 0 && step_j[1] > 0)
+		ws_verdict_numbers(v->t,
+		                   ws_table_add(v->t, "energy per step",
+		                                "%.4g J for %s, %.4g J for %s, of the whole GPUs.",
+		                                step_j[0], d->side[0].name, step_j[1],
+		                                d->side[1].name),
+		                   step_j[0], step_j[1], "J");
+}
+
 void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 {
 	const struct verdict v = {d, t};
@@ -529,6 +593,7 @@ void ws_diff_note_verdict(struct ws_diff *d, struct ws_table *t)
 			ws_table_add(v.t, s ? "only in B" : "only in A", "%s", text.text);
 		}
 	}
+	add_clocks(&v);
 	note_arguments(&v);
 	ws_diff_note_samples(d, v.t);
 	if (!d->by_steps)

@@ -179,6 +179,7 @@ static void on_device_attr(void *loader, const void *row)
 	ws_device_facts_set(&l->m->devices[at].facts, name.ptr, name.len, r->value);
 	if (ws_name_is(name, "global_memory_bytes") && r->value > 0)
 		l->m->devices[at].memory_bytes = r->value;
+	l->m->devices[at].is_mig |= ws_name_is(name, "mig") && r->value > 0;
 }
 
 static void on_thread(void *loader, const void *row)
@@ -712,6 +713,24 @@ static int by_device_and_time(const void *pa, const void *pb)
 	return (a->context > b->context) - (a->context < b->context);
 }
 
+static void on_gpu_sample(void *loader, const void *row)
+{
+	struct ws_loader *l = loader;
+	struct ws_row_gpu_sample *sample = &l->m->gpu_samples[l->m->ngpu_samples++];
+
+	*sample = *(const struct ws_row_gpu_sample *)row;
+	sample->device = device_number(l, sample->device);
+}
+
+static int by_device_and_instant(const void *pa, const void *pb)
+{
+	const struct ws_row_gpu_sample *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->device, b->device);
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	return (a->energy_mj > b->energy_mj) - (a->energy_mj < b->energy_mj);
+}
+
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
@@ -749,6 +768,11 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 	WS_NEW(&m->arena, m->switches, ws_trace_reader_count(l->r, WS_KIND_CONTEXT_SWITCH));
 	WS_FORWARD(ws_load_each(l, WS_KIND_CONTEXT_SWITCH, on_switch, l, err));
 	ws_sort(m->switches, m->nswitches, sizeof(*m->switches), by_device_and_time);
+	WS_NEW(&m->arena, m->gpu_samples, ws_trace_reader_count(l->r, WS_KIND_GPU_SAMPLE));
+	WS_FORWARD(ws_load_each(l, WS_KIND_GPU_SAMPLE, on_gpu_sample, l, err));
+	ws_sort(m->gpu_samples, m->ngpu_samples, sizeof(*m->gpu_samples), by_device_and_instant);
+	for (size_t i = 0; i < m->ngpu_samples; i++)
+		WS_FORWARD(ws_check_time(m->gpu_samples[i].time_ns, 0, "sample of a GPU", i, err));
 	WS_FORWARD(ws_load_each(l, WS_KIND_OVERHEAD, on_overhead, &overheads, err));
 	return overheads.status;
 }

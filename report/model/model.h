@@ -352,6 +352,7 @@ struct ws_device {
 	int64_t memory_bytes; /* -1 = not recorded */
 	struct ws_device_peaks peaks;
 	bool has_peaks;
+	bool is_mig; /* an instance of a GPU */
 	/* known from its name, or from the calls of the trace if it has none. Then texts use HIP's
 	 * terms and matrix cores, and rules about compute capabilities do not apply */
 	bool is_amd;
@@ -641,6 +642,8 @@ struct ws_model {
 	size_t ngraph_nodes;
 	struct ws_context_switch *switches; /* by device, then time */
 	size_t nswitches;
+	struct ws_row_gpu_sample *gpu_samples; /* device: its index; by device, then time */
+	size_t ngpu_samples;
 	uint64_t host_functions; /* of streams, as recorded */
 	uint64_t python_calls; /* of functions and modules, as recorded */
 	uint64_t overheads;    /* rows of the kind overhead, and their time */

@@ -11,6 +11,7 @@
 #include "report/analysis/calibration.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/digest.h"
+#include "report/analysis/energy.h"
 #include "report/analysis/steps.h"
 #include "report/base/stat.h"
 #include "report/model/load.h"
@@ -544,7 +545,7 @@ static void add_figures(struct ws_page_making *p)
 	const struct ws_page *page = p->page;
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
-	WS_NEW(p->texts, p->page->figure, 8 + WS_BATCH_KINDS);
+	WS_NEW(p->texts, p->page->figure, 9 + WS_BATCH_KINDS);
 	if (unrecorded_step_ns(p) > 0)
 		add_figure(p, ws_say_time(p->texts, unrecorded_step_ns(p)),
 		           "step without recording");
@@ -583,6 +584,11 @@ static void add_figures(struct ws_page_making *p)
 			add_figure(p, ws_say_percent(p->texts, mfu),
 			           peak ? ws_arena_format(p->texts, "MFU of %s", peak) : "MFU");
 	}
+	/* of all measured steps, as the median step alone may have no sample */
+	if (page->has_steps && ws_energy_per_step(p->m, p->whole->sel) > 0)
+		add_figure(p,
+		           ws_say_si(p->texts, ws_energy_per_step(p->m, p->whole->sel) / 1e3, "J"),
+		           "per step");
 	if (p->sel->kernels)
 		add_figure(p, ws_say_number(p->texts, (double)p->sel->kernels / page->samples),
 		           ws_arena_format(p->texts, "kernel%s%s",

@@ -1,5 +1,8 @@
 /* Notes of the tables of kernels, calls and copies, whose rows are queries. */
+#include "report/analysis/energy.h"
 #include "report/analysis/idle.h"
+#include "report/base/names.h"
+#include "report/model/load.h"
 #include "report/tables/tables.h"
 
 void ws_note_captured(const struct ws_table_context *tab, struct ws_table *t)
@@ -169,4 +172,80 @@ void ws_tab_memory_time(const struct ws_table_context *tab, struct ws_table *t)
 void ws_tab_memory_size(const struct ws_table_context *tab, struct ws_table *t)
 {
 	note_copies(tab, t);
+}
+
+/* --- energy and clocks of GPUs ---------------------------------------------------------------- */
+
+static bool has_samples(const struct ws_table_context *tab, struct ws_table *t)
+{
+	if (!tab->m->ngpu_samples)
+		ws_table_set_not_recorded(
+		        t, "No energy and clocks of a GPU were sampled: the trace is an "
+		           "import or older, NVML was missing, or `--gpu-samples 0` "
+		           "was given.");
+	return tab->m->ngpu_samples;
+}
+
+void ws_tab_energy(const struct ws_table_context *tab, struct ws_table *t)
+{
+	const struct ws_model *m = tab->m;
+	const struct ws_bytes failed = ws_meta_value(&m->meta, "gpu.samples_failed");
+
+	if (!has_samples(tab, t))
+		return;
+	const struct ws_device_energy *all = ws_device_energy(m, tab->sel);
+
+	for (size_t d = 0; d < m->ndevices; d++) {
+		const struct ws_bytes name = m->texts[m->devices[d].name];
+
+		if (!all[d].n)
+			continue;
+		if (!ws_energy_is_known(&all[d].steps))
+			ws_table_note(t,
+			              "Device %llu has %llu samples in this time; five are needed. "
+			              "Record more steps, or with --gpu-samples 20.",
+			              (unsigned long long)m->devices[d].id,
+			              (unsigned long long)all[d].steps.samples);
+		else if (!all[d].npoints)
+			ws_table_note(t,
+			              "The energy of device %llu is not recorded. Its GPU may be "
+			              "older than Volta.",
+			              (unsigned long long)m->devices[d].id);
+		if (m->devices[d].is_mig)
+			ws_table_note(t,
+			              "Device %llu is a MIG instance: energy and power are those "
+			              "of its whole GPU, other instances included.",
+			              (unsigned long long)m->devices[d].id);
+		if (ws_name_has(name, "GH200"))
+			ws_table_note(t,
+			              "Energy and power of device %llu (GH200) can be those of the "
+			              "module, its CPU and memory included.",
+			              (unsigned long long)m->devices[d].id);
+	}
+	if (failed.len)
+		ws_table_note(t,
+		              "NVML stopped to give a value while recording: %.*s. Samples since "
+		              "then lack it.",
+		              (int)failed.len, (const char *)failed.ptr);
+	ws_table_note(t,
+	              "Energy is that of the whole GPU: idle power and other processes on it are "
+	              "included.");
+}
+
+void ws_tab_energy_ranges(const struct ws_table_context *tab, struct ws_table *t)
+{
+	if (has_samples(tab, t))
+		ws_table_note(t, "By the time of the host in the range. Device work that runs "
+		                 "after it counts for what follows. A range needs five samples "
+		                 "of each GPU: half a second, or a tenth with --gpu-samples 20.");
+}
+
+void ws_tab_gpu_samples(const struct ws_table_context *tab, struct ws_table *t)
+{
+	if (has_samples(tab, t) && tab->m->ngpu_samples > t->nrows)
+		ws_table_note(t,
+		              "%s samples in %s rows. `warpsheet query TRACE \"SELECT * FROM "
+		              "gpu_sample_record\"` has all.",
+		              ws_say_number(tab->temp, (double)tab->m->ngpu_samples),
+		              ws_say_number(tab->temp, (double)t->nrows));
 }

@@ -199,6 +199,14 @@ q_new() {
 	else
 		verdict info "the clock cannot be locked" "$(printf '%s\n' "$said" | sed -n 1p)"
 	fi
+	# how often the counter of energy changes, and the power that it gives
+	run energy --gpu-samples 20 -- runtime "$cost_launches" exit
+	for what in 'number|count(*)' 'different values|count(DISTINCT energy_mj)' \
+		'mean power in W|(max(energy_mj) - min(energy_mj)) * 1e6 / (max(time_ns) - min(time_ns))'; do
+		verdict info "energy every 20 ms: ${what%%|*}" \
+			"$(ours "$warpsheet" query "$out/energy.wtrace" --format csv "SELECT ${what#*|} FROM gpu_sample_record" 2>/dev/null | sed -n 2p)"
+	done
+	rm -f "$out/energy.wtrace"
 }
 
 # What handing over costs, by our own clock: CUPTI tells of no flush.

@@ -377,6 +377,8 @@ static enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err
 		extend(ch, r->time_ns, r->time_ns);
 	WS_CHROME_EACH(ch, COUNTER, counter, r)
 		extend(ch, r->time_ns, r->time_ns);
+	WS_CHROME_EACH(ch, GPU_SAMPLE, gpu_sample, r)
+		extend(ch, r->time_ns, r->time_ns);
 
 	/* Last, because a range that never ended extends to the end of the trace. */
 	struct ws_recorded_ranges *ranges = &ch->ranges;
@@ -1614,6 +1616,23 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 			ch->form->counter(ch, ws_chrome_device(r->device),
 			                  ws_chrome_text(ch, r->name), r->time_ns, "value",
 			                  r->value, 0);
+		WS_CHROME_EACH(ch, GPU_SAMPLE, gpu_sample, r) {
+			const struct {
+				const char *name, *unit;
+				int64_t value;
+				unsigned digits;
+			} values[] = {{"power", "W", r->power_mw, 3},
+			              {"SM clock", "MHz", r->sm_mhz, 0},
+			              {"memory clock", "MHz", r->memory_mhz, 0},
+			              {"temperature", "C", r->temperature_c, 0}};
+
+			for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+				if (values[i].value >= 0)
+					ch->form->counter(ch, ws_chrome_device(r->device),
+					                  ws_bytes_of(values[i].name), r->time_ns,
+					                  values[i].unit, values[i].value,
+					                  values[i].digits);
+		}
 		put_memories(ch);
 		put_occupancy(ch);
 	}
@@ -1637,11 +1656,11 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 	                                           WS_KIND_PAYLOAD,       WS_KIND_OP_CONFIG,
 	                                           WS_KIND_PROCESS};
 	static const enum ws_kind rows[] = {
-	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,   WS_KIND_MEMCPY,        WS_KIND_MEMSET,
-	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,     WS_KIND_GPU_RANGE,     WS_KIND_API,
-	        WS_KIND_CPU_OP,       WS_KIND_OVERHEAD, WS_KIND_PYTHON_CALL,   WS_KIND_FLOW,
-	        WS_KIND_MEMORY,       WS_KIND_COUNTER,  WS_KIND_EXTERNAL_LINK, WS_KIND_META,
-	        WS_KIND_COLLECTIVE,
+	        WS_KIND_DEVICE_ATTR,  WS_KIND_KERNEL,     WS_KIND_MEMCPY,        WS_KIND_MEMSET,
+	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,       WS_KIND_GPU_RANGE,     WS_KIND_API,
+	        WS_KIND_CPU_OP,       WS_KIND_OVERHEAD,   WS_KIND_PYTHON_CALL,   WS_KIND_FLOW,
+	        WS_KIND_MEMORY,       WS_KIND_COUNTER,    WS_KIND_EXTERNAL_LINK, WS_KIND_META,
+	        WS_KIND_COLLECTIVE,   WS_KIND_GPU_SAMPLE,
 	};
 	enum ws_status status = WS_OK;
 

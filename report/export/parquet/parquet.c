@@ -297,7 +297,7 @@ static enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const 
 static const enum ws_kind kinds[] = {WS_KIND_API,      WS_KIND_MEMCPY,       WS_KIND_MEMSET,
                                      WS_KIND_SYNC,     WS_KIND_GRAPH_LAUNCH, WS_KIND_MEMORY,
                                      WS_KIND_CPU_OP,   WS_KIND_PYTHON_CALL,  WS_KIND_GPU_RANGE,
-                                     WS_KIND_OVERHEAD, WS_KIND_COUNTER};
+                                     WS_KIND_OVERHEAD, WS_KIND_COUNTER,      WS_KIND_GPU_SAMPLE};
 
 struct ws_parquet_export {
 	const struct ws_trace_reader *r;

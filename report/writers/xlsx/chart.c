@@ -86,6 +86,22 @@ static const struct ws_xlsx_chart charts[] = {
          .names_axis = "time from the first record",
          .names_format = "#,##0.0",
          FORM(SCATTER_STRAIGHT, 0, 200, 16)},
+        {.table = "gpu-samples",
+         .same_column = "Device",
+         .title = "Power over time",
+         .alt_text = "Chart over time: power of the first GPU",
+         SHOWS("Time (ns)", "power", "Power (W)"),
+         .names_axis = "time from the first record",
+         .names_format = "#,##0.0",
+         FORM(SCATTER_STRAIGHT, 3, 200, 14)},
+        {.table = "gpu-samples",
+         .same_column = "Device",
+         .title = "SM clock over time",
+         .alt_text = "Chart over time: clock of the first GPU's multiprocessors",
+         SHOWS("Time (ns)", "SM clock", "SM Clock (MHz)"),
+         .names_axis = "time from the first record",
+         .names_format = "#,##0.0",
+         FORM(SCATTER_STRAIGHT, 3, 200, 14)},
         {.table = "diff-phases",
          WHERE("Measure", "GPU"),
          .title = "Kernel time of a typical step by phase, A and B",
@@ -180,25 +196,25 @@ static bool has_numbers(const struct chart_cells *cells, const char *title)
 	return false;
 }
 
-/* The first run of rows with this text. */
+/* The first run of rows with this text, and in same_column with one value. */
 static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells)
 {
 	const struct ws_table *t = cells->sheet->table;
-	int column = column_of(cells, def->where_column);
+	const int column = def->where_column ? column_of(cells, def->where_column) : -1;
 	int same = def->same_column ? column_of(cells, def->same_column) : -1;
 	struct ws_cell like = {0};
 	size_t first = 0, end;
 
-	if (column < 0)
+	if (def->where_column && column < 0)
 		return false;
-	while (first < cells->sheet->rows &&
+	while (column >= 0 && first < cells->sheet->rows &&
 	       !ws_cell_is(&ws_table_cells(t, first)[column], def->where_text))
 		first++;
 	if (first < cells->sheet->rows && same >= 0)
 		like = ws_table_cells(t, first)[same];
 	end = first;
 	while (end < cells->sheet->rows &&
-	       ws_cell_is(&ws_table_cells(t, end)[column], def->where_text) &&
+	       (column < 0 || ws_cell_is(&ws_table_cells(t, end)[column], def->where_text)) &&
 	       (same < 0 || ws_cell_same(&like, &ws_table_cells(t, end)[same])))
 		end++;
 	cells->first = (uint32_t)(WS_XLSX_ROW_DATA + first);
@@ -214,7 +230,7 @@ static bool find_cells(const struct ws_xlsx *x, const struct ws_xlsx_chart *def,
 	cells->sheet = ws__xlsx_find_sheet(x, def->table);
 	if (!cells->sheet || !cells->sheet->rows)
 		return false;
-	if (def->where_column) {
+	if (def->where_column || def->same_column) {
 		if (!find_rows(def, cells))
 			return false;
 	} else {

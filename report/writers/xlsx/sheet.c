@@ -8,10 +8,10 @@
 
 /* Details that a workbook of many tables does not print, and definitions. */
 static const char *const not_on_paper[] = {
-        "critical-path", "idle-gaps",   "steps",     "step-split",
-        "memory",        "api-summary", "ranges",    "kernel-launches",
-        "range-kernels", "gpu",         "execution", "launch-latency",
-        "memory-time",   "memory-size", "losses",    "method",
+        "critical-path", "idle-gaps",      "steps",           "step-split",    "memory",
+        "api-summary",   "ranges",         "kernel-launches", "range-kernels", "gpu",
+        "execution",     "launch-latency", "memory-time",     "memory-size",   "losses",
+        "method",        "gpu-samples",
 };
 
 /* Maximum number of printed rows of a table: one page. */

@@ -33,12 +33,14 @@ samples() { # more than one; energies 500 mJ apart; each value
 	ask "SELECT count(*) > 1, max(energy_mj) - 1000000 = 500 * (count(nullif(energy_mj, -1)) - 1), min(energy_mj), min(device) || max(device),
 		min(power_mw), max(power_mw), min(sm_mhz), min(memory_mhz), max(temperature_c), max(throttle) FROM gpu_sample_record"
 }
-record 'the GPU that CUDA calls 0 and NVML calls 1' FAKE_NVML_ENERGY=10000 pause=500 --gpu-samples 20
+record 'the GPU that CUDA calls 0 and NVML calls 1' FAKE_NVML_ENERGY=10000 pause=500000 --gpu-samples 20
 samples
-record 'NVML fails after the first energy' FAKE_NVML_ENERGY=1 pause=500 --gpu-samples 20 | sed 's/gpu_sample_failed [1-9][0-9]*/gpu_sample_failed N/'
+record 'NVML fails after the first energy' FAKE_NVML_ENERGY=1 pause=500000 --gpu-samples 20 | sed 's/gpu_sample_failed [1-9][0-9]*/gpu_sample_failed N/'
 samples
 told gpu.samples_failed
-record 'a GPU whose address NVML does not give' pause=500 --gpu-samples 20
+record 'NVML does not return' FAKE_NVML_ENERGY=10000 FAKE_NVML_HANG=1 pause=500000
+samples
+record 'a GPU whose address NVML does not give' pause=500000 --gpu-samples 20
 samples
 record 'no samples' FAKE_NVML_ENERGY=10000 --gpu-samples 0
 samples

@@ -1,9 +1,10 @@
 /* libnvidia-ml.so.1 for tests: two GPUs, of which the second tells little. With FAKE_NVML_ENERGY=N
  * the second is device 0 of fake_cuda.c: its energy rises by 500 mJ a call, the first N calls of it
- * succeed, and the first GPU tells other values. */
+ * succeed, and the first GPU tells other values. With FAKE_NVML_HANG it never returns. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct pci_info {
 	char legacy_id[16];
@@ -75,6 +76,8 @@ int nvmlDeviceGetTotalEnergyConsumption(void *gpu, unsigned long long *mj)
 	static int ncalls;
 	const char *most = getenv("FAKE_NVML_ENERGY");
 
+	if (getenv("FAKE_NVML_HANG"))
+		pause();
 	*mj = gpu == &gpus[0] ? 1 : 1000000 + 500 * (unsigned)ncalls++;
 	return most && ncalls > strtol(most, NULL, 10) ? 15 : result(gpu);
 }

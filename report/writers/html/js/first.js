@@ -363,28 +363,46 @@ function addDurations(page, to) {
   const swatch = (kind, name) => make("span", null, make("span", { className: "chip " + kind }), name);
   to.append(card("durations", "How long kernels take", words, make("div", { className: "box" }, svg, make("div", { className: "legend" }, swatch("how-many", "share of kernels"), swatch("how-long", "share of their time"), swatch("sum", "time of all that are no longer")))));
 }
+// Lines over time: of each its rows in order of time, a column, its style and words. Nothing where there is too little to draw.
+function overTime(lines, time, unitName, words) {
+  const rows = lines.flatMap(l => l.rows), most = Math.max(...lines.flatMap(l => l.rows.map(r => r[l.column] || 0))), from = Math.min(...rows.map(r => r[time])), till = Math.max(...rows.map(r => r[time]));
+  if (rows.length < 3 || !(most > 0) || !(till > from)) return null;
+  const [by, unit] = scaleOf(unitName, [most]), wide = isNarrow() ? 340 : 560, high = 200, left = unit.length > 2 ? 72 : 56, bottom = 26, top = 14, [tick, ticks] = ticksOf(most / by);
+  const px = ns => left + (ns - from) / (till - from) * (wide - left - 12), py = v => high - bottom - v / (ticks * tick * by) * (high - bottom - top);
+  const greatest = `at most ${shown(most, by)} ${unit}`, svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${words}: ${greatest}` });
+  for (let i = 0; i <= ticks; i++) svg.append(draw("line", { x1: left, x2: wide - 12, y1: py(i * tick * by), y2: py(i * tick * by), class: "grid" }), draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick, 1)}${i === ticks ? " " + unit : ""}`));
+  for (let i = 0; i <= 4; i += isNarrow() ? 2 : 1) svg.append(draw("text", { x: px(from + i / 4 * (till - from)), y: high - 8, "text-anchor": i === 4 ? "end" : i ? "middle" : "start", class: "soft" }, shownTime(from + i / 4 * (till - from))));
+  for (const l of lines) {
+    const path = l.rows.map((r, i) => `${i ? `H${px(r[time])}V` : `M${px(r[time])},`}${py(r[l.column])}`).join("") + `H${px(till)}`;
+    const e = draw("path", { d: path, class: l.style }, tip(`${l.words}: at most ${shown(Math.max(...l.rows.map(r => r[l.column])), by)} ${unit}`));
+    e.style.stroke = colour(l.paint);
+    svg.append(e);
+  }
+  return [svg, greatest];
+}
+// Its rows that pass by device: a line for each column, with a value.
+function linesOf(table, columns, passes) {
+  const [device, time] = ["device", "time_ns"].map(id => at(table, id)), rows = table.rows.filter(passes), devices = [...new Set(rows.map(r => r[device]))];
+  const lines = devices.flatMap((d, k) => columns.map(([id, style, words]) => ({ column: at(table, id), style, paint: k, words: `${words}${devices.length > 1 ? `, device ${d}` : ""}`,
+    rows: rows.filter(r => r[device] === d && r[at(table, id)] !== null).sort((a, b) => a[time] - b[time]) }))).filter(l => l.rows.length);
+  return [lines, time, devices.length > 1 ? legend(devices.map(d => ({ id: "", name: `device ${d}` }))) : ""];
+}
 // Memory of devices over time: in use, and held by the allocator.
 function addMemory(to) {
   const table = report.tables.memory;
   if (!table) return;
-  const [section, device, time, used, held] = ["section", "device", "time_ns", "allocated", "reserved"].map(id => at(table, id)), rows = table.rows.filter(r => r[section] === "over time");
-  const devices = [...new Set(rows.map(r => r[device]))], most = Math.max(...rows.flatMap(r => [r[used], r[held] || 0])), from = Math.min(...rows.map(r => r[time])), till = Math.max(...rows.map(r => r[time]));
-  if (rows.length < 3 || !(most > 0) || !(till > from)) return;
-  const wide = isNarrow() ? 340 : 560, high = 200, left = 56, bottom = 26, top = 14, [by, unit] = scaleOf("bytes", [most]), [tick, ticks] = ticksOf(most / by);
-  const px = ns => left + (ns - from) / (till - from) * (wide - left - 12), py = v => high - bottom - v / (ticks * tick * by) * (high - bottom - top);
-  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `Memory over time: at most ${shown(most, by)} ${unit}` });
-  for (let i = 0; i <= ticks; i++) svg.append(draw("line", { x1: left, x2: wide - 12, y1: py(i * tick * by), y2: py(i * tick * by), class: "grid" }), draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick, 1)}${i === ticks ? " " + unit : ""}`));
-  for (let i = 0; i <= 4; i += isNarrow() ? 2 : 1) svg.append(draw("text", { x: px(from + i / 4 * (till - from)), y: high - 8, "text-anchor": i === 4 ? "end" : i ? "middle" : "start", class: "soft" }, shownTime(from + i / 4 * (till - from))));
-  devices.forEach((d, k) => [[used, "used"], [held, "held"]].forEach(([column, kind]) => {
-    const own = rows.filter(r => r[device] === d && r[column] !== null).sort((a, b) => a[time] - b[time]);
-    if (!own.length) return;
-    const path = own.map((r, i) => `${i ? `H${px(r[time])}V` : `M${px(r[time])},`}${py(r[column])}`).join("") + `H${px(till)}`;
-    const e = draw("path", { d: path, class: kind }, tip(`${kind === "used" ? "in use" : "held by the allocator"}${devices.length > 1 ? `, device ${d}` : ""}: at most ${shown(Math.max(...own.map(r => r[column])), by)} ${unit}`));
-    e.style.stroke = colour(k);
-    svg.append(e);
-  }));
-  to.append(card("memory-picture", "Memory over time", `at most ${shown(most, by)} ${unit}; full line in use, dashed held by the allocator`, make("div", { className: "box" }, svg,
-    devices.length > 1 ? legend(devices.map(d => ({ id: "", name: `device ${d}` }))) : "")));
+  const [lines, time, names] = linesOf(table, [["allocated", "used", "in use"], ["reserved", "held", "held by the allocator"]], r => r[at(table, "section")] === "over time");
+  const picture = overTime(lines, time, "bytes", "Memory over time");
+  if (picture) to.append(card("memory-picture", "Memory over time", `${picture[1]}; full line in use, dashed held by the allocator`, make("div", { className: "box" }, picture[0], names)));
+}
+// Power and clock of GPUs over time.
+function addClocks(to) {
+  const table = report.tables["gpu-samples"];
+  if (!table) return;
+  for (const [id, unit, title] of [["power_w", "W", "Power over time"], ["sm_mhz", "MHz", "SM clock over time"]]) {
+    const [lines, time, names] = linesOf(table, [[id, "used", title]], () => true), picture = overTime(lines, time, unit, title);
+    if (picture) to.append(card(`${id}-picture`, title, picture[1], make("div", { className: "box" }, picture[0], names)));
+  }
 }
 
 function addFirstScreen(page, to) {
@@ -402,6 +420,7 @@ function addFirstScreen(page, to) {
   const more = make("div", { className: "pair" });
   addDurations(page, more);
   addMemory(more);
+  addClocks(more);
   to.append(more);
   return timeline;
 }
