@@ -166,6 +166,9 @@ struct ws_nsys {
 	size_t nevent_payloads, event_payloads_capacity, event_payload_at;
 	struct ws_map other_payloads;
 	struct ws_map domain_names; /* pid and string id -> the domain of that name */
+	struct ws_map domain_of_number; /* domainId -> string id of the first that has it */
+	struct ws_strtab schema_ids;    /* domainId and schemaId -> id of the trace's schema, less
+	                                   FIRST_SCHEMA - 1 */
 	struct ws_map
 	        place_of_pid;     /* process number -> the machine or container that has it first */
 	struct ws_map process_of; /* pid of the trace -> a small number */
@@ -939,6 +942,138 @@ static void domain_of(const struct rows *r, uint64_t *id)
 	name_domain(r, key, (struct ws_bytes){NULL, 0}, id);
 }
 
+/* --- payloads with a schema --- */
+
+/* Ids of schemas and enumerations are unique in their domain there, and in the whole trace here.
+ * Lower numbers are types of NVTX itself. */
+#define FIRST_SCHEMA      (UINT64_C(1) << 32)
+#define FIRST_OF_PROGRAMS (UINT64_C(1) << 24)
+
+/* The trace's id of a schema or enumeration. add: gives it one; else that of NVTX's type, and
+ * UINT64_MAX if there is none. */
+static uint64_t schema_id(struct ws_nsys *n, uint64_t domain, uint64_t schema, bool add)
+{
+	const uint64_t key[2] = {domain, schema};
+	const uint64_t number = add ? ws_strtab_add(&n->schema_ids, key, sizeof(key))
+	                            : ws_strtab_find(&n->schema_ids, key, sizeof(key));
+
+	return number                       ? FIRST_SCHEMA + number - 1
+	       : schema < FIRST_OF_PROGRAMS ? schema
+	                                    : UINT64_MAX;
+}
+
+/* Counts a row that was told before, for another process, as a program's processes register the
+ * same schemas. */
+static bool is_repeated(struct ws_nsys *n, struct ws_strtab *told, const uint64_t key[3])
+{
+	const size_t before = told->used;
+
+	(void)ws_strtab_add(told, key, 3 * sizeof(*key));
+	if (told->used == before)
+		ws_import_skip(n->out, "definitions that were told before", 1);
+	else
+		ws_import_keep(n->out, 1);
+	return told->used == before;
+}
+
+static void import_schemas(struct ws_nsys *n)
+{
+	struct ws_strtab told = {0};
+	struct rows r;
+
+	open_table(n, WS_NSYS_ENUM_ENTRY, "ORDER BY domainId, schemaId, idx", &r);
+	while (next_row(&r)) {
+		const uint64_t key[3] = {u64_at(&r, WS_NSYS_ENUM_ENTRY_domainId),
+		                         u64_at(&r, WS_NSYS_ENUM_ENTRY_schemaId) << 1 | 1,
+		                         u64_at(&r, WS_NSYS_ENUM_ENTRY_idx)};
+		/* the size is not told by any known table; it is that of a C enum */
+		struct ws_row_payload_enum row = {.id = schema_id(n, key[0], key[1] >> 1, true),
+		                                  .size_bytes = sizeof(int),
+		                                  .value = i64_at(&r, WS_NSYS_ENUM_ENTRY_value)};
+
+		if (is_repeated(n, &told, key))
+			continue;
+		ws_import_text(n->out, text_at(&r, WS_NSYS_ENUM_ENTRY_name), &row.entry);
+		ws_import_row(n->out, WS_KIND_PAYLOAD_ENUM, &row);
+	}
+	close_rows(&r);
+	open_table(n, WS_NSYS_SCHEMA, "ORDER BY domainId, schemaId", &r);
+	while (next_row(&r)) {
+		const uint64_t key[3] = {u64_at(&r, WS_NSYS_SCHEMA_domainId),
+		                         u64_at(&r, WS_NSYS_SCHEMA_schemaId) << 1, UINT64_MAX};
+		const uint64_t *domain = ws_map_get(&n->domain_of_number, key[0]);
+		struct ws_row_payload_schema row = {.id = schema_id(n, key[0], key[1] >> 1, true),
+		                                    .domain = domain ? *domain : 0,
+		                                    .type = u64_at(&r, WS_NSYS_SCHEMA_type),
+		                                    .size_bytes =
+		                                            u64_at(&r, WS_NSYS_SCHEMA_payloadSize)};
+		char nameless[40];
+
+		if (is_repeated(n, &told, key))
+			continue;
+		if (!row.domain && key[0]) {
+			const int len = snprintf(nameless, sizeof(nameless), "domain %llu",
+			                         (unsigned long long)key[0]);
+
+			ws_import_text(n->out, (struct ws_bytes){nameless, (size_t)len},
+			               &row.domain);
+		}
+		ws_import_text(n->out, text_at(&r, WS_NSYS_SCHEMA_name), &row.name);
+		ws_import_row(n->out, WS_KIND_PAYLOAD_SCHEMA, &row);
+	}
+	close_rows(&r);
+	open_table(n, WS_NSYS_ENTRY, "ORDER BY domainId, schemaId, idx", &r);
+	while (next_row(&r)) {
+		const uint64_t key[3] = {u64_at(&r, WS_NSYS_ENTRY_domainId),
+		                         u64_at(&r, WS_NSYS_ENTRY_schemaId) << 1,
+		                         u64_at(&r, WS_NSYS_ENTRY_idx)};
+		struct ws_row_payload_field row = {
+		        .schema = schema_id(n, key[0], key[1] >> 1, false),
+		        .index = key[2],
+		        .type = schema_id(n, key[0], u64_at(&r, WS_NSYS_ENTRY_type), false),
+		        .flags = u64_at(&r, WS_NSYS_ENTRY_flags),
+		        .array_length = u64_at(&r, WS_NSYS_ENTRY_arrayOrUnionDetail),
+		        /* only the first field may stand at 0: others without an offset lie
+		         * behind data of any length */
+		        .offset_bytes = u64_at(&r, WS_NSYS_ENTRY_offset) || !key[2]
+		                                ? u64_at(&r, WS_NSYS_ENTRY_offset)
+		                                : INT64_MAX};
+
+		if (row.schema == UINT64_MAX) {
+			ws_import_skip(n->out, "fields of unknown payload schemas", 1);
+			continue;
+		}
+		if (is_repeated(n, &told, key))
+			continue;
+		ws_import_text(n->out, text_at(&r, WS_NSYS_ENTRY_name), &row.name);
+		ws_import_row(n->out, WS_KIND_PAYLOAD_FIELD, &row);
+	}
+	close_rows(&r);
+	ws_strtab_free(&told);
+}
+
+/* binaryData: domainId, schemaId and size, 8 bytes each, 8 more bytes, then the payload. */
+#define BINARY_HEAD_BYTES 32
+
+static void binary_payload(const struct rows *r, uint64_t *id)
+{
+	const struct ws_bytes data = text_at(r, WS_NSYS_NVTX_binaryData);
+	uint64_t head[3], schema = UINT64_MAX;
+
+	if (data.len >= BINARY_HEAD_BYTES) {
+		memcpy(head, data.ptr, sizeof(head));
+		if (head[2] == data.len - BINARY_HEAD_BYTES && head[2] <= UINT16_MAX)
+			schema = schema_id(r->n, head[0], head[1], false);
+	}
+	if (schema == UINT64_MAX) {
+		r->n->out->stats->events++;
+		ws_import_skip(r->n->out, "payloads of unknown schema or layout", 1);
+	} else
+		ws_trace_writer_intern_payload(r->n->out->w, schema,
+		                               (const char *)data.ptr + BINARY_HEAD_BYTES, head[2],
+		                               id, NULL);
+}
+
 static void payload(const struct rows *r, uint64_t *id)
 {
 	const uint64_t event = u64_at(r, WS_NSYS_NVTX_eventId), *own;
@@ -972,6 +1107,8 @@ static void payload(const struct rows *r, uint64_t *id)
 		                               p->bytes, id, NULL);
 		return;
 	}
+	if (!own && !is_null(r, WS_NSYS_NVTX_binaryData))
+		binary_payload(r, id);
 }
 
 static void take_range(const struct rows *r, struct ws_import_range *range)
@@ -1031,8 +1168,10 @@ static void import_nvtx(struct ws_nsys *n)
 	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
 	const uint64_t events = n->out->stats->events;
 
-	if (!has_column(n, table, "start") || !has_column(n, table, "eventType"))
+	if (!has_column(n, table, "start") || !has_column(n, table, "eventType")) {
+		import_schemas(n);
 		return;
+	}
 	/* by thread and domain, the outer range first, as the pushes came; open ranges are the
 	   longest */
 	snprintf(tail, sizeof(tail), "ORDER BY %s %s start, %s %s",
@@ -1053,10 +1192,12 @@ static void import_nvtx(struct ws_nsys *n)
 		if (!name.len && !is_null(&creating, WS_NSYS_NVTX_textId))
 			name = look_up(n, (uint64_t)i64_at(&creating, WS_NSYS_NVTX_textId));
 		name_domain(&creating, key, name, &id);
+		ws_map_add(&n->domain_of_number, u64_at(&creating, WS_NSYS_NVTX_domainId), id);
 	}
 	close_rows(&creating);
 	n->out->lost[WS_LOST_import_bad_value] = bad;
 	n->out->stats->events = events;
+	import_schemas(n);
 	open_table(n, WS_NSYS_NVTX, tail, &rows);
 	while (next_row(&rows)) {
 		struct ws_import_range mark = {.start_ns = i64_at(&rows, WS_NSYS_NVTX_start)};
@@ -1139,12 +1280,10 @@ static void on_process(const struct rows *r)
 }
 
 /* Counts rows of tables that a trace cannot store: tables of events, and those of the program's
- * output and payload schemas. */
+ * output and names of enumerations. */
 static void count_the_rest(struct ws_nsys *n)
 {
-	static const char *const skipped[] = {"ProcessStreams", "NVTX_PAYLOAD_SCHEMAS",
-	                                      "NVTX_PAYLOAD_SCHEMA_ENTRIES", "NVTX_PAYLOAD_ENUMS",
-	                                      "NVTX_PAYLOAD_ENUM_ENTRIES"};
+	static const char *const skipped[] = {"ProcessStreams", "NVTX_PAYLOAD_ENUMS"};
 	sqlite3_stmt *stmt;
 
 	if (sqlite3_prepare_v2(n->db,
@@ -1294,6 +1433,8 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 	free(n.event_payload);
 	ws_map_free(&n.other_payloads);
 	ws_map_free(&n.domain_names);
+	ws_map_free(&n.domain_of_number);
+	ws_strtab_free(&n.schema_ids);
 	ws_map_free(&n.place_of_pid);
 	ws_map_free(&n.process_of);
 	return status;

@@ -483,7 +483,13 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 		WS_FORWARD(ws_whatif_check(o.whatif.text[i], err));
 	o.filter.whatif = o.whatif.text;
 	o.filter.nwhatif = o.whatif.n;
-	if (ws_trace_list_is_many(n, argv)) {
+	size_t nof_ranks;
+	const struct ws_table_def *const *of_ranks = ws_ranks_defs(&nof_ranks);
+	bool is_of_ranks = ws_trace_list_is_many(n, argv);
+
+	for (size_t i = 0; i < nof_ranks && o.table && !def; i++)
+		is_of_ranks |= !strcmp(o.table, of_ranks[i]->name);
+	if (is_of_ranks) {
 		struct ws_trace_list list = {0};
 		struct ws_report *report = NULL;
 		struct user_files u = {0};
@@ -491,9 +497,10 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 
 		WS_FAIL_IF(!ws_filter_is_all(&o.filter) || o.columns || o.sort || o.sql_path ||
 		                   o.whatif.n,
-		           err, USAGE,
-		           "filters, --columns, --sort, --sql and --whatif need a single trace; "
-		           "this is a run of several ranks");
+		           err, USAGE, "filters, --columns, --sort, --sql and --whatif %s",
+		           ws_trace_list_is_many(n, argv)
+		                   ? "need a single trace; this is a run of several ranks"
+		                   : "do not apply to tables of ranks");
 		for (int i = 0; i < n; i++)
 			WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
 

@@ -7,6 +7,7 @@
 #include "formats/base/bytes.h"
 #include "formats/trace/reader.h"
 #include "report/kernel_info/classify.h"
+#include "report/base/names.h"
 #include "report/model/model.h"
 #include "report/records/records.h"
 
@@ -174,6 +175,11 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
  * ws_load_cpu_ops. */
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err);
+/* Is it the domain of this name, or one whose name an import did not find? */
+static inline bool ws_is_domain(struct ws_bytes domain, const char *name)
+{
+	return ws_name_is(domain, name) || ws_bytes_begin(domain, "domain ");
+}
 /* A range with this payload begins: the collective that the payload describes, which gets the name
  * of its first range; WS_NONE. */
 uint32_t ws_collective_begun(struct ws_model *m, uint32_t payload, uint32_t name);

@@ -158,7 +158,7 @@ static bool is_schema_of(const struct decoder *d, uint64_t schema, const char *d
 	const uint32_t row = ws_idmap_get(&d->schema_of, schema);
 
 	return row != WS_NONE &&
-	       ws_name_is(
+	       ws_is_domain(
 	               in->texts[in->text_of(in->ctx, ws_value(in->schema,
 	                                                       WS_COL_payload_schema_domain, row))],
 	               domain) &&

@@ -878,7 +878,7 @@ static void pass_follow_group(struct ws_pass *p, struct ws_pass_row *row)
 	}
 	g = &p->groups[e->thread];
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
-		if (!ws_name_is(p->m->texts[e->domain], groups[i].domain))
+		if (!ws_is_domain(p->m->texts[e->domain], groups[i].domain))
 			continue;
 		if (ws_name_is(p->m->texts[e->name], groups[i].begin)) {
 			g->calls = g->depth++ ? g->calls : 0;

@@ -1785,6 +1785,9 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, str
 		ws_arena_free(&temp);
 	} else if (t->def == &ws_def_collectives && !t->nrows)
 		ws_table_set_not_recorded(t, "no communication kernel was recorded");
+	else if (t->def == &ws_def_collectives && r->n == 1)
+		ws_table_note(t, "These are the calls of one rank: waiting, transfer and bandwidth "
+		                 "need the traces of the others.");
 	else if (t->def == &ws_def_collectives && r->nbaselines < r->njudged_meetings)
 		ws_table_note(t,
 		              "%zu of %zu judged calls have no baseline: their size was not "

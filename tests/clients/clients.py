@@ -278,7 +278,7 @@ MENDS = ((mend_times, "times since 1970 with fractions, which a double rounds to
 
 
 def mend_payload_schemas(db):
-    """An import leaves them out (docs/reference/export.md, 4)."""
+    """Our exports keep them in tables of their own (docs/reference/export.md, 4)."""
     for name in ("NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
         db.execute(f"drop table if exists {name}")
 
@@ -293,7 +293,7 @@ def mend_overhead(db):
         db.execute(f"insert into PROFILER_OVERHEAD select {values} from CUPTI_ACTIVITY_KIND_OVERHEAD")
 
 
-DATABASE_MENDS = ((mend_payload_schemas, "tables of payload schemas, which an import leaves out"),
+DATABASE_MENDS = ((mend_payload_schemas, "tables of payload schemas, which our exports keep in tables of their own"),
                   (mend_overhead, "overhead in a table of later schemas, which nsys-ai does not read; ours is where it does"))
 
 
